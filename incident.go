@@ -58,6 +58,12 @@ type Incident struct {
 	// Draft incidents wait for a person to publish them. Visitors and subscribers do not see them.
 	Draft bool
 
+	// Notified reports whether subscribers were notified of the incident: see NotifiedKind.
+	Notified bool
+
+	// Silent reports that the change in progress notifies nobody. It is not stored, except in the audit log.
+	Silent bool
+
 	Impact Impact
 
 	// ImpactDerived is set until a person gives the impact. Until then it follows the components: see
@@ -102,7 +108,9 @@ type IncidentUpdate struct {
 	Affected   []AffectedChange
 	System     SystemMessage // the form of Message if the service wrote it
 	Truncated  bool          // Message is only the beginning and Affected is not loaded; see store.LoadPage
+	Silent     bool          // nobody was notified of it
 	CreatedAt  time.Time
+	EditedAt   time.Time // of the last change of Message; zero: never
 }
 
 // NewIncident is the input for opening an incident. A zero Impact means that of the worst status of
@@ -116,6 +124,7 @@ type NewIncident struct {
 	Message     *string
 	System      SystemMessage // form of Message if the service writes it
 	Draft       bool          // see Incident
+	Silent      bool          // nobody is notified
 
 	Affected []AffectedComponent // the store fills in the names
 }
@@ -157,7 +166,8 @@ func checkAffectedComponents(bad *ValidationError, affected []AffectedComponent)
 // created in the state IncidentResolved is resolved.
 func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 	inc := Incident{
-		ID: id, PageID: pageID, Title: n.Title, DownMonitor: n.DownMonitor, Draft: n.Draft, Impact: n.Impact, State: n.State,
+		ID: id, PageID: pageID, Title: n.Title, DownMonitor: n.DownMonitor, Draft: n.Draft, Silent: n.Silent, Notified: !n.Draft && !n.Silent,
+		Impact: n.Impact, State: n.State,
 		CreatedAt: now, UpdatedAt: now, Affected: n.Affected,
 	}
 	if inc.Impact == "" {
@@ -171,7 +181,7 @@ func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 	}
 	if n.Message != nil {
 		inc.AddUpdate(updateID, *n.Message, nil, now)
-		inc.Updates[0].System = n.System
+		inc.Updates[0].System, inc.Updates[0].Silent = n.System, !inc.Notified
 	}
 	return inc
 }
@@ -184,6 +194,7 @@ type IncidentChange struct {
 	Resolved *bool
 	Affected *[]AffectedComponent // replaces all others; the store fills in the names
 	Message  *string              // text of an update that is added after the change
+	Silent   bool                 // nobody is notified
 
 	// RepeatUpdate adds the update also if it repeats the newest one: see Incident.Repeats.
 	RepeatUpdate bool
@@ -200,11 +211,12 @@ type NewIncidentUpdate struct {
 	State    *IncidentState
 	Impact   *Impact
 	Affected *[]AffectedComponent // see IncidentChange
+	Silent   bool                 // nobody is notified
 }
 
 // Change returns the change of the incident, which includes the update.
 func (n NewIncidentUpdate) Change() IncidentChange {
-	return IncidentChange{State: n.State, Impact: n.Impact, Affected: n.Affected, Message: &n.Message, RepeatUpdate: true}
+	return IncidentChange{State: n.State, Impact: n.Impact, Affected: n.Affected, Message: &n.Message, Silent: n.Silent, RepeatUpdate: true}
 }
 
 // Validate returns a *ValidationError with every invalid field.
@@ -350,13 +362,6 @@ func impactOfAffected(affected []AffectedComponent) Impact {
 	return ImpactOf(worst)
 }
 
-// CheckMessage returns a *ValidationError if the message of an update is blank or too long.
-func CheckMessage(message string) error {
-	var bad ValidationError
-	CheckText(&bad, "message", message, MaxMessageLength)
-	return bad.Err()
-}
-
 // checkImpact accepts a valid impact, or "" for the default.
 func checkImpact(bad *ValidationError, impact Impact) {
 	if impact != "" && !impact.Valid() {
@@ -405,9 +410,13 @@ func (i Incident) AuditObject() AuditObject {
 	if i.Resolved {
 		resolvedAt = FormatTime(i.ResolvedAt)
 	}
-	return AuditObject{Kind: ObjectIncident, ID: i.ID, Name: i.Title, Fields: map[string]any{
+	fields := map[string]any{
 		"title": i.Title, "draft": i.Draft, "impact": i.Impact, "state": i.State, "resolved": i.Resolved, "resolved_at": resolvedAt, "components": affectedStatuses(i.Affected),
-	}}
+	}
+	if i.Silent {
+		fields["notify"] = false
+	}
+	return AuditObject{Kind: ObjectIncident, ID: i.ID, Name: i.Title, Fields: fields}
 }
 
 // affectedStatuses returns the affected components, sorted by id.
@@ -421,9 +430,4 @@ func affectedStatuses(affected []AffectedComponent) []map[string]string {
 		out = append(out, map[string]string{"id": id, "status": string(statuses[id])})
 	}
 	return out
-}
-
-// AuditObject returns what the audit log records of an update of an incident.
-func (u IncidentUpdate) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectIncidentUpdate, ID: u.ID, Fields: map[string]any{"incident_id": u.IncidentID, "message": u.Message}}
 }

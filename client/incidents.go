@@ -32,6 +32,10 @@ type IncidentUpdate struct {
 	IncidentID string    `json:"incident_id"` // empty in Incident.Updates
 	Message    string    `json:"message"`
 	CreatedAt  time.Time `json:"created_at"`
+
+	// Only ListUpdates, GetUpdate and EditUpdate return these.
+	EditedAt *time.Time `json:"edited_at"` // when the text was last changed; nil: never
+	Notified *bool      `json:"notified"`  // whether subscribers were notified
 }
 
 // NewIncident describes an incident to create.
@@ -42,6 +46,7 @@ type NewIncident struct {
 	Message    *string                 `json:"message,omitempty"`    // the first update
 	Components []AffectedStatus        `json:"components,omitempty"` // the affected components
 	Draft      bool                    `json:"draft,omitempty"`      // only members see it, until PublishIncident
+	Notify     *bool                   `json:"notify,omitempty"`     // false: nobody is notified
 }
 
 // AffectedStatus is a component that an incident affects, and the status that the incident gives it until it is
@@ -66,6 +71,7 @@ type IncidentChange struct {
 	State    *allswell.IncidentState `json:"state,omitempty"`
 	Resolved *bool                   `json:"resolved,omitempty"`
 	Message  *string                 `json:"message,omitempty"` // text of an update that is added after the change, unless the newest one has it
+	Notify   *bool                   `json:"notify,omitempty"`  // false: nobody is notified
 }
 
 // NewIncidentUpdate describes an update to add to an incident, and a change of the incident that is made first. Nil
@@ -75,6 +81,7 @@ type NewIncidentUpdate struct {
 	State      *allswell.IncidentState `json:"state,omitempty"`
 	Impact     *allswell.Impact        `json:"impact,omitempty"`
 	Components *[]AffectedStatus       `json:"components,omitempty"` // replaces all others
+	Notify     *bool                   `json:"notify,omitempty"`     // false: nobody is notified
 }
 
 // IncidentFilter selects incidents.
@@ -114,7 +121,8 @@ func (c *Client) ChangeIncident(ctx context.Context, id string, change IncidentC
 	return call[Incident](ctx, c, http.MethodPatch, pathOf("incidents", id), change)
 }
 
-// PublishIncident publishes a draft, and notifies subscribers. An incident that is published already does not change.
+// PublishIncident publishes a draft, and notifies subscribers, unless the option Silently is given. An incident that is
+// published already does not change.
 func (c *Client) PublishIncident(ctx context.Context, id string, options ...CallOption) (*Incident, error) {
 	return call[Incident](ctx, c, http.MethodPost, pathOf("incidents", id, "publish"), nil, options...)
 }
@@ -132,6 +140,27 @@ func (c *Client) ListUpdates(incident string) *List[IncidentUpdate] {
 // PostUpdate adds an update to an incident, and changes the incident. Subscribers are notified once.
 func (c *Client) PostUpdate(ctx context.Context, incident string, update NewIncidentUpdate, options ...CallOption) (*IncidentUpdate, error) {
 	return call[IncidentUpdate](ctx, c, http.MethodPost, pathOf("incidents", incident, "updates"), update, options...)
+}
+
+// GetUpdate returns an update of an incident.
+func (c *Client) GetUpdate(ctx context.Context, incident, id string) (*IncidentUpdate, error) {
+	return call[IncidentUpdate](ctx, c, http.MethodGet, pathOf("incidents", incident, "updates", id), nil)
+}
+
+// EditUpdate replaces the text of an update. Nobody is notified. The option IfMatch applies.
+func (c *Client) EditUpdate(ctx context.Context, incident, id, message string, options ...CallOption) (*IncidentUpdate, error) {
+	body := UpdateEdit{message}
+	return call[IncidentUpdate](ctx, c, http.MethodPatch, pathOf("incidents", incident, "updates", id), body, options...)
+}
+
+// UpdateEdit is the new text of an update.
+type UpdateEdit struct {
+	Message string `json:"message"`
+}
+
+// DeleteUpdate deletes an update with its text. Nobody is notified. The option IfMatch applies.
+func (c *Client) DeleteUpdate(ctx context.Context, incident, id string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("incidents", incident, "updates", id), options...)
 }
 
 // GetAffectedComponents returns the components that an incident affects, in their order.

@@ -91,6 +91,11 @@ var operations = map[string]struct {
 	}, client.IncidentChange{}, client.Incident{}},
 	"deleteIncident": {func(ctx context.Context, c *client.Client) error { return c.DeleteIncident(ctx, "i") }, nil, nil},
 	"listUpdates":    {list(func(c *client.Client) *client.List[client.IncidentUpdate] { return c.ListUpdates("i") }), nil, client.IncidentUpdate{}},
+	"getUpdate":      {func(ctx context.Context, c *client.Client) error { return second(c.GetUpdate(ctx, "i", "upd_1")) }, nil, client.IncidentUpdate{}},
+	"editUpdate": {func(ctx context.Context, c *client.Client) error {
+		return second(c.EditUpdate(ctx, "i", "upd_1", ""))
+	}, client.UpdateEdit{}, client.IncidentUpdate{}},
+	"deleteUpdate": {func(ctx context.Context, c *client.Client) error { return c.DeleteUpdate(ctx, "i", "upd_1") }, nil, nil},
 	"postUpdate": {func(ctx context.Context, c *client.Client) error {
 		return second(c.PostUpdate(ctx, "i", client.NewIncidentUpdate{}))
 	}, client.NewIncidentUpdate{}, client.IncidentUpdate{}},
@@ -376,7 +381,7 @@ func TestExamples(t *testing.T) {
 	document := readDocument(t)
 	for name, decoded := range map[string]any{
 		"Page": new(client.Page), "PageDomain": new(client.PageDomain), "Group": new(client.Group), "Component": new(client.Component),
-		"IncidentWithUpdates": new(client.Incident), "Update": new(client.IncidentUpdate), "AffectedComponent": new(client.AffectedComponent),
+		"IncidentWithUpdates": new(client.Incident), "Update": new(client.IncidentUpdate), "SavedUpdate": new(client.IncidentUpdate), "AffectedComponent": new(client.AffectedComponent),
 		"MaintenanceWithUpdates": new(client.Maintenance), "MaintenanceUpdate": new(client.MaintenanceUpdate), "HistoryDay": new(client.HistoryDay),
 		"Monitor": new(client.Monitor), "SubscriberWithSecret": new(client.Subscriber), "Delivery": new(client.Delivery), "IssuedToken": new(client.Token),
 		"Member": new(client.Member), "IssuedInvitation": new(client.Invitation), "Session": new(client.Session),

@@ -60,7 +60,7 @@ type response struct {
 // CallOption changes how one request is sent.
 type CallOption func(*request)
 
-// IfMatch makes a Put, Change, Edit or Delete method of pages, components and monitors fail with CodePrecondition unless
+// IfMatch makes a Put, Change, Edit or Delete method of pages, components, monitors and updates of incidents fail with CodePrecondition unless
 // the resource has the entity tag that an earlier call returned. Such a request is not repeated if it may have been
 // executed. Other resources have no entity tag: their methods always fail with this option.
 func IfMatch(etag string) CallOption { return func(r *request) { r.ifMatch = etag } }
@@ -72,6 +72,11 @@ func IfNoneMatch() CallOption { return func(r *request) { r.ifNoneMatch = "*" } 
 // OnPage tells on which page a group or a component is whose slug is given instead of its id.
 func OnPage(slug string) CallOption {
 	return func(r *request) { r.query = url.Values{"page_slug": {slug}} }
+}
+
+// Silently makes PublishIncident notify nobody.
+func Silently() CallOption {
+	return func(r *request) { r.query = url.Values{"notify": {"false"}} }
 }
 
 // IdempotencyKey sends a key of the caller's instead of a random one. The server performs requests with the same key

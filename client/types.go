@@ -16,7 +16,7 @@ type Meta struct {
 // resource that does not come from a server.
 func (m *Meta) RawJSON() json.RawMessage { return m.raw }
 
-// ETag returns the entity tag of a page, a component or a monitor for IfMatch. Get, Put, Change and Edit methods return
+// ETag returns the entity tag of a page, a component, a monitor or an update of an incident for IfMatch. Get, Put, Change and Edit methods return
 // resources with one. It is "" for all others.
 func (m *Meta) ETag() string { return m.etag }
 

@@ -45,7 +45,7 @@ func TestCandidates(t *testing.T) {
 		"incident create --component=API=":     "",
 		"incident create --component a --comp": "--component",
 		"incident edit --re":                   "--resolved",
-		"incident edit --no":                   "--no-resolved",
+		"incident edit --no":                   "--no-resolved --no-notify",
 		"monitor edit x --d":                   "--disabled --down-status",
 		"delivery list --state ":               "pending sending sent superseded cancelled expired dead",
 		"page create --visibility ":            "public unlisted private",

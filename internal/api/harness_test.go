@@ -382,8 +382,8 @@ func (w world) path(rt route) string {
 	return strings.NewReplacer(
 		"{pageSlug}", w.slug, "{groupId}", w.group, "{componentId}", w.component,
 		"{incidentId}", w.incident, "{maintenanceId}", w.maintenance, "{monitorId}", w.monitor, "{subscriberId}", w.subscriber,
-		"{deliveryId}", w.delivery, "{tokenId}", w.token,
 		"{memberId}", w.member, "{invitationId}", w.invitation, "{sessionId}", w.session,
+		"{updateId}", w.update, "{deliveryId}", w.delivery, "{tokenId}", w.token,
 	).Replace(rt.path)
 }
 

@@ -87,6 +87,7 @@ func (a *api) createIncident(c *call) (store.Response, error) {
 		State:   orZero(web.Enum(o, "state", allswell.IncidentStates)),
 		Message: o.Text("message"),
 		Draft:   orZero(o.Flag("draft")),
+		Silent:  readSilent(o),
 
 		Affected: readAffected(o),
 	}
@@ -114,6 +115,7 @@ func (a *api) changeIncident(c *call) (store.Response, error) {
 		State:    web.Enum(o, "state", allswell.IncidentStates),
 		Resolved: o.Flag("resolved"),
 		Message:  o.Text("message"),
+		Silent:   readSilent(o),
 	}
 	if ch.Message != nil && strings.TrimSpace(*ch.Message) == "" {
 		ch.Message = nil // forms send a field that is left empty
@@ -125,10 +127,21 @@ func (a *api) changeIncident(c *call) (store.Response, error) {
 	return resourceResponse(incident, err, newIncidentJSON)
 }
 
-// publishIncident publishes a draft. It reads no body.
+// readSilent reads whether nobody is notified: "notify": false.
+func readSilent(o *web.Object) bool {
+	notify := o.Flag("notify")
+	return notify != nil && !*notify
+}
+
+// publishIncident publishes a draft, with ?notify=false silently. It reads no body.
 func (a *api) publishIncident(c *call) (store.Response, error) {
+	q := web.ParseQuery(c.URL.RawQuery)
+	notify := q.Flag("notify")
+	if err := q.Check(); err != nil {
+		return store.Response{}, err
+	}
 	r := newResponder(c, http.StatusOK, newIncidentWithUpdatesJSON)
-	return r.respond(a.store.PublishIncident(c.Context(), c.actor(), c.PathValue("incidentId"), r.save...))
+	return r.respond(a.store.PublishIncident(c.Context(), c.actor(), c.PathValue("incidentId"), notify != nil && !*notify, r.save...))
 }
 
 func (a *api) deleteIncident(c *call) (store.Response, error) {

@@ -87,7 +87,7 @@ func fieldsOf(t testing.TB, rt route) []field {
 		return []field{{"status", choice, true, 0}, {"description", freeText, false, 1000}}
 	case "POST /api/v1/pages/{pageSlug}/incidents":
 		return []field{{"title", text, true, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"message", text, false, 25000},
-			{"components", objects, false, 500}, {"draft", boolean, false, 0}}
+			{"components", objects, false, 500}, {"draft", boolean, false, 0}, {"notify", boolean, false, 0}}
 	case "PUT /api/v1/incidents/{incidentId}/components":
 		return []field{{"components", objects, true, 500}}
 	case "POST /api/v1/pages/{pageSlug}/maintenances":
@@ -100,9 +100,11 @@ func fieldsOf(t testing.TB, rt route) []field {
 		return []field{{"message", text, true, 25000}, {"state", choice, false, 0}}
 	case "PATCH /api/v1/incidents/{incidentId}":
 		return []field{{"title", text, false, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"resolved", boolean, false, 0},
-			{"message", freeText, false, 25000}}
+			{"message", freeText, false, 25000}, {"notify", boolean, false, 0}}
 	case "POST /api/v1/incidents/{incidentId}/updates":
-		return []field{{"message", text, true, 25000}, {"state", choice, false, 0}, {"impact", choice, false, 0}, {"components", objects, false, 500}}
+		return []field{{"message", text, true, 25000}, {"state", choice, false, 0}, {"impact", choice, false, 0}, {"components", objects, false, 500}, {"notify", boolean, false, 0}}
+	case "PATCH /api/v1/incidents/{incidentId}/updates/{updateId}":
+		return []field{{"message", text, true, 25000}}
 	case "POST /api/v1/monitors":
 		return append(monitorFields, field{"slug", other, false, 63}, field{"unique_name", boolean, false, 0})
 	case "PUT /api/v1/monitors/{monitorId}":

@@ -99,6 +99,9 @@ func (a *api) incidentRoutes() []route {
 		{"POST", "/api/v1/incidents/{incidentId}/publish", write, a.publishIncident},
 		{"GET", "/api/v1/incidents/{incidentId}/updates", read, a.listUpdates},
 		{"POST", "/api/v1/incidents/{incidentId}/updates", write, a.postUpdate},
+		{"GET", "/api/v1/incidents/{incidentId}/updates/{updateId}", read, a.getUpdate},
+		{"PATCH", "/api/v1/incidents/{incidentId}/updates/{updateId}", write, a.editUpdate},
+		{"DELETE", "/api/v1/incidents/{incidentId}/updates/{updateId}", write, a.deleteUpdate},
 		{"GET", "/api/v1/incidents/{incidentId}/components", read, a.getIncidentComponents},
 		{"PUT", "/api/v1/incidents/{incidentId}/components", write, a.putIncidentComponents},
 

@@ -33,8 +33,43 @@ func newIncidentUpdateJSON(u allswell.IncidentUpdate) incidentUpdateJSON {
 	}
 }
 
+// savedUpdateJSON is an update outside of the contract, with what happened to it since it was posted.
+type savedUpdateJSON struct {
+	incidentUpdateJSON
+	EditedAt *string `json:"edited_at"`
+	Notified bool    `json:"notified"`
+}
+
+func newSavedUpdateJSON(u allswell.IncidentUpdate) savedUpdateJSON {
+	return savedUpdateJSON{newIncidentUpdateJSON(u), timePtr(u.EditedAt), !u.Silent}
+}
+
+func (a *api) getUpdate(c *call) (store.Response, error) {
+	u, err := a.store.Update(c.Context(), c.actor(), c.PathValue("incidentId"), c.PathValue("updateId"))
+	return taggedResponse(c, u, err, newSavedUpdateJSON)
+}
+
+// editUpdate replaces the text of an update.
+func (a *api) editUpdate(c *call) (store.Response, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Response{}, err
+	}
+	o.Require("message")
+	message := orZero(o.Text("message"))
+	if err := o.Check(allswell.CheckMessage(message)); err != nil {
+		return store.Response{}, err
+	}
+	u, err := a.store.EditUpdate(c.Context(), c.actor(), c.PathValue("incidentId"), c.PathValue("updateId"), message, c.cond)
+	return taggedResponse(c, u, err, newSavedUpdateJSON)
+}
+
+func (a *api) deleteUpdate(c *call) (store.Response, error) {
+	return noContent(a.store.DeleteUpdate(c.Context(), c.actor(), c.PathValue("incidentId"), c.PathValue("updateId"), c.cond))
+}
+
 func (a *api) listUpdates(c *call) (store.Response, error) {
-	return serveList(c, newIncidentUpdateJSON, func(r store.Pagination) ([]allswell.IncidentUpdate, int, error) {
+	return serveList(c, newSavedUpdateJSON, func(r store.Pagination) ([]allswell.IncidentUpdate, int, error) {
 		return a.store.Updates(c.Context(), c.actor(), c.PathValue("incidentId"), r)
 	})
 }
@@ -49,6 +84,7 @@ func (a *api) postUpdate(c *call) (store.Response, error) {
 		Message: orZero(o.Text("message")),
 		State:   web.Enum(o, "state", allswell.IncidentStates),
 		Impact:  web.Enum(o, "impact", allswell.Impacts),
+		Silent:  readSilent(o),
 	}
 	if affected := readAffected(o); affected != nil {
 		n.Affected = &affected

@@ -226,7 +226,7 @@ func TestOutput(t *testing.T) {
 			"/api/v1/pages/acme/incidents":                                      `{"data": [{"id": "01990000-0000-7000-8000-000000000001"}], "meta": {"total": 1}}`,
 			"/api/v1/pages/acme/groups":                                         `{"data": [{"id": "grp_1", "name": "Core", "order": 2}], "meta": {"total": 1}}`,
 			"/api/v1/pages/acme/uptime":                                         `{"data": {"components": [{"id": "comp_1", "group": "grp_1"}, {"id": "comp_2", "group": null}], "groups": [{"id": "grp_1", "name": "Core"}]}}`,
-			"/api/v1/incidents/01990000-0000-7000-8000-000000000001":            `{"data": {"id": "i", "title": "Slow", "state": "identified", "updates": [{"message": "x", "created_at": "2026-11-21T04:00:00.000Z"}]}}`,
+			"/api/v1/incidents/01990000-0000-7000-8000-000000000001":            `{"data": {"id": "i", "title": "Slow", "state": "identified", "updates": [{"id": "upd_1", "message": "x", "created_at": "2026-11-21T04:00:00.000Z"}]}}`,
 			"/api/v1/incidents/01990000-0000-7000-8000-000000000001/components": `{"data": [{"id": "comp_1", "name": "API", "status": "degraded"}]}`,
 		}[r.URL.Path])
 	}
@@ -236,7 +236,7 @@ func TestOutput(t *testing.T) {
 			"Logo:        https://x/logo.png\nDark logo:   none\nIcon:        none\nWebhooks:    only operators can subscribe them\nFooter:      Imprint: https://example.com/\n",
 		"component list|--page=acme":                         "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop (hidden)\n",
 		"group list|--page=acme":                             "ID     ORDER  NAME\ngrp_1  2      Core\n",
-		"incident show|01990000-0000-7000-8000-000000000001": "Incident:   Slow\nId:         i\nPublished:  no, it is a draft (allswell incident publish)\nState:      identified\nResolved:   no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\n2026-11-21 04:00:00 +00:00\n  x\n",
+		"incident show|01990000-0000-7000-8000-000000000001": "Incident:   Slow\nId:         i\nPublished:  no, it is a draft (allswell incident publish)\nState:      identified\nResolved:   no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\n2026-11-21 04:00:00 +00:00  upd_1\n  x\n",
 	} {
 		_, stdout, stderr := against(t, server, expand(args)...)
 		if stdout != want || stderr != "" {

@@ -15,15 +15,17 @@ import (
 type IncidentCommands struct {
 	ClientSettings `embed:""`
 
-	List       incidentList       `cmd:"" help:"List a page's incidents, newest first."`
-	Show       incidentShow       `cmd:"" help:"Show an incident with its updates."`
-	Create     incidentCreate     `cmd:"" aliases:"open" help:"Open an incident, or prepare one as a draft."`
-	Update     incidentUpdate     `cmd:"" help:"Add an update to an incident. Subscribers are notified."`
-	Edit       incidentEdit       `cmd:"" aliases:"set" help:"Change an incident's title, impact or state."`
-	Resolve    incidentResolve    `cmd:"" help:"Resolve an incident."`
-	Components incidentComponents `cmd:"" help:"Show or set the components that an incident affects."`
-	Publish    incidentPublish    `cmd:"" help:"Publish a draft, and notify subscribers."`
-	Delete     incidentDelete     `cmd:"" help:"Delete an incident with its updates."`
+	List         incidentList         `cmd:"" help:"List a page's incidents, newest first."`
+	Show         incidentShow         `cmd:"" help:"Show an incident with its updates."`
+	Create       incidentCreate       `cmd:"" aliases:"open" help:"Open an incident, or prepare one as a draft."`
+	Update       incidentUpdate       `cmd:"" help:"Add an update to an incident. Subscribers are notified."`
+	EditUpdate   incidentEditUpdate   `cmd:"" help:"Change the text of an update. Nobody is notified."`
+	DeleteUpdate incidentDeleteUpdate `cmd:"" help:"Delete an update with its text. Nobody is notified."`
+	Edit         incidentEdit         `cmd:"" aliases:"set" help:"Change an incident's title, impact or state."`
+	Resolve      incidentResolve      `cmd:"" help:"Resolve an incident."`
+	Components   incidentComponents   `cmd:"" help:"Show or set the components that an incident affects."`
+	Publish      incidentPublish      `cmd:"" help:"Publish a draft, and notify subscribers."`
+	Delete       incidentDelete       `cmd:"" help:"Delete an incident with its updates."`
 }
 
 type incidentCreate struct {
@@ -34,6 +36,7 @@ type incidentCreate struct {
 	Message    *string                 `placeholder:"TEXT" help:"First update; - reads it from standard input."`
 	Components []affected              `name:"component" sep:"none" placeholder:"COMPONENT[=STATUS]" help:"Affected component, by id, name or slug, and its status: ${affected_statuses}. By default the status follows --impact; without it, degraded. Repeatable."`
 	Draft      bool                    `help:"Show it to nobody and notify nobody until incident publish. Its components get their statuses at once."`
+	silence
 }
 
 func (cmd *incidentCreate) Run(c *commandContext) error {
@@ -45,7 +48,7 @@ func (cmd *incidentCreate) Run(c *commandContext) error {
 		return err
 	}
 	assumed := cmd.assumeStatuses()
-	incident := client.NewIncident{Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message, Draft: cmd.Draft}
+	incident := client.NewIncident{Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message, Draft: cmd.Draft, Notify: cmd.notify()}
 	if incident.Components, err = c.affected(cmd.Components, &cmd.pageFlag); err != nil {
 		return err
 	}
@@ -192,7 +195,10 @@ func (c *commandContext) mentionDrafts(page string, filter client.IncidentFilter
 	return err
 }
 
-type incidentPublish struct{ incidentArgument }
+type incidentPublish struct {
+	incidentArgument
+	silence
+}
 
 func (cmd *incidentPublish) Run(c *commandContext) error {
 	cmd.drafts = true
@@ -206,7 +212,11 @@ func (cmd *incidentPublish) Run(c *commandContext) error {
 			return err
 		}
 	}
-	incident, err := c.api.PublishIncident(c.Ctx, id)
+	var options []client.CallOption
+	if cmd.NoNotify {
+		options = append(options, client.Silently())
+	}
+	incident, err := c.api.PublishIncident(c.Ctx, id, options...)
 	return object(c, incident, err, func(i *client.Incident) {
 		if draft {
 			c.Printf("Published the incident %s.\n", console.Visible(i.Title))
@@ -250,7 +260,7 @@ func (cmd *incidentShow) Run(c *commandContext) error {
 		}
 	}
 	for _, u := range incident.Updates {
-		c.Printf("\n%s\n%s\n", console.Time(u.CreatedAt), console.Paragraph(u.Message, "  "))
+		c.Printf("\n%s  %s\n%s\n", console.Time(u.CreatedAt), console.Visible(u.ID), console.Paragraph(u.Message, "  "))
 	}
 	return nil
 }
@@ -261,6 +271,7 @@ type incidentUpdate struct {
 	State      *allswell.IncidentState `placeholder:"STATE" help:"New state of the incident: investigating, identified, monitoring or resolved."`
 	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"New impact: none, minor, major or critical."`
 	Components []affected              `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"Component that the incident affects, as in incident create; repeatable. Replaces all others."`
+	silence
 }
 
 func (cmd *incidentUpdate) Run(c *commandContext) error {
@@ -275,7 +286,7 @@ func (cmd *incidentUpdate) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	update := client.NewIncidentUpdate{Message: message, State: cmd.State, Impact: cmd.Impact}
+	update := client.NewIncidentUpdate{Message: message, State: cmd.State, Impact: cmd.Impact, Notify: cmd.notify()}
 	if len(cmd.Components) > 0 {
 		components, err := c.affected(cmd.Components, &cmd.pageFlag)
 		if err != nil {
@@ -378,6 +389,7 @@ type incidentEdit struct {
 	State    *allswell.IncidentState `placeholder:"STATE" help:"investigating, identified, monitoring or resolved."`
 	Resolved *bool                   `negatable:"" help:"Resolve the incident or reopen it, and keep its state. incident resolve sets the state, too."`
 	Message  *string                 `placeholder:"TEXT" help:"Update to add; - reads it from standard input."`
+	silence
 }
 
 func (cmd *incidentEdit) Run(c *commandContext) error {
@@ -385,16 +397,18 @@ func (cmd *incidentEdit) Run(c *commandContext) error {
 	if err := checkNotEmpty(change); err != nil {
 		return err
 	}
+	change.Notify = cmd.notify()
 	return c.changeIncident(&cmd.incidentArgument, change)
 }
 
 type incidentResolve struct {
 	incidentArgument
 	Message *string `placeholder:"TEXT" help:"Last update; - reads it from standard input."`
+	silence
 }
 
 func (cmd *incidentResolve) Run(c *commandContext) error {
-	change := client.IncidentChange{State: new(allswell.IncidentResolved), Resolved: new(true), Message: cmd.Message}
+	change := client.IncidentChange{State: new(allswell.IncidentResolved), Resolved: new(true), Message: cmd.Message, Notify: cmd.notify()}
 	return c.changeIncident(&cmd.incidentArgument, change)
 }
 

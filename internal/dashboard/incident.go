@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,10 @@ type timelineEntry struct {
 	State  string
 	Text   template.HTML
 	At     time.Time
-	Author string // "": not known
+	Author string    // "": not known
+	Edited time.Time // zero: never
+	Silent bool      // nobody was notified, though visitors see it
+	Change string    // path of the screen that changes the text; "": it cannot be changed
 }
 
 // newTimelineEntry renders the message of an update as the public page does.
@@ -87,6 +91,12 @@ func (v *visit) answerIncident(status int, i store.ListedIncident, forms inciden
 		if u.System.Kind != "" {
 			e.Author = "Allswell"
 		}
+		if stored := slices.ContainsFunc(i.Updates, func(o allswell.IncidentUpdate) bool { return o.ID == u.ID }); stored {
+			e.Edited, e.Silent = u.EditedAt, u.Silent && !i.Draft
+			if s.CanEdit {
+				e.Change = updatePath(u)
+			}
+		}
 		s.Entries = append(s.Entries, e)
 	}
 	if s.CanEdit {
@@ -109,6 +119,9 @@ func (v *visit) fillIncidentForms(s *incidentScreen, forms incidentForms) error 
 		return err
 	}
 	s.Audience, s.Unaffected = audienceText(counts), len(components) == 0
+	if !i.Notified && !i.Draft {
+		s.Audience += " So far nobody was notified of this incident: they will not be notified of its end alone."
+	}
 	f := forms.update
 	if f == nil {
 		f = newForm(url.Values{"state": {string(i.EffectiveState())}})
@@ -143,7 +156,7 @@ func (v *visit) updateIncident() error {
 	if f.Value("action") == actionResolve {
 		state = allswell.IncidentResolved
 	}
-	ch := allswell.IncidentChange{State: &state, Affected: &affected, Message: f.text("message"), Seen: f.Value("seen")}
+	ch := allswell.IncidentChange{State: &state, Affected: &affected, Message: f.text("message"), Silent: silent(f), Seen: f.Value("seen")}
 	switch {
 	case state == allswell.IncidentResolved:
 		ch.Affected = nil // the components recover by themselves
@@ -163,6 +176,7 @@ func (v *visit) updateIncident() error {
 // previewOfUpdate returns the preview of a change that adds an update.
 func (v *visit) previewOfUpdate(i store.ListedIncident, ch allswell.IncidentChange) (*incidentPreview, error) {
 	changed := i.Incident
+	changed.Silent = ch.Silent
 	changed.Apply(ch, v.now())
 	if ch.Affected != nil {
 		changed.Affected = *ch.Affected
@@ -223,7 +237,7 @@ func (v *visit) editIncident() error {
 
 // publishIncident publishes a draft.
 func (v *visit) publishIncident() error {
-	i, err := v.store.PublishIncident(v.r.Context(), v.actor(), v.r.PathValue("incident"))
+	i, err := v.store.PublishIncident(v.r.Context(), v.actor(), v.r.PathValue("incident"), silent(newForm(v.r.PostForm)))
 	if err != nil {
 		return err
 	}

@@ -71,6 +71,12 @@ func (f *form) affected(components []allswell.Component) (affected []allswell.Af
 	return affected
 }
 
+// silent reports whether "Don't notify" was chosen.
+func silent(f *form) bool { return f.Value("notify") == "false" }
+
+// Silent is silent, for templates.
+func (f *form) Silent() bool { return silent(f) }
+
 // text returns what was typed into a field of several lines; nil: nothing.
 func (f *form) text(name string) *string {
 	text := strings.TrimSpace(strings.ReplaceAll(f.Value(name), "\r\n", "\n"))
@@ -144,7 +150,7 @@ func (v *visit) createIncident() error {
 	}
 	n := allswell.NewIncident{
 		Title: strings.TrimSpace(f.Value("title")), Impact: allswell.Impact(f.Value("impact")), State: allswell.IncidentState(f.Value("state")),
-		Message: f.text("message"), Draft: f.Value("action") == actionDraft, Affected: f.affected(components),
+		Message: f.text("message"), Draft: f.Value("action") == actionDraft, Silent: silent(f), Affected: f.affected(components),
 	}
 	if id, err := uuid.Parse(f.Value("id")); err == nil {
 		n.ID = id.String()
@@ -169,11 +175,14 @@ func (v *visit) createIncident() error {
 
 // previewOf returns the preview of an incident of a page.
 func (v *visit) previewOf(page allswell.Page, i allswell.Incident) (*incidentPreview, error) {
-	counts, err := v.incidentAudience(page.Slug, i)
-	if err != nil {
-		return nil, err
+	p := &incidentPreview{Incident: i, Audience: audienceText(nil)}
+	if !i.Silent {
+		counts, err := v.incidentAudience(page.Slug, i)
+		if err != nil {
+			return nil, err
+		}
+		p.Audience = audienceText(counts)
 	}
-	p := &incidentPreview{Incident: i, Audience: audienceText(counts)}
 	if timeline := i.Timeline(); len(timeline) > 0 {
 		p.Entry = newTimelineEntry(timeline[0].Message, timeline[0].System, timeline[0].CreatedAt)
 		p.Entry.State = i18n.English().State(timeline[0].State)

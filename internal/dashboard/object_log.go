@@ -40,7 +40,12 @@ func (v *visit) objectLog(ids []string) (log objectLog, err error) {
 		if e.Action == allswell.AuditCreate {
 			log.authors[e.Object.ID] = who
 		}
-		log.Lines = append(log.Lines, logLine{who, describe(e), e.At})
+		what := describe(e)
+		var after struct{ Notify *bool }
+		if json.Unmarshal(e.After, &after) == nil && after.Notify != nil {
+			what += ", nobody was notified"
+		}
+		log.Lines = append(log.Lines, logLine{who, what, e.At})
 	}
 	return log, err
 }
@@ -48,6 +53,8 @@ func (v *visit) objectLog(ids []string) (log objectLog, err error) {
 // describe says what an audit entry records.
 func describe(e allswell.AuditEntry) string {
 	switch {
+	case (e.Object.Kind == allswell.ObjectIncidentUpdate || e.Object.Kind == allswell.ObjectMaintenanceUpdate) && e.Action == allswell.AuditUpdate:
+		return "edited an update"
 	case e.Object.Kind == allswell.ObjectIncidentUpdate || e.Object.Kind == allswell.ObjectMaintenanceUpdate:
 		return "posted an update"
 	case e.Action == allswell.AuditCreate && e.Object.Kind == allswell.ObjectMaintenance:

@@ -63,6 +63,9 @@ func (d *Dashboard) routes() []route {
 		{"GET /admin/incidents/{incident}", accessViewer, (*visit).showIncident},
 		{"POST /admin/incidents/{incident}", accessEditor, (*visit).updateIncident},
 		{"POST /admin/incidents/{incident}/edit", accessEditor, (*visit).editIncident},
+		{"GET /admin/incidents/{incident}/updates/{update}", accessEditor, (*visit).showIncidentUpdate},
+		{"POST /admin/incidents/{incident}/updates/{update}", accessEditor, (*visit).editIncidentUpdate},
+		{"POST /admin/incidents/{incident}/updates/{update}/delete", accessEditor, (*visit).deleteIncidentUpdate},
 		{"POST /admin/incidents/{incident}/publish", accessEditor, (*visit).publishIncident},
 		{"POST /admin/incidents/{incident}/delete", accessEditor, (*visit).deleteIncident},
 

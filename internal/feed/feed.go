@@ -72,6 +72,7 @@ type note struct {
 	older int  // how many notes are older
 	cut   bool // only the beginning of the message was loaded
 	i18n.UpdateText
+	edited time.Time // zero: never
 }
 
 // New returns the feed of a page or, unless component is "", of a component. p has
@@ -143,7 +144,7 @@ func (f *Feed) incident(inc allswell.Incident, base string, room *int) entry {
 	}
 	notes := make([]note, 0, len(inc.Updates)+1)
 	for _, u := range inc.Timeline() {
-		notes = append(notes, note{l.State(u.State), u.CreatedAt, u.Number - 1, u.Truncated, i18n.UpdateText{Message: u.Message, System: u.System, At: u.CreatedAt}})
+		notes = append(notes, note{l.State(u.State), u.CreatedAt, u.Number - 1, u.Truncated, i18n.UpdateText{Message: u.Message, System: u.System, At: u.CreatedAt}, u.EditedAt})
 	}
 	names := make([]string, 0, len(inc.Affected))
 	for _, a := range inc.Affected {
@@ -179,7 +180,7 @@ func (f *Feed) maintenance(m allswell.Maintenance, base string, room *int) entry
 func maintenanceNotes(l *i18n.Language, m allswell.Maintenance) []note {
 	notes := make([]note, 0, len(m.Updates))
 	for _, u := range m.Updates {
-		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, u.Number - 1, u.Truncated, i18n.UpdateText{Message: u.Message, System: u.System, At: u.CreatedAt}})
+		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, u.Number - 1, u.Truncated, i18n.UpdateText{Message: u.Message, System: u.System, At: u.CreatedAt}, time.Time{}})
 	}
 	slices.Reverse(notes) // updates are oldest first
 	return notes
@@ -226,6 +227,11 @@ func joinNames(l *i18n.Language, names []string) string {
 	return list
 }
 
+// moment returns an instant as a time element.
+func (f *Feed) moment(t time.Time) template.HTML {
+	return i18n.TimeElement(t.In(f.zone), "", f.lang.Moment)
+}
+
 // timeline returns the notes that fit into room, and a link to the others.
 func (f *Feed) timeline(notes []note, link string, room *int) string {
 	var out strings.Builder
@@ -236,8 +242,11 @@ func (f *Feed) timeline(notes []note, link string, room *int) string {
 	for i, n := range notes {
 		entry := ""
 		if !n.cut && len(n.Message) <= *room { // HTML is seldom shorter than its source
-			entry = f.open() + "<strong>" + template.HTMLEscapeString(n.state) + `</strong> · <time datetime="` + allswell.FormatTime(n.at) + `">` +
-				template.HTMLEscapeString(f.lang.Moment(n.at.In(f.zone))) + `</time></p><div dir="auto">` + string(n.HTML(f.lang, f.zone)) + "</div>"
+			entry = f.open() + "<strong>" + template.HTMLEscapeString(n.state) + `</strong> · ` + string(f.moment(n.at))
+			if !n.edited.IsZero() {
+				entry += " · " + string(f.lang.HTML("incident.edited", "time", f.moment(n.edited)))
+			}
+			entry += `</p><div dir="auto">` + string(n.HTML(f.lang, f.zone)) + "</div>"
 		}
 		if entry == "" || len(entry) > *room {
 			*room = 0

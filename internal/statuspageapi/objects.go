@@ -244,6 +244,9 @@ func (v *builder) incident(inc allswell.Incident, room *budget) incidentObject {
 			continue
 		}
 		entry := newUpdate(u.ID, string(u.State), u.Message, inc.ID, u.CreatedAt, affectedOf(u.Affected))
+		if !u.EditedAt.IsZero() {
+			entry.UpdatedAt = timestamp(u.EditedAt)
+		}
 		if fits = room.take(entry); fits {
 			out.Updates = append(out.Updates, entry)
 		}

@@ -140,12 +140,12 @@ func TestDraftWaitsForAPerson(t *testing.T) {
 		}
 
 		before := len(w.audited())
-		published := must(w.PublishIncident(w.ctx, w.ws, i.ID))(w)
+		published := must(w.PublishIncident(w.ctx, w.ws, i.ID, false))(w)
 		if published.Draft || len(published.Updates) != 2 {
 			w.Errorf("published: %+v", published)
 		}
 		w.expectEvents("created: job is down, critical, identified (outage): A disk is full.")
-		again := must(w.PublishIncident(w.ctx, w.ws, i.ID))(w)
+		again := must(w.PublishIncident(w.ctx, w.ws, i.ID, false))(w)
 		if again.Draft || !again.UpdatedAt.Equal(published.UpdatedAt) || len(w.drafts()) != 0 {
 			w.Errorf("published twice: %+v", again)
 		}
@@ -177,7 +177,7 @@ func TestDraftOfARecoveredMonitor(t *testing.T) {
 		if got := w.shownIncidents(); len(got) != 0 {
 			w.Errorf("visitors see %q", got)
 		}
-		must(w.PublishIncident(w.ctx, w.ws, i.ID))(w)
+		must(w.PublishIncident(w.ctx, w.ws, i.ID, false))(w)
 		w.expectEvents("created: job is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
 		w.expect("visitors see", w.shownIncidents(), "job is down")
 		w.goDown(job)

@@ -34,10 +34,17 @@ func (t *tx) emit(e allswell.Event) error {
 	return err
 }
 
-// emitIncident emits an event of an incident, unless it is a draft. u is the update, or nil.
+// emitIncident emits an event of an incident, unless nobody is notified: see allswell.Incident.NotifiedKind. u is the
+// update, or nil.
 func (t *tx) emitIncident(kind allswell.EventKind, i allswell.Incident, u *allswell.IncidentUpdate, from origin) error {
-	if i.Draft {
+	kind, ok := i.NotifiedKind(kind)
+	if !ok {
 		return nil
+	}
+	if !i.Notified {
+		if _, err := t.Exec(`UPDATE incidents SET notified = TRUE WHERE id = $1`, i.ID); err != nil {
+			return err
+		}
 	}
 	e := allswell.NewIncidentEvent(kind, i, u)
 	if from != (origin{}) {

@@ -11,20 +11,21 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const incidentColumns = `id, page_id, outage_id, title, down_monitor, draft, impact, impact_derived, state, resolved, resolved_at, created_at, updated_at`
+const incidentColumns = `id, page_id, outage_id, title, down_monitor, draft, impact, impact_derived, state, resolved, resolved_at, created_at, updated_at, notified`
 
 func scanIncident(row database.Row) (i allswell.Incident, err error) {
-	err = row.Scan(&i.ID, &i.PageID, text{&i.OutageID}, &i.Title, text{&i.DownMonitor}, &i.Draft, &i.Impact, &i.ImpactDerived, &i.State, &i.Resolved, instant{&i.ResolvedAt}, instant{&i.CreatedAt}, instant{&i.UpdatedAt})
+	err = row.Scan(&i.ID, &i.PageID, text{&i.OutageID}, &i.Title, text{&i.DownMonitor}, &i.Draft, &i.Impact, &i.ImpactDerived, &i.State, &i.Resolved, instant{&i.ResolvedAt}, instant{&i.CreatedAt}, instant{&i.UpdatedAt}, &i.Notified)
 	return
 }
 
-const updateColumns = `id, incident_id, number, message, state, affected, system_message, created_at`
+const updateColumns = `id, incident_id, number, message, state, affected, system_message, created_at, edited_at, silent`
 
 // truncatedUpdateColumns are updateColumns of an update that takes little memory.
-var truncatedUpdateColumns = fmt.Sprintf(`id, incident_id, number, substr(message, 1, %d), state, NULL, system_message, created_at`, truncatedLength)
+var truncatedUpdateColumns = fmt.Sprintf(`id, incident_id, number, substr(message, 1, %d), state, NULL, system_message, created_at, edited_at, silent`, truncatedLength)
 
 func scanUpdate(row database.Row) (u allswell.IncidentUpdate, err error) {
-	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, systemMessage{&u.System}, instant{&u.CreatedAt})
+	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, systemMessage{&u.System}, instant{&u.CreatedAt},
+		instant{&u.EditedAt}, &u.Silent)
 	return
 }
 
@@ -200,9 +201,9 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 		return i, err
 	}
 	if _, err := t.Exec(`INSERT INTO incidents (`+incidentColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 		i.ID, i.PageID, nullIfEmpty(i.OutageID), i.Title, nullIfEmpty(i.DownMonitor), i.Draft, string(i.Impact), i.ImpactDerived, string(i.State), i.Resolved,
-		millis(i.ResolvedAt), millis(i.CreatedAt), millis(i.UpdatedAt)); err != nil {
+		millis(i.ResolvedAt), millis(i.CreatedAt), millis(i.UpdatedAt), i.Notified); err != nil {
 		return i, err
 	}
 	if err := t.saveAffected(i); err != nil {
@@ -230,8 +231,8 @@ func (t *tx) checkOpenIncidents(field string, i allswell.Incident) error {
 }
 
 func (t *tx) saveUpdate(u allswell.IncidentUpdate) error {
-	_, err := t.Exec(`INSERT INTO incident_updates (id, incident_id, number, message, state, affected, system_message, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), systemMessageText(u.System), millis(u.CreatedAt))
+	_, err := t.Exec(`INSERT INTO incident_updates (`+updateColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), systemMessageText(u.System), millis(u.CreatedAt), millis(u.EditedAt), u.Silent)
 	return err
 }
 
@@ -255,10 +256,10 @@ func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id str
 	})
 }
 
-// PublishIncident publishes a draft and emits the event of its creation, with its newest
+// PublishIncident publishes a draft and, unless silent, emits the event of its creation, with its newest
 // update. It returns the incident with its updates, oldest first; one that is published
 // already is not changed.
-func (s *Store) PublishIncident(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.Incident]) (allswell.Incident, error) {
+func (s *Store) PublishIncident(ctx context.Context, actor allswell.Actor, id string, silent bool, save ...SaveResponse[allswell.Incident]) (allswell.Incident, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
 		i, err := t.lockIncident(actor.WorkspaceID, id)
 		if err != nil {
@@ -266,6 +267,7 @@ func (s *Store) PublishIncident(ctx context.Context, actor allswell.Actor, id st
 		}
 		before := i
 		i.Publish(t.Now)
+		i.Silent = silent
 		i.Updates, err = database.Query(t.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, i.ID)
 		if err != nil || !before.Draft {
 			return i, err
@@ -274,8 +276,12 @@ func (s *Store) PublishIncident(ctx context.Context, actor allswell.Actor, id st
 			return i, err
 		}
 		var newest *allswell.IncidentUpdate
-		if n := len(i.Updates); n > 0 {
+		if n := len(i.Updates); n > 0 && !silent {
 			newest = &i.Updates[n-1]
+			newest.Silent = false
+			if _, err := t.Exec(`UPDATE incident_updates SET silent = FALSE WHERE id = $1`, newest.ID); err != nil {
+				return i, err
+			}
 		}
 		from := origin{outageID: i.OutageID}
 		from.monitorID, err = database.One(t.Session, database.ScanString, `SELECT monitor_id FROM outages WHERE id = $1`, i.OutageID)
@@ -335,8 +341,10 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 	if err := t.saveIncident(i); err != nil {
 		return i, u, err
 	}
+	kind := allswell.EventIncidentUpdated
 	switch {
 	case resolvedNow:
+		kind = allswell.EventIncidentResolved
 		err = t.removeCauses(i.ID, origin{})
 	case before.Resolved && !i.Resolved:
 		err = t.addCauses(i)
@@ -347,22 +355,22 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 		return i, u, err
 	}
 	changed := i
+	changed.Silent = ch.Silent && resolvedNow
+	i.Silent = ch.Silent
 	var added *allswell.IncidentUpdate
 	add := ch.Message != nil
 	if add && !ch.RepeatUpdate {
 		add = !i.Repeats(before, *ch.Message, newest)
 	}
 	if add {
-		if u, err = t.addUpdate(&i, *ch.Message, allswell.SystemMessage{}); err != nil {
+		_, notified := i.NotifiedKind(kind)
+		if u, err = t.addUpdate(&i, *ch.Message, allswell.SystemMessage{}, notified); err != nil {
 			return i, u, err
 		}
 		added = &u
 	}
-	switch {
-	case resolvedNow:
-		err = t.emitIncident(allswell.EventIncidentResolved, i, added, origin{})
-	case added != nil:
-		err = t.emitIncident(allswell.EventIncidentUpdated, i, added, origin{})
+	if resolvedNow || added != nil {
+		err = t.emitIncident(kind, i, added, origin{})
 	}
 	if err == nil {
 		err = t.audit(actor, allswell.AuditUpdate, before, changed)
@@ -402,7 +410,7 @@ func (t *tx) newestUpdate(incidentID string) (*allswell.IncidentUpdate, error) {
 
 // addUpdate appends to the timeline of a locked incident and saves both. auto is
 // the form of the message if the service wrote it.
-func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.SystemMessage) (allswell.IncidentUpdate, error) {
+func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.SystemMessage, notified bool) (allswell.IncidentUpdate, error) {
 	before, err := t.newestUpdate(i.ID)
 	if err == nil && before != nil && auto.Kind == "" {
 		err = allswell.CheckUpdates(before.Number)
@@ -416,7 +424,7 @@ func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Syste
 		return allswell.IncidentUpdate{}, err
 	}
 	u := i.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.Now), message, before, t.Now)
-	u.System = auto
+	u.System, u.Silent = auto, !notified
 	i.Updates[len(i.Updates)-1] = u
 	if err := t.saveUpdate(u); err != nil {
 		return u, err

@@ -99,7 +99,8 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 		return err
 	}
 	auto := why.SystemMessage(t.Now.Sub(o.SilentSince))
-	u, err := t.addUpdate(&i, auto.Text(), auto)
+	_, notified := i.NotifiedKind(allswell.EventIncidentResolved)
+	u, err := t.addUpdate(&i, auto.Text(), auto, notified)
 	if err != nil {
 		return err
 	}

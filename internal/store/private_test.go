@@ -246,7 +246,7 @@ func TestPublishedDraft(t *testing.T) {
 		must(w.EditComponent(w.ctx, w.ws, "", later.ID, allswell.ComponentEdit{Hidden: ptr(true)}))(w)
 		w.change(i, allswell.IncidentChange{Affected: ptr([]allswell.AffectedComponent{
 			w.at(allswell.StatusMajorOutage, w.component), w.at(allswell.StatusDegraded, later), w.at(allswell.StatusPartialOutage, mail)})})
-		published := must(w.PublishIncident(w.ctx, w.ws, i.ID))(w)
+		published := must(w.PublishIncident(w.ctx, w.ws, i.ID, false))(w)
 		var data allswell.EventData
 		w.ok(json.Unmarshal([]byte(w.value(`SELECT data FROM events WHERE kind = 'incident.created'`)), &data))
 		var got []string

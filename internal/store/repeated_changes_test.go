@@ -24,7 +24,7 @@ func TestDraftOfAPerson(t *testing.T) {
 		w.shows(allswell.StatusPartialOutage)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "A pipe."}))(w)
 		w.expectEvents("Backups: operational > partial_outage")
-		must(w.PublishIncident(w.ctx, w.ws, i.ID))(w)
+		must(w.PublishIncident(w.ctx, w.ws, i.ID, false))(w)
 		w.expectEvents("created: Leak, major, investigating: A pipe.")
 		w.expect("visitors see", w.shownIncidents(), "Leak")
 	})

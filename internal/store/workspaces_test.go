@@ -15,7 +15,7 @@ import (
 
 // things are the objects of one workspace, which another one tries to use.
 type things struct {
-	slug, page, component, group, incident, maintenance, monitor, token, subscriber, delivery, invitation, member, session string
+	slug, page, component, group, incident, update, maintenance, monitor, token, subscriber, delivery, invitation, member, session string
 }
 
 // verbs calls every method that acts for a workspace as an actor of another workspace. Each
@@ -144,8 +144,19 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, _, err := s.Updates(ctx, ws, x.incident, firstHundred)
 		return err
 	},
+	"Update": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Update(ctx, ws, x.incident, x.update)
+		return err
+	},
+	"EditUpdate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.EditUpdate(ctx, ws, x.incident, x.update, "x", allswell.Precondition{})
+		return err
+	},
+	"DeleteUpdate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.DeleteUpdate(ctx, ws, x.incident, x.update, allswell.Precondition{})
+	},
 	"PublishIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.PublishIncident(ctx, ws, x.incident)
+		_, err := s.PublishIncident(ctx, ws, x.incident, false)
 		return err
 	},
 	"PostUpdate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -370,7 +381,7 @@ func (w *world) things() things {
 	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusDegraded}}))(w)
 	must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
 	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w).ID
-	must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.NewIncidentUpdate{Message: "more"}))(w)
+	x.update = must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.NewIncidentUpdate{Message: "more"}))(w).ID
 	w.fanOut()
 	x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
 	x.invitation = must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "bob@example.com", Role: allswell.RoleViewer}))(w).ID
@@ -464,7 +475,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 
 // reading are the methods in the table that change nothing.
 var reading = []string{
-	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates",
+	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates", "Update",
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",

@@ -64,6 +64,9 @@ func (b *budget) update(at Presentation, u allswell.IncidentUpdate) (updateView,
 		return updateView{}, false
 	}
 	shown := updateView{State: u.State, At: at.moment(u.CreatedAt), Changes: viewChanges(u)}
+	if !u.EditedAt.IsZero() {
+		shown.Edited = at.moment(u.EditedAt)
+	}
 	overhead := updateWeight
 	for _, c := range shown.Changes {
 		overhead += updateWeight + len(c.Name)

@@ -61,6 +61,7 @@ type updateView struct {
 	State   allswell.IncidentState
 	Message template.HTML
 	At      moment
+	Edited  moment // zero: the text was never changed
 	Changes []changeView
 }
 

@@ -1,0 +1,41 @@
+package allswell
+
+import "time"
+
+// CheckMessage returns a *ValidationError if the message of an update is blank or too long.
+func CheckMessage(message string) error {
+	var bad ValidationError
+	CheckText(&bad, "message", message, MaxMessageLength)
+	return bad.Err()
+}
+
+// Edit replaces the text of an update and marks it as edited. The same text changes nothing. What the service wrote
+// becomes the text of a person.
+func (u *IncidentUpdate) Edit(message string, now time.Time) {
+	if message != u.Message {
+		u.Message, u.System, u.EditedAt = message, SystemMessage{}, Later(now, u.CreatedAt)
+	}
+}
+
+// NotifiedKind returns the kind of event by which subscribers are notified of a change of an incident. ok is false if
+// they are not: of a draft, of a silent change, and of the end of an incident of which they have never been notified.
+// The first event of an incident is EventIncidentCreated, also if the incident was opened silently.
+func (i Incident) NotifiedKind(kind EventKind) (notified EventKind, ok bool) {
+	switch {
+	case i.Draft || i.Silent || !i.Notified && kind == EventIncidentResolved:
+		return "", false
+	case !i.Notified:
+		return EventIncidentCreated, true
+	default:
+		return kind, true
+	}
+}
+
+// AuditObject returns what the audit log records of an update of an incident.
+func (u IncidentUpdate) AuditObject() AuditObject {
+	fields := map[string]any{"incident_id": u.IncidentID, "message": u.Message}
+	if u.Silent {
+		fields["notified"] = false
+	}
+	return AuditObject{Kind: ObjectIncidentUpdate, ID: u.ID, Fields: fields}
+}

@@ -1,0 +1,117 @@
+package store_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// TestSilentChanges checks who is notified of an incident after a change that notifies nobody.
+func TestSilentChanges(t *testing.T) {
+	resolved := allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Message: ptr("Done.")}
+	silently := func(ch allswell.IncidentChange) allswell.IncidentChange { ch.Silent = true; return ch }
+	say := allswell.IncidentChange{Message: ptr("More.")}
+	for name, c := range map[string]struct {
+		silent, draft bool // of the beginning
+		changes       []allswell.IncidentChange
+		want          []string // events of the incident after the beginning
+	}{
+		"all of it":                     {true, false, []allswell.IncidentChange{silently(say), silently(resolved)}, nil},
+		"the end of nothing":            {true, false, []allswell.IncidentChange{resolved}, nil},
+		"an update after the beginning": {true, false, []allswell.IncidentChange{say, resolved}, []string{"created: Slow, major, investigating: More.", "resolved: Slow, major, resolved: Done."}},
+		"an update after the end":       {true, false, []allswell.IncidentChange{resolved, say}, []string{"created: Slow, major, resolved: More."}},
+		"one update":                    {false, false, []allswell.IncidentChange{silently(say)}, nil},
+		"the end":                       {false, false, []allswell.IncidentChange{silently(resolved)}, nil},
+		"a draft published quietly":     {true, true, []allswell.IncidentChange{resolved}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorlds(t, func(w *world) {
+				n := allswell.NewIncident{Title: "Slow", Message: ptr("We look."), Silent: c.silent, Draft: c.draft,
+					Affected: []allswell.AffectedComponent{w.at(allswell.StatusPartialOutage)}}
+				i := must(w.CreateIncident(w.ctx, w.ws, "acme", n))(w)
+				if c.draft {
+					i = must(w.PublishIncident(w.ctx, w.ws, i.ID, true))(w)
+				}
+				w.shows(allswell.StatusPartialOutage)
+				if begun := w.incidentEvents(); c.silent != (len(begun) == 0) {
+					t.Errorf("events of the beginning: %q", begun)
+				}
+				for _, ch := range c.changes {
+					w.clock.move(time.Second)
+					w.change(i, ch)
+				}
+				if got := w.incidentEvents(); !slices.Equal(got, c.want) {
+					t.Errorf("events %q, want %q", got, c.want)
+				}
+				updates := must(w.Incident(w.ctx, w.ws, i.ID))(w).Updates
+				if updates[0].Silent != c.silent {
+					t.Errorf("the first update: %+v", updates[0])
+				}
+				audited := strings.Join(w.audited(), "\n")
+				if want := c.silent || c.changes[0].Silent; want != (strings.Contains(audited, `"notify":false`) || strings.Contains(audited, `"notified":false`)) {
+					t.Errorf("audited:\n%s", audited)
+				}
+			})
+		})
+	}
+}
+
+// incidentEvents returns the new events of incidents.
+func (w *world) incidentEvents() []string {
+	return slices.DeleteFunc(w.newEvents(), func(e string) bool { return strings.HasPrefix(e, "Backups: ") })
+}
+
+// TestEditAndDeleteUpdates changes the text of an update and deletes another.
+func TestEditAndDeleteUpdates(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		i := w.about("Slow", ptr("We look."), w.at(allswell.StatusPartialOutage))
+		for _, text := range []string{"The password is hunter2.", "Fixed."} {
+			must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: text}))(w)
+		}
+		updates := must(w.Incident(w.ctx, w.ws, i.ID))(w).Updates
+		tag := allswell.Precondition{Tags: []string{allswell.EntityTag(updates[0])}}
+		w.clock.move(time.Minute)
+		edited := must(w.EditUpdate(w.ctx, w.ws, i.ID, updates[0].ID, "We *look*.", tag))(w)
+		if edited.Message != "We *look*." || edited.EditedAt.IsZero() || edited.State != updates[0].State {
+			t.Errorf("edited: %+v", edited)
+		}
+		if again := must(w.EditUpdate(w.ctx, w.ws, i.ID, updates[0].ID, "We *look*.", allswell.Precondition{}))(w); !again.EditedAt.Equal(edited.EditedAt) {
+			t.Errorf("edited without a change: %+v", again)
+		}
+		if _, err := w.EditUpdate(w.ctx, w.ws, i.ID, updates[0].ID, "Mine", tag); !errors.Is(err, allswell.ErrPreconditionFailed) {
+			t.Errorf("an edit of what somebody else changed: %v", err)
+		}
+		if err := w.DeleteUpdate(w.ctx, w.ws, i.ID, updates[1].ID, allswell.Precondition{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Update(w.ctx, w.ws, i.ID, updates[1].ID); !errors.Is(err, allswell.ErrNotFound) {
+			t.Errorf("the deleted update: %v", err)
+		}
+		now := must(w.Incident(w.ctx, w.ws, i.ID))(w)
+		if len(now.Updates) != 2 || now.Updates[0].Number != 1 || now.Updates[1].Number != 2 || now.Updates[1].ID != updates[2].ID || !now.UpdatedAt.After(i.UpdatedAt) {
+			t.Errorf("the timeline: %+v", now)
+		}
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Really."}))(w)
+		for _, e := range must(w.Events(w.ctx))(w) {
+			if e.UpdateID == updates[1].ID || strings.Contains(e.Data.Message, "hunter2") || e.UpdateID == updates[0].ID && e.Data.Message != "We *look*." {
+				t.Errorf("a message would say %+v", e)
+			}
+		}
+		if audited := strings.Join(w.audited(), "\n"); !strings.Contains(audited, `delete incident_update {"incident_id":"`+i.ID+`","message":"The password is hunter2."}`) {
+			t.Errorf("audited:\n%s", audited)
+		}
+		for _, u := range must(w.Incident(w.ctx, w.ws, i.ID))(w).Updates {
+			if err := w.DeleteUpdate(w.ctx, w.ws, i.ID, u.ID, allswell.Precondition{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if left := must(w.Incident(w.ctx, w.ws, i.ID))(w); len(left.Updates) != 0 || len(left.Timeline()) != 1 {
+			t.Errorf("without updates: %+v", left)
+		}
+	})
+}
