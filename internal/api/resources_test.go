@@ -155,6 +155,36 @@ func TestIncidentLists(t *testing.T) {
 	})
 }
 
+// TestEditAndDeleteUpdates changes the text of an update, and deletes it, unless somebody else was faster.
+func TestEditAndDeleteUpdates(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		path := "/api/v1/incidents/" + w.incident + "/updates/" + w.update
+		tag := c.get(path).is(200).header.Get("ETag")
+		edited := c.do("PATCH", path, map[string]any{"message": "More or less."}, "If-Match", tag).is(200)
+		if d := edited.data(); d["message"] != "More or less." || d["edited_at"] == nil || d["notified"] != true {
+			t.Errorf("edited: %v", d)
+		}
+		c.do("PATCH", path, map[string]any{"message": "Mine."}, "If-Match", tag).is(412)
+		c.do("DELETE", path, nil, "If-Match", tag).is(412)
+		c.patch(path, map[string]any{"message": " "}).complains("message")
+		c.do("DELETE", path, nil, "If-Match", edited.header.Get("ETag")).is(204)
+		c.get(path).is(404)
+
+		c.post("/api/v1/incidents/"+w.incident+"/updates", map[string]any{"message": "Quietly.", "notify": false}).is(201)
+		rows := c.get("/api/v1/incidents/" + w.incident + "/updates").is(200).rows()
+		if last := rows[len(rows)-1]; last["message"] != "Quietly." || last["notified"] != false {
+			t.Errorf("silent update: %v", last)
+		}
+		draft := c.post("/api/v1/pages/acme/incidents", map[string]any{"title": "Slow", "message": "x", "draft": true}).is(201).id()
+		c.post("/api/v1/incidents/"+draft+"/publish?notify=false", nil).is(200)
+		c.post("/api/v1/incidents/"+draft+"/publish?notify=never", nil).complains("notify")
+		if u := c.get("/api/v1/incidents/" + draft + "/updates").is(200).rows()[0]; u["notified"] != false {
+			t.Errorf("a draft that was published silently: %v", u)
+		}
+	})
+}
+
 func TestUpdateListsAndIncidentDeletion(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
@@ -164,7 +194,7 @@ func TestUpdateListsAndIncidentDeletion(t *testing.T) {
 			t.Fatalf("%d updates", len(rows))
 		}
 		for i, message := range []string{"We look into it.", "More."} {
-			keys(t, rows[i], "id", "incident_id", "message", "created_at")
+			keys(t, rows[i], "id", "incident_id", "message", "created_at", "edited_at", "notified")
 			if rows[i]["message"] != message || rows[i]["incident_id"] != w.incident {
 				t.Errorf("update %d is %v", i, rows[i])
 			}
