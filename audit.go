@@ -49,13 +49,14 @@ const (
 	ObjectMember            ObjectKind = "member"
 	ObjectInvitation        ObjectKind = "invitation"
 	ObjectSession           ObjectKind = "session" // a sign-in
+	ObjectPasskey           ObjectKind = "passkey"
 )
 
 // ObjectKinds lists all kinds of audited objects.
 var ObjectKinds = []ObjectKind{
 	ObjectPage, ObjectGroup, ObjectComponent, ObjectIncident, ObjectIncidentUpdate, ObjectMaintenance,
 	ObjectMaintenanceUpdate, ObjectMonitor, ObjectSubscriber, ObjectDelivery, ObjectToken, ObjectUser, ObjectMember,
-	ObjectInvitation, ObjectSession,
+	ObjectInvitation, ObjectSession, ObjectPasskey,
 }
 
 // AuditObject is the form in which the audit log records an object.

@@ -20,6 +20,7 @@ const (
 	PrefixMonitor     = "mon_"
 	PrefixOutage      = "out_"
 	PrefixPage        = "page_"
+	PrefixPasskey     = "pky_"
 	PrefixSession     = "ses_"
 	PrefixSignUp      = "sgn_"
 	PrefixSubscriber  = "sub_"

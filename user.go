@@ -49,6 +49,7 @@ type Member struct {
 	Role        Role
 	Since       time.Time
 	LastSeenAt  time.Time // precise to some minutes; zero: not since the member joined
+	Factors     Factors
 }
 
 // AuditObject returns the form of m in the audit log.
@@ -116,6 +117,7 @@ type SignInMethod string
 // The methods of sign-in.
 const (
 	SignInPassword   SignInMethod = "password"
+	SignInPasskey    SignInMethod = "passkey"
 	SignInLink       SignInMethod = "link"       // a one-time link, of the setup for example
 	SignInInvitation SignInMethod = "invitation" // a new member accepts it
 	SignInOIDC       SignInMethod = "oidc"       // an OpenID Connect provider
@@ -175,6 +177,9 @@ const (
 	CodeSetup CodePurpose = "setup" // creates the first owner
 	CodeReset CodePurpose = "reset" // sets a user's password
 	CodeEnter CodePurpose = "enter" // signs a user in
+
+	CodeSecondFactor CodePurpose = "second_factor" // continues a sign-in whose password was right
+	CodePasskey      CodePurpose = "passkey"       // the challenge of a passkey
 )
 
 // URL returns the address that takes a code. base is the URL of the service.
@@ -187,6 +192,9 @@ const (
 	SetupCodeAge = 24 * time.Hour
 	ResetCodeAge = time.Hour
 	EnterCodeAge = 24 * time.Hour
+
+	SecondFactorCodeAge = 10 * time.Minute
+	PasskeyChallengeAge = 10 * time.Minute
 )
 
 // Age returns the lifetime of a code.
@@ -196,6 +204,10 @@ func (p CodePurpose) Age() time.Duration {
 		return SetupCodeAge
 	case CodeReset:
 		return ResetCodeAge
+	case CodeSecondFactor:
+		return SecondFactorCodeAge
+	case CodePasskey:
+		return PasskeyChallengeAge
 	default:
 		return EnterCodeAge
 	}

@@ -47,8 +47,8 @@ type UserCommands struct {
 	settings.FileSetting     `embed:""`
 	settings.DatabaseSetting `embed:""`
 
-	List  userList  `cmd:"" help:"List the people who can sign in, with their roles."`
-	Reset userReset `cmd:"" help:"Print a link that sets a new password."`
+	List  userList  `cmd:"" help:"List the people who can sign in, with their roles and second factors."`
+	Reset userReset `cmd:"" help:"Print a link that sets a new password; with --remove-factors, remove the second factor, too."`
 }
 
 // ProvideContext is called by the parser before a user command runs.
@@ -70,9 +70,9 @@ func (cmd *userList) Run(c *databaseContext) error {
 			c.Printf("No accounts yet. `allswell setup-link` prints a link for the first one.\n")
 			return nil
 		}
-		rows := [][]string{{"E-MAIL", "ROLE", "NAME"}}
+		rows := [][]string{{"E-MAIL", "ROLE", "FACTORS", "NAME"}}
 		for _, u := range users {
-			rows = append(rows, []string{u.Email, string(u.Role), u.Name})
+			rows = append(rows, []string{u.Email, string(u.Role), u.Factors.String(), u.Name})
 		}
 		c.Table(rows)
 		return nil
@@ -80,7 +80,8 @@ func (cmd *userList) Run(c *databaseContext) error {
 }
 
 type userReset struct {
-	Email string `arg:"" help:"The e-mail address of the account."`
+	Email         string `arg:"" help:"The e-mail address of the account."`
+	RemoveFactors bool   `help:"Remove the account's second factor and recovery codes at once. All its sessions end."`
 
 	linkSetting `embed:""`
 }
@@ -88,7 +89,14 @@ type userReset struct {
 // Run prints a link that sets the password.
 func (cmd *userReset) Run(c *databaseContext) error {
 	return c.on(func(s *store.Store) error {
-		code, err := s.IssueResetCode(c.Ctx, cmd.Email)
+		var code string
+		var err error
+		if cmd.RemoveFactors {
+			err = s.RemoveFactors(c.Ctx, "allswell user reset", cmd.Email)
+		}
+		if err == nil {
+			code, err = s.IssueResetCode(c.Ctx, cmd.Email)
+		}
 		if errors.Is(err, allswell.ErrNotFound) {
 			return fmt.Errorf("there is no account %s: see allswell user list", cmd.Email)
 		}

@@ -61,7 +61,7 @@ var bundles = map[string][]string{
 	"theme.js":  {"theme.js"},
 
 	"dashboard.css": {"dashboard.css"},
-	"dashboard.js":  {"page.js", "dashboard.js"},
+	"dashboard.js":  {"page.js", "dashboard.js", "passkey.js"},
 	"live.js":       {"live.js"},
 }
 

@@ -52,7 +52,11 @@ func (v *visit) showAcceptForm(status int, s *acceptScreen) error {
 		s.Fields = []field{s.draw(field{Name: "name", Label: "Your name", Autocomplete: "name"}), s.draw(newPassword)}
 		focusFirst(s.Fields)
 	default:
-		s.Fields = []field{s.draw(field{Name: "password", Label: "Password of your account", Type: "password", Autocomplete: "current-password", Focus: true})}
+		s.Fields = []field{s.draw(field{Name: "password", Label: "Password of your account", Type: "password", Autocomplete: "current-password"})}
+		if s.NeedsCode {
+			s.Fields = append(s.Fields, s.draw(field{Name: "second_factor", Label: "Code of your authenticator app, or a recovery code", Autocomplete: "one-time-code"}))
+		}
+		focusFirst(s.Fields)
 	}
 	return v.show(status, "accept", "Join "+s.Workspace, s)
 }
@@ -101,9 +105,18 @@ func (v *visit) newAccount(s *acceptScreen) (store.Acceptance, error) {
 	return store.Acceptance{Name: n.Name, PasswordHash: hash}, err
 }
 
-// proveAccount checks the password of the account that the invited address has.
+// proveAccount checks the password, and the second factor, of the account that the invited address has.
 func (v *visit) proveAccount(s *acceptScreen) (store.Acceptance, error) {
-	return store.Acceptance{UserID: s.UserID}, v.checkPassword(s.Email, "password", s.Value("password"))
+	by := store.Acceptance{UserID: s.UserID}
+	err := v.checkPassword(s.Email, "password", s.Value("password"))
+	if err != nil || !s.NeedsCode {
+		return by, err
+	}
+	factor, err := v.readFactor(s.UserID, s.Value("second_factor"))
+	if err == nil {
+		err = v.store.UseSecondFactor(v.r.Context(), s.UserID, s.WorkspaceID, factor, v.browser())
+	}
+	return by, v.factorError("second_factor", err)
 }
 
 // checkPassword counts an attempt and checks the password of the account with an e-mail address. It returns a

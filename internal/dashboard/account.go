@@ -19,10 +19,18 @@ type accountScreen struct {
 	User     allswell.User
 	Name     *form
 	Password *form
+	Factors  allswell.Factors
+	Passkeys []passkeyRow
 	Sessions []sessionRow
 
 	NameField      field
 	PasswordFields []field
+
+	PasskeysWork bool // browsers make passkeys for the base URL
+	NewPasskey   *form
+	PasskeyName  field
+	Renamed      string // the passkey whose name was refused
+	Rename       *form
 }
 
 // sessionRow is a session in the list.
@@ -41,6 +49,8 @@ func (s sessionRow) How() string {
 	switch s.Method {
 	case allswell.SignInPassword:
 		return "with the password"
+	case allswell.SignInPasskey:
+		return "with a passkey"
 	case allswell.SignInOIDC:
 		return "with single sign-on"
 	case allswell.SignInProxy:
@@ -102,6 +112,13 @@ func (v *visit) showAccountForms(status int, s *accountScreen) error {
 	s.PasswordFields = []field{
 		s.Password.draw(field{Name: "current_password", Label: "Current password", Type: "password", Autocomplete: "current-password"}),
 		s.Password.draw(newPassword),
+	}
+	var err error
+	if s.Factors, err = v.store.Factors(v.r.Context(), v.actor()); err != nil {
+		return err
+	}
+	if err := v.showPasskeys(s); err != nil {
+		return err
 	}
 	sessions, err := v.store.Sessions(v.r.Context(), v.actor())
 	if err != nil {

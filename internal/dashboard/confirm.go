@@ -7,8 +7,11 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// confirmField is the field of the password that confirms a dangerous change.
-const confirmField = "confirm_password"
+// The fields of what confirms a dangerous change.
+const (
+	confirmField        = "confirm_password"
+	confirmPasskeyField = "confirm_passkey"
+)
 
 // confirmScreen is what the template confirm shows. It sends the form again that was refused, with the password.
 type confirmScreen struct {
@@ -17,6 +20,7 @@ type confirmScreen struct {
 	Typed    url.Values // the fields of the form that was refused
 	User     allswell.User
 	Password field
+	Passkeys bool // the user has passkeys
 }
 
 // confirmed returns the handler of a dangerous change: it is made only by somebody who has proved their identity within
@@ -38,15 +42,15 @@ func (v *visit) confirm() (bool, error) {
 	}
 	s := &confirmScreen{form: newForm(url.Values{}), Action: v.r.URL.RequestURI(), Typed: url.Values{}, User: v.in.User}
 	for name, values := range v.r.PostForm {
-		if name != confirmField && name != "username" {
+		if name != confirmField && name != confirmPasskeyField && name != "username" {
 			s.Typed[name] = values
 		}
 	}
 	status := http.StatusOK
-	if v.r.PostForm.Has(confirmField) {
-		err := v.checkPassword(v.in.User.Email, confirmField, v.r.PostForm.Get(confirmField))
+	if v.r.PostForm.Has(confirmField) || v.r.PostForm.Has(confirmPasskeyField) {
+		err := v.proveIdentity()
 		if err == nil {
-			return true, v.store.ConfirmSession(v.r.Context(), v.actor())
+			return true, nil
 		}
 		if !s.refused(err) {
 			return false, err
@@ -56,6 +60,28 @@ func (v *visit) confirm() (bool, error) {
 			status = http.StatusTooManyRequests
 		}
 	}
+	factors, err := v.store.Factors(v.r.Context(), v.actor())
+	if err != nil {
+		return false, err
+	}
+	s.Passkeys = v.passkeys != nil && factors.Passkeys > 0
 	s.Password = s.draw(field{Name: confirmField, Label: "Your password", Type: "password", Autocomplete: "current-password", Focus: true})
 	return false, v.show(status, "confirm", "Confirm that it is you", s)
+}
+
+// proveIdentity checks the password or the passkey of the form, and confirms the session. It returns a
+// *allswell.ValidationError if it is wrong.
+func (v *visit) proveIdentity() error {
+	response := v.r.PostForm.Get(confirmPasskeyField)
+	if !v.r.PostForm.Has(confirmPasskeyField) {
+		if err := v.checkPassword(v.in.User.Email, confirmField, v.r.PostForm.Get(confirmField)); err != nil {
+			return err
+		}
+		return v.store.ConfirmSession(v.r.Context(), v.actor())
+	}
+	key, signCount, err := v.checkPasskey(response, v.in.User.ID)
+	if err == nil {
+		err = v.passkeyError(v.store.ConfirmWithPasskey(v.r.Context(), v.actor(), key, signCount))
+	}
+	return passkeyInvalid(confirmPasskeyField, response, err)
 }

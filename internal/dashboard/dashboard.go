@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/passkey"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/stream"
 	"github.com/allswell/allswell/internal/web"
@@ -44,12 +45,13 @@ type Dashboard struct {
 	verifyDomain func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 	checkTarget  func(ctx context.Context, channel allswell.Channel, target string) error
 
-	cookie  cookie
-	signIns *signInLimits
-	live    *live
-	process Process
-	pings   rate
-	handler http.Handler
+	cookie   cookie
+	signIns  *signInLimits
+	live     *live
+	process  Process
+	passkeys *passkey.RelyingParty // nil: browsers make none for the base URL
+	pings    rate
+	handler  http.Handler
 }
 
 // New returns a dashboard.
@@ -64,6 +66,7 @@ func New(c Config) *Dashboard {
 	base, err := url.Parse(d.base)
 	d.cookie = newCookie(err == nil && base.Scheme == "https")
 	d.signIns = newSignInLimits()
+	d.passkeys = passkey.New(d.base)
 	d.live = newLive(stream.Config{Now: d.now, MaxSubscribers: maxStreams})
 	mux := http.NewServeMux()
 	for _, route := range d.routes() {

@@ -65,6 +65,7 @@ type field struct {
 	Name, Label, Type, Value, Hint string
 	ID                             string // of the element; "": the name
 	Placeholder, Autocomplete      string
+	InputMode                      string   // the keyboard of a phone; "": that of the type
 	Options                        []option // of a select
 	Suggestions                    []string // of a text
 	Rows                           int      // of a textarea

@@ -66,6 +66,6 @@ func (v *visit) reset() error {
 	if err != nil {
 		return err
 	}
-	secret, err := v.store.ResetPassword(v.r.Context(), s.Code, hash, v.browser())
-	return v.startSession(secret, err, Path)
+	in, err := v.store.ResetPassword(v.r.Context(), s.Code, hash, v.browser())
+	return v.passwordProved(in, err, Path)
 }

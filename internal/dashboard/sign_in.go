@@ -13,6 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/password"
+	"github.com/allswell/allswell/internal/store"
 )
 
 // The number of attempts to sign in that are answered within signInWindow. Nobody can lock out somebody else: an
@@ -21,16 +22,22 @@ const (
 	signInsPerAddress = 60 // an IPv6 network of 64 bits has ten times as many
 	signInsPerAccount = 10 // from one address, or one IPv6 network of 64 bits
 	signInWindow      = 10 * time.Minute
+
+	// Codes of six digits could be guessed from many addresses, by somebody who has the password. Recovery codes and
+	// passkeys work above this limit, so nobody is locked out.
+	codesPerUser = 30
+	codeWindow   = time.Hour
 )
 
 // signInLimits limits how often passwords and codes can be tried.
 type signInLimits struct {
 	addresses *limit.Addresses
 	accounts  *limit.Limiter
+	codes     *limit.Limiter // of authenticator apps, by user
 }
 
 func newSignInLimits() *signInLimits {
-	return &signInLimits{limit.NewAddresses(signInsPerAddress, signInWindow), limit.New(signInsPerAccount, signInWindow)}
+	return &signInLimits{limit.NewAddresses(signInsPerAddress, signInWindow), limit.New(signInsPerAccount, signInWindow), limit.New(codesPerUser, codeWindow)}
 }
 
 // take counts an attempt. account is the e-mail address that was entered, "" for a code.
@@ -74,6 +81,7 @@ type signInScreen struct {
 	*form
 	Next            string
 	Email, Password field
+	Passkeys        bool // browsers make passkeys for the base URL
 }
 
 func (v *visit) newSignIn(values url.Values) *signInScreen {
@@ -90,6 +98,7 @@ func (v *visit) showSignIn() error {
 }
 
 func (v *visit) showSignInForm(status int, s *signInScreen) error {
+	s.Passkeys = v.passkeys != nil
 	s.Email = s.draw(field{Name: "email", Label: "E-mail", Type: "email", Autocomplete: "username", Focus: true})
 	s.Password = s.draw(field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password"})
 	return v.show(status, "sign_in", "Sign in", s)
@@ -115,14 +124,14 @@ func (v *visit) signIn() error {
 	if err != nil {
 		return err
 	}
-	var secret string
+	var in store.PasswordSignIn
 	if matches {
-		secret, err = v.store.StartSession(v.r.Context(), account.UserID, allswell.SignInPassword, v.browser())
+		in, err = v.store.SignInWithPassword(v.r.Context(), account.UserID, v.browser())
 	}
 	if !matches || errors.Is(err, allswell.ErrNotFound) {
 		return refuse(http.StatusUnprocessableEntity, "The e-mail address or the password is wrong.")
 	}
-	return v.startSession(secret, err, s.Next)
+	return v.passwordProved(in, err, s.Next)
 }
 
 // refuseAttempt answers an attempt above the limit.

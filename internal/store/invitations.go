@@ -133,6 +133,7 @@ type FoundInvitation struct {
 	allswell.Invitation
 	Workspace string // its name
 	UserID    string // the account with the e-mail address; "": there is none
+	NeedsCode bool   // the account has an authenticator app
 }
 
 // FindInvitation returns the invitation with a code that can still be accepted. It returns allswell.ErrNotFound for any
@@ -143,10 +144,11 @@ func (s *Store) FindInvitation(ctx context.Context, code string) (FoundInvitatio
 
 func (c *session) findInvitation(code string) (FoundInvitation, error) {
 	return database.One(c.Session, func(row database.Row) (i FoundInvitation, err error) {
-		i.Invitation, err = scanInvitation(widerRow{row, []any{&i.Workspace, text{&i.UserID}}})
+		i.Invitation, err = scanInvitation(widerRow{row, []any{&i.Workspace, text{&i.UserID}, &i.NeedsCode}})
 		return
-	}, `SELECT `+invitationColumns+`, workspaces.name, users.id FROM invitations
+	}, `SELECT `+invitationColumns+`, workspaces.name, users.id, authenticators.user_id IS NOT NULL FROM invitations
 		JOIN workspaces ON workspaces.id = invitations.workspace_id LEFT JOIN users ON users.email = invitations.email
+		LEFT JOIN authenticators ON authenticators.user_id = users.id
 		WHERE invitations.hash = $1 AND ends_at > $2`, allswell.HashTokenSecret(code), millis(c.Now))
 }
 

@@ -60,6 +60,36 @@ func (t *tx) startSessionAnywhere(userID string, in signIn) (secret string, err 
 	return t.startSession(userID, workspace, in)
 }
 
+// PasswordSignIn is what a right password leads to: a session, or a one-time code with which FinishSignIn continues.
+type PasswordSignIn struct {
+	Secret  string // of the session; "": a second factor is missing
+	Pending string // the code for FinishSignIn; "" with a session
+}
+
+// SignInWithPassword is StartSession for a user who has proved the password, unless a second factor is missing.
+func (s *Store) SignInWithPassword(ctx context.Context, userID string, b Browser) (PasswordSignIn, error) {
+	return write(ctx, s, func(t *tx) (PasswordSignIn, error) {
+		workspace, err := t.firstWorkspace(userID)
+		if err != nil {
+			return PasswordSignIn{}, err
+		}
+		return t.signInWithPassword(userID, workspace, t.signInNow(allswell.SignInPassword, b))
+	})
+}
+
+// signInWithPassword starts a session, or issues the code for FinishSignIn if the user has an authenticator app.
+func (t *tx) signInWithPassword(userID, workspaceID string, in signIn) (out PasswordSignIn, err error) {
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM authenticators WHERE user_id = $1`, userID)
+	switch {
+	case err != nil:
+	case n > 0:
+		out.Pending, err = t.issueCode(allswell.CodeSecondFactor, userID)
+	default:
+		out.Secret, err = t.startSession(userID, workspaceID, in)
+	}
+	return out, err
+}
+
 // firstWorkspace returns the id of the workspace that a user joined first. It returns allswell.ErrNotFound if there is none.
 func (t *tx) firstWorkspace(userID string) (string, error) {
 	return database.One(t.Session, database.ScanString,
@@ -236,9 +266,11 @@ func (s *Store) EndOtherSessions(ctx context.Context, actor allswell.Actor) erro
 
 // ConfirmSession notes that the user of a session has proved their identity again.
 func (s *Store) ConfirmSession(ctx context.Context, actor allswell.Actor) error {
-	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		return found(t.Exec(`UPDATE sessions SET confirmed_at = $2 WHERE id = $1`, actor.SessionID, millis(t.Now)))
-	})
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error { return t.confirmSession(actor) })
+}
+
+func (t *tx) confirmSession(actor allswell.Actor) error {
+	return found(t.Exec(`UPDATE sessions SET confirmed_at = $2 WHERE id = $1`, actor.SessionID, millis(t.Now)))
 }
 
 // SwitchWorkspace makes the session of the actor, who is a user, show another workspace of the user. It returns

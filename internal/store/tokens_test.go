@@ -251,7 +251,16 @@ func TestRevokedTokenChangesNothing(t *testing.T) {
 			if _, err := w.RecordDomainCheck(w.ctx, check, allswell.DomainFound); !errors.Is(err, allswell.ErrUnauthenticated) {
 				w.Errorf("RecordDomainCheck with %s: %v", what, err)
 			}
+			_, setting := w.SetAuthenticator(w.ctx, actor, "x", 1)
+			_, renewing := w.RenewRecoveryCodes(w.ctx, actor)
 			for name, err := range map[string]error{
+				"SetAuthenticator": setting, "RenewRecoveryCodes": renewing,
+				"RemoveAuthenticator": w.RemoveAuthenticator(w.ctx, actor),
+				"AddPasskey":          w.AddPasskey(w.ctx, actor, allswell.Passkey{Name: "x"}),
+				"RenamePasskey":       w.RenamePasskey(w.ctx, actor, "x", "x"),
+				"RemovePasskey":       w.RemovePasskey(w.ctx, actor, "x"),
+				"ConfirmWithPasskey":  w.ConfirmWithPasskey(w.ctx, actor, allswell.Passkey{}, 1),
+
 				"ChangePassword":   w.ChangePassword(w.ctx, actor, "x"),
 				"EndOtherSessions": w.EndOtherSessions(w.ctx, actor),
 				"ConfirmSession":   w.ConfirmSession(w.ctx, actor),

@@ -45,10 +45,11 @@ func (s *Store) Users(ctx context.Context) ([]allswell.Member, error) {
 	})
 }
 
-const memberColumns = `users.id, users.email, users.name, users.created_at, members.workspace_id, members.role, members.created_at, members.last_seen_at`
+const memberColumns = `users.id, users.email, users.name, users.created_at, members.workspace_id, members.role, members.created_at, members.last_seen_at, ` + factorColumns
 
 func scanMember(row database.Row) (m allswell.Member, err error) {
-	err = row.Scan(&m.ID, &m.Email, &m.Name, instant{&m.CreatedAt}, &m.WorkspaceID, &m.Role, instant{&m.Since}, instant{&m.LastSeenAt})
+	err = row.Scan(append([]any{&m.ID, &m.Email, &m.Name, instant{&m.CreatedAt}, &m.WorkspaceID, &m.Role, instant{&m.Since}, instant{&m.LastSeenAt}},
+		factorFields(&m.Factors)...)...)
 	return
 }
 
@@ -189,32 +190,37 @@ func (s *Store) Enter(ctx context.Context, code string, b Browser) (secret strin
 }
 
 // ResetPassword sets the password of a code's user, ends all sessions of the user, invalidates all of
-// the user's codes, and signs in.
+// the user's codes, and signs in, unless a second factor is missing.
 // It returns allswell.ErrNotFound if the code is not valid (any more).
-func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b Browser) (secret string, err error) {
-	return write(ctx, s, func(t *tx) (string, error) {
+func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b Browser) (PasswordSignIn, error) {
+	return write(ctx, s, func(t *tx) (none PasswordSignIn, err error) {
 		id, err := t.codeUser(allswell.CodeReset, code)
 		if err != nil {
-			return "", err
+			return none, err
 		}
-		// The user is locked before the code, as in IssueResetCode.
-		user, err := database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1 FOR UPDATE`, id)
+		actor, err := t.userActor(id, b) // locks the user before the code, as in IssueResetCode
 		if err != nil {
-			return "", err
+			return none, err
 		}
 		if _, err := t.takeCode(allswell.CodeReset, code); err != nil {
-			return "", err
+			return none, err
 		}
-		workspace, err := t.firstWorkspace(id)
-		if err != nil {
-			return "", err
-		}
-		actor := allswell.Actor{Kind: allswell.ActorUser, ID: id, Name: user.Name, WorkspaceID: workspace, Address: b.Address}
 		if err := t.setPassword(actor, passwordHash); err != nil {
-			return "", err
+			return none, err
 		}
-		return t.startSession(id, workspace, t.signInNow(allswell.SignInLink, b))
+		return t.signInWithPassword(id, actor.WorkspaceID, t.signInNow(allswell.SignInLink, b))
 	})
+}
+
+// userActor locks a user, and returns the actor of changes that the user makes without a session, in the workspace that
+// the user joined first.
+func (t *tx) userActor(userID string, b Browser) (allswell.Actor, error) {
+	user, err := database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1 FOR UPDATE`, userID)
+	if err != nil {
+		return allswell.Actor{}, err
+	}
+	workspace, err := t.firstWorkspace(userID)
+	return allswell.Actor{Kind: allswell.ActorUser, ID: userID, Name: user.Name, WorkspaceID: workspace, Address: b.Address}, err
 }
 
 // ChangePassword sets the password of the actor, who is a user, ends all other sessions of the user, and invalidates the
@@ -249,11 +255,17 @@ func (t *tx) setPassword(actor allswell.Actor, hash string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.Exec(`DELETE FROM one_time_codes WHERE user_id = $1`, actor.ID); err != nil {
-		return err
-	}
-	if _, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND id <> $2`, actor.ID, actor.SessionID); err != nil {
+	if err := t.endOtherAccess(actor.ID, actor.SessionID); err != nil {
 		return err
 	}
 	return t.audit(actor, allswell.AuditRotate, user, user)
+}
+
+// endOtherAccess deletes the one-time codes of a user, and ends all sessions of the user but one. "" is no session.
+func (t *tx) endOtherAccess(userID, sessionID string) error {
+	if _, err := t.Exec(`DELETE FROM one_time_codes WHERE user_id = $1`, userID); err != nil {
+		return err
+	}
+	_, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND id <> $2`, userID, sessionID)
+	return err
 }

@@ -186,7 +186,7 @@ func TestNewPasswordEndsSessions(t *testing.T) {
 		if user := must(w.FindCode(w.ctx, allswell.CodeReset, code))(w); user.Email != "ada@example.com" {
 			w.Errorf("the code is of %+v", user)
 		}
-		third := must(w.ResetPassword(w.ctx, code, "third hash", store.Browser{}))(w)
+		third := must(w.ResetPassword(w.ctx, code, "third hash", store.Browser{}))(w).Secret
 		must(w.FindSession(w.ctx, third))(w)
 		if _, err := w.FindSession(w.ctx, first); !errors.Is(err, allswell.ErrUnauthenticated) {
 			w.Errorf("an old session after a reset: %v", err)

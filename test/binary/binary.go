@@ -123,6 +123,9 @@ func newServer(t testing.TB, exe, command string, env []string) *Server {
 // open from its next start on.
 func (s *Server) LimitFiles(n int) { s.files = n }
 
+// Setenv sets a variable of the environment from the next start on.
+func (s *Server) Setenv(name, value string) { s.env = append(s.env, name+"="+value) }
+
 // Start starts the server, waits until it is ready and returns the duration.
 func (s *Server) Start() time.Duration {
 	s.t.Helper()

@@ -1,4 +1,4 @@
-// Buttons that copy what stands beside them. Nothing else of the dashboard needs a script.
+// Buttons that copy what stands beside them. Besides passkeys, nothing else of the dashboard needs a script.
 
 document.addEventListener("click", async ({ target }) => {
 	const button = target.closest("[data-copy]");

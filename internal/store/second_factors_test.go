@@ -1,0 +1,143 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+func TestSecondFactor(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		in := must(w.FindSession(w.ctx, setUp(w)))(w)
+		actor := in.Actor("192.0.2.1")
+		other := must(w.StartSession(w.ctx, in.User.ID, allswell.SignInPassword, store.Browser{}))(w)
+		enter := must(w.IssueEnterCode(w.ctx, in.User.ID))(w)
+		if _, err := w.RenewRecoveryCodes(w.ctx, actor); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("recovery codes without an authenticator app: %v", err)
+		}
+		codes := must(w.SetAuthenticator(w.ctx, actor, "SECRET", 100))(w)
+		if len(codes) != allswell.RecoveryCodeCount || strings.Contains(w.dump(), strings.ReplaceAll(codes[0], "-", "")) {
+			w.Errorf("recovery codes %q", codes)
+		}
+		if _, err := w.FindSession(w.ctx, other); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("another session after the change: %v", err)
+		}
+		if _, err := w.Enter(w.ctx, enter, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("an earlier code after the change: %v", err)
+		}
+		if _, err := w.SetAuthenticator(w.ctx, actor, "OTHER", 100); !errors.Is(err, allswell.ErrPreconditionFailed) {
+			w.Errorf("a second authenticator app: %v", err)
+		}
+
+		pending := func() string {
+			w.Helper()
+			half := must(w.SignInWithPassword(w.ctx, in.User.ID, store.Browser{}))(w)
+			if half.Secret != "" || half.Pending == "" {
+				w.Fatalf("the password alone leads to %+v", half)
+			}
+			if _, err := w.FindSession(w.ctx, half.Pending); !errors.Is(err, allswell.ErrUnauthenticated) {
+				w.Errorf("the code of a sign-in under way is a session: %v", err)
+			}
+			return half.Pending
+		}
+		refused := func(what, code string, f store.SecondFactor, want error) {
+			w.Helper()
+			before := w.dump()
+			if _, err := w.FinishSignIn(w.ctx, code, f, store.Browser{}); !errors.Is(err, want) {
+				w.Errorf("%s: %v", what, err)
+			}
+			if w.dump() != before {
+				w.Errorf("%s changes something", what)
+			}
+		}
+		code := pending()
+		refused("the code that has proved the app", code, store.SecondFactor{Step: 100}, store.ErrWrongFactor)
+		refused("an older code", code, store.SecondFactor{Step: 99}, store.ErrWrongFactor)
+		refused("no recovery code", code, store.SecondFactor{}, store.ErrWrongFactor)
+		refused("a wrong recovery code", code, store.SecondFactor{RecoveryCode: "AAAA"}, store.ErrWrongFactor)
+		refused("no sign-in under way", "x", store.SecondFactor{Step: 101}, allswell.ErrNotFound)
+		must(w.FindSession(w.ctx, must(w.FinishSignIn(w.ctx, code, store.SecondFactor{Step: 101}, store.Browser{}))(w)))(w)
+		refused("a finished sign-in", code, store.SecondFactor{Step: 102}, allswell.ErrNotFound)
+		code = pending()
+		refused("a code used twice", code, store.SecondFactor{Step: 101}, store.ErrWrongFactor)
+		w.clock.move(allswell.SecondFactorCodeAge)
+		refused("an expired sign-in", code, store.SecondFactor{Step: 102}, allswell.ErrNotFound)
+
+		code = pending()
+		must(w.FinishSignIn(w.ctx, code, store.SecondFactor{RecoveryCode: strings.ToLower(codes[0])}, store.Browser{Address: "192.0.2.9"}))(w)
+		refused("a recovery code used twice", pending(), store.SecondFactor{RecoveryCode: codes[0]}, store.ErrWrongFactor)
+		if f := must(w.Factors(w.ctx, actor))(w); f.RecoveryCodes != allswell.RecoveryCodeCount-1 || !f.HasAuthenticator() {
+			w.Errorf("factors %+v", f)
+		}
+		log, _, err := w.AuditLog(w.ctx, actor, allswell.AuditFilter{ObjectKind: allswell.ObjectUser}, "", 10)
+		w.ok(err)
+		if len(log) != 2 || string(log[0].After) != `{"recovery_codes":9}` || log[0].Actor.Address != "192.0.2.9" || log[0].Actor.Name != "Ada" {
+			w.Errorf("audit entries %+v", log)
+		}
+		if users := must(w.Users(w.ctx))(w); users[0].Factors.String() != "authenticator" {
+			w.Errorf("users %+v", users)
+		}
+
+		renewed := must(w.RenewRecoveryCodes(w.ctx, actor))(w)
+		refused("a recovery code from before the renewal", pending(), store.SecondFactor{RecoveryCode: codes[1]}, store.ErrWrongFactor)
+		must(w.FinishSignIn(w.ctx, pending(), store.SecondFactor{RecoveryCode: renewed[0]}, store.Browser{}))(w)
+
+		// A new password does not remove the second factor.
+		reset := must(w.ResetPassword(w.ctx, must(w.IssueResetCode(w.ctx, "ada@example.com"))(w), "x", store.Browser{}))(w)
+		if reset.Secret != "" {
+			w.Error("a link for a new password signs in without the second factor")
+		}
+		actor = must(w.FindSession(w.ctx, must(w.FinishSignIn(w.ctx, reset.Pending, store.SecondFactor{Step: 500}, store.Browser{}))(w)))(w).Actor("")
+		w.ok(w.RemoveAuthenticator(w.ctx, actor))
+		if n := w.value(`SELECT count(*) FROM recovery_codes`); n != "0" {
+			w.Errorf("%s recovery codes without an authenticator app", n)
+		}
+		if err := w.RemoveAuthenticator(w.ctx, actor); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("removed twice: %v", err)
+		}
+
+		must(w.SetAuthenticator(w.ctx, actor, "SECRET", 600))(w)
+		w.ok(w.RemoveFactors(w.ctx, "allswell user reset", "ADA@example.com"))
+		if _, err := w.Sessions(w.ctx, actor); err != nil || must(w.SignInWithPassword(w.ctx, in.User.ID, store.Browser{}))(w).Secret == "" {
+			w.Error("the operator cannot remove the second factor")
+		}
+		log, _, err = w.AuditLog(w.ctx, actor, allswell.AuditFilter{ObjectKind: allswell.ObjectUser}, "", 1)
+		w.ok(err)
+		if log[0].Actor.Name != "allswell user reset" || !strings.Contains(string(log[0].After), `"authenticator":false`) {
+			w.Errorf("the audit entry of the operator: %+v", log[0])
+		}
+		if err := w.RemoveFactors(w.ctx, "x", "nobody@example.com"); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("nobody's factors: %v", err)
+		}
+	})
+}
+
+// TestOneCodeSignsInOnce uses one code of an authenticator app for two sign-ins at the same time.
+func TestOneCodeSignsInOnce(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		in := must(w.FindSession(w.ctx, setUp(w)))(w)
+		must(w.SetAuthenticator(w.ctx, in.Actor(""), "SECRET", 100))(w)
+		results := make(chan error, 4)
+		for range cap(results) {
+			pending := must(w.SignInWithPassword(w.ctx, in.User.ID, store.Browser{}))(w).Pending
+			go func() {
+				_, err := w.FinishSignIn(w.ctx, pending, store.SecondFactor{Step: 101}, store.Browser{})
+				results <- err
+			}()
+		}
+		accepted := 0
+		for range cap(results) {
+			if err := <-results; err == nil {
+				accepted++
+			} else if !errors.Is(err, store.ErrWrongFactor) {
+				w.Error(err)
+			}
+		}
+		if accepted != 1 {
+			w.Errorf("one code was accepted %d times", accepted)
+		}
+	})
+}
