@@ -28,7 +28,8 @@ type Page struct {
 
 	AutoIncidents AutoIncidents // of monitors that have no setting of their own
 	Visibility    Visibility
-	Home          bool // shown at "/" of the service; at most one page of a workspace
+	Access        PageAccess // while the page is private
+	Home          bool       // shown at "/" of the service; at most one page of a workspace
 
 	WebhookSignUps bool // visitors can subscribe webhooks; see docs/decisions/0075-visitors-subscribe-webhooks.md
 
@@ -481,11 +482,13 @@ func newestFirst(updates []IncidentUpdate) []IncidentUpdate {
 // AuditObject returns what the audit log records of a page.
 func (p Page) AuditObject() AuditObject {
 	links := []FooterLink{}
-	return AuditObject{Kind: ObjectPage, ID: p.ID, Name: p.Name, Fields: map[string]any{
+	o := AuditObject{Kind: ObjectPage, ID: p.ID, Name: p.Name, Fields: map[string]any{
 		"name": p.Name, "slug": p.Slug, "description": orNil(p.Description), "time_zone": p.TimeZone, "language": p.Language,
 		"domain": p.Domain, "accent": p.Accent, "footer_links": append(links, p.Footer...), "logo": p.Logo, "logo_dark": p.LogoDark, "icon": p.Icon,
 		"auto_incidents": p.AutoIncidents, "visibility": p.Visibility, "home": p.Home, "webhook_sign_ups": p.WebhookSignUps,
 	}}
+	p.Access.addAuditFields(o.Fields)
+	return o
 }
 
 // AuditObject returns what the audit log records of a group.

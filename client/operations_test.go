@@ -47,9 +47,13 @@ var operations = map[string]struct {
 	"deleteLogo":     {func(ctx context.Context, c *client.Client) error { return c.DeleteLogo(ctx, "acme") }, nil, nil},
 	"setIcon":        {func(ctx context.Context, c *client.Client) error { return second(c.SetIcon(ctx, "acme", []byte{1})) }, nil, client.Page{}},
 	"deleteIcon":     {func(ctx context.Context, c *client.Client) error { return c.DeleteIcon(ctx, "acme") }, nil, nil},
-	"getDomain":      {func(ctx context.Context, c *client.Client) error { return second(c.GetDomain(ctx, "acme")) }, nil, client.PageDomain{}},
-	"verifyDomain":   {func(ctx context.Context, c *client.Client) error { return second(c.VerifyDomain(ctx, "acme")) }, nil, client.PageDomain{}},
-	"getUptime":      {func(ctx context.Context, c *client.Client) error { return second(c.GetUptime(ctx, "acme", 7)) }, nil, client.Uptime{}},
+	"getPageAccess":  {func(ctx context.Context, c *client.Client) error { return second(c.GetPageAccess(ctx, "acme")) }, nil, client.PageAccess{}},
+	"changePageAccess": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangePageAccess(ctx, "acme", client.PageAccessChange{}))
+	}, client.PageAccessChange{}, client.PageAccess{}},
+	"getDomain":    {func(ctx context.Context, c *client.Client) error { return second(c.GetDomain(ctx, "acme")) }, nil, client.PageDomain{}},
+	"verifyDomain": {func(ctx context.Context, c *client.Client) error { return second(c.VerifyDomain(ctx, "acme")) }, nil, client.PageDomain{}},
+	"getUptime":    {func(ctx context.Context, c *client.Client) error { return second(c.GetUptime(ctx, "acme", 7)) }, nil, client.Uptime{}},
 
 	"listGroups": {list(func(c *client.Client) *client.List[client.Group] { return c.ListGroups("acme") }), nil, client.Group{}},
 	"createGroup": {func(ctx context.Context, c *client.Client) error {
@@ -380,7 +384,7 @@ func marshal(t *testing.T, v any) string {
 func TestExamples(t *testing.T) {
 	document := readDocument(t)
 	for name, decoded := range map[string]any{
-		"Page": new(client.Page), "PageDomain": new(client.PageDomain), "Group": new(client.Group), "Component": new(client.Component),
+		"Page": new(client.Page), "PageAccess": new(client.PageAccess), "PageDomain": new(client.PageDomain), "Group": new(client.Group), "Component": new(client.Component),
 		"IncidentWithUpdates": new(client.Incident), "Update": new(client.IncidentUpdate), "SavedUpdate": new(client.IncidentUpdate), "AffectedComponent": new(client.AffectedComponent),
 		"MaintenanceWithUpdates": new(client.Maintenance), "MaintenanceUpdate": new(client.MaintenanceUpdate), "HistoryDay": new(client.HistoryDay),
 		"Monitor": new(client.Monitor), "SubscriberWithSecret": new(client.Subscriber), "Delivery": new(client.Delivery), "IssuedToken": new(client.Token),

@@ -146,6 +146,37 @@ func (c *Client) setImage(ctx context.Context, slug, kind string, image []byte) 
 	})
 }
 
+// PageAccess is who can see a page while it is private, besides clients with a token.
+type PageAccess struct {
+	Meta
+	Members       bool       `json:"members"` // of the workspace, signed in to the dashboard
+	Networks      []string   `json:"networks"`
+	PasswordSetAt *time.Time `json:"password_set_at"` // nil: there is no password
+	LinkCreatedAt *time.Time `json:"link_created_at"` // nil: there is no secret link
+	Link          string     `json:"link,omitempty"`  // the secret link, only in the result of the change that made it
+}
+
+// PageAccessChange is a change of who can see a private page.
+type PageAccessChange struct {
+	Members  *bool              `json:"members,omitempty"`
+	Networks Nullable[[]string] `json:"networks,omitzero"`
+	Password Nullable[string]   `json:"password,omitzero"`
+	Link     Nullable[string]   `json:"link,omitzero"` // NewPageLink
+}
+
+// NewPageLink is the value of PageAccessChange.Link that makes a new secret link.
+const NewPageLink = "new"
+
+// GetPageAccess returns who can see a page while it is private.
+func (c *Client) GetPageAccess(ctx context.Context, slug string) (*PageAccess, error) {
+	return call[PageAccess](ctx, c, http.MethodGet, pathOf("pages", slug, "access"), nil)
+}
+
+// ChangePageAccess changes who can see a page while it is private.
+func (c *Client) ChangePageAccess(ctx context.Context, slug string, change PageAccessChange) (*PageAccess, error) {
+	return call[PageAccess](ctx, c, http.MethodPatch, pathOf("pages", slug, "access"), change)
+}
+
 // PageDomain is the verification of a page's own domain. All fields are nil if the page has none.
 type PageDomain struct {
 	Meta

@@ -73,6 +73,8 @@ func fieldsOf(t testing.TB, rt route) []field {
 		return pageFields
 	case "PATCH /api/v1/pages/{pageSlug}":
 		return append(optional(pageFields), field{"slug", text, false, 63})
+	case "PATCH /api/v1/pages/{pageSlug}/access":
+		return []field{{"members", boolean, false, 0}, {"networks", references, false, 0}, {"password", text, false, 512}, {"link", choice, false, 0}}
 	case "POST /api/v1/pages/{pageSlug}/groups":
 		return []field{{"name", text, true, 255}, {"slug", other, false, 63}, {"order", integer, false, 0}, {"unique_name", boolean, false, 0}}
 	case "PATCH /api/v1/groups/{groupId}":
@@ -393,7 +395,7 @@ func TestInvalidQueriesAreRejected(t *testing.T) {
 
 // paged reports whether a route returns one page of a list.
 func paged(rt route) bool {
-	return rt.path != "/api/v1/audit" && rt.path != "/api/v1/pages/{pageSlug}/uptime" && rt.path != "/api/v1/pages/{pageSlug}/domain" && rt.path != "/api/v1/incidents/{incidentId}/components" &&
+	return rt.path != "/api/v1/audit" && rt.path != "/api/v1/pages/{pageSlug}/uptime" && rt.path != "/api/v1/pages/{pageSlug}/domain" && rt.path != "/api/v1/pages/{pageSlug}/access" && rt.path != "/api/v1/incidents/{incidentId}/components" &&
 		rt.path != "/api/v1/monitors/{monitorId}/explain"
 }
 

@@ -31,6 +31,8 @@ func validBody(t testing.TB, rt route, w world) any {
 		return map[string]any{"name": "New", "interval": 60, "page": w.slug, "component_id": w.component}
 	case "PATCH /api/v1/pages/{pageSlug}":
 		return map[string]any{"name": "New"}
+	case "PATCH /api/v1/pages/{pageSlug}/access":
+		return map[string]any{"members": true, "networks": []string{"10.0.0.0/8"}, "link": "new"}
 	case "POST /api/v1/pages/{pageSlug}/groups", "PATCH /api/v1/groups/{groupId}",
 		"POST /api/v1/pages/{pageSlug}/components", "PATCH /api/v1/components/{componentId}":
 		return map[string]any{"name": "New"}

@@ -212,7 +212,7 @@ func (c *commandContext) printAddress(slug, path string) {
 func audience(v allswell.Visibility) string {
 	switch v {
 	case allswell.VisibilityPrivate:
-		return " to requests with an API token only: the page is private"
+		return " to clients with an API token, and to whom allswell page access lets in: the page is private"
 	case allswell.VisibilityUnlisted:
 		return " to everybody who has the address: the page is unlisted"
 	}

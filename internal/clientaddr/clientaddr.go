@@ -323,13 +323,22 @@ func ParseNetworks(list string) ([]netip.Prefix, error) {
 	var networks []netip.Prefix
 	for entry := range strings.SplitSeq(list, ",") {
 		entry = strings.TrimSpace(entry)
-		network, ok := parseNetwork(entry)
-		if !ok {
-			return nil, fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8 or 2001:db8::/32", entry)
+		network, err := ParseNetwork(entry)
+		if err != nil {
+			return nil, err
 		}
 		networks = append(networks, network)
 	}
 	return networks, nil
+}
+
+// ParseNetwork parses an address or a network (CIDR).
+func ParseNetwork(entry string) (netip.Prefix, error) {
+	network, ok := parseNetwork(entry)
+	if !ok {
+		return netip.Prefix{}, fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8 or 2001:db8::/32", entry)
+	}
+	return network, nil
 }
 
 func parseNetwork(entry string) (netip.Prefix, bool) {

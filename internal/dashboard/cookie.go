@@ -30,6 +30,9 @@ func (c cookie) read(r *http.Request) string {
 	return found.Value
 }
 
+// SessionSecret returns the secret of the session that a request carries, or "".
+func (d *Dashboard) SessionSecret(r *http.Request) string { return d.cookie.read(r) }
+
 // set makes the browser send the secret from now on. The session decides when it ends, not the cookie.
 func (c cookie) set(w http.ResponseWriter, secret string) {
 	http.SetCookie(w, &http.Cookie{

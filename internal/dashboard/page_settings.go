@@ -36,7 +36,7 @@ type pageSettingsScreen struct {
 var visibilityField = field{Name: "visibility", Label: "Who can see it", Type: "select", Options: []option{
 	{Value: string(allswell.VisibilityPublic), Label: "everybody"},
 	{Value: string(allswell.VisibilityUnlisted), Label: "everybody who has its address (unlisted)"},
-	{Value: string(allswell.VisibilityPrivate), Label: "clients with a token of this workspace (private)"},
+	{Value: string(allswell.VisibilityPrivate), Label: "only clients with a token, and those set under Access (private)"},
 }}
 
 // showPageSettings shows the settings of a page.

@@ -109,7 +109,7 @@ func (v *visit) pageHead() (pageHead, error) {
 	h := pageHead{
 		Page: p, URL: p.URL(v.base), CanEdit: v.can(allswell.RoleEditor), CanAdmin: v.can(allswell.RoleAdmin),
 		Saved: v.r.Method == http.MethodGet && v.r.URL.Query().Has("saved"),
-		Tabs:  []navItem{{Label: "Components", Path: pagePath(p) + "/components"}, {Label: "Settings", Path: pagePath(p)}},
+		Tabs:  []navItem{{Label: "Components", Path: pagePath(p) + "/components"}, {Label: "Settings", Path: pagePath(p)}, {Label: "Access", Path: pagePath(p) + "/access"}},
 	}
 	for i, tab := range h.Tabs {
 		h.Tabs[i].Current = v.r.URL.Path == tab.Path || tab.Path != pagePath(p) && strings.HasPrefix(v.r.URL.Path, tab.Path+"/")

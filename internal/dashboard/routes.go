@@ -68,6 +68,7 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/members/{member}/remove", accessAdmin, confirmed((*visit).removeMember)},
 		{"POST /admin/invitations/{invitation}/withdraw", accessAdmin, (*visit).withdrawInvitation},
 
+		{"GET /admin/visit/{page}", accessViewer, (*visit).visitPage},
 		{"GET /admin", accessViewer, (*visit).showOverview},
 		{"GET /admin/live", accessViewer, (*visit).serveLive},
 		{"GET /admin/incidents", accessViewer, (*visit).showIncidents},
@@ -117,6 +118,8 @@ func (d *Dashboard) routes() []route {
 		{"GET /admin/new-page", accessAdmin, (*visit).showNewPage},
 		{"GET /admin/pages/{page}", accessViewer, (*visit).showPageSettings},
 		{"POST /admin/pages/{page}", accessAdmin, (*visit).changePage},
+		{"GET /admin/pages/{page}/access", accessViewer, (*visit).showPageAccess},
+		{"POST /admin/pages/{page}/access", accessAdmin, (*visit).changePageAccess},
 		{"POST /admin/pages/{page}/delete", accessAdmin, confirmed((*visit).deletePage)},
 		{"POST /admin/pages/{page}/domain", accessAdmin, (*visit).verifyPageDomain},
 		{"GET /admin/pages/{page}/images/{kind}", accessViewer, (*visit).showPageImage},

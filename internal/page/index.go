@@ -23,21 +23,22 @@ type directory struct {
 	byHost map[string]*entry // pages with their own domain
 }
 
-// entry is one page under one slug, either private or visible. A page for which one of these
+// entry is one page under one slug, either visible, or private for the same visitors. A page for which one of these
 // changes gets a new entry, and with it new documents and a new topic: nothing that was made
 // of the page before reaches anyone.
 type entry struct {
 	id, slug, workspace string
 	private             bool
-	withdrawn           atomic.Bool   // the page was made private; see Site.withdraw
-	version             atomic.Uint64 // increases with each commit that changed the page
+	access              allswell.PageAccess // of a private page
+	withdrawn           atomic.Bool         // the page was made private; see Site.withdraw
+	version             atomic.Uint64       // increases with each commit that changed the page
 	snapshot            cache.Value[*snapshot]
 	topic               *stream.Topic // of its event streams
 }
 
 // shows reports whether the entry is that of a page as it is now.
 func (e *entry) shows(p allswell.Page) bool {
-	return e.id == p.ID && e.slug == p.Slug && e.private == (p.Visibility == allswell.VisibilityPrivate)
+	return e.id == p.ID && e.slug == p.Slug && e.private == (p.Visibility == allswell.VisibilityPrivate) && (!e.private || e.access.Equal(p.Access))
 }
 
 // loadIndex loads the index. Pages that keep their slugs and that are as private as before
@@ -111,7 +112,7 @@ func (idx *index) current(e *entry) bool {
 }
 
 func (s *Site) newEntry(p allswell.Page) *entry {
-	e := &entry{id: p.ID, slug: p.Slug, workspace: p.WorkspaceID, private: p.Visibility == allswell.VisibilityPrivate}
+	e := &entry{id: p.ID, slug: p.Slug, workspace: p.WorkspaceID, private: p.Visibility == allswell.VisibilityPrivate, access: p.Access}
 	e.topic = stream.NewTopic(func(ctx context.Context) (string, time.Time, error) { return s.currentTag(ctx, e) })
 	e.snapshot.Version, e.snapshot.Now = &e.version, s.now
 	e.snapshot.Load = func(ctx context.Context) (*snapshot, time.Time, error) { return s.loadSnapshot(ctx, e) }

@@ -1,18 +1,21 @@
 package page
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/web"
 )
 
-// A private page is served only to clients that prove that they may see it: with an API token of
-// its workspace, or with the key of a subscription in the path, which shows that subscription.
-// For all others it does not exist: the index that their requests are looked up in does not have
-// it, so that its response is that of an unknown page, after the same steps.
+// A private page is served only to clients that prove that they may see it: with an API token of its workspace, in one
+// of the ways that its operators have set (allswell.PageAccess), or with the key of a subscription in the path, which
+// shows that subscription. Others are asked for the password or to sign in, if the page offers that. If it does not, the
+// page does not exist for them: the index that their requests are looked up in does not have it, so that the response is
+// that of an unknown page, after the same steps. All paths of a page are behind this one check.
 
 // credentials are what a request may prove to see a private page.
 type credentials struct {
@@ -57,9 +60,58 @@ func (s *Site) credentialsOf(r *http.Request, key keyLookup) (credentials, error
 	return c, nil
 }
 
-// permit reports whether the credentials are enough to see a private page.
-func (c credentials) permit(e *entry) bool {
-	return e.workspace == c.workspace || e.slug == c.slug
+// admission is what a request may see of a private page.
+type admission int
+
+const (
+	admissionRefused      admission = iota // nothing, not even that the page exists
+	admissionAsked                         // the form that lets visitors in
+	admissionSubscription                  // the subscription whose key is in the path
+	admissionPage                          // everything
+)
+
+// errAsk means that the visitor of a private page is to be asked for what proves that they may see it.
+var errAsk = errors.New("the visitor has to be let in first")
+
+// admit returns what a request may see of a private page. Members are recognized only at the address of the installation,
+// where browsers send the cookie of the dashboard.
+func (s *Site) admit(r *http.Request, e *entry, c credentials, ownDomain bool) (admission, error) {
+	if e.workspace == c.workspace || e.access.Contains(clientaddr.Of(r)) || s.hasVisit(r, e) || hasKey(r, e) {
+		return admissionPage, nil
+	}
+	if e.access.Members && !ownDomain {
+		if member, err := s.isMember(r, e.workspace); member || err != nil {
+			return admissionPage, err
+		}
+	}
+	switch {
+	case e.slug == c.slug:
+		return admissionSubscription, nil
+	case e.access.Asks():
+		return admissionAsked, nil
+	default:
+		return admissionRefused, nil
+	}
+}
+
+// isMember reports whether a request has the session of a member of a workspace.
+func (s *Site) isMember(r *http.Request, workspaceID string) (member bool, err error) {
+	if s.session == nil {
+		return false, nil
+	}
+	secret := s.session(r)
+	if secret == "" {
+		return false, nil
+	}
+	err = s.forms.sessions.run(r.Context(), func() error {
+		in, err := s.store.FindSession(r.Context(), secret)
+		member = slices.ContainsFunc(in.Workspaces, func(w allswell.Workspace) bool { return w.ID == workspaceID })
+		return err
+	})
+	if errors.Is(err, allswell.ErrUnauthenticated) {
+		return false, nil
+	}
+	return member, err
 }
 
 // servePrivate answers with a part of the private page that find finds in the index, if the
@@ -70,26 +122,44 @@ func (s *Site) servePrivate(w http.ResponseWriter, r *http.Request, part string,
 	if err != nil {
 		return err
 	}
-	if c == (credentials{}) {
-		return allswell.ErrNotFound
-	}
+	private := &privateWriter{ResponseWriter: w}
+	var asked *entry
+	var admitted admission
 	e, snap, err := s.snapshotBy(r.Context(), func() (*entry, error) {
-		idx, err := s.index.Get(r.Context())
-		if err != nil {
-			return nil, err
+		idx, loadErr := s.index.Get(r.Context()) // after an error, the old index says whether the page exists
+		if idx == nil {
+			return nil, loadErr
 		}
-		if e := find(idx); e != nil && c.permit(e) {
-			return e, nil
+		e := find(idx)
+		if e == nil {
+			return nil, allswell.ErrNotFound
 		}
-		return nil, allswell.ErrNotFound
+		var err error
+		admitted, err = s.admit(r, e, c, ownDomain)
+		switch {
+		case admitted == admissionRefused:
+			return nil, allswell.ErrNotFound
+		case loadErr != nil || err != nil:
+			return nil, cmp.Or(loadErr, err)
+		case admitted == admissionAsked:
+			asked = e
+			return nil, errAsk
+		}
+		return e, nil
 	}, func(allswell.Page) bool { return true })
-	if err != nil {
+	switch {
+	case errors.Is(err, errAsk):
+		s.serveAccess(private, r, accessRequest{entry: asked, part: part, ownDomain: ownDomain})
+		return nil
+	case err != nil:
 		return err
+	case admitted == admissionPage && s.redirectVisitor(private, r, accessRequest{entry: e, part: part, ownDomain: ownDomain}):
+		return nil
 	}
 	req := newPageRequest(r, e, snap, part, ownDomain)
 	req.key = key
-	req.byKey = e.workspace != c.workspace
-	s.routePage(&privateWriter{ResponseWriter: w}, r, req)
+	req.byKey = admitted == admissionSubscription
+	s.routePage(private, r, req)
 	return nil
 }
 
@@ -101,8 +171,8 @@ type privateWriter struct {
 }
 
 var (
-	cachePrivate      = []string{"private, no-store"}
-	varyAuthorization = []string{"Accept-Encoding, Accept-Language, Authorization"}
+	cachePrivate    = []string{"private, no-store"}
+	varyCredentials = []string{"Accept-Encoding, Accept-Language, Authorization, Cookie"}
 )
 
 func (w *privateWriter) begin() {
@@ -112,7 +182,7 @@ func (w *privateWriter) begin() {
 	w.began = true
 	h := w.Header()
 	h["Cache-Control"] = cachePrivate
-	h["Vary"] = varyAuthorization
+	h["Vary"] = varyCredentials
 	h["X-Robots-Tag"] = noIndex
 	delete(h, "Access-Control-Allow-Origin")
 	delete(h, "Cross-Origin-Resource-Policy")

@@ -33,15 +33,16 @@ const delayedAfter = 2 * time.Minute
 // Config configures a Site. Only Store is required.
 type Config struct {
 	Store           *store.Store
-	Logger          *slog.Logger     // nil: discard
-	Now             func() time.Time // the host's clock; nil: time.Now
-	BaseURL         string           // URL of the service; "": http://localhost:8080
-	Mail            bool             // mail can be sent, so people may subscribe by e-mail
-	SignUps         int              // sign-ups by e-mail that are accepted per hour, for all clients together; 0: any number
-	PageIndex       bool             // "/" lists the public pages, if there are several
-	SecurityContact string           // URI for /.well-known/security.txt; "": there is none
-	Limits          *limit.Tokens    // of requests with tokens, shared with the API; nil: none
-	Streams         int              // event streams that may be open at a time; 0: stream.DefaultMaxSubscribers
+	Logger          *slog.Logger               // nil: discard
+	Now             func() time.Time           // the host's clock; nil: time.Now
+	BaseURL         string                     // URL of the service; "": http://localhost:8080
+	Mail            bool                       // mail can be sent, so people may subscribe by e-mail
+	SignUps         int                        // sign-ups by e-mail that are accepted per hour, for all clients together; 0: any number
+	PageIndex       bool                       // "/" lists the public pages, if there are several
+	SecurityContact string                     // URI for /.well-known/security.txt; "": there is none
+	Limits          *limit.Tokens              // of requests with tokens, shared with the API; nil: none
+	SessionSecret   func(*http.Request) string // returns the secret of the dashboard's session, ""  if there is none; nil: members are not recognized
+	Streams         int                        // event streams that may be open at a time; 0: stream.DefaultMaxSubscribers
 }
 
 // Site serves the public pages of one store.
@@ -68,7 +69,9 @@ type Site struct {
 	refreshes   semaphore // see refresh
 	forms       formSemaphores
 	notFound    notFoundLimit
-	hostLookups *limit.Limiter // see ServesHost
+	hostLookups *limit.Limiter             // see ServesHost
+	passwords   *limit.Addresses           // wrong passwords of private pages
+	session     func(*http.Request) string // Config.SessionSecret
 	limits      *limit.Tokens
 	firstSteps  func() *web.Document // rendered when first shown
 	signUps     *signUpLimits
@@ -94,6 +97,7 @@ func New(c Config) *Site {
 	}
 	s.base = strings.TrimRight(c.BaseURL, "/")
 	s.notFound, s.hostLookups = newNotFoundLimit(s.now), limit.New(maxHostLookups, time.Second)
+	s.passwords, s.session = limit.NewAddresses(maxWrongPasswords, wrongPasswordWindow), c.SessionSecret
 	if s.limits = c.Limits; s.limits == nil {
 		s.limits = limit.NewTokens(0)
 	}

@@ -252,6 +252,7 @@ func (s *Server) wire() {
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), Mail: s.cfg.SMTPURL != nil, SignUps: s.cfg.SignUpLimit,
 		PageIndex: s.cfg.PageIndex, SecurityContact: s.cfg.SecurityContact,
 		Streams: maxStreams(s.connections.Max), Limits: s.limits,
+		SessionSecret: func(r *http.Request) string { return s.dashboard.SessionSecret(r) },
 	})
 	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})
 	s.notify = notify.New(s.notifyConfig())

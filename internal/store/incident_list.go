@@ -99,7 +99,7 @@ func (c *session) audience(p allswell.Page, whole bool, components []string) (ma
 		err = sc.Scan(&r.channel, &r.count)
 		return
 	}, `SELECT s.channel, count(*) FROM subscribers s WHERE s.page_id = $1 AND s.confirmed_at IS NOT NULL AND s.suspended_at IS NULL
-			AND (s.added_by_operator OR $2)
+			AND (s.added_by_operator OR s.admitted OR $2)
 			AND ($3 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components k WHERE k.subscriber_id = s.id AND k.component_id IN EACH($4)))
 		GROUP BY s.channel`, p.ID, p.Visibility != allswell.VisibilityPrivate, whole, list(components))
 	counts := make(map[allswell.Channel]int, len(rows))

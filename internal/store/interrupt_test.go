@@ -133,6 +133,9 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 			{"ChangePage", func(s *store.Store, as allswell.Actor) error {
 				return second(s.ChangePage(w.ctx, as, "acme", allswell.PageChange{Name: text()}))
 			}},
+			{"ChangePageAccess", func(s *store.Store, as allswell.Actor) error {
+				return second(s.ChangePageAccess(w.ctx, as, "acme", allswell.PageAccessChange{Link: ptr(true)}))
+			}},
 			{"SetPageImage", func(s *store.Store, as allswell.Actor) error {
 				return second(s.SetPageImage(w.ctx, as, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: *text(), Body: []byte("a")}))
 			}},

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
 )
 
 const pageColumns = `id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, auto_incidents, visibility, home, webhook_sign_ups, version, created_at, updated_at,
+	access_members, access_networks, access_password_hash, access_password_set_at, access_link_hash, access_link_created_at,
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo'),
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo_dark'),
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon'),
@@ -17,7 +19,9 @@ const pageColumns = `id, workspace_id, slug, name, description, time_zone, langu
 
 func scanPage(row database.Row) (p allswell.Page, err error) {
 	err = row.Scan(&p.ID, &p.WorkspaceID, &p.Slug, &p.Name, &p.Description, &p.TimeZone, &p.Language, text{&p.Domain}, &p.Accent, listOf[allswell.FooterLink]{&p.Footer},
-		&p.AutoIncidents, &p.Visibility, &p.Home, &p.WebhookSignUps, &p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt}, text{&p.Logo}, text{&p.LogoDark}, text{&p.Icon}, instant{&p.Claim.ClaimedAt}, instant{&p.Claim.VerifiedAt},
+		&p.AutoIncidents, &p.Visibility, &p.Home, &p.WebhookSignUps, &p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt},
+		&p.Access.Members, listOf[netip.Prefix]{&p.Access.Networks}, text{&p.Access.PasswordHash}, instant{&p.Access.PasswordSetAt}, text{&p.Access.LinkHash}, instant{&p.Access.LinkCreatedAt},
+		text{&p.Logo}, text{&p.LogoDark}, text{&p.Icon}, instant{&p.Claim.ClaimedAt}, instant{&p.Claim.VerifiedAt},
 		instant{&p.Claim.CheckedAt}, instant{&p.Claim.FailedAt}, instant{&p.Claim.CheckAt}, &p.Claim.Result)
 	return
 }
@@ -248,6 +252,42 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 		return p, err
 	}
 	return t.withStatus(p, nil)
+}
+
+// ChangePageAccess changes who can see a page while it is private, if the page meets all conditions; otherwise the error
+// is allswell.ErrPreconditionFailed. The key of a new link is in Access.LinkKey of the result, and nowhere else.
+func (s *Store) ChangePageAccess(ctx context.Context, actor allswell.Actor, slug string, ch allswell.PageAccessChange, conds ...allswell.Precondition) (allswell.Page, error) {
+	if err := ch.Validate(); err != nil {
+		return allswell.Page{}, err
+	}
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
+		p, err := t.lockPage(actor.WorkspaceID, slug)
+		if err == nil {
+			err = check(conds, p)
+		}
+		if err != nil {
+			return p, err
+		}
+		before := p
+		p.Access.Apply(ch, t.Now)
+		if p.Access.Equal(before.Access) {
+			return t.withStatus(p, nil)
+		}
+		p.UpdatedAt = allswell.Later(t.Now, p.UpdatedAt)
+		if err := t.bumpVersion(p.ID); err != nil {
+			return p, err
+		}
+		if _, err := t.Exec(`UPDATE pages SET access_members = $2, access_networks = $3, access_password_hash = $4, access_password_set_at = $5,
+				access_link_hash = $6, access_link_created_at = $7, updated_at = $8 WHERE id = $1`,
+			p.ID, p.Access.Members, listText(p.Access.Networks), nullIfEmpty(p.Access.PasswordHash), millis(p.Access.PasswordSetAt),
+			nullIfEmpty(p.Access.LinkHash), millis(p.Access.LinkCreatedAt), millis(p.UpdatedAt)); err != nil {
+			return p, err
+		}
+		if err := t.audit(actor, allswell.AuditUpdate, before, p); err != nil {
+			return p, err
+		}
+		return t.withStatus(p, nil)
+	})
 }
 
 // lockForSettings locks what other pages share with the page with the slug, if the settings change

@@ -127,6 +127,10 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 				_, err := w.ChangePage(w.ctx, w.ws, "shop", allswell.PageChange{Name: ptr("Shop")}, cond)
 				return err
 			}},
+			{"ChangePageAccess", page, func(cond allswell.Precondition) error {
+				_, err := w.ChangePageAccess(w.ctx, w.ws, "shop", allswell.PageAccessChange{}, cond)
+				return err
+			}},
 			{"DeleteMonitor", m, func(cond allswell.Precondition) error { return w.DeleteMonitor(w.ctx, w.ws, "nightly", cond) }},
 			{"DeleteComponent", api, func(cond allswell.Precondition) error { return w.DeleteComponent(w.ctx, w.ws, "shop", "api", cond) }},
 			{"DeletePage", page, func(cond allswell.Precondition) error { return w.DeletePage(w.ctx, w.ws, "shop", cond) }},

@@ -43,8 +43,8 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 			return err
 		}
 		t.mailQueued = true
-		_, err = t.Exec(`INSERT INTO sign_ups (id, page_id, channel, target, components, discarded, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			allswell.NewID(allswell.PrefixSignUp, t.Now), p.ID, string(n.Channel), n.Target, list(n.Components), r.Discard, millis(t.Now))
+		_, err = t.Exec(`INSERT INTO sign_ups (id, page_id, channel, target, components, discarded, admitted, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			allswell.NewID(allswell.PrefixSignUp, t.Now), p.ID, string(n.Channel), n.Target, list(n.Components), r.Discard, p.Visibility == allswell.VisibilityPrivate, millis(t.Now))
 		return err
 	})
 }
@@ -58,10 +58,11 @@ type storedSignUp struct {
 	channel            allswell.Channel
 	components         []string
 	discarded          bool
+	admitted           bool // the page was private, so that only visitors who may see it can sign up
 }
 
 func scanSignUp(row database.Row) (r storedSignUp, err error) {
-	err = row.Scan(&r.id, &r.pageID, &r.channel, &r.target, listOf[string]{&r.components}, &r.discarded)
+	err = row.Scan(&r.id, &r.pageID, &r.channel, &r.target, listOf[string]{&r.components}, &r.discarded, &r.admitted)
 	return
 }
 
@@ -85,7 +86,7 @@ func (s *Store) processSignUps(ctx context.Context) (more bool, err error) {
 	return write(ctx, s, func(t *tx) (bool, error) {
 		// A replica that deletes the same rows at the same time waits here and then finds none.
 		rows, err := database.Query(t.Session, scanSignUp, `DELETE FROM sign_ups WHERE id IN (SELECT id FROM sign_ups ORDER BY id LIMIT $1)
-			RETURNING id, page_id, channel, target, components, discarded`, signUpRows)
+			RETURNING id, page_id, channel, target, components, discarded, admitted`, signUpRows)
 		slices.SortFunc(rows, func(a, b storedSignUp) int { return strings.Compare(a.id, b.id) })
 		for _, r := range rows {
 			if err == nil && !r.discarded {
@@ -105,8 +106,14 @@ func (t *tx) processSignUp(r storedSignUp) error {
 			return err // all chosen components have been deleted or hidden
 		}
 		n := allswell.NewSubscriber{Channel: r.channel, Target: r.target, Components: chosen}
-		_, err = t.subscribe(r.pageID, n, false)
+		sub, err := t.subscribe(r.pageID, n, false)
+		if err == nil && r.admitted {
+			err = t.admitSubscriber(sub)
+		}
 		return err
+	}
+	if err == nil && r.admitted {
+		err = t.admitSubscriber(known)
 	}
 	if err != nil || t.Now.Before(known.MailedAt.Add(allswell.RepeatMailInterval)) {
 		return err
@@ -121,4 +128,10 @@ func (t *tx) processSignUp(r storedSignUp) error {
 		return t.queueMessage(known, allswell.PurposeConfirmation)
 	}
 	return t.queueMessage(known, allswell.PurposeLink)
+}
+
+// admitSubscriber notes that a subscriber has signed up on a private page, and so gets events while it is private.
+func (t *tx) admitSubscriber(sub allswell.Subscriber) error {
+	_, err := t.Exec(`UPDATE subscribers SET admitted = TRUE WHERE id = $1`, sub.ID)
+	return err
 }

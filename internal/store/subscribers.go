@@ -220,12 +220,12 @@ func (t *tx) cancel(subscriberID, reason string) error {
 	return err
 }
 
-// cancelOfStrangers ends the deliveries to subscribers who signed up themselves, because they get
+// cancelOfStrangers ends the deliveries to subscribers who signed up while the page was visible, because they get
 // nothing of a private page; see createDeliveries.
 func (t *tx) cancelOfStrangers(pageID string) error {
 	_, err := t.Exec(`UPDATE deliveries SET state = 'cancelled', reason = $2, lease_until_at = NULL, updated_at = $3
 		WHERE page_id = $1 AND purpose = 'event' AND state IN ('pending', 'sending')
-			AND subscriber_id IN (SELECT id FROM subscribers WHERE page_id = $1 AND NOT added_by_operator)`,
+			AND subscriber_id IN (SELECT id FROM subscribers WHERE page_id = $1 AND NOT added_by_operator AND NOT admitted)`,
 		pageID, "The page is private.", millis(t.Now))
 	return err
 }

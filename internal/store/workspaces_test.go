@@ -80,6 +80,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, err := s.ChangePage(ctx, ws, x.slug, allswell.PageChange{Name: ptr("x")})
 		return err
 	},
+	"ChangePageAccess": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangePageAccess(ctx, ws, x.slug, allswell.PageAccessChange{Members: ptr(true)})
+		return err
+	},
 	"DeletePage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeletePage(ctx, ws, x.slug)
 	},

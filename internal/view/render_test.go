@@ -94,7 +94,7 @@ func TestTextIsEscaped(t *testing.T) {
 			if got, want := skeleton(p), skeleton(htmltest.Parse(t, string(same))); got != want {
 				t.Errorf("%s: the elements are\n%s\nwant\n%s", name, got, want)
 			}
-			if name != "firststeps" && !strings.Contains(p.RawText(), markdown.Line(hostile)) {
+			if name != "firststeps" && name != "access" && !strings.Contains(p.RawText(), markdown.Line(hostile)) {
 				t.Errorf("%s does not show the text", name)
 			}
 		}

@@ -125,6 +125,9 @@ func formModels(at Presentation, s string, sum allswell.Summary) []Model {
 		Subscription(l(), sum.Blocks, active, SubscriptionChange{Done: s, Secret: s}),
 		InvalidChange(l(), sum.Blocks, active, []string{"comp_1"}),
 		Unsubscribe(l()),
+		Access(AccessForm{At: at, Password: true, SignIn: "https://status.example/admin/visit/acme", Next: "history", Wrong: true}),
+		Access(AccessForm{At: at, Password: true, WaitMinutes: 3}),
+		Access(AccessForm{At: at, SignIn: "https://status.example/admin/visit/acme"}),
 		Error(l(), 404),
 	}
 }

@@ -1,0 +1,92 @@
+package api
+
+import (
+	"net/netip"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/password"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// pageAccessJSON contains neither the password nor the key of the link.
+type pageAccessJSON struct {
+	Members       bool     `json:"members"`
+	Networks      []string `json:"networks"`
+	PasswordSetAt *string  `json:"password_set_at"`
+	LinkCreatedAt *string  `json:"link_created_at"`
+	Link          string   `json:"link,omitempty"` // URL, only if it has just been made
+}
+
+func (c *call) newPageAccessJSON(p allswell.Page) pageAccessJSON {
+	out := pageAccessJSON{
+		Members: p.Access.Members, Networks: []string{}, // [], never null
+		PasswordSetAt: timePtr(p.Access.PasswordSetAt), LinkCreatedAt: timePtr(p.Access.LinkCreatedAt), Link: p.LinkURL(c.base),
+	}
+	for _, n := range p.Access.Networks {
+		out.Networks = append(out.Networks, n.String())
+	}
+	return out
+}
+
+func (a *api) getPageAccess(c *call) (store.Response, error) {
+	page, err := a.store.Page(c.Context(), c.actor(), c.PathValue("pageSlug"))
+	return resourceResponse(page, err, c.newPageAccessJSON)
+}
+
+// linkChange is what a request does to the secret link of a page; null removes it.
+type linkChange string
+
+const newLink linkChange = "new"
+
+func (a *api) changePageAccess(c *call) (store.Response, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Response{}, err
+	}
+	ch := allswell.PageAccessChange{Members: o.Flag("members"), Networks: readNetworks(o)}
+	if o.Null("link") {
+		ch.Link = new(false)
+	} else if web.Enum(o, "link", []linkChange{newLink}) != nil {
+		ch.Link = new(true)
+	}
+	secret, changed := o.NullableText("password")
+	if secret != nil {
+		o.Check(password.Check(*secret))
+	}
+	if err := o.Check(ch.Validate()); err != nil {
+		return store.Response{}, err
+	}
+	if changed {
+		ch.PasswordHash = new("")
+		if secret != nil {
+			if *ch.PasswordHash, err = password.Hash(c.Context(), *secret); err != nil {
+				return store.Response{}, err
+			}
+		}
+	}
+	page, err := a.store.ChangePageAccess(c.Context(), c.actor(), c.PathValue("pageSlug"), ch)
+	return resourceResponse(page, err, c.newPageAccessJSON)
+}
+
+// readNetworks reads a list of addresses and networks; null is an empty one.
+func readNetworks(o *web.Object) *[]netip.Prefix {
+	if o.Null("networks") {
+		return new([]netip.Prefix)
+	}
+	texts := o.Texts("networks")
+	if texts == nil {
+		return nil
+	}
+	networks := []netip.Prefix{}
+	for _, text := range texts {
+		n, err := clientaddr.ParseNetwork(text)
+		if err != nil {
+			o.Reject("networks", "The networks must be addresses or networks such as 10.0.0.0/8 or 2001:db8::/32.")
+			return nil
+		}
+		networks = append(networks, n)
+	}
+	return &networks
+}

@@ -1,0 +1,127 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/password"
+)
+
+// pageAccessScreen is what the template page_access shows.
+type pageAccessScreen struct {
+	*form
+	pageHead
+	Tag      string // of the page that the forms edit
+	Who      []field
+	Password field
+	Link     string // that has just been made; "": none
+	Conflict bool
+}
+
+// showPageAccess shows who can see a page while it is private.
+func (v *visit) showPageAccess() error {
+	h, err := v.pageHead()
+	if err != nil {
+		return err
+	}
+	return v.showPageAccessForm(http.StatusOK, &pageAccessScreen{form: newForm(accessValues(h.Page)), pageHead: h})
+}
+
+// accessValues returns the values of the form for a page.
+func accessValues(p allswell.Page) url.Values {
+	var networks []string
+	for _, n := range p.Access.Networks {
+		networks = append(networks, n.String())
+	}
+	return url.Values{"members": {strconv.FormatBool(p.Access.Members)}, "networks": {strings.Join(networks, "\n")}}
+}
+
+// showPageAccessForm shows the screen. s has the form and the head.
+func (v *visit) showPageAccessForm(status int, s *pageAccessScreen) error {
+	for name, values := range accessValues(s.Page) {
+		if !s.values.Has(name) { // another form of the screen was sent
+			s.values[name] = values
+		}
+	}
+	s.Conflict = s.form.saved != nil
+	s.Tag = s.version("tag", allswell.EntityTag(s.Page), s.Conflict)
+	s.Who = []field{
+		s.draw(field{Name: "members", Label: "Members of this workspace", Type: "select", Hint: "They see the page below " + v.base + "/status/, where their browser is known, not at its own domain.",
+			Options: []option{{Value: "false", Label: "need another way"}, {Value: "true", Label: "see it while they are signed in to the dashboard"}}}),
+		s.draw(field{Name: "networks", Label: "Networks", Type: "textarea", Rows: 3, Optional: true, Placeholder: "10.0.0.0/8", Hint: "Addresses or networks, one per line. Whoever comes from there sees the page."}),
+	}
+	s.Password = s.draw(field{Name: "password", Label: "New password", Type: "password", Autocomplete: "new-password", Hint: "At least 12 characters."})
+	return v.show(status, "page_access", s.Page.Name+": access", s)
+}
+
+// changePageAccess changes who can see a page, unless somebody else has changed the page since the form was shown.
+func (v *visit) changePageAccess() error {
+	h, err := v.pageHead()
+	if err != nil {
+		return err
+	}
+	s := &pageAccessScreen{form: newForm(v.r.PostForm), pageHead: h}
+	ch, err := readAccessChange(v.r.Context(), s.form)
+	if err == nil {
+		s.Page, err = v.store.ChangePageAccess(v.r.Context(), v.actor(), h.Page.Slug, ch, allswell.Precondition{Tags: []string{s.Value("tag")}})
+	}
+	switch {
+	case errors.Is(err, allswell.ErrPreconditionFailed):
+		s.Page, s.saved = h.Page, accessValues(h.Page)
+		return v.showPageAccessForm(http.StatusConflict, s)
+	case s.refused(err):
+		s.Page = h.Page
+		return v.showPageAccessForm(http.StatusUnprocessableEntity, s)
+	case err != nil:
+		return err
+	case s.Page.Access.LinkKey != "": // no address ever has it
+		s.form, s.Link = newForm(accessValues(s.Page)), s.Page.LinkURL(v.base)
+		return v.showPageAccessForm(http.StatusOK, s)
+	}
+	return v.redirect(pagePath(h.Page) + "/access?saved")
+}
+
+// readAccessChange returns the change that one of the forms of the screen asks for: the button says which.
+func readAccessChange(ctx context.Context, f *form) (ch allswell.PageAccessChange, err error) {
+	switch f.Value("change") {
+	case "who":
+		networks, err := clientaddr.ParseNetworks(strings.Join(strings.Fields(strings.ReplaceAll(f.Value("networks"), ",", " ")), ","))
+		if err != nil {
+			bad := new(allswell.ValidationError)
+			bad.Add("networks", "%s.", err)
+			return ch, bad
+		}
+		ch.Members, ch.Networks = new(f.Value("members") == "true"), &networks
+	case "password":
+		if err := password.Check(f.Value("password")); err != nil {
+			return ch, err
+		}
+		hash, err := password.Hash(ctx, f.Value("password"))
+		ch.PasswordHash = &hash
+		return ch, err
+	case "no_password":
+		ch.PasswordHash = new("")
+	case "link":
+		ch.Link = new(true)
+	case "no_link":
+		ch.Link = new(false)
+	default:
+		return ch, errNotFound
+	}
+	return ch, nil
+}
+
+// visitPage leads a member who has signed in to a private page.
+func (v *visit) visitPage() error {
+	slug := v.r.PathValue("page")
+	if !allswell.ValidSlug(slug) {
+		return errNotFound
+	}
+	return v.redirect("/status/" + slug)
+}

@@ -1,0 +1,26 @@
+package view
+
+// AccessForm is the form that lets visitors of a private page in.
+type AccessForm struct {
+	At          Presentation
+	Password    bool   // visitors can enter a password
+	SignIn      string // URL at which members sign in; "": they cannot
+	Next        string // part of the page that the visitor asked for
+	Wrong       bool   // the password that was entered is wrong
+	WaitMinutes int    // after too many wrong passwords; 0: there were few
+}
+
+// Action returns the URL that the form is sent to.
+func (f AccessForm) Action() string { return f.At.link("/access") }
+
+// Refused reports whether the form was sent in vain.
+func (f AccessForm) Refused() bool { return f.Wrong || f.WaitMinutes > 0 }
+
+// Access returns the page that asks visitors of a private page for the password, or to sign in. It shows nothing of the
+// page.
+func Access(f AccessForm) Model {
+	l := NewRootLayout(f.At)
+	l.Title = l.At.lang.T("access.heading")
+	l.Secret = true // the URL may contain a key
+	return Model{l, "access", f}
+}
