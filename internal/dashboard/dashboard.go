@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -52,6 +53,8 @@ type Dashboard struct {
 	passkeys *passkey.RelyingParty // nil: browsers make none for the base URL
 	pings    rate
 	handler  http.Handler
+
+	backingUp sync.Mutex // held while a backup is downloaded
 }
 
 // New returns a dashboard.

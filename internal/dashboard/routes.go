@@ -138,5 +138,6 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/pages/{page}/groups/{group}/move", accessEditor, (*visit).moveGroup},
 		{"POST /admin/pages/{page}/groups/{group}/delete", accessEditor, (*visit).deleteGroup},
 		{"GET /admin/system", accessAdmin, (*visit).showSystem},
+		{"POST /admin/system/backup", accessOwner, confirmed((*visit).downloadBackup)},
 	}
 }

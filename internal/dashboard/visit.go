@@ -195,6 +195,8 @@ func (v *visit) fail(err error) {
 			"On the server, `allswell setup-link` prints a new link for the first account, and `allswell user reset EMAIL` one for a new password."}
 	case errors.As(err, new(*tooManyAttempts)):
 		f = failure{Status: http.StatusTooManyRequests, Title: "Too many attempts", Text: "Please try again in some minutes."}
+	case errors.Is(err, errBackupRunning):
+		f = failure{Status: http.StatusConflict, Title: "One backup at a time", Text: "Somebody is downloading a backup. Please try again when it is done."}
 	case errors.Is(err, errBadForm):
 		f = failure{Status: http.StatusRequestEntityTooLarge, Title: "The form could not be read", Text: fmt.Sprintf("It may have at most %d KiB.", maxFormBytes>>10)}
 	case errors.Is(err, errOtherWorkspace):

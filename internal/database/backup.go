@@ -54,6 +54,29 @@ func Backup(ctx context.Context, dsn, path string, schema Schema, progress Progr
 	return nil
 }
 
+// OpenBackup makes a backup of the served SQLite database and returns it, opened. The file is beside the database,
+// where there is room for it, until remove closes and deletes it. Only one such backup may exist at a time; one that
+// a crash left is overwritten.
+func (db *DB) OpenBackup(ctx context.Context) (f *os.File, remove func(), err error) {
+	if db.dialect != &sqliteDialect {
+		return nil, nil, errUsePgDump
+	}
+	path := db.dsn + ".download"
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	if err := Backup(ctx, "sqlite:"+db.dsn, path, db.schema, nil); err != nil {
+		return nil, nil, err
+	}
+	if f, err = os.Open(path); err != nil {
+		return nil, nil, errors.Join(err, os.Remove(path))
+	}
+	return f, func() {
+		f.Close()
+		os.Remove(path)
+	}, nil
+}
+
 // Restore replaces a SQLite database with a copy of the backup at path. It refuses while
 // the database is being served, and refuses a file that is damaged or not an Allswell
 // database. The replaced database is kept in the same folder, under the name that Restore

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -40,4 +41,20 @@ func (s *Store) System(ctx context.Context) (System, error) {
 		gaps, err := c.gaps(c.Now.Add(-SystemPeriod))
 		return System{c.Now, replicas, gaps}, err
 	})
+}
+
+// MayBackUp reports whether a user may download the whole database, because they are an owner of every workspace.
+func (s *Store) MayBackUp(ctx context.Context, actor allswell.Actor) (bool, error) {
+	return read(ctx, s, func(c *session) (bool, error) {
+		others, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM workspaces w
+			WHERE NOT EXISTS (SELECT 1 FROM members m WHERE m.workspace_id = w.id AND m.user_id = $1 AND m.role = $2)`,
+			actor.ID, string(allswell.RoleOwner))
+		return others == 0, err
+	})
+}
+
+// OpenBackup makes a consistent copy of the SQLite database and returns it, opened, until remove is called. It has the
+// data of all workspaces; see MayBackUp. The caller makes one at a time.
+func (s *Store) OpenBackup(ctx context.Context) (f *os.File, remove func(), err error) {
+	return s.db.OpenBackup(ctx)
 }

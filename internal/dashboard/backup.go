@@ -1,0 +1,82 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Limits of the download of a backup.
+const (
+	backupTimeout   = 10 * time.Minute // to make it
+	backupStep      = 1 << 20          // bytes that are sent before the next deadline
+	backupStepLimit = time.Minute
+)
+
+// errBackupRunning is the error of a backup while another one is made or downloaded.
+var errBackupRunning = errors.New("another backup is being downloaded")
+
+// downloadBackup sends a consistent copy of the SQLite database. It has the data of all workspaces, so only owners of
+// every workspace may have it.
+func (v *visit) downloadBackup() error {
+	if v.store.Shared() {
+		return errNotFound
+	}
+	may, err := v.store.MayBackUp(v.r.Context(), v.actor())
+	if err != nil {
+		return err
+	}
+	if !may {
+		return errForbidden
+	}
+	if !v.backingUp.TryLock() {
+		return errBackupRunning
+	}
+	defer v.backingUp.Unlock()
+	controller := http.NewResponseController(v.w)
+	controller.SetWriteDeadline(time.Now().Add(backupTimeout + backupStepLimit)) // an error means that there is none
+	ctx, cancel := context.WithTimeout(v.r.Context(), backupTimeout)
+	defer cancel()
+	f, remove, err := v.store.OpenBackup(ctx)
+	if err != nil {
+		return fmt.Errorf("making a backup: %w", err)
+	}
+	defer remove()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	v.log.Log(ctx, slog.LevelInfo, "a backup is being downloaded", "user", v.in.User.ID, "bytes", info.Size())
+	h := v.w.Header()
+	h.Set("Content-Type", "application/vnd.sqlite3")
+	h.Set("Content-Length", strconv.FormatInt(info.Size(), 10))
+	h.Set("Content-Disposition", `attachment; filename="allswell-`+v.now().UTC().Format("20060102T150405Z")+`.db"`)
+	for {
+		controller.SetWriteDeadline(time.Now().Add(backupStepLimit))
+		if _, err := io.CopyN(v.w, f, backupStep); err == io.EOF {
+			return nil
+		} else if err != nil {
+			panic(http.ErrAbortHandler) // so that nobody takes a part for the whole
+		}
+	}
+}
+
+// backupCard is what the screen of the system says of backups.
+type backupCard struct {
+	Download bool   // for this visitor
+	Command  string // for PostgreSQL; "": SQLite
+}
+
+// newBackupCard returns the card for the visitor.
+func (v *visit) newBackupCard() (card backupCard, err error) {
+	if v.store.Shared() {
+		return backupCard{Command: "pg_dump --format=custom --file=allswell.dump '" + v.process.Database + "'"}, nil
+	}
+	card.Download, err = v.store.MayBackUp(v.r.Context(), v.actor())
+	return card, err
+}
