@@ -22,6 +22,7 @@ type accountScreen struct {
 	Factors  allswell.Factors
 	Passkeys []passkeyRow
 	Sessions []sessionRow
+	Log      objectLog
 
 	NameField      field
 	PasswordFields []field
@@ -122,6 +123,9 @@ func (v *visit) showAccountForms(status int, s *accountScreen) error {
 	}
 	sessions, err := v.store.Sessions(v.r.Context(), v.actor())
 	if err != nil {
+		return err
+	}
+	if s.Log, err = v.accountLog(); err != nil {
 		return err
 	}
 	for _, one := range sessions {

@@ -92,7 +92,7 @@ func TestSecondFactor(t *testing.T) {
 		lost := s.visitor()
 		fields := []string{"pending", password(lost), "recovery_code", strings.ToLower(recovery[3])}
 		lost.wants(lost.post("/admin/sign-in/code", fields...), http.StatusSeeOther, "/admin")
-		lost.wants(lost.get("/admin/account"), http.StatusOK, "9 recovery codes left")
+		lost.wants(lost.get("/admin/account"), http.StatusOK, "9 recovery codes left", "set up an authenticator app", "used a recovery code")
 		fields[1] = password(lost)
 		lost.wants(lost.post("/admin/sign-in/code", fields...), http.StatusUnprocessableEntity, "has been used already", "<details class=\"other-way\" data-key=\"recovery\" open>")
 		renewed := lost.wants(lost.post("/admin/account/recovery-codes"), http.StatusCreated)
@@ -103,6 +103,7 @@ func TestSecondFactor(t *testing.T) {
 
 		lost.wants(lost.post("/admin/account/authenticator/remove"), http.StatusSeeOther, "/admin/account")
 		v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", goodPassword), http.StatusSeeOther, "/admin")
+		lost.wants(lost.get("/admin/account"), http.StatusOK, "<strong>You (", "removed the authenticator app", "made new recovery codes")
 		lost.wants(lost.get("/admin/audit?kind=user"), http.StatusOK, "recovery codes", "authenticator")
 	})
 }

@@ -182,7 +182,7 @@ func TestDashboardByKeyboard(t *testing.T) {
 var screens = map[string]string{
 	"overview": "/admin", "deliveries": "/admin/deliveries", "tokens": "/admin/tokens", "audit": "/admin/audit", "system": "/admin/system",
 	"setup-page": "/admin/setup/page", "setup-components": "/admin/setup/acme/components", "setup-monitor": "/admin/setup/acme/monitor",
-	"incidents": "/admin/incidents", "incident-new": "/admin/incidents/new?page=acme", "members": "/admin/members", "account": "/admin/account",
+	"incidents": "/admin/incidents", "incident-new": "/admin/incidents/new?page=acme", "members": "/admin/members", "account": "/admin/account", "authenticator": "/admin/account/authenticator",
 	"nowhere": "/admin/nowhere",
 }
 

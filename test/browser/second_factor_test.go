@@ -58,16 +58,3 @@ func TestPasskeyInABrowser(t *testing.T) {
 	eval[any](p, `navigator.credentials.get = () => Promise.reject(new DOMException("", "NotAllowedError")), document.querySelector("form[data-passkey] button").click()`)
 	p.eventually(`document.querySelector("form[data-passkey] [data-wrong]").innerText.includes("No passkey was used")`)
 }
-
-// TestAuthenticatorAppInABrowser looks at the screens of the second factor on all displays.
-func TestAuthenticatorAppInABrowser(t *testing.T) {
-	t.Parallel()
-	server, link := newInstallation(t)
-	c := newBrowser(t)
-	p := c.open(t, views[2], link)
-	p.setUp(views[2])
-	for _, v := range views {
-		p := c.open(t, v, server.URL+"/admin/account/authenticator")
-		look(p, v, "authenticator")
-	}
-}
