@@ -38,6 +38,7 @@ type Explanation struct {
 	Failures     int         // checks in a row that found the monitor overdue
 	Threshold    int         // failures at which the monitor is down
 	CountedAt    time.Time   // the last check that found it overdue; zero: none
+	PingGaps     []PingGap   // the last ones, oldest first, if requested
 	DownAt       time.Time   // the check that marks the monitor down if nothing else happens; zero: it is down, or nothing is expected
 }
 
@@ -133,8 +134,14 @@ func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 	case !e.DownAt.IsZero():
 		say("It is down at %s if no ping comes before: then %s will have found it overdue.", clock(e.DownAt), checksInARow(e.Threshold))
 	}
+	if rhythm, ok := e.Rhythm(); ok {
+		say("This job seems to run %s.", rhythm)
+	}
 	return all
 }
+
+// Rhythm returns how often the job pings. ok is false if that cannot be told.
+func (e Explanation) Rhythm() (r PingRhythm, ok bool) { return Rhythm(e.PingGaps, e.Interval) }
 
 func checksInARow(n int) string {
 	if n == 1 {

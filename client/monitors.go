@@ -145,6 +145,8 @@ type MonitorExplanation struct {
 	FailureThreshold    int                   `json:"failure_threshold"`
 	CountedAt           *time.Time            `json:"counted_at"` // the last check that found it overdue
 	DownAt              *time.Time            `json:"down_at"`    // when it goes down if no ping comes; nil: it is down, or nothing is expected
+	PingGaps            []PingGap             `json:"ping_gaps"`  // the last ones, oldest first; at most one per interval
+	Rhythm              *PingRhythm           `json:"rhythm"`     // nil: it cannot be told
 }
 
 // DeadlineExtension is something that moved a monitor's deadline.
@@ -153,6 +155,20 @@ type DeadlineExtension struct {
 	From   *time.Time               `json:"from"` // nil for a maintenance
 	To     time.Time                `json:"to"`
 	DueAt  time.Time                `json:"due_at"` // the deadline with this extension and those before it
+}
+
+// PingGap is the time between two pings of a monitor that were kept.
+type PingGap struct {
+	PingedAt time.Time `json:"pinged_at"` // the later ping
+	Length   float64   `json:"length"`    // seconds since the one before it
+}
+
+// PingRhythm is how often a job pings.
+type PingRhythm struct {
+	Every    Seconds `json:"every"`
+	Spread   Seconds `json:"spread"`   // four of five gaps differ from it by at most this
+	AtLeast  bool    `json:"at_least"` // the job may ping several times as often
+	Interval Seconds `json:"interval"` // the interval that this suggests
 }
 
 // ExplainMonitor returns why a monitor has its state.

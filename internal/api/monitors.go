@@ -139,6 +139,20 @@ type explanationJSON struct {
 	FailureThreshold    int                   `json:"failure_threshold"`
 	CountedAt           *string               `json:"counted_at"`
 	DownAt              *string               `json:"down_at"`
+	PingGaps            []pingGapJSON         `json:"ping_gaps"` // oldest first
+	Rhythm              *rhythmJSON           `json:"rhythm"`    // null: it cannot be told
+}
+
+type pingGapJSON struct {
+	PingedAt string  `json:"pinged_at"`
+	Length   float64 `json:"length"` // seconds since the one before it
+}
+
+type rhythmJSON struct {
+	Every    int64 `json:"every"`    // seconds
+	Spread   int64 `json:"spread"`   // seconds
+	AtLeast  bool  `json:"at_least"`
+	Interval int64 `json:"interval"` // seconds
 }
 
 type extensionJSON struct {
@@ -152,10 +166,16 @@ func newExplanationJSON(e allswell.Explanation) explanationJSON {
 	out := explanationJSON{
 		State: e.State, AsOf: allswell.FormatTime(e.AsOf), LastPingAt: timePtr(e.LastPingAt), WaitingSince: timePtr(e.WaitingSince),
 		Interval: int64(e.Interval / time.Second), Extensions: []extensionJSON{}, DueAt: timePtr(e.DueAt),
-		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt),
+		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), PingGaps: []pingGapJSON{},
 	}
 	for _, x := range e.Extensions {
 		out.Extensions = append(out.Extensions, extensionJSON{x.Reason, timePtr(x.From), allswell.FormatTime(x.To), allswell.FormatTime(x.DueAt)})
+	}
+	for _, gap := range e.PingGaps {
+		out.PingGaps = append(out.PingGaps, pingGapJSON{allswell.FormatTime(gap.PingedAt), gap.Length.Seconds()})
+	}
+	if r, ok := e.Rhythm(); ok {
+		out.Rhythm = &rhythmJSON{int64(r.Every / time.Second), int64(r.Spread / time.Second), r.AtLeast, int64(r.Interval / time.Second)}
 	}
 	return out
 }

@@ -247,9 +247,13 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 		}
 		component = v.Name + " (" + v.ID + ")"
 	}
+	rhythm := ""
+	if e, err := c.api.ExplainMonitor(c.Ctx, id); err == nil && e.Rhythm != nil {
+		rhythm = allswell.PingRhythm{Every: e.Rhythm.Every.Duration(), Spread: e.Rhythm.Spread.Duration(), AtLeast: e.Rhythm.AtLeast}.String()
+	}
 	c.Facts([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"Slug", m.Slug}, [2]string{"State", monitorState(m)},
 		[2]string{"Incident", valueOf(m.IncidentID)},
-		[2]string{"Interval", settings.ShortDuration(m.Interval.Duration())}, [2]string{"Failure threshold", thresholdText(m)},
+		[2]string{"Interval", settings.ShortDuration(m.Interval.Duration())}, [2]string{"Seems to run", rhythm}, [2]string{"Failure threshold", thresholdText(m)},
 		[2]string{"Down after", downAfter(m)},
 		[2]string{"Last ping", timeOr(m.LastPingAt, "never")}, [2]string{"Next ping due", timeOr(m.NextCheckAt, "never")},
 		[2]string{"Page", m.Page}, [2]string{"Component", component},
@@ -383,6 +387,9 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 		}
 		for _, x := range e.Extensions {
 			of.Extensions = append(of.Extensions, allswell.Extension{Reason: x.Reason, From: valueOf(x.From), To: x.To, DueAt: x.DueAt})
+		}
+		for _, gap := range e.PingGaps {
+			of.PingGaps = append(of.PingGaps, allswell.PingGap{PingedAt: gap.PingedAt, Length: time.Duration(gap.Length * float64(time.Second))})
 		}
 		for _, sentence := range of.Sentences(console.Time) {
 			c.Printf("%s\n", sentence)

@@ -37,12 +37,17 @@ func (s *Store) ExplainMonitor(ctx context.Context, actor allswell.Actor, ref st
 }
 
 func (c *session) explain(m allswell.Monitor) (allswell.Explanation, error) {
+	gaps, err := c.pingGaps(m)
+	if err != nil {
+		return allswell.Explanation{}, err
+	}
 	tick := allswell.Tick{AsOf: c.Now, Period: c.s.period, Threshold: c.s.threshold}
-	var err error
 	if !m.WaitingSince.IsZero() {
 		tick.Gaps, err = c.gaps(m.WaitingSince)
 	}
-	return m.Explain(tick), err
+	e := m.Explain(tick)
+	e.PingGaps = gaps
+	return e, err
 }
 
 // MonitorDetail returns a workspace's monitor, given its id or slug.

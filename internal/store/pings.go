@@ -138,7 +138,7 @@ func (t *tx) applyPing(m allswell.Monitor) error {
 	if recovered {
 		m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
 	}
-	if err := errors.Join(t.saveMonitorState(m), t.saveHealthy(m)); err != nil || !recovered {
+	if err := errors.Join(t.saveMonitorState(m), t.saveHealthy(m), t.keepPings([]string{m.ID})); err != nil || !recovered {
 		return err
 	}
 	return t.endOutage(m, allswell.OutageEndedByPing)

@@ -125,6 +125,7 @@ func (s *Store) candidates(ctx context.Context, nominal time.Time, from candidat
 // tickResults are the results for a batch of candidates: monitors that are updated
 // together, by one statement, and monitors that are saved one by one.
 type tickResults struct {
+	pinged    []string // since the row was saved
 	postponed []string // pinged since the row was saved; due by that ping
 	counted   []string // one more failure
 	save      []allswell.Monitor
@@ -137,6 +138,9 @@ func (r *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 	now := row.current()
 	m, pinged := &now, now.WaitingSince.After(row.WaitingSince) // since the row was saved
 	result := m.Check(tick)
+	if pinged {
+		r.pinged = append(r.pinged, m.ID)
+	}
 	m.NextCheckAt = m.DueAt(tick.Gaps)
 	switch result {
 	case allswell.CheckOnTime:
@@ -199,6 +203,9 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 			FROM last_pings WHERE last_pings.token = monitors.token AND monitors.id IN EACH($1)`, list(results.postponed)); err != nil {
 			return report, err
 		}
+	}
+	if err := t.keepPings(results.pinged); err != nil {
+		return report, err
 	}
 	down, err := t.markDown(results.down)
 	pinged := len(results.down) - down
