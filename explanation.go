@@ -33,13 +33,14 @@ type Explanation struct {
 	LastPingAt   time.Time // zero: never pinged
 	WaitingSince time.Time // the last ping, or a later instant at which a person restarted the wait
 	Interval     time.Duration
-	Extensions   []Extension // what moved the deadline, each to a later time
-	DueAt        time.Time   // the deadline, with all extensions; zero: nothing is expected
-	Failures     int         // checks in a row that found the monitor overdue
-	Threshold    int         // failures at which the monitor is down
-	CountedAt    time.Time   // the last check that found it overdue; zero: none
-	PingGaps     []PingGap   // the last ones, oldest first, if requested
-	DownAt       time.Time   // the check that marks the monitor down if nothing else happens; zero: it is down, or nothing is expected
+	Extensions   []Extension   // what moved the deadline, each to a later time
+	DueAt        time.Time     // the deadline, with all extensions; zero: nothing is expected
+	Failures     int           // checks in a row that found the monitor overdue
+	Threshold    int           // failures at which the monitor is down
+	Period       time.Duration // between two checks
+	CountedAt    time.Time     // the last check that found it overdue; zero: none
+	PingGaps     []PingGap     // the last ones, oldest first, if requested
+	DownAt       time.Time     // the check that marks the monitor down if nothing else happens; zero: it is down, or nothing is expected
 }
 
 // Explain returns why the monitor has its state at t.AsOf, with the deadlines of PingWait.Deadline and the checks of
@@ -47,7 +48,7 @@ type Explanation struct {
 func (m Monitor) Explain(t Tick) Explanation {
 	e := Explanation{
 		State: m.Condition(), AsOf: t.AsOf, LastPingAt: m.LastPingAt, WaitingSince: m.WaitingSince, Interval: m.Interval,
-		DueAt: m.DueAt(t.Gaps), Failures: m.ConsecutiveFailures, Threshold: m.Threshold(t.Threshold), CountedAt: m.TickedAt, DownAt: m.downAt(t),
+		DueAt: m.DueAt(t.Gaps), Failures: m.ConsecutiveFailures, Threshold: m.Threshold(t.Threshold), Period: t.Period, CountedAt: m.TickedAt, DownAt: m.downAt(t),
 	}
 	if wait, ok := m.Wait(); ok {
 		e.Extensions = wait.extensions(t.Gaps)

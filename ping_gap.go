@@ -1,7 +1,6 @@
 package allswell
 
 import (
-	"fmt"
 	"slices"
 	"time"
 )

@@ -149,8 +149,8 @@ type pingGapJSON struct {
 }
 
 type rhythmJSON struct {
-	Every    int64 `json:"every"`    // seconds
-	Spread   int64 `json:"spread"`   // seconds
+	Every    int64 `json:"every"`  // seconds
+	Spread   int64 `json:"spread"` // seconds
 	AtLeast  bool  `json:"at_least"`
 	Interval int64 `json:"interval"` // seconds
 }

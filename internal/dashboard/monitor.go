@@ -20,6 +20,7 @@ type monitorScreen struct {
 	Snippets []snippet // empty: the member may not see the ping URL
 	PingURL  string
 	CanEdit  bool
+	Chart    *pingChart // nil: there are too few pings
 }
 
 // UptimePeriods returns the uptimes as they are shown.
@@ -67,7 +68,7 @@ func (v *visit) showMonitor() error {
 	if err != nil {
 		return err
 	}
-	s := monitorScreen{MonitorDetail: detail, CanEdit: v.can(allswell.RoleEditor)}
+	s := monitorScreen{MonitorDetail: detail, CanEdit: v.can(allswell.RoleEditor), Chart: newPingChart(detail.Monitor, detail.Explanation)}
 	r := pagination(v.r.URL.Query())
 	outages, total, err := v.store.Outages(v.r.Context(), v.actor(), detail.ID, r)
 	if err != nil {

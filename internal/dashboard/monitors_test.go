@@ -105,6 +105,68 @@ func TestMonitorsAreTagged(t *testing.T) {
 	})
 }
 
+func TestIntervalIsSetFromTheRhythm(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		m := v.monitors("Backup")[0]
+		path := "/admin/monitors/" + m.ID
+		v.lacks(v.get(path), "Gaps between pings")
+		tag := allswell.EntityTag(m)
+		v.wants(v.post(path+"/interval", "interval", "3840", "tag", "forged"), http.StatusConflict)
+		v.wants(v.post(path+"/interval", "interval", "0", "tag", tag), http.StatusNotFound)
+		v.wants(v.post(path+"/interval", "interval", "3840", "tag", tag), http.StatusSeeOther, path+"#pings")
+		if m, err := s.store.Monitor(s.Context(), v.actor(), m.ID); err != nil || m.Interval != 64*time.Minute {
+			s.Errorf("interval %v, %v", m.Interval, err)
+		}
+	})
+}
+
+func TestPingChart(t *testing.T) {
+	at := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	e := allswell.Explanation{Interval: time.Hour, Threshold: 3, Period: time.Minute}
+	m := allswell.Monitor{ID: "mon_1", Interval: time.Hour, DownStatus: allswell.StatusMajorOutage}
+	if newPingChart(m, e) != nil {
+		t.Error("a chart without gaps")
+	}
+	for i := range 61 {
+		length := 61 * time.Minute
+		if i == 40 {
+			length = 48 * time.Hour
+		}
+		at = at.Add(length)
+		e.PingGaps = append(e.PingGaps, allswell.PingGap{PingedAt: at, Length: length})
+	}
+	c := newPingChart(m, e)
+	if len(c.Bars) != chartBars || c.Rhythm != "every 1 hour 1 minute" || c.Seconds() != 64*60 || c.Longest.Length != 48*time.Hour || c.Median != 61*time.Minute {
+		t.Errorf("chart %+v", c)
+	}
+	tones := map[string]int{}
+	for _, b := range c.Bars {
+		tones[b.Tone]++
+		if b.X < 0 || b.Y < 0 || b.X+b.Width > chartWidth || b.Y+b.Height != chartHeight {
+			t.Errorf("bar %+v", b)
+		}
+	}
+	if tones[allswell.StatusDegraded.Tone().Name] != 59 || tones[allswell.StatusMajorOutage.Tone().Name] != 1 || c.DownY >= c.DueY || c.DownY <= 0 {
+		t.Errorf("tones %v, lines at %d and %d", tones, c.DueY, c.DownY)
+	}
+	var body strings.Builder
+	template, err := templateOf("monitor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := monitorScreen{MonitorDetail: store.MonitorDetail{MonitorListEntry: store.MonitorListEntry{Monitor: m}}, Chart: c, CanEdit: true}
+	if err := template.ExecuteTemplate(&body, "main", s); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"This job seems to run every 1 hour 1 minute.", `value="3840">Set to 1 hour 4 minutes</button>`, "<title", "As a table"} {
+		if !strings.Contains(body.String(), text) {
+			t.Errorf("the screen lacks %q", text)
+		}
+	}
+}
+
 func TestMonitorIsExplained(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()

@@ -72,6 +72,45 @@ func TestMonitorList(t *testing.T) {
 	})
 }
 
+func TestGapsBetweenPings(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		explain := func() allswell.Explanation { return must(w.ExplainMonitor(w.ctx, w.ws, w.monitor.ID))(w) }
+		w.pinged()
+		if e := explain(); len(e.PingGaps) != 0 {
+			w.Errorf("gaps after one ping: %v", e.PingGaps)
+		}
+		every := w.monitor.Interval * 4 / 5 // every ping is the last of an interval
+		var want []time.Duration
+		for range 70 {
+			w.pass(every)
+			w.pinged()
+			want = append(want, every)
+		}
+		w.pass(w.monitor.Interval + time.Minute) // the check keeps the last ping
+		e := explain()
+		if len(e.PingGaps) != 60 {
+			w.Fatalf("%d gaps are kept", len(e.PingGaps))
+		}
+		for _, gap := range e.PingGaps {
+			if gap.Length != want[0] {
+				w.Errorf("a gap of %v, want %v: %v", gap.Length, want[0], e.PingGaps)
+			}
+		}
+		if last := e.PingGaps[len(e.PingGaps)-1]; !last.PingedAt.Equal(e.LastPingAt) {
+			w.Errorf("the last gap ends at %v, the last ping was at %v", last.PingedAt, e.LastPingAt)
+		}
+		if r, ok := e.Rhythm(); !ok || r.Every != every {
+			w.Errorf("rhythm %v, %v", r, ok)
+		}
+		w.pass(w.monitor.Interval + 5*time.Minute)
+		w.pinged() // ends the outage, and is kept at once
+		e = explain()
+		if last := e.PingGaps[len(e.PingGaps)-1]; !last.PingedAt.Equal(e.LastPingAt) || last.Length <= w.monitor.Interval {
+			w.Errorf("after an outage: %v", last)
+		}
+	})
+}
+
 func TestMonitorDetail(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		detail := func() store.MonitorDetail {

@@ -1,0 +1,102 @@
+package dashboard
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// The size of the chart of gaps, in its own units, which the browser stretches.
+const (
+	chartWidth  = 720
+	chartHeight = 120
+	chartBars   = 60
+)
+
+// pingChart is the chart of the gaps between the pings of a monitor, with its interval.
+type pingChart struct {
+	Gaps      []allswell.PingGap // newest first
+	Bars      []chartBar         // oldest first
+	DueY      int                // where a gap of one interval ends
+	DownY     int                // where a gap ends with which the monitor goes down
+	DownAfter time.Duration
+	Longest   allswell.PingGap
+	Median    time.Duration
+
+	Rhythm   string        // "": it cannot be told
+	Interval time.Duration // that the rhythm suggests; 0: none
+	Tag      string        // entity tag of the monitor
+}
+
+// chartBar is a gap as a bar.
+type chartBar struct {
+	X, Y, Width, Height int
+	Tone                string
+}
+
+// newPingChart returns the chart of a monitor; nil if there are no gaps.
+func newPingChart(m allswell.Monitor, e allswell.Explanation) *pingChart {
+	if len(e.PingGaps) == 0 {
+		return nil
+	}
+	c := &pingChart{Gaps: slices.Clone(e.PingGaps[max(0, len(e.PingGaps)-chartBars):]), DownAfter: e.Interval + time.Duration(e.Threshold)*e.Period, Tag: allswell.EntityTag(m)}
+	lengths := make([]time.Duration, len(c.Gaps))
+	for i, gap := range c.Gaps {
+		lengths[i] = gap.Length
+		if gap.Length >= c.Longest.Length {
+			c.Longest = gap
+		}
+	}
+	slices.Sort(lengths)
+	c.Median = lengths[len(lengths)/2].Round(time.Second)
+	// Gaps of outages are cut off, so that the others can be told apart.
+	top := min(max(c.Longest.Length, c.DownAfter), 2*c.DownAfter)
+	height := func(d time.Duration) int { return max(2, int(float64(min(d, top))/float64(top)*chartHeight)) }
+	c.DueY, c.DownY = chartHeight-height(e.Interval), chartHeight-height(c.DownAfter)
+	const step = chartWidth / chartBars
+	for i, gap := range c.Gaps {
+		tone := allswell.StatusOperational
+		switch {
+		case gap.Length > c.DownAfter:
+			tone = m.DownStatus
+		case gap.Length > e.Interval:
+			tone = allswell.StatusDegraded
+		}
+		h := height(gap.Length)
+		c.Bars = append(c.Bars, chartBar{chartWidth - (len(c.Gaps)-i)*step + 2, chartHeight - h, step - 3, h, tone.Tone().Name})
+	}
+	slices.Reverse(c.Gaps)
+	if r, ok := e.Rhythm(); ok {
+		c.Rhythm = r.String()
+		if r.Suggests(e.Interval) {
+			c.Interval = r.Interval
+		}
+	}
+	return c
+}
+
+// Seconds returns the interval that is suggested, in seconds.
+func (c *pingChart) Seconds() int { return int(c.Interval / time.Second) }
+
+// Wide returns the width of the chart.
+func (*pingChart) Wide() int { return chartWidth }
+
+// High returns the height of the chart.
+func (*pingChart) High() int { return chartHeight }
+
+// setInterval gives a monitor the interval that its rhythm suggests, in seconds, unless somebody else has changed it since.
+func (v *visit) setInterval() error {
+	seconds, err := strconv.Atoi(v.r.PostForm.Get("interval"))
+	if err != nil || seconds < 1 || seconds > int(allswell.MaxInterval/time.Second) {
+		return errNotFound // no such button
+	}
+	m, err := v.store.ChangeMonitor(v.r.Context(), v.actor(), v.r.PathValue("monitor"), allswell.MonitorChange{Interval: new(time.Duration(seconds) * time.Second)},
+		allswell.Precondition{Tags: []string{cmp.Or(v.r.PostForm.Get("tag"), "none")}})
+	if err != nil {
+		return err
+	}
+	return v.redirect(monitorsPath + "/" + m.ID + "#pings")
+}
