@@ -135,9 +135,6 @@ func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 	case !e.DownAt.IsZero():
 		say("It is down at %s if no ping comes before: then %s will have found it overdue.", clock(e.DownAt), checksInARow(e.Threshold))
 	}
-	if rhythm, ok := e.Rhythm(); ok {
-		say("This job seems to run %s.", rhythm)
-	}
 	return all
 }
 

@@ -394,6 +394,9 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 		for _, sentence := range of.Sentences(console.Time) {
 			c.Printf("%s\n", sentence)
 		}
+		if rhythm, ok := of.Rhythm(); ok {
+			c.Printf("This job seems to run %s.\n", rhythm)
+		}
 	})
 }
 
