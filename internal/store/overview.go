@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -29,6 +28,7 @@ type Overview struct {
 
 	Monitors, Down   int
 	FailedDeliveries []FailedDeliveries // by page, most first
+	Recent           []RecentEvent      // of the last hour, newest first
 }
 
 // FailedDeliveries is how many deliveries of a page were given up of those that are at most a day old.
@@ -56,7 +56,7 @@ func (s *Store) Overview(ctx context.Context, actor allswell.Actor) (Overview, e
 	return read(ctx, s, func(c *session) (o Overview, err error) {
 		o.AsOf = c.Now
 		for _, load := range []func(string, *Overview) error{
-			c.overviewIncidents, c.overviewMonitors, c.overviewMaintenances, c.overviewPages, c.overviewGaps, c.overviewDeliveries,
+			c.overviewIncidents, c.overviewMonitors, c.overviewMaintenances, c.overviewPages, c.overviewGaps, c.overviewDeliveries, c.overviewRecent,
 		} {
 			if err := load(actor.WorkspaceID, &o); err != nil {
 				return o, err
@@ -78,16 +78,13 @@ func (c *session) overviewMonitors(workspace string, o *Overview) (err error) {
 		return
 	}, `SELECT count(*), count(CASE WHEN state = 'down' AND enabled THEN 1 END) FROM monitors WHERE workspace_id = $1`, workspace)
 	if err == nil {
-		o.Troubled, err = c.monitors(`WHERE workspace_id = $1 AND enabled AND (state = 'down' OR consecutive_failures > 0)
+		o.Troubled, err = c.monitors(`WHERE workspace_id = $1 AND enabled AND (state = 'down' OR consecutive_failures > 0
+				AND NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token AND pinged_at > waiting_since_at))
 			ORDER BY state = 'down' DESC, last_ping_at, id LIMIT $2`, workspace, maxOverviewObjects)
 	}
 	if err == nil {
 		err = c.fillMonitors(o.Troubled)
 	}
-	// The rows do not have the latest pings, which end the misses of a monitor.
-	o.Troubled = slices.DeleteFunc(o.Troubled, func(m allswell.Monitor) bool {
-		return m.Condition() != allswell.MonitorDown && m.Condition() != allswell.MonitorLate
-	})
 	return err
 }
 

@@ -277,6 +277,39 @@ func TestOverview(t *testing.T) {
 	})
 }
 
+func TestOverviewOfTheLastHour(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		recent := func(actor allswell.Actor) (all []string) {
+			for _, e := range must(w.Overview(w.ctx, actor))(w).Recent {
+				all = append(all, string(e.Kind)+" "+e.Name)
+			}
+			return all
+		}
+		w.pinged()
+		w.pass(w.monitor.Interval + 5*time.Minute)
+		down := []string{"incident.created nightly is down", "monitor.down nightly"}
+		if got := recent(w.ws); !slices.Equal(got, down) {
+			w.Errorf("down: %q", got)
+		}
+		w.clock.move(time.Second)
+		w.pinged()
+		s := must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "a@example.com"}))(w)
+		w.clock.move(time.Second)
+		w.run(`UPDATE subscribers SET suspended_at = $2 WHERE id = $1`, s.ID, w.clock.now().UnixMilli())
+		want := append([]string{"subscription.suspended Acme", "incident.resolved nightly is down", "monitor.up nightly"}, down...)
+		if got := recent(w.ws); !slices.Equal(got, want) {
+			w.Errorf("after its ping: %q, want %q", got, want)
+		}
+		if got := recent(allswell.Actor{WorkspaceID: "ws_other"}); len(got) != 0 {
+			w.Errorf("another workspace has %q", got)
+		}
+		w.clock.move(2 * time.Hour)
+		if got := recent(w.ws); len(got) != 0 {
+			w.Errorf("two hours later: %q", got)
+		}
+	})
+}
+
 func TestNewPasswordInvalidatesCodesAndIsAudited(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		in := must(w.FindSession(w.ctx, setUp(w)))(w)
