@@ -22,11 +22,12 @@ const (
 	AuditRetry   AuditAction = "retry"   // a delivery
 	AuditConfirm AuditAction = "confirm" // a subscription
 	AuditResume  AuditAction = "resume"  // a suspended subscription
+	AuditTest    AuditAction = "test"    // a subscriber was sent a test message
 )
 
 // AuditActions lists all audited actions.
 var AuditActions = []AuditAction{
-	AuditCreate, AuditUpdate, AuditDelete, AuditRotate, AuditRevoke, AuditRetry, AuditConfirm, AuditResume,
+	AuditCreate, AuditUpdate, AuditDelete, AuditRotate, AuditRevoke, AuditRetry, AuditConfirm, AuditResume, AuditTest,
 }
 
 // ObjectKind is the kind of an audited object.
@@ -115,7 +116,7 @@ func NewAuditEntry(actor Actor, action AuditAction, before, after Auditable) (e 
 	was, is = changedFields(was, is), changedFields(is, was)
 	e.Before, e.After = fieldsJSON(was), fieldsJSON(is)
 	switch action {
-	case AuditRotate, AuditRetry: // changes only a secret or a time, which are not recorded
+	case AuditRotate, AuditRetry, AuditTest: // changes only a secret or a time, which are not recorded
 		return e, true
 	default:
 		return e, len(was)+len(is) > 0

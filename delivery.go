@@ -34,6 +34,7 @@ const (
 	PurposeEvent        DeliveryPurpose = "event"        // notifies the subscriber of an event
 	PurposeConfirmation DeliveryPurpose = "confirmation" // asks the address to confirm the subscription
 	PurposeLink         DeliveryPurpose = "link"         // sends the link that manages the subscription, on request
+	PurposeTest         DeliveryPurpose = "test"         // shows that messages arrive, on request of an operator
 )
 
 // Time limits of deliveries.

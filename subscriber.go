@@ -25,6 +25,9 @@ const (
 	// subscriber.
 	RepeatMailInterval = time.Hour
 
+	// TestMessageInterval is the minimum time between two test messages to one subscriber.
+	TestMessageInterval = time.Minute
+
 	// UnconfirmedLifetime is how long an unconfirmed address is stored.
 	UnconfirmedLifetime = 7 * 24 * time.Hour
 )
@@ -76,6 +79,31 @@ func (s Subscriber) Destination() string {
 
 // Active reports whether the subscriber receives notifications.
 func (s Subscriber) Active() bool { return !s.ConfirmedAt.IsZero() && s.SuspendedAt.IsZero() }
+
+// SubscriberState says whether a subscriber is notified.
+type SubscriberState string
+
+// The states of subscribers.
+const (
+	SubscriberActive      SubscriberState = "active"
+	SubscriberUnconfirmed SubscriberState = "unconfirmed" // the address has not confirmed the subscription
+	SubscriberSuspended   SubscriberState = "suspended"   // the receiver has rejected too many messages
+)
+
+// SubscriberStates lists all states.
+var SubscriberStates = []SubscriberState{SubscriberActive, SubscriberUnconfirmed, SubscriberSuspended}
+
+// State returns the state of the subscriber.
+func (s Subscriber) State() SubscriberState {
+	switch {
+	case s.ConfirmedAt.IsZero():
+		return SubscriberUnconfirmed
+	case !s.SuspendedAt.IsZero():
+		return SubscriberSuspended
+	default:
+		return SubscriberActive
+	}
+}
 
 // Secrets returns the secrets that sign a webhook at now: the present one, followed by the old one
 // while it is valid.

@@ -153,6 +153,12 @@ var operations = map[string]struct {
 	"rotateSubscriber": {func(ctx context.Context, c *client.Client) error {
 		return second(c.RotateSubscriber(ctx, "acme", "sub_1"))
 	}, nil, client.Subscriber{}},
+	"resumeSubscriber": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ResumeSubscriber(ctx, "acme", "sub_1"))
+	}, nil, client.Subscriber{}},
+	"testSubscriber": {func(ctx context.Context, c *client.Client) error {
+		return second(c.TestSubscriber(ctx, "acme", "sub_1"))
+	}, nil, client.Delivery{}},
 	"listDeliveries": {list(func(c *client.Client) *client.List[client.Delivery] {
 		return c.ListDeliveries("acme", client.DeliveryFilter{})
 	}), nil, client.Delivery{}},

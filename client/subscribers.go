@@ -60,19 +60,27 @@ type Delivery struct {
 
 // DeliveryFilter selects deliveries.
 type DeliveryFilter struct {
-	States []allswell.DeliveryState // none: all
+	States     []allswell.DeliveryState // none: all
+	Subscriber string                   // id; "": all
 }
 
 // SubscriberFilter selects subscribers.
 type SubscriberFilter struct {
-	Target string // exactly as in Subscriber.Target; "": all
+	Target   string // exactly as in Subscriber.Target; "": all
+	Contains string // a part of the target; "": all
+	Channel  allswell.Channel
+	State    allswell.SubscriberState
 }
 
 // ListSubscribers returns the subscribers of a page, the newest first, without their secrets.
 func (c *Client) ListSubscribers(page string, filter SubscriberFilter) *List[Subscriber] {
 	query := make(url.Values)
-	if filter.Target != "" {
-		query.Set("target", filter.Target)
+	for name, value := range map[string]string{
+		"target": filter.Target, "contains": filter.Contains, "channel": string(filter.Channel), "state": string(filter.State),
+	} {
+		if value != "" {
+			query.Set(name, value)
+		}
 	}
 	return &List[Subscriber]{client: c, path: pathOf("pages", page, "subscribers"), query: query}
 }
@@ -97,6 +105,17 @@ func (c *Client) RotateSubscriber(ctx context.Context, page, id string, options 
 	return call[Subscriber](ctx, c, http.MethodPost, pathOf("pages", page, "subscribers", id, "rotate"), nil, options...)
 }
 
+// ResumeSubscriber ends the suspension of a subscriber.
+func (c *Client) ResumeSubscriber(ctx context.Context, page, id string, options ...CallOption) (*Subscriber, error) {
+	return call[Subscriber](ctx, c, http.MethodPost, pathOf("pages", page, "subscribers", id, "resume"), nil, options...)
+}
+
+// TestSubscriber sends a test message to a subscriber: at most one in a minute. The result is its delivery, which is sent
+// like any other.
+func (c *Client) TestSubscriber(ctx context.Context, page, id string, options ...CallOption) (*Delivery, error) {
+	return call[Delivery](ctx, c, http.MethodPost, pathOf("pages", page, "subscribers", id, "test"), nil, options...)
+}
+
 // ListDeliveries returns the messages to the subscribers of a page, the newest first.
 func (c *Client) ListDeliveries(page string, filter DeliveryFilter) *List[Delivery] {
 	query := make(url.Values)
@@ -106,6 +125,9 @@ func (c *Client) ListDeliveries(page string, filter DeliveryFilter) *List[Delive
 			states[i] = string(state)
 		}
 		query.Set("state", strings.Join(states, ","))
+	}
+	if filter.Subscriber != "" {
+		query.Set("subscriber", filter.Subscriber)
 	}
 	return &List[Delivery]{client: c, path: pathOf("pages", page, "deliveries"), query: query}
 }

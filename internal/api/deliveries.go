@@ -48,14 +48,14 @@ func newDeliveryJSON(d allswell.DeliveryLogEntry) deliveryJSON {
 	return out
 }
 
-// listDeliveries filters by ?state=, which is repeatable.
+// listDeliveries filters by ?state=, which is repeatable, and ?subscriber=.
 func (a *api) listDeliveries(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
-	r, states := readPagination(q), web.Choices(q, "state", allswell.DeliveryStates)
+	r, f := readPagination(q), store.DeliveryFilter{States: web.Choices(q, "state", allswell.DeliveryStates), Subscriber: q.Text("subscriber")}
 	if err := q.Check(); err != nil {
 		return store.Response{}, err
 	}
-	deliveries, total, err := a.store.Deliveries(c.Context(), c.actor(), c.PathValue("pageSlug"), states, r)
+	deliveries, total, err := a.store.Deliveries(c.Context(), c.actor(), c.PathValue("pageSlug"), f, r)
 	if err != nil {
 		return store.Response{}, err
 	}

@@ -445,9 +445,9 @@ func (c *client) state() map[string]any {
 			maintenances[i] = full
 		}
 		keep("maintenances of "+p.ID, maintenances, total, err)
-		subscribers, total, err := c.store.Subscribers(ctx, by.Actor(""), p.Slug, "", all)
+		subscribers, total, err := c.store.Subscribers(ctx, by.Actor(""), p.Slug, store.SubscriberFilter{}, all)
 		keep("subscribers of "+p.ID, subscribers, total, err)
-		deliveries, total, err := c.store.Deliveries(ctx, by.Actor(""), p.Slug, nil, all)
+		deliveries, total, err := c.store.Deliveries(ctx, by.Actor(""), p.Slug, store.DeliveryFilter{}, all)
 		keep("deliveries of "+p.ID, deliveries, total, err)
 	}
 	return out

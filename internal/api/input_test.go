@@ -136,7 +136,7 @@ func reads(rt route) bool {
 	case "PUT":
 		return rt.maxBodySize() == web.MaxBody // the others take a picture
 	case "POST":
-		return !strings.HasSuffix(rt.path, "/rotate") && !strings.HasSuffix(rt.path, "/publish") && !strings.HasSuffix(rt.path, "/retry") && !strings.HasSuffix(rt.path, "/verify")
+		return !strings.HasSuffix(rt.path, "/rotate") && !strings.HasSuffix(rt.path, "/resume") && !strings.HasSuffix(rt.path, "/test") && !strings.HasSuffix(rt.path, "/publish") && !strings.HasSuffix(rt.path, "/retry") && !strings.HasSuffix(rt.path, "/verify")
 	}
 	return false
 }

@@ -141,6 +141,8 @@ func (a *api) subscriberRoutes() []route {
 		{"GET", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", write, a.getSubscriber},
 		{"DELETE", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", write, a.deleteSubscriber},
 		{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/rotate", write, a.rotateSubscriber},
+		{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/resume", write, a.resumeSubscriber},
+		{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/test", write, a.testSubscriber},
 		{"GET", "/api/v1/pages/{pageSlug}/deliveries", write, a.listDeliveries},
 		{"POST", "/api/v1/deliveries/{deliveryId}/retry", write, a.retryDelivery},
 	}

@@ -213,6 +213,8 @@ func TestScopes(t *testing.T) {
 					c.delete("/api/v1/pages/new-page").is(204)
 				case "POST /api/v1/pages/{pageSlug}/subscribers":
 					c.delete(w.path(rt) + "/" + a.id()).is(204)
+				case "POST /api/v1/pages/{pageSlug}/subscribers/{subscriberId}/test":
+					c.clock.Advance(allswell.TestMessageInterval)
 				}
 			}
 		}

@@ -45,12 +45,13 @@ func newSubscriberWithSecretJSON(s allswell.Subscriber) subscriberWithSecretJSON
 	return subscriberWithSecretJSON{newSubscriberJSON(s), s.Secret}
 }
 
-// listSubscribers returns subscribers without their secrets. It filters by ?target.
+// listSubscribers returns subscribers without their secrets. It filters by ?target, ?contains, ?channel and ?state.
 func (a *api) listSubscribers(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
-	target := q.Text("target")
+	f := store.SubscriberFilter{Target: q.Text("target"), Contains: q.Text("contains")}
+	f.Channel, f.State = web.Choice(q, "channel", allswell.Channels), web.Choice(q, "state", allswell.SubscriberStates)
 	return servePage(q, newSubscriberJSON, func(r store.Pagination) ([]allswell.Subscriber, int, error) {
-		return a.store.Subscribers(c.Context(), c.actor(), c.PathValue("pageSlug"), target, r)
+		return a.store.Subscribers(c.Context(), c.actor(), c.PathValue("pageSlug"), f, r)
 	})
 }
 
@@ -89,4 +90,16 @@ func (a *api) deleteSubscriber(c *call) (store.Response, error) {
 func (a *api) rotateSubscriber(c *call) (store.Response, error) {
 	r := newResponder(c, http.StatusOK, newSubscriberWithSecretJSON)
 	return r.respond(a.store.RotateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), r.save...))
+}
+
+// resumeSubscriber ends a suspension. It reads no body.
+func (a *api) resumeSubscriber(c *call) (store.Response, error) {
+	r := newResponder(c, http.StatusOK, newSubscriberJSON)
+	return r.respond(a.store.ResumeSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), r.save...))
+}
+
+// testSubscriber queues a test message. It reads no body.
+func (a *api) testSubscriber(c *call) (store.Response, error) {
+	r := newResponder(c, http.StatusCreated, newDeliveryJSON)
+	return r.respond(a.store.SendTestMessage(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), r.save...))
 }

@@ -19,7 +19,8 @@ type DeliveryCommands struct {
 
 type deliveryList struct {
 	pageFlag
-	States []allswell.DeliveryState `name:"state" placeholder:"STATE" help:"Only messages in one of these states, separated by commas: pending, sending, sent, superseded (merged into a later mail), cancelled (the subscription ended or was suspended), expired (not accepted within 24 hours) or dead (permanently rejected)."`
+	States     []allswell.DeliveryState `name:"state" placeholder:"STATE" help:"Only messages in one of these states, separated by commas: pending, sending, sent, superseded (merged into a later mail), cancelled (the subscription ended or was suspended), expired (not accepted within 24 hours) or dead (permanently rejected)."`
+	Subscriber string                   `placeholder:"ID" help:"Only messages to the subscriber with this id."`
 	listing
 }
 
@@ -27,7 +28,7 @@ func (cmd *deliveryList) Run(c *commandContext) error {
 	if err := cmd.choose(c); err != nil {
 		return err
 	}
-	deliveries, total, err := c.api.ListDeliveries(cmd.Page, client.DeliveryFilter{States: cmd.States}).First(c.Ctx, int(cmd.Limit))
+	deliveries, total, err := c.api.ListDeliveries(cmd.Page, client.DeliveryFilter{States: cmd.States, Subscriber: cmd.Subscriber}).First(c.Ctx, int(cmd.Limit))
 	if err != nil {
 		return err
 	}

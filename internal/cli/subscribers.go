@@ -20,6 +20,8 @@ type SubscriberCommands struct {
 	List   subscriberList   `cmd:"" help:"List a page's subscribers, newest first."`
 	Show   subscriberShow   `cmd:"" help:"Show a subscriber."`
 	Create subscriberCreate `cmd:"" aliases:"add" help:"Add a subscriber to a page."`
+	Resume subscriberResume `cmd:"" help:"End the suspension of a subscriber whose receiver rejected too many messages."`
+	Test   subscriberTest   `cmd:"" help:"Send a test message to a subscriber: at most one in a minute."`
 	Rotate subscriberRotate `cmd:"" help:"Give a subscriber, such as a webhook, a new secret. Messages are signed with the old one too for another 24 hours."`
 	Delete subscriberDelete `cmd:"" aliases:"remove" help:"Delete a subscriber. The server forgets its address."`
 }
@@ -121,6 +123,9 @@ func (c *commandContext) printSecret(s *client.Subscriber) {
 
 type subscriberList struct {
 	pageFlag
+	Search  string                   `placeholder:"TEXT" help:"Only subscribers whose address contains this."`
+	Channel allswell.Channel         `placeholder:"CHANNEL" help:"Only subscribers of this channel: email or webhook."`
+	State   allswell.SubscriberState `placeholder:"STATE" help:"Only subscribers in this state: active, unconfirmed or suspended."`
 	listing
 }
 
@@ -128,7 +133,7 @@ func (cmd *subscriberList) Run(c *commandContext) error {
 	if err := cmd.choose(c); err != nil {
 		return err
 	}
-	subscribers, total, err := c.api.ListSubscribers(cmd.Page, client.SubscriberFilter{}).First(c.Ctx, int(cmd.Limit))
+	subscribers, total, err := c.api.ListSubscribers(cmd.Page, client.SubscriberFilter{Contains: cmd.Search, Channel: cmd.Channel, State: cmd.State}).First(c.Ctx, int(cmd.Limit))
 	if err != nil {
 		return err
 	}
@@ -213,6 +218,33 @@ func (cmd *subscriberRotate) Run(c *commandContext) error {
 	return object(c, subscriber, err, func(s *client.Subscriber) {
 		c.printSecret(s)
 		c.Printf("\nMessages are signed with the old secret too for another 24 hours.\n")
+	})
+}
+
+type subscriberResume struct{ subscriberArgument }
+
+func (cmd *subscriberResume) Run(c *commandContext) error {
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	subscriber, err := c.api.ResumeSubscriber(c.Ctx, cmd.Page, id)
+	return object(c, subscriber, err, func(s *client.Subscriber) {
+		c.Printf("The subscriber %s is %s.\n", console.Visible(s.Target), subscriberState(s))
+	})
+}
+
+type subscriberTest struct{ subscriberArgument }
+
+func (cmd *subscriberTest) Run(c *commandContext) error {
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	delivery, err := c.api.TestSubscriber(c.Ctx, cmd.Page, id)
+	return object(c, delivery, err, func(d *client.Delivery) {
+		c.Printf("The test message is queued. To see what becomes of it: allswell delivery list --page %s --subscriber %s\n",
+			console.Visible(cmd.Page), console.Visible(d.SubscriberID))
 	})
 }
 

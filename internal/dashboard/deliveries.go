@@ -36,6 +36,7 @@ type deliveriesScreen struct {
 	Pager          pager
 	CanRetry, Seen bool   // Seen: the recipients may be seen
 	Back           string // the list as it is shown
+	Recipient      string // the only one whose deliveries are listed, if it may be seen; "": unknown
 }
 
 // deliveryRow is a delivery as the list shows it.
@@ -75,22 +76,29 @@ func (v *visit) listDeliveries(status int, f *form) error {
 		}
 	}
 	state := field{Name: "state", Label: "State", Type: "select"}
-	var states []allswell.DeliveryState
+	filter := store.DeliveryFilter{Subscriber: f.Value("subscriber")}
 	for _, c := range deliveryFilters {
 		state.Options = append(state.Options, option{Value: c.value, Label: c.label})
 		if c.value == f.Value("state") {
-			states = c.states
+			filter.States = c.states
 		}
 	}
 	s.Page, s.State = f.draw(page), f.draw(state)
 	query := url.Values{"page": {f.Value("page")}, "state": {f.Value("state")}}
+	if filter.Subscriber != "" {
+		query.Set("subscriber", filter.Subscriber)
+	}
 	r := pagination(f.values)
-	entries, total, err := v.store.Deliveries(v.r.Context(), v.actor(), f.Value("page"), states, r)
+	entries, total, err := v.store.Deliveries(v.r.Context(), v.actor(), f.Value("page"), filter, r)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		s.Rows = append(s.Rows, v.newDeliveryRow(e))
+		row := v.newDeliveryRow(e)
+		s.Rows = append(s.Rows, row)
+		if filter.Subscriber != "" {
+			s.Recipient = row.Target
+		}
 	}
 	const path = Path + "/deliveries"
 	s.Pager = newPager(path, query, r, len(entries), total)
@@ -150,6 +158,8 @@ func (v *visit) newDeliveryRow(e allswell.DeliveryLogEntry) deliveryRow {
 	switch e.Purpose {
 	case allswell.PurposeConfirmation:
 		row.About = "The request to confirm the subscription"
+	case allswell.PurposeTest:
+		row.About = "A test message"
 	case allswell.PurposeLink:
 		row.About = "The link to the subscription"
 	default:

@@ -76,7 +76,7 @@ func TestDeliveries(t *testing.T) {
 		owner.wants(owner.get(failed), http.StatusOK, "No such deliveries")
 		owner.wants(owner.post(retry, "back", "https://evil.example"), http.StatusSeeOther, "/admin")
 
-		subscribers, _, err := s.store.Subscribers(s.Context(), owner.actor(), "acme", "", store.Pagination{Page: 1, PerPage: 10})
+		subscribers, _, err := s.store.Subscribers(s.Context(), owner.actor(), "acme", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(subscribers) != 1 {
 			s.Fatalf("%v, %v", subscribers, err)
 		}

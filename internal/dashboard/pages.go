@@ -111,6 +111,9 @@ func (v *visit) pageHead() (pageHead, error) {
 		Saved: v.r.Method == http.MethodGet && v.r.URL.Query().Has("saved"),
 		Tabs:  []navItem{{Label: "Components", Path: pagePath(p) + "/components"}, {Label: "Settings", Path: pagePath(p)}, {Label: "Access", Path: pagePath(p) + "/access"}},
 	}
+	if h.CanAdmin {
+		h.Tabs = append(h.Tabs, navItem{Label: "Subscribers", Path: pagePath(p) + "/subscribers"})
+	}
 	for i, tab := range h.Tabs {
 		h.Tabs[i].Current = v.r.URL.Path == tab.Path || tab.Path != pagePath(p) && strings.HasPrefix(v.r.URL.Path, tab.Path+"/")
 	}

@@ -115,7 +115,7 @@ func allMails() []allswell.Notification {
 		many, many[:1], many[:2], flapping, untitled, untitled[:3], untitled[3:], append(life, moved, ended, posted), {cancelled},
 		append(outage("a", "1", 0, 0), outage("b", "2", 0, 1)...), append(outage("a", "1", 0, 1), outage("b", "2", 0, 1)...),
 	}
-	all := []allswell.Notification{mailNotification(allswell.PurposeConfirmation), mailNotification(allswell.PurposeLink)}
+	all := []allswell.Notification{mailNotification(allswell.PurposeConfirmation), mailNotification(allswell.PurposeLink), mailNotification(allswell.PurposeTest)}
 	for _, e := range events {
 		all = append(all, mailNotification(allswell.PurposeEvent, e...))
 	}

@@ -116,6 +116,8 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 		l.Subject = lang.T("mail.confirmation.subject")
 	case allswell.PurposeLink:
 		l.Subject = lang.T("mail.link.subject")
+	case allswell.PurposeTest:
+		l.Subject = lang.T("mail.test.subject")
 	case allswell.PurposeEvent:
 		threads := threadsOf(n.Events, pageInfo{l.PageURL, n.Page.Location(), lang, messageStyle(l.Start, l.Accent)})
 		if len(threads) == 0 {

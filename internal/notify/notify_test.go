@@ -103,7 +103,7 @@ func (s *site) states() string {
 
 func (s *site) deliveries() []allswell.DeliveryLogEntry {
 	s.Helper()
-	list, _, err := s.Deliveries(s.Context(), s.ws, "acme", nil, store.Pagination{Page: 1, PerPage: 100})
+	list, _, err := s.Deliveries(s.Context(), s.ws, "acme", store.DeliveryFilter{}, store.Pagination{Page: 1, PerPage: 100})
 	s.ok(err)
 	return list
 }

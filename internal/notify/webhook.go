@@ -61,6 +61,9 @@ type webhookMessage struct {
 	Data      webhookData        `json:"data"`
 }
 
+// webhookTest is the type of test messages.
+const webhookTest allswell.EventKind = "test"
+
 type webhookData struct {
 	Page        webhookPage         `json:"page"`
 	Incident    *webhookIncident    `json:"incident"`
@@ -137,7 +140,10 @@ func webhookBody(n allswell.Notification, base string) ([]byte, error) {
 		Page:         webhookPage{Slug: n.Page.Slug, Name: n.Page.Name, URL: webhookOptional(page)},
 		Subscription: webhookSubscriptionOf(n, base),
 	}
-	if n.Delivery.Purpose == allswell.PurposeConfirmation {
+	switch n.Delivery.Purpose {
+	case allswell.PurposeTest:
+		return json.Marshal(webhookMessage{Type: webhookTest, Timestamp: allswell.FormatTime(n.Delivery.CreatedAt), Data: data})
+	case allswell.PurposeConfirmation:
 		return json.Marshal(webhookMessage{Type: webhookConfirmation, Timestamp: allswell.FormatTime(n.Delivery.HappenedAt), Data: data})
 	}
 	if len(n.Events) == 0 {

@@ -162,6 +162,20 @@ func TestWebhookExamples(t *testing.T) {
 	}
 }
 
+// TestWebhookTestMessage checks the body of a test message, which no event causes.
+func TestWebhookTestMessage(t *testing.T) {
+	n := allswell.Notification{
+		Delivery: allswell.Delivery{Purpose: allswell.PurposeTest, CreatedAt: time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)},
+		Page:     allswell.Page{Slug: "acme", Name: "Acme"}, Subscriber: allswell.Subscriber{AddedByOperator: true},
+	}
+	body, err := webhookBody(n, "https://status.example.com")
+	want := `{"type":"test","timestamp":"2026-11-21T04:00:00.000Z","data":{"page":{"slug":"acme","name":"Acme","url":"https://status.example.com/status/acme"},` +
+		`"incident":null,"maintenance":null,"update":null,"component":null,"monitor_id":null,"subscription":null}}`
+	if err != nil || string(body) != want {
+		t.Errorf("%s, %v", body, err)
+	}
+}
+
 func TestWebhookBodyNulls(t *testing.T) {
 	n := webhookNotifications()[allswell.EventIncidentCreated]
 	e := &n.Events[0]

@@ -100,7 +100,7 @@ func TestVisitorSubscribesWebhook(t *testing.T) {
 				s.Fatalf("%s, want %s: %v", r.Body, kind, err)
 			}
 			if sub.ID == "" {
-				list, _, err := s.Subscribers(s.Context(), s.ws, "acme", "", store.Pagination{Page: 1, PerPage: 10})
+				list, _, err := s.Subscribers(s.Context(), s.ws, "acme", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
 				s.ok(err)
 				sub = list[0]
 			}

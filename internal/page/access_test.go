@@ -361,7 +361,7 @@ func TestSignUpOnPrivatePage(t *testing.T) {
 		if _, err := w.store.ProcessSignUps(w.t.Context()); err != nil {
 			w.t.Fatal(err)
 		}
-		subs, _, err := w.store.Subscribers(w.t.Context(), w.ws, "secret", "", store.Pagination{Page: 1, PerPage: 10})
+		subs, _, err := w.store.Subscribers(w.t.Context(), w.ws, "secret", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
 		if must(w, subs, err); len(subs) != 1 {
 			w.t.Fatalf("%d subscribers", len(subs))
 		}
@@ -373,7 +373,7 @@ func TestSignUpOnPrivatePage(t *testing.T) {
 		if _, err := w.store.FanOut(w.t.Context()); err != nil {
 			w.t.Fatal(err)
 		}
-		log, _, err := w.store.Deliveries(w.t.Context(), w.ws, "secret", nil, store.Pagination{Page: 1, PerPage: 10})
+		log, _, err := w.store.Deliveries(w.t.Context(), w.ws, "secret", store.DeliveryFilter{}, store.Pagination{Page: 1, PerPage: 10})
 		events := 0
 		for _, d := range must(w, log, err) {
 			if d.Purpose == allswell.PurposeEvent {

@@ -88,7 +88,7 @@ func (w *mailFixture) subscribers() map[string]allswell.Subscriber {
 		more, err = w.store.ProcessSignUps(w.t.Context())
 		must(w.fixture, more, err)
 	}
-	list, _, err := w.store.Subscribers(w.t.Context(), w.ws, "acme", "", store.Pagination{Page: 1, PerPage: 100})
+	list, _, err := w.store.Subscribers(w.t.Context(), w.ws, "acme", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 100})
 	must(w.fixture, list, err)
 	all := make(map[string]allswell.Subscriber)
 	for _, s := range list {

@@ -91,7 +91,7 @@ func TestWebhookSignUpResponsesAreEqual(t *testing.T) {
 		if got := all[operators.Target]; len(all) != 2 || got.ID != operators.ID || got.Key != operators.Key || got.ConfirmedAt.IsZero() {
 			w.t.Errorf("%v", all)
 		}
-		entries, _, err := w.store.Deliveries(w.t.Context(), w.ws, "acme", nil, store.Pagination{Page: 1, PerPage: 10})
+		entries, _, err := w.store.Deliveries(w.t.Context(), w.ws, "acme", store.DeliveryFilter{}, store.Pagination{Page: 1, PerPage: 10})
 		must(w.fixture, entries, err)
 		if len(entries) != 1 {
 			w.t.Errorf("%d messages, want one request for confirmation", len(entries))

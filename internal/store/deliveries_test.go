@@ -190,7 +190,7 @@ func TestBackoffAndExpiry(t *testing.T) {
 		if got := w.states(); got["expired"] != 1 {
 			t.Errorf("states: %v", got)
 		}
-		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", []allswell.DeliveryState{allswell.DeliveryExpired}, firstHundred)
+		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{States: []allswell.DeliveryState{allswell.DeliveryExpired}}, firstHundred)
 		w.ok(err)
 		if len(rows) != 1 || rows[0].Reason == "" || rows[0].Target != "https://example.com/hook" || rows[0].Kind != allswell.EventIncidentCreated {
 			t.Fatalf("the log: %+v", rows)
@@ -331,7 +331,7 @@ func TestRetryBehindAnother(t *testing.T) {
 		must(w.PostUpdate(w.ctx, w.ws, first.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("three")}))(w)
 		w.expect("before the next attempt", w.deliver(failed))
-		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", nil, firstHundred)
+		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, firstHundred)
 		w.ok(err)
 		byTime := map[string]allswell.DeliveryLogEntry{}
 		for _, d := range rows {

@@ -24,9 +24,14 @@ const (
 	deliveryLogFrom = `FROM deliveries d WHERE d.page_id = $1`
 )
 
-// Deliveries lists a page's deliveries, newest first, with the total number. It lists
-// those in the given states, or all if states is empty.
-func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug string, states []allswell.DeliveryState, r Pagination) ([]allswell.DeliveryLogEntry, int, error) {
+// DeliveryFilter selects deliveries. A zero field selects all.
+type DeliveryFilter struct {
+	States     []allswell.DeliveryState
+	Subscriber string // id
+}
+
+// Deliveries lists a page's deliveries that match the filter, newest first, with the total number.
+func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug string, f DeliveryFilter, r Pagination) ([]allswell.DeliveryLogEntry, int, error) {
 	p, err := s.Page(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
@@ -37,14 +42,14 @@ func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug strin
 	}
 	fill := func(c *session, entries []allswell.DeliveryLogEntry) error { return c.fillWaitsFor(entries, now) }
 	const order = `ORDER BY d.created_at DESC, d.id DESC`
-	if len(states) == 0 {
-		return listedWith(ctx, s, fill, scanDeliveryLogEntry, deliveryLogColumns, deliveryLogFrom, order, r, p.ID)
+	from, args := deliveryLogFrom, []any{p.ID}
+	if len(f.States) > 0 {
+		from, args = and(from, args, `d.state IN EACH($%d)`, list(f.States))
 	}
-	names := make([]string, len(states))
-	for i, state := range states {
-		names[i] = string(state)
+	if f.Subscriber != "" {
+		from, args = and(from, args, `d.subscriber_id = $%d`, f.Subscriber)
 	}
-	return listedWith(ctx, s, fill, scanDeliveryLogEntry, deliveryLogColumns, deliveryLogFrom+` AND d.state IN EACH($2)`, order, r, p.ID, list(names))
+	return listedWith(ctx, s, fill, scanDeliveryLogEntry, deliveryLogColumns, from, order, r, args...)
 }
 
 // fillWaitsFor sets WaitsFor of pending deliveries.

@@ -195,7 +195,7 @@ func TestVisitorsWebhook(t *testing.T) {
 		w.clock.move(allswell.RepeatMailInterval)
 		w.ok(w.signUp("acme", hook(target)))
 		w.expect("an hour later", w.deliver(taken), "https://visitor.example.com/: confirmation")
-		list, _, err := w.Subscribers(w.ctx, w.ws, "acme", target, store.Pagination{Page: 1, PerPage: 10})
+		list, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: target}, store.Pagination{Page: 1, PerPage: 10})
 		w.ok(err)
 		if len(list) != 1 || list[0].AddedBy() != "visitor" || list[0].Secret == "" {
 			w.Fatalf("%+v", list)

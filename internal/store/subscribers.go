@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
@@ -55,17 +56,40 @@ const (
 	subscriberOfKey  = `WHERE key = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2)`
 )
 
-// Subscribers lists a page's subscribers, newest first, and returns how many there are.
-// If target is not "", it lists only those with the target, on any channel.
-func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug, target string, r Pagination) ([]allswell.Subscriber, int, error) {
+// SubscriberFilter selects subscribers. A zero field selects all.
+type SubscriberFilter struct {
+	Target   string // the whole target
+	Contains string // a part of the target, in any case
+	Channel  allswell.Channel
+	State    allswell.SubscriberState
+}
+
+// subscriberStateConditions select the subscribers in each state; see allswell.Subscriber.State.
+var subscriberStateConditions = map[allswell.SubscriberState]string{
+	allswell.SubscriberActive:      `confirmed_at IS NOT NULL AND suspended_at IS NULL`,
+	allswell.SubscriberUnconfirmed: `confirmed_at IS NULL`,
+	allswell.SubscriberSuspended:   `confirmed_at IS NOT NULL AND suspended_at IS NOT NULL`,
+}
+
+// Subscribers lists a page's subscribers that match the filter, newest first, and returns how many there are.
+func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug string, f SubscriberFilter, r Pagination) ([]allswell.Subscriber, int, error) {
 	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
 	if err != nil {
 		return nil, 0, err
 	}
 	from, args := `FROM subscribers WHERE page_id = $1`, []any{p.ID}
-	if target != "" {
+	if f.Target != "" {
 		from, args = and(from, args, `channel IN EACH($%d)`, list(allswell.Channels)) // for the index
-		from, args = and(from, args, `target = $%d`, target)
+		from, args = and(from, args, `target = $%d`, f.Target)
+	}
+	if f.Contains != "" {
+		from, args = and(from, args, `replace(lower(target), $%d, '') <> lower(target)`, strings.ToLower(f.Contains))
+	}
+	if f.Channel != "" {
+		from, args = and(from, args, `channel = $%d`, string(f.Channel))
+	}
+	if condition, ok := subscriberStateConditions[f.State]; ok {
+		from += ` AND ` + condition
 	}
 	return listedWith(ctx, s, (*session).fillChosen, scanSubscriber, subscriberColumns, from, `ORDER BY created_at DESC, id DESC`, r, args...)
 }
@@ -165,15 +189,21 @@ func (t *tx) saveChosen(sub allswell.Subscriber) error {
 	return err
 }
 
-// queueMessage queues a request for confirmation, or a mail with the link to the subscription.
+// queueMessage queues a message that no event causes.
 func (t *tx) queueMessage(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) error {
-	id := allswell.NewID(allswell.PrefixDelivery, t.Now)
-	_, err := t.Exec(`INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
+	_, err := t.queueDelivery(sub, purpose)
+	return err
+}
+
+// queueDelivery is queueMessage, and returns the id of the delivery.
+func (t *tx) queueDelivery(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) (id string, err error) {
+	id = allswell.NewID(allswell.PrefixDelivery, t.Now)
+	_, err = t.Exec(`INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
 			happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $3, 0, $1, 'pending', $7, $7, 0, 0, $7, $7)`,
 		id, sub.PageID, sub.ID, string(purpose), string(sub.Channel), sub.Destination(), millis(t.Now))
 	t.mailQueued = true
-	return err
+	return id, err
 }
 
 // DeleteSubscriber ends a subscription: open deliveries are cancelled and the
@@ -253,6 +283,58 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 			err = t.audit(actor, allswell.AuditRotate, before, sub)
 		}
 		return sub, err
+	}, save...)
+}
+
+// ResumeSubscriber ends the suspension of a subscriber, if there is one, on behalf of an operator.
+func (s *Store) ResumeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
+		sub, err := t.subscriber(subscriberOfPage+` FOR UPDATE`, id, slug, actor.WorkspaceID)
+		if err != nil || sub.SuspendedAt.IsZero() {
+			return sub, err
+		}
+		before := sub
+		sub.Resume()
+		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
+		if err := t.saveSubscriber(sub); err != nil {
+			return sub, err
+		}
+		return sub, t.audit(actor, allswell.AuditResume, before, sub)
+	}, save...)
+}
+
+// SendTestMessage queues a test message to a subscriber, which is delivered like any other, and returns its entry in the
+// delivery log. It is an *allswell.ValidationError if the subscriber is not notified, or was sent one within
+// allswell.TestMessageInterval.
+func (s *Store) SendTestMessage(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.DeliveryLogEntry]) (allswell.DeliveryLogEntry, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (entry allswell.DeliveryLogEntry, err error) {
+		sub, err := t.subscriber(subscriberOfPage+` FOR UPDATE`, id, slug, actor.WorkspaceID)
+		if err != nil {
+			return entry, err
+		}
+		bad := new(allswell.ValidationError)
+		if state := sub.State(); state != allswell.SubscriberActive {
+			bad.Add("state", "A subscriber that is %s gets no messages.", state)
+		}
+		recent, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM deliveries WHERE subscriber_id = $1 AND purpose = $2 AND created_at > $3`,
+			sub.ID, string(allswell.PurposeTest), millis(t.Now.Add(-allswell.TestMessageInterval)))
+		if err != nil {
+			return entry, err
+		}
+		if recent > 0 {
+			bad.Add("state", "A test message was sent less than a minute ago.")
+		}
+		if err := bad.Err(); err != nil {
+			return entry, err
+		}
+		delivery, err := t.queueDelivery(sub, allswell.PurposeTest)
+		if err == nil {
+			err = t.audit(actor, allswell.AuditTest, sub, sub)
+		}
+		if err != nil {
+			return entry, err
+		}
+		return database.One(t.Session, scanDeliveryLogEntry, `SELECT `+deliveryLogColumns+` `+deliveryLogFrom+` AND d.id = $2`, sub.PageID, delivery)
 	}, save...)
 }
 

@@ -260,7 +260,7 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 			if e.ComponentID != "" {
 				concerns = []string{e.ComponentID}
 			}
-			subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", "", firstHundred)
+			subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{}, firstHundred)
 			w.ok(err)
 			var want []string
 			for _, s := range subscribers {
@@ -273,6 +273,42 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 		}
 		if about[allswell.EventIncidentCreated] != 2 || about[allswell.EventComponentStatusChanged] != 2 {
 			t.Errorf("events: %v", about)
+		}
+	})
+}
+
+// TestTestMessages sends test messages to subscribers of each channel, which are delivered like any other, and resumes a
+// suspended one.
+func TestTestMessages(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		mail, hook := w.subscribe("ada@example.com"), w.subscribe("https://hooks.example.com/")
+		for channel, sub := range map[allswell.Channel]allswell.Subscriber{allswell.ChannelEmail: mail, allswell.ChannelWebhook: hook} {
+			sent := must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)
+			if sent.Purpose != allswell.PurposeTest || sent.State != allswell.DeliveryPending || sent.Target != sub.Target {
+				w.Errorf("%s: %+v", channel, sent)
+			}
+			claimed, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: channel, Limit: 10})
+			if w.ok(err); len(claimed) != 1 || claimed[0].ID != sent.ID {
+				w.Errorf("%s: claimed %+v, want %s", channel, claimed, sent.ID)
+			}
+			if _, err := w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID); !errors.As(err, new(*allswell.ValidationError)) {
+				w.Errorf("%s: a second test message within a minute: %v", channel, err)
+			}
+		}
+		w.clock.move(allswell.TestMessageInterval)
+		w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'no', rejections = 3 WHERE id = $1`, mail.ID)
+		if _, err := w.SendTestMessage(w.ctx, w.ws, "acme", mail.ID); !errors.As(err, new(*allswell.ValidationError)) {
+			w.Errorf("a test message to a suspended subscriber: %v", err)
+		}
+		for range 2 { // repeating it changes nothing
+			if resumed := must(w.ResumeSubscriber(w.ctx, w.ws, "acme", mail.ID))(w); resumed.State() != allswell.SubscriberActive || resumed.Rejections != 0 {
+				w.Errorf("resumed: %+v", resumed)
+			}
+		}
+		must(w.SendTestMessage(w.ctx, w.ws, "acme", mail.ID))(w)
+		of := store.DeliveryFilter{Subscriber: mail.ID}
+		if found, total, err := w.Deliveries(w.ctx, w.ws, "acme", of, firstHundred); err != nil || total != 2 || found[0].SubscriberID != mail.ID {
+			w.Errorf("the deliveries of a subscriber: %+v, %d, %v", found, total, err)
 		}
 	})
 }

@@ -135,13 +135,13 @@ func (w *world) readsVersion8() {
 	if u := summary.Running[0].Updates[0]; u.System.Kind != allswell.SystemMessageMaintenanceBegun || !summary.Running[0].NextTransitionAt().After(w.clock.now()) {
 		w.Errorf("the running maintenance: %+v", summary.Running[0])
 	}
-	subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", "", all)
+	subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{}, all)
 	w.ok(err)
 	suspended := slices.IndexFunc(subscribers, func(s allswell.Subscriber) bool { return !s.SuspendedAt.IsZero() })
 	if len(subscribers) != 4 || suspended < 0 || subscribers[suspended].Rejections != 3 || subscribers[suspended].SuspendedFor != "No such mailbox." {
 		w.Errorf("subscribers: %+v", subscribers)
 	}
-	deliveries, _, err := w.Deliveries(w.ctx, w.ws, "acme", nil, all)
+	deliveries, _, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, all)
 	w.ok(err)
 	states := make(map[allswell.DeliveryState]int)
 	for _, d := range deliveries {

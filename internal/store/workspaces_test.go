@@ -280,7 +280,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"Subscribers": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.Subscribers(ctx, ws, x.slug, "", firstHundred)
+		_, _, err := s.Subscribers(ctx, ws, x.slug, store.SubscriberFilter{}, firstHundred)
 		return err
 	},
 	"Subscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -294,12 +294,20 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"DeleteSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteSubscriber(ctx, ws, x.slug, x.subscriber)
 	},
+	"ResumeSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ResumeSubscriber(ctx, ws, x.slug, x.subscriber)
+		return err
+	},
+	"SendTestMessage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.SendTestMessage(ctx, ws, x.slug, x.subscriber)
+		return err
+	},
 	"RotateSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.RotateSubscriber(ctx, ws, x.slug, x.subscriber)
 		return err
 	},
 	"Deliveries": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.Deliveries(ctx, ws, x.slug, nil, firstHundred)
+		_, _, err := s.Deliveries(ctx, ws, x.slug, store.DeliveryFilter{}, firstHundred)
 		return err
 	},
 	"RetryDelivery": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {

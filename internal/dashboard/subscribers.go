@@ -1,0 +1,200 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// subscribersScreen is what the template subscribers shows.
+type subscribersScreen struct {
+	*form // for a new subscriber
+	pageHead
+	Filter  []field
+	Rows    []subscriberRow
+	Pager   pager
+	All     bool // no filter is set
+	Fields  []field
+	Added   allswell.Subscriber // a webhook that has just been added, with its secret; the zero value: none
+	Problem string              // why a change of a row was refused
+	Path    string
+	Back    string // the list as it is shown
+}
+
+// subscriberRow is a subscriber as the list shows it.
+type subscriberRow struct {
+	allswell.Subscriber
+	Label, Tone string // of the state
+	Path        string
+	Deliveries  string // address of its deliveries
+}
+
+// subscriberLooks are the words and the tones of the states.
+var subscriberLooks = map[allswell.SubscriberState]struct{ label, tone string }{
+	allswell.SubscriberActive:      {"active", "ok"},
+	allswell.SubscriberUnconfirmed: {"waiting for confirmation", "none"},
+	allswell.SubscriberSuspended:   {"suspended", "major"},
+}
+
+// showSubscribers lists the subscribers of a page.
+func (v *visit) showSubscribers() error {
+	h, err := v.pageHead()
+	if err != nil {
+		return err
+	}
+	return v.listSubscribers(http.StatusOK, &subscribersScreen{form: newSubscriberForm(), pageHead: h}, v.r.URL.Query())
+}
+
+func newSubscriberForm() *form {
+	return newForm(url.Values{"channel": {string(allswell.ChannelEmail)}, "confirmed": {"false"}})
+}
+
+// listSubscribers shows the list that the query asks for. s has the form and the head.
+func (v *visit) listSubscribers(status int, s *subscribersScreen, query url.Values) error {
+	filter := store.SubscriberFilter{
+		Contains: strings.TrimSpace(query.Get("search")), Channel: allswell.Channel(query.Get("in")), State: allswell.SubscriberState(query.Get("state")),
+	}
+	r := pagination(query)
+	subscribers, total, err := v.store.Subscribers(v.r.Context(), v.actor(), s.Page.Slug, filter, r)
+	if err != nil {
+		return err
+	}
+	s.Path = pagePath(s.Page) + "/subscribers"
+	chosen := url.Values{}
+	for _, name := range []string{"search", "in", "state"} {
+		if query.Get(name) != "" {
+			chosen.Set(name, query.Get(name))
+		}
+	}
+	s.All, s.Pager = len(chosen) == 0, newPager(s.Path, chosen, r, len(subscribers), total)
+	if query.Get("p") != "" {
+		chosen.Set("p", query.Get("p"))
+	}
+	s.Back = chosen.Encode()
+	for _, sub := range subscribers {
+		look := subscriberLooks[sub.State()]
+		s.Rows = append(s.Rows, subscriberRow{Subscriber: sub, Label: look.label, Tone: look.tone, Path: s.Path + "/" + sub.ID,
+			Deliveries: deliveriesOf(s.Page.Slug, sub.ID)})
+	}
+	v.drawSubscribers(s, newForm(query))
+	return v.show(status, "subscribers", s.Page.Name+": subscribers", s)
+}
+
+// deliveriesOf returns the address of the deliveries to one subscriber.
+func deliveriesOf(slug, subscriberID string) string {
+	return Path + "/deliveries?" + url.Values{"page": {slug}, "subscriber": {subscriberID}}.Encode()
+}
+
+func (v *visit) drawSubscribers(s *subscribersScreen, filter *form) {
+	var channels []option
+	for _, c := range allswell.Channels {
+		label := string(c)
+		if c == allswell.ChannelEmail {
+			label = "e-mail"
+		}
+		channels = append(channels, option{Value: string(c), Label: label})
+	}
+	states := []option{{Label: "All states"}}
+	for _, state := range allswell.SubscriberStates {
+		states = append(states, option{Value: string(state), Label: subscriberLooks[state].label})
+	}
+	s.Filter = []field{
+		filter.draw(field{Name: "state", Label: "State", Type: "select", Options: states}),
+		filter.draw(field{Name: "in", Label: "Channel", Type: "select", Options: append([]option{{Label: "All channels"}}, channels...)}),
+	}
+	s.Fields = []field{
+		s.draw(field{Name: "channel", Label: "Channel", Type: "select", Options: channels}),
+		s.draw(field{Name: "target", Label: "E-mail address or URL", Placeholder: "ada@example.com", Autocomplete: "off"}),
+		s.draw(field{Name: "confirmed", Label: "Consent", Type: "select", Options: []option{
+			{Value: "false", Label: "ask the address to confirm first"}, {Value: "true", Label: "its owner has agreed already"},
+		}, Hint: "Webhooks that you add are not asked."}),
+	}
+}
+
+// Search returns what was searched for.
+func (s *subscribersScreen) Search() string {
+	query, err := url.ParseQuery(s.Back)
+	if err != nil {
+		return ""
+	}
+	return query.Get("search")
+}
+
+// addSubscriber adds a subscriber to a page. The answer shows the secret of a webhook, so that no address ever has it.
+func (v *visit) addSubscriber() error {
+	h, err := v.pageHead()
+	if err != nil {
+		return err
+	}
+	s := &subscribersScreen{form: newForm(v.r.PostForm), pageHead: h}
+	n, err := allswell.NewSubscriber{
+		Channel: allswell.Channel(s.Value("channel")), Target: strings.TrimSpace(s.Value("target")), Confirmed: s.Value("confirmed") == "true",
+	}.Check()
+	if err == nil && v.checkTarget != nil {
+		err = v.checkTarget(v.r.Context(), n.Channel, n.Target)
+	}
+	var added allswell.Subscriber
+	if err == nil {
+		added, err = v.store.CreateSubscriber(v.r.Context(), v.actor(), h.Page.Slug, n)
+	}
+	switch {
+	case s.refused(err):
+		return v.listSubscribers(http.StatusUnprocessableEntity, s, url.Values{})
+	case err != nil:
+		return err
+	case added.Secret != "":
+		return v.listSubscribers(http.StatusCreated, &subscribersScreen{form: newSubscriberForm(), pageHead: h, Added: added}, url.Values{})
+	}
+	return v.redirect(pagePath(h.Page) + "/subscribers?saved")
+}
+
+// resumeSubscriber ends a suspension.
+func (v *visit) resumeSubscriber() error {
+	_, err := v.store.ResumeSubscriber(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("subscriber"))
+	return v.answerSubscribers(err, "")
+}
+
+// removeSubscriber ends a subscription.
+func (v *visit) removeSubscriber() error {
+	return v.answerSubscribers(v.store.DeleteSubscriber(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("subscriber")), "")
+}
+
+// testSubscriber sends a test message, and leads to the deliveries, which show what becomes of it.
+func (v *visit) testSubscriber() error {
+	_, err := v.store.SendTestMessage(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("subscriber"))
+	return v.answerSubscribers(err, deliveriesOf(v.r.PathValue("page"), v.r.PathValue("subscriber")))
+}
+
+// answerSubscribers leads on after a change, back to the list if path is "", or shows above the list why the change was
+// refused.
+func (v *visit) answerSubscribers(err error, path string) error {
+	back, parseErr := url.ParseQuery(v.r.PostForm.Get("back"))
+	if parseErr != nil {
+		back = url.Values{}
+	}
+	if bad := (*allswell.ValidationError)(nil); errors.As(err, &bad) {
+		h, err := v.pageHead()
+		if err != nil {
+			return err
+		}
+		return v.listSubscribers(http.StatusUnprocessableEntity, &subscribersScreen{form: newSubscriberForm(), pageHead: h, Problem: firstMessage(bad)}, back)
+	}
+	if err != nil {
+		return err
+	}
+	if path == "" {
+		kept := url.Values{"saved": {""}}
+		for name, values := range back {
+			if slices.Contains([]string{"search", "in", "state", "p"}, name) {
+				kept[name] = values
+			}
+		}
+		path = pagePath(allswell.Page{Slug: v.r.PathValue("page")}) + "/subscribers?" + kept.Encode()
+	}
+	return v.redirect(path)
+}

@@ -1,0 +1,78 @@
+package dashboard
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// TestSubscribers finds, adds, tests, resumes and removes subscribers of a page.
+func TestSubscribers(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+			s.Fatal(err)
+		}
+		const path = "/admin/pages/acme/subscribers"
+		v.wants(v.get(path), 200, "Nobody has subscribed yet")
+		v.wants(v.post(path, "channel", "email", "target", "Ada <ada>", "confirmed", "true"), 422, "Ada &lt;ada&gt;", `aria-invalid="true"`)
+		v.wants(v.post(path, "channel", "email", "target", "Ada@example.com", "confirmed", "true"), 303, path+"?saved")
+		v.wants(v.post(path, "channel", "email", "target", "ada@example.com", "confirmed", "true"), 422, "already subscribed")
+		v.wants(v.post(path, "channel", "email", "target", "grace@example.com", "confirmed", "false"), 303)
+		made := v.wants(v.post(path, "channel", "webhook", "target", "https://hooks.example.com/status", "confirmed", "false"), 201, "whsec_", "not shown again")
+		if a := v.get(path); strings.Contains(a.body, "whsec_") {
+			t.Error("the secret is shown again")
+		}
+		if secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`).FindString(made.body); secret == "" {
+			t.Error("no secret")
+		}
+		for query, want := range map[string][3]bool{
+			"": {true, true, true}, "?search=ADA%40": {true, false, false}, "?state=unconfirmed": {false, true, false}, "?in=webhook": {false, false, true},
+			"?state=suspended": {}, "?search=%25": {}, "?search=hooks&in=email": {}, "?state=nonsense&in=email": {true, true, false},
+		} {
+			a := v.wants(v.get(path+query), 200)
+			for i, target := range []string{"<bdi>ada@example.com", "<bdi>grace@example.com", "<bdi>https://hooks.example.com/status"} {
+				if strings.Contains(a.body, target) != want[i] {
+					t.Errorf("%q shows %s: %v", query, target, !want[i])
+				}
+			}
+		}
+		ada := s.subscriber(v, "ada@example.com")
+		row := fmt.Sprint(path, "/", ada.ID)
+		// A test message is a delivery, which the log shows.
+		log := v.wants(v.post(row+"/test"), 303, "/admin/deliveries?page=acme&subscriber="+ada.ID).Header.Get("Location")
+		v.wants(v.get(log), 200, "A test message", "Only messages to", "ada@example.com", "Waiting")
+		v.wants(v.post(row+"/test", "back", "search=ada"), 422, "less than a minute ago", `value="ada"`)
+		grace := s.subscriber(v, "grace@example.com")
+		v.wants(v.post(path+"/"+grace.ID+"/test"), 422, "unconfirmed gets no messages")
+		if a := v.wants(v.get(deliveriesOf("acme", grace.ID)), 200, "grace@example.com", "request to confirm"); strings.Contains(a.body, "A test message") {
+			t.Error("the deliveries of another subscriber are shown")
+		}
+		v.wants(v.post(row+"/resume", "back", "state=active"), 303, "state=active")
+		v.wants(v.post(row+"/remove", "back", "next=//evil.example&p=1"), 303, path+"?p=1&saved=")
+		v.wants(v.post(row+"/remove"), 404)
+		v.wants(v.get(path+"?search=ada"), 200, "No such subscribers")
+		viewer := s.member(v, allswell.RoleEditor)
+		viewer.wants(viewer.get(path), 403)
+		if a := viewer.get("/admin/pages/acme/components"); strings.Contains(a.body, path) {
+			t.Error("an editor is led to the subscribers")
+		}
+		if a := viewer.wants(viewer.get(deliveriesOf("acme", grace.ID)), 200, "Only messages to one recipient"); strings.Contains(a.body, "grace@") {
+			t.Error("an editor sees an address")
+		}
+	})
+}
+
+// subscriber returns the subscriber of the page acme with a target.
+func (s *site) subscriber(v *visitor, target string) allswell.Subscriber {
+	s.Helper()
+	found, _, err := s.store.Subscribers(s.Context(), v.actor(), "acme", store.SubscriberFilter{Target: target}, store.Pagination{Page: 1, PerPage: 1})
+	if err != nil || len(found) != 1 {
+		s.Fatalf("%s: %v, %v", target, found, err)
+	}
+	return found[0]
+}
