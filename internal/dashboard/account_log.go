@@ -26,8 +26,17 @@ func (v *visit) accountLog() (log objectLog, err error) {
 	return log, err
 }
 
-// describeAccountChange says what an audit entry of a user records.
+// describeAccountChange says what an audit entry of a user, or of the membership, records.
 func describeAccountChange(e allswell.AuditEntry) string {
+	if e.Object.Kind == allswell.ObjectMember {
+		switch e.Action {
+		case allswell.AuditCreate:
+			return "joined the workspace"
+		case allswell.AuditDelete:
+			return "ended the membership"
+		}
+		return "changed the role"
+	}
 	var before, after struct {
 		Authenticator *bool
 		Since         *string `json:"recovery_codes_since"`

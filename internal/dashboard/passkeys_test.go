@@ -73,7 +73,7 @@ func TestPasskeys(t *testing.T) {
 
 		made := phone.create(owner)
 		owner.wants(owner.post("/admin/account/passkeys", "credential", made, "name", "Phone"), http.StatusSeeOther, "/admin/account")
-		owner.wants(owner.get("/admin/account"), http.StatusOK, "Phone", "never used", "added a passkey")
+		owner.wants(owner.get("/admin/account"), http.StatusOK, "Phone", "never used", "added a passkey", "joined the workspace")
 		other.wants(other.get("/admin"), http.StatusSeeOther, "/admin/sign-in") // the change has ended other sessions
 		owner.wants(owner.post("/admin/account/passkeys", "credential", made, "name", "Phone"), http.StatusUnprocessableEntity, "was not accepted")
 		owner.wants(owner.post("/admin/account/passkeys", "credential", phone.create(owner), "name", "Phone"), http.StatusUnprocessableEntity, "exists already")
