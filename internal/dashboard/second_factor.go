@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"errors"
+	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
@@ -132,9 +133,10 @@ const authenticatorPath = accountPath + "/authenticator"
 // authenticatorScreen is what the template authenticator shows.
 type authenticatorScreen struct {
 	*form
-	Secret string
-	QR     totp.QRCode
-	Code   field
+	Secret  string
+	Address template.URL // opens an app on this device
+	QR      totp.QRCode
+	Code    field
 }
 
 // Grouped returns the secret in groups, as people type it.
@@ -171,11 +173,14 @@ func (v *visit) askForProof(status int, f *form) error {
 	if base, err := url.Parse(v.base); err == nil && base.Hostname() != "" {
 		issuer += " " + base.Hostname()
 	}
+	address := totp.Address(s.Secret, issuer, v.in.User.Email)
 	var err error
-	if s.QR, err = totp.NewQRCode(totp.Address(s.Secret, issuer, v.in.User.Email)); err != nil {
+	if s.QR, err = totp.NewQRCode(address); err != nil {
 		return err
 	}
-	s.Code = f.draw(field{Name: "code", Label: "Code that the app shows", Autocomplete: "one-time-code", InputMode: "numeric", Focus: true})
+	s.Address = template.URL(address) // of our own making, and escaped
+	s.Code = f.draw(field{Name: "code", Label: "Code that the app shows", Autocomplete: "one-time-code", InputMode: "numeric"})
+	s.Code.Focus = len(s.Code.Errors) > 0 // otherwise it would scroll the QR code away
 	return v.show(status, "authenticator", "Authenticator app", s)
 }
 

@@ -45,7 +45,7 @@ func TestSecondFactor(t *testing.T) {
 		owner := s.owner()
 		owner.wants(owner.get("/admin/account"), http.StatusOK, "Set up an authenticator app")
 		owner.wants(owner.post("/admin/account/authenticator/begin"), http.StatusSeeOther, "/admin/account/authenticator")
-		screen := owner.wants(owner.get("/admin/account/authenticator"), http.StatusOK, `<path d="M4 4h7v1h-7z`)
+		screen := owner.wants(owner.get("/admin/account/authenticator"), http.StatusOK, `<path d="M4 4h7v1h-7z`, `href="otpauth://totp/Allswell%20127.0.0.1:ada@example.com?issuer=`)
 		secret := owner.find(screen, shownSecret)
 		wrong := owner.wants(owner.post("/admin/account/authenticator", "secret", secret, "code", s.code(secret, 5)), http.StatusUnprocessableEntity, "The code is wrong")
 		if owner.find(wrong, shownSecret) != secret {
