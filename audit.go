@@ -42,6 +42,7 @@ const (
 	ObjectIncidentUpdate    ObjectKind = "incident_update"
 	ObjectMaintenance       ObjectKind = "maintenance"
 	ObjectMaintenanceUpdate ObjectKind = "maintenance_update"
+	ObjectAnnouncement      ObjectKind = "announcement"
 	ObjectMonitor           ObjectKind = "monitor"
 	ObjectSubscriber        ObjectKind = "subscriber"
 	ObjectDelivery          ObjectKind = "delivery"
@@ -56,7 +57,7 @@ const (
 // ObjectKinds lists all kinds of audited objects.
 var ObjectKinds = []ObjectKind{
 	ObjectPage, ObjectGroup, ObjectComponent, ObjectIncident, ObjectIncidentUpdate, ObjectMaintenance,
-	ObjectMaintenanceUpdate, ObjectMonitor, ObjectSubscriber, ObjectDelivery, ObjectToken, ObjectUser, ObjectMember,
+	ObjectMaintenanceUpdate, ObjectAnnouncement, ObjectMonitor, ObjectSubscriber, ObjectDelivery, ObjectToken, ObjectUser, ObjectMember,
 	ObjectInvitation, ObjectSession, ObjectPasskey,
 }
 

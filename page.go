@@ -185,25 +185,27 @@ func (p *Page) Apply(ch PageChange, now time.Time) (changed bool) {
 // PageContents is everything that a page shows, loaded in one transaction. The lists are
 // unordered, except for Changes and Gaps.
 type PageContents struct {
-	Page         Page
-	Groups       []Group
-	Components   []Component
-	Incidents    []Incident                // with updates
-	Maintenances []Maintenance             // with updates
-	Since        time.Time                 // past incidents before it were not loaded; zero: all were loaded
-	Changes      map[string][]StatusChange // by component; see NewHistory
-	Gaps         []ListeningGap            // see NewHistory
-	AsOf         time.Time                 // time of the transaction
+	Page          Page
+	Groups        []Group
+	Components    []Component
+	Incidents     []Incident                // with updates
+	Maintenances  []Maintenance             // with updates
+	Announcements []Announcement            // those that are not over
+	Since         time.Time                 // past incidents before it were not loaded; zero: all were loaded
+	Changes       map[string][]StatusChange // by component; see NewHistory
+	Gaps          []ListeningGap            // see NewHistory
+	AsOf          time.Time                 // time of the transaction
 }
 
 // Summary is everything that a visitor sees. Lists are in display order.
 type Summary struct {
-	Page   Page
-	Status Status
-	Banner string
-	Active []Incident // not resolved, newest first, updates newest first; Affected has the present statuses
-	Blocks []Block    // components by group
-	Past   []Day      // the last PastDays days since the page's first day, newest first, including empty ones
+	Page          Page
+	Status        Status
+	Banner        string
+	Active        []Incident     // not resolved, newest first, updates newest first; Affected has the present statuses
+	Blocks        []Block        // components by group
+	Announcements []Announcement // those that are shown, in their order
+	Past          []Day          // the last PastDays days since the page's first day, newest first, including empty ones
 
 	Running  []Maintenance // earliest first, updates newest first
 	Upcoming []Maintenance // scheduled, earliest first, updates newest first
@@ -240,6 +242,7 @@ func (p PageContents) Summarize(now time.Time) Summary {
 	s := Summary{Page: p.Page, Status: Rollup(p.Components), AsOf: p.AsOf, Zone: zone}
 	s.Page.Status = s.Status
 	s.Banner = Banner(s.Status)
+	s.Announcements = shownAnnouncements(p.Announcements, now)
 	s.Histories = make(map[string]History, len(p.Components))
 	all := make([]History, 0, len(p.Components))
 	for _, c := range p.Components {

@@ -64,6 +64,16 @@ var operations = map[string]struct {
 	}, client.GroupChange{}, client.Group{}},
 	"deleteGroup": {func(ctx context.Context, c *client.Client) error { return c.DeleteGroup(ctx, "grp_1") }, nil, nil},
 
+	"listAnnouncements": {list(func(c *client.Client) *client.List[client.Announcement] { return c.ListAnnouncements("acme") }), nil, client.Announcement{}},
+	"createAnnouncement": {func(ctx context.Context, c *client.Client) error {
+		return second(c.CreateAnnouncement(ctx, "acme", client.NewAnnouncement{}))
+	}, client.NewAnnouncement{}, client.Announcement{}},
+	"getAnnouncement": {func(ctx context.Context, c *client.Client) error { return second(c.GetAnnouncement(ctx, "ann_1")) }, nil, client.Announcement{}},
+	"changeAnnouncement": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangeAnnouncement(ctx, "ann_1", client.AnnouncementChange{}))
+	}, client.AnnouncementChange{}, client.Announcement{}},
+	"deleteAnnouncement": {func(ctx context.Context, c *client.Client) error { return c.DeleteAnnouncement(ctx, "ann_1") }, nil, nil},
+
 	"publishIncident": {func(ctx context.Context, c *client.Client) error { return second(c.PublishIncident(ctx, "1")) }, nil, client.Incident{}},
 	"explainMonitor":  {func(ctx context.Context, c *client.Client) error { return second(c.ExplainMonitor(ctx, "mon_1")) }, nil, client.MonitorExplanation{}},
 	"listOutages":     {list(func(c *client.Client) *client.List[client.Outage] { return c.ListOutages("mon_1") }), nil, client.Outage{}},

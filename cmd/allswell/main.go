@@ -1,5 +1,5 @@
 // Command allswell is a status page and heartbeat monitor in one binary: serve and demo run the service; page, group,
-// component, monitor, incident, maintenance, subscriber, delivery, member, invitation and session use the API of a running one; token, migrate,
+// component, monitor, incident, maintenance, announcement, subscriber, delivery, member, invitation and session use the API of a running one; token, migrate,
 // backup and restore work on its database.
 //
 // The exit status is 0 on success, 1 if the command failed or was rejected, and 2 if the command line or a setting is
@@ -42,6 +42,8 @@ type commands struct {
 	Invitation  cli.InvitationCommands  `cmd:"" group:"Using the API of a running server:" help:"List, create and delete invitations to the workspace."`
 	Session     cli.SessionCommands     `cmd:"" group:"Using the API of a running server:" help:"List and delete the sessions of members."`
 	Audit       cli.AuditCommands       `cmd:"" group:"Using the API of a running server:" help:"List who changed what."`
+
+	Announcement cli.AnnouncementCommands `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit and delete announcements, the notices at the top of a page."`
 
 	Token admin.TokenCommands `cmd:"" group:"Using the database:" help:"Create, list and revoke API tokens."`
 

@@ -325,7 +325,7 @@ func keys(t *testing.T, object map[string]any, want ...string) {
 
 // world has an object of each kind in one workspace.
 type world struct {
-	slug, group, component, incident, update, maintenance, monitor, subscriber, delivery, token, member, invitation, session string
+	slug, group, component, incident, update, maintenance, monitor, subscriber, delivery, token, member, invitation, session, announcement string
 
 	now time.Time // when it was built
 }
@@ -345,6 +345,7 @@ func (c *client) build(slug string) world {
 		"title": "Upgrade", "message": "It will be slow.", "scheduled_for": c.clock.Now().Add(48 * time.Hour),
 		"scheduled_until": c.clock.Now().Add(50 * time.Hour), "components": []string{w.component},
 	}).is(201).id()
+	w.announcement = c.post(page+"/announcements", map[string]any{"title": "We are moving"}).is(201).id()
 	w.monitor = c.post("/api/v1/monitors", map[string]any{
 		"name": "Backup", "interval": 60, "page": slug, "component_id": w.component,
 	}).is(201).id()
@@ -382,7 +383,7 @@ func (w world) path(rt route) string {
 	return strings.NewReplacer(
 		"{pageSlug}", w.slug, "{groupId}", w.group, "{componentId}", w.component,
 		"{incidentId}", w.incident, "{maintenanceId}", w.maintenance, "{monitorId}", w.monitor, "{subscriberId}", w.subscriber,
-		"{memberId}", w.member, "{invitationId}", w.invitation, "{sessionId}", w.session,
+		"{memberId}", w.member, "{invitationId}", w.invitation, "{sessionId}", w.session, "{announcementId}", w.announcement,
 		"{updateId}", w.update, "{deliveryId}", w.delivery, "{tokenId}", w.token,
 	).Replace(rt.path)
 }
@@ -445,6 +446,8 @@ func (c *client) state() map[string]any {
 			maintenances[i] = full
 		}
 		keep("maintenances of "+p.ID, maintenances, total, err)
+		announcements, total, err := c.store.Announcements(ctx, by.Actor(""), p.Slug, all)
+		keep("announcements of "+p.ID, announcements, total, err)
 		subscribers, total, err := c.store.Subscribers(ctx, by.Actor(""), p.Slug, store.SubscriberFilter{}, all)
 		keep("subscribers of "+p.ID, subscribers, total, err)
 		deliveries, total, err := c.store.Deliveries(ctx, by.Actor(""), p.Slug, store.DeliveryFilter{}, all)

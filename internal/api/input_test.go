@@ -100,6 +100,10 @@ func fieldsOf(t testing.TB, rt route) []field {
 			{"components", references, false, 500}, {"remind_before", integer, false, 0}, {"state", choice, false, 0}}
 	case "POST /api/v1/maintenances/{maintenanceId}/updates":
 		return []field{{"message", text, true, 25000}, {"state", choice, false, 0}}
+	case "POST /api/v1/pages/{pageSlug}/announcements":
+		return []field{{"title", text, true, 255}, {"message", freeText, false, 2000}, {"level", choice, false, 0}, {"shown_from", instant, false, 0}, {"shown_until", instant, false, 0}}
+	case "PATCH /api/v1/announcements/{announcementId}":
+		return []field{{"title", text, false, 255}, {"message", freeText, false, 2000}, {"level", choice, false, 0}, {"shown_from", instant, false, 0}, {"shown_until", instant, false, 0}}
 	case "PATCH /api/v1/incidents/{incidentId}":
 		return []field{{"title", text, false, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"resolved", boolean, false, 0},
 			{"message", freeText, false, 25000}, {"notify", boolean, false, 0}}

@@ -90,7 +90,7 @@ func (a *api) pageRoutes() []route {
 	}
 }
 
-// incidentRoutes are the routes of incidents and maintenances.
+// incidentRoutes are the routes of incidents, maintenances and announcements.
 func (a *api) incidentRoutes() []route {
 	return []route{
 		{"GET", "/api/v1/pages/{pageSlug}/incidents", read, a.listIncidents},
@@ -114,6 +114,12 @@ func (a *api) incidentRoutes() []route {
 		{"DELETE", "/api/v1/maintenances/{maintenanceId}", write, a.deleteMaintenance},
 		{"GET", "/api/v1/maintenances/{maintenanceId}/updates", read, a.listMaintenanceUpdates},
 		{"POST", "/api/v1/maintenances/{maintenanceId}/updates", write, a.postMaintenanceUpdate},
+
+		{"GET", "/api/v1/pages/{pageSlug}/announcements", read, a.listAnnouncements},
+		{"POST", "/api/v1/pages/{pageSlug}/announcements", write, a.createAnnouncement},
+		{"GET", "/api/v1/announcements/{announcementId}", read, a.getAnnouncement},
+		{"PATCH", "/api/v1/announcements/{announcementId}", write, a.changeAnnouncement},
+		{"DELETE", "/api/v1/announcements/{announcementId}", write, a.deleteAnnouncement},
 	}
 }
 

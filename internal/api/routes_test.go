@@ -46,6 +46,8 @@ func validBody(t testing.TB, rt route, w world) any {
 		return map[string]any{"title": "New", "scheduled_for": w.now.Add(time.Hour), "scheduled_until": w.now.Add(2 * time.Hour), "components": []string{w.component}}
 	case "PATCH /api/v1/maintenances/{maintenanceId}":
 		return map[string]any{"title": "New"}
+	case "POST /api/v1/pages/{pageSlug}/announcements", "PATCH /api/v1/announcements/{announcementId}":
+		return map[string]any{"title": "New"}
 	case "POST /api/v1/maintenances/{maintenanceId}/updates":
 		return map[string]any{"message": "New", "state": "scheduled"}
 	case "POST /api/v1/pages/{pageSlug}/incidents", "PATCH /api/v1/incidents/{incidentId}":

@@ -21,17 +21,18 @@ import (
 
 // testCommands are the commands of this package.
 type testCommands struct {
-	Page        PageCommands        `cmd:""`
-	Group       GroupCommands       `cmd:""`
-	Component   ComponentCommands   `cmd:""`
-	Monitor     MonitorCommands     `cmd:""`
-	Incident    IncidentCommands    `cmd:""`
-	Maintenance MaintenanceCommands `cmd:""`
-	Subscriber  SubscriberCommands  `cmd:""`
-	Delivery    DeliveryCommands    `cmd:""`
-	Member      MemberCommands      `cmd:""`
-	Invitation  InvitationCommands  `cmd:""`
-	Session     SessionCommands     `cmd:""`
+	Page         PageCommands         `cmd:""`
+	Group        GroupCommands        `cmd:""`
+	Component    ComponentCommands    `cmd:""`
+	Monitor      MonitorCommands      `cmd:""`
+	Incident     IncidentCommands     `cmd:""`
+	Maintenance  MaintenanceCommands  `cmd:""`
+	Announcement AnnouncementCommands `cmd:""`
+	Subscriber   SubscriberCommands   `cmd:""`
+	Delivery     DeliveryCommands     `cmd:""`
+	Member       MemberCommands       `cmd:""`
+	Invitation   InvitationCommands   `cmd:""`
+	Session      SessionCommands      `cmd:""`
 }
 
 func TestMain(m *testing.M) {
@@ -171,6 +172,7 @@ func TestNotFoundErrors(t *testing.T) {
 		"incident components|01990000-0000-7000-8000-000000000001": `incident "01990000-0000-7000-8000-000000000001"`,
 		"incident list|--page=acmee|--open":                        `page with the slug "acmee"`,
 		"maintenance end|mnt_9":                                    `maintenance "mnt_9"`,
+		"announcement delete|ann_9":                                `announcement "ann_9"`,
 		"monitor show|mon_9":                                       `monitor "mon_9"`,
 		"monitor rotate|mon_9":                                     `monitor "mon_9"`,
 		"subscriber rotate|--page=acme|sub_9":                      `subscriber "sub_9" on a page with the slug "acme"`,

@@ -137,7 +137,7 @@ func shortIDLength(id string) int {
 	if uuid.MatchString(id) {
 		return shownUUID
 	}
-	for _, prefix := range []string{allswell.PrefixComponent, allswell.PrefixGroup, allswell.PrefixMonitor, allswell.PrefixMaintenance, allswell.PrefixDelivery} {
+	for _, prefix := range []string{allswell.PrefixComponent, allswell.PrefixGroup, allswell.PrefixMonitor, allswell.PrefixMaintenance, allswell.PrefixAnnouncement, allswell.PrefixDelivery} {
 		if allswell.ValidID(prefix, id) {
 			return len(prefix) + shownIDPart
 		}

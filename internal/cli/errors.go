@@ -96,7 +96,7 @@ func fields(err error, refused *client.Error) string {
 
 // nouns are the resources in the API's collections.
 var nouns = map[string]string{
-	"pages": "page", "groups": "group", "components": "component", "incidents": "incident", "maintenances": "maintenance",
+	"pages": "page", "groups": "group", "components": "component", "incidents": "incident", "maintenances": "maintenance", "announcements": "announcement",
 	"monitors": "monitor", "subscribers": "subscriber", "deliveries": "delivery",
 }
 
@@ -124,7 +124,7 @@ func missing(path string) string {
 
 // flags are the flags of fields with another name.
 var flags = map[string]string{
-	"scheduled_for": "--at/--in", "scheduled_until": "--until/--for", "remind_before": "--remind", "time_zone": "--time-zone",
+	"scheduled_for": "--at/--in", "scheduled_until": "--until/--for", "remind_before": "--remind", "shown_from": "--from", "shown_until": "--until/--for", "time_zone": "--time-zone",
 	"footer_links": "--footer", "component_id": "--component", "failure_threshold": "--failure-threshold",
 	"down_status": "--down-status", "target": flagsOfChannels(), "per_page": "--limit",
 }

@@ -22,6 +22,7 @@ const (
 	nearComponent = "comp_01234567xxxxxxxxxxxx"
 	draftIncident = "019a0000-0000-7000-8000-00000000000d"
 	maintenance   = "mnt_0123456789abcdefghij"
+	announcement  = "ann_0123456789abcdefghij"
 	delivery      = "dlv_0123456789abcdefghij"
 )
 
@@ -42,8 +43,9 @@ func newWorkspace(slugs ...string) *workspace {
 		"/api/v1/pages/acme/components": {
 			`{"id":"` + mainComponent + `","name":"API","status":"operational"}`, `{"id":"` + nearComponent + `","name":"Shop","status":"operational"}`,
 		},
-		"/api/v1/pages/acme/maintenances": {`{"id":"` + maintenance + `","title":"Disks","state":"scheduled"}`},
-		"/api/v1/pages/acme/deliveries":   {`{"id":"` + delivery + `","state":"dead"}`},
+		"/api/v1/pages/acme/maintenances":  {`{"id":"` + maintenance + `","title":"Disks","state":"scheduled"}`},
+		"/api/v1/pages/acme/announcements": {`{"id":"` + announcement + `","title":"We move","shown_until":null}`},
+		"/api/v1/pages/acme/deliveries":    {`{"id":"` + delivery + `","state":"dead"}`},
 	}}
 	w.lists["/api/v1/pages"] = nil
 	for _, slug := range slugs {
@@ -163,6 +165,8 @@ func TestShortIDs(t *testing.T) {
 		"incident delete|--yes|Nothing":                 `there is no incident with the title "Nothing", or with an id that begins so`,
 		"incident delete|--yes|":                        `there is no incident with the title "", or with an id that begins so`,
 		"maintenance cancel|Disks":                      "DELETE /api/v1/maintenances/" + maintenance,
+		"announcement delete|We move":                   "DELETE /api/v1/announcements/" + announcement,
+		"announcement edit|ann_012345|--no-until":       "PATCH /api/v1/announcements/" + announcement + ` {"shown_until":null}`,
 		"maintenance cancel|mnt_012345":                 "DELETE /api/v1/maintenances/" + maintenance,
 		"component delete|--yes|comp_01234567":          "the ids of several components begin with \"comp_01234567\": give the id of one (" + mainComponent + ", " + nearComponent + ")",
 		"component delete|--yes|comp_012345678":         "DELETE /api/v1/pages/acme/components/" + mainComponent,

@@ -31,17 +31,18 @@ func enumerate(statuses []allswell.Status) string {
 // CompletionValues are the values of flags and arguments that shells complete, by their types.
 func CompletionValues() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
-		reflect.TypeFor[allswell.Status]():           textsOf(allswell.Statuses),
-		reflect.TypeFor[allswell.Impact]():           textsOf(allswell.Impacts),
-		reflect.TypeFor[allswell.IncidentState]():    textsOf(allswell.IncidentStates),
-		reflect.TypeFor[allswell.MaintenanceState](): textsOf(allswell.MaintenanceStates),
-		reflect.TypeFor[allswell.MonitorState]():     textsOf(allswell.MonitorFilterStates),
-		reflect.TypeFor[allswell.Visibility]():       textsOf(allswell.Visibilities),
-		reflect.TypeFor[allswell.AutoIncidents]():    textsOf(allswell.AutoIncidentModes),
-		reflect.TypeFor[allswell.DeliveryState]():    textsOf(allswell.DeliveryStates),
-		reflect.TypeFor[allswell.AuditAction]():      textsOf(allswell.AuditActions),
-		reflect.TypeFor[allswell.Role]():             textsOf(allswell.Roles),
-		reflect.TypeFor[allswell.ObjectKind]():       textsOf(allswell.ObjectKinds),
+		reflect.TypeFor[allswell.Status]():            textsOf(allswell.Statuses),
+		reflect.TypeFor[allswell.Impact]():            textsOf(allswell.Impacts),
+		reflect.TypeFor[allswell.IncidentState]():     textsOf(allswell.IncidentStates),
+		reflect.TypeFor[allswell.MaintenanceState]():  textsOf(allswell.MaintenanceStates),
+		reflect.TypeFor[allswell.AnnouncementLevel](): textsOf(allswell.AnnouncementLevels),
+		reflect.TypeFor[allswell.MonitorState]():      textsOf(allswell.MonitorFilterStates),
+		reflect.TypeFor[allswell.Visibility]():        textsOf(allswell.Visibilities),
+		reflect.TypeFor[allswell.AutoIncidents]():     textsOf(allswell.AutoIncidentModes),
+		reflect.TypeFor[allswell.DeliveryState]():     textsOf(allswell.DeliveryStates),
+		reflect.TypeFor[allswell.AuditAction]():       textsOf(allswell.AuditActions),
+		reflect.TypeFor[allswell.Role]():              textsOf(allswell.Roles),
+		reflect.TypeFor[allswell.ObjectKind]():        textsOf(allswell.ObjectKinds),
 	}
 }
 

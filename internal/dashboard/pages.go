@@ -109,7 +109,10 @@ func (v *visit) pageHead() (pageHead, error) {
 	h := pageHead{
 		Page: p, URL: p.URL(v.base), CanEdit: v.can(allswell.RoleEditor), CanAdmin: v.can(allswell.RoleAdmin),
 		Saved: v.r.Method == http.MethodGet && v.r.URL.Query().Has("saved"),
-		Tabs:  []navItem{{Label: "Components", Path: pagePath(p) + "/components"}, {Label: "Settings", Path: pagePath(p)}, {Label: "Access", Path: pagePath(p) + "/access"}},
+		Tabs: []navItem{
+			{Label: "Components", Path: pagePath(p) + "/components"}, {Label: "Announcements", Path: announcementsPath(p)},
+			{Label: "Settings", Path: pagePath(p)}, {Label: "Access", Path: pagePath(p) + "/access"},
+		},
 	}
 	if h.CanAdmin {
 		h.Tabs = append(h.Tabs, navItem{Label: "Subscribers", Path: pagePath(p) + "/subscribers"})

@@ -143,6 +143,12 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/pages/{page}/groups/{group}", accessEditor, (*visit).changeGroup},
 		{"POST /admin/pages/{page}/groups/{group}/move", accessEditor, (*visit).moveGroup},
 		{"POST /admin/pages/{page}/groups/{group}/delete", accessEditor, (*visit).deleteGroup},
+
+		{"GET /admin/pages/{page}/announcements", accessViewer, (*visit).showAnnouncements},
+		{"POST /admin/pages/{page}/announcements", accessEditor, (*visit).createAnnouncement},
+		{"GET /admin/pages/{page}/announcements/{announcement}", accessEditor, (*visit).showAnnouncement},
+		{"POST /admin/pages/{page}/announcements/{announcement}", accessEditor, (*visit).changeAnnouncement},
+		{"POST /admin/pages/{page}/announcements/{announcement}/delete", accessEditor, (*visit).deleteAnnouncement},
 		{"GET /admin/system", accessAdmin, (*visit).showSystem},
 		{"POST /admin/system/backup", accessOwner, confirmed((*visit).downloadBackup)},
 	}

@@ -52,7 +52,8 @@ func lifetimeOf(sum allswell.Summary) time.Duration {
 
 // loadSnapshot loads a page and renders it once, for its tag: a snapshot that
 // cannot be rendered does not replace the previous one. It expires after its
-// lifetime, and at midnight, when a new day of the history begins.
+// lifetime, and at midnight, when a new day of the history begins, and when an announcement
+// begins or ends.
 func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time, error) {
 	contents, err := s.store.LoadPage(ctx, e.slug)
 	if err != nil {
@@ -80,6 +81,9 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	snap.until = contents.AsOf.Add(lifetimeOf(sum))
 	if midnight := tomorrow(contents.AsOf, sum.Zone); midnight.Before(snap.until) {
 		snap.until = midnight
+	}
+	if change := allswell.NextAnnouncementChange(contents.Announcements, contents.AsOf); !change.IsZero() && change.Before(snap.until) {
+		snap.until = change
 	}
 	return snap, snap.until, nil
 }

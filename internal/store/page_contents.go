@@ -83,6 +83,9 @@ func (c *session) fillPage(p *allswell.PageContents) (err error) {
 		}
 		p.Maintenances = append(p.Maintenances, found...)
 	}
+	if err := c.fillAnnouncements(p); err != nil {
+		return err
+	}
 	return c.fillHistory(p, allswell.HistoryStart(c.Now, zone))
 }
 

@@ -15,7 +15,7 @@ import (
 
 // things are the objects of one workspace, which another one tries to use.
 type things struct {
-	slug, page, component, group, incident, update, maintenance, monitor, token, subscriber, delivery, invitation, member, session string
+	slug, page, component, group, incident, update, maintenance, monitor, token, subscriber, delivery, invitation, member, session, announcement string
 }
 
 // verbs calls every method that acts for a workspace as an actor of another workspace. Each
@@ -202,6 +202,25 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"Maintenances": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Maintenances(ctx, ws, x.slug, "", firstHundred)
 		return err
+	},
+	"Announcements": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.Announcements(ctx, ws, x.slug, firstHundred)
+		return err
+	},
+	"Announcement": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Announcement(ctx, ws, x.announcement)
+		return err
+	},
+	"CreateAnnouncement": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CreateAnnouncement(ctx, ws, x.slug, allswell.NewAnnouncement{Title: "x"})
+		return err
+	},
+	"ChangeAnnouncement": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangeAnnouncement(ctx, ws, x.announcement, allswell.AnnouncementChange{Title: ptr("x")})
+		return err
+	},
+	"DeleteAnnouncement": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.DeleteAnnouncement(ctx, ws, x.announcement)
 	},
 	"Maintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Maintenance(ctx, ws, x.maintenance)
@@ -397,6 +416,7 @@ func (w *world) things() things {
 	w.fanOut()
 	x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
 	x.invitation = must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "bob@example.com", Role: allswell.RoleViewer}))(w).ID
+	x.announcement = must(w.CreateAnnouncement(w.ctx, w.ws, "acme", allswell.NewAnnouncement{Title: "a"}))(w).ID
 	joined := must(w.FindSession(w.ctx, w.joined("carol@example.com", allswell.RoleEditor)))(w)
 	x.member, x.session = joined.User.ID, joined.ID
 	return x
@@ -491,7 +511,7 @@ var reading = []string{
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
-	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "MemberSessions",
+	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "MemberSessions", "Announcements", "Announcement",
 }
 
 // TestEveryVerbIsTestedForWorkspaces checks that the table has every method.

@@ -27,6 +27,9 @@ func CleanNames(contents *allswell.PageContents) {
 			c.Description = &text
 		}
 	}
+	for i, a := range contents.Announcements {
+		contents.Announcements[i].Title = displayName(a.Title)
+	}
 	for i := range contents.Incidents {
 		inc := &contents.Incidents[i]
 		inc.Title = displayName(inc.Title)

@@ -28,6 +28,9 @@ func sample(s string) allswell.PageContents {
 		Groups: []allswell.Group{{ID: "grp_1", Name: s, Order: 1}},
 		AsOf:   day,
 	}
+	for i, level := range allswell.AnnouncementLevels {
+		p.Announcements = append(p.Announcements, allswell.Announcement{ID: fmt.Sprint("ann_", i), Title: s, Message: s, Level: level, ShownFrom: day})
+	}
 	for i, status := range allswell.Statuses {
 		p.Components = append(p.Components, allswell.Component{
 			ID: fmt.Sprint("comp_", i), GroupID: []string{"", "grp_1"}[i%2], Name: s, Description: text(s), Baseline: status, Order: i,
@@ -219,6 +222,10 @@ func largestPage() (allswell.PageContents, allswell.Page) {
 		named = append(named, allswell.ComponentName{ID: id, Name: text(allswell.MaxNameLength)})
 	}
 	message := text(allswell.MaxMessageLength)
+	for n := range allswell.MaxAnnouncements {
+		p.Announcements = append(p.Announcements, allswell.Announcement{ID: fmt.Sprintf("ann_%020d", n), Title: text(allswell.MaxTitleLength),
+			Message: text(allswell.MaxAnnouncementLength), Level: allswell.AnnouncementWarning, ShownFrom: day})
+	}
 	for n := range 300 {
 		at := day.Add(-time.Duration(n) * time.Minute)
 		inc := allswell.Incident{ID: fmt.Sprintf("00000000-0000-7000-8000-%012d", n), Title: text(allswell.MaxTitleLength), Impact: allswell.ImpactCritical,

@@ -26,6 +26,7 @@ const (
 
 // statusBody is the status page.
 type statusBody struct {
+	Announcements   []announcementView
 	Status          allswell.Status
 	Lead            *incidentView     // the incident that the page leads with; nil: the page leads with its status
 	Overall         string            // sentence about all components, below Lead; "": there are none
@@ -107,7 +108,7 @@ type ongoingEvent struct {
 func Status(l Layout, sum allswell.Summary) Model {
 	at := l.At
 	left := &budget{statusBytes, budgetChars}
-	b := statusBody{Status: sum.Status, Counts: countsText(at.lang, sum), History: at.history(), Calendar: at.calendar()}
+	b := statusBody{Announcements: viewAnnouncements(sum.Announcements), Status: sum.Status, Counts: countsText(at.lang, sum), History: at.history(), Calendar: at.calendar()}
 	b.addEvents(at, sum, left)
 	ongoing := ongoingEvents(at, sum)
 	for _, block := range sum.Blocks {

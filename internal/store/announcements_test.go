@@ -1,0 +1,42 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+func TestAnnouncements(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		var all []allswell.Announcement
+		for range allswell.MaxAnnouncements {
+			all = append(all, must(w.CreateAnnouncement(w.ctx, w.ws, "acme", allswell.NewAnnouncement{Title: "a", ShownUntil: w.clock.now().Add(time.Hour)}))(w))
+		}
+		var bad *allswell.ValidationError
+		if _, err := w.CreateAnnouncement(w.ctx, w.ws, "acme", allswell.NewAnnouncement{Title: "a"}); !errors.As(err, &bad) || bad.Fields["title"] == nil {
+			t.Errorf("one more: %v", err)
+		}
+		w.clock.move(time.Hour)
+		must(w.CreateAnnouncement(w.ctx, w.ws, "acme", allswell.NewAnnouncement{Title: "b"}))(w)
+		for i, a := range all {
+			_, err := w.ChangeAnnouncement(w.ctx, w.ws, a.ID, allswell.AnnouncementChange{ShownUntil: new(time.Time)})
+			if (err != nil) != (i == len(all)-1) {
+				t.Errorf("showing number %d again: %v", i, err)
+			}
+		}
+		stale := allswell.Precondition{Tags: []string{allswell.EntityTag(all[0])}}
+		if _, err := w.ChangeAnnouncement(w.ctx, w.ws, all[0].ID, allswell.AnnouncementChange{Title: ptr("c")}, stale); !errors.Is(err, allswell.ErrPreconditionFailed) {
+			t.Errorf("a stale change: %v", err)
+		}
+		events := w.value(`SELECT count(*) FROM events`)
+		w.ok(w.DeleteAnnouncement(w.ctx, w.ws, all[0].ID))
+		if got := w.value(`SELECT count(*) FROM events`); got != events || got != "0" {
+			t.Errorf("%s events", got)
+		}
+		if p := must(w.LoadPage(w.ctx, "acme"))(w); len(p.Announcements) != allswell.MaxAnnouncements-1 {
+			t.Errorf("the page has %d announcements", len(p.Announcements))
+		}
+	})
+}
