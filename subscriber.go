@@ -105,6 +105,9 @@ func (s Subscriber) State() SubscriberState {
 	}
 }
 
+// SubscriberCSVHeader has the columns of subscribers in CSV. The components are ids; none means the whole page.
+var SubscriberCSVHeader = []string{"target", "channel", "state", "components", "created_at", "confirmed_at", "suspended_at", "suspended_for"}
+
 // Secrets returns the secrets that sign a webhook at now: the present one, followed by the old one
 // while it is valid.
 func (s Subscriber) Secrets(now time.Time) []string {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -20,6 +21,7 @@ type SubscriberCommands struct {
 	List   subscriberList   `cmd:"" help:"List a page's subscribers, newest first."`
 	Show   subscriberShow   `cmd:"" help:"Show a subscriber."`
 	Create subscriberCreate `cmd:"" aliases:"add" help:"Add a subscriber to a page."`
+	Export subscriberExport `cmd:"" help:"Print all subscribers of a page as CSV."`
 	Resume subscriberResume `cmd:"" help:"End the suspension of a subscriber whose receiver rejected too many messages."`
 	Test   subscriberTest   `cmd:"" help:"Send a test message to a subscriber: at most one in a minute."`
 	Rotate subscriberRotate `cmd:"" help:"Give a subscriber, such as a webhook, a new secret. Messages are signed with the old one too for another 24 hours."`
@@ -219,6 +221,31 @@ func (cmd *subscriberRotate) Run(c *commandContext) error {
 		c.printSecret(s)
 		c.Printf("\nMessages are signed with the old secret too for another 24 hours.\n")
 	})
+}
+
+type subscriberExport struct{ pageFlag }
+
+func (cmd *subscriberExport) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
+	rows := [][]string{allswell.SubscriberCSVHeader}
+	for s, err := range c.api.ListSubscribers(cmd.Page, client.SubscriberFilter{}).All(c.Ctx) {
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []string{s.Target, string(s.Channel), subscriberState(s), strings.Join(s.Components, " "),
+			timeCell(&s.CreatedAt), timeCell(s.ConfirmedAt), timeCell(s.SuspendedAt), valueOf(s.SuspendedFor)})
+	}
+	return allswell.WriteCSV(c.Out, rows)
+}
+
+// timeCell returns a time for a cell of CSV, or "" if there is none.
+func timeCell(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return allswell.FormatTime(*t)
 }
 
 type subscriberResume struct{ subscriberArgument }

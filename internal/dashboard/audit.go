@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -237,20 +236,11 @@ func (v *visit) exportAudit() error {
 	}
 }
 
-// csvOf returns rows as CSV. Cells that a spreadsheet would take for a formula begin with an apostrophe.
+// csvOf returns rows as CSV; see allswell.WriteCSV.
 func csvOf(rows [][]string) []byte {
 	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	for _, row := range rows {
-		for i, cell := range row {
-			if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
-				row[i] = "'" + cell
-			}
-		}
-		if err := w.Write(row); err != nil {
-			panic(fmt.Sprintf("writing CSV into memory: %v", err))
-		}
+	if err := allswell.WriteCSV(&b, rows); err != nil {
+		panic(fmt.Sprintf("writing CSV into memory: %v", err))
 	}
-	w.Flush()
 	return b.Bytes()
 }

@@ -120,6 +120,7 @@ func (d *Dashboard) routes() []route {
 		{"GET /admin/pages/{page}", accessViewer, (*visit).showPageSettings},
 		{"POST /admin/pages/{page}", accessAdmin, (*visit).changePage},
 		{"GET /admin/pages/{page}/subscribers", accessAdmin, (*visit).showSubscribers},
+		{"GET /admin/pages/{page}/subscribers/export", accessAdmin, (*visit).exportSubscribers},
 		{"POST /admin/pages/{page}/subscribers", accessAdmin, (*visit).addSubscriber},
 		{"POST /admin/pages/{page}/subscribers/{subscriber}/resume", accessAdmin, (*visit).resumeSubscriber},
 		{"POST /admin/pages/{page}/subscribers/{subscriber}/test", accessAdmin, (*visit).testSubscriber},

@@ -41,6 +41,10 @@ func TestSubscribers(t *testing.T) {
 				}
 			}
 		}
+		export := v.wants(v.get(path+"/export"), 200, "target,channel,state,components,", "ada@example.com,email,active,", "grace@example.com,email,unconfirmed,")
+		if h := export.Header; h.Get("Content-Disposition") != `attachment; filename="subscribers-acme.csv"` || strings.Contains(export.body, "whsec_") {
+			t.Errorf("the export: %v %s", h, export.body)
+		}
 		ada := s.subscriber(v, "ada@example.com")
 		row := fmt.Sprint(path, "/", ada.ID)
 		// A test message is a delivery, which the log shows.
@@ -58,6 +62,7 @@ func TestSubscribers(t *testing.T) {
 		v.wants(v.get(path+"?search=ada"), 200, "No such subscribers")
 		viewer := s.member(v, allswell.RoleEditor)
 		viewer.wants(viewer.get(path), 403)
+		viewer.wants(viewer.get(path+"/export"), 403)
 		if a := viewer.get("/admin/pages/acme/components"); strings.Contains(a.body, path) {
 			t.Error("an editor is led to the subscribers")
 		}

@@ -1,0 +1,26 @@
+package allswell
+
+import (
+	"encoding/csv"
+	"io"
+	"strings"
+)
+
+// WriteCSV writes rows as CSV. Cells that a spreadsheet would take for a formula begin with an apostrophe.
+func WriteCSV(w io.Writer, rows [][]string) error {
+	out := csv.NewWriter(w)
+	for _, row := range rows {
+		safe := make([]string, len(row))
+		for i, cell := range row {
+			if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
+				cell = "'" + cell
+			}
+			safe[i] = cell
+		}
+		if err := out.Write(safe); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
