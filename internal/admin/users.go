@@ -48,7 +48,7 @@ type UserCommands struct {
 	settings.DatabaseSetting `embed:""`
 
 	List  userList  `cmd:"" help:"List the people who can sign in, with their roles and second factors."`
-	Reset userReset `cmd:"" help:"Print a link that sets a new password; with --remove-factors, remove the second factor, too."`
+	Reset userReset `cmd:"" help:"Print a link that sets a new password. With --remove-factors, also remove authenticator app and passkeys."`
 }
 
 // ProvideContext is called by the parser before a user command runs.
@@ -81,7 +81,7 @@ func (cmd *userList) Run(c *databaseContext) error {
 
 type userReset struct {
 	Email         string `arg:"" help:"The e-mail address of the account."`
-	RemoveFactors bool   `help:"Remove the account's second factor and recovery codes at once. All its sessions end."`
+	RemoveFactors bool   `help:"Remove the account's authenticator app, recovery codes and passkeys at once. All its sessions end."`
 
 	linkSetting `embed:""`
 }
@@ -102,6 +102,9 @@ func (cmd *userReset) Run(c *databaseContext) error {
 		}
 		if err != nil {
 			return err
+		}
+		if cmd.RemoveFactors {
+			c.Printf("Authenticator app, recovery codes and passkeys of the account have been removed.\n")
 		}
 		c.Printf("Open this link in a browser to set a new password. It works once, within an hour. All sessions of the account end then:\n\n  %s\n\n",
 			allswell.CodeReset.URL(cmd.BaseURL, code))
