@@ -180,6 +180,7 @@ const (
 
 	CodeSecondFactor CodePurpose = "second_factor" // continues a sign-in whose password was right
 	CodePasskey      CodePurpose = "passkey"       // the challenge of a passkey
+	CodeState        CodePurpose = "state"         // returns from an identity provider
 )
 
 // URL returns the address that takes a code. base is the URL of the service.
@@ -195,6 +196,7 @@ const (
 
 	SecondFactorCodeAge = 10 * time.Minute
 	PasskeyChallengeAge = 10 * time.Minute
+	StateCodeAge        = 10 * time.Minute
 )
 
 // Age returns the lifetime of a code.
@@ -208,6 +210,8 @@ func (p CodePurpose) Age() time.Duration {
 		return SecondFactorCodeAge
 	case CodePasskey:
 		return PasskeyChallengeAge
+	case CodeState:
+		return StateCodeAge
 	default:
 		return EnterCodeAge
 	}

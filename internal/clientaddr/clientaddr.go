@@ -5,6 +5,7 @@ package clientaddr
 import (
 	"fmt"
 	"iter"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -61,6 +62,9 @@ type Config struct {
 	Header  string         // the header field that trusted proxies set, one of Headers; "": X-Forwarded-For
 	Trusted []netip.Prefix // the proxies trusted to report the client's address
 	Exempt  []netip.Prefix // the clients for which Exempt returns true
+
+	OnlyTrusted []string     // other header fields that count only if a trusted proxy sends them
+	Logger      *slog.Logger // nil: discard
 }
 
 // Resolver finds the addresses of clients.
@@ -68,12 +72,17 @@ type Resolver struct {
 	header  header
 	trusted []netip.Prefix
 	exempt  []netip.Prefix
+	only    []string
+	log     *slog.Logger
 }
 
 // NewResolver returns a Resolver.
 func NewResolver(c Config) *Resolver {
 	i := slices.IndexFunc(headers, func(h header) bool { return h.name == c.Header })
-	return &Resolver{header: headers[max(i, 0)], trusted: c.Trusted, exempt: c.Exempt}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Resolver{header: headers[max(i, 0)], trusted: c.Trusted, exempt: c.Exempt, only: c.OnlyTrusted, log: c.Logger}
 }
 
 // Middleware sets Request.RemoteAddr to the client's address before next handles the request. The port is 0 if it is
@@ -82,9 +91,9 @@ func NewResolver(c Config) *Resolver {
 // The header counts only if the peer is a trusted proxy. It is read from the right: trusted proxies are skipped, and
 // the first other address is the client's, because the client may have sent everything to the left of it. An entry
 // that is not an address ends the search at the trusted proxy that added it. Requests of other peers lose all
-// forwarding headers.
+// forwarding headers, and those of Config.OnlyTrusted.
 func (v *Resolver) Middleware(next http.Handler) http.Handler {
-	if len(v.trusted) == 0 {
+	if len(v.trusted) == 0 && len(v.only) == 0 {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -92,11 +101,22 @@ func (v *Resolver) Middleware(next http.Handler) http.Handler {
 			for _, h := range headers {
 				delete(r.Header, h.key)
 			}
+			v.removeOnlyTrusted(r)
 		} else if client, _ := v.firstUntrusted(v.header.addresses(r.Header[v.header.key]), peer); client != peer {
 			r.RemoteAddr = client.String()
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// removeOnlyTrusted removes the header fields from a request that only trusted proxies may send.
+func (v *Resolver) removeOnlyTrusted(r *http.Request) {
+	for _, name := range v.only {
+		if r.Header.Get(name) != "" {
+			v.log.WarnContext(r.Context(), "a header that only trusted proxies may send was ignored", "header", name, "address", r.RemoteAddr)
+		}
+		r.Header.Del(name)
+	}
 }
 
 // Exempt reports whether a request that Middleware has handled comes from an exempt client. A client can forge a

@@ -17,6 +17,10 @@ type acceptScreen struct {
 	store.FoundInvitation
 	SignedInAs string // e-mail address of another account that is signed in; "": none
 	Fields     []field
+
+	Provider     string // at which the invited person can sign in
+	ProviderLink string // "": none
+	NoPassword   bool   // the person has to sign in there
 }
 
 // findInvitation looks up the invitation with the code of a form.
@@ -39,6 +43,9 @@ func (v *visit) findInvitation(values url.Values) (*acceptScreen, error) {
 // showAccept shows an invitation.
 func (v *visit) showAccept() error {
 	s, err := v.findInvitation(v.r.URL.Query())
+	if errors.Is(err, errBadCode) && v.in.ID != "" && v.r.URL.Query().Has("signed_in") { // the sign-in has accepted it
+		return v.redirect(Path)
+	}
 	if err != nil {
 		return err
 	}
@@ -46,8 +53,12 @@ func (v *visit) showAccept() error {
 }
 
 func (v *visit) showAcceptForm(status int, s *acceptScreen) error {
+	if v.in.ID == "" {
+		s.Provider, s.NoPassword = v.sso.ProviderName, v.sso.NoPasswords
+		s.ProviderLink = v.oidcLink(Path + "/accept?" + url.Values{"code": {s.Value("code")}, "signed_in": {"1"}}.Encode())
+	}
 	switch {
-	case v.in.ID != "": // a button is enough, or nothing can be accepted
+	case v.in.ID != "" || s.NoPassword: // a button is enough, or nothing can be accepted
 	case s.UserID == "":
 		s.Fields = []field{s.draw(field{Name: "name", Label: "Your name", Autocomplete: "name"}), s.draw(newPassword)}
 		focusFirst(s.Fields)
@@ -70,6 +81,8 @@ func (v *visit) accept() error {
 	var by store.Acceptance
 	switch {
 	case s.SignedInAs != "":
+		return v.showAcceptForm(http.StatusForbidden, s)
+	case v.in.ID == "" && v.sso.NoPasswords:
 		return v.showAcceptForm(http.StatusForbidden, s)
 	case v.in.ID != "":
 		if ok, err := v.confirm(); !ok || err != nil { // the new session counts as confirmed

@@ -24,6 +24,7 @@ type accountScreen struct {
 	Sessions []sessionRow
 	Log      objectLog
 
+	HasPassword    bool
 	NameField      field
 	PasswordFields []field
 
@@ -121,6 +122,11 @@ func (v *visit) showAccountForms(status int, s *accountScreen) error {
 	if err := v.showPasskeys(s); err != nil {
 		return err
 	}
+	account, err := v.store.Credentials(v.r.Context(), s.User.Email)
+	if err != nil {
+		return err
+	}
+	s.HasPassword = account.PasswordHash != ""
 	sessions, err := v.store.Sessions(v.r.Context(), v.actor())
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/allswell/allswell"
 )
@@ -20,7 +21,24 @@ type confirmScreen struct {
 	Typed    url.Values // the fields of the form that was refused
 	User     allswell.User
 	Password field
-	Passkeys bool // the user has passkeys
+	Passkeys bool   // the user has passkeys
+	Provider string // that can confirm it; "": none
+	Known    bool   // the user has a password
+}
+
+// Proofs returns what proves the identity of the user, in words; "" for nothing.
+func (s *confirmScreen) Proofs() string {
+	var proofs []string
+	if s.Known {
+		proofs = append(proofs, "your password")
+	}
+	if s.Passkeys {
+		proofs = append(proofs, "a passkey")
+	}
+	if s.Provider != "" {
+		proofs = append(proofs, "a new sign-in with "+s.Provider)
+	}
+	return strings.Join(proofs, " or ")
 }
 
 // confirmed returns the handler of a dangerous change: it is made only by somebody who has proved their identity within
@@ -65,6 +83,20 @@ func (v *visit) confirm() (bool, error) {
 		return false, err
 	}
 	s.Passkeys = v.passkeys != nil && factors.Passkeys > 0
+	account, err := v.store.Credentials(v.r.Context(), v.in.User.Email)
+	if err != nil {
+		return false, err
+	}
+	s.Known = account.PasswordHash != ""
+	if v.sso.Provider != nil {
+		has, err := v.store.HasIdentity(v.r.Context(), v.sso.Provider.Issuer(), v.in.User.ID)
+		if err != nil {
+			return false, err
+		}
+		if has {
+			s.Provider = v.sso.ProviderName
+		}
+	}
 	s.Password = s.draw(field{Name: confirmField, Label: "Your password", Type: "password", Autocomplete: "current-password", Focus: true})
 	return false, v.show(status, "confirm", "Confirm that it is you", s)
 }

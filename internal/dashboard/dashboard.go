@@ -32,6 +32,8 @@ type Config struct {
 	VerifyDomain func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 	// CheckTarget returns an *allswell.ValidationError if no message is sent to a valid target. Nil: all are accepted.
 	CheckTarget func(ctx context.Context, channel allswell.Channel, target string) error
+	// SingleSignOn are the sign-ins by others.
+	SingleSignOn SingleSignOn
 	// Process is what the screen of the system shows.
 	Process Process
 }
@@ -48,6 +50,7 @@ type Dashboard struct {
 
 	cookie   cookie
 	signIns  *signInLimits
+	sso      SingleSignOn
 	live     *live
 	process  Process
 	passkeys *passkey.RelyingParty // nil: browsers make none for the base URL
@@ -59,7 +62,7 @@ type Dashboard struct {
 
 // New returns a dashboard.
 func New(c Config) *Dashboard {
-	d := &Dashboard{store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/"), process: c.Process, verifyDomain: c.VerifyDomain, checkTarget: c.CheckTarget}
+	d := &Dashboard{store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/"), process: c.Process, sso: c.SingleSignOn, verifyDomain: c.VerifyDomain, checkTarget: c.CheckTarget}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}

@@ -20,6 +20,7 @@ type site struct {
 	*testing.T
 	store     *store.Store
 	dashboard *Dashboard
+	server    *httptest.Server
 	base      string
 }
 
@@ -33,7 +34,7 @@ func onEachEngine(t *testing.T, f func(s *site)) {
 		d := New(Config{Store: st, BaseURL: server.URL})
 		t.Cleanup(d.EndStreams)
 		server.Config.Handler = clientaddr.NewResolver(clientaddr.Config{}).Middleware(d.Handler())
-		f(&site{T: t, store: st, dashboard: d, base: server.URL})
+		f(&site{T: t, store: st, dashboard: d, server: server, base: server.URL})
 	})
 }
 

@@ -30,6 +30,8 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/sign-in/passkey/options", accessAnyone, (*visit).signInOptions},
 		{"POST /admin/sign-out", accessAnyone, (*visit).signOut},
 		{"GET /admin/enter", accessAnyone, (*visit).enter},
+		{"GET /admin/oidc/start", accessAnyone, (*visit).startOIDC},
+		{"GET " + OIDCCallbackPath, accessAnyone, (*visit).finishOIDC},
 		{"GET /admin/reset", accessAnyone, (*visit).showReset},
 		{"POST /admin/reset", accessAnyone, (*visit).reset},
 

@@ -82,7 +82,15 @@ type signInScreen struct {
 	Next            string
 	Email, Password field
 	Passkeys        bool // browsers make passkeys for the base URL
+	Passwords       bool
+	Provider        string // "": none
+	ProviderLink    string
+	SignOutLinks    []signOutLink
+	ProxyEmail      string // whom the reverse proxy names; "": nobody
 }
+
+// signOutLink leads to where somebody signs out who has just left the dashboard.
+type signOutLink struct{ Name, URL string }
 
 func (v *visit) newSignIn(values url.Values) *signInScreen {
 	return &signInScreen{form: newForm(values), Next: localPath(values.Get("next"))}
@@ -94,13 +102,22 @@ func (v *visit) showSignIn() error {
 	if v.in.ID != "" {
 		return v.redirect(s.Next)
 	}
+	if v.r.URL.Query().Has("signed_out") {
+		v.addSignOutLinks(s)
+	}
 	return v.showSignInForm(http.StatusOK, s)
 }
 
 func (v *visit) showSignInForm(status int, s *signInScreen) error {
 	s.Passkeys = v.passkeys != nil
-	s.Email = s.draw(field{Name: "email", Label: "E-mail", Type: "email", Autocomplete: "username", Focus: true})
-	s.Password = s.draw(field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password"})
+	s.Passwords, s.Provider, s.ProviderLink = !v.sso.NoPasswords, v.sso.ProviderName, v.oidcLink(s.Next)
+	if identity, ok := v.proxyIdentity(); ok {
+		s.ProxyEmail = identity.Email
+	}
+	if s.Passwords {
+		s.Email = s.draw(field{Name: "email", Label: "E-mail", Type: "email", Autocomplete: "username", Focus: true})
+		s.Password = s.draw(field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password"})
+	}
 	return v.show(status, "sign_in", "Sign in", s)
 }
 
@@ -112,6 +129,9 @@ func (v *visit) signIn() error {
 		s.bad = new(allswell.ValidationError)
 		s.bad.Add("password", message, args...)
 		return v.showSignInForm(status, s)
+	}
+	if v.sso.NoPasswords {
+		return refuse(http.StatusForbidden, "Nobody can sign in with a password here.")
 	}
 	if err := v.attempt(typed.Get("email")); err != nil {
 		return v.refuseAttempt(err, refuse)
@@ -179,6 +199,22 @@ func (v *visit) enter() error {
 	return v.startSession(secret, err, Path)
 }
 
+// addSignOutLinks adds the addresses at which those sign out who sign in by others.
+func (v *visit) addSignOutLinks(s *signInScreen) {
+	if v.sso.Provider != nil {
+		target, err := v.sso.Provider.SignOutURL(v.r.Context(), v.base+Path+"/sign-in")
+		if err != nil {
+			v.log.WarnContext(v.r.Context(), "the sign-out of the provider is not known", "error", err)
+		}
+		if target != "" {
+			s.SignOutLinks = append(s.SignOutLinks, signOutLink{v.sso.ProviderName, target})
+		}
+	}
+	if v.sso.Proxy.SignOutURL != "" {
+		s.SignOutLinks = append(s.SignOutLinks, signOutLink{"the reverse proxy", v.sso.Proxy.SignOutURL})
+	}
+}
+
 // signOut ends the session.
 func (v *visit) signOut() error {
 	if v.in.ID != "" {
@@ -187,5 +223,9 @@ func (v *visit) signOut() error {
 		}
 	}
 	v.cookie.clear(v.w)
-	return v.redirect(Path + "/sign-in")
+	target := Path + "/sign-in"
+	if v.in.Method == allswell.SignInOIDC || v.in.Method == allswell.SignInProxy {
+		target += "?signed_out=1"
+	}
+	return v.redirect(target)
 }

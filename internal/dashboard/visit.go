@@ -58,7 +58,7 @@ var errSignedOut = errors.New("nobody is signed in")
 func (v *visit) admit(route route) error {
 	if secret := v.cookie.read(v.r); secret != "" {
 		find := v.store.UseSession
-		if v.r.Context().Value(byItself{}) != nil {
+		if v.isByItself() {
 			find = v.store.FindSession
 		}
 		in, err := find(v.r.Context(), secret)
@@ -67,6 +67,11 @@ func (v *visit) admit(route route) error {
 		}
 		if err == nil {
 			v.in = in
+		}
+	}
+	if v.sso.Proxy.Email != "" {
+		if err := v.admitByProxy(route); err != nil {
+			return err
 		}
 	}
 	if route.access != accessAnyone {
@@ -177,10 +182,14 @@ type failure struct {
 
 // fail answers with the screen of an error.
 func (v *visit) fail(err error) {
+	var identity allswell.IdentityError
 	f := failure{Status: http.StatusInternalServerError, Title: "Something went wrong", Text: "The error is in the log of the service. Please try again."}
 	switch {
 	case errors.Is(err, allswell.ErrNotFound):
 		f = failure{Status: http.StatusNotFound, Title: "Not found", Text: "There is no such page, or it was deleted."}
+	case errors.As(err, &identity):
+		f = failure{Status: http.StatusForbidden, Title: "You cannot sign in", Text: identity.Error()}
+		v.log.WarnContext(v.r.Context(), "a sign-in through the reverse proxy failed", "error", err)
 	case errors.Is(err, errForbidden):
 		f = failure{Status: http.StatusForbidden, Title: "Not allowed", Text: fmt.Sprintf("Your role in this workspace, %s, does not allow this. An admin or owner can change it.", v.in.Role)}
 	case errors.Is(err, errSignedOut):
@@ -219,8 +228,13 @@ func (v *visit) fail(err error) {
 			f.Next = v.r.URL.RequestURI()
 		}
 	}
-	f.Alone = v.in.ID == ""
-	if err := v.show(f.Status, "error", f.Title, f); err != nil {
+	if err := v.showFailure(f); err != nil {
 		http.Error(v.w, f.Title, f.Status)
 	}
+}
+
+// showFailure answers with the screen of an error, or with another short text.
+func (v *visit) showFailure(f failure) error {
+	f.Alone = v.in.ID == ""
+	return v.show(f.Status, "error", f.Title, f)
 }

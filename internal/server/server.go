@@ -187,6 +187,7 @@ func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
 func (s *Server) prepareHTTP() {
 	clients := clientaddr.NewResolver(clientaddr.Config{
 		Header: s.cfg.ClientIPHeader, Trusted: s.cfg.TrustedProxies, Exempt: s.cfg.PingExempt,
+		OnlyTrusted: s.cfg.SignIn.proxyHeaders(), Logger: s.log,
 	})
 	s.pings = ping.New(ping.Config{Replica: s.replica, Logger: s.log, RateLimit: s.cfg.PingRateLimit, Exempt: clients.Exempt})
 	s.apiHandler = newReplaceableHandler(s.startingAPI())
@@ -258,6 +259,7 @@ func (s *Server) wire() {
 	s.notify = notify.New(s.notifyConfig())
 	s.dashboard = dashboard.New(dashboard.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget, Process: s.process(),
+		SingleSignOn: s.cfg.SignIn.singleSignOn(s.URL()),
 	})
 	s.servers[0].RegisterOnShutdown(s.site.EndStreams)
 	s.servers[0].RegisterOnShutdown(s.dashboard.EndStreams)

@@ -44,6 +44,8 @@ type Settings struct {
 
 	DNSServer string `name:"dns-server" env:"ALLSWELL_DNS_SERVER" placeholder:"HOST:PORT" help:"DNS server that verifies pages' domains. Empty: the system's."`
 
+	SignInSettings `embed:""`
+
 	BootstrapToken string `env:"ALLSWELL_BOOTSTRAP_TOKEN" secret:"" placeholder:"SECRET" help:"Admin token of the first workspace: 32 or more printable ASCII characters. A new value revokes the previous one. Empty: the first start prints one."`
 
 	CheckInterval string `env:"ALLSWELL_CHECK_INTERVAL" default:"1m" placeholder:"DURATION" help:"How often monitors are checked, from 1s to 1h."`
@@ -100,6 +102,7 @@ type Config struct {
 	Hosts                    allswell.Hosts // the installation's own host names
 	DNSServer                string         // "": the system's
 	BootstrapToken           string
+	SignIn                   SignInConfig
 	CheckInterval            time.Duration
 	FailureThreshold         int
 	PingRateLimit            int // per minute; 0: no limit
@@ -173,6 +176,7 @@ func (s Settings) Parse() (Config, error) {
 		LogLevel:            settings.Parse(p, &s.LogLevel, settings.LogLevel),
 	}
 	s.parseTLS(p, &c)
+	c.SignIn = s.SignInSettings.parse(p, c.BaseURL, len(c.TrustedProxies) > 0)
 	c.Hosts = ownHosts(c.BaseURL, settings.Parse(p, &s.OwnHosts, settings.HostNames))
 	if c.SMTPURL != nil && c.MailFrom == nil {
 		p.Refuse(&s.MailFrom, "set when ALLSWELL_SMTP_URL is, such as status@example.com")

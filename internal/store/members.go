@@ -71,19 +71,24 @@ func (s *Store) ChangeMember(ctx context.Context, actor allswell.Actor, userID s
 		if c.From != "" && c.From != before.Role {
 			return before, allswell.ErrPreconditionFailed
 		}
-		after := before
-		after.Role = c.Role
-		if err := t.checkRoleChange(actor, before.Role, after.Role); err != nil {
+		if err := t.checkRoleChange(actor, before.Role, c.Role); err != nil {
 			return before, err
 		}
-		if _, err := t.Exec(`UPDATE members SET role = $3 WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID, string(c.Role)); err != nil {
-			return before, err
-		}
-		if err := t.withdrawInvitationsOf(actor, userID, after.Role); err != nil {
-			return before, err
-		}
-		return after, t.audit(actor, allswell.AuditUpdate, before, after)
+		return t.setRole(actor, before, c.Role)
 	})
+}
+
+// setRole changes the role of a member who is locked.
+func (t *tx) setRole(actor allswell.Actor, before allswell.Member, role allswell.Role) (after allswell.Member, err error) {
+	after = before
+	after.Role = role
+	if _, err := t.Exec(`UPDATE members SET role = $3 WHERE user_id = $1 AND workspace_id = $2`, before.ID, before.WorkspaceID, string(role)); err != nil {
+		return before, err
+	}
+	if err := t.withdrawInvitationsOf(actor, before.ID, role); err != nil {
+		return before, err
+	}
+	return after, t.audit(actor, allswell.AuditUpdate, before, after)
 }
 
 // checkRoleChange returns a *allswell.ValidationError if the actor may not change a member's role, or no owner would be
@@ -104,24 +109,29 @@ func (t *tx) checkRoleChange(actor allswell.Actor, was, is allswell.Role) error 
 // *allswell.ValidationError if the actor may not do this or no owner would be left.
 func (s *Store) RemoveMember(ctx context.Context, actor allswell.Actor, userID string) error {
 	_, err := writeMembersAs(ctx, s, actor, func(t *tx) (none struct{}, err error) {
-		// Requests lock their session before the membership, too.
-		if _, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID); err != nil {
-			return none, err
-		}
-		member, err := t.lockMember(actor.WorkspaceID, userID)
-		if err != nil {
-			return none, err
-		}
-		if err := t.checkRoleChange(actor, member.Role, ""); err != nil {
-			return none, err
-		}
-		if _, err := t.Exec(`DELETE FROM members WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID); err != nil {
-			return none, err
-		}
-		if err := t.withdrawInvitationsOf(actor, userID, ""); err != nil {
-			return none, err
-		}
-		return none, t.audit(actor, allswell.AuditDelete, member, nil)
+		return none, t.removeMember(actor, userID)
 	})
 	return err
+}
+
+// removeMember is RemoveMember for a workspace whose members are locked.
+func (t *tx) removeMember(actor allswell.Actor, userID string) error {
+	// Requests lock their session before the membership, too.
+	if _, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID); err != nil {
+		return err
+	}
+	member, err := t.lockMember(actor.WorkspaceID, userID)
+	if err != nil {
+		return err
+	}
+	if err := t.checkRoleChange(actor, member.Role, ""); err != nil {
+		return err
+	}
+	if _, err := t.Exec(`DELETE FROM members WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID); err != nil {
+		return err
+	}
+	if err := t.withdrawInvitationsOf(actor, userID, ""); err != nil {
+		return err
+	}
+	return t.audit(actor, allswell.AuditDelete, member, nil)
 }

@@ -190,7 +190,7 @@ func (s *Store) Enter(ctx context.Context, code string, b Browser) (secret strin
 }
 
 // ResetPassword sets the password of a code's user, ends all sessions of the user, invalidates all of
-// the user's codes, and signs in, unless a second factor is missing.
+// the user's codes, separates the user from the identities at providers, and signs in, unless a second factor is missing.
 // It returns allswell.ErrNotFound if the code is not valid (any more).
 func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b Browser) (PasswordSignIn, error) {
 	return write(ctx, s, func(t *tx) (none PasswordSignIn, err error) {
@@ -206,6 +206,9 @@ func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b 
 			return none, err
 		}
 		if err := t.setPassword(actor, passwordHash); err != nil {
+			return none, err
+		}
+		if _, err := t.Exec(`DELETE FROM identities WHERE user_id = $1`, id); err != nil {
 			return none, err
 		}
 		return t.signInWithPassword(id, actor.WorkspaceID, t.signInNow(allswell.SignInLink, b))

@@ -31,6 +31,7 @@ var checked = map[string]string{
 	"go": "TestAPIHasTheExample in the root", "yaml": "TestPrometheus",
 	"promql": "TestMetrics", "sql": "TestPostgreSQL", "markdown": "TestBadges", "js": "TestSamplesInJavaScript",
 	"python": "TestPython", "env": "TestConfigurationFile", "text": "nothing: diagrams",
+	"caddyfile": "TestProxies", "nginx": "TestProxies",
 }
 
 func documents(t *testing.T) []string {

@@ -2,11 +2,13 @@
 package nodeclient
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 )
@@ -17,21 +19,7 @@ import (
 // stdin and writes JSON, which goes into output.
 func Run(t *testing.T, name, script string, input, output any) {
 	t.Helper()
-	missing := t.Skipf
-	if os.Getenv("ALLSWELL_TEST_REQUIRE_NODE") == "1" {
-		missing = t.Fatalf
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		missing("node is not installed")
-	}
-	dir := os.Getenv("ALLSWELL_TEST_NODE_MODULES")
-	if dir == "" {
-		missing("ALLSWELL_TEST_NODE_MODULES names no directory")
-	}
-	if _, err := os.Stat(dir + "/node_modules/" + name); err != nil {
-		missing("npm's %s is not installed: %v", name, err)
-	}
+	node, dir := installed(t, name)
 	stdin, err := json.Marshal(input)
 	if err != nil {
 		t.Fatal(err)
@@ -47,6 +35,50 @@ func Run(t *testing.T, name, script string, input, output any) {
 	if err := json.Unmarshal(out, output); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
+}
+
+// Start runs a module with a package of npm, as Run, until the test ends, and returns
+// the first line that it writes.
+func Start(t *testing.T, name, module string, args ...string) string {
+	t.Helper()
+	node, dir := installed(t, name)
+	cmd := exec.CommandContext(t.Context(), node, append([]string{"--input-type=module", "-e", module}, args...)...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Wait() }) // the end of the test's context kills it
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%s does not start: %v", name, err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// installed returns the program node and the directory with a package of npm. It skips the
+// test without them.
+func installed(t *testing.T, name string) (node, dir string) {
+	t.Helper()
+	missing := t.Skipf
+	if os.Getenv("ALLSWELL_TEST_REQUIRE_NODE") == "1" {
+		missing = t.Fatalf
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		missing("node is not installed")
+	}
+	dir = os.Getenv("ALLSWELL_TEST_NODE_MODULES")
+	if dir == "" {
+		missing("ALLSWELL_TEST_NODE_MODULES names no directory")
+	}
+	if _, err := os.Stat(dir + "/node_modules/" + name); err != nil {
+		missing("npm's %s is not installed: %v", name, err)
+	}
+	return node, dir
 }
 
 // ReadStdin is the beginning of a script: it calls main with the input.

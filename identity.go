@@ -1,0 +1,115 @@
+package allswell
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Identity is a person as an OpenID Connect provider or a reverse proxy names them.
+type Identity struct {
+	Issuer        string // URL of the provider, or IssuerProxy
+	Subject       string // names the person at the issuer for ever; an e-mail address may pass to somebody else
+	Email         string
+	EmailVerified bool // the issuer has checked that the address belongs to the person
+	Name          string
+	Groups        []string
+	GroupsKnown   bool      // the issuer has named the groups, of which there may be none
+	ConfirmedAt   time.Time // when the person last proved who they are; zero: not known
+}
+
+// IssuerProxy is the issuer of identities that a reverse proxy reports.
+const IssuerProxy = "proxy"
+
+// Method returns how the sessions of the identity begin.
+func (i Identity) Method() SignInMethod {
+	if i.Issuer == IssuerProxy {
+		return SignInProxy
+	}
+	return SignInOIDC
+}
+
+// DisplayName returns a valid name of a user: that of the identity, or else the beginning of its e-mail address.
+func (i Identity) DisplayName() string {
+	name := strings.TrimSpace(i.Name)
+	var bad ValidationError
+	if CheckText(&bad, "name", name, MaxNameLength); bad.Err() != nil {
+		name, _, _ = strings.Cut(i.Email, "@")
+	}
+	return name
+}
+
+// SignInRules decide which identities become members of a workspace.
+type SignInRules struct {
+	Workspace      string // its name; "": the first workspace
+	Groups         map[string]Role
+	Domains        map[string]Role // of verified e-mail addresses, in lower case
+	CreateAccounts bool            // new people may join
+}
+
+// Role returns the highest role of the identity's groups and of its domain, or "".
+func (r SignInRules) Role(i Identity) Role {
+	var highest Role
+	raise := func(role Role) {
+		if role.rank() > highest.rank() {
+			highest = role
+		}
+	}
+	for _, g := range i.Groups {
+		raise(r.Groups[g])
+	}
+	if _, domain, ok := strings.Cut(NormalizeEmail(i.Email), "@"); ok && i.EmailVerified {
+		raise(r.Domains[domain])
+	}
+	return highest
+}
+
+// Manages reports whether the identity's groups decide about the role of a member at every sign-in.
+func (r SignInRules) Manages(i Identity) bool { return len(r.Groups) > 0 && i.GroupsKnown }
+
+// ParseSignInRoles parses rules such as "ops=admin, @example.com=viewer": groups, and domains after an @.
+func ParseSignInRoles(text string) (groups, domains map[string]Role, err error) {
+	groups, domains = map[string]Role{}, map[string]Role{}
+	for rule := range strings.SplitSeq(text, ",") {
+		if rule = strings.TrimSpace(rule); rule == "" {
+			continue
+		}
+		end := strings.LastIndexByte(rule, '=') // a group may contain one
+		name, role := strings.TrimSpace(rule[:max(end, 0)]), Role(strings.ToLower(strings.TrimSpace(rule[end+1:])))
+		domain, isDomain := strings.CutPrefix(name, "@")
+		if name == "" || !role.Valid() || isDomain && !strings.Contains(domain, ".") {
+			return nil, nil, fmt.Errorf("GROUP=ROLE and @DOMAIN=ROLE, separated by commas, such as ops=admin, @example.com=viewer, not %q", rule)
+		}
+		if isDomain {
+			domains[strings.ToLower(domain)] = role
+		} else {
+			groups[name] = role
+		}
+	}
+	return groups, domains, nil
+}
+
+// IdentityError is why an identity cannot sign in.
+type IdentityError string
+
+func (e IdentityError) Error() string { return string(e) }
+
+// The reasons why an identity cannot sign in, for the person who tries it.
+const (
+	IdentityNoEmail      IdentityError = "Your identity provider does not tell your e-mail address."
+	IdentityUnverified   IdentityError = "An account has your e-mail address, but your identity provider does not say that the address is verified."
+	IdentityOtherSubject IdentityError = "The account with your e-mail address belongs to another person at your identity provider. An administrator of the server can separate them with `allswell user reset`."
+	IdentityNoRole       IdentityError = "None of your groups has a role here. Please ask an admin."
+	IdentityNoAccount    IdentityError = "You have no account here. Please ask an admin for an invitation."
+)
+
+// LinkedIdentity is a user who can sign in with an identity.
+type LinkedIdentity struct {
+	User
+	Issuer string
+}
+
+// AuditObject returns the form of l in the audit log.
+func (l LinkedIdentity) AuditObject() AuditObject {
+	return AuditObject{Kind: ObjectUser, ID: l.ID, Name: l.Name, Fields: map[string]any{"identity_provider": l.Issuer}}
+}

@@ -1,0 +1,253 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// IdentityUser returns the id of the user of an identity. It returns allswell.ErrNotFound if there is none.
+func (s *Store) IdentityUser(ctx context.Context, issuer, subject string) (string, error) {
+	return read(ctx, s, func(c *session) (string, error) { return identityUser(c.Session, issuer, subject) })
+}
+
+func identityUser(c *database.Session, issuer, subject string) (string, error) {
+	return database.One(c, database.ScanString, `SELECT user_id FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
+}
+
+// HasIdentity reports whether a user can sign in with an identity of an issuer.
+func (s *Store) HasIdentity(ctx context.Context, issuer, userID string) (bool, error) {
+	n, err := read(ctx, s, func(c *session) (int64, error) {
+		return database.One(c.Session, database.ScanInt, `SELECT count(*) FROM identities WHERE issuer = $1 AND user_id = $2`, issuer, userID)
+	})
+	return n > 0, err
+}
+
+// IssueStateCode returns a code that begins a sign-in through an identity provider, once, within allswell.StateCodeAge.
+func (s *Store) IssueStateCode(ctx context.Context) (code string, err error) {
+	return write(ctx, s, func(t *tx) (string, error) { return t.issueCode(allswell.CodeState, "") })
+}
+
+// TakeStateCode uses a code of IssueStateCode up. It returns allswell.ErrNotFound if the code is not valid (any more).
+func (s *Store) TakeStateCode(ctx context.Context, code string) error {
+	return writeOnly(ctx, s, func(t *tx) error {
+		_, err := t.takeCode(allswell.CodeState, code)
+		return err
+	})
+}
+
+// SignInIdentity signs in the person of an identity and returns the secret of the session. An identity that is new
+// belongs to the account with its verified e-mail address, or to a new account, if the rules or an invitation give a
+// role. The rules decide about the membership of their workspace. It returns an allswell.IdentityError if the person
+// cannot sign in; a membership that the groups do not allow any more is removed then.
+func (s *Store) SignInIdentity(ctx context.Context, i allswell.Identity, rules allswell.SignInRules, b Browser) (secret string, err error) {
+	if rules.Workspace == "" {
+		rules.Workspace = allswell.DefaultWorkspace
+	}
+	var refused allswell.IdentityError
+	secret, err = write(ctx, s, func(t *tx) (secret string, err error) {
+		refused = "" // of an attempt before
+		x := identitySignIn{tx: t, identity: i, rules: rules, role: rules.Role(i)}
+		secret, err = x.signIn(b)
+		if errors.As(err, &refused) {
+			err = nil // what the refusal has removed stays removed
+		}
+		return secret, err
+	})
+	if err == nil && refused != "" {
+		err = refused
+	}
+	return secret, err
+}
+
+// identitySignIn is a sign-in of an identity in a transaction.
+type identitySignIn struct {
+	*tx
+	identity  allswell.Identity
+	rules     allswell.SignInRules
+	role      allswell.Role // by the rules
+	workspace string        // id of that of the rules
+	linked    bool          // the identity is new to the user
+}
+
+func (x *identitySignIn) signIn(b Browser) (secret string, err error) {
+	x.workspace, err = x.tx.workspace(x.rules.Workspace) // its locked row serializes sign-ins
+	if err != nil {
+		return "", err
+	}
+	user, err := x.user()
+	if err != nil {
+		return "", err
+	}
+	joined, err := x.applyRole(user)
+	if err != nil {
+		return "", err
+	}
+	workspace := x.workspace
+	if !joined {
+		if workspace, err = x.otherWorkspace(user); err != nil {
+			return "", err
+		}
+	}
+	if x.linked {
+		actor := allswell.SystemActor("single sign-on", workspace)
+		if err := x.audit(actor, allswell.AuditUpdate, nil, allswell.LinkedIdentity{User: user, Issuer: x.identity.Issuer}); err != nil {
+			return "", err
+		}
+	}
+	in := signIn{b, x.identity.Method(), x.identity.ConfirmedAt}
+	switch {
+	case in.confirmedAt.IsZero():
+		in.confirmedAt = time.Unix(0, 0) // long ago
+	case in.confirmedAt.After(x.Now):
+		in.confirmedAt = x.Now
+	}
+	return x.startSession(user.ID, workspace, in)
+}
+
+// user returns the user of the identity, who may be new.
+func (x *identitySignIn) user() (user allswell.User, err error) {
+	find := func(condition string, args ...any) error {
+		user, err = database.One(x.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE `+condition, args...)
+		return err
+	}
+	id, err := identityUser(x.Session, x.identity.Issuer, x.identity.Subject)
+	if err == nil {
+		return user, find(`id = $1`, id)
+	}
+	if !errors.Is(err, allswell.ErrNotFound) {
+		return user, err
+	}
+	n := allswell.NewUser{Email: x.identity.Email, Name: x.identity.DisplayName()}
+	if n.Validate() != nil {
+		return user, allswell.IdentityNoEmail
+	}
+	err = find(`email = $1`, n.Email)
+	switch {
+	case err == nil && !x.identity.EmailVerified:
+		return user, allswell.IdentityUnverified
+	case err == nil:
+		return user, x.link(user)
+	case !errors.Is(err, allswell.ErrNotFound):
+		return user, err
+	}
+	return x.newUser(n)
+}
+
+// newUser creates the user of the identity, if the rules or an invitation give a role.
+func (x *identitySignIn) newUser(n allswell.NewUser) (user allswell.User, err error) {
+	invited := 0
+	if x.identity.EmailVerified {
+		if invited, err = x.countInvitations(n.Email); err != nil {
+			return user, err
+		}
+	}
+	if (x.role == "" || !x.rules.CreateAccounts) && invited == 0 {
+		if len(x.rules.Groups) > 0 && x.rules.CreateAccounts {
+			return user, allswell.IdentityNoRole
+		}
+		return user, allswell.IdentityNoAccount
+	}
+	user = allswell.User{ID: allswell.NewID(allswell.PrefixUser, x.Now), Email: n.Email, Name: n.Name, CreatedAt: x.Now}
+	if err := x.insertUser(user, ""); err != nil {
+		return user, err
+	}
+	return user, x.link(user)
+}
+
+// link makes the identity one of a user. It returns allswell.IdentityOtherSubject if the user has another of the issuer:
+// the e-mail address may have passed to another person.
+func (x *identitySignIn) link(user allswell.User) error {
+	n, err := database.One(x.Session, database.ScanInt, `SELECT count(*) FROM identities WHERE issuer = $1 AND user_id = $2`, x.identity.Issuer, user.ID)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		return allswell.IdentityOtherSubject
+	}
+	_, err = x.Exec(`INSERT INTO identities (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4)`, x.identity.Issuer, x.identity.Subject, user.ID, millis(x.Now))
+	x.linked = true
+	return err
+}
+
+// applyRole makes the user a member of the workspace of the rules with the role that they give, and reports whether the
+// user is a member then.
+func (x *identitySignIn) applyRole(user allswell.User) (joined bool, err error) {
+	was, err := database.One(x.Session, database.ScanString, `SELECT role FROM members WHERE user_id = $1 AND workspace_id = $2`, user.ID, x.workspace)
+	actor, before := allswell.SystemActor("single sign-on", x.workspace), allswell.Role(was)
+	switch {
+	case errors.Is(err, allswell.ErrNotFound) && (x.role == "" || !x.rules.CreateAccounts):
+		return false, nil
+	case errors.Is(err, allswell.ErrNotFound):
+		return true, x.addMember(actor, allswell.Member{User: user, WorkspaceID: x.workspace, Role: x.role, Since: x.Now})
+	case err != nil:
+		return false, err
+	case !x.rules.Manages(x.identity) || before == x.role:
+		return true, nil
+	}
+	owners, err := x.owners(x.workspace)
+	if err != nil {
+		return false, err
+	}
+	if allswell.CheckOwnerLeft(before, x.role, owners) != nil {
+		x.s.log.Warn("the groups of the last owner give another role: the owner remains", "user", user.ID, "role", string(x.role))
+		return true, nil
+	}
+	if x.role == "" {
+		return false, x.removeMember(actor, user.ID)
+	}
+	member, err := x.lockMember(x.workspace, user.ID)
+	if err == nil {
+		_, err = x.setRole(actor, member, x.role)
+	}
+	return true, err
+}
+
+// otherWorkspace returns the workspace that the session of a user begins in who is no member of that of the rules: one
+// that the user belongs to, or has been invited to.
+func (x *identitySignIn) otherWorkspace(user allswell.User) (string, error) {
+	workspace, err := x.firstWorkspace(user.ID)
+	if !errors.Is(err, allswell.ErrNotFound) {
+		return workspace, err
+	}
+	if x.identity.EmailVerified && allswell.NormalizeEmail(x.identity.Email) == user.Email {
+		err = x.acceptInvitations(user)
+		if err == nil {
+			workspace, err = x.firstWorkspace(user.ID)
+		}
+	}
+	if errors.Is(err, allswell.ErrNotFound) {
+		err = allswell.IdentityNoAccount
+		if len(x.rules.Groups) > 0 && x.role == "" {
+			err = allswell.IdentityNoRole
+		}
+	}
+	return workspace, err
+}
+
+func (t *tx) countInvitations(email string) (int, error) {
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM invitations WHERE email = $1 AND ends_at > $2`, email, millis(t.Now))
+	return int(n), err
+}
+
+// acceptInvitations makes a user, whose e-mail address is verified, a member of all workspaces that invite them.
+func (x *identitySignIn) acceptInvitations(user allswell.User) error {
+	pending, err := database.Query(x.Session, scanInvitation, `SELECT `+invitationColumns+` FROM invitations
+		WHERE email = $1 AND ends_at > $2 ORDER BY workspace_id`, user.Email, millis(x.Now))
+	for _, i := range pending {
+		actor := allswell.Actor{Kind: allswell.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: i.WorkspaceID}
+		if err == nil {
+			err = x.lockMembers(i.WorkspaceID)
+		}
+		if err == nil {
+			err = x.deleteInvitation(actor, i)
+		}
+		if err == nil {
+			err = x.addMember(actor, allswell.Member{User: user, WorkspaceID: i.WorkspaceID, Role: i.Role, Since: x.Now})
+		}
+	}
+	return err
+}

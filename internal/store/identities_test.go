@@ -1,0 +1,169 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+const issuer = "https://login.example.com"
+
+// identity returns a verified identity with groups.
+func identity(email string, groups ...string) allswell.Identity {
+	name, _, _ := strings.Cut(email, "@")
+	return allswell.Identity{Issuer: issuer, Subject: "sub-" + name, Email: email, EmailVerified: true, Name: "The " + name, Groups: groups, GroupsKnown: true}
+}
+
+// signInRules are rules with groups and a domain.
+var signInRules = allswell.SignInRules{
+	Groups: map[string]allswell.Role{"admins": allswell.RoleAdmin, "owners": allswell.RoleOwner}, CreateAccounts: true,
+	Domains: map[string]allswell.Role{"example.com": allswell.RoleViewer},
+}
+
+// signInIdentity signs in and returns the session.
+func (w *world) signInIdentity(i allswell.Identity, rules allswell.SignInRules) allswell.SignedIn {
+	w.Helper()
+	return must(w.FindSession(w.ctx, must(w.SignInIdentity(w.ctx, i, rules, store.Browser{Address: "192.0.2.1"}))(w)))(w)
+}
+
+// refusedIdentity checks that an identity cannot sign in.
+func (w *world) refusedIdentity(i allswell.Identity, rules allswell.SignInRules, want allswell.IdentityError) {
+	w.Helper()
+	if _, err := w.SignInIdentity(w.ctx, i, rules, store.Browser{}); !errors.Is(err, want) {
+		w.Errorf("%s: %v, want %q", i.Email, err, want)
+	}
+}
+
+func TestIdentityIsKeptBySubject(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		owner := must(w.FindSession(w.ctx, w.joined("ada@example.com", allswell.RoleOwner)))(w)
+		none := allswell.SignInRules{}
+		unverified := identity("Ada@Example.com")
+		unverified.EmailVerified = false
+		w.refusedIdentity(unverified, none, allswell.IdentityUnverified)
+		capital := identity("ada@example.com")
+		capital.Email = "Ada@Example.com"
+		in := w.signInIdentity(capital, none)
+		if in.User.ID != owner.User.ID || in.Role != allswell.RoleOwner || in.Method != allswell.SignInOIDC || in.User.Name != owner.User.Name {
+			w.Errorf("signed in %+v", in)
+		}
+		if !in.NeedsConfirmation(w.clock.now()) {
+			w.Error("a sign-in at an unknown time counts as confirmation")
+		}
+		// The address may change, also to one that cannot be used, or pass to somebody else.
+		moved := identity("ada@example.com")
+		moved.Email, moved.EmailVerified, moved.ConfirmedAt = "", false, w.clock.now().Add(-time.Minute)
+		if in := w.signInIdentity(moved, none); in.User.ID != owner.User.ID || in.NeedsConfirmation(w.clock.now()) {
+			w.Errorf("with another address: %+v", in)
+		}
+		other := identity("ada@example.com")
+		other.Subject = "somebody else"
+		w.refusedIdentity(other, none, allswell.IdentityOtherSubject)
+		other.Issuer = "https://other.example"
+		w.signInIdentity(other, none)
+		entries, _, err := w.AuditLog(w.ctx, owner.Actor(""), allswell.AuditFilter{ObjectKind: allswell.ObjectUser}, "", 10)
+		if err != nil || len(entries) != 2 || !strings.Contains(string(entries[1].After), issuer) || entries[1].Actor.Kind != allswell.ActorSystem {
+			w.Errorf("audit log %+v, %v", entries, err)
+		}
+		if user, err := w.IdentityUser(w.ctx, issuer, "sub-ada"); err != nil || user != owner.User.ID {
+			w.Errorf("the user of the identity: %s, %v", user, err)
+		}
+
+		// A reset separates the account from all of them.
+		code := must(w.IssueResetCode(w.ctx, "ada@example.com"))(w)
+		must(w.ResetPassword(w.ctx, code, "hash", store.Browser{}))(w)
+		if has := must(w.HasIdentity(w.ctx, issuer, owner.User.ID))(w); has {
+			w.Error("an identity is left")
+		}
+	})
+}
+
+func TestIdentityJoins(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
+		stranger := identity("eve@other.example")
+		w.refusedIdentity(stranger, signInRules, allswell.IdentityNoRole)
+		w.refusedIdentity(stranger, allswell.SignInRules{}, allswell.IdentityNoAccount)
+		noAddress := identity("x", "admins")
+		w.refusedIdentity(noAddress, signInRules, allswell.IdentityNoEmail)
+		closed := signInRules
+		closed.CreateAccounts = false
+		w.refusedIdentity(identity("grace@example.com", "admins"), closed, allswell.IdentityNoAccount)
+		unverified := identity("alan@example.com")
+		unverified.EmailVerified = false // so the domain means nothing
+		w.refusedIdentity(unverified, signInRules, allswell.IdentityNoRole)
+
+		if in := w.signInIdentity(identity("alan@example.com"), signInRules); in.Role != allswell.RoleViewer || in.User.Name != "The alan" {
+			w.Errorf("by domain: %+v", in)
+		}
+		grace := w.signInIdentity(identity("grace@example.com", "staff", "admins"), signInRules)
+		if grace.Role != allswell.RoleAdmin || grace.WorkspaceID != w.ws.WorkspaceID {
+			w.Errorf("by group: %+v", grace)
+		}
+		invited := allswell.NewInvitation{Email: "eve@other.example", Role: allswell.RoleEditor}
+		must(w.Invite(w.ctx, owner, invited))(w)
+		unverified = stranger
+		unverified.EmailVerified = false
+		w.refusedIdentity(unverified, closed, allswell.IdentityNoAccount)
+		if in := w.signInIdentity(stranger, allswell.SignInRules{}); in.Role != allswell.RoleEditor {
+			w.Errorf("by invitation: %+v", in)
+		}
+		if left, _, err := w.Invitations(w.ctx, owner, firstHundred); err != nil || len(left) != 0 {
+			w.Errorf("invitations %+v, %v", left, err)
+		}
+		elsewhere := signInRules
+		elsewhere.Workspace = "platform"
+		if in := w.signInIdentity(identity("alan@example.com"), elsewhere); in.WorkspaceID == w.ws.WorkspaceID || len(in.Workspaces) != 2 {
+			w.Errorf("in another workspace: %+v", in)
+		}
+	})
+}
+
+func TestGroupsDecideAtEverySignIn(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		first := w.signInIdentity(identity("ada@other.example", "owners"), signInRules)
+		second := w.signInIdentity(identity("grace@other.example", "owners"), signInRules)
+		if first.Role != allswell.RoleOwner || second.Role != allswell.RoleOwner {
+			w.Errorf("owners %s, %s", first.Role, second.Role)
+		}
+		if in := w.signInIdentity(identity("grace@other.example", "admins"), signInRules); in.Role != allswell.RoleAdmin {
+			w.Errorf("demoted to %s", in.Role)
+		}
+		unknown := identity("grace@other.example")
+		unknown.GroupsKnown = false
+		if in := w.signInIdentity(unknown, signInRules); in.Role != allswell.RoleAdmin {
+			w.Errorf("without the claim: %s", in.Role)
+		}
+		if in := w.signInIdentity(identity("ada@other.example", "admins"), signInRules); in.Role != allswell.RoleOwner {
+			w.Errorf("the last owner becomes %s", in.Role)
+		}
+		w.refusedIdentity(identity("grace@other.example", "staff"), signInRules, allswell.IdentityNoRole)
+		if n := w.value(`SELECT count(*) FROM sessions WHERE user_id = '` + second.User.ID + `'`); n != "0" {
+			w.Errorf("%s sessions of a removed member", n)
+		}
+		if members, _, err := w.Members(w.ctx, first.Actor(""), firstHundred); err != nil || len(members) != 1 {
+			w.Errorf("members %+v, %v", members, err)
+		}
+		if in := w.signInIdentity(identity("grace@other.example", "admins"), signInRules); in.User.ID != second.User.ID {
+			w.Errorf("who returns has another account: %+v", in)
+		}
+	})
+}
+
+func TestStateCodeIsTakenOnce(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		code, late := must(w.IssueStateCode(w.ctx))(w), must(w.IssueStateCode(w.ctx))(w)
+		w.ok(w.TakeStateCode(w.ctx, code))
+		if err := w.TakeStateCode(w.ctx, code); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("taken twice: %v", err)
+		}
+		w.clock.move(allswell.StateCodeAge)
+		if err := w.TakeStateCode(w.ctx, late); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("taken late: %v", err)
+		}
+	})
+}
