@@ -40,6 +40,7 @@ const (
 	ObjectComponent         ObjectKind = "component"
 	ObjectIncident          ObjectKind = "incident"
 	ObjectIncidentUpdate    ObjectKind = "incident_update"
+	ObjectIncidentTemplate  ObjectKind = "incident_template"
 	ObjectMaintenance       ObjectKind = "maintenance"
 	ObjectMaintenanceUpdate ObjectKind = "maintenance_update"
 	ObjectAnnouncement      ObjectKind = "announcement"
@@ -56,7 +57,7 @@ const (
 
 // ObjectKinds lists all kinds of audited objects.
 var ObjectKinds = []ObjectKind{
-	ObjectPage, ObjectGroup, ObjectComponent, ObjectIncident, ObjectIncidentUpdate, ObjectMaintenance,
+	ObjectPage, ObjectGroup, ObjectComponent, ObjectIncident, ObjectIncidentUpdate, ObjectIncidentTemplate, ObjectMaintenance,
 	ObjectMaintenanceUpdate, ObjectAnnouncement, ObjectMonitor, ObjectSubscriber, ObjectDelivery, ObjectToken, ObjectUser, ObjectMember,
 	ObjectInvitation, ObjectSession, ObjectPasskey,
 }

@@ -125,6 +125,7 @@ type NewIncident struct {
 	System      SystemMessage // form of Message if the service writes it
 	Draft       bool          // see Incident
 	Silent      bool          // nobody is notified
+	Template    string        // id or name of the template that gives the fields that are not given; "": none
 
 	Affected []AffectedComponent // the store fills in the names
 }
@@ -133,7 +134,9 @@ type NewIncident struct {
 // components exist.
 func (n NewIncident) Validate() error {
 	var bad ValidationError
-	CheckText(&bad, "title", n.Title, MaxTitleLength)
+	if n.Template == "" || n.Title != "" {
+		CheckText(&bad, "title", n.Title, MaxTitleLength)
+	}
 	checkImpact(&bad, n.Impact)
 	checkState(&bad, n.State)
 	if n.Message != nil {

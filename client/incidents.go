@@ -40,7 +40,8 @@ type IncidentUpdate struct {
 
 // NewIncident describes an incident to create.
 type NewIncident struct {
-	Title      string                  `json:"title"`
+	Template   string                  `json:"template,omitempty"`   // id or name of a template, which gives the fields that are not set
+	Title      string                  `json:"title,omitempty"`      // required without a template
 	Impact     *allswell.Impact        `json:"impact,omitempty"`     // nil: by the worst status of the components
 	State      *allswell.IncidentState `json:"state,omitempty"`      // nil: investigating
 	Message    *string                 `json:"message,omitempty"`    // the first update

@@ -103,9 +103,18 @@ var operations = map[string]struct {
 	"changeIncident": {func(ctx context.Context, c *client.Client) error {
 		return second(c.ChangeIncident(ctx, "i", client.IncidentChange{}))
 	}, client.IncidentChange{}, client.Incident{}},
-	"deleteIncident": {func(ctx context.Context, c *client.Client) error { return c.DeleteIncident(ctx, "i") }, nil, nil},
-	"listUpdates":    {list(func(c *client.Client) *client.List[client.IncidentUpdate] { return c.ListUpdates("i") }), nil, client.IncidentUpdate{}},
-	"getUpdate":      {func(ctx context.Context, c *client.Client) error { return second(c.GetUpdate(ctx, "i", "upd_1")) }, nil, client.IncidentUpdate{}},
+	"deleteIncident":        {func(ctx context.Context, c *client.Client) error { return c.DeleteIncident(ctx, "i") }, nil, nil},
+	"listUpdates":           {list(func(c *client.Client) *client.List[client.IncidentUpdate] { return c.ListUpdates("i") }), nil, client.IncidentUpdate{}},
+	"listIncidentTemplates": {list(func(c *client.Client) *client.List[client.IncidentTemplate] { return c.ListIncidentTemplates("acme") }), nil, client.IncidentTemplate{}},
+	"createIncidentTemplate": {func(ctx context.Context, c *client.Client) error {
+		return second(c.CreateIncidentTemplate(ctx, client.NewIncidentTemplate{}))
+	}, client.NewIncidentTemplate{}, client.IncidentTemplate{}},
+	"getIncidentTemplate": {func(ctx context.Context, c *client.Client) error { return second(c.GetIncidentTemplate(ctx, "tpl_1")) }, nil, client.IncidentTemplate{}},
+	"changeIncidentTemplate": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangeIncidentTemplate(ctx, "tpl_1", client.IncidentTemplateChange{}))
+	}, client.IncidentTemplateChange{}, client.IncidentTemplate{}},
+	"deleteIncidentTemplate": {func(ctx context.Context, c *client.Client) error { return c.DeleteIncidentTemplate(ctx, "tpl_1") }, nil, nil},
+	"getUpdate":              {func(ctx context.Context, c *client.Client) error { return second(c.GetUpdate(ctx, "i", "upd_1")) }, nil, client.IncidentUpdate{}},
 	"editUpdate": {func(ctx context.Context, c *client.Client) error {
 		return second(c.EditUpdate(ctx, "i", "upd_1", ""))
 	}, client.UpdateEdit{}, client.IncidentUpdate{}},
@@ -401,7 +410,7 @@ func TestExamples(t *testing.T) {
 	document := readDocument(t)
 	for name, decoded := range map[string]any{
 		"Page": new(client.Page), "PageAccess": new(client.PageAccess), "PageDomain": new(client.PageDomain), "Group": new(client.Group), "Component": new(client.Component),
-		"IncidentWithUpdates": new(client.Incident), "Update": new(client.IncidentUpdate), "SavedUpdate": new(client.IncidentUpdate), "AffectedComponent": new(client.AffectedComponent),
+		"IncidentWithUpdates": new(client.Incident), "Update": new(client.IncidentUpdate), "IncidentTemplate": new(client.IncidentTemplate), "SavedUpdate": new(client.IncidentUpdate), "AffectedComponent": new(client.AffectedComponent),
 		"MaintenanceWithUpdates": new(client.Maintenance), "MaintenanceUpdate": new(client.MaintenanceUpdate), "HistoryDay": new(client.HistoryDay),
 		"Monitor": new(client.Monitor), "SubscriberWithSecret": new(client.Subscriber), "Delivery": new(client.Delivery), "IssuedToken": new(client.Token),
 		"Member": new(client.Member), "IssuedInvitation": new(client.Invitation), "Session": new(client.Session),

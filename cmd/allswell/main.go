@@ -35,6 +35,7 @@ type commands struct {
 	Component   cli.ComponentCommands   `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit and delete a page's components, and set their status."`
 	Monitor     cli.MonitorCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, explain, create, put, edit, rotate and delete heartbeat monitors, and list their outages."`
 	Incident    cli.IncidentCommands    `cmd:"" group:"Using the API of a running server:" help:"List, show, create, update, edit, resolve, publish and delete incidents, edit-update and delete-update their updates, and set their components."`
+	Template    cli.TemplateCommands    `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit and delete templates of incidents."`
 	Maintenance cli.MaintenanceCommands `cmd:"" group:"Using the API of a running server:" help:"List, show, create, update, edit, move, begin, end, cancel and delete planned maintenance."`
 	Subscriber  cli.SubscriberCommands  `cmd:"" group:"Using the API of a running server:" help:"List, show, create, export, test, resume, rotate and delete a page's subscribers."`
 	Delivery    cli.DeliveryCommands    `cmd:"" group:"Using the API of a running server:" help:"List the messages to subscribers, and retry them."`

@@ -325,7 +325,7 @@ func keys(t *testing.T, object map[string]any, want ...string) {
 
 // world has an object of each kind in one workspace.
 type world struct {
-	slug, group, component, incident, update, maintenance, monitor, subscriber, delivery, token, member, invitation, session, announcement string
+	slug, group, component, incident, update, template, maintenance, monitor, subscriber, delivery, token, member, invitation, session, announcement string
 
 	now time.Time // when it was built
 }
@@ -341,6 +341,7 @@ func (c *client) build(slug string) world {
 	incident := c.post(page+"/incidents", map[string]any{"title": "Logins fail", "message": "We look into it."}).is(201)
 	w.incident = incident.id()
 	w.update = c.post("/api/v1/incidents/"+w.incident+"/updates", map[string]any{"message": "More."}).is(201).id()
+	w.template = c.post("/api/v1/incident-templates", map[string]any{"name": "Slow " + slug, "title": "{{component}} is slow"}).is(201).id()
 	w.maintenance = c.post(page+"/maintenances", map[string]any{
 		"title": "Upgrade", "message": "It will be slow.", "scheduled_for": c.clock.Now().Add(48 * time.Hour),
 		"scheduled_until": c.clock.Now().Add(50 * time.Hour), "components": []string{w.component},
@@ -384,7 +385,7 @@ func (w world) path(rt route) string {
 		"{pageSlug}", w.slug, "{groupId}", w.group, "{componentId}", w.component,
 		"{incidentId}", w.incident, "{maintenanceId}", w.maintenance, "{monitorId}", w.monitor, "{subscriberId}", w.subscriber,
 		"{memberId}", w.member, "{invitationId}", w.invitation, "{sessionId}", w.session, "{announcementId}", w.announcement,
-		"{updateId}", w.update, "{deliveryId}", w.delivery, "{tokenId}", w.token,
+		"{updateId}", w.update, "{templateId}", w.template, "{deliveryId}", w.delivery, "{tokenId}", w.token,
 	).Replace(rt.path)
 }
 

@@ -89,6 +89,7 @@ func (a *api) createIncident(c *call) (store.Response, error) {
 		Draft:   orZero(o.Flag("draft")),
 		Silent:  readSilent(o),
 
+		Template: orZero(o.Text("template")),
 		Affected: readAffected(o),
 	}
 	if err := o.Check(n.Validate()); err != nil {

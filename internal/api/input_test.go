@@ -47,6 +47,8 @@ var (
 		{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10},
 		{"auto_incidents", choice, false, 0}, {"visibility", choice, false, 0}, {"home", boolean, false, 0},
 		{"webhook_sign_ups", boolean, false, 0}}
+	templateFields = []field{{"name", text, true, 255}, {"title", text, true, 255}, {"page", reference, false, 0}, {"impact", choice, false, 0},
+		{"state", choice, false, 0}, {"message", freeText, false, 25000}}
 	componentFields = []field{{"name", text, true, 255}, {"description", freeText, false, 1000}, {"order", integer, false, 0},
 		{"group", reference, false, 0}, {"hidden", boolean, false, 0}}
 	monitorFields = []field{{"name", text, true, 255}, {"interval", integer, true, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},
@@ -89,7 +91,7 @@ func fieldsOf(t testing.TB, rt route) []field {
 		return []field{{"status", choice, true, 0}, {"description", freeText, false, 1000}}
 	case "POST /api/v1/pages/{pageSlug}/incidents":
 		return []field{{"title", text, true, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"message", text, false, 25000},
-			{"components", objects, false, 500}, {"draft", boolean, false, 0}, {"notify", boolean, false, 0}}
+			{"components", objects, false, 500}, {"draft", boolean, false, 0}, {"notify", boolean, false, 0}, {"template", reference, false, 0}}
 	case "PUT /api/v1/incidents/{incidentId}/components":
 		return []field{{"components", objects, true, 500}}
 	case "POST /api/v1/pages/{pageSlug}/maintenances":
@@ -109,6 +111,10 @@ func fieldsOf(t testing.TB, rt route) []field {
 			{"message", freeText, false, 25000}, {"notify", boolean, false, 0}}
 	case "POST /api/v1/incidents/{incidentId}/updates":
 		return []field{{"message", text, true, 25000}, {"state", choice, false, 0}, {"impact", choice, false, 0}, {"components", objects, false, 500}, {"notify", boolean, false, 0}}
+	case "POST /api/v1/incident-templates":
+		return templateFields
+	case "PATCH /api/v1/incident-templates/{templateId}":
+		return optional(templateFields)
 	case "PATCH /api/v1/incidents/{incidentId}/updates/{updateId}":
 		return []field{{"message", text, true, 25000}}
 	case "POST /api/v1/monitors":

@@ -95,6 +95,11 @@ func (a *api) incidentRoutes() []route {
 	return []route{
 		{"GET", "/api/v1/pages/{pageSlug}/incidents", read, a.listIncidents},
 		{"POST", "/api/v1/pages/{pageSlug}/incidents", write, a.createIncident},
+		{"GET", "/api/v1/incident-templates", read, a.listIncidentTemplates},
+		{"POST", "/api/v1/incident-templates", write, a.createIncidentTemplate},
+		{"GET", "/api/v1/incident-templates/{templateId}", read, a.getIncidentTemplate},
+		{"PATCH", "/api/v1/incident-templates/{templateId}", write, a.changeIncidentTemplate},
+		{"DELETE", "/api/v1/incident-templates/{templateId}", write, a.deleteIncidentTemplate},
 		{"GET", "/api/v1/incidents/{incidentId}", read, a.getIncident},
 		{"PATCH", "/api/v1/incidents/{incidentId}", write, a.changeIncident},
 		{"DELETE", "/api/v1/incidents/{incidentId}", write, a.deleteIncident},

@@ -30,7 +30,8 @@ type IncidentCommands struct {
 
 type incidentCreate struct {
 	pageFlag
-	Title      string                  `required:"" placeholder:"TEXT" help:"Title of the incident, at most 255 characters."`
+	Template   string                  `placeholder:"TEMPLATE" help:"Id or name of a template, which gives what the other flags do not."`
+	Title      string                  `placeholder:"TEXT" help:"Title of the incident, at most 255 characters. Required without --template."`
 	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By default none, or by the worst status of its components."`
 	State      *allswell.IncidentState `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
 	Message    *string                 `placeholder:"TEXT" help:"First update; - reads it from standard input."`
@@ -47,8 +48,11 @@ func (cmd *incidentCreate) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
+	if cmd.Title == "" && cmd.Template == "" {
+		return console.UsageErrorf("missing flags: --title=TEXT")
+	}
 	assumed := cmd.assumeStatuses()
-	incident := client.NewIncident{Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message, Draft: cmd.Draft, Notify: cmd.notify()}
+	incident := client.NewIncident{Template: cmd.Template, Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message, Draft: cmd.Draft, Notify: cmd.notify()}
 	if incident.Components, err = c.affected(cmd.Components, &cmd.pageFlag); err != nil {
 		return err
 	}

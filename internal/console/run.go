@@ -173,7 +173,7 @@ func withHint(err error) error {
 		return err
 	}
 	for _, flag := range node.Flags {
-		if flag.Required && (flag.Name == "name" || flag.Name == "title") {
+		if flag.Name == "name" || flag.Name == "title" {
 			return fmt.Errorf("%w: a %s is given with --%s", err, flag.Name, flag.Name)
 		}
 	}

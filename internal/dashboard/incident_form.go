@@ -32,6 +32,7 @@ type newIncidentScreen struct {
 	Title, Message, State, Impact field
 	Components                    []affectedField
 	Preview                       *incidentPreview // nil: none was asked for
+	Template                      field            // to choose a template; without options: there are none
 }
 
 // incidentPreview is an incident as visitors will see it, and who will be notified.
@@ -122,11 +123,26 @@ func (v *visit) showNewIncident() error {
 		return err
 	}
 	f := newForm(url.Values{"id": {id.String()}, "state": {string(allswell.IncidentInvestigating)}})
+	if ref := v.r.URL.Query().Get("template"); ref != "" {
+		if err := v.beginFromTemplate(f, page, ref); err != nil {
+			return err
+		}
+	}
 	return v.answerNewIncident(http.StatusOK, f, page, components, nil)
 }
 
 func (v *visit) answerNewIncident(status int, f *form, page allswell.Page, components []allswell.Component, preview *incidentPreview) error {
 	s := newIncidentScreen{form: f, Page: page, Components: f.affectedFields(components), Preview: preview}
+	templates, err := v.templatesOf(page)
+	if err != nil {
+		return err
+	}
+	s.Template = field{Name: "template", Label: "Begin with a template"}
+	for _, t := range templates {
+		s.Template.Options = append(s.Template.Options, option{Value: t.ID, Label: t.Name})
+	}
+	s.Template = f.draw(s.Template)
+	s.Template.Type = "select"
 	s.Title = f.draw(field{Name: "title", Label: "What is wrong?", Placeholder: "Payments are slow"})
 	s.Message = f.draw(field{Name: "message", Label: "Message", Type: "textarea", Rows: 5, Optional: true,
 		Placeholder: "We are looking into it.", Hint: "Markdown: **bold**, lists, links."})
@@ -151,6 +167,9 @@ func (v *visit) createIncident() error {
 	n := allswell.NewIncident{
 		Title: strings.TrimSpace(f.Value("title")), Impact: allswell.Impact(f.Value("impact")), State: allswell.IncidentState(f.Value("state")),
 		Message: f.text("message"), Draft: f.Value("action") == actionDraft, Silent: silent(f), Affected: f.affected(components),
+	}
+	if f.Value("template") != "" {
+		v.fillFromTemplate(&n, page)
 	}
 	if id, err := uuid.Parse(f.Value("id")); err == nil {
 		n.ID = id.String()

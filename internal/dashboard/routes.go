@@ -85,6 +85,13 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/incidents/{incident}/publish", accessEditor, (*visit).publishIncident},
 		{"POST /admin/incidents/{incident}/delete", accessEditor, (*visit).deleteIncident},
 
+		{"GET /admin/incident-templates", accessViewer, (*visit).showIncidentTemplates},
+		{"GET /admin/incident-templates/new", accessEditor, (*visit).showNewIncidentTemplate},
+		{"POST /admin/incident-templates/new", accessEditor, (*visit).createIncidentTemplate},
+		{"GET /admin/incident-templates/{template}", accessEditor, (*visit).showIncidentTemplate},
+		{"POST /admin/incident-templates/{template}", accessEditor, (*visit).editIncidentTemplate},
+		{"POST /admin/incident-templates/{template}/delete", accessEditor, (*visit).deleteIncidentTemplate},
+
 		{"GET /admin/maintenances", accessViewer, (*visit).showMaintenances},
 		{"GET /admin/maintenances/new", accessEditor, (*visit).showNewMaintenance},
 		{"POST /admin/maintenances/new", accessEditor, (*visit).createMaintenance},

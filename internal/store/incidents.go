@@ -137,7 +137,13 @@ func (s *Store) Updates(ctx context.Context, actor allswell.Actor, incidentID st
 // CreateIncident opens an incident and emits its event. If the workspace has an incident with the ID that the client
 // has chosen, it returns that one.
 func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewIncident, save ...SaveResponse[allswell.Incident]) (allswell.Incident, error) {
-	if err := n.Validate(); err != nil {
+	err := n.Validate()
+	if err == nil && n.Template != "" {
+		if n, err = s.beginFromTemplate(ctx, actor, slug, n); err == nil {
+			err = n.Validate()
+		}
+	}
+	if err != nil {
 		return allswell.Incident{}, err
 	}
 	i, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {

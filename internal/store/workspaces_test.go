@@ -15,7 +15,7 @@ import (
 
 // things are the objects of one workspace, which another one tries to use.
 type things struct {
-	slug, page, component, group, incident, update, maintenance, monitor, token, subscriber, delivery, invitation, member, session, announcement string
+	slug, page, component, group, incident, update, template, maintenance, monitor, token, subscriber, delivery, invitation, member, session, announcement string
 }
 
 // verbs calls every method that acts for a workspace as an actor of another workspace. Each
@@ -151,6 +151,25 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"Update": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Update(ctx, ws, x.incident, x.update)
 		return err
+	},
+	"IncidentTemplates": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		all, _, err := s.IncidentTemplates(ctx, ws, x.slug, firstHundred)
+		return none(len(all), err, false)
+	},
+	"IncidentTemplate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.IncidentTemplate(ctx, ws, x.template)
+		return err
+	},
+	"CreateIncidentTemplate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CreateIncidentTemplate(ctx, ws, allswell.IncidentTemplateChange{Page: &x.slug, Name: ptr("x"), Title: ptr("x")})
+		return err
+	},
+	"ChangeIncidentTemplate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangeIncidentTemplate(ctx, ws, x.template, allswell.IncidentTemplateChange{Name: ptr("y")}, allswell.Precondition{})
+		return err
+	},
+	"DeleteIncidentTemplate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.DeleteIncidentTemplate(ctx, ws, x.template, allswell.Precondition{})
 	},
 	"EditUpdate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.EditUpdate(ctx, ws, x.incident, x.update, "x", allswell.Precondition{})
@@ -412,6 +431,7 @@ func (w *world) things() things {
 	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusDegraded}}))(w)
 	must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
 	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w).ID
+	x.template = must(w.CreateIncidentTemplate(w.ctx, w.ws, allswell.IncidentTemplateChange{Name: ptr("t"), Title: ptr("t")}))(w).ID
 	x.update = must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.NewIncidentUpdate{Message: "more"}))(w).ID
 	w.fanOut()
 	x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
@@ -507,7 +527,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 
 // reading are the methods in the table that change nothing.
 var reading = []string{
-	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates", "Update",
+	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates", "Update", "IncidentTemplates", "IncidentTemplate",
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",

@@ -1,0 +1,90 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+type incidentTemplateJSON struct {
+	ID        string  `json:"id"`
+	Page      *string `json:"page"` // slug; nil: all pages
+	Name      string  `json:"name"`
+	Title     string  `json:"title"`
+	Impact    *string `json:"impact"`
+	State     *string `json:"state"`
+	Message   *string `json:"message"`
+	CreatedAt string  `json:"created_at"`
+	UpdatedAt string  `json:"updated_at"`
+}
+
+func newIncidentTemplateJSON(t allswell.IncidentTemplate) incidentTemplateJSON {
+	optional := func(text string) *string {
+		if text == "" {
+			return nil
+		}
+		return &text
+	}
+	return incidentTemplateJSON{
+		ID: t.ID, Page: optional(t.Page), Name: t.Name, Title: t.Title, Impact: optional(string(t.Impact)), State: optional(string(t.State)),
+		Message: optional(t.Message), CreatedAt: allswell.FormatTime(t.CreatedAt), UpdatedAt: allswell.FormatTime(t.UpdatedAt),
+	}
+}
+
+// listIncidentTemplates lists the templates of the workspace, with ?page_slug those for one page.
+func (a *api) listIncidentTemplates(c *call) (store.Response, error) {
+	q := web.ParseQuery(c.URL.RawQuery)
+	page := q.Text("page_slug")
+	return servePage(q, newIncidentTemplateJSON, func(r store.Pagination) ([]allswell.IncidentTemplate, int, error) {
+		return a.store.IncidentTemplates(c.Context(), c.actor(), page, r)
+	})
+}
+
+// readIncidentTemplate reads the fields of a template.
+func readIncidentTemplate(o *web.Object) allswell.IncidentTemplateChange {
+	return allswell.IncidentTemplateChange{
+		Page: o.Text("page"), Name: o.Text("name"), Title: o.Text("title"), Message: o.Text("message"),
+		Impact: web.Enum(o, "impact", allswell.Impacts), State: web.Enum(o, "state", allswell.IncidentStates),
+	}
+}
+
+func (a *api) createIncidentTemplate(c *call) (store.Response, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Response{}, err
+	}
+	ch := readIncidentTemplate(o)
+	var n allswell.IncidentTemplate
+	n.Apply(ch, n.UpdatedAt)
+	if err := o.Check(n.Validate()); err != nil {
+		return store.Response{}, err
+	}
+	r := newResponder(c, http.StatusCreated, newIncidentTemplateJSON)
+	return r.respond(a.store.CreateIncidentTemplate(c.Context(), c.actor(), ch, r.save...))
+}
+
+func (a *api) getIncidentTemplate(c *call) (store.Response, error) {
+	t, err := a.store.IncidentTemplate(c.Context(), c.actor(), c.PathValue("templateId"))
+	return taggedResponse(c, t, err, newIncidentTemplateJSON)
+}
+
+func (a *api) changeIncidentTemplate(c *call) (store.Response, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Response{}, err
+	}
+	ch := readIncidentTemplate(o)
+	given := allswell.IncidentTemplate{Name: "x", Title: "x"}
+	given.Apply(ch, given.UpdatedAt)
+	if err := o.Check(given.Validate()); err != nil {
+		return store.Response{}, err
+	}
+	t, err := a.store.ChangeIncidentTemplate(c.Context(), c.actor(), c.PathValue("templateId"), ch, c.cond)
+	return taggedResponse(c, t, err, newIncidentTemplateJSON)
+}
+
+func (a *api) deleteIncidentTemplate(c *call) (store.Response, error) {
+	return noContent(a.store.DeleteIncidentTemplate(c.Context(), c.actor(), c.PathValue("templateId"), c.cond))
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"cmp"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
+)
+
+// TemplateCommands are the commands of templates of incidents.
+type TemplateCommands struct {
+	ClientSettings `embed:""`
+
+	List   templateList   `cmd:"" help:"List the templates by name."`
+	Show   templateShow   `cmd:"" help:"Show a template."`
+	Create templateCreate `cmd:"" help:"Create a template."`
+	Edit   templateEdit   `cmd:"" aliases:"set" help:"Change a template."`
+	Delete templateDelete `cmd:"" help:"Delete a template. Incidents that began with it stay as they are."`
+}
+
+type templateList struct {
+	Page string `placeholder:"SLUG" help:"Only templates that can be used on this page."`
+	listing
+}
+
+func (cmd *templateList) Run(c *commandContext) error {
+	templates, total, err := c.api.ListIncidentTemplates(cmd.Page).First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	return table(c, templates, total, "No templates yet.", []string{"TEMPLATE", "PAGE", "NAME", "TITLE"}, func(t *client.IncidentTemplate) []string {
+		return []string{t.ID, cmp.Or(valueOf(t.Page), "all"), t.Name, t.Title}
+	})
+}
+
+// templateArgument is embedded by the commands of one template.
+type templateArgument struct {
+	Template string `arg:"" help:"Id or name of the template."`
+}
+
+type templateShow struct{ templateArgument }
+
+func (cmd *templateShow) Run(c *commandContext) error {
+	t, err := c.api.GetIncidentTemplate(c.Ctx, cmd.Template)
+	return object(c, t, err, func(t *client.IncidentTemplate) {
+		c.Facts([2]string{"Template", t.Name}, [2]string{"Id", t.ID}, [2]string{"Page", cmp.Or(valueOf(t.Page), "all")}, [2]string{"Title", t.Title},
+			[2]string{"Impact", cmp.Or(string(valueOf(t.Impact)), "by the worst status of the components")},
+			[2]string{"State", cmp.Or(string(valueOf(t.State)), string(allswell.IncidentInvestigating))})
+		if message := valueOf(t.Message); message != "" {
+			c.Printf("\n%s\n", console.Paragraph(message, "  "))
+		}
+	})
+}
+
+type templateCreate struct {
+	Page    string                  `placeholder:"SLUG" help:"Slug of the page on which it can be used. All pages by default."`
+	Name    string                  `required:"" placeholder:"NAME" help:"Name of the template."`
+	Title   string                  `required:"" placeholder:"TEXT" help:"Title of the incident. {{component}}, {{date}}, {{page}} and {{time}} are replaced."`
+	Impact  *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By the worst status of the components by default."`
+	State   *allswell.IncidentState `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
+	Message *string                 `placeholder:"TEXT" help:"First update, with the same variables; - reads it from standard input."`
+}
+
+func (cmd *templateCreate) Run(c *commandContext) error {
+	message, err := c.message(cmd.Message)
+	if err != nil {
+		return err
+	}
+	t, err := c.api.CreateIncidentTemplate(c.Ctx, client.NewIncidentTemplate{
+		Page: cmd.Page, Name: cmd.Name, Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: valueOf(message),
+	})
+	return object(c, t, err, func(t *client.IncidentTemplate) {
+		c.Printf("The template %s is %s\n", console.Visible(t.Name), console.Visible(t.ID))
+	})
+}
+
+type templateEdit struct {
+	templateArgument
+	Page     *string                 `placeholder:"SLUG" xor:"page" help:"Slug of the page on which it can be used."`
+	AllPages bool                    `xor:"page" help:"It can be used on all pages."`
+	Name     *string                 `placeholder:"NAME" help:"New name."`
+	Title    *string                 `placeholder:"TEXT" help:"New title, with variables."`
+	Impact   *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical."`
+	State    *allswell.IncidentState `placeholder:"STATE" help:"investigating, identified, monitoring or resolved."`
+	Message  *string                 `placeholder:"TEXT" help:"New first update, with variables; - reads it from standard input."`
+}
+
+func (cmd *templateEdit) Run(c *commandContext) error {
+	message, err := c.message(cmd.Message)
+	if err != nil {
+		return err
+	}
+	change := client.IncidentTemplateChange{Page: cmd.Page, Name: cmd.Name, Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message}
+	if cmd.AllPages {
+		change.Page = new("")
+	}
+	if err := checkNotEmpty(change); err != nil {
+		return err
+	}
+	t, err := c.api.GetIncidentTemplate(c.Ctx, cmd.Template)
+	if err != nil {
+		return err
+	}
+	t, err = c.api.ChangeIncidentTemplate(c.Ctx, t.ID, change, client.IfMatch(t.ETag()))
+	return object(c, t, err, func(t *client.IncidentTemplate) { c.Printf("Changed the template %s.\n", console.Visible(t.Name)) })
+}
+
+type templateDelete struct{ templateArgument }
+
+func (cmd *templateDelete) Run(c *commandContext) error {
+	t, err := c.api.GetIncidentTemplate(c.Ctx, cmd.Template)
+	if err != nil {
+		return err
+	}
+	return c.deleted(c.api.DeleteIncidentTemplate(c.Ctx, t.ID), "template", t.Name)
+}
