@@ -162,7 +162,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	},
 	"CreateIncidentTemplate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.CreateIncidentTemplate(ctx, ws, allswell.IncidentTemplateChange{Page: &x.slug, Name: ptr("x"), Title: ptr("x")})
-		return err
+		return refused(err, "page")
 	},
 	"ChangeIncidentTemplate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ChangeIncidentTemplate(ctx, ws, x.template, allswell.IncidentTemplateChange{Name: ptr("y")}, allswell.Precondition{})
