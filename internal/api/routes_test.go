@@ -52,8 +52,10 @@ func validBody(t testing.TB, rt route, w world) any {
 		return map[string]any{"message": "New", "state": "scheduled"}
 	case "POST /api/v1/pages/{pageSlug}/incidents", "PATCH /api/v1/incidents/{incidentId}":
 		return map[string]any{"title": "New"}
-	case "POST /api/v1/incident-templates", "PATCH /api/v1/incident-templates/{templateId}":
+	case "POST /api/v1/incident-templates":
 		return map[string]any{"name": "New", "title": "New"}
+	case "PATCH /api/v1/incident-templates/{templateId}":
+		return map[string]any{"title": "New"}
 	case "POST /api/v1/incidents/{incidentId}/updates", "PATCH /api/v1/incidents/{incidentId}/updates/{updateId}":
 		return map[string]any{"message": "New"}
 	case "POST /api/v1/monitors":
