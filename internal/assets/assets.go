@@ -29,6 +29,13 @@ var FaviconICO = sync.OnceValue(func() *web.Document {
 	})
 })
 
+// WidgetScript is the script that adds the widget of a page to another site. Other sites name it without a hash.
+var WidgetScript = sync.OnceValue(func() *web.Document {
+	return web.NewDocument([]byte(readPart("widget.js")), web.DocumentHeader{
+		ContentType: contentTypes[".js"], CacheControl: "public, max-age=3600", Policy: web.PolicyData,
+	})
+})
+
 // Path is the path below which assets are served.
 const Path = "/assets/"
 
@@ -59,6 +66,8 @@ var bundles = map[string][]string{
 	"style.css": {"style.css", "history.css"},
 	"page.js":   {"page.js", "bars.js", "live.js"},
 	"theme.js":  {"theme.js"},
+
+	"widget.js": {"widget.js"},
 
 	"dashboard.css": {"dashboard.css"},
 	"dashboard.js":  {"page.js", "dashboard.js", "passkey.js"},

@@ -108,4 +108,4 @@ func (d *Dashboard) Run(ctx context.Context) {
 func (d *Dashboard) EndStreams() { d.live.streams.Close() }
 
 // policy is the Content-Security-Policy of all screens.
-var policy = string(web.PolicyPage(true, true))
+var policy = string(web.PolicyPage(true, true).WithFrames())

@@ -111,7 +111,7 @@ func (v *visit) pageHead() (pageHead, error) {
 		Saved: v.r.Method == http.MethodGet && v.r.URL.Query().Has("saved"),
 		Tabs: []navItem{
 			{Label: "Components", Path: pagePath(p) + "/components"}, {Label: "Announcements", Path: announcementsPath(p)},
-			{Label: "Settings", Path: pagePath(p)}, {Label: "Access", Path: pagePath(p) + "/access"},
+			{Label: "Settings", Path: pagePath(p)}, {Label: "Access", Path: pagePath(p) + "/access"}, {Label: "Share", Path: pagePath(p) + "/share"},
 		},
 	}
 	if h.CanAdmin {

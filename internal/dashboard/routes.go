@@ -154,6 +154,7 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/pages/{page}/groups/{group}/move", accessEditor, (*visit).moveGroup},
 		{"POST /admin/pages/{page}/groups/{group}/delete", accessEditor, (*visit).deleteGroup},
 
+		{"GET /admin/pages/{page}/share", accessViewer, (*visit).showShare},
 		{"GET /admin/pages/{page}/announcements", accessViewer, (*visit).showAnnouncements},
 		{"POST /admin/pages/{page}/announcements", accessEditor, (*visit).createAnnouncement},
 		{"GET /admin/pages/{page}/announcements/{announcement}", accessEditor, (*visit).showAnnouncement},

@@ -183,6 +183,8 @@ func (s *Site) routePage(w http.ResponseWriter, r *http.Request, req pageRequest
 		s.serveMaintenance(w, r, req, id)
 	case deeper && kind == "look":
 		s.serveTheme(w, r, req, id)
+	case req.part == view.WidgetName, req.part == view.WidgetScriptName:
+		s.serveWidget(w, r, req)
 	case req.part == picture.Name:
 		s.servePicture(w, r, req)
 	case s.routePrograms(w, r, req):

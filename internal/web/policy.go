@@ -14,6 +14,8 @@ const (
 	PolicyAPI Policy = "default-src 'none'; frame-ancestors 'none'"
 	// PolicyData is for feeds, calendars, badges and JSON that other sites embed.
 	PolicyData Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	// PolicyWidget is for the state of a page in a frame on any site. It has nothing to click but a link to the page.
+	PolicyWidget Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors *"
 	// PolicyImage is for uploaded images. An SVG can be opened like a page: it may
 	// contain its own style, and no script.
 	PolicyImage Policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -33,6 +35,9 @@ func PolicyPage(form, script bool) Policy {
 	}
 	return p + "form-action 'none'"
 }
+
+// WithFrames returns p extended to allow frames with documents of this server.
+func (p Policy) WithFrames() Policy { return p + "; frame-src 'self'" }
 
 // WithStyle returns p extended to allow one inline style sheet, by its hash.
 func (p Policy) WithStyle(css string) Policy {

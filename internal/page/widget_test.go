@@ -1,0 +1,52 @@
+package page
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/htmltest"
+)
+
+// TestWidget checks what other sites get to embed, and that private pages have none.
+func TestWidget(t *testing.T) {
+	run(t, func(w *fixture) {
+		calm := w.do("GET", "/status/acme/widget")
+		if got := htmltest.Parse(w.t, calm.Body.String()).One(w.t, "strong"); got != "All systems operational" {
+			w.t.Errorf("it says %q", got)
+		}
+		w.incident("acme", allswell.NewIncident{Title: hostile, Impact: allswell.ImpactMajor})
+		a := w.do("GET", "/status/acme/widget?lang=de")
+		tree := htmltest.Parse(w.t, a.Body.String())
+		if got := tree.One(w.t, "small"); !strings.Contains(got, "Untersuchung") && !strings.Contains(got, "·") {
+			w.t.Errorf("in German: %q", got)
+		}
+		if got := tree.All("a")[0].Attr("href"); !strings.HasPrefix(got, "http") || !strings.HasSuffix(got, "/status/acme?lang=de") {
+			w.t.Errorf("it leads to %q", got)
+		}
+		policy := a.Header().Get("Content-Security-Policy")
+		if !strings.Contains(policy, "frame-ancestors *; style-src 'sha256-") || strings.Contains(policy, "script-src") || a.Header().Get("Refresh") != "60" {
+			w.t.Errorf("the header is %v", a.Header())
+		}
+		if other := w.do("GET", "/status/acme").Header().Get("Content-Security-Policy"); !strings.Contains(other, "frame-ancestors 'none'") {
+			w.t.Errorf("the page itself can be framed: %s", other)
+		}
+		script := w.do("GET", "/status/acme/widget.js")
+		if script.Header().Get("Content-Type") != "text/javascript; charset=utf-8" || script.Header().Get("Cross-Origin-Resource-Policy") != "cross-origin" {
+			w.t.Errorf("the script's header is %v", script.Header())
+		}
+		for name, body := range map[string]string{"widget": a.Body.String(), "widget.js": script.Body.String()} {
+			if len(body) > 3000 {
+				w.t.Errorf("%s has %d bytes before compression", name, len(body))
+			}
+		}
+		private := allswell.VisibilityPrivate
+		p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Visibility: &private}})
+		must(w, p, err)
+		for _, path := range []string{"/status/acme/widget", "/status/acme/widget.js"} {
+			if a := w.do("GET", path); a.Code != 404 {
+				w.t.Errorf("%s of a private page: %d", path, a.Code)
+			}
+		}
+	})
+}
