@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -211,7 +210,7 @@ func (v *visit) move(ref string, move func(ctx context.Context, actor allswell.A
 	direction := v.r.PostForm.Get("by")
 	by, ok := directions[direction]
 	if !ok {
-		return fmt.Errorf("%w: %w", errBadForm, errBadMove)
+		return errBadMove
 	}
 	if err := move(v.r.Context(), v.actor(), v.r.PathValue("page"), ref, by); err != nil {
 		return err

@@ -210,6 +210,8 @@ func (v *visit) fail(err error) {
 		f = failure{Status: http.StatusRequestEntityTooLarge, Title: "The form could not be read", Text: fmt.Sprintf("It may have at most %d KiB.", maxFormBytes>>10)}
 	case errors.Is(err, errOtherWorkspace):
 		f = failure{Status: http.StatusConflict, Title: "You have switched to another workspace", Text: "The form was opened in a workspace other than this one. Nothing was saved. Switch back, and send the form again."}
+	case errors.Is(err, errBadMove):
+		f = failure{Status: http.StatusBadRequest, Title: "Nothing was moved", Text: "A component or a group moves up or down. Please go back and try again."}
 	case errors.Is(err, errNotText):
 		f = failure{Status: http.StatusBadRequest, Title: "The form could not be read", Text: "It may contain only text in UTF-8. Please go back and try again."}
 	case errors.Is(err, allswell.ErrPreconditionFailed):
