@@ -138,7 +138,7 @@ func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 	return all
 }
 
-// Rhythm returns how often the job pings. ok is false if that cannot be told.
+// Rhythm returns how often the job pings. ok is false if that is unknown.
 func (e Explanation) Rhythm() (r PingRhythm, ok bool) { return Rhythm(e.PingGaps, e.Interval) }
 
 func checksInARow(n int) string {

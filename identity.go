@@ -96,7 +96,7 @@ func (e IdentityError) Error() string { return string(e) }
 
 // The reasons why an identity cannot sign in, for the person who tries it.
 const (
-	IdentityNoEmail      IdentityError = "Your identity provider does not tell your e-mail address."
+	IdentityNoEmail      IdentityError = "Your identity provider did not send your e-mail address."
 	IdentityUnverified   IdentityError = "An account has your e-mail address, but your identity provider does not say that the address is verified."
 	IdentityOtherSubject IdentityError = "The account with your e-mail address belongs to another person at your identity provider. An administrator of the server can separate them with `allswell user reset`."
 	IdentityNoRole       IdentityError = "None of your groups has a role here. Please ask an admin."

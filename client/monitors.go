@@ -146,7 +146,7 @@ type MonitorExplanation struct {
 	CountedAt           *time.Time            `json:"counted_at"` // the last check that found it overdue
 	DownAt              *time.Time            `json:"down_at"`    // when it goes down if no ping comes; nil: it is down, or nothing is expected
 	PingGaps            []PingGap             `json:"ping_gaps"`  // the last ones, oldest first; at most one per interval
-	Rhythm              *PingRhythm           `json:"rhythm"`     // nil: it cannot be told
+	Rhythm              *PingRhythm           `json:"rhythm"`     // nil: unknown
 }
 
 // DeadlineExtension is something that moved a monitor's deadline.

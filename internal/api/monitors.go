@@ -140,7 +140,7 @@ type explanationJSON struct {
 	CountedAt           *string               `json:"counted_at"`
 	DownAt              *string               `json:"down_at"`
 	PingGaps            []pingGapJSON         `json:"ping_gaps"` // oldest first
-	Rhythm              *rhythmJSON           `json:"rhythm"`    // null: it cannot be told
+	Rhythm              *rhythmJSON           `json:"rhythm"`    // null: unknown
 }
 
 type pingGapJSON struct {

@@ -22,9 +22,9 @@ type AnnouncementCommands struct {
 
 // shownSpan is embedded by the commands that set when an announcement is shown.
 type shownSpan struct {
-	From  *timeinput.Moment   `placeholder:"TIME" help:"First shown, such as 2026-11-24 22:00 or tomorrow 22:00 in the page's time zone. New announcements: now by default."`
-	Until *timeinput.Moment   `xor:"end" placeholder:"TIME" help:"No longer shown, like --from."`
-	For   *timeinput.Duration `xor:"end" placeholder:"DURATION" help:"Time for which it is shown from --from, or from now: 2d."`
+	From  *timeinput.Moment   `placeholder:"TIME" help:"Time from which it is shown, such as 2026-11-24 22:00 or tomorrow 22:00 in the page's time zone. New announcements: now by default."`
+	Until *timeinput.Moment   `xor:"end" placeholder:"TIME" help:"Time from which it is no longer shown, in the form of --from."`
+	For   *timeinput.Duration `xor:"end" placeholder:"DURATION" help:"How long it is shown, from --from or from now, such as 2d."`
 }
 
 // times returns when the announcement is shown; nil for what is not given.

@@ -78,7 +78,7 @@ func (cmd *templateCreate) Run(c *commandContext) error {
 type templateEdit struct {
 	templateArgument
 	Page     *string                 `placeholder:"SLUG" xor:"page" help:"Slug of the page on which it can be used."`
-	AllPages bool                    `xor:"page" help:"It can be used on all pages."`
+	AllPages bool                    `xor:"page" help:"Allow the template on all pages."`
 	Name     *string                 `placeholder:"NAME" help:"New name."`
 	Title    *string                 `placeholder:"TEXT" help:"New title, with variables."`
 	Impact   *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical."`

@@ -30,7 +30,7 @@ type IncidentCommands struct {
 
 type incidentCreate struct {
 	pageFlag
-	Template   string                  `placeholder:"TEMPLATE" help:"Id or name of a template, which gives what the other flags do not."`
+	Template   string                  `placeholder:"TEMPLATE" help:"Id or name of a template, which supplies what the other flags do not."`
 	Title      string                  `placeholder:"TEXT" help:"Title of the incident, at most 255 characters. Required without --template."`
 	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By default none, or by the worst status of its components."`
 	State      *allswell.IncidentState `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`

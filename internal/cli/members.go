@@ -99,7 +99,7 @@ type InvitationCommands struct {
 	ClientSettings `embed:""`
 
 	List   invitationList   `cmd:"" help:"List the pending invitations, newest first, without their links."`
-	Create invitationCreate `cmd:"" help:"Invite somebody, and print the link, only once."`
+	Create invitationCreate `cmd:"" help:"Invite somebody and print the link, which is shown only once."`
 	Delete invitationDelete `cmd:"" aliases:"withdraw" help:"Withdraw an invitation. Its link is not valid any more."`
 }
 

@@ -24,7 +24,7 @@ type pageSettings struct {
 	Footer   []footerLink `name:"footer" sep:"none" xor:"footer" placeholder:"LABEL=URL" help:"Link at the foot of the page; repeatable."`
 
 	AutoIncidents *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of monitors that go down: publish (the default), draft (a person publishes them) or off."`
-	Visibility    *allswell.Visibility    `placeholder:"WHO" help:"Who sees the page: public (the default), unlisted (who has its address) or private (clients with a token, and whom allswell page access lets in)."`
+	Visibility    *allswell.Visibility    `placeholder:"WHO" help:"Who can see the page: public (the default), unlisted (everybody who has its address) or private (clients with a token, and visitors allowed by allswell page access)."`
 	Home          *bool                   `negatable:"" help:"Whether it is the page at / of the service, instead of the first public page. If several workspaces have one, / shows that of the oldest."`
 
 	WebhookSignUps *bool `negatable:"" help:"Whether visitors can subscribe webhooks. They can by default."`

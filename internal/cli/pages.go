@@ -20,7 +20,7 @@ type PageCommands struct {
 	Create pageCreate `cmd:"" help:"Create a page."`
 	Put    pagePut    `cmd:"" help:"Create a page, or replace its settings. What is not given gets its default; images are kept."`
 	Edit   pageEdit   `cmd:"" aliases:"set" help:"Change a page's name, address, appearance, or who sees it."`
-	Access pageAccess `cmd:"" help:"Show or change who sees a private page, besides clients with a token: by password, sign-in, network or secret link."`
+	Access pageAccess `cmd:"" help:"Show or change who can see a private page, besides clients with a token: by password, sign-in, network or secret link."`
 	Domain pageDomain `cmd:"" help:"Show whether a page's domain is verified, and the DNS record that verifies it."`
 	Uptime pageUptime `cmd:"" help:"Show the uptime of a page and its components."`
 	Delete pageDelete `cmd:"" help:"Delete a page with everything on it, and its monitors."`

@@ -270,7 +270,7 @@ func (cmd *subscriberTest) Run(c *commandContext) error {
 	}
 	delivery, err := c.api.TestSubscriber(c.Ctx, cmd.Page, id)
 	return object(c, delivery, err, func(d *client.Delivery) {
-		c.Printf("The test message is queued. To see what becomes of it: allswell delivery list --page %s --subscriber %s\n",
+		c.Printf("The test message is queued. To see its delivery: allswell delivery list --page %s --subscriber %s\n",
 			console.Visible(cmd.Page), console.Visible(d.SubscriberID))
 	})
 }

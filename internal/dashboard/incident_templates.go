@@ -65,7 +65,7 @@ func (v *visit) answerIncidentTemplate(status int, f *form, t allswell.IncidentT
 	}
 	const variables = "{{component}}, {{date}}, {{page}} and {{time}} are replaced."
 	s.Fields = []field{
-		f.draw(field{Name: "name", Label: "Name", Placeholder: "Slow payments", Hint: "To choose it by."}),
+		f.draw(field{Name: "name", Label: "Name", Placeholder: "Slow payments", Hint: "Shown in the list of templates to choose from."}),
 		f.draw(field{Name: "title", Label: "Title", Placeholder: "{{component}} is slow", Hint: variables}),
 		f.draw(field{Name: "message", Label: "Message", Type: "textarea", Rows: 5, Optional: true, Hint: "Markdown. " + variables}),
 		f.draw(field{Name: "impact", Label: "Impact", Type: "select", Options: append([]option{{Label: "As severe as the worst component"}}, impactOptions()...)}),

@@ -26,7 +26,7 @@ type pingChart struct {
 	Longest   allswell.PingGap
 	Median    time.Duration
 
-	Rhythm   string        // "": it cannot be told
+	Rhythm   string        // "": unknown
 	Interval time.Duration // that the rhythm suggests; 0: none
 	Tag      string        // entity tag of the monitor
 }

@@ -49,7 +49,7 @@ func (v *visit) proxyValues(name string) []string {
 	return values
 }
 
-// admitByProxy signs in whom the proxy names, and ends the visit of somebody whom it does not name any more.
+// admitByProxy signs in the person whom the proxy names, and signs out a person whom it no longer names.
 func (v *visit) admitByProxy(route route) error {
 	identity, ok := v.proxyIdentity()
 	if v.in.ID != "" && v.in.Method == allswell.SignInProxy {

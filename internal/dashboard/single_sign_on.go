@@ -22,7 +22,7 @@ type SingleSignOn struct {
 	NoPasswords  bool // nobody can sign in with a password
 }
 
-// OIDCCallbackPath is the path to which the provider leads back.
+// OIDCCallbackPath is the path of the redirect URL at the provider.
 const OIDCCallbackPath = Path + "/oidc/callback"
 
 // proofAge is the maximum age of a proof of identity that a change has asked the provider for.
@@ -107,7 +107,7 @@ func (v *visit) takeFlow() (f oidcFlow, ok bool, err error) {
 	return f, err == nil, err
 }
 
-// finishOIDC signs in whom the provider names.
+// finishOIDC signs in the person whom the provider names.
 func (v *visit) finishOIDC() error {
 	if v.sso.Provider == nil {
 		return errNotFound
@@ -150,7 +150,7 @@ func (v *visit) refuseOIDC(status int, err error, message string, args ...any) e
 		v.log.WarnContext(v.r.Context(), "a sign-in with OpenID Connect failed", "issuer", v.sso.Provider.Issuer(), "error", err)
 	}
 	if v.in.ID != "" {
-		return v.showFailure(failure{Status: status, Title: "That did not work", Text: fmt.Sprintf(message, args...)})
+		return v.showFailure(failure{Status: status, Title: "The sign-in failed", Text: fmt.Sprintf(message, args...)})
 	}
 	s := v.newSignIn(url.Values{})
 	s.bad = new(allswell.ValidationError)

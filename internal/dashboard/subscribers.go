@@ -111,7 +111,7 @@ func (v *visit) drawSubscribers(s *subscribersScreen, filter *form) {
 		s.draw(field{Name: "channel", Label: "Channel", Type: "select", Options: channels}),
 		s.draw(field{Name: "target", Label: "E-mail address or URL", Placeholder: "ada@example.com", Autocomplete: "off"}),
 		s.draw(field{Name: "confirmed", Label: "Consent", Type: "select", Options: []option{
-			{Value: "false", Label: "ask the address to confirm first"}, {Value: "true", Label: "its owner has agreed already"},
+			{Value: "false", Label: "ask the address to confirm first"}, {Value: "true", Label: "its owner has already agreed"},
 		}, Hint: "Webhooks that you add are not asked."}),
 	}
 }

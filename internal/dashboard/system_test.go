@@ -19,7 +19,7 @@ func TestSystem(t *testing.T) {
 			Version: "v1.2.3", Database: "postgres://db.example/allswell", Replica: "here", Settings: []Setting{{"ALLSWELL_LISTEN", ":8080", "flag"}, {"ALLSWELL_SMTP_URL", "", "default"}},
 		}
 		owner := s.owner()
-		owner.wants(owner.get("/admin/system"), http.StatusOK, "v1.2.3", "postgres://db.example/allswell", "None has recorded anything", "Never.", "ALLSWELL_LISTEN", ">flag<")
+		owner.wants(owner.get("/admin/system"), http.StatusOK, "v1.2.3", "postgres://db.example/allswell", "None has recorded anything", `<p class="quiet">None.</p>`, "ALLSWELL_LISTEN", ">flag<")
 		if _, err := s.store.RecordPings(s.Context(), nil, store.LivenessRecord{Replica: "here"}); err != nil {
 			s.Fatal(err)
 		}

@@ -200,7 +200,7 @@ func (v *visit) fail(err error) {
 		v.askToSignIn()
 		return
 	case errors.Is(err, errBadCode):
-		f = failure{Status: http.StatusNotFound, Title: "This link is not valid any more", Text: "It works once, and for a limited time. Who has sent it can send a new one. " +
+		f = failure{Status: http.StatusNotFound, Title: "This link is not valid any more", Text: "It works once, and for a limited time. Ask the person who sent it for a new one. " +
 			"On the server, `allswell setup-link` prints a new link for the first account, and `allswell user reset EMAIL` one for a new password."}
 	case errors.As(err, new(*tooManyAttempts)):
 		f = failure{Status: http.StatusTooManyRequests, Title: "Too many attempts", Text: "Please try again in some minutes."}
@@ -215,11 +215,11 @@ func (v *visit) fail(err error) {
 	case errors.Is(err, errNotText):
 		f = failure{Status: http.StatusBadRequest, Title: "The form could not be read", Text: "It may contain only text in UTF-8. Please go back and try again."}
 	case errors.Is(err, allswell.ErrPreconditionFailed):
-		f = failure{Status: http.StatusConflict, Title: "Somebody else was faster", Text: "This was changed after you opened it. Go back, reload, and look at the change first."}
+		f = failure{Status: http.StatusConflict, Title: "Somebody else has changed this", Text: "It was changed after you opened it. Nothing was saved. Go back, reload, and review the change first."}
 	case errors.Is(err, allswell.ErrUnknownOutcome):
-		f = failure{Status: http.StatusServiceUnavailable, Title: "Perhaps saved, perhaps not", Text: "The database did not confirm the change. Please check before you repeat it."}
+		f = failure{Status: http.StatusServiceUnavailable, Title: "The change may have been saved", Text: "The database did not confirm the change. Check whether it was saved before you try again."}
 	case errors.Is(err, allswell.ErrBusy), v.r.Context().Err() != nil:
-		f = failure{Status: http.StatusServiceUnavailable, Title: "Not right now", Text: "The database cannot be reached. Nothing was changed. Please try again in a moment."}
+		f = failure{Status: http.StatusServiceUnavailable, Title: "The database cannot be reached", Text: "Nothing was changed. Please try again in a moment."}
 	default:
 		v.log.ErrorContext(v.r.Context(), "a request failed", "method", v.r.Method, "path", v.r.URL.Path, "error", err)
 	}

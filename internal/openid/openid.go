@@ -203,7 +203,7 @@ func (p *Provider) complete(ctx context.Context, d *discovered, token *oauth2.To
 		return fmt.Errorf("reading the user's data: %w", err)
 	}
 	if info.Subject != subject {
-		return errors.New("reading the user's data: they are of another user")
+		return errors.New("reading the user's data: it belongs to another user")
 	}
 	more := make(claims)
 	if err := info.Claims(&more); err != nil {

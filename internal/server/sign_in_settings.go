@@ -16,7 +16,7 @@ import (
 
 // SignInSettings are the settings of the sign-in to the dashboard as text.
 type SignInSettings struct {
-	PasswordSignIn string `env:"ALLSWELL_PASSWORD_SIGN_IN" default:"on" placeholder:"on|off" help:"off: nobody signs in to the dashboard with a password. Requires OpenID Connect or a proxy that signs in."`
+	PasswordSignIn string `env:"ALLSWELL_PASSWORD_SIGN_IN" default:"on" placeholder:"on|off" help:"Whether people can sign in to the dashboard with a password. off requires OpenID Connect or a proxy that signs people in."`
 
 	OIDCIssuer string `name:"oidc-issuer" env:"ALLSWELL_OIDC_ISSUER" placeholder:"URL" help:"OpenID Connect provider for the dashboard, such as https://login.example.com/realms/acme. Empty: none."`
 
@@ -30,19 +30,19 @@ type SignInSettings struct {
 
 	OIDCGroupsClaim string `name:"oidc-groups-claim" env:"ALLSWELL_OIDC_GROUPS_CLAIM" default:"groups" placeholder:"CLAIM" help:"Claim with the groups of a person."`
 
-	ProxyEmailHeader string `env:"ALLSWELL_PROXY_EMAIL_HEADER" placeholder:"HEADER" help:"Header in which ALLSWELL_TRUSTED_PROXIES name who has signed in, such as Remote-Email. Empty: they sign nobody in."`
+	ProxyEmailHeader string `env:"ALLSWELL_PROXY_EMAIL_HEADER" placeholder:"HEADER" help:"Header with the e-mail address of the person who has signed in, set by ALLSWELL_TRUSTED_PROXIES, such as Remote-Email. Empty: proxies sign nobody in."`
 
 	ProxyNameHeader string `env:"ALLSWELL_PROXY_NAME_HEADER" placeholder:"HEADER" help:"Header with the person's name, such as Remote-Name."`
 
 	ProxyGroupsHeader string `env:"ALLSWELL_PROXY_GROUPS_HEADER" placeholder:"HEADER" help:"Header with the person's groups, separated by commas or |, such as Remote-Groups."`
 
-	ProxySignOutURL string `name:"proxy-sign-out-url" env:"ALLSWELL_PROXY_SIGN_OUT_URL" placeholder:"URL" help:"Where people sign out of the proxy."`
+	ProxySignOutURL string `name:"proxy-sign-out-url" env:"ALLSWELL_PROXY_SIGN_OUT_URL" placeholder:"URL" help:"URL at which people sign out of the proxy."`
 
 	SSORoles string `name:"sso-roles" env:"ALLSWELL_SSO_ROLES" placeholder:"RULES" help:"Roles of groups and of e-mail domains at the provider or the proxy: ops=admin, @example.com=viewer. The highest counts."`
 
-	SSOCreateAccounts string `name:"sso-create-accounts" env:"ALLSWELL_SSO_CREATE_ACCOUNTS" default:"on" placeholder:"on|off" help:"Whether people with a role by ALLSWELL_SSO_ROLES join with their first sign-in. off: only by invitation."`
+	SSOCreateAccounts string `name:"sso-create-accounts" env:"ALLSWELL_SSO_CREATE_ACCOUNTS" default:"on" placeholder:"on|off" help:"Whether people to whom ALLSWELL_SSO_ROLES gives a role join at their first sign-in. off: only by invitation."`
 
-	SSOWorkspace string `name:"sso-workspace" env:"ALLSWELL_SSO_WORKSPACE" default:"default" placeholder:"NAME" help:"Workspace in which they have these roles."`
+	SSOWorkspace string `name:"sso-workspace" env:"ALLSWELL_SSO_WORKSPACE" default:"default" placeholder:"NAME" help:"Workspace to which ALLSWELL_SSO_ROLES applies."`
 }
 
 // SignInConfig holds the values of SignInSettings.
@@ -83,7 +83,7 @@ func (s *SignInSettings) parse(p *settings.Parser, baseURL string, hasProxies bo
 	case c.OIDC.Issuer != "" && c.OIDC.ClientID == "":
 		p.Refuse(&s.OIDCClientID, "set when ALLSWELL_OIDC_ISSUER is")
 	case c.OIDC.Issuer != "" && baseURL == "":
-		p.Refuse(&s.OIDCIssuer, "empty unless ALLSWELL_BASE_URL is set, to which the provider leads back")
+		p.Refuse(&s.OIDCIssuer, "empty unless ALLSWELL_BASE_URL is set, to which the provider redirects")
 	case c.Proxy.Email != "" && !hasProxies:
 		p.Refuse(&s.ProxyEmailHeader, "empty unless ALLSWELL_TRUSTED_PROXIES is set")
 	case c.Proxy.Email == "" && c.Proxy.Name+c.Proxy.Groups != "":

@@ -10,13 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// member makes an address a member of the world's workspace, with a new account.
-func (w *world) member(email string, role allswell.Role) allswell.User {
-	w.Helper()
-	return must(w.FindSession(w.ctx, w.joined(email, role)))(w).User
-}
-
-// joined is member, and returns the secret of the new member's session.
+// joined makes an address a member of the world's workspace, with a new account, and returns the secret of its session.
 func (w *world) joined(email string, role allswell.Role) string {
 	w.Helper()
 	issued := must(w.Invite(w.ctx, allswell.SystemActor("test", w.ws.WorkspaceID), allswell.NewInvitation{Email: email, Role: role}))(w)

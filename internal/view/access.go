@@ -13,7 +13,7 @@ type AccessForm struct {
 // Action returns the URL that the form is sent to.
 func (f AccessForm) Action() string { return f.At.link("/access") }
 
-// Refused reports whether the form was sent in vain.
+// Refused reports whether the form was sent and did not let the visitor in.
 func (f AccessForm) Refused() bool { return f.Wrong || f.WaitMinutes > 0 }
 
 // Access returns the page that asks visitors of a private page for the password, or to sign in. It shows nothing of the
