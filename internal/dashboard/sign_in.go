@@ -146,7 +146,7 @@ func (v *visit) signIn() error {
 	}
 	var in store.PasswordSignIn
 	if matches {
-		in, err = v.store.SignInWithPassword(v.r.Context(), account.UserID, v.browser())
+		in, err = v.store.SignInWithPassword(v.r.Context(), account, v.browser())
 	}
 	if !matches || errors.Is(err, allswell.ErrNotFound) {
 		return refuse(http.StatusUnprocessableEntity, "The e-mail address or the password is wrong.")

@@ -276,6 +276,13 @@ func TestNetworkOfPrivatePage(t *testing.T) {
 				w.t.Errorf("%s gets %d, want %d", address, rec.Code, want)
 			}
 		}
+		w.site.hosts = allswell.NewHosts("localhost:8080")
+		for host, want := range map[string]int{"localhost:8080": 200, "rebound.example": 404} {
+			rec := w.at(host, "GET", "/status/secret") // from 192.0.2.1
+			if rec.Code != want {
+				w.t.Errorf("a client of the network gets %d at %s, want %d", rec.Code, host, want)
+			}
+		}
 		everything := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
 		if _, err := w.store.ChangePageAccess(w.t.Context(), w.ws, "secret", allswell.PageAccessChange{Networks: &everything}); err == nil {
 			w.t.Error("a network may contain all addresses")

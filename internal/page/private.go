@@ -76,7 +76,9 @@ var errAsk = errors.New("the visitor has to be let in first")
 // admit returns what a request may see of a private page. Members are recognized only at the address of the installation,
 // where browsers send the cookie of the dashboard.
 func (s *Site) admit(r *http.Request, e *entry, c credentials, ownDomain bool) (admission, error) {
-	if e.workspace == c.workspace || e.access.Contains(clientaddr.Of(r)) || s.hasVisit(r, e) || hasKey(r, e) {
+	// At an unknown host the browser of somebody in the network may act for another site, whose name leads here.
+	near := (ownDomain || s.hosts.ServesInstallation(r.Host)) && e.access.Contains(clientaddr.Of(r))
+	if near || e.workspace == c.workspace || s.hasVisit(r, e) || hasKey(r, e) {
 		return admissionPage, nil
 	}
 	if e.access.Members && !ownDomain {
@@ -94,13 +96,14 @@ func (s *Site) admit(r *http.Request, e *entry, c credentials, ownDomain bool) (
 	}
 }
 
-// isMember reports whether a request has the session of a member of a workspace.
+// isMember reports whether a request has the session of a member of a workspace. Sessions that do not exist count as
+// requests for what does not exist; above the limit of these, no session is looked up.
 func (s *Site) isMember(r *http.Request, workspaceID string) (member bool, err error) {
 	if s.session == nil {
 		return false, nil
 	}
 	secret := s.session(r)
-	if secret == "" {
+	if secret == "" || s.notFound.exceeded(r) {
 		return false, nil
 	}
 	err = s.forms.sessions.run(r.Context(), func() error {
@@ -109,6 +112,7 @@ func (s *Site) isMember(r *http.Request, workspaceID string) (member bool, err e
 		return err
 	})
 	if errors.Is(err, allswell.ErrUnauthenticated) {
+		s.notFound.take(r)
 		return false, nil
 	}
 	return member, err

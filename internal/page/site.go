@@ -36,6 +36,7 @@ type Config struct {
 	Logger          *slog.Logger               // nil: discard
 	Now             func() time.Time           // the host's clock; nil: time.Now
 	BaseURL         string                     // URL of the service; "": http://localhost:8080
+	Hosts           allswell.Hosts             // of the installation
 	Mail            bool                       // mail can be sent, so people may subscribe by e-mail
 	SignUps         int                        // sign-ups by e-mail that are accepted per hour, for all clients together; 0: any number
 	PageIndex       bool                       // "/" lists the public pages, if there are several
@@ -54,6 +55,7 @@ type Site struct {
 
 	pageIndex bool // Config.PageIndex
 
+	hosts    allswell.Hosts
 	security string // Config.SecurityContact
 	base     string // Config.BaseURL, without a slash at its end
 
@@ -95,7 +97,7 @@ func New(c Config) *Site {
 	if c.BaseURL == "" {
 		c.BaseURL = "http://localhost:8080"
 	}
-	s.base = strings.TrimRight(c.BaseURL, "/")
+	s.base, s.hosts = strings.TrimRight(c.BaseURL, "/"), c.Hosts
 	s.notFound, s.hostLookups = newNotFoundLimit(s.now), limit.New(maxHostLookups, time.Second)
 	s.passwords, s.session = limit.NewAddresses(maxWrongPasswords, wrongPasswordWindow), c.SessionSecret
 	if s.limits = c.Limits; s.limits == nil {

@@ -250,7 +250,7 @@ func (s *Server) wire() {
 	})
 	s.limits = limit.NewTokens(s.cfg.APIRateLimit)
 	s.site = page.New(page.Config{
-		Store: s.store, Logger: s.log, BaseURL: s.URL(), Mail: s.cfg.SMTPURL != nil, SignUps: s.cfg.SignUpLimit,
+		Store: s.store, Logger: s.log, BaseURL: s.URL(), Hosts: s.cfg.Hosts, Mail: s.cfg.SMTPURL != nil, SignUps: s.cfg.SignUpLimit,
 		PageIndex: s.cfg.PageIndex, SecurityContact: s.cfg.SecurityContact,
 		Streams: maxStreams(s.connections.Max), Limits: s.limits,
 		SessionSecret: func(r *http.Request) string { return s.dashboard.SessionSecret(r) },

@@ -34,7 +34,7 @@ func TestSecondFactor(t *testing.T) {
 
 		pending := func() string {
 			w.Helper()
-			half := must(w.SignInWithPassword(w.ctx, in.User.ID, store.Browser{}))(w)
+			half := must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, in.User.Email))(w), store.Browser{}))(w)
 			if half.Secret != "" || half.Pending == "" {
 				w.Fatalf("the password alone leads to %+v", half)
 			}
@@ -101,7 +101,7 @@ func TestSecondFactor(t *testing.T) {
 
 		must(w.SetAuthenticator(w.ctx, actor, "SECRET", 600))(w)
 		w.ok(w.RemoveFactors(w.ctx, "allswell user reset", "ADA@example.com"))
-		if _, err := w.Sessions(w.ctx, actor); err != nil || must(w.SignInWithPassword(w.ctx, in.User.ID, store.Browser{}))(w).Secret == "" {
+		if _, err := w.Sessions(w.ctx, actor); err != nil || must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, in.User.Email))(w), store.Browser{}))(w).Secret == "" {
 			w.Error("the operator cannot remove the second factor")
 		}
 		log, _, err = w.AuditLog(w.ctx, actor, allswell.AuditFilter{ObjectKind: allswell.ObjectUser}, "", 1)
@@ -115,6 +115,20 @@ func TestSecondFactor(t *testing.T) {
 	})
 }
 
+// TestPasswordChangedDuringSignIn finishes a sign-in whose password was checked before it was changed.
+func TestPasswordChangedDuringSignIn(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		in := must(w.FindSession(w.ctx, setUp(w)))(w)
+		checked := must(w.Credentials(w.ctx, in.User.Email))(w)
+		if err := w.ChangePassword(w.ctx, in.Actor(""), "another hash"); err != nil {
+			w.Fatal(err)
+		}
+		if got, err := w.SignInWithPassword(w.ctx, checked, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
 // TestOneCodeSignsInOnce uses one code of an authenticator app for two sign-ins at the same time.
 func TestOneCodeSignsInOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
@@ -122,7 +136,7 @@ func TestOneCodeSignsInOnce(t *testing.T) {
 		must(w.SetAuthenticator(w.ctx, in.Actor(""), "SECRET", 100))(w)
 		results := make(chan error, 4)
 		for range cap(results) {
-			pending := must(w.SignInWithPassword(w.ctx, in.User.ID, store.Browser{}))(w).Pending
+			pending := must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, in.User.Email))(w), store.Browser{}))(w).Pending
 			go func() {
 				_, err := w.FinishSignIn(w.ctx, pending, store.SecondFactor{Step: 101}, store.Browser{})
 				results <- err

@@ -66,14 +66,23 @@ type PasswordSignIn struct {
 	Pending string // the code for FinishSignIn; "" with a session
 }
 
-// SignInWithPassword is StartSession for a user who has proved the password, unless a second factor is missing.
-func (s *Store) SignInWithPassword(ctx context.Context, userID string, b Browser) (PasswordSignIn, error) {
+// SignInWithPassword is StartSession for a user who has proved the password of the credentials, unless a second factor is
+// missing. It returns allswell.ErrNotFound also if the password has been changed meanwhile.
+func (s *Store) SignInWithPassword(ctx context.Context, c Credentials, b Browser) (PasswordSignIn, error) {
 	return write(ctx, s, func(t *tx) (PasswordSignIn, error) {
-		workspace, err := t.firstWorkspace(userID)
+		// The lock is that of changes of the password and of second factors, which end the sessions that exist.
+		hash, err := database.One(t.Session, database.ScanString, `SELECT coalesce(password_hash, '') FROM users WHERE id = $1 FOR UPDATE`, c.UserID)
+		if err == nil && hash != c.PasswordHash {
+			err = allswell.ErrNotFound
+		}
 		if err != nil {
 			return PasswordSignIn{}, err
 		}
-		return t.signInWithPassword(userID, workspace, t.signInNow(allswell.SignInPassword, b))
+		workspace, err := t.firstWorkspace(c.UserID)
+		if err != nil {
+			return PasswordSignIn{}, err
+		}
+		return t.signInWithPassword(c.UserID, workspace, t.signInNow(allswell.SignInPassword, b))
 	})
 }
 

@@ -15,6 +15,7 @@ type SignUp struct {
 	Slug       string
 	Subscriber allswell.NewSubscriber // never confirmed
 	Discard    bool                   // accept the request, but do not act on it
+	Admitted   bool                   // the visitor may see the page although it is private
 }
 
 // RequestSignUp accepts a request to subscribe an e-mail address or a webhook. When it returns nil,
@@ -22,7 +23,7 @@ type SignUp struct {
 //
 // It runs the same statements for every target of a channel, so that neither its result nor its
 // duration shows whether the target is subscribed. An unknown page makes
-// allswell.ErrNotFound, an invalid target or component an *allswell.ValidationError, and so does a
+// allswell.ErrNotFound, as does one that has become private for the visitor meanwhile; an invalid target or component an *allswell.ValidationError, and so does a
 // webhook if the page does not offer them.
 func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 	n, err := r.Subscriber.CheckSignUp()
@@ -31,6 +32,9 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 	}
 	return writeOnly(ctx, s, func(t *tx) error {
 		p, err := t.publicPage(r.Slug)
+		if err == nil && p.Visibility == allswell.VisibilityPrivate && !r.Admitted {
+			err = allswell.ErrNotFound
+		}
 		if err == nil && n.Channel == allswell.ChannelWebhook && !p.WebhookSignUps {
 			var bad allswell.ValidationError
 			bad.Add("channel", "Webhooks cannot be subscribed on this page.")
@@ -44,7 +48,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 		}
 		t.mailQueued = true
 		_, err = t.Exec(`INSERT INTO sign_ups (id, page_id, channel, target, components, discarded, admitted, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			allswell.NewID(allswell.PrefixSignUp, t.Now), p.ID, string(n.Channel), n.Target, list(n.Components), r.Discard, p.Visibility == allswell.VisibilityPrivate, millis(t.Now))
+			allswell.NewID(allswell.PrefixSignUp, t.Now), p.ID, string(n.Channel), n.Target, list(n.Components), r.Discard, r.Admitted, millis(t.Now))
 		return err
 	})
 }
@@ -58,7 +62,7 @@ type storedSignUp struct {
 	channel            allswell.Channel
 	components         []string
 	discarded          bool
-	admitted           bool // the page was private, so that only visitors who may see it can sign up
+	admitted           bool // SignUp.Admitted
 }
 
 func scanSignUp(row database.Row) (r storedSignUp, err error) {
