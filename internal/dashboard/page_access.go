@@ -117,7 +117,7 @@ func readAccessChange(ctx context.Context, f *form) (ch allswell.PageAccessChang
 	return ch, nil
 }
 
-// visitPage leads a member who has signed in to a private page.
+// visitPage redirects a signed-in member to a private page.
 func (v *visit) visitPage() error {
 	slug := v.r.PathValue("page")
 	if !allswell.ValidSlug(slug) {

@@ -52,7 +52,7 @@ func (v *visit) confirmOptions() error { return v.requestOptions(v.in.User.ID) }
 // errPasskeyRefused means that what an authenticator answered proves nothing.
 var errPasskeyRefused = errors.New("the passkey was refused")
 
-// checkPasskey returns the passkey that has signed a challenge of ours, and its new sign count. userID is whose ceremony
+// checkPasskey returns the passkey that has signed a challenge of this service, and its new sign count. userID is whose ceremony
 // it has to be; "": a sign-in of anybody. It returns errPasskeyRefused.
 func (v *visit) checkPasskey(response, userID string) (key allswell.Passkey, signCount uint32, err error) {
 	if v.passkeys == nil {
@@ -107,7 +107,7 @@ func passkeyInvalid(name, response string, err error) error {
 	return bad.Err()
 }
 
-// signInWithPasskey signs in whoever the passkey belongs to. It needs no second factor: the authenticator is one thing, and
+// signInWithPasskey signs in the user of a passkey. It needs no second factor: the authenticator is one thing, and
 // what it asks of its user is another.
 func (v *visit) signInWithPasskey() error {
 	s := v.newSignIn(v.r.PostForm)
@@ -188,7 +188,7 @@ func (v *visit) renamePasskey() error {
 	return v.redirect(accountPath)
 }
 
-// removePasskey removes a passkey. One that is gone already is fine.
+// removePasskey removes a passkey. It is no error if the passkey does not exist.
 func (v *visit) removePasskey() error {
 	if err := v.store.RemovePasskey(v.r.Context(), v.actor(), v.r.PathValue("passkey")); err != nil && !errors.Is(err, allswell.ErrNotFound) {
 		return err

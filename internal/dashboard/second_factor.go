@@ -148,7 +148,7 @@ func (s authenticatorScreen) Grouped() string {
 	return strings.Join(groups, " ")
 }
 
-// beginAuthenticator leads to the screen that sets up an authenticator app, after the confirmation.
+// beginAuthenticator redirects to the screen that sets up an authenticator app, after the confirmation.
 func (v *visit) beginAuthenticator() error { return v.redirect(authenticatorPath) }
 
 // showAuthenticator shows a new secret for an authenticator app. It counts when a code has proved it.

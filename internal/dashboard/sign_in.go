@@ -89,7 +89,7 @@ type signInScreen struct {
 	ProxyEmail      string // whom the reverse proxy names; "": nobody
 }
 
-// signOutLink leads to where somebody signs out who has just left the dashboard.
+// signOutLink is where a user who has just signed out of the dashboard can also sign out of a provider or a proxy.
 type signOutLink struct{ Name, URL string }
 
 func (v *visit) newSignIn(values url.Values) *signInScreen {

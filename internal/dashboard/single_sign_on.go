@@ -36,7 +36,7 @@ func (v *visit) oidcLink(path string) string {
 	return Path + "/oidc/start?" + url.Values{"next": {path}}.Encode()
 }
 
-// startOIDC leads to the provider. With the query "confirm", somebody who is signed in proves their identity again.
+// startOIDC redirects to the provider. With the query "confirm", a signed-in user proves their identity again.
 func (v *visit) startOIDC() error {
 	if v.sso.Provider == nil {
 		return errNotFound

@@ -164,13 +164,13 @@ func (v *visit) removeSubscriber() error {
 	return v.answerSubscribers(v.store.DeleteSubscriber(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("subscriber")), "")
 }
 
-// testSubscriber sends a test message, and leads to the deliveries, which show what becomes of it.
+// testSubscriber sends a test message, and redirects to the deliveries, which show its result.
 func (v *visit) testSubscriber() error {
 	_, err := v.store.SendTestMessage(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("subscriber"))
 	return v.answerSubscribers(err, deliveriesOf(v.r.PathValue("page"), v.r.PathValue("subscriber")))
 }
 
-// answerSubscribers leads on after a change, back to the list if path is "", or shows above the list why the change was
+// answerSubscribers redirects after a change, back to the list if path is "", or shows above the list why the change was
 // refused.
 func (v *visit) answerSubscribers(err error, path string) error {
 	back, parseErr := url.ParseQuery(v.r.PostForm.Get("back"))

@@ -40,7 +40,7 @@ type Config struct {
 	ClientID, ClientSecret string
 	Scopes                 []string
 	GroupsClaim            string // "": groups are not read
-	RedirectURL            string // to which the provider leads back
+	RedirectURL            string // to which the provider redirects
 }
 
 // Provider is an OpenID Connect provider. Its configuration is read with the first sign-in.
@@ -135,7 +135,7 @@ func (p *Provider) AuthURL(ctx context.Context, f Flow, again bool) (string, err
 	return d.oauth.AuthCodeURL(f.derive("state"), options...), nil
 }
 
-// SignOutURL returns the address of the provider that ends the person's session there and leads back to an address. It
+// SignOutURL returns the address of the provider that ends the person's session there and redirects to an address. It
 // is "" if the provider has none.
 func (p *Provider) SignOutURL(ctx context.Context, back string) (string, error) {
 	d, err := p.configuration(ctx)
