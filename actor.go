@@ -25,13 +25,14 @@ type Actor struct {
 	Scope       Scope  // "" unless Kind is ActorToken
 	SessionID   string // "" unless Kind is ActorUser
 	Role        Role   // "" unless Kind is ActorUser
+	PageLimited bool   // the actor can see and change only some pages of the workspace
 	Address     string // IP address of the client; "" for subscribers and the system
 }
 
 // Actor returns the actor of requests with the token t. address is the IP address of the
 // client.
 func (t Token) Actor(address string) Actor {
-	return Actor{Kind: ActorToken, ID: t.ID, Name: t.Name, WorkspaceID: t.WorkspaceID, Scope: t.Scope, Address: address}
+	return Actor{Kind: ActorToken, ID: t.ID, Name: t.Name, WorkspaceID: t.WorkspaceID, Scope: t.Scope, PageLimited: t.Limit.Limited, Address: address}
 }
 
 // SystemActor returns the actor of changes that the service, or a command on its

@@ -13,8 +13,11 @@ var (
 	// cannot distinguish the two.
 	ErrNotFound = errors.New("not found")
 
-	// ErrUnauthenticated means that the API token is missing, unknown or revoked.
+	// ErrUnauthenticated means that the API token is missing, unknown, revoked or expired.
 	ErrUnauthenticated = errors.New("unauthenticated")
+
+	// ErrPageLimited means that the actor is limited to some pages, and the operation concerns the whole workspace.
+	ErrPageLimited = errors.New("limited to some pages")
 
 	// ErrBusy means that nothing was changed. The same call may succeed later.
 	ErrBusy = errors.New("the service cannot do this right now")

@@ -126,7 +126,7 @@ var layers = []layer{
 		"The commands that use the API. They use the client, like programs of other people."},
 	{"internal/completion", []string{"internal/console"}, nil,
 		"Completes command lines. It reads the tree of commands, and depends on no command."},
-	{"internal/admin", []string{".", "internal/console", "internal/settings", "internal/store"}, nil,
+	{"internal/admin", []string{".", "internal/console", "internal/settings", "internal/store", "internal/timeinput"}, nil,
 		"The commands that work directly on the database."},
 	{"internal/demo", []string{".", "client", "internal/console", "internal/server", "internal/settings", "internal/store"}, nil,
 		"Runs a server and uses its API like any other program. It uses the store to create past events."},

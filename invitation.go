@@ -15,6 +15,7 @@ type Invitation struct {
 	WorkspaceID string
 	Email       string
 	Role        Role
+	Limit       PageLimit
 	InviterID   string // id of the user who invited; "" if it was a token
 	InviterName string
 	CreatedAt   time.Time
@@ -23,7 +24,7 @@ type Invitation struct {
 
 // AuditObject returns the form of i in the audit log.
 func (i Invitation) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectInvitation, ID: i.ID, Fields: map[string]any{"role": string(i.Role)}}
+	return AuditObject{Kind: ObjectInvitation, ID: i.ID, Fields: map[string]any{"role": string(i.Role), "pages": i.Limit.field()}}
 }
 
 // IssuedInvitation is a new invitation with its code.
@@ -39,6 +40,7 @@ func InvitationURL(base, code string) string { return base + "/admin/accept?code
 type NewInvitation struct {
 	Email string
 	Role  Role
+	Limit PageLimit // only for viewers and editors
 }
 
 // Validate normalizes the e-mail address. It returns a *ValidationError with every invalid field.
@@ -46,6 +48,7 @@ func (n *NewInvitation) Validate() error {
 	var bad ValidationError
 	n.Email = checkEmail(&bad, "email", n.Email)
 	checkRole(&bad, n.Role)
+	n.Limit.check(&bad, !n.Role.Includes(RoleAdmin), "Admins and owners")
 	return bad.Err()
 }
 
@@ -57,15 +60,35 @@ func checkRole(bad *ValidationError, r Role) {
 
 // MemberChange is the input for changing a member.
 type MemberChange struct {
-	Role Role
-	From Role // the role that the member must have before; "": any
+	Role  Role       // "": as before
+	From  Role       // the role that the member must have before; "": any
+	Limit *PageLimit // nil: as before, but none for admins and owners
 }
 
 // Validate returns a *ValidationError if the role does not exist.
 func (c MemberChange) Validate() error {
 	var bad ValidationError
-	checkRole(&bad, c.Role)
+	if c.Role != "" || c.Limit == nil {
+		checkRole(&bad, c.Role)
+	}
 	return bad.Err()
+}
+
+// Apply returns the changed member, or a *ValidationError if the role cannot be limited to pages.
+func (c MemberChange) Apply(m Member) (Member, error) {
+	if c.Role != "" {
+		m.Role = c.Role
+	}
+	if c.Limit != nil {
+		m.Limit = *c.Limit
+	} else if m.Role.Includes(RoleAdmin) {
+		m.Limit = PageLimit{}
+	}
+	var bad ValidationError
+	if c.Limit != nil {
+		m.Limit.check(&bad, !m.Role.Includes(RoleAdmin), "Admins and owners")
+	}
+	return m, bad.Err()
 }
 
 // memberRole returns the role whose permissions the actor has over members. An admin token has those of an admin.

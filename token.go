@@ -51,15 +51,19 @@ type Token struct {
 	WorkspaceID string
 	Name        string
 	Scope       Scope
+	Limit       PageLimit
 	CreatedAt   time.Time
+	ExpiresAt   time.Time // zero: never
 	LastUsedAt  time.Time // zero: never used; precise to the minute
 	RevokedAt   time.Time // zero: not revoked
 }
 
 // NewToken is the input for issuing a token.
 type NewToken struct {
-	Name  string
-	Scope Scope
+	Name      string
+	Scope     Scope
+	ExpiresAt time.Time // zero: never; must be in the future
+	Limit     PageLimit // not with ScopeAdmin
 }
 
 // Validate returns a *ValidationError with every invalid field.
@@ -69,8 +73,20 @@ func (n NewToken) Validate() error {
 	if !n.Scope.Valid() {
 		bad.Add("scope", "The scope must be one of: read, write, admin.")
 	}
+	n.Limit.check(&bad, n.Scope != ScopeAdmin, "A token with the scope admin")
 	return bad.Err()
 }
+
+// CheckExpiry returns a *ValidationError if the token would have expired at now.
+func (n NewToken) CheckExpiry(now time.Time) error {
+	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
+		return invalid("expires_at", "The expires_at field must be a time in the future.")
+	}
+	return nil
+}
+
+// Expired reports whether the token has expired at now.
+func (t Token) Expired(now time.Time) bool { return !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(now) }
 
 // base62 is the alphabet of all secrets. It needs no escaping in URLs and shells, and a double
 // click selects all of it.
@@ -169,6 +185,14 @@ type IssuedToken struct {
 // AuditObject returns what the audit log records of a token.
 func (t Token) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectToken, ID: t.ID, Name: t.Name, Fields: map[string]any{
-		"name": t.Name, "scope": t.Scope, "revoked": !t.RevokedAt.IsZero(),
+		"name": t.Name, "scope": t.Scope, "revoked": !t.RevokedAt.IsZero(), "pages": t.Limit.field(), "expires_at": timeField(t.ExpiresAt),
 	}}
+}
+
+// timeField returns a time as the audit log records it, or nil.
+func timeField(at time.Time) any {
+	if at.IsZero() {
+		return nil
+	}
+	return FormatTime(at)
 }

@@ -47,6 +47,7 @@ type Member struct {
 	User
 	WorkspaceID string
 	Role        Role
+	Limit       PageLimit
 	Since       time.Time
 	LastSeenAt  time.Time // precise to some minutes; zero: not since the member joined
 	Factors     Factors
@@ -54,7 +55,7 @@ type Member struct {
 
 // AuditObject returns the form of m in the audit log.
 func (m Member) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectMember, ID: m.ID, Name: m.Name, Fields: map[string]any{"role": string(m.Role)}}
+	return AuditObject{Kind: ObjectMember, ID: m.ID, Name: m.Name, Fields: map[string]any{"role": string(m.Role), "pages": m.Limit.field()}}
 }
 
 // NewUser is the input for creating a user.
@@ -159,14 +160,21 @@ func (m MemberSession) AuditObject() AuditObject {
 // SignedIn is a session with its user and the user's workspaces.
 type SignedIn struct {
 	Session
-	User       User
-	Role       Role // in the session's workspace
-	Workspaces []Workspace
+	User        User
+	Role        Role     // in the session's workspace
+	PageLimited bool     // to some pages of the session's workspace
+	LimitedIn   []string // ids of the workspaces in which the user is limited to some pages
+	Workspaces  []Workspace
 }
 
 // Actor returns the actor of requests of the session. address is the IP address of the client.
 func (s SignedIn) Actor(address string) Actor {
-	return Actor{Kind: ActorUser, ID: s.User.ID, Name: s.User.Name, WorkspaceID: s.WorkspaceID, SessionID: s.ID, Role: s.Role, Address: address}
+	return Actor{Kind: ActorUser, ID: s.User.ID, Name: s.User.Name, WorkspaceID: s.WorkspaceID, SessionID: s.ID, Role: s.Role, PageLimited: s.PageLimited, Address: address}
+}
+
+// ActorIn returns the actor of what the user reads in another of their workspaces.
+func (s SignedIn) ActorIn(workspaceID string) Actor {
+	return Actor{Kind: ActorUser, ID: s.User.ID, Name: s.User.Name, WorkspaceID: workspaceID, PageLimited: slices.Contains(s.LimitedIn, workspaceID)}
 }
 
 // CodePurpose is what a one-time code is for.

@@ -15,13 +15,15 @@ type Member struct {
 	Email      string        `json:"email"`
 	Name       string        `json:"name"`
 	Role       allswell.Role `json:"role"`
+	Pages      []string      `json:"pages"` // slugs of the pages to which the member is limited; nil: all
 	JoinedAt   time.Time     `json:"joined_at"`
 	LastSeenAt *time.Time    `json:"last_seen_at"` // precise to some minutes; nil: not since the member joined
 }
 
 // MemberChange describes a change of a member.
 type MemberChange struct {
-	Role allswell.Role `json:"role"`
+	Role  allswell.Role      `json:"role,omitempty"` // "": as before
+	Pages Nullable[[]string] `json:"pages,omitzero"` // slugs of the pages to limit the member to; null: all
 }
 
 // Invitation invites the owner of an e-mail address to become a member.
@@ -30,6 +32,7 @@ type Invitation struct {
 	ID        string        `json:"id"`
 	Email     string        `json:"email"`
 	Role      allswell.Role `json:"role"`
+	Pages     []string      `json:"pages"`      // nil: all
 	InvitedBy string        `json:"invited_by"` // name of the person or the token
 	CreatedAt time.Time     `json:"created_at"`
 	ExpiresAt time.Time     `json:"expires_at"`
@@ -40,6 +43,7 @@ type Invitation struct {
 type NewInvitation struct {
 	Email string        `json:"email"`
 	Role  allswell.Role `json:"role"`
+	Pages []string      `json:"pages,omitempty"` // slugs of the pages to limit the member to; nil: all
 }
 
 // Session is a sign-in of a member with one browser.

@@ -10,6 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/timeinput"
 )
 
 // TokenCommands are the commands of API tokens.
@@ -36,7 +37,9 @@ type tokenRecord struct {
 	Workspace  string         `json:"workspace"`
 	Name       string         `json:"name"`
 	Scope      allswell.Scope `json:"scope"`
+	Pages      []string       `json:"pages"`
 	CreatedAt  string         `json:"created_at"`
+	ExpiresAt  *string        `json:"expires_at"`
 	LastUsedAt *string        `json:"last_used_at"`
 	RevokedAt  *string        `json:"revoked_at"`
 	Token      string         `json:"token,omitempty"`
@@ -50,20 +53,34 @@ func recordOf(t allswell.Token, workspace string) tokenRecord {
 		return new(allswell.FormatTime(at))
 	}
 	return tokenRecord{
-		ID: t.ID, Workspace: workspace, Name: t.Name, Scope: t.Scope,
+		ID: t.ID, Workspace: workspace, Name: t.Name, Scope: t.Scope, Pages: pagesOf(t.Limit), ExpiresAt: format(t.ExpiresAt),
 		CreatedAt: allswell.FormatTime(t.CreatedAt), LastUsedAt: format(t.LastUsedAt), RevokedAt: format(t.RevokedAt),
 	}
 }
 
+// pagesOf returns the slugs of a limit, or nil if there is none.
+func pagesOf(l allswell.PageLimit) []string {
+	if l.Limited && l.Pages == nil { // all of them were deleted
+		return []string{}
+	}
+	return l.Pages
+}
+
 type tokenCreate struct {
-	Name      string `required:"" placeholder:"NAME" help:"Name of the token, such as its purpose."`
-	Scope     string `default:"write" placeholder:"read|write|admin" help:"Permissions: read, write or admin."`
-	Workspace string `default:"default" placeholder:"NAME" help:"Workspace of the token. It is created if it does not exist."`
+	Name      string              `required:"" placeholder:"NAME" help:"Name of the token, such as its purpose."`
+	Scope     string              `default:"write" placeholder:"read|write|admin" help:"Permissions: read, write or admin."`
+	Expires   *timeinput.Duration `placeholder:"DURATION" help:"When it expires from now, such as 90d. Never by default."`
+	Pages     []string            `name:"page" sep:"none" placeholder:"SLUG" help:"Limit it to this page; repeatable. Not with the scope admin."`
+	Workspace string              `default:"default" placeholder:"NAME" help:"Workspace of the token. It is created if it does not exist."`
 }
 
 func (cmd *tokenCreate) Run(c *databaseContext) error {
 	return c.on(func(s *store.Store) error {
-		issued, err := s.IssueTokenFor(c.Ctx, cmd.Workspace, allswell.NewToken{Name: cmd.Name, Scope: allswell.Scope(cmd.Scope)})
+		n := allswell.NewToken{Name: cmd.Name, Scope: allswell.Scope(cmd.Scope), Limit: allswell.LimitTo(cmd.Pages)}
+		if cmd.Expires != nil {
+			n.ExpiresAt = time.Now().Add(time.Duration(*cmd.Expires)).UTC().Truncate(time.Second)
+		}
+		issued, err := s.IssueTokenFor(c.Ctx, cmd.Workspace, n)
 		if err != nil {
 			return refused(err)
 		}
@@ -97,17 +114,26 @@ func (cmd *tokenList) Run(c *databaseContext) error {
 			return err
 		}
 		records := make([]tokenRecord, len(tokens))
-		rows := [][]string{{"TOKEN", "SCOPE", "WORKSPACE", "LAST USED", "STATE", "NAME"}}
+		rows := [][]string{{"TOKEN", "SCOPE", "WORKSPACE", "PAGES", "LAST USED", "EXPIRES", "STATE", "NAME"}}
 		for i, t := range tokens {
 			records[i] = recordOf(t.Token, t.Workspace)
-			last, state := "never", "valid"
+			pages, last, expires, state := "all", "never", "never", "valid"
+			if t.Limit.Limited {
+				pages = strings.Join(t.Limit.Pages, ", ")
+			}
+			if !t.ExpiresAt.IsZero() {
+				expires = console.Time(t.ExpiresAt)
+			}
+			if t.Expired(time.Now()) {
+				state = "expired"
+			}
 			if !t.LastUsedAt.IsZero() {
 				last = console.Time(t.LastUsedAt)
 			}
 			if !t.RevokedAt.IsZero() {
 				state = "revoked"
 			}
-			rows = append(rows, []string{t.ID, string(t.Scope), t.Workspace, last, state, t.Name})
+			rows = append(rows, []string{t.ID, string(t.Scope), t.Workspace, pages, last, expires, state, t.Name})
 		}
 		switch {
 		case c.JSON:

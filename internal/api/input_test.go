@@ -126,11 +126,11 @@ func fieldsOf(t testing.TB, rt route) []field {
 	case "POST /api/v1/pages/{pageSlug}/subscribers":
 		return []field{{"channel", choice, true, 0}, {"target", text, true, 2000}, {"confirmed", boolean, false, 0}, {"components", references, false, 0}}
 	case "POST /api/v1/tokens":
-		return []field{{"name", text, true, 255}, {"scope", choice, true, 0}}
+		return []field{{"name", text, true, 255}, {"scope", choice, true, 0}, {"expires_at", instant, false, 0}, {"pages", references, false, 0}}
 	case "POST /api/v1/invitations":
-		return []field{{"email", other, true, 254}, {"role", choice, true, 0}}
+		return []field{{"email", other, true, 254}, {"role", choice, true, 0}, {"pages", references, false, 0}}
 	case "PATCH /api/v1/members/{memberId}":
-		return []field{{"role", choice, true, 0}}
+		return []field{{"role", choice, false, 0}, {"pages", references, false, 0}}
 	}
 	if reads(rt) {
 		t.Fatalf("the fields of %s %s are not known", rt.method, rt.path)

@@ -13,13 +13,14 @@ type memberJSON struct {
 	Email      string        `json:"email"`
 	Name       string        `json:"name"`
 	Role       allswell.Role `json:"role"`
+	Pages      []string      `json:"pages"` // null: all
 	JoinedAt   string        `json:"joined_at"`
 	LastSeenAt *string       `json:"last_seen_at"`
 }
 
 func newMemberJSON(m allswell.Member) memberJSON {
 	return memberJSON{
-		ID: m.ID, Email: m.Email, Name: m.Name, Role: m.Role,
+		ID: m.ID, Email: m.Email, Name: m.Name, Role: m.Role, Pages: pagesJSON(m.Limit),
 		JoinedAt: allswell.FormatTime(m.Since), LastSeenAt: timePtr(m.LastSeenAt),
 	}
 }
@@ -35,8 +36,10 @@ func (a *api) changeMember(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	o.Require("role")
 	change := allswell.MemberChange{Role: orZero(web.Enum(o, "role", allswell.Roles))}
+	if pages := o.Texts("pages"); pages != nil || o.Null("pages") {
+		change.Limit = new(allswell.LimitTo(pages))
+	}
 	if err := o.Check(change.Validate()); err != nil {
 		return store.Response{}, err
 	}
@@ -52,6 +55,7 @@ type invitationJSON struct {
 	ID        string        `json:"id"`
 	Email     string        `json:"email"`
 	Role      allswell.Role `json:"role"`
+	Pages     []string      `json:"pages"` // null: all
 	InvitedBy string        `json:"invited_by"`
 	CreatedAt string        `json:"created_at"`
 	ExpiresAt string        `json:"expires_at"`
@@ -59,7 +63,7 @@ type invitationJSON struct {
 
 func newInvitationJSON(i allswell.Invitation) invitationJSON {
 	return invitationJSON{
-		ID: i.ID, Email: i.Email, Role: i.Role, InvitedBy: i.InviterName,
+		ID: i.ID, Email: i.Email, Role: i.Role, Pages: pagesJSON(i.Limit), InvitedBy: i.InviterName,
 		CreatedAt: allswell.FormatTime(i.CreatedAt), ExpiresAt: allswell.FormatTime(i.EndsAt),
 	}
 }
@@ -82,7 +86,9 @@ func (a *api) createInvitation(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	o.Require("email", "role")
-	n := allswell.NewInvitation{Email: orZero(o.Text("email")), Role: orZero(web.Enum(o, "role", allswell.Roles))}
+	n := allswell.NewInvitation{
+		Email: orZero(o.Text("email")), Role: orZero(web.Enum(o, "role", allswell.Roles)), Limit: allswell.LimitTo(o.Texts("pages")),
+	}
 	if err := o.Check(n.Validate()); err != nil {
 		return store.Response{}, err
 	}

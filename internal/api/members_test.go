@@ -31,7 +31,7 @@ func TestPeople(t *testing.T) {
 
 		c.clock.Advance(time.Minute)
 		invited := c.post("/api/v1/invitations", `{"email":" Grace@Example.com","role":"admin"}`).is(201)
-		keys(t, invited.data(), "id", "email", "role", "invited_by", "created_at", "expires_at", "url")
+		keys(t, invited.data(), "id", "email", "role", "pages", "invited_by", "created_at", "expires_at", "url")
 		invited.has(map[string]any{"email": "grace@example.com", "role": "admin"})
 		_, code, found := strings.Cut(invited.data()["url"].(string), "http://status.example.com/admin/accept?code=")
 		if !found {
@@ -61,7 +61,7 @@ func TestPeople(t *testing.T) {
 		if len(rows) != 2 || rows[0]["role"] != "owner" || rows[1]["email"] != "grace@example.com" {
 			t.Errorf("the members: %v", rows)
 		}
-		keys(t, rows[0], "id", "email", "name", "role", "joined_at", "last_seen_at")
+		keys(t, rows[0], "id", "email", "name", "role", "pages", "joined_at", "last_seen_at")
 		c.patch("/api/v1/members/"+grace.User.ID, `{"role":"editor"}`).is(200).has(map[string]any{"id": grace.User.ID, "role": "editor"})
 
 		sessions := c.get("/api/v1/sessions").is(200).rows()

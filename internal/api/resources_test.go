@@ -319,14 +319,14 @@ func TestAuditLog(t *testing.T) {
 func TestTokens(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		a := c.post("/api/v1/tokens", `{"name":"Pipeline","scope":"write"}`).is(201)
-		keys(t, a.data(), "id", "name", "scope", "created_at", "last_used_at", "revoked_at", "token")
+		keys(t, a.data(), "id", "name", "scope", "pages", "created_at", "expires_at", "last_used_at", "revoked_at", "token")
 		a.has(map[string]any{"name": "Pipeline", "scope": "write", "last_used_at": nil, "revoked_at": nil})
 		secret := a.data()["token"].(string)
 		c.with(secret).get("/api/v1/pages").is(200)
 		find := func() map[string]any {
 			t.Helper()
 			for _, row := range c.get("/api/v1/tokens").is(200).rows() {
-				keys(t, row, "id", "name", "scope", "created_at", "last_used_at", "revoked_at")
+				keys(t, row, "id", "name", "scope", "pages", "created_at", "expires_at", "last_used_at", "revoked_at")
 				if row["id"] == a.id() {
 					return row
 				}

@@ -12,16 +12,26 @@ type tokenJSON struct {
 	ID         string         `json:"id"`
 	Name       string         `json:"name"`
 	Scope      allswell.Scope `json:"scope"`
+	Pages      []string       `json:"pages"` // null: all
 	CreatedAt  string         `json:"created_at"`
+	ExpiresAt  *string        `json:"expires_at"`
 	LastUsedAt *string        `json:"last_used_at"`
 	RevokedAt  *string        `json:"revoked_at"`
 }
 
 func newTokenJSON(t allswell.Token) tokenJSON {
 	return tokenJSON{
-		ID: t.ID, Name: t.Name, Scope: t.Scope, CreatedAt: allswell.FormatTime(t.CreatedAt),
+		ID: t.ID, Name: t.Name, Scope: t.Scope, Pages: pagesJSON(t.Limit), CreatedAt: allswell.FormatTime(t.CreatedAt), ExpiresAt: timePtr(t.ExpiresAt),
 		LastUsedAt: timePtr(t.LastUsedAt), RevokedAt: timePtr(t.RevokedAt),
 	}
+}
+
+// pagesJSON returns the slugs of a limit, or nil if there is none.
+func pagesJSON(l allswell.PageLimit) []string {
+	if l.Limited && l.Pages == nil { // all of them were deleted
+		return []string{}
+	}
+	return l.Pages
 }
 
 // issuedTokenJSON is a new token with its secret, which is shown only once.
@@ -50,6 +60,9 @@ func (a *api) issueToken(c *call) (store.Response, error) {
 	n := allswell.NewToken{
 		Name:  orZero(o.Text("name")),
 		Scope: orZero(web.Enum(o, "scope", allswell.Scopes)),
+
+		ExpiresAt: orZero(o.Instant("expires_at")),
+		Limit:     allswell.LimitTo(o.Texts("pages")),
 	}
 	if err := o.Check(n.Validate()); err != nil {
 		return store.Response{}, err

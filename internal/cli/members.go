@@ -14,7 +14,7 @@ type MemberCommands struct {
 	ClientSettings `embed:""`
 
 	List   memberList   `cmd:"" help:"List the members of the workspace, oldest first."`
-	Edit   memberEdit   `cmd:"" help:"Change the role of a member."`
+	Edit   memberEdit   `cmd:"" help:"Change the role of a member, or the pages that it is limited to."`
 	Delete memberDelete `cmd:"" aliases:"remove" help:"Remove a member from the workspace, and end the member's sessions."`
 }
 
@@ -25,9 +25,17 @@ func (cmd *memberList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, members, total, "No members yet.", []string{"MEMBER", "ROLE", "LAST SEEN", "E-MAIL", "NAME"}, func(m *client.Member) []string {
-		return []string{m.ID, string(m.Role), timeOr(m.LastSeenAt, "never"), m.Email, m.Name}
+	return table(c, members, total, "No members yet.", []string{"MEMBER", "ROLE", "PAGES", "LAST SEEN", "E-MAIL", "NAME"}, func(m *client.Member) []string {
+		return []string{m.ID, string(m.Role), limitText(m.Pages), timeOr(m.LastSeenAt, "never"), m.Email, m.Name}
 	})
+}
+
+// limitText returns the pages to which a member is limited.
+func limitText(pages []string) string {
+	if pages == nil {
+		return "all"
+	}
+	return strings.Join(pages, ", ")
 }
 
 // memberArgument is embedded by the commands of one member.
@@ -67,17 +75,28 @@ func findByEmail[T any](c *commandContext, list *client.List[T], noun, prefix, g
 
 type memberEdit struct {
 	memberArgument
-	Role allswell.Role `required:"" placeholder:"ROLE" help:"New role: viewer, editor or admin."`
+	Role     allswell.Role `placeholder:"ROLE" help:"New role: viewer, editor or admin."`
+	Pages    []string      `name:"page" sep:"none" xor:"pages" placeholder:"SLUG" help:"Limit the member to this page; repeatable. For viewers and editors."`
+	AllPages bool          `xor:"pages" help:"Limit the member to no pages any more."`
 }
 
 func (cmd *memberEdit) Run(c *commandContext) error {
+	change := client.MemberChange{Role: cmd.Role}
+	if cmd.AllPages {
+		change.Pages = client.Null[[]string]()
+	} else if cmd.Pages != nil {
+		change.Pages = client.Set(cmd.Pages)
+	}
+	if err := checkNotEmpty(change); err != nil {
+		return err
+	}
 	id, err := cmd.id(c)
 	if err != nil {
 		return err
 	}
-	member, err := c.api.ChangeMember(c.Ctx, id, client.MemberChange{Role: cmd.Role})
+	member, err := c.api.ChangeMember(c.Ctx, id, change)
 	return object(c, member, err, func(m *client.Member) {
-		c.Printf("%s (%s) has the role %s now.\n", console.Visible(m.Name), console.Visible(m.Email), m.Role)
+		c.Printf("%s (%s) has the role %s now, pages: %s.\n", console.Visible(m.Name), console.Visible(m.Email), m.Role, console.Visible(limitText(m.Pages)))
 	})
 }
 
@@ -110,18 +129,19 @@ func (cmd *invitationList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, invitations, total, "No pending invitations.", []string{"INVITATION", "ROLE", "VALID UNTIL", "INVITED BY", "E-MAIL"}, func(i *client.Invitation) []string {
-		return []string{i.ID, string(i.Role), console.Time(i.ExpiresAt), i.InvitedBy, i.Email}
+	return table(c, invitations, total, "No pending invitations.", []string{"INVITATION", "ROLE", "PAGES", "VALID UNTIL", "INVITED BY", "E-MAIL"}, func(i *client.Invitation) []string {
+		return []string{i.ID, string(i.Role), limitText(i.Pages), console.Time(i.ExpiresAt), i.InvitedBy, i.Email}
 	})
 }
 
 type invitationCreate struct {
 	Email string        `required:"" placeholder:"ADDRESS" help:"E-mail address of the person. The link works for this address only."`
 	Role  allswell.Role `default:"viewer" placeholder:"ROLE" help:"Role of the person: viewer, editor or admin."`
+	Pages []string      `name:"page" sep:"none" placeholder:"SLUG" help:"Limit the person to this page; repeatable. For viewers and editors."`
 }
 
 func (cmd *invitationCreate) Run(c *commandContext) error {
-	invitation, err := c.api.CreateInvitation(c.Ctx, client.NewInvitation{Email: cmd.Email, Role: cmd.Role})
+	invitation, err := c.api.CreateInvitation(c.Ctx, client.NewInvitation{Email: cmd.Email, Role: cmd.Role, Pages: cmd.Pages})
 	return object(c, invitation, err, func(i *client.Invitation) {
 		// Standard output has only the link, for scripts.
 		fmt.Fprintf(c.Err, "Send this link to %s. It is shown only this once, and works once, until %s:\n", console.Visible(i.Email), console.Time(i.ExpiresAt))

@@ -17,7 +17,8 @@ type membersScreen struct {
 	Pager       pager
 	Invitations []allswell.Invitation
 	Fields      []field // of the form that invites
-	Link        string  // of the invitation that has just been created; "": none
+	LimitTo     limitForm
+	Link        string // of the invitation that has just been created; "": none
 	Invited     allswell.Invitation
 	Problem     string // why a change of a member was refused; "": it was not
 }
@@ -27,6 +28,7 @@ type memberRow struct {
 	allswell.Member
 	CanChange bool
 	Roles     []option
+	LimitTo   limitForm
 }
 
 // roleOptions returns the roles that the visitor can give.
@@ -41,7 +43,7 @@ func (v *visit) roleOptions(selected allswell.Role) (options []option) {
 
 // roleHint says what the members with each role can do.
 const roleHint = "Viewers see everything. Editors also change components, incidents and monitors. " +
-	"Admins also manage pages, members and tokens. Owners also name and remove owners."
+	"Admins also manage pages, members and tokens. Owners also name and remove owners. Viewers and editors can be limited to pages."
 
 // showMembers lists the members of the workspace and the pending invitations.
 func (v *visit) showMembers() error {
@@ -57,9 +59,12 @@ func (v *visit) listMembers(status int, s *membersScreen) error {
 	if err != nil {
 		return err
 	}
+	if s.LimitTo, err = v.limitForm(s.values); err != nil {
+		return err
+	}
 	s.Self, s.Pager = v.in.User.ID, newPager(Path+"/members", url.Values{}, r, len(members), total)
 	for _, m := range members {
-		s.Members = append(s.Members, memberRow{m, v.can(m.Role), v.roleOptions(m.Role)})
+		s.Members = append(s.Members, memberRow{m, v.can(m.Role), v.roleOptions(m.Role), s.LimitTo.with(m.Limit)})
 	}
 	if s.Invitations, _, err = v.store.Invitations(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: allswell.MaxInvitations}); err != nil {
 		return err
@@ -74,7 +79,11 @@ func (v *visit) listMembers(status int, s *membersScreen) error {
 // invite creates an invitation. The answer shows its link, so that no address of a screen ever has the code.
 func (v *visit) invite() error {
 	f := newForm(v.r.PostForm)
-	issued, err := v.store.Invite(v.r.Context(), v.actor(), allswell.NewInvitation{Email: f.Value("email"), Role: allswell.Role(f.Value("role"))})
+	n := allswell.NewInvitation{Email: f.Value("email"), Role: allswell.Role(f.Value("role"))}
+	if limit := typedLimit(f.values); limit != nil {
+		n.Limit = *limit
+	}
+	issued, err := v.store.Invite(v.r.Context(), v.actor(), n)
 	if f.refused(err) {
 		return v.listMembers(http.StatusUnprocessableEntity, &membersScreen{form: f})
 	}
@@ -94,7 +103,7 @@ func (v *visit) withdrawInvitation() error {
 func (v *visit) changeMember() error {
 	typed := v.r.PostForm
 	_, err := v.store.ChangeMember(v.r.Context(), v.actor(), v.r.PathValue("member"),
-		allswell.MemberChange{Role: allswell.Role(typed.Get("role")), From: allswell.Role(typed.Get("from"))})
+		allswell.MemberChange{Role: allswell.Role(typed.Get("role")), From: allswell.Role(typed.Get("from")), Limit: typedLimit(typed)})
 	return v.answerMembers(err)
 }
 

@@ -280,3 +280,37 @@ func TestBrowserName(t *testing.T) {
 		}
 	}
 }
+
+// TestEditorOfSomePages limits an editor to a page, in the invitation and later.
+func TestEditorOfSomePages(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		for _, slug := range []string{"acme", "beta"} {
+			if _, err := s.store.CreatePage(s.Context(), owner.actor(), allswell.NewPage{Name: "Page " + slug, Slug: slug}); err != nil {
+				s.Fatal(err)
+			}
+		}
+		owner.wants(owner.get("/admin/members"), http.StatusOK, `name="pages" value="acme"`)
+		owner.wants(owner.post("/admin/members/invite", "email", "grace@example.com", "role", "admin", "reach", "some", "pages", "acme"), http.StatusUnprocessableEntity, "Admins and owners cannot be limited", `value="acme" checked`)
+		owner.wants(owner.post("/admin/members/invite", "email", "grace@example.com", "role", "editor", "reach", "some"), http.StatusUnprocessableEntity, "1 to 100 slugs")
+		code := s.codeIn(owner.wants(owner.post("/admin/members/invite", "email", "grace@example.com", "role", "editor", "reach", "some", "pages", "acme"), http.StatusCreated, "Only <code>acme</code>").body)
+		grace := s.visitor()
+		grace.wants(grace.post("/admin/accept", "code", code, "name", "Grace", "password", goodPassword), http.StatusSeeOther)
+		for _, path := range []string{"/admin", "/admin/pages", "/admin/monitors", "/admin/incidents"} {
+			if strings.Contains(grace.wants(grace.get(path), http.StatusOK).body, "Page beta") {
+				s.Errorf("%s shows the other page", path)
+			}
+		}
+		grace.wants(grace.get("/admin/pages/acme/components"), http.StatusOK)
+		grace.wants(grace.get("/admin/pages/beta/components"), http.StatusNotFound)
+		grace.wants(grace.post("/admin/pages/beta/components", "name", "API"), http.StatusNotFound)
+		grace.wants(grace.post("/admin/monitors/new", "name", "Backup", "interval", "1h"), http.StatusUnprocessableEntity, "you can change only some pages")
+
+		member := "/admin/members/" + grace.actor().ID + "/role"
+		owner.wants(owner.post(member, "from", "editor", "role", "editor", "reach", "some", "pages", "beta"), http.StatusSeeOther)
+		grace.wants(grace.get("/admin/pages/beta/components"), http.StatusOK)
+		grace.wants(grace.get("/admin/pages/acme/components"), http.StatusNotFound)
+		owner.wants(owner.post(member, "from", "editor", "role", "editor", "reach", "all"), http.StatusSeeOther)
+		grace.wants(grace.get("/admin/pages/acme/components"), http.StatusOK)
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
 )
@@ -12,10 +13,13 @@ import (
 type tokensScreen struct {
 	*form
 	Fields []field
-	Issued allswell.IssuedToken // what has just been created; the zero value: nothing
-	Tokens []allswell.Token
-	Pager  pager
-	Back   string // the list as it is shown
+	Now    time.Time
+
+	LimitTo limitForm
+	Issued  allswell.IssuedToken // what has just been created; the zero value: nothing
+	Tokens  []allswell.Token
+	Pager   pager
+	Back    string // the list as it is shown
 }
 
 // showTokens lists the API tokens of the workspace.
@@ -32,6 +36,10 @@ func (v *visit) listTokens(status int, f *form, issued allswell.IssuedToken) err
 		return err
 	}
 	s := tokensScreen{form: f, Issued: issued, Tokens: tokens, Pager: newPager(path, url.Values{}, r, len(tokens), total)}
+	s.Now = v.now()
+	if s.LimitTo, err = v.limitForm(f.values); err != nil {
+		return err
+	}
 	s.Back = path + "?" + url.Values{"p": {query.Get("p")}}.Encode()
 	s.Fields = []field{
 		f.draw(field{Name: "name", Label: "Name", Placeholder: "deploy pipeline", Hint: "Who or what uses it."}),
@@ -40,16 +48,40 @@ func (v *visit) listTokens(status int, f *form, issued allswell.IssuedToken) err
 			{Value: string(allswell.ScopeWrite), Label: "write: also change pages, incidents and monitors"},
 			{Value: string(allswell.ScopeAdmin), Label: "admin: also create and revoke tokens"},
 		}}),
+		f.draw(field{Name: "expires_in", Label: "Expires", Type: "select", Options: tokenAges}),
 	}
 	return v.show(status, "tokens", "Tokens", s)
+}
+
+// tokenAges are the lifetimes that the form offers, as durations.
+var tokenAges = []option{{Label: "never"}, {Value: "168h", Label: "in 7 days"}, {Value: "720h", Label: "in 30 days"}, {Value: "2160h", Label: "in 90 days"}, {Value: "8760h", Label: "in a year"}}
+
+// expiry returns when a token expires that is created now; the zero time: never.
+func (v *visit) expiry(f *form) (at time.Time, err error) {
+	if f.Value("expires_in") == "" {
+		return at, nil
+	}
+	age, err := time.ParseDuration(f.Value("expires_in"))
+	if err != nil || age <= 0 {
+		var bad allswell.ValidationError
+		bad.Add("expires_in", "Choose one of the times.")
+		return at, bad.Err()
+	}
+	return v.now().Add(age).UTC().Truncate(time.Second), nil
 }
 
 // createToken creates a token. The answer shows its secret, so that no address ever has it.
 func (v *visit) createToken() error {
 	f := newForm(v.r.PostForm)
-	issued, err := v.store.IssueToken(v.r.Context(), v.actor(), allswell.NewToken{
-		Name: strings.TrimSpace(f.Value("name")), Scope: allswell.Scope(f.Value("scope")),
-	})
+	n := allswell.NewToken{Name: strings.TrimSpace(f.Value("name")), Scope: allswell.Scope(f.Value("scope"))}
+	if limit := typedLimit(f.values); limit != nil {
+		n.Limit = *limit
+	}
+	var issued allswell.IssuedToken
+	var err error
+	if n.ExpiresAt, err = v.expiry(f); err == nil {
+		issued, err = v.store.IssueToken(v.r.Context(), v.actor(), n)
+	}
 	if f.refused(err) {
 		return v.listTokens(http.StatusUnprocessableEntity, f, allswell.IssuedToken{})
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 )
@@ -31,5 +32,23 @@ func TestTokens(t *testing.T) {
 		}
 		owner.wants(owner.get("/admin/tokens"), http.StatusOK, ">revoked<")
 		owner.wants(owner.post("/admin/tokens/nothing/revoke"), http.StatusNotFound)
+	})
+}
+
+// TestLimitedTokens creates tokens that expire and are limited to a page.
+func TestLimitedTokens(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		if _, err := s.store.CreatePage(s.Context(), owner.actor(), allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+			s.Fatal(err)
+		}
+		form := []string{"name", "pipeline", "scope", "write", "reach", "some", "pages", "acme", "expires_in"}
+		owner.wants(owner.post("/admin/tokens", append(form, "soon")...), http.StatusUnprocessableEntity, "Choose one of the times", `value="acme" checked`)
+		owner.wants(owner.post("/admin/tokens", "name", "x", "scope", "admin", "reach", "some", "pages", "acme"), http.StatusUnprocessableEntity, "cannot be limited to pages")
+		owner.wants(owner.post("/admin/tokens", append(form, "720h")...), http.StatusCreated, "Only <code>acme</code>", "expires")
+		s.dashboard.now = func() time.Time { return time.Now().Add(31 * 24 * time.Hour) }
+		if body := owner.get("/admin/tokens").body; !strings.Contains(body, "expired") {
+			s.Errorf("an expired token is listed as valid: %s", body)
+		}
 	})
 }

@@ -19,8 +19,9 @@ import (
 
 // credentials are what a request may prove to see a private page.
 type credentials struct {
-	workspace string // whose token the client has; "": none
-	slug      string // of the page of the subscription whose key is in the path; "": none
+	workspace string              // whose token the client has; "": none
+	limit     *allswell.PageLimit // of the token; nil: none
+	slug      string              // of the page of the subscription whose key is in the path; "": none
 }
 
 // credentialsOf checks the token of a request. key is the look-up of the key in its path.
@@ -56,6 +57,9 @@ func (s *Site) credentialsOf(r *http.Request, key keyLookup) (credentials, error
 	}
 	if token.Scope.Allows(allswell.ScopeRead) {
 		c.workspace = token.WorkspaceID
+		if token.Limit.Limited {
+			c.limit = &token.Limit
+		}
 	}
 	return c, nil
 }
@@ -78,11 +82,11 @@ var errAsk = errors.New("the visitor has to be let in first")
 func (s *Site) admit(r *http.Request, e *entry, c credentials, ownDomain bool) (admission, error) {
 	// At an unknown host the browser of somebody in the network may act for another site, whose name leads here.
 	near := (ownDomain || s.hosts.ServesInstallation(r.Host)) && e.access.Contains(clientaddr.Of(r))
-	if near || e.workspace == c.workspace || s.hasVisit(r, e) || hasKey(r, e) {
+	if near || c.byToken(e) || s.hasVisit(r, e) || hasKey(r, e) {
 		return admissionPage, nil
 	}
 	if e.access.Members && !ownDomain {
-		if member, err := s.isMember(r, e.workspace); member || err != nil {
+		if member, err := s.isMember(r, e); member || err != nil {
 			return admissionPage, err
 		}
 	}
@@ -96,9 +100,14 @@ func (s *Site) admit(r *http.Request, e *entry, c credentials, ownDomain bool) (
 	}
 }
 
-// isMember reports whether a request has the session of a member of a workspace. Sessions that do not exist count as
-// requests for what does not exist; above the limit of these, no session is looked up.
-func (s *Site) isMember(r *http.Request, workspaceID string) (member bool, err error) {
+// byToken reports whether the token is enough to see a private page.
+func (c credentials) byToken(e *entry) bool {
+	return e.workspace == c.workspace && (c.limit == nil || slices.Contains(c.limit.Pages, e.slug))
+}
+
+// isMember reports whether a request has the session of a member of the page's workspace who can see the page. Sessions that do
+// not exist count as requests for what does not exist; above the limit of these, no session is looked up.
+func (s *Site) isMember(r *http.Request, e *entry) (member bool, err error) {
 	if s.session == nil {
 		return false, nil
 	}
@@ -108,9 +117,16 @@ func (s *Site) isMember(r *http.Request, workspaceID string) (member bool, err e
 	}
 	err = s.forms.sessions.run(r.Context(), func() error {
 		in, err := s.store.FindSession(r.Context(), secret)
-		member = slices.ContainsFunc(in.Workspaces, func(w allswell.Workspace) bool { return w.ID == workspaceID })
+		if err != nil || !slices.ContainsFunc(in.Workspaces, func(w allswell.Workspace) bool { return w.ID == e.workspace }) {
+			return err
+		}
+		_, err = s.store.Page(r.Context(), in.ActorIn(e.workspace), e.slug)
+		member = err == nil
 		return err
 	})
+	if errors.Is(err, allswell.ErrNotFound) { // the member is limited to other pages
+		return false, nil
+	}
 	if errors.Is(err, allswell.ErrUnauthenticated) {
 		s.notFound.take(r)
 		return false, nil

@@ -165,6 +165,9 @@ func (s *Server) authenticatedMetrics() http.Handler {
 		if !token.Scope.Allows(allswell.ScopeRead) {
 			return &web.Forbidden{Has: token.Scope, Needs: allswell.ScopeRead}
 		}
+		if token.Limit.Limited {
+			return allswell.ErrPageLimited
+		}
 		public.ServeHTTP(w, r)
 		return nil
 	})

@@ -26,7 +26,7 @@ func (c *session) fillAnnouncements(p *allswell.PageContents) (err error) {
 
 // Announcements lists a page's announcements, the latest first.
 func (s *Store) Announcements(ctx context.Context, actor allswell.Actor, slug string, r Pagination) ([]allswell.Announcement, int, error) {
-	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
+	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -34,26 +34,26 @@ func (s *Store) Announcements(ctx context.Context, actor allswell.Actor, slug st
 }
 
 // announcementOf loads an announcement of a workspace.
-func (c *session) announcementOf(workspaceID, id string) (allswell.Announcement, error) {
-	where, args := objectOf(workspaceID, "", id)
+func (c *session) announcementOf(actor allswell.Actor, id string) (allswell.Announcement, error) {
+	where, args := objectOf(actor, "", id)
 	return database.One(c.Session, scanAnnouncement, `SELECT `+announcementColumns+` FROM announcements `+where, args...)
 }
 
 // lockAnnouncement loads an announcement of a workspace under its page's lock.
-func (t *tx) lockAnnouncement(workspaceID, id string) (allswell.Announcement, error) {
-	a, err := t.announcementOf(workspaceID, id)
+func (t *tx) lockAnnouncement(actor allswell.Actor, id string) (allswell.Announcement, error) {
+	a, err := t.announcementOf(actor, id)
 	if err == nil {
 		err = t.bumpVersion(a.PageID)
 	}
 	if err != nil {
 		return a, err
 	}
-	return t.announcementOf(workspaceID, id)
+	return t.announcementOf(actor, id)
 }
 
 // Announcement returns a workspace's announcement.
 func (s *Store) Announcement(ctx context.Context, actor allswell.Actor, id string) (allswell.Announcement, error) {
-	return read(ctx, s, func(c *session) (allswell.Announcement, error) { return c.announcementOf(actor.WorkspaceID, id) })
+	return read(ctx, s, func(c *session) (allswell.Announcement, error) { return c.announcementOf(actor, id) })
 }
 
 // checkAnnouncements returns an *allswell.ValidationError if the page has too many announcements that are not over,
@@ -73,7 +73,7 @@ func (s *Store) CreateAnnouncement(ctx context.Context, actor allswell.Actor, sl
 		if err := n.Validate(t.Now); err != nil {
 			return a, err
 		}
-		p, err := t.pageBySlug(actor.WorkspaceID, slug)
+		p, err := t.pageBySlug(actor, slug)
 		if err == nil {
 			err = t.bumpVersion(p.ID)
 		}
@@ -97,7 +97,7 @@ func (s *Store) CreateAnnouncement(ctx context.Context, actor allswell.Actor, sl
 // allswell.ErrPreconditionFailed.
 func (s *Store) ChangeAnnouncement(ctx context.Context, actor allswell.Actor, id string, ch allswell.AnnouncementChange, conds ...allswell.Precondition) (allswell.Announcement, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Announcement, error) {
-		a, err := t.lockAnnouncement(actor.WorkspaceID, id)
+		a, err := t.lockAnnouncement(actor, id)
 		if err == nil {
 			err = check(conds, a)
 		}
@@ -125,7 +125,7 @@ func (s *Store) ChangeAnnouncement(ctx context.Context, actor allswell.Actor, id
 // DeleteAnnouncement deletes an announcement.
 func (s *Store) DeleteAnnouncement(ctx context.Context, actor allswell.Actor, id string) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		a, err := t.lockAnnouncement(actor.WorkspaceID, id)
+		a, err := t.lockAnnouncement(actor, id)
 		if err != nil {
 			return err
 		}

@@ -70,7 +70,7 @@ type ComponentFilter struct {
 
 // Components lists a page's components that match the filter, in their order.
 func (s *Store) Components(ctx context.Context, actor allswell.Actor, slug string, f ComponentFilter, r Pagination) ([]allswell.Component, int, error) {
-	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
+	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -82,14 +82,14 @@ func (s *Store) Components(ctx context.Context, actor allswell.Actor, slug strin
 }
 
 // pageOf finds a workspace's page in a transaction of its own.
-func (s *Store) pageOf(ctx context.Context, workspaceID, slug string) (allswell.Page, error) {
-	return read(ctx, s, func(c *session) (allswell.Page, error) { return c.pageBySlug(workspaceID, slug) })
+func (s *Store) pageOf(ctx context.Context, actor allswell.Actor, slug string) (allswell.Page, error) {
+	return read(ctx, s, func(c *session) (allswell.Page, error) { return c.pageBySlug(actor, slug) })
 }
 
 // Component returns one component of a workspace's page by its id or slug.
 func (s *Store) Component(ctx context.Context, actor allswell.Actor, slug, ref string) (allswell.Component, error) {
 	return read(ctx, s, func(c *session) (allswell.Component, error) {
-		p, err := c.pageBySlug(actor.WorkspaceID, slug)
+		p, err := c.pageBySlug(actor, slug)
 		if err != nil {
 			return allswell.Component{}, err
 		}
@@ -104,7 +104,7 @@ func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug 
 		return allswell.Component{}, err
 	}
 	c, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Component, error) {
-		p, err := t.pageBySlug(actor.WorkspaceID, slug)
+		p, err := t.pageBySlug(actor, slug)
 		if err != nil {
 			return allswell.Component{}, err
 		}
@@ -197,7 +197,7 @@ func (s *Store) ChangeComponent(ctx context.Context, actor allswell.Actor, slug,
 		return allswell.Component{}, err
 	}
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Component, error) {
-		p, err := t.pageBySlug(actor.WorkspaceID, slug)
+		p, err := t.pageBySlug(actor, slug)
 		if err != nil {
 			return allswell.Component{}, err
 		}
@@ -249,7 +249,7 @@ func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, page, r
 		return allswell.Component{}, err
 	}
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Component, error) {
-		where, args := objectOf(actor.WorkspaceID, page, ref)
+		where, args := objectOf(actor, page, ref)
 		c, err := t.component(where+` FOR UPDATE`, args...)
 		if err == nil {
 			err = check(conds, c)
@@ -286,7 +286,7 @@ func (t *tx) edit(c allswell.Component, e allswell.ComponentEdit) (allswell.Comp
 // component, and are no longer suppressed by its maintenance. If the component does not meet all conditions, the error is allswell.ErrPreconditionFailed.
 func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug, ref string, conds ...allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		p, err := t.pageBySlug(actor.WorkspaceID, slug)
+		p, err := t.pageBySlug(actor, slug)
 		if err != nil {
 			return err
 		}
@@ -333,7 +333,7 @@ func scanGroup(row database.Row) (g allswell.Group, err error) {
 
 // Groups lists a page's groups that match the filter, in their order.
 func (s *Store) Groups(ctx context.Context, actor allswell.Actor, slug string, f Filter, r Pagination) ([]allswell.Group, int, error) {
-	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
+	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -347,7 +347,7 @@ func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug stri
 		return allswell.Group{}, err
 	}
 	g, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Group, error) {
-		p, err := t.pageBySlug(actor.WorkspaceID, slug)
+		p, err := t.pageBySlug(actor, slug)
 		if err == nil {
 			err = t.bumpVersion(p.ID)
 		}
@@ -384,7 +384,7 @@ func (s *Store) ChangeGroup(ctx context.Context, actor allswell.Actor, page, ref
 		return allswell.Group{}, err
 	}
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Group, error) {
-		g, err := t.lockGroup(t.groupOf(actor.WorkspaceID, page, ref))
+		g, err := t.lockGroup(t.groupOf(actor, page, ref))
 		if err != nil {
 			return g, err
 		}
@@ -400,8 +400,8 @@ func (s *Store) ChangeGroup(ctx context.Context, actor allswell.Actor, page, ref
 }
 
 // groupOf loads a group of a workspace.
-func (c *session) groupOf(workspaceID, page, ref string) (allswell.Group, error) {
-	where, args := objectOf(workspaceID, page, ref)
+func (c *session) groupOf(actor allswell.Actor, page, ref string) (allswell.Group, error) {
+	where, args := objectOf(actor, page, ref)
 	return database.One(c.Session, scanGroup, `SELECT `+groupColumns+` FROM component_groups `+where, args...)
 }
 
@@ -420,7 +420,7 @@ func (t *tx) lockGroup(g allswell.Group, err error) (allswell.Group, error) {
 // id, or by its slug if the page's slug is not "".
 func (s *Store) DeleteGroup(ctx context.Context, actor allswell.Actor, page, ref string) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		g, err := t.groupOf(actor.WorkspaceID, page, ref)
+		g, err := t.groupOf(actor, page, ref)
 		if err == nil {
 			err = t.lockRows(func() (s lockSet, err error) { // the deletion changes the components, too
 				s.pages = []string{g.PageID}

@@ -84,8 +84,9 @@ func (c *session) fillWaitsFor(entries []allswell.DeliveryLogEntry, now time.Tim
 // suspended, it returns an *allswell.ValidationError.
 func (s *Store) RetryDelivery(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.DeliveryLogEntry]) (allswell.DeliveryLogEntry, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.DeliveryLogEntry, error) {
+		r := reachOf(actor)
 		d, err := database.One(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
-			WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2) FOR UPDATE`, id, actor.WorkspaceID)
+			WHERE id = $1 AND `+r.on(`page_id`, 2)+` FOR UPDATE`, id, r.arg)
 		if err != nil {
 			return allswell.DeliveryLogEntry{}, err
 		}

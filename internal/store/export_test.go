@@ -18,7 +18,7 @@ import (
 // FillMonitors makes n enabled monitors without a component, quickly, for
 // tests and benchmarks, and returns their ping tokens.
 func FillMonitors(ctx context.Context, s *Store, workspaceID, slug string, n int, interval time.Duration) ([]string, error) {
-	p, err := s.pageOf(ctx, workspaceID, slug)
+	p, err := s.pageOf(ctx, allswell.Actor{WorkspaceID: workspaceID}, slug)
 	if err != nil {
 		return nil, err
 	}

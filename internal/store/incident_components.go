@@ -13,7 +13,7 @@ import (
 // order on the page.
 func (s *Store) IncidentComponents(ctx context.Context, actor allswell.Actor, id string) ([]allswell.AffectedComponent, error) {
 	return read(ctx, s, func(c *session) ([]allswell.AffectedComponent, error) {
-		i, err := c.incidentOf(actor.WorkspaceID, id)
+		i, err := c.incidentOf(actor, id)
 		if err != nil {
 			return nil, err
 		}

@@ -24,9 +24,10 @@ func scanListedIncident(row database.Row) (i ListedIncident, err error) {
 // ListIncidents lists the incidents of the actor's workspace, drafts included: the active ones first, each part newest
 // first. Updates has the newest update at most, with the beginning of its message. page is the slug of a page; "": all.
 func (s *Store) ListIncidents(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]ListedIncident, int, error) {
-	from, args := `FROM incidents WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1)`, []any{actor.WorkspaceID}
+	reach := reachOf(actor)
+	from, args := `FROM incidents WHERE `+reach.on(`page_id`, 1), []any{reach.arg}
 	if page != "" {
-		from, args = `FROM incidents WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1 AND slug = $2)`, append(args, page)
+		from, args = `FROM incidents WHERE page_id IN (SELECT id FROM pages WHERE `+reach.pages(1)+` AND slug = $2)`, append(args, page)
 	}
 	return listedWith(ctx, s, (*session).fillNewestUpdates, scanListedIncident, listedIncidentColumns, from,
 		`ORDER BY resolved, created_at DESC, id DESC`, r, args...)
@@ -49,8 +50,9 @@ func (c *session) fillNewestUpdates(incidents []ListedIncident) error {
 // IncidentWithPage returns a workspace's incident with its page, its updates, oldest first, and its affected components.
 func (s *Store) IncidentWithPage(ctx context.Context, actor allswell.Actor, id string) (ListedIncident, error) {
 	return read(ctx, s, func(c *session) (ListedIncident, error) {
+		r := reachOf(actor)
 		i, err := database.One(c.Session, scanListedIncident, `SELECT `+listedIncidentColumns+` FROM incidents
-			WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, id, actor.WorkspaceID)
+			WHERE id = $1 AND `+r.on(`page_id`, 2), id, r.arg)
 		if err != nil {
 			return i, err
 		}
@@ -69,7 +71,7 @@ func (s *Store) IncidentWithPage(ctx context.Context, actor allswell.Actor, id s
 // page; id is "" for a new object. TestAudience holds it to what createDeliveries does.
 func (s *Store) Audience(ctx context.Context, actor allswell.Actor, page, id string, components []string) (map[allswell.Channel]int, error) {
 	return read(ctx, s, func(c *session) (map[allswell.Channel]int, error) {
-		p, err := c.pageBySlug(actor.WorkspaceID, page)
+		p, err := c.pageBySlug(actor, page)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +111,7 @@ func (c *session) audience(p allswell.Page, whole bool, components []string) (ma
 	return counts, err
 }
 
-// ObjectLog returns the newest audit entries of objects of the actor's workspace, newest first, and whether there are
+// ObjectLog returns the newest audit entries of objects that the caller has loaded for the actor, newest first, and whether there are
 // more than limit.
 func (s *Store) ObjectLog(ctx context.Context, actor allswell.Actor, ids []string, limit int) (entries []allswell.AuditEntry, more bool, err error) {
 	entries, err = read(ctx, s, func(c *session) ([]allswell.AuditEntry, error) {

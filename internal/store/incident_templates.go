@@ -19,7 +19,8 @@ func scanIncidentTemplate(row database.Row) (t allswell.IncidentTemplate, err er
 // IncidentTemplates lists the templates of a workspace by name. If page is the slug of a page, it lists those that can be
 // used on it.
 func (s *Store) IncidentTemplates(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]allswell.IncidentTemplate, int, error) {
-	from, args := `FROM incident_templates WHERE workspace_id = $1`, []any{actor.WorkspaceID}
+	reach := reachOf(actor)
+	from, args := `FROM incident_templates WHERE `+reach.objects(1), []any{reach.arg}
 	if page != "" {
 		from, args = and(from, args, `(page_id IS NULL OR page_id IN (SELECT id FROM pages WHERE slug = $%d))`, page)
 	}
@@ -28,15 +29,16 @@ func (s *Store) IncidentTemplates(ctx context.Context, actor allswell.Actor, pag
 
 // IncidentTemplate returns a template of a workspace, given its id or name.
 func (s *Store) IncidentTemplate(ctx context.Context, actor allswell.Actor, ref string) (allswell.IncidentTemplate, error) {
-	return read(ctx, s, func(c *session) (allswell.IncidentTemplate, error) { return c.incidentTemplate(actor.WorkspaceID, ref) })
+	return read(ctx, s, func(c *session) (allswell.IncidentTemplate, error) { return c.incidentTemplate(actor, ref) })
 }
 
-func (c *session) incidentTemplate(workspaceID, ref string) (allswell.IncidentTemplate, error) {
+func (c *session) incidentTemplate(actor allswell.Actor, ref string) (allswell.IncidentTemplate, error) {
 	column := "name"
 	if strings.HasPrefix(ref, allswell.PrefixIncidentTemplate) {
 		column = "id"
 	}
-	return database.One(c.Session, scanIncidentTemplate, `SELECT `+incidentTemplateColumns+` FROM incident_templates WHERE workspace_id = $1 AND `+column+` = $2`, workspaceID, ref)
+	r := reachOf(actor)
+	return database.One(c.Session, scanIncidentTemplate, `SELECT `+incidentTemplateColumns+` FROM incident_templates WHERE `+r.objects(1)+` AND `+column+` = $2`, r.arg, ref)
 }
 
 // CreateIncidentTemplate creates a template.
@@ -103,10 +105,11 @@ func (s *Store) DeleteIncidentTemplate(ctx context.Context, actor allswell.Actor
 
 // lockIncidentTemplate loads and locks a template.
 func (t *tx) lockIncidentTemplate(actor allswell.Actor, id string, p allswell.Precondition) (allswell.IncidentTemplate, error) {
-	if _, err := database.One(t.Session, database.ScanString, `SELECT id FROM incident_templates WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID); err != nil {
+	r := reachOf(actor)
+	if _, err := database.One(t.Session, database.ScanString, `SELECT id FROM incident_templates WHERE id = $1 AND `+r.objects(2)+` FOR UPDATE`, id, r.arg); err != nil {
 		return allswell.IncidentTemplate{}, err
 	}
-	v, err := t.incidentTemplate(actor.WorkspaceID, id)
+	v, err := t.incidentTemplate(actor, id)
 	if err != nil {
 		return v, err
 	}
@@ -122,9 +125,12 @@ func (t *tx) applyIncidentTemplate(actor allswell.Actor, v *allswell.IncidentTem
 	}
 	err := v.Validate()
 	if ch.Page == nil || *ch.Page == "" {
+		if err == nil && v.PageID == "" {
+			err = checkUnlimited(actor)
+		}
 		return err
 	}
-	p, pageErr := t.pageBySlug(actor.WorkspaceID, *ch.Page)
+	p, pageErr := t.pageBySlug(actor, *ch.Page)
 	if errors.Is(pageErr, allswell.ErrNotFound) {
 		var bad *allswell.ValidationError
 		if !errors.As(err, &bad) {
@@ -150,11 +156,11 @@ func (s *Store) templateNameTaken(err error) error {
 // beginFromTemplate fills a new incident of a page from the template that it names.
 func (s *Store) beginFromTemplate(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewIncident) (allswell.NewIncident, error) {
 	return read(ctx, s, func(c *session) (allswell.NewIncident, error) {
-		p, err := c.pageBySlug(actor.WorkspaceID, slug)
+		p, err := c.pageBySlug(actor, slug)
 		if err != nil {
 			return n, err
 		}
-		v, err := c.incidentTemplate(actor.WorkspaceID, n.Template)
+		v, err := c.incidentTemplate(actor, n.Template)
 		if errors.Is(err, allswell.ErrNotFound) || err == nil && v.PageID != "" && v.PageID != p.ID {
 			var bad allswell.ValidationError
 			bad.Add("template", "The template does not exist on this page.")

@@ -11,7 +11,7 @@ import (
 // Update returns an update of a workspace's incident.
 func (s *Store) Update(ctx context.Context, actor allswell.Actor, incidentID, id string) (allswell.IncidentUpdate, error) {
 	return read(ctx, s, func(c *session) (allswell.IncidentUpdate, error) {
-		if _, err := c.incidentOf(actor.WorkspaceID, incidentID); err != nil {
+		if _, err := c.incidentOf(actor, incidentID); err != nil {
 			return allswell.IncidentUpdate{}, err
 		}
 		return c.updateOf(incidentID, id)
@@ -29,7 +29,7 @@ func (s *Store) EditUpdate(ctx context.Context, actor allswell.Actor, incidentID
 		return allswell.IncidentUpdate{}, err
 	}
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.IncidentUpdate, error) {
-		i, u, err := t.lockUpdate(actor.WorkspaceID, incidentID, id, p)
+		i, u, err := t.lockUpdate(actor, incidentID, id, p)
 		if err != nil {
 			return u, err
 		}
@@ -52,7 +52,7 @@ func (s *Store) EditUpdate(ctx context.Context, actor allswell.Actor, incidentID
 // messages that are not sent yet are sent without it.
 func (s *Store) DeleteUpdate(ctx context.Context, actor allswell.Actor, incidentID, id string, p allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		i, u, err := t.lockUpdate(actor.WorkspaceID, incidentID, id, p)
+		i, u, err := t.lockUpdate(actor, incidentID, id, p)
 		if err != nil {
 			return err
 		}
@@ -74,8 +74,8 @@ func (s *Store) DeleteUpdate(ctx context.Context, actor allswell.Actor, incident
 }
 
 // lockUpdate locks an incident and loads one of its updates.
-func (t *tx) lockUpdate(workspaceID, incidentID, id string, p allswell.Precondition) (i allswell.Incident, u allswell.IncidentUpdate, err error) {
-	if i, err = t.lockIncident(workspaceID, incidentID); err != nil {
+func (t *tx) lockUpdate(actor allswell.Actor, incidentID, id string, p allswell.Precondition) (i allswell.Incident, u allswell.IncidentUpdate, err error) {
+	if i, err = t.lockIncident(actor, incidentID); err != nil {
 		return i, u, err
 	}
 	if u, err = t.updateOf(i.ID, id); err != nil {

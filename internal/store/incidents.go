@@ -40,7 +40,7 @@ type IncidentFilter struct {
 // Incidents lists a page's incidents that match the filter, newest first, without their
 // updates.
 func (s *Store) Incidents(ctx context.Context, actor allswell.Actor, slug string, f IncidentFilter, r Pagination) ([]allswell.Incident, int, error) {
-	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
+	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -55,9 +55,10 @@ func (s *Store) Incidents(ctx context.Context, actor allswell.Actor, slug string
 }
 
 // incidentOf loads a workspace's incident without its updates.
-func (c *session) incidentOf(workspaceID, id string) (allswell.Incident, error) {
+func (c *session) incidentOf(actor allswell.Actor, id string) (allswell.Incident, error) {
+	r := reachOf(actor)
 	return database.One(c.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents
-		WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, id, workspaceID)
+		WHERE id = $1 AND `+r.on(`page_id`, 2), id, r.arg)
 }
 
 // lockIncidentRow loads an incident and locks its row. Its page is locked already.
@@ -117,7 +118,7 @@ func (c *session) fillAffected(incidents []allswell.Incident) error {
 // Incident returns a workspace's incident with its updates, oldest first.
 func (s *Store) Incident(ctx context.Context, actor allswell.Actor, id string) (allswell.Incident, error) {
 	return read(ctx, s, func(c *session) (allswell.Incident, error) {
-		i, err := c.incidentOf(actor.WorkspaceID, id)
+		i, err := c.incidentOf(actor, id)
 		if err != nil {
 			return i, err
 		}
@@ -128,7 +129,7 @@ func (s *Store) Incident(ctx context.Context, actor allswell.Actor, id string) (
 
 // Updates lists an incident's updates, oldest first.
 func (s *Store) Updates(ctx context.Context, actor allswell.Actor, incidentID string, r Pagination) ([]allswell.IncidentUpdate, int, error) {
-	if _, err := read(ctx, s, func(c *session) (allswell.Incident, error) { return c.incidentOf(actor.WorkspaceID, incidentID) }); err != nil {
+	if _, err := read(ctx, s, func(c *session) (allswell.Incident, error) { return c.incidentOf(actor, incidentID) }); err != nil {
 		return nil, 0, err
 	}
 	return listed(ctx, s, scanUpdate, updateColumns, `FROM incident_updates WHERE incident_id = $1`, `ORDER BY number`, r, incidentID)
@@ -147,7 +148,7 @@ func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug s
 		return allswell.Incident{}, err
 	}
 	i, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
-		p, err := t.pageBySlug(actor.WorkspaceID, slug)
+		p, err := t.pageBySlug(actor, slug)
 		if err != nil {
 			return allswell.Incident{}, err
 		}
@@ -267,7 +268,7 @@ func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id str
 // already is not changed.
 func (s *Store) PublishIncident(ctx context.Context, actor allswell.Actor, id string, silent bool, save ...SaveResponse[allswell.Incident]) (allswell.Incident, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
-		i, err := t.lockIncident(actor.WorkspaceID, id)
+		i, err := t.lockIncident(actor, id)
 		if err != nil {
 			return i, err
 		}
@@ -316,7 +317,7 @@ func (s *Store) PostUpdate(ctx context.Context, actor allswell.Actor, incidentID
 // changeIncident changes an incident, adds the update, if there is one, which has the state after the change, and emits
 // their event.
 func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.IncidentChange) (i allswell.Incident, u allswell.IncidentUpdate, err error) {
-	if i, err = t.lockForChange(actor.WorkspaceID, id, &ch); err != nil {
+	if i, err = t.lockForChange(actor, id, &ch); err != nil {
 		return i, u, err
 	}
 	newest, err := t.newestUpdate(i.ID)
@@ -389,11 +390,11 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 
 // lockForChange locks an incident with the components that it affects and those that it will, whose slugs it replaces
 // by ids.
-func (t *tx) lockForChange(workspaceID, id string, ch *allswell.IncidentChange) (allswell.Incident, error) {
+func (t *tx) lockForChange(actor allswell.Actor, id string, ch *allswell.IncidentChange) (allswell.Incident, error) {
 	if ch.Affected == nil {
-		return t.lockIncident(workspaceID, id)
+		return t.lockIncident(actor, id)
 	}
-	i, err := t.incidentOf(workspaceID, id)
+	i, err := t.incidentOf(actor, id)
 	if err != nil {
 		return i, err
 	}
@@ -402,7 +403,7 @@ func (t *tx) lockForChange(workspaceID, id string, ch *allswell.IncidentChange) 
 		return i, err
 	}
 	ch.Affected = &affected
-	return t.lockIncident(workspaceID, id, affected...)
+	return t.lockIncident(actor, id, affected...)
 }
 
 // newestUpdate loads the newest update of an incident; nil: it has none.
@@ -442,7 +443,7 @@ func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Syste
 // open another.
 func (s *Store) DeleteIncident(ctx context.Context, actor allswell.Actor, id string) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		i, err := t.lockIncident(actor.WorkspaceID, id)
+		i, err := t.lockIncident(actor, id)
 		if err != nil {
 			return err
 		}

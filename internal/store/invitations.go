@@ -8,10 +8,10 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const invitationColumns = `invitations.id, invitations.workspace_id, invitations.email, invitations.role, inviter_id, inviter_name, invitations.created_at, ends_at`
+const invitationColumns = `invitations.id, invitations.workspace_id, invitations.email, invitations.role, invitations.page_limited, inviter_id, inviter_name, invitations.created_at, ends_at`
 
 func scanInvitation(row database.Row) (i allswell.Invitation, err error) {
-	err = row.Scan(&i.ID, &i.WorkspaceID, &i.Email, &i.Role, text{&i.InviterID}, &i.InviterName, instant{&i.CreatedAt}, instant{&i.EndsAt})
+	err = row.Scan(&i.ID, &i.WorkspaceID, &i.Email, &i.Role, &i.Limit.Limited, text{&i.InviterID}, &i.InviterName, instant{&i.CreatedAt}, instant{&i.EndsAt})
 	return
 }
 
@@ -21,8 +21,12 @@ func (s *Store) Invitations(ctx context.Context, actor allswell.Actor, r Paginat
 	if err != nil {
 		return nil, 0, err
 	}
-	return listed(ctx, s, scanInvitation, invitationColumns, `FROM invitations WHERE workspace_id = $1 AND ends_at > $2`,
+	return listedWith(ctx, s, fillInvitationLimits, scanInvitation, invitationColumns, `FROM invitations WHERE workspace_id = $1 AND ends_at > $2`,
 		`ORDER BY created_at DESC, id DESC`, r, actor.WorkspaceID, millis(now))
+}
+
+func fillInvitationLimits(c *session, invitations []allswell.Invitation) error {
+	return fillPageLimits(c, invitations, func(i *allswell.Invitation) (string, *allswell.PageLimit) { return i.ID, &i.Limit })
 }
 
 // Invite invites an e-mail address to the actor's workspace. An earlier invitation of the address becomes invalid. Only
@@ -50,15 +54,18 @@ func (s *Store) Invite(ctx context.Context, actor allswell.Actor, n allswell.New
 		}
 		out.Code = rand.Text() // 130 bits
 		out.Invitation = allswell.Invitation{
-			ID: allswell.NewID(allswell.PrefixInvitation, t.Now), WorkspaceID: actor.WorkspaceID, Email: n.Email, Role: n.Role,
+			ID: allswell.NewID(allswell.PrefixInvitation, t.Now), WorkspaceID: actor.WorkspaceID, Email: n.Email, Role: n.Role, Limit: n.Limit,
 			InviterName: actor.Name, CreatedAt: t.Now, EndsAt: t.Now.Add(allswell.InvitationAge),
 		}
 		if actor.Kind == allswell.ActorUser {
 			out.InviterID = actor.ID
 		}
-		_, err = t.Exec(`INSERT INTO invitations (id, workspace_id, email, role, hash, inviter_id, inviter_name, created_at, ends_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, out.ID, out.WorkspaceID, out.Email, string(out.Role), allswell.HashTokenSecret(out.Code),
-			nullIfEmpty(out.InviterID), out.InviterName, millis(out.CreatedAt), millis(out.EndsAt))
+		if err := t.setPageLimit(actor, out.ID, &out.Limit); err != nil {
+			return out, err
+		}
+		_, err = t.Exec(`INSERT INTO invitations (id, workspace_id, email, role, hash, inviter_id, inviter_name, created_at, ends_at, page_limited)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, out.ID, out.WorkspaceID, out.Email, string(out.Role), allswell.HashTokenSecret(out.Code),
+			nullIfEmpty(out.InviterID), out.InviterName, millis(out.CreatedAt), millis(out.EndsAt), out.Limit.Limited)
 		if err == nil {
 			err = t.audit(actor, allswell.AuditCreate, nil, out.Invitation)
 		}
@@ -110,6 +117,9 @@ func (t *tx) withdrawInvitation(actor allswell.Actor, i allswell.Invitation) err
 
 func (t *tx) deleteInvitation(actor allswell.Actor, i allswell.Invitation) error {
 	if err := found(t.Exec(`DELETE FROM invitations WHERE id = $1`, i.ID)); err != nil {
+		return err
+	}
+	if _, err := t.Exec(`DELETE FROM page_limits WHERE holder_id = $1`, i.ID); err != nil {
 		return err
 	}
 	return t.audit(actor, allswell.AuditDelete, i, nil)
@@ -182,10 +192,18 @@ func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance,
 			return "", err
 		}
 		actor := allswell.Actor{Kind: allswell.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: i.WorkspaceID, Address: b.Address}
+		limited := []allswell.Invitation{i.Invitation}
+		if err := fillInvitationLimits(&t.session, limited); err != nil {
+			return "", err
+		}
+		i.Limit = limited[0].Limit
+		if _, err := t.Exec(`UPDATE page_limits SET holder_id = $2 WHERE holder_id = $1`, i.ID, memberHolder(i.WorkspaceID, user.ID)); err != nil {
+			return "", err
+		}
 		if err := t.deleteInvitation(actor, i.Invitation); err != nil {
 			return "", err
 		}
-		member := allswell.Member{User: user, WorkspaceID: i.WorkspaceID, Role: i.Role, Since: t.Now}
+		member := allswell.Member{User: user, WorkspaceID: i.WorkspaceID, Role: i.Role, Limit: i.Limit, Since: t.Now}
 		if err := t.addMember(actor, member); err != nil {
 			return "", err
 		}

@@ -172,8 +172,8 @@ func (t *tx) lockMaintenance(m allswell.Maintenance, others []string) (allswell.
 
 // lockIncident loads a workspace's incident and locks it and its page, after the
 // components that it affects and the others given.
-func (t *tx) lockIncident(workspaceID, id string, others ...allswell.AffectedComponent) (allswell.Incident, error) {
-	i, err := t.incidentOf(workspaceID, id)
+func (t *tx) lockIncident(actor allswell.Actor, id string, others ...allswell.AffectedComponent) (allswell.Incident, error) {
+	i, err := t.incidentOf(actor, id)
 	if err != nil {
 		return i, err
 	}

@@ -23,9 +23,10 @@ func scanListedMaintenance(row database.Row) (m ListedMaintenance, err error) {
 // ListMaintenances lists the maintenances of the actor's workspace, without their updates: those that are not completed
 // first, the next one first, and then the others, newest first. page is the slug of a page; "": all.
 func (s *Store) ListMaintenances(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]ListedMaintenance, int, error) {
-	from, args := `FROM maintenances WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1)`, []any{actor.WorkspaceID}
+	reach := reachOf(actor)
+	from, args := `FROM maintenances WHERE `+reach.on(`page_id`, 1), []any{reach.arg}
 	if page != "" {
-		from, args = `FROM maintenances WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1 AND slug = $2)`, append(args, page)
+		from, args = `FROM maintenances WHERE page_id IN (SELECT id FROM pages WHERE `+reach.pages(1)+` AND slug = $2)`, append(args, page)
 	}
 	return listed(ctx, s, scanListedMaintenance, listedMaintenanceColumns, from,
 		`ORDER BY state = 'completed', CASE WHEN state = 'completed' THEN -scheduled_for_at ELSE scheduled_for_at END, id`, r, args...)
@@ -34,8 +35,9 @@ func (s *Store) ListMaintenances(ctx context.Context, actor allswell.Actor, page
 // MaintenanceWithPage returns a workspace's maintenance with its page, its components, and its updates, oldest first.
 func (s *Store) MaintenanceWithPage(ctx context.Context, actor allswell.Actor, id string) (ListedMaintenance, error) {
 	return read(ctx, s, func(c *session) (ListedMaintenance, error) {
+		r := reachOf(actor)
 		m, err := database.One(c.Session, scanListedMaintenance, `SELECT `+listedMaintenanceColumns+` FROM maintenances
-			WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, id, actor.WorkspaceID)
+			WHERE id = $1 AND `+r.on(`page_id`, 2), id, r.arg)
 		if err == nil {
 			m.Maintenance, err = c.withMaintenanceComponents(m.Maintenance, nil)
 		}

@@ -33,7 +33,7 @@ func scanMaintenanceUpdate(row database.Row) (u allswell.MaintenanceUpdate, err 
 // Maintenances lists a page's planned maintenances, the latest first, without
 // their updates. It lists those in the given state, or all if state is "".
 func (s *Store) Maintenances(ctx context.Context, actor allswell.Actor, slug string, state allswell.MaintenanceState, r Pagination) ([]allswell.Maintenance, int, error) {
-	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
+	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -84,21 +84,22 @@ func (c *session) withMaintenanceComponents(m allswell.Maintenance, err error) (
 }
 
 // maintenanceOf loads a workspace's maintenance alone.
-func (c *session) maintenanceOf(workspaceID, id string) (allswell.Maintenance, error) {
+func (c *session) maintenanceOf(actor allswell.Actor, id string) (allswell.Maintenance, error) {
+	r := reachOf(actor)
 	return database.One(c.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances
-		WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, id, workspaceID)
+		WHERE id = $1 AND `+r.on(`page_id`, 2), id, r.arg)
 }
 
 // Maintenance returns a workspace's maintenance with its updates, oldest first.
 func (s *Store) Maintenance(ctx context.Context, actor allswell.Actor, id string) (allswell.Maintenance, error) {
 	return read(ctx, s, func(c *session) (allswell.Maintenance, error) {
-		return c.withMaintenanceComponents(c.maintenanceOf(actor.WorkspaceID, id))
+		return c.withMaintenanceComponents(c.maintenanceOf(actor, id))
 	})
 }
 
 // MaintenanceUpdates lists a maintenance's updates, oldest first.
 func (s *Store) MaintenanceUpdates(ctx context.Context, actor allswell.Actor, id string, r Pagination) ([]allswell.MaintenanceUpdate, int, error) {
-	if _, err := read(ctx, s, func(c *session) (allswell.Maintenance, error) { return c.maintenanceOf(actor.WorkspaceID, id) }); err != nil {
+	if _, err := read(ctx, s, func(c *session) (allswell.Maintenance, error) { return c.maintenanceOf(actor, id) }); err != nil {
 		return nil, 0, err
 	}
 	return listed(ctx, s, scanMaintenanceUpdate, maintenanceUpdateColumns, `FROM maintenance_updates WHERE maintenance_id = $1`, `ORDER BY number`, r, id)
@@ -112,7 +113,7 @@ func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slu
 		if err := n.Validate(t.Now); err != nil {
 			return m, err
 		}
-		p, err := t.pageBySlug(actor.WorkspaceID, slug)
+		p, err := t.pageBySlug(actor, slug)
 		if err != nil {
 			return m, err
 		}
@@ -209,7 +210,7 @@ func (t *tx) saveMaintenance(m allswell.Maintenance) error {
 // a new time, for the beginning and for the end.
 func (s *Store) ChangeMaintenance(ctx context.Context, actor allswell.Actor, id string, ch allswell.MaintenanceChange) (allswell.Maintenance, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Maintenance, error) {
-		m, err := t.maintenanceOf(actor.WorkspaceID, id)
+		m, err := t.maintenanceOf(actor, id)
 		var others []string
 		if err == nil && ch.Components != nil {
 			others, err = t.resolveDistinctComponents(m.PageID, *ch.Components)
@@ -291,7 +292,7 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor,
 		if err := allswell.CheckMessage(n.Message); err != nil {
 			return u, err
 		}
-		m, err := t.maintenanceOf(actor.WorkspaceID, id)
+		m, err := t.maintenanceOf(actor, id)
 		if err == nil {
 			m, err = t.lockMaintenance(m, nil)
 		}
@@ -329,7 +330,7 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor,
 // components return to their other status, and an event is emitted.
 func (s *Store) DeleteMaintenance(ctx context.Context, actor allswell.Actor, id string) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		m, err := t.maintenanceOf(actor.WorkspaceID, id)
+		m, err := t.maintenanceOf(actor, id)
 		if err == nil {
 			m, err = t.lockMaintenance(m, nil)
 		}

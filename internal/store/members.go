@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/allswell/allswell"
@@ -9,13 +10,19 @@ import (
 
 // Members lists the members of the actor's workspace, oldest first.
 func (s *Store) Members(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Member, int, error) {
-	return listed(ctx, s, scanMember, memberColumns, `FROM users JOIN members ON members.user_id = users.id WHERE members.workspace_id = $1`,
+	return listedWith(ctx, s, fillMemberLimits, scanMember, memberColumns, `FROM users JOIN members ON members.user_id = users.id WHERE members.workspace_id = $1`,
 		`ORDER BY members.created_at, users.id`, r, actor.WorkspaceID)
 }
 
+func fillMemberLimits(c *session, members []allswell.Member) error {
+	return fillPageLimits(c, members, func(m *allswell.Member) (string, *allswell.PageLimit) {
+		return memberHolder(m.WorkspaceID, m.ID), &m.Limit
+	})
+}
+
 func (t *tx) addMember(actor allswell.Actor, m allswell.Member) error {
-	_, err := t.Exec(`INSERT INTO members (user_id, workspace_id, role, created_at) VALUES ($1, $2, $3, $4)`,
-		m.ID, m.WorkspaceID, string(m.Role), millis(t.Now))
+	_, err := t.Exec(`INSERT INTO members (user_id, workspace_id, role, page_limited, created_at) VALUES ($1, $2, $3, $4, $5)`,
+		m.ID, m.WorkspaceID, string(m.Role), m.Limit.Limited, millis(t.Now))
 	if err == nil {
 		err = t.audit(actor, allswell.AuditCreate, nil, m)
 	}
@@ -48,15 +55,22 @@ func (t *tx) lockMember(workspaceID, userID string) (allswell.Member, error) {
 		`SELECT user_id FROM members WHERE user_id = $1 AND workspace_id = $2 FOR EXCLUSIVE UPDATE`, userID, workspaceID); err != nil {
 		return allswell.Member{}, err
 	}
-	return database.One(t.Session, scanMember, `SELECT `+memberColumns+`
+	members, err := database.Query(t.Session, scanMember, `SELECT `+memberColumns+`
 		FROM users JOIN members ON members.user_id = users.id WHERE members.user_id = $1 AND members.workspace_id = $2`, userID, workspaceID)
+	if err == nil {
+		err = fillMemberLimits(&t.session, members)
+	}
+	if err != nil || len(members) == 0 {
+		return allswell.Member{}, cmp.Or(err, allswell.ErrNotFound)
+	}
+	return members[0], nil
 }
 
 func (t *tx) owners(workspaceID string) (int64, error) {
 	return database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE workspace_id = $1 AND role = $2`, workspaceID, string(allswell.RoleOwner))
 }
 
-// ChangeMember changes the role of a member of the actor's workspace. When it returns nil, no write with the earlier role
+// ChangeMember changes the role of a member of the actor's workspace, and the pages to which it is limited. When it returns nil, no write with the earlier role
 // is under way, and none will be accepted. It returns a *allswell.ValidationError if the actor may not do this or no
 // owner would be left, and allswell.ErrPreconditionFailed if the member's role is not the one given in c.
 func (s *Store) ChangeMember(ctx context.Context, actor allswell.Actor, userID string, c allswell.MemberChange) (allswell.Member, error) {
@@ -71,21 +85,38 @@ func (s *Store) ChangeMember(ctx context.Context, actor allswell.Actor, userID s
 		if c.From != "" && c.From != before.Role {
 			return before, allswell.ErrPreconditionFailed
 		}
-		if err := t.checkRoleChange(actor, before.Role, c.Role); err != nil {
+		after, err := c.Apply(before)
+		if err != nil {
 			return before, err
 		}
-		return t.setRole(actor, before, c.Role)
+		if err := t.checkRoleChange(actor, before.Role, after.Role); err != nil {
+			return before, err
+		}
+		return t.changeMember(actor, before, c)
 	})
 }
 
 // setRole changes the role of a member who is locked.
-func (t *tx) setRole(actor allswell.Actor, before allswell.Member, role allswell.Role) (after allswell.Member, err error) {
-	after = before
-	after.Role = role
-	if _, err := t.Exec(`UPDATE members SET role = $3 WHERE user_id = $1 AND workspace_id = $2`, before.ID, before.WorkspaceID, string(role)); err != nil {
+func (t *tx) setRole(actor allswell.Actor, before allswell.Member, role allswell.Role) (allswell.Member, error) {
+	return t.changeMember(actor, before, allswell.MemberChange{Role: role})
+}
+
+// changeMember changes a member who is locked.
+func (t *tx) changeMember(actor allswell.Actor, before allswell.Member, c allswell.MemberChange) (allswell.Member, error) {
+	after, err := c.Apply(before)
+	if err != nil {
 		return before, err
 	}
-	if err := t.withdrawInvitationsOf(actor, before.ID, role); err != nil {
+	if c.Limit != nil || !after.Limit.Limited {
+		if err := t.setPageLimit(actor, memberHolder(before.WorkspaceID, before.ID), &after.Limit); err != nil {
+			return before, err
+		}
+	}
+	if _, err := t.Exec(`UPDATE members SET role = $3, page_limited = $4 WHERE user_id = $1 AND workspace_id = $2`,
+		before.ID, before.WorkspaceID, string(after.Role), after.Limit.Limited); err != nil {
+		return before, err
+	}
+	if err := t.withdrawInvitationsOf(actor, before.ID, after.Role); err != nil {
 		return before, err
 	}
 	return after, t.audit(actor, allswell.AuditUpdate, before, after)
@@ -128,6 +159,9 @@ func (t *tx) removeMember(actor allswell.Actor, userID string) error {
 		return err
 	}
 	if _, err := t.Exec(`DELETE FROM members WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID); err != nil {
+		return err
+	}
+	if err := t.setPageLimit(actor, memberHolder(actor.WorkspaceID, userID), &allswell.PageLimit{}); err != nil {
 		return err
 	}
 	if err := t.withdrawInvitationsOf(actor, userID, ""); err != nil {

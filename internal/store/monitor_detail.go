@@ -28,7 +28,7 @@ type MonitorUptime struct {
 // ExplainMonitor returns why a workspace's monitor, given its id or slug, has its state.
 func (s *Store) ExplainMonitor(ctx context.Context, actor allswell.Actor, ref string) (allswell.Explanation, error) {
 	return read(ctx, s, func(c *session) (e allswell.Explanation, err error) {
-		m, err := c.monitor(`WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2`, ref, actor.WorkspaceID)
+		m, err := c.monitorOf(actor, ref)
 		if err != nil {
 			return e, err
 		}
@@ -53,11 +53,11 @@ func (c *session) explain(m allswell.Monitor) (allswell.Explanation, error) {
 // MonitorDetail returns a workspace's monitor, given its id or slug.
 func (s *Store) MonitorDetail(ctx context.Context, actor allswell.Actor, ref string) (MonitorDetail, error) {
 	return read(ctx, s, func(c *session) (d MonitorDetail, err error) {
-		m, err := c.monitor(`WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2`, ref, actor.WorkspaceID)
+		m, err := c.monitorOf(actor, ref)
 		if err != nil {
 			return d, err
 		}
-		pages, err := c.monitorListPages(actor.WorkspaceID)
+		pages, err := c.monitorListPages(actor)
 		if err != nil {
 			return d, err
 		}

@@ -55,10 +55,10 @@ type MonitorListPage struct{ ID, Slug, Name string }
 // monitors, so it is computed by allswell.Monitor.Condition from a few columns of every monitor.
 func (s *Store) MonitorList(ctx context.Context, actor allswell.Actor, q MonitorQuery, r Pagination) (MonitorList, error) {
 	return read(ctx, s, func(c *session) (l MonitorList, err error) {
-		if l.Pages, err = c.monitorListPages(actor.WorkspaceID); err != nil {
+		if l.Pages, err = c.monitorListPages(actor); err != nil {
 			return l, err
 		}
-		rows, err := c.monitorListRows(actor.WorkspaceID)
+		rows, err := c.monitorListRows(actor)
 		if err != nil {
 			return l, err
 		}
@@ -83,22 +83,24 @@ func (s *Store) MonitorList(ctx context.Context, actor allswell.Actor, q Monitor
 }
 
 // monitorListRows loads the columns of all monitors that select and order them.
-func (c *session) monitorListRows(workspaceID string) ([]allswell.Monitor, error) {
+func (c *session) monitorListRows(actor allswell.Actor) ([]allswell.Monitor, error) {
+	reach := reachOf(actor)
 	rows, err := database.Query(c.Session, func(row database.Row) (r monitorRow, err error) {
 		m := &r.Monitor
 		err = row.Scan(&m.ID, text{&m.PageID}, &m.Name, listOf[string]{&m.Tags}, &m.Enabled, &m.State, &m.ConsecutiveFailures, instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&r.pingedAt})
 		return
 	}, `SELECT monitors.id, page_id, name, tags, enabled, state, consecutive_failures, last_ping_at, waiting_since_at, pinged_at
-		FROM monitors LEFT JOIN last_pings ON last_pings.token = monitors.token WHERE workspace_id = $1`, workspaceID)
+		FROM monitors LEFT JOIN last_pings ON last_pings.token = monitors.token WHERE `+reach.objects(1), reach.arg)
 	return currentMonitors(rows), err
 }
 
 // monitorListPages loads the pages, ordered here because the engines order text differently.
-func (c *session) monitorListPages(workspaceID string) ([]MonitorListPage, error) {
+func (c *session) monitorListPages(actor allswell.Actor) ([]MonitorListPage, error) {
+	r := reachOf(actor)
 	pages, err := database.Query(c.Session, func(row database.Row) (p MonitorListPage, err error) {
 		err = row.Scan(&p.ID, &p.Slug, &p.Name)
 		return
-	}, `SELECT id, slug, name FROM pages WHERE workspace_id = $1`, workspaceID)
+	}, `SELECT id, slug, name FROM pages WHERE `+r.pages(1), r.arg)
 	slices.SortFunc(pages, func(a, b MonitorListPage) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.ID, b.ID))
 	})
@@ -189,7 +191,7 @@ type MonitorPlace struct {
 // MonitorPlaces lists the pages of the actor's workspace, by name, with their components in the order of the page.
 func (s *Store) MonitorPlaces(ctx context.Context, actor allswell.Actor) ([]MonitorPlace, error) {
 	return read(ctx, s, func(c *session) ([]MonitorPlace, error) {
-		pages, err := c.monitorListPages(actor.WorkspaceID)
+		pages, err := c.monitorListPages(actor)
 		if err != nil {
 			return nil, err
 		}
@@ -199,6 +201,7 @@ func (s *Store) MonitorPlaces(ctx context.Context, actor allswell.Actor) ([]Moni
 			places[i].MonitorListPage = p
 			index[p.ID] = &places[i]
 		}
+		r := reachOf(actor)
 		_, err = database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
 			var page string
 			var component allswell.ComponentName
@@ -206,7 +209,7 @@ func (s *Store) MonitorPlaces(ctx context.Context, actor allswell.Actor) ([]Moni
 				index[page].Components = append(index[page].Components, component)
 			}
 			return
-		}, `SELECT page_id, id, name FROM components WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1) ORDER BY page_id, position, id`, actor.WorkspaceID)
+		}, `SELECT page_id, id, name FROM components WHERE `+r.on(`page_id`, 1)+` ORDER BY page_id, position, id`, r.arg)
 		return places, err
 	})
 }

@@ -89,7 +89,7 @@ func (s *Store) Monitors(ctx context.Context, actor allswell.Actor, f MonitorFil
 		args []any
 	}
 	selected, err := read(ctx, s, func(c *session) (q statement, err error) {
-		q.from, q.args, err = c.monitorsFrom(actor.WorkspaceID, f)
+		q.from, q.args, err = c.monitorsFrom(actor, f)
 		return
 	})
 	if err != nil {
@@ -106,11 +106,12 @@ func (s *Store) Monitors(ctx context.Context, actor allswell.Actor, f MonitorFil
 // monitorsFrom returns a statement from FROM on that selects the monitors, and its
 // arguments. If the page, the components or the incident select them, it has no condition
 // on the workspace: SQLite could choose the index of that, and read all monitors.
-func (c *session) monitorsFrom(workspaceID string, f MonitorFilter) (from string, args []any, err error) {
+func (c *session) monitorsFrom(actor allswell.Actor, f MonitorFilter) (from string, args []any, err error) {
+	r := reachOf(actor)
 	from = `FROM monitors WHERE TRUE`
 	var page allswell.Page
 	if f.Page != "" {
-		if page, err = c.pageBySlug(workspaceID, f.Page); err != nil && !errors.Is(err, allswell.ErrNotFound) {
+		if page, err = c.pageBySlug(actor, f.Page); err != nil && !errors.Is(err, allswell.ErrNotFound) {
 			return "", nil, err
 		}
 		from, args = and(from, args, `page_id = $%d`, page.ID) // "": none
@@ -121,7 +122,7 @@ func (c *session) monitorsFrom(workspaceID string, f MonitorFilter) (from string
 			return "", nil, err
 		}
 		ids, err := database.Query(c.Session, database.ScanString, `SELECT c.id FROM components c JOIN pages p ON p.id = c.page_id
-			WHERE c.id IN EACH($1) AND p.workspace_id = $2`, list(refs), workspaceID)
+			WHERE c.id IN EACH($1) AND `+r.on(`p.id`, 2), list(refs), r.arg)
 		if err != nil {
 			return "", nil, err
 		}
@@ -129,14 +130,14 @@ func (c *session) monitorsFrom(workspaceID string, f MonitorFilter) (from string
 	}
 	if f.IncidentID != "" {
 		ids, err := database.Query(c.Session, database.ScanString, `SELECT o.monitor_id FROM incidents i JOIN pages p ON p.id = i.page_id JOIN outages o ON o.id = i.outage_id
-			WHERE i.id = $1 AND p.workspace_id = $2 AND o.ended_at IS NULL`, f.IncidentID, workspaceID)
+			WHERE i.id = $1 AND `+r.on(`p.id`, 2)+` AND o.ended_at IS NULL`, f.IncidentID, r.arg)
 		if err != nil {
 			return "", nil, err
 		}
 		from, args = and(from, args, `id IN EACH($%d)`, list(ids))
 	}
 	if len(args) == 0 {
-		from, args = and(from, args, `workspace_id = $%d`, workspaceID)
+		from, args = from+` AND `+r.objects(1), []any{r.arg}
 	}
 	if f.Tag != "" {
 		if !allswell.ValidTag(f.Tag) { // no monitor has it
@@ -218,7 +219,7 @@ func (c *session) filledMonitor(m allswell.Monitor, err error) (allswell.Monitor
 // Monitor returns a workspace's monitor by its id or slug.
 func (s *Store) Monitor(ctx context.Context, actor allswell.Actor, ref string) (allswell.Monitor, error) {
 	return read(ctx, s, func(c *session) (allswell.Monitor, error) {
-		return c.filledMonitor(c.monitor(`WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2`, ref, actor.WorkspaceID))
+		return c.filledMonitor(c.monitorOf(actor, ref))
 	})
 }
 
@@ -258,7 +259,7 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 		Token: allswell.NewPingToken(), Interval: n.Interval, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
 		DownStatus: n.DownStatus, AutoIncidents: n.AutoIncidents, Tags: allswell.SortTags(n.Tags), State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.Now, UpdatedAt: t.Now,
 	}
-	if err := t.link(&m); err != nil {
+	if err := t.link(actor, &m); err != nil {
 		return m, err
 	}
 	if n.UniqueName {
@@ -296,16 +297,19 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 
 // link resolves the page that m names by its slug, and the component that it names
 // by id or slug, which must be on that page. Without a page there is no component.
-func (t *tx) link(m *allswell.Monitor) error {
+func (t *tx) link(actor allswell.Actor, m *allswell.Monitor) error {
 	var bad allswell.ValidationError
 	if m.PageSlug == "" {
+		if actor.PageLimited {
+			bad.Add("page", "The page field is required, because you can change only some pages.")
+		}
 		m.PageID = ""
 		if m.ComponentID != "" {
 			bad.Add("page", "The page field is required with a component_id.")
 		}
 		return bad.Err()
 	}
-	p, err := t.pageBySlug(m.WorkspaceID, m.PageSlug)
+	p, err := t.pageBySlug(actor, m.PageSlug)
 	if errors.Is(err, allswell.ErrNotFound) {
 		bad.Add("page", "There is no page with this slug.")
 		return bad.Err()
@@ -333,11 +337,18 @@ func (t *tx) applySuppression(m *allswell.Monitor) error {
 	return err
 }
 
+// monitorOf loads a monitor that the actor can reach, given its id or slug.
+func (c *session) monitorOf(actor allswell.Actor, ref string) (allswell.Monitor, error) {
+	r := reachOf(actor)
+	return c.monitor(`WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
+}
+
 // lockMonitor locks a workspace's monitor, given its id or slug, and then loads it in a
 // second statement: see lockPage.
-func (t *tx) lockMonitor(workspaceID, ref string) (allswell.Monitor, error) {
+func (t *tx) lockMonitor(actor allswell.Actor, ref string) (allswell.Monitor, error) {
+	r := reachOf(actor)
 	id, err := database.One(t.Session, database.ScanString,
-		`SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, workspaceID)
+		`SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2)+` FOR UPDATE`, ref, r.arg)
 	if err != nil {
 		return allswell.Monitor{}, err
 	}
@@ -352,7 +363,7 @@ func (s *Store) ChangeMonitor(ctx context.Context, actor allswell.Actor, id stri
 		return allswell.Monitor{}, err
 	}
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) {
-		m, err := t.lockMonitor(actor.WorkspaceID, id)
+		m, err := t.lockMonitor(actor, id)
 		if err == nil {
 			err = check(conds, m)
 		}
@@ -377,7 +388,7 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	}
 	linked := ch.Page != nil || ch.ComponentID != nil
 	if linked {
-		if err := t.link(&m); err != nil {
+		if err := t.link(actor, &m); err != nil {
 			return m, err
 		}
 	}
@@ -460,7 +471,7 @@ func (t *tx) saveHealthy(m allswell.Monitor) error {
 // PingTokenOverlap; the one before it becomes invalid.
 func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) {
-		m, err := t.lockMonitor(actor.WorkspaceID, id)
+		m, err := t.lockMonitor(actor, id)
 		if err != nil {
 			return m, err
 		}
@@ -482,7 +493,7 @@ func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id stri
 // meet all conditions, the error is allswell.ErrPreconditionFailed.
 func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id string, conds ...allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		m, err := t.lockMonitor(actor.WorkspaceID, id)
+		m, err := t.lockMonitor(actor, id)
 		if err == nil {
 			err = check(conds, m)
 		}

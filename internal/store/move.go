@@ -12,7 +12,7 @@ import (
 // The first cannot move up and the last not down; they stay. Components of the group may get another order.
 func (s *Store) MoveComponent(ctx context.Context, actor allswell.Actor, slug, ref string, by int) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		p, err := t.pageBySlug(actor.WorkspaceID, slug)
+		p, err := t.pageBySlug(actor, slug)
 		if err == nil {
 			err = t.lockRows(func() (s lockSet, err error) {
 				s.pages = []string{p.ID}
@@ -56,7 +56,7 @@ func (s *Store) MoveComponent(ctx context.Context, actor allswell.Actor, slug, r
 // MoveGroup is MoveComponent for a group among the groups of its page.
 func (s *Store) MoveGroup(ctx context.Context, actor allswell.Actor, slug, ref string, by int) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		moved, err := t.groupOf(actor.WorkspaceID, slug, ref)
+		moved, err := t.groupOf(actor, slug, ref)
 		if moved, err = t.lockGroup(moved, err); err != nil {
 			return err
 		}

@@ -111,7 +111,8 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 // their incidents and why they ended.
 func (s *Store) Outages(ctx context.Context, actor allswell.Actor, ref string, r Pagination) ([]allswell.Outage, int, error) {
 	id, err := read(ctx, s, func(c *session) (string, error) {
-		return database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2`, ref, actor.WorkspaceID)
+		r := reachOf(actor)
+		return database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
 	})
 	if err != nil {
 		return nil, 0, err

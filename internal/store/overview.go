@@ -55,10 +55,10 @@ type OverviewPage struct {
 func (s *Store) Overview(ctx context.Context, actor allswell.Actor) (Overview, error) {
 	return read(ctx, s, func(c *session) (o Overview, err error) {
 		o.AsOf = c.Now
-		for _, load := range []func(string, *Overview) error{
+		for _, load := range []func(reach, *Overview) error{
 			c.overviewIncidents, c.overviewMonitors, c.overviewMaintenances, c.overviewPages, c.overviewGaps, c.overviewDeliveries, c.overviewRecent,
 		} {
-			if err := load(actor.WorkspaceID, &o); err != nil {
+			if err := load(reachOf(actor), &o); err != nil {
 				return o, err
 			}
 		}
@@ -66,21 +66,21 @@ func (s *Store) Overview(ctx context.Context, actor allswell.Actor) (Overview, e
 	})
 }
 
-func (c *session) overviewIncidents(workspace string, o *Overview) (err error) {
+func (c *session) overviewIncidents(r reach, o *Overview) (err error) {
 	o.Incidents, err = database.Query(c.Session, scanListedIncident, `SELECT `+listedIncidentColumns+` FROM incidents
-		WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1) AND NOT resolved ORDER BY created_at DESC, id DESC LIMIT $2`, workspace, maxOverviewObjects)
+		WHERE `+r.on(`page_id`, 1)+` AND NOT resolved ORDER BY created_at DESC, id DESC LIMIT $2`, r.arg, maxOverviewObjects)
 	return err
 }
 
-func (c *session) overviewMonitors(workspace string, o *Overview) (err error) {
+func (c *session) overviewMonitors(r reach, o *Overview) (err error) {
 	_, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
 		err = row.Scan(&o.Monitors, &o.Down)
 		return
-	}, `SELECT count(*), count(CASE WHEN state = 'down' AND enabled THEN 1 END) FROM monitors WHERE workspace_id = $1`, workspace)
+	}, `SELECT count(*), count(CASE WHEN state = 'down' AND enabled THEN 1 END) FROM monitors WHERE `+r.objects(1), r.arg)
 	if err == nil {
-		o.Troubled, err = c.monitors(`WHERE workspace_id = $1 AND enabled AND (state = 'down' OR consecutive_failures > 0
+		o.Troubled, err = c.monitors(`WHERE `+r.objects(1)+` AND enabled AND (state = 'down' OR consecutive_failures > 0
 				AND NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token AND pinged_at > waiting_since_at))
-			ORDER BY state = 'down' DESC, last_ping_at, id LIMIT $2`, workspace, maxOverviewObjects)
+			ORDER BY state = 'down' DESC, last_ping_at, id LIMIT $2`, r.arg, maxOverviewObjects)
 	}
 	if err == nil {
 		err = c.fillMonitors(o.Troubled)
@@ -88,27 +88,27 @@ func (c *session) overviewMonitors(workspace string, o *Overview) (err error) {
 	return err
 }
 
-func (c *session) overviewMaintenances(workspace string, o *Overview) (err error) {
+func (c *session) overviewMaintenances(r reach, o *Overview) (err error) {
 	o.Maintenances, err = database.Query(c.Session, func(row database.Row) (m OverviewMaintenance, err error) {
 		err = row.Scan(&m.ID, &m.Title, instant{&m.StartsAt}, instant{&m.EndsAt}, &m.PageSlug, &m.PageName)
 		return
 	}, `SELECT m.id, m.title, m.scheduled_for_at, m.scheduled_until_at, pages.slug, pages.name FROM maintenances m JOIN pages ON pages.id = m.page_id
-		WHERE pages.workspace_id = $1 AND m.state IN ($2, $3) ORDER BY m.scheduled_until_at, m.id LIMIT $4`,
-		workspace, string(allswell.MaintenanceInProgress), string(allswell.MaintenanceVerifying), maxOverviewObjects)
+		WHERE `+r.on(`m.page_id`, 1)+` AND m.state IN ($2, $3) ORDER BY m.scheduled_until_at, m.id LIMIT $4`,
+		r.arg, string(allswell.MaintenanceInProgress), string(allswell.MaintenanceVerifying), maxOverviewObjects)
 	return err
 }
 
 // overviewPages loads the pages with their rollups, like PageList.
-func (c *session) overviewPages(workspace string, o *Overview) error {
+func (c *session) overviewPages(r reach, o *Overview) error {
 	type row struct {
 		OverviewPage
 		status string // "": no components
 	}
-	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
-		err = sc.Scan(&r.Slug, &r.Name, &r.Visibility, text{&r.status})
+	rows, err := database.Query(c.Session, func(sc database.Row) (p row, err error) {
+		err = sc.Scan(&p.Slug, &p.Name, &p.Visibility, text{&p.status})
 		return
-	}, `WITH few AS (SELECT id, slug, name, visibility, created_at FROM pages WHERE workspace_id = $1 ORDER BY created_at, id LIMIT $2)
-		SELECT few.slug, few.name, few.visibility, s.status FROM `+fewWithStatuses, workspace, maxOverviewPages)
+	}, `WITH few AS (SELECT id, slug, name, visibility, created_at FROM pages WHERE `+r.pages(1)+` ORDER BY created_at, id LIMIT $2)
+		SELECT few.slug, few.name, few.visibility, s.status FROM `+fewWithStatuses, r.arg, maxOverviewPages)
 	for i := 0; i < len(rows); {
 		page := rows[i].OverviewPage
 		status, n := firstRollup(rows[i:], func(r row) (page, status string) { return r.Slug, r.status })
@@ -119,18 +119,18 @@ func (c *session) overviewPages(workspace string, o *Overview) error {
 	return err
 }
 
-func (c *session) overviewGaps(_ string, o *Overview) (err error) {
+func (c *session) overviewGaps(_ reach, o *Overview) (err error) {
 	o.Gaps, err = c.gaps(c.Now.Add(-overviewPeriod))
 	return err
 }
 
-func (c *session) overviewDeliveries(workspace string, o *Overview) (err error) {
+func (c *session) overviewDeliveries(r reach, o *Overview) (err error) {
 	o.FailedDeliveries, err = database.Query(c.Session, func(row database.Row) (f FailedDeliveries, err error) {
 		err = row.Scan(&f.PageSlug, &f.PageName, &f.Count)
 		return
 	}, `SELECT pages.slug, pages.name, count(*) FROM (SELECT page_id FROM deliveries
-			WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1) AND state IN ($2, $3) AND created_at > $4 LIMIT 1000) AS failed
+			WHERE `+r.on(`page_id`, 1)+` AND state IN ($2, $3) AND created_at > $4 LIMIT 1000) AS failed
 		JOIN pages ON pages.id = failed.page_id GROUP BY pages.id, pages.slug, pages.name ORDER BY count(*) DESC, pages.id LIMIT $5`,
-		workspace, string(allswell.DeliveryDead), string(allswell.DeliveryExpired), millis(c.Now.Add(-overviewPeriod)), maxOverviewObjects)
+		r.arg, string(allswell.DeliveryDead), string(allswell.DeliveryExpired), millis(c.Now.Add(-overviewPeriod)), maxOverviewObjects)
 	return err
 }

@@ -38,7 +38,7 @@ func (s *Store) LoadPage(ctx context.Context, slug string) (allswell.PageContent
 func (s *Store) Summary(ctx context.Context, actor allswell.Actor, slug string) (allswell.Summary, error) {
 	return read(ctx, s, func(c *session) (sum allswell.Summary, err error) {
 		var p allswell.PageContents
-		if p.Page, err = c.pageBySlug(actor.WorkspaceID, slug); err != nil {
+		if p.Page, err = c.pageBySlug(actor, slug); err != nil {
 			return
 		}
 		if err = c.fillPage(&p); err == nil {

@@ -13,6 +13,7 @@ type PageSize struct{ Components, Incidents, Maintenances, Monitors, Subscribers
 // PageSizes returns the sizes of pages of the actor's workspace, by their ids.
 func (s *Store) PageSizes(ctx context.Context, actor allswell.Actor, ids []string) (map[string]PageSize, error) {
 	return read(ctx, s, func(c *session) (map[string]PageSize, error) {
+		r := reachOf(actor)
 		sizes := make(map[string]PageSize, len(ids))
 		_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
 			var id string
@@ -26,7 +27,7 @@ func (s *Store) PageSizes(ctx context.Context, actor allswell.Actor, ids []strin
 				(SELECT count(*) FROM maintenances WHERE page_id = pages.id),
 				(SELECT count(*) FROM monitors WHERE page_id = pages.id),
 				(SELECT count(*) FROM subscribers WHERE page_id = pages.id)
-			FROM pages WHERE workspace_id = $1 AND id IN EACH($2)`, actor.WorkspaceID, list(ids))
+			FROM pages WHERE `+r.pages(1)+` AND id IN EACH($2)`, r.arg, list(ids))
 		return sizes, err
 	})
 }

@@ -82,8 +82,9 @@ func listedWith[T any](ctx context.Context, s *Store, fill func(*session, []T) e
 func limit(n int) string { return fmt.Sprintf(` LIMIT $%d OFFSET $%d`, n+1, n+2) }
 
 // pageBySlug finds a workspace's page.
-func (c *session) pageBySlug(workspaceID, slug string) (allswell.Page, error) {
-	return c.page(`WHERE slug = $1 AND workspace_id = $2`, slug, workspaceID)
+func (c *session) pageBySlug(actor allswell.Actor, slug string) (allswell.Page, error) {
+	r := reachOf(actor)
+	return c.page(`WHERE slug = $1 AND `+r.pages(2), slug, r.arg)
 }
 
 // Pages lists a workspace's pages that match the filter, with their statuses,
@@ -93,14 +94,15 @@ func (s *Store) Pages(ctx context.Context, actor allswell.Actor, f Filter, r Pag
 		c.fillHosts(pages)
 		return c.fillStatus(pages)
 	}
-	from, args := f.from(`FROM pages WHERE workspace_id = $1`, actor.WorkspaceID)
+	reach := reachOf(actor)
+	from, args := f.from(`FROM pages WHERE `+reach.pages(1), reach.arg)
 	return listedWith(ctx, s, fill, scanPage, pageColumns, from, `ORDER BY created_at, id`, r, args...)
 }
 
 // Page returns a workspace's page with its status.
 func (s *Store) Page(ctx context.Context, actor allswell.Actor, slug string) (allswell.Page, error) {
 	return read(ctx, s, func(c *session) (allswell.Page, error) {
-		p, err := c.pageBySlug(actor.WorkspaceID, slug)
+		p, err := c.pageBySlug(actor, slug)
 		return c.withStatus(p, err)
 	})
 }
@@ -152,6 +154,9 @@ func (s *Store) CreatePage(ctx context.Context, actor allswell.Actor, n allswell
 // createPage creates a page. If n has a domain, the transaction holds the mutex of
 // domains.
 func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page, error) {
+	if err := checkUnlimited(actor); err != nil {
+		return allswell.Page{}, err
+	}
 	p := allswell.Page{
 		ID: allswell.NewID(allswell.PrefixPage, t.Now), WorkspaceID: actor.WorkspaceID, Slug: n.Slug, Name: n.Name,
 		Description: n.Description, TimeZone: allswell.DefaultTimeZone,
@@ -191,7 +196,7 @@ func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug strin
 		if err := t.lockForSettings(actor.WorkspaceID, slug, ch.PageSettings); err != nil {
 			return allswell.Page{}, err
 		}
-		p, err := t.lockPage(actor.WorkspaceID, slug)
+		p, err := t.lockPage(actor, slug)
 		if err == nil {
 			err = check(conds, p)
 		}
@@ -206,8 +211,9 @@ func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug strin
 // lockPage locks a workspace's page and then loads it. With a single statement that waits
 // for the lock, PostgreSQL would return the row as it is after the wait, but sub-selects,
 // such as the images, as they were before.
-func (t *tx) lockPage(workspaceID, slug string) (allswell.Page, error) {
-	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM pages WHERE slug = $1 AND workspace_id = $2 FOR UPDATE`, slug, workspaceID)
+func (t *tx) lockPage(actor allswell.Actor, slug string) (allswell.Page, error) {
+	r := reachOf(actor)
+	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM pages WHERE slug = $1 AND `+r.pages(2)+` FOR UPDATE`, slug, r.arg)
 	if err != nil {
 		return allswell.Page{}, err
 	}
@@ -261,7 +267,7 @@ func (s *Store) ChangePageAccess(ctx context.Context, actor allswell.Actor, slug
 		return allswell.Page{}, err
 	}
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
-		p, err := t.lockPage(actor.WorkspaceID, slug)
+		p, err := t.lockPage(actor, slug)
 		if err == nil {
 			err = check(conds, p)
 		}
@@ -322,6 +328,11 @@ func (t *tx) claimHome(actor allswell.Actor, p allswell.Page) error {
 		return nil
 	}
 	others, err := t.pages(`WHERE workspace_id = $1 AND home AND id <> $2`, p.WorkspaceID, p.ID)
+	if err == nil && len(others) > 0 && actor.PageLimited {
+		var bad allswell.ValidationError
+		bad.Add("home", "Another page is the home page, and you can change only some pages.")
+		err = bad.Err()
+	}
 	for _, before := range others {
 		if err != nil {
 			break
@@ -355,7 +366,7 @@ func (s *Store) DeletePageImage(ctx context.Context, actor allswell.Actor, slug 
 
 func (s *Store) changeImage(ctx context.Context, actor allswell.Actor, slug string, change func(t *tx, pageID string) error) (allswell.Page, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
-		before, err := t.lockPage(actor.WorkspaceID, slug)
+		before, err := t.lockPage(actor, slug)
 		if err == nil {
 			err = t.bumpVersion(before.ID)
 		}
@@ -399,7 +410,7 @@ func (s *Store) slugTaken(err error) error {
 // subscribers and deliveries, and calling DeletePage again deletes the rest.
 func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug string, conds ...allswell.Precondition) error {
 	partOf, err := writeAs(ctx, s, actor, func(t *tx) (pageID string, err error) {
-		p, err := t.pageBySlug(actor.WorkspaceID, slug)
+		p, err := t.pageBySlug(actor, slug)
 		if err == nil {
 			p, err = t.lockWholePage(p.ID)
 		}

@@ -52,6 +52,7 @@ func (s *Store) Prune(ctx context.Context) error {
 			{`DELETE FROM sessions WHERE last_used_at <= $1`, allswell.SessionIdleLimit},
 			{`DELETE FROM sessions WHERE created_at <= $1`, allswell.SessionMaxAge},
 			{`DELETE FROM one_time_codes WHERE ends_at <= $1`, 0},
+			{`DELETE FROM page_limits WHERE holder_id IN (SELECT id FROM invitations WHERE ends_at <= $1)`, 0},
 			{`DELETE FROM invitations WHERE ends_at <= $1`, 0},
 			{`UPDATE monitors SET old_token = NULL, old_token_until_at = NULL WHERE old_token IS NOT NULL AND old_token_until_at <= $1`, 0},
 		} {

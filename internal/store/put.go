@@ -47,7 +47,7 @@ func (s *Store) PutPage(ctx context.Context, actor allswell.Actor, n allswell.Ne
 		if err := t.lockForSettings(actor.WorkspaceID, n.Slug, ch.PageSettings); err != nil {
 			return done, err
 		}
-		page, err := t.lockPage(actor.WorkspaceID, n.Slug)
+		page, err := t.lockPage(actor, n.Slug)
 		switch {
 		case errors.Is(err, allswell.ErrNotFound):
 			if err = cond.Check(nil); err == nil {
@@ -75,7 +75,7 @@ func (s *Store) PutComponent(ctx context.Context, actor allswell.Actor, pageSlug
 		return c, false, err
 	}
 	done, err := writePut(ctx, s, actor, func(t *tx) (done put[allswell.Component], err error) {
-		p, err := t.pageBySlug(actor.WorkspaceID, pageSlug)
+		p, err := t.pageBySlug(actor, pageSlug)
 		if err != nil {
 			return done, err
 		}
@@ -120,7 +120,7 @@ func (s *Store) PutMonitor(ctx context.Context, actor allswell.Actor, ref string
 		return m, false, err
 	}
 	done, err := writePut(ctx, s, actor, func(t *tx) (done put[allswell.Monitor], err error) {
-		m, err := t.lockMonitor(actor.WorkspaceID, ref)
+		m, err := t.lockMonitor(actor, ref)
 		switch {
 		case errors.Is(err, allswell.ErrNotFound) && n.Slug != "":
 			if err = cond.Check(nil); err == nil {

@@ -35,21 +35,24 @@ type RecentEvent struct {
 }
 
 // overviewRecent loads what happened in the last hour, newest first.
-func (c *session) overviewRecent(workspace string, o *Overview) (err error) {
-	const pages = `page_id IN (SELECT id FROM pages WHERE workspace_id = $1)`
+func (c *session) overviewRecent(r reach, o *Overview) (err error) {
+	pages, ofMonitors := r.on(`page_id`, 1), `e.workspace_id = $1`
+	if r.limited {
+		ofMonitors = r.on(`m.page_id`, 1)
+	}
 	o.Recent, err = database.Query(c.Session, func(row database.Row) (e RecentEvent, err error) {
 		err = row.Scan(&e.Kind, instant{&e.At}, &e.ID, &e.Name)
 		return
 	}, `SELECT kind, happened_at, id, name FROM (
 			SELECT e.kind AS kind, e.created_at AS happened_at, m.id AS id, m.name AS name FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id
-				WHERE e.workspace_id = $1 AND e.created_at > $2
+				WHERE `+ofMonitors+` AND e.created_at > $2
 			UNION ALL SELECT CAST($4 AS TEXT), created_at, id, title FROM incidents WHERE `+pages+` AND created_at > $2
 			UNION ALL SELECT CAST($5 AS TEXT), resolved_at, id, title FROM incidents WHERE `+pages+` AND resolved_at > $2
 			UNION ALL SELECT CAST($6 AS TEXT), begun_at, id, title FROM maintenances WHERE `+pages+` AND begun_at > $2
 			UNION ALL SELECT CAST($7 AS TEXT), max(suspended_at), pages.slug, pages.name FROM subscribers JOIN pages ON pages.id = page_id
-				WHERE workspace_id = $1 AND suspended_at > $2 GROUP BY pages.id, pages.slug, pages.name
+				WHERE `+pages+` AND suspended_at > $2 GROUP BY pages.id, pages.slug, pages.name
 		) AS recent ORDER BY happened_at DESC, kind, id LIMIT $3`,
-		workspace, millis(c.Now.Add(-recentPeriod)), maxRecentEvents,
+		r.arg, millis(c.Now.Add(-recentPeriod)), maxRecentEvents,
 		string(RecentIncidentOpened), string(RecentIncidentResolved), string(RecentMaintenanceBegun), string(RecentSubscriptionSuspended))
 	return err
 }

@@ -170,13 +170,17 @@ func (s *Store) findSession(ctx context.Context, secret string) (found allswell.
 		}
 		_, err = database.Query(c.Session, func(row database.Row) (w allswell.Workspace, err error) {
 			var role allswell.Role
-			err = row.Scan(&w.ID, &w.Name, instant{&w.CreatedAt}, &role)
+			var limited bool
+			err = row.Scan(&w.ID, &w.Name, instant{&w.CreatedAt}, &role, &limited)
 			in.Workspaces = append(in.Workspaces, w)
+			if limited {
+				in.LimitedIn = append(in.LimitedIn, w.ID)
+			}
 			if w.ID == in.WorkspaceID {
-				in.Role = role
+				in.Role, in.PageLimited = role, limited
 			}
 			return
-		}, `SELECT workspaces.id, workspaces.name, workspaces.created_at, members.role
+		}, `SELECT workspaces.id, workspaces.name, workspaces.created_at, members.role, members.page_limited
 			FROM members JOIN workspaces ON workspaces.id = members.workspace_id WHERE members.user_id = $1 ORDER BY members.created_at, workspaces.id`, in.UserID)
 		if err == nil && in.Role == "" {
 			err = allswell.ErrUnauthenticated

@@ -70,14 +70,15 @@ func (c *session) resolveDistinctComponents(pageID string, refs []string) ([]str
 	return ids, err
 }
 
-// objectOf returns a condition for an object of a workspace's page, given its id, or its
+// objectOf returns a condition for an object of a page that the actor can reach, given its id, or its
 // slug if the page's slug is not "".
-func objectOf(workspaceID, pageSlug, ref string) (where string, args []any) {
+func objectOf(actor allswell.Actor, pageSlug, ref string) (where string, args []any) {
+	r := reachOf(actor)
 	if pageSlug == "" {
-		return `WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, []any{ref, workspaceID}
+		return `WHERE id = $1 AND ` + r.on(`page_id`, 2), []any{ref, r.arg}
 	}
-	return `WHERE ` + refColumn(ref) + ` = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2 AND slug = $3)`,
-		[]any{ref, workspaceID, pageSlug}
+	return `WHERE ` + refColumn(ref) + ` = $1 AND page_id IN (SELECT id FROM pages WHERE ` + r.pages(2) + ` AND slug = $3)`,
+		[]any{ref, r.arg, pageSlug}
 }
 
 // checkUniqueName returns an *allswell.ValidationError if the rows that from selects include one with the name.

@@ -49,12 +49,14 @@ func (c *session) subscriber(where string, args ...any) (allswell.Subscriber, er
 	return one[0], err
 }
 
-// Conditions for the subscriber with an id on a workspace's page, and for the one with a
-// key on any page.
-const (
-	subscriberOfPage = `WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2 AND workspace_id = $3)`
-	subscriberOfKey  = `WHERE key = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2)`
-)
+// subscriberOfKey is the condition for the subscriber with a key on a page.
+const subscriberOfKey = `WHERE key = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2)`
+
+// subscriberOfPage is the condition for the subscriber with an id on a page that the actor can reach. Its third argument
+// is that of the reach.
+func (r reach) subscriberOfPage() string {
+	return `WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2 AND ` + r.pages(3) + `)`
+}
 
 // SubscriberFilter selects subscribers. A zero field selects all.
 type SubscriberFilter struct {
@@ -73,7 +75,7 @@ var subscriberStateConditions = map[allswell.SubscriberState]string{
 
 // Subscribers lists a page's subscribers that match the filter, newest first, and returns how many there are.
 func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug string, f SubscriberFilter, r Pagination) ([]allswell.Subscriber, int, error) {
-	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
+	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -97,7 +99,8 @@ func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug stri
 // Subscriber returns a subscriber of a workspace's page.
 func (s *Store) Subscriber(ctx context.Context, actor allswell.Actor, slug, id string) (allswell.Subscriber, error) {
 	return read(ctx, s, func(c *session) (allswell.Subscriber, error) {
-		return c.subscriber(subscriberOfPage, id, slug, actor.WorkspaceID)
+		r := reachOf(actor)
+		return c.subscriber(r.subscriberOfPage(), id, slug, r.arg)
 	})
 }
 
@@ -110,7 +113,7 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 		return allswell.Subscriber{}, err
 	}
 	sub, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
-		p, err := t.pageBySlug(actor.WorkspaceID, slug)
+		p, err := t.pageBySlug(actor, slug)
 		if err != nil {
 			return allswell.Subscriber{}, err
 		}
@@ -209,9 +212,10 @@ func (t *tx) queueDelivery(sub allswell.Subscriber, purpose allswell.DeliveryPur
 // DeleteSubscriber ends a subscription: open deliveries are cancelled and the
 // subscriber's address is deleted.
 func (s *Store) DeleteSubscriber(ctx context.Context, actor allswell.Actor, slug, id string) error {
+	r := reachOf(actor)
 	return s.unsubscribe(ctx, actor, func(t *tx, sub allswell.Subscriber) error {
 		return t.audit(actor, allswell.AuditDelete, sub, nil)
-	}, subscriberOfPage, id, slug, actor.WorkspaceID)
+	}, r.subscriberOfPage(), id, slug, r.arg)
 }
 
 // Unsubscribe is DeleteSubscriber for the holder of key.
@@ -265,7 +269,8 @@ func (t *tx) cancelOfStrangers(pageID string) error {
 // *allswell.ValidationError.
 func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
-		sub, err := t.subscriber(subscriberOfPage+` FOR UPDATE`, id, slug, actor.WorkspaceID)
+		r := reachOf(actor)
+		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
 		if err != nil {
 			return sub, err
 		}
@@ -289,7 +294,8 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 // ResumeSubscriber ends the suspension of a subscriber, if there is one, on behalf of an operator.
 func (s *Store) ResumeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
-		sub, err := t.subscriber(subscriberOfPage+` FOR UPDATE`, id, slug, actor.WorkspaceID)
+		r := reachOf(actor)
+		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
 		if err != nil || sub.SuspendedAt.IsZero() {
 			return sub, err
 		}
@@ -308,7 +314,8 @@ func (s *Store) ResumeSubscriber(ctx context.Context, actor allswell.Actor, slug
 // allswell.TestMessageInterval.
 func (s *Store) SendTestMessage(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.DeliveryLogEntry]) (allswell.DeliveryLogEntry, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (entry allswell.DeliveryLogEntry, err error) {
-		sub, err := t.subscriber(subscriberOfPage+` FOR UPDATE`, id, slug, actor.WorkspaceID)
+		r := reachOf(actor)
+		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
 		if err != nil {
 			return entry, err
 		}

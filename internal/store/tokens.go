@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,20 +15,36 @@ import (
 // lastUsedStep is the resolution of the stored time of a token's last use.
 const lastUsedStep = time.Minute
 
-const tokenColumns = `id, workspace_id, name, scope, created_at, last_used_at, revoked_at`
+const tokenColumns = `tokens.id, tokens.workspace_id, tokens.name, scope, page_limited, tokens.created_at, expires_at, last_used_at, revoked_at`
 
 func scanToken(row database.Row) (t allswell.Token, err error) {
-	err = row.Scan(&t.ID, &t.WorkspaceID, &t.Name, &t.Scope, instant{&t.CreatedAt}, instant{&t.LastUsedAt}, instant{&t.RevokedAt})
+	err = row.Scan(&t.ID, &t.WorkspaceID, &t.Name, &t.Scope, &t.Limit.Limited, instant{&t.CreatedAt}, instant{&t.ExpiresAt}, instant{&t.LastUsedAt}, instant{&t.RevokedAt})
 	return
 }
 
 // Authenticate returns the token with the secret. It reads the database each time, so that
-// a revoked token is refused at once. If the token is unknown or revoked, it returns
+// a revoked token is refused at once. If the token is unknown, revoked or expired, it returns
 // allswell.ErrUnauthenticated. It stores the time of the use, to the minute.
 func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token, error) {
 	t, err := database.Lookup(ctx, s.db, func(c *database.Session) (allswell.Token, error) {
-		return database.One(c, scanToken,
+		found, err := database.Query(c, scanToken,
 			`SELECT `+tokenColumns+` FROM tokens WHERE hash = $1 AND revoked_at IS NULL`, allswell.HashTokenSecret(secret))
+		if err == nil {
+			err = fillTokenLimits(&session{c, s}, found)
+		}
+		if err != nil || len(found) == 0 {
+			return allswell.Token{}, cmp.Or(err, allswell.ErrNotFound)
+		}
+		if t := found[0]; !t.ExpiresAt.IsZero() {
+			now, err := c.ReadClock()
+			if err != nil {
+				return t, err
+			}
+			if !t.ExpiresAt.After(now) {
+				return t, allswell.ErrNotFound
+			}
+		}
+		return found[0], nil
 	})
 	if errors.Is(err, allswell.ErrNotFound) {
 		return t, allswell.ErrUnauthenticated
@@ -47,19 +64,20 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token
 	return t, nil
 }
 
-// authorize returns allswell.ErrUnauthenticated if the actor's token is revoked, the
-// session has ended, or the user's role has changed. Reading the request may have taken a
+// authorize returns allswell.ErrUnauthenticated if the actor's token is revoked or expired, the
+// session has ended, or the user's role, or whether it is limited to pages, has changed. Reading the request may have taken a
 // while since the actor was authenticated. Until the transaction ends, the lock makes
 // endWrites, and the deletion of the session or the membership, wait.
 func (t *tx) authorize(actor allswell.Actor) error {
 	var err error
 	switch actor.Kind {
 	case allswell.ActorToken:
-		_, err = database.One(t.Session, database.ScanString, `SELECT id FROM tokens WHERE id = $1 AND revoked_at IS NULL FOR KEY SHARE`, actor.ID)
+		_, err = database.One(t.Session, database.ScanString, `SELECT id FROM tokens WHERE id = $1 AND revoked_at IS NULL
+			AND (expires_at IS NULL OR expires_at > $2) FOR KEY SHARE`, actor.ID, millis(t.Now))
 	case allswell.ActorUser:
 		_, err = database.One(t.Session, database.ScanString, `SELECT sessions.id FROM sessions JOIN members ON members.user_id = sessions.user_id
-			WHERE sessions.id = $1 AND sessions.user_id = $2 AND members.workspace_id = $3 AND members.role = $4 FOR KEY SHARE`,
-			actor.SessionID, actor.ID, actor.WorkspaceID, string(actor.Role))
+			WHERE sessions.id = $1 AND sessions.user_id = $2 AND members.workspace_id = $3 AND members.role = $4
+			AND members.page_limited = $5 FOR KEY SHARE`, actor.SessionID, actor.ID, actor.WorkspaceID, string(actor.Role), actor.PageLimited)
 	}
 	if errors.Is(err, allswell.ErrNotFound) {
 		return allswell.ErrUnauthenticated
@@ -90,8 +108,12 @@ func (s *Store) endWrites(ctx context.Context, ids ...string) error {
 
 // Tokens lists a workspace's tokens, revoked ones included, oldest first.
 func (s *Store) Tokens(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Token, int, error) {
-	return listed(ctx, s, scanToken, tokenColumns, `FROM tokens WHERE workspace_id = $1`,
+	return listedWith(ctx, s, fillTokenLimits, scanToken, tokenColumns, `FROM tokens WHERE workspace_id = $1`,
 		`ORDER BY created_at, id`, r, actor.WorkspaceID)
+}
+
+func fillTokenLimits(c *session, tokens []allswell.Token) error {
+	return fillPageLimits(c, tokens, func(t *allswell.Token) (string, *allswell.PageLimit) { return t.ID, &t.Limit })
 }
 
 // IssueToken creates a token. Only the result has its secret, which is not stored.
@@ -142,11 +164,15 @@ type WorkspaceToken struct {
 // AllTokens lists the tokens of all workspaces, oldest first.
 func (s *Store) AllTokens(ctx context.Context) ([]WorkspaceToken, error) {
 	return read(ctx, s, func(c *session) ([]WorkspaceToken, error) {
-		return database.Query(c.Session, func(row database.Row) (t WorkspaceToken, err error) {
+		all, err := database.Query(c.Session, func(row database.Row) (t WorkspaceToken, err error) {
 			t.Token, err = scanToken(widerRow{row, []any{&t.Workspace}})
 			return
-		}, `SELECT tokens.id, workspace_id, tokens.name, scope, tokens.created_at, last_used_at, revoked_at, workspaces.name
+		}, `SELECT `+tokenColumns+`, workspaces.name
 			FROM tokens JOIN workspaces ON workspaces.id = workspace_id ORDER BY tokens.created_at, tokens.id`)
+		if err == nil {
+			err = fillPageLimits(c, all, func(t *WorkspaceToken) (string, *allswell.PageLimit) { return t.ID, &t.Limit })
+		}
+		return all, err
 	})
 }
 
@@ -261,10 +287,16 @@ func (t *tx) workspace(name string) (string, error) {
 func (t *tx) issue(actor allswell.Actor, n allswell.NewToken, secret string) (allswell.IssuedToken, error) {
 	token := allswell.Token{
 		ID: allswell.NewID(allswell.PrefixToken, t.Now), WorkspaceID: actor.WorkspaceID,
-		Name: n.Name, Scope: n.Scope, CreatedAt: t.Now,
+		Name: n.Name, Scope: n.Scope, Limit: n.Limit, CreatedAt: t.Now, ExpiresAt: n.ExpiresAt,
 	}
-	_, err := t.Exec(`INSERT INTO tokens (id, workspace_id, name, scope, hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		token.ID, token.WorkspaceID, token.Name, string(token.Scope), allswell.HashTokenSecret(secret), millis(t.Now))
+	if err := n.CheckExpiry(t.Now); err != nil {
+		return allswell.IssuedToken{}, err
+	}
+	if err := t.setPageLimit(actor, token.ID, &token.Limit); err != nil {
+		return allswell.IssuedToken{}, err
+	}
+	_, err := t.Exec(`INSERT INTO tokens (id, workspace_id, name, scope, page_limited, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		token.ID, token.WorkspaceID, token.Name, string(token.Scope), token.Limit.Limited, allswell.HashTokenSecret(secret), millis(t.Now), millis(n.ExpiresAt))
 	if err == nil {
 		err = t.audit(actor, allswell.AuditCreate, nil, token)
 	}

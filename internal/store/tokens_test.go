@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ func TestTokens(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeWrite}))(w)
 		got := must(w.Authenticate(w.ctx, issued.Secret))(w)
-		if got != issued.Token {
+		if !reflect.DeepEqual(got, issued.Token) {
 			w.Errorf("authenticated %+v, want %+v", got, issued.Token)
 		}
 		for _, secret := range []string{"", "x", issued.Secret + "x", strings.ToLower(issued.Secret), issued.ID, "\x00", "' OR ''='"} {

@@ -45,10 +45,10 @@ func (s *Store) Users(ctx context.Context) ([]allswell.Member, error) {
 	})
 }
 
-const memberColumns = `users.id, users.email, users.name, users.created_at, members.workspace_id, members.role, members.created_at, members.last_seen_at, ` + factorColumns
+const memberColumns = `users.id, users.email, users.name, users.created_at, members.workspace_id, members.role, members.page_limited, members.created_at, members.last_seen_at, ` + factorColumns
 
 func scanMember(row database.Row) (m allswell.Member, err error) {
-	err = row.Scan(append([]any{&m.ID, &m.Email, &m.Name, instant{&m.CreatedAt}, &m.WorkspaceID, &m.Role, instant{&m.Since}, instant{&m.LastSeenAt}},
+	err = row.Scan(append([]any{&m.ID, &m.Email, &m.Name, instant{&m.CreatedAt}, &m.WorkspaceID, &m.Role, &m.Limit.Limited, instant{&m.Since}, instant{&m.LastSeenAt}},
 		factorFields(&m.Factors)...)...)
 	return
 }

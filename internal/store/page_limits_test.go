@@ -1,0 +1,119 @@
+package store_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// wholeWorkspace are the verbs that need the scope or the role admin, which cannot be limited to pages, and ObjectLog,
+// whose callers have loaded the objects.
+var wholeWorkspace = []string{
+	"IssueToken", "AuditLog", "Tokens", "RevokeToken", "Members", "ChangeMember", "RemoveMember", "Invite", "Invitations",
+	"WithdrawInvitation", "MemberSessions", "EndMemberSession", "ObjectLog",
+}
+
+// TestPageLimits calls every verb as a token and as a member of the same workspace who are limited to another page, which
+// has been deleted: they find nothing and change nothing.
+func TestPageLimits(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		x := w.things()
+		admin := allswell.SystemActor("test", w.ws.WorkspaceID)
+		must(w.CreatePage(w.ctx, admin, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreateMonitor(w.ctx, admin, allswell.NewMonitor{Name: "on no page", Interval: time.Minute}))(w)
+		limit := allswell.LimitTo([]string{"other"})
+		issued := must(w.IssueToken(w.ctx, admin, allswell.NewToken{Name: "limited", Scope: allswell.ScopeWrite, Limit: limit}))(w)
+		invited := must(w.Invite(w.ctx, admin, allswell.NewInvitation{Email: "limited@example.com", Role: allswell.RoleEditor, Limit: limit}))(w)
+		secret := must(w.AcceptInvitation(w.ctx, invited.Code, store.Acceptance{Name: "Limited"}, store.Browser{}))(w)
+		actors := []allswell.Actor{must(w.Authenticate(w.ctx, issued.Secret))(w).Actor(""), w.signedIn(secret)}
+		for _, actor := range actors {
+			pages, total, err := w.Pages(w.ctx, actor, store.Filter{}, firstHundred)
+			if err != nil || total != 1 || pages[0].Slug != "other" {
+				w.Errorf("the pages of a limited %s: %v, %v", actor.Kind, pages, err)
+			}
+			must(w.CreateComponent(w.ctx, actor, "other", allswell.NewComponent{Name: "mine"}))(w)
+		}
+		w.ok(w.DeletePage(w.ctx, admin, "other"))
+		before := w.dump()
+		for _, actor := range actors {
+			for name, try := range verbs {
+				if try == nil || slices.Contains(wholeWorkspace, name) {
+					continue
+				}
+				if err := try(w.Store, w.ctx, actor, x); !errors.Is(err, allswell.ErrNotFound) && !errors.Is(err, allswell.ErrPageLimited) {
+					w.Errorf("%s by a %s limited to another page: %v", name, actor.Kind, err)
+				}
+			}
+			_, err := w.CreateMonitor(w.ctx, actor, allswell.NewMonitor{Name: "x", Interval: time.Minute})
+			if err := refused(err, "page"); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("a monitor on no page: %v", err)
+			}
+		}
+		if w.dump() != before {
+			w.Error("a limited actor changed something")
+		}
+
+		members, _, err := w.Members(w.ctx, admin, firstHundred)
+		at := slices.IndexFunc(members, func(m allswell.Member) bool { return m.Email == "limited@example.com" })
+		if err != nil || at < 0 || !members[at].Limit.Limited || len(members[at].Limit.Pages) != 0 {
+			w.Fatalf("the members: %+v, %v", members, err)
+		}
+		id := members[at].ID
+		for _, c := range []struct {
+			change allswell.MemberChange
+			field  string
+		}{
+			{allswell.MemberChange{Limit: &allswell.PageLimit{Limited: true}}, "pages"},
+			{allswell.MemberChange{Limit: &allswell.PageLimit{Limited: true, Pages: []string{"nowhere"}}}, "pages"},
+			{allswell.MemberChange{Role: allswell.RoleAdmin, Limit: &allswell.PageLimit{Limited: true, Pages: []string{"acme"}}}, "pages"},
+			{allswell.MemberChange{}, "role"},
+		} {
+			_, err := w.ChangeMember(w.ctx, admin, id, c.change)
+			if err := refused(err, c.field); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("%+v: %v", c.change, err)
+			}
+		}
+		changed := must(w.ChangeMember(w.ctx, admin, id, allswell.MemberChange{Limit: &allswell.PageLimit{Limited: true, Pages: []string{"acme"}}}))(w)
+		if changed.Role != allswell.RoleEditor || !slices.Equal(changed.Limit.Pages, []string{"acme"}) {
+			w.Errorf("changed to %+v", changed)
+		}
+		must(w.Page(w.ctx, actors[1], "acme"))(w)
+		if raised := must(w.ChangeMember(w.ctx, admin, id, allswell.MemberChange{Role: allswell.RoleAdmin}))(w); raised.Limit.Limited {
+			w.Errorf("an admin is limited: %+v", raised)
+		}
+		// The session was limited when its request began.
+		if _, err := w.CreateComponent(w.ctx, actors[1], "acme", allswell.NewComponent{Name: "x"}); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("a write under an earlier limit: %v", err)
+		}
+		w.ok(w.RemoveMember(w.ctx, admin, id))
+		if n := w.value(`SELECT count(*) FROM page_limits`); n != "0" {
+			w.Errorf("%s limits are left", n)
+		}
+	})
+}
+
+func TestTokensExpire(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		now := must(w.Clock(w.ctx))(w)
+		n := allswell.NewToken{Name: "short", Scope: allswell.ScopeWrite, ExpiresAt: now}
+		_, err := w.IssueToken(w.ctx, w.ws, n)
+		if err := refused(err, "expires_at"); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("an expiry that has passed: %v", err)
+		}
+		n.ExpiresAt = now.Add(time.Hour)
+		issued := must(w.IssueToken(w.ctx, w.ws, n))(w)
+		actor := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
+		must(w.CreateComponent(w.ctx, actor, "acme", allswell.NewComponent{Name: "x"}))(w)
+		w.clock.move(time.Hour)
+		if _, err := w.Authenticate(w.ctx, issued.Secret); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("an expired token: %v", err)
+		}
+		if _, err := w.CreateComponent(w.ctx, actor, "acme", allswell.NewComponent{Name: "y"}); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("a write of an expired token: %v", err)
+		}
+	})
+}
