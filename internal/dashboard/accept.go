@@ -89,6 +89,9 @@ func (v *visit) accept() error {
 			return err
 		}
 		by.UserID = v.in.User.ID
+		if v.in.Method == allswell.SignInProxy {
+			by.Method = v.in.Method // the new session is of no use without the proxy either
+		}
 	case s.UserID == "":
 		by, err = v.newAccount(s)
 	default:
@@ -120,8 +123,8 @@ func (v *visit) newAccount(s *acceptScreen) (store.Acceptance, error) {
 
 // proveAccount checks the password, and the second factor, of the account that the invited address has.
 func (v *visit) proveAccount(s *acceptScreen) (store.Acceptance, error) {
-	by := store.Acceptance{UserID: s.UserID}
-	err := v.checkPassword(s.Email, "password", s.Value("password"))
+	hash, err := v.checkPassword(s.Email, "password", s.Value("password"))
+	by := store.Acceptance{UserID: s.UserID, PasswordHash: hash}
 	if err != nil || !s.NeedsCode {
 		return by, err
 	}
@@ -132,25 +135,25 @@ func (v *visit) proveAccount(s *acceptScreen) (store.Acceptance, error) {
 	return by, v.factorError("second_factor", err)
 }
 
-// checkPassword counts an attempt and checks the password of the account with an e-mail address. It returns a
-// *allswell.ValidationError for a field if the password is wrong, or there were too many attempts.
-func (v *visit) checkPassword(email, name, typed string) error {
+// checkPassword counts an attempt, checks the password of the account with an e-mail address, and returns its hash. It
+// returns a *allswell.ValidationError for a field if the password is wrong, or there were too many attempts.
+func (v *visit) checkPassword(email, name, typed string) (hash string, err error) {
 	var bad allswell.ValidationError
 	refuse := func(_ int, message string, args ...any) error {
 		bad.Add(name, message, args...)
 		return bad.Err()
 	}
 	if err := v.attempt(email); err != nil {
-		return v.refuseAttempt(err, refuse)
+		return "", v.refuseAttempt(err, refuse)
 	}
 	account, err := v.store.Credentials(v.r.Context(), email)
 	if err != nil {
-		return err
+		return "", err
 	}
 	matches, err := password.Matches(v.r.Context(), account.PasswordHash, typed)
 	if err == nil && !matches {
 		bad.Add(name, "The password is wrong.")
 		err = bad.Err()
 	}
-	return err
+	return account.PasswordHash, err
 }

@@ -28,6 +28,7 @@ type accountScreen struct {
 	NameField      field
 	PasswordFields []field
 
+	ByProxy      bool // the reverse proxy has signed in, so factors cannot be changed
 	PasskeysWork bool // browsers make passkeys for the base URL
 	NewPasskey   *form
 	PasskeyName  field
@@ -103,7 +104,7 @@ func (v *visit) showOwnAccount() error {
 }
 
 func (v *visit) showAccountForms(status int, s *accountScreen) error {
-	s.User = v.in.User
+	s.User, s.ByProxy = v.in.User, v.in.Method == allswell.SignInProxy
 	if s.Name == nil {
 		s.Name = newForm(url.Values{"name": {s.User.Name}})
 	}
@@ -158,7 +159,7 @@ func (v *visit) changePassword() error {
 	f := newForm(v.r.PostForm)
 	err := password.Check(f.Value("password"), v.in.User.Name, v.in.User.Email)
 	if err == nil {
-		err = v.checkPassword(v.in.User.Email, "current_password", f.Value("current_password"))
+		_, err = v.checkPassword(v.in.User.Email, "current_password", f.Value("current_password"))
 	}
 	if f.refused(err) {
 		return v.showAccountForms(http.StatusUnprocessableEntity, &accountScreen{Password: f})

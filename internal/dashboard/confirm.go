@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -47,6 +48,20 @@ func confirmed(serve func(*visit) error) func(*visit) error {
 	return func(v *visit) error {
 		if ok, err := v.confirm(); !ok || err != nil {
 			return err
+		}
+		return serve(v)
+	}
+}
+
+// errByProxy means that the session proves nothing without the reverse proxy.
+var errByProxy = errors.New("a session of the reverse proxy changes no factors")
+
+// changesFactors returns the handler of a change of what the visitor signs in with. A session that the reverse proxy began
+// cannot make it: what it added would outlive the sign-in at the proxy.
+func changesFactors(serve func(*visit) error) func(*visit) error {
+	return func(v *visit) error {
+		if v.in.Method == allswell.SignInProxy {
+			return errByProxy
 		}
 		return serve(v)
 	}
@@ -106,7 +121,7 @@ func (v *visit) confirm() (bool, error) {
 func (v *visit) proveIdentity() error {
 	response := v.r.PostForm.Get(confirmPasskeyField)
 	if !v.r.PostForm.Has(confirmPasskeyField) {
-		if err := v.checkPassword(v.in.User.Email, confirmField, v.r.PostForm.Get(confirmField)); err != nil {
+		if _, err := v.checkPassword(v.in.User.Email, confirmField, v.r.PostForm.Get(confirmField)); err != nil {
 			return err
 		}
 		return v.store.ConfirmSession(v.r.Context(), v.actor())

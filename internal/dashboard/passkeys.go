@@ -120,6 +120,17 @@ func (v *visit) signInWithPasskey() error {
 	}
 	response := v.r.PostForm.Get(passkeyField)
 	key, signCount, err := v.checkPasskey(response, "")
+	if err == nil && len(v.sso.Rules.Groups) > 0 {
+		elsewhere, err := v.store.HasIdentity(v.r.Context(), "", key.UserID)
+		if err != nil {
+			return err
+		}
+		if elsewhere { // a passkey would keep a role that the groups do not give any more
+			s.bad = new(allswell.ValidationError)
+			s.bad.Add(passkeyField, "Your groups decide about your role at every sign-in, so please use single sign-on. Your passkey still confirms changes.")
+			return v.showSignInForm(http.StatusForbidden, s)
+		}
+	}
 	var secret string
 	if err == nil {
 		secret, err = v.store.SignInWithPasskey(v.r.Context(), key, signCount, v.browser())
@@ -135,6 +146,9 @@ func (v *visit) signInWithPasskey() error {
 func (v *visit) creationOptions() error {
 	if v.passkeys == nil {
 		return errNotFound
+	}
+	if err := v.attempt(""); err != nil {
+		return err
 	}
 	others, err := v.store.Passkeys(v.r.Context(), v.actor())
 	if err != nil {

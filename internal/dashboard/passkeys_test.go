@@ -181,3 +181,22 @@ func TestForgedPasskeysAreRefused(t *testing.T) {
 		editor.wants(editor.post("/admin/account/passkeys", "confirm_passkey", phone.sign(editor, confirmOptions)), http.StatusUnprocessableEntity, "Confirm that it is you")
 	})
 }
+
+// TestGroupsDecideBeforePasskeys: a passkey does not keep a role that groups give and take away.
+func TestGroupsDecideBeforePasskeys(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		s.usePasskeys()
+		fake := s.provider()
+		fake.Claims["groups"] = []string{"boss"}
+		fake.Claims["auth_time"] = time.Now().Unix()
+		s.dashboard.sso.Rules = allswell.SignInRules{Groups: map[string]allswell.Role{"boss": allswell.RoleOwner}, CreateAccounts: true}
+		v, w := s.visitor(), s.visitor()
+		v.wants(v.through("/admin/oidc/start"), http.StatusSeeOther, "/admin")
+		phone := s.device(v.actor().ID)
+		v.wants(v.post("/admin/account/passkeys", "credential", phone.create(v), "name", "Phone"), http.StatusSeeOther, "/admin/account")
+		phone.key.Counter = 5
+		w.wants(w.post("/admin/sign-in/passkey", "credential", phone.sign(w, signInOptions)), http.StatusForbidden, "please use single sign-on")
+		s.dashboard.sso.Rules = allswell.SignInRules{}
+		w.wants(w.post("/admin/sign-in/passkey", "credential", phone.sign(w, signInOptions)), http.StatusSeeOther, "/admin")
+	})
+}

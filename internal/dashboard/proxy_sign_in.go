@@ -52,20 +52,20 @@ func (v *visit) proxyValues(name string) []string {
 // admitByProxy signs in the person whom the proxy names, and signs out a person whom it no longer names.
 func (v *visit) admitByProxy(route route) error {
 	identity, ok := v.proxyIdentity()
-	if v.in.ID != "" && v.in.Method == allswell.SignInProxy {
-		user, err := "", error(allswell.ErrNotFound)
-		if ok {
-			user, err = v.store.IdentityUser(v.r.Context(), identity.Issuer, identity.Subject)
-		}
-		if err != nil && !errors.Is(err, allswell.ErrNotFound) {
+	if v.in.ID != "" {
+		counts, err := v.Counts(v.r, v.in)
+		if err != nil {
 			return err
 		}
-		if err != nil || user != v.in.User.ID {
+		if !counts {
 			v.in = allswell.SignedIn{}
 		}
 	}
-	if v.in.ID != "" || !ok || route.access == accessAnyone || v.r.Method != http.MethodGet || v.isByItself() {
+	if v.in.ID != "" || !ok || route.access == accessAnyone || !v.opensScreen() || v.isByItself() {
 		return nil
+	}
+	if err := v.attempt(""); err != nil {
+		return err
 	}
 	secret, err := v.store.SignInIdentity(v.r.Context(), identity, v.sso.Rules, v.browser())
 	if err != nil {
@@ -74,6 +74,30 @@ func (v *visit) admitByProxy(route route) error {
 	v.cookie.set(v.w, secret)
 	v.in, err = v.store.FindSession(v.r.Context(), secret)
 	return err
+}
+
+// Counts reports whether a session counts with a request: one that the reverse proxy began does only while the proxy names
+// the same person.
+func (d *Dashboard) Counts(r *http.Request, in allswell.SignedIn) (bool, error) {
+	if in.Method != allswell.SignInProxy {
+		return true, nil
+	}
+	identity, ok := (&visit{Dashboard: d, r: r}).proxyIdentity()
+	if !ok {
+		return false, nil
+	}
+	user, err := d.store.IdentityUser(r.Context(), identity.Issuer, identity.Subject)
+	if errors.Is(err, allswell.ErrNotFound) {
+		return false, nil
+	}
+	return user == in.User.ID, err
+}
+
+// opensScreen reports whether somebody opens a screen, from here or by its address. Pictures and links of other sites begin
+// no session: many of them would end the sessions that the person has. Old browsers, and all without HTTPS, do not tell.
+func (v *visit) opensScreen() bool {
+	dest, site := v.r.Header.Get("Sec-Fetch-Dest"), v.r.Header.Get("Sec-Fetch-Site")
+	return v.r.Method == http.MethodGet && (dest == "" || dest == "document") && (site == "" || site == "none" || site == "same-origin")
 }
 
 // isByItself reports whether no person has caused the request.

@@ -57,9 +57,17 @@ func TestProxySignsIn(t *testing.T) {
 		v.wants(v.as("/admin", "Remote-Email", "\xff@example.com"), http.StatusSeeOther, "/admin/sign-in")
 		v.wants(v.as("/admin/sign-in?signed_out=1"), http.StatusOK, "https://auth.example.com/logout")
 
+		// What it adds would outlive the sign-in at the proxy.
+		s.usePasskeys()
+		w := s.visitor()
+		w.wants(w.as("/admin", append([]string{"Sec-Fetch-Dest", "image"}, grace...)...), http.StatusSeeOther, "/admin/sign-in")
+		w.wants(w.as("/admin", append([]string{"Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "cross-site"}, grace...)...), http.StatusSeeOther, "/admin/sign-in")
+		w.wants(w.as("/admin/account", append([]string{"Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "none"}, grace...)...), http.StatusOK, "so you need no passkey")
+		w.wants(w.as("/admin/account/authenticator", grace...), http.StatusForbidden, "cannot change passkeys")
+
 		// Whoever is no trusted proxy names nobody.
 		s.server.Config.Handler = s.behindProxy("192.0.2.0/24")
-		w := s.visitor()
+		w = s.visitor()
 		w.wants(w.as("/admin", ada...), http.StatusSeeOther, "/admin/sign-in")
 		s.server.Config.Handler = s.behindProxy("127.0.0.0/8")
 		s.dashboard.sso.Proxy = ProxyHeaders{}

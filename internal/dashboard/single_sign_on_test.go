@@ -59,7 +59,7 @@ func TestSingleSignOn(t *testing.T) {
 		v.wants(v.get("/admin/sign-in?signed_out=1"), http.StatusOK, "Sign out of Acme SSO, too", "/end?a=b&amp;client_id=allswell")
 
 		// Groups give roles.
-		fake.Claims = map[string]any{"sub": "grace-1", "email": "grace@other.example", "groups": []string{"ops"}}
+		fake.Claims = map[string]any{"sub": "grace-1", "email": "grace@other.example", "email_verified": true, "groups": []string{"ops"}}
 		v.wants(v.through("/admin/oidc/start"), http.StatusForbidden, "You have no account here")
 		s.dashboard.sso.Rules = allswell.SignInRules{Groups: map[string]allswell.Role{"ops": allswell.RoleEditor, "boss": allswell.RoleOwner}, CreateAccounts: true}
 		v.wants(v.through("/admin/oidc/start"), http.StatusSeeOther, "/admin")
@@ -74,7 +74,7 @@ func TestSingleSignOn(t *testing.T) {
 		// The address of an account is nobody else's, whatever the provider says without having checked it.
 		fake.Claims = map[string]any{"sub": "eve-1", "email": "ada@example.com", "email_verified": false, "groups": []string{"boss"}}
 		w := s.visitor()
-		w.wants(w.through("/admin/oidc/start"), http.StatusForbidden, "does not say that the address is verified")
+		w.wants(w.through("/admin/oidc/start"), http.StatusForbidden, "does not say that your e-mail address is verified")
 		w.wants(w.get("/admin"), http.StatusSeeOther, "/admin/sign-in")
 	})
 }

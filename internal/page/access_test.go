@@ -304,6 +304,8 @@ func TestMembersOfPrivatePage(t *testing.T) {
 			}
 			return ""
 		}
+		counts := true
+		w.site.sessionCounts = func(*http.Request, allswell.SignedIn) (bool, error) { return counts, nil }
 		w.allow("secret", allswell.PageAccessChange{Members: new(true)})
 		hash, err := password.Hash(w.t.Context(), pagePassword)
 		must(w, hash, err)
@@ -315,6 +317,11 @@ func TestMembersOfPrivatePage(t *testing.T) {
 		if rec := w.do("GET", "/status/secret", cookie...); rec.Code != 200 {
 			w.t.Errorf("a member gets %d", rec.Code)
 		}
+		counts = false
+		if rec := w.do("GET", "/status/secret", cookie...); rec.Code != 403 {
+			w.t.Errorf("a member whose session does not count gets %d", rec.Code)
+		}
+		counts = true
 		if rec := w.at(own, "GET", "/", cookie...); rec.Code != 403 || !strings.Contains(rec.Body.String(), "http://localhost:8080/admin/visit/secret") {
 			w.t.Errorf("a member at the domain gets %d %s", rec.Code, rec.Body)
 		}

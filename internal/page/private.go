@@ -120,6 +120,9 @@ func (s *Site) isMember(r *http.Request, e *entry) (member bool, err error) {
 		if err != nil || !slices.ContainsFunc(in.Workspaces, func(w allswell.Workspace) bool { return w.ID == e.workspace }) {
 			return err
 		}
+		if counts, err := s.sessionCounts(r, in); !counts || err != nil {
+			return err
+		}
 		_, err = s.store.Page(r.Context(), in.ActorIn(e.workspace), e.slug)
 		member = err == nil
 		return err

@@ -43,7 +43,9 @@ type Config struct {
 	SecurityContact string                     // URI for /.well-known/security.txt; "": there is none
 	Limits          *limit.Tokens              // of requests with tokens, shared with the API; nil: none
 	SessionSecret   func(*http.Request) string // returns the secret of the dashboard's session, ""  if there is none; nil: members are not recognized
-	Streams         int                        // event streams that may be open at a time; 0: stream.DefaultMaxSubscribers
+	// SessionCounts reports whether the dashboard accepts a session with the request.
+	SessionCounts func(*http.Request, allswell.SignedIn) (bool, error)
+	Streams       int // event streams that may be open at a time; 0: stream.DefaultMaxSubscribers
 }
 
 // Site serves the public pages of one store.
@@ -67,18 +69,19 @@ type Site struct {
 
 	rendered *cache.Cache[key, rendered]
 
-	loads       semaphore // see loadRendered
-	refreshes   semaphore // see refresh
-	forms       formSemaphores
-	notFound    notFoundLimit
-	hostLookups *limit.Limiter             // see ServesHost
-	passwords   *limit.Addresses           // wrong passwords of private pages
-	session     func(*http.Request) string // Config.SessionSecret
-	limits      *limit.Tokens
-	firstSteps  func() *web.Document // rendered when first shown
-	signUps     *signUpLimits
-	events      *stream.Broadcaster
-	origins     *http.CrossOriginProtection
+	loads         semaphore // see loadRendered
+	refreshes     semaphore // see refresh
+	forms         formSemaphores
+	notFound      notFoundLimit
+	hostLookups   *limit.Limiter                                       // see ServesHost
+	passwords     *limit.Addresses                                     // wrong passwords of private pages
+	session       func(*http.Request) string                           // Config.SessionSecret
+	sessionCounts func(*http.Request, allswell.SignedIn) (bool, error) // Config.SessionCounts
+	limits        *limit.Tokens
+	firstSteps    func() *web.Document // rendered when first shown
+	signUps       *signUpLimits
+	events        *stream.Broadcaster
+	origins       *http.CrossOriginProtection
 }
 
 // New returns a site that follows the store's commits. It must be called before
@@ -100,6 +103,7 @@ func New(c Config) *Site {
 	s.base, s.hosts = strings.TrimRight(c.BaseURL, "/"), c.Hosts
 	s.notFound, s.hostLookups = newNotFoundLimit(s.now), limit.New(maxHostLookups, time.Second)
 	s.passwords, s.session = limit.NewAddresses(maxWrongPasswords, wrongPasswordWindow), c.SessionSecret
+	s.sessionCounts = c.SessionCounts
 	if s.limits = c.Limits; s.limits == nil {
 		s.limits = limit.NewTokens(0)
 	}

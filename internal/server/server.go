@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/api"
 	"github.com/allswell/allswell/internal/buildinfo"
 	"github.com/allswell/allswell/internal/clientaddr"
@@ -254,6 +255,7 @@ func (s *Server) wire() {
 		PageIndex: s.cfg.PageIndex, SecurityContact: s.cfg.SecurityContact,
 		Streams: maxStreams(s.connections.Max), Limits: s.limits,
 		SessionSecret: func(r *http.Request) string { return s.dashboard.SessionSecret(r) },
+		SessionCounts: func(r *http.Request, in allswell.SignedIn) (bool, error) { return s.dashboard.Counts(r, in) },
 	})
 	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})
 	s.notify = notify.New(s.notifyConfig())

@@ -18,10 +18,10 @@ func identityUser(c *database.Session, issuer, subject string) (string, error) {
 	return database.One(c, database.ScanString, `SELECT user_id FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
 }
 
-// HasIdentity reports whether a user can sign in with an identity of an issuer.
+// HasIdentity reports whether a user can sign in with an identity of an issuer; "" is any.
 func (s *Store) HasIdentity(ctx context.Context, issuer, userID string) (bool, error) {
 	n, err := read(ctx, s, func(c *session) (int64, error) {
-		return database.One(c.Session, database.ScanInt, `SELECT count(*) FROM identities WHERE issuer = $1 AND user_id = $2`, issuer, userID)
+		return database.One(c.Session, database.ScanInt, `SELECT count(*) FROM identities WHERE user_id = $1 AND (issuer = $2 OR $3)`, userID, issuer, issuer == "")
 	})
 	return n > 0, err
 }
@@ -41,7 +41,7 @@ func (s *Store) TakeStateCode(ctx context.Context, code string) error {
 
 // SignInIdentity signs in the person of an identity and returns the secret of the session. An identity that is new
 // belongs to the account with its verified e-mail address, or to a new account, if the rules or an invitation give a
-// role. The rules decide about the membership of their workspace. It returns an allswell.IdentityError if the person
+// role; without a verified address it belongs to nobody. The rules decide about the membership of their workspace. It returns an allswell.IdentityError if the person
 // cannot sign in; a membership that the groups do not allow any more is removed then.
 func (s *Store) SignInIdentity(ctx context.Context, i allswell.Identity, rules allswell.SignInRules, b Browser) (secret string, err error) {
 	if rules.Workspace == "" {
@@ -125,10 +125,11 @@ func (x *identitySignIn) user() (user allswell.User, err error) {
 	if n.Validate() != nil {
 		return user, allswell.IdentityNoEmail
 	}
+	if !x.identity.EmailVerified { // whose address it is, is not known
+		return user, allswell.IdentityUnverified
+	}
 	err = find(`email = $1`, n.Email)
 	switch {
-	case err == nil && !x.identity.EmailVerified:
-		return user, allswell.IdentityUnverified
 	case err == nil:
 		return user, x.link(user)
 	case !errors.Is(err, allswell.ErrNotFound):
@@ -139,11 +140,9 @@ func (x *identitySignIn) user() (user allswell.User, err error) {
 
 // newUser creates the user of the identity, if the rules or an invitation give a role.
 func (x *identitySignIn) newUser(n allswell.NewUser) (user allswell.User, err error) {
-	invited := 0
-	if x.identity.EmailVerified {
-		if invited, err = x.countInvitations(n.Email); err != nil {
-			return user, err
-		}
+	invited, err := x.countInvitations(n.Email)
+	if err != nil {
+		return user, err
 	}
 	if (x.role == "" || !x.rules.CreateAccounts) && invited == 0 {
 		if len(x.rules.Groups) > 0 && x.rules.CreateAccounts {

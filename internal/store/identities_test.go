@@ -95,7 +95,9 @@ func TestIdentityJoins(t *testing.T) {
 		w.refusedIdentity(identity("grace@example.com", "admins"), closed, allswell.IdentityNoAccount)
 		unverified := identity("alan@example.com")
 		unverified.EmailVerified = false // so the domain means nothing
-		w.refusedIdentity(unverified, signInRules, allswell.IdentityNoRole)
+		w.refusedIdentity(unverified, signInRules, allswell.IdentityUnverified)
+		unverified.Groups = []string{"admins"} // the address may be somebody else's
+		w.refusedIdentity(unverified, signInRules, allswell.IdentityUnverified)
 
 		if in := w.signInIdentity(identity("alan@example.com"), signInRules); in.Role != allswell.RoleViewer || in.User.Name != "The alan" {
 			w.Errorf("by domain: %+v", in)
@@ -108,7 +110,7 @@ func TestIdentityJoins(t *testing.T) {
 		must(w.Invite(w.ctx, owner, invited))(w)
 		unverified = stranger
 		unverified.EmailVerified = false
-		w.refusedIdentity(unverified, closed, allswell.IdentityNoAccount)
+		w.refusedIdentity(unverified, closed, allswell.IdentityUnverified)
 		if in := w.signInIdentity(stranger, allswell.SignInRules{}); in.Role != allswell.RoleEditor {
 			w.Errorf("by invitation: %+v", in)
 		}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 
@@ -164,14 +165,16 @@ func (c *session) findInvitation(code string) (FoundInvitation, error) {
 
 // Acceptance is how an invitation is accepted: by an account that exists, or by a new one.
 type Acceptance struct {
-	UserID       string // the account that has proved its identity; "": a new one
-	Name         string // of the new account
-	PasswordHash string // of the new account
+	UserID       string                // the account that has proved its identity; "": a new one
+	Name         string                // of the new account
+	PasswordHash string                // of the new account; otherwise the one that was proved, "" if something else was
+	Method       allswell.SignInMethod // of the new session; "": SignInInvitation
 }
 
 // AcceptInvitation makes the invited person a member, uses the code up, and signs in to the workspace. It returns
 // allswell.ErrNotFound if the code is not valid (any more), and allswell.ErrPreconditionFailed if the account is not
-// that of the invited address, or a new one is to be created and the address has one already.
+// that of the invited address, its password has been changed meanwhile, or a new one is to be created and the address has
+// one already.
 func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance, b Browser) (secret string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {
 		i, err := t.findInvitation(code)
@@ -207,13 +210,21 @@ func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance,
 		if err := t.addMember(actor, member); err != nil {
 			return "", err
 		}
-		return t.startSession(user.ID, i.WorkspaceID, t.signInNow(allswell.SignInInvitation, b))
+		return t.startSession(user.ID, i.WorkspaceID, t.signInNow(cmp.Or(a.Method, allswell.SignInInvitation), b))
 	})
 }
 
 // acceptingUser returns the account that accepts an invitation, which it creates if the address has none.
 func (t *tx) acceptingUser(i FoundInvitation, a Acceptance) (allswell.User, error) {
 	if i.UserID != "" {
+		// The lock is that of changes of the password, which end the sessions that exist.
+		hash, err := database.One(t.Session, database.ScanString, `SELECT coalesce(password_hash, '') FROM users WHERE id = $1 FOR UPDATE`, i.UserID)
+		if err == nil && a.PasswordHash != "" && a.PasswordHash != hash {
+			err = allswell.ErrPreconditionFailed
+		}
+		if err != nil {
+			return allswell.User{}, err
+		}
 		return database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1`, i.UserID)
 	}
 	n := allswell.NewUser{Email: i.Email, Name: a.Name, PasswordHash: a.PasswordHash}

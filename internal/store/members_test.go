@@ -98,6 +98,16 @@ func TestRemovalEndsWhatAMemberCanDo(t *testing.T) {
 		if _, err := w.StartSession(w.ctx, admin.ID, allswell.SignInPassword, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
 			w.Errorf("a removed member signs in: %v", err)
 		}
+
+		// Whoever returns needs the password that the account has now.
+		back := must(w.Invite(w.ctx, owner, allswell.NewInvitation{Email: "admin@example.com", Role: allswell.RoleViewer}))(w)
+		if _, err := w.AcceptInvitation(w.ctx, back.Code, store.Acceptance{UserID: admin.ID, PasswordHash: "an earlier hash"}, store.Browser{}); !errors.Is(err, allswell.ErrPreconditionFailed) {
+			w.Errorf("with a password that was changed meanwhile: %v", err)
+		}
+		accepted := store.Acceptance{UserID: admin.ID, PasswordHash: "hash", Method: allswell.SignInProxy}
+		if in := must(w.FindSession(w.ctx, must(w.AcceptInvitation(w.ctx, back.Code, accepted, store.Browser{}))(w)))(w); in.Method != allswell.SignInProxy {
+			w.Errorf("the session began by %s", in.Method)
+		}
 	})
 }
 
