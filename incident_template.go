@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // MaxIncidentTemplates is the maximum number of templates in a workspace.
@@ -91,32 +92,40 @@ type TemplateValues struct {
 	At         time.Time // in the time zone of the page
 }
 
-// Fill replaces the variables in a text. Unknown ones stay.
-func (v TemplateValues) Fill(text string) string {
-	return templateVariable.ReplaceAllStringFunc(text, func(found string) string {
-		switch templateVariable.FindStringSubmatch(found)[1] {
-		case "component":
-			return cmp.Or(strings.Join(v.Components, ", "), v.Page)
-		case "date":
-			return v.At.Format("2006-01-02")
-		case "page":
-			return v.Page
-		case "time":
-			return v.At.Format("15:04 MST")
-		default:
-			return found
+// Fill replaces the variables in a text for a field of at most maxLength characters. Unknown ones stay. It ends with the
+// first value that makes the text too long, so that a text of many variables does not fill the memory; the incident is
+// refused then.
+func (v TemplateValues) Fill(text string, maxLength int) string {
+	values := map[string]string{
+		"component": cmp.Or(strings.Join(v.Components, ", "), v.Page), "date": v.At.Format("2006-01-02"), "page": v.Page, "time": v.At.Format("15:04 MST"),
+	}
+	var filled strings.Builder
+	length, done := 0, 0 // in characters of the result, in bytes of the text
+	for _, at := range templateVariable.FindAllStringSubmatchIndex(text, -1) {
+		value, ok := values[text[at[2]:at[3]]]
+		if !ok {
+			continue
 		}
-	})
+		filled.WriteString(text[done:at[0]])
+		filled.WriteString(value)
+		length += utf8.RuneCountInString(text[done:at[0]]) + utf8.RuneCountInString(value)
+		done = at[1]
+		if length > maxLength {
+			return filled.String()
+		}
+	}
+	filled.WriteString(text[done:])
+	return filled.String()
 }
 
 // Begin sets the fields of n that are not given to those of the template.
 func (t IncidentTemplate) Begin(n NewIncident, v TemplateValues) NewIncident {
 	if n.Title == "" {
-		n.Title = v.Fill(t.Title)
+		n.Title = v.Fill(t.Title, MaxTitleLength)
 	}
 	n.Impact, n.State = cmp.Or(n.Impact, t.Impact), cmp.Or(n.State, t.State)
 	if n.Message == nil && t.Message != "" {
-		message := v.Fill(t.Message)
+		message := v.Fill(t.Message, MaxMessageLength)
 		n.Message = &message
 	}
 	n.Template = ""

@@ -1,6 +1,7 @@
 package allswell_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ func TestTemplateVariables(t *testing.T) {
 		{none, "{{component}}", "Acme"},
 		{none, "{{nobody}} {page} {{}}", "{{nobody}} {page} {{}}"},
 	} {
-		if got := c.values.Fill(c.text); got != c.want {
+		if got := c.values.Fill(c.text, 100); got != c.want {
 			t.Errorf("%q: %q, want %q", c.text, got, c.want)
 		}
 	}
@@ -31,5 +32,18 @@ func TestTemplateVariables(t *testing.T) {
 	bad := allswell.IncidentTemplate{Name: "Slow", Title: "{{name}}", Message: "{{ }}", Impact: "huge"}
 	if err := bad.Validate(); err == nil || !strings.Contains(err.Error(), "{{component}}, {{date}}, {{page}}, {{time}}") {
 		t.Errorf("unknown variables: %v", err)
+	}
+}
+
+// TestFilledTemplateEndsWhenTooLong fills a message with the names of many components, again and again.
+func TestFilledTemplateEndsWhenTooLong(t *testing.T) {
+	values := allswell.TemplateValues{Page: "Acme", Components: slices.Repeat([]string{strings.Repeat("ä", allswell.MaxNameLength)}, 500)}
+	template := allswell.IncidentTemplate{Title: "Slow", Message: strings.Repeat("{{component}}", 1900)}
+	n := template.Begin(allswell.NewIncident{}, values)
+	if names := strings.Join(values.Components, ", "); len(*n.Message) != len(names) {
+		t.Errorf("a message of %d bytes, want %d", len(*n.Message), len(names))
+	}
+	if err := n.Validate(); err == nil || !strings.Contains(err.Error(), "may not be longer") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -69,7 +69,7 @@ func (a *api) pageRoutes() []route {
 		{"DELETE", "/api/v1/pages/{pageSlug}/logo_dark", write, a.deleteImage(allswell.ImageLogoDark)},
 		{"PUT", "/api/v1/pages/{pageSlug}/icon", write, a.putImage(allswell.ImageIcon)},
 		{"DELETE", "/api/v1/pages/{pageSlug}/icon", write, a.deleteImage(allswell.ImageIcon)},
-		{"GET", "/api/v1/pages/{pageSlug}/access", read, a.getPageAccess},
+		{"GET", "/api/v1/pages/{pageSlug}/access", write, a.getPageAccess},
 		{"PATCH", "/api/v1/pages/{pageSlug}/access", write, a.changePageAccess},
 		{"GET", "/api/v1/pages/{pageSlug}/domain", read, a.getDomain},
 		{"POST", "/api/v1/pages/{pageSlug}/domain/verify", write, a.verifyDomain},

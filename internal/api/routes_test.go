@@ -159,7 +159,7 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 
 // needs returns the scope that a route requires, independently of the table of routes:
 // read to read, write to change, admin for tokens, members and the audit log. Subscribers and
-// deliveries are personal data and require write.
+// deliveries are personal data, the access of a page has the networks of an organization: they require write.
 func needs(method, path string) allswell.Scope {
 	switch {
 	case path == "/api/v1/openapi.json":
@@ -167,7 +167,7 @@ func needs(method, path string) allswell.Scope {
 	case strings.HasPrefix(path, "/api/v1/tokens"), strings.HasPrefix(path, "/api/v1/members"), strings.HasPrefix(path, "/api/v1/invitations"),
 		strings.HasPrefix(path, "/api/v1/sessions"), path == "/api/v1/audit":
 		return admin
-	case method != "GET", strings.Contains(path, "/subscribers"), strings.Contains(path, "/deliveries"):
+	case method != "GET", strings.Contains(path, "/subscribers"), strings.Contains(path, "/deliveries"), strings.HasSuffix(path, "/access"):
 		return write
 	}
 	return read

@@ -218,6 +218,7 @@ func (v *visit) exportAudit() error {
 	}
 	header := []string{"id", "at", "actor_kind", "actor_id", "actor_name", "actor_address", "action", "object_kind", "object_id", "object_name", "before", "after"}
 	controller := http.NewResponseController(v.w)
+	controller.SetReadDeadline(time.Time{}) // net/http cancels the request when it expires; an error means that there is none
 	for rows := [][]string{header}; ; rows = nil {
 		for _, e := range entries {
 			rows = append(rows, []string{

@@ -146,8 +146,8 @@ func (v *visit) beginFromTemplate(f *form, page allswell.Page, ref string) error
 	}
 	values := allswell.TemplateValues{Page: page.Name, Components: []string{"{{component}}"}, At: v.now().In(page.Location())}
 	f.values.Set("template", t.ID)
-	f.values.Set("title", values.Fill(t.Title))
-	f.values.Set("message", values.Fill(t.Message))
+	f.values.Set("title", values.Fill(t.Title, allswell.MaxTitleLength))
+	f.values.Set("message", values.Fill(t.Message, allswell.MaxMessageLength))
 	f.values.Set("impact", string(t.Impact))
 	if t.State != "" {
 		f.values.Set("state", string(t.State))
@@ -163,9 +163,9 @@ func (v *visit) fillFromTemplate(n *allswell.NewIncident, page allswell.Page) {
 			values.Components = append(values.Components, a.Name)
 		}
 	}
-	n.Title = values.Fill(n.Title)
+	n.Title = values.Fill(n.Title, allswell.MaxTitleLength)
 	if n.Message != nil {
-		message := values.Fill(*n.Message)
+		message := values.Fill(*n.Message, allswell.MaxMessageLength)
 		n.Message = &message
 	}
 }

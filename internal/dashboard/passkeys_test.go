@@ -78,6 +78,11 @@ func TestPasskeys(t *testing.T) {
 		owner.wants(owner.post("/admin/account/passkeys", "credential", made, "name", "Phone"), http.StatusUnprocessableEntity, "was not accepted")
 		owner.wants(owner.post("/admin/account/passkeys", "credential", phone.create(owner), "name", "Phone"), http.StatusUnprocessableEntity, "exists already")
 		owner.wants(owner.post("/admin/account/passkeys", "credential", "", "name", "Phone"), http.StatusUnprocessableEntity, "need JavaScript")
+		for range signInsPerAddress {
+			owner.post("/admin/account/passkeys/options")
+		}
+		owner.wants(owner.post("/admin/account/passkeys/options"), http.StatusTooManyRequests, "Too many attempts")
+		s.dashboard.signIns = newSignInLimits()
 
 		v := s.visitor()
 		phone.key.Counter = 5

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/store"
 )
 
 // subscribersStep is the number of subscribers that an export reads at a time.
@@ -15,8 +14,7 @@ const subscribersStep = 500
 // exportSubscribers answers with all subscribers of a page as CSV, as `allswell subscriber export` prints them.
 func (v *visit) exportSubscribers() error {
 	slug := v.r.PathValue("page")
-	r := store.Pagination{Page: 1, PerPage: subscribersStep}
-	subscribers, total, err := v.store.Subscribers(v.r.Context(), v.actor(), slug, store.SubscriberFilter{}, r)
+	subscribers, more, err := v.store.SubscribersBefore(v.r.Context(), v.actor(), slug, "", subscribersStep)
 	if err != nil {
 		return err
 	}
@@ -26,17 +24,17 @@ func (v *visit) exportSubscribers() error {
 		return nil
 	}
 	controller := http.NewResponseController(v.w)
+	controller.SetReadDeadline(time.Time{}) // net/http cancels the request when it expires; an error means that there is none
 	for rows := [][]string{allswell.SubscriberCSVHeader}; ; rows = nil {
 		for _, s := range subscribers {
 			rows = append(rows, []string{s.Target, string(s.Channel), string(s.State()), strings.Join(s.Components, " "),
 				timeCell(s.CreatedAt), timeCell(s.ConfirmedAt), timeCell(s.SuspendedAt), s.SuspendedFor})
 		}
-		if _, err := v.w.Write(csvOf(rows)); err != nil || r.Page*r.PerPage >= total {
+		if _, err := v.w.Write(csvOf(rows)); err != nil || !more {
 			return nil // a client that has gone away needs no answer
 		}
-		r.Page++
 		controller.SetWriteDeadline(time.Now().Add(time.Minute)) // for the next step; an error means that there is none
-		if subscribers, _, err = v.store.Subscribers(v.r.Context(), v.actor(), slug, store.SubscriberFilter{}, r); err != nil {
+		if subscribers, more, err = v.store.SubscribersBefore(v.r.Context(), v.actor(), slug, subscribers[len(subscribers)-1].ID, subscribersStep); err != nil {
 			v.log.WarnContext(v.r.Context(), "exporting subscribers failed", "error", err)
 			panic(http.ErrAbortHandler)
 		}

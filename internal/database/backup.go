@@ -2,10 +2,12 @@ package database
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -54,19 +56,22 @@ func Backup(ctx context.Context, dsn, path string, schema Schema, progress Progr
 	return nil
 }
 
-// OpenBackup makes a backup of the served SQLite database and returns it, opened. The file is beside the database,
-// where there is room for it, until remove closes and deletes it. Only one such backup may exist at a time; one that
-// a crash left is overwritten.
-func (db *DB) OpenBackup(ctx context.Context) (f *os.File, remove func(), err error) {
+// OpenBackup makes a backup of the served SQLite database and returns it, opened. It runs statements in the copy, which
+// delete what must not leave the server. The file is beside the database, where there is room for it, until remove closes
+// and deletes it. Only one such backup may exist at a time; Open removes one that a crash left.
+func (db *DB) OpenBackup(ctx context.Context, statements ...string) (f *os.File, remove func(), err error) {
 	if db.dialect != &sqliteDialect {
 		return nil, nil, errUsePgDump
 	}
-	path := db.dsn + ".download"
+	path := downloadPath(db.dsn)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
-	if err := Backup(ctx, "sqlite:"+db.dsn, path, db.schema, nil); err != nil {
+	if err := Backup(ctx, sqlitePrefix+db.dsn, path, db.schema, nil); err != nil {
 		return nil, nil, err
+	}
+	if err := changeCopy(ctx, path, statements); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("changing the copy: %w", err), os.Remove(path))
 	}
 	if f, err = os.Open(path); err != nil {
 		return nil, nil, errors.Join(err, os.Remove(path))
@@ -75,6 +80,37 @@ func (db *DB) OpenBackup(ctx context.Context) (f *os.File, remove func(), err er
 		f.Close()
 		os.Remove(path)
 	}, nil
+}
+
+// downloadPath returns the name of the copy of a SQLite file that OpenBackup makes.
+func downloadPath(path string) string { return path + ".download" }
+
+// removeDownloads removes the copies that OpenBackup left when the process crashed.
+func removeDownloads(path string) error {
+	for _, name := range []string{downloadPath(path), downloadPath(path) + ".part", downloadPath(path) + "-journal", downloadPath(path) + ".part-journal"} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing an incomplete backup: %w", err)
+		}
+	}
+	return nil
+}
+
+// changeCopy runs statements in a copy of a SQLite file. What they delete is overwritten.
+func changeCopy(ctx context.Context, path string, statements []string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", fileURI(path, url.Values{"_pragma": {"journal_mode(MEMORY)", "secure_delete(ON)"}}))
+	if err != nil {
+		return err
+	}
+	for _, statement := range statements {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return errors.Join(err, db.Close())
+		}
+	}
+	return db.Close()
 }
 
 // Restore replaces a SQLite database with a copy of the backup at path. It refuses while

@@ -67,7 +67,11 @@ func Open(ctx context.Context, dsn string, schema Schema, o Options) (*DB, error
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := db.lockAndMigrate(ctx, nil); err != nil {
+	_, _, err = db.lockAndMigrate(ctx, nil)
+	if err == nil && db.dialect == &sqliteDialect {
+		err = removeDownloads(db.dsn)
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil

@@ -187,7 +187,7 @@ func (s *Site) servePrivate(w http.ResponseWriter, r *http.Request, part string,
 }
 
 // privateWriter is a ResponseWriter that keeps caches from storing a response, whatever the
-// document says, and scripts of other sites from reading it.
+// document says, and other sites from reading or embedding it.
 type privateWriter struct {
 	http.ResponseWriter
 	began bool
@@ -196,6 +196,7 @@ type privateWriter struct {
 var (
 	cachePrivate    = []string{"private, no-store"}
 	varyCredentials = []string{"Accept-Encoding, Accept-Language, Authorization, Cookie"}
+	sameOrigin      = []string{"same-origin"}
 )
 
 func (w *privateWriter) begin() {
@@ -208,7 +209,7 @@ func (w *privateWriter) begin() {
 	h["Vary"] = varyCredentials
 	h["X-Robots-Tag"] = noIndex
 	delete(h, "Access-Control-Allow-Origin")
-	delete(h, "Cross-Origin-Resource-Policy")
+	h["Cross-Origin-Resource-Policy"] = sameOrigin
 }
 
 func (w *privateWriter) WriteHeader(status int) {

@@ -140,7 +140,7 @@ func TestPrivatePageWithToken(t *testing.T) {
 				continue // a redirect, whatever exists
 			}
 			h := got.Header()
-			if h.Get("Cache-Control") != "private, no-store" || h.Get("X-Robots-Tag") == "" || h.Get("Access-Control-Allow-Origin") != "" {
+			if h.Get("Cache-Control") != "private, no-store" || h.Get("X-Robots-Tag") == "" || h.Get("Access-Control-Allow-Origin") != "" || h.Get("Cross-Origin-Resource-Policy") != "same-origin" {
 				w.t.Errorf("%s: headers %v", part, h)
 			}
 		}

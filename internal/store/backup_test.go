@@ -304,6 +304,44 @@ func TestInterruptedBackupLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestDownloadedBackup: the copy has no saved responses, not even in its free pages, and one that a crash left is removed.
+func TestDownloadedBackup(t *testing.T) {
+	w, dir := onSQLite(t)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+	for n := range 3 {
+		save := saveID(w.answerKey(fmt.Sprint("key", n)))
+		save.Render = func(allswell.IncidentUpdate) (store.Response, error) {
+			return store.Response{Status: 201, Body: []byte(strings.Repeat("whsec_saved", 1000))}, nil
+		}
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "one"}, save))(w)
+	}
+	f, remove, err := w.OpenBackup(w.ctx)
+	w.ok(err)
+	copied := must(os.ReadFile(f.Name()))(t)
+	remove()
+	if n := strings.Count(string(copied), "saved"); n > 0 {
+		t.Errorf("the copy has %d saved responses", n)
+	}
+	if n := w.value(`SELECT count(*) FROM idempotency_keys`); n != "3" {
+		t.Errorf("the served database has %s saved responses", n)
+	}
+	path := filepath.Join(dir, "downloaded.db")
+	w.ok(os.WriteFile(path, copied, 0o600))
+	left := []string{"allswell.db.download", "allswell.db.download.part"}
+	for _, name := range left {
+		w.ok(os.WriteFile(filepath.Join(dir, name), copied, 0o600))
+	}
+	w.ok(w.Store.Close())
+	w.Store = w.replica()
+	if found := must(filepath.Glob(filepath.Join(dir, "allswell.db.download*")))(t); len(found) > 0 {
+		t.Errorf("left behind: %v", found)
+	}
+	w.ok(w.Store.Close())
+	must(store.Restore(w.ctx, w.dsn, path, nil))(t)
+	w.Store = w.replica()
+	w.consistent()
+}
+
 // TestProgress checks the steps of long work, and that they can be measured meanwhile and afterwards.
 func TestProgress(t *testing.T) {
 	w, dir := onSQLite(t)

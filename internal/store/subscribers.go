@@ -96,6 +96,28 @@ func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug stri
 	return listedWith(ctx, s, (*session).fillChosen, scanSubscriber, subscriberColumns, from, `ORDER BY created_at DESC, id DESC`, r, args...)
 }
 
+// SubscribersBefore returns all subscribers of a page, newest first: at most limit that are older than the one with the
+// id before, or the newest if before is "". more reports whether there are older ones. Subscriptions that begin or end
+// meanwhile neither repeat nor hide others.
+func (s *Store) SubscribersBefore(ctx context.Context, actor allswell.Actor, slug, before string, limit int) (subscribers []allswell.Subscriber, more bool, err error) {
+	p, err := s.pageOf(ctx, actor, slug)
+	if err != nil {
+		return nil, false, err
+	}
+	subscribers, err = read(ctx, s, func(c *session) ([]allswell.Subscriber, error) {
+		rows, err := database.Query(c.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers
+			WHERE page_id = $1 AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`, p.ID, before, limit+1)
+		if err != nil {
+			return nil, err
+		}
+		return rows, c.fillChosen(rows)
+	})
+	if len(subscribers) > limit {
+		return subscribers[:limit], true, err
+	}
+	return subscribers, false, err
+}
+
 // Subscriber returns a subscriber of a workspace's page.
 func (s *Store) Subscriber(ctx context.Context, actor allswell.Actor, slug, id string) (allswell.Subscriber, error) {
 	return read(ctx, s, func(c *session) (allswell.Subscriber, error) {

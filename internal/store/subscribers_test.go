@@ -312,3 +312,33 @@ func TestTestMessages(t *testing.T) {
 		}
 	})
 }
+
+// TestSubscribersBefore reads the list in parts while subscriptions begin and end.
+func TestSubscribersBefore(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		var all []allswell.Subscriber
+		for n := range 6 {
+			w.clock.move(time.Second)
+			all = append(all, w.subscribe(fmt.Sprintf("%d@example.com", n)))
+		}
+		var got []string
+		for before := ""; ; {
+			part, more, err := w.SubscribersBefore(w.ctx, w.ws, "acme", before, 2)
+			w.ok(err)
+			for _, s := range part {
+				got, before = append(got, s.Target), s.ID
+			}
+			if !more {
+				break
+			}
+			if len(got) == 2 { // one that was read ends, and another one begins
+				w.ok(w.Unsubscribe(w.ctx, "acme", all[5].Key))
+				w.clock.move(time.Second)
+				w.subscribe("new@example.com")
+			}
+		}
+		if fmt.Sprint(got) != "[5@example.com 4@example.com 3@example.com 2@example.com 1@example.com 0@example.com]" {
+			w.Errorf("read %q", got)
+		}
+	})
+}

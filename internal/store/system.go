@@ -54,7 +54,7 @@ func (s *Store) MayBackUp(ctx context.Context, actor allswell.Actor) (bool, erro
 }
 
 // OpenBackup makes a consistent copy of the SQLite database and returns it, opened, until remove is called. It has the
-// data of all workspaces; see MayBackUp. The caller makes one at a time.
+// data of all workspaces; see MayBackUp. It has no saved responses, which contain secrets. The caller makes one at a time.
 func (s *Store) OpenBackup(ctx context.Context) (f *os.File, remove func(), err error) {
-	return s.db.OpenBackup(ctx)
+	return s.db.OpenBackup(ctx, `DELETE FROM idempotency_keys`)
 }

@@ -321,6 +321,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, _, err := s.Subscribers(ctx, ws, x.slug, store.SubscriberFilter{}, firstHundred)
 		return err
 	},
+	"SubscribersBefore": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.SubscribersBefore(ctx, ws, x.slug, "", 100)
+		return err
+	},
 	"Subscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Subscriber(ctx, ws, x.slug, x.subscriber)
 		return err
@@ -528,7 +532,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 // reading are the methods in the table that change nothing.
 var reading = []string{
 	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates", "Update", "IncidentTemplates", "IncidentTemplate",
-	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
+	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers", "SubscribersBefore",
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
 	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "MemberSessions", "Announcements", "Announcement",
