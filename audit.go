@@ -23,11 +23,12 @@ const (
 	AuditConfirm AuditAction = "confirm" // a subscription
 	AuditResume  AuditAction = "resume"  // a suspended subscription
 	AuditTest    AuditAction = "test"    // a subscriber was sent a test message
+	AuditExport  AuditAction = "export"  // the subscribers of a page, or a backup of the database
 )
 
 // AuditActions lists all audited actions.
 var AuditActions = []AuditAction{
-	AuditCreate, AuditUpdate, AuditDelete, AuditRotate, AuditRevoke, AuditRetry, AuditConfirm, AuditResume, AuditTest,
+	AuditCreate, AuditUpdate, AuditDelete, AuditRotate, AuditRevoke, AuditRetry, AuditConfirm, AuditResume, AuditTest, AuditExport,
 }
 
 // ObjectKind is the kind of an audited object.
@@ -53,13 +54,14 @@ const (
 	ObjectInvitation        ObjectKind = "invitation"
 	ObjectSession           ObjectKind = "session" // a sign-in
 	ObjectPasskey           ObjectKind = "passkey"
+	ObjectDatabase          ObjectKind = "database" // a backup of it
 )
 
 // ObjectKinds lists all kinds of audited objects.
 var ObjectKinds = []ObjectKind{
 	ObjectPage, ObjectGroup, ObjectComponent, ObjectIncident, ObjectIncidentUpdate, ObjectIncidentTemplate, ObjectMaintenance,
 	ObjectMaintenanceUpdate, ObjectAnnouncement, ObjectMonitor, ObjectSubscriber, ObjectDelivery, ObjectToken, ObjectUser, ObjectMember,
-	ObjectInvitation, ObjectSession, ObjectPasskey,
+	ObjectInvitation, ObjectSession, ObjectPasskey, ObjectDatabase,
 }
 
 // AuditObject is the form in which the audit log records an object.
@@ -71,6 +73,14 @@ type AuditObject struct {
 	// Fields are the fields that an actor can change, by their names in the API. They
 	// contain no secrets and no addresses of people.
 	Fields map[string]any
+}
+
+// Database is the database as an object of the audit log. It is one for all workspaces.
+type Database struct{}
+
+// AuditObject returns what the audit log records of the database.
+func (Database) AuditObject() AuditObject {
+	return AuditObject{Kind: ObjectDatabase, ID: string(ObjectDatabase)}
 }
 
 // Auditable is an object whose changes are audited.
@@ -118,7 +128,7 @@ func NewAuditEntry(actor Actor, action AuditAction, before, after Auditable) (e 
 	was, is = changedFields(was, is), changedFields(is, was)
 	e.Before, e.After = fieldsJSON(was), fieldsJSON(is)
 	switch action {
-	case AuditRotate, AuditRetry, AuditTest: // changes only a secret or a time, which are not recorded
+	case AuditRotate, AuditRetry, AuditTest, AuditExport: // changes only a secret or a time, which are not recorded, or nothing
 		return e, true
 	default:
 		return e, len(was)+len(is) > 0

@@ -217,6 +217,8 @@ func TestScopes(t *testing.T) {
 				switch rt.method + " " + rt.path { // there can be one of each
 				case "POST /api/v1/pages":
 					c.delete("/api/v1/pages/new-page").is(204)
+				case "POST /api/v1/incident-templates":
+					c.delete(w.path(rt) + "/" + a.id()).is(204)
 				case "POST /api/v1/pages/{pageSlug}/subscribers":
 					c.delete(w.path(rt) + "/" + a.id()).is(204)
 				case "POST /api/v1/pages/{pageSlug}/subscribers/{subscriberId}/test":

@@ -25,7 +25,7 @@ type auditList struct {
 	Kind   allswell.ObjectKind  `placeholder:"KIND" help:"Only changes of this kind of object, such as component or incident_update."`
 	Object string               `placeholder:"ID" help:"Only changes of the object with this id."`
 	Actor  string               `placeholder:"ID" help:"Only changes by the token or subscriber with this id."`
-	Action allswell.AuditAction `placeholder:"ACTION" help:"Only this action: create, update, delete, rotate, revoke, retry, confirm or resume."`
+	Action allswell.AuditAction `placeholder:"ACTION" help:"Only this action: create, update, delete, rotate, revoke, retry, confirm, resume, test or export."`
 	Since  *timeinput.Moment    `placeholder:"TIME" help:"Only changes at or after this time, such as 2026-11-21T04:00:00Z or, in the time zone of this computer, 2026-11-21."`
 	Until  *timeinput.Moment    `placeholder:"TIME" help:"Only changes before this time."`
 	listing

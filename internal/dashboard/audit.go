@@ -162,7 +162,7 @@ func did(e allswell.AuditEntry) string {
 	}
 	words := map[allswell.AuditAction]string{
 		allswell.AuditCreate: "created", allswell.AuditUpdate: "changed", allswell.AuditDelete: "deleted", allswell.AuditRotate: "renewed the secret of",
-		allswell.AuditRevoke: "revoked", allswell.AuditRetry: "sent again", allswell.AuditConfirm: "confirmed", allswell.AuditResume: "resumed", allswell.AuditTest: "sent a test message to",
+		allswell.AuditRevoke: "revoked", allswell.AuditRetry: "sent again", allswell.AuditConfirm: "confirmed", allswell.AuditResume: "resumed", allswell.AuditTest: "sent a test message to", allswell.AuditExport: "downloaded",
 	}
 	if word, ok := words[e.Action]; ok {
 		return word

@@ -43,7 +43,7 @@ func (v *visit) downloadBackup() error {
 	controller.SetReadDeadline(time.Time{})                                      // the server's would cancel the request
 	ctx, cancel := context.WithTimeout(v.r.Context(), backupTimeout)
 	defer cancel()
-	f, remove, err := v.store.OpenBackup(ctx)
+	f, remove, err := v.store.OpenBackup(ctx, v.actor())
 	if err != nil {
 		return fmt.Errorf("making a backup: %w", err)
 	}

@@ -23,6 +23,9 @@ func (v *visit) exportSubscribers() error {
 	if v.r.Method == http.MethodHead {
 		return nil
 	}
+	if err := v.store.AuditSubscriberExport(v.r.Context(), v.actor(), slug); err != nil {
+		return err
+	}
 	controller := http.NewResponseController(v.w)
 	controller.SetReadDeadline(time.Time{}) // net/http cancels the request when it expires; an error means that there is none
 	for rows := [][]string{allswell.SubscriberCSVHeader}; ; rows = nil {

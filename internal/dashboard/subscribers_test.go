@@ -45,6 +45,7 @@ func TestSubscribers(t *testing.T) {
 		if h := export.Header; h.Get("Content-Disposition") != `attachment; filename="subscribers-acme.csv"` || strings.Contains(export.body, "whsec_") {
 			t.Errorf("the export: %v %s", h, export.body)
 		}
+		v.wants(v.get("/admin/audit?action=export"), 200, "downloaded", "Acme")
 		ada := s.subscriber(v, "ada@example.com")
 		row := fmt.Sprint(path, "/", ada.ID)
 		// A test message is a delivery, which the log shows.

@@ -51,6 +51,7 @@ func TestBackup(t *testing.T) {
 		if err != nil || len(users) != 1 {
 			s.Errorf("the backup has %d users: %v", len(users), err)
 		}
+		owner.wants(owner.get("/admin/audit?kind=database"), http.StatusOK, "downloaded")
 		s.dashboard.backingUp.Lock()
 		owner.wants(owner.post("/admin/system/backup"), http.StatusConflict, "One backup at a time")
 		s.dashboard.backingUp.Unlock()

@@ -315,7 +315,7 @@ func TestDownloadedBackup(t *testing.T) {
 		}
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "one"}, save))(w)
 	}
-	f, remove, err := w.OpenBackup(w.ctx)
+	f, remove, err := w.OpenBackup(w.ctx, w.ws)
 	w.ok(err)
 	copied := must(os.ReadFile(f.Name()))(t)
 	remove()

@@ -118,6 +118,17 @@ func (s *Store) SubscribersBefore(ctx context.Context, actor allswell.Actor, slu
 	return subscribers, false, err
 }
 
+// AuditSubscriberExport audits that the actor downloads the subscribers of a page.
+func (s *Store) AuditSubscriberExport(ctx context.Context, actor allswell.Actor, slug string) error {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
+		p, err := t.pageBySlug(actor, slug)
+		if err != nil {
+			return err
+		}
+		return t.audit(actor, allswell.AuditExport, p, p)
+	})
+}
+
 // Subscriber returns a subscriber of a workspace's page.
 func (s *Store) Subscriber(ctx context.Context, actor allswell.Actor, slug, id string) (allswell.Subscriber, error) {
 	return read(ctx, s, func(c *session) (allswell.Subscriber, error) {

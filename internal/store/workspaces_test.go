@@ -321,6 +321,9 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, _, err := s.Subscribers(ctx, ws, x.slug, store.SubscriberFilter{}, firstHundred)
 		return err
 	},
+	"AuditSubscriberExport": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.AuditSubscriberExport(ctx, ws, x.slug)
+	},
 	"SubscribersBefore": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.SubscribersBefore(ctx, ws, x.slug, "", 100)
 		return err
