@@ -34,6 +34,8 @@ type Config struct {
 	CheckTarget func(ctx context.Context, channel allswell.Channel, target string) error
 	// SingleSignOn are the sign-ins by others.
 	SingleSignOn SingleSignOn
+	// SendMail sends a mail in plain text at once. Nil: mail is off.
+	SendMail func(ctx context.Context, to, subject, text string) error
 	// Process is what the screen of the system shows.
 	Process Process
 }
@@ -47,6 +49,9 @@ type Dashboard struct {
 
 	verifyDomain func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 	checkTarget  func(ctx context.Context, channel allswell.Channel, target string) error
+
+	sendMail func(ctx context.Context, to, subject, text string) error
+	forgot   *forgot
 
 	cookie   cookie
 	signIns  *signInLimits
@@ -73,6 +78,7 @@ func New(c Config) *Dashboard {
 	d.cookie = newCookie(err == nil && base.Scheme == "https")
 	d.signIns = newSignInLimits()
 	d.passkeys = passkey.New(d.base)
+	d.sendMail, d.forgot = c.SendMail, newForgot()
 	d.live = newLive(stream.Config{Now: d.now, MaxSubscribers: maxStreams})
 	mux := http.NewServeMux()
 	for _, route := range d.routes() {
@@ -87,8 +93,9 @@ func New(c Config) *Dashboard {
 // Handler returns the handler of Path and everything below it.
 func (d *Dashboard) Handler() http.Handler { return d.handler }
 
-// Run watches for changes that open screens show, and counts pings. It returns when ctx ends.
+// Run watches for changes that open screens show, counts pings, and mails links for new passwords. It returns when ctx ends.
 func (d *Dashboard) Run(ctx context.Context) {
+	go d.sendResetMails(ctx)
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
 	for {

@@ -18,8 +18,10 @@ type membersScreen struct {
 	Invitations []allswell.Invitation
 	Fields      []field // of the form that invites
 	LimitTo     limitForm
+	CanMail     bool
 	Link        string // of the invitation that has just been created; "": none
 	Invited     allswell.Invitation
+	Mailed      string // what became of the mail with the link; "": mail is off
 	Problem     string // why a change of a member was refused; "": it was not
 }
 
@@ -62,6 +64,7 @@ func (v *visit) listMembers(status int, s *membersScreen) error {
 	if s.LimitTo, err = v.limitForm(s.values); err != nil {
 		return err
 	}
+	s.CanMail = v.sendMail != nil
 	s.Self, s.Pager = v.in.User.ID, newPager(Path+"/members", url.Values{}, r, len(members), total)
 	for _, m := range members {
 		s.Members = append(s.Members, memberRow{m, v.can(m.Role), v.roleOptions(m.Role), s.LimitTo.with(m.Limit)})
@@ -90,8 +93,9 @@ func (v *visit) invite() error {
 	if err != nil {
 		return err
 	}
+	link := allswell.InvitationURL(v.base, issued.Code)
 	return v.listMembers(http.StatusCreated, &membersScreen{form: newInvitationForm(),
-		Link: allswell.InvitationURL(v.base, issued.Code), Invited: issued.Invitation})
+		Link: link, Invited: issued.Invitation, Mailed: v.mailInvitation(issued.Invitation, link)})
 }
 
 // withdrawInvitation withdraws an invitation.

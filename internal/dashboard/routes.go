@@ -34,6 +34,8 @@ func (d *Dashboard) routes() []route {
 		{"GET " + OIDCCallbackPath, accessAnyone, (*visit).finishOIDC},
 		{"GET /admin/reset", accessAnyone, (*visit).showReset},
 		{"POST /admin/reset", accessAnyone, (*visit).reset},
+		{"GET /admin/forgot", accessAnyone, (*visit).showForgot},
+		{"POST /admin/forgot", accessAnyone, (*visit).requestReset},
 
 		{"GET /admin/setup", accessAnyone, (*visit).showSetup},
 		{"POST /admin/setup", accessAnyone, (*visit).setUp},

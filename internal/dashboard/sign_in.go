@@ -80,6 +80,7 @@ func (v *visit) attempt(account string) error {
 type signInScreen struct {
 	*form
 	Next            string
+	CanMail         bool
 	Email, Password field
 	Passkeys        bool // browsers make passkeys for the base URL
 	Passwords       bool
@@ -93,7 +94,7 @@ type signInScreen struct {
 type signOutLink struct{ Name, URL string }
 
 func (v *visit) newSignIn(values url.Values) *signInScreen {
-	return &signInScreen{form: newForm(values), Next: localPath(values.Get("next"))}
+	return &signInScreen{form: newForm(values), Next: localPath(values.Get("next")), CanMail: v.sendMail != nil}
 }
 
 // showSignIn shows the form to sign in.

@@ -109,6 +109,11 @@ func (m *mailer) attempt(ctx context.Context, n allswell.Notification) allswell.
 	if err != nil {
 		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: fmt.Sprintf("The mail cannot be composed: %v.", err)}
 	}
+	return m.deliver(ctx, e)
+}
+
+// deliver makes one attempt to send a mail.
+func (m *mailer) deliver(ctx context.Context, e envelope) allswell.SendOutcome {
 	ctx, cancel := context.WithTimeout(ctx, allswell.SendTimeout)
 	defer cancel()
 	s := m.take()

@@ -261,13 +261,23 @@ func (s *Server) wire() {
 	s.notify = notify.New(s.notifyConfig())
 	s.dashboard = dashboard.New(dashboard.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget, Process: s.process(),
-		SingleSignOn: s.cfg.SignIn.singleSignOn(s.URL()),
+		SendMail: s.accountMail(), SingleSignOn: s.cfg.SignIn.singleSignOn(s.URL()),
 	})
 	s.servers[0].RegisterOnShutdown(s.site.EndStreams)
 	s.servers[0].RegisterOnShutdown(s.dashboard.EndStreams)
 	s.registerStoreMetrics()
 	s.wireTLS()
 	s.wired.Store(true)
+}
+
+// accountMail returns what sends the mails of the dashboard, or nil if mail is off.
+func (s *Server) accountMail() func(ctx context.Context, to, subject, text string) error {
+	if s.cfg.SMTPURL == nil {
+		return nil
+	}
+	return func(ctx context.Context, to, subject, text string) error {
+		return s.notify.SendAccountMail(ctx, notify.AccountMail{To: to, Subject: subject, Text: text})
+	}
 }
 
 // process returns what the dashboard shows of this process.

@@ -1,0 +1,154 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/limit"
+)
+
+// Limits of mails with links for new passwords.
+const (
+	resetsPerAccount = 3 // in an hour
+	resetQueue       = 100
+	mailAttempts     = 3
+	mailPause        = 20 * time.Second // between attempts
+)
+
+// inviteTimeout is how long the screen of members waits for the mail server.
+const inviteTimeout = 10 * time.Second
+
+// forgot has the requests for a new password, which are answered in the background: the answer to a request does not
+// depend on whether there is an account, in words or in time.
+type forgot struct {
+	accounts *limit.Limiter
+	queue    chan string // e-mail addresses
+}
+
+func newForgot() *forgot {
+	return &forgot{limit.New(resetsPerAccount, time.Hour), make(chan string, resetQueue)}
+}
+
+// forgotScreen is what the template forgot shows.
+type forgotScreen struct {
+	*form
+	Email field
+	Sent  bool
+}
+
+// showForgot shows the form that asks for a link by mail.
+func (v *visit) showForgot() error {
+	if v.sendMail == nil {
+		return errNotFound
+	}
+	return v.showForgotForm(http.StatusOK, &forgotScreen{form: newForm(url.Values{})})
+}
+
+func (v *visit) showForgotForm(status int, s *forgotScreen) error {
+	s.Email = s.draw(field{Name: "email", Label: "E-mail", Type: "email", Autocomplete: "username", Focus: true})
+	return v.show(status, "forgot", "Forgot your password?", s)
+}
+
+// requestReset mails a link for a new password to an account. Above the limit of an account it mails nothing, and says
+// the same.
+func (v *visit) requestReset() error {
+	if v.sendMail == nil {
+		return errNotFound
+	}
+	s := &forgotScreen{form: newForm(v.r.PostForm)}
+	n := allswell.NewInvitation{Email: v.r.PostForm.Get("email"), Role: allswell.RoleViewer}
+	if s.refused(n.Validate()) {
+		return v.showForgotForm(http.StatusUnprocessableEntity, s)
+	}
+	if err := v.attempt(""); err != nil {
+		return err
+	}
+	if v.forgot.accounts.Take(n.Email, v.now()).Allowed {
+		select {
+		case v.forgot.queue <- n.Email:
+		default:
+			v.log.WarnContext(v.r.Context(), "too many requests for new passwords: one is dropped")
+		}
+	}
+	s.Sent = true
+	return v.showForgotForm(http.StatusOK, s)
+}
+
+// sendResetMails answers requests for new passwords until ctx ends.
+func (d *Dashboard) sendResetMails(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case email := <-d.forgot.queue:
+			if err := d.sendResetMail(ctx, email); err != nil && ctx.Err() == nil {
+				d.log.WarnContext(ctx, "a link for a new password could not be mailed", "error", err)
+			}
+		}
+	}
+}
+
+// sendResetMail mails a link if there is an account. It tries several times.
+func (d *Dashboard) sendResetMail(ctx context.Context, email string) error {
+	code, err := d.store.IssueResetCode(ctx, email)
+	if errors.Is(err, allswell.ErrNotFound) {
+		return nil
+	}
+	for attempt := 1; err == nil; attempt++ {
+		err = d.sendMail(ctx, email, "Set a new password for Allswell", fmt.Sprintf(resetMail, d.base, allswell.CodeReset.URL(d.base, code)))
+		if err == nil || attempt == mailAttempts {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(mailPause):
+			err = nil
+		}
+	}
+	return err
+}
+
+const resetMail = `Somebody, probably you, asked for a new password for your account at %s.
+
+To set it, open this link within an hour. It works once, and ends all sessions of the account:
+
+%s
+
+If it was not you, ignore this mail. Nothing has changed.
+`
+
+const invitationMail = `%s invites you to the Allswell workspace "%s" as %s.
+
+To accept, open this link within %d days. It works once:
+
+%s
+
+If you do not know what this is about, ignore this mail.
+`
+
+// mailInvitation mails the link of a new invitation, and returns what became of it: "" if mail is off.
+func (v *visit) mailInvitation(i allswell.Invitation, link string) string {
+	if v.sendMail == nil {
+		return ""
+	}
+	workspace := ""
+	for _, w := range v.in.Workspaces {
+		if w.ID == i.WorkspaceID {
+			workspace = w.Name
+		}
+	}
+	ctx, cancel := context.WithTimeout(v.r.Context(), inviteTimeout)
+	defer cancel()
+	text := fmt.Sprintf(invitationMail, i.InviterName, workspace, i.Role, int(allswell.InvitationAge/(24*time.Hour)), link)
+	if err := v.sendMail(ctx, i.Email, i.InviterName+" invites you to Allswell", text); err != nil {
+		v.log.WarnContext(v.r.Context(), "an invitation could not be mailed", "invitation", i.ID, "error", err)
+		return "The mail could not be sent, so send this link yourself. The reason is in the log of the service."
+	}
+	return "The link was mailed. You can also send it yourself:"
+}

@@ -1,0 +1,89 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// sentMail is a mail that a test's site has sent.
+type sentMail struct{ to, subject, text string }
+
+// withMail makes the site send mail, into the channel that it returns.
+func (s *site) withMail() chan sentMail {
+	s.Helper()
+	sent := make(chan sentMail, 100)
+	s.dashboard.sendMail = func(_ context.Context, to, subject, text string) error {
+		sent <- sentMail{to, subject, text}
+		return nil
+	}
+	ctx, stop := context.WithCancel(s.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); s.dashboard.sendResetMails(ctx) }()
+	s.Cleanup(func() { stop(); <-done })
+	return sent
+}
+
+func TestForgottenPassword(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		v := s.visitor()
+		v.wants(v.get("/admin/forgot"), http.StatusNotFound) // mail is off
+		if strings.Contains(v.get("/admin/sign-in").body, "/admin/forgot") {
+			s.Error("the sign-in offers a mail, and mail is off")
+		}
+		sent := s.withMail()
+		v.wants(v.get("/admin/sign-in"), http.StatusOK, `href="/admin/forgot"`)
+		v.wants(v.get("/admin/forgot"), http.StatusOK, `action="/admin/forgot"`)
+		v.wants(v.post("/admin/forgot", "email", "ada"), http.StatusUnprocessableEntity, "must be an e-mail address", `value="ada"`)
+		unknown := v.wants(v.post("/admin/forgot", "email", "nobody@example.com"), http.StatusOK, "If there is an account").body
+		for range resetsPerAccount + 2 {
+			known := v.wants(v.post("/admin/forgot", "email", "Ada@example.com"), http.StatusOK).body
+			if strings.ReplaceAll(known, "Ada@example.com", "") != strings.ReplaceAll(unknown, "nobody@example.com", "") {
+				s.Fatalf("the answers differ:\n%s\n%s", known, unknown)
+			}
+		}
+		var mails []sentMail
+		for range resetsPerAccount {
+			mails = append(mails, <-sent)
+		}
+		v.post("/admin/forgot", "email", "nobody@example.com")
+		select {
+		case m := <-sent:
+			s.Errorf("one mail more: %+v", m)
+		default:
+		}
+		last := mails[len(mails)-1]
+		if last.to != "ada@example.com" {
+			s.Errorf("mailed %+v", last)
+		}
+		code := regexp.MustCompile(`/admin/reset\?code=(\w+)`).FindStringSubmatch(last.text)[1]
+		v.wants(v.post("/admin/reset", "code", code, "password", "another set of words"), http.StatusSeeOther, "/admin")
+		v.wants(v.get("/admin"), http.StatusOK)
+		owner.wants(owner.get("/admin"), http.StatusSeeOther, "/admin/sign-in") // all sessions have ended
+		v.wants(v.post("/admin/reset", "code", code, "password", "a third set of words"), http.StatusNotFound)
+		s.dashboard.now = func() time.Time { return time.Now().Add(time.Hour + time.Minute) }
+		v.wants(v.post("/admin/forgot", "email", "ada@example.com"), http.StatusOK)
+		<-sent
+	})
+}
+
+func TestInvitationByMail(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		sent := s.withMail()
+		screen := owner.wants(owner.post("/admin/members/invite", "email", "grace@example.com", "role", "editor"), http.StatusCreated, "The link was mailed")
+		m := <-sent
+		if m.to != "grace@example.com" || !strings.Contains(m.subject, "Ada Lovelace") || !strings.Contains(m.text, allswell.InvitationURL(s.base, s.codeIn(screen.body))) {
+			s.Errorf("mailed %+v", m)
+		}
+		s.dashboard.sendMail = func(context.Context, string, string, string) error { return errors.New("it is down") }
+		owner.wants(owner.post("/admin/members/invite", "email", "eve@example.com", "role", "editor"), http.StatusCreated, "send this link yourself", "/admin/accept?code=")
+	})
+}

@@ -1,0 +1,49 @@
+package notify
+
+import (
+	"io"
+	"mime/quotedprintable"
+	"net/mail"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// TestAccountMail sends mails to a real server.
+func TestAccountMail(t *testing.T) {
+	peer := newSMTPPeer(t, "plain")
+	server, err := url.Parse("smtp://" + peer.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &Notifier{Config: Config{SMTP: server, From: mail.Address{Address: "status@example.com"}, BaseURL: "https://status.example.com"}}
+	link := "https://status.example.com/admin/reset?code=" + strings.Repeat("A", 26)
+	err = n.SendAccountMail(t.Context(), AccountMail{To: "grace@example.com", Subject: "Zoë invites you\r\nBcc: eve@example.com", Text: "Open this link:\n\n" + link + "\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mails := peer.received()
+	if len(mails) != 1 || mails[0].from != "status@example.com" || mails[0].to != "grace@example.com" {
+		t.Fatalf("received %+v", mails)
+	}
+	m, err := mail.ReadMessage(strings.NewReader(mails[0].content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Header.Get("Bcc") != "" || m.Header.Get("Auto-Submitted") != "auto-generated" || m.Header.Get("From") != `"Allswell" <status@example.com>` {
+		t.Errorf("the header: %v", m.Header)
+	}
+	body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+	if err != nil || !strings.Contains(string(body), link+"\r\n") {
+		t.Errorf("the body: %q, %v", body, err)
+	}
+
+	n.SMTP = &url.URL{Scheme: "smtp", Host: "127.0.0.1:1"}
+	if err := n.SendAccountMail(t.Context(), AccountMail{To: "grace@example.com", Subject: "x", Text: "x"}); err == nil || strings.Contains(err.Error(), "grace@") {
+		t.Errorf("a server that does not exist: %v", err)
+	}
+	n.SMTP = nil
+	if err := n.SendAccountMail(t.Context(), AccountMail{}); err == nil {
+		t.Error("a mail was sent without a server")
+	}
+}
