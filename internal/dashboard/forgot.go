@@ -43,7 +43,7 @@ type forgotScreen struct {
 
 // showForgot shows the form that asks for a link by mail.
 func (v *visit) showForgot() error {
-	if v.sendMail == nil {
+	if v.sendMail == nil || v.sso.NoPasswords {
 		return errNotFound
 	}
 	return v.showForgotForm(http.StatusOK, &forgotScreen{form: newForm(url.Values{})})
@@ -57,7 +57,7 @@ func (v *visit) showForgotForm(status int, s *forgotScreen) error {
 // requestReset mails a link for a new password to an account. Above the limit of an account it mails nothing, and says
 // the same.
 func (v *visit) requestReset() error {
-	if v.sendMail == nil {
+	if v.sendMail == nil || v.sso.NoPasswords {
 		return errNotFound
 	}
 	s := &forgotScreen{form: newForm(v.r.PostForm)}
