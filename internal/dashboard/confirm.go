@@ -12,6 +12,7 @@ import (
 // The fields of what confirms a dangerous change.
 const (
 	confirmField        = "confirm_password"
+	confirmCodeField    = "confirm_code"
 	confirmPasskeyField = "confirm_passkey"
 )
 
@@ -22,15 +23,20 @@ type confirmScreen struct {
 	Typed    url.Values // the fields of the form that was refused
 	User     allswell.User
 	Password field
+	Code     field  // if the user has an authenticator app
 	Passkeys bool   // the user has passkeys
 	Provider string // that can confirm it; "": none
 	Known    bool   // the user has a password
+	HasCode  bool   // the user has an authenticator app
 }
 
 // Proofs returns what proves the identity of the user, in words; "" for nothing.
 func (s *confirmScreen) Proofs() string {
 	var proofs []string
-	if s.Known {
+	switch {
+	case s.Known && s.HasCode:
+		proofs = append(proofs, "your password with a code")
+	case s.Known:
 		proofs = append(proofs, "your password")
 	}
 	if s.Passkeys {
@@ -75,7 +81,7 @@ func (v *visit) confirm() (bool, error) {
 	}
 	s := &confirmScreen{form: newForm(url.Values{}), Action: v.r.URL.RequestURI(), Typed: url.Values{}, User: v.in.User}
 	for name, values := range v.r.PostForm {
-		if name != confirmField && name != confirmPasskeyField && name != "username" {
+		if name != confirmField && name != confirmCodeField && name != confirmPasskeyField && name != "username" {
 			s.Typed[name] = values
 		}
 	}
@@ -98,6 +104,7 @@ func (v *visit) confirm() (bool, error) {
 		return false, err
 	}
 	s.Passkeys = v.passkeys != nil && factors.Passkeys > 0
+	s.HasCode = factors.HasAuthenticator()
 	account, err := v.store.Credentials(v.r.Context(), v.in.User.Email)
 	if err != nil {
 		return false, err
@@ -113,15 +120,20 @@ func (v *visit) confirm() (bool, error) {
 		}
 	}
 	s.Password = s.draw(field{Name: confirmField, Label: "Your password", Type: "password", Autocomplete: "current-password", Focus: true})
+	s.Code = s.draw(field{Name: confirmCodeField, Label: "Code of your authenticator app, or a recovery code", Autocomplete: "one-time-code"})
 	return false, v.show(status, "confirm", "Confirm that it is you", s)
 }
 
-// proveIdentity checks the password or the passkey of the form, and confirms the session. It returns a
+// proveIdentity checks the password, with a code if the user has an authenticator app, or the passkey of the form, and
+// confirms the session. It returns a
 // *allswell.ValidationError if it is wrong.
 func (v *visit) proveIdentity() error {
 	response := v.r.PostForm.Get(confirmPasskeyField)
 	if !v.r.PostForm.Has(confirmPasskeyField) {
 		if _, err := v.checkPassword(v.in.User.Email, confirmField, v.r.PostForm.Get(confirmField)); err != nil {
+			return err
+		}
+		if err := v.proveSecondFactor(); err != nil {
 			return err
 		}
 		return v.store.ConfirmSession(v.r.Context(), v.actor())
@@ -131,4 +143,17 @@ func (v *visit) proveIdentity() error {
 		err = v.passkeyError(v.store.ConfirmWithPasskey(v.r.Context(), v.actor(), key, signCount))
 	}
 	return passkeyInvalid(confirmPasskeyField, response, err)
+}
+
+// proveSecondFactor uses up the code of the form if the user has an authenticator app.
+func (v *visit) proveSecondFactor() error {
+	factors, err := v.store.Factors(v.r.Context(), v.actor())
+	if err != nil || !factors.HasAuthenticator() {
+		return err
+	}
+	factor, err := v.readFactor(v.in.User.ID, v.r.PostForm.Get(confirmCodeField))
+	if err == nil {
+		err = v.store.UseSecondFactor(v.r.Context(), v.in.User.ID, v.in.WorkspaceID, factor, v.browser())
+	}
+	return v.factorError(confirmCodeField, err)
 }

@@ -59,6 +59,13 @@ func TestSecondFactor(t *testing.T) {
 		}
 		owner.wants(owner.post("/admin/account/authenticator", "secret", secret, "code", s.code(secret, 0)), http.StatusSeeOther, "/admin/account")
 		account := owner.wants(owner.get("/admin/account"), http.StatusOK, "10 recovery codes left")
+		signedIn := s.dashboard.now
+		s.dashboard.now = func() time.Time { return now.Add(allswell.ConfirmationAge + time.Minute) }
+		const remove = "/admin/account/authenticator/remove"
+		owner.wants(owner.post(remove), http.StatusOK, "your password with a code", confirmCodeField)
+		owner.wants(owner.post(remove, confirmField, goodPassword), http.StatusUnprocessableEntity, "The code is wrong")
+		owner.wants(owner.post(remove, confirmField, goodPassword, confirmCodeField, s.code(secret, 5)), http.StatusUnprocessableEntity, "The code is wrong")
+		s.dashboard.now, s.dashboard.signIns = signedIn, newSignInLimits()
 		if strings.Contains(account.body, secret) || strings.Contains(account.body, recovery[0]) {
 			t.Error("a factor is shown again")
 		}
@@ -173,5 +180,19 @@ func TestCodesAreLimited(t *testing.T) {
 		v.wants(v.post("/admin/sign-in/code", "pending", pending, "recovery_code", shownRecovery.FindString(set.body)), http.StatusTooManyRequests, "Too many attempts")
 		s.dashboard.signIns = func() *signInLimits { l := newSignInLimits(); l.codes = s.dashboard.signIns.codes; return l }()
 		v.wants(v.post("/admin/sign-in/code", "pending", pending, "recovery_code", shownRecovery.FindString(set.body)), http.StatusSeeOther, "/admin")
+	})
+}
+
+// TestConfirmationNeedsTheCode confirms a change with the password and a code, which works once.
+func TestConfirmationNeedsTheCode(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		secret := owner.find(owner.get("/admin/account/authenticator"), shownSecret)
+		owner.wants(owner.post("/admin/account/authenticator", "secret", secret, "code", s.code(secret, 0)), http.StatusCreated)
+		later := time.Now().Add(allswell.ConfirmationAge + time.Minute)
+		s.dashboard.now = func() time.Time { return later }
+		fields := []string{"name", "ci", "scope", "read", confirmField, goodPassword, confirmCodeField, s.code(secret, 0)}
+		owner.wants(owner.post("/admin/tokens", fields...), http.StatusCreated, "has been created")
+		owner.wants(owner.post("/admin/tokens", fields...), http.StatusUnprocessableEntity, "has been used already")
 	})
 }
