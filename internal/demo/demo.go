@@ -88,13 +88,7 @@ func (cmd *Command) Run(c *console.Console) (err error) {
 			err = errors.Join(err, fmt.Errorf("the temporary folder %s is left behind: %w", folder, gone))
 		}
 	}()
-	ctx, cancel := context.WithCancel(c.Ctx)
-	defer cancel()
-	if lasts > 0 {
-		ctx, cancel = context.WithTimeout(ctx, lasts)
-		defer cancel()
-	}
-	d := &demo{Console: &console.Console{Ctx: ctx, In: c.In, Out: c.Out, Err: c.Err}}
+	d := &demo{Console: &console.Console{Ctx: c.Ctx, In: c.In, Out: c.Out, Err: c.Err}}
 	if d.mailbox, err = openMailbox(d.received); err != nil {
 		return fmt.Errorf("the demo's mail server: %w", err)
 	}
@@ -103,6 +97,11 @@ func (cmd *Command) Run(c *console.Console) (err error) {
 		return err
 	}
 	defer d.service.Close()
+	if lasts > 0 {
+		ctx, cancel := context.WithTimeout(c.Ctx, lasts)
+		defer cancel()
+		d.Ctx = ctx
+	}
 	return d.run(address)
 }
 

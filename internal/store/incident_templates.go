@@ -16,7 +16,7 @@ func scanIncidentTemplate(row database.Row) (t allswell.IncidentTemplate, err er
 	return
 }
 
-// IncidentTemplates lists the templates of a workspace by name. If page is the slug of a page, it lists those that can be
+// IncidentTemplates lists the templates of a workspace, the oldest first. If page is the slug of a page, it lists those that can be
 // used on it.
 func (s *Store) IncidentTemplates(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]allswell.IncidentTemplate, int, error) {
 	reach := reachOf(actor)
@@ -24,7 +24,7 @@ func (s *Store) IncidentTemplates(ctx context.Context, actor allswell.Actor, pag
 	if page != "" {
 		from, args = and(from, args, `(page_id IS NULL OR page_id IN (SELECT id FROM pages WHERE slug = $%d))`, page)
 	}
-	return listed(ctx, s, scanIncidentTemplate, incidentTemplateColumns, from, `ORDER BY lower(name), name, id`, r, args...)
+	return listed(ctx, s, scanIncidentTemplate, incidentTemplateColumns, from, `ORDER BY created_at, id`, r, args...)
 }
 
 // IncidentTemplate returns a template of a workspace, given its id or name.
