@@ -12,7 +12,7 @@ import (
 type TemplateCommands struct {
 	ClientSettings `embed:""`
 
-	List   templateList   `cmd:"" help:"List the templates by name."`
+	List   templateList   `cmd:"" help:"List the templates."`
 	Show   templateShow   `cmd:"" help:"Show a template."`
 	Create templateCreate `cmd:"" help:"Create a template."`
 	Edit   templateEdit   `cmd:"" aliases:"set" help:"Change a template."`
