@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -282,7 +281,7 @@ func TestInlineCommands(t *testing.T) {
 				if err != nil {
 					t.Errorf("%s: allswell %s: %v\n%s", file, m[1], err, out)
 				}
-				help[name] = string(bytes.ReplaceAll(out, []byte("="), []byte(" ")))
+				help[name] = regexp.MustCompile(`--\[no-\](\S+)`).ReplaceAllString(strings.ReplaceAll(string(out), "=", " "), "--$1 --no-$1")
 			}
 			for _, word := range words {
 				if flag, _, _ := strings.Cut(word, "="); strings.HasPrefix(flag, "--") && flag != "--help" && !strings.Contains(help[name], flag) {
