@@ -146,7 +146,7 @@ var eventWords = map[allswell.EventKind]string{
 	allswell.EventComponentStatusChanged: "The status of a component",
 	allswell.EventMaintenanceScheduled:   "A planned maintenance",
 	allswell.EventMaintenanceReminder:    "The reminder of a maintenance",
-	allswell.EventMaintenanceBegun:       "The begin of a maintenance",
+	allswell.EventMaintenanceBegun:       "The start of a maintenance",
 	allswell.EventMaintenanceUpdated:     "An update of a maintenance",
 	allswell.EventMaintenanceEnded:       "The end of a maintenance",
 	allswell.EventMaintenanceCancelled:   "The cancellation of a maintenance",
