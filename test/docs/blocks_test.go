@@ -29,7 +29,7 @@ func (b block) String() string { return fmt.Sprintf("%s:%d", b.file, b.line) }
 var checked = map[string]string{
 	"sh": "TestShell", "crontab": "TestCrontab", "json": "TestJSON",
 	"go": "TestAPIHasTheExample in the root", "yaml": "TestPrometheus",
-	"promql": "TestMetrics", "sql": "TestPostgreSQL", "markdown": "TestBadges", "js": "TestSamplesInJavaScript",
+	"promql": "TestMetrics", "sql": "TestPostgreSQL", "markdown": "TestBadges", "html": "TestWidgets", "js": "TestSamplesInJavaScript",
 	"python": "TestPython", "env": "TestConfigurationFile", "text": "nothing: diagrams",
 	"caddyfile": "TestProxies", "nginx": "TestProxies",
 }

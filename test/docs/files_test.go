@@ -170,6 +170,27 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestWidgets checks that what the HTML samples include is served.
+func TestWidgets(t *testing.T) {
+	t.Parallel()
+	server, _ := newServer(t)
+	types := map[string]int{"text/javascript; charset=utf-8": 0, "text/html; charset=utf-8": 0}
+	for _, b := range blocksOf(t, "html") {
+		for _, src := range regexp.MustCompile(`src="https://status\.example\.com([^"]*)"`).FindAllStringSubmatch(b.text, -1) {
+			status, contentType, _ := get(t, server.URL+src[1], "")
+			if status != http.StatusOK {
+				t.Errorf("%v: %s: %d", b, src[1], status)
+			}
+			types[contentType]++
+		}
+	}
+	for contentType, n := range types {
+		if n != 1 {
+			t.Errorf("%d addresses of %s", n, contentType)
+		}
+	}
+}
+
 // TestBadges gets the badges that the documents embed, also the one that shields.io is told to get.
 func TestBadges(t *testing.T) {
 	t.Parallel()
