@@ -126,7 +126,7 @@ func TestSignInReturnsToItsBrowserOnce(t *testing.T) {
 func TestSingleSignOnWithABrokenProvider(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		fake, v := s.provider(), s.visitor()
-		fake.Dead = true
+		fake.Dead.Store(true)
 		v.wants(v.get("/admin/oidc/start"), http.StatusBadGateway, "Acme SSO cannot be reached", `name="password"`)
 		v.wants(v.get("/admin/sign-in?signed_out=1"), http.StatusOK)
 		s.dashboard.sso.Provider = nil

@@ -174,17 +174,18 @@ func TestCodeNeedsItsVerifier(t *testing.T) {
 func TestBrokenProvider(t *testing.T) {
 	fake := openidtest.New(t)
 	p := newProvider(fake)
-	fake.Dead = true
+	fake.Dead.Store(true)
 	if _, err := p.AuthURL(t.Context(), "x", false); err == nil || !strings.Contains(err.Error(), "503") {
 		t.Errorf("dead: %v", err)
 	}
-	fake.Dead, fake.Hang = false, true
+	fake.Dead.Store(false)
+	fake.Hang.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := newProvider(fake).AuthURL(ctx, "x", false); err == nil {
 		t.Error("a hanging provider leads on")
 	}
-	fake.Hang = false
+	fake.Hang.Store(false)
 	if _, err := signIn(t, newProvider(fake), "x"); err != nil {
 		t.Errorf("back again: %v", err)
 	}

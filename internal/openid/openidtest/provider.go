@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,8 +35,8 @@ type Provider struct {
 
 	Sign   func(claims map[string]any) string // nil: with the provider's key
 	Forget bool                               // codes can be used again
-	Dead   bool                               // the endpoints for programs fail
-	Hang   bool                               // they do not answer
+	Dead   atomic.Bool                        // the endpoints for programs fail
+	Hang   atomic.Bool                        // they do not answer
 
 	t      testing.TB
 	key    *ecdsa.PrivateKey
@@ -73,12 +74,12 @@ func New(t testing.TB) *Provider {
 func (p *Provider) programs(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case p.Hang:
+		case p.Hang.Load():
 			select {
 			case <-p.closed:
 			case <-r.Context().Done():
 			}
-		case p.Dead:
+		case p.Dead.Load():
 			http.Error(w, "down", http.StatusServiceUnavailable)
 		default:
 			next(w, r)
