@@ -1,9 +1,7 @@
 package dashboard
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -197,51 +195,24 @@ func plainJSON(value json.RawMessage) string {
 	return string(value)
 }
 
-// exportStep is the number of entries that are read at a time.
-const exportStep = 500
-
-// exportAudit answers with all entries that match the filters as CSV, newest first. If they cannot all be read, the
-// download breaks off, so that nothing is missing silently.
+// exportAudit answers with all entries that match the filters as CSV, newest first.
 func (v *visit) exportAudit() error {
 	filter, err := readAuditFilter(newForm(v.r.URL.Query()))
 	if err != nil {
 		return errNotFound
 	}
-	entries, more, err := v.store.AuditLog(v.r.Context(), v.actor(), filter, "", exportStep)
-	if err != nil {
-		return err
-	}
-	v.w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	v.w.Header().Set("Content-Disposition", `attachment; filename="audit.csv"`)
-	if v.r.Method == http.MethodHead {
-		return nil
-	}
-	header := []string{"id", "at", "actor_kind", "actor_id", "actor_name", "actor_address", "action", "object_kind", "object_id", "object_name", "before", "after"}
-	controller := http.NewResponseController(v.w)
-	controller.SetReadDeadline(time.Time{}) // net/http cancels the request when it expires; an error means that there is none
-	for rows := [][]string{header}; ; rows = nil {
-		for _, e := range entries {
-			rows = append(rows, []string{
+	return sendCSV(v, csvExport[allswell.AuditEntry]{
+		name: "the audit log", file: "audit.csv",
+		header: []string{"id", "at", "actor_kind", "actor_id", "actor_name", "actor_address", "action", "object_kind", "object_id", "object_name", "before", "after"},
+		row: func(e allswell.AuditEntry) []string {
+			return []string{
 				e.ID, allswell.FormatTime(e.At), string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, e.Actor.Address, string(e.Action),
 				string(e.Object.Kind), e.Object.ID, e.Object.Name, string(e.Before), string(e.After),
-			})
-		}
-		if _, err := v.w.Write(csvOf(rows)); err != nil || !more {
-			return nil // a client that has gone away needs no answer
-		}
-		controller.SetWriteDeadline(time.Now().Add(time.Minute)) // for the next step; an error means that there is none
-		if entries, more, err = v.store.AuditLog(v.r.Context(), v.actor(), filter, entries[len(entries)-1].ID, exportStep); err != nil {
-			v.log.WarnContext(v.r.Context(), "exporting the audit log failed", "error", err)
-			panic(http.ErrAbortHandler)
-		}
-	}
-}
-
-// csvOf returns rows as CSV; see allswell.WriteCSV.
-func csvOf(rows [][]string) []byte {
-	var b bytes.Buffer
-	if err := allswell.WriteCSV(&b, rows); err != nil {
-		panic(fmt.Sprintf("writing CSV into memory: %v", err))
-	}
-	return b.Bytes()
+			}
+		},
+		id: func(e allswell.AuditEntry) string { return e.ID },
+		read: func(before string) ([]allswell.AuditEntry, bool, error) {
+			return v.store.AuditLog(v.r.Context(), v.actor(), filter, before, exportStep)
+		},
+	})
 }

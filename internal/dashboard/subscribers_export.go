@@ -1,47 +1,28 @@
 package dashboard
 
 import (
-	"net/http"
 	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
 )
 
-// subscribersStep is the number of subscribers that an export reads at a time.
-const subscribersStep = 500
-
 // exportSubscribers answers with all subscribers of a page as CSV, as `allswell subscriber export` prints them.
 func (v *visit) exportSubscribers() error {
 	slug := v.r.PathValue("page")
-	subscribers, more, err := v.store.SubscribersBefore(v.r.Context(), v.actor(), slug, "", subscribersStep)
-	if err != nil {
-		return err
-	}
-	v.w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	v.w.Header().Set("Content-Disposition", `attachment; filename="subscribers-`+slug+`.csv"`)
-	if v.r.Method == http.MethodHead {
-		return nil
-	}
-	if err := v.store.AuditSubscriberExport(v.r.Context(), v.actor(), slug); err != nil {
-		return err
-	}
-	controller := http.NewResponseController(v.w)
-	controller.SetReadDeadline(time.Time{}) // net/http cancels the request when it expires; an error means that there is none
-	for rows := [][]string{allswell.SubscriberCSVHeader}; ; rows = nil {
-		for _, s := range subscribers {
-			rows = append(rows, []string{s.Target, string(s.Channel), string(s.State()), strings.Join(s.Components, " "),
-				timeCell(s.CreatedAt), timeCell(s.ConfirmedAt), timeCell(s.SuspendedAt), s.SuspendedFor})
-		}
-		if _, err := v.w.Write(csvOf(rows)); err != nil || !more {
-			return nil // a client that has gone away needs no answer
-		}
-		controller.SetWriteDeadline(time.Now().Add(time.Minute)) // for the next step; an error means that there is none
-		if subscribers, more, err = v.store.SubscribersBefore(v.r.Context(), v.actor(), slug, subscribers[len(subscribers)-1].ID, subscribersStep); err != nil {
-			v.log.WarnContext(v.r.Context(), "exporting subscribers failed", "error", err)
-			panic(http.ErrAbortHandler)
-		}
-	}
+	return sendCSV(v, csvExport[allswell.Subscriber]{
+		name: "subscribers", file: "subscribers-" + slug + ".csv",
+		header: allswell.SubscriberCSVHeader,
+		row: func(s allswell.Subscriber) []string {
+			return []string{s.Target, string(s.Channel), string(s.State()), strings.Join(s.Components, " "),
+				timeCell(s.CreatedAt), timeCell(s.ConfirmedAt), timeCell(s.SuspendedAt), s.SuspendedFor}
+		},
+		id: func(s allswell.Subscriber) string { return s.ID },
+		read: func(before string) ([]allswell.Subscriber, bool, error) {
+			return v.store.SubscribersBefore(v.r.Context(), v.actor(), slug, before, exportStep)
+		},
+		begin: func() error { return v.store.AuditSubscriberExport(v.r.Context(), v.actor(), slug) },
+	})
 }
 
 // timeCell returns a time for a cell of CSV, or "" for the zero time.

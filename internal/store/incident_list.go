@@ -24,11 +24,7 @@ func scanListedIncident(row database.Row) (i ListedIncident, err error) {
 // ListIncidents lists the incidents of the actor's workspace, drafts included: the active ones first, each part newest
 // first. Updates has the newest update at most, with the beginning of its message. page is the slug of a page; "": all.
 func (s *Store) ListIncidents(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]ListedIncident, int, error) {
-	reach := reachOf(actor)
-	from, args := `FROM incidents WHERE `+reach.on(`page_id`, 1), []any{reach.arg}
-	if page != "" {
-		from, args = `FROM incidents WHERE page_id IN (SELECT id FROM pages WHERE `+reach.pages(1)+` AND slug = $2)`, append(args, page)
-	}
+	from, args := reachOf(actor).rows(`incidents`, page)
 	return listedWith(ctx, s, (*session).fillNewestUpdates, scanListedIncident, listedIncidentColumns, from,
 		`ORDER BY resolved, created_at DESC, id DESC`, r, args...)
 }

@@ -23,11 +23,7 @@ func scanListedMaintenance(row database.Row) (m ListedMaintenance, err error) {
 // ListMaintenances lists the maintenances of the actor's workspace, without their updates: those that are not completed
 // first, the next one first, and then the others, newest first. page is the slug of a page; "": all.
 func (s *Store) ListMaintenances(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]ListedMaintenance, int, error) {
-	reach := reachOf(actor)
-	from, args := `FROM maintenances WHERE `+reach.on(`page_id`, 1), []any{reach.arg}
-	if page != "" {
-		from, args = `FROM maintenances WHERE page_id IN (SELECT id FROM pages WHERE `+reach.pages(1)+` AND slug = $2)`, append(args, page)
-	}
+	from, args := reachOf(actor).rows(`maintenances`, page)
 	return listed(ctx, s, scanListedMaintenance, listedMaintenanceColumns, from,
 		`ORDER BY state = 'completed', CASE WHEN state = 'completed' THEN -scheduled_for_at ELSE scheduled_for_at END, id`, r, args...)
 }

@@ -41,6 +41,14 @@ func (r reach) on(column string, n int) string {
 	return fmt.Sprintf(column+` IN (SELECT id FROM pages WHERE workspace_id = $%d)`, n)
 }
 
+// rows returns the FROM clause of the rows of a table that are on a page, given its slug, or on any page if it is "".
+func (r reach) rows(table, page string) (from string, args []any) {
+	if page == "" {
+		return `FROM ` + table + ` WHERE ` + r.on(`page_id`, 1), []any{r.arg}
+	}
+	return `FROM ` + table + ` WHERE page_id IN (SELECT id FROM pages WHERE ` + r.pages(1) + ` AND slug = $2)`, []any{r.arg, page}
+}
+
 // objects returns a condition on what need not be on a page: a monitor or a template.
 func (r reach) objects(n int) string {
 	if r.limited {
