@@ -24,11 +24,13 @@ const (
 	AuditResume  AuditAction = "resume"  // a suspended subscription
 	AuditTest    AuditAction = "test"    // a subscriber was sent a test message
 	AuditExport  AuditAction = "export"  // the subscribers of a page, or a backup of the database
+	AuditImport  AuditAction = "import"  // subscribers of a page
 )
 
 // AuditActions lists all audited actions.
 var AuditActions = []AuditAction{
 	AuditCreate, AuditUpdate, AuditDelete, AuditRotate, AuditRevoke, AuditRetry, AuditConfirm, AuditResume, AuditTest, AuditExport,
+	AuditImport,
 }
 
 // ObjectKind is the kind of an audited object.
@@ -41,6 +43,7 @@ const (
 	ObjectComponent         ObjectKind = "component"
 	ObjectIncident          ObjectKind = "incident"
 	ObjectIncidentUpdate    ObjectKind = "incident_update"
+	ObjectPostmortem        ObjectKind = "postmortem"
 	ObjectIncidentTemplate  ObjectKind = "incident_template"
 	ObjectMaintenance       ObjectKind = "maintenance"
 	ObjectMaintenanceUpdate ObjectKind = "maintenance_update"
@@ -59,8 +62,8 @@ const (
 
 // ObjectKinds lists all kinds of audited objects.
 var ObjectKinds = []ObjectKind{
-	ObjectPage, ObjectGroup, ObjectComponent, ObjectIncident, ObjectIncidentUpdate, ObjectIncidentTemplate, ObjectMaintenance,
-	ObjectMaintenanceUpdate, ObjectAnnouncement, ObjectMonitor, ObjectSubscriber, ObjectDelivery, ObjectToken, ObjectUser, ObjectMember,
+	ObjectPage, ObjectGroup, ObjectComponent, ObjectIncident, ObjectIncidentUpdate, ObjectPostmortem, ObjectIncidentTemplate,
+	ObjectMaintenance, ObjectMaintenanceUpdate, ObjectAnnouncement, ObjectMonitor, ObjectSubscriber, ObjectDelivery, ObjectToken, ObjectUser, ObjectMember,
 	ObjectInvitation, ObjectSession, ObjectPasskey, ObjectDatabase,
 }
 

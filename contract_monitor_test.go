@@ -140,7 +140,7 @@ var monitorDecisionRows = []row{
 			{"operational", []string{"down_status"}}, {"maintenance", []string{"down_status"}}, {"unknown", []string{"down_status"}}, {"red", []string{"down_status"}},
 		} {
 			checkFields(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: time.Minute, DownStatus: c.status}.Validate(), c.bad...)
-			checkFields(t, allswell.MonitorChange{DownStatus: &c.status}.Validate(), c.bad...)
+			checkFields(t, allswell.MonitorChange{DownStatus: &c.status}.Validate(t1), c.bad...)
 		}
 	}},
 	{"The auto-incident: title, impact by down status, state investigating, a first update with the beginning of the silence", func(t *testing.T) {
@@ -249,7 +249,7 @@ var monitorDecisionRows = []row{
 			{1500 * time.Millisecond, []string{"interval"}}, {time.Second - 1, []string{"interval"}},
 		} {
 			checkFields(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: c.interval}.Validate(), c.bad...)
-			checkFields(t, allswell.MonitorChange{Interval: &c.interval}.Validate(), c.bad...)
+			checkFields(t, allswell.MonitorChange{Interval: &c.interval}.Validate(t1), c.bad...)
 		}
 	}},
 	{"Failure threshold: consecutive; a tick at which the monitor is not overdue resets the count", func(t *testing.T) {
@@ -281,7 +281,7 @@ var monitorDecisionRows = []row{
 			bad       []string
 		}{{1, nil}, {1000, nil}, {0, nil}, {-1, []string{"failure_threshold"}}, {1001, []string{"failure_threshold"}}} {
 			checkFields(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: time.Minute, FailureThreshold: c.threshold}.Validate(), c.bad...)
-			checkFields(t, allswell.MonitorChange{FailureThreshold: &c.threshold}.Validate(), c.bad...)
+			checkFields(t, allswell.MonitorChange{FailureThreshold: &c.threshold}.Validate(t1), c.bad...)
 		}
 	}},
 	{"Ping rate limit: a rejected ping with a valid token is no silence, but does not end an outage", func(t *testing.T) {
@@ -327,7 +327,7 @@ var monitorDecisionRows = []row{
 	{"Name and interval are required, a component needs a page, and all invalid fields are named at once", func(t *testing.T) {
 		checkFields(t, allswell.NewMonitor{Name: " ", FailureThreshold: -1, DownStatus: "red"}.Validate(), "name", "interval", "failure_threshold", "down_status")
 		checkFields(t, allswell.NewMonitor{Name: "x", Interval: time.Minute, ComponentID: "comp_1", AutoIncidents: "maybe"}.Validate(), "page", "auto_incidents")
-		checkFields(t, allswell.MonitorChange{Name: ptr("")}.Validate(), "name")
+		checkFields(t, allswell.MonitorChange{Name: ptr("")}.Validate(t1), "name")
 	}},
 }
 

@@ -12,7 +12,7 @@ func WriteCSV(w io.Writer, rows [][]string) error {
 	for _, row := range rows {
 		safe := make([]string, len(row))
 		for i, cell := range row {
-			if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
+			if isFormula(cell) {
 				cell = "'" + cell
 			}
 			safe[i] = cell
@@ -23,4 +23,9 @@ func WriteCSV(w io.Writer, rows [][]string) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// isFormula reports whether a spreadsheet would take a cell for a formula.
+func isFormula(cell string) bool {
+	return cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0]))
 }

@@ -318,6 +318,7 @@ type DeliveryLogEntry struct {
 	IncidentID string    // "": none
 
 	MaintenanceID string // "": none
+	Title         string // of the incident or the maintenance, as it is now; "": it was deleted, or there is none
 
 	WaitsFor string // id of the delivery to the same receiver that is sent first; "": none
 }

@@ -189,6 +189,9 @@ func NewHosts(base string, others ...string) Hosts {
 // Contains reports whether host, in the form of a Host header, belongs to the installation itself.
 func (h Hosts) Contains(host string) bool { return h.own[HostName(host)] }
 
+// Base returns the host name of the base URL, or "" if none is set.
+func (h Hosts) Base() string { return h.base }
+
 // ServesInstallation reports whether what belongs to the installation itself, such as the dashboard, is served at host, in
 // the form of a Host header: at its own hosts or, without a base URL, at every host.
 func (h Hosts) ServesInstallation(host string) bool { return h.base == "" || h.Contains(host) }

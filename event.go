@@ -10,6 +10,7 @@ const (
 	EventIncidentCreated        EventKind = "incident.created"
 	EventIncidentUpdated        EventKind = "incident.updated" // an update was added
 	EventIncidentResolved       EventKind = "incident.resolved"
+	EventIncidentPostmortem     EventKind = "incident.postmortem" // its post-mortem was published for the first time
 	EventComponentStatusChanged EventKind = "component.status_changed"
 
 	EventMaintenanceScheduled EventKind = "maintenance.scheduled"

@@ -29,6 +29,7 @@ type Extension struct {
 // Explanation says why a monitor has its state.
 type Explanation struct {
 	State        MonitorState // one of MonitorConditions
+	PausedUntil  time.Time    // when a disabled monitor is enabled again; zero: not by itself
 	AsOf         time.Time
 	LastPingAt   time.Time // zero: never pinged
 	WaitingSince time.Time // the last ping, or a later instant at which a person restarted the wait
@@ -36,6 +37,7 @@ type Explanation struct {
 	Extensions   []Extension   // what moved the deadline, each to a later time
 	DueAt        time.Time     // the deadline, with all extensions; zero: nothing is expected
 	Failures     int           // checks in a row that found the monitor overdue
+	TakenOver    bool          // people look after its incident, which its recovery does not resolve
 	Threshold    int           // failures at which the monitor is down
 	Period       time.Duration // between two checks
 	CountedAt    time.Time     // the last check that found it overdue; zero: none
@@ -47,7 +49,7 @@ type Explanation struct {
 // Monitor.Check. t.Instant is ignored. DownAt assumes that every check takes place.
 func (m Monitor) Explain(t Tick) Explanation {
 	e := Explanation{
-		State: m.Condition(), AsOf: t.AsOf, LastPingAt: m.LastPingAt, WaitingSince: m.WaitingSince, Interval: m.Interval,
+		State: m.Condition(), PausedUntil: m.PausedUntil, AsOf: t.AsOf, LastPingAt: m.LastPingAt, WaitingSince: m.WaitingSince, Interval: m.Interval,
 		DueAt: m.DueAt(t.Gaps), Failures: m.ConsecutiveFailures, Threshold: m.Threshold(t.Threshold), Period: t.Period, CountedAt: m.TickedAt, DownAt: m.downAt(t),
 	}
 	if wait, ok := m.Wait(); ok {
@@ -99,8 +101,7 @@ func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	switch e.State {
 	case MonitorDisabled:
-		say("The monitor is disabled. No ping is expected.")
-		return all
+		return []string{pauseSentence(e.PausedUntil, clock)}
 	case MonitorWaiting:
 		say("The monitor waits for its first ping. Until then it cannot go down.")
 		return all
@@ -130,6 +131,9 @@ func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 	switch {
 	case e.State == MonitorDown:
 		say("It is down since %s, when %s had found it overdue. The next ping ends the outage.", clock(e.CountedAt), checksInARow(e.Threshold))
+		if e.TakenOver {
+			say("Its incident was taken over: the ping does not resolve it.")
+		}
 	case e.Failures > 0:
 		say("%d of %d checks in a row have found it overdue. It is down at %s if no ping comes before.", e.Failures, e.Threshold, clock(e.DownAt))
 	case !e.DownAt.IsZero():

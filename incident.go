@@ -73,10 +73,19 @@ type Incident struct {
 	State      IncidentState
 	Resolved   bool
 	ResolvedAt time.Time // zero: not resolved
-	CreatedAt  time.Time
+	CreatedAt  time.Time // its beginning
 	UpdatedAt  time.Time
+
+	TakenOver  bool   // people look after it: the recovery of the monitor that opened it does not resolve it
+	MergedInto string // id of the incident that goes on in its place; "": none
+
+	// RecordedAt is when an incident was recorded that had begun earlier; zero: when it began. From CreatedAt to
+	// UnnoticedUntil, the history of its components is corrected: see Worsen.
+	RecordedAt, UnnoticedUntil time.Time
+
 	Updates    []IncidentUpdate    // oldest first, if loaded
 	Affected   []AffectedComponent // with names, if loaded
+	Postmortem *Postmortem         // the published one, if loaded; nil: none
 }
 
 // AffectedComponent is a component affected by an incident, with the status that the incident
@@ -125,6 +134,8 @@ type NewIncident struct {
 	System      SystemMessage // form of Message if the service writes it
 	Draft       bool          // see Incident
 	Silent      bool          // nobody is notified
+	BeganAt     time.Time     // earlier than now; zero: now
+	ResolvedAt  time.Time     // when it was over, if BeganAt is given; zero: it is not
 	Template    string        // id or name of the template that gives the fields that are not given; "": none
 
 	Affected []AffectedComponent // the store fills in the names
@@ -143,6 +154,7 @@ func (n NewIncident) Validate() error {
 		CheckText(&bad, "message", *n.Message, MaxMessageLength)
 	}
 	checkAffectedComponents(&bad, n.Affected)
+	n.checkSpan(&bad)
 	return bad.Err()
 }
 
@@ -182,8 +194,9 @@ func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 	if inc.State == IncidentResolved {
 		inc.Resolved, inc.ResolvedAt = true, now
 	}
+	inc.backdate(n, now)
 	if n.Message != nil {
-		inc.AddUpdate(updateID, *n.Message, nil, now)
+		inc.addOpening(updateID, *n.Message, now)
 		inc.Updates[0].System, inc.Updates[0].Silent = n.System, !inc.Notified
 	}
 	return inc
@@ -202,6 +215,10 @@ type IncidentChange struct {
 	// RepeatUpdate adds the update also if it repeats the newest one: see Incident.Repeats.
 	RepeatUpdate bool
 
+	// At is when what Message says happened, not before the newest update; zero: now. If the change resolves the
+	// incident, it was over then.
+	At time.Time
+
 	// Seen is the Revision of the incident that the author of the change has seen. If it is another one, nothing
 	// is changed. "": any.
 	Seen string
@@ -215,11 +232,12 @@ type NewIncidentUpdate struct {
 	Impact   *Impact
 	Affected *[]AffectedComponent // see IncidentChange
 	Silent   bool                 // nobody is notified
+	At       time.Time            // see IncidentChange
 }
 
 // Change returns the change of the incident, which includes the update.
 func (n NewIncidentUpdate) Change() IncidentChange {
-	return IncidentChange{State: n.State, Impact: n.Impact, Affected: n.Affected, Message: &n.Message, Silent: n.Silent, RepeatUpdate: true}
+	return IncidentChange{State: n.State, Impact: n.Impact, Affected: n.Affected, Message: &n.Message, Silent: n.Silent, At: n.At, RepeatUpdate: true}
 }
 
 // Validate returns a *ValidationError with every invalid field.
@@ -265,7 +283,7 @@ func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 	case ch.Resolved != nil && *ch.Resolved:
 		i.Resolved, i.ResolvedAt = true, now // also if it was resolved before
 	case ch.Resolved != nil && i.Resolved:
-		i.Resolved, i.ResolvedAt = false, time.Time{}
+		i.Resolved, i.ResolvedAt, i.MergedInto = false, time.Time{}, ""
 		if i.State == IncidentResolved {
 			i.State = IncidentInvestigating
 		}
@@ -276,7 +294,14 @@ func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 		i.Resolved != before.Resolved || !i.ResolvedAt.Equal(before.ResolvedAt) {
 		i.UpdatedAt = now
 	}
-	return i.Resolved && !before.Resolved
+	resolvedNow = i.Resolved && !before.Resolved
+	if resolvedNow && !ch.At.IsZero() {
+		i.ResolvedAt = Later(ch.At, i.CreatedAt)
+		if i.UnnoticedUntil.After(i.ResolvedAt) {
+			i.UnnoticedUntil = i.ResolvedAt
+		}
+	}
+	return resolvedNow
 }
 
 // DeriveImpact raises an impact that no person has given to that of the worst status of Affected. It never lowers it:
@@ -418,6 +443,15 @@ func (i Incident) AuditObject() AuditObject {
 	}
 	if i.Silent {
 		fields["notify"] = false
+	}
+	if i.Automatic() {
+		fields["taken_over"] = i.TakenOver
+	}
+	if i.MergedInto != "" {
+		fields["merged_into"] = i.MergedInto
+	}
+	if !i.RecordedAt.IsZero() {
+		fields["began_at"] = FormatTime(i.CreatedAt)
 	}
 	return AuditObject{Kind: ObjectIncident, ID: i.ID, Name: i.Title, Fields: fields}
 }

@@ -53,6 +53,7 @@ type Monitor struct {
 	Token                     string // secret part of the ping URL
 	Interval                  time.Duration
 	Enabled                   bool
+	PausedUntil               time.Time     // when a disabled monitor is enabled again; zero: not by itself
 	FailureThreshold          int           // 0: the global setting
 	DownStatus                Status        // the component's status while the monitor is down
 	AutoIncidents             AutoIncidents // "": the page's
@@ -374,7 +375,8 @@ type MonitorChange struct {
 	Page             *string // slug; "": none, and no component either
 	ComponentID      *string // id or slug; "": none
 	Enabled          *bool
-	FailureThreshold *int // 0: the global setting
+	PausedUntil      *time.Time // a time disables the monitor until then; zero: it stays disabled, if it is
+	FailureThreshold *int       // 0: the global setting
 	DownStatus       *Status
 	AutoIncidents    *AutoIncidents // "": the page's
 	Tags             *[]string      // replaces all
@@ -383,8 +385,14 @@ type MonitorChange struct {
 }
 
 // Validate returns a *ValidationError with every invalid field.
-func (ch MonitorChange) Validate() error {
+func (ch MonitorChange) Validate(now time.Time) error {
 	var bad ValidationError
+	if ch.PausedUntil != nil {
+		checkPause(&bad, *ch.PausedUntil, now)
+		if ch.Enabled != nil && *ch.Enabled && !ch.PausedUntil.IsZero() {
+			bad.Add("paused_until", "The paused_until cannot be given for a monitor that is enabled.")
+		}
+	}
 	if ch.Name != nil {
 		CheckText(&bad, "name", *ch.Name, MaxNameLength)
 	}
@@ -421,8 +429,15 @@ func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
 	if ch.Interval != nil {
 		m.Interval = *ch.Interval
 	}
+	if ch.PausedUntil != nil {
+		m.PausedUntil = *ch.PausedUntil
+		m.Enabled = m.Enabled && m.PausedUntil.IsZero()
+	}
 	if ch.Enabled != nil {
 		m.Enabled = *ch.Enabled
+	}
+	if m.Enabled {
+		m.PausedUntil = time.Time{}
 	}
 	if ch.FailureThreshold != nil {
 		m.FailureThreshold = *ch.FailureThreshold
@@ -465,12 +480,15 @@ func checkDownStatus(bad *ValidationError, s Status) {
 
 // AuditObject returns what the audit log records of a monitor.
 func (m Monitor) AuditObject() AuditObject {
-	var threshold any
+	var threshold, pausedUntil any
+	if !m.PausedUntil.IsZero() {
+		pausedUntil = FormatTime(m.PausedUntil)
+	}
 	if m.FailureThreshold > 0 {
 		threshold = m.FailureThreshold
 	}
 	return AuditObject{Kind: ObjectMonitor, ID: m.ID, Name: m.Name, Fields: map[string]any{
 		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "page": m.PageSlug, "component_id": m.ComponentID,
-		"enabled": m.Enabled, "failure_threshold": threshold, "down_status": m.DownStatus, "auto_incidents": m.AutoIncidents, "tags": append([]string{}, m.Tags...),
+		"enabled": m.Enabled, "paused_until": pausedUntil, "failure_threshold": threshold, "down_status": m.DownStatus, "auto_incidents": m.AutoIncidents, "tags": append([]string{}, m.Tags...),
 	}}
 }

@@ -18,9 +18,12 @@ type Page struct {
 	Language     string  // BCP 47 tag, used if the visitor's languages are not available; "": English
 	Domain       string  // host name set for the page; "": none
 	Claim        DomainClaim
-	DomainStatus DomainStatus // "": no domain; set by Hosts.SetHost
-	Host         string       // Domain if the page is served there, or ""; set by Hosts.SetHost
-	Accent       string       // "#rrggbb"; "": the default
+	Lookup       *DomainLookup // where Domain pointed to when it was last looked up; nil: never
+	DomainStatus DomainStatus  // "": no domain; set by Hosts.SetHost
+	Host         string        // Domain if the page is served there, or ""; set by Hosts.SetHost
+	Languages    []string      // primary tags of the languages that visitors are offered; empty: all
+	Accent       string        // "#rrggbb"; "": the default
+	CustomCSS    string        // style sheet of the page's own, after all others; "": none
 	Footer       []FooterLink
 	Logo         string // name of the image; "": none
 	LogoDark     string // the same for dark pages and mails; "": Logo
@@ -82,6 +85,9 @@ type PageSettings struct {
 	Accent   *string // "": the default
 	Footer   *[]FooterLink
 
+	Languages *[]string // empty: all
+	CustomCSS *string   // "": none
+
 	AutoIncidents *AutoIncidents
 	Visibility    *Visibility
 	Home          *bool
@@ -113,6 +119,8 @@ func (n NewPage) Replacement() PageChange {
 	ch.Domain = firstOf(n.Domain, new(string))
 	ch.Accent = firstOf(n.Accent, new(string))
 	ch.Footer = firstOf(n.Footer, new([]FooterLink))
+	ch.Languages = firstOf(n.Languages, new([]string))
+	ch.CustomCSS = firstOf(n.CustomCSS, new(string))
 	return ch
 }
 
@@ -175,7 +183,7 @@ func (p *Page) Apply(ch PageChange, now time.Time) (changed bool) {
 		p.TimeZone != before.TimeZone || p.Language != before.Language || p.Domain != before.Domain ||
 		p.Accent != before.Accent || !slices.Equal(p.Footer, before.Footer) ||
 		p.AutoIncidents != before.AutoIncidents || p.Visibility != before.Visibility || p.Home != before.Home ||
-		p.WebhookSignUps != before.WebhookSignUps
+		p.WebhookSignUps != before.WebhookSignUps || !slices.Equal(p.Languages, before.Languages) || p.CustomCSS != before.CustomCSS
 	if changed {
 		p.UpdatedAt = Later(now, p.UpdatedAt)
 	}
@@ -489,6 +497,7 @@ func (p Page) AuditObject() AuditObject {
 		"name": p.Name, "slug": p.Slug, "description": orNil(p.Description), "time_zone": p.TimeZone, "language": p.Language,
 		"domain": p.Domain, "accent": p.Accent, "footer_links": append(links, p.Footer...), "logo": p.Logo, "logo_dark": p.LogoDark, "icon": p.Icon,
 		"auto_incidents": p.AutoIncidents, "visibility": p.Visibility, "home": p.Home, "webhook_sign_ups": p.WebhookSignUps,
+		"languages": append([]string{}, p.Languages...), "custom_css": p.CustomCSSName(),
 	}}
 	p.Access.addAuditFields(o.Fields)
 	return o

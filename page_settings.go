@@ -1,6 +1,7 @@
 package allswell
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -37,6 +38,12 @@ func (p *Page) ApplySettings(s PageSettings) {
 	if s.Footer != nil {
 		p.Footer = slices.Clone(*s.Footer)
 	}
+	if s.Languages != nil {
+		p.Languages = slices.Compact(slices.Sorted(slices.Values(*s.Languages)))
+	}
+	if s.CustomCSS != nil {
+		p.CustomCSS = *s.CustomCSS
+	}
 	if s.AutoIncidents != nil {
 		p.AutoIncidents = *s.AutoIncidents
 	}
@@ -49,6 +56,16 @@ func (p *Page) ApplySettings(s PageSettings) {
 	if s.WebhookSignUps != nil {
 		p.WebhookSignUps = *s.WebhookSignUps
 	}
+}
+
+// DefaultLanguage returns the language of messages, and for visitors none of whose languages is offered: Language, or
+// the first one that is offered. "" is English.
+func (p Page) DefaultLanguage() string {
+	primary, _, _ := strings.Cut(cmp.Or(strings.ToLower(p.Language), "en"), "-")
+	if len(p.Languages) == 0 || slices.Contains(p.Languages, primary) {
+		return p.Language
+	}
+	return p.Languages[0]
 }
 
 // Visibility decides who can see a page.
@@ -65,10 +82,11 @@ const (
 var Visibilities = []Visibility{VisibilityPublic, VisibilityUnlisted, VisibilityPrivate}
 
 var (
-	accentForm   = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
-	languageForm = regexp.MustCompile(`^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8}){0,3}$`)
-	numberForm   = regexp.MustCompile(`^([0-9]+|0x[0-9a-f]*)$`) // a host name with such a last label is an IPv4 address
-	labelForm    = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	accentForm      = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
+	languageForm    = regexp.MustCompile(`^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8}){0,3}$`)
+	primaryLanguage = regexp.MustCompile(`^[a-z]{2,3}$`)
+	numberForm      = regexp.MustCompile(`^([0-9]+|0x[0-9a-f]*)$`) // a host name with such a last label is an IPv4 address
+	labelForm       = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )
 
 // check adds an error to bad for every invalid setting. The store checks that the domain is free.
@@ -88,6 +106,12 @@ func (s PageSettings) check(bad *ValidationError) {
 	}
 	if s.Footer != nil {
 		checkFooter(bad, *s.Footer)
+	}
+	if s.Languages != nil && slices.ContainsFunc(*s.Languages, func(l string) bool { return !primaryLanguage.MatchString(l) }) {
+		bad.Add("languages", "The languages must be tags of languages, such as en and de.")
+	}
+	if s.CustomCSS != nil {
+		checkCustomCSS(bad, *s.CustomCSS)
 	}
 	if s.AutoIncidents != nil {
 		checkAutoIncidents(bad, *s.AutoIncidents)

@@ -52,6 +52,10 @@ type Subscriber struct {
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 
+	// Consent says where the consent of the owner of an imported address comes from, and ConsentBy who said so, at
+	// CreatedAt. Both are "" for other subscribers.
+	Consent, ConsentBy string
+
 	AddedByOperator bool // and not by a visitor of the page; events of private pages may be sent to the target
 }
 
@@ -106,7 +110,8 @@ func (s Subscriber) State() SubscriberState {
 }
 
 // SubscriberCSVHeader has the columns of subscribers in CSV. The components are ids; none means the whole page.
-var SubscriberCSVHeader = []string{"target", "channel", "state", "components", "created_at", "confirmed_at", "suspended_at", "suspended_for"}
+var SubscriberCSVHeader = []string{"target", "channel", "state", "components", "created_at", "confirmed_at", "suspended_at", "suspended_for",
+	"consent", "consent_by"}
 
 // Secrets returns the secrets that sign a webhook at now: the present one, followed by the old one
 // while it is valid.

@@ -20,6 +20,8 @@ http {
 }
 `
 
+const plainField, gzipField = "Accept-Encoding: identity", "Accept-Encoding: gzip"
+
 // page compares page requests with a bare net/http server that sends the same responses,
 // and with nginx, which serves them from a file.
 func (b *bench) page() ([]result, error) {
@@ -37,17 +39,8 @@ func (b *bench) page() ([]result, error) {
 	if err := fillPage(ours); err != nil {
 		return nil, err
 	}
-	const plainField, gzipField = "Accept-Encoding: identity", "Accept-Encoding: gzip"
 	url := ours.base + "/status/acme"
-	plain, err := record(http.MethodGet, url, plainField)
-	if err != nil {
-		return nil, err
-	}
-	packed, err := record(http.MethodGet, url, gzipField)
-	if err != nil {
-		return nil, err
-	}
-	unmodified, err := record(http.MethodGet, url, "If-None-Match: "+plain.Header.Get("ETag"))
+	plain, packed, unmodified, err := recordPage(url)
 	if err != nil {
 		return nil, err
 	}
@@ -74,27 +67,47 @@ func (b *bench) page() ([]result, error) {
 		{fmt.Sprintf("gzip, %d bytes", len(packed.Body)), gzipField, gzipField},
 		{"304", "", "If-None-Match: " + ofNginx.Header.Get("ETag")},
 	} {
-		var ratios, toBare, rates, references []float64
-		for range rounds {
-			theirs, err := pageRate(b, nginx.base+"/acme.html", c.theirHeader)
-			if err != nil {
-				return nil, err
-			}
-			rate, err := b.ourPageRate(url, c.ourHeader)
-			if err != nil {
-				return nil, err
-			}
-			least, err := pageRate(b, bare.base+"/status/acme", c.theirHeader)
-			if err != nil {
-				return nil, err
-			}
-			ratios, rates, references = append(ratios, rate/theirs), append(rates, rate), append(references, least)
-			toBare = append(toBare, rate/least)
+		measured, err := b.comparePage(url, bare.base+"/status/acme", nginx.base+"/acme.html", c.ourHeader, c.theirHeader)
+		if err != nil {
+			return nil, err
 		}
-		out = append(out, result{"Page requests against a bare net/http server with the same responses, " + c.name, "≥ 0.9",
-			fmt.Sprintf("%.2f (%.0f/s against %.0f/s); %.2f of nginx", median(toBare), median(rates), median(references), median(ratios))})
+		out = append(out, result{"Page requests against a bare net/http server with the same responses, " + c.name, "≥ 0.9", measured})
 	}
 	return out, nil
+}
+
+// comparePage measures requests of a page of Allswell, of a bare server and of nginx, one after the other.
+func (b *bench) comparePage(ours, bare, nginx, ourHeader, theirHeader string) (string, error) {
+	var ratios, toBare, rates, references []float64
+	for range rounds {
+		theirs, err := pageRate(b, nginx, theirHeader)
+		if err != nil {
+			return "", err
+		}
+		rate, err := b.ourPageRate(ours, ourHeader)
+		if err != nil {
+			return "", err
+		}
+		least, err := pageRate(b, bare, theirHeader)
+		if err != nil {
+			return "", err
+		}
+		ratios, rates, references = append(ratios, rate/theirs), append(rates, rate), append(references, least)
+		toBare = append(toBare, rate/least)
+	}
+	return fmt.Sprintf("%.2f (%.0f/s against %.0f/s); %.2f of nginx", median(toBare), median(rates), median(references), median(ratios)), nil
+}
+
+// recordPage returns the responses of a page: plain, compressed and 304.
+func recordPage(url string) (plain, packed, unmodified recordedResponse, err error) {
+	if plain, err = record(http.MethodGet, url, plainField); err != nil {
+		return
+	}
+	if packed, err = record(http.MethodGet, url, gzipField); err != nil {
+		return
+	}
+	unmodified, err = record(http.MethodGet, url, "If-None-Match: "+plain.Header.Get("ETag"))
+	return
 }
 
 // nginx starts nginx, serving the files of a folder.

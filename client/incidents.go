@@ -47,7 +47,10 @@ type NewIncident struct {
 	Message    *string                 `json:"message,omitempty"`    // the first update
 	Components []AffectedStatus        `json:"components,omitempty"` // the affected components
 	Draft      bool                    `json:"draft,omitempty"`      // only members see it, until PublishIncident
-	Notify     *bool                   `json:"notify,omitempty"`     // false: nobody is notified
+	Notify     *bool                   `json:"notify,omitempty"`     // whether subscribers are notified; nil: unless ResolvedAt is set
+
+	BeganAt    *time.Time `json:"began_at,omitempty"`    // nil: now
+	ResolvedAt *time.Time `json:"resolved_at,omitempty"` // when it was over; nil: it is not
 }
 
 // AffectedStatus is a component that an incident affects, and the status that the incident gives it until it is
@@ -82,7 +85,8 @@ type NewIncidentUpdate struct {
 	State      *allswell.IncidentState `json:"state,omitempty"`
 	Impact     *allswell.Impact        `json:"impact,omitempty"`
 	Components *[]AffectedStatus       `json:"components,omitempty"` // replaces all others
-	Notify     *bool                   `json:"notify,omitempty"`     // false: nobody is notified
+	At         *time.Time              `json:"at,omitempty"`         // when it happened, not before the newest update; nil: now
+	Notify     *bool                   `json:"notify,omitempty"`     // whether subscribers are notified; nil: unless At is set
 }
 
 // IncidentFilter selects incidents.

@@ -23,6 +23,7 @@ type Monitor struct {
 	ConsecutiveFailures       int                     `json:"consecutive_failures"`
 	State                     allswell.MonitorState   `json:"state"`
 	Enabled                   bool                    `json:"enabled"`
+	PausedUntil               *time.Time              `json:"paused_until"` // when it is enabled again; nil: it is enabled, or not before somebody enables it
 	ComponentID               *string                 `json:"component_id"`
 	Page                      string                  `json:"page"`                        // the page's slug; "": none
 	LastPingAt                *time.Time              `json:"last_ping_at"`                // nil: never pinged, so never down
@@ -60,6 +61,7 @@ type MonitorChange struct {
 	Page             Nullable[string]                 `json:"page,omitzero"`
 	ComponentID      *string                          `json:"component_id,omitempty"` // "": no component
 	Enabled          *bool                            `json:"enabled,omitempty"`
+	PausedUntil      Nullable[time.Time]              `json:"paused_until,omitzero"`       // disables it until then; null: until it is enabled
 	FailureThreshold *int                             `json:"failure_threshold,omitempty"` // 0: the server's setting
 	DownStatus       *allswell.Status                 `json:"down_status,omitempty"`
 	AutoIncidents    Nullable[allswell.AutoIncidents] `json:"auto_incidents,omitzero"` // null: the page's
@@ -134,7 +136,8 @@ func (c *Client) ListOutages(monitor string) *List[Outage] {
 // MonitorExplanation says why a monitor has its state.
 type MonitorExplanation struct {
 	Meta
-	State               allswell.MonitorState `json:"state"` // one of allswell.MonitorConditions
+	State               allswell.MonitorState `json:"state"`        // one of allswell.MonitorConditions
+	PausedUntil         *time.Time            `json:"paused_until"` // when a disabled monitor is enabled again; nil: not by itself
 	AsOf                time.Time             `json:"as_of"`
 	LastPingAt          *time.Time            `json:"last_ping_at"`
 	WaitingSince        *time.Time            `json:"waiting_since"` // the last ping, or when a person restarted the wait
@@ -143,10 +146,11 @@ type MonitorExplanation struct {
 	DueAt               *time.Time            `json:"due_at"`
 	ConsecutiveFailures int                   `json:"consecutive_failures"`
 	FailureThreshold    int                   `json:"failure_threshold"`
-	CountedAt           *time.Time            `json:"counted_at"` // the last check that found it overdue
-	DownAt              *time.Time            `json:"down_at"`    // when it goes down if no ping comes; nil: it is down, or nothing is expected
-	PingGaps            []PingGap             `json:"ping_gaps"`  // the last ones, oldest first; at most one per interval
-	Rhythm              *PingRhythm           `json:"rhythm"`     // nil: unknown
+	IncidentTakenOver   bool                  `json:"incident_taken_over"` // the next ping does not resolve its incident
+	CountedAt           *time.Time            `json:"counted_at"`          // the last check that found it overdue
+	DownAt              *time.Time            `json:"down_at"`             // when it goes down if no ping comes; nil: it is down, or nothing is expected
+	PingGaps            []PingGap             `json:"ping_gaps"`           // the last ones, oldest first; at most one per interval
+	Rhythm              *PingRhythm           `json:"rhythm"`              // nil: unknown
 }
 
 // DeadlineExtension is something that moved a monitor's deadline.

@@ -118,7 +118,17 @@ var operations = map[string]struct {
 	"editUpdate": {func(ctx context.Context, c *client.Client) error {
 		return second(c.EditUpdate(ctx, "i", "upd_1", ""))
 	}, client.UpdateEdit{}, client.IncidentUpdate{}},
-	"deleteUpdate": {func(ctx context.Context, c *client.Client) error { return c.DeleteUpdate(ctx, "i", "upd_1") }, nil, nil},
+	"deleteUpdate":     {func(ctx context.Context, c *client.Client) error { return c.DeleteUpdate(ctx, "i", "upd_1") }, nil, nil},
+	"takeOverIncident": {func(ctx context.Context, c *client.Client) error { return second(c.TakeOverIncident(ctx, "i")) }, nil, client.Incident{}},
+	"giveBackIncident": {func(ctx context.Context, c *client.Client) error { return second(c.GiveBackIncident(ctx, "i")) }, nil, client.Incident{}},
+	"mergeIncident": {func(ctx context.Context, c *client.Client) error {
+		return second(c.MergeIncident(ctx, "i", "j"))
+	}, client.IncidentMerge{}, client.Incident{}},
+	"getPostmortem": {func(ctx context.Context, c *client.Client) error { return second(c.GetPostmortem(ctx, "i")) }, nil, client.Postmortem{}},
+	"putPostmortem": {func(ctx context.Context, c *client.Client) error {
+		return second(c.PutPostmortem(ctx, "i", client.PostmortemInput{}))
+	}, client.PostmortemInput{}, client.Postmortem{}},
+	"deletePostmortem": {func(ctx context.Context, c *client.Client) error { return c.DeletePostmortem(ctx, "i") }, nil, nil},
 	"postUpdate": {func(ctx context.Context, c *client.Client) error {
 		return second(c.PostUpdate(ctx, "i", client.NewIncidentUpdate{}))
 	}, client.NewIncidentUpdate{}, client.IncidentUpdate{}},
@@ -165,6 +175,9 @@ var operations = map[string]struct {
 	"createSubscriber": {func(ctx context.Context, c *client.Client) error {
 		return second(c.CreateSubscriber(ctx, "acme", client.NewSubscriber{}))
 	}, client.NewSubscriber{}, client.Subscriber{}},
+	"importSubscribers": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ImportSubscribers(ctx, "acme", client.SubscriberImport{}))
+	}, client.SubscriberImport{}, client.SubscriberImportReport{}},
 	"getSubscriber": {func(ctx context.Context, c *client.Client) error {
 		return second(c.GetSubscriber(ctx, "acme", "sub_1"))
 	}, nil, client.Subscriber{}},

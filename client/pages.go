@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -34,6 +35,9 @@ type Page struct {
 
 	WebhookSignUps bool `json:"webhook_sign_ups"` // visitors can subscribe webhooks
 
+	Languages []string `json:"languages"` // tags of those that visitors are offered; empty: all
+	CustomCSS *string  `json:"custom_css"`
+
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
@@ -60,6 +64,9 @@ type NewPage struct {
 	Home          *bool                   `json:"home,omitempty"`           // nil: false
 
 	WebhookSignUps *bool `json:"webhook_sign_ups,omitempty"` // nil: true
+
+	Languages []string `json:"languages,omitempty"` // nil: all
+	CustomCSS *string  `json:"custom_css,omitempty"`
 }
 
 // PageChange is a change of a page.
@@ -78,6 +85,9 @@ type PageChange struct {
 	Home          *bool                   `json:"home,omitempty"` // true: no other page of the workspace is
 
 	WebhookSignUps *bool `json:"webhook_sign_ups,omitempty"`
+
+	Languages Nullable[[]string] `json:"languages,omitzero"`
+	CustomCSS Nullable[string]   `json:"custom_css,omitzero"`
 }
 
 // ListPages returns all pages, the oldest first.
@@ -188,6 +198,18 @@ type PageDomain struct {
 	NextCheckAt *time.Time             `json:"next_check_at"`
 	VerifiedAt  *time.Time             `json:"verified_at"`
 	ReleaseAt   *time.Time             `json:"release_at"` // when the grace period of a failing domain ends
+	Lookup      *DomainLookup          `json:"lookup"`     // where the domain points to; nil: not looked up yet
+}
+
+// DomainLookup compares where a page's domain points to with the host of the installation's base URL.
+type DomainLookup struct {
+	Result            allswell.DomainLookupResult `json:"result"`
+	Message           string                      `json:"message"` // where the domain points to, and what to change
+	CNAME             *string                     `json:"cname"`   // nil: the domain has no CNAME record
+	Addresses         []netip.Addr                `json:"addresses"`
+	ExpectedHost      string                      `json:"expected_host"`
+	ExpectedAddresses []netip.Addr                `json:"expected_addresses"`
+	CheckedAt         time.Time                   `json:"checked_at"`
 }
 
 // DNSRecord is a record to add to the DNS.
@@ -202,7 +224,7 @@ func (c *Client) GetDomain(ctx context.Context, slug string) (*PageDomain, error
 	return call[PageDomain](ctx, c, http.MethodGet, pathOf("pages", slug, "domain"), nil)
 }
 
-// VerifyDomain checks the DNS record of a page's domain now, which takes up to 10 seconds, and returns the result.
+// VerifyDomain checks the DNS record of a page's domain and where the domain points to now, which takes up to 10 seconds, and returns the result.
 func (c *Client) VerifyDomain(ctx context.Context, slug string, options ...CallOption) (*PageDomain, error) {
 	return call[PageDomain](ctx, c, http.MethodPost, pathOf("pages", slug, "domain", "verify"), nil, options...)
 }

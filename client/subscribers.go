@@ -26,7 +26,42 @@ type Subscriber struct {
 	CreatedAt    time.Time        `json:"created_at"`
 	UpdatedAt    time.Time        `json:"updated_at"`
 	ConfirmedAt  *time.Time       `json:"confirmed_at"`
-	Secret       string           `json:"secret"` // signs messages to a webhook; only after CreateSubscriber and RotateSubscriber
+	Consent      *Consent         `json:"consent"` // nil unless the subscriber was imported
+	Secret       string           `json:"secret"`  // signs messages to a webhook; only after CreateSubscriber and RotateSubscriber
+}
+
+// Consent says where the consent of the owner of an imported address comes from.
+type Consent struct {
+	Text string    `json:"text"`
+	By   string    `json:"by"` // the name of the person or of the token
+	At   time.Time `json:"at"`
+}
+
+// SubscriberImport is a list of e-mail addresses to subscribe.
+type SubscriberImport struct {
+	CSV       string `json:"csv"`     // one address per line, or CSV whose first line names the columns
+	Consent   string `json:"consent"` // where the consent of the owners comes from
+	Confirmed *bool  `json:"confirmed,omitempty"`
+	DryRun    *bool  `json:"dry_run,omitempty"`
+}
+
+// SubscriberImportReport says what an import did, or what it would do.
+type SubscriberImportReport struct {
+	Meta
+	DryRun       bool         `json:"dry_run"`
+	Added        int          `json:"added"`
+	Subscribed   int          `json:"subscribed"`
+	Unsubscribed int          `json:"unsubscribed"`
+	Invalid      int          `json:"invalid"`
+	Lines        []ImportLine `json:"lines"`
+}
+
+// ImportLine is one line of an import.
+type ImportLine struct {
+	Line   int                   `json:"line"` // from 1
+	Target string                `json:"target"`
+	Result allswell.ImportResult `json:"result"`
+	Reason *string               `json:"reason"` // nil: it is added
 }
 
 // NewSubscriber describes a subscriber to add.
@@ -88,6 +123,11 @@ func (c *Client) ListSubscribers(page string, filter SubscriberFilter) *List[Sub
 // CreateSubscriber subscribes an e-mail address or a webhook to a page. The secret of a webhook is returned only here.
 func (c *Client) CreateSubscriber(ctx context.Context, page string, subscriber NewSubscriber, options ...CallOption) (*Subscriber, error) {
 	return call[Subscriber](ctx, c, http.MethodPost, pathOf("pages", page, "subscribers"), subscriber, options...)
+}
+
+// ImportSubscribers subscribes the e-mail addresses of a list. Lines that cannot be added hinder no other.
+func (c *Client) ImportSubscribers(ctx context.Context, page string, list SubscriberImport, options ...CallOption) (*SubscriberImportReport, error) {
+	return call[SubscriberImportReport](ctx, c, http.MethodPost, pathOf("pages", page, "subscribers", "import"), list, options...)
 }
 
 // GetSubscriber returns a subscriber.

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -117,18 +118,22 @@ func TestInstallScriptInterrupted(t *testing.T) {
 	}
 	checkOnly(t, dir)
 
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+	// A signal that this process ignores, as nohup makes it, would be ignored by its children, too.
+	signal.Notify(make(chan os.Signal, 1), signals...)
+	defer signal.Reset(signals...)
+	for _, sig := range signals {
 		cmd := installer(t, server.URL+"/slow", dir)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		<-requested
-		if err := syscall.Kill(-cmd.Process.Pid, signal); err != nil { // as a terminal does
+		if err := syscall.Kill(-cmd.Process.Pid, sig.(syscall.Signal)); err != nil { // as a terminal does
 			t.Error(err)
 		}
 		if err := cmd.Wait(); err == nil {
-			t.Errorf("%v: install.sh succeeds", signal)
+			t.Errorf("%v: install.sh succeeds", sig)
 		}
 		checkOnly(t, dir)
 	}

@@ -33,9 +33,9 @@ type Config struct {
 	// is empty, the scheme and the Host header of each request are used.
 	BaseURL string
 
-	// Languages are the primary tags, such as "de", of the languages that a page may
+	// Languages returns the primary tags, such as "de", of the languages that a page may
 	// have. Nil: no restriction.
-	Languages []string
+	Languages func() []string
 
 	// VerifyDomain checks the domain of a workspace's page now and returns the
 	// page with its status.
@@ -57,7 +57,7 @@ const maxPath = 512
 type api struct {
 	store     *store.Store
 	baseURL   string
-	languages []string
+	languages func() []string
 	verify    func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 	target    func(ctx context.Context, channel allswell.Channel, target string) error
 	log       *slog.Logger

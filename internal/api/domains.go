@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"net/netip"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
@@ -28,6 +29,18 @@ type domainJSON struct {
 	NextCheckAt *string                `json:"next_check_at"`
 	VerifiedAt  *string                `json:"verified_at"`
 	ReleaseAt   *string                `json:"release_at"` // null unless failing
+	Lookup      *domainLookupJSON      `json:"lookup"`     // null if the domain was not looked up yet
+}
+
+// domainLookupJSON is where a domain points to.
+type domainLookupJSON struct {
+	Result            allswell.DomainLookupResult `json:"result"`
+	Message           string                      `json:"message"`
+	CNAME             *string                     `json:"cname"`
+	Addresses         []netip.Addr                `json:"addresses"`
+	ExpectedHost      string                      `json:"expected_host"`
+	ExpectedAddresses []netip.Addr                `json:"expected_addresses"`
+	CheckedAt         *string                     `json:"checked_at"`
 }
 
 type domainRecordJSON struct {
@@ -45,6 +58,12 @@ func newDomainJSON(p allswell.Page) domainJSON {
 	if p.Domain != "" && !p.Claim.Trusted() {
 		r := allswell.NewDomainRecord(p.ID, p.Domain)
 		out.Record = &domainRecordJSON{"TXT", r.Name, r.Value}
+	}
+	if l := p.Lookup; l != nil {
+		out.Lookup = &domainLookupJSON{
+			l.Result, l.Message(), ptrOrNil(l.CNAME), append([]netip.Addr{}, l.Addresses...),
+			l.Host, append([]netip.Addr{}, l.HostAddresses...), timePtr(l.CheckedAt),
+		}
 	}
 	return out
 }

@@ -19,9 +19,12 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/limit"
+	"github.com/allswell/allswell/internal/password"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
+
+func init() { password.Weaken() }
 
 // clock is the clock of a test. Only Advance moves it.
 type clock struct {
@@ -52,7 +55,8 @@ type service struct {
 	store *store.Store
 	clock *clock
 	log   *strings.Builder
-	found allswell.DomainResult // result of every domain check
+	found allswell.DomainResult  // result of every domain check
+	seen  *allswell.DomainLookup // what it sees of the domain
 }
 
 // client calls the service. It checks each response against the OpenAPI document.
@@ -101,7 +105,7 @@ func newClient(t testing.TB, s *store.Store, clk *clock, config Config) *client 
 		if err != nil {
 			return p, err
 		}
-		return s.RecordDomainCheck(ctx, store.DomainCheck{PageID: p.ID, Domain: p.Domain, Actor: actor}, svc.found, save...)
+		return s.RecordDomainCheck(ctx, store.DomainCheck{PageID: p.ID, Domain: p.Domain, Actor: actor, Lookup: svc.seen}, svc.found, save...)
 	}
 	svc.Handler = New(config)
 	return &client{service: svc, t: t, token: secret, address: "192.0.2.1:4711"}
@@ -325,7 +329,7 @@ func keys(t *testing.T, object map[string]any, want ...string) {
 
 // world has an object of each kind in one workspace.
 type world struct {
-	slug, group, component, incident, update, template, maintenance, monitor, subscriber, delivery, token, member, invitation, session, announcement string
+	slug, group, component, incident, other, update, template, maintenance, monitor, subscriber, delivery, token, member, invitation, session, announcement string
 
 	now time.Time // when it was built
 }
@@ -340,8 +344,10 @@ func (c *client) build(slug string) world {
 	w.component = c.post(page+"/components", map[string]any{"name": "API", "description": "Public", "group": w.group}).is(201).id()
 	incident := c.post(page+"/incidents", map[string]any{"title": "Logins fail", "message": "We look into it."}).is(201)
 	w.incident = incident.id()
+	c.do("PUT", "/api/v1/incidents/"+w.incident+"/postmortem", map[string]any{"body": "A full disk."}).is(201)
+	w.other = c.post(page+"/incidents", map[string]any{"title": "Another one"}).is(201).id()
 	w.update = c.post("/api/v1/incidents/"+w.incident+"/updates", map[string]any{"message": "More."}).is(201).id()
-	w.template = c.post("/api/v1/incident-templates", map[string]any{"name": "Slow " + slug, "title": "{{component}} is slow"}).is(201).id()
+	w.template = c.post("/api/v1/incident-templates", map[string]any{"name": "Slow " + slug, "page": slug, "title": "{{component}} is slow"}).is(201).id()
 	w.maintenance = c.post(page+"/maintenances", map[string]any{
 		"title": "Upgrade", "message": "It will be slow.", "scheduled_for": c.clock.Now().Add(48 * time.Hour),
 		"scheduled_until": c.clock.Now().Add(50 * time.Hour), "components": []string{w.component},

@@ -87,11 +87,14 @@ func (a *api) createIncident(c *call) (store.Response, error) {
 		State:   orZero(web.Enum(o, "state", allswell.IncidentStates)),
 		Message: o.Text("message"),
 		Draft:   orZero(o.Flag("draft")),
-		Silent:  readSilent(o),
+
+		BeganAt:    orZero(o.Instant("began_at")),
+		ResolvedAt: orZero(o.Instant("resolved_at")),
 
 		Template: orZero(o.Text("template")),
 		Affected: readAffected(o),
 	}
+	n.Silent = readSilentPast(o, !n.ResolvedAt.IsZero())
 	if err := o.Check(n.Validate()); err != nil {
 		return store.Response{}, err
 	}
@@ -132,6 +135,12 @@ func (a *api) changeIncident(c *call) (store.Response, error) {
 func readSilent(o *web.Object) bool {
 	notify := o.Flag("notify")
 	return notify != nil && !*notify
+}
+
+// readSilentPast is readSilent, but of what is over nobody is notified without "notify": true.
+func readSilentPast(o *web.Object, over bool) bool {
+	notify := o.Flag("notify")
+	return notify == nil && over || notify != nil && !*notify
 }
 
 // publishIncident publishes a draft, with ?notify=false silently. It reads no body.

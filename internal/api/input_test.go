@@ -46,7 +46,7 @@ var (
 	pageFields = []field{{"name", text, true, 255}, {"description", freeText, false, 1000},
 		{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10},
 		{"auto_incidents", choice, false, 0}, {"visibility", choice, false, 0}, {"home", boolean, false, 0},
-		{"webhook_sign_ups", boolean, false, 0}}
+		{"webhook_sign_ups", boolean, false, 0}, {"languages", tags, false, 0}, {"custom_css", freeText, false, allswell.MaxCustomCSS}}
 	templateFields = []field{{"name", text, true, 255}, {"title", text, true, 255}, {"page", reference, false, 0}, {"impact", choice, false, 0},
 		{"state", choice, false, 0}, {"message", freeText, false, 25000}}
 	componentFields = []field{{"name", text, true, 255}, {"description", freeText, false, 1000}, {"order", integer, false, 0},
@@ -91,7 +91,11 @@ func fieldsOf(t testing.TB, rt route) []field {
 		return []field{{"status", choice, true, 0}, {"description", freeText, false, 1000}}
 	case "POST /api/v1/pages/{pageSlug}/incidents":
 		return []field{{"title", text, true, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"message", text, false, 25000},
-			{"components", objects, false, 500}, {"draft", boolean, false, 0}, {"notify", boolean, false, 0}, {"template", reference, false, 0}}
+			{"components", objects, false, 500}, {"draft", boolean, false, 0}, {"notify", boolean, false, 0}, {"template", reference, false, 0}, {"began_at", instant, false, 0}, {"resolved_at", instant, false, 0}}
+	case "PUT /api/v1/incidents/{incidentId}/merged-into":
+		return []field{{"incident_id", reference, true, 0}}
+	case "PUT /api/v1/incidents/{incidentId}/postmortem":
+		return []field{{"body", text, true, 25000}, {"published", boolean, false, 0}, {"notify", boolean, false, 0}}
 	case "PUT /api/v1/incidents/{incidentId}/components":
 		return []field{{"components", objects, true, 500}}
 	case "POST /api/v1/pages/{pageSlug}/maintenances":
@@ -110,7 +114,7 @@ func fieldsOf(t testing.TB, rt route) []field {
 		return []field{{"title", text, false, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"resolved", boolean, false, 0},
 			{"message", freeText, false, 25000}, {"notify", boolean, false, 0}}
 	case "POST /api/v1/incidents/{incidentId}/updates":
-		return []field{{"message", text, true, 25000}, {"state", choice, false, 0}, {"impact", choice, false, 0}, {"components", objects, false, 500}, {"notify", boolean, false, 0}}
+		return []field{{"message", text, true, 25000}, {"state", choice, false, 0}, {"impact", choice, false, 0}, {"components", objects, false, 500}, {"notify", boolean, false, 0}, {"at", instant, false, 0}}
 	case "POST /api/v1/incident-templates":
 		return templateFields
 	case "PATCH /api/v1/incident-templates/{templateId}":
@@ -122,7 +126,9 @@ func fieldsOf(t testing.TB, rt route) []field {
 	case "PUT /api/v1/monitors/{monitorId}":
 		return monitorFields
 	case "PATCH /api/v1/monitors/{monitorId}":
-		return optional(monitorFields)
+		return append(optional(monitorFields), field{"paused_until", instant, false, 0})
+	case "POST /api/v1/pages/{pageSlug}/subscribers/import":
+		return []field{{"csv", text, true, allswell.MaxImportBytes}, {"consent", text, true, 500}, {"confirmed", boolean, false, 0}, {"dry_run", boolean, false, 0}}
 	case "POST /api/v1/pages/{pageSlug}/subscribers":
 		return []field{{"channel", choice, true, 0}, {"target", text, true, 2000}, {"confirmed", boolean, false, 0}, {"components", references, false, 0}}
 	case "POST /api/v1/tokens":
@@ -146,7 +152,7 @@ func reads(rt route) bool {
 	case "PUT":
 		return rt.maxBodySize() == web.MaxBody // the others take a picture
 	case "POST":
-		return !strings.HasSuffix(rt.path, "/rotate") && !strings.HasSuffix(rt.path, "/resume") && !strings.HasSuffix(rt.path, "/test") && !strings.HasSuffix(rt.path, "/publish") && !strings.HasSuffix(rt.path, "/retry") && !strings.HasSuffix(rt.path, "/verify")
+		return !strings.HasSuffix(rt.path, "/rotate") && !strings.HasSuffix(rt.path, "/resume") && !strings.HasSuffix(rt.path, "/test") && !strings.HasSuffix(rt.path, "/publish") && !strings.HasSuffix(rt.path, "/take-over") && !strings.HasSuffix(rt.path, "/give-back") && !strings.HasSuffix(rt.path, "/retry") && !strings.HasSuffix(rt.path, "/verify")
 	}
 	return false
 }
@@ -406,7 +412,7 @@ func TestInvalidQueriesAreRejected(t *testing.T) {
 // paged reports whether a route returns one page of a list.
 func paged(rt route) bool {
 	return rt.path != "/api/v1/audit" && rt.path != "/api/v1/pages/{pageSlug}/uptime" && rt.path != "/api/v1/pages/{pageSlug}/domain" && rt.path != "/api/v1/pages/{pageSlug}/access" && rt.path != "/api/v1/incidents/{incidentId}/components" &&
-		rt.path != "/api/v1/monitors/{monitorId}/explain"
+		rt.path != "/api/v1/monitors/{monitorId}/explain" && rt.path != "/api/v1/incidents/{incidentId}/postmortem"
 }
 
 // FuzzBody sends arbitrary bodies to all routes. Every response is documented, and a

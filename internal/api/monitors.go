@@ -20,6 +20,7 @@ type monitorJSON struct {
 	ConsecutiveFailures int                     `json:"consecutive_failures"`
 	State               allswell.MonitorState   `json:"state"`
 	Enabled             bool                    `json:"enabled"`
+	PausedUntil         *string                 `json:"paused_until"` // null: enabled, or disabled until somebody enables it
 	ComponentID         *string                 `json:"component_id"`
 	Page                *string                 `json:"page"` // the slug
 	LastPingAt          *string                 `json:"last_ping_at"`
@@ -43,7 +44,7 @@ func (c *call) newMonitorJSON(m allswell.Monitor) monitorJSON {
 	return monitorJSON{
 		ID: m.ID, Slug: m.Slug, Name: m.Name, Token: token, PingURL: pingURL,
 		Interval: int64(m.Interval / time.Second), NextCheckAt: timePtr(m.NextCheckAt),
-		ConsecutiveFailures: m.ConsecutiveFailures, State: m.State, Enabled: m.Enabled,
+		ConsecutiveFailures: m.ConsecutiveFailures, State: m.State, Enabled: m.Enabled, PausedUntil: timePtr(m.PausedUntil),
 		ComponentID: ptrOrNil(m.ComponentID), Page: ptrOrNil(m.PageSlug), LastPingAt: timePtr(m.LastPingAt),
 		FailureThreshold: ptrOrNil(m.FailureThreshold), EffectiveThreshold: m.EffectiveFailureThreshold,
 		IncidentID: ptrOrNil(m.IncidentID), DownStatus: m.DownStatus, AutoIncidents: ptrOrNil(m.AutoIncidents),
@@ -129,6 +130,7 @@ func (a *api) listOutages(c *call) (store.Response, error) {
 
 type explanationJSON struct {
 	State               allswell.MonitorState `json:"state"`
+	PausedUntil         *string               `json:"paused_until"`
 	AsOf                string                `json:"as_of"`
 	LastPingAt          *string               `json:"last_ping_at"`
 	WaitingSince        *string               `json:"waiting_since"`
@@ -137,6 +139,7 @@ type explanationJSON struct {
 	DueAt               *string               `json:"due_at"`
 	ConsecutiveFailures int                   `json:"consecutive_failures"`
 	FailureThreshold    int                   `json:"failure_threshold"`
+	IncidentTakenOver   bool                  `json:"incident_taken_over"`
 	CountedAt           *string               `json:"counted_at"`
 	DownAt              *string               `json:"down_at"`
 	PingGaps            []pingGapJSON         `json:"ping_gaps"` // oldest first
@@ -164,9 +167,9 @@ type extensionJSON struct {
 
 func newExplanationJSON(e allswell.Explanation) explanationJSON {
 	out := explanationJSON{
-		State: e.State, AsOf: allswell.FormatTime(e.AsOf), LastPingAt: timePtr(e.LastPingAt), WaitingSince: timePtr(e.WaitingSince),
+		State: e.State, PausedUntil: timePtr(e.PausedUntil), AsOf: allswell.FormatTime(e.AsOf), LastPingAt: timePtr(e.LastPingAt), WaitingSince: timePtr(e.WaitingSince),
 		Interval: int64(e.Interval / time.Second), Extensions: []extensionJSON{}, DueAt: timePtr(e.DueAt),
-		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), PingGaps: []pingGapJSON{},
+		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, IncidentTakenOver: e.TakenOver, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), PingGaps: []pingGapJSON{},
 	}
 	for _, x := range e.Extensions {
 		out.Extensions = append(out.Extensions, extensionJSON{x.Reason, timePtr(x.From), allswell.FormatTime(x.To), allswell.FormatTime(x.DueAt)})
@@ -209,7 +212,10 @@ func (a *api) changeMonitor(c *call) (store.Response, error) {
 	if tags := o.Texts("tags"); tags != nil {
 		ch.Tags = &tags
 	}
-	if err := o.Check(ch.Validate()); err != nil {
+	if ch.PausedUntil = o.Instant("paused_until"); o.Null("paused_until") {
+		ch.PausedUntil = new(time.Time)
+	}
+	if err := o.Check(ch.Validate(a.now())); err != nil {
 		return store.Response{}, err
 	}
 	monitor, err := a.store.ChangeMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), ch, c.cond)

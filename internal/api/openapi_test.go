@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +18,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/oasdiff/yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 var update = flag.Bool("update", false, "write openapi.json anew from openapi.yaml")
@@ -171,15 +172,11 @@ func checkAnswer(doc *openapi3.T, r *http.Request, status int, header http.Heade
 		if r.Method == http.MethodHead {
 			return nil
 		}
-		var value any
-		if err := json.Unmarshal(body, &value); err != nil {
-			return err
-		}
 		schema := "Error"
 		if status == http.StatusNotFound {
 			schema = "Failure"
 		}
-		return doc.Components.Schemas[schema].Value.VisitJSON(value, openapi3.EnableJSONSchema2020())
+		return checkBody("/components/schemas/"+schema, body)
 	}
 	if r.Method == http.MethodHead {
 		if op.Responses.Status(status) == nil {
@@ -194,10 +191,67 @@ func checkAnswer(doc *openapi3.T, r *http.Request, status int, header http.Heade
 		},
 		Status:  status,
 		Header:  header,
-		Body:    io.NopCloser(bytes.NewReader(body)),
-		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true, ExcludeResponseBody: true},
 	}
-	return openapi3filter.ValidateResponse(context.Background(), input)
+	if err := openapi3filter.ValidateResponse(context.Background(), input); err != nil {
+		return err
+	}
+	if status == http.StatusNoContent {
+		return nil
+	}
+	at := "/paths/" + pointerEscaper.Replace(r.Pattern) + "/" + strings.ToLower(method) + "/responses/" + strconv.Itoa(status)
+	if ref := op.Responses.Status(status).Ref; ref != "" {
+		at = strings.TrimPrefix(ref, "#")
+	}
+	return checkBody(at+"/content/application~1json/schema", body)
+}
+
+// checkBody compares a body with the schema at a JSON pointer into the document.
+func checkBody(pointer string, body []byte) error {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	schema, err := schemaAt(pointer)
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
+
+// schemas has the compiled schemas of the document by JSON pointer. Compiling one takes longer than most requests, and
+// openapi3filter compiles at every call.
+var schemas struct {
+	sync.Mutex
+	compiler *jsonschema.Compiler
+	compiled map[string]*jsonschema.Schema
+}
+
+func schemaAt(pointer string) (*jsonschema.Schema, error) {
+	const url = "https://allswell.example/openapi.json"
+	schemas.Lock()
+	defer schemas.Unlock()
+	if schemas.compiler == nil {
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+		if err != nil {
+			return nil, err
+		}
+		schemas.compiler, schemas.compiled = jsonschema.NewCompiler(), make(map[string]*jsonschema.Schema)
+		schemas.compiler.AssertFormat()
+		if err := schemas.compiler.AddResource(url, value); err != nil {
+			return nil, err
+		}
+	}
+	if schema := schemas.compiled[pointer]; schema != nil {
+		return schema, nil
+	}
+	schema, err := schemas.compiler.Compile(url + "#" + pointer)
+	if err == nil {
+		schemas.compiled[pointer] = schema
+	}
+	return schema, err
 }
 
 // TestDocumentRejectsWrongResponses checks that the check above can fail.

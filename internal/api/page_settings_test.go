@@ -24,13 +24,15 @@ func TestPageSettings(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		plain := map[string]any{
 			"time_zone": "UTC", "language": nil, "domain": nil, "accent": nil, "footer_links": []any{}, "logo": nil, "logo_dark": nil, "icon": nil,
+			"languages": []any{}, "custom_css": nil,
 		}
 		c.post("/api/v1/pages", `{"name":"x","slug":"plain","time_zone":null,"language":null,"domain":null,"accent":null,"footer_links":null}`).is(201).has(plain)
 		dressed := map[string]any{
 			"time_zone": "Asia/Kolkata", "language": "de-AT", "domain": "status.acme.example", "accent": "#1b4f9c",
 			"footer_links": []any{map[string]any{"label": "Imprint", "url": "https://acme.example/?a=1&b=<2>"}, map[string]any{"label": "Mail", "url": "mailto:a@acme.example"}},
+			"languages":    []any{"ar", "de"}, "custom_css": ".top { color: red }",
 		}
-		const body = `"time_zone":"Asia/Kolkata","language":"de-AT","domain":"status.acme.example","accent":"#1B4F9C",
+		const body = `"time_zone":"Asia/Kolkata","language":"de-AT","domain":"status.acme.example","accent":"#1B4F9C","languages":["de","ar","de"],"custom_css":".top { color: red }",
 			"footer_links":[{"label":"Imprint","url":"https://acme.example/?a=1&b=<2>"},{"url":"mailto:a@acme.example","label":"Mail"}]`
 		c.post("/api/v1/pages", `{"name":"x","slug":"acme",`+body+`}`).is(201).has(dressed)
 		c.get("/api/v1/pages/acme").is(200).has(dressed)
@@ -41,7 +43,7 @@ func TestPageSettings(t *testing.T) {
 		c.patch("/api/v1/pages/acme", `{"time_zone":null,`+strings.SplitN(body, ",", 2)[1]+`}`).is(200).has(dressed).has(map[string]any{"updated_at": before})
 		c.unchanged(func() { c.patch("/api/v1/pages/plain", `{"domain":"status.acme.example"}`).complains("domain") })
 		c.patch("/api/v1/pages/acme", `{"accent":null}`).is(200).has(map[string]any{"accent": nil, "language": "de-AT", "updated_at": stamp(c.clock.Now())})
-		c.patch("/api/v1/pages/acme", `{"time_zone":"UTC","language":null,"domain":null,"footer_links":null}`).is(200).has(plain)
+		c.patch("/api/v1/pages/acme", `{"time_zone":"UTC","language":null,"domain":null,"footer_links":null,"languages":null,"custom_css":""}`).is(200).has(plain)
 		c.patch("/api/v1/pages/plain", `{"domain":"status.acme.example"}`).is(200)
 		c.patch("/api/v1/pages/plain", `{"domain":"","language":"","accent":"","footer_links":[]}`).is(200).has(plain)
 
@@ -53,7 +55,7 @@ func TestPageSettings(t *testing.T) {
 			c.patch(target, `{"footer_links":[{"label":"x","label":"y","url":"http://x"}]}`).complains("footer_links.0.label")
 			c.patch(target, `{"name":5,"time_zone":"Mars/Olympus","language":"x","domain":"https://a.example","accent":"red"}`).
 				complains("name", "time_zone", "language", "domain", "accent")
-			c.patch(target, `{"time_zone":""}`).complains("time_zone")
+			c.patch(target, `{"time_zone":"","languages":["German"],"custom_css":"a {"}`).complains("time_zone", "languages", "custom_css")
 		})
 	})
 }
@@ -61,7 +63,7 @@ func TestPageSettings(t *testing.T) {
 // TestSettingsThatDependOnTheInstallation rejects a language without a translation and the
 // server's own domain.
 func TestSettingsThatDependOnTheInstallation(t *testing.T) {
-	eachWith(t, Config{BaseURL: "https://status.example.org:8443", Languages: []string{"en", "de"}}, func(t *testing.T, c *client) {
+	eachWith(t, Config{BaseURL: "https://status.example.org:8443", Languages: func() []string { return []string{"en", "de"} }}, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"x","slug":"acme","language":"de-AT","domain":"acme.example.org"}`).is(201)
 		c.unchanged(func() {
 			for _, bad := range []string{`"language":"fr"`, `"language":"dee"`, `"domain":"status.example.org"`, `"domain":"localhost"`, `"domain":"192.0.2.1"`} {
@@ -93,7 +95,7 @@ func TestDomainVerification(t *testing.T) {
 	eachWith(t, Config{BaseURL: "https://allswell.example"}, func(t *testing.T, c *client) {
 		const page, domain = "/api/v1/pages/acme", "/api/v1/pages/acme/domain"
 		id := c.post("/api/v1/pages", `{"name":"x","slug":"acme"}`).is(201).has(map[string]any{"domain_status": nil}).id()
-		none := map[string]any{"domain": nil, "status": nil, "record": nil, "last_result": nil, "last_check_at": nil, "next_check_at": nil, "verified_at": nil, "release_at": nil}
+		none := map[string]any{"domain": nil, "status": nil, "record": nil, "last_result": nil, "last_check_at": nil, "next_check_at": nil, "verified_at": nil, "release_at": nil, "lookup": nil}
 		c.get(domain).is(200).has(none)
 
 		now := stamp(c.clock.Now())
@@ -102,7 +104,11 @@ func TestDomainVerification(t *testing.T) {
 		pending := map[string]any{"domain": "status.acme.example", "status": "pending", "record": record, "last_result": nil, "last_check_at": nil, "next_check_at": now, "verified_at": nil, "release_at": nil}
 		c.get(domain).is(200).has(pending)
 		c.found = allswell.DomainMissing
-		c.post(domain+"/verify", `{"ignored":`).is(200).has(map[string]any{"status": "pending", "last_result": "missing", "last_check_at": now, "next_check_at": stamp(c.clock.Now().Add(time.Hour))})
+		c.seen = &allswell.DomainLookup{Result: allswell.LookupNotFound, Domain: "status.acme.example", Host: "allswell.example"}
+		lookup := map[string]any{"result": "not_found", "message": "status.acme.example has no address in the DNS. Add a record: CNAME allswell.example.",
+			"cname": nil, "addresses": []any{}, "expected_host": "allswell.example", "expected_addresses": []any{}, "checked_at": now}
+		c.post(domain+"/verify", `{"ignored":`).is(200).has(map[string]any{"status": "pending", "last_result": "missing", "last_check_at": now, "next_check_at": stamp(c.clock.Now().Add(time.Hour)), "lookup": lookup})
+		c.get(domain).is(200).has(map[string]any{"lookup": lookup})
 
 		c.clock.Advance(time.Hour)
 		c.found, now = allswell.DomainFound, stamp(c.clock.Now())
@@ -118,6 +124,7 @@ func TestDomainVerification(t *testing.T) {
 
 		// A new claim needs a new record.
 		c.patch(page, `{"domain":"www.acme.example"}`).is(200).has(map[string]any{"domain_status": "pending", "url": "https://allswell.example/status/acme"})
+		c.get(domain).is(200).has(map[string]any{"lookup": nil})
 		c.patch(page, `{"domain":null}`).is(200)
 		c.get(domain).is(200).has(none)
 	})

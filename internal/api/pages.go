@@ -33,6 +33,9 @@ type pageJSON struct {
 
 	WebhookSignUps bool `json:"webhook_sign_ups"`
 
+	Languages []string `json:"languages"` // empty: all
+	CustomCSS *string  `json:"custom_css"`
+
 	CreatedAt string `json:"created_at"`
 	UpdatedAt string `json:"updated_at"`
 }
@@ -44,6 +47,7 @@ func (c *call) newPageJSON(p allswell.Page) pageJSON {
 		FooterLinks: append([]allswell.FooterLink{}, p.Footer...), // [], never null
 		Logo:        c.imageURL(p, p.Logo), LogoDark: c.imageURL(p, p.LogoDark), Icon: c.imageURL(p, p.Icon),
 		AutoIncidents: p.AutoIncidents, Visibility: p.Visibility, Home: p.Home, WebhookSignUps: p.WebhookSignUps,
+		Languages: append([]string{}, p.Languages...), CustomCSS: ptrOrNil(p.CustomCSS),
 		CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),
 	}
 }
@@ -101,6 +105,12 @@ func readPageSettings(o *web.Object) allswell.PageSettings {
 		Home:          o.Flag("home"),
 
 		WebhookSignUps: o.Flag("webhook_sign_ups"),
+		CustomCSS:      nullableText(o, "custom_css"),
+	}
+	if o.Null("languages") {
+		settings.Languages = new([]string)
+	} else if languages := o.Texts("languages"); languages != nil {
+		settings.Languages = &languages
 	}
 	if o.Null("footer_links") {
 		settings.Footer = new([]allswell.FooterLink)
@@ -120,11 +130,14 @@ func readPageSettings(o *web.Object) allswell.PageSettings {
 // available, and the domain must not be a host name of the installation itself.
 func (a *api) checkPageSettings(settings allswell.PageSettings) error {
 	var bad allswell.ValidationError
-	if settings.Language != nil && *settings.Language != "" && len(a.languages) > 0 {
+	if settings.Language != nil && *settings.Language != "" && a.languages != nil {
 		primary, _, _ := strings.Cut(*settings.Language, "-") // of "de-AT"
-		if !slices.Contains(a.languages, strings.ToLower(primary)) {
-			bad.Add("language", "The language must be one that pages can be in: %s.", strings.Join(a.languages, ", "))
+		if !slices.Contains(a.languages(), strings.ToLower(primary)) {
+			bad.Add("language", "The language must be one that pages can be in: %s.", strings.Join(a.languages(), ", "))
 		}
+	}
+	if settings.Languages != nil && a.languages != nil && slices.ContainsFunc(*settings.Languages, func(l string) bool { return !slices.Contains(a.languages(), l) }) {
+		bad.Add("languages", "The languages must be ones that pages can be in: %s.", strings.Join(a.languages(), ", "))
 	}
 	if settings.Domain != nil {
 		a.store.Hosts().CheckDomain(&bad, *settings.Domain)

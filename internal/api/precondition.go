@@ -9,9 +9,9 @@ import (
 )
 
 // hasEntityTag reports whether the resource of the route has an entity tag: a page, a
-// component, a monitor, an update of an incident or a template.
+// component, a monitor, an update or the post-mortem of an incident, or a template.
 func (rt route) hasEntityTag() bool {
-	return strings.HasSuffix(rt.path, "/{updateId}") || strings.HasSuffix(rt.path, "/{templateId}") || strings.HasSuffix(rt.path, "/{pageSlug}") || strings.HasSuffix(rt.path, "/{componentId}") || strings.HasSuffix(rt.path, "/{monitorId}")
+	return strings.HasSuffix(rt.path, "/{updateId}") || strings.HasSuffix(rt.path, "/postmortem") || strings.HasSuffix(rt.path, "/{templateId}") || strings.HasSuffix(rt.path, "/{pageSlug}") || strings.HasSuffix(rt.path, "/{componentId}") || strings.HasSuffix(rt.path, "/{monitorId}")
 }
 
 // readPrecondition reads the headers If-Match and If-None-Match of a request that

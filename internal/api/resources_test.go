@@ -19,7 +19,7 @@ func TestPages(t *testing.T) {
 		now := stamp(c.clock.Now())
 		a := c.post("/api/v1/pages", `{"name":"Acme","slug":"acme-1","description":"How we do"}`).is(201)
 		keys(t, a.data(), "id", "slug", "name", "description", "status", "url", "time_zone", "language", "domain", "domain_status", "accent", "footer_links",
-			"logo", "logo_dark", "icon", "auto_incidents", "visibility", "home", "webhook_sign_ups", "created_at", "updated_at")
+			"logo", "logo_dark", "icon", "auto_incidents", "visibility", "home", "webhook_sign_ups", "languages", "custom_css", "created_at", "updated_at")
 		a.has(map[string]any{"slug": "acme-1", "name": "Acme", "description": "How we do", "status": "operational", "created_at": now, "updated_at": now})
 		c.post("/api/v1/pages", `{"name":"Other","slug":"acme-1"}`).complains("slug")
 		c.post("/api/v1/pages", `{"name":"Other","slug":"other","description":null}`).is(201).has(map[string]any{"description": nil})
@@ -185,6 +185,29 @@ func TestEditAndDeleteUpdates(t *testing.T) {
 	})
 }
 
+func TestPostmortem(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		incident := c.post("/api/v1/pages/acme/incidents", map[string]any{"title": "Slow"})
+		if incident.status == 404 {
+			c.build("acme")
+			incident = c.post("/api/v1/pages/acme/incidents", map[string]any{"title": "Slow"})
+		}
+		path := "/api/v1/incidents/" + incident.is(201).id()
+		c.get(path + "/postmortem").is(404)
+		c.do("PUT", path+"/postmortem", map[string]any{"body": " ", "published": "maybe"}).complains("body", "published")
+		c.do("PUT", path+"/postmortem", map[string]any{"body": "A full disk.", "published": true}).complains("published")
+		c.patch(path, map[string]any{"state": "resolved"}).is(200)
+		c.do("PUT", path+"/postmortem", map[string]any{"body": "A full disk.", "published": true, "notify": false}, "If-None-Match", "*").is(201)
+		p := c.get(path + "/postmortem").has(map[string]any{"body": "A full disk.", "published": true, "notified": false, "edited_at": nil})
+		keys(t, p.data(), "incident_id", "body", "published", "published_at", "edited_at", "notified", "created_at", "updated_at")
+		c.do("PUT", path+"/postmortem", map[string]any{"body": "Mine."}, "If-Match", `"x"`).is(412)
+		c.do("PUT", path+"/postmortem", p.data(), "If-Match", p.header.Get("ETag")).is(200)
+		c.do("DELETE", path+"/postmortem", nil, "If-Match", `"x"`).is(412)
+		c.do("DELETE", path+"/postmortem", nil, "If-Match", p.header.Get("ETag")).is(204)
+		c.do("DELETE", path+"/postmortem", nil).is(404)
+	})
+}
+
 func TestUpdateListsAndIncidentDeletion(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
@@ -217,7 +240,7 @@ func TestMonitors(t *testing.T) {
 		body := map[string]any{"name": "Nightly", "interval": 86400, "page": "acme", "component_id": w.component}
 		a := c.post("/api/v1/monitors", body).is(201)
 		keys(t, a.data(), "id", "slug", "name", "token", "ping_url", "interval", "next_check_at", "consecutive_failures", "state",
-			"enabled", "component_id", "page", "last_ping_at", "failure_threshold",
+			"enabled", "paused_until", "component_id", "page", "last_ping_at", "failure_threshold",
 			"effective_failure_threshold", "incident_id", "down_status", "auto_incidents", "tags", "created_at", "updated_at")
 		a.has(map[string]any{
 			"name": "Nightly", "interval": 86400.0, "page": "acme", "component_id": w.component, "enabled": true, "state": "up",
@@ -252,6 +275,13 @@ func TestMonitors(t *testing.T) {
 			}
 		}
 		c.patch(target, `{"tags":[]}`).is(200).has(map[string]any{"tags": []any{}})
+		c.patch(target, `{"paused_until":"2020-01-01T00:00:00Z","name":""}`).complains("name", "paused_until")
+		until := stamp(now.Add(time.Hour))
+		c.patch(target, `{"enabled":true,"paused_until":"`+until+`"}`).complains("paused_until")
+		c.patch(target, `{"paused_until":"`+until+`"}`).is(200).has(map[string]any{"enabled": false, "paused_until": until, "next_check_at": nil})
+		c.get(target + "/explain").is(200).has(map[string]any{"state": "disabled", "paused_until": until})
+		c.patch(target, `{"paused_until":null}`).is(200).has(map[string]any{"enabled": false, "paused_until": nil})
+		c.patch(target, `{"enabled":true}`).is(200).has(map[string]any{"enabled": true})
 		c.patch(target, `{"enabled":false}`).is(200).has(map[string]any{"enabled": false})
 
 		rotated := c.post(target+"/rotate", nil).is(200)

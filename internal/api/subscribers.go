@@ -23,6 +23,21 @@ type subscriberJSON struct {
 	CreatedAt    string           `json:"created_at"`
 	UpdatedAt    string           `json:"updated_at"`
 	ConfirmedAt  *string          `json:"confirmed_at"`
+	Consent      *consentJSON     `json:"consent"`
+}
+
+// consentJSON is where the consent of the owner of an imported address comes from.
+type consentJSON struct {
+	Text string `json:"text"`
+	By   string `json:"by"`
+	At   string `json:"at"`
+}
+
+func newConsentJSON(s allswell.Subscriber) *consentJSON {
+	if s.Consent == "" {
+		return nil
+	}
+	return &consentJSON{s.Consent, s.ConsentBy, allswell.FormatTime(s.CreatedAt)}
 }
 
 func newSubscriberJSON(s allswell.Subscriber) subscriberJSON {
@@ -31,6 +46,7 @@ func newSubscriberJSON(s allswell.Subscriber) subscriberJSON {
 		WholePage: s.WholePage, Components: append([]string{}, s.Components...), // [], never null
 		SuspendedAt: timePtr(s.SuspendedAt), SuspendedFor: ptrOrNil(s.SuspendedFor), Refusals: s.Rejections,
 		CreatedAt: allswell.FormatTime(s.CreatedAt), UpdatedAt: allswell.FormatTime(s.UpdatedAt), ConfirmedAt: timePtr(s.ConfirmedAt),
+		Consent: newConsentJSON(s),
 	}
 }
 

@@ -84,8 +84,9 @@ func (a *api) postUpdate(c *call) (store.Response, error) {
 		Message: orZero(o.Text("message")),
 		State:   web.Enum(o, "state", allswell.IncidentStates),
 		Impact:  web.Enum(o, "impact", allswell.Impacts),
-		Silent:  readSilent(o),
+		At:      orZero(o.Instant("at")),
 	}
+	n.Silent = readSilentPast(o, !n.At.IsZero())
 	if affected := readAffected(o); affected != nil {
 		n.Affected = &affected
 	}

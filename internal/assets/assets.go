@@ -70,7 +70,7 @@ var bundles = map[string][]string{
 	"widget.js": {"widget.js"},
 
 	"dashboard.css": {"dashboard.css"},
-	"dashboard.js":  {"page.js", "dashboard.js", "passkey.js"},
+	"dashboard.js":  {"page.js", "dashboard.js", "passkey.js", "palette.js", "preview.js", "order.js"},
 	"live.js":       {"live.js"},
 }
 

@@ -45,7 +45,7 @@ type subject struct {
 
 // NewSet returns the badges of a page.
 func NewSet(sum allswell.Summary) Set {
-	f := Set{i18n.Or(sum.Page.Language), newSubject(sum.Page.Name, sum, sum.History), make(map[string]subject)}
+	f := Set{i18n.Or(sum.Page.DefaultLanguage()), newSubject(sum.Page.Name, sum, sum.History), make(map[string]subject)}
 	active := make(map[string][]allswell.Incident) // by component
 	for _, inc := range sum.Active {
 		for _, a := range inc.Affected {

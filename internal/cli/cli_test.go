@@ -233,9 +233,9 @@ func TestOutput(t *testing.T) {
 		}[r.URL.Path])
 	}
 	for args, want := range map[string]string{
-		"page set|acme|--accent=#123456": "Page:        Acme\nSlug:        acme\nStatus:      Operational\nAddress:     https://status.example.com\n" +
-			"Own domain:  https://status.example.com\nTime zone:   UTC\nLanguage:    en, the default\nAccent:      none\n" +
-			"Logo:        https://x/logo.png\nDark logo:   none\nIcon:        none\nWebhooks:    only operators can subscribe them\nFooter:      Imprint: https://example.com/\n",
+		"page set|acme|--accent=#123456": "Page:               Acme\nSlug:               acme\nStatus:             Operational\nAddress:            https://status.example.com\n" +
+			"Own domain:         https://status.example.com\nTime zone:          UTC\nLanguage:           en, the default\nOffered languages:  all\nAccent:             none\n" +
+			"Logo:               https://x/logo.png\nDark logo:          none\nIcon:               none\nWebhooks:           only operators can subscribe them\nFooter:             Imprint: https://example.com/\n",
 		"component list|--page=acme":                         "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop (hidden)\n",
 		"group list|--page=acme":                             "ID     ORDER  NAME\ngrp_1  2      Core\n",
 		"incident show|01990000-0000-7000-8000-000000000001": "Incident:   Slow\nId:         i\nPublished:  no, it is a draft (allswell incident publish)\nState:      identified\nResolved:   no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\n2026-11-21 04:00:00 +00:00  upd_1\n  x\n",
@@ -326,6 +326,9 @@ func TestRequests(t *testing.T) {
 		{"component create|--page=acme|--name=x|--slug=api", `POST /api/v1/pages/acme/components {"name":"x","slug":"api","unique_name":true}`},
 		{"monitor create|--name=x|--page=acme|--interval=90s|--slug=job", `POST /api/v1/monitors {"interval":90,"name":"x","page":"acme","slug":"job","unique_name":true}`},
 		{"component put|--page=acme|comp_1|--name=x|--group=grp_1|--json", `PUT /api/v1/pages/acme/components/comp_1 {"group":"grp_1","name":"x"}`},
+		{"monitor pause|mon_1", `PATCH /api/v1/monitors/mon_1 {"enabled":false,"paused_until":null}`},
+		{"monitor pause|mon_1|--until=2099-01-01T00:00:00Z", `PATCH /api/v1/monitors/mon_1 {"enabled":false,"paused_until":"2099-01-01T00:00:00.000Z"}`},
+		{"monitor resume|mon_1", `PATCH /api/v1/monitors/mon_1 {"enabled":true}`},
 		{"monitor rotate|mon_1", `POST /api/v1/monitors/mon_1/rotate `},
 		{"monitor delete|mon_1|--yes", `DELETE /api/v1/monitors/mon_1 `},
 		{"incident open|--page=acme|--title=x|--message=-|--component=comp_1|--json", `POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"message":"from standard input\n","title":"x"}`},

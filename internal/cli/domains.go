@@ -10,7 +10,7 @@ import (
 
 type pageDomain struct {
 	optionalPage
-	Verify bool `help:"Check the DNS record now. The command fails unless the domain is verified then."`
+	Verify bool `help:"Check the DNS now. The command fails unless the domain is verified then."`
 }
 
 func (cmd *pageDomain) Run(c *commandContext) error {
@@ -66,6 +66,9 @@ func (c *commandContext) printDomain(d *client.PageDomain) {
 	}
 	if d.LastCheckAt != nil {
 		facts = append(facts, [2]string{"Last check", console.Time(*d.LastCheckAt) + ": " + textOf(domainResultTexts, d.LastResult)})
+	}
+	if d.Lookup != nil {
+		facts = append(facts, [2]string{"DNS", d.Lookup.Message}, [2]string{"Looked up", console.Time(d.Lookup.CheckedAt)})
 	}
 	c.Facts(append(facts, [2]string{"Next check", timeOr(d.NextCheckAt, "")}, [2]string{"Released", timeOr(d.ReleaseAt, "")})...)
 }

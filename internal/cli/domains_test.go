@@ -30,6 +30,9 @@ func TestPageDomain(t *testing.T) {
 		{`"domain": "a.example", "status": "failing", ` + record + `, "verified_at": "2026-11-21T04:00:00.000Z", "release_at": "2026-11-28T04:00:00.000Z"`,
 			"Domain:      a.example\nStatus:      failing: the page is served there, but the TXT record is missing\nVerified:    2026-11-21 04:00:00 +00:00\n" + shown + "Released:    2026-11-28 04:00:00 +00:00\n",
 			"the domain a.example is not verified"},
+		{`"domain": "a.example", "status": "verified", "lookup": {"result": "elsewhere", "message": "a.example points to 192.0.2.7, not to b.example.", "checked_at": "2026-11-21T04:00:00.000Z"}`,
+			"Domain:      a.example\nStatus:      verified: the page is served there\nTXT record:  not needed\n" +
+				"DNS:         a.example points to 192.0.2.7, not to b.example.\nLooked up:   2026-11-21 04:00:00 +00:00\n", ""},
 	} {
 		domain = c.answer
 		status, stdout, stderr := against(t, server, "page", "domain", "acme")

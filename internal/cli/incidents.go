@@ -1,14 +1,15 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/timeinput"
 )
 
 // IncidentCommands are the commands of incidents.
@@ -25,7 +26,15 @@ type IncidentCommands struct {
 	Resolve      incidentResolve      `cmd:"" help:"Resolve an incident."`
 	Components   incidentComponents   `cmd:"" help:"Show or set the components that an incident affects."`
 	Publish      incidentPublish      `cmd:"" help:"Publish a draft, and notify subscribers."`
-	Delete       incidentDelete       `cmd:"" help:"Delete an incident with its updates."`
+	Postmortem   incidentPostmortem   `cmd:"" help:"Show, write or publish the post-mortem of an incident."`
+
+	TakeOver incidentTakeOver `cmd:"" help:"Take over an incident that a monitor opened: its recovery does not resolve it."`
+	GiveBack incidentGiveBack `cmd:"" help:"Leave an incident that was taken over to its monitor again."`
+	Merge    incidentMerge    `cmd:"" help:"Merge an incident into another one, which gets its components. Nobody is notified."`
+
+	DeletePostmortem incidentDeletePostmortem `cmd:"" help:"Delete the post-mortem of an incident. Nobody is notified."`
+
+	Delete incidentDelete `cmd:"" help:"Delete an incident with its updates."`
 }
 
 type incidentCreate struct {
@@ -36,6 +45,8 @@ type incidentCreate struct {
 	State      *allswell.IncidentState `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
 	Message    *string                 `placeholder:"TEXT" help:"First update; - reads it from standard input."`
 	Components []affected              `name:"component" sep:"none" placeholder:"COMPONENT[=STATUS]" help:"Affected component, by id, name or slug, and its status: ${affected_statuses}. By default the status follows --impact; without it, degraded. Repeatable."`
+	Began      *timeinput.Moment       `placeholder:"TIME" help:"When it began, if earlier than now, such as 09:30 or yesterday 22:00 in the page's time zone. The history of its components is corrected."`
+	Ended      *timeinput.Moment       `placeholder:"TIME" help:"When it was over, in the form of --began. Nobody is notified."`
 	Draft      bool                    `help:"Show it to nobody and notify nobody until incident publish. Its components get their statuses at once."`
 	silence
 }
@@ -53,6 +64,9 @@ func (cmd *incidentCreate) Run(c *commandContext) error {
 	}
 	assumed := cmd.assumeStatuses()
 	incident := client.NewIncident{Template: cmd.Template, Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message, Draft: cmd.Draft, Notify: cmd.notify()}
+	if err := cmd.setTimes(c, &incident); err != nil {
+		return err
+	}
 	if incident.Components, err = c.affected(cmd.Components, &cmd.pageFlag); err != nil {
 		return err
 	}
@@ -69,6 +83,27 @@ func (cmd *incidentCreate) Run(c *commandContext) error {
 			c.suggestComponents(cmd.Page, i.ID, cmd.Title+" "+valueOf(message))
 		}
 	})
+}
+
+// setTimes sets when an incident that is recorded later began and ended.
+func (cmd *incidentCreate) setTimes(c *commandContext, incident *client.NewIncident) (err error) {
+	if cmd.Ended != nil && cmd.Began == nil {
+		return console.UsageErrorf("--ended needs --began")
+	}
+	incident.BeganAt, err = c.optionalMoment(cmd.Began, &cmd.pageFlag)
+	if err == nil {
+		incident.ResolvedAt, err = c.optionalMoment(cmd.Ended, &cmd.pageFlag)
+	}
+	return err
+}
+
+// optionalMoment returns a time that was given on the command line; nil for nil.
+func (c *commandContext) optionalMoment(given *timeinput.Moment, page *pageFlag) (*time.Time, error) {
+	if given == nil {
+		return nil, nil
+	}
+	at, err := c.moment(*given, page)
+	return &at, err
 }
 
 // explain prints what the server and the command have chosen: the impact, and the statuses of the components that were
@@ -267,229 +302,6 @@ func (cmd *incidentShow) Run(c *commandContext) error {
 		c.Printf("\n%s  %s\n%s\n", console.Time(u.CreatedAt), console.Visible(u.ID), console.Paragraph(u.Message, "  "))
 	}
 	return nil
-}
-
-type incidentUpdate struct {
-	incidentArgument
-	updateText
-	State      *allswell.IncidentState `placeholder:"STATE" help:"New state of the incident: investigating, identified, monitoring or resolved."`
-	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"New impact: none, minor, major or critical."`
-	Components []affected              `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"Component that the incident affects, as in incident create; repeatable. Replaces all others."`
-	silence
-}
-
-func (cmd *incidentUpdate) Run(c *commandContext) error {
-	if err := checkStatuses(cmd.Components); err != nil {
-		return err
-	}
-	message, err := cmd.read(c)
-	if err != nil {
-		return err
-	}
-	id, err := cmd.id(c)
-	if err != nil {
-		return err
-	}
-	update := client.NewIncidentUpdate{Message: message, State: cmd.State, Impact: cmd.Impact, Notify: cmd.notify()}
-	if len(cmd.Components) > 0 {
-		components, err := c.affected(cmd.Components, &cmd.pageFlag)
-		if err != nil {
-			return err
-		}
-		update.Components = &components
-	}
-	added, err := c.api.PostUpdate(c.Ctx, id, update)
-	if err != nil || c.JSON {
-		return object(c, added, err, nil)
-	}
-	c.Printf("Added the update.\n")
-	if cmd.State == nil {
-		return nil
-	}
-	incident, err := c.api.GetIncident(c.Ctx, id)
-	if err != nil {
-		return after("the update was added, but the incident could not be read", err)
-	}
-	return c.printIncident(id, incident, *cmd.State == allswell.IncidentResolved)
-}
-
-// changeIncident changes an incident, and adds an update in the same request if there is a message.
-func (c *commandContext) changeIncident(incident *incidentArgument, change client.IncidentChange) error {
-	var err error
-	if change.Message, err = c.message(change.Message); err != nil {
-		return err
-	}
-	if change.Message != nil { // the server ignores a blank one
-		if err := allswell.CheckMessage(*change.Message); err != nil {
-			return &console.UsageError{Err: err}
-		}
-	}
-	id, err := incident.id(c)
-	if err != nil {
-		return err
-	}
-	changed, err := c.api.ChangeIncident(c.Ctx, id, change)
-	if err != nil || c.JSON {
-		return object(c, changed, err, nil)
-	}
-	return c.printIncident(id, changed, valueOf(change.Resolved) || valueOf(change.State) == allswell.IncidentResolved)
-}
-
-// printIncident prints the state of an incident, and after it was resolved the monitors that are still down.
-func (c *commandContext) printIncident(id string, i *client.Incident, resolved bool) error {
-	c.Printf("The incident %q is %s.\n", i.Title, console.Visible(incidentState(i)))
-	if !i.Resolved || !resolved {
-		return nil
-	}
-	if err := c.warnOfDownMonitors(id); err != nil {
-		return after("the incident is resolved, but its monitors could not be read", err)
-	}
-	return nil
-}
-
-// warnOfDownMonitors names the monitors that are still down although an incident is resolved: the one that opened it,
-// and those of its components.
-func (c *commandContext) warnOfDownMonitors(incident string) error {
-	components, err := c.api.GetAffectedComponents(c.Ctx, incident)
-	if err != nil {
-		return err
-	}
-	ids, names := make([]string, len(components)), make(map[string]string) // names by id
-	for i, v := range components {
-		ids[i], names[v.ID] = v.ID, v.Name
-	}
-	filters := []client.MonitorFilter{{IncidentID: incident, State: allswell.MonitorDown}}
-	for some := range slices.Chunk(ids, maxComponentsPerFilter) {
-		filters = append(filters, client.MonitorFilter{Components: some, State: allswell.MonitorDown})
-	}
-	named := make(map[string]bool) // by id
-	for _, filter := range filters {
-		for m, err := range c.api.ListMonitors(filter).All(c.Ctx) {
-			if err != nil {
-				return err
-			}
-			if named[m.ID] || !m.Enabled {
-				continue
-			}
-			named[m.ID] = true
-			if component := names[valueOf(m.ComponentID)]; component != "" {
-				c.Printf("The monitor %s is still down: the component %s keeps its status until a ping arrives.\n",
-					console.Visible(m.Name), console.Visible(component))
-			} else {
-				c.Printf("The monitor %s is still down, until a ping arrives.\n", console.Visible(m.Name))
-			}
-		}
-	}
-	return nil
-}
-
-// maxComponentsPerFilter keeps the URL of a list of monitors below 4,000 characters.
-const maxComponentsPerFilter = 100
-
-type incidentEdit struct {
-	incidentArgument
-	Title    *string                 `placeholder:"TEXT" help:"New title."`
-	Impact   *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical."`
-	State    *allswell.IncidentState `placeholder:"STATE" help:"investigating, identified, monitoring or resolved."`
-	Resolved *bool                   `negatable:"" help:"Resolve the incident or reopen it, and keep its state. incident resolve sets the state, too."`
-	Message  *string                 `placeholder:"TEXT" help:"Update to add; - reads it from standard input."`
-	silence
-}
-
-func (cmd *incidentEdit) Run(c *commandContext) error {
-	change := client.IncidentChange{Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Resolved: cmd.Resolved, Message: cmd.Message}
-	if err := checkNotEmpty(change); err != nil {
-		return err
-	}
-	change.Notify = cmd.notify()
-	return c.changeIncident(&cmd.incidentArgument, change)
-}
-
-type incidentResolve struct {
-	incidentArgument
-	Message *string `placeholder:"TEXT" help:"Last update; - reads it from standard input."`
-	silence
-}
-
-func (cmd *incidentResolve) Run(c *commandContext) error {
-	change := client.IncidentChange{State: new(allswell.IncidentResolved), Resolved: new(true), Message: cmd.Message, Notify: cmd.notify()}
-	return c.changeIncident(&cmd.incidentArgument, change)
-}
-
-// affected is a component on the command line with the status that an incident gives it.
-type affected struct {
-	component string
-	status    allswell.Status // "": not given
-}
-
-// UnmarshalText parses "API" and "API=major_outage". A component whose name contains an equals sign needs a status.
-func (a *affected) UnmarshalText(text []byte) error {
-	at := strings.LastIndexByte(string(text), '=')
-	switch {
-	case at < 0 && len(text) > 0:
-		a.component = string(text)
-	case at < 1 || at == len(text)-1:
-		return errors.New("must be a component and its status, such as API=major_outage")
-	default:
-		a.component, a.status = string(text[:at]), allswell.Status(text[at+1:])
-	}
-	return nil
-}
-
-// affected finds the components of a page.
-func (c *commandContext) affected(given []affected, page *pageFlag) ([]client.AffectedStatus, error) {
-	names := make([]string, len(given))
-	for i, a := range given {
-		names[i] = a.component
-	}
-	ids, err := c.components(names, page)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]client.AffectedStatus, len(ids))
-	for i, id := range ids {
-		out[i] = client.AffectedStatus{ID: id, Status: given[i].status}
-	}
-	return out, nil
-}
-
-// checkStatuses returns a usage error if a component is given without a status.
-func checkStatuses(given []affected) error {
-	i := slices.IndexFunc(given, func(a affected) bool { return a.status == "" })
-	if i < 0 {
-		return nil
-	}
-	return console.UsageErrorf("give a status to the component %q, such as %[1]s=major_outage", given[i].component)
-}
-
-type incidentComponents struct {
-	incidentArgument
-	Set  []affected `name:"component" aliases:"set" sep:"none" xor:"set" placeholder:"COMPONENT=STATUS" help:"Component that the incident affects, as in incident open; repeatable. Replaces all others."`
-	None bool       `xor:"set" help:"Remove all components."`
-}
-
-func (cmd *incidentComponents) Run(c *commandContext) error {
-	if err := checkStatuses(cmd.Set); err != nil {
-		return err
-	}
-	id, err := cmd.id(c)
-	if err != nil {
-		return err
-	}
-	var components []*client.AffectedComponent
-	if cmd.None || len(cmd.Set) > 0 {
-		var statuses []client.AffectedStatus
-		if statuses, err = c.affected(cmd.Set, &cmd.pageFlag); err != nil {
-			return err
-		}
-		components, err = c.api.SetAffectedComponents(c.Ctx, id, statuses)
-	} else {
-		components, err = c.api.GetAffectedComponents(c.Ctx, id)
-	}
-	if err != nil {
-		return err
-	}
-	return table(c, components, len(components), "No components.", componentHeader, affectedRow)
 }
 
 type incidentDelete struct {

@@ -23,6 +23,8 @@ type MonitorCommands struct {
 	Create  monitorCreate  `cmd:"" help:"Create a monitor and print the command that its job has to run."`
 	Put     monitorPut     `cmd:"" help:"Create a monitor, or replace its configuration. What is not given gets its default; ping URL and down status are kept."`
 	Edit    monitorEdit    `cmd:"" aliases:"set" help:"Change a monitor."`
+	Pause   monitorPause   `cmd:"" help:"Pause a monitor, until a time or until it is resumed. No ping is expected meanwhile, and its ping URL answers 404."`
+	Resume  monitorResume  `cmd:"" help:"Resume a monitor that is paused. The next ping is due one interval from now."`
 	Rotate  monitorRotate  `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
 	Explain monitorExplain `cmd:"" help:"Say why a monitor has its state, and when it goes down."`
 	Outages monitorOutages `cmd:"" help:"List a monitor's outages, newest first."`
@@ -214,6 +216,8 @@ func (cmd *monitorList) Run(c *commandContext) error {
 // monitorState returns a monitor's state as a word for people.
 func monitorState(m *client.Monitor) string {
 	switch {
+	case !m.Enabled && m.PausedUntil != nil:
+		return string(allswell.MonitorDisabled) + " until " + console.Time(*m.PausedUntil)
 	case !m.Enabled:
 		return string(allswell.MonitorDisabled)
 	case m.LastPingAt == nil:
@@ -382,8 +386,8 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 	explanation, err := c.api.ExplainMonitor(c.Ctx, id)
 	return object(c, explanation, err, func(e *client.MonitorExplanation) {
 		of := allswell.Explanation{
-			State: e.State, AsOf: e.AsOf, LastPingAt: valueOf(e.LastPingAt), WaitingSince: valueOf(e.WaitingSince), Interval: e.Interval.Duration(),
-			DueAt: valueOf(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold, CountedAt: valueOf(e.CountedAt), DownAt: valueOf(e.DownAt),
+			State: e.State, PausedUntil: valueOf(e.PausedUntil), AsOf: e.AsOf, LastPingAt: valueOf(e.LastPingAt), WaitingSince: valueOf(e.WaitingSince), Interval: e.Interval.Duration(),
+			DueAt: valueOf(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold, TakenOver: e.IncidentTakenOver, CountedAt: valueOf(e.CountedAt), DownAt: valueOf(e.DownAt),
 		}
 		for _, x := range e.Extensions {
 			of.Extensions = append(of.Extensions, allswell.Extension{Reason: x.Reason, From: valueOf(x.From), To: x.To, DueAt: x.DueAt})

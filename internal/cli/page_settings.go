@@ -28,6 +28,21 @@ type pageSettings struct {
 	Home          *bool                   `negatable:"" help:"Whether it is the page at / of the service, instead of the first public page. If several workspaces have one, / shows that of the oldest."`
 
 	WebhookSignUps *bool `negatable:"" help:"Whether visitors can subscribe webhooks. They can by default."`
+
+	Languages []string `name:"offer-language" sep:"none" xor:"languages" placeholder:"TAG" help:"Language that visitors are offered: en, de or ar; repeatable. All by default."`
+	CustomCSS string   `name:"css" xor:"css" placeholder:"FILE" help:"File of a style sheet for the page, at most 20,000 bytes. It may not load anything."`
+}
+
+// css returns the style sheet in the file, or nil if there is none.
+func (s pageSettings) css() (*string, error) {
+	if s.CustomCSS == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(s.CustomCSS)
+	if err != nil {
+		return nil, &console.UsageError{Err: err}
+	}
+	return new(string(text)), nil
 }
 
 func (s pageSettings) links() (links []client.FooterLink) {
@@ -38,12 +53,14 @@ func (s pageSettings) links() (links []client.FooterLink) {
 }
 
 // newPage returns the description of a page with the settings.
-func (s pageSettings) newPage(name, slug string, description *string) client.NewPage {
+func (s pageSettings) newPage(name, slug string, description *string) (client.NewPage, error) {
+	css, err := s.css()
 	return client.NewPage{
 		Name: name, Slug: slug, Description: description,
 		TimeZone: s.TimeZone, Language: s.Language, Domain: s.Domain, Accent: s.Accent, FooterLinks: s.links(),
 		AutoIncidents: s.AutoIncidents, Visibility: s.Visibility, Home: s.Home, WebhookSignUps: s.WebhookSignUps,
-	}
+		Languages: s.Languages, CustomCSS: css,
+	}, err
 }
 
 // footerLink is a link on the command line.
@@ -65,23 +82,32 @@ type pageEdit struct {
 	Description   *string `placeholder:"TEXT" xor:"description" help:"New text below the name."`
 	NoDescription bool    `xor:"description" help:"Remove the text below the name."`
 	pageSettings
-	NoLanguage bool   `xor:"language" help:"Use the default language, English."`
-	NoDomain   bool   `xor:"domain" help:"Remove the page's own host name."`
-	NoAccent   bool   `xor:"accent" help:"Use the default colour."`
-	NoFooter   bool   `xor:"footer" help:"Remove the links at the foot of the page."`
-	Logo       string `placeholder:"FILE" xor:"logo" help:"File of the logo: PNG, JPEG, GIF, WebP or SVG, at most 256 KiB."`
-	NoLogo     bool   `xor:"logo" help:"Remove the logo."`
-	LogoDark   string `placeholder:"FILE" xor:"logo-dark" help:"File of the logo for dark pages and mails: like a logo."`
-	NoLogoDark bool   `xor:"logo-dark" help:"Use the logo on dark pages and in dark mails, too."`
-	Icon       string `placeholder:"FILE" xor:"icon" help:"File of the icon: like a logo, or ICO."`
-	NoIcon     bool   `xor:"icon" help:"Use the default icon."`
+	NoLanguage  bool   `xor:"language" help:"Use the default language, English."`
+	NoDomain    bool   `xor:"domain" help:"Remove the page's own host name."`
+	NoAccent    bool   `xor:"accent" help:"Use the default colour."`
+	NoFooter    bool   `xor:"footer" help:"Remove the links at the foot of the page."`
+	NoLanguages bool   `name:"offer-all-languages" xor:"languages" help:"Offer visitors all languages."`
+	NoCSS       bool   `name:"no-css" xor:"css" help:"Remove the style sheet of the page."`
+	Logo        string `placeholder:"FILE" xor:"logo" help:"File of the logo: PNG, JPEG, GIF, WebP or SVG, at most 256 KiB."`
+	NoLogo      bool   `xor:"logo" help:"Remove the logo."`
+	LogoDark    string `placeholder:"FILE" xor:"logo-dark" help:"File of the logo for dark pages and mails: like a logo."`
+	NoLogoDark  bool   `xor:"logo-dark" help:"Use the logo on dark pages and in dark mails, too."`
+	Icon        string `placeholder:"FILE" xor:"icon" help:"File of the icon: like a logo, or ICO."`
+	NoIcon      bool   `xor:"icon" help:"Use the default icon."`
 }
 
-func (cmd *pageEdit) change() client.PageChange {
+func (cmd *pageEdit) change() (client.PageChange, error) {
+	css, err := cmd.css()
 	change := client.PageChange{
 		Name: cmd.Name, Slug: cmd.Slug, Description: nullable(cmd.Description, cmd.NoDescription), TimeZone: cmd.TimeZone,
 		Language: nullable(cmd.Language, cmd.NoLanguage), Domain: nullable(cmd.Domain, cmd.NoDomain), Accent: nullable(cmd.Accent, cmd.NoAccent),
-		AutoIncidents: cmd.AutoIncidents, Visibility: cmd.Visibility, Home: cmd.Home, WebhookSignUps: cmd.WebhookSignUps,
+		AutoIncidents: cmd.AutoIncidents, Visibility: cmd.Visibility, Home: cmd.Home, WebhookSignUps: cmd.WebhookSignUps, CustomCSS: nullable(css, cmd.NoCSS),
+	}
+	switch {
+	case cmd.NoLanguages:
+		change.Languages = client.Null[[]string]()
+	case len(cmd.Languages) > 0:
+		change.Languages = client.Set(cmd.Languages)
 	}
 	switch {
 	case cmd.NoFooter:
@@ -89,7 +115,7 @@ func (cmd *pageEdit) change() client.PageChange {
 	case len(cmd.Footer) > 0:
 		change.FooterLinks = client.Set(cmd.links())
 	}
-	return change
+	return change, err
 }
 
 // Run reads the image files before it changes anything. It changes the page first, then the images.
@@ -106,7 +132,10 @@ func (cmd *pageEdit) Run(c *commandContext) error {
 		}
 		withImages = withImages || images[i].file != "" || images[i].remove
 	}
-	change := cmd.change()
+	change, err := cmd.change()
+	if err != nil {
+		return err
+	}
 	if err := checkNotEmpty(change); err != nil && !withImages {
 		return err
 	}

@@ -21,7 +21,7 @@ type PageCommands struct {
 	Put    pagePut    `cmd:"" help:"Create a page, or replace its settings. What is not given gets its default; images are kept."`
 	Edit   pageEdit   `cmd:"" aliases:"set" help:"Change a page's name, address, appearance, or who sees it."`
 	Access pageAccess `cmd:"" help:"Show or change who can see a private page, besides clients with a token: by password, sign-in, network or secret link."`
-	Domain pageDomain `cmd:"" help:"Show whether a page's domain is verified, and the DNS record that verifies it."`
+	Domain pageDomain `cmd:"" help:"Show whether a page's domain is verified, the DNS record that verifies it, and where the domain points to."`
 	Uptime pageUptime `cmd:"" help:"Show the uptime of a page and its components."`
 	Delete pageDelete `cmd:"" help:"Delete a page with everything on it, and its monitors."`
 }
@@ -44,7 +44,11 @@ func (cmd *pageCreate) Run(c *commandContext) error {
 	if slug == "" {
 		return console.UsageErrorf("no slug can be made from the name %q: give one with --slug", cmd.Name)
 	}
-	page, err := c.api.CreatePage(c.Ctx, cmd.newPage(cmd.Name, slug, cmd.Description))
+	n, err := cmd.newPage(cmd.Name, slug, cmd.Description)
+	if err != nil {
+		return err
+	}
+	page, err := c.api.CreatePage(c.Ctx, n)
 	return object(c, page, err, func(page *client.Page) {
 		c.Printf("The page %s is at %s\n", console.Visible(page.Name), console.Visible(page.URL))
 		if who := audience(page.Visibility); who != "" {
@@ -62,10 +66,14 @@ type pagePut struct {
 }
 
 func (cmd *pagePut) Run(c *commandContext) error {
+	n, err := cmd.newPage(cmd.Name, cmd.Page, cmd.Description)
+	if err != nil {
+		return err
+	}
 	return putResource(c, cmd.putFlags, "page", cmd.Page,
 		func() (*client.Page, error) { return c.api.GetPage(c.Ctx, cmd.Page) },
 		func(options ...client.CallOption) (*client.Page, error) {
-			return c.api.PutPage(c.Ctx, cmd.Page, cmd.newPage(cmd.Name, cmd.Page, cmd.Description), options...)
+			return c.api.PutPage(c.Ctx, cmd.Page, n, options...)
 		})
 }
 
@@ -100,9 +108,16 @@ func (c *commandContext) printPage(page *client.Page) {
 	if page.Language != nil {
 		language = *page.Language
 	}
+	languages, css := "all", ""
+	if len(page.Languages) > 0 {
+		languages = strings.Join(page.Languages, ", ")
+	}
+	if page.CustomCSS != nil {
+		css = fmt.Sprintf("%d bytes", len(*page.CustomCSS))
+	}
 	facts := [][2]string{{"Page", page.Name}, {"Slug", page.Slug}, {"Status", statusLabel(page.Status)},
 		{"Description", valueOf(page.Description)}, {"Address", page.URL},
-		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", language},
+		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", language}, {"Offered languages", languages}, {"Style sheet", css},
 		{"Accent", textOrNone(page.Accent)}, {"Logo", textOrNone(page.Logo)}, {"Dark logo", textOrNone(page.LogoDark)}, {"Icon", textOrNone(page.Icon)},
 		{"Visibility", string(page.Visibility)}, {"Home page", home}, {"Incidents", string(page.AutoIncidents)}, {"Webhooks", signUps}}
 	for _, l := range page.FooterLinks {

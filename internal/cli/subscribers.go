@@ -21,6 +21,7 @@ type SubscriberCommands struct {
 	List   subscriberList   `cmd:"" help:"List a page's subscribers, newest first."`
 	Show   subscriberShow   `cmd:"" help:"Show a subscriber."`
 	Create subscriberCreate `cmd:"" aliases:"add" help:"Add a subscriber to a page."`
+	Import subscriberImport `cmd:"" help:"Subscribe the e-mail addresses of a list."`
 	Export subscriberExport `cmd:"" help:"Print all subscribers of a page as CSV."`
 	Resume subscriberResume `cmd:"" help:"End the suspension of a subscriber whose receiver rejected too many messages."`
 	Test   subscriberTest   `cmd:"" help:"Send a test message to a subscriber: at most one in a minute."`
@@ -202,10 +203,14 @@ func (cmd *subscriberShow) Run(c *commandContext) error {
 		if s.SuspendedAt != nil {
 			suspended = console.Time(*s.SuspendedAt) + ": " + valueOf(s.SuspendedFor)
 		}
+		consent := ""
+		if s.Consent != nil {
+			consent = s.Consent.Text + " (stated by " + s.Consent.By + ")"
+		}
 		c.Facts([2]string{"Target", s.Target}, [2]string{"Id", s.ID}, [2]string{"Channel", string(s.Channel)},
 			[2]string{"State", subscriberState(s)}, [2]string{"Added by", s.AddedBy}, [2]string{"About", about}, [2]string{"Suspended", suspended},
 			[2]string{"Refusals", strconv.Itoa(s.Refusals)}, [2]string{"Created", console.Time(s.CreatedAt)},
-			[2]string{"Confirmed", timeOr(s.ConfirmedAt, "")})
+			[2]string{"Confirmed", timeOr(s.ConfirmedAt, "")}, [2]string{"Consent", consent})
 	})
 }
 
@@ -235,9 +240,18 @@ func (cmd *subscriberExport) Run(c *commandContext) error {
 			return err
 		}
 		rows = append(rows, []string{s.Target, string(s.Channel), subscriberState(s), strings.Join(s.Components, " "),
-			timeCell(&s.CreatedAt), timeCell(s.ConfirmedAt), timeCell(s.SuspendedAt), valueOf(s.SuspendedFor)})
+			timeCell(&s.CreatedAt), timeCell(s.ConfirmedAt), timeCell(s.SuspendedAt), valueOf(s.SuspendedFor),
+			consentOf(s).Text, consentOf(s).By})
 	}
 	return allswell.WriteCSV(c.Out, rows)
+}
+
+// consentOf returns the consent of an imported subscriber, or the zero value.
+func consentOf(s *client.Subscriber) client.Consent {
+	if s.Consent == nil {
+		return client.Consent{}
+	}
+	return *s.Consent
 }
 
 // timeCell returns a time for a cell of CSV, or "" if there is none.

@@ -161,6 +161,7 @@ func did(e allswell.AuditEntry) string {
 	words := map[allswell.AuditAction]string{
 		allswell.AuditCreate: "created", allswell.AuditUpdate: "changed", allswell.AuditDelete: "deleted", allswell.AuditRotate: "renewed the secret of",
 		allswell.AuditRevoke: "revoked", allswell.AuditRetry: "sent again", allswell.AuditConfirm: "confirmed", allswell.AuditResume: "resumed", allswell.AuditTest: "sent a test message to", allswell.AuditExport: "downloaded",
+		allswell.AuditImport: "imported subscribers of",
 	}
 	if word, ok := words[e.Action]; ok {
 		return word

@@ -84,7 +84,7 @@ func New(c Config) *Dashboard {
 	for _, route := range d.routes() {
 		mux.Handle(route.pattern, d.handle(route))
 	}
-	mux.Handle(Path+"/", d.handle(route{access: accessAnyone, serve: func(*visit) error { return errNotFound }}))
+	mux.Handle(Path+"/", d.handle(route{access: accessAnyone, serve: (*visit).showUnknown}))
 	// Browsers say where a request comes from, so that forms need no secret of their own.
 	d.handler = http.NewCrossOriginProtection().Handler(mux)
 	return d
@@ -105,7 +105,7 @@ func (d *Dashboard) Run(ctx context.Context) {
 		case <-ticker.C:
 			d.live.look(time.Now())
 			if d.process.RecordedPings != nil {
-				d.pings.observe(d.now(), d.process.RecordedPings())
+				d.pings.observe(d.now(), d.process.RecordedPings(), d.process.PingWriterBusy())
 			}
 		}
 	}
@@ -116,3 +116,11 @@ func (d *Dashboard) EndStreams() { d.live.streams.Close() }
 
 // policy is the Content-Security-Policy of all screens.
 var policy = string(web.PolicyPage(true, true).WithFrames())
+
+// showUnknown answers requests of addresses that do not exist. The address of the dashboard with a slash leads to it.
+func (v *visit) showUnknown() error {
+	if v.r.URL.Path == Path+"/" {
+		return v.redirect(Path)
+	}
+	return errNotFound
+}

@@ -143,6 +143,7 @@ var eventWords = map[allswell.EventKind]string{
 	allswell.EventIncidentCreated:        "A new incident",
 	allswell.EventIncidentUpdated:        "An update of an incident",
 	allswell.EventIncidentResolved:       "The end of an incident",
+	allswell.EventIncidentPostmortem:     "A post-mortem",
 	allswell.EventComponentStatusChanged: "The status of a component",
 	allswell.EventMaintenanceScheduled:   "A planned maintenance",
 	allswell.EventMaintenanceReminder:    "The reminder of a maintenance",
@@ -165,8 +166,12 @@ func (v *visit) newDeliveryRow(e allswell.DeliveryLogEntry) deliveryRow {
 	default:
 		row.About = eventWords[e.Kind]
 	}
-	if e.IncidentID != "" {
-		row.AboutPath = "/admin/incidents/" + e.IncidentID
+	switch {
+	case e.Title == "":
+	case e.IncidentID != "":
+		row.AboutPath = Path + "/incidents/" + e.IncidentID
+	default:
+		row.AboutPath = Path + "/maintenances/" + e.MaintenanceID
 	}
 	switch e.State {
 	case allswell.DeliveryPending:

@@ -132,7 +132,7 @@ To accept, open this link within %d days. It works once:
 If you do not know what this is about, ignore this mail.
 `
 
-// mailInvitation mails the link of a new invitation, and returns what became of it: "" if mail is off.
+// mailInvitation mails the link of a new invitation, and returns the outcome in words: "" if mail is off.
 func (v *visit) mailInvitation(i allswell.Invitation, link string) string {
 	if v.sendMail == nil {
 		return ""

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/allswell/allswell"
 )
@@ -12,10 +13,11 @@ import (
 // form is what was typed into a form, and what is wrong with it. Fields are named as in the API, so that the errors of
 // the store stand beside their fields.
 type form struct {
-	values url.Values
-	saved  url.Values // what somebody else has saved meanwhile; nil: nothing
-	bad    *allswell.ValidationError
-	shown  map[string]bool // the fields that the template has drawn
+	values  url.Values
+	saved   url.Values // what somebody else has saved meanwhile; nil: nothing
+	bad     *allswell.ValidationError
+	shown   map[string]bool // the fields that the template has drawn
+	focused bool            // a field has the focus
 
 	WorkspaceID string // in which the form acts; "": in that of the session
 }
@@ -51,8 +53,26 @@ func (f *form) Others() (messages []string) {
 	}
 	for name, all := range f.bad.Fields {
 		if !f.shown[name] {
-			messages = append(messages, all...)
+			messages = append(messages, wordsOfForms(all)...)
 		}
+	}
+	return messages
+}
+
+// formWords are the words of forms for the names of fields in the API.
+var formWords = strings.NewReplacer(
+	"The custom_css ", "The style sheet ", "The down_status ", "The status ", "The expires_at ", "The end ",
+	"The failure_threshold ", "The number ", "The paused_until ", "The end ", "The remind_before ", "The reminder ",
+	"The scheduled_for ", "The start ", "The scheduled_until ", "The end ", "The shown_from ", "The start ",
+	"The shown_until ", "The end ", "The time_zone ", "The time zone ",
+	" scheduled_for", " the start", " shown_from", " the start",
+)
+
+// wordsOfForms returns errors of the API in the words of forms.
+func wordsOfForms(messages []string) []string {
+	messages = slices.Clone(messages)
+	for i := range messages {
+		messages[i] = formWords.Replace(messages[i])
 	}
 	return messages
 }
@@ -81,7 +101,7 @@ type option struct {
 	Selected     bool
 }
 
-// draw returns a field with what was typed and what is wrong with it.
+// draw returns a field with what was typed and what is wrong with it. The first one that is wrong has the focus.
 func (f *form) draw(x field) field {
 	f.shown[x.Name] = true
 	if x.Type == "" {
@@ -98,8 +118,10 @@ func (f *form) draw(x field) field {
 		x.Options[i].Selected = x.Options[i].Value == x.Value
 	}
 	if f.bad != nil {
-		x.Errors = f.bad.Fields[x.Name]
+		x.Errors = wordsOfForms(f.bad.Fields[x.Name])
 	}
+	x.Focus = x.Focus || len(x.Errors) > 0 && !f.focused
+	f.focused = f.focused || x.Focus
 	if f.saved != nil && f.saved.Get(x.Name) != x.Value {
 		x.Saved = "“" + f.saved.Get(x.Name) + "”"
 		if f.saved.Get(x.Name) == "" {

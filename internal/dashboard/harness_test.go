@@ -11,9 +11,12 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/password"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
+
+func init() { password.Weaken() }
 
 // site is a dashboard with a store, served over HTTP.
 type site struct {
@@ -27,7 +30,8 @@ type site struct {
 // onEachEngine runs f with a site on each engine.
 func onEachEngine(t *testing.T, f func(s *site)) {
 	t.Helper()
-	storetest.Run(t, func(t *testing.T, st *store.Store) {
+	options := func(*testing.T) store.Options { return store.Options{Hosts: allswell.NewHosts("allswell.example")} }
+	storetest.RunWith(t, options, func(t *testing.T, st *store.Store) {
 		server := httptest.NewUnstartedServer(nil)
 		server.Start()
 		t.Cleanup(server.Close)

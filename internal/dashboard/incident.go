@@ -34,13 +34,16 @@ func newTimelineEntry(message string, system allswell.SystemMessage, at time.Tim
 type incidentScreen struct {
 	store.ListedIncident
 	Entries    []timelineEntry // newest first
+	Postmortem *postmortemView // nil: none is written
 	Log        objectLog
 	CanEdit    bool
 	Conflict   bool   // somebody else was faster
 	Audience   string // of an update, or of the publication of a draft
 	Update     updateForm
 	Edit       editForm
-	Unaffected bool // the page has no components
+	Merge      mergeForm
+	Target     allswell.Incident // into which it was merged; empty: none
+	Unaffected bool              // the page has no components
 }
 
 // updateForm is the form of an update.
@@ -48,6 +51,7 @@ type updateForm struct {
 	*form
 	Seen           string
 	State, Message field
+	Times          []field // when it happened, if that was earlier
 	Components     []affectedField
 	Preview        *incidentPreview
 }
@@ -61,9 +65,10 @@ type editForm struct {
 
 // incidentForms are the two forms of the screen of an incident, with what was typed into one of them.
 type incidentForms struct {
-	update, edit *form // nil: nothing was typed
-	preview      *incidentPreview
-	conflict     bool
+	update, edit, merge *form // nil: nothing was typed
+
+	preview  *incidentPreview
+	conflict bool
 }
 
 // showIncident shows an incident with its timeline, what can be done with it, and who has done what.
@@ -83,6 +88,14 @@ func (v *visit) answerIncident(status int, i store.ListedIncident, forms inciden
 	}
 	var err error
 	if s.Log, err = v.objectLog(ids); err != nil {
+		return err
+	}
+	postmortem, err := v.postmortem(i.ID)
+	if err != nil {
+		return err
+	}
+	s.Postmortem = newPostmortemView(postmortem)
+	if s.Target, err = v.mergedInto(i.Incident); err != nil {
 		return err
 	}
 	for _, u := range i.Timeline() {
@@ -131,7 +144,15 @@ func (v *visit) fillIncidentForms(s *incidentScreen, forms incidentForms) error 
 	}
 	s.Update = updateForm{form: f, Seen: f.version("seen", i.Revision(), forms.conflict), Components: f.affectedFields(components), Preview: forms.preview}
 	s.Update.Message = f.draw(field{Name: "message", Label: "Message", Type: "textarea", Rows: 4, Optional: true, Hint: "Markdown: **bold**, lists, links."})
+	page, err := v.store.Page(v.r.Context(), v.actor(), i.PageSlug)
+	if err != nil {
+		return err
+	}
+	s.Update.Times = f.pastFields(page, field{Name: "at", Label: "Time", Hint: "Not before the newest update. If the update resolves the incident, it was over then."})
 	s.Update.State = f.draw(field{Name: "state", Label: "State", Type: "select", Options: stateOptions()})
+	if s.Merge, err = v.newMergeForm(i, forms.merge); err != nil {
+		return err
+	}
 	if f = forms.edit; f == nil {
 		f = newForm(url.Values{"title": {i.Title}, "impact": {string(i.Impact)}})
 	}
@@ -156,11 +177,19 @@ func (v *visit) updateIncident() error {
 	if f.Value("action") == actionResolve {
 		state = allswell.IncidentResolved
 	}
-	ch := allswell.IncidentChange{State: &state, Affected: &affected, Message: f.text("message"), Silent: silent(f), Seen: f.Value("seen")}
+	page, err := v.store.Page(v.r.Context(), v.actor(), i.PageSlug)
+	if err != nil {
+		return err
+	}
+	ch := allswell.IncidentChange{State: &state, Affected: &affected, Message: f.text("message"), Seen: f.Value("seen"), At: f.moment("at", page.Location(), v.now())}
+	ch.Silent = silentPast(f, !ch.At.IsZero())
+	if f.Wrong() {
+		return v.answerIncident(http.StatusUnprocessableEntity, i, incidentForms{update: f})
+	}
 	switch {
 	case state == allswell.IncidentResolved:
 		ch.Affected = nil // the components recover by themselves
-	case i.Resolved:
+	case i.Resolved && (ch.At.IsZero() || !ch.At.Before(i.ResolvedAt)):
 		ch.Resolved = new(bool)
 	}
 	if f.Value("action") == actionPreview {
@@ -184,6 +213,9 @@ func (v *visit) previewOfUpdate(i store.ListedIncident, ch allswell.IncidentChan
 	}
 	if ch.Message != nil {
 		changed.AddUpdate("", *ch.Message, nil, v.now())
+		if !ch.At.IsZero() {
+			changed.Updates[len(changed.Updates)-1].CreatedAt = ch.At
+		}
 	}
 	return v.previewOf(allswell.Page{Slug: i.PageSlug}, changed)
 }

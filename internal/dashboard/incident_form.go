@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ type newIncidentScreen struct {
 	Components                    []affectedField
 	Preview                       *incidentPreview // nil: none was asked for
 	Template                      field            // to choose a template; without options: there are none
+	Times                         []field          // when it began and ended, if that was earlier
 }
 
 // incidentPreview is an incident as visitors will see it, and who will be notified.
@@ -74,6 +76,22 @@ func (f *form) affected(components []allswell.Component) (affected []allswell.Af
 
 // silent reports whether "Don't notify" was chosen.
 func silent(f *form) bool { return f.Value("notify") == "false" }
+
+// silentPast is silent, but of what is over nobody is notified unless that was chosen.
+func silentPast(f *form, over bool) bool { return silent(f) || over && f.Value("notify") != "true" }
+
+// NotifyPast reports whether "Notify subscribers all the same" was chosen, for templates.
+func (f *form) NotifyPast() bool { return f.Value("notify") == "true" }
+
+// pastFields returns the fields of the times of what was earlier, in the zone of a page.
+func (f *form) pastFields(p allswell.Page, fields ...field) []field {
+	for i, x := range fields {
+		x.Type, x.Optional = "datetime-local", true
+		x.Hint = strings.TrimSpace(x.Hint + " In the zone of the page, " + p.TimeZone + ".")
+		fields[i] = f.draw(x)
+	}
+	return fields
+}
 
 // Silent is silent, for templates.
 func (f *form) Silent() bool { return silent(f) }
@@ -149,6 +167,7 @@ func (v *visit) answerNewIncident(status int, f *form, page allswell.Page, compo
 	s.State = f.draw(field{Name: "state", Label: "State", Type: "select", Options: stateOptions()})
 	s.Impact = f.draw(field{Name: "impact", Label: "Impact", Type: "select", Optional: true,
 		Options: append([]option{{Label: "As severe as the worst component"}}, impactOptions()...)})
+	s.Times = f.pastFields(page, field{Name: "began_at", Label: "Began"}, field{Name: "resolved_at", Label: "Was over", Hint: "Left empty: it is not over."})
 	s.Title.Focus = preview == nil
 	return v.show(status, "incident_new", "Report an incident", s)
 }
@@ -167,6 +186,14 @@ func (v *visit) createIncident() error {
 	n := allswell.NewIncident{
 		Title: strings.TrimSpace(f.Value("title")), Impact: allswell.Impact(f.Value("impact")), State: allswell.IncidentState(f.Value("state")),
 		Message: f.text("message"), Draft: f.Value("action") == actionDraft, Silent: silent(f), Affected: f.affected(components),
+		BeganAt: f.moment("began_at", page.Location(), v.now()), ResolvedAt: f.moment("resolved_at", page.Location(), v.now()),
+	}
+	n.Silent = silentPast(f, !n.ResolvedAt.IsZero())
+	if !n.ResolvedAt.IsZero() {
+		n.State = allswell.IncidentResolved
+	}
+	if f.Wrong() {
+		return v.answerNewIncident(http.StatusUnprocessableEntity, f, page, components, nil)
 	}
 	if f.Value("template") != "" {
 		v.fillFromTemplate(&n, page)
@@ -179,7 +206,9 @@ func (v *visit) createIncident() error {
 		if err != nil {
 			return err
 		}
-		f.refused(n.Validate())
+		if f.refused(n.CheckTimes(v.now())); !f.Wrong() {
+			f.refused(n.Validate())
+		}
 		return v.answerNewIncident(http.StatusOK, f, page, components, preview)
 	}
 	i, err := v.store.CreateIncident(v.r.Context(), v.actor(), page.Slug, n)
@@ -243,4 +272,27 @@ func audienceOf(channel allswell.Channel, n int) string {
 		name += "s"
 	}
 	return fmt.Sprint(n, " ", name)
+}
+
+// pastForm is what the template past shows: the times of what was earlier.
+type pastForm struct {
+	Title, Hint  string
+	Fields       []field
+	Open, Notify bool
+}
+
+// newPastForm returns the part of a form for times, which is open if any is given.
+func newPastForm(title, hint string, fields []field, notify bool) pastForm {
+	given := slices.ContainsFunc(fields, func(x field) bool { return x.Value != "" || len(x.Errors) > 0 })
+	return pastForm{Title: title, Hint: hint, Fields: fields, Open: given, Notify: notify}
+}
+
+// Past returns the part of the form for the times of an incident that is recorded later.
+func (s newIncidentScreen) Past() pastForm {
+	return newPastForm("It began earlier", "The history and the uptime of the components are corrected. Nobody is notified of what is over already.", s.Times, s.NotifyPast())
+}
+
+// Past returns the part of the form for the time of what is told later.
+func (u updateForm) Past() pastForm {
+	return newPastForm("It happened earlier", "The timeline has the update at its time. Nobody is notified of it.", u.Times, u.NotifyPast())
 }

@@ -16,6 +16,7 @@ const templatesPath = Path + "/incident-templates"
 type incidentTemplatesScreen struct {
 	Templates []allswell.IncidentTemplate
 	CanEdit   bool
+	Limited   bool // the member can change only templates of pages
 	Pager     pager
 }
 
@@ -35,7 +36,7 @@ func (v *visit) showIncidentTemplates() error {
 	if err != nil {
 		return err
 	}
-	s := incidentTemplatesScreen{templates, v.can(allswell.RoleEditor), newPager(templatesPath, url.Values{}, r, len(templates), total)}
+	s := incidentTemplatesScreen{templates, v.can(allswell.RoleEditor), v.actor().PageLimited, newPager(templatesPath, url.Values{}, r, len(templates), total)}
 	return v.show(http.StatusOK, "incident_templates", "Templates", s)
 }
 
@@ -107,6 +108,9 @@ func (v *visit) showIncidentTemplate() error {
 	t, err := v.store.IncidentTemplate(v.r.Context(), v.actor(), v.r.PathValue("template"))
 	if err != nil {
 		return err
+	}
+	if t.PageID == "" && v.actor().PageLimited {
+		return errForbidden
 	}
 	return v.answerIncidentTemplate(http.StatusOK, nil, t, false)
 }

@@ -29,7 +29,7 @@ func TestEditAndDeleteUpdatesOfAnIncident(t *testing.T) {
 		v.wants(v.post(edit, "tag", late["tag"], "message", "my first"), http.StatusSeeOther, path)
 		v.wants(v.post(edit+"/delete", "tag", v.formOf(v.get(edit), edit)["tag"]), http.StatusSeeOther, path)
 		v.wants(v.get(edit), http.StatusNotFound)
-		if after := v.wants(v.get(path), http.StatusOK, "We are investigating this incident."); strings.Contains(after.body, edit) {
+		if after := v.wants(v.get(path), http.StatusOK, "We are investigating this incident.", "deleted an update"); strings.Contains(after.body, edit) {
 			s.Error("the deleted update can be edited")
 		}
 	})

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -32,12 +33,14 @@ type maintenanceUpdateForm struct {
 	*form
 	Seen           string
 	State, Message field
+	Preview        *maintenancePreview // nil: none was asked for
 }
 
 // maintenanceForms are the two forms of the screen of a maintenance, with what was typed into one of them.
 type maintenanceForms struct {
 	update, plan *form // nil: nothing was typed
 	conflict     bool
+	preview      *maintenancePreview
 }
 
 // showMaintenance shows a maintenance with its timeline, what can be done with it, and who has done what.
@@ -82,10 +85,7 @@ func (v *visit) fillMaintenanceForms(s *maintenanceScreen, forms maintenanceForm
 	if err != nil {
 		return err
 	}
-	var components []string
-	for _, c := range m.Components {
-		components = append(components, c.ID)
-	}
+	components := componentIDs(m)
 	counts, err := v.store.Audience(v.r.Context(), v.actor(), s.PageSlug, m.ID, components)
 	if err != nil {
 		return err
@@ -95,8 +95,8 @@ func (v *visit) fillMaintenanceForms(s *maintenanceScreen, forms maintenanceForm
 	if f == nil {
 		f = newForm(url.Values{"state": {string(m.State)}})
 	}
-	s.Update = maintenanceUpdateForm{form: f, Seen: f.version("seen", m.Revision(), forms.conflict)}
-	s.Update.Message = f.draw(field{Name: "message", Label: "Message", Type: "textarea", Rows: 4, Hint: "Markdown: **bold**, lists, links."})
+	s.Update = maintenanceUpdateForm{form: f, Seen: f.version("seen", m.Revision(), forms.conflict), Preview: forms.preview}
+	s.Update.Message = f.draw(field{Name: "message", Label: "Message", Type: "textarea", Rows: 4, Optional: true, Hint: "Markdown: **bold**, lists, links."})
 	state := field{Name: "state", Label: "State", Type: "select"}
 	for _, next := range allswell.MaintenanceStates {
 		if (allswell.MaintenanceChange{State: &next}).Validate(m, v.now()) == nil {
@@ -116,7 +116,8 @@ func (v *visit) fillMaintenanceForms(s *maintenanceScreen, forms maintenanceForm
 	return err
 }
 
-// updateMaintenance posts an update, with a change of the state.
+// updateMaintenance posts an update, with a change of the state, or shows a preview of it. A change of the state needs no
+// message.
 func (v *visit) updateMaintenance() error {
 	f := newForm(v.r.PostForm)
 	m, err := v.store.MaintenanceWithPage(v.r.Context(), v.actor(), v.r.PathValue("maintenance"))
@@ -127,11 +128,48 @@ func (v *visit) updateMaintenance() error {
 	if message := f.text("message"); message != nil {
 		n.Message = *message
 	}
-	if last := len(m.Updates) - 1; last >= 0 && n.Seen != m.Revision() && m.Updates[last].Message == n.Message && m.State == n.State {
-		return v.redirect(Path + "/maintenances/" + m.ID) // the form was sent twice
+	if last := len(m.Updates) - 1; last >= 0 && n.Seen != m.Revision() && m.State == n.State {
+		if u := m.Updates[last]; u.Message == n.Message || n.Message == "" && u.System.Kind != "" {
+			return v.redirect(Path + "/maintenances/" + m.ID) // the form was sent twice
+		}
 	}
-	_, err = v.store.PostMaintenanceUpdate(v.r.Context(), v.actor(), m.ID, n)
+	if f.Value("action") == actionPreview {
+		preview, err := v.previewOfMaintenanceUpdate(m, n)
+		if err != nil {
+			return err
+		}
+		return v.answerMaintenance(http.StatusOK, m, maintenanceForms{update: f, preview: preview})
+	}
+	if n.Message == "" && n.State != m.State {
+		_, err = v.store.ChangeMaintenance(v.r.Context(), v.actor(), m.ID, allswell.MaintenanceChange{State: &n.State, Seen: n.Seen})
+	} else {
+		_, err = v.store.PostMaintenanceUpdate(v.r.Context(), v.actor(), m.ID, n)
+	}
 	return v.afterMaintenanceChange(m, err, maintenanceForms{update: f})
+}
+
+// previewOfMaintenanceUpdate returns the preview of an update.
+func (v *visit) previewOfMaintenanceUpdate(m store.ListedMaintenance, n allswell.NewMaintenanceUpdate) (*maintenancePreview, error) {
+	counts, err := v.store.Audience(v.r.Context(), v.actor(), m.PageSlug, m.ID, componentIDs(m.Maintenance))
+	if err != nil {
+		return nil, err
+	}
+	changed := m.Maintenance
+	transition := changed.Apply(allswell.MaintenanceChange{State: &n.State}, v.now())
+	p := &maintenancePreview{Maintenance: changed, Audience: audienceText(counts)}
+	if n.Message != "" || transition != allswell.TransitionNone {
+		e := newTimelineEntry(cmp.Or(n.Message, transition.Message()), allswell.SystemMessage{}, v.now())
+		e.State = i18n.English().MaintenanceState(changed.State)
+		p.Entry = &e
+	}
+	return p, nil
+}
+
+func componentIDs(m allswell.Maintenance) (ids []string) {
+	for _, c := range m.Components {
+		ids = append(ids, c.ID)
+	}
+	return ids
 }
 
 // afterMaintenanceChange leads back to a maintenance after a change, or shows the form again if it was refused. If

@@ -57,11 +57,15 @@ func TestMaintenanceFromPlanToEnd(t *testing.T) {
 		late := screen.hidden("seen")
 		refused := v.formOf(v.wants(v.post(path+"/edit", "seen", late, "title", "Disks", "scheduled_for", "soon"), http.StatusUnprocessableEntity), path+"/edit")
 		v.wants(v.post(path+"/edit", "seen", refused["seen"], "title", "Disks"), http.StatusConflict, "changed while you were writing")
-		refused = v.formOf(v.wants(v.post(path, "seen", late, "message", " ", "state", "in_progress"), http.StatusUnprocessableEntity), path)
+		refused = v.formOf(v.wants(v.post(path, "seen", late, "message", " ", "state", "scheduled"), http.StatusUnprocessableEntity), path)
 		v.wants(v.post(path, "seen", refused["seen"], "message", "my text", "state", "in_progress"), http.StatusConflict)
 		v.wants(v.post(path, "seen", late, "message", "my text", "state", "in_progress"), http.StatusConflict, "my text</textarea>")
 		screen = v.get(path)
-		v.wants(v.post(path, "seen", screen.hidden("seen"), "message", " ", "state", "in_progress"), http.StatusUnprocessableEntity, "The message")
+		v.wants(v.post(path, "seen", screen.hidden("seen"), "message", " ", "state", "scheduled"), http.StatusUnprocessableEntity, "The message")
+		v.wants(v.post(path, "seen", screen.hidden("seen"), "message", "We **begin**.", "state", "in_progress", "action", "preview"), http.StatusOK, "We <strong>begin</strong>.", "No subscriber will be notified.", `id="preview"`, `value="preview" formaction="`+path+`#preview" tabindex="-1"`)
+		if m := v.maintenances()[0]; m.State != allswell.MaintenanceScheduled {
+			s.Errorf("the preview began the maintenance: %s", m.State)
+		}
 		begun := []string{"seen", screen.hidden("seen"), "message", "We begin.", "state", "in_progress"}
 		v.wants(v.post(path, begun...), http.StatusSeeOther, path)
 		v.wants(v.post(path, begun...), http.StatusSeeOther, path) // a second click
@@ -70,6 +74,11 @@ func TestMaintenanceFromPlanToEnd(t *testing.T) {
 			s.Error("the update was posted twice")
 		}
 		v.wants(v.get("/admin"), http.StatusOK, path)
+		v.wants(v.get("/admin/"), http.StatusSeeOther, "/admin")
+		ended := []string{"seen", screen.hidden("seen"), "message", " ", "state", "completed"} // needs no message
+		v.wants(v.post(path, ended...), http.StatusSeeOther, path)
+		v.wants(v.post(path, ended...), http.StatusSeeOther, path) // a second click
+		screen = v.wants(v.get(path), http.StatusOK, "Completed")
 		v.wants(v.post(path, "seen", screen.hidden("seen"), "message", "Done.", "state", "completed"), http.StatusSeeOther, path)
 		v.wants(v.get(path), http.StatusOK, "Completed", "Done.")
 		v.wants(v.get("/admin/maintenances"), http.StatusOK, "Past")
@@ -83,13 +92,15 @@ func TestMaintenanceFromPlanToEnd(t *testing.T) {
 func TestTimesOfAMaintenance(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, _, _ := s.withPage()
-		for _, c := range []struct{ from, until, field string }{
-			{"2999-01-01T10:00", "2999-01-01T11:00", "scheduled_for"},
-			{"soon", "2999-01-01T11:00", "scheduled_for"},
-			{"", "", "scheduled_until"},
+		begin := time.Now().UTC().AddDate(1, 0, 0).Format(clockLayout)
+		for _, c := range []struct{ from, until, field, words string }{
+			{"2999-01-01T10:00", "2999-01-01T11:00", "scheduled_for", "The start must be within two years."},
+			{"soon", "2999-01-01T11:00", "scheduled_for", ""},
+			{"", "", "scheduled_until", "The end field is required."},
+			{begin, begin, "scheduled_until", "The end must be at least a minute after the start."},
 		} {
 			v.wants(v.post("/admin/maintenances/new", "page", "acme", "title", "Disks", "scheduled_for", c.from, "scheduled_until", c.until, "action", "publish"),
-				http.StatusUnprocessableEntity, `id="e-`+c.field+`"`, `value="Disks"`)
+				http.StatusUnprocessableEntity, `id="e-`+c.field+`"`, `value="Disks"`, c.words)
 		}
 		if n := len(v.maintenances()); n != 0 {
 			s.Errorf("%d maintenances", n)

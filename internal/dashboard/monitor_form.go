@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/timeinput"
 )
@@ -69,7 +70,7 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 		down = append(down, option{Label: "Default: major outage for the only monitor of a component, else partial outage"})
 	}
 	for _, d := range allswell.DownStatuses {
-		down = append(down, option{Value: string(d), Label: functions["status"].(func(allswell.Status) string)(d)})
+		down = append(down, option{Value: string(d), Label: i18n.English().Status(d)})
 	}
 	for _, x := range []field{
 		{Name: "name", Label: "Name", Placeholder: "Nightly backup"},

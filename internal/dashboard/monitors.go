@@ -14,7 +14,7 @@ const monitorsPath = Path + "/monitors"
 
 // conditionNames are the words for allswell.MonitorConditions.
 var conditionNames = map[allswell.MonitorState]string{
-	allswell.MonitorDown: "Down", allswell.MonitorLate: "Late", allswell.MonitorWaiting: "Waiting", allswell.MonitorUp: "Up", allswell.MonitorDisabled: "Disabled",
+	allswell.MonitorDown: "Down", allswell.MonitorLate: "Late", allswell.MonitorWaiting: "Waiting", allswell.MonitorUp: "Up", allswell.MonitorDisabled: "Paused",
 }
 
 func conditionName(s allswell.MonitorState) string { return conditionNames[s] }
@@ -142,13 +142,12 @@ func chosenMonitors(typed url.Values) []string {
 	return chosen[:min(len(chosen), maxMonitorsChosen)]
 }
 
-// readMonitorAction returns the change that a form makes to the monitors that were chosen.
-func readMonitorAction(typed url.Values) (ch allswell.MonitorChange, err error) {
+// monitorAction returns the change that the form makes to the monitors that were chosen.
+func (v *visit) monitorAction() (ch allswell.MonitorChange, err error) {
+	typed := v.r.PostForm
 	switch typed.Get("action") {
-	case "enable":
-		ch.Enabled = new(true)
-	case "disable":
-		ch.Enabled = new(false)
+	case "resume":
+		ch = allswell.Resume()
 	case "add_tags":
 		ch.AddTags = readTags(typed.Get("tags"))
 	case "remove_tags":
@@ -156,20 +155,15 @@ func readMonitorAction(typed url.Values) (ch allswell.MonitorChange, err error) 
 	default:
 		return ch, errNotFound
 	}
-	return ch, ch.Validate()
+	return ch, ch.Validate(v.now())
 }
 
-// changeMonitors changes the monitors that were chosen. Those that were deleted meanwhile are left out.
+// changeMonitors changes the monitors that were chosen.
 func (v *visit) changeMonitors() error {
 	next := monitorsNext(v.r.PostForm.Get("next"))
-	ch, err := readMonitorAction(v.r.PostForm)
-	for _, id := range chosenMonitors(v.r.PostForm) {
-		if err != nil {
-			break
-		}
-		if _, err = v.store.ChangeMonitor(v.r.Context(), v.actor(), id, ch); errors.Is(err, allswell.ErrNotFound) {
-			err = nil
-		}
+	ch, err := v.monitorAction()
+	if err == nil {
+		err = v.changeChosen(ch)
 	}
 	refused := newForm(v.r.PostForm)
 	at, badURL := url.Parse(next)
@@ -186,12 +180,37 @@ func (v *visit) changeMonitors() error {
 	return v.redirect(next)
 }
 
+// changeChosen changes the monitors that were chosen. Those that were deleted meanwhile are left out.
+func (v *visit) changeChosen(ch allswell.MonitorChange) error {
+	for _, id := range chosenMonitors(v.r.PostForm) {
+		if _, err := v.store.ChangeMonitor(v.r.Context(), v.actor(), id, ch); err != nil && !errors.Is(err, allswell.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
 // monitorsNext returns next if it is a screen of monitors, and their list otherwise.
 func monitorsNext(next string) string {
 	if next = localPath(next); next == Path {
 		return monitorsPath
 	}
 	return next
+}
+
+// loadChosen loads the monitors that were chosen. Those that were deleted meanwhile are left out.
+func (v *visit) loadChosen(typed url.Values) (all []allswell.Monitor, err error) {
+	for _, id := range chosenMonitors(typed) {
+		m, err := v.store.Monitor(v.r.Context(), v.actor(), id)
+		if errors.Is(err, allswell.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
 }
 
 // deleteMonitorsScreen is what the template monitors_delete shows.
@@ -209,15 +228,9 @@ func (s deleteMonitorsScreen) Down() bool {
 func (v *visit) showDeleteMonitors() error {
 	typed := v.r.URL.Query()
 	s := deleteMonitorsScreen{Next: monitorsNext(typed.Get("next"))}
-	for _, id := range chosenMonitors(typed) {
-		m, err := v.store.Monitor(v.r.Context(), v.actor(), id)
-		if errors.Is(err, allswell.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		s.Monitors = append(s.Monitors, m)
+	var err error
+	if s.Monitors, err = v.loadChosen(typed); err != nil {
+		return err
 	}
 	if len(s.Monitors) == 0 {
 		return v.redirect(s.Next)

@@ -59,10 +59,10 @@ func TestMonitorsAreListedAndChanged(t *testing.T) {
 		v.wants(v.get("/admin/monitors?search=x"), http.StatusOK, "No such monitors", `value="x"`)
 		v.wants(v.get("/admin/monitors?state=x"), http.StatusNotFound)
 
-		v.wants(v.post("/admin/monitors", "monitor", all[0].ID, "monitor", all[1].ID, "monitor", "mon_gone", "action", "disable", "next", "/admin/monitors?sort=name"),
+		v.wants(v.post("/admin/monitors/pause", "monitor", all[0].ID, "monitor", all[1].ID, "monitor", "mon_gone", "for", "", "next", "/admin/monitors?sort=name"),
 			http.StatusSeeOther, "/admin/monitors?sort=name")
 		v.lacks(v.wants(v.get("/admin/monitors?state=disabled"), http.StatusOK, "Backup", "Invoices"), "Übung")
-		v.wants(v.post("/admin/monitors", "monitor", all[0].ID, "action", "enable", "next", "https://evil.example/"), http.StatusSeeOther, "/admin/monitors")
+		v.wants(v.post("/admin/monitors", "monitor", all[0].ID, "action", "resume", "next", "https://evil.example/"), http.StatusSeeOther, "/admin/monitors")
 		v.lacks(v.get("/admin/monitors?state=disabled"), ">Backup<")
 		v.wants(v.post("/admin/monitors", "monitor", all[0].ID, "action", "x"), http.StatusNotFound)
 
@@ -73,6 +73,34 @@ func TestMonitorsAreListedAndChanged(t *testing.T) {
 		if _, total, err := s.store.Monitors(s.Context(), v.actor(), store.MonitorFilter{}, store.Pagination{Page: 1, PerPage: 1}); err != nil || total != 1 {
 			s.Errorf("%d monitors left, %v", total, err)
 		}
+	})
+}
+
+func TestMonitorsArePaused(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		all := v.monitors("Backup", "Invoices")
+		path := "/admin/monitors/" + all[0].ID
+		form := v.wants(v.get(path), http.StatusOK, ">Pause…</a>")
+		v.lacks(form, ">Resume<")
+		v.wants(v.get("/admin/monitors/pause?monitor="+all[0].ID+"&monitor="+all[1].ID), http.StatusOK, "Pause 2 monitors", "for 4 hours", "In the time zone UTC")
+		v.wants(v.get("/admin/monitors/pause?monitor=mon_gone"), http.StatusSeeOther, "/admin/monitors")
+		pause := func(length, until string) answer {
+			return v.post("/admin/monitors/pause", "monitor", all[0].ID, "monitor", all[1].ID, "for", length, "paused_until", until, "next", path)
+		}
+		v.wants(pause("4h", "2020-01-01T00:00"), http.StatusUnprocessableEntity, "must be in the future", `value="2020-01-01T00:00"`, `value="4h" selected`)
+		v.wants(pause("4h", "never"), http.StatusUnprocessableEntity, "Must be a time", `value="never"`)
+		v.wants(v.get(path), http.StatusOK, ">Pause…</a>") // nothing was changed
+		v.wants(pause("4h", ""), http.StatusSeeOther, path)
+		m, err := s.store.Monitor(s.Context(), v.actor(), all[1].ID)
+		if rest := time.Until(m.PausedUntil); err != nil || m.Enabled || rest < 3*time.Hour || rest > 4*time.Hour {
+			s.Errorf("paused for %v, %v", rest, err)
+		}
+		v.wants(v.get(path), http.StatusOK, "paused until <time", ">Resume<", ">Paused<")
+		v.wants(v.get("/admin/monitors"), http.StatusOK, "paused until <time")
+		v.wants(pause("x", ""), http.StatusSeeOther, path)
+		v.wants(v.get(path), http.StatusOK, "paused until somebody resumes it")
 	})
 }
 
@@ -224,6 +252,34 @@ func TestMonitorIsCreatedAndEdited(t *testing.T) {
 			s.Errorf("monitor %+v, %v", m, err)
 		}
 		v.wants(v.post(path+"/edit", append(fields[:len(fields)-1], "forged")...), http.StatusConflict)
+	})
+}
+
+// TestMonitorIsMoved moves a monitor to a component of another page.
+func TestMonitorIsMoved(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		v.wants(v.post("/admin/setup/page", "name", "Acme", "slug", "acme"), http.StatusSeeOther)
+		if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Other", Slug: "other"}); err != nil {
+			s.Fatal(err)
+		}
+		component, err := s.store.CreateComponent(s.Context(), v.actor(), "other", allswell.NewComponent{Name: "Jobs"})
+		if err != nil {
+			s.Fatal(err)
+		}
+		m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.NewMonitor{Name: "Backup", Interval: time.Hour, Page: "acme"})
+		if err != nil {
+			s.Fatal(err)
+		}
+		path := "/admin/monitors/" + m.ID
+		v.wants(v.get(path+"/edit"), http.StatusOK, `value="acme/" selected`, "Other › Jobs")
+		v.wants(v.post(path+"/edit", "name", "Backup", "interval", "1h", "component_id", "other/"+component.ID, "down_status", "degraded", "tag", allswell.EntityTag(m)), http.StatusSeeOther, path)
+		v.wants(v.get(path), http.StatusOK, "Other › Jobs: degraded")
+		moved, err := s.store.Monitor(s.Context(), v.actor(), m.ID)
+		if err != nil || moved.PageSlug != "other" || moved.ComponentID != component.ID || moved.Token != m.Token {
+			s.Errorf("moved: %+v, %v", moved, err)
+		}
 	})
 }
 

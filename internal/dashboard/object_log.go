@@ -37,7 +37,7 @@ func (v *visit) objectLog(ids []string) (log objectLog, err error) {
 		if e.Actor.Kind == allswell.ActorToken {
 			who = fmt.Sprintf("Token “%s”", e.Actor.Name)
 		}
-		if e.Action == allswell.AuditCreate {
+		if e.Action == allswell.AuditCreate && e.Object.Kind != allswell.ObjectPostmortem { // it has the id of its incident
 			log.authors[e.Object.ID] = who
 		}
 		what := describe(e)
@@ -53,6 +53,10 @@ func (v *visit) objectLog(ids []string) (log objectLog, err error) {
 // describe says what an audit entry records.
 func describe(e allswell.AuditEntry) string {
 	switch {
+	case e.Object.Kind == allswell.ObjectPostmortem:
+		return describePostmortem(e)
+	case e.Object.Kind == allswell.ObjectIncidentUpdate && e.Action == allswell.AuditDelete:
+		return "deleted an update"
 	case (e.Object.Kind == allswell.ObjectIncidentUpdate || e.Object.Kind == allswell.ObjectMaintenanceUpdate) && e.Action == allswell.AuditUpdate:
 		return "edited an update"
 	case e.Object.Kind == allswell.ObjectIncidentUpdate || e.Object.Kind == allswell.ObjectMaintenanceUpdate:
@@ -69,10 +73,35 @@ func describe(e allswell.AuditEntry) string {
 	switch {
 	case before["draft"] == true && after["draft"] == false:
 		return "published the draft"
+	case after["merged_into"] != nil:
+		return "merged the incident into another one"
+	case before["taken_over"] == false && after["taken_over"] == true:
+		return "took over the incident"
+	case before["taken_over"] == true && after["taken_over"] == false:
+		return "gave the incident back to its monitor"
 	case before["resolved"] == false && after["resolved"] == true:
 		return "resolved the incident"
 	case before["resolved"] == true && after["resolved"] == false:
 		return "reopened the incident"
 	}
 	return "changed " + strings.ReplaceAll(strings.Join(slices.Sorted(maps.Keys(after)), ", "), "_", " ")
+}
+
+// describePostmortem says what an audit entry records of a post-mortem.
+func describePostmortem(e allswell.AuditEntry) string {
+	var before, after struct{ Published bool }
+	_ = json.Unmarshal(e.Before, &before) // they have only what changed
+	_ = json.Unmarshal(e.After, &after)
+	switch {
+	case e.Action == allswell.AuditDelete:
+		return "deleted the post-mortem"
+	case after.Published:
+		return "published the post-mortem"
+	case before.Published:
+		return "made the post-mortem a draft"
+	case e.Action == allswell.AuditCreate:
+		return "wrote a post-mortem"
+	default:
+		return "edited the post-mortem"
+	}
 }

@@ -1,6 +1,9 @@
 package dashboard
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -39,9 +42,29 @@ func (s overviewScreen) RecentEvents() (all []recentEvent) {
 	return all
 }
 
-// Calm reports whether nothing is wrong now.
-func (s overviewScreen) Calm() bool {
-	return len(s.Incidents) == 0 && len(s.Troubled) == 0 && len(s.FailedDeliveries) == 0
+// Silent returns the monitors that are the cause of an incident.
+func (s overviewScreen) Silent(incident string) []allswell.Monitor {
+	return slices.DeleteFunc(slices.Clone(s.Troubled), func(m allswell.Monitor) bool { return m.IncidentID != incident })
+}
+
+// Unreported returns the troubled monitors that are not the cause of a listed incident.
+func (s overviewScreen) Unreported() []allswell.Monitor {
+	return slices.DeleteFunc(slices.Clone(s.Troubled), func(m allswell.Monitor) bool {
+		return slices.ContainsFunc(s.Incidents, func(i store.ListedIncident) bool { return i.ID == m.IncidentID })
+	})
+}
+
+// Wrong returns how many things are wrong now.
+func (s overviewScreen) Wrong() int {
+	return len(s.Incidents) + len(s.Unreported()) + len(s.FailedDeliveries)
+}
+
+// Title returns the title, by which one sees in a tab that is not open how many things are wrong.
+func (s overviewScreen) Title() string {
+	if n := s.Wrong(); n > 0 {
+		return fmt.Sprintf("(%d) Overview", n)
+	}
+	return "Overview"
 }
 
 // Empty reports whether the workspace has neither pages nor monitors.
@@ -53,5 +76,6 @@ func (v *visit) showOverview() error {
 	if err != nil {
 		return err
 	}
-	return v.showLive("overview", "Overview", overviewScreen{overview, v.can(allswell.RoleEditor), v.can(allswell.RoleAdmin)})
+	s := overviewScreen{overview, v.can(allswell.RoleEditor), v.can(allswell.RoleAdmin)}
+	return v.showLive("overview", s.Title(), s)
 }

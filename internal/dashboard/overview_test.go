@@ -13,12 +13,12 @@ func TestOverviewListsTheLastHour(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
 		v.wants(v.post("/admin/setup/page", "name", "Acme"), http.StatusSeeOther)
-		v.lacks(v.get("/admin"), "The last hour")
+		v.lacks(v.wants(v.get("/admin"), http.StatusOK, "<title>Overview – Allswell</title>"), "The last hour")
 		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.NewIncident{Title: "Slow <API>"})
 		if err != nil {
 			s.Fatal(err)
 		}
-		v.wants(v.get("/admin"), http.StatusOK, "The last hour", `href="/admin/incidents/`+i.ID+`">Slow &lt;API&gt;</a> <span class="quiet">was opened</span>`)
+		v.wants(v.get("/admin"), http.StatusOK, "<title>(1) Overview – Allswell</title>", "The last hour", `href="/admin/incidents/`+i.ID+`">Slow &lt;API&gt;</a> <span class="quiet">was opened</span>`)
 	})
 }
 
@@ -31,5 +31,19 @@ func TestEventsOfTheLastHourHaveWords(t *testing.T) {
 		if e.Text == "" || e.Path == "" {
 			t.Errorf("%s: %+v", e.Kind, e)
 		}
+	}
+}
+
+// TestCausesAreInTheRowOfTheirIncident checks that one outage is one thing that is wrong.
+func TestCausesAreInTheRowOfTheirIncident(t *testing.T) {
+	s := overviewScreen{Overview: store.Overview{
+		Incidents: []store.ListedIncident{{Incident: allswell.Incident{ID: "i"}}},
+		Troubled:  []allswell.Monitor{{ID: "cause", IncidentID: "i"}, {ID: "late"}, {ID: "other", IncidentID: "not listed"}},
+	}}
+	if got := s.Silent("i"); len(got) != 1 || got[0].ID != "cause" {
+		t.Errorf("the causes: %v", got)
+	}
+	if got := s.Unreported(); len(got) != 2 || s.Wrong() != 3 || s.Title() != "(3) Overview" {
+		t.Errorf("%d things are wrong, and not reported: %v", s.Wrong(), got)
 	}
 }

@@ -17,6 +17,7 @@ import (
 // componentsScreen is what the template page_components shows.
 type componentsScreen struct {
 	pageHead
+	Order        string // allswell.OrderTag of the groups and components
 	Blocks       []componentBlock
 	Pager        pager
 	P            string // of the pager: the part of the list that is shown
@@ -71,6 +72,7 @@ func (v *visit) newComponentsScreen(component, group *form) (s componentsScreen,
 	}
 	query := v.r.URL.Query()
 	s.P = query.Get("p")
+	s.Order = allswell.OrderTag(groups, components)
 	s.arrange(append([]allswell.Group{{}}, groups...), components, query)
 	s.NewComponent = newObject{component, []field{
 		component.draw(field{Name: "name", Label: "Name", Placeholder: "Website"}),
@@ -81,7 +83,7 @@ func (v *visit) newComponentsScreen(component, group *form) (s componentsScreen,
 }
 
 // arrange sets the blocks, and the pager if there are more components than a screen shows. Groups without components are
-// on the last screen.
+// on the last screen. A page with groups has a block without a group, to put components into.
 func (s *componentsScreen) arrange(groups []allswell.Group, components []allswell.Component, query url.Values) {
 	at := func(groupID string) int {
 		return slices.IndexFunc(groups, func(g allswell.Group) bool { return g.ID == groupID })
@@ -106,8 +108,9 @@ func (s *componentsScreen) arrange(groups []allswell.Group, components []allswel
 			}
 			block.Rows = append(block.Rows, row)
 		}
-		empty := g.ID != "" && !slices.ContainsFunc(components, func(c allswell.Component) bool { return c.GroupID == g.ID })
-		if len(block.Rows) > 0 || empty && to == len(components) {
+		empty := !slices.ContainsFunc(components, func(c allswell.Component) bool { return c.GroupID == g.ID })
+		target := g.ID == "" && s.CanEdit && len(groups) > 1 && from == 0
+		if len(block.Rows) > 0 || empty && (target || g.ID != "" && to == len(components)) {
 			s.Blocks = append(s.Blocks, block)
 		}
 	}

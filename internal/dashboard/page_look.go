@@ -9,49 +9,33 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/assets"
-	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/web"
 )
 
-// look is a small drawing of the public page, light and dark.
+// look says what becomes of an accent that is hard to read.
 type look struct {
-	Schemes  []lookScheme
-	Adapted  bool // a scheme does not show the accent as it is
-	Accent   string
-	Accented bool
+	Accent, Light, Dark string // "#rrggbb"
+	Adapted             bool   // a scheme does not show the accent as it is
 }
 
-// lookScheme is the drawing in one scheme. Colours are "#rrggbb".
-type lookScheme struct {
-	Label, Name, Banner                  string
-	Paper, Card, Line, Text, Muted       string
-	Accent, OnAccent, BannerFill, OnFill string
-	Accented                             bool
-	Logo                                 string // URL; "": the name
-}
-
-// newLook draws a page with an accent.
-func newLook(p allswell.Page, accent string) look {
+func newLook(accent string) look {
 	shades, ok := assets.AdaptAccent(accent)
-	tone := p.Status.Tone()
-	light := lookScheme{
-		Label: "Light", Paper: "#f6f7f9", Card: "#ffffff", Line: "#e1e5ea", Text: "#14181d", Muted: "#57606b",
-		Accent: shades.Text.Light, OnAccent: shades.OnText.Light, BannerFill: tone.Solid.Light, Logo: lookPath(p, allswell.ImageLogo, p.Logo),
-	}
-	dark := lookScheme{
-		Label: "Dark", Paper: "#0e1217", Card: "#171c23", Line: "#2a323c", Text: "#e9ecef", Muted: "#a3adb8",
-		Accent: shades.Text.Dark, OnAccent: shades.OnText.Dark, BannerFill: tone.Solid.Dark, Logo: lookPath(p, allswell.ImageLogoDark, p.LogoDark),
-	}
-	if dark.Logo == "" {
-		dark.Logo = light.Logo
-	}
-	l := look{Accent: accent, Accented: ok}
-	for _, s := range []lookScheme{light, dark} {
-		s.Name, s.Banner, s.OnFill, s.Accented = p.Name, i18n.English().Banner(p.Status), tone.OnSolid, ok
-		l.Adapted = l.Adapted || ok && s.Accent != accent
-		l.Schemes = append(l.Schemes, s)
-	}
+	l := look{Accent: accent, Light: shades.Text.Light, Dark: shades.Text.Dark}
+	l.Adapted = ok && (l.Light != accent || l.Dark != accent)
 	return l
+}
+
+// preview is the page as visitors see it in one scheme.
+type preview struct {
+	Scheme, Label string
+	Path          string
+}
+
+func newPreviews(p allswell.Page) (all []preview) {
+	for _, scheme := range [][2]string{{"light", "Light"}, {"dark", "Dark"}} {
+		all = append(all, preview{scheme[0], scheme[1], pagePath(p) + "/preview?scheme=" + scheme[0]})
+	}
+	return all
 }
 
 // lookPath returns the path of an image of a page for its operators, or "" if there is none. name changes with its

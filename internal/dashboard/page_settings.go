@@ -24,8 +24,13 @@ type pageSettingsScreen struct {
 	General, Visitors []field
 	Footer            [][2]field
 	Domain, Accent    field
+	CSS               field
+	Languages         []option // that visitors are offered
+	LanguageErrors    []string
 	Record            *allswell.DomainRecord // nil: the domain needs no proof
+	LookupLabel       string                 // of where the domain points to
 	Look              look
+	Previews          []preview
 	Images            []imageUpload
 	Conflict          bool
 
@@ -54,6 +59,10 @@ func pageValues(p allswell.Page) url.Values {
 		"name": {p.Name}, "slug": {p.Slug}, "description": {""}, "visibility": {string(p.Visibility)}, "home": {strconv.FormatBool(p.Home)},
 		"webhook_sign_ups": {strconv.FormatBool(p.WebhookSignUps)},
 		"auto_incidents":   {string(p.AutoIncidents)}, "language": {p.Language}, "time_zone": {p.TimeZone}, "domain": {p.Domain}, "accent": {p.Accent},
+		"custom_css": {p.CustomCSS}, "languages": {""},
+	}
+	for _, l := range i18n.Offered(p.Languages).All() {
+		values.Set(languageField(l.Tag), "true")
 	}
 	if p.Description != nil {
 		values.Set("description", *p.Description)
@@ -99,14 +108,27 @@ func (v *visit) showPageForm(status int, s *pageSettingsScreen) error {
 	s.drawFooter()
 	s.Domain = s.draw(field{Name: "domain", Label: "Domain", Optional: true, Placeholder: "status.example.com", Hint: "A host name of your own that leads to this service."})
 	s.Accent = s.draw(field{Name: "accent", Label: "Accent colour", Optional: true, Placeholder: "#1b4f9c", Hint: "For links and buttons. It is made lighter or darker where it would be hard to read."})
+	s.CSS = s.draw(field{Name: "custom_css", Label: "Style sheet", Type: "textarea", Rows: 6, Optional: true, Placeholder: ":root { --radius: 0; }",
+		Hint: "CSS, at most 20,000 bytes, which the page loads after its own. It may not load anything. Empty, the page looks as usual again."})
+	s.drawLanguages()
 	s.Delete = s.draw(field{Name: "confirm", Label: "Type " + s.Page.Slug + " to confirm", Autocomplete: "off"})
 	if s.Page.Domain != "" && !s.Page.Claim.Trusted() {
 		record := allswell.NewDomainRecord(s.Page.ID, s.Page.Domain)
 		s.Record = &record
 	}
-	s.Look = newLook(s.Page, s.Value("accent"))
+	if s.Page.Lookup != nil {
+		s.LookupLabel = lookupLabels[s.Page.Lookup.Result]
+	}
+	s.Look, s.Previews = newLook(s.Value("accent")), newPreviews(s.Page)
 	s.drawImages()
 	return v.show(status, "page_settings", s.Page.Name+": settings", s)
+}
+
+// lookupLabels name the results of lookups of domains.
+var lookupLabels = map[allswell.DomainLookupResult]string{
+	allswell.LookupMatch: "right", allswell.LookupPartial: "partly wrong", allswell.LookupElsewhere: "elsewhere",
+	allswell.LookupPrivate: "private address", allswell.LookupNotFound: "no address", allswell.LookupTimeout: "no answer",
+	allswell.LookupFailed: "DNS error", allswell.LookupUnknownHost: "cannot compare",
 }
 
 // languageOptions returns the languages of pages, and the chosen one if it is another, such as de-AT.
@@ -119,6 +141,43 @@ func languageOptions(chosen string) []option {
 		options = append(options, option{Value: chosen, Label: i18n.Find(chosen).Name + " (" + chosen + ")"})
 	}
 	return options
+}
+
+// drawLanguages draws the languages that visitors can be offered.
+func (s *pageSettingsScreen) drawLanguages() {
+	s.LanguageErrors = s.draw(field{Name: "languages"}).Errors
+	for _, l := range i18n.All() {
+		s.Languages = append(s.Languages, option{Value: l.Tag, Label: l.Name, Selected: s.Value(languageField(l.Tag)) != ""})
+	}
+}
+
+// languageField returns the name of the box of a language.
+func languageField(tag string) string { return "languages." + tag }
+
+// chosenLanguages returns the tags of the languages whose boxes are checked.
+func chosenLanguages(values url.Values) []string {
+	return slices.DeleteFunc(i18n.Tags(), func(tag string) bool { return values.Get(languageField(tag)) == "" })
+}
+
+// readLanguages returns the languages that were chosen; none if all of them were, so that later ones are offered, too.
+func readLanguages(values url.Values) *[]string {
+	chosen := chosenLanguages(values)
+	if len(chosen) == len(i18n.All()) {
+		chosen = nil
+	}
+	return &chosen
+}
+
+// checkLanguages returns what is wrong with the languages of a form.
+func checkLanguages(values url.Values) error {
+	bad := new(allswell.ValidationError)
+	if l := cmp.Or(values.Get("language"), "en"); i18n.Find(l) == nil {
+		bad.Add("language", "The language must be one that pages can be in: %s.", strings.Join(i18n.Tags(), ", "))
+	}
+	if values.Has("languages") && len(chosenLanguages(values)) == 0 {
+		bad.Add("languages", "Choose at least one language.")
+	}
+	return bad.Err()
 }
 
 // drawFooter draws the footer links, and room for two more.
@@ -169,6 +228,12 @@ func readPageChange(values url.Values) allswell.PageChange {
 		}
 	}
 	ch.Language, ch.TimeZone, ch.Domain, ch.Accent = text("language"), text("time_zone"), text("domain"), text("accent")
+	if css := text("custom_css"); css != nil {
+		ch.CustomCSS = css
+	}
+	if values.Has("languages") {
+		ch.Languages = readLanguages(values)
+	}
 	ch.Visibility = (*allswell.Visibility)(text("visibility"))
 	ch.AutoIncidents = (*allswell.AutoIncidents)(text("auto_incidents"))
 	if home := text("home"); home != nil {
@@ -191,9 +256,7 @@ func (v *visit) changePage() error {
 	}
 	s := &pageSettingsScreen{form: newForm(v.r.PostForm), pageHead: h}
 	ch := readPageChange(v.r.PostForm)
-	if l := cmp.Or(s.Value("language"), "en"); i18n.Find(l) == nil {
-		s.bad = new(allswell.ValidationError)
-		s.bad.Add("language", "The language must be one that pages can be in: %s.", strings.Join(i18n.Tags(), ", "))
+	if s.refused(checkLanguages(v.r.PostForm)) {
 		return v.showPageForm(http.StatusUnprocessableEntity, s)
 	}
 	p, err := v.store.ChangePage(v.r.Context(), v.actor(), h.Page.Slug, ch, allswell.Precondition{Tags: []string{s.Value("tag")}})
@@ -236,6 +299,7 @@ func (v *visit) deletePage() error {
 	}
 	if strings.TrimSpace(v.r.PostForm.Get("confirm")) != h.Page.Slug {
 		s := &pageSettingsScreen{form: newForm(pageValues(h.Page)), pageHead: h}
+		s.values.Set("confirm", v.r.PostForm.Get("confirm"))
 		s.bad = new(allswell.ValidationError)
 		s.bad.Add("confirm", "Nothing was deleted: this is not %s.", h.Page.Slug)
 		return v.showPageForm(http.StatusUnprocessableEntity, s)

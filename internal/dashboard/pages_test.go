@@ -5,6 +5,7 @@ import (
 	"context"
 	"mime/multipart"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -122,6 +123,16 @@ func TestPageSettings(t *testing.T) {
 		}
 		v.wants(v.get(path+"?saved"), http.StatusOK, "Saved.", "#ffdd00 becomes", `value="mailto:a@example.com"`)
 
+		// A style sheet, and the languages that visitors are offered.
+		v.wants(v.post(path, "languages", "", "custom_css", "a {", "tag", "x"), http.StatusUnprocessableEntity, "Choose at least one language.", "a {")
+		current := v.formOf(v.get(path), path)
+		v.wants(v.post(path, "tag", current["tag"], "languages", "", "languages.de", "true", "custom_css", "a {"), http.StatusUnprocessableEntity, "is not complete: a } is missing at the end.")
+		v.wants(v.post(path, "tag", current["tag"], "languages", "", "languages.de", "true", "custom_css", ".top { color: red }"), http.StatusSeeOther)
+		if p := page("acme"); p.CustomCSS != ".top { color: red }" || len(p.Languages) != 1 || p.Name != "Acme Cloud" {
+			s.Errorf("the page is %+v", p)
+		}
+		v.wants(v.get(path), http.StatusOK, `name="languages.de" value="true" checked`, `name="languages.en" value="true">`, ".top { color: red }")
+
 		// The first form is older than the change.
 		v.wants(v.fill(first, path, "name", "Acme Inc"), http.StatusConflict, `value="Acme Inc"`, "“Acme Cloud” meanwhile")
 		if page("acme").Name != "Acme Cloud" {
@@ -179,12 +190,25 @@ func TestPageDomain(t *testing.T) {
 		checked := ""
 		s.dashboard.verifyDomain = func(_ context.Context, actor allswell.Actor, slug string, _ ...store.SaveResponse[allswell.Page]) (allswell.Page, error) {
 			checked = slug
-			return s.store.Page(s.Context(), actor, slug)
+			p, err := s.store.Page(s.Context(), actor, slug)
+			if err != nil || p.Domain == "" {
+				return p, err
+			}
+			l := allswell.DomainLookup{
+				Result: allswell.LookupElsewhere, Domain: p.Domain, CNAME: "cdn.example.net", Host: "status.example.com",
+				Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}, HostAddresses: []netip.Addr{netip.MustParseAddr("198.51.100.4")},
+			}
+			return s.store.RecordDomainCheck(s.Context(), store.DomainCheck{PageID: p.ID, Domain: p.Domain, Actor: actor, Lookup: &l}, allswell.DomainUnchecked)
 		}
 		v.wants(v.post("/admin/pages/acme/domain"), http.StatusSeeOther, "/admin/pages/acme#domain")
 		if checked != "acme" {
 			s.Errorf("the domain of %q was checked", checked)
 		}
+		v.fill(v.get("/admin/pages/acme"), "/admin/pages/acme", "domain", "status.acme.example")
+		v.wants(v.get("/admin/pages/acme"), http.StatusOK, "Not looked up yet.")
+		v.post("/admin/pages/acme/domain")
+		v.wants(v.get("/admin/pages/acme"), http.StatusOK, ">elsewhere</span> status.acme.example points to cdn.example.net (192.0.2.7), not to status.example.com (198.51.100.4). Change the record",
+			"<code>198.51.100.4</code>")
 	})
 }
 

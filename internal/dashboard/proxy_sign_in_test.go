@@ -65,7 +65,7 @@ func TestProxySignsIn(t *testing.T) {
 		w.wants(w.as("/admin/account", append([]string{"Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "none"}, grace...)...), http.StatusOK, "so you need no passkey")
 		w.wants(w.as("/admin/account/authenticator", grace...), http.StatusForbidden, "cannot change passkeys")
 
-		// Whoever is no trusted proxy names nobody.
+		// Clients that are no trusted proxy name nobody.
 		s.server.Config.Handler = s.behindProxy("192.0.2.0/24")
 		w = s.visitor()
 		w.wants(w.as("/admin", ada...), http.StatusSeeOther, "/admin/sign-in")

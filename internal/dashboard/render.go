@@ -24,7 +24,7 @@ var templateFiles embed.FS
 
 // templates are the templates of the screens by name. They are parsed when the first screen is shown.
 var templates = sync.OnceValue(func() map[string]*template.Template {
-	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/icons.html"))
+	shared := template.Must(template.New("layout.html").Funcs(functions()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/icons.html"))
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
 		panic(err) // the files are embedded
@@ -47,21 +47,25 @@ func templateOf(name string) (*template.Template, error) {
 	return nil, fmt.Errorf("there is no template %q", name)
 }
 
-var functions = template.FuncMap{
-	"asset":            assets.URL,
-	"tone":             func(t interface{ Tone() *allswell.Tone }) string { return t.Tone().Name },
-	"status":           i18n.English().Status,
-	"state":            i18n.English().State,
-	"impact":           i18n.English().Impact,
-	"maintenanceState": i18n.English().MaintenanceState,
-	"duration":         i18n.English().Duration,
-	"time":             timeElement,
-	"lower":            strings.ToLower,
-	"roleName":         roleName,
+// functions returns the functions of the templates.
+func functions() template.FuncMap {
+	english := i18n.English()
+	return template.FuncMap{
+		"asset":            assets.URL,
+		"tone":             func(t interface{ Tone() *allswell.Tone }) string { return t.Tone().Name },
+		"status":           english.Status,
+		"state":            english.State,
+		"impact":           english.Impact,
+		"maintenanceState": english.MaintenanceState,
+		"duration":         english.Duration,
+		"time":             timeElement,
+		"lower":            strings.ToLower,
+		"roleName":         roleName,
 
-	"moment":        func(t time.Time) template.HTML { return template.HTML(sentenceTime(t)) },
-	"conditionName": conditionName,
-	"conditionTone": conditionTone,
+		"moment":        func(t time.Time) template.HTML { return template.HTML(sentenceTime(t)) },
+		"conditionName": conditionName,
+		"conditionTone": conditionTone,
+	}
 }
 
 // roleName returns the name of a role as it stands alone.
@@ -98,6 +102,7 @@ type navItem struct {
 
 // navigation lists the screens that the navigation leads to.
 var navigation = []navItem{
+	{Label: "Search", Path: searchPath, Icon: "search"},
 	{Label: "Overview", Path: Path, Icon: "overview"},
 	{Label: "Incidents", Path: Path + "/incidents", Icon: "incidents"},
 	{Label: "Maintenance", Path: Path + "/maintenances", Icon: "maintenances"},

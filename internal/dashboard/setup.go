@@ -204,11 +204,11 @@ func (v *visit) showMonitorStep(status int, f *form) error {
 	if err != nil {
 		return err
 	}
-	often := field{Name: "interval", Label: "It runs", Type: "select"}
+	often := field{Name: "interval", Label: "It runs", Type: "select", Hint: "Its ping is overdue a quarter of this time later, at most an hour."}
 	for _, i := range intervals {
 		often.Options = append(often.Options, option{Value: seconds(i.length), Label: i.label})
 	}
-	affected := field{Name: "component_id", Label: "While it is down, this component is", Type: "select", Options: []option{{Label: "none: show nothing on the page"}}}
+	affected := field{Name: "component_id", Label: "While it is down, this component is down, too", Type: "select", Options: []option{{Label: "none: show nothing on the page"}}}
 	for _, c := range components {
 		affected.Options = append(affected.Options, option{Value: c.ID, Label: c.Name})
 	}

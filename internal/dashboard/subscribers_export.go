@@ -15,7 +15,8 @@ func (v *visit) exportSubscribers() error {
 		header: allswell.SubscriberCSVHeader,
 		row: func(s allswell.Subscriber) []string {
 			return []string{s.Target, string(s.Channel), string(s.State()), strings.Join(s.Components, " "),
-				timeCell(s.CreatedAt), timeCell(s.ConfirmedAt), timeCell(s.SuspendedAt), s.SuspendedFor}
+				timeCell(s.CreatedAt), timeCell(s.ConfirmedAt), timeCell(s.SuspendedAt), s.SuspendedFor,
+				s.Consent, s.ConsentBy}
 		},
 		id: func(s allswell.Subscriber) string { return s.ID },
 		read: func(before string) ([]allswell.Subscriber, bool, error) {

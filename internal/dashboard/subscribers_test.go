@@ -82,3 +82,25 @@ func (s *site) subscriber(v *visitor, target string) allswell.Subscriber {
 	}
 	return found[0]
 }
+
+// TestImport shows what an import would do, imports, and keeps what was typed when it refuses.
+func TestImport(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+			s.Fatal(err)
+		}
+		const path = "/admin/pages/acme/subscribers/import"
+		const list = "ada@example.com\nnobody\n<b>@example.com\n"
+		v.wants(v.get(path), 200, "Show what will happen")
+		v.wants(v.post(path, "csv", list, "consent", " ", "confirmed", "true"), 422, "The consent field is required.", "&lt;b&gt;@example.com")
+		v.wants(v.post(path, "csv", strings.Repeat("x\n", allswell.MaxImportLines+1), "consent", "a form"), 422, "at most 5000 lines")
+		v.wants(v.post(path, "csv", list, "consent", "a form", "confirmed", "true"), 200, "1 subscriber will be added", "Nothing has been saved", "Line 2", "This is not an e-mail address.", "&lt;b&gt;@example.com")
+		v.wants(v.get("/admin/pages/acme/subscribers"), 200, "Nobody has subscribed yet")
+		v.wants(v.post(path, "csv", list, "consent", "a form", "confirmed", "true", "step", "import"), 200, "1 subscriber was added", "Line 2")
+		v.wants(v.get("/admin/pages/acme/subscribers"), 200, "<bdi>ada@example.com", "Consent: <bdi>a form</bdi>, stated by <bdi>Ada Lovelace</bdi>")
+		v.wants(v.get("/admin/pages/acme/subscribers/export"), 200, ",consent,consent_by", "a form,Ada Lovelace")
+		v.wants(v.post(path, "csv", list, "consent", "a form", "step", "import"), 200, "0 subscribers were added", "subscribed already")
+		v.wants(v.get("/admin/audit?action=import"), 200, "imported subscribers of", "Acme")
+	})
+}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -61,32 +60,4 @@ func TestBackup(t *testing.T) {
 			s.Error("the button is offered to an owner of one workspace")
 		}
 	})
-}
-
-func TestRate(t *testing.T) {
-	var r rate
-	start := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	if r.perSecond() != 0 {
-		t.Error("a rate without samples")
-	}
-	for i := range 100 {
-		total := 0.0
-		if i > 60 {
-			total = float64(i-60) * 10 // five per second
-		}
-		r.observe(start.Add(time.Duration(i)*watchInterval), total)
-	}
-	if got := r.perSecond(); got != 5 {
-		t.Errorf("%v per second, want 5", got)
-	}
-	if got := r.peak(); got != 5 {
-		t.Errorf("the peak is %v, want 5", got)
-	}
-	r.observe(start.Add(3*time.Hour), 195)
-	if got := r.peak(); got > 1 || len(r.peaks) != 1 {
-		t.Errorf("hours later, the peak is %v of %d minutes", got, len(r.peaks))
-	}
-	if len(r.samples) != rateSamples {
-		t.Errorf("%d samples", len(r.samples))
-	}
 }

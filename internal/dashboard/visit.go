@@ -15,8 +15,8 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// maxFormBytes is the maximum size of a form, which may contain an image.
-const maxFormBytes = allswell.MaxImageSize + 64<<10
+// maxFormBytes is the maximum size of a form, which may contain an image or a list of subscribers.
+const maxFormBytes = max(allswell.MaxImageSize, allswell.MaxImportBytes) + 64<<10
 
 var errNotFound = allswell.ErrNotFound
 
@@ -214,6 +214,8 @@ func (v *visit) fail(err error) {
 		f = failure{Status: http.StatusConflict, Title: "You have switched to another workspace", Text: "The form was opened in a workspace other than this one. Nothing was saved. Switch back, and send the form again."}
 	case errors.Is(err, errBadMove):
 		f = failure{Status: http.StatusBadRequest, Title: "Nothing was moved", Text: "A component or a group moves up or down. Please go back and try again."}
+	case errors.Is(err, errOrderChanged):
+		f = failure{Status: http.StatusConflict, Title: "Nothing was moved", Text: "Somebody else has changed the order meanwhile. Reload to see it, and move again."}
 	case errors.Is(err, errNotText):
 		f = failure{Status: http.StatusBadRequest, Title: "The form could not be read", Text: "It may contain only text in UTF-8. Please go back and try again."}
 	case errors.Is(err, allswell.ErrPreconditionFailed):

@@ -31,31 +31,36 @@ var demoIncidents = []struct {
 	status   allswell.Status
 	affected []string
 	messages []string // at equal intervals; the last one resolves the incident
+
+	postmortem string // published a day later; "": none
 }{
 	{ago{84, 9, 12}, 47 * time.Minute, "Card payments fail", allswell.ImpactCritical, allswell.StatusMajorOutage, []string{"Checkout"}, []string{
 		"Payments by card fail. **Orders are kept**, and nothing is charged twice.",
 		"The payment provider has revoked a certificate. We are installing the new one.",
-		"The new certificate is in place. Payments go through again."}},
+		"The new certificate is in place. Payments go through again."},
+		"The provider revoked a certificate that we still used. Its warning went to an address that nobody reads.\n\n" +
+			"- Certificates are now watched, and renewed two weeks before their end.\n- The provider writes to the team on call."},
 	{ago{71, 21, 30}, 190 * time.Minute, "Search results are out of date", allswell.ImpactMinor, allswell.StatusDegraded, []string{"Search"}, []string{
 		"Search does not find new articles yet.",
-		"The indexer has caught up."}},
+		"The indexer has caught up."}, ""},
 	{ago{63, 13, 5}, 25 * time.Minute, "E-mail is delayed", allswell.ImpactMajor, allswell.StatusPartialOutage, []string{"E-mail"}, []string{
-		"One of our two mail servers does not respond.", "Both servers respond again. All delayed messages have been sent."}},
+		"One of our two mail servers does not respond.", "Both servers respond again. All delayed messages have been sent."}, ""},
 	{ago{52, 17, 41}, 12 * time.Minute, "The shop cannot be reached", allswell.ImpactCritical, allswell.StatusMajorOutage, []string{"Website", "Checkout", "Search"}, []string{
 		"We are investigating.",
-		"The cause was a change of the load balancer:\n\n- deployed at 17:40\n- reverted at 17:52\n\nFrom now on, we test such changes on one machine first."}},
+		"The cause was a change of the load balancer:\n\n- deployed at 17:40\n- reverted at 17:52\n\nFrom now on, we test such changes on one machine first."}, ""},
 	{ago{41, 4, 0}, 5 * time.Hour, "Backups take longer than usual", allswell.ImpactNone, allswell.StatusDegraded, []string{"Backups"}, []string{
-		"Backups are complete, but late.", "Backups are on time again."}},
+		"Backups are complete, but late.", "Backups are on time again."}, ""},
 	{ago{33, 10, 20}, 18 * time.Minute, "E-mail is delayed", allswell.ImpactMinor, allswell.StatusDegraded, []string{"E-mail"}, []string{
-		"Messages are sent a few minutes late.", "Messages are sent without delay again."}},
+		"Messages are sent a few minutes late.", "Messages are sent without delay again."}, ""},
 	{ago{23, 15, 2}, 65 * time.Minute, "Some payments fail", allswell.ImpactMajor, allswell.StatusPartialOutage, []string{"Checkout"}, []string{
 		"Payments through one of the banks fail. Please use another payment method for now.",
 		"The bank has confirmed the problem: its servers respond with `503`.",
-		"Payments through this bank work again."}},
+		"Payments through this bank work again."}, ""},
 	{ago{12, 8, 30}, 95 * time.Minute, "Pictures load slowly", allswell.ImpactMinor, allswell.StatusDegraded, []string{"Website"}, []string{
-		"We are investigating.", "A disk was full. We have added space."}},
+		"We are investigating.", "A disk was full. We have added space."},
+		"A job that shrinks pictures kept its temporary files. It deletes them now, and **we are alerted at 80 %** instead of 95 %."},
 	{ago{4, 19, 15}, 35 * time.Minute, "Search is slow", allswell.ImpactMinor, allswell.StatusDegraded, []string{"Search"}, []string{
-		"Some searches take several seconds.", "Search is fast again."}},
+		"Some searches take several seconds.", "Search is fast again."}, ""},
 }
 
 var demoMaintenances = []struct {
@@ -175,7 +180,7 @@ func (p *past) plan(now time.Time) {
 	for _, i := range demoIncidents {
 		p.planIncident(i.at.before(now), i.duration, allswell.NewIncident{
 			Title: i.title, Impact: i.impact, Message: &i.messages[0], Affected: p.affected(i.affected, i.status),
-		}, i.messages[1:])
+		}, i.messages[1:], i.postmortem)
 	}
 	for _, m := range demoMaintenances {
 		begins := m.begins.before(now)
@@ -208,8 +213,8 @@ func (p *past) affected(names []string, status allswell.Status) (all []allswell.
 	return all
 }
 
-// planIncident adds the steps of an incident, with its messages at equal intervals.
-func (p *past) planIncident(begins time.Time, duration time.Duration, n allswell.NewIncident, messages []string) {
+// planIncident adds the steps of an incident, with its messages at equal intervals, and of its post-mortem; "": none.
+func (p *past) planIncident(begins time.Time, duration time.Duration, n allswell.NewIncident, messages []string, postmortem string) {
 	var id string
 	p.at(begins, func(ctx context.Context) error {
 		i, err := p.store.CreateIncident(ctx, p.actor, demoPage, n)
@@ -229,6 +234,12 @@ func (p *past) planIncident(begins time.Time, duration time.Duration, n allswell
 				return err
 			}
 			_, err := p.store.PostUpdate(ctx, p.actor, id, allswell.NewIncidentUpdate{Message: message})
+			return err
+		})
+	}
+	if postmortem != "" {
+		p.at(begins.Add(duration+24*time.Hour), func(ctx context.Context) error {
+			_, _, err := p.store.PutPostmortem(ctx, p.actor, id, allswell.PostmortemInput{Body: postmortem, Published: new(true)}, allswell.Precondition{})
 			return err
 		})
 	}

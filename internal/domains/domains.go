@@ -1,7 +1,7 @@
 // Package domains verifies that a page's own domain belongs to its workspace: the DNS
 // zone of the domain must contain the TXT record of allswell.NewDomainRecord. A domain
-// is checked when it is set, on request, and daily. No transaction is open during a DNS
-// lookup.
+// is checked when it is set, on request, and daily. Each check also finds out whether the
+// domain points to the installation. No transaction is open during a DNS lookup.
 package domains
 
 import (
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -17,31 +18,39 @@ import (
 )
 
 const (
-	// lookupTimeout is the maximum duration of one lookup, including retries and waiting
-	// for a slot.
+	// lookupTimeout is the maximum duration of the lookups of one check, including retries
+	// and waiting for a slot.
 	lookupTimeout = 10 * time.Second
 
-	// maxLookups is the maximum number of concurrent lookups of a replica.
+	// maxLookups is the maximum number of concurrent checks of a replica.
 	maxLookups = 8
 
 	// pollInterval is how often Run looks for due checks.
 	pollInterval = time.Minute
 )
 
+// Resolver queries the DNS. *net.Resolver is one.
+type Resolver interface {
+	LookupTXT(ctx context.Context, name string) ([]string, error)
+	LookupCNAME(ctx context.Context, host string) (string, error)
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
 // Config is the configuration of a Checker.
 type Config struct {
-	Store  *store.Store
-	Server string       // host and port of the DNS server; "": the servers of the system
-	Logger *slog.Logger // nil: discard
+	Store    *store.Store
+	Server   string       // host and port of the DNS server; "": the servers of the system
+	Resolver Resolver     // nil: one that queries Server
+	Logger   *slog.Logger // nil: discard
 }
 
 // Checker checks the domains of the pages of one store.
 type Checker struct {
 	store    *store.Store
 	log      *slog.Logger
-	resolver *net.Resolver
+	resolver Resolver
 	timeout  time.Duration
-	lookups  chan struct{} // holds one element for each lookup under way
+	lookups  chan struct{} // holds one element for each check under way
 	due      chan struct{} // signals that a check may be due
 }
 
@@ -49,16 +58,14 @@ type Checker struct {
 // before the store is used.
 func New(c Config) *Checker {
 	d := &Checker{
-		store: c.Store, log: c.Logger, resolver: &net.Resolver{PreferGo: true}, timeout: lookupTimeout,
+		store: c.Store, log: c.Logger, resolver: c.Resolver, timeout: lookupTimeout,
 		lookups: make(chan struct{}, maxLookups), due: make(chan struct{}, 1),
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
-	if c.Server != "" {
-		d.resolver.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, network, c.Server)
-		}
+	if d.resolver == nil {
+		d.resolver = newResolver(c.Server)
 	}
 	c.Store.OnDomainCheckDue(func() {
 		select {
@@ -67,6 +74,17 @@ func New(c Config) *Checker {
 		}
 	})
 	return d
+}
+
+// newResolver returns a resolver that queries a server, or the servers of the system if it is "".
+func newResolver(server string) *net.Resolver {
+	r := &net.Resolver{PreferGo: true}
+	if server != "" {
+		r.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, server)
+		}
+	}
+	return r
 }
 
 // Run makes the due checks until ctx ends. Each check is made by one replica.
@@ -98,7 +116,7 @@ func (d *Checker) CheckDue(ctx context.Context) int {
 	var running sync.WaitGroup
 	for _, c := range checks {
 		running.Go(func() {
-			if _, err := d.check(ctx, c); err != nil && ctx.Err() == nil && !errors.Is(err, allswell.ErrNotFound) {
+			if _, err := d.check(ctx, c, true); err != nil && ctx.Err() == nil && !errors.Is(err, allswell.ErrNotFound) {
 				d.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "recording a domain check failed", "domain", c.Domain, "error", err)
 			}
 		})
@@ -108,8 +126,8 @@ func (d *Checker) CheckDue(ctx context.Context) int {
 }
 
 // Verify checks the domain of a workspace's page now and returns the page with its
-// status. It makes no lookup if the domain needs no proof or was checked less than
-// allswell.DomainCheckPause ago. The error for a page without a domain is an
+// status. It looks for no record if the domain needs no proof, and makes no lookup if the
+// domain was checked less than allswell.DomainCheckPause ago. The error for a page without a domain is an
 // *allswell.ValidationError.
 func (d *Checker) Verify(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error) {
 	p, err := d.store.Page(ctx, actor, slug)
@@ -126,37 +144,56 @@ func (d *Checker) Verify(ctx context.Context, actor allswell.Actor, slug string,
 		return p, err
 	}
 	check := store.DomainCheck{PageID: p.ID, Domain: p.Domain, Actor: actor}
-	if age := now.Sub(p.Claim.CheckedAt); p.Claim.Trusted() || age >= 0 && age < allswell.DomainCheckPause {
+	last := p.Claim.CheckedAt
+	if p.Lookup != nil && p.Lookup.CheckedAt.After(last) {
+		last = p.Lookup.CheckedAt
+	}
+	if age := now.Sub(last); age >= 0 && age < allswell.DomainCheckPause {
 		return d.store.RecordDomainCheck(ctx, check, allswell.DomainUnchecked, save...)
 	}
-	return d.check(ctx, check, save...)
+	return d.check(ctx, check, !p.Claim.Trusted(), save...)
 }
 
-// check makes one check and records its result.
-func (d *Checker) check(ctx context.Context, c store.DomainCheck, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error) {
-	result := d.lookUp(ctx, c.Record())
+// check makes one check and records its result. prove is whether to look for the record.
+func (d *Checker) check(ctx context.Context, c store.DomainCheck, prove bool, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error) {
+	result := d.lookUpAll(ctx, &c, prove)
 	if err := ctx.Err(); err != nil {
 		return allswell.Page{}, err // the lookup was interrupted: there is no result
 	}
 	return d.store.RecordDomainCheck(ctx, c, result, save...)
 }
 
-// lookUp looks up a record in the DNS.
-func (d *Checker) lookUp(ctx context.Context, record allswell.DomainRecord) allswell.DomainResult {
+// lookUpAll looks for the record of a check, and sets its Lookup.
+func (d *Checker) lookUpAll(ctx context.Context, c *store.DomainCheck, prove bool) allswell.DomainResult {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
+	result := allswell.DomainUnchecked
 	select {
 	case d.lookups <- struct{}{}:
 		defer func() { <-d.lookups }()
 	case <-ctx.Done():
-		return allswell.DomainNoAnswer
+		if prove {
+			result = allswell.DomainNoAnswer
+		}
+		return result
 	}
+	domain, record := c.Domain, c.Record()
+	var running sync.WaitGroup
+	running.Go(func() { c.Lookup = d.lookUpAddresses(ctx, domain) })
+	if prove {
+		result = d.lookUpRecord(ctx, record)
+	}
+	running.Wait()
+	return result
+}
+
+// lookUpRecord looks up a record in the DNS.
+func (d *Checker) lookUpRecord(ctx context.Context, record allswell.DomainRecord) allswell.DomainResult {
 	values, err := d.resolver.LookupTXT(ctx, record.Name+".") // the trailing dot disables search domains
-	var dnsErr *net.DNSError
 	switch {
 	case err == nil && record.Matches(values):
 		return allswell.DomainFound
-	case err == nil, errors.As(err, &dnsErr) && dnsErr.IsNotFound:
+	case err == nil, isNotFound(err):
 		return allswell.DomainMissing
 	}
 	d.log.Debug("looking up a TXT record failed", "name", record.Name, "error", err)

@@ -179,7 +179,7 @@ func TestNoAnswerInTime(t *testing.T) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		if _, err := w.check(ctx, store.DomainCheck{PageID: w.page.ID, Domain: domain}); !errors.Is(err, context.Canceled) {
+		if _, err := w.check(ctx, store.DomainCheck{PageID: w.page.ID, Domain: domain}, true); !errors.Is(err, context.Canceled) {
 			w.Errorf("interrupted: %v", err)
 		}
 		if after, err := w.store.Page(w.Context(), w.ws, "acme"); err != nil || after.Claim != before.Claim {
@@ -206,9 +206,18 @@ func TestVerifyWithoutAnythingToDo(t *testing.T) {
 		if _, err := w.store.CreatePage(w.Context(), first, allswell.NewPage{Name: "x", Slug: "x", PageSettings: allswell.PageSettings{Domain: &own}}); err != nil {
 			w.Fatal(err)
 		}
-		w.expect(w.Verify(w.Context(), first, "x"))(allswell.DomainVerified, allswell.DomainUnchecked)
 		if n := w.dns.Queries(); n != 0 {
 			w.Errorf("%d queries", n)
+		}
+		p, err := w.Verify(w.Context(), first, "x") // only looks up where the domain points to
+		w.expect(p, err)(allswell.DomainVerified, allswell.DomainUnchecked)
+		if p.Lookup == nil || p.Lookup.Result != allswell.LookupNotFound {
+			w.Errorf("%+v", p.Lookup)
+		}
+		asked := w.dns.Queries()
+		w.expect(w.Verify(w.Context(), first, "x"))(allswell.DomainVerified, allswell.DomainUnchecked)
+		if n := w.dns.Queries(); asked == 0 || n != asked {
+			w.Errorf("%d queries, then %d more within the pause", asked, n-asked)
 		}
 	})
 }

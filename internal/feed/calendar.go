@@ -26,7 +26,7 @@ const (
 // their scheduled start; base is the absolute URL of the page. The same contents
 // give the same bytes: DTSTAMP is when the maintenance was last changed.
 func Calendar(p allswell.PageContents, base string) []byte {
-	l := i18n.Or(p.Page.Language)
+	l := i18n.Or(p.Page.DefaultLanguage())
 	name := l.T("feeds.calendar_title", "name", markdown.Line(p.Page.Name))
 	var w calendarWriter
 	w.line("BEGIN", "VCALENDAR")

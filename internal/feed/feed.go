@@ -79,7 +79,7 @@ type note struct {
 // the newest incidents and maintenances; base is the absolute URL of the page. ok
 // is false if the page has no such component.
 func New(p allswell.PageContents, component, base string) (f Feed, ok bool) {
-	l := i18n.Or(p.Page.Language)
+	l := i18n.Or(p.Page.DefaultLanguage())
 	f = Feed{
 		lang: l, zone: p.Page.Location(), id: tagURI(p.Page.ID), author: markdown.Line(p.Page.Name),
 		home: base, self: base + "/", updated: p.Page.CreatedAt,
@@ -151,8 +151,29 @@ func (f *Feed) incident(inc allswell.Incident, base string, room *int) entry {
 		names = append(names, a.Name)
 	}
 	e.summary = strings.TrimSpace(l.T("incident.description", "state", l.State(state), "impact", l.Impact(inc.Impact), "text", f.newestExcerpt(notes)))
-	e.content = f.paragraph(l.Impact(inc.Impact)) + f.affected(l.T("incident.affected"), names) + f.timeline(notes, e.link, room)
+	e.content = f.paragraph(l.Impact(inc.Impact)) + f.affected(l.T("incident.affected"), names) + f.postmortem(inc.Postmortem, e.link, room) + f.timeline(notes, e.link, room)
 	return e
+}
+
+// postmortem returns the post-mortem of an incident, or a link to it if it does not fit into room; "" for nil.
+func (f *Feed) postmortem(p *allswell.Postmortem, link string, room *int) string {
+	if p == nil {
+		return ""
+	}
+	heading := template.HTMLEscapeString(f.lang.T("incident.postmortem"))
+	when := " · " + string(f.lang.HTML("incident.published", "time", f.moment(p.PublishedAt)))
+	if !p.EditedAt.IsZero() {
+		when += " · " + string(f.lang.HTML("incident.edited", "time", f.moment(p.EditedAt)))
+	}
+	if !p.Omitted && len(p.Body) <= *room {
+		body := i18n.UpdateText{Message: p.Body, At: p.PublishedAt}
+		out := f.open() + "<strong>" + heading + "</strong>" + when + `</p><div dir="auto">` + string(body.HTML(f.lang, f.zone)) + "</div>"
+		if len(out) <= *room {
+			*room -= len(out)
+			return out
+		}
+	}
+	return f.open() + `<a href="` + template.HTMLEscapeString(link) + `#postmortem">` + heading + "</a>" + when + "</p>"
 }
 
 func (f *Feed) maintenance(m allswell.Maintenance, base string, room *int) entry {

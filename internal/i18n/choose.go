@@ -3,6 +3,7 @@ package i18n
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -27,10 +28,10 @@ type languageSet struct {
 }
 
 // All returns all languages: English, then the others by name.
-func All() []*Language { return builtin.all }
+func All() []*Language { return builtin().all }
 
 // English returns the language that is used when no other fits.
-func English() *Language { return builtin.all[0] }
+func English() *Language { return builtin().all[0] }
 
 // Tags returns the tags of all languages, English first: "en", "de".
 func Tags() []string {
@@ -42,16 +43,60 @@ func Tags() []string {
 }
 
 // Find returns the language that fits a tag such as "de" or "de-AT", or nil.
-func Find(tag string) *Language { return builtin.find(tag) }
+func Find(tag string) *Language { return builtin().find(tag) }
 
 // Or returns the language that fits a tag, or English.
-func Or(tag string) *Language { return builtin.choose("", "", tag) }
+func Or(tag string) *Language { return builtin().choose("", "", tag) }
+
+// among holds the sets of languages that pages offer, by the positions of their languages in All.
+var among sync.Map
+
+// everything returns all languages, always the same value, because every request for a page asks for it.
+var everything = sync.OnceValue(func() *Languages { return &Languages{builtin()} })
+
+// Offered returns the languages of a page that offers those with these tags; all if there are none. Tags of languages that
+// are not available are ignored.
+func Offered(tags []string) *Languages {
+	if len(tags) == 0 {
+		return everything()
+	}
+	var set languageSet
+	name := ""
+	for i, l := range builtin().all {
+		if slices.Contains(tags, l.Tag) {
+			set.all, name = append(set.all, l), name+" "+strconv.Itoa(i)
+		}
+	}
+	if len(set.all) == 0 || len(set.all) == len(builtin().all) {
+		return everything()
+	}
+	if known, ok := among.Load(name); ok {
+		return known.(*Languages)
+	}
+	set.prepare()
+	known, _ := among.LoadOrStore(name, &Languages{&set})
+	return known.(*Languages)
+}
+
+// Languages are the languages that a page offers.
+type Languages struct{ set *languageSet }
+
+// All returns the languages in the order of the function All.
+func (o *Languages) All() []*Language { return o.set.all }
+
+// Find returns the language that fits a tag such as "de" or "de-AT", or nil.
+func (o *Languages) Find(tag string) *Language { return o.set.find(tag) }
+
+// Choose is like the function Choose, and returns the first language in place of English.
+func (o *Languages) Choose(query, accept, fallback string) *Language {
+	return o.set.choose(query, accept, fallback)
+}
 
 // Choose returns the language for a visitor: the one in the URL (query), or else the
 // best one of the Accept-Language field, or else fallback, or else English. Tags of
 // languages that are not available are ignored.
 func Choose(query, accept, fallback string) *Language {
-	return builtin.choose(query, accept, fallback)
+	return builtin().choose(query, accept, fallback)
 }
 
 func (s *languageSet) choose(query, accept, fallback string) *Language {

@@ -160,7 +160,7 @@ func goUses(t *testing.T, name string, source any) (uses []use) {
 
 // flaw returns the error of a use, or "".
 func (u use) flaw() string {
-	m := builtin.all[0].messages[u.key]
+	m := builtin().all[0].messages[u.key]
 	if m == nil {
 		return fmt.Sprintf("%s: en.json has no message %q", u.where, u.key)
 	}

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
@@ -19,8 +20,9 @@ import (
 //go:embed languages
 var languageFiles embed.FS
 
-// builtin is the set of the embedded languages, one for each file.
-var builtin = mustLoadLanguages(languageFiles)
+// builtin returns the set of the embedded languages, one for each file. They are read when first used: most commands
+// need none, and neither does a server without visitors.
+var builtin = sync.OnceValue(func() *languageSet { return mustLoadLanguages(languageFiles) })
 
 // languageFile is the content of languages/TAG.json.
 type languageFile struct {
@@ -72,12 +74,17 @@ func loadLanguages(files fs.FS) (*languageSet, error) {
 	}
 	english := s.all[en]
 	s.all = slices.Insert(slices.Delete(s.all, en, en+1), 0, english)
+	s.prepare()
+	return s, nil
+}
+
+// prepare makes a set ready to choose from.
+func (s *languageSet) prepare() {
 	var tags []language.Tag
 	for _, l := range s.all {
 		tags = append(tags, l.tag)
 	}
-	s.matcher = language.NewMatcher(tags)
-	return s, nil
+	s.matcher, s.remembered = language.NewMatcher(tags), make(map[string]*Language)
 }
 
 // formatPlaceholders are the formats that each language has, with the placeholders of each.

@@ -206,13 +206,15 @@ func TestMailIsolates(t *testing.T) {
 }
 
 // TestMailOfUnknownLanguage checks that a mail is in English if the language of the page
-// is not available.
+// is not available, and in one that the page offers.
 func TestMailOfUnknownLanguage(t *testing.T) {
-	for language, want := range map[string]string{"": "en", "de-AT": "de", "qaa": "en"} {
+	for _, c := range []struct{ language, offered, want string }{
+		{"", "", "en"}, {"de-AT", "", "de"}, {"qaa", "", "en"}, {"", "de", "de"}, {"en", "ar de", "ar"}, {"de-AT", "ar de", "de"},
+	} {
 		n := mailNotification(allswell.PurposeLink)
-		n.Page.Language = language
-		if got := composed(t, n).header.Get("Content-Language"); got != want {
-			t.Errorf("%q: Content-Language %q, want %q", language, got, want)
+		n.Page.Language, n.Page.Languages = c.language, strings.Fields(c.offered)
+		if got := composed(t, n).header.Get("Content-Language"); got != c.want {
+			t.Errorf("%+v: Content-Language %q", c, got)
 		}
 	}
 }

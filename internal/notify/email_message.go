@@ -97,7 +97,7 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 	if err != nil || to.Target != n.Subscriber.Target {
 		return envelope{}, errors.New("the subscriber's address is not an e-mail address")
 	}
-	lang := i18n.Or(n.Page.Language)
+	lang := i18n.Or(n.Page.DefaultLanguage())
 	l := mailData{
 		L:        lang,
 		Start:    startSide(lang),

@@ -189,6 +189,8 @@ func defaultText(e allswell.Event, page pageInfo) string {
 		return system(allswell.SystemMessage{Kind: allswell.SystemMessageMaintenanceEnded})
 	case allswell.EventMaintenanceCancelled:
 		return l.T("mail.text.cancelled")
+	case allswell.EventIncidentPostmortem:
+		return l.T("mail.text.postmortem")
 	}
 	if isResolved(e) {
 		return system(allswell.IncidentResolved.SystemMessage())
@@ -218,6 +220,8 @@ func stateLabel(e allswell.Event, l *i18n.Language) string {
 	switch e.Kind {
 	case allswell.EventIncidentResolved:
 		return l.State(allswell.IncidentResolved)
+	case allswell.EventIncidentPostmortem:
+		return l.T("incident.postmortem")
 	case allswell.EventMaintenanceScheduled:
 		return l.MaintenanceState(allswell.MaintenanceScheduled)
 	case allswell.EventMaintenanceReminder:

@@ -111,7 +111,7 @@ func (s *site) deliveries() []allswell.DeliveryLogEntry {
 // waitFor waits until a condition holds. what names the condition.
 func (s *site) waitFor(what string, holds func() bool) {
 	s.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(testTimeout); !holds(); <-tick.C {
 		if time.Now().After(deadline) {

@@ -69,6 +69,7 @@ type webhookData struct {
 	Incident    *webhookIncident    `json:"incident"`
 	Maintenance *webhookMaintenance `json:"maintenance"`
 	Update      *webhookUpdate      `json:"update"`
+	Postmortem  *webhookPostmortem  `json:"postmortem"`
 	Component   *webhookComponent   `json:"component"`
 	MonitorID   *string             `json:"monitor_id"`
 
@@ -124,6 +125,10 @@ type webhookUpdate struct {
 	Message string `json:"message"` // Markdown source
 }
 
+type webhookPostmortem struct {
+	Body string `json:"body"` // Markdown source
+}
+
 type webhookComponent struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
@@ -154,6 +159,9 @@ func webhookBody(n allswell.Notification, base string) ([]byte, error) {
 	switch e.Kind {
 	case allswell.EventIncidentCreated, allswell.EventIncidentUpdated, allswell.EventIncidentResolved:
 		data.Incident = webhookIncidentOf(e, page)
+	case allswell.EventIncidentPostmortem:
+		data.Incident = webhookIncidentOf(e, page)
+		data.Postmortem = &webhookPostmortem{e.Data.Message}
 	case allswell.EventMaintenanceScheduled, allswell.EventMaintenanceReminder, allswell.EventMaintenanceBegun,
 		allswell.EventMaintenanceUpdated, allswell.EventMaintenanceEnded, allswell.EventMaintenanceCancelled:
 		data.Maintenance = webhookMaintenanceOf(e, page)

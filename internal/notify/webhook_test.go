@@ -84,7 +84,10 @@ func webhookIncidents() []allswell.Event {
 	for i := range events {
 		events[i].CreatedAt = webhookTestTime.Add(time.Duration(i) * 20 * time.Minute)
 	}
-	return events
+	postmortem := resolved
+	postmortem.Kind, postmortem.CreatedAt = allswell.EventIncidentPostmortem, time.Date(2026, 3, 3, 9, 30, 0, 0, time.UTC)
+	postmortem.Data.Message = "A deployment removed an index. We now test deployments on a copy of the data."
+	return append(events, postmortem)
 }
 
 // webhookMaintenances returns all kinds of events of a planned maintenance.
@@ -170,7 +173,7 @@ func TestWebhookTestMessage(t *testing.T) {
 	}
 	body, err := webhookBody(n, "https://status.example.com")
 	want := `{"type":"test","timestamp":"2026-11-21T04:00:00.000Z","data":{"page":{"slug":"acme","name":"Acme","url":"https://status.example.com/status/acme"},` +
-		`"incident":null,"maintenance":null,"update":null,"component":null,"monitor_id":null,"subscription":null}}`
+		`"incident":null,"maintenance":null,"update":null,"postmortem":null,"component":null,"monitor_id":null,"subscription":null}}`
 	if err != nil || string(body) != want {
 		t.Errorf("%s, %v", body, err)
 	}
@@ -187,7 +190,7 @@ func TestWebhookBodyNulls(t *testing.T) {
 	want := `{"type":"incident.created","timestamp":"2026-03-01T02:04:05.678Z","data":{` +
 		`"page":{"slug":"acme","name":"Acme","url":null},` +
 		`"incident":{"id":"019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e","title":"\u003c\u2028\"\u0026","impact":"major","state":"investigating","resolved":false,"url":null,"components":[]},` +
-		`"maintenance":null,"update":null,"component":null,"monitor_id":"mon_1","subscription":null}}`
+		`"maintenance":null,"update":null,"postmortem":null,"component":null,"monitor_id":"mon_1","subscription":null}}`
 	if err != nil || string(body) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, body, want)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/password"
 	"github.com/allswell/allswell/internal/picture"
 	"github.com/allswell/allswell/internal/statuspageapi"
@@ -181,7 +182,7 @@ func (s *Site) serveAccess(w http.ResponseWriter, r *http.Request, req accessReq
 // accessForm returns the form that lets visitors of a private page in.
 func (s *Site) accessForm(r *http.Request, req accessRequest) view.AccessForm {
 	v := view.Variant{OwnDomain: req.ownDomain}
-	v.Language, v.Chosen = languageFor(r, "")
+	v.Language, v.Chosen = languageFor(r, i18n.Offered(nil), "")
 	form := view.AccessForm{At: view.Present(allswell.Page{Slug: req.entry.slug, TimeZone: allswell.DefaultTimeZone}, v)}
 	form.Password = req.entry.access.PasswordHash != ""
 	if req.part != accessPart && isRead(r) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/view"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -16,7 +17,7 @@ import (
 // fail answers with an error page that belongs to no status page.
 func (s *Site) fail(w http.ResponseWriter, r *http.Request, status int) {
 	var v view.Variant
-	v.Language, v.Chosen = languageFor(r, "")
+	v.Language, v.Chosen = languageFor(r, i18n.Offered(nil), "")
 	s.serveError(w, r, key{variant: v}, &unchanging, status, func() view.Layout { return view.NewRootLayout(view.PresentRoot(v)) })
 }
 

@@ -10,9 +10,12 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/htmltest"
 	"github.com/allswell/allswell/internal/markdown/markdowntest"
+	"github.com/allswell/allswell/internal/password"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
+
+func init() { password.Weaken() }
 
 // day is long before the current time of the host, by whose clock the store says
 // when it last reached its database.

@@ -59,6 +59,32 @@ func TestLanguageOfRequest(t *testing.T) {
 	})
 }
 
+// TestOfferedLanguages: a page that offers some languages is in no other, whatever the visitor asks for.
+func TestOfferedLanguages(t *testing.T) {
+	run(t, func(w *fixture) {
+		t := w.t
+		for _, c := range []struct{ offered, page, query, accept, want string }{
+			{"de", "", "", "en", "de"}, {"de", "", "?lang=en", "ar", "de"}, {"ar de", "", "", "en", "ar"}, {"ar de", "de-AT", "", "en", "de"},
+			{"ar de", "", "?lang=de", "ar", "de"}, {"", "", "", "ar", "ar"},
+		} {
+			offered := strings.Fields(c.offered)
+			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Language: &c.page, Languages: &offered}})
+			must(w, page, err)
+			p := htmltest.Parse(t, w.do("GET", "/status/acme"+c.query, "Accept-Language", c.accept).Body.String())
+			if got := p.All("html")[0].Attr("lang"); got != c.want {
+				t.Errorf("%+v: %s", c, got)
+			}
+			links := len(offered)
+			if links == 0 {
+				links = len(i18n.All())
+			}
+			if got := len(p.All("link[rel=alternate][hreflang]")); got != links+1 {
+				t.Errorf("%+v: %d alternates", c, got)
+			}
+		}
+	})
+}
+
 // TestAlternateLanguages checks the absolute URLs of each language for search engines.
 func TestAlternateLanguages(t *testing.T) {
 	run(t, func(w *fixture) {

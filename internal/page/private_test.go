@@ -231,6 +231,26 @@ func TestKeyOfAnotherPage(t *testing.T) {
 	})
 }
 
+// TestKeyOfPrivatePage: the key of a subscription shows nothing of how a private page looks.
+func TestKeyOfPrivatePage(t *testing.T) {
+	run(t, func(w *fixture) {
+		w.site.mail = true
+		w.secretPage("secret")
+		w.set("secret", allswell.PageSettings{CustomCSS: text(".top { color: red }")})
+		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "secret", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com", Confirmed: true})
+		must(w, sub, err)
+		for visibility, shown := range map[allswell.Visibility]bool{allswell.VisibilityPublic: true, allswell.VisibilityPrivate: false} {
+			w.see("secret", visibility)
+			for _, part := range []string{"/subscription/", "/unsubscribe/"} {
+				rec := w.do("GET", "/status/secret"+part+sub.Key)
+				if rec.Code != 200 || strings.Contains(rec.Body.String(), "/look/") != shown {
+					w.t.Errorf("%s of a %s page: %d %s", part, visibility, rec.Code, rec.Body)
+				}
+			}
+		}
+	})
+}
+
 // TestRoot: "/" is the home page, and the list of pages only if that is switched on.
 func TestRoot(t *testing.T) {
 	run(t, func(w *fixture) {

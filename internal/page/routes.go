@@ -131,14 +131,14 @@ func (s *Site) failPage(w http.ResponseWriter, r *http.Request, part string, err
 
 func newPageRequest(r *http.Request, e *entry, snap *snapshot, part string, ownDomain bool) pageRequest {
 	req := pageRequest{entry: e, snap: snap, part: part, variant: view.Variant{OwnDomain: ownDomain}}
-	req.variant.Language, req.variant.Chosen = languageFor(r, snap.page.Language)
+	req.variant.Language, req.variant.Chosen = languageFor(r, i18n.Offered(snap.page.Languages), snap.page.DefaultLanguage())
 	return req
 }
 
-// languageFor returns the language of a response, and whether the URL names it.
-func languageFor(r *http.Request, fallback string) (l *i18n.Language, chosen bool) {
+// languageFor returns the language of a response, one of those that are offered, and whether the URL names it.
+func languageFor(r *http.Request, offered *i18n.Languages, fallback string) (l *i18n.Language, chosen bool) {
 	if r.URL.RawQuery != "" {
-		if l := i18n.Find(r.URL.Query().Get(view.LanguageParam)); l != nil {
+		if l := offered.Find(r.URL.Query().Get(view.LanguageParam)); l != nil {
 			return l, true
 		}
 	}
@@ -146,7 +146,7 @@ func languageFor(r *http.Request, fallback string) (l *i18n.Language, chosen boo
 	if fields := r.Header["Accept-Language"]; len(fields) > 0 {
 		accept = fields[0]
 	}
-	return i18n.Choose("", accept, fallback), false
+	return offered.Choose("", accept, fallback), false
 }
 
 // presentation returns how a page is shown, with what only the site knows.

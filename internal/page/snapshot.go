@@ -74,7 +74,7 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	snap.model = func(v view.Variant) view.Model {
 		return view.Status(s.partLayout(snap, sum.Page, v, sum.AsOf), sum)
 	}
-	usual := view.Variant{Language: i18n.Or(sum.Page.Language), OwnDomain: sum.Page.Host != ""}
+	usual := view.Variant{Language: i18n.Or(sum.Page.DefaultLanguage()), OwnDomain: sum.Page.Host != ""}
 	if snap.tag, err = tagOf(ctx, snap.model(usual)); err != nil {
 		return nil, time.Time{}, err
 	}

@@ -199,7 +199,7 @@ func (s *Site) answerMessage(w http.ResponseWriter, r *http.Request, req pageReq
 func (s *Site) formLayout(req pageRequest) view.Layout {
 	page, severity := req.snap.page, req.snap.severity
 	if req.byKey {
-		page.Description, page.Accent, page.Footer = nil, "", nil
+		page.Description, page.Accent, page.Footer, page.CustomCSS = nil, "", nil, ""
 		page.Logo, page.LogoDark, page.Icon = "", "", ""
 		severity = allswell.StatusUnknown
 	}

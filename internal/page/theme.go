@@ -11,7 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// serveTheme answers with the page's style sheet or one of its images. Their names
+// serveTheme answers with one of the page's style sheets or one of its images. Their names
 // change with their contents, so they are cached without an expiry.
 func (s *Site) serveTheme(w http.ResponseWriter, r *http.Request, req pageRequest, name string) {
 	var load cache.Loader[*web.Document]
@@ -21,6 +21,12 @@ func (s *Site) serveTheme(w http.ResponseWriter, r *http.Request, req pageReques
 		accent := page.Accent
 		load = func(context.Context) (*web.Document, time.Time, error) {
 			return assets.AccentDocument(accent), time.Time{}, nil
+		}
+	case page.CustomCSSName():
+		css := page.CustomCSS
+		load = func(context.Context) (*web.Document, time.Time, error) {
+			h := web.DocumentHeader{ContentType: "text/css; charset=utf-8", CacheControl: web.CacheForever, Policy: web.PolicyPage(false, false)}
+			return web.NewDocument([]byte(css), h), time.Time{}, nil
 		}
 	case page.Logo:
 		load = s.loadImage(req.entry, allswell.ImageLogo, name)

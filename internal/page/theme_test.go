@@ -7,6 +7,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/assets"
+	"github.com/allswell/allswell/internal/htmltest"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -68,6 +69,40 @@ func TestTheme(t *testing.T) {
 		w.get("/status/acme/look/0123456789abcdef.svg", 404)
 		if got := w.get("/status/acme", 200).One(t, "h1"); got != "Acme" {
 			t.Errorf("without a logo its heading is %q", got)
+		}
+	})
+}
+
+// TestCustomCSS: the style sheet of a page is a file with a name of its own, after all others, and ends with its setting.
+func TestCustomCSS(t *testing.T) {
+	run(t, func(w *fixture) {
+		t := w.t
+		set := func(css string) (href string) {
+			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{CustomCSS: &css}})
+			must(w, page, err)
+			rec := w.do("GET", "/status/acme")
+			if strings.Contains(rec.Body.String(), "<style") || rec.Header().Get("Content-Security-Policy") != string(web.PolicyPage(false, true)) {
+				t.Errorf("inline style, or the policy %q", rec.Header().Get("Content-Security-Policy"))
+			}
+			sheets := htmltest.Parse(t, rec.Body.String()).All("link[rel=stylesheet]")
+			return sheets[len(sheets)-1].Attr("href")
+		}
+		first, second := set(".top { color: red }"), set(".top { color: blue }")
+		rec := w.do("GET", second)
+		if rec.Code != 200 || rec.Body.String() != ".top { color: blue }" || rec.Header().Get("Content-Type") != "text/css; charset=utf-8" ||
+			rec.Header().Get("Cache-Control") != web.CacheForever || rec.Header().Get("X-Content-Type-Options") != "nosniff" || rec.Header().Get("Etag") == "" {
+			t.Errorf("%s: %d %v", second, rec.Code, rec.Header())
+		}
+		if rec := w.do("GET", first); first == second || rec.Code != 404 {
+			t.Errorf("the old style sheet %s: %d", first, rec.Code)
+		}
+		if last := set(""); strings.Contains(last, "custom") {
+			t.Errorf("the style sheet %s is still loaded", last)
+		}
+		set(".top { color: red }")
+		w.see("acme", allswell.VisibilityPrivate)
+		if rec := w.do("GET", first); rec.Code != 404 {
+			t.Errorf("the style sheet of a private page: %d", rec.Code)
 		}
 	})
 }

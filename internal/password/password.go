@@ -17,11 +17,14 @@ const (
 	// MinLength and MaxLength are the limits of a password, in characters and in bytes.
 	MinLength = 12
 	MaxLength = 512
-
-	// memory, in KiB, and passes of argon2id, as OWASP recommends. A hash takes about 50 ms of a processor.
-	memory = 19 << 10
-	passes = 2
 )
+
+// memory, in KiB, and passes of argon2id, as OWASP recommends. A hash takes about 50 ms of a processor.
+var memory, passes = 19 << 10, 2
+
+// Weaken makes hashes cheap and weak in this process. Only the initialization of tests may call it, which hash often:
+// TestOnlyTestsWeakenHashes finds other callers.
+func Weaken() { memory, passes = 8, 1 }
 
 // hashing limits how many hashes are computed at a time, because each takes memory and a processor.
 var hashing = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
@@ -43,7 +46,7 @@ func Hash(ctx context.Context, password string) (string, error) {
 		return "", err
 	}
 	defer end()
-	hasher, err := argon2.New(argon2.WithVariantID(), argon2.WithMemoryInKiB(memory), argon2.WithIterations(passes), argon2.WithParallelism(1))
+	hasher, err := argon2.New(argon2.WithVariantID(), argon2.WithMemoryInKiB(uint32(memory)), argon2.WithIterations(passes), argon2.WithParallelism(1))
 	if err != nil {
 		return "", err
 	}
@@ -54,9 +57,11 @@ func Hash(ctx context.Context, password string) (string, error) {
 	return digest.Encode(), nil
 }
 
-// decoy is the hash of no password. It is compared where there is no hash, so that an unknown user takes as long as a
-// wrong password.
-const decoy = "$argon2id$v=19$m=19456,t=2,p=1$bm8gcGFzc3dvcmQgaGVyZQ$Jx0u3r3cQp1Yy8N4m0s8o2fUu5Yw1m0b4o0Q0p9Xl0c"
+// decoy returns the hash of no password. It is compared where there is no hash, so that an unknown user takes as long as
+// a wrong password.
+func decoy() string {
+	return fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=1$bm8gcGFzc3dvcmQgaGVyZQ$Jx0u3r3cQp1Yy8N4m0s8o2fUu5Yw1m0b4o0Q0p9Xl0c", memory, passes)
+}
 
 // Matches reports whether password has the hash. With the hash "" it takes as long, and returns false.
 func Matches(ctx context.Context, hash, password string) (bool, error) {
@@ -67,7 +72,7 @@ func Matches(ctx context.Context, hash, password string) (bool, error) {
 	defer end()
 	known := hash != ""
 	if !known {
-		hash = decoy
+		hash = decoy()
 	}
 	digest, err := argon2.Decode(hash)
 	if err != nil {

@@ -2,6 +2,9 @@ package password_test
 
 import (
 	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,6 +40,25 @@ func TestPasswordMatchesItsHashOnly(t *testing.T) {
 	}
 	if again, err := password.Hash(ctx, "a long enough sentence"); err != nil || again == hash {
 		t.Error("two hashes of a password are the same: there is no salt")
+	}
+}
+
+// TestOnlyTestsWeakenHashes reads the source of the whole program.
+func TestOnlyTestsWeakenHashes(t *testing.T) {
+	files := 0
+	err := filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		files++
+		source, err := os.ReadFile(path)
+		if strings.Contains(string(source), "password.Weaken") {
+			t.Errorf("%s weakens hashes", path)
+		}
+		return err
+	})
+	if err != nil || files < 100 {
+		t.Errorf("%d files, %v", files, err)
 	}
 }
 

@@ -43,7 +43,7 @@ type Picture struct {
 
 // New returns the picture of a page, in the language of the page. url is the page's address.
 func New(sum allswell.Summary, url string) Picture {
-	l := i18n.Or(sum.Page.Language)
+	l := i18n.Or(sum.Page.DefaultLanguage())
 	p := Picture{
 		name: markdown.Line(sum.Page.Name), headline: l.Banner(sum.Status), severity: sum.Severity().Canonical(), accent: sum.Page.Accent, mirrored: l.Dir == "rtl",
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/allswell/allswell/internal/failurelog"
@@ -86,6 +87,8 @@ type batcher struct {
 	pending   int      // number of pings in queue
 	accepting bool
 	signal    chan struct{} // holds a value if there may be work
+
+	busy atomic.Int64 // nanoseconds that transactions took
 
 	committed time.Time     // when the last commit returned
 	stopped   chan struct{} // closed when finalErr is valid; nil before start

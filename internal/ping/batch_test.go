@@ -355,3 +355,14 @@ func TestBeforeStart(t *testing.T) {
 		w.want(w.ping(w.monitor.Token), 200, okBody)
 	})
 }
+
+// TestBusy checks that the time of transactions is counted.
+func TestBusy(t *testing.T) {
+	onEachEngine(t, Config{}, func(w *testServer) {
+		before := w.Busy()
+		w.want(w.ping(w.monitor.Token), 200, okBody)
+		if w.Busy() <= before {
+			w.Error("a transaction took no time")
+		}
+	})
+}

@@ -210,6 +210,10 @@ func (s *Server) Ready() bool { return s.batcher.ready(time.Now()) }
 // none.
 func (s *Server) Backlog() time.Duration { return s.batcher.backlog(time.Now(), nil, true) }
 
+// Busy returns how long transactions with pings and liveness records have taken since the start. One runs at a time, so in
+// a second it grows by at most about a second; then pings wait.
+func (s *Server) Busy() time.Duration { return time.Duration(s.batcher.busy.Load()) }
+
 // GiveUp rejects further pings and answers all pending ones 503, for a stop that
 // cannot wait for their commit. They may still be recorded.
 func (s *Server) GiveUp() {

@@ -178,6 +178,7 @@ func (b *batcher) transact(l store.LivenessRecord, own *batch, save bool, record
 	l.Backlog = b.backlog(began, own, false)
 	err := record(l)
 	now := time.Now()
+	b.busy.Add(int64(now.Sub(began)))
 	b.rejected.settle(err == nil)
 	if err != nil {
 		b.failures.Failed(now, "error", err)

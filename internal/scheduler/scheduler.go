@@ -171,9 +171,13 @@ func (t *timetable) next(now time.Time) (instant time.Time, wait time.Duration) 
 }
 
 // Tick runs the tick of one nominal instant. It first starts any maintenance that is
-// due, because silence during a maintenance does not count. Errors are logged.
+// due, because silence during a maintenance does not count, and ends pauses that are
+// over. Errors are logged.
 func (s *Scheduler) Tick(ctx context.Context, instant time.Time) {
 	s.advanceMaintenances(ctx)
+	if _, err := s.Store.ResumePaused(ctx); err != nil && ctx.Err() == nil {
+		s.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "resuming paused monitors failed", "error", err)
+	}
 	if s.LosingPings != nil && s.LosingPings() {
 		s.skip(instant, "pings are being lost")
 		s.note(time.Now())

@@ -88,6 +88,11 @@ func (m *metrics) registerGauge(name, help string, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }
 
+// registerCounter registers a counter whose value is read on each scrape.
+func (m *metrics) registerCounter(name, help string, value func() float64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
+}
+
 // boolGauge returns 1 for true.
 func boolGauge(value bool) float64 {
 	if value {
@@ -119,6 +124,8 @@ func (s *Server) registerMetrics() {
 		func() float64 { return boolGauge(s.Ready()) })
 	m.registerGauge("allswell_ping_backlog_seconds", "Age of the oldest ping that was received and is not recorded yet.",
 		func() float64 { return s.pings.Backlog().Seconds() })
+	m.registerCounter("allswell_ping_writer_busy_seconds_total", "Time spent in transactions with pings, one at a time: near 1 second per second, pings wait.",
+		func() float64 { return s.pings.Busy().Seconds() })
 }
 
 // registerStoreMetrics registers the metrics that need the store.

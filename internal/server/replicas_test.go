@@ -49,7 +49,7 @@ func TestVisibilityReachesOtherReplicas(t *testing.T) {
 	// see waits until the reader shows what is expected: each word with "-" in front is absent.
 	see := func(status int, words ...string) {
 		t.Helper()
-		deadline, tick := time.After(time.Minute), time.NewTicker(time.Millisecond)
+		deadline, tick := time.After(time.Minute), time.NewTicker(10*time.Millisecond)
 		defer tick.Stop()
 		for began := time.Now(); ; {
 			w := ask(reader, "GET", "x", "/status/acme", "", "")

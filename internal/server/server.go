@@ -285,7 +285,7 @@ func (s *Server) process() dashboard.Process {
 	build := buildinfo.Read()
 	p := dashboard.Process{
 		Version: build.Version, Revision: build.Revision, Go: build.Go, Platform: build.Platform, StartedAt: time.Now(),
-		Database: settings.DatabaseName(s.cfg.Database), Replica: s.replica, RecordedPings: s.metrics.recordedPings,
+		Database: settings.DatabaseName(s.cfg.Database), Replica: s.replica, RecordedPings: s.metrics.recordedPings, PingWriterBusy: s.pings.Busy,
 	}
 	for _, v := range s.cfg.Values {
 		p.Settings = append(p.Settings, dashboard.Setting{Name: v.Env, Value: v.Text, Source: string(v.Source)})
@@ -296,7 +296,7 @@ func (s *Server) process() dashboard.Process {
 // openHandlers lets requests reach the handlers that need the store.
 func (s *Server) openHandlers() {
 	s.apiHandler.replace(api.New(api.Config{
-		Store: s.store, BaseURL: s.cfg.BaseURL, Languages: i18n.Tags(), Limits: s.limits, Logger: s.log,
+		Store: s.store, BaseURL: s.cfg.BaseURL, Languages: i18n.Tags, Limits: s.limits, Logger: s.log,
 		VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget,
 	}))
 	s.pageHandler.replace(s.site.Handler())

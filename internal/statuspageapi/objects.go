@@ -1,6 +1,8 @@
 package statuspageapi
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -236,6 +238,16 @@ func (v *builder) incident(inc allswell.Incident, room *budget) incidentObject {
 		out.ResolvedAt = timestamp(inc.ResolvedAt)
 	}
 	fits := true
+	if p := inc.Postmortem; p != nil {
+		out.Status = postmortemStatus
+		entry := newUpdate(postmortemID(inc), postmortemStatus, p.Body, inc.ID, p.PublishedAt, nil)
+		if !p.EditedAt.IsZero() {
+			entry.UpdatedAt = timestamp(p.EditedAt)
+		}
+		if !p.Omitted && room.take(entry) {
+			out.Updates = append(out.Updates, entry)
+		}
+	}
 	for i, u := range inc.Timeline() {
 		if u.State == allswell.IncidentMonitoring {
 			out.MonitoringAt = timestamp(u.CreatedAt) // the earliest, because updates are newest first
@@ -251,10 +263,20 @@ func (v *builder) incident(inc allswell.Incident, room *budget) incidentObject {
 			out.Updates = append(out.Updates, entry)
 		}
 	}
+	slices.SortStableFunc(out.Updates, func(a, b updateObject) int { return time.Time(b.CreatedAt).Compare(time.Time(a.CreatedAt)) })
 	for _, a := range inc.Affected {
 		out.Components = v.appendComponent(out.Components, a.ComponentID, room)
 	}
 	return out
+}
+
+// postmortemStatus is the status of an incident with a published post-mortem, and of the entry that has its text.
+const postmortemStatus = "postmortem"
+
+// postmortemID returns the id of the entry of a post-mortem, which stays the same.
+func postmortemID(inc allswell.Incident) string {
+	sum := sha256.Sum256([]byte(postmortemStatus + inc.ID))
+	return allswell.PrefixUpdate + hex.EncodeToString(sum[:10])
 }
 
 // appendComponent adds a component if the page has it and the budget allows.

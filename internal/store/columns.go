@@ -3,6 +3,9 @@ package store
 import (
 	"database/sql"
 	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -95,6 +98,31 @@ func (l listOf[T]) Scan(src any) error {
 	return json.Unmarshal([]byte(v.String), l.to)
 }
 
+// jsonOf scans a JSON object, or NULL as nil.
+type jsonOf[T any] struct{ to **T }
+
+// Scan makes jsonOf a destination of rows.Scan.
+func (o jsonOf[T]) Scan(src any) error {
+	var v sql.NullString
+	if err := v.Scan(src); err != nil {
+		return err
+	}
+	*o.to = nil
+	if !v.Valid {
+		return nil
+	}
+	return json.Unmarshal([]byte(v.String), o.to)
+}
+
+// jsonText returns the stored form of an object: JSON, or NULL for nil.
+func jsonText[T any](v *T) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	out, err := json.Marshal(v)
+	return string(out), err
+}
+
 // systemMessageText returns the stored form of a system message: JSON, or NULL for the
 // zero message.
 func systemMessageText(a allswell.SystemMessage) any {
@@ -134,4 +162,28 @@ func list[T ~string](values []T) string {
 		panic(err) // strings always marshal
 	}
 	return string(out)
+}
+
+// rowsPerInsert is the maximum number of rows that insertRows inserts with one statement.
+const rowsPerInsert = 60
+
+// insertRows inserts rows with few statements, because each may be a round trip while others wait for the transaction.
+// into is the statement before VALUES.
+func (t *tx) insertRows(into string, rows [][]any) error {
+	for some := range slices.Chunk(rows, rowsPerInsert) {
+		var values []string
+		var args []any
+		for _, row := range some {
+			var columns []string
+			for _, arg := range row {
+				args = append(args, arg)
+				columns = append(columns, "$"+strconv.Itoa(len(args)))
+			}
+			values = append(values, "("+strings.Join(columns, ", ")+")")
+		}
+		if _, err := t.Exec(into+` VALUES `+strings.Join(values, ", "), args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }

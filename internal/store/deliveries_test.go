@@ -346,6 +346,9 @@ func TestRetryBehindAnother(t *testing.T) {
 			return
 		}
 		one, two, three := find("one"), find("two"), find("three")
+		if one.Title != "i" {
+			t.Errorf("the title is %q", one.Title)
+		}
 		if len(rows) != 3 || one.WaitsFor != "" || two.WaitsFor != "" || three.WaitsFor != one.ID {
 			t.Fatalf("one waits for %q, two, which includes it, for %q, and three for %q, want %q", one.WaitsFor, two.WaitsFor, three.WaitsFor, one.ID)
 		}

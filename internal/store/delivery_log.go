@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -40,7 +41,12 @@ func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug strin
 	if err != nil {
 		return nil, 0, err
 	}
-	fill := func(c *session, entries []allswell.DeliveryLogEntry) error { return c.fillWaitsFor(entries, now) }
+	fill := func(c *session, entries []allswell.DeliveryLogEntry) error {
+		if err := c.fillTitles(entries); err != nil {
+			return err
+		}
+		return c.fillWaitsFor(entries, now)
+	}
 	const order = `ORDER BY d.created_at DESC, d.id DESC`
 	from, args := deliveryLogFrom, []any{p.ID}
 	if len(f.States) > 0 {
@@ -50,6 +56,30 @@ func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug strin
 		from, args = and(from, args, `d.subscriber_id = $%d`, f.Subscriber)
 	}
 	return listedWith(ctx, s, fill, scanDeliveryLogEntry, deliveryLogColumns, from, order, r, args...)
+}
+
+// fillTitles sets Title of deliveries about an incident or a maintenance.
+func (c *session) fillTitles(entries []allswell.DeliveryLogEntry) error {
+	var ids []string
+	for _, e := range entries {
+		if id := cmp.Or(e.IncidentID, e.MaintenanceID); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	type titled struct{ id, title string }
+	rows, err := database.Query(c.Session, func(row database.Row) (t titled, err error) {
+		err = row.Scan(&t.id, &t.title)
+		return
+	},
+		`SELECT id, title FROM incidents WHERE id IN EACH($1) UNION ALL SELECT id, title FROM maintenances WHERE id IN EACH($1)`, list(ids))
+	titles := make(map[string]string)
+	for _, t := range rows {
+		titles[t.id] = t.title
+	}
+	for i, e := range entries {
+		entries[i].Title = titles[cmp.Or(e.IncidentID, e.MaintenanceID)]
+	}
+	return err
 }
 
 // fillWaitsFor sets WaitsFor of pending deliveries.

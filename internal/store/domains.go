@@ -25,7 +25,7 @@ func (t *tx) lockDomains(settings allswell.PageSettings) error {
 // *allswell.ValidationError if the page cannot have the domain.
 func (t *tx) claimDomain(p *allswell.Page) error {
 	defer t.s.hosts.SetHost(p)
-	p.Claim = allswell.DomainClaim{}
+	p.Claim, p.Lookup = allswell.DomainClaim{}, nil
 	if p.Domain == "" {
 		return nil
 	}
@@ -60,12 +60,16 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 	return nil
 }
 
-// saveDomainClaim saves a page's domain and its claim.
+// saveDomainClaim saves a page's domain, its claim, and where the domain points to.
 func (t *tx) saveDomainClaim(p allswell.Page) error {
-	_, err := t.Exec(`UPDATE pages SET domain = $2, domain_claimed_at = $3, domain_verified_at = $4, domain_checked_at = $5,
-			domain_failed_at = $6, domain_check_at = $7, domain_result = $8 WHERE id = $1`,
+	lookup, err := jsonText(p.Lookup)
+	if err != nil {
+		return err
+	}
+	_, err = t.Exec(`UPDATE pages SET domain = $2, domain_claimed_at = $3, domain_verified_at = $4, domain_checked_at = $5,
+			domain_failed_at = $6, domain_check_at = $7, domain_result = $8, domain_lookup = $9 WHERE id = $1`,
 		p.ID, nullIfEmpty(p.Domain), millis(p.Claim.ClaimedAt), millis(p.Claim.VerifiedAt), millis(p.Claim.CheckedAt),
-		millis(p.Claim.FailedAt), millis(p.Claim.CheckAt), string(p.Claim.Result))
+		millis(p.Claim.FailedAt), millis(p.Claim.CheckAt), string(p.Claim.Result), lookup)
 	return err
 }
 
@@ -73,7 +77,8 @@ func (t *tx) saveDomainClaim(p allswell.Page) error {
 type DomainCheck struct {
 	PageID string
 	Domain string
-	Actor  allswell.Actor // who asked for it; zero: the service itself
+	Actor  allswell.Actor         // who asked for it; zero: the service itself
+	Lookup *allswell.DomainLookup // where the domain points to; nil: not looked up
 }
 
 // Record returns the record to look for.
@@ -120,9 +125,9 @@ func (s *Store) BeginDomainChecks(ctx context.Context, limit int) ([]DomainCheck
 	})
 }
 
-// RecordDomainCheck saves the result of a check and returns the page with its
-// status. A page that needs no proof, or was not checked (DomainUnchecked), stays
-// as it is. If the page has been deleted or has another domain by now, it returns
+// RecordDomainCheck saves the result of a check, and where the domain points to if that was
+// looked up, and returns the page with its status. The claim of a page that needs no proof, or
+// was not checked (DomainUnchecked), stays as it is. If the page has been deleted or has another domain by now, it returns
 // allswell.ErrNotFound. If the record was found but another page is served at the
 // domain, that page is released from it if its own record was missing in its last
 // check; otherwise the recorded result is allswell.DomainUsedByOther.
@@ -141,8 +146,15 @@ func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result all
 		if err != nil {
 			return p, err
 		}
+		if c.Lookup != nil {
+			p.Lookup = new(*c.Lookup)
+			p.Lookup.CheckedAt = t.Now
+		}
 		if p.Claim.Trusted() || result == allswell.DomainUnchecked {
-			return t.withStatus(p, nil)
+			if c.Lookup != nil {
+				err = t.saveDomainClaim(p)
+			}
+			return t.withStatus(p, err)
 		}
 		if result == allswell.DomainFound && p.Claim.VerifiedAt.IsZero() {
 			if result, err = t.acquireDomain(p); err != nil {

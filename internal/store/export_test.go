@@ -136,3 +136,6 @@ func BreakListen(s *Store) {
 // TraceStatements calls started for each statement that s begins on connections that it
 // opens from now on.
 func TraceStatements(s *Store, started func(statement string)) { s.db.TraceStatements(started) }
+
+// Troubled is the condition of the monitors that an overview names.
+const Troubled = troubled

@@ -12,12 +12,14 @@ import (
 type ListedIncident struct {
 	allswell.Incident
 	PageSlug, PageName string
+
+	PostmortemAnnounced bool // a post-mortem has been published once; nobody is notified of another
 }
 
-const listedIncidentColumns = incidentColumns + `, (SELECT slug FROM pages WHERE pages.id = incidents.page_id), (SELECT name FROM pages WHERE pages.id = incidents.page_id)`
+const listedIncidentColumns = incidentColumns + `, (SELECT slug FROM pages WHERE pages.id = incidents.page_id), (SELECT name FROM pages WHERE pages.id = incidents.page_id), postmortem_announced`
 
 func scanListedIncident(row database.Row) (i ListedIncident, err error) {
-	i.Incident, err = scanIncident(widerRow{row, []any{&i.PageSlug, &i.PageName}})
+	i.Incident, err = scanIncident(widerRow{row, []any{&i.PageSlug, &i.PageName, &i.PostmortemAnnounced}})
 	return
 }
 
@@ -110,9 +112,13 @@ func (c *session) audience(p allswell.Page, whole bool, components []string) (ma
 // ObjectLog returns the newest audit entries of objects that the caller has loaded for the actor, newest first, and whether there are
 // more than limit.
 func (s *Store) ObjectLog(ctx context.Context, actor allswell.Actor, ids []string, limit int) (entries []allswell.AuditEntry, more bool, err error) {
+	deleted := `{"incident_id":"` + ids[0] + `"` // how the fields of a deleted update begin
 	entries, err = read(ctx, s, func(c *session) ([]allswell.AuditEntry, error) {
 		return database.Query(c.Session, scanAuditEntry, `SELECT `+auditColumns+` FROM audit_entries
-			WHERE workspace_id = $1 AND object_id IN EACH($2) ORDER BY id DESC LIMIT $3`, actor.WorkspaceID, list(ids), limit+1)
+			WHERE workspace_id = $1 AND object_id IN EACH($2)
+			UNION ALL SELECT `+auditColumns+` FROM audit_entries
+			WHERE workspace_id = $1 AND object_kind = 'incident_update' AND action = 'delete' AND substr(old_fields, 1, $5) = $4
+			ORDER BY id DESC LIMIT $3`, actor.WorkspaceID, list(ids), limit+1, deleted, len(deleted))
 	})
 	if len(entries) > limit {
 		return entries[:limit], true, err

@@ -20,7 +20,7 @@ func scanIncidentTemplate(row database.Row) (t allswell.IncidentTemplate, err er
 // used on it.
 func (s *Store) IncidentTemplates(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]allswell.IncidentTemplate, int, error) {
 	reach := reachOf(actor)
-	from, args := `FROM incident_templates WHERE `+reach.objects(1), []any{reach.arg}
+	from, args := `FROM incident_templates WHERE `+reach.templates(1), []any{reach.arg}
 	if page != "" {
 		from, args = and(from, args, `(page_id IS NULL OR page_id IN (SELECT id FROM pages WHERE slug = $%d))`, page)
 	}
@@ -38,7 +38,7 @@ func (c *session) incidentTemplate(actor allswell.Actor, ref string) (allswell.I
 		column = "id"
 	}
 	r := reachOf(actor)
-	return database.One(c.Session, scanIncidentTemplate, `SELECT `+incidentTemplateColumns+` FROM incident_templates WHERE `+r.objects(1)+` AND `+column+` = $2`, r.arg, ref)
+	return database.One(c.Session, scanIncidentTemplate, `SELECT `+incidentTemplateColumns+` FROM incident_templates WHERE `+r.templates(1)+` AND `+column+` = $2`, r.arg, ref)
 }
 
 // CreateIncidentTemplate creates a template.

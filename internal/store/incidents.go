@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -11,10 +12,11 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const incidentColumns = `id, page_id, outage_id, title, down_monitor, draft, impact, impact_derived, state, resolved, resolved_at, created_at, updated_at, notified`
+const incidentColumns = `id, page_id, outage_id, title, down_monitor, draft, impact, impact_derived, state, resolved, resolved_at, created_at, updated_at, notified, recorded_at, unnoticed_until_at, taken_over, merged_into`
 
 func scanIncident(row database.Row) (i allswell.Incident, err error) {
-	err = row.Scan(&i.ID, &i.PageID, text{&i.OutageID}, &i.Title, text{&i.DownMonitor}, &i.Draft, &i.Impact, &i.ImpactDerived, &i.State, &i.Resolved, instant{&i.ResolvedAt}, instant{&i.CreatedAt}, instant{&i.UpdatedAt}, &i.Notified)
+	err = row.Scan(&i.ID, &i.PageID, text{&i.OutageID}, &i.Title, text{&i.DownMonitor}, &i.Draft, &i.Impact, &i.ImpactDerived, &i.State, &i.Resolved, instant{&i.ResolvedAt}, instant{&i.CreatedAt}, instant{&i.UpdatedAt}, &i.Notified,
+		instant{&i.RecordedAt}, instant{&i.UnnoticedUntil}, &i.TakenOver, text{&i.MergedInto})
 	return
 }
 
@@ -152,6 +154,9 @@ func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug s
 		if err != nil {
 			return allswell.Incident{}, err
 		}
+		if err := n.CheckTimes(t.Now); err != nil {
+			return allswell.Incident{}, err
+		}
 		if n.Affected, err = t.resolveAffected(p.ID, n.Affected); err != nil {
 			return allswell.Incident{}, err
 		}
@@ -208,9 +213,9 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 		return i, err
 	}
 	if _, err := t.Exec(`INSERT INTO incidents (`+incidentColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
 		i.ID, i.PageID, nullIfEmpty(i.OutageID), i.Title, nullIfEmpty(i.DownMonitor), i.Draft, string(i.Impact), i.ImpactDerived, string(i.State), i.Resolved,
-		millis(i.ResolvedAt), millis(i.CreatedAt), millis(i.UpdatedAt), i.Notified); err != nil {
+		millis(i.ResolvedAt), millis(i.CreatedAt), millis(i.UpdatedAt), i.Notified, millis(i.RecordedAt), millis(i.UnnoticedUntil), i.TakenOver, nullIfEmpty(i.MergedInto)); err != nil {
 		return i, err
 	}
 	if err := t.saveAffected(i); err != nil {
@@ -245,8 +250,9 @@ func (t *tx) saveUpdate(u allswell.IncidentUpdate) error {
 
 // saveIncident saves the fields that can change.
 func (t *tx) saveIncident(i allswell.Incident) error {
-	_, err := t.Exec(`UPDATE incidents SET title = $2, impact = $3, state = $4, resolved = $5, resolved_at = $6, updated_at = $7, down_monitor = $8, draft = $9, impact_derived = $10 WHERE id = $1`,
-		i.ID, i.Title, string(i.Impact), string(i.State), i.Resolved, millis(i.ResolvedAt), millis(i.UpdatedAt), nullIfEmpty(i.DownMonitor), i.Draft, i.ImpactDerived)
+	_, err := t.Exec(`UPDATE incidents SET title = $2, impact = $3, state = $4, resolved = $5, resolved_at = $6, updated_at = $7, down_monitor = $8, draft = $9, impact_derived = $10, taken_over = $11, merged_into = $12,
+			unnoticed_until_at = $13 WHERE id = $1`,
+		i.ID, i.Title, string(i.Impact), string(i.State), i.Resolved, millis(i.ResolvedAt), millis(i.UpdatedAt), nullIfEmpty(i.DownMonitor), i.Draft, i.ImpactDerived, i.TakenOver, nullIfEmpty(i.MergedInto), millis(i.UnnoticedUntil))
 	return err
 }
 
@@ -321,18 +327,16 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 		return i, u, err
 	}
 	newest, err := t.newestUpdate(i.ID)
+	if err == nil {
+		err = checkSeen(ch, i, newest)
+	}
+	if err == nil {
+		err = ch.CheckAt(i, newest, t.Now)
+	}
 	if err != nil {
 		return i, u, err
 	}
-	if ch.Seen != "" {
-		seen := i
-		if newest != nil {
-			seen.Updates = []allswell.IncidentUpdate{*newest}
-		}
-		if seen.Revision() != ch.Seen {
-			return i, u, allswell.ErrPreconditionFailed
-		}
-	}
+	ch, told := ch.Retell(i, newest)
 	before := i
 	resolvedNow := i.Apply(ch, t.Now)
 	if before.Resolved {
@@ -348,18 +352,12 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 	if err := t.saveIncident(i); err != nil {
 		return i, u, err
 	}
-	kind := allswell.EventIncidentUpdated
-	switch {
-	case resolvedNow:
-		kind = allswell.EventIncidentResolved
-		err = t.removeCauses(i.ID, origin{})
-	case before.Resolved && !i.Resolved:
-		err = t.addCauses(i)
-	case !i.Resolved:
-		err = t.replaceCauses(i.ID, before.Affected, i.Affected)
-	}
-	if err != nil {
+	if err := t.changeCauses(before, i); err != nil {
 		return i, u, err
+	}
+	kind := allswell.EventIncidentUpdated
+	if resolvedNow {
+		kind = allswell.EventIncidentResolved
 	}
 	changed := i
 	changed.Silent = ch.Silent && resolvedNow
@@ -371,7 +369,7 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 	}
 	if add {
 		_, notified := i.NotifiedKind(kind)
-		if u, err = t.addUpdate(&i, *ch.Message, allswell.SystemMessage{}, notified); err != nil {
+		if u, err = t.addUpdate(&i, *ch.Message, allswell.SystemMessage{}, notified, asOf{ch.At, told}); err != nil {
 			return i, u, err
 		}
 		added = &u
@@ -386,6 +384,30 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 		err = t.audit(actor, allswell.AuditCreate, nil, u)
 	}
 	return i, u, err
+}
+
+// checkSeen returns allswell.ErrPreconditionFailed if an incident is not as the author of the change has seen it.
+func checkSeen(ch allswell.IncidentChange, i allswell.Incident, newest *allswell.IncidentUpdate) error {
+	if newest != nil {
+		i.Updates = []allswell.IncidentUpdate{*newest}
+	}
+	if ch.Seen != "" && i.Revision() != ch.Seen {
+		return allswell.ErrPreconditionFailed
+	}
+	return nil
+}
+
+// changeCauses makes the causes of an incident those that it has after a change from before.
+func (t *tx) changeCauses(before, i allswell.Incident) error {
+	switch {
+	case i.Resolved && !before.Resolved:
+		return t.removeCauses(i.ID, origin{})
+	case before.Resolved && !i.Resolved:
+		return t.addCauses(i)
+	case !i.Resolved:
+		return t.replaceCauses(i.ID, before.Affected, i.Affected)
+	}
+	return nil
 }
 
 // lockForChange locks an incident with the components that it affects and those that it will, whose slugs it replaces
@@ -415,9 +437,15 @@ func (t *tx) newestUpdate(incidentID string) (*allswell.IncidentUpdate, error) {
 	return &newest[0], nil
 }
 
+// asOf is when what an update says happened, and the state of the incident then. The zero value is now.
+type asOf struct {
+	at    time.Time
+	state allswell.IncidentState // "": that of the incident
+}
+
 // addUpdate appends to the timeline of a locked incident and saves both. auto is
 // the form of the message if the service wrote it.
-func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.SystemMessage, notified bool) (allswell.IncidentUpdate, error) {
+func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.SystemMessage, notified bool, then asOf) (allswell.IncidentUpdate, error) {
 	before, err := t.newestUpdate(i.ID)
 	if err == nil && before != nil && auto.Kind == "" {
 		err = allswell.CheckUpdates(before.Number)
@@ -432,6 +460,18 @@ func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Syste
 	}
 	u := i.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.Now), message, before, t.Now)
 	u.System, u.Silent = auto, !notified
+	if !then.at.IsZero() {
+		u.CreatedAt = then.at
+	}
+	if then.state != "" {
+		u.State, u.Affected = then.state, nil
+		if before != nil {
+			for _, a := range before.Affected {
+				a.Old = a.New // told later, it changes nothing
+				u.Affected = append(u.Affected, a)
+			}
+		}
+	}
 	i.Updates[len(i.Updates)-1] = u
 	if err := t.saveUpdate(u); err != nil {
 		return u, err

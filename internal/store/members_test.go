@@ -99,7 +99,7 @@ func TestRemovalEndsWhatAMemberCanDo(t *testing.T) {
 			w.Errorf("a removed member signs in: %v", err)
 		}
 
-		// Whoever returns needs the password that the account has now.
+		// A member who returns needs the password that the account has now.
 		back := must(w.Invite(w.ctx, owner, allswell.NewInvitation{Email: "admin@example.com", Role: allswell.RoleViewer}))(w)
 		if _, err := w.AcceptInvitation(w.ctx, back.Code, store.Acceptance{UserID: admin.ID, PasswordHash: "an earlier hash"}, store.Browser{}); !errors.Is(err, allswell.ErrPreconditionFailed) {
 			w.Errorf("with a password that was changed meanwhile: %v", err)

@@ -47,6 +47,12 @@ func (c *session) explain(m allswell.Monitor) (allswell.Explanation, error) {
 	}
 	e := m.Explain(tick)
 	e.PingGaps = gaps
+	if err == nil && m.State == allswell.MonitorDown {
+		var n int64
+		n, err = database.One(c.Session, database.ScanInt, `SELECT count(*) FROM incidents WHERE taken_over AND NOT resolved AND outage_id IN
+			(SELECT id FROM outages WHERE monitor_id = $1 AND ended_at IS NULL)`, m.ID)
+		e.TakenOver = n > 0
+	}
 	return e, err
 }
 

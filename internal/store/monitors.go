@@ -3,18 +3,14 @@ package store
 import (
 	"context"
 	"errors"
-	"reflect"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
 )
 
-// PingTokenOverlap is how long the old ping token of a rotated monitor stays valid.
-const PingTokenOverlap = 24 * time.Hour
-
 const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE pages.id = monitors.page_id),
-	component_id, slug, name, token, old_token, interval_ms, enabled, failure_threshold, down_status, auto_incidents, tags, state, consecutive_failures,
+	component_id, slug, name, token, old_token, interval_ms, enabled, paused_until_at, failure_threshold, down_status, auto_incidents, tags, state, consecutive_failures,
 	last_ping_at, waiting_since_at, rejected_at, suppressed_until_at, ticked_at, created_at, updated_at,
 	(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`
 
@@ -29,7 +25,7 @@ type monitorRow struct {
 func scanMonitor(row database.Row) (r monitorRow, err error) {
 	m := &r.Monitor
 	err = row.Scan(&m.ID, &m.WorkspaceID, text{&m.PageID}, text{&m.PageSlug}, text{&m.ComponentID}, text{&m.Slug}, &m.Name, &m.Token, text{&r.oldToken},
-		duration{&m.Interval}, &m.Enabled, &m.FailureThreshold, &m.DownStatus, text{(*string)(&m.AutoIncidents)}, listOf[string]{&m.Tags}, &m.State, &m.ConsecutiveFailures,
+		duration{&m.Interval}, &m.Enabled, instant{&m.PausedUntil}, &m.FailureThreshold, &m.DownStatus, text{(*string)(&m.AutoIncidents)}, listOf[string]{&m.Tags}, &m.State, &m.ConsecutiveFailures,
 		instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&m.RejectedAt}, instant{&m.SuppressedUntil},
 		instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt}, instant{&r.pingedAt})
 	return
@@ -223,120 +219,6 @@ func (s *Store) Monitor(ctx context.Context, actor allswell.Actor, ref string) (
 	})
 }
 
-// CreateMonitor creates a monitor, which waits for its first ping.
-func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save ...SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
-	if err := n.Validate(); err != nil {
-		return allswell.Monitor{}, err
-	}
-	for attempt := 0; ; attempt++ {
-		m, err := s.createMonitor(ctx, actor, n, save)
-		// Another transaction can take the slug that this one found free.
-		if err == nil || n.Slug != "" || !s.db.IsDuplicate(err) || attempt == slugAttempts {
-			return m, s.slugTaken(err)
-		}
-	}
-}
-
-// slugAttempts is how often CreateMonitor looks for another free slug.
-const slugAttempts = 10
-
-func (s *Store) createMonitor(ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save []SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) { return t.createMonitor(actor, n) }, save...)
-}
-
-// createMonitor creates a monitor, with a free slug if n has none.
-func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswell.Monitor, error) {
-	slug := n.Slug
-	if slug == "" {
-		var err error
-		slug, err = t.freeSlug(allswell.SlugOf(n.Name, "monitor"), `FROM monitors WHERE workspace_id = $1`, actor.WorkspaceID)
-		if err != nil {
-			return allswell.Monitor{}, err
-		}
-	}
-	m := allswell.Monitor{
-		ID: allswell.NewID(allswell.PrefixMonitor, t.Now), WorkspaceID: actor.WorkspaceID, Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
-		Token: allswell.NewPingToken(), Interval: n.Interval, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
-		DownStatus: n.DownStatus, AutoIncidents: n.AutoIncidents, Tags: allswell.SortTags(n.Tags), State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.Now, UpdatedAt: t.Now,
-	}
-	if err := t.link(actor, &m); err != nil {
-		return m, err
-	}
-	if n.UniqueName {
-		if err := t.checkUniqueName("monitor", m.Name, `FROM monitors WHERE workspace_id = $1 AND coalesce(page_id, '') = $2`, m.WorkspaceID, m.PageID); err != nil {
-			return m, err
-		}
-	}
-	if err := t.lockComponents([]string{m.ComponentID}); err != nil {
-		return m, err
-	}
-	if m.DownStatus == "" { // the lock keeps others from linking monitors meanwhile
-		others, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM monitors WHERE component_id = $1`, m.ComponentID)
-		if err != nil {
-			return m, err
-		}
-		m.DownStatus = allswell.DefaultDownStatus(m.ComponentID, int(others))
-	}
-	if err := t.applySuppression(&m); err != nil {
-		return m, err
-	}
-	_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
-				failure_threshold, down_status, auto_incidents, state, consecutive_failures, suppressed_until_at, created_at, updated_at, tags)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15, $16)`,
-		m.ID, m.WorkspaceID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Slug, m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
-		m.FailureThreshold, string(m.DownStatus), nullIfEmpty(string(m.AutoIncidents)), string(m.State), millis(m.SuppressedUntil), millis(t.Now), listText(m.Tags))
-	if err == nil {
-		_, err = t.Exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
-	}
-	if err == nil {
-		err = t.audit(actor, allswell.AuditCreate, nil, m)
-	}
-	t.newPingTokens = append(t.newPingTokens, m.Token)
-	return t.filledMonitor(m, err)
-}
-
-// link resolves the page that m names by its slug, and the component that it names
-// by id or slug, which must be on that page. Without a page there is no component.
-func (t *tx) link(actor allswell.Actor, m *allswell.Monitor) error {
-	var bad allswell.ValidationError
-	if m.PageSlug == "" {
-		if actor.PageLimited {
-			bad.Add("page", "The page field is required, because you can change only some pages.")
-		}
-		m.PageID = ""
-		if m.ComponentID != "" {
-			bad.Add("page", "The page field is required with a component_id.")
-		}
-		return bad.Err()
-	}
-	p, err := t.pageBySlug(actor, m.PageSlug)
-	if errors.Is(err, allswell.ErrNotFound) {
-		bad.Add("page", "There is no page with this slug.")
-		return bad.Err()
-	}
-	if err != nil {
-		return err
-	}
-	m.PageID = p.ID
-	if m.ComponentID == "" {
-		return nil
-	}
-	m.ComponentID, err = database.One(t.Session, database.ScanString, `SELECT id FROM components WHERE `+refColumn(m.ComponentID)+` = $1 AND page_id = $2`, m.ComponentID, p.ID)
-	if errors.Is(err, allswell.ErrNotFound) {
-		bad.Add("component_id", "The component does not exist on this page.")
-		err = bad.Err()
-	}
-	return err
-}
-
-// applySuppression suppresses a monitor whose component is under maintenance. The caller has
-// locked the component, so that no maintenance begins meanwhile and misses the monitor.
-func (t *tx) applySuppression(m *allswell.Monitor) error {
-	until, err := t.suppressedUntil([]string{m.ComponentID})
-	m.Suppress(until[m.ComponentID], t.Now)
-	return err
-}
-
 // monitorOf loads a monitor that the actor can reach, given its id or slug.
 func (c *session) monitorOf(actor allswell.Actor, ref string) (allswell.Monitor, error) {
 	r := reachOf(actor)
@@ -353,161 +235,4 @@ func (t *tx) lockMonitor(actor allswell.Actor, ref string) (allswell.Monitor, er
 		return allswell.Monitor{}, err
 	}
 	return t.monitor(`WHERE id = $1`, id)
-}
-
-// ChangeMonitor changes a monitor. Disabling a monitor that is down ends its outage; linking
-// it to another component moves the outage's cause there. If the monitor does not meet all
-// conditions, the error is allswell.ErrPreconditionFailed.
-func (s *Store) ChangeMonitor(ctx context.Context, actor allswell.Actor, id string, ch allswell.MonitorChange, conds ...allswell.Precondition) (allswell.Monitor, error) {
-	if err := ch.Validate(); err != nil {
-		return allswell.Monitor{}, err
-	}
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) {
-		m, err := t.lockMonitor(actor, id)
-		if err == nil {
-			err = check(conds, m)
-		}
-		if err != nil {
-			return m, err
-		}
-		return t.changeMonitor(actor, m, ch)
-	})
-}
-
-// changeMonitor changes a locked monitor, and ends or moves its outage.
-func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell.MonitorChange) (_ allswell.Monitor, err error) {
-	before := m
-	if ch.Page != nil {
-		m.PageSlug = *ch.Page
-		if m.PageSlug == "" {
-			m.ComponentID = ""
-		}
-	}
-	if ch.ComponentID != nil {
-		m.ComponentID = *ch.ComponentID
-	}
-	linked := ch.Page != nil || ch.ComponentID != nil
-	if linked {
-		if err := t.link(actor, &m); err != nil {
-			return m, err
-		}
-	}
-	ends := m.Apply(ch, t.Now)
-	var bad allswell.ValidationError
-	allswell.CheckTags(&bad, m.Tags)
-	if err := bad.Err(); err != nil {
-		return m, err
-	}
-	moves := before.State == allswell.MonitorDown && (m.ComponentID != before.ComponentID || m.DownStatus != before.DownStatus)
-	switch {
-	case ends, moves:
-		err = t.lockForOutage(before, m)
-	case linked:
-		err = t.lockComponents([]string{before.ComponentID, m.ComponentID})
-	}
-	if err == nil && linked {
-		err = t.applySuppression(&m)
-	}
-	if err != nil {
-		return m, err
-	}
-	if !reflect.DeepEqual(m, before) {
-		m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
-	}
-	if m, err = t.filledMonitor(m, nil); err != nil {
-		return m, err
-	}
-	if err := t.saveMonitor(m); err != nil {
-		return m, err
-	}
-	if err := t.saveHealthy(m); err != nil {
-		return m, err
-	}
-	if m.Enabled && !before.Enabled {
-		t.newPingTokens = append(t.newPingTokens, m.Token)
-	}
-	if ends {
-		err = t.endOutage(m, allswell.OutageEndedByDisable)
-	} else if moves {
-		err = t.moveOutageCause(m)
-	}
-	if err != nil {
-		return m, err
-	}
-	return m, t.audit(actor, allswell.AuditUpdate, before, m)
-}
-
-// saveMonitor saves the fields that a client can change, and those of saveMonitorState.
-func (t *tx) saveMonitor(m allswell.Monitor) error {
-	_, err := t.Exec(`UPDATE monitors SET page_id = $2, component_id = $3, name = $4, interval_ms = $5, enabled = $6,
-			failure_threshold = $7, down_status = $8, updated_at = $9, auto_incidents = $10, tags = $11 WHERE id = $1`,
-		m.ID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
-		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt), nullIfEmpty(string(m.AutoIncidents)), listText(m.Tags))
-	if err != nil {
-		return err
-	}
-	return t.saveMonitorState(m)
-}
-
-// saveMonitorState saves the fields that pings and ticks change. The caller has computed
-// NextCheckAt.
-func (t *tx) saveMonitorState(m allswell.Monitor) error {
-	_, err := t.Exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4, waiting_since_at = $5,
-			next_check_at = $6, rejected_at = $7, ticked_at = $8, updated_at = $9, suppressed_until_at = $10 WHERE id = $1`,
-		m.ID, string(m.State), m.ConsecutiveFailures, millis(m.LastPingAt), millis(m.WaitingSince),
-		millis(m.NextCheckAt), millis(m.RejectedAt), millis(m.TickedAt), millis(m.UpdatedAt), millis(m.SuppressedUntil))
-	return err
-}
-
-// saveHealthy saves last_pings.healthy: whether the next ping changes only the time of the
-// last ping.
-func (t *tx) saveHealthy(m allswell.Monitor) error {
-	_, err := t.Exec(`UPDATE last_pings SET healthy = $2 WHERE token = $1`,
-		m.Token, m.Enabled && m.State == allswell.MonitorUp && !m.WaitingSince.IsZero())
-	return err
-}
-
-// RotateMonitor gives a monitor a new ping token. The old one stays valid for
-// PingTokenOverlap; the one before it becomes invalid.
-func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) {
-		m, err := t.lockMonitor(actor, id)
-		if err != nil {
-			return m, err
-		}
-		before, old := m, m.Token
-		m.Token, m.UpdatedAt = allswell.NewPingToken(), allswell.Later(t.Now, m.UpdatedAt)
-		if _, err := t.Exec(`UPDATE monitors SET token = $2, old_token = $3, old_token_until_at = $4, updated_at = $5 WHERE id = $1`,
-			m.ID, m.Token, old, millis(t.Now.Add(PingTokenOverlap)), millis(m.UpdatedAt)); err != nil {
-			return m, err
-		}
-		t.newPingTokens = append(t.newPingTokens, m.Token)
-		if err := t.audit(actor, allswell.AuditRotate, before, m); err != nil {
-			return m, err
-		}
-		return t.filledMonitor(m, nil)
-	}, save...)
-}
-
-// DeleteMonitor deletes a monitor. If it is down, its outage ends first. If it does not
-// meet all conditions, the error is allswell.ErrPreconditionFailed.
-func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id string, conds ...allswell.Precondition) error {
-	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		m, err := t.lockMonitor(actor, id)
-		if err == nil {
-			err = check(conds, m)
-		}
-		if err == nil && m.State == allswell.MonitorDown {
-			if err = t.lockForOutage(m); err == nil {
-				err = t.endOutage(m, allswell.OutageEndedByDelete)
-			}
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := t.Exec(`DELETE FROM monitors WHERE id = $1`, m.ID); err != nil {
-			return err
-		}
-		return t.audit(actor, allswell.AuditDelete, m, nil)
-	})
 }

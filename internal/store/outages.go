@@ -57,7 +57,7 @@ func (t *tx) autoIncidentsOf(m allswell.Monitor) (auto allswell.AutoIncidents, e
 }
 
 // endOutage reverses beginOutage: it ends the outage, removes its cause, and resolves its
-// incident unless a person has resolved or deleted it. A draft stays a draft.
+// incident unless a person has resolved, deleted or taken it over. A draft stays a draft.
 func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	o, err := t.openOutage(m.ID)
 	if errors.Is(err, allswell.ErrNotFound) {
@@ -87,7 +87,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 		return err
 	}
 	i, err = t.lockIncidentRow(i.ID)
-	if errors.Is(err, allswell.ErrNotFound) || err == nil && i.Resolved {
+	if errors.Is(err, allswell.ErrNotFound) || err == nil && (i.Resolved || i.TakenOver) {
 		return nil
 	}
 	if err != nil {
@@ -100,7 +100,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	}
 	auto := why.SystemMessage(t.Now.Sub(o.SilentSince))
 	_, notified := i.NotifiedKind(allswell.EventIncidentResolved)
-	u, err := t.addUpdate(&i, auto.Text(), auto, notified)
+	u, err := t.addUpdate(&i, auto.Text(), auto, notified, asOf{})
 	if err != nil {
 		return err
 	}

@@ -72,14 +72,17 @@ func (c *session) overviewIncidents(r reach, o *Overview) (err error) {
 	return err
 }
 
+// troubled is the condition of the index monitors_troubled: monitors that are down, or were late at the last check.
+const troubled = `enabled AND (state = 'down' OR consecutive_failures > 0)`
+
 func (c *session) overviewMonitors(r reach, o *Overview) (err error) {
 	_, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
 		err = row.Scan(&o.Monitors, &o.Down)
 		return
-	}, `SELECT count(*), count(CASE WHEN state = 'down' AND enabled THEN 1 END) FROM monitors WHERE `+r.objects(1), r.arg)
+	}, `SELECT (SELECT count(*) FROM monitors WHERE `+r.objects(1)+`), (SELECT count(*) FROM monitors WHERE `+r.objects(1)+` AND `+troubled+` AND state = 'down')`, r.arg)
 	if err == nil {
-		o.Troubled, err = c.monitors(`WHERE `+r.objects(1)+` AND enabled AND (state = 'down' OR consecutive_failures > 0
-				AND NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token AND pinged_at > waiting_since_at))
+		o.Troubled, err = c.monitors(`WHERE `+r.objects(1)+` AND `+troubled+` AND (state = 'down'
+				OR NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token AND pinged_at > waiting_since_at))
 			ORDER BY state = 'down' DESC, last_ping_at, id LIMIT $2`, r.arg, maxOverviewObjects)
 	}
 	if err == nil {

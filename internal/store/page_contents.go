@@ -131,7 +131,30 @@ func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 	for _, of := range p.Changes {
 		slices.SortFunc(of, func(a, b allswell.StatusChange) int { return a.At.Compare(b.At) })
 	}
+	if err := c.correctHistory(p, since); err != nil {
+		return err
+	}
 	p.Gaps, err = c.gaps(since)
+	return err
+}
+
+// correctHistory corrects the status changes for incidents that were recorded after they had begun.
+func (c *session) correctHistory(p *allswell.PageContents, since time.Time) error {
+	type row struct {
+		component string
+		from, to  time.Time
+		status    allswell.Status
+	}
+	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
+		err = sc.Scan(&r.component, instant{&r.from}, instant{&r.to}, &r.status)
+		return
+	}, `SELECT a.component_id, i.created_at, i.unnoticed_until_at, a.status FROM incidents i JOIN incident_components a ON a.incident_id = i.id
+		WHERE i.page_id = $1 AND NOT i.draft AND i.unnoticed_until_at > $2 ORDER BY i.created_at DESC, i.id, a.component_id LIMIT $3`, p.Page.ID, millis(since), maxNamedAffected)
+	for _, r := range rows {
+		if changes, ok := p.Changes[r.component]; ok {
+			p.Changes[r.component] = allswell.Worsen(changes, r.from, r.to, r.status.Canonical())
+		}
+	}
 	return err
 }
 
@@ -242,6 +265,9 @@ func (s *Store) LoadNewest(ctx context.Context, slug, componentID string) (allsw
 			p.Page.ID, componentID, MaxNewest); err != nil {
 			return p, err
 		}
+		if err := c.fillPostmortems(p.Incidents); err != nil {
+			return p, err
+		}
 		p.Maintenances, err = view.publicMaintenances(t, concerns("maintenance_components", "maintenance_id")+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`,
 			p.Page.ID, componentID, MaxNewest)
 		return p, err
@@ -306,8 +332,23 @@ func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (
 		if p.Incidents, err = view.publishedIncidents(t, `id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Incidents) == 0 {
 			err = allswell.ErrNotFound
 		}
+		if err == nil && before == 0 {
+			err = c.fillPostmortems(p.Incidents)
+		}
+		if err == nil && p.Incidents[0].MergedInto != "" {
+			err = c.hideDraftTarget(&p.Incidents[0])
+		}
 		return p, err
 	})
+}
+
+// hideDraftTarget removes the incident that one was merged into while visitors cannot see it.
+func (c *session) hideDraftTarget(i *allswell.Incident) error {
+	drafts, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM incidents WHERE id = $1 AND draft`, i.MergedInto)
+	if drafts > 0 {
+		i.MergedInto = ""
+	}
+	return err
 }
 
 // LoadMaintenance is LoadIncident for a maintenance.

@@ -49,6 +49,15 @@ func (r reach) rows(table, page string) (from string, args []any) {
 	return `FROM ` + table + ` WHERE page_id IN (SELECT id FROM pages WHERE ` + r.pages(1) + ` AND slug = $2)`, []any{r.arg, page}
 }
 
+// templates returns a condition on templates that can be read: those of pages, and those of the workspace that belong to
+// all pages. Only who reaches the whole workspace can change the latter.
+func (r reach) templates(n int) string {
+	if r.limited {
+		return fmt.Sprintf(`(`+r.on(`page_id`, n)+` OR page_id IS NULL AND workspace_id IN (SELECT workspace_id FROM pages WHERE id IN (`+limitedPages+`)))`, n)
+	}
+	return r.objects(n)
+}
+
 // objects returns a condition on what need not be on a page: a monitor or a template.
 func (r reach) objects(n int) string {
 	if r.limited {

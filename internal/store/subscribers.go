@@ -10,12 +10,12 @@ import (
 )
 
 const subscriberColumns = `id, page_id, channel, target, key, whole_page, secret, old_secret, old_secret_until_at, confirmed_at,
-	suspended_at, suspension_reason, rejections, mailed_at, created_at, updated_at, added_by_operator`
+	suspended_at, suspension_reason, rejections, mailed_at, created_at, updated_at, added_by_operator, consent, consent_by`
 
 func scanSubscriber(row database.Row) (s allswell.Subscriber, err error) {
 	err = row.Scan(&s.ID, &s.PageID, &s.Channel, &s.Target, &s.Key, &s.WholePage, text{&s.Secret}, text{&s.OldSecret}, instant{&s.OldSecretUntil},
 		instant{&s.ConfirmedAt}, instant{&s.SuspendedAt}, text{&s.SuspendedFor}, &s.Rejections, instant{&s.MailedAt},
-		instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.AddedByOperator)
+		instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.AddedByOperator, text{&s.Consent}, text{&s.ConsentBy})
 	return
 }
 
@@ -170,6 +170,21 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 
 // subscribe saves a new subscriber and queues the request for confirmation if it needs one.
 func (t *tx) subscribe(pageID string, n allswell.NewSubscriber, byOperator bool) (allswell.Subscriber, error) {
+	sub := t.newSubscriber(pageID, n, byOperator)
+	if err := t.checkChosen(pageID, sub.Components); err != nil {
+		return sub, err
+	}
+	if err := t.saveNewSubscribers([]allswell.Subscriber{sub}); err != nil {
+		return sub, err
+	}
+	if sub.ConfirmedAt.IsZero() {
+		return sub, nil
+	}
+	return sub, t.forgetUnsubscription(sub)
+}
+
+// newSubscriber returns a new subscriber, which is not saved yet.
+func (t *tx) newSubscriber(pageID string, n allswell.NewSubscriber, byOperator bool) allswell.Subscriber {
 	sub := allswell.Subscriber{
 		ID: allswell.NewID(allswell.PrefixSubscriber, t.Now), PageID: pageID, Channel: n.Channel, Target: n.Target,
 		Key: allswell.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.Now, UpdatedAt: t.Now,
@@ -183,19 +198,32 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber, byOperator bool)
 	} else {
 		sub.MailedAt = t.Now
 	}
-	if _, err := t.Exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, rejections, mailed_at, created_at, updated_at, whole_page, added_by_operator)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12, $13)`,
-		sub.ID, sub.PageID, string(sub.Channel), sub.Target, sub.Destination(), sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
-		millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage, sub.AddedByOperator); err != nil {
-		return sub, err
+	return sub
+}
+
+// saveNewSubscribers saves new subscribers, whose components are checked, and queues the requests for confirmation that
+// they need.
+func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
+	var rows, chosen, requests [][]any
+	for _, sub := range subs {
+		rows = append(rows, []any{sub.ID, sub.PageID, string(sub.Channel), sub.Target, sub.Destination(), sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
+			0, millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage, sub.AddedByOperator, nullIfEmpty(sub.Consent), nullIfEmpty(sub.ConsentBy)})
+		for _, component := range sub.Components {
+			chosen = append(chosen, []any{sub.ID, component})
+		}
+		if sub.ConfirmedAt.IsZero() {
+			_, row := t.newDelivery(sub, allswell.PurposeConfirmation)
+			requests = append(requests, row)
+		}
 	}
-	if err := t.saveChosen(sub); err != nil {
-		return sub, err
+	err := t.insertRows(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, rejections, mailed_at, created_at, updated_at, whole_page, added_by_operator, consent, consent_by)`, rows)
+	if err == nil {
+		err = t.insertRows(`INSERT INTO subscriber_components (subscriber_id, component_id)`, chosen)
 	}
-	if sub.ConfirmedAt.IsZero() {
-		return sub, t.queueMessage(sub, allswell.PurposeConfirmation)
+	if err == nil {
+		err = t.insertRows(insertDelivery, requests)
 	}
-	return sub, nil
+	return err
 }
 
 // choosable selects those of the components $2 that subscribers of the page $1 can choose. Nobody is notified of
@@ -232,14 +260,19 @@ func (t *tx) queueMessage(sub allswell.Subscriber, purpose allswell.DeliveryPurp
 }
 
 // queueDelivery is queueMessage, and returns the id of the delivery.
-func (t *tx) queueDelivery(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) (id string, err error) {
-	id = allswell.NewID(allswell.PrefixDelivery, t.Now)
-	_, err = t.Exec(`INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
-			happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $3, 0, $1, 'pending', $7, $7, 0, 0, $7, $7)`,
-		id, sub.PageID, sub.ID, string(purpose), string(sub.Channel), sub.Destination(), millis(t.Now))
+func (t *tx) queueDelivery(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) (string, error) {
+	id, row := t.newDelivery(sub, purpose)
+	return id, t.insertRows(insertDelivery, [][]any{row})
+}
+
+const insertDelivery = `INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
+	happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)`
+
+// newDelivery returns a row for insertDelivery, with its id.
+func (t *tx) newDelivery(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) (id string, row []any) {
+	id, now := allswell.NewID(allswell.PrefixDelivery, t.Now), millis(t.Now)
 	t.mailQueued = true
-	return id, err
+	return id, []any{id, sub.PageID, sub.ID, string(purpose), string(sub.Channel), sub.Destination(), sub.ID, 0, id, string(allswell.DeliveryPending), now, now, 0, 0, now, now}
 }
 
 // DeleteSubscriber ends a subscription: open deliveries are cancelled and the
@@ -254,6 +287,9 @@ func (s *Store) DeleteSubscriber(ctx context.Context, actor allswell.Actor, slug
 // Unsubscribe is DeleteSubscriber for the holder of key.
 func (s *Store) Unsubscribe(ctx context.Context, slug, key string) error {
 	return s.unsubscribe(ctx, allswell.Actor{Kind: allswell.ActorSubscriber}, func(t *tx, sub allswell.Subscriber) error {
+		if err := t.rememberUnsubscription(sub); err != nil {
+			return err
+		}
 		return t.auditSubscriber(allswell.AuditDelete, sub, nil, sub)
 	}, subscriberOfKey, key, slug)
 }
@@ -401,6 +437,7 @@ func (s *Store) ConfirmSubscription(ctx context.Context, slug, key string) (alls
 		if sub.ConfirmedAt.IsZero() {
 			sub.ConfirmedAt = t.Now
 			sub.Resume() // the confirmation mail has arrived, so mail can be sent
+			return t.forgetUnsubscription(*sub)
 		}
 		return nil
 	})

@@ -262,6 +262,16 @@ func TestOverview(t *testing.T) {
 		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Troubled) != 0 {
 			w.Errorf("after its ping: %+v", o.Troubled)
 		}
+		w.run(`UPDATE monitors SET state = 'down' WHERE id = $1`, w.monitor.ID)
+		for _, c := range []struct {
+			change allswell.MonitorChange
+			down   int
+		}{{allswell.MonitorChange{}, 1}, {allswell.Pause(time.Time{}), 0}} {
+			must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, c.change))(w)
+			if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Troubled) != c.down || o.Down != c.down {
+				w.Errorf("%+v: %d are down, %+v", c.change, o.Down, o.Troubled)
+			}
+		}
 
 		for page, n := range map[string]int{"empty": 1, "full": 2} {
 			for i := range n {

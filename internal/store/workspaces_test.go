@@ -23,7 +23,7 @@ type things struct {
 var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error{
 	"Authenticate": nil, "CreateFirstToken": nil, "Bootstrap": nil, // by secret, or before there is a workspace
 	"IssueTokenFor": nil, "AllTokens": nil, "RevokeAnyToken": nil, // the operator's, above workspaces
-	"RecordPings": nil, "RecordLiveness": nil, "EachPingToken": nil, "Tick": nil, // by ping token, or over all
+	"RecordPings": nil, "RecordLiveness": nil, "EachPingToken": nil, "Tick": nil, "ResumePaused": nil, // by ping token, or over all
 	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "LoadMaintenance": nil, "LoadNewest": nil, "LoadPageImage": nil, "PublicPages": nil, "PageList": nil, "WatchPages": nil, "ReadPageChanges": nil, // public
 	"FindResponse": nil, "Clock": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "System": nil, "MayBackUp": nil, "OpenBackup": nil, "LastContact": nil, "Close": nil,
 	"OnPageHidden": nil, "OnPageChange": nil, "OnNewPingToken": nil, "OnDeliveriesPending": nil, "OnMaintenanceChange": nil, "OnDomainCheckDue": nil, "BeforeReturn": nil, "Hosts": nil, "DisabledDomains": nil,
@@ -170,6 +170,25 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	},
 	"DeleteIncidentTemplate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteIncidentTemplate(ctx, ws, x.template, allswell.Precondition{})
+	},
+	"TakeOverIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.TakeOverIncident(ctx, ws, x.incident, true)
+		return err
+	},
+	"MergeIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.MergeIncident(ctx, ws, x.incident, x.incident)
+		return err
+	},
+	"Postmortem": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Postmortem(ctx, ws, x.incident)
+		return err
+	},
+	"PutPostmortem": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.PutPostmortem(ctx, ws, x.incident, allswell.PostmortemInput{Body: "x"}, allswell.Precondition{})
+		return err
+	},
+	"DeletePostmortem": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.DeletePostmortem(ctx, ws, x.incident, allswell.Precondition{})
 	},
 	"EditUpdate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.EditUpdate(ctx, ws, x.incident, x.update, "x", allswell.Precondition{})
@@ -336,6 +355,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, err := s.CreateSubscriber(ctx, ws, x.slug, allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "new@example.com"})
 		return err
 	},
+	"ImportSubscribers": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ImportSubscribers(ctx, ws, x.slug, allswell.SubscriberImport{CSV: "imported@example.com", Consent: "signed up"})
+		return err
+	},
 	"DeleteSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteSubscriber(ctx, ws, x.slug, x.subscriber)
 	},
@@ -392,11 +415,23 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		o, err := s.Overview(ctx, ws)
 		return none(len(o.Pages)+len(o.Incidents)+len(o.Troubled)+len(o.Maintenances)+o.Monitors, err, false)
 	},
+	"Search": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		f, err := s.Search(ctx, ws, "a")
+		return none(len(f.Monitors)+len(f.Components)+len(f.Pages)+len(f.Incidents), err, false)
+	},
 	"MoveComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.MoveComponent(ctx, ws, x.slug, x.component, 1)
 	},
 	"MoveGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.MoveGroup(ctx, ws, x.slug, x.group, 1)
+	},
+	"PlaceComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.PlaceComponent(ctx, ws, x.slug, x.component, allswell.Place{})
+		return err
+	},
+	"PlaceGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.PlaceGroup(ctx, ws, x.slug, x.group, allswell.Place{})
+		return err
 	},
 	"PageSizes": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		sizes, err := s.PageSizes(ctx, ws, []string{x.page})
@@ -438,6 +473,8 @@ func (w *world) things() things {
 	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusDegraded}}))(w)
 	must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
 	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w).ID
+	_, _, err := w.PutPostmortem(w.ctx, w.ws, x.incident, allswell.PostmortemInput{Body: "p"}, allswell.Precondition{})
+	w.ok(err)
 	x.template = must(w.CreateIncidentTemplate(w.ctx, w.ws, allswell.IncidentTemplateChange{Name: ptr("t"), Title: ptr("t")}))(w).ID
 	x.update = must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.NewIncidentUpdate{Message: "more"}))(w).ID
 	w.fanOut()
@@ -539,6 +576,7 @@ var reading = []string{
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
 	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "MemberSessions", "Announcements", "Announcement",
+	"Postmortem", "Search",
 }
 
 // TestEveryVerbIsTestedForWorkspaces checks that the table has every method.

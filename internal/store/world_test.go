@@ -99,7 +99,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 // until polls a query until it returns want.
 func (w *world) until(want, query string) {
 	w.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(30 * time.Second); w.value(query) != want; <-tick.C {
 		if time.Now().After(deadline) {

@@ -26,7 +26,7 @@ var (
 
 var (
 	dateAndTime = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[tT](\d)`)
-	dayAndTime  = regexp.MustCompile(`^(today|tomorrow|mon|tue|wed|thu|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday) (?:at )?([0-9:]+)$`)
+	dayAndTime  = regexp.MustCompile(`^(yesterday|today|tomorrow|mon|tue|wed|thu|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday) (?:at )?([0-9:]+)$`)
 )
 
 // UnmarshalText parses "2026-11-24 22:00", "2026-11-24T22:00:00+01:00", "2026-11-24", "tomorrow 22:00" or "fri 22:00".
@@ -45,7 +45,7 @@ func (m *Moment) UnmarshalText(text []byte) error {
 	if found := dayAndTime.FindStringSubmatch(strings.ToLower(value)); found != nil {
 		if t, ok := parseAny(clockLayouts, found[2]); ok {
 			m.clock, m.day = t, found[1]
-			if m.day != "today" && m.day != "tomorrow" {
+			if m.day != "yesterday" && m.day != "today" && m.day != "tomorrow" {
 				m.day = m.day[:3]
 			}
 			return nil
@@ -105,6 +105,8 @@ func timesAt(date, clock time.Time, zone *time.Location) (times []time.Time) {
 // date returns the date of a moment whose day is given by a word.
 func (m Moment) date(now time.Time) time.Time {
 	switch m.day {
+	case "yesterday":
+		return now.AddDate(0, 0, -1)
 	case "today":
 		return now
 	case "tomorrow":

@@ -44,6 +44,7 @@ func TestMoments(t *testing.T) {
 		"2026-11-24 22:00:00 +05:30": "2026-11-24T22:00:00+05:30",
 		"2026-11-24 22:00 Z":         "2026-11-24T22:00:00Z",
 		"today 22:00":                "2026-11-23T22:00:00+01:00",
+		"yesterday 22:00":            "2026-11-22T22:00:00+01:00",
 		"tomorrow 22:00":             "2026-11-24T22:00:00+01:00",
 		"Tomorrow at 6:05":           "2026-11-24T06:05:00+01:00",
 		"mon 22:00":                  "2026-11-23T22:00:00+01:00",
@@ -65,7 +66,7 @@ func TestMoments(t *testing.T) {
 			t.Errorf("%q: NeedsZone is %t", text, m.NeedsZone())
 		}
 	}
-	for _, text := range []string{"", "tomorrow", "22:00", "today 25:00", "2026-13-01 00:00", "2026-11-24 22", "yesterday 22:00", "morgen 22:00", "1764000000", "2026-11-24 22:00 CET"} {
+	for _, text := range []string{"", "tomorrow", "22:00", "today 25:00", "2026-13-01 00:00", "2026-11-24 22", "morgen 22:00", "1764000000", "2026-11-24 22:00 CET"} {
 		var m Moment
 		if err := m.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is taken for %v", text, m)

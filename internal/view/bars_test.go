@@ -97,7 +97,7 @@ func TestBars(t *testing.T) {
 func executeBars(t testing.TB, l *i18n.Language, v barsView) string {
 	t.Helper()
 	var out strings.Builder
-	if err := templates[l]().ExecuteTemplate(&out, "bars", v); err != nil {
+	if err := templates()[l]().ExecuteTemplate(&out, "bars", v); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -76,6 +76,20 @@ func (b *budget) update(at Presentation, u allswell.IncidentUpdate) (updateView,
 	return shown, ok
 }
 
+// postmortem lays out the post-mortem of an incident; nil: it has none.
+func (b *budget) postmortem(at Presentation, inc allswell.Incident) *postmortemView {
+	p := inc.Postmortem
+	if p == nil {
+		return nil
+	}
+	v := &postmortemView{Published: at.moment(p.PublishedAt)}
+	if !p.EditedAt.IsZero() {
+		v.Edited = at.moment(p.EditedAt)
+	}
+	v.Text, _ = b.message(at, i18n.UpdateText{Message: p.Body, At: p.PublishedAt}, updateWeight)
+	return v
+}
+
 // maintenanceUpdateView lays out an update of a maintenance.
 func (b *budget) maintenanceUpdateView(at Presentation, u allswell.MaintenanceUpdate) (maintenanceUpdateView, bool) {
 	if u.Truncated {

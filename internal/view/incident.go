@@ -34,6 +34,10 @@ type incidentView struct {
 	Updates  []updateView
 	Earlier  int // number of older updates that are left out
 	Excerpt  string
+
+	Postmortem *postmortemView // nil: none is published
+	MergedInto string          // URL of the incident that goes on; "": none
+	Recorded   moment          // when an incident was recorded that began earlier; zero: when it began
 }
 
 // Older returns the number of updates before the newest one.
@@ -55,6 +59,13 @@ func isInstant(d time.Duration) bool { return d.Round(time.Second) <= 0 }
 type affectedView struct {
 	URL, Name string
 	Status    allswell.Status // "": only the name is shown
+}
+
+// postmortemView is the published post-mortem of an incident.
+type postmortemView struct {
+	Text      template.HTML
+	Published moment
+	Edited    moment // zero: not since
 }
 
 type updateView struct {
@@ -158,7 +169,16 @@ func Incident(l Layout, inc allswell.Incident, part TimelinePart) Model {
 	if part.Before > 0 {
 		entries = inc.Entries()
 	}
-	v := viewEntries(at, inc, entries, part.detail())
+	limits := part.detail()
+	postmortem := limits.budget.postmortem(at, inc)
+	v := viewEntries(at, inc, entries, limits)
+	v.Postmortem = postmortem
+	if inc.MergedInto != "" {
+		v.MergedInto = at.incident(inc.MergedInto)
+	}
+	if !inc.RecordedAt.IsZero() {
+		v.Recorded = at.moment(inc.RecordedAt)
+	}
 	l.Path = timelinePath("/incidents/"+inc.ID, part.Before)
 	l.Description = at.lang.T("incident.description", "state", at.lang.State(inc.EffectiveState()), "impact", at.lang.Impact(inc.Impact), "text", v.Excerpt)
 	b := incidentBody{Incident: v, Home: at.Home(), Month: *linkMonth(at, inc.CreatedAt.In(at.zone))}

@@ -25,6 +25,23 @@ type Layout struct {
 	Late        moment // since when the page has not been refreshed; zero: it is current
 	Events      string // URL of the event stream; "": none
 	Tag         string // of the status page, compared with the tags of events
+
+	Preview *Preview // nil: the page is not a preview
+}
+
+// Preview is how a page looks with settings that are not saved.
+type Preview struct {
+	Scheme               string       // "light" or "dark"
+	Style                template.CSS // in place of the style sheets of the accent and of the page's own
+	Logo, LogoDark, Icon string       // URLs; "": none
+}
+
+// AsPreview returns the layout of a preview, without scripts.
+func (l Layout) AsPreview(p Preview) Layout {
+	site := *l.Site
+	site.Accent, site.Custom, site.Logo, site.LogoDark, site.Icon = "", "", p.Logo, p.LogoDark, p.Icon
+	l.Site, l.Preview, l.Events = &site, &p, ""
+	return l
 }
 
 // siteLayout is what all HTML pages of one status page have in common.
@@ -37,6 +54,7 @@ type siteLayout struct {
 	AskOperator         bool           // only operators add webhooks
 	Atom, RSS, Calendar string         // URLs
 	Logo, Icon, Accent  string         // URLs; "": the default
+	Custom              string         // URL of the page's own style sheet; "": none
 	LogoDark            string         // URL; "": Logo
 	Footer              []allswell.FooterLink
 }
@@ -64,7 +82,7 @@ func (l Layout) Languages() (all []languageLink) {
 	if l.Path == "" {
 		return nil
 	}
-	for _, lang := range i18n.All() {
+	for _, lang := range l.At.languages {
 		all = append(all, languageLink{lang.Name, lang.Tag, l.At.inLanguage(l.Path, lang), l.At.alternate(l.Path, lang), lang == l.At.lang})
 	}
 	return all
@@ -120,7 +138,7 @@ func NewLayout(at Presentation, page allswell.Page, severity allswell.Status, as
 		return at.plain(at.base, "/look/"+name)
 	}
 	site.Logo, site.Icon, site.Accent = themeURL(page.Logo), themeURL(page.Icon), themeURL(assets.AccentName(page.Accent))
-	site.LogoDark = themeURL(page.LogoDark)
+	site.LogoDark, site.Custom = themeURL(page.LogoDark), themeURL(page.CustomCSSName())
 	return Layout{At: at, Severity: severity, AsOf: at.moment(asOf), Site: site}
 }
 

@@ -35,7 +35,7 @@ func TestMaintenanceAcrossClockChange(t *testing.T) {
 			t.Errorf("%s: %d updates, %d earlier, %q", l.Tag, len(v.Updates), v.Earlier, v.Excerpt)
 		}
 		var out strings.Builder
-		if err := templates[l]().ExecuteTemplate(&out, "maintenances", []maintenanceView{v}); err != nil {
+		if err := templates()[l]().ExecuteTemplate(&out, "maintenances", []maintenanceView{v}); err != nil {
 			t.Fatal(err)
 		}
 		if found := i18ntest.Leftovers(out.String()); len(found) > 0 {

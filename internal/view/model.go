@@ -25,7 +25,7 @@ type Model struct {
 // Render returns the HTML of a model. It stops when ctx ends, and returns its
 // error.
 func (m Model) Render(ctx context.Context) ([]byte, error) {
-	all := templates[m.Layout.At.lang]()
+	all := templates()[m.Layout.At.lang]()
 	body, out := renderBuffer{ctx: ctx}, renderBuffer{ctx: ctx}
 	if err := all.ExecuteTemplate(&body, "page "+m.template, m.body); err != nil {
 		return nil, err

@@ -23,6 +23,8 @@ type Presentation struct {
 	lang   *i18n.Language
 	chosen bool           // see Variant
 	zone   *time.Location // of the page
+
+	languages []*i18n.Language // that visitors are offered
 }
 
 // Variant distinguishes the renderings of one page. There are few, because there
@@ -35,7 +37,7 @@ type Variant struct {
 
 // Present returns the presentation of a variant of a status page.
 func Present(page allswell.Page, v Variant) Presentation {
-	at := Presentation{base: "/status/" + page.Slug, lang: v.Language, chosen: v.Chosen, zone: page.Location()}
+	at := Presentation{base: "/status/" + page.Slug, lang: v.Language, chosen: v.Chosen, zone: page.Location(), languages: i18n.Offered(page.Languages).All()}
 	at.root = at.base
 	if page.Host != "" {
 		at.root = "https://" + page.Host
@@ -48,7 +50,7 @@ func Present(page allswell.Page, v Variant) Presentation {
 
 // PresentRoot returns the presentation of HTML pages that belong to no status page.
 func PresentRoot(v Variant) Presentation {
-	return Presentation{lang: v.Language, chosen: v.Chosen, zone: time.UTC}
+	return Presentation{lang: v.Language, chosen: v.Chosen, zone: time.UTC, languages: i18n.All()}
 }
 
 // LanguageParam is the query parameter that names a language.

@@ -48,7 +48,7 @@ func TestEveryTemplate(t *testing.T) {
 
 // pageTemplates returns the names of the templates of bodies.
 func pageTemplates(l *i18n.Language) (names []string) {
-	for _, t := range templates[l]().Templates() {
+	for _, t := range templates()[l]().Templates() {
 		if name, ok := strings.CutPrefix(t.Name(), "page "); ok {
 			names = append(names, name)
 		}

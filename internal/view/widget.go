@@ -41,7 +41,7 @@ func Widget(at Presentation, sum allswell.Summary, delayed bool) (html []byte, s
 	style = fmt.Sprintf(widgetStyle, tone.Text.Light, tone.Text.Dark)
 	w.Style = template.CSS(style)
 	var out bytes.Buffer
-	err = templates[at.lang]().ExecuteTemplate(&out, "widget", w)
+	err = templates()[at.lang]().ExecuteTemplate(&out, "widget", w)
 	return out.Bytes(), style, err
 }
 

@@ -36,11 +36,22 @@ func PolicyPage(form, script bool) Policy {
 	return p + "form-action 'none'"
 }
 
+// PolicyPreview returns the policy of a preview of a page that this server frames, with one inline style sheet. Nothing in
+// it can be sent.
+func PolicyPreview(css string) Policy {
+	return Policy("default-src 'none'; style-src 'self' " + styleHash(css) + "; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'")
+}
+
 // WithFrames returns p extended to allow frames with documents of this server.
 func (p Policy) WithFrames() Policy { return p + "; frame-src 'self'" }
 
 // WithStyle returns p extended to allow one inline style sheet, by its hash.
 func (p Policy) WithStyle(css string) Policy {
+	return p + "; style-src " + Policy(styleHash(css))
+}
+
+// styleHash returns the source of an inline style sheet.
+func styleHash(css string) string {
 	hash := sha256.Sum256([]byte(css))
-	return p + "; style-src 'sha256-" + Policy(base64.StdEncoding.EncodeToString(hash[:])) + "'"
+	return "'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
 }

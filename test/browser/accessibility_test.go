@@ -82,9 +82,12 @@ func TestAccessibilityInJavaScript(t *testing.T) {
 func violations(p *tab, axe string) []string {
 	p.t.Helper()
 	p.do("Runtime.evaluate", params{"expression": axe}, nil)
-	return await[[]string](p, `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.flatMap(v =>
-		v.nodes.map(n => v.id + ": " + v.help + ": " + n.target.join(" ") + ": " + n.html.slice(0, 200))))`)
+	return await[[]string](p, fmt.Sprintf(axeViolations, ""))
 }
+
+// axeViolations runs axe-core, once it is loaded. It has a place for more options.
+const axeViolations = `axe.run(document, {resultTypes: ["violations"]%s}).then(r => r.violations.flatMap(v =>
+	v.nodes.map(n => v.id + ": " + v.help + ": " + n.target.join(" ") + ": " + n.html.slice(0, 200))))`
 
 // await is eval for an expression that is a promise.
 func await[T any](p *tab, expression string) T {

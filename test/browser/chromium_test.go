@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -10,7 +11,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -170,7 +170,7 @@ func (c *chromium) readEvents(events io.Reader) error {
 	scan := bufio.NewScanner(events)
 	scan.Buffer(nil, 64<<20) // a screenshot is one message
 	scan.Split(func(data []byte, atEOF bool) (int, []byte, error) {
-		if i := strings.IndexByte(string(data), 0); i >= 0 {
+		if i := bytes.IndexByte(data, 0); i >= 0 {
 			return i + 1, data[:i], nil
 		}
 		return 0, nil, nil
@@ -277,15 +277,21 @@ func (c *browser) open(t *testing.T, v view, url string) *tab {
 	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
 		p.do(domain+".enable", nil, nil)
 	}
+	p.show(v)
+	p.do("Emulation.setScriptExecutionDisabled", params{"value": v.noScript}, nil)
+	p.load(t, url)
+	return p
+}
+
+// show gives the tab the display of a view.
+func (p *tab) show(v view) {
+	p.t.Helper()
 	p.do("Emulation.setDeviceMetricsOverride", params{"width": v.width, "height": v.height, "deviceScaleFactor": 1, "mobile": v.width < 600}, nil)
 	scheme := "light"
 	if v.dark {
 		scheme = "dark"
 	}
 	p.do("Emulation.setEmulatedMedia", params{"features": []params{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
-	p.do("Emulation.setScriptExecutionDisabled", params{"value": v.noScript}, nil)
-	p.load(t, url)
-	return p
 }
 
 // load navigates the tab to url. From then on, failures are those of t, and the

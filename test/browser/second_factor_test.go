@@ -1,9 +1,15 @@
 package browser
 
 import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base32"
+	bigendian "encoding/binary"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell/test/binary"
 )
@@ -57,4 +63,18 @@ func TestPasskeyInABrowser(t *testing.T) {
 	p.do("WebAuthn.enable", nil, nil)
 	eval[any](p, `navigator.credentials.get = () => Promise.reject(new DOMException("", "NotAllowedError")), document.querySelector("form[data-passkey] button").click()`)
 	p.eventually(`document.querySelector("form[data-passkey] [data-wrong]").innerText.includes("No passkey was used")`)
+}
+
+// totp returns the code that an authenticator app shows now for a key in base 32.
+func totp(t *testing.T, key string) string {
+	t.Helper()
+	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.Join(strings.Fields(strings.ToUpper(key)), ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha1.New, secret)
+	_ = bigendian.Write(mac, bigendian.BigEndian, time.Now().Unix()/30)
+	sum := mac.Sum(nil)
+	at := sum[len(sum)-1] & 15
+	return fmt.Sprintf("%06d", bigendian.BigEndian.Uint32(sum[at:])&0x7fffffff%1000000)
 }

@@ -146,6 +146,8 @@ func runShell(t *testing.T, exe string, shell []block) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "work", "logo.svg"), `<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>`, 0o644)
+	write(t, filepath.Join(dir, "work", "people.csv"), "name,email\nGrace,grace@example.com\n", 0o644)
+	write(t, filepath.Join(dir, "work", "theme.css"), ":root { --radius: 0 }\n", 0o644)
 	write(t, filepath.Join(dir, "work", "icon.png"), "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00", 0o644)
 
 	repository, err := filepath.Abs(root)

@@ -132,9 +132,8 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 
 // until polls, because what it waits for happens in another process.
 func until(ts *testscript.TestScript, most time.Duration, gone <-chan struct{}, what string, is func() bool) {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(most); !is(); <-tick.C {
+	const every = 100 * time.Millisecond // a check may start a command, which takes 50 ms of a processor
+	for deadline := time.Now().Add(most); !is(); <-time.After(every) {
 		select {
 		case <-gone:
 			ts.Fatalf("the server ended before %s", what)

@@ -1,4 +1,4 @@
-// Buttons that copy what stands beside them. Besides passkeys, nothing else of the dashboard needs a script.
+// Buttons that copy what stands beside them. Besides passkeys, nothing else of the dashboard needs a script; the rest is convenience.
 
 document.addEventListener("click", async ({ target }) => {
 	const button = target.closest("[data-copy]");
@@ -17,3 +17,10 @@ document.addEventListener("click", async ({ target }) => {
 const showButtons = () => document.querySelectorAll("[data-copy]").forEach((button) => { button.hidden = false; });
 showButtons();
 document.addEventListener("allswell:replaced", showButtons);
+
+// Ctrl+Enter, or Cmd+Enter, in a text presses the first button of its form, as Enter does in a line: that of an incident shows the preview.
+document.addEventListener("keydown", (event) => {
+	if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || event.target.localName !== "textarea") return;
+	event.preventDefault();
+	event.target.form?.requestSubmit(event.target.form.querySelector("button:not([type=button])"));
+});

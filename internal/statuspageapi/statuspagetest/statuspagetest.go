@@ -47,7 +47,7 @@ var (
 	linkPattern    = regexp.MustCompile(`^https?://.*/(incidents|maintenances)/[a-z0-9_-]+$`)
 	datePattern    = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
 	statusWords    = []string{"operational", "degraded_performance", "partial_outage", "major_outage", "under_maintenance"}
-	incidentWord   = []string{"investigating", "identified", "monitoring", "resolved"}
+	incidentWord   = []string{"investigating", "identified", "monitoring", "resolved", "postmortem"}
 	plannedWords   = []string{"scheduled", "in_progress", "verifying", "completed"}
 	indicators     = []string{"none", "minor", "major", "critical", "maintenance"}
 )
@@ -206,7 +206,7 @@ func (j *checker) incident(kind string, v any, words []string) {
 		impacts = []string{"maintenance"}
 	}
 	j.word(inc, "impact", impacts)
-	over := inc["status"] == "resolved" || inc["status"] == "completed"
+	over := inc["status"] == "resolved" || inc["status"] == "postmortem" || inc["status"] == "completed"
 	if over != (inc["resolved_at"] != nil) {
 		j.fault("a %s is %v and resolved at %v", kind, inc["status"], inc["resolved_at"])
 	}

@@ -1,0 +1,26 @@
+package client
+
+import (
+	"context"
+	"net/http"
+)
+
+// TakeOverIncident leaves an incident that a monitor opened to people: the recovery of the monitor does not resolve it.
+func (c *Client) TakeOverIncident(ctx context.Context, id string, options ...CallOption) (*Incident, error) {
+	return call[Incident](ctx, c, http.MethodPost, pathOf("incidents", id, "take-over"), nil, options...)
+}
+
+// GiveBackIncident leaves an incident that was taken over to its monitor again.
+func (c *Client) GiveBackIncident(ctx context.Context, id string, options ...CallOption) (*Incident, error) {
+	return call[Incident](ctx, c, http.MethodPost, pathOf("incidents", id, "give-back"), nil, options...)
+}
+
+// IncidentMerge names the incident that another one is merged into.
+type IncidentMerge struct {
+	IncidentID string `json:"incident_id"`
+}
+
+// MergeIncident resolves an incident and adds its components to another one on its page. Nobody is notified.
+func (c *Client) MergeIncident(ctx context.Context, id, into string) (*Incident, error) {
+	return call[Incident](ctx, c, http.MethodPut, pathOf("incidents", id, "merged-into"), IncidentMerge{into})
+}

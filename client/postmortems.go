@@ -1,0 +1,43 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Postmortem is what an incident was caused by and what was learned, written after its end.
+type Postmortem struct {
+	Meta
+	IncidentID  string     `json:"incident_id"`
+	Body        string     `json:"body"`         // Markdown
+	Published   bool       `json:"published"`    // false: a draft
+	PublishedAt *time.Time `json:"published_at"` // of the latest publication; nil: a draft
+	EditedAt    *time.Time `json:"edited_at"`    // last change of Body since then; nil: none
+	Notified    bool       `json:"notified"`     // whether subscribers were notified of it
+	CreatedAt   time.Time  `json:"created_at"`
+	UpdatedAt   time.Time  `json:"updated_at"`
+}
+
+// PostmortemInput is the text of a post-mortem, and whether visitors see it.
+type PostmortemInput struct {
+	Body      string `json:"body"`
+	Published *bool  `json:"published,omitempty"` // nil: as it is; a new one is a draft
+	Notify    *bool  `json:"notify,omitempty"`    // false: nobody is notified of the publication
+}
+
+// GetPostmortem returns the post-mortem of an incident.
+func (c *Client) GetPostmortem(ctx context.Context, incident string) (*Postmortem, error) {
+	return call[Postmortem](ctx, c, http.MethodGet, pathOf("incidents", incident, "postmortem"), nil)
+}
+
+// PutPostmortem creates or replaces the post-mortem of an incident. Subscribers are notified of its first publication.
+// The options IfMatch and IfNoneMatch apply.
+func (c *Client) PutPostmortem(ctx context.Context, incident string, postmortem PostmortemInput, options ...CallOption) (*Postmortem, error) {
+	return call[Postmortem](ctx, c, http.MethodPut, pathOf("incidents", incident, "postmortem"), postmortem, options...)
+}
+
+// DeletePostmortem deletes the post-mortem of an incident with its text. Nobody is notified. The option IfMatch applies.
+func (c *Client) DeletePostmortem(ctx context.Context, incident string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("incidents", incident, "postmortem"), options...)
+}

@@ -1,0 +1,48 @@
+package api
+
+import (
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+type postmortemJSON struct {
+	IncidentID  string  `json:"incident_id"`
+	Body        string  `json:"body"`
+	Published   bool    `json:"published"`
+	PublishedAt *string `json:"published_at"`
+	EditedAt    *string `json:"edited_at"`
+	Notified    bool    `json:"notified"`
+	CreatedAt   string  `json:"created_at"`
+	UpdatedAt   string  `json:"updated_at"`
+}
+
+func newPostmortemJSON(p allswell.Postmortem) postmortemJSON {
+	return postmortemJSON{
+		IncidentID: p.IncidentID, Body: p.Body, Published: p.Published(), PublishedAt: timePtr(p.PublishedAt), EditedAt: timePtr(p.EditedAt),
+		Notified: p.Notified, CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),
+	}
+}
+
+func (a *api) getPostmortem(c *call) (store.Response, error) {
+	p, err := a.store.Postmortem(c.Context(), c.actor(), c.PathValue("incidentId"))
+	return taggedResponse(c, p, err, newPostmortemJSON)
+}
+
+// putPostmortem writes the post-mortem of an incident, and publishes it or makes it a draft if the body says so.
+func (a *api) putPostmortem(c *call) (store.Response, error) {
+	n, err := put[postmortemJSON](c, func(o *web.Object) (n allswell.PostmortemInput, err error) {
+		o.Require("body")
+		n = allswell.PostmortemInput{Body: orZero(o.Text("body")), Published: o.Flag("published"), Silent: readSilent(o)}
+		return n, n.Validate()
+	})
+	if err != nil {
+		return store.Response{}, err
+	}
+	p, created, err := a.store.PutPostmortem(c.Context(), c.actor(), c.PathValue("incidentId"), n, c.cond)
+	return putResponse(c, p, created, err, newPostmortemJSON)
+}
+
+func (a *api) deletePostmortem(c *call) (store.Response, error) {
+	return noContent(a.store.DeletePostmortem(c.Context(), c.actor(), c.PathValue("incidentId"), c.cond))
+}

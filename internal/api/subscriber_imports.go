@@ -1,0 +1,55 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// importReportJSON says what an import did, or what it would do.
+type importReportJSON struct {
+	DryRun       bool             `json:"dry_run"`
+	Added        int              `json:"added"`
+	Subscribed   int              `json:"subscribed"`
+	Unsubscribed int              `json:"unsubscribed"`
+	Invalid      int              `json:"invalid"`
+	Lines        []importLineJSON `json:"lines"`
+}
+
+type importLineJSON struct {
+	Line   int                   `json:"line"`
+	Target string                `json:"target"`
+	Result allswell.ImportResult `json:"result"`
+	Reason *string               `json:"reason"`
+}
+
+func newImportReportJSON(r allswell.SubscriberImportReport) importReportJSON {
+	out := importReportJSON{
+		DryRun: r.DryRun, Added: r.Count(allswell.ImportAdded), Subscribed: r.Count(allswell.ImportSubscribed),
+		Unsubscribed: r.Count(allswell.ImportUnsubscribed), Invalid: r.Count(allswell.ImportInvalid),
+		Lines: make([]importLineJSON, len(r.Lines)),
+	}
+	for i, l := range r.Lines {
+		out.Lines[i] = importLineJSON{l.Line, l.Target, l.Result, ptrOrNil(l.Reason)}
+	}
+	return out
+}
+
+// importSubscribers subscribes the e-mail addresses of a list. A dry run changes nothing.
+func (a *api) importSubscribers(c *call) (store.Response, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Response{}, err
+	}
+	o.Require("csv", "consent")
+	n := allswell.SubscriberImport{
+		CSV: orZero(o.Text("csv")), Consent: orZero(o.Text("consent")), Confirmed: orZero(o.Flag("confirmed")), DryRun: orZero(o.Flag("dry_run")),
+	}
+	_, invalid := n.Check()
+	if err := o.Check(invalid); err != nil {
+		return store.Response{}, err
+	}
+	r := newResponder(c, http.StatusOK, newImportReportJSON)
+	return r.respond(a.store.ImportSubscribers(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
+}

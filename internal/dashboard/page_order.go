@@ -1,0 +1,41 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/allswell/allswell"
+)
+
+// orderHeader is the header with the allswell.OrderTag of the page after a move.
+const orderHeader = "Allswell-Order"
+
+// errOrderChanged means that somebody else has changed the order since it was shown.
+var errOrderChanged = errors.New("the order has changed")
+
+// placeComponent puts a component where it was dragged to: into a group, before or after a component. It is the script's
+// request.
+func (v *visit) placeComponent() error {
+	return v.place(v.r.PathValue("component"), v.store.PlaceComponent)
+}
+
+// placeGroup is placeComponent for a group.
+func (v *visit) placeGroup() error { return v.place(v.r.PathValue("group"), v.store.PlaceGroup) }
+
+func (v *visit) place(ref string, place func(ctx context.Context, actor allswell.Actor, slug, ref string, to allswell.Place) (string, error)) error {
+	f := newForm(v.r.PostForm)
+	to := allswell.Place{GroupID: f.Value("group"), Before: f.Value("before"), After: f.Value("after"), Order: f.Value("order")}
+	order, err := place(v.r.Context(), v.actor(), v.r.PathValue("page"), ref, to)
+	switch {
+	case f.refused(err):
+		return v.showComponentsAgain(f, newForm(nil))
+	case errors.Is(err, allswell.ErrPreconditionFailed):
+		return errOrderChanged
+	case err != nil:
+		return err
+	}
+	v.w.Header().Set(orderHeader, order)
+	v.w.WriteHeader(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,73 @@
+package dashboard
+
+import (
+	"html/template"
+	"net/http"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/assets"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/view"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// showPreview answers with the public page as it looks with the settings of the form, in the scheme of the query. Settings
+// that are not valid, as while somebody types, are those that are saved.
+func (v *visit) showPreview() error {
+	if _, err := v.pageHead(); err != nil {
+		return err
+	}
+	contents, err := v.store.LoadPage(v.r.Context(), v.r.PathValue("page"))
+	if err != nil {
+		return err
+	}
+	saved := contents.Page
+	if v.r.Method == http.MethodPost {
+		applyValid(&contents.Page, readPageChange(v.r.PostForm))
+	}
+	view.CleanNames(&contents)
+	sum := contents.Summarize(contents.AsOf)
+	css := sum.Page.CustomCSS
+	if sum.Page.Accent != "" {
+		css = string(assets.AccentDocument(sum.Page.Accent).Body()) + css
+	}
+	scheme := "light"
+	if v.r.URL.Query().Get("scheme") == "dark" {
+		scheme = "dark"
+	}
+	at := view.Present(sum.Page, view.Variant{Language: i18n.Or(sum.Page.DefaultLanguage())})
+	at.Mail, at.Webhooks = true, sum.Page.WebhookSignUps
+	layout := view.NewLayout(at, sum.Page, sum.Severity(), sum.AsOf).AsPreview(view.Preview{
+		Scheme: scheme, Style: template.CSS(css), Logo: lookPath(saved, allswell.ImageLogo, saved.Logo),
+		LogoDark: lookPath(saved, allswell.ImageLogoDark, saved.LogoDark), Icon: lookPath(saved, allswell.ImageIcon, saved.Icon),
+	})
+	html, err := view.Status(layout, sum).Render(v.r.Context())
+	if err != nil {
+		return err
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", string(web.PolicyPreview(css)))
+	h.Set("X-Frame-Options", "SAMEORIGIN")
+	if v.r.Method == http.MethodHead {
+		return nil
+	}
+	if _, err = v.w.Write(html); err != nil {
+		return http.ErrAbortHandler // the browser has gone
+	}
+	return nil
+}
+
+// applyValid applies what is valid of a change of a page's look.
+func applyValid(p *allswell.Page, ch allswell.PageChange) {
+	for _, part := range []allswell.PageChange{
+		{Name: ch.Name}, {Description: ch.Description, HasDescription: ch.HasDescription},
+		{PageSettings: allswell.PageSettings{Accent: ch.Accent}}, {PageSettings: allswell.PageSettings{Footer: ch.Footer}},
+		{PageSettings: allswell.PageSettings{CustomCSS: ch.CustomCSS}}, {PageSettings: allswell.PageSettings{Language: ch.Language}},
+		{PageSettings: allswell.PageSettings{Languages: ch.Languages}}, {PageSettings: allswell.PageSettings{TimeZone: ch.TimeZone}},
+	} {
+		if part.Validate() == nil {
+			p.Apply(part, p.UpdatedAt)
+		}
+	}
+}

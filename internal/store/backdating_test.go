@@ -1,0 +1,108 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// TestBackdatedIncident records an incident that is over, tells more of it, and reads its history.
+func TestBackdatedIncident(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w)
+		w.pass(6 * time.Hour)
+		w.newEvents()
+		now := must(w.Clock(w.ctx))(w)
+		down := func() time.Duration {
+			c := must(w.LoadPage(w.ctx, "acme"))(w)
+			sum := c.Summarize(c.AsOf)
+			return sum.Histories[w.component.ID].Last(2).In(allswell.StatusMajorOutage)
+		}
+		n := allswell.NewIncident{Title: "Slow", Message: ptr("It was slow."), Silent: true, BeganAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour),
+			Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}
+		for field, c := range map[string]func(*allswell.NewIncident){
+			"began_at":    func(n *allswell.NewIncident) { n.BeganAt = now.Add(-366 * 24 * time.Hour) },
+			"resolved_at": func(n *allswell.NewIncident) { n.ResolvedAt = now.Add(time.Minute) },
+			"state":       func(n *allswell.NewIncident) { n.State = allswell.IncidentMonitoring },
+		} {
+			wrong := n
+			c(&wrong)
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", wrong)
+			refused(err, field)
+		}
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", n))(w)
+		if !i.CreatedAt.Equal(n.BeganAt) || !i.ResolvedAt.Equal(n.ResolvedAt) || !i.Resolved || i.Updates[0].State != allswell.IncidentInvestigating {
+			w.Errorf("recorded as %+v", i)
+		}
+		w.shows(allswell.StatusOperational)
+		if d := down(); d != 2*time.Hour {
+			w.Errorf("down for %v, want 2h", d)
+		}
+		tell := func(hours time.Duration, state allswell.IncidentState) (allswell.IncidentUpdate, error) {
+			return w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "More.", State: &state, Affected: &[]allswell.AffectedComponent{}, Silent: true, At: now.Add(hours * time.Hour)})
+		}
+		if u := must(tell(-4, allswell.IncidentIdentified))(w); u.State != allswell.IncidentIdentified || !u.CreatedAt.Equal(now.Add(-4*time.Hour)) {
+			w.Errorf("told: %+v", u)
+		}
+		for _, hours := range []time.Duration{-6, -5, 1} {
+			_, err := tell(hours, allswell.IncidentIdentified)
+			refused(err, "at")
+		}
+		after := must(w.Incident(w.ctx, w.ws, i.ID))(w)
+		if !after.Resolved || !after.ResolvedAt.Equal(n.ResolvedAt) || after.State != allswell.IncidentResolved || down() != 2*time.Hour {
+			w.Errorf("after it was told: %+v", after)
+		}
+		if timeline := after.Timeline(); len(timeline) != 3 || timeline[0].State != allswell.IncidentResolved || timeline[1].State != allswell.IncidentIdentified {
+			w.Errorf("timeline: %+v", timeline)
+		}
+		if got := w.newEvents(); len(got) != 0 {
+			w.Errorf("events: %q", got)
+		}
+		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
+		if d := down(); d != 0 {
+			w.Errorf("down for %v after the incident was deleted", d)
+		}
+
+		n.ResolvedAt, n.BeganAt = time.Time{}, now.Add(-time.Hour)
+		i = must(w.CreateIncident(w.ctx, w.ws, "acme", n))(w)
+		w.shows(allswell.StatusMajorOutage)
+		w.clock.move(time.Hour)
+		resolved := w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentResolved), At: now.Add(30 * time.Minute), Message: ptr("Done.")})
+		if !resolved.ResolvedAt.Equal(now.Add(30 * time.Minute)) {
+			w.Errorf("resolved at %v", resolved.ResolvedAt)
+		}
+		if d := down(); d != 2*time.Hour {
+			w.Errorf("down for %v, want 2h: the status was shown until it was changed", d)
+		}
+
+		// What is told to have been over before it was recorded is corrected until then.
+		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
+		before, now := down(), now.Add(time.Hour)
+		n.BeganAt = now.Add(-4 * time.Hour)
+		w.change(must(w.CreateIncident(w.ctx, w.ws, "acme", n))(w), allswell.IncidentChange{State: ptr(allswell.IncidentResolved), At: now.Add(-3 * time.Hour)})
+		if d := down() - before; d != time.Hour {
+			w.Errorf("down for %v more, want 1h", d)
+		}
+	})
+}
+
+// TestBackdatedDraft: the history is corrected once the incident is published.
+func TestBackdatedDraft(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.pass(6 * time.Hour)
+		now := must(w.Clock(w.ctx))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Draft: true, BeganAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour),
+			Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}))(w)
+		isDown := func(want time.Duration) {
+			w.Helper()
+			c := must(w.LoadPage(w.ctx, "acme"))(w)
+			if got := c.Summarize(c.AsOf).Histories[w.component.ID].Last(2).In(allswell.StatusMajorOutage); got != want {
+				w.Errorf("down for %v, want %v", got, want)
+			}
+		}
+		isDown(0)
+		must(w.PublishIncident(w.ctx, w.ws, i.ID, true))(w)
+		isDown(2 * time.Hour)
+	})
+}

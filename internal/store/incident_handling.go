@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// TakeOverIncident leaves an automatic incident to people, so that the recovery of its monitor does not resolve it, or,
+// unless taken, gives it back. An incident that no monitor opened, or that is resolved, does not change. It returns the
+// incident with its updates, oldest first. It returns a *allswell.ValidationError if the incident is given back although
+// the monitor has recovered.
+func (s *Store) TakeOverIncident(ctx context.Context, actor allswell.Actor, id string, taken bool, save ...SaveResponse[allswell.Incident]) (allswell.Incident, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
+		i, err := t.lockIncident(actor, id)
+		if err != nil {
+			return i, err
+		}
+		before := i
+		if i.TakeOver(taken, t.Now) {
+			if err := t.checkOutageLasts(i, taken); err != nil {
+				return i, err
+			}
+			if err := t.saveIncident(i); err != nil {
+				return i, err
+			}
+			if err := t.audit(actor, allswell.AuditUpdate, before, i); err != nil {
+				return i, err
+			}
+		}
+		i.Updates, err = database.Query(t.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, i.ID)
+		return i, err
+	}, save...)
+}
+
+// checkOutageLasts returns a *allswell.ValidationError if an incident is given back that no recovery will resolve.
+func (t *tx) checkOutageLasts(i allswell.Incident, taken bool) error {
+	if taken {
+		return nil
+	}
+	_, err := database.One(t.Session, database.ScanString, `SELECT id FROM outages WHERE id = $1 AND ended_at IS NULL`, i.OutageID)
+	if errors.Is(err, allswell.ErrNotFound) {
+		var bad allswell.ValidationError
+		bad.Add("incident", "The monitor has recovered. Resolve the incident.")
+		return bad.Err()
+	}
+	return err
+}
+
+// MergeIncident resolves an incident and adds its components to another one on its page, to which it points from then
+// on. Nobody is notified. An incident that was merged into it already does not change.
+func (s *Store) MergeIncident(ctx context.Context, actor allswell.Actor, id, into string) (allswell.Incident, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
+		i, err := t.incidentOf(actor, id)
+		if err != nil {
+			return i, err
+		}
+		target, err := t.lockMergeTarget(actor, into, i)
+		if err != nil {
+			return i, err
+		}
+		if i, err = t.lockIncidentRow(id); err != nil || i.MergedInto == target.ID {
+			return i, err
+		}
+		if err := i.CheckMerge(target); err != nil {
+			return i, err
+		}
+		beforeTarget, before := target, i
+		if err := t.replaceAffected(&target, target.MergedAffected(i)); err != nil {
+			return i, err
+		}
+		if err := t.replaceCauses(target.ID, beforeTarget.Affected, target.Affected); err != nil {
+			return i, err
+		}
+		if err := t.saveIncident(target); err != nil {
+			return i, err
+		}
+		i.MergedInto, i.Silent = target.ID, true
+		i.Apply(allswell.IncidentChange{State: new(allswell.IncidentResolved), Resolved: new(true)}, t.Now)
+		if err := t.removeCauses(i.ID, origin{}); err != nil {
+			return i, err
+		}
+		if err := t.saveIncident(i); err != nil {
+			return i, err
+		}
+		if err := t.audit(actor, allswell.AuditUpdate, before, i); err != nil {
+			return i, err
+		}
+		return i, t.audit(actor, allswell.AuditUpdate, beforeTarget, target)
+	})
+}
+
+// lockMergeTarget locks the incident that another one is merged into, with the components of both.
+func (t *tx) lockMergeTarget(actor allswell.Actor, id string, from allswell.Incident) (allswell.Incident, error) {
+	affected := []allswell.Incident{from}
+	if err := t.fillAffected(affected); err != nil {
+		return allswell.Incident{}, err
+	}
+	target, err := t.lockIncident(actor, id, affected[0].Affected...)
+	if errors.Is(err, allswell.ErrNotFound) {
+		var bad allswell.ValidationError
+		bad.Add("incident_id", "The incident does not exist.")
+		return target, bad.Err()
+	}
+	return target, err
+}

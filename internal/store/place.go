@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// PlaceComponent puts a component, given its id or slug, at a place of its page, in its group or another one. Others may
+// get another order to make room; one audit entry records it all. It returns the new allswell.OrderTag of the page,
+// allswell.ErrPreconditionFailed if the order is not that on which the place was chosen, and an
+// *allswell.ValidationError if the group or the neighbour is not on the page.
+func (s *Store) PlaceComponent(ctx context.Context, actor allswell.Actor, slug, ref string, to allswell.Place) (string, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (string, error) {
+		p, groups, components, err := t.lockOrder(actor, slug)
+		if err != nil {
+			return "", err
+		}
+		at := slices.IndexFunc(components, func(c allswell.Component) bool { return c.ID == ref || c.Slug == ref })
+		if at < 0 {
+			return "", allswell.ErrNotFound
+		}
+		if to.Order != allswell.OrderTag(groups, components) {
+			return "", allswell.ErrPreconditionFailed
+		}
+		moved := components[at]
+		if to.GroupID, err = t.groupID(p.ID, to.GroupID); err != nil {
+			return "", err
+		}
+		others := slices.DeleteFunc(components, func(c allswell.Component) bool { return c.GroupID != to.GroupID || c.ID == moved.ID })
+		if err := placeAmong(t, actor, to, moved, others, func(c allswell.Component, order int) (allswell.Component, error) {
+			e := allswell.ComponentEdit{Order: &order}
+			if c.ID == moved.ID {
+				e.GroupID = &to.GroupID
+			}
+			return t.edit(c, e)
+		}); err != nil {
+			return "", err
+		}
+		return t.orderTag(p.ID)
+	})
+}
+
+// PlaceGroup is PlaceComponent for a group among the groups of its page.
+func (s *Store) PlaceGroup(ctx context.Context, actor allswell.Actor, slug, ref string, to allswell.Place) (string, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (string, error) {
+		p, groups, components, err := t.lockOrder(actor, slug)
+		if err != nil {
+			return "", err
+		}
+		at := slices.IndexFunc(groups, func(g allswell.Group) bool { return g.ID == ref || g.Slug == ref })
+		if at < 0 {
+			return "", allswell.ErrNotFound
+		}
+		if to.Order != allswell.OrderTag(groups, components) {
+			return "", allswell.ErrPreconditionFailed
+		}
+		moved := groups[at]
+		if err := placeAmong(t, actor, to, moved, slices.Delete(groups, at, at+1), t.reorderGroup); err != nil {
+			return "", err
+		}
+		return t.orderTag(p.ID)
+	})
+}
+
+// lockOrder locks a page with all its components, and loads its groups and components in their order.
+func (t *tx) lockOrder(actor allswell.Actor, slug string) (p allswell.Page, groups []allswell.Group, components []allswell.Component, err error) {
+	if p, err = t.pageBySlug(actor, slug); err == nil {
+		err = t.lockRows(func() (s lockSet, err error) {
+			s.pages = []string{p.ID}
+			s.components, err = t.ids(`SELECT id FROM components WHERE page_id = $1`, p.ID)
+			return s, err
+		})
+	}
+	if err == nil {
+		groups, components, err = t.inOrder(p.ID)
+	}
+	return p, groups, components, err
+}
+
+// inOrder loads the groups and the components of a page in their order.
+func (c *session) inOrder(pageID string) (groups []allswell.Group, components []allswell.Component, err error) {
+	groups, err = database.Query(c.Session, scanGroup, `SELECT `+groupColumns+` FROM component_groups WHERE page_id = $1 ORDER BY position, created_at, id`, pageID)
+	if err == nil {
+		components, err = c.components(`WHERE page_id = $1 ORDER BY position, created_at, id`, pageID)
+	}
+	return groups, components, err
+}
+
+// orderTag returns the allswell.OrderTag of a page.
+func (c *session) orderTag(pageID string) (string, error) {
+	groups, components, err := c.inOrder(pageID)
+	return allswell.OrderTag(groups, components), err
+}
+
+// reorderGroup changes the order of a group whose page is locked.
+func (t *tx) reorderGroup(g allswell.Group, order int) (allswell.Group, error) {
+	g.Apply(allswell.GroupChange{Order: &order}, t.Now)
+	_, err := t.Exec(`UPDATE component_groups SET position = $2, updated_at = $3 WHERE id = $1`, g.ID, g.Order, millis(g.UpdatedAt))
+	return g, err
+}
+
+// placeAmong puts an object at a place among others of its kind, which are in their order. save changes the order of one.
+func placeAmong[T allswell.Auditable](t *tx, actor allswell.Actor, to allswell.Place, moved T, others []T, save func(T, int) (T, error)) error {
+	all := slices.Clone(others)
+	ids, orders := make([]string, len(all)), make([]int, len(all))
+	for i, o := range all {
+		ids[i], orders[i] = o.AuditObject().ID, orderOf(o)
+	}
+	at, err := to.IndexIn(ids)
+	if err != nil {
+		return err
+	}
+	all, orders = slices.Insert(all, at, moved), slices.Insert(orders, at, orderOf(moved))
+	was, is := placedObject{moved, map[string]int{}}, placedObject{moved, map[string]int{}}
+	for i, order := range makeRoom(orders, at) {
+		if i != at && order == orders[i] {
+			continue
+		}
+		after, err := save(all[i], order)
+		if err != nil {
+			return err
+		}
+		if i == at {
+			is.Auditable = after
+			continue
+		}
+		id := after.AuditObject().ID
+		was.others[id], is.others[id] = orders[i], order
+	}
+	return t.audit(actor, allswell.AuditUpdate, was, is)
+}
+
+// orderOf returns the order of a component or a group.
+func orderOf(o allswell.Auditable) int { return o.AuditObject().Fields["order"].(int) }
+
+// makeRoom returns the orders of objects with the one at an index between its neighbours. The others ascend, and are
+// changed as little as possible.
+func makeRoom(orders []int, at int) []int {
+	placed := slices.Clone(orders)
+	if at+1 < len(placed) {
+		placed[at] = min(placed[at], placed[at+1]-1)
+	}
+	if at > 0 {
+		placed[at] = max(placed[at], placed[at-1]+1)
+	}
+	for i := at + 1; i < len(placed) && placed[i] <= placed[i-1]; i++ {
+		placed[i] = placed[i-1] + 1
+	}
+	if placed[at] < -allswell.MaxOrder || placed[len(placed)-1] > allswell.MaxOrder {
+		for i := range placed {
+			placed[i] = i
+		}
+	}
+	return placed
+}
+
+// placedObject is an object that was moved, with the orders of the others that made room for it.
+type placedObject struct {
+	allswell.Auditable
+	others map[string]int // by id
+}
+
+// AuditObject returns what the audit log records of the move.
+func (p placedObject) AuditObject() allswell.AuditObject {
+	o := p.Auditable.AuditObject()
+	if len(p.others) > 0 {
+		o.Fields["other_orders"] = p.others
+	}
+	return o
+}

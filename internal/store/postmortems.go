@@ -1,0 +1,210 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+const postmortemColumns = `incident_id, body, published_at, edited_at, notified, created_at, updated_at`
+
+func scanPostmortem(row database.Row) (p allswell.Postmortem, err error) {
+	err = row.Scan(&p.IncidentID, &p.Body, instant{&p.PublishedAt}, instant{&p.EditedAt}, &p.Notified, instant{&p.CreatedAt}, instant{&p.UpdatedAt})
+	return
+}
+
+// Postmortem returns the post-mortem of a workspace's incident, or allswell.ErrNotFound.
+func (s *Store) Postmortem(ctx context.Context, actor allswell.Actor, incidentID string) (allswell.Postmortem, error) {
+	return read(ctx, s, func(c *session) (allswell.Postmortem, error) {
+		if _, err := c.incidentOf(actor, incidentID); err != nil {
+			return allswell.Postmortem{}, err
+		}
+		return c.postmortem(incidentID)
+	})
+}
+
+func (c *session) postmortem(incidentID string) (allswell.Postmortem, error) {
+	return database.One(c.Session, scanPostmortem, `SELECT `+postmortemColumns+` FROM postmortems WHERE incident_id = $1`, incidentID)
+}
+
+// PutPostmortem creates or replaces the post-mortem of an incident. The first publication of any post-mortem of the
+// incident emits an event, unless it is silent; nothing else notifies subscribers. It returns
+// allswell.ErrPreconditionFailed if the post-mortem does not meet the precondition.
+func (s *Store) PutPostmortem(ctx context.Context, actor allswell.Actor, incidentID string, n allswell.PostmortemInput, cond allswell.Precondition) (allswell.Postmortem, bool, error) {
+	if err := n.Validate(); err != nil {
+		return allswell.Postmortem{}, false, err
+	}
+	done, err := writeAs(ctx, s, actor, func(t *tx) (done put[allswell.Postmortem], err error) {
+		i, before, err := t.lockPostmortem(actor, incidentID, cond)
+		if err != nil {
+			return done, err
+		}
+		if err := n.CheckIncident(i); err != nil {
+			return done, err
+		}
+		done.object = allswell.Postmortem{IncidentID: i.ID, CreatedAt: t.Now}
+		if before != nil {
+			done.object = *before
+		}
+		done.created = before == nil
+		done.object.Apply(n, t.Now)
+		return done, t.savePostmortem(actor, i, before, &done.object, n.Silent)
+	})
+	return done.object, done.created, err
+}
+
+// lockPostmortem locks an incident and loads its post-mortem; nil: it has none.
+func (t *tx) lockPostmortem(actor allswell.Actor, incidentID string, cond allswell.Precondition) (i allswell.Incident, p *allswell.Postmortem, err error) {
+	if i, err = t.lockIncident(actor, incidentID); err != nil {
+		return i, nil, err
+	}
+	found, err := t.postmortem(i.ID)
+	if errors.Is(err, allswell.ErrNotFound) {
+		return i, nil, cond.Check(nil)
+	}
+	if err != nil {
+		return i, nil, err
+	}
+	return i, &found, cond.Check(found)
+}
+
+// savePostmortem saves a post-mortem that was changed from before; nil: it is new.
+func (t *tx) savePostmortem(actor allswell.Actor, i allswell.Incident, before, p *allswell.Postmortem, silent bool) error {
+	action := allswell.AuditUpdate
+	if before == nil {
+		action, before = allswell.AuditCreate, &allswell.Postmortem{}
+	} else if before.UpdatedAt.Equal(p.UpdatedAt) {
+		return nil
+	}
+	if p.Published() && !before.Published() {
+		if err := t.announcePostmortem(i, p, silent); err != nil {
+			return err
+		}
+	}
+	if _, err := t.Exec(`INSERT INTO postmortems (`+postmortemColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (incident_id) DO UPDATE SET body = excluded.body, published_at = excluded.published_at, edited_at = excluded.edited_at,
+			notified = excluded.notified, updated_at = excluded.updated_at`,
+		p.IncidentID, p.Body, millis(p.PublishedAt), millis(p.EditedAt), p.Notified, millis(p.CreatedAt), millis(p.UpdatedAt)); err != nil {
+		return err
+	}
+	if before.Published() || p.Published() {
+		body := ""
+		if p.Published() {
+			body = p.Body
+		}
+		if err := t.postmortemShown(i, body); err != nil {
+			return err
+		}
+	}
+	if action == allswell.AuditCreate {
+		return t.audit(actor, action, nil, *p)
+	}
+	return t.audit(actor, action, *before, *p)
+}
+
+// announcePostmortem emits the event of the first publication for an incident.
+func (t *tx) announcePostmortem(i allswell.Incident, p *allswell.Postmortem, silent bool) error {
+	first, err := t.Exec(`UPDATE incidents SET postmortem_announced = TRUE WHERE id = $1 AND NOT postmortem_announced`, i.ID)
+	if err != nil || first == 0 || silent {
+		return err
+	}
+	p.Notified = true
+	return t.emit(allswell.NewPostmortemEvent(i, *p))
+}
+
+// postmortemShown notes that what visitors see of an incident has changed. Messages that are not sent yet get the new
+// text; with an empty one, they have only the link to the incident.
+func (t *tx) postmortemShown(i allswell.Incident, body string) error {
+	i.UpdatedAt = allswell.Later(t.Now, i.UpdatedAt)
+	if err := t.saveIncident(i); err != nil {
+		return err
+	}
+	if err := t.bumpVersion(i.PageID); err != nil {
+		return err
+	}
+	events, err := database.Query(t.Session, scanEvent, `SELECT `+eventColumns+` FROM events WHERE incident_id = $1 AND kind = $2`,
+		i.ID, string(allswell.EventIncidentPostmortem))
+	for _, e := range events {
+		if err != nil {
+			return err
+		}
+		e.Data.Message = body
+		var data []byte
+		if data, err = json.Marshal(e.Data); err == nil {
+			_, err = t.Exec(`UPDATE events SET data = $2 WHERE id = $1`, e.ID, string(data))
+		}
+	}
+	return err
+}
+
+// DeletePostmortem deletes the post-mortem of an incident. Its text stays in the audit log alone. Nobody is notified.
+func (s *Store) DeletePostmortem(ctx context.Context, actor allswell.Actor, incidentID string, cond allswell.Precondition) error {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
+		i, p, err := t.lockPostmortem(actor, incidentID, cond)
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			return allswell.ErrNotFound
+		}
+		if _, err := t.Exec(`DELETE FROM postmortems WHERE incident_id = $1`, i.ID); err != nil {
+			return err
+		}
+		if p.Published() {
+			if err := t.postmortemShown(i, ""); err != nil {
+				return err
+			}
+		}
+		return t.audit(actor, allswell.AuditDelete, *p, nil)
+	})
+}
+
+// postmortemBytes is the maximum size in memory of the post-mortems of one list of incidents.
+const postmortemBytes = 1 << 20
+
+// fillPostmortems loads the published post-mortems of resolved incidents, those of the first incidents with their text.
+func (c *session) fillPostmortems(incidents []allswell.Incident) error {
+	index, ids := make(map[string]int, len(incidents)), make([]string, 0, len(incidents))
+	for n, i := range incidents {
+		if i.Resolved {
+			index[i.ID], ids = n, append(ids, i.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	type row struct {
+		allswell.Postmortem
+		size int
+	}
+	found, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
+		err = sc.Scan(&r.IncidentID, &r.size, instant{&r.PublishedAt}, instant{&r.EditedAt})
+		return
+	}, `SELECT incident_id, octet_length(body), published_at, edited_at FROM postmortems
+		WHERE incident_id IN EACH($1) AND published_at IS NOT NULL`, list(ids))
+	if err != nil {
+		return err
+	}
+	sizes := make(map[string]int, len(found))
+	for _, r := range found {
+		r.Omitted = true
+		sizes[r.IncidentID], incidents[index[r.IncidentID]].Postmortem = r.size, &r.Postmortem
+	}
+	room, whole := postmortemBytes, []string(nil)
+	for _, id := range ids {
+		if size, ok := sizes[id]; ok && size <= room {
+			room, whole = room-size, append(whole, id)
+		}
+	}
+	if len(whole) == 0 {
+		return nil
+	}
+	texts, err := database.Query(c.Session, scanPostmortem, `SELECT `+postmortemColumns+` FROM postmortems WHERE incident_id IN EACH($1)`, list(whole))
+	for _, p := range texts {
+		incidents[index[p.IncidentID]].Postmortem = &p
+	}
+	return err
+}

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// ImportSubscribers subscribes e-mail addresses to a page in one transaction, and returns what happened to each line.
+// Lines that cannot be added hinder no other. It returns an *allswell.ValidationError if the list as a whole, or the
+// consent, is invalid. A dry run returns the same report and changes nothing.
+func (s *Store) ImportSubscribers(ctx context.Context, actor allswell.Actor, slug string, n allswell.SubscriberImport, save ...SaveResponse[allswell.SubscriberImportReport]) (allswell.SubscriberImportReport, error) {
+	checked, err := n.Check()
+	if err != nil {
+		return allswell.SubscriberImportReport{}, err
+	}
+	report := func(c *session) (allswell.SubscriberImportReport, error) {
+		p, err := c.pageBySlug(actor, slug)
+		r := allswell.SubscriberImportReport{PageID: p.ID, PageName: p.Name, Consent: n.Consent, Confirmed: n.Confirmed, DryRun: n.DryRun, Lines: slices.Clone(checked)}
+		if err == nil {
+			err = c.judgeImport(p.ID, r.Lines)
+		}
+		return r, err
+	}
+	if n.DryRun {
+		return read(ctx, s, report)
+	}
+	try := func() (allswell.SubscriberImportReport, error) {
+		return writeAs(ctx, s, actor, func(t *tx) (allswell.SubscriberImportReport, error) {
+			r, err := report(&t.session)
+			if err == nil && r.Count(allswell.ImportAdded) > 0 {
+				err = t.importSubscribers(actor, r)
+			}
+			return r, err
+		}, save...)
+	}
+	r, err := try()
+	if err != nil && s.db.IsDuplicate(err) {
+		r, err = try() // another transaction added one of the addresses
+	}
+	return r, err
+}
+
+// judgeImport refuses the lines whose address is subscribed or has unsubscribed, or whose components cannot be chosen, and
+// resolves the components of the others.
+func (c *session) judgeImport(pageID string, lines []allswell.ImportLine) error {
+	var targets, hashes []string
+	for _, l := range lines {
+		if l.Result == allswell.ImportAdded {
+			targets, hashes = append(targets, l.Target), append(hashes, targetHash(pageID, allswell.ChannelEmail, l.Target))
+		}
+	}
+	// A subquery for each value, because the plan of a join depends on statistics, which lag behind a large import.
+	subscribed, err := c.set(`WITH wanted (target) AS EACH($3) SELECT coalesce((SELECT s.target FROM subscribers s
+			WHERE s.page_id = $1 AND s.channel = $2 AND s.target = wanted.target), '') FROM wanted`,
+		pageID, string(allswell.ChannelEmail), list(targets))
+	if err != nil {
+		return err
+	}
+	ended, err := c.set(`WITH wanted (hash) AS EACH($2) SELECT coalesce((SELECT u.target_hash FROM unsubscriptions u
+			WHERE u.page_id = $1 AND u.target_hash = wanted.hash), '') FROM wanted`, pageID, list(hashes))
+	if err != nil {
+		return err
+	}
+	components, err := c.choosableComponents(pageID)
+	if err != nil {
+		return err
+	}
+	for i := range lines {
+		l := &lines[i]
+		if l.Result != allswell.ImportAdded {
+			continue
+		}
+		ids, ok := resolveChosen(components, l.Components)
+		switch {
+		case subscribed[l.Target]:
+			l.Refuse(allswell.ImportSubscribed, "The address is subscribed already.")
+		case ended[targetHash(pageID, allswell.ChannelEmail, l.Target)]:
+			l.Refuse(allswell.ImportUnsubscribed, "The owner has unsubscribed, and can subscribe again on the page.")
+		case !ok:
+			l.Refuse(allswell.ImportInvalid, "The components must be of this page, and not hidden.")
+		default:
+			l.Components = ids
+		}
+	}
+	return nil
+}
+
+// set returns the strings that a query selects.
+func (c *session) set(query string, args ...any) (map[string]bool, error) {
+	values, err := database.Query(c.Session, database.ScanString, query, args...)
+	set := make(map[string]bool, len(values))
+	for _, v := range values {
+		set[v] = true
+	}
+	return set, err
+}
+
+// choosableComponents returns the ids of the components of a page that are not hidden, by id and by slug.
+func (c *session) choosableComponents(pageID string) (map[string]string, error) {
+	ids := make(map[string]string)
+	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+		var id, slug string
+		err = row.Scan(&id, &slug)
+		ids[id], ids[slug] = id, id
+		return
+	}, `SELECT id, slug FROM components WHERE page_id = $1 AND NOT hidden`, pageID)
+	return ids, err
+}
+
+// resolveChosen returns the sorted ids of components. ok is false if one of them cannot be chosen.
+func resolveChosen(components map[string]string, refs []string) (ids []string, ok bool) {
+	for _, ref := range refs {
+		id := components[ref]
+		if id == "" {
+			return nil, false
+		}
+		ids = append(ids, id)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(ids))), true
+}
+
+// importSubscribers saves the lines of an import that are added.
+func (t *tx) importSubscribers(actor allswell.Actor, r allswell.SubscriberImportReport) error {
+	by := actor.Name
+	if by == "" {
+		by = string(actor.Kind)
+	}
+	var subs []allswell.Subscriber
+	for _, l := range r.Lines {
+		if l.Result == allswell.ImportAdded {
+			sub := t.newSubscriber(r.PageID, allswell.NewSubscriber{
+				Channel: allswell.ChannelEmail, Target: l.Target, Components: l.Components, Confirmed: r.Confirmed,
+			}, true)
+			sub.Consent, sub.ConsentBy = r.Consent, by
+			subs = append(subs, sub)
+		}
+	}
+	if err := t.saveNewSubscribers(subs); err != nil {
+		return err
+	}
+	return t.audit(actor, allswell.AuditImport, nil, r)
+}
+
+// targetHash returns what is stored of an address whose owner has unsubscribed. It differs on every page.
+func targetHash(pageID string, channel allswell.Channel, target string) string {
+	sum := sha256.Sum256([]byte(pageID + "\n" + string(channel) + "\n" + target))
+	return hex.EncodeToString(sum[:])
+}
+
+// rememberUnsubscription notes that the owner of a target has ended the subscription.
+func (t *tx) rememberUnsubscription(sub allswell.Subscriber) error {
+	_, err := t.Exec(`INSERT INTO unsubscriptions (page_id, target_hash, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+		sub.PageID, targetHash(sub.PageID, sub.Channel, sub.Target), millis(t.Now))
+	return err
+}
+
+// forgetUnsubscription is called when a subscription is confirmed.
+func (t *tx) forgetUnsubscription(sub allswell.Subscriber) error {
+	_, err := t.Exec(`DELETE FROM unsubscriptions WHERE page_id = $1 AND target_hash = $2`,
+		sub.PageID, targetHash(sub.PageID, sub.Channel, sub.Target))
+	return err
+}

@@ -1,0 +1,88 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// TestImportSubscribers imports a list, after a dry run, and once more.
+func TestImportSubscribers(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		add := func(target string) allswell.Subscriber {
+			return must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: target, Confirmed: true}))(w)
+		}
+		add("known@example.com")
+		w.ok(w.Unsubscribe(w.ctx, "acme", add("gone@example.com").Key))
+		component := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Imports"}))(w)
+		hidden := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Secret", Hidden: ptr(true)}))(w)
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		other := must(w.CreateComponent(w.ctx, w.ws, "other", allswell.NewComponent{Name: "Elsewhere"}))(w)
+		n := allswell.SubscriberImport{Consent: "newsletter form", DryRun: true, CSV: strings.Join([]string{
+			"target,components", "new@example.com," + component.ID, "KNOWN@example.com", "gone@example.com", "nobody", "x@example.com,comp_x",
+			"y@example.com," + hidden.ID, "z@example.com," + other.ID,
+		}, "\n")}
+		want := []string{"2 added", "3 subscribed", "4 unsubscribed", "5 invalid", "6 invalid", "7 invalid", "8 invalid"}
+		before := w.dump()
+		for _, dry := range []bool{true, false} {
+			n.DryRun = dry
+			r := must(w.ImportSubscribers(w.ctx, w.ws, "acme", n))(w)
+			var got []string
+			for _, l := range r.Lines {
+				got = append(got, fmt.Sprint(l.Line, " ", l.Result))
+			}
+			if !slices.Equal(got, want) {
+				w.Errorf("dry run %v: %v, want %v", dry, got, want)
+			}
+			if dry && w.dump() != before {
+				w.Error("a dry run changed something")
+			}
+		}
+		found, total, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: "new@example.com"}, firstHundred)
+		if err != nil || total != 1 || found[0].State() != allswell.SubscriberUnconfirmed || found[0].Consent != n.Consent || found[0].ConsentBy == "" ||
+			!slices.Equal(found[0].Components, []string{component.ID}) {
+			w.Fatalf("imported %+v, %v", found, err)
+		}
+		if got := w.value(`SELECT count(*) FROM deliveries WHERE purpose = 'confirmation'`); got != "1" {
+			w.Errorf("%s requests for confirmation", got)
+		}
+		log, _, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{Action: allswell.AuditImport}, "", 10)
+		if err != nil || len(log) != 1 || strings.Contains(string(log[0].After), "@") || !strings.Contains(string(log[0].After), n.Consent) {
+			w.Errorf("audited %+v, %v", log, err)
+		}
+		before = w.dump()
+		if r := must(w.ImportSubscribers(w.ctx, w.ws, "acme", n))(w); r.Count(allswell.ImportAdded) != 0 || w.dump() != before {
+			w.Errorf("the second time: %+v", r.Lines)
+		}
+		// Its owner subscribes again, and so it can be imported after an operator removes it.
+		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", add("gone@example.com").ID))
+		n = allswell.SubscriberImport{CSV: "gone@example.com", Consent: "a contract", Confirmed: true}
+		if r := must(w.ImportSubscribers(w.ctx, w.ws, "acme", n))(w); r.Count(allswell.ImportAdded) != 1 {
+			w.Errorf("after the confirmation: %+v", r.Lines)
+		}
+	})
+}
+
+// TestLargestImport imports as many addresses as a list may have, twice. The second time, no statistics know them yet.
+func TestLargestImport(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		var list strings.Builder
+		for i := range allswell.MaxImportLines {
+			fmt.Fprintf(&list, "reader%d@example.com\n", i)
+		}
+		n := allswell.SubscriberImport{CSV: list.String(), Consent: "newsletter form"}
+		for _, want := range []allswell.ImportResult{allswell.ImportAdded, allswell.ImportSubscribed} {
+			r := must(w.ImportSubscribers(w.ctx, w.ws, "acme", n))(w)
+			if r.Count(want) != allswell.MaxImportLines {
+				w.Errorf("%d lines are %s, want all", r.Count(want), want)
+			}
+		}
+		if got := w.value(`SELECT count(*) FROM deliveries WHERE purpose = 'confirmation'`); got != fmt.Sprint(allswell.MaxImportLines) {
+			w.Errorf("%s requests for confirmation", got)
+		}
+	})
+}

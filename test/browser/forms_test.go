@@ -1,0 +1,65 @@
+package browser
+
+import (
+	"testing"
+	"time"
+)
+
+// textForms returns the forms of the loaded screen that change something and have texts. Those with a password are left
+// out, because wrong ones are limited, and those of passkeys, which a script sends.
+const textForms = `[...document.querySelectorAll('main form[method=post]')].filter(f => !f.matches("[data-passkey]") && !f.querySelector("[type=password], [type=file]") &&
+	f.querySelector("textarea, input:not([type]), input[type=text], input[type=email]"))`
+
+// sendTooMuch types more into every text of a form than any field takes, and sends it.
+const sendTooMuch = `((f) => {
+	const long = "x".repeat(40000);
+	for (const e of f.querySelectorAll("textarea, input:not([type]), input[type=text], input[type=email]")) e.value = long;
+	f.noValidate = true;
+	f.requestSubmit(f.querySelector("button.button, button[name=action][value=add_tags]") ?? f.querySelector("button"));
+})`
+
+// misplaced names what is wrong with the answer to such a form: errors that are not beside a field, fields that are not
+// marked, and texts that are lost.
+const misplaced = `(() => {
+	const bad = [...document.querySelectorAll("main [aria-invalid=true]")], faults = [];
+	if (!bad.length && !document.querySelector("main .wrong")) return ["it is accepted: " + document.querySelector("main").innerText.slice(0, 200)];
+	if (!bad.length) faults.push("no field is marked: " + document.querySelector("main .wrong").innerText);
+	for (const e of bad) {
+		if (!document.getElementById(e.getAttribute("aria-describedby"))?.innerText.trim()) faults.push("no message: " + e.outerHTML.slice(0, 100));
+		if (!e.matches("select") && e.value.length !== 40000) faults.push("not kept: " + e.name + ": " + e.value.slice(0, 40));
+	}
+	if (bad.length && !bad.some(e => e.autofocus)) faults.push("the focus is elsewhere");
+	return faults;
+})()`
+
+// TestRefusedForms sends every form of the dashboard with texts that are too long: the errors stand beside the fields,
+// what was typed is kept, and the first field that is wrong has the focus.
+func TestRefusedForms(t *testing.T) {
+	t.Parallel()
+	f := furnish(t, func(*tab) {})
+	p := f.owner.open(t, phone, "about:blank")
+	sent := 0
+	for _, s := range f.screens(t) {
+		p.load(t, s.url)
+		for n := range eval[int](p, textForms+".length") {
+			p.load(t, s.url)
+			action := eval[string](p, textForms+"["+string(rune('0'+n))+"].getAttribute('action') ?? ''")
+			eval[any](p, sendTooMuch+"("+textForms+"["+string(rune('0'+n))+"])")
+			select {
+			case <-p.loaded:
+			case <-time.After(browserTimeout):
+				t.Fatalf("%s, sent to %s: no answer", s.name, action)
+			}
+			sent++
+			for _, fault := range eval[[]string](p, misplaced) {
+				t.Errorf("%s, sent to %s: %s", s.name, action, fault)
+			}
+			if wide := eval[int](p, `document.documentElement.scrollWidth`); wide > phone.width {
+				t.Errorf("%s, sent to %s: %d pixels wide", s.name, action, wide)
+			}
+		}
+	}
+	if sent < 20 {
+		t.Errorf("only %d forms were sent", sent)
+	}
+}

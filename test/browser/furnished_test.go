@@ -1,0 +1,125 @@
+package browser
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/test/binary"
+)
+
+// furnished is an installation with something on every screen.
+type furnished struct {
+	base  string            // an address of the host localhost, for which browsers make passkeys
+	ids   map[string]string // by the names of the wildcards of the routes
+	links []string          // screens for people who are not signed in, with their codes
+	owner *browser          // is signed in
+}
+
+// furnish starts a server, signs a browser in, and creates something for each screen, with names that would run as
+// scripts if they were not escaped. setup gets the tab with the screen of the first account.
+func furnish(t *testing.T, setup func(*tab)) *furnished {
+	t.Helper()
+	server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"),
+		"ALLSWELL_BOOTSTRAP_TOKEN="+token, "ALLSWELL_CHECK_INTERVAL=1s", "ALLSWELL_FAILURE_THRESHOLD=1",
+		"ALLSWELL_SMTP_URL=smtp://127.0.0.1:1", "ALLSWELL_MAIL_FROM=status@example.com") // nobody is there
+	base := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
+	server.Setenv("ALLSWELL_BASE_URL", base)
+	server.Start()
+	f := &furnished{base: base, owner: newBrowser(t)}
+	p := f.owner.open(t, phone, linkIn(t, server, "setup-link", "--base-url", base))
+	setup(p)
+	p.fillIn("Your first page", "name", "Ada Lovelace", "email", "ada@example.com", "password", goodPassword)
+	p.fillIn("What it shows", "name", "Acme")
+	p.fillIn("Your first monitor", "components", "Website\nAPI\nBackups")
+	f.fill(t, binary.NewClient(server.URL, token))
+	f.links = append(f.links, linkIn(t, server, "user", "reset", "ada@example.com", "--base-url", base))
+	return f
+}
+
+// linkIn returns the link that a command prints.
+func linkIn(t *testing.T, server *binary.Server, command ...string) string {
+	t.Helper()
+	out, err := server.Command(command...)
+	for _, word := range strings.Fields(out) {
+		if err == nil && strings.HasPrefix(word, "http") {
+			return word
+		}
+	}
+	t.Fatalf("%s: %v: %s", command, err, out)
+	return ""
+}
+
+type created struct {
+	ID      string
+	PingURL string `json:"ping_url"`
+	URL     string // of an invitation
+}
+
+// fill creates what the screens show.
+func (f *furnished) fill(t *testing.T, c *binary.Client) {
+	t.Helper()
+	create := func(path string, body params) created {
+		var got binary.Data[created]
+		c.Must(t, "POST", "/api/v1"+path, body, &got)
+		return got.Data
+	}
+	for _, name := range []string{markup, longWord, "مرحبا 🦊 “quoted” '&amp;"} {
+		create("/pages/acme/components", params{"name": name})
+		create("/tokens", params{"name": name, "scope": "read", "pages": []string{"acme"}})
+		create("/pages/acme/incidents", params{"title": name, "impact": "minor", "message": name, "draft": true})
+		create("/monitors", params{"name": name, "interval": 60, "page": "acme", "tags": []string{"nightly", "a-tag-with-a-long-name"}})
+		create("/pages/acme/announcements", params{"title": name, "message": name})
+	}
+	create("/pages", params{"name": "Nothing yet", "slug": "empty", "visibility": "private"})
+	shop := create("/pages/acme/groups", params{"name": "Shop"})
+	checkout := create("/pages/acme/components", params{"name": "Checkout", "description": "Cards and invoices", "group": shop.ID})
+	worker := create("/pages/acme/components", params{"name": "Orders"})
+	incident := create("/pages/acme/incidents", params{"title": "Cards are refused", "impact": "critical",
+		"message": "We are looking.\n\n- one\n- two", "components": []params{{"id": checkout.ID, "status": "major_outage"}}})
+	update := create("/incidents/"+incident.ID+"/updates", params{"message": "We are on it.\n\n" + longWord})
+	create("/pages/acme/incidents", params{"title": "Slow search", "state": "resolved", "message": "It was nothing."})
+	at := func(d time.Duration) string { return allswell.FormatTime(time.Now().Add(d)) }
+	maintenance := create("/pages/acme/maintenances", params{"title": "Database upgrade", "message": "**An hour** without orders.",
+		"scheduled_for": at(-time.Minute), "scheduled_until": at(26 * time.Hour), "components": []string{checkout.ID}})
+	create("/pages/acme/maintenances", params{"title": "New disks " + longWord, "scheduled_for": at(48 * time.Hour), "scheduled_until": at(49 * time.Hour)})
+	announcement := create("/pages/acme/announcements", params{"title": "Shop holiday", "level": "warning", "shown_until": at(time.Hour)})
+	template := create("/incident-templates", params{"name": "Cards", "title": "Cards are refused", "message": "We are looking at {components}."})
+	subscriber := create("/pages/acme/subscribers", params{"channel": "email", "target": "name@example.com", "confirmed": true})
+	create("/pages/acme/subscribers", params{"channel": "email", "target": "waits@example.com", "confirmed": false})
+	create("/pages/acme/subscribers/"+subscriber.ID+"/test", nil)
+	f.links = append(f.links, create("/invitations", params{"email": "grace@example.com", "role": "editor", "pages": []string{"acme"}}).URL)
+	f.ids = map[string]string{"page": "acme", "component": checkout.ID, "group": shop.ID, "incident": incident.ID, "update": update.ID,
+		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID)}
+}
+
+// pinged creates a monitor that has two gaps between its pings and is down, and returns its ID.
+func pinged(t *testing.T, c *binary.Client, component string) string {
+	t.Helper()
+	var made binary.Data[created]
+	c.Must(t, "POST", "/api/v1/monitors", params{"name": "Order worker", "interval": 1, "page": "acme", "component_id": component}, &made)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(browserTimeout); time.Now().Before(deadline); <-tick.C {
+		var is binary.Data[struct {
+			State string
+			Gaps  []struct{} `json:"ping_gaps"`
+		}]
+		c.Must(t, "GET", "/api/v1/monitors/"+made.Data.ID+"/explain", nil, &is)
+		switch {
+		case is.Data.State == "down" && len(is.Data.Gaps) == 2:
+			return made.Data.ID
+		case is.Data.State == "down", is.Data.State == "waiting": // the first ping, and one that ends an outage, is kept at once
+			response, err := http.Post(made.Data.PingURL, "", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+		}
+	}
+	t.Fatal("the monitor does not go down")
+	return ""
+}

@@ -1,0 +1,142 @@
+package browser
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// What people do with the keyboard alone.
+
+// strike presses the key of a character.
+func (p *tab) strike(key, code, text string) {
+	p.t.Helper()
+	event := params{"type": "keyDown", "key": key, "code": code, "text": text}
+	if key == "Enter" {
+		event["windowsVirtualKeyCode"] = 13
+	}
+	p.do("Input.dispatchKeyEvent", event, nil)
+	event["type"] = "keyUp"
+	p.do("Input.dispatchKeyEvent", event, nil)
+}
+
+// pressEnter presses Enter, which is a character, too.
+func (p *tab) pressEnter() { p.strike("Enter", "Enter", "\r") }
+
+// check presses the space bar on a box or a button.
+func (p *tab) check(selector string) {
+	p.t.Helper()
+	p.tabTo(selector)
+	p.strike(" ", "Space", " ")
+}
+
+// enter presses Enter, and waits for the screen that it leads to.
+func (p *tab) enter(heading string) {
+	p.t.Helper()
+	p.pressEnter()
+	select {
+	case <-p.loaded:
+	case <-time.After(browserTimeout):
+		p.t.Fatalf("nothing has loaded %v after Enter", browserTimeout)
+	}
+	if got := eval[string](p, `document.querySelector("h1").innerText`); got != heading {
+		p.t.Fatalf("Enter leads to %q, not %q: %s", got, heading, eval[string](p, `document.querySelector("main").innerText`))
+	}
+	p.is(`document.documentElement.scrollWidth <= innerWidth`)
+	if eval[int](p, `innerWidth`) < 600 {
+		for _, small := range eval[[]string](p, smallTargets) {
+			p.t.Errorf("%s: a target below 44 pixels: %s", heading, small)
+		}
+	}
+}
+
+// follow goes to what matches a selector, and presses Enter.
+func (p *tab) follow(selector, heading string) {
+	p.t.Helper()
+	p.tabTo(selector)
+	p.enter(heading)
+}
+
+// goTo opens the menu of a phone, and follows its link.
+func (p *tab) goTo(path, heading string) {
+	p.t.Helper()
+	p.tabTo(".menu > summary")
+	p.pressEnter()
+	p.follow(".menu nav a[href='"+path+"']", heading)
+}
+
+// types presses Tab until a field has the focus, and types into it, in place of what it has.
+func (p *tab) types(field, text string) {
+	p.t.Helper()
+	p.tabTo("main [name='" + field + "']")
+	const control = 2
+	p.do("Input.dispatchKeyEvent", params{"type": "rawKeyDown", "key": "a", "code": "KeyA", "modifiers": control, "commands": []string{"selectAll"}}, nil)
+	p.do("Input.dispatchKeyEvent", params{"type": "keyUp", "key": "a", "code": "KeyA"}, nil)
+	p.do("Input.insertText", params{"text": text}, nil)
+}
+
+// picks types a day and a time into a field, as Americans write them: 12312030 and 1030AM.
+func (p *tab) picks(field, day, clock string) {
+	p.t.Helper()
+	p.tabTo("main [name='" + field + "']")
+	for _, c := range day {
+		p.strike(string(c), "", string(c))
+	}
+	p.key("ArrowRight")
+	for _, c := range clock {
+		p.strike(string(c), "", string(c))
+	}
+	p.is(`document.activeElement.value !== ""`)
+}
+
+// chooses types the beginning of an option of a list.
+func (p *tab) chooses(field, option string) {
+	p.t.Helper()
+	p.tabTo("main [name='" + field + "']")
+	for _, c := range option {
+		p.strike(string(c), "", string(c))
+	}
+	p.is(`document.activeElement.selectedOptions[0].label.startsWith("` + option + `")`)
+}
+
+func (p *tab) tabTo(selector string) {
+	p.t.Helper()
+	for range 90 {
+		if eval[bool](p, `document.activeElement.matches("`+selector+`")`) {
+			return
+		}
+		p.key("Tab")
+	}
+	p.t.Fatalf("the keyboard does not reach %s in %s", selector, eval[string](p, `document.querySelector("main").outerHTML`))
+}
+
+// says holds the screen to a text.
+func (p *tab) says(text string) {
+	p.t.Helper()
+	p.is(`document.querySelector("main").innerText.includes("` + text + `")`)
+}
+
+// downloads presses Enter on a link or button, and waits for the file, whose name matches a pattern.
+func (c *browser) downloads(p *tab, selector, pattern string) {
+	p.t.Helper()
+	dir := p.t.TempDir()
+	if _, err := c.call("", "Browser.setDownloadBehavior", params{"behavior": "allow", "browserContextId": c.context, "downloadPath": dir}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.tabTo(selector)
+	p.pressEnter()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(browserTimeout); time.Now().Before(deadline); <-tick.C {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if len(files) > 0 {
+			if info, err := os.Stat(files[0]); err == nil && info.Size() > 0 {
+				return
+			}
+		}
+	}
+	p.t.Fatalf("no file %s has come", pattern)
+}

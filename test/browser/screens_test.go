@@ -1,0 +1,242 @@
+package browser
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// phone is the smallest display that the dashboard is made for.
+var phone = view{name: "360", width: 360, height: 740}
+
+// displays are what every screen has to fit.
+var displays = []view{
+	phone,
+	{name: "360-dark", width: 360, height: 740, dark: true},
+	{name: "1280", width: 1280, height: 800},
+	{name: "1280-dark", width: 1280, height: 800, dark: true},
+}
+
+// notScreens are the routes that show no screen, or show one only to people with a code.
+var notScreens = map[string]string{
+	"/admin/live":                            "a stream of events",
+	"/admin/audit/export":                    "a file",
+	"/admin/pages/{page}/subscribers/export": "a file",
+	"/admin/pages/{page}/images/{kind}":      "an image",
+	"/admin/visit/{page}":                    "leads to the page",
+	"/admin/pages/{page}/preview":            "is the public page in a frame, drawn smaller",
+	"/admin/enter":                           "signs in with a code",
+	"/admin/oidc/start":                      "leads to the provider",
+	"/admin/setup":                           "is seen before the first account",
+	"/admin/reset":                           "needs a code",
+	"/admin/accept":                          "needs a code",
+	"/admin/sign-in":                         "is for people who are not signed in",
+	"/admin/forgot":                          "is for people who are not signed in",
+}
+
+// variants are queries, or other endings, with which a screen looks different.
+var variants = map[string][]string{
+	"/admin/incidents/new":              {"?page=acme", "?page=acme&template={template}"},
+	"/admin/incidents":                  {"?page=empty"},
+	"/admin/maintenances/new":           {"?page=acme"},
+	"/admin/monitors":                   {"?state=down", "?search=nothing", "?tag=nightly"},
+	"/admin/monitors/delete":            {"?monitor={monitor}"},
+	"/admin/monitors/pause":             {"?monitor={monitor}"},
+	"/admin/search":                     {"?q=n", "?q=nothing+at+all"},
+	"/admin/monitors/new":               {"?copy={monitor}"},
+	"/admin/deliveries":                 {"?page=acme", "?page=empty"},
+	"/admin/audit":                      {"?kind=token"},
+	"/admin/pages/{page}/announcements": {"/../../empty/announcements"},
+	"/admin/pages/{page}/components":    {"/../../empty/components"},
+	"/admin/pages/{page}/subscribers":   {"/../../empty/subscribers", "?search=nothing"},
+	"/admin/pages/{page}/access":        {"/../../empty/access"},
+	"/admin/pages/{page}/share":         {"/../../empty/share"},
+}
+
+// screen is a screen with a name for its files.
+type screen struct{ name, url string }
+
+// screens returns all screens of the dashboard, which it finds in the table of routes. A screen that is new is there by
+// itself.
+func (f *furnished) screens(t *testing.T) (all []screen) {
+	t.Helper()
+	table, err := os.ReadFile("../../internal/dashboard/routes.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var with []string
+	for name, id := range f.ids {
+		with = append(with, "{"+name+"}", id)
+	}
+	for _, route := range regexp.MustCompile(`\{"GET (/admin[^"]*)"`).FindAllStringSubmatch(string(table), -1) {
+		if notScreens[route[1]] != "" {
+			continue
+		}
+		for _, variant := range append([]string{""}, variants[route[1]]...) {
+			path := strings.NewReplacer(with...).Replace(route[1] + variant)
+			if strings.Contains(path, "{") {
+				t.Errorf("%s: furnish has nothing for it", path)
+			}
+			all = append(all, screen{screenName(route[1] + variant), f.base + path})
+		}
+	}
+	if len(all) < 40 {
+		t.Fatalf("the table has only %d screens", len(all))
+	}
+	return all
+}
+
+// screenName returns the name of the screen at a path.
+func screenName(path string) string {
+	_, path, _ = strings.Cut(path, "/admin")
+	return cmp.Or(strings.Trim(regexp.MustCompile(`\W+`).ReplaceAllString(path, "-"), "-"), "overview")
+}
+
+// inspection looks at screens on all displays, for what is wrong with them.
+type inspection struct {
+	axe    string // the program; "": not run
+	folder string // for the markup; "": not saved
+}
+
+// visit loads a screen and inspects it.
+func (i *inspection) visit(t *testing.T, p *tab, s screen) {
+	t.Helper()
+	p.load(t, s.url)
+	i.inspect(p, s.name)
+}
+
+// inspect inspects the loaded screen.
+func (i *inspection) inspect(p *tab, name string) {
+	p.t.Helper()
+	if i.folder != "" && eval[bool](p, `performance.getEntriesByType("navigation")[0].type === "navigate"`) {
+		source := await[string](p, `fetch(location.href).then(r => r.text())`)
+		if err := os.WriteFile(filepath.Join(i.folder, name+".html"), []byte(source), 0o644); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	if i.axe == "" {
+		for _, fault := range p.walk() {
+			p.t.Errorf("%s: by keyboard: %s", name, fault)
+		}
+	}
+	for _, v := range displays {
+		p.show(v)
+		for _, fault := range faults(p, v) {
+			p.t.Errorf("%s on %s: %s", name, v.name, fault)
+		}
+		for _, fault := range i.violations(p, v) {
+			p.t.Errorf("%s on %s: %s", name, v.name, fault)
+		}
+		if v.width < 600 {
+			for _, small := range eval[[]string](p, smallTargets) {
+				p.t.Errorf("%s on %s: a target below 44 pixels: %s", name, v.name, small)
+			}
+		}
+		if dir := os.Getenv(keepScreenshots); dir != "" {
+			if err := os.WriteFile(filepath.Join(dir, "dashboard-"+name+"-"+v.name+".png"), p.screenshot(true), 0o644); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}
+	p.show(phone)
+}
+
+// violations returns what axe-core has against the screen: everything on light displays, contrast alone on the dark phone.
+func (i *inspection) violations(p *tab, v view) []string {
+	p.t.Helper()
+	switch {
+	case i.axe == "" || v == displays[3]:
+		return nil
+	case v == phone:
+		p.do("Runtime.evaluate", params{"expression": i.axe}, nil)
+	}
+	return await[[]string](p, fmt.Sprintf(axeViolations, map[bool]string{true: `, runOnly: ["color-contrast"]`}[v.dark]))
+}
+
+// walk presses Tab until the focus has been everywhere, and returns what it does not reach, where it cannot be seen, and
+// what covers it.
+func (p *tab) walk() []string {
+	p.t.Helper()
+	count := eval[int](p, startWalk)
+	for range count + 2 {
+		p.key("Tab")
+	}
+	return eval[[]string](p, `walked()`)
+}
+
+// startWalk begins to record where the focus is before each Tab, and returns how many times to press it: a radio group is
+// one place, a date several.
+const startWalk = `(() => {
+	document.activeElement.blur();
+	const group = e => e.type === "radio" ? e.form.querySelector('input[name="' + e.name + '"]:checked') ?? e : e;
+	const places = new Set([...document.querySelectorAll("a[href], button, input, select, textarea, summary, pre[tabindex]")]
+		.filter(e => e.tabIndex >= 0 && !e.disabled && !e.closest("fieldset[disabled]") && e.checkVisibility({visibilityProperty: true})).map(group));
+	const been = new Set(), faults = [];
+	const look = () => {
+		const e = document.activeElement, style = getComputedStyle(e), box = e.getClientRects()[0];
+		if (!places.has(e) || been.has(e)) return;
+		been.add(e);
+		if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) faults.push("no outline: " + e.outerHTML.slice(0, 120));
+		if (!box || box.bottom <= 0 || box.top >= innerHeight) return faults.push("out of sight: " + e.outerHTML.slice(0, 120));
+		const x = Math.min(innerWidth - 2, box.left + Math.min(8, box.width / 2)), y = Math.max(1, Math.min(innerHeight - 2, box.top + box.height / 2));
+		const top = document.elementFromPoint(x, y);
+		if (top && !e.contains(top) && !top.contains(e) && !e.labels?.[0]?.contains(top)) faults.push("covered by " + top.outerHTML.slice(0, 60) + ": " + e.outerHTML.slice(0, 120));
+	};
+	addEventListener("keydown", look, true);
+	window.walked = () => {
+		look();
+		removeEventListener("keydown", look, true);
+		document.activeElement.blur();
+		return faults.concat([...places].filter(e => !been.has(e)).map(e => "not reached: " + e.outerHTML.slice(0, 120)));
+	};
+	return places.size + 8 * document.querySelectorAll('input[type^="date"]').length;
+})()`
+
+// TestDashboardScreens inspects every screen of the dashboard on every display: what is faint, wider than the display,
+// too small for a finger, or hidden from the keyboard, and what the browser complains about.
+func TestDashboardScreens(t *testing.T) {
+	t.Parallel()
+	inspectAll(t, &inspection{})
+}
+
+// TestDashboardScreensInJavaScript has axe-core inspect every screen on every display, and html-validate read its markup.
+func TestDashboardScreensInJavaScript(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile(module(t, "axe-core/axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := module(t, ".bin/html-validate")
+	i := &inspection{axe: string(axe), folder: t.TempDir()}
+	inspectAll(t, i)
+	for _, fault := range markupFaults(t, program, i.folder) {
+		t.Error(fault)
+	}
+}
+
+// inspectAll inspects every screen, in two tabs at a time.
+func inspectAll(t *testing.T, i *inspection) {
+	t.Helper()
+	f := furnish(t, func(p *tab) { i.inspect(p, "setup") })
+	alone := newBrowser(t).open(t, phone, "about:blank")
+	for _, url := range append(f.links, f.base+"/admin/sign-in", f.base+"/admin/forgot") {
+		path, _, _ := strings.Cut(url, "?")
+		i.visit(t, alone, screen{screenName(path), url})
+	}
+	all := f.screens(t)
+	t.Run("screens", func(t *testing.T) {
+		for half := range 2 {
+			t.Run(fmt.Sprint(half), func(t *testing.T) {
+				t.Parallel()
+				p := f.owner.open(t, phone, "about:blank")
+				for n := half; n < len(all); n += 2 {
+					i.visit(t, p, all[n])
+				}
+			})
+		}
+	})
+}
