@@ -28,7 +28,7 @@ func healthHandler() http.Handler {
 	return textHandler(func() (int, string) { return http.StatusOK, "ok\n" })
 }
 
-// readinessHandler reports whether this replica can record pings and checks monitors.
+// readinessHandler reports whether this replica can record pings, checks monitors and answers requests.
 func (s *Server) readinessHandler() http.Handler {
 	return textHandler(func() (int, string) {
 		if reason := s.notReadyReason(); reason != "" {
@@ -38,7 +38,7 @@ func (s *Server) readinessHandler() http.Handler {
 	})
 }
 
-// Ready reports whether pings can be recorded and monitors are checked.
+// Ready reports whether pings can be recorded, monitors are checked and requests answered.
 func (s *Server) Ready() bool { return s.notReadyReason() == "" }
 
 // notReadyReason returns why this replica is not ready, or "".
@@ -50,6 +50,8 @@ func (s *Server) notReadyReason() string {
 		return "the service is stopping"
 	case !s.pings.Ready():
 		return "pings cannot be recorded"
+	case !s.open.Load():
+		return "the service is starting"
 	case s.scheduler.Stalled():
 		return "the periodic checks have stalled"
 	}

@@ -249,6 +249,8 @@ func TestReadiness(t *testing.T) {
 	if err := s.pings.Start(t.Context(), s.store); err != nil {
 		t.Fatal(err)
 	}
+	ready(http.StatusServiceUnavailable, "the service is starting")
+	s.openHandlers()
 	ready(http.StatusOK, "ready")
 	if err := s.stop(); err != nil {
 		t.Fatal(err)

@@ -75,7 +75,9 @@ type Server struct {
 	// These answer 503 until the start is complete.
 	apiHandler, pageHandler, dashboardHandler, metricsHandler *replaceableHandler
 
-	wired, stopping atomic.Bool
+	wired    atomic.Bool // everything that needs the store exists
+	open     atomic.Bool // requests reach the handlers
+	stopping atomic.Bool
 }
 
 // New opens the addresses and the database, and prepares everything for Run. It waits while the database is
@@ -302,6 +304,7 @@ func (s *Server) openHandlers() {
 	s.pageHandler.replace(s.site.Handler())
 	s.dashboardHandler.replace(s.dashboard.Handler())
 	s.metricsHandler.replace(s.authenticatedMetrics())
+	s.open.Store(true)
 }
 
 func (s *Server) notifyConfig() notify.Config {
