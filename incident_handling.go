@@ -15,7 +15,8 @@ func (i *Incident) TakeOver(taken bool, now time.Time) (changed bool) {
 	return true
 }
 
-// CheckMerge returns a *ValidationError for the field incident_id if the incident cannot be merged into another one.
+// CheckMerge returns a *ValidationError for the field incident_id if the incident cannot be merged into another one. Affected
+// of both must be loaded.
 func (i Incident) CheckMerge(into Incident) error {
 	var bad ValidationError
 	switch {
@@ -29,6 +30,8 @@ func (i Incident) CheckMerge(into Incident) error {
 		bad.Add("incident_id", "The incident is resolved.")
 	case into.Draft && !i.Draft:
 		bad.Add("incident_id", "The incident is a draft, which visitors do not see.")
+	case len(into.MergedAffected(i)) > MaxAffectedComponents:
+		bad.Add("incident_id", "The two incidents affect more than %d components.", MaxAffectedComponents)
 	}
 	return bad.Err()
 }
