@@ -39,9 +39,9 @@ func (n NewIncident) CheckTimes(now time.Time) error {
 	return bad.Err()
 }
 
-// backdate gives an incident the times at which it was.
+// backdate sets the times of an incident that is recorded later.
 func (i *Incident) backdate(n NewIncident, now time.Time) {
-	if n.BeganAt.IsZero() || !n.BeganAt.Before(now) {
+	if n.BeganAt.IsZero() || n.BeganAt.After(now) {
 		return
 	}
 	i.CreatedAt, i.RecordedAt, i.UnnoticedUntil = n.BeganAt, now, now

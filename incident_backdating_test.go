@@ -38,6 +38,15 @@ func TestTimesAreChecked(t *testing.T) {
 	}
 }
 
+// TestOverAtOnce: an incident whose beginning and end are the time of its recording is over.
+func TestOverAtOnce(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	i := allswell.NewIncident{Title: "Slow", BeganAt: now, ResolvedAt: now}.Open("page_1", "id", "upd_1", now)
+	if !i.Resolved || i.State != allswell.IncidentResolved || !i.ResolvedAt.Equal(now) {
+		t.Errorf("the incident is %+v", i)
+	}
+}
+
 // TestWorsen corrects the history of a component that was operational, degraded from hour 4 to 6, and then operational.
 func TestWorsen(t *testing.T) {
 	at := func(hour int) time.Time { return time.Date(2026, 11, 21, hour, 0, 0, 0, time.UTC) }
