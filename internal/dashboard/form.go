@@ -30,6 +30,14 @@ func (f *form) refused(err error) bool {
 	return errors.As(err, &f.bad)
 }
 
+// refuse adds an error to a field.
+func (f *form) refuse(name, message string, args ...any) {
+	if f.bad == nil {
+		f.bad = new(allswell.ValidationError)
+	}
+	f.bad.Add(name, message, args...)
+}
+
 // setWorkspace notes in which workspace the form acts.
 func (f *form) setWorkspace(id string) { f.WorkspaceID = id }
 

@@ -87,10 +87,7 @@ func (f *form) moment(name string, zone *time.Location, now time.Time) time.Time
 		at, err = m.In(zone, now)
 	}
 	if err != nil {
-		if f.bad == nil {
-			f.bad = new(allswell.ValidationError)
-		}
-		f.bad.Add(name, "%s.", strings.ToUpper(err.Error()[:1])+err.Error()[1:])
+		f.refuse(name, "%s.", strings.ToUpper(err.Error()[:1])+err.Error()[1:])
 	}
 	return at
 }

@@ -73,8 +73,13 @@ func (s pauseMonitorsScreen) until(now time.Time) time.Time {
 	if s.Value("paused_until") != "" {
 		return s.moment("paused_until", s.zone, now)
 	}
-	length, err := time.ParseDuration(s.Value("for"))
-	if err != nil || !slices.ContainsFunc(pauses, func(o option) bool { return o.Value == s.Value("for") }) {
+	chosen := s.Value("for")
+	if !slices.ContainsFunc(pauses, func(o option) bool { return o.Value == chosen }) {
+		s.refuse("for", "Choose one of the durations.")
+		return time.Time{}
+	}
+	length, err := time.ParseDuration(chosen)
+	if err != nil { // without end
 		return time.Time{}
 	}
 	return now.Add(length).Truncate(time.Second)

@@ -99,7 +99,8 @@ func TestMonitorsArePaused(t *testing.T) {
 		}
 		v.wants(v.get(path), http.StatusOK, "paused until <time", ">Resume<", ">Paused<")
 		v.wants(v.get("/admin/monitors"), http.StatusOK, "paused until <time")
-		v.wants(pause("x", ""), http.StatusSeeOther, path)
+		v.wants(pause("x", ""), http.StatusUnprocessableEntity, "Choose one of the durations.")
+		v.wants(pause("", ""), http.StatusSeeOther, path)
 		v.wants(v.get(path), http.StatusOK, "paused until somebody resumes it")
 	})
 }

@@ -300,8 +300,7 @@ func (v *visit) deletePage() error {
 	if strings.TrimSpace(v.r.PostForm.Get("confirm")) != h.Page.Slug {
 		s := &pageSettingsScreen{form: newForm(pageValues(h.Page)), pageHead: h}
 		s.values.Set("confirm", v.r.PostForm.Get("confirm"))
-		s.bad = new(allswell.ValidationError)
-		s.bad.Add("confirm", "Nothing was deleted: this is not %s.", h.Page.Slug)
+		s.refuse("confirm", "Nothing was deleted: this is not %s.", h.Page.Slug)
 		return v.showPageForm(http.StatusUnprocessableEntity, s)
 	}
 	if err := v.store.DeletePage(v.r.Context(), v.actor(), h.Page.Slug); err != nil {

@@ -113,8 +113,7 @@ func (v *visit) signInWithPasskey() error {
 	s := v.newSignIn(v.r.PostForm)
 	if err := v.attempt(""); err != nil {
 		return v.refuseAttempt(err, func(status int, message string, args ...any) error {
-			s.bad = new(allswell.ValidationError)
-			s.bad.Add(passkeyField, message, args...)
+			s.refuse(passkeyField, message, args...)
 			return v.showSignInForm(status, s)
 		})
 	}
@@ -126,8 +125,7 @@ func (v *visit) signInWithPasskey() error {
 			return err
 		}
 		if elsewhere { // a passkey would keep a role that the groups do not give any more
-			s.bad = new(allswell.ValidationError)
-			s.bad.Add(passkeyField, "Your groups decide about your role at every sign-in, so please use single sign-on. Your passkey still confirms changes.")
+			s.refuse(passkeyField, "Your groups decide about your role at every sign-in, so please use single sign-on. Your passkey still confirms changes.")
 			return v.showSignInForm(http.StatusForbidden, s)
 		}
 	}

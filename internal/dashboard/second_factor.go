@@ -56,8 +56,7 @@ func (v *visit) finishSignIn() error {
 	}
 	if err := v.attempt(user.Email); err != nil {
 		return v.refuseAttempt(err, func(status int, message string, args ...any) error {
-			s.bad = new(allswell.ValidationError)
-			s.bad.Add(name, message, args...)
+			s.refuse(name, message, args...)
 			return v.askSecondFactor(status, s)
 		})
 	}
@@ -81,8 +80,7 @@ func (v *visit) signInAgain() error {
 		return err
 	}
 	s := v.newSignIn(url.Values{})
-	s.bad = new(allswell.ValidationError)
-	s.bad.Add("sign_in", "The sign-in took too long. Please begin again.")
+	s.refuse("sign_in", "The sign-in took too long. Please begin again.")
 	return v.showSignInForm(http.StatusUnprocessableEntity, s)
 }
 
@@ -193,8 +191,7 @@ func (v *visit) setAuthenticator() error {
 	}
 	step, ok := totp.Match(secret, strings.ReplaceAll(f.Value("code"), " ", ""), v.now())
 	if !ok {
-		f.bad = new(allswell.ValidationError)
-		f.bad.Add("code", "The code is wrong. Is the clock of your phone right? The server's is at %s UTC.", v.now().UTC().Format(time.TimeOnly))
+		f.refuse("code", "The code is wrong. Is the clock of your phone right? The server's is at %s UTC.", v.now().UTC().Format(time.TimeOnly))
 		return v.askForProof(http.StatusUnprocessableEntity, f)
 	}
 	codes, err := v.store.SetAuthenticator(v.r.Context(), v.actor(), secret, step)

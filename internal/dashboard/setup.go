@@ -144,8 +144,7 @@ const maxSetupComponents = 50
 func (v *visit) setUpComponents() error {
 	f, slug := newForm(v.r.PostForm), v.r.PathValue("page")
 	refuse := func(message string, args ...any) error {
-		f.bad = new(allswell.ValidationError)
-		f.bad.Add("components", message, args...)
+		f.refuse("components", message, args...)
 		return v.showComponentsStep(http.StatusUnprocessableEntity, f)
 	}
 	var names []string

@@ -127,8 +127,7 @@ func (v *visit) showSignInForm(status int, s *signInScreen) error {
 func (v *visit) signIn() error {
 	s, typed := v.newSignIn(v.r.PostForm), v.r.PostForm
 	refuse := func(status int, message string, args ...any) error {
-		s.bad = new(allswell.ValidationError)
-		s.bad.Add("password", message, args...)
+		s.refuse("password", message, args...)
 		return v.showSignInForm(status, s)
 	}
 	if v.sso.NoPasswords {

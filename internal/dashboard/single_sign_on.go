@@ -153,8 +153,7 @@ func (v *visit) refuseOIDC(status int, err error, message string, args ...any) e
 		return v.showFailure(failure{Status: status, Title: "The sign-in failed", Text: fmt.Sprintf(message, args...)})
 	}
 	s := v.newSignIn(url.Values{})
-	s.bad = new(allswell.ValidationError)
-	s.bad.Add("provider", message, args...)
+	s.refuse("provider", message, args...)
 	return v.showSignInForm(status, s)
 }
 
