@@ -42,7 +42,9 @@ func TestRefusedForms(t *testing.T) {
 	for _, s := range f.screens(t) {
 		p.load(t, s.url)
 		for n := range eval[int](p, textForms+".length") {
-			p.load(t, s.url)
+			if n > 0 {
+				p.load(t, s.url)
+			}
 			action := eval[string](p, textForms+"["+string(rune('0'+n))+"].getAttribute('action') ?? ''")
 			eval[any](p, sendTooMuch+"("+textForms+"["+string(rune('0'+n))+"])")
 			select {

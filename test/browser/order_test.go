@@ -71,7 +71,7 @@ func TestOrderOfComponents(t *testing.T) {
 	t.Parallel()
 	server, setup := newInstallation(t)
 	client := binary.NewClient(server.URL, token)
-	p := newBrowser(t).open(t, displays[2], setup)
+	p := newBrowser(t).open(t, desktop, setup)
 	p.fillIn("Your first page", "name", "Ada Lovelace", "email", "ada@example.com", "password", goodPassword)
 	p.fillIn("What it shows", "name", "Acme")
 	p.fillIn("Your first monitor", "components", "Website\nAPI")
@@ -81,7 +81,7 @@ func TestOrderOfComponents(t *testing.T) {
 	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Mail", "group": europe.Data.ID}, nil)
 	screen := server.URL + "/admin/pages/acme/components"
 
-	for _, v := range []view{displays[2], displays[1]} {
+	for _, v := range []view{desktop, darkPhone} {
 		p.show(v)
 		p.do("Emulation.setTouchEmulationEnabled", params{"enabled": v.width < 600}, nil)
 		p.load(t, screen)

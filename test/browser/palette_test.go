@@ -79,7 +79,7 @@ func TestCommandPaletteInJavaScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := furnish(t, func(*tab) {})
-	for _, v := range displays[1:3] {
+	for _, v := range []view{darkPhone, desktop} {
 		p := f.owner.open(t, v, f.base+"/admin/maintenances")
 		p.do("Page.bringToFront", nil, nil)
 		p.opens("k", "KeyK", true)

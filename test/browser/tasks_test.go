@@ -37,10 +37,10 @@ var tasks = []struct {
 	{"audit and backup", operator.exports},
 }
 
-// TestDashboardTasksByKeyboard does each task with Tab, Enter, Space and letters, on a phone, in light and in dark.
+// TestDashboardTasksByKeyboard does each task with Tab, Enter, Space and letters, on a phone, in .ci/run in light and in dark.
 func TestDashboardTasksByKeyboard(t *testing.T) {
 	t.Parallel()
-	for _, v := range displays[:2] {
+	for _, v := range phones {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"),
