@@ -26,6 +26,7 @@ type testCommands struct {
 	Component    ComponentCommands    `cmd:""`
 	Monitor      MonitorCommands      `cmd:""`
 	Incident     IncidentCommands     `cmd:""`
+	Template     TemplateCommands     `cmd:""`
 	Maintenance  MaintenanceCommands  `cmd:""`
 	Announcement AnnouncementCommands `cmd:""`
 	Subscriber   SubscriberCommands   `cmd:""`
@@ -161,23 +162,30 @@ func TestFieldErrors(t *testing.T) {
 // TestNotFoundErrors checks that errors name the arguments of the command line.
 func TestNotFoundErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"page show|acmee":                                          `page with the slug "acmee"`,
-		"page set|a b|--name=x":                                    `page with the slug "a b"`,
-		"component list|--page=acmee":                              `page with the slug "acmee"`,
-		"component delete|--page=acme|comp_9|--yes":                `component "comp_9" on a page with the slug "acme"`,
-		"component edit|comp_9|--page=acme|--name=x":               `component "comp_9"`,
-		"group delete|grp_9":                                       `group "grp_9"`,
-		"incident show|01990000-0000-7000-8000-000000000001":       `incident "01990000-0000-7000-8000-000000000001"`,
-		"incident update|01990000-0000-7000-8000-000000000001|x":   `incident "01990000-0000-7000-8000-000000000001"`,
-		"incident components|01990000-0000-7000-8000-000000000001": `incident "01990000-0000-7000-8000-000000000001"`,
-		"incident list|--page=acmee|--open":                        `page with the slug "acmee"`,
-		"maintenance end|mnt_9":                                    `maintenance "mnt_9"`,
-		"announcement delete|ann_9":                                `announcement "ann_9"`,
-		"monitor show|mon_9":                                       `monitor "mon_9"`,
-		"monitor rotate|mon_9":                                     `monitor "mon_9"`,
-		"subscriber rotate|--page=acme|sub_9":                      `subscriber "sub_9" on a page with the slug "acme"`,
-		"subscriber remove|--page=acmee|ada@example.com":           `page with the slug "acmee"`,
-		"delivery retry|dlv_9":                                     `delivery "dlv_9"`,
+		"page show|acmee":                                                       `page with the slug "acmee"`,
+		"page set|a b|--name=x":                                                 `page with the slug "a b"`,
+		"component list|--page=acmee":                                           `page with the slug "acmee"`,
+		"component delete|--page=acme|comp_9|--yes":                             `component "comp_9" on a page with the slug "acme"`,
+		"component edit|comp_9|--page=acme|--name=x":                            `component "comp_9"`,
+		"group delete|grp_9":                                                    `group "grp_9"`,
+		"incident show|01990000-0000-7000-8000-000000000001":                    `incident "01990000-0000-7000-8000-000000000001"`,
+		"incident update|01990000-0000-7000-8000-000000000001|x":                `incident "01990000-0000-7000-8000-000000000001"`,
+		"incident components|01990000-0000-7000-8000-000000000001":              `incident "01990000-0000-7000-8000-000000000001"`,
+		"incident list|--page=acmee|--open":                                     `page with the slug "acmee"`,
+		"maintenance end|mnt_9":                                                 `maintenance "mnt_9"`,
+		"announcement delete|ann_9":                                             `announcement "ann_9"`,
+		"monitor show|mon_9":                                                    `monitor "mon_9"`,
+		"monitor rotate|mon_9":                                                  `monitor "mon_9"`,
+		"subscriber rotate|--page=acme|sub_9":                                   `subscriber "sub_9" on a page with the slug "acme"`,
+		"subscriber remove|--page=acmee|ada@example.com":                        `page with the slug "acmee"`,
+		"delivery retry|dlv_9":                                                  `delivery "dlv_9"`,
+		"template show|tpl_9":                                                   `template "tpl_9"`,
+		"member edit|usr_9|--role=viewer":                                       `member "usr_9"`,
+		"invitation delete|inv_9":                                               `invitation "inv_9"`,
+		"session delete|ses_9":                                                  `session "ses_9"`,
+		"incident edit-update|01990000-0000-7000-8000-000000000001|upd_9|x":     `update "upd_9" of the incident "01990000-0000-7000-8000-000000000001"`,
+		"incident postmortem|01990000-0000-7000-8000-000000000001|--publish":    `post-mortem of the incident "01990000-0000-7000-8000-000000000001"`,
+		"incident delete-postmortem|01990000-0000-7000-8000-000000000001|--yes": `post-mortem of the incident "01990000-0000-7000-8000-000000000001"`,
 	} {
 		status, _, stderr := against(t, answer(404, "", "", `{"message": "Not found."}`), expand(args)...)
 		if status != console.ExitFailed || stderr != "allswell: there is no "+want+" in the workspace of this token\n" {
@@ -234,7 +242,7 @@ func TestOutput(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"page set|acme|--accent=#123456": "Page:               Acme\nSlug:               acme\nStatus:             Operational\nAddress:            https://status.example.com\n" +
-			"Own domain:         https://status.example.com\nTime zone:          UTC\nLanguage:           en, the default\nOffered languages:  all\nAccent:             none\n" +
+			"Own domain:         https://status.example.com\nTime zone:          UTC\nLanguage:           en, the default\nOffered languages:  all\nStyle sheet:        none\nAccent:             none\n" +
 			"Logo:               https://x/logo.png\nDark logo:          none\nIcon:               none\nWebhooks:           only operators can subscribe them\nFooter:             Imprint: https://example.com/\n",
 		"component list|--page=acme":                         "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop (hidden)\n",
 		"group list|--page=acme":                             "ID     ORDER  NAME\ngrp_1  2      Core\n",

@@ -97,7 +97,8 @@ func fields(err error, refused *client.Error) string {
 // nouns are the resources in the API's collections.
 var nouns = map[string]string{
 	"pages": "page", "groups": "group", "components": "component", "incidents": "incident", "maintenances": "maintenance", "announcements": "announcement",
-	"monitors": "monitor", "subscribers": "subscriber", "deliveries": "delivery",
+	"monitors": "monitor", "subscribers": "subscriber", "deliveries": "delivery", "incident-templates": "template", "updates": "update",
+	"members": "member", "invitations": "invitation", "sessions": "session",
 }
 
 // missing describes the resource that a path names.
@@ -113,11 +114,16 @@ func missing(path string) string {
 		switch {
 		case noun == "page":
 			what = fmt.Sprintf("page with the slug %q", console.Visible(given))
+		case noun == "update":
+			what = fmt.Sprintf("update %q of the %s", console.Visible(given), what)
 		case what != "":
 			what = fmt.Sprintf("%s %q on a %s", noun, console.Visible(given), what)
 		default:
 			what = fmt.Sprintf("%s %q", noun, console.Visible(given))
 		}
+	}
+	if segments[len(segments)-1] == "postmortem" {
+		what = "post-mortem of the " + what
 	}
 	return cmp.Or(what, "such resource")
 }

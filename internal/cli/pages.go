@@ -108,7 +108,7 @@ func (c *commandContext) printPage(page *client.Page) {
 	if page.Language != nil {
 		language = *page.Language
 	}
-	languages, css := "all", ""
+	languages, css := "all", "none"
 	if len(page.Languages) > 0 {
 		languages = strings.Join(page.Languages, ", ")
 	}
