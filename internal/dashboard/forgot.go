@@ -150,5 +150,5 @@ func (v *visit) mailInvitation(i allswell.Invitation, link string) string {
 		v.log.WarnContext(v.r.Context(), "an invitation could not be mailed", "invitation", i.ID, "error", err)
 		return "The mail could not be sent, so send this link yourself. The reason is in the log of the service."
 	}
-	return "The link was mailed. You can also send it yourself:"
+	return "The link was mailed. You can also send it yourself."
 }

@@ -237,10 +237,11 @@ func TestSwitchWorkspace(t *testing.T) {
 // TestFormsActInTheirWorkspace sends forms after another tab has switched to another workspace.
 func TestFormsActInTheirWorkspace(t *testing.T) {
 	onEachEngine(t, func(s *site) {
-		owner, _, _ := s.withPage()
-		screens := map[string]answer{}
+		owner := s.owner()
+		screens := map[string]answer{"/admin/setup/page": owner.wants(owner.get("/admin/setup/page"), http.StatusOK)}
+		owner.wants(owner.post("/admin/setup/page", "name", "Acme", "slug", "acme"), http.StatusSeeOther)
 		for path, action := range map[string]string{
-			"/admin/members": "/admin/members/invite", "/admin/tokens": "/admin/tokens", "/admin/new-page": "/admin/pages", "/admin/setup/page": "/admin/setup/page",
+			"/admin/members": "/admin/members/invite", "/admin/tokens": "/admin/tokens", "/admin/new-page": "/admin/pages",
 			"/admin/monitors/new": "/admin/monitors/new", "/admin/incidents/new": "/admin/incidents/new", "/admin/maintenances/new": "/admin/maintenances/new",
 		} {
 			screens[action] = owner.wants(owner.get(path), http.StatusOK)

@@ -94,8 +94,15 @@ func joinInvalid(errs ...error) error {
 	return all.Err()
 }
 
-// showSetupPage shows the second step.
+// showSetupPage shows the second step, or leads to the overview if there is a page already.
 func (v *visit) showSetupPage() error {
+	_, pages, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{Page: 1, PerPage: 1})
+	if err != nil {
+		return err
+	}
+	if pages > 0 {
+		return v.redirect(Path)
+	}
 	return v.showPageStep(http.StatusOK, newForm(url.Values{}))
 }
 

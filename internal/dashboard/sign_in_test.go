@@ -35,7 +35,9 @@ func TestFirstStart(t *testing.T) {
 		other.wants(other.post("/admin/setup", "code", code, "name", "Eve", "email", "eve@example.com", "password", goodPassword), http.StatusNotFound)
 
 		v.wants(v.get("/admin"), http.StatusOK, "Nothing is watched yet")
+		v.wants(v.get("/admin/setup/page"), http.StatusOK, "Your first page")
 		v.wants(v.post("/admin/setup/page", "name", "Acme Cloud", "slug", ""), http.StatusSeeOther, "/admin/setup/acme-cloud/components")
+		v.wants(v.get("/admin/setup/page"), http.StatusSeeOther, "/admin") // there is a page already
 		v.wants(v.post("/admin/setup/page", "name", "Acme Cloud", "slug", "acme-cloud"), http.StatusUnprocessableEntity, `aria-invalid="true"`)
 		v.wants(v.post("/admin/setup/acme-cloud/components", "components", " \n"), http.StatusUnprocessableEntity, "between 1 and 50")
 		for range 2 { // sent twice, it creates nothing twice
