@@ -12,6 +12,6 @@ fi
 if [ "$1" = configure ] && [ -z "$2" ]; then
 	cat <<'TEXT'
 Allswell listens on http://127.0.0.1:8080. Its settings are in /etc/allswell/allswell.env.
-Create a token: sudo -u allswell allswell token create --name me --scope admin
+Begin in a browser, with the link that this prints: sudo -u allswell allswell setup-link
 TEXT
 fi

@@ -6,6 +6,6 @@ fi
 if [ "$1" = 1 ]; then
 	cat <<'TEXT'
 Settings of Allswell: /etc/allswell/allswell.env. Start it: systemctl enable --now allswell
-Create a token: sudo -u allswell allswell token create --name me --scope admin
+Begin in a browser, with the link that this prints: sudo -u allswell allswell setup-link
 TEXT
 fi
