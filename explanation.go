@@ -43,6 +43,9 @@ type Explanation struct {
 	CountedAt    time.Time     // the last check that found it overdue; zero: none
 	PingGaps     []PingGap     // the last ones, oldest first, if requested
 	DownAt       time.Time     // the check that marks the monitor down if nothing else happens; zero: it is down, or nothing is expected
+	Reason       OutageReason  // why it is down, if requested; "": it is not
+	DownSince    time.Time     // when it went down, if requested
+	RunDueAt     time.Time     // when the first of the runs that have begun must have ended; zero: there is none
 }
 
 // Explain returns why the monitor has its state at t.AsOf, with the deadlines of PingWait.Deadline and the checks of
@@ -50,7 +53,7 @@ type Explanation struct {
 func (m Monitor) Explain(t Tick) Explanation {
 	e := Explanation{
 		State: m.Condition(), PausedUntil: m.PausedUntil, AsOf: t.AsOf, LastPingAt: m.LastPingAt, WaitingSince: m.WaitingSince, Interval: m.Interval,
-		DueAt: m.DueAt(t.Gaps), Failures: m.ConsecutiveFailures, Threshold: m.Threshold(t.Threshold), Period: t.Period, CountedAt: m.TickedAt, DownAt: m.downAt(t),
+		DueAt: m.DueAt(t.Gaps), Failures: m.ConsecutiveFailures, Threshold: m.Threshold(t.Threshold), Period: t.Period, CountedAt: m.TickedAt, DownAt: m.downAt(t), RunDueAt: m.RunDueAt,
 	}
 	if wait, ok := m.Wait(); ok {
 		e.Extensions = wait.extensions(t.Gaps)
@@ -106,6 +109,9 @@ func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 		say("The monitor waits for its first ping. Until then it cannot go down.")
 		return all
 	}
+	if e.Reason == OutageFailed || e.Reason == OutageRunOverdue {
+		return e.failureSentences(clock)
+	}
 	interval := FormatDuration(e.Interval)
 	first := PingWait{Since: e.WaitingSince, Interval: e.Interval}.Deadline(nil)
 	verb := "is"
@@ -138,6 +144,25 @@ func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 		say("%d of %d checks in a row have found it overdue. It is down at %s if no ping comes before.", e.Failures, e.Threshold, clock(e.DownAt))
 	case !e.DownAt.IsZero():
 		say("It is down at %s if no ping comes before: then %s will have found it overdue.", clock(e.DownAt), checksInARow(e.Threshold))
+	}
+	if !e.RunDueAt.IsZero() {
+		say("A run has begun. It counts as a failure if it has not ended by %s.", clock(e.RunDueAt))
+	}
+	return all
+}
+
+// failureSentences says why a monitor is down that was not silent.
+func (e Explanation) failureSentences(clock func(time.Time) string) (all []string) {
+	why := "The job reported a failure at %s, so the monitor is down at once. The next success or ping ends the outage."
+	if e.Reason == OutageRunOverdue {
+		why = "A run of the job did not end in time: the monitor is down since %s. The next success or ping ends the outage."
+	}
+	all = append(all, fmt.Sprintf(why, clock(e.DownSince)))
+	if !e.LastPingAt.IsZero() {
+		all = append(all, fmt.Sprintf("The last ping came at %s.", clock(e.LastPingAt)))
+	}
+	if e.TakenOver {
+		all = append(all, "Its incident was taken over: the ping does not resolve it.")
 	}
 	return all
 }

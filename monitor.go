@@ -58,6 +58,8 @@ type Monitor struct {
 	DownStatus                Status        // the component's status while the monitor is down
 	AutoIncidents             AutoIncidents // "": the page's
 	Tags                      []string      // in order, each once
+	MaxRuntime                time.Duration // of a run; 0: see RunLimit
+	PublishOutput             bool          // the end of the output of a failed run is published with the incident
 	State                     MonitorState
 	ConsecutiveFailures       int
 	LastPingAt                time.Time // zero: never pinged
@@ -68,6 +70,7 @@ type Monitor struct {
 	EffectiveFailureThreshold int       // result of Threshold, if requested
 	IncidentID                string    // incident of the open outage, if requested; "": none
 	TickedAt                  time.Time // instant of the last tick that found the monitor overdue
+	RunDueAt                  time.Time // when the first of the runs that have begun must have ended; zero: there is none
 	CreatedAt                 time.Time
 	UpdatedAt                 time.Time
 }
@@ -76,9 +79,10 @@ type Monitor struct {
 type Outage struct {
 	ID          string
 	MonitorID   string
-	IncidentID  string    // the incident it opened; "": none, or deleted
-	Draft       bool      // the incident is a draft
-	SilentSince time.Time // last ping before the outage
+	IncidentID  string // the incident it opened; "": none, or deleted
+	Draft       bool   // the incident is a draft
+	Reason      OutageReason
+	SilentSince time.Time // last ping before the outage; StartedAt if there was none
 	StartedAt   time.Time // when the monitor was marked down
 	EndedAt     time.Time // zero: ongoing
 	EndReason   string    // see OutageEndReason.String, if requested; "": ongoing, or longer ago than events are kept
@@ -208,13 +212,17 @@ func (m *Monitor) Suppress(until, now time.Time) bool {
 // downSuffix follows the monitor's name in the title of an incident that its outage opens.
 const downSuffix = " is down"
 
-// DownIncident returns the incident that the monitor's outage opens.
+// DownIncident returns the incident that an outage of the reason OutageSilent opens.
 func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
+	return m.newIncident(SystemMessage{Kind: SystemMessageSilent, Since: silentSince.UTC(), Interval: m.Interval})
+}
+
+// newIncident returns the incident of an outage, with the update auto.
+func (m Monitor) newIncident(auto SystemMessage) NewIncident {
 	name := []rune(m.Name)
 	if len(name) > MaxTitleLength-len(downSuffix) {
 		name = append(name[:MaxTitleLength-len(downSuffix)-1], '…')
 	}
-	auto := SystemMessage{Kind: SystemMessageSilent, Since: silentSince.UTC(), Interval: m.Interval}
 	message := auto.Text()
 	return NewIncident{
 		Title: string(name) + downSuffix, DownMonitor: string(name), Impact: ImpactOf(m.DownStatus),
@@ -316,6 +324,8 @@ type NewMonitor struct {
 	DownStatus       Status        // "": DefaultDownStatus
 	AutoIncidents    AutoIncidents // "": the page's
 	Tags             []string
+	MaxRuntime       time.Duration // 0: see Monitor.RunLimit
+	PublishOutput    bool
 	UniqueName       bool // refuse a name that another monitor of the page has
 }
 
@@ -338,6 +348,7 @@ func (n NewMonitor) Validate() error {
 	if n.AutoIncidents != "" {
 		checkAutoIncidents(&bad, n.AutoIncidents)
 	}
+	checkMaxRuntime(&bad, n.MaxRuntime)
 	CheckTags(&bad, n.Tags)
 	return bad.Err()
 }
@@ -360,7 +371,7 @@ func (n NewMonitor) Replacement() MonitorChange {
 	enabled := !n.Disabled
 	ch := MonitorChange{
 		Name: &n.Name, Interval: &n.Interval, Page: &n.Page, ComponentID: &n.ComponentID, Enabled: &enabled,
-		FailureThreshold: &n.FailureThreshold, AutoIncidents: &n.AutoIncidents, Tags: &n.Tags,
+		FailureThreshold: &n.FailureThreshold, AutoIncidents: &n.AutoIncidents, Tags: &n.Tags, MaxRuntime: &n.MaxRuntime, PublishOutput: &n.PublishOutput,
 	}
 	if n.DownStatus != "" {
 		ch.DownStatus = &n.DownStatus
@@ -382,6 +393,8 @@ type MonitorChange struct {
 	Tags             *[]string      // replaces all
 	AddTags          []string       // in addition to those it has
 	RemoveTags       []string
+	MaxRuntime       *time.Duration // 0: see Monitor.RunLimit; runs that have begun keep their limit
+	PublishOutput    *bool
 }
 
 // Validate returns a *ValidationError with every invalid field.
@@ -407,6 +420,9 @@ func (ch MonitorChange) Validate(now time.Time) error {
 	}
 	if ch.AutoIncidents != nil && *ch.AutoIncidents != "" {
 		checkAutoIncidents(&bad, *ch.AutoIncidents)
+	}
+	if ch.MaxRuntime != nil {
+		checkMaxRuntime(&bad, *ch.MaxRuntime)
 	}
 	if ch.Tags != nil {
 		CheckTags(&bad, *ch.Tags)
@@ -448,6 +464,12 @@ func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
 	if ch.AutoIncidents != nil {
 		m.AutoIncidents = *ch.AutoIncidents
 	}
+	if ch.MaxRuntime != nil {
+		m.MaxRuntime = *ch.MaxRuntime
+	}
+	if ch.PublishOutput != nil {
+		m.PublishOutput = *ch.PublishOutput
+	}
 	m.Tags = ch.tags(m.Tags)
 	if m.Enabled != before.Enabled || m.Interval != before.Interval {
 		m.restartWait(now)
@@ -462,6 +484,13 @@ func checkInterval(bad *ValidationError, d time.Duration) {
 	if d < MinInterval || d > MaxInterval || d%time.Second != 0 {
 		bad.Add("interval", "The interval must be a whole number of seconds from %d to %d.",
 			MinInterval/time.Second, MaxInterval/time.Second)
+	}
+}
+
+// checkMaxRuntime accepts 0 for the default.
+func checkMaxRuntime(bad *ValidationError, d time.Duration) {
+	if d < 0 || d > MaxRuntime || d%time.Second != 0 {
+		bad.Add("max_runtime", "The max_runtime must be a whole number of seconds from 1 to %d.", MaxRuntime/time.Second)
 	}
 }
 
@@ -480,7 +509,13 @@ func checkDownStatus(bad *ValidationError, s Status) {
 
 // AuditObject returns what the audit log records of a monitor.
 func (m Monitor) AuditObject() AuditObject {
-	var threshold, pausedUntil any
+	var threshold, pausedUntil, maxRuntime, publishOutput any
+	if m.PublishOutput {
+		publishOutput = true
+	}
+	if m.MaxRuntime > 0 {
+		maxRuntime = int64(m.MaxRuntime / time.Second)
+	}
 	if !m.PausedUntil.IsZero() {
 		pausedUntil = FormatTime(m.PausedUntil)
 	}
@@ -490,5 +525,6 @@ func (m Monitor) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectMonitor, ID: m.ID, Name: m.Name, Fields: map[string]any{
 		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "page": m.PageSlug, "component_id": m.ComponentID,
 		"enabled": m.Enabled, "paused_until": pausedUntil, "failure_threshold": threshold, "down_status": m.DownStatus, "auto_incidents": m.AutoIncidents, "tags": append([]string{}, m.Tags...),
+		"max_runtime": maxRuntime, "publish_output": publishOutput,
 	}}
 }

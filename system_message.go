@@ -10,8 +10,9 @@ import (
 type SystemMessage struct {
 	Kind     SystemMessageKind `json:"kind"`
 	Since    time.Time         `json:"since,omitzero"`       // SystemMessageSilent: when the silence began
-	Interval time.Duration     `json:"interval_ns,omitzero"` // SystemMessageSilent: the expected time between two pings
-	Lasted   time.Duration     `json:"lasted_ns,omitzero"`   // SystemMessagePingsResumed: how long the silence lasted
+	Interval time.Duration     `json:"interval_ns,omitzero"` // SystemMessageSilent: the expected time between two pings; SystemMessageRunOverdue: the time that a run may take
+	Lasted   time.Duration     `json:"lasted_ns,omitzero"`   // SystemMessagePingsResumed: how long the silence lasted; SystemMessageSucceeded: the outage
+	Output   string            `json:"output,omitempty"`     // SystemMessageFailed: the end of the job's output, if it is published
 }
 
 // SystemMessageKind is the subject of a SystemMessage.
@@ -22,6 +23,9 @@ type SystemMessageKind string
 const (
 	SystemMessageSilent           SystemMessageKind = "silent"
 	SystemMessagePingsResumed     SystemMessageKind = "pings_again"
+	SystemMessageFailed           SystemMessageKind = "failed"
+	SystemMessageRunOverdue       SystemMessageKind = "run_overdue"
+	SystemMessageSucceeded        SystemMessageKind = "succeeded"
 	SystemMessageMonitorDisabled  SystemMessageKind = "monitor_disabled"
 	SystemMessageMonitorDeleted   SystemMessageKind = "monitor_deleted"
 	SystemMessageMaintenanceBegun SystemMessageKind = "maintenance_begun"
@@ -35,7 +39,8 @@ const (
 
 // SystemMessageKinds lists all kinds.
 var SystemMessageKinds = []SystemMessageKind{
-	SystemMessageSilent, SystemMessagePingsResumed, SystemMessageMonitorDisabled, SystemMessageMonitorDeleted,
+	SystemMessageSilent, SystemMessagePingsResumed, SystemMessageFailed, SystemMessageRunOverdue, SystemMessageSucceeded,
+	SystemMessageMonitorDisabled, SystemMessageMonitorDeleted,
 	SystemMessageMaintenanceBegun, SystemMessageMaintenanceEnded,
 	SystemMessageInvestigating, SystemMessageIdentified, SystemMessageMonitoring, SystemMessageResolved,
 }
@@ -49,6 +54,16 @@ func (m SystemMessage) Text() string {
 			m.Since.UTC().Format("2 January 2006, 15:04:05"), FormatDuration(m.Interval))
 	case SystemMessagePingsResumed:
 		return fmt.Sprintf("Pings are arriving again, after %s of silence.", FormatDuration(m.Lasted))
+	case SystemMessageFailed:
+		text := "The job reported a failure."
+		if m.Output != "" {
+			text += "\n\n" + m.OutputBlock()
+		}
+		return text
+	case SystemMessageRunOverdue:
+		return fmt.Sprintf("A run of the job did not end within %s.", FormatDuration(m.Interval))
+	case SystemMessageSucceeded:
+		return fmt.Sprintf("The job succeeded again, %s after the failure.", FormatDuration(m.Lasted))
 	case SystemMessageMonitorDisabled:
 		return "The monitor was disabled; this outage is no longer watched."
 	case SystemMessageMonitorDeleted:
@@ -68,6 +83,14 @@ func (m SystemMessage) Text() string {
 	default:
 		return ""
 	}
+}
+
+// OutputBlock returns Output as a code block in Markdown, or "" if there is none.
+func (m SystemMessage) OutputBlock() string {
+	if m.Output == "" {
+		return ""
+	}
+	return codeBlock(m.Output)
 }
 
 // SystemMessage returns the timeline entry that the service writes for a transition. It is zero

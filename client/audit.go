@@ -3,9 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -43,33 +41,7 @@ type AuditObject struct {
 // ListAudit returns an iterator over the audit log of the workspace, newest entries first. It needs an admin token. It
 // asks the server for 100 entries at a time, when they are needed. After an error the iteration ends.
 func (c *Client) ListAudit(ctx context.Context, filter allswell.AuditFilter) iter.Seq2[*AuditEntry, error] {
-	query := auditQuery(filter)
-	return func(yield func(*AuditEntry, error) bool) {
-		for {
-			answer, err := c.do(ctx, request{method: http.MethodGet, path: pathOf("audit"), query: query})
-			var raw []json.RawMessage
-			if err == nil && json.Unmarshal(answer.Data, &raw) != nil {
-				err = fmt.Errorf("%s %w: a list was expected", c.base, ErrNotAllswell)
-			}
-			entries, errEntries := decodeAll[AuditEntry](c, raw)
-			if err == nil {
-				err = errEntries
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, e := range entries {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if answer.Meta.NextCursor == "" {
-				return
-			}
-			query.Set("cursor", answer.Meta.NextCursor)
-		}
-	}
+	return listByCursor[AuditEntry](ctx, c, pathOf("audit"), auditQuery(filter))
 }
 
 func auditQuery(f allswell.AuditFilter) url.Values {

@@ -119,3 +119,36 @@ func decodeAll[T any](c *Client, raw []json.RawMessage) ([]*T, error) {
 	}
 	return all, nil
 }
+
+// listByCursor returns an iterator over a list whose parts are found by cursors.
+func listByCursor[T any](ctx context.Context, c *Client, path string, query url.Values) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		query := maps.Clone(query)
+		for {
+			answer, err := c.do(ctx, request{method: http.MethodGet, path: path, query: query})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			var raw []json.RawMessage
+			if json.Unmarshal(answer.Data, &raw) != nil {
+				yield(nil, fmt.Errorf("%s %w: a list was expected", c.base, ErrNotAllswell))
+				return
+			}
+			all, err := decodeAll[T](c, raw)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, v := range all {
+				if !yield(v, nil) {
+					return
+				}
+			}
+			if answer.Meta.NextCursor == "" {
+				return
+			}
+			query.Set("cursor", answer.Meta.NextCursor)
+		}
+	}
+}

@@ -33,6 +33,8 @@ type Monitor struct {
 	DownStatus                allswell.Status         `json:"down_status"`                 // of the component while the monitor is down
 	AutoIncidents             *allswell.AutoIncidents `json:"auto_incidents"`              // nil: the page's
 	Tags                      []string                `json:"tags"`                        // in order
+	MaxRuntime                *Seconds                `json:"max_runtime"`                 // of a run; nil: the interval
+	PublishOutput             bool                    `json:"publish_output"`              // the end of the output of a failed run is published with its incident
 	CreatedAt                 time.Time               `json:"created_at"`
 	UpdatedAt                 time.Time               `json:"updated_at"`
 }
@@ -49,6 +51,8 @@ type NewMonitor struct {
 	DownStatus       *allswell.Status        `json:"down_status,omitempty"`       // nil: allswell.DefaultDownStatus
 	AutoIncidents    *allswell.AutoIncidents `json:"auto_incidents,omitempty"`    // nil: the page's
 	Tags             []string                `json:"tags,omitempty"`
+	MaxRuntime       *Seconds                `json:"max_runtime,omitempty"` // nil: the interval
+	PublishOutput    bool                    `json:"publish_output,omitempty"`
 
 	// UniqueName makes CreateMonitor fail if the page has a monitor with this name. PutMonitor ignores it.
 	UniqueName bool `json:"unique_name,omitempty"`
@@ -66,6 +70,8 @@ type MonitorChange struct {
 	DownStatus       *allswell.Status                 `json:"down_status,omitempty"`
 	AutoIncidents    Nullable[allswell.AutoIncidents] `json:"auto_incidents,omitzero"` // null: the page's
 	Tags             *[]string                        `json:"tags,omitempty"`          // replaces all
+	MaxRuntime       Nullable[Seconds]                `json:"max_runtime,omitzero"`    // null: the interval
+	PublishOutput    *bool                            `json:"publish_output,omitempty"`
 }
 
 // MonitorFilter selects monitors. Empty fields select all.
@@ -120,12 +126,13 @@ func (c *Client) DeleteMonitor(ctx context.Context, id string, options ...CallOp
 // Outage is a period in which a monitor was down.
 type Outage struct {
 	Meta
-	ID            string     `json:"id"`
-	SilentSince   time.Time  `json:"silent_since"` // the last ping before it
-	StartedAt     time.Time  `json:"started_at"`   // when the monitor went down
-	EndedAt       *time.Time `json:"ended_at"`
-	IncidentID    *string    `json:"incident_id"` // nil: it opened none, or that was deleted
-	IncidentDraft bool       `json:"incident_draft"`
+	ID            string                `json:"id"`
+	Reason        allswell.OutageReason `json:"reason"`
+	SilentSince   time.Time             `json:"silent_since"` // the last ping before it; StartedAt: there was none
+	StartedAt     time.Time             `json:"started_at"`   // when the monitor went down
+	EndedAt       *time.Time            `json:"ended_at"`
+	IncidentID    *string               `json:"incident_id"` // nil: it opened none, or that was deleted
+	IncidentDraft bool                  `json:"incident_draft"`
 }
 
 // ListOutages returns the outages of a monitor, the newest first.
@@ -136,21 +143,24 @@ func (c *Client) ListOutages(monitor string) *List[Outage] {
 // MonitorExplanation says why a monitor has its state.
 type MonitorExplanation struct {
 	Meta
-	State               allswell.MonitorState `json:"state"`        // one of allswell.MonitorConditions
-	PausedUntil         *time.Time            `json:"paused_until"` // when a disabled monitor is enabled again; nil: not by itself
-	AsOf                time.Time             `json:"as_of"`
-	LastPingAt          *time.Time            `json:"last_ping_at"`
-	WaitingSince        *time.Time            `json:"waiting_since"` // the last ping, or when a person restarted the wait
-	Interval            Seconds               `json:"interval"`
-	Extensions          []DeadlineExtension   `json:"extensions"` // what moved the deadline
-	DueAt               *time.Time            `json:"due_at"`
-	ConsecutiveFailures int                   `json:"consecutive_failures"`
-	FailureThreshold    int                   `json:"failure_threshold"`
-	IncidentTakenOver   bool                  `json:"incident_taken_over"` // the next ping does not resolve its incident
-	CountedAt           *time.Time            `json:"counted_at"`          // the last check that found it overdue
-	DownAt              *time.Time            `json:"down_at"`             // when it goes down if no ping comes; nil: it is down, or nothing is expected
-	PingGaps            []PingGap             `json:"ping_gaps"`           // the last ones, oldest first; at most one per interval
-	Rhythm              *PingRhythm           `json:"rhythm"`              // nil: unknown
+	State               allswell.MonitorState  `json:"state"`        // one of allswell.MonitorConditions
+	PausedUntil         *time.Time             `json:"paused_until"` // when a disabled monitor is enabled again; nil: not by itself
+	AsOf                time.Time              `json:"as_of"`
+	LastPingAt          *time.Time             `json:"last_ping_at"`
+	WaitingSince        *time.Time             `json:"waiting_since"` // the last ping, or when a person restarted the wait
+	Interval            Seconds                `json:"interval"`
+	Extensions          []DeadlineExtension    `json:"extensions"` // what moved the deadline
+	DueAt               *time.Time             `json:"due_at"`
+	ConsecutiveFailures int                    `json:"consecutive_failures"`
+	FailureThreshold    int                    `json:"failure_threshold"`
+	IncidentTakenOver   bool                   `json:"incident_taken_over"` // the next ping does not resolve its incident
+	CountedAt           *time.Time             `json:"counted_at"`          // the last check that found it overdue
+	DownAt              *time.Time             `json:"down_at"`             // when it goes down if no ping comes; nil: it is down, or nothing is expected
+	Reason              *allswell.OutageReason `json:"reason"`              // why it is down; nil: it is not
+	DownSince           *time.Time             `json:"down_since"`
+	RunDueAt            *time.Time             `json:"run_due_at"` // when the first of the runs that have begun must have ended; nil: none has
+	PingGaps            []PingGap              `json:"ping_gaps"`  // the last ones, oldest first; at most one per interval
+	Rhythm              *PingRhythm            `json:"rhythm"`     // nil: unknown
 }
 
 // DeadlineExtension is something that moved a monitor's deadline.

@@ -76,7 +76,20 @@ var operations = map[string]struct {
 
 	"publishIncident": {func(ctx context.Context, c *client.Client) error { return second(c.PublishIncident(ctx, "1")) }, nil, client.Incident{}},
 	"explainMonitor":  {func(ctx context.Context, c *client.Client) error { return second(c.ExplainMonitor(ctx, "mon_1")) }, nil, client.MonitorExplanation{}},
-	"listOutages":     {list(func(c *client.Client) *client.List[client.Outage] { return c.ListOutages("mon_1") }), nil, client.Outage{}},
+	"listPings": {func(ctx context.Context, c *client.Client) error {
+		for _, err := range c.ListPings(ctx, "mon_1", allswell.SignalFail) {
+			return err
+		}
+		return nil
+	}, nil, client.Signal{}},
+	"getPingBody": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetPingBody(ctx, "mon_1", "sig_1"))
+	}, nil, client.SignalBody{}},
+	"listIncidentNotes": {list(func(c *client.Client) *client.List[client.IncidentNote] { return c.ListIncidentNotes("id") }), nil, client.IncidentNote{}},
+	"signal": {func(ctx context.Context, c *client.Client) error {
+		return c.Signal(ctx, "token", client.SignalReport{Kind: allswell.SignalStart})
+	}, nil, nil},
+	"listOutages": {list(func(c *client.Client) *client.List[client.Outage] { return c.ListOutages("mon_1") }), nil, client.Outage{}},
 
 	"listComponents": {list(func(c *client.Client) *client.List[client.Component] { return c.ListComponents("acme") }), nil, client.Component{}},
 	"createComponent": {func(ctx context.Context, c *client.Client) error {
@@ -221,7 +234,7 @@ var operations = map[string]struct {
 }
 
 // sameOperation has the operations whose client method is that of another operation.
-var sameOperation = map[string]string{"pingByGet": "ping", "pingByHead": "ping"}
+var sameOperation = map[string]string{"pingByGet": "ping", "pingByHead": "ping", "signalByGet": "signal", "signalByHead": "signal"}
 
 func second[T any](_ T, err error) error { return err }
 

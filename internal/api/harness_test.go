@@ -329,7 +329,7 @@ func keys(t *testing.T, object map[string]any, want ...string) {
 
 // world has an object of each kind in one workspace.
 type world struct {
-	slug, group, component, incident, other, update, template, maintenance, monitor, subscriber, delivery, token, member, invitation, session, announcement string
+	slug, group, component, incident, other, update, template, maintenance, monitor, subscriber, delivery, token, member, invitation, session, announcement, signal string
 
 	now time.Time // when it was built
 }
@@ -356,6 +356,7 @@ func (c *client) build(slug string) world {
 	w.monitor = c.post("/api/v1/monitors", map[string]any{
 		"name": "Backup", "interval": 60, "page": slug, "component_id": w.component,
 	}).is(201).id()
+	w.signal = c.signal(w.monitor, store.NewSignal{Kind: allswell.SignalLog})
 	w.subscriber = c.post(page+"/subscribers", map[string]any{
 		"channel": "webhook", "target": "https://example.com/" + slug, "components": []string{w.component},
 	}).is(201).id()
@@ -385,6 +386,16 @@ func (c *client) build(slug string) world {
 	return w
 }
 
+// signal records a signal of a monitor, and returns its id.
+func (c *client) signal(monitor string, n store.NewSignal) string {
+	c.t.Helper()
+	n.Token = c.get("/api/v1/monitors/" + monitor).is(200).data()["token"].(string)
+	if results, err := c.store.RecordSignals(context.Background(), []store.NewSignal{n}); err != nil || results[0] != store.PingRecorded {
+		c.t.Fatal(results, err)
+	}
+	return c.get("/api/v1/monitors/" + monitor + "/pings").is(200).rows()[0]["id"].(string)
+}
+
 // path replaces the parameters in the path of a route.
 func (w world) path(rt route) string {
 	return strings.NewReplacer(
@@ -392,6 +403,7 @@ func (w world) path(rt route) string {
 		"{incidentId}", w.incident, "{maintenanceId}", w.maintenance, "{monitorId}", w.monitor, "{subscriberId}", w.subscriber,
 		"{memberId}", w.member, "{invitationId}", w.invitation, "{sessionId}", w.session, "{announcementId}", w.announcement,
 		"{updateId}", w.update, "{templateId}", w.template, "{deliveryId}", w.delivery, "{tokenId}", w.token,
+		"{pingId}", w.signal,
 	).Replace(rt.path)
 }
 

@@ -30,6 +30,8 @@ type monitorJSON struct {
 	DownStatus          allswell.Status         `json:"down_status"`
 	AutoIncidents       *allswell.AutoIncidents `json:"auto_incidents"` // null: the page's
 	Tags                []string                `json:"tags"`
+	MaxRuntime          *int64                  `json:"max_runtime"` // seconds; null: the default
+	PublishOutput       bool                    `json:"publish_output"`
 	CreatedAt           string                  `json:"created_at"`
 	UpdatedAt           string                  `json:"updated_at"`
 }
@@ -48,22 +50,24 @@ func (c *call) newMonitorJSON(m allswell.Monitor) monitorJSON {
 		ComponentID: ptrOrNil(m.ComponentID), Page: ptrOrNil(m.PageSlug), LastPingAt: timePtr(m.LastPingAt),
 		FailureThreshold: ptrOrNil(m.FailureThreshold), EffectiveThreshold: m.EffectiveFailureThreshold,
 		IncidentID: ptrOrNil(m.IncidentID), DownStatus: m.DownStatus, AutoIncidents: ptrOrNil(m.AutoIncidents),
+		MaxRuntime: ptrOrNil(int64(m.MaxRuntime / time.Second)), PublishOutput: m.PublishOutput,
 		Tags: append([]string{}, m.Tags...), CreatedAt: allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
 	}
 }
 
 type outageJSON struct {
-	ID            string  `json:"id"`
-	SilentSince   string  `json:"silent_since"` // the last ping before it
-	StartedAt     string  `json:"started_at"`   // when the monitor went down
-	EndedAt       *string `json:"ended_at"`
-	IncidentID    *string `json:"incident_id"` // null: it opened none, or that was deleted
-	IncidentDraft bool    `json:"incident_draft"`
+	ID            string                `json:"id"`
+	Reason        allswell.OutageReason `json:"reason"`
+	SilentSince   string                `json:"silent_since"` // the last ping before it
+	StartedAt     string                `json:"started_at"`   // when the monitor went down
+	EndedAt       *string               `json:"ended_at"`
+	IncidentID    *string               `json:"incident_id"` // null: it opened none, or that was deleted
+	IncidentDraft bool                  `json:"incident_draft"`
 }
 
 func newOutageJSON(o allswell.Outage) outageJSON {
 	return outageJSON{
-		ID: o.ID, SilentSince: allswell.FormatTime(o.SilentSince), StartedAt: allswell.FormatTime(o.StartedAt), EndedAt: timePtr(o.EndedAt),
+		ID: o.ID, Reason: o.Reason, SilentSince: allswell.FormatTime(o.SilentSince), StartedAt: allswell.FormatTime(o.StartedAt), EndedAt: timePtr(o.EndedAt),
 		IncidentID: ptrOrNil(o.IncidentID), IncidentDraft: o.Draft,
 	}
 }
@@ -109,6 +113,8 @@ func readNewMonitor(o *web.Object, slug string) (allswell.NewMonitor, error) {
 		DownStatus:       orZero(web.Enum(o, "down_status", allswell.DownStatuses)),
 		AutoIncidents:    orZero(readAutoIncidents(o)),
 		Tags:             o.Texts("tags"),
+		MaxRuntime:       orZero(readMaxRuntime(o)),
+		PublishOutput:    orZero(o.Flag("publish_output")),
 	}
 	return n, n.Validate()
 }
@@ -121,6 +127,18 @@ func readAutoIncidents(o *web.Object) *allswell.AutoIncidents {
 	return web.Enum(o, "auto_incidents", allswell.AutoIncidentModes)
 }
 
+// readMaxRuntime reads max_runtime; null is the default. 0 is invalid, so it becomes a negative duration.
+func readMaxRuntime(o *web.Object) *time.Duration {
+	if o.Null("max_runtime") {
+		return new(time.Duration)
+	}
+	d := seconds(o.Integer("max_runtime"))
+	if d != nil && *d == 0 {
+		*d = -time.Second
+	}
+	return d
+}
+
 // listOutages lists the outages of a monitor, newest first.
 func (a *api) listOutages(c *call) (store.Response, error) {
 	return servePage(web.ParseQuery(c.URL.RawQuery), newOutageJSON, func(r store.Pagination) ([]allswell.Outage, int, error) {
@@ -129,21 +147,24 @@ func (a *api) listOutages(c *call) (store.Response, error) {
 }
 
 type explanationJSON struct {
-	State               allswell.MonitorState `json:"state"`
-	PausedUntil         *string               `json:"paused_until"`
-	AsOf                string                `json:"as_of"`
-	LastPingAt          *string               `json:"last_ping_at"`
-	WaitingSince        *string               `json:"waiting_since"`
-	Interval            int64                 `json:"interval"` // seconds
-	Extensions          []extensionJSON       `json:"extensions"`
-	DueAt               *string               `json:"due_at"`
-	ConsecutiveFailures int                   `json:"consecutive_failures"`
-	FailureThreshold    int                   `json:"failure_threshold"`
-	IncidentTakenOver   bool                  `json:"incident_taken_over"`
-	CountedAt           *string               `json:"counted_at"`
-	DownAt              *string               `json:"down_at"`
-	PingGaps            []pingGapJSON         `json:"ping_gaps"` // oldest first
-	Rhythm              *rhythmJSON           `json:"rhythm"`    // null: unknown
+	State               allswell.MonitorState  `json:"state"`
+	PausedUntil         *string                `json:"paused_until"`
+	AsOf                string                 `json:"as_of"`
+	LastPingAt          *string                `json:"last_ping_at"`
+	WaitingSince        *string                `json:"waiting_since"`
+	Interval            int64                  `json:"interval"` // seconds
+	Extensions          []extensionJSON        `json:"extensions"`
+	DueAt               *string                `json:"due_at"`
+	ConsecutiveFailures int                    `json:"consecutive_failures"`
+	FailureThreshold    int                    `json:"failure_threshold"`
+	IncidentTakenOver   bool                   `json:"incident_taken_over"`
+	CountedAt           *string                `json:"counted_at"`
+	DownAt              *string                `json:"down_at"`
+	Reason              *allswell.OutageReason `json:"reason"` // null: it is not down
+	DownSince           *string                `json:"down_since"`
+	RunDueAt            *string                `json:"run_due_at"`
+	PingGaps            []pingGapJSON          `json:"ping_gaps"` // oldest first
+	Rhythm              *rhythmJSON            `json:"rhythm"`    // null: unknown
 }
 
 type pingGapJSON struct {
@@ -169,7 +190,7 @@ func newExplanationJSON(e allswell.Explanation) explanationJSON {
 	out := explanationJSON{
 		State: e.State, PausedUntil: timePtr(e.PausedUntil), AsOf: allswell.FormatTime(e.AsOf), LastPingAt: timePtr(e.LastPingAt), WaitingSince: timePtr(e.WaitingSince),
 		Interval: int64(e.Interval / time.Second), Extensions: []extensionJSON{}, DueAt: timePtr(e.DueAt),
-		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, IncidentTakenOver: e.TakenOver, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), PingGaps: []pingGapJSON{},
+		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, IncidentTakenOver: e.TakenOver, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), Reason: ptrOrNil(e.Reason), DownSince: timePtr(e.DownSince), RunDueAt: timePtr(e.RunDueAt), PingGaps: []pingGapJSON{},
 	}
 	for _, x := range e.Extensions {
 		out.Extensions = append(out.Extensions, extensionJSON{x.Reason, timePtr(x.From), allswell.FormatTime(x.To), allswell.FormatTime(x.DueAt)})
@@ -208,6 +229,8 @@ func (a *api) changeMonitor(c *call) (store.Response, error) {
 		FailureThreshold: o.Integer("failure_threshold"),
 		DownStatus:       web.Enum(o, "down_status", allswell.DownStatuses),
 		AutoIncidents:    readAutoIncidents(o),
+		MaxRuntime:       readMaxRuntime(o),
+		PublishOutput:    o.Flag("publish_output"),
 	}
 	if tags := o.Texts("tags"); tags != nil {
 		ch.Tags = &tags

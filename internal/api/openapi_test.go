@@ -68,9 +68,10 @@ func loadSpec(t testing.TB) *openapi3.T {
 	return doc
 }
 
-// heartbeat is the route that package ping serves. The document describes it.
+// heartbeat are the routes that package ping serves. The document describes them.
 var heartbeat = []string{
 	"GET /api/v1/heartbeat/{token}", "HEAD /api/v1/heartbeat/{token}", "POST /api/v1/heartbeat/{token}",
+	"GET /api/v1/heartbeat/{token}/{signal}", "HEAD /api/v1/heartbeat/{token}/{signal}", "POST /api/v1/heartbeat/{token}/{signal}",
 }
 
 func TestDocumentHasAllRoutes(t *testing.T) {

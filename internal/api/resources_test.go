@@ -241,7 +241,7 @@ func TestMonitors(t *testing.T) {
 		a := c.post("/api/v1/monitors", body).is(201)
 		keys(t, a.data(), "id", "slug", "name", "token", "ping_url", "interval", "next_check_at", "consecutive_failures", "state",
 			"enabled", "paused_until", "component_id", "page", "last_ping_at", "failure_threshold",
-			"effective_failure_threshold", "incident_id", "down_status", "auto_incidents", "tags", "created_at", "updated_at")
+			"effective_failure_threshold", "incident_id", "down_status", "auto_incidents", "tags", "max_runtime", "publish_output", "created_at", "updated_at")
 		a.has(map[string]any{
 			"name": "Nightly", "interval": 86400.0, "page": "acme", "component_id": w.component, "enabled": true, "state": "up",
 			"consecutive_failures": 0.0, "next_check_at": nil, "last_ping_at": nil, "failure_threshold": nil, "down_status": "partial_outage",
@@ -274,6 +274,11 @@ func TestMonitors(t *testing.T) {
 				t.Errorf("%s: %d monitors", query, len(rows))
 			}
 		}
+		c.patch(target, `{"max_runtime":7200,"publish_output":true}`).is(200).has(map[string]any{"max_runtime": 7200.0, "publish_output": true})
+		for _, wrong := range []string{"0", "-1", "31536001", "36028797018964028"} {
+			c.patch(target, `{"max_runtime":`+wrong+`}`).complains("max_runtime")
+		}
+		c.patch(target, `{"max_runtime":null,"publish_output":false}`).is(200).has(map[string]any{"max_runtime": nil, "publish_output": false})
 		c.patch(target, `{"tags":[]}`).is(200).has(map[string]any{"tags": []any{}})
 		c.patch(target, `{"paused_until":"2020-01-01T00:00:00Z","name":""}`).complains("name", "paused_until")
 		until := stamp(now.Add(time.Hour))

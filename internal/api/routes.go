@@ -107,6 +107,7 @@ func (a *api) incidentRoutes() []route {
 		{"POST", "/api/v1/incidents/{incidentId}/take-over", write, a.takeOverIncident},
 		{"POST", "/api/v1/incidents/{incidentId}/give-back", write, a.giveBackIncident},
 		{"PUT", "/api/v1/incidents/{incidentId}/merged-into", write, a.mergeIncident},
+		{"GET", "/api/v1/incidents/{incidentId}/notes", read, a.listIncidentNotes},
 		{"GET", "/api/v1/incidents/{incidentId}/updates", read, a.listUpdates},
 		{"POST", "/api/v1/incidents/{incidentId}/updates", write, a.postUpdate},
 		{"GET", "/api/v1/incidents/{incidentId}/updates/{updateId}", read, a.getUpdate},
@@ -143,6 +144,8 @@ func (a *api) monitorRoutes() []route {
 		{"PATCH", "/api/v1/monitors/{monitorId}", write, a.changeMonitor},
 		{"DELETE", "/api/v1/monitors/{monitorId}", write, a.deleteMonitor},
 		{"GET", "/api/v1/monitors/{monitorId}/outages", read, a.listOutages},
+		{"GET", "/api/v1/monitors/{monitorId}/pings", read, a.listPings},
+		{"GET", "/api/v1/monitors/{monitorId}/pings/{pingId}/body", read, a.getPingBody},
 		{"GET", "/api/v1/monitors/{monitorId}/explain", read, a.explainMonitor},
 		{"POST", "/api/v1/monitors/{monitorId}/rotate", write, a.rotateMonitor},
 	}

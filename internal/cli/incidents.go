@@ -26,6 +26,7 @@ type IncidentCommands struct {
 	Resolve      incidentResolve      `cmd:"" help:"Resolve an incident."`
 	Components   incidentComponents   `cmd:"" help:"Show or set the components that an incident affects."`
 	Publish      incidentPublish      `cmd:"" help:"Publish a draft, and notify subscribers."`
+	Notes        incidentNotes        `cmd:"" help:"Show how the job of an incident's monitor failed. Visitors do not see it."`
 	Postmortem   incidentPostmortem   `cmd:"" help:"Show, write or publish the post-mortem of an incident."`
 
 	TakeOver incidentTakeOver `cmd:"" help:"Take over an incident that a monitor opened: its recovery does not resolve it."`
@@ -302,6 +303,40 @@ func (cmd *incidentShow) Run(c *commandContext) error {
 		c.Printf("\n%s  %s\n%s\n", console.Time(u.CreatedAt), console.Visible(u.ID), console.Paragraph(u.Message, "  "))
 	}
 	return nil
+}
+
+type incidentNotes struct {
+	incidentArgument
+	listing
+}
+
+func (cmd *incidentNotes) Run(c *commandContext) error {
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	notes, total, err := c.api.ListIncidentNotes(id).First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	if c.JSON || len(notes) == 0 {
+		return table(c, notes, total, "No notes.", nil, func(*client.IncidentNote) []string { return nil })
+	}
+	for _, n := range notes {
+		c.Printf("%s  %s\n", console.Time(n.CreatedAt), failureText(n))
+		if n.Output != "" {
+			c.Printf("%s\n", console.Paragraph(n.Output, "  "))
+		}
+	}
+	return nil
+}
+
+// failureText returns how a job failed.
+func failureText(n *client.IncidentNote) string {
+	if n.ExitCode == nil {
+		return "The job failed."
+	}
+	return fmt.Sprintf("The job failed with exit code %d.", *n.ExitCode)
 }
 
 type incidentDelete struct {

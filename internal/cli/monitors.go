@@ -28,6 +28,8 @@ type MonitorCommands struct {
 	Rotate  monitorRotate  `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
 	Explain monitorExplain `cmd:"" help:"Say why a monitor has its state, and when it goes down."`
 	Outages monitorOutages `cmd:"" help:"List a monitor's outages, newest first."`
+	Pings   monitorPings   `cmd:"" help:"List the signals of a monitor's job, newest first: starts, successes, failures and logs. Plain pings are not kept."`
+	Output  monitorOutput  `cmd:"" help:"Print the end of the output that a signal brought."`
 	Delete  monitorDelete  `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
 
@@ -47,6 +49,8 @@ type monitorFields struct {
 	Component        *string                 `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
 	FailureThreshold *int                    `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
 	AutoIncidents    *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
+	MaxRuntime       *timeinput.Duration     `placeholder:"DURATION" help:"How long a run may take after its start signal before it counts as a failure. By default the interval."`
+	PublishOutput    bool                    `help:"Publish the end of the output of a failed run with its incident. Otherwise visitors do not see it."`
 	Tags             []string                `name:"tag" sep:"none" placeholder:"TAG" help:"Tag of the monitor, of lower-case letters, digits and hyphens; repeatable."`
 	Enabled          *bool                   `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
 }
@@ -67,6 +71,7 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 	return client.NewMonitor{
 		Slug: slug, Name: f.Name, Page: f.Page, Interval: client.SecondsOf(time.Duration(f.Interval)), ComponentID: component,
 		FailureThreshold: f.FailureThreshold, Enabled: f.Enabled, AutoIncidents: f.AutoIncidents, Tags: f.Tags,
+		MaxRuntime: secondsOf(f.MaxRuntime), PublishOutput: f.PublishOutput,
 	}, err
 }
 
@@ -258,7 +263,7 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 	c.Facts([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"Slug", m.Slug}, [2]string{"State", monitorState(m)},
 		[2]string{"Incident", valueOf(m.IncidentID)},
 		[2]string{"Interval", settings.ShortDuration(m.Interval.Duration())}, [2]string{"Seems to run", rhythm}, [2]string{"Failure threshold", thresholdText(m)},
-		[2]string{"Down after", downAfter(m)},
+		[2]string{"Down after", downAfter(m)}, [2]string{"Longest run", maxRuntime(m)}, [2]string{"Publishes output", publishesOutput(m)},
 		[2]string{"Last ping", timeOr(m.LastPingAt, "never")}, [2]string{"Next ping due", timeOr(m.NextCheckAt, "never")},
 		[2]string{"Page", m.Page}, [2]string{"Component", component},
 		[2]string{"When down", statusLabel(m.DownStatus)}, [2]string{"Incidents", string(valueOf(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")}, [2]string{"Ping", pingCommand(m)})
@@ -271,6 +276,22 @@ func pingCommand(m *client.Monitor) string {
 		return ""
 	}
 	return allswell.PingCommand(m.PingURL)
+}
+
+// maxRuntime returns how long a run may take, if the monitor says so.
+func maxRuntime(m *client.Monitor) string {
+	if m.MaxRuntime == nil {
+		return ""
+	}
+	return settings.ShortDuration(m.MaxRuntime.Duration())
+}
+
+// publishesOutput returns "yes" if the output of failed runs is published.
+func publishesOutput(m *client.Monitor) string {
+	if m.PublishOutput {
+		return "yes"
+	}
+	return ""
 }
 
 // thresholdText returns a monitor's failure threshold, and whether it is the server's setting.
@@ -296,6 +317,8 @@ type monitorEdit struct {
 	FailureThreshold *int                `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. 0: the server's setting."`
 	DownStatus       *allswell.Status    `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
 	AutoIncidents    *string             `placeholder:"publish|draft|off|page" help:"Incidents of its outages: publish, draft, off, or page for the page's setting."`
+	MaxRuntime       *timeinput.Duration `placeholder:"DURATION" help:"How long a run may take after its start signal before it counts as a failure. 0s: the interval."`
+	PublishOutput    *bool               `negatable:"" help:"Publish the end of the output of a failed run with its incident, or do not."`
 	Tags             []string            `name:"tag" sep:"none" xor:"tags" placeholder:"TAG" help:"Tag of the monitor; repeatable. Replaces all others."`
 	NoTags           bool                `xor:"tags" help:"Remove all tags."`
 }
@@ -307,7 +330,13 @@ func (cmd *monitorEdit) Run(c *commandContext) error {
 	}
 	change := client.MonitorChange{
 		Name: cmd.Name, Interval: secondsOf(cmd.Interval), Page: nullable(cmd.Page, cmd.NoPage), Enabled: cmd.Enabled,
-		FailureThreshold: cmd.FailureThreshold, DownStatus: cmd.DownStatus,
+		FailureThreshold: cmd.FailureThreshold, DownStatus: cmd.DownStatus, PublishOutput: cmd.PublishOutput,
+	}
+	if cmd.MaxRuntime != nil {
+		change.MaxRuntime = client.Set(*secondsOf(cmd.MaxRuntime))
+		if *cmd.MaxRuntime == 0 {
+			change.MaxRuntime = client.Null[client.Seconds]()
+		}
 	}
 	if cmd.AutoIncidents != nil {
 		change.AutoIncidents = client.Set(allswell.AutoIncidents(*cmd.AutoIncidents))
@@ -365,13 +394,25 @@ func (cmd *monitorOutages) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, outages, total, "No outages.", []string{"LAST PING", "DOWN", "ENDED", "INCIDENT"}, func(o *client.Outage) []string {
+	return table(c, outages, total, "No outages.", []string{"LAST PING", "DOWN", "ENDED", "WHY", "INCIDENT"}, func(o *client.Outage) []string {
 		incident := cmp.Or(valueOf(o.IncidentID), "-")
 		if o.IncidentDraft {
 			incident += " (draft)"
 		}
-		return []string{console.Time(o.SilentSince), console.Time(o.StartedAt), timeOr(o.EndedAt, "-"), incident}
+		return []string{console.Time(o.SilentSince), console.Time(o.StartedAt), timeOr(o.EndedAt, "-"), outageReason(o), incident}
 	})
+}
+
+// outageReason returns why a monitor went down, in words.
+func outageReason(o *client.Outage) string {
+	switch o.Reason {
+	case allswell.OutageFailed:
+		return "failure"
+	case allswell.OutageRunOverdue:
+		return "run too long"
+	default:
+		return "silence"
+	}
 }
 
 type monitorExplain struct {
@@ -388,6 +429,7 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 		of := allswell.Explanation{
 			State: e.State, PausedUntil: valueOf(e.PausedUntil), AsOf: e.AsOf, LastPingAt: valueOf(e.LastPingAt), WaitingSince: valueOf(e.WaitingSince), Interval: e.Interval.Duration(),
 			DueAt: valueOf(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold, TakenOver: e.IncidentTakenOver, CountedAt: valueOf(e.CountedAt), DownAt: valueOf(e.DownAt),
+			Reason: valueOf(e.Reason), DownSince: valueOf(e.DownSince), RunDueAt: valueOf(e.RunDueAt),
 		}
 		for _, x := range e.Extensions {
 			of.Extensions = append(of.Extensions, allswell.Extension{Reason: x.Reason, From: valueOf(x.From), To: x.To, DueAt: x.DueAt})

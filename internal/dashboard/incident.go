@@ -30,10 +30,14 @@ func newTimelineEntry(message string, system allswell.SystemMessage, at time.Tim
 	return timelineEntry{Text: i18n.UpdateText{Message: message, System: system, At: at}.HTML(i18n.English(), allZones), At: at}
 }
 
+// maxNotes is how many notes of an incident are shown. An outage has one.
+const maxNotes = 20
+
 // incidentScreen is what the template incident shows.
 type incidentScreen struct {
 	store.ListedIncident
 	Entries    []timelineEntry // newest first
+	Notes      []allswell.IncidentNote
 	Postmortem *postmortemView // nil: none is written
 	Log        objectLog
 	CanEdit    bool
@@ -88,6 +92,9 @@ func (v *visit) answerIncident(status int, i store.ListedIncident, forms inciden
 	}
 	var err error
 	if s.Log, err = v.objectLog(ids); err != nil {
+		return err
+	}
+	if s.Notes, _, err = v.store.IncidentNotes(v.r.Context(), v.actor(), i.ID, store.Pagination{Page: 1, PerPage: maxNotes}); err != nil {
 		return err
 	}
 	postmortem, err := v.postmortem(i.ID)

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"fmt"
 	"html/template"
+	"io"
 	"strconv"
 	"time"
 
@@ -21,6 +22,50 @@ type monitorScreen struct {
 	PingURL  string
 	CanEdit  bool
 	Chart    *pingChart // nil: there are too few pings
+	Signals  []shownSignal
+}
+
+// maxSignals is how many of the last signals are shown, and maxShownOutput how many characters of their outputs.
+const (
+	maxSignals     = 20
+	maxShownOutput = 5_000
+)
+
+// shownSignal is a signal with the end of its output as text.
+type shownSignal struct {
+	allswell.Signal
+	Text string
+}
+
+// Lasted returns how long the run took that the signal ended; "": it ended none.
+func (s shownSignal) Lasted() string {
+	if s.Duration == nil {
+		return ""
+	}
+	if *s.Duration < time.Minute {
+		return s.Duration.Round(time.Millisecond).String()
+	}
+	return i18n.English().Duration(*s.Duration)
+}
+
+// Heading says in words why the monitor has its state.
+func (s monitorScreen) Heading() string {
+	switch e := s.Explanation; {
+	case e.State == allswell.MonitorUp:
+		return "The job is alive"
+	case e.State == allswell.MonitorLate:
+		return "A ping is missing"
+	case e.State == allswell.MonitorWaiting:
+		return "Nothing has pinged yet"
+	case e.State == allswell.MonitorDisabled:
+		return "Nothing is expected"
+	case e.Reason == allswell.OutageFailed:
+		return "The job has failed"
+	case e.Reason == allswell.OutageRunOverdue:
+		return "A run takes too long"
+	default:
+		return "The job is silent"
+	}
 }
 
 // UptimePeriods returns the uptimes as they are shown.
@@ -75,6 +120,13 @@ func (v *visit) showMonitor() error {
 		return err
 	}
 	s.Outages, s.Pager = outages, newPager(v.r.URL.Path, nil, r, len(outages), total)
+	signals, _, err := v.store.Signals(v.r.Context(), v.actor(), detail.ID, store.SignalFilter{WithOutput: true}, maxSignals)
+	if err != nil {
+		return err
+	}
+	for _, signal := range signals {
+		s.Signals = append(s.Signals, shownSignal{signal, allswell.OutputText(signal.Output, maxShownOutput)})
+	}
 	for _, sentence := range detail.Explanation.Sentences(sentenceTime) {
 		s.Why = append(s.Why, template.HTML(sentence))
 	}
@@ -95,4 +147,15 @@ func (v *visit) rotateMonitor() error {
 		return err
 	}
 	return v.redirect(monitorsPath + "/" + m.ID + "#ping")
+}
+
+// showOutput shows the whole output that a signal brought, as text.
+func (v *visit) showOutput() error {
+	s, err := v.store.Signal(v.r.Context(), v.actor(), v.r.PathValue("monitor"), v.r.PathValue("signal"))
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, err = io.WriteString(v.w, allswell.OutputText(s.Output, len(s.Output))+"\n")
+	return err
 }

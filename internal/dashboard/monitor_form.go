@@ -46,6 +46,12 @@ func monitorValues(m allswell.Monitor) url.Values {
 		"name": {m.Name}, "interval": {settings.ShortDuration(m.Interval)}, "component_id": {m.PageSlug + "/" + m.ComponentID},
 		"down_status": {string(m.DownStatus)}, "auto_incidents": {string(m.AutoIncidents)}, "tags": {strings.Join(m.Tags, " ")},
 	}
+	if m.MaxRuntime > 0 {
+		values.Set("max_runtime", settings.ShortDuration(m.MaxRuntime))
+	}
+	if m.PublishOutput {
+		values.Set("publish_output", "true")
+	}
 	if m.FailureThreshold > 0 {
 		values.Set("failure_threshold", strconv.Itoa(m.FailureThreshold))
 	}
@@ -84,6 +90,11 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 			{Label: "follows the setting of the page"}, {Value: "publish", Label: "is published at once"}, {Value: "draft", Label: "waits as a draft until somebody publishes it"},
 			{Value: "off", Label: "does not exist: no incident"},
 		}},
+		{Name: "max_runtime", Label: "A run may take", Optional: true, Placeholder: "2h",
+			Hint: "For jobs that report the start of a run: without its end in this time, the run has failed. Left empty, the interval."},
+		{Name: "publish_output", Label: "The output of a failed run", Type: "select", Optional: true, Options: []option{
+			{Label: "is for members only"}, {Value: "true", Label: "is published with the incident: its last 1,000 characters"},
+		}},
 		{Name: "tags", Label: "Tags", Optional: true, Placeholder: "prod nightly", Hint: "Words to find monitors by, with spaces between them: lower-case letters, digits and hyphens."},
 	} {
 		s.Fields = append(s.Fields, s.draw(x))
@@ -99,7 +110,15 @@ func readMonitor(typed url.Values) (allswell.NewMonitor, error) {
 	n := allswell.NewMonitor{
 		Name: strings.TrimSpace(typed.Get("name")), Page: page, ComponentID: component,
 		DownStatus: allswell.Status(typed.Get("down_status")), AutoIncidents: allswell.AutoIncidents(typed.Get("auto_incidents")),
-		Tags: readTags(typed.Get("tags")),
+		Tags: readTags(typed.Get("tags")), PublishOutput: typed.Get("publish_output") == "true",
+	}
+	if text := strings.ReplaceAll(typed.Get("max_runtime"), " ", ""); text != "" {
+		var longest timeinput.Duration
+		if err := longest.UnmarshalText([]byte(text)); err != nil {
+			bad.Add("max_runtime", "The max_runtime %s.", err)
+		} else if n.MaxRuntime = time.Duration(longest); n.MaxRuntime == 0 {
+			n.MaxRuntime = -time.Second // never valid
+		}
 	}
 	var interval timeinput.Duration
 	if err := interval.UnmarshalText([]byte(strings.ReplaceAll(typed.Get("interval"), " ", ""))); err != nil {
@@ -181,7 +200,7 @@ func (v *visit) editMonitor() error {
 // monitorFieldNames are the fields of the form, in their order, with words for them.
 var monitorFieldNames = [][2]string{
 	{"name", "name"}, {"interval", "interval"}, {"component_id", "component"}, {"down_status", "status while it is down"},
-	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"}, {"tags", "list of tags"},
+	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"}, {"max_runtime", "longest run"}, {"publish_output", "publication of output"}, {"tags", "list of tags"},
 }
 
 // otherValues returns what is saved in place of what was typed.

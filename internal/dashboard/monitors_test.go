@@ -318,3 +318,39 @@ func TestConditionsHaveNames(t *testing.T) {
 		t.Error("the conditions and their names differ")
 	}
 }
+
+// TestSignalsAreShown checks the signals of a monitor, their output, and the notes of the incident of a failure.
+func TestSignalsAreShown(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		m := v.monitors("Backup")[0]
+		v.wants(v.post("/admin/setup/page", "name", "Acme", "slug", "acme"), http.StatusSeeOther)
+		page, code, output := "acme", 3, "<b>disk full</b>"
+		if _, err := s.store.ChangeMonitor(s.Context(), v.actor(), m.ID, allswell.MonitorChange{Page: &page}); err != nil {
+			s.Fatal(err)
+		}
+		signals := []store.NewSignal{{Token: m.Token, Kind: allswell.SignalStart, Address: "192.0.2.1", UserAgent: "<i>curl"},
+			{Token: m.Token, Kind: allswell.SignalFail, ExitCode: &code, Output: store.PackOutput([]byte(output)), OutputSize: len(output), OutputCut: true, Excerpt: output}}
+		if _, err := s.store.RecordSignals(s.Context(), signals); err != nil {
+			s.Fatal(err)
+		}
+		path := "/admin/monitors/" + m.ID
+		shown := v.wants(v.get(path), http.StatusOK, "The job has failed", "The job reported a failure at", "exit code 3", "after 0s", "from 192.0.2.1", "&lt;i&gt;curl",
+			"Output, its end", "&lt;b&gt;disk full&lt;/b&gt;", "All 16 bytes")
+		v.lacks(shown, "<b>disk", "The job is silent")
+		_, link, _ := strings.Cut(shown.body, path+"/signals/")
+		link, _, _ = strings.Cut(link, `"`)
+		text := v.wants(v.get(path+"/signals/"+link), http.StatusOK, output)
+		if text.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
+			s.Error(text.Header)
+		}
+		v.wants(v.get(path+"/signals/sig_0000000000000000000a"), http.StatusNotFound)
+		m, err := s.store.Monitor(s.Context(), v.actor(), m.ID)
+		if err != nil {
+			s.Fatal(err)
+		}
+		v.wants(v.get("/admin/incidents/"+m.IncidentID), http.StatusOK, "How the job failed", "exit code 3", "&lt;b&gt;disk full", "do not see this")
+		v.wants(v.post(path+"/edit", "name", "Backup", "interval", "1h", "component_id", "acme/", "max_runtime", "0s"), http.StatusUnprocessableEntity, "The longest run must be")
+		v.wants(v.get(path+"/edit"), http.StatusOK, "A run may take", "is for members only")
+	})
+}

@@ -117,6 +117,7 @@ func (d *Dashboard) routes() []route {
 		{"GET /admin/monitors/new", accessEditor, (*visit).showNewMonitor},
 		{"POST /admin/monitors/new", accessEditor, (*visit).createMonitor},
 		{"GET /admin/monitors/{monitor}", accessViewer, (*visit).showMonitor},
+		{"GET /admin/monitors/{monitor}/signals/{signal}", accessViewer, (*visit).showOutput},
 		{"GET /admin/monitors/{monitor}/edit", accessEditor, (*visit).showEditMonitor},
 		{"POST /admin/monitors/{monitor}/edit", accessEditor, (*visit).editMonitor},
 		{"POST /admin/monitors/{monitor}/interval", accessEditor, (*visit).setInterval},

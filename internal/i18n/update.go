@@ -52,16 +52,24 @@ func (u UpdateText) HTML(l *Language, zone *time.Location) template.HTML {
 	}
 	form, format := u.timeForm(l, zone)
 	since := TimeElement(u.System.Since.In(zone), form, format)
-	return "<p>" + l.HTML(key, "time", since, "interval", l.Duration(u.System.Interval), "duration", l.Duration(u.System.Lasted)) + "</p>"
+	return "<p>" + l.HTML(key, "time", since, "interval", l.Duration(u.System.Interval), "duration", l.Duration(u.System.Lasted)) + "</p>" + markdown.HTML(u.System.OutputBlock())
 }
 
 // Plain returns the text without markup. System messages have times in the given
 // zone.
 func (u UpdateText) Plain(l *Language, zone *time.Location) string {
-	key := u.key(l)
-	if key == "" {
+	switch key := u.key(l); {
+	case key == "":
 		return markdown.Text(u.Message)
+	case u.System.Output != "":
+		return u.sentence(key, l, zone) + "\n\n" + u.System.Output
+	default:
+		return u.sentence(key, l, zone)
 	}
+}
+
+// sentence returns the sentence of a system message.
+func (u UpdateText) sentence(key string, l *Language, zone *time.Location) string {
 	_, format := u.timeForm(l, zone)
 	since := format(u.System.Since.In(zone))
 	return l.T(key, "time", since, "interval", l.Duration(u.System.Interval), "duration", l.Duration(u.System.Lasted))
@@ -82,8 +90,8 @@ func (u UpdateText) timeForm(l *Language, zone *time.Location) (form string, for
 
 // Excerpt returns the beginning of the text as one line.
 func (u UpdateText) Excerpt(l *Language, zone *time.Location) string {
-	if u.key(l) != "" {
-		return u.Plain(l, zone)
+	if key := u.key(l); key != "" {
+		return u.sentence(key, l, zone)
 	}
 	return markdown.Excerpt(u.Message)
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/failurelog"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -15,6 +16,9 @@ import (
 const (
 	// maxBatch is the maximum number of tokens in one transaction.
 	maxBatch = 2048
+
+	// maxSignals is the maximum number of signals in one batch. A failure costs some twenty statements.
+	maxSignals = 64
 
 	// maxPending is the maximum number of pings waiting for a commit. Further pings
 	// are rejected at once.
@@ -32,35 +36,50 @@ const (
 	yields = 4
 )
 
-// batch is the pings that share a transaction.
+// batch is the pings and signals that are recorded together: the pings in one transaction, and then the signals in
+// another one. A ping that follows a signal with the same token is in a later batch.
 type batch struct {
-	tokens   []string       // without duplicates
-	index    map[string]int // token to index in tokens; nil once the batch is closed to further pings
-	pings    int            // number of pings; more than tokens if some tokens came twice
-	arrived  time.Time      // arrival of the first ping
+	tokens    []string            // of pings, without duplicates
+	index     map[string]int      // token to index in tokens; nil once the batch is closed to further pings
+	signals   []store.NewSignal   // in the order of their arrival
+	signalled map[string]struct{} // tokens of signals
+	pending   int                 // number of pings and signals; more than tokens and signals if some pings came twice
+	arrived   time.Time           // arrival of the first one
+	ofPings   outcome
+	ofSignals outcome
+	timeout   *time.Timer // resolves the outcomes after commitTimeout
+}
+
+// outcome is what became of pings or signals.
+type outcome struct {
 	resolved sync.Once
 	done     chan struct{}      // closed by resolve
 	results  []store.PingResult // valid after done; nil if the outcome is unknown
-	timeout  *time.Timer        // resolves the batch after commitTimeout
 }
 
-// resolve sets the results and wakes the waiting pings. results is nil if the
+// resolve sets the results and wakes what waits for them. results is nil if the
 // outcome is unknown. Only the first call has an effect.
-func (b *batch) resolve(results []store.PingResult) {
-	b.resolved.Do(func() {
-		b.results = results
-		close(b.done)
+func (o *outcome) resolve(results []store.PingResult) {
+	o.resolved.Do(func() {
+		o.results = results
+		close(o.done)
 	})
 }
 
-// slot is the position of a ping in its batch.
+// giveUp resolves what is not resolved yet, with an unknown outcome.
+func (b *batch) giveUp() {
+	b.ofPings.resolve(nil)
+	b.ofSignals.resolve(nil)
+}
+
+// slot is the position of a ping or signal in its batch.
 type slot struct {
-	*batch
+	*outcome
 	i int
 }
 
-// wait waits until the batch is resolved and returns the result of the ping:
-// PingFailed if the outcome is unknown.
+// wait waits until the outcome is known and returns the result:
+// PingFailed if it is unknown.
 func (s slot) wait() store.PingResult {
 	<-s.done
 	if s.results == nil {
@@ -84,7 +103,7 @@ type batcher struct {
 
 	mu        sync.Mutex
 	queue     []*batch // oldest first; the transaction of the first may be in progress
-	pending   int      // number of pings in queue
+	pending   int      // number of pings and signals in queue
 	accepting bool
 	signal    chan struct{} // holds a value if there may be work
 
@@ -116,35 +135,60 @@ func (b *batcher) join(token string, now time.Time) (slot, bool) {
 	if !b.accepting || b.pending >= b.maxPending {
 		return slot{}, false
 	}
-	open := b.openBatch(now)
+	open := b.openBatch(now, token)
 	i, ok := open.index[token]
 	if !ok {
 		i = len(open.tokens)
 		open.tokens = append(open.tokens, token)
 		open.index[token] = i
 	}
+	b.count(open, now)
+	return slot{&open.ofPings, i}, true
+}
+
+// joinSignal is join for a signal.
+func (b *batcher) joinSignal(n store.NewSignal, now time.Time) (slot, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.accepting || b.pending >= b.maxPending {
+		return slot{}, false
+	}
+	open := b.openBatch(now, "")
+	if open.signalled == nil {
+		open.signalled = make(map[string]struct{})
+	}
+	open.signalled[n.Token] = struct{}{}
+	open.signals = append(open.signals, n)
+	b.count(open, now)
+	return slot{&open.ofSignals, len(open.signals) - 1}, true
+}
+
+// count counts a ping or signal that arrived at now and joined a batch. The caller holds b.mu.
+func (b *batcher) count(open *batch, now time.Time) {
 	if now.Before(open.arrived) {
 		open.arrived = now
 	}
-	open.pings++
+	open.pending++
 	b.pending++
-	return slot{open, i}, true
 }
 
-// openBatch returns the last batch of the queue if it can take another ping, and a
-// new batch otherwise. A batch that has used up half of commitTimeout takes no
+// openBatch returns the last batch of the queue if it can take a ping with a token, or a signal
+// if that is "", and a new batch otherwise. A batch that has used up half of commitTimeout takes no
 // more: its new pings would time out too soon. The caller holds b.mu.
-func (b *batcher) openBatch(now time.Time) *batch {
+func (b *batcher) openBatch(now time.Time, token string) *batch {
 	size := 16
 	if n := len(b.queue); n > 0 {
 		last := b.queue[n-1]
-		if last.index != nil && len(last.tokens) < maxBatch && now.Sub(last.arrived) < b.commitTimeout/2 {
-			return last
+		if last.index != nil && len(last.tokens) < maxBatch && len(last.signals) < maxSignals && now.Sub(last.arrived) < b.commitTimeout/2 {
+			if _, before := last.signalled[token]; !before {
+				return last
+			}
 		}
 		size = len(last.tokens)
 	}
-	next := &batch{tokens: make([]string, 0, size), index: make(map[string]int, size), arrived: now, done: make(chan struct{})}
-	next.timeout = time.AfterFunc(b.commitTimeout, func() { next.resolve(nil) })
+	next := &batch{tokens: make([]string, 0, size), index: make(map[string]int, size), arrived: now}
+	next.ofPings.done, next.ofSignals.done = make(chan struct{}), make(chan struct{})
+	next.timeout = time.AfterFunc(b.commitTimeout, next.giveUp)
 	b.queue = append(b.queue, next)
 	b.notify()
 	return next
@@ -170,15 +214,14 @@ func (b *batcher) take() (oldest *batch, accepting bool) {
 	return b.queue[0], b.accepting
 }
 
-// finish removes the oldest batch from the queue and resolves it.
-func (b *batcher) finish(oldest *batch, results []store.PingResult) {
+// finish removes the oldest batch from the queue.
+func (b *batcher) finish(oldest *batch) {
 	b.mu.Lock()
 	b.queue[0] = nil
 	b.queue = b.queue[1:]
-	b.pending -= oldest.pings
+	b.pending -= oldest.pending
 	b.mu.Unlock()
 	oldest.timeout.Stop()
-	oldest.resolve(results)
 }
 
 // run writes batches and liveness records until pings are no longer accepted and
@@ -213,8 +256,8 @@ func (b *batcher) run(ctx context.Context) {
 	}
 }
 
-// record commits a batch together with a liveness record, and resolves it. If due
-// is set, it saves rejected pings in the same transaction.
+// record commits the pings of a batch together with a liveness record, and then its signals. If due
+// is set, it saves rejected pings with the pings.
 func (b *batcher) record(ctx context.Context, oldest *batch, due bool) {
 	var results []store.PingResult
 	err := b.transact(store.LivenessRecord{}, oldest, due, func(l store.LivenessRecord) (err error) {
@@ -229,10 +272,40 @@ func (b *batcher) record(ctx context.Context, oldest *batch, due bool) {
 			b.reject(oldest.tokens[i], oldest.arrived)
 		}
 	}
-	b.finish(oldest, results)
+	if len(oldest.signals) > 0 {
+		oldest.ofPings.resolve(results) // they need not wait for the signals
+		b.recordSignals(ctx, oldest, err == nil)
+	}
+	b.finish(oldest)
+	oldest.ofPings.resolve(results)
 	if b.store.Shared() {
 		b.addTokens(oldest.tokens, results)
 	}
+}
+
+// recordSignals commits the signals of a batch and resolves them. They fail if the database could not record the pings
+// before them. A success that fails is a sign of life, as a ping is.
+func (b *batcher) recordSignals(ctx context.Context, oldest *batch, working bool) {
+	results := make([]store.PingResult, len(oldest.signals)) // PingFailed for all
+	if working {
+		began := time.Now()
+		recorded, err := b.store.RecordSignals(ctx, oldest.signals)
+		b.busy.Add(int64(time.Since(began)))
+		if err != nil {
+			b.failures.Failed(time.Now(), "error", err)
+		} else {
+			results = recorded
+		}
+	}
+	for i, result := range results {
+		switch n := oldest.signals[i]; {
+		case result == store.PingFailed && n.Kind == allswell.SignalSuccess:
+			b.reject(n.Token, oldest.arrived)
+		case result == store.PingRecorded && b.store.Shared():
+			b.tokens.add(store.ShortTokenHash(n.Token))
+		}
+	}
+	oldest.ofSignals.resolve(results)
 }
 
 // addTokens adds the tokens of recorded pings to the token set, which may lack

@@ -88,7 +88,7 @@ func (w *testServer) queue() (pings, tokens []int) {
 	w.batcher.mu.Lock()
 	defer w.batcher.mu.Unlock()
 	for _, b := range w.batcher.queue {
-		pings, tokens = append(pings, b.pings), append(tokens, len(b.tokens))
+		pings, tokens = append(pings, b.pending), append(tokens, len(b.tokens))
 	}
 	return pings, tokens
 }
@@ -198,7 +198,7 @@ func TestBatchClosesBeforeItsTimeout(t *testing.T) {
 			}
 			slots = append(slots, p)
 		}
-		if slots[0].batch != slots[1].batch || slots[1].batch == slots[2].batch {
+		if slots[0].outcome != slots[1].outcome || slots[1].outcome == slots[2].outcome {
 			w.Error("the batch was closed too late or too early")
 		}
 		release()

@@ -3,7 +3,8 @@
 // answered. The same goroutine and the same transactions write the liveness records
 // (liveness.go), which prove that this replica could receive pings. Pings that are
 // not recorded are handled in rejected.go if their token was read, and otherwise in
-// lost_pings.go. docs/deadlines.md explains why that matters.
+// lost_pings.go. docs/deadlines.md explains why that matters. Signals, which are requests
+// below a ping URL, are read in signal.go; they join the same batches.
 package ping
 
 import (
@@ -15,6 +16,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -54,6 +56,7 @@ type Server struct {
 	limit   []string                 // value of X-RateLimit-Limit
 	tooMany *answer                  // to pings over the limit
 	exempt  func(*http.Request) bool // nil: none
+	outputs atomic.Int64             // memory for the bodies of signals, in bytes
 	batcher *batcher
 }
 
@@ -111,17 +114,28 @@ var (
 // is durable, 503 that it may or may not be, and every other status that it is not
 // recorded. Every request counts towards the rate limit, whatever its answer.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	token, ok := strings.CutPrefix(r.URL.Path, Path)
+	if token, signal, more := strings.Cut(token, "/"); ok && more {
+		s.serveSignal(w, r, token, signal)
+		return
+	}
 	now := time.Now()
 	h := w.Header()
 	h["Content-Type"] = jsonType
 	h["Cache-Control"] = noStore
-	a, slot := s.admit(h, r, now)
+	a, slot := s.admit(h, r, token, ok, now)
 	if r.ContentLength != 0 {
 		drain(w, r)
 	}
 	if a == nil {
 		a = answers[slot.wait()]
 	}
+	respond(w, r, a)
+}
+
+// respond writes an answer.
+func respond(w http.ResponseWriter, r *http.Request, a *answer) {
+	h := w.Header()
 	if a == unavailable {
 		h["Retry-After"] = retryAfter
 	}
@@ -136,9 +150,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // admit returns the answer to a request that needs no store. Every other ping joins a
 // batch; then the answer is nil.
-func (s *Server) admit(h http.Header, r *http.Request, now time.Time) (*answer, slot) {
-	token, ok := strings.CutPrefix(r.URL.Path, Path)
-	method := r.Method == http.MethodPost || r.Method == http.MethodGet || r.Method == http.MethodHead
+func (s *Server) admit(h http.Header, r *http.Request, token string, ok bool, now time.Time) (*answer, slot) {
+	method := isMethod(r.Method)
 	ok = ok && method && allswell.IsPingToken(token)
 	if s.limited && !s.allowed(h, r, now) {
 		if ok {
@@ -159,6 +172,10 @@ func (s *Server) admit(h http.Header, r *http.Request, now time.Time) (*answer, 
 		return unavailable, p
 	}
 	return nil, p
+}
+
+func isMethod(method string) bool {
+	return method == http.MethodPost || method == http.MethodGet || method == http.MethodHead
 }
 
 // allowed counts a request towards the rate limit, sets the rate limit headers, and

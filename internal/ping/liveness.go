@@ -80,7 +80,7 @@ func (b *batcher) abandon() {
 	pending := slices.Clone(b.queue)
 	b.mu.Unlock()
 	for _, batch := range pending {
-		batch.resolve(nil)
+		batch.giveUp()
 	}
 }
 

@@ -57,6 +57,30 @@ func nullIfEmpty(id string) any {
 	return id
 }
 
+// optionalInt scans an optional number; NULL is nil.
+type optionalInt struct{ to **int }
+
+// Scan makes optionalInt a destination of rows.Scan.
+func (o optionalInt) Scan(src any) error {
+	var n sql.NullInt64
+	if err := n.Scan(src); err != nil {
+		return err
+	}
+	*o.to = nil
+	if n.Valid {
+		*o.to = new(int(n.Int64))
+	}
+	return nil
+}
+
+// nullIfZero returns the stored form of an optional number: NULL for 0.
+func nullIfZero(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
 // text scans an optional text, which nullIfEmpty stored.
 type text struct{ to *string }
 

@@ -183,7 +183,11 @@ var contradictions = map[string]string{
 	"a gap in a maintenance's timeline": `SELECT maintenance_id FROM maintenance_updates GROUP BY maintenance_id HAVING max(number) <> count(*) OR min(number) <> 1`,
 	"a component without a history":     `SELECT id FROM components WHERE id NOT IN (SELECT component_id FROM status_changes)`,
 	"a history under an alias":          `SELECT component_id FROM status_changes WHERE status = 'degraded_performance'`,
-	"a gap that ends before it begins":  `SELECT from_at FROM listening_gaps WHERE to_at <= from_at`,
+	"a run that is looked at too late, or for nothing": `SELECT id FROM monitors WHERE coalesce(run_due_at, 0) <>
+		coalesce((SELECT min(due_at) FROM signals WHERE monitor_id = monitors.id AND running), 0)`,
+	"a monitor with a run whose pings do not end it": `SELECT id FROM monitors JOIN last_pings ON last_pings.token = monitors.token WHERE run_due_at IS NOT NULL AND healthy`,
+	"two runs with one id":                           `SELECT monitor_id FROM signals WHERE running GROUP BY monitor_id, run_id HAVING count(*) > 1`,
+	"a gap that ends before it begins":               `SELECT from_at FROM listening_gaps WHERE to_at <= from_at`,
 }
 
 // consistent fails if the tables contradict each other, or the events what is

@@ -173,6 +173,10 @@ func (t *tx) repairFutureTimes() error {
 			waiting_since_at = $1, next_check_at = $1 + interval_ms WHERE waiting_since_at > $1`,
 		`UPDATE last_pings SET pinged_at = $1 WHERE pinged_at > $1`,
 		`UPDATE monitors SET rejected_at = $1 WHERE rejected_at > $1`,
+		// The end of a run that began in the future is not expected.
+		`UPDATE signals SET received_at = $1, due_at = NULL WHERE received_at > $1`,
+		`UPDATE monitors SET run_due_at = (SELECT min(due_at) FROM signals WHERE monitor_id = monitors.id AND running)
+			WHERE run_due_at > $1`,
 		`UPDATE liveness SET seen_at = $1 WHERE seen_at > $1`,
 		`DELETE FROM listening_gaps WHERE from_at >= $1`,
 		`UPDATE listening_gaps SET to_at = $1 WHERE to_at > $1`,

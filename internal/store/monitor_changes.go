@@ -48,6 +48,7 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 		ID: allswell.NewID(allswell.PrefixMonitor, t.Now), WorkspaceID: actor.WorkspaceID, Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
 		Token: allswell.NewPingToken(), Interval: n.Interval, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
 		DownStatus: n.DownStatus, AutoIncidents: n.AutoIncidents, Tags: allswell.SortTags(n.Tags), State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.Now, UpdatedAt: t.Now,
+		MaxRuntime: n.MaxRuntime, PublishOutput: n.PublishOutput,
 	}
 	if err := t.link(actor, &m); err != nil {
 		return m, err
@@ -71,10 +72,11 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 		return m, err
 	}
 	_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
-				failure_threshold, down_status, auto_incidents, state, consecutive_failures, suppressed_until_at, created_at, updated_at, tags)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15, $16)`,
+				failure_threshold, down_status, auto_incidents, state, consecutive_failures, suppressed_until_at, created_at, updated_at, tags, max_runtime_ms, publish_output)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15, $16, $17, $18)`,
 		m.ID, m.WorkspaceID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Slug, m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
-		m.FailureThreshold, string(m.DownStatus), nullIfEmpty(string(m.AutoIncidents)), string(m.State), millis(m.SuppressedUntil), millis(t.Now), listText(m.Tags))
+		m.FailureThreshold, string(m.DownStatus), nullIfEmpty(string(m.AutoIncidents)), string(m.State), millis(m.SuppressedUntil), millis(t.Now), listText(m.Tags),
+		nullIfZero(m.MaxRuntime.Milliseconds()), m.PublishOutput)
 	if err == nil {
 		_, err = t.Exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
 	}
@@ -212,9 +214,10 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 // saveMonitor saves the fields that a client can change, and those of saveMonitorState.
 func (t *tx) saveMonitor(m allswell.Monitor) error {
 	_, err := t.Exec(`UPDATE monitors SET page_id = $2, component_id = $3, name = $4, interval_ms = $5, enabled = $6,
-			failure_threshold = $7, down_status = $8, updated_at = $9, auto_incidents = $10, tags = $11, paused_until_at = $12 WHERE id = $1`,
+			failure_threshold = $7, down_status = $8, updated_at = $9, auto_incidents = $10, tags = $11, paused_until_at = $12, max_runtime_ms = $13, publish_output = $14 WHERE id = $1`,
 		m.ID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
-		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt), nullIfEmpty(string(m.AutoIncidents)), listText(m.Tags), millis(m.PausedUntil))
+		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt), nullIfEmpty(string(m.AutoIncidents)), listText(m.Tags), millis(m.PausedUntil),
+		nullIfZero(m.MaxRuntime.Milliseconds()), m.PublishOutput)
 	if err != nil {
 		return err
 	}
@@ -225,9 +228,9 @@ func (t *tx) saveMonitor(m allswell.Monitor) error {
 // NextCheckAt.
 func (t *tx) saveMonitorState(m allswell.Monitor) error {
 	_, err := t.Exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4, waiting_since_at = $5,
-			next_check_at = $6, rejected_at = $7, ticked_at = $8, updated_at = $9, suppressed_until_at = $10 WHERE id = $1`,
+			next_check_at = $6, rejected_at = $7, ticked_at = $8, updated_at = $9, suppressed_until_at = $10, run_due_at = $11 WHERE id = $1`,
 		m.ID, string(m.State), m.ConsecutiveFailures, millis(m.LastPingAt), millis(m.WaitingSince),
-		millis(m.NextCheckAt), millis(m.RejectedAt), millis(m.TickedAt), millis(m.UpdatedAt), millis(m.SuppressedUntil))
+		millis(m.NextCheckAt), millis(m.RejectedAt), millis(m.TickedAt), millis(m.UpdatedAt), millis(m.SuppressedUntil), millis(m.RunDueAt))
 	return err
 }
 
@@ -235,7 +238,7 @@ func (t *tx) saveMonitorState(m allswell.Monitor) error {
 // last ping.
 func (t *tx) saveHealthy(m allswell.Monitor) error {
 	_, err := t.Exec(`UPDATE last_pings SET healthy = $2 WHERE token = $1`,
-		m.Token, m.Enabled && m.State == allswell.MonitorUp && !m.WaitingSince.IsZero())
+		m.Token, m.Enabled && m.State == allswell.MonitorUp && !m.WaitingSince.IsZero() && m.RunDueAt.IsZero())
 	return err
 }
 

@@ -47,12 +47,16 @@ func (c *session) explain(m allswell.Monitor) (allswell.Explanation, error) {
 	}
 	e := m.Explain(tick)
 	e.PingGaps = gaps
-	if err == nil && m.State == allswell.MonitorDown {
-		var n int64
-		n, err = database.One(c.Session, database.ScanInt, `SELECT count(*) FROM incidents WHERE taken_over AND NOT resolved AND outage_id IN
-			(SELECT id FROM outages WHERE monitor_id = $1 AND ended_at IS NULL)`, m.ID)
-		e.TakenOver = n > 0
+	if err != nil || m.State != allswell.MonitorDown {
+		return e, err
 	}
+	o, err := c.openOutage(m.ID)
+	if err != nil {
+		return e, err
+	}
+	e.Reason, e.DownSince = o.Reason, o.StartedAt
+	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM incidents WHERE taken_over AND NOT resolved AND outage_id = $1`, o.ID)
+	e.TakenOver = n > 0
 	return e, err
 }
 

@@ -11,14 +11,22 @@ import (
 
 // beginOutage saves the outage of a monitor that goes down, the cause of its component,
 // and, unless allswell.AutoIncidentsOff applies, the incident with its first update, and
-// emits the events, in the transaction that marks the monitor down.
-func (t *tx) beginOutage(m allswell.Monitor) error {
+// emits the events, in the transaction that marks the monitor down. failed is the signal of
+// the failure, if that is the reason.
+func (t *tx) beginOutage(m allswell.Monitor, reason allswell.OutageReason, failed NewSignal) error {
 	o := allswell.Outage{
-		ID: allswell.NewID(allswell.PrefixOutage, t.Now), MonitorID: m.ID,
+		ID: allswell.NewID(allswell.PrefixOutage, t.Now), MonitorID: m.ID, Reason: reason,
 		SilentSince: m.WaitingSince, StartedAt: t.Now,
 	}
-	if _, err := t.Exec(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $4)`,
-		o.ID, o.MonitorID, millis(o.SilentSince), millis(o.StartedAt)); err != nil {
+	digest := allswell.DownDigestKey(m.TickedAt)
+	if reason != allswell.OutageSilent {
+		digest = allswell.DownDigestKey(t.Now.Truncate(t.s.period))
+	}
+	if o.SilentSince.IsZero() { // never pinged
+		o.SilentSince = t.Now
+	}
+	if _, err := t.Exec(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at, reason) VALUES ($1, $2, $3, $4, $5)`,
+		o.ID, o.MonitorID, millis(o.SilentSince), millis(o.StartedAt), string(o.Reason)); err != nil {
 		return err
 	}
 	t.logEntries = append(t.logEntries, logEntry{"monitor is down", "monitor", m.ID, m.Name})
@@ -33,12 +41,22 @@ func (t *tx) beginOutage(m allswell.Monitor) error {
 		return err
 	}
 	n := m.DownIncident(o.SilentSince)
+	if reason != allswell.OutageSilent {
+		output := ""
+		if m.PublishOutput {
+			output = failed.Excerpt
+		}
+		n = m.FailureIncident(reason, output)
+	}
 	n.Draft = auto == allswell.AutoIncidentsDraft
 	if m.ComponentID != "" {
 		n.Affected = []allswell.AffectedComponent{{ComponentID: m.ComponentID, Status: m.DownStatus}}
 	}
-	_, err = t.openIncident(m.PageID, originOf(m, o.ID, allswell.DownDigestKey(m.TickedAt)), n)
-	return err
+	i, err := t.openIncident(m.PageID, originOf(m, o.ID, digest), n)
+	if err != nil || reason != allswell.OutageFailed {
+		return err
+	}
+	return t.addNote(i.ID, failed)
 }
 
 // autoIncidentsOf returns what happens to the incident of a monitor's outage. A monitor
@@ -98,7 +116,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	if err := t.removeCauses(i.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
-	auto := why.SystemMessage(t.Now.Sub(o.SilentSince))
+	auto := o.EndMessage(why, t.Now)
 	_, notified := i.NotifiedKind(allswell.EventIncidentResolved)
 	u, err := t.addUpdate(&i, auto.Text(), auto, notified, asOf{})
 	if err != nil {
@@ -153,16 +171,16 @@ func (s *Store) Outages(ctx context.Context, actor allswell.Actor, ref string, r
 	return listedWith(ctx, s, fill, scanOutage, outageColumns, `FROM outages WHERE monitor_id = $1`, `ORDER BY started_at DESC, id DESC`, r, id)
 }
 
-const outageColumns = `id, monitor_id, silent_since_at, started_at, ended_at`
+const outageColumns = `id, monitor_id, silent_since_at, started_at, ended_at, reason`
 
 func scanOutage(row database.Row) (o allswell.Outage, err error) {
-	err = row.Scan(&o.ID, &o.MonitorID, instant{&o.SilentSince}, instant{&o.StartedAt}, instant{&o.EndedAt})
+	err = row.Scan(&o.ID, &o.MonitorID, instant{&o.SilentSince}, instant{&o.StartedAt}, instant{&o.EndedAt}, &o.Reason)
 	return
 }
 
 // openOutage loads the outage of a monitor that is down.
-func (t *tx) openOutage(monitorID string) (allswell.Outage, error) {
-	return database.One(t.Session, scanOutage, `SELECT `+outageColumns+` FROM outages WHERE monitor_id = $1 AND ended_at IS NULL`, monitorID)
+func (c *session) openOutage(monitorID string) (allswell.Outage, error) {
+	return database.One(c.Session, scanOutage, `SELECT `+outageColumns+` FROM outages WHERE monitor_id = $1 AND ended_at IS NULL`, monitorID)
 }
 
 // moveOutageCause moves the cause of a down monitor to the component and status that the

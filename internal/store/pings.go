@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
@@ -99,7 +100,11 @@ func (t *tx) recordEach(given func(monitorRow) string, where string, args []any,
 		}
 	}
 	for _, r := range rows {
-		result, err := t.recordOne(r.current())
+		result, err := t.recordOne(r.ID, func() error {
+			m := r.current()
+			_, err := t.applyPing(&m, "")
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -108,14 +113,14 @@ func (t *tx) recordEach(given func(monitorRow) string, where string, args []any,
 	return nil
 }
 
-// recordOne records one ping under a savepoint. It returns an error if the whole
+// recordOne records one ping or signal of a monitor under a savepoint. It returns an error if the whole
 // transaction has to be repeated; any other error fails this ping alone.
-func (t *tx) recordOne(m allswell.Monitor) (PingResult, error) {
+func (t *tx) recordOne(monitorID string, record func() error) (PingResult, error) {
 	versions, entries := maps.Clone(t.versions), len(t.logEntries)
 	if _, err := t.Exec(`SAVEPOINT ping`); err != nil {
 		return PingFailed, err
 	}
-	err := t.applyPing(m)
+	err := record()
 	if err == nil {
 		_, err = t.Exec(`RELEASE SAVEPOINT ping`)
 		return PingRecorded, err
@@ -127,21 +132,26 @@ func (t *tx) recordOne(m allswell.Monitor) (PingResult, error) {
 		return PingFailed, fmt.Errorf("%w after %w", back, err)
 	}
 	t.versions, t.logEntries = versions, t.logEntries[:entries] // the rest was rolled back
-	t.s.log.Error("recording a ping failed", "monitor", m.ID, "error", err)
+	t.s.log.Error("recording a ping failed", "monitor", monitorID, "error", err)
 	return PingFailed, nil
 }
 
-// applyPing records a ping of a locked monitor.
-func (t *tx) applyPing(m allswell.Monitor) error {
+// applyPing records a ping of a locked monitor. It ends the run with the id, and returns when that began; zero: there is
+// none.
+func (t *tx) applyPing(m *allswell.Monitor, runID string) (runBegan time.Time, err error) {
 	recovered := m.RecordPing(t.Now)
 	m.NextCheckAt = m.DueAt(nil)
 	if recovered {
 		m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
 	}
-	if err := errors.Join(t.saveMonitorState(m), t.saveHealthy(m), t.keepPings([]string{m.ID})); err != nil || !recovered {
-		return err
+	if runBegan, err = t.endRun(m, runID); err != nil {
+		return runBegan, err
 	}
-	return t.endOutage(m, allswell.OutageEndedByPing)
+	err = errors.Join(t.saveMonitorState(*m), t.saveHealthy(*m), t.keepPings([]string{m.ID}))
+	if err == nil && recovered {
+		err = t.endOutage(*m, allswell.OutageEndedByPing)
+	}
+	return runBegan, err
 }
 
 // ShortTokenHash returns the hash that represents a token in memory, where there may be a

@@ -49,6 +49,9 @@ func (s *Store) Tick(ctx context.Context, instant time.Time, replica string, bac
 		report.Skipped = skip
 		return report, err
 	}
+	if report.Down, err = s.checkRuns(ctx, t); err != nil {
+		return report, err
+	}
 	from := candidate{}
 	for {
 		found, err := s.candidates(ctx, t.Instant, from)
@@ -207,7 +210,7 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 	if err := t.keepPings(results.pinged); err != nil {
 		return report, err
 	}
-	down, err := t.markDown(results.down)
+	down, err := t.markDown(results.down, allswell.OutageSilent)
 	pinged := len(results.down) - down
 	return TickReport{Checked: len(rows), Overdue: results.overdue - pinged, Down: down}, err
 }
@@ -227,7 +230,7 @@ func (t *tx) gapsFor(rows []monitorRow) ([]allswell.ListeningGap, error) {
 // there are. It skips a monitor that was pinged since it was checked: pings do not wait
 // for the monitor's lock, so the row of its last ping decides. Later pings find that row
 // not healthy and wait for the lock.
-func (t *tx) markDown(down []allswell.Monitor) (int, error) {
+func (t *tx) markDown(down []allswell.Monitor, reason allswell.OutageReason) (int, error) {
 	slices.SortFunc(down, func(a, b allswell.Monitor) int { return strings.Compare(a.Token, b.Token) }) // the lock order of last_pings
 	fell := make([]allswell.Monitor, 0, len(down))
 	for _, m := range down {
@@ -251,7 +254,7 @@ func (t *tx) markDown(down []allswell.Monitor) (int, error) {
 		if err := t.saveMonitorState(m); err != nil {
 			return 0, err
 		}
-		if err := t.beginOutage(m); err != nil {
+		if err := t.beginOutage(m, reason, NewSignal{}); err != nil {
 			return 0, err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // things are the objects of one workspace, which another one tries to use.
 type things struct {
-	slug, page, component, group, incident, update, template, maintenance, monitor, token, subscriber, delivery, invitation, member, session, announcement string
+	slug, page, component, group, incident, update, template, maintenance, monitor, token, subscriber, delivery, invitation, member, session, announcement, signal string
 }
 
 // verbs calls every method that acts for a workspace as an actor of another workspace. Each
@@ -23,7 +23,7 @@ type things struct {
 var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error{
 	"Authenticate": nil, "CreateFirstToken": nil, "Bootstrap": nil, // by secret, or before there is a workspace
 	"IssueTokenFor": nil, "AllTokens": nil, "RevokeAnyToken": nil, // the operator's, above workspaces
-	"RecordPings": nil, "RecordLiveness": nil, "EachPingToken": nil, "Tick": nil, "ResumePaused": nil, // by ping token, or over all
+	"RecordPings": nil, "RecordSignals": nil, "RecordLiveness": nil, "EachPingToken": nil, "Tick": nil, "ResumePaused": nil, // by ping token, or over all
 	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "LoadMaintenance": nil, "LoadNewest": nil, "LoadPageImage": nil, "PublicPages": nil, "PageList": nil, "WatchPages": nil, "ReadPageChanges": nil, // public
 	"FindResponse": nil, "Clock": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "System": nil, "MayBackUp": nil, "OpenBackup": nil, "LastContact": nil, "Close": nil,
 	"OnPageHidden": nil, "OnPageChange": nil, "OnNewPingToken": nil, "OnDeliveriesPending": nil, "OnMaintenanceChange": nil, "OnDomainCheckDue": nil, "BeforeReturn": nil, "Hosts": nil, "DisabledDomains": nil,
@@ -312,6 +312,18 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, err := s.MonitorDetail(ctx, ws, x.monitor)
 		return err
 	},
+	"Signals": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.Signals(ctx, ws, x.monitor, store.SignalFilter{}, 10)
+		return err
+	},
+	"Signal": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Signal(ctx, ws, x.monitor, x.signal)
+		return err
+	},
+	"IncidentNotes": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.IncidentNotes(ctx, ws, x.incident, firstHundred)
+		return err
+	},
 	"ExplainMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ExplainMonitor(ctx, ws, x.monitor)
 		return err
@@ -481,6 +493,8 @@ func (w *world) things() things {
 	x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
 	x.invitation = must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "bob@example.com", Role: allswell.RoleViewer}))(w).ID
 	x.announcement = must(w.CreateAnnouncement(w.ctx, w.ws, "acme", allswell.NewAnnouncement{Title: "a"}))(w).ID
+	w.send(signalOf(allswell.SignalLog, ""))
+	x.signal = w.value(`SELECT id FROM signals`)
 	joined := must(w.FindSession(w.ctx, w.joined("carol@example.com", allswell.RoleEditor)))(w)
 	x.member, x.session = joined.User.ID, joined.ID
 	return x
@@ -575,7 +589,7 @@ var reading = []string{
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers", "SubscribersBefore",
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
-	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "MemberSessions", "Announcements", "Announcement",
+	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "IncidentNotes", "MemberSessions", "Announcements", "Announcement",
 	"Postmortem", "Search",
 }
 

@@ -1,0 +1,103 @@
+package api
+
+import (
+	"encoding/base64"
+	"math"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+type signalJSON struct {
+	ID         string              `json:"id"`
+	ReceivedAt string              `json:"received_at"`
+	Kind       allswell.SignalKind `json:"kind"`
+	ExitCode   *int                `json:"exit_code"`
+	Duration   *float64            `json:"duration"` // seconds
+	RunID      *string             `json:"run_id"`
+	Address    *string             `json:"address"`
+	UserAgent  string              `json:"user_agent"`
+	BodySize   int                 `json:"body_size"`
+	BodyCut    bool                `json:"body_cut"`
+}
+
+func newSignalJSON(s allswell.Signal) signalJSON {
+	out := signalJSON{
+		ID: s.ID, ReceivedAt: allswell.FormatTime(s.ReceivedAt), Kind: s.Kind, ExitCode: s.ExitCode, RunID: ptrOrNil(s.RunID),
+		Address: ptrOrNil(s.Address), UserAgent: s.UserAgent, BodySize: s.OutputSize, BodyCut: s.OutputCut,
+	}
+	if s.Duration != nil {
+		out.Duration = new(s.Duration.Seconds())
+	}
+	return out
+}
+
+// listPings lists the signals of a monitor, newest first. The cursor is the number of the last one that the caller has
+// read.
+func (a *api) listPings(c *call) (store.Response, error) {
+	q := web.ParseQuery(c.URL.RawQuery)
+	f := store.SignalFilter{Kind: web.Choice(q, "kind", allswell.SignalKinds), Before: int64(q.Integer("cursor", 0, 1, math.MaxInt32))}
+	limit := q.Integer("limit", defaultPerPage, 1, maxPerPage)
+	if err := q.Check(); err != nil {
+		return store.Response{}, err
+	}
+	signals, more, err := a.store.Signals(c.Context(), c.actor(), c.PathValue("monitorId"), f, limit)
+	if err != nil {
+		return store.Response{}, err
+	}
+	data := make([]signalJSON, len(signals))
+	for i, s := range signals {
+		data[i] = newSignalJSON(s)
+	}
+	var meta cursorMetaJSON
+	if more {
+		meta.NextCursor = new(strconv.FormatInt(signals[len(signals)-1].Number, 10))
+	}
+	body, err := web.Marshal(struct {
+		Data []signalJSON   `json:"data"`
+		Meta cursorMetaJSON `json:"meta"`
+	}{data, meta})
+	return store.Response{Status: http.StatusOK, Body: body}, err
+}
+
+type signalBodyJSON struct {
+	ID       string `json:"id"`
+	Encoding string `json:"encoding"`
+	Body     string `json:"body"`
+	Cut      bool   `json:"cut"`
+}
+
+func newSignalBodyJSON(s allswell.Signal) signalBodyJSON {
+	if !utf8.Valid(s.Output) {
+		return signalBodyJSON{s.ID, "base64", base64.StdEncoding.EncodeToString(s.Output), s.OutputCut}
+	}
+	return signalBodyJSON{s.ID, "utf-8", string(s.Output), s.OutputCut}
+}
+
+// getPingBody returns the output that a signal brought.
+func (a *api) getPingBody(c *call) (store.Response, error) {
+	s, err := a.store.Signal(c.Context(), c.actor(), c.PathValue("monitorId"), c.PathValue("pingId"))
+	return resourceResponse(s, err, newSignalBodyJSON)
+}
+
+type incidentNoteJSON struct {
+	ID        string `json:"id"`
+	ExitCode  *int   `json:"exit_code"`
+	Output    string `json:"output"`
+	CreatedAt string `json:"created_at"`
+}
+
+func newIncidentNoteJSON(n allswell.IncidentNote) incidentNoteJSON {
+	return incidentNoteJSON{n.ID, n.ExitCode, n.Output, allswell.FormatTime(n.CreatedAt)}
+}
+
+// listIncidentNotes lists how the job of an incident failed, oldest first.
+func (a *api) listIncidentNotes(c *call) (store.Response, error) {
+	return serveList(c, newIncidentNoteJSON, func(r store.Pagination) ([]allswell.IncidentNote, int, error) {
+		return a.store.IncidentNotes(c.Context(), c.actor(), c.PathValue("incidentId"), r)
+	})
+}

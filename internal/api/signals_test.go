@@ -1,0 +1,59 @@
+package api
+
+import (
+	"encoding/base64"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+func TestPings(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		pings := "/api/v1/monitors/" + w.monitor + "/pings"
+		c.signal(w.monitor, store.NewSignal{Kind: allswell.SignalStart, RunID: "0191a1b2-0000-7000-8000-000000000001", Address: "192.0.2.1", UserAgent: "curl"})
+		c.clock.Advance(1500 * time.Millisecond)
+		failed := func(output string) string {
+			code := 3
+			return c.signal(w.monitor, store.NewSignal{Kind: allswell.SignalFail, ExitCode: &code, RunID: "0191a1b2-0000-7000-8000-000000000001",
+				Output: store.PackOutput([]byte(output)), OutputSize: len(output), OutputCut: true, Excerpt: output})
+		}
+		text := failed("disk full")
+		rows := c.get(pings + "?limit=2").is(200).rows()
+		if len(rows) != 2 {
+			t.Fatal(rows)
+		}
+		keys(t, rows[0], "id", "received_at", "kind", "exit_code", "duration", "run_id", "address", "user_agent", "body_size", "body_cut")
+		if r := rows[0]; r["kind"] != "fail" || r["exit_code"] != 3.0 || r["duration"] != 1.5 || r["body_size"] != 9.0 || r["body_cut"] != true || r["address"] != nil {
+			t.Errorf("%v", r)
+		}
+		if r := rows[1]; r["kind"] != "start" || r["exit_code"] != nil || r["duration"] != nil || r["address"] != "192.0.2.1" || r["user_agent"] != "curl" || r["run_id"] == nil {
+			t.Errorf("%v", r)
+		}
+		if rows := c.get(pings + "?limit=2&cursor=2").is(200).rows(); len(rows) != 1 || rows[0]["id"] != w.signal {
+			t.Errorf("after the cursor: %v", rows)
+		}
+		if rows := c.get(pings + "?kind=fail").is(200).rows(); len(rows) != 1 {
+			t.Errorf("failures: %v", rows)
+		}
+		c.get(pings+"?kind=ping&limit=0&cursor=x").complains("kind", "limit", "cursor")
+		c.get(pings + "/" + text + "/body").is(200).has(map[string]any{"id": text, "encoding": "utf-8", "body": "disk full", "cut": true})
+		binary := failed("\xff\x00")
+		c.get(pings + "/" + binary + "/body").is(200).has(map[string]any{"encoding": "base64", "body": base64.StdEncoding.EncodeToString([]byte("\xff\x00"))})
+		c.get(pings + "/sig_0000000000000000000a/body").is(404)
+
+		incident := c.get("/api/v1/monitors/" + w.monitor).is(200).has(map[string]any{"state": "down"}).data()["incident_id"].(string)
+		notes := c.get("/api/v1/incidents/" + incident + "/notes").is(200).rows()
+		if len(notes) != 1 || notes[0]["exit_code"] != 3.0 || notes[0]["output"] != "disk full" {
+			t.Errorf("notes: %v", notes)
+		}
+		if rows := c.get("/api/v1/monitors/" + w.monitor + "/outages").is(200).rows(); rows[0]["reason"] != "failed" {
+			t.Errorf("%v", rows)
+		}
+		if rows := c.get("/api/v1/incidents/" + w.incident + "/notes").is(200).rows(); len(rows) != 0 {
+			t.Errorf("notes of another incident: %v", rows)
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
+)
+
+// followInterval is how often monitor pings --follow asks the server.
+const followInterval = 2 * time.Second
+
+type monitorPings struct {
+	Monitor string              `arg:"" help:"Id, name or slug of the monitor."`
+	Kind    allswell.SignalKind `placeholder:"KIND" help:"Only signals of this kind: start, success, fail or log."`
+	Follow  bool                `short:"f" help:"Go on with new signals until the command is interrupted, the newest last."`
+	Limit   count               `default:"50" placeholder:"COUNT" help:"Maximum number of signals; with --follow, of those that came before."`
+}
+
+var signalHeader = []string{"SIGNAL", "TIME", "KIND", "EXIT", "DURATION", "OUTPUT", "FROM", "RUN"}
+
+func (cmd *monitorPings) Run(c *commandContext) error {
+	id, err := c.monitor(cmd.Monitor)
+	if err != nil {
+		return err
+	}
+	if cmd.Follow {
+		return cmd.follow(c, id)
+	}
+	signals, err := cmd.newest(c, id, nil)
+	if err != nil {
+		return err
+	}
+	return table(c, signals, len(signals), "No signals.", signalHeader, signalRow)
+}
+
+// newest returns the newest signals, down to the one after last; nil: down to the limit.
+func (cmd *monitorPings) newest(c *commandContext, monitor string, last *client.Signal) (signals []*client.Signal, err error) {
+	for s, err := range c.api.ListPings(c.Ctx, monitor, cmd.Kind) {
+		if err != nil {
+			return nil, err
+		}
+		if last != nil && (s.ID == last.ID || s.ReceivedAt.Before(last.ReceivedAt)) || last == nil && len(signals) >= int(cmd.Limit) {
+			break
+		}
+		signals = append(signals, s)
+	}
+	return signals, nil
+}
+
+// follow prints signals as they come until the command is interrupted.
+func (cmd *monitorPings) follow(c *commandContext, monitor string) error {
+	var last *client.Signal
+	for {
+		signals, err := cmd.newest(c, monitor, last)
+		if c.Ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, s := range slices.Backward(signals) {
+			if c.JSON {
+				fmt.Fprintf(c.Out, "%s\n", s.RawJSON())
+			} else {
+				row := signalRow(s)
+				c.Printf("%s  %-24s %-7s %4s %9s %8s  %s\n", row[0], row[1], row[2], row[3], row[4], row[5], row[6])
+			}
+			last = s
+		}
+		select {
+		case <-c.Ctx.Done():
+			return nil
+		case <-time.After(followInterval):
+		}
+	}
+}
+
+func signalRow(s *client.Signal) []string {
+	code, lasted, output := "-", "-", "-"
+	if s.ExitCode != nil {
+		code = strconv.Itoa(*s.ExitCode)
+	}
+	if s.Duration != nil {
+		lasted = time.Duration(*s.Duration * float64(time.Second)).Round(time.Millisecond).String()
+	}
+	if s.BodySize > 0 {
+		output = strconv.Itoa(s.BodySize) + " B"
+	}
+	return []string{s.ID, console.Time(s.ReceivedAt), string(s.Kind), code, lasted, output, valueOr(s.Address, "-"), valueOr(s.RunID, "-")}
+}
+
+// valueOr returns what p points to, or other if p is nil.
+func valueOr(p *string, other string) string {
+	if p == nil {
+		return other
+	}
+	return *p
+}
+
+type monitorOutput struct {
+	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
+	Signal  string `arg:"" help:"Id of the signal, as monitor pings lists it."`
+}
+
+func (cmd *monitorOutput) Run(c *commandContext) error {
+	id, err := c.monitor(cmd.Monitor)
+	if err != nil {
+		return err
+	}
+	body, err := c.api.GetPingBody(c.Ctx, id, cmd.Signal)
+	if err != nil || c.JSON {
+		return object(c, body, err, nil)
+	}
+	output, err := body.Bytes()
+	if err != nil {
+		return err
+	}
+	if body.Cut {
+		fmt.Fprintln(c.Err, "The beginning is missing: only the end of a long output is kept.")
+	}
+	if c.Width > 0 { // a terminal
+		c.Printf("%s\n", console.Paragraph(allswell.OutputText(output, len(output)), ""))
+		return nil
+	}
+	_, err = c.Out.Write(output)
+	return err
+}

@@ -1,0 +1,268 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// send records signals in one transaction. All of them must be recorded.
+func (w *world) send(signals ...store.NewSignal) {
+	w.Helper()
+	for i := range signals {
+		if signals[i].Token == "" {
+			signals[i].Token = w.monitor.Token
+		}
+	}
+	for i, result := range must(w.RecordSignals(w.ctx, signals))(w) {
+		if result != store.PingRecorded {
+			w.Fatalf("signal %d: %v", i, result)
+		}
+	}
+}
+
+func signalOf(kind allswell.SignalKind, runID string) store.NewSignal {
+	return store.NewSignal{Kind: kind, RunID: runID}
+}
+
+// signals returns the world's signals, newest first, with their outputs.
+func (w *world) signals() []allswell.Signal {
+	w.Helper()
+	all, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{WithOutput: true}, 100)
+	w.ok(err)
+	return all
+}
+
+const aRun, otherRun = "0191a1b2-0000-7000-8000-000000000001", "0191a1b2-0000-7000-8000-000000000002"
+
+// signalTests are what signals do. Each begins with the monitor of the world, which was just pinged.
+var signalTests = map[string]func(w *world){
+	"a failure makes the monitor down at once, and a success up": func(w *world) {
+		code := 3
+		output := []byte("\x1b[31mdisk full\x1b[0m\r\n")
+		w.clock.move(time.Minute)
+		w.send(store.NewSignal{Kind: allswell.SignalFail, ExitCode: &code, Output: store.PackOutput(output), OutputSize: len(output), Excerpt: allswell.OutputText(output, 1000)})
+		if m := w.now(); m.State != allswell.MonitorDown || m.LastPingAt.Equal(w.clock.now()) {
+			w.Errorf("after a failure: %+v", m)
+		}
+		w.shows(allswell.StatusMajorOutage)
+		notes, _, err := w.IncidentNotes(w.ctx, w.ws, w.incident().ID, firstHundred)
+		w.ok(err)
+		if len(notes) != 1 || *notes[0].ExitCode != 3 || notes[0].Output != "disk full" || !notes[0].CreatedAt.Equal(w.clock.now()) {
+			w.Errorf("notes: %+v", notes)
+		}
+		s := w.signals()[0]
+		if s.Kind != allswell.SignalFail || *s.ExitCode != 3 || string(s.Output) != string(output) || s.OutputSize != len(output) || s.Duration != nil {
+			w.Errorf("%+v", s)
+		}
+		w.clock.move(2 * time.Minute)
+		w.send(signalOf(allswell.SignalSuccess, ""))
+		if m := w.now(); m.State != allswell.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) {
+			w.Errorf("after a success: %+v", m)
+		}
+		w.expectEvents(
+			"Backups: operational > major_outage (outage)",
+			"created: nightly is down, critical, investigating (outage): The job reported a failure.",
+			"Backups: major_outage > operational (outage)",
+			"resolved: nightly is down, critical, resolved (outage): The job succeeded again, 2 minutes after the failure.")
+	},
+	"a ping recovers, too": func(w *world) {
+		w.send(signalOf(allswell.SignalFail, ""))
+		w.pinged()
+		w.shows(allswell.StatusOperational)
+	},
+	"a monitor that was never pinged can fail": func(w *world) {
+		m := w.quick("new", w.component, "")
+		w.send(store.NewSignal{Token: m.Token, Kind: allswell.SignalFail})
+		w.shows(allswell.StatusMajorOutage)
+		w.pinged(m)
+		w.shows(allswell.StatusOperational)
+	},
+	"the output is published only if the monitor says so": func(w *world) {
+		w.send(store.NewSignal{Kind: allswell.SignalFail, Excerpt: "SECRET ```\n# no"})
+		if text := w.incident().Updates[0].Message; strings.Contains(text, "SECRET") {
+			w.Errorf("published: %s", text)
+		}
+		w.pinged()
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{PublishOutput: ptr(true)}))(w)
+		w.send(store.NewSignal{Kind: allswell.SignalFail, Excerpt: "SHOWN ```\n# no"})
+		if text := w.incidents()[0].Updates[0].Message; text != "The job reported a failure.\n\n````\nSHOWN ```\n# no\n````" {
+			w.Errorf("published: %s", text)
+		}
+	},
+	"starts and logs are no signs of life": func(w *world) {
+		before := w.now()
+		for range 3 {
+			w.clock.move(time.Second)
+			w.send(signalOf(allswell.SignalStart, ""), signalOf(allswell.SignalLog, ""))
+		}
+		if m := w.now(); !m.NextCheckAt.Equal(before.NextCheckAt) || !m.LastPingAt.Equal(before.LastPingAt) || m.State != allswell.MonitorUp {
+			w.Errorf("%+v", m)
+		}
+	},
+	"an end is paired with its start": func(w *world) {
+		w.send(signalOf(allswell.SignalStart, aRun), signalOf(allswell.SignalStart, otherRun), signalOf(allswell.SignalStart, ""))
+		w.clock.move(3 * time.Second)
+		w.send(signalOf(allswell.SignalSuccess, aRun))
+		w.clock.move(time.Second)
+		w.send(signalOf(allswell.SignalFail, otherRun), signalOf(allswell.SignalSuccess, otherRun), signalOf(allswell.SignalSuccess, ""))
+		var got []string
+		for _, s := range w.signals() {
+			if s.Kind != allswell.SignalStart {
+				lasted := "none"
+				if s.Duration != nil {
+					lasted = s.Duration.String()
+				}
+				got = append(got, string(s.Kind)+" "+lasted)
+			}
+		}
+		if want := []string{"success 4s", "success none", "fail 4s", "success 3s"}; !slices.Equal(got, want) {
+			w.Errorf("%v, want %v", got, want)
+		}
+		w.pass(10 * time.Minute)
+		if w.incidents()[0].Updates[0].System.Kind != allswell.SystemMessageSilent {
+			w.Error("a run that ended was judged")
+		}
+	},
+	"a run without an end counts as a failure": func(w *world) {
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{MaxRuntime: ptr(2 * time.Minute)}))(w)
+		w.send(signalOf(allswell.SignalStart, ""))
+		w.pass(2 * time.Minute)
+		if m := w.now(); m.State != allswell.MonitorUp || m.RunDueAt.IsZero() {
+			w.Errorf("at its limit: %+v", m)
+		}
+		w.pass(time.Minute)
+		if m := w.now(); m.State != allswell.MonitorDown || !m.RunDueAt.IsZero() {
+			w.Errorf("after its limit: %+v", m)
+		}
+		if text := w.incident().Updates[0].Message; text != "A run of the job did not end within 2 minutes." {
+			w.Error(text)
+		}
+		w.clock.move(time.Minute)
+		w.send(signalOf(allswell.SignalSuccess, ""))
+		if s := w.signals()[0]; s.Duration == nil || *s.Duration != 4*time.Minute {
+			w.Errorf("the end came late: %+v", s)
+		}
+		w.shows(allswell.StatusOperational)
+	},
+	"a ping ends the run without an id": func(w *world) {
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{MaxRuntime: ptr(time.Minute)}))(w)
+		w.send(signalOf(allswell.SignalStart, ""))
+		w.pinged()
+		if m := w.now(); !m.RunDueAt.IsZero() {
+			w.Errorf("%+v", m)
+		}
+		w.pass(4 * time.Minute)
+		w.shows(allswell.StatusOperational)
+	},
+	"a long listening gap may hide the end of a run": func(w *world) {
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{MaxRuntime: ptr(4 * time.Minute)}))(w)
+		w.send(signalOf(allswell.SignalStart, ""))
+		w.recordLiveness()
+		w.absent(time.Minute)
+		w.pinged()
+		w.pass(4*time.Minute + 30*time.Second)
+		w.shows(allswell.StatusOperational)
+		if m := w.now(); !m.RunDueAt.IsZero() {
+			w.Errorf("%+v", m)
+		}
+	},
+	"planned maintenance suppresses failures": func(w *world) {
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: []string{w.component.ID}}))(w)
+		w.send(signalOf(allswell.SignalFail, ""), signalOf(allswell.SignalStart, ""))
+		w.pass(20 * time.Minute)
+		if m := w.now(); m.State != allswell.MonitorUp || !m.RunDueAt.IsZero() || len(w.signals()) != 2 {
+			w.Errorf("%+v", m)
+		}
+	},
+	"the order within a transaction counts": func(w *world) {
+		w.send(signalOf(allswell.SignalFail, ""), signalOf(allswell.SignalSuccess, ""))
+		w.shows(allswell.StatusOperational)
+		w.send(signalOf(allswell.SignalSuccess, ""), signalOf(allswell.SignalFail, ""))
+		w.shows(allswell.StatusMajorOutage)
+	},
+	"the last thousand are kept, for ninety days": func(w *world) {
+		for range 11 {
+			w.send(slices.Repeat([]store.NewSignal{signalOf(allswell.SignalLog, "")}, 100)...)
+		}
+		if got := w.value(`SELECT count(*), min(number), max(number) FROM signals`); got != "1000|101|1100" {
+			w.Error(got)
+		}
+		w.clock.move(allswell.SignalRetention)
+		w.ok(w.Prune(w.ctx))
+		if got := w.signals(); len(got) != 0 {
+			w.Errorf("%d after 90 days", len(got))
+		}
+	},
+	"unknown and disabled tokens, and a token that was replaced": func(w *world) {
+		old := w.monitor.Token
+		must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w)
+		off := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "off", Interval: time.Minute, Disabled: true}))(w)
+		got := must(w.RecordSignals(w.ctx, []store.NewSignal{{Token: old, Kind: allswell.SignalLog}, {Token: off.Token, Kind: allswell.SignalFail}, {Token: strings.Repeat("a", 32)}, {Token: "' OR 1=1"}}))(w)
+		if want := []store.PingResult{store.PingRecorded, store.PingUnknown, store.PingUnknown, store.PingUnknown}; !slices.Equal(got, want) {
+			w.Errorf("%v, want %v", got, want)
+		}
+	},
+}
+
+func TestSignals(t *testing.T) {
+	for name, f := range signalTests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorlds(t, func(w *world) {
+				w.pinged()
+				f(w)
+			})
+		})
+	}
+}
+
+// TestSignalPages pages through signals by their numbers.
+func TestSignalPages(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		for i := range 10 {
+			w.send(signalOf([]allswell.SignalKind{allswell.SignalLog, allswell.SignalSuccess}[i%2], ""))
+		}
+		var got []string
+		f := store.SignalFilter{Kind: allswell.SignalLog}
+		for more := true; more; {
+			var page []allswell.Signal
+			var err error
+			page, more, err = w.Signals(w.ctx, w.ws, w.monitor.Slug, f, 2)
+			w.ok(err)
+			for _, s := range page {
+				got = append(got, fmt.Sprint(s.Number))
+			}
+			f.Before = page[len(page)-1].Number
+		}
+		if want := "9 7 5 3 1"; strings.Join(got, " ") != want {
+			w.Errorf("%v, want %s", got, want)
+		}
+	})
+}
+
+// TestRandomSignals records random signals and pings of several monitors, and checks that the tables stay consistent.
+func TestRandomSignals(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		random := rand.New(rand.NewPCG(1, 2))
+		monitors := w.fill(4, 2*time.Minute)
+		runs := []string{"", aRun, otherRun}
+		for range 60 {
+			var signals []store.NewSignal
+			for range random.IntN(6) {
+				signals = append(signals, store.NewSignal{Token: monitors[random.IntN(4)].Token, RunID: runs[random.IntN(3)],
+					Kind: allswell.SignalKinds[random.IntN(4)]})
+			}
+			w.send(signals...)
+			w.pinged(monitors[random.IntN(4)])
+			w.pass(time.Duration(random.IntN(90)) * time.Second)
+			w.consistent()
+		}
+	})
+}

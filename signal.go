@@ -1,0 +1,207 @@
+package allswell
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// SignalKind is what a job reports with a signal.
+type SignalKind string
+
+// The kinds of signals.
+const (
+	SignalStart   SignalKind = "start"   // a run has begun
+	SignalSuccess SignalKind = "success" // a run has succeeded: a ping
+	SignalFail    SignalKind = "fail"    // a run has failed: the monitor is down at once
+	SignalLog     SignalKind = "log"     // for the history only
+)
+
+// SignalKinds lists all kinds.
+var SignalKinds = []SignalKind{SignalStart, SignalSuccess, SignalFail, SignalLog}
+
+// Limits of signals.
+const (
+	MaxSignals         = 1000                // kept of each monitor, the newest
+	SignalRetention    = 90 * 24 * time.Hour // for which they are kept
+	MaxOutput          = 100_000             // bytes that are kept of the body of a signal, from its end
+	MaxOutputExcerpt   = 1000                // characters of an output in a note or an update, from its end
+	MaxUserAgentLength = 200                 // characters
+	MaxExitCode        = 255
+	MaxRuntime         = MaxInterval
+)
+
+// Signal is what a job reported of itself on a ping URL, other than a plain ping.
+type Signal struct {
+	ID         string
+	MonitorID  string
+	Number     int64 // of the monitor's signals, from 1
+	ReceivedAt time.Time
+	Kind       SignalKind
+	ExitCode   *int           // nil: not given
+	RunID      string         // a UUID in lower case; "": none
+	Duration   *time.Duration // of the run that it ended; nil: it ended none
+	Address    string         // of the client; "": unknown
+	UserAgent  string
+	OutputSize int    // bytes that are kept of its body
+	OutputCut  bool   // the body was longer
+	Output     []byte // what is kept of the body, if requested
+}
+
+// ParseSignal returns what the last segment of a ping URL means: the name of a kind, or an exit code from 0 to 255. ok is
+// false for anything else.
+func ParseSignal(segment string) (kind SignalKind, exitCode *int, ok bool) {
+	if slices.Contains(SignalKinds, SignalKind(segment)) {
+		return SignalKind(segment), nil, true
+	}
+	code, err := strconv.ParseUint(segment, 10, 8)
+	if err != nil || strconv.FormatUint(code, 10) != segment {
+		return "", nil, false
+	}
+	kind = SignalFail
+	if code == 0 {
+		kind = SignalSuccess
+	}
+	n := int(code)
+	return kind, &n, true
+}
+
+// Run is a run of a job that has begun and not ended.
+type Run struct {
+	StartedAt, DueAt time.Time
+}
+
+// RunLimit returns how long a run may take: MaxRuntime, or by default the interval.
+func (m Monitor) RunLimit() time.Duration {
+	if m.MaxRuntime > 0 {
+		return m.MaxRuntime
+	}
+	return m.Interval
+}
+
+// RunResult is the result of checking a run.
+type RunResult int
+
+// The results of the check of a run.
+const (
+	RunOnTime  RunResult = iota // it may still end in time
+	RunUnknown                  // its end may have been missed, or does not matter: it is no longer expected
+	RunOverdue                  // it did not end in time
+)
+
+// CheckRun applies a tick to a run. An end that was sent during a listening gap of at least LongGap is lost, so that a run
+// with such a gap is not judged; shorter gaps extend the time as they extend PingWait.Deadline. The same holds for a run
+// during planned maintenance of the monitor's component, and for one of a monitor that is disabled.
+func (m Monitor) CheckRun(r Run, t Tick) RunResult {
+	if !r.DueAt.Before(t.AsOf) {
+		return RunOnTime
+	}
+	if !m.Enabled || m.SuppressedUntil.After(r.StartedAt) {
+		return RunUnknown
+	}
+	for _, gap := range t.Gaps {
+		if gap.Len() >= LongGap && gap.To.After(r.StartedAt) && !gap.From.After(r.DueAt.Add(pingDelay)) {
+			return RunUnknown
+		}
+	}
+	wait := PingWait{Since: r.StartedAt, Interval: r.DueAt.Sub(r.StartedAt), RejectedAt: m.RejectedAt}
+	if !wait.Deadline(t.Gaps).Before(t.AsOf) {
+		return RunOnTime
+	}
+	return RunOverdue
+}
+
+// RecordFailure applies a failure of the job: the monitor is down, whatever its threshold. It reports whether the monitor
+// was up before. Planned maintenance of its component suppresses failures as it suppresses silence.
+func (m *Monitor) RecordFailure(now time.Time) (wentDown bool) {
+	if m.State == MonitorDown || m.SuppressedUntil.After(now) {
+		return false
+	}
+	m.State = MonitorDown
+	return true
+}
+
+// OutputText returns the end of an output as text of at most limit characters: without control characters and colours, and
+// with replacement characters for what is not UTF-8.
+func OutputText(output []byte, limit int) string {
+	text := strings.ToValidUTF8(string(output), string(utf8.RuneError))
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	var out []rune
+	for rest := text; rest != ""; {
+		r, size := utf8.DecodeRuneInString(rest)
+		if n := escapeLength(rest); n > 0 {
+			rest = rest[n:]
+			continue
+		}
+		if rest = rest[size:]; r == '\n' || r == '\t' || !unicode.IsControl(r) {
+			out = append(out, r)
+		}
+	}
+	text = strings.TrimSpace(string(out))
+	if out = []rune(text); len(out) > limit {
+		text = string(out[len(out)-limit:])
+	}
+	return text
+}
+
+// escapeLength returns the length of the ECMA-48 control sequence, such as a colour, with which text begins; 0: none.
+func escapeLength(text string) int {
+	rest, ok := strings.CutPrefix(text, "\x1b[")
+	if !ok {
+		return 0
+	}
+	end := strings.IndexFunc(rest, func(r rune) bool { return r < 0x20 || r > 0x3f })
+	if end < 0 || rest[end] < 0x40 || rest[end] > 0x7e {
+		return 0
+	}
+	return len("\x1b[") + end + 1
+}
+
+// codeBlock returns text as a code block in Markdown, in which no character has a meaning.
+func codeBlock(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + text + "\n" + fence
+}
+
+// OutageReason is why an outage began.
+type OutageReason string
+
+// The reasons why a monitor goes down.
+const (
+	OutageSilent     OutageReason = "silent"      // pings are missing
+	OutageFailed     OutageReason = "failed"      // the job reported a failure
+	OutageRunOverdue OutageReason = "run_overdue" // a run of the job did not end in time
+)
+
+// FailureIncident returns the incident of an outage that began for a reason other than silence. output is what is published
+// of the failed run; "": nothing.
+func (m Monitor) FailureIncident(reason OutageReason, output string) NewIncident {
+	auto := SystemMessage{Kind: SystemMessageFailed, Output: output}
+	if reason == OutageRunOverdue {
+		auto = SystemMessage{Kind: SystemMessageRunOverdue, Interval: m.RunLimit()}
+	}
+	return m.newIncident(auto)
+}
+
+// EndMessage returns the update that resolves the incident of the outage.
+func (o Outage) EndMessage(why OutageEndReason, now time.Time) SystemMessage {
+	if why == OutageEndedByPing && o.Reason != OutageSilent {
+		return SystemMessage{Kind: SystemMessageSucceeded, Lasted: now.Sub(o.StartedAt)}
+	}
+	return why.SystemMessage(now.Sub(o.SilentSince))
+}
+
+// IncidentNote is what only people who have signed in and API tokens see of an incident: how a job failed.
+type IncidentNote struct {
+	ID         string
+	IncidentID string
+	ExitCode   *int   // nil: not given
+	Output     string // the end of the output; "": none
+	CreatedAt  time.Time
+}
