@@ -163,7 +163,7 @@ var signalTests = map[string]func(w *world){
 	},
 	"a long listening gap may hide the end of a run": func(w *world) {
 		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{MaxRuntime: ptr(4 * time.Minute)}))(w)
-		w.send(signalOf(allswell.SignalStart, ""))
+		w.send(signalOf(allswell.SignalStart, aRun))
 		w.recordLiveness()
 		w.absent(time.Minute)
 		w.pinged()

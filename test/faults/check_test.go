@@ -35,6 +35,9 @@ func (w *environment) checkRound(l *load) {
 		w.checkPings(j)
 		w.checkOutage(j)
 	}
+	for _, r := range w.reporters {
+		w.checkReports(r)
+	}
 	for _, inc := range l.incidents {
 		if inc.id == "" {
 			continue // whether it was opened is unknown

@@ -32,6 +32,9 @@ type environment struct {
 	api    *binary.Client
 	jobs   []*job
 
+	reporters []*reporter
+	signals   atomic.Int64
+
 	incidents []*incident // opened by people
 
 	pings, pingsUnknown     atomic.Int64
@@ -112,6 +115,7 @@ func (w *environment) createMonitors() {
 		j.id, j.token = made.Data.ID, made.Data.Token
 		w.jobs = append(w.jobs, j)
 	}
+	w.createReporters()
 }
 
 // load is the requests of one round.
@@ -132,6 +136,9 @@ func (w *environment) beginLoad(round int) *load {
 		if !j.flaps || (round+3*i)%10 < 2 {
 			l.running.Go(func() { l.ping(ctx, j) })
 		}
+	}
+	for _, r := range w.reporters {
+		l.running.Go(func() { l.report(ctx, r) })
 	}
 	for n := range writers {
 		inc := &incident{title: fmt.Sprintf("Round %d, writer %d", round, n)}
@@ -245,8 +252,8 @@ func (l *load) send(ctx context.Context, path string, body, into any, key string
 }
 
 func (w *environment) counts() string {
-	return fmt.Sprintf("%d pings acknowledged, %d without a response; %d updates acknowledged, %d without a response, of which %d were stored; %d outages",
-		w.pings.Load(), w.pingsUnknown.Load(), w.updates.Load(), w.updatesUnknown.Load(), w.kept, w.outages)
+	return fmt.Sprintf("%d pings acknowledged, %d without a response; %d signals acknowledged; %d updates acknowledged, %d without a response, of which %d were stored; %d outages",
+		w.pings.Load(), w.pingsUnknown.Load(), w.signals.Load(), w.updates.Load(), w.updatesUnknown.Load(), w.kept, w.outages)
 }
 
 // autoTitle is the title of the incident that a job's outage opens.

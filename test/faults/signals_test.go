@@ -1,0 +1,147 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/allswell/allswell/test/binary"
+)
+
+const (
+	reporters       = 2
+	checkedReports  = 150 // the last acknowledged ones of each reporter, which are far fewer than are kept
+	fetchedReports  = 300
+	reportsPerFetch = 100
+)
+
+// reportKinds are what a run of a reporter sends, one after the other.
+var reportKinds = []string{"start", "log", "success", "7"}
+
+// reporter is a job that reports runs. Every second one fails.
+type reporter struct {
+	id, token string
+	acked     []report
+	known     bool // all reports were answered
+}
+
+// report is a signal of a reporter.
+type report struct{ Run, Kind string }
+
+// createReporters creates the monitors of the reporters, which belong to no page.
+func (w *environment) createReporters() {
+	w.t.Helper()
+	for n := range reporters {
+		var made binary.Data[struct{ ID, Token string }]
+		w.api.Must(w.t, "POST", "/api/v1/monitors", params{"name": fmt.Sprintf("Reporter %d", n), "interval": 3600}, &made)
+		w.reporters = append(w.reporters, &reporter{id: made.Data.ID, token: made.Data.Token, known: true})
+	}
+}
+
+// report sends the signals of one run after the other.
+func (l *load) report(ctx context.Context, r *reporter) {
+	for n := 0; ctx.Err() == nil; n++ {
+		run := uuid.NewString()
+		for i, kind := range reportKinds {
+			if i == 2+n%2 {
+				continue // it has one end
+			}
+			status, err := l.w.api.Do(ctx, "POST", "/api/v1/heartbeat/"+r.token+"/"+kind+"?rid="+run, run+kind, nil)
+			switch {
+			case err == nil && status == http.StatusOK:
+				r.acked, r.known = append(r.acked, report{run, kind}), true
+				l.w.signals.Add(1)
+				l.progress.Add(1)
+			case err == nil && status != http.StatusServiceUnavailable:
+				l.w.t.Errorf("a signal was answered %d", status)
+				return
+			default:
+				r.known = false
+				pause(ctx)
+			}
+		}
+	}
+}
+
+// checkReports checks that the last acknowledged signals of a reporter are stored once, with their output, in the order in
+// which they were sent, and that the monitor is what the last one says.
+func (w *environment) checkReports(r *reporter) {
+	w.t.Helper()
+	type stored struct {
+		ID       string `json:"id"`
+		Kind     string `json:"kind"`
+		ExitCode *int   `json:"exit_code"`
+		RunID    string `json:"run_id"`
+		Size     int    `json:"body_size"`
+	}
+	var got []report
+	var newest stored
+	for cursor := ""; len(got) < fetchedReports; {
+		var page struct {
+			Data []stored
+			Meta struct {
+				Next string `json:"next_cursor"`
+			}
+		}
+		w.api.Must(w.t, "GET", fmt.Sprintf("/api/v1/monitors/%s/pings?limit=%d%s", r.id, reportsPerFetch, cursor), nil, &page)
+		for _, s := range page.Data {
+			kind := s.Kind
+			if s.ExitCode != nil {
+				kind = fmt.Sprint(*s.ExitCode)
+			}
+			if want := len(s.RunID + kind); s.Size != want+len(`""`) {
+				w.t.Errorf("%s of %s has %d bytes of output", kind, s.RunID, s.Size)
+			}
+			if newest.ID == "" {
+				newest = s
+			}
+			got = append(got, report{s.RunID, kind})
+		}
+		if cursor = "&cursor=" + page.Meta.Next; page.Meta.Next == "" {
+			break
+		}
+	}
+	slices.Reverse(got)
+	at := 0
+	for _, want := range r.acked[max(0, len(r.acked)-checkedReports):] {
+		next := slices.Index(got[at:], want)
+		if next < 0 {
+			w.t.Errorf("%s of %s was acknowledged, and is not stored, or not in its order", want.Kind, want.Run)
+			return
+		}
+		at += next + 1
+		if slices.Contains(got[at:], want) {
+			w.t.Errorf("%s of %s is stored twice", want.Kind, want.Run)
+		}
+	}
+	if !r.known || len(r.acked) == 0 {
+		return
+	}
+	w.checkOutput(r, newest.ID, r.acked[len(r.acked)-1])
+	state := "up"
+	for _, s := range slices.Backward(r.acked) {
+		if s.Kind == "7" || s.Kind == "success" {
+			state = map[string]string{"7": "down", "success": "up"}[s.Kind]
+			break
+		}
+	}
+	var m binary.Data[monitorState]
+	w.api.Must(w.t, "GET", "/api/v1/monitors/"+r.id, nil, &m)
+	if m.Data.State != state {
+		w.t.Errorf("%s is %s, and its last signal says %s", r.id, m.Data.State, state)
+	}
+}
+
+// checkOutput checks what a signal brought.
+func (w *environment) checkOutput(r *reporter, id string, s report) {
+	w.t.Helper()
+	var body binary.Data[struct{ Body string }]
+	w.api.Must(w.t, "GET", "/api/v1/monitors/"+r.id+"/pings/"+id+"/body", nil, &body)
+	if want, _ := json.Marshal(s.Run + s.Kind); body.Data.Body != string(want) {
+		w.t.Errorf("the output of %s is %s, want %s", id, body.Data.Body, want)
+	}
+}
