@@ -14,6 +14,10 @@ func (cmd *incidentTakeOver) Run(c *commandContext) error {
 	}
 	incident, err := c.api.TakeOverIncident(c.Ctx, id)
 	return object(c, incident, err, func(i *client.Incident) {
+		if i.Resolved {
+			c.Printf("The incident %q is resolved already. Nothing was changed.\n", i.Title)
+			return
+		}
 		c.Printf("The recovery of a monitor does not resolve the incident %q. Give it back or resolve it yourself.\n", i.Title)
 	})
 }
