@@ -96,7 +96,7 @@ func (f *furnished) fill(t *testing.T, c *binary.Client) {
 		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID)}
 }
 
-// pinged creates a monitor that has two gaps between its pings and is down, and returns its ID.
+// pinged creates a monitor that has two gaps between its pings, and signals, and is down, and returns its ID.
 func pinged(t *testing.T, c *binary.Client, component string) string {
 	t.Helper()
 	var made binary.Data[created]
@@ -111,15 +111,26 @@ func pinged(t *testing.T, c *binary.Client, component string) string {
 		c.Must(t, "GET", "/api/v1/monitors/"+made.Data.ID+"/explain", nil, &is)
 		switch {
 		case is.Data.State == "down" && len(is.Data.Gaps) == 2:
+			report(t, made.Data.PingURL+"/log", markup+"\n"+longWord)
+			report(t, made.Data.PingURL+"/3?rid=0198d2a4-8f5e-7cc3-9d2b-1c5f6a7b8c9d", "no space left on device")
 			return made.Data.ID
 		case is.Data.State == "down", is.Data.State == "waiting": // the first ping, and one that ends an outage, is kept at once
-			response, err := http.Post(made.Data.PingURL, "", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			response.Body.Close()
+			report(t, made.Data.PingURL, "")
 		}
 	}
 	t.Fatal("the monitor does not go down")
 	return ""
+}
+
+// report sends a ping or a signal.
+func report(t *testing.T, url, body string) {
+	t.Helper()
+	response, err := http.Post(url, "text/plain", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("%s is answered %s", url, response.Status)
+	}
 }

@@ -29,19 +29,20 @@ var displays, phones = func() (all, small []view) {
 
 // notScreens are the routes that show no screen, or show one only to people with a code.
 var notScreens = map[string]string{
-	"/admin/live":                            "a stream of events",
-	"/admin/audit/export":                    "a file",
-	"/admin/pages/{page}/subscribers/export": "a file",
-	"/admin/pages/{page}/images/{kind}":      "an image",
-	"/admin/visit/{page}":                    "leads to the page",
-	"/admin/pages/{page}/preview":            "is the public page in a frame, drawn smaller",
-	"/admin/enter":                           "signs in with a code",
-	"/admin/oidc/start":                      "leads to the provider",
-	"/admin/setup":                           "is seen before the first account",
-	"/admin/reset":                           "needs a code",
-	"/admin/accept":                          "needs a code",
-	"/admin/sign-in":                         "is for people who are not signed in",
-	"/admin/forgot":                          "is for people who are not signed in",
+	"/admin/live":                                "a stream of events",
+	"/admin/audit/export":                        "a file",
+	"/admin/pages/{page}/subscribers/export":     "a file",
+	"/admin/pages/{page}/images/{kind}":          "an image",
+	"/admin/monitors/{monitor}/signals/{signal}": "the output of a job, as text",
+	"/admin/visit/{page}":                        "leads to the page",
+	"/admin/pages/{page}/preview":                "is the public page in a frame, drawn smaller",
+	"/admin/enter":                               "signs in with a code",
+	"/admin/oidc/start":                          "leads to the provider",
+	"/admin/setup":                               "is seen before the first account",
+	"/admin/reset":                               "needs a code",
+	"/admin/accept":                              "needs a code",
+	"/admin/sign-in":                             "is for people who are not signed in",
+	"/admin/forgot":                              "is for people who are not signed in",
 }
 
 // variants are queries, or other endings, with which a screen looks different.
