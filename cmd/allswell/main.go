@@ -10,6 +10,8 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -20,6 +22,7 @@ import (
 	"github.com/allswell/allswell/internal/completion"
 	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/demo"
+	"github.com/allswell/allswell/internal/run"
 	"github.com/allswell/allswell/internal/server"
 
 	_ "time/tzdata" // time zones must be known on hosts without a zone database
@@ -42,6 +45,7 @@ type commands struct {
 	Member      cli.MemberCommands      `cmd:"" group:"Using the API of a running server:" help:"List, edit and delete the members of the workspace."`
 	Invitation  cli.InvitationCommands  `cmd:"" group:"Using the API of a running server:" help:"List, create and delete invitations to the workspace."`
 	Session     cli.SessionCommands     `cmd:"" group:"Using the API of a running server:" help:"List and delete the sessions of members."`
+	Run         run.Command             `cmd:"" group:"Using the API of a running server:" help:"Run a command, and report its start, its end and its output to a monitor."`
 	Audit       cli.AuditCommands       `cmd:"" group:"Using the API of a running server:" help:"List who changed what."`
 
 	Announcement cli.AnnouncementCommands `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit and delete announcements, the notices at the top of a page."`
@@ -84,7 +88,30 @@ func main() {
 	defer stop()
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(program().Run(console.Standard(ctx), os.Args[1:], os.Environ()))
+	c := console.Standard(ctx)
+	if args, ok := runArgs(os.Args); ok {
+		os.Exit(runProgram().Run(c, args, nil))
+	}
+	os.Exit(program().Run(c, os.Args[1:], os.Environ()))
+}
+
+// runArgs returns the arguments of runProgram, and whether the command line is of the command run. A link to the program
+// with the name allswell-run is that command, so that it can be the SHELL of a crontab.
+func runArgs(args []string) ([]string, bool) {
+	if strings.TrimSuffix(filepath.Base(args[0]), ".exe") == "allswell-run" {
+		return append([]string{"run"}, args[1:]...), true
+	}
+	return args[1:], len(args) > 1 && args[1] == "run"
+}
+
+// runProgram is the command run alone. Building the whole tree would take longer than many jobs.
+func runProgram() console.Program {
+	return console.Program{
+		Commands: &struct {
+			Run run.Command `cmd:"" help:"Run a command, and report its start, its end and its output to a monitor."`
+		}{},
+		Name: "allswell", Message: cli.Message,
+	}
 }
 
 type serveCommand struct {

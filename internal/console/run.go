@@ -19,6 +19,11 @@ const (
 	ExitUsage  = 2 // the command line or a setting is invalid; nothing was changed
 )
 
+// ExitStatus is returned by a command that ends with the exit status of another program. Nothing is printed.
+type ExitStatus int
+
+func (s ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
 // Program is the command tree of a program.
 type Program struct {
 	Commands    any // pointer to a struct, as kong takes it
@@ -85,6 +90,9 @@ func (p Program) Parser(c *Console, options ...kong.Option) (*kong.Kong, error) 
 func (p Program) fail(c *Console, err error) int {
 	if err == nil {
 		return ExitDone
+	}
+	if status := ExitStatus(0); errors.As(err, &status) {
+		return int(status)
 	}
 	text := err.Error()
 	if p.Message != nil {

@@ -1,0 +1,146 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/buildinfo"
+)
+
+const (
+	requestTimeout = 10 * time.Second // of one attempt
+	endTimeout     = time.Minute      // of the last report, after the end of the command
+
+	// The pause between two attempts doubles from firstPause to lastPause.
+	firstPause = time.Second
+	lastPause  = 15 * time.Second
+)
+
+// target is the monitor that gets the reports.
+type target struct {
+	api     *client.Client
+	monitor string // slug or id; "": the token is known
+	token   string // ping token; "": not looked up yet
+}
+
+func newTarget(base, apiToken, monitor, token string) (*target, error) {
+	api, err := client.New(base, apiToken, client.Options{Timeout: requestTimeout, Retries: -1, UserAgent: "allswell/" + buildinfo.Read().Version})
+	return &target{api, monitor, token}, err
+}
+
+// send sends a report once.
+func (t *target) send(ctx context.Context, report client.SignalReport) error {
+	if t.token == "" {
+		m, err := t.api.GetMonitor(ctx, t.monitor)
+		if err != nil {
+			return err
+		}
+		if m.Token == "" {
+			return &client.Error{Status: http.StatusForbidden, Message: "the API token must have the scope write"}
+		}
+		t.token = m.Token
+	}
+	return t.api.Signal(ctx, t.token, report)
+}
+
+// isFinal reports whether an error stays when the report is sent again.
+func isFinal(err error) bool {
+	refused := (*client.Error)(nil)
+	return errors.As(err, &refused) && refused.Status >= 400 && refused.Status < 500 && refused.Status != http.StatusTooManyRequests
+}
+
+// sendUntil sends a report until it succeeds, it cannot, or no further attempt is wanted. It returns the last error. ctx
+// ends an attempt that is under way.
+func (t *target) sendUntil(ctx context.Context, stop <-chan struct{}, report client.SignalReport) error {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		err := t.send(ctx, report)
+		if err == nil || isFinal(err) {
+			return err
+		}
+		wait := pause
+		if refused := (*client.Error)(nil); errors.As(err, &refused) {
+			wait = max(wait, min(refused.RetryAfter, endTimeout))
+		}
+		select {
+		case <-stop:
+			return err
+		case <-time.After(wait):
+		}
+	}
+}
+
+// reporter reports one run in the background.
+type reporter struct {
+	target *target // nil: nothing is reported
+	spool  spool
+	ended  chan struct{} // closed when the command has ended: the beginning makes no further attempt
+	begun  chan struct{} // closed when nothing of the beginning is sent any more
+}
+
+func newReporter(to *target, spoolFile string) *reporter {
+	return &reporter{target: to, spool: spool{spoolFile}, ended: make(chan struct{}), begun: make(chan struct{})}
+}
+
+// begin sends what earlier runs could not send, and the start of the run.
+func (r *reporter) begin(runID string) {
+	if r.target == nil {
+		return
+	}
+	go func() {
+		defer close(r.begun)
+		ctx := context.Background()
+		r.spool.flush(func(e entry) error {
+			select {
+			case <-r.ended:
+				return errEnded
+			default:
+				return r.target.send(ctx, e.late())
+			}
+		})
+		// Nothing is said of a failure: the end says the same.
+		r.target.sendUntil(ctx, r.ended, client.SignalReport{Kind: allswell.SignalStart, RunID: runID})
+	}()
+}
+
+var errEnded = errors.New("the command has ended")
+
+// end sends the end of the run, for up to endTimeout or until ctx ends. It does not overtake the start. What cannot be sent
+// goes to the spool. It returns an error if that is impossible, too.
+func (r *reporter) end(ctx context.Context, e entry) error {
+	if r.target == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	close(r.ended)
+	err := error(errEnded)
+	select {
+	case <-r.begun:
+		err = r.target.sendUntil(ctx, ctx.Done(), e.report())
+	case <-ctx.Done():
+	}
+	switch {
+	case err == nil:
+		return nil
+	case r.spool.path == "" || isFinal(err):
+		return r.target.masked(err)
+	}
+	if saving := r.spool.add(e); saving != nil {
+		return fmt.Errorf("%w; the spool: %w", r.target.masked(err), saving)
+	}
+	return nil
+}
+
+// masked returns an error without the ping token, which is a secret.
+func (t *target) masked(err error) error {
+	if t.token == "" {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), t.token, "…"))
+}

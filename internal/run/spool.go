@@ -1,0 +1,160 @@
+package run
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+)
+
+// maxSpool is the maximum size of a spool in bytes. More is not added.
+const maxSpool = 10 << 20
+
+// entry is the end of a run, as the spool has it: a line of JSON.
+type entry struct {
+	RunID    string              `json:"run_id"`
+	Kind     allswell.SignalKind `json:"kind"`
+	ExitCode *int                `json:"exit_code"` // nil: the command was ended by the timeout
+	EndedAt  time.Time           `json:"ended_at"`
+	Output   []byte              `json:"output"`
+}
+
+// report returns the signal of the entry.
+func (e entry) report() client.SignalReport {
+	return client.SignalReport{Kind: e.Kind, ExitCode: e.ExitCode, RunID: e.RunID, Output: e.Output}
+}
+
+// late returns the signal of an entry from the spool, whose output says when the run ended.
+func (e entry) late() client.SignalReport {
+	r := e.report()
+	r.Output = append(bytes.Clone(e.Output), fmt.Sprintf("\nallswell: this run ended at %s, and could only be reported later.\n", allswell.FormatTime(e.EndedAt))...)
+	return r
+}
+
+// spool is a file with ends of runs that could not be sent. Several runs may share it.
+type spool struct{ path string } // "": none
+
+// open opens and locks the file.
+func (s spool) open() (*os.File, error) {
+	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// add appends an entry, and waits until it is on disk.
+func (s spool) add(e entry) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	f, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size()+int64(len(line)) > maxSpool {
+		return fmt.Errorf("%s is full", s.path)
+	}
+	if _, err := f.Write(append(line, '\n')); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// flush sends the entries, the oldest first, and removes those that were sent or never can be. It stops at the first one
+// that may succeed later. The file is not locked while something is sent, so an entry may be sent twice by two runs.
+func (s spool) flush(send func(entry) error) {
+	if s.path == "" {
+		return
+	}
+	if info, err := os.Stat(s.path); err != nil || info.Size() == 0 {
+		return
+	}
+	entries, err := s.entries()
+	if err != nil {
+		return
+	}
+	done := make(map[string]bool)
+	for _, e := range entries {
+		if err := send(e); err != nil && !isFinal(err) {
+			break
+		}
+		done[e.RunID] = true
+	}
+	if len(done) > 0 {
+		s.remove(done)
+	}
+}
+
+// entries reads the file. Lines that are damaged are left out.
+func (s spool) entries() ([]entry, error) {
+	f, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readEntries(f)
+}
+
+func readEntries(r io.Reader) (all []entry, err error) {
+	in := bufio.NewReader(io.LimitReader(r, 2*maxSpool))
+	for {
+		line, err := in.ReadBytes('\n')
+		var e entry
+		if json.Unmarshal(line, &e) == nil && e.RunID != "" {
+			all = append(all, e)
+		}
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+	}
+}
+
+// remove removes entries by their run ids.
+func (s spool) remove(runs map[string]bool) error {
+	f, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	entries, err := readEntries(f)
+	if err != nil {
+		return err
+	}
+	var rest bytes.Buffer
+	for _, e := range entries {
+		if runs[e.RunID] {
+			continue
+		}
+		line, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		rest.Write(append(line, '\n'))
+	}
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err = f.Write(rest.Bytes()) // it appends
+	return err
+}

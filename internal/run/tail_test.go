@@ -1,0 +1,102 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+)
+
+func TestTail(t *testing.T) {
+	for _, c := range []struct {
+		limit int
+		parts []string
+		want  string
+	}{
+		{5, []string{"abc"}, "abc"},
+		{5, []string{"abcde"}, "abcde"},
+		{5, []string{"abcdef"}, "bcdef"},
+		{5, []string{strings.Repeat("x", 100), "abcde"}, "abcde"},
+		{5, strings.Split("a b c d e f g h i j k l m", " "), "ijklm"},
+		{4, []string{"äöü"}, "öü"},
+		{3, []string{"äöü"}, "ü"},
+		{0, []string{"abc"}, ""},
+	} {
+		out := tail{limit: c.limit}
+		for _, part := range c.parts {
+			fmt.Fprint(&out, part)
+		}
+		if got := string(out.bytes()); got != c.want {
+			t.Errorf("%d of %q: %q, want %q", c.limit, c.parts, got, c.want)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]int{"0": 0, "500": 500, "500B": 500, "10kB": 10_000, "10k": 10_000, "100kB": 100_000} {
+		var got size
+		if err := got.UnmarshalText([]byte(text)); err != nil || int(got) != want {
+			t.Errorf("%s: %d, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "kB", "-1", "101kB", "100001", "1.5kB", "1 kB", "99999999999999999999"} {
+		if err := new(size).UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
+// TestSpool adds entries from many runs at once, and sends them.
+func TestSpool(t *testing.T) {
+	s := spool{filepath.Join(t.TempDir(), "spool")}
+	var adding sync.WaitGroup
+	for i := range 20 {
+		adding.Go(func() {
+			if err := s.add(entry{RunID: fmt.Sprint(i), Kind: allswell.SignalFail, Output: []byte("output\n")}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	adding.Wait()
+	sent := make(map[string]bool)
+	s.flush(func(e entry) error {
+		switch {
+		case len(sent) == 5:
+			return errors.New("the server is down")
+		case e.RunID == "7":
+			return &client.Error{Status: 404} // the monitor is deleted
+		}
+		sent[e.RunID] = true
+		s.add(entry{RunID: "new " + e.RunID, Kind: allswell.SignalFail}) // another run ends meanwhile
+		return nil
+	})
+	left := make(map[string]bool)
+	entries, err := s.entries()
+	for _, e := range entries {
+		left[e.RunID] = true
+		if sent[e.RunID] {
+			t.Errorf("%s was sent, and is left", e.RunID)
+		}
+	}
+	if err != nil || len(sent) != 5 || len(left) != len(entries) || len(entries) < 19 {
+		t.Errorf("%d sent, %d left, %v", len(sent), len(entries), err)
+	}
+	if err := os.WriteFile(s.path, []byte("damaged\n{\"run_id\":\"1\"}\n{\"run"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := s.entries(); err != nil || len(entries) != 1 {
+		t.Errorf("of a damaged file: %v, %v", entries, err)
+	}
+	if err := os.Truncate(s.path, maxSpool); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.add(entry{RunID: "x"}); err == nil {
+		t.Error("a full spool grows")
+	}
+}
