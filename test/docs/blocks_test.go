@@ -107,7 +107,7 @@ func TestSettingsExist(t *testing.T) {
 	for _, file := range append(documents(t), "deploy/high-availability/README.md") {
 		for _, name := range regexp.MustCompile(`\bALLSWELL_[A-Z_]+[A-Z]\b`).FindAllString(read(t, file), -1) {
 			switch {
-			case name == "ALLSWELL_URL", name == "ALLSWELL_TOKEN", name == "ALLSWELL_PAGE", strings.Contains(installer, name), strings.HasPrefix(name, "ALLSWELL_FAILOVER_"):
+			case name == "ALLSWELL_URL", name == "ALLSWELL_TOKEN", name == "ALLSWELL_PAGE", name == "ALLSWELL_MONITOR", name == "ALLSWELL_SPOOL", strings.Contains(installer, name), strings.HasPrefix(name, "ALLSWELL_FAILOVER_"):
 			case !strings.Contains(list, "- `"+name+"`"):
 				t.Errorf("%s names %s, which is no setting", file, name)
 			}
