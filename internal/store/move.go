@@ -5,104 +5,60 @@ import (
 	"slices"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/database"
 )
 
 // MoveComponent moves a component, given its id or slug, by one place within its group: up if by is -1, down if it is 1.
-// The first cannot move up and the last not down; they stay. Components of the group may get another order.
+// The first cannot move up and the last not down; they stay. See PlaceComponent for what else changes.
 func (s *Store) MoveComponent(ctx context.Context, actor allswell.Actor, slug, ref string, by int) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		p, err := t.pageBySlug(actor, slug)
-		if err == nil {
-			err = t.lockRows(func() (s lockSet, err error) {
-				s.pages = []string{p.ID}
-				s.components, err = t.ids(`SELECT id FROM components WHERE page_id = $1`, p.ID)
-				return s, err
-			})
-		}
+		_, _, components, err := t.lockOrder(actor, slug)
 		if err != nil {
 			return err
 		}
-		moved, err := t.component(`WHERE `+refColumn(ref)+` = $1 AND page_id = $2`, ref, p.ID)
+		moved, err := findComponent(components, ref)
 		if err != nil {
 			return err
 		}
-		all, err := t.components(`WHERE page_id = $1 AND coalesce(group_id, '') = $2 ORDER BY position, created_at, id`, p.ID, moved.GroupID)
-		if err != nil {
-			return err
+		group := inGroup(components, moved.GroupID)
+		at := slices.IndexFunc(group, func(c allswell.Component) bool { return c.ID == moved.ID })
+		to, ok := step(group, at, by)
+		if !ok {
+			return nil
 		}
-		at := slices.IndexFunc(all, func(c allswell.Component) bool { return c.ID == moved.ID })
-		orders := make([]int, len(all))
-		for i, c := range all {
-			orders[i] = c.Order
-		}
-		for i, order := range moveOrder(orders, at, by) {
-			before := all[i]
-			if order == before.Order {
-				continue
-			}
-			after, err := t.edit(before, allswell.ComponentEdit{Order: &order})
-			if err == nil {
-				err = t.auditComponent(actor, before, after)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		to.GroupID = moved.GroupID
+		return t.placeComponent(actor, moved, slices.Delete(group, at, at+1), to)
 	})
 }
 
 // MoveGroup is MoveComponent for a group among the groups of its page.
 func (s *Store) MoveGroup(ctx context.Context, actor allswell.Actor, slug, ref string, by int) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		moved, err := t.groupOf(actor, slug, ref)
-		if moved, err = t.lockGroup(moved, err); err != nil {
-			return err
-		}
-		all, err := database.Query(t.Session, scanGroup, `SELECT `+groupColumns+` FROM component_groups WHERE page_id = $1 ORDER BY position, created_at, id`, moved.PageID)
+		_, groups, _, err := t.lockOrder(actor, slug)
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(all, func(g allswell.Group) bool { return g.ID == moved.ID })
-		orders := make([]int, len(all))
-		for i, g := range all {
-			orders[i] = g.Order
+		at, err := indexOfGroup(groups, ref)
+		if err != nil {
+			return err
 		}
-		for i, order := range moveOrder(orders, at, by) {
-			before, after := all[i], all[i]
-			if order == before.Order {
-				continue
-			}
-			after.Apply(allswell.GroupChange{Order: &order}, t.Now)
-			_, err := t.Exec(`UPDATE component_groups SET position = $2, updated_at = $3 WHERE id = $1`, after.ID, after.Order, millis(after.UpdatedAt))
-			if err == nil {
-				err = t.audit(actor, allswell.AuditUpdate, before, after)
-			}
-			if err != nil {
-				return err
-			}
+		to, ok := step(groups, at, by)
+		if !ok {
+			return nil
 		}
-		return nil
+		moved := groups[at]
+		return placeAmong(t, actor, to, moved, slices.Delete(groups, at, at+1), t.reorderGroup)
 	})
 }
 
-// moveOrder returns the orders of objects of which the one at an index moves by one place. orders ascend, and are changed
-// as little as possible.
-func moveOrder(orders []int, at, by int) []int {
-	to := at + by
-	if to < 0 || to >= len(orders) {
-		return orders
+// step returns the place that is one before (by is -1) or after (by is 1) an object. ok is false if there is none.
+func step[T allswell.Auditable](all []T, at, by int) (to allswell.Place, ok bool) {
+	next := at + by
+	if next < 0 || next >= len(all) {
+		return to, false
 	}
-	moved := slices.Clone(orders)
-	for i := 1; i < len(moved); i++ {
-		moved[i] = max(moved[i], moved[i-1]+1) // equal orders would leave the age to decide
+	neighbour := all[next].AuditObject().ID
+	if by < 0 {
+		return allswell.Place{Before: neighbour}, true
 	}
-	if moved[len(moved)-1] > allswell.MaxOrder {
-		for i := range moved {
-			moved[i] = i
-		}
-	}
-	moved[at], moved[to] = moved[to], moved[at]
-	return moved
+	return allswell.Place{After: neighbour}, true
 }

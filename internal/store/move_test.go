@@ -38,9 +38,17 @@ func TestMoveComponent(t *testing.T) {
 			{"b", 1, []string{"a", "b", "c"}},
 			{"c", -1, []string{"a", "c", "b"}},
 		} {
+			before, entries := inGroup(), w.value(`SELECT count(*) FROM audit_entries`)
 			w.ok(w.MoveComponent(w.ctx, w.ws, "acme", move.ref, move.by))
 			if got := inGroup(); !slices.Equal(got, move.want) {
 				w.Errorf("after moving %s by %d: %v, want %v", move.ref, move.by, got, move.want)
+			}
+			want := "1"
+			if slices.Equal(before, move.want) {
+				want = "0"
+			}
+			if got := w.value(`SELECT count(*) - ` + entries + ` FROM audit_entries`); got != want {
+				w.Errorf("moving %s by %d: %s audit entries, want %s", move.ref, move.by, got, want)
 			}
 		}
 		if c := must(w.Component(w.ctx, w.ws, "acme", other.ID))(w); c.Order != 5 {

@@ -8,8 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// PlaceComponent puts a component, given its id or slug, at a place of its page, in its group or another one. Others may
-// get another order to make room; one audit entry records it all. It returns the new allswell.OrderTag of the page,
+// PlaceComponent moves a component, given its id or slug, to a place on its page, in its group or another one. Other
+// components may get another order to make room; one audit entry records all changes. It returns the new allswell.OrderTag of the page,
 // allswell.ErrPreconditionFailed if the order is not that on which the place was chosen, and an
 // *allswell.ValidationError if the group or the neighbour is not on the page.
 func (s *Store) PlaceComponent(ctx context.Context, actor allswell.Actor, slug, ref string, to allswell.Place) (string, error) {
@@ -18,25 +18,18 @@ func (s *Store) PlaceComponent(ctx context.Context, actor allswell.Actor, slug, 
 		if err != nil {
 			return "", err
 		}
-		at := slices.IndexFunc(components, func(c allswell.Component) bool { return c.ID == ref || c.Slug == ref })
-		if at < 0 {
-			return "", allswell.ErrNotFound
+		moved, err := findComponent(components, ref)
+		if err != nil {
+			return "", err
 		}
 		if to.Order != allswell.OrderTag(groups, components) {
 			return "", allswell.ErrPreconditionFailed
 		}
-		moved := components[at]
 		if to.GroupID, err = t.groupID(p.ID, to.GroupID); err != nil {
 			return "", err
 		}
-		others := slices.DeleteFunc(components, func(c allswell.Component) bool { return c.GroupID != to.GroupID || c.ID == moved.ID })
-		if err := placeAmong(t, actor, to, moved, others, func(c allswell.Component, order int) (allswell.Component, error) {
-			e := allswell.ComponentEdit{Order: &order}
-			if c.ID == moved.ID {
-				e.GroupID = &to.GroupID
-			}
-			return t.edit(c, e)
-		}); err != nil {
+		others := slices.DeleteFunc(inGroup(components, to.GroupID), func(c allswell.Component) bool { return c.ID == moved.ID })
+		if err := t.placeComponent(actor, moved, others, to); err != nil {
 			return "", err
 		}
 		return t.orderTag(p.ID)
@@ -50,9 +43,9 @@ func (s *Store) PlaceGroup(ctx context.Context, actor allswell.Actor, slug, ref 
 		if err != nil {
 			return "", err
 		}
-		at := slices.IndexFunc(groups, func(g allswell.Group) bool { return g.ID == ref || g.Slug == ref })
-		if at < 0 {
-			return "", allswell.ErrNotFound
+		at, err := indexOfGroup(groups, ref)
+		if err != nil {
+			return "", err
 		}
 		if to.Order != allswell.OrderTag(groups, components) {
 			return "", allswell.ErrPreconditionFailed
@@ -63,6 +56,40 @@ func (s *Store) PlaceGroup(ctx context.Context, actor allswell.Actor, slug, ref 
 		}
 		return t.orderTag(p.ID)
 	})
+}
+
+// placeComponent puts a component into a group, at a place among the others there.
+func (t *tx) placeComponent(actor allswell.Actor, moved allswell.Component, others []allswell.Component, to allswell.Place) error {
+	return placeAmong(t, actor, to, moved, others, func(c allswell.Component, order int) (allswell.Component, error) {
+		e := allswell.ComponentEdit{Order: &order}
+		if c.ID == moved.ID {
+			e.GroupID = &to.GroupID
+		}
+		return t.edit(c, e)
+	})
+}
+
+// findComponent returns the component with an id or slug, or allswell.ErrNotFound.
+func findComponent(components []allswell.Component, ref string) (allswell.Component, error) {
+	at := slices.IndexFunc(components, func(c allswell.Component) bool { return c.ID == ref || c.Slug == ref })
+	if at < 0 {
+		return allswell.Component{}, allswell.ErrNotFound
+	}
+	return components[at], nil
+}
+
+// indexOfGroup returns the index of the group with an id or slug, or allswell.ErrNotFound.
+func indexOfGroup(groups []allswell.Group, ref string) (int, error) {
+	at := slices.IndexFunc(groups, func(g allswell.Group) bool { return g.ID == ref || g.Slug == ref })
+	if at < 0 {
+		return 0, allswell.ErrNotFound
+	}
+	return at, nil
+}
+
+// inGroup returns the components in a group; "": in none.
+func inGroup(components []allswell.Component, groupID string) []allswell.Component {
+	return slices.DeleteFunc(slices.Clone(components), func(c allswell.Component) bool { return c.GroupID != groupID })
 }
 
 // lockOrder locks a page with all its components, and loads its groups and components in their order.
