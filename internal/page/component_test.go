@@ -1,13 +1,16 @@
 package page
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/feed"
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
+	"github.com/allswell/allswell/internal/store"
 )
 
 func TestComponentPage(t *testing.T) {
@@ -116,6 +119,61 @@ func TestIncidentShowsCurrentStatus(t *testing.T) {
 				}
 			}
 			w.status("acme", c.ID, allswell.StatusOperational)
+		}
+	})
+}
+
+// TestHiddenComponent: nothing that a visitor can get names the component or has its status.
+func TestHiddenComponent(t *testing.T) {
+	run(t, func(w *fixture) {
+		w.site.mail = true
+		shown := w.component("acme", "Website", "")
+		hidden, err := w.store.CreateComponent(w.t.Context(), w.ws, "acme", allswell.NewComponent{Name: "Backstage", Status: allswell.StatusMajorOutage, Hidden: new(true)})
+		must(w, hidden, err)
+		both := []allswell.AffectedComponent{{ComponentID: shown.ID, Status: allswell.StatusDegraded}, {ComponentID: hidden.ID, Status: allswell.StatusMajorOutage}}
+		message := "We look into it."
+		inc := w.incident("acme", allswell.NewIncident{Title: "Slow", Message: &message, Affected: both})
+		m := w.maintenance("acme", allswell.NewMaintenance{Title: "Work", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour), Components: []string{shown.ID, hidden.ID}})
+		paths := []string{"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID, "/status/acme/maintenances/" + m.ID,
+			"/status/acme/components/" + shown.ID, "/status/acme/history.atom", "/status/acme/history.rss", "/status/acme/" + feed.CalendarName,
+			"/status/acme/badge.svg", "/status/acme/badge.json", "/status/acme/badge.json?show=incidents",
+			"/status/acme/api/v2/summary.json", "/status/acme/api/v2/components.json", "/status/acme/api/v2/status.json",
+			"/status/acme/api/v2/incidents.json", "/status/acme/api/v2/scheduled-maintenances.json"}
+		check := func(when string) {
+			w.t.Helper()
+			for _, path := range paths {
+				rec := w.do("GET", path)
+				body := rec.Body.String()
+				if rec.Code != 200 || strings.Contains(body, "Backstage") || strings.Contains(body, hidden.ID) || strings.Contains(body, "Major system outage") {
+					w.t.Errorf("%s: %s: %d, names the component or its status", when, path, rec.Code)
+				}
+			}
+			for _, part := range []string{"", "/badge.svg", "/badge.json", "/history.atom", "/history.rss"} {
+				if rec := w.do("GET", "/status/acme/components/"+hidden.ID+part); rec.Code != 404 {
+					w.t.Errorf("%s: its %q: %d", when, part, rec.Code)
+				}
+			}
+		}
+		check("hidden")
+		if got := w.get("/status/acme", 200).One(w.t, "title"); strings.Contains(got, "outage") {
+			w.t.Errorf("the title is %q", got)
+		}
+		// Hidden after it was seen, with updates that name it.
+		hide := func(on bool) {
+			e, err := w.store.EditComponent(w.t.Context(), w.ws, "", hidden.ID, allswell.ComponentEdit{Hidden: &on})
+			must(w, e, err)
+		}
+		hide(false)
+		u, err := w.store.PostUpdate(w.t.Context(), w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "More."})
+		must(w, u, err)
+		if body := w.do("GET", "/status/acme").Body.String(); !strings.Contains(body, "Backstage") {
+			w.t.Error("the page lacks the component while it is shown")
+		}
+		hide(true)
+		check("hidden again")
+		err = w.store.RequestSignUp(w.t.Context(), store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "a@example.com", Components: []string{hidden.ID}}})
+		if invalid := (*allswell.ValidationError)(nil); !errors.As(err, &invalid) {
+			w.t.Errorf("subscribing to the hidden component: %v", err)
 		}
 	})
 }

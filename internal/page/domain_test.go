@@ -204,3 +204,58 @@ func TestFormsAtOwnDomain(t *testing.T) {
 		}
 	})
 }
+
+// TestServesHostOfPrivatePage checks that the domain of a private page is served: the handshake and the redirect to HTTPS
+// come before the token of a request.
+func TestServesHostOfPrivatePage(t *testing.T) {
+	const own = "status.secret.example"
+	run(t, func(w *fixture) {
+		want := func(when string, served bool) {
+			w.t.Helper()
+			if got := w.site.ServesHost(w.t.Context(), own); got != served {
+				w.t.Errorf("%s: %v", when, got)
+			}
+		}
+		w.page("secret", "Secret Page")
+		want("before the page has a domain", false)
+		w.domain("secret", own)
+		want("a public page", true)
+		w.see("secret", allswell.VisibilityPrivate)
+		want("a private page", true)
+		if err := w.store.DeletePage(w.t.Context(), w.ws, "secret"); err != nil {
+			w.t.Fatal(err)
+		}
+		w.at(own, "GET", "/") // loads the index again
+		want("a deleted page", false)
+	})
+}
+
+// TestServesHostOfAnotherReplica checks that a replica serves a domain that another one has just stored, before it is
+// notified, and that names of strangers cause a bounded number of queries.
+func TestServesHostOfAnotherReplica(t *testing.T) {
+	dsn, c := storetest.PostgreSQL(t), &clock{}
+	a, b := open(t, dsn, c), open(t, dsn, c) // b is never notified, because its site does not run
+	serves := func(host string, want bool) {
+		t.Helper()
+		if got := b.site.ServesHost(t.Context(), host); got != want {
+			t.Errorf("%s is served: %v", host, got)
+		}
+	}
+	a.page("acme", "Acme")
+	for _, domain := range []string{"one.acme.example", "two.acme.example"} {
+		serves(domain, false)
+		a.domain("acme", domain)
+		serves(domain, true)
+		if rec := b.at(domain, "GET", "/"); rec.Code != 200 {
+			t.Errorf("%s: %d", domain, rec.Code)
+		}
+		c.move(time.Second)
+	}
+	for range maxHostLookups {
+		serves("stranger.example", false)
+	}
+	a.domain("acme", "three.acme.example")
+	serves("three.acme.example", false) // strangers have used the queries of this second
+	c.move(time.Second)
+	serves("three.acme.example", true)
+}

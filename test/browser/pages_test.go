@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"image"
-	_ "image/png"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -263,5 +262,50 @@ func TestDemoInABrowser(t *testing.T) {
 	}
 	if err := demo.Stop(); err != nil {
 		t.Errorf("the demo was interrupted and exited with: %v", err)
+	}
+}
+
+// TestThemeIsKept checks that the choice between light and dark is applied at once and on other pages, and that without
+// a script there is none.
+func TestThemeIsKept(t *testing.T) {
+	c := newBrowser(t)
+	page, component := troubled(t)
+	const dark = `(getComputedStyle(document.body).backgroundColor === "rgb(14, 18, 23)")`
+	p := c.open(t, views[2], page)
+	p.is(`!`+dark, `document.querySelector(".theme [aria-pressed=true]").value === ""`)
+	eval[any](p, `document.querySelector(".theme [value=dark]").click()`)
+	p.is(dark, `document.querySelector(".theme [aria-pressed=true]").value === "dark"`)
+	for _, url := range []string{component, page + "/nothing"} {
+		p.do("Page.navigate", params{"url": url}, nil)
+		p.eventually(fmt.Sprintf(`location.href === %q && document.readyState === "complete"`, url))
+		p.is(dark)
+	}
+	eval[any](p, `document.querySelector(".theme [value='']").click()`)
+	p.is(`!` + dark)
+	p = c.open(t, views[4], page)
+	p.is(`!document.querySelector(".theme").checkVisibility()`)
+}
+
+// TestLeadIncident checks that a page with an incident leads with it, and shows nothing green and large.
+func TestLeadIncident(t *testing.T) {
+	c := newBrowser(t)
+	server, client := serveAcme(t)
+	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Checkout"}, nil)
+	const height = `document.querySelector(".banner").getBoundingClientRect().height`
+	for _, v := range []view{views[0], views[2], views[4]} {
+		p := c.open(t, v, server.URL+"/status/acme")
+		p.is(height+` <= 72`, height+` >= 48`)
+	}
+	client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Cards are refused", "impact": "critical", "message": "We are looking."}, nil)
+	client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Slow", "impact": "minor", "message": "A little."}, nil)
+	for _, v := range []view{views[0], views[3], views[4]} {
+		p := c.open(t, v, server.URL+"/status/acme")
+		p.is(`document.querySelector("main > :first-child #lead").textContent === "Cards are refused"`,
+			`document.querySelector(".lead").innerText.includes("We are looking.")`,
+			`document.querySelector("#banner").textContent === "All components operational"`,
+			`document.querySelector(".overall").getBoundingClientRect().height < 60`,
+			`!document.querySelector(".banner.tone-ok, .lead.tone-ok")`,
+			`document.querySelector(".incident h3").textContent === "Slow"`)
+		look(p, v, "lead")
 	}
 }

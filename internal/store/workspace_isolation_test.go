@@ -1,0 +1,143 @@
+package store_test
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// things creates one object of each kind on the world's page.
+func (w *world) things() things {
+	w.Helper()
+	x := things{slug: "acme", page: w.page.ID, component: w.component.ID, monitor: w.monitor.ID, token: tokensIn(w, w.ws)[0].ID}
+	must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: ptr("status.example.com")}}))(w)
+	x.group = must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w).ID
+	x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("m")}))(w).ID
+	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m", Message: ptr("m"), // it runs
+		ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: []string{x.component}}))(w).ID
+	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusDegraded}}))(w)
+	must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
+	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w).ID
+	_, _, err := w.PutPostmortem(w.ctx, w.ws, x.incident, allswell.PostmortemInput{Body: "p"}, allswell.Precondition{})
+	w.ok(err)
+	x.template = must(w.CreateIncidentTemplate(w.ctx, w.ws, allswell.IncidentTemplateChange{Name: ptr("t"), Title: ptr("t")}))(w).ID
+	x.update = must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.NewIncidentUpdate{Message: "more"}))(w).ID
+	w.fanOut()
+	x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
+	x.invitation = must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "bob@example.com", Role: allswell.RoleViewer}))(w).ID
+	x.announcement = must(w.CreateAnnouncement(w.ctx, w.ws, "acme", allswell.NewAnnouncement{Title: "a"}))(w).ID
+	w.send(signalOf(allswell.SignalLog, ""))
+	x.signal = w.value(`SELECT id FROM signals`)
+	joined := must(w.FindSession(w.ctx, w.joined("carol@example.com", allswell.RoleEditor)))(w)
+	x.member, x.session = joined.User.ID, joined.ID
+	return x
+}
+
+// TestWorkspacesDoNotSeeEachOther calls every method with the objects of another workspace,
+// and checks that nothing changes. It also tries references to them in request bodies.
+func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		x := w.things()
+		stranger, _ := storetest.Workspace(w.T, w.Store, "stranger")
+		before := w.dump()
+		for name, try := range verbs {
+			if try == nil {
+				continue
+			}
+			if err := try(w.Store, w.ctx, stranger, x); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("%s by a stranger: %v", name, err)
+			}
+		}
+		if w.dump() != before {
+			w.Error("a stranger changed something")
+		}
+		// References in a request body, too.
+		must(w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "Mine", Slug: "mine"}))(w)
+		mine := must(w.CreateComponent(w.ctx, stranger, "mine", allswell.NewComponent{Name: "c"}))(w)
+		own := must(w.CreateMonitor(w.ctx, stranger, allswell.NewMonitor{Name: "m", Interval: time.Minute, Page: "mine"}))(w)
+		incident := must(w.CreateIncident(w.ctx, stranger, "mine", allswell.NewIncident{Title: "i"}))(w)
+		planned := allswell.NewMaintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: []string{mine.ID}}
+		maintenance := must(w.CreateMaintenance(w.ctx, stranger, "mine", planned))(w)
+		affected := []allswell.AffectedComponent{{ComponentID: mine.ID, Status: allswell.StatusDegraded}, {ComponentID: x.component, Status: allswell.StatusDegraded}}
+		before = w.dump()
+		for name, c := range map[string]struct {
+			try   func() error
+			field string
+		}{
+			"a component in a stranger's group": {func() error {
+				_, err := w.CreateComponent(w.ctx, stranger, "mine", allswell.NewComponent{Name: "x", GroupID: x.group})
+				return err
+			}, "group"},
+			"a component moved into a stranger's group": {func() error {
+				_, err := w.EditComponent(w.ctx, stranger, "", mine.ID, allswell.ComponentEdit{GroupID: &x.group})
+				return err
+			}, "group"},
+			"a monitor of a stranger's component": {func() error {
+				_, err := w.CreateMonitor(w.ctx, stranger, allswell.NewMonitor{Name: "x", Interval: time.Minute, Page: "mine", ComponentID: x.component})
+				return err
+			}, "component_id"},
+			"a monitor moved to a stranger's component": {func() error {
+				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, allswell.MonitorChange{ComponentID: &x.component})
+				return err
+			}, "component_id"},
+			"a monitor moved to a stranger's page": {func() error {
+				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, allswell.MonitorChange{Page: ptr("acme")})
+				return err
+			}, "page"},
+			"an incident of a stranger's component": {func() error {
+				_, err := w.CreateIncident(w.ctx, stranger, "mine", allswell.NewIncident{Title: "x", Message: ptr("x"), Affected: affected})
+				return err
+			}, "components.1.id"},
+			"an incident extended to a stranger's component": {func() error {
+				_, err := w.SetIncidentComponents(w.ctx, stranger, incident.ID, affected)
+				return err
+			}, "components.1.id"},
+			"a maintenance of a stranger's component": {func() error {
+				planned.Components = []string{x.component, mine.ID}
+				_, err := w.CreateMaintenance(w.ctx, stranger, "mine", planned)
+				return err
+			}, "components.0"},
+			"a maintenance extended to a stranger's component": {func() error {
+				_, err := w.ChangeMaintenance(w.ctx, stranger, maintenance.ID, allswell.MaintenanceChange{Components: &[]string{mine.ID, x.component}})
+				return err
+			}, "components.1"},
+			"a slug that a stranger has": {func() error {
+				_, err := w.ChangePage(w.ctx, stranger, "mine", allswell.PageChange{Slug: ptr("acme")})
+				return err
+			}, "slug"},
+		} {
+			if err := refused(c.try(), c.field); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("%s: %v, want a complaint about %s", name, err, c.field)
+			}
+		}
+		if w.dump() != before {
+			w.Error("a refused reference changed something")
+		}
+	})
+}
+
+// reading are the methods in the table that change nothing.
+var reading = []string{
+	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates", "Update", "IncidentTemplates", "IncidentTemplate",
+	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers", "SubscribersBefore",
+	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
+	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
+	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "IncidentNotes", "MemberSessions", "Announcements", "Announcement",
+	"Postmortem", "Search",
+}
+
+// TestEveryVerbIsTestedForWorkspaces checks that the table has every method.
+func TestEveryVerbIsTestedForWorkspaces(t *testing.T) {
+	of := reflect.TypeFor[*store.Store]()
+	for i := range of.NumMethod() {
+		if name := of.Method(i).Name; !slices.Contains(keys(verbs), name) {
+			t.Errorf("%s is not in the table of verbs", name)
+		}
+	}
+}
