@@ -64,6 +64,10 @@ type Incident struct {
 	// Silent reports that the change in progress notifies nobody. It is not stored, except in the audit log.
 	Silent bool
 
+	// Merging is the title of the incident that the change in progress merges into this one. It is not stored, except in
+	// the audit log.
+	Merging string
+
 	Impact Impact
 
 	// ImpactDerived is set until a person gives the impact. Until then it follows the components: see
@@ -449,6 +453,9 @@ func (i Incident) AuditObject() AuditObject {
 	}
 	if i.MergedInto != "" {
 		fields["merged_into"] = i.MergedInto
+	}
+	if i.Merging != "" {
+		fields["merged_incident"] = i.Merging
 	}
 	if !i.RecordedAt.IsZero() {
 		fields["began_at"] = FormatTime(i.CreatedAt)

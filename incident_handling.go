@@ -6,13 +6,21 @@ import "time"
 func (i Incident) Automatic() bool { return i.OutageID != "" }
 
 // TakeOver leaves an automatic incident to people, or gives it back to its monitor, and reports whether that changed it.
-// The recovery of the monitor does not resolve an incident that was taken over. Other incidents do not change.
-func (i *Incident) TakeOver(taken bool, now time.Time) (changed bool) {
-	if !i.Automatic() || i.Resolved || i.TakenOver == taken {
-		return false
+// The recovery of the monitor does not resolve an incident that was taken over. It returns a *ValidationError for the field
+// incident if no monitor opened the incident, or if it is resolved.
+func (i *Incident) TakeOver(taken bool, now time.Time) (changed bool, err error) {
+	var bad ValidationError
+	switch {
+	case !i.Automatic():
+		bad.Add("incident", "No monitor opened the incident.")
+	case i.Resolved:
+		bad.Add("incident", "The incident is resolved.")
+	}
+	if err := bad.Err(); err != nil || i.TakenOver == taken {
+		return false, err
 	}
 	i.TakenOver, i.UpdatedAt = taken, Later(now, i.UpdatedAt)
-	return true
+	return true, nil
 }
 
 // CheckMerge returns a *ValidationError for the field incident_id if the incident cannot be merged into another one. Affected

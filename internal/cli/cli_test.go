@@ -194,16 +194,6 @@ func TestNotFoundErrors(t *testing.T) {
 	}
 }
 
-// TestTakeOver checks that taking over a resolved incident does not claim to have changed something.
-func TestTakeOver(t *testing.T) {
-	for resolved, want := range map[string]string{"true": "is resolved already. Nothing was changed.", "false": "Give it back or resolve it yourself."} {
-		_, stdout, stderr := against(t, answer(200, "", "", `{"data": {"title": "x", "resolved": `+resolved+`}}`), "incident", "take-over", "01990000-0000-7000-8000-000000000001")
-		if !strings.Contains(stdout, want) {
-			t.Errorf("resolved %s: %q, %q", resolved, stdout, stderr)
-		}
-	}
-}
-
 // TestPartlyDone checks that, if the second of two calls fails, the message says what the first one has changed.
 func TestPartlyDone(t *testing.T) {
 	icon := filepath.Join(t.TempDir(), "icon.svg")

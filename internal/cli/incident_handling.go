@@ -14,11 +14,7 @@ func (cmd *incidentTakeOver) Run(c *commandContext) error {
 	}
 	incident, err := c.api.TakeOverIncident(c.Ctx, id)
 	return object(c, incident, err, func(i *client.Incident) {
-		if i.Resolved {
-			c.Printf("The incident %q is resolved already. Nothing was changed.\n", i.Title)
-			return
-		}
-		c.Printf("The recovery of a monitor does not resolve the incident %q. Give it back or resolve it yourself.\n", i.Title)
+		c.Printf("The recovery of the monitor does not resolve the incident %q. Give it back or resolve it yourself.\n", i.Title)
 	})
 }
 
@@ -31,7 +27,7 @@ func (cmd *incidentGiveBack) Run(c *commandContext) error {
 	}
 	incident, err := c.api.GiveBackIncident(c.Ctx, id)
 	return object(c, incident, err, func(i *client.Incident) {
-		c.Printf("If a monitor opened the incident %q, its recovery resolves it.\n", i.Title)
+		c.Printf("The recovery of the monitor resolves the incident %q.\n", i.Title)
 	})
 }
 

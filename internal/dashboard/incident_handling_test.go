@@ -26,6 +26,7 @@ func TestMergeScreen(t *testing.T) {
 		v.wants(v.post(path+"/merge", "incident_id", second), http.StatusSeeOther, "/admin/incidents/"+second)
 		v.wants(v.get(path), http.StatusOK, "Merged into <a", "merged the incident into another one")
 		v.wants(v.post(path+"/merge", "incident_id", open("Slow disks")), http.StatusUnprocessableEntity, "A resolved incident cannot be merged.")
-		v.wants(v.post(path+"/take-over", "taken", "true"), http.StatusSeeOther, path)
+		v.wants(v.get("/admin/incidents/"+second), http.StatusOK, "merged “Slow” into it")
+		v.wants(v.post(path+"/take-over", "taken", "true"), http.StatusUnprocessableEntity, "No monitor opened the incident.")
 	})
 }

@@ -75,6 +75,8 @@ func describe(e allswell.AuditEntry) string {
 		return "published the draft"
 	case after["merged_into"] != nil:
 		return "merged the incident into another one"
+	case after["merged_incident"] != nil:
+		return fmt.Sprintf("merged “%s” into it", after["merged_incident"])
 	case before["taken_over"] == false && after["taken_over"] == true:
 		return "took over the incident"
 	case before["taken_over"] == true && after["taken_over"] == false:

@@ -9,9 +9,9 @@ import (
 )
 
 // TakeOverIncident leaves an automatic incident to people, so that the recovery of its monitor does not resolve it, or,
-// unless taken, gives it back. An incident that no monitor opened, or that is resolved, does not change. It returns the
-// incident with its updates, oldest first. It returns a *allswell.ValidationError if the incident is given back although
-// the monitor has recovered.
+// unless taken, gives it back. It returns the incident with its updates, oldest first. It returns a
+// *allswell.ValidationError if no monitor opened the incident, if it is resolved, or if it is given back although the
+// monitor has recovered.
 func (s *Store) TakeOverIncident(ctx context.Context, actor allswell.Actor, id string, taken bool, save ...SaveResponse[allswell.Incident]) (allswell.Incident, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
 		i, err := t.lockIncident(actor, id)
@@ -19,7 +19,11 @@ func (s *Store) TakeOverIncident(ctx context.Context, actor allswell.Actor, id s
 			return i, err
 		}
 		before := i
-		if i.TakeOver(taken, t.Now) {
+		changed, err := i.TakeOver(taken, t.Now)
+		if err != nil {
+			return i, err
+		}
+		if changed {
 			if err := t.checkOutageLasts(i, taken); err != nil {
 				return i, err
 			}
@@ -77,7 +81,7 @@ func (s *Store) MergeIncident(ctx context.Context, actor allswell.Actor, id, int
 		if err := t.saveIncident(target); err != nil {
 			return i, err
 		}
-		i.MergedInto, i.Silent = target.ID, true
+		target.Merging, i.MergedInto, i.Silent = i.Title, target.ID, true
 		i.Apply(allswell.IncidentChange{State: new(allswell.IncidentResolved), Resolved: new(true)}, t.Now)
 		if err := t.removeCauses(i.ID, origin{}); err != nil {
 			return i, err

@@ -44,6 +44,8 @@ func TestTakeOver(t *testing.T) {
 				refused(err, "incident")
 				w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentResolved)})
 				w.shows(allswell.StatusOperational)
+				_, err = w.TakeOverIncident(w.ctx, w.ws, i.ID, true) // it is resolved
+				refused(err, "incident")
 			})
 		})
 	}
@@ -61,6 +63,10 @@ func TestMerge(t *testing.T) {
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Elsewhere", Slug: "elsewhere"}))(w)
 		elsewhere := must(w.CreateIncident(w.ctx, w.ws, "elsewhere", allswell.NewIncident{Title: "x"}))(w)
 		w.newEvents()
+		for _, taken := range []bool{true, false} {
+			_, err := w.TakeOverIncident(w.ctx, w.ws, target.ID, taken) // no monitor opened it
+			refused(err, "incident")
+		}
 		for _, into := range []string{i.ID, elsewhere.ID, "nothing"} {
 			_, err := w.MergeIncident(w.ctx, w.ws, i.ID, into)
 			refused(err, "incident_id")

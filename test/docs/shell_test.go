@@ -80,10 +80,10 @@ docker() { grep -q "image: ${!#}:latest" $ROOT/deploy/compose.yaml; }
 
 // draft waits for the draft of an outage.
 const draft = `allswell page edit acme --auto-incidents draft >>$DIR/given
-curl -fsS -o $DIR/ping "$(allswell monitor create --name Silent --interval 1s --failure-threshold 1 | grep -o 'https*://[^ ]*heartbeat/[^ ]*' |
+curl -fsS -o $DIR/ping "$(allswell monitor create --name "Nightly export" --interval 1s --failure-threshold 1 | grep -o 'https*://[^ ]*heartbeat/[^ ]*' |
 	sed "s|https://status.example.com|$URL|")"
 for _ in $(seq 300); do
-	if allswell incident list --drafts | grep -q Silent; then break; fi
+	if allswell incident list --drafts | grep -q "Nightly export"; then break; fi
 	sleep 0.1
 done
 `
