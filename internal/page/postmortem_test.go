@@ -43,11 +43,23 @@ func TestPostmortem(t *testing.T) {
 		}
 		path, yes := "/status/acme/incidents/"+inc.ID, true
 		programs := []string{"/status/acme/history.atom", "/status/acme/history.rss", "/status/acme/api/v2/incidents.json"}
+		links := func() (n int) {
+			for _, list := range []string{"/status/acme", "/status/acme/history"} {
+				n += strings.Count(w.do("GET", list).Body.String(), path+`#postmortem"`)
+			}
+			return n
+		}
 		save(allswell.PostmortemInput{Body: "A **full** disk."})
 		if section := w.get(path, 200).Texts(".postmortem"); len(section) != 0 {
 			w.t.Errorf("a draft is shown: %q", section)
 		}
+		if n := links(); n != 0 {
+			w.t.Errorf("%d lists link to a draft", n)
+		}
 		save(allswell.PostmortemInput{Body: "A **full** disk.", Published: &yes})
+		if n := links(); n != 2 {
+			w.t.Errorf("%d lists link to the post-mortem, want 2", n)
+		}
 		if got := w.get(path, 200).Texts(".postmortem strong"); strings.Join(got, " ") != "full" {
 			w.t.Errorf("the section has %q", got)
 		}

@@ -72,6 +72,9 @@ func (c *session) fillPage(p *allswell.PageContents) (err error) {
 		p.Incidents = append(p.Incidents, found...)
 		p.Since = sinceOf(found)
 	}
+	if err := c.fillPostmortems(p.Incidents, 0); err != nil {
+		return err
+	}
 	for _, which := range []struct {
 		timelines
 		where string
@@ -265,7 +268,7 @@ func (s *Store) LoadNewest(ctx context.Context, slug, componentID string) (allsw
 			p.Page.ID, componentID, MaxNewest); err != nil {
 			return p, err
 		}
-		if err := c.fillPostmortems(p.Incidents); err != nil {
+		if err := c.fillPostmortems(p.Incidents, postmortemBytes); err != nil {
 			return p, err
 		}
 		p.Maintenances, err = view.publicMaintenances(t, concerns("maintenance_components", "maintenance_id")+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`,
@@ -312,6 +315,9 @@ func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time
 			return p, err
 		}
 		p.Incidents = append(p.Incidents, earlier...)
+		if err := c.fillPostmortems(p.Incidents, 0); err != nil {
+			return p, err
+		}
 		p.Maintenances, err = view.publicMaintenances(t, `page_id = $1 AND state = 'completed' AND begun_at < $3 AND (begun_at >= $2 OR ended_at > $2)
 			ORDER BY begun_at DESC, id DESC LIMIT $4`, p.Page.ID, from, to, maxPlanned)
 		return p, err
@@ -333,7 +339,7 @@ func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (
 			err = allswell.ErrNotFound
 		}
 		if err == nil && before == 0 {
-			err = c.fillPostmortems(p.Incidents)
+			err = c.fillPostmortems(p.Incidents, postmortemBytes)
 		}
 		if err == nil && p.Incidents[0].MergedInto != "" {
 			err = c.hideDraftTarget(&p.Incidents[0])

@@ -165,8 +165,9 @@ func (s *Store) DeletePostmortem(ctx context.Context, actor allswell.Actor, inci
 // postmortemBytes is the maximum size in memory of the post-mortems of one list of incidents.
 const postmortemBytes = 1 << 20
 
-// fillPostmortems loads the published post-mortems of resolved incidents, those of the first incidents with their text.
-func (c *session) fillPostmortems(incidents []allswell.Incident) error {
+// fillPostmortems loads the published post-mortems of resolved incidents, those of the first incidents with their text,
+// which has at most room bytes.
+func (c *session) fillPostmortems(incidents []allswell.Incident, room int) error {
 	index, ids := make(map[string]int, len(incidents)), make([]string, 0, len(incidents))
 	for n, i := range incidents {
 		if i.Resolved {
@@ -193,7 +194,7 @@ func (c *session) fillPostmortems(incidents []allswell.Incident) error {
 		r.Omitted = true
 		sizes[r.IncidentID], incidents[index[r.IncidentID]].Postmortem = r.size, &r.Postmortem
 	}
-	room, whole := postmortemBytes, []string(nil)
+	var whole []string
 	for _, id := range ids {
 		if size, ok := sizes[id]; ok && size <= room {
 			room, whole = room-size, append(whole, id)

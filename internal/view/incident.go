@@ -35,7 +35,9 @@ type incidentView struct {
 	Earlier  int // number of older updates that are left out
 	Excerpt  string
 
-	Postmortem *postmortemView // nil: none is published
+	HasPostmortem bool // one is published
+
+	Postmortem *postmortemView // on the page of the incident; nil: none is published
 	MergedInto string          // URL of the incident that goes on; "": none
 	Recorded   moment          // when an incident was recorded that began earlier; zero: when it began
 }
@@ -111,7 +113,7 @@ func viewIncident(at Presentation, inc allswell.Incident, limits detail) inciden
 func viewEntries(at Presentation, inc allswell.Incident, entries []allswell.IncidentUpdate, limits detail) incidentView {
 	v := incidentView{
 		URL: at.incident(inc.ID), Title: at.lang.IncidentTitle(inc), Impact: inc.Impact, State: inc.State,
-		Resolved: inc.Resolved, Began: at.moment(inc.CreatedAt),
+		Resolved: inc.Resolved, Began: at.moment(inc.CreatedAt), HasPostmortem: inc.Postmortem != nil,
 	}
 	if inc.Resolved {
 		v.Ended = at.moment(inc.ResolvedAt)
