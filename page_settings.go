@@ -42,7 +42,7 @@ func (p *Page) ApplySettings(s PageSettings) {
 		p.Languages = slices.Compact(slices.Sorted(slices.Values(*s.Languages)))
 	}
 	if s.CustomCSS != nil {
-		p.CustomCSS = *s.CustomCSS
+		p.CustomCSS = lineEnds.Replace(*s.CustomCSS) // as HTML parsers do: the policy of the preview has its hash
 	}
 	if s.AutoIncidents != nil {
 		p.AutoIncidents = *s.AutoIncidents

@@ -29,7 +29,7 @@ type Scope string
 const (
 	ScopeRead  Scope = "read"  // read the workspace, without secrets, addresses, tokens and the audit log
 	ScopeWrite Scope = "write" // also change pages, components, incidents and monitors
-	ScopeAdmin Scope = "admin" // also issue and revoke tokens
+	ScopeAdmin Scope = "admin" // also manage tokens, members, invitations and sessions, and read the audit log
 )
 
 // Scopes lists the scopes, lowest first.

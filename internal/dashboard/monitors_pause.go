@@ -62,7 +62,7 @@ func (v *visit) answerPauseMonitors(status int, s pauseMonitorsScreen) error {
 	s.Fields = []field{
 		s.draw(field{Name: "for", Label: "Pause", Type: "select", Options: pauses}),
 		s.draw(field{Name: "paused_until", Label: "Or until", Type: "datetime-local", Optional: true,
-			Hint: "If you enter a time, it counts in place of the choice above. In the time zone " + s.zone.String() + "."}),
+			Hint: "If you enter a time, it counts in place of the choice above. In the time zone " + s.zone.String() + ". The pause ends with the first check after it, by default within a minute."}),
 	}
 	focusFirst(s.Fields)
 	return v.show(status, "monitors_pause", "Pause monitors", s)

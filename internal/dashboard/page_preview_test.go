@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // TestPreview shows a page as it would look, and only within the dashboard.
@@ -25,6 +26,11 @@ func TestPreview(t *testing.T) {
 		if !strings.Contains(policy, "style-src 'self' 'sha256-") || !strings.Contains(policy, "frame-ancestors 'self'") || strings.Contains(policy, "script-src") ||
 			a.Header.Get("X-Frame-Options") != "SAMEORIGIN" || strings.Contains(a.body, "<script") {
 			t.Errorf("the policy %q", policy)
+		}
+		// HTML parsers replace line ends, and the policy has the hash of what they have read.
+		a = v.wants(v.post(path+"light", "custom_css", "a {\r top: 0;\r\n}"), 200, "<style>a {\n top: 0;\n}</style>")
+		if !strings.Contains(a.Header.Get("Content-Security-Policy"), string(web.PolicyPreview("a {\n top: 0;\n}"))) {
+			t.Error("the policy has the hash of another style sheet")
 		}
 		// What is not valid is as it is saved.
 		a = v.wants(v.post(path+"light", "name", " ", "accent", "red", "custom_css", "</style><script>alert(1)</script>"), 200, "Acme", "<style></style>")

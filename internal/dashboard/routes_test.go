@@ -122,7 +122,9 @@ func TestOnlyTextIsAccepted(t *testing.T) {
 			stranger.wants(stranger.post("/admin/sign-in", "email", bad, "password", "x"), http.StatusBadRequest, "could not be read")
 			owner.wants(owner.post("/admin/account", "name", bad), http.StatusBadRequest, "could not be read")
 			owner.wants(owner.get("/admin/monitors/"+url.PathEscape(bad)), http.StatusNotFound)
-			owner.wants(owner.get("/admin/monitors?page="+url.QueryEscape(bad)), http.StatusNotFound)
+			owner.wants(owner.get("/admin/monitors?page="+url.QueryEscape(bad)), http.StatusOK)
+			owner.wants(owner.get("/admin/monitors?search="+url.QueryEscape(bad)), http.StatusOK)
+			owner.wants(owner.get("/admin/search?q="+url.QueryEscape(bad)), http.StatusOK, "Nothing has")
 			owner.wants(owner.get("/admin/live?of="+url.QueryEscape("/admin/monitors/"+url.PathEscape(bad))), http.StatusNotFound)
 		}
 	})

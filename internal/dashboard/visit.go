@@ -96,8 +96,11 @@ func (v *visit) admit(route route) error {
 		}
 	}
 	// PostgreSQL stores no other text.
-	if !isText(v.r.URL.Path) || !hasOnlyText(v.r.URL.Query()) {
+	if !isText(v.r.URL.Path) {
 		return errNotFound
+	}
+	if query := v.r.URL.Query(); !hasOnlyText(query) {
+		v.r.URL.RawQuery = replaceNoText(query).Encode()
 	}
 	if !hasOnlyText(v.r.PostForm) {
 		return errNotText
@@ -120,6 +123,17 @@ func hasOnlyText(fields url.Values) bool {
 		}
 	}
 	return true
+}
+
+// replaceNoText returns a query in which U+FFFD, which matches nothing, stands for what is no text.
+func replaceNoText(query url.Values) url.Values {
+	clean := url.Values{}
+	for name, values := range query {
+		for _, value := range values {
+			clean.Add(name, strings.ReplaceAll(strings.ToValidUTF8(value, "\ufffd"), "\x00", "\ufffd"))
+		}
+	}
+	return clean
 }
 
 // errBadForm means that the body of a request is no form, or too large.
