@@ -39,7 +39,7 @@ func TestPageLimitedTokens(t *testing.T) {
 			if rt.scope == open || rt.scope == admin || rt.path == "/api/v1/pages" && rt.method == "POST" || rt.method == "DELETE" {
 				continue
 			}
-			if a := limited.do(rt.method, own.path(rt), validBody(t, rt, own)); a.status >= 300 {
+			if a := limited.do(rt.method, own.path(rt), validBody(t, rt, own)); a.status >= 300 && !(a.status == 422 && ofMonitors(rt)) {
 				t.Errorf("%s for its own page = %d: %s", a.asked, a.status, a.body)
 			}
 		}
