@@ -219,8 +219,8 @@ type IncidentChange struct {
 	// RepeatUpdate adds the update also if it repeats the newest one: see Incident.Repeats.
 	RepeatUpdate bool
 
-	// At is when what Message says happened, not before the newest update; zero: now. If the change resolves the
-	// incident, it was over then.
+	// At is the time of what Message reports, not before the newest update; zero: now. If the change resolves the
+	// incident, At is its end.
 	At time.Time
 
 	// Seen is the Revision of the incident that the author of the change has seen. If it is another one, nothing

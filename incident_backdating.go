@@ -8,13 +8,13 @@ import (
 // MaxBackdating is the maximum age of the beginning of an incident that is recorded later.
 const MaxBackdating = 365 * 24 * time.Hour
 
-// checkSpan checks the times of an incident that is recorded later, and what they go with.
+// checkSpan checks that ResolvedAt has a BeganAt, is not before it, and fits State.
 func (n NewIncident) checkSpan(bad *ValidationError) {
 	switch {
 	case n.ResolvedAt.IsZero():
 		return
 	case n.BeganAt.IsZero():
-		bad.Add("resolved_at", "The time needs began_at, the beginning.")
+		bad.Add("resolved_at", "The time of the end requires that of the beginning.")
 	case n.ResolvedAt.Before(n.BeganAt):
 		bad.Add("resolved_at", "The time must not be before the beginning.")
 	}
@@ -23,7 +23,7 @@ func (n NewIncident) checkSpan(bad *ValidationError) {
 	}
 }
 
-// CheckTimes returns a *ValidationError if the incident cannot have been at its times.
+// CheckTimes returns a *ValidationError if the incident begins or ends after now, or began more than MaxBackdating ago.
 func (n NewIncident) CheckTimes(now time.Time) error {
 	var bad ValidationError
 	switch {
@@ -79,15 +79,16 @@ func (ch IncidentChange) CheckAt(i Incident, newest *IncidentUpdate, now time.Ti
 	return bad.Err()
 }
 
-// before reports whether the change only tells what happened before the incident was over.
-func (ch IncidentChange) before(i Incident) bool {
+// precedesEnd reports whether the change reports something from before the end of a resolved incident.
+func (ch IncidentChange) precedesEnd(i Incident) bool {
 	return !ch.At.IsZero() && i.Resolved && ch.At.Before(i.ResolvedAt)
 }
 
-// Retell returns the change without what it would change of an incident that was over later, and the state that its
-// update has; "": that of the incident. newest is as for CheckAt.
-func (ch IncidentChange) Retell(i Incident, newest *IncidentUpdate) (IncidentChange, IncidentState) {
-	if !ch.before(i) {
+// Retrospective returns the change and the state for its update; "": the incident's state. If the change reports something
+// from before the end of a resolved incident, it keeps its update, but not its new state and components. newest is the
+// newest update of the incident, or nil.
+func (ch IncidentChange) Retrospective(i Incident, newest *IncidentUpdate) (IncidentChange, IncidentState) {
+	if !ch.precedesEnd(i) {
 		return ch, ""
 	}
 	state := IncidentInvestigating

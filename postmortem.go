@@ -2,7 +2,7 @@ package allswell
 
 import "time"
 
-// Postmortem is what an incident was caused by and what was learned, written after its end. Visitors see it while it is
+// Postmortem is the report on an incident: what caused it, and what was learned. Visitors see it while it is
 // published and its incident is resolved.
 type Postmortem struct {
 	IncidentID  string

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Postmortem is what an incident was caused by and what was learned, written after its end.
+// Postmortem is the report on an incident: what caused it, and what was learned.
 type Postmortem struct {
 	Meta
 	IncidentID  string     `json:"incident_id"`

@@ -125,7 +125,7 @@ func (c *Client) CreateSubscriber(ctx context.Context, page string, subscriber N
 	return call[Subscriber](ctx, c, http.MethodPost, pathOf("pages", page, "subscribers"), subscriber, options...)
 }
 
-// ImportSubscribers subscribes the e-mail addresses of a list. Lines that cannot be added hinder no other.
+// ImportSubscribers subscribes the e-mail addresses of a list. Lines that cannot be added do not affect the others.
 func (c *Client) ImportSubscribers(ctx context.Context, page string, list SubscriberImport, options ...CallOption) (*SubscriberImportReport, error) {
 	return call[SubscriberImportReport](ctx, c, http.MethodPost, pathOf("pages", page, "subscribers", "import"), list, options...)
 }

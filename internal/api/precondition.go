@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/allswell/allswell"
@@ -11,7 +12,8 @@ import (
 // hasEntityTag reports whether the resource of the route has an entity tag: a page, a
 // component, a monitor, an update or the post-mortem of an incident, or a template.
 func (rt route) hasEntityTag() bool {
-	return strings.HasSuffix(rt.path, "/{updateId}") || strings.HasSuffix(rt.path, "/postmortem") || strings.HasSuffix(rt.path, "/{templateId}") || strings.HasSuffix(rt.path, "/{pageSlug}") || strings.HasSuffix(rt.path, "/{componentId}") || strings.HasSuffix(rt.path, "/{monitorId}")
+	return slices.ContainsFunc([]string{"/{updateId}", "/postmortem", "/{templateId}", "/{pageSlug}", "/{componentId}", "/{monitorId}"},
+		func(end string) bool { return strings.HasSuffix(rt.path, end) })
 }
 
 // readPrecondition reads the headers If-Match and If-None-Match of a request that

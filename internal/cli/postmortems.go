@@ -12,7 +12,7 @@ type incidentPostmortem struct {
 	incidentArgument
 	Text    *string `arg:"" optional:"" name:"text" help:"Text in Markdown; - reads it from standard input. Without it, the post-mortem is shown, or only --publish or --unpublish changed."`
 	Publish bool    `xor:"publish" help:"Publish it. The incident must be resolved. Subscribers are notified of the first publication."`
-	Back    bool    `name:"unpublish" xor:"publish" help:"Make it a draft again, which visitors do not see."`
+	Draft   bool    `name:"unpublish" xor:"publish" help:"Make it a draft again, which visitors do not see."`
 	silence
 }
 
@@ -33,7 +33,7 @@ func (cmd *incidentPostmortem) Run(c *commandContext) error {
 	case !errors.Is(err, client.ErrNotFound) || text == nil:
 		return err
 	}
-	if text == nil && !cmd.Publish && !cmd.Back {
+	if text == nil && !cmd.Publish && !cmd.Draft {
 		return object(c, old, nil, c.printPostmortem)
 	}
 	input := client.PostmortemInput{Notify: cmd.notify()}
@@ -42,7 +42,7 @@ func (cmd *incidentPostmortem) Run(c *commandContext) error {
 	} else {
 		input.Body = old.Body
 	}
-	if cmd.Publish || cmd.Back {
+	if cmd.Publish || cmd.Draft {
 		input.Published = &cmd.Publish
 	}
 	saved, err := c.api.PutPostmortem(c.Ctx, id, input, option)

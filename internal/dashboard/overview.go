@@ -42,8 +42,8 @@ func (s overviewScreen) RecentEvents() (all []recentEvent) {
 	return all
 }
 
-// Silent returns the monitors that are the cause of an incident.
-func (s overviewScreen) Silent(incident string) []allswell.Monitor {
+// CausesOf returns the monitors whose outage caused an incident.
+func (s overviewScreen) CausesOf(incident string) []allswell.Monitor {
 	return slices.DeleteFunc(slices.Clone(s.Troubled), func(m allswell.Monitor) bool { return m.IncidentID != incident })
 }
 

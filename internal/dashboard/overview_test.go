@@ -40,7 +40,7 @@ func TestCausesAreInTheRowOfTheirIncident(t *testing.T) {
 		Incidents: []store.ListedIncident{{Incident: allswell.Incident{ID: "i"}}},
 		Troubled:  []allswell.Monitor{{ID: "cause", IncidentID: "i"}, {ID: "late"}, {ID: "other", IncidentID: "not listed"}},
 	}}
-	if got := s.Silent("i"); len(got) != 1 || got[0].ID != "cause" {
+	if got := s.CausesOf("i"); len(got) != 1 || got[0].ID != "cause" {
 		t.Errorf("the causes: %v", got)
 	}
 	if got := s.Unreported(); len(got) != 2 || s.Wrong() != 3 || s.Title() != "(3) Overview" {

@@ -10,8 +10,8 @@ import (
 // rateSamples is the number of samples from which a load is computed: those of a minute.
 const rateSamples = int(time.Minute/watchInterval) + 1
 
-// minTellingBusy is the share of a minute for which the writer of pings must have been busy to say what it can take at least.
-const minTellingBusy = 0.1
+// minBusyShare is the share of a minute that the ping writer must be busy for CanTake to be computed.
+const minBusyShare = 0.1
 
 // load is the load that pings cause in a period.
 type load struct {
@@ -24,7 +24,7 @@ type load struct {
 	CanTake float64
 }
 
-// BusyPercent returns Busy in words.
+// BusyPercent returns Busy as a percentage.
 func (l load) BusyPercent() string {
 	if l.Busy > 0 && l.Busy < 0.001 {
 		return "less than 0.1 %"
@@ -103,7 +103,7 @@ func (r *rate) current() (l load) {
 		return l
 	}
 	l.PerSecond, l.Busy = pings/passed, min(busy/passed, 1)
-	if len(r.samples) == rateSamples && l.Busy >= minTellingBusy {
+	if len(r.samples) == rateSamples && l.Busy >= minBusyShare {
 		l.CanTake = pings / busy
 	}
 	return l

@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// maxImportLines is the number of refused lines that the screen of an import shows.
-const maxImportLines = 200
+// maxRefusedShown is the number of refused lines that the screen of an import shows.
+const maxRefusedShown = 200
 
 // subscriberImportScreen is what the template subscriber_import shows: the form, what an import would do, or what it did.
 type subscriberImportScreen struct {
@@ -24,7 +24,7 @@ type subscriberImportScreen struct {
 
 	Report    *allswell.SubscriberImportReport // nil: the form has not been sent yet
 	Added     int
-	Refused   []allswell.ImportLine // at most maxImportLines
+	Refused   []allswell.ImportLine // at most maxRefusedShown
 	Unshown   int                   // refused lines that are not shown
 	List      string                // what was sent, for the next form
 	Consented string
@@ -71,7 +71,7 @@ func (v *visit) importSubscribers() error {
 	for _, l := range report.Lines {
 		switch {
 		case l.Result == allswell.ImportAdded:
-		case len(s.Refused) == maxImportLines:
+		case len(s.Refused) == maxRefusedShown:
 			s.Unshown++
 		default:
 			s.Refused = append(s.Refused, l)

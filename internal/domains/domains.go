@@ -1,6 +1,6 @@
 // Package domains verifies that a page's own domain belongs to its workspace: the DNS
 // zone of the domain must contain the TXT record of allswell.NewDomainRecord. A domain
-// is checked when it is set, on request, and daily. Each check also finds out whether the
+// is checked when it is set and on request, and daily if it needs this proof. Each check also finds out whether the
 // domain points to the installation. No transaction is open during a DNS lookup.
 package domains
 

@@ -109,8 +109,8 @@ func (c *session) audience(p allswell.Page, whole bool, components []string) (ma
 	return counts, err
 }
 
-// ObjectLog returns the newest audit entries of objects that the caller has loaded for the actor, newest first, and whether there are
-// more than limit.
+// ObjectLog returns the newest audit entries of objects that the caller has loaded for the actor, newest first, and whether
+// there are more than limit. If the first id is that of an incident, the deletions of its updates are included.
 func (s *Store) ObjectLog(ctx context.Context, actor allswell.Actor, ids []string, limit int) (entries []allswell.AuditEntry, more bool, err error) {
 	deleted := `{"incident_id":"` + ids[0] + `"` // how the fields of a deleted update begin
 	entries, err = read(ctx, s, func(c *session) ([]allswell.AuditEntry, error) {

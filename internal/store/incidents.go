@@ -336,7 +336,7 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 	if err != nil {
 		return i, u, err
 	}
-	ch, told := ch.Retell(i, newest)
+	ch, stateThen := ch.Retrospective(i, newest)
 	before := i
 	resolvedNow := i.Apply(ch, t.Now)
 	if before.Resolved {
@@ -369,7 +369,7 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 	}
 	if add {
 		_, notified := i.NotifiedKind(kind)
-		if u, err = t.addUpdate(&i, *ch.Message, allswell.SystemMessage{}, notified, asOf{ch.At, told}); err != nil {
+		if u, err = t.addUpdate(&i, *ch.Message, allswell.SystemMessage{}, notified, asOf{ch.At, stateThen}); err != nil {
 			return i, u, err
 		}
 		added = &u
@@ -437,7 +437,7 @@ func (t *tx) newestUpdate(incidentID string) (*allswell.IncidentUpdate, error) {
 	return &newest[0], nil
 }
 
-// asOf is when what an update says happened, and the state of the incident then. The zero value is now.
+// asOf is the time of what an update reports, and the state of the incident at that time. The zero value means now.
 type asOf struct {
 	at    time.Time
 	state allswell.IncidentState // "": that of the incident
@@ -467,7 +467,7 @@ func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Syste
 		u.State, u.Affected = then.state, nil
 		if before != nil {
 			for _, a := range before.Affected {
-				a.Old = a.New // told later, it changes nothing
+				a.Old = a.New // an update from the past changes no status
 				u.Affected = append(u.Affected, a)
 			}
 		}

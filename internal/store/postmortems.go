@@ -127,17 +127,20 @@ func (t *tx) postmortemShown(i allswell.Incident, body string) error {
 	}
 	events, err := database.Query(t.Session, scanEvent, `SELECT `+eventColumns+` FROM events WHERE incident_id = $1 AND kind = $2`,
 		i.ID, string(allswell.EventIncidentPostmortem))
+	if err != nil {
+		return err
+	}
 	for _, e := range events {
+		e.Data.Message = body
+		data, err := json.Marshal(e.Data)
 		if err != nil {
 			return err
 		}
-		e.Data.Message = body
-		var data []byte
-		if data, err = json.Marshal(e.Data); err == nil {
-			_, err = t.Exec(`UPDATE events SET data = $2 WHERE id = $1`, e.ID, string(data))
+		if _, err := t.Exec(`UPDATE events SET data = $2 WHERE id = $1`, e.ID, string(data)); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // DeletePostmortem deletes the post-mortem of an incident. Its text stays in the audit log alone. Nobody is notified.

@@ -50,7 +50,7 @@ func (r reach) rows(table, page string) (from string, args []any) {
 }
 
 // templates returns a condition on templates that can be read: those of pages, and those of the workspace that belong to
-// all pages. Only who reaches the whole workspace can change the latter.
+// all pages. Only actors that reach the whole workspace can change the latter.
 func (r reach) templates(n int) string {
 	if r.limited {
 		return fmt.Sprintf(`(`+r.on(`page_id`, n)+` OR page_id IS NULL AND workspace_id IN (SELECT workspace_id FROM pages WHERE id IN (`+limitedPages+`)))`, n)

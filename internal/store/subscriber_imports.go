@@ -11,7 +11,7 @@ import (
 )
 
 // ImportSubscribers subscribes e-mail addresses to a page in one transaction, and returns what happened to each line.
-// Lines that cannot be added hinder no other. It returns an *allswell.ValidationError if the list as a whole, or the
+// Lines that cannot be added do not affect the others. It returns an *allswell.ValidationError if the list as a whole, or the
 // consent, is invalid. A dry run returns the same report and changes nothing.
 func (s *Store) ImportSubscribers(ctx context.Context, actor allswell.Actor, slug string, n allswell.SubscriberImport, save ...SaveResponse[allswell.SubscriberImportReport]) (allswell.SubscriberImportReport, error) {
 	checked, err := n.Check()
@@ -22,7 +22,7 @@ func (s *Store) ImportSubscribers(ctx context.Context, actor allswell.Actor, slu
 		p, err := c.pageBySlug(actor, slug)
 		r := allswell.SubscriberImportReport{PageID: p.ID, PageName: p.Name, Consent: n.Consent, Confirmed: n.Confirmed, DryRun: n.DryRun, Lines: slices.Clone(checked)}
 		if err == nil {
-			err = c.judgeImport(p.ID, r.Lines)
+			err = c.checkImportLines(p.ID, r.Lines)
 		}
 		return r, err
 	}
@@ -45,9 +45,9 @@ func (s *Store) ImportSubscribers(ctx context.Context, actor allswell.Actor, slu
 	return r, err
 }
 
-// judgeImport refuses the lines whose address is subscribed or has unsubscribed, or whose components cannot be chosen, and
+// checkImportLines refuses the lines whose address is subscribed or has unsubscribed, or whose components cannot be chosen, and
 // resolves the components of the others.
-func (c *session) judgeImport(pageID string, lines []allswell.ImportLine) error {
+func (c *session) checkImportLines(pageID string, lines []allswell.ImportLine) error {
 	var targets, hashes []string
 	for _, l := range lines {
 		if l.Result == allswell.ImportAdded {
