@@ -2,12 +2,14 @@ package browser
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The displays that every screen of the dashboard has to fit: the smallest phone that it is made for, and a desktop.
@@ -107,6 +109,7 @@ func screenName(path string) string {
 type inspection struct {
 	axe    string // the program; "": not run
 	folder string // for the markup; "": not saved
+	answer bool   // the screen answers a form, which may be refused
 }
 
 // visit loads a screen and inspects it.
@@ -133,6 +136,9 @@ func (i *inspection) inspect(p *tab, name string) {
 	for _, v := range displays {
 		p.show(v)
 		for _, fault := range faults(p, v) {
+			if i.answer && strings.Contains(fault, "422") {
+				continue
+			}
 			p.t.Errorf("%s on %s: %s", name, v.name, fault)
 		}
 		for _, fault := range i.violations(p, v) {
@@ -232,7 +238,50 @@ func TestDashboardScreensInJavaScript(t *testing.T) {
 	}
 }
 
-// inspectAll inspects every screen, in two tabs at a time.
+// answers are screens that answer a form with no address of their own: where the form is, what is typed, and which button
+// sends it.
+var answers = []struct {
+	name, path string
+	typed      map[string]string
+	button     string
+}{
+	{"incident-preview", "/admin/incidents/new?page=acme", map[string]string{"title": markup, "message": "- " + longWord}, "[value=preview]"},
+	{"incident-refused", "/admin/incidents/new?page=acme", map[string]string{"title": ""}, "[value=publish]"},
+	{"update-preview", "/admin/incidents/{incident}", map[string]string{"message": "**We are on it.** " + longWord}, "[value=preview]"},
+	{"postmortem-preview", "/admin/incidents/{incident}/postmortem", map[string]string{"body": "# Why\n\n" + longWord}, "[value=preview]"},
+	{"maintenance-refused", "/admin/maintenances/new?page=acme", map[string]string{"title": markup, "scheduled_for": ""}, "[value=publish]"},
+	{"monitor-refused", "/admin/monitors/new", map[string]string{"name": longWord, "interval": "soon"}, ".button"},
+	{"page-refused", "/admin/pages/acme", map[string]string{"domain": "not a domain", "accent": "reddish"}, ".save .button"},
+	{"import-report", "/admin/pages/acme/subscribers/import", map[string]string{"csv": "email\nalan@example.com\n" + longWord, "consent": "a form on paper"}, "form .button"},
+	{"token-issued", "/admin/tokens", map[string]string{"name": longWord}, "form .button"},
+	{"authenticator", "/admin/account", nil, "form[action$='authenticator/begin'] button"},
+}
+
+// inspectAnswers sends the forms and inspects the answers.
+func (i *inspection) inspectAnswers(t *testing.T, f *furnished) {
+	p := f.owner.open(t, phone, "about:blank")
+	for _, a := range answers {
+		p.load(t, f.base+strings.ReplaceAll(a.path, "{incident}", f.ids["incident"]))
+		typed, err := json.Marshal(a.typed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eval[any](p, fmt.Sprintf(`(() => {
+			for (const [name, text] of Object.entries(%s ?? {})) document.querySelector("main [name=" + name + "]").value = text;
+			const button = document.querySelector("main %s");
+			button.form.noValidate = true;
+			button.form.requestSubmit(button);
+		})()`, typed, a.button))
+		select {
+		case <-p.loaded:
+		case <-time.After(browserTimeout):
+			t.Fatalf("%s: no answer", a.name)
+		}
+		(&inspection{axe: i.axe, answer: true}).inspect(p, a.name)
+	}
+}
+
+// inspectAll inspects every screen, in three tabs at a time.
 func inspectAll(t *testing.T, i *inspection) {
 	t.Helper()
 	f := furnish(t, func(p *tab) { i.inspect(p, "setup") })
@@ -243,6 +292,10 @@ func inspectAll(t *testing.T, i *inspection) {
 	}
 	all := f.screens(t)
 	t.Run("screens", func(t *testing.T) {
+		t.Run("answers", func(t *testing.T) {
+			t.Parallel()
+			i.inspectAnswers(t, f)
+		})
 		for half := range 2 {
 			t.Run(fmt.Sprint(half), func(t *testing.T) {
 				t.Parallel()

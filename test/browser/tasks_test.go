@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/test/binary"
+	"github.com/allswell/allswell/test/dnsserver"
 )
 
 // operator is somebody who uses the dashboard on a phone with a keyboard alone.
@@ -29,6 +30,7 @@ var tasks = []struct {
 	{"maintenance", operator.plansMaintenance},
 	{"monitors", operator.managesMonitors},
 	{"page", operator.changesPage},
+	{"domain", operator.setsDomain},
 	{"subscribers", operator.managesSubscribers},
 	{"deliveries", operator.sendsAgain},
 	{"tokens", operator.managesTokens},
@@ -43,8 +45,10 @@ func TestDashboardTasksByKeyboard(t *testing.T) {
 	for _, v := range phones {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
+			dns := dnsserver.New(t)
+			dns.Resolve([4]byte{192, 0, 2, 1})
 			server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"),
-				"ALLSWELL_SMTP_URL=smtp://127.0.0.1:1", "ALLSWELL_MAIL_FROM=status@example.com") // nobody is there
+				"ALLSWELL_DNS_SERVER="+dns.Address(), "ALLSWELL_SMTP_URL=smtp://127.0.0.1:1", "ALLSWELL_MAIL_FROM=status@example.com") // nobody is there
 			server.Setenv("ALLSWELL_BASE_URL", server.URL)
 			server.Start()
 			o := operator{browser: newBrowser(t), setup: linkIn(t, server, "setup-link", "--base-url", server.URL)}
@@ -223,6 +227,22 @@ func (o operator) changesPage() {
 	o.says("Replace the password")
 	o.follow("button[value=link]", "Acme")
 	o.is(`document.querySelector(".issued pre").innerText.startsWith("http")`)
+}
+
+// setsDomain has the DNS looked up for a domain, and takes the domain away again.
+func (o operator) setsDomain() {
+	o.follow(".page-tabs a[href='/admin/pages/acme']", "Acme")
+	o.types("domain", "not a domain")
+	o.follow("main .save .button", "Acme")
+	o.is(`document.activeElement.name === "domain"`, `document.activeElement.value === "not a domain"`)
+	o.types("domain", "status.acme.example")
+	o.follow("main .save .button", "Acme")
+	o.says("Saved.")
+	o.follow("button[form=domain-check]", "Acme")
+	o.says("192.0.2.1")
+	o.types("domain", "")
+	o.follow("main .save .button", "Acme")
+	o.is(`!document.querySelector(".domain-lookup")`)
 }
 
 func (o operator) managesSubscribers() {
