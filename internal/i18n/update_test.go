@@ -44,6 +44,22 @@ func TestSystemMessages(t *testing.T) {
 	}
 }
 
+// TestPublishedOutput checks that the output of a job is shown as text, after a sentence that is translated.
+func TestPublishedOutput(t *testing.T) {
+	system := allswell.SystemMessage{Kind: allswell.SystemMessageFailed, Output: "<b>disk</b> *full* ``` https://example.com"}
+	u := UpdateText{Message: system.Text(), System: system}
+	html := string(u.HTML(languageOf(t, "de"), time.UTC))
+	if !strings.HasPrefix(html, "<p>Der Job hat einen Fehler gemeldet.</p><pre>") || !strings.Contains(html, "&lt;b&gt;disk&lt;/b&gt; *full* ``` https://example.com") {
+		t.Error(html)
+	}
+	if got, want := u.Plain(English(), time.UTC), "The job reported a failure.\n\n"+system.Output; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := u.Excerpt(English(), time.UTC), "The job reported a failure."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestTimeBesideSystemMessages checks that a system message repeats neither the zone nor the date of the time beside it.
 func TestTimeBesideSystemMessages(t *testing.T) {
 	since := time.Date(2026, 11, 21, 22, 15, 40, 0, time.UTC) // 23:15 in Berlin
