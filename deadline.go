@@ -15,6 +15,9 @@ const (
 	// and the network is slow. It does not move the deadline. But if a gap begins within this time
 	// after the deadline, the ping may have been lost in it.
 	pingDelay = 10 * time.Second
+
+	// maxExcused is how many due times in a row separate gaps can excuse.
+	maxExcused = 2
 )
 
 // ListeningGap is a period during which the service could not receive pings.
@@ -28,7 +31,9 @@ func (g ListeningGap) Len() time.Duration { return g.To.Sub(g.From) }
 // PingWait is a monitor's wait for its next ping.
 type PingWait struct {
 	Since           time.Time     // the last recorded ping, or when a person restarted the wait
-	Interval        time.Duration // the ping is due within this time
+	Interval        time.Duration // the ping is due within this time; ignored with a Cron
+	Cron            Cron          // the ping is due at its next time; zero: within the interval
+	Grace           time.Duration // how much later the ping may come
 	RejectedAt      time.Time     // when the service last rejected a valid ping; zero: never
 	SuppressedUntil time.Time     // end of the component's maintenance, past or planned; zero: none
 }
@@ -37,7 +42,9 @@ type PingWait struct {
 // listening gaps, in order and without overlap; gaps before the wait have no effect. An additional
 // gap never makes the deadline earlier.
 //
-// Without gaps the deadline is Since + Interval. A gap of at least LongGap that touches the second
+// Without gaps the deadline is Since + Interval + Grace, or the first time of Cron after Since + Grace.
+//
+// With an interval, of which the grace is a part in what follows, a gap of at least LongGap that touches the second
 // half of the wait grants one fresh interval from its end, because the ping may have come while
 // the service was not listening. After such a grant the phase of the job is unknown, so any
 // overlap grants again. A shorter gap grants only the time that the job's retries need: they
@@ -46,23 +53,87 @@ type PingWait struct {
 // is never later than Since + 2 × Interval + the total length of the gaps, so that repeated
 // restarts cannot hide an outage.
 //
+// With a Cron, a gap of at least LongGap that overlaps the time from a due time to 10 seconds after its
+// grace excuses that due time, because the ping may have come meanwhile: the deadline is the next due time after the gap's
+// end, with its grace. Two separate gaps excuse due times that follow each other, a third one does not. Any gap
+// grants the time for retries, but at most until the next deadline.
+//
 // A rejected ping counts as a sign of life: the same rule applies from RejectedAt, and the later
 // deadline wins. The same holds for SuppressedUntil: nothing is expected during maintenance, and
 // its end starts a fresh interval.
 //
 // See docs/deadlines.md for the rule with a picture.
 func (w PingWait) Deadline(gaps []ListeningGap) time.Time {
-	due := deadline(w.Since, w.Interval, gaps)
+	due := w.deadlineFrom(w.Since, gaps)
 	if w.RejectedAt.After(w.Since) {
-		due = Later(due, deadline(w.RejectedAt, w.Interval, gaps))
+		due = Later(due, w.deadlineFrom(w.RejectedAt, gaps))
 	}
 	if w.SuppressedUntil.After(w.Since) {
-		due = Later(due, deadline(w.SuppressedUntil, w.Interval, gaps))
+		due = Later(due, w.deadlineFrom(w.SuppressedUntil, gaps))
 	}
 	return due
 }
 
-// deadline applies the rule of PingWait.Deadline from one sign of life.
+// DueAt returns when the ping is due, without the grace and regardless of gaps, rejected pings and maintenance.
+func (w PingWait) DueAt() time.Time { return w.next(w.Since) }
+
+// next returns the first due time after an instant.
+func (w PingWait) next(after time.Time) time.Time {
+	if next := w.Cron.Next(after); !next.IsZero() {
+		return next
+	}
+	return after.Add(w.Interval) // also of a Cron that is not valid, which is never saved
+}
+
+// deadlineFrom applies the rule of PingWait.Deadline from one sign of life.
+func (w PingWait) deadlineFrom(since time.Time, gaps []ListeningGap) time.Time {
+	if w.Cron.IsZero() {
+		return deadline(since, w.Interval+w.Grace, gaps)
+	}
+	due, spans := w.next(since), joinGaps(gaps, since)
+	for range maxExcused {
+		var end time.Time // of the last gap that excuses the due time
+		for _, span := range spans {
+			if span.Len() >= LongGap && !span.To.Before(due) && !span.From.After(due.Add(w.Grace+pingDelay)) {
+				end = span.To
+			}
+		}
+		if end.IsZero() {
+			break
+		}
+		due = w.next(end)
+	}
+	late := due.Add(w.Grace)
+	limit := w.next(due).Add(w.Grace)
+	for _, span := range spans {
+		if span.From.After(late.Add(pingDelay)) {
+			break
+		}
+		late = Later(late, earlier(retriedAfter(span), limit))
+	}
+	return late
+}
+
+// joinGaps returns the gaps that end after an instant. Gaps less than one retry pause apart count as one.
+func joinGaps(gaps []ListeningGap, since time.Time) (spans []ListeningGap) {
+	for _, gap := range gaps {
+		switch n := len(spans); {
+		case !gap.To.After(since):
+		case n > 0 && gap.From.Sub(spans[n-1].To) < retryPause:
+			spans[n-1].To = gap.To
+		default:
+			spans = append(spans, gap)
+		}
+	}
+	return spans
+}
+
+// retriedAfter returns until when a ping that first failed in a gap arrives.
+func retriedAfter(gap ListeningGap) time.Time {
+	return gap.To.Add(min(gap.Len(), LongGap) + time.Second)
+}
+
+// deadline applies the rule of PingWait.Deadline for intervals from one sign of life.
 func deadline(since time.Time, interval time.Duration, gaps []ListeningGap) time.Time {
 	due := since.Add(interval)
 	middle := since.Add(interval / 2) // always before the end of a later grant
@@ -81,8 +152,7 @@ func deadline(since time.Time, interval time.Duration, gaps []ListeningGap) time
 		span.To = gap.To
 		missed += gap.To.Sub(Later(gap.From, since))
 		limit := since.Add(2*interval + missed)
-		retried := span.To.Add(min(span.Len(), LongGap) + time.Second)
-		due = Later(due, earlier(retried, limit))
+		due = Later(due, earlier(retriedAfter(span), limit))
 		if span.Len() >= LongGap && span.To.After(middle) {
 			due = Later(due, earlier(span.To.Add(interval), limit))
 		}

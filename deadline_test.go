@@ -83,6 +83,60 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
+// TestCronDeadline checks the rule of docs/deadlines.md for a monitor that is due every hour, with a grace of
+// 300 s, and was last pinged at the epoch. Times are in seconds after that.
+func TestCronDeadline(t *testing.T) {
+	type gaps = []allswell.ListeningGap
+	for _, c := range []struct {
+		name     string
+		rejected float64 // 0: never
+		gaps     gaps
+		want     float64
+	}{
+		{"undisturbed", 0, nil, 3900},
+		{"a gap before it is due", 0, gaps{secs(1000, 3599)}, 3900},
+		{"a gap until it is due", 0, gaps{secs(3500, 3600)}, 7500},
+		{"a gap within the grace", 0, gaps{secs(3700, 3730)}, 7500},
+		{"a gap in which a late ping may have been lost", 0, gaps{secs(3910, 4000)}, 7500},
+		{"a gap after it is late", 0, gaps{secs(3911, 4000)}, 3900},
+		{"a gap over three due times", 0, gaps{secs(3700, 10_900)}, 14_700},
+		{"two gaps", 0, gaps{secs(3700, 3800), secs(7300, 7400)}, 11_100},
+		{"a third gap excuses nothing", 0, gaps{secs(3700, 3800), secs(7300, 7400), secs(10_900, 11_000)}, 11_100},
+		{"a third gap grants retries", 0, gaps{secs(3700, 3800), secs(7300, 7400), secs(11_050, 11_100)}, 11_131},
+		{"a short gap before the deadline", 0, gaps{secs(3800, 3820)}, 3900},
+		{"a short gap across the deadline", 0, gaps{secs(3890, 3910)}, 3931},
+		{"short gaps that count as one", 0, gaps{secs(3850, 3865), secs(3880, 3890)}, 7500},
+		{"a rejected ping", 3650, nil, 7500},
+		{"a gap after a rejected ping", 3650, gaps{secs(7300, 7400)}, 11_100},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wait := allswell.PingWait{Since: epoch, Interval: time.Hour, Cron: allswell.Cron{Expression: "@hourly", TimeZone: "UTC"}, Grace: 300 * time.Second}
+			if c.rejected != 0 {
+				wait.RejectedAt = at(seconds(c.rejected))
+			}
+			if got := wait.Deadline(c.gaps).Sub(epoch); got != seconds(c.want) {
+				t.Errorf("the deadline is %v after the last ping, want %v", got, seconds(c.want))
+			}
+		})
+	}
+}
+
+// TestGraceIsPartOfTheInterval checks that a grace moves deadlines as a longer interval does.
+func TestGraceIsPartOfTheInterval(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		long, gaps := drawWait(t), drawGaps(t)
+		if !long.Cron.IsZero() {
+			return
+		}
+		short := long
+		short.Grace = time.Duration(rapid.Int64Range(0, int64(long.Interval+long.Grace)-1).Draw(t, "grace"))
+		short.Interval = long.Interval + long.Grace - short.Grace
+		if a, b := long.Deadline(gaps), short.Deadline(gaps); !a.Equal(b) {
+			t.Fatalf("%v and %v", a, b)
+		}
+	})
+}
+
 // drawGaps draws gaps of all lengths, in order and without overlap, from shortly before the
 // epoch.
 func drawGaps(t *rapid.T) []allswell.ListeningGap {
@@ -103,6 +157,11 @@ func drawWait(t *rapid.T) allswell.PingWait {
 		Since:    epoch,
 		Interval: time.Duration(rapid.Int64Range(1, 2000).Draw(t, "interval s")) * time.Second,
 	}
+	if rapid.Bool().Draw(t, "cron") {
+		minute := rapid.SampledFrom([]string{"*", "*/3", "*/20", "7,12,50"}).Draw(t, "minute")
+		wait.Cron = allswell.Cron{Expression: minute + " * * * *", TimeZone: "UTC"}
+	}
+	wait.Grace = time.Duration(rapid.SampledFrom([]int64{0, 0, 30, 600}).Draw(t, "grace s")) * time.Second
 	if rapid.Bool().Draw(t, "rejected") {
 		wait.RejectedAt = at(time.Duration(rapid.Int64Range(-10_000, 5_000_000).Draw(t, "rejected ms")) * time.Millisecond)
 	}
@@ -126,10 +185,10 @@ func TestDeadlineIsNeverBeforeTheInterval(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wait, gaps := drawWait(t), drawGaps(t)
 		due := wait.Deadline(gaps)
-		if due.Before(wait.Since.Add(wait.Interval)) {
-			t.Fatalf("due %v after the last ping, before the interval of %v", due.Sub(wait.Since), wait.Interval)
+		if due.Before(wait.DueAt().Add(wait.Grace)) {
+			t.Fatalf("due %v after the last ping, before the schedule %v", due.Sub(wait.Since), wait)
 		}
-		if !wait.RejectedAt.IsZero() && due.Before(wait.RejectedAt.Add(wait.Interval)) {
+		if wait.Cron.IsZero() && !wait.RejectedAt.IsZero() && due.Before(wait.RejectedAt.Add(wait.Interval)) {
 			t.Fatalf("due %v after a rejected ping, before the interval of %v", due.Sub(wait.RejectedAt), wait.Interval)
 		}
 	})
@@ -138,8 +197,8 @@ func TestDeadlineIsNeverBeforeTheInterval(t *testing.T) {
 func TestDeadlineIsNeverAfterTheCapUnlessRejected(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wait, gaps := drawWait(t), drawGaps(t)
-		wait.RejectedAt = time.Time{}
-		limit := 2*wait.Interval + totalGap(gaps, wait.Since)
+		wait.RejectedAt, wait.Cron = time.Time{}, allswell.Cron{}
+		limit := 2*(wait.Interval+wait.Grace) + totalGap(gaps, wait.Since)
 		if got := wait.Deadline(gaps).Sub(wait.Since); got > limit {
 			t.Fatalf("due after %v, beyond the cap of %v", got, limit)
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ExtensionReason is a reason why a monitor's deadline is later than one interval after its last ping.
+// ExtensionReason is a reason why a monitor's deadline is later than its last ping and its schedule say.
 type ExtensionReason string
 
 // The reasons. See PingWait.Deadline.
@@ -34,6 +34,9 @@ type Explanation struct {
 	LastPingAt   time.Time // zero: never pinged
 	WaitingSince time.Time // the last ping, or a later instant at which a person restarted the wait
 	Interval     time.Duration
+	Cron         Cron          // zero: due within Interval
+	Grace        time.Duration // included in DueAt
+	ExpectedAt   time.Time     // when the ping is due without grace and extensions; zero: nothing is expected
 	Extensions   []Extension   // what moved the deadline, each to a later time
 	DueAt        time.Time     // the deadline, with all extensions; zero: nothing is expected
 	Failures     int           // checks in a row that found the monitor overdue
@@ -53,17 +56,18 @@ type Explanation struct {
 func (m Monitor) Explain(t Tick) Explanation {
 	e := Explanation{
 		State: m.Condition(), PausedUntil: m.PausedUntil, AsOf: t.AsOf, LastPingAt: m.LastPingAt, WaitingSince: m.WaitingSince, Interval: m.Interval,
+		Cron: m.Cron, Grace: m.Grace,
 		DueAt: m.DueAt(t.Gaps), Failures: m.ConsecutiveFailures, Threshold: m.Threshold(t.Threshold), Period: t.Period, CountedAt: m.TickedAt, DownAt: m.downAt(t), RunDueAt: m.RunDueAt,
 	}
 	if wait, ok := m.Wait(); ok {
-		e.Extensions = wait.extensions(t.Gaps)
+		e.ExpectedAt, e.Extensions = wait.DueAt(), wait.extensions(t.Gaps)
 	}
 	return e
 }
 
 // extensions returns what makes the deadline later, one after the other. Nothing makes it earlier.
 func (w PingWait) extensions(gaps []ListeningGap) (all []Extension) {
-	part := PingWait{Since: w.Since, Interval: w.Interval}
+	part := PingWait{Since: w.Since, Interval: w.Interval, Cron: w.Cron, Grace: w.Grace}
 	due := part.Deadline(nil)
 	add := func(reason ExtensionReason, from, to time.Time, gaps []ListeningGap) {
 		if later := part.Deadline(gaps); later.After(due) {
@@ -112,22 +116,11 @@ func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 	if e.Reason == OutageFailed || e.Reason == OutageRunOverdue {
 		return e.failureSentences(clock)
 	}
-	interval := FormatDuration(e.Interval)
-	first := PingWait{Since: e.WaitingSince, Interval: e.Interval}.Deadline(nil)
-	verb := "is"
-	if first.Before(e.AsOf) {
-		verb = "was"
-	}
-	if e.WaitingSince.Equal(e.LastPingAt) {
-		say("The last ping came at %s. The next one %s due within %s, by %s.", clock(e.LastPingAt), verb, interval, clock(first))
-	} else {
-		say("The last ping came at %s. The monitor was enabled or its interval changed at %s: a ping %s due within %s, by %s.",
-			clock(e.LastPingAt), clock(e.WaitingSince), verb, interval, clock(first))
-	}
+	say("%s", e.expectation(clock))
 	for _, x := range e.Extensions {
 		switch x.Reason {
 		case ExtendedByMaintenance:
-			say("Extended to %s, one interval after the end of the component's maintenance at %s.", clock(x.DueAt), clock(x.To))
+			say("Extended to %s, %s after the end of the component's maintenance at %s.", clock(x.DueAt), e.rule(), clock(x.To))
 		case ExtendedByRejectedPing:
 			say("Extended to %s, because a valid ping was rejected at %s: the job is alive.", clock(x.DueAt), clock(x.From))
 		default:
@@ -167,8 +160,52 @@ func (e Explanation) failureSentences(clock func(time.Time) string) (all []strin
 	return all
 }
 
-// Rhythm returns how often the job pings. ok is false if that is unknown.
-func (e Explanation) Rhythm() (r PingRhythm, ok bool) { return Rhythm(e.PingGaps, e.Interval) }
+// rule returns what is due after a sign of life.
+func (e Explanation) rule() string {
+	switch {
+	case !e.Cron.IsZero():
+		return "the next due time"
+	case e.Grace > 0:
+		return "one interval and the grace"
+	default:
+		return "one interval"
+	}
+}
+
+// expectation says which ping was the last one and when the next one is due.
+func (e Explanation) expectation(clock func(time.Time) string) string {
+	expected := PingWait{Since: e.WaitingSince, Interval: e.Interval, Cron: e.Cron}.DueAt()
+	late := expected.Add(e.Grace)
+	verb := "is"
+	if late.Before(e.AsOf) {
+		verb = "was"
+	}
+	due := fmt.Sprintf("%s due within %s, by %s", verb, FormatDuration(e.Interval), clock(expected))
+	if !e.Cron.IsZero() {
+		due = fmt.Sprintf("%s due at %s, which is %s %s, the next time of %s", verb, clock(expected),
+			expected.In(e.Cron.Zone()).Format("15:04"), e.Cron.TimeZone, e.Cron.Expression)
+	}
+	if e.Grace > 0 {
+		due += fmt.Sprintf(", and late from %s (%s of grace)", clock(late), FormatDuration(e.Grace))
+	}
+	if e.WaitingSince.Equal(e.LastPingAt) {
+		return fmt.Sprintf("The last ping came at %s. The next one %s.", clock(e.LastPingAt), due)
+	}
+	what := "interval"
+	if !e.Cron.IsZero() {
+		what = "schedule"
+	}
+	return fmt.Sprintf("The last ping came at %s. The monitor was enabled or its %s changed at %s: a ping %s.",
+		clock(e.LastPingAt), what, clock(e.WaitingSince), due)
+}
+
+// Rhythm returns how often the job pings. ok is false if that is unknown, or a Cron says it.
+func (e Explanation) Rhythm() (r PingRhythm, ok bool) {
+	if !e.Cron.IsZero() {
+		return r, false // its schedule says it
+	}
+	return Rhythm(e.PingGaps, e.Interval)
+}
 
 func checksInARow(n int) string {
 	if n == 1 {

@@ -14,7 +14,7 @@ import (
 func drawMonitor(t *rapid.T) allswell.Monitor {
 	wait := drawWait(t)
 	m := allswell.Monitor{
-		Interval: wait.Interval, Enabled: rapid.IntRange(0, 9).Draw(t, "enabled") > 0, State: allswell.MonitorUp,
+		Interval: wait.Interval, Cron: wait.Cron, Grace: wait.Grace, Enabled: rapid.IntRange(0, 9).Draw(t, "enabled") > 0, State: allswell.MonitorUp,
 		LastPingAt: wait.Since, WaitingSince: wait.Since, RejectedAt: wait.RejectedAt, FailureThreshold: rapid.IntRange(0, 6).Draw(t, "threshold"),
 	}
 	switch rapid.IntRange(0, 5).Draw(t, "kind") {
@@ -46,8 +46,8 @@ func TestExplanationFollowsTheRule(t *testing.T) {
 			t.Fatalf("%s, due %v; the monitor is %s, due %v", e.State, e.DueAt, m.Condition(), m.DueAt(gaps))
 		}
 		if !e.DueAt.IsZero() {
-			due := m.WaitingSince.Add(m.Interval)
-			if plain := (allswell.PingWait{Since: m.WaitingSince, Interval: m.Interval}).Deadline(nil); !plain.Equal(due) {
+			due := e.ExpectedAt.Add(m.Grace)
+			if plain := (allswell.PingWait{Since: m.WaitingSince, Interval: m.Interval, Cron: m.Cron, Grace: m.Grace}).Deadline(nil); !plain.Equal(due) {
 				t.Fatalf("without extensions due %v, want %v", plain, due)
 			}
 			for _, x := range e.Extensions {

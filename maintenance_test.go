@@ -465,10 +465,10 @@ func TestSuppressedDeadline(t *testing.T) {
 		if due.Before(plain) {
 			t.Fatalf("suppressed until %v, the deadline is %v; without, it is %v", wait.SuppressedUntil, due, plain)
 		}
-		if due.Before(wait.SuppressedUntil.Add(wait.Interval)) && wait.SuppressedUntil.After(wait.Since) {
+		if wait.Cron.IsZero() && due.Before(wait.SuppressedUntil.Add(wait.Interval)) && wait.SuppressedUntil.After(wait.Since) {
 			t.Fatalf("due %v, before a fresh interval from %v", due, wait.SuppressedUntil)
 		}
-		fresh := allswell.PingWait{Since: wait.SuppressedUntil, Interval: wait.Interval}.Deadline(gaps)
+		fresh := allswell.PingWait{Since: wait.SuppressedUntil, Interval: wait.Interval, Cron: wait.Cron, Grace: wait.Grace}.Deadline(gaps)
 		if want := plain; wait.SuppressedUntil.After(wait.Since) {
 			if fresh.After(want) {
 				want = fresh

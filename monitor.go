@@ -38,9 +38,11 @@ const (
 	MaxInterval             = 31_536_000 * time.Second // 365 days
 	DefaultFailureThreshold = 3
 	MaxFailureThreshold     = 1_000
+	MaxGrace                = MaxInterval
+	DefaultCronGrace        = 5 * time.Minute // of intervals: 0
 )
 
-// Monitor expects a ping within every interval. It can belong to a page, and be linked to one of
+// Monitor expects a ping within every interval, or at the times of a Cron. It can belong to a page, and be linked to one of
 // the page's components.
 type Monitor struct {
 	ID                        string
@@ -50,8 +52,10 @@ type Monitor struct {
 	ComponentID               string // "": none
 	Slug                      string // unique in the workspace
 	Name                      string
-	Token                     string // secret part of the ping URL
-	Interval                  time.Duration
+	Token                     string        // secret part of the ping URL
+	Interval                  time.Duration // with a Cron: Cron.Longest
+	Cron                      Cron          // when pings are due; zero: within Interval
+	Grace                     time.Duration // how much later they may come
 	Enabled                   bool
 	PausedUntil               time.Time     // when a disabled monitor is enabled again; zero: not by itself
 	FailureThreshold          int           // 0: the global setting
@@ -107,7 +111,9 @@ func (m Monitor) Condition() MonitorState {
 // Wait returns the monitor's current wait. ok is false if there is no deadline: the monitor is
 // disabled or was never pinged.
 func (m Monitor) Wait() (wait PingWait, ok bool) {
-	wait = PingWait{Since: m.WaitingSince, Interval: m.Interval, RejectedAt: m.RejectedAt, SuppressedUntil: m.SuppressedUntil}
+	wait = PingWait{
+		Since: m.WaitingSince, Interval: m.Interval, Cron: m.Cron, Grace: m.Grace, RejectedAt: m.RejectedAt, SuppressedUntil: m.SuppressedUntil,
+	}
 	return wait, m.Enabled && !m.WaitingSince.IsZero()
 }
 
@@ -119,6 +125,39 @@ func (m Monitor) DueAt(gaps []ListeningGap) time.Time {
 		return time.Time{}
 	}
 	return wait.Deadline(gaps)
+}
+
+// ScheduleWords says in English when a ping is due: "within 5 minutes", "at 0 2 * * * (Europe/Berlin), with 5 minutes of grace".
+func (m Monitor) ScheduleWords() string {
+	text := "within " + FormatDuration(m.Interval)
+	if !m.Cron.IsZero() {
+		text = "at " + m.Cron.String()
+	}
+	if m.Grace > 0 {
+		text += ", with " + FormatDuration(m.Grace) + " of grace"
+	}
+	return text
+}
+
+// MaxDueTimes is how many due times can be listed at once.
+const MaxDueTimes = 100
+
+// DueTimes returns the next n times at which a ping is due, without the grace. With an interval they are counted from the
+// current wait; if there is none, there are no such times.
+func (m Monitor) DueTimes(now time.Time, n int) (times []time.Time) {
+	wait, ok := m.Wait()
+	if m.Cron.IsZero() {
+		if !ok {
+			return nil
+		}
+		passed := max(0, now.Sub(wait.Since)/m.Interval)
+		now = wait.Since.Add(passed * m.Interval)
+	}
+	for range n {
+		now = wait.next(now)
+		times = append(times, now)
+	}
+	return times
 }
 
 // RecordPing applies a valid ping: the monitor is up, its failure count is 0 and a new wait
@@ -214,7 +253,11 @@ const downSuffix = " is down"
 
 // DownIncident returns the incident that an outage of the reason OutageSilent opens.
 func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
-	return m.newIncident(SystemMessage{Kind: SystemMessageSilent, Since: silentSince.UTC(), Interval: m.Interval})
+	if m.Cron.IsZero() {
+		return m.newIncident(SystemMessage{Kind: SystemMessageSilent, Since: silentSince.UTC(), Interval: m.Interval})
+	}
+	expected := Later(Later(m.WaitingSince, m.RejectedAt), m.SuppressedUntil)
+	return m.newIncident(SystemMessage{Kind: SystemMessagePingMissed, Since: silentSince.UTC(), Due: m.Cron.Next(expected)})
 }
 
 // newIncident returns the incident of an outage, with the update auto.
@@ -316,9 +359,11 @@ func FormatDuration(d time.Duration) string {
 type NewMonitor struct {
 	Slug             string // "": made from the name
 	Name             string
-	Interval         time.Duration
-	Page             string // slug; "": none
-	ComponentID      string // id or slug; "": none
+	Interval         time.Duration  // 0 with a Cron
+	Cron             Cron           // zero: pings are due within Interval
+	Grace            *time.Duration // nil: the default of the schedule's kind
+	Page             string         // slug; "": none
+	ComponentID      string         // id or slug; "": none
 	Disabled         bool
 	FailureThreshold int           // 0: the global setting
 	DownStatus       Status        // "": DefaultDownStatus
@@ -335,7 +380,12 @@ func (n NewMonitor) Validate() error {
 	var bad ValidationError
 	checkOptionalSlug(&bad, n.Slug)
 	CheckText(&bad, "name", n.Name, MaxNameLength)
-	checkInterval(&bad, n.Interval)
+	if n.Cron.IsZero() {
+		checkInterval(&bad, n.Interval)
+	} else {
+		checkCron(&bad, n.Cron, n.Interval)
+	}
+	checkGrace(&bad, n.Grace)
 	if n.Page == "" && n.ComponentID != "" {
 		bad.Add("page", "The page field is required with a component_id.")
 	}
@@ -351,6 +401,27 @@ func (n NewMonitor) Validate() error {
 	checkMaxRuntime(&bad, n.MaxRuntime)
 	CheckTags(&bad, n.Tags)
 	return bad.Err()
+}
+
+// Schedule returns the interval, the Cron and the grace of the new monitor, with their defaults.
+func (n NewMonitor) Schedule() (interval time.Duration, cron Cron, grace time.Duration) {
+	if n.Grace != nil {
+		grace = *n.Grace
+	} else {
+		grace = defaultGrace(n.Cron)
+	}
+	if n.Cron.IsZero() {
+		return n.Interval, n.Cron, grace
+	}
+	return n.Cron.Longest(), n.Cron, grace
+}
+
+// defaultGrace returns the grace of a monitor with a Cron, or with an interval if that is zero.
+func defaultGrace(cron Cron) time.Duration {
+	if cron.IsZero() {
+		return 0
+	}
+	return DefaultCronGrace
 }
 
 // DefaultDownStatus returns the down status of a new monitor. One silent job of several does not
@@ -369,8 +440,9 @@ func DefaultDownStatus(componentID string, others int) Status {
 // the component, so that repeating a request could change it. It is kept.
 func (n NewMonitor) Replacement() MonitorChange {
 	enabled := !n.Disabled
+	interval, cron, grace := n.Schedule()
 	ch := MonitorChange{
-		Name: &n.Name, Interval: &n.Interval, Page: &n.Page, ComponentID: &n.ComponentID, Enabled: &enabled,
+		Name: &n.Name, Interval: &interval, Cron: &cron, Grace: &grace, Page: &n.Page, ComponentID: &n.ComponentID, Enabled: &enabled,
 		FailureThreshold: &n.FailureThreshold, AutoIncidents: &n.AutoIncidents, Tags: &n.Tags, MaxRuntime: &n.MaxRuntime, PublishOutput: &n.PublishOutput,
 	}
 	if n.DownStatus != "" {
@@ -382,9 +454,11 @@ func (n NewMonitor) Replacement() MonitorChange {
 // MonitorChange is the input for changing a monitor. Nil fields keep their values.
 type MonitorChange struct {
 	Name             *string
-	Interval         *time.Duration
-	Page             *string // slug; "": none, and no component either
-	ComponentID      *string // id or slug; "": none
+	Interval         *time.Duration // pings are due within it, unless Cron is given, too
+	Cron             *Cron          // zero: as Interval says
+	Grace            *time.Duration // nil: unchanged, but the default if the kind of the schedule changes
+	Page             *string        // slug; "": none, and no component either
+	ComponentID      *string        // id or slug; "": none
 	Enabled          *bool
 	PausedUntil      *time.Time // a time disables the monitor until then; zero: it stays disabled, if it is
 	FailureThreshold *int       // 0: the global setting
@@ -409,9 +483,16 @@ func (ch MonitorChange) Validate(now time.Time) error {
 	if ch.Name != nil {
 		CheckText(&bad, "name", *ch.Name, MaxNameLength)
 	}
-	if ch.Interval != nil {
+	if ch.Cron != nil && !ch.Cron.IsZero() {
+		var interval time.Duration
+		if ch.Interval != nil {
+			interval = *ch.Interval
+		}
+		checkCron(&bad, *ch.Cron, interval)
+	} else if ch.Interval != nil {
 		checkInterval(&bad, *ch.Interval)
 	}
+	checkGrace(&bad, ch.Grace)
 	if ch.FailureThreshold != nil && *ch.FailureThreshold != 0 {
 		checkThreshold(&bad, *ch.FailureThreshold)
 	}
@@ -435,16 +516,14 @@ func (ch MonitorChange) Validate(now time.Time) error {
 }
 
 // Apply changes m, except for Page and ComponentID, which the store resolves. Enabling a monitor
-// or changing its interval begins a new wait. ends reports that the monitor was down and is now
-// disabled, so that its outage ends. A new interval does not end an outage; only a ping does.
+// or changing its schedule begins a new wait. ends reports that the monitor was down and is now
+// disabled, so that its outage ends. A new schedule does not end an outage; only a ping does.
 func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
 	before := *m
 	if ch.Name != nil {
 		m.Name = *ch.Name
 	}
-	if ch.Interval != nil {
-		m.Interval = *ch.Interval
-	}
+	m.reschedule(ch)
 	if ch.PausedUntil != nil {
 		m.PausedUntil = *ch.PausedUntil
 		m.Enabled = m.Enabled && m.PausedUntil.IsZero()
@@ -471,13 +550,44 @@ func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
 		m.PublishOutput = *ch.PublishOutput
 	}
 	m.Tags = ch.tags(m.Tags)
-	if m.Enabled != before.Enabled || m.Interval != before.Interval {
+	if m.Enabled != before.Enabled || m.Interval != before.Interval || m.Cron != before.Cron {
 		m.restartWait(now)
 	}
 	if !m.Enabled {
 		m.State = MonitorUp
 	}
 	return before.State == MonitorDown && m.State == MonitorUp
+}
+
+// reschedule changes the schedule and the grace.
+func (m *Monitor) reschedule(ch MonitorChange) {
+	before := m.Cron
+	if ch.Interval != nil {
+		m.Interval, m.Cron = *ch.Interval, Cron{}
+	}
+	if ch.Cron != nil && !ch.Cron.IsZero() {
+		m.Interval, m.Cron = ch.Cron.Longest(), *ch.Cron
+	}
+	switch {
+	case ch.Grace != nil:
+		m.Grace = *ch.Grace
+	case before.IsZero() != m.Cron.IsZero():
+		m.Grace = defaultGrace(m.Cron)
+	}
+}
+
+// checkCron checks a Cron, and the interval that is given with it; 0: none.
+func checkCron(bad *ValidationError, cron Cron, interval time.Duration) {
+	cron.validate(bad)
+	if longest := cron.Longest(); interval != 0 && longest != 0 && interval != longest {
+		bad.Add("interval", "The interval disagrees with the schedule: give one of them.")
+	}
+}
+
+func checkGrace(bad *ValidationError, d *time.Duration) {
+	if d != nil && (*d < 0 || *d > MaxGrace || *d%time.Second != 0) {
+		bad.Add("grace", "The grace must be a whole number of seconds from 0 to %d.", MaxGrace/time.Second)
+	}
 }
 
 func checkInterval(bad *ValidationError, d time.Duration) {
@@ -509,7 +619,10 @@ func checkDownStatus(bad *ValidationError, s Status) {
 
 // AuditObject returns what the audit log records of a monitor.
 func (m Monitor) AuditObject() AuditObject {
-	var threshold, pausedUntil, maxRuntime, publishOutput any
+	var threshold, pausedUntil, maxRuntime, publishOutput, cron, zone any
+	if !m.Cron.IsZero() {
+		cron, zone = m.Cron.Expression, m.Cron.TimeZone
+	}
 	if m.PublishOutput {
 		publishOutput = true
 	}
@@ -523,7 +636,8 @@ func (m Monitor) AuditObject() AuditObject {
 		threshold = m.FailureThreshold
 	}
 	return AuditObject{Kind: ObjectMonitor, ID: m.ID, Name: m.Name, Fields: map[string]any{
-		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "page": m.PageSlug, "component_id": m.ComponentID,
+		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "cron": cron, "time_zone": zone,
+		"grace": int64(m.Grace / time.Second), "page": m.PageSlug, "component_id": m.ComponentID,
 		"enabled": m.Enabled, "paused_until": pausedUntil, "failure_threshold": threshold, "down_status": m.DownStatus, "auto_incidents": m.AutoIncidents, "tags": append([]string{}, m.Tags...),
 		"max_runtime": maxRuntime, "publish_output": publishOutput,
 	}}

@@ -74,10 +74,13 @@ type Run struct {
 	StartedAt, DueAt time.Time
 }
 
-// RunLimit returns how long a run may take: MaxRuntime, or by default the interval.
+// RunLimit returns how long a run may take: MaxRuntime, or by default the grace or, without one, the interval.
 func (m Monitor) RunLimit() time.Duration {
 	if m.MaxRuntime > 0 {
 		return m.MaxRuntime
+	}
+	if m.Grace > 0 {
+		return m.Grace
 	}
 	return m.Interval
 }

@@ -9,7 +9,8 @@ import (
 // SystemMessage belongs to an update that a person wrote.
 type SystemMessage struct {
 	Kind     SystemMessageKind `json:"kind"`
-	Since    time.Time         `json:"since,omitzero"`       // SystemMessageSilent: when the silence began
+	Since    time.Time         `json:"since,omitzero"`       // SystemMessageSilent and SystemMessagePingMissed: when the silence began
+	Due      time.Time         `json:"due,omitzero"`         // SystemMessagePingMissed: when a ping was due
 	Interval time.Duration     `json:"interval_ns,omitzero"` // SystemMessageSilent: the expected time between two pings; SystemMessageRunOverdue: the time that a run may take
 	Lasted   time.Duration     `json:"lasted_ns,omitzero"`   // SystemMessagePingsResumed: how long the silence lasted; SystemMessageSucceeded: the outage
 	Output   string            `json:"output,omitempty"`     // SystemMessageFailed: the end of the job's output, if it is published
@@ -22,6 +23,7 @@ type SystemMessageKind string
 // Incident.Timeline.
 const (
 	SystemMessageSilent           SystemMessageKind = "silent"
+	SystemMessagePingMissed       SystemMessageKind = "ping_missed" // of a monitor with a Cron, in place of SystemMessageSilent
 	SystemMessagePingsResumed     SystemMessageKind = "pings_again"
 	SystemMessageFailed           SystemMessageKind = "failed"
 	SystemMessageRunOverdue       SystemMessageKind = "run_overdue"
@@ -39,11 +41,14 @@ const (
 
 // SystemMessageKinds lists all kinds.
 var SystemMessageKinds = []SystemMessageKind{
-	SystemMessageSilent, SystemMessagePingsResumed, SystemMessageFailed, SystemMessageRunOverdue, SystemMessageSucceeded,
+	SystemMessageSilent, SystemMessagePingMissed, SystemMessagePingsResumed, SystemMessageFailed, SystemMessageRunOverdue, SystemMessageSucceeded,
 	SystemMessageMonitorDisabled, SystemMessageMonitorDeleted,
 	SystemMessageMaintenanceBegun, SystemMessageMaintenanceEnded,
 	SystemMessageInvestigating, SystemMessageIdentified, SystemMessageMonitoring, SystemMessageResolved,
 }
+
+// systemTimeLayout is the form of times in Text.
+const systemTimeLayout = "2 January 2006, 15:04:05"
 
 // Text returns the message in English, with times in UTC, as it is stored and as the API and
 // webhooks show it. The zero SystemMessage has no text.
@@ -51,7 +56,10 @@ func (m SystemMessage) Text() string {
 	switch m.Kind {
 	case SystemMessageSilent:
 		return fmt.Sprintf("No ping has arrived since %s UTC. The expected interval is %s.",
-			m.Since.UTC().Format("2 January 2006, 15:04:05"), FormatDuration(m.Interval))
+			m.Since.UTC().Format(systemTimeLayout), FormatDuration(m.Interval))
+	case SystemMessagePingMissed:
+		return fmt.Sprintf("No ping has arrived since %s UTC. One was due at %s UTC.",
+			m.Since.UTC().Format(systemTimeLayout), m.Due.UTC().Format(systemTimeLayout))
 	case SystemMessagePingsResumed:
 		return fmt.Sprintf("Pings are arriving again, after %s of silence.", FormatDuration(m.Lasted))
 	case SystemMessageFailed:

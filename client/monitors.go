@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +19,9 @@ type Monitor struct {
 	Name                      string                  `json:"name"`
 	Token                     string                  `json:"token"`    // in PingURL; a secret; "" with a token of the scope read
 	PingURL                   string                  `json:"ping_url"` // the address to ping; "" with a token of the scope read
-	Interval                  Seconds                 `json:"interval"` // the maximum expected time between two pings
+	Interval                  Seconds                 `json:"interval"` // the maximum expected time between two pings, or between two times of a cron schedule
+	Schedule                  Schedule                `json:"schedule"`
+	Grace                     Seconds                 `json:"grace"` // how much later than due a ping may come
 	NextCheckAt               *time.Time              `json:"next_check_at"`
 	ConsecutiveFailures       int                     `json:"consecutive_failures"`
 	State                     allswell.MonitorState   `json:"state"`
@@ -39,12 +42,23 @@ type Monitor struct {
 	UpdatedAt                 time.Time               `json:"updated_at"`
 }
 
+// Schedule says when the pings of a monitor are due: within an interval after the last one, or at the times of a cron
+// expression. Other fields than those of the kind are empty.
+type Schedule struct {
+	Kind       allswell.ScheduleKind `json:"kind"`
+	Interval   Seconds               `json:"interval,omitempty"`
+	Expression string                `json:"expression,omitempty"`
+	TimeZone   string                `json:"time_zone,omitempty"` // "" in requests: UTC
+}
+
 // NewMonitor describes a monitor to create.
 type NewMonitor struct {
 	Slug             string                  `json:"slug,omitempty"` // "": made from the name
 	Name             string                  `json:"name"`
-	Interval         Seconds                 `json:"interval"`
-	Page             string                  `json:"page,omitempty"` // the page's slug; "": none
+	Interval         Seconds                 `json:"interval,omitempty"` // 0: Schedule says it
+	Schedule         *Schedule               `json:"schedule,omitempty"` // nil: Interval says it
+	Grace            *Seconds                `json:"grace,omitempty"`    // nil: 0, or 5 minutes with a cron schedule
+	Page             string                  `json:"page,omitempty"`     // the page's slug; "": none
 	ComponentID      *string                 `json:"component_id,omitempty"`
 	Enabled          *bool                   `json:"enabled,omitempty"`           // nil: true
 	FailureThreshold *int                    `json:"failure_threshold,omitempty"` // nil or 0: the server's setting
@@ -61,7 +75,9 @@ type NewMonitor struct {
 // MonitorChange is a change of a monitor.
 type MonitorChange struct {
 	Name             *string                          `json:"name,omitempty"`
-	Interval         *Seconds                         `json:"interval,omitempty"`
+	Interval         *Seconds                         `json:"interval,omitempty"` // in place of Schedule
+	Schedule         *Schedule                        `json:"schedule,omitempty"`
+	Grace            *Seconds                         `json:"grace,omitempty"`
 	Page             Nullable[string]                 `json:"page,omitzero"`
 	ComponentID      *string                          `json:"component_id,omitempty"` // "": no component
 	Enabled          *bool                            `json:"enabled,omitempty"`
@@ -123,6 +139,20 @@ func (c *Client) DeleteMonitor(ctx context.Context, id string, options ...CallOp
 	return c.remove(ctx, pathOf("monitors", id), options...)
 }
 
+// DueTimes are the next times at which a ping of a monitor is due.
+type DueTimes struct {
+	Meta
+	Schedule Schedule    `json:"schedule"`
+	Grace    Seconds     `json:"grace"`
+	DueAt    []time.Time `json:"due_at"` // without the grace; empty for an interval before the first ping
+}
+
+// GetMonitorSchedule returns the next n due times of a monitor, at most allswell.MaxDueTimes.
+func (c *Client) GetMonitorSchedule(ctx context.Context, id string, n int) (*DueTimes, error) {
+	count := func(r *request) { r.query = url.Values{"n": {strconv.Itoa(n)}} }
+	return call[DueTimes](ctx, c, http.MethodGet, pathOf("monitors", id, "schedule"), nil, count)
+}
+
 // Outage is a period in which a monitor was down.
 type Outage struct {
 	Meta
@@ -149,7 +179,10 @@ type MonitorExplanation struct {
 	LastPingAt          *time.Time             `json:"last_ping_at"`
 	WaitingSince        *time.Time             `json:"waiting_since"` // the last ping, or when a person restarted the wait
 	Interval            Seconds                `json:"interval"`
-	Extensions          []DeadlineExtension    `json:"extensions"` // what moved the deadline
+	Schedule            Schedule               `json:"schedule"`
+	Grace               Seconds                `json:"grace"`
+	ExpectedAt          *time.Time             `json:"expected_at"` // when the ping is due, without grace and extensions
+	Extensions          []DeadlineExtension    `json:"extensions"`  // what moved the deadline
 	DueAt               *time.Time             `json:"due_at"`
 	ConsecutiveFailures int                    `json:"consecutive_failures"`
 	FailureThreshold    int                    `json:"failure_threshold"`

@@ -90,6 +90,9 @@ var operations = map[string]struct {
 		return c.Signal(ctx, "token", client.SignalReport{Kind: allswell.SignalStart})
 	}, nil, nil},
 	"listOutages": {list(func(c *client.Client) *client.List[client.Outage] { return c.ListOutages("mon_1") }), nil, client.Outage{}},
+	"getMonitorSchedule": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetMonitorSchedule(ctx, "mon_1", 3))
+	}, nil, client.DueTimes{}},
 
 	"listComponents": {list(func(c *client.Client) *client.List[client.Component] { return c.ListComponents("acme") }), nil, client.Component{}},
 	"createComponent": {func(ctx context.Context, c *client.Client) error {

@@ -16,6 +16,8 @@ type monitorJSON struct {
 	Token               *string                 `json:"token"`    // null if the caller may only read
 	PingURL             *string                 `json:"ping_url"` // null if the caller may only read
 	Interval            int64                   `json:"interval"` // seconds
+	Schedule            scheduleJSON            `json:"schedule"`
+	Grace               int64                   `json:"grace"` // seconds
 	NextCheckAt         *string                 `json:"next_check_at"`
 	ConsecutiveFailures int                     `json:"consecutive_failures"`
 	State               allswell.MonitorState   `json:"state"`
@@ -45,7 +47,7 @@ func (c *call) newMonitorJSON(m allswell.Monitor) monitorJSON {
 	}
 	return monitorJSON{
 		ID: m.ID, Slug: m.Slug, Name: m.Name, Token: token, PingURL: pingURL,
-		Interval: int64(m.Interval / time.Second), NextCheckAt: timePtr(m.NextCheckAt),
+		Interval: int64(m.Interval / time.Second), Schedule: newScheduleJSON(m.Interval, m.Cron), Grace: int64(m.Grace / time.Second), NextCheckAt: timePtr(m.NextCheckAt),
 		ConsecutiveFailures: m.ConsecutiveFailures, State: m.State, Enabled: m.Enabled, PausedUntil: timePtr(m.PausedUntil),
 		ComponentID: ptrOrNil(m.ComponentID), Page: ptrOrNil(m.PageSlug), LastPingAt: timePtr(m.LastPingAt),
 		FailureThreshold: ptrOrNil(m.FailureThreshold), EffectiveThreshold: m.EffectiveFailureThreshold,
@@ -100,12 +102,14 @@ func (a *api) createMonitor(c *call) (store.Response, error) {
 
 // readNewMonitor reads the fields of a monitor, and returns what is invalid.
 func readNewMonitor(o *web.Object, slug string) (allswell.NewMonitor, error) {
-	o.Require("interval")
+	interval, cron := readSchedule(o, true)
 	enabled := o.Flag("enabled")
 	n := allswell.NewMonitor{
 		Slug:             slug,
 		Name:             orZero(o.Text("name")),
-		Interval:         orZero(seconds(o.Integer("interval"))),
+		Interval:         orZero(interval),
+		Cron:             orZero(cron),
+		Grace:            seconds(o.Integer("grace")),
 		Page:             orZero(nullableText(o, "page")),
 		ComponentID:      orZero(o.Text("component_id")),
 		Disabled:         enabled != nil && !*enabled,
@@ -153,6 +157,9 @@ type explanationJSON struct {
 	LastPingAt          *string                `json:"last_ping_at"`
 	WaitingSince        *string                `json:"waiting_since"`
 	Interval            int64                  `json:"interval"` // seconds
+	Schedule            scheduleJSON           `json:"schedule"`
+	Grace               int64                  `json:"grace"`       // seconds
+	ExpectedAt          *string                `json:"expected_at"` // without grace and extensions
 	Extensions          []extensionJSON        `json:"extensions"`
 	DueAt               *string                `json:"due_at"`
 	ConsecutiveFailures int                    `json:"consecutive_failures"`
@@ -189,7 +196,8 @@ type extensionJSON struct {
 func newExplanationJSON(e allswell.Explanation) explanationJSON {
 	out := explanationJSON{
 		State: e.State, PausedUntil: timePtr(e.PausedUntil), AsOf: allswell.FormatTime(e.AsOf), LastPingAt: timePtr(e.LastPingAt), WaitingSince: timePtr(e.WaitingSince),
-		Interval: int64(e.Interval / time.Second), Extensions: []extensionJSON{}, DueAt: timePtr(e.DueAt),
+		Interval: int64(e.Interval / time.Second), Schedule: newScheduleJSON(e.Interval, e.Cron), Grace: int64(e.Grace / time.Second), ExpectedAt: timePtr(e.ExpectedAt),
+		Extensions: []extensionJSON{}, DueAt: timePtr(e.DueAt),
 		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, IncidentTakenOver: e.TakenOver, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), Reason: ptrOrNil(e.Reason), DownSince: timePtr(e.DownSince), RunDueAt: timePtr(e.RunDueAt), PingGaps: []pingGapJSON{},
 	}
 	for _, x := range e.Extensions {
@@ -220,9 +228,12 @@ func (a *api) changeMonitor(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
+	interval, cron := readSchedule(o, false)
 	ch := allswell.MonitorChange{
 		Name:             o.Text("name"),
-		Interval:         seconds(o.Integer("interval")),
+		Interval:         interval,
+		Cron:             cron,
+		Grace:            seconds(o.Integer("grace")),
 		Page:             nullableText(o, "page"),
 		ComponentID:      o.Text("component_id"),
 		Enabled:          o.Flag("enabled"),
@@ -262,6 +273,6 @@ func seconds(n *int) *time.Duration {
 		return nil
 	}
 	const beyond = int(allswell.MaxInterval/time.Second) + 1
-	d := time.Duration(min(max(*n, 0), beyond)) * time.Second
+	d := time.Duration(min(max(*n, -1), beyond)) * time.Second
 	return &d
 }

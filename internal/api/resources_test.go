@@ -239,7 +239,7 @@ func TestMonitors(t *testing.T) {
 		w := c.build("acme")
 		body := map[string]any{"name": "Nightly", "interval": 86400, "page": "acme", "component_id": w.component}
 		a := c.post("/api/v1/monitors", body).is(201)
-		keys(t, a.data(), "id", "slug", "name", "token", "ping_url", "interval", "next_check_at", "consecutive_failures", "state",
+		keys(t, a.data(), "id", "slug", "name", "token", "ping_url", "interval", "schedule", "grace", "next_check_at", "consecutive_failures", "state",
 			"enabled", "paused_until", "component_id", "page", "last_ping_at", "failure_threshold",
 			"effective_failure_threshold", "incident_id", "down_status", "auto_incidents", "tags", "max_runtime", "publish_output", "created_at", "updated_at")
 		a.has(map[string]any{

@@ -18,19 +18,20 @@ import (
 type MonitorCommands struct {
 	ClientSettings `embed:""`
 
-	List    monitorList    `cmd:"" help:"List the monitors of all pages, or of one. Until its first ping, a monitor is waiting and cannot go down."`
-	Show    monitorShow    `cmd:"" help:"Show a monitor with its ping URL."`
-	Create  monitorCreate  `cmd:"" help:"Create a monitor and print the command that its job has to run."`
-	Put     monitorPut     `cmd:"" help:"Create a monitor, or replace its configuration. What is not given gets its default; ping URL and down status are kept."`
-	Edit    monitorEdit    `cmd:"" aliases:"set" help:"Change a monitor."`
-	Pause   monitorPause   `cmd:"" help:"Pause a monitor, until a time or until it is resumed. No ping is expected meanwhile, and its ping URL answers 404."`
-	Resume  monitorResume  `cmd:"" help:"Resume a monitor that is paused. The next ping is due one interval from now."`
-	Rotate  monitorRotate  `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
-	Explain monitorExplain `cmd:"" help:"Say why a monitor has its state, and when it goes down."`
-	Outages monitorOutages `cmd:"" help:"List a monitor's outages, newest first."`
-	Pings   monitorPings   `cmd:"" help:"List the signals of a monitor's job, newest first: starts, successes, failures and logs. Plain pings are not kept."`
-	Output  monitorOutput  `cmd:"" help:"Print the end of the output that a signal brought."`
-	Delete  monitorDelete  `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
+	List     monitorList     `cmd:"" help:"List the monitors of all pages, or of one. Until its first ping, a monitor is waiting and cannot go down."`
+	Show     monitorShow     `cmd:"" help:"Show a monitor with its ping URL."`
+	Create   monitorCreate   `cmd:"" help:"Create a monitor and print the command that its job has to run."`
+	Put      monitorPut      `cmd:"" help:"Create a monitor, or replace its configuration. What is not given gets its default; ping URL and down status are kept."`
+	Edit     monitorEdit     `cmd:"" aliases:"set" help:"Change a monitor."`
+	Pause    monitorPause    `cmd:"" help:"Pause a monitor, until a time or until it is resumed. No ping is expected meanwhile, and its ping URL answers 404."`
+	Resume   monitorResume   `cmd:"" help:"Resume a monitor that is paused. The next ping is due one interval from now."`
+	Rotate   monitorRotate   `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
+	Schedule monitorSchedule `cmd:"" help:"List the next times at which a ping is due."`
+	Explain  monitorExplain  `cmd:"" help:"Say why a monitor has its state, and when it goes down."`
+	Outages  monitorOutages  `cmd:"" help:"List a monitor's outages, newest first."`
+	Pings    monitorPings    `cmd:"" help:"List the signals of a monitor's job, newest first: starts, successes, failures and logs. Plain pings are not kept."`
+	Output   monitorOutput   `cmd:"" help:"Print the end of the output that a signal brought."`
+	Delete   monitorDelete   `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
 
 type monitorCreate struct {
@@ -45,7 +46,10 @@ type monitorFields struct {
 	Name string `required:"" placeholder:"NAME" help:"Name of the monitor."`
 	pageFlag
 	NoPage           bool                    `help:"Create it without a page and a component. Its outages open no incidents."`
-	Interval         timeinput.Duration      `required:"" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
+	Interval         timeinput.Duration      `required:"" xor:"schedule" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
+	Cron             string                  `required:"" xor:"schedule" placeholder:"EXPRESSION" help:"Times at which pings are due, in place of an interval, such as '0 2 * * *', '*/15 8-18 * * mon-fri' or @daily."`
+	TimeZone         string                  `placeholder:"ZONE" help:"Time zone of --cron, such as Europe/Berlin. Default: UTC."`
+	Grace            *timeinput.Duration     `placeholder:"DURATION" help:"How much later than due a ping may come, such as 5m, 2h. Default: 0s, and 5m with --cron."`
 	Component        *string                 `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
 	FailureThreshold *int                    `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
 	AutoIncidents    *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
@@ -67,9 +71,13 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 			return client.NewMonitor{}, err
 		}
 	}
+	schedule, err := cronSchedule(f.Cron, f.TimeZone)
+	if err != nil {
+		return client.NewMonitor{}, err
+	}
 	component, err := c.monitorComponent(f.Component, &f.pageFlag)
 	return client.NewMonitor{
-		Slug: slug, Name: f.Name, Page: f.Page, Interval: client.SecondsOf(time.Duration(f.Interval)), ComponentID: component,
+		Slug: slug, Name: f.Name, Page: f.Page, Interval: client.SecondsOf(time.Duration(f.Interval)), Schedule: schedule, Grace: secondsOf(f.Grace), ComponentID: component,
 		FailureThreshold: f.FailureThreshold, Enabled: f.Enabled, AutoIncidents: f.AutoIncidents, Tags: f.Tags,
 		MaxRuntime: secondsOf(f.MaxRuntime), PublishOutput: f.PublishOutput,
 	}, err
@@ -123,8 +131,8 @@ func (c *commandContext) printPing(m *client.Monitor) {
 		state = ", and disabled"
 		instruction = "Once it is enabled (allswell monitor edit " + console.Visible(m.ID) + " --enabled), its job has to run this"
 	}
-	c.Printf("The monitor %s is %s%s. %s at least %s:\n\n  %s\n", console.Visible(m.Name), console.Visible(m.ID), state,
-		instruction, every(m.Interval.Duration()), allswell.PingCommand(console.Visible(m.PingURL)))
+	c.Printf("The monitor %s is %s%s. %s %s:\n\n  %s\n", console.Visible(m.Name), console.Visible(m.ID), state,
+		instruction, often(m), allswell.PingCommand(console.Visible(m.PingURL)))
 }
 
 // printDownStatus prints what the component of a monitor becomes while it is down, and why if that is the default.
@@ -167,7 +175,11 @@ func downAfter(m *client.Monitor) string {
 	if m.FailureThreshold == nil && m.EffectiveFailureThreshold == 0 {
 		assumption = fmt.Sprintf("and %d checks in a row count, as by default", threshold(m))
 	}
-	silence := m.Interval.Duration() + time.Duration(threshold(m))*defaultCheck
+	if m.Schedule.Kind == allswell.ScheduleCron {
+		late := m.Grace.Duration() + time.Duration(threshold(m))*defaultCheck
+		return fmt.Sprintf("%s without a ping after one was due, if the server checks every minute %s", settings.ShortDuration(late), assumption)
+	}
+	silence := m.Interval.Duration() + m.Grace.Duration() + time.Duration(threshold(m))*defaultCheck
 	return fmt.Sprintf("%s without a ping, if the server checks every minute %s", settings.ShortDuration(silence), assumption)
 }
 
@@ -177,7 +189,7 @@ const minDownAfter = time.Minute
 
 // warnOfHaste warns if the monitor goes down sooner, assuming the default settings of the server.
 func (c *commandContext) warnOfHaste(m *client.Monitor) {
-	if m.Interval.Duration()+time.Duration(threshold(m)-1)*defaultCheck < minDownAfter {
+	if m.Interval.Duration()+m.Grace.Duration()+time.Duration(threshold(m)-1)*defaultCheck < minDownAfter {
 		c.Printf("\nWith so short an interval and a single check, a restart of the server can make the monitor go down: use %s, or a failure threshold of 2.\n",
 			settings.ShortDuration(minDownAfter))
 	}
@@ -208,13 +220,13 @@ func (cmd *monitorList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	header := []string{"MONITOR", "STATE", "INTERVAL", "LAST PING", "PAGE", "NAME"}
+	header := []string{"MONITOR", "STATE", "SCHEDULE", "LAST PING", "PAGE", "NAME"}
 	none := "No monitors yet."
 	if cmd.State != "" || cmd.Tag != "" {
 		none = "No such monitors."
 	}
 	return table(c, monitors, total, none, header, func(m *client.Monitor) []string {
-		return []string{m.ID, monitorState(m), settings.ShortDuration(m.Interval.Duration()), timeOr(m.LastPingAt, "never"), cmp.Or(m.Page, "-"), m.Name}
+		return []string{m.ID, monitorState(m), scheduleText(m.Schedule), timeOr(m.LastPingAt, "never"), cmp.Or(m.Page, "-"), m.Name}
 	})
 }
 
@@ -262,7 +274,7 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 	}
 	c.Facts([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"Slug", m.Slug}, [2]string{"State", monitorState(m)},
 		[2]string{"Incident", valueOf(m.IncidentID)},
-		[2]string{"Interval", settings.ShortDuration(m.Interval.Duration())}, [2]string{"Seems to run", rhythm}, [2]string{"Failure threshold", thresholdText(m)},
+		[2]string{scheduleLabel(m), scheduleText(m.Schedule)}, [2]string{"Grace", graceText(m.Grace)}, [2]string{"Seems to run", rhythm}, [2]string{"Failure threshold", thresholdText(m)},
 		[2]string{"Down after", downAfter(m)}, [2]string{"Longest run", maxRuntime(m)}, [2]string{"Publishes output", publishesOutput(m)},
 		[2]string{"Last ping", timeOr(m.LastPingAt, "never")}, [2]string{"Next ping due", timeOr(m.NextCheckAt, "never")},
 		[2]string{"Page", m.Page}, [2]string{"Component", component},
@@ -308,7 +320,10 @@ func thresholdText(m *client.Monitor) string {
 type monitorEdit struct {
 	Monitor          string              `arg:"" help:"Id, name or slug of the monitor."`
 	Name             *string             `placeholder:"NAME" help:"New name."`
-	Interval         *timeinput.Duration `placeholder:"DURATION" help:"New interval, the maximum expected time between two pings: 30s, 5m, 25h, 8d. It begins now."`
+	Interval         *timeinput.Duration `xor:"schedule" placeholder:"DURATION" help:"New interval, the maximum expected time between two pings: 30s, 5m, 25h, 8d. It begins now."`
+	Cron             string              `xor:"schedule" placeholder:"EXPRESSION" help:"New times at which pings are due, in place of an interval, such as '0 2 * * *' or @daily."`
+	TimeZone         string              `placeholder:"ZONE" help:"Time zone of --cron, such as Europe/Berlin. Default: UTC."`
+	Grace            *timeinput.Duration `placeholder:"DURATION" help:"How much later than due a ping may come. Without it, --interval in place of --cron sets 0s, and the reverse 5m."`
 	Page             *string             `placeholder:"SLUG" xor:"page" help:"New page."`
 	NoPage           bool                `xor:"page,component" help:"Remove the page and the component. Its outages open no incidents then."`
 	Component        *string             `placeholder:"COMPONENT" xor:"component" help:"Id, name or slug of the new component."`
@@ -328,8 +343,12 @@ func (cmd *monitorEdit) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
+	schedule, err := cronSchedule(cmd.Cron, cmd.TimeZone)
+	if err != nil {
+		return err
+	}
 	change := client.MonitorChange{
-		Name: cmd.Name, Interval: secondsOf(cmd.Interval), Page: nullable(cmd.Page, cmd.NoPage), Enabled: cmd.Enabled,
+		Name: cmd.Name, Interval: secondsOf(cmd.Interval), Schedule: schedule, Grace: secondsOf(cmd.Grace), Page: nullable(cmd.Page, cmd.NoPage), Enabled: cmd.Enabled,
 		FailureThreshold: cmd.FailureThreshold, DownStatus: cmd.DownStatus, PublishOutput: cmd.PublishOutput,
 	}
 	if cmd.MaxRuntime != nil {
@@ -427,7 +446,8 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 	explanation, err := c.api.ExplainMonitor(c.Ctx, id)
 	return object(c, explanation, err, func(e *client.MonitorExplanation) {
 		of := allswell.Explanation{
-			State: e.State, PausedUntil: valueOf(e.PausedUntil), AsOf: e.AsOf, LastPingAt: valueOf(e.LastPingAt), WaitingSince: valueOf(e.WaitingSince), Interval: e.Interval.Duration(),
+			State: e.State, PausedUntil: valueOf(e.PausedUntil), AsOf: e.AsOf, LastPingAt: valueOf(e.LastPingAt), WaitingSince: valueOf(e.WaitingSince),
+			Interval: e.Interval.Duration(), Cron: cronOf(e.Schedule), Grace: e.Grace.Duration(), ExpectedAt: valueOf(e.ExpectedAt),
 			DueAt: valueOf(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold, TakenOver: e.IncidentTakenOver, CountedAt: valueOf(e.CountedAt), DownAt: valueOf(e.DownAt),
 			Reason: valueOf(e.Reason), DownSince: valueOf(e.DownSince), RunDueAt: valueOf(e.RunDueAt),
 		}

@@ -61,7 +61,7 @@ func TestMonitorsOfAPage(t *testing.T) {
 			answer(404, "", "", `{"message": "Not found."}`)(w, r)
 		}
 	}
-	const header = "MONITOR  STATE     INTERVAL  LAST PING  PAGE  NAME\n"
+	const header = "MONITOR  STATE     SCHEDULE  LAST PING  PAGE  NAME\n"
 	for args, want := range map[string]string{
 		"--page=acme":              header + "mon_1    disabled  0s        never      acme  a\nmon_3    disabled  0s        never      acme  c\n",
 		"--page=acme|--limit=1":    header + "mon_1    disabled  0s        never      acme  a\n… and 1 more (--limit).\n",

@@ -32,7 +32,7 @@ func (v *visit) showFirstPing() error {
 	}
 	s := firstPingScreen{Monitor: m}
 	if v.can(allswell.RoleEditor) { // who has the URL can ping
-		s.Snippets = snippets(v.pingURL(m), m.Interval)
+		s.Snippets = snippets(v.pingURL(m), m)
 	}
 	return v.showLive("first_ping", m.Name, s)
 }

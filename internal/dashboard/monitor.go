@@ -22,6 +22,7 @@ type monitorScreen struct {
 	PingURL  string
 	CanEdit  bool
 	Chart    *pingChart // nil: there are too few pings
+	Times    []dueTime  // at which a ping is due next; none of an interval
 	Signals  []shownSignal
 }
 
@@ -113,7 +114,7 @@ func (v *visit) showMonitor() error {
 	if err != nil {
 		return err
 	}
-	s := monitorScreen{MonitorDetail: detail, CanEdit: v.can(allswell.RoleEditor), Chart: newPingChart(detail.Monitor, detail.Explanation)}
+	s := monitorScreen{MonitorDetail: detail, CanEdit: v.can(allswell.RoleEditor), Chart: newPingChart(detail.Monitor, detail.Explanation), Times: dueTimes(detail.Cron, time.Now())}
 	r := pagination(v.r.URL.Query())
 	outages, total, err := v.store.Outages(v.r.Context(), v.actor(), detail.ID, r)
 	if err != nil {
@@ -132,7 +133,7 @@ func (v *visit) showMonitor() error {
 	}
 	if s.CanEdit { // who has the URL can ping
 		s.PingURL = v.pingURL(detail.Monitor)
-		s.Snippets = snippets(s.PingURL, detail.Interval)
+		s.Snippets = snippets(s.PingURL, detail.Monitor)
 	}
 	return v.showLive("monitor", detail.Name, s)
 }

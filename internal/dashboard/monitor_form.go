@@ -24,11 +24,31 @@ type monitorFormScreen struct {
 	Tag     string   // entity tag of the monitor that the form was made from
 	Theirs  []string // what somebody else has changed meanwhile
 	Cancel  string
+	Times   []dueTime // the next ones of the schedule that was typed, if it is valid
+}
+
+// dueTime is a time at which a ping is due.
+type dueTime struct {
+	At   time.Time
+	Zone *time.Location
+}
+
+// Local returns the time in the zone of the schedule.
+func (d dueTime) Local() string { return d.At.In(d.Zone).Format("Mon 2 Jan 2006, 15:04 MST") }
+
+// dueTimes returns the next five times of a schedule; none of an interval.
+func dueTimes(cron allswell.Cron, now time.Time) (times []dueTime) {
+	for range 5 {
+		if now = cron.Next(now); !now.IsZero() {
+			times = append(times, dueTime{now, cron.Zone()})
+		}
+	}
+	return times
 }
 
 // showNewMonitor shows the form of a new monitor, or of a copy.
 func (v *visit) showNewMonitor() error {
-	values := url.Values{"interval": {"25h"}, "component_id": {v.r.URL.Query().Get("component_id")}}
+	values := url.Values{"schedule.kind": {"interval"}, "interval": {"25h"}, "schedule.time_zone": {"UTC"}, "component_id": {v.r.URL.Query().Get("component_id")}}
 	if of := v.r.URL.Query().Get("copy"); of != "" {
 		m, err := v.store.Monitor(v.r.Context(), v.actor(), of)
 		if err != nil {
@@ -52,6 +72,15 @@ func monitorValues(m allswell.Monitor) url.Values {
 	if m.PublishOutput {
 		values.Set("publish_output", "true")
 	}
+	values.Set("schedule.kind", string(allswell.ScheduleInterval))
+	values.Set("schedule.time_zone", "UTC")
+	if !m.Cron.IsZero() {
+		values.Set("schedule.kind", string(allswell.ScheduleCron))
+		values.Set("interval", "")
+		values.Set("schedule.expression", m.Cron.Expression)
+		values.Set("schedule.time_zone", m.Cron.TimeZone)
+	}
+	values.Set("grace", settings.ShortDuration(m.Grace))
 	if m.FailureThreshold > 0 {
 		values.Set("failure_threshold", strconv.Itoa(m.FailureThreshold))
 	}
@@ -80,8 +109,16 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 	}
 	for _, x := range []field{
 		{Name: "name", Label: "Name", Placeholder: "Nightly backup"},
-		{Name: "interval", Label: "A ping is due within", Placeholder: "25h", Suggestions: []string{"90s", "5m", "20m", "75m", "25h", "8d"},
+		{Name: "schedule.kind", Label: "A ping is due", Type: "select", Options: []option{
+			{Value: string(allswell.ScheduleInterval), Label: "within an interval after the last one"}, {Value: string(allswell.ScheduleCron), Label: "at the times of a cron expression"},
+		}},
+		{Name: "interval", Label: "Interval", Optional: true, Placeholder: "25h", Suggestions: []string{"90s", "5m", "20m", "75m", "25h", "8d"},
 			Hint: "The longest time between two pings, with units: 90s, 5m, 25h, 8d. Leave room: 25h for a job that runs every night."},
+		{Name: "schedule.expression", Label: "Cron expression", Optional: true, Placeholder: "30 2 * * *", Suggestions: []string{"30 2 * * *", "*/15 * * * *", "0 8-18 * * mon-fri", "@hourly", "@weekly"},
+			Hint: "Minute, hour, day of the month, month and day of the week, as in a crontab."},
+		{Name: "schedule.time_zone", Label: "Time zone of the cron expression", Optional: true, Placeholder: "Europe/Berlin"},
+		{Name: "grace", Label: "Grace", Optional: true, Placeholder: "5m", Suggestions: []string{"0s", "5m", "30m", "2h"},
+			Hint: "How much later a ping may come. Left empty, none with an interval, and 5m with a cron expression."},
 		{Name: "component_id", Label: "While it is down, this is affected", Type: "select", Optional: true, Options: where},
 		{Name: "down_status", Label: "The component is then", Type: "select", Optional: true, Options: down},
 		{Name: "failure_threshold", Label: "Checks in a row that must find it overdue", Optional: true, Placeholder: strconv.Itoa(v.store.FailureThreshold()),
@@ -100,6 +137,9 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 		s.Fields = append(s.Fields, s.draw(x))
 	}
 	focusFirst(s.Fields)
+	var schedule allswell.NewMonitor
+	readSchedule(s.values, &schedule, new(allswell.ValidationError))
+	s.Times = dueTimes(schedule.Cron, time.Now())
 	return v.show(status, "monitor_form", s.Title, s)
 }
 
@@ -120,13 +160,7 @@ func readMonitor(typed url.Values) (allswell.NewMonitor, error) {
 			n.MaxRuntime = -time.Second // never valid
 		}
 	}
-	var interval timeinput.Duration
-	if err := interval.UnmarshalText([]byte(strings.ReplaceAll(typed.Get("interval"), " ", ""))); err != nil {
-		bad.Add("interval", "The interval %s.", err)
-		n.Interval = allswell.MinInterval
-	} else {
-		n.Interval = time.Duration(interval)
-	}
+	readSchedule(typed, &n, &bad)
 	if text := strings.TrimSpace(typed.Get("failure_threshold")); text != "" {
 		count, err := strconv.Atoi(text)
 		if n.FailureThreshold = count; err != nil || count == 0 {
@@ -136,12 +170,35 @@ func readMonitor(typed url.Values) (allswell.NewMonitor, error) {
 	return n, joinInvalid(n.Validate(), bad.Err())
 }
 
+// readSchedule reads the schedule and the grace, and adds to bad what cannot be read.
+func readSchedule(typed url.Values, n *allswell.NewMonitor, bad *allswell.ValidationError) {
+	duration := func(name string) time.Duration {
+		var d timeinput.Duration
+		if err := d.UnmarshalText([]byte(strings.ReplaceAll(typed.Get(name), " ", ""))); err != nil {
+			bad.Add(name, "The %s %s.", name, err)
+			return allswell.MinInterval
+		}
+		return time.Duration(d)
+	}
+	if typed.Get("schedule.kind") == string(allswell.ScheduleCron) {
+		n.Cron = allswell.Cron{Expression: strings.TrimSpace(typed.Get("schedule.expression")), TimeZone: strings.TrimSpace(typed.Get("schedule.time_zone"))}
+	} else {
+		n.Interval = duration("interval")
+	}
+	if typed.Get("grace") != "" {
+		n.Grace = new(duration("grace"))
+	}
+}
+
 // readTags returns the tags in a text, where spaces or commas separate them.
 func readTags(text string) []string { return strings.Fields(strings.ReplaceAll(text, ",", " ")) }
 
 // createMonitor creates a monitor, and shows how its job pings.
 func (v *visit) createMonitor() error {
 	s := &monitorFormScreen{form: newForm(v.r.PostForm), Title: "New monitor", Cancel: monitorsPath}
+	if s.Value("preview") != "" {
+		return v.showMonitorForm(http.StatusOK, s)
+	}
 	n, err := readMonitor(v.r.PostForm)
 	var m allswell.Monitor
 	if err == nil {
@@ -178,6 +235,10 @@ func (v *visit) editMonitor() error {
 		return err
 	}
 	s.form = newForm(v.r.PostForm)
+	if s.Value("preview") != "" {
+		s.Tag = s.Value("tag")
+		return v.showMonitorForm(http.StatusOK, s)
+	}
 	n, err := readMonitor(v.r.PostForm)
 	if err == nil {
 		ch := n.Replacement()
@@ -199,7 +260,8 @@ func (v *visit) editMonitor() error {
 
 // monitorFieldNames are the fields of the form, in their order, with words for them.
 var monitorFieldNames = [][2]string{
-	{"name", "name"}, {"interval", "interval"}, {"component_id", "component"}, {"down_status", "status while it is down"},
+	{"name", "name"}, {"schedule.kind", "kind of schedule"}, {"interval", "interval"}, {"schedule.expression", "cron expression"},
+	{"schedule.time_zone", "time zone"}, {"grace", "grace"}, {"component_id", "component"}, {"down_status", "status while it is down"},
 	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"}, {"max_runtime", "longest run"}, {"publish_output", "publication of output"}, {"tags", "list of tags"},
 }
 

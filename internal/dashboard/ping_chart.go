@@ -20,6 +20,7 @@ const (
 type pingChart struct {
 	Gaps      []allswell.PingGap // newest first
 	Bars      []chartBar         // oldest first
+	Due       string             // which gaps are due, in words
 	DueY      int                // where a gap of one interval ends
 	DownY     int                // where a gap ends with which the monitor goes down
 	DownAfter time.Duration
@@ -42,7 +43,8 @@ func newPingChart(m allswell.Monitor, e allswell.Explanation) *pingChart {
 	if len(e.PingGaps) == 0 {
 		return nil
 	}
-	c := &pingChart{Gaps: slices.Clone(e.PingGaps[max(0, len(e.PingGaps)-chartBars):]), DownAfter: e.Interval + time.Duration(e.Threshold)*e.Period, Tag: allswell.EntityTag(m)}
+	c := &pingChart{Gaps: slices.Clone(e.PingGaps[max(0, len(e.PingGaps)-chartBars):]), Due: "due within " + allswell.FormatDuration(e.Interval+e.Grace),
+		DownAfter: e.Interval + e.Grace + time.Duration(e.Threshold)*e.Period, Tag: allswell.EntityTag(m)}
 	lengths := make([]time.Duration, len(c.Gaps))
 	for i, gap := range c.Gaps {
 		lengths[i] = gap.Length
@@ -55,14 +57,14 @@ func newPingChart(m allswell.Monitor, e allswell.Explanation) *pingChart {
 	// Gaps of outages are cut off, so that the others can be told apart.
 	top := min(max(c.Longest.Length, c.DownAfter), 2*c.DownAfter)
 	height := func(d time.Duration) int { return max(2, int(float64(min(d, top))/float64(top)*chartHeight)) }
-	c.DueY, c.DownY = chartHeight-height(e.Interval), chartHeight-height(c.DownAfter)
+	c.DueY, c.DownY = chartHeight-height(e.Interval+e.Grace), chartHeight-height(c.DownAfter)
 	const step = chartWidth / chartBars
 	for i, gap := range c.Gaps {
 		tone := allswell.StatusOperational
 		switch {
 		case gap.Length > c.DownAfter:
 			tone = m.DownStatus
-		case gap.Length > e.Interval:
+		case gap.Length > e.Interval+e.Grace:
 			tone = allswell.StatusDegraded
 		}
 		h := height(gap.Length)

@@ -50,9 +50,12 @@ func (u UpdateText) HTML(l *Language, zone *time.Location) template.HTML {
 	if key == "" {
 		return markdown.HTML(u.Message)
 	}
-	form, format := u.timeForm(l, zone)
-	since := TimeElement(u.System.Since.In(zone), form, format)
-	return "<p>" + l.HTML(key, "time", since, "interval", l.Duration(u.System.Interval), "duration", l.Duration(u.System.Lasted)) + "</p>" + markdown.HTML(u.System.OutputBlock())
+	element := func(t time.Time) template.HTML {
+		form, format := u.timeForm(l, t.In(zone))
+		return TimeElement(t.In(zone), form, format)
+	}
+	return "<p>" + l.HTML(key, "time", element(u.System.Since), "due", element(u.System.Due),
+		"interval", l.Duration(u.System.Interval), "duration", l.Duration(u.System.Lasted)) + "</p>" + markdown.HTML(u.System.OutputBlock())
 }
 
 // Plain returns the text without markup. System messages have times in the given
@@ -70,18 +73,21 @@ func (u UpdateText) Plain(l *Language, zone *time.Location) string {
 
 // sentence returns the sentence of a system message.
 func (u UpdateText) sentence(key string, l *Language, zone *time.Location) string {
-	_, format := u.timeForm(l, zone)
-	since := format(u.System.Since.In(zone))
-	return l.T(key, "time", since, "interval", l.Duration(u.System.Interval), "duration", l.Duration(u.System.Lasted))
+	text := func(t time.Time) string {
+		_, format := u.timeForm(l, t.In(zone))
+		return format(t.In(zone))
+	}
+	return l.T(key, "time", text(u.System.Since), "due", text(u.System.Due),
+		"interval", l.Duration(u.System.Interval), "duration", l.Duration(u.System.Lasted))
 }
 
-// timeForm returns the form of the time in a system message; see TimeElement. It has
+// timeForm returns the form of a time in a system message; see TimeElement. It has
 // no zone, and no date if it is that of u.At: they are beside the text.
-func (u UpdateText) timeForm(l *Language, zone *time.Location) (form string, format func(time.Time) string) {
+func (u UpdateText) timeForm(l *Language, t time.Time) (form string, format func(time.Time) string) {
 	switch {
 	case u.At.IsZero():
 		return "", l.Moment
-	case l.DateYear(u.At.In(zone)) == l.DateYear(u.System.Since.In(zone)):
+	case l.DateYear(u.At.In(t.Location())) == l.DateYear(t):
 		return "clock", l.Clock
 	default:
 		return "dayclock", l.DayClock

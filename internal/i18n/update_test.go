@@ -14,7 +14,7 @@ func TestSystemMessages(t *testing.T) {
 	seen := map[string]string{}
 	for _, l := range All() {
 		for _, kind := range allswell.SystemMessageKinds {
-			a := allswell.SystemMessage{Kind: kind, Since: time.Date(2026, 11, 21, 20, 15, 40, 0, time.UTC), Interval: 5 * time.Minute, Lasted: 6 * time.Minute}
+			a := allswell.SystemMessage{Kind: kind, Since: time.Date(2026, 11, 21, 20, 15, 40, 0, time.UTC), Due: time.Date(2026, 11, 21, 20, 30, 0, 0, time.UTC), Interval: 5 * time.Minute, Lasted: 6 * time.Minute}
 			s := UpdateText{Message: a.Text(), System: a}
 			for _, text := range []string{s.Plain(l, zone), string(s.HTML(l, zone)), s.Excerpt(l, zone)} {
 				if strings.Contains(text, "{") || strings.Contains(text, "auto.") {
@@ -25,11 +25,14 @@ func TestSystemMessages(t *testing.T) {
 				}
 				seen[text] = l.Tag + string(kind)
 			}
-			silent := kind == allswell.SystemMessageSilent
+			silent := kind == allswell.SystemMessageSilent || kind == allswell.SystemMessagePingMissed
 			if got := strings.Contains(string(s.HTML(l, zone)), `<time datetime="2026-11-21T20:15:40.000Z">`); got != silent {
 				t.Errorf("%s: %s: %s", l.Tag, kind, s.HTML(l, zone))
 			}
 			if got := strings.Contains(s.Plain(l, zone), "21:15"); got != silent {
+				t.Errorf("%s: %s: %s", l.Tag, kind, s.Plain(l, zone))
+			}
+			if got := strings.Contains(s.Plain(l, zone), "21:30"); got != (kind == allswell.SystemMessagePingMissed) {
 				t.Errorf("%s: %s: %s", l.Tag, kind, s.Plain(l, zone))
 			}
 		}

@@ -170,7 +170,7 @@ func (t *tx) saveRejected(tokens []string) error {
 func (t *tx) repairFutureTimes() error {
 	for _, text := range []string{
 		`UPDATE monitors SET last_ping_at = CASE WHEN last_ping_at > $1 THEN $1 ELSE last_ping_at END,
-			waiting_since_at = $1, next_check_at = $1 + interval_ms WHERE waiting_since_at > $1`,
+			waiting_since_at = $1, next_check_at = $1 + interval_ms + grace_ms WHERE waiting_since_at > $1`,
 		`UPDATE last_pings SET pinged_at = $1 WHERE pinged_at > $1`,
 		`UPDATE monitors SET rejected_at = $1 WHERE rejected_at > $1`,
 		// The end of a run that began in the future is not expected.
@@ -186,8 +186,10 @@ func (t *tx) repairFutureTimes() error {
 		`DELETE FROM status_changes WHERE changed_at >= $1 AND EXISTS (SELECT 1 FROM status_changes o
 			WHERE o.component_id = status_changes.component_id AND o.changed_at > status_changes.changed_at)`,
 		`UPDATE status_changes SET changed_at = $1 WHERE changed_at > $1`,
-		// Time granted for deleted gaps is taken back; the next tick computes it again.
-		`UPDATE monitors SET next_check_at = waiting_since_at + interval_ms WHERE next_check_at > $1 AND next_check_at > waiting_since_at + interval_ms`,
+		// Time granted for deleted gaps is taken back, and of a Cron the time until it is due; the next tick computes it again.
+		`UPDATE monitors SET next_check_at = waiting_since_at + interval_ms + grace_ms
+			WHERE next_check_at > $1 AND next_check_at > waiting_since_at + interval_ms + grace_ms`,
+		`UPDATE monitors SET next_check_at = $1 WHERE cron_expression IS NOT NULL AND next_check_at > $1`,
 	} {
 		if _, err := t.Exec(text, millis(t.Now)); err != nil {
 			return err

@@ -50,7 +50,14 @@ func (w *world) scatter(random *rand.Rand, monitors []allswell.Monitor) {
 		if random.IntN(4) == 0 {
 			since += random.Int64N(interval)
 		}
-		due := since + interval
+		grace := int64(random.IntN(3)) * 45_000
+		due := since + interval + grace
+		var expression, zone any
+		if random.IntN(3) == 0 {
+			c := allswell.Cron{Expression: []string{"*/7 * * * *", "* * * * *", "3,58 * * * *"}[random.IntN(3)], TimeZone: "Asia/Kathmandu"}
+			expression, zone = c.Expression, c.TimeZone
+			due = c.Next(time.UnixMilli(since)).UnixMilli() + grace
+		}
 		enabled, down, count := random.IntN(8) > 0, false, 0
 		// Only what an earlier tick found overdue has been counted.
 		if enabled && due < now-120_000 {
@@ -58,8 +65,9 @@ func (w *world) scatter(random *rand.Rand, monitors []allswell.Monitor) {
 			down = count > 0 && random.IntN(3) == 0
 		}
 		w.run(`UPDATE monitors SET interval_ms = $2, enabled = $3, state = $4, consecutive_failures = $5, last_ping_at = $6,
-			waiting_since_at = $7, next_check_at = $8, rejected_at = $9, ticked_at = $10 WHERE id = $1`,
-			m.ID, interval, enabled, map[bool]string{true: "down", false: "up"}[down], count, last, since, due, nil, nil)
+			waiting_since_at = $7, next_check_at = $8, rejected_at = $9, ticked_at = $10, cron_expression = $11, cron_zone = $12, grace_ms = $13
+			WHERE id = $1`,
+			m.ID, interval, enabled, map[bool]string{true: "down", false: "up"}[down], count, last, since, due, nil, nil, expression, zone, grace)
 		if down {
 			w.run(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $4)`, "out_"+m.ID, m.ID, since, now)
 		}

@@ -129,7 +129,7 @@ func (s *Store) candidates(ctx context.Context, nominal time.Time, from candidat
 // together, by one statement, and monitors that are saved one by one.
 type tickResults struct {
 	pinged    []string // since the row was saved
-	postponed []string // pinged since the row was saved; due by that ping
+	postponed []string // pinged since the row was saved; due an interval after that ping
 	counted   []string // one more failure
 	save      []allswell.Monitor
 	down      []allswell.Monitor
@@ -148,7 +148,7 @@ func (r *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 	switch result {
 	case allswell.CheckOnTime:
 		switch {
-		case pinged && m.NextCheckAt.Equal(m.WaitingSince.Add(m.Interval)):
+		case pinged && m.Cron.IsZero() && m.NextCheckAt.Equal(m.WaitingSince.Add(m.Interval+m.Grace)):
 			r.postponed = append(r.postponed, m.ID)
 		case pinged || row.ConsecutiveFailures > 0 || m.NextCheckAt.UnixMilli() != due:
 			r.save = append(r.save, *m)
@@ -202,7 +202,7 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 		// The result of Monitor.RecordPing and Monitor.Check for most monitors; see
 		// TestTickIsMonitorCheck.
 		if _, err := t.Exec(`UPDATE monitors SET last_ping_at = pinged_at, waiting_since_at = pinged_at,
-				next_check_at = pinged_at + interval_ms, consecutive_failures = 0
+				next_check_at = pinged_at + interval_ms + grace_ms, consecutive_failures = 0
 			FROM last_pings WHERE last_pings.token = monitors.token AND monitors.id IN EACH($1)`, list(results.postponed)); err != nil {
 			return report, err
 		}

@@ -99,6 +99,9 @@ func readObject(raw json.RawMessage, prefix string, bad *allswell.ValidationErro
 	return o, nil
 }
 
+// Add adds an error of one of the object's own fields.
+func (o *Object) Add(field, message string) { o.addError(field, "%s", message) }
+
 // addError records an error of one of the object's own fields.
 func (o *Object) addError(field, format string, args ...any) {
 	o.bad.Add(o.prefix+field, format, args...)
@@ -272,6 +275,21 @@ func (o *Object) Objects(field string, limit int) []*Object {
 		o.children = append(o.children, objects[i])
 	}
 	return objects
+}
+
+// Object returns the field's object, or nil if it is not given or, which is an error, no object. Errors of its fields are
+// recorded in o with dotted paths, such as "field.name".
+func (o *Object) Object(field string) (object *Object, given bool) {
+	if !o.given(field) {
+		return nil, false
+	}
+	object, err := readObject(o.fields[field], o.prefix+field+".", o.bad)
+	if err != nil {
+		o.addError(field, "The %s must be an object.", field)
+		return nil, true
+	}
+	o.children = append(o.children, object)
+	return object, true
 }
 
 // instantForm matches RFC 3339. time.Parse accepts more.

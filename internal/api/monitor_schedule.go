@@ -1,0 +1,97 @@
+package api
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// scheduleJSON says when the pings of a monitor are due. The fields of the other kind are absent.
+type scheduleJSON struct {
+	Kind       allswell.ScheduleKind `json:"kind"`
+	Interval   int64                 `json:"interval,omitempty"` // seconds
+	Expression string                `json:"expression,omitempty"`
+	TimeZone   string                `json:"time_zone,omitempty"`
+}
+
+func newScheduleJSON(interval time.Duration, cron allswell.Cron) scheduleJSON {
+	if cron.IsZero() {
+		return scheduleJSON{Kind: allswell.ScheduleInterval, Interval: int64(interval / time.Second)}
+	}
+	return scheduleJSON{Kind: allswell.ScheduleCron, Expression: cron.Expression, TimeZone: cron.TimeZone}
+}
+
+// readSchedule reads the fields interval and schedule of a monitor, one of which may be required. Both results are nil if
+// neither is given. After an error in the schedule, which is recorded, the results are valid.
+func readSchedule(o *web.Object, required bool) (interval *time.Duration, cron *allswell.Cron) {
+	given := o.Integer("interval")
+	schedule, ok := o.Object("schedule")
+	switch {
+	case !ok && required:
+		o.Require("interval")
+		fallthrough
+	case !ok:
+		return seconds(given), nil
+	case schedule == nil:
+		return new(allswell.MinInterval), nil
+	}
+	schedule.Require("kind")
+	kind, own := orZero(web.Enum(schedule, "kind", allswell.ScheduleKinds)), schedule.Integer("interval")
+	expression, zone := schedule.Text("expression"), schedule.Text("time_zone")
+	if kind == allswell.ScheduleCron {
+		schedule.Require("expression")
+		schedule.Reject("interval", "A schedule of the kind cron has no interval.")
+		cron = &allswell.Cron{Expression: orZero(expression), TimeZone: "UTC"}
+		if zone != nil {
+			cron.TimeZone = *zone
+		}
+		if given != nil && time.Duration(*given) == cron.Longest()/time.Second {
+			given = nil // what responses show
+		}
+		return seconds(given), cron
+	}
+	interval = new(allswell.MinInterval)
+	if kind == allswell.ScheduleInterval {
+		schedule.Require("interval")
+		schedule.Reject("expression", "A schedule of the kind interval has no expression.")
+		schedule.Reject("time_zone", "A schedule of the kind interval has no time_zone.")
+		switch d := seconds(own); {
+		case d == nil:
+		case *d < allswell.MinInterval || *d > allswell.MaxInterval:
+			schedule.Add("interval", fmt.Sprintf("The interval must be a whole number of seconds from %d to %d.",
+				allswell.MinInterval/time.Second, allswell.MaxInterval/time.Second))
+		case given != nil && *given != *own:
+			o.Add("interval", "The interval disagrees with the schedule: give one of them.")
+		default:
+			interval = d
+		}
+	}
+	return interval, nil
+}
+
+// dueTimesJSON are the next due times of a monitor.
+type dueTimesJSON struct {
+	Schedule scheduleJSON `json:"schedule"`
+	Grace    int64        `json:"grace"` // seconds
+	DueAt    []string     `json:"due_at"`
+}
+
+// getMonitorSchedule shows the next ?n due times of a monitor, 10 by default.
+func (a *api) getMonitorSchedule(c *call) (store.Response, error) {
+	q := web.ParseQuery(c.URL.RawQuery)
+	n := q.Integer("n", 10, 1, allswell.MaxDueTimes)
+	if err := q.Check(); err != nil {
+		return store.Response{}, err
+	}
+	m, err := a.store.Monitor(c.Context(), c.actor(), c.PathValue("monitorId"))
+	return resourceResponse(m, err, func(m allswell.Monitor) dueTimesJSON {
+		out := dueTimesJSON{Schedule: newScheduleJSON(m.Interval, m.Cron), Grace: int64(m.Grace / time.Second), DueAt: []string{}}
+		for _, due := range m.DueTimes(a.now(), n) {
+			out.DueAt = append(out.DueAt, allswell.FormatTime(due))
+		}
+		return out
+	})
+}

@@ -1,0 +1,70 @@
+package api
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allswell/allswell/internal/store"
+)
+
+func TestMonitorSchedules(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		nightly := map[string]any{"kind": "cron", "expression": "0 2 * * *", "time_zone": "Europe/Berlin"}
+		a := c.post("/api/v1/monitors", map[string]any{"name": "Nightly", "schedule": nightly}).is(201)
+		a.has(map[string]any{"interval": 90_000.0, "schedule": nightly, "grace": 300.0})
+		target := "/api/v1/monitors/" + a.id()
+		due := c.get(target + "/schedule?n=2").is(200).data()
+		if times := due["due_at"].([]any); len(times) != 2 || !cmp.Equal(due["schedule"], any(nightly)) {
+			t.Errorf("%v", due)
+		}
+		if _, err := c.store.RecordPings(t.Context(), []string{a.data()["token"].(string)}, store.LivenessRecord{Replica: "test", First: true}); err != nil {
+			t.Fatal(err)
+		}
+		e := c.get(target + "/explain").is(200)
+		e.has(map[string]any{"schedule": nightly, "grace": 300.0, "expected_at": due["due_at"].([]any)[0]})
+		for _, n := range []string{"0", "101", "-1", "x", ""} {
+			c.get(target + "/schedule?n=" + n).complains("n")
+		}
+
+		// What a response shows can be sent back, also of distances longer than the longest interval.
+		c.patch(target, map[string]any{"interval": 90_000, "schedule": nightly}).is(200).has(map[string]any{"schedule": nightly})
+		yearly := map[string]any{"kind": "cron", "expression": "@yearly", "time_zone": "UTC"}
+		c.patch(target, map[string]any{"schedule": yearly}).is(200).has(map[string]any{"interval": 31_622_400.0, "schedule": yearly})
+		c.put("/api/v1/monitors/put", map[string]any{"name": "x", "interval": 31_622_400, "schedule": yearly}).is(201).has(map[string]any{"grace": 300.0})
+
+		// The other kind brings its grace.
+		each5 := map[string]any{"kind": "interval", "interval": 300.0}
+		c.patch(target, `{"interval":300}`).is(200).has(map[string]any{"interval": 300.0, "schedule": each5, "grace": 0.0})
+		c.patch(target, map[string]any{"schedule": yearly, "grace": 60}).is(200).has(map[string]any{"grace": 60.0})
+		c.patch(target, map[string]any{"schedule": each5}).is(200).has(map[string]any{"interval": 300.0, "schedule": each5, "grace": 0.0})
+		c.patch(target, `{"grace":7}`).is(200).has(map[string]any{"schedule": each5, "grace": 7.0})
+
+		for schedule, fields := range map[string][]string{
+			`5`:                   {"schedule"},
+			`[]`:                  {"schedule"},
+			`"0 2 * * *"`:         {"schedule"},
+			`{}`:                  {"schedule.kind"},
+			`{"kind":"calendar"}`: {"schedule.kind"},
+			`{"kind":"cron"}`:     {"schedule.expression"},
+			`{"kind":"cron","expression":"0 2 30 2 *"}`:                    {"schedule.expression"},
+			`{"kind":"cron","expression":"0 25 * * *","time_zone":"Mars"}`: {"schedule.expression", "schedule.time_zone"},
+			`{"kind":"cron","expression":"0 2 * * *","interval":5}`:        {"schedule.interval"},
+			`{"kind":"cron","expression":"0 2 * * *","timezone":"UTC"}`:    {"schedule.timezone"},
+			`{"kind":"interval"}`:                                     {"schedule.interval"},
+			`{"kind":"interval","interval":0}`:                        {"schedule.interval"},
+			`{"kind":"interval","interval":60,"expression":"@daily"}`: {"schedule.expression"},
+			`{"kind":"interval","interval":60},"interval":61`:         {"interval"},
+			`{"kind":"cron","expression":"@daily"},"interval":61`:     {"interval"},
+			`{"kind":"cron","expression":"@daily"},"grace":-1`:        {"grace"},
+		} {
+			c.unchanged(func() {
+				c.patch(target, fmt.Sprintf(`{"schedule":%s}`, schedule)).complains(fields...)
+				c.post("/api/v1/monitors", fmt.Sprintf(`{"name":"x","schedule":%s}`, schedule)).complains(fields...)
+			})
+		}
+		c.post("/api/v1/monitors", `{"name":"x"}`).complains("interval")
+		c.post("/api/v1/monitors", `{"name":"x","schedule":null,"interval":null}`).complains("interval")
+	})
+}
