@@ -38,6 +38,20 @@ type shownSignal struct {
 	Text string
 }
 
+// Label says what the job reported.
+func (s shownSignal) Label() string {
+	switch s.Kind {
+	case allswell.SignalStart:
+		return "Started"
+	case allswell.SignalSuccess:
+		return "Succeeded"
+	case allswell.SignalFail:
+		return "Failed"
+	default:
+		return "Log"
+	}
+}
+
 // Lasted returns how long the run took that the signal ended; "": it ended none.
 func (s shownSignal) Lasted() string {
 	if s.Duration == nil {
