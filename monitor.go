@@ -619,7 +619,10 @@ func checkDownStatus(bad *ValidationError, s Status) {
 
 // AuditObject returns what the audit log records of a monitor.
 func (m Monitor) AuditObject() AuditObject {
-	var threshold, pausedUntil, maxRuntime, publishOutput, cron, zone any
+	var threshold, pausedUntil, maxRuntime, publishOutput, cron, zone, grace any
+	if m.Grace > 0 {
+		grace = int64(m.Grace / time.Second)
+	}
 	if !m.Cron.IsZero() {
 		cron, zone = m.Cron.Expression, m.Cron.TimeZone
 	}
@@ -637,7 +640,7 @@ func (m Monitor) AuditObject() AuditObject {
 	}
 	return AuditObject{Kind: ObjectMonitor, ID: m.ID, Name: m.Name, Fields: map[string]any{
 		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "cron": cron, "time_zone": zone,
-		"grace": int64(m.Grace / time.Second), "page": m.PageSlug, "component_id": m.ComponentID,
+		"grace": grace, "page": m.PageSlug, "component_id": m.ComponentID,
 		"enabled": m.Enabled, "paused_until": pausedUntil, "failure_threshold": threshold, "down_status": m.DownStatus, "auto_incidents": m.AutoIncidents, "tags": append([]string{}, m.Tags...),
 		"max_runtime": maxRuntime, "publish_output": publishOutput,
 	}}
