@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"image"
+	_ "image/png" // of screenshots
 	"net/http"
 	"net/http/httptest"
 	"os"
