@@ -27,9 +27,20 @@ func (s *site) usePasskeys() {
 
 func (s *site) device(userID string) *device {
 	d := &device{s, virtualwebauthn.RelyingParty{ID: "status.example.com", Name: "Allswell", Origin: "https://status.example.com"},
-		virtualwebauthn.NewAuthenticator(), virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)}
+		virtualwebauthn.NewAuthenticator(), newKey()}
 	d.auth.Options.UserHandle = []byte(userID)
 	return d
+}
+
+// newKey returns a new key. The library leaves out the zeros with which one of 128 keys begins, and no browser does.
+func newKey() virtualwebauthn.Credential {
+	const length = 77 // of two coordinates of 32 bytes each in COSE
+	for {
+		key := virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
+		if len(key.Key.AttestationData()) == length {
+			return key
+		}
+	}
 }
 
 // create answers the options of a registration.
@@ -157,10 +168,10 @@ func TestForgedPasskeysAreRefused(t *testing.T) {
 			"of no user":            func(d *device) { d.auth.Options.UserHandle = nil },
 			"of another key": func(d *device) {
 				id := d.key.ID
-				d.key = virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
+				d.key = newKey()
 				d.key.ID = id
 			},
-			"of an unknown passkey":        func(d *device) { d.key = virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2) },
+			"of an unknown passkey":        func(d *device) { d.key = newKey() },
 			"that is copied between users": func(d *device) { d.auth.Options.BackupEligible = true },
 		} {
 			s.dashboard.signIns = newSignInLimits()
