@@ -92,7 +92,7 @@ func TestExplanationSentences(t *testing.T) {
 		"disabled": {change(func(m *allswell.Monitor) { m.Enabled = false }), when(2, 30), nil,
 			"The monitor is paused until somebody resumes it. No ping is expected, and its ping URL answers 404."},
 		"paused": {change(func(m *allswell.Monitor) { m.Enabled, m.PausedUntil = false, when(5, 0) }), when(2, 30), nil,
-			"The monitor is paused until 05:00:00. Until then no ping is expected, and its ping URL answers 404. Then it gets a fresh interval."},
+			"The monitor is paused until 05:00:00. Until then no ping is expected, and its ping URL answers 404. Then its next ping is due as if it had just pinged."},
 		"waiting": {change(func(m *allswell.Monitor) { m.LastPingAt, m.WaitingSince = time.Time{}, time.Time{} }), when(2, 30), nil,
 			"The monitor waits for its first ping. Until then it cannot go down."},
 		"up": {up, when(2, 30), nil, "The last ping came at 02:12:00. The next one is due within 1 hour, by 03:12:00. " +

@@ -24,7 +24,7 @@ type MonitorCommands struct {
 	Put      monitorPut      `cmd:"" help:"Create a monitor, or replace its configuration. What is not given gets its default; ping URL and down status are kept."`
 	Edit     monitorEdit     `cmd:"" aliases:"set" help:"Change a monitor."`
 	Pause    monitorPause    `cmd:"" help:"Pause a monitor, until a time or until it is resumed. No ping is expected meanwhile, and its ping URL answers 404."`
-	Resume   monitorResume   `cmd:"" help:"Resume a monitor that is paused. The next ping is due one interval from now."`
+	Resume   monitorResume   `cmd:"" help:"Resume a monitor that is paused. The next ping is due as if it had just pinged."`
 	Rotate   monitorRotate   `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
 	Schedule monitorSchedule `cmd:"" help:"List the next times at which a ping is due."`
 	Explain  monitorExplain  `cmd:"" help:"Say why a monitor has its state, and when it goes down."`
@@ -53,7 +53,7 @@ type monitorFields struct {
 	Component        *string                 `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
 	FailureThreshold *int                    `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
 	AutoIncidents    *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
-	MaxRuntime       *timeinput.Duration     `placeholder:"DURATION" help:"How long a run may take after its start signal before it counts as a failure. By default the interval."`
+	MaxRuntime       *timeinput.Duration     `placeholder:"DURATION" help:"How long a run may take after its start signal before it counts as a failure. By default the grace or, without one, the interval."`
 	PublishOutput    bool                    `help:"Publish the end of the output of a failed run with its incident. Otherwise visitors do not see it."`
 	Tags             []string                `name:"tag" sep:"none" placeholder:"TAG" help:"Tag of the monitor, of lower-case letters, digits and hyphens; repeatable."`
 	Enabled          *bool                   `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
@@ -332,7 +332,7 @@ type monitorEdit struct {
 	FailureThreshold *int                `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. 0: the server's setting."`
 	DownStatus       *allswell.Status    `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
 	AutoIncidents    *string             `placeholder:"publish|draft|off|page" help:"Incidents of its outages: publish, draft, off, or page for the page's setting."`
-	MaxRuntime       *timeinput.Duration `placeholder:"DURATION" help:"How long a run may take after its start signal before it counts as a failure. 0s: the interval."`
+	MaxRuntime       *timeinput.Duration `placeholder:"DURATION" help:"How long a run may take after its start signal before it counts as a failure. 0s: the default."`
 	PublishOutput    *bool               `negatable:"" help:"Publish the end of the output of a failed run with its incident, or do not."`
 	Tags             []string            `name:"tag" sep:"none" xor:"tags" placeholder:"TAG" help:"Tag of the monitor; repeatable. Replaces all others."`
 	NoTags           bool                `xor:"tags" help:"Remove all tags."`

@@ -128,7 +128,7 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 			{Value: "off", Label: "does not exist: no incident"},
 		}},
 		{Name: "max_runtime", Label: "A run may take", Optional: true, Placeholder: "2h",
-			Hint: "For jobs that report the start of a run: without its end in this time, the run has failed. Left empty, the interval."},
+			Hint: "For jobs that report the start of a run: without its end in this time, the run has failed. Left empty, the grace or, without one, the interval."},
 		{Name: "publish_output", Label: "The output of a failed run", Type: "select", Optional: true, Options: []option{
 			{Label: "is for members only"}, {Value: "true", Label: "is published with the incident: its last 1,000 characters"},
 		}},
