@@ -21,16 +21,31 @@ func secs(from, to float64) allswell.ListeningGap {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
+// deadlineCase is a wait since the epoch, and its deadline. Times are in seconds after that.
+type deadlineCase struct {
+	name     string
+	rejected float64 // 0: never
+	gaps     []allswell.ListeningGap
+	want     float64
+}
+
+// check compares the deadline of a wait, to which it adds the rejected ping.
+func (c deadlineCase) check(t *testing.T, wait allswell.PingWait) {
+	t.Run(c.name, func(t *testing.T) {
+		if c.rejected != 0 {
+			wait.RejectedAt = at(seconds(c.rejected))
+		}
+		if got := wait.Deadline(c.gaps).Sub(epoch); got != seconds(c.want) {
+			t.Errorf("the deadline is %v after the last ping, want %v", got, seconds(c.want))
+		}
+	})
+}
+
 // TestDeadline checks the rule of docs/deadlines.md for a monitor of
 // 1000 s that was last pinged at the epoch.
 func TestDeadline(t *testing.T) {
 	type gaps = []allswell.ListeningGap
-	for _, c := range []struct {
-		name     string
-		rejected float64 // 0: never
-		gaps     gaps
-		want     float64
-	}{
+	for _, c := range []deadlineCase{
 		{"undisturbed", 0, nil, 1000},
 		{"a gap before the wait", 0, gaps{secs(-300, -100)}, 1000},
 		{"a gap that ends when the wait begins", 0, gaps{secs(-300, 0)}, 1000},
@@ -71,15 +86,7 @@ func TestDeadline(t *testing.T) {
 		{"a gap after a rejected ping grants like one after a recorded ping", 5000, gaps{secs(5700, 5800)}, 6800},
 		{"a gap before a rejected ping has no effect", 5000, gaps{secs(600, 700)}, 6000},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			wait := allswell.PingWait{Since: epoch, Interval: 1000 * time.Second}
-			if c.rejected != 0 {
-				wait.RejectedAt = at(seconds(c.rejected))
-			}
-			if got := wait.Deadline(c.gaps).Sub(epoch); got != seconds(c.want) {
-				t.Errorf("the deadline is %v after the last ping, want %v", got, seconds(c.want))
-			}
-		})
+		c.check(t, allswell.PingWait{Since: epoch, Interval: 1000 * time.Second})
 	}
 }
 
@@ -87,12 +94,7 @@ func TestDeadline(t *testing.T) {
 // 300 s, and was last pinged at the epoch. Times are in seconds after that.
 func TestCronDeadline(t *testing.T) {
 	type gaps = []allswell.ListeningGap
-	for _, c := range []struct {
-		name     string
-		rejected float64 // 0: never
-		gaps     gaps
-		want     float64
-	}{
+	for _, c := range []deadlineCase{
 		{"undisturbed", 0, nil, 3900},
 		{"a gap before it is due", 0, gaps{secs(1000, 3599)}, 3900},
 		{"a gap until it is due", 0, gaps{secs(3500, 3600)}, 7500},
@@ -109,15 +111,7 @@ func TestCronDeadline(t *testing.T) {
 		{"a rejected ping", 3650, nil, 7500},
 		{"a gap after a rejected ping", 3650, gaps{secs(7300, 7400)}, 11_100},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			wait := allswell.PingWait{Since: epoch, Interval: time.Hour, Cron: allswell.Cron{Expression: "@hourly", TimeZone: "UTC"}, Grace: 300 * time.Second}
-			if c.rejected != 0 {
-				wait.RejectedAt = at(seconds(c.rejected))
-			}
-			if got := wait.Deadline(c.gaps).Sub(epoch); got != seconds(c.want) {
-				t.Errorf("the deadline is %v after the last ping, want %v", got, seconds(c.want))
-			}
-		})
+		c.check(t, allswell.PingWait{Since: epoch, Interval: time.Hour, Cron: allswell.Cron{Expression: "@hourly", TimeZone: "UTC"}, Grace: 300 * time.Second})
 	}
 }
 

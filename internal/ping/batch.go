@@ -50,7 +50,7 @@ type batch struct {
 	timeout   *time.Timer // resolves the outcomes after commitTimeout
 }
 
-// outcome is what became of pings or signals.
+// outcome has the results of the pings or the signals of a batch.
 type outcome struct {
 	resolved sync.Once
 	done     chan struct{}      // closed by resolve

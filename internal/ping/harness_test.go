@@ -1,7 +1,6 @@
 package ping
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/allswell/allswell/test/syncbuffer"
 )
 
 // testServer is a Server on a real store behind real HTTP, with a page and a monitor.
@@ -33,22 +33,7 @@ type testServer struct {
 }
 
 // logged collects the log.
-type logged struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
+type logged struct{ syncbuffer.Buffer }
 
 // onEachEngine runs f once per database engine, with a started server.
 func onEachEngine(t *testing.T, c Config, f func(w *testServer)) {

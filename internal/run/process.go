@@ -32,7 +32,7 @@ type process struct {
 	timeout  time.Duration // 0: none
 }
 
-// result is what became of a process.
+// result says how a process ended.
 type result struct {
 	status   int
 	timedOut bool

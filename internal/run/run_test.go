@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/test/binary"
+	"github.com/allswell/allswell/test/syncbuffer"
 )
 
 const apiToken = "run-test-token-0123456789abcdefghij"
@@ -80,10 +81,10 @@ func (w *world) signals() (list string, all []signal, output string) {
 }
 
 // command prepares allswell run.
-func (w *world) command(env []string, args ...string) (cmd *exec.Cmd, out, errs *safeBuffer) {
+func (w *world) command(env []string, args ...string) (cmd *exec.Cmd, out, errs *syncbuffer.Buffer) {
 	cmd = exec.Command(w.exe, append([]string{"run"}, args...)...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
-	out, errs = new(safeBuffer), new(safeBuffer)
+	out, errs = new(syncbuffer.Buffer), new(syncbuffer.Buffer)
 	cmd.Stdout, cmd.Stderr = out, errs
 	return cmd, out, errs
 }
@@ -96,24 +97,6 @@ func (w *world) run(env []string, args ...string) (status int, out, errs string)
 		w.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
-}
-
-// safeBuffer is a buffer that is read while a process writes to it.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // until waits until a condition holds.
@@ -174,7 +157,7 @@ func TestRunAsLink(t *testing.T) {
 	w := newWorld(t)
 	link := filepath.Join(t.TempDir(), "allswell-run")
 	if err := os.Symlink(w.exe, link); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	cmd := exec.Command(link, "-c", "exit 6")
 	cmd.Env = []string{"ALLSWELL_MONITOR=" + w.ping, "PATH=" + os.Getenv("PATH")}

@@ -21,6 +21,7 @@ import (
 	"github.com/allswell/allswell/internal/ping"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/freeport"
+	"github.com/allswell/allswell/test/syncbuffer"
 )
 
 // countingBackend is a server with the page "acme" that counts the requests which reach it, by path.
@@ -236,7 +237,7 @@ func TestNginxCachesPages(t *testing.T) {
 
 // checkSecretsAreNotLogged requests addresses that are secrets through a proxy whose backend is down. The proxy logs
 // that error, but not the secret.
-func checkSecretsAreNotLogged(t *testing.T, front string, log *syncBuffer) {
+func checkSecretsAreNotLogged(t *testing.T, front string, log *syncbuffer.Buffer) {
 	t.Helper()
 	const secret = "a-secret-address"
 	for _, path := range []string{ping.Path, "/status/acme/subscription/", "/status/acme/unsubscribe/", "/subscription/", "/unsubscribe/"} {

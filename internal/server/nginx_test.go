@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +20,7 @@ import (
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/ping"
 	"github.com/allswell/allswell/test/freeport"
+	"github.com/allswell/allswell/test/syncbuffer"
 )
 
 // TestForgedHeadersThroughNginx runs deploy/nginx/allswell.conf, exempt from the limit of pings. No header
@@ -32,7 +31,7 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log syncBuffer
+	var log syncbuffer.Buffer
 	t.Chdir(t.TempDir())
 	s, err := New(t.Context(), Config{
 		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3,
@@ -124,7 +123,7 @@ func findNginx(t *testing.T) string {
 
 // startNginx runs a documented configuration in front of a backend and returns its URL, without TLS, and what it logs.
 // Of the configuration only addresses and paths of files are replaced. It listens without TLS, too.
-func startNginx(t *testing.T, documented, backend string) (url string, log *syncBuffer) {
+func startNginx(t *testing.T, documented, backend string) (url string, log *syncbuffer.Buffer) {
 	t.Helper()
 	program := findNginx(t)
 	dir, address := t.TempDir(), freeport.Address(t)
@@ -180,9 +179,9 @@ func writeCertificate(t *testing.T, dir string) (certificate, key string) {
 }
 
 // startProxy starts a program, waits until it listens, and ends it with the test. It returns what the program prints.
-func startProxy(t *testing.T, address string, cmd *exec.Cmd) *syncBuffer {
+func startProxy(t *testing.T, address string, cmd *exec.Cmd) *syncbuffer.Buffer {
 	t.Helper()
-	output := new(syncBuffer)
+	output := new(syncbuffer.Buffer)
 	cmd.Stdout, cmd.Stderr = output, output
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -209,22 +208,4 @@ func startProxy(t *testing.T, address string, cmd *exec.Cmd) *syncBuffer {
 		case <-tick.C:
 		}
 	}
-}
-
-// syncBuffer is a buffer that may be written to and read at the same time.
-type syncBuffer struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.String()
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/connlimit"
+	"github.com/allswell/allswell/test/syncbuffer"
 )
 
 // answering returns a handler that writes the name of its surface.
@@ -362,7 +363,7 @@ func TestBootstrapTokenIsReplaced(t *testing.T) {
 	for _, start := range []struct{ token, says string }{
 		{first, ""}, {first, ""}, {second, "the earlier bootstrap token is revoked"}, {second, ""}, {first, "is a token that was revoked"},
 	} {
-		var log syncBuffer
+		var log syncbuffer.Buffer
 		cfg := Config{
 			Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3, BootstrapToken: start.token,
 		}

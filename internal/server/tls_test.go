@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/allswell/allswell/test/syncbuffer"
 )
 
 // TestTLSFromFiles checks a server with a certificate from files: pages, an event stream and a stop over HTTP/2.
@@ -35,7 +37,7 @@ func TestTLSFromFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var log syncBuffer
+	var log syncbuffer.Buffer
 	cfg := Config{
 		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", BaseURL: "https://status.example.com", CheckInterval: time.Minute, FailureThreshold: 3,
 		BootstrapToken: strings.Repeat("t", 40), TLS: TLSConfig{CertFile: "cert.pem", KeyFile: "key.pem", RedirectListen: "127.0.0.1:0"},
