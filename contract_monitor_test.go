@@ -408,8 +408,11 @@ var commonDecisionRows = []row{
 				t.Fatalf("%q", token)
 			}
 		}
-		for _, bad := range []string{"", strings.Repeat("a", 31), strings.Repeat("a", 33), strings.Repeat("a", 31) + "-", strings.Repeat("a", 31) + "\x00", strings.Repeat("é", 16)} {
+		for _, bad := range []string{"", strings.Repeat("a", 15), strings.Repeat("a", 22), strings.Repeat("a", 65), strings.Repeat("a", 31) + "_", strings.Repeat("a", 31) + "\x00", strings.Repeat("é", 16)} {
 			equal(t, bad, allswell.IsPingToken(bad), false)
+		}
+		for _, given := range []string{strings.Repeat("a", 16), strings.Repeat("Z", 21), strings.Repeat("0", 23), strings.Repeat("-", 64), "f618072a-7bde-4eee-af63-71a77c5723bc"} {
+			equal(t, given, allswell.IsPingToken(given), true)
 		}
 	}},
 	{"Ids: prefix + 20 lower-case base32 characters from time and crypto rand", func(t *testing.T) {

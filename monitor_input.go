@@ -8,6 +8,7 @@ import (
 // NewMonitor is the input for creating a monitor.
 type NewMonitor struct {
 	Slug             string // "": made from the name
+	Token            string // of its ping URL, which no other monitor has; "": a random one
 	Name             string
 	Interval         time.Duration  // 0 with a Cron
 	Cron             Cron           // zero: pings are due within Interval
@@ -29,6 +30,7 @@ type NewMonitor struct {
 func (n NewMonitor) Validate() error {
 	var bad ValidationError
 	checkOptionalSlug(&bad, n.Slug)
+	checkPingToken(&bad, n.Token)
 	CheckText(&bad, "name", n.Name, MaxNameLength)
 	if n.Cron.IsZero() {
 		checkInterval(&bad, n.Interval)

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -197,7 +198,9 @@ func NewWebhookSecret() string {
 func NewSubscriberKey() string { return NewPingToken() }
 
 // ValidSubscriberKey reports whether key has the form of a subscriber's key.
-func ValidSubscriberKey(key string) bool { return IsPingToken(key) }
+func ValidSubscriberKey(key string) bool {
+	return len(key) == PingTokenLength && IsPingToken(key) && !strings.Contains(key, "-")
+}
 
 // Wants reports whether s is notified of events of this kind that concern these components; no
 // components means the whole page. The store restates this rule in SQL; a test compares both.

@@ -136,8 +136,14 @@ func CheckBootstrapToken(secret string) error {
 	return nil
 }
 
-// PingTokenLength is the number of characters of a ping token.
-const PingTokenLength = 32
+// Lengths of ping tokens, in characters. Of PingTokenLength are those that NewPingToken makes; a monitor can also be
+// created with a token of another service. PingKeyLength is not a length of a token.
+const (
+	PingTokenLength    = 32
+	MinPingTokenLength = 16
+	MaxPingTokenLength = 64
+	PingKeyLength      = 22
+)
 
 // NewPingToken returns the secret part of a ping URL: 32 random base62 characters (190 bits).
 func NewPingToken() string {
@@ -161,19 +167,30 @@ func NewPingToken() string {
 	return string(out)
 }
 
-// IsPingToken reports whether s has the form of a ping token: 32 ASCII letters and digits. Other
-// strings need no database lookup.
+// IsPingToken reports whether s has the form of a ping token: 16 to 64 ASCII letters, digits and hyphens, but not
+// PingKeyLength. Other strings need no database lookup.
 func IsPingToken(s string) bool {
-	if len(s) != PingTokenLength {
+	if len(s) < MinPingTokenLength || len(s) > MaxPingTokenLength || len(s) == PingKeyLength {
 		return false
 	}
 	for i := range len(s) {
-		c := s[i]
-		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+		if c := s[i]; !isBase62(c) && c != '-' {
 			return false
 		}
 	}
 	return true
+}
+
+// isBase62 reports whether c is an ASCII letter or a digit.
+func isBase62(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}
+
+// checkPingToken accepts "", for which a token is made.
+func checkPingToken(bad *ValidationError, token string) {
+	if token != "" && !IsPingToken(token) {
+		bad.Add("token", "The token must be a UUID or have %d to %d letters, digits and hyphens, but not %d.", MinPingTokenLength, MaxPingTokenLength, PingKeyLength)
+	}
 }
 
 // IssuedToken is a new token with its secret, which is returned once and not stored.

@@ -53,7 +53,8 @@ type Schedule struct {
 
 // NewMonitor describes a monitor to create.
 type NewMonitor struct {
-	Slug             string                  `json:"slug,omitempty"` // "": made from the name
+	Slug             string                  `json:"slug,omitempty"`  // "": made from the name
+	Token            string                  `json:"token,omitempty"` // of PingURL, which no other monitor has; "": a random one
 	Name             string                  `json:"name"`
 	Interval         Seconds                 `json:"interval,omitempty"` // 0: Schedule says it
 	Schedule         *Schedule               `json:"schedule,omitempty"` // nil: Interval says it
@@ -123,7 +124,7 @@ func (c *Client) GetMonitor(ctx context.Context, id string) (*Monitor, error) {
 }
 
 // PutMonitor creates the monitor with the slug, or replaces its configuration: fields that monitor does not have get
-// their defaults. The ping token is kept. The options are IfMatch and IfNoneMatch.
+// their defaults. The ping token is kept, so that another Token is an error. The options are IfMatch and IfNoneMatch.
 func (c *Client) PutMonitor(ctx context.Context, slug string, monitor NewMonitor, options ...CallOption) (*Monitor, error) {
 	monitor.Slug, monitor.UniqueName = "", false
 	return call[Monitor](ctx, c, http.MethodPut, pathOf("monitors", slug), monitor, options...)

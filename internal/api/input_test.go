@@ -123,9 +123,9 @@ func fieldsOf(t testing.TB, rt route) []field {
 	case "PATCH /api/v1/incidents/{incidentId}/updates/{updateId}":
 		return []field{{"message", text, true, 25000}}
 	case "POST /api/v1/monitors":
-		return append(monitorFields, field{"slug", other, false, 63}, field{"unique_name", boolean, false, 0})
+		return append(monitorFields, field{"slug", other, false, 63}, field{"unique_name", boolean, false, 0}, field{"token", reference, false, 0})
 	case "PUT /api/v1/monitors/{monitorId}":
-		return monitorFields
+		return append(monitorFields, field{"token", reference, false, 0})
 	case "PATCH /api/v1/monitors/{monitorId}":
 		return append(optional(monitorFields), field{"paused_until", instant, false, 0})
 	case "POST /api/v1/pages/{pageSlug}/subscribers/import":

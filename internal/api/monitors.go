@@ -106,6 +106,7 @@ func readNewMonitor(o *web.Object, slug string) (allswell.NewMonitor, error) {
 	enabled := o.Flag("enabled")
 	n := allswell.NewMonitor{
 		Slug:             slug,
+		Token:            orZero(o.Text("token")),
 		Name:             orZero(o.Text("name")),
 		Interval:         orZero(interval),
 		Cron:             orZero(cron),

@@ -1,6 +1,10 @@
 package api
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/allswell/allswell"
+)
 
 // TestComponentIsEditedByGetAndPut: what GET shows is edited and sent back. The group,
 // which it does not show, remains.
@@ -48,5 +52,37 @@ func TestHiddenComponentIsEditedByGetAndPut(t *testing.T) {
 		if n := len(c.get("/api/v1/pages/acme/components?hidden=true").is(200).rows()); n != 0 {
 			t.Errorf("%d hidden components, want none", n)
 		}
+	})
+}
+
+// TestGivenToken creates monitors with tokens of other services, on an installation with two workspaces.
+func TestGivenToken(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.put("/api/v1/pages/acme", map[string]any{"name": "Acme"}).is(201)
+		const uuid, short = "f618072a-7bde-4eee-af63-71a77c5723bc", "0123456789abcdeF"
+		monitor := func(token any) map[string]any {
+			return map[string]any{"name": "Job", "interval": 3600, "page": "acme", "token": token}
+		}
+		first := c.post("/api/v1/monitors", monitor(uuid)).is(201).has(map[string]any{"token": uuid})
+		for _, wrong := range []string{"short", short[1:], short + short + short + short + "x", "0123456789abcdefghijkl", short + "_", short + "/start", short + "ß"} {
+			c.post("/api/v1/monitors", monitor(wrong)).complains("token")
+		}
+		for _, absent := range []any{"", nil} {
+			if m := c.post("/api/v1/monitors", monitor(absent)).is(201); len(m.data()["token"].(string)) != allswell.PingTokenLength {
+				t.Errorf("%v gives the token %v", absent, m.data()["token"])
+			}
+		}
+		const target = "/api/v1/monitors/other"
+		c.put(target, monitor(uuid)).complains("token") // taken
+		c.get(target).is(404)
+		c.put(target, monitor(short)).is(201).has(map[string]any{"token": short})
+		c.put(target, monitor(short)).is(200)
+		c.put(target, monitor(nil)).is(200).has(map[string]any{"token": short})
+		c.put(target, monitor("f618072a-7bde-4eee-af63-71a77c5723bd")).complains("token") // it has another one
+
+		c.post("/api/v1/monitors/"+first.id()+"/rotate", nil).is(200)
+		c.post("/api/v1/monitors", monitor(uuid)).complains("token") // the old one is still valid
+		c.delete("/api/v1/monitors/" + first.id()).is(204)
+		c.post("/api/v1/monitors", monitor(uuid)).is(201)
 	})
 }

@@ -45,6 +45,7 @@ type monitorCreate struct {
 type monitorFields struct {
 	Name string `required:"" placeholder:"NAME" help:"Name of the monitor."`
 	pageFlag
+	Token            string                  `name:"ping-token" placeholder:"TOKEN" help:"Token of its ping URL, to keep one of another service: a UUID or 16 to 64 letters, digits and hyphens. By default a random one."`
 	NoPage           bool                    `help:"Create it without a page and a component. Its outages open no incidents."`
 	Interval         timeinput.Duration      `required:"" xor:"schedule" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
 	Cron             string                  `required:"" xor:"schedule" placeholder:"EXPRESSION" help:"Times at which pings are due, in place of an interval, such as '0 2 * * *', '*/15 8-18 * * mon-fri' or @daily."`
@@ -77,7 +78,7 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 	}
 	component, err := c.monitorComponent(f.Component, &f.pageFlag)
 	return client.NewMonitor{
-		Slug: slug, Name: f.Name, Page: f.Page, Interval: client.SecondsOf(time.Duration(f.Interval)), Schedule: schedule, Grace: secondsOf(f.Grace), ComponentID: component,
+		Slug: slug, Token: f.Token, Name: f.Name, Page: f.Page, Interval: client.SecondsOf(time.Duration(f.Interval)), Schedule: schedule, Grace: secondsOf(f.Grace), ComponentID: component,
 		FailureThreshold: f.FailureThreshold, Enabled: f.Enabled, AutoIncidents: f.AutoIncidents, Tags: f.Tags,
 		MaxRuntime: secondsOf(f.MaxRuntime), PublishOutput: f.PublishOutput,
 	}, err

@@ -13,15 +13,16 @@ import (
 // PingTokenOverlap is how long the old ping token of a rotated monitor stays valid.
 const PingTokenOverlap = 24 * time.Hour
 
-// CreateMonitor creates a monitor, which waits for its first ping.
+// CreateMonitor creates a monitor, which waits for its first ping. The error is an *allswell.ValidationError if a monitor
+// of any workspace has the given slug or token.
 func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save ...SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Monitor{}, err
 	}
 	for attempt := 0; ; attempt++ {
 		m, err := s.createMonitor(ctx, actor, n, save)
-		// Another transaction can take the slug that this one found free.
-		if err == nil || n.Slug != "" || !s.db.IsDuplicate(err) || attempt == slugAttempts {
+		// Another transaction can take the slug or the token that this one found free.
+		if err == nil || n.Slug != "" && n.Token == "" || !s.db.IsDuplicate(err) || attempt == slugAttempts {
 			return m, s.slugTaken(err)
 		}
 	}
@@ -36,9 +37,12 @@ func (s *Store) createMonitor(ctx context.Context, actor allswell.Actor, n allsw
 
 // createMonitor creates a monitor, with a free slug if n has none.
 func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswell.Monitor, error) {
+	token, err := t.newPingToken(n.Token)
+	if err != nil {
+		return allswell.Monitor{}, err
+	}
 	slug := n.Slug
 	if slug == "" {
-		var err error
 		slug, err = t.freeSlug(allswell.SlugOf(n.Name, "monitor"), `FROM monitors WHERE workspace_id = $1`, actor.WorkspaceID)
 		if err != nil {
 			return allswell.Monitor{}, err
@@ -47,7 +51,7 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	interval, cron, grace := n.Schedule()
 	m := allswell.Monitor{
 		ID: allswell.NewID(allswell.PrefixMonitor, t.Now), WorkspaceID: actor.WorkspaceID, Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
-		Token: allswell.NewPingToken(), Interval: interval, Cron: cron, Grace: grace, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
+		Token: token, Interval: interval, Cron: cron, Grace: grace, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
 		DownStatus: n.DownStatus, AutoIncidents: n.AutoIncidents, Tags: allswell.SortTags(n.Tags), State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.Now, UpdatedAt: t.Now,
 		MaxRuntime: n.MaxRuntime, PublishOutput: n.PublishOutput,
 	}
@@ -72,7 +76,7 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	if err := t.applySuppression(&m); err != nil {
 		return m, err
 	}
-	_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
+	_, err = t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
 				failure_threshold, down_status, auto_incidents, state, consecutive_failures, suppressed_until_at, created_at, updated_at, tags, max_runtime_ms, publish_output,
 				cron_expression, cron_zone, grace_ms)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15, $16, $17, $18, $19, $20, $21)`,
@@ -88,6 +92,34 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	}
 	t.newPingTokens = append(t.newPingTokens, m.Token)
 	return t.filledMonitor(m, err)
+}
+
+// newPingToken returns the token that was given for a new monitor, or a random one. Whose it is already does not matter:
+// a token of another workspace is as secret as one of this.
+func (t *tx) newPingToken(given string) (string, error) {
+	if given == "" {
+		return allswell.NewPingToken(), nil
+	}
+	taken, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM monitors WHERE token = $1 OR old_token = $1 AND old_token_until_at > $2`, given, millis(t.Now))
+	if err != nil {
+		return "", err
+	}
+	if taken == 0 {
+		_, err = t.Exec(`UPDATE monitors SET old_token = NULL, old_token_until_at = NULL WHERE old_token = $1`, given) // it has ended
+		return given, err
+	}
+	var bad allswell.ValidationError
+	bad.Add("token", "The token has already been taken.")
+	return "", bad.Err()
+}
+
+// checkSameToken returns an *allswell.ValidationError if another token than its own is given for a monitor that exists.
+func checkSameToken(m allswell.Monitor, given string) error {
+	var bad allswell.ValidationError
+	if given != "" && given != m.Token {
+		bad.Add("token", "The token of a monitor cannot be changed. Rotate it to get a new one.")
+	}
+	return bad.Err()
 }
 
 // link resolves the page that m names by its slug, and the component that it names

@@ -111,7 +111,7 @@ func (t *tx) replaceComponent(actor allswell.Actor, c allswell.Component, n alls
 }
 
 // PutMonitor is PutPage for a monitor, given its id or slug. A monitor given by its id must
-// exist. The ping token is kept.
+// exist. The ping token is kept; another one in n is an *allswell.ValidationError.
 func (s *Store) PutMonitor(ctx context.Context, actor allswell.Actor, ref string, n allswell.NewMonitor, cond allswell.Precondition) (m allswell.Monitor, created bool, err error) {
 	if n.Slug = ""; allswell.ValidSlug(ref) {
 		n.Slug = ref
@@ -129,6 +129,9 @@ func (s *Store) PutMonitor(ctx context.Context, actor allswell.Actor, ref string
 			}
 		case err == nil:
 			if err = cond.Check(m); err == nil {
+				err = checkSameToken(m, n.Token)
+			}
+			if err == nil {
 				done.object, err = t.changeMonitor(actor, m, n.Replacement())
 			}
 		}

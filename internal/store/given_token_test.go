@@ -1,0 +1,73 @@
+package store_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// TestGivenTokens: a token belongs to one monitor of all workspaces, also while it is an old one, and when several are
+// created with it at the same time.
+func TestGivenTokens(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		const token = "f618072a-7bde-4eee-af63-71a77c5723bc"
+		create := func(actor allswell.Actor, name string) (allswell.Monitor, error) {
+			return w.CreateMonitor(w.ctx, actor, allswell.NewMonitor{Name: name, Slug: allswell.SlugOf(name, "x"), Interval: time.Hour, Token: token})
+		}
+		taken := func(err error) {
+			w.Helper()
+			var bad *allswell.ValidationError
+			if !errors.As(err, &bad) || len(bad.Fields["token"]) == 0 {
+				w.Errorf("error %v, want one of the token", err)
+			}
+		}
+		var group sync.WaitGroup
+		monitors, errs := make([]allswell.Monitor, 4), make([]error, 4)
+		for i := range errs {
+			group.Go(func() { monitors[i], errs[i] = create(w.ws, "job "+string(rune('a'+i))) })
+		}
+		group.Wait()
+		var first allswell.Monitor
+		for i, err := range errs {
+			if err == nil && first.ID == "" {
+				first = monitors[i]
+				continue
+			}
+			taken(err)
+		}
+		other, _ := storetest.Workspace(w.T, w.Store, "other")
+		_, err := create(other, "job")
+		taken(err)
+		ping := func(want store.PingResult) {
+			w.Helper()
+			results, err := w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "a", First: true})
+			if err != nil || results[0] != want {
+				w.Errorf("a ping gives %v, %v; want %v", results, err, want)
+			}
+		}
+		ping(store.PingRecorded)
+		_, err = w.RotateMonitor(w.ctx, w.ws, first.ID)
+		w.ok(err)
+		ping(store.PingRecorded)
+		_, err = create(w.ws, "second")
+		taken(err)
+		w.clock.move(store.PingTokenOverlap + time.Second)
+		ping(store.PingUnknown)
+		second, err := create(w.ws, "second")
+		w.ok(err)
+		ping(store.PingRecorded)
+		if got, _ := w.Monitor(w.ctx, w.ws, second.ID); got.LastPingAt.IsZero() {
+			w.Error("the ping was not recorded for the new monitor")
+		}
+		_, err = w.RotateMonitor(w.ctx, w.ws, second.ID)
+		w.ok(err)
+		if old, _ := w.Monitor(w.ctx, w.ws, first.ID); !old.LastPingAt.Before(w.clock.now().Add(-time.Hour)) {
+			w.Error("the ping was recorded for the old monitor")
+		}
+	})
+}
