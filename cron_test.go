@@ -63,6 +63,23 @@ func TestCronErrors(t *testing.T) {
 	}
 }
 
+// TestCronNeverMatches checks that schedules whose times are always skipped are refused, in bounded time.
+func TestCronNeverMatches(t *testing.T) {
+	for _, c := range []allswell.Cron{
+		{Expression: "*/30 2 25-31 3 */7", TimeZone: "Europe/Berlin"},
+		allswell.NewCalendar("Sun *-03~7/1 02:30", "Europe/Berlin"),
+		allswell.NewCalendar("*-02-30", ""),
+	} {
+		bad, _ := allswell.NewMonitor{Name: "x", Cron: c}.Validate().(*allswell.ValidationError)
+		if bad == nil || !strings.Contains(strings.Join(bad.Fields["schedule.expression"], ""), "never matches") {
+			t.Errorf("%v: %v", c, bad)
+		}
+		if got := c.Next(epoch); !got.IsZero() {
+			t.Errorf("%v: %v", c, got)
+		}
+	}
+}
+
 // TestCronNext checks times around changes of the clock, and how days of the month and of the week combine.
 func TestCronNext(t *testing.T) {
 	for _, c := range []struct{ name, expression, zone, after, want string }{
@@ -140,6 +157,14 @@ func drawCron(t *rapid.T, zones []string) allswell.Cron {
 	return allswell.Cron{Expression: minute + " " + hour + " " + days, TimeZone: rapid.SampledFrom(zones).Draw(t, "zone")}
 }
 
+// drawCalendar draws an expression of OnCalendar.
+func drawCalendar(t *rapid.T, zones []string) allswell.Cron {
+	days := rapid.SampledFrom([]string{"", "", "Mon..Fri ", "Sun *-*~7/1 ", "*-*~1..3 ", "*-3,10-* ", "*-*-28..31 ", "*-2-29 ", "Fri *-*-13 "}).Draw(t, "days")
+	hour := rapid.SampledFrom([]string{"*", "0/3", "0", "1", "2", "3", "0..4", "1,2,23", "1..3"}).Draw(t, "hour")
+	minute := rapid.SampledFrom([]string{"*", "0/7", "0", "30", "5,35", "10..40/15", "59", "30:15", "*:59", "0:1..3"}).Draw(t, "minute")
+	return allswell.NewCalendar(days+hour+":"+minute, rapid.SampledFrom(zones).Draw(t, "zone"))
+}
+
 // someZones change their clocks by an hour, half an hour, two hours, around midnight, in winter, by three hours, or never.
 var someZones = []string{
 	"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Antarctica/Troll", "America/Havana", "Asia/Beirut", "Africa/Casablanca",
@@ -155,6 +180,9 @@ func drawTime(t *rapid.T) time.Time {
 func TestCronNextIncreases(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cron, at := drawCron(t, someZones), drawTime(t)
+		if rapid.Bool().Draw(t, "calendar") {
+			cron = drawCalendar(t, someZones)
+		}
 		next := cron.Next(at)
 		if !next.After(at) {
 			t.Fatalf("%v after %v: %v", cron, at, next)
@@ -203,6 +231,21 @@ func reference(wildcard bool, matches func(time.Time) bool, zone *time.Location,
 	return times
 }
 
+// calendarReference returns the times in (from, to] at which a clock that changes once, at an instant, matches, unless it has
+// shown the same before.
+func calendarReference(matches func(time.Time) bool, change, from, to time.Time) (times []time.Time) {
+	_, before := change.Add(-time.Second).Zone()
+	last := change.UTC().Add(time.Duration(before) * time.Second) // what the clock would show without the change
+	for at := from.Add(time.Minute); !at.After(to); at = at.Add(time.Minute) {
+		_, offset := at.Zone()
+		clock := at.UTC().Add(time.Duration(offset) * time.Second)
+		if matches(clock) && (at.Before(change) || !clock.Before(last)) {
+			times = append(times, at)
+		}
+	}
+	return times
+}
+
 // changes returns the instants from 2017 to 2026 at which the clock of a zone changes.
 func changes(zone *time.Location) (all []time.Time) {
 	for at := time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC).In(zone); ; {
@@ -218,10 +261,13 @@ func changes(zone *time.Location) (all []time.Time) {
 	}
 }
 
-// TestCronAroundEveryChangeOfClocks compares Cron.Next with reference around every change of every zone in ten years. The
+// TestCronAroundEveryChangeOfClocks compares Cron.Next with the references around every change of every zone in ten years. The
 // expressions are matched by the parser of robfig/cron, in UTC.
 func TestCronAroundEveryChangeOfClocks(t *testing.T) {
-	expressions := []string{"30 2 * * *", "15,45 0-4 * * *", "0 0,1,3,23 * * *", "*/20 * * * *", "30 */2 * * *", "*/30 2 * * *"}
+	expressions := map[string]string{
+		"30 2 * * *": "02:30", "15,45 0-4 * * *": "*-*-* 0..4:15,45", "0 0,1,3,23 * * *": "0,1,3,23:00:00", "*/20 * * * *": "*:0/20",
+		"30 */2 * * *": "0/2:30", "*/30 2 * * *": "2:0/30",
+	}
 	seen := map[string]bool{}
 	for _, name := range zoneNames(t) {
 		zone, err := time.LoadLocation(name)
@@ -237,7 +283,7 @@ func TestCronAroundEveryChangeOfClocks(t *testing.T) {
 			continue
 		}
 		seen[key] = true
-		for _, expression := range expressions {
+		for expression, calendar := range expressions {
 			schedule, err := cron.ParseStandard(expression)
 			if err != nil {
 				t.Fatal(err)
@@ -247,16 +293,19 @@ func TestCronAroundEveryChangeOfClocks(t *testing.T) {
 			}
 			fields := strings.Fields(expression)
 			wildcard := fields[0][0] == '*' || fields[1][0] == '*'
-			tested := allswell.Cron{Expression: expression, TimeZone: name}
 			for _, change := range all {
 				from, to := change.Add(-3*time.Hour), change.Add(6*time.Hour)
-				got := []time.Time{}
-				for at := tested.Next(from); !at.After(to); at = tested.Next(at) {
-					got = append(got, at)
-				}
-				want := reference(wildcard, matches, zone, from, to)
-				if !equalTimes(got, want) {
-					t.Fatalf("%s in %s around %v:\ngot  %v\nwant %v", expression, name, change, got, want)
+				for tested, want := range map[allswell.Cron][]time.Time{
+					{Expression: expression, TimeZone: name}: reference(wildcard, matches, zone, from, to),
+					allswell.NewCalendar(calendar, name):     calendarReference(matches, change, from, to),
+				} {
+					var got []time.Time
+					for at := tested.Next(from); !at.After(to); at = tested.Next(at) {
+						got = append(got, at)
+					}
+					if !equalTimes(got, want) {
+						t.Fatalf("%v around %v:\ngot  %v\nwant %v", tested, change, got, want)
+					}
 				}
 			}
 		}

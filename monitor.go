@@ -356,12 +356,16 @@ func FormatDuration(d time.Duration) string {
 
 // AuditObject returns what the audit log records of a monitor.
 func (m Monitor) AuditObject() AuditObject {
-	var threshold, pausedUntil, maxRuntime, publishOutput, cron, zone, grace any
+	var threshold, pausedUntil, maxRuntime, publishOutput, cron, calendar, zone, grace any
 	if m.Grace > 0 {
 		grace = int64(m.Grace / time.Second)
 	}
-	if !m.Cron.IsZero() {
+	switch m.Cron.Kind() {
+	case ScheduleCron:
 		cron, zone = m.Cron.Expression, m.Cron.TimeZone
+	case ScheduleCalendar:
+		calendar, zone = m.Cron.Expression, m.Cron.TimeZone
+	case ScheduleInterval:
 	}
 	if m.PublishOutput {
 		publishOutput = true
@@ -376,7 +380,7 @@ func (m Monitor) AuditObject() AuditObject {
 		threshold = m.FailureThreshold
 	}
 	return AuditObject{Kind: ObjectMonitor, ID: m.ID, Name: m.Name, Fields: map[string]any{
-		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "cron": cron, "time_zone": zone,
+		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "cron": cron, "calendar": calendar, "time_zone": zone,
 		"grace": grace, "page": m.PageSlug, "component_id": m.ComponentID,
 		"enabled": m.Enabled, "paused_until": pausedUntil, "failure_threshold": threshold, "down_status": m.DownStatus, "auto_incidents": m.AutoIncidents, "tags": append([]string{}, m.Tags...),
 		"max_runtime": maxRuntime, "publish_output": publishOutput,

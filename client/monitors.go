@@ -19,7 +19,7 @@ type Monitor struct {
 	Name                      string                  `json:"name"`
 	Token                     string                  `json:"token"`    // in PingURL; a secret; "" with a token of the scope read
 	PingURL                   string                  `json:"ping_url"` // the address to ping; "" with a token of the scope read
-	Interval                  Seconds                 `json:"interval"` // the maximum expected time between two pings, or between two times of a cron schedule
+	Interval                  Seconds                 `json:"interval"` // the maximum expected time between two pings, or between two times of a cron schedule or a calendar
 	Schedule                  Schedule                `json:"schedule"`
 	Grace                     Seconds                 `json:"grace"` // how much later than due a ping may come
 	NextCheckAt               *time.Time              `json:"next_check_at"`
@@ -42,13 +42,13 @@ type Monitor struct {
 	UpdatedAt                 time.Time               `json:"updated_at"`
 }
 
-// Schedule says when the pings of a monitor are due: within an interval after the last one, or at the times of a cron
-// expression. Other fields than those of the kind are empty.
+// Schedule says when the pings of a monitor are due: within an interval after the last one, or at the times of an expression
+// of cron or of systemd's OnCalendar. Other fields than those of the kind are empty.
 type Schedule struct {
 	Kind       allswell.ScheduleKind `json:"kind"`
 	Interval   Seconds               `json:"interval,omitempty"`
 	Expression string                `json:"expression,omitempty"`
-	TimeZone   string                `json:"time_zone,omitempty"` // "" in requests: UTC
+	TimeZone   string                `json:"time_zone,omitempty"` // "" in requests: UTC, or the zone at the end of a calendar's expression
 }
 
 // NewMonitor describes a monitor to create.
@@ -58,7 +58,7 @@ type NewMonitor struct {
 	Name             string                  `json:"name"`
 	Interval         Seconds                 `json:"interval,omitempty"` // 0: Schedule says it
 	Schedule         *Schedule               `json:"schedule,omitempty"` // nil: Interval says it
-	Grace            *Seconds                `json:"grace,omitempty"`    // nil: 0, or 5 minutes with a cron schedule
+	Grace            *Seconds                `json:"grace,omitempty"`    // nil: 0, or 5 minutes with a cron schedule or a calendar
 	Page             string                  `json:"page,omitempty"`     // the page's slug; "": none
 	ComponentID      *string                 `json:"component_id,omitempty"`
 	Enabled          *bool                   `json:"enabled,omitempty"`           // nil: true

@@ -21,7 +21,7 @@ func newScheduleJSON(interval time.Duration, cron allswell.Cron) scheduleJSON {
 	if cron.IsZero() {
 		return scheduleJSON{Kind: allswell.ScheduleInterval, Interval: int64(interval / time.Second)}
 	}
-	return scheduleJSON{Kind: allswell.ScheduleCron, Expression: cron.Expression, TimeZone: cron.TimeZone}
+	return scheduleJSON{Kind: cron.Kind(), Expression: cron.Expression, TimeZone: cron.TimeZone}
 }
 
 // readSchedule reads the fields interval and schedule of a monitor, one of which may be required. Both results are nil if
@@ -41,13 +41,13 @@ func readSchedule(o *web.Object, required bool) (interval *time.Duration, cron *
 	schedule.Require("kind")
 	kind, own := orZero(web.Enum(schedule, "kind", allswell.ScheduleKinds)), schedule.Integer("interval")
 	expression, zone := schedule.Text("expression"), schedule.Text("time_zone")
-	if kind == allswell.ScheduleCron {
+	if kind == allswell.ScheduleCron || kind == allswell.ScheduleCalendar {
 		schedule.Require("expression")
-		schedule.Reject("interval", "A schedule of the kind cron has no interval.")
-		cron = &allswell.Cron{Expression: orZero(expression), TimeZone: "UTC"}
-		if zone != nil {
-			cron.TimeZone = *zone
+		schedule.Reject("interval", "A schedule of the kind %s has no interval.", kind)
+		if zone != nil && *zone == "" {
+			schedule.Add("time_zone", "The time_zone must be the name of a zone, such as Europe/Berlin.")
 		}
+		cron = new(allswell.NewCron(kind, orZero(expression), orZero(zone)))
 		if given != nil && time.Duration(*given) == cron.Longest()/time.Second {
 			given = nil // what responses show
 		}

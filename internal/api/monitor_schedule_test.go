@@ -34,6 +34,18 @@ func TestMonitorSchedules(t *testing.T) {
 		c.patch(target, map[string]any{"schedule": yearly}).is(200).has(map[string]any{"interval": 31_622_400.0, "schedule": yearly})
 		c.put("/api/v1/monitors/put", map[string]any{"name": "x", "interval": 31_622_400, "schedule": yearly}).is(201).has(map[string]any{"grace": 300.0})
 
+		// A zone at the end of a calendar is shown as time_zone.
+		workdays := map[string]any{"kind": "calendar", "expression": "Mon..Fri 08..18:00", "time_zone": "Europe/Berlin"}
+		c.patch(target, `{"schedule":{"kind":"calendar","expression":"Mon..Fri 08..18:00 Europe/Berlin"}}`).is(200).has(map[string]any{
+			"interval": 226_800.0, "schedule": workdays, "grace": 300.0})
+		c.patch(target, map[string]any{"interval": 226_800, "schedule": workdays}).is(200).has(map[string]any{"schedule": workdays})
+		c.put("/api/v1/monitors/put", map[string]any{"name": "x", "schedule": workdays, "grace": 0}).is(200).has(map[string]any{"grace": 0.0})
+		if times := c.get("/api/v1/monitors/put/schedule?n=100").is(200).data()["due_at"].([]any); len(times) != 100 {
+			t.Errorf("%v", times)
+		}
+		c.get(target + "/explain").is(200).has(map[string]any{"schedule": workdays})
+		c.patch(target, map[string]any{"schedule": nightly}).is(200).has(map[string]any{"schedule": nightly, "grace": 300.0})
+
 		// The other kind brings its grace.
 		each5 := map[string]any{"kind": "interval", "interval": 300.0}
 		c.patch(target, `{"interval":300}`).is(200).has(map[string]any{"interval": 300.0, "schedule": each5, "grace": 0.0})
@@ -46,8 +58,15 @@ func TestMonitorSchedules(t *testing.T) {
 			`[]`:                  {"schedule"},
 			`"0 2 * * *"`:         {"schedule"},
 			`{}`:                  {"schedule.kind"},
-			`{"kind":"calendar"}`: {"schedule.kind"},
-			`{"kind":"cron"}`:     {"schedule.expression"},
+			`{"kind":"weekly"}`:   {"schedule.kind"},
+			`{"kind":"calendar"}`: {"schedule.expression"},
+			`{"kind":"calendar","expression":"30 2 * * *"}`:                            {"schedule.expression"},
+			`{"kind":"calendar","expression":"Sun *-03~7/1 02:30 Europe/Berlin"}`:      {"schedule.expression"},
+			`{"kind":"calendar","expression":"02:30 Europe/Berlin","time_zone":"UTC"}`: {"schedule.expression"},
+			`{"kind":"calendar","expression":"02:30","time_zone":""}`:                  {"schedule.time_zone"},
+			`{"kind":"cron","expression":"30 2 * * *","time_zone":""}`:                 {"schedule.time_zone"},
+			`{"kind":"calendar","expression":"daily","interval":5}`:                    {"schedule.interval"},
+			`{"kind":"cron"}`: {"schedule.expression"},
 			`{"kind":"cron","expression":"0 2 30 2 *"}`:                    {"schedule.expression"},
 			`{"kind":"cron","expression":"0 25 * * *","time_zone":"Mars"}`: {"schedule.expression", "schedule.time_zone"},
 			`{"kind":"cron","expression":"0 2 * * *","interval":5}`:        {"schedule.interval"},

@@ -26,7 +26,7 @@ func (cmd *monitorSchedule) Run(c *commandContext) error {
 			return
 		}
 		zone := time.UTC
-		if d.Schedule.Kind == allswell.ScheduleCron {
+		if !cronOf(d.Schedule).IsZero() {
 			zone = cronOf(d.Schedule).Zone()
 		}
 		for _, due := range d.DueAt {
@@ -35,34 +35,55 @@ func (cmd *monitorSchedule) Run(c *commandContext) error {
 	})
 }
 
-// cronSchedule returns the schedule of an expression in a zone, or nil if none is given.
-func cronSchedule(expression, zone string) (*client.Schedule, error) {
-	if expression == "" {
-		if zone != "" {
-			return nil, console.UsageErrorf("--time-zone needs --cron")
-		}
+// scheduleFlags give the times at which pings are due.
+type scheduleFlags struct {
+	Cron     string `xor:"schedule" placeholder:"EXPRESSION" help:"New times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *' or @daily."`
+	Calendar string `xor:"schedule" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a timer of systemd: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily."`
+	TimeZone string `placeholder:"ZONE" help:"Time zone of --cron or --calendar, such as Europe/Berlin. Default: the zone at the end of a --calendar, or UTC."`
+}
+
+// newSchedule are the same flags of a monitor that needs one of them or an interval.
+type newSchedule struct {
+	Cron     string `required:"" xor:"schedule" placeholder:"EXPRESSION" help:"Times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *', '*/15 8-18 * * mon-fri' or @daily."`
+	Calendar string `required:"" xor:"schedule" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a timer of systemd: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily."`
+	TimeZone string `placeholder:"ZONE" help:"Time zone of --cron or --calendar, such as Europe/Berlin. Default: the zone at the end of a --calendar, or UTC."`
+}
+
+// schedule returns the schedule of an expression, or nil if none is given.
+func (f scheduleFlags) schedule() (*client.Schedule, error) {
+	switch {
+	case f.Cron != "":
+		return &client.Schedule{Kind: allswell.ScheduleCron, Expression: f.Cron, TimeZone: f.TimeZone}, nil
+	case f.Calendar != "":
+		return &client.Schedule{Kind: allswell.ScheduleCalendar, Expression: f.Calendar, TimeZone: f.TimeZone}, nil
+	case f.TimeZone != "":
+		return nil, console.UsageErrorf("--time-zone needs --cron or --calendar")
+	default:
 		return nil, nil
 	}
-	return &client.Schedule{Kind: allswell.ScheduleCron, Expression: expression, TimeZone: zone}, nil
 }
 
 // cronOf returns the Cron of a schedule; zero for an interval.
 func cronOf(s client.Schedule) allswell.Cron {
-	return allswell.Cron{Expression: s.Expression, TimeZone: s.TimeZone}
+	return allswell.Cron{Expression: s.Expression, TimeZone: s.TimeZone, Calendar: s.Kind == allswell.ScheduleCalendar}
 }
 
 func scheduleText(s client.Schedule) string {
-	if s.Kind == allswell.ScheduleCron {
+	if !cronOf(s).IsZero() {
 		return cronOf(s).String()
 	}
 	return settings.ShortDuration(s.Interval.Duration())
 }
 
 func scheduleLabel(m *client.Monitor) string {
-	if m.Schedule.Kind == allswell.ScheduleCron {
+	switch m.Schedule.Kind {
+	case allswell.ScheduleCron:
 		return "Cron"
+	case allswell.ScheduleCalendar:
+		return "Calendar"
+	default:
+		return "Interval"
 	}
-	return "Interval"
 }
 
 func graceText(grace client.Seconds) string {
@@ -74,7 +95,7 @@ func graceText(grace client.Seconds) string {
 
 // often says how often the job of a monitor has to ping.
 func often(m *client.Monitor) string {
-	if m.Schedule.Kind == allswell.ScheduleCron {
+	if !cronOf(m.Schedule).IsZero() {
 		return "at each time of " + cronOf(m.Schedule).String()
 	}
 	return "at least " + every(m.Interval.Duration())

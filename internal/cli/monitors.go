@@ -45,12 +45,11 @@ type monitorCreate struct {
 type monitorFields struct {
 	Name string `required:"" placeholder:"NAME" help:"Name of the monitor."`
 	pageFlag
-	Token            string                  `name:"ping-token" placeholder:"TOKEN" help:"Token of its ping URL, to keep one of another service: a UUID or 16 to 64 letters, digits and hyphens. By default a random one."`
-	NoPage           bool                    `help:"Create it without a page and a component. Its outages open no incidents."`
-	Interval         timeinput.Duration      `required:"" xor:"schedule" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
-	Cron             string                  `required:"" xor:"schedule" placeholder:"EXPRESSION" help:"Times at which pings are due, in place of an interval, such as '0 2 * * *', '*/15 8-18 * * mon-fri' or @daily."`
-	TimeZone         string                  `placeholder:"ZONE" help:"Time zone of --cron, such as Europe/Berlin. Default: UTC."`
-	Grace            *timeinput.Duration     `placeholder:"DURATION" help:"How much later than due a ping may come, such as 5m, 2h. Default: 0s, and 5m with --cron."`
+	Token    string             `name:"ping-token" placeholder:"TOKEN" help:"Token of its ping URL, to keep one of another service: a UUID or 16 to 64 letters, digits and hyphens. By default a random one."`
+	NoPage   bool               `help:"Create it without a page and a component. Its outages open no incidents."`
+	Interval timeinput.Duration `required:"" xor:"schedule" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
+	newSchedule
+	Grace            *timeinput.Duration     `placeholder:"DURATION" help:"How much later than due a ping may come, such as 5m, 2h. Default: 0s, and 5m with --cron or --calendar."`
 	Component        *string                 `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
 	FailureThreshold *int                    `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
 	AutoIncidents    *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
@@ -72,7 +71,7 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 			return client.NewMonitor{}, err
 		}
 	}
-	schedule, err := cronSchedule(f.Cron, f.TimeZone)
+	schedule, err := scheduleFlags(f.newSchedule).schedule()
 	if err != nil {
 		return client.NewMonitor{}, err
 	}
@@ -176,7 +175,7 @@ func downAfter(m *client.Monitor) string {
 	if m.FailureThreshold == nil && m.EffectiveFailureThreshold == 0 {
 		assumption = fmt.Sprintf("and %d checks in a row count, as by default", threshold(m))
 	}
-	if m.Schedule.Kind == allswell.ScheduleCron {
+	if !cronOf(m.Schedule).IsZero() {
 		late := m.Grace.Duration() + time.Duration(threshold(m))*defaultCheck
 		return fmt.Sprintf("%s without a ping after one was due, if the server checks every minute %s", settings.ShortDuration(late), assumption)
 	}
@@ -319,12 +318,11 @@ func thresholdText(m *client.Monitor) string {
 }
 
 type monitorEdit struct {
-	Monitor          string              `arg:"" help:"Id, name or slug of the monitor."`
-	Name             *string             `placeholder:"NAME" help:"New name."`
-	Interval         *timeinput.Duration `xor:"schedule" placeholder:"DURATION" help:"New interval, the maximum expected time between two pings: 30s, 5m, 25h, 8d. It begins now."`
-	Cron             string              `xor:"schedule" placeholder:"EXPRESSION" help:"New times at which pings are due, in place of an interval, such as '0 2 * * *' or @daily."`
-	TimeZone         string              `placeholder:"ZONE" help:"Time zone of --cron, such as Europe/Berlin. Default: UTC."`
-	Grace            *timeinput.Duration `placeholder:"DURATION" help:"How much later than due a ping may come. Without it, --interval in place of --cron sets 0s, and the reverse 5m."`
+	Monitor  string              `arg:"" help:"Id, name or slug of the monitor."`
+	Name     *string             `placeholder:"NAME" help:"New name."`
+	Interval *timeinput.Duration `xor:"schedule" placeholder:"DURATION" help:"New interval, the maximum expected time between two pings: 30s, 5m, 25h, 8d. It begins now."`
+	scheduleFlags
+	Grace            *timeinput.Duration `placeholder:"DURATION" help:"How much later than due a ping may come. Without it, --interval in place of times sets 0s, and the reverse 5m."`
 	Page             *string             `placeholder:"SLUG" xor:"page" help:"New page."`
 	NoPage           bool                `xor:"page,component" help:"Remove the page and the component. Its outages open no incidents then."`
 	Component        *string             `placeholder:"COMPONENT" xor:"component" help:"Id, name or slug of the new component."`
@@ -344,7 +342,7 @@ func (cmd *monitorEdit) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	schedule, err := cronSchedule(cmd.Cron, cmd.TimeZone)
+	schedule, err := cmd.schedule()
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func dueTimes(cron allswell.Cron, now time.Time) (times []dueTime) {
 
 // showNewMonitor shows the form of a new monitor, or of a copy.
 func (v *visit) showNewMonitor() error {
-	values := url.Values{"schedule.kind": {"interval"}, "interval": {"25h"}, "schedule.time_zone": {"UTC"}, "component_id": {v.r.URL.Query().Get("component_id")}}
+	values := url.Values{"schedule.kind": {"interval"}, "interval": {"25h"}, "component_id": {v.r.URL.Query().Get("component_id")}}
 	if of := v.r.URL.Query().Get("copy"); of != "" {
 		m, err := v.store.Monitor(v.r.Context(), v.actor(), of)
 		if err != nil {
@@ -72,10 +72,9 @@ func monitorValues(m allswell.Monitor) url.Values {
 	if m.PublishOutput {
 		values.Set("publish_output", "true")
 	}
-	values.Set("schedule.kind", string(allswell.ScheduleInterval))
+	values.Set("schedule.kind", string(m.Cron.Kind()))
 	values.Set("schedule.time_zone", "UTC")
 	if !m.Cron.IsZero() {
-		values.Set("schedule.kind", string(allswell.ScheduleCron))
 		values.Set("interval", "")
 		values.Set("schedule.expression", m.Cron.Expression)
 		values.Set("schedule.time_zone", m.Cron.TimeZone)
@@ -111,12 +110,13 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 		{Name: "name", Label: "Name", Placeholder: "Nightly backup"},
 		{Name: "schedule.kind", Label: "A ping is due", Type: "select", Options: []option{
 			{Value: string(allswell.ScheduleInterval), Label: "within an interval after the last one"}, {Value: string(allswell.ScheduleCron), Label: "at the times of a cron expression"},
+			{Value: string(allswell.ScheduleCalendar), Label: "at the times of a systemd calendar (OnCalendar)"},
 		}},
 		{Name: "interval", Label: "Interval", Optional: true, Placeholder: "25h", Suggestions: []string{"90s", "5m", "20m", "75m", "25h", "8d"},
 			Hint: "The longest time between two pings, with units: 90s, 5m, 25h, 8d. Leave room: 25h for a job that runs every night."},
 		{Name: "schedule.expression", Label: "Cron expression", Optional: true, Placeholder: "30 2 * * *", Suggestions: []string{"30 2 * * *", "*/15 * * * *", "0 8-18 * * mon-fri", "@hourly", "@weekly"},
 			Hint: "Minute, hour, day of the month, month and day of the week, as in a crontab."},
-		{Name: "schedule.time_zone", Label: "Time zone of the cron expression", Optional: true, Placeholder: "Europe/Berlin"},
+		{Name: "schedule.time_zone", Label: "Time zone", Optional: true, Placeholder: "Europe/Berlin", Hint: "Of the expression. Left empty, the zone at the end of a calendar, or UTC."},
 		{Name: "grace", Label: "Grace", Optional: true, Placeholder: "5m", Suggestions: []string{"0s", "5m", "30m", "2h"},
 			Hint: "How much later a ping may come. Left empty, none with an interval, and 5m with a cron expression."},
 		{Name: "component_id", Label: "While it is down, this is affected", Type: "select", Optional: true, Options: where},
@@ -180,9 +180,10 @@ func readSchedule(typed url.Values, n *allswell.NewMonitor, bad *allswell.Valida
 		}
 		return time.Duration(d)
 	}
-	if typed.Get("schedule.kind") == string(allswell.ScheduleCron) {
-		n.Cron = allswell.Cron{Expression: strings.TrimSpace(typed.Get("schedule.expression")), TimeZone: strings.TrimSpace(typed.Get("schedule.time_zone"))}
-	} else {
+	switch kind := allswell.ScheduleKind(typed.Get("schedule.kind")); kind {
+	case allswell.ScheduleCron, allswell.ScheduleCalendar:
+		n.Cron = allswell.NewCron(kind, strings.TrimSpace(typed.Get("schedule.expression")), strings.TrimSpace(typed.Get("schedule.time_zone")))
+	default:
 		n.Interval = duration("interval")
 	}
 	if typed.Get("grace") != "" {

@@ -78,12 +78,12 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	}
 	_, err = t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
 				failure_threshold, down_status, auto_incidents, state, consecutive_failures, suppressed_until_at, created_at, updated_at, tags, max_runtime_ms, publish_output,
-				cron_expression, cron_zone, grace_ms)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15, $16, $17, $18, $19, $20, $21)`,
+				cron_expression, cron_zone, grace_ms, calendar)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15, $16, $17, $18, $19, $20, $21, $22)`,
 		m.ID, m.WorkspaceID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Slug, m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
 		m.FailureThreshold, string(m.DownStatus), nullIfEmpty(string(m.AutoIncidents)), string(m.State), millis(m.SuppressedUntil), millis(t.Now), listText(m.Tags),
 		nullIfZero(m.MaxRuntime.Milliseconds()), m.PublishOutput,
-		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds())
+		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds(), m.Cron.Calendar)
 	if err == nil {
 		_, err = t.Exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
 	}
@@ -250,11 +250,11 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 func (t *tx) saveMonitor(m allswell.Monitor) error {
 	_, err := t.Exec(`UPDATE monitors SET page_id = $2, component_id = $3, name = $4, interval_ms = $5, enabled = $6,
 			failure_threshold = $7, down_status = $8, updated_at = $9, auto_incidents = $10, tags = $11, paused_until_at = $12, max_runtime_ms = $13, publish_output = $14,
-			cron_expression = $15, cron_zone = $16, grace_ms = $17 WHERE id = $1`,
+			cron_expression = $15, cron_zone = $16, grace_ms = $17, calendar = $18 WHERE id = $1`,
 		m.ID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
 		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt), nullIfEmpty(string(m.AutoIncidents)), listText(m.Tags), millis(m.PausedUntil),
 		nullIfZero(m.MaxRuntime.Milliseconds()), m.PublishOutput,
-		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds())
+		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds(), m.Cron.Calendar)
 	if err != nil {
 		return err
 	}

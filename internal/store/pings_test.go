@@ -53,8 +53,12 @@ func (w *world) scatter(random *rand.Rand, monitors []allswell.Monitor) {
 		grace := int64(random.IntN(3)) * 45_000
 		due := since + interval + grace
 		var expression, zone any
+		calendar := false
 		if random.IntN(3) == 0 {
 			c := allswell.Cron{Expression: []string{"*/7 * * * *", "* * * * *", "3,58 * * * *"}[random.IntN(3)], TimeZone: "Asia/Kathmandu"}
+			if calendar = random.IntN(2) == 0; calendar {
+				c = allswell.NewCalendar([]string{"*:0/7", "minutely", "*:3,58:30"}[random.IntN(3)], "Asia/Kathmandu")
+			}
 			expression, zone = c.Expression, c.TimeZone
 			due = c.Next(time.UnixMilli(since)).UnixMilli() + grace
 		}
@@ -65,9 +69,9 @@ func (w *world) scatter(random *rand.Rand, monitors []allswell.Monitor) {
 			down = count > 0 && random.IntN(3) == 0
 		}
 		w.run(`UPDATE monitors SET interval_ms = $2, enabled = $3, state = $4, consecutive_failures = $5, last_ping_at = $6,
-			waiting_since_at = $7, next_check_at = $8, rejected_at = $9, ticked_at = $10, cron_expression = $11, cron_zone = $12, grace_ms = $13
+			waiting_since_at = $7, next_check_at = $8, rejected_at = $9, ticked_at = $10, cron_expression = $11, cron_zone = $12, grace_ms = $13, calendar = $14
 			WHERE id = $1`,
-			m.ID, interval, enabled, map[bool]string{true: "down", false: "up"}[down], count, last, since, due, nil, nil, expression, zone, grace)
+			m.ID, interval, enabled, map[bool]string{true: "down", false: "up"}[down], count, last, since, due, nil, nil, expression, zone, grace, calendar)
 		if down {
 			w.run(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $4)`, "out_"+m.ID, m.ID, since, now)
 		}
