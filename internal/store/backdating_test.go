@@ -11,7 +11,7 @@ import (
 func TestBackdatedIncident(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w)
-		w.pass(6 * time.Hour)
+		w.clock.move(6 * time.Hour)
 		w.newEvents()
 		now := must(w.Clock(w.ctx))(w)
 		down := func() time.Duration {
@@ -90,7 +90,7 @@ func TestBackdatedIncident(t *testing.T) {
 // TestBackdatedDraft: the history is corrected once the incident is published.
 func TestBackdatedDraft(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.pass(6 * time.Hour)
+		w.clock.move(6 * time.Hour)
 		now := must(w.Clock(w.ctx))(w)
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Draft: true, BeganAt: now.Add(-5 * time.Hour), ResolvedAt: now.Add(-3 * time.Hour),
 			Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}))(w)

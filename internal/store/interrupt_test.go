@@ -58,18 +58,27 @@ func (w *world) overlap(first, second func(s *store.Store) error) (err error) {
 			defer close(done)
 			err = second(other)
 		}()
-		for w.value(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == "0" {
-			select {
-			case <-done:
-				return
-			default:
-			}
-		}
+		w.untilWaiting(done)
 	})
 	w.ok(first(w.Store))
 	<-done
 	w.SetFault(nil)
 	return err
+}
+
+// untilWaiting returns when a transaction on the world's PostgreSQL database waits for the locks of another, or when done
+// is closed.
+func (w *world) untilWaiting(done <-chan struct{}) {
+	w.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for w.value(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == "0" {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // TestDeletionOfALargePageFollowsARename: the page is renamed after a part of it is

@@ -137,13 +137,7 @@ func TestRoleChangeWaitsForWrites(t *testing.T) {
 					}
 					committed = w.value(`SELECT count(*) FROM components WHERE name = '` + name + `'`)
 				}()
-				for w.value(`SELECT count(*) FROM pg_locks WHERE NOT granted`) == "0" {
-					select {
-					case <-done:
-						return
-					default:
-					}
-				}
+				w.untilWaiting(done)
 			})
 			must(w.CreateComponent(w.ctx, actor, "acme", allswell.NewComponent{Name: name}))(w)
 			<-done

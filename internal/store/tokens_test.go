@@ -295,16 +295,7 @@ func TestRevocationWaitsForWrites(t *testing.T) {
 				}
 				committed = w.value(`SELECT count(*) FROM components WHERE name = 'Last'`)
 			}()
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				if w.value(`SELECT count(*) FROM pg_locks WHERE NOT granted`) != "0" {
-					return
-				}
-			}
+			w.untilWaiting(done)
 		})
 		must(w.CreateComponent(w.ctx, issued.Actor(""), "acme", allswell.NewComponent{Name: "Last"}))(w)
 		<-done
