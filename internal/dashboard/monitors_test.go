@@ -196,6 +196,43 @@ func TestPingChart(t *testing.T) {
 	}
 }
 
+// TestPingChartOfACron checks that bars of a monitor with a Cron are late by its times, and that there are no lines.
+func TestPingChartOfACron(t *testing.T) {
+	m := allswell.Monitor{ID: "mon_1", Cron: allswell.NewCalendar("Mon..Fri 06:00", ""), Interval: 72 * time.Hour, Grace: 30 * time.Minute, DownStatus: allswell.StatusMajorOutage}
+	e := allswell.Explanation{Interval: m.Interval, Cron: m.Cron, Grace: m.Grace, Threshold: 3, Period: time.Minute}
+	friday := time.Date(2026, 11, 20, 6, 10, 0, 0, time.UTC)
+	last := friday
+	for _, after := range []time.Duration{72 * time.Hour, 96*time.Hour + 25*time.Minute, 120 * time.Hour, 168*time.Hour + 22*time.Minute} {
+		at := friday.Add(after)
+		e.PingGaps = append(e.PingGaps, allswell.PingGap{PingedAt: at, Length: at.Sub(last)})
+		last = at
+	}
+	c := newPingChart(m, e)
+	var late []time.Duration
+	for _, gap := range c.Gaps {
+		late = append(late, gap.Late)
+	}
+	if want := []time.Duration{24*time.Hour + 2*time.Minute, 0, 5 * time.Minute, 0}; !slices.Equal(late, want) {
+		t.Errorf("late by %v, want %v", late, want)
+	}
+	var body strings.Builder
+	template, err := templateOf("monitor")
+	if err == nil {
+		err = template.ExecuteTemplate(&body, "main", monitorScreen{MonitorDetail: store.MonitorDetail{MonitorListEntry: store.MonitorListEntry{Monitor: m}}, Chart: c})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"A ping is due at Mon..Fri 06:00, with 30 minutes of grace. The monitor is down 3 minutes later.", "<td>5 minutes</td>", "between two due times"} {
+		if !strings.Contains(body.String(), text) {
+			t.Errorf("the screen lacks %q", text)
+		}
+	}
+	if strings.Contains(body.String(), `class="due"`) || strings.Contains(body.String(), "due within") {
+		t.Error("the screen shows the line of an interval")
+	}
+}
+
 func TestMonitorIsExplained(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()

@@ -18,11 +18,12 @@ const (
 
 // pingChart is the chart of the gaps between the pings of a monitor, with its interval.
 type pingChart struct {
-	Gaps      []allswell.PingGap // newest first
-	Bars      []chartBar         // oldest first
-	Due       string             // which gaps are due, in words
-	DueY      int                // where a gap of one interval ends
-	DownY     int                // where a gap ends with which the monitor goes down
+	Gaps      []chartGap // newest first
+	Bars      []chartBar // oldest first
+	Due       string     // when a ping is due, in words
+	Down      string     // when the monitor is down, in words
+	DueY      int        // where a gap of one interval ends; 0: a Cron says when pings are due
+	DownY     int        // where a gap ends with which the monitor goes down
 	DownAfter time.Duration
 	Longest   allswell.PingGap
 	Median    time.Duration
@@ -30,6 +31,12 @@ type pingChart struct {
 	Rhythm   string        // "": unknown
 	Interval time.Duration // that the rhythm suggests; 0: none
 	Tag      string        // entity tag of the monitor
+}
+
+// chartGap is a gap, and how late the ping was that ended it.
+type chartGap struct {
+	allswell.PingGap
+	Late time.Duration
 }
 
 // chartBar is a gap as a bar.
@@ -43,11 +50,18 @@ func newPingChart(m allswell.Monitor, e allswell.Explanation) *pingChart {
 	if len(e.PingGaps) == 0 {
 		return nil
 	}
-	c := &pingChart{Gaps: slices.Clone(e.PingGaps[max(0, len(e.PingGaps)-chartBars):]), Due: "due within " + allswell.FormatDuration(e.Interval+e.Grace),
-		DownAfter: e.Interval + e.Grace + time.Duration(e.Threshold)*e.Period, Tag: allswell.EntityTag(m)}
-	lengths := make([]time.Duration, len(c.Gaps))
-	for i, gap := range c.Gaps {
+	gaps := e.PingGaps[max(0, len(e.PingGaps)-chartBars):]
+	checks := time.Duration(e.Threshold) * e.Period
+	c := &pingChart{Tag: allswell.EntityTag(m), Due: "due within " + allswell.FormatDuration(e.Interval+e.Grace),
+		DownAfter: e.Interval + e.Grace + checks, Down: "down after " + allswell.FormatDuration(e.Interval+e.Grace+checks)}
+	if !m.Cron.IsZero() {
+		c.Due, c.Down = "due "+m.ScheduleWords(), "down "+allswell.FormatDuration(checks)+" later"
+	}
+	lengths := make([]time.Duration, len(gaps))
+	for i, gap := range gaps {
 		lengths[i] = gap.Length
+		wait := allswell.PingWait{Since: gap.PingedAt.Add(-gap.Length), Interval: e.Interval, Cron: m.Cron, Grace: e.Grace}
+		c.Gaps = append(c.Gaps, chartGap{gap, max(0, gap.PingedAt.Sub(wait.Deadline(nil)))})
 		if gap.Length >= c.Longest.Length {
 			c.Longest = gap
 		}
@@ -57,14 +71,16 @@ func newPingChart(m allswell.Monitor, e allswell.Explanation) *pingChart {
 	// Gaps of outages are cut off, so that the others can be told apart.
 	top := min(max(c.Longest.Length, c.DownAfter), 2*c.DownAfter)
 	height := func(d time.Duration) int { return max(2, int(float64(min(d, top))/float64(top)*chartHeight)) }
-	c.DueY, c.DownY = chartHeight-height(e.Interval+e.Grace), chartHeight-height(c.DownAfter)
+	if m.Cron.IsZero() {
+		c.DueY, c.DownY = chartHeight-height(e.Interval+e.Grace), chartHeight-height(c.DownAfter)
+	}
 	const step = chartWidth / chartBars
 	for i, gap := range c.Gaps {
 		tone := allswell.StatusOperational
 		switch {
-		case gap.Length > c.DownAfter:
+		case gap.Late > checks:
 			tone = m.DownStatus
-		case gap.Length > e.Interval+e.Grace:
+		case gap.Late > 0:
 			tone = allswell.StatusDegraded
 		}
 		h := height(gap.Length)
