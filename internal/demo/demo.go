@@ -60,11 +60,14 @@ var (
 		{"Shop", []string{"Website", "Checkout", "Search"}},
 		{"Behind the scenes", []string{"E-mail", "Backups"}},
 	}
-	demoJobs = []struct{ name, component string }{
-		{"mail sender", "E-mail"},
-		{"order worker", "Checkout"},
-		{"backup copier", "Backups"},
-		{"search indexer", "Search"},
+	demoJobs = []struct {
+		name, component string
+		schedule        *client.Schedule // nil: within demoInterval
+	}{
+		{name: "mail sender", component: "E-mail"},
+		{name: "order worker", component: "Checkout"},
+		{name: "backup copier", component: "Backups", schedule: &client.Schedule{Kind: allswell.ScheduleCalendar, Expression: "*:*:0/2"}},
+		{name: "search indexer", component: "Search"},
 	}
 )
 
@@ -238,7 +241,11 @@ func (d *demo) prepare() (err error) {
 		if err != nil {
 			return err
 		}
-		m, err := d.api.CreateMonitor(d.Ctx, client.NewMonitor{Name: j.name, Page: demoPage, Interval: demoInterval, ComponentID: &component, Tags: []string{"demo"}})
+		n := client.NewMonitor{Name: j.name, Page: demoPage, Interval: demoInterval, ComponentID: &component, Tags: []string{"demo"}}
+		if j.schedule != nil {
+			n.Interval, n.Schedule, n.Grace = 0, j.schedule, new(client.Seconds(1))
+		}
+		m, err := d.api.CreateMonitor(d.Ctx, n)
 		if err != nil {
 			return err
 		}
@@ -266,12 +273,21 @@ func (d *demo) prepare() (err error) {
 	})
 }
 
-// prepareUnseen creates what visitors do not see: a hidden component, and an incident that waits to be published.
+// prepareUnseen creates what visitors do not see: a hidden component with a cron job that has not run yet, and an incident
+// that waits to be published.
 func (d *demo) prepareUnseen() error {
-	if _, err := d.api.CreateComponent(d.Ctx, demoPage, client.NewComponent{Name: "Payroll", Hidden: new(true)}); err != nil {
+	payroll, err := d.api.CreateComponent(d.Ctx, demoPage, client.NewComponent{Name: "Payroll", Hidden: new(true)})
+	if err != nil {
 		return err
 	}
-	_, err := d.api.CreateIncident(d.Ctx, demoPage, client.NewIncident{
+	payslips := client.NewMonitor{
+		Name: "payslips", Page: demoPage, ComponentID: &payroll.ID, Tags: []string{"demo"}, Grace: new(client.Seconds(3600)),
+		Schedule: &client.Schedule{Kind: allswell.ScheduleCron, Expression: "0 6 1 * *", TimeZone: "Europe/Berlin"},
+	}
+	if _, err := d.api.CreateMonitor(d.Ctx, payslips); err != nil {
+		return err
+	}
+	_, err = d.api.CreateIncident(d.Ctx, demoPage, client.NewIncident{
 		Title: "Checkout is slow for some customers", Impact: new(allswell.ImpactMinor), Draft: true,
 		Message: new("Some customers wait a few seconds longer at the checkout."),
 	})
