@@ -28,10 +28,13 @@ func (b block) String() string { return fmt.Sprintf("%s:%d", b.file, b.line) }
 // checked lists the languages of blocks, and the test that checks them.
 var checked = map[string]string{
 	"sh": "TestShell", "crontab": "TestCrontab", "json": "TestJSON",
-	"go": "TestAPIHasTheExample in the root", "yaml": "TestPrometheus",
+	"go": "TestAPIHasTheExample in the root, TestRecipes", "yaml": "TestPrometheus, TestRecipesInYAML",
 	"promql": "TestMetrics", "sql": "TestPostgreSQL", "markdown": "TestBadges", "html": "TestWidgets", "js": "TestSamplesInJavaScript",
-	"python": "TestPython", "env": "TestConfigurationFile", "text": "nothing: diagrams",
+	"python": "TestPython, TestRecipes", "env": "TestConfigurationFile", "text": "nothing: diagrams",
 	"caddyfile": "TestProxies", "nginx": "TestProxies",
+	"javascript": "TestRecipes", "java": "TestRecipes", "ruby": "TestRecipes", "php": "TestRecipes", "rust": "TestRecipes",
+	"csharp": "nothing: no test can have its compiler", "powershell": "TestRecipesInPowerShell", "ini": "TestRecipesForSystemd",
+	"dockerfile": "TestRecipesInYAML", "aliases": "TestMailAliases",
 }
 
 func documents(t *testing.T) []string {
@@ -83,6 +86,20 @@ func blocksOf(t *testing.T, language string) []block {
 	}
 	if len(found) == 0 {
 		t.Errorf("no document has a block of %s", language)
+	}
+	return found
+}
+
+// blocksIn returns those of one document.
+func blocksIn(t *testing.T, file, language string) (found []block) {
+	t.Helper()
+	for _, b := range blocksOf(t, language) {
+		if b.file == file {
+			found = append(found, b)
+		}
+	}
+	if len(found) == 0 {
+		t.Errorf("%s has no block of %s", file, language)
 	}
 	return found
 }

@@ -67,7 +67,7 @@ func TestUnits(t *testing.T) {
 
 // TestPrometheus checks the keys of the configuration of Prometheus.
 func TestPrometheus(t *testing.T) {
-	for _, b := range blocksOf(t, "yaml") {
+	for _, b := range blocksIn(t, "docs/operating.md", "yaml") {
 		var configuration struct {
 			ScrapeConfigs []struct {
 				JobName       string `json:"job_name"`
@@ -272,7 +272,7 @@ func TestPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range blocksOf(t, "python") {
+	for _, b := range blocksIn(t, "docs/webhooks.md", "python") {
 		cmd := exec.Command("python3", "-c", b.text+`
 import json, sys
 m = json.load(sys.stdin)
