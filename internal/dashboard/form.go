@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -54,14 +55,14 @@ func (f *form) version(name, now string, conflict bool) string {
 // Value returns what was typed into a field.
 func (f *form) Value(name string) string { return f.values.Get(name) }
 
-// Others returns the errors of fields that the template has not drawn.
+// Others returns the errors of fields that the template has not drawn, in the order of their names.
 func (f *form) Others() (messages []string) {
 	if f.bad == nil {
 		return nil
 	}
-	for name, all := range f.bad.Fields {
+	for _, name := range slices.Sorted(maps.Keys(f.bad.Fields)) {
 		if !f.shown[name] {
-			messages = append(messages, wordsOfForms(all)...)
+			messages = append(messages, wordsOfForms(f.bad.Fields[name])...)
 		}
 	}
 	return messages

@@ -31,6 +31,7 @@ type monitorFormScreen struct {
 type dueTime struct {
 	At   time.Time
 	Zone *time.Location
+	In   time.Duration // from now
 }
 
 // Local returns the time in the zone of the schedule.
@@ -38,10 +39,12 @@ func (d dueTime) Local() string { return d.At.In(d.Zone).Format("Mon 2 Jan 2006,
 
 // dueTimes returns the next five times of a schedule; none of an interval.
 func dueTimes(cron allswell.Cron, now time.Time) (times []dueTime) {
+	at := now
 	for range 5 {
-		if now = cron.Next(now); !now.IsZero() {
-			times = append(times, dueTime{now, cron.Zone()})
+		if at = cron.Next(at); at.IsZero() {
+			break
 		}
+		times = append(times, dueTime{at, cron.Zone(), at.Sub(now)})
 	}
 	return times
 }
@@ -109,16 +112,16 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 	for _, x := range []field{
 		{Name: "name", Label: "Name", Placeholder: "Nightly backup"},
 		{Name: "schedule.kind", Label: "A ping is due", Type: "select", Options: []option{
-			{Value: string(allswell.ScheduleInterval), Label: "within an interval after the last one"}, {Value: string(allswell.ScheduleCron), Label: "at the times of a cron expression"},
-			{Value: string(allswell.ScheduleCalendar), Label: "at the times of a systemd calendar (OnCalendar)"},
+			{Value: string(allswell.ScheduleInterval), Label: "within an interval after the last one"}, {Value: string(allswell.ScheduleCron), Label: "at times, as in a crontab"},
+			{Value: string(allswell.ScheduleCalendar), Label: "at times, as in a systemd timer"},
 		}},
 		{Name: "interval", Label: "Interval", Optional: true, Placeholder: "25h", Suggestions: []string{"90s", "5m", "20m", "75m", "25h", "8d"},
 			Hint: "The longest time between two pings, with units: 90s, 5m, 25h, 8d. Leave room: 25h for a job that runs every night."},
-		{Name: "schedule.expression", Label: "Cron expression", Optional: true, Placeholder: "30 2 * * *", Suggestions: []string{"30 2 * * *", "*/15 * * * *", "0 8-18 * * mon-fri", "@hourly", "@weekly"},
-			Hint: "Minute, hour, day of the month, month and day of the week, as in a crontab."},
-		{Name: "schedule.time_zone", Label: "Time zone", Optional: true, Placeholder: "Europe/Berlin", Hint: "Of the expression. Left empty, the zone at the end of a calendar, or UTC."},
+		{Name: "schedule.expression", Label: "Times", Optional: true, Placeholder: "30 2 * * *", Suggestions: []string{"30 2 * * *", "*/15 * * * *", "0 8-18 * * mon-fri", "@hourly", "02:30", "Mon..Fri 08..18:00/15", "Fri *-*~7/1 18:00"},
+			Hint: "As in a crontab: minute, hour, day of the month, month and day of the week, such as 30 2 * * *. As in OnCalendar= of a systemd timer: Mon..Fri 02:30."},
+		{Name: "schedule.time_zone", Label: "Time zone", Optional: true, Placeholder: "Europe/Berlin", Hint: "Of these times. Left empty: UTC, or the zone after the times of a timer."},
 		{Name: "grace", Label: "Grace", Optional: true, Placeholder: "5m", Suggestions: []string{"0s", "5m", "30m", "2h"},
-			Hint: "How much later a ping may come. Left empty, none with an interval, and 5m with a cron expression."},
+			Hint: "How much later a ping may come. Left empty, none with an interval, and 5m with times."},
 		{Name: "component_id", Label: "While it is down, this is affected", Type: "select", Optional: true, Options: where},
 		{Name: "down_status", Label: "The component is then", Type: "select", Optional: true, Options: down},
 		{Name: "failure_threshold", Label: "Checks in a row that must find it overdue", Optional: true, Placeholder: strconv.Itoa(v.store.FailureThreshold()),
@@ -261,7 +264,7 @@ func (v *visit) editMonitor() error {
 
 // monitorFieldNames are the fields of the form, in their order, with words for them.
 var monitorFieldNames = [][2]string{
-	{"name", "name"}, {"schedule.kind", "kind of schedule"}, {"interval", "interval"}, {"schedule.expression", "cron expression"},
+	{"name", "name"}, {"schedule.kind", "kind of schedule"}, {"interval", "interval"}, {"schedule.expression", "schedule"},
 	{"schedule.time_zone", "time zone"}, {"grace", "grace"}, {"component_id", "component"}, {"down_status", "status while it is down"},
 	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"}, {"max_runtime", "longest run"}, {"publish_output", "publication of output"}, {"tags", "list of tags"},
 }

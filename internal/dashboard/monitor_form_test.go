@@ -1,0 +1,69 @@
+package dashboard
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// TestScheduleInTheForm creates a monitor with a calendar, after a look at its times, and gives it a cron schedule and an
+// interval.
+func TestScheduleInTheForm(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		const create = "/admin/monitors/new"
+		schedule := func(kind, times, zone string) []string {
+			return []string{"name", "Refresh", "component_id", "/", "interval", "25h", "schedule.kind", kind, "schedule.expression", times, "schedule.time_zone", zone}
+		}
+		v.lacks(v.wants(v.get(create), http.StatusOK, "as in a crontab", "as in a systemd timer"), "The next times,")
+		weekly := schedule("calendar", "Fri 18:30 Asia/Tokyo", "")
+		shown := v.wants(v.post(create, append(weekly, "preview", "times")...), http.StatusOK, "The next times, the first in ", "Fri ", ", 18:30 JST", `value="Fri 18:30 Asia/Tokyo"`)
+		if n := strings.Count(shown.body, ", 18:30 JST"); n != 5 {
+			s.Errorf("%d times are shown", n)
+		}
+		v.lacks(v.wants(v.post(create, append(schedule("cron", "30 2 * *", "UTC"), "preview", "times")...), http.StatusOK, `value="30 2 * *"`), "The next times,")
+		v.wants(v.post(create, schedule("cron", "30 2 * *", "Mars")...), http.StatusUnprocessableEntity, "it must have five fields", "The time zone must be the name of a zone")
+		v.wants(v.post(create, schedule("calendar", "Fri..Mon", "")...), http.StatusUnprocessableEntity, "ends before it begins")
+		v.wants(v.post(create, schedule("calendar", "02:30 Asia/Tokyo", "UTC")...), http.StatusUnprocessableEntity, "its zone Asia/Tokyo is not that")
+
+		path := strings.TrimSuffix(v.wants(v.post(create, weekly...), http.StatusSeeOther, "/first-ping").Header.Get("Location"), "/first-ping")
+		v.wants(v.get(path+"/first-ping"), http.StatusOK, "OnCalendar=Fri 18:30 Asia/Tokyo", "30 2 * * 1 /usr/local/bin/job")
+		stored := func(cron allswell.Cron, interval, grace time.Duration) {
+			s.Helper()
+			m, err := s.store.Monitor(s.Context(), v.actor(), strings.TrimPrefix(path, "/admin/monitors/"))
+			if err != nil || m.Cron != cron || m.Interval != interval || m.Grace != grace {
+				s.Errorf("%v, every %v, with %v, %v", m.Cron, m.Interval, m.Grace, err)
+			}
+		}
+		stored(allswell.NewCalendar("Fri 18:30", "Asia/Tokyo"), 7*24*time.Hour, 5*time.Minute)
+		v.wants(v.get(path), http.StatusOK, "at Fri 18:30 (Asia/Tokyo), with 5 minutes of grace", ", 18:30 JST")
+		edit := func(fields []string) {
+			s.Helper()
+			form := v.wants(v.get(path+"/edit"), http.StatusOK)
+			_, tag, _ := strings.Cut(form.body, `name="tag" value="&#34;`)
+			v.wants(v.post(path+"/edit", append(fields, "tag", `"`+tag[:16]+`"`)...), http.StatusSeeOther, path)
+		}
+		v.wants(v.get(path+"/edit"), http.StatusOK, `value="calendar" selected`, `value="Fri 18:30"`, `value="Asia/Tokyo"`, "The next times,")
+		edit(append(schedule("cron", "0 6 * * mon", "UTC"), "grace", "1h"))
+		stored(allswell.Cron{Expression: "0 6 * * mon", TimeZone: "UTC"}, 7*24*time.Hour, time.Hour)
+		v.wants(v.get(path+"/first-ping"), http.StatusOK, "0 6 * * mon /usr/local/bin/job")
+		edit(schedule("interval", "0 6 * * mon", "UTC"))
+		stored(allswell.Cron{}, 25*time.Hour, 0)
+	})
+}
+
+// TestOtherErrorsAreInOrder checks the order of errors that stand above a form.
+func TestOtherErrorsAreInOrder(t *testing.T) {
+	f := newForm(nil)
+	for _, name := range []string{"d", "b", "e", "a", "c"} {
+		f.refuse(name, "The %s is wrong.", name)
+	}
+	f.draw(field{Name: "c"})
+	if got := strings.Join(f.Others(), " "); got != "The a is wrong. The b is wrong. The d is wrong. The e is wrong." {
+		t.Error(got)
+	}
+}
