@@ -38,9 +38,17 @@ func (s pageSettings) css() (*string, error) {
 	if s.CustomCSS == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(s.CustomCSS)
+	f, err := os.Open(s.CustomCSS)
 	if err != nil {
 		return nil, &console.UsageError{Err: err}
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, allswell.MaxCustomCSS+1))
+	switch {
+	case err != nil:
+		return nil, &console.UsageError{Err: err}
+	case len(text) > allswell.MaxCustomCSS:
+		return nil, console.UsageErrorf("--css: %s has more than %d bytes", s.CustomCSS, allswell.MaxCustomCSS)
 	}
 	return new(string(text)), nil
 }

@@ -149,3 +149,10 @@ func TestMissingCommand(t *testing.T) {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
 }
+
+// TestLargeStyleSheet checks that a file that is too large, even one without an end, is not read as a whole.
+func TestLargeStyleSheet(t *testing.T) {
+	if _, err := (pageSettings{CustomCSS: "/dev/zero"}).css(); err == nil || !strings.Contains(err.Error(), "more than 20000 bytes") {
+		t.Error(err)
+	}
+}

@@ -48,6 +48,8 @@ func (cmd *incidentPostmortem) Run(c *commandContext) error {
 	saved, err := c.api.PutPostmortem(c.Ctx, id, input, option)
 	return object(c, saved, err, func(p *client.Postmortem) {
 		switch {
+		case old != nil && p.UpdatedAt.Equal(old.UpdatedAt):
+			c.Printf("The post-mortem is as it was: nothing has changed.\n")
 		case !p.Published:
 			c.Printf("Saved the post-mortem as a draft. To publish it:\n  allswell incident postmortem %s --publish\n", console.Visible(id))
 		case old != nil && old.Published:

@@ -24,6 +24,7 @@ func TestBackdatedIncidentScreen(t *testing.T) {
 		path := v.wants(v.post("/admin/incidents/new", append(fields, "action", "publish")...), http.StatusSeeOther).Header.Get("Location")
 		seen := v.wants(v.get(path), http.StatusOK, "resolved <time", ", recorded <time", "opened the incident, nobody was notified").hidden("seen")
 		v.wants(v.post(path, "seen", seen, "message", "Found.", "state", "identified", "at", at(1), "action", "update"), http.StatusUnprocessableEntity, "in the future")
+		v.wants(v.post(path, "seen", seen, "message", "", "state", "identified", "at", at(-4), "action", "update"), http.StatusUnprocessableEntity, "An update with a time needs a message.")
 		v.wants(v.post(path, "seen", seen, "message", "Found.", "state", "identified", "at", at(-4), "action", "update"), http.StatusSeeOther, path)
 		v.wants(v.get(path), http.StatusOK, "<p>Found.</p>", "<strong>Identified</strong>", "resolved <time")
 	})

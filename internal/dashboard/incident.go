@@ -190,6 +190,9 @@ func (v *visit) updateIncident() error {
 	}
 	ch := allswell.IncidentChange{State: &state, Affected: &affected, Message: f.text("message"), Seen: f.Value("seen"), At: f.moment("at", page.Location(), v.now())}
 	ch.Silent = silentPast(f, !ch.At.IsZero())
+	if resolves := state == allswell.IncidentResolved && !i.Resolved; ch.Message == nil && !ch.At.IsZero() && !resolves {
+		f.refuse("message", "An update with a time needs a message.")
+	}
 	if f.Wrong() {
 		return v.answerIncident(http.StatusUnprocessableEntity, i, incidentForms{update: f})
 	}
