@@ -2,6 +2,7 @@ package allswell
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
 	"strings"
@@ -24,6 +25,7 @@ const (
 	PrefixOutage           = "out_"
 	PrefixPage             = "page_"
 	PrefixPasskey          = "pky_"
+	PrefixPing             = "ping_"
 	PrefixSession          = "ses_"
 	PrefixSignal           = "sig_"
 	PrefixSignUp           = "sgn_"
@@ -54,6 +56,16 @@ func NewID(prefix string, now time.Time) string {
 	binary.BigEndian.PutUint64(raw[:8], uint64(now.UnixMilli())<<16)
 	rand.Read(raw[6:])
 	return encodeID(prefix, raw)
+}
+
+// PingID returns the id of a monitor's plain ping at a time in microseconds since 1970, which identifies it.
+func PingID(at int64, monitorID string) string {
+	monitor := sha256.Sum256([]byte(monitorID))
+	var raw [15]byte
+	binary.BigEndian.PutUint64(raw[:8], uint64(at/1000)<<16|uint64(at%1000)<<6)
+	raw[7] |= monitor[0] & 0x3f
+	copy(raw[8:], monitor[1:])
+	return encodeID(PrefixPing, raw)
 }
 
 // NewIDAfter is like NewID but returns an id that sorts after last, which has the same prefix, also

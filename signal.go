@@ -23,10 +23,16 @@ const (
 // SignalKinds lists all kinds.
 var SignalKinds = []SignalKind{SignalStart, SignalSuccess, SignalFail, SignalLog}
 
+// SignalPing is the kind of a plain ping in the history.
+const SignalPing SignalKind = "ping"
+
+// HistoryKinds lists all kinds that are in the history.
+var HistoryKinds = append([]SignalKind{SignalPing}, SignalKinds...)
+
 // Limits of signals.
 const (
-	MaxSignals         = 1000                // kept of each monitor, the newest
-	SignalRetention    = 90 * 24 * time.Hour // for which they are kept
+	MaxSignals         = 1000                // kept of each monitor, with its plain pings, the newest
+	SignalRetention    = 90 * 24 * time.Hour // for which they are kept by default
 	MaxOutput          = 100_000             // bytes that are kept of the body of a signal, from its end
 	MaxOutputExcerpt   = 1000                // characters of an output in a note or an update, from its end
 	MaxUserAgentLength = 200                 // characters
@@ -34,11 +40,11 @@ const (
 	MaxRuntime         = MaxInterval
 )
 
-// Signal is what a job reported of itself on a ping URL, other than a plain ping.
+// Signal is what a job reported of itself on a ping URL, or a plain ping in the history.
 type Signal struct {
 	ID         string
 	MonitorID  string
-	Number     int64 // of the monitor's signals, from 1
+	Number     int64 // of the monitor's signals, from 1; 0: a plain ping
 	ReceivedAt time.Time
 	Kind       SignalKind
 	ExitCode   *int           // nil: not given

@@ -12,7 +12,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Signal is what a job reported of itself, other than a plain ping.
+// Signal is what a job reported of itself, or a plain ping.
 type Signal struct {
 	Meta
 	ID         string              `json:"id"`
@@ -27,7 +27,7 @@ type Signal struct {
 	BodyCut    bool                `json:"body_cut"`  // the body was longer
 }
 
-// ListPings returns an iterator over the signals of a monitor, the newest first, without plain pings. kind limits them;
+// ListPings returns an iterator over the pings and signals of a monitor, the newest first. kind limits them;
 // "": all. It asks the server for 100 at a time, when they are needed. After an error the iteration ends.
 func (c *Client) ListPings(ctx context.Context, monitor string, kind allswell.SignalKind) iter.Seq2[*Signal, error] {
 	query := url.Values{"limit": {strconv.Itoa(maxPerPage)}}

@@ -2,9 +2,10 @@ package api
 
 import (
 	"encoding/base64"
-	"math"
+	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
@@ -36,16 +37,31 @@ func newSignalJSON(s allswell.Signal) signalJSON {
 	return out
 }
 
-// listPings lists the signals of a monitor, newest first. The cursor is the number of the last one that the caller has
-// read.
+// signalCursor returns the place that a cursor names: its time and its number, in hexadecimal.
+func signalCursor(q *web.Query) (at store.SignalCursor) {
+	cursor := q.Text("cursor")
+	if cursor == "" {
+		return at
+	}
+	time, number, ok := strings.Cut(cursor, "-")
+	var badTime, badNumber error
+	at.At, badTime = strconv.ParseInt(time, 16, 64)
+	at.Number, badNumber = strconv.ParseInt(number, 16, 64)
+	if !ok || badTime != nil || badNumber != nil || at.At < 1 || at.Number < 0 {
+		q.Add("cursor", "The cursor must be the next_cursor of a response.")
+	}
+	return at
+}
+
+// listPings lists the pings and signals of a monitor, newest first.
 func (a *api) listPings(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
-	f := store.SignalFilter{Kind: web.Choice(q, "kind", allswell.SignalKinds), Before: int64(q.Integer("cursor", 0, 1, math.MaxInt32))}
+	f := store.SignalFilter{Kind: web.Choice(q, "kind", allswell.HistoryKinds), Before: signalCursor(q)}
 	limit := q.Integer("limit", defaultPerPage, 1, maxPerPage)
 	if err := q.Check(); err != nil {
 		return store.Response{}, err
 	}
-	signals, more, err := a.store.Signals(c.Context(), c.actor(), c.PathValue("monitorId"), f, limit)
+	signals, next, err := a.store.Signals(c.Context(), c.actor(), c.PathValue("monitorId"), f, limit)
 	if err != nil {
 		return store.Response{}, err
 	}
@@ -54,8 +70,8 @@ func (a *api) listPings(c *call) (store.Response, error) {
 		data[i] = newSignalJSON(s)
 	}
 	var meta cursorMetaJSON
-	if more {
-		meta.NextCursor = new(strconv.FormatInt(signals[len(signals)-1].Number, 10))
+	if next.At != 0 {
+		meta.NextCursor = new(fmt.Sprintf("%x-%x", next.At, next.Number))
 	}
 	body, err := web.Marshal(struct {
 		Data []signalJSON   `json:"data"`

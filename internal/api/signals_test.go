@@ -2,10 +2,12 @@ package api
 
 import (
 	"encoding/base64"
+	"net/netip"
 	"testing"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/pinghistory"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -21,7 +23,8 @@ func TestPings(t *testing.T) {
 				Output: store.PackOutput([]byte(output)), OutputSize: len(output), OutputCut: true, Excerpt: output})
 		}
 		text := failed("disk full")
-		rows := c.get(pings + "?limit=2").is(200).rows()
+		first := c.get(pings + "?limit=2").is(200)
+		rows := first.rows()
 		if len(rows) != 2 {
 			t.Fatal(rows)
 		}
@@ -32,13 +35,13 @@ func TestPings(t *testing.T) {
 		if r := rows[1]; r["kind"] != "start" || r["exit_code"] != nil || r["duration"] != nil || r["address"] != "192.0.2.1" || r["user_agent"] != "curl" || r["run_id"] == nil {
 			t.Errorf("%v", r)
 		}
-		if rows := c.get(pings + "?limit=2&cursor=2").is(200).rows(); len(rows) != 1 || rows[0]["id"] != w.signal {
+		if rows := c.get(pings + "?kind=log&limit=2&cursor=" + first.object()["meta"].(map[string]any)["next_cursor"].(string)).is(200).rows(); len(rows) != 1 || rows[0]["id"] != w.signal {
 			t.Errorf("after the cursor: %v", rows)
 		}
 		if rows := c.get(pings + "?kind=fail").is(200).rows(); len(rows) != 1 {
 			t.Errorf("failures: %v", rows)
 		}
-		c.get(pings+"?kind=ping&limit=0&cursor=x").complains("kind", "limit", "cursor")
+		c.get(pings+"?kind=pong&limit=0&cursor=x").complains("kind", "limit", "cursor")
 		c.get(pings + "/" + text + "/body").is(200).has(map[string]any{"id": text, "encoding": "utf-8", "body": "disk full", "cut": true})
 		binary := failed("\xff\x00")
 		c.get(pings + "/" + binary + "/body").is(200).has(map[string]any{"encoding": "base64", "body": base64.StdEncoding.EncodeToString([]byte("\xff\x00"))})
@@ -55,5 +58,16 @@ func TestPings(t *testing.T) {
 		if rows := c.get("/api/v1/incidents/" + w.incident + "/notes").is(200).rows(); len(rows) != 0 {
 			t.Errorf("notes of another incident: %v", rows)
 		}
+
+		token := c.get("/api/v1/monitors/" + w.monitor).is(200).data()["token"].(string)
+		from := store.PingOrigins{Clients: []pinghistory.Client{{Address: netip.MustParseAddr("2001:db8::1"), UserAgent: "wget"}}, Pings: make([]store.PingOrigin, 2)}
+		if _, err := c.store.RecordPings(t.Context(), []string{token}, store.LivenessRecord{Replica: "test", First: true}, from); err != nil {
+			t.Fatal(err)
+		}
+		plain := c.get(pings + "?kind=ping").is(200).rows()
+		if len(plain) != 2 || plain[0]["id"] == plain[1]["id"] || plain[0]["address"] != "2001:db8::1" || plain[0]["user_agent"] != "wget" || plain[0]["body_size"] != 0.0 {
+			t.Errorf("plain pings: %v", plain)
+		}
+		c.get(pings + "/" + plain[0]["id"].(string) + "/body").is(404)
 	})
 }

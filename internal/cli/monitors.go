@@ -29,7 +29,7 @@ type MonitorCommands struct {
 	Schedule monitorSchedule `cmd:"" help:"List the next times at which a ping is due."`
 	Explain  monitorExplain  `cmd:"" help:"Say why a monitor has its state, and when it goes down."`
 	Outages  monitorOutages  `cmd:"" help:"List a monitor's outages, newest first."`
-	Pings    monitorPings    `cmd:"" help:"List the signals of a monitor's job, newest first: starts, successes, failures and logs. Plain pings are not kept."`
+	Pings    monitorPings    `cmd:"" help:"List the pings and signals of a monitor's job, newest first: plain pings, starts, successes, failures and logs."`
 	Output   monitorOutput   `cmd:"" help:"Print the end of the output that a signal brought."`
 	Delete   monitorDelete   `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }

@@ -16,9 +16,9 @@ const followInterval = 2 * time.Second
 
 type monitorPings struct {
 	Monitor string              `arg:"" help:"Id, name or slug of the monitor."`
-	Kind    allswell.SignalKind `placeholder:"KIND" help:"Only signals of this kind: start, success, fail or log."`
-	Follow  bool                `short:"f" help:"Go on with new signals until the command is interrupted, the newest last."`
-	Limit   count               `default:"50" placeholder:"COUNT" help:"Maximum number of signals; with --follow, of those that came before."`
+	Kind    allswell.SignalKind `placeholder:"KIND" help:"Only this kind: ping, start, success, fail or log."`
+	Follow  bool                `short:"f" help:"Go on with new ones until the command is interrupted, the newest last."`
+	Limit   count               `default:"50" placeholder:"COUNT" help:"Maximum number of pings and signals; with --follow, of those that came before."`
 }
 
 var signalHeader = []string{"SIGNAL", "TIME", "KIND", "EXIT", "DURATION", "OUTPUT", "FROM", "RUN"}
@@ -35,7 +35,7 @@ func (cmd *monitorPings) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, signals, len(signals), "No signals.", signalHeader, signalRow)
+	return table(c, signals, len(signals), "No pings or signals.", signalHeader, signalRow)
 }
 
 // newest returns the newest signals, down to the one after last; nil: down to the limit.

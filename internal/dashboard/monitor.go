@@ -24,9 +24,12 @@ type monitorScreen struct {
 	Chart    *pingChart // nil: there are too few pings
 	Times    []dueTime  // at which a ping is due next; none of an interval
 	Signals  []shownSignal
+	Runs     *runChart // nil: no run has a duration
+	Kept     string    // for how long pings and signals are kept
+	NoPings  bool      // there is no history of plain pings
 }
 
-// maxSignals is how many of the last signals are shown, and maxShownOutput how many characters of their outputs.
+// maxSignals is how many of the last pings and signals are shown, and maxShownOutput how many characters of their outputs.
 const (
 	maxSignals     = 20
 	maxShownOutput = 5_000
@@ -41,6 +44,8 @@ type shownSignal struct {
 // Label says what the job reported.
 func (s shownSignal) Label() string {
 	switch s.Kind {
+	case allswell.SignalPing:
+		return "Ping"
 	case allswell.SignalStart:
 		return "Started"
 	case allswell.SignalSuccess:
@@ -57,10 +62,15 @@ func (s shownSignal) Lasted() string {
 	if s.Duration == nil {
 		return ""
 	}
-	if *s.Duration < time.Minute {
-		return s.Duration.Round(time.Millisecond).String()
+	return lasted(*s.Duration)
+}
+
+// lasted returns how long a run took, in words.
+func lasted(d time.Duration) string {
+	if d < time.Minute {
+		return d.Round(time.Millisecond).String()
 	}
-	return i18n.English().Duration(*s.Duration)
+	return i18n.English().Duration(d)
 }
 
 // Heading says in words why the monitor has its state.
@@ -139,6 +149,12 @@ func (v *visit) showMonitor() error {
 	if err != nil {
 		return err
 	}
+	history, _, err := v.store.Signals(v.r.Context(), v.actor(), detail.ID, store.SignalFilter{}, allswell.MaxSignals)
+	if err != nil {
+		return err
+	}
+	s.Runs, s.NoPings = newRunChart(detail.Monitor, history), !v.store.KeepsPings()
+	s.Kept = allswell.FormatDuration(v.store.SignalRetention())
 	for _, signal := range signals {
 		s.Signals = append(s.Signals, shownSignal{signal, allswell.OutputText(signal.Output, maxShownOutput)})
 	}

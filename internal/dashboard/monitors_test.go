@@ -373,7 +373,8 @@ func TestSignalsAreShown(t *testing.T) {
 		}
 		path := "/admin/monitors/" + m.ID
 		shown := v.wants(v.get(path), http.StatusOK, "The job has failed", "The job reported a failure at", "exit code 3", "after 0s", "from 192.0.2.1", "&lt;i&gt;curl",
-			"Output, its end", "&lt;b&gt;disk full&lt;/b&gt;", "All 16 bytes")
+			"Output, its end", "&lt;b&gt;disk full&lt;/b&gt;", "All 16 bytes",
+			"Durations of runs", "1 run, of which 1 failed: the median is 0s", "<td>Failed, exit code 3</td><td>0s</td>", "are kept for 90 days")
 		v.lacks(shown, "<b>disk", "The job is silent")
 		_, link, _ := strings.Cut(shown.body, path+"/signals/")
 		link, _, _ = strings.Cut(link, `"`)

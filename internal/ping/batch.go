@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/failurelog"
+	"github.com/allswell/allswell/internal/pinghistory"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -39,12 +40,14 @@ const (
 // batch is the pings and signals that are recorded together: the pings in one transaction, and then the signals in
 // another one. A ping that follows a signal with the same token is in a later batch.
 type batch struct {
-	tokens    []string            // of pings, without duplicates
-	index     map[string]int      // token to index in tokens; nil once the batch is closed to further pings
-	signals   []store.NewSignal   // in the order of their arrival
-	signalled map[string]struct{} // tokens of signals
-	pending   int                 // number of pings and signals; more than tokens and signals if some pings came twice
-	arrived   time.Time           // arrival of the first one
+	tokens    []string                     // of pings, without duplicates
+	index     map[string]int               // token to index in tokens; nil once the batch is closed to further pings
+	origins   store.PingOrigins            // of all pings, for the history
+	clients   map[pinghistory.Client]int32 // to the index in origins
+	signals   []store.NewSignal            // in the order of their arrival
+	signalled map[string]struct{}          // tokens of signals
+	pending   int                          // number of pings and signals; more than tokens and signals if some pings came twice
+	arrived   time.Time                    // arrival of the first one
 	ofPings   outcome
 	ofSignals outcome
 	timeout   *time.Timer // resolves the outcomes after commitTimeout
@@ -127,9 +130,9 @@ func newBatcher(replica string, log *slog.Logger) *batcher {
 	}
 }
 
-// join adds a ping that arrived at now to the open batch. It returns false if too
+// join adds a ping that arrived at now from a client to the open batch. It returns false if too
 // many pings are pending, or the batcher does not accept pings.
-func (b *batcher) join(token string, now time.Time) (slot, bool) {
+func (b *batcher) join(token string, client pinghistory.Client, now time.Time) (slot, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.accepting || b.pending >= b.maxPending {
@@ -142,8 +145,26 @@ func (b *batcher) join(token string, now time.Time) (slot, bool) {
 		open.tokens = append(open.tokens, token)
 		open.index[token] = i
 	}
+	if b.store.KeepsPings() {
+		open.addOrigin(i, client)
+	}
 	b.count(open, now)
 	return slot{&open.ofPings, i}, true
+}
+
+// addOrigin adds who sent a ping. Clients are the same for many pings, so that a ping takes eight bytes.
+func (b *batch) addOrigin(token int, client pinghistory.Client) {
+	i, ok := b.clients[client]
+	if !ok {
+		if b.clients == nil {
+			b.clients = make(map[pinghistory.Client]int32)
+		}
+		i = int32(len(b.origins.Clients))
+		b.clients[client] = i
+		client.UserAgent = userAgent(client.UserAgent)
+		b.origins.Clients = append(b.origins.Clients, client)
+	}
+	b.origins.Pings = append(b.origins.Pings, store.PingOrigin{Token: int32(token), Client: i})
 }
 
 // joinSignal is join for a signal.
@@ -261,7 +282,7 @@ func (b *batcher) run(ctx context.Context) {
 func (b *batcher) record(ctx context.Context, oldest *batch, due bool) {
 	var results []store.PingResult
 	err := b.transact(store.LivenessRecord{}, oldest, due, func(l store.LivenessRecord) (err error) {
-		results, err = b.store.RecordPings(ctx, oldest.tokens, l)
+		results, err = b.store.RecordPings(ctx, oldest.tokens, l, oldest.origins)
 		return err
 	})
 	if err != nil {

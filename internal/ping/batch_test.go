@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/pinghistory"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -192,7 +193,7 @@ func TestBatchClosesBeforeItsTimeout(t *testing.T) {
 		now := time.Now()
 		var slots []slot
 		for _, at := range []time.Time{now, now.Add(commitTimeout/2 - 1), now.Add(commitTimeout / 2)} {
-			p, ok := w.batcher.join(allswell.NewPingToken(), at)
+			p, ok := w.batcher.join(allswell.NewPingToken(), pinghistory.Client{}, at)
 			if !ok {
 				w.Fatal("refused")
 			}

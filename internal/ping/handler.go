@@ -22,6 +22,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/limit"
+	"github.com/allswell/allswell/internal/pinghistory"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -166,7 +167,7 @@ func (s *Server) admit(h http.Header, r *http.Request, token string, ok bool, no
 	if !ok {
 		return notFound, slot{}
 	}
-	p, ok := s.batcher.join(token, now)
+	p, ok := s.batcher.join(token, pinghistory.Client{Address: clientaddr.Of(r), UserAgent: r.UserAgent()}, now)
 	if !ok {
 		s.batcher.rejectUnqueued(token, now)
 		return unavailable, p

@@ -119,6 +119,9 @@ func userAgent(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
+	if len(text) <= allswell.MaxUserAgentLength {
+		return text
+	}
 	if runes := []rune(text); len(runes) > allswell.MaxUserAgentLength {
 		text = string(runes[:allswell.MaxUserAgentLength])
 	}

@@ -43,6 +43,7 @@ type Scheduler struct {
 	Config
 	ticked           atomic.Pointer[time.Time]
 	maintenanceDue   chan struct{} // holds a value if the next maintenance transition may have changed
+	pingMergeDue     chan struct{} // holds a value if there are many pings to merge
 	stallTimeout     time.Duration // time without a tick that counts as a stall
 	watchdogInterval time.Duration // field for tests
 
@@ -53,15 +54,19 @@ type Scheduler struct {
 
 // New returns a Scheduler. It is idle until Run is called.
 func New(c Config) *Scheduler {
-	s := &Scheduler{Config: c, maintenanceDue: make(chan struct{}, 1), stallTimeout: max(3*c.Period, minStallTimeout), watchdogInterval: watchdogInterval}
+	s := &Scheduler{Config: c, maintenanceDue: make(chan struct{}, 1), pingMergeDue: make(chan struct{}, 1), stallTimeout: max(3*c.Period, minStallTimeout), watchdogInterval: watchdogInterval}
 	s.note(time.Now())
-	c.Store.OnMaintenanceChange(func() {
-		select {
-		case s.maintenanceDue <- struct{}{}:
-		default: // a value is pending already
-		}
-	})
+	c.Store.OnMaintenanceChange(func() { notify(s.maintenanceDue) })
+	c.Store.OnPingMergeDue(func() { notify(s.pingMergeDue) })
 	return s
+}
+
+// notify sends a value to a channel, unless one is pending already.
+func notify(due chan struct{}) {
+	select {
+	case due <- struct{}{}:
+	default:
+	}
 }
 
 func (s *Scheduler) note(at time.Time) { s.ticked.Store(&at) }
@@ -86,6 +91,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	go s.runWatchdog(ctx, cancel)
 	go s.prune(ctx)
 	go s.runMaintenances(ctx)
+	go s.mergePings(ctx)
 	s.runTicks(ctx)
 	if errors.Is(context.Cause(ctx), ErrStalled) {
 		return fmt.Errorf("%w (last: %s)", ErrStalled, s.LastTick().UTC().Format(time.RFC3339))

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -143,7 +144,7 @@ func (s *Server) openDatabase(ctx context.Context) error {
 	err := s.retryDatabase(ctx, func(ctx context.Context) (err error) {
 		s.store, err = store.Open(ctx, s.cfg.Database, store.Options{
 			Logger: s.log, FailureThreshold: s.cfg.FailureThreshold, CheckInterval: s.cfg.CheckInterval, Hosts: s.cfg.Hosts,
-			AuditRetention: s.cfg.AuditRetention,
+			AuditRetention: s.cfg.AuditRetention, PingRetention: cmp.Or(s.cfg.PingRetention, -1),
 		})
 		return err
 	})

@@ -86,6 +86,8 @@ type Settings struct {
 
 	AuditRetention string `env:"ALLSWELL_AUDIT_RETENTION" default:"400d" placeholder:"DURATION" help:"How long the audit log is kept, from 1d to 3650d."`
 
+	PingRetention string `env:"ALLSWELL_PING_RETENTION" default:"90d" placeholder:"DURATION" help:"How long the history of pings and signals is kept, from 1d to 3650d. 0: signals for 90d, and no plain pings."`
+
 	LogFormat string `env:"ALLSWELL_LOG_FORMAT" default:"text" placeholder:"text|json" help:"Format of the log on standard error: text or json."`
 
 	LogLevel string `env:"ALLSWELL_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error. Requests are logged at info, pings at debug."`
@@ -122,6 +124,7 @@ type Config struct {
 	WebhookAllowPrivate      bool
 	WebhookDeny              []netip.Prefix
 	AuditRetention           time.Duration
+	PingRetention            time.Duration // 0: no history of plain pings
 	LogJSON                  bool
 	LogLevel                 slog.Level
 }
@@ -172,6 +175,7 @@ func (s Settings) Parse() (Config, error) {
 		WebhookAllowPrivate: settings.Parse(p, &s.WebhookAllowPrivate, settings.Switch),
 		WebhookDeny:         settings.Parse(p, &s.WebhookDeny, settings.Networks),
 		AuditRetention:      settings.Parse(p, &s.AuditRetention, settings.Days(1, 3650)),
+		PingRetention:       settings.Parse(p, &s.PingRetention, settings.ZeroOrDays(1, 3650)),
 		LogJSON:             settings.Parse(p, &s.LogFormat, settings.OneOf("text", "json")) == "json",
 		LogLevel:            settings.Parse(p, &s.LogLevel, settings.LogLevel),
 	}

@@ -143,6 +143,20 @@ func Days(least, most int) func(string) (time.Duration, error) {
 	}
 }
 
+// ZeroOrDays is Days for settings that also accept 0.
+func ZeroOrDays(least, most int) func(string) (time.Duration, error) {
+	return func(value string) (time.Duration, error) {
+		if value == "0" {
+			return 0, nil
+		}
+		d, err := Days(least, most)(value)
+		if err != nil {
+			err = fmt.Errorf("0 or %w", err)
+		}
+		return d, err
+	}
+}
+
 // ShortDuration writes a duration without its zero units, as settings and flags accept it: "1h", "1m30s".
 func ShortDuration(d time.Duration) string {
 	s := d.String()

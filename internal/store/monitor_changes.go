@@ -293,6 +293,9 @@ func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id stri
 			m.ID, m.Token, old, millis(t.Now.Add(PingTokenOverlap)), millis(m.UpdatedAt)); err != nil {
 			return m, err
 		}
+		if err := t.keepPastToken(m.ID, old); err != nil {
+			return m, err
+		}
 		t.newPingTokens = append(t.newPingTokens, m.Token)
 		if err := t.audit(actor, allswell.AuditRotate, before, m); err != nil {
 			return m, err

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -25,15 +26,25 @@ const (
 
 // RecordPings records pings, at most one per token, and the replica's liveness in one
 // transaction, and returns a result for each token in order. PingRecorded means that the
-// ping is durable. A string that does not have the form of a token is unknown. After an
+// ping is durable, and in the history. A string that does not have the form of a token is unknown. After an
 // error no ping is known to be recorded.
-func (s *Store) RecordPings(ctx context.Context, tokens []string, record LivenessRecord) ([]PingResult, error) {
+//
+// origins says who sent the pings, for the history. Without it, each token had one ping, of an unknown client.
+func (s *Store) RecordPings(ctx context.Context, tokens []string, record LivenessRecord, origins ...PingOrigins) ([]PingResult, error) {
 	return write(ctx, s, func(t *tx) ([]PingResult, error) {
 		t.unattended = true
 		if err := t.recordPingLiveness(record); err != nil {
 			return nil, err
 		}
-		return t.recordPings(tokens)
+		results, err := t.recordPings(tokens)
+		if err != nil || !s.KeepsPings() {
+			return results, err
+		}
+		var from PingOrigins
+		for _, o := range origins {
+			from = o
+		}
+		return results, t.keepBlock(tokens, results, from)
 	})
 }
 
@@ -100,15 +111,18 @@ func (t *tx) recordEach(given func(monitorRow) string, where string, args []any,
 		}
 	}
 	for _, r := range rows {
-		result, err := t.recordOne(r.ID, func() error {
+		var runBegan time.Time
+		result, err := t.recordOne(r.ID, func() (err error) {
 			m := r.current()
-			_, err := t.applyPing(&m, "")
+			runBegan, err = t.applyPing(&m, "")
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		results[index[given(r)]] = result
+		i := index[given(r)]
+		results[i] = result
+		t.keepDetail(i, r.Token, runBegan)
 	}
 	return nil
 }
@@ -157,7 +171,8 @@ func (t *tx) applyPing(m *allswell.Monitor, runID string) (runBegan time.Time, e
 // ShortTokenHash returns the hash that represents a token in memory, where there may be a
 // million of them.
 func ShortTokenHash(token string) uint64 {
-	return binary.BigEndian.Uint64(allswell.HashTokenSecret(token))
+	sum := sha256.Sum256([]byte(token)) // as allswell.HashTokenSecret, without an allocation
+	return binary.BigEndian.Uint64(sum[:])
 }
 
 // EachPingToken calls f with the short hash of every valid ping token, including old

@@ -35,7 +35,7 @@ func (s *Store) Prune(ctx context.Context) error {
 		return err
 	}
 	err = s.deleteInSteps(ctx, `FROM signals WHERE received_at <= $1`,
-		func(t *tx) any { return millis(t.Now.Add(-allswell.SignalRetention)) })
+		func(t *tx) any { return millis(t.Now.Add(-s.SignalRetention())) })
 	if err != nil {
 		return err
 	}

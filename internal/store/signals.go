@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -309,41 +308,6 @@ func scanSignalWithOutput(row database.Row) (s allswell.Signal, err error) {
 	s, err = scanSignal(widerRow{row, []any{packedOutput{&output}}})
 	s.Output = output
 	return s, err
-}
-
-// SignalFilter limits a list of signals. Zero fields do not limit it.
-type SignalFilter struct {
-	Kind       allswell.SignalKind
-	Before     int64 // only signals with a lower number
-	WithOutput bool  // Output is loaded
-}
-
-// Signals lists at most limit signals of a workspace's monitor, given its id or slug, newest first. more reports whether
-// there are others.
-func (s *Store) Signals(ctx context.Context, actor allswell.Actor, ref string, f SignalFilter, limit int) (signals []allswell.Signal, more bool, err error) {
-	signals, err = read(ctx, s, func(c *session) ([]allswell.Signal, error) {
-		m, err := c.monitorOf(actor, ref)
-		if err != nil {
-			return nil, err
-		}
-		from, args := `FROM signals WHERE monitor_id = $1`, []any{m.ID}
-		if f.Kind != "" {
-			from, args = and(from, args, `kind = $%d`, string(f.Kind))
-		}
-		if f.Before > 0 {
-			from, args = and(from, args, `number < $%d`, f.Before)
-		}
-		columns, scan := signalColumns, scanSignal
-		if f.WithOutput {
-			columns, scan = signalColumns+`, output`, scanSignalWithOutput
-		}
-		args = append(args, limit+1)
-		return database.Query(c.Session, scan, `SELECT `+columns+` `+from+` ORDER BY number DESC LIMIT $`+strconv.Itoa(len(args)), args...)
-	})
-	if len(signals) > limit {
-		return signals[:limit], true, err
-	}
-	return signals, false, err
 }
 
 // Signal returns a signal of a workspace's monitor, given its id or slug, with its output.

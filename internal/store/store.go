@@ -41,6 +41,10 @@ type Options struct {
 	// allswell.DefaultAuditRetention.
 	AuditRetention time.Duration
 
+	// PingRetention is how long pings and signals are kept; 0 means allswell.SignalRetention. If it is
+	// negative, there is no history of plain pings, and signals are kept for allswell.SignalRetention.
+	PingRetention time.Duration
+
 	// Hosts are the host names of the installation itself. With the zero Hosts
 	// no page may have a domain.
 	Hosts allswell.Hosts
@@ -57,8 +61,12 @@ type Store struct {
 	hosts     allswell.Hosts
 
 	auditRetention time.Duration
+	pingRetention  time.Duration // negative: there is no history of plain pings
+	lastPingAt     atomic.Int64  // of the last ping in a block, in microseconds since 1970
+	unmerged       atomic.Int64  // number of blocks that were added since the last merge
 
 	recordPings  *database.Prepared
+	addBlock     *database.Prepared
 	lastLiveness sync.Map     // replica -> time of its last liveness record that this store committed
 	analyzed     atomic.Int64 // when the statistics of deliveries were last refreshed, in ms
 
@@ -69,6 +77,7 @@ type Store struct {
 	onDeliveriesPending []func()
 	onMaintenanceChange []func()
 	onDomainCheckDue    []func()
+	onPingMergeDue      []func()
 }
 
 // Open opens the database for serving and brings its schema up to date. dsn is
@@ -96,6 +105,7 @@ func open(ctx context.Context, dsn string, o Options,
 		period:         cmp.Or(o.CheckInterval, time.Minute),
 		hosts:          o.Hosts,
 		auditRetention: cmp.Or(o.AuditRetention, allswell.DefaultAuditRetention),
+		pingRetention:  cmp.Or(o.PingRetention, allswell.SignalRetention),
 	}
 	var err error
 	if s.db, err = openDB(ctx, dsn, schema, database.Options{Clock: o.Clock, Logger: s.log}); err != nil {
@@ -108,6 +118,9 @@ func open(ctx context.Context, dsn string, o Options,
 	}
 	if err == nil {
 		s.recordPings, err = s.db.Prepare(ctx, record)
+	}
+	if err == nil {
+		s.addBlock, err = s.db.Prepare(ctx, `INSERT INTO ping_blocks (id, data) VALUES ($1, $2)`)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.db.Close())
@@ -169,6 +182,21 @@ func (s *Store) OnMaintenanceChange(f func()) {
 // OnDomainCheckDue registers f, which is called after each commit of this store that made
 // a check of a domain due. Register before serving.
 func (s *Store) OnDomainCheckDue(f func()) { s.onDomainCheckDue = append(s.onDomainCheckDue, f) }
+
+// OnPingMergeDue registers f, which is called after commits of this store that recorded many pings since the last call
+// of MergePings. Register before serving.
+func (s *Store) OnPingMergeDue(f func()) { s.onPingMergeDue = append(s.onPingMergeDue, f) }
+
+// KeepsPings reports whether plain pings are in the history.
+func (s *Store) KeepsPings() bool { return s.pingRetention > 0 }
+
+// SignalRetention returns how long signals are kept.
+func (s *Store) SignalRetention() time.Duration {
+	if s.KeepsPings() {
+		return s.pingRetention
+	}
+	return allswell.SignalRetention
+}
 
 // LastContact returns the instant, by the host's clock, at which the database last
 // answered; the zero Time if it never did.

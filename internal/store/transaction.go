@@ -58,6 +58,10 @@ type tx struct {
 	newPingTokens      []string         // new ping tokens, and those of monitors that were enabled
 	liveReplica        string           // the replica whose liveness record this transaction writes
 
+	pingDetails map[int]pingDetail // of the pings that were recorded one by one, by their index
+
+	addedBlock bool // of the history of pings
+
 	unattended bool // the functions of BeforeReturn are not called
 }
 
@@ -164,6 +168,9 @@ func (t *tx) committed() {
 	}
 	if t.domainCheckDue {
 		callAll(s.onDomainCheckDue)
+	}
+	if t.addedBlock {
+		s.blockAdded()
 	}
 }
 

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/pinghistory"
+)
+
+// blocksPerSignal is how many blocks a store adds before it calls the functions of OnPingMergeDue.
+const blocksPerSignal = 128
+
+// PingOrigins says who sent the pings of a batch.
+type PingOrigins struct {
+	Clients []pinghistory.Client
+	Pings   []PingOrigin // in the order of their arrival
+}
+
+// PingOrigin is a ping of a batch: the indexes of its token and its client.
+type PingOrigin struct{ Token, Client int32 }
+
+// pingDetail is what only recording a ping by itself finds out.
+type pingDetail struct {
+	token  string        // the monitor's token; the ping may have used the old one
+	lasted time.Duration // of the run that the ping ended; negative: it ended none
+}
+
+// keepDetail keeps the detail of the ping with an index. A zero runBegan means that it ended no run.
+func (t *tx) keepDetail(i int, token string, runBegan time.Time) {
+	d := pingDetail{token, -1}
+	if !runBegan.IsZero() {
+		d.lasted = max(t.Now.Sub(runBegan), 0)
+	}
+	if t.pingDetails == nil {
+		t.pingDetails = make(map[int]pingDetail)
+	}
+	t.pingDetails[i] = d
+}
+
+// pingKey returns the key of a token's pings in the history.
+func pingKey(token string) int64 { return int64(ShortTokenHash(token)) }
+
+// keepBlock adds the recorded pings of a batch to the history. Each ping of a token has another time, which
+// is later by microseconds, so that the time can identify it.
+func (t *tx) keepBlock(tokens []string, results []PingResult, from PingOrigins) error {
+	if len(from.Pings) == 0 {
+		from.Clients = []pinghistory.Client{{}}
+		for i := range tokens {
+			from.Pings = append(from.Pings, PingOrigin{Token: int32(i)})
+		}
+	}
+	keys, later := make([]int64, len(tokens)), make([]int64, len(tokens))
+	recorded := 0
+	for i, result := range results {
+		if result != PingRecorded {
+			continue
+		}
+		recorded++
+		token := tokens[i]
+		if d, ok := t.pingDetails[i]; ok {
+			token = d.token
+		}
+		keys[i] = pingKey(token)
+	}
+	if recorded == 0 {
+		return nil
+	}
+	at := t.s.nextPingAt(t.Now, len(from.Pings))
+	block := pinghistory.NewBlock(at, from.Clients, len(from.Pings))
+	for _, p := range from.Pings {
+		if results[p.Token] != PingRecorded {
+			continue
+		}
+		lasted := time.Duration(-1)
+		if d, ok := t.pingDetails[int(p.Token)]; ok && later[p.Token] == 0 {
+			lasted = d.lasted // the first ping of the batch ended the run
+		}
+		block.Add(keys[p.Token], int(p.Client), later[p.Token], lasted)
+		later[p.Token]++
+	}
+	_, err := t.dbTx.ExecPrepared(t.s.addBlock, allswell.NewID("", t.Now), block.Bytes())
+	t.addedBlock = err == nil
+	return err
+}
+
+// nextPingAt returns the time of a block in microseconds since 1970: now, or later than all pings of this store's
+// blocks before. Its last ping is less than the given number of microseconds later.
+func (s *Store) nextPingAt(now time.Time, pings int) int64 {
+	for {
+		last := s.lastPingAt.Load()
+		at := max(now.UnixMicro(), last+1)
+		if at > now.UnixMicro()+time.Second.Microseconds() {
+			at = now.UnixMicro() // the clock was set back
+		}
+		if s.lastPingAt.CompareAndSwap(last, at+int64(pings)) {
+			return at
+		}
+	}
+}
+
+// blockAdded signals that many blocks were added.
+func (s *Store) blockAdded() {
+	if s.unmerged.Add(1) >= blocksPerSignal {
+		s.unmerged.Store(0)
+		callAll(s.onPingMergeDue)
+	}
+}
+
+// keepPastToken keeps that a monitor had a token, which is valid for PingTokenOverlap, and ends the one before it.
+func (t *tx) keepPastToken(monitorID, token string) error {
+	if _, err := t.Exec(`UPDATE past_ping_tokens SET until_at = $2 WHERE monitor_id = $1 AND until_at > $2`, monitorID, millis(t.Now)); err != nil {
+		return err
+	}
+	_, err := t.Exec(`INSERT INTO past_ping_tokens (monitor_id, ping_key, until_at) VALUES ($1, $2, $3)`,
+		monitorID, pingKey(token), millis(t.Now.Add(PingTokenOverlap)))
+	return err
+}

@@ -1,0 +1,225 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/pinghistory"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// pingModel is the history of monitors as a list for each, oldest first.
+type pingModel struct {
+	*world
+	random   *rand.Rand
+	monitors []allswell.Monitor
+	old      map[string]string // the token before, by monitor
+	lists    map[string][]string
+}
+
+var modelClients = []pinghistory.Client{
+	{}, {Address: netip.MustParseAddr("192.0.2.1"), UserAgent: "curl/8.5.0"}, {Address: netip.MustParseAddr("2001:db8::7"), UserAgent: "backup (1)"},
+}
+
+// entry describes an entry of the history.
+func entry(s allswell.Signal) string {
+	lasted := ""
+	if s.Duration != nil {
+		lasted = s.Duration.String()
+	}
+	return fmt.Sprint(s.ReceivedAt.UnixMilli(), s.Kind, s.Address, s.UserAgent, lasted)
+}
+
+func (m *pingModel) add(id string, s allswell.Signal) {
+	s.ReceivedAt = m.clock.now()
+	m.lists[id] = append(m.lists[id], entry(s))
+}
+
+// pings records a batch with several pings of some monitors, some of them by the old token.
+func (m *pingModel) pings(n int) {
+	m.Helper()
+	var tokens []string
+	var ids []string
+	from := store.PingOrigins{Clients: modelClients}
+	for i := range n {
+		id := m.monitors[m.random.IntN(len(m.monitors))]
+		token := id.Token
+		if old := m.old[id.ID]; old != "" && m.random.IntN(3) == 0 {
+			token = old
+		}
+		at := slices.Index(tokens, token)
+		if at < 0 {
+			if slices.Contains(ids, id.ID) {
+				continue // both tokens of a monitor in a batch have no order
+			}
+			at = len(tokens)
+			tokens, ids = append(tokens, token), append(ids, id.ID)
+		}
+		client := i % len(modelClients)
+		from.Pings = append(from.Pings, store.PingOrigin{Token: int32(at), Client: int32(client)})
+		sent := allswell.Signal{Kind: allswell.SignalPing, UserAgent: modelClients[client].UserAgent}
+		if a := modelClients[client].Address; a.IsValid() {
+			sent.Address = a.String()
+		}
+		m.add(id.ID, sent)
+	}
+	tokens = append(tokens, allswell.NewPingToken())
+	from.Pings = append(from.Pings, store.PingOrigin{Token: int32(len(tokens) - 1)})
+	results := must(m.RecordPings(m.ctx, tokens, store.LivenessRecord{Replica: "a"}, from))(m)
+	for i, result := range results {
+		if want := map[bool]store.PingResult{true: store.PingRecorded, false: store.PingUnknown}[i < len(tokens)-1]; result != want {
+			m.Fatalf("%v, want %v", result, want)
+		}
+	}
+}
+
+// check compares the history of a monitor, read in parts of random sizes, with the model.
+func (m *pingModel) check(id string) {
+	m.Helper()
+	want := slices.Clone(m.lists[id])
+	slices.Reverse(want)
+	want = want[:min(len(want), allswell.MaxSignals)]
+	f, seen := store.SignalFilter{}, map[string]bool{}
+	var got []string
+	for first := true; first || f.Before.At != 0; first = false {
+		part, next, err := m.Signals(m.ctx, m.ws, id, f, 1+m.random.IntN(400))
+		m.ok(err)
+		for _, s := range part {
+			if seen[s.ID] {
+				m.Fatalf("%s is listed twice", s.ID)
+			}
+			seen[s.ID] = true
+			got = append(got, entry(s))
+		}
+		f.Before = next
+	}
+	if !slices.Equal(got, want) {
+		m.Fatalf("%s: %d entries, want %d:\n%.600q\n%.600q", id, len(got), len(want), got, want)
+	}
+}
+
+// TestHistoryOfPingsIsTheModel records random batches, signals and rotations, merges at random times, and compares
+// what is listed with a list.
+func TestHistoryOfPingsIsTheModel(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		seed := rand.Uint64()
+		w.Logf("seed %d", seed)
+		m := &pingModel{w, rand.New(rand.NewPCG(seed, 0)), w.fill(12, time.Hour), map[string]string{}, map[string][]string{}}
+		gone := m.monitors[11]
+		for round := range 1200 {
+			w.clock.move(time.Duration(1+m.random.IntN(400)) * time.Millisecond)
+			m.pings(1 + m.random.IntN(10))
+			some := &m.monitors[m.random.IntN(len(m.monitors))]
+			switch m.random.IntN(12) {
+			case 0:
+				w.clock.move(time.Millisecond)
+				w.send(store.NewSignal{Token: some.Token, Kind: allswell.SignalLog})
+				m.add(some.ID, allswell.Signal{Kind: allswell.SignalLog})
+			case 1:
+				if m.old[some.ID] == "" {
+					m.old[some.ID] = some.Token
+					some.Token = must(w.RotateMonitor(w.ctx, w.ws, some.ID))(w).Token
+				}
+			case 2, 3, 4, 5:
+				must(w.MergePings(w.ctx))(w)
+			case 6:
+				if round%5 == 0 {
+					m.check(some.ID)
+				}
+			}
+			if round == 600 {
+				w.ok(w.DeleteMonitor(w.ctx, w.ws, gone.ID))
+				m.monitors = m.monitors[:11]
+			}
+		}
+		// A run that a plain ping ends has a duration, and a monitor has at most 1,000 entries.
+		long := m.monitors[0]
+		w.send(store.NewSignal{Token: long.Token, Kind: allswell.SignalStart})
+		m.add(long.ID, allswell.Signal{Kind: allswell.SignalStart})
+		w.clock.move(90 * time.Second)
+		w.ping(long.Token)
+		m.add(long.ID, allswell.Signal{Kind: allswell.SignalPing, Duration: new(90 * time.Second)})
+		m.check(long.ID)
+		for range 9 {
+			w.clock.move(time.Second)
+			m.monitors = m.monitors[:1]
+			m.pings(130)
+		}
+		m.check(long.ID)
+		for more := true; more; {
+			more = must(w.MergePings(w.ctx))(w)
+		}
+		if got := w.value(`SELECT max(level) FROM ping_segments WHERE state = 'live'`); got < "2" {
+			w.Errorf("segments were not merged: the highest level is %s", got)
+		}
+		m.check(long.ID)
+		// Nobody sees the history of a monitor that was deleted, not even with its token.
+		m.monitors = []allswell.Monitor{must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "again", Interval: time.Hour}))(w)}
+		w.run(`UPDATE monitors SET token = $2 WHERE id = $1`, m.monitors[0].ID, gone.Token)
+		m.check(m.monitors[0].ID)
+		// What is too old is not listed, and is deleted.
+		w.clock.move(allswell.SignalRetention + time.Hour)
+		if list, _, err := w.Signals(w.ctx, w.ws, long.ID, store.SignalFilter{Kind: allswell.SignalPing}, 1); err != nil || len(list) > 0 {
+			w.Errorf("%v, %v", list, err)
+		}
+		w.clock.move(allswell.SignalRetention / 10)
+		for more := true; more; {
+			more = must(w.MergePings(w.ctx))(w)
+		}
+		if got := w.value(`SELECT count(*) FROM ping_chunks`) + w.value(`SELECT count(*) FROM ping_segments`); got != "00" {
+			w.Errorf("%s chunks and segments are left", got)
+		}
+	})
+}
+
+// TestNoHistoryOfPings checks that a negative retention keeps no pings, and drops those there are.
+func TestNoHistoryOfPings(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.pinged()
+		off := must(store.OpenBeside(w.ctx, w.dsn, store.Options{Clock: w.clock.now, PingRetention: -1}))(w)
+		defer off.Close()
+		w.clock.move(time.Minute)
+		must(off.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}))(w)
+		w.clock.move(time.Minute)
+		for s, want := range map[*store.Store]int{off: 0, w.Store: 1} {
+			if list, _, err := s.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 9); err != nil || len(list) != want {
+				w.Errorf("%v, %v, want %d", list, err, want)
+			}
+		}
+		for more := true; more; {
+			more = must(off.MergePings(w.ctx))(w)
+		}
+		if got := w.value(`SELECT count(*) FROM ping_blocks`); got != "0" {
+			w.Errorf("%s blocks are left", got)
+		}
+	})
+}
+
+// TestCorruptHistoryOfPings checks that what cannot be read is left out, and does not stop merges.
+func TestCorruptHistoryOfPings(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.clock.move(time.Second)
+		for i := range 40 {
+			w.pinged()
+			w.clock.move(time.Second)
+			if i == 20 {
+				w.run(`UPDATE ping_blocks SET data = $1`, []byte{1, 200})
+			}
+		}
+		for range 2 { // before and after the merge
+			if list, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 100); err != nil || len(list) != 19 {
+				w.Errorf("%d, %v, want 19", len(list), err)
+			}
+			must(w.MergePings(w.ctx))(w)
+		}
+		w.run(`UPDATE ping_chunks SET data = $1`, []byte{9})
+		if list, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 100); err != nil || len(list) != 0 {
+			w.Errorf("%v, %v", list, err)
+		}
+	})
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/pinghistory"
+)
+
+// SignalFilter limits a list of pings and signals. Zero fields do not limit it.
+type SignalFilter struct {
+	Kind       allswell.SignalKind
+	Before     SignalCursor // only what is older
+	WithOutput bool         // Output is loaded
+}
+
+// SignalCursor is a place in the list of a monitor's pings and signals. It stays valid while there are new ones. The zero SignalCursor is the
+// beginning.
+type SignalCursor struct {
+	At     int64 // microseconds since 1970; of signals, the last one of their millisecond
+	Number int64 // of the signal; 0: a ping
+}
+
+// compare compares the ages of two entries, the newest first.
+func (c SignalCursor) compare(other SignalCursor) int {
+	return cmp.Or(cmp.Compare(other.At, c.At), cmp.Compare(other.Number, c.Number))
+}
+
+// signalEntry is an entry of the list with its place.
+type signalEntry struct {
+	allswell.Signal
+	place SignalCursor
+}
+
+// Signals lists at most limit of the pings and signals of a workspace's monitor, given its id or slug, newest first: of
+// both together, the last allswell.MaxSignals. next is the place of the last one; zero if there are no others.
+func (s *Store) Signals(ctx context.Context, actor allswell.Actor, ref string, f SignalFilter, limit int) (signals []allswell.Signal, next SignalCursor, err error) {
+	entries, err := read(ctx, s, func(c *session) ([]signalEntry, error) {
+		m, err := c.monitorOf(actor, ref)
+		if err != nil {
+			return nil, err
+		}
+		entries, err := c.signalEntries(m)
+		if err != nil {
+			return nil, err
+		}
+		entries = slices.DeleteFunc(entries, func(e signalEntry) bool {
+			return f.Kind != "" && e.Kind != f.Kind || f.Before != SignalCursor{} && e.place.compare(f.Before) <= 0
+		})
+		entries = entries[:min(len(entries), limit+1)]
+		if f.WithOutput {
+			err = c.loadOutputs(m.ID, entries[:min(len(entries), limit)])
+		}
+		return entries, err
+	})
+	if err != nil {
+		return nil, next, err
+	}
+	if len(entries) > limit {
+		entries = entries[:limit]
+		next = entries[limit-1].place
+	}
+	for _, e := range entries {
+		signals = append(signals, e.Signal)
+	}
+	return signals, next, nil
+}
+
+// signalEntries loads the last pings and signals of a monitor, newest first, without outputs.
+func (c *session) signalEntries(m allswell.Monitor) ([]signalEntry, error) {
+	signals, err := database.Query(c.Session, scanSignal, `SELECT `+signalColumns+` FROM signals WHERE monitor_id = $1 ORDER BY number DESC LIMIT $2`,
+		m.ID, allswell.MaxSignals)
+	if err != nil {
+		return nil, err
+	}
+	pings, err := c.plainPings(m)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]signalEntry, 0, len(signals)+len(pings))
+	for _, signal := range signals {
+		// Within a millisecond, the pings of a batch are recorded before its signals.
+		entries = append(entries, signalEntry{signal, SignalCursor{signal.ReceivedAt.UnixMicro() + 999, signal.Number}})
+	}
+	for _, p := range pings {
+		entries = append(entries, signalEntry{plainPing(m, p), SignalCursor{At: p.At}})
+	}
+	slices.SortStableFunc(entries, func(a, b signalEntry) int { return a.place.compare(b.place) })
+	return entries[:min(len(entries), allswell.MaxSignals)], nil
+}
+
+// plainPing returns a ping of a monitor as an entry of its history.
+func plainPing(m allswell.Monitor, p pinghistory.Ping) allswell.Signal {
+	out := allswell.Signal{ID: allswell.PingID(p.At, m.ID), MonitorID: m.ID, ReceivedAt: time.UnixMilli(p.At / 1000).UTC(), Kind: allswell.SignalPing, UserAgent: p.Client.UserAgent}
+	if p.Client.Address.IsValid() {
+		out.Address = p.Client.Address.String()
+	}
+	if p.Duration >= 0 {
+		out.Duration = &p.Duration
+	}
+	return out
+}
+
+// pingKeys are the keys of a monitor's tokens, and until when each was its own, in microseconds since 1970.
+type pingKeys map[int64]int64
+
+// pingKeys loads the keys of a monitor.
+func (c *session) pingKeys(m allswell.Monitor) (pingKeys, error) {
+	type past struct {
+		key   int64
+		until time.Time
+	}
+	tokens, err := database.Query(c.Session, func(row database.Row) (p past, err error) {
+		err = row.Scan(&p.key, instant{&p.until})
+		return
+	}, `SELECT ping_key, until_at FROM past_ping_tokens WHERE monitor_id = $1`, m.ID)
+	if err != nil {
+		return nil, err
+	}
+	keys := pingKeys{}
+	for _, p := range tokens {
+		keys[p.key] = p.until.UnixMicro()
+	}
+	keys[pingKey(m.Token)] = c.Now.AddDate(100, 0, 0).UnixMicro()
+	return keys, nil
+}
+
+// plainPings loads the last plain pings of a monitor, newest first. What cannot be read is logged and left out.
+func (c *session) plainPings(m allswell.Monitor) (pings []pinghistory.Ping, err error) {
+	if !c.s.KeepsPings() {
+		return nil, nil
+	}
+	keys, err := c.pingKeys(m)
+	if err != nil {
+		return nil, err
+	}
+	since := m.CreatedAt.UnixMicro() // before it, the token may have been another monitor's
+	keep := func(key int64, p pinghistory.Ping) {
+		if until, ok := keys[key]; ok && p.At >= since && p.At < until {
+			pings = append(pings, p)
+		}
+	}
+	corrupt := func(err error) {
+		if err != nil {
+			c.s.log.Error("a part of the history of pings cannot be read", "monitor", m.ID, "error", err)
+		}
+	}
+	_, err = database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+		var data []byte
+		if err = row.Scan(&data); err == nil {
+			corrupt(pinghistory.ReadBlock(data, keep))
+		}
+		return
+	}, `SELECT data FROM ping_blocks`)
+	if err != nil {
+		return nil, err
+	}
+	for key := range keys {
+		chunks, err := database.Query(c.Session, scanChunk, `SELECT first_key, last_key, data FROM ping_segments JOIN ping_chunks ON segment_id = id
+			WHERE state = 'live' AND first_key = (SELECT max(first_key) FROM ping_chunks AS o WHERE o.segment_id = ping_segments.id AND o.first_key <= $1)`, key)
+		if err != nil {
+			return nil, err
+		}
+		for _, chunk := range chunks {
+			if chunk.LastKey < key {
+				continue
+			}
+			found, err := pinghistory.Find(chunk, key)
+			corrupt(err)
+			for _, p := range found {
+				keep(key, p)
+			}
+		}
+	}
+	return pinghistory.Newest(pings, c.s.pingCutoff(c.Now).UnixMicro(), allswell.MaxSignals), nil
+}
+
+// loadOutputs loads the outputs of the signals among entries.
+func (c *session) loadOutputs(monitorID string, entries []signalEntry) error {
+	index, ids := map[string]int{}, []string{}
+	for i, e := range entries {
+		if e.OutputSize > 0 {
+			index[e.ID] = i
+			ids = append(ids, e.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	signals, err := database.Query(c.Session, scanSignalWithOutput, `SELECT `+signalColumns+`, output FROM signals WHERE id IN EACH($1) AND monitor_id = $2`, list(ids), monitorID)
+	for _, signal := range signals {
+		entries[index[signal.ID]].Output = signal.Output
+	}
+	return err
+}
