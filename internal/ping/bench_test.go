@@ -2,6 +2,7 @@ package ping
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -26,7 +27,7 @@ import (
 // the same answer without a database. It alternates between both, over 256
 // connections with one request at a time each. "of-bare" is the median ratio of the
 // request rates. "cpu-of-bare" is the median ratio of the processor times, including
-// the load generator; it is less noisy on a busy machine.
+// the load generator; it is less noisy on a busy machine. "none" keeps no history of pings; "history" does, and merges it.
 //
 //	go test -run '^$' -bench Pings -benchtime 40000x ./internal/ping
 func BenchmarkPings(b *testing.B) {
@@ -35,20 +36,28 @@ func BenchmarkPings(b *testing.B) {
 			if monitors > 10_000 && testing.Short() {
 				b.Skip("a million monitors take half a minute to make")
 			}
-			benchmarkPings(b, monitors)
+			for name, retention := range map[string]time.Duration{"history": 0, "none": -1} {
+				b.Run(name, func(b *testing.B) { benchmarkPings(b, monitors, retention) })
+			}
 		})
 	}
 }
 
-func benchmarkPings(b *testing.B, monitors int) {
+func benchmarkPings(b *testing.B, monitors int, retention time.Duration) {
 	dsn := "sqlite:" + filepath.Join(b.TempDir(), "bench.db")
-	s := storetest.Open(b, dsn, store.Options{})
+	s := storetest.Open(b, dsn, store.Options{PingRetention: retention})
 	tokens := must(storetest.Fill{Path: storetest.Path(dsn), Count: monitors, Interval: time.Hour, Now: time.Now()}.Monitors(b.Context()))(b)
 	server := New(Config{Replica: "a"})
 	if err := server.Start(b.Context(), s); err != nil {
 		b.Fatal(err)
 	}
 	defer server.Close(b.Context())
+
+	var merges sync.WaitGroup
+	defer merges.Wait()
+	ctx, stop := context.WithCancel(b.Context())
+	defer stop()
+	merges.Go(func() { mergeUntil(ctx, b, s) })
 
 	body := []byte(okBody)
 	mux := http.NewServeMux()
@@ -82,6 +91,20 @@ func benchmarkPings(b *testing.B, monitors int) {
 	b.ReportMetric(float64(processor.Microseconds())/float64(len(costs)), "cpu-µs/ping")
 	b.ReportMetric(float64(time.Second)*float64(len(speeds))/float64(spent), "pings/s")
 	b.ReportMetric(float64(time.Second)*float64(len(speeds))/float64(bareSpent), "bare/s")
+}
+
+// mergeUntil merges the history of pings as the scheduler does.
+func mergeUntil(ctx context.Context, b *testing.B, s *store.Store) {
+	for ctx.Err() == nil {
+		began := time.Now()
+		if _, err := s.MergePings(ctx); err != nil && ctx.Err() == nil {
+			b.Error(err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(max(50*time.Millisecond, 5*time.Since(began))):
+		}
+	}
 }
 
 // load is 256 connections to a server.

@@ -33,6 +33,7 @@ func (w *environment) checkRound(l *load) {
 	w.t.Helper()
 	for _, j := range w.jobs {
 		w.checkPings(j)
+		w.checkHistory(j)
 		w.checkOutage(j)
 	}
 	for _, r := range w.reporters {
@@ -204,11 +205,11 @@ func (w *environment) awaitDown(silent []*job) {
 
 func (w *environment) mustPing(j *job) {
 	w.t.Helper()
-	sent := time.Now()
-	if status, err := w.sendPing(w.t.Context(), j); err != nil || status != http.StatusOK {
+	sent, number := time.Now(), j.nextNumber()
+	if status, err := w.sendPing(w.t.Context(), j, number); err != nil || status != http.StatusOK {
 		w.t.Fatalf("a ping without a fault: status %d, %v", status, err)
 	}
-	j.acknowledge(sent)
+	j.acknowledge(number, sent)
 }
 
 func (w *environment) state(j *job) string {

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,16 +52,22 @@ type job struct {
 	mu      sync.Mutex
 	acked   time.Time     // when the last acknowledged ping was sent
 	silence time.Duration // the longest between two acknowledged pings
+	sent    int           // number of pings that were sent; each has its number as its User-Agent
+	recent  []string      // the numbers of the last acknowledged pings, oldest first
 }
+
+// maxRecent is how many acknowledged pings of a job are looked for in its history.
+const maxRecent = 100
 
 // minSilence is how long a living job has to be silent before it may be down: its interval and
 // the two further checks of the default threshold.
 const minSilence = (livingSeconds + 2) * time.Second
 
-// acknowledge records that a ping sent at that time was acknowledged.
-func (j *job) acknowledge(sent time.Time) {
+// acknowledge records that the ping with a number, sent at that time, was acknowledged.
+func (j *job) acknowledge(number string, sent time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.recent = append(j.recent[max(0, len(j.recent)-maxRecent+1):], number)
 	if !j.acked.IsZero() {
 		j.silence = max(j.silence, sent.Sub(j.acked))
 	}
@@ -179,10 +187,10 @@ func pause(ctx context.Context) {
 // ping is one job. It sends one ping after the other.
 func (l *load) ping(ctx context.Context, j *job) {
 	for ctx.Err() == nil {
-		sent := time.Now()
-		switch status, err := l.w.sendPing(ctx, j); {
+		sent, number := time.Now(), j.nextNumber()
+		switch status, err := l.w.sendPing(ctx, j, number); {
 		case err == nil && status == http.StatusOK:
-			j.acknowledge(sent)
+			j.acknowledge(number, sent)
 			l.w.pings.Add(1)
 			l.progress.Add(1)
 		case err == nil && status != http.StatusServiceUnavailable:
@@ -195,8 +203,45 @@ func (l *load) ping(ctx context.Context, j *job) {
 	}
 }
 
-func (w *environment) sendPing(ctx context.Context, j *job) (status int, err error) {
-	return w.api.Do(ctx, "POST", "/api/v1/heartbeat/"+j.token, nil, nil)
+func (w *environment) sendPing(ctx context.Context, j *job, number string) (status int, err error) {
+	return w.api.Do(ctx, "POST", "/api/v1/heartbeat/"+j.token, nil, nil, "User-Agent", number)
+}
+
+// nextNumber returns the number of the next ping of a job.
+func (j *job) nextNumber() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.sent++
+	return strconv.Itoa(j.sent)
+}
+
+// checkHistory checks that the last acknowledged pings of a job are in its history once, in their order.
+func (w *environment) checkHistory(j *job) {
+	w.t.Helper()
+	var listed []string
+	for cursor, first := "", true; first || cursor != "" && len(listed) < 3*maxRecent; first = false {
+		var part struct {
+			Data []struct {
+				UserAgent string `json:"user_agent"`
+			}
+			Meta struct {
+				NextCursor string `json:"next_cursor"`
+			}
+		}
+		w.api.Must(w.t, "GET", "/api/v1/monitors/"+j.id+"/pings?kind=ping&limit=100&cursor="+cursor, nil, &part)
+		for _, p := range part.Data {
+			listed = append(listed, p.UserAgent)
+		}
+		cursor = part.Meta.NextCursor
+	}
+	slices.Reverse(listed)
+	for i, number := range j.recent {
+		at := slices.Index(listed, number)
+		if at < 0 || slices.Contains(listed[at+1:], number) || i > 0 && slices.Index(listed, j.recent[i-1]) > at {
+			w.t.Errorf("%s: ping %s was acknowledged, and is not in the history once and in order: %q", j.name, number, listed)
+			return
+		}
+	}
 }
 
 // write is one writer. It opens an incident and adds one update after the other. With keys, it
