@@ -112,6 +112,9 @@ func pinged(t *testing.T, c *binary.Client, component string) string {
 		switch {
 		case is.Data.State == "down" && len(is.Data.Gaps) == 2:
 			report(t, made.Data.PingURL+"/log", markup+"\n"+longWord)
+			report(t, made.Data.PingURL+"/start?rid=0198d2a4-8f5e-7cc3-9d2b-1c5f6a7b8c9d", "")
+			report(t, made.Data.PingURL+"/start", "")
+			report(t, made.Data.PingURL+"/success", "")
 			report(t, made.Data.PingURL+"/3?rid=0198d2a4-8f5e-7cc3-9d2b-1c5f6a7b8c9d", "no space left on device")
 			return made.Data.ID
 		case is.Data.State == "down", is.Data.State == "waiting": // the first ping, and one that ends an outage, is kept at once
