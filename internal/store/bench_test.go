@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -45,4 +46,43 @@ func cpu() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkHistoryOfPings reads the history of one monitor, of 100,000 and of a million with a day of pings each, on SQLite.
+//
+//	go test -run '^$' -bench HistoryOfPings -benchtime 500x -timeout 30m ./internal/store
+func BenchmarkHistoryOfPings(b *testing.B) {
+	for _, monitors := range []int{100_000, 1_000_000} {
+		b.Run(fmt.Sprint(monitors), func(b *testing.B) {
+			if monitors > 100_000 && testing.Short() {
+				b.Skip("the history of a million monitors takes minutes to make")
+			}
+			path := filepath.Join(b.TempDir(), "bench.db")
+			s := storetest.Open(b, "sqlite:"+path, store.Options{})
+			now := time.Now()
+			tokens := must(storetest.Fill{Path: path, Count: monitors, Interval: time.Hour, Now: now.Add(-48 * time.Hour)}.Monitors(b.Context()))(b)
+			ws, _ := storetest.Workspace(b, s, "bench")
+			size, pings, err := store.FillPings(b.Context(), s, tokens, now)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for range 128 {
+				must(s.RecordPings(b.Context(), tokens[:128], store.LivenessRecord{Replica: "a"}))(b)
+			}
+			all := must(s.AllMonitors(b.Context()))(b)
+			var took []time.Duration
+			for b.Loop() {
+				m := all[rand.IntN(len(all))]
+				began := time.Now()
+				list, _, err := s.Signals(b.Context(), ws, m.ID, store.SignalFilter{}, 100)
+				if took = append(took, time.Since(began)); err != nil || len(list) != 100 {
+					b.Fatal(len(list), err)
+				}
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(size)/float64(pings), "B/ping")
+			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+		})
+	}
 }

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"testing/fstest"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/pinghistory"
 )
 
 // FillMonitors makes n enabled monitors without a component, quickly, for
@@ -139,3 +143,46 @@ func TraceStatements(s *Store, started func(statement string)) { s.db.TraceState
 
 // Troubled is the condition of the monitors that an overview names.
 const Troubled = troubled
+
+// FillPings writes a history of plain pings as merges leave it: of each monitor a day of pings every five minutes, in
+// four segments of each level. It returns the size in bytes and the number of pings.
+func FillPings(ctx context.Context, s *Store, tokens []string, now time.Time) (size, pings int64, err error) {
+	keys := make([]int64, len(tokens))
+	for i, token := range tokens {
+		keys[i] = pingKey(token)
+	}
+	slices.Sort(keys)
+	client := pinghistory.Client{Address: netip.MustParseAddr("192.0.2.1"), UserAgent: "curl/8.5.0"}
+	at := now
+	for level, share := range []float64{64, 8, 1, 1. / 8, 1. / 64, 1. / 512} { // pings of a monitor in a segment
+		for range 4 {
+			g := pingSegment{id: allswell.NewID("", at), level: int64(7 - level), state: segmentLive, oldest: now.Add(-25 * time.Hour), newest: now}
+			if err := writeOnly(ctx, s, func(t *tx) error { return t.insertSegment(g) }); err != nil {
+				return 0, 0, err
+			}
+			for part := range slices.Chunk(keys, 4096) {
+				var w pinghistory.Writer
+				for _, key := range part {
+					if share < 1 && rand.Float64() > share {
+						continue
+					}
+					run := pinghistory.Run{Key: key}
+					for i := range int64(max(share, 1)) {
+						run.Pings = append(run.Pings, pinghistory.Ping{At: at.UnixMicro() - i*300_000_000 - 1000*rand.Int64N(9_000), Duration: -1, Client: client})
+					}
+					run.Pings = pinghistory.Newest(run.Pings, 0, allswell.MaxSignals)
+					w.Add(run)
+					pings += int64(len(run.Pings))
+				}
+				for _, c := range w.Chunks() {
+					size += int64(len(c.Data))
+				}
+				if err := writeOnly(ctx, s, func(t *tx) error { return t.insertChunks(g.id, w.Chunks()) }); err != nil {
+					return 0, 0, err
+				}
+			}
+			at = at.Add(-time.Duration(max(share, 1)) * 5 * time.Minute)
+		}
+	}
+	return size, pings, nil
+}
