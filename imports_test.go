@@ -103,7 +103,7 @@ var layers = []layer{
 		[]string{".", "internal/assets", "internal/clientaddr", "internal/i18n", "internal/limit", "internal/openid", "internal/passkey", "internal/password", "internal/settings", "internal/store", "internal/stream", "internal/timeinput", "internal/totp", "internal/view", "internal/web"},
 		[]string{"internal/htmltest", "internal/openid/openidtest", "internal/store/storetest", "test/nodeclient"},
 		"An HTTP surface. It changes data through the same methods of the store as the API."},
-	{"internal/ping", []string{".", "internal/clientaddr", "internal/pinghistory", "internal/store", "internal/limit", "internal/failurelog"},
+	{"internal/ping", []string{".", "internal/clientaddr", "internal/pinghistory", "internal/store", "internal/limit", "internal/failurelog", "internal/timeinput"},
 		[]string{"internal/store/storetest", "test/parallel", "test/syncbuffer"},
 		"The intake of pings must never break. It does not depend on the other surfaces or on background work."},
 	{"internal/scheduler", []string{".", "internal/store"}, []string{"internal/store/storetest"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -323,10 +324,16 @@ func (b *batcher) recordSignals(ctx context.Context, oldest *batch, working bool
 		case result == store.PingFailed && n.Kind == allswell.SignalSuccess:
 			b.reject(n.Token, oldest.arrived)
 		case result == store.PingRecorded && b.store.Shared():
-			b.tokens.add(store.ShortTokenHash(n.Token))
+			b.tokens.add(hashOf(n.Token))
 		}
 	}
 	oldest.ofSignals.resolve(results)
+}
+
+// hashOf returns the hash by which the token set knows a ping address: that of its token or its ping key.
+func hashOf(address string) uint64 {
+	secret, _, _ := strings.Cut(address, "/")
+	return store.ShortTokenHash(secret)
 }
 
 // addTokens adds the tokens of recorded pings to the token set, which may lack
@@ -334,7 +341,7 @@ func (b *batcher) recordSignals(ctx context.Context, oldest *batch, working bool
 func (b *batcher) addTokens(tokens []string, results []store.PingResult) {
 	for i, result := range results {
 		if result == store.PingRecorded {
-			b.tokens.add(store.ShortTokenHash(tokens[i]))
+			b.tokens.add(hashOf(tokens[i]))
 		}
 	}
 }

@@ -3,8 +3,9 @@
 // answered. The same goroutine and the same transactions write the liveness records
 // (liveness.go), which prove that this replica could receive pings. Pings that are
 // not recorded are handled in rejected.go if their token was read, and otherwise in
-// lost_pings.go. docs/deadlines.md explains why that matters. Signals, which are requests
-// below a ping URL, are read in signal.go; they join the same batches.
+// lost_pings.go. docs/deadlines.md explains why that matters. All requests but plain pings to
+// the token of a monitor are read in contact.go, and recorded in signal.go; they join the same
+// batches.
 package ping
 
 import (
@@ -59,6 +60,8 @@ type Server struct {
 	exempt  func(*http.Request) bool // nil: none
 	outputs atomic.Int64             // memory for the bodies of signals, in bytes
 	batcher *batcher
+
+	provisioning chan struct{} // has a value for each monitor that is being created
 }
 
 // New returns a Server that answers 503 until Start. It needs no store for that, so
@@ -76,6 +79,8 @@ func New(c Config) *Server {
 			`{"message":"Too many requests: at most %d pings a minute from one address. ALLSWELL_PING_EXEMPT exempts networks."}`, c.RateLimit)),
 		exempt:  c.Exempt,
 		batcher: newBatcher(c.Replica, c.Logger),
+
+		provisioning: make(chan struct{}, maxProvisioning),
 	}
 }
 
@@ -96,8 +101,6 @@ var (
 	notFound    = newAnswer(http.StatusNotFound, `{"message":"Not found."}`)
 	badMethod   = newAnswer(http.StatusMethodNotAllowed, `{"message":"Method not allowed."}`)
 	unavailable = newAnswer(http.StatusServiceUnavailable, `{"message":"The service cannot do this right now. Please try again."}`)
-
-	answers = [...]*answer{store.PingFailed: unavailable, store.PingRecorded: recorded, store.PingUnknown: notFound}
 )
 
 // Values of header fields, shared by all responses and never modified. no-store keeps
@@ -116,20 +119,20 @@ var (
 // recorded. Every request counts towards the rate limit, whatever its answer.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token, ok := strings.CutPrefix(r.URL.Path, Path)
-	if token, signal, more := strings.Cut(token, "/"); ok && more {
-		s.serveSignal(w, r, token, signal)
+	if !ok || strings.Contains(token, "/") {
+		s.serveContact(w, r, readContact(r))
 		return
 	}
 	now := time.Now()
 	h := w.Header()
 	h["Content-Type"] = jsonType
 	h["Cache-Control"] = noStore
-	a, slot := s.admit(h, r, token, ok, now)
+	a, slot := s.admit(h, r, token, now)
 	if r.ContentLength != 0 {
 		drain(w, r)
 	}
 	if a == nil {
-		a = answers[slot.wait()]
+		a = ownStyle.of(slot.wait())
 	}
 	respond(w, r, a)
 }
@@ -137,8 +140,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // respond writes an answer.
 func respond(w http.ResponseWriter, r *http.Request, a *answer) {
 	h := w.Header()
-	if a == unavailable {
+	switch {
+	case a.status == http.StatusServiceUnavailable:
 		h["Retry-After"] = retryAfter
+	case a.status == http.StatusTooManyRequests && h["Retry-After"] == nil:
+		h["Retry-After"] = minute
 	}
 	h["Content-Length"] = a.length
 	if a.status != http.StatusOK {
@@ -151,9 +157,9 @@ func respond(w http.ResponseWriter, r *http.Request, a *answer) {
 
 // admit returns the answer to a request that needs no store. Every other ping joins a
 // batch; then the answer is nil.
-func (s *Server) admit(h http.Header, r *http.Request, token string, ok bool, now time.Time) (*answer, slot) {
+func (s *Server) admit(h http.Header, r *http.Request, token string, now time.Time) (*answer, slot) {
 	method := isMethod(r.Method)
-	ok = ok && method && allswell.IsPingToken(token)
+	ok := method && allswell.IsPingToken(token)
 	if s.limited && !s.allowed(h, r, now) {
 		if ok {
 			s.batcher.reject(token, now)
@@ -167,12 +173,17 @@ func (s *Server) admit(h http.Header, r *http.Request, token string, ok bool, no
 	if !ok {
 		return notFound, slot{}
 	}
-	p, ok := s.batcher.join(token, pinghistory.Client{Address: clientaddr.Of(r), UserAgent: r.UserAgent()}, now)
+	p, ok := s.batcher.join(token, clientOf(r), now)
 	if !ok {
 		s.batcher.rejectUnqueued(token, now)
 		return unavailable, p
 	}
 	return nil, p
+}
+
+// clientOf returns who sent a request, for the history.
+func clientOf(r *http.Request) pinghistory.Client {
+	return pinghistory.Client{Address: clientaddr.Of(r), UserAgent: r.UserAgent()}
 }
 
 func isMethod(method string) bool {

@@ -134,7 +134,7 @@ func (b *batcher) backlog(now time.Time, except *batch, includeSaving bool) time
 // reject keeps the token of a rejected ping if it may be valid, so that the next
 // liveness record can save that its job is alive.
 func (b *batcher) reject(token string, arrived time.Time) {
-	if !b.tokens.has(store.ShortTokenHash(token)) {
+	if !b.tokens.has(hashOf(token)) {
 		return
 	}
 	if !b.rejected.add(token, arrived) {

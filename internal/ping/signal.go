@@ -1,14 +1,13 @@
 package ping
 
 import (
+	"cmp"
+	"context"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/google/uuid"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
@@ -29,86 +28,99 @@ const (
 // badRun is the answer to a signal with an invalid run id.
 var badRun = newAnswer(http.StatusUnprocessableEntity, `{"message":"The given data was invalid.","errors":{"rid":["The rid must be a UUID."]}}`)
 
-// serveSignal answers a request to a path below a ping URL. The answers mean the same as those to pings.
-func (s *Server) serveSignal(w http.ResponseWriter, r *http.Request, token, name string) {
+// serveContact answers a request to any other path than that of plain pings. The answers mean the same.
+func (s *Server) serveContact(w http.ResponseWriter, r *http.Request, c contact) {
 	now := time.Now()
 	h := w.Header()
-	h["Content-Type"] = jsonType
-	h["Cache-Control"] = noStore
-	n := store.NewSignal{Token: strings.Clone(token)}
-	a := s.admitSignal(h, r, &n, name, now)
-	if a != nil {
+	c.style.setHeaders(h)
+	c.address = strings.Clone(c.address) // a substring of the request
+	if a := s.admitContact(h, r, c, now); a != nil || c.plain || !c.body {
 		if r.ContentLength != 0 {
 			drain(w, r)
 		}
-		respond(w, r, a)
+		if a != nil {
+			respond(w, r, a)
+			return
+		}
+	}
+	if c.plain {
+		respond(w, r, s.answer(r.Context(), c, func() store.PingResult { return s.recordPlain(r, c.address, now) }))
 		return
 	}
-	size, body := s.readOutput(w, r)
-	defer s.outputs.Add(-size)
+	body := output{kept: []byte(c.output)}
+	if c.body {
+		var size int64
+		size, body = s.readOutput(w, r)
+		defer s.outputs.Add(-size)
+	}
+	body.trim()
+	n := store.NewSignal{Token: c.address, Kind: c.kind, ExitCode: c.exitCode, RunID: c.runID, UserAgent: userAgent(r.UserAgent())}
+	if client := clientaddr.Of(r); client.IsValid() {
+		n.Address = client.String()
+	}
 	n.OutputSize, n.OutputCut, n.Output = len(body.kept), body.cut, store.PackOutput(body.kept)
 	if n.Kind == allswell.SignalFail {
 		n.Excerpt = allswell.OutputText(body.kept, allswell.MaxOutputExcerpt)
 	}
+	respond(w, r, s.answer(r.Context(), c, func() store.PingResult { return s.recordSignal(n, now) }))
+}
+
+// answer records a contact, and creates its monitor if it asks for that.
+func (s *Server) answer(ctx context.Context, c contact, record func() store.PingResult) *answer {
+	result := record()
+	if result != store.PingUnknown || !c.creates {
+		return c.style.of(result)
+	}
+	created, refused := s.provision(ctx, c)
+	if refused != nil {
+		return refused
+	}
+	if result = record(); result == store.PingRecorded && created {
+		return c.style.created
+	}
+	return c.style.of(result)
+}
+
+// recordPlain records a plain ping.
+func (s *Server) recordPlain(r *http.Request, address string, now time.Time) store.PingResult {
+	p, ok := s.batcher.join(address, clientOf(r), now)
+	if !ok {
+		s.batcher.rejectUnqueued(address, now)
+		return store.PingFailed
+	}
+	return p.wait()
+}
+
+// recordSignal records a signal that arrived at now; its body may have taken longer.
+func (s *Server) recordSignal(n store.NewSignal, now time.Time) store.PingResult {
 	p, ok := s.batcher.joinSignal(n, time.Now())
 	if !ok {
 		if n.Kind == allswell.SignalSuccess {
 			s.batcher.rejectUnqueued(n.Token, now)
 		}
-		respond(w, r, unavailable)
-		return
+		return store.PingFailed
 	}
-	respond(w, r, answers[p.wait()])
+	return p.wait()
 }
 
-// admitSignal reads a signal from everything but its body. It returns the answer if the signal cannot be recorded. A
-// success over the rate limit is a sign of life, as a ping is; other signals are not.
-func (s *Server) admitSignal(h http.Header, r *http.Request, n *store.NewSignal, name string, now time.Time) *answer {
-	var ok, validRun bool
-	n.Kind, n.ExitCode, ok = allswell.ParseSignal(name)
-	method := isMethod(r.Method)
-	ok = ok && allswell.IsPingToken(n.Token)
-	n.RunID, validRun = readRunID(r.URL.RawQuery)
+// admitContact returns the answer to a contact that cannot be recorded. A success over the rate limit is a sign of life,
+// as a ping is; other signals are not.
+func (s *Server) admitContact(h http.Header, r *http.Request, c contact, now time.Time) *answer {
+	method, known := isMethod(r.Method), allswell.IsPingAddress(c.address)
 	if s.limited && !s.allowed(h, r, now) {
-		if ok && method && validRun && n.Kind == allswell.SignalSuccess {
-			s.batcher.reject(n.Token, now)
+		if known && method && c.invalid == nil && c.kind == allswell.SignalSuccess {
+			s.batcher.reject(c.address, now)
 		}
-		return s.tooMany
+		return cmp.Or(c.style.tooMany, s.tooMany)
 	}
 	switch {
 	case !method:
 		h["Allow"] = allow
-		return badMethod
-	case !ok:
-		return notFound
-	case !validRun:
-		return badRun
+		return c.style.badMethod
+	case !known:
+		return c.style.unknown
 	}
-	if client := clientaddr.Of(r); client.IsValid() {
-		n.Address = client.String()
-	}
-	n.UserAgent = userAgent(r.UserAgent())
-	return nil
-}
-
-// readRunID returns the run id of a query in lower case; "": there is none. ok is false if it is not a UUID, or not the
-// only one.
-func readRunID(query string) (id string, ok bool) {
-	if query == "" {
-		return "", true
-	}
-	values, err := url.ParseQuery(query)
-	switch given := values["rid"]; {
-	case err != nil || len(given) > 1:
-		return "", false
-	case len(given) == 0:
-		return "", true
-	case len(given[0]) != 36: // uuid.Parse accepts other forms
-		return "", false
-	default:
-		parsed, err := uuid.Parse(given[0])
-		return parsed.String(), err == nil
-	}
+	return c.invalid
 }
 
 // userAgent returns the beginning of a client's name as text.

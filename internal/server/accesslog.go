@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/ping"
 )
 
 // answered describes a request and its response.
@@ -58,12 +59,18 @@ const (
 )
 
 // loggedPath returns a path for the log, shortened to maxLoggedPath and without anything that may be a token: what
-// follows /heartbeat/, and runs of minSecretLength or more letters and digits.
+// follows /heartbeat/ or another of ping.Prefixes, and runs of minSecretLength or more letters and digits.
 func loggedPath(path string) string {
 	const heartbeat = "/heartbeat/"
 	for i := 0; i+len(heartbeat) <= len(path); i++ {
 		if strings.EqualFold(path[i:i+len(heartbeat)], heartbeat) {
 			path = path[:i+len(heartbeat)] + "…"
+			break
+		}
+	}
+	for _, prefix := range ping.Prefixes {
+		if len(path) > len(prefix) && strings.EqualFold(path[:len(prefix)], prefix) {
+			path = path[:len(prefix)] + "…"
 			break
 		}
 	}

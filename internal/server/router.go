@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,7 +49,7 @@ type router struct {
 // passing them on: each surface has its own answer to them.
 func (rt *router) route(host, path string) (surface, http.Handler) {
 	switch {
-	case strings.HasPrefix(path, ping.Path):
+	case isPing(path):
 		return surfaceHeartbeat, rt.heartbeat
 	case strings.HasPrefix(path, "/api/v2/"): // Statuspage documents at a page's own domain
 		return surfacePage, rt.page
@@ -64,6 +65,11 @@ func (rt *router) route(host, path string) (surface, http.Handler) {
 		return surfaceDashboard, rt.dashboard
 	}
 	return surfacePage, rt.page
+}
+
+// isPing reports whether a path is one of those that jobs ping.
+func isPing(path string) bool {
+	return slices.ContainsFunc(ping.Prefixes, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
 }
 
 // Values of headers. They are shared by all responses and never modified.

@@ -40,7 +40,7 @@ func TestRoutes(t *testing.T) {
 		"/": "page", "/status/acme": "page", "/assets/x.css": "page", "/apiary": "page", "/healthz/": "page",
 		"/api": "api", "/api/": "api", "/api/v1/pages": "api", "/api/v1//pages": "api", "/api/v1/heartbeat": "api",
 		"/api/v2/summary.json": "page", "/api/v2": "api",
-		"/api/v1/heartbeat/": "heartbeat", "/api/v1/heartbeat/x": "heartbeat", "/api/v1/heartbeat/x/..": "heartbeat",
+		"/api/v1/heartbeat/": "heartbeat", "/api/v1/heartbeat/x": "heartbeat", "/ping/x": "heartbeat", "/ping": "page", "/p/x/y": "heartbeat", "/snitch/x": "heartbeat", "/api/push/x": "heartbeat", "/api/push": "api", "/P/x": "page", "/api/v1/heartbeat/x/..": "heartbeat",
 		"/healthz": "health", "/readyz": "ready", "/metrics": "metrics",
 	} {
 		w := httptest.NewRecorder()
@@ -181,15 +181,17 @@ func TestAccessLogOfAPanic(t *testing.T) {
 func TestLoggedPath(t *testing.T) {
 	token := allswell.NewPingToken()
 	for path, want := range map[string]string{
-		"":                                "",
-		"/":                               "/",
-		"/status/acme":                    "/status/acme",
-		"/status/äöü":                     "/status/äöü",
-		"/api/v1/heartbeat/" + token:      "/api/v1/heartbeat/…",
-		"/API/v1/Heartbeat/" + token[:20]: "/API/v1/Heartbeat/…",
-		"//x/" + token:                    "//x/…",
-		"/x-" + token + "-y":              "/x-…-y",
-		"/" + allswell.NewTokenSecret():   "/aw_…",
+		"":                           "",
+		"/":                          "/",
+		"/status/acme":               "/status/acme",
+		"/status/äöü":                "/status/äöü",
+		"/api/v1/heartbeat/" + token: "/api/v1/heartbeat/…",
+		"/ping/f618072a-7bde-4eee-af63-71a77c5723bc/start": "/ping/…", "/Ping/0123456789abcdefghijkl/job": "/Ping/…", "/p/short/job": "/p/…",
+		"/snitch/c2354d53d2": "/snitch/…", "/api/push/0123456789": "/api/push/…",
+		"/API/v1/Heartbeat/" + token[:20]:                        "/API/v1/Heartbeat/…",
+		"//x/" + token:                                           "//x/…",
+		"/x-" + token + "-y":                                     "/x-…-y",
+		"/" + allswell.NewTokenSecret():                          "/aw_…",
 		"/api/v1/incidents/0190d5a4-7c1e-7b1a-8a52-0c1e5a9d2f11": "/api/v1/incidents/0190d5a4-7c1e-7b1a-8a52-0c1e5a9d2f11",
 		"/api/v1/monitors/mon_06gvooci5j3bb2of0n77":              "/api/v1/monitors/mon_06gvooci5j3bb2of0n77",
 		"/" + strings.Repeat("ä", 150):                           "/" + strings.Repeat("ä", 99) + "…",

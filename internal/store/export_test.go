@@ -186,3 +186,6 @@ func FillPings(ctx context.Context, s *Store, tokens []string, now time.Time) (s
 	}
 	return size, pings, nil
 }
+
+// TokensOfAddresses is a statement of pings, for its plan.
+const TokensOfAddresses = tokensOfAddresses

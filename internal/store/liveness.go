@@ -151,7 +151,11 @@ func (t *tx) missedPings(record LivenessRecord, last time.Time) (bool, error) {
 }
 
 // saveRejected records that valid pings were rejected: their jobs are alive.
-func (t *tx) saveRejected(tokens []string) error {
+func (t *tx) saveRejected(addresses []string) error {
+	tokens, err := t.resolveAddresses(addresses)
+	if err != nil {
+		return err
+	}
 	tokens = slices.DeleteFunc(slices.Clone(tokens), func(token string) bool { return !allswell.IsPingToken(token) })
 	for chunk := range slices.Chunk(tokens, 1000) {
 		for _, column := range []string{"token", "old_token"} {

@@ -10,11 +10,27 @@ import (
 
 // TestOverviewFindsTroubledMonitorsByIndex checks that SQLite reads only the monitors that are down or late.
 func TestOverviewFindsTroubledMonitorsByIndex(t *testing.T) {
+	if plan := planOnSQLite(t, `SELECT id FROM monitors WHERE workspace_id = 'ws_1' AND `+store.Troubled+` ORDER BY last_ping_at`); !strings.Contains(plan, "monitors_troubled") {
+		t.Errorf("the plan: %s", plan)
+	}
+}
+
+// TestSlugAddressesAreFoundByIndex checks that SQLite finds the monitor of a ping by its slug, not among all of the page.
+func TestSlugAddressesAreFoundByIndex(t *testing.T) {
+	text := strings.NewReplacer("EACH($1)", "(SELECT value FROM json_each('[]'))", "$2", "0").Replace(store.TokensOfAddresses)
+	if plan := planOnSQLite(t, text); !strings.Contains(plan, "monitors_slug (workspace_id=? AND slug=?)") || !strings.Contains(plan, "sqlite_autoindex_ping_keys_1 (ping_key=?)") {
+		t.Errorf("the plan: %s", plan)
+	}
+}
+
+// planOnSQLite returns the steps of SQLite's plan for a statement.
+func planOnSQLite(t *testing.T, statement string) string {
+	t.Helper()
 	dsn := storetest.SQLite(t)
 	storetest.Open(t, dsn, store.Options{})
 	db := must(sqlOpen("sqlite", storetest.Path(dsn)))(t)
 	t.Cleanup(func() { db.Close() })
-	rows := must(db.Query(`EXPLAIN QUERY PLAN SELECT id FROM monitors WHERE workspace_id = 'ws_1' AND ` + store.Troubled + ` ORDER BY last_ping_at`))(t)
+	rows := must(db.Query(`EXPLAIN QUERY PLAN ` + statement))(t)
 	defer rows.Close()
 	var plan []string
 	for rows.Next() {
@@ -25,7 +41,5 @@ func TestOverviewFindsTroubledMonitorsByIndex(t *testing.T) {
 		}
 		plan = append(plan, step)
 	}
-	if text := strings.Join(plan, "; "); !strings.Contains(text, "monitors_troubled") {
-		t.Errorf("the plan: %s", text)
-	}
+	return strings.Join(plan, "; ")
 }

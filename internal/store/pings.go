@@ -24,27 +24,34 @@ const (
 	PingUnknown                    // no such token, or its monitor is disabled
 )
 
-// RecordPings records pings, at most one per token, and the replica's liveness in one
-// transaction, and returns a result for each token in order. PingRecorded means that the
-// ping is durable, and in the history. A string that does not have the form of a token is unknown. After an
+// RecordPings records pings, at most one per ping address, and the replica's liveness in one
+// transaction, and returns a result for each address in order. PingRecorded means that the
+// ping is durable, and in the history. A string that does not have the form of an address is unknown. After an
 // error no ping is known to be recorded.
 //
-// origins says who sent the pings, for the history. Without it, each token had one ping, of an unknown client.
-func (s *Store) RecordPings(ctx context.Context, tokens []string, record LivenessRecord, origins ...PingOrigins) ([]PingResult, error) {
+// origins says who sent the pings, for the history. Without it, each monitor had one ping, of an unknown client.
+func (s *Store) RecordPings(ctx context.Context, addresses []string, record LivenessRecord, origins ...PingOrigins) ([]PingResult, error) {
 	return write(ctx, s, func(t *tx) ([]PingResult, error) {
 		t.unattended = true
 		if err := t.recordPingLiveness(record); err != nil {
 			return nil, err
 		}
+		tokens, places, err := t.distinctTokens(addresses)
+		if err != nil {
+			return nil, err
+		}
 		results, err := t.recordPings(tokens)
-		if err != nil || !s.KeepsPings() {
-			return results, err
+		if err != nil {
+			return nil, err
 		}
-		var from PingOrigins
-		for _, o := range origins {
-			from = o
+		if s.KeepsPings() {
+			var from PingOrigins
+			for _, o := range origins {
+				from = o.moved(places)
+			}
+			err = t.keepBlock(tokens, results, from)
 		}
-		return results, t.keepBlock(tokens, results, from)
+		return spread(results, places), err
 	})
 }
 
@@ -175,9 +182,17 @@ func ShortTokenHash(token string) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// EachPingToken calls f with the short hash of every valid ping token, including old
-// tokens.
+// EachPingToken calls f with the short hash of every valid ping token and ping key, including old
+// ones.
 func (s *Store) EachPingToken(ctx context.Context, f func(short uint64)) error {
+	err := s.db.Each(ctx, func(row database.Row) error {
+		key, err := database.ScanString(row)
+		f(ShortTokenHash(key))
+		return err
+	}, `SELECT ping_key FROM ping_keys`)
+	if err != nil {
+		return err
+	}
 	return s.db.Each(ctx, func(row database.Row) error {
 		var token, old string
 		if err := row.Scan(&token, text{&old}); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -12,7 +13,7 @@ import (
 
 // NewSignal is a signal to record.
 type NewSignal struct {
-	Token      string
+	Token      string // or another ping address
 	Kind       allswell.SignalKind
 	ExitCode   *int   // nil: not given
 	RunID      string // "": none
@@ -34,13 +35,21 @@ func (s *Store) RecordSignals(ctx context.Context, signals []NewSignal) ([]PingR
 }
 
 func (t *tx) recordSignals(signals []NewSignal) ([]PingResult, error) {
-	monitors, err := t.lockSignalled(signals)
+	addresses := make([]string, len(signals))
+	for i, n := range signals {
+		addresses[i] = n.Token
+	}
+	tokens, err := t.resolveAddresses(addresses)
+	if err != nil {
+		return nil, err
+	}
+	monitors, err := t.lockSignalled(tokens)
 	if err != nil {
 		return nil, err
 	}
 	var changing []allswell.Monitor // whose outage may begin or end
-	for _, n := range signals {
-		m := monitors[n.Token]
+	for i, n := range signals {
+		m := monitors[tokens[i]]
 		if m != nil && (n.Kind == allswell.SignalFail || n.Kind == allswell.SignalSuccess && m.State == allswell.MonitorDown) {
 			changing = append(changing, *m)
 		}
@@ -52,7 +61,7 @@ func (t *tx) recordSignals(signals []NewSignal) ([]PingResult, error) {
 	}
 	results := make([]PingResult, len(signals))
 	for i, n := range signals {
-		m := monitors[n.Token]
+		m := monitors[tokens[i]]
 		if m == nil {
 			results[i] = PingUnknown
 			continue
@@ -70,13 +79,8 @@ func (t *tx) recordSignals(signals []NewSignal) ([]PingResult, error) {
 }
 
 // lockSignalled locks the monitors of signals, and returns them by the tokens that were given.
-func (t *tx) lockSignalled(signals []NewSignal) (map[string]*allswell.Monitor, error) {
-	var tokens []string
-	for _, n := range signals {
-		if allswell.IsPingToken(n.Token) {
-			tokens = append(tokens, n.Token)
-		}
-	}
+func (t *tx) lockSignalled(given []string) (map[string]*allswell.Monitor, error) {
+	tokens := slices.DeleteFunc(slices.Clone(given), func(token string) bool { return !allswell.IsPingToken(token) })
 	type match struct{ token, id string }
 	scan := func(row database.Row) (m match, err error) {
 		err = row.Scan(&m.token, &m.id)

@@ -20,7 +20,7 @@ type things struct {
 var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error{
 	"Authenticate": nil, "CreateFirstToken": nil, "Bootstrap": nil, // by secret, or before there is a workspace
 	"IssueTokenFor": nil, "AllTokens": nil, "RevokeAnyToken": nil, // the operator's, above workspaces
-	"RecordPings": nil, "RecordSignals": nil, "RecordLiveness": nil, "EachPingToken": nil, "Tick": nil, "ResumePaused": nil, // by ping token, or over all
+	"RecordPings": nil, "RecordSignals": nil, "RecordLiveness": nil, "EachPingToken": nil, "Provision": nil, "Tick": nil, "ResumePaused": nil, // by ping token, or over all
 	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "LoadMaintenance": nil, "LoadNewest": nil, "LoadPageImage": nil, "PublicPages": nil, "PageList": nil, "WatchPages": nil, "ReadPageChanges": nil, // public
 	"FindResponse": nil, "Clock": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "System": nil, "MayBackUp": nil, "OpenBackup": nil, "LastContact": nil, "Close": nil,
 	"OnPageHidden": nil, "OnPageChange": nil, "OnNewPingToken": nil, "OnDeliveriesPending": nil, "OnMaintenanceChange": nil, "OnDomainCheckDue": nil, "BeforeReturn": nil, "Hosts": nil, "DisabledDomains": nil,
@@ -55,6 +55,18 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	},
 	"Page": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Page(ctx, ws, x.slug)
+		return err
+	},
+	"PingKey": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.PingKey(ctx, ws, x.slug)
+		return err
+	},
+	"ChangePingKey": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangePingKey(ctx, ws, x.slug, allswell.PingKeyChange{Access: ptr(allswell.PingAccessReadWrite)})
+		return err
+	},
+	"RotatePingKey": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.RotatePingKey(ctx, ws, x.slug)
 		return err
 	},
 	"PutPage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {

@@ -1,0 +1,136 @@
+package ping
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/timeinput"
+)
+
+// maxProvisioning is how many monitors are created at the same time. Pings have priority.
+const maxProvisioning = 2
+
+// provision creates the monitor of a contact that found none. It returns nil if there is one now, and whether it was
+// created; and otherwise the answer.
+func (s *Server) provision(ctx context.Context, c contact) (created bool, a *answer) {
+	_, slug, ok := allswell.CutSlugAddress(c.address)
+	if _, _, signal := allswell.ParseSignal(slug); !ok || signal { // a ping key that was taken for a token
+		return false, c.style.unknown
+	}
+	n, err := readMonitor(c.query, c.name)
+	if err == nil {
+		err = n.Validate()
+	}
+	var bad *allswell.ValidationError
+	if errors.As(err, &bad) {
+		return false, c.style.invalid(bad)
+	}
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	select {
+	case s.provisioning <- struct{}{}:
+		defer func() { <-s.provisioning }()
+	case <-ctx.Done():
+		return false, c.style.unavailable
+	}
+	result, err := s.batcher.store.Provision(ctx, c.address, n)
+	if err != nil {
+		s.batcher.log.Warn("creating a monitor for a ping failed", "error", err)
+		return false, c.style.unavailable
+	}
+	switch result {
+	case store.ProvisionCreated:
+		return true, nil
+	case store.ProvisionExists:
+		return false, nil
+	case store.ProvisionRefused:
+		return false, c.style.refused
+	case store.ProvisionTaken:
+		return false, c.style.taken
+	case store.ProvisionFull:
+		return false, c.style.full
+	case store.ProvisionTooMany:
+		return false, c.style.hasty
+	case store.ProvisionUnknown:
+	}
+	return false, c.style.unknown
+}
+
+// readMonitor reads the configuration of a monitor to create from a query: interval or cron and tz, and grace.
+func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
+	var bad allswell.ValidationError
+	one := func(field string) string {
+		if len(query[field]) > 1 {
+			bad.Add(field, "The %s field is given more than once.", field)
+		}
+		return query.Get(field)
+	}
+	duration := func(field, text string) (d timeinput.Duration) {
+		if text != "" && strings.Trim(text, "0123456789") == "" {
+			text += "s"
+		}
+		if text != "" && d.UnmarshalText([]byte(text)) != nil {
+			bad.Add(field, "The %s field must be a number of seconds or a duration such as 25h.", field)
+		}
+		return d
+	}
+	n := allswell.NewMonitor{Name: name, Cron: allswell.Cron{Expression: one("cron"), TimeZone: one("tz")}}
+	interval, grace := one("interval"), one("grace")
+	n.Interval = time.Duration(duration("interval", interval))
+	if grace != "" {
+		n.Grace = new(time.Duration(duration("grace", grace)))
+	}
+	switch {
+	case n.Cron.Expression != "" && interval != "":
+		bad.Add("interval", "The interval field cannot be given with a cron field.")
+	case n.Cron.Expression != "":
+		if n.Cron.TimeZone == "" {
+			n.Cron.TimeZone = "UTC"
+		}
+	case n.Cron.TimeZone != "":
+		bad.Add("tz", "The tz field needs a cron field.")
+	case interval == "":
+		n.Interval = allswell.ProvisionedInterval
+		if n.Grace == nil {
+			n.Grace = new(allswell.ProvisionedGrace)
+		}
+	}
+	return n, bad.Err()
+}
+
+// queryFields are the parameters of a query by the fields of a monitor, where they differ.
+var queryFields = strings.NewReplacer("schedule.expression", "cron", "schedule.time_zone", "tz")
+
+// invalidAsJSON returns the answer of the API to an invalid configuration.
+func invalidAsJSON(bad *allswell.ValidationError) *answer {
+	fields := make(map[string][]string, len(bad.Fields))
+	for field, messages := range bad.Fields {
+		fields[queryFields.Replace(field)] = messages
+	}
+	body, err := json.Marshal(struct {
+		Message string              `json:"message"`
+		Errors  map[string][]string `json:"errors"`
+	}{"The given data was invalid.", fields})
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	return newAnswer(http.StatusUnprocessableEntity, string(body))
+}
+
+// invalidAsText returns the same as text.
+func invalidAsText(bad *allswell.ValidationError) *answer {
+	var all []string
+	for _, messages := range bad.Fields {
+		all = append(all, messages...)
+	}
+	slices.Sort(all)
+	return newAnswer(http.StatusBadRequest, strings.Join(all, " "))
+}

@@ -1,0 +1,312 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// PingKey returns the ping key of a page.
+func (s *Store) PingKey(ctx context.Context, actor allswell.Actor, slug string) (allswell.PingKey, error) {
+	return read(ctx, s, func(c *session) (allswell.PingKey, error) {
+		p, err := c.pageBySlug(actor, slug)
+		if err != nil {
+			return allswell.PingKey{}, err
+		}
+		return c.pingKey(p.ID)
+	})
+}
+
+// pingKey loads the ping key of a page.
+func (c *session) pingKey(pageID string) (allswell.PingKey, error) {
+	k, err := database.One(c.Session, func(row database.Row) (k allswell.PingKey, err error) {
+		err = row.Scan(&k.Key, &k.Access, instant{&k.CreatedAt}, instant{&k.PreviousUntil})
+		return
+	}, `SELECT ping_key, access, created_at, (SELECT max(ends_at) FROM ping_keys old WHERE old.page_id = ping_keys.page_id AND old.ends_at > $2)
+		FROM ping_keys WHERE page_id = $1 AND ends_at IS NULL`, pageID, millis(c.Now))
+	if errors.Is(err, allswell.ErrNotFound) {
+		return allswell.PingKey{Access: allswell.PingAccessOff}, nil
+	}
+	return k, err
+}
+
+// ChangePingKey changes what the ping key of a page allows, makes the key, or removes it. A new key is random unless ch
+// has one; the error is an *allswell.ValidationError if a page has that, or if the page has another key.
+func (s *Store) ChangePingKey(ctx context.Context, actor allswell.Actor, slug string, ch allswell.PingKeyChange) (allswell.PingKey, error) {
+	if err := ch.Validate(); err != nil {
+		return allswell.PingKey{}, err
+	}
+	change := func(t *tx) (allswell.PingKey, error) {
+		p, err := t.lockPage(actor, slug)
+		if err != nil {
+			return allswell.PingKey{}, err
+		}
+		before, err := t.pingKey(p.ID)
+		if err != nil {
+			return before, err
+		}
+		after, err := t.changePingKey(p, before, ch)
+		if err != nil {
+			return after, err
+		}
+		return after, t.audit(actor, allswell.AuditUpdate, allswell.PageWithPingKey{Page: p, PingKey: before}, allswell.PageWithPingKey{Page: p, PingKey: after})
+	}
+	k, err := writeAs(ctx, s, actor, change)
+	if err != nil && s.db.IsDuplicate(err) { // another page got the key meanwhile
+		return writeAs(ctx, s, actor, change)
+	}
+	return k, err
+}
+
+// changePingKey changes the ping key of a locked page.
+func (t *tx) changePingKey(p allswell.Page, before allswell.PingKey, ch allswell.PingKeyChange) (after allswell.PingKey, err error) {
+	after = before
+	if ch.Access != nil {
+		after.Access = *ch.Access
+	} else if before.Key == "" && ch.Key != nil {
+		after.Access = allswell.PingAccessPingOnly
+	}
+	switch {
+	case after.Access == allswell.PingAccessOff:
+		_, err = t.Exec(`DELETE FROM ping_keys WHERE page_id = $1`, p.ID)
+		return allswell.PingKey{Access: allswell.PingAccessOff}, err
+	case before.Key != "" && ch.Key != nil && *ch.Key != before.Key:
+		var bad allswell.ValidationError
+		bad.Add("key", "The page has another key. Turn it off before you give one.")
+		return before, bad.Err()
+	case before.Key != "":
+		_, err = t.Exec(`UPDATE ping_keys SET access = $2 WHERE page_id = $1`, p.ID, string(after.Access))
+		return after, err
+	}
+	after.Key, after.CreatedAt = allswell.NewPingKey(), t.Now
+	if ch.Key != nil {
+		after.Key = *ch.Key
+		taken, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM ping_keys WHERE ping_key = $1 AND (ends_at IS NULL OR ends_at > $2)`, after.Key, millis(t.Now))
+		if err != nil {
+			return before, err
+		}
+		if taken > 0 {
+			var bad allswell.ValidationError
+			bad.Add("key", "The key has already been taken.")
+			return before, bad.Err()
+		}
+	}
+	return after, t.addPingKey(p, after)
+}
+
+// addPingKey saves a new ping key of a page.
+func (t *tx) addPingKey(p allswell.Page, k allswell.PingKey) error {
+	if _, err := t.Exec(`DELETE FROM ping_keys WHERE ping_key = $1 AND ends_at <= $2`, k.Key, millis(t.Now)); err != nil {
+		return err
+	}
+	_, err := t.Exec(`INSERT INTO ping_keys (ping_key, page_id, workspace_id, access, created_at) VALUES ($1, $2, $3, $4, $5)`,
+		k.Key, p.ID, p.WorkspaceID, string(k.Access), millis(k.CreatedAt))
+	t.newPingTokens = append(t.newPingTokens, k.Key)
+	return err
+}
+
+// RotatePingKey gives a page a new ping key. The old one stays valid for PingTokenOverlap; the one before it becomes
+// invalid. The error is allswell.ErrNotFound if the page has none.
+func (s *Store) RotatePingKey(ctx context.Context, actor allswell.Actor, slug string, save ...SaveResponse[allswell.PingKey]) (allswell.PingKey, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.PingKey, error) {
+		p, err := t.lockPage(actor, slug)
+		if err != nil {
+			return allswell.PingKey{}, err
+		}
+		k, err := t.pingKey(p.ID)
+		if err == nil && k.Key == "" {
+			err = allswell.ErrNotFound
+		}
+		if err != nil {
+			return k, err
+		}
+		before := k
+		k.Key, k.CreatedAt, k.PreviousUntil = allswell.NewPingKey(), t.Now, t.Now.Add(PingTokenOverlap)
+		if _, err = t.Exec(`DELETE FROM ping_keys WHERE page_id = $1 AND ends_at IS NOT NULL`, p.ID); err == nil {
+			_, err = t.Exec(`UPDATE ping_keys SET ends_at = $2 WHERE page_id = $1`, p.ID, millis(k.PreviousUntil))
+		}
+		if err == nil {
+			err = t.addPingKey(p, k)
+		}
+		if err != nil {
+			return k, err
+		}
+		return k, t.audit(actor, allswell.AuditRotate, allswell.PageWithPingKey{Page: p, PingKey: before}, allswell.PageWithPingKey{Page: p, PingKey: k})
+	}, save...)
+}
+
+// resolveAddresses returns ping tokens in place of ping addresses. Those of no monitor, and tokens, are left as they are.
+// The transaction that records pings calls it, so that no ping is recorded for a monitor that has left the page.
+func (t *tx) resolveAddresses(addresses []string) ([]string, error) {
+	var slugs []string
+	for _, address := range addresses {
+		if isSlugAddress(address) {
+			slugs = append(slugs, address)
+		}
+	}
+	if len(slugs) == 0 {
+		return addresses, nil
+	}
+	found, err := database.Query(t.Session, func(row database.Row) (pair [2]string, err error) {
+		err = row.Scan(&pair[0], &pair[1])
+		return
+	}, tokensOfAddresses, list(slugs), millis(t.Now))
+	if err != nil {
+		return nil, err
+	}
+	tokens := make(map[string]string, len(found))
+	for _, pair := range found {
+		tokens[pair[0]] = pair[1]
+	}
+	resolved := slices.Clone(addresses)
+	for i, address := range addresses {
+		if token, ok := tokens[address]; ok {
+			resolved[i] = token
+		}
+	}
+	return resolved, nil
+}
+
+// tokensOfAddresses selects the tokens of monitors by their ping addresses: $1 is a list of these, $2 is now. A ping key
+// has 22 characters, which a slash follows. The monitor is found by the index of slugs.
+const tokensOfAddresses = `WITH given (address) AS EACH($1)
+	SELECT given.address, monitors.token FROM given
+	JOIN ping_keys ON ping_keys.ping_key = substr(given.address, 1, 22) AND (ping_keys.ends_at IS NULL OR ping_keys.ends_at > $2)
+	JOIN monitors ON monitors.workspace_id = ping_keys.workspace_id AND monitors.slug = substr(given.address, 24) AND monitors.page_id = ping_keys.page_id`
+
+// distinctTokens returns the tokens of ping addresses, each once, and where that of each address is among them. places is
+// nil if the addresses are the tokens.
+func (t *tx) distinctTokens(addresses []string) (tokens []string, places []int32, err error) {
+	resolved, err := t.resolveAddresses(addresses)
+	if err != nil || !slices.ContainsFunc(addresses, isSlugAddress) {
+		return resolved, nil, err
+	}
+	index := make(map[string]int32, len(resolved))
+	places = make([]int32, len(resolved))
+	for i, token := range resolved {
+		place, ok := index[token]
+		if !ok {
+			place = int32(len(tokens))
+			index[token], tokens = place, append(tokens, token)
+		}
+		places[i] = place
+	}
+	return tokens, places, nil
+}
+
+func isSlugAddress(address string) bool {
+	_, _, ok := allswell.CutSlugAddress(address)
+	return ok
+}
+
+// spread returns the results of addresses, given those of their tokens and the places of distinctTokens.
+func spread(results []PingResult, places []int32) []PingResult {
+	if places == nil {
+		return results
+	}
+	all := make([]PingResult, len(places))
+	for i, place := range places {
+		all[i] = results[place]
+	}
+	return all
+}
+
+// moved returns the origins of pings to addresses as those of pings to their tokens, at the places of distinctTokens.
+func (o PingOrigins) moved(places []int32) PingOrigins {
+	if places == nil {
+		return o
+	}
+	pings := slices.Clone(o.Pings)
+	for i, p := range pings {
+		pings[i].Token = places[p.Token]
+	}
+	o.Pings = pings
+	return o
+}
+
+// ProvisionResult is the result of a first contact.
+type ProvisionResult int
+
+// The results of a first contact.
+const (
+	ProvisionUnknown ProvisionResult = iota // no such key, or the monitor is disabled
+	ProvisionCreated
+	ProvisionExists  // the page has the monitor
+	ProvisionRefused // the key is only for pings
+	ProvisionTaken   // a monitor of the workspace that is not on the page has the slug
+	ProvisionTooMany // in this minute
+	ProvisionFull    // the page has allswell.MaxProvisioned monitors
+)
+
+// Provision creates the monitor with a ping address, which is made of a ping key and a slug, unless it exists. n has its
+// configuration; its page and its slug are those of the address. The error is an *allswell.ValidationError if n is invalid.
+func (s *Store) Provision(ctx context.Context, address string, n allswell.NewMonitor) (ProvisionResult, error) {
+	key, slug, ok := allswell.CutSlugAddress(address)
+	if !ok {
+		return ProvisionUnknown, nil
+	}
+	n.Slug = slug
+	if err := n.Validate(); err != nil {
+		return ProvisionUnknown, err
+	}
+	provision := func(t *tx) (ProvisionResult, error) { return t.provision(key, n) }
+	result, err := write(ctx, s, provision)
+	if err != nil && s.db.IsDuplicate(err) { // somebody has created it meanwhile
+		return write(ctx, s, provision)
+	}
+	return result, err
+}
+
+// provision implements Store.Provision.
+func (t *tx) provision(key string, n allswell.NewMonitor) (ProvisionResult, error) {
+	type keyRow struct {
+		page, workspace string
+		access          allswell.PingAccess
+	}
+	k, err := database.One(t.Session, func(row database.Row) (k keyRow, err error) {
+		err = row.Scan(&k.page, &k.workspace, &k.access)
+		return
+	}, `SELECT page_id, workspace_id, access FROM ping_keys WHERE ping_key = $1 AND (ends_at IS NULL OR ends_at > $2)`, key, millis(t.Now))
+	if errors.Is(err, allswell.ErrNotFound) {
+		return ProvisionUnknown, nil
+	}
+	if err != nil {
+		return ProvisionUnknown, err
+	}
+	n.Page, err = database.One(t.Session, database.ScanString, `SELECT slug FROM pages WHERE id = $1 FOR UPDATE`, k.page) // so that the limits are exact
+	if err != nil {
+		return ProvisionUnknown, err
+	}
+	m, err := t.monitor(`WHERE workspace_id = $1 AND slug = $2`, k.workspace, n.Slug)
+	switch {
+	case err == nil && m.PageID != k.page:
+		return ProvisionTaken, nil
+	case err == nil && m.Enabled:
+		return ProvisionExists, nil
+	case err == nil:
+		return ProvisionUnknown, nil
+	case !errors.Is(err, allswell.ErrNotFound):
+		return ProvisionUnknown, err
+	case k.access != allswell.PingAccessReadWrite:
+		return ProvisionRefused, nil
+	}
+	for _, limit := range []struct {
+		most    int64
+		since   time.Time
+		reached ProvisionResult
+	}{{allswell.MaxProvisioned, time.UnixMilli(0), ProvisionFull}, {allswell.MaxProvisionedPerMinute, t.Now.Add(-time.Minute), ProvisionTooMany}} {
+		count, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM monitors WHERE page_id = $1 AND created_at > $2`, k.page, millis(limit.since))
+		if err != nil {
+			return ProvisionUnknown, err
+		}
+		if count >= limit.most {
+			return limit.reached, nil
+		}
+	}
+	_, err = t.createMonitor(allswell.SystemActor("ping key", k.workspace), n)
+	return ProvisionCreated, err
+}
