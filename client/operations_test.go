@@ -47,7 +47,12 @@ var operations = map[string]struct {
 	"deleteLogo":     {func(ctx context.Context, c *client.Client) error { return c.DeleteLogo(ctx, "acme") }, nil, nil},
 	"setIcon":        {func(ctx context.Context, c *client.Client) error { return second(c.SetIcon(ctx, "acme", []byte{1})) }, nil, client.Page{}},
 	"deleteIcon":     {func(ctx context.Context, c *client.Client) error { return c.DeleteIcon(ctx, "acme") }, nil, nil},
-	"getPageAccess":  {func(ctx context.Context, c *client.Client) error { return second(c.GetPageAccess(ctx, "acme")) }, nil, client.PageAccess{}},
+	"getPingKey":     {func(ctx context.Context, c *client.Client) error { return second(c.GetPingKey(ctx, "acme")) }, nil, client.PingKey{}},
+	"changePingKey": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangePingKey(ctx, "acme", client.PingKeyChange{Access: new(allswell.PingAccessPingOnly), Key: new("0123456789abcdefghijkl")}))
+	}, client.PingKeyChange{}, client.PingKey{}},
+	"rotatePingKey": {func(ctx context.Context, c *client.Client) error { return second(c.RotatePingKey(ctx, "acme")) }, nil, client.PingKey{}},
+	"getPageAccess": {func(ctx context.Context, c *client.Client) error { return second(c.GetPageAccess(ctx, "acme")) }, nil, client.PageAccess{}},
 	"changePageAccess": {func(ctx context.Context, c *client.Client) error {
 		return second(c.ChangePageAccess(ctx, "acme", client.PageAccessChange{}))
 	}, client.PageAccessChange{}, client.PageAccess{}},

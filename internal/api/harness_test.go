@@ -342,6 +342,7 @@ func (c *client) build(slug string) world {
 	c.post("/api/v1/pages", map[string]any{"name": "Acme", "slug": slug, "domain": slug + ".example.net"}).is(201)
 	w.group = c.post(page+"/groups", map[string]any{"name": "Europe"}).is(201).id()
 	w.component = c.post(page+"/components", map[string]any{"name": "API", "description": "Public", "group": w.group}).is(201).id()
+	c.do("PATCH", page+"/ping-key", map[string]any{"access": "ping_only"}).is(200)
 	incident := c.post(page+"/incidents", map[string]any{"title": "Logins fail", "message": "We look into it."}).is(201)
 	w.incident = incident.id()
 	c.do("PUT", "/api/v1/incidents/"+w.incident+"/postmortem", map[string]any{"body": "A full disk."}).is(201)

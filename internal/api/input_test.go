@@ -76,6 +76,8 @@ func fieldsOf(t testing.TB, rt route) []field {
 		return pageFields
 	case "PATCH /api/v1/pages/{pageSlug}":
 		return append(optional(pageFields), field{"slug", text, false, 63})
+	case "PATCH /api/v1/pages/{pageSlug}/ping-key":
+		return []field{{"access", choice, false, 0}, {"key", other, false, 0}}
 	case "PATCH /api/v1/pages/{pageSlug}/access":
 		return []field{{"members", boolean, false, 0}, {"networks", references, false, 0}, {"password", text, false, 512}, {"link", choice, false, 0}}
 	case "POST /api/v1/pages/{pageSlug}/groups":
@@ -413,7 +415,7 @@ func TestInvalidQueriesAreRejected(t *testing.T) {
 
 // paged reports whether a route returns one page of a list.
 func paged(rt route) bool {
-	return rt.path != "/api/v1/audit" && rt.path != "/api/v1/pages/{pageSlug}/uptime" && rt.path != "/api/v1/pages/{pageSlug}/domain" && rt.path != "/api/v1/pages/{pageSlug}/access" && rt.path != "/api/v1/incidents/{incidentId}/components" &&
+	return rt.path != "/api/v1/audit" && rt.path != "/api/v1/pages/{pageSlug}/uptime" && rt.path != "/api/v1/pages/{pageSlug}/domain" && rt.path != "/api/v1/pages/{pageSlug}/access" && rt.path != "/api/v1/pages/{pageSlug}/ping-key" && rt.path != "/api/v1/incidents/{incidentId}/components" &&
 		rt.path != "/api/v1/monitors/{monitorId}/explain" && rt.path != "/api/v1/monitors/{monitorId}/schedule" && rt.path != "/api/v1/monitors/{monitorId}/pings" && rt.path != "/api/v1/monitors/{monitorId}/pings/{pingId}/body" && rt.path != "/api/v1/incidents/{incidentId}/postmortem"
 }
 

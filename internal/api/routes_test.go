@@ -33,6 +33,8 @@ func validBody(t testing.TB, rt route, w world) any {
 		return map[string]any{"name": "New"}
 	case "PATCH /api/v1/pages/{pageSlug}/access":
 		return map[string]any{"members": true, "networks": []string{"10.0.0.0/8"}, "link": "new"}
+	case "PATCH /api/v1/pages/{pageSlug}/ping-key":
+		return map[string]any{"access": "read_write"}
 	case "POST /api/v1/pages/{pageSlug}/groups", "PATCH /api/v1/groups/{groupId}",
 		"POST /api/v1/pages/{pageSlug}/components", "PATCH /api/v1/components/{componentId}":
 		return map[string]any{"name": "New"}
@@ -173,7 +175,7 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 
 // needs returns the scope that a route requires, independently of the table of routes:
 // read to read, write to change, admin for tokens, members and the audit log. Subscribers and
-// deliveries are personal data, the access of a page has the networks of an organization: they require write.
+// deliveries are personal data, the access of a page has the networks of an organization, a ping key is a credential: they require write.
 func needs(method, path string) allswell.Scope {
 	switch {
 	case path == "/api/v1/openapi.json":
@@ -181,7 +183,7 @@ func needs(method, path string) allswell.Scope {
 	case strings.HasPrefix(path, "/api/v1/tokens"), strings.HasPrefix(path, "/api/v1/members"), strings.HasPrefix(path, "/api/v1/invitations"),
 		strings.HasPrefix(path, "/api/v1/sessions"), path == "/api/v1/audit":
 		return admin
-	case method != "GET", strings.Contains(path, "/subscribers"), strings.Contains(path, "/deliveries"), strings.HasSuffix(path, "/access"):
+	case method != "GET", strings.Contains(path, "/subscribers"), strings.Contains(path, "/deliveries"), strings.HasSuffix(path, "/access"), strings.HasSuffix(path, "/ping-key"):
 		return write
 	}
 	return read

@@ -144,7 +144,7 @@ func TestHelpNamesTheLanguages(t *testing.T) {
 // TestMissingCommand checks that a noun without a verb lists all its verbs.
 func TestMissingCommand(t *testing.T) {
 	status, stdout, stderr := against(t, nil, "page")
-	want := "allswell: a command is missing: allswell page list, show, create, put, edit, access, domain, uptime or delete\n"
+	want := "allswell: a command is missing: allswell page list, show, create, put, edit, access, ping-key, domain, uptime or delete\n"
 	if status != console.ExitUsage || stdout != "" || stderr != want {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}

@@ -114,6 +114,9 @@ func (v *visit) pageHead() (pageHead, error) {
 			{Label: "Settings", Path: pagePath(p)}, {Label: "Access", Path: pagePath(p) + "/access"}, {Label: "Share", Path: pagePath(p) + "/share"},
 		},
 	}
+	if h.CanEdit {
+		h.Tabs = append(h.Tabs, navItem{Label: "Ping key", Path: pagePath(p) + "/ping-key"})
+	}
 	if h.CanAdmin {
 		h.Tabs = append(h.Tabs, navItem{Label: "Subscribers", Path: pagePath(p) + "/subscribers"})
 	}

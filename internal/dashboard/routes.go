@@ -149,6 +149,8 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/pages/{page}/subscribers/{subscriber}/remove", accessAdmin, (*visit).removeSubscriber},
 		{"GET /admin/pages/{page}/access", accessViewer, (*visit).showPageAccess},
 		{"POST /admin/pages/{page}/access", accessAdmin, (*visit).changePageAccess},
+		{"GET /admin/pages/{page}/ping-key", accessEditor, (*visit).showPingKey},
+		{"POST /admin/pages/{page}/ping-key", accessEditor, (*visit).changePingKey},
 		{"POST /admin/pages/{page}/delete", accessAdmin, confirmed((*visit).deletePage)},
 		{"POST /admin/pages/{page}/domain", accessAdmin, (*visit).verifyPageDomain},
 		{"GET /admin/pages/{page}/preview", accessViewer, (*visit).showPreview},

@@ -92,6 +92,7 @@ func (f *furnished) fill(t *testing.T, c *binary.Client) {
 	create("/pages/acme/subscribers", params{"channel": "email", "target": "waits@example.com", "confirmed": false})
 	create("/pages/acme/subscribers/"+subscriber.ID+"/test", nil)
 	f.links = append(f.links, create("/invitations", params{"email": "grace@example.com", "role": "editor", "pages": []string{"acme"}}).URL)
+	c.Must(t, "PATCH", "/api/v1/pages/acme/ping-key", params{"access": "read_write"}, nil)
 	f.ids = map[string]string{"page": "acme", "component": checkout.ID, "group": shop.ID, "incident": incident.ID, "update": update.ID,
 		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID)}
 }

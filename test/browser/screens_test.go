@@ -64,6 +64,7 @@ var variants = map[string][]string{
 	"/admin/pages/{page}/subscribers":   {"/../../empty/subscribers", "?search=nothing"},
 	"/admin/pages/{page}/access":        {"/../../empty/access"},
 	"/admin/pages/{page}/share":         {"/../../empty/share"},
+	"/admin/pages/{page}/ping-key":      {"/../../empty/ping-key"},
 }
 
 // screen is a screen with a name for its files.

@@ -103,6 +103,7 @@ var placeholders = strings.NewReplacer(
 	"http://localhost:8080", "$URL", "https://status.example.com", "$URL",
 	"aw_…", "$ADMIN_TOKEN",
 	"heartbeat/…", "heartbeat/$(curl -fsS -H \"Authorization: Bearer $ADMIN_TOKEN\" $URL/api/v1/monitors | grep -o '\"token\":\"[^\"]*' | head -1 | cut -d'\"' -f4)",
+	"PING_KEY", "$(curl -fsS -X PATCH -H \"Authorization: Bearer $ADMIN_TOKEN\" -H 'Content-Type: application/json' -d '{\"access\":\"read_write\"}' $URL/api/v1/pages/acme/ping-key | cut -d'\"' -f6)",
 	"comp_…", "$(id_of pages/acme/components comp_)", "mon_…", "$(id_of monitors mon_)", "mnt_…", "$(id_of pages/acme/maintenances mnt_)",
 	"sub_…", "$(id_of pages/acme/subscribers sub_)", "dlv_…", "$(id_of 'pages/acme/deliveries?state=pending' dlv_)", "tok_…", "$(id_of tokens tok_)",
 	"019aa45c-…", "$(id_of pages/acme/incidents 0)",
