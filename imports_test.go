@@ -104,7 +104,7 @@ var layers = []layer{
 		[]string{"internal/htmltest", "internal/openid/openidtest", "internal/store/storetest", "test/nodeclient"},
 		"An HTTP surface. It changes data through the same methods of the store as the API."},
 	{"internal/ping", []string{".", "internal/clientaddr", "internal/pinghistory", "internal/store", "internal/limit", "internal/failurelog", "internal/timeinput"},
-		[]string{"internal/store/storetest", "test/parallel", "test/syncbuffer"},
+		[]string{"internal/store/storetest", "test/nodeclient", "test/parallel", "test/syncbuffer"},
 		"The intake of pings must never break. It does not depend on the other surfaces or on background work."},
 	{"internal/scheduler", []string{".", "internal/store"}, []string{"internal/store/storetest"},
 		"Does periodic work. It depends on no surface."},

@@ -274,7 +274,7 @@ func TestInlineCommands(t *testing.T) {
 			words := strings.Fields(own)
 			var command []string
 			for _, word := range words {
-				if len(command) == 2 || !regexp.MustCompile(`^[a-z]+$`).MatchString(word) {
+				if len(command) == 2 || !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(word) {
 					break
 				}
 				command = append(command, word)
