@@ -11,10 +11,9 @@ import (
 type pingKeyScreen struct {
 	*form
 	pageHead
-	Key      allswell.PingKey
-	Command  string // of a job, with SLUG for the slug of its monitor
-	Creating string // the same for a monitor that does not exist
-	Given    field
+	Key     allswell.PingKey
+	Command string // of a job, with SLUG for the slug of its monitor
+	Given   field
 }
 
 // showPingKey shows the key with which jobs ping the monitors of a page.
@@ -32,7 +31,10 @@ func (v *visit) showPingKeyForm(status int, s *pingKeyScreen) (err error) {
 		return err
 	}
 	address := v.base + "/api/v1/heartbeat/" + allswell.SlugAddress(s.Key.Key, "SLUG")
-	s.Command, s.Creating = allswell.PingCommand(address), allswell.PingCommand("'"+address+"?create=1&interval=25h'")
+	if s.Key.Access == allswell.PingAccessReadWrite {
+		address = "'" + address + "?create=1&interval=25h'"
+	}
+	s.Command = allswell.PingCommand(address)
 	s.Given = s.draw(field{Name: "key", Label: "Key of another service", Optional: true, Autocomplete: "off", Hint: "To keep the URLs of its jobs: 22 letters, digits, hyphens and underscores. Otherwise a random key is made."})
 	return v.show(status, "page_ping_key", s.Page.Name+": ping key", s)
 }

@@ -24,22 +24,28 @@ var reportKinds = []string{"start", "log", "success", "7"}
 
 // reporter is a job that reports runs. Every second one fails.
 type reporter struct {
-	id, token string
-	acked     []report
-	known     bool // all reports were answered
+	id, address string
+	acked       []report
+	known       bool // all reports were answered
 }
 
 // report is a signal of a reporter.
 type report struct{ Run, Kind string }
 
-// createReporters creates the monitors of the reporters, which belong to no page.
+// createReporters creates the monitors of the reporters. The last one signals with the ping key of a page and its slug.
 func (w *environment) createReporters() {
 	w.t.Helper()
 	for n := range reporters {
 		var made binary.Data[struct{ ID, Token string }]
 		w.api.Must(w.t, "POST", "/api/v1/monitors", params{"name": fmt.Sprintf("Reporter %d", n), "interval": 3600}, &made)
-		w.reporters = append(w.reporters, &reporter{id: made.Data.ID, token: made.Data.Token, known: true})
+		w.reporters = append(w.reporters, &reporter{id: made.Data.ID, address: made.Data.Token, known: true})
 	}
+	var key binary.Data[struct{ Key string }]
+	w.api.Must(w.t, "POST", "/api/v1/pages", params{"name": "Reports", "slug": "reports", "auto_incidents": "off"}, nil)
+	w.api.Must(w.t, "PATCH", "/api/v1/pages/reports/ping-key", params{"access": "ping_only"}, &key)
+	last := w.reporters[reporters-1]
+	w.api.Must(w.t, "PATCH", "/api/v1/monitors/"+last.id, params{"page": "reports"}, nil)
+	last.address = fmt.Sprintf("%s/reporter-%d", key.Data.Key, reporters-1)
 }
 
 // report sends the signals of one run after the other.
@@ -50,7 +56,7 @@ func (l *load) report(ctx context.Context, r *reporter) {
 			if i == 2+n%2 {
 				continue // it has one end
 			}
-			status, err := l.w.api.Do(ctx, "POST", "/api/v1/heartbeat/"+r.token+"/"+kind+"?rid="+run, run+kind, nil)
+			status, err := l.w.api.Do(ctx, "POST", "/api/v1/heartbeat/"+r.address+"/"+kind+"?rid="+run, run+kind, nil)
 			switch {
 			case err == nil && status == http.StatusOK:
 				r.acked, r.known = append(r.acked, report{run, kind}), true
