@@ -33,7 +33,7 @@ type commands struct {
 	Serve serveCommand `cmd:"" help:"Run the service."`
 	Demo  demo.Command `cmd:"" help:"Run the service with an example, on a temporary database."`
 
-	Page        cli.PageCommands        `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit and delete status pages, and show their access, domain and uptime."`
+	Page        cli.PageCommands        `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit and delete status pages, and show their access, ping-key, domain and uptime."`
 	Group       cli.GroupCommands       `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit and delete groups of a page's components."`
 	Component   cli.ComponentCommands   `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit and delete a page's components, and set their status."`
 	Monitor     cli.MonitorCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, explain, create, put, edit, pause, resume, rotate and delete heartbeat monitors, and list their schedule, their outages, their pings and the output of these."`
