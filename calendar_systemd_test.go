@@ -152,7 +152,7 @@ func TestCalendarAsStored(t *testing.T) {
 // end, because systemd 252 carries those that are beyond the end of a month over to the next one, and no lists of days
 // before the end of the month, because it accepts a member only if it is at most 28, 25, 22 and so on.
 func TestCalendarAsSystemd(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
+	random := rand.New(rand.NewPCG(1, 2)) // the same expressions in every run
 	pick := func(all ...string) string { return all[random.IntN(len(all))] }
 	component := func(most int, lists, repeats bool) string {
 		number := func() string { return fmt.Sprint(random.IntN(most + 1)) }
