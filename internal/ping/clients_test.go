@@ -56,7 +56,7 @@ func TestHealthchecksClientInJavaScript(t *testing.T) {
 		t.Errorf("the answers are %s", got)
 	}
 	all := w.signals(m.ID)
-	if len(all) != 3 || string(all[0].Output) != "disk full" || all[0].Kind != allswell.SignalFail || string(all[1].Output) != "12 files" || all[2].Kind != allswell.SignalStart ||
+	if len(all) != 4 || string(all[0].Output) != "disk full" || all[0].Kind != allswell.SignalFail || string(all[1].Output) != "12 files" || all[2].Kind != allswell.SignalPing || all[3].Kind != allswell.SignalStart ||
 		!strings.HasPrefix(all[0].UserAgent, "HealthChecks-IO-Client-JS/") {
 		t.Errorf("recorded %+v", all)
 	}
@@ -80,10 +80,10 @@ func TestCronitorClientInJavaScript(t *testing.T) {
 		}
 	}
 	all, _, err := w.store.Signals(t.Context(), w.ws, "nightly-job", store.SignalFilter{WithOutput: true}, 10)
-	if err != nil || len(all) != 4 {
+	if err != nil || len(all) != 5 || all[0].Kind != allswell.SignalPing {
 		t.Fatalf("recorded %+v, %v", all, err)
 	}
-	if all[3].Kind != allswell.SignalStart || all[2].Duration == nil || all[2].RunID != all[3].RunID || string(all[2].Output) != "took 3 s & more" ||
+	if all = all[1:]; all[3].Kind != allswell.SignalStart || all[2].Duration == nil || all[2].RunID != all[3].RunID || string(all[2].Output) != "took 3 s & more" ||
 		all[1].Kind != allswell.SignalFail || string(all[1].Output) != "disk full" || all[0].Kind != allswell.SignalSuccess {
 		t.Errorf("recorded %+v", all)
 	}

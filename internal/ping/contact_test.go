@@ -169,7 +169,7 @@ func (w *testServer) checkPath(p path, key, slug string, off, foreign allswell.M
 			continue
 		}
 		if all := w.signals(m.ID); kind == "" {
-			if now := w.now(m.ID); now.LastPingAt.IsZero() || len(all) > 1 {
+			if now := w.now(m.ID); now.LastPingAt.IsZero() || len(all) != n+1 || all[0].Kind != allswell.SignalPing {
 				w.Errorf("%s %s: %v, %v", method, p.path, now.LastPingAt, all)
 			}
 		} else if len(all) == 0 || n == 0 && len(all) != 1 || all[0].Kind != kind || (all[0].RunID != "") != p.run || string(all[0].Output) != output || codeOf(all[0]) != p.code {
