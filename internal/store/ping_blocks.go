@@ -25,23 +25,23 @@ type pingDetail struct {
 	lasted time.Duration // of the run that the ping ended; negative: it ended none
 }
 
-// keepDetail keeps the detail of the ping with an index. A zero runBegan means that it ended no run.
-func (t *tx) keepDetail(i int, token string, runBegan time.Time) {
+// keepDetail keeps the detail of the ping by a token. A zero runBegan means that it ended no run.
+func (t *tx) keepDetail(given, token string, runBegan time.Time) {
 	d := pingDetail{token, -1}
 	if !runBegan.IsZero() {
 		d.lasted = max(t.Now.Sub(runBegan), 0)
 	}
 	if t.pingDetails == nil {
-		t.pingDetails = make(map[int]pingDetail)
+		t.pingDetails = make(map[string]pingDetail)
 	}
-	t.pingDetails[i] = d
+	t.pingDetails[given] = d
 }
 
 // pingKey returns the key of a token's pings in the history.
 func pingKey(token string) int64 { return int64(ShortTokenHash(token)) }
 
-// keepBlock adds the recorded pings of a batch to the history. Each ping of a token has another time, which
-// is later by microseconds, so that the time can identify it.
+// keepBlock adds the recorded pings of a batch to the history. Each ping of a monitor, by whatever token, has another time,
+// which is later by microseconds, so that the time can identify it.
 func (t *tx) keepBlock(tokens []string, results []PingResult, from PingOrigins) error {
 	if len(from.Pings) == 0 {
 		from.Clients = []pinghistory.Client{{}}
@@ -49,7 +49,7 @@ func (t *tx) keepBlock(tokens []string, results []PingResult, from PingOrigins) 
 			from.Pings = append(from.Pings, PingOrigin{Token: int32(i)})
 		}
 	}
-	keys, later := make([]int64, len(tokens)), make([]int64, len(tokens))
+	keys, later := make([]int64, len(tokens)), make(map[int64]int64, len(tokens))
 	recorded := 0
 	for i, result := range results {
 		if result != PingRecorded {
@@ -57,7 +57,7 @@ func (t *tx) keepBlock(tokens []string, results []PingResult, from PingOrigins) 
 		}
 		recorded++
 		token := tokens[i]
-		if d, ok := t.pingDetails[i]; ok {
+		if d, ok := t.pingDetails[token]; ok {
 			token = d.token
 		}
 		keys[i] = pingKey(token)
@@ -71,12 +71,12 @@ func (t *tx) keepBlock(tokens []string, results []PingResult, from PingOrigins) 
 		if results[p.Token] != PingRecorded {
 			continue
 		}
-		lasted := time.Duration(-1)
-		if d, ok := t.pingDetails[int(p.Token)]; ok && later[p.Token] == 0 {
+		key, lasted := keys[p.Token], time.Duration(-1)
+		if d, ok := t.pingDetails[tokens[p.Token]]; ok && later[key] == 0 {
 			lasted = d.lasted // the first ping of the batch ended the run
 		}
-		block.Add(keys[p.Token], int(p.Client), later[p.Token], lasted)
-		later[p.Token]++
+		block.Add(key, int(p.Client), later[key], lasted)
+		later[key]++
 	}
 	_, err := t.dbTx.ExecPrepared(t.s.addBlock, allswell.NewID("", t.Now), block.Bytes())
 	t.addedBlock = err == nil

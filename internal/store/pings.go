@@ -127,9 +127,8 @@ func (t *tx) recordEach(given func(monitorRow) string, where string, args []any,
 		if err != nil {
 			return err
 		}
-		i := index[given(r)]
-		results[i] = result
-		t.keepDetail(i, r.Token, runBegan)
+		results[index[given(r)]] = result
+		t.keepDetail(given(r), r.Token, runBegan)
 	}
 	return nil
 }

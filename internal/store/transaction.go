@@ -58,7 +58,7 @@ type tx struct {
 	newPingTokens      []string         // new ping tokens, and those of monitors that were enabled
 	liveReplica        string           // the replica whose liveness record this transaction writes
 
-	pingDetails map[int]pingDetail // of the pings that were recorded one by one, by their index
+	pingDetails map[string]pingDetail // of the pings that were recorded one by one, by the token that was given
 
 	addedBlock bool // of the history of pings
 
