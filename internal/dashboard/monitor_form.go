@@ -34,8 +34,13 @@ type dueTime struct {
 	In   time.Duration // from now
 }
 
-// Local returns the time in the zone of the schedule.
-func (d dueTime) Local() string { return d.At.In(d.Zone).Format("Mon 2 Jan 2006, 15:04 MST") }
+// Local returns the time in the zone of the schedule, with seconds if it has any.
+func (d dueTime) Local() string {
+	if d.At.Second() != 0 {
+		return d.At.In(d.Zone).Format("Mon 2 Jan 2006, 15:04:05 MST")
+	}
+	return d.At.In(d.Zone).Format("Mon 2 Jan 2006, 15:04 MST")
+}
 
 // dueTimes returns the next five times of a schedule; none of an interval.
 func dueTimes(cron allswell.Cron, now time.Time) (times []dueTime) {

@@ -202,7 +202,7 @@ func TestPingChartOfACron(t *testing.T) {
 	e := allswell.Explanation{Interval: m.Interval, Cron: m.Cron, Grace: m.Grace, Threshold: 3, Period: time.Minute}
 	friday := time.Date(2026, 11, 20, 6, 10, 0, 0, time.UTC)
 	last := friday
-	for _, after := range []time.Duration{72 * time.Hour, 96*time.Hour + 25*time.Minute, 120 * time.Hour, 168*time.Hour + 22*time.Minute} {
+	for _, after := range []time.Duration{72*time.Hour + 21*time.Minute, 96*time.Hour + 25*time.Minute, 120 * time.Hour, 168*time.Hour + 22*time.Minute} {
 		at := friday.Add(after)
 		e.PingGaps = append(e.PingGaps, allswell.PingGap{PingedAt: at, Length: at.Sub(last)})
 		last = at

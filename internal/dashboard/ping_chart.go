@@ -61,7 +61,11 @@ func newPingChart(m allswell.Monitor, e allswell.Explanation) *pingChart {
 	for i, gap := range gaps {
 		lengths[i] = gap.Length
 		wait := allswell.PingWait{Since: gap.PingedAt.Add(-gap.Length), Interval: e.Interval, Cron: m.Cron, Grace: e.Grace}
-		c.Gaps = append(c.Gaps, chartGap{gap, max(0, gap.PingedAt.Sub(wait.Deadline(nil)))})
+		late := max(0, gap.PingedAt.Sub(wait.Deadline(nil)))
+		if !m.Cron.IsZero() && late <= e.Period {
+			late = 0 // a check keeps the last ping before it, and there may have been an earlier one
+		}
+		c.Gaps = append(c.Gaps, chartGap{gap, late})
 		if gap.Length >= c.Longest.Length {
 			c.Longest = gap
 		}
