@@ -48,6 +48,7 @@ type Explanation struct {
 	DownAt       time.Time     // the check that marks the monitor down if nothing else happens; zero: it is down, or nothing is expected
 	Reason       OutageReason  // why it is down, if requested; "": it is not
 	DownSince    time.Time     // when it went down, if requested
+	Warned       []Condition   // see Monitor.Warned
 	RunDueAt     time.Time     // when the first of the runs that have begun must have ended; zero: there is none
 }
 
@@ -57,7 +58,7 @@ func (m Monitor) Explain(t Tick) Explanation {
 	e := Explanation{
 		State: m.Condition(), PausedUntil: m.PausedUntil, AsOf: t.AsOf, LastPingAt: m.LastPingAt, WaitingSince: m.WaitingSince, Interval: m.Interval,
 		Cron: m.Cron, Grace: m.Grace,
-		DueAt: m.DueAt(t.Gaps), Failures: m.ConsecutiveFailures, Threshold: m.Threshold(t.Threshold), Period: t.Period, CountedAt: m.TickedAt, DownAt: m.downAt(t), RunDueAt: m.RunDueAt,
+		DueAt: m.DueAt(t.Gaps), Failures: m.ConsecutiveFailures, Threshold: m.Threshold(t.Threshold), Period: t.Period, CountedAt: m.TickedAt, DownAt: m.downAt(t), RunDueAt: m.RunDueAt, Warned: m.Warned,
 	}
 	if wait, ok := m.Wait(); ok {
 		e.ExpectedAt, e.Extensions = wait.DueAt(), wait.extensions(t.Gaps)
@@ -113,8 +114,8 @@ func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 		say("The monitor waits for its first ping. Until then it cannot go down.")
 		return all
 	}
-	if e.Reason == OutageFailed || e.Reason == OutageRunOverdue {
-		return e.failureSentences(clock)
+	if e.Reason != "" && e.Reason != OutageSilent {
+		return append(e.failureSentences(clock), e.warningSentences()...)
 	}
 	say("%s", e.expectation(clock))
 	for _, x := range e.Extensions {
@@ -141,14 +142,25 @@ func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 	if !e.RunDueAt.IsZero() {
 		say("A run has begun. It counts as a failure if it has not ended by %s.", clock(e.RunDueAt))
 	}
+	return append(all, e.warningSentences()...)
+}
+
+// warningSentences says which conditions the last runs violated.
+func (e Explanation) warningSentences() (all []string) {
+	for _, c := range e.Warned {
+		all = append(all, "Warning: "+c.Violated()+".")
+	}
 	return all
 }
 
 // failureSentences says why a monitor is down that was not silent.
 func (e Explanation) failureSentences(clock func(time.Time) string) (all []string) {
 	why := "The job reported a failure at %s, so the monitor is down at once. The next success or ping ends the outage."
-	if e.Reason == OutageRunOverdue {
+	switch e.Reason {
+	case OutageRunOverdue:
 		why = "A run of the job did not end in time: the monitor is down since %s. The next success or ping ends the outage."
+	case OutageRunTooShort, OutageRunTooOften, OutageRunOverlap:
+		why = e.Reason.condition().Violated() + ": the monitor is down since %s. The next success of a run that satisfies the conditions, or the next ping without a run, ends the outage."
 	}
 	all = append(all, fmt.Sprintf(why, clock(e.DownSince)))
 	if !e.LastPingAt.IsZero() {

@@ -33,6 +33,7 @@ const (
 	PrefixToken            = "tok_"
 	PrefixUpdate           = "upd_"
 	PrefixUser             = "usr_"
+	PrefixWarning          = "warn_"
 	PrefixWorkspace        = "ws_"
 )
 

@@ -44,25 +44,27 @@ const (
 // Monitor expects a ping within every interval, or at the times of a Cron. It can belong to a page, and be linked to one of
 // the page's components.
 type Monitor struct {
-	ID                        string
-	WorkspaceID               string
-	PageID                    string // "": no page
-	PageSlug                  string
-	ComponentID               string // "": none
-	Slug                      string // unique in the workspace
-	Name                      string
-	Token                     string        // secret part of the ping URL
-	Interval                  time.Duration // with a Cron: Cron.Longest
-	Cron                      Cron          // when pings are due; zero: within Interval
-	Grace                     time.Duration // how much later they may come
-	Enabled                   bool
-	PausedUntil               time.Time     // when a disabled monitor is enabled again; zero: not by itself
-	FailureThreshold          int           // 0: the global setting
-	DownStatus                Status        // the component's status while the monitor is down
-	AutoIncidents             AutoIncidents // "": the page's
-	Tags                      []string      // in order, each once
-	MaxRuntime                time.Duration // of a run; 0: see RunLimit
-	PublishOutput             bool          // the end of the output of a failed run is published with the incident
+	ID               string
+	WorkspaceID      string
+	PageID           string // "": no page
+	PageSlug         string
+	ComponentID      string // "": none
+	Slug             string // unique in the workspace
+	Name             string
+	Token            string        // secret part of the ping URL
+	Interval         time.Duration // with a Cron: Cron.Longest
+	Cron             Cron          // when pings are due; zero: within Interval
+	Grace            time.Duration // how much later they may come
+	Enabled          bool
+	PausedUntil      time.Time     // when a disabled monitor is enabled again; zero: not by itself
+	FailureThreshold int           // 0: the global setting
+	DownStatus       Status        // the component's status while the monitor is down
+	AutoIncidents    AutoIncidents // "": the page's
+	Tags             []string      // in order, each once
+	MaxRuntime       time.Duration // of a run; 0: see RunLimit
+	PublishOutput    bool          // the end of the output of a failed run is published with the incident
+	RunConditions
+	Warned                    []Condition // that the last runs violated, with ActionWarn
 	State                     MonitorState
 	ConsecutiveFailures       int
 	LastPingAt                time.Time // zero: never pinged
@@ -356,7 +358,7 @@ func FormatDuration(d time.Duration) string {
 
 // AuditObject returns what the audit log records of a monitor.
 func (m Monitor) AuditObject() AuditObject {
-	var threshold, pausedUntil, maxRuntime, publishOutput, cron, calendar, zone, grace any
+	var threshold, pausedUntil, maxRuntime, minRuntime, maxPerInterval, noOverlap, publishOutput, cron, calendar, zone, grace any
 	if m.Grace > 0 {
 		grace = int64(m.Grace / time.Second)
 	}
@@ -373,6 +375,15 @@ func (m Monitor) AuditObject() AuditObject {
 	if m.MaxRuntime > 0 {
 		maxRuntime = int64(m.MaxRuntime / time.Second)
 	}
+	if m.MinRuntime > 0 {
+		minRuntime = int64(m.MinRuntime / time.Second)
+	}
+	if m.MaxPerInterval > 0 {
+		maxPerInterval = m.MaxPerInterval
+	}
+	if m.NoOverlap {
+		noOverlap = true
+	}
 	if !m.PausedUntil.IsZero() {
 		pausedUntil = FormatTime(m.PausedUntil)
 	}
@@ -384,5 +395,8 @@ func (m Monitor) AuditObject() AuditObject {
 		"grace": grace, "page": m.PageSlug, "component_id": m.ComponentID,
 		"enabled": m.Enabled, "paused_until": pausedUntil, "failure_threshold": threshold, "down_status": m.DownStatus, "auto_incidents": m.AutoIncidents, "tags": append([]string{}, m.Tags...),
 		"max_runtime": maxRuntime, "publish_output": publishOutput,
+		"min_runtime": minRuntime, "max_per_interval": maxPerInterval, "no_overlap": noOverlap,
+		"max_runtime_action": m.Action(ConditionMaxRuntime), "min_runtime_action": m.Action(ConditionMinRuntime),
+		"max_per_interval_action": m.Action(ConditionMaxPerInterval), "no_overlap_action": m.Action(ConditionNoOverlap),
 	}}
 }

@@ -22,7 +22,8 @@ type NewMonitor struct {
 	Tags             []string
 	MaxRuntime       time.Duration // 0: see Monitor.RunLimit
 	PublishOutput    bool
-	UniqueName       bool // refuse a name that another monitor of the page has
+	RunConditions
+	UniqueName bool // refuse a name that another monitor of the page has
 }
 
 // Validate returns a *ValidationError with every invalid field. The store checks that the page and
@@ -51,6 +52,7 @@ func (n NewMonitor) Validate() error {
 		checkAutoIncidents(&bad, n.AutoIncidents)
 	}
 	checkMaxRuntime(&bad, n.MaxRuntime)
+	n.check(&bad)
 	CheckTags(&bad, n.Tags)
 	return bad.Err()
 }
@@ -96,6 +98,7 @@ func (n NewMonitor) Replacement() MonitorChange {
 	ch := MonitorChange{
 		Name: &n.Name, Interval: &interval, Cron: &cron, Grace: &grace, Page: &n.Page, ComponentID: &n.ComponentID, Enabled: &enabled,
 		FailureThreshold: &n.FailureThreshold, AutoIncidents: &n.AutoIncidents, Tags: &n.Tags, MaxRuntime: &n.MaxRuntime, PublishOutput: &n.PublishOutput,
+		Conditions: n.replacement(),
 	}
 	if n.DownStatus != "" {
 		ch.DownStatus = &n.DownStatus
@@ -121,6 +124,7 @@ type MonitorChange struct {
 	RemoveTags       []string
 	MaxRuntime       *time.Duration // 0: see Monitor.RunLimit; runs that have begun keep their limit
 	PublishOutput    *bool
+	Conditions       ConditionsChange
 }
 
 // Validate returns a *ValidationError with every invalid field.
@@ -157,6 +161,7 @@ func (ch MonitorChange) Validate(now time.Time) error {
 	if ch.MaxRuntime != nil {
 		checkMaxRuntime(&bad, *ch.MaxRuntime)
 	}
+	ch.Conditions.Of(RunConditions{}).check(&bad)
 	if ch.Tags != nil {
 		CheckTags(&bad, *ch.Tags)
 	}
@@ -201,6 +206,7 @@ func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
 	if ch.PublishOutput != nil {
 		m.PublishOutput = *ch.PublishOutput
 	}
+	m.RunConditions = ch.Conditions.Of(m.RunConditions)
 	m.Tags = ch.tags(m.Tags)
 	if m.Enabled != before.Enabled || m.Interval != before.Interval || m.Cron != before.Cron {
 		m.restartWait(now)
@@ -208,6 +214,7 @@ func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
 	if !m.Enabled {
 		m.State = MonitorUp
 	}
+	m.dropWarned()
 	return before.State == MonitorDown && m.State == MonitorUp
 }
 

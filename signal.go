@@ -77,7 +77,10 @@ func ParseSignal(segment string) (kind SignalKind, exitCode *int, ok bool) {
 
 // Run is a run of a job that has begun and not ended.
 type Run struct {
-	StartedAt, DueAt time.Time
+	ID               string    // "": none was given
+	StartedAt, DueAt time.Time // DueAt zero: the end is no longer expected
+	Doubtful         bool      // see RunStart.Doubtful
+	Violated         bool      // its start has violated a condition with ActionDown
 }
 
 // RunLimit returns how long a run may take: MaxRuntime, or by default the grace or, without one, the interval.
@@ -186,14 +189,25 @@ const (
 	OutageSilent     OutageReason = "silent"      // pings are missing
 	OutageFailed     OutageReason = "failed"      // the job reported a failure
 	OutageRunOverdue OutageReason = "run_overdue" // a run of the job did not end in time
+
+	OutageRunTooShort OutageReason = "run_too_short" // a run of the job violated ConditionMinRuntime
+	OutageRunTooOften OutageReason = "run_too_often" // ConditionMaxPerInterval
+	OutageRunOverlap  OutageReason = "run_overlap"   // ConditionNoOverlap
 )
 
 // FailureIncident returns the incident of an outage that began for a reason other than silence. output is what is published
 // of the failed run; "": nothing.
 func (m Monitor) FailureIncident(reason OutageReason, output string) NewIncident {
 	auto := SystemMessage{Kind: SystemMessageFailed, Output: output}
-	if reason == OutageRunOverdue {
+	switch reason {
+	case OutageRunOverdue:
 		auto = SystemMessage{Kind: SystemMessageRunOverdue, Interval: m.RunLimit()}
+	case OutageRunTooShort:
+		auto = SystemMessage{Kind: SystemMessageRunTooShort, Interval: m.MinRuntime}
+	case OutageRunTooOften:
+		auto = SystemMessage{Kind: SystemMessageRunTooOften}
+	case OutageRunOverlap:
+		auto = SystemMessage{Kind: SystemMessageRunOverlap}
 	}
 	return m.newIncident(auto)
 }

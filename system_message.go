@@ -11,7 +11,7 @@ type SystemMessage struct {
 	Kind     SystemMessageKind `json:"kind"`
 	Since    time.Time         `json:"since,omitzero"`       // SystemMessageSilent and SystemMessagePingMissed: when the silence began
 	Due      time.Time         `json:"due,omitzero"`         // SystemMessagePingMissed: when a ping was due
-	Interval time.Duration     `json:"interval_ns,omitzero"` // SystemMessageSilent: the expected time between two pings; SystemMessageRunOverdue: the time that a run may take
+	Interval time.Duration     `json:"interval_ns,omitzero"` // SystemMessageSilent: the expected time between two pings; SystemMessageRunOverdue: the time that a run may take; SystemMessageRunTooShort: that it must take
 	Lasted   time.Duration     `json:"lasted_ns,omitzero"`   // SystemMessagePingsResumed: how long the silence lasted; SystemMessageSucceeded: the outage
 	Output   string            `json:"output,omitempty"`     // SystemMessageFailed: the end of the job's output, if it is published
 }
@@ -27,6 +27,9 @@ const (
 	SystemMessagePingsResumed     SystemMessageKind = "pings_again"
 	SystemMessageFailed           SystemMessageKind = "failed"
 	SystemMessageRunOverdue       SystemMessageKind = "run_overdue"
+	SystemMessageRunTooShort      SystemMessageKind = "run_too_short"
+	SystemMessageRunTooOften      SystemMessageKind = "run_too_often"
+	SystemMessageRunOverlap       SystemMessageKind = "run_overlap"
 	SystemMessageSucceeded        SystemMessageKind = "succeeded"
 	SystemMessageMonitorDisabled  SystemMessageKind = "monitor_disabled"
 	SystemMessageMonitorDeleted   SystemMessageKind = "monitor_deleted"
@@ -42,6 +45,7 @@ const (
 // SystemMessageKinds lists all kinds.
 var SystemMessageKinds = []SystemMessageKind{
 	SystemMessageSilent, SystemMessagePingMissed, SystemMessagePingsResumed, SystemMessageFailed, SystemMessageRunOverdue, SystemMessageSucceeded,
+	SystemMessageRunTooShort, SystemMessageRunTooOften, SystemMessageRunOverlap,
 	SystemMessageMonitorDisabled, SystemMessageMonitorDeleted,
 	SystemMessageMaintenanceBegun, SystemMessageMaintenanceEnded,
 	SystemMessageInvestigating, SystemMessageIdentified, SystemMessageMonitoring, SystemMessageResolved,
@@ -70,6 +74,12 @@ func (m SystemMessage) Text() string {
 		return text
 	case SystemMessageRunOverdue:
 		return fmt.Sprintf("A run of the job did not end within %s.", FormatDuration(m.Interval))
+	case SystemMessageRunTooShort:
+		return fmt.Sprintf("A run of the job ended too early, in less than %s.", FormatDuration(m.Interval))
+	case SystemMessageRunTooOften:
+		return "The job runs more often than expected."
+	case SystemMessageRunOverlap:
+		return "A run of the job began before the previous one had ended."
 	case SystemMessageSucceeded:
 		return fmt.Sprintf("The job succeeded again, %s after the failure.", FormatDuration(m.Lasted))
 	case SystemMessageMonitorDisabled:

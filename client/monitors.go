@@ -14,32 +14,40 @@ import (
 // Monitor is a heartbeat monitor: it is down when expected pings are missing.
 type Monitor struct {
 	Meta
-	ID                        string                  `json:"id"`
-	Slug                      string                  `json:"slug"` // unique in the workspace
-	Name                      string                  `json:"name"`
-	Token                     string                  `json:"token"`    // in PingURL; a secret; "" with a token of the scope read
-	PingURL                   string                  `json:"ping_url"` // the address to ping; "" with a token of the scope read
-	Interval                  Seconds                 `json:"interval"` // the maximum expected time between two pings, or between two times of a cron schedule or a calendar
-	Schedule                  Schedule                `json:"schedule"`
-	Grace                     Seconds                 `json:"grace"` // how much later than due a ping may come
-	NextCheckAt               *time.Time              `json:"next_check_at"`
-	ConsecutiveFailures       int                     `json:"consecutive_failures"`
-	State                     allswell.MonitorState   `json:"state"`
-	Enabled                   bool                    `json:"enabled"`
-	PausedUntil               *time.Time              `json:"paused_until"` // when it is enabled again; nil: it is enabled, or not before somebody enables it
-	ComponentID               *string                 `json:"component_id"`
-	Page                      string                  `json:"page"`                        // the page's slug; "": none
-	LastPingAt                *time.Time              `json:"last_ping_at"`                // nil: never pinged, so never down
-	FailureThreshold          *int                    `json:"failure_threshold"`           // nil: the server's setting
-	EffectiveFailureThreshold int                     `json:"effective_failure_threshold"` // its own, or the server's setting
-	IncidentID                *string                 `json:"incident_id"`                 // the open incident of its outage; nil: none
-	DownStatus                allswell.Status         `json:"down_status"`                 // of the component while the monitor is down
-	AutoIncidents             *allswell.AutoIncidents `json:"auto_incidents"`              // nil: the page's
-	Tags                      []string                `json:"tags"`                        // in order
-	MaxRuntime                *Seconds                `json:"max_runtime"`                 // of a run; nil: the interval
-	PublishOutput             bool                    `json:"publish_output"`              // the end of the output of a failed run is published with its incident
-	CreatedAt                 time.Time               `json:"created_at"`
-	UpdatedAt                 time.Time               `json:"updated_at"`
+	ID                        string                   `json:"id"`
+	Slug                      string                   `json:"slug"` // unique in the workspace
+	Name                      string                   `json:"name"`
+	Token                     string                   `json:"token"`    // in PingURL; a secret; "" with a token of the scope read
+	PingURL                   string                   `json:"ping_url"` // the address to ping; "" with a token of the scope read
+	Interval                  Seconds                  `json:"interval"` // the maximum expected time between two pings, or between two times of a cron schedule or a calendar
+	Schedule                  Schedule                 `json:"schedule"`
+	Grace                     Seconds                  `json:"grace"` // how much later than due a ping may come
+	NextCheckAt               *time.Time               `json:"next_check_at"`
+	ConsecutiveFailures       int                      `json:"consecutive_failures"`
+	State                     allswell.MonitorState    `json:"state"`
+	Enabled                   bool                     `json:"enabled"`
+	PausedUntil               *time.Time               `json:"paused_until"` // when it is enabled again; nil: it is enabled, or not before somebody enables it
+	ComponentID               *string                  `json:"component_id"`
+	Page                      string                   `json:"page"`                        // the page's slug; "": none
+	LastPingAt                *time.Time               `json:"last_ping_at"`                // nil: never pinged, so never down
+	FailureThreshold          *int                     `json:"failure_threshold"`           // nil: the server's setting
+	EffectiveFailureThreshold int                      `json:"effective_failure_threshold"` // its own, or the server's setting
+	IncidentID                *string                  `json:"incident_id"`                 // the open incident of its outage; nil: none
+	DownStatus                allswell.Status          `json:"down_status"`                 // of the component while the monitor is down
+	AutoIncidents             *allswell.AutoIncidents  `json:"auto_incidents"`              // nil: the page's
+	Tags                      []string                 `json:"tags"`                        // in order
+	MaxRuntime                *Seconds                 `json:"max_runtime"`                 // of a run; nil: the grace or, without one, the interval
+	PublishOutput             bool                     `json:"publish_output"`              // the end of the output of a failed run is published with its incident
+	MinRuntime                *Seconds                 `json:"min_runtime"`                 // of a run that succeeds; nil: any time
+	MaxPerInterval            *int                     `json:"max_per_interval"`            // runs that may begin within the interval; nil: any number
+	NoOverlap                 bool                     `json:"no_overlap"`                  // a run must not begin before the others have ended
+	MaxRuntimeAction          allswell.ConditionAction `json:"max_runtime_action"`          // what a run that violates it does
+	MinRuntimeAction          allswell.ConditionAction `json:"min_runtime_action"`
+	MaxPerIntervalAction      allswell.ConditionAction `json:"max_per_interval_action"`
+	NoOverlapAction           allswell.ConditionAction `json:"no_overlap_action"`
+	Warnings                  []allswell.Condition     `json:"warnings"` // conditions that the last runs violated, and that only warn
+	CreatedAt                 time.Time                `json:"created_at"`
+	UpdatedAt                 time.Time                `json:"updated_at"`
 }
 
 // Schedule says when the pings of a monitor are due: within an interval after the last one, or at the times of an expression
@@ -66,8 +74,17 @@ type NewMonitor struct {
 	DownStatus       *allswell.Status        `json:"down_status,omitempty"`       // nil: allswell.DefaultDownStatus
 	AutoIncidents    *allswell.AutoIncidents `json:"auto_incidents,omitempty"`    // nil: the page's
 	Tags             []string                `json:"tags,omitempty"`
-	MaxRuntime       *Seconds                `json:"max_runtime,omitempty"` // nil: the interval
+	MaxRuntime       *Seconds                `json:"max_runtime,omitempty"` // nil: the grace or, without one, the interval
 	PublishOutput    bool                    `json:"publish_output,omitempty"`
+	MinRuntime       *Seconds                `json:"min_runtime,omitempty"`      // nil: any time
+	MaxPerInterval   *int                    `json:"max_per_interval,omitempty"` // nil: any number
+	NoOverlap        bool                    `json:"no_overlap,omitempty"`
+
+	// What a run does that violates a condition; "": the default, ActionDown for the first one, and ActionWarn for the others.
+	MaxRuntimeAction     allswell.ConditionAction `json:"max_runtime_action,omitempty"`
+	MinRuntimeAction     allswell.ConditionAction `json:"min_runtime_action,omitempty"`
+	MaxPerIntervalAction allswell.ConditionAction `json:"max_per_interval_action,omitempty"`
+	NoOverlapAction      allswell.ConditionAction `json:"no_overlap_action,omitempty"`
 
 	// UniqueName makes CreateMonitor fail if the page has a monitor with this name. PutMonitor ignores it.
 	UniqueName bool `json:"unique_name,omitempty"`
@@ -87,8 +104,16 @@ type MonitorChange struct {
 	DownStatus       *allswell.Status                 `json:"down_status,omitempty"`
 	AutoIncidents    Nullable[allswell.AutoIncidents] `json:"auto_incidents,omitzero"` // null: the page's
 	Tags             *[]string                        `json:"tags,omitempty"`          // replaces all
-	MaxRuntime       Nullable[Seconds]                `json:"max_runtime,omitzero"`    // null: the interval
+	MaxRuntime       Nullable[Seconds]                `json:"max_runtime,omitzero"`    // null: the default
 	PublishOutput    *bool                            `json:"publish_output,omitempty"`
+	MinRuntime       Nullable[Seconds]                `json:"min_runtime,omitzero"`      // null: any time
+	MaxPerInterval   Nullable[int]                    `json:"max_per_interval,omitzero"` // null: any number
+	NoOverlap        *bool                            `json:"no_overlap,omitempty"`
+
+	MaxRuntimeAction     *allswell.ConditionAction `json:"max_runtime_action,omitempty"`
+	MinRuntimeAction     *allswell.ConditionAction `json:"min_runtime_action,omitempty"`
+	MaxPerIntervalAction *allswell.ConditionAction `json:"max_per_interval_action,omitempty"`
+	NoOverlapAction      *allswell.ConditionAction `json:"no_overlap_action,omitempty"`
 }
 
 // MonitorFilter selects monitors. Empty fields select all.
@@ -192,6 +217,7 @@ type MonitorExplanation struct {
 	DownAt              *time.Time             `json:"down_at"`             // when it goes down if no ping comes; nil: it is down, or nothing is expected
 	Reason              *allswell.OutageReason `json:"reason"`              // why it is down; nil: it is not
 	DownSince           *time.Time             `json:"down_since"`
+	Warnings            []allswell.Condition   `json:"warnings"`   // conditions that the last runs violated, and that only warn
 	RunDueAt            *time.Time             `json:"run_due_at"` // when the first of the runs that have begun must have ended; nil: none has
 	PingGaps            []PingGap              `json:"ping_gaps"`  // the last ones, oldest first; at most one per interval
 	Rhythm              *PingRhythm            `json:"rhythm"`     // nil: unknown

@@ -87,6 +87,12 @@ var operations = map[string]struct {
 		}
 		return nil
 	}, nil, client.Signal{}},
+	"listWarnings": {func(ctx context.Context, c *client.Client) error {
+		for _, err := range c.ListWarnings(ctx, "mon_1", allswell.ConditionMinRuntime) {
+			return err
+		}
+		return nil
+	}, nil, client.Warning{}},
 	"getPingBody": {func(ctx context.Context, c *client.Client) error {
 		return second(c.GetPingBody(ctx, "mon_1", "sig_1"))
 	}, nil, client.SignalBody{}},

@@ -95,3 +95,24 @@ type IncidentNote struct {
 func (c *Client) ListIncidentNotes(incident string) *List[IncidentNote] {
 	return &List[IncidentNote]{client: c, path: pathOf("incidents", incident, "notes")}
 }
+
+// Warning says how a run of a monitor's job violated a condition. Visitors and subscribers of the page do not see it.
+type Warning struct {
+	Meta
+	ID        string             `json:"id"`
+	Condition allswell.Condition `json:"condition"`
+	Message   string             `json:"message"`
+	RunID     *string            `json:"run_id"`
+	WarnedAt  time.Time          `json:"warned_at"`
+	EndedAt   *time.Time         `json:"ended_at"` // when a run satisfied the condition again; nil: not yet
+}
+
+// ListWarnings returns an iterator over the warnings of a monitor, the newest first. condition limits them; "": all. It asks
+// the server for 100 at a time, when they are needed. After an error the iteration ends.
+func (c *Client) ListWarnings(ctx context.Context, monitor string, condition allswell.Condition) iter.Seq2[*Warning, error] {
+	query := url.Values{"limit": {strconv.Itoa(maxPerPage)}}
+	if condition != "" {
+		query.Set("condition", string(condition))
+	}
+	return listByCursor[Warning](ctx, c, pathOf("monitors", monitor, "warnings"), query)
+}

@@ -53,7 +53,8 @@ var (
 		{"group", reference, false, 0}, {"hidden", boolean, false, 0}}
 	monitorFields = []field{{"name", text, true, 255}, {"interval", integer, false, 0}, {"grace", integer, false, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},
 		{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}, {"auto_incidents", choice, false, 0}, {"tags", tags, false, 0},
-		{"max_runtime", integer, false, 0}, {"publish_output", boolean, false, 0}}
+		{"max_runtime", integer, false, 0}, {"min_runtime", integer, false, 0}, {"max_per_interval", integer, false, 0}, {"no_overlap", boolean, false, 0},
+		{"max_runtime_action", text, false, 0}, {"min_runtime_action", text, false, 0}, {"max_per_interval_action", text, false, 0}, {"no_overlap_action", text, false, 0}, {"publish_output", boolean, false, 0}}
 )
 
 // optional returns the fields of a change: none is required.
@@ -416,7 +417,7 @@ func TestInvalidQueriesAreRejected(t *testing.T) {
 // paged reports whether a route returns one page of a list.
 func paged(rt route) bool {
 	return rt.path != "/api/v1/audit" && rt.path != "/api/v1/pages/{pageSlug}/uptime" && rt.path != "/api/v1/pages/{pageSlug}/domain" && rt.path != "/api/v1/pages/{pageSlug}/access" && rt.path != "/api/v1/pages/{pageSlug}/ping-key" && rt.path != "/api/v1/incidents/{incidentId}/components" &&
-		rt.path != "/api/v1/monitors/{monitorId}/explain" && rt.path != "/api/v1/monitors/{monitorId}/schedule" && rt.path != "/api/v1/monitors/{monitorId}/pings" && rt.path != "/api/v1/monitors/{monitorId}/pings/{pingId}/body" && rt.path != "/api/v1/incidents/{incidentId}/postmortem"
+		rt.path != "/api/v1/monitors/{monitorId}/explain" && rt.path != "/api/v1/monitors/{monitorId}/schedule" && rt.path != "/api/v1/monitors/{monitorId}/pings" && rt.path != "/api/v1/monitors/{monitorId}/warnings" && rt.path != "/api/v1/monitors/{monitorId}/pings/{pingId}/body" && rt.path != "/api/v1/incidents/{incidentId}/postmortem"
 }
 
 // FuzzBody sends arbitrary bodies to all routes. Every response is documented, and a

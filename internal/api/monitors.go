@@ -34,8 +34,10 @@ type monitorJSON struct {
 	Tags                []string                `json:"tags"`
 	MaxRuntime          *int64                  `json:"max_runtime"` // seconds; null: the default
 	PublishOutput       bool                    `json:"publish_output"`
-	CreatedAt           string                  `json:"created_at"`
-	UpdatedAt           string                  `json:"updated_at"`
+	conditionsJSON
+	Warnings  []allswell.Condition `json:"warnings"`
+	CreatedAt string               `json:"created_at"`
+	UpdatedAt string               `json:"updated_at"`
 }
 
 // newMonitorJSON returns the JSON of a monitor. The ping token is a credential for
@@ -53,6 +55,7 @@ func (c *call) newMonitorJSON(m allswell.Monitor) monitorJSON {
 		FailureThreshold: ptrOrNil(m.FailureThreshold), EffectiveThreshold: m.EffectiveFailureThreshold,
 		IncidentID: ptrOrNil(m.IncidentID), DownStatus: m.DownStatus, AutoIncidents: ptrOrNil(m.AutoIncidents),
 		MaxRuntime: ptrOrNil(int64(m.MaxRuntime / time.Second)), PublishOutput: m.PublishOutput,
+		conditionsJSON: newConditionsJSON(m.RunConditions), Warnings: append([]allswell.Condition{}, m.Warned...),
 		Tags: append([]string{}, m.Tags...), CreatedAt: allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
 	}
 }
@@ -120,6 +123,7 @@ func readNewMonitor(o *web.Object, slug string) (allswell.NewMonitor, error) {
 		Tags:             o.Texts("tags"),
 		MaxRuntime:       orZero(readMaxRuntime(o)),
 		PublishOutput:    orZero(o.Flag("publish_output")),
+		RunConditions:    readConditions(o).Of(allswell.RunConditions{}),
 	}
 	return n, n.Validate()
 }
@@ -132,12 +136,15 @@ func readAutoIncidents(o *web.Object) *allswell.AutoIncidents {
 	return web.Enum(o, "auto_incidents", allswell.AutoIncidentModes)
 }
 
-// readMaxRuntime reads max_runtime; null is the default. 0 is invalid, so it becomes a negative duration.
-func readMaxRuntime(o *web.Object) *time.Duration {
-	if o.Null("max_runtime") {
+// readMaxRuntime reads max_runtime; null is the default.
+func readMaxRuntime(o *web.Object) *time.Duration { return readRuntime(o, "max_runtime") }
+
+// readRuntime reads the duration of a run; null is 0. 0 is invalid, so it becomes a negative duration.
+func readRuntime(o *web.Object, key string) *time.Duration {
+	if o.Null(key) {
 		return new(time.Duration)
 	}
-	d := seconds(o.Integer("max_runtime"))
+	d := seconds(o.Integer(key))
 	if d != nil && *d == 0 {
 		*d = -time.Second
 	}
@@ -170,6 +177,7 @@ type explanationJSON struct {
 	DownAt              *string                `json:"down_at"`
 	Reason              *allswell.OutageReason `json:"reason"` // null: it is not down
 	DownSince           *string                `json:"down_since"`
+	Warnings            []allswell.Condition   `json:"warnings"`
 	RunDueAt            *string                `json:"run_due_at"`
 	PingGaps            []pingGapJSON          `json:"ping_gaps"` // oldest first
 	Rhythm              *rhythmJSON            `json:"rhythm"`    // null: unknown
@@ -199,7 +207,7 @@ func newExplanationJSON(e allswell.Explanation) explanationJSON {
 		State: e.State, PausedUntil: timePtr(e.PausedUntil), AsOf: allswell.FormatTime(e.AsOf), LastPingAt: timePtr(e.LastPingAt), WaitingSince: timePtr(e.WaitingSince),
 		Interval: int64(e.Interval / time.Second), Schedule: newScheduleJSON(e.Interval, e.Cron), Grace: int64(e.Grace / time.Second), ExpectedAt: timePtr(e.ExpectedAt),
 		Extensions: []extensionJSON{}, DueAt: timePtr(e.DueAt),
-		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, IncidentTakenOver: e.TakenOver, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), Reason: ptrOrNil(e.Reason), DownSince: timePtr(e.DownSince), RunDueAt: timePtr(e.RunDueAt), PingGaps: []pingGapJSON{},
+		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, IncidentTakenOver: e.TakenOver, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), Reason: ptrOrNil(e.Reason), DownSince: timePtr(e.DownSince), Warnings: append([]allswell.Condition{}, e.Warned...), RunDueAt: timePtr(e.RunDueAt), PingGaps: []pingGapJSON{},
 	}
 	for _, x := range e.Extensions {
 		out.Extensions = append(out.Extensions, extensionJSON{x.Reason, timePtr(x.From), allswell.FormatTime(x.To), allswell.FormatTime(x.DueAt)})
@@ -243,6 +251,7 @@ func (a *api) changeMonitor(c *call) (store.Response, error) {
 		AutoIncidents:    readAutoIncidents(o),
 		MaxRuntime:       readMaxRuntime(o),
 		PublishOutput:    o.Flag("publish_output"),
+		Conditions:       readConditions(o),
 	}
 	if tags := o.Texts("tags"); tags != nil {
 		ch.Tags = &tags

@@ -241,7 +241,8 @@ func TestMonitors(t *testing.T) {
 		a := c.post("/api/v1/monitors", body).is(201)
 		keys(t, a.data(), "id", "slug", "name", "token", "ping_url", "interval", "schedule", "grace", "next_check_at", "consecutive_failures", "state",
 			"enabled", "paused_until", "component_id", "page", "last_ping_at", "failure_threshold",
-			"effective_failure_threshold", "incident_id", "down_status", "auto_incidents", "tags", "max_runtime", "publish_output", "created_at", "updated_at")
+			"effective_failure_threshold", "incident_id", "down_status", "auto_incidents", "tags", "max_runtime", "publish_output",
+			"min_runtime", "max_per_interval", "no_overlap", "max_runtime_action", "min_runtime_action", "max_per_interval_action", "no_overlap_action", "warnings", "created_at", "updated_at")
 		a.has(map[string]any{
 			"name": "Nightly", "interval": 86400.0, "page": "acme", "component_id": w.component, "enabled": true, "state": "up",
 			"consecutive_failures": 0.0, "next_check_at": nil, "last_ping_at": nil, "failure_threshold": nil, "down_status": "partial_outage",
@@ -273,6 +274,14 @@ func TestMonitors(t *testing.T) {
 			if rows := c.get("/api/v1/monitors?" + query).is(200).rows(); len(rows) != count {
 				t.Errorf("%s: %d monitors", query, len(rows))
 			}
+		}
+		c.patch(target, `{"min_runtime":60,"max_per_interval":2,"no_overlap":true,"max_runtime_action":"warn","min_runtime_action":"down","max_per_interval_action":"down","no_overlap_action":"down"}`).is(200).
+			has(map[string]any{"min_runtime": 60.0, "max_per_interval": 2.0, "no_overlap": true, "max_runtime_action": "warn", "min_runtime_action": "down", "max_per_interval_action": "down", "no_overlap_action": "down"})
+		c.patch(target, `{"min_runtime":null,"max_per_interval":null,"no_overlap":false,"max_runtime_action":null,"min_runtime_action":null,"max_per_interval_action":"warn","no_overlap_action":"warn"}`).is(200).
+			has(map[string]any{"min_runtime": nil, "max_per_interval": nil, "no_overlap": false, "max_runtime_action": "down", "min_runtime_action": "warn", "max_per_interval_action": "warn", "no_overlap_action": "warn"})
+		for wrong, field := range map[string]string{`{"min_runtime":0}`: "min_runtime", `{"min_runtime":31536001}`: "min_runtime", `{"max_per_interval":0}`: "max_per_interval",
+			`{"max_per_interval":101}`: "max_per_interval", `{"no_overlap":"yes"}`: "no_overlap", `{"no_overlap_action":"page"}`: "no_overlap_action"} {
+			c.patch(target, wrong).complains(field)
 		}
 		c.patch(target, `{"max_runtime":7200,"publish_output":true}`).is(200).has(map[string]any{"max_runtime": 7200.0, "publish_output": true})
 		for _, wrong := range []string{"0", "-1", "31536001", "36028797018964028"} {

@@ -31,6 +31,7 @@ type MonitorCommands struct {
 	Outages  monitorOutages  `cmd:"" help:"List a monitor's outages, newest first."`
 	Pings    monitorPings    `cmd:"" help:"List the pings and signals of a monitor's job, newest first: plain pings, starts, successes, failures and logs."`
 	Output   monitorOutput   `cmd:"" help:"Print the end of the output that a signal brought."`
+	Warnings monitorWarnings `cmd:"" help:"List the warnings of a monitor, newest first: runs that violated its conditions."`
 	Delete   monitorDelete   `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
 
@@ -53,10 +54,11 @@ type monitorFields struct {
 	Component        *string                 `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
 	FailureThreshold *int                    `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
 	AutoIncidents    *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
-	MaxRuntime       *timeinput.Duration     `placeholder:"DURATION" help:"How long a run may take after its start signal before it counts as a failure. By default the grace or, without one, the interval."`
-	PublishOutput    bool                    `help:"Publish the end of the output of a failed run with its incident. Otherwise visitors do not see it."`
-	Tags             []string                `name:"tag" sep:"none" placeholder:"TAG" help:"Tag of the monitor, of lower-case letters, digits and hyphens; repeatable."`
-	Enabled          *bool                   `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
+	MaxRuntime       *timeinput.Duration     `placeholder:"DURATION" help:"How long a run may take after its start signal before it counts as a failure. By default the grace (5m with --cron) or, without one, the interval: give it for each job that takes longer."`
+	runConditions
+	PublishOutput bool     `help:"Publish the end of the output of a failed run with its incident. Otherwise visitors do not see it."`
+	Tags          []string `name:"tag" sep:"none" placeholder:"TAG" help:"Tag of the monitor, of lower-case letters, digits and hyphens; repeatable."`
+	Enabled       *bool    `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
 }
 
 // monitor returns the description of the monitor.
@@ -76,10 +78,14 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 		return client.NewMonitor{}, err
 	}
 	component, err := c.monitorComponent(f.Component, &f.pageFlag)
+	minRuntime, maxPerInterval := f.given()
 	return client.NewMonitor{
 		Slug: slug, Token: f.Token, Name: f.Name, Page: f.Page, Interval: client.SecondsOf(time.Duration(f.Interval)), Schedule: schedule, Grace: secondsOf(f.Grace), ComponentID: component,
 		FailureThreshold: f.FailureThreshold, Enabled: f.Enabled, AutoIncidents: f.AutoIncidents, Tags: f.Tags,
 		MaxRuntime: secondsOf(f.MaxRuntime), PublishOutput: f.PublishOutput,
+		MinRuntime: minRuntime, MaxPerInterval: maxPerInterval, NoOverlap: valueOf(f.NoOverlap),
+		MaxRuntimeAction: valueOf(f.MaxRuntimeAction), MinRuntimeAction: valueOf(f.MinRuntimeAction),
+		MaxPerIntervalAction: valueOf(f.MaxPerIntervalAction), NoOverlapAction: valueOf(f.NoOverlapAction),
 	}, err
 }
 
@@ -240,6 +246,9 @@ func monitorState(m *client.Monitor) string {
 	case m.LastPingAt == nil:
 		return string(allswell.MonitorWaiting)
 	}
+	if len(m.Warnings) > 0 {
+		return string(m.State) + " (warning)"
+	}
 	return string(m.State)
 }
 
@@ -275,7 +284,7 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 	c.Facts([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"Slug", m.Slug}, [2]string{"State", monitorState(m)},
 		[2]string{"Incident", valueOf(m.IncidentID)},
 		[2]string{scheduleLabel(m), scheduleText(m.Schedule)}, [2]string{"Grace", graceText(m.Grace)}, [2]string{"Seems to run", rhythm}, [2]string{"Failure threshold", thresholdText(m)},
-		[2]string{"Down after", downAfter(m)}, [2]string{"Longest run", maxRuntime(m)}, [2]string{"Publishes output", publishesOutput(m)},
+		[2]string{"Down after", downAfter(m)}, [2]string{"Longest run", maxRuntime(m)}, [2]string{"Conditions", conditionsText(m)}, [2]string{"Warnings", warningsText(m)}, [2]string{"Publishes output", publishesOutput(m)},
 		[2]string{"Last ping", timeOr(m.LastPingAt, "never")}, [2]string{"Next ping due", timeOr(m.NextCheckAt, "never")},
 		[2]string{"Page", m.Page}, [2]string{"Component", component},
 		[2]string{"When down", statusLabel(m.DownStatus)}, [2]string{"Incidents", string(valueOf(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")}, [2]string{"Ping", pingCommand(m)})
@@ -332,9 +341,10 @@ type monitorEdit struct {
 	DownStatus       *allswell.Status    `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
 	AutoIncidents    *string             `placeholder:"publish|draft|off|page" help:"Incidents of its outages: publish, draft, off, or page for the page's setting."`
 	MaxRuntime       *timeinput.Duration `placeholder:"DURATION" help:"How long a run may take after its start signal before it counts as a failure. 0s: the default."`
-	PublishOutput    *bool               `negatable:"" help:"Publish the end of the output of a failed run with its incident, or do not."`
-	Tags             []string            `name:"tag" sep:"none" xor:"tags" placeholder:"TAG" help:"Tag of the monitor; repeatable. Replaces all others."`
-	NoTags           bool                `xor:"tags" help:"Remove all tags."`
+	runConditions
+	PublishOutput *bool    `negatable:"" help:"Publish the end of the output of a failed run with its incident, or do not."`
+	Tags          []string `name:"tag" sep:"none" xor:"tags" placeholder:"TAG" help:"Tag of the monitor; repeatable. Replaces all others."`
+	NoTags        bool     `xor:"tags" help:"Remove all tags."`
 }
 
 func (cmd *monitorEdit) Run(c *commandContext) error {
@@ -356,6 +366,7 @@ func (cmd *monitorEdit) Run(c *commandContext) error {
 			change.MaxRuntime = client.Null[client.Seconds]()
 		}
 	}
+	cmd.change(&change)
 	if cmd.AutoIncidents != nil {
 		change.AutoIncidents = client.Set(allswell.AutoIncidents(*cmd.AutoIncidents))
 		if *cmd.AutoIncidents == "page" {
@@ -428,6 +439,12 @@ func outageReason(o *client.Outage) string {
 		return "failure"
 	case allswell.OutageRunOverdue:
 		return "run too long"
+	case allswell.OutageRunTooShort:
+		return "run too short"
+	case allswell.OutageRunTooOften:
+		return "runs too often"
+	case allswell.OutageRunOverlap:
+		return "runs overlap"
 	default:
 		return "silence"
 	}
@@ -448,7 +465,7 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 			State: e.State, PausedUntil: valueOf(e.PausedUntil), AsOf: e.AsOf, LastPingAt: valueOf(e.LastPingAt), WaitingSince: valueOf(e.WaitingSince),
 			Interval: e.Interval.Duration(), Cron: cronOf(e.Schedule), Grace: e.Grace.Duration(), ExpectedAt: valueOf(e.ExpectedAt),
 			DueAt: valueOf(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold, TakenOver: e.IncidentTakenOver, CountedAt: valueOf(e.CountedAt), DownAt: valueOf(e.DownAt),
-			Reason: valueOf(e.Reason), DownSince: valueOf(e.DownSince), RunDueAt: valueOf(e.RunDueAt),
+			Reason: valueOf(e.Reason), DownSince: valueOf(e.DownSince), Warned: e.Warnings, RunDueAt: valueOf(e.RunDueAt),
 		}
 		for _, x := range e.Extensions {
 			of.Extensions = append(of.Extensions, allswell.Extension{Reason: x.Reason, From: valueOf(x.From), To: x.To, DueAt: x.DueAt})

@@ -71,7 +71,8 @@ func (f *form) Others() (messages []string) {
 // formWords are the words of forms for the names of fields in the API.
 var formWords = strings.NewReplacer(
 	"The custom_css ", "The style sheet ", "The down_status ", "The status ", "The expires_at ", "The end ",
-	"The failure_threshold ", "The number ", "The max_runtime ", "The longest run ", "The paused_until ", "The end ", "The remind_before ", "The reminder ",
+	"The failure_threshold ", "The number ", "The max_runtime ", "The longest run ", "The min_runtime ", "The shortest run ",
+	"The max_per_interval ", "The number of runs ", "The paused_until ", "The end ", "The remind_before ", "The reminder ",
 	"The scheduled_for ", "The start ", "The scheduled_until ", "The end ", "The shown_from ", "The start ",
 	"The shown_until ", "The end ", "The time_zone ", "The time zone ",
 	" scheduled_for", " the start", " shown_from", " the start",

@@ -24,15 +24,18 @@ type monitorScreen struct {
 	Chart    *pingChart // nil: there are too few pings
 	Times    []dueTime  // at which a ping is due next; none of an interval
 	Signals  []shownSignal
-	Runs     *runChart // nil: no run has a duration
-	Kept     string    // for how long pings and signals are kept
-	NoPings  bool      // there is no history of plain pings
+	Runs     *runChart          // nil: no run has a duration
+	Kept     string             // for how long pings and signals are kept
+	NoPings  bool               // there is no history of plain pings
+	Warnings []allswell.Warning // the last ones
 }
 
-// maxSignals is how many of the last pings and signals are shown, and maxShownOutput how many characters of their outputs.
+// maxSignals is how many of the last pings and signals are shown, maxShownOutput how many characters of their outputs, and
+// maxShownWarnings how many of the last warnings.
 const (
-	maxSignals     = 20
-	maxShownOutput = 5_000
+	maxShownWarnings = 10
+	maxSignals       = 20
+	maxShownOutput   = 5_000
 )
 
 // shownSignal is a signal with the end of its output as text.
@@ -76,6 +79,8 @@ func lasted(d time.Duration) string {
 // Heading says in words why the monitor has its state.
 func (s monitorScreen) Heading() string {
 	switch e := s.Explanation; {
+	case e.State == allswell.MonitorUp && len(e.Warned) > 0:
+		return "The job is alive, with a warning"
 	case e.State == allswell.MonitorUp:
 		return "The job is alive"
 	case e.State == allswell.MonitorLate:
@@ -88,6 +93,12 @@ func (s monitorScreen) Heading() string {
 		return "The job has failed"
 	case e.Reason == allswell.OutageRunOverdue:
 		return "A run takes too long"
+	case e.Reason == allswell.OutageRunTooShort:
+		return "A run was too short"
+	case e.Reason == allswell.OutageRunTooOften:
+		return "The job runs too often"
+	case e.Reason == allswell.OutageRunOverlap:
+		return "Runs of the job overlap"
 	default:
 		return "The job is silent"
 	}
@@ -157,6 +168,9 @@ func (v *visit) showMonitor() error {
 	s.Kept = allswell.FormatDuration(v.store.SignalRetention())
 	for _, signal := range signals {
 		s.Signals = append(s.Signals, shownSignal{signal, allswell.OutputText(signal.Output, maxShownOutput)})
+	}
+	if s.Warnings, _, err = v.store.Warnings(v.r.Context(), v.actor(), detail.ID, store.WarningFilter{}, maxShownWarnings); err != nil {
+		return err
 	}
 	for _, sentence := range detail.Explanation.Sentences(sentenceTime) {
 		s.Why = append(s.Why, template.HTML(sentence))

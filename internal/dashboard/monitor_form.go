@@ -77,6 +77,7 @@ func monitorValues(m allswell.Monitor) url.Values {
 	if m.MaxRuntime > 0 {
 		values.Set("max_runtime", settings.ShortDuration(m.MaxRuntime))
 	}
+	setConditionValues(values, m.RunConditions)
 	if m.PublishOutput {
 		values.Set("publish_output", "true")
 	}
@@ -114,7 +115,7 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 	for _, d := range allswell.DownStatuses {
 		down = append(down, option{Value: string(d), Label: i18n.English().Status(d)})
 	}
-	for _, x := range []field{
+	fields := []field{
 		{Name: "name", Label: "Name", Placeholder: "Nightly backup"},
 		{Name: "schedule.kind", Label: "A ping is due", Type: "select", Options: []option{
 			{Value: string(allswell.ScheduleInterval), Label: "within an interval after the last one"}, {Value: string(allswell.ScheduleCron), Label: "at times, as in a crontab"},
@@ -136,12 +137,15 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 			{Value: "off", Label: "does not exist: no incident"},
 		}},
 		{Name: "max_runtime", Label: "A run may take", Optional: true, Placeholder: "2h",
-			Hint: "For jobs that report the start of a run: without its end in this time, the run has failed. Left empty, the grace or, without one, the interval."},
+			Hint: "For jobs that report the start of a run: without its end in this time, the run has failed. Left empty, the grace (5m with a cron expression) or, without one, the interval: set it for each job that takes longer."},
+	}
+	fields = append(append(fields, conditionFields()...), []field{
 		{Name: "publish_output", Label: "The output of a failed run", Type: "select", Optional: true, Options: []option{
 			{Label: "is for members only"}, {Value: "true", Label: "is published with the incident: its last 1,000 characters"},
 		}},
 		{Name: "tags", Label: "Tags", Optional: true, Placeholder: "prod nightly", Hint: "Words to find monitors by, with spaces between them: lower-case letters, digits and hyphens."},
-	} {
+	}...)
+	for _, x := range fields {
 		s.Fields = append(s.Fields, s.draw(x))
 	}
 	focusFirst(s.Fields)
@@ -160,14 +164,8 @@ func readMonitor(typed url.Values) (allswell.NewMonitor, error) {
 		DownStatus: allswell.Status(typed.Get("down_status")), AutoIncidents: allswell.AutoIncidents(typed.Get("auto_incidents")),
 		Tags: readTags(typed.Get("tags")), PublishOutput: typed.Get("publish_output") == "true",
 	}
-	if text := strings.ReplaceAll(typed.Get("max_runtime"), " ", ""); text != "" {
-		var longest timeinput.Duration
-		if err := longest.UnmarshalText([]byte(text)); err != nil {
-			bad.Add("max_runtime", "The max_runtime %s.", err)
-		} else if n.MaxRuntime = time.Duration(longest); n.MaxRuntime == 0 {
-			n.MaxRuntime = -time.Second // never valid
-		}
-	}
+	n.MaxRuntime = readRuntime(typed, "max_runtime", &bad)
+	n.RunConditions = readConditions(typed, &bad)
 	readSchedule(typed, &n, &bad)
 	if text := strings.TrimSpace(typed.Get("failure_threshold")); text != "" {
 		count, err := strconv.Atoi(text)
@@ -271,7 +269,9 @@ func (v *visit) editMonitor() error {
 var monitorFieldNames = [][2]string{
 	{"name", "name"}, {"schedule.kind", "kind of schedule"}, {"interval", "interval"}, {"schedule.expression", "schedule"},
 	{"schedule.time_zone", "time zone"}, {"grace", "grace"}, {"component_id", "component"}, {"down_status", "status while it is down"},
-	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"}, {"max_runtime", "longest run"}, {"publish_output", "publication of output"}, {"tags", "list of tags"},
+	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"}, {"max_runtime", "longest run"}, {"max_runtime_action", "consequence of a run that takes too long"},
+	{"min_runtime", "shortest run"}, {"min_runtime_action", "consequence of a run that is too short"}, {"max_per_interval", "number of runs"},
+	{"max_per_interval_action", "consequence of a run too many"}, {"no_overlap", "consequence of runs that overlap"}, {"publish_output", "publication of output"}, {"tags", "list of tags"},
 }
 
 // otherValues returns what is saved in place of what was typed.

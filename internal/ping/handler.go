@@ -61,7 +61,8 @@ type Server struct {
 	outputs atomic.Int64             // memory for the bodies of signals, in bytes
 	batcher *batcher
 
-	provisioning chan struct{} // has a value for each monitor that is being created
+	provisioning   chan struct{} // has a value for each monitor that is being created
+	unacknowledged unacknowledgedStarts
 }
 
 // New returns a Server that answers 503 until Start. It needs no store for that, so

@@ -93,14 +93,29 @@ func (s *Server) recordPlain(r *http.Request, address string, now time.Time) sto
 
 // recordSignal records a signal that arrived at now; its body may have taken longer.
 func (s *Server) recordSignal(n store.NewSignal, now time.Time) store.PingResult {
+	if n.Kind == allswell.SignalStart {
+		n.Repeated = s.unacknowledged.take(store.ShortTokenHash(n.Token), now)
+	}
 	p, ok := s.batcher.joinSignal(n, time.Now())
 	if !ok {
+		s.noteUnacknowledged(n.Kind, n.Token, now)
 		if n.Kind == allswell.SignalSuccess {
 			s.batcher.rejectUnqueued(n.Token, now)
 		}
 		return store.PingFailed
 	}
-	return p.wait()
+	result := p.wait()
+	if result == store.PingFailed {
+		s.noteUnacknowledged(n.Kind, n.Token, time.Now())
+	}
+	return result
+}
+
+// noteUnacknowledged notes a signal that its job will repeat, if it is a start.
+func (s *Server) noteUnacknowledged(kind allswell.SignalKind, address string, now time.Time) {
+	if kind == allswell.SignalStart && s.batcher.tokens.has(hashOf(address)) {
+		s.unacknowledged.add(store.ShortTokenHash(address), now)
+	}
 }
 
 // admitContact returns the answer to a contact that cannot be recorded. A success over the rate limit is a sign of life,
@@ -110,6 +125,9 @@ func (s *Server) admitContact(h http.Header, r *http.Request, c contact, now tim
 	if s.limited && !s.allowed(h, r, now) {
 		if known && method && c.invalid == nil && c.kind == allswell.SignalSuccess {
 			s.batcher.reject(c.address, now)
+		}
+		if known && method && c.invalid == nil {
+			s.noteUnacknowledged(c.kind, c.address, now)
 		}
 		return cmp.Or(c.style.tooMany, s.tooMany)
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -137,7 +138,42 @@ func (s *Server) registerStoreMetrics() {
 		func() float64 { return float64(s.site.Streams()) })
 	m.registerGauge("allswell_database_last_contact_timestamp_seconds", "When the database last answered; 0: never.",
 		func() float64 { return timeGauge(s.store.LastContact()) })
+	s.registerRunMetrics()
 }
+
+// registerRunMetrics registers the metrics of signals and runs: what this process has committed, except for
+// allswell_monitors_running, which is the database's and 0 if that cannot be read.
+func (s *Server) registerRunMetrics() {
+	counters := func(name, help, label string) func(value string, count func() float64) {
+		return func(value string, count func() float64) {
+			s.metrics.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+				Name: name, Help: help, ConstLabels: prometheus.Labels{label: value},
+			}, count))
+		}
+	}
+	signals := counters("allswell_signals_total", "Signals recorded, by kind; plain pings are not counted.", "kind")
+	for _, kind := range allswell.SignalKinds {
+		signals(string(kind), func() float64 { return float64(s.store.SignalsRecorded(kind)) })
+	}
+	warnings := counters("allswell_warnings_total", "Warnings added, by the condition that a run violated.", "condition")
+	for _, c := range allswell.Conditions {
+		warnings(string(c), func() float64 { return float64(s.store.WarningsAdded(c)) })
+	}
+	s.metrics.registerCounter("allswell_runs_overdue_total", "Runs that did not end within their maximum runtime.",
+		func() float64 { return float64(s.store.RunsOverdue()) })
+	s.metrics.registerGauge("allswell_monitors_running", "Monitors with a run that has begun and whose end is expected.", func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), runningTimeout)
+		defer cancel()
+		n, err := s.store.MonitorsRunning(ctx)
+		if err != nil {
+			return 0
+		}
+		return float64(n)
+	})
+}
+
+// runningTimeout is how long a scrape waits for the number of running monitors.
+const runningTimeout = 2 * time.Second
 
 // publicMetrics serves the metrics without authentication.
 func (s *Server) publicMetrics() http.Handler {

@@ -73,6 +73,17 @@ func (o optionalInt) Scan(src any) error {
 	return nil
 }
 
+// number scans an optional number; NULL is 0.
+type number struct{ to *int }
+
+// Scan makes number a destination of rows.Scan.
+func (n number) Scan(src any) error {
+	var v sql.NullInt64
+	err := v.Scan(src)
+	*n.to = int(v.Int64)
+	return err
+}
+
 // nullIfZero returns the stored form of an optional number: NULL for 0.
 func nullIfZero(n int64) any {
 	if n == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -53,7 +54,7 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 		ID: allswell.NewID(allswell.PrefixMonitor, t.Now), WorkspaceID: actor.WorkspaceID, Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
 		Token: token, Interval: interval, Cron: cron, Grace: grace, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
 		DownStatus: n.DownStatus, AutoIncidents: n.AutoIncidents, Tags: allswell.SortTags(n.Tags), State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.Now, UpdatedAt: t.Now,
-		MaxRuntime: n.MaxRuntime, PublishOutput: n.PublishOutput,
+		MaxRuntime: n.MaxRuntime, PublishOutput: n.PublishOutput, RunConditions: n.WithDefaults(),
 	}
 	if err := t.link(actor, &m); err != nil {
 		return m, err
@@ -78,12 +79,15 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	}
 	_, err = t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
 				failure_threshold, down_status, auto_incidents, state, consecutive_failures, suppressed_until_at, created_at, updated_at, tags, max_runtime_ms, publish_output,
-				cron_expression, cron_zone, grace_ms, calendar)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15, $16, $17, $18, $19, $20, $21, $22)`,
+				cron_expression, cron_zone, grace_ms,
+				min_runtime_ms, max_per_interval, no_overlap, max_runtime_action, min_runtime_action, max_per_interval_action, no_overlap_action, calendar)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)`,
 		m.ID, m.WorkspaceID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Slug, m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
 		m.FailureThreshold, string(m.DownStatus), nullIfEmpty(string(m.AutoIncidents)), string(m.State), millis(m.SuppressedUntil), millis(t.Now), listText(m.Tags),
 		nullIfZero(m.MaxRuntime.Milliseconds()), m.PublishOutput,
-		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds(), m.Cron.Calendar)
+		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds(),
+		nullIfZero(m.MinRuntime.Milliseconds()), nullIfZero(int64(m.MaxPerInterval)), m.NoOverlap,
+		string(m.MaxRuntimeAction), string(m.MinRuntimeAction), string(m.MaxPerIntervalAction), string(m.NoOverlapAction), m.Cron.Calendar)
 	if err == nil {
 		_, err = t.Exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
 	}
@@ -226,6 +230,16 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	if m, err = t.filledMonitor(m, nil); err != nil {
 		return m, err
 	}
+	if !m.Enabled {
+		if err := t.dropRuns(&m); err != nil {
+			return m, err
+		}
+	}
+	if !slices.Equal(m.Warned, before.Warned) {
+		if err := t.saveWarned(m); err != nil {
+			return m, err
+		}
+	}
 	if err := t.saveMonitor(m); err != nil {
 		return m, err
 	}
@@ -250,11 +264,15 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 func (t *tx) saveMonitor(m allswell.Monitor) error {
 	_, err := t.Exec(`UPDATE monitors SET page_id = $2, component_id = $3, name = $4, interval_ms = $5, enabled = $6,
 			failure_threshold = $7, down_status = $8, updated_at = $9, auto_incidents = $10, tags = $11, paused_until_at = $12, max_runtime_ms = $13, publish_output = $14,
-			cron_expression = $15, cron_zone = $16, grace_ms = $17, calendar = $18 WHERE id = $1`,
+			cron_expression = $15, cron_zone = $16, grace_ms = $17,
+			min_runtime_ms = $18, max_per_interval = $19, no_overlap = $20, max_runtime_action = $21, min_runtime_action = $22,
+			max_per_interval_action = $23, no_overlap_action = $24, calendar = $25 WHERE id = $1`,
 		m.ID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
 		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt), nullIfEmpty(string(m.AutoIncidents)), listText(m.Tags), millis(m.PausedUntil),
 		nullIfZero(m.MaxRuntime.Milliseconds()), m.PublishOutput,
-		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds(), m.Cron.Calendar)
+		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds(),
+		nullIfZero(m.MinRuntime.Milliseconds()), nullIfZero(int64(m.MaxPerInterval)), m.NoOverlap,
+		string(m.MaxRuntimeAction), string(m.MinRuntimeAction), string(m.MaxPerIntervalAction), string(m.NoOverlapAction), m.Cron.Calendar)
 	if err != nil {
 		return err
 	}

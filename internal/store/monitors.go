@@ -13,6 +13,7 @@ const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE
 	component_id, slug, name, token, old_token, interval_ms, cron_expression, cron_zone, calendar, grace_ms, enabled, paused_until_at, failure_threshold, down_status, auto_incidents, tags, state, consecutive_failures,
 	last_ping_at, waiting_since_at, rejected_at, suppressed_until_at, ticked_at, created_at, updated_at,
 	max_runtime_ms, publish_output, run_due_at,
+	min_runtime_ms, max_per_interval, no_overlap, max_runtime_action, min_runtime_action, max_per_interval_action, no_overlap_action, warned,
 	(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`
 
 // monitorRow is a monitor as it is stored. If it is up, its last ping is stored separately
@@ -29,7 +30,9 @@ func scanMonitor(row database.Row) (r monitorRow, err error) {
 		duration{&m.Interval}, text{&m.Cron.Expression}, text{&m.Cron.TimeZone}, &m.Cron.Calendar, duration{&m.Grace}, &m.Enabled, instant{&m.PausedUntil}, &m.FailureThreshold, &m.DownStatus, text{(*string)(&m.AutoIncidents)}, listOf[string]{&m.Tags}, &m.State, &m.ConsecutiveFailures,
 		instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&m.RejectedAt}, instant{&m.SuppressedUntil},
 		instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt},
-		duration{&m.MaxRuntime}, &m.PublishOutput, instant{&m.RunDueAt}, instant{&r.pingedAt})
+		duration{&m.MaxRuntime}, &m.PublishOutput, instant{&m.RunDueAt},
+		duration{&m.MinRuntime}, number{&m.MaxPerInterval}, &m.NoOverlap, &m.MaxRuntimeAction, &m.MinRuntimeAction, &m.MaxPerIntervalAction, &m.NoOverlapAction,
+		listOf[allswell.Condition]{&m.Warned}, instant{&r.pingedAt})
 	return
 }
 

@@ -12,7 +12,7 @@ import (
 // beginOutage saves the outage of a monitor that goes down, the cause of its component,
 // and, unless allswell.AutoIncidentsOff applies, the incident with its first update, and
 // emits the events, in the transaction that marks the monitor down. failed is the signal of
-// the failure, if that is the reason.
+// the failure, or has the violation of a condition as its Excerpt, if that is the reason.
 func (t *tx) beginOutage(m allswell.Monitor, reason allswell.OutageReason, failed NewSignal) error {
 	o := allswell.Outage{
 		ID: allswell.NewID(allswell.PrefixOutage, t.Now), MonitorID: m.ID, Reason: reason,
@@ -53,7 +53,7 @@ func (t *tx) beginOutage(m allswell.Monitor, reason allswell.OutageReason, faile
 		n.Affected = []allswell.AffectedComponent{{ComponentID: m.ComponentID, Status: m.DownStatus}}
 	}
 	i, err := t.openIncident(m.PageID, originOf(m, o.ID, digest), n)
-	if err != nil || reason != allswell.OutageFailed {
+	if err != nil || reason == allswell.OutageSilent || reason == allswell.OutageRunOverdue {
 		return err
 	}
 	return t.addNote(i.ID, failed)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
@@ -106,9 +105,13 @@ func (t *tx) recordEach(given func(monitorRow) string, where string, args []any,
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	var down []allswell.Monitor
+	var down []allswell.Monitor // or may go down
 	for _, r := range rows {
-		if r.State == allswell.MonitorDown {
+		violates, err := t.endViolates(r.current(), "")
+		if err != nil {
+			return err
+		}
+		if r.State == allswell.MonitorDown || violates {
 			down = append(down, r.current())
 		}
 	}
@@ -118,17 +121,17 @@ func (t *tx) recordEach(given func(monitorRow) string, where string, args []any,
 		}
 	}
 	for _, r := range rows {
-		var runBegan time.Time
+		var ended allswell.Run
 		result, err := t.recordOne(r.ID, func() (err error) {
 			m := r.current()
-			runBegan, err = t.applyPing(&m, "")
+			ended, err = t.applyPing(&m, "")
 			return err
 		})
 		if err != nil {
 			return err
 		}
 		results[index[given(r)]] = result
-		t.keepDetail(given(r), r.Token, runBegan)
+		t.keepDetail(given(r), r.Token, ended.StartedAt)
 	}
 	return nil
 }
@@ -136,7 +139,7 @@ func (t *tx) recordEach(given func(monitorRow) string, where string, args []any,
 // recordOne records one ping or signal of a monitor under a savepoint. It returns an error if the whole
 // transaction has to be repeated; any other error fails this ping alone.
 func (t *tx) recordOne(monitorID string, record func() error) (PingResult, error) {
-	versions, entries := maps.Clone(t.versions), len(t.logEntries)
+	versions, entries, warned := maps.Clone(t.versions), len(t.logEntries), len(t.warned)
 	if _, err := t.Exec(`SAVEPOINT ping`); err != nil {
 		return PingFailed, err
 	}
@@ -151,27 +154,35 @@ func (t *tx) recordOne(monitorID string, record func() error) (PingResult, error
 	if _, back := t.Exec(`ROLLBACK TO SAVEPOINT ping`); back != nil {
 		return PingFailed, fmt.Errorf("%w after %w", back, err)
 	}
-	t.versions, t.logEntries = versions, t.logEntries[:entries] // the rest was rolled back
+	t.versions, t.logEntries, t.warned = versions, t.logEntries[:entries], t.warned[:warned] // the rest was rolled back
 	t.s.log.Error("recording a ping failed", "monitor", monitorID, "error", err)
 	return PingFailed, nil
 }
 
-// applyPing records a ping of a locked monitor. It ends the run with the id, and returns when that began; zero: there is
-// none.
-func (t *tx) applyPing(m *allswell.Monitor, runID string) (runBegan time.Time, err error) {
+// applyPing records a ping or a success of a locked monitor. It ends the run with the id, and returns it; its StartedAt is zero
+// if there is none.
+func (t *tx) applyPing(m *allswell.Monitor, runID string) (ended allswell.Run, err error) {
+	if ended, err = t.endRun(m, runID); err != nil {
+		return ended, err
+	}
+	verdict := m.JudgeEnd(ended, t.Now, true)
+	failed, violates := m.Down(verdict)
+	if violates || m.State == allswell.MonitorDown && !ended.Recovers() {
+		return ended, t.applyViolation(m, verdict, failed)
+	}
 	recovered := m.RecordPing(t.Now)
 	m.NextCheckAt = m.DueAt(nil)
 	if recovered {
 		m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
 	}
-	if runBegan, err = t.endRun(m, runID); err != nil {
-		return runBegan, err
-	}
 	err = errors.Join(t.saveMonitorState(*m), t.saveHealthy(*m), t.keepPings([]string{m.ID}))
 	if err == nil && recovered {
 		err = t.endOutage(*m, allswell.OutageEndedByPing)
 	}
-	return runBegan, err
+	if err != nil {
+		return ended, err
+	}
+	return ended, t.warn(m, verdict)
 }
 
 // ShortTokenHash returns the hash that represents a token in memory, where there may be a

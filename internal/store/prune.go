@@ -21,7 +21,7 @@ const (
 )
 
 // Prune deletes old data: responses to idempotent requests, liveness records of replicas
-// that are gone, old listening gaps, addresses that were never confirmed, events and signals of monitors,
+// that are gone, old listening gaps, addresses that were never confirmed, events, signals and warnings of monitors,
 // and the log of finished deliveries. It always keeps at least one liveness record.
 func (s *Store) Prune(ctx context.Context) error {
 	err := s.deleteInSteps(ctx, `FROM deliveries WHERE created_at <= $1 AND page_id IN (SELECT id FROM pages) AND state NOT IN ('pending', 'sending')`,
@@ -36,6 +36,11 @@ func (s *Store) Prune(ctx context.Context) error {
 	}
 	err = s.deleteInSteps(ctx, `FROM signals WHERE received_at <= $1`,
 		func(t *tx) any { return millis(t.Now.Add(-s.SignalRetention())) })
+	if err != nil {
+		return err
+	}
+	err = s.deleteInSteps(ctx, `FROM warnings WHERE warned_at <= $1`,
+		func(t *tx) any { return millis(t.Now.Add(-allswell.WarningRetention)) })
 	if err != nil {
 		return err
 	}

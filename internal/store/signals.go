@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 	"time"
 
@@ -23,15 +22,22 @@ type NewSignal struct {
 	OutputSize int    // before it was packed
 	OutputCut  bool   // the body was longer
 	Excerpt    string // the end of the output as text, of a failure
+	Repeated   bool   // an earlier attempt to send this start was not answered with 200
 }
 
 // RecordSignals records signals in their order in one transaction, and returns a result for each. PingRecorded means that
 // the signal and all its effects are durable. After an error no signal is known to be recorded.
 func (s *Store) RecordSignals(ctx context.Context, signals []NewSignal) ([]PingResult, error) {
-	return write(ctx, s, func(t *tx) ([]PingResult, error) {
+	results, err := write(ctx, s, func(t *tx) ([]PingResult, error) {
 		t.unattended = true
 		return t.recordSignals(signals)
 	})
+	for i, result := range results {
+		if err == nil && result == PingRecorded {
+			s.counts.signals[signals[i].Kind].Add(1)
+		}
+	}
+	return results, err
 }
 
 func (t *tx) recordSignals(signals []NewSignal) ([]PingResult, error) {
@@ -50,7 +56,14 @@ func (t *tx) recordSignals(signals []NewSignal) ([]PingResult, error) {
 	var changing []allswell.Monitor // whose outage may begin or end
 	for i, n := range signals {
 		m := monitors[tokens[i]]
-		if m != nil && (n.Kind == allswell.SignalFail || n.Kind == allswell.SignalSuccess && m.State == allswell.MonitorDown) {
+		if m == nil {
+			continue
+		}
+		changes, err := t.mayChangeOutage(*m, n, len(signals) > 1)
+		if err != nil {
+			return nil, err
+		}
+		if changes {
 			changing = append(changing, *m)
 		}
 	}
@@ -121,33 +134,49 @@ func (t *tx) lockSignalled(given []string) (map[string]*allswell.Monitor, error)
 	return found, nil
 }
 
+// mayChangeOutage reports whether a signal of a locked monitor can begin or end an outage, or emit an event. others says that
+// other signals are recorded before it.
+func (t *tx) mayChangeOutage(m allswell.Monitor, n NewSignal, others bool) (bool, error) {
+	switch {
+	case n.Kind == allswell.SignalLog:
+		return false, nil
+	case n.Kind == allswell.SignalFail, n.Kind == allswell.SignalSuccess && m.State == allswell.MonitorDown:
+		return true, nil
+	case others:
+		return n.Kind == allswell.SignalStart && (m.MaxPerInterval > 0 || m.NoOverlap) || n.Kind == allswell.SignalSuccess && m.MinRuntime > 0, nil
+	case n.Kind == allswell.SignalStart:
+		start, err := t.startOf(m, n)
+		return len(m.JudgeStart(start).Violated) > 0, err
+	default:
+		return t.endViolates(m, n.RunID)
+	}
+}
+
 // applySignal records a signal of a locked monitor.
-func (t *tx) applySignal(m *allswell.Monitor, n NewSignal) error {
-	var runBegan, due time.Time
-	var err error
+func (t *tx) applySignal(m *allswell.Monitor, n NewSignal) (err error) {
+	var run, ended allswell.Run
 	switch n.Kind {
 	case allswell.SignalStart:
-		_, err = t.endRun(m, n.RunID) // it was replaced
-		due = t.Now.Add(m.RunLimit())
+		run, err = t.applyStart(m, n)
 	case allswell.SignalSuccess:
-		runBegan, err = t.applyPing(m, n.RunID)
+		ended, err = t.applyPing(m, n.RunID)
 	case allswell.SignalFail:
-		runBegan, err = t.applyFailure(m, n)
+		ended, err = t.applyFailure(m, n)
 	case allswell.SignalLog:
 	}
 	if err != nil {
 		return err
 	}
 	var duration any
-	if !runBegan.IsZero() {
-		duration = max(t.Now.Sub(runBegan), 0).Milliseconds()
+	if !ended.StartedAt.IsZero() {
+		duration = max(t.Now.Sub(ended.StartedAt), 0).Milliseconds()
 	}
 	number, err := database.One(t.Session, database.ScanInt, `INSERT INTO signals
-			(id, monitor_id, number, received_at, kind, exit_code, run_id, duration_ms, running, due_at, address, user_agent, output_size, output_cut, output)
-		SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 FROM signals WHERE monitor_id = $2
+			(id, monitor_id, number, received_at, kind, exit_code, run_id, duration_ms, running, due_at, address, user_agent, output_size, output_cut, output, doubtful, violated)
+		SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16 FROM signals WHERE monitor_id = $2
 		RETURNING number`,
 		allswell.NewID(allswell.PrefixSignal, t.Now), m.ID, millis(t.Now), string(n.Kind), n.ExitCode, nullIfEmpty(n.RunID), duration,
-		!due.IsZero(), millis(due), nullIfEmpty(n.Address), n.UserAgent, n.OutputSize, n.OutputCut, n.Output)
+		!run.DueAt.IsZero(), millis(run.DueAt), nullIfEmpty(n.Address), n.UserAgent, n.OutputSize, n.OutputCut, n.Output, run.Doubtful, run.Violated)
 	if err != nil {
 		return err
 	}
@@ -160,140 +189,6 @@ func (t *tx) applySignal(m *allswell.Monitor, n NewSignal) error {
 		return nil
 	}
 	return t.saveRunDue(m)
-}
-
-// applyFailure records a failure of a locked monitor. It ends the run, and returns when that began; zero: there is none.
-func (t *tx) applyFailure(m *allswell.Monitor, n NewSignal) (runBegan time.Time, err error) {
-	if runBegan, err = t.endRun(m, n.RunID); err != nil {
-		return runBegan, err
-	}
-	if !m.RecordFailure(t.Now) {
-		return runBegan, t.saveRunDue(m)
-	}
-	m.NextCheckAt, m.UpdatedAt = m.DueAt(nil), allswell.Later(t.Now, m.UpdatedAt)
-	if err := errors.Join(t.saveMonitorState(*m), t.saveHealthy(*m)); err != nil {
-		return runBegan, err
-	}
-	return runBegan, t.beginOutage(*m, allswell.OutageFailed, n)
-}
-
-// endRun ends the run with the id, and returns when it began; zero: there is none. The caller saves the monitor.
-func (t *tx) endRun(m *allswell.Monitor, runID string) (began time.Time, err error) {
-	began, err = database.One(t.Session, func(row database.Row) (at time.Time, err error) {
-		err = row.Scan(instant{&at})
-		return
-	}, `UPDATE signals SET running = FALSE, due_at = NULL WHERE monitor_id = $1 AND running AND coalesce(run_id, '') = $2 RETURNING received_at`, m.ID, runID)
-	if errors.Is(err, allswell.ErrNotFound) {
-		return began, nil
-	}
-	if err != nil {
-		return began, err
-	}
-	return began, t.loadRunDue(m)
-}
-
-// loadRunDue sets RunDueAt of a monitor from its runs.
-func (t *tx) loadRunDue(m *allswell.Monitor) (err error) {
-	m.RunDueAt, err = database.One(t.Session, func(row database.Row) (at time.Time, err error) {
-		err = row.Scan(instant{&at})
-		return
-	}, `SELECT min(due_at) FROM signals WHERE monitor_id = $1 AND running`, m.ID)
-	return err
-}
-
-// saveRunDue saves when the first run of a monitor must have ended.
-func (t *tx) saveRunDue(m *allswell.Monitor) error {
-	if err := t.loadRunDue(m); err != nil {
-		return err
-	}
-	if _, err := t.Exec(`UPDATE monitors SET run_due_at = $2 WHERE id = $1`, m.ID, millis(m.RunDueAt)); err != nil {
-		return err
-	}
-	return t.saveHealthy(*m)
-}
-
-// checkRuns applies a tick to the runs that must have ended, and returns how many monitors went down.
-func (s *Store) checkRuns(ctx context.Context, tick allswell.Tick) (down int, err error) {
-	from := candidate{}
-	for {
-		found, err := database.Lookup(ctx, s.db, func(c *database.Session) ([]candidate, error) {
-			return database.Query(c, func(row database.Row) (c candidate, err error) {
-				err = row.Scan(&c.due, &c.id)
-				return
-			}, `SELECT run_due_at, id FROM monitors WHERE run_due_at IS NOT NULL AND run_due_at < $1 AND (run_due_at, id) > ($2, $3)
-				ORDER BY run_due_at, id LIMIT $4`, millis(tick.Instant), from.due, from.id, tickBatch)
-		})
-		if err != nil || len(found) == 0 {
-			return down, err
-		}
-		n, err := write(ctx, s, func(t *tx) (int, error) {
-			t.unattended = true
-			return t.checkRunBatch(found, tick)
-		})
-		if down += n; err != nil || len(found) < tickBatch {
-			return down, err
-		}
-		from = found[len(found)-1]
-	}
-}
-
-// checkRunBatch checks the runs of monitors.
-func (t *tx) checkRunBatch(batch []candidate, tick allswell.Tick) (int, error) {
-	ids := make([]string, len(batch))
-	for i, c := range batch {
-		ids[i] = c.id
-	}
-	if err := t.lockTable("monitors", ids); err != nil {
-		return 0, err
-	}
-	monitors, err := t.monitors(`WHERE id IN EACH($1)`, list(ids))
-	if err != nil {
-		return 0, err
-	}
-	type run struct {
-		allswell.Run
-		id, monitor string
-	}
-	runs, err := database.Query(t.Session, func(row database.Row) (r run, err error) {
-		err = row.Scan(&r.id, &r.monitor, instant{&r.StartedAt}, instant{&r.DueAt})
-		return
-	}, `SELECT id, monitor_id, received_at, due_at FROM signals WHERE monitor_id IN EACH($1) AND running AND due_at IS NOT NULL ORDER BY received_at`, list(ids))
-	if err != nil || len(runs) == 0 {
-		return 0, err
-	}
-	if tick.Gaps, err = t.gaps(runs[0].StartedAt); err != nil {
-		return 0, err
-	}
-	var down []allswell.Monitor
-	for i := range monitors {
-		m, overdue, judged := &monitors[i], false, []string{}
-		for _, r := range runs {
-			if r.monitor != m.ID {
-				continue
-			}
-			switch m.CheckRun(r.Run, tick) {
-			case allswell.RunOverdue:
-				overdue, judged = true, append(judged, r.id)
-			case allswell.RunUnknown:
-				judged = append(judged, r.id)
-			case allswell.RunOnTime:
-			}
-		}
-		if len(judged) == 0 {
-			continue
-		}
-		if _, err := t.Exec(`UPDATE signals SET due_at = NULL WHERE id IN EACH($1)`, list(judged)); err != nil {
-			return 0, err
-		}
-		if err := t.saveRunDue(m); err != nil {
-			return 0, err
-		}
-		if overdue && m.RecordFailure(t.Now) {
-			m.NextCheckAt = m.DueAt(tick.Gaps)
-			down = append(down, *m)
-		}
-	}
-	return t.markDown(down, allswell.OutageRunOverdue)
 }
 
 const signalColumns = `id, monitor_id, number, received_at, kind, exit_code, run_id, duration_ms, address, user_agent, output_size, output_cut`

@@ -67,6 +67,7 @@ type Store struct {
 
 	recordPings  *database.Prepared
 	addBlock     *database.Prepared
+	counts       runCounts
 	lastLiveness sync.Map     // replica -> time of its last liveness record that this store committed
 	analyzed     atomic.Int64 // when the statistics of deliveries were last refreshed, in ms
 
@@ -104,6 +105,7 @@ func open(ctx context.Context, dsn string, o Options,
 		threshold:      cmp.Or(o.FailureThreshold, allswell.DefaultFailureThreshold),
 		period:         cmp.Or(o.CheckInterval, time.Minute),
 		hosts:          o.Hosts,
+		counts:         newRunCounts(),
 		auditRetention: cmp.Or(o.AuditRetention, allswell.DefaultAuditRetention),
 		pingRetention:  cmp.Or(o.PingRetention, allswell.SignalRetention),
 	}

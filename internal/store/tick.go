@@ -27,7 +27,9 @@ type TickReport struct {
 	Skipped string // why no monitor was checked; "": they were
 	Checked int    // monitors whose deadline was computed
 	Overdue int    // of these, overdue
-	Down    int    // of these, marked down
+	Down    int    // of these, marked down, and monitors with a run that did not end
+
+	RunsOverdue int // runs that did not end in time
 }
 
 // Clock returns the current time of the authoritative clock: the database's on PostgreSQL,
@@ -49,7 +51,10 @@ func (s *Store) Tick(ctx context.Context, instant time.Time, replica string, bac
 		report.Skipped = skip
 		return report, err
 	}
-	if report.Down, err = s.checkRuns(ctx, t); err != nil {
+	runs, err := s.checkRuns(ctx, t)
+	report.RunsOverdue, report.Down = runs.overdue, runs.down
+	s.counts.runsOverdue.Add(int64(runs.overdue))
+	if err != nil {
 		return report, err
 	}
 	from := candidate{}

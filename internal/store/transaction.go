@@ -47,16 +47,17 @@ func read[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (T,
 type tx struct {
 	session
 	dbTx               *database.Tx
-	versions           map[string]int64 // new versions of the changed pages
-	changeNumber       int64            // number of this change of pages; 0 on SQLite
-	ordinals           map[string]int   // number of events emitted per page
-	hiddenPages        []string         // pages that were made private
-	logEntries         []logEntry       // to be logged after the commit
-	mailQueued         bool             // a mail, a retry or a sign-up was queued
-	maintenanceChanged bool             // the time of the next transition may have changed
-	domainCheckDue     bool             // a domain is due to be checked
-	newPingTokens      []string         // new ping tokens, and those of monitors that were enabled
-	liveReplica        string           // the replica whose liveness record this transaction writes
+	versions           map[string]int64     // new versions of the changed pages
+	changeNumber       int64                // number of this change of pages; 0 on SQLite
+	ordinals           map[string]int       // number of events emitted per page
+	hiddenPages        []string             // pages that were made private
+	logEntries         []logEntry           // to be logged after the commit
+	warned             []allswell.Condition // of the warnings that were added
+	mailQueued         bool                 // a mail, a retry or a sign-up was queued
+	maintenanceChanged bool                 // the time of the next transition may have changed
+	domainCheckDue     bool                 // a domain is due to be checked
+	newPingTokens      []string             // new ping tokens, and those of monitors that were enabled
+	liveReplica        string               // the replica whose liveness record this transaction writes
 
 	pingDetails map[string]pingDetail // of the pings that were recorded one by one, by the token that was given
 
@@ -155,6 +156,9 @@ func (t *tx) committed() {
 		s.pageChanged(pageID)
 	}
 	s.writeLogEntries(t.logEntries)
+	for _, c := range t.warned {
+		s.counts.warnings[c].Add(1)
+	}
 	for _, token := range t.newPingTokens {
 		for _, f := range s.onPingToken {
 			f(token)

@@ -1,0 +1,366 @@
+package allswell
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Condition is a condition on the runs of a job. Plain pings have no runs: no condition applies to them.
+type Condition string
+
+// The conditions.
+const (
+	ConditionMaxRuntime     Condition = "max_runtime"      // a run ends within Monitor.RunLimit
+	ConditionMinRuntime     Condition = "min_runtime"      // a run that succeeds takes at least that long
+	ConditionMaxPerInterval Condition = "max_per_interval" // no more runs begin within an interval, or between two times of a Cron
+	ConditionNoOverlap      Condition = "no_overlap"       // a run begins when no other one is in progress
+)
+
+// Conditions lists all conditions.
+var Conditions = []Condition{ConditionMaxRuntime, ConditionMinRuntime, ConditionMaxPerInterval, ConditionNoOverlap}
+
+// ConditionAction is what happens when a run violates a condition.
+type ConditionAction string
+
+// The actions.
+const (
+	ActionWarn ConditionAction = "warn" // members see a Warning; the page does not change
+	ActionDown ConditionAction = "down" // the monitor is down, as after a failure
+)
+
+// ConditionActions lists all actions.
+var ConditionActions = []ConditionAction{ActionWarn, ActionDown}
+
+// Limits of conditions and warnings.
+const (
+	MaxPerInterval   = 100                 // largest value of the condition
+	MaxWarnings      = 100                 // kept of each monitor, the newest
+	WarningRetention = 90 * 24 * time.Hour // for which they are kept
+)
+
+// RunConditions are the conditions of a monitor, except for MaxRuntime, and their actions. An action that is "" is the
+// default: see Action.
+type RunConditions struct {
+	MinRuntime     time.Duration // 0: none
+	MaxPerInterval int           // 0: none
+	NoOverlap      bool
+
+	MaxRuntimeAction, MinRuntimeAction, MaxPerIntervalAction, NoOverlapAction ConditionAction
+}
+
+// Action returns what happens when a run violates a condition. By default a run that does not end makes the monitor down,
+// and the other conditions warn.
+func (r RunConditions) Action(c Condition) ConditionAction {
+	action, byDefault := r.MaxRuntimeAction, ActionDown
+	switch c {
+	case ConditionMinRuntime:
+		action, byDefault = r.MinRuntimeAction, ActionWarn
+	case ConditionMaxPerInterval:
+		action, byDefault = r.MaxPerIntervalAction, ActionWarn
+	case ConditionNoOverlap:
+		action, byDefault = r.NoOverlapAction, ActionWarn
+	case ConditionMaxRuntime:
+	}
+	if action == "" {
+		return byDefault
+	}
+	return action
+}
+
+// WithDefaults returns r with all actions.
+func (r RunConditions) WithDefaults() RunConditions {
+	r.MaxRuntimeAction, r.MinRuntimeAction = r.Action(ConditionMaxRuntime), r.Action(ConditionMinRuntime)
+	r.MaxPerIntervalAction, r.NoOverlapAction = r.Action(ConditionMaxPerInterval), r.Action(ConditionNoOverlap)
+	return r
+}
+
+// Has reports whether a condition is set. There is always a limit for runs.
+func (r RunConditions) Has(c Condition) bool {
+	switch c {
+	case ConditionMinRuntime:
+		return r.MinRuntime > 0
+	case ConditionMaxPerInterval:
+		return r.MaxPerInterval > 0
+	case ConditionNoOverlap:
+		return r.NoOverlap
+	default:
+		return true
+	}
+}
+
+func (r RunConditions) check(bad *ValidationError) {
+	if d := r.MinRuntime; d < 0 || d > MaxRuntime || d%time.Second != 0 {
+		bad.Add("min_runtime", "The min_runtime must be a whole number of seconds from 1 to %d.", MaxRuntime/time.Second)
+	}
+	if r.MaxPerInterval < 0 || r.MaxPerInterval > MaxPerInterval {
+		bad.Add("max_per_interval", "The max_per_interval must be from 1 to %d.", MaxPerInterval)
+	}
+	for _, c := range Conditions {
+		if !slices.Contains(ConditionActions, r.Action(c)) {
+			bad.Add(string(c)+"_action", "The %s_action must be one of: %s.", c, joinValues(ConditionActions))
+		}
+	}
+}
+
+// ConditionsChange is the input for changing conditions. Nil fields keep their values.
+type ConditionsChange struct {
+	MinRuntime     *time.Duration // 0: none
+	MaxPerInterval *int           // 0: none
+	NoOverlap      *bool
+
+	MaxRuntimeAction, MinRuntimeAction, MaxPerIntervalAction, NoOverlapAction *ConditionAction // "": the default
+}
+
+// replacement returns the change that sets all fields to those of r.
+func (r RunConditions) replacement() ConditionsChange {
+	r = r.WithDefaults()
+	return ConditionsChange{&r.MinRuntime, &r.MaxPerInterval, &r.NoOverlap,
+		&r.MaxRuntimeAction, &r.MinRuntimeAction, &r.MaxPerIntervalAction, &r.NoOverlapAction}
+}
+
+// Of returns r after the change.
+func (ch ConditionsChange) Of(r RunConditions) RunConditions {
+	set(&r.MinRuntime, ch.MinRuntime)
+	set(&r.MaxPerInterval, ch.MaxPerInterval)
+	set(&r.NoOverlap, ch.NoOverlap)
+	set(&r.MaxRuntimeAction, ch.MaxRuntimeAction)
+	set(&r.MinRuntimeAction, ch.MinRuntimeAction)
+	set(&r.MaxPerIntervalAction, ch.MaxPerIntervalAction)
+	set(&r.NoOverlapAction, ch.NoOverlapAction)
+	return r
+}
+
+// set sets a field to a value, unless that is nil.
+func set[T any](field, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+// Verdict is what a start, an end or a check of a run says about the conditions of its monitor. A condition that is in
+// neither list was not judged: it is not set, or signals may have been lost or late.
+type Verdict struct {
+	Satisfied []Condition
+	Violated  []Violation
+}
+
+// Violation is a run that violates a condition.
+type Violation struct {
+	Condition Condition
+	RunID     string // "": none was given
+	Message   string // in English
+}
+
+func (v *Verdict) satisfy(c Condition) { v.Satisfied = append(v.Satisfied, c) }
+
+func (v *Verdict) violate(c Condition, runID, format string, args ...any) {
+	v.Violated = append(v.Violated, Violation{c, runID, fmt.Sprintf(format, args...)})
+}
+
+// Down returns the first violation that makes the monitor down. ok is false if there is none.
+func (m Monitor) Down(v Verdict) (first Violation, ok bool) {
+	for _, violation := range v.Violated {
+		if m.Action(violation.Condition) == ActionDown {
+			return violation, true
+		}
+	}
+	return first, false
+}
+
+// Warn applies a verdict to Warned, and returns the violations to warn of: those of conditions with ActionWarn that were
+// satisfied before. The same condition warns again after it was satisfied.
+func (m *Monitor) Warn(v Verdict) (warnings []Violation) {
+	m.Warned = slices.DeleteFunc(slices.Clone(m.Warned), func(c Condition) bool { return slices.Contains(v.Satisfied, c) })
+	for _, violation := range v.Violated {
+		if m.Action(violation.Condition) == ActionWarn && !slices.Contains(m.Warned, violation.Condition) {
+			m.Warned = append(m.Warned, violation.Condition)
+			warnings = append(warnings, violation)
+		}
+	}
+	return warnings
+}
+
+// dropWarned removes from Warned what can no longer be violated with a warning.
+func (m *Monitor) dropWarned() {
+	m.Warned = slices.DeleteFunc(slices.Clone(m.Warned), func(c Condition) bool {
+		return !m.Enabled || !m.Has(c) || m.Action(c) != ActionWarn
+	})
+}
+
+// RunStart is the start of a run.
+type RunStart struct {
+	At       time.Time
+	RunID    string         // "": none
+	Repeated bool           // an earlier attempt to report it was rejected, or not acknowledged
+	Open     []Run          // those that have begun and not ended
+	Nth      time.Time      // when the run began that is MaxPerInterval starts before it, doubtful ones not counted; zero: there are fewer
+	Gaps     []ListeningGap // recorded listening gaps, in order and without overlap
+}
+
+// GapsBeforeStart is how long before a start the listening gaps begin and end that can matter for RunStart.Doubtful.
+const GapsBeforeStart = 5 * time.Minute
+
+// Doubtful reports whether the run may have begun earlier than At, or whether its start may have been recorded before: a
+// start that is repeated after a listening gap. Doubtful starts are neither judged nor counted.
+func (s RunStart) Doubtful() bool {
+	if s.Repeated || s.RunID != "" && slices.ContainsFunc(s.Open, func(r Run) bool { return r.ID == s.RunID }) {
+		return true
+	}
+	for _, span := range joinGaps(s.Gaps, time.Time{}) {
+		if !span.From.After(s.At) && !s.At.After(span.lastRetry()) {
+			return true
+		}
+	}
+	return false
+}
+
+// lastRetry returns until when a signal that was first sent in the gap arrives.
+func (g ListeningGap) lastRetry() time.Time { return retriedAfter(g).Add(pingDelay) }
+
+// JudgeStart judges the start of a run.
+func (m Monitor) JudgeStart(s RunStart) (v Verdict) {
+	if m.SuppressedUntil.After(s.At) || s.Doubtful() {
+		return v
+	}
+	if m.MaxPerInterval > 0 {
+		if m.tooOften(s) {
+			v.violate(ConditionMaxPerInterval, s.RunID, "More than %s.", m.perInterval())
+		} else {
+			v.satisfy(ConditionMaxPerInterval)
+		}
+	}
+	if !m.NoOverlap {
+		return v
+	}
+	doubt := false
+	for _, r := range s.Open {
+		switch m.overlap(r, s) {
+		case RunOverdue:
+			v.violate(ConditionNoOverlap, s.RunID, "A run began %s after another one, which had not ended.", FormatDuration(s.At.Sub(r.StartedAt)))
+			return v
+		case RunUnknown:
+			doubt = true
+		case RunOnTime:
+		}
+	}
+	if !doubt {
+		v.satisfy(ConditionNoOverlap)
+	}
+	return v
+}
+
+// overlap compares a start that is not doubtful with a run that has begun and not ended: RunOverdue if they overlap, RunUnknown if the end may
+// have been lost or is late, RunOnTime if the end is no longer expected.
+func (m Monitor) overlap(r Run, s RunStart) RunResult {
+	if r.DueAt.Before(s.At) {
+		return RunOnTime // it is overdue, or was found to be
+	}
+	if r.Doubtful || m.SuppressedUntil.After(r.StartedAt) {
+		return RunUnknown // its start was late, and so is its end
+	}
+	for _, gap := range joinGaps(s.Gaps, r.StartedAt) {
+		if gap.Len() >= LongGap {
+			return RunUnknown // after a shorter one, s is doubtful while the end may be sent again
+		}
+	}
+	return RunOverdue
+}
+
+// tooOften reports whether the run Nth began within an interval before s, or after the same time of the Cron. Starts are
+// some seconds early or late.
+func (m Monitor) tooOften(s RunStart) bool {
+	if s.Nth.IsZero() || m.SuppressedUntil.After(s.Nth) {
+		return false
+	}
+	if !m.Cron.IsZero() {
+		return m.Cron.Next(s.Nth.Add(pingDelay)).After(s.At.Add(pingDelay))
+	}
+	return s.At.Sub(s.Nth) < m.Interval-min(pingDelay, m.Interval/10)
+}
+
+// perInterval returns the limit of starts in words: "2 runs began within 1 hour".
+func (m Monitor) perInterval() string {
+	runs := "1 run"
+	if m.MaxPerInterval != 1 {
+		runs = fmt.Sprintf("%d runs", m.MaxPerInterval)
+	}
+	if m.Cron.IsZero() {
+		return runs + " began within " + FormatDuration(m.Interval)
+	}
+	return runs + " began between two times of " + m.Cron.String()
+}
+
+// JudgeEnd judges the end of a run, by a success or by a failure.
+func (m Monitor) JudgeEnd(r Run, at time.Time, success bool) (v Verdict) {
+	if !r.DueAt.IsZero() && !at.After(r.DueAt) {
+		v.satisfy(ConditionMaxRuntime)
+	}
+	if m.MinRuntime == 0 || !success || r.Doubtful || at.Before(r.StartedAt) || m.SuppressedUntil.After(r.StartedAt) {
+		return v
+	}
+	if took := at.Sub(r.StartedAt); took < m.MinRuntime {
+		v.violate(ConditionMinRuntime, r.ID, "A run succeeded after %s, in less than %s.", FormatDuration(took), FormatDuration(m.MinRuntime))
+	} else {
+		v.satisfy(ConditionMinRuntime)
+	}
+	return v
+}
+
+// JudgeOverdue returns the verdict of CheckRun on a run that is overdue.
+func (m Monitor) JudgeOverdue(r Run) (v Verdict) {
+	v.violate(ConditionMaxRuntime, r.ID, "A run did not end within %s.", FormatDuration(r.DueAt.Sub(r.StartedAt)))
+	return v
+}
+
+// Recovers reports whether the success that ends a run brings a monitor up that is down. That of a run whose start has
+// made it down, or would have, does not.
+func (r Run) Recovers() bool { return !r.Violated }
+
+// Reason returns why a monitor is down that a run violates this condition.
+func (c Condition) Reason() OutageReason {
+	switch c {
+	case ConditionMinRuntime:
+		return OutageRunTooShort
+	case ConditionMaxPerInterval:
+		return OutageRunTooOften
+	case ConditionNoOverlap:
+		return OutageRunOverlap
+	default:
+		return OutageRunOverdue
+	}
+}
+
+// condition returns the Condition whose violation is the reason. It is the reverse of Condition.Reason.
+func (r OutageReason) condition() Condition {
+	for _, c := range Conditions {
+		if c.Reason() == r {
+			return c
+		}
+	}
+	return ""
+}
+
+// Violated says in English that runs violate the condition, without a full stop.
+func (c Condition) Violated() string {
+	switch c {
+	case ConditionMinRuntime:
+		return "A run was too short"
+	case ConditionMaxPerInterval:
+		return "The job runs too often"
+	case ConditionNoOverlap:
+		return "A run began before another one had ended"
+	default:
+		return "A run did not end in time"
+	}
+}
+
+// Warning is a run that violated a condition with ActionWarn. It is for people who have signed in and for API tokens.
+type Warning struct {
+	ID        string
+	MonitorID string
+	Number    int64 // of the monitor's warnings, from 1
+	Violation
+	WarnedAt time.Time
+	EndedAt  time.Time // when a run satisfied the condition again, or it was changed; zero: not yet
+}

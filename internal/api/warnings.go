@@ -1,0 +1,94 @@
+package api
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// conditionsJSON is the part of a monitor that has the conditions on its runs, except for max_runtime.
+type conditionsJSON struct {
+	MinRuntime           *int64                   `json:"min_runtime"`      // seconds; null: none
+	MaxPerInterval       *int                     `json:"max_per_interval"` // null: none
+	NoOverlap            bool                     `json:"no_overlap"`
+	MaxRuntimeAction     allswell.ConditionAction `json:"max_runtime_action"`
+	MinRuntimeAction     allswell.ConditionAction `json:"min_runtime_action"`
+	MaxPerIntervalAction allswell.ConditionAction `json:"max_per_interval_action"`
+	NoOverlapAction      allswell.ConditionAction `json:"no_overlap_action"`
+}
+
+func newConditionsJSON(r allswell.RunConditions) conditionsJSON {
+	r = r.WithDefaults()
+	return conditionsJSON{
+		MinRuntime: ptrOrNil(int64(r.MinRuntime / time.Second)), MaxPerInterval: ptrOrNil(r.MaxPerInterval), NoOverlap: r.NoOverlap,
+		MaxRuntimeAction: r.MaxRuntimeAction, MinRuntimeAction: r.MinRuntimeAction,
+		MaxPerIntervalAction: r.MaxPerIntervalAction, NoOverlapAction: r.NoOverlapAction,
+	}
+}
+
+// readConditions reads the conditions on runs; null is the default of each.
+func readConditions(o *web.Object) allswell.ConditionsChange {
+	action := func(key string) *allswell.ConditionAction {
+		if o.Null(key) {
+			return new(allswell.ConditionAction)
+		}
+		return web.Enum(o, key, allswell.ConditionActions)
+	}
+	ch := allswell.ConditionsChange{
+		MinRuntime: readRuntime(o, "min_runtime"), NoOverlap: o.Flag("no_overlap"),
+		MaxRuntimeAction: action("max_runtime_action"), MinRuntimeAction: action("min_runtime_action"),
+		MaxPerIntervalAction: action("max_per_interval_action"), NoOverlapAction: action("no_overlap_action"),
+	}
+	if o.Null("max_per_interval") {
+		ch.MaxPerInterval = new(int)
+	} else if ch.MaxPerInterval = o.Integer("max_per_interval"); ch.MaxPerInterval != nil && *ch.MaxPerInterval == 0 {
+		*ch.MaxPerInterval = -1 // invalid: 0 would be none
+	}
+	return ch
+}
+
+type warningJSON struct {
+	ID        string             `json:"id"`
+	Condition allswell.Condition `json:"condition"`
+	Message   string             `json:"message"`
+	RunID     *string            `json:"run_id"`
+	WarnedAt  string             `json:"warned_at"`
+	EndedAt   *string            `json:"ended_at"`
+}
+
+func newWarningJSON(w allswell.Warning) warningJSON {
+	return warningJSON{w.ID, w.Condition, w.Message, ptrOrNil(w.RunID), allswell.FormatTime(w.WarnedAt), timePtr(w.EndedAt)}
+}
+
+// listWarnings lists the warnings of a monitor, newest first. The cursor is the number of the last one that the caller has
+// read.
+func (a *api) listWarnings(c *call) (store.Response, error) {
+	q := web.ParseQuery(c.URL.RawQuery)
+	f := store.WarningFilter{Condition: web.Choice(q, "condition", allswell.Conditions), Before: int64(q.Integer("cursor", 0, 1, math.MaxInt32))}
+	limit := q.Integer("limit", defaultPerPage, 1, maxPerPage)
+	if err := q.Check(); err != nil {
+		return store.Response{}, err
+	}
+	warnings, more, err := a.store.Warnings(c.Context(), c.actor(), c.PathValue("monitorId"), f, limit)
+	if err != nil {
+		return store.Response{}, err
+	}
+	data := make([]warningJSON, len(warnings))
+	for i, w := range warnings {
+		data[i] = newWarningJSON(w)
+	}
+	var meta cursorMetaJSON
+	if more {
+		meta.NextCursor = new(strconv.FormatInt(warnings[len(warnings)-1].Number, 10))
+	}
+	body, err := web.Marshal(struct {
+		Data []warningJSON  `json:"data"`
+		Meta cursorMetaJSON `json:"meta"`
+	}{data, meta})
+	return store.Response{Status: http.StatusOK, Body: body}, err
+}

@@ -1,0 +1,86 @@
+package dashboard
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/timeinput"
+)
+
+// actionOptions are the choices of what a run does that violates a condition, the default first.
+func actionOptions(byDefault allswell.ConditionAction) []option {
+	all := []option{{Value: string(allswell.ActionWarn), Label: "is a warning for members: the page does not change"}, {Value: string(allswell.ActionDown), Label: "has failed: the monitor is down"}}
+	if byDefault == allswell.ActionDown {
+		all[0], all[1] = all[1], all[0]
+	}
+	return all
+}
+
+// conditionFields are the fields of the conditions on runs, except for the longest run.
+func conditionFields() []field {
+	return []field{
+		{Name: "max_runtime_action", Label: "A run that takes longer", Type: "select", Optional: true, Options: actionOptions(allswell.ActionDown)},
+		{Name: "min_runtime", Label: "A run must take", Optional: true, Placeholder: "30s",
+			Hint: "A run that succeeds in less time is too short. Left empty, any time will do. Like the next fields, for jobs that report the start of a run."},
+		{Name: "min_runtime_action", Label: "A run that is too short", Type: "select", Optional: true, Options: actionOptions(allswell.ActionWarn)},
+		{Name: "max_per_interval", Label: "Runs that may begin within the interval", Optional: true, Placeholder: "2",
+			Hint: "With a cron expression, between two of its times. Left empty, any number."},
+		{Name: "max_per_interval_action", Label: "A run too many", Type: "select", Optional: true, Options: actionOptions(allswell.ActionWarn)},
+		{Name: "no_overlap", Label: "A run that begins before the others have ended", Type: "select", Optional: true,
+			Options: append([]option{{Label: "is fine"}}, actionOptions(allswell.ActionWarn)...)},
+	}
+}
+
+// setConditionValues sets the values of the fields of conditionFields.
+func setConditionValues(values url.Values, r allswell.RunConditions) {
+	r = r.WithDefaults()
+	if r.MinRuntime > 0 {
+		values.Set("min_runtime", settings.ShortDuration(r.MinRuntime))
+	}
+	if r.MaxPerInterval > 0 {
+		values.Set("max_per_interval", strconv.Itoa(r.MaxPerInterval))
+	}
+	if r.NoOverlap {
+		values.Set("no_overlap", string(r.NoOverlapAction))
+	}
+	values.Set("max_runtime_action", string(r.MaxRuntimeAction))
+	values.Set("min_runtime_action", string(r.MinRuntimeAction))
+	values.Set("max_per_interval_action", string(r.MaxPerIntervalAction))
+}
+
+// readConditions reads the fields of conditionFields.
+func readConditions(typed url.Values, bad *allswell.ValidationError) allswell.RunConditions {
+	action := func(name string) allswell.ConditionAction { return allswell.ConditionAction(typed.Get(name)) }
+	r := allswell.RunConditions{
+		MinRuntime: readRuntime(typed, "min_runtime", bad), NoOverlap: typed.Get("no_overlap") != "", NoOverlapAction: action("no_overlap"),
+		MaxRuntimeAction: action("max_runtime_action"), MinRuntimeAction: action("min_runtime_action"), MaxPerIntervalAction: action("max_per_interval_action"),
+	}
+	if text := strings.TrimSpace(typed.Get("max_per_interval")); text != "" {
+		count, err := strconv.Atoi(text)
+		if r.MaxPerInterval = count; err != nil || count == 0 {
+			r.MaxPerInterval = -1 // never valid
+		}
+	}
+	return r
+}
+
+// readRuntime reads the duration of a run, and adds to bad that it cannot be read; "" is 0, which itself is never valid.
+func readRuntime(typed url.Values, name string, bad *allswell.ValidationError) time.Duration {
+	text := strings.ReplaceAll(typed.Get(name), " ", "")
+	if text == "" {
+		return 0
+	}
+	var d timeinput.Duration
+	if err := d.UnmarshalText([]byte(text)); err != nil {
+		bad.Add(name, "The "+name+" %s.", err)
+		return 0
+	}
+	if d == 0 {
+		return -time.Second
+	}
+	return time.Duration(d)
+}

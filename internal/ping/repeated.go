@@ -1,0 +1,54 @@
+package ping
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// repeatTime is how long the next start is regarded as the repetition of one that was answered 429 or 503: longer
+	// than the Retry-After of both, with the time that an attempt takes.
+	repeatTime = 2 * time.Minute
+
+	// maxUnacknowledged is the maximum number of such starts that are kept. If there are more, all starts are regarded as
+	// repetitions for repeatTime.
+	maxUnacknowledged = 1 << 14
+)
+
+// unacknowledgedStarts is the starts that were answered 429 or 503, so that their jobs repeat them: a repetition comes later than
+// the run began, and may be recorded twice. It is safe for concurrent use.
+type unacknowledgedStarts struct {
+	mu      sync.Mutex
+	at      map[uint64]time.Time // by the short hash of the token
+	fullFor time.Time            // until when all starts are repetitions
+}
+
+// add adds a start.
+func (u *unacknowledgedStarts) add(token uint64, now time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.at == nil {
+		u.at = make(map[uint64]time.Time)
+	}
+	if len(u.at) >= maxUnacknowledged {
+		for old, at := range u.at {
+			if now.Sub(at) > repeatTime {
+				delete(u.at, old)
+			}
+		}
+		if len(u.at) >= maxUnacknowledged {
+			u.fullFor = now.Add(repeatTime)
+			return
+		}
+	}
+	u.at[token] = now
+}
+
+// take removes the start with a token, and reports whether the one that arrives now may be its repetition.
+func (u *unacknowledgedStarts) take(token uint64, now time.Time) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	at, ok := u.at[token]
+	delete(u.at, token)
+	return ok && now.Sub(at) <= repeatTime || now.Before(u.fullFor)
+}

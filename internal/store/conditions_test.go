@@ -1,0 +1,273 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// conditions changes the conditions of the world's monitor.
+func (w *world) conditions(ch allswell.ConditionsChange, maxRuntime time.Duration) {
+	w.Helper()
+	must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Conditions: ch, MaxRuntime: &maxRuntime}))(w)
+}
+
+// warnings returns the conditions and messages of all warnings of the world's monitor, oldest first, with "ended" for those
+// whose condition was satisfied again.
+func (w *world) warnings() (all []string) {
+	w.Helper()
+	found, _, err := w.Warnings(w.ctx, w.ws, w.monitor.ID, store.WarningFilter{}, 100)
+	w.ok(err)
+	for _, x := range slices.Backward(found) {
+		text := string(x.Condition) + ": " + x.Message
+		if !x.EndedAt.IsZero() {
+			text += " (ended)"
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+func (w *world) warns(want ...string) {
+	w.Helper()
+	if got := w.warnings(); !slices.Equal(got, want) {
+		w.Errorf("warnings:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+var (
+	start   = func(run string) store.NewSignal { return signalOf(allswell.SignalStart, run) }
+	success = func(run string) store.NewSignal { return signalOf(allswell.SignalSuccess, run) }
+)
+
+const runID = "0191a1b2-0000-7000-8000-0000000001%02d"
+
+// conditionTests are what runs do that violate conditions. Each begins with the monitor of the world, which was just pinged and
+// whose interval is five minutes.
+var conditionTests = map[string]func(w *world){
+	"too short: a warning, once until it is satisfied": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)
+		short := func(took time.Duration) {
+			w.send(start(""))
+			w.clock.move(took)
+			w.send(success(""))
+		}
+		short(10 * time.Second)
+		if m := w.now(); m.State != allswell.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) || !slices.Equal(m.Warned, []allswell.Condition{allswell.ConditionMinRuntime}) {
+			w.Errorf("%+v", m)
+		}
+		short(20 * time.Second)
+		const first = "min_runtime: A run succeeded after 10 seconds, in less than 1 minute."
+		w.warns(first)
+		short(time.Minute)
+		w.warns(first + " (ended)")
+		short(time.Minute - time.Millisecond)
+		w.warns(first+" (ended)", "min_runtime: A run succeeded after 1 minute, in less than 1 minute.")
+		if len(w.incidents()) != 0 {
+			w.Error("a warning opened an incident")
+		}
+		w.shows(allswell.StatusOperational)
+	},
+	"too short: down, until a run is long enough": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), MinRuntimeAction: ptr(allswell.ActionDown)}, 0)
+		before := w.now().LastPingAt
+		w.send(start(aRun))
+		w.clock.move(10 * time.Second)
+		w.send(success(aRun))
+		m := w.now()
+		if m.State != allswell.MonitorDown || !m.LastPingAt.Equal(before) {
+			w.Errorf("%+v", m)
+		}
+		if text := w.incident().Updates[0].Message; text != "A run of the job ended too early, in less than 1 minute." {
+			w.Error(text)
+		}
+		notes, _, err := w.IncidentNotes(w.ctx, w.ws, w.incident().ID, firstHundred)
+		w.ok(err)
+		if len(notes) != 1 || notes[0].Output != "A run succeeded after 10 seconds, in less than 1 minute." {
+			w.Errorf("%+v", notes)
+		}
+		w.send(start(aRun))
+		w.clock.move(10 * time.Second)
+		w.send(success(aRun))
+		w.shows(allswell.StatusMajorOutage)
+		w.send(start(aRun))
+		w.clock.move(time.Minute)
+		w.send(success(aRun))
+		w.shows(allswell.StatusOperational)
+		w.warns()
+	},
+	"too short: a plain ping that ends the run": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), MinRuntimeAction: ptr(allswell.ActionDown)}, 0)
+		w.send(start(""))
+		w.clock.move(time.Second)
+		w.pinged()
+		w.shows(allswell.StatusMajorOutage)
+		w.pinged() // without a run
+		w.shows(allswell.StatusOperational)
+	},
+	"too often": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MaxPerInterval: ptr(2)}, 0)
+		for i := range 4 {
+			w.send(start(fmt.Sprintf(runID, i)), success(fmt.Sprintf(runID, i)))
+			w.clock.move(time.Minute)
+		}
+		const first = "max_per_interval: More than 2 runs began within 5 minutes."
+		w.warns(first)
+		w.clock.move(5 * time.Minute)
+		w.send(start(""), success(""))
+		w.warns(first + " (ended)")
+	},
+	"too often: the run does not end the outage that it began": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MaxPerInterval: ptr(1), MaxPerIntervalAction: ptr(allswell.ActionDown)}, 0)
+		w.send(start(aRun), success(aRun))
+		w.clock.move(time.Minute)
+		w.send(start(otherRun))
+		w.shows(allswell.StatusMajorOutage)
+		if text := w.incident().Updates[0].Message; text != "The job runs more often than expected." {
+			w.Error(text)
+		}
+		w.send(start(otherRun)) // repeated
+		w.send(success(otherRun))
+		w.shows(allswell.StatusMajorOutage)
+		w.clock.move(5 * time.Minute)
+		w.send(start(aRun), success(aRun))
+		w.shows(allswell.StatusOperational)
+	},
+	"overlap: neither of the runs ends the outage": func(w *world) {
+		w.conditions(allswell.ConditionsChange{NoOverlap: ptr(true), NoOverlapAction: ptr(allswell.ActionDown)}, 0)
+		w.send(start(aRun))
+		w.clock.move(time.Minute)
+		w.send(start(otherRun))
+		if text := w.incident().Updates[0].Message; text != "A run of the job began before the previous one had ended." {
+			w.Error(text)
+		}
+		w.send(success(aRun), success(otherRun))
+		w.shows(allswell.StatusMajorOutage)
+		w.clock.move(time.Minute)
+		w.send(start(aRun), success(aRun))
+		w.shows(allswell.StatusOperational)
+	},
+	"overlap: a warning, also of runs without ids": func(w *world) {
+		w.conditions(allswell.ConditionsChange{NoOverlap: ptr(true)}, 0)
+		w.send(start(""))
+		w.clock.move(time.Minute)
+		w.send(start(""))
+		const first = "no_overlap: A run began 1 minute after another one, which had not ended."
+		w.warns(first)
+		w.send(success(""), start(aRun))
+		w.warns(first + " (ended)")
+		w.send(start(aRun)) // the same
+		w.clock.move(6 * time.Minute)
+		w.send(start(otherRun)) // the other one is overdue
+		w.warns(first + " (ended)")
+	},
+	"overlap: a start that was not acknowledged is repeated": func(w *world) {
+		w.conditions(allswell.ConditionsChange{NoOverlap: ptr(true), MaxPerInterval: ptr(1), MinRuntime: ptr(time.Minute)}, 0)
+		w.send(start(""))
+		again := start("")
+		again.Repeated = true
+		w.clock.move(time.Second)
+		w.send(again)
+		w.clock.move(time.Second)
+		w.send(success(""))
+		w.warns()
+	},
+	"a run that does not end: a warning": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MaxRuntimeAction: ptr(allswell.ActionWarn)}, 2*time.Minute)
+		w.send(start(aRun), start(otherRun))
+		w.pass(4 * time.Minute)
+		const first = "max_runtime: A run did not end within 2 minutes."
+		w.warns(first)
+		w.send(success(aRun))
+		w.warns(first)
+		w.send(start(aRun), success(aRun))
+		w.warns(first + " (ended)")
+		w.shows(allswell.StatusOperational)
+		if got := w.RunsOverdue(); got != 2 {
+			w.Errorf("%d runs overdue", got)
+		}
+		if got := w.WarningsAdded(allswell.ConditionMaxRuntime); got != 1 {
+			w.Errorf("%d warnings", got)
+		}
+		if got := w.SignalsRecorded(allswell.SignalStart); got != 3 {
+			w.Errorf("%d starts", got)
+		}
+	},
+	"a failure is not too short": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)
+		w.send(start(""), signalOf(allswell.SignalFail, ""))
+		w.warns()
+	},
+	"a listening gap: nothing is judged that may be its fault": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), MaxPerInterval: ptr(1), NoOverlap: ptr(true)}, 0)
+		w.recordLiveness()
+		w.send(start(aRun))
+		w.absent(time.Minute)
+		w.recordLiveness()
+		w.send(start(otherRun)) // the end of aRun may be lost, and otherRun may have begun before
+		w.clock.move(time.Second)
+		w.send(success(otherRun))
+		w.warns()
+	},
+	"planned maintenance: nothing is judged": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), MaxPerInterval: ptr(1), NoOverlap: ptr(true)}, 0)
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: []string{w.component.ID}}))(w)
+		w.pass(time.Minute)
+		w.send(start(aRun), start(otherRun), success(aRun))
+		w.warns()
+	},
+	"a disabled monitor does not expect the ends of its runs": func(w *world) {
+		w.conditions(allswell.ConditionsChange{NoOverlap: ptr(true)}, 3*time.Minute)
+		w.send(start(aRun))
+		w.clock.move(time.Second)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
+		w.clock.move(time.Minute)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Enabled: ptr(true)}))(w)
+		w.send(start(otherRun), success(otherRun))
+		w.pass(4 * time.Minute)
+		w.warns()
+		w.shows(allswell.StatusOperational)
+	},
+	"a condition that is removed or made down ends its warning": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), NoOverlap: ptr(true)}, 0)
+		w.send(start(aRun), start(otherRun), success(aRun))
+		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Duration(0)), NoOverlapAction: ptr(allswell.ActionDown)}, 0)
+		w.warns("no_overlap: A run began 0 seconds after another one, which had not ended. (ended)",
+			"min_runtime: A run succeeded after 0 seconds, in less than 1 minute. (ended)")
+		if m := w.now(); len(m.Warned) != 0 {
+			w.Errorf("%v", m.Warned)
+		}
+	},
+	"the last hundred warnings are kept, for ninety days": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)
+		for range allswell.MaxWarnings + 5 {
+			w.send(start(""), success(""), start(""))
+			w.clock.move(time.Minute)
+			w.send(success(""))
+		}
+		if got := w.value(`SELECT count(*), min(number), max(number) FROM warnings`); got != "100|6|105" {
+			w.Error(got)
+		}
+		w.clock.move(allswell.WarningRetention)
+		w.ok(w.Prune(w.ctx))
+		w.warns()
+	},
+}
+
+func TestSignalConditions(t *testing.T) {
+	for name, f := range conditionTests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorlds(t, func(w *world) {
+				w.pinged()
+				f(w)
+				w.consistent()
+			})
+		})
+	}
+}
