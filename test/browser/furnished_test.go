@@ -97,11 +97,11 @@ func (f *furnished) fill(t *testing.T, c *binary.Client) {
 		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID)}
 }
 
-// pinged creates a monitor that has two gaps between its pings, and signals, and is down, and returns its ID.
+// pinged creates a monitor that has two gaps between its pings, signals and warnings, and is down, and returns its ID.
 func pinged(t *testing.T, c *binary.Client, component string) string {
 	t.Helper()
 	var made binary.Data[created]
-	c.Must(t, "POST", "/api/v1/monitors", params{"name": "Order worker", "interval": 1, "page": "acme", "component_id": component}, &made)
+	c.Must(t, "POST", "/api/v1/monitors", params{"name": "Order worker", "interval": 1, "page": "acme", "component_id": component, "min_runtime": 3600, "max_per_interval": 1, "no_overlap": true}, &made)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(browserTimeout); time.Now().Before(deadline); <-tick.C {
