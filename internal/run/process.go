@@ -89,7 +89,7 @@ func (p process) supervise(cmd *exec.Cmd, signals <-chan os.Signal, done <-chan 
 			}
 		case <-expired:
 			timedOut, expired = true, nil
-			cmd.Process.Signal(syscall.SIGTERM)
+			terminate(cmd, !terminal)
 			timer := time.NewTimer(killAfter)
 			defer timer.Stop()
 			kill = timer.C

@@ -11,6 +11,9 @@ import (
 // separate does nothing: there are no process groups.
 func separate(*exec.Cmd) {}
 
+// terminate asks the command to end.
+func terminate(cmd *exec.Cmd, _ bool) { cmd.Process.Signal(syscall.SIGTERM) }
+
 // killAll kills the command.
 func killAll(cmd *exec.Cmd, _ bool) { cmd.Process.Kill() }
 

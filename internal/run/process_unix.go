@@ -11,13 +11,18 @@ import (
 // separate makes the command the first of a process group, so that killAll reaches what it has started.
 func separate(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
+// terminate asks the command to end, and all of its process group if it is separate: a shell does not pass SIGTERM on.
+func terminate(cmd *exec.Cmd, separated bool) { send(cmd, separated, syscall.SIGTERM) }
+
 // killAll kills the command, and all of its process group if it is separate.
-func killAll(cmd *exec.Cmd, separated bool) {
+func killAll(cmd *exec.Cmd, separated bool) { send(cmd, separated, syscall.SIGKILL) }
+
+func send(cmd *exec.Cmd, separated bool, s syscall.Signal) {
 	if separated {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		syscall.Kill(-cmd.Process.Pid, s)
 		return
 	}
-	cmd.Process.Kill()
+	cmd.Process.Signal(s)
 }
 
 // signalOf returns the number of the signal that ended a process.

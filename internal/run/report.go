@@ -1,7 +1,10 @@
 package run
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,13 +28,20 @@ const (
 // target is the monitor that gets the reports.
 type target struct {
 	api     *client.Client
+	base    string // URL of the server
 	monitor string // slug or id; "": the token is known
 	token   string // ping token; "": not looked up yet
 }
 
 func newTarget(base, apiToken, monitor, token string) (*target, error) {
 	api, err := client.New(base, apiToken, client.Options{Timeout: requestTimeout, Retries: -1, UserAgent: "allswell/" + buildinfo.Read().Version})
-	return &target{api, monitor, token}, err
+	return &target{api, strings.TrimRight(base, "/"), monitor, token}, err
+}
+
+// name returns a name of the monitor for the spool. It does not have the token, which is a secret.
+func (t *target) name() string {
+	sum := sha256.Sum256([]byte(t.base + "\n" + cmp.Or(t.monitor, t.token)))
+	return hex.EncodeToString(sum[:16])
 }
 
 // send sends a report once.
@@ -84,7 +94,11 @@ type reporter struct {
 }
 
 func newReporter(to *target, spoolFile string) *reporter {
-	return &reporter{target: to, spool: spool{spoolFile}, ended: make(chan struct{}), begun: make(chan struct{})}
+	r := &reporter{target: to, ended: make(chan struct{}), begun: make(chan struct{})}
+	if to != nil {
+		r.spool = spool{spoolFile, to.name()}
+	}
+	return r
 }
 
 // begin sends what earlier runs could not send, and the start of the run.

@@ -134,6 +134,8 @@ func TestRunReports(t *testing.T) {
 		{"a file that is no program", nil, []string{"--monitor", w.ping, "--", os.DevNull}, 126, "", "start fail(126)", "permission denied"},
 		{"a signal", nil, []string{"--monitor", w.ping, "--", "sh", "-c", "kill -9 $$"}, 137, "", "start fail(137)", ""},
 		{"the timeout", nil, []string{"--monitor", w.ping, "--timeout", "1s", "--", "sleep", "60"}, 124, "", "start fail", "was ended after 1s"},
+		{"the timeout of a shell", nil, []string{"--monitor", w.ping, "--timeout", "1s", "--", "sh", "-c", `sh -c "trap 'echo ended; exit' TERM; sleep 60 & wait"; true`}, 124,
+			"ended\n", "start fail", "was ended after 1s"},
 		{"as a shell", []string{"ALLSWELL_MONITOR=" + w.ping}, []string{"-c", "echo $((1+1)); exit 4"}, 4, "2\n", "start fail(4)", "2\n"},
 		{"as a shell without a monitor", nil, []string{"-c", "echo x; exit 5"}, 5, "x\n", "", ""},
 	} {

@@ -19,6 +19,7 @@ const maxSpool = 10 << 20
 
 // entry is the end of a run, as the spool has it: a line of JSON.
 type entry struct {
+	Monitor  string              `json:"monitor"` // as target.name returns it
 	RunID    string              `json:"run_id"`
 	Kind     allswell.SignalKind `json:"kind"`
 	ExitCode *int                `json:"exit_code"` // nil: the command was ended by the timeout
@@ -38,12 +39,15 @@ func (e entry) late() client.SignalReport {
 	return r
 }
 
-// spool is a file with ends of runs that could not be sent. Several runs may share it.
-type spool struct{ path string } // "": none
+// spool is a file with ends of runs that could not be sent. Several runs may share it, also those of several monitors.
+type spool struct {
+	path    string // "": none
+	monitor string // of the runs that are added and sent
+}
 
 // open opens and locks the file.
 func (s spool) open() (*os.File, error) {
-	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +60,7 @@ func (s spool) open() (*os.File, error) {
 
 // add appends an entry, and waits until it is on disk.
 func (s spool) add(e entry) error {
+	e.Monitor = s.monitor
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -69,16 +74,26 @@ func (s spool) add(e entry) error {
 	if err != nil {
 		return err
 	}
-	if info.Size()+int64(len(line)) > maxSpool {
+	size := info.Size()
+	if size+int64(len(line)) > maxSpool {
 		return fmt.Errorf("%s is full", s.path)
 	}
-	if _, err := f.Write(append(line, '\n')); err != nil {
+	line = append(line, '\n')
+	if last := []byte{0}; size > 0 {
+		if _, err := f.ReadAt(last, size-1); err != nil {
+			return err
+		}
+		if last[0] != '\n' { // an entry was not written to its end: it must not damage this one
+			line = append([]byte{'\n'}, line...)
+		}
+	}
+	if _, err := f.WriteAt(line, size); err != nil {
 		return err
 	}
 	return f.Sync()
 }
 
-// flush sends the entries, the oldest first, and removes those that were sent or never can be. It stops at the first one
+// flush sends the entries of the spool's monitor, the oldest first, and removes those that were sent or never can be. It stops at the first one
 // that may succeed later. The file is not locked while something is sent, so an entry may be sent twice by two runs.
 func (s spool) flush(send func(entry) error) {
 	if s.path == "" {
@@ -93,6 +108,9 @@ func (s spool) flush(send func(entry) error) {
 	}
 	done := make(map[string]bool)
 	for _, e := range entries {
+		if e.Monitor != s.monitor {
+			continue
+		}
 		if err := send(e); err != nil && !isFinal(err) {
 			break
 		}
@@ -130,7 +148,7 @@ func readEntries(r io.Reader) (all []entry, err error) {
 	}
 }
 
-// remove removes entries by their run ids.
+// remove removes entries by their run ids. If it is interrupted, some may be in the file twice, but none is lost.
 func (s spool) remove(runs map[string]bool) error {
 	f, err := s.open()
 	if err != nil {
@@ -152,9 +170,8 @@ func (s spool) remove(runs map[string]bool) error {
 		}
 		rest.Write(append(line, '\n'))
 	}
-	if err := f.Truncate(0); err != nil {
+	if _, err := f.WriteAt(rest.Bytes(), 0); err != nil {
 		return err
 	}
-	_, err = f.Write(rest.Bytes()) // it appends
-	return err
+	return f.Truncate(int64(rest.Len()))
 }

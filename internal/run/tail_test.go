@@ -54,7 +54,7 @@ func TestSizes(t *testing.T) {
 
 // TestSpool adds entries from many runs at once, and sends them.
 func TestSpool(t *testing.T) {
-	s := spool{filepath.Join(t.TempDir(), "spool")}
+	s := spool{filepath.Join(t.TempDir(), "spool"), "nightly"}
 	var adding sync.WaitGroup
 	for i := range 20 {
 		adding.Go(func() {
@@ -93,10 +93,48 @@ func TestSpool(t *testing.T) {
 	if entries, err := s.entries(); err != nil || len(entries) != 1 {
 		t.Errorf("of a damaged file: %v, %v", entries, err)
 	}
+	if err := s.add(entry{RunID: "2"}); err != nil {
+		t.Error(err)
+	}
+	if entries, err := s.entries(); err != nil || len(entries) != 2 || entries[1].RunID != "2" {
+		t.Errorf("after an entry that was not written to its end: %v, %v", entries, err)
+	}
 	if err := os.Truncate(s.path, maxSpool); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.add(entry{RunID: "x"}); err == nil {
 		t.Error("a full spool grows")
+	}
+}
+
+// TestSpoolOfTwoMonitors checks that a run reports only the ends of its own monitor's runs.
+func TestSpoolOfTwoMonitors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "spool")
+	a, err := newTarget("https://status.example.com", "", "", "token-of-the-monitor-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := newTarget("https://status.example.com/", "", "", "token-of-the-monitor-b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofA, ofB := newReporter(a, path).spool, newReporter(b, path).spool
+	for _, id := range []string{"1", "2"} {
+		if err := ofA.add(entry{RunID: id, Kind: allswell.SignalFail}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ofB.add(entry{RunID: "3", Kind: allswell.SignalFail}); err != nil {
+		t.Fatal(err)
+	}
+	sent := func(s spool) (ids string) {
+		s.flush(func(e entry) error { ids += e.RunID; return nil })
+		return ids
+	}
+	if got := [3]string{sent(ofB), sent(ofA), sent(ofA)}; got != [3]string{"3", "12", ""} {
+		t.Errorf("sent: %q", got)
+	}
+	if saved, err := os.ReadFile(path); err != nil || len(saved) > 0 {
+		t.Errorf("left: %s, %v", saved, err)
 	}
 }
