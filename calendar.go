@@ -47,13 +47,22 @@ var calendarShorthands = map[string]string{
 }
 
 // parseCalendar parses an expression. The error says what is wrong.
-func parseCalendar(expression string) (c clockTimes, err error) {
+func parseCalendar(expression string) (clockTimes, error) {
 	if len(expression) > MaxCronLength {
-		return c, fmt.Errorf("it may not be longer than %d characters", MaxCronLength)
+		return clockTimes{}, fmt.Errorf("it may not be longer than %d characters", MaxCronLength)
 	}
-	if zone, _ := calendarZone(expression); zone != "" {
-		return c, fmt.Errorf("its zone %s is not that of time_zone: give one of them", zone)
+	c, err := parseCalendarTimes(expression)
+	if err == nil {
+		return c, nil
 	}
+	if zone, _ := calendarZone(expression); zone != "" { // it reads files
+		err = fmt.Errorf("its zone %s is not that of time_zone: give one of them", zone)
+	}
+	return c, err
+}
+
+// parseCalendarTimes parses an expression without a zone.
+func parseCalendarTimes(expression string) (c clockTimes, err error) {
 	if long, ok := calendarShorthands[strings.ToLower(expression)]; ok {
 		expression = long
 	}

@@ -93,6 +93,10 @@ func TestCalendarLongest(t *testing.T) {
 			t.Errorf("%s: %v, want %v", expression, got, want)
 		}
 	}
+	// A zone whose clock changes four times a year.
+	if got := allswell.NewCalendar("*:*:*", "Africa/El_Aaiun").Longest(); got != time.Hour+time.Second {
+		t.Errorf("in a zone with many changes: %v", got)
+	}
 }
 
 // FuzzCalendar checks that every expression is either refused or has increasing times.

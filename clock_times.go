@@ -134,7 +134,7 @@ func (c clockTimes) longest(zone *time.Location) time.Duration {
 			break
 		}
 		longest = max(longest, next.Sub(at))
-		at = Later(next, c.lastOfDay(next.In(zone)))
+		at = Later(c.lastOfHour(next.In(zone)), c.lastOfDay(next.In(zone)))
 	}
 	return longest
 }
@@ -150,6 +150,16 @@ func (c clockTimes) longestWithinDay() (longest time.Duration) {
 		longest = max(longest, time.Duration((h-hour)*3600+(m-minute)*60+s-second)*time.Second)
 		hour, minute, second = h, m, s
 	}
+}
+
+// lastOfHour returns the last matching time in the hour of t, which is one, or t if the clock changes before.
+func (c clockTimes) lastOfHour(t time.Time) time.Time {
+	minutes, seconds := bits.Len64(c.minutes)-1-t.Minute(), bits.Len64(c.seconds)-1-t.Second()
+	last := t.Add(time.Duration(minutes)*time.Minute + time.Duration(seconds)*time.Second)
+	if _, end := t.ZoneBounds(); !end.IsZero() && !last.Before(end) {
+		return t
+	}
+	return last
 }
 
 // lastOfDay returns the last time of a matching day, in the zone of t, or zero if the clock changes on that day.

@@ -34,7 +34,7 @@ func (s *Store) Prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = s.deleteInSteps(ctx, `FROM signals WHERE received_at <= $1`,
+	err = s.deleteInSteps(ctx, `FROM signals WHERE received_at <= $1 AND due_at IS NULL`,
 		func(t *tx) any { return millis(t.Now.Add(-s.SignalRetention())) })
 	if err != nil {
 		return err

@@ -181,7 +181,10 @@ func (t *tx) applySignal(m *allswell.Monitor, n NewSignal) (err error) {
 		return err
 	}
 	if number > allswell.MaxSignals {
-		if _, err := t.Exec(`DELETE FROM signals WHERE monitor_id = $1 AND number <= $2`, m.ID, number-allswell.MaxSignals); err != nil {
+		// The last starts whose ends are expected are kept, too: a job that logs a lot may hang.
+		if _, err := t.Exec(`DELETE FROM signals WHERE monitor_id = $1 AND number <= $2 AND (due_at IS NULL OR number <=
+			(SELECT number FROM signals WHERE monitor_id = $1 AND running AND due_at IS NOT NULL ORDER BY number DESC LIMIT 1 OFFSET $3))`,
+			m.ID, number-allswell.MaxSignals, allswell.MaxSignals); err != nil {
 			return err
 		}
 	}

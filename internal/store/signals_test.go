@@ -200,6 +200,36 @@ var signalTests = map[string]func(w *world){
 			w.Errorf("%d after 90 days", len(got))
 		}
 	},
+	"a run is judged, however much its job logs": func(w *world) {
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{MaxRuntime: ptr(2 * time.Minute)}))(w)
+		w.send(signalOf(allswell.SignalStart, aRun))
+		for range 11 {
+			w.send(slices.Repeat([]store.NewSignal{signalOf(allswell.SignalLog, "")}, 100)...)
+		}
+		w.pass(3 * time.Minute)
+		if m := w.now(); m.State != allswell.MonitorDown || !m.RunDueAt.IsZero() {
+			w.Errorf("%+v", m)
+		}
+		w.send(signalOf(allswell.SignalLog, ""))
+		if got := w.value(`SELECT count(*), min(number) FROM signals`); got != "1000|103" {
+			w.Error(got)
+		}
+	},
+	"the starts of the last thousand runs are kept until they end": func(w *world) {
+		for i := range 11 {
+			var starts []store.NewSignal
+			for j := range 100 {
+				starts = append(starts, signalOf(allswell.SignalStart, fmt.Sprintf("0191a1b2-0000-7000-8000-%012d", i*100+j)))
+			}
+			w.send(starts...)
+		}
+		w.send(slices.Repeat([]store.NewSignal{signalOf(allswell.SignalLog, "")}, 1000)...)
+		w.clock.move(allswell.SignalRetention)
+		w.ok(w.Prune(w.ctx))
+		if got := w.value(`SELECT count(*), min(number), max(number) FROM signals`); got != "1000|101|1100" {
+			w.Error(got)
+		}
+	},
 	"unknown and disabled tokens, and a token that was replaced": func(w *world) {
 		old := w.monitor.Token
 		must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w)
