@@ -156,17 +156,13 @@ func (v *visit) showMonitor() error {
 		return err
 	}
 	s.Outages, s.Pager = outages, newPager(v.r.URL.Path, nil, r, len(outages), total)
-	signals, _, err := v.store.Signals(v.r.Context(), v.actor(), detail.ID, store.SignalFilter{WithOutput: true}, maxSignals)
-	if err != nil {
-		return err
-	}
-	history, _, err := v.store.Signals(v.r.Context(), v.actor(), detail.ID, store.SignalFilter{}, allswell.MaxSignals)
+	history, _, err := v.store.Signals(v.r.Context(), v.actor(), detail.ID, store.SignalFilter{Outputs: maxSignals}, allswell.MaxSignals)
 	if err != nil {
 		return err
 	}
 	s.Runs, s.NoPings = newRunChart(detail.Monitor, history), !v.store.KeepsPings()
 	s.Kept = allswell.FormatDuration(v.store.SignalRetention())
-	for _, signal := range signals {
+	for _, signal := range history[:min(len(history), maxSignals)] {
 		s.Signals = append(s.Signals, shownSignal{signal, allswell.OutputText(signal.Output, maxShownOutput)})
 	}
 	if s.Warnings, _, err = v.store.Warnings(v.r.Context(), v.actor(), detail.ID, store.WarningFilter{}, maxShownWarnings); err != nil {

@@ -79,7 +79,7 @@ func TestCronitorClientInJavaScript(t *testing.T) {
 			t.Errorf("the answers are %v", answers)
 		}
 	}
-	all, _, err := w.store.Signals(t.Context(), w.ws, "nightly-job", store.SignalFilter{WithOutput: true}, 10)
+	all, _, err := w.store.Signals(t.Context(), w.ws, "nightly-job", store.SignalFilter{Outputs: 100}, 10)
 	if err != nil || len(all) != 5 || all[0].Kind != allswell.SignalPing {
 		t.Fatalf("recorded %+v, %v", all, err)
 	}

@@ -21,7 +21,7 @@ import (
 // signals returns the signals of a monitor, newest first, with their outputs.
 func (w *testServer) signals(monitor string) []allswell.Signal {
 	w.Helper()
-	all, _, err := w.store.Signals(w.Context(), w.ws, monitor, store.SignalFilter{WithOutput: true}, 100)
+	all, _, err := w.store.Signals(w.Context(), w.ws, monitor, store.SignalFilter{Outputs: 100}, 100)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -10,6 +10,9 @@ import (
 // blocksPerSignal is how many blocks a store adds before it calls the functions of OnPingMergeDue.
 const blocksPerSignal = 128
 
+// maxPastTokens is how many of the tokens that a monitor had are kept: each is looked up when its history is read.
+const maxPastTokens = 20
+
 // PingOrigins says who sent the pings of a batch.
 type PingOrigins struct {
 	Clients []pinghistory.Client
@@ -106,12 +109,17 @@ func (s *Store) blockAdded() {
 	}
 }
 
-// keepPastToken keeps that a monitor had a token, which is valid for PingTokenOverlap, and ends the one before it.
+// keepPastToken keeps that a monitor had a token, which is valid for PingTokenOverlap, and ends the one before it. Of others
+// than the last maxPastTokens, the pings are no longer listed.
 func (t *tx) keepPastToken(monitorID, token string) error {
 	if _, err := t.Exec(`UPDATE past_ping_tokens SET until_at = $2 WHERE monitor_id = $1 AND until_at > $2`, monitorID, millis(t.Now)); err != nil {
 		return err
 	}
 	_, err := t.Exec(`INSERT INTO past_ping_tokens (monitor_id, ping_key, until_at) VALUES ($1, $2, $3)`,
 		monitorID, pingKey(token), millis(t.Now.Add(PingTokenOverlap)))
+	if err == nil {
+		_, err = t.Exec(`DELETE FROM past_ping_tokens WHERE monitor_id = $1 AND ping_key NOT IN
+			(SELECT ping_key FROM past_ping_tokens WHERE monitor_id = $1 ORDER BY until_at DESC LIMIT $2)`, monitorID, maxPastTokens)
+	}
 	return err
 }

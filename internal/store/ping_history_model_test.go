@@ -167,8 +167,8 @@ func TestHistoryOfPingsIsTheModel(t *testing.T) {
 		for more := true; more; {
 			more = must(w.MergePings(w.ctx))(w)
 		}
-		if got := w.value(`SELECT count(*) FROM ping_chunks`) + w.value(`SELECT count(*) FROM ping_segments`); got != "00" {
-			w.Errorf("%s chunks and segments are left", got)
+		if got := w.value(`SELECT count(*) FROM ping_blocks`) + w.value(`SELECT count(*) FROM ping_chunks`) + w.value(`SELECT count(*) FROM ping_segments`); got != "000" {
+			w.Errorf("%s blocks, chunks and segments are left", got)
 		}
 	})
 }
@@ -216,6 +216,52 @@ func TestCorruptHistoryOfPings(t *testing.T) {
 		w.run(`UPDATE ping_chunks SET data = $1`, []byte{9})
 		if list, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 100); err != nil || len(list) != 0 {
 			w.Errorf("%v, %v", list, err)
+		}
+	})
+}
+
+// TestSmallMergesDoNotWaitForLargeOnes checks that segments of a low level are merged while a long merge is in progress, which goes
+// on after that.
+func TestSmallMergesDoNotWaitForLargeOnes(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		now := w.clock.now().UnixMilli()
+		add := func(id string, level int, state string, into any) {
+			w.run(`INSERT INTO ping_segments (id, level, state, merged_into, next_key, oldest_at, newest_at) VALUES ($1, $2, $3, $4, 0, $5, $5)`, id, level, state, into, now)
+		}
+		add("large", 9, "building", nil)
+		add("part", 8, "live", "large")
+		for key := range 20 {
+			w.run(`INSERT INTO ping_chunks (segment_id, first_key, last_key, data) VALUES ('part', $1, $1, $2)`, key, []byte{1, 0, 0})
+		}
+		for i := range 8 {
+			add(fmt.Sprint("small", i), 1, "live", nil)
+		}
+		for range 2 {
+			must(w.MergePings(w.ctx))(w)
+		}
+		if got := w.value(`SELECT count(*) FROM ping_segments WHERE level = 1 AND state = 'live'`); got != "0" {
+			w.Errorf("%s small segments wait", got)
+		}
+		for more := true; more; {
+			more = must(w.MergePings(w.ctx))(w)
+		}
+		if got := w.value(`SELECT count(*) FROM ping_segments`); got != "0" {
+			w.Errorf("%s segments are left", got)
+		}
+	})
+}
+
+// TestPastTokensAreLimited checks that few of the tokens that a monitor had are kept, the last ones.
+func TestPastTokensAreLimited(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		for range 22 {
+			w.pinged()
+			w.clock.move(time.Second)
+			w.monitor = must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w)
+		}
+		list, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 100)
+		if w.ok(err); len(list) != 20 {
+			w.Errorf("%d pings are listed, want those by the last 20 tokens", len(list))
 		}
 	})
 }

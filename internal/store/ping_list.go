@@ -13,9 +13,9 @@ import (
 
 // SignalFilter limits a list of pings and signals. Zero fields do not limit it.
 type SignalFilter struct {
-	Kind       allswell.SignalKind
-	Before     SignalCursor // only what is older
-	WithOutput bool         // Output is loaded
+	Kind    allswell.SignalKind
+	Before  SignalCursor // only what is older
+	Outputs int          // of how many Output is loaded, from the newest on
 }
 
 // SignalCursor is a place in the list of a monitor's pings and signals. It stays valid while there are new ones. The zero SignalCursor is the
@@ -52,10 +52,7 @@ func (s *Store) Signals(ctx context.Context, actor allswell.Actor, ref string, f
 			return f.Kind != "" && e.Kind != f.Kind || f.Before != SignalCursor{} && e.place.compare(f.Before) <= 0
 		})
 		entries = entries[:min(len(entries), limit+1)]
-		if f.WithOutput {
-			err = c.loadOutputs(m.ID, entries[:min(len(entries), limit)])
-		}
-		return entries, err
+		return entries, c.loadOutputs(m.ID, entries[:min(len(entries), limit, f.Outputs)])
 	})
 	if err != nil {
 		return nil, next, err

@@ -58,44 +58,72 @@ func (s *Store) MergePings(ctx context.Context) (more bool, err error) {
 // pingCutoff returns the time of the oldest ping that is kept.
 func (s *Store) pingCutoff(now time.Time) time.Time { return now.Add(-max(s.pingRetention, 0)) }
 
-// mergeBlocks makes a segment of the oldest blocks, if there are enough.
-func (s *Store) mergeBlocks(ctx context.Context) (bool, error) {
-	var ids []string
-	size, pings := 0, make(map[int64][]pinghistory.Ping)
+// deletedBefore returns the time before which pings are deleted from the database, by a merge of their own if need be.
+func (s *Store) deletedBefore(now time.Time) time.Time {
+	return s.pingCutoff(now).Add(-max(s.pingRetention, 0) / 10)
+}
+
+// blocks are the oldest blocks.
+type blocks struct {
+	ids    []string
+	size   int                          // in bytes
+	pings  map[int64][]pinghistory.Ping // by key
+	oldest time.Time                    // of the pings; zero: there are none
+}
+
+// loadBlocks loads the oldest blocks, up to maxBlockBytes.
+func (s *Store) loadBlocks(ctx context.Context) (b blocks, err error) {
+	b.pings = make(map[int64][]pinghistory.Ping)
 	errFull := errors.New("enough")
-	err := s.db.Each(ctx, func(row database.Row) error {
+	err = s.db.Each(ctx, func(row database.Row) error {
 		var id string
 		var data []byte
 		if err := row.Scan(&id, &data); err != nil {
 			return err
 		}
-		ids, size = append(ids, id), size+len(data)
-		if err := pinghistory.ReadBlock(data, func(key int64, p pinghistory.Ping) { pings[key] = append(pings[key], p) }); err != nil {
+		b.ids, b.size = append(b.ids, id), b.size+len(data)
+		err := pinghistory.ReadBlock(data, func(key int64, p pinghistory.Ping) {
+			b.pings[key] = append(b.pings[key], p)
+			if at := time.UnixMicro(p.At); b.oldest.IsZero() || at.Before(b.oldest) {
+				b.oldest = at
+			}
+		})
+		if err != nil {
 			s.log.Error("a part of the history of pings is lost", "block", id, "error", err)
 		}
-		if size >= maxBlockBytes {
+		if b.size >= maxBlockBytes {
 			return errFull
 		}
 		return nil
 	}, `SELECT id, data FROM ping_blocks ORDER BY id`)
-	if err != nil && !errors.Is(err, errFull) {
-		return false, err
+	if errors.Is(err, errFull) {
+		err = nil
 	}
-	if size < maxBlockBytes && len(ids) < minBlocks && (len(ids) == 0 || s.KeepsPings()) {
-		return false, nil
+	return b, err
+}
+
+// mergeBlocks makes a segment of the oldest blocks, if there are enough, or some are too old.
+func (s *Store) mergeBlocks(ctx context.Context) (bool, error) {
+	b, err := s.loadBlocks(ctx)
+	if err != nil || len(b.ids) == 0 {
+		return false, err
 	}
 	now, err := s.Clock(ctx)
 	if err != nil {
 		return false, err
 	}
+	tooOld := !b.oldest.IsZero() && b.oldest.Before(s.deletedBefore(now))
+	if b.size < maxBlockBytes && len(b.ids) < minBlocks && s.KeepsPings() && !tooOld {
+		return false, nil
+	}
 	var w pinghistory.Writer
-	for _, run := range pinghistory.Sort(pings, s.pingCutoff(now).UnixMicro(), allswell.MaxSignals) {
+	for _, run := range pinghistory.Sort(b.pings, s.pingCutoff(now).UnixMicro(), allswell.MaxSignals) {
 		w.Add(run)
 	}
 	return true, writeOnly(ctx, s, func(t *tx) error {
 		t.unattended = true
-		n, err := t.Exec(`DELETE FROM ping_blocks WHERE id IN EACH($1)`, list(ids))
-		if err == nil && n != int64(len(ids)) {
+		n, err := t.Exec(`DELETE FROM ping_blocks WHERE id IN EACH($1)`, list(b.ids))
+		if err == nil && n != int64(len(b.ids)) {
 			err = errStale
 		}
 		if err != nil || len(w.Chunks()) == 0 {
@@ -136,7 +164,8 @@ func (t *tx) insertChunks(segment string, chunks []pinghistory.Chunk) error {
 	return nil
 }
 
-// mergeSegments does a step of a merge, or begins one.
+// mergeSegments does a step of a merge, or begins one. Merges of low levels go first: they take seconds and keep the number of segments
+// small, which those of high levels, of gigabytes, would let grow for hours.
 func (s *Store) mergeSegments(ctx context.Context) (bool, error) {
 	now, err := s.Clock(ctx)
 	if err != nil {
@@ -151,14 +180,20 @@ func (s *Store) mergeSegments(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	var building *pingSegment // of the lowest level
 	if i := slices.IndexFunc(segments, func(g pingSegment) bool { return g.state == segmentBuilding }); i >= 0 {
-		return true, s.continueMerge(ctx, segments[i], s.pingCutoff(now))
+		building = new(segments[i])
 	}
-	segments = slices.DeleteFunc(segments, func(g pingSegment) bool { return g.state != segmentLive })
-	if from, level := s.mergeable(segments, now); len(from) > 0 {
+	waiting := slices.DeleteFunc(segments, func(g pingSegment) bool { return g.state != segmentLive || g.mergedInto != "" })
+	from, level := s.mergeable(waiting, now)
+	switch {
+	case len(from) > 0 && (building == nil || level < building.level):
 		return true, s.beginMerge(ctx, from, level)
+	case building != nil:
+		return true, s.continueMerge(ctx, *building, s.pingCutoff(now))
+	default:
+		return false, nil
 	}
-	return false, nil
 }
 
 // mergeable returns the segments that are to be merged next, and the level of the result. Segments are given by level and age. One
@@ -174,9 +209,8 @@ func (s *Store) mergeable(segments []pingSegment, now time.Time) (from []pingSeg
 		}
 		begin = end
 	}
-	cutoff := s.pingCutoff(now)
 	for i, g := range segments {
-		if g.newest.Before(cutoff) || g.oldest.Before(cutoff.Add(-max(s.pingRetention, 0)/10)) {
+		if g.newest.Before(s.pingCutoff(now)) || g.oldest.Before(s.deletedBefore(now)) {
 			return segments[i : i+1], g.level
 		}
 	}

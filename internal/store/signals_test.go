@@ -34,7 +34,7 @@ func signalOf(kind allswell.SignalKind, runID string) store.NewSignal {
 // signals returns the world's signals, newest first, with their outputs and without plain pings.
 func (w *world) signals() []allswell.Signal {
 	w.Helper()
-	all, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{WithOutput: true}, 100)
+	all, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{Outputs: 100}, 100)
 	w.ok(err)
 	return slices.DeleteFunc(all, func(s allswell.Signal) bool { return s.Kind == allswell.SignalPing })
 }
