@@ -18,37 +18,29 @@ const (
 // unacknowledgedStarts is the starts that were answered 429 or 503, so that their jobs repeat them: a repetition comes later than
 // the run began, and may be recorded twice. It is safe for concurrent use.
 type unacknowledgedStarts struct {
-	mu      sync.Mutex
-	at      map[uint64]time.Time // by the short hash of the token
-	fullFor time.Time            // until when all starts are repetitions
+	mu       sync.Mutex
+	at       map[uint64]time.Time // by the short hash of the ping address
+	allUntil time.Time            // until when all starts are regarded as repetitions
 }
 
-// add adds a start.
-func (u *unacknowledgedStarts) add(token uint64, now time.Time) {
+// add adds the start with the hash of a ping address.
+func (u *unacknowledgedStarts) add(address uint64, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.at == nil {
+	if u.at == nil || len(u.at) >= maxUnacknowledged {
+		if u.at != nil {
+			u.allUntil = now.Add(repeatTime) // as long as what is dropped here
+		}
 		u.at = make(map[uint64]time.Time)
 	}
-	if len(u.at) >= maxUnacknowledged {
-		for old, at := range u.at {
-			if now.Sub(at) > repeatTime {
-				delete(u.at, old)
-			}
-		}
-		if len(u.at) >= maxUnacknowledged {
-			u.fullFor = now.Add(repeatTime)
-			return
-		}
-	}
-	u.at[token] = now
+	u.at[address] = now
 }
 
-// take removes the start with a token, and reports whether the one that arrives now may be its repetition.
-func (u *unacknowledgedStarts) take(token uint64, now time.Time) bool {
+// take removes the start with the hash of a ping address, and reports whether the one that arrives now may be its repetition.
+func (u *unacknowledgedStarts) take(address uint64, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	at, ok := u.at[token]
-	delete(u.at, token)
-	return ok && now.Sub(at) <= repeatTime || now.Before(u.fullFor)
+	at, ok := u.at[address]
+	delete(u.at, address)
+	return ok && now.Sub(at) <= repeatTime || !now.After(u.allUntil)
 }

@@ -190,20 +190,9 @@ func (s *Store) ChangeMonitor(ctx context.Context, actor allswell.Actor, id stri
 // changeMonitor changes a locked monitor, and ends or moves its outage.
 func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell.MonitorChange) (_ allswell.Monitor, err error) {
 	before := m
-	if ch.Page != nil {
-		m.PageSlug = *ch.Page
-		if m.PageSlug == "" {
-			m.ComponentID = ""
-		}
-	}
-	if ch.ComponentID != nil {
-		m.ComponentID = *ch.ComponentID
-	}
-	linked := ch.Page != nil || ch.ComponentID != nil
-	if linked {
-		if err := t.link(actor, &m); err != nil {
-			return m, err
-		}
+	linked, err := t.relink(actor, &m, ch)
+	if err != nil {
+		return m, err
 	}
 	ends := m.Apply(ch, t.Now)
 	var bad allswell.ValidationError
@@ -258,6 +247,23 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 		return m, err
 	}
 	return m, t.audit(actor, allswell.AuditUpdate, before, m)
+}
+
+// relink changes the page and the component of a monitor, and reports whether the change names either.
+func (t *tx) relink(actor allswell.Actor, m *allswell.Monitor, ch allswell.MonitorChange) (linked bool, err error) {
+	if ch.Page == nil && ch.ComponentID == nil {
+		return false, nil
+	}
+	if ch.Page != nil {
+		m.PageSlug = *ch.Page
+		if m.PageSlug == "" {
+			m.ComponentID = ""
+		}
+	}
+	if ch.ComponentID != nil {
+		m.ComponentID = *ch.ComponentID
+	}
+	return true, t.link(actor, m)
 }
 
 // saveMonitor saves the fields that a client can change, and those of saveMonitorState.

@@ -25,13 +25,14 @@ func (c *session) run(monitorID, runID string) (allswell.Run, error) {
 	return r, err
 }
 
-// endViolates reports whether the success of a run of a locked monitor violates a condition.
+// endViolates reports whether the success of a run of a locked monitor violates a condition that makes it down.
 func (t *tx) endViolates(m allswell.Monitor, runID string) (bool, error) {
 	if m.MinRuntime == 0 {
 		return false, nil
 	}
 	r, err := t.run(m.ID, runID)
-	return len(m.JudgeEnd(r, t.Now, true).Violated) > 0, err
+	_, violates := m.Down(m.JudgeEnd(r, t.Now, true))
+	return violates, err
 }
 
 // startOf loads what the start of a run of a locked monitor is judged by.
@@ -227,30 +228,20 @@ func (t *tx) checkRunBatch(batch []candidate, tick allswell.Tick) (checked runsC
 	if tick.Gaps, err = t.gaps(runs[0].StartedAt); err != nil {
 		return checked, err
 	}
-	var down, warned []allswell.Monitor
-	verdicts := make(map[string]allswell.Verdict)
+	var down []allswell.Monitor
 	for i := range monitors {
 		m := &monitors[i]
 		verdict, err := t.judgeRuns(m, runs, tick)
 		if err != nil {
 			return checked, err
 		}
-		overdue := len(verdict.Violated)
-		checked.overdue += overdue
+		checked.overdue += len(verdict.Violated)
 		if _, goesDown := m.Down(verdict); goesDown {
 			if m.RecordFailure(t.Now) {
 				m.NextCheckAt = m.DueAt(tick.Gaps)
 				down = append(down, *m)
 			}
-		} else if overdue > 0 {
-			warned, verdicts[m.ID] = append(warned, *m), verdict
-		}
-	}
-	if err := t.lockForWarnings(warned, down); err != nil {
-		return checked, err
-	}
-	for i := range warned {
-		if err := t.warn(&warned[i], verdicts[warned[i].ID]); err != nil {
+		} else if err := t.warn(m, verdict); err != nil {
 			return checked, err
 		}
 	}

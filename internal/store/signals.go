@@ -134,7 +134,7 @@ func (t *tx) lockSignalled(given []string) (map[string]*allswell.Monitor, error)
 	return found, nil
 }
 
-// mayChangeOutage reports whether a signal of a locked monitor can begin or end an outage, or emit an event. others says that
+// mayChangeOutage reports whether a signal of a locked monitor can begin or end an outage. others says that
 // other signals are recorded before it.
 func (t *tx) mayChangeOutage(m allswell.Monitor, n NewSignal, others bool) (bool, error) {
 	switch {
@@ -146,7 +146,8 @@ func (t *tx) mayChangeOutage(m allswell.Monitor, n NewSignal, others bool) (bool
 		return n.Kind == allswell.SignalStart && (m.MaxPerInterval > 0 || m.NoOverlap) || n.Kind == allswell.SignalSuccess && m.MinRuntime > 0, nil
 	case n.Kind == allswell.SignalStart:
 		start, err := t.startOf(m, n)
-		return len(m.JudgeStart(start).Violated) > 0, err
+		_, violates := m.Down(m.JudgeStart(start))
+		return violates, err
 	default:
 		return t.endViolates(m, n.RunID)
 	}

@@ -55,14 +55,6 @@ func (t *tx) addWarning(m allswell.Monitor, v allswell.Violation) error {
 	return nil
 }
 
-// lockForWarnings locks what the warnings and the outages of locked monitors change.
-func (t *tx) lockForWarnings(warned, down []allswell.Monitor) error {
-	if len(warned) == 0 {
-		return nil // markDown locks what it needs
-	}
-	return t.lockForOutage(slices.Concat(warned, down)...)
-}
-
 const warningColumns = `id, monitor_id, number, condition, run_id, message, warned_at, ended_at`
 
 func scanWarning(row database.Row) (w allswell.Warning, err error) {
