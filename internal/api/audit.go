@@ -77,17 +77,22 @@ func (a *api) listAudit(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	data := make([]auditEntryJSON, len(entries))
-	for i, e := range entries {
-		data[i] = newAuditEntryJSON(e)
-	}
-	var meta cursorMetaJSON
+	next := ""
 	if more {
-		meta.NextCursor = &entries[len(entries)-1].ID
+		next = entries[len(entries)-1].ID
+	}
+	return cursorResponse(entries, newAuditEntryJSON, next)
+}
+
+// cursorResponse returns the response with a part of a list. next is the cursor of the next part; "": there is none.
+func cursorResponse[T, J any](items []T, resourceOf func(T) J, next string) (store.Response, error) {
+	data := make([]J, len(items))
+	for i, item := range items {
+		data[i] = resourceOf(item)
 	}
 	body, err := web.Marshal(struct {
-		Data []auditEntryJSON `json:"data"`
-		Meta cursorMetaJSON   `json:"meta"`
-	}{data, meta})
+		Data []J            `json:"data"`
+		Meta cursorMetaJSON `json:"meta"`
+	}{data, cursorMetaJSON{ptrOrNil(next)}})
 	return store.Response{Status: http.StatusOK, Body: body}, err
 }

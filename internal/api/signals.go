@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/base64"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -65,19 +64,11 @@ func (a *api) listPings(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	data := make([]signalJSON, len(signals))
-	for i, s := range signals {
-		data[i] = newSignalJSON(s)
-	}
-	var meta cursorMetaJSON
+	cursor := ""
 	if next.At != 0 {
-		meta.NextCursor = new(fmt.Sprintf("%x-%x", next.At, next.Number))
+		cursor = fmt.Sprintf("%x-%x", next.At, next.Number)
 	}
-	body, err := web.Marshal(struct {
-		Data []signalJSON   `json:"data"`
-		Meta cursorMetaJSON `json:"meta"`
-	}{data, meta})
-	return store.Response{Status: http.StatusOK, Body: body}, err
+	return cursorResponse(signals, newSignalJSON, cursor)
 }
 
 type signalBodyJSON struct {

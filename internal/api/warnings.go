@@ -2,7 +2,6 @@ package api
 
 import (
 	"math"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -78,17 +77,9 @@ func (a *api) listWarnings(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	data := make([]warningJSON, len(warnings))
-	for i, w := range warnings {
-		data[i] = newWarningJSON(w)
-	}
-	var meta cursorMetaJSON
+	next := ""
 	if more {
-		meta.NextCursor = new(strconv.FormatInt(warnings[len(warnings)-1].Number, 10))
+		next = strconv.FormatInt(warnings[len(warnings)-1].Number, 10)
 	}
-	body, err := web.Marshal(struct {
-		Data []warningJSON  `json:"data"`
-		Meta cursorMetaJSON `json:"meta"`
-	}{data, meta})
-	return store.Response{Status: http.StatusOK, Body: body}, err
+	return cursorResponse(warnings, newWarningJSON, next)
 }
