@@ -383,3 +383,11 @@ func FuzzCron(f *testing.F) {
 		}
 	})
 }
+
+// TestLongestAfterSkippedTimes checks that the search goes on after a change of the clock by half an hour that skips a full hour.
+func TestLongestAfterSkippedTimes(t *testing.T) {
+	cron := allswell.Cron{Expression: "0 1,2,3 * * *", TimeZone: "Australia/Lord_Howe"}
+	if got := cron.Longest(); got != 22*time.Hour {
+		t.Errorf("%v, want 22h", got)
+	}
+}
