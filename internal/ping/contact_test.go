@@ -11,6 +11,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 // answers sends a GET and checks the answer, which need not be JSON.
@@ -349,6 +350,13 @@ func TestProvisioning(t *testing.T) {
 		w.answers(Path+key+"/wrong", 404, notFoundBody)
 		w.answers(Path+key+"/wrong?create=0", 404, notFoundBody)
 		w.answers(Path+allswell.NewPingKey()+"/wrong?create=1", 404, notFoundBody)
+		w.answers(Path+allswell.NewPingKey()+"/wrong?create=1&interval=0", 404, notFoundBody) // it is not even read
+		if w.store.Shared() {
+			other := storetest.Open(w.T, w.dsn, store.Options{}) // of another replica
+			must(other.CreatePage(w.Context(), w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+			k := must(other.ChangePingKey(w.Context(), w.ws, "other", allswell.PingKeyChange{Access: new(allswell.PingAccessReadWrite)}))(w)
+			w.answers(Path+k.Key+"/first?create=1", 201, okBody)
+		}
 		w.answers(Path+w.monitor.Token+"?create=1", 200, okBody)
 
 		var group sync.WaitGroup

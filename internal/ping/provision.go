@@ -25,6 +25,13 @@ func (s *Server) provision(ctx context.Context, c contact) (created bool, a *ans
 	if _, _, signal := allswell.ParseSignal(slug); !ok || signal { // a ping key that was taken for a token
 		return false, c.style.unknown
 	}
+	// Anybody can send this. Without a key it must not cost what the configuration and a transaction do.
+	if known, err := s.hasPingKey(ctx, c.address); err != nil {
+		s.batcher.log.Warn("finding a ping key failed", "error", err)
+		return false, c.style.unavailable
+	} else if !known {
+		return false, c.style.unknown
+	}
 	n, err := readMonitor(c.query, c.name)
 	if err == nil {
 		err = n.Validate()
@@ -62,6 +69,19 @@ func (s *Server) provision(ctx context.Context, c contact) (created bool, a *ans
 	case store.ProvisionUnknown:
 	}
 	return false, c.style.unknown
+}
+
+// hasPingKey reports whether a page may have the key of a ping address. Replicas do not know each other's new keys.
+func (s *Server) hasPingKey(ctx context.Context, address string) (bool, error) {
+	if s.batcher.tokens.has(hashOf(address)) {
+		return true, nil
+	}
+	if !s.batcher.store.Shared() {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	return s.batcher.store.HasPingKey(ctx, address)
 }
 
 // readMonitor reads the configuration of a monitor to create from a query: interval or cron and tz, and grace.

@@ -242,6 +242,13 @@ const (
 	ProvisionFull    // the page has allswell.MaxProvisioned monitors
 )
 
+// HasPingKey reports whether a page has the key of a ping address, or had it lately.
+func (s *Store) HasPingKey(ctx context.Context, address string) (bool, error) {
+	key, _, _ := allswell.CutSlugAddress(address)
+	n, err := s.count(ctx, `SELECT count(*) FROM ping_keys WHERE ping_key = $1`, key)
+	return n > 0, err
+}
+
 // Provision creates the monitor with a ping address, which is made of a ping key and a slug, unless it exists. n has its
 // configuration; its page and its slug are those of the address. The error is an *allswell.ValidationError if n is invalid.
 func (s *Store) Provision(ctx context.Context, address string, n allswell.NewMonitor) (ProvisionResult, error) {
