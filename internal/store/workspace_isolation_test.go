@@ -128,7 +128,7 @@ var reading = []string{
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers", "SubscribersBefore",
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
-	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "IncidentNotes", "MemberSessions", "Announcements", "Announcement",
+	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "Warnings", "IncidentNotes", "MemberSessions", "Announcements", "Announcement",
 	"Postmortem", "Search",
 }
 

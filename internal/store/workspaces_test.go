@@ -20,7 +20,7 @@ type things struct {
 var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error{
 	"Authenticate": nil, "CreateFirstToken": nil, "Bootstrap": nil, // by secret, or before there is a workspace
 	"IssueTokenFor": nil, "AllTokens": nil, "RevokeAnyToken": nil, // the operator's, above workspaces
-	"RecordPings": nil, "RecordSignals": nil, "RecordLiveness": nil, "EachPingToken": nil, "Provision": nil, "HasPingKey": nil, "KeepsPings": nil, "SignalRetention": nil, "MergePings": nil, "OnPingMergeDue": nil, "Tick": nil, "ResumePaused": nil, // by ping token, or over all
+	"RecordPings": nil, "RecordSignals": nil, "RecordLiveness": nil, "EachPingToken": nil, "Provision": nil, "HasPingKey": nil, "SignalsRecorded": nil, "WarningsAdded": nil, "RunsOverdue": nil, "MonitorsRunning": nil, "KeepsPings": nil, "SignalRetention": nil, "MergePings": nil, "OnPingMergeDue": nil, "Tick": nil, "ResumePaused": nil, // by ping token, or over all
 	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "LoadMaintenance": nil, "LoadNewest": nil, "LoadPageImage": nil, "PublicPages": nil, "PageList": nil, "WatchPages": nil, "ReadPageChanges": nil, // public
 	"FindResponse": nil, "Clock": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "System": nil, "MayBackUp": nil, "OpenBackup": nil, "LastContact": nil, "Close": nil,
 	"OnPageHidden": nil, "OnPageChange": nil, "OnNewPingToken": nil, "OnDeliveriesPending": nil, "OnMaintenanceChange": nil, "OnDomainCheckDue": nil, "BeforeReturn": nil, "Hosts": nil, "DisabledDomains": nil,
@@ -323,6 +323,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	},
 	"Signals": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Signals(ctx, ws, x.monitor, store.SignalFilter{}, 10)
+		return err
+	},
+	"Warnings": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.Warnings(ctx, ws, x.monitor, store.WarningFilter{}, 10)
 		return err
 	},
 	"Signal": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
