@@ -53,6 +53,7 @@ func (n NewMonitor) Validate() error {
 	}
 	checkMaxRuntime(&bad, n.MaxRuntime)
 	n.check(&bad)
+	CheckRuntimes(&bad, n.MinRuntime, n.MaxRuntime)
 	CheckTags(&bad, n.Tags)
 	return bad.Err()
 }
@@ -260,6 +261,13 @@ func checkInterval(bad *ValidationError, d time.Duration) {
 func checkMaxRuntime(bad *ValidationError, d time.Duration) {
 	if d < 0 || d > MaxRuntime || d%time.Second != 0 {
 		bad.Add("max_runtime", "The max_runtime must be a whole number of seconds from 1 to %d.", MaxRuntime/time.Second)
+	}
+}
+
+// CheckRuntimes refuses limits that no run can keep. 0: none is given.
+func CheckRuntimes(bad *ValidationError, least, most time.Duration) {
+	if most > 0 && least > most {
+		bad.Add("min_runtime", "The min_runtime must not be longer than the max_runtime.")
 	}
 }
 

@@ -50,6 +50,17 @@ const runID = "0191a1b2-0000-7000-8000-0000000001%02d"
 // conditionTests are what runs do that violate conditions. Each begins with the monitor of the world, which was just pinged and
 // whose interval is five minutes.
 var conditionTests = map[string]func(w *world){
+	"limits that no run can keep are refused": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, time.Minute)
+		for _, ch := range []allswell.MonitorChange{
+			{MaxRuntime: ptr(59 * time.Second)}, {Conditions: allswell.ConditionsChange{MinRuntime: ptr(61 * time.Second)}},
+		} {
+			_, err := w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, ch)
+			w.refused(err, "min_runtime")
+		}
+		_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "x", Interval: time.Hour, MaxRuntime: time.Minute, RunConditions: allswell.RunConditions{MinRuntime: time.Hour}})
+		w.refused(err, "min_runtime")
+	},
 	"too short: a warning, once until it is satisfied": func(w *world) {
 		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)
 		short := func(took time.Duration) {

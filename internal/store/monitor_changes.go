@@ -197,6 +197,7 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	ends := m.Apply(ch, t.Now)
 	var bad allswell.ValidationError
 	allswell.CheckTags(&bad, m.Tags)
+	allswell.CheckRuntimes(&bad, m.MinRuntime, m.MaxRuntime)
 	if err := bad.Err(); err != nil {
 		return m, err
 	}
