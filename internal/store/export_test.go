@@ -30,22 +30,19 @@ func FillMonitors(ctx context.Context, s *Store, workspaceID, slug string, n int
 	for len(tokens) < n {
 		made, err := write(ctx, s, func(t *tx) ([]string, error) {
 			var made []string
-			for range min(1000, n-len(tokens)) {
-				token := allswell.NewPingToken()
-				_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, name, token, interval_ms, enabled,
-						failure_threshold, down_status, state, consecutive_failures, created_at, updated_at)
-					VALUES ($1, $2, $3, $4, $5, $6, TRUE, 0, 'major_outage', 'up', 0, $7, $7)`,
-					allswell.NewID(allswell.PrefixMonitor, t.Now), workspaceID, p.ID, fmt.Sprintf("job %d", len(tokens)+len(made)),
-					token, interval.Milliseconds(), millis(t.Now))
-				if err == nil {
-					_, err = t.Exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, token)
-				}
-				if err != nil {
-					return nil, err
-				}
+			rows, args := []string{}, []any{workspaceID, p.ID, interval.Milliseconds(), millis(t.Now)}
+			for range min(fillStep, n-len(tokens)) {
+				token, next := allswell.NewPingToken(), len(args)+1
+				rows = append(rows, fmt.Sprintf(`($%d, $1, $2, $%d, $%d, $3, TRUE, 0, 'major_outage', 'up', 0, $4, $4)`, next, next+1, next+2))
+				args = append(args, allswell.NewID(allswell.PrefixMonitor, t.Now), fmt.Sprintf("job %d", len(tokens)+len(made)), token)
 				made = append(made, token)
 			}
-			return made, nil
+			_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, name, token, interval_ms, enabled,
+				failure_threshold, down_status, state, consecutive_failures, created_at, updated_at) VALUES `+strings.Join(rows, ", "), args...)
+			if err == nil {
+				_, err = t.Exec(`INSERT INTO last_pings (token, healthy) SELECT token, FALSE FROM monitors WHERE token IN EACH($1)`, list(made))
+			}
+			return made, err
 		})
 		if err != nil {
 			return nil, err
@@ -55,13 +52,21 @@ func FillMonitors(ctx context.Context, s *Store, workspaceID, slug string, n int
 	return tokens, nil
 }
 
+// fillStep is how many rows FillMonitors and FillSubscribers insert with one statement.
+const fillStep = 500
+
 // FillSubscribers makes n confirmed e-mail subscribers of a page, quickly.
 func FillSubscribers(ctx context.Context, s *Store, pageID string, n int) error {
 	return writeOnly(ctx, s, func(t *tx) error {
-		for i := range n {
+		for from := 0; from < n; from += fillStep {
+			rows, args := []string{}, []any{pageID, millis(t.Now)}
+			for i := from; i < min(from+fillStep, n); i++ {
+				next := len(args) + 1
+				rows = append(rows, fmt.Sprintf(`($%d, $1, 'email', $%d, 'mail', $%d, $2, 0, $2, $2, TRUE)`, next, next+1, next+2))
+				args = append(args, allswell.NewID(allswell.PrefixSubscriber, t.Now), fmt.Sprintf("user%d@example.com", i), allswell.NewSubscriberKey())
+			}
 			if _, err := t.Exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, confirmed_at, rejections, created_at, updated_at, whole_page)
-				VALUES ($1, $2, 'email', $3, $4, $5, $6, 0, $6, $6, TRUE)`, allswell.NewID(allswell.PrefixSubscriber, t.Now), pageID,
-				fmt.Sprintf("user%d@example.com", i), "mail", allswell.NewSubscriberKey(), millis(t.Now)); err != nil {
+				VALUES `+strings.Join(rows, ", "), args...); err != nil {
 				return err
 			}
 		}

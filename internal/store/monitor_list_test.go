@@ -75,6 +75,7 @@ func TestMonitorList(t *testing.T) {
 func TestGapsBetweenPings(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		explain := func() allswell.Explanation { return must(w.ExplainMonitor(w.ctx, w.ws, w.monitor.ID))(w) }
+		w.monitor = must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Interval: ptr(75 * time.Second)}))(w)
 		w.pinged()
 		if e := explain(); len(e.PingGaps) != 0 {
 			w.Errorf("gaps after one ping: %v", e.PingGaps)
