@@ -194,3 +194,10 @@ func FillPings(ctx context.Context, s *Store, tokens []string, now time.Time) (s
 
 // TokensOfAddresses is a statement of pings, for its plan.
 const TokensOfAddresses = tokensOfAddresses
+
+// SomeMonitors returns the ids of monitors that are chosen by their tokens, at random.
+func SomeMonitors(ctx context.Context, s *Store, n int) ([]string, error) {
+	return read(ctx, s, func(c *session) ([]string, error) {
+		return c.ids(`SELECT id FROM monitors ORDER BY token LIMIT $1`, n)
+	})
+}
