@@ -175,6 +175,8 @@ func TestNotFoundErrors(t *testing.T) {
 		"maintenance end|mnt_9":                                                 `maintenance "mnt_9"`,
 		"announcement delete|ann_9":                                             `announcement "ann_9"`,
 		"monitor show|mon_9":                                                    `monitor "mon_9"`,
+		"monitor output|mon_9|sig_9":                                            `ping or signal "sig_9" of the monitor "mon_9"`,
+		"monitor pings|mon_9":                                                   `monitor "mon_9"`,
 		"monitor rotate|mon_9":                                                  `monitor "mon_9"`,
 		"subscriber rotate|--page=acme|sub_9":                                   `subscriber "sub_9" on a page with the slug "acme"`,
 		"subscriber remove|--page=acmee|ada@example.com":                        `page with the slug "acmee"`,
@@ -234,6 +236,11 @@ func TestOutput(t *testing.T) {
 			"/api/v1/pages/acme/components":                                     `{"data": [{"id": "comp_1", "name": "API", "status": "degraded", "order": -1}, {"id": "comp_2", "name": "Shop", "status": "operational", "order": 3}], "meta": {"total": 2}}`,
 			"/api/v1/pages":                                                     `{"data": [{"slug": "acme"}], "meta": {"total": 1}}`,
 			"/api/v1/pages/acme/incidents":                                      `{"data": [{"id": "01990000-0000-7000-8000-000000000001"}], "meta": {"total": 1}}`,
+			"/api/v1/monitors/mon_1":                                            `{"data": {"id": "mon_1", "name": "Backup", "enabled": true, "state": "down", "interval": 60}}`,
+			"/api/v1/monitors":                                                  `{"data": [{"id": "mon_1", "name": "Backup", "enabled": true, "state": "down", "last_ping_at": null, "schedule": {"kind": "interval", "interval": 60}}, {"id": "mon_2", "name": "Mail", "enabled": true, "state": "up", "last_ping_at": null, "schedule": {"kind": "interval", "interval": 60}}], "meta": {"total": 2}}`,
+			"/api/v1/monitors/mon_1/pings":                                      `{"data": [{"id": "sig_3", "kind": "start"}, {"id": "sig_2", "kind": "fail", "body_size": 4}, {"id": "sig_1", "kind": "fail", "body_size": 5}]}`,
+			"/api/v1/monitors/mon_2/pings":                                      `{"data": [{"id": "sig_4", "kind": "start"}]}`,
+			"/api/v1/monitors/mon_1/pings/sig_2/body":                           `{"data": {"body": "boom", "encoding": "utf-8"}}`,
 			"/api/v1/pages/acme/groups":                                         `{"data": [{"id": "grp_1", "name": "Core", "order": 2}], "meta": {"total": 1}}`,
 			"/api/v1/pages/acme/uptime":                                         `{"data": {"components": [{"id": "comp_1", "group": "grp_1"}, {"id": "comp_2", "group": null}], "groups": [{"id": "grp_1", "name": "Core"}]}}`,
 			"/api/v1/incidents/01990000-0000-7000-8000-000000000001":            `{"data": {"id": "i", "title": "Slow", "state": "identified", "updates": [{"id": "upd_1", "message": "x", "created_at": "2026-11-21T04:00:00.000Z"}]}}`,
@@ -244,8 +251,11 @@ func TestOutput(t *testing.T) {
 		"page set|acme|--accent=#123456": "Page:               Acme\nSlug:               acme\nStatus:             Operational\nAddress:            https://status.example.com\n" +
 			"Own domain:         https://status.example.com\nTime zone:          UTC\nLanguage:           en, the default\nOffered languages:  all\nStyle sheet:        none\nAccent:             none\n" +
 			"Logo:               https://x/logo.png\nDark logo:          none\nIcon:               none\nWebhooks:           only operators can subscribe them\nFooter:             Imprint: https://example.com/\n",
-		"component list|--page=acme":                         "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop (hidden)\n",
-		"group list|--page=acme":                             "ID     ORDER  NAME\ngrp_1  2      Core\n",
+		"component list|--page=acme": "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop (hidden)\n",
+		// A monitor whose first signal was a failure is down, not waiting.
+		"monitor list":           "MONITOR  STATE    SCHEDULE  LAST PING  PAGE  NAME\nmon_1    down     1m        never      -     Backup\nmon_2    waiting  1m        never      -     Mail\n",
+		"monitor output|mon_1":   "boom",
+		"group list|--page=acme": "ID     ORDER  NAME\ngrp_1  2      Core\n",
 		"incident show|01990000-0000-7000-8000-000000000001": "Incident:   Slow\nId:         i\nPublished:  no, it is a draft (allswell incident publish)\nState:      identified\nResolved:   no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\n2026-11-21 04:00:00 +00:00  upd_1\n  x\n",
 	} {
 		_, stdout, stderr := against(t, server, expand(args)...)

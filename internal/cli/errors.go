@@ -98,7 +98,7 @@ func fields(err error, refused *client.Error) string {
 var nouns = map[string]string{
 	"pages": "page", "groups": "group", "components": "component", "incidents": "incident", "maintenances": "maintenance", "announcements": "announcement",
 	"monitors": "monitor", "subscribers": "subscriber", "deliveries": "delivery", "incident-templates": "template", "updates": "update",
-	"members": "member", "invitations": "invitation", "sessions": "session",
+	"members": "member", "invitations": "invitation", "sessions": "session", "pings": "ping or signal",
 }
 
 // missing describes the resource that a path names.
@@ -114,8 +114,8 @@ func missing(path string) string {
 		switch {
 		case noun == "page":
 			what = fmt.Sprintf("page with the slug %q", console.Visible(given))
-		case noun == "update":
-			what = fmt.Sprintf("update %q of the %s", console.Visible(given), what)
+		case noun == "update" || noun == "ping or signal":
+			what = fmt.Sprintf("%s %q of the %s", noun, console.Visible(given), what)
 		case what != "":
 			what = fmt.Sprintf("%s %q on a %s", noun, console.Visible(given), what)
 		default:

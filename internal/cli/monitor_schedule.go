@@ -96,7 +96,7 @@ func graceText(grace client.Seconds) string {
 // often says how often the job of a monitor has to ping.
 func often(m *client.Monitor) string {
 	if !cronOf(m.Schedule).IsZero() {
-		return "at each time of " + cronOf(m.Schedule).String()
+		return "at each time of " + m.Schedule.Expression + " (" + m.Schedule.TimeZone + ")"
 	}
 	return "at least " + every(m.Interval.Duration())
 }

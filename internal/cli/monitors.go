@@ -243,7 +243,7 @@ func monitorState(m *client.Monitor) string {
 		return string(allswell.MonitorDisabled) + " until " + console.Time(*m.PausedUntil)
 	case !m.Enabled:
 		return string(allswell.MonitorDisabled)
-	case m.LastPingAt == nil:
+	case m.LastPingAt == nil && m.State == allswell.MonitorUp: // its first signal may have been a failure
 		return string(allswell.MonitorWaiting)
 	}
 	if len(m.Warnings) > 0 {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -104,7 +105,7 @@ func valueOr(p *string, other string) string {
 
 type monitorOutput struct {
 	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
-	Signal  string `arg:"" help:"Id of the signal, as monitor pings lists it."`
+	Signal  string `arg:"" optional:"" help:"Id of the signal, as monitor pings lists it. Default: the newest that brought output."`
 }
 
 func (cmd *monitorOutput) Run(c *commandContext) error {
@@ -112,7 +113,13 @@ func (cmd *monitorOutput) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	body, err := c.api.GetPingBody(c.Ctx, id, cmd.Signal)
+	signal := cmd.Signal
+	if signal == "" {
+		if signal, err = newestOutput(c, id); err != nil {
+			return err
+		}
+	}
+	body, err := c.api.GetPingBody(c.Ctx, id, signal)
 	if err != nil || c.JSON {
 		return object(c, body, err, nil)
 	}
@@ -129,4 +136,17 @@ func (cmd *monitorOutput) Run(c *commandContext) error {
 	}
 	_, err = c.Out.Write(output)
 	return err
+}
+
+// newestOutput returns the id of the newest signal of a monitor that brought output.
+func newestOutput(c *commandContext, monitor string) (string, error) {
+	for s, err := range c.api.ListPings(c.Ctx, monitor, "") {
+		if err != nil {
+			return "", err
+		}
+		if s.BodySize > 0 {
+			return s.ID, nil
+		}
+	}
+	return "", errors.New("no signal of this monitor brought output")
 }

@@ -332,6 +332,9 @@ func TestProvisioning(t *testing.T) {
 		if m := created(Path+key+"/c/start?create=1&cron=0+2+*+*+*&tz=Europe/Berlin", 201, okBody, "c"); m.Cron != (allswell.Cron{Expression: "0 2 * * *", TimeZone: "Europe/Berlin"}) || m.Grace != allswell.DefaultCronGrace {
 			w.Errorf("%+v", m)
 		}
+		if m := created(Path+key+"/g?create=1&calendar=Mon..Fri+06:30+Europe/Berlin&grace=1h", 201, okBody, "g"); m.Cron != allswell.NewCalendar("Mon..Fri 06:30", "Europe/Berlin") || m.Grace != time.Hour {
+			w.Errorf("%+v", m)
+		}
 		created("/ping/"+key+"/D_1?create=1", 201, "Created", "d-1")
 		created("/ping/"+key+"/e/fail?create=1", 201, "Created", "e")
 		created("/p/"+key+"/f?state=complete", 200, "OK", "f")
@@ -339,6 +342,7 @@ func TestProvisioning(t *testing.T) {
 		for query, fields := range map[string]string{
 			"interval=0": "interval", "interval=x": "interval", "interval=1h&interval=2h": "interval", "cron=x": "cron", "cron=@daily&tz=Mars": "tz", "tz=UTC": "tz",
 			"cron=@daily&interval=1h": "interval", "grace=-1s": "grace", "interval=1h&grace=366d": "grace", "cron=0+0+30+2+*": "cron",
+			"calendar=x": "calendar", "calendar=daily&tz=Mars": "tz", "calendar=daily&cron=@daily": "calendar", "calendar=daily&interval=1h": "interval",
 		} {
 			if got := w.send("GET", Path+key+"/wrong?create=1&"+query, nil); got.StatusCode != 422 || !strings.Contains(got.body, `"errors":{"`+fields+`":[`) {
 				w.Errorf("%s: %d %s", query, got.StatusCode, got.body)

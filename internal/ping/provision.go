@@ -38,6 +38,7 @@ func (s *Server) provision(ctx context.Context, c contact) (created bool, a *ans
 	}
 	var bad *allswell.ValidationError
 	if errors.As(err, &bad) {
+		bad.Fields = queryFields(bad.Fields, c.query)
 		return false, c.style.invalid(bad)
 	}
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
@@ -84,7 +85,7 @@ func (s *Server) hasPingKey(ctx context.Context, address string) (bool, error) {
 	return s.batcher.store.HasPingKey(ctx, address)
 }
 
-// readMonitor reads the configuration of a monitor to create from a query: interval or cron and tz, and grace.
+// readMonitor reads the configuration of a monitor to create from a query: interval, or cron or calendar and tz, and grace.
 func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 	var bad allswell.ValidationError
 	one := func(field string) string {
@@ -102,21 +103,23 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 		}
 		return d
 	}
-	n := allswell.NewMonitor{Name: name, Cron: allswell.Cron{Expression: one("cron"), TimeZone: one("tz")}}
-	interval, grace := one("interval"), one("grace")
+	cron, calendar, zone, interval, grace := one("cron"), one("calendar"), one("tz"), one("interval"), one("grace")
+	n := allswell.NewMonitor{Name: name}
 	n.Interval = time.Duration(duration("interval", interval))
 	if grace != "" {
 		n.Grace = new(time.Duration(duration("grace", grace)))
 	}
 	switch {
-	case n.Cron.Expression != "" && interval != "":
-		bad.Add("interval", "The interval field cannot be given with a cron field.")
-	case n.Cron.Expression != "":
-		if n.Cron.TimeZone == "" {
-			n.Cron.TimeZone = "UTC"
-		}
-	case n.Cron.TimeZone != "":
-		bad.Add("tz", "The tz field needs a cron field.")
+	case cron != "" && calendar != "":
+		bad.Add("calendar", "The calendar field cannot be given with a cron field.")
+	case (cron != "" || calendar != "") && interval != "":
+		bad.Add("interval", "The interval field cannot be given with a cron or calendar field.")
+	case cron != "":
+		n.Cron = allswell.NewCron(allswell.ScheduleCron, cron, zone)
+	case calendar != "":
+		n.Cron = allswell.NewCron(allswell.ScheduleCalendar, calendar, zone)
+	case zone != "":
+		bad.Add("tz", "The tz field needs a cron or calendar field.")
 	case interval == "":
 		n.Interval = allswell.ProvisionedInterval
 		if n.Grace == nil {
@@ -126,19 +129,26 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 	return n, bad.Err()
 }
 
-// queryFields are the parameters of a query by the fields of a monitor, where they differ.
-var queryFields = strings.NewReplacer("schedule.expression", "cron", "schedule.time_zone", "tz")
+// queryFields returns the messages of invalid fields of a monitor by the parameters of the query.
+func queryFields(fields map[string][]string, query url.Values) map[string][]string {
+	expression := "cron"
+	if query.Get("calendar") != "" {
+		expression = "calendar"
+	}
+	parameter := strings.NewReplacer("schedule.expression", expression, "schedule.time_zone", "tz")
+	named := make(map[string][]string, len(fields))
+	for field, messages := range fields {
+		named[parameter.Replace(field)] = messages
+	}
+	return named
+}
 
 // invalidAsJSON returns the answer of the API to an invalid configuration.
 func invalidAsJSON(bad *allswell.ValidationError) *answer {
-	fields := make(map[string][]string, len(bad.Fields))
-	for field, messages := range bad.Fields {
-		fields[queryFields.Replace(field)] = messages
-	}
 	body, err := json.Marshal(struct {
 		Message string              `json:"message"`
 		Errors  map[string][]string `json:"errors"`
-	}{"The given data was invalid.", fields})
+	}{"The given data was invalid.", bad.Fields})
 	if err != nil {
 		panic(err) // strings always marshal
 	}
