@@ -103,6 +103,13 @@ func (r RunConditions) check(bad *ValidationError) {
 	}
 }
 
+// CheckRuntimes refuses limits with which every run violates one. 0 is no limit.
+func CheckRuntimes(bad *ValidationError, shortest, longest time.Duration) {
+	if longest != 0 && shortest > longest {
+		bad.Add("min_runtime", "The min_runtime must not be longer than the max_runtime.")
+	}
+}
+
 // ConditionsChange is the input for changing conditions. Nil fields keep their values.
 type ConditionsChange struct {
 	MinRuntime     *time.Duration // 0: none

@@ -280,9 +280,14 @@ func TestMonitors(t *testing.T) {
 		c.patch(target, `{"min_runtime":null,"max_per_interval":null,"no_overlap":false,"max_runtime_action":null,"min_runtime_action":null,"max_per_interval_action":"warn","no_overlap_action":"warn"}`).is(200).
 			has(map[string]any{"min_runtime": nil, "max_per_interval": nil, "no_overlap": false, "max_runtime_action": "down", "min_runtime_action": "warn", "max_per_interval_action": "warn", "no_overlap_action": "warn"})
 		for wrong, field := range map[string]string{`{"min_runtime":0}`: "min_runtime", `{"min_runtime":31536001}`: "min_runtime", `{"max_per_interval":0}`: "max_per_interval",
-			`{"max_per_interval":101}`: "max_per_interval", `{"no_overlap":"yes"}`: "no_overlap", `{"no_overlap_action":"page"}`: "no_overlap_action"} {
+			`{"max_per_interval":101}`: "max_per_interval", `{"no_overlap":"yes"}`: "no_overlap", `{"no_overlap_action":"page"}`: "no_overlap_action",
+			`{"min_runtime":61,"max_runtime":60}`: "min_runtime"} {
 			c.patch(target, wrong).complains(field)
 		}
+		c.patch(target, `{"min_runtime":60}`).is(200)
+		c.patch(target, `{"max_runtime":59}`).complains("min_runtime")
+		c.patch(target, `{"max_runtime":60}`).is(200)
+		c.patch(target, `{"max_runtime":null,"min_runtime":null}`).is(200)
 		c.patch(target, `{"max_runtime":7200,"publish_output":true}`).is(200).has(map[string]any{"max_runtime": 7200.0, "publish_output": true})
 		for _, wrong := range []string{"0", "-1", "31536001", "36028797018964028"} {
 			c.patch(target, `{"max_runtime":`+wrong+`}`).complains("max_runtime")
