@@ -264,13 +264,6 @@ func checkMaxRuntime(bad *ValidationError, d time.Duration) {
 	}
 }
 
-// CheckRuntimes refuses limits that no run can keep. 0: none is given.
-func CheckRuntimes(bad *ValidationError, least, most time.Duration) {
-	if most > 0 && least > most {
-		bad.Add("min_runtime", "The min_runtime must not be longer than the max_runtime.")
-	}
-}
-
 func checkThreshold(bad *ValidationError, n int) {
 	if n < 1 || n > MaxFailureThreshold {
 		bad.Add("failure_threshold", "The failure_threshold must be from 1 to %d.", MaxFailureThreshold)
