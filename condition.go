@@ -105,7 +105,7 @@ func (r RunConditions) check(bad *ValidationError) {
 
 // CheckRuntimes refuses limits with which every run violates one. 0 is no limit.
 func CheckRuntimes(bad *ValidationError, shortest, longest time.Duration) {
-	if longest != 0 && shortest > longest {
+	if longest > 0 && shortest > longest {
 		bad.Add("min_runtime", "The min_runtime must not be longer than the max_runtime.")
 	}
 }
