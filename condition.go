@@ -1,6 +1,7 @@
 package allswell
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -52,20 +53,32 @@ type RunConditions struct {
 // Action returns what happens when a run violates a condition. By default a run that does not end makes the monitor down,
 // and the other conditions warn.
 func (r RunConditions) Action(c Condition) ConditionAction {
-	action, byDefault := r.MaxRuntimeAction, ActionDown
+	action := r.MaxRuntimeAction
 	switch c {
 	case ConditionMinRuntime:
-		action, byDefault = r.MinRuntimeAction, ActionWarn
+		action = r.MinRuntimeAction
 	case ConditionMaxPerInterval:
-		action, byDefault = r.MaxPerIntervalAction, ActionWarn
+		action = r.MaxPerIntervalAction
 	case ConditionNoOverlap:
-		action, byDefault = r.NoOverlapAction, ActionWarn
+		action = r.NoOverlapAction
 	case ConditionMaxRuntime:
 	}
-	if action == "" {
-		return byDefault
+	return cmp.Or(action, c.defaultAction())
+}
+
+func (c Condition) defaultAction() ConditionAction {
+	if c == ConditionMaxRuntime {
+		return ActionDown
 	}
-	return action
+	return ActionWarn
+}
+
+// auditedAction returns the action of a condition, and nil for the default, which the audit log leaves out.
+func (r RunConditions) auditedAction(c Condition) any {
+	if action := r.Action(c); action != c.defaultAction() {
+		return action
+	}
+	return nil
 }
 
 // WithDefaults returns r with all actions.

@@ -396,7 +396,7 @@ func (m Monitor) AuditObject() AuditObject {
 		"enabled": m.Enabled, "paused_until": pausedUntil, "failure_threshold": threshold, "down_status": m.DownStatus, "auto_incidents": m.AutoIncidents, "tags": append([]string{}, m.Tags...),
 		"max_runtime": maxRuntime, "publish_output": publishOutput,
 		"min_runtime": minRuntime, "max_per_interval": maxPerInterval, "no_overlap": noOverlap,
-		"max_runtime_action": m.Action(ConditionMaxRuntime), "min_runtime_action": m.Action(ConditionMinRuntime),
-		"max_per_interval_action": m.Action(ConditionMaxPerInterval), "no_overlap_action": m.Action(ConditionNoOverlap),
+		"max_runtime_action": m.auditedAction(ConditionMaxRuntime), "min_runtime_action": m.auditedAction(ConditionMinRuntime),
+		"max_per_interval_action": m.auditedAction(ConditionMaxPerInterval), "no_overlap_action": m.auditedAction(ConditionNoOverlap),
 	}}
 }

@@ -129,7 +129,7 @@ var reading = []string{
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
 	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "Warnings", "IncidentNotes", "MemberSessions", "Announcements", "Announcement",
-	"Postmortem", "Search",
+	"Postmortem", "Search", "PingKey",
 }
 
 // TestEveryVerbIsTestedForWorkspaces checks that the table has every method.
