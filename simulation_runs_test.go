@@ -462,6 +462,9 @@ func TestRunWithoutEndIsFoundInTime(t *testing.T) {
 			}
 		}
 		j.simulate()
+		if len(j.log) > 0 && strings.HasSuffix(j.log[0], string(allswell.OutageSilent)) {
+			return // a ping before the run was lost in a gap, so that it is down already
+		}
 		if len(j.log) != 1 || !strings.HasSuffix(j.log[0], string(allswell.ConditionMaxRuntime)) {
 			t.Fatalf("the run that has begun at %v is overdue at %v: %v", r.from.Sub(j.since), limit.Sub(j.since), &j)
 		}
