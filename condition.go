@@ -311,8 +311,12 @@ func (m Monitor) perInterval() string {
 	return runs + " began between two times of " + m.Cron.String()
 }
 
-// JudgeEnd judges the end of a run, by a success or by a failure.
+// JudgeEnd judges the end of a run, by a success or by a failure. A zero r is a success or a failure without a run, which says
+// nothing about any condition.
 func (m Monitor) JudgeEnd(r Run, at time.Time, success bool) (v Verdict) {
+	if r.StartedAt.IsZero() {
+		return v
+	}
 	if !r.DueAt.IsZero() && !at.After(r.DueAt) {
 		v.satisfy(ConditionMaxRuntime)
 	}

@@ -121,6 +121,24 @@ var conditionTests = map[string]func(w *world){
 		w.pinged() // without a run
 		w.shows(allswell.StatusOperational)
 	},
+	"too short: a ping without a run satisfies nothing": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)
+		w.send(start(""), success(""))
+		w.send(start(aRun)) // pings look at the monitor while it is in progress
+		w.pinged()
+		w.send(success(""), signalOf(allswell.SignalFail, ""))
+		w.warns("min_runtime: A run succeeded after 0 seconds, in less than 1 minute.")
+	},
+	"a run that does not end: a ping after it ends it": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MaxRuntimeAction: ptr(allswell.ActionWarn)}, time.Minute)
+		w.send(start(""))
+		w.pass(3 * time.Minute)
+		w.warns("max_runtime: A run did not end within 1 minute.")
+		w.pinged()
+		if got := w.value(`SELECT count(*) FROM signals WHERE running`); got != "0" {
+			w.Error("the run is still in progress")
+		}
+	},
 	"too often": func(w *world) {
 		w.conditions(allswell.ConditionsChange{MaxPerInterval: ptr(2)}, 0)
 		for i := range 4 {

@@ -186,8 +186,10 @@ var contradictions = map[string]string{
 	"a run that is looked at too late, or for nothing": `SELECT id FROM monitors WHERE coalesce(run_due_at, 0) <>
 		coalesce((SELECT min(due_at) FROM signals WHERE monitor_id = monitors.id AND running), 0)`,
 	"a monitor with a run whose pings do not end it": `SELECT id FROM monitors JOIN last_pings ON last_pings.token = monitors.token WHERE run_due_at IS NOT NULL AND healthy`,
-	"two runs with one id":                           `SELECT monitor_id FROM signals WHERE running GROUP BY monitor_id, run_id HAVING count(*) > 1`,
-	"a gap that ends before it begins":               `SELECT from_at FROM listening_gaps WHERE to_at <= from_at`,
+	"a run without an id that pings do not end": `SELECT signals.id FROM signals JOIN monitors ON monitors.id = signals.monitor_id JOIN last_pings ON last_pings.token = monitors.token
+		WHERE running AND run_id IS NULL AND healthy`,
+	"two runs with one id":             `SELECT monitor_id FROM signals WHERE running GROUP BY monitor_id, run_id HAVING count(*) > 1`,
+	"a gap that ends before it begins": `SELECT from_at FROM listening_gaps WHERE to_at <= from_at`,
 }
 
 // consistent fails if the tables contradict each other, or the events what is

@@ -297,10 +297,10 @@ func (t *tx) saveMonitorState(m allswell.Monitor) error {
 }
 
 // saveHealthy saves last_pings.healthy: whether the next ping changes only the time of the
-// last ping.
+// last ping. A ping ends the run without an id, also if its end is no longer expected.
 func (t *tx) saveHealthy(m allswell.Monitor) error {
-	_, err := t.Exec(`UPDATE last_pings SET healthy = $2 WHERE token = $1`,
-		m.Token, m.Enabled && m.State == allswell.MonitorUp && !m.WaitingSince.IsZero() && m.RunDueAt.IsZero())
+	_, err := t.Exec(`UPDATE last_pings SET healthy = $2 AND NOT EXISTS (SELECT 1 FROM signals WHERE monitor_id = $3 AND running AND run_id IS NULL) WHERE token = $1`,
+		m.Token, m.Enabled && m.State == allswell.MonitorUp && !m.WaitingSince.IsZero() && m.RunDueAt.IsZero(), m.ID)
 	return err
 }
 
