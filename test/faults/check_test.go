@@ -39,6 +39,7 @@ func (w *environment) checkRound(l *load) {
 	for _, r := range w.reporters {
 		w.checkReports(r)
 	}
+	w.checkConditions()
 	for _, inc := range l.incidents {
 		if inc.id == "" {
 			continue // whether it was opened is unknown

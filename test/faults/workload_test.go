@@ -37,6 +37,10 @@ type environment struct {
 	reporters []*reporter
 	signals   atomic.Int64
 
+	careful     []*carefulJob
+	careless    []carelessJob
+	carefulRuns atomic.Int64
+
 	incidents []*incident // opened by people
 
 	pings, pingsUnknown     atomic.Int64
@@ -124,6 +128,7 @@ func (w *environment) createMonitors() {
 		w.jobs = append(w.jobs, j)
 	}
 	w.createReporters()
+	w.createJobsWithConditions()
 }
 
 // load is the requests of one round.
@@ -147,6 +152,9 @@ func (w *environment) beginLoad(round int) *load {
 	}
 	for _, r := range w.reporters {
 		l.running.Go(func() { l.report(ctx, r) })
+	}
+	for _, j := range w.careful {
+		l.running.Go(func() { l.work(ctx, j) })
 	}
 	for n := range writers {
 		inc := &incident{title: fmt.Sprintf("Round %d, writer %d", round, n)}
@@ -297,8 +305,8 @@ func (l *load) send(ctx context.Context, path string, body, into any, key string
 }
 
 func (w *environment) counts() string {
-	return fmt.Sprintf("%d pings acknowledged, %d without a response; %d signals acknowledged; %d updates acknowledged, %d without a response, of which %d were stored; %d outages",
-		w.pings.Load(), w.pingsUnknown.Load(), w.signals.Load(), w.updates.Load(), w.updatesUnknown.Load(), w.kept, w.outages)
+	return fmt.Sprintf("%d pings acknowledged, %d without a response; %d signals acknowledged; %d runs with conditions; %d updates acknowledged, %d without a response, of which %d were stored; %d outages",
+		w.pings.Load(), w.pingsUnknown.Load(), w.signals.Load(), w.carefulRuns.Load(), w.updates.Load(), w.updatesUnknown.Load(), w.kept, w.outages)
 }
 
 // autoTitle is the title of the incident that a job's outage opens.
