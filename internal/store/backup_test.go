@@ -30,6 +30,7 @@ func TestBackupAndRestore(t *testing.T) {
 	w, dir := onSQLite(t)
 	job := w.quick("job", w.component, "")
 	w.goDown(job)
+	w.recordJobs()
 	backedUp, path := w.dump(), filepath.Join(dir, "backup.db")
 	w.ok(store.Backup(w.ctx, w.dsn, path, nil))
 	if err := store.Backup(w.ctx, w.dsn, path, nil); err == nil {
@@ -59,6 +60,28 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	if parts := must(filepath.Glob(filepath.Join(dir, "*.part*")))(t); len(parts) > 0 {
 		t.Errorf("left behind: %v", parts)
+	}
+}
+
+// recordJobs fills the tables of the history of pings, of ping keys, runs and warnings.
+func (w *world) recordJobs() {
+	w.Helper()
+	access := allswell.PingAccessReadWrite
+	must(w.ChangePingKey(w.ctx, w.ws, "acme", allswell.PingKeyChange{Access: &access}))(w)
+	w.conditions(allswell.ConditionsChange{NoOverlap: ptr(true)}, time.Hour)
+	w.send(start(aRun), start(otherRun))
+	for range 40 {
+		w.clock.move(time.Second)
+		w.pinged()
+	}
+	w.monitor = must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w)
+	must(w.MergePings(w.ctx))(w)
+	w.clock.move(time.Second)
+	w.pinged()
+	for _, table := range []string{"ping_blocks", "ping_segments", "ping_chunks", "past_ping_tokens", "ping_keys", "signals", "warnings"} {
+		if w.value(`SELECT count(*) FROM `+table) == "0" {
+			w.Errorf("%s is empty", table)
+		}
 	}
 }
 
