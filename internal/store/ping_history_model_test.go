@@ -265,3 +265,31 @@ func TestPastTokensAreLimited(t *testing.T) {
 		}
 	})
 }
+
+// TestBlocksAreMergedOnce merges the same blocks several times at once, as replicas do: no ping is listed twice, and none is lost.
+func TestBlocksAreMergedOnce(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		merge := func() {
+			if _, err := w.MergePings(w.ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		const rounds, blocks = 8, 32
+		for range rounds {
+			for range blocks {
+				w.clock.move(time.Second)
+				w.pinged()
+			}
+			together(merge, merge, merge, merge)
+		}
+		list, _, err := w.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, allswell.MaxSignals)
+		w.ok(err)
+		times := make(map[time.Time]bool)
+		for _, s := range list {
+			times[s.ReceivedAt] = true
+		}
+		if len(list) != rounds*blocks || len(times) != len(list) {
+			t.Errorf("%d pings at %d times are listed, want %d", len(list), len(times), rounds*blocks)
+		}
+	})
+}

@@ -184,6 +184,24 @@ func TestOldTokenIsValidForADay(t *testing.T) {
 	})
 }
 
+func TestOldPingKeyIsValidForADay(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		access := allswell.PingAccessPingOnly
+		first := must(w.ChangePingKey(w.ctx, w.ws, "acme", allswell.PingKeyChange{Access: &access}))(w).Key
+		second := must(w.RotatePingKey(w.ctx, w.ws, "acme"))(w).Key
+		reach := func(want ...store.PingResult) {
+			w.Helper()
+			if got := w.ping(allswell.SlugAddress(first, w.monitor.Slug), allswell.SlugAddress(second, w.monitor.Slug)); !slices.Equal(got, want) {
+				w.Errorf("%v, want %v", got, want)
+			}
+		}
+		w.clock.move(store.PingTokenOverlap - time.Millisecond)
+		reach(store.PingRecorded, store.PingRecorded)
+		w.clock.move(time.Millisecond)
+		reach(store.PingUnknown, store.PingRecorded)
+	})
+}
+
 func TestShortHashesOfAllValidTokens(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		var announced []string
