@@ -57,7 +57,7 @@ func TestStartsThatAreRepeated(t *testing.T) {
 			w.Helper()
 			got := make([]bool, len(want))
 			for i := range want {
-				column := w.beside().QueryRow(`SELECT doubtful FROM signals WHERE monitor_id = '`+id+`' AND kind = 'start' ORDER BY number LIMIT 1 OFFSET `+fmt.Sprint(i))
+				column := w.beside().QueryRow(`SELECT doubtful FROM signals WHERE monitor_id = '` + id + `' AND kind = 'start' ORDER BY number LIMIT 1 OFFSET ` + fmt.Sprint(i))
 				if err := column.Scan(&got[i]); err != nil {
 					w.Fatal(err)
 				}
