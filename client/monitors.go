@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -255,8 +256,14 @@ func (c *Client) RotateMonitor(ctx context.Context, id string, options ...CallOp
 	return call[Monitor](ctx, c, http.MethodPost, pathOf("monitors", id, "rotate"), nil, options...)
 }
 
-// Ping records a ping of the monitor with this token. When Ping returns nil, the ping is durable. It needs no API token.
+// Ping records a ping of the monitor with this ping token, or with the slug after a page's ping key and a slash. When Ping
+// returns nil, the ping is durable. It needs no API token.
 func (c *Client) Ping(ctx context.Context, token string) error {
-	_, err := c.do(ctx, request{method: http.MethodPost, path: pathOf("heartbeat", token), anonymous: true})
+	_, err := c.do(ctx, request{method: http.MethodPost, path: heartbeatPath(token), anonymous: true})
 	return err
+}
+
+// heartbeatPath returns the path of a ping URL.
+func heartbeatPath(token string, signal ...string) string {
+	return pathOf(slices.Concat([]string{"heartbeat"}, strings.Split(token, "/"), signal)...)
 }

@@ -248,7 +248,8 @@ var operations = map[string]struct {
 }
 
 // sameOperation has the operations whose client method is that of another operation.
-var sameOperation = map[string]string{"pingByGet": "ping", "pingByHead": "ping", "signalByGet": "signal", "signalByHead": "signal"}
+var sameOperation = map[string]string{"pingByGet": "ping", "pingByHead": "ping", "signalByGet": "signal", "signalByHead": "signal",
+	"signalBySlug": "signal", "signalBySlugByGet": "signal", "signalBySlugByHead": "signal"}
 
 func second[T any](_ T, err error) error { return err }
 

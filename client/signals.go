@@ -67,14 +67,14 @@ type SignalReport struct {
 	Output   []byte // of which the server keeps the last allswell.MaxOutput bytes
 }
 
-// Signal records a report for the monitor with this ping token. When it returns nil, the report is durable. It needs no
-// API token.
+// Signal records a report for the monitor with this ping token, or with the slug after a page's ping key and a slash. When it
+// returns nil, the report is durable. It needs no API token.
 func (c *Client) Signal(ctx context.Context, token string, report SignalReport) error {
 	name := string(report.Kind)
 	if report.ExitCode != nil {
 		name = strconv.Itoa(*report.ExitCode)
 	}
-	r := request{method: http.MethodPost, path: pathOf("heartbeat", token, name), body: report.Output, anonymous: true}
+	r := request{method: http.MethodPost, path: heartbeatPath(token, name), body: report.Output, anonymous: true}
 	if report.RunID != "" {
 		r.query = url.Values{"rid": {report.RunID}}
 	}

@@ -72,6 +72,7 @@ func loadSpec(t testing.TB) *openapi3.T {
 var heartbeat = []string{
 	"GET /api/v1/heartbeat/{token}", "HEAD /api/v1/heartbeat/{token}", "POST /api/v1/heartbeat/{token}",
 	"GET /api/v1/heartbeat/{token}/{signal}", "HEAD /api/v1/heartbeat/{token}/{signal}", "POST /api/v1/heartbeat/{token}/{signal}",
+	"GET /api/v1/heartbeat/{key}/{slug}/{signal}", "HEAD /api/v1/heartbeat/{key}/{slug}/{signal}", "POST /api/v1/heartbeat/{key}/{slug}/{signal}",
 }
 
 func TestDocumentHasAllRoutes(t *testing.T) {

@@ -19,6 +19,10 @@ func (w *testServer) answers(path string, status int, body string) {
 	w.Helper()
 	if got := w.send("GET", path, nil); got.StatusCode != status || got.body != body {
 		w.Errorf("%s: %d %q, want %d %q", path, got.StatusCode, got.body, status, body)
+	} else if strings.HasPrefix(path, Path) {
+		if err := documented("GET", got.Request.URL.Path, status, body); err != nil {
+			w.Errorf("%s is not as documented: %v", path, err)
+		}
 	}
 }
 
@@ -202,6 +206,11 @@ func (w *testServer) wantFrom(method, path string, body *strings.Reader, status 
 	}
 	if got.StatusCode != status || got.body != want {
 		w.Errorf("%s %s: %d %q, want %d %q", method, path, got.StatusCode, got.body, status, want)
+	}
+	if strings.HasPrefix(path, Path) {
+		if err := documented(method, got.Request.URL.Path, status, got.body); err != nil {
+			w.Errorf("%s %s is not as documented: %v", method, path, err)
+		}
 	}
 	if cache := got.Header.Get("Cache-Control"); cache != "no-store" {
 		w.Errorf("%s %s: Cache-Control %q", method, path, cache)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
@@ -15,13 +16,25 @@ var document = sync.OnceValues(func() (*openapi3.T, error) {
 	return openapi3.NewLoader().LoadFromFile("../api/openapi.json")
 })
 
+// documentedPath returns the path in the document that describes a request path.
+func documentedPath(path string) string {
+	switch strings.Count(strings.TrimPrefix(path, Path), "/") {
+	case 0:
+		return Path + "{token}"
+	case 1:
+		return Path + "{token}/{signal}"
+	default:
+		return Path + "{key}/{slug}/{signal}"
+	}
+}
+
 // documented returns an error if an answer differs from the document.
-func documented(method string, status int, body string) error {
+func documented(method, path string, status int, body string) error {
 	doc, err := document()
 	if err != nil {
 		return err
 	}
-	op := doc.Paths.Value(Path + "{token}").GetOperation(method)
+	op := doc.Paths.Value(documentedPath(path)).GetOperation(method)
 	if op == nil {
 		if status == http.StatusMethodNotAllowed {
 			return nil // documented for all methods that are not listed
@@ -49,11 +62,16 @@ func TestDocumentRejectsWrongResponses(t *testing.T) {
 		status int
 		body   string
 	}{{"POST", 200, `{"ok":false}`}, {"POST", 200, `{"ok":true,"more":1}`}, {"POST", 404, `{"error":"x"}`}, {"POST", 418, `{}`}, {"PATCH", 200, okBody}} {
-		if documented(c.method, c.status, c.body) == nil {
-			t.Errorf("%v passes as documented", c)
+		for _, path := range []string{"token", "key/slug", "key/slug/start"} {
+			if documented(c.method, Path+path, c.status, c.body) == nil {
+				t.Errorf("%v passes as documented for %s", c, path)
+			}
+			if err := documented("POST", Path+path, 200, okBody); err != nil {
+				t.Error(err)
+			}
 		}
 	}
-	if err := documented("POST", 200, okBody); err != nil {
-		t.Error(err)
+	if documented("POST", Path+"token", 201, okBody) == nil {
+		t.Error("a ping by a token creates a monitor")
 	}
 }
