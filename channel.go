@@ -41,6 +41,10 @@ type channelRules struct {
 	// componentChanges means that each status change of a component is sent.
 	componentChanges bool
 
+	// warnings means that subscribers that an operator added can ask for the warnings of
+	// monitors.
+	warnings bool
+
 	// checkTarget returns the normalised target, or adds an error to bad.
 	checkTarget func(bad *ValidationError, field, target string) string
 
@@ -52,7 +56,7 @@ type channelRules struct {
 // channelTable has one row per channel, in the order in which they are listed.
 var channelTable = []channelRules{
 	{channel: ChannelEmail, label: "e-mail address", confirmed: true, merged: true, checkTarget: checkEmail, host: oneHost("mail")},
-	{channel: ChannelWebhook, label: "webhook URL", signed: true, componentChanges: true, checkTarget: checkURL, host: hostOfURL},
+	{channel: ChannelWebhook, label: "webhook URL", signed: true, componentChanges: true, warnings: true, checkTarget: checkURL, host: hostOfURL},
 }
 
 // Channels are the names of all channels.
@@ -97,6 +101,9 @@ func (c Channel) Merged() bool { return slices.Contains(MergedChannels, c) }
 
 // ComponentChanges reports whether status changes of components are sent.
 func (c Channel) ComponentChanges() bool { return slices.Contains(ComponentChangeChannels, c) }
+
+// Warnings reports whether subscribers that an operator added can ask for the warnings of monitors.
+func (c Channel) Warnings() bool { r, _ := c.rules(); return r.warnings }
 
 // Host returns the destination of a valid target: the host of a webhook, or the same value
 // for every e-mail address, because one server accepts all mail.

@@ -26,7 +26,7 @@ type ConditionAction string
 
 // The actions.
 const (
-	ActionWarn ConditionAction = "warn" // members see a Warning; the page does not change
+	ActionWarn ConditionAction = "warn" // members see a Warning, and webhooks that ask for them are notified; the page does not change
 	ActionDown ConditionAction = "down" // the monitor is down, as after a failure
 )
 

@@ -318,7 +318,8 @@ type DeliveryLogEntry struct {
 	IncidentID string    // "": none
 
 	MaintenanceID string // "": none
-	Title         string // of the incident or the maintenance, as it is now; "": it was deleted, or there is none
+	MonitorID     string // of a warning; "": none
+	Title         string // of the incident or the maintenance, or the monitor's name, as it is now; "": it was deleted, or there is none
 
 	WaitsFor string // id of the delivery to the same receiver that is sent first; "": none
 }

@@ -21,6 +21,18 @@ const (
 	EventMaintenanceCancelled EventKind = "maintenance.cancelled" // deleted before its end
 )
 
+// The kinds of events of warnings. Only webhooks are notified of them that an operator added and that ask for
+// warnings: see Subscriber.Warnings.
+const (
+	EventMonitorWarning      EventKind = "monitor.warning"
+	EventMonitorWarningEnded EventKind = "monitor.warning_ended"
+)
+
+// AboutWarning reports whether the kind is one of those of warnings.
+func (k EventKind) AboutWarning() bool {
+	return k == EventMonitorWarning || k == EventMonitorWarningEnded
+}
+
 // The kinds of events of monitors. Subscribers are not notified of them; see MonitorEvent.
 const (
 	EventMonitorDown EventKind = "monitor.down"
@@ -56,7 +68,8 @@ func NewMonitorEvent(kind EventKind, m Monitor, o Outage, reason string, now tim
 }
 
 // Event is a change that subscribers can be notified of. It is written in the transaction that
-// makes the change. Ordering a page's events by (PageVersion, Ordinal) gives their commit order.
+// makes the change. Ordering a page's events by (PageVersion, Ordinal) gives their commit order,
+// except for those of warnings, which do not change the page: it orders those of one monitor.
 type Event struct {
 	ID          string
 	PageID      string
@@ -72,6 +85,7 @@ type Event struct {
 
 	OutageID  string // "": none
 	MonitorID string // "": the change was not made by a monitor
+	WarningID string // "": none
 	DigestKey string // see DownDigestKey; "": none
 	Data      EventData
 	CreatedAt time.Time
@@ -99,6 +113,7 @@ type EventData struct {
 
 	Affected    []AffectedChange `json:"affected,omitempty"` // incidents only
 	Maintenance *MaintenanceData `json:"maintenance,omitempty"`
+	Warning     *WarningData     `json:"warning,omitempty"`
 
 	// MessageOmitted reports that Message was not loaded, to limit memory. It is not stored.
 	MessageOmitted bool `json:"-"`
@@ -110,6 +125,40 @@ type MaintenanceData struct {
 	ScheduledFor   time.Time        `json:"scheduled_for"`
 	ScheduledUntil time.Time        `json:"scheduled_until"`
 	Components     []ComponentName  `json:"components,omitempty"`
+}
+
+// WarningData describes a warning and its monitor in an event.
+type WarningData struct {
+	MonitorName string    `json:"monitor_name"`
+	MonitorSlug string    `json:"monitor_slug"`
+	Condition   Condition `json:"condition"`
+	Message     string    `json:"message"`
+	RunID       string    `json:"run_id,omitempty"`
+	WarnedAt    time.Time `json:"warned_at"`
+	EndedAt     time.Time `json:"ended_at,omitzero"`
+}
+
+// NewWarningEvent returns the event of a new warning of a monitor with a page.
+func NewWarningEvent(m Monitor, w Warning) Event {
+	e := Event{
+		Kind: EventMonitorWarning, PageID: m.PageID, MonitorID: m.ID, WarningID: w.ID, Ordinal: int(2 * w.Number), CreatedAt: w.WarnedAt,
+		Data: EventData{Warning: &WarningData{
+			MonitorName: m.Name, MonitorSlug: m.Slug, Condition: w.Condition, Message: w.Message, RunID: w.RunID, WarnedAt: w.WarnedAt,
+		}},
+	}
+	if m.ComponentID != "" {
+		e.Components = []string{m.ComponentID}
+	}
+	return e
+}
+
+// Ended returns the event that the warning of e has ended. The same subscribers are notified of it, even if the monitor has
+// moved to another component since.
+func (e Event) Ended(at time.Time) Event {
+	data := *e.Data.Warning
+	data.EndedAt = at
+	e.Kind, e.Ordinal, e.CreatedAt, e.Data.Warning = EventMonitorWarningEnded, e.Ordinal+1, at, &data
+	return e
 }
 
 // NewMaintenanceEvent returns an event of a maintenance. u is its timeline entry, or nil.

@@ -57,6 +57,7 @@ type Subscriber struct {
 	// CreatedAt. Both are "" for other subscribers.
 	Consent, ConsentBy string
 
+	Warnings        bool // notified of the warnings of monitors; false unless AddedByOperator
 	AddedByOperator bool // and not by a visitor of the page; events of private pages may be sent to the target
 }
 
@@ -112,7 +113,7 @@ func (s Subscriber) State() SubscriberState {
 
 // SubscriberCSVHeader has the columns of subscribers in CSV. The components are ids; none means the whole page.
 var SubscriberCSVHeader = []string{"target", "channel", "state", "components", "created_at", "confirmed_at", "suspended_at", "suspended_for",
-	"consent", "consent_by"}
+	"consent", "consent_by", "warnings"}
 
 // Secrets returns the secrets that sign a webhook at now: the present one, followed by the old one
 // while it is valid.
@@ -141,6 +142,7 @@ type NewSubscriber struct {
 	Target     string
 	Components []string // empty: the whole page
 	Confirmed  bool     // the caller has obtained consent; webhooks need none
+	Warnings   bool     // asks for the warnings of monitors
 }
 
 // Check returns n with its target normalized, or a *ValidationError with every invalid field.
@@ -151,13 +153,39 @@ func (n NewSubscriber) Check() (NewSubscriber, error) {
 	} else {
 		bad.Add("channel", "The channel must be one of: %s.", joinValues(Channels))
 	}
+	if n.Warnings && !n.Channel.Warnings() {
+		bad.Add("warnings", warningsRefused)
+	}
 	n.Components = checkChosenComponents(bad, n.Components)
 	return n, bad.Err()
 }
 
-// CheckSignUp is Check for a subscriber that a visitor adds. A webhook has to be an https URL with a public host
+// warningsRefused is the message to an operator whose subscriber cannot be notified of warnings.
+const warningsRefused = "Only webhooks that you add are notified of warnings."
+
+// SubscriberChange is the input for changing a subscriber. Nil fields keep their values.
+type SubscriberChange struct {
+	Warnings *bool
+}
+
+// Apply changes the subscriber, or returns a *ValidationError.
+func (s *Subscriber) Apply(ch SubscriberChange) error {
+	set(&s.Warnings, ch.Warnings)
+	bad := new(ValidationError)
+	if s.Warnings && !s.CanAskForWarnings() {
+		bad.Add("warnings", warningsRefused)
+	}
+	return bad.Err()
+}
+
+// CanAskForWarnings reports whether the subscriber can be notified of the warnings of monitors. Visitors must not learn of
+// monitors.
+func (s Subscriber) CanAskForWarnings() bool { return s.AddedByOperator && s.Channel.Warnings() }
+
+// CheckSignUp is Check for a subscriber that a visitor adds, who cannot ask for warnings. A webhook has to be an https URL with a public host
 // name and the default port.
 func (n NewSubscriber) CheckSignUp() (NewSubscriber, error) {
+	n.Warnings = false
 	n, err := n.Check()
 	if err != nil || n.Channel != ChannelWebhook {
 		return n, err
@@ -203,12 +231,15 @@ func ValidSubscriberKey(key string) bool {
 }
 
 // Wants reports whether s is notified of events of this kind that concern these components; no
-// components means the whole page. The store restates this rule in SQL; a test compares both.
+// components means the whole page, and of a warning that its monitor has no component. The store restates this rule in SQL; a test compares both.
 func (s Subscriber) Wants(kind EventKind, components []string) bool {
 	if kind == EventComponentStatusChanged && !s.Channel.ComponentChanges() {
 		return false
 	}
-	if s.WholePage || len(components) == 0 {
+	if kind.AboutWarning() && !(s.Warnings && s.AddedByOperator) {
+		return false
+	}
+	if s.WholePage || len(components) == 0 && !kind.AboutWarning() {
 		return true
 	}
 	return slices.ContainsFunc(s.Components, func(id string) bool { return slices.Contains(components, id) })
@@ -219,8 +250,12 @@ func (s Subscriber) Wants(kind EventKind, components []string) bool {
 func (s Subscriber) AuditObject() AuditObject {
 	components := append([]string{}, s.Components...)
 	slices.Sort(components)
+	warnings := any(nil)
+	if s.Warnings {
+		warnings = true
+	}
 	return AuditObject{Kind: ObjectSubscriber, ID: s.ID, Fields: map[string]any{
 		"channel": s.Channel, "confirmed": !s.ConfirmedAt.IsZero(), "suspended": !s.SuspendedAt.IsZero(),
-		"whole_page": s.WholePage, "components": components,
+		"whole_page": s.WholePage, "components": components, "warnings": warnings,
 	}}
 }

@@ -208,6 +208,9 @@ var operations = map[string]struct {
 	"getSubscriber": {func(ctx context.Context, c *client.Client) error {
 		return second(c.GetSubscriber(ctx, "acme", "sub_1"))
 	}, nil, client.Subscriber{}},
+	"changeSubscriber": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangeSubscriber(ctx, "acme", "sub_1", client.SubscriberChange{}))
+	}, client.SubscriberChange{}, client.Subscriber{}},
 	"deleteSubscriber": {func(ctx context.Context, c *client.Client) error { return c.DeleteSubscriber(ctx, "acme", "sub_1") }, nil, nil},
 	"rotateSubscriber": {func(ctx context.Context, c *client.Client) error {
 		return second(c.RotateSubscriber(ctx, "acme", "sub_1"))

@@ -20,6 +20,7 @@ type Subscriber struct {
 	Confirmed    bool             `json:"confirmed"`
 	WholePage    bool             `json:"whole_page"`
 	Components   []string         `json:"components"`   // ids, unless it is subscribed to the whole page
+	Warnings     bool             `json:"warnings"`     // notified of the warnings of monitors
 	SuspendedAt  *time.Time       `json:"suspended_at"` // nil: not suspended
 	SuspendedFor *string          `json:"suspended_for"`
 	Refusals     int              `json:"refusals"` // messages in a row that the receiver refused
@@ -70,6 +71,12 @@ type NewSubscriber struct {
 	Target     string           `json:"target"`
 	Confirmed  *bool            `json:"confirmed,omitempty"`  // true: the e-mail address is not asked to confirm
 	Components []string         `json:"components,omitempty"` // ids or slugs; none: the whole page
+	Warnings   *bool            `json:"warnings,omitempty"`   // true: the webhook is notified of the warnings of monitors
+}
+
+// SubscriberChange has the new values of a subscriber. Nil fields do not change.
+type SubscriberChange struct {
+	Warnings *bool `json:"warnings,omitempty"` // whether a webhook that an operator added is notified of warnings
 }
 
 // Delivery is a message to a subscriber.
@@ -82,6 +89,7 @@ type Delivery struct {
 	Event         *allswell.EventKind      `json:"event"`  // nil unless Purpose is an event
 	IncidentID    *string                  `json:"incident_id"`
 	MaintenanceID *string                  `json:"maintenance_id"`
+	MonitorID     *string                  `json:"monitor_id"` // of a warning
 	State         allswell.DeliveryState   `json:"state"`
 	Attempts      int                      `json:"attempts"`
 	Reason        *string                  `json:"reason"` // why the last attempt failed, or why the delivery ended
@@ -133,6 +141,11 @@ func (c *Client) ImportSubscribers(ctx context.Context, page string, list Subscr
 // GetSubscriber returns a subscriber.
 func (c *Client) GetSubscriber(ctx context.Context, page, id string) (*Subscriber, error) {
 	return call[Subscriber](ctx, c, http.MethodGet, pathOf("pages", page, "subscribers", id), nil)
+}
+
+// ChangeSubscriber changes whether a webhook is notified of warnings.
+func (c *Client) ChangeSubscriber(ctx context.Context, page, id string, change SubscriberChange, options ...CallOption) (*Subscriber, error) {
+	return call[Subscriber](ctx, c, http.MethodPatch, pathOf("pages", page, "subscribers", id), change, options...)
 }
 
 // DeleteSubscriber ends a subscription. The server forgets its address.

@@ -16,6 +16,7 @@ type deliveryJSON struct {
 	Event         *allswell.EventKind      `json:"event"`
 	IncidentID    *string                  `json:"incident_id"`
 	MaintenanceID *string                  `json:"maintenance_id"`
+	MonitorID     *string                  `json:"monitor_id"` // of a warning
 	State         allswell.DeliveryState   `json:"state"`
 	Attempts      int                      `json:"attempts"`
 	Reason        *string                  `json:"reason"`
@@ -30,7 +31,7 @@ type deliveryJSON struct {
 func newDeliveryJSON(d allswell.DeliveryLogEntry) deliveryJSON {
 	out := deliveryJSON{
 		ID: d.ID, Purpose: d.Purpose, Channel: d.Channel, Target: ptrOrNil(d.Target),
-		Event: ptrOrNil(d.Kind), IncidentID: ptrOrNil(d.IncidentID), MaintenanceID: ptrOrNil(d.MaintenanceID),
+		Event: ptrOrNil(d.Kind), IncidentID: ptrOrNil(d.IncidentID), MaintenanceID: ptrOrNil(d.MaintenanceID), MonitorID: ptrOrNil(d.MonitorID),
 		State: d.State, Attempts: d.Attempts, Reason: ptrOrNil(d.Reason),
 		CreatedAt: allswell.FormatTime(d.CreatedAt), UpdatedAt: allswell.FormatTime(d.UpdatedAt),
 		SubscriberID: d.SubscriberID, WaitsFor: ptrOrNil(d.WaitsFor),

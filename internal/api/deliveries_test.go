@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-var deliveryKeys = []string{"id", "purpose", "channel", "target", "event", "incident_id", "maintenance_id", "state", "attempts", "reason",
+var deliveryKeys = []string{"id", "purpose", "channel", "target", "event", "incident_id", "maintenance_id", "monitor_id", "state", "attempts", "reason",
 	"next_attempt_at", "created_at", "updated_at", "subscriber_id", "carried_by", "waits_for"}
 
 // fanOut creates the deliveries of all events.

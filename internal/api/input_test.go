@@ -134,7 +134,9 @@ func fieldsOf(t testing.TB, rt route) []field {
 	case "POST /api/v1/pages/{pageSlug}/subscribers/import":
 		return []field{{"csv", text, true, allswell.MaxImportBytes}, {"consent", text, true, 500}, {"confirmed", boolean, false, 0}, {"dry_run", boolean, false, 0}}
 	case "POST /api/v1/pages/{pageSlug}/subscribers":
-		return []field{{"channel", choice, true, 0}, {"target", text, true, 2000}, {"confirmed", boolean, false, 0}, {"components", references, false, 0}}
+		return []field{{"channel", choice, true, 0}, {"target", text, true, 2000}, {"confirmed", boolean, false, 0}, {"components", references, false, 0}, {"warnings", boolean, false, 0}}
+	case "PATCH /api/v1/pages/{pageSlug}/subscribers/{subscriberId}":
+		return []field{{"warnings", boolean, false, 0}}
 	case "POST /api/v1/tokens":
 		return []field{{"name", text, true, 255}, {"scope", choice, true, 0}, {"expires_at", instant, false, 0}, {"pages", references, false, 0}}
 	case "POST /api/v1/invitations":

@@ -165,6 +165,7 @@ func (a *api) subscriberRoutes() []route {
 		{"POST", "/api/v1/pages/{pageSlug}/subscribers", write, a.createSubscriber},
 		{"POST", "/api/v1/pages/{pageSlug}/subscribers/import", write, a.importSubscribers},
 		{"GET", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", write, a.getSubscriber},
+		{"PATCH", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", write, a.changeSubscriber},
 		{"DELETE", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", write, a.deleteSubscriber},
 		{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/rotate", write, a.rotateSubscriber},
 		{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/resume", write, a.resumeSubscriber},

@@ -17,6 +17,7 @@ type subscriberJSON struct {
 	Confirmed    bool             `json:"confirmed"`
 	WholePage    bool             `json:"whole_page"`
 	Components   []string         `json:"components"` // if not the whole page
+	Warnings     bool             `json:"warnings"`   // notified of the warnings of monitors
 	SuspendedAt  *string          `json:"suspended_at"`
 	SuspendedFor *string          `json:"suspended_for"`
 	Refusals     int              `json:"refusals"`
@@ -44,6 +45,7 @@ func newSubscriberJSON(s allswell.Subscriber) subscriberJSON {
 	return subscriberJSON{
 		ID: s.ID, Channel: s.Channel, Target: s.Target, AddedBy: s.AddedBy(), Confirmed: !s.ConfirmedAt.IsZero(),
 		WholePage: s.WholePage, Components: append([]string{}, s.Components...), // [], never null
+		Warnings:    s.Warnings,
 		SuspendedAt: timePtr(s.SuspendedAt), SuspendedFor: ptrOrNil(s.SuspendedFor), Refusals: s.Rejections,
 		CreatedAt: allswell.FormatTime(s.CreatedAt), UpdatedAt: allswell.FormatTime(s.UpdatedAt), ConfirmedAt: timePtr(s.ConfirmedAt),
 		Consent: newConsentJSON(s),
@@ -82,6 +84,7 @@ func (a *api) createSubscriber(c *call) (store.Response, error) {
 		Target:     orZero(o.Text("target")),
 		Components: o.Texts("components"),
 		Confirmed:  orZero(o.Flag("confirmed")),
+		Warnings:   orZero(o.Flag("warnings")),
 	}.Check()
 	if invalid == nil && a.target != nil {
 		invalid = a.target(c.Context(), n.Channel, n.Target)
@@ -95,6 +98,20 @@ func (a *api) createSubscriber(c *call) (store.Response, error) {
 
 func (a *api) getSubscriber(c *call) (store.Response, error) {
 	subscriber, err := a.store.Subscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"))
+	return resourceResponse(subscriber, err, newSubscriberJSON)
+}
+
+// changeSubscriber changes whether a webhook is notified of warnings.
+func (a *api) changeSubscriber(c *call) (store.Response, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Response{}, err
+	}
+	ch := allswell.SubscriberChange{Warnings: o.Flag("warnings")}
+	if err := o.Check(nil); err != nil {
+		return store.Response{}, err
+	}
+	subscriber, err := a.store.ChangeSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), ch)
 	return resourceResponse(subscriber, err, newSubscriberJSON)
 }
 

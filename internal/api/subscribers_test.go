@@ -18,7 +18,7 @@ import (
 const subscribersPath = "/api/v1/pages/acme/subscribers"
 
 var (
-	subscriberKeys = []string{"id", "channel", "target", "added_by", "confirmed", "whole_page", "components", "suspended_at", "suspended_for", "refusals",
+	subscriberKeys = []string{"id", "channel", "target", "added_by", "confirmed", "whole_page", "components", "warnings", "suspended_at", "suspended_for", "refusals",
 		"created_at", "updated_at", "confirmed_at", "consent"}
 	secretKeys = append([]string{"secret"}, subscriberKeys...)
 )

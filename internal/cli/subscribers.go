@@ -21,6 +21,7 @@ type SubscriberCommands struct {
 	List   subscriberList   `cmd:"" help:"List a page's subscribers, newest first."`
 	Show   subscriberShow   `cmd:"" help:"Show a subscriber."`
 	Create subscriberCreate `cmd:"" aliases:"add" help:"Add a subscriber to a page."`
+	Edit   subscriberEdit   `cmd:"" help:"Change whether a webhook is notified of the warnings of monitors."`
 	Import subscriberImport `cmd:"" help:"Subscribe the e-mail addresses of a list."`
 	Export subscriberExport `cmd:"" help:"Print all subscribers of a page as CSV."`
 	Resume subscriberResume `cmd:"" help:"End the suspension of a subscriber whose receiver rejected too many messages."`
@@ -38,6 +39,7 @@ type subscriberCreate struct {
 	pageFlag
 	Components []string `name:"component" sep:"none" placeholder:"COMPONENT" help:"Id, name or slug of a component; repeatable. The whole page by default."`
 	Confirmed  *bool    `help:"Request no confirmation, because the subscriber has agreed."`
+	Warnings   *bool    `help:"Notify the webhook of the warnings of monitors, too, which the page does not show."`
 	channelFlags
 }
 
@@ -45,7 +47,7 @@ func (cmd *subscriberCreate) Run(c *commandContext) error {
 	if err := cmd.choose(c); err != nil {
 		return err
 	}
-	subscriber := client.NewSubscriber{Confirmed: cmd.Confirmed}
+	subscriber := client.NewSubscriber{Confirmed: cmd.Confirmed, Warnings: cmd.Warnings}
 	subscriber.Channel, subscriber.Target = cmd.target()
 	var err error
 	if subscriber.Components, err = c.components(cmd.Components, &cmd.pageFlag); err != nil {
@@ -68,6 +70,30 @@ func (cmd *subscriberCreate) Run(c *commandContext) error {
 			c.Printf("Added the subscriber %s: %s is asked to confirm first, if the server sends mail. To see the delivery: allswell delivery list --page %s\n",
 				console.Visible(s.ID), console.Visible(s.Target), console.Visible(cmd.Page))
 		}
+	})
+}
+
+type subscriberEdit struct {
+	subscriberArgument
+	Warnings *bool `negatable:"" help:"Notify the webhook of the warnings of monitors, which the page does not show."`
+}
+
+func (cmd *subscriberEdit) Run(c *commandContext) error {
+	change := client.SubscriberChange{Warnings: cmd.Warnings}
+	if err := checkNotEmpty(change); err != nil {
+		return err
+	}
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	subscriber, err := c.api.ChangeSubscriber(c.Ctx, cmd.Page, id, change)
+	return object(c, subscriber, err, func(s *client.Subscriber) {
+		warnings := "not notified"
+		if s.Warnings {
+			warnings = "notified"
+		}
+		c.Printf("The subscriber %s is %s of warnings.\n", console.Visible(s.Target), warnings)
 	})
 }
 
@@ -207,8 +233,12 @@ func (cmd *subscriberShow) Run(c *commandContext) error {
 		if s.Consent != nil {
 			consent = s.Consent.Text + " (stated by " + s.Consent.By + ")"
 		}
+		warnings := ""
+		if s.Warnings {
+			warnings = "yes"
+		}
 		c.Facts([2]string{"Target", s.Target}, [2]string{"Id", s.ID}, [2]string{"Channel", string(s.Channel)},
-			[2]string{"State", subscriberState(s)}, [2]string{"Added by", s.AddedBy}, [2]string{"About", about}, [2]string{"Suspended", suspended},
+			[2]string{"State", subscriberState(s)}, [2]string{"Added by", s.AddedBy}, [2]string{"About", about}, [2]string{"Warnings", warnings}, [2]string{"Suspended", suspended},
 			[2]string{"Refusals", strconv.Itoa(s.Refusals)}, [2]string{"Created", console.Time(s.CreatedAt)},
 			[2]string{"Confirmed", timeOr(s.ConfirmedAt, "")}, [2]string{"Consent", consent})
 	})
@@ -241,7 +271,7 @@ func (cmd *subscriberExport) Run(c *commandContext) error {
 		}
 		rows = append(rows, []string{s.Target, string(s.Channel), subscriberState(s), strings.Join(s.Components, " "),
 			timeCell(&s.CreatedAt), timeCell(s.ConfirmedAt), timeCell(s.SuspendedAt), valueOf(s.SuspendedFor),
-			consentOf(s).Text, consentOf(s).By})
+			consentOf(s).Text, consentOf(s).By, strconv.FormatBool(s.Warnings)})
 	}
 	return allswell.WriteCSV(c.Out, rows)
 }

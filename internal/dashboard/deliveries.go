@@ -151,6 +151,8 @@ var eventWords = map[allswell.EventKind]string{
 	allswell.EventMaintenanceUpdated:     "An update of a maintenance",
 	allswell.EventMaintenanceEnded:       "The end of a maintenance",
 	allswell.EventMaintenanceCancelled:   "The cancellation of a maintenance",
+	allswell.EventMonitorWarning:         "A warning of a monitor",
+	allswell.EventMonitorWarningEnded:    "The end of a monitor's warning",
 }
 
 func (v *visit) newDeliveryRow(e allswell.DeliveryLogEntry) deliveryRow {
@@ -170,6 +172,8 @@ func (v *visit) newDeliveryRow(e allswell.DeliveryLogEntry) deliveryRow {
 	case e.Title == "":
 	case e.IncidentID != "":
 		row.AboutPath = Path + "/incidents/" + e.IncidentID
+	case e.MonitorID != "":
+		row.AboutPath = Path + "/monitors/" + e.MonitorID
 	default:
 		row.AboutPath = Path + "/maintenances/" + e.MaintenanceID
 	}

@@ -145,6 +145,7 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/pages/{page}/subscribers/import", accessAdmin, (*visit).importSubscribers},
 		{"POST /admin/pages/{page}/subscribers", accessAdmin, (*visit).addSubscriber},
 		{"POST /admin/pages/{page}/subscribers/{subscriber}/resume", accessAdmin, (*visit).resumeSubscriber},
+		{"POST /admin/pages/{page}/subscribers/{subscriber}/warnings", accessAdmin, (*visit).changeSubscriber},
 		{"POST /admin/pages/{page}/subscribers/{subscriber}/test", accessAdmin, (*visit).testSubscriber},
 		{"POST /admin/pages/{page}/subscribers/{subscriber}/remove", accessAdmin, (*visit).removeSubscriber},
 		{"GET /admin/pages/{page}/access", accessViewer, (*visit).showPageAccess},

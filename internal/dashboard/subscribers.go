@@ -51,7 +51,7 @@ func (v *visit) showSubscribers() error {
 }
 
 func newSubscriberForm() *form {
-	return newForm(url.Values{"channel": {string(allswell.ChannelEmail)}, "confirmed": {"false"}})
+	return newForm(url.Values{"channel": {string(allswell.ChannelEmail)}, "confirmed": {"false"}, "warnings": {"false"}})
 }
 
 // listSubscribers shows the list that the query asks for. s has the form and the head.
@@ -113,6 +113,9 @@ func (v *visit) drawSubscribers(s *subscribersScreen, filter *form) {
 		s.draw(field{Name: "confirmed", Label: "Consent", Type: "select", Options: []option{
 			{Value: "false", Label: "ask the address to confirm first"}, {Value: "true", Label: "its owner has already agreed"},
 		}, Hint: "Webhooks that you add are not asked."}),
+		s.draw(field{Name: "warnings", Label: "Warnings of monitors", Type: "select", Options: []option{
+			{Value: "false", Label: "do not send them"}, {Value: "true", Label: "send them, too"},
+		}, Hint: "Only webhooks can receive them. Neither the page nor anybody who subscribes on it shows or gets warnings."}),
 	}
 }
 
@@ -134,6 +137,7 @@ func (v *visit) addSubscriber() error {
 	s := &subscribersScreen{form: newForm(v.r.PostForm), pageHead: h}
 	n, err := allswell.NewSubscriber{
 		Channel: allswell.Channel(s.Value("channel")), Target: strings.TrimSpace(s.Value("target")), Confirmed: s.Value("confirmed") == "true",
+		Warnings: s.Value("warnings") == "true",
 	}.Check()
 	if err == nil && v.checkTarget != nil {
 		err = v.checkTarget(v.r.Context(), n.Channel, n.Target)
@@ -156,6 +160,13 @@ func (v *visit) addSubscriber() error {
 // resumeSubscriber ends a suspension.
 func (v *visit) resumeSubscriber() error {
 	_, err := v.store.ResumeSubscriber(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("subscriber"))
+	return v.answerSubscribers(err, "")
+}
+
+// changeSubscriber changes whether a webhook is notified of warnings.
+func (v *visit) changeSubscriber() error {
+	ch := allswell.SubscriberChange{Warnings: new(v.r.PostForm.Get("warnings") == "true")}
+	_, err := v.store.ChangeSubscriber(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("subscriber"), ch)
 	return v.answerSubscribers(err, "")
 }
 

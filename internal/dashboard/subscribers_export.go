@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ func (v *visit) exportSubscribers() error {
 		row: func(s allswell.Subscriber) []string {
 			return []string{s.Target, string(s.Channel), string(s.State()), strings.Join(s.Components, " "),
 				timeCell(s.CreatedAt), timeCell(s.ConfirmedAt), timeCell(s.SuspendedAt), s.SuspendedFor,
-				s.Consent, s.ConsentBy}
+				s.Consent, s.ConsentBy, strconv.FormatBool(s.Warnings)}
 		},
 		id: func(s allswell.Subscriber) string { return s.ID },
 		read: func(before string) ([]allswell.Subscriber, bool, error) {

@@ -48,6 +48,20 @@ func TestSubscribers(t *testing.T) {
 		v.wants(v.get("/admin/audit?action=export"), 200, "downloaded", "Acme")
 		ada := s.subscriber(v, "ada@example.com")
 		row := fmt.Sprint(path, "/", ada.ID)
+		hook := fmt.Sprint(path, "/", s.subscriber(v, "https://hooks.example.com/status").ID)
+		v.wants(v.get(path+"?search=hooks"), 200, "Send warnings")
+		v.wants(v.post(hook+"/warnings", "warnings", "true", "back", "search=hooks"), 303, "search=hooks")
+		v.wants(v.get(path+"?search=hooks"), 200, "notified of warnings", "Stop warnings")
+		v.wants(v.post(hook+"/warnings", "warnings", "false"), 303)
+		if a := v.get(path); strings.Contains(a.body, "notified of warnings") || strings.Count(a.body, "Send warnings") != 1 {
+			t.Error("someone is notified of warnings, or not only the webhook can be")
+		}
+		v.wants(v.post(row+"/warnings", "warnings", "true"), 422, "Only webhooks that you add are notified of warnings.")
+		v.wants(v.post(path, "channel", "email", "target", "alan@example.com", "warnings", "true"), 422, "Only webhooks that you add are notified of warnings.")
+		v.wants(v.post(path, "channel", "webhook", "target", "https://hooks.example.com/on-call", "warnings", "true"), 201, "notified of warnings")
+		if !s.subscriber(v, "https://hooks.example.com/on-call").Warnings {
+			t.Error("the webhook is not notified of warnings")
+		}
 		// A test message is a delivery, which the log shows.
 		log := v.wants(v.post(row+"/test"), 303, "/admin/deliveries?page=acme&subscriber="+ada.ID).Header.Get("Location")
 		v.wants(v.get(log), 200, "A test message", "Only messages to", "ada@example.com", "Waiting")
@@ -99,7 +113,7 @@ func TestImport(t *testing.T) {
 		v.wants(v.get("/admin/pages/acme/subscribers"), 200, "Nobody has subscribed yet")
 		v.wants(v.post(path, "csv", list, "consent", "a form", "confirmed", "true", "step", "import"), 200, "1 subscriber was added", "Line 2")
 		v.wants(v.get("/admin/pages/acme/subscribers"), 200, "<bdi>ada@example.com", "Consent: <bdi>a form</bdi>, stated by <bdi>Ada Lovelace</bdi>")
-		v.wants(v.get("/admin/pages/acme/subscribers/export"), 200, ",consent,consent_by", "a form,Ada Lovelace")
+		v.wants(v.get("/admin/pages/acme/subscribers/export"), 200, ",consent,consent_by,warnings", "a form,Ada Lovelace,false")
 		v.wants(v.post(path, "csv", list, "consent", "a form", "step", "import"), 200, "0 subscribers were added", "subscribed already")
 		v.wants(v.get("/admin/audit?action=import"), 200, "imported subscribers of", "Acme")
 	})

@@ -72,6 +72,8 @@ type webhookData struct {
 	Postmortem  *webhookPostmortem  `json:"postmortem"`
 	Component   *webhookComponent   `json:"component"`
 	MonitorID   *string             `json:"monitor_id"`
+	Monitor     *webhookMonitor     `json:"monitor"` // of a warning
+	Warning     *webhookWarning     `json:"warning"`
 
 	Subscription *webhookSubscription `json:"subscription"` // null: an operator added the webhook
 }
@@ -136,6 +138,22 @@ type webhookComponent struct {
 	Status    allswell.Status `json:"status"`
 }
 
+type webhookMonitor struct {
+	ID   string  `json:"id"`
+	Name string  `json:"name"`
+	Slug string  `json:"slug"`
+	URL  *string `json:"url"` // in the dashboard
+}
+
+type webhookWarning struct {
+	ID        string             `json:"id"`
+	Condition allswell.Condition `json:"condition"`
+	Message   string             `json:"message"` // in English
+	RunID     *string            `json:"run_id"`
+	WarnedAt  string             `json:"warned_at"`
+	EndedAt   *string            `json:"ended_at"`
+}
+
 // webhookBody returns the JSON of the last event of n, or of the request for confirmation. base is the address of this
 // service without a trailing slash. If it is "", the URLs of a page without a domain are
 // null. It returns an error if the type of the event has no documented JSON.
@@ -169,6 +187,8 @@ func webhookBody(n allswell.Notification, base string) ([]byte, error) {
 		data.Component = &webhookComponent{
 			ID: e.ComponentID, Name: e.Data.Component, OldStatus: e.Data.OldStatus, Status: e.Data.NewStatus,
 		}
+	case allswell.EventMonitorWarning, allswell.EventMonitorWarningEnded:
+		data.Monitor, data.Warning = webhookWarningOf(e, base)
 	default:
 		return nil, fmt.Errorf("a webhook does not know the event %q", e.Kind)
 	}
@@ -224,6 +244,18 @@ func webhookMaintenanceOf(e allswell.Event, page string) *webhookMaintenance {
 		m.Components[n] = webhookNamed(c)
 	}
 	return m
+}
+
+// webhookWarningOf returns the warning as of the event and its monitor, whose URL is below the base.
+func webhookWarningOf(e allswell.Event, base string) (*webhookMonitor, *webhookWarning) {
+	d := e.Data.Warning
+	w := &webhookWarning{
+		ID: e.WarningID, Condition: d.Condition, Message: d.Message, RunID: webhookOptional(d.RunID), WarnedAt: allswell.FormatTime(d.WarnedAt),
+	}
+	if !d.EndedAt.IsZero() {
+		w.EndedAt = new(allswell.FormatTime(d.EndedAt))
+	}
+	return &webhookMonitor{ID: e.MonitorID, Name: d.MonitorName, Slug: d.MonitorSlug, URL: webhookLink(base, "/admin/monitors/"+e.MonitorID)}, w
 }
 
 // webhookLink returns a URL below the page's, or nil if that is "".

@@ -35,7 +35,7 @@ var webhookTestTime = time.Date(2026, 3, 1, 2, 4, 5, 678_900_000, time.UTC)
 // webhookNotifications returns one notification of each type, as in docs/webhooks.md.
 func webhookNotifications() map[allswell.EventKind]allswell.Notification {
 	notices := make(map[allswell.EventKind]allswell.Notification)
-	for _, e := range append(webhookIncidents(), webhookMaintenances()...) {
+	for _, e := range slices.Concat(webhookIncidents(), webhookMaintenances(), webhookWarnings()) {
 		notices[e.Kind] = webhookNotification("https://hooks.example.com/", e)
 	}
 	notices[webhookConfirmation] = visitorsConfirmation("https://hooks.example.com/")
@@ -117,6 +117,19 @@ func webhookMaintenances() (events []allswell.Event) {
 	return events
 }
 
+// webhookWarnings returns both kinds of events of a warning.
+func webhookWarnings() []allswell.Event {
+	m := allswell.Monitor{ID: "mon_06jb2d7n00qrstuvabcd", Name: "Nightly backup", Slug: "nightly-backup", ComponentID: "comp_06jb2d7n00abcdefghij"}
+	begun := allswell.NewWarningEvent(m, allswell.Warning{
+		ID: "warn_06jb3e8o00h1i2j3k4l5", Number: 1, WarnedAt: webhookTestTime,
+		Violation: allswell.Violation{
+			Condition: allswell.ConditionMinRuntime, RunID: "0191a1b2-0000-7000-8000-000000000101",
+			Message: "A run succeeded after 10 seconds, in less than 1 minute.",
+		},
+	})
+	return []allswell.Event{begun, begun.Ended(webhookTestTime.Add(24 * time.Hour))}
+}
+
 func webhookNotification(target string, e allswell.Event) allswell.Notification {
 	return allswell.Notification{
 		Delivery: allswell.Delivery{ID: "dlv_06jb3e8o00zyxwvutsrq", Channel: allswell.ChannelWebhook},
@@ -173,7 +186,7 @@ func TestWebhookTestMessage(t *testing.T) {
 	}
 	body, err := webhookBody(n, "https://status.example.com")
 	want := `{"type":"test","timestamp":"2026-11-21T04:00:00.000Z","data":{"page":{"slug":"acme","name":"Acme","url":"https://status.example.com/status/acme"},` +
-		`"incident":null,"maintenance":null,"update":null,"postmortem":null,"component":null,"monitor_id":null,"subscription":null}}`
+		`"incident":null,"maintenance":null,"update":null,"postmortem":null,"component":null,"monitor_id":null,"monitor":null,"warning":null,"subscription":null}}`
 	if err != nil || string(body) != want {
 		t.Errorf("%s, %v", body, err)
 	}
@@ -190,7 +203,7 @@ func TestWebhookBodyNulls(t *testing.T) {
 	want := `{"type":"incident.created","timestamp":"2026-03-01T02:04:05.678Z","data":{` +
 		`"page":{"slug":"acme","name":"Acme","url":null},` +
 		`"incident":{"id":"019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e","title":"\u003c\u2028\"\u0026","impact":"major","state":"investigating","resolved":false,"url":null,"components":[]},` +
-		`"maintenance":null,"update":null,"postmortem":null,"component":null,"monitor_id":"mon_1","subscription":null}}`
+		`"maintenance":null,"update":null,"postmortem":null,"component":null,"monitor_id":"mon_1","monitor":null,"warning":null,"subscription":null}}`
 	if err != nil || string(body) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, body, want)
 	}

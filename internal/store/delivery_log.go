@@ -11,7 +11,7 @@ import (
 )
 
 func scanDeliveryLogEntry(row database.Row) (l allswell.DeliveryLogEntry, err error) {
-	d, err := scanDelivery(widerRow{row, []any{text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}, text{&l.MaintenanceID}}})
+	d, err := scanDelivery(widerRow{row, []any{text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}, text{&l.MaintenanceID}, text{&l.MonitorID}}})
 	l.Delivery = d.Delivery
 	return
 }
@@ -21,7 +21,8 @@ func scanDeliveryLogEntry(row database.Row) (l allswell.DeliveryLogEntry, err er
 const (
 	deliveryLogColumns = deliveryColumns + `, (SELECT target FROM subscribers s WHERE s.id = d.subscriber_id),
 		(SELECT kind FROM events e WHERE e.id = d.event_id), (SELECT incident_id FROM events e WHERE e.id = d.event_id),
-		(SELECT maintenance_id FROM events e WHERE e.id = d.event_id)`
+		(SELECT maintenance_id FROM events e WHERE e.id = d.event_id),
+		(SELECT monitor_id FROM events e WHERE e.id = d.event_id AND e.warning_id IS NOT NULL)`
 	deliveryLogFrom = `FROM deliveries d WHERE d.page_id = $1`
 )
 
@@ -58,11 +59,11 @@ func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug strin
 	return listedWith(ctx, s, fill, scanDeliveryLogEntry, deliveryLogColumns, from, order, r, args...)
 }
 
-// fillTitles sets Title of deliveries about an incident or a maintenance.
+// fillTitles sets Title of deliveries about an incident, a maintenance or the warning of a monitor.
 func (c *session) fillTitles(entries []allswell.DeliveryLogEntry) error {
 	var ids []string
 	for _, e := range entries {
-		if id := cmp.Or(e.IncidentID, e.MaintenanceID); id != "" {
+		if id := cmp.Or(e.IncidentID, e.MaintenanceID, e.MonitorID); id != "" {
 			ids = append(ids, id)
 		}
 	}
@@ -71,13 +72,14 @@ func (c *session) fillTitles(entries []allswell.DeliveryLogEntry) error {
 		err = row.Scan(&t.id, &t.title)
 		return
 	},
-		`SELECT id, title FROM incidents WHERE id IN EACH($1) UNION ALL SELECT id, title FROM maintenances WHERE id IN EACH($1)`, list(ids))
+		`SELECT id, title FROM incidents WHERE id IN EACH($1) UNION ALL SELECT id, title FROM maintenances WHERE id IN EACH($1)
+			UNION ALL SELECT id, name FROM monitors WHERE id IN EACH($1)`, list(ids))
 	titles := make(map[string]string)
 	for _, t := range rows {
 		titles[t.id] = t.title
 	}
 	for i, e := range entries {
-		entries[i].Title = titles[cmp.Or(e.IncidentID, e.MaintenanceID)]
+		entries[i].Title = titles[cmp.Or(e.IncidentID, e.MaintenanceID, e.MonitorID)]
 	}
 	return err
 }

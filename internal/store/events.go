@@ -77,12 +77,12 @@ func (t *tx) emitMonitorEvent(e allswell.MonitorEvent) error {
 	return err
 }
 
-const eventColumns = `id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, digest_key, maintenance_id, components, data, created_at`
+const eventColumns = `id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, digest_key, maintenance_id, warning_id, components, data, created_at`
 
 func scanEvent(row database.Row) (e allswell.Event, err error) {
 	var data string
 	if err = row.Scan(&e.ID, &e.PageID, &e.PageVersion, &e.Ordinal, &e.Kind, text{&e.IncidentID}, text{&e.UpdateID},
-		text{&e.ComponentID}, text{&e.OutageID}, text{&e.MonitorID}, text{&e.DigestKey}, text{&e.MaintenanceID}, listOf[string]{&e.Components}, &data, instant{&e.CreatedAt}); err != nil {
+		text{&e.ComponentID}, text{&e.OutageID}, text{&e.MonitorID}, text{&e.DigestKey}, text{&e.MaintenanceID}, text{&e.WarningID}, listOf[string]{&e.Components}, &data, instant{&e.CreatedAt}); err != nil {
 		return
 	}
 	err = json.Unmarshal([]byte(data), &e.Data)

@@ -129,14 +129,14 @@ func (t *tx) fanOut(e openEvent, limit int) (left int, done bool, err error) {
 // notificationTime returns when mail about an event is due: at once, or later if its
 // monitor is flapping.
 func (t *tx) notificationTime(e allswell.Event) (time.Time, error) {
-	if e.MonitorID == "" || e.Kind == allswell.EventComponentStatusChanged {
+	if e.MonitorID == "" || e.WarningID != "" || e.Kind == allswell.EventComponentStatusChanged {
 		return e.CreatedAt, nil
 	}
 	const enough = 100
 	earlier, err := database.Query(t.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
-	}, `SELECT DISTINCT notify_at FROM events WHERE monitor_id = $1 AND notify_at IS NOT NULL AND notify_at > $2 AND kind <> $4 ORDER BY notify_at DESC LIMIT $3`,
+	}, `SELECT DISTINCT notify_at FROM events WHERE monitor_id = $1 AND notify_at IS NOT NULL AND notify_at > $2 AND kind <> $4 AND warning_id IS NULL ORDER BY notify_at DESC LIMIT $3`,
 		e.MonitorID, millis(e.CreatedAt.Add(-2*allswell.DeliveryLifetime)), enough, string(allswell.EventComponentStatusChanged))
 	slices.Reverse(earlier)
 	return allswell.NotificationTime(earlier, e.CreatedAt), err
@@ -144,7 +144,8 @@ func (t *tx) notificationTime(e allswell.Event) (time.Time, error) {
 
 // createDeliveries creates the deliveries of an event for the subscribers after its
 // cursor, up to and including end. Subscribers who confirmed after the event get none. While a
-// page is private, only subscribers get any that an operator added, or who signed up on the private page.
+// page is private, only subscribers get any that an operator added, or who signed up on the private page. Of warnings, only
+// those get any that an operator added and that ask for them.
 func (t *tx) createDeliveries(e openEvent, end string) error {
 	collapseKey, components, err := t.collapseKeyOf(e.Event)
 	if err != nil {
@@ -152,7 +153,8 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 	}
 	componentChange := e.Kind == allswell.EventComponentStatusChanged
 	position := e.PageVersion<<20 | int64(min(e.Ordinal, 1<<20-1))
-	about := cmp.Or(e.IncidentID, e.MaintenanceID, e.ComponentID)
+	about := cmp.Or(e.IncidentID, e.MaintenanceID, e.ComponentID, e.MonitorID)
+	warning := e.Kind.AboutWarning()
 	held, next := time.Time{}, t.Now // of mail
 	notifyAt := e.notifyAt
 	if digestAt := e.CreatedAt.Add(allswell.DigestWait); (e.DigestKey != "" || e.AwaitsUpdate()) && digestAt.After(notifyAt) {
@@ -171,12 +173,13 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 		FROM subscribers s
 		WHERE s.page_id = $10 AND s.id > $11 AND s.id <= $12 AND s.confirmed_at <= $7 AND s.suspended_at IS NULL
 			AND (NOT $13 OR s.channel IN EACH($18))
+			AND (NOT $19 OR s.warnings AND s.added_by_operator)
 			AND (s.added_by_operator OR s.admitted OR (SELECT p.visibility FROM pages p WHERE p.id = $10) <> 'private')
 			AND ($14 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components c WHERE c.subscriber_id = s.id AND c.component_id IN EACH($15)))`,
 		allswell.PrefixDelivery+e.ID[len(allswell.PrefixEvent):], e.ID, about, position, collapseKey, nullIfEmpty(e.DigestKey),
 		millis(e.CreatedAt), millis(held), millis(next),
-		e.PageID, e.cursor, end, componentChange, len(components) == 0, list(components), millis(t.Now),
-		list(allswell.MergedChannels), list(allswell.ComponentChangeChannels))
+		e.PageID, e.cursor, end, componentChange, len(components) == 0 && !warning, list(components), millis(t.Now),
+		list(allswell.MergedChannels), list(allswell.ComponentChangeChannels), warning)
 	return err
 }
 
@@ -189,6 +192,8 @@ func (t *tx) collapseKeyOf(e allswell.Event) (key string, components []string, e
 	switch {
 	case e.MaintenanceID != "":
 		column, id = "maintenance_id", e.MaintenanceID
+	case e.WarningID != "":
+		return e.MonitorID, e.Components, nil
 	case e.IncidentID == "":
 		return e.ComponentID, e.Components, nil
 	}

@@ -342,6 +342,10 @@ func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id stri
 				err = t.endOutage(m, allswell.OutageEndedByDelete)
 			}
 		}
+		if err == nil && len(m.Warned) > 0 {
+			m.Warned = nil
+			err = t.saveWarned(m)
+		}
 		if err != nil {
 			return err
 		}

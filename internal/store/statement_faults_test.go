@@ -72,6 +72,27 @@ var faultTests = map[string]struct {
 		},
 		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusDegraded) },
 	},
+	"a run that is too short, with a warning": {
+		prepare: func(w *world, job allswell.Monitor) {
+			must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Conditions: allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}}))(w)
+			w.alerted("https://example.com/hook")
+			w.send(store.NewSignal{Token: job.Token, Kind: allswell.SignalStart})
+			w.clock.move(time.Second)
+		},
+		act: func(w *world, job allswell.Monitor) error {
+			got, err := w.RecordSignals(w.ctx, []store.NewSignal{{Token: job.Token, Kind: allswell.SignalSuccess}})
+			if err == nil && got[0] != store.PingRecorded {
+				err = fmt.Errorf("result %v", got[0])
+			}
+			return err
+		},
+		complete: func(w *world, _ allswell.Monitor) {
+			w.expect("the event", w.warningEvents(), "monitor.warning")
+			if got := w.value(`SELECT count(*) FROM warnings`); got != "1" {
+				w.Errorf("%s warnings", got)
+			}
+		},
+	},
 	"creating an incident": {
 		prepare: func(*world, allswell.Monitor) {},
 		act: func(w *world, _ allswell.Monitor) error {

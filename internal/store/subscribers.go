@@ -10,12 +10,12 @@ import (
 )
 
 const subscriberColumns = `id, page_id, channel, target, key, whole_page, secret, old_secret, old_secret_until_at, confirmed_at,
-	suspended_at, suspension_reason, rejections, mailed_at, created_at, updated_at, added_by_operator, consent, consent_by`
+	suspended_at, suspension_reason, rejections, mailed_at, created_at, updated_at, warnings, added_by_operator, consent, consent_by`
 
 func scanSubscriber(row database.Row) (s allswell.Subscriber, err error) {
 	err = row.Scan(&s.ID, &s.PageID, &s.Channel, &s.Target, &s.Key, &s.WholePage, text{&s.Secret}, text{&s.OldSecret}, instant{&s.OldSecretUntil},
 		instant{&s.ConfirmedAt}, instant{&s.SuspendedAt}, text{&s.SuspendedFor}, &s.Rejections, instant{&s.MailedAt},
-		instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.AddedByOperator, text{&s.Consent}, text{&s.ConsentBy})
+		instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Warnings, &s.AddedByOperator, text{&s.Consent}, text{&s.ConsentBy})
 	return
 }
 
@@ -188,7 +188,7 @@ func (t *tx) newSubscriber(pageID string, n allswell.NewSubscriber, byOperator b
 	sub := allswell.Subscriber{
 		ID: allswell.NewID(allswell.PrefixSubscriber, t.Now), PageID: pageID, Channel: n.Channel, Target: n.Target,
 		Key: allswell.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.Now, UpdatedAt: t.Now,
-		AddedByOperator: byOperator,
+		AddedByOperator: byOperator, Warnings: byOperator && n.Warnings,
 	}
 	if n.Channel.Signed() {
 		sub.Secret = allswell.NewWebhookSecret()
@@ -207,7 +207,7 @@ func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 	var rows, chosen, requests [][]any
 	for _, sub := range subs {
 		rows = append(rows, []any{sub.ID, sub.PageID, string(sub.Channel), sub.Target, sub.Destination(), sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
-			0, millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage, sub.AddedByOperator, nullIfEmpty(sub.Consent), nullIfEmpty(sub.ConsentBy)})
+			0, millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage, sub.Warnings, sub.AddedByOperator, nullIfEmpty(sub.Consent), nullIfEmpty(sub.ConsentBy)})
 		for _, component := range sub.Components {
 			chosen = append(chosen, []any{sub.ID, component})
 		}
@@ -216,7 +216,7 @@ func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 			requests = append(requests, row)
 		}
 	}
-	err := t.insertRows(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, rejections, mailed_at, created_at, updated_at, whole_page, added_by_operator, consent, consent_by)`, rows)
+	err := t.insertRows(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, rejections, mailed_at, created_at, updated_at, whole_page, warnings, added_by_operator, consent, consent_by)`, rows)
 	if err == nil {
 		err = t.insertRows(`INSERT INTO subscriber_components (subscriber_id, component_id)`, chosen)
 	}
@@ -358,6 +358,30 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 		}
 		return sub, err
 	}, save...)
+}
+
+// ChangeSubscriber changes a subscriber on behalf of an operator. Visitors' webhooks and other channels cannot ask for warnings:
+// this is an *allswell.ValidationError. Warnings that are being delivered to the subscriber still are after it asks for none.
+func (s *Store) ChangeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, ch allswell.SubscriberChange) (allswell.Subscriber, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
+		r := reachOf(actor)
+		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
+		if err != nil {
+			return sub, err
+		}
+		before := sub
+		if err := sub.Apply(ch); err != nil {
+			return before, err
+		}
+		if sub.Warnings == before.Warnings {
+			return sub, nil
+		}
+		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
+		if _, err := t.Exec(`UPDATE subscribers SET warnings = $2, updated_at = $3 WHERE id = $1`, sub.ID, sub.Warnings, millis(sub.UpdatedAt)); err != nil {
+			return sub, err
+		}
+		return sub, t.audit(actor, allswell.AuditUpdate, before, sub)
+	})
 }
 
 // ResumeSubscriber ends the suspension of a subscriber, if there is one, on behalf of an operator.

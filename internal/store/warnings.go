@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -27,32 +28,66 @@ func (t *tx) warn(m *allswell.Monitor, v allswell.Verdict) error {
 	return nil
 }
 
-// saveWarned saves Warned of a monitor, and ends the warnings of other conditions.
+// saveWarned saves Warned of a locked monitor, ends the warnings of other conditions, and emits events of that.
 func (t *tx) saveWarned(m allswell.Monitor) error {
 	if _, err := t.Exec(`UPDATE monitors SET warned = $2 WHERE id = $1`, m.ID, listText(m.Warned)); err != nil {
 		return err
 	}
-	_, err := t.Exec(`UPDATE warnings SET ended_at = $2 WHERE monitor_id = $1 AND ended_at IS NULL AND NOT condition IN EACH($3)`,
+	ended, err := t.ids(`UPDATE warnings SET ended_at = $2 WHERE monitor_id = $1 AND ended_at IS NULL AND NOT condition IN EACH($3) RETURNING id`,
 		m.ID, millis(t.Now), list(m.Warned))
+	if err != nil || len(ended) == 0 {
+		return err
+	}
+	begun, err := database.Query(t.Session, scanEvent, `SELECT `+eventColumns+` FROM events WHERE warning_id IN EACH($1) AND kind = $2 ORDER BY ordinal`,
+		list(ended), string(allswell.EventMonitorWarning))
+	for _, e := range begun {
+		if err == nil {
+			err = t.emitWarning(e.Ended(t.Now))
+		}
+	}
 	return err
 }
 
-// addWarning saves a warning, and deletes the oldest one if there are too many.
-func (t *tx) addWarning(m allswell.Monitor, v allswell.Violation) error {
-	number, err := database.One(t.Session, database.ScanInt, `INSERT INTO warnings (id, monitor_id, number, condition, run_id, message, warned_at)
-		SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6 FROM warnings WHERE monitor_id = $2 RETURNING number`,
-		allswell.NewID(allswell.PrefixWarning, t.Now), m.ID, string(v.Condition), nullIfEmpty(v.RunID), v.Message, millis(t.Now))
+// emitWarning writes an event of a warning of a locked monitor, if a webhook of the page asks for warnings. Visitors must
+// not notice: it does not make a new version of the page. Its place in the order of the page's events matters only
+// among those of the monitor, which the lock gives it.
+func (t *tx) emitWarning(e allswell.Event) error {
+	data, err := json.Marshal(e.Data)
 	if err != nil {
 		return err
 	}
-	if number > allswell.MaxWarnings {
-		if _, err := t.Exec(`DELETE FROM warnings WHERE monitor_id = $1 AND number <= $2`, m.ID, number-allswell.MaxWarnings); err != nil {
+	var components any // none
+	if len(e.Components) > 0 {
+		components = list(e.Components)
+	}
+	_, err = t.Exec(`INSERT INTO events (id, page_id, page_version, ordinal, kind, monitor_id, warning_id, components, data, created_at)
+		SELECT $1, p.id, p.version, $3, $4, $5, $6, $7, $8, $9 FROM pages p
+		WHERE p.id = $2 AND EXISTS (SELECT 1 FROM subscribers s WHERE s.page_id = p.id AND s.warnings)`,
+		allswell.NewID(allswell.PrefixEvent, t.Now), e.PageID, e.Ordinal, string(e.Kind), e.MonitorID, e.WarningID, components, string(data), millis(e.CreatedAt))
+	t.mailQueued = true
+	return err
+}
+
+// addWarning saves a warning, deletes the oldest one if there are too many, and emits an event.
+func (t *tx) addWarning(m allswell.Monitor, v allswell.Violation) (err error) {
+	w := allswell.Warning{ID: allswell.NewID(allswell.PrefixWarning, t.Now), MonitorID: m.ID, Violation: v, WarnedAt: t.Now}
+	w.Number, err = database.One(t.Session, database.ScanInt, `INSERT INTO warnings (id, monitor_id, number, condition, run_id, message, warned_at)
+		SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6 FROM warnings WHERE monitor_id = $2 RETURNING number`,
+		w.ID, m.ID, string(v.Condition), nullIfEmpty(v.RunID), v.Message, millis(t.Now))
+	if err != nil {
+		return err
+	}
+	if w.Number > allswell.MaxWarnings {
+		if _, err := t.Exec(`DELETE FROM warnings WHERE monitor_id = $1 AND number <= $2`, m.ID, w.Number-allswell.MaxWarnings); err != nil {
 			return err
 		}
 	}
 	t.logEntries = append(t.logEntries, logEntry{"a run violates " + string(v.Condition), "monitor", m.ID, m.Name})
 	t.warned = append(t.warned, v.Condition)
-	return nil
+	if m.PageID == "" {
+		return nil
+	}
+	return t.emitWarning(allswell.NewWarningEvent(m, w))
 }
 
 const warningColumns = `id, monitor_id, number, condition, run_id, message, warned_at, ended_at`

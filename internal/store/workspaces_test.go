@@ -384,6 +384,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, err := s.ImportSubscribers(ctx, ws, x.slug, allswell.SubscriberImport{CSV: "imported@example.com", Consent: "signed up"})
 		return err
 	},
+	"ChangeSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangeSubscriber(ctx, ws, x.slug, x.subscriber, allswell.SubscriberChange{})
+		return err
+	},
 	"DeleteSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteSubscriber(ctx, ws, x.slug, x.subscriber)
 	},
