@@ -235,6 +235,12 @@ func (s RunStart) Doubtful() bool {
 	return false
 }
 
+// Ambiguous reports whether the next end can be that of the run or of another one: neither has an id, and the other one had not
+// ended. Whether the run was too short is then unknown. That run may also be overdue: it may end nevertheless.
+func (s RunStart) Ambiguous() bool {
+	return s.RunID == "" && slices.ContainsFunc(s.Open, func(r Run) bool { return r.ID == "" })
+}
+
 // lastRetry returns until when a signal that was first sent in the gap arrives.
 func (g ListeningGap) lastRetry() time.Time { return retriedAfter(g).Add(pingDelay) }
 
@@ -320,7 +326,7 @@ func (m Monitor) JudgeEnd(r Run, at time.Time, success bool) (v Verdict) {
 	if !r.DueAt.IsZero() && !at.After(r.DueAt) {
 		v.satisfy(ConditionMaxRuntime)
 	}
-	if m.MinRuntime == 0 || !success || r.Doubtful || at.Before(r.StartedAt) || m.SuppressedUntil.After(r.StartedAt) {
+	if m.MinRuntime == 0 || !success || r.Doubtful || r.Ambiguous || at.Before(r.StartedAt) || m.SuppressedUntil.After(r.StartedAt) {
 		return v
 	}
 	if took := at.Sub(r.StartedAt); took < m.MinRuntime {

@@ -44,10 +44,10 @@ type PingWait struct {
 //
 // Without gaps the deadline is Since + Interval + Grace, or the first time of Cron after Since + Grace.
 //
-// With an interval, of which the grace is a part in what follows, a gap of at least LongGap that touches the second
-// half of the wait grants one fresh interval from its end, because the ping may have come while
-// the service was not listening. After such a grant the phase of the job is unknown, so any
-// overlap grants again. A shorter gap grants only the time that the job's retries need: they
+// With an interval, a gap of at least LongGap that ends later than half of it, minus the grace, after Since grants one fresh
+// interval with its grace from its end, because the ping may have come while the service was not listening: a ping that follows a
+// late one may come that early. After such a grant the phase of the job is unknown, so any
+// overlap grants again. In what follows, the grace is a part of the interval. A shorter gap grants only the time that the job's retries need: they
 // double their pause, so a ping that first failed inside the gap arrives at most the gap's length
 // plus one second after its end. Gaps less than one retry pause apart count as one. The deadline
 // is never later than Since + 2 × Interval + the total length of the gaps, so that repeated
@@ -88,7 +88,7 @@ func (w PingWait) next(after time.Time) time.Time {
 // deadlineFrom applies the rule of PingWait.Deadline from one sign of life.
 func (w PingWait) deadlineFrom(since time.Time, gaps []ListeningGap) time.Time {
 	if w.Cron.IsZero() {
-		return deadline(since, w.Interval+w.Grace, gaps)
+		return w.intervalDeadline(since, gaps)
 	}
 	due, spans := w.next(since), joinGaps(gaps, since)
 	for range maxExcused {
@@ -133,10 +133,11 @@ func retriedAfter(gap ListeningGap) time.Time {
 	return gap.To.Add(min(gap.Len(), LongGap) + time.Second)
 }
 
-// deadline applies the rule of PingWait.Deadline for intervals from one sign of life.
-func deadline(since time.Time, interval time.Duration, gaps []ListeningGap) time.Time {
+// intervalDeadline applies the rule of PingWait.Deadline for intervals from one sign of life.
+func (w PingWait) intervalDeadline(since time.Time, gaps []ListeningGap) time.Time {
+	interval := w.Interval + w.Grace
 	due := since.Add(interval)
-	middle := since.Add(interval / 2) // always before the end of a later grant
+	expected := since.Add(max(0, w.Interval/2-w.Grace)) // always before the end of a later grant
 	missed := time.Duration(0)
 	var span ListeningGap // the gap, joined with those right before it
 	for _, gap := range gaps {
@@ -153,7 +154,7 @@ func deadline(since time.Time, interval time.Duration, gaps []ListeningGap) time
 		missed += gap.To.Sub(Later(gap.From, since))
 		limit := since.Add(2*interval + missed)
 		due = Later(due, earlier(retriedAfter(span), limit))
-		if span.Len() >= LongGap && span.To.After(middle) {
+		if span.Len() >= LongGap && span.To.After(expected) {
 			due = Later(due, earlier(span.To.Add(interval), limit))
 		}
 	}

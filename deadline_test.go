@@ -115,20 +115,30 @@ func TestCronDeadline(t *testing.T) {
 	}
 }
 
-// TestGraceIsPartOfTheInterval checks that a grace moves deadlines as a longer interval does.
-func TestGraceIsPartOfTheInterval(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		long, gaps := drawWait(t), drawGaps(t)
-		if !long.Cron.IsZero() {
-			return
-		}
-		short := long
-		short.Grace = time.Duration(rapid.Int64Range(0, int64(long.Interval+long.Grace)-1).Draw(t, "grace"))
-		short.Interval = long.Interval + long.Grace - short.Grace
-		if a, b := long.Deadline(gaps), short.Deadline(gaps); !a.Equal(b) {
-			t.Fatalf("%v and %v", a, b)
-		}
-	})
+// TestGraceDeadline checks the rule of docs/deadlines.md for a monitor with an interval of 1000 s that was last pinged at the epoch.
+// Times are in seconds after that.
+func TestGraceDeadline(t *testing.T) {
+	type gaps = []allswell.ListeningGap
+	wait := func(grace float64) allswell.PingWait {
+		return allswell.PingWait{Since: epoch, Interval: 1000 * time.Second, Grace: seconds(grace)}
+	}
+	for _, c := range []deadlineCase{
+		{"undisturbed", 0, nil, 1300},
+		{"a gap before the next ping is expected", 0, gaps{secs(100, 200)}, 1300},
+		{"a gap in which a ping may have been lost that followed a late one", 0, gaps{secs(100, 200.001)}, 1500.001},
+		{"a gap within the grace", 0, gaps{secs(1100, 1200)}, 2500},
+		{"a gap after the grace", 0, gaps{secs(1311, 1400)}, 1300},
+		{"the cap", 0, gaps{secs(1200, 1300), secs(2500, 2600)}, 2800},
+		{"a rejected ping", 1250, nil, 2550},
+	} {
+		c.check(t, wait(300))
+	}
+	for _, c := range []deadlineCase{
+		{"a grace of over half an interval, a gap at once", 0, gaps{secs(1, 31)}, 1631},
+		{"a short gap", 0, gaps{secs(1, 30)}, 1600},
+	} {
+		c.check(t, wait(600))
+	}
 }
 
 // drawGaps draws gaps of all lengths, in order and without overlap, from shortly before the

@@ -80,6 +80,7 @@ type Run struct {
 	ID               string    // "": none was given
 	StartedAt, DueAt time.Time // DueAt zero: the end is no longer expected
 	Doubtful         bool      // see RunStart.Doubtful
+	Ambiguous        bool      // see RunStart.Ambiguous
 	Violated         bool      // its start has violated a condition with ActionDown
 }
 
@@ -114,8 +115,8 @@ func (m Monitor) CheckRun(r Run, t Tick) RunResult {
 	if !m.Enabled || m.SuppressedUntil.After(r.StartedAt) {
 		return RunUnknown
 	}
-	for _, gap := range t.Gaps {
-		if gap.Len() >= LongGap && gap.To.After(r.StartedAt) && !gap.From.After(r.DueAt.Add(pingDelay)) {
+	for _, gap := range joinGaps(t.Gaps, r.StartedAt) {
+		if gap.Len() >= LongGap && !gap.From.After(r.DueAt.Add(pingDelay)) {
 			return RunUnknown
 		}
 	}

@@ -17,6 +17,7 @@ var retries = []time.Duration{0, 1 * time.Second, 3 * time.Second, 7 * time.Seco
 // pings or rejects them, and when it checks the monitor.
 type world struct {
 	interval, period time.Duration
+	grace            time.Duration // how much later than an interval pings may come
 	threshold        int
 	pings            []time.Time             // first attempt of each ping
 	down             []allswell.ListeningGap // the service receives nothing from From until before To
@@ -72,7 +73,7 @@ type step struct {
 // run simulates a monitor that was last pinged at the epoch. It calls after for every tick until
 // after returns false.
 func (w world) run(after func(step) bool) {
-	m := allswell.Monitor{Enabled: true, State: allswell.MonitorUp, Interval: w.interval}
+	m := allswell.Monitor{Enabled: true, State: allswell.MonitorUp, Interval: w.interval, Grace: w.grace}
 	m.RecordPing(epoch)
 	arrivals := w.arrivals()
 	var last time.Time
@@ -140,7 +141,7 @@ func (w *world) drawDowntime(t *rapid.T) {
 			w.recorded = append(w.recorded, allswell.ListeningGap{From: from, To: gap.To})
 			now = gap.To
 		}
-		now = now.Add(w.interval + 66*time.Second)
+		now = now.Add(w.interval + w.grace + 66*time.Second)
 	}
 }
 
@@ -181,7 +182,7 @@ func (w world) mustStayUp(t rapid.TB) {
 
 // String describes a world with times after the epoch.
 func (w world) String() string {
-	text := fmt.Sprintf("I=%v T=%v K=%d", w.interval, w.period, w.threshold)
+	text := fmt.Sprintf("I=%v G=%v T=%v K=%d", w.interval, w.grace, w.period, w.threshold)
 	for _, h := range w.recorded {
 		text += fmt.Sprintf("\nhole %v to %v", h.From.Sub(epoch), h.To.Sub(epoch))
 	}
@@ -202,6 +203,17 @@ func TestRunningJobIsNeverMarkedDownBecauseOfGaps(t *testing.T) {
 		w := drawSettings(t)
 		w.drawDowntime(t)
 		w.drawPings(t, 0)
+		w.mustStayUp(t)
+	})
+}
+
+// TestLateJobIsNeverMarkedDownBecauseOfGaps checks a job whose pings are up to the grace late.
+func TestLateJobIsNeverMarkedDownBecauseOfGaps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawSettings(t)
+		w.grace = time.Duration(rapid.Int64Range(1, 2*w.interval.Milliseconds()).Draw(t, "G ms")) * time.Millisecond
+		w.drawDowntime(t)
+		w.drawPings(t, w.grace)
 		w.mustStayUp(t)
 	})
 }

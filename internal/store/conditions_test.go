@@ -61,6 +61,17 @@ var conditionTests = map[string]func(w *world){
 		_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "x", Interval: time.Hour, MaxRuntime: time.Minute, RunConditions: allswell.RunConditions{MinRuntime: time.Hour}})
 		w.refused(err, "min_runtime")
 	},
+	"too short: not with an end that can be that of an earlier run without an id": func(w *world) {
+		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)
+		w.send(start(""))
+		w.clock.move(90 * time.Second)
+		w.send(start(""))
+		w.clock.move(time.Second)
+		w.send(success("")) // of the first
+		w.clock.move(80 * time.Second)
+		w.send(success(""))
+		w.warns()
+	},
 	"too short: a warning, once until it is satisfied": func(w *world) {
 		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)
 		short := func(took time.Duration) {

@@ -9,10 +9,10 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const runColumns = `coalesce(run_id, ''), received_at, due_at, doubtful, violated`
+const runColumns = `coalesce(run_id, ''), received_at, due_at, doubtful, ambiguous, violated`
 
 func scanRun(row database.Row) (r allswell.Run, err error) {
-	err = row.Scan(&r.ID, instant{&r.StartedAt}, instant{&r.DueAt}, &r.Doubtful, &r.Violated)
+	err = row.Scan(&r.ID, instant{&r.StartedAt}, instant{&r.DueAt}, &r.Doubtful, &r.Ambiguous, &r.Violated)
 	return
 }
 
@@ -75,7 +75,7 @@ func (t *tx) applyStart(m *allswell.Monitor, n NewSignal) (r allswell.Run, err e
 		return r, err
 	}
 	r = allswell.Run{
-		ID: n.RunID, StartedAt: t.Now, DueAt: t.Now.Add(m.RunLimit()), Doubtful: start.Doubtful(),
+		ID: n.RunID, StartedAt: t.Now, DueAt: t.Now.Add(m.RunLimit()), Doubtful: start.Doubtful(), Ambiguous: start.Ambiguous(),
 		Violated: violates || start.Doubtful() && replaced.Violated,
 	}
 	if violates && failed.Condition == allswell.ConditionNoOverlap {

@@ -173,11 +173,11 @@ func (t *tx) applySignal(m *allswell.Monitor, n NewSignal) (err error) {
 		duration = max(t.Now.Sub(ended.StartedAt), 0).Milliseconds()
 	}
 	number, err := database.One(t.Session, database.ScanInt, `INSERT INTO signals
-			(id, monitor_id, number, received_at, kind, exit_code, run_id, duration_ms, running, due_at, address, user_agent, output_size, output_cut, output, doubtful, violated)
-		SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16 FROM signals WHERE monitor_id = $2
+			(id, monitor_id, number, received_at, kind, exit_code, run_id, duration_ms, running, due_at, address, user_agent, output_size, output_cut, output, doubtful, ambiguous, violated)
+		SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17 FROM signals WHERE monitor_id = $2
 		RETURNING number`,
 		allswell.NewID(allswell.PrefixSignal, t.Now), m.ID, millis(t.Now), string(n.Kind), n.ExitCode, nullIfEmpty(n.RunID), duration,
-		!run.DueAt.IsZero(), millis(run.DueAt), nullIfEmpty(n.Address), n.UserAgent, n.OutputSize, n.OutputCut, n.Output, run.Doubtful, run.Violated)
+		!run.DueAt.IsZero(), millis(run.DueAt), nullIfEmpty(n.Address), n.UserAgent, n.OutputSize, n.OutputCut, n.Output, run.Doubtful, run.Ambiguous, run.Violated)
 	if err != nil {
 		return err
 	}

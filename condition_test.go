@@ -1,0 +1,62 @@
+package allswell_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// TestCheckRun checks a run that began at the epoch and must end within 300 s, 60 s later.
+func TestCheckRun(t *testing.T) {
+	type gaps = []allswell.ListeningGap
+	m := allswell.Monitor{Enabled: true}
+	r := allswell.Run{StartedAt: epoch, DueAt: at(300 * time.Second)}
+	for _, c := range []struct {
+		name string
+		gaps gaps
+		want allswell.RunResult
+	}{
+		{"no gap", nil, allswell.RunOverdue},
+		{"a long gap", gaps{secs(100, 130)}, allswell.RunUnknown},
+		{"a long gap before the start", gaps{secs(-40, 0)}, allswell.RunOverdue},
+		{"a long gap after the end was due", gaps{secs(311, 341)}, allswell.RunOverdue},
+		{"a short gap", gaps{secs(100, 129)}, allswell.RunOverdue},
+		{"short gaps closer than the pause between retries count as one", gaps{secs(100, 113), secs(113.2, 141)}, allswell.RunUnknown},
+		{"a short gap before the end, whose retries have passed", gaps{secs(290, 310)}, allswell.RunOverdue},
+		{"a short gap before the end, whose retries follow", gaps{secs(299, 327)}, allswell.RunOnTime},
+	} {
+		now := at(350 * time.Second)
+		if got := m.CheckRun(r, allswell.Tick{Instant: now, AsOf: now, Gaps: c.gaps}); got != c.want {
+			t.Errorf("%s: result %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// TestRunWithoutIDThatReplacesAnotherIsNotTooShort checks runs that end at once: only those to which the end certainly belongs are
+// too short.
+func TestRunWithoutIDThatReplacesAnotherIsNotTooShort(t *testing.T) {
+	m := allswell.Monitor{Enabled: true, RunConditions: allswell.RunConditions{MinRuntime: time.Minute}}
+	earlier := allswell.Run{StartedAt: at(-time.Hour)}
+	named := allswell.Run{ID: "named", StartedAt: at(-time.Hour)}
+	for _, c := range []struct {
+		name     string
+		runID    string
+		open     []allswell.Run
+		tooShort bool
+	}{
+		{"alone", "", nil, true},
+		{"beside one without an id", "", []allswell.Run{named, earlier}, false},
+		{"beside one with an id", "", []allswell.Run{named}, true},
+		{"with an id, beside one without", "other", []allswell.Run{earlier}, true},
+	} {
+		start := allswell.RunStart{At: epoch, RunID: c.runID, Open: c.open}
+		r := allswell.Run{ID: c.runID, StartedAt: epoch, DueAt: at(time.Hour), Doubtful: start.Doubtful(), Ambiguous: start.Ambiguous()}
+		if v := m.JudgeEnd(r, at(time.Second), true); (len(v.Violated) > 0) != c.tooShort {
+			t.Errorf("%s: %+v", c.name, v)
+		}
+	}
+	if v := m.JudgeEnd(allswell.Run{}, epoch, true); len(v.Satisfied)+len(v.Violated) > 0 {
+		t.Errorf("an end without a start: %+v", v)
+	}
+}
