@@ -3,6 +3,7 @@ package store_test
 import (
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -134,7 +135,7 @@ func (w *world) expectEvents(want ...string) {
 }
 
 // contradictions are statements each of whose rows is something that must
-// never be.
+// never be. Each selects one column.
 var contradictions = map[string]string{
 	"a monitor that is down without an open outage": `SELECT id FROM monitors WHERE state = 'down'
 		AND id NOT IN (SELECT monitor_id FROM outages WHERE ended_at IS NULL)`,
@@ -192,22 +193,40 @@ var contradictions = map[string]string{
 	"a gap that ends before it begins": `SELECT from_at FROM listening_gaps WHERE to_at <= from_at`,
 }
 
+// allContradictions is one statement of all contradictions, because the tables are checked often: each row has the name of the
+// contradiction and what has it.
+var allContradictions = func() string {
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(contradictions)) {
+		column, rest, _ := strings.Cut(strings.TrimPrefix(contradictions[what], "SELECT "), " FROM ")
+		parts = append(parts, fmt.Sprintf("SELECT '%s', CAST(%s AS TEXT) FROM %s", strings.ReplaceAll(what, "'", "''"), column, rest))
+	}
+	return strings.Join(parts, " UNION ALL ")
+}()
+
 // consistent fails if the tables contradict each other, or the events what is
 // shown: each component's events have to lead from one status to the next, and
 // the last to the present one.
 func (w *world) consistent() {
 	w.Helper()
-	for what, text := range contradictions {
-		if rows := w.rows(text); len(rows) > 0 {
-			w.Errorf("%s: %v", what, rows)
-		}
+	for _, row := range w.rows(allContradictions) {
+		w.Error(row)
 	}
-	w.historiesAgree()
+	var shown []allswell.Component // of all pages
+	for _, slug := range w.rows(`SELECT slug FROM pages`) {
+		shown = append(shown, must(w.LoadPage(w.ctx, slug))(w).Components...)
+	}
+	w.historiesAgree(shown)
 	w.edgesAgree()
 	gaps := must(w.Gaps(w.ctx))(w)
+	checks := make(map[string]string)
+	for _, line := range w.rows(`SELECT id, next_check_at FROM monitors`) {
+		id, at, _ := strings.Cut(line, "|")
+		checks[id] = at
+	}
 	for _, m := range must(w.AllMonitors(w.ctx))(w) {
 		due := m.DueAt(gaps)
-		if !due.IsZero() && w.value(`SELECT next_check_at FROM monitors WHERE id = $1`, m.ID) > fmt.Sprint(due.UnixMilli()) {
+		if !due.IsZero() && checks[m.ID] > fmt.Sprint(due.UnixMilli()) {
 			w.Errorf("%s would be looked at after its deadline %v", m.Name, due)
 		}
 	}
@@ -221,19 +240,17 @@ func (w *world) consistent() {
 		}
 		last[e.ComponentID] = e.Data.NewStatus
 	}
-	for _, slug := range w.rows(`SELECT slug FROM pages`) {
-		for _, c := range must(w.LoadPage(w.ctx, slug))(w).Components {
-			if reported, known := last[c.ID]; known && reported != c.Status() {
-				w.Errorf("%s shows %s, but the last event says %s", c.Name, c.Status(), reported)
-			}
+	for _, c := range shown {
+		if reported, known := last[c.ID]; known && reported != c.Status() {
+			w.Errorf("%s shows %s, but the last event says %s", c.Name, c.Status(), reported)
 		}
 	}
 }
 
-// historiesAgree fails unless each component's last change is to the status that
+// historiesAgree fails unless the last change of each component shown is to the status that
 // it has, and none lies ahead; nor may a monitor be quiet without a maintenance
 // that runs.
-func (w *world) historiesAgree() {
+func (w *world) historiesAgree(shown []allswell.Component) {
 	w.Helper()
 	now := w.clock.now().UnixMilli()
 	if rows := w.rows(`SELECT component_id, changed_at FROM status_changes WHERE changed_at > $1`, now); len(rows) > 0 {
@@ -249,11 +266,9 @@ func (w *world) historiesAgree() {
 		id, status, _ := strings.Cut(line, "|")
 		last[id] = status
 	}
-	for _, slug := range w.rows(`SELECT slug FROM pages`) {
-		for _, c := range must(w.LoadPage(w.ctx, slug))(w).Components {
-			if got := last[c.ID]; got != string(c.Status().Canonical()) {
-				w.Errorf("%s has the status %s, and the last change of its history is to %q", c.Name, c.Status(), got)
-			}
+	for _, c := range shown {
+		if got := last[c.ID]; got != string(c.Status().Canonical()) {
+			w.Errorf("%s has the status %s, and the last change of its history is to %q", c.Name, c.Status(), got)
 		}
 	}
 }

@@ -321,7 +321,7 @@ func TestServiceOutageRaisesNoAlarm(t *testing.T) {
 		seed := rand.Uint64()
 		random := rand.New(rand.NewPCG(seed, 0))
 		w.Logf("seed %d", seed)
-		end := began.Add(5 * time.Hour)
+		end := began.Add(3 * time.Hour)
 		var jobs []*job
 		dead, alive := map[string]*job{}, map[string]*job{} // by monitor
 		for i, m := range w.fill(250, time.Minute) {

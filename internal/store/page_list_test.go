@@ -32,7 +32,7 @@ func TestPageList(t *testing.T) {
 				}
 			}
 		}
-		for round := range 40 {
+		for round := range 15 {
 			for _, id := range components {
 				w.run(fmt.Sprintf(`UPDATE components SET baseline = '%s' WHERE id = '%s'`, status(), id))
 				for k := range 3 {

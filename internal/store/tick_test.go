@@ -166,26 +166,26 @@ func TestBacklogShiftsTheCheckedInstant(t *testing.T) {
 // same deadline, and more that go down than one transaction takes.
 func TestTickOverManyMonitors(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		monitors := w.fill(2_300, 2*time.Minute)
+		monitors := w.fill(1_100, 2*time.Minute)
 		for chunk := range slices.Chunk(monitors, 500) {
 			w.ping(tokensOf(chunk)...)
 		}
-		w.run(`UPDATE monitors SET failure_threshold = 1 WHERE id IN (SELECT id FROM monitors WHERE interval_ms = 120000 LIMIT 450)`)
+		w.run(`UPDATE monitors SET failure_threshold = 1 WHERE id IN (SELECT id FROM monitors WHERE interval_ms = 120000 LIMIT 250)`)
 		w.clock.set(began.Add(3 * time.Minute))
 		w.recordLiveness()
 		w.run(`DELETE FROM listening_gaps`)
-		if r := w.tick(); r != (store.TickReport{Checked: 2300, Overdue: 2300, Down: 450}) {
+		if r := w.tick(); r != (store.TickReport{Checked: 1100, Overdue: 1100, Down: 250}) {
 			w.Errorf("first tick: %+v", r)
 		}
 		if r := w.tick(); r.Overdue != 0 {
 			w.Errorf("the same again: %+v", r)
 		}
 		for _, want := range [][2]string{
-			{`SELECT count(*) FROM monitors WHERE consecutive_failures = 1`, "2300"},
-			{`SELECT count(*) FROM monitors WHERE state = 'down'`, "450"},
-			{`SELECT count(*) FROM outages WHERE ended_at IS NULL`, "450"},
-			{`SELECT count(DISTINCT outage_id) FROM incidents WHERE NOT resolved`, "450"},
-			{`SELECT count(*) FROM events`, "450"},
+			{`SELECT count(*) FROM monitors WHERE consecutive_failures = 1`, "1100"},
+			{`SELECT count(*) FROM monitors WHERE state = 'down'`, "250"},
+			{`SELECT count(*) FROM outages WHERE ended_at IS NULL`, "250"},
+			{`SELECT count(DISTINCT outage_id) FROM incidents WHERE NOT resolved`, "250"},
+			{`SELECT count(*) FROM events`, "250"},
 		} {
 			if got := w.value(want[0]); got != want[1] {
 				w.Errorf("%s: %s, want %s", want[0], got, want[1])

@@ -115,17 +115,36 @@ func (w *world) ok(err error) {
 	}
 }
 
-// pass lets time pass, with a liveness record every five seconds and a tick every minute, as
-// in a running service. Every tick follows a liveness record.
+// pass lets time pass as in a running service, with a liveness record every five seconds and a tick every minute. Every tick
+// follows a liveness record. The first record and those before ticks are real; of those between, which change nothing else,
+// only the time is set.
 func (w *world) pass(d time.Duration) {
 	w.Helper()
-	for end := w.clock.now().Add(d); w.clock.now().Before(end); {
-		w.clock.set(w.clock.now().Truncate(store.LivenessInterval).Add(store.LivenessInterval))
+	const step = store.LivenessInterval
+	ceil := func(t time.Time) time.Time { return t.Add(step - 1).Truncate(step) }
+	end := ceil(w.clock.now().Add(d))
+	next := w.clock.now().Truncate(step).Add(step)
+	for first := true; !next.After(end); first = false {
+		if !first {
+			next = earlier(next.Add(-step).Truncate(time.Minute).Add(time.Minute), end)
+			if before := next.Add(-step); before.After(w.clock.now()) {
+				w.run(`UPDATE liveness SET seen_at = $1, backlog_ms = 0 WHERE replica = 'a'`, before.UnixMilli())
+			}
+		}
+		w.clock.set(next)
 		w.recordLiveness()
-		if now := w.clock.now(); now.Truncate(time.Minute).Equal(now) {
+		if next.Truncate(time.Minute).Equal(next) {
 			w.tick()
 		}
+		next = next.Add(step)
 	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // absent lets time pass while the service is stopped, and then starts it.
