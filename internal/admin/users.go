@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -17,13 +18,25 @@ type SetupLinkCommand struct {
 	linkSetting              `embed:""`
 }
 
-// linkSetting is the setting of the commands that print links.
+// linkSetting has the settings of the commands that print links.
 type linkSetting struct {
-	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" default:"http://localhost:8080" placeholder:"URL" help:"Public URL of the service, with which the link begins."`
+	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Public URL of the service, with which the link begins. Empty: that of --listen on this machine."`
+	Listen  string `env:"ALLSWELL_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address that the server listens on."`
+}
+
+// base returns the URL with which links begin. The error is a *settings.Error.
+func (s linkSetting) base() (string, error) {
+	p := settings.NewParser(&s)
+	base, listen := settings.Parse(p, &s.BaseURL, settings.BaseURL), settings.Parse(p, &s.Listen, settings.ListenAddress)
+	return cmp.Or(base, settings.LocalURL(listen)), p.Err()
 }
 
 // Run prints the link.
 func (cmd *SetupLinkCommand) Run(c *console.Console) error {
+	base, err := cmd.base()
+	if err != nil {
+		return err
+	}
 	database, err := parseExisting(cmd.DatabaseSetting)
 	if err != nil {
 		return err
@@ -37,7 +50,7 @@ func (cmd *SetupLinkCommand) Run(c *console.Console) error {
 			return err
 		}
 		c.Printf("Open this link in a browser to create the first account. It works once, within 24 hours:\n\n  %s\n\n",
-			allswell.CodeSetup.URL(cmd.BaseURL, code))
+			allswell.CodeSetup.URL(base, code))
 		return nil
 	})
 }
@@ -88,6 +101,10 @@ type userReset struct {
 
 // Run prints a link that sets the password.
 func (cmd *userReset) Run(c *databaseContext) error {
+	base, err := cmd.base()
+	if err != nil {
+		return err
+	}
 	return c.on(func(s *store.Store) error {
 		var code string
 		var err error
@@ -107,7 +124,7 @@ func (cmd *userReset) Run(c *databaseContext) error {
 			c.Printf("Authenticator app, recovery codes and passkeys of the account have been removed.\n")
 		}
 		c.Printf("Open this link in a browser to set a new password. It works once, within an hour. All sessions of the account end then:\n\n  %s\n\n",
-			allswell.CodeReset.URL(cmd.BaseURL, code))
+			allswell.CodeReset.URL(base, code))
 		return nil
 	})
 }

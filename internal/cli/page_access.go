@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"strings"
 
@@ -31,11 +32,11 @@ func (cmd *pageAccess) change() (client.PageAccessChange, error) {
 	case cmd.NoPassword:
 		change.Password = client.Null[string]()
 	case cmd.PasswordFile != "":
-		text, err := os.ReadFile(cmd.PasswordFile)
+		password, err := cmd.password()
 		if err != nil {
-			return change, &console.UsageError{Err: err}
+			return change, err
 		}
-		change.Password = client.Set(strings.TrimRight(string(text), "\r\n"))
+		change.Password = client.Set(password)
 	}
 	switch {
 	case cmd.NoLink:
@@ -44,6 +45,26 @@ func (cmd *pageAccess) change() (client.PageAccessChange, error) {
 		change.Link = client.Set(client.NewPageLink)
 	}
 	return change, nil
+}
+
+// maxPasswordFile is the maximum size of a file with a password, far more than one may have.
+const maxPasswordFile = 4096
+
+// password reads the password.
+func (cmd *pageAccess) password() (string, error) {
+	f, err := os.Open(cmd.PasswordFile)
+	if err != nil {
+		return "", &console.UsageError{Err: err}
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxPasswordFile+1))
+	switch {
+	case err != nil:
+		return "", &console.UsageError{Err: err}
+	case len(text) > maxPasswordFile:
+		return "", console.UsageErrorf("--password-file: %s has more than %d bytes", cmd.PasswordFile, maxPasswordFile)
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
 // Run shows who can see a page while it is private, and changes it before if there are flags.

@@ -66,7 +66,7 @@ func (cmd *monitorPings) follow(c *commandContext, monitor string) error {
 		}
 		for _, s := range slices.Backward(signals) {
 			if c.JSON {
-				fmt.Fprintf(c.Out, "%s\n", s.RawJSON())
+				c.Printf("%s\n", s.RawJSON())
 			} else {
 				row := signalRow(s)
 				c.Printf("%s  %-24s %-7s %4s %9s %8s  %s\n", row[0], row[1], row[2], row[3], row[4], row[5], row[6])

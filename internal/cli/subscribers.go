@@ -273,7 +273,12 @@ func (cmd *subscriberExport) Run(c *commandContext) error {
 			timeCell(&s.CreatedAt), timeCell(s.ConfirmedAt), timeCell(s.SuspendedAt), valueOf(s.SuspendedFor),
 			consentOf(s).Text, consentOf(s).By, strconv.FormatBool(s.Warnings)})
 	}
-	return allswell.WriteCSV(c.Out, rows)
+	var out strings.Builder
+	if err := allswell.WriteCSV(&out, rows); err != nil {
+		return err
+	}
+	c.Printf("%s", out.String())
+	return nil
 }
 
 // consentOf returns the consent of an imported subscriber, or the zero value.

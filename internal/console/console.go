@@ -26,14 +26,17 @@ type Console struct {
 	Interactive bool // In and Err are a terminal, so that the user can be asked
 }
 
+// unknownWidth is the width of terminals that do not know theirs.
+const unknownWidth = 80
+
 // Standard returns the console of this process.
 func Standard(ctx context.Context) *Console {
 	c := &Console{Ctx: ctx, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
-		c.Width = width
+		c.Width = cmp.Or(width, unknownWidth)
 	}
 	if width, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil && os.Getenv("TERM") != "dumb" {
-		c.ErrWidth = cmp.Or(width, 80) // some terminals do not know their size
+		c.ErrWidth = cmp.Or(width, unknownWidth)
 	}
 	c.Interactive = term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd()))
 	return c
@@ -67,8 +70,14 @@ func (c *Console) Confirm(question string) (bool, error) {
 	}
 }
 
-// Printf writes to standard output.
-func (c *Console) Printf(format string, args ...any) { fmt.Fprintf(c.Out, format, args...) }
+// Printf writes to standard output. What others have written is among the arguments, so that a terminal gets no control characters.
+func (c *Console) Printf(format string, args ...any) {
+	if c.Width == 0 {
+		fmt.Fprintf(c.Out, format, args...)
+		return
+	}
+	io.WriteString(c.Out, Harmless(fmt.Sprintf(format, args...)))
+}
 
 // UsageError is an invalid command line. The command has changed nothing.
 type UsageError struct{ Err error }

@@ -57,14 +57,16 @@ func (p Printer) Done(format string, args ...any) {
 	}
 }
 
-// Visible makes text safe for one line of a terminal: line breaks become spaces, and characters that move the cursor,
-// change colours or change the direction of text become U+FFFD.
+// Visible makes text safe for one line of a terminal: line breaks and tabs become spaces, and the rest is that of Harmless.
 func Visible(text string) string {
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(Harmless(text))
+}
+
+// Harmless makes text safe for a terminal: characters that move the cursor, change colours or change the direction of text become
+// U+FFFD. Line breaks and tabs stay.
+func Harmless(text string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
 			return unicode.ReplacementChar
 		}
 		return r

@@ -98,7 +98,7 @@ func (p Program) fail(c *Console, err error) int {
 	if p.Message != nil {
 		text = p.Message(err)
 	}
-	fmt.Fprintf(c.Err, "%s: %s\n", p.Name, text)
+	fmt.Fprintf(c.Err, "%s: %s\n", p.Name, Harmless(text)) // servers and files are quoted
 	if errors.As(err, new(*UsageError)) || errors.As(err, new(*settings.Error)) {
 		return ExitUsage
 	}

@@ -42,24 +42,38 @@ type result struct {
 // run runs the command, and forwards signals to it.
 func (p process) run(signals <-chan os.Signal) result {
 	cmd := exec.Command(p.args[0], p.args[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = p.in, p.out, p.err, outputDelay
+	out, err := newOutput(p.out)
+	if err != nil {
+		return notRunnable(err)
+	}
+	errs, err := newOutput(p.err)
+	if err != nil {
+		out.discard()
+		return notRunnable(err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = p.in, out.write, errs.write, outputDelay
 	stdin, isFile := p.in.(*os.File)
 	terminal := isFile && term.IsTerminal(int(stdin.Fd()))
 	if !terminal {
 		separate(cmd)
 	}
 	if err := cmd.Start(); err != nil {
+		out.discard()
+		errs.discard()
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 			return result{status: exitNotFound, message: fmt.Sprintf("%s: command not found", p.args[0])}
 		}
-		return result{status: exitNotRunnable, message: fmt.Sprintf("the command cannot be run: %v", err)}
+		return notRunnable(err)
 	}
+	out.copy()
+	errs.copy()
 	done := make(chan struct{})
 	go func() {
 		cmd.Wait() // the state has the result
 		close(done)
 	}()
 	timedOut := p.supervise(cmd, signals, done, terminal)
+	awaitOutput(signals, out, errs)
 	status := cmd.ProcessState.ExitCode()
 	if status < 0 {
 		status = exitSignal + signalOf(cmd.ProcessState)
@@ -68,6 +82,58 @@ func (p process) run(signals <-chan os.Signal) result {
 		return result{exitTimeout, true, fmt.Sprintf("the command was ended after %v", p.timeout)}
 	}
 	return result{status: status}
+}
+
+func notRunnable(err error) result {
+	return result{status: exitNotRunnable, message: fmt.Sprintf("the command cannot be run: %v", err)}
+}
+
+// output is a pipe from the command, and from what it has started, to a writer.
+type output struct {
+	to          io.Writer
+	read, write *os.File
+	ended       chan struct{} // closed when nobody writes to the pipe any more
+}
+
+func newOutput(to io.Writer) (o output, err error) {
+	o = output{to: to, ended: make(chan struct{})}
+	o.read, o.write, err = os.Pipe()
+	return o, err
+}
+
+// copy copies in the background. The command has the other end of the pipe.
+func (o output) copy() {
+	o.write.Close()
+	go func() {
+		defer close(o.ended)
+		io.Copy(o.to, o.read) // ends with an error when awaitOutput gives up
+	}()
+}
+
+func (o output) discard() {
+	o.read.Close()
+	o.write.Close()
+}
+
+// awaitOutput waits for the output of processes that outlive the command: for outputDelay, or until a signal.
+func awaitOutput(signals <-chan os.Signal, outputs ...output) {
+	late := time.NewTimer(outputDelay)
+	defer late.Stop()
+	for _, o := range outputs {
+		defer o.read.Close()
+	}
+	for len(outputs) > 0 {
+		select {
+		case <-outputs[0].ended:
+			outputs = outputs[1:]
+		case s := <-signals:
+			if s != syscall.SIGPIPE {
+				return
+			}
+		case <-late.C:
+			return
+		}
+	}
 }
 
 // supervise forwards signals and ends the command after the timeout, until it has ended. It reports whether the timeout

@@ -65,6 +65,13 @@ func isFinal(err error) bool {
 	return errors.As(err, &refused) && refused.Status >= 400 && refused.Status < 500 && refused.Status != http.StatusTooManyRequests
 }
 
+// isLost reports whether a report never can succeed: there is no such monitor, or it is disabled. An API token that is refused may be
+// replaced, so that reports are kept in the spool.
+func isLost(err error) bool {
+	refused := (*client.Error)(nil)
+	return isFinal(err) && errors.As(err, &refused) && refused.Status != http.StatusUnauthorized && refused.Status != http.StatusForbidden
+}
+
 // sendUntil sends a report until it succeeds, it cannot, or no further attempt is wanted. It returns the last error. ctx
 // ends an attempt that is under way.
 func (t *target) sendUntil(ctx context.Context, stop <-chan struct{}, report client.SignalReport) error {
@@ -89,8 +96,12 @@ func (t *target) sendUntil(ctx context.Context, stop <-chan struct{}, report cli
 type reporter struct {
 	target *target // nil: nothing is reported
 	spool  spool
-	ended  chan struct{} // closed when the command has ended: the beginning makes no further attempt
+	ended  chan struct{} // closed when the command has ended: no further attempt is made to send the start
 	begun  chan struct{} // closed when nothing of the beginning is sent any more
+
+	// What became of the spool, when begun is closed.
+	lost    int   // ends of earlier runs that were dropped
+	refused error // why they were, or why others stay; nil: none
 }
 
 func newReporter(to *target, spoolFile string) *reporter {
@@ -109,14 +120,8 @@ func (r *reporter) begin(runID string) {
 	go func() {
 		defer close(r.begun)
 		ctx := context.Background()
-		r.spool.flush(func(e entry) error {
-			select {
-			case <-r.ended:
-				return errEnded
-			default:
-				return r.target.send(ctx, e.late())
-			}
-		})
+		// All of them, also after the command: one that came after a later end would say what is no longer so.
+		r.lost, r.refused = r.spool.flush(func(e entry) error { return r.target.send(ctx, e.late()) })
 		// Nothing is said of a failure: the end says the same.
 		r.target.sendUntil(ctx, r.ended, client.SignalReport{Kind: allswell.SignalStart, RunID: runID})
 	}()
@@ -125,7 +130,7 @@ func (r *reporter) begin(runID string) {
 var errEnded = errors.New("the command has ended")
 
 // end sends the end of the run, for up to endTimeout or until ctx ends. It does not overtake the start. What cannot be sent
-// goes to the spool. It returns an error if that is impossible, too.
+// goes to the spool. It returns an error if that is impossible, too, or if the API token is refused.
 func (r *reporter) end(ctx context.Context, e entry) error {
 	if r.target == nil {
 		return nil
@@ -142,13 +147,36 @@ func (r *reporter) end(ctx context.Context, e entry) error {
 	switch {
 	case err == nil:
 		return nil
-	case r.spool.path == "" || isFinal(err):
+	case r.spool.path == "" || isLost(err):
 		return r.target.masked(err)
 	}
 	if saving := r.spool.add(e); saving != nil {
 		return fmt.Errorf("%w; the spool: %w", r.target.masked(err), saving)
 	}
+	if isFinal(err) {
+		return fmt.Errorf("%w; it is kept in the spool", r.target.masked(err))
+	}
 	return nil
+}
+
+// warning says what became of ends of earlier runs that the server refused; "": nothing. end was called.
+func (r *reporter) warning() string {
+	if r.target == nil {
+		return ""
+	}
+	select {
+	case <-r.begun:
+	default:
+		return "" // nothing was refused until now
+	}
+	switch {
+	case r.refused == nil:
+		return ""
+	case r.lost > 0:
+		return fmt.Sprintf("the ends of %d earlier runs are dropped from the spool: %v", r.lost, r.target.masked(r.refused))
+	default:
+		return fmt.Sprintf("the ends of earlier runs stay in the spool: %v", r.target.masked(r.refused))
+	}
 }
 
 // masked returns an error without the ping token, which is a secret.

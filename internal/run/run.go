@@ -88,7 +88,7 @@ func (cmd *Command) target() (*target, error) {
 	if err == nil {
 		token = strings.TrimPrefix(u.Path, "/api/v1/heartbeat/")
 	}
-	if err != nil || !allswell.IsPingToken(token) || u.RawQuery != "" {
+	if err != nil || !allswell.IsPingAddress(token) || u.RawQuery != "" {
 		return nil, errors.New("the monitor must be a slug, or a ping URL such as https://status.example.com/api/v1/heartbeat/…")
 	}
 	return newTarget(u.Scheme+"://"+u.Host, "", "", token)
@@ -125,7 +125,11 @@ func (cmd *Command) run(c *console.Console, args []string, to *target) int {
 			}
 		}
 	}()
-	if err := reports.end(ctx, e); err != nil {
+	err := reports.end(ctx, e)
+	if warning := reports.warning(); warning != "" {
+		fmt.Fprintf(c.Err, "allswell: warning: %s\n", warning)
+	}
+	if err != nil {
 		fmt.Fprintf(c.Err, "allswell: warning: the end of the command is not reported: %v\n", err)
 	}
 	return result.status

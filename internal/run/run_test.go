@@ -263,6 +263,56 @@ func TestRunWhileServerIsDown(t *testing.T) {
 	}
 }
 
+// TestRefusedEnds checks that ends which a wrong API token could not send stay in the spool until the token is right, that those of a
+// deleted monitor are dropped, and that warnings say so.
+func TestRefusedEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	spool := filepath.Join(t.TempDir(), "spool")
+	run := func(token string, lines int, says ...string) {
+		t.Helper()
+		status, _, errs := w.run([]string{"ALLSWELL_URL=" + w.server.URL, "ALLSWELL_TOKEN=" + token}, "--monitor", "nightly", "--spool", spool, "--", "sh", "-c", "exit 3")
+		saved, _ := os.ReadFile(spool)
+		if status != 3 || bytes.Count(saved, []byte("\n")) != lines || strings.Count(errs, "\n") != len(says) {
+			t.Errorf("status %d, %d lines in the spool, want %d:\n%s", status, bytes.Count(saved, []byte("\n")), lines, errs)
+		}
+		for _, text := range says {
+			if !strings.Contains(errs, text) {
+				t.Errorf("%s\nis not said by:\n%s", text, errs)
+			}
+		}
+	}
+	const kept, stay, dropped, refused = "it is kept in the spool", "the ends of earlier runs stay in the spool: ",
+		"the ends of 2 earlier runs are dropped from the spool: ", "the end of the command is not reported: "
+	wrong := strings.Repeat("wrong", 8)
+	run(wrong, 1, kept)
+	run(wrong, 2, stay, kept)
+	run(apiToken, 0)
+	if list, _, _ := w.signals(); list != "fail(3) fail(3) start fail(3)" {
+		t.Errorf("signals: %s", list)
+	}
+	run(wrong, 1, kept)
+	run(wrong, 2, stay, kept)
+	w.api.Must(t, "DELETE", "/api/v1/monitors/"+w.id, nil, nil)
+	run(apiToken, 0, dropped, refused)
+}
+
+// TestRunBySlug checks a ping URL with a ping key and a slug.
+func TestRunBySlug(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.api.Must(t, "POST", "/api/v1/pages", map[string]any{"name": "Acme", "slug": "acme"}, nil)
+	w.api.Must(t, "PATCH", "/api/v1/monitors/"+w.id, map[string]any{"page": "acme"}, nil)
+	var key binary.Data[struct{ Key string }]
+	w.api.Must(t, "PATCH", "/api/v1/pages/acme/ping-key", map[string]any{"access": "ping_only"}, &key)
+	if status, _, errs := w.run(nil, "--monitor", w.server.URL+"/api/v1/heartbeat/"+key.Data.Key+"/nightly", "--", "true"); status != 0 || errs != "" {
+		t.Error(status, errs)
+	}
+	if list, _, _ := w.signals(); list != "start success(0)" {
+		t.Errorf("signals: %s", list)
+	}
+}
+
 // TestRunUntilServerComesBack starts the server while the command runs.
 func TestRunUntilServerComesBack(t *testing.T) {
 	t.Parallel()

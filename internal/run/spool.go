@@ -93,32 +93,41 @@ func (s spool) add(e entry) error {
 	return f.Sync()
 }
 
-// flush sends the entries of the spool's monitor, the oldest first, and removes those that were sent or never can be. It stops at the first one
-// that may succeed later. The file is not locked while something is sent, so an entry may be sent twice by two runs.
-func (s spool) flush(send func(entry) error) {
+// flush sends the entries of the spool's monitor, the oldest first, and removes those that were sent or are lost. It stops at the
+// first one that may succeed later. refused is why entries were lost or have to stay, and lost how many were. The file is not locked
+// while something is sent, so an entry may be sent twice by two runs.
+func (s spool) flush(send func(entry) error) (lost int, refused error) {
 	if s.path == "" {
-		return
+		return 0, nil
 	}
 	if info, err := os.Stat(s.path); err != nil || info.Size() == 0 {
-		return
+		return 0, nil
 	}
 	entries, err := s.entries()
 	if err != nil {
-		return
+		return 0, nil
 	}
 	done := make(map[string]bool)
 	for _, e := range entries {
 		if e.Monitor != s.monitor {
 			continue
 		}
-		if err := send(e); err != nil && !isFinal(err) {
+		err := send(e)
+		if isFinal(err) {
+			refused = err
+		}
+		if err != nil && !isLost(err) {
 			break
+		}
+		if err != nil {
+			lost++
 		}
 		done[e.RunID] = true
 	}
 	if len(done) > 0 {
 		s.remove(done)
 	}
+	return lost, refused
 }
 
 // entries reads the file. Lines that are damaged are left out.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/allswell/allswell"
@@ -65,7 +66,7 @@ func TestSpool(t *testing.T) {
 	}
 	adding.Wait()
 	sent := make(map[string]bool)
-	s.flush(func(e entry) error {
+	lost, refused := s.flush(func(e entry) error {
 		switch {
 		case len(sent) == 5:
 			return errors.New("the server is down")
@@ -76,6 +77,9 @@ func TestSpool(t *testing.T) {
 		s.add(entry{RunID: "new " + e.RunID, Kind: allswell.SignalFail}) // another run ends meanwhile
 		return nil
 	})
+	if lost > 1 || (lost == 1) != (refused != nil) {
+		t.Errorf("%d are lost, %v", lost, refused)
+	}
 	left := make(map[string]bool)
 	entries, err := s.entries()
 	for _, e := range entries {
@@ -137,4 +141,29 @@ func TestSpoolOfTwoMonitors(t *testing.T) {
 	if saved, err := os.ReadFile(path); err != nil || len(saved) > 0 {
 		t.Errorf("left: %s, %v", saved, err)
 	}
+}
+
+// TestSignalEndsTheWaitForOutput checks that a signal ends the wait for the output of processes that outlive the command, and a closed
+// standard output does not.
+func TestSignalEndsTheWaitForOutput(t *testing.T) {
+	var got tail
+	got.limit = 100
+	o, err := newOutput(&got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	orphan, err := syscall.Dup(int(o.write.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(orphan)
+	o.copy()
+	signals := make(chan os.Signal, 2)
+	signals <- syscall.SIGPIPE
+	signals <- syscall.SIGTERM
+	awaitOutput(signals, o)
+	if len(signals) > 0 {
+		t.Error("the signals were not awaited")
+	}
+	<-o.ended // nothing is copied any more
 }

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -336,10 +335,5 @@ func (s *Server) URL() string {
 	if s.cfg.BaseURL != "" {
 		return s.cfg.BaseURL
 	}
-	address, _ := clientaddr.Parse(s.listener.Addr().String())
-	host := address.Addr().String()
-	if !address.IsValid() || address.Addr().IsUnspecified() {
-		host = "localhost"
-	}
-	return "http://" + net.JoinHostPort(host, strconv.Itoa(int(address.Port())))
+	return settings.LocalURL(s.listener.Addr().String())
 }

@@ -35,6 +35,15 @@ func ListenAddress(value string) (string, error) {
 	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
 }
 
+// LocalURL returns the URL of a server that listens on HOST:PORT, for clients on its machine.
+func LocalURL(address string) string {
+	host, port, _ := net.SplitHostPort(address)
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
 // OptionalListenAddress is ListenAddress for settings that also accept "off", for which it returns "".
 func OptionalListenAddress(value string) (string, error) {
 	if strings.EqualFold(value, "off") {

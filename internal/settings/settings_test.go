@@ -115,3 +115,14 @@ func TestError(t *testing.T) {
 		}
 	}
 }
+
+func TestLocalURL(t *testing.T) {
+	for address, want := range map[string]string{
+		"127.0.0.1:8080": "http://127.0.0.1:8080", ":80": "http://localhost:80", "0.0.0.0:80": "http://localhost:80", "[::]:80": "http://localhost:80",
+		"[::1]:80": "http://[::1]:80", "status.internal:80": "http://status.internal:80",
+	} {
+		if got := LocalURL(address); got != want {
+			t.Errorf("%s is %s, want %s", address, got, want)
+		}
+	}
+}
