@@ -168,6 +168,29 @@ func TestWants(t *testing.T) {
 			t.Errorf("%s: a webhook wants it: %v", c.name, got)
 		}
 	}
+	for _, c := range []struct {
+		name            string
+		chosen, about   []string
+		asks, byVisitor bool
+		want            bool
+	}{
+		{"does not ask", nil, []string{"a"}, false, false, false},
+		{"asks, the whole page", nil, []string{"a"}, true, false, true},
+		{"asks, a chosen component", []string{"a"}, []string{"a"}, true, false, true},
+		{"asks, another component", []string{"a"}, []string{"b"}, true, false, false},
+		{"asks, a monitor without a component", []string{"a"}, nil, true, false, false},
+		{"asks, the whole page, a monitor without a component", nil, nil, true, false, true},
+		{"a visitor's", nil, []string{"a"}, true, true, false},
+	} {
+		s := allswell.Subscriber{
+			Channel: allswell.ChannelWebhook, Components: c.chosen, WholePage: len(c.chosen) == 0, Warnings: c.asks, AddedByOperator: !c.byVisitor,
+		}
+		for _, kind := range []allswell.EventKind{allswell.EventMonitorWarning, allswell.EventMonitorWarningEnded} {
+			if got := s.Wants(kind, c.about); got != c.want {
+				t.Errorf("%s: %s: %v", c.name, kind, got)
+			}
+		}
+	}
 	left := allswell.Subscriber{Channel: allswell.ChannelEmail} // its components were deleted
 	if left.Wants(allswell.EventIncidentCreated, []string{"a"}) || !left.Wants(allswell.EventIncidentCreated, nil) {
 		t.Error("a subscriber whose components were deleted should be notified only of the whole page")

@@ -13,7 +13,7 @@ import (
 
 // actionOptions are the choices of what a run does that violates a condition, the default first.
 func actionOptions(byDefault allswell.ConditionAction) []option {
-	all := []option{{Value: string(allswell.ActionWarn), Label: "is a warning for members: the page does not change"}, {Value: string(allswell.ActionDown), Label: "has failed: the monitor is down"}}
+	all := []option{{Value: string(allswell.ActionWarn), Label: "is only a warning"}, {Value: string(allswell.ActionDown), Label: "is a failure"}}
 	if byDefault == allswell.ActionDown {
 		all[0], all[1] = all[1], all[0]
 	}
@@ -23,7 +23,8 @@ func actionOptions(byDefault allswell.ConditionAction) []option {
 // conditionFields are the fields of the conditions on runs, except for the longest run.
 func conditionFields() []field {
 	return []field{
-		{Name: "max_runtime_action", Label: "A run that takes longer", Type: "select", Optional: true, Options: actionOptions(allswell.ActionDown)},
+		{Name: "max_runtime_action", Label: "A run that takes longer", Type: "select", Optional: true, Options: actionOptions(allswell.ActionDown),
+			Hint: "A failure makes the monitor down. A warning is for members and for webhooks that ask for it: the page does not change."},
 		{Name: "min_runtime", Label: "A run must take", Optional: true, Placeholder: "30s",
 			Hint: "A run that succeeds in less time is too short. Left empty, any time will do. Like the next fields, for jobs that report the start of a run."},
 		{Name: "min_runtime_action", Label: "A run that is too short", Type: "select", Optional: true, Options: actionOptions(allswell.ActionWarn)},

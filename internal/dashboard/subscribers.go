@@ -115,7 +115,7 @@ func (v *visit) drawSubscribers(s *subscribersScreen, filter *form) {
 		}, Hint: "Webhooks that you add are not asked."}),
 		s.draw(field{Name: "warnings", Label: "Warnings of monitors", Type: "select", Options: []option{
 			{Value: "false", Label: "do not send them"}, {Value: "true", Label: "send them, too"},
-		}, Hint: "Only webhooks can receive them. Neither the page nor anybody who subscribes on it shows or gets warnings."}),
+		}, Hint: "Only to webhooks. The page does not show warnings, and visitors do not receive any."}),
 	}
 }
 

@@ -273,8 +273,8 @@ func (d *demo) prepare() (err error) {
 	})
 }
 
-// prepareUnseen creates what visitors do not see: a hidden component with a cron job that has not run yet, and an incident
-// that waits to be published.
+// prepareUnseen creates what visitors do not see: a hidden component with a cron job that has not run yet and a job whose
+// last run was too short, which is a warning, and an incident that waits to be published.
 func (d *demo) prepareUnseen() error {
 	payroll, err := d.api.CreateComponent(d.Ctx, demoPage, client.NewComponent{Name: "Payroll", Hidden: new(true)})
 	if err != nil {
@@ -286,6 +286,18 @@ func (d *demo) prepareUnseen() error {
 	}
 	if _, err := d.api.CreateMonitor(d.Ctx, payslips); err != nil {
 		return err
+	}
+	archive, err := d.api.CreateMonitor(d.Ctx, client.NewMonitor{
+		Name: "payroll archive", Page: demoPage, ComponentID: &payroll.ID, Tags: []string{"demo"}, Interval: 25 * 3600,
+		MaxRuntime: new(client.Seconds(7200)), MinRuntime: new(client.Seconds(60)),
+	})
+	if err != nil {
+		return err
+	}
+	for _, kind := range []allswell.SignalKind{allswell.SignalStart, allswell.SignalSuccess} {
+		if err := d.api.Signal(d.Ctx, archive.Token, client.SignalReport{Kind: kind}); err != nil {
+			return err
+		}
 	}
 	_, err = d.api.CreateIncident(d.Ctx, demoPage, client.NewIncident{
 		Title: "Checkout is slow for some customers", Impact: new(allswell.ImpactMinor), Draft: true,

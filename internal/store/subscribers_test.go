@@ -246,19 +246,27 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 			}
 			w.subscribe(fmt.Sprintf("%d@example.com", choice), chosen...)
 			w.subscribe(fmt.Sprintf("https://example.com/%d", choice), chosen...)
+			w.alerted(fmt.Sprintf("https://example.com/warnings/%d", choice), chosen...)
 		}
 		// Nobody is left with the whole page because what they chose is gone.
 		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", components[2]))
 		w.clock.move(time.Second)
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "page", Message: ptr("page")}))(w)
 		must(w.ChangeComponent(w.ctx, w.ws, "acme", components[0], allswell.ComponentChange{Status: allswell.StatusDegraded}))(w)
-		w.goDown(w.quick("job", allswell.Component{ID: components[1]}, allswell.StatusMajorOutage))
+		job := w.quick("job", allswell.Component{ID: components[1]}, allswell.StatusMajorOutage)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Conditions: allswell.ConditionsChange{MinRuntime: ptr(time.Second)}}))(w)
+		for _, kind := range []allswell.SignalKind{allswell.SignalStart, allswell.SignalSuccess} {
+			w.send(store.NewSignal{Token: job.Token, Kind: kind})
+		}
+		w.goDown(job)
 		w.fanOut()
 		about := map[allswell.EventKind]int{}
 		for _, e := range must(w.Events(w.ctx))(w) {
 			var concerns []string
 			if e.ComponentID != "" {
 				concerns = []string{e.ComponentID}
+			} else if e.WarningID != "" {
+				concerns = e.Components
 			}
 			subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{}, firstHundred)
 			w.ok(err)
@@ -271,7 +279,7 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 			w.expect(fmt.Sprintf("%s about %q", e.Kind, concerns), w.rows(`SELECT subscriber_id FROM deliveries WHERE event_id = $1`, e.ID), want...)
 			about[e.Kind]++
 		}
-		if about[allswell.EventIncidentCreated] != 2 || about[allswell.EventComponentStatusChanged] != 2 {
+		if about[allswell.EventIncidentCreated] != 2 || about[allswell.EventComponentStatusChanged] != 2 || about[allswell.EventMonitorWarning] != 1 {
 			t.Errorf("events: %v", about)
 		}
 	})
