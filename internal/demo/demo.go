@@ -187,10 +187,12 @@ To take part, from another terminal:
   export ALLSWELL_URL=%[1]s ALLSWELL_TOKEN=%[2]s
   %[3]s incident create --title "Something is wrong" --impact minor --message "We are looking into it."
 
-Visitors do not see everything: one component is hidden, and one incident is a
-draft. To list the components, and to publish the draft:
+Visitors do not see everything: one component is hidden, the last run of a job
+was too short, and one incident is a draft. To list the components and the
+warnings of the job, and to publish the draft:
 
   %[3]s component list
+  %[3]s monitor warnings "payroll archive"
   %[3]s incident publish latest
 
 `, d.api.BaseURL(), d.secret, programName())
