@@ -2,12 +2,12 @@ package browser
 
 import (
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 )
 
@@ -23,7 +23,7 @@ type furnished struct {
 // scripts if they were not escaped. setup gets the tab with the screen of the first account.
 func furnish(t *testing.T, setup func(*tab)) *furnished {
 	t.Helper()
-	server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"),
+	server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE="+storetest.SQLite(t),
 		"ALLSWELL_BOOTSTRAP_TOKEN="+token, "ALLSWELL_CHECK_INTERVAL=1s", "ALLSWELL_FAILURE_THRESHOLD=1",
 		"ALLSWELL_SMTP_URL=smtp://127.0.0.1:1", "ALLSWELL_MAIL_FROM=status@example.com") // nobody is there
 	base := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 )
 
@@ -16,7 +17,7 @@ import (
 func serveAcme(t *testing.T) (*binary.Server, *binary.Client) {
 	t.Helper()
 	server := binary.NewServer(t, binary.Build(t),
-		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+		"ALLSWELL_DATABASE="+storetest.SQLite(t), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
 	server.Start()
 	client := binary.NewClient(server.URL, token)
 	client.Must(t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
@@ -76,10 +77,20 @@ func troubled(t *testing.T) (page, component string) {
 // key presses a key in the focused element.
 func (p *tab) key(name string) {
 	p.t.Helper()
+	p.pressDown(name)
+	p.sendKey("keyUp", name)
+}
+
+// pressDown presses a key and does not release it, which is all that moves the focus.
+func (p *tab) pressDown(name string) {
+	p.t.Helper()
+	p.sendKey("rawKeyDown", name)
+}
+
+func (p *tab) sendKey(kind, name string) {
+	p.t.Helper()
 	codes := map[string]int{"Tab": 9, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
-	for _, kind := range []string{"rawKeyDown", "keyUp"} {
-		p.do("Input.dispatchKeyEvent", params{"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": codes[name]}, nil)
-	}
+	p.do("Input.dispatchKeyEvent", params{"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": codes[name]}, nil)
 }
 
 // reload loads the page once more.

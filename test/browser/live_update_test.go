@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 )
 
@@ -48,7 +48,7 @@ func TestChangeAppearsInOpenPage(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
 	server := binary.NewServer(t, binary.Build(t),
-		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token,
+		"ALLSWELL_DATABASE="+storetest.SQLite(t), "ALLSWELL_BOOTSTRAP_TOKEN="+token,
 		"ALLSWELL_SMTP_URL=smtp://127.0.0.1:1", "ALLSWELL_MAIL_FROM=status@example.com") // nobody is there
 	server.Start()
 	client := binary.NewClient(server.URL, token)
@@ -214,7 +214,7 @@ func (s *stage) tell(tag, main string) {
 func liveScript(t *testing.T) []byte {
 	t.Helper()
 	server := binary.NewServer(t, binary.Build(t),
-		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+		"ALLSWELL_DATABASE="+storetest.SQLite(t), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
 	server.Start()
 	binary.NewClient(server.URL, token).Must(t, "POST", "/api/v1/pages", map[string]any{"name": "Acme", "slug": "acme"}, nil)
 	get := func(path string) []byte {

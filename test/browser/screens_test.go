@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -20,13 +21,24 @@ var (
 	darkDesktop = view{name: "1280-dark", width: 1280, height: 800, dark: true}
 )
 
-// displays are those that a test looks at: in .ci/run all of them, otherwise each size and each mode once. phones are
-// those of them on which people do their tasks.
-var displays, phones = func() (all, small []view) {
-	if os.Getenv("ALLSWELL_TEST_ALL_DISPLAYS") == "" {
-		return []view{phone, darkDesktop}, []view{darkPhone}
+// allDisplays is set in .ci/run: every screen is seen on all displays. Otherwise each is seen on one, by turns on a phone and a
+// desktop.
+var allDisplays = os.Getenv("ALLSWELL_TEST_ALL_DISPLAYS") != ""
+
+// displays are those that a test looks at.
+var displays = func() []view {
+	if allDisplays {
+		return []view{phone, darkPhone, desktop, darkDesktop}
 	}
-	return []view{phone, darkPhone, desktop, darkDesktop}, []view{phone, darkPhone}
+	return []view{phone, darkDesktop}
+}()
+
+// phones are those on which people do their tasks.
+var phones = func() []view {
+	if allDisplays {
+		return []view{phone, darkPhone}
+	}
+	return []view{darkPhone}
 }()
 
 // notScreens are the routes that show no screen, or show one only to people with a code.
@@ -106,11 +118,21 @@ func screenName(path string) string {
 	return cmp.Or(strings.Trim(regexp.MustCompile(`\W+`).ReplaceAllString(path, "-"), "-"), "overview")
 }
 
-// inspection looks at screens on all displays, for what is wrong with them.
+// inspection looks at screens for what is wrong with them.
 type inspection struct {
 	axe    string // the program; "": not run
 	folder string // for the markup; "": not saved
 	answer bool   // the screen answers a form, which may be refused
+	seen   atomic.Int32
+}
+
+// turn returns the displays on which to look at the next screen.
+func (i *inspection) turn() []view {
+	if allDisplays {
+		return displays
+	}
+	n := int(i.seen.Add(1)) % len(displays)
+	return displays[n : n+1]
 }
 
 // visit loads a screen and inspects it.
@@ -134,7 +156,7 @@ func (i *inspection) inspect(p *tab, name string) {
 			p.t.Errorf("%s: by keyboard: %s", name, fault)
 		}
 	}
-	for _, v := range displays {
+	for _, v := range i.turn() {
 		p.show(v)
 		for _, fault := range faults(p, v) {
 			if i.answer && strings.Contains(fault, "422") {
@@ -178,7 +200,7 @@ func (p *tab) walk() []string {
 	for range 5 {
 		count := eval[int](p, startWalk)
 		for range count + 2 {
-			p.key("Tab")
+			p.pressDown("Tab")
 		}
 		if faults := eval[[]string](p, `walked()`); faults != nil {
 			return faults
@@ -217,14 +239,14 @@ const startWalk = `(() => {
 	return places.size + 8 * document.querySelectorAll('input[type^="date"]').length;
 })()`
 
-// TestDashboardScreens inspects every screen of the dashboard on every display: what is faint, wider than the display,
+// TestDashboardScreens inspects every screen of the dashboard: what is faint, wider than the display,
 // too small for a finger, or hidden from the keyboard, and what the browser complains about.
 func TestDashboardScreens(t *testing.T) {
 	t.Parallel()
 	inspectAll(t, &inspection{})
 }
 
-// TestDashboardScreensInJavaScript has axe-core inspect every screen on every display, and html-validate read its markup.
+// TestDashboardScreensInJavaScript has axe-core inspect every screen, and html-validate read its markup.
 func TestDashboardScreensInJavaScript(t *testing.T) {
 	t.Parallel()
 	axe, err := os.ReadFile(module(t, "axe-core/axe.min.js"))
@@ -261,6 +283,7 @@ var answers = []struct {
 // inspectAnswers sends the forms and inspects the answers.
 func (i *inspection) inspectAnswers(t *testing.T, f *furnished) {
 	p := f.owner.open(t, phone, "about:blank")
+	answer := &inspection{axe: i.axe, answer: true}
 	for _, a := range answers {
 		p.load(t, f.base+strings.ReplaceAll(a.path, "{incident}", f.ids["incident"]))
 		typed, err := json.Marshal(a.typed)
@@ -278,7 +301,7 @@ func (i *inspection) inspectAnswers(t *testing.T, f *furnished) {
 		case <-time.After(browserTimeout):
 			t.Fatalf("%s: no answer", a.name)
 		}
-		(&inspection{axe: i.axe, answer: true}).inspect(p, a.name)
+		answer.inspect(p, a.name)
 	}
 }
 

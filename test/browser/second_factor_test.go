@@ -6,11 +6,11 @@ import (
 	"encoding/base32"
 	bigendian "encoding/binary"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 )
 
@@ -27,7 +27,7 @@ func (p *tab) newAuthenticator() {
 // TestPasskeyInABrowser adds a passkey, signs out, and signs in with it.
 func TestPasskeyInABrowser(t *testing.T) {
 	t.Parallel()
-	server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"))
+	server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE="+storetest.SQLite(t))
 	base := strings.Replace(server.URL, "127.0.0.1", "localhost", 1) // browsers make passkeys for no IP address
 	server.Setenv("ALLSWELL_BASE_URL", base)
 	server.Start()

@@ -1,11 +1,11 @@
 package browser
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 	"github.com/allswell/allswell/test/dnsserver"
 )
@@ -47,7 +47,7 @@ func TestDashboardTasksByKeyboard(t *testing.T) {
 			t.Parallel()
 			dns := dnsserver.New(t)
 			dns.Resolve([4]byte{192, 0, 2, 1})
-			server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"),
+			server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE="+storetest.SQLite(t),
 				"ALLSWELL_DNS_SERVER="+dns.Address(), "ALLSWELL_SMTP_URL=smtp://127.0.0.1:1", "ALLSWELL_MAIL_FROM=status@example.com") // nobody is there
 			server.Setenv("ALLSWELL_BASE_URL", server.URL)
 			server.Start()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 	"github.com/allswell/allswell/test/freeport"
 	"github.com/allswell/allswell/test/subprocess"
@@ -147,6 +148,11 @@ func runShell(t *testing.T, exe string, shell []block) {
 			t.Fatal(err)
 		}
 	}
+	migrated, err := os.ReadFile(strings.TrimPrefix(storetest.SQLite(t), "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "var/lib/allswell/allswell.db"), string(migrated), 0o600)
 	for name, body := range stubs {
 		write(t, filepath.Join(dir, "bin", name), "#!/bin/sh\n"+body+"\n", 0o755)
 	}

@@ -1,6 +1,6 @@
 // Package scripts runs scripts of commands, as a user types them, with the built
 // binary. The scripts of testdata use SQLite, those of testdata/both run on both
-// engines. In addition to testscript's commands they have
+// engines, with a database that has the current schema. In addition to testscript's commands they have
 //
 //	serve NAME [FLAG…]     start `allswell serve` on a free port and wait until it serves;
 //	                       sets ALLSWELL_URL; its output is in NAME.out and NAME.err
@@ -12,6 +12,7 @@ package scripts
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -47,9 +48,17 @@ func TestScripts(t *testing.T) {
 	exe := binary.Build(t)
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		for _, dir := range []string{"testdata", "testdata/both"} {
-			testscript.Run(t, params(exe, dir, nil, "sqlite:allswell.db"))
+		testscript.Run(t, params(exe, "testdata", nil, "sqlite:allswell.db"))
+		migrated, err := os.ReadFile(strings.TrimPrefix(storetest.SQLite(t), "sqlite:"))
+		if err != nil {
+			t.Fatal(err)
 		}
+		both := params(exe, "testdata/both", nil, "sqlite:allswell.db")
+		setup := both.Setup
+		both.Setup = func(env *testscript.Env) error {
+			return errors.Join(setup(env), os.WriteFile(filepath.Join(env.WorkDir, "allswell.db"), migrated, 0o600))
+		}
+		testscript.Run(t, both)
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
@@ -60,7 +69,7 @@ func TestScripts(t *testing.T) {
 		for _, file := range files {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 				t.Parallel()
-				testscript.Run(t, params(exe, "", []string{file}, storetest.EmptyPostgreSQL(t)))
+				testscript.Run(t, params(exe, "", []string{file}, storetest.PostgreSQL(t)))
 			})
 		}
 	})
