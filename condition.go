@@ -262,12 +262,12 @@ func (m Monitor) JudgeStart(s RunStart) (v Verdict) {
 	doubt := false
 	for _, r := range s.Open {
 		switch m.overlap(r, s) {
-		case RunOverdue:
+		case overlaps:
 			v.violate(ConditionNoOverlap, s.RunID, "A run began %s after another one, which had not ended.", FormatDuration(s.At.Sub(r.StartedAt)))
 			return v
-		case RunUnknown:
+		case mayOverlap:
 			doubt = true
-		case RunOnTime:
+		case overlapsNot:
 		}
 	}
 	if !doubt {
@@ -276,21 +276,29 @@ func (m Monitor) JudgeStart(s RunStart) (v Verdict) {
 	return v
 }
 
-// overlap compares a start that is not doubtful with a run that has begun and not ended: RunOverdue if they overlap, RunUnknown if the end may
-// have been lost or is late, RunOnTime if the end is no longer expected.
-func (m Monitor) overlap(r Run, s RunStart) RunResult {
+// overlap is whether two runs overlap.
+type overlap int
+
+const (
+	overlapsNot overlap = iota // the end of the first one is no longer expected
+	mayOverlap                 // it may have been lost, or is late
+	overlaps
+)
+
+// overlap compares a start that is not doubtful with a run that has begun and not ended.
+func (m Monitor) overlap(r Run, s RunStart) overlap {
 	if r.DueAt.Before(s.At) {
-		return RunOnTime // it is overdue, or was found to be
+		return overlapsNot // it is overdue, or was found to be
 	}
 	if r.Doubtful || m.SuppressedUntil.After(r.StartedAt) {
-		return RunUnknown // its start was late, and so is its end
+		return mayOverlap // its start was late, and so is its end
 	}
 	for _, gap := range joinGaps(s.Gaps, r.StartedAt) {
 		if gap.Len() >= LongGap {
-			return RunUnknown // after a shorter one, s is doubtful while the end may be sent again
+			return mayOverlap // after a shorter one, s is doubtful while the end may be sent again
 		}
 	}
-	return RunOverdue
+	return overlaps
 }
 
 // tooOften reports whether the run Nth began within an interval before s, or after the same time of the Cron. Starts are

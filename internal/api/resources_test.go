@@ -253,7 +253,7 @@ func TestMonitors(t *testing.T) {
 			t.Errorf("token %s, ping_url %s", token, a.data()["ping_url"])
 		}
 		target := "/api/v1/monitors/" + a.id()
-		if _, err := c.store.RecordPings(t.Context(), []string{token}, store.LivenessRecord{Replica: "test", First: true}); err != nil {
+		if _, err := c.store.RecordPings(t.Context(), []string{token}, store.LivenessRecord{Replica: "test", First: true}, store.PingOrigins{}); err != nil {
 			t.Fatal(err)
 		}
 		now := c.clock.Now()

@@ -29,7 +29,7 @@ func (v *visitor) monitors(names ...string) (all []allswell.Monitor) {
 
 func (v *visitor) ping(tokens ...string) {
 	v.Helper()
-	if _, err := v.store.RecordPings(v.Context(), tokens, store.LivenessRecord{Replica: "r"}); err != nil {
+	if _, err := v.store.RecordPings(v.Context(), tokens, store.LivenessRecord{Replica: "r"}, store.PingOrigins{}); err != nil {
 		v.Fatal(err)
 	}
 }

@@ -56,7 +56,7 @@ func TestFirstStart(t *testing.T) {
 		if err != nil || m.Interval.Minutes() != 75 {
 			s.Fatalf("the monitor %+v, %v", m, err)
 		}
-		if _, err := s.store.RecordPings(s.Context(), []string{m.Token}, store.LivenessRecord{Replica: "r"}); err != nil {
+		if _, err := s.store.RecordPings(s.Context(), []string{m.Token}, store.LivenessRecord{Replica: "r"}, store.PingOrigins{}); err != nil {
 			s.Fatal(err)
 		}
 		arrived := v.wants(v.get(screen), http.StatusOK, "The first ping has arrived")

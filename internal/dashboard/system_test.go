@@ -19,7 +19,7 @@ func TestSystem(t *testing.T) {
 		}
 		owner := s.owner()
 		owner.wants(owner.get("/admin/system"), http.StatusOK, "v1.2.3", "postgres://db.example/allswell", "None has recorded anything", `<p class="quiet">None.</p>`, "ALLSWELL_LISTEN", ">flag<")
-		if _, err := s.store.RecordPings(s.Context(), nil, store.LivenessRecord{Replica: "here"}); err != nil {
+		if _, err := s.store.RecordPings(s.Context(), nil, store.LivenessRecord{Replica: "here"}, store.PingOrigins{}); err != nil {
 			s.Fatal(err)
 		}
 		owner.wants(owner.get("/admin/system"), http.StatusOK, "this one")

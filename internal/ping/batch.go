@@ -82,10 +82,14 @@ type slot struct {
 	i int
 }
 
-// wait waits until the outcome is known and returns the result:
+// wait waits until the outcome is known or ctx ends, and returns the result:
 // PingFailed if it is unknown.
-func (s slot) wait() store.PingResult {
-	<-s.done
+func (s slot) wait(ctx context.Context) store.PingResult {
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		return store.PingFailed
+	}
 	if s.results == nil {
 		return store.PingFailed
 	}

@@ -205,7 +205,7 @@ func TestBatchClosesBeforeItsTimeout(t *testing.T) {
 		release()
 		first()
 		for _, p := range slots {
-			if got := p.wait(); got != store.PingUnknown {
+			if got := p.wait(t.Context()); got != store.PingUnknown {
 				w.Errorf("%v", got)
 			}
 		}
@@ -366,4 +366,14 @@ func TestBusy(t *testing.T) {
 			w.Error("a transaction took no time")
 		}
 	})
+}
+
+// TestWaitEndsWithItsContext: the wait for a commit ends with the deadline of a first contact, of which it is a part.
+func TestWaitEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	never := slot{&outcome{done: make(chan struct{})}, 0}
+	if got := never.wait(ctx); got != store.PingFailed {
+		t.Errorf("%v, want failed", got)
+	}
 }

@@ -133,7 +133,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		drain(w, r)
 	}
 	if a == nil {
-		a = ownStyle.of(slot.wait())
+		a = ownStyle.of(slot.wait(context.Background()))
 	}
 	respond(w, r, a)
 }

@@ -19,7 +19,7 @@ import (
 const maxProvisioning = 2
 
 // provision creates the monitor of a contact that found none. It returns nil if there is one now, and whether it was
-// created; and otherwise the answer.
+// created; and otherwise the answer. ctx has a deadline.
 func (s *Server) provision(ctx context.Context, c contact) (created bool, a *answer) {
 	_, slug, ok := allswell.CutSlugAddress(c.address)
 	if _, _, signal := allswell.ParseSignal(slug); !ok || signal { // a ping key that was taken for a token
@@ -36,13 +36,9 @@ func (s *Server) provision(ctx context.Context, c contact) (created bool, a *ans
 	if err == nil {
 		err = n.Validate()
 	}
-	var bad *allswell.ValidationError
-	if errors.As(err, &bad) {
-		bad.Fields = queryFields(bad.Fields, c.query)
-		return false, c.style.invalid(bad)
+	if invalid := c.invalidMonitor(err); invalid != nil {
+		return false, invalid
 	}
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
-	defer cancel()
 	select {
 	case s.provisioning <- struct{}{}:
 		defer func() { <-s.provisioning }()
@@ -50,6 +46,9 @@ func (s *Server) provision(ctx context.Context, c contact) (created bool, a *ans
 		return false, c.style.unavailable
 	}
 	result, err := s.batcher.store.Provision(ctx, c.address, n)
+	if invalid := c.invalidMonitor(err); invalid != nil {
+		return false, invalid
+	}
 	if err != nil {
 		s.batcher.log.Warn("creating a monitor for a ping failed", "error", err)
 		return false, c.style.unavailable
@@ -72,6 +71,16 @@ func (s *Server) provision(ctx context.Context, c contact) (created bool, a *ans
 	return false, c.style.unknown
 }
 
+// invalidMonitor returns the answer if err says that the configuration of the monitor to create is invalid; nil: it does not.
+func (c contact) invalidMonitor(err error) *answer {
+	var bad *allswell.ValidationError
+	if !errors.As(err, &bad) {
+		return nil
+	}
+	bad.Fields = queryFields(bad.Fields, c.query)
+	return c.style.invalid(bad)
+}
+
 // hasPingKey reports whether a page may have the key of a ping address. Replicas do not know each other's new keys.
 func (s *Server) hasPingKey(ctx context.Context, address string) (bool, error) {
 	if s.batcher.tokens.has(hashOf(address)) {
@@ -80,8 +89,6 @@ func (s *Server) hasPingKey(ctx context.Context, address string) (bool, error) {
 	if !s.batcher.store.Shared() {
 		return false, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
-	defer cancel()
 	return s.batcher.store.HasPingKey(ctx, address)
 }
 

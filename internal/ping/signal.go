@@ -44,7 +44,7 @@ func (s *Server) serveContact(w http.ResponseWriter, r *http.Request, c contact)
 		}
 	}
 	if c.plain {
-		respond(w, r, s.answer(r.Context(), c, func() store.PingResult { return s.recordPlain(r, c.address, now) }))
+		respond(w, r, s.answer(r.Context(), c, func(ctx context.Context) store.PingResult { return s.recordPlain(ctx, r, c.address, now) }))
 		return
 	}
 	body := output{kept: []byte(c.output)}
@@ -62,37 +62,42 @@ func (s *Server) serveContact(w http.ResponseWriter, r *http.Request, c contact)
 	if n.Kind == allswell.SignalFail {
 		n.Excerpt = allswell.OutputText(body.kept, allswell.MaxOutputExcerpt)
 	}
-	respond(w, r, s.answer(r.Context(), c, func() store.PingResult { return s.recordSignal(n, now) }))
+	respond(w, r, s.answer(r.Context(), c, func(ctx context.Context) store.PingResult { return s.recordSignal(ctx, n, now) }))
 }
 
-// answer records a contact, and creates its monitor if it asks for that.
-func (s *Server) answer(ctx context.Context, c contact, record func() store.PingResult) *answer {
-	result := record()
-	if result != store.PingUnknown || !c.creates {
+// answer records a contact, and creates its monitor if it asks for that: all of it within commitTimeout, as other pings are answered.
+func (s *Server) answer(ctx context.Context, c contact, record func(context.Context) store.PingResult) *answer {
+	if !c.creates {
+		return c.style.of(record(context.WithoutCancel(ctx)))
+	}
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	result := record(ctx)
+	if result != store.PingUnknown {
 		return c.style.of(result)
 	}
 	created, refused := s.provision(ctx, c)
 	if refused != nil {
 		return refused
 	}
-	if result = record(); result == store.PingRecorded && created {
+	if result = record(ctx); result == store.PingRecorded && created {
 		return c.style.created
 	}
 	return c.style.of(result)
 }
 
 // recordPlain records a plain ping.
-func (s *Server) recordPlain(r *http.Request, address string, now time.Time) store.PingResult {
+func (s *Server) recordPlain(ctx context.Context, r *http.Request, address string, now time.Time) store.PingResult {
 	p, ok := s.batcher.join(address, clientOf(r), now)
 	if !ok {
 		s.batcher.rejectUnqueued(address, now)
 		return store.PingFailed
 	}
-	return p.wait()
+	return p.wait(ctx)
 }
 
 // recordSignal records a signal that arrived at now; its body may have taken longer.
-func (s *Server) recordSignal(n store.NewSignal, now time.Time) store.PingResult {
+func (s *Server) recordSignal(ctx context.Context, n store.NewSignal, now time.Time) store.PingResult {
 	if n.Kind == allswell.SignalStart {
 		n.Repeated = s.unacknowledged.take(store.ShortTokenHash(n.Token), now)
 	}
@@ -104,7 +109,7 @@ func (s *Server) recordSignal(n store.NewSignal, now time.Time) store.PingResult
 		}
 		return store.PingFailed
 	}
-	result := p.wait()
+	result := p.wait(ctx)
 	if result == store.PingFailed {
 		s.noteUnacknowledged(n.Kind, n.Token, time.Now())
 	}

@@ -142,7 +142,7 @@ func TestMaintenanceStartsBeforeTick(t *testing.T) {
 		c, errComponent := s.CreateComponent(ctx, ws, "acme", allswell.NewComponent{Name: "API"})
 		job := allswell.NewMonitor{Name: "job", Interval: time.Minute, Page: "acme", ComponentID: c.ID}
 		m, errMonitor := s.CreateMonitor(ctx, ws, job)
-		_, errPing := s.RecordPings(ctx, []string{m.Token}, store.LivenessRecord{Replica: "a"})
+		_, errPing := s.RecordPings(ctx, []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
 		n := maintenanceOf(noon.Add(time.Minute), time.Hour)
 		n.Components = []string{c.ID}
 		_, errPlan := s.CreateMaintenance(ctx, ws, "acme", n)

@@ -15,6 +15,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/buildinfo"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -142,7 +143,7 @@ func (s *Server) registerStoreMetrics() {
 }
 
 // registerRunMetrics registers the metrics of signals and runs: what this process has committed, except for
-// allswell_monitors_running, which is the database's and 0 if that cannot be read.
+// allswell_monitors_running, which is the database's.
 func (s *Server) registerRunMetrics() {
 	counters := func(name, help, label string) func(value string, count func() float64) {
 		return func(value string, count func() float64) {
@@ -161,19 +162,26 @@ func (s *Server) registerRunMetrics() {
 	}
 	s.metrics.registerCounter("allswell_runs_overdue_total", "Runs that did not end within their maximum runtime.",
 		func() float64 { return float64(s.store.RunsOverdue()) })
-	s.metrics.registerGauge("allswell_monitors_running", "Monitors with a run that has begun and whose end is expected.", func() float64 {
-		ctx, cancel := context.WithTimeout(context.Background(), runningTimeout)
-		defer cancel()
-		n, err := s.store.MonitorsRunning(ctx)
-		if err != nil {
-			return 0
-		}
-		return float64(n)
-	})
+	s.metrics.registry.MustRegister(runningCollector{s.store})
 }
 
 // runningTimeout is how long a scrape waits for the number of running monitors.
 const runningTimeout = 2 * time.Second
+
+// runningCollector has the number of running monitors, and nothing if the database cannot be read.
+type runningCollector struct{ store *store.Store }
+
+var monitorsRunning = prometheus.NewDesc("allswell_monitors_running", "Monitors with a run that has begun and whose end is expected.", nil, nil)
+
+func (runningCollector) Describe(out chan<- *prometheus.Desc) { out <- monitorsRunning }
+
+func (c runningCollector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), runningTimeout)
+	defer cancel()
+	if n, err := c.store.MonitorsRunning(ctx); err == nil {
+		out <- prometheus.MustNewConstMetric(monitorsRunning, prometheus.GaugeValue, float64(n))
+	}
+}
 
 // publicMetrics serves the metrics without authentication.
 func (s *Server) publicMetrics() http.Handler {

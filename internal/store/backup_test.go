@@ -208,7 +208,7 @@ func TestBackupUnderWrites(t *testing.T) {
 				return
 			default:
 			}
-			_, errPing := w.RecordPings(w.ctx, tokens, store.LivenessRecord{Replica: "a"})
+			_, errPing := w.RecordPings(w.ctx, tokens, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
 			_, errPost := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: strings.Repeat("more ", 1000)})
 			if err := errors.Join(errPing, errPost); err != nil {
 				t.Error(err)

@@ -21,7 +21,7 @@ func TestBeforeAnswer(t *testing.T) {
 		w.BeforeReturn(func(_ context.Context, pageIDs []string) {
 			calls = append(calls, pageIDs)
 			must(w.LoadPage(w.ctx, "acme"))(w) // the writer is free: nothing hangs
-			must(w.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}))(w)
+			must(w.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{}))(w)
 		})
 		job := w.quick("Job", w.component, allswell.StatusMajorOutage)
 		before := changes

@@ -30,7 +30,7 @@ func BenchmarkRecordPings(b *testing.B) {
 				for i := range batch {
 					batch[i] = tokens[(start+i*7919)%len(tokens)]
 				}
-				must(s.RecordPings(b.Context(), batch, store.LivenessRecord{Replica: "a"}))(b)
+				must(s.RecordPings(b.Context(), batch, store.LivenessRecord{Replica: "a"}, store.PingOrigins{}))(b)
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*size), "µs/ping")
 			b.ReportMetric(float64((cpu()-before).Microseconds())/float64(b.N*size), "cpu-µs/ping")
@@ -67,7 +67,7 @@ func BenchmarkHistoryOfPings(b *testing.B) {
 				b.Fatal(err)
 			}
 			for range 128 {
-				must(s.RecordPings(b.Context(), tokens[:128], store.LivenessRecord{Replica: "a"}))(b)
+				must(s.RecordPings(b.Context(), tokens[:128], store.LivenessRecord{Replica: "a"}, store.PingOrigins{}))(b)
 			}
 			ids := must(store.SomeMonitors(b.Context(), s, 1000))(b)
 			var took []time.Duration

@@ -45,7 +45,7 @@ func TestGivenTokens(t *testing.T) {
 		taken(err)
 		ping := func(want store.PingResult) {
 			w.Helper()
-			results, err := w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "a", First: true})
+			results, err := w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "a", First: true}, store.PingOrigins{})
 			if err != nil || results[0] != want {
 				w.Errorf("a ping gives %v, %v; want %v", results, err, want)
 			}

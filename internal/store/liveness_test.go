@@ -82,7 +82,7 @@ func TestGapIsStoredOnceByTwoReplicas(t *testing.T) {
 			errs := make(chan error)
 			for i, s := range stores {
 				go func() {
-					_, err := s.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: string(rune('0' + i)), First: round%2 == 0})
+					_, err := s.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: string(rune('0' + i)), First: round%2 == 0}, store.PingOrigins{})
 					errs <- err
 				}()
 			}
@@ -356,7 +356,7 @@ func TestServiceOutageRaisesNoAlarm(t *testing.T) {
 					pings = append(pings, j.token)
 				}
 			}
-			must(w.RecordPings(w.ctx, pings, store.LivenessRecord{Replica: "a", First: first}))(w)
+			must(w.RecordPings(w.ctx, pings, store.LivenessRecord{Replica: "a", First: first}, store.PingOrigins{}))(w)
 			if instant := w.clock.now().Truncate(time.Minute); w.clock.now().Sub(instant) < store.LivenessInterval {
 				must(w.Tick(w.ctx, instant, "a", 0))(w)
 			}

@@ -145,7 +145,7 @@ func TestMaintenanceAgainstEverything(t *testing.T) {
 				work = append(work, func() { _, err := s.AdvanceMaintenances(w.ctx); fine("advance", err) },
 					func() { _, err := s.Tick(w.ctx, w.clock.now(), name, 0); fine("tick", err) },
 					func() {
-						_, err := s.RecordPings(w.ctx, shuffled(tokensOf(monitors))[:3], store.LivenessRecord{Replica: name})
+						_, err := s.RecordPings(w.ctx, shuffled(tokensOf(monitors))[:3], store.LivenessRecord{Replica: name}, store.PingOrigins{})
 						fine("ping", err)
 					},
 					func() {

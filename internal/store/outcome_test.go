@@ -91,7 +91,7 @@ func TestBusyChangedNothing(t *testing.T) {
 		w.SetFault(nil)
 		ping := w.endsAt("COMMIT", false)
 		w.changedNothing("pings, cancelled before COMMIT", func() error {
-			results, err := w.RecordPings(ping, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"})
+			results, err := w.RecordPings(ping, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
 			if results != nil {
 				w.Errorf("results %v beside the error", results)
 			}

@@ -184,7 +184,7 @@ func TestNoHistoryOfPings(t *testing.T) {
 		off := must(store.OpenBeside(w.ctx, w.dsn, store.Options{Clock: w.clock.now, PingRetention: -1}))(w)
 		defer off.Close()
 		w.clock.move(time.Minute)
-		must(off.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}))(w)
+		must(off.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{}))(w)
 		w.clock.move(time.Minute)
 		for s, want := range map[*store.Store]int{off: 0, w.Store: 1} {
 			if list, _, err := s.Signals(w.ctx, w.ws, w.monitor.ID, store.SignalFilter{}, 9); err != nil || len(list) != want {

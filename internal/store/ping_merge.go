@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"slices"
 	"time"
@@ -65,15 +66,13 @@ func (s *Store) deletedBefore(now time.Time) time.Time {
 
 // blocks are the oldest blocks.
 type blocks struct {
-	ids    []string
-	size   int                          // in bytes
-	pings  map[int64][]pinghistory.Ping // by key
-	oldest time.Time                    // of the pings; zero: there are none
+	ids  []string
+	data [][]byte
+	size int // in bytes
 }
 
 // loadBlocks loads the oldest blocks, up to maxBlockBytes.
 func (s *Store) loadBlocks(ctx context.Context) (b blocks, err error) {
-	b.pings = make(map[int64][]pinghistory.Ping)
 	errFull := errors.New("enough")
 	err = s.db.Each(ctx, func(row database.Row) error {
 		var id string
@@ -81,16 +80,7 @@ func (s *Store) loadBlocks(ctx context.Context) (b blocks, err error) {
 		if err := row.Scan(&id, &data); err != nil {
 			return err
 		}
-		b.ids, b.size = append(b.ids, id), b.size+len(data)
-		err := pinghistory.ReadBlock(data, func(key int64, p pinghistory.Ping) {
-			b.pings[key] = append(b.pings[key], p)
-			if at := time.UnixMicro(p.At); b.oldest.IsZero() || at.Before(b.oldest) {
-				b.oldest = at
-			}
-		})
-		if err != nil {
-			s.log.Error("a part of the history of pings is lost", "block", id, "error", err)
-		}
+		b.ids, b.data, b.size = append(b.ids, id), append(b.data, data), b.size+len(data)
 		if b.size >= maxBlockBytes {
 			return errFull
 		}
@@ -100,6 +90,34 @@ func (s *Store) loadBlocks(ctx context.Context) (b blocks, err error) {
 		err = nil
 	}
 	return b, err
+}
+
+// oldest returns the time of the first ping of the first block that can be read; zero: there is none. Each block is later than the
+// one before.
+func (b blocks) oldest() (first time.Time) {
+	for _, data := range b.data {
+		pinghistory.ReadBlock(data, func(_ int64, p pinghistory.Ping) {
+			if at := time.UnixMicro(p.At); first.IsZero() || at.Before(first) {
+				first = at
+			}
+		})
+		if !first.IsZero() {
+			break
+		}
+	}
+	return first
+}
+
+// pings returns the pings by their keys. What cannot be read is logged and left out.
+func (b blocks) pings(log *slog.Logger) map[int64][]pinghistory.Ping {
+	pings := make(map[int64][]pinghistory.Ping)
+	for i, data := range b.data {
+		err := pinghistory.ReadBlock(data, func(key int64, p pinghistory.Ping) { pings[key] = append(pings[key], p) })
+		if err != nil {
+			log.Error("a part of the history of pings is lost", "block", b.ids[i], "error", err)
+		}
+	}
+	return pings
 }
 
 // mergeBlocks makes a segment of the oldest blocks, if there are enough, or some are too old.
@@ -112,12 +130,13 @@ func (s *Store) mergeBlocks(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	tooOld := !b.oldest.IsZero() && b.oldest.Before(s.deletedBefore(now))
-	if b.size < maxBlockBytes && len(b.ids) < minBlocks && s.KeepsPings() && !tooOld {
-		return false, nil
+	if b.size < maxBlockBytes && len(b.ids) < minBlocks && s.KeepsPings() {
+		if oldest := b.oldest(); oldest.IsZero() || !oldest.Before(s.deletedBefore(now)) {
+			return false, nil
+		}
 	}
 	var w pinghistory.Writer
-	for _, run := range pinghistory.Sort(b.pings, s.pingCutoff(now).UnixMicro(), allswell.MaxSignals) {
+	for _, run := range pinghistory.Sort(b.pings(s.log), s.pingCutoff(now).UnixMicro(), allswell.MaxSignals) {
 		w.Add(run)
 	}
 	return true, writeOnly(ctx, s, func(t *tx) error {

@@ -28,8 +28,8 @@ const (
 // ping is durable, and in the history. A string that does not have the form of an address is unknown. After an
 // error no ping is known to be recorded.
 //
-// origins says who sent the pings, for the history. Without it, each monitor had one ping, of an unknown client.
-func (s *Store) RecordPings(ctx context.Context, addresses []string, record LivenessRecord, origins ...PingOrigins) ([]PingResult, error) {
+// origins says who sent the pings, for the history. If it is zero, each monitor had one ping, of an unknown client.
+func (s *Store) RecordPings(ctx context.Context, addresses []string, record LivenessRecord, origins PingOrigins) ([]PingResult, error) {
 	return write(ctx, s, func(t *tx) ([]PingResult, error) {
 		t.unattended = true
 		if err := t.recordPingLiveness(record); err != nil {
@@ -44,11 +44,7 @@ func (s *Store) RecordPings(ctx context.Context, addresses []string, record Live
 			return nil, err
 		}
 		if s.KeepsPings() {
-			var from PingOrigins
-			for _, o := range origins {
-				from = o.moved(places)
-			}
-			err = t.keepBlock(tokens, results, from)
+			err = t.keepBlock(tokens, results, origins.moved(places))
 		}
 		return spread(results, places), err
 	})

@@ -267,7 +267,7 @@ func TestFailedBatchRecordsNothing(t *testing.T) {
 			}
 			return nil
 		})
-		if got, err := w.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}); err == nil {
+		if got, err := w.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{}); err == nil {
 			w.Errorf("the batch: %v without an error", got)
 		}
 		if w.dump() != before {

@@ -32,7 +32,7 @@ func TestTwoReplicasTickAndPing(t *testing.T) {
 		alive, dead := tokensOf(monitors[:80]), tokensOf(monitors[80:])
 		ping := func(name string, tokens []string) {
 			for chunk := range slices.Chunk(tokens, 40) {
-				got, err := replicas[name].RecordPings(w.ctx, chunk, store.LivenessRecord{Replica: name})
+				got, err := replicas[name].RecordPings(w.ctx, chunk, store.LivenessRecord{Replica: name}, store.PingOrigins{})
 				if err != nil || slices.Contains(got, store.PingFailed) || slices.Contains(got, store.PingUnknown) {
 					w.Errorf("ping at %s: %v, %v", name, got, err)
 				}
@@ -201,7 +201,7 @@ func (r *rivals) act(s *store.Store, name string) {
 		if rand.IntN(12) == 0 {
 			record.Rejected = tokensOf(r.monitors[:2])
 		}
-		got, err = s.RecordPings(r.ctx, tokens, record)
+		got, err = s.RecordPings(r.ctx, tokens, record, store.PingOrigins{})
 		if slices.Contains(got, store.PingFailed) {
 			r.Errorf("ping: %v", got)
 		}
@@ -231,7 +231,7 @@ func (r *rivals) act(s *store.Store, name string) {
 			_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, allswell.MonitorChange{Enabled: ptr(true)})
 		}
 		if err == nil { // a ping of another may be refused meanwhile
-			_, err = s.RecordPings(r.ctx, []string{m.Token}, store.LivenessRecord{Replica: name})
+			_, err = s.RecordPings(r.ctx, []string{m.Token}, store.LivenessRecord{Replica: name}, store.PingOrigins{})
 		}
 	case 8:
 		verb = "new component"
@@ -283,7 +283,7 @@ func TestDeletingAgainstEverything(t *testing.T) {
 			}[round%4]
 			together(deletion,
 				func() {
-					_, err := other.RecordPings(w.ctx, tokensOf(monitors), store.LivenessRecord{Replica: "b"})
+					_, err := other.RecordPings(w.ctx, tokensOf(monitors), store.LivenessRecord{Replica: "b"}, store.PingOrigins{})
 					gone("ping", err)
 				},
 				func() { _, err := other.Tick(w.ctx, w.clock.now(), "b", 0); gone("tick", err) },

@@ -80,7 +80,7 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 			return err
 		},
 		"a ping of the same instant": func(ctx context.Context) error {
-			_, err := w.RecordPings(ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"})
+			_, err := w.RecordPings(ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
 			return err
 		},
 		"a token that is revoked":  func(ctx context.Context) error { return w.RevokeToken(ctx, w.ws, token.ID) },

@@ -25,9 +25,10 @@ func (c *session) run(monitorID, runID string) (allswell.Run, error) {
 	return r, err
 }
 
-// endViolates reports whether the success of a run of a locked monitor violates a condition that makes it down.
+// endViolates reports whether the success of a run of a locked monitor violates a condition that makes it down. It loads the run,
+// which applyPing loads again, only if there is such a condition: other locks come before those of an outage.
 func (t *tx) endViolates(m allswell.Monitor, runID string) (bool, error) {
-	if m.MinRuntime == 0 {
+	if m.MinRuntime == 0 || m.Action(allswell.ConditionMinRuntime) != allswell.ActionDown {
 		return false, nil
 	}
 	r, err := t.run(m.ID, runID)

@@ -262,7 +262,7 @@ func (w *world) deliveriesAre(want ...string) {
 }
 
 func (w *world) tryPing(m allswell.Monitor) error {
-	got, err := w.RecordPings(w.ctx, []string{m.Token}, store.LivenessRecord{Replica: "a"})
+	got, err := w.RecordPings(w.ctx, []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
 	if err == nil && got[0] != store.PingRecorded {
 		err = fmt.Errorf("result %v", got[0])
 	}

@@ -199,7 +199,7 @@ func TestTickOverManyMonitors(t *testing.T) {
 func TestMonitorChangedBetweenLookupAndCheck(t *testing.T) {
 	changes := map[string]func(w *world, other *store.Store){
 		"a ping": func(w *world, other *store.Store) {
-			must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "b"}))(w)
+			must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "b"}, store.PingOrigins{}))(w)
 		},
 		"disabled": func(w *world, other *store.Store) {
 			must(other.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
@@ -259,7 +259,7 @@ func TestPingBetweenCheckAndMarkDown(t *testing.T) {
 				w.run(`DELETE FROM listening_gaps`)
 				answered := make(chan store.PingResult, 1)
 				ping := func() {
-					answered <- must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "b"}))(w)[0]
+					answered <- must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "b"}, store.PingOrigins{}))(w)[0]
 				}
 				done := false
 				w.SetFault(func(at, query string) error {
@@ -309,7 +309,7 @@ func TestCheckIntervalMayBeChanged(t *testing.T) {
 		ws, _ := storetest.Workspace(t, s, "default")
 		must(s.CreatePage(t.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(t)
 		m := must(s.CreateMonitor(t.Context(), ws, allswell.NewMonitor{Name: "job", Interval: time.Second, Page: "acme"}))(t)
-		must(s.RecordPings(t.Context(), []string{m.Token}, store.LivenessRecord{Replica: "a"}))(t)
+		must(s.RecordPings(t.Context(), []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{}))(t)
 		count, want := 0, 0
 		for _, part := range []struct {
 			period time.Duration

@@ -182,7 +182,7 @@ func (w *world) goesOnFromVersion8() {
 		w.Error("the gap is gone")
 	}
 	token := w.value(`SELECT token FROM monitors WHERE name = 'Card check'`)
-	if results := must(w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "new"}))(w); results[0] != store.PingRecorded {
+	if results := must(w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "new"}, store.PingOrigins{}))(w); results[0] != store.PingRecorded {
 		w.Errorf("a ping of the monitor that is down: %v", results)
 	}
 	if n := w.value(`SELECT count(*) FROM outages WHERE ended_at IS NULL`); n != "1" { // "Mail check"

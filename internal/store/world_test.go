@@ -166,7 +166,7 @@ func (w *world) tick() store.TickReport {
 
 func (w *world) ping(tokens ...string) []store.PingResult {
 	w.Helper()
-	return must(w.RecordPings(w.ctx, tokens, store.LivenessRecord{Replica: "a"}))(w)
+	return must(w.RecordPings(w.ctx, tokens, store.LivenessRecord{Replica: "a"}, store.PingOrigins{}))(w)
 }
 
 // pinged pings monitors, or the world's own if none are given. The pings must be recorded.
