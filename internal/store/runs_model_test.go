@@ -67,13 +67,13 @@ func (m *runModel) start(n store.NewSignal) {
 	if nth := len(m.starts) - m.monitor.MaxPerInterval; m.monitor.MaxPerInterval > 0 && nth >= 0 {
 		s.Nth = m.starts[nth]
 	}
-	verdict, doubtful := m.monitor.JudgeStart(s), s.Doubtful()
+	verdict, doubtful, ambiguous := m.monitor.JudgeStart(s), s.Doubtful(), s.Ambiguous()
 	failed, violates := m.monitor.Down(verdict)
 	replaced := m.take(n.RunID)
 	for i := range m.open {
 		m.open[i].Violated = m.open[i].Violated || failed.Condition == allswell.ConditionNoOverlap
 	}
-	m.open = append(m.open, allswell.Run{ID: n.RunID, StartedAt: now, DueAt: now.Add(m.monitor.RunLimit()), Doubtful: doubtful,
+	m.open = append(m.open, allswell.Run{ID: n.RunID, StartedAt: now, DueAt: now.Add(m.monitor.RunLimit()), Doubtful: doubtful, Ambiguous: ambiguous,
 		Violated: violates || doubtful && replaced.Violated})
 	if !doubtful {
 		m.starts = append(m.starts, now)
