@@ -100,6 +100,7 @@ type field struct {
 	Suggestions                    []string // of a text
 	Rows                           int      // of a textarea
 	Optional, Focus                bool
+	Wide                           bool // in a form with two columns, it takes both
 	Bare                           bool // optional, without a word about it
 	Errors                         []string
 	Saved                          string // what somebody else has saved meanwhile, if that is not what was typed

@@ -23,15 +23,15 @@ func actionOptions(byDefault allswell.ConditionAction) []option {
 // conditionFields are the fields of the conditions on runs, except for the longest run.
 func conditionFields() []field {
 	return []field{
-		{Name: "max_runtime_action", Label: "A run that takes longer", Type: "select", Optional: true, Options: actionOptions(allswell.ActionDown),
+		{Name: "max_runtime_action", Label: "A run that takes longer", Type: "select", Options: actionOptions(allswell.ActionDown),
 			Hint: "A failure makes the monitor down. A warning is for members and for webhooks that ask for it: the page does not change."},
 		{Name: "min_runtime", Label: "A run must take", Optional: true, Placeholder: "30s",
 			Hint: "A run that succeeds in less time is too short. Left empty, any time will do. Like the next fields, for jobs that report the start of a run."},
-		{Name: "min_runtime_action", Label: "A run that is too short", Type: "select", Optional: true, Options: actionOptions(allswell.ActionWarn)},
+		{Name: "min_runtime_action", Label: "A run that is too short", Type: "select", Options: actionOptions(allswell.ActionWarn)},
 		{Name: "max_per_interval", Label: "Runs that may begin within the interval", Optional: true, Placeholder: "2",
 			Hint: "With a cron expression, between two of its times. Left empty, any number."},
-		{Name: "max_per_interval_action", Label: "A run too many", Type: "select", Optional: true, Options: actionOptions(allswell.ActionWarn)},
-		{Name: "no_overlap", Label: "A run that begins before the others have ended", Type: "select", Optional: true,
+		{Name: "max_per_interval_action", Label: "A run too many", Type: "select", Options: actionOptions(allswell.ActionWarn)},
+		{Name: "no_overlap", Label: "A run that begins before the others have ended", Type: "select",
 			Options: append([]option{{Label: "is fine"}}, actionOptions(allswell.ActionWarn)...)},
 	}
 }

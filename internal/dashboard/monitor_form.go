@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ type monitorFormScreen struct {
 	*form
 	Title   string
 	Monitor allswell.Monitor // the one that is edited; zero: a new one
-	Fields  []field
+	Groups  []monitorFieldGroup
 	Tag     string   // entity tag of the monitor that the form was made from
 	Theirs  []string // what somebody else has changed meanwhile
 	Cancel  string
@@ -115,40 +116,21 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 	for _, d := range allswell.DownStatuses {
 		down = append(down, option{Value: string(d), Label: i18n.English().Status(d)})
 	}
-	fields := []field{
-		{Name: "name", Label: "Name", Placeholder: "Nightly backup"},
-		{Name: "schedule.kind", Label: "A ping is due", Type: "select", Options: []option{
-			{Value: string(allswell.ScheduleInterval), Label: "within an interval after the last one"}, {Value: string(allswell.ScheduleCron), Label: "at times, as in a crontab"},
-			{Value: string(allswell.ScheduleCalendar), Label: "at times, as in a systemd timer"},
-		}},
-		{Name: "interval", Label: "Interval", Optional: true, Placeholder: "25h", Suggestions: []string{"90s", "5m", "20m", "75m", "25h", "8d"},
-			Hint: "The longest time between two pings, with units: 90s, 5m, 25h, 8d. Leave room: 25h for a job that runs every night."},
-		{Name: "schedule.expression", Label: "Times", Optional: true, Placeholder: "30 2 * * *", Suggestions: []string{"30 2 * * *", "*/15 * * * *", "0 8-18 * * mon-fri", "@hourly", "02:30", "Mon..Fri 08..18:00/15", "Fri *-*~7/1 18:00"},
-			Hint: "As in a crontab: minute, hour, day of the month, month and day of the week, such as 30 2 * * *. As in OnCalendar= of a systemd timer: Mon..Fri 02:30."},
-		{Name: "schedule.time_zone", Label: "Time zone", Optional: true, Placeholder: "Europe/Berlin", Hint: "Of these times. Left empty: UTC, or the zone after the times of a timer."},
-		{Name: "grace", Label: "Grace", Optional: true, Placeholder: "5m", Suggestions: []string{"0s", "5m", "30m", "2h"},
-			Hint: "How much later a ping may come. Left empty, none with an interval, and 5m with times."},
-		{Name: "component_id", Label: "While it is down, this is affected", Type: "select", Optional: true, Options: where},
-		{Name: "down_status", Label: "The component is then", Type: "select", Optional: true, Options: down},
-		{Name: "failure_threshold", Label: "Checks in a row that must find it overdue", Optional: true, Placeholder: strconv.Itoa(v.store.FailureThreshold()),
-			Hint: "Left empty, the setting of the server."},
-		{Name: "auto_incidents", Label: "An outage opens an incident that", Type: "select", Optional: true, Options: []option{
-			{Label: "follows the setting of the page"}, {Value: "publish", Label: "is published at once"}, {Value: "draft", Label: "waits as a draft until somebody publishes it"},
-			{Value: "off", Label: "does not exist: no incident"},
-		}},
-		{Name: "max_runtime", Label: "A run may take", Optional: true, Placeholder: "2h",
-			Hint: "For jobs that report the start of a run: without its end in this time, the run has failed. Left empty, the grace (5m with a cron expression) or, without one, the interval: set it for each job that takes longer."},
+	groups := []monitorFieldGroup{
+		{Fields: monitorScheduleFields(where, down)},
+		{Key: "runs", Title: "Starts, failures and output of runs", Fields: monitorRunFields()},
+		{Key: "advanced", Title: "Advanced", Fields: monitorAdvancedFields(s.Monitor.ID == "", v.store.FailureThreshold())},
 	}
-	fields = append(append(fields, conditionFields()...), []field{
-		{Name: "publish_output", Label: "The output of a failed run", Type: "select", Optional: true, Options: []option{
-			{Label: "is for members only"}, {Value: "true", Label: "is published with the incident: its last 1,000 characters"},
-		}},
-		{Name: "tags", Label: "Tags", Optional: true, Placeholder: "prod nightly", Hint: "Words to find monitors by, with spaces between them: lower-case letters, digits and hyphens."},
-	}...)
-	for _, x := range fields {
-		s.Fields = append(s.Fields, s.draw(x))
+	for g := range groups {
+		for i, x := range groups[g].Fields {
+			groups[g].Fields[i] = s.draw(x)
+		}
+		groups[g].Open = slices.ContainsFunc(groups[g].Fields, func(x field) bool { return len(x.Errors) > 0 || x.Value != "" && !isDefaultAction(x) })
 	}
-	focusFirst(s.Fields)
+	if !s.focused {
+		focusFirst(groups[0].Fields)
+	}
+	s.Groups = groups
 	var schedule allswell.NewMonitor
 	readSchedule(s.values, &schedule, new(allswell.ValidationError))
 	s.Times = dueTimes(schedule.Cron, time.Now())
@@ -160,7 +142,7 @@ func readMonitor(typed url.Values) (allswell.NewMonitor, error) {
 	var bad allswell.ValidationError
 	page, component, _ := strings.Cut(typed.Get("component_id"), "/")
 	n := allswell.NewMonitor{
-		Name: strings.TrimSpace(typed.Get("name")), Page: page, ComponentID: component,
+		Name: strings.TrimSpace(typed.Get("name")), Token: strings.TrimSpace(typed.Get("token")), Page: page, ComponentID: component,
 		DownStatus: allswell.Status(typed.Get("down_status")), AutoIncidents: allswell.AutoIncidents(typed.Get("auto_incidents")),
 		Tags: readTags(typed.Get("tags")), PublishOutput: typed.Get("publish_output") == "true",
 	}

@@ -271,6 +271,13 @@ func TestMonitorIsCreatedAndEdited(t *testing.T) {
 			s.Fatalf("monitor %+v, %v", m, err)
 		}
 		v.wants(v.get("/admin/monitors/new?copy="+m.ID), http.StatusOK, `value="25h"`, `value="`+api+`" selected`)
+		const token = "f618072a-7bde-4eee-af63-71a77c5723bc"
+		moved := v.wants(v.post("/admin/monitors/new", "name", "Moved", "interval", "1h", "component_id", "/", "token", " "+token+" "), http.StatusSeeOther, "/first-ping")
+		if m, err := s.store.Monitor(s.Context(), v.actor(), strings.Split(moved.Header.Get("Location"), "/")[3]); err != nil || m.Token != token {
+			s.Errorf("a given token: %+v, %v", m, err)
+		}
+		v.wants(v.post("/admin/monitors/new", "name", "Again", "interval", "1h", "component_id", "/", "token", token), http.StatusUnprocessableEntity,
+			"has already been taken", `<details class="more" data-key="advanced" open>`, `<details class="more" data-key="runs"><summary>`)
 
 		edit := v.wants(v.get(path+"/edit"), http.StatusOK, `value="Backup"`, `name="tag" value="&#34;`)
 		_, tag, _ := strings.Cut(edit.body, `name="tag" value="&#34;`)

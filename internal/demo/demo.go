@@ -47,6 +47,7 @@ type demo struct {
 	access
 	mailbox *mailbox
 	jobs    []*job
+	keyURL  string // to which the slug of a monitor is appended
 }
 
 const demoPage = "demo"
@@ -195,7 +196,12 @@ warnings of the job, and to publish the draft:
   %[3]s monitor warnings "payroll archive"
   %[3]s incident publish latest
 
-`, d.api.BaseURL(), d.secret, programName())
+Jobs can ping by the page's key and a name of their own. The first ping of this one
+creates its monitor:
+
+  curl "%[4]s/a-job-of-mine?create=1&interval=1m"
+
+`, d.api.BaseURL(), d.secret, programName(), strings.TrimSuffix(d.keyURL, "/"))
 	var names []string
 	for _, j := range d.jobs {
 		if err := j.start(); err != nil {
@@ -260,19 +266,33 @@ func (d *demo) prepare() (err error) {
 	if err := d.prepareUnseen(); err != nil {
 		return err
 	}
+	key, err := d.api.ChangePingKey(d.Ctx, demoPage, client.PingKeyChange{Access: new(allswell.PingAccessReadWrite)})
+	if err != nil {
+		return err
+	}
+	d.keyURL = key.PingURL
+	if _, err := d.get(d.keyURL + "invoice-export?create=1&interval=25h"); err != nil {
+		return err
+	}
 	// The page must have been rendered once before its URL is printed.
 	return d.until("the page answers", func() (bool, error) {
-		r, err := http.NewRequestWithContext(d.Ctx, http.MethodGet, d.pageURL(), nil)
-		if err != nil {
-			return false, err
-		}
-		response, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return false, d.Ctx.Err()
-		}
-		response.Body.Close()
-		return response.StatusCode == http.StatusOK, nil
+		status, err := d.get(d.pageURL())
+		return status == http.StatusOK, err
 	})
+}
+
+// get requests a URL and returns the status of the response; 0: there was none. The error is that of a demo that has ended.
+func (d *demo) get(url string) (status int, err error) {
+	r, err := http.NewRequestWithContext(d.Ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, d.Ctx.Err()
+	}
+	response.Body.Close()
+	return response.StatusCode, nil
 }
 
 // prepareUnseen creates what visitors do not see: a hidden component with a cron job that has not run yet and a job whose
