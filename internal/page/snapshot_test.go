@@ -31,7 +31,7 @@ func TestChangeShowsImmediately(t *testing.T) {
 				}
 			})
 		}
-		for i := range 100 {
+		for i := range 40 {
 			status := []allswell.Status{allswell.StatusMajorOutage, allswell.StatusOperational, allswell.StatusMaintenance}[i%3]
 			w.status("acme", c.ID, status)
 			began := time.Now()

@@ -25,7 +25,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	api.Must(t, "POST", "/api/v1/monitors", params{"name": "Job", "page": "acme", "interval": 60}, &monitor)
 	cluster.Stop(storetest.Fast)
 
-	const rounds, failures = 4, 60
+	const rounds, failures = 4, 25
 	var load sync.WaitGroup
 	for range rounds {
 		load.Go(func() {
