@@ -254,6 +254,15 @@ var conditionTests = map[string]func(w *world){
 		w.send(success(otherRun))
 		w.warns()
 	},
+	"a listening gap at the beginning of a long run: its end may be lost": func(w *world) {
+		w.conditions(allswell.ConditionsChange{NoOverlap: ptr(true)}, time.Hour)
+		w.recordLiveness()
+		w.send(start(aRun))
+		w.absent(time.Minute)
+		w.pass(2 * allswell.GapsBeforeStart)
+		w.send(start(otherRun))
+		w.warns()
+	},
 	"planned maintenance: nothing is judged": func(w *world) {
 		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), MaxPerInterval: ptr(1), NoOverlap: ptr(true)}, 0)
 		must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: []string{w.component.ID}}))(w)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -173,6 +174,39 @@ func TestHistoryOfPingsIsTheModel(t *testing.T) {
 		}
 		if got := w.value(`SELECT count(*) FROM ping_blocks`) + w.value(`SELECT count(*) FROM ping_chunks`) + w.value(`SELECT count(*) FROM ping_segments`); got != "000" {
 			w.Errorf("%s blocks, chunks and segments are left", got)
+		}
+	})
+}
+
+// TestMergeInSteps merges segments of more chunks than a step takes, whose chunks begin at different keys: no ping is lost or doubled
+// between two steps.
+func TestMergeInSteps(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		seed := rand.Uint64()
+		w.Logf("seed %d", seed)
+		m := &pingModel{w, rand.New(rand.NewPCG(seed, 0)), w.fill(60, time.Hour), map[string]string{}, map[string][]string{}}
+		long := strings.Repeat("x", 200)
+		for batch := range 8 {
+			w.clock.move(time.Second)
+			var from store.PingOrigins
+			for i := range 1300 { // enough for a segment
+				sent, at := allswell.Signal{Kind: allswell.SignalPing, UserAgent: fmt.Sprint(batch, i, long)}, m.random.IntN(len(m.monitors))
+				from.Clients = append(from.Clients, pinghistory.Client{UserAgent: sent.UserAgent})
+				from.Pings = append(from.Pings, store.PingOrigin{Token: int32(at), Client: int32(i)})
+				m.add(m.monitors[at].ID, sent)
+			}
+			must(w.RecordPings(w.ctx, tokensOf(m.monitors), store.LivenessRecord{Replica: "a"}, from))(w)
+			must(w.MergePings(w.ctx))(w)
+		}
+		steps := 0
+		for must(w.MergePings(w.ctx))(w) {
+			steps++
+		}
+		if got := w.value(`SELECT count(*), min(level) FROM ping_segments`); got != "1|2" || steps < 4 {
+			w.Errorf("segments and their level: %s, after %d steps", got, steps)
+		}
+		for _, monitor := range m.monitors {
+			m.check(monitor.ID)
 		}
 	})
 }

@@ -175,6 +175,9 @@ func TestOldTokenIsValidForADay(t *testing.T) {
 		if got := w.ping(first, second); got[0] != store.PingUnknown || got[1] != store.PingRecorded {
 			w.Errorf("after the day: %v", got)
 		}
+		if got := must(w.RecordSignals(w.ctx, []store.NewSignal{{Token: first, Kind: allswell.SignalFail}}))(w); got[0] != store.PingUnknown {
+			w.Errorf("a failure by the old token after the day: %v", got)
+		}
 		w.ok(w.Prune(w.ctx))
 		third := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
 		fourth := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
@@ -199,6 +202,31 @@ func TestOldPingKeyIsValidForADay(t *testing.T) {
 		reach(store.PingRecorded, store.PingRecorded)
 		w.clock.move(time.Millisecond)
 		reach(store.PingUnknown, store.PingRecorded)
+	})
+}
+
+// TestFirstContacts: the old ping key creates monitors for a day, and a page has a maximum of them, however old they are.
+func TestFirstContacts(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		access := allswell.PingAccessReadWrite
+		first := must(w.ChangePingKey(w.ctx, w.ws, "acme", allswell.PingKeyChange{Access: &access}))(w).Key
+		second := must(w.RotatePingKey(w.ctx, w.ws, "acme"))(w).Key
+		contact := func(key, slug string, want store.ProvisionResult) {
+			w.Helper()
+			n := allswell.NewMonitor{Name: slug, Interval: time.Hour}
+			if got := must(w.Provision(w.ctx, allswell.SlugAddress(key, slug), n))(w); got != want {
+				w.Errorf("%s: %v, want %v", slug, got, want)
+			}
+		}
+		w.clock.move(store.PingTokenOverlap - time.Millisecond)
+		contact(first, "within-the-day", store.ProvisionCreated)
+		w.clock.move(time.Millisecond)
+		contact(first, "after-the-day", store.ProvisionUnknown)
+		must(store.FillMonitors(w.ctx, w.Store, w.ws.WorkspaceID, "acme", allswell.MaxProvisioned-len(w.stored())-1, time.Hour))(w)
+		w.clock.move(365 * 24 * time.Hour)
+		contact(second, "the-last", store.ProvisionCreated)
+		contact(second, "one-more", store.ProvisionFull)
+		contact(second, "the-last", store.ProvisionExists)
 	})
 }
 
