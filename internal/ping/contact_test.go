@@ -344,6 +344,9 @@ func TestProvisioning(t *testing.T) {
 		if m := created(Path+key+"/g?create=1&calendar=Mon..Fri+06:30+Europe/Berlin&grace=1h", 201, okBody, "g"); m.Cron != allswell.NewCalendar("Mon..Fri 06:30", "Europe/Berlin") || m.Grace != time.Hour {
 			w.Errorf("%+v", m)
 		}
+		if m := created(Path+key+"/h?create=1&calendar=06:30&tz=Asia/Tokyo", 201, okBody, "h"); m.Cron != allswell.NewCalendar("06:30", "Asia/Tokyo") {
+			w.Errorf("%+v", m)
+		}
 		created("/ping/"+key+"/D_1?create=1", 201, "Created", "d-1")
 		created("/ping/"+key+"/e/fail?create=1", 201, "Created", "e")
 		created("/p/"+key+"/f?state=complete", 200, "OK", "f")

@@ -250,8 +250,8 @@ func TestRunWhileServerIsDown(t *testing.T) {
 		t.Error(status, errs)
 	}
 	list, all, _ := w.signals()
-	if list != "fail(9) start success(0)" {
-		t.Errorf("signals: %s", list)
+	if list != "fail(9) start success(0)" || all[0].RunID == "" || !bytes.Contains(saved, []byte(all[0].RunID)) {
+		t.Errorf("signals: %s of the runs %+v, in the spool %s", list, all, saved)
 	}
 	var body binary.Data[struct{ Body string }]
 	w.api.Must(t, "GET", "/api/v1/monitors/"+w.id+"/pings/"+all[0].ID+"/body", nil, &body)
