@@ -180,7 +180,11 @@ type smtpScript struct {
 // serve starts the script and returns its address.
 func (s smtpScript) serve(t *testing.T) (address string, conns *atomic.Int32) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	// The clients of other tests that look for a server which has ended connect to 127.0.0.1, perhaps to the same port.
+	l, err := net.Listen("tcp", "127.0.0.2:0")
+	if err != nil { // not on every system
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
