@@ -73,7 +73,8 @@ func (o operator) startsUp() {
 	o.types("email", "ada@example.com")
 	o.types("password", "short")
 	o.follow("main .button", "Create your account")
-	o.is(`document.activeElement.name === "password"`, `document.querySelector("[name=name]").value === "Ada Lovelace"`,
+	o.eventually(`document.activeElement.name === "password"`)
+	o.is(`document.querySelector("[name=name]").value === "Ada Lovelace"`,
 		`document.querySelector("#" + document.activeElement.getAttribute("aria-describedby")).innerText.includes("at least 12 characters")`)
 	o.types("password", goodPassword)
 	o.enter("Your first page")
@@ -172,7 +173,7 @@ func (o operator) managesMonitors() {
 	o.types("name", "Order worker")
 	o.types("interval", "soon")
 	o.enter("New monitor")
-	o.is(`document.activeElement.name === "interval"`, `document.activeElement.value === "soon"`)
+	o.eventually(`document.activeElement.name === "interval" && document.activeElement.value === "soon"`)
 	o.types("interval", "5m")
 	o.enter("Order worker")
 
@@ -234,7 +235,7 @@ func (o operator) setsDomain() {
 	o.follow(".page-tabs a[href='/admin/pages/acme']", "Acme")
 	o.types("domain", "not a domain")
 	o.follow("main .save .button", "Acme")
-	o.is(`document.activeElement.name === "domain"`, `document.activeElement.value === "not a domain"`)
+	o.eventually(`document.activeElement.name === "domain" && document.activeElement.value === "not a domain"`)
 	o.types("domain", "status.acme.example")
 	o.follow("main .save .button", "Acme")
 	o.says("Saved.")
@@ -249,7 +250,7 @@ func (o operator) managesSubscribers() {
 	o.follow(".page-tabs a[href$=subscribers]", "Acme")
 	o.types("target", "nobody")
 	o.enter("Acme")
-	o.is(`document.activeElement.name === "target"`, `document.activeElement.value === "nobody"`)
+	o.eventually(`document.activeElement.name === "target" && document.activeElement.value === "nobody"`)
 	o.types("target", "grace@example.com")
 	o.chooses("confirmed", "its")
 	o.follow("main .new .button", "Acme")
