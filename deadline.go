@@ -44,11 +44,11 @@ type PingWait struct {
 //
 // Without gaps the deadline is Since + Interval + Grace, or the first time of Cron after Since + Grace.
 //
-// With an interval, a gap of at least LongGap that ends later than half of it, minus the grace, after Since grants one fresh
-// interval with its grace from its end, because the ping may have come while the service was not listening: a ping that follows a
-// late one may come that early. After such a grant the phase of the job is unknown, so any
-// overlap grants again. In what follows, the grace is a part of the interval. A shorter gap grants only the time that the job's retries need: they
-// double their pause, so a ping that first failed inside the gap arrives at most the gap's length
+// With an interval, a ping may come from Since + Interval / 2 - Grace on: earlier than half the interval if it follows a late one. A
+// gap of at least LongGap that ends after that grants one fresh interval with its grace from its end, because the ping may have
+// come while the service was not listening. After such a grant the phase of the job is unknown, so any
+// overlap grants again. In what follows, the grace is a part of the interval. A shorter gap grants only the time that the job's
+// retries need: they double their pause, so a ping that first failed inside the gap arrives at most the gap's length
 // plus one second after its end. Gaps less than one retry pause apart count as one. The deadline
 // is never later than Since + 2 × Interval + the total length of the gaps, so that repeated
 // restarts cannot hide an outage.

@@ -159,7 +159,7 @@ func (r *reporter) end(ctx context.Context, e entry) error {
 	return nil
 }
 
-// warning says what became of ends of earlier runs that the server refused; "": nothing. end was called.
+// warning returns what became of the ends of earlier runs that the server refused, or "" if it has refused none. Call it after end.
 func (r *reporter) warning() string {
 	if r.target == nil {
 		return ""

@@ -363,6 +363,27 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 // ChangeSubscriber changes a subscriber on behalf of an operator. Visitors' webhooks and other channels cannot ask for warnings:
 // this is an *allswell.ValidationError. Warnings that are being delivered to the subscriber still are after it asks for none.
 func (s *Store) ChangeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, ch allswell.SubscriberChange) (allswell.Subscriber, error) {
+	return s.changeAsOperator(ctx, actor, slug, id, allswell.AuditUpdate, func(sub *allswell.Subscriber) (bool, error) {
+		warnings := sub.Warnings
+		err := sub.Apply(ch)
+		return sub.Warnings != warnings, err
+	})
+}
+
+// ResumeSubscriber ends the suspension of a subscriber, if there is one, on behalf of an operator.
+func (s *Store) ResumeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
+	return s.changeAsOperator(ctx, actor, slug, id, allswell.AuditResume, func(sub *allswell.Subscriber) (bool, error) {
+		suspended := !sub.SuspendedAt.IsZero()
+		if suspended {
+			sub.Resume()
+		}
+		return suspended, nil
+	}, save...)
+}
+
+// changeAsOperator applies a change, which reports whether it changes anything, to a locked subscriber, and saves and audits it.
+func (s *Store) changeAsOperator(ctx context.Context, actor allswell.Actor, slug, id string, action allswell.AuditAction,
+	change func(*allswell.Subscriber) (bool, error), save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
 		r := reachOf(actor)
 		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
@@ -370,35 +391,14 @@ func (s *Store) ChangeSubscriber(ctx context.Context, actor allswell.Actor, slug
 			return sub, err
 		}
 		before := sub
-		if err := sub.Apply(ch); err != nil {
+		if changed, err := change(&sub); err != nil || !changed {
 			return before, err
 		}
-		if sub.Warnings == before.Warnings {
-			return sub, nil
-		}
-		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
-		if _, err := t.Exec(`UPDATE subscribers SET warnings = $2, updated_at = $3 WHERE id = $1`, sub.ID, sub.Warnings, millis(sub.UpdatedAt)); err != nil {
-			return sub, err
-		}
-		return sub, t.audit(actor, allswell.AuditUpdate, before, sub)
-	})
-}
-
-// ResumeSubscriber ends the suspension of a subscriber, if there is one, on behalf of an operator.
-func (s *Store) ResumeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
-		r := reachOf(actor)
-		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
-		if err != nil || sub.SuspendedAt.IsZero() {
-			return sub, err
-		}
-		before := sub
-		sub.Resume()
 		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
 		if err := t.saveSubscriber(sub); err != nil {
 			return sub, err
 		}
-		return sub, t.audit(actor, allswell.AuditResume, before, sub)
+		return sub, t.audit(actor, action, before, sub)
 	}, save...)
 }
 
@@ -507,9 +507,9 @@ func (s *Store) changeSubscription(ctx context.Context, slug, key string, action
 	})
 }
 
-// saveSubscriber saves the fields that confirmations, choices and rejections change.
+// saveSubscriber saves the fields of a locked subscriber that confirmations, choices, operators and rejections change.
 func (t *tx) saveSubscriber(sub allswell.Subscriber) error {
-	_, err := t.Exec(`UPDATE subscribers SET confirmed_at = $2, suspended_at = $3, suspension_reason = $4, rejections = $5, updated_at = $6, whole_page = $7 WHERE id = $1`,
-		sub.ID, millis(sub.ConfirmedAt), millis(sub.SuspendedAt), nullIfEmpty(sub.SuspendedFor), sub.Rejections, millis(sub.UpdatedAt), sub.WholePage)
+	_, err := t.Exec(`UPDATE subscribers SET confirmed_at = $2, suspended_at = $3, suspension_reason = $4, rejections = $5, updated_at = $6, whole_page = $7, warnings = $8 WHERE id = $1`,
+		sub.ID, millis(sub.ConfirmedAt), millis(sub.SuspendedAt), nullIfEmpty(sub.SuspendedFor), sub.Rejections, millis(sub.UpdatedAt), sub.WholePage, sub.Warnings)
 	return err
 }
