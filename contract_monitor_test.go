@@ -32,7 +32,7 @@ func dead(t *testing.T) allswell.Monitor {
 	t.Helper()
 	m := pinged()
 	for after := time.Minute; after <= 8*time.Minute; after += time.Minute {
-		m.Check(check(after))
+		m.ApplyTick(check(after))
 	}
 	if m.State != allswell.MonitorDown {
 		t.Fatal("not down after 8 minutes")
@@ -91,17 +91,17 @@ var monitorRows = []row{
 	{"up, Periodic check, next_check_at has passed with no ping → up; consecutive_failures increases by 1", func(t *testing.T) {
 		m := pinged()
 		for i, want := range []struct {
-			result   allswell.CheckResult
+			result   allswell.TickResult
 			failures int
 			state    allswell.MonitorState
 		}{
-			{allswell.CheckOnTime, 0, allswell.MonitorUp}, {allswell.CheckOnTime, 0, allswell.MonitorUp}, {allswell.CheckOnTime, 0, allswell.MonitorUp}, {allswell.CheckOnTime, 0, allswell.MonitorUp},
-			{allswell.CheckOnTime, 0, allswell.MonitorUp}, // the deadline itself has not passed
-			{allswell.CheckOverdue, 1, allswell.MonitorUp}, {allswell.CheckOverdue, 2, allswell.MonitorUp},
-			{allswell.CheckWentDown, 3, allswell.MonitorDown}, {allswell.CheckSkipped, 3, allswell.MonitorDown},
+			{allswell.TickOnTime, 0, allswell.MonitorUp}, {allswell.TickOnTime, 0, allswell.MonitorUp}, {allswell.TickOnTime, 0, allswell.MonitorUp}, {allswell.TickOnTime, 0, allswell.MonitorUp},
+			{allswell.TickOnTime, 0, allswell.MonitorUp}, // the deadline itself has not passed
+			{allswell.TickOverdue, 1, allswell.MonitorUp}, {allswell.TickOverdue, 2, allswell.MonitorUp},
+			{allswell.TickWentDown, 3, allswell.MonitorDown}, {allswell.TickSkipped, 3, allswell.MonitorDown},
 		} {
 			minute := time.Duration(i+1) * time.Minute
-			equal(t, "result after "+minute.String(), m.Check(check(minute)), want.result)
+			equal(t, "result after "+minute.String(), m.ApplyTick(check(minute)), want.result)
 			equal(t, "failures after "+minute.String(), m.ConsecutiveFailures, want.failures)
 			equal(t, "state after "+minute.String(), m.State, want.state)
 		}
@@ -113,7 +113,7 @@ var monitorRows = []row{
 				equal(t, "state before", m.State, allswell.MonitorUp)
 				tick := check(5*time.Minute + time.Duration(i)*time.Minute)
 				tick.Threshold = threshold
-				m.Check(tick)
+				m.ApplyTick(tick)
 				equal(t, "failures", m.ConsecutiveFailures, i)
 			}
 			equal(t, "state", m.State, allswell.MonitorDown)
@@ -176,7 +176,7 @@ var monitorDecisionRows = []row{
 	{"Monitor never pinged: next_check_at is null, state up, no outage before the first ping", func(t *testing.T) {
 		m := allswell.Monitor{Interval: time.Second, Enabled: true, State: allswell.MonitorUp}
 		for hour := range 100 {
-			equal(t, "result", m.Check(check(time.Duration(hour)*time.Hour)), allswell.CheckSkipped)
+			equal(t, "result", m.ApplyTick(check(time.Duration(hour)*time.Hour)), allswell.TickSkipped)
 		}
 		equal(t, "next_check_at", m.DueAt(nil), time.Time{})
 		equal(t, "state", m.State, allswell.MonitorUp)
@@ -202,12 +202,12 @@ var monitorDecisionRows = []row{
 	{"A disabled monitor is not checked", func(t *testing.T) {
 		m := pinged()
 		m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, t1)
-		equal(t, "result", m.Check(check(time.Hour)), allswell.CheckSkipped)
+		equal(t, "result", m.ApplyTick(check(time.Hour)), allswell.TickSkipped)
 		equal(t, "state", m.State, allswell.MonitorUp)
 	}},
 	{"Enable: count 0, deadline now + interval if it was ever pinged", func(t *testing.T) {
 		m := pinged()
-		m.Check(check(6 * time.Minute))
+		m.ApplyTick(check(6 * time.Minute))
 		m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, at(10*time.Minute))
 		m.Apply(allswell.MonitorChange{Enabled: ptr(true)}, at(20*time.Minute))
 		equal(t, "count", m.ConsecutiveFailures, 0)
@@ -218,7 +218,7 @@ var monitorDecisionRows = []row{
 	}},
 	{"A new interval: count 0, deadline now + interval if it was ever pinged", func(t *testing.T) {
 		m := pinged()
-		m.Check(check(6 * time.Minute))
+		m.ApplyTick(check(6 * time.Minute))
 		equal(t, "count before", m.ConsecutiveFailures, 1)
 		m.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, at(7*time.Minute))
 		equal(t, "count", m.ConsecutiveFailures, 0)
@@ -234,7 +234,7 @@ var monitorDecisionRows = []row{
 	}},
 	{"The same interval or enabled again: the wait does not restart", func(t *testing.T) {
 		m := pinged()
-		m.Check(check(6 * time.Minute))
+		m.ApplyTick(check(6 * time.Minute))
 		want := m
 		m.Apply(allswell.MonitorChange{Interval: ptr(5 * time.Minute), Enabled: ptr(true)}, at(7*time.Minute))
 		equal(t, "monitor", m, want)
@@ -254,18 +254,18 @@ var monitorDecisionRows = []row{
 	}},
 	{"Failure threshold: consecutive; a tick at which the monitor is not overdue resets the count", func(t *testing.T) {
 		m := pinged()
-		m.Check(check(6 * time.Minute))
-		m.Check(check(7 * time.Minute))
+		m.ApplyTick(check(6 * time.Minute))
+		m.ApplyTick(check(7 * time.Minute))
 		equal(t, "count", m.ConsecutiveFailures, 2)
 		m.RejectedAt = at(7*time.Minute + time.Second)
-		equal(t, "result", m.Check(check(8*time.Minute)), allswell.CheckOnTime)
+		equal(t, "result", m.ApplyTick(check(8*time.Minute)), allswell.TickOnTime)
 		equal(t, "count", m.ConsecutiveFailures, 0)
 		equal(t, "state", m.State, allswell.MonitorUp)
 	}},
 	{"Failure threshold: ticks that did not run are not made up for", func(t *testing.T) {
 		m := pinged()
-		m.Check(check(6 * time.Minute))
-		equal(t, "result a day later", m.Check(check(24*time.Hour)), allswell.CheckOverdue)
+		m.ApplyTick(check(6 * time.Minute))
+		equal(t, "result a day later", m.ApplyTick(check(24*time.Hour)), allswell.TickOverdue)
 		equal(t, "count", m.ConsecutiveFailures, 2)
 	}},
 	{"Failure threshold: default 3, overridable per monitor", func(t *testing.T) {
@@ -274,8 +274,8 @@ var monitorDecisionRows = []row{
 		equal(t, "the setting", m.Threshold(7), 7)
 		m.FailureThreshold = 2
 		equal(t, "its own", m.Threshold(7), 2)
-		m.Check(check(6 * time.Minute))
-		equal(t, "result", m.Check(check(7*time.Minute)), allswell.CheckWentDown)
+		m.ApplyTick(check(6 * time.Minute))
+		equal(t, "result", m.ApplyTick(check(7*time.Minute)), allswell.TickWentDown)
 		for _, c := range []struct {
 			threshold int
 			bad       []string
@@ -287,37 +287,37 @@ var monitorDecisionRows = []row{
 	{"Ping rate limit: a rejected ping with a valid token is no silence, but does not end an outage", func(t *testing.T) {
 		m := pinged()
 		m.RejectedAt = at(4 * time.Minute)
-		equal(t, "within an interval of it", m.Check(check(9*time.Minute)), allswell.CheckOnTime)
-		equal(t, "after that", m.Check(check(10*time.Minute)), allswell.CheckOverdue)
+		equal(t, "within an interval of it", m.ApplyTick(check(9*time.Minute)), allswell.TickOnTime)
+		equal(t, "after that", m.ApplyTick(check(10*time.Minute)), allswell.TickOverdue)
 		m = dead(t)
 		m.RejectedAt = at(9 * time.Minute)
-		equal(t, "down", m.Check(check(10*time.Minute)), allswell.CheckSkipped)
+		equal(t, "down", m.ApplyTick(check(10*time.Minute)), allswell.TickSkipped)
 		equal(t, "state", m.State, allswell.MonitorDown)
 	}},
 	{"Ticks: at most one increment per monitor and instant", func(t *testing.T) {
 		m := pinged()
-		equal(t, "first", m.Check(check(6*time.Minute)), allswell.CheckOverdue)
-		equal(t, "the same again", m.Check(check(6*time.Minute)), allswell.CheckSkipped)
-		equal(t, "an earlier one", m.Check(check(5*time.Minute+30*time.Second)), allswell.CheckSkipped)
+		equal(t, "first", m.ApplyTick(check(6*time.Minute)), allswell.TickOverdue)
+		equal(t, "the same again", m.ApplyTick(check(6*time.Minute)), allswell.TickSkipped)
+		equal(t, "an earlier one", m.ApplyTick(check(5*time.Minute+30*time.Second)), allswell.TickSkipped)
 		equal(t, "count", m.ConsecutiveFailures, 1)
 	}},
 	{"Ticks: monitors are checked although the clock went back", func(t *testing.T) {
 		m := pinged()
 		m.TickedAt = at(1000 * time.Hour)
-		equal(t, "result", m.Check(check(6*time.Minute)), allswell.CheckOverdue)
+		equal(t, "result", m.ApplyTick(check(6*time.Minute)), allswell.TickOverdue)
 		equal(t, "ticked at", m.TickedAt, at(6*time.Minute))
 	}},
 	{"Ticks: deadlines are compared with the instant minus the age of uncommitted pings", func(t *testing.T) {
 		m := pinged()
 		tick := check(6 * time.Minute)
 		tick.AsOf = at(5 * time.Minute)
-		equal(t, "result", m.Check(tick), allswell.CheckOnTime)
+		equal(t, "result", m.ApplyTick(tick), allswell.TickOnTime)
 		tick.AsOf = at(5*time.Minute + time.Millisecond)
-		equal(t, "result", m.Check(tick), allswell.CheckOverdue)
+		equal(t, "result", m.ApplyTick(tick), allswell.TickOverdue)
 	}},
 	{"Ticks: a ping resets the count, and the last ping never moves backwards", func(t *testing.T) {
 		m := pinged()
-		m.Check(check(6 * time.Minute))
+		m.ApplyTick(check(6 * time.Minute))
 		m.RecordPing(at(7 * time.Minute))
 		m.RecordPing(at(6*time.Minute + 59*time.Second))
 		equal(t, "count", m.ConsecutiveFailures, 0)

@@ -14,7 +14,7 @@
 // # Monitors
 //
 // A [Monitor] expects a ping within every interval. [Monitor.RecordPing] applies a ping, and
-// [Monitor.Check] applies a periodic check. [PingWait.Deadline] decides when silence counts: the
+// [Monitor.ApplyTick] applies a periodic check. [PingWait.Deadline] decides when silence counts: the
 // service may have been unable to receive pings, which it records as a [ListeningGap]. A monitor
 // that goes down begins an [Outage], which adds a [Cause] to its component and opens an
 // [Incident]. The next ping ends the outage, removes the cause and resolves the incident.

@@ -53,7 +53,7 @@ type Explanation struct {
 }
 
 // Explain returns why the monitor has its state at t.AsOf, with the deadlines of PingWait.Deadline and the checks of
-// Monitor.Check. t.Instant is ignored. DownAt assumes that every check takes place.
+// Monitor.ApplyTick. t.Instant is ignored. DownAt assumes that every check takes place.
 func (m Monitor) Explain(t Tick) Explanation {
 	e := Explanation{
 		State: m.Condition(), PausedUntil: m.PausedUntil, AsOf: t.AsOf, LastPingAt: m.LastPingAt, WaitingSince: m.WaitingSince, Interval: m.Interval,
@@ -97,7 +97,7 @@ func (m Monitor) downAt(t Tick) time.Time {
 	for i := range MaxFailureThreshold + 2 {
 		t.Instant = first.Add(time.Duration(i) * t.Period)
 		t.AsOf = t.Instant
-		if m.Check(t) == CheckWentDown {
+		if m.ApplyTick(t) == TickWentDown {
 			return t.Instant
 		}
 	}

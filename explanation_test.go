@@ -38,7 +38,7 @@ func TestExplanationFollowsTheRule(t *testing.T) {
 		now := at(time.Duration(rapid.Int64Range(0, 10_000).Draw(t, "now s")) * time.Second)
 		for tick.Instant = epoch.Truncate(tick.Period); !tick.Instant.After(now); tick.Instant = tick.Instant.Add(tick.Period) {
 			tick.AsOf = tick.Instant
-			m.Check(tick)
+			m.ApplyTick(tick)
 		}
 		tick.AsOf = now
 		e := m.Explain(tick)
@@ -63,7 +63,7 @@ func TestExplanationFollowsTheRule(t *testing.T) {
 		if next := m; !e.DownAt.IsZero() { // the checks that follow, one by one
 			for next.State == allswell.MonitorUp {
 				tick.AsOf = tick.Instant
-				next.Check(tick)
+				next.ApplyTick(tick)
 				if next.State == allswell.MonitorDown && !tick.Instant.Equal(e.DownAt) {
 					t.Fatalf("down at %v, want %v", tick.Instant, e.DownAt)
 				}

@@ -182,39 +182,39 @@ type Tick struct {
 	Gaps      []ListeningGap
 }
 
-// CheckResult is the result of checking one monitor.
-type CheckResult int
+// TickResult is the result of a tick for one monitor.
+type TickResult int
 
-// The results of a check.
+// The results of a tick.
 const (
-	CheckSkipped  CheckResult = iota // nothing changed
-	CheckOnTime                      // the failure count is 0
-	CheckOverdue                     // the failure count increased
-	CheckWentDown                    // the failure count reached the threshold: the monitor is down
+	TickSkipped  TickResult = iota // nothing changed
+	TickOnTime                      // the failure count is 0
+	TickOverdue                     // the failure count increased
+	TickWentDown                    // the failure count reached the threshold: the monitor is down
 )
 
-// Check applies a tick to the monitor. Monitors that are disabled, down or never pinged are
+// ApplyTick applies a tick to the monitor. Monitors that are disabled, down or never pinged are
 // skipped. Each instant increases the failure count at most once; a TickedAt more than a period in
 // the future comes from a clock that went back and is ignored.
-func (m *Monitor) Check(t Tick) CheckResult {
+func (m *Monitor) ApplyTick(t Tick) TickResult {
 	wait, ok := m.Wait()
 	if !ok || m.State == MonitorDown {
-		return CheckSkipped
+		return TickSkipped
 	}
 	if !m.TickedAt.Before(t.Instant) && !m.TickedAt.After(t.Instant.Add(t.Period)) {
-		return CheckSkipped
+		return TickSkipped
 	}
 	if !wait.Deadline(t.Gaps).Before(t.AsOf) {
 		m.ConsecutiveFailures = 0
-		return CheckOnTime
+		return TickOnTime
 	}
 	m.TickedAt = t.Instant
 	m.ConsecutiveFailures++
 	if m.ConsecutiveFailures < m.Threshold(t.Threshold) {
-		return CheckOverdue
+		return TickOverdue
 	}
 	m.State = MonitorDown
-	return CheckWentDown
+	return TickWentDown
 }
 
 // Threshold returns the monitor's own failure threshold, or setting if it has none.

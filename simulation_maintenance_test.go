@@ -152,7 +152,7 @@ func TestSilenceAfterMaintenanceIsAnOutage(t *testing.T) {
 		w.until = since.Add(20 * w.interval).Add(20 * time.Minute)
 		var down time.Time
 		w.run(func(s step) bool {
-			if s.result == allswell.CheckWentDown {
+			if s.result == allswell.TickWentDown {
 				down = s.tick.Instant
 			}
 			return down.IsZero()
@@ -214,7 +214,7 @@ func TestMaintenanceModel(t *testing.T) {
 			w := world{interval: 1000 * time.Second, period: time.Minute, threshold: 3, pings: c.pings, planned: c.planned, until: at(seconds(20_000))}
 			down := 0.0
 			w.run(func(s step) bool {
-				if s.result == allswell.CheckWentDown {
+				if s.result == allswell.TickWentDown {
 					down = s.tick.Instant.Sub(epoch).Seconds()
 				}
 				return down == 0

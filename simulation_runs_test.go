@@ -132,7 +132,7 @@ func (j *jobs) check(now time.Time) {
 			j.open[i].DueAt = time.Time{}
 		}
 	}
-	if m.Check(tick) == allswell.CheckWentDown {
+	if m.ApplyTick(tick) == allswell.TickWentDown {
 		j.note(now, "down silent")
 	}
 }

@@ -66,7 +66,7 @@ func (w world) gaps(now, lastPing time.Time) (out []allswell.ListeningGap) {
 // step is a tick and its result.
 type step struct {
 	tick    allswell.Tick
-	result  allswell.CheckResult
+	result  allswell.TickResult
 	monitor allswell.Monitor
 }
 
@@ -92,7 +92,7 @@ func (w world) run(after func(step) bool) {
 		w.applyMaintenance(&m, last, instant)
 		last = instant
 		tick := allswell.Tick{Instant: instant, AsOf: instant, Period: w.period, Threshold: w.threshold, Gaps: w.gaps(instant, m.LastPingAt)}
-		if !after(step{tick, m.Check(tick), m}) {
+		if !after(step{tick, m.ApplyTick(tick), m}) {
 			return
 		}
 	}
@@ -172,7 +172,7 @@ func (w *world) drawPings(t *rapid.T, late time.Duration) {
 // mustStayUp fails if the monitor goes down.
 func (w world) mustStayUp(t rapid.TB) {
 	w.run(func(s step) bool {
-		if s.result == allswell.CheckWentDown {
+		if s.result == allswell.TickWentDown {
 			t.Fatalf("a running job was marked down at %v; last ping recorded at %v, rejected at %v\n%v",
 				s.tick.Instant.Sub(epoch), s.monitor.LastPingAt.Sub(epoch), s.monitor.RejectedAt.Sub(epoch), w)
 		}
@@ -263,7 +263,7 @@ func TestDeadJobIsMarkedDownByTheCap(t *testing.T) {
 			if silent > 2*w.interval+totalGap(s.tick.Gaps, epoch) {
 				late++
 			}
-			down = s.result == allswell.CheckWentDown
+			down = s.result == allswell.TickWentDown
 			if down && silent <= w.interval+time.Duration(w.threshold-1)*w.period {
 				t.Fatalf("down after only %v of silence: %v", silent, w)
 			}
@@ -289,7 +289,7 @@ func TestDeadJobIsMarkedDownInTimeWithoutFaults(t *testing.T) {
 		var down time.Duration
 		w.run(func(s step) bool {
 			down = s.tick.Instant.Sub(epoch)
-			return s.result != allswell.CheckWentDown
+			return s.result != allswell.TickWentDown
 		})
 		if down > bound {
 			t.Fatalf("down at %v, the limit is %v: %v", down, bound, w)
@@ -337,7 +337,7 @@ func TestFaultModel(t *testing.T) {
 			}
 			alarm := false
 			w.run(func(s step) bool {
-				alarm = alarm || s.result == allswell.CheckWentDown
+				alarm = alarm || s.result == allswell.TickWentDown
 				return true
 			})
 			if alarm != c.alarm {

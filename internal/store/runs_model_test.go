@@ -129,7 +129,7 @@ func (m *runModel) check() {
 		case allswell.RunOnTime:
 		}
 	}
-	if m.monitor.Check(tick) == allswell.CheckWentDown {
+	if m.monitor.ApplyTick(tick) == allswell.TickWentDown {
 		m.outages = append(m.outages, modelSpan{what: string(allswell.OutageSilent), from: tick.Instant})
 	}
 }

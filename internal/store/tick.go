@@ -113,11 +113,11 @@ type candidate struct {
 }
 
 // candidates looks up monitors whose stored deadline has passed at the nominal instant,
-// after from. The stored deadline is never later than the true one, which Monitor.Check
+// after from. The stored deadline is never later than the true one, which Monitor.ApplyTick
 // computes, because time granted for gaps is added when the monitor is checked. The
 // lookup uses the nominal instant because AsOf may be earlier than at the last tick:
 // monitors that were counted then are found again, and their count is reset to 0.
-// TestTickIsMonitorCheck compares the outcome with Monitor.Check over all monitors.
+// TestTickIsMonitorCheck compares the outcome with Monitor.ApplyTick over all monitors.
 func (s *Store) candidates(ctx context.Context, nominal time.Time, from candidate) ([]candidate, error) {
 	scan := func(row database.Row) (c candidate, err error) {
 		err = row.Scan(&c.due, &c.id)
@@ -145,13 +145,13 @@ type tickResults struct {
 func (r *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 	now := row.current()
 	m, pinged := &now, now.WaitingSince.After(row.WaitingSince) // since the row was saved
-	result := m.Check(tick)
+	result := m.ApplyTick(tick)
 	if pinged {
 		r.pinged = append(r.pinged, m.ID)
 	}
 	m.NextCheckAt = m.DueAt(tick.Gaps)
 	switch result {
-	case allswell.CheckOnTime:
+	case allswell.TickOnTime:
 		switch {
 		case pinged && m.Cron.IsZero() && m.NextCheckAt.Equal(m.WaitingSince.Add(m.Interval+m.Grace)):
 			r.postponed = append(r.postponed, m.ID)
@@ -160,17 +160,17 @@ func (r *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 		default:
 			// It is due after tick.AsOf, which the backlog moves before the instant.
 		}
-	case allswell.CheckOverdue:
+	case allswell.TickOverdue:
 		r.overdue++
 		if pinged {
 			r.save = append(r.save, *m)
 		} else {
 			r.counted = append(r.counted, m.ID)
 		}
-	case allswell.CheckWentDown:
+	case allswell.TickWentDown:
 		r.overdue++
 		r.down = append(r.down, *m)
-	case allswell.CheckSkipped:
+	case allswell.TickSkipped:
 	}
 }
 
@@ -197,14 +197,14 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 			return report, err
 		}
 	}
-	if len(results.counted) > 0 { // as Monitor.Check does: see TestTickIsMonitorCheck
+	if len(results.counted) > 0 { // as Monitor.ApplyTick does: see TestTickIsMonitorCheck
 		if _, err := t.Exec(`UPDATE monitors SET consecutive_failures = consecutive_failures + 1, ticked_at = $1
 			WHERE id IN EACH($2) AND state = 'up'`, millis(tick.Instant), list(results.counted)); err != nil {
 			return report, err
 		}
 	}
 	if len(results.postponed) > 0 {
-		// The result of Monitor.RecordPing and Monitor.Check for most monitors; see
+		// The result of Monitor.RecordPing and Monitor.ApplyTick for most monitors; see
 		// TestTickIsMonitorCheck.
 		if _, err := t.Exec(`UPDATE monitors SET last_ping_at = pinged_at, waiting_since_at = pinged_at,
 				next_check_at = pinged_at + interval_ms + grace_ms, consecutive_failures = 0

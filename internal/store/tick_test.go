@@ -27,7 +27,7 @@ func TestTickIsMonitorCheck(t *testing.T) {
 		for from := now - 1_500_000; from < now-100_000; from += 100_000 + random.Int64N(300_000) {
 			w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, from, from+random.Int64N(60_000)+1)
 		}
-		verdicts := map[allswell.CheckResult]int{}
+		verdicts := map[allswell.TickResult]int{}
 		for round := range 6 {
 			w.clock.move(time.Minute)
 			w.recordLiveness()
@@ -37,14 +37,14 @@ func TestTickIsMonitorCheck(t *testing.T) {
 			want := w.stored()
 			var report store.TickReport
 			for i := range want {
-				v := want[i].Check(tick)
+				v := want[i].ApplyTick(tick)
 				verdicts[v]++
 				switch v {
-				case allswell.CheckWentDown:
+				case allswell.TickWentDown:
 					report.Down++
 					want[i].UpdatedAt = w.clock.now()
 					fallthrough
-				case allswell.CheckOverdue:
+				case allswell.TickOverdue:
 					report.Overdue++
 				}
 			}
@@ -53,11 +53,11 @@ func TestTickIsMonitorCheck(t *testing.T) {
 				w.Fatalf("round %d: report (-want +got):\n%s", round, diff)
 			}
 			if diff := cmp.Diff(want, w.stored()); diff != "" {
-				w.Fatalf("round %d, backlog %v: monitors (-Monitor.Check +stored):\n%s", round, backlog, diff)
+				w.Fatalf("round %d, backlog %v: monitors (-Monitor.ApplyTick +stored):\n%s", round, backlog, diff)
 			}
 			w.consistent()
 		}
-		for v := allswell.CheckSkipped; v <= allswell.CheckWentDown; v++ {
+		for v := allswell.TickSkipped; v <= allswell.TickWentDown; v++ {
 			if verdicts[v] == 0 {
 				w.Errorf("no monitor had result %d: the rows are not random enough", v)
 			}
