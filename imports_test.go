@@ -60,6 +60,8 @@ var layers = []layer{
 		"Caches values in memory. It does not depend on their types or sources."},
 	{"internal/markdown/markdowntest", nil, nil,
 		"Malicious Markdown for tests. Only tests import it."},
+	{"internal/check", []string{"."}, nil,
+		"Checks targets. It depends on neither the store nor HTTP surfaces, so that every type can be tested with a real server alone."},
 	{"internal/feed", []string{".", "internal/markdown", "internal/i18n"}, []string{"internal/markdown/markdowntest", "test/nodeclient"},
 		"Renders a page for programs. It depends on neither HTTP nor the store."},
 	{"internal/badge", []string{".", "internal/markdown", "internal/i18n"}, []string{"internal/markdown/markdowntest"},

@@ -1,0 +1,103 @@
+// Package check checks targets such as web servers and databases. Each type of check is one file and one line of Types. The
+// package knows neither the store nor HTTP surfaces; these derive forms, flags and documents from the Fields of a Type.
+package check
+
+import (
+	"context"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Type is a type of monitors whose targets the service checks.
+type Type struct {
+	Name   allswell.MonitorType
+	Label  string // such as "HTTP"
+	Help   string // one line
+	Fields []Field
+	New    func() Probe // a probe with the defaults of its fields, into which JSON is decoded
+}
+
+// Types are all types, in the order in which people see them.
+var Types = []Type{
+	httpType,
+	tcpType,
+}
+
+// TypeOf returns the type of a name.
+func TypeOf(name allswell.MonitorType) (Type, bool) {
+	for _, t := range Types {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Type{}, false
+}
+
+// Kind is the kind of a field's values.
+type Kind string
+
+// The kinds.
+const (
+	KindText     Kind = "text"      // a JSON string of one line
+	KindLongText Kind = "long_text" // a JSON string of several lines
+	KindInteger  Kind = "integer"   // a JSON number
+	KindFlag     Kind = "flag"      // true or false
+	KindList     Kind = "list"      // a JSON array of strings of one line
+	KindMap      Kind = "map"       // a JSON object of strings of one line
+)
+
+// Field describes a field of a type: its key in JSON, from which flags and form fields are named.
+type Field struct {
+	Name     string // such as "expected_statuses"
+	Label    string // such as "Expected statuses"
+	Help     string // one line
+	Kind     Kind
+	Secret   bool     // write-only
+	Required bool     // clients must give it
+	Advanced bool     // forms fold it
+	Choices  []string // valid values of a text; nil: any
+	Default  string   // as people write it; "": none
+	Min, Max int      // the smallest and largest integer; Max is also the maximum length of texts, and of entries of lists and maps; 0: see Limit
+	Example  string
+}
+
+// Limit returns the maximum length of a text or of an entry in characters, or the largest integer.
+func (f Field) Limit() int {
+	switch {
+	case f.Max > 0:
+		return f.Max
+	case f.Kind == KindLongText:
+		return maxLongText
+	}
+	return maxText
+}
+
+// Target is what a probe connects to. Limits per host and canaries use it.
+type Target struct {
+	Host string // name or address
+	Port int    // 0: none, as of ICMP
+}
+
+// Probe is the configured check of one target. Its type is a struct whose fields have the JSON keys of the Fields of its Type.
+type Probe interface {
+	// Validate adds what is invalid, by field, and completes defaults.
+	Validate(bad *allswell.ValidationError)
+
+	// Target returns the target of a valid probe.
+	Target() Target
+
+	// run checks the target once, until ctx ends.
+	run(ctx context.Context, r *run) Outcome
+}
+
+// Outcome is what a probe found.
+type Outcome struct {
+	Failure  string // in plain English, such as "connection refused by 10.0.0.5:443"; "": the target works as expected
+	Warning  string // of a target that works; "": none
+	Answered bool   // the target answered, so the network works
+	Phases   allswell.CheckPhases
+
+	CertificateExpiresAt time.Time // the first instant at which a certificate of the target's chain expires; zero: none was seen
+	Body                 string    // the beginning of a response that is the reason of the Failure
+}

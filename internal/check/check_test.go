@@ -1,0 +1,244 @@
+package check
+
+import (
+	"encoding/json"
+	"io"
+	"log"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// testTimeout is the timeout of runs that do not wait for it.
+const testTimeout = 30 * time.Second
+
+// probe returns the probe of a type for fields in JSON.
+func probe(t *testing.T, name allswell.MonitorType, fields string) Probe {
+	t.Helper()
+	typ, ok := TypeOf(name)
+	if !ok {
+		t.Fatalf("no type %s", name)
+	}
+	config, secrets, err := typ.Read(object(t, fields))
+	if err != nil {
+		t.Fatalf("Read(%s): %v", fields, err)
+	}
+	p, err := typ.Probe(config, secrets)
+	if err != nil {
+		t.Fatalf("Probe(%s): %v", config, err)
+	}
+	return p
+}
+
+func object(t *testing.T, text string) map[string]json.RawMessage {
+	t.Helper()
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &fields); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return fields
+}
+
+// runOnce runs a probe for fields in JSON on a network without limits.
+func runOnce(t *testing.T, name allswell.MonitorType, fields string) Outcome {
+	t.Helper()
+	return Run(t.Context(), new(Network), probe(t, name, fields), testTimeout)
+}
+
+// fields returns a JSON object of alternating keys and values.
+func fields(t *testing.T, pairs ...any) string {
+	t.Helper()
+	m := make(map[string]any)
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i].(string)] = pairs[i+1]
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// expectGood fails the test if a target did not work as expected.
+func expectGood(t *testing.T, o Outcome) {
+	t.Helper()
+	if o.Failure != "" || !o.Answered || o.Phases.Total <= 0 {
+		t.Errorf("outcome %+v, expected a good one", o)
+	}
+}
+
+// expectFailure fails the test unless the reason is the given one.
+func expectFailure(t *testing.T, o Outcome, failure string) {
+	t.Helper()
+	if o.Failure != failure {
+		t.Errorf("failure %q, expected %q", o.Failure, failure)
+	}
+}
+
+// closedPort returns an address that refuses connections.
+func closedPort(t *testing.T) netip.AddrPort {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).AddrPort()
+}
+
+// TestTypes checks that the fields of each type are those of its probe, and that their defaults are the documented ones.
+func TestTypes(t *testing.T) {
+	names := make(map[allswell.MonitorType]bool)
+	for _, typ := range Types {
+		if names[typ.Name] || typ.Label == "" || !strings.HasSuffix(typ.Help, ".") || typ.Name == allswell.MonitorHeartbeat {
+			t.Errorf("type %+v is not complete", typ)
+		}
+		names[typ.Name] = true
+		encoded, err := json.Marshal(typ.New())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defaults := object(t, string(encoded))
+		for _, f := range typ.Fields {
+			if f.Label == "" || !strings.HasSuffix(f.Help, ".") || f.Kind == "" {
+				t.Errorf("%s: field %+v is not complete", typ.Name, f)
+			}
+			testField(t, typ, f)
+			if value := defaults[f.Name]; f.Default != "" && strings.Trim(string(value), `"[]`) != f.Default {
+				t.Errorf("%s: the default of %s is %s, documented is %s", typ.Name, f.Name, value, f.Default)
+			}
+			delete(defaults, f.Name)
+		}
+		for name := range defaults {
+			t.Errorf("%s: the probe has %s, which is no field", typ.Name, name)
+		}
+	}
+}
+
+// testField checks that a wrong kind of value is refused, and that a good one reaches the probe: it is in the configuration or
+// among the secrets.
+func testField(t *testing.T, typ Type, f Field) {
+	t.Helper()
+	_, _, err := typ.Read(object(t, `{"`+f.Name+`": {"a": 1}}`))
+	bad, ok := err.(*allswell.ValidationError)
+	if !ok || len(bad.Fields[f.Name]) != 1 {
+		t.Errorf("%s: %s accepts an object: %v", typ.Name, f.Name, err)
+	}
+	p, err := typ.decode(object(t, fields(t, f.Name, sample(f))))
+	if err != nil {
+		t.Errorf("%s: %s: %v", typ.Name, f.Name, err)
+		return
+	}
+	encoded, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := object(t, string(encoded))[f.Name]; !ok {
+		t.Errorf("%s: %s does not reach the probe: %s", typ.Name, f.Name, encoded)
+	}
+}
+
+func sample(f Field) any {
+	switch f.Kind {
+	case KindInteger:
+		return max(f.Min, 1)
+	case KindFlag:
+		return true
+	case KindList:
+		return []string{"x"}
+	case KindMap:
+		return map[string]string{"x": "y"}
+	}
+	return "x"
+}
+
+// TestRead checks what a request may contain.
+func TestRead(t *testing.T) {
+	const url = `"url": "https://example.com"`
+	for _, c := range []struct{ name, typ, fields, invalid string }{
+		{"required", "http", `{}`, "url"},
+		{"null is missing", "http", `{"url": null}`, "url"},
+		{"all that is invalid", "http", `{"url": 1, "method": "BREW", "insecure": "yes", "max_body_size": 1.5}`, "insecure max_body_size method url"},
+		{"scheme", "http", `{"url": "ftp://example.com"}`, "url"},
+		{"credentials in a URL", "http", `{"url": "https://a:b@example.com"}`, "url"},
+		{"port of a URL", "http", `{"url": "https://example.com:99999"}`, "url"},
+		{"a line in a URL", "http", `{"url": "https://example.com/\nX"}`, "url"},
+		{"status", "http", `{` + url + `, "expected_statuses": ["299-200"]}`, "expected_statuses"},
+		{"numbers in a list", "http", `{` + url + `, "expected_statuses": [200]}`, "expected_statuses"},
+		{"null in a list", "http", `{` + url + `, "expected_statuses": [null]}`, "expected_statuses"},
+		{"regular expression", "http", `{` + url + `, "body_matches": "("}`, "body_matches"},
+		{"header name", "http", `{` + url + `, "headers": {"a b": "c"}}`, "headers"},
+		{"header value", "http", `{` + url + `, "secret_headers": {"a": "b\r\nc: d"}}`, "secret_headers"},
+		{"header of the transfer", "http", `{` + url + `, "headers": {"content-length": "1"}}`, "headers"},
+		{"both credentials", "http", `{` + url + `, "username": "a", "bearer_token": "b"}`, "bearer_token"},
+		{"certificates", "http", `{` + url + `, "ca_certificates": "x", "client_certificate": "y"}`, "ca_certificates client_certificate"},
+		{"days", "http", `{` + url + `, "warn_days": 3, "down_days": 4}`, "down_days"},
+		{"port", "tcp", `{"host": "a", "port": 65536}`, "port"},
+		{"host", "tcp", `{"host": "a b", "port": 1}`, "host"},
+		{"good", "http", `{` + url + `, "expected_statuses": ["200", "300-399"], "password": "p", "headers": {"Accept": "text/html"}}`, ""},
+		{"good IPv6", "tcp", `{"host": "[::1]", "port": 1}`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			typ, _ := TypeOf(allswell.MonitorType(c.typ))
+			config, secrets, err := typ.Read(object(t, c.fields))
+			if c.invalid == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(string(config), "password") || c.typ == "http" && string(secrets["password"]) != `"p"` {
+					t.Errorf("config %s, secrets %s", config, secrets)
+				}
+				return
+			}
+			bad, ok := err.(*allswell.ValidationError)
+			if !ok {
+				t.Fatalf("error %v, expected a *ValidationError", err)
+			}
+			expected := strings.Fields(c.invalid)
+			for _, field := range expected {
+				if len(bad.Fields[field]) != 1 {
+					t.Errorf("%s: %q", field, bad.Fields[field])
+				}
+			}
+			if len(bad.Fields) != len(expected) {
+				t.Errorf("invalid: %v, expected %s", bad.Fields, c.invalid)
+			}
+		})
+	}
+}
+
+// TestReadAgain checks that a configuration can be read again, as a change of one field does.
+func TestReadAgain(t *testing.T) {
+	typ, _ := TypeOf("http")
+	config, _, err := typ.Read(object(t, `{"url": "https://example.com", "warn_days": 0}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _, err := typ.Read(object(t, string(config)))
+	if err != nil || string(again) != string(config) {
+		t.Errorf("%s, %v; expected %s", again, err, config)
+	}
+	if !strings.Contains(string(config), `"warn_days":0`) {
+		t.Errorf("%s does not have warn_days", config)
+	}
+}
+
+// TestLimitOfConfiguration checks that long fields are refused together.
+func TestLimitOfConfiguration(t *testing.T) {
+	headers := make(map[string]string)
+	for i := range maxEntries {
+		headers["X-"+strings.Repeat("a", i+1)] = strings.Repeat("b", 1900)
+	}
+	typ, _ := TypeOf("http")
+	_, _, err := typ.Read(object(t, fields(t, "url", "https://example.com", "headers", headers)))
+	if bad, ok := err.(*allswell.ValidationError); !ok || len(bad.Fields["type"]) != 1 {
+		t.Errorf("error %v", err)
+	}
+}
+
+// quiet discards what servers of tests log.
+var quiet = log.New(io.Discard, "", 0)

@@ -1,0 +1,85 @@
+package check
+
+import (
+	"crypto/tls"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// maxExpiryDays is the largest number of days before the expiry of a certificate that fields accept.
+const maxExpiryDays = 365
+
+var (
+	warnDaysField = Field{
+		Name: "warn_days", Label: "Warn before expiry", Help: "Days before a certificate expires at which the check warns.",
+		Kind: KindInteger, Advanced: true, Min: 0, Max: maxExpiryDays, Default: "21",
+	}
+	downDaysField = Field{
+		Name: "down_days", Label: "Fail before expiry", Help: "Days before a certificate expires at which the check fails.",
+		Kind: KindInteger, Advanced: true, Min: 0, Max: maxExpiryDays, Default: "0",
+	}
+)
+
+// expiry has the fields of checks that look at certificates.
+type expiry struct {
+	WarnDays int `json:"warn_days"`
+	DownDays int `json:"down_days"`
+}
+
+var defaultExpiry = expiry{WarnDays: 21}
+
+func (e expiry) check(bad *allswell.ValidationError) {
+	if e.WarnDays != 0 && e.DownDays > e.WarnDays {
+		bad.Add("down_days", "The down_days may not be more than the warn_days.")
+	}
+}
+
+// judgeExpiry sets the failure or the warning of a target that works, if one of its certificates expires soon.
+func (e expiry) judgeExpiry(o *Outcome, now time.Time) {
+	if o.CertificateExpiresAt.IsZero() {
+		return
+	}
+	left := o.CertificateExpiresAt.Sub(now)
+	switch {
+	case left <= 0:
+		o.Failure = "the certificate expired on " + day(o.CertificateExpiresAt)
+	case left < time.Duration(e.DownDays)*24*time.Hour:
+		o.Failure = "the certificate expires " + inDays(left)
+	case left < time.Duration(e.WarnDays)*24*time.Hour:
+		o.Warning = "the certificate expires " + inDays(left)
+	}
+}
+
+// inDays writes a time until something happens, such as "in 3 days".
+func inDays(left time.Duration) string {
+	switch days := int(math.Floor(left.Hours() / 24)); days {
+	case 0:
+		return "in less than a day"
+	case 1:
+		return "in 1 day"
+	default:
+		return fmt.Sprintf("in %d days", days)
+	}
+}
+
+// firstExpiry returns when the first certificate of the chain expires: of the verified one without its root, or of what the
+// target sent if nothing was verified.
+func firstExpiry(s tls.ConnectionState) time.Time {
+	chain := s.PeerCertificates
+	if len(s.VerifiedChains) > 0 {
+		chain = s.VerifiedChains[0]
+		if len(chain) > 1 {
+			chain = chain[:len(chain)-1]
+		}
+	}
+	var first time.Time
+	for _, c := range chain {
+		if first.IsZero() || c.NotAfter.Before(first) {
+			first = c.NotAfter
+		}
+	}
+	return first
+}

@@ -1,0 +1,403 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/allswell/allswell"
+)
+
+// Limits of an HTTP check.
+const (
+	maxRedirects       = 10
+	maxResponseHeader  = 64 << 10
+	defaultMaxBodySize = 1 << 20
+	maxMaxBodySize     = 10 << 20
+)
+
+var httpType = Type{
+	Name: "http", Label: "HTTP", Help: "Requests a URL, and checks the status, the headers and the body of the response.",
+	Fields: []Field{
+		{Name: "url", Label: "URL", Help: "URL of http or https.", Kind: KindText, Required: true, Max: allswell.MaxURLLength, Example: "https://www.example.com/health"},
+		{Name: "method", Label: "Method", Help: "Method of the request.", Kind: KindText, Choices: httpMethods, Default: http.MethodGet},
+		{Name: "expected_statuses", Label: "Expected statuses", Help: "Statuses and ranges, such as 200-299 and 401.", Kind: KindList, Default: "200-299", Max: 7},
+		{Name: "body_contains", Label: "Body contains", Help: "Text that the body must contain.", Kind: KindText},
+		{Name: "body_not_contains", Label: "Body does not contain", Help: "Text that the body must not contain.", Kind: KindText, Advanced: true},
+		{Name: "body_matches", Label: "Body matches", Help: "Regular expression (RE2) that the body must match.", Kind: KindText, Advanced: true, Max: 1000, Example: `"status":\s*"ok"`},
+		{Name: "expected_headers", Label: "Expected headers", Help: "Headers that the response must have, with a text that each must contain.", Kind: KindMap, Advanced: true, Example: "Content-Type: text/html"},
+		{Name: "headers", Label: "Headers", Help: "Headers of the request.", Kind: KindMap, Advanced: true, Example: "Accept: application/json"},
+		{Name: "secret_headers", Label: "Secret headers", Help: "Headers of the request that nobody can read again.", Kind: KindMap, Secret: true, Advanced: true, Example: "X-Api-Key: 1234"},
+		{Name: "body", Label: "Body", Help: "Body of the request.", Kind: KindLongText, Advanced: true},
+		{Name: "username", Label: "User name", Help: "User name for basic authentication.", Kind: KindText, Advanced: true, Max: 255},
+		{Name: "password", Label: "Password", Help: "Password for basic authentication.", Kind: KindText, Secret: true, Advanced: true},
+		{Name: "bearer_token", Label: "Bearer token", Help: "Token for the Authorization header.", Kind: KindText, Secret: true, Advanced: true, Max: 8192},
+		{Name: "client_certificate", Label: "Client certificate", Help: "PEM file with a certificate and its private key.", Kind: KindLongText, Secret: true, Advanced: true},
+		{Name: "ca_certificates", Label: "CA certificates", Help: "PEM file with the only authorities to trust.", Kind: KindLongText, Advanced: true},
+		insecureField, warnDaysField, downDaysField,
+		{Name: "follow_redirects", Label: "Follow redirects", Help: "Whether to follow up to 10 redirects.", Kind: KindFlag, Advanced: true, Default: "true"},
+		{Name: "http_version", Label: "HTTP version", Help: "1.1 or 2 to use only that.", Kind: KindText, Advanced: true, Choices: []string{"1.1", "2"}},
+		{Name: "max_body_size", Label: "Maximum size", Help: "How many bytes of the body are read.", Kind: KindInteger, Advanced: true, Min: 0, Max: maxMaxBodySize, Default: strconv.Itoa(defaultMaxBodySize)},
+		{Name: "proxy", Label: "Proxy", Help: "URL of a proxy, of http, https or socks5.", Kind: KindText, Advanced: true, Example: "http://proxy.example.com:3128"},
+		ipVersionField,
+	},
+	New: func() Probe {
+		return &httpProbe{
+			Method: http.MethodGet, ExpectedStatuses: []string{"200-299"}, FollowRedirects: true, MaxBodySize: defaultMaxBodySize,
+			expiry: defaultExpiry,
+		}
+	},
+}
+
+var httpMethods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
+
+type httpProbe struct {
+	URL               string            `json:"url"`
+	Method            string            `json:"method"`
+	ExpectedStatuses  []string          `json:"expected_statuses"`
+	BodyContains      string            `json:"body_contains,omitzero"`
+	BodyNotContains   string            `json:"body_not_contains,omitzero"`
+	BodyMatches       string            `json:"body_matches,omitzero"`
+	ExpectedHeaders   map[string]string `json:"expected_headers,omitempty"`
+	Headers           map[string]string `json:"headers,omitempty"`
+	SecretHeaders     map[string]string `json:"secret_headers,omitempty"`
+	Body              string            `json:"body,omitzero"`
+	Username          string            `json:"username,omitzero"`
+	Password          string            `json:"password,omitzero"`
+	BearerToken       string            `json:"bearer_token,omitzero"`
+	ClientCertificate string            `json:"client_certificate,omitzero"`
+	CACertificates    string            `json:"ca_certificates,omitzero"`
+	Insecure          bool              `json:"insecure"`
+	FollowRedirects   bool              `json:"follow_redirects"`
+	HTTPVersion       string            `json:"http_version,omitzero"`
+	MaxBodySize       int               `json:"max_body_size"`
+	Proxy             string            `json:"proxy,omitzero"`
+	IPVersion         string            `json:"ip_version,omitzero"`
+	expiry
+
+	url      *url.URL
+	proxy    *url.URL // nil: none
+	statuses []statusRange
+	matches  *regexp.Regexp // nil: none
+	tls      *tls.Config
+}
+
+// statusRange is a range of statuses, including both ends.
+type statusRange struct{ first, last int }
+
+// Validate adds what is invalid, and prepares the probe to run.
+func (p *httpProbe) Validate(bad *allswell.ValidationError) {
+	p.url = checkURL(bad, "url", &p.URL, "http", "https")
+	p.Method = cmp.Or(p.Method, http.MethodGet)
+	if len(p.ExpectedStatuses) == 0 {
+		p.ExpectedStatuses = []string{"200-299"}
+	}
+	p.statuses = nil
+	for _, text := range p.ExpectedStatuses {
+		r, ok := parseStatusRange(text)
+		if !ok {
+			bad.Add("expected_statuses", "The expected_statuses must be statuses from 100 to 599 or ranges, such as 200-299.")
+			break
+		}
+		p.statuses = append(p.statuses, r)
+	}
+	if p.BodyMatches != "" {
+		var err error
+		if p.matches, err = regexp.Compile(p.BodyMatches); err != nil {
+			bad.Add("body_matches", "The body_matches must be a regular expression in RE2 syntax.")
+		}
+	}
+	checkHeaders(bad, "headers", p.Headers)
+	checkHeaders(bad, "secret_headers", p.SecretHeaders)
+	checkHeaders(bad, "expected_headers", p.ExpectedHeaders)
+	if p.Username != "" && p.BearerToken != "" {
+		bad.Add("bearer_token", "The bearer_token cannot be used together with the username.")
+	}
+	if p.Proxy != "" {
+		p.proxy = checkURL(bad, "proxy", &p.Proxy, "http", "https", "socks5")
+	}
+	p.tls = checkTLS(bad, p.Insecure, p.CACertificates, p.ClientCertificate)
+	p.check(bad)
+}
+
+// Target returns the host of the URL.
+func (p *httpProbe) Target() Target { return urlTarget(p.url) }
+
+func urlTarget(u *url.URL) Target {
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		port = map[string]int{"https": 443, "wss": 443}[u.Scheme]
+		port = cmp.Or(port, 80)
+	}
+	return Target{u.Hostname(), port}
+}
+
+// parseStatusRange parses a range such as 200-299, or one status.
+func parseStatusRange(text string) (statusRange, bool) {
+	first, last, ranged := strings.Cut(strings.TrimSpace(text), "-")
+	if !ranged {
+		last = first
+	}
+	a, err1 := strconv.Atoi(strings.TrimSpace(first))
+	b, err2 := strconv.Atoi(strings.TrimSpace(last))
+	return statusRange{a, b}, err1 == nil && err2 == nil && a >= 100 && b <= 599 && a <= b
+}
+
+// checkURL checks a URL of some schemes, without user and fragment.
+func checkURL(bad *allswell.ValidationError, field string, text *string, schemes ...string) *url.URL {
+	*text = strings.TrimSpace(*text)
+	u, err := url.Parse(*text)
+	port := 0
+	if err == nil && u.Port() != "" {
+		if port, err = strconv.Atoi(u.Port()); err == nil && (port < 1 || port > 65535) {
+			err = errors.New("port")
+		}
+	}
+	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" || u.Fragment != "" || u.User != nil ||
+		strings.HasSuffix(u.Host, ":") || net.ParseIP(u.Hostname()) == nil && !isHostName(u.Hostname()) {
+		bad.Add(field, "The %s must be a URL of %s with a host name or an IP address, and without a user name and a fragment.",
+			field, strings.Join(schemes, " or "))
+		return &url.URL{}
+	}
+	return u
+}
+
+// checkHeaders checks names and values of headers. Some are part of the transfer and not of a request.
+func checkHeaders(bad *allswell.ValidationError, field string, headers map[string]string) {
+	for name, value := range headers {
+		switch http.CanonicalHeaderKey(name) {
+		case "Content-Length", "Transfer-Encoding", "Trailer", "Connection", "Upgrade":
+			bad.Add(field, "The %s must not contain Content-Length, Transfer-Encoding, Trailer, Connection or Upgrade.", field)
+			return
+		}
+		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			bad.Add(field, "The %s must have names and values of HTTP headers.", field)
+			return
+		}
+	}
+}
+
+// checkTLS returns the settings of TLS from fields that several types have.
+func checkTLS(bad *allswell.ValidationError, insecure bool, authorities, client string) *tls.Config {
+	c := &tls.Config{InsecureSkipVerify: insecure}
+	if authorities != "" {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM([]byte(authorities)) {
+			bad.Add("ca_certificates", "The ca_certificates must be certificates in PEM format.")
+		}
+	}
+	if client != "" {
+		pair, err := tls.X509KeyPair([]byte(client), []byte(client))
+		if err != nil {
+			bad.Add("client_certificate", "The client_certificate must be a certificate and its private key, both in PEM format.")
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c
+}
+
+func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
+	r.limit += int64(p.MaxBodySize)
+	hops := &requests{run: r}
+	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, hops.trace()), p.Method, p.URL, strings.NewReader(p.Body))
+	if err != nil {
+		return Outcome{Failure: "the request is not valid"}
+	}
+	p.addHeaders(request)
+	transport := p.transport(r)
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, CheckRedirect: p.redirect(transport)}
+	response, err := client.Do(request)
+	if err != nil {
+		return hops.fail(err)
+	}
+	defer response.Body.Close()
+	return p.judge(hops, response)
+}
+
+func (p *httpProbe) addHeaders(request *http.Request) {
+	request.Header.Set("User-Agent", "Allswell")
+	for _, headers := range []map[string]string{p.Headers, p.SecretHeaders} {
+		for name, value := range headers {
+			request.Header.Set(name, value)
+		}
+	}
+	if host := request.Header.Get("Host"); host != "" {
+		request.Host = host
+	}
+	switch {
+	case p.Username != "":
+		request.SetBasicAuth(p.Username, p.Password)
+	case p.BearerToken != "":
+		request.Header.Set("Authorization", "Bearer "+p.BearerToken)
+	}
+}
+
+// transport returns a transport for one run, so that each measures a connection of its own. Responses are not decompressed:
+// nothing that is small on the network becomes large in memory.
+func (p *httpProbe) transport(r *run) *http.Transport {
+	t := &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return r.dial(ctx, network+p.IPVersion, address)
+		},
+		TLSClientConfig: p.tls.Clone(), DisableKeepAlives: true, DisableCompression: true,
+		MaxResponseHeaderBytes: maxResponseHeader, Protocols: new(http.Protocols),
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, response *http.Response) error {
+			if response.StatusCode != http.StatusOK {
+				return proxyError(response.StatusCode)
+			}
+			return nil
+		},
+	}
+	if p.proxy != nil {
+		t.Proxy = http.ProxyURL(p.proxy)
+	}
+	t.Protocols.SetHTTP1(p.HTTPVersion != "2")
+	t.Protocols.SetHTTP2(p.HTTPVersion != "1.1")
+	t.Protocols.SetUnencryptedHTTP2(p.HTTPVersion == "2")
+	return t
+}
+
+// proxyError is the status with which a proxy refused to connect to the target.
+type proxyError int
+
+func (e proxyError) Error() string { return fmt.Sprintf("the proxy refused: status %d", int(e)) }
+
+// errRedirects means that a target redirects again and again.
+var errRedirects = errors.New("too many redirects")
+
+// redirect returns what http.Client calls before it follows a redirect. Credentials, headers and the body are for the configured
+// host only. Each address is checked when it is connected to.
+func (p *httpProbe) redirect(transport *http.Transport) func(*http.Request, []*http.Request) error {
+	return func(next *http.Request, via []*http.Request) error {
+		if !p.FollowRedirects {
+			return http.ErrUseLastResponse
+		}
+		if len(via) > maxRedirects {
+			return errRedirects
+		}
+		if next.URL.Scheme == p.url.Scheme && next.URL.Host == p.url.Host {
+			return nil
+		}
+		if next.Body != nil && next.Body != http.NoBody {
+			return http.ErrUseLastResponse
+		}
+		for name := range next.Header {
+			if name != "User-Agent" && name != "Accept" && name != "Referer" {
+				next.Header.Del(name)
+			}
+		}
+		transport.TLSClientConfig.Certificates = nil
+		return nil
+	}
+}
+
+// requests measures the requests of one run: the first, and one for each redirect.
+type requests struct{ run *run }
+
+func (q *requests) trace() *httptrace.ClientTrace {
+	r := q.run
+	return &httptrace.ClientTrace{
+		TLSHandshakeStart: func() { r.enter(stageTLS) },
+		TLSHandshakeDone: func(s tls.ConnectionState, err error) {
+			if err != nil {
+				return // the stage remains
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.phases.TLS += r.enterLocked(stageWaiting)
+		},
+		WroteRequest: func(httptrace.WroteRequestInfo) { r.enter(stageWaiting) },
+		GotFirstResponseByte: func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.phases.FirstByte += r.enterLocked(stageReading)
+		},
+	}
+}
+
+// fail returns the outcome of requests without a response.
+func (q *requests) fail(err error) Outcome {
+	var refused proxyError
+	switch {
+	case errors.As(err, &refused):
+		return Outcome{Failure: fmt.Sprintf("the proxy refused to connect: status %d", int(refused))}
+	case errors.Is(err, errRedirects):
+		return Outcome{Failure: fmt.Sprintf("more than %d redirects", maxRedirects)}
+	}
+	return q.run.fail(err)
+}
+
+// judge compares a response with what is expected.
+func (p *httpProbe) judge(q *requests, response *http.Response) Outcome {
+	o := Outcome{Answered: true}
+	if response.TLS != nil {
+		o.CertificateExpiresAt = firstExpiry(*response.TLS)
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, int64(p.MaxBodySize)))
+	switch {
+	case !slices.ContainsFunc(p.statuses, func(s statusRange) bool { return s.first <= response.StatusCode && response.StatusCode <= s.last }):
+		o.Failure = fmt.Sprintf("status %d, expected %s", response.StatusCode, strings.Join(p.ExpectedStatuses, ", "))
+	case p.HTTPVersion == "2" && response.ProtoMajor != 2:
+		o.Failure = "the response is HTTP/1.1, expected HTTP/2"
+	case err != nil:
+		o.Failure = q.run.fail(err).Failure
+	default:
+		o.Failure = cmp.Or(p.judgeHeaders(response.Header), p.judgeBody(body))
+	}
+	if o.Failure != "" {
+		o.Body = string(body)
+		return o
+	}
+	if !p.Insecure {
+		p.judgeExpiry(&o, time.Now())
+	}
+	return o
+}
+
+func (p *httpProbe) judgeHeaders(headers http.Header) string {
+	names := make([]string, 0, len(p.ExpectedHeaders))
+	for name := range p.ExpectedHeaders {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		values := headers.Values(name)
+		if len(values) == 0 {
+			return "the response has no header " + name
+		}
+		if want := strings.ToLower(p.ExpectedHeaders[name]); !slices.ContainsFunc(values, func(v string) bool { return strings.Contains(strings.ToLower(v), want) }) {
+			return "the header " + name + " does not contain the expected text"
+		}
+	}
+	return ""
+}
+
+func (p *httpProbe) judgeBody(body []byte) string {
+	switch text := string(body); {
+	case p.BodyContains != "" && !strings.Contains(text, p.BodyContains):
+		return "the body does not contain the expected text"
+	case p.BodyNotContains != "" && strings.Contains(text, p.BodyNotContains):
+		return "the body contains a text that it must not contain"
+	case p.matches != nil && !p.matches.Match(body):
+		return "the body does not match the regular expression"
+	}
+	return ""
+}

@@ -1,0 +1,207 @@
+package check
+
+import (
+	"crypto/tls"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// webServer starts a server. TLS errors, which tests provoke, are not logged.
+func webServer(t *testing.T, secure bool, h http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = quiet
+	s.EnableHTTP2 = secure
+	if secure {
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestHTTP checks what is expected of responses.
+func TestHTTP(t *testing.T) {
+	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/teapot":
+			http.Error(w, strings.Repeat("short and stout ", 200), http.StatusTeapot)
+		case "/loop":
+			http.Redirect(w, r, "/loop", http.StatusFound)
+		case "/moved":
+			http.Redirect(w, r, "/", http.StatusMovedPermanently)
+		case "/private":
+			if user, password, ok := r.BasicAuth(); !ok || user != "me" || password != "secret" {
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+		case "/echo":
+			fmt.Fprintf(w, "%s %s %s %s", r.Method, r.Host, r.Header.Get("X-Key"), r.Header.Get("Authorization"))
+		default:
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			fmt.Fprint(w, "all is well")
+		}
+	})
+	for _, c := range []struct {
+		name, path, failure string
+		more                []any
+	}{
+		{"good", "/", "", nil},
+		{"status", "/teapot", "status 418, expected 200-299", nil},
+		{"several statuses", "/teapot", "status 418, expected 200-299, 404", []any{"expected_statuses", []string{"200-299", "404"}}},
+		{"status as expected", "/teapot", "", []any{"expected_statuses", []string{"400-499"}}},
+		{"contains", "/", "", []any{"body_contains", "is well"}},
+		{"does not contain", "/", "the body does not contain the expected text", []any{"body_contains", "is bad"}},
+		{"forbidden text", "/", "the body contains a text that it must not contain", []any{"body_not_contains", "well"}},
+		{"matches", "/", "", []any{"body_matches", "^all .* well$"}},
+		{"does not match", "/", "the body does not match the regular expression", []any{"body_matches", "^well"}},
+		{"read to a maximum", "/", "the body does not contain the expected text", []any{"body_contains", "well", "max_body_size", 5}},
+		{"header", "/", "", []any{"expected_headers", map[string]string{"content-type": "TEXT/plain"}}},
+		{"another header", "/", "the header Content-Type does not contain the expected text", []any{"expected_headers", map[string]string{"Content-Type": "html"}}},
+		{"no header", "/", "the response has no header X-A", []any{"expected_headers", map[string]string{"X-A": ""}}},
+		{"redirects", "/loop", "more than 10 redirects", nil},
+		{"redirected", "/moved", "", []any{"body_contains", "all is well"}},
+		{"redirect not followed", "/moved", "status 301, expected 200-299", []any{"follow_redirects", false}},
+		{"basic authentication", "/private", "", []any{"username", "me", "password", "secret"}},
+		{"wrong password", "/private", "status 401, expected 200-299", []any{"username", "me", "password", "wrong"}},
+		{"request", "/echo", "", []any{"method", "POST", "headers", map[string]string{"host": "other.example"}, "secret_headers", map[string]string{"x-key": "k"}, "bearer_token", "t", "body_contains", "POST other.example k Bearer t"}},
+		{"HTTP/1.1", "/", "", []any{"http_version", "1.1"}},
+		{"IPv6 only", "/", "127.0.0.1 has no IPv6 address", []any{"ip_version", "6"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := runOnce(t, "http", fields(t, append([]any{"url", s.URL + c.path}, c.more...)...))
+			expectFailure(t, o, c.failure)
+			if c.failure == "" {
+				expectGood(t, o)
+			}
+			if c.name == "status" && (len(o.Body) != 1024 || !strings.HasPrefix(o.Body, "short and stout")) {
+				t.Errorf("body %q", o.Body)
+			}
+			if c.name != "IPv6 only" && (o.Phases.Connect <= 0 || o.Phases.FirstByte <= 0 || !o.Answered) {
+				t.Errorf("phases %+v, answered %v", o.Phases, o.Answered)
+			}
+		})
+	}
+}
+
+// TestHTTPS checks certificates.
+func TestHTTPS(t *testing.T) {
+	s := webServer(t, true, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) })
+	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
+	o := runOnce(t, "http", fields(t, "url", s.URL))
+	expectFailure(t, o, "the certificate is not signed by a trusted authority")
+	if !o.Answered || !o.CertificateExpiresAt.Equal(s.Certificate().NotAfter) {
+		t.Errorf("outcome %+v", o)
+	}
+	for version, text := range map[string]string{"1.1": "HTTP/1.1", "2": "HTTP/2.0"} {
+		o = runOnce(t, "http", fields(t, "url", s.URL, "ca_certificates", authority, "http_version", version, "body_contains", text))
+		expectGood(t, o)
+		if o.Phases.TLS <= 0 || !o.CertificateExpiresAt.Equal(s.Certificate().NotAfter) {
+			t.Errorf("outcome %+v", o)
+		}
+	}
+	expectGood(t, runOnce(t, "http", fields(t, "url", s.URL, "insecure", true)))
+	port := s.Listener.Addr().(*net.TCPAddr).Port
+	o = runOnce(t, "http", fields(t, "url", fmt.Sprintf("https://localhost:%d", port), "ca_certificates", authority, "ip_version", "4"))
+	expectFailure(t, o, "the certificate is not valid for localhost, but for example.com, *.example.com")
+	o = runOnce(t, "http", fields(t, "url", fmt.Sprintf("http://127.0.0.1:%d", port)))
+	expectFailure(t, o, "status 400, expected 200-299")
+	plain := webServer(t, false, func(http.ResponseWriter, *http.Request) {})
+	o = runOnce(t, "http", fields(t, "url", strings.Replace(plain.URL, "http:", "https:", 1)))
+	expectFailure(t, o, plain.Listener.Addr().String()+" does not speak TLS")
+	strict := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	strict.Config.ErrorLog, strict.TLS = quiet, &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	strict.StartTLS()
+	defer strict.Close()
+	o = runOnce(t, "http", fields(t, "url", strict.URL, "insecure", true))
+	expectFailure(t, o, strict.Listener.Addr().String()+" refused the TLS handshake: it requires a client certificate")
+}
+
+// TestRedirectElsewhere checks that no other host gets what is for the configured one.
+func TestRedirectElsewhere(t *testing.T) {
+	var got http.Header
+	other := webServer(t, false, func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Clone() })
+	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	})
+	expectGood(t, runOnce(t, "http", fields(t, "url", s.URL, "headers", map[string]string{"X-A": "b", "Cookie": "c=d"},
+		"secret_headers", map[string]string{"X-Key": "k"}, "username", "u", "password", "p")))
+	for name := range got {
+		if name != "User-Agent" && name != "Referer" && name != "Connection" {
+			t.Errorf("another host got %s", name)
+		}
+	}
+	o := runOnce(t, "http", fields(t, "url", s.URL, "method", "POST", "body", "secret"))
+	expectFailure(t, o, "status 307, expected 200-299")
+}
+
+// TestRefusedAddresses checks that addresses are refused after DNS, and on redirects.
+func TestRefusedAddresses(t *testing.T) {
+	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://169.254.169.254/latest/", http.StatusFound)
+	})
+	o := runOnce(t, "http", fields(t, "url", s.URL))
+	expectFailure(t, o, "checks may not connect to 169.254.169.254: it belongs to a cloud's metadata service")
+	n := &Network{Refuse: func(_ string, a netip.AddrPort) string {
+		if a.Addr().IsLoopback() {
+			return "it is private"
+		}
+		return ""
+	}}
+	o = Run(t.Context(), n, probe(t, "http", fields(t, "url", strings.Replace(s.URL, "127.0.0.1", "localhost", 1))), testTimeout)
+	if !strings.HasSuffix(o.Failure, ": it is private") || o.Answered {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
+// TestTCP checks connections, answers and TLS.
+func TestTCP(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				line := make([]byte, 5)
+				if n, _ := conn.Read(line); string(line[:n]) == "PING\n" {
+					fmt.Fprint(conn, "PO")
+					fmt.Fprint(conn, "NG\n")
+				}
+			}()
+		}
+	}()
+	port := l.Addr().(*net.TCPAddr).Port
+	expectGood(t, runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", port)))
+	expectGood(t, runOnce(t, "tcp", fields(t, "host", "localhost", "port", port, "send", "PING\n", "expect", "PONG")))
+	o := runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", port, "send", "PING\n", "expect", "POONG"))
+	expectFailure(t, o, "the answer does not contain the expected text")
+	if o.Body != "PONG\n" || !o.Answered {
+		t.Errorf("outcome %+v", o)
+	}
+	o = runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", port, "send", "QUIT\n", "expect", "x"))
+	expectFailure(t, o, l.Addr().String()+" closed the connection without a response")
+	refused := closedPort(t)
+	o = runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", refused.Port()))
+	expectFailure(t, o, "connection refused by "+refused.String())
+	if o.Answered {
+		t.Error("a refused connection is no answer")
+	}
+	s := webServer(t, true, func(http.ResponseWriter, *http.Request) {})
+	expectGood(t, runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", s.Listener.Addr().(*net.TCPAddr).Port, "tls", true, "insecure", true)))
+	o = Run(t.Context(), new(Network), probe(t, "tcp", fields(t, "host", "127.0.0.1", "port", port, "expect", "x")), 50*time.Millisecond)
+	expectFailure(t, o, "no response from "+l.Addr().String()+" within 0.05 s")
+}

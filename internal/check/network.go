@@ -1,0 +1,248 @@
+package check
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http/httptrace"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/allswell/allswell"
+)
+
+// maxWire is how much a probe reads from the network at most, beside the body that http is told to read.
+const maxWire = 1 << 20
+
+// Network is how probes reach their targets: it resolves names, and refuses addresses that checks must not reach. The zero value
+// reaches all but the metadata services of clouds.
+type Network struct {
+	Refuse   func(network string, address netip.AddrPort) (why string) // "": the address may be reached; nil: all may
+	Resolver *net.Resolver                                             // nil: the system's
+}
+
+// Run runs a probe once, with a timeout, and measures it.
+func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration) Outcome {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	r := &run{network: n, timeout: timeout, limit: maxWire}
+	began := time.Now()
+	o := p.run(ctx, r)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o.Phases = r.phases
+	o.Phases.Total = time.Since(began)
+	o.Answered = o.Answered || r.received > 0
+	if o.CertificateExpiresAt.IsZero() {
+		o.CertificateExpiresAt = r.expires
+	}
+	o.Body = beginning(o.Body)
+	return o
+}
+
+// beginning returns the beginning of a response as it is kept.
+func beginning(body string) string {
+	if len(body) > allswell.MaxFailedBody {
+		body = body[:allswell.MaxFailedBody]
+		for i := 0; i < utf8.UTFMax && !utf8.RuneStart(body[len(body)-1]); i++ { // a character that was cut
+			body = body[:len(body)-1]
+		}
+		if last, size := utf8.DecodeLastRuneInString(body); last == utf8.RuneError && size == 1 {
+			body = body[:len(body)-1]
+		}
+	}
+	body = strings.ReplaceAll(strings.ToValidUTF8(body, "\ufffd"), "\x00", "\ufffd")
+	for len(body) > allswell.MaxFailedBody {
+		_, size := utf8.DecodeLastRuneInString(body)
+		body = body[:len(body)-size]
+	}
+	return body
+}
+
+// stage is how far a run has come. It says what a timeout interrupted.
+type stage int
+
+const (
+	stageStart stage = iota
+	stageResolving
+	stageConnecting
+	stageTLS
+	stageWaiting // for the first byte of the response
+	stageReading
+)
+
+// run is one run of a probe: its connections, its phases, and how far it has come. It is safe for concurrent use, because
+// connections are tried at the same time.
+type run struct {
+	network *Network
+	timeout time.Duration
+
+	mu       sync.Mutex
+	phases   allswell.CheckPhases
+	stage    stage
+	name     string // that was resolved last
+	family   string // the network of the last connection, such as "tcp4"
+	address  string // that was connected to last
+	refused  string // why the last refused address must not be reached
+	received int64  // bytes
+	limit    int64  // of received
+	began    time.Time
+	expires  time.Time // see Outcome.CertificateExpiresAt
+}
+
+// enter notes that a stage begins. It returns the time of the previous one.
+func (r *run) enter(s stage) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.enterLocked(s)
+}
+
+func (r *run) enterLocked(s stage) time.Duration {
+	now := time.Now()
+	last := now.Sub(r.began)
+	r.stage, r.began = s, now
+	return last
+}
+
+// dial connects to host:port over a network such as "tcp", "tcp4" or "udp".
+func (r *run) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.name, r.family, r.address = host, network, address
+	r.mu.Unlock()
+	d := net.Dialer{ControlContext: r.control, Resolver: r.network.Resolver, KeepAlive: -1}
+	conn, err := d.DialContext(httptrace.WithClientTrace(ctx, r.dialTrace()), network, address)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.address = conn.RemoteAddr().String()
+	r.enterLocked(stageWaiting)
+	r.mu.Unlock()
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline) // no call on a new connection waits for longer, also where a library does not use ctx
+	}
+	return &countedConn{Conn: conn, run: r}, nil
+}
+
+func (r *run) dialTrace() *httptrace.ClientTrace {
+	var first time.Time // the first address was tried
+	return &httptrace.ClientTrace{
+		DNSStart: func(httptrace.DNSStartInfo) { r.enter(stageResolving) },
+		DNSDone: func(httptrace.DNSDoneInfo) {
+			r.mu.Lock()
+			r.phases.DNS += time.Since(r.began)
+			r.mu.Unlock()
+		},
+		ConnectStart: func(_, address string) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.address = address
+			r.enterLocked(stageConnecting)
+			if first.IsZero() {
+				first = r.began
+			}
+		},
+		ConnectDone: func(_, address string, err error) {
+			if err == nil {
+				r.mu.Lock()
+				r.phases.Connect += time.Since(first)
+				r.mu.Unlock()
+			}
+		},
+	}
+}
+
+// control is called with each address before it is connected to, after DNS, so that no name can mislead it.
+func (r *run) control(_ context.Context, network, address string, _ syscall.RawConn) error {
+	target, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return errRefused
+	}
+	target = netip.AddrPortFrom(target.Addr().WithZone("").Unmap(), target.Port())
+	why := ""
+	if isMetadata(target.Addr()) {
+		why = "it belongs to a cloud's metadata service"
+	} else if r.network.Refuse != nil {
+		why = r.network.Refuse(network, target)
+	}
+	if why == "" {
+		return nil
+	}
+	r.mu.Lock()
+	r.refused = "checks may not connect to " + target.Addr().String() + ": " + why
+	r.mu.Unlock()
+	return errRefused
+}
+
+// errRefused means that an address must not be reached. run.refused says why.
+var errRefused = errors.New("refused address")
+
+// metadata are the addresses of clouds' metadata services, which give out credentials.
+var metadata = []netip.Addr{
+	netip.MustParseAddr("169.254.169.254"),
+	netip.MustParseAddr("169.254.170.2"), // AWS, tasks
+	netip.MustParseAddr("169.254.170.23"),
+	netip.MustParseAddr("168.63.129.16"),   // Azure
+	netip.MustParseAddr("100.100.100.200"), // Alibaba
+	netip.MustParseAddr("192.0.0.192"),     // Oracle
+	netip.MustParseAddr("fd00:ec2::254"),
+	netip.MustParseAddr("fd00:ec2::23"),
+	netip.MustParseAddr("fd20:ce::254"), // Google
+}
+
+func isMetadata(addr netip.Addr) bool {
+	for _, m := range metadata {
+		if m == addr {
+			return true
+		}
+	}
+	return false
+}
+
+// countedConn counts and limits what is received.
+type countedConn struct {
+	net.Conn
+	run *run
+}
+
+// errTooLong means that the target sent more than a probe reads.
+var errTooLong = errors.New("the target sent too much")
+
+func (c *countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.run.mu.Lock()
+	defer c.run.mu.Unlock()
+	c.run.received += int64(n)
+	if c.run.received > c.run.limit {
+		return n, errTooLong
+	}
+	return n, err
+}
+
+// startTLS speaks TLS on a connection, and measures the handshake.
+func (r *run) startTLS(ctx context.Context, conn net.Conn, config *tls.Config) (*tls.Conn, error) {
+	r.enter(stageTLS)
+	secured := tls.Client(conn, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.phases.TLS += r.enterLocked(stageWaiting)
+	r.mu.Unlock()
+	return secured, nil
+}
+
+// joinHostPort returns the address of a host, which may be an IPv6 address in brackets.
+func joinHostPort(host string, port int) string {
+	return net.JoinHostPort(strings.Trim(host, "[]"), strconv.Itoa(port))
+}
