@@ -188,9 +188,9 @@ type TickResult int
 // The results of a tick.
 const (
 	TickSkipped  TickResult = iota // nothing changed
-	TickOnTime                      // the failure count is 0
-	TickOverdue                     // the failure count increased
-	TickWentDown                    // the failure count reached the threshold: the monitor is down
+	TickOnTime                     // the failure count is 0
+	TickOverdue                    // the failure count increased
+	TickWentDown                   // the failure count reached the threshold: the monitor is down
 )
 
 // ApplyTick applies a tick to the monitor. Monitors that are disabled, down or never pinged are
