@@ -26,6 +26,7 @@ const (
 	MaxCheckConfig           = 64 << 10 // bytes of a CheckSpec's Config and Secrets
 	MaxFailedBody            = 1 << 10  // bytes of the response to a failed check that are kept
 	CheckResultRetention     = 24 * time.Hour
+	MaxParents               = 10 // of a monitor: its parent, the parent's parent, and so on
 )
 
 // CheckSpec is what a check does. The zero value belongs to heartbeat monitors.
@@ -65,6 +66,8 @@ type CheckPhases struct {
 // CheckResult is the result of one check.
 type CheckResult struct {
 	MonitorID            string
+	Version              int64     // of the configuration that was checked; results of an older one are dropped
+	Replica              string    // that checked
 	DueAt                time.Time // the instant at which the check was due, or re-check
 	StartedAt            time.Time // when it began, by the database's clock
 	Status               CheckStatus

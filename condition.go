@@ -18,7 +18,10 @@ const (
 	ConditionNoOverlap      Condition = "no_overlap"       // a run begins when no other one is in progress
 )
 
-// Conditions lists all conditions.
+// ConditionCertificateExpiry is a condition on the target of a check, which always warns: its certificate does not expire soon.
+const ConditionCertificateExpiry Condition = "certificate_expiry"
+
+// Conditions lists all conditions on runs.
 var Conditions = []Condition{ConditionMaxRuntime, ConditionMinRuntime, ConditionMaxPerInterval, ConditionNoOverlap}
 
 // ConditionAction is what happens when a run violates a condition.
@@ -55,6 +58,8 @@ type RunConditions struct {
 func (r RunConditions) Action(c Condition) ConditionAction {
 	action := r.MaxRuntimeAction
 	switch c {
+	case ConditionCertificateExpiry:
+		return ActionWarn
 	case ConditionMinRuntime:
 		action = r.MinRuntimeAction
 	case ConditionMaxPerInterval:
@@ -388,6 +393,8 @@ func (c Condition) Violated() string {
 		return "The job runs too often"
 	case ConditionNoOverlap:
 		return "A run began before another one had ended"
+	case ConditionCertificateExpiry:
+		return "The certificate expires soon"
 	default:
 		return "A run did not end in time"
 	}

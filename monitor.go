@@ -46,12 +46,14 @@ const (
 type Monitor struct {
 	ID               string
 	WorkspaceID      string
-	PageID           string // "": no page
+	Type             MonitorType // MonitorHeartbeat, or that of a check
+	ParentID         string      // while that monitor is down, failures of this one are suppressed; "": none
+	PageID           string      // "": no page
 	PageSlug         string
 	ComponentID      string // "": none
 	Slug             string // unique in the workspace
 	Name             string
-	Token            string        // secret part of the ping URL
+	Token            string        // secret part of the ping URL; "": a check has none
 	Interval         time.Duration // with a Cron: Cron.Longest
 	Cron             Cron          // when pings are due; zero: within Interval
 	Grace            time.Duration // how much later they may come
@@ -67,17 +69,22 @@ type Monitor struct {
 	Warned                    []Condition // that the last runs violated, with ActionWarn
 	State                     MonitorState
 	ConsecutiveFailures       int
+	FailuresSuppressed        bool      // the last of them was counted while ParentDown
+	ParentDown                bool      // the parent, or its parent, and so on, is down
 	LastPingAt                time.Time // zero: never pinged
 	WaitingSince              time.Time // start of the current wait; zero: waiting for the first ping
 	RejectedAt                time.Time // when the service last rejected a valid ping; zero: never
 	SuppressedUntil           time.Time // end of the component's maintenance, past or planned; zero: none
-	NextCheckAt               time.Time // DueAt, if requested
+	NextCheckAt               time.Time // DueAt, if requested; of a check when it is due
 	EffectiveFailureThreshold int       // result of Threshold, if requested
 	IncidentID                string    // incident of the open outage, if requested; "": none
 	TickedAt                  time.Time // instant of the last tick that found the monitor overdue
 	RunDueAt                  time.Time // when the first of the runs that have begun must have ended; zero: there is none
 	CreatedAt                 time.Time
 	UpdatedAt                 time.Time
+
+	Check      CheckSpec  // zero: a heartbeat
+	CheckState CheckState // what its results have led to
 }
 
 // Outage is a period in which a monitor is down.
@@ -100,6 +107,8 @@ func (m Monitor) Condition() MonitorState {
 		return MonitorDisabled
 	case m.State == MonitorDown:
 		return MonitorDown
+	case m.IsCheck():
+		return m.checkCondition()
 	case m.WaitingSince.IsZero():
 		return MonitorWaiting
 	case m.ConsecutiveFailures > 0:
@@ -167,7 +176,7 @@ func (m Monitor) DueTimes(now time.Time, n int) (times []time.Time) {
 func (m *Monitor) RecordPing(now time.Time) (recovered bool) {
 	recovered = m.State == MonitorDown
 	m.State = MonitorUp
-	m.ConsecutiveFailures = 0
+	m.ConsecutiveFailures, m.FailuresSuppressed = 0, false
 	m.LastPingAt = Later(m.LastPingAt, now)
 	m.WaitingSince = Later(m.WaitingSince, m.LastPingAt)
 	return recovered
@@ -209,8 +218,8 @@ func (m *Monitor) ApplyTick(t Tick) TickResult {
 		return TickOnTime
 	}
 	m.TickedAt = t.Instant
-	m.ConsecutiveFailures++
-	if m.ConsecutiveFailures < m.Threshold(t.Threshold) {
+	m.countFailure()
+	if m.ConsecutiveFailures < m.Threshold(t.Threshold) || m.ParentDown {
 		return TickOverdue
 	}
 	m.State = MonitorDown
@@ -282,6 +291,7 @@ const (
 	OutageEndedByPing OutageEndReason = iota
 	OutageEndedByDisable
 	OutageEndedByDelete
+	OutageEndedByCheck
 )
 
 // String returns the reason as events name it.
@@ -291,6 +301,8 @@ func (r OutageEndReason) String() string {
 		return "disabled"
 	case OutageEndedByDelete:
 		return "deleted"
+	case OutageEndedByCheck:
+		return "check"
 	default:
 		return "ping"
 	}

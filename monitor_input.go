@@ -1,14 +1,18 @@
 package allswell
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
 
 // NewMonitor is the input for creating a monitor.
 type NewMonitor struct {
-	Slug             string // "": made from the name
-	Token            string // of its ping URL, which no other monitor has; "": a random one
+	Type             MonitorType // "": MonitorHeartbeat
+	Check            CheckSpec   // of a type that is checked; its zero fields get their defaults
+	ParentID         string      // id or slug; "": none
+	Slug             string      // "": made from the name
+	Token            string      // of its ping URL, which no other monitor has; "": a random one
 	Name             string
 	Interval         time.Duration  // 0 with a Cron
 	Cron             Cron           // zero: pings are due within Interval
@@ -33,9 +37,12 @@ func (n NewMonitor) Validate() error {
 	checkOptionalSlug(&bad, n.Slug)
 	checkPingToken(&bad, n.Token)
 	CheckText(&bad, "name", n.Name, MaxNameLength)
-	if n.Cron.IsZero() {
+	switch {
+	case n.IsCheck():
+		n.checkCheck(&bad)
+	case n.Cron.IsZero():
 		checkInterval(&bad, n.Interval)
-	} else {
+	default:
 		checkCron(&bad, n.Cron, n.Interval)
 	}
 	checkGrace(&bad, n.Grace)
@@ -64,6 +71,9 @@ func (n NewMonitor) Schedule() (interval time.Duration, cron Cron, grace time.Du
 		grace = *n.Grace
 	} else {
 		grace = defaultGrace(n.Cron)
+	}
+	if n.IsCheck() {
+		return cmp.Or(n.Interval, DefaultCheckInterval), Cron{}, 0
 	}
 	if n.Cron.IsZero() {
 		return n.Interval, n.Cron, grace
@@ -99,7 +109,10 @@ func (n NewMonitor) Replacement() MonitorChange {
 	ch := MonitorChange{
 		Name: &n.Name, Interval: &interval, Cron: &cron, Grace: &grace, Page: &n.Page, ComponentID: &n.ComponentID, Enabled: &enabled,
 		FailureThreshold: &n.FailureThreshold, AutoIncidents: &n.AutoIncidents, Tags: &n.Tags, MaxRuntime: &n.MaxRuntime, PublishOutput: &n.PublishOutput,
-		Conditions: n.replacement(),
+		Conditions: n.replacement(), Type: cmp.Or(n.Type, MonitorHeartbeat), ParentID: &n.ParentID,
+	}
+	if n.IsCheck() {
+		ch.Check = n.Check.replacement()
 	}
 	if n.DownStatus != "" {
 		ch.DownStatus = &n.DownStatus
@@ -109,6 +122,9 @@ func (n NewMonitor) Replacement() MonitorChange {
 
 // MonitorChange is the input for changing a monitor. Nil fields keep their values.
 type MonitorChange struct {
+	Type             MonitorType // "", or the type that the monitor has, which cannot be changed
+	Check            CheckChange
+	ParentID         *string // id or slug; "": none
 	Name             *string
 	Interval         *time.Duration // pings are due within it, unless Cron is given, too
 	Cron             *Cron          // zero: as Interval says
@@ -215,6 +231,7 @@ func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
 	if !m.Enabled {
 		m.State = MonitorUp
 	}
+	m.applyCheckChange(ch.Check, before)
 	m.dropWarned()
 	return before.State == MonitorDown && m.State == MonitorUp
 }

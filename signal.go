@@ -128,9 +128,10 @@ func (m Monitor) CheckRun(r Run, t Tick) RunResult {
 }
 
 // RecordFailure applies a failure of the job: the monitor is down, whatever its threshold. It reports whether the monitor
-// was up before. Planned maintenance of its component suppresses failures as it suppresses silence.
+// was up before. Planned maintenance of its component suppresses failures as it suppresses silence, and so does a parent that is
+// down.
 func (m *Monitor) RecordFailure(now time.Time) (wentDown bool) {
-	if m.State == MonitorDown || m.SuppressedUntil.After(now) {
+	if m.State == MonitorDown || m.SuppressedUntil.After(now) || m.ParentDown {
 		return false
 	}
 	m.State = MonitorDown
@@ -194,6 +195,8 @@ const (
 	OutageRunTooShort OutageReason = "run_too_short" // a run of the job violated ConditionMinRuntime
 	OutageRunTooOften OutageReason = "run_too_often" // ConditionMaxPerInterval
 	OutageRunOverlap  OutageReason = "run_overlap"   // ConditionNoOverlap
+
+	OutageCheckFailed OutageReason = "check_failed" // the checks of the target failed
 )
 
 // FailureIncident returns the incident of an outage that began for a reason other than silence. output is what is published
@@ -209,12 +212,17 @@ func (m Monitor) FailureIncident(reason OutageReason, output string) NewIncident
 		auto = SystemMessage{Kind: SystemMessageRunTooOften}
 	case OutageRunOverlap:
 		auto = SystemMessage{Kind: SystemMessageRunOverlap}
+	case OutageCheckFailed:
+		auto = SystemMessage{Kind: SystemMessageCheckFailed}
 	}
 	return m.newIncident(auto)
 }
 
 // EndMessage returns the update that resolves the incident of the outage.
 func (o Outage) EndMessage(why OutageEndReason, now time.Time) SystemMessage {
+	if why == OutageEndedByCheck {
+		return SystemMessage{Kind: SystemMessageCheckPassed, Lasted: now.Sub(o.StartedAt)}
+	}
 	if why == OutageEndedByPing && o.Reason != OutageSilent {
 		return SystemMessage{Kind: SystemMessageSucceeded, Lasted: now.Sub(o.StartedAt)}
 	}

@@ -12,7 +12,7 @@ type SystemMessage struct {
 	Since    time.Time         `json:"since,omitzero"`       // SystemMessageSilent and SystemMessagePingMissed: when the silence began
 	Due      time.Time         `json:"due,omitzero"`         // SystemMessagePingMissed: when a ping was due
 	Interval time.Duration     `json:"interval_ns,omitzero"` // SystemMessageSilent: the expected time between two pings; SystemMessageRunOverdue: the time that a run may take; SystemMessageRunTooShort: that it must take
-	Lasted   time.Duration     `json:"lasted_ns,omitzero"`   // SystemMessagePingsResumed: how long the silence lasted; SystemMessageSucceeded: the outage
+	Lasted   time.Duration     `json:"lasted_ns,omitzero"`   // SystemMessagePingsResumed: how long the silence lasted; SystemMessageSucceeded and SystemMessageCheckPassed: the outage
 	Output   string            `json:"output,omitempty"`     // SystemMessageFailed: the end of the job's output, if it is published
 }
 
@@ -31,6 +31,8 @@ const (
 	SystemMessageRunTooOften      SystemMessageKind = "run_too_often"
 	SystemMessageRunOverlap       SystemMessageKind = "run_overlap"
 	SystemMessageSucceeded        SystemMessageKind = "succeeded"
+	SystemMessageCheckFailed      SystemMessageKind = "check_failed"
+	SystemMessageCheckPassed      SystemMessageKind = "check_passed"
 	SystemMessageMonitorDisabled  SystemMessageKind = "monitor_disabled"
 	SystemMessageMonitorDeleted   SystemMessageKind = "monitor_deleted"
 	SystemMessageMaintenanceBegun SystemMessageKind = "maintenance_begun"
@@ -45,7 +47,7 @@ const (
 // SystemMessageKinds lists all kinds.
 var SystemMessageKinds = []SystemMessageKind{
 	SystemMessageSilent, SystemMessagePingMissed, SystemMessagePingsResumed, SystemMessageFailed, SystemMessageRunOverdue, SystemMessageSucceeded,
-	SystemMessageRunTooShort, SystemMessageRunTooOften, SystemMessageRunOverlap,
+	SystemMessageRunTooShort, SystemMessageRunTooOften, SystemMessageRunOverlap, SystemMessageCheckFailed, SystemMessageCheckPassed,
 	SystemMessageMonitorDisabled, SystemMessageMonitorDeleted,
 	SystemMessageMaintenanceBegun, SystemMessageMaintenanceEnded,
 	SystemMessageInvestigating, SystemMessageIdentified, SystemMessageMonitoring, SystemMessageResolved,
@@ -82,6 +84,10 @@ func (m SystemMessage) Text() string {
 		return "A run of the job began before the previous one had ended."
 	case SystemMessageSucceeded:
 		return fmt.Sprintf("The job succeeded again, %s after the failure.", FormatDuration(m.Lasted))
+	case SystemMessageCheckFailed:
+		return "Automatic checks of this service fail."
+	case SystemMessageCheckPassed:
+		return fmt.Sprintf("Automatic checks of this service succeed again, after %s.", FormatDuration(m.Lasted))
 	case SystemMessageMonitorDisabled:
 		return "The monitor was disabled; this outage is no longer watched."
 	case SystemMessageMonitorDeleted:

@@ -18,7 +18,7 @@ import (
 
 var sqliteDialect = dialect{
 	each:        `(SELECT value FROM json_each($1))`,
-	locks:       strings.NewReplacer(" FOR UPDATE", "", " FOR KEY SHARE", "", " FOR EXCLUSIVE UPDATE", ""),
+	locks:       strings.NewReplacer(" FOR UPDATE SKIP LOCKED", "", " FOR UPDATE", "", " FOR KEY SHARE", "", " FOR EXCLUSIVE UPDATE", ""),
 	hasVersions: `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'goose_db_version'`,
 	now: func(*Session) (time.Time, error) {
 		return time.Now().UTC().Truncate(time.Millisecond), nil

@@ -77,9 +77,9 @@ func (t *tx) recordLiveness(record LivenessRecord) error {
 		}
 	}
 	t.liveReplica = record.Replica
-	if _, err := t.Exec(`INSERT INTO liveness (replica, seen_at, backlog_ms) VALUES ($1, $2, $3)
-		ON CONFLICT (replica) DO UPDATE SET seen_at = excluded.seen_at, backlog_ms = excluded.backlog_ms`,
-		record.Replica, millis(t.Now), record.Backlog.Milliseconds()); err != nil {
+	if _, err := t.Exec(`INSERT INTO liveness (replica, seen_at, backlog_ms, location) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (replica) DO UPDATE SET seen_at = excluded.seen_at, backlog_ms = excluded.backlog_ms, location = excluded.location`,
+		record.Replica, millis(t.Now), record.Backlog.Milliseconds(), t.s.location); err != nil {
 		return err
 	}
 	return t.saveRejected(record.Rejected)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"reflect"
@@ -38,9 +39,12 @@ func (s *Store) createMonitor(ctx context.Context, actor allswell.Actor, n allsw
 
 // createMonitor creates a monitor, with a free slug if n has none.
 func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswell.Monitor, error) {
-	token, err := t.newPingToken(n.Token)
-	if err != nil {
-		return allswell.Monitor{}, err
+	var token string
+	var err error
+	if !n.IsCheck() {
+		if token, err = t.newPingToken(n.Token); err != nil {
+			return allswell.Monitor{}, err
+		}
 	}
 	slug := n.Slug
 	if slug == "" {
@@ -51,12 +55,18 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	}
 	interval, cron, grace := n.Schedule()
 	m := allswell.Monitor{
-		ID: allswell.NewID(allswell.PrefixMonitor, t.Now), WorkspaceID: actor.WorkspaceID, Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
+		ID: allswell.NewID(allswell.PrefixMonitor, t.Now), WorkspaceID: actor.WorkspaceID, Type: cmp.Or(n.Type, allswell.MonitorHeartbeat), Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
 		Token: token, Interval: interval, Cron: cron, Grace: grace, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
 		DownStatus: n.DownStatus, AutoIncidents: n.AutoIncidents, Tags: allswell.SortTags(n.Tags), State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.Now, UpdatedAt: t.Now,
 		MaxRuntime: n.MaxRuntime, PublishOutput: n.PublishOutput, RunConditions: n.WithDefaults(),
 	}
+	if m.IsCheck() {
+		m.Check = n.Check.WithDefaults(interval)
+	}
 	if err := t.link(actor, &m); err != nil {
+		return m, err
+	}
+	if err := t.resolveParent(actor, &m, n.ParentID); err != nil {
 		return m, err
 	}
 	if n.UniqueName {
@@ -80,22 +90,36 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	_, err = t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
 				failure_threshold, down_status, auto_incidents, state, consecutive_failures, suppressed_until_at, created_at, updated_at, tags, max_runtime_ms, publish_output,
 				cron_expression, cron_zone, grace_ms,
-				min_runtime_ms, max_per_interval, no_overlap, max_runtime_action, min_runtime_action, max_per_interval_action, no_overlap_action, calendar)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)`,
-		m.ID, m.WorkspaceID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Slug, m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
+				min_runtime_ms, max_per_interval, no_overlap, max_runtime_action, min_runtime_action, max_per_interval_action, no_overlap_action, calendar, type, parent_id)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)`,
+		m.ID, m.WorkspaceID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Slug, m.Name, tokenText(m), m.Interval.Milliseconds(), m.Enabled,
 		m.FailureThreshold, string(m.DownStatus), nullIfEmpty(string(m.AutoIncidents)), string(m.State), millis(m.SuppressedUntil), millis(t.Now), listText(m.Tags),
 		nullIfZero(m.MaxRuntime.Milliseconds()), m.PublishOutput,
 		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds(),
 		nullIfZero(m.MinRuntime.Milliseconds()), nullIfZero(int64(m.MaxPerInterval)), m.NoOverlap,
-		string(m.MaxRuntimeAction), string(m.MinRuntimeAction), string(m.MaxPerIntervalAction), string(m.NoOverlapAction), m.Cron.Calendar)
-	if err == nil {
+		string(m.MaxRuntimeAction), string(m.MinRuntimeAction), string(m.MaxPerIntervalAction), string(m.NoOverlapAction), m.Cron.Calendar,
+		string(m.Type), nullIfEmpty(m.ParentID))
+	if err == nil && !m.IsCheck() {
 		_, err = t.Exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
+	}
+	if err == nil {
+		err = t.createCheck(&m)
 	}
 	if err == nil {
 		err = t.audit(actor, allswell.AuditCreate, nil, m)
 	}
-	t.newPingTokens = append(t.newPingTokens, m.Token)
+	if !m.IsCheck() {
+		t.newPingTokens = append(t.newPingTokens, m.Token)
+	}
 	return t.filledMonitor(m, err)
+}
+
+// tokenText returns the stored form of the ping token of a monitor: of a check a text that is no token, because tokens are unique.
+func tokenText(m allswell.Monitor) string {
+	if m.IsCheck() {
+		return "check_" + m.ID
+	}
+	return m.Token
 }
 
 // newPingToken returns the token that was given for a new monitor, or a random one. Whose it is already does not matter:
@@ -120,6 +144,9 @@ func (t *tx) newPingToken(given string) (string, error) {
 // checkSameToken returns an *allswell.ValidationError if another token than its own is given for a monitor that exists.
 func checkSameToken(m allswell.Monitor, given string) error {
 	var bad allswell.ValidationError
+	if m.IsCheck() {
+		return nil // NewMonitor.Validate refuses one
+	}
 	if given != "" && given != m.Token {
 		bad.Add("token", "The token of a monitor cannot be changed. Rotate it to get a new one.")
 	}
@@ -176,6 +203,11 @@ func (s *Store) ChangeMonitor(ctx context.Context, actor allswell.Actor, id stri
 		if err := ch.Validate(t.Now); err != nil {
 			return allswell.Monitor{}, err
 		}
+		if ch.ParentID != nil {
+			if err := t.lockMutex("parents"); err != nil {
+				return allswell.Monitor{}, err
+			}
+		}
 		m, err := t.lockMonitor(actor, id)
 		if err == nil {
 			err = check(conds, m)
@@ -190,7 +222,14 @@ func (s *Store) ChangeMonitor(ctx context.Context, actor allswell.Actor, id stri
 // changeMonitor changes a locked monitor, and ends or moves its outage.
 func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell.MonitorChange) (_ allswell.Monitor, err error) {
 	before := m
+	if err := ch.ValidateFor(m); err != nil {
+		return m, err
+	}
+	t.dropSameSecrets(m, &ch.Check)
 	linked, err := t.relink(actor, &m, ch)
+	if err == nil && ch.ParentID != nil {
+		err = t.resolveParent(actor, &m, *ch.ParentID)
+	}
 	if err != nil {
 		return m, err
 	}
@@ -201,11 +240,12 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	if err := bad.Err(); err != nil {
 		return m, err
 	}
+	slow := !before.CheckState.SlowSince.IsZero() // its cause may move, or end
 	moves := before.State == allswell.MonitorDown && (m.ComponentID != before.ComponentID || m.DownStatus != before.DownStatus)
 	switch {
 	case ends, moves:
 		err = t.lockForOutage(before, m)
-	case linked:
+	case linked, slow:
 		err = t.lockComponents([]string{before.ComponentID, m.ComponentID})
 	}
 	if err == nil && linked {
@@ -236,7 +276,10 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	if err := t.saveHealthy(m); err != nil {
 		return m, err
 	}
-	if m.Enabled && !before.Enabled {
+	if err := t.changeCheck(before, &m, ch.Check); err != nil {
+		return m, err
+	}
+	if m.Enabled && !before.Enabled && !m.IsCheck() {
 		t.newPingTokens = append(t.newPingTokens, m.Token)
 	}
 	if ends {
@@ -273,13 +316,13 @@ func (t *tx) saveMonitor(m allswell.Monitor) error {
 			failure_threshold = $7, down_status = $8, updated_at = $9, auto_incidents = $10, tags = $11, paused_until_at = $12, max_runtime_ms = $13, publish_output = $14,
 			cron_expression = $15, cron_zone = $16, grace_ms = $17,
 			min_runtime_ms = $18, max_per_interval = $19, no_overlap = $20, max_runtime_action = $21, min_runtime_action = $22,
-			max_per_interval_action = $23, no_overlap_action = $24, calendar = $25 WHERE id = $1`,
+			max_per_interval_action = $23, no_overlap_action = $24, calendar = $25, parent_id = $26 WHERE id = $1`,
 		m.ID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
 		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt), nullIfEmpty(string(m.AutoIncidents)), listText(m.Tags), millis(m.PausedUntil),
 		nullIfZero(m.MaxRuntime.Milliseconds()), m.PublishOutput,
 		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds(),
 		nullIfZero(m.MinRuntime.Milliseconds()), nullIfZero(int64(m.MaxPerInterval)), m.NoOverlap,
-		string(m.MaxRuntimeAction), string(m.MinRuntimeAction), string(m.MaxPerIntervalAction), string(m.NoOverlapAction), m.Cron.Calendar)
+		string(m.MaxRuntimeAction), string(m.MinRuntimeAction), string(m.MaxPerIntervalAction), string(m.NoOverlapAction), m.Cron.Calendar, nullIfEmpty(m.ParentID))
 	if err != nil {
 		return err
 	}
@@ -287,12 +330,16 @@ func (t *tx) saveMonitor(m allswell.Monitor) error {
 }
 
 // saveMonitorState saves the fields that pings and ticks change. The caller has computed
-// NextCheckAt.
+// NextCheckAt. That of a check is not saved here, so that no tick finds it.
 func (t *tx) saveMonitorState(m allswell.Monitor) error {
+	if m.IsCheck() {
+		m.NextCheckAt = time.Time{}
+	}
 	_, err := t.Exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4, waiting_since_at = $5,
-			next_check_at = $6, rejected_at = $7, ticked_at = $8, updated_at = $9, suppressed_until_at = $10, run_due_at = $11 WHERE id = $1`,
+			next_check_at = $6, rejected_at = $7, ticked_at = $8, updated_at = $9, suppressed_until_at = $10, run_due_at = $11, failures_suppressed = $12
+			WHERE id = $1`,
 		m.ID, string(m.State), m.ConsecutiveFailures, millis(m.LastPingAt), millis(m.WaitingSince),
-		millis(m.NextCheckAt), millis(m.RejectedAt), millis(m.TickedAt), millis(m.UpdatedAt), millis(m.SuppressedUntil), millis(m.RunDueAt))
+		millis(m.NextCheckAt), millis(m.RejectedAt), millis(m.TickedAt), millis(m.UpdatedAt), millis(m.SuppressedUntil), millis(m.RunDueAt), m.FailuresSuppressed)
 	return err
 }
 
@@ -309,6 +356,11 @@ func (t *tx) saveHealthy(m allswell.Monitor) error {
 func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) {
 		m, err := t.lockMonitor(actor, id)
+		if err == nil && m.IsCheck() {
+			var bad allswell.ValidationError
+			bad.Add("type", "Only a heartbeat monitor has a ping token.")
+			err = bad.Err()
+		}
 		if err != nil {
 			return m, err
 		}
@@ -345,6 +397,9 @@ func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id stri
 		if err == nil && len(m.Warned) > 0 {
 			m.Warned = nil
 			err = t.saveWarned(m)
+		}
+		if err == nil && !m.CheckState.SlowSince.IsZero() {
+			err = t.removeCauses(m.ID, originOf(m, "", ""))
 		}
 		if err != nil {
 			return err

@@ -14,7 +14,14 @@ const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE
 	last_ping_at, waiting_since_at, rejected_at, suppressed_until_at, ticked_at, created_at, updated_at,
 	max_runtime_ms, publish_output, run_due_at,
 	min_runtime_ms, max_per_interval, no_overlap, max_runtime_action, min_runtime_action, max_per_interval_action, no_overlap_action, warned,
+	type, parent_id, failures_suppressed, ` + parentDown + `,
 	(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`
+
+// parentDown reports whether the parent of a monitor, or its parent, and so on, is down.
+const parentDown = `CASE WHEN parent_id IS NULL THEN FALSE ELSE EXISTS (WITH RECURSIVE above (id, parent_id, state) AS (
+		SELECT p.id, p.parent_id, p.state FROM monitors p WHERE p.id = monitors.parent_id
+		UNION SELECT p.id, p.parent_id, p.state FROM monitors p JOIN above ON p.id = above.parent_id)
+	SELECT 1 FROM above WHERE state = 'down') END`
 
 // monitorRow is a monitor as it is stored. If it is up, its last ping is stored separately
 // (table last_pings); current applies it.
@@ -32,7 +39,10 @@ func scanMonitor(row database.Row) (r monitorRow, err error) {
 		instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt},
 		duration{&m.MaxRuntime}, &m.PublishOutput, instant{&m.RunDueAt},
 		duration{&m.MinRuntime}, number{&m.MaxPerInterval}, &m.NoOverlap, &m.MaxRuntimeAction, &m.MinRuntimeAction, &m.MaxPerIntervalAction, &m.NoOverlapAction,
-		listOf[allswell.Condition]{&m.Warned}, instant{&r.pingedAt})
+		listOf[allswell.Condition]{&m.Warned}, &m.Type, text{&m.ParentID}, &m.FailuresSuppressed, &m.ParentDown, instant{&r.pingedAt})
+	if m.IsCheck() {
+		m.Token = ""
+	}
 	return
 }
 
@@ -50,7 +60,11 @@ func (r monitorRow) current() allswell.Monitor {
 
 // monitorRows loads monitors as they are stored. where is the statement from WHERE on.
 func (c *session) monitorRows(where string, args ...any) ([]monitorRow, error) {
-	return database.Query(c.Session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors `+where, args...)
+	rows, err := database.Query(c.Session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors `+where, args...)
+	if err == nil {
+		err = c.fillChecks(rows)
+	}
+	return rows, err
 }
 
 // monitors loads monitors with their last pings applied.
@@ -62,6 +76,11 @@ func (c *session) monitors(where string, args ...any) ([]allswell.Monitor, error
 // monitor loads one monitor; if there is none, the error is ErrNotFound.
 func (c *session) monitor(where string, args ...any) (allswell.Monitor, error) {
 	row, err := database.One(c.Session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors `+where, args...)
+	if err == nil && row.IsCheck() {
+		rows := []monitorRow{row}
+		err = c.fillChecks(rows)
+		row = rows[0]
+	}
 	return row.current(), err
 }
 
@@ -97,6 +116,9 @@ func (s *Store) Monitors(ctx context.Context, actor allswell.Actor, f MonitorFil
 		return nil, 0, err
 	}
 	fill := func(c *session, rows []monitorRow) error {
+		if err := c.fillChecks(rows); err != nil {
+			return err
+		}
 		monitors = currentMonitors(rows)
 		return c.fillMonitors(monitors)
 	}
@@ -149,7 +171,8 @@ func (c *session) monitorsFrom(actor allswell.Actor, f MonitorFilter) (from stri
 	switch f.State {
 	case "":
 	case allswell.MonitorWaiting:
-		from += ` AND enabled AND last_ping_at IS NULL AND NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token AND pinged_at IS NOT NULL)`
+		from += ` AND enabled AND last_ping_at IS NULL AND NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token AND pinged_at IS NOT NULL)
+			AND NOT EXISTS (SELECT 1 FROM checks WHERE checks.monitor_id = monitors.id AND checks.status IS NOT NULL)`
 	case allswell.MonitorDisabled:
 		from += ` AND NOT enabled`
 	default:
@@ -202,7 +225,9 @@ func (c *session) fillNextChecks(monitors []allswell.Monitor) error {
 	}
 	gaps, err := c.gaps(since)
 	for i := range monitors {
-		monitors[i].NextCheckAt = monitors[i].DueAt(gaps)
+		if !monitors[i].IsCheck() {
+			monitors[i].NextCheckAt = monitors[i].DueAt(gaps)
+		}
 	}
 	return err
 }

@@ -46,6 +46,7 @@ func (t *tx) resumePaused(ids []string) (resumed int, err error) {
 
 // resume enables a locked monitor, as a change by a person does.
 func (t *tx) resume(m allswell.Monitor) error {
+	before := m
 	m.Apply(allswell.Resume(), t.Now)
 	m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
 	m, err := t.filledMonitor(m, nil)
@@ -55,7 +56,12 @@ func (t *tx) resume(m allswell.Monitor) error {
 	if err == nil {
 		err = t.saveHealthy(m)
 	}
-	t.newPingTokens = append(t.newPingTokens, m.Token)
+	if err == nil {
+		err = t.changeCheck(before, &m, allswell.CheckChange{})
+	}
+	if !m.IsCheck() {
+		t.newPingTokens = append(t.newPingTokens, m.Token)
+	}
 	t.logEntries = append(t.logEntries, logEntry{"pause is over", "monitor", m.ID, m.Name})
 	return err
 }

@@ -290,7 +290,7 @@ func (t *tx) provision(key string, n allswell.NewMonitor) (ProvisionResult, erro
 	}
 	m, err := t.monitor(`WHERE workspace_id = $1 AND slug = $2`, k.workspace, n.Slug)
 	switch {
-	case err == nil && m.PageID != k.page:
+	case err == nil && (m.PageID != k.page || m.IsCheck()):
 		return ProvisionTaken, nil
 	case err == nil && m.Enabled:
 		return ProvisionExists, nil

@@ -44,6 +44,9 @@ func (s *Store) Prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.pruneCheckResults(ctx); err != nil {
+		return err
+	}
 	if err := s.pruneAuditLog(ctx); err != nil {
 		return err
 	}

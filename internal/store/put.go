@@ -120,6 +120,11 @@ func (s *Store) PutMonitor(ctx context.Context, actor allswell.Actor, ref string
 		return m, false, err
 	}
 	done, err := writePut(ctx, s, actor, func(t *tx) (done put[allswell.Monitor], err error) {
+		if n.ParentID != "" {
+			if err := t.lockMutex("parents"); err != nil {
+				return done, err
+			}
+		}
 		m, err := t.lockMonitor(actor, ref)
 		switch {
 		case errors.Is(err, allswell.ErrNotFound) && n.Slug != "":

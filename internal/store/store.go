@@ -19,6 +19,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/secret"
 )
 
 // Options configure a Store.
@@ -45,6 +46,13 @@ type Options struct {
 	// negative, there is no history of plain pings, and signals are kept for allswell.SignalRetention.
 	PingRetention time.Duration
 
+	// Location is where this replica is, for checks that several locations confirm. It is written with liveness records.
+	Location string
+
+	// SecretKey seals the secrets of checks. nil: on SQLite that of a file beside the database, which is made when it is
+	// needed first; on PostgreSQL there are no secrets.
+	SecretKey *secret.Key
+
 	// Hosts are the host names of the installation itself. With the zero Hosts
 	// no page may have a domain.
 	Hosts allswell.Hosts
@@ -61,6 +69,8 @@ type Store struct {
 	hosts     allswell.Hosts
 
 	auditRetention time.Duration
+	secretKey      *secretKey
+	location       string
 	pingRetention  time.Duration // negative: there is no history of plain pings
 	lastPingAt     atomic.Int64  // of the last ping in a block, in microseconds since 1970
 	unmerged       atomic.Int64  // number of blocks that were added since the last merge
@@ -105,6 +115,8 @@ func open(ctx context.Context, dsn string, o Options,
 		threshold:      cmp.Or(o.FailureThreshold, allswell.DefaultFailureThreshold),
 		period:         cmp.Or(o.CheckInterval, time.Minute),
 		hosts:          o.Hosts,
+		location:       o.Location,
+		secretKey:      newSecretKey(dsn, o.SecretKey),
 		counts:         newRunCounts(),
 		auditRetention: cmp.Or(o.AuditRetention, allswell.DefaultAuditRetention),
 		pingRetention:  cmp.Or(o.PingRetention, allswell.SignalRetention),

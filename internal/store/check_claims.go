@@ -1,0 +1,170 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/secret"
+)
+
+// CheckClaim is a replica that runs checks.
+type CheckClaim struct {
+	Replica  string // as in its liveness records
+	Location string // as in Options
+	Limit    int    // checks
+}
+
+// ClaimedCheck is a check that a replica runs now. No other one runs it for the same due time.
+type ClaimedCheck struct {
+	MonitorID, WorkspaceID string
+	Type                   allswell.MonitorType
+	Interval               time.Duration
+	Spec                   allswell.CheckSpec // with its secrets
+	DueAt                  time.Time
+	Version                int64 // of the configuration: see CheckResult
+	SecretsMissing         bool  // the secrets cannot be opened, so the result is unknown
+}
+
+// checkRetryable is the condition of retries that a replica may run: $1 is now, $2 the location and $3 the replica as
+// retry_without has them.
+const checkRetryable = `retry_at <= $1 AND replace(retry_without, $2, '') = retry_without AND replace(retry_without, $3, '') = retry_without`
+
+// withoutLocation and withoutReplica return entries of retry_without.
+func withoutLocation(location string) string { return "|location:" + location + "|" }
+func withoutReplica(replica string) string   { return "|replica:" + replica + "|" }
+
+// retryWithout returns who is not asked again in a round.
+func retryWithout(r allswell.CheckRound) string {
+	var all strings.Builder
+	for _, location := range r.Failed {
+		all.WriteString(withoutLocation(location))
+	}
+	for _, replica := range r.Unknown {
+		all.WriteString(withoutReplica(replica))
+	}
+	return all.String()
+}
+
+// ClaimChecks claims due checks for a replica: it moves their due times to the next regular ones and returns once that is
+// durable. So each due time is claimed once, a replica that stops loses only what it had claimed, and checks that are
+// late are not made up. next is when the next check is due, by Clock; zero: none is planned.
+func (s *Store) ClaimChecks(ctx context.Context, c CheckClaim) (claimed []ClaimedCheck, next time.Time, err error) {
+	due, err := read(ctx, s, func(x *session) (bool, error) {
+		next, err = x.nextCheck(c)
+		return !next.IsZero() && !next.After(x.Now), err
+	})
+	if err != nil || !due {
+		return nil, next, err
+	}
+	claimed, err = write(ctx, s, func(t *tx) ([]ClaimedCheck, error) {
+		t.unattended = true
+		claimed, err := t.claimChecks(c)
+		if err == nil {
+			next, err = t.nextCheck(c)
+		}
+		return claimed, err
+	})
+	return claimed, next, err
+}
+
+// nextCheck returns when the next check is due that the replica may run.
+func (c *session) nextCheck(claim CheckClaim) (next time.Time, err error) {
+	scan := func(row database.Row) (at time.Time, err error) {
+		err = row.Scan(instant{&at})
+		return
+	}
+	next, err = database.One(c.Session, scan, `SELECT min(due_at) FROM checks`)
+	if err != nil {
+		return next, err
+	}
+	retry, err := database.One(c.Session, scan, `SELECT min(retry_at) FROM checks WHERE `+checkRetryable, millis(c.Now), withoutLocation(claim.Location), withoutReplica(claim.Replica))
+	if !retry.IsZero() && (next.IsZero() || retry.Before(next)) {
+		next = retry
+	}
+	return next, err
+}
+
+// dueCheck is a check that is due.
+type dueCheck struct {
+	ClaimedCheck
+	retry  bool
+	sealed []byte
+}
+
+// claimChecks claims checks, those first that another replica could not decide.
+func (t *tx) claimChecks(c CheckClaim) ([]ClaimedCheck, error) {
+	retries, err := t.dueChecks(true, checkRetryable+` ORDER BY retry_at, monitor_id LIMIT $4`, millis(t.Now), withoutLocation(c.Location), withoutReplica(c.Replica), c.Limit)
+	if err != nil {
+		return nil, err
+	}
+	if len(retries) > 0 {
+		ids := make([]string, len(retries))
+		for i, d := range retries {
+			ids[i] = d.MonitorID
+		}
+		if _, err := t.Exec(`UPDATE checks SET retry_at = NULL WHERE monitor_id IN EACH($1)`, list(ids)); err != nil {
+			return nil, err
+		}
+	}
+	due, err := t.dueChecks(false, `due_at <= $1 ORDER BY due_at, monitor_id LIMIT $2`, millis(t.Now), c.Limit-len(retries))
+	if err != nil {
+		return nil, err
+	}
+	if err := t.postponeChecks(due); err != nil {
+		return nil, err
+	}
+	var claimed []ClaimedCheck
+	for _, d := range append(retries, due...) {
+		d.Spec.Secrets, err = t.s.openSecrets(d.MonitorID, d.sealed)
+		if errors.Is(err, secret.ErrNoKey) {
+			d.SecretsMissing = true
+		} else if err != nil {
+			t.s.log.Error("the secrets of a check cannot be opened", "monitor", d.MonitorID, "error", err)
+			d.SecretsMissing = true
+		}
+		claimed = append(claimed, d.ClaimedCheck)
+	}
+	return claimed, nil
+}
+
+// dueChecks locks and loads checks. Those that another transaction holds are left to the next claim.
+func (t *tx) dueChecks(retry bool, where string, args ...any) ([]dueCheck, error) {
+	column := "due_at"
+	if retry {
+		column = "retry_at"
+	}
+	ids, err := t.ids(`SELECT monitor_id FROM checks WHERE `+where+` FOR UPDATE SKIP LOCKED`, args...)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return database.Query(t.Session, func(row database.Row) (d dueCheck, err error) {
+		c, err := scanCheck(widerRow{row, []any{instant{&d.DueAt}, &d.Version, &d.sealed, &d.WorkspaceID, &d.Type, duration{&d.Interval}}})
+		d.MonitorID, d.Spec, d.retry = c.monitorID, c.CheckSpec, retry
+		return d, err
+	}, `SELECT `+checkColumns+`, `+column+`, version, secrets, workspace_id, type, interval_ms FROM (SELECT * FROM checks WHERE monitor_id IN EACH($1)) AS due
+		JOIN (SELECT id, workspace_id, type, interval_ms FROM monitors) AS m ON m.id = due.monitor_id ORDER BY `+column+`, monitor_id`, list(ids))
+}
+
+// postponeChecks moves checks to their next regular times, and begins a round of each.
+func (t *tx) postponeChecks(due []dueCheck) error {
+	for len(due) > 0 {
+		some := due[:min(len(due), rowsPerInsert)]
+		due = due[len(some):]
+		var values []string
+		var args []any
+		for _, d := range some {
+			args = append(args, d.MonitorID, millis(allswell.NextCheck(d.MonitorID, d.Interval, t.Now)))
+			values = append(values, fmt.Sprintf(`($%d, CAST($%d AS BIGINT))`, len(args)-1, len(args)))
+		}
+		if _, err := t.Exec(`WITH given (id, at) AS (VALUES `+strings.Join(values, ", ")+`)
+			UPDATE checks SET due_at = given.at, retry_at = NULL, failed_from = '[]', unknown_from = '[]', counted = FALSE FROM given WHERE monitor_id = given.id`, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,323 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// MaxCheckResults is how many results are recorded in one transaction at most, so that pings do not wait long for it.
+const MaxCheckResults = 200
+
+// RecordCheckResults records results with all their effects in one transaction. Results of monitors that were deleted, or
+// whose check was changed since it was claimed, are dropped.
+//
+// Good results of healthy monitors are only added to the history; TestCheckResultsAreTheRule compares that with
+// Monitor.ApplyCheckResult.
+func (s *Store) RecordCheckResults(ctx context.Context, results []allswell.CheckResult) error {
+	if len(results) > MaxCheckResults {
+		return fmt.Errorf("%d results at once", len(results))
+	}
+	if len(results) == 0 {
+		return nil
+	}
+	return writeOnly(ctx, s, func(t *tx) error {
+		t.unattended = true
+		return t.recordCheckResults(results)
+	})
+}
+
+func (t *tx) recordCheckResults(results []allswell.CheckResult) error {
+	results, changing, err := t.sortResults(results)
+	if err != nil {
+		return err
+	}
+	if len(changing) > 0 {
+		if err := t.applyResults(changing); err != nil {
+			return err
+		}
+	}
+	return t.insertResults(results)
+}
+
+// sortResults returns the results of current configurations, and which of them change something other than the history.
+func (t *tx) sortResults(all []allswell.CheckResult) (current, changing []allswell.CheckResult, err error) {
+	ids := make([]string, len(all))
+	for i, r := range all {
+		ids[i] = r.MonitorID
+	}
+	type state struct {
+		id      string
+		version int64
+		healthy bool
+	}
+	states, err := database.Query(t.Session, func(row database.Row) (c state, err error) {
+		err = row.Scan(&c.id, &c.version, &c.healthy)
+		return
+	}, `SELECT monitor_id, version, healthy FROM checks WHERE monitor_id IN EACH($1) AND due_at IS NOT NULL`, list(ids))
+	if err != nil {
+		return nil, nil, err
+	}
+	of := make(map[string]state, len(states))
+	for _, c := range states {
+		of[c.id] = c
+	}
+	for _, r := range all {
+		c, ok := of[r.MonitorID]
+		if !ok || c.version != r.Version {
+			continue
+		}
+		current = append(current, r)
+		if !c.healthy || r.Status != allswell.CheckOK || r.Warning {
+			c.healthy = false // so that those after it are applied, too
+			of[r.MonitorID] = c
+			changing = append(changing, r)
+		}
+	}
+	return current, changing, nil
+}
+
+// applyResults applies results to their monitors, in order.
+func (t *tx) applyResults(results []allswell.CheckResult) error {
+	monitors, err := t.lockChecked(results)
+	if err != nil {
+		return err
+	}
+	view, err := t.checkView()
+	if err != nil {
+		return err
+	}
+	if err := t.lockForResults(results, monitors, view); err != nil {
+		return err
+	}
+	for _, r := range results {
+		m, ok := monitors[r.MonitorID]
+		if !ok {
+			continue
+		}
+		after := *m
+		result, err := t.recordOne(m.ID, func() error { return t.applyResult(&after, r, view) })
+		if err != nil {
+			return err
+		}
+		if result == PingRecorded {
+			*m = after
+		}
+	}
+	return nil
+}
+
+// lockChecked locks the monitors of results with their checks, and returns them by their ids.
+func (t *tx) lockChecked(results []allswell.CheckResult) (map[string]*allswell.Monitor, error) {
+	versions := make(map[string]int64, len(results))
+	var ids []string
+	for _, r := range results {
+		if _, ok := versions[r.MonitorID]; !ok {
+			ids = append(ids, r.MonitorID)
+		}
+		versions[r.MonitorID] = r.Version
+	}
+	if err := t.lockTable("monitors", ids); err != nil {
+		return nil, err
+	}
+	type lockedCheck struct {
+		id      string
+		version int64
+	}
+	locked, err := database.Query(t.Session, func(row database.Row) (c lockedCheck, err error) {
+		err = row.Scan(&c.id, &c.version)
+		return
+	}, `SELECT monitor_id, version FROM checks WHERE monitor_id IN EACH($1) ORDER BY monitor_id FOR UPDATE`, list(ids))
+	if err != nil {
+		return nil, err
+	}
+	ids = ids[:0]
+	for _, c := range locked {
+		if c.version == versions[c.id] { // it may have been changed before the lock
+			ids = append(ids, c.id)
+		}
+	}
+	loaded, err := t.monitors(`WHERE id IN EACH($1)`, list(ids))
+	monitors := make(map[string]*allswell.Monitor, len(loaded))
+	for i, m := range loaded {
+		monitors[m.ID] = &loaded[i]
+	}
+	return monitors, err
+}
+
+// checkView loads what results are applied with.
+func (t *tx) checkView() (v allswell.CheckView, err error) {
+	v = allswell.CheckView{Now: t.Now, Threshold: t.s.threshold, Replicas: make(map[string]string)}
+	_, err = database.Query(t.Session, func(row database.Row) (none struct{}, err error) {
+		var replica, location string
+		if err = row.Scan(&replica, &location); err == nil {
+			v.Replicas[replica] = location
+		}
+		return
+	}, `SELECT replica, location FROM liveness WHERE seen_at > $1`, millis(t.Now.Add(-livenessTimeout)))
+	return v, err
+}
+
+// lockForResults locks what the beginning and the end of outages and of slowness change.
+func (t *tx) lockForResults(results []allswell.CheckResult, monitors map[string]*allswell.Monitor, v allswell.CheckView) error {
+	trial := make(map[string]allswell.Monitor, len(monitors))
+	for id, m := range monitors {
+		trial[id] = *m
+	}
+	var changing []allswell.Monitor
+	for _, r := range results {
+		m, ok := trial[r.MonitorID]
+		if !ok {
+			continue
+		}
+		slow := m.CheckState.SlowSince
+		e := m.ApplyCheckResult(r, v)
+		trial[r.MonitorID] = m
+		if e.WentDown || e.Recovered || !m.CheckState.SlowSince.Equal(slow) {
+			changing = append(changing, *monitors[r.MonitorID])
+		}
+	}
+	if len(changing) == 0 {
+		return nil
+	}
+	return t.lockForOutage(changing...)
+}
+
+// applyResult applies a result to a locked monitor, and saves it with all effects.
+func (t *tx) applyResult(m *allswell.Monitor, r allswell.CheckResult, v allswell.CheckView) error {
+	before := *m
+	e := m.ApplyCheckResult(r, v)
+	if e.WentDown || e.Recovered {
+		m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
+	}
+	if m.State != before.State || m.ConsecutiveFailures != before.ConsecutiveFailures || m.FailuresSuppressed != before.FailuresSuppressed {
+		if err := t.saveMonitorState(*m); err != nil {
+			return err
+		}
+	}
+	if err := t.moveSlowCause(before, *m); err != nil {
+		return err
+	}
+	if e.WentDown {
+		if err := t.beginOutage(*m, allswell.OutageCheckFailed, NewSignal{Excerpt: r.Reason}); err != nil {
+			return err
+		}
+	}
+	if e.Recovered {
+		if err := t.endOutage(*m, allswell.OutageEndedByCheck); err != nil {
+			return err
+		}
+	}
+	if err := t.warn(m, e.Verdict); err != nil {
+		return err
+	}
+	if err := t.saveCheckState(*m); err != nil {
+		return err
+	}
+	return t.saveNextCheck(*m, e)
+}
+
+// saveNextCheck saves when a check is due earlier than regularly, and whether other replicas are asked.
+func (t *tx) saveNextCheck(m allswell.Monitor, e allswell.CheckEffect) error {
+	var retryAt any // not
+	if e.Retry {
+		retryAt = millis(t.Now)
+	}
+	by := m.NextCheckAt
+	if !e.RecheckBy.IsZero() && e.RecheckBy.Before(by) {
+		by = e.RecheckBy
+	}
+	_, err := t.Exec(`UPDATE checks SET due_at = $2, retry_at = $3, retry_without = $4 WHERE monitor_id = $1`,
+		m.ID, millis(by), retryAt, retryWithout(m.CheckState.Round))
+	return err
+}
+
+// insertResults adds results to the history.
+func (t *tx) insertResults(results []allswell.CheckResult) error {
+	rows := make([][]any, len(results))
+	for i, r := range results {
+		p := r.Phases
+		rows[i] = []any{r.MonitorID, millis(r.StartedAt), millis(r.DueAt), string(r.Status), nullIfEmpty(r.Reason), r.Answered, r.Warning,
+			p.DNS.Microseconds(), p.Connect.Microseconds(), p.TLS.Microseconds(), p.FirstByte.Microseconds(), p.Total.Microseconds(),
+			nullIfEmpty(r.Location), millis(r.CertificateExpiresAt), nullIfEmpty(failedBody(r.Body))}
+	}
+	return t.insertRows(`INSERT INTO check_results (monitor_id, started_at, due_at, status, reason, answered, warning,
+		dns_us, connect_us, tls_us, first_byte_us, total_us, location, certificate_expires_at, body)`, rows)
+}
+
+// failedBody returns what is kept of a body.
+func failedBody(body string) string {
+	if len(body) <= allswell.MaxFailedBody {
+		return body
+	}
+	end := allswell.MaxFailedBody
+	for end > 0 && !utf8.RuneStart(body[end]) {
+		end--
+	}
+	return body[:end]
+}
+
+// microseconds scans a duration.
+type microseconds struct{ to *time.Duration }
+
+// Scan makes microseconds a destination of rows.Scan.
+func (d microseconds) Scan(src any) error {
+	n, ok := src.(int64)
+	if !ok {
+		return fmt.Errorf("a duration is a %T", src)
+	}
+	*d.to = time.Duration(n) * time.Microsecond
+	return nil
+}
+
+const checkResultColumns = `monitor_id, started_at, due_at, status, reason, answered, warning, dns_us, connect_us, tls_us, first_byte_us, total_us,
+	location, certificate_expires_at, body`
+
+func scanCheckResult(row database.Row) (r allswell.CheckResult, err error) {
+	p := &r.Phases
+	err = row.Scan(&r.MonitorID, instant{&r.StartedAt}, instant{&r.DueAt}, &r.Status, text{&r.Reason}, &r.Answered, &r.Warning,
+		microseconds{&p.DNS}, microseconds{&p.Connect}, microseconds{&p.TLS}, microseconds{&p.FirstByte}, microseconds{&p.Total},
+		text{&r.Location}, instant{&r.CertificateExpiresAt}, text{&r.Body})
+	return
+}
+
+// CheckResults lists the results of a workspace's monitor, given its id or slug, of the last allswell.CheckResultRetention,
+// newest first. They have no Version and no Replica.
+func (s *Store) CheckResults(ctx context.Context, actor allswell.Actor, ref string, r Pagination) ([]allswell.CheckResult, int, error) {
+	id, err := read(ctx, s, func(c *session) (string, error) {
+		reach := reachOf(actor)
+		return database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+reach.objects(2), ref, reach.arg)
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	fill := func(*session, []allswell.CheckResult) error { return nil }
+	return listedWith(ctx, s, fill, scanCheckResult, checkResultColumns, `FROM check_results WHERE monitor_id = $1`, `ORDER BY started_at DESC, due_at DESC`, r, id)
+}
+
+// pruneCheckResults deletes old results in short transactions.
+func (s *Store) pruneCheckResults(ctx context.Context) error {
+	for range maxSteps {
+		done, err := write(ctx, s, func(t *tx) (bool, error) {
+			until := t.Now.Add(-allswell.CheckResultRetention)
+			step, err := database.Query(t.Session, database.ScanInt, `SELECT started_at FROM check_results WHERE started_at <= $1 ORDER BY started_at LIMIT 1 OFFSET $2`, millis(until), stepRows)
+			if err != nil {
+				return false, err
+			}
+			to := until.UnixMilli()
+			if len(step) > 0 {
+				to = step[0]
+			}
+			_, err = t.Exec(`DELETE FROM check_results WHERE started_at <= $1`, to)
+			return len(step) == 0, err
+		})
+		if err != nil || done {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"reflect"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+const checkColumns = `monitor_id, timeout_ms, slow_after_ms, recovery_threshold, confirm_from, config, secret_fields, due_at,
+	failed_from, unknown_from, counted, status, reason, good_results, slow_results, slow_since_at, unknown_since_at`
+
+// checkRow is a row of checks.
+type checkRow struct {
+	monitorID string
+	allswell.CheckSpec
+	allswell.CheckState
+	dueAt time.Time // zero: disabled
+}
+
+func scanCheck(row database.Row) (r checkRow, err error) {
+	var config string
+	err = row.Scan(&r.monitorID, duration{&r.Timeout}, duration{&r.SlowAfter}, &r.RecoveryThreshold, &r.ConfirmFrom, &config, listOf[string]{&r.SecretFields}, instant{&r.dueAt},
+		listOf[string]{&r.Round.Failed}, listOf[string]{&r.Round.Unknown}, &r.Round.Counted, text{(*string)(&r.Status)}, text{&r.Reason}, &r.Good, &r.Slow, instant{&r.SlowSince}, instant{&r.UnknownSince})
+	r.Config = json.RawMessage(config)
+	return
+}
+
+// fillChecks loads the checks of those monitors that are checked. It does nothing if there are none.
+func (c *session) fillChecks(rows []monitorRow) error {
+	index := make(map[string]int)
+	var ids []string
+	for i, r := range rows {
+		if r.IsCheck() {
+			index[r.ID], ids = i, append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	checks, err := database.Query(c.Session, scanCheck, `SELECT `+checkColumns+` FROM checks WHERE monitor_id IN EACH($1)`, list(ids))
+	for _, r := range checks {
+		m := &rows[index[r.monitorID]].Monitor
+		m.Check, m.CheckState, m.NextCheckAt = r.CheckSpec, r.CheckState, r.dueAt
+	}
+	return err
+}
+
+// createCheck saves the check of a new monitor. It is due at once.
+func (t *tx) createCheck(m *allswell.Monitor) error {
+	if !m.IsCheck() {
+		return nil
+	}
+	m.Check.SecretFields = allswell.CheckChange{Secrets: m.Check.Secrets}.Of(allswell.CheckSpec{}, m.Interval).SecretFields
+	sealed, err := t.s.sealSecrets(m.ID, m.Check.Secrets)
+	if err != nil {
+		return err
+	}
+	m.Check.Secrets = nil
+	m.NextCheckAt = firstCheck(*m, t.Now)
+	c := m.Check
+	_, err = t.Exec(`INSERT INTO checks (monitor_id, version, timeout_ms, slow_after_ms, recovery_threshold, confirm_from, config, secret_fields, secrets, due_at)
+		VALUES ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		m.ID, c.Timeout.Milliseconds(), nullIfZero(c.SlowAfter.Milliseconds()), c.RecoveryThreshold, c.ConfirmFrom, configText(c), listText(c.SecretFields), sealed, millis(m.NextCheckAt))
+	return err
+}
+
+// firstCheck returns when a check that was created, changed or enabled is due: now, unless it is disabled.
+func firstCheck(m allswell.Monitor, now time.Time) time.Time {
+	if !m.Enabled {
+		return time.Time{}
+	}
+	return now
+}
+
+func configText(c allswell.CheckSpec) string {
+	if len(c.Config) == 0 {
+		return "{}"
+	}
+	return string(c.Config)
+}
+
+// changeCheck saves the check of a locked monitor after a change. Its secrets are those that the change sets. A check that
+// was enabled or changed is due at once, and results of its old configuration are dropped.
+func (t *tx) changeCheck(before allswell.Monitor, m *allswell.Monitor, ch allswell.CheckChange) error {
+	if !m.IsCheck() {
+		return nil
+	}
+	if err := t.changeSecrets(before, m, ch); err != nil {
+		return err
+	}
+	c := m.Check
+	if m.Enabled != before.Enabled || m.Interval != before.Interval || len(ch.Secrets) > 0 || !reflect.DeepEqual(c, before.Check) {
+		m.NextCheckAt = firstCheck(*m, t.Now)
+		if _, err := t.Exec(`UPDATE checks SET version = version + 1, timeout_ms = $2, slow_after_ms = $3, recovery_threshold = $4, confirm_from = $5, config = $6,
+				secret_fields = $7, due_at = $8, retry_at = NULL WHERE monitor_id = $1`,
+			m.ID, c.Timeout.Milliseconds(), nullIfZero(c.SlowAfter.Milliseconds()), c.RecoveryThreshold, c.ConfirmFrom, configText(c), listText(c.SecretFields), millis(m.NextCheckAt)); err != nil {
+			return err
+		}
+	}
+	if err := t.moveSlowCause(before, *m); err != nil {
+		return err
+	}
+	return t.saveCheckState(*m)
+}
+
+// changeSecrets saves the secrets of a monitor after a change.
+func (t *tx) changeSecrets(before allswell.Monitor, m *allswell.Monitor, ch allswell.CheckChange) error {
+	if len(ch.Secrets) == 0 {
+		return nil
+	}
+	secrets := m.Check.Secrets
+	m.Check.Secrets = nil
+	var bad allswell.ValidationError
+	for _, field := range m.Check.SecretFields {
+		if _, given := secrets[field]; given {
+			continue
+		}
+		kept, err := t.secretsOf(m.ID)
+		if err != nil || kept[field] == nil {
+			bad.Add(field, "The secrets of the monitor cannot be opened: give the %s again.", field)
+			continue
+		}
+		secrets[field] = kept[field]
+	}
+	if err := bad.Err(); err != nil {
+		return err
+	}
+	sealed, err := t.s.sealSecrets(m.ID, secrets)
+	if err == nil {
+		_, err = t.Exec(`UPDATE checks SET secrets = $2 WHERE monitor_id = $1`, m.ID, sealed)
+	}
+	return err
+}
+
+// secretsOf returns the secrets of a monitor.
+func (c *session) secretsOf(monitorID string) (map[string]json.RawMessage, error) {
+	sealed, err := database.One(c.Session, func(row database.Row) (sealed []byte, err error) {
+		err = row.Scan(&sealed)
+		return
+	}, `SELECT secrets FROM checks WHERE monitor_id = $1`, monitorID)
+	if err != nil {
+		return nil, err
+	}
+	return c.s.openSecrets(monitorID, sealed)
+}
+
+// dropSameSecrets removes from a change the secrets that the monitor has, so that repeating a request changes nothing.
+func (t *tx) dropSameSecrets(m allswell.Monitor, ch *allswell.CheckChange) {
+	if len(ch.Secrets) == 0 || len(m.Check.SecretFields) == 0 {
+		return
+	}
+	kept, err := t.secretsOf(m.ID)
+	if err != nil {
+		t.s.log.Warn("the secrets of a check cannot be opened", "monitor", m.ID, "error", err)
+		return // all that are given are new
+	}
+	ch.Secrets = maps.Clone(ch.Secrets)
+	maps.DeleteFunc(ch.Secrets, func(field string, value json.RawMessage) bool { return bytes.Equal(kept[field], value) })
+}
+
+// saveCheckState saves what the results of a check have led to.
+func (t *tx) saveCheckState(m allswell.Monitor) error {
+	s := m.CheckState
+	_, err := t.Exec(`UPDATE checks SET failed_from = $2, unknown_from = $3, counted = $4, healthy = $5, status = $6, reason = $7, good_results = $8, slow_results = $9,
+			slow_since_at = $10, unknown_since_at = $11 WHERE monitor_id = $1`,
+		m.ID, listText(s.Round.Failed), listText(s.Round.Unknown), s.Round.Counted, m.Healthy(), nullIfEmpty(string(s.Status)), nullIfEmpty(s.Reason), s.Good, s.Slow,
+		millis(s.SlowSince), millis(s.UnknownSince))
+	return err
+}
+
+// moveSlowCause adds, removes or moves the cause of a component whose monitor is slow. The caller has locked the components.
+func (t *tx) moveSlowCause(before, m allswell.Monitor) error {
+	was, is := !before.CheckState.SlowSince.IsZero(), !m.CheckState.SlowSince.IsZero()
+	if was == is && (!is || before.ComponentID == m.ComponentID) {
+		return nil
+	}
+	from := originOf(m, "", "")
+	if was {
+		if err := t.removeCauses(m.ID, from); err != nil {
+			return err
+		}
+	}
+	if is {
+		return t.addCause(m.ID, m.ComponentID, allswell.StatusDegraded, from)
+	}
+	return nil
+}
+
+// resolveParent sets the parent of a monitor, given by its id or slug. The caller holds the mutex "parents", so that no cycle
+// is made meanwhile.
+func (t *tx) resolveParent(actor allswell.Actor, m *allswell.Monitor, ref string) error {
+	m.ParentID = ""
+	if ref == "" {
+		return nil
+	}
+	var bad allswell.ValidationError
+	r := reachOf(actor)
+	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
+	if errors.Is(err, allswell.ErrNotFound) {
+		bad.Add("parent_id", "There is no such monitor.")
+		return bad.Err()
+	}
+	if err != nil {
+		return err
+	}
+	above, err := t.ids(`WITH RECURSIVE above (id, parent_id) AS (SELECT id, parent_id FROM monitors WHERE id = $1
+		UNION SELECT p.id, p.parent_id FROM monitors p JOIN above ON p.id = above.parent_id) SELECT id FROM above`, id)
+	if err != nil {
+		return err
+	}
+	for _, ancestor := range above {
+		if ancestor == m.ID {
+			bad.Add("parent_id", "A monitor cannot be its own parent, or the parent of one of its parents.")
+			return bad.Err()
+		}
+	}
+	if len(above) > allswell.MaxParents {
+		bad.Add("parent_id", "There can be no more than %d monitors above each other.", allswell.MaxParents)
+		return bad.Err()
+	}
+	m.ParentID = id
+	return nil
+}
