@@ -86,6 +86,10 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, allswell.MonitorChange{ComponentID: &x.component})
 				return err
 			}, "component_id"},
+			"a monitor below a stranger's": {func() error {
+				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, allswell.MonitorChange{ParentID: &x.monitor})
+				return err
+			}, "parent_id"},
 			"a monitor moved to a stranger's page": {func() error {
 				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, allswell.MonitorChange{Page: ptr("acme")})
 				return err
@@ -129,7 +133,7 @@ var reading = []string{
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
 	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "Warnings", "IncidentNotes", "MemberSessions", "Announcements", "Announcement",
-	"Postmortem", "Search", "PingKey",
+	"Postmortem", "Search", "PingKey", "CheckResults",
 }
 
 // TestEveryVerbIsTestedForWorkspaces checks that the table has every method.
