@@ -22,6 +22,15 @@ type Type struct {
 var Types = []Type{
 	httpType,
 	tcpType,
+	tlsType,
+	dnsType,
+	icmpType,
+	grpcType,
+	websocketType,
+	smtpType,
+	postgresType,
+	mysqlType,
+	redisType,
 }
 
 // TypeOf returns the type of a name.
@@ -96,6 +105,7 @@ type Outcome struct {
 	Failure  string // in plain English, such as "connection refused by 10.0.0.5:443"; "": the target works as expected
 	Warning  string // of a target that works; "": none
 	Answered bool   // the target answered, so the network works
+	Unknown  bool   // the Failure is this machine's, so it says nothing about the target
 	Phases   allswell.CheckPhases
 
 	CertificateExpiresAt time.Time // the first instant at which a certificate of the target's chain expires; zero: none was seen

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/http/httpguts"
+	"github.com/ohler55/ojg/jp"
 
 	"github.com/allswell/allswell"
 )
@@ -40,6 +39,8 @@ var httpType = Type{
 		{Name: "body_contains", Label: "Body contains", Help: "Text that the body must contain.", Kind: KindText},
 		{Name: "body_not_contains", Label: "Body does not contain", Help: "Text that the body must not contain.", Kind: KindText, Advanced: true},
 		{Name: "body_matches", Label: "Body matches", Help: "Regular expression (RE2) that the body must match.", Kind: KindText, Advanced: true, Max: 1000, Example: `"status":\s*"ok"`},
+		{Name: "json_path", Label: "JSON path", Help: "JSONPath of a value that the body must have.", Kind: KindText, Advanced: true, Max: maxJSONPath, Example: "$.checks[0].status"},
+		{Name: "json_value", Label: "JSON value", Help: "Text, number, true, false or null that the value at the JSON path must be; empty: any.", Kind: KindText, Advanced: true, Example: "ok"},
 		{Name: "expected_headers", Label: "Expected headers", Help: "Headers that the response must have, with a text that each must contain.", Kind: KindMap, Advanced: true, Example: "Content-Type: text/html"},
 		{Name: "headers", Label: "Headers", Help: "Headers of the request.", Kind: KindMap, Advanced: true, Example: "Accept: application/json"},
 		{Name: "secret_headers", Label: "Secret headers", Help: "Headers of the request that nobody can read again.", Kind: KindMap, Secret: true, Advanced: true, Example: "X-Api-Key: 1234"},
@@ -47,13 +48,14 @@ var httpType = Type{
 		{Name: "username", Label: "User name", Help: "User name for basic authentication.", Kind: KindText, Advanced: true, Max: 255},
 		{Name: "password", Label: "Password", Help: "Password for basic authentication.", Kind: KindText, Secret: true, Advanced: true},
 		{Name: "bearer_token", Label: "Bearer token", Help: "Token for the Authorization header.", Kind: KindText, Secret: true, Advanced: true, Max: 8192},
-		{Name: "client_certificate", Label: "Client certificate", Help: "PEM file with a certificate and its private key.", Kind: KindLongText, Secret: true, Advanced: true},
-		{Name: "ca_certificates", Label: "CA certificates", Help: "PEM file with the only authorities to trust.", Kind: KindLongText, Advanced: true},
-		insecureField, warnDaysField, downDaysField,
+		oauthTokenURLField, oauthClientIDField, oauthClientSecretField, oauthScopesField,
+		warnDaysField, downDaysField, insecureField, caField, clientCertificateField,
 		{Name: "follow_redirects", Label: "Follow redirects", Help: "Whether to follow up to 10 redirects.", Kind: KindFlag, Advanced: true, Default: "true"},
 		{Name: "http_version", Label: "HTTP version", Help: "1.1 or 2 to use only that.", Kind: KindText, Advanced: true, Choices: []string{"1.1", "2"}},
 		{Name: "max_body_size", Label: "Maximum size", Help: "How many bytes of the body are read.", Kind: KindInteger, Advanced: true, Min: 0, Max: maxMaxBodySize, Default: strconv.Itoa(defaultMaxBodySize)},
 		{Name: "proxy", Label: "Proxy", Help: "URL of a proxy, of http, https or socks5.", Kind: KindText, Advanced: true, Example: "http://proxy.example.com:3128"},
+		{Name: "proxy_username", Label: "User name of the proxy", Help: "User name for the proxy.", Kind: KindText, Advanced: true, Max: 255},
+		{Name: "proxy_password", Label: "Password of the proxy", Help: "Password for the proxy.", Kind: KindText, Secret: true, Advanced: true},
 		ipVersionField,
 	},
 	New: func() Probe {
@@ -69,34 +71,37 @@ var httpMethods = []string{
 }
 
 type httpProbe struct {
-	URL               string            `json:"url"`
-	Method            string            `json:"method"`
-	ExpectedStatuses  []string          `json:"expected_statuses"`
-	BodyContains      string            `json:"body_contains,omitzero"`
-	BodyNotContains   string            `json:"body_not_contains,omitzero"`
-	BodyMatches       string            `json:"body_matches,omitzero"`
-	ExpectedHeaders   map[string]string `json:"expected_headers,omitempty"`
-	Headers           map[string]string `json:"headers,omitempty"`
-	SecretHeaders     map[string]string `json:"secret_headers,omitempty"`
-	Body              string            `json:"body,omitzero"`
-	Username          string            `json:"username,omitzero"`
-	Password          string            `json:"password,omitzero"`
-	BearerToken       string            `json:"bearer_token,omitzero"`
-	ClientCertificate string            `json:"client_certificate,omitzero"`
-	CACertificates    string            `json:"ca_certificates,omitzero"`
-	Insecure          bool              `json:"insecure"`
-	FollowRedirects   bool              `json:"follow_redirects"`
-	HTTPVersion       string            `json:"http_version,omitzero"`
-	MaxBodySize       int               `json:"max_body_size"`
-	Proxy             string            `json:"proxy,omitzero"`
-	IPVersion         string            `json:"ip_version,omitzero"`
+	URL              string            `json:"url"`
+	Method           string            `json:"method"`
+	ExpectedStatuses []string          `json:"expected_statuses"`
+	BodyContains     string            `json:"body_contains,omitzero"`
+	BodyNotContains  string            `json:"body_not_contains,omitzero"`
+	BodyMatches      string            `json:"body_matches,omitzero"`
+	JSONPath         string            `json:"json_path,omitzero"`
+	JSONValue        string            `json:"json_value,omitzero"`
+	ExpectedHeaders  map[string]string `json:"expected_headers,omitempty"`
+	Headers          map[string]string `json:"headers,omitempty"`
+	SecretHeaders    map[string]string `json:"secret_headers,omitempty"`
+	Body             string            `json:"body,omitzero"`
+	Username         string            `json:"username,omitzero"`
+	Password         string            `json:"password,omitzero"`
+	BearerToken      string            `json:"bearer_token,omitzero"`
+	FollowRedirects  bool              `json:"follow_redirects"`
+	HTTPVersion      string            `json:"http_version,omitzero"`
+	MaxBodySize      int               `json:"max_body_size"`
+	Proxy            string            `json:"proxy,omitzero"`
+	ProxyUsername    string            `json:"proxy_username,omitzero"`
+	ProxyPassword    string            `json:"proxy_password,omitzero"`
+	IPVersion        string            `json:"ip_version,omitzero"`
+	oauth
 	expiry
+	tlsOptions
 
 	url      *url.URL
 	proxy    *url.URL // nil: none
 	statuses []statusRange
 	matches  *regexp.Regexp // nil: none
-	tls      *tls.Config
+	json     jp.Expr        // nil: none
 }
 
 // statusRange is a range of statuses, including both ends.
@@ -127,14 +132,31 @@ func (p *httpProbe) Validate(bad *allswell.ValidationError) {
 	checkHeaders(bad, "headers", p.Headers)
 	checkHeaders(bad, "secret_headers", p.SecretHeaders)
 	checkHeaders(bad, "expected_headers", p.ExpectedHeaders)
-	if p.Username != "" && p.BearerToken != "" {
-		bad.Add("bearer_token", "The bearer_token cannot be used together with the username.")
+	if p.JSONPath != "" {
+		p.json = checkJSONPath(bad, p.JSONPath)
+	} else if p.JSONValue != "" {
+		bad.Add("json_value", "The json_value needs a json_path.")
 	}
 	if p.Proxy != "" {
 		p.proxy = checkURL(bad, "proxy", &p.Proxy, "http", "https", "socks5")
+		if p.ProxyUsername != "" {
+			p.proxy.User = url.UserPassword(p.ProxyUsername, p.ProxyPassword)
+		}
 	}
-	p.tls = checkTLS(bad, p.Insecure, p.CACertificates, p.ClientCertificate)
-	p.check(bad)
+	p.prepare(bad, "")
+	p.expiry.check(bad)
+	p.checkCredentials(bad)
+}
+
+// checkCredentials checks that there is one way to authenticate.
+func (p *httpProbe) checkCredentials(bad *allswell.ValidationError) {
+	p.checkOAuth(bad)
+	if p.Username != "" && p.BearerToken != "" {
+		bad.Add("bearer_token", "The bearer_token cannot be used together with the username.")
+	}
+	if p.OAuthTokenURL != "" && (p.Username != "" || p.BearerToken != "") {
+		bad.Add("oauth2_token_url", "The oauth2_token_url cannot be used together with the username or the bearer_token.")
+	}
 }
 
 // Target returns the host of the URL.
@@ -160,59 +182,6 @@ func parseStatusRange(text string) (statusRange, bool) {
 	return statusRange{a, b}, err1 == nil && err2 == nil && a >= 100 && b <= 599 && a <= b
 }
 
-// checkURL checks a URL of some schemes, without user and fragment.
-func checkURL(bad *allswell.ValidationError, field string, text *string, schemes ...string) *url.URL {
-	*text = strings.TrimSpace(*text)
-	u, err := url.Parse(*text)
-	port := 0
-	if err == nil && u.Port() != "" {
-		if port, err = strconv.Atoi(u.Port()); err == nil && (port < 1 || port > 65535) {
-			err = errors.New("port")
-		}
-	}
-	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" || u.Fragment != "" || u.User != nil ||
-		strings.HasSuffix(u.Host, ":") || net.ParseIP(u.Hostname()) == nil && !isHostName(u.Hostname()) {
-		bad.Add(field, "The %s must be a URL of %s with a host name or an IP address, and without a user name and a fragment.",
-			field, strings.Join(schemes, " or "))
-		return &url.URL{}
-	}
-	return u
-}
-
-// checkHeaders checks names and values of headers. Some are part of the transfer and not of a request.
-func checkHeaders(bad *allswell.ValidationError, field string, headers map[string]string) {
-	for name, value := range headers {
-		switch http.CanonicalHeaderKey(name) {
-		case "Content-Length", "Transfer-Encoding", "Trailer", "Connection", "Upgrade":
-			bad.Add(field, "The %s must not contain Content-Length, Transfer-Encoding, Trailer, Connection or Upgrade.", field)
-			return
-		}
-		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			bad.Add(field, "The %s must have names and values of HTTP headers.", field)
-			return
-		}
-	}
-}
-
-// checkTLS returns the settings of TLS from fields that several types have.
-func checkTLS(bad *allswell.ValidationError, insecure bool, authorities, client string) *tls.Config {
-	c := &tls.Config{InsecureSkipVerify: insecure}
-	if authorities != "" {
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM([]byte(authorities)) {
-			bad.Add("ca_certificates", "The ca_certificates must be certificates in PEM format.")
-		}
-	}
-	if client != "" {
-		pair, err := tls.X509KeyPair([]byte(client), []byte(client))
-		if err != nil {
-			bad.Add("client_certificate", "The client_certificate must be a certificate and its private key, both in PEM format.")
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return c
-}
-
 func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
 	r.limit += int64(p.MaxBodySize)
 	hops := &requests{run: r}
@@ -220,7 +189,9 @@ func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
 	if err != nil {
 		return Outcome{Failure: "the request is not valid"}
 	}
-	p.addHeaders(request)
+	if o := p.addHeaders(ctx, r, request); o.Failure != "" {
+		return o
+	}
 	transport := p.transport(r)
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, CheckRedirect: p.redirect(transport)}
@@ -229,10 +200,14 @@ func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
 		return hops.fail(err)
 	}
 	defer response.Body.Close()
+	if response.StatusCode == http.StatusUnauthorized {
+		p.forget(r.network)
+	}
 	return p.judge(hops, response)
 }
 
-func (p *httpProbe) addHeaders(request *http.Request) {
+// addHeaders adds headers and credentials. It returns a failure if no access token could be obtained.
+func (p *httpProbe) addHeaders(ctx context.Context, r *run, request *http.Request) Outcome {
 	request.Header.Set("User-Agent", "Allswell")
 	for _, headers := range []map[string]string{p.Headers, p.SecretHeaders} {
 		for name, value := range headers {
@@ -247,17 +222,36 @@ func (p *httpProbe) addHeaders(request *http.Request) {
 		request.SetBasicAuth(p.Username, p.Password)
 	case p.BearerToken != "":
 		request.Header.Set("Authorization", "Bearer "+p.BearerToken)
+	case p.OAuthTokenURL != "":
+		token, o := p.token(ctx, r, func(r *run) *http.Transport { return p.transport(r) })
+		if o.Failure != "" {
+			return o
+		}
+		token.SetAuthHeader(request)
 	}
+	return Outcome{}
 }
 
-// transport returns a transport for one run, so that each measures a connection of its own. Responses are not decompressed:
-// nothing that is small on the network becomes large in memory.
+// transport returns the transport for one run.
 func (p *httpProbe) transport(r *run) *http.Transport {
-	t := &http.Transport{
+	t := newTransport(r, p.IPVersion, p.config)
+	if p.proxy != nil {
+		t.Proxy = http.ProxyURL(p.proxy)
+	}
+	t.Protocols.SetHTTP1(p.HTTPVersion != "2")
+	t.Protocols.SetHTTP2(p.HTTPVersion != "1.1")
+	t.Protocols.SetUnencryptedHTTP2(p.HTTPVersion == "2")
+	return t
+}
+
+// newTransport returns a transport for one run, so that each measures a connection of its own. Responses are not decompressed:
+// nothing that is small on the network becomes large in memory.
+func newTransport(r *run, ipVersion string, config *tls.Config) *http.Transport {
+	return &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return r.dial(ctx, network+p.IPVersion, address)
+			return r.dial(ctx, network+ipVersion, address)
 		},
-		TLSClientConfig: p.tls.Clone(), DisableKeepAlives: true, DisableCompression: true,
+		TLSClientConfig: config.Clone(), DisableKeepAlives: true, DisableCompression: true,
 		MaxResponseHeaderBytes: maxResponseHeader, Protocols: new(http.Protocols),
 		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, response *http.Response) error {
 			if response.StatusCode != http.StatusOK {
@@ -266,13 +260,6 @@ func (p *httpProbe) transport(r *run) *http.Transport {
 			return nil
 		},
 	}
-	if p.proxy != nil {
-		t.Proxy = http.ProxyURL(p.proxy)
-	}
-	t.Protocols.SetHTTP1(p.HTTPVersion != "2")
-	t.Protocols.SetHTTP2(p.HTTPVersion != "1.1")
-	t.Protocols.SetUnencryptedHTTP2(p.HTTPVersion == "2")
-	return t
 }
 
 // proxyError is the status with which a proxy refused to connect to the target.
@@ -398,6 +385,8 @@ func (p *httpProbe) judgeBody(body []byte) string {
 		return "the body contains a text that it must not contain"
 	case p.matches != nil && !p.matches.Match(body):
 		return "the body does not match the regular expression"
+	case p.json != nil:
+		return judgeJSON(body, p.json, p.JSONPath, p.JSONValue)
 	}
 	return ""
 }

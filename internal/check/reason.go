@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 )
 
 // fail returns the outcome of a run that ended with an error: its reason in plain English, never the error's text, which is
@@ -21,7 +22,7 @@ import (
 func (r *run) fail(err error) Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	o := Outcome{Failure: r.reason(err)}
+	o := Outcome{Failure: r.reason(err), Unknown: isOwnFault(err)}
 	var bad *tls.CertificateVerificationError
 	if errors.As(err, &bad) && len(bad.UnverifiedCertificates) > 0 {
 		o.CertificateExpiresAt = bad.UnverifiedCertificates[0].NotAfter
@@ -33,12 +34,10 @@ func (r *run) fail(err error) Outcome {
 func (r *run) reason(err error) string {
 	var lookup *net.DNSError
 	var family *net.AddrError
-	var timeout net.Error
 	switch {
 	case errors.Is(err, errRefused):
 		return r.refused
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
-		errors.As(err, &timeout) && timeout.Timeout():
+	case isTimeout(err):
 		return r.timedOut()
 	case errors.Is(err, context.Canceled):
 		return "the check was interrupted"
@@ -58,6 +57,41 @@ func (r *run) reason(err error) string {
 		return why
 	}
 	return r.unexpected(err)
+}
+
+// errInvalidResponse means that a response breaks the rules of its protocol.
+var errInvalidResponse = errors.New("invalid response")
+
+// isOwnFault reports whether this machine caused an error, so that it says nothing about the target.
+func isOwnFault(err error) bool {
+	for _, own := range []error{errRefused, context.Canceled, syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM, syscall.EACCES, syscall.EPERM} {
+		if errors.Is(err, own) {
+			return true
+		}
+	}
+	var roots x509.SystemRootsError
+	return errors.As(err, &roots)
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// shorten returns the beginning of a text that a target wrote, on one line.
+func shorten(text string) string {
+	const limit = 200
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+	text = strings.Join(strings.Fields(text), " ")
+	if characters := []rune(text); len(characters) > limit {
+		return string(characters[:limit]) + "…"
+	}
+	return text
 }
 
 // addresses names the addresses that the run can connect to.
@@ -170,15 +204,7 @@ func certificateNames(c *x509.Certificate) string {
 	if c == nil || len(c.DNSNames) == 0 {
 		return ""
 	}
-	names, more := c.DNSNames, ""
-	if len(names) > 3 {
-		names, more = names[:3], " and others"
-	}
-	text := strings.Join(names, ", ")
-	if len(text) > 200 {
-		text, more = strings.ToValidUTF8(text[:200], ""), "…"
-	}
-	return ", but for " + text + more
+	return ", but for " + shortList(c.DNSNames)
 }
 
 func invalidCertificate(e x509.CertificateInvalidError) string {
@@ -233,4 +259,13 @@ func day(t time.Time) string { return t.UTC().Format("2006-01-02") }
 // seconds writes a timeout, such as "10 s" or "1.5 s".
 func seconds(d time.Duration) string {
 	return fmt.Sprintf("%g s", d.Round(time.Millisecond).Seconds())
+}
+
+// shortList lists the first of several texts that a target wrote.
+func shortList(values []string) string {
+	more := ""
+	if len(values) > 3 {
+		values, more = values[:3], fmt.Sprintf(" and %d more", len(values)-3)
+	}
+	return shorten(strings.Join(values, ", ")) + more
 }

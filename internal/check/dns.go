@@ -1,0 +1,223 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/allswell/allswell"
+)
+
+// Limits of a DNS check.
+const (
+	dnsTries      = 3    // queries over UDP, because packets are lost
+	dnsUDPSize    = 1232 // bytes of an answer over UDP; longer ones are requested over TCP
+	maxDNSRecords = 1000 // of an answer that are compared
+)
+
+// resolvConf has the name servers of this machine.
+const resolvConf = "/etc/resolv.conf"
+
+var dnsType = Type{
+	Name: "dns", Label: "DNS", Help: "Asks a name server for records, and checks them.",
+	Fields: []Field{
+		{Name: "name", Label: "Name", Help: "Name to look up; for PTR also an IP address.", Kind: KindText, Required: true, Max: 253, Example: "www.example.com"},
+		{Name: "record_type", Label: "Record type", Help: "Type of the records.", Kind: KindText, Choices: dnsRecordTypes, Default: "A"},
+		{Name: "resolver", Label: "Name server", Help: "Host and port of the name server; empty: this machine's.", Kind: KindText, Max: 260, Example: "9.9.9.9:53"},
+		{Name: "expected_values", Label: "Expected values", Help: "Values that the answer must have, among others.", Kind: KindList, Example: "192.0.2.1"},
+		{Name: "dnssec", Label: "DNSSEC", Help: "Whether the name server must have verified the answer (AD).", Kind: KindFlag, Advanced: true, Default: "false"},
+		ipVersionField,
+	},
+	New: func() Probe { return &dnsProbe{RecordType: "A"} },
+}
+
+var dnsRecordTypes = []string{"A", "AAAA", "CNAME", "MX", "NS", "TXT", "SRV", "SOA", "CAA", "PTR"}
+
+type dnsProbe struct {
+	Name           string   `json:"name"`
+	RecordType     string   `json:"record_type"`
+	Resolver       string   `json:"resolver,omitzero"`
+	ExpectedValues []string `json:"expected_values,omitempty"`
+	DNSSEC         bool     `json:"dnssec"`
+	IPVersion      string   `json:"ip_version,omitzero"`
+
+	host string // of the resolver; "": the system's
+	port int
+}
+
+// Validate adds what is invalid.
+func (p *dnsProbe) Validate(bad *allswell.ValidationError) {
+	p.Name = strings.TrimSpace(p.Name)
+	p.RecordType = cmp.Or(p.RecordType, "A")
+	if _, ok := dns.IsDomainName(p.Name); !ok || p.Name == "" || strings.ContainsAny(p.Name, " \\\"") {
+		bad.Add("name", "The name must be a name in DNS.")
+	}
+	p.host, p.port = p.Resolver, 53
+	if host, port, err := net.SplitHostPort(p.Resolver); err == nil {
+		p.host = host
+		if p.port, err = strconv.Atoi(port); err != nil || p.port < 1 || p.port > 65535 {
+			bad.Add("resolver", "The resolver must be a host, or a host and a port.")
+			return
+		}
+	}
+	if p.Resolver != "" {
+		checkHost(bad, "resolver", &p.host)
+	}
+}
+
+// Target returns the name server.
+func (p *dnsProbe) Target() Target { return Target{cmp.Or(p.host, "localhost"), p.port} }
+
+func (p *dnsProbe) run(ctx context.Context, r *run) Outcome {
+	query := new(dns.Msg).SetQuestion(p.question(), dns.StringToType[p.RecordType])
+	query.SetEdns0(dnsUDPSize, p.DNSSEC)
+	query.AuthenticatedData = p.DNSSEC
+	answer, err := p.ask(ctx, r, query)
+	if err != nil {
+		return r.fail(err)
+	}
+	o := Outcome{Answered: true}
+	values := recordValues(answer, query.Question[0].Qtype)
+	switch {
+	case answer.Rcode != dns.RcodeSuccess:
+		o.Failure = rcodeReason(answer.Rcode, p.Name)
+	case len(values) == 0:
+		o.Failure = fmt.Sprintf("%s has no %s record", p.Name, p.RecordType)
+	case p.DNSSEC && !answer.AuthenticatedData:
+		o.Failure = "the name server did not verify the answer with DNSSEC"
+	default:
+		o.Failure = p.missing(values)
+	}
+	return o
+}
+
+// question returns the name that is asked for: for PTR, that of an address.
+func (p *dnsProbe) question() string {
+	if p.RecordType == "PTR" {
+		if name, err := dns.ReverseAddr(p.Name); err == nil {
+			return name
+		}
+	}
+	return dns.Fqdn(p.Name)
+}
+
+// ask sends the query over UDP, several times if there is no answer, and over TCP if the answer is too long for UDP.
+func (p *dnsProbe) ask(ctx context.Context, r *run, query *dns.Msg) (*dns.Msg, error) {
+	var answer *dns.Msg
+	var err error
+	for try := range dnsTries {
+		part, cancel := contextPart(ctx, dnsTries-try)
+		answer, err = p.exchange(part, r, "udp", query)
+		cancel()
+		if err == nil || ctx.Err() != nil || !isTimeout(err) {
+			break
+		}
+	}
+	if err == nil && answer.Truncated {
+		return p.exchange(ctx, r, "tcp", query)
+	}
+	return answer, err
+}
+
+// contextPart returns a context for one of several tries that share the time that is left.
+func contextPart(ctx context.Context, tries int) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok || tries <= 1 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(deadline)/time.Duration(tries))
+}
+
+func (p *dnsProbe) exchange(ctx context.Context, r *run, network string, query *dns.Msg) (*dns.Msg, error) {
+	conn, err := p.connect(ctx, r, network)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	c := dns.Client{Net: network, UDPSize: dnsUDPSize, Timeout: r.timeout}
+	r.enter(stageWaiting)
+	answer, _, err := c.ExchangeWithConnContext(ctx, query, &dns.Conn{Conn: conn, UDPSize: dnsUDPSize})
+	if err != nil {
+		return nil, err
+	}
+	r.gotFirstByte()
+	if len(answer.Question) != 1 || !strings.EqualFold(answer.Question[0].Name, query.Question[0].Name) || answer.Question[0].Qtype != query.Question[0].Qtype {
+		return nil, errInvalidResponse
+	}
+	return answer, nil
+}
+
+// connect connects to the name server. This machine's own is trusted by whoever runs the service, and usually private.
+func (p *dnsProbe) connect(ctx context.Context, r *run, network string) (net.Conn, error) {
+	if p.host != "" {
+		return r.dial(ctx, network+p.IPVersion, joinHostPort(p.host, p.port))
+	}
+	address := "127.0.0.1:53"
+	if system, err := dns.ClientConfigFromFile(resolvConf); err == nil && len(system.Servers) > 0 {
+		address = net.JoinHostPort(system.Servers[0], system.Port)
+	}
+	trusted := &run{network: &Network{trusted: true}, timeout: r.timeout, limit: maxWire}
+	conn, err := trusted.dial(ctx, network, address)
+	r.mu.Lock()
+	r.address = address
+	r.mu.Unlock()
+	return conn, err
+}
+
+// recordValues returns the values of the records of one type, as people write them.
+func recordValues(answer *dns.Msg, qtype uint16) []string {
+	var values []string
+	for _, record := range answer.Answer {
+		if record.Header().Rrtype == qtype && len(values) < maxDNSRecords {
+			values = append(values, recordValue(record))
+		}
+	}
+	return values
+}
+
+func recordValue(record dns.RR) string {
+	switch v := record.(type) {
+	case *dns.TXT:
+		return strings.Join(v.Txt, "")
+	case *dns.CAA:
+		return fmt.Sprintf("%d %s %s", v.Flag, v.Tag, v.Value)
+	}
+	return strings.TrimPrefix(record.String(), record.Header().String())
+}
+
+// missing returns a failure if an expected value is not among the values. Case and the dot after a name do not matter.
+func (p *dnsProbe) missing(values []string) string {
+	for _, expected := range p.ExpectedValues {
+		if !slices.ContainsFunc(values, func(v string) bool { return normalized(v) == normalized(expected) }) {
+			return "the answer does not have " + expected + ", but " + shortList(values)
+		}
+	}
+	return ""
+}
+
+func normalized(value string) string {
+	return strings.ToLower(strings.TrimSuffix(strings.TrimSpace(strings.Trim(value, `"`)), "."))
+}
+
+// rcodeReason returns what a response code means.
+func rcodeReason(code int, name string) string {
+	switch code {
+	case dns.RcodeNameError:
+		return "the name " + name + " does not exist"
+	case dns.RcodeServerFailure:
+		return "the name server failed (SERVFAIL)"
+	case dns.RcodeRefused:
+		return "the name server refused the question (REFUSED)"
+	}
+	if text, ok := dns.RcodeToString[code]; ok {
+		return "the name server answered " + text
+	}
+	return fmt.Sprintf("the name server answered code %d", code)
+}

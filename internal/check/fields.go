@@ -1,0 +1,129 @@
+package check
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/allswell/allswell"
+)
+
+// Fields that several types have.
+var (
+	hostField = Field{Name: "host", Label: "Host", Help: "Name or IP address.", Kind: KindText, Required: true, Max: 253, Example: "db.example.com"}
+
+	insecureField = Field{Name: "insecure", Label: "Do not verify the certificate", Help: "Accept any certificate.", Kind: KindFlag, Advanced: true, Default: "false"}
+
+	caField = Field{Name: "ca_certificates", Label: "CA certificates", Help: "PEM file with the only authorities to trust.", Kind: KindLongText, Advanced: true}
+
+	clientCertificateField = Field{Name: "client_certificate", Label: "Client certificate", Help: "PEM file with a certificate and its private key.", Kind: KindLongText, Secret: true, Advanced: true}
+
+	tlsField = Field{Name: "tls", Label: "TLS", Help: "Whether to speak TLS.", Kind: KindFlag, Default: "false"}
+
+	ipVersionField = Field{Name: "ip_version", Label: "IP version", Help: "4 or 6 to use only IPv4 or IPv6.", Kind: KindText, Advanced: true, Choices: []string{"4", "6"}}
+)
+
+// portField is the field of a port; standard is the default, 0: it is required.
+func portField(standard int) Field {
+	f := Field{Name: "port", Label: "Port", Help: "TCP port.", Kind: KindInteger, Min: 1, Max: 65535, Required: standard == 0, Example: "5432"}
+	if standard > 0 {
+		f.Default, f.Example = fmt.Sprint(standard), ""
+	}
+	return f
+}
+
+// checkHost checks a name or address, and trims it.
+func checkHost(bad *allswell.ValidationError, field string, host *string) {
+	*host = strings.Trim(strings.TrimSpace(*host), "[]")
+	switch {
+	case *host == "":
+		bad.Add(field, "The %s field is required.", field)
+	case net.ParseIP(*host) == nil && !isHostName(*host):
+		bad.Add(field, "The %s must be a host name or an IP address.", field)
+	}
+}
+
+// isHostName reports whether a text can be a name in DNS. Names in other scripts are given in their ASCII form. Underscores are
+// common in names of containers.
+func isHostName(name string) bool {
+	name = strings.TrimSuffix(name, ".")
+	if name == "" || len(name) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// checkURL checks a URL of some schemes, without user and fragment.
+func checkURL(bad *allswell.ValidationError, field string, text *string, schemes ...string) *url.URL {
+	*text = strings.TrimSpace(*text)
+	u, err := url.Parse(*text)
+	port := 0
+	if err == nil && u.Port() != "" {
+		if port, err = strconv.Atoi(u.Port()); err == nil && (port < 1 || port > 65535) {
+			err = errors.New("port")
+		}
+	}
+	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" || u.Fragment != "" || u.User != nil ||
+		strings.HasSuffix(u.Host, ":") || net.ParseIP(u.Hostname()) == nil && !isHostName(u.Hostname()) {
+		bad.Add(field, "The %s must be a URL of %s with a host name or an IP address, and without a user name and a fragment.",
+			field, strings.Join(schemes, " or "))
+		return &url.URL{}
+	}
+	return u
+}
+
+// checkHeaders checks names and values of headers. Some are part of the transfer and not of a request.
+func checkHeaders(bad *allswell.ValidationError, field string, headers map[string]string) {
+	for name, value := range headers {
+		switch http.CanonicalHeaderKey(name) {
+		case "Content-Length", "Transfer-Encoding", "Trailer", "Connection", "Upgrade":
+			bad.Add(field, "The %s must not contain Content-Length, Transfer-Encoding, Trailer, Connection or Upgrade.", field)
+			return
+		}
+		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			bad.Add(field, "The %s must have names and values of HTTP headers.", field)
+			return
+		}
+	}
+}
+
+// tlsOptions has the fields of types that can speak TLS.
+type tlsOptions struct {
+	Insecure          bool   `json:"insecure"`
+	CACertificates    string `json:"ca_certificates,omitzero"`
+	ClientCertificate string `json:"client_certificate,omitzero"`
+
+	config *tls.Config
+}
+
+// prepare checks the fields, and makes the configuration for a server's name; "": the name is set for each connection.
+func (o *tlsOptions) prepare(bad *allswell.ValidationError, name string) {
+	o.config = &tls.Config{ServerName: name, InsecureSkipVerify: o.Insecure}
+	if o.CACertificates != "" {
+		o.config.RootCAs = x509.NewCertPool()
+		if !o.config.RootCAs.AppendCertsFromPEM([]byte(o.CACertificates)) {
+			bad.Add("ca_certificates", "The ca_certificates must be certificates in PEM format.")
+		}
+	}
+	if o.ClientCertificate != "" {
+		pair, err := tls.X509KeyPair([]byte(o.ClientCertificate), []byte(o.ClientCertificate))
+		if err != nil {
+			bad.Add("client_certificate", "The client_certificate must be a certificate and its private key, both in PEM format.")
+		}
+		o.config.Certificates = []tls.Certificate{pair}
+	}
+}

@@ -1,0 +1,103 @@
+package check
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/allswell/allswell"
+)
+
+var (
+	oauthTokenURLField     = Field{Name: "oauth2_token_url", Label: "OAuth2 token URL", Help: "URL that gives access tokens for client credentials.", Kind: KindText, Advanced: true, Max: allswell.MaxURLLength, Example: "https://login.example.com/token"}
+	oauthClientIDField     = Field{Name: "oauth2_client_id", Label: "OAuth2 client id", Help: "Id of the client at the token URL.", Kind: KindText, Advanced: true, Max: 255}
+	oauthClientSecretField = Field{Name: "oauth2_client_secret", Label: "OAuth2 client secret", Help: "Secret of the client at the token URL.", Kind: KindText, Secret: true, Advanced: true}
+	oauthScopesField       = Field{Name: "oauth2_scopes", Label: "OAuth2 scopes", Help: "Scopes to request.", Kind: KindList, Advanced: true, Max: 255}
+)
+
+// oauth has the fields of OAuth2 client credentials.
+type oauth struct {
+	OAuthTokenURL     string   `json:"oauth2_token_url,omitzero"`
+	OAuthClientID     string   `json:"oauth2_client_id,omitzero"`
+	OAuthClientSecret string   `json:"oauth2_client_secret,omitzero"`
+	OAuthScopes       []string `json:"oauth2_scopes,omitempty"`
+}
+
+func (a *oauth) checkOAuth(bad *allswell.ValidationError) {
+	if a.OAuthTokenURL == "" {
+		return
+	}
+	checkURL(bad, "oauth2_token_url", &a.OAuthTokenURL, "http", "https")
+	if a.OAuthClientID == "" {
+		bad.Add("oauth2_client_id", "The oauth2_client_id field is required with an oauth2_token_url.")
+	}
+}
+
+// maxTokens is the maximum number of access tokens in memory.
+const maxTokens = 1000
+
+// tokenCache keeps access tokens until shortly before they expire, so that not every check requests one. The zero value is
+// ready to use.
+type tokenCache struct {
+	once   sync.Once
+	tokens *lru.Cache[[sha256.Size]byte, *oauth2.Token]
+}
+
+func (c *tokenCache) open() *lru.Cache[[sha256.Size]byte, *oauth2.Token] {
+	c.once.Do(func() { c.tokens, _ = lru.New[[sha256.Size]byte, *oauth2.Token](maxTokens) }) // fails only for a size below 1
+	return c.tokens
+}
+
+// key identifies the token of a client.
+func (a *oauth) key() [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%q", append([]string{a.OAuthTokenURL, a.OAuthClientID, a.OAuthClientSecret}, a.OAuthScopes...)))
+}
+
+// token returns an access token, or a failure. Obtaining one is not part of the phases.
+func (a *oauth) token(ctx context.Context, r *run, transport func(*run) *http.Transport) (*oauth2.Token, Outcome) {
+	cache, key := r.network.tokens.open(), a.key()
+	if token, ok := cache.Get(key); ok && token.Valid() {
+		return token, Outcome{}
+	}
+	own := &run{network: r.network, timeout: r.timeout, limit: maxWire}
+	requests := &requests{run: own}
+	t := transport(own)
+	defer t.CloseIdleConnections()
+	t.TLSClientConfig.Certificates = nil
+	client := &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	config := clientcredentials.Config{ClientID: a.OAuthClientID, ClientSecret: a.OAuthClientSecret, TokenURL: a.OAuthTokenURL, Scopes: a.OAuthScopes}
+	ctx = context.WithValue(httptrace.WithClientTrace(ctx, requests.trace()), oauth2.HTTPClient, client)
+	token, err := config.Token(ctx)
+	var status *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &status) && status.Response != nil:
+		why := fmt.Sprintf("the OAuth2 token URL answered status %d", status.Response.StatusCode)
+		if code := shorten(status.ErrorCode); code != "" && !strings.Contains(code, " ") {
+			why += " (" + code + ")"
+		}
+		return nil, Outcome{Failure: why, Answered: true}
+	case err != nil:
+		o := requests.fail(err)
+		o.Failure = "no OAuth2 token: " + o.Failure
+		o.Answered = own.received > 0
+		return nil, o
+	}
+	cache.Add(key, token)
+	return token, Outcome{}
+}
+
+// forget drops the access token of a client, because the target did not accept it.
+func (a *oauth) forget(n *Network) {
+	if a.OAuthTokenURL != "" {
+		n.tokens.open().Remove(a.key())
+	}
+}

@@ -1,0 +1,104 @@
+package check
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/allswell/allswell"
+)
+
+// maxRedisLine is the maximum length of an answer of Redis that is read.
+const maxRedisLine = 4096
+
+var redisType = Type{
+	Name: "redis", Label: "Redis", Help: "Sends PING to a Redis or Valkey server.",
+	Fields: []Field{
+		hostField, portField(6379), tlsField,
+		{Name: "username", Label: "User", Help: "User of the password; empty: the default one.", Kind: KindText, Advanced: true, Max: 255},
+		{Name: "password", Label: "Password", Help: "Password; empty: a server that demands one is good.", Kind: KindText, Secret: true, Advanced: true},
+		insecureField, caField, clientCertificateField, ipVersionField,
+	},
+	New: func() Probe { return &redisProbe{Port: 6379} },
+}
+
+type redisProbe struct {
+	Host      string `json:"host"`
+	Port      int    `json:"port"`
+	TLS       bool   `json:"tls"`
+	Username  string `json:"username,omitzero"`
+	Password  string `json:"password,omitzero"`
+	IPVersion string `json:"ip_version,omitzero"`
+	tlsOptions
+}
+
+// Validate adds what is invalid, and prepares the probe to run.
+func (p *redisProbe) Validate(bad *allswell.ValidationError) {
+	checkHost(bad, "host", &p.Host)
+	p.prepare(bad, p.Host)
+}
+
+// Target returns the target.
+func (p *redisProbe) Target() Target { return Target{p.Host, p.Port} }
+
+func (p *redisProbe) run(ctx context.Context, r *run) Outcome {
+	conn, err := r.connect(ctx, "tcp"+p.IPVersion, joinHostPort(p.Host, p.Port), p.TLS, p.config)
+	if err != nil {
+		return r.fail(err)
+	}
+	defer conn.Close()
+	reader := bufio.NewReaderSize(conn, maxRedisLine)
+	if p.Password != "" {
+		words := []string{"AUTH", p.Password}
+		if p.Username != "" {
+			words = []string{"AUTH", p.Username, p.Password}
+		}
+		line, err := redisCommand(r, conn, reader, words...)
+		if err != nil {
+			return r.fail(err)
+		}
+		if line != "+OK" {
+			return Outcome{Answered: true, Failure: redisReason(line)}
+		}
+	}
+	line, err := redisCommand(r, conn, reader, "PING")
+	if err != nil {
+		return r.fail(err)
+	}
+	if line == "+PONG" || p.Password == "" && strings.HasPrefix(line, "-NOAUTH ") {
+		return Outcome{Answered: true}
+	}
+	return Outcome{Answered: true, Failure: redisReason(line)}
+}
+
+// redisCommand sends a command, and returns the line of the answer.
+func redisCommand(r *run, conn io.Writer, reader *bufio.Reader, words ...string) (string, error) {
+	var command strings.Builder
+	fmt.Fprintf(&command, "*%d\r\n", len(words))
+	for _, word := range words {
+		fmt.Fprintf(&command, "$%d\r\n%s\r\n", len(word), word)
+	}
+	if _, err := io.WriteString(conn, command.String()); err != nil {
+		return "", err
+	}
+	r.enter(stageWaiting)
+	line, err := reader.ReadSlice('\n')
+	if err == bufio.ErrBufferFull {
+		return "", errInvalidResponse
+	}
+	if err != nil {
+		return "", err
+	}
+	r.gotFirstByte()
+	return strings.TrimRight(string(line), "\r\n"), nil
+}
+
+// redisReason returns what an answer other than the expected one says.
+func redisReason(line string) string {
+	if text, isError := strings.CutPrefix(line, "-"); isError {
+		return "the server answered " + shorten(text)
+	}
+	return "the answer is not one of Redis"
+}

@@ -1,0 +1,56 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+var tlsType = Type{
+	Name: "tls", Label: "TLS certificate", Help: "Checks the certificate of a server: its name, its chain and its expiry.",
+	Fields: []Field{
+		hostField, portField(443),
+		{Name: "server_name", Label: "Server name", Help: "Name that the certificate must have; empty: the host.", Kind: KindText, Advanced: true, Max: 253, Example: "www.example.com"},
+		warnDaysField, downDaysField, insecureField, caField, clientCertificateField, ipVersionField,
+	},
+	New: func() Probe { return &tlsProbe{Port: 443, expiry: defaultExpiry} },
+}
+
+type tlsProbe struct {
+	Host       string `json:"host"`
+	Port       int    `json:"port"`
+	ServerName string `json:"server_name,omitzero"`
+	IPVersion  string `json:"ip_version,omitzero"`
+	expiry
+	tlsOptions
+}
+
+// Validate adds what is invalid, and prepares the probe to run.
+func (p *tlsProbe) Validate(bad *allswell.ValidationError) {
+	checkHost(bad, "host", &p.Host)
+	if p.ServerName != "" {
+		checkHost(bad, "server_name", &p.ServerName)
+	}
+	p.prepare(bad, cmp.Or(p.ServerName, p.Host))
+	p.check(bad)
+}
+
+// Target returns the target.
+func (p *tlsProbe) Target() Target { return Target{p.Host, p.Port} }
+
+func (p *tlsProbe) run(ctx context.Context, r *run) Outcome {
+	conn, err := r.dial(ctx, "tcp"+p.IPVersion, joinHostPort(p.Host, p.Port))
+	if err != nil {
+		return r.fail(err)
+	}
+	defer conn.Close()
+	secured, err := r.startTLS(ctx, conn, p.config)
+	if err != nil {
+		return r.fail(err)
+	}
+	o := Outcome{Answered: true, CertificateExpiresAt: firstExpiry(secured.ConnectionState())}
+	p.judgeExpiry(&o, time.Now())
+	return o
+}
