@@ -185,3 +185,19 @@ func NextCheck(monitorID string, interval time.Duration, after time.Time) time.T
 	n := since/interval + 1
 	return time.UnixMilli(int64((n*interval + phase) / time.Millisecond)).UTC()
 }
+
+// auditCheck adds what the audit log records of a check.
+func (m Monitor) auditCheck(fields map[string]any) {
+	c := m.Check
+	var config map[string]any
+	if json.Unmarshal(c.Config, &config) == nil {
+		maps.Copy(fields, config)
+	}
+	fields["type"], fields["timeout"], fields["recovery_threshold"], fields["confirm_from"] = m.Type, int64(c.Timeout/time.Second), c.RecoveryThreshold, c.ConfirmFrom
+	if c.SlowAfter > 0 {
+		fields["slow_after"] = c.SlowAfter.Seconds()
+	}
+	if len(c.SecretFields) > 0 {
+		fields["secrets"] = slices.Clone(c.SecretFields)
+	}
+}

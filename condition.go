@@ -24,6 +24,9 @@ const ConditionCertificateExpiry Condition = "certificate_expiry"
 // Conditions lists all conditions on runs.
 var Conditions = []Condition{ConditionMaxRuntime, ConditionMinRuntime, ConditionMaxPerInterval, ConditionNoOverlap}
 
+// WarningConditions lists all conditions that a Warning can have.
+var WarningConditions = append(slices.Clone(Conditions), ConditionCertificateExpiry)
+
 // ConditionAction is what happens when a run violates a condition.
 type ConditionAction string
 

@@ -50,6 +50,11 @@ type Explanation struct {
 	DownSince    time.Time     // when it went down, if requested
 	Warned       []Condition   // see Monitor.Warned
 	RunDueAt     time.Time     // when the first of the runs that have begun must have ended; zero: there is none
+
+	Type              MonitorType
+	Check             CheckState // of a monitor that is checked; DueAt is then when it is checked next
+	RecoveryThreshold int        // good results at which it is up again
+	SuppressedUntil   time.Time  // end of the component's maintenance, past or planned; zero: none
 }
 
 // Explain returns why the monitor has its state at t.AsOf, with the deadlines of PingWait.Deadline and the checks of
@@ -59,6 +64,11 @@ func (m Monitor) Explain(t Tick) Explanation {
 		State: m.Condition(), PausedUntil: m.PausedUntil, AsOf: t.AsOf, LastPingAt: m.LastPingAt, WaitingSince: m.WaitingSince, Interval: m.Interval,
 		Cron: m.Cron, Grace: m.Grace,
 		DueAt: m.DueAt(t.Gaps), Failures: m.ConsecutiveFailures, Threshold: m.Threshold(t.Threshold), Period: t.Period, CountedAt: m.TickedAt, DownAt: m.downAt(t), RunDueAt: m.RunDueAt, Warned: m.Warned,
+		Type: m.Type, Check: m.CheckState, RecoveryThreshold: m.Check.RecoveryThreshold, SuppressedUntil: m.SuppressedUntil,
+	}
+	if m.IsCheck() {
+		e.DueAt = m.NextCheckAt
+		return e
 	}
 	if wait, ok := m.Wait(); ok {
 		e.ExpectedAt, e.Extensions = wait.DueAt(), wait.extensions(t.Gaps)
@@ -107,6 +117,12 @@ func (m Monitor) downAt(t Tick) time.Time {
 // Sentences returns the explanation in English. clock formats times.
 func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	switch {
+	case e.Type.IsCheck() && e.State == MonitorDisabled:
+		return []string{pausedCheckSentence(e.PausedUntil, clock)}
+	case e.Type.IsCheck():
+		return e.checkSentences(clock)
+	}
 	switch e.State {
 	case MonitorDisabled:
 		return []string{pauseSentence(e.PausedUntil, clock)}

@@ -2,6 +2,7 @@ package allswell
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"time"
 )
@@ -197,6 +198,20 @@ func MonitorDurations(outages []Outage, gaps []ListeningGap, from, to time.Time)
 	}
 	d.countPeriod(StatusOperational, from, to, gaps)
 	return d
+}
+
+// MergeGaps returns the periods that are in any of the lists, in order and without overlap.
+func MergeGaps(lists ...[]ListeningGap) (merged []ListeningGap) {
+	all := slices.Concat(lists...)
+	slices.SortFunc(all, func(a, b ListeningGap) int { return a.From.Compare(b.From) })
+	for _, gap := range all {
+		if n := len(merged); n > 0 && !gap.From.After(merged[n-1].To) {
+			merged[n-1].To = Later(merged[n-1].To, gap.To)
+			continue
+		}
+		merged = append(merged, gap)
+	}
+	return merged
 }
 
 // end returns the end of day i; for today it is now.

@@ -26,7 +26,9 @@ const (
 )
 
 // MonitorConditions lists the results of Monitor.Condition, the most urgent first.
-var MonitorConditions = []MonitorState{MonitorDown, MonitorLate, MonitorWaiting, MonitorUp, MonitorDisabled}
+var MonitorConditions = []MonitorState{
+	MonitorDown, MonitorLate, MonitorFailing, MonitorSlow, MonitorSuppressed, MonitorWaiting, MonitorUp, MonitorDisabled,
+}
 
 // MonitorFilterStates are the states and conditions by which lists of monitors are limited.
 var MonitorFilterStates = []MonitorState{MonitorUp, MonitorDown, MonitorWaiting, MonitorDisabled}
@@ -402,7 +404,7 @@ func (m Monitor) AuditObject() AuditObject {
 	if m.FailureThreshold > 0 {
 		threshold = m.FailureThreshold
 	}
-	return AuditObject{Kind: ObjectMonitor, ID: m.ID, Name: m.Name, Fields: map[string]any{
+	fields := map[string]any{
 		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "cron": cron, "calendar": calendar, "time_zone": zone,
 		"grace": grace, "page": m.PageSlug, "component_id": m.ComponentID,
 		"enabled": m.Enabled, "paused_until": pausedUntil, "failure_threshold": threshold, "down_status": m.DownStatus, "auto_incidents": m.AutoIncidents, "tags": append([]string{}, m.Tags...),
@@ -410,5 +412,12 @@ func (m Monitor) AuditObject() AuditObject {
 		"min_runtime": minRuntime, "max_per_interval": maxPerInterval, "no_overlap": noOverlap,
 		"max_runtime_action": m.auditedAction(ConditionMaxRuntime), "min_runtime_action": m.auditedAction(ConditionMinRuntime),
 		"max_per_interval_action": m.auditedAction(ConditionMaxPerInterval), "no_overlap_action": m.auditedAction(ConditionNoOverlap),
-	}}
+	}
+	if m.ParentID != "" {
+		fields["parent_id"] = m.ParentID
+	}
+	if m.IsCheck() {
+		m.auditCheck(fields)
+	}
+	return AuditObject{Kind: ObjectMonitor, ID: m.ID, Name: m.Name, Fields: fields}
 }

@@ -19,6 +19,7 @@ type PageContents struct {
 	Since         time.Time                 // past incidents before it were not loaded; zero: all were loaded
 	Changes       map[string][]StatusChange // by component; see NewHistory
 	Gaps          []ListeningGap            // see NewHistory
+	CheckingGaps  map[string][]ListeningGap // by component: when no target of its monitors could be checked; they may overlap
 	AsOf          time.Time                 // time of the transaction
 }
 
@@ -71,7 +72,7 @@ func (p PageContents) Summarize(now time.Time) Summary {
 	s.Histories = make(map[string]History, len(p.Components))
 	all := make([]History, 0, len(p.Components))
 	for _, c := range p.Components {
-		r := NewHistory(p.Changes[c.ID], p.Gaps, now, zone)
+		r := NewHistory(p.Changes[c.ID], p.gapsOf(c.ID), now, zone)
 		s.Histories[c.ID], all = r, append(all, r)
 	}
 	s.History = MergeHistories(all, now, zone)
@@ -305,4 +306,12 @@ func newestFirst(updates []IncidentUpdate) []IncidentUpdate {
 	out := append([]IncidentUpdate(nil), updates...)
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Number > out[j].Number })
 	return out
+}
+
+// gapsOf returns the periods in which the status of a component is unknown.
+func (p PageContents) gapsOf(componentID string) []ListeningGap {
+	if own := p.CheckingGaps[componentID]; len(own) > 0 {
+		return MergeGaps(p.Gaps, own)
+	}
+	return p.Gaps
 }

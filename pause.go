@@ -32,6 +32,14 @@ func (m Monitor) PauseIsOver(now time.Time) bool {
 	return !m.Enabled && !m.PausedUntil.IsZero() && !m.PausedUntil.After(now)
 }
 
+// pausedCheckSentence is pauseSentence of a monitor that is checked.
+func pausedCheckSentence(until time.Time, clock func(time.Time) string) string {
+	if until.IsZero() {
+		return "The monitor is paused until somebody resumes it. Its target is not checked."
+	}
+	return fmt.Sprintf("The monitor is paused until %s. Until then its target is not checked.", clock(until))
+}
+
 // pauseSentence says until when a monitor is paused. clock formats times.
 func pauseSentence(until time.Time, clock func(time.Time) string) string {
 	if until.IsZero() {

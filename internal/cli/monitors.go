@@ -445,6 +445,8 @@ func outageReason(o *client.Outage) string {
 		return "runs too often"
 	case allswell.OutageRunOverlap:
 		return "runs overlap"
+	case allswell.OutageCheckFailed:
+		return "checks failed"
 	default:
 		return "silence"
 	}

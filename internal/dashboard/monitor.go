@@ -79,6 +79,8 @@ func lasted(d time.Duration) string {
 // Heading says in words why the monitor has its state.
 func (s monitorScreen) Heading() string {
 	switch e := s.Explanation; {
+	case e.Type.IsCheck():
+		return checkHeading(e)
 	case e.State == allswell.MonitorUp && len(e.Warned) > 0:
 		return "The job is alive, with a warning"
 	case e.State == allswell.MonitorUp:
@@ -101,6 +103,29 @@ func (s monitorScreen) Heading() string {
 		return "Runs of the job overlap"
 	default:
 		return "The job is silent"
+	}
+}
+
+// checkHeading is Heading of a monitor that is checked.
+func checkHeading(e allswell.Explanation) string {
+	switch e.State {
+	case allswell.MonitorUp:
+		if len(e.Warned) > 0 {
+			return "The target works, with a warning"
+		}
+		return "The target works"
+	case allswell.MonitorFailing:
+		return "The last check failed"
+	case allswell.MonitorSlow:
+		return "The target is slow"
+	case allswell.MonitorSuppressed:
+		return "The checks fail while a parent is down"
+	case allswell.MonitorWaiting:
+		return "Nothing was checked yet"
+	case allswell.MonitorDisabled:
+		return "The target is not checked"
+	default:
+		return "The target does not work"
 	}
 }
 

@@ -14,7 +14,8 @@ const monitorsPath = Path + "/monitors"
 
 // conditionNames are the words for allswell.MonitorConditions.
 var conditionNames = map[allswell.MonitorState]string{
-	allswell.MonitorDown: "Down", allswell.MonitorLate: "Late", allswell.MonitorWaiting: "Waiting", allswell.MonitorUp: "Up", allswell.MonitorDisabled: "Paused",
+	allswell.MonitorDown: "Down", allswell.MonitorLate: "Late", allswell.MonitorFailing: "Failing", allswell.MonitorSlow: "Slow", allswell.MonitorSuppressed: "Suppressed",
+	allswell.MonitorWaiting: "Waiting", allswell.MonitorUp: "Up", allswell.MonitorDisabled: "Paused",
 }
 
 func conditionName(s allswell.MonitorState) string { return conditionNames[s] }
@@ -24,7 +25,7 @@ func conditionTone(m allswell.Monitor) string {
 	switch m.Condition() {
 	case allswell.MonitorDown:
 		return m.DownStatus.Tone().Name
-	case allswell.MonitorLate:
+	case allswell.MonitorLate, allswell.MonitorFailing, allswell.MonitorSlow:
 		return allswell.StatusDegraded.Tone().Name
 	case allswell.MonitorUp:
 		return allswell.StatusOperational.Tone().Name

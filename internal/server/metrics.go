@@ -156,8 +156,8 @@ func (s *Server) registerRunMetrics() {
 	for _, kind := range allswell.SignalKinds {
 		signals(string(kind), func() float64 { return float64(s.store.SignalsRecorded(kind)) })
 	}
-	warnings := counters("allswell_warnings_total", "Warnings added, by the condition that a run violated.", "condition")
-	for _, c := range allswell.Conditions {
+	warnings := counters("allswell_warnings_total", "Warnings added, by the condition that was violated.", "condition")
+	for _, c := range allswell.WarningConditions {
 		warnings(string(c), func() float64 { return float64(s.store.WarningsAdded(c)) })
 	}
 	s.metrics.registerCounter("allswell_runs_overdue_total", "Runs that did not end within their maximum runtime.",

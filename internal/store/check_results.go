@@ -199,6 +199,9 @@ func (t *tx) applyResult(m *allswell.Monitor, r allswell.CheckResult, v allswell
 			return err
 		}
 	}
+	if err := t.saveCheckingGap(before, *m); err != nil {
+		return err
+	}
 	if err := t.moveSlowCause(before, *m); err != nil {
 		return err
 	}

@@ -103,6 +103,9 @@ func (t *tx) changeCheck(before allswell.Monitor, m *allswell.Monitor, ch allswe
 			return err
 		}
 	}
+	if err := t.saveCheckingGap(before, *m); err != nil {
+		return err
+	}
 	if err := t.moveSlowCause(before, *m); err != nil {
 		return err
 	}
@@ -226,4 +229,37 @@ func (t *tx) resolveParent(actor allswell.Actor, m *allswell.Monitor, ref string
 	}
 	m.ParentID = id
 	return nil
+}
+
+// checkingGaps loads the checking gaps of monitors that end after an instant, by component. where selects monitors m by $3.
+func (c *session) checkingGaps(where string, since time.Time, arg any) (map[string][]allswell.ListeningGap, error) {
+	var gaps map[string][]allswell.ListeningGap
+	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+		var component string
+		var gap allswell.ListeningGap
+		if err = row.Scan(text{&component}, instant{&gap.From}, instant{&gap.To}); err != nil {
+			return
+		}
+		if gaps == nil {
+			gaps = make(map[string][]allswell.ListeningGap)
+		}
+		gaps[component] = append(gaps[component], gap)
+		return
+	}, `SELECT m.component_id, g.from_at, g.to_at FROM monitors m JOIN checking_gaps g ON g.monitor_id = m.id WHERE g.to_at > $1 AND `+where+`
+		UNION ALL SELECT m.component_id, c.unknown_since_at, $2 FROM monitors m JOIN checks c ON c.monitor_id = m.id WHERE c.unknown_since_at IS NOT NULL AND c.unknown_since_at < $2 AND m.enabled AND `+where+`
+		ORDER BY 1, 2`, millis(since), millis(c.Now), arg)
+	return gaps, err
+}
+
+// saveCheckingGap saves a checking gap that has ended.
+func (t *tx) saveCheckingGap(before, m allswell.Monitor) error {
+	from := before.CheckState.UnknownSince
+	if from.IsZero() || !m.CheckState.UnknownSince.IsZero() || t.Now.Sub(from) < allswell.LongGap {
+		return nil
+	}
+	_, err := t.Exec(`INSERT INTO checking_gaps (monitor_id, from_at, to_at) VALUES ($1, $2, $3) ON CONFLICT (monitor_id, from_at) DO NOTHING`, m.ID, millis(from), millis(t.Now))
+	if err != nil || m.PageID == "" {
+		return err
+	}
+	return t.bumpVersion(m.PageID) // its history changes
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -186,5 +187,172 @@ func TestInvalidChecks(t *testing.T) {
 		if got := w.ping("check_" + m.ID); got[0] != store.PingUnknown {
 			t.Errorf("a ping of a check: %v", got)
 		}
+	})
+}
+
+func TestSlowChecks(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Shop"}))(w)
+		m := w.newCheck("shop")
+		w.check(allswell.CheckOK, allswell.CheckSlow, allswell.CheckSlow)
+		w.shows(allswell.StatusDegraded)
+		if got := w.monitorNow(m); got.Condition() != allswell.MonitorSlow || len(w.incidents()) != 0 {
+			t.Errorf("slow: %+v", got)
+		}
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{ComponentID: &other.ID}))(w)
+		w.shows(allswell.StatusOperational)
+		w.shows(allswell.StatusDegraded, other)
+		w.check(allswell.CheckOK)
+		w.shows(allswell.StatusOperational, other)
+		w.check(allswell.CheckSlow, allswell.CheckSlow)
+		w.shows(allswell.StatusDegraded, other)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.Pause(time.Time{})))(w)
+		w.shows(allswell.StatusOperational, other)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.Resume()))(w)
+		w.check(allswell.CheckSlow, allswell.CheckSlow)
+		w.shows(allswell.StatusDegraded, other)
+		w.check(allswell.CheckFailed, allswell.CheckFailed)
+		w.shows(allswell.StatusPartialOutage, other)
+		if n := w.value(`SELECT count(*) FROM causes WHERE source = $1`, m.ID); n != "0" {
+			t.Errorf("%s causes of slowness beside the outage", n)
+		}
+		w.check(allswell.CheckOK, allswell.CheckSlow, allswell.CheckSlow)
+		w.shows(allswell.StatusDegraded, other)
+		w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
+		w.shows(allswell.StatusOperational, other)
+	})
+}
+
+func TestChecksDuringMaintenance(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.newCheck("shop")
+		w.check(allswell.CheckOK, allswell.CheckFailed)
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: []string{w.component.ID}}))(w)
+		must(w.AdvanceMaintenances(w.ctx))(w)
+		w.check(allswell.CheckFailed, allswell.CheckFailed, allswell.CheckSlow, allswell.CheckSlow, allswell.CheckFailed)
+		if got := w.monitorNow(m); got.State != allswell.MonitorUp || got.ConsecutiveFailures != 0 || len(w.incidents()) != 0 {
+			t.Errorf("during the maintenance: %+v", got)
+		}
+		w.clock.move(time.Hour)
+		must(w.AdvanceMaintenances(w.ctx))(w)
+		w.recordLiveness()
+		w.check(allswell.CheckFailed)
+		if got := w.monitorNow(m); got.ConsecutiveFailures != 1 {
+			t.Errorf("after the maintenance: %+v", got)
+		}
+		w.check(allswell.CheckFailed)
+		w.shows(allswell.StatusPartialOutage)
+	})
+}
+
+func TestParents(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		router := w.newCheck("router", func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+		server := w.newCheck("server", func(n *allswell.NewMonitor) { n.ParentID, n.ComponentID = "router", "" })
+		job := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "job", Interval: time.Minute, FailureThreshold: 1, Page: "acme", ParentID: server.ID}))(w)
+		for ref, parent := range map[string]string{router.ID: job.ID, server.ID: server.ID, job.ID: "nowhere"} {
+			if _, err := w.ChangeMonitor(w.ctx, w.ws, ref, allswell.MonitorChange{ParentID: &parent}); !errors.Is(refused(err, "parent_id"), allswell.ErrNotFound) {
+				t.Errorf("%s below %s: %v", ref, parent, err)
+			}
+		}
+		fails := func(m allswell.Monitor) {
+			t.Helper()
+			version := must(strconv.ParseInt(w.value(`SELECT version FROM checks WHERE monitor_id = $1`, m.ID), 10, 64))(w)
+			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{{MonitorID: m.ID, Version: version, Replica: "a", StartedAt: w.clock.now(), DueAt: w.clock.now(), Status: allswell.CheckFailed, Reason: "timeout"}}))
+			w.run(`UPDATE checks SET counted = $1`, false)
+		}
+		w.pinged(job)
+		fails(router)
+		fails(server)
+		fails(server)
+		fails(server)
+		w.pass(3 * time.Minute)
+		w.send(store.NewSignal{Token: job.Token, Kind: allswell.SignalFail})
+		if got := w.monitorNow(server); got.Condition() != allswell.MonitorSuppressed || got.ConsecutiveFailures != 3 || !got.ParentDown {
+			t.Errorf("below the router: %+v", got)
+		}
+		if got := w.monitorNow(job); got.State != allswell.MonitorUp || got.ConsecutiveFailures == 0 {
+			t.Errorf("below the server below the router: %+v", got)
+		}
+		if all := w.incidents(); len(all) != 1 || all[0].Title != "router is down" {
+			t.Errorf("incidents: %+v", all)
+		}
+		w.ok(w.DeleteMonitor(w.ctx, w.ws, router.ID))
+		if got := w.monitorNow(server); got.ParentID != "" || got.Condition() != allswell.MonitorFailing {
+			t.Errorf("without its parent: %+v", got)
+		}
+		fails(server)
+		if got := w.monitorNow(server); got.ConsecutiveFailures != 1 || got.State != allswell.MonitorUp {
+			t.Errorf("failures do not count anew: %+v", got)
+		}
+		fails(server)
+		if got := w.monitorNow(server); got.State != allswell.MonitorDown {
+			t.Errorf("up after two failures: %+v", got)
+		}
+	})
+}
+
+// Certificates that expire soon warn once, until they are renewed.
+func TestWarningsOfChecks(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.newCheck("shop")
+		warn := func(days string) {
+			w.pass(time.Minute)
+			r := w.resultOf(w.claimChecks("a", "")[0], allswell.CheckOK)
+			if r.Warning = days != ""; r.Warning {
+				r.Reason = "certificate expires in " + days + " days"
+			}
+			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
+		}
+		warn("20")
+		warn("19")
+		if got := w.monitorNow(m); got.Condition() != allswell.MonitorUp || len(got.Warned) != 1 {
+			t.Errorf("with a warning: %+v", got)
+		}
+		warn("")
+		warn("")
+		warn("5")
+		all, _, err := w.Warnings(w.ctx, w.ws, m.ID, store.WarningFilter{}, 10)
+		w.ok(err)
+		if len(all) != 2 || all[1].Condition != allswell.ConditionCertificateExpiry || all[1].Message != "certificate expires in 20 days" || all[1].EndedAt.IsZero() || !all[0].EndedAt.IsZero() {
+			t.Errorf("warnings: %+v", all)
+		}
+		w.shows(allswell.StatusOperational)
+	})
+}
+
+// Unknown results count for nothing, and are shown as such.
+func TestCheckingGaps(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.newCheck("shop")
+		w.check(allswell.CheckOK)
+		w.pass(time.Hour)
+		w.check(allswell.CheckUnknown)
+		from := w.clock.now()
+		w.check(allswell.CheckUnknown, allswell.CheckUnknown, allswell.CheckUnknown)
+		got := w.monitorNow(m)
+		if got.State != allswell.MonitorUp || got.ConsecutiveFailures != 0 || !got.CheckState.UnknownSince.Equal(from) {
+			t.Errorf("unknown: %+v", got)
+		}
+		unknown := func() time.Duration {
+			t.Helper()
+			contents := must(w.LoadPage(w.ctx, "acme"))(w)
+			component := allswell.NewHistory(contents.Changes[w.component.ID], allswell.MergeGaps(contents.Gaps, contents.CheckingGaps[w.component.ID]), w.clock.now(), time.UTC)
+			days := must(w.MonitorDetail(w.ctx, w.ws, m.ID))(w).Uptimes
+			if len(days) == 0 || days[0].In(allswell.StatusUnknown) != component.Last(2).In(allswell.StatusUnknown) {
+				t.Errorf("the monitor was unknown for %v, its component for %v", days, component.Last(2).In(allswell.StatusUnknown))
+			}
+			return component.Last(2).In(allswell.StatusUnknown)
+		}
+		if got := unknown(); got != w.clock.now().Sub(from) {
+			t.Errorf("unknown for %v until %v", got, w.clock.now().Sub(from))
+		}
+		w.check(allswell.CheckOK)
+		to := w.clock.now()
+		w.check(allswell.CheckOK, allswell.CheckOK)
+		if got := unknown(); got != to.Sub(from) {
+			t.Errorf("unknown for %v, later %v", to.Sub(from), got)
+		}
+		w.shows(allswell.StatusOperational)
 	})
 }

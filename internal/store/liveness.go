@@ -194,6 +194,14 @@ func (t *tx) repairFutureTimes() error {
 		`UPDATE monitors SET next_check_at = waiting_since_at + interval_ms + grace_ms
 			WHERE next_check_at > $1 AND next_check_at > waiting_since_at + interval_ms + grace_ms`,
 		`UPDATE monitors SET next_check_at = $1 WHERE cron_expression IS NOT NULL AND next_check_at > $1`,
+		// Each of the checks that are due later than an interval from now is due now.
+		`UPDATE checks SET due_at = $1 WHERE due_at > $1 + (SELECT interval_ms FROM monitors WHERE monitors.id = checks.monitor_id)`,
+		`UPDATE checks SET retry_at = $1 WHERE retry_at > $1`,
+		`UPDATE checks SET slow_since_at = $1 WHERE slow_since_at > $1`,
+		`UPDATE checks SET unknown_since_at = $1 WHERE unknown_since_at > $1`,
+		`UPDATE check_results SET started_at = $1 WHERE started_at > $1`,
+		`DELETE FROM checking_gaps WHERE from_at >= $1`,
+		`UPDATE checking_gaps SET to_at = $1 WHERE to_at > $1`,
 	} {
 		if _, err := t.Exec(text, millis(t.Now)); err != nil {
 			return err

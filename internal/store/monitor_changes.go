@@ -290,6 +290,11 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	if err != nil {
 		return m, err
 	}
+	if len(ch.Check.Secrets) > 0 {
+		if err := t.audit(actor, allswell.AuditRotate, m, m); err != nil {
+			return m, err
+		}
+	}
 	return m, t.audit(actor, allswell.AuditUpdate, before, m)
 }
 

@@ -90,15 +90,22 @@ func (s *Store) MonitorDetail(ctx context.Context, actor allswell.Actor, ref str
 	})
 }
 
-// monitorUptimes returns nothing for a monitor that was never pinged.
+// monitorUptimes returns nothing for a monitor that was never pinged or checked.
 func (c *session) monitorUptimes(m allswell.Monitor) ([]MonitorUptime, error) {
-	if m.LastPingAt.IsZero() {
+	if m.LastPingAt.IsZero() && m.CheckState.Status == "" {
 		return nil, nil
 	}
 	start := c.Now.Add(-uptimePeriods[len(uptimePeriods)-1])
 	gaps, err := c.gaps(start)
 	if err != nil {
 		return nil, err
+	}
+	if m.IsCheck() {
+		own, err := c.checkingGaps(`m.id = $3`, start, m.ID)
+		if err != nil {
+			return nil, err
+		}
+		gaps = allswell.MergeGaps(gaps, own[m.ComponentID])
 	}
 	outages, err := database.Query(c.Session, scanOutage, `SELECT `+outageColumns+` FROM outages
 		WHERE monitor_id = $1 AND (ended_at IS NULL OR ended_at > $2) ORDER BY started_at, id`, m.ID, millis(start))

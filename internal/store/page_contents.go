@@ -137,7 +137,10 @@ func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 	if err := c.correctHistory(p, since); err != nil {
 		return err
 	}
-	p.Gaps, err = c.gaps(since)
+	if p.Gaps, err = c.gaps(since); err != nil {
+		return err
+	}
+	p.CheckingGaps, err = c.checkingGaps(`m.page_id = $3 AND m.component_id IS NOT NULL`, since, p.Page.ID)
 	return err
 }
 

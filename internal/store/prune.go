@@ -59,6 +59,7 @@ func (s *Store) Prune(ctx context.Context) error {
 			{`DELETE FROM status_changes WHERE changed_at <= $1 AND changed_at < (SELECT max(o.changed_at) FROM status_changes o
 				WHERE o.component_id = status_changes.component_id AND o.changed_at <= $1)`, statusChangeRetention},
 			{`DELETE FROM listening_gaps WHERE to_at <= $1`, gapRetention},
+			{`DELETE FROM checking_gaps WHERE to_at <= $1`, statusChangeRetention},
 			{`DELETE FROM listening_gaps WHERE to_at <= $1 AND to_at - from_at < 30000`, shortGapRetention},
 			{`DELETE FROM liveness WHERE seen_at <= $1 AND seen_at < (SELECT max(seen_at) FROM liveness)`, livenessRetention},
 			{`DELETE FROM subscribers WHERE created_at <= $1 AND confirmed_at IS NULL`, allswell.UnconfirmedLifetime},

@@ -20,7 +20,7 @@ func newRunCounts() runCounts {
 	for _, kind := range allswell.SignalKinds {
 		counts.signals[kind] = new(atomic.Int64)
 	}
-	for _, condition := range allswell.Conditions {
+	for _, condition := range allswell.WarningConditions {
 		counts.warnings[condition] = new(atomic.Int64)
 	}
 	return counts

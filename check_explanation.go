@@ -1,0 +1,68 @@
+package allswell
+
+import (
+	"fmt"
+	"time"
+)
+
+// checkSentences is Sentences of a monitor that is checked and enabled.
+func (e Explanation) checkSentences(clock func(time.Time) string) (all []string) {
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	s := e.Check
+	switch e.State {
+	case MonitorWaiting:
+		say("The target has not been checked yet. Until then the monitor cannot go down.")
+	case MonitorDown:
+		say("The checks failed: the monitor is down since %s. %s the outage.", clock(e.DownSince), e.goodResults())
+		if s.Good > 0 {
+			say("The last %s succeeded.", checks(s.Good))
+		}
+		if e.TakenOver {
+			say("Its incident was taken over: the recovery does not resolve it.")
+		}
+	case MonitorSuppressed:
+		say("The last %s failed, while a parent of the monitor is down: there is no outage of its own. Failures count anew once the parent is up.", checks(e.Failures))
+	case MonitorFailing:
+		say("The last %s failed. The monitor is down when %d in a row have failed.", checks(e.Failures), e.Threshold)
+	case MonitorSlow:
+		say("The target is slow since %s, and its component degraded. %s that.", clock(s.SlowSince), e.goodResults())
+	case MonitorUp:
+		if s.Slow > 0 {
+			say("The last %s succeeded slowly. The component is degraded after %d in a row.", checks(s.Slow), e.Threshold)
+		} else {
+			say("The last check succeeded.")
+		}
+	}
+	if s.Status == CheckFailed && s.Reason != "" {
+		say("The last failure: %s.", s.Reason)
+	}
+	if !s.UnknownSince.IsZero() {
+		say("Since %s no check could tell whether the target works, because the server's own network did not. Such checks count for nothing.", clock(s.UnknownSince))
+	}
+	if e.SuppressedUntil.After(e.AsOf) {
+		say("Until %s failures do not count, because the component is under maintenance.", clock(e.SuppressedUntil))
+	}
+	if !e.DueAt.IsZero() {
+		say("The next check is at %s.", clock(e.DueAt))
+	}
+	return append(all, e.warningSentences()...)
+}
+
+// goodResults says how many results in a row end what the monitor is.
+func (e Explanation) goodResults() string {
+	one, several := "The next good result ends", "%d good results in a row end"
+	if e.State == MonitorSlow {
+		one, several = "The next result that is not slow ends", "%d results in a row that are not slow end"
+	}
+	if e.RecoveryThreshold <= 1 {
+		return one
+	}
+	return fmt.Sprintf(several, e.RecoveryThreshold)
+}
+
+func checks(n int) string {
+	if n == 1 {
+		return "check"
+	}
+	return fmt.Sprintf("%d checks", n)
+}

@@ -1,0 +1,232 @@
+package allswell_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"pgregory.net/rapid"
+)
+
+// checkedMonitor returns a monitor that is checked every minute, goes down after two failures and up after two good results.
+func checkedMonitor(change ...func(*allswell.Monitor)) allswell.Monitor {
+	m := allswell.Monitor{
+		ID: "mon_x", Type: "http", Enabled: true, State: allswell.MonitorUp, Interval: time.Minute, FailureThreshold: 2,
+		Check: allswell.CheckSpec{Timeout: 10 * time.Second, RecoveryThreshold: 2, ConfirmFrom: 1},
+	}
+	for _, f := range change {
+		f(&m)
+	}
+	return m
+}
+
+// TestCheckRule applies results, a letter each, and compares what the monitor is after each: o ok, s slow, f failed, u unknown, and in
+// capitals from another replica in another location; | begins a round, as a claim does.
+func TestCheckRule(t *testing.T) {
+	confirmed := func(m *allswell.Monitor) { m.Check.ConfirmFrom = 2 }
+	parentDown := func(m *allswell.Monitor) { m.ParentDown = true }
+	maintained := func(m *allswell.Monitor) { m.SuppressedUntil = at(time.Hour) }
+	for _, c := range []struct {
+		results string
+		want    string
+		change  []func(*allswell.Monitor)
+	}{
+		{"|o|f|o|f|f|f|o|o", "up failing up failing down down down up", nil},
+		{"|f|f|o|f|o|o", "failing down down down down up", nil},
+		{"|s|s|s|o|o", "up slow slow slow up", nil},
+		{"|s|o|s|o", "up up up up", nil},
+		{"|s|s|f|f|s|s|o", "up slow failing down down slow slow", nil},
+		{"|s|f|s|s", "up failing up slow", nil},
+		{"|o|f|u|u|f", "up failing failing failing down", nil},
+		{"|u|u|u", "waiting waiting waiting", nil},
+
+		// Several locations confirm.
+		{"|f|f|f", "up up up", []func(*allswell.Monitor){confirmed}},
+		{"|fF|fF", "up failing failing down", []func(*allswell.Monitor){confirmed}},
+		{"|fO|fF|fO", "up up up failing failing up", []func(*allswell.Monitor){confirmed}},
+		{"|ff|ff", "up up up up", []func(*allswell.Monitor){confirmed}},
+		{"|fU|fU", "up failing failing down", []func(*allswell.Monitor){confirmed}}, // the other one cannot say
+		{"|uU|uF|uF", "waiting waiting waiting failing failing down", []func(*allswell.Monitor){confirmed}},
+		{"|fF|f|f", "failing failing down down", nil}, // a round counts once
+
+		{"|f|f|f|o", "suppressed suppressed suppressed up", []func(*allswell.Monitor){parentDown}},
+		{"|o|f|f|f|s|s", "up up up up up up", []func(*allswell.Monitor){maintained}},
+	} {
+		m := checkedMonitor(c.change...)
+		view := allswell.CheckView{Now: at(0), Threshold: 3, Replicas: map[string]string{"a": "here", "b": "there"}}
+		var got []string
+		for _, letter := range c.results {
+			if letter == '|' {
+				m.CheckState.Round = allswell.CheckRound{}
+				continue
+			}
+			r := allswell.CheckResult{Replica: "a", Location: "here", StartedAt: view.Now, Status: map[rune]allswell.CheckStatus{
+				'o': allswell.CheckOK, 's': allswell.CheckSlow, 'f': allswell.CheckFailed, 'u': allswell.CheckUnknown,
+			}[letter|0x20]}
+			if letter < 'a' {
+				r.Replica, r.Location = "b", "there"
+			}
+			m.ApplyCheckResult(r, view)
+			got = append(got, string(m.Condition()))
+			view.Now = view.Now.Add(time.Minute)
+		}
+		if got := strings.Join(got, " "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.results, got, c.want)
+		}
+	}
+}
+
+func TestFailuresBelowAParentCountAnewAfterIt(t *testing.T) {
+	m := checkedMonitor(func(m *allswell.Monitor) { m.ParentDown, m.FailureThreshold = true, 3 })
+	view := allswell.CheckView{Now: at(0), Threshold: 3}
+	fail := func() allswell.CheckEffect {
+		m.CheckState.Round = allswell.CheckRound{}
+		return m.ApplyCheckResult(allswell.CheckResult{Status: allswell.CheckFailed}, view)
+	}
+	for range 5 {
+		if e := fail(); e.WentDown {
+			t.Fatal("down below a parent that is down")
+		}
+	}
+	if m.ConsecutiveFailures != 5 {
+		t.Errorf("%d failures are counted", m.ConsecutiveFailures)
+	}
+	m.ParentDown = false
+	if fail(); m.ConsecutiveFailures != 1 || fail().WentDown || !fail().WentDown {
+		t.Errorf("after the parent: %+v", m)
+	}
+	job := allswell.Monitor{Enabled: true, State: allswell.MonitorUp, Interval: time.Minute, ParentDown: true}
+	job.RecordPing(at(0))
+	for i := range 10 {
+		instant := at(time.Duration(i+2) * time.Minute)
+		job.ParentDown = i < 5
+		result := job.ApplyTick(allswell.Tick{Instant: instant, AsOf: instant, Period: time.Minute, Threshold: 3})
+		if (result == allswell.TickWentDown) != (i == 7) {
+			t.Errorf("tick %d: %v, %d failures", i, result, job.ConsecutiveFailures)
+		}
+	}
+	job = allswell.Monitor{Enabled: true, State: allswell.MonitorUp, ParentDown: true}
+	if job.RecordFailure(at(0)) {
+		t.Error("a job failed below a parent that is down")
+	}
+}
+
+func TestRechecks(t *testing.T) {
+	view := allswell.CheckView{Now: at(0), Threshold: 3, Replicas: map[string]string{"a": "here", "b": "there"}}
+	failed := allswell.CheckResult{Status: allswell.CheckFailed, Replica: "a", Location: "here"}
+	for _, c := range []struct {
+		name    string
+		monitor allswell.Monitor
+		result  allswell.CheckResult
+		after   time.Duration // 0: no earlier than regularly
+		retry   bool
+	}{
+		{"a failure", checkedMonitor(), failed, 15 * time.Second, false},
+		{"a short interval", checkedMonitor(func(m *allswell.Monitor) { m.Interval = 10 * time.Second }), failed, 5 * time.Second, false},
+		{"the failure that is the last", checkedMonitor(func(m *allswell.Monitor) { m.FailureThreshold = 1 }), failed, 0, false},
+		{"a failure while it is down", checkedMonitor(func(m *allswell.Monitor) { m.State = allswell.MonitorDown }), failed, 0, false},
+		{"a good result that does not recover", checkedMonitor(func(m *allswell.Monitor) { m.State = allswell.MonitorDown }), allswell.CheckResult{Status: allswell.CheckOK}, 15 * time.Second, false},
+		{"a good result", checkedMonitor(), allswell.CheckResult{Status: allswell.CheckOK}, 0, false},
+		{"a failure to confirm", checkedMonitor(func(m *allswell.Monitor) { m.Check.ConfirmFrom = 2 }), failed, 0, true},
+		{"an unknown result", checkedMonitor(), allswell.CheckResult{Status: allswell.CheckUnknown, Replica: "a"}, 0, true},
+		{"an unknown result of the last one", checkedMonitor(func(m *allswell.Monitor) { m.CheckState.Round.Unknown = []string{"b"} }),
+			allswell.CheckResult{Status: allswell.CheckUnknown, Replica: "a"}, 0, false},
+	} {
+		e := c.monitor.ApplyCheckResult(c.result, view)
+		after := time.Duration(0)
+		if !e.RecheckBy.IsZero() {
+			after = e.RecheckBy.Sub(view.Now)
+		}
+		if after != c.after || e.Retry != c.retry {
+			t.Errorf("%s: checked again after %v, retried %v", c.name, after, e.Retry)
+		}
+	}
+}
+
+// Checks of many monitors are spread evenly, and each is due once in an interval.
+func TestNextCheck(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		interval := time.Duration(rapid.Int64Range(10, 86400).Draw(t, "interval s")) * time.Second
+		now := at(time.Duration(rapid.Int64Range(-1e9, 1e9).Draw(t, "now ms")) * time.Millisecond)
+		id := fmt.Sprintf("mon_%d", rapid.Int().Draw(t, "id"))
+		next := allswell.NextCheck(id, interval, now)
+		if !next.After(now) || next.Sub(now) > interval {
+			t.Fatalf("after %v: %v", now, next)
+		}
+		if again := allswell.NextCheck(id, interval, next); again.Sub(next) != interval {
+			t.Fatalf("after %v: %v", next, again)
+		}
+	})
+	var buckets [10]int
+	for i := range 1000 {
+		buckets[allswell.CheckPhase(fmt.Sprintf("mon_%d", i), time.Minute)/(6*time.Second)]++
+	}
+	if slices.Min(buckets[:]) < 60 || slices.Max(buckets[:]) > 140 {
+		t.Errorf("1000 checks a minute are spread like %v", buckets)
+	}
+}
+
+func TestCheckChange(t *testing.T) {
+	m := checkedMonitor(func(m *allswell.Monitor) {
+		m.ConsecutiveFailures = 1
+		m.CheckState.SlowSince = at(0)
+		m.Check.Config, m.Check.SecretFields = json.RawMessage(`{"url":"a"}`), []string{"password"}
+	})
+	for name, c := range map[string]struct {
+		change  allswell.MonitorChange
+		restart bool
+		fields  string
+	}{
+		"nothing":           {allswell.MonitorChange{Check: allswell.CheckChange{Config: json.RawMessage(`{"url":"a"}`)}}, false, "[password]"},
+		"another threshold": {allswell.MonitorChange{Check: allswell.CheckChange{RecoveryThreshold: new(3)}}, false, "[password]"},
+		"another target":    {allswell.MonitorChange{Check: allswell.CheckChange{Config: json.RawMessage(`{"url":"b"}`)}}, true, "[password]"},
+		"another secret": {allswell.MonitorChange{Check: allswell.CheckChange{Secrets: map[string]json.RawMessage{"password": json.RawMessage("null"), "token": json.RawMessage(`"x"`)}}},
+			true, "[token]"},
+		"paused": {allswell.Pause(time.Time{}), true, "[password]"},
+	} {
+		got := m
+		got.Apply(c.change, at(0))
+		if restarted := got.ConsecutiveFailures == 0 && got.CheckState.SlowSince.IsZero(); restarted != c.restart || fmt.Sprint(got.Check.SecretFields) != c.fields {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	var bad *allswell.ValidationError
+	if err := (allswell.MonitorChange{Interval: new(10 * time.Second)}).ValidateFor(m); !errors.As(err, &bad) || bad.Fields["timeout"] == nil {
+		t.Errorf("an interval as short as the timeout: %v", err)
+	}
+}
+
+func TestCheckSentences(t *testing.T) {
+	clock := func(t time.Time) string { return t.UTC().Format("15:04:05") }
+	now := time.Date(2026, 3, 14, 2, 0, 0, 0, time.UTC)
+	for want, change := range map[string]func(*allswell.Monitor){
+		"The target has not been checked yet. Until then the monitor cannot go down. The next check is at 02:01:00.": func(m *allswell.Monitor) { m.CheckState.Status = "" },
+		"The last check succeeded. The next check is at 02:01:00.":                                                   func(*allswell.Monitor) {},
+		"The last check failed. The monitor is down when 2 in a row have failed. The last failure: status 502. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+			m.ConsecutiveFailures, m.CheckState.Status, m.CheckState.Reason = 1, allswell.CheckFailed, "status 502"
+		},
+		"The target is slow since 01:00:00, and its component degraded. 2 results in a row that are not slow end that. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+			m.CheckState.SlowSince = now.Add(-time.Hour)
+		},
+		"The last check succeeded. Since 01:00:00 no check could tell whether the target works, because the server's own network did not. Such checks count for nothing. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+			m.CheckState.UnknownSince = now.Add(-time.Hour)
+		},
+		"The last check succeeded. Until 03:00:00 failures do not count, because the component is under maintenance. The next check is at 02:01:00. Warning: The certificate expires soon.": func(m *allswell.Monitor) {
+			m.SuppressedUntil, m.Warned = now.Add(time.Hour), []allswell.Condition{allswell.ConditionCertificateExpiry}
+		},
+		"The monitor is paused until somebody resumes it. Its target is not checked.": func(m *allswell.Monitor) { m.Enabled = false },
+		"The last 2 checks failed, while a parent of the monitor is down: there is no outage of its own. Failures count anew once the parent is up. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+			m.ConsecutiveFailures, m.FailuresSuppressed, m.ParentDown = 2, true, true
+		},
+	} {
+		m := checkedMonitor(func(m *allswell.Monitor) { m.CheckState.Status, m.NextCheckAt = allswell.CheckOK, now.Add(time.Minute) }, change)
+		if got := strings.Join(m.Explain(allswell.Tick{AsOf: now, Threshold: 3}).Sentences(clock), " "); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
