@@ -91,7 +91,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	go s.runWatchdog(ctx, cancel)
 	go s.prune(ctx)
 	go s.runMaintenances(ctx)
-	go s.mergePings(ctx)
+	go s.compact(ctx, "merging the history of pings", s.Store.MergePings, s.pingMergeDue)
+	go s.compact(ctx, "summing up the results of checks", s.Store.FoldCheckResults, nil)
 	s.runTicks(ctx)
 	if errors.Is(context.Cause(ctx), ErrStalled) {
 		return fmt.Errorf("%w (last: %s)", ErrStalled, s.LastTick().UTC().Format(time.RFC3339))

@@ -47,6 +47,9 @@ func (s *Store) Prune(ctx context.Context) error {
 	if err := s.pruneCheckResults(ctx); err != nil {
 		return err
 	}
+	if err := s.pruneCheckRollups(ctx); err != nil {
+		return err
+	}
 	if err := s.pruneAuditLog(ctx); err != nil {
 		return err
 	}

@@ -1,0 +1,156 @@
+// Package checkchart draws the response times of a target, and the failures of its checks, as shapes of SVG. Surfaces put
+// them into their templates, with words of their own.
+package checkchart
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell/internal/checkstats"
+)
+
+// The sizes of the drawings, in units that the browser stretches.
+const (
+	Width         = 720
+	Height        = 160 // of the times
+	FailureHeight = 24  // of the failures
+)
+
+// Point is what the checks of a period found.
+type Point struct {
+	StartsAt time.Time
+	checkstats.Summary
+}
+
+// P50, P95 and P99 are the times within which that share of the good results came.
+func (p *Point) P50() time.Duration { return p.Quantile(0.50) }
+func (p *Point) P95() time.Duration { return p.Quantile(0.95) }
+func (p *Point) P99() time.Duration { return p.Quantile(0.99) }
+
+// Chart is a drawing of points. Lines are attributes d of paths; they have gaps where no result is known.
+type Chart struct {
+	From, To time.Time
+	Step     time.Duration
+	Points   []Point // oldest first, those with results
+	Total    Point   // of the whole time
+	Top      time.Duration
+	Band     string // the area between the median and the 95th percentile
+	P50      string
+	P95      string
+	P99      string
+	Failures []Bar // as high as the share of failures
+	Unknown  []Bar // where no result is known
+}
+
+// Bar is a rectangle, in units of the drawing of failures.
+type Bar struct{ X, Y, Width, Height float64 }
+
+// New draws the points between two times. Each stands for a period of the length step.
+func New(from, to time.Time, step time.Duration, points []Point) *Chart {
+	c := &Chart{From: from, To: to, Step: step, Points: points, Top: time.Millisecond, Total: Point{StartsAt: from}}
+	for i := range points {
+		c.Total.Merge(&points[i].Summary)
+		c.Top = max(c.Top, points[i].P99())
+	}
+	c.Top = niceAbove(c.Top)
+	for _, run := range c.runs() {
+		upper := c.line(run, (*Point).P95)
+		lower := c.line(backwards(run), (*Point).P50)
+		c.Band += "M" + upper + "L" + lower + "Z"
+		c.P50 += "M" + c.line(run, (*Point).P50)
+		c.P95 += "M" + upper
+		c.P99 += "M" + c.line(run, (*Point).P99)
+	}
+	c.drawFailures()
+	return c
+}
+
+// runs returns the points that follow each other without a gap and have times.
+func (c *Chart) runs() (runs [][]*Point) {
+	var last *Point
+	for i := range c.Points {
+		p := &c.Points[i]
+		if p.Timed() == 0 {
+			continue
+		}
+		if last == nil || p.StartsAt.Sub(last.StartsAt) > c.Step {
+			runs = append(runs, nil)
+		}
+		runs[len(runs)-1] = append(runs[len(runs)-1], p)
+		last = p
+	}
+	return runs
+}
+
+func backwards(run []*Point) []*Point {
+	out := make([]*Point, len(run))
+	for i, p := range run {
+		out[len(run)-1-i] = p
+	}
+	return out
+}
+
+// line returns the coordinates of points, each of which is a step wide, so that a single one is seen, too.
+func (c *Chart) line(run []*Point, value func(*Point) time.Duration) string {
+	var b strings.Builder
+	forwards := len(run) < 2 || run[0].StartsAt.Before(run[1].StartsAt)
+	for i, p := range run {
+		x, y := c.x(p.StartsAt.Add(c.Step/2)), c.y(value(p))
+		first, last := c.x(p.StartsAt), c.x(p.StartsAt.Add(c.Step))
+		if !forwards {
+			first, last = last, first
+		}
+		if i == 0 {
+			fmt.Fprintf(&b, "%.1f %.1f ", first, y)
+		}
+		fmt.Fprintf(&b, "L%.1f %.1f ", x, y)
+		if i == len(run)-1 {
+			fmt.Fprintf(&b, "L%.1f %.1f", last, y)
+		}
+	}
+	return b.String()
+}
+
+// x returns where a time is, within the drawing.
+func (c *Chart) x(t time.Time) float64 {
+	return min(max(float64(t.Sub(c.From))/float64(c.To.Sub(c.From)), 0), 1) * Width
+}
+
+func (c *Chart) y(d time.Duration) float64 {
+	return (1 - min(float64(d)/float64(c.Top), 1)) * Height
+}
+
+// drawFailures fills Failures and Unknown. A failure is at least a quarter of the drawing high, so that it is seen.
+func (c *Chart) drawFailures() {
+	for i := range c.Points {
+		p := &c.Points[i]
+		x := c.x(p.StartsAt)
+		width := max(c.x(p.StartsAt.Add(c.Step))-x, 1)
+		switch {
+		case p.Failures > 0:
+			share := float64(p.Failures) / float64(p.Count)
+			h := max(share, 0.25) * FailureHeight
+			c.Failures = append(c.Failures, Bar{x, FailureHeight - h, width, h})
+		case p.Count == 0:
+			c.Unknown = append(c.Unknown, Bar{x, 0, width, FailureHeight})
+		}
+	}
+}
+
+// niceAbove returns the smallest duration of 1, 2 or 5 times a power of ten microseconds that is not below d.
+func niceAbove(d time.Duration) time.Duration {
+	for unit := time.Microsecond; ; unit *= 10 {
+		for _, n := range []time.Duration{1, 2, 5} {
+			if d <= n*unit {
+				return n * unit
+			}
+		}
+	}
+}
+
+// Half returns the time in the middle of the scale.
+func (c *Chart) Half() time.Duration { return c.Top / 2 }
+
+// Middle returns the time in the middle of the chart.
+func (c *Chart) Middle() time.Time { return c.From.Add(c.To.Sub(c.From) / 2) }

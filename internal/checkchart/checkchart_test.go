@@ -1,0 +1,60 @@
+package checkchart_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/checkchart"
+)
+
+var start = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// point is a period, of five minutes, with good results of the given times and a number of failures.
+func point(index, failures int, times ...time.Duration) checkchart.Point {
+	p := checkchart.Point{StartsAt: start.Add(time.Duration(index) * 5 * time.Minute)}
+	for _, d := range times {
+		p.Add(allswell.CheckOK, d)
+	}
+	for range failures {
+		p.Add(allswell.CheckFailed, 0)
+	}
+	return p
+}
+
+func TestChart(t *testing.T) {
+	unknown := checkchart.Point{StartsAt: start.Add(50 * time.Minute)}
+	unknown.Add(allswell.CheckUnknown, 0)
+	c := checkchart.New(start, start.Add(time.Hour), 5*time.Minute, []checkchart.Point{
+		point(0, 0, 100*time.Millisecond), point(1, 1, 150*time.Millisecond), point(2, 4),
+		point(6, 0, 50*time.Millisecond, 60*time.Millisecond), unknown,
+	})
+	if c.Top != 200*time.Millisecond {
+		t.Errorf("the scale ends at %v, want 200ms", c.Top)
+	}
+	for name, line := range map[string]string{"p50": c.P50, "p95": c.P95, "p99": c.P99, "band": c.Band} {
+		if n := strings.Count(line, "M"); n != 2 {
+			t.Errorf("%s has %d parts, want 2, because a gap is not bridged: %s", name, n, line)
+		}
+	}
+	if !strings.HasPrefix(c.P50, "M0.0 80") || strings.Contains(c.P50, "NaN") {
+		t.Errorf("p50 is %s; 100 ms is in the middle", c.P50)
+	}
+	if len(c.Failures) != 2 || c.Failures[0].Height >= c.Failures[1].Height || c.Failures[1].Height != checkchart.FailureHeight {
+		t.Errorf("failures %+v: want two, the first lower than the second, which is all", c.Failures)
+	}
+	if len(c.Unknown) != 1 || c.Unknown[0].X != 600 {
+		t.Errorf("unknown %+v: want one at 600", c.Unknown)
+	}
+	if c.Total.Count != 9 || c.Total.Failures != 5 || c.Total.Max != 150*time.Millisecond {
+		t.Errorf("total %+v", c.Total)
+	}
+}
+
+func TestEmptyChart(t *testing.T) {
+	c := checkchart.New(start, start.Add(time.Hour), 5*time.Minute, nil)
+	if c.P50 != "" || c.Failures != nil || c.Total.Count != 0 || c.Top <= 0 {
+		t.Errorf("%+v", c)
+	}
+}

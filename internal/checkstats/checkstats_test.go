@@ -1,0 +1,166 @@
+package checkstats_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/checkstats"
+)
+
+// result is what a summary counts of a result.
+type result struct {
+	status allswell.CheckStatus
+	total  time.Duration
+}
+
+func drawResults(t *rapid.T) []result {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) result {
+		total := time.Duration(rapid.Int64Range(0, int64(2*time.Minute)).Draw(t, "total"))
+		return result{rapid.SampledFrom(allswell.CheckStatuses).Draw(t, "status"), total}
+	}), 0, 50).Draw(t, "results")
+}
+
+func summaryOf(results []result) (s checkstats.Summary) {
+	for _, r := range results {
+		s.Add(r.status, r.total)
+	}
+	return s
+}
+
+// equal compares everything that a summary tells.
+func equal(a, b *checkstats.Summary) bool {
+	if a.Count != b.Count || a.Slow != b.Slow || a.Failures != b.Failures || a.Unknown != b.Unknown || a.Min != b.Min || a.Max != b.Max || a.Mean() != b.Mean() {
+		return false
+	}
+	for _, q := range []float64{0, 0.5, 0.95, 0.99, 1} {
+		if a.Quantile(q) != b.Quantile(q) {
+			return false
+		}
+	}
+	return true
+}
+
+// Merged summaries tell what a summary of all results tells, and percentiles are within 2 % of the exact ones.
+func TestSummaries(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first, second := drawResults(t), drawResults(t)
+		all := append(slices.Clone(first), second...)
+		merged, other, want := summaryOf(first), summaryOf(second), summaryOf(all)
+		merged.Merge(&other)
+		if !equal(&merged, &want) {
+			t.Fatalf("merged %+v, want %+v", merged, want)
+		}
+		var timed []time.Duration
+		var sum time.Duration
+		for _, r := range all {
+			if r.status == allswell.CheckOK || r.status == allswell.CheckSlow {
+				total := max(r.total.Truncate(time.Microsecond), time.Microsecond)
+				timed, sum = append(timed, total), sum+total
+			}
+		}
+		if len(timed) == 0 {
+			if want.Mean() != 0 || want.Quantile(0.5) != 0 {
+				t.Fatal("times without a good result")
+			}
+			return
+		}
+		slices.Sort(timed)
+		if want.Min != timed[0] || want.Max != timed[len(timed)-1] || want.Mean() != sum/time.Duration(len(timed)) {
+			t.Fatalf("min %v, max %v, mean %v of %v", want.Min, want.Max, want.Mean(), timed)
+		}
+		for _, q := range []float64{0.5, 0.95, 0.99} {
+			exact := timed[int(q*float64(len(timed)-1))]
+			if got := want.Quantile(q); math.Abs(float64(got-exact)) > 0.021*float64(exact)+float64(time.Microsecond) {
+				t.Fatalf("quantile %v is %v, want %v", q, got, exact)
+			}
+		}
+	})
+}
+
+func TestUptime(t *testing.T) {
+	s := summaryOf([]result{{allswell.CheckOK, time.Second}, {allswell.CheckSlow, time.Second}, {allswell.CheckFailed, time.Second}, {allswell.CheckUnknown, 0}})
+	if share, ok := s.Uptime(); !ok || math.Abs(share-2.0/3) > 1e-9 {
+		t.Fatalf("uptime %v, %v; want 2/3", share, ok)
+	}
+	s = summaryOf([]result{{allswell.CheckUnknown, 0}})
+	if _, ok := s.Uptime(); ok {
+		t.Fatal("an uptime without results")
+	}
+}
+
+// A chunk is read as it was written, whatever was put into it in which order.
+func TestChunks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var c checkstats.Chunk
+		want := make(map[int]checkstats.Summary)
+		for range rapid.IntRange(0, 20).Draw(t, "puts") {
+			i := rapid.IntRange(0, 287).Draw(t, "index")
+			s := summaryOf(drawResults(t))
+			c.Put(i, s)
+			want[i] = s
+			if s.Count == 0 && s.Unknown == 0 {
+				delete(want, i)
+			}
+		}
+		read, err := checkstats.Decode(c.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(read) != len(want) {
+			t.Fatalf("%d periods, want %d", len(read), len(want))
+		}
+		for i, p := range read {
+			if i > 0 && p.Index <= read[i-1].Index {
+				t.Fatal("the periods are not in order")
+			}
+			if w := want[p.Index]; !equal(&p.Summary, &w) {
+				t.Fatalf("period %d is %+v, want %+v", p.Index, p.Summary, w)
+			}
+		}
+	})
+}
+
+// A day of a monitor that is checked each minute is small: at 1,000 such monitors, 90 days must fit into a gigabyte.
+func TestChunkSize(t *testing.T) {
+	day := func(periods, results int) int {
+		var c checkstats.Chunk
+		for i := range periods {
+			var s checkstats.Summary
+			for n := range results {
+				// 40 to 160 ms, most of them in the middle
+				s.Add(allswell.CheckOK, 80*time.Millisecond+time.Duration(float64(40*time.Millisecond)*math.Pow(math.Sin(float64(i*results+n)*12.9898), 3)))
+			}
+			c.Put(i, s)
+		}
+		return len(c.Encode())
+	}
+	if got := day(288, 5) + day(24, 60); got > 7<<10 {
+		t.Fatalf("a day takes %d bytes", got)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	var c checkstats.Chunk
+	c.Put(3, summaryOf([]result{{allswell.CheckOK, time.Second}, {allswell.CheckFailed, 0}}))
+	f.Add(c.Encode())
+	f.Add([]byte{1})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := checkstats.Decode(data)
+		if err != nil {
+			if !errors.Is(err, checkstats.ErrCorrupt) {
+				t.Fatal(err)
+			}
+			return
+		}
+		again, err := checkstats.Decode(c.Encode())
+		if err != nil || len(again) != len(c) {
+			t.Fatal("what was read cannot be written and read again", err)
+		}
+	})
+}
