@@ -87,6 +87,9 @@ var operations = map[string]struct {
 		}
 		return nil
 	}, nil, client.Signal{}},
+	"getMonitorMetrics": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetMonitorMetrics(ctx, "mon_1", time.Unix(0, 0), time.Unix(3600, 0), 5*time.Minute))
+	}, nil, client.MonitorMetrics{}},
 	"listWarnings": {func(ctx context.Context, c *client.Client) error {
 		for _, err := range c.ListWarnings(ctx, "mon_1", allswell.ConditionMinRuntime) {
 			return err

@@ -150,6 +150,7 @@ func (a *api) monitorRoutes() []route {
 		{"GET", "/api/v1/monitors/{monitorId}/pings", read, a.listPings},
 		{"GET", "/api/v1/monitors/{monitorId}/pings/{pingId}/body", read, a.getPingBody},
 		{"GET", "/api/v1/monitors/{monitorId}/warnings", read, a.listWarnings},
+		{"GET", "/api/v1/monitors/{monitorId}/metrics", read, a.getMonitorMetrics},
 		{"GET", "/api/v1/monitors/{monitorId}/explain", read, a.explainMonitor},
 		{"GET", "/api/v1/monitors/{monitorId}/schedule", read, a.getMonitorSchedule},
 		{"POST", "/api/v1/monitors/{monitorId}/rotate", write, a.rotateMonitor},

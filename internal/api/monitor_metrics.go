@@ -1,0 +1,83 @@
+package api
+
+import (
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/checkstats"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// The defaults of the metrics of a monitor.
+const (
+	defaultMetricsSpan = 24 * time.Hour
+	defaultMetricsStep = 5 * time.Minute
+)
+
+type checkSummaryJSON struct {
+	Count    int      `json:"count"` // without the unknown ones
+	Slow     int      `json:"slow"`
+	Failures int      `json:"failures"`
+	Unknown  int      `json:"unknown"`
+	Uptime   *float64 `json:"uptime"` // percent; null: no result is known
+	Min      *float64 `json:"min"`    // seconds of good results; null: there were none
+	Mean     *float64 `json:"mean"`
+	P50      *float64 `json:"p50"`
+	P95      *float64 `json:"p95"`
+	P99      *float64 `json:"p99"`
+	Max      *float64 `json:"max"`
+}
+
+func newCheckSummaryJSON(s *checkstats.Summary) checkSummaryJSON {
+	out := checkSummaryJSON{Count: s.Count, Slow: s.Slow, Failures: s.Failures, Unknown: s.Unknown}
+	if share, ok := s.Uptime(); ok {
+		out.Uptime = new(allswell.UptimePercent(share, uptimeDecimals))
+	}
+	if s.Timed() > 0 {
+		seconds := func(d time.Duration) *float64 { return new(d.Seconds()) }
+		out.Min, out.Mean, out.Max = seconds(s.Min), seconds(s.Mean()), seconds(s.Max)
+		out.P50, out.P95, out.P99 = seconds(s.Quantile(0.5)), seconds(s.Quantile(0.95)), seconds(s.Quantile(0.99))
+	}
+	return out
+}
+
+type checkPeriodJSON struct {
+	StartsAt string `json:"starts_at"`
+	checkSummaryJSON
+}
+
+type monitorMetricsJSON struct {
+	From    string            `json:"from"`
+	To      string            `json:"to"`
+	Step    int64             `json:"step"` // seconds
+	Summary checkSummaryJSON  `json:"summary"`
+	Periods []checkPeriodJSON `json:"periods"` // oldest first, those with results
+}
+
+// getMonitorMetrics reads ?from, ?to and ?step, in seconds. By default it returns the last day in steps of five minutes.
+func (a *api) getMonitorMetrics(c *call) (store.Response, error) {
+	q := web.ParseQuery(c.URL.RawQuery)
+	to, from := q.Time("to"), q.Time("from")
+	step := time.Duration(q.Integer("step", int(defaultMetricsStep/time.Second), 1, int(allswell.MaxInterval/time.Second))) * time.Second
+	if err := q.Check(); err != nil {
+		return store.Response{}, err
+	}
+	if to.IsZero() {
+		to = a.now()
+	}
+	if from.IsZero() {
+		from = to.Add(-defaultMetricsSpan)
+	}
+	periods, err := a.store.CheckStatistics(c.Context(), c.actor(), c.PathValue("monitorId"), from, to, step)
+	return resourceResponse(periods, err, func(periods []store.CheckPeriod) monitorMetricsJSON {
+		out := monitorMetricsJSON{From: allswell.FormatTime(from.Truncate(step)), To: allswell.FormatTime(to), Step: int64(step / time.Second), Periods: []checkPeriodJSON{}}
+		var total checkstats.Summary
+		for _, p := range periods {
+			total.Merge(&p.Summary)
+			out.Periods = append(out.Periods, checkPeriodJSON{allswell.FormatTime(p.StartsAt), newCheckSummaryJSON(&p.Summary)})
+		}
+		out.Summary = newCheckSummaryJSON(&total)
+		return out
+	})
+}
