@@ -37,7 +37,7 @@ func newCheckSummaryJSON(s *checkstats.Summary) checkSummaryJSON {
 	if s.Timed() > 0 {
 		seconds := func(d time.Duration) *float64 { return new(d.Seconds()) }
 		out.Min, out.Mean, out.Max = seconds(s.Min), seconds(s.Mean()), seconds(s.Max)
-		out.P50, out.P95, out.P99 = seconds(s.Quantile(0.5)), seconds(s.Quantile(0.95)), seconds(s.Quantile(0.99))
+		out.P50, out.P95, out.P99 = seconds(s.P50()), seconds(s.P95()), seconds(s.P99())
 	}
 	return out
 }
@@ -70,7 +70,7 @@ func (a *api) getMonitorMetrics(c *call) (store.Response, error) {
 		from = to.Add(-defaultMetricsSpan)
 	}
 	periods, err := a.store.CheckStatistics(c.Context(), c.actor(), c.PathValue("monitorId"), from, to, step)
-	return resourceResponse(periods, err, func(periods []store.CheckPeriod) monitorMetricsJSON {
+	return resourceResponse(periods, err, func(periods []checkstats.Period) monitorMetricsJSON {
 		out := monitorMetricsJSON{From: allswell.FormatTime(from.Truncate(step)), To: allswell.FormatTime(to), Step: int64(step / time.Second), Periods: []checkPeriodJSON{}}
 		var total checkstats.Summary
 		for _, p := range periods {

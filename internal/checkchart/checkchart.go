@@ -4,6 +4,7 @@ package checkchart
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,23 +18,12 @@ const (
 	FailureHeight = 24  // of the failures
 )
 
-// Point is what the checks of a period found.
-type Point struct {
-	StartsAt time.Time
-	checkstats.Summary
-}
-
-// P50, P95 and P99 are the times within which that share of the good results came.
-func (p *Point) P50() time.Duration { return p.Quantile(0.50) }
-func (p *Point) P95() time.Duration { return p.Quantile(0.95) }
-func (p *Point) P99() time.Duration { return p.Quantile(0.99) }
-
-// Chart is a drawing of points. Lines are attributes d of paths; they have gaps where no result is known.
+// Chart is a drawing of periods. Lines are attributes d of paths; they have gaps where no result is known.
 type Chart struct {
 	From, To time.Time
 	Step     time.Duration
-	Points   []Point // oldest first, those with results
-	Total    Point   // of the whole time
+	Periods  []checkstats.Period // oldest first, those with results
+	Total    checkstats.Summary  // of the whole time
 	Top      time.Duration
 	Band     string // the area between the median and the 95th percentile
 	P50      string
@@ -46,31 +36,31 @@ type Chart struct {
 // Bar is a rectangle, in units of the drawing of failures.
 type Bar struct{ X, Y, Width, Height float64 }
 
-// New draws the points between two times. Each stands for a period of the length step.
-func New(from, to time.Time, step time.Duration, points []Point) *Chart {
-	c := &Chart{From: from, To: to, Step: step, Points: points, Top: time.Millisecond, Total: Point{StartsAt: from}}
-	for i := range points {
-		c.Total.Merge(&points[i].Summary)
-		c.Top = max(c.Top, points[i].P99())
+// New draws the periods of the length step between two times.
+func New(from, to time.Time, step time.Duration, periods []checkstats.Period) *Chart {
+	c := &Chart{From: from, To: to, Step: step, Periods: periods, Top: time.Millisecond}
+	for i := range periods {
+		c.Total.Merge(&periods[i].Summary)
+		c.Top = max(c.Top, periods[i].P99())
 	}
 	c.Top = niceAbove(c.Top)
 	for _, run := range c.runs() {
-		upper := c.line(run, (*Point).P95)
-		lower := c.line(backwards(run), (*Point).P50)
+		upper := c.line(run, (*checkstats.Summary).P95)
+		lower := c.line(backwards(run), (*checkstats.Summary).P50)
 		c.Band += "M" + upper + "L" + lower + "Z"
-		c.P50 += "M" + c.line(run, (*Point).P50)
+		c.P50 += "M" + c.line(run, (*checkstats.Summary).P50)
 		c.P95 += "M" + upper
-		c.P99 += "M" + c.line(run, (*Point).P99)
+		c.P99 += "M" + c.line(run, (*checkstats.Summary).P99)
 	}
 	c.drawFailures()
 	return c
 }
 
 // runs returns the points that follow each other without a gap and have times.
-func (c *Chart) runs() (runs [][]*Point) {
-	var last *Point
-	for i := range c.Points {
-		p := &c.Points[i]
+func (c *Chart) runs() (runs [][]*checkstats.Period) {
+	var last *checkstats.Period
+	for i := range c.Periods {
+		p := &c.Periods[i]
 		if p.Timed() == 0 {
 			continue
 		}
@@ -83,8 +73,8 @@ func (c *Chart) runs() (runs [][]*Point) {
 	return runs
 }
 
-func backwards(run []*Point) []*Point {
-	out := make([]*Point, len(run))
+func backwards(run []*checkstats.Period) []*checkstats.Period {
+	out := make([]*checkstats.Period, len(run))
 	for i, p := range run {
 		out[len(run)-1-i] = p
 	}
@@ -92,11 +82,11 @@ func backwards(run []*Point) []*Point {
 }
 
 // line returns the coordinates of points, each of which is a step wide, so that a single one is seen, too.
-func (c *Chart) line(run []*Point, value func(*Point) time.Duration) string {
+func (c *Chart) line(run []*checkstats.Period, value func(*checkstats.Summary) time.Duration) string {
 	var b strings.Builder
 	forwards := len(run) < 2 || run[0].StartsAt.Before(run[1].StartsAt)
 	for i, p := range run {
-		x, y := c.x(p.StartsAt.Add(c.Step/2)), c.y(value(p))
+		x, y := c.x(p.StartsAt.Add(c.Step/2)), c.y(value(&p.Summary))
 		first, last := c.x(p.StartsAt), c.x(p.StartsAt.Add(c.Step))
 		if !forwards {
 			first, last = last, first
@@ -123,8 +113,8 @@ func (c *Chart) y(d time.Duration) float64 {
 
 // drawFailures fills Failures and Unknown. A failure is at least a quarter of the drawing high, so that it is seen.
 func (c *Chart) drawFailures() {
-	for i := range c.Points {
-		p := &c.Points[i]
+	for i := range c.Periods {
+		p := &c.Periods[i]
 		x := c.x(p.StartsAt)
 		width := max(c.x(p.StartsAt.Add(c.Step))-x, 1)
 		switch {
@@ -152,5 +142,12 @@ func niceAbove(d time.Duration) time.Duration {
 // Half returns the time in the middle of the scale.
 func (c *Chart) Half() time.Duration { return c.Top / 2 }
 
-// Middle returns the time in the middle of the chart.
-func (c *Chart) Middle() time.Time { return c.From.Add(c.To.Sub(c.From) / 2) }
+// Mid returns where the middle of the scale is.
+func (*Chart) Mid() int { return Height / 2 }
+
+// Newest returns the periods, the newest first.
+func (c *Chart) Newest() []checkstats.Period {
+	periods := slices.Clone(c.Periods)
+	slices.Reverse(periods)
+	return periods
+}

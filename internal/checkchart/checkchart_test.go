@@ -7,13 +7,14 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/checkchart"
+	"github.com/allswell/allswell/internal/checkstats"
 )
 
 var start = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// point is a period, of five minutes, with good results of the given times and a number of failures.
-func point(index, failures int, times ...time.Duration) checkchart.Point {
-	p := checkchart.Point{StartsAt: start.Add(time.Duration(index) * 5 * time.Minute)}
+// period is a period, of five minutes, with good results of the given times and a number of failures.
+func period(index, failures int, times ...time.Duration) checkstats.Period {
+	p := checkstats.Period{StartsAt: start.Add(time.Duration(index) * 5 * time.Minute)}
 	for _, d := range times {
 		p.Add(allswell.CheckOK, d)
 	}
@@ -24,11 +25,11 @@ func point(index, failures int, times ...time.Duration) checkchart.Point {
 }
 
 func TestChart(t *testing.T) {
-	unknown := checkchart.Point{StartsAt: start.Add(50 * time.Minute)}
+	unknown := checkstats.Period{StartsAt: start.Add(50 * time.Minute)}
 	unknown.Add(allswell.CheckUnknown, 0)
-	c := checkchart.New(start, start.Add(time.Hour), 5*time.Minute, []checkchart.Point{
-		point(0, 0, 100*time.Millisecond), point(1, 1, 150*time.Millisecond), point(2, 4),
-		point(6, 0, 50*time.Millisecond, 60*time.Millisecond), unknown,
+	c := checkchart.New(start, start.Add(time.Hour), 5*time.Minute, []checkstats.Period{
+		period(0, 0, 100*time.Millisecond), period(1, 1, 150*time.Millisecond), period(2, 4),
+		period(6, 0, 50*time.Millisecond, 60*time.Millisecond), unknown,
 	})
 	if c.Top != 200*time.Millisecond {
 		t.Errorf("the scale ends at %v, want 200ms", c.Top)

@@ -24,25 +24,25 @@ const (
 	maxPeriods = 1000    // of a chunk
 )
 
-// Period is one Summary of a Chunk.
-type Period struct {
-	Index int // the period is the Index-th of its chunk, from 0
+// Entry is the Summary of a period of a Chunk.
+type Entry struct {
+	Index int // of the period in the chunk, from 0
 	Summary
 }
 
 // Chunk has the summaries of consecutive periods of the same length, in order. Periods without results are left out.
-type Chunk []Period
+type Chunk []Entry
 
 // Put replaces the summary of a period, or removes it if there were no results.
 func (c *Chunk) Put(index int, s Summary) {
-	i, found := slices.BinarySearchFunc(*c, index, func(p Period, index int) int { return p.Index - index })
+	i, found := slices.BinarySearchFunc(*c, index, func(e Entry, index int) int { return e.Index - index })
 	switch empty := s.Count == 0 && s.Unknown == 0; {
 	case found && empty:
 		*c = slices.Delete(*c, i, i+1)
 	case found:
 		(*c)[i].Summary = s
 	case !empty:
-		*c = slices.Insert(*c, i, Period{index, s})
+		*c = slices.Insert(*c, i, Entry{index, s})
 	}
 }
 
@@ -96,7 +96,7 @@ func Decode(data []byte) (c Chunk, err error) {
 	}
 	d := decoder{data: plain}
 	for next := 0; len(d.data) > 0 && !d.bad; {
-		p := Period{Index: next + d.number()}
+		p := Entry{Index: next + d.number()}
 		next = p.Index + 1
 		p.Count, p.Failures, p.Slow, p.Unknown = d.number(), d.number(), d.number(), d.number()
 		if p.Failures > p.Count || p.Slow > p.Timed() {

@@ -29,6 +29,12 @@ func newSketch() *ddsketch.DDSketch {
 	return ddsketch.NewDDSketchFromStoreProvider(indexMapping, func() store.Store { return store.NewSparseStore() })
 }
 
+// Period is a period with its summary.
+type Period struct {
+	StartsAt time.Time
+	Summary
+}
+
 // Summary sums up the results of a period.
 type Summary struct {
 	Count    int // of all results but the unknown ones
@@ -103,6 +109,11 @@ func (s *Summary) Quantile(share float64) time.Duration {
 	}
 	return min(max(time.Duration(v)*time.Microsecond, s.Min), s.Max)
 }
+
+// P50, P95 and P99 are the quantiles that people are shown.
+func (s *Summary) P50() time.Duration { return s.Quantile(0.50) }
+func (s *Summary) P95() time.Duration { return s.Quantile(0.95) }
+func (s *Summary) P99() time.Duration { return s.Quantile(0.99) }
 
 // Uptime returns the share of good results, from 0 to 1. ok is false if there were none but unknown ones.
 func (s *Summary) Uptime() (share float64, ok bool) {

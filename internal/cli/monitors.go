@@ -32,6 +32,7 @@ type MonitorCommands struct {
 	Pings    monitorPings    `cmd:"" help:"List the pings and signals of a monitor's job, newest first: plain pings, starts, successes, failures and logs."`
 	Output   monitorOutput   `cmd:"" help:"Print the end of the output that a signal brought."`
 	Warnings monitorWarnings `cmd:"" help:"List the warnings of a monitor, newest first: runs that violated its conditions."`
+	Metrics  monitorMetrics  `cmd:"" help:"Show the statistics of the checks of a monitor: how many failed, and how long the good ones took."`
 	Delete   monitorDelete   `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
 

@@ -28,6 +28,7 @@ type monitorScreen struct {
 	Kept     string             // for how long pings and signals are kept
 	NoPings  bool               // there is no history of plain pings
 	Warnings []allswell.Warning // the last ones
+	Checks   *checkChart        // nil: of a heartbeat
 }
 
 // maxSignals is how many of the last pings and signals are shown, maxShownOutput how many characters of their outputs, and
@@ -138,10 +139,15 @@ func (s monitorScreen) UptimePeriods() []uptimePeriod {
 			all[i].Label = fmt.Sprintf("%d hours", int(u.Period.Hours()))
 		}
 		if share, ok := u.Uptime(); ok {
-			all[i].Uptime = strconv.FormatFloat(allswell.UptimePercent(share, allswell.UptimeDecimals), 'f', -1, 64) + " %"
+			all[i].Uptime = percentOf(share)
 		}
 	}
 	return all
+}
+
+// percentOf returns an uptime from 0 to 1 as people read it.
+func percentOf(share float64) string {
+	return strconv.FormatFloat(allswell.UptimePercent(share, allswell.UptimeDecimals), 'f', -1, 64) + " %"
 }
 
 // uptimePeriod is the uptime in a period.
@@ -192,6 +198,11 @@ func (v *visit) showMonitor() error {
 	}
 	if s.Warnings, _, err = v.store.Warnings(v.r.Context(), v.actor(), detail.ID, store.WarningFilter{}, maxShownWarnings); err != nil {
 		return err
+	}
+	if detail.Type != allswell.MonitorHeartbeat {
+		if s.Checks, err = v.loadCheckChart(detail.Monitor, time.Now()); err != nil {
+			return err
+		}
 	}
 	for _, sentence := range detail.Explanation.Sentences(sentenceTime) {
 		s.Why = append(s.Why, template.HTML(sentence))

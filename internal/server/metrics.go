@@ -190,7 +190,8 @@ func (s *Server) publicMetrics() http.Handler {
 	})
 }
 
-// authenticatedMetrics serves the metrics to clients with a read token. Failed authentications count
+// authenticatedMetrics serves the metrics to clients with a read token: those of the process, or of the monitors that the parameter
+// monitor names. Failed authentications count
 // towards the same limit as those at the API.
 func (s *Server) authenticatedMetrics() http.Handler {
 	public := s.publicMetrics()
@@ -215,6 +216,9 @@ func (s *Server) authenticatedMetrics() http.Handler {
 		}
 		if !token.Scope.Allows(allswell.ScopeRead) {
 			return &web.Forbidden{Has: token.Scope, Needs: allswell.ScopeRead}
+		}
+		if refs := r.URL.Query()["monitor"]; len(refs) > 0 {
+			return s.serveMonitorMetrics(w, r, token.Actor(clientaddr.Of(r).String()), refs)
 		}
 		if token.Limit.Limited {
 			return allswell.ErrPageLimited

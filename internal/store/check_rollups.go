@@ -201,23 +201,17 @@ func (c *session) rollupChunks(ids []string, span func(checkStep) (from, to time
 	return chunks, nil
 }
 
-// CheckPeriod is the summary of what the checks of a monitor found in a period.
-type CheckPeriod struct {
-	StartsAt time.Time
-	checkstats.Summary
-}
-
 // MaxCheckPeriods is how many periods CheckStatistics returns at most.
 const MaxCheckPeriods = 1000
 
 // CheckStatistics returns what the checks of a monitor, given its id or slug, found between from and to, in periods of a
 // length, the oldest first. Periods without results are left out. Periods begin at multiples of their length. The
 // error is an *allswell.ValidationError on from, to or step. Steps below an hour reach back 90 days, others two years.
-func (s *Store) CheckStatistics(ctx context.Context, actor allswell.Actor, ref string, from, to time.Time, length time.Duration) ([]CheckPeriod, error) {
+func (s *Store) CheckStatistics(ctx context.Context, actor allswell.Actor, ref string, from, to time.Time, length time.Duration) ([]checkstats.Period, error) {
 	if err := validatePeriods(from, to, length); err != nil {
 		return nil, err
 	}
-	return read(ctx, s, func(c *session) ([]CheckPeriod, error) {
+	return read(ctx, s, func(c *session) ([]checkstats.Period, error) {
 		r := reachOf(actor)
 		id, err := database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+r.objects(2), ref, r.arg)
 		if err != nil {
@@ -241,7 +235,7 @@ func validatePeriods(from, to time.Time, length time.Duration) error {
 }
 
 // checkStatistics takes from check_rollups what is summed up, and the rest from the results.
-func (c *session) checkStatistics(id string, from, to time.Time, length time.Duration) ([]CheckPeriod, error) {
+func (c *session) checkStatistics(id string, from, to time.Time, length time.Duration) ([]checkstats.Period, error) {
 	step := checkSteps[0]
 	if length%checkSteps[1].length == 0 {
 		step = checkSteps[1]
@@ -292,9 +286,9 @@ func (c *session) checkStatistics(id string, from, to time.Time, length time.Dur
 	for at, sum := range sumUp(results[id], step.length) {
 		add(time.UnixMilli(at), &sum)
 	}
-	periods := make([]CheckPeriod, 0, len(sums))
+	periods := make([]checkstats.Period, 0, len(sums))
 	for _, key := range slices.Sorted(maps.Keys(sums)) {
-		periods = append(periods, CheckPeriod{time.UnixMilli(key).UTC(), *sums[key]})
+		periods = append(periods, checkstats.Period{StartsAt: time.UnixMilli(key).UTC(), Summary: *sums[key]})
 	}
 	return periods, nil
 }
