@@ -32,6 +32,7 @@ type Page struct {
 	Access        PageAccess // while the page is private
 	Home          bool       // shown at "/" of the service; at most one page of a workspace
 
+	ResponseTimes  bool // pages of components show how long the checks of their monitors took, and which failed
 	WebhookSignUps bool // visitors can subscribe webhooks; see docs/decisions/0075-visitors-subscribe-webhooks.md
 
 	Version   int64  // increases with every change of the page's contents
@@ -91,6 +92,7 @@ type PageSettings struct {
 	Home          *bool
 
 	WebhookSignUps *bool
+	ResponseTimes  *bool
 }
 
 // Validate returns a *ValidationError with every invalid field. The store checks that the slug is
@@ -181,7 +183,7 @@ func (p *Page) Apply(ch PageChange, now time.Time) (changed bool) {
 		p.TimeZone != before.TimeZone || p.Language != before.Language || p.Domain != before.Domain ||
 		p.Accent != before.Accent || !slices.Equal(p.Footer, before.Footer) ||
 		p.AutoIncidents != before.AutoIncidents || p.Visibility != before.Visibility || p.Home != before.Home ||
-		p.WebhookSignUps != before.WebhookSignUps || !slices.Equal(p.Languages, before.Languages) || p.CustomCSS != before.CustomCSS
+		p.WebhookSignUps != before.WebhookSignUps || p.ResponseTimes != before.ResponseTimes || !slices.Equal(p.Languages, before.Languages) || p.CustomCSS != before.CustomCSS
 	if changed {
 		p.UpdatedAt = Later(now, p.UpdatedAt)
 	}
@@ -194,7 +196,7 @@ func (p Page) AuditObject() AuditObject {
 	o := AuditObject{Kind: ObjectPage, ID: p.ID, Name: p.Name, Fields: map[string]any{
 		"name": p.Name, "slug": p.Slug, "description": orNil(p.Description), "time_zone": p.TimeZone, "language": p.Language,
 		"domain": p.Domain, "accent": p.Accent, "footer_links": append(links, p.Footer...), "logo": p.Logo, "logo_dark": p.LogoDark, "icon": p.Icon,
-		"auto_incidents": p.AutoIncidents, "visibility": p.Visibility, "home": p.Home, "webhook_sign_ups": p.WebhookSignUps,
+		"auto_incidents": p.AutoIncidents, "visibility": p.Visibility, "home": p.Home, "webhook_sign_ups": p.WebhookSignUps, "response_times": p.ResponseTimes,
 		"languages": append([]string{}, p.Languages...), "custom_css": p.CustomCSSName(),
 	}}
 	p.Access.addAuditFields(o.Fields)

@@ -53,6 +53,9 @@ func (p *Page) ApplySettings(s PageSettings) {
 	if s.Home != nil {
 		p.Home = *s.Home
 	}
+	if s.ResponseTimes != nil {
+		p.ResponseTimes = *s.ResponseTimes
+	}
 	if s.WebhookSignUps != nil {
 		p.WebhookSignUps = *s.WebhookSignUps
 	}

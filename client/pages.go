@@ -34,6 +34,7 @@ type Page struct {
 	Home          bool                   `json:"home"` // shown at "/"
 
 	WebhookSignUps bool `json:"webhook_sign_ups"` // visitors can subscribe webhooks
+	ResponseTimes  bool `json:"response_times"`   // pages of components show how long the checks of their monitors took
 
 	Languages []string `json:"languages"` // tags of those that visitors are offered; empty: all
 	CustomCSS *string  `json:"custom_css"`
@@ -64,6 +65,7 @@ type NewPage struct {
 	Home          *bool                   `json:"home,omitempty"`           // nil: false
 
 	WebhookSignUps *bool `json:"webhook_sign_ups,omitempty"` // nil: true
+	ResponseTimes  *bool `json:"response_times,omitempty"`   // nil: false
 
 	Languages []string `json:"languages,omitempty"` // nil: all
 	CustomCSS *string  `json:"custom_css,omitempty"`
@@ -85,6 +87,7 @@ type PageChange struct {
 	Home          *bool                   `json:"home,omitempty"` // true: no other page of the workspace is
 
 	WebhookSignUps *bool `json:"webhook_sign_ups,omitempty"`
+	ResponseTimes  *bool `json:"response_times,omitempty"`
 
 	Languages Nullable[[]string] `json:"languages,omitzero"`
 	CustomCSS Nullable[string]   `json:"custom_css,omitzero"`

@@ -32,6 +32,7 @@ type pageJSON struct {
 	Home          bool                   `json:"home"`
 
 	WebhookSignUps bool `json:"webhook_sign_ups"`
+	ResponseTimes  bool `json:"response_times"`
 
 	Languages []string `json:"languages"` // empty: all
 	CustomCSS *string  `json:"custom_css"`
@@ -46,7 +47,7 @@ func (c *call) newPageJSON(p allswell.Page) pageJSON {
 		Language: ptrOrNil(p.Language), Domain: ptrOrNil(p.Domain), DomainStatus: ptrOrNil(p.DomainStatus), Accent: ptrOrNil(p.Accent),
 		FooterLinks: append([]allswell.FooterLink{}, p.Footer...), // [], never null
 		Logo:        c.imageURL(p, p.Logo), LogoDark: c.imageURL(p, p.LogoDark), Icon: c.imageURL(p, p.Icon),
-		AutoIncidents: p.AutoIncidents, Visibility: p.Visibility, Home: p.Home, WebhookSignUps: p.WebhookSignUps,
+		AutoIncidents: p.AutoIncidents, Visibility: p.Visibility, Home: p.Home, WebhookSignUps: p.WebhookSignUps, ResponseTimes: p.ResponseTimes,
 		Languages: append([]string{}, p.Languages...), CustomCSS: ptrOrNil(p.CustomCSS),
 		CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),
 	}
@@ -105,6 +106,7 @@ func readPageSettings(o *web.Object) allswell.PageSettings {
 		Home:          o.Flag("home"),
 
 		WebhookSignUps: o.Flag("webhook_sign_ups"),
+		ResponseTimes:  o.Flag("response_times"),
 		CustomCSS:      nullableText(o, "custom_css"),
 	}
 	if o.Null("languages") {

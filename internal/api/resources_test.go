@@ -19,7 +19,7 @@ func TestPages(t *testing.T) {
 		now := stamp(c.clock.Now())
 		a := c.post("/api/v1/pages", `{"name":"Acme","slug":"acme-1","description":"How we do"}`).is(201)
 		keys(t, a.data(), "id", "slug", "name", "description", "status", "url", "time_zone", "language", "domain", "domain_status", "accent", "footer_links",
-			"logo", "logo_dark", "icon", "auto_incidents", "visibility", "home", "webhook_sign_ups", "languages", "custom_css", "created_at", "updated_at")
+			"logo", "logo_dark", "icon", "auto_incidents", "visibility", "home", "webhook_sign_ups", "response_times", "languages", "custom_css", "created_at", "updated_at")
 		a.has(map[string]any{"slug": "acme-1", "name": "Acme", "description": "How we do", "status": "operational", "created_at": now, "updated_at": now})
 		c.post("/api/v1/pages", `{"name":"Other","slug":"acme-1"}`).complains("slug")
 		c.post("/api/v1/pages", `{"name":"Other","slug":"other","description":null}`).is(201).has(map[string]any{"description": nil})

@@ -27,6 +27,7 @@ type pageSettings struct {
 	Visibility    *allswell.Visibility    `placeholder:"WHO" help:"Who can see the page: public (the default), unlisted (everybody who has its address) or private (clients with a token, and visitors allowed by allswell page access)."`
 	Home          *bool                   `negatable:"" help:"Whether it is the page at / of the service, instead of the first public page. If several workspaces have one, / shows that of the oldest."`
 
+	ResponseTimes  *bool `negatable:"" help:"Whether the pages of components show how long the checks of their monitors took. They do not by default."`
 	WebhookSignUps *bool `negatable:"" help:"Whether visitors can subscribe webhooks. They can by default."`
 
 	Languages []string `name:"offer-language" sep:"none" xor:"languages" placeholder:"TAG" help:"Language that visitors are offered: en, de or ar; repeatable. All by default."`
@@ -66,7 +67,7 @@ func (s pageSettings) newPage(name, slug string, description *string) (client.Ne
 	return client.NewPage{
 		Name: name, Slug: slug, Description: description,
 		TimeZone: s.TimeZone, Language: s.Language, Domain: s.Domain, Accent: s.Accent, FooterLinks: s.links(),
-		AutoIncidents: s.AutoIncidents, Visibility: s.Visibility, Home: s.Home, WebhookSignUps: s.WebhookSignUps,
+		AutoIncidents: s.AutoIncidents, Visibility: s.Visibility, Home: s.Home, WebhookSignUps: s.WebhookSignUps, ResponseTimes: s.ResponseTimes,
 		Languages: s.Languages, CustomCSS: css,
 	}, err
 }
@@ -109,7 +110,7 @@ func (cmd *pageEdit) change() (client.PageChange, error) {
 	change := client.PageChange{
 		Name: cmd.Name, Slug: cmd.Slug, Description: nullable(cmd.Description, cmd.NoDescription), TimeZone: cmd.TimeZone,
 		Language: nullable(cmd.Language, cmd.NoLanguage), Domain: nullable(cmd.Domain, cmd.NoDomain), Accent: nullable(cmd.Accent, cmd.NoAccent),
-		AutoIncidents: cmd.AutoIncidents, Visibility: cmd.Visibility, Home: cmd.Home, WebhookSignUps: cmd.WebhookSignUps, CustomCSS: nullable(css, cmd.NoCSS),
+		AutoIncidents: cmd.AutoIncidents, Visibility: cmd.Visibility, Home: cmd.Home, WebhookSignUps: cmd.WebhookSignUps, ResponseTimes: cmd.ResponseTimes, CustomCSS: nullable(css, cmd.NoCSS),
 	}
 	switch {
 	case cmd.NoLanguages:

@@ -101,6 +101,10 @@ func (c *commandContext) printPage(page *client.Page) {
 	if page.Home {
 		home = "yes"
 	}
+	times := "not shown to visitors"
+	if page.ResponseTimes {
+		times = "shown on the pages of components"
+	}
 	signUps := "visitors can subscribe them"
 	if !page.WebhookSignUps {
 		signUps = "only operators can subscribe them"
@@ -120,7 +124,7 @@ func (c *commandContext) printPage(page *client.Page) {
 		{"Description", valueOf(page.Description)}, {"Address", page.URL},
 		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", language}, {"Offered languages", languages}, {"Style sheet", css},
 		{"Accent", textOrNone(page.Accent)}, {"Logo", textOrNone(page.Logo)}, {"Dark logo", textOrNone(page.LogoDark)}, {"Icon", textOrNone(page.Icon)},
-		{"Visibility", string(page.Visibility)}, {"Home page", home}, {"Incidents", string(page.AutoIncidents)}, {"Webhooks", signUps}}
+		{"Visibility", string(page.Visibility)}, {"Home page", home}, {"Incidents", string(page.AutoIncidents)}, {"Webhooks", signUps}, {"Response times", times}}
 	for _, l := range page.FooterLinks {
 		facts = append(facts, [2]string{"Footer", l.Label + ": " + l.URL})
 	}

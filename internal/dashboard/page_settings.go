@@ -58,6 +58,7 @@ func pageValues(p allswell.Page) url.Values {
 	values := url.Values{
 		"name": {p.Name}, "slug": {p.Slug}, "description": {""}, "visibility": {string(p.Visibility)}, "home": {strconv.FormatBool(p.Home)},
 		"webhook_sign_ups": {strconv.FormatBool(p.WebhookSignUps)},
+		"response_times":   {strconv.FormatBool(p.ResponseTimes)},
 		"auto_incidents":   {string(p.AutoIncidents)}, "language": {p.Language}, "time_zone": {p.TimeZone}, "domain": {p.Domain}, "accent": {p.Accent},
 		"custom_css": {p.CustomCSS}, "languages": {""},
 	}
@@ -104,6 +105,9 @@ func (v *visit) showPageForm(status int, s *pageSettingsScreen) error {
 		s.draw(field{Name: "webhook_sign_ups", Label: "Webhooks", Type: "select", Options: []option{
 			{Value: "true", Label: "visitors can subscribe them"}, {Value: "false", Label: "only operators can subscribe them"},
 		}, Hint: "A webhook of a visitor receives nothing before it is confirmed, and never has a private address."}),
+		s.draw(field{Name: "response_times", Label: "Response times", Type: "select", Options: []option{
+			{Value: "false", Label: "are not shown to visitors"}, {Value: "true", Label: "are shown on the pages of components"},
+		}, Hint: "How long the checks of a component's monitors took in the last day, and which failed. Visitors see neither the names of monitors nor their targets."}),
 	}
 	s.drawFooter()
 	s.Domain = s.draw(field{Name: "domain", Label: "Domain", Optional: true, Placeholder: "status.example.com", Hint: "A host name of your own that leads to this service."})
@@ -238,6 +242,9 @@ func readPageChange(values url.Values) allswell.PageChange {
 	ch.AutoIncidents = (*allswell.AutoIncidents)(text("auto_incidents"))
 	if home := text("home"); home != nil {
 		ch.Home = new(*home == "true")
+	}
+	if times := text("response_times"); times != nil {
+		ch.ResponseTimes = new(*times == "true")
 	}
 	if signUps := text("webhook_sign_ups"); signUps != nil {
 		ch.WebhookSignUps = new(*signUps == "true")

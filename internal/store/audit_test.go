@@ -159,7 +159,7 @@ func TestChangesAreAudited(t *testing.T) {
 			}, nil},
 			{"ping", func() error { w.pinged(w.monitor); return nil }, nil},
 			{"deleted page", func() error { return w.DeletePage(w.ctx, w.ws, "acme") },
-				[]string{`delete page {"auto_incidents":"publish","home":false,"logo":"a.png","name":"Acme Inc.","slug":"acme","time_zone":"UTC","visibility":"public","webhook_sign_ups":true} {}`}},
+				[]string{`delete page {"auto_incidents":"publish","home":false,"logo":"a.png","name":"Acme Inc.","response_times":false,"slug":"acme","time_zone":"UTC","visibility":"public","webhook_sign_ups":true} {}`}},
 		} {
 			before := w.audited()
 			w.pass(time.Millisecond) // so that the entries sort after the earlier ones

@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const pageColumns = `id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, auto_incidents, visibility, home, webhook_sign_ups, languages, custom_css, version, created_at, updated_at,
+const pageColumns = `id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, auto_incidents, visibility, home, webhook_sign_ups, response_times, languages, custom_css, version, created_at, updated_at,
 	access_members, access_networks, access_password_hash, access_password_set_at, access_link_hash, access_link_created_at,
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo'),
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo_dark'),
@@ -19,7 +19,7 @@ const pageColumns = `id, workspace_id, slug, name, description, time_zone, langu
 
 func scanPage(row database.Row) (p allswell.Page, err error) {
 	err = row.Scan(&p.ID, &p.WorkspaceID, &p.Slug, &p.Name, &p.Description, &p.TimeZone, &p.Language, text{&p.Domain}, &p.Accent, listOf[allswell.FooterLink]{&p.Footer},
-		&p.AutoIncidents, &p.Visibility, &p.Home, &p.WebhookSignUps, listOf[string]{&p.Languages}, &p.CustomCSS, &p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt},
+		&p.AutoIncidents, &p.Visibility, &p.Home, &p.WebhookSignUps, &p.ResponseTimes, listOf[string]{&p.Languages}, &p.CustomCSS, &p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt},
 		&p.Access.Members, listOf[netip.Prefix]{&p.Access.Networks}, text{&p.Access.PasswordHash}, instant{&p.Access.PasswordSetAt}, text{&p.Access.LinkHash}, instant{&p.Access.LinkCreatedAt},
 		text{&p.Logo}, text{&p.LogoDark}, text{&p.Icon}, instant{&p.Claim.ClaimedAt}, instant{&p.Claim.VerifiedAt},
 		instant{&p.Claim.CheckedAt}, instant{&p.Claim.FailedAt}, instant{&p.Claim.CheckAt}, &p.Claim.Result, jsonOf[allswell.DomainLookup]{&p.Lookup})
@@ -170,10 +170,10 @@ func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page
 		return p, err
 	}
 	_, err := t.Exec(`INSERT INTO pages (id, workspace_id, slug, name, description, time_zone, language, accent, footer,
-			auto_incidents, visibility, home, version, created_at, updated_at, webhook_sign_ups, languages, custom_css)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+			auto_incidents, visibility, home, version, created_at, updated_at, webhook_sign_ups, languages, custom_css, response_times)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 		p.ID, p.WorkspaceID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer),
-		string(p.AutoIncidents), string(p.Visibility), p.Home, p.Version, millis(p.CreatedAt), millis(p.UpdatedAt), p.WebhookSignUps, list(p.Languages), p.CustomCSS)
+		string(p.AutoIncidents), string(p.Visibility), p.Home, p.Version, millis(p.CreatedAt), millis(p.UpdatedAt), p.WebhookSignUps, list(p.Languages), p.CustomCSS, p.ResponseTimes)
 	if err == nil && p.Domain != "" {
 		err = t.saveDomainClaim(p)
 	}
@@ -249,9 +249,9 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 	}
 	if _, err := t.Exec(`UPDATE pages SET slug = $2, name = $3, description = $4, time_zone = $5, language = $6,
 			accent = $7, footer = $8, updated_at = $9, auto_incidents = $10, visibility = $11, home = $12,
-			webhook_sign_ups = $13, languages = $14, custom_css = $15 WHERE id = $1`,
+			webhook_sign_ups = $13, languages = $14, custom_css = $15, response_times = $16 WHERE id = $1`,
 		p.ID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer), millis(p.UpdatedAt),
-		string(p.AutoIncidents), string(p.Visibility), p.Home, p.WebhookSignUps, list(p.Languages), p.CustomCSS); err != nil {
+		string(p.AutoIncidents), string(p.Visibility), p.Home, p.WebhookSignUps, list(p.Languages), p.CustomCSS, p.ResponseTimes); err != nil {
 		return p, err
 	}
 	if err := t.audit(actor, allswell.AuditUpdate, before, p); err != nil {

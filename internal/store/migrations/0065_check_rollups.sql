@@ -11,6 +11,9 @@ CREATE TABLE check_rollups (
 );
 CREATE INDEX check_rollups_age ON check_rollups (step_ms, starts_at);
 
+-- Whether the pages of components show how long the checks of their monitors took.
+ALTER TABLE pages ADD COLUMN response_times BOOLEAN NOT NULL DEFAULT FALSE;
+
 -- How far results have been summed up: those of all hours before hour_at, and of that hour those of the monitors
 -- up to after_id. One row.
 CREATE TABLE check_fold (
