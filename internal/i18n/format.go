@@ -33,6 +33,14 @@ func (l *Language) Duration(d time.Duration) string {
 
 // Date formats the day of t in its own zone, as all the following do: "Monday, 2
 // January".
+// ResponseTime returns how long a response took: "120 ms", "12 s".
+func (l *Language) ResponseTime(d time.Duration) string {
+	if d < 10*time.Second {
+		return l.T("times.ms", "value", l.Number(int(d.Round(time.Millisecond)/time.Millisecond)))
+	}
+	return l.T("times.s", "value", l.Number(int(d.Round(time.Second)/time.Second)))
+}
+
 func (l *Language) Date(t time.Time) string { return l.formatTime("date", l.months, t) }
 
 // DateYear formats the day of t: "2 January 2026".

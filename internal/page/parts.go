@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/checkchart"
 	"github.com/allswell/allswell/internal/picture"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/view"
@@ -211,9 +212,42 @@ func (s *Site) loadComponent(ctx context.Context, k key) (*renderedPage, time.Ti
 	if err != nil {
 		return nil, time.Time{}, err
 	}
+	times, until, err := s.responseTimes(ctx, snap, c)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
 	l := s.partLayout(snap, snap.page, k.variant, snap.sum.AsOf)
-	page, err := newRenderedPage(ctx, view.Component(l, snap.sum, c, contents))
-	return page, snap.until, err
+	page, err := newRenderedPage(ctx, view.Component(l, snap.sum, c, contents, times))
+	return page, until, err
+}
+
+// The response times of a component that visitors see.
+const (
+	timesSpan     = 24 * time.Hour
+	timesStep     = 30 * time.Minute
+	timesLifetime = 5 * time.Minute // for which they are shown before they are loaded again
+)
+
+// responseTimes returns the chart of a component's response times, and until when it may be shown. It is nil if the page does not show
+// them, or if no check belongs to the component.
+func (s *Site) responseTimes(ctx context.Context, snap *snapshot, c allswell.Component) (chart *checkchart.Chart, until time.Time, err error) {
+	until = snap.until
+	if !snap.page.ResponseTimes {
+		return nil, until, nil
+	}
+	now, err := s.store.Clock(ctx)
+	if err != nil {
+		return nil, until, err
+	}
+	to := now.Truncate(timesStep).Add(timesStep)
+	periods, checked, err := s.store.ComponentStatistics(ctx, c.ID, to.Add(-timesSpan), to, timesStep)
+	if err != nil || !checked {
+		return nil, until, err
+	}
+	if end := now.Add(timesLifetime); end.Before(until) {
+		until = end
+	}
+	return checkchart.New(to.Add(-timesSpan), to, timesStep, periods), until, nil
 }
 
 // componentOf returns a component of a summary.

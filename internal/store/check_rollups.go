@@ -217,9 +217,28 @@ func (s *Store) CheckStatistics(ctx context.Context, actor allswell.Actor, ref s
 		if err != nil {
 			return nil, err
 		}
-		return c.checkStatistics(id, from, to, length)
+		return c.checkStatistics([]string{id}, from, to, length)
 	})
 }
+
+// ComponentStatistics is CheckStatistics of all checks that belong to a component. checked is false if there are none.
+func (s *Store) ComponentStatistics(ctx context.Context, componentID string, from, to time.Time, length time.Duration) (periods []checkstats.Period, checked bool, err error) {
+	if err := validatePeriods(from, to, length); err != nil {
+		return nil, false, err
+	}
+	periods, err = read(ctx, s, func(c *session) ([]checkstats.Period, error) {
+		ids, err := database.Query(c.Session, database.ScanString, `SELECT id FROM monitors WHERE component_id = $1 AND type <> $2 ORDER BY id LIMIT $3`,
+			componentID, string(allswell.MonitorHeartbeat), maxStatisticsMonitors)
+		if checked = len(ids) > 0; err != nil || !checked {
+			return nil, err
+		}
+		return c.checkStatistics(ids, from, to, length)
+	})
+	return periods, checked, err
+}
+
+// maxStatisticsMonitors is how many monitors of a component ComponentStatistics sums up. More would take long.
+const maxStatisticsMonitors = 20
 
 func validatePeriods(from, to time.Time, length time.Duration) error {
 	var bad allswell.ValidationError
@@ -235,7 +254,7 @@ func validatePeriods(from, to time.Time, length time.Duration) error {
 }
 
 // checkStatistics takes from check_rollups what is summed up, and the rest from the results.
-func (c *session) checkStatistics(id string, from, to time.Time, length time.Duration) ([]checkstats.Period, error) {
+func (c *session) checkStatistics(ids []string, from, to time.Time, length time.Duration) ([]checkstats.Period, error) {
 	step := checkSteps[0]
 	if length%checkSteps[1].length == 0 {
 		step = checkSteps[1]
@@ -251,7 +270,7 @@ func (c *session) checkStatistics(id string, from, to time.Time, length time.Dur
 	if err != nil {
 		return nil, err
 	}
-	chunks, err := c.rollupChunks([]string{id}, func(s checkStep) (time.Time, time.Time) {
+	chunks, err := c.rollupChunks(ids, func(s checkStep) (time.Time, time.Time) {
 		if s != step {
 			return from, from // none
 		}
@@ -279,12 +298,14 @@ func (c *session) checkStatistics(id string, from, to time.Time, length time.Dur
 			}
 		}
 	}
-	results, err := c.timedResults([]string{id}, allswell.Later(from, folded), to)
+	results, err := c.timedResults(ids, allswell.Later(from, folded), to)
 	if err != nil {
 		return nil, err
 	}
-	for at, sum := range sumUp(results[id], step.length) {
-		add(time.UnixMilli(at), &sum)
+	for _, ofMonitor := range results {
+		for at, sum := range sumUp(ofMonitor, step.length) {
+			add(time.UnixMilli(at), &sum)
+		}
 	}
 	periods := make([]checkstats.Period, 0, len(sums))
 	for _, key := range slices.Sorted(maps.Keys(sums)) {

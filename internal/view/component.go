@@ -7,6 +7,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/badge"
+	"github.com/allswell/allswell/internal/checkchart"
 	"github.com/allswell/allswell/internal/feed"
 	"github.com/allswell/allswell/internal/i18n"
 )
@@ -24,7 +25,8 @@ type componentBody struct {
 	Figures           []figure
 	Bars              barsView
 	Legend            []legendItem
-	Explained         string // how the uptime is computed
+	Explained         string     // how the uptime is computed
+	Times             *timesView // nil: they are not shown
 	Incidents         []incidentView
 	Maintenances      []maintenanceView
 	Home, History     string
@@ -43,8 +45,8 @@ var figureDays = []int{7, 30, allswell.HistoryDays}
 type badgeView struct{ URL, Code string }
 
 // Component returns the page of a component of sum. contents has its incidents and
-// maintenances.
-func Component(layout Layout, sum allswell.Summary, c allswell.Component, contents allswell.PageContents) Model {
+// maintenances. times are the response times of the last day; nil: they are not shown.
+func Component(layout Layout, sum allswell.Summary, c allswell.Component, contents allswell.PageContents, times *checkchart.Chart) Model {
 	at := layout.At
 	l, history := at.lang, sum.Histories[c.ID]
 	b := componentBody{
@@ -59,6 +61,7 @@ func Component(layout Layout, sum allswell.Summary, c allswell.Component, conten
 		b.Description = strings.TrimSpace(*c.Description)
 	}
 	b.Figures = viewFigures(l, history)
+	b.Times = viewTimes(l, sum, times)
 	left := newBudget()
 	line, latest := detail{names: maxNamed, budget: left, lines: left}, detail{updates: 1, names: maxNamed, budget: left, lines: left}
 	var active []allswell.Incident

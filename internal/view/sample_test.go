@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/checkchart"
+	"github.com/allswell/allswell/internal/checkstats"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/markdown/markdowntest"
 )
@@ -142,7 +144,32 @@ func statusModel(at Presentation, sum allswell.Summary) Model {
 
 func componentModel(at Presentation, sum allswell.Summary, c allswell.Component, contents allswell.PageContents) Model {
 	at.Public = "https://status.acme.example"
-	return Component(NewLayout(at, sum.Page, sum.Status, sum.AsOf), sum, c, contents)
+	return Component(NewLayout(at, sum.Page, sum.Status, sum.AsOf), sum, c, contents, sampleTimes(sum.AsOf))
+}
+
+// sampleTimes has failures, unknown results and a gap.
+func sampleTimes(now time.Time) *checkchart.Chart {
+	const step = 30 * time.Minute
+	to := now.Truncate(step).Add(step)
+	var periods []checkstats.Period
+	for i := range 48 {
+		if i > 20 && i < 24 {
+			continue
+		}
+		p := checkstats.Period{StartsAt: to.Add(time.Duration(i-48) * step)}
+		for n := range 30 {
+			switch {
+			case i == 30:
+				p.Add(allswell.CheckUnknown, 0)
+			case i > 34 && i < 37 && n > 3*(37-i):
+				p.Add(allswell.CheckFailed, 0)
+			default:
+				p.Add(allswell.CheckOK, time.Duration(80+i*n%90)*time.Millisecond)
+			}
+		}
+		periods = append(periods, p)
+	}
+	return checkchart.New(to.Add(-24*time.Hour), to, step, periods)
 }
 
 func historyModel(at Presentation, status allswell.Status, m Month) Model {
