@@ -17,13 +17,13 @@ import (
 var allowedAttributes = map[string]string{
 	"html": "data-locale data-zone", "head": "", "body": "", "title": "", "meta": "charset name content media",
 	"link": "rel href hreflang type title", "script": "type src", "header": "", "nav": "", "main": "tabindex data-events data-tag data-updated", "footer": "", "section": "",
-	"article": "", "div": "data-day data-local role hidden", "h1": "", "h2": "", "h3": "", "h4": "", "p": "role", "span": "data-local", "strong": "", "em": "", "del": "", "br": "", "hr": "", "i": "", "b": "", "bdi": "",
+	"article": "", "div": "data-day data-local role hidden tabindex", "h1": "", "h2": "", "h3": "", "h4": "", "p": "role", "span": "data-local", "strong": "", "em": "", "del": "", "br": "", "hr": "", "i": "", "b": "", "bdi": "",
 	"a": "href rel hreflang aria-current type", "ul": "", "ol": "start", "li": "", "dl": "", "dt": "", "dd": "", "blockquote": "", "pre": "", "code": "",
 	"time": "datetime data-form", "img": "src alt height loading", "details": "open data-key", "summary": "",
 	"table": "", "caption": "", "thead": "", "tbody": "", "tr": "data-n", "th": "scope", "td": "",
 	"form": "method action", "fieldset": "", "legend": "", "label": "for", "button": "name value type",
 	"input": "name type value maxlength required autocomplete inputmode aria-invalid aria-describedby autofocus checked",
-	"svg":   "width height focusable", "use": "href", "symbol": "viewBox", "path": "d", "circle": "cx cy r", "rect": "x y width height rx",
+	"svg":   "width height focusable viewBox preserveAspectRatio role", "use": "href", "symbol": "viewBox", "path": "d", "circle": "cx cy r", "rect": "x y width height rx",
 }
 
 const globalAttributes = "id class lang dir aria-label aria-labelledby aria-hidden"

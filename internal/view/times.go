@@ -31,7 +31,7 @@ func viewTimes(l *i18n.Language, sum allswell.Summary, chart *checkchart.Chart) 
 		Start: l.DayClock(chart.From.In(zone)), To: l.DayClock(chart.To.In(zone))}
 	total := chart.Total
 	v.Label = l.T("times.label", "checks", l.Number(total.Count), "failed", l.Number(total.Failures),
-		"median", l.ResponseTime(total.P50()), "p95", l.ResponseTime(total.P95()), "p99", l.ResponseTime(total.P99()))
+		"median", l.ResponseTime(total.P50()), "most", l.ResponseTime(total.P95()), "almost", l.ResponseTime(total.P99()))
 	for _, p := range chart.Newest() {
 		row := timesRow{From: l.DayClock(p.StartsAt.In(zone)), Checks: l.Number(p.Count), Failed: l.Number(p.Failures)}
 		if p.Timed() > 0 {

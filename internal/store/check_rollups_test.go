@@ -1,0 +1,174 @@
+package store_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/checkstats"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// record records results of a check that began at the given distances from now, with the same status.
+func (w *world) record(m allswell.Monitor, status allswell.CheckStatus, total time.Duration, at ...time.Duration) {
+	w.Helper()
+	var results []allswell.CheckResult
+	for _, d := range at {
+		started := w.clock.now().Add(d)
+		results = append(results, allswell.CheckResult{
+			MonitorID: m.ID, Version: 1, Replica: "a", DueAt: started, StartedAt: started, Status: status, Phases: allswell.CheckPhases{Total: total},
+		})
+	}
+	w.ok(w.RecordCheckResults(w.ctx, results))
+}
+
+// fold sums up all results that are due.
+func (w *world) fold() (steps int) {
+	w.Helper()
+	for {
+		more, err := w.FoldCheckResults(w.ctx)
+		w.ok(err)
+		if !more {
+			return steps
+		}
+		steps++
+	}
+}
+
+// summaries compares statistics.
+func summaries(t testing.TB, got, want []checkstats.Period) {
+	t.Helper()
+	same := func(a, b checkstats.Period) bool {
+		return a.StartsAt.Equal(b.StartsAt) && a.Count == b.Count && a.Failures == b.Failures && a.Slow == b.Slow && a.Unknown == b.Unknown &&
+			a.Min == b.Min && a.Max == b.Max && a.Mean() == b.Mean() && a.P50() == b.P50() && a.P99() == b.P99()
+	}
+	if !slices.EqualFunc(got, want, same) {
+		t.Errorf("statistics: %+v\nwant: %+v", got, want)
+	}
+}
+
+// TestCheckStatistics compares the statistics before and after the results are summed up, and after they are deleted.
+func TestCheckStatistics(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.clock.set(w.clock.now().Truncate(24 * time.Hour).Add(30*24*time.Hour + 12*time.Hour))
+		w.recordLiveness()
+		m, other := w.newCheck("shop"), w.newCheck("other")
+		from := w.clock.now()
+		for i := range 24 { // two hours
+			w.record(m, allswell.CheckOK, time.Duration(100+i)*time.Millisecond, 0, time.Second)
+			w.record(other, allswell.CheckOK, time.Second, 0)
+			if i%6 == 0 {
+				w.record(m, allswell.CheckFailed, 10*time.Second, 2*time.Second)
+				w.record(m, allswell.CheckUnknown, 0, 3*time.Second)
+			}
+			w.pass(5 * time.Minute)
+		}
+		to := w.clock.now()
+		statistics := func(step time.Duration) []checkstats.Period {
+			w.Helper()
+			periods, err := w.CheckStatistics(w.ctx, w.ws, m.ID, from, to, step)
+			w.ok(err)
+			return periods
+		}
+		short, long := statistics(5*time.Minute), statistics(time.Hour)
+		if len(short) != 24 || len(long) != 2 || short[0].Count != 3 || short[0].Failures != 1 || short[0].Unknown != 1 || short[1].Count != 2 ||
+			long[0].Count != 26 || long[0].Failures != 2 || long[0].Max != 111*time.Millisecond || long[1].Min != 112*time.Millisecond {
+			t.Fatalf("%+v\n%+v", short, long)
+		}
+		if p50 := long[0].P50(); math.Abs(float64(p50-105*time.Millisecond)) > float64(3*time.Millisecond) {
+			t.Errorf("the median is %v", p50)
+		}
+		if got := w.fold(); got == 0 {
+			t.Error("nothing is summed up")
+		}
+		summaries(t, statistics(5*time.Minute), short)
+		summaries(t, statistics(time.Hour), long)
+		w.pass(10 * time.Minute)
+		w.fold()
+		if got := w.fold(); got != 0 {
+			t.Errorf("summed up again in %d steps", got)
+		}
+		w.pass(25 * time.Hour)
+		w.recordLiveness()
+		w.fold()
+		w.ok(w.Prune(w.ctx))
+		if results, total, err := w.CheckResults(w.ctx, w.ws, m.ID, store.Pagination{Page: 1, PerPage: 50}); err != nil || total != 0 {
+			t.Errorf("results after a day: %v, %d, %v", results, total, err)
+		}
+		summaries(t, statistics(5*time.Minute), short)
+		summaries(t, statistics(time.Hour), long)
+		quarter := statistics(15 * time.Minute)
+		if len(quarter) != 8 || quarter[0].Count != 7 {
+			t.Errorf("in steps of 15 minutes: %+v", quarter)
+		}
+		both, checked, err := w.ComponentStatistics(w.ctx, w.component.ID, from, to, time.Hour)
+		if err != nil || !checked || len(both) != 2 || both[0].Count != long[0].Count+12 || both[0].Max != time.Second {
+			t.Errorf("of the component: %+v, %v, %v", both, checked, err)
+		}
+		w.clock.set(w.clock.now().Add(93 * 24 * time.Hour))
+		w.recordLiveness()
+		w.ok(w.Prune(w.ctx))
+		if got := statistics(5 * time.Minute); len(got) != 0 {
+			t.Errorf("in steps of 5 minutes after 94 days: %+v", got)
+		}
+		summaries(t, statistics(time.Hour), long)
+	})
+}
+
+// TestLateFolding sums up after nobody did for hours, and in the middle of a change of the day.
+func TestLateFolding(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.clock.set(w.clock.now().Truncate(24 * time.Hour).Add(24*time.Hour - 30*time.Minute))
+		w.recordLiveness()
+		m := w.newCheck("shop")
+		w.fold()
+		from := w.clock.now()
+		for range 6 {
+			w.record(m, allswell.CheckSlow, 5*time.Second, 0)
+			w.pass(30 * time.Minute)
+		}
+		w.fold()
+		periods, err := w.CheckStatistics(w.ctx, w.ws, m.Slug, from, w.clock.now(), 30*time.Minute)
+		if err != nil || len(periods) != 6 {
+			t.Fatalf("%+v, %v", periods, err)
+		}
+		for i, p := range periods {
+			if !p.StartsAt.Equal(from.Add(time.Duration(i)*30*time.Minute)) || p.Count != 1 || p.Slow != 1 || p.Max != 5*time.Second {
+				t.Errorf("%+v", p)
+			}
+		}
+		w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID, allswell.Precondition{}))
+		w.pass(2 * time.Hour)
+		w.fold()
+	})
+}
+
+func TestInvalidCheckStatistics(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.newCheck("shop")
+		now := w.clock.now()
+		for _, c := range []struct {
+			field    string
+			from, to time.Time
+			step     time.Duration
+		}{
+			{"step", now.Add(-time.Hour), now, time.Minute},
+			{"step", now.Add(-time.Hour), now, 25 * time.Minute},
+			{"step", now.Add(-time.Hour), now, 90 * time.Minute},
+			{"step", now.Add(-time.Hour), now, 0},
+			{"step", now.Add(-5000 * time.Minute), now, 5 * time.Minute},
+			{"to", now, now, 5 * time.Minute},
+		} {
+			var bad *allswell.ValidationError
+			if _, err := w.CheckStatistics(w.ctx, w.ws, m.ID, c.from, c.to, c.step); !errors.As(err, &bad) || bad.Fields[c.field] == nil {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
+		if _, err := w.CheckStatistics(w.ctx, w.ws, "mon_00000000000000000000", now.Add(-time.Hour), now, time.Hour); !errors.Is(err, allswell.ErrNotFound) {
+			t.Errorf("of none: %v", err)
+		}
+	})
+}
