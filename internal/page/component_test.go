@@ -1,6 +1,7 @@
 package page
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -174,6 +175,60 @@ func TestHiddenComponent(t *testing.T) {
 		err = w.store.RequestSignUp(w.t.Context(), store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "a@example.com", Components: []string{hidden.ID}}})
 		if invalid := (*allswell.ValidationError)(nil); !errors.As(err, &invalid) {
 			w.t.Errorf("subscribing to the hidden component: %v", err)
+		}
+	})
+}
+
+// TestResponseTimes shows the response times of a component's checks only if its page shall.
+func TestResponseTimes(t *testing.T) {
+	run(t, func(w *fixture) {
+		ctx, t := w.t.Context(), w.t
+		c := w.component("acme", "Shop", "")
+		path := "/status/acme/components/" + c.ID
+		show := func(shown bool) {
+			t.Helper()
+			p, err := w.store.ChangePage(ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{ResponseTimes: &shown}})
+			must(w, p, err)
+		}
+		show(true)
+		if got := w.get(path, 200).All("#times"); len(got) != 0 {
+			t.Error("response times of a component without checks")
+		}
+		m, err := w.store.CreateMonitor(ctx, w.ws, allswell.NewMonitor{
+			Type: "http", Name: "Secret name", Interval: time.Minute, Page: "acme", ComponentID: c.ID,
+			Check: allswell.CheckSpec{Config: json.RawMessage(`{"url":"https://secret.example.com"}`)},
+		})
+		must(w, m, err)
+		w.clock.move(10 * time.Minute)
+		if p := w.get(path, 200); p.One(t, "#times") != "Response times" || !strings.Contains(p.Text(), "No result is known.") {
+			t.Errorf("before the first result: %s", p.Text())
+		}
+		now, err := w.store.Clock(ctx)
+		must(w, now, err)
+		var results []allswell.CheckResult
+		for i, status := range []allswell.CheckStatus{allswell.CheckOK, allswell.CheckOK, allswell.CheckFailed} {
+			results = append(results, allswell.CheckResult{
+				MonitorID: m.ID, Version: 1, Replica: "a", DueAt: now, StartedAt: now, Status: status, Reason: "connection refused by secret.example.com",
+				Phases: allswell.CheckPhases{Total: time.Duration(i+1) * 100 * time.Millisecond},
+			})
+		}
+		if err := w.store.RecordCheckResults(ctx, results); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.move(6 * time.Minute)
+		p := w.get(path, 200)
+		if got := p.All(".scroll tbody tr"); len(got) != 1 || !strings.Contains(got[0].Text(), "200 ms") {
+			t.Errorf("rows %v", got)
+		}
+		if got := p.All("svg.failures rect"); len(got) != 1 {
+			t.Errorf("%d failures are drawn", len(got))
+		}
+		if strings.Contains(p.Text(), "ecret") {
+			t.Error("the page names the monitor or its target")
+		}
+		show(false)
+		if got := w.get(path, 200).All("#times"); len(got) != 0 {
+			t.Error("response times of a page that shows none")
 		}
 	})
 }
