@@ -25,7 +25,8 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"FindResponse": nil, "Clock": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "System": nil, "MayBackUp": nil, "OpenBackup": nil, "LastContact": nil, "Close": nil,
 	"OnPageHidden": nil, "OnPageChange": nil, "OnNewPingToken": nil, "OnDeliveriesPending": nil, "OnMaintenanceChange": nil, "OnDomainCheckDue": nil, "BeforeReturn": nil, "Hosts": nil, "DisabledDomains": nil,
 	"RequestSignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ChangeSubscription": nil, "Unsubscribe": nil, "ResumeSubscription": nil, "SubscriptionPageSlug": nil, // public, by key
-	"ClaimChecks": nil, "RecordCheckResults": nil, // over all
+	"ClaimChecks": nil, "RecordCheckResults": nil, "FoldCheckResults": nil, // over all
+	"ComponentStatistics": nil,                                                                                                                                                                    // public
 	"AdvanceMaintenances": nil, "ProcessSignUps": nil, "FanOut": nil, "ClaimDeliveries": nil, "Notification": nil, "SaveDeliveryResults": nil, "BeginDomainChecks": nil, "RecordDomainCheck": nil, // over all
 	"SaveCertificateFile": nil, "CertificateFile": nil, "CertificatePaths": nil, "DeleteCertificateFiles": nil, "LockCertificate": nil, "UnlockCertificate": nil, // of the installation
 	"Credentials": nil, "Users": nil, "IssueSetupCode": nil, "FindCode": nil, "SetUp": nil, "IssueResetCode": nil, "ResetPassword": nil, "IssueEnterCode": nil, "Enter": nil, "StartSession": nil, "FindSession": nil, "UseSession": nil, "FindInvitation": nil, "AcceptInvitation": nil, "AuthenticatorSecret": nil, "FinishSignIn": nil, "SignInWithPassword": nil, "SignInWithPasskey": nil, "IssuePasskeyChallenge": nil, "TakePasskeyChallenge": nil, "FindPasskey": nil, "UseSecondFactor": nil, "RemoveFactors": nil, "IdentityUser": nil, "HasIdentity": nil, "IssueStateCode": nil, "TakeStateCode": nil, "SignInIdentity": nil, // before the sign-in
@@ -352,6 +353,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	},
 	"ChangeMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ChangeMonitor(ctx, ws, x.monitor, allswell.MonitorChange{Name: ptr("x")})
+		return err
+	},
+	"CheckStatistics": func(s *store.Store, c context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CheckStatistics(c, ws, x.monitor, time.Unix(0, 0), time.Unix(3600, 0), time.Hour)
 		return err
 	},
 	"CheckResults": func(s *store.Store, c context.Context, ws allswell.Actor, x things) error {
