@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/secret"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -67,14 +68,18 @@ func parseExisting(setting settings.DatabaseSetting) (string, error) {
 
 // BackupCommand copies a SQLite database.
 type BackupCommand struct {
-	settings.FileSetting     `embed:""`
-	settings.DatabaseSetting `embed:""`
-	Path                     string `arg:"" help:"File to write. It must not exist."`
+	settings.FileSetting          `embed:""`
+	settings.KeyedDatabaseSetting `embed:""`
+	Path                          string `arg:"" help:"File to write. It must not exist."`
 }
 
 // Run writes the copy.
 func (cmd *BackupCommand) Run(c *console.Console) error {
 	database, err := parseExisting(cmd.DatabaseSetting)
+	if err != nil {
+		return err
+	}
+	key, err := cmd.Key()
 	if err != nil {
 		return err
 	}
@@ -90,19 +95,43 @@ func (cmd *BackupCommand) Run(c *console.Console) error {
 	}
 	c.Printf("The backup of %s is in %s (%d kB). It contains ping tokens and private keys of certificates: keep it as safe as the database.\n",
 		settings.DatabaseName(database), cmd.Path, (size+999)/1000)
+	reportSecrets(c, database, key)
 	return nil
+}
+
+// reportSecrets says what the secrets of checks in a database need. key is the key that is set; nil: none. A database of
+// another version is not read: serve says it after the upgrade.
+func reportSecrets(c *console.Console, database string, key *secret.Key) {
+	found, err := store.SecretsIn(c.Ctx, database, key)
+	if err != nil || found.Monitors == 0 {
+		return
+	}
+	if len(found.Unreadable) > 0 {
+		c.Printf("The secrets of these monitors cannot be opened, because their key is missing or another one: %s. Without it, give the secrets again.\n",
+			strings.Join(found.Unreadable, ", "))
+		return
+	}
+	if found.KeyFile != "" {
+		c.Printf("The secrets of %d monitors are encrypted with the key in %s, which is not in the backup: keep a copy of it elsewhere.\n", found.Monitors, found.KeyFile)
+	} else {
+		c.Printf("The secrets of %d monitors are encrypted with the key that is set, which is not in the backup.\n", found.Monitors)
+	}
 }
 
 // RestoreCommand replaces a SQLite database by a backup.
 type RestoreCommand struct {
-	settings.FileSetting     `embed:""`
-	settings.DatabaseSetting `embed:""`
-	Path                     string `arg:"" help:"File that allswell backup wrote."`
+	settings.FileSetting          `embed:""`
+	settings.KeyedDatabaseSetting `embed:""`
+	Path                          string `arg:"" help:"File that allswell backup wrote."`
 }
 
 // Run replaces the database.
 func (cmd *RestoreCommand) Run(c *console.Console) error {
 	database, err := cmd.Parse()
+	if err != nil {
+		return err
+	}
+	key, err := cmd.Key()
 	if err != nil {
 		return err
 	}
@@ -119,6 +148,7 @@ func (cmd *RestoreCommand) Run(c *console.Console) error {
 	if kept != "" {
 		c.Printf("The replaced database is kept in %s; delete it when you don't need it.\n", kept)
 	}
+	reportSecrets(c, database, key)
 	return nil
 }
 

@@ -144,11 +144,15 @@ func (s *Server) openDatabase(ctx context.Context) error {
 		s.store, err = store.Open(ctx, s.cfg.Database, store.Options{
 			Logger: s.log, FailureThreshold: s.cfg.FailureThreshold, CheckInterval: s.cfg.CheckInterval, Hosts: s.cfg.Hosts,
 			AuditRetention: s.cfg.AuditRetention, PingRetention: cmp.Or(s.cfg.PingRetention, -1),
+			SecretKey: s.cfg.SecretKey,
 		})
 		return err
 	})
 	if err == nil {
 		err = s.retryDatabase(ctx, s.warnOfDisabledDomains)
+	}
+	if err == nil {
+		err = s.retryDatabase(ctx, s.warnOfSecrets)
 	}
 	if err != nil || s.cfg.BootstrapToken == "" {
 		return err
@@ -182,6 +186,16 @@ func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
 	}
 	if more := all - len(pages); more > 0 {
 		s.log.Warn("more pages are not served at their domains", "count", more)
+	}
+	return err
+}
+
+// warnOfSecrets logs the monitors whose secrets cannot be opened.
+func (s *Server) warnOfSecrets(ctx context.Context) error {
+	found, err := s.store.CheckSecrets(ctx)
+	if len(found.Unreadable) > 0 {
+		s.log.Warn("secrets of checks cannot be opened, so these monitors are not checked: the key is missing, or another one",
+			"count", len(found.Unreadable), "monitors", found.Unreadable[:min(len(found.Unreadable), maxNamedPages)])
 	}
 	return err
 }

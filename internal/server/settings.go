@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/secret"
 	"github.com/allswell/allswell/internal/settings"
 )
 
@@ -47,6 +48,8 @@ type Settings struct {
 	SignInSettings `embed:""`
 
 	BootstrapToken string `env:"ALLSWELL_BOOTSTRAP_TOKEN" secret:"" placeholder:"SECRET" help:"Admin token of the first workspace: 32 or more printable ASCII characters. A new value revokes the previous one. Empty: the first start prints one."`
+
+	settings.SecretKeySetting `embed:""`
 
 	CheckInterval string `env:"ALLSWELL_CHECK_INTERVAL" default:"1m" placeholder:"DURATION" help:"How often monitors are checked, from 1s to 1h."`
 
@@ -104,6 +107,7 @@ type Config struct {
 	Hosts                    allswell.Hosts // the installation's own host names
 	DNSServer                string         // "": the system's
 	BootstrapToken           string
+	SecretKey                *secret.Key // nil: the file beside a SQLite database, or none
 	SignIn                   SignInConfig
 	CheckInterval            time.Duration
 	FailureThreshold         int
@@ -155,6 +159,7 @@ func (s Settings) Parse() (Config, error) {
 		BaseURL:          settings.Parse(p, &s.BaseURL, settings.BaseURL),
 		DNSServer:        settings.Parse(p, &s.DNSServer, settings.ServerAddress),
 		BootstrapToken:   settings.Parse(p, &s.BootstrapToken, settings.BootstrapToken),
+		SecretKey:        s.ParseSecretKey(p),
 		CheckInterval:    settings.Parse(p, &s.CheckInterval, settings.Seconds(time.Second, time.Hour)),
 		FailureThreshold: settings.Parse(p, &s.FailureThreshold, settings.Integer(1, allswell.MaxFailureThreshold)),
 		PingRateLimit:    settings.Parse(p, &s.PingRateLimit, settings.Integer(0, maxRate)),

@@ -271,7 +271,7 @@ func TestParents(t *testing.T) {
 		if got := w.monitorNow(server); got.Condition() != allswell.MonitorSuppressed || got.ConsecutiveFailures != 3 || !got.ParentDown {
 			t.Errorf("below the router: %+v", got)
 		}
-		if got := w.monitorNow(job); got.State != allswell.MonitorUp || got.ConsecutiveFailures == 0 {
+		if got := w.monitorNow(job); got.State != allswell.MonitorUp || got.ConsecutiveFailures == 0 || !got.FailuresSuppressed {
 			t.Errorf("below the server below the router: %+v", got)
 		}
 		if all := w.incidents(); len(all) != 1 || all[0].Title != "router is down" {

@@ -17,6 +17,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
 	"github.com/allswell/allswell/internal/pinghistory"
+	"github.com/allswell/allswell/internal/secret"
 )
 
 // FillMonitors makes n enabled monitors without a component, quickly, for
@@ -201,3 +202,6 @@ func SomeMonitors(ctx context.Context, s *Store, n int) ([]string, error) {
 		return c.ids(`SELECT id FROM monitors ORDER BY token LIMIT $1`, n)
 	})
 }
+
+// SetSecretKey replaces the key of the secrets.
+func (s *Store) SetSecretKey(key *secret.Key) { s.secretKey = newSecretKey("", key) }

@@ -162,7 +162,7 @@ func (r *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 		}
 	case allswell.TickOverdue:
 		r.overdue++
-		if pinged {
+		if pinged || m.FailuresSuppressed != row.FailuresSuppressed {
 			r.save = append(r.save, *m)
 		} else {
 			r.counted = append(r.counted, m.ID)

@@ -1,0 +1,57 @@
+package settings
+
+import (
+	"fmt"
+
+	"github.com/allswell/allswell/internal/secret"
+)
+
+// SecretKeySetting is the setting of all commands that seal or open secrets.
+type SecretKeySetting struct {
+	SecretKey string `env:"ALLSWELL_SECRET_KEY" secret:"" placeholder:"SECRET" help:"Key with which the secrets of checks are encrypted: 32 or more characters. Empty: that in ALLSWELL_SECRET_KEY_FILE, or with SQLite in the file allswell.key beside the database."`
+
+	SecretKeyFile string `env:"ALLSWELL_SECRET_KEY_FILE" placeholder:"PATH" help:"File with that key."`
+}
+
+// ParseSecretKey returns the key, and nil if none is set.
+func (s *SecretKeySetting) ParseSecretKey(p *Parser) *secret.Key {
+	key := Parse(p, &s.SecretKey, func(value string) (*secret.Key, error) {
+		if value == "" {
+			return nil, nil
+		}
+		if len(value) < secret.MinLength {
+			return nil, fmt.Errorf("empty, or %d characters or more", secret.MinLength)
+		}
+		return secret.New(value)
+	})
+	file := Parse(p, &s.SecretKeyFile, func(path string) (*secret.Key, error) {
+		if path == "" {
+			return nil, nil
+		}
+		k, err := secret.Read(path)
+		if err != nil || k == nil {
+			return nil, fmt.Errorf("a file that can be read, with %d characters or more", secret.MinLength)
+		}
+		return k, nil
+	})
+	if key != nil && file != nil {
+		p.Refuse(&s.SecretKeyFile, "empty if ALLSWELL_SECRET_KEY is set")
+	}
+	if key == nil {
+		return file
+	}
+	return key
+}
+
+// KeyedDatabaseSetting is the setting of the commands that open the database and its secrets.
+type KeyedDatabaseSetting struct {
+	DatabaseSetting  `embed:""`
+	SecretKeySetting `embed:""`
+}
+
+// Key returns the key of the secrets, and nil if none is set. The error is an *Error.
+func (s KeyedDatabaseSetting) Key() (*secret.Key, error) {
+	p := NewParser(&s)
+	key := s.ParseSecretKey(p)
+	return key, p.Err()
+}
