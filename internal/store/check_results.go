@@ -221,21 +221,20 @@ func (t *tx) applyResult(m *allswell.Monitor, r allswell.CheckResult, v allswell
 	if err := t.saveCheckState(*m); err != nil {
 		return err
 	}
-	return t.saveNextCheck(*m, e)
+	return t.saveNextCheck(m, e)
 }
 
 // saveNextCheck saves when a check is due earlier than regularly, and whether other replicas are asked.
-func (t *tx) saveNextCheck(m allswell.Monitor, e allswell.CheckEffect) error {
+func (t *tx) saveNextCheck(m *allswell.Monitor, e allswell.CheckEffect) error {
 	var retryAt any // not
 	if e.Retry {
 		retryAt = millis(t.Now)
 	}
-	by := m.NextCheckAt
-	if !e.RecheckBy.IsZero() && e.RecheckBy.Before(by) {
-		by = e.RecheckBy
+	if !e.RecheckBy.IsZero() && e.RecheckBy.Before(m.NextCheckAt) {
+		m.NextCheckAt = e.RecheckBy
 	}
 	_, err := t.Exec(`UPDATE checks SET due_at = $2, retry_at = $3, retry_without = $4 WHERE monitor_id = $1`,
-		m.ID, millis(by), retryAt, retryWithout(m.CheckState.Round))
+		m.ID, millis(m.NextCheckAt), retryAt, retryWithout(m.CheckState.Round))
 	return err
 }
 

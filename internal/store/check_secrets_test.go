@@ -32,7 +32,11 @@ func TestSecretsOfChecks(t *testing.T) {
 		if string(spec.Secrets["password"]) != `"hunter2"` || string(spec.Secrets["token"]) != `"tok"` {
 			t.Errorf("claimed: %+v", spec.Secrets)
 		}
-		entries := func() int { all, _, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{ObjectID: m.ID}, "", 100); w.ok(err); return len(all) }
+		entries := func() int {
+			all, _, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{ObjectID: m.ID}, "", 100)
+			w.ok(err)
+			return len(all)
+		}
 		before := entries()
 		change := func(secrets string) allswell.Monitor {
 			t.Helper()

@@ -143,7 +143,15 @@ var contradictions = map[string]string{
 		WHERE ended_at IS NULL AND state <> 'down'`,
 	"a disabled monitor that is down": `SELECT id FROM monitors WHERE NOT enabled AND state = 'down'`,
 	"a cause whose source is over": `SELECT source FROM causes WHERE source NOT IN (SELECT id FROM outages WHERE ended_at IS NULL
-		UNION SELECT id FROM incidents WHERE NOT resolved UNION SELECT id FROM maintenances WHERE state IN ('in_progress', 'verifying'))`,
+		UNION SELECT id FROM incidents WHERE NOT resolved UNION SELECT id FROM maintenances WHERE state IN ('in_progress', 'verifying')
+		UNION SELECT monitor_id FROM checks WHERE slow_since_at IS NOT NULL)`,
+	"a slow monitor without its cause": `SELECT monitors.id FROM checks JOIN monitors ON monitors.id = monitor_id WHERE slow_since_at IS NOT NULL AND component_id IS NOT NULL
+		AND NOT EXISTS (SELECT 1 FROM causes WHERE source = monitors.id AND causes.component_id = monitors.component_id AND causes.status = 'degraded')`,
+	"a slow monitor that is down or disabled":                       `SELECT monitors.id FROM checks JOIN monitors ON monitors.id = monitor_id WHERE slow_since_at IS NOT NULL AND (NOT enabled OR state = 'down')`,
+	"a check of a disabled monitor, or none of one that is enabled": `SELECT monitors.id FROM checks JOIN monitors ON monitors.id = monitor_id WHERE enabled <> (due_at IS NOT NULL)`,
+	"a healthy check of a monitor in trouble": `SELECT monitors.id FROM checks JOIN monitors ON monitors.id = monitor_id
+		WHERE healthy AND (NOT enabled OR state = 'down' OR consecutive_failures > 0 OR warned <> '[]' OR status <> 'ok')`,
+	"a check of a heartbeat, or none of another monitor": `SELECT id FROM monitors WHERE (type <> 'heartbeat') <> EXISTS (SELECT 1 FROM checks WHERE monitor_id = monitors.id)`,
 	"an outage without its cause": `SELECT outages.id FROM outages JOIN monitors ON monitors.id = monitor_id
 		WHERE ended_at IS NULL AND component_id IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM causes WHERE source = outages.id AND causes.component_id = monitors.component_id AND causes.status = monitors.down_status)`,
@@ -162,7 +170,8 @@ var contradictions = map[string]string{
 	"a wait that begins before the last ping": `SELECT id FROM monitors WHERE waiting_since_at < last_ping_at`,
 	"a cause of a component of another page than its source's": `SELECT source FROM causes JOIN components ON components.id = component_id
 		WHERE page_id NOT IN (SELECT page_id FROM incidents WHERE id = source UNION SELECT page_id FROM maintenances WHERE id = source
-			UNION SELECT page_id FROM monitors JOIN outages ON monitor_id = monitors.id WHERE outages.id = source)`,
+			UNION SELECT page_id FROM monitors JOIN outages ON monitor_id = monitors.id WHERE outages.id = source
+			UNION SELECT page_id FROM monitors WHERE id = source)`,
 	"an incident of a component of another page": `SELECT incident_id FROM incident_components JOIN incidents ON incidents.id = incident_id
 		JOIN components ON components.id = component_id WHERE components.page_id <> incidents.page_id`,
 	"a maintenance of a component of another page": `SELECT maintenance_id FROM maintenance_components JOIN maintenances ON maintenances.id = maintenance_id
