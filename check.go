@@ -79,3 +79,14 @@ type CheckResult struct {
 	CertificateExpiresAt time.Time // zero: no certificate was seen
 	Body                 string    // the first MaxFailedBody bytes of the response, if the check failed; valid UTF-8
 }
+
+// HasSecrets returns a *ValidationError with every field whose secret is missing, because it could not be opened.
+func (c CheckSpec) HasSecrets() error {
+	var bad ValidationError
+	for _, field := range c.SecretFields {
+		if _, ok := c.Secrets[field]; !ok {
+			bad.Add(field, "The secrets of the monitor cannot be opened: give the %s again.", field)
+		}
+	}
+	return bad.Err()
+}

@@ -104,6 +104,21 @@ func (ch CheckChange) IsZero() bool {
 	return ch.Timeout == nil && ch.SlowAfter == nil && ch.RecoveryThreshold == nil && ch.ConfirmFrom == nil && ch.Config == nil && ch.Secrets == nil
 }
 
+// refuse adds an error for every field that is given, because a heartbeat has none of them.
+func (ch CheckChange) refuse(bad *ValidationError) {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"timeout", ch.Timeout != nil}, {"slow_after", ch.SlowAfter != nil && *ch.SlowAfter != 0}, {"recovery_threshold", ch.RecoveryThreshold != nil},
+		{"confirm_from", ch.ConfirmFrom != nil}, {"type", ch.Config != nil || ch.Secrets != nil},
+	} {
+		if f.given {
+			bad.Add(f.name, "A heartbeat monitor has no fields of a check.")
+		}
+	}
+}
+
 // replacement returns the change that makes a check what c describes. Secrets that c does not have are kept.
 func (c CheckSpec) replacement() CheckChange {
 	return CheckChange{&c.Timeout, &c.SlowAfter, &c.RecoveryThreshold, &c.ConfirmFrom, c.Config, c.Secrets}
@@ -146,9 +161,7 @@ func (ch MonitorChange) ValidateFor(m Monitor) error {
 		return bad.Err()
 	}
 	if !m.IsCheck() {
-		if !ch.Check.IsZero() {
-			bad.Add("type", "A heartbeat monitor has no fields of a check.")
-		}
+		ch.Check.refuse(&bad)
 		return bad.Err()
 	}
 	interval := m.Interval

@@ -2,8 +2,11 @@ package client
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,9 +15,11 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Monitor is a heartbeat monitor: it is down when expected pings are missing.
+// Monitor is a heartbeat monitor, which is down when expected pings are missing, or a monitor whose target the server checks.
+// Fields that monitors of its Type do not have are zero.
 type Monitor struct {
 	Meta
+	Type                      allswell.MonitorType     `json:"type"`
 	ID                        string                   `json:"id"`
 	Slug                      string                   `json:"slug"` // unique in the workspace
 	Name                      string                   `json:"name"`
@@ -46,9 +51,68 @@ type Monitor struct {
 	MinRuntimeAction          allswell.ConditionAction `json:"min_runtime_action"`
 	MaxPerIntervalAction      allswell.ConditionAction `json:"max_per_interval_action"`
 	NoOverlapAction           allswell.ConditionAction `json:"no_overlap_action"`
-	Warnings                  []allswell.Condition     `json:"warnings"` // conditions that the last runs violated, and that only warn
+	Warnings                  []allswell.Condition     `json:"warnings"`  // conditions that the last runs violated, and that only warn
+	ParentID                  *string                  `json:"parent_id"` // while this monitor is down, failures are only shown; nil: none
 	CreatedAt                 time.Time                `json:"created_at"`
 	UpdatedAt                 time.Time                `json:"updated_at"`
+
+	// Of monitors whose targets the server checks.
+	Timeout           Seconds         `json:"timeout"`            // of a check
+	SlowAfter         *DecimalSeconds `json:"slow_after"`         // a good result that takes longer is slow; nil: none is
+	RecoveryThreshold int             `json:"recovery_threshold"` // consecutive good results that end an outage
+	ConfirmFrom       int             `json:"confirm_from"`       // locations that must find the target failing
+	Secrets           []string        `json:"secrets"`            // the fields of Check that have a secret, which is never shown
+	Check             Check           `json:"-"`                  // the fields of the Type, such as url
+}
+
+// Check has the fields of a type of monitors by name, such as url and expected_statuses of the type http. In the API they stand
+// beside the other fields of a monitor. Values are those of encoding/json: texts, numbers, booleans, lists and objects.
+type Check map[string]any
+
+// UnmarshalJSON reads a monitor. Fields that this package does not know belong to Check, except for those of heartbeats.
+func (m *Monitor) UnmarshalJSON(raw []byte) error {
+	type plain Monitor
+	if err := json.Unmarshal(raw, (*plain)(m)); err != nil || m.Type == "" || m.Type == allswell.MonitorHeartbeat {
+		return err
+	}
+	if err := json.Unmarshal(raw, &m.Check); err != nil {
+		return err
+	}
+	for _, name := range fieldNames(reflect.TypeFor[Monitor]()) {
+		delete(m.Check, name)
+	}
+	return nil
+}
+
+// fieldNames returns the names of the fields of a struct in JSON.
+func fieldNames(t reflect.Type) (names []string) {
+	for field := range t.Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// marshalFlat returns the JSON of a struct with the fields of a check beside its own.
+func marshalFlat(v any, check Check) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	if err != nil || len(check) == 0 {
+		return raw, err
+	}
+	for _, name := range fieldNames(reflect.TypeOf(v)) {
+		if _, twice := check[name]; twice {
+			return nil, fmt.Errorf("the check has the field %s, which every monitor has", name)
+		}
+	}
+	more, err := json.Marshal(check)
+	if err != nil {
+		return nil, err
+	}
+	if string(raw) == "{}" {
+		return more, nil
+	}
+	return slices.Concat(raw[:len(raw)-1], []byte(","), more[1:]), nil
 }
 
 // Schedule says when the pings of a monitor are due: within an interval after the last one, or at the times of an expression
@@ -60,8 +124,9 @@ type Schedule struct {
 	TimeZone   string                `json:"time_zone,omitempty"` // "" in requests: UTC, or the zone at the end of a calendar's expression
 }
 
-// NewMonitor describes a monitor to create.
+// NewMonitor describes a monitor to create. Its Type says which fields it may have.
 type NewMonitor struct {
+	Type             allswell.MonitorType    `json:"type,omitempty"`  // "": a heartbeat monitor
 	Slug             string                  `json:"slug,omitempty"`  // "": made from the name
 	Token            string                  `json:"token,omitempty"` // of PingURL, which no other monitor has; "": a random one
 	Name             string                  `json:"name"`
@@ -89,6 +154,21 @@ type NewMonitor struct {
 
 	// UniqueName makes CreateMonitor fail if the page has a monitor with this name. PutMonitor ignores it.
 	UniqueName bool `json:"unique_name,omitempty"`
+
+	ParentID *string `json:"parent_id,omitempty"` // id or slug of a monitor; nil: none
+
+	// Of monitors whose targets the server checks. Zero values are the server's defaults.
+	Timeout           Seconds         `json:"timeout,omitempty"`
+	SlowAfter         *DecimalSeconds `json:"slow_after,omitempty"`
+	RecoveryThreshold int             `json:"recovery_threshold,omitempty"`
+	ConfirmFrom       int             `json:"confirm_from,omitempty"`
+	Check             Check           `json:"-"` // the fields of the Type, with secrets
+}
+
+// MarshalJSON returns the monitor with the fields of Check beside the others.
+func (n NewMonitor) MarshalJSON() ([]byte, error) {
+	type plain NewMonitor
+	return marshalFlat(plain(n), n.Check)
 }
 
 // MonitorChange is a change of a monitor.
@@ -115,6 +195,21 @@ type MonitorChange struct {
 	MinRuntimeAction     *allswell.ConditionAction `json:"min_runtime_action,omitempty"`
 	MaxPerIntervalAction *allswell.ConditionAction `json:"max_per_interval_action,omitempty"`
 	NoOverlapAction      *allswell.ConditionAction `json:"no_overlap_action,omitempty"`
+
+	ParentID Nullable[string] `json:"parent_id,omitzero"` // null: none
+
+	// Of monitors whose targets the server checks.
+	Timeout           *Seconds                 `json:"timeout,omitempty"`
+	SlowAfter         Nullable[DecimalSeconds] `json:"slow_after,omitzero"` // null: no result is slow
+	RecoveryThreshold *int                     `json:"recovery_threshold,omitempty"`
+	ConfirmFrom       *int                     `json:"confirm_from,omitempty"`
+	Check             Check                    `json:"-"` // fields of the type; null: the default, or no secret
+}
+
+// MarshalJSON returns the change with the fields of Check beside the others.
+func (ch MonitorChange) MarshalJSON() ([]byte, error) {
+	type plain MonitorChange
+	return marshalFlat(plain(ch), ch.Check)
 }
 
 // MonitorFilter selects monitors. Empty fields select all.
@@ -124,13 +219,14 @@ type MonitorFilter struct {
 	Tag        string                // one of their tags
 	IncidentID string                // the incident that the outage of the monitor opened
 	State      allswell.MonitorState // one of allswell.MonitorFilterStates
+	Type       allswell.MonitorType
 }
 
 // ListMonitors returns the monitors of all pages that match the filter, the oldest first.
 func (c *Client) ListMonitors(filter MonitorFilter) *List[Monitor] {
 	query := make(url.Values)
 	for name, value := range map[string]string{
-		"page_slug": filter.Page, "component_id": strings.Join(filter.Components, ","), "tag": filter.Tag, "incident_id": filter.IncidentID, "state": string(filter.State),
+		"page_slug": filter.Page, "component_id": strings.Join(filter.Components, ","), "tag": filter.Tag, "incident_id": filter.IncidentID, "state": string(filter.State), "type": string(filter.Type),
 	} {
 		if value != "" {
 			query.Set(name, value)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 )
 
@@ -53,3 +54,16 @@ func SecondsOf(d time.Duration) Seconds { return Seconds(d / time.Second) }
 
 // Duration returns the duration.
 func (s Seconds) Duration() time.Duration { return time.Duration(s) * time.Second }
+
+// DecimalSeconds is a duration in the API that may have fractions of a second, down to milliseconds.
+type DecimalSeconds float64
+
+// DecimalSecondsOf returns a duration in seconds, rounded to milliseconds.
+func DecimalSecondsOf(d time.Duration) DecimalSeconds {
+	return DecimalSeconds(float64(d.Round(time.Millisecond)/time.Millisecond) / 1000)
+}
+
+// Duration returns the duration, rounded to microseconds.
+func (s DecimalSeconds) Duration() time.Duration {
+	return time.Duration(math.Round(float64(s)*1e6)) * time.Microsecond
+}

@@ -37,7 +37,7 @@ func TestCandidates(t *testing.T) {
 		"component status ":                    "",
 		"component status API degraded ":       "",
 		"component --page acme status x d":     "degraded degraded_performance",
-		"incident list --":                     "--page --open --resolved --drafts --limit --url --token --json --wide --help",
+		"incident list --":                     "--page --open --resolved --drafts --limit --server --token --json --wide --help",
 		"incident list --open --o":             "",
 		"incident update x y --state i":        "investigating identified",
 		"incident update x y --state=i":        "--state=investigating --state=identified",

@@ -45,6 +45,9 @@ type Config struct {
 	// valid target. Nil: all targets are accepted.
 	CheckTarget func(ctx context.Context, channel allswell.Channel, target string) error
 
+	// Tests checks what people try before they save it. Nil: such requests fail.
+	Tests *web.CheckTester
+
 	Limits *limit.Tokens    // shared with the other surfaces; nil: none
 	Logger *slog.Logger     // nil: discard
 	Now    func() time.Time // the clock of rate limits; nil: time.Now
@@ -60,6 +63,7 @@ type api struct {
 	languages func() []string
 	verify    func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 	target    func(ctx context.Context, channel allswell.Channel, target string) error
+	tests     *web.CheckTester
 	log       *slog.Logger
 	now       func() time.Time
 	limits    *limit.Tokens
@@ -76,6 +80,7 @@ func New(c Config) http.Handler {
 		languages: c.Languages,
 		verify:    c.VerifyDomain,
 		target:    c.CheckTarget,
+		tests:     c.Tests,
 		log:       c.Logger,
 		now:       c.Now,
 		limits:    c.Limits,
@@ -101,7 +106,11 @@ func (a *api) handler() http.Handler {
 	}
 	mux := http.NewServeMux()
 	for path, routes := range byPath {
-		mux.Handle(path, web.Handle(a.log, a.methods(routes)))
+		handler := web.Handle(a.log, a.methods(routes))
+		if path == testPath {
+			handler = withMonitorTest(handler, web.Handle(a.log, a.methods(byPath[monitorPath])))
+		}
+		mux.Handle(path, handler)
 	}
 	notFound := web.Handle(a.log, func(http.ResponseWriter, *http.Request) error { return allswell.ErrNotFound })
 	mux.Handle("/", notFound)

@@ -18,10 +18,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/password"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/allswell/allswell/internal/web"
 )
 
 func init() { password.Weaken() }
@@ -107,6 +109,19 @@ func newClient(t testing.TB, s *store.Store, clk *clock, config Config) *client 
 		}
 		return s.RecordDomainCheck(ctx, store.DomainCheck{PageID: p.ID, Domain: p.Domain, Actor: actor, Lookup: svc.seen}, svc.found, save...)
 	}
+	config.Tests = web.NewCheckTester(func(ctx context.Context, _ string, kind allswell.MonitorType, spec allswell.CheckSpec) (r allswell.CheckResult, err error) {
+		of, _ := check.TypeOf(kind)
+		p, err := of.Probe(spec.Config, spec.Secrets)
+		if err != nil {
+			return r, err
+		}
+		o := check.Run(ctx, new(check.Network), p, spec.Timeout)
+		r = allswell.CheckResult{DueAt: clk.Now(), StartedAt: clk.Now(), Status: allswell.CheckOK, Reason: o.Failure, Phases: o.Phases, Body: o.Body, Location: "here"}
+		if o.Failure != "" {
+			r.Status = allswell.CheckFailed
+		}
+		return r, nil
+	}, clk.Now)
 	svc.Handler = New(config)
 	return &client{service: svc, t: t, token: secret, address: "192.0.2.1:4711"}
 }

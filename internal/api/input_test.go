@@ -54,7 +54,8 @@ var (
 	monitorFields = []field{{"name", text, true, 255}, {"interval", integer, false, 0}, {"grace", integer, false, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},
 		{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}, {"auto_incidents", choice, false, 0}, {"tags", tags, false, 0},
 		{"max_runtime", integer, false, 0}, {"min_runtime", integer, false, 0}, {"max_per_interval", integer, false, 0}, {"no_overlap", boolean, false, 0},
-		{"max_runtime_action", text, false, 0}, {"min_runtime_action", text, false, 0}, {"max_per_interval_action", text, false, 0}, {"no_overlap_action", text, false, 0}, {"publish_output", boolean, false, 0}}
+		{"max_runtime_action", text, false, 0}, {"min_runtime_action", text, false, 0}, {"max_per_interval_action", text, false, 0}, {"no_overlap_action", text, false, 0}, {"publish_output", boolean, false, 0},
+		{"type", choice, false, 0}, {"timeout", integer, false, 0}, {"slow_after", text, false, 0}, {"recovery_threshold", integer, false, 0}, {"confirm_from", integer, false, 0}, {"parent_id", reference, false, 0}}
 )
 
 // optional returns the fields of a change: none is required.
@@ -127,6 +128,8 @@ func fieldsOf(t testing.TB, rt route) []field {
 		return []field{{"message", text, true, 25000}}
 	case "POST /api/v1/monitors":
 		return append(monitorFields, field{"slug", other, false, 63}, field{"unique_name", boolean, false, 0}, field{"token", reference, false, 0})
+	case "POST /api/v1/monitors/test":
+		return []field{{"type", choice, true, 0}, {"timeout", integer, false, 0}, {"slow_after", text, false, 0}}
 	case "PUT /api/v1/monitors/{monitorId}":
 		return append(monitorFields, field{"token", reference, false, 0})
 	case "PATCH /api/v1/monitors/{monitorId}":
@@ -158,7 +161,7 @@ func reads(rt route) bool {
 	case "PUT":
 		return rt.maxBodySize() == web.MaxBody // the others take a picture
 	case "POST":
-		return !strings.HasSuffix(rt.path, "/rotate") && !strings.HasSuffix(rt.path, "/resume") && !strings.HasSuffix(rt.path, "/test") && !strings.HasSuffix(rt.path, "/publish") && !strings.HasSuffix(rt.path, "/take-over") && !strings.HasSuffix(rt.path, "/give-back") && !strings.HasSuffix(rt.path, "/retry") && !strings.HasSuffix(rt.path, "/verify")
+		return rt.path == testPath || !strings.HasSuffix(rt.path, "/rotate") && !strings.HasSuffix(rt.path, "/resume") && !strings.HasSuffix(rt.path, "/test") && !strings.HasSuffix(rt.path, "/publish") && !strings.HasSuffix(rt.path, "/take-over") && !strings.HasSuffix(rt.path, "/give-back") && !strings.HasSuffix(rt.path, "/retry") && !strings.HasSuffix(rt.path, "/verify")
 	}
 	return false
 }

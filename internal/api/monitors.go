@@ -1,10 +1,13 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -13,16 +16,19 @@ type monitorJSON struct {
 	ID                  string                  `json:"id"`
 	Slug                string                  `json:"slug"`
 	Name                string                  `json:"name"`
-	Token               *string                 `json:"token"`    // null if the caller may only read
-	PingURL             *string                 `json:"ping_url"` // null if the caller may only read
+	Type                allswell.MonitorType    `json:"type"`
+	Token               *string                 `json:"token"`    // null of a check, or if the caller may only read
+	PingURL             *string                 `json:"ping_url"` // null of a check, or if the caller may only read
 	Interval            int64                   `json:"interval"` // seconds
-	Schedule            scheduleJSON            `json:"schedule"`
-	Grace               int64                   `json:"grace"` // seconds
+	Schedule            *scheduleJSON           `json:"schedule"` // null of a check
+	Grace               *int64                  `json:"grace"`    // seconds; null of a check
 	NextCheckAt         *string                 `json:"next_check_at"`
 	ConsecutiveFailures int                     `json:"consecutive_failures"`
 	State               allswell.MonitorState   `json:"state"`
+	Condition           allswell.MonitorState   `json:"condition"`
 	Enabled             bool                    `json:"enabled"`
 	PausedUntil         *string                 `json:"paused_until"` // null: enabled, or disabled until somebody enables it
+	ParentID            *string                 `json:"parent_id"`
 	ComponentID         *string                 `json:"component_id"`
 	Page                *string                 `json:"page"` // the slug
 	LastPingAt          *string                 `json:"last_ping_at"`
@@ -32,32 +38,55 @@ type monitorJSON struct {
 	DownStatus          allswell.Status         `json:"down_status"`
 	AutoIncidents       *allswell.AutoIncidents `json:"auto_incidents"` // null: the page's
 	Tags                []string                `json:"tags"`
-	MaxRuntime          *int64                  `json:"max_runtime"` // seconds; null: the default
-	PublishOutput       bool                    `json:"publish_output"`
+	Warnings            []allswell.Condition    `json:"warnings"`
+	Timeout             *int64                  `json:"timeout"`    // seconds; this and what follows is null of a heartbeat
+	SlowAfter           *float64                `json:"slow_after"` // seconds; null: no result is slow
+	RecoveryThreshold   *int                    `json:"recovery_threshold"`
+	ConfirmFrom         *int                    `json:"confirm_from"`
+	Secrets             []string                `json:"secrets"`
+	MaxRuntime          *int64                  `json:"max_runtime"`    // seconds; null: the default
+	PublishOutput       *bool                   `json:"publish_output"` // null of a check
 	conditionsJSON
-	Warnings  []allswell.Condition `json:"warnings"`
-	CreatedAt string               `json:"created_at"`
-	UpdatedAt string               `json:"updated_at"`
+	CreatedAt string `json:"created_at"`
+	UpdatedAt string `json:"updated_at"`
+
+	config json.RawMessage // the fields of the type, which stand beside the others
+}
+
+// MarshalJSON returns the fields of all monitors and those of the type.
+func (m monitorJSON) MarshalJSON() ([]byte, error) {
+	type plain monitorJSON
+	body, err := web.Marshal(plain(m))
+	if err != nil || len(m.config) <= len("{}") {
+		return body, err
+	}
+	return slices.Concat(body[:len(body)-1], []byte(","), m.config[1:]), nil
 }
 
 // newMonitorJSON returns the JSON of a monitor. The ping token is a credential for
 // writing: with it, a caller of the scope read could keep a dead job up.
 func (c *call) newMonitorJSON(m allswell.Monitor) monitorJSON {
-	var token, pingURL *string
-	if c.token.Scope.Allows(write) {
-		token, pingURL = &m.Token, new(c.base+"/api/v1/heartbeat/"+m.Token)
-	}
-	return monitorJSON{
-		ID: m.ID, Slug: m.Slug, Name: m.Name, Token: token, PingURL: pingURL,
-		Interval: int64(m.Interval / time.Second), Schedule: newScheduleJSON(m.Interval, m.Cron), Grace: int64(m.Grace / time.Second), NextCheckAt: timePtr(m.NextCheckAt),
-		ConsecutiveFailures: m.ConsecutiveFailures, State: m.State, Enabled: m.Enabled, PausedUntil: timePtr(m.PausedUntil),
-		ComponentID: ptrOrNil(m.ComponentID), Page: ptrOrNil(m.PageSlug), LastPingAt: timePtr(m.LastPingAt),
+	out := monitorJSON{
+		ID: m.ID, Slug: m.Slug, Name: m.Name, Type: m.Type, Interval: int64(m.Interval / time.Second), NextCheckAt: timePtr(m.NextCheckAt),
+		ConsecutiveFailures: m.ConsecutiveFailures, State: m.State, Condition: m.Condition(), Enabled: m.Enabled, PausedUntil: timePtr(m.PausedUntil),
+		ParentID: ptrOrNil(m.ParentID), ComponentID: ptrOrNil(m.ComponentID), Page: ptrOrNil(m.PageSlug),
 		FailureThreshold: ptrOrNil(m.FailureThreshold), EffectiveThreshold: m.EffectiveFailureThreshold,
 		IncidentID: ptrOrNil(m.IncidentID), DownStatus: m.DownStatus, AutoIncidents: ptrOrNil(m.AutoIncidents),
-		MaxRuntime: ptrOrNil(int64(m.MaxRuntime / time.Second)), PublishOutput: m.PublishOutput,
-		conditionsJSON: newConditionsJSON(m.RunConditions), Warnings: append([]allswell.Condition{}, m.Warned...),
-		Tags: append([]string{}, m.Tags...), CreatedAt: allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
+		Tags: append([]string{}, m.Tags...), Warnings: append([]allswell.Condition{}, m.Warned...),
+		CreatedAt: allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
+		Secrets: append([]string{}, m.Check.SecretFields...), config: m.Check.Config,
 	}
+	if m.IsCheck() {
+		out.Timeout, out.RecoveryThreshold, out.ConfirmFrom = new(int64(m.Check.Timeout/time.Second)), &m.Check.RecoveryThreshold, &m.Check.ConfirmFrom
+		out.SlowAfter = phase(m.Check.SlowAfter)
+		return out
+	}
+	if c.token.Scope.Allows(write) {
+		out.Token, out.PingURL = &m.Token, new(c.base+"/api/v1/heartbeat/"+m.Token)
+	}
+	out.Schedule, out.Grace, out.LastPingAt = new(newScheduleJSON(m.Interval, m.Cron)), new(int64(m.Grace/time.Second)), timePtr(m.LastPingAt)
+	out.MaxRuntime, out.PublishOutput, out.conditionsJSON = ptrOrNil(int64(m.MaxRuntime/time.Second)), &m.PublishOutput, newConditionsJSON(m.RunConditions)
+	return out
 }
 
 type outageJSON struct {
@@ -77,12 +106,13 @@ func newOutageJSON(o allswell.Outage) outageJSON {
 	}
 }
 
-// listMonitors filters by ?slug, ?name, ?page_slug, ?component_id, ?tag, ?incident_id and ?state.
+// listMonitors filters by ?slug, ?name, ?page_slug, ?component_id, ?tag, ?incident_id, ?state and ?type.
 func (a *api) listMonitors(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	f := store.MonitorFilter{
 		Filter: readFilter(q), Page: q.Text("page_slug"), Components: q.Texts("component_id", allswell.MaxAffectedComponents),
 		Tag: q.Text("tag"), IncidentID: q.Text("incident_id"), State: web.Choice(q, "state", allswell.MonitorFilterStates),
+		Type: web.Choice(q, "type", check.MonitorTypes()),
 	}
 	return servePage(q, c.newMonitorJSON, func(r store.Pagination) ([]allswell.Monitor, int, error) {
 		return a.store.Monitors(c.Context(), c.actor(), f, r)
@@ -94,7 +124,7 @@ func (a *api) createMonitor(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	n, err := readNewMonitor(o, orZero(o.Text("slug")))
+	n, err := readNewMonitor(o, orZero(o.Text("slug")), nil)
 	n.UniqueName = orZero(o.Flag("unique_name"))
 	if err = o.Check(err); err != nil {
 		return store.Response{}, err
@@ -103,17 +133,18 @@ func (a *api) createMonitor(c *call) (store.Response, error) {
 	return r.respond(a.store.CreateMonitor(c.Context(), c.actor(), n, r.save...))
 }
 
-// readNewMonitor reads the fields of a monitor, and returns what is invalid.
-func readNewMonitor(o *web.Object, slug string) (allswell.NewMonitor, error) {
-	interval, cron := readSchedule(o, true)
+// readNewMonitor reads the fields of a monitor, and returns what is invalid. before is the one that it replaces; nil: none.
+func readNewMonitor(o *web.Object, slug string, before *allswell.Monitor) (allswell.NewMonitor, error) {
+	kind, ok := readMonitorType(o)
+	if !ok {
+		o.AllowUnknown() // its fields are not known
+		return allswell.NewMonitor{}, nil
+	}
 	enabled := o.Flag("enabled")
 	n := allswell.NewMonitor{
 		Slug:             slug,
-		Token:            orZero(o.Text("token")),
 		Name:             orZero(o.Text("name")),
-		Interval:         orZero(interval),
-		Cron:             orZero(cron),
-		Grace:            seconds(o.Integer("grace")),
+		ParentID:         orZero(readParent(o)),
 		Page:             orZero(nullableText(o, "page")),
 		ComponentID:      orZero(o.Text("component_id")),
 		Disabled:         enabled != nil && !*enabled,
@@ -121,10 +152,16 @@ func readNewMonitor(o *web.Object, slug string) (allswell.NewMonitor, error) {
 		DownStatus:       orZero(web.Enum(o, "down_status", allswell.DownStatuses)),
 		AutoIncidents:    orZero(readAutoIncidents(o)),
 		Tags:             o.Texts("tags"),
-		MaxRuntime:       orZero(readMaxRuntime(o)),
-		PublishOutput:    orZero(o.Flag("publish_output")),
-		RunConditions:    readConditions(o).Of(allswell.RunConditions{}),
 	}
+	if t, ok := check.TypeOf(kind); ok {
+		return readNewCheck(o, n, t, before)
+	}
+	refuseFields(o, kind, checkFields...)
+	refuseOtherTypes(o, check.Type{Name: kind})
+	interval, cron := readSchedule(o, true)
+	n.Token, n.Interval, n.Cron, n.Grace = orZero(o.Text("token")), orZero(interval), orZero(cron), seconds(o.Integer("grace"))
+	n.MaxRuntime, n.PublishOutput = orZero(readMaxRuntime(o)), orZero(o.Flag("publish_output"))
+	n.RunConditions = readConditions(o).Of(allswell.RunConditions{})
 	return n, n.Validate()
 }
 
@@ -239,6 +276,9 @@ func (a *api) changeMonitor(c *call) (store.Response, error) {
 	}
 	interval, cron := readSchedule(o, false)
 	ch := allswell.MonitorChange{
+		Type:             orZero(web.Enum(o, "type", check.MonitorTypes())),
+		Check:            readCheckTiming(o),
+		ParentID:         readParent(o),
 		Name:             o.Text("name"),
 		Interval:         interval,
 		Cron:             cron,
@@ -258,6 +298,10 @@ func (a *api) changeMonitor(c *call) (store.Response, error) {
 	}
 	if ch.PausedUntil = o.Instant("paused_until"); o.Null("paused_until") {
 		ch.PausedUntil = new(time.Time)
+	}
+	if mentionsCheck(o) {
+		monitor, err := a.changeCheck(c, o, ch)
+		return taggedResponse(c, monitor, err, c.newMonitorJSON)
 	}
 	if err := o.Check(ch.Validate(a.now())); err != nil {
 		return store.Response{}, err

@@ -23,8 +23,8 @@ import (
 
 var update = flag.Bool("update", false, "write openapi.json anew from openapi.yaml")
 
-// TestDocumentIsCurrent compares openapi.json, which is served, with its source
-// openapi.yaml.
+// TestDocumentIsCurrent compares openapi.json, which is served, with its sources: openapi.yaml, and the table of types of
+// checks.
 func TestDocumentIsCurrent(t *testing.T) {
 	source, err := os.ReadFile("openapi.yaml")
 	if err != nil {
@@ -34,6 +34,7 @@ func TestDocumentIsCurrent(t *testing.T) {
 	if _, err := yaml.Unmarshal(source, &value, yaml.DecodeOpts{DisableTimestamps: true}); err != nil {
 		t.Fatal(err)
 	}
+	completeChecks(value)
 	want, err := json.MarshalIndent(value, "", " ")
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"bytes"
+	"errors"
 	"net/http"
 	"reflect"
 	"strings"
@@ -34,12 +36,22 @@ func put[J, N any](c *call, read func(*web.Object) (N, error)) (n N, err error) 
 		return n, err
 	}
 	o.AllowReadOnly("unique_name") // the slug identifies the resource, not the name
-	for field := range reflect.TypeFor[J]().Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		o.AllowReadOnly(name)
-	}
+	allowReadOnly[J](o)
 	n, err = read(o)
 	return n, o.Check(err)
+}
+
+// allowReadOnly accepts and ignores the fields of J that no accessor reads.
+func allowReadOnly[J any](o *web.Object) { o.AllowReadOnly(namesOf[J]()...) }
+
+// namesOf returns the names of the fields of a JSON struct.
+func namesOf[J any]() (names []string) {
+	for field := range reflect.TypeFor[J]().Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func (a *api) putPage(c *call) (store.Response, error) {
@@ -70,13 +82,29 @@ func (a *api) putComponent(c *call) (store.Response, error) {
 
 func (a *api) putMonitor(c *call) (store.Response, error) {
 	ref := c.PathValue("monitorId")
+	before, err := a.monitorBefore(c, ref)
+	if err != nil {
+		return store.Response{}, err
+	}
 	n, err := put[monitorJSON](c, func(o *web.Object) (allswell.NewMonitor, error) {
 		checkSlug(o, ref)
-		return readNewMonitor(o, "")
+		return readNewMonitor(o, "", before)
 	})
 	if err != nil {
 		return store.Response{}, err
 	}
 	monitor, created, err := a.store.PutMonitor(c.Context(), c.actor(), ref, n, c.cond)
 	return putResponse(c, monitor, created, err, c.newMonitorJSON)
+}
+
+// monitorBefore returns the monitor that a PUT replaces, with its secrets, which stay what they are if the body has no others; nil: none.
+func (a *api) monitorBefore(c *call, ref string) (*allswell.Monitor, error) {
+	if !bytes.Contains(c.body, []byte(`"type"`)) { // a heartbeat has no secrets
+		return nil, nil
+	}
+	m, err := a.store.MonitorCheck(c.Context(), c.actor(), ref)
+	if errors.Is(err, allswell.ErrNotFound) {
+		return nil, nil
+	}
+	return &m, err
 }

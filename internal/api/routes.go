@@ -142,8 +142,9 @@ func (a *api) monitorRoutes() []route {
 	return []route{
 		{"GET", "/api/v1/monitors", read, a.listMonitors},
 		{"POST", "/api/v1/monitors", write, a.createMonitor},
-		{"GET", "/api/v1/monitors/{monitorId}", read, a.getMonitor},
-		{"PUT", "/api/v1/monitors/{monitorId}", write, a.putMonitor},
+		{"POST", testPath, write, a.testNewMonitor},
+		{"GET", monitorPath, read, a.getMonitor},
+		{"PUT", monitorPath, write, a.putMonitor},
 		{"PATCH", "/api/v1/monitors/{monitorId}", write, a.changeMonitor},
 		{"DELETE", "/api/v1/monitors/{monitorId}", write, a.deleteMonitor},
 		{"GET", "/api/v1/monitors/{monitorId}/outages", read, a.listOutages},
@@ -153,6 +154,8 @@ func (a *api) monitorRoutes() []route {
 		{"GET", "/api/v1/monitors/{monitorId}/metrics", read, a.getMonitorMetrics},
 		{"GET", "/api/v1/monitors/{monitorId}/explain", read, a.explainMonitor},
 		{"GET", "/api/v1/monitors/{monitorId}/schedule", read, a.getMonitorSchedule},
+		{"GET", "/api/v1/monitors/{monitorId}/results", read, a.listCheckResults},
+		{"POST", "/api/v1/monitors/{monitorId}/test", write, a.testMonitor},
 		{"POST", "/api/v1/monitors/{monitorId}/rotate", write, a.rotateMonitor},
 	}
 }

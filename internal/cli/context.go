@@ -25,10 +25,23 @@ import (
 
 // ClientSettings are the settings of the commands that use the API.
 type ClientSettings struct {
-	URL   string `name:"url" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"URL of the Allswell server."`
+	URL   string `name:"server" aliases:"url" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"URL of the Allswell server."`
 	Token string `env:"ALLSWELL_TOKEN" secret:"" placeholder:"SECRET" help:"API token."`
 	JSON  bool   `name:"json" help:"Print the JSON of the API, for programs. A list is one array."`
 	Wide  bool   `help:"Print whole ids, and do not cut columns to fit the terminal."`
+}
+
+// monitorSettings are ClientSettings of the commands that have a flag --url of their own, the address that a monitor checks.
+type monitorSettings struct {
+	URL   string `name:"server" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"URL of the Allswell server."`
+	Token string `env:"ALLSWELL_TOKEN" secret:"" placeholder:"SECRET" help:"API token."`
+	JSON  bool   `name:"json" help:"Print the JSON of the API, for programs. A list is one array."`
+	Wide  bool   `help:"Print whole ids, and do not cut columns to fit the terminal."`
+}
+
+// ProvideContext is called by the parser before a command runs. It sends nothing.
+func (s monitorSettings) ProvideContext(c *console.Console) (*commandContext, error) {
+	return ClientSettings(s).ProvideContext(c)
 }
 
 // retries is client.Options.Retries. Tests change it.

@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -125,26 +126,35 @@ func joinNegative(args []string) []string {
 	return out
 }
 
-// moveFlags moves flags before the command, as in "--url URL page list", behind it, where the parser expects them. It
-// leaves the flags of the program itself and unknown ones where they are.
+// moveFlags moves flags before the command, as in "--server URL page list", behind it, where the parser expects them. It
+// leaves the flags of the program itself and unknown ones where they are. A flag that is another name of one of all commands
+// is that one there, whatever the command calls a flag of its own: "--url URL monitor list" gives the server.
 func moveFlags(root *kong.Node, args []string) []string {
-	flags := make(map[string]*kong.Flag)
+	flags, aliases := make(map[string]*kong.Flag), make(map[string]*kong.Flag)
 	for _, child := range root.Children {
 		visitCommands(child, func(n *kong.Node) {
 			for _, f := range n.Flags {
 				flags["--"+f.Name] = f
+				for _, alias := range f.Aliases {
+					aliases["--"+alias] = f
+				}
 			}
 		})
 	}
+	maps.Copy(flags, aliases)
 	for _, f := range root.Flags {
 		delete(flags, "--"+f.Name)
 	}
+	args = slices.Clone(args)
 	first := 0 // the first word that is not a flag or its value
 	for first < len(args) && strings.HasPrefix(args[first], "-") {
 		name, _, hasValue := strings.Cut(args[first], "=")
 		f := flags[name]
 		if f == nil {
 			return args
+		}
+		if aliases[name] == f {
+			args[first] = "--" + f.Name + strings.TrimPrefix(args[first], name)
 		}
 		if first++; !hasValue && !f.IsBool() {
 			first++

@@ -28,7 +28,7 @@ import (
 // Command is the command run.
 type Command struct {
 	Monitor string             `env:"ALLSWELL_MONITOR" placeholder:"SLUG|URL" help:"Slug or id of the monitor, or its ping URL, which needs no token."`
-	URL     string             `name:"url" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"URL of the Allswell server, for a slug."`
+	URL     string             `name:"server" aliases:"url" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"URL of the Allswell server, for a slug."`
 	Token   string             `env:"ALLSWELL_TOKEN" placeholder:"SECRET" help:"API token of the scope write, for a slug."`
 	Tail    size               `default:"10kB" placeholder:"SIZE" help:"How much of the end of the output is sent, up to 100kB. 0: nothing."`
 	Timeout timeinput.Duration `placeholder:"DURATION" help:"End the command after this time, and report a failure. By default it may run for ever."`

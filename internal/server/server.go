@@ -32,6 +32,7 @@ import (
 	"github.com/allswell/allswell/internal/scheduler"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // Limits of an HTTP connection.
@@ -57,6 +58,7 @@ type Server struct {
 	dashboard *dashboard.Dashboard
 	notify    *notify.Notifier
 	domains   *domains.Checker
+	tests     *web.CheckTester
 	metrics   *metrics
 	router    *router
 
@@ -275,6 +277,7 @@ func (s *Server) wire() {
 	})
 	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})
 	s.notify = notify.New(s.notifyConfig())
+	s.tests = web.NewCheckTester(testCheck, nil)
 	s.dashboard = dashboard.New(dashboard.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget, Process: s.process(),
 		SendMail: s.accountMail(), SingleSignOn: s.cfg.SignIn.singleSignOn(s.URL()),
@@ -313,7 +316,7 @@ func (s *Server) process() dashboard.Process {
 func (s *Server) openHandlers() {
 	s.apiHandler.replace(api.New(api.Config{
 		Store: s.store, BaseURL: s.cfg.BaseURL, Languages: i18n.Tags, Limits: s.limits, Logger: s.log,
-		VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget,
+		VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget, Tests: s.tests,
 	}))
 	s.pageHandler.replace(s.site.Handler())
 	s.dashboardHandler.replace(s.dashboard.Handler())

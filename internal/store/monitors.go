@@ -100,6 +100,7 @@ type MonitorFilter struct {
 	Tag        string                // one of their tags
 	IncidentID string                // the open incident of their outage
 	State      allswell.MonitorState // one of allswell.MonitorFilterStates
+	Type       allswell.MonitorType
 }
 
 // Monitors lists a workspace's monitors that match the filter, oldest first.
@@ -177,6 +178,9 @@ func (c *session) monitorsFrom(actor allswell.Actor, f MonitorFilter) (from stri
 		from += ` AND NOT enabled`
 	default:
 		from, args = and(from, args, `state = $%d`, string(f.State))
+	}
+	if f.Type != "" {
+		from, args = and(from, args, `type = $%d`, string(f.Type))
 	}
 	from, args = f.from(from, args...)
 	return from, args, nil

@@ -170,6 +170,22 @@ func (o *Object) given(field string) bool {
 	return ok && string(raw) != "null"
 }
 
+// Given reports whether the field is present and not null.
+func (o *Object) Given(field string) bool { return o.given(field) }
+
+// Raw returns the field's valid JSON value, which may be null. ok is false if it is absent or, which is an error, has a text
+// that cannot be stored.
+func (o *Object) Raw(field string) (value json.RawMessage, ok bool) {
+	if value, ok = o.raw(field); !ok {
+		return nil, false
+	}
+	if problem := badEscape(value); problem != "" {
+		o.addError(field, "The %s %s.", field, problem)
+		return nil, false
+	}
+	return value, true
+}
+
 // raw returns the value of a field, which is known from now on.
 func (o *Object) raw(field string) (value json.RawMessage, ok bool) {
 	if o.known != nil {
@@ -322,6 +338,19 @@ func (o *Object) Flag(field string) *bool {
 	}
 	o.addError(field, "The %s must be true or false.", field)
 	return nil
+}
+
+// Number returns the field's number, or nil if it is not given.
+func (o *Object) Number(field string) *float64 {
+	if !o.given(field) {
+		return nil
+	}
+	n, err := strconv.ParseFloat(string(o.fields[field]), 64)
+	if err != nil {
+		o.addError(field, "The %s must be a number.", field)
+		return nil
+	}
+	return &n
 }
 
 // Integer returns the field's whole number, or nil if it is not given. It accepts digits with an optional minus that

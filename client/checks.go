@@ -1,0 +1,61 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// CheckResult is the result of one check of a monitor's target.
+type CheckResult struct {
+	Meta
+	Status               allswell.CheckStatus `json:"status"`
+	Reason               *string              `json:"reason"`  // why it failed, what it warns of, or why it is unknown; nil: none
+	Warning              bool                 `json:"warning"` // Reason is a warning of a good result
+	DueAt                time.Time            `json:"due_at"`
+	StartedAt            time.Time            `json:"started_at"`
+	Phases               CheckPhases          `json:"phases"`
+	Location             *string              `json:"location"`               // of the replica that checked; nil: not set
+	CertificateExpiresAt *time.Time           `json:"certificate_expires_at"` // nil: no certificate was seen
+	Body                 *string              `json:"body"`                   // how the response to a failed check begins; nil: nothing, or the token has the scope read
+}
+
+// CheckPhases are the times that the parts of a check took. A part that did not happen is nil.
+type CheckPhases struct {
+	DNS       *DecimalSeconds `json:"dns"`
+	Connect   *DecimalSeconds `json:"connect"`
+	TLS       *DecimalSeconds `json:"tls"`
+	FirstByte *DecimalSeconds `json:"first_byte"` // from the request to the first byte of the response
+	Total     DecimalSeconds  `json:"total"`
+}
+
+// ListCheckResults returns the results of the checks of a monitor in the last 24 hours, the newest first.
+func (c *Client) ListCheckResults(monitor string) *List[CheckResult] {
+	return &List[CheckResult]{client: c, path: pathOf("monitors", monitor, "results")}
+}
+
+// TestMonitor checks the target of a monitor once, and changes nothing. A check that fails is a result, not an error.
+func (c *Client) TestMonitor(ctx context.Context, id string) (*CheckResult, error) {
+	return call[CheckResult](ctx, c, http.MethodPost, pathOf("monitors", id, "test"), nil)
+}
+
+// CheckTest describes a check that is made once.
+type CheckTest struct {
+	Type      allswell.MonitorType `json:"type"`
+	Timeout   Seconds              `json:"timeout,omitempty"` // 0: the default
+	SlowAfter *DecimalSeconds      `json:"slow_after,omitempty"`
+	Check     Check                `json:"-"` // the fields of the Type, with secrets
+}
+
+// MarshalJSON returns the test with the fields of Check beside the others.
+func (t CheckTest) MarshalJSON() ([]byte, error) {
+	type plain CheckTest
+	return marshalFlat(plain(t), t.Check)
+}
+
+// TestNewMonitor checks once what a new monitor would check, and creates nothing. A check that fails is a result, not an error.
+func (c *Client) TestNewMonitor(ctx context.Context, test CheckTest) (*CheckResult, error) {
+	return call[CheckResult](ctx, c, http.MethodPost, pathOf("monitors", "test"), test)
+}

@@ -1,0 +1,320 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// The fields that only heartbeats have, and those that only monitors have that are checked.
+var (
+	heartbeatFields = []string{"token", "schedule", "grace", "max_runtime", "publish_output", "min_runtime", "max_per_interval", "no_overlap",
+		"max_runtime_action", "min_runtime_action", "max_per_interval_action", "no_overlap_action"}
+	checkFields = []string{"timeout", "slow_after", "recovery_threshold", "confirm_from"}
+)
+
+// readMonitorType reads the type of a new monitor. ok is false if it is not known, which is recorded.
+func readMonitorType(o *web.Object) (t allswell.MonitorType, ok bool) {
+	if !o.Given("type") {
+		return allswell.MonitorHeartbeat, true
+	}
+	given := web.Enum(o, "type", check.MonitorTypes())
+	return orZero(given), given != nil
+}
+
+// refuseFields records an error for each field that is given and not null, because monitors of the type do not have it.
+func refuseFields(o *web.Object, t allswell.MonitorType, fields ...string) {
+	for _, field := range fields {
+		if o.Given(field) {
+			o.Add(field, fmt.Sprintf("A monitor of the type %s has no %s.", t, field))
+		}
+	}
+}
+
+// refuseOtherTypes records an error for each field that is given and belongs to other types.
+func refuseOtherTypes(o *web.Object, t check.Type) {
+	for _, f := range check.Fields() {
+		if _, own := t.Field(f.Name); !own {
+			refuseFields(o, t.Name, f.Name)
+		}
+	}
+}
+
+// givenFields returns the fields of the type that are present, null included.
+func givenFields(o *web.Object, t check.Type) map[string]json.RawMessage {
+	given := make(map[string]json.RawMessage)
+	for _, f := range t.Fields {
+		if value, ok := o.Raw(f.Name); ok {
+			given[f.Name] = value
+		}
+	}
+	return given
+}
+
+// readNewCheck reads a new monitor of a type that is checked, or what replaces before; nil: there is none. Secrets that are absent
+// stay what they are.
+func readNewCheck(o *web.Object, n allswell.NewMonitor, t check.Type, before *allswell.Monitor) (allswell.NewMonitor, error) {
+	refuseFields(o, t.Name, heartbeatFields...)
+	refuseOtherTypes(o, t)
+	n.Type = t.Name
+	n.Interval = allswell.DefaultCheckInterval
+	if d := seconds(o.Integer("interval")); d != nil {
+		n.Interval = *d
+	}
+	timing := readCheckTiming(o)
+	n.Check = allswell.CheckSpec{
+		Timeout: orZero(timing.Timeout), SlowAfter: orZero(timing.SlowAfter),
+		RecoveryThreshold: orZero(timing.RecoveryThreshold), ConfirmFrom: orZero(timing.ConfirmFrom),
+	}
+	given := givenFields(o, t)
+	var kept map[string]json.RawMessage
+	if before != nil && before.Type == t.Name {
+		kept = before.Check.Secrets
+	}
+	fields, err := t.Merge(nil, kept, given)
+	if err != nil {
+		return n, err
+	}
+	var invalid error
+	n.Check.Config, _, invalid = t.Read(fields)
+	n.Check.Secrets = secretsOf(t, given)
+	if before == nil {
+		maps.DeleteFunc(n.Check.Secrets, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
+	}
+	return n, joinInvalid(n.Validate(), invalid)
+}
+
+// secretsOf returns the secrets among the fields.
+func secretsOf(t check.Type, fields map[string]json.RawMessage) map[string]json.RawMessage {
+	secrets := make(map[string]json.RawMessage)
+	for _, f := range t.Fields {
+		if value, ok := fields[f.Name]; ok && f.Secret {
+			secrets[f.Name] = value
+		}
+	}
+	return secrets
+}
+
+// joinInvalid returns the errors of several validations as one, or an error that is none of a validation.
+func joinInvalid(all ...error) error {
+	var joined allswell.ValidationError
+	for _, err := range all {
+		var bad *allswell.ValidationError
+		if err == nil {
+			continue
+		}
+		if !errors.As(err, &bad) {
+			return err
+		}
+		for field, messages := range bad.Fields {
+			for _, message := range messages {
+				joined.Add(field, "%s", message)
+			}
+		}
+	}
+	return joined.Err()
+}
+
+// readCheckTiming reads the fields that all checks have. Zeros are invalid, so they become negative.
+func readCheckTiming(o *web.Object) (ch allswell.CheckChange) {
+	ch.Timeout = seconds(o.Integer("timeout"))
+	ch.RecoveryThreshold, ch.ConfirmFrom = o.Integer("recovery_threshold"), o.Integer("confirm_from")
+	if n := o.Number("slow_after"); n != nil {
+		ch.SlowAfter = new(time.Duration(min(max(*n, -1), 1e6) * float64(time.Second)))
+		*ch.SlowAfter = ch.SlowAfter.Round(time.Microsecond)
+		if *ch.SlowAfter == 0 {
+			*ch.SlowAfter = -1
+		}
+	} else if o.Null("slow_after") {
+		ch.SlowAfter = new(time.Duration)
+	}
+	if ch.Timeout != nil && *ch.Timeout == 0 {
+		*ch.Timeout = -1
+	}
+	for _, n := range []*int{ch.RecoveryThreshold, ch.ConfirmFrom} {
+		if n != nil && *n == 0 {
+			*n = -1
+		}
+	}
+	return ch
+}
+
+// readParent reads parent_id; "" is none.
+func readParent(o *web.Object) *string { return nullableText(o, "parent_id") }
+
+// mentionsCheck reports whether a change of a monitor has a field of a type.
+func mentionsCheck(o *web.Object) bool {
+	return slices.ContainsFunc(check.Fields(), func(f check.SharedField) bool { _, ok := o.Raw(f.Name); return ok })
+}
+
+// maxCheckChanges is how often a change of a check is tried while others change it, too.
+const maxCheckChanges = 5
+
+// changeCheck makes a change that has fields of a type. They are merged with those that the monitor has, so that the change is made
+// only if these have not been changed meanwhile.
+func (a *api) changeCheck(c *call, o *web.Object, ch allswell.MonitorChange) (allswell.Monitor, error) {
+	for try := 1; ; try++ {
+		m, err := a.store.MonitorCheck(c.Context(), c.actor(), c.PathValue("monitorId"))
+		if err != nil {
+			return m, err
+		}
+		if err := c.cond.Check(m); err != nil {
+			return m, err
+		}
+		if err := readCheckConfig(o, m, &ch); try == 1 {
+			if err := o.Check(joinInvalid(ch.Validate(a.now()), err)); err != nil {
+				return m, err
+			}
+		} else if err != nil {
+			return m, err
+		}
+		m, err = a.store.ChangeMonitor(c.Context(), c.actor(), m.ID, ch, allswell.Precondition{Tags: []string{allswell.EntityTag(m)}})
+		if !errors.Is(err, allswell.ErrPreconditionFailed) || try == maxCheckChanges {
+			return m, err
+		}
+	}
+}
+
+// readCheckConfig reads the fields of the monitor's type into a change of it.
+func readCheckConfig(o *web.Object, m allswell.Monitor, ch *allswell.MonitorChange) error {
+	t, ok := check.TypeOf(m.Type)
+	refuseOtherTypes(o, check.Type{Name: m.Type, Fields: t.Fields})
+	if !ok {
+		return nil
+	}
+	given := givenFields(o, t)
+	if len(given) == 0 {
+		return nil
+	}
+	fields, err := t.Merge(m.Check.Config, m.Check.Secrets, given)
+	if err != nil {
+		return err
+	}
+	ch.Check.Secrets = secretsOf(t, given)
+	ch.Check.Config, _, err = t.Read(fields)
+	return err
+}
+
+type checkResultJSON struct {
+	Status               allswell.CheckStatus `json:"status"`
+	Reason               *string              `json:"reason"`
+	Warning              bool                 `json:"warning"`
+	DueAt                string               `json:"due_at"`
+	StartedAt            string               `json:"started_at"`
+	Phases               phasesJSON           `json:"phases"`
+	Location             *string              `json:"location"`
+	CertificateExpiresAt *string              `json:"certificate_expires_at"`
+	Body                 *string              `json:"body"` // null if the caller may only read
+}
+
+// phasesJSON are times in seconds; null: the phase did not happen.
+type phasesJSON struct {
+	DNS       *float64 `json:"dns"`
+	Connect   *float64 `json:"connect"`
+	TLS       *float64 `json:"tls"`
+	FirstByte *float64 `json:"first_byte"`
+	Total     float64  `json:"total"`
+}
+
+// newCheckResultJSON returns the JSON of a result. A response may contain what is secret, so only those who can change a monitor see it.
+func (c *call) newCheckResultJSON(r allswell.CheckResult) checkResultJSON {
+	out := checkResultJSON{
+		Status: r.Status, Reason: ptrOrNil(r.Reason), Warning: r.Warning, DueAt: allswell.FormatTime(r.DueAt), StartedAt: allswell.FormatTime(r.StartedAt),
+		Phases:   phasesJSON{phase(r.Phases.DNS), phase(r.Phases.Connect), phase(r.Phases.TLS), phase(r.Phases.FirstByte), decimalSeconds(r.Phases.Total)},
+		Location: ptrOrNil(r.Location), CertificateExpiresAt: timePtr(r.CertificateExpiresAt),
+	}
+	if c.token.Scope.Allows(write) {
+		out.Body = ptrOrNil(r.Body)
+	}
+	return out
+}
+
+func phase(d time.Duration) *float64 {
+	if d == 0 {
+		return nil
+	}
+	return new(decimalSeconds(d))
+}
+
+// decimalSeconds returns a duration in seconds, rounded to microseconds.
+func decimalSeconds(d time.Duration) float64 { return math.Round(float64(d)/1e3) / 1e6 }
+
+// listCheckResults lists the results of the last day, newest first.
+func (a *api) listCheckResults(c *call) (store.Response, error) {
+	return serveList(c, c.newCheckResultJSON, func(r store.Pagination) ([]allswell.CheckResult, int, error) {
+		return a.store.CheckResults(c.Context(), c.actor(), c.PathValue("monitorId"), r)
+	})
+}
+
+// testMonitor checks the target of a monitor once. It reads no body.
+func (a *api) testMonitor(c *call) (store.Response, error) {
+	m, err := a.store.MonitorCheck(c.Context(), c.actor(), c.PathValue("monitorId"))
+	if err == nil && !m.IsCheck() {
+		var bad allswell.ValidationError
+		bad.Add("type", "A monitor of the type %s waits for pings: there is nothing to check.", allswell.MonitorHeartbeat)
+		err = bad.Err()
+	}
+	if err != nil {
+		return store.Response{}, err
+	}
+	if err := m.Check.HasSecrets(); err != nil {
+		return store.Response{}, err
+	}
+	result, err := a.tests.Test(c.Context(), c.token.WorkspaceID, m.Type, m.Check)
+	return resourceResponse(result, err, c.newCheckResultJSON)
+}
+
+// testNewMonitor checks once what a new monitor would check.
+func (a *api) testNewMonitor(c *call) (store.Response, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Response{}, err
+	}
+	allowReadOnly[monitorJSON](o)
+	o.AllowReadOnly("unique_name", "schedule")
+	o.Require("type")
+	kind, ok := readMonitorType(o)
+	t, isCheck := check.TypeOf(kind)
+	if ok && !isCheck && o.Given("type") {
+		o.Add("type", fmt.Sprintf("A monitor of the type %s waits for pings: there is nothing to check.", kind))
+	}
+	if !isCheck {
+		o.AllowUnknown()
+		return store.Response{}, o.Check(nil)
+	}
+	n, err := readNewCheck(o, allswell.NewMonitor{Name: "test", Token: ""}, t, nil)
+	if err := o.Check(err); err != nil {
+		return store.Response{}, err
+	}
+	result, err := a.tests.Test(c.Context(), c.token.WorkspaceID, t.Name, n.Check)
+	return resourceResponse(result, err, c.newCheckResultJSON)
+}
+
+// testPath is the path of testNewMonitor. A monitor may have the slug test: see api.handler.
+const testPath = "/api/v1/monitors/test"
+
+// monitorPath is the path of a monitor.
+const monitorPath = "/api/v1/monitors/{monitorId}"
+
+// withMonitorTest returns the handler of testPath: POST is handled by test, and all other methods by monitor, as for any other slug.
+func withMonitorTest(test, monitor http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			r.SetPathValue("monitorId", "test")
+			r.Pattern = monitorPath
+			monitor.ServeHTTP(w, r)
+			return
+		}
+		test.ServeHTTP(w, r)
+	})
+}

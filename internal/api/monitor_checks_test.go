@@ -1,0 +1,292 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// webTarget returns the URL of a server that responds with a status and a text.
+func webTarget(t testing.TB, status int, body string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestChecksAreConfigured creates, reads, changes and replaces monitors whose targets are checked.
+func TestChecksAreConfigured(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.put("/api/v1/pages/acme", map[string]any{"name": "Acme"}).is(201)
+		made := c.post("/api/v1/monitors", map[string]any{
+			"name": "Shop", "page": "acme", "type": "http", "url": "https://shop.example.com/", "method": "HEAD", "expected_statuses": []string{"200-204", "301"},
+			"headers": map[string]string{"X-Token": "a"}, "interval": 30, "timeout": 7, "slow_after": 0.8, "recovery_threshold": 2, "confirm_from": 3,
+		}).is(201).has(map[string]any{
+			"type": "http", "url": "https://shop.example.com/", "method": "HEAD", "interval": 30.0, "timeout": 7.0, "slow_after": 0.8,
+			"recovery_threshold": 2.0, "confirm_from": 3.0, "token": nil, "ping_url": nil, "schedule": nil, "grace": nil, "last_ping_at": nil,
+			"max_runtime": nil, "publish_output": nil, "no_overlap": nil, "parent_id": nil, "condition": "waiting",
+		})
+		target := "/api/v1/monitors/" + made.id()
+		if diff := cmp.Diff(map[string]any{"X-Token": "a"}, made.data()["headers"]); diff != "" {
+			t.Error(diff)
+		}
+
+		c.patch(target, map[string]any{"method": "GET", "slow_after": nil}).is(200).
+			has(map[string]any{"method": "GET", "slow_after": nil, "url": "https://shop.example.com/", "timeout": 7.0})
+		c.patch(target, map[string]any{"interval": 60}).is(200).has(map[string]any{"interval": 60.0, "method": "GET"})
+		c.patch(target, map[string]any{"method": nil, "expected_statuses": nil}).is(200).has(map[string]any{"url": "https://shop.example.com/"})
+
+		// What GET shows is edited and sent back.
+		body := c.get(target).is(200).data()
+		body["name"] = "Web shop"
+		again := c.put("/api/v1/monitors/shop", body).is(200)
+		if diff := cmp.Diff(withoutTimes(body), withoutTimes(again.data())); diff != "" {
+			t.Errorf("a PUT of what GET shows (-sent +got):\n%s", diff)
+		}
+		// What a PUT does not have gets its default.
+		c.put("/api/v1/monitors/shop", map[string]any{"name": "Shop", "type": "http", "url": "http://localhost/"}).is(200).
+			has(map[string]any{"interval": 60.0, "timeout": 10.0, "recovery_threshold": 1.0, "url": "http://localhost/", "page": nil})
+
+		// A PUT creates, and nothing else makes another type of a monitor.
+		c.put("/api/v1/monitors/port", map[string]any{"name": "Port", "type": "tcp", "host": "db.example.com", "port": 5432}).is(201).has(map[string]any{"port": 5432.0})
+		c.put("/api/v1/monitors/port", map[string]any{"name": "Port", "type": "http", "url": "http://localhost/"}).complains("type")
+		c.put("/api/v1/monitors/port", map[string]any{"name": "Port", "interval": 60}).complains("type")
+		c.patch("/api/v1/monitors/port", map[string]any{"type": "heartbeat"}).complains("type")
+		c.patch("/api/v1/monitors/port", map[string]any{"type": "tcp", "port": 5433}).is(200).has(map[string]any{"port": 5433.0, "host": "db.example.com"})
+
+		for kind, want := range map[string][]any{"": {"shop", "port", "job"}, "http": {"shop"}, "tcp": {"port"}, "heartbeat": {"job"}} {
+			c.put("/api/v1/monitors/job", map[string]any{"name": "Job", "interval": 60})
+			var got []any
+			for _, row := range c.get("/api/v1/monitors?type=" + kind).is(200).rows() {
+				got = append(got, row["slug"])
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("?type=%s (-want +got):\n%s", kind, diff)
+			}
+		}
+		c.get("/api/v1/monitors?type=nonsense").complains("type")
+	})
+}
+
+func withoutTimes(m map[string]any) map[string]any {
+	m = maps.Clone(m)
+	for _, key := range []string{"updated_at", "next_check_at"} {
+		delete(m, key)
+	}
+	return m
+}
+
+// TestChecksRefuse sends fields that are wrong, and fields of other types.
+func TestChecksRefuse(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		http := func(more map[string]any) map[string]any {
+			all := map[string]any{"name": "x", "type": "http", "url": "http://localhost/"}
+			maps.Copy(all, more)
+			return all
+		}
+		port := c.post("/api/v1/monitors", map[string]any{"name": "Port", "type": "tcp", "host": "localhost", "port": 1}).is(201).id()
+		job := c.post("/api/v1/monitors", map[string]any{"name": "Job", "interval": 60}).is(201).id()
+		c.unchanged(func() {
+			for field, values := range map[string][]any{
+				"type": {"nonsense", 1, ""}, "url": {nil, 1, "", "ftp://x", "http://"}, "method": {"EAT", 1}, "expected_statuses": {"200", []any{1}, []string{"x"}, []string{"99"}},
+				"interval": {9, 86401, "60", 0}, "timeout": {0, 121, 1.5, 60, "1"}, "slow_after": {0, -1, "1", 10, 11, 1e300, 0.0001}, "recovery_threshold": {0, 101, 1.5}, "confirm_from": {0, 11},
+				"parent_id": {"nowhere", 1}, "headers": {[]string{"a"}, map[string]any{"a": 1}},
+				// those of other types
+				"host": {"localhost"}, "port": {1}, "grace": {60}, "token": {"0123456789abcdef"}, "schedule": {map[string]any{"kind": "interval", "interval": 60}},
+				"max_runtime": {60}, "publish_output": {true}, "no_overlap": {true}, "max_runtime_action": {"warn"},
+				"urll": {"x"},
+			} {
+				for _, value := range values {
+					c.post("/api/v1/monitors", http(map[string]any{field: value})).complains(field)
+				}
+			}
+			for _, field := range []string{"timeout", "slow_after", "recovery_threshold", "confirm_from", "port", "url"} {
+				body := map[string]any{"name": "x", "interval": 60, field: 1}
+				c.post("/api/v1/monitors", body).complains(field)
+				c.patch("/api/v1/monitors/"+job, map[string]any{field: 1}).complains(field)
+			}
+			c.patch("/api/v1/monitors/"+port, map[string]any{"url": "http://localhost/"}).complains("url")
+			c.patch("/api/v1/monitors/"+port, map[string]any{"host": nil}).complains("host")
+			c.patch("/api/v1/monitors/"+port, map[string]any{"port": 0}).complains("port")
+			c.patch("/api/v1/monitors/"+port, map[string]any{"grace": 5}).complains("grace")
+			c.patch("/api/v1/monitors/"+port, map[string]any{"parent_id": port}).complains("parent_id")
+			c.patch("/api/v1/monitors/nowhere", map[string]any{"port": 2}).is(404)
+			c.do("PATCH", "/api/v1/monitors/"+port, map[string]any{"port": 2}, "If-Match", `"0"`).is(412)
+		})
+	})
+}
+
+// TestSecretsOfChecks checks that no response shows a secret, and which requests keep it.
+func TestSecretsOfChecks(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		if strings.Contains(t.Name(), "postgres") {
+			t.Skip("skipped: the store of this test has no key")
+		}
+		const target = "/api/v1/monitors/shop"
+		body := map[string]any{"name": "Shop", "type": "http", "url": "http://localhost/", "username": "me", "password": "hunter2"}
+		made := c.put(target, body).is(201)
+		secrets := func(want ...any) {
+			t.Helper()
+			got := c.get(target).is(200)
+			if strings.Contains(string(got.body), "hunter") || strings.Contains(string(got.body), "swordfish") {
+				t.Errorf("the secret is shown: %s", got.body)
+			}
+			if diff := cmp.Diff(append([]any{}, want...), got.data()["secrets"]); diff != "" {
+				t.Errorf("secrets (-want +got):\n%s", diff)
+			}
+		}
+		if strings.Contains(string(made.body), "hunter2") {
+			t.Errorf("the response shows the secret: %s", made.body)
+		}
+		secrets("password")
+		c.patch(target, map[string]any{"interval": 120}).is(200)
+		secrets("password")
+		delete(body, "password")
+		c.put(target, body).is(200)
+		secrets("password")
+		c.patch(target, map[string]any{"password": "swordfish"}).is(200)
+		secrets("password")
+		body["password"] = nil
+		delete(body, "username")
+		c.put(target, body).is(200)
+		secrets()
+		if log := c.get("/api/v1/audit").is(200); strings.Contains(string(log.body), "hunter2") || strings.Contains(string(log.body), "swordfish") {
+			t.Errorf("the audit log has a secret: %s", log.body)
+		}
+	})
+}
+
+// TestChecksAreTested runs checks that are not saved.
+func TestChecksAreTested(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		good, bad := webTarget(t, 200, "fine"), webTarget(t, 502, "<h1>Bad gateway</h1>")
+		c.unchanged(func() {
+			c.post(testPath, map[string]any{"type": "http", "url": good, "name": "ignored", "tags": []string{"x"}, "parent_id": "x"}).is(200).
+				has(map[string]any{"status": "ok", "reason": nil, "body": nil, "location": "here"})
+			failed := c.post(testPath, map[string]any{"type": "http", "url": bad}).is(200).has(map[string]any{"status": "failed", "body": "<h1>Bad gateway</h1>"})
+			if reason, _ := failed.data()["reason"].(string); !strings.Contains(reason, "502") {
+				t.Errorf("the reason is %q", reason)
+			}
+			phases := failed.data()["phases"].(map[string]any)
+			if total, _ := phases["total"].(float64); total <= 0 || total > 30 || phases["tls"] != nil {
+				t.Errorf("phases: %v", phases)
+			}
+			c.post(testPath, map[string]any{"type": "heartbeat", "interval": 60}).complains("type")
+			c.post(testPath, map[string]any{"url": good}).complains("type")
+			c.post(testPath, map[string]any{"type": "http"}).complains("url")
+			c.post(testPath, map[string]any{"type": "http", "url": good, "nonsense": 1}).complains("nonsense")
+		})
+		id := c.post("/api/v1/monitors", map[string]any{"name": "x", "type": "http", "url": bad}).is(201).id()
+		c.unchanged(func() {
+			c.post("/api/v1/monitors/"+id+"/test", nil).is(200).has(map[string]any{"status": "failed"})
+			for n := 0; c.post(testPath, map[string]any{"type": "http", "url": bad}).status == 200; n++ {
+				if n == 100 {
+					t.Fatal("no test is refused")
+				}
+			}
+			c.post("/api/v1/monitors/"+id+"/test", nil).is(429)
+		})
+	})
+}
+
+// TestCheckResults lists the results of a monitor. Only those who may change it see responses.
+func TestCheckResults(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		id := c.post("/api/v1/monitors", map[string]any{"name": "x", "type": "tcp", "host": "localhost", "port": 1}).is(201).id()
+		claimed, _, err := c.store.ClaimChecks(t.Context(), store.CheckClaim{Replica: "r", Limit: 10})
+		if err != nil || len(claimed) != 1 || claimed[0].MonitorID != id {
+			t.Fatalf("claimed %v, %v", claimed, err)
+		}
+		at := c.clock.Now()
+		results := []allswell.CheckResult{
+			{MonitorID: id, StartedAt: at, Status: allswell.CheckOK},
+			{MonitorID: id, StartedAt: at.Add(allswell.MinCheckInterval), Status: allswell.CheckFailed, Reason: "status 502, expected 200-299", Body: "secret?", Answered: true},
+		}
+		for i := range results {
+			results[i].Version, results[i].DueAt, results[i].Replica = claimed[0].Version, claimed[0].DueAt, "r"
+			results[i].Phases = allswell.CheckPhases{Total: 1_234_567, Connect: 1_000_000}
+		}
+		if err := c.store.RecordCheckResults(t.Context(), results); err != nil {
+			t.Fatal(err)
+		}
+		path := "/api/v1/monitors/" + id + "/results"
+		rows := c.get(path).is(200).rows()
+		if len(rows) != 2 || rows[0]["status"] != "failed" || rows[0]["body"] != "secret?" || rows[1]["status"] != "ok" || rows[0]["reason"] != "status 502, expected 200-299" {
+			t.Errorf("results: %v", rows)
+		}
+		if phases := rows[0]["phases"].(map[string]any); phases["connect"] != 0.001 || phases["total"] != 0.001235 || phases["dns"] != nil {
+			t.Errorf("phases: %v", phases)
+		}
+		if rows := c.with(c.issue(allswell.ScopeRead)).get(path).is(200).rows(); rows[0]["body"] != nil {
+			t.Errorf("a reader sees the response: %v", rows[0])
+		}
+		if n := len(c.get(path + "?per_page=1&page=2").is(200).rows()); n != 1 {
+			t.Errorf("the second page has %d results", n)
+		}
+		job := c.post("/api/v1/monitors", map[string]any{"name": "Job", "interval": 60}).is(201).id()
+		if n := len(c.get("/api/v1/monitors/" + job + "/results").is(200).rows()); n != 0 {
+			t.Errorf("a heartbeat has %d results", n)
+		}
+	})
+}
+
+// TestParents gives monitors parents.
+func TestParents(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		router := c.post("/api/v1/monitors", map[string]any{"name": "Router", "type": "tcp", "host": "localhost", "port": 1}).is(201).id()
+		shop := c.post("/api/v1/monitors", map[string]any{"name": "Shop", "interval": 60, "parent_id": "router"}).is(201).has(map[string]any{"parent_id": router}).id()
+		c.patch("/api/v1/monitors/"+router, map[string]any{"parent_id": shop}).complains("parent_id")
+		c.patch("/api/v1/monitors/"+shop, map[string]any{"parent_id": nil}).is(200).has(map[string]any{"parent_id": nil})
+		c.patch("/api/v1/monitors/"+router, map[string]any{"parent_id": shop}).is(200).has(map[string]any{"parent_id": shop})
+		c.patch("/api/v1/monitors/"+shop, map[string]any{"parent_id": router}).complains("parent_id")
+		c.stranger().post("/api/v1/monitors", map[string]any{"name": "x", "interval": 60, "parent_id": router}).complains("parent_id")
+	})
+}
+
+// TestMonitorWithTheSlugTest: POST to the path is a test, and everything else is about the monitor.
+func TestMonitorWithTheSlugTest(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.get(testPath).is(404)
+		c.put(testPath, map[string]any{"name": "Test", "interval": 60}).is(201)
+		c.get(testPath).is(200).has(map[string]any{"slug": "test"})
+		c.patch(testPath, map[string]any{"interval": 90}).is(200)
+		c.post(testPath, map[string]any{"type": "tcp", "host": "127.0.0.1", "port": openPort(t)}).is(200)
+		c.delete(testPath).is(204)
+		if a := c.do("OPTIONS", testPath, nil).is(405); !slices.Contains(strings.Split(a.header.Get("Allow"), ", "), "PUT") {
+			t.Errorf("Allow is %q", a.header.Get("Allow"))
+		}
+	})
+}
+
+// TestEveryTypeIsConfigured creates a monitor of each type with the examples of its fields, and sends what GET shows back.
+func TestEveryTypeIsConfigured(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		for _, body := range exampleChecks() {
+			slug := fmt.Sprint(body["type"])
+			target := "/api/v1/monitors/of-" + slug
+			c.put(target, body).is(201).has(map[string]any{"type": slug})
+			shown := c.get(target).is(200).data()
+			again := c.put(target, shown).is(200).data()
+			if diff := cmp.Diff(withoutTimes(shown), withoutTimes(again)); diff != "" {
+				t.Errorf("%s: a PUT of what GET shows (-shown +got):\n%s", slug, diff)
+			}
+			raw, err := json.Marshal(shown)
+			if err != nil || !json.Valid(raw) {
+				t.Error(err)
+			}
+		}
+	})
+}

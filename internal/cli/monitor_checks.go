@@ -1,0 +1,390 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/console"
+)
+
+// checkFlags are the flags for the fields of all types of checks. Because the types are a table, the struct that the parser fills in is
+// made at run time.
+type checkFlags struct{ kong.Plugins }
+
+// newCheckFlags returns the flags of all types.
+func newCheckFlags() checkFlags {
+	var fields []reflect.StructField
+	for i, f := range check.Fields() {
+		fields = append(fields, reflect.StructField{
+			Name: fmt.Sprintf("Field%d", i), Type: flagType(f.Kind),
+			Tag: reflect.StructTag(fmt.Sprintf(`name:%q placeholder:%q group:%q sep:"none" help:%q%s`,
+				flagName(f.Field), flagPlaceholder(f.Field), flagGroup(f), flagText(f), negatable(f.Kind))),
+		})
+	}
+	return checkFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
+}
+
+func flagType(kind check.Kind) reflect.Type {
+	switch kind {
+	case check.KindInteger:
+		return reflect.TypeFor[*int]()
+	case check.KindFlag:
+		return reflect.TypeFor[*bool]()
+	case check.KindList, check.KindMap:
+		return reflect.TypeFor[[]string]()
+	default:
+		return reflect.TypeFor[*string]()
+	}
+}
+
+func negatable(kind check.Kind) string {
+	if kind == check.KindFlag {
+		return ` negatable:""`
+	}
+	return ""
+}
+
+// flagName returns the name of a field's flag: url is --url, and expected_statuses, of which each flag gives one, is --expected-status.
+func flagName(f check.Field) string {
+	name := strings.ReplaceAll(f.Name, "_", "-")
+	if f.Kind != check.KindList && f.Kind != check.KindMap {
+		return name
+	}
+	switch {
+	case strings.HasSuffix(name, "sses"), strings.HasSuffix(name, "uses"):
+		return strings.TrimSuffix(name, "es")
+	case strings.HasSuffix(name, "ies"):
+		return strings.TrimSuffix(name, "ies") + "y"
+	default:
+		return strings.TrimSuffix(name, "s")
+	}
+}
+
+func flagPlaceholder(f check.Field) string {
+	name := flagName(f)
+	word := strings.ToUpper(name[strings.LastIndexByte(name, '-')+1:])
+	switch {
+	case len(f.Choices) > 1:
+		return strings.Join(f.Choices, "|")
+	case f.Kind == check.KindMap:
+		return "NAME:VALUE"
+	case f.Kind == check.KindInteger && word != "PORT":
+		return "NUMBER"
+	case f.Kind == check.KindLongText:
+		return "TEXT|@FILE"
+	case f.Secret:
+		return word + "|@FILE"
+	}
+	return word
+}
+
+// flagGroup is the heading of a flag in the help: the types that have the field.
+func flagGroup(f check.SharedField) string {
+	if len(f.Types) == len(check.Types) {
+		return "Of all checks:"
+	}
+	return "Of --type " + typeNames(f.Types) + ":"
+}
+
+// typeNames returns the names of types: "http, tcp or tls".
+func typeNames(types []check.Type) string {
+	var names []string
+	for _, t := range types {
+		names = append(names, string(t.Name))
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// flagText returns the help of a field's flag.
+func flagText(f check.SharedField) string {
+	help := strings.TrimSuffix(f.Help, ".") + "."
+	if f.Kind == check.KindList || f.Kind == check.KindMap {
+		help += " Repeatable."
+	}
+	if f.Default != "" && f.Default != "false" {
+		help += " Default: " + f.Default + "."
+	}
+	if f.Example != "" && !strings.Contains(f.Example, "\n") {
+		help += " Such as " + f.Example + "."
+	}
+	return strings.ReplaceAll(help, "${", "$${")
+}
+
+// fields returns the fields that are given.
+func (f checkFlags) fields(c *commandContext) (client.Check, error) {
+	given := make(client.Check)
+	values := reflect.ValueOf(f.Plugins[0]).Elem()
+	for i, field := range check.Fields() {
+		switch value := values.Field(i).Interface().(type) {
+		case *int:
+			if value != nil {
+				given[field.Name] = *value
+			}
+		case *bool:
+			if value != nil {
+				given[field.Name] = *value
+			}
+		case *string:
+			if value == nil {
+				continue
+			}
+			text, err := textOrFile(c, field.Field, *value)
+			if err != nil {
+				return nil, err
+			}
+			given[field.Name] = text
+		case []string:
+			if len(value) == 0 {
+				continue
+			}
+			if field.Kind == check.KindList {
+				given[field.Name] = value
+				continue
+			}
+			entries, err := readEntries(field.Field, value)
+			if err != nil {
+				return nil, err
+			}
+			given[field.Name] = entries
+		}
+	}
+	return given, nil
+}
+
+// maxFileField is the most bytes of a file that is the value of a flag.
+const maxFileField = allswell.MaxCheckConfig
+
+// textOrFile returns the value of a flag. That of a secret or of a long text may be @FILE, so that others on the machine do not see it in
+// the list of processes; @- is standard input.
+func textOrFile(c *commandContext, f check.Field, value string) (string, error) {
+	path, isFile := strings.CutPrefix(value, "@")
+	if !isFile || !f.Secret && f.Kind != check.KindLongText {
+		return value, nil
+	}
+	from := io.Reader(c.In)
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return "", console.UsageErrorf("--%s: %v", flagName(f), err)
+		}
+		defer file.Close()
+		from = file
+	}
+	text, err := io.ReadAll(io.LimitReader(from, maxFileField+1))
+	if err != nil {
+		return "", console.UsageErrorf("--%s: %v", flagName(f), err)
+	}
+	if len(text) > maxFileField {
+		return "", console.UsageErrorf("--%s: the file has more than %d bytes", flagName(f), maxFileField)
+	}
+	if f.Kind == check.KindLongText {
+		return string(text), nil
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
+}
+
+// readEntries returns the entries of a map, which are given as "Name: value" or NAME=VALUE.
+func readEntries(f check.Field, all []string) (map[string]string, error) {
+	entries := make(map[string]string)
+	for _, entry := range all {
+		at := strings.IndexAny(entry, ":=")
+		if at <= 0 {
+			return nil, console.UsageErrorf("--%s must be NAME:VALUE", flagName(f)) // the value may be a secret
+		}
+		entries[strings.TrimSpace(entry[:at])] = strings.TrimSpace(entry[at+1:])
+	}
+	return entries, nil
+}
+
+// newTiming are the flags that all checks have, of commands that create or test a monitor.
+type newTiming struct {
+	Timeout   *time.Duration `placeholder:"DURATION" group:"Of all checks:" help:"Maximum duration of a check, such as 5s; less than the interval. Default: 10s, but at most half the interval."`
+	SlowAfter *time.Duration `placeholder:"DURATION" group:"Of all checks:" help:"A good result that takes longer is slow, such as 800ms. By default none is."`
+}
+
+// counting are the other flags that all checks have.
+type counting struct {
+	RecoveryThreshold *int `placeholder:"COUNT" group:"Of all checks:" help:"Number of good results in a row that end an outage. Default: 1."`
+	ConfirmFrom       *int `placeholder:"COUNT" group:"Of all checks:" help:"Number of locations that must find the target failing before a failure counts. Default: 1."`
+}
+
+// typeHelp is the help of the flag --type.
+func typeHelp() string {
+	var names []string
+	for _, t := range check.MonitorTypes() {
+		names = append(names, string(t))
+	}
+	return strings.Join(names, ", ")
+}
+
+// timing returns the durations of a new check. Zero is the default.
+func (f newTiming) timing() (timeout client.Seconds, slowAfter *client.DecimalSeconds, err error) {
+	if f.Timeout != nil {
+		if *f.Timeout%time.Second != 0 || *f.Timeout <= 0 {
+			return 0, nil, console.UsageErrorf("--timeout must be in whole seconds, such as 5s")
+		}
+		timeout = client.SecondsOf(*f.Timeout)
+	}
+	if f.SlowAfter != nil && *f.SlowAfter != 0 {
+		slowAfter = new(client.DecimalSecondsOf(*f.SlowAfter))
+	}
+	return timeout, slowAfter, nil
+}
+
+// hasTarget reports whether the service checks the target of a monitor. Servers before checks send no type.
+func hasTarget(m *client.Monitor) bool { return m.Type != "" && m.Type != allswell.MonitorHeartbeat }
+
+// target returns what a monitor checks, in few words; "": it waits for pings.
+func target(m *client.Monitor) string {
+	for _, name := range []string{"url", "host"} {
+		text, _ := m.Check[name].(string)
+		if port, ok := m.Check["port"].(float64); ok && name == "host" && text != "" {
+			text = fmt.Sprintf("%s:%d", text, int(port))
+		}
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// checkFacts returns the lines of monitor show for a check: its type's fields, and names of those with a secret.
+func checkFacts(m *client.Monitor) (facts [][2]string) {
+	t, _ := check.TypeOf(m.Type)
+	for _, f := range t.Fields {
+		switch value := m.Check[f.Name].(type) {
+		case nil:
+			if slices.Contains(m.Secrets, f.Name) {
+				facts = append(facts, [2]string{f.Label, "(secret)"})
+			}
+		case []any:
+			var texts []string
+			for _, v := range value {
+				texts = append(texts, fmt.Sprint(v))
+			}
+			facts = append(facts, [2]string{f.Label, strings.Join(texts, ", ")})
+		case map[string]any:
+			var texts []string
+			for name, v := range value {
+				texts = append(texts, fmt.Sprintf("%s=%v", name, v))
+			}
+			slices.Sort(texts)
+			facts = append(facts, [2]string{f.Label, strings.Join(texts, ", ")})
+		default:
+			facts = append(facts, [2]string{f.Label, fmt.Sprint(value)})
+		}
+	}
+	return facts
+}
+
+type monitorTest struct {
+	Monitor string               `arg:"" optional:"" help:"Id, name or slug of a monitor. Without it, --type says what to check."`
+	Type    allswell.MonitorType `placeholder:"TYPE" help:"Type of the check: ${check_types}."`
+	newTiming
+	checkFlags
+}
+
+// Run checks once and prints the result. It fails if the check does.
+func (cmd *monitorTest) Run(c *commandContext) error {
+	fields, err := cmd.fields(c)
+	if err != nil {
+		return err
+	}
+	var result *client.CheckResult
+	switch {
+	case cmd.Monitor != "" && (cmd.Type != "" || len(fields) > 0 || cmd.Timeout != nil || cmd.SlowAfter != nil):
+		return console.UsageErrorf("give a monitor, or --type with the flags of the type")
+	case cmd.Monitor != "":
+		id, err := c.monitor(cmd.Monitor)
+		if err != nil {
+			return err
+		}
+		if result, err = c.api.TestMonitor(c.Ctx, id); err != nil {
+			return err
+		}
+	case cmd.Type == "":
+		return console.UsageErrorf("give a monitor, or --type with the flags of the type")
+	default:
+		timeout, slowAfter, err := cmd.timing()
+		if err != nil {
+			return err
+		}
+		if result, err = c.api.TestNewMonitor(c.Ctx, client.CheckTest{Type: cmd.Type, Timeout: timeout, SlowAfter: slowAfter, Check: fields}); err != nil {
+			return err
+		}
+	}
+	if err := object(c, result, nil, c.printResult); err != nil {
+		return err
+	}
+	if result.Status == allswell.CheckFailed || result.Status == allswell.CheckUnknown {
+		return console.ExitStatus(console.ExitFailed)
+	}
+	return nil
+}
+
+// printResult prints a result with the times that its parts took.
+func (c *commandContext) printResult(r *client.CheckResult) {
+	facts := [][2]string{{"Status", string(r.Status)}, {"Reason", valueOf(r.Reason)}}
+	for _, p := range []struct {
+		label string
+		took  *client.DecimalSeconds
+	}{{"DNS", r.Phases.DNS}, {"Connect", r.Phases.Connect}, {"TLS", r.Phases.TLS}, {"First byte", r.Phases.FirstByte}, {"Total", &r.Phases.Total}} {
+		if p.took != nil {
+			facts = append(facts, [2]string{p.label, shortTime(p.took.Duration())})
+		}
+	}
+	if r.CertificateExpiresAt != nil {
+		facts = append(facts, [2]string{"Certificate expires", console.Time(*r.CertificateExpiresAt)})
+	}
+	c.Facts(facts...)
+	if r.Body != nil {
+		c.Printf("\nThe response begins:\n\n%s\n", console.Visible(strings.TrimRight(*r.Body, "\r\n")))
+	}
+}
+
+// shortTime returns how long a part of a check took: "640µs", "12.3ms", "1.204s".
+func shortTime(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	case d < time.Second:
+		return d.Round(100 * time.Microsecond).String()
+	default:
+		return d.Round(time.Millisecond).String()
+	}
+}
+
+type monitorResults struct {
+	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
+	listing
+}
+
+func (cmd *monitorResults) Run(c *commandContext) error {
+	id, err := c.monitor(cmd.Monitor)
+	if err != nil {
+		return err
+	}
+	results, total, err := c.api.ListCheckResults(id).First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	header := []string{"TIME", "STATUS", "TOOK", "LOCATION", "REASON"}
+	return table(c, results, total, "No results in the last 24 hours.", header, func(r *client.CheckResult) []string {
+		return []string{console.Time(r.StartedAt), string(r.Status), shortTime(r.Phases.Total.Duration()), valueOr(r.Location, "-"), cmp.Or(valueOf(r.Reason), "-")}
+	})
+}
