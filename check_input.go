@@ -36,6 +36,7 @@ func (c CheckSpec) WithDefaults(interval time.Duration) CheckSpec {
 func (c CheckSpec) check(bad *ValidationError, interval time.Duration) {
 	if interval < MinCheckInterval || interval > MaxCheckInterval || interval%time.Second != 0 {
 		bad.Add("interval", "The interval of a check must be a whole number of seconds from %d to %d.", MinCheckInterval/time.Second, MaxCheckInterval/time.Second)
+		interval = MaxCheckInterval // so that nothing else is wrong
 	}
 	switch {
 	case c.Timeout < MinCheckTimeout || c.Timeout > MaxCheckTimeout || c.Timeout%time.Second != 0:
@@ -64,7 +65,7 @@ func (c CheckSpec) check(bad *ValidationError, interval time.Duration) {
 // checkCheck checks a new monitor of a type that is checked.
 func (n NewMonitor) checkCheck(bad *ValidationError) {
 	interval, _, _ := n.Schedule()
-	n.Check.WithDefaults(interval).check(bad, interval)
+	n.Check.WithDefaults(max(interval, MinCheckInterval)).check(bad, interval)
 	ch := MonitorChange{Cron: &n.Cron, Grace: n.Grace, MaxRuntime: &n.MaxRuntime, PublishOutput: &n.PublishOutput, Conditions: n.replacement()}
 	ch.refuseHeartbeatFields(bad)
 	if n.Token != "" {

@@ -38,7 +38,7 @@ func (c *Client) ListCheckResults(monitor string) *List[CheckResult] {
 
 // TestMonitor checks the target of a monitor once, and changes nothing. A check that fails is a result, not an error.
 func (c *Client) TestMonitor(ctx context.Context, id string) (*CheckResult, error) {
-	return call[CheckResult](ctx, c, http.MethodPost, pathOf("monitors", id, "test"), nil)
+	return call[CheckResult](ctx, c, http.MethodPost, pathOf("monitors", id, "test"), nil, IdempotencyKey(""))
 }
 
 // CheckTest describes a check that is made once.
@@ -57,5 +57,5 @@ func (t CheckTest) MarshalJSON() ([]byte, error) {
 
 // TestNewMonitor checks once what a new monitor would check, and creates nothing. A check that fails is a result, not an error.
 func (c *Client) TestNewMonitor(ctx context.Context, test CheckTest) (*CheckResult, error) {
-	return call[CheckResult](ctx, c, http.MethodPost, pathOf("monitors", "test"), test)
+	return call[CheckResult](ctx, c, http.MethodPost, pathOf("monitors", "test"), test, IdempotencyKey(""))
 }

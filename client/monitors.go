@@ -31,6 +31,7 @@ type Monitor struct {
 	NextCheckAt               *time.Time               `json:"next_check_at"`
 	ConsecutiveFailures       int                      `json:"consecutive_failures"`
 	State                     allswell.MonitorState    `json:"state"`
+	Condition                 allswell.MonitorState    `json:"condition"` // one of allswell.MonitorConditions
 	Enabled                   bool                     `json:"enabled"`
 	PausedUntil               *time.Time               `json:"paused_until"` // when it is enabled again; nil: it is enabled, or not before somebody enables it
 	ComponentID               *string                  `json:"component_id"`
@@ -57,10 +58,10 @@ type Monitor struct {
 	UpdatedAt                 time.Time                `json:"updated_at"`
 
 	// Of monitors whose targets the server checks.
-	Timeout           Seconds         `json:"timeout"`            // of a check
+	Timeout           *Seconds        `json:"timeout"`            // of a check
 	SlowAfter         *DecimalSeconds `json:"slow_after"`         // a good result that takes longer is slow; nil: none is
-	RecoveryThreshold int             `json:"recovery_threshold"` // consecutive good results that end an outage
-	ConfirmFrom       int             `json:"confirm_from"`       // locations that must find the target failing
+	RecoveryThreshold *int            `json:"recovery_threshold"` // consecutive good results that end an outage
+	ConfirmFrom       *int            `json:"confirm_from"`       // locations that must find the target failing
 	Secrets           []string        `json:"secrets"`            // the fields of Check that have a secret, which is never shown
 	Check             Check           `json:"-"`                  // the fields of the Type, such as url
 }
@@ -173,6 +174,7 @@ func (n NewMonitor) MarshalJSON() ([]byte, error) {
 
 // MonitorChange is a change of a monitor.
 type MonitorChange struct {
+	Type             allswell.MonitorType             `json:"type,omitempty"` // that the monitor has, or ""
 	Name             *string                          `json:"name,omitempty"`
 	Interval         *Seconds                         `json:"interval,omitempty"` // in place of Schedule
 	Schedule         *Schedule                        `json:"schedule,omitempty"`

@@ -195,7 +195,12 @@ var operations = map[string]struct {
 	"changeMonitor": {func(ctx context.Context, c *client.Client) error {
 		return second(c.ChangeMonitor(ctx, "mon_1", client.MonitorChange{}))
 	}, client.MonitorChange{}, client.Monitor{}},
-	"deleteMonitor": {func(ctx context.Context, c *client.Client) error { return c.DeleteMonitor(ctx, "mon_1") }, nil, nil},
+	"deleteMonitor":    {func(ctx context.Context, c *client.Client) error { return c.DeleteMonitor(ctx, "mon_1") }, nil, nil},
+	"listCheckResults": {list(func(c *client.Client) *client.List[client.CheckResult] { return c.ListCheckResults("mon_1") }), nil, client.CheckResult{}},
+	"testMonitor":      {func(ctx context.Context, c *client.Client) error { return second(c.TestMonitor(ctx, "mon_1")) }, nil, client.CheckResult{}},
+	"testNewMonitor": {func(ctx context.Context, c *client.Client) error {
+		return second(c.TestNewMonitor(ctx, client.CheckTest{}))
+	}, client.CheckTest{}, client.CheckResult{}},
 	"rotateMonitor": {func(ctx context.Context, c *client.Client) error { return second(c.RotateMonitor(ctx, "mon_1")) }, nil, client.Monitor{}},
 	"ping":          {func(ctx context.Context, c *client.Client) error { return c.Ping(ctx, "token") }, nil, nil},
 
@@ -436,7 +441,7 @@ func lookUp(document object, in any, keys ...string) any {
 // keysOf returns the JSON keys of a struct's fields.
 func keysOf(kind reflect.Type) (keys []string) {
 	for _, field := range reflect.VisibleFields(kind) {
-		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "" {
+		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "" && key != "-" {
 			keys = append(keys, key)
 		}
 	}

@@ -36,7 +36,7 @@ type commands struct {
 	Page        cli.PageCommands        `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit and delete status pages, and show their access, ping-key, domain and uptime."`
 	Group       cli.GroupCommands       `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit and delete groups of a page's components."`
 	Component   cli.ComponentCommands   `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit and delete a page's components, and set their status."`
-	Monitor     cli.MonitorCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, explain, create, put, edit, pause, resume, rotate and delete heartbeat monitors, and list their schedule, their outages, the metrics of their checks, their warnings, their pings and the output of these."`
+	Monitor     cli.MonitorCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, explain, create, put, edit, test, pause, resume, rotate and delete monitors, and list their schedule, their outages, the metrics of their checks, their warnings, the results of their checks, their pings and the output of these."`
 	Incident    cli.IncidentCommands    `cmd:"" group:"Using the API of a running server:" help:"List, show, create, update, edit, resolve, publish and delete incidents, edit-update and delete-update their updates, set their components, show notes, take-over, give-back and merge them, and write (postmortem) and remove (delete-postmortem) post-mortems."`
 	Template    cli.TemplateCommands    `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit and delete templates of incidents."`
 	Maintenance cli.MaintenanceCommands `cmd:"" group:"Using the API of a running server:" help:"List, show, create, update, edit, move, begin, end, cancel and delete planned maintenance."`
@@ -71,6 +71,7 @@ func program() console.Program {
 	return console.Program{
 		Commands: &commands{
 			Subscriber: cli.NewSubscriberCommands(),
+			Monitor:    cli.NewMonitorCommands(),
 			Complete:   completion.CandidatesCommand{Values: cli.CompletionValues()},
 		},
 		Name: "allswell",

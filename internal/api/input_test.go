@@ -25,6 +25,7 @@ const (
 	freeText
 	choice
 	integer
+	decimal
 	boolean
 	reference // an id, or "" for none
 	references
@@ -55,7 +56,7 @@ var (
 		{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}, {"auto_incidents", choice, false, 0}, {"tags", tags, false, 0},
 		{"max_runtime", integer, false, 0}, {"min_runtime", integer, false, 0}, {"max_per_interval", integer, false, 0}, {"no_overlap", boolean, false, 0},
 		{"max_runtime_action", text, false, 0}, {"min_runtime_action", text, false, 0}, {"max_per_interval_action", text, false, 0}, {"no_overlap_action", text, false, 0}, {"publish_output", boolean, false, 0},
-		{"type", choice, false, 0}, {"timeout", integer, false, 0}, {"slow_after", text, false, 0}, {"recovery_threshold", integer, false, 0}, {"confirm_from", integer, false, 0}, {"parent_id", reference, false, 0}}
+		{"type", choice, false, 0}, {"timeout", integer, false, 0}, {"slow_after", decimal, false, 0}, {"recovery_threshold", integer, false, 0}, {"confirm_from", integer, false, 0}, {"parent_id", reference, false, 0}}
 )
 
 // optional returns the fields of a change: none is required.
@@ -129,7 +130,7 @@ func fieldsOf(t testing.TB, rt route) []field {
 	case "POST /api/v1/monitors":
 		return append(monitorFields, field{"slug", other, false, 63}, field{"unique_name", boolean, false, 0}, field{"token", reference, false, 0})
 	case "POST /api/v1/monitors/test":
-		return []field{{"type", choice, true, 0}, {"timeout", integer, false, 0}, {"slow_after", text, false, 0}}
+		return []field{{"type", choice, true, 0}, {"timeout", integer, false, 0}, {"slow_after", decimal, false, 0}}
 	case "PUT /api/v1/monitors/{monitorId}":
 		return append(monitorFields, field{"token", reference, false, 0})
 	case "PATCH /api/v1/monitors/{monitorId}":
@@ -206,7 +207,10 @@ func TestFieldsOfRoutesAreDocumented(t *testing.T) {
 
 // badValues returns JSON values that are invalid for a field.
 func badValues(f field) []string {
-	out := []string{`{}`, `{"a":1}`, `1.5`}
+	out := []string{`{}`, `{"a":1}`}
+	if f.kind != decimal {
+		out = append(out, `1.5`)
+	}
 	if f.kind != objects && f.kind != tags && f.most != allswell.MaxAffectedComponents {
 		out = append(out, `["x"]`)
 	}
@@ -216,7 +220,9 @@ func badValues(f field) []string {
 	if f.kind != boolean {
 		out = append(out, `true`, `false`)
 	}
-	if f.kind != integer {
+	if f.kind == decimal {
+		out = append(out, `0`, `-1`, `1e-9`, `121`, `"1"`, `""`)
+	} else if f.kind != integer {
 		out = append(out, `0`, `1`, `-1`)
 	}
 	switch f.kind {

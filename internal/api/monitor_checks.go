@@ -67,9 +67,8 @@ func readNewCheck(o *web.Object, n allswell.NewMonitor, t check.Type, before *al
 	refuseFields(o, t.Name, heartbeatFields...)
 	refuseOtherTypes(o, t)
 	n.Type = t.Name
-	n.Interval = allswell.DefaultCheckInterval
 	if d := seconds(o.Integer("interval")); d != nil {
-		n.Interval = *d
+		n.Interval = max(*d, 1) // 0 is the default in the domain, and invalid here
 	}
 	timing := readCheckTiming(o)
 	n.Check = allswell.CheckSpec{
@@ -285,11 +284,12 @@ func (a *api) testNewMonitor(c *call) (store.Response, error) {
 	o.Require("type")
 	kind, ok := readMonitorType(o)
 	t, isCheck := check.TypeOf(kind)
-	if ok && !isCheck && o.Given("type") {
-		o.Add("type", fmt.Sprintf("A monitor of the type %s waits for pings: there is nothing to check.", kind))
-	}
 	if !isCheck {
-		o.AllowUnknown()
+		if ok && o.Given("type") {
+			o.Add("type", fmt.Sprintf("A monitor of the type %s waits for pings: there is nothing to check.", kind))
+		}
+		givenFields(o, allFields)
+		readCheckTiming(o)
 		return store.Response{}, o.Check(nil)
 	}
 	n, err := readNewCheck(o, allswell.NewMonitor{Name: "test", Token: ""}, t, nil)
@@ -300,8 +300,21 @@ func (a *api) testNewMonitor(c *call) (store.Response, error) {
 	return resourceResponse(result, err, c.newCheckResultJSON)
 }
 
+// allFields is a type with the fields of all types, none of which is required. With it the fields of a check of an unknown type are read, to
+// find out which are not known.
+var allFields = func() (t check.Type) {
+	for _, f := range check.Fields() {
+		f.Required = false
+		t.Fields = append(t.Fields, f.Field)
+	}
+	return t
+}()
+
 // testPath is the path of testNewMonitor. A monitor may have the slug test: see api.handler.
 const testPath = "/api/v1/monitors/test"
+
+// monitorTestPath is the path of testMonitor.
+const monitorTestPath = "/api/v1/monitors/{monitorId}/test"
 
 // monitorPath is the path of a monitor.
 const monitorPath = "/api/v1/monitors/{monitorId}"

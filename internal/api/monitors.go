@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -60,7 +61,7 @@ func (m monitorJSON) MarshalJSON() ([]byte, error) {
 	if err != nil || len(m.config) <= len("{}") {
 		return body, err
 	}
-	return slices.Concat(body[:len(body)-1], []byte(","), m.config[1:]), nil
+	return slices.Concat(bytes.TrimSuffix(bytes.TrimSpace(body), []byte("}")), []byte(","), m.config[1:]), nil
 }
 
 // newMonitorJSON returns the JSON of a monitor. The ping token is a credential for
@@ -135,11 +136,7 @@ func (a *api) createMonitor(c *call) (store.Response, error) {
 
 // readNewMonitor reads the fields of a monitor, and returns what is invalid. before is the one that it replaces; nil: none.
 func readNewMonitor(o *web.Object, slug string, before *allswell.Monitor) (allswell.NewMonitor, error) {
-	kind, ok := readMonitorType(o)
-	if !ok {
-		o.AllowUnknown() // its fields are not known
-		return allswell.NewMonitor{}, nil
-	}
+	kind, known := readMonitorType(o)
 	enabled := o.Flag("enabled")
 	n := allswell.NewMonitor{
 		Slug:             slug,
@@ -156,10 +153,19 @@ func readNewMonitor(o *web.Object, slug string, before *allswell.Monitor) (allsw
 	if t, ok := check.TypeOf(kind); ok {
 		return readNewCheck(o, n, t, before)
 	}
-	refuseFields(o, kind, checkFields...)
-	refuseOtherTypes(o, check.Type{Name: kind})
-	interval, cron := readSchedule(o, true)
-	n.Token, n.Interval, n.Cron, n.Grace = orZero(o.Text("token")), orZero(interval), orZero(cron), seconds(o.Integer("grace"))
+	if known {
+		refuseFields(o, kind, checkFields...)
+		refuseOtherTypes(o, check.Type{Name: kind})
+	} else {
+		readCheckTiming(o)
+		o.AllowUnknown()
+		n.Interval = allswell.DefaultCheckInterval
+	}
+	interval, cron := readSchedule(o, known)
+	if interval != nil || known {
+		n.Interval = orZero(interval)
+	}
+	n.Token, n.Cron, n.Grace = orZero(o.Text("token")), orZero(cron), seconds(o.Integer("grace"))
 	n.MaxRuntime, n.PublishOutput = orZero(readMaxRuntime(o)), orZero(o.Flag("publish_output"))
 	n.RunConditions = readConditions(o).Of(allswell.RunConditions{})
 	return n, n.Validate()

@@ -242,7 +242,8 @@ func TestMonitors(t *testing.T) {
 		keys(t, a.data(), "id", "slug", "name", "token", "ping_url", "interval", "schedule", "grace", "next_check_at", "consecutive_failures", "state",
 			"enabled", "paused_until", "component_id", "page", "last_ping_at", "failure_threshold",
 			"effective_failure_threshold", "incident_id", "down_status", "auto_incidents", "tags", "max_runtime", "publish_output",
-			"min_runtime", "max_per_interval", "no_overlap", "max_runtime_action", "min_runtime_action", "max_per_interval_action", "no_overlap_action", "warnings", "created_at", "updated_at")
+			"min_runtime", "max_per_interval", "no_overlap", "max_runtime_action", "min_runtime_action", "max_per_interval_action", "no_overlap_action", "warnings", "created_at", "updated_at",
+			"type", "condition", "parent_id", "timeout", "slow_after", "recovery_threshold", "confirm_from", "secrets")
 		a.has(map[string]any{
 			"name": "Nightly", "interval": 86400.0, "page": "acme", "component_id": w.component, "enabled": true, "state": "up",
 			"consecutive_failures": 0.0, "next_check_at": nil, "last_ping_at": nil, "failure_threshold": nil, "down_status": "partial_outage",

@@ -155,7 +155,7 @@ func (a *api) monitorRoutes() []route {
 		{"GET", "/api/v1/monitors/{monitorId}/explain", read, a.explainMonitor},
 		{"GET", "/api/v1/monitors/{monitorId}/schedule", read, a.getMonitorSchedule},
 		{"GET", "/api/v1/monitors/{monitorId}/results", read, a.listCheckResults},
-		{"POST", "/api/v1/monitors/{monitorId}/test", write, a.testMonitor},
+		{"POST", monitorTestPath, write, a.testMonitor},
 		{"POST", "/api/v1/monitors/{monitorId}/rotate", write, a.rotateMonitor},
 	}
 }

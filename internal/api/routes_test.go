@@ -114,7 +114,7 @@ func names(rt route) bool { return strings.Contains(rt.path, "{") }
 
 // ofMonitors reports whether a route is for incidents that a monitor has opened, or for monitors that are checked, unlike those of a world.
 func ofMonitors(rt route) bool {
-	return rt.path == "/api/v1/monitors/{monitorId}/test" || strings.HasSuffix(rt.path, "/take-over") || strings.HasSuffix(rt.path, "/give-back")
+	return rt.path == monitorTestPath || strings.HasSuffix(rt.path, "/take-over") || strings.HasSuffix(rt.path, "/give-back")
 }
 
 func TestEveryRouteWithItsOwnToken(t *testing.T) {

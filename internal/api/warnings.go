@@ -12,21 +12,21 @@ import (
 
 // conditionsJSON is the part of a monitor that has the conditions on its runs, except for max_runtime.
 type conditionsJSON struct {
-	MinRuntime           *int64                   `json:"min_runtime"`      // seconds; null: none
-	MaxPerInterval       *int                     `json:"max_per_interval"` // null: none
-	NoOverlap            bool                     `json:"no_overlap"`
-	MaxRuntimeAction     allswell.ConditionAction `json:"max_runtime_action"`
-	MinRuntimeAction     allswell.ConditionAction `json:"min_runtime_action"`
-	MaxPerIntervalAction allswell.ConditionAction `json:"max_per_interval_action"`
-	NoOverlapAction      allswell.ConditionAction `json:"no_overlap_action"`
+	MinRuntime           *int64                    `json:"min_runtime"`      // seconds; null: none
+	MaxPerInterval       *int                      `json:"max_per_interval"` // null: none
+	NoOverlap            *bool                     `json:"no_overlap"`       // this and what follows is null of a check
+	MaxRuntimeAction     *allswell.ConditionAction `json:"max_runtime_action"`
+	MinRuntimeAction     *allswell.ConditionAction `json:"min_runtime_action"`
+	MaxPerIntervalAction *allswell.ConditionAction `json:"max_per_interval_action"`
+	NoOverlapAction      *allswell.ConditionAction `json:"no_overlap_action"`
 }
 
 func newConditionsJSON(r allswell.RunConditions) conditionsJSON {
 	r = r.WithDefaults()
 	return conditionsJSON{
-		MinRuntime: ptrOrNil(int64(r.MinRuntime / time.Second)), MaxPerInterval: ptrOrNil(r.MaxPerInterval), NoOverlap: r.NoOverlap,
-		MaxRuntimeAction: r.MaxRuntimeAction, MinRuntimeAction: r.MinRuntimeAction,
-		MaxPerIntervalAction: r.MaxPerIntervalAction, NoOverlapAction: r.NoOverlapAction,
+		MinRuntime: ptrOrNil(int64(r.MinRuntime / time.Second)), MaxPerInterval: ptrOrNil(r.MaxPerInterval), NoOverlap: &r.NoOverlap,
+		MaxRuntimeAction: &r.MaxRuntimeAction, MinRuntimeAction: &r.MinRuntimeAction,
+		MaxPerIntervalAction: &r.MaxPerIntervalAction, NoOverlapAction: &r.NoOverlapAction,
 	}
 }
 

@@ -49,8 +49,8 @@ func against(t *testing.T, server http.HandlerFunc, args ...string) (status int,
 	s := httptest.NewServer(server)
 	defer s.Close()
 	var out, errs bytes.Buffer
-	args = append(args, "--url="+s.URL, "--token=hunter2")
-	program := console.Program{Commands: &testCommands{Subscriber: NewSubscriberCommands()}, Name: "allswell", Variables: HelpVariables(), Message: Message}
+	args = append(args, "--server="+s.URL, "--token=hunter2")
+	program := console.Program{Commands: &testCommands{Subscriber: NewSubscriberCommands(), Monitor: NewMonitorCommands()}, Name: "allswell", Variables: HelpVariables(), Message: Message}
 	c := &console.Console{Ctx: t.Context(), In: strings.NewReader("from standard input\n"), Out: &out, Err: &errs}
 	status = program.Run(c, args, nil)
 	stdout, stderr = strings.ReplaceAll(out.String(), s.URL, "URL"), strings.ReplaceAll(errs.String(), s.URL, "URL")
@@ -349,6 +349,14 @@ func TestRequests(t *testing.T) {
 		{"monitor resume|mon_1", `PATCH /api/v1/monitors/mon_1 {"enabled":true}`},
 		{"monitor rotate|mon_1", `POST /api/v1/monitors/mon_1/rotate `},
 		{"monitor delete|mon_1|--yes", `DELETE /api/v1/monitors/mon_1 `},
+		{"monitor create|--name=Shop|--page=acme|--type=http|--url=https://shop.example.com/|--expected-status=200-299|--expected-status=401|--header=X-A: b=c|--no-follow-redirects|--password=@-|--slow-after=800ms|--timeout=5s|--confirm-from=2|--interval=30s",
+			`POST /api/v1/monitors {"confirm_from":2,"expected_statuses":["200-299","401"],"follow_redirects":false,"headers":{"X-A":"b=c"},"interval":30,"name":"Shop","page":"acme","password":"from standard input","slow_after":0.8,"timeout":5,"type":"http","unique_name":true,"url":"https://shop.example.com/"}`},
+		{"monitor edit|mon_1|--url=https://b/|--reset=password|--reset=expected-statuses|--slow-after=0s|--no-parent", `PATCH /api/v1/monitors/mon_1 {"expected_statuses":null,"parent_id":null,"password":null,"slow_after":null,"url":"https://b/"}`},
+		{"monitor put|db|--name=DB|--no-page|--type=tcp|--host=db|--port=5432|--json", `PUT /api/v1/monitors/db {"host":"db","name":"DB","port":5432,"type":"tcp"}`},
+		{"monitor test|--type=tcp|--host=db|--port=5432|--timeout=2s", `POST /api/v1/monitors/test {"host":"db","port":5432,"timeout":2,"type":"tcp"}`},
+		{"monitor test|mon_1", `POST /api/v1/monitors/mon_1/test `},
+		{"monitor results|mon_1|--json", `GET /api/v1/monitors/mon_1/results?page=1&per_page=50 `},
+		{"monitor list|--type=http|--json", `GET /api/v1/monitors?page=1&per_page=100&type=http `},
 		{"incident open|--page=acme|--title=x|--message=-|--component=comp_1|--json", `POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"message":"from standard input\n","title":"x"}`},
 		{"incident open|--page=acme|--title=x|--json", `POST /api/v1/pages/acme/incidents {"title":"x"}`},
 		{"incident create|--page=acme|--title=x|--draft|--json", `POST /api/v1/pages/acme/incidents {"draft":true,"title":"x"}`},

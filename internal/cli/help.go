@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/check"
 )
 
 // HelpVariables are the variables in the help texts of the commands.
@@ -13,6 +14,7 @@ func HelpVariables() map[string]string {
 		"statuses":          enumerate(allswell.Statuses),
 		"affected_statuses": enumerate(allswell.AffectedStatuses),
 		"down_statuses":     enumerate(allswell.DownStatuses),
+		"monitor_types":     strings.Join(textsOf(check.MonitorTypes()), ", "),
 	}
 }
 
@@ -37,6 +39,7 @@ func CompletionValues() map[reflect.Type][]string {
 		reflect.TypeFor[allswell.MaintenanceState]():  textsOf(allswell.MaintenanceStates),
 		reflect.TypeFor[allswell.AnnouncementLevel](): textsOf(allswell.AnnouncementLevels),
 		reflect.TypeFor[allswell.MonitorState]():      textsOf(allswell.MonitorFilterStates),
+		reflect.TypeFor[allswell.MonitorType]():       textsOf(check.MonitorTypes()),
 		reflect.TypeFor[allswell.Visibility]():        textsOf(allswell.Visibilities),
 		reflect.TypeFor[allswell.AutoIncidents]():     textsOf(allswell.AutoIncidentModes),
 		reflect.TypeFor[allswell.DeliveryState]():     textsOf(allswell.DeliveryStates),

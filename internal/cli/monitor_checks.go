@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/settings"
 )
 
 // checkFlags are the flags for the fields of all types of checks. Because the types are a table, the struct that the parser fills in is
@@ -85,6 +87,8 @@ func flagPlaceholder(f check.Field) string {
 		return "TEXT|@FILE"
 	case f.Secret:
 		return word + "|@FILE"
+	case f.Kind == check.KindText && strings.Contains(name, "-"):
+		return "TEXT"
 	}
 	return word
 }
@@ -166,6 +170,16 @@ func (f checkFlags) fields(c *commandContext) (client.Check, error) {
 	return given, nil
 }
 
+// flagOfField returns the name of the flag of the first of some fields.
+func flagOfField(fields client.Check) string {
+	for _, f := range check.Fields() {
+		if _, ok := fields[f.Name]; ok {
+			return flagName(f.Field)
+		}
+	}
+	return ""
+}
+
 // maxFileField is the most bytes of a file that is the value of a flag.
 const maxFileField = allswell.MaxCheckConfig
 
@@ -223,15 +237,6 @@ type counting struct {
 	ConfirmFrom       *int `placeholder:"COUNT" group:"Of all checks:" help:"Number of locations that must find the target failing before a failure counts. Default: 1."`
 }
 
-// typeHelp is the help of the flag --type.
-func typeHelp() string {
-	var names []string
-	for _, t := range check.MonitorTypes() {
-		names = append(names, string(t))
-	}
-	return strings.Join(names, ", ")
-}
-
 // timing returns the durations of a new check. Zero is the default.
 func (f newTiming) timing() (timeout client.Seconds, slowAfter *client.DecimalSeconds, err error) {
 	if f.Timeout != nil {
@@ -263,7 +268,93 @@ func target(m *client.Monitor) string {
 	return ""
 }
 
-// checkFacts returns the lines of monitor show for a check: its type's fields, and names of those with a secret.
+// parent returns the id of a parent that is given by its id, name or slug; nil if none is given.
+func (c *commandContext) parent(given *string) (*string, error) {
+	if given == nil {
+		return nil, nil
+	}
+	id, err := c.monitor(*given)
+	return &id, err
+}
+
+// monitorName returns the name and the id of a monitor; "" for none.
+func (c *commandContext) monitorName(id *string) string {
+	if id == nil {
+		return ""
+	}
+	m, err := c.api.GetMonitor(c.Ctx, *id)
+	if err != nil {
+		return *id
+	}
+	return m.Name + " (" + m.ID + ")"
+}
+
+// printCheck prints what a new monitor does.
+func (c *commandContext) printCheck(m *client.Monitor) {
+	c.Printf("The monitor %s is %s. %s is checked %s, and the monitor is down after %d failures in a row.\n", console.Visible(m.Name), console.Visible(m.ID),
+		console.Visible(cmp.Or(target(m), "Its target")), every(m.Interval.Duration()), threshold(m))
+}
+
+// showCheck prints a monitor whose target is checked.
+func (c *commandContext) showCheck(m *client.Monitor, component string) error {
+	facts := [][2]string{{"Monitor", m.Name}, {"Id", m.ID}, {"Slug", m.Slug}, {"Type", string(m.Type)}, {"State", monitorState(m)}, {"Incident", valueOf(m.IncidentID)}}
+	facts = append(facts, checkFacts(m)...)
+	slowAfter := ""
+	if m.SlowAfter != nil {
+		slowAfter = m.SlowAfter.Duration().String()
+	}
+	confirm := ""
+	if valueOf(m.ConfirmFrom) > 1 {
+		confirm = fmt.Sprintf("%d locations", *m.ConfirmFrom)
+	}
+	facts = append(facts, [2]string{"Interval", settings.ShortDuration(m.Interval.Duration())}, [2]string{"Timeout", settings.ShortDuration(valueOf(m.Timeout).Duration())},
+		[2]string{"Slow after", slowAfter}, [2]string{"Failure threshold", thresholdText(m)}, [2]string{"Recovery threshold", fmt.Sprint(valueOf(m.RecoveryThreshold))}, [2]string{"Confirmed by", confirm},
+		[2]string{"Warnings", warningsText(m)}, [2]string{"Next check due", timeOr(m.NextCheckAt, "never")}, [2]string{"Parent", c.monitorName(m.ParentID)},
+		[2]string{"Page", m.Page}, [2]string{"Component", component}, [2]string{"When down", statusLabel(m.DownStatus)},
+		[2]string{"Incidents", string(valueOf(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")})
+	c.Facts(facts...)
+	return nil
+}
+
+// changeCheck adds the flags of checks and parents that are given to a change.
+func (cmd *monitorEdit) changeCheck(c *commandContext, ch *client.MonitorChange) error {
+	parent, err := c.parent(cmd.Parent)
+	if err != nil {
+		return err
+	}
+	ch.ParentID = nullable(parent, cmd.NoParent)
+	timeout, slowAfter, err := cmd.timing()
+	if err != nil {
+		return err
+	}
+	if cmd.Timeout != nil {
+		ch.Timeout = &timeout
+	}
+	switch {
+	case slowAfter != nil:
+		ch.SlowAfter = client.Set(*slowAfter)
+	case cmd.SlowAfter != nil:
+		ch.SlowAfter = client.Null[client.DecimalSeconds]()
+	}
+	ch.RecoveryThreshold, ch.ConfirmFrom = cmd.RecoveryThreshold, cmd.ConfirmFrom
+	fields, err := cmd.fields(c)
+	if err != nil {
+		return err
+	}
+	for _, name := range cmd.Reset {
+		name = strings.ReplaceAll(name, "-", "_")
+		if !slices.ContainsFunc(check.Fields(), func(f check.SharedField) bool { return f.Name == name }) {
+			return console.UsageErrorf("--reset: no type has a field %q", name)
+		}
+		fields[name] = nil
+	}
+	if len(fields) > 0 {
+		ch.Check = fields
+	}
+	return nil
+}
+
+// checkFacts returns the lines of monitor show for a check: the fields that differ from their defaults, and the names of those with a secret.
 func checkFacts(m *client.Monitor) (facts [][2]string) {
 	t, _ := check.TypeOf(m.Type)
 	for _, f := range t.Fields {
@@ -272,6 +363,8 @@ func checkFacts(m *client.Monitor) (facts [][2]string) {
 			if slices.Contains(m.Secrets, f.Name) {
 				facts = append(facts, [2]string{f.Label, "(secret)"})
 			}
+		case float64:
+			facts = append(facts, [2]string{f.Label, strconv.FormatFloat(value, 'f', -1, 64)})
 		case []any:
 			var texts []string
 			for _, v := range value {
@@ -288,13 +381,16 @@ func checkFacts(m *client.Monitor) (facts [][2]string) {
 		default:
 			facts = append(facts, [2]string{f.Label, fmt.Sprint(value)})
 		}
+		if last := len(facts) - 1; last >= 0 && facts[last] == [2]string{f.Label, f.Default} {
+			facts = facts[:last]
+		}
 	}
 	return facts
 }
 
 type monitorTest struct {
 	Monitor string               `arg:"" optional:"" help:"Id, name or slug of a monitor. Without it, --type says what to check."`
-	Type    allswell.MonitorType `placeholder:"TYPE" help:"Type of the check: ${check_types}."`
+	Type    allswell.MonitorType `placeholder:"TYPE" help:"Type of the check: ${monitor_types}."`
 	newTiming
 	checkFlags
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,13 +15,13 @@ import (
 	"github.com/allswell/allswell/internal/timeinput"
 )
 
-// MonitorCommands are the commands of heartbeat monitors.
+// MonitorCommands are the commands of monitors.
 type MonitorCommands struct {
-	ClientSettings `embed:""`
+	monitorSettings `embed:""`
 
 	List     monitorList     `cmd:"" help:"List the monitors of all pages, or of one. Until its first ping, a monitor is waiting and cannot go down."`
-	Show     monitorShow     `cmd:"" help:"Show a monitor with its ping URL."`
-	Create   monitorCreate   `cmd:"" help:"Create a monitor and print the command that its job has to run."`
+	Show     monitorShow     `cmd:"" help:"Show a monitor: its ping URL, or what it checks."`
+	Create   monitorCreate   `cmd:"" help:"Create a monitor. Without --type, print the command that its job has to run."`
 	Put      monitorPut      `cmd:"" help:"Create a monitor, or replace its configuration. What is not given gets its default; ping URL and down status are kept."`
 	Edit     monitorEdit     `cmd:"" aliases:"set" help:"Change a monitor."`
 	Pause    monitorPause    `cmd:"" help:"Pause a monitor, until a time or until it is resumed. No ping is expected meanwhile, and its ping URL answers 404."`
@@ -33,7 +34,17 @@ type MonitorCommands struct {
 	Output   monitorOutput   `cmd:"" help:"Print the end of the output that a signal brought."`
 	Warnings monitorWarnings `cmd:"" help:"List the warnings of a monitor, newest first: runs that violated its conditions."`
 	Metrics  monitorMetrics  `cmd:"" help:"Show the statistics of the checks of a monitor: how many failed, and how long the good ones took."`
+	Test     monitorTest     `cmd:"" help:"Check the target of a monitor, or of one that you may create, once. Nothing is saved, and the result counts for nothing."`
+	Results  monitorResults  `cmd:"" help:"List the results of the checks of a monitor in the last 24 hours, newest first."`
 	Delete   monitorDelete   `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
+}
+
+// NewMonitorCommands returns the commands, with flags for all types of checks.
+func NewMonitorCommands() (c MonitorCommands) {
+	for _, flags := range []*checkFlags{&c.Create.checkFlags, &c.Put.checkFlags, &c.Edit.checkFlags, &c.Test.checkFlags} {
+		*flags = newCheckFlags()
+	}
+	return c
 }
 
 type monitorCreate struct {
@@ -45,12 +56,14 @@ type monitorCreate struct {
 
 // monitorFields is embedded by the commands that create a monitor.
 type monitorFields struct {
-	Name string `required:"" placeholder:"NAME" help:"Name of the monitor."`
+	Name string               `required:"" placeholder:"NAME" help:"Name of the monitor."`
+	Type allswell.MonitorType `placeholder:"TYPE" help:"How it watches: ${monitor_types}. Default: heartbeat, which waits for pings."`
 	pageFlag
-	Token    string             `name:"ping-token" placeholder:"TOKEN" help:"Token of its ping URL, to keep one of another service: a UUID or 16 to 64 letters, digits and hyphens. By default a random one."`
-	NoPage   bool               `help:"Create it without a page and a component. Its outages open no incidents."`
-	Interval timeinput.Duration `required:"" xor:"schedule" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
+	Token    string              `name:"ping-token" placeholder:"TOKEN" help:"Token of its ping URL, to keep one of another service: a UUID or 16 to 64 letters, digits and hyphens. By default a random one."`
+	NoPage   bool                `help:"Create it without a page and a component. Its outages open no incidents."`
+	Interval *timeinput.Duration `xor:"schedule" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job. Of checks, the time between two: 1m by default."`
 	newSchedule
+	Parent           *string                 `placeholder:"MONITOR" help:"Id, name or slug of a monitor on which this one depends: while that is down, failures of this one raise no alarm."`
 	Grace            *timeinput.Duration     `placeholder:"DURATION" help:"How much later than due a ping may come, such as 5m, 2h. Default: 0s, and 5m with --cron or --calendar."`
 	Component        *string                 `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
 	FailureThreshold *int                    `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
@@ -60,6 +73,9 @@ type monitorFields struct {
 	PublishOutput bool     `help:"Publish the end of the output of a failed run with its incident. Otherwise visitors do not see it."`
 	Tags          []string `name:"tag" sep:"none" placeholder:"TAG" help:"Tag of the monitor, of lower-case letters, digits and hyphens; repeatable."`
 	Enabled       *bool    `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
+	newTiming
+	counting
+	checkFlags
 }
 
 // monitor returns the description of the monitor.
@@ -78,10 +94,29 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 	if err != nil {
 		return client.NewMonitor{}, err
 	}
+	if f.Interval == nil && schedule == nil && (f.Type == "" || f.Type == allswell.MonitorHeartbeat) {
+		return client.NewMonitor{}, console.UsageErrorf("missing flags: --interval=DURATION or --cron=EXPRESSION or --calendar=EXPRESSION, or --type with that of a check")
+	}
 	component, err := c.monitorComponent(f.Component, &f.pageFlag)
+	if err != nil {
+		return client.NewMonitor{}, err
+	}
+	parent, err := c.parent(f.Parent)
+	if err != nil {
+		return client.NewMonitor{}, err
+	}
+	fields, err := f.fields(c)
+	if err != nil {
+		return client.NewMonitor{}, err
+	}
+	if len(fields) > 0 && f.Type == "" {
+		return client.NewMonitor{}, console.UsageErrorf("--%s is a flag of checks: give --type, too (--server is the URL of the Allswell server)", flagOfField(fields))
+	}
+	timeout, slowAfter, err := f.timing()
 	minRuntime, maxPerInterval := f.given()
 	return client.NewMonitor{
-		Slug: slug, Token: f.Token, Name: f.Name, Page: f.Page, Interval: client.SecondsOf(time.Duration(f.Interval)), Schedule: schedule, Grace: secondsOf(f.Grace), ComponentID: component,
+		Type: f.Type, Check: fields, Timeout: timeout, SlowAfter: slowAfter, RecoveryThreshold: valueOf(f.RecoveryThreshold), ConfirmFrom: valueOf(f.ConfirmFrom), ParentID: parent,
+		Slug: slug, Token: f.Token, Name: f.Name, Page: f.Page, Interval: valueOf(secondsOf(f.Interval)), Schedule: schedule, Grace: secondsOf(f.Grace), ComponentID: component,
 		FailureThreshold: f.FailureThreshold, Enabled: f.Enabled, AutoIncidents: f.AutoIncidents, Tags: f.Tags,
 		MaxRuntime: secondsOf(f.MaxRuntime), PublishOutput: f.PublishOutput,
 		MinRuntime: minRuntime, MaxPerInterval: maxPerInterval, NoOverlap: valueOf(f.NoOverlap),
@@ -121,6 +156,11 @@ func (cmd *monitorCreate) Run(c *commandContext) error {
 	described.DownStatus, described.UniqueName = cmd.DownStatus, !cmd.AllowDuplicate
 	monitor, err := c.api.CreateMonitor(c.Ctx, described)
 	return object(c, monitor, cmd.explain(err), func(m *client.Monitor) {
+		if hasTarget(m) {
+			c.printCheck(m)
+			c.printDownStatus(m, cmd.DownStatus == nil)
+			return
+		}
 		c.printPing(m)
 		c.Printf("\nDown after %s.\n%s\n", downAfter(m), pingLimit)
 		c.printDownStatus(m, cmd.DownStatus == nil)
@@ -214,12 +254,13 @@ func (c *commandContext) monitorComponent(given *string, page *pageFlag) (*strin
 type monitorList struct {
 	Page  string                `placeholder:"SLUG" help:"Only monitors of this page."`
 	Tag   string                `placeholder:"TAG" help:"Only monitors with this tag."`
+	Type  allswell.MonitorType  `placeholder:"TYPE" help:"Only monitors of this type: ${monitor_types}."`
 	State allswell.MonitorState `placeholder:"STATE" help:"Only monitors in this state: up, down, waiting (enabled, and never pinged) or disabled. up includes the last two."`
 	listing
 }
 
 func (cmd *monitorList) Run(c *commandContext) error {
-	filter := client.MonitorFilter{Page: cmd.Page, Tag: cmd.Tag, State: cmd.State}
+	filter := client.MonitorFilter{Page: cmd.Page, Tag: cmd.Tag, State: cmd.State, Type: cmd.Type}
 	monitors, total, err := c.api.ListMonitors(filter).First(c.Ctx, int(cmd.Limit))
 	if err == nil && total == 0 && cmd.Page != "" {
 		_, err = c.api.GetPage(c.Ctx, cmd.Page) // perhaps there is no such page
@@ -228,12 +269,24 @@ func (cmd *monitorList) Run(c *commandContext) error {
 		return err
 	}
 	header := []string{"MONITOR", "STATE", "SCHEDULE", "LAST PING", "PAGE", "NAME"}
+	checks := slices.ContainsFunc(monitors, hasTarget)
+	if checks {
+		header = append(header, "TYPE", "TARGET")
+	}
 	none := "No monitors yet."
-	if cmd.State != "" || cmd.Tag != "" {
+	if cmd.State != "" || cmd.Tag != "" || cmd.Type != "" {
 		none = "No such monitors."
 	}
 	return table(c, monitors, total, none, header, func(m *client.Monitor) []string {
-		return []string{m.ID, monitorState(m), scheduleText(m.Schedule), timeOr(m.LastPingAt, "never"), cmp.Or(m.Page, "-"), m.Name}
+		schedule, last := scheduleText(m.Schedule), timeOr(m.LastPingAt, "never")
+		if hasTarget(m) {
+			schedule, last = settings.ShortDuration(m.Interval.Duration()), "-"
+		}
+		row := []string{m.ID, monitorState(m), schedule, last, cmp.Or(m.Page, "-"), m.Name}
+		if checks {
+			row = append(row, string(cmp.Or(m.Type, allswell.MonitorHeartbeat)), cmp.Or(target(m), "-"))
+		}
+		return row
 	})
 }
 
@@ -244,7 +297,9 @@ func monitorState(m *client.Monitor) string {
 		return string(allswell.MonitorDisabled) + " until " + console.Time(*m.PausedUntil)
 	case !m.Enabled:
 		return string(allswell.MonitorDisabled)
-	case m.LastPingAt == nil && m.State == allswell.MonitorUp: // its first signal may have been a failure
+	case hasTarget(m) && m.State == allswell.MonitorUp && m.Condition != allswell.MonitorUp:
+		return string(m.Condition)
+	case !hasTarget(m) && m.LastPingAt == nil && m.State == allswell.MonitorUp: // its first signal may have been a failure
 		return string(allswell.MonitorWaiting)
 	}
 	if len(m.Warnings) > 0 {
@@ -278,6 +333,9 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 		}
 		component = v.Name + " (" + v.ID + ")"
 	}
+	if hasTarget(m) {
+		return c.showCheck(m, component)
+	}
 	rhythm := ""
 	if e, err := c.api.ExplainMonitor(c.Ctx, id); err == nil && e.Rhythm != nil {
 		rhythm = allswell.PingRhythm{Every: e.Rhythm.Every.Duration(), Spread: e.Rhythm.Spread.Duration(), AtLeast: e.Rhythm.AtLeast}.String()
@@ -287,7 +345,7 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 		[2]string{scheduleLabel(m), scheduleText(m.Schedule)}, [2]string{"Grace", graceText(m.Grace)}, [2]string{"Seems to run", rhythm}, [2]string{"Failure threshold", thresholdText(m)},
 		[2]string{"Down after", downAfter(m)}, [2]string{"Longest run", maxRuntime(m)}, [2]string{"Conditions", conditionsText(m)}, [2]string{"Warnings", warningsText(m)}, [2]string{"Publishes output", publishesOutput(m)},
 		[2]string{"Last ping", timeOr(m.LastPingAt, "never")}, [2]string{"Next ping due", timeOr(m.NextCheckAt, "never")},
-		[2]string{"Page", m.Page}, [2]string{"Component", component},
+		[2]string{"Parent", c.monitorName(m.ParentID)}, [2]string{"Page", m.Page}, [2]string{"Component", component},
 		[2]string{"When down", statusLabel(m.DownStatus)}, [2]string{"Incidents", string(valueOf(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")}, [2]string{"Ping", pingCommand(m)})
 	return nil
 }
@@ -346,6 +404,12 @@ type monitorEdit struct {
 	PublishOutput *bool    `negatable:"" help:"Publish the end of the output of a failed run with its incident, or do not."`
 	Tags          []string `name:"tag" sep:"none" xor:"tags" placeholder:"TAG" help:"Tag of the monitor; repeatable. Replaces all others."`
 	NoTags        bool     `xor:"tags" help:"Remove all tags."`
+	Parent        *string  `xor:"parent" placeholder:"MONITOR" help:"Id, name or slug of a monitor on which this one depends."`
+	NoParent      bool     `xor:"parent" help:"It depends on no other monitor."`
+	newTiming
+	counting
+	Reset []string `sep:"none" placeholder:"FIELD" group:"Of all checks:" help:"Give a field of the type, such as method or password, its default; this removes a secret. Repeatable."`
+	checkFlags
 }
 
 func (cmd *monitorEdit) Run(c *commandContext) error {
@@ -383,13 +447,18 @@ func (cmd *monitorEdit) Run(c *commandContext) error {
 	if change.ComponentID, err = cmd.componentID(c, id); err != nil {
 		return err
 	}
+	if err := cmd.changeCheck(c, &change); err != nil {
+		return err
+	}
 	if err := checkNotEmpty(change); err != nil {
 		return err
 	}
 	monitor, err := c.api.ChangeMonitor(c.Ctx, id, change)
 	return object(c, monitor, err, func(m *client.Monitor) {
 		c.Printf("Changed the monitor %s.\n", console.Visible(m.Name))
-		c.warnOfHaste(m)
+		if !hasTarget(m) {
+			c.warnOfHaste(m)
+		}
 	})
 }
 

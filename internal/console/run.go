@@ -61,7 +61,7 @@ func (p Program) Run(c *Console, args, environ []string) (status int) {
 	case args[0] == "--version": // a common attempt
 		args = append([]string{"version"}, args[1:]...)
 	}
-	parsed, err := parser.Parse(joinNegative(moveFlags(parser.Model.Node, args)))
+	parsed, err := parser.Parse(joinNegative(useNames(parser.Model.Node, moveFlags(parser.Model.Node, args))))
 	for _, warning := range file.warnings {
 		fmt.Fprintf(c.Err, "%s: warning: %s\n", p.Name, warning)
 	}
@@ -172,6 +172,46 @@ func moveFlags(root *kong.Node, args []string) []string {
 		command, last = command.Children[i], last+1
 	}
 	return slices.Concat(args[first:last], args[:first], args[last:])
+}
+
+// useNames replaces other names of flags, as in "monitor list --url URL", by their names, for commands that do not have them because some
+// of their siblings have flags of these names.
+func useNames(root *kong.Node, args []string) []string {
+	aliases := make(map[string]string)
+	visitCommands(root, func(n *kong.Node) {
+		for _, f := range n.Flags {
+			for _, alias := range f.Aliases {
+				aliases["--"+alias] = "--" + f.Name
+			}
+		}
+	})
+	known := make(map[string]bool)
+	command := root
+	note := func() {
+		for _, f := range command.Flags {
+			known["--"+f.Name] = true
+			for _, alias := range f.Aliases {
+				known["--"+alias] = true
+			}
+		}
+	}
+	note()
+	args = slices.Clone(args)
+	for i, arg := range args {
+		name, value, hasValue := strings.Cut(arg, "=")
+		switch at := slices.IndexFunc(command.Children, func(n *kong.Node) bool { return n.Name == arg || slices.Contains(n.Aliases, arg) }); {
+		case arg == "--":
+			return args
+		case at >= 0:
+			command = command.Children[at]
+			note()
+		case !known[name] && known[aliases[name]] && hasValue:
+			args[i] = aliases[name] + "=" + value
+		case !known[name] && known[aliases[name]]:
+			args[i] = aliases[name]
+		}
+	}
+	return args
 }
 
 // withHint replaces an error about a missing command by one that lists all commands, and adds to an error about an

@@ -3,6 +3,7 @@
 // A group of settings is a struct with a string field for each, described by the field's tags:
 //
 //	env          the environment variable; the flag has the same name without ALLSWELL_, in lower case, with dashes
+//	name         another name of the flag
 //	default      the value to use if the field is empty
 //	placeholder  what the help shows in place of a value
 //	help         what the setting does, for the help of the command line and for the manual
@@ -10,6 +11,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -47,7 +49,7 @@ func walk(group reflect.Value, visit func(reflect.Value, Setting)) {
 		_, secret := tag.Lookup("secret")
 		visit(group.Field(i), Setting{
 			Env:     env,
-			Flag:    strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(env, "ALLSWELL_")), "_", "-"),
+			Flag:    cmp.Or(tag.Get("name"), strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(env, "ALLSWELL_")), "_", "-")),
 			Default: tag.Get("default"), Placeholder: tag.Get("placeholder"), Help: tag.Get("help"), Secret: secret,
 		})
 	}

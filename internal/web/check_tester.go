@@ -37,7 +37,7 @@ func NewCheckTester(run func(context.Context, string, allswell.MonitorType, alls
 func (t *CheckTester) Test(ctx context.Context, workspaceID string, kind allswell.MonitorType, spec allswell.CheckSpec) (allswell.CheckResult, error) {
 	now := t.now()
 	if v := t.rate.Take(workspaceID, now); !v.Allowed {
-		return allswell.CheckResult{}, &TooMany{Now: now, Reset: v.Reset}
+		return allswell.CheckResult{}, &TooMany{Now: now, Reset: v.Reset, Limit: v.Limit}
 	}
 	select {
 	case t.slots <- struct{}{}:

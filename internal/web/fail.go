@@ -70,6 +70,7 @@ func (e *MethodNotAllowed) Error() string { return "method not allowed" }
 type TooMany struct {
 	Now   time.Time
 	Reset time.Time // when the next request is accepted
+	Limit int       // of requests in a minute; 0: the headers have it
 }
 
 func (e *TooMany) Error() string { return "too many requests" }
@@ -140,6 +141,10 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 		wait := math.Ceil(tooMany.Reset.Sub(tooMany.Now).Seconds())
 		h.Set("Retry-After", strconv.Itoa(max(1, int(wait))))
 		h.Set("X-RateLimit-Reset", strconv.FormatInt(ceilUnix(tooMany.Reset), 10))
+		if tooMany.Limit > 0 {
+			h.Set("X-RateLimit-Limit", strconv.Itoa(tooMany.Limit))
+			h.Set("X-RateLimit-Remaining", "0")
+		}
 		writeFailure(w, http.StatusTooManyRequests, failure{Message: "Too many requests.", Code: CodeRateLimited})
 	case errors.As(err, &tooLarge):
 		writeFailure(w, http.StatusRequestEntityTooLarge, failure{Code: CodeTooLarge, Message: fmt.Sprintf(
