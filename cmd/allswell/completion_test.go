@@ -46,7 +46,7 @@ func TestCandidates(t *testing.T) {
 		"incident create --component a --comp": "--component",
 		"incident edit --re":                   "--resolved",
 		"incident edit --no":                   "--no-resolved --no-notify",
-		"monitor edit x --d":                   "--disabled --down-status --down-days",
+		"monitor edit x --dis":                 "--disabled",
 		"delivery list --state ":               "pending sending sent superseded cancelled expired dead",
 		"page create --visibility ":            "public unlisted private",
 		"page edit --auto-incidents ":          "publish draft off",

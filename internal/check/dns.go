@@ -28,7 +28,7 @@ const resolvConf = "/etc/resolv.conf"
 var dnsType = Type{
 	Name: "dns", Label: "DNS", Help: "Asks a name server for records, and checks them.",
 	Fields: []Field{
-		{Name: "name", Label: "Name", Help: "Name to look up; for PTR also an IP address.", Kind: KindText, Required: true, Max: 253, Example: "www.example.com"},
+		{Name: "host", Label: "Name", Help: "Name to look up; for PTR also an IP address.", Kind: KindText, Required: true, Max: 253, Example: "www.example.com"},
 		{Name: "record_type", Label: "Record type", Help: "Type of the records.", Kind: KindText, Choices: dnsRecordTypes, Default: "A"},
 		{Name: "resolver", Label: "Name server", Help: "Host and port of the name server; empty: this machine's.", Kind: KindText, Max: 260, Example: "9.9.9.9:53"},
 		{Name: "expected_values", Label: "Expected values", Help: "Values that the answer must have, among others.", Kind: KindList, Example: "192.0.2.1"},
@@ -41,7 +41,7 @@ var dnsType = Type{
 var dnsRecordTypes = []string{"A", "AAAA", "CNAME", "MX", "NS", "TXT", "SRV", "SOA", "CAA", "PTR"}
 
 type dnsProbe struct {
-	Name           string   `json:"name"`
+	Name           string   `json:"host"`
 	RecordType     string   `json:"record_type"`
 	Resolver       string   `json:"resolver,omitzero"`
 	ExpectedValues []string `json:"expected_values,omitempty"`
@@ -57,7 +57,7 @@ func (p *dnsProbe) Validate(bad *allswell.ValidationError) {
 	p.Name = strings.TrimSpace(p.Name)
 	p.RecordType = cmp.Or(p.RecordType, "A")
 	if _, ok := dns.IsDomainName(p.Name); !ok || p.Name == "" || strings.ContainsAny(p.Name, " \\\"") {
-		bad.Add("name", "The name must be a name in DNS.")
+		bad.Add("host", "The host must be a name in DNS.")
 	}
 	p.host, p.port = p.Resolver, 53
 	if host, port, err := net.SplitHostPort(p.Resolver); err == nil {

@@ -355,7 +355,7 @@ func TestRequests(t *testing.T) {
 		{"monitor put|db|--name=DB|--no-page|--type=tcp|--host=db|--port=5432|--json", `PUT /api/v1/monitors/db {"host":"db","name":"DB","port":5432,"type":"tcp"}`},
 		{"monitor test|--type=tcp|--host=db|--port=5432|--timeout=2s", `POST /api/v1/monitors/test {"host":"db","port":5432,"timeout":2,"type":"tcp"}`},
 		{"monitor test|mon_1", `POST /api/v1/monitors/mon_1/test `},
-		{"monitor results|mon_1|--json", `GET /api/v1/monitors/mon_1/results?page=1&per_page=50 `},
+		{"monitor results|mon_1|--json", `GET /api/v1/monitors/mon_1/results?page=1&per_page=100 `},
 		{"monitor list|--type=http|--json", `GET /api/v1/monitors?page=1&per_page=100&type=http `},
 		{"incident open|--page=acme|--title=x|--message=-|--component=comp_1|--json", `POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"message":"from standard input\n","title":"x"}`},
 		{"incident open|--page=acme|--title=x|--json", `POST /api/v1/pages/acme/incidents {"title":"x"}`},
