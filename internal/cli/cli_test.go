@@ -250,7 +250,7 @@ func TestOutput(t *testing.T) {
 	for args, want := range map[string]string{
 		"page set|acme|--accent=#123456": "Page:               Acme\nSlug:               acme\nStatus:             Operational\nAddress:            https://status.example.com\n" +
 			"Own domain:         https://status.example.com\nTime zone:          UTC\nLanguage:           en, the default\nOffered languages:  all\nStyle sheet:        none\nAccent:             none\n" +
-			"Logo:               https://x/logo.png\nDark logo:          none\nIcon:               none\nWebhooks:           only operators can subscribe them\nFooter:             Imprint: https://example.com/\n",
+			"Logo:               https://x/logo.png\nDark logo:          none\nIcon:               none\nWebhooks:           only operators can subscribe them\nResponse times:     not shown to visitors\nFooter:             Imprint: https://example.com/\n",
 		"component list|--page=acme": "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop (hidden)\n",
 		// A monitor whose first signal was a failure is down, not waiting.
 		"monitor list":           "MONITOR  STATE    SCHEDULE  LAST PING  PAGE  NAME\nmon_1    down     1m        never      -     Backup\nmon_2    waiting  1m        never      -     Mail\n",

@@ -319,6 +319,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		places, err := s.MonitorPlaces(ctx, ws)
 		return none(len(places), err, false)
 	},
+	"MonitorCheck": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.MonitorCheck(ctx, ws, x.monitor)
+		return err
+	},
 	"MonitorDetail": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.MonitorDetail(ctx, ws, x.monitor)
 		return err
