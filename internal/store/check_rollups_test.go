@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -169,6 +170,41 @@ func TestInvalidCheckStatistics(t *testing.T) {
 		}
 		if _, err := w.CheckStatistics(w.ctx, w.ws, "mon_00000000000000000000", now.Add(-time.Hour), now, time.Hour); !errors.Is(err, allswell.ErrNotFound) {
 			t.Errorf("of none: %v", err)
+		}
+	})
+}
+
+// TestFoldingInPages sums up more monitors than one step does, before results of the hour can still come and after.
+func TestFoldingInPages(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.clock.set(w.clock.now().Truncate(24 * time.Hour).Add(24 * time.Hour))
+		w.recordLiveness()
+		from := w.clock.now()
+		w.clock.set(from.Add(4 * time.Minute))
+		w.fold()
+		var monitors []allswell.Monitor
+		for i := range 101 {
+			monitors = append(monitors, w.newCheck("target", func(n *allswell.NewMonitor) { n.Slug = fmt.Sprintf("target-%d", i) }))
+		}
+		w.clock.set(from.Add(time.Hour))
+		if got := w.fold(); got != 0 {
+			t.Errorf("summed up in %d steps while results of the hour can still come", got)
+		}
+		for _, m := range monitors {
+			w.record(m, allswell.CheckOK, time.Second, -time.Second)
+		}
+		w.clock.set(from.Add(time.Hour + 4*time.Minute))
+		if got := w.fold(); got != 3 {
+			t.Errorf("%d steps, want 3", got)
+		}
+		w.clock.set(from.Add(27 * time.Hour))
+		w.recordLiveness()
+		w.ok(w.Prune(w.ctx))
+		for _, m := range monitors {
+			periods, err := w.CheckStatistics(w.ctx, w.ws, m.ID, from, from.Add(time.Hour), time.Hour)
+			if err != nil || len(periods) != 1 || periods[0].Count != 1 {
+				t.Fatalf("%s: %+v, %v", m.Slug, periods, err)
+			}
 		}
 	})
 }
