@@ -32,6 +32,8 @@ type Config struct {
 	VerifyDomain func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 	// CheckTarget returns an *allswell.ValidationError if no message is sent to a valid target. Nil: all are accepted.
 	CheckTarget func(ctx context.Context, channel allswell.Channel, target string) error
+	// Tests checks what people try before they save it. Nil: nothing can be tested.
+	Tests *web.CheckTester
 	// SingleSignOn are the sign-ins by others.
 	SingleSignOn SingleSignOn
 	// SendMail sends a mail in plain text at once. Nil: mail is off.
@@ -50,6 +52,7 @@ type Dashboard struct {
 	verifyDomain func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 	checkTarget  func(ctx context.Context, channel allswell.Channel, target string) error
 
+	tests    *web.CheckTester
 	sendMail func(ctx context.Context, to, subject, text string) error
 	forgot   *forgot
 
@@ -67,7 +70,7 @@ type Dashboard struct {
 
 // New returns a dashboard.
 func New(c Config) *Dashboard {
-	d := &Dashboard{store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/"), process: c.Process, sso: c.SingleSignOn, verifyDomain: c.VerifyDomain, checkTarget: c.CheckTarget}
+	d := &Dashboard{store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/"), process: c.Process, sso: c.SingleSignOn, verifyDomain: c.VerifyDomain, checkTarget: c.CheckTarget, tests: c.Tests}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -10,10 +11,12 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/password"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/allswell/allswell/internal/web"
 )
 
 func init() { password.Weaken() }
@@ -35,11 +38,26 @@ func onEachEngine(t *testing.T, f func(s *site)) {
 		server := httptest.NewUnstartedServer(nil)
 		server.Start()
 		t.Cleanup(server.Close)
-		d := New(Config{Store: st, BaseURL: server.URL})
+		d := New(Config{Store: st, BaseURL: server.URL, Tests: web.NewCheckTester(runCheck, nil)})
 		t.Cleanup(d.EndStreams)
 		server.Config.Handler = clientaddr.NewResolver(clientaddr.Config{}).Middleware(d.Handler())
 		f(&site{T: t, store: st, dashboard: d, server: server, base: server.URL})
 	})
+}
+
+// runCheck runs a check once, as the service does.
+func runCheck(ctx context.Context, _ string, kind allswell.MonitorType, spec allswell.CheckSpec) (r allswell.CheckResult, err error) {
+	t, _ := check.TypeOf(kind)
+	p, err := t.Probe(spec.Config, spec.Secrets)
+	if err != nil {
+		return r, err
+	}
+	o := check.Run(ctx, new(check.Network), p, spec.Timeout)
+	r = allswell.CheckResult{Status: allswell.CheckOK, Reason: o.Failure, Phases: o.Phases, Body: o.Body}
+	if o.Failure != "" {
+		r.Status = allswell.CheckFailed
+	}
+	return r, nil
 }
 
 // visitor is a browser with cookies, which does not follow redirects.

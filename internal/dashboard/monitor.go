@@ -29,6 +29,10 @@ type monitorScreen struct {
 	NoPings  bool               // there is no history of plain pings
 	Warnings []allswell.Warning // the last ones
 	Checks   *checkChart        // nil: of a heartbeat
+	Results  []checkResult      // the last ones
+	Tested   *checkResult       // of the test that was asked for; nil: none was
+	Family   []relative         // its parent and its children
+	Facts    [][2]string        // what it checks, as label and value
 }
 
 // maxSignals is how many of the last pings and signals are shown, maxShownOutput how many characters of their outputs, and
@@ -174,7 +178,10 @@ func sentenceTime(t time.Time) string {
 }
 
 // showMonitor shows a monitor, why it has its state, and its outages.
-func (v *visit) showMonitor() error {
+func (v *visit) showMonitor() error { return v.showMonitorWith(nil) }
+
+// showMonitorWith shows a monitor, and the result of a test; nil: there was none.
+func (v *visit) showMonitorWith(tested *checkResult) error {
 	ref := v.r.PathValue("monitor")
 	detail, err := v.store.MonitorDetail(v.r.Context(), v.actor(), ref)
 	if err != nil {
@@ -203,11 +210,18 @@ func (v *visit) showMonitor() error {
 		if s.Checks, err = v.loadCheckChart(detail.Monitor, time.Now()); err != nil {
 			return err
 		}
+		if err := v.loadCheck(&s); err != nil {
+			return err
+		}
+		s.Tested = tested
+	}
+	if s.Family, err = v.loadFamily(detail.Monitor); err != nil {
+		return err
 	}
 	for _, sentence := range detail.Explanation.Sentences(sentenceTime) {
 		s.Why = append(s.Why, template.HTML(sentence))
 	}
-	if s.CanEdit { // who has the URL can ping
+	if s.CanEdit && !detail.IsCheck() { // who has the URL can ping
 		s.PingURL = v.pingURL(detail.Monitor)
 		s.Snippets = snippets(s.PingURL, detail.Monitor)
 	}

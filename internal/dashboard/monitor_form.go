@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/timeinput"
@@ -26,7 +28,39 @@ type monitorFormScreen struct {
 	Theirs  []string // what somebody else has changed meanwhile
 	Cancel  string
 	Times   []dueTime // the next ones of the schedule that was typed, if it is valid
+
+	Type   check.Type   // zero: a heartbeat
+	Types  []typeChoice // of a new monitor
+	Result *checkResult // of the test that was asked for; nil: none was
 }
+
+// typeChoice is a link to the form of a new monitor of another type.
+type typeChoice struct {
+	Label, Path string
+	Current     bool
+}
+
+// typeChoices returns the links to the forms of all types.
+func typeChoices(current allswell.MonitorType, component string) (all []typeChoice) {
+	for _, kind := range check.MonitorTypes() {
+		query := url.Values{}
+		if kind != allswell.MonitorHeartbeat {
+			query.Set("type", string(kind))
+		}
+		if component != "" {
+			query.Set("component_id", component)
+		}
+		path := monitorsPath + "/new"
+		if len(query) > 0 {
+			path += "?" + query.Encode()
+		}
+		all = append(all, typeChoice{monitorTypeName(kind), path, kind == current || current == "" && kind == allswell.MonitorHeartbeat})
+	}
+	return all
+}
+
+// IsCheck reports whether the form is that of a monitor whose target is checked.
+func (s *monitorFormScreen) IsCheck() bool { return s.Type.Name != "" }
 
 // dueTime is a time at which a ping is due.
 type dueTime struct {
@@ -58,6 +92,14 @@ func dueTimes(cron allswell.Cron, now time.Time) (times []dueTime) {
 // showNewMonitor shows the form of a new monitor, or of a copy.
 func (v *visit) showNewMonitor() error {
 	values := url.Values{"schedule.kind": {"interval"}, "interval": {"25h"}, "component_id": {v.r.URL.Query().Get("component_id")}}
+	s := &monitorFormScreen{Title: "New monitor", Cancel: monitorsPath}
+	if kind := v.r.URL.Query().Get("type"); kind != "" {
+		var ok bool
+		if s.Type, ok = check.TypeOf(allswell.MonitorType(kind)); !ok {
+			return errNotFound
+		}
+		defaultCheckValues(values, s.Type)
+	}
 	if of := v.r.URL.Query().Get("copy"); of != "" {
 		m, err := v.store.Monitor(v.r.Context(), v.actor(), of)
 		if err != nil {
@@ -65,8 +107,12 @@ func (v *visit) showNewMonitor() error {
 		}
 		values = monitorValues(m)
 		values.Set("name", "")
+		s.Type, _ = check.TypeOf(m.Type)
+	} else {
+		s.Types = typeChoices(s.Type.Name, values.Get("component_id"))
 	}
-	return v.showMonitorForm(http.StatusOK, &monitorFormScreen{form: newForm(values), Title: "New monitor", Cancel: monitorsPath})
+	s.form = newForm(values)
+	return v.showMonitorForm(http.StatusOK, s)
 }
 
 // monitorValues returns the values of the fields of a monitor.
@@ -93,6 +139,10 @@ func monitorValues(m allswell.Monitor) url.Values {
 	if m.FailureThreshold > 0 {
 		values.Set("failure_threshold", strconv.Itoa(m.FailureThreshold))
 	}
+	values.Set("parent_id", m.ParentID)
+	if m.IsCheck() {
+		setCheckValues(values, m)
+	}
 	return values
 }
 
@@ -116,16 +166,25 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 	for _, d := range allswell.DownStatuses {
 		down = append(down, option{Value: string(d), Label: i18n.English().Status(d)})
 	}
+	parents, err := v.parentOptions(s.Monitor)
+	if err != nil {
+		return err
+	}
+	advanced := append(monitorAdvancedFields(s.Monitor.ID == "", v.store.FailureThreshold()), parentField(parents))
 	groups := []monitorFieldGroup{
 		{Fields: monitorScheduleFields(where, down)},
 		{Key: "runs", Title: "Starts, failures and output of runs", Fields: monitorRunFields()},
-		{Key: "advanced", Title: "Advanced", Fields: monitorAdvancedFields(s.Monitor.ID == "", v.store.FailureThreshold())},
+		{Key: "advanced", Title: "Advanced", Fields: advanced},
+	}
+	isDefault := isDefaultAction
+	if s.IsCheck() {
+		groups, isDefault = checkGroups(s.Type, s.Monitor.Check.SecretFields, where, down, advanced, v.store.FailureThreshold()), isDefaultOf(s.Type)
 	}
 	for g := range groups {
 		for i, x := range groups[g].Fields {
 			groups[g].Fields[i] = s.draw(x)
 		}
-		groups[g].Open = slices.ContainsFunc(groups[g].Fields, func(x field) bool { return len(x.Errors) > 0 || x.Value != "" && !isDefaultAction(x) })
+		groups[g].Open = slices.ContainsFunc(groups[g].Fields, func(x field) bool { return len(x.Errors) > 0 || x.Value != "" && !isDefault(x) })
 	}
 	if !s.focused {
 		focusFirst(groups[0].Fields)
@@ -138,7 +197,7 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 }
 
 // readMonitor reads the fields, and returns what they describe and what cannot be read.
-func readMonitor(typed url.Values) (allswell.NewMonitor, error) {
+func readMonitor(typed url.Values, t check.Type, kept map[string]json.RawMessage) (allswell.NewMonitor, error) {
 	var bad allswell.ValidationError
 	page, component, _ := strings.Cut(typed.Get("component_id"), "/")
 	n := allswell.NewMonitor{
@@ -146,16 +205,22 @@ func readMonitor(typed url.Values) (allswell.NewMonitor, error) {
 		DownStatus: allswell.Status(typed.Get("down_status")), AutoIncidents: allswell.AutoIncidents(typed.Get("auto_incidents")),
 		Tags: readTags(typed.Get("tags")), PublishOutput: typed.Get("publish_output") == "true",
 	}
-	n.MaxRuntime = readRuntime(typed, "max_runtime", &bad)
-	n.RunConditions = readConditions(typed, &bad)
-	readSchedule(typed, &n, &bad)
+	n.ParentID = typed.Get("parent_id")
+	var err error
+	if t.Name != "" {
+		err = readCheck(typed, t, &n, kept)
+	} else {
+		n.MaxRuntime = readRuntime(typed, "max_runtime", &bad)
+		n.RunConditions = readConditions(typed, &bad)
+		readSchedule(typed, &n, &bad)
+	}
 	if text := strings.TrimSpace(typed.Get("failure_threshold")); text != "" {
 		count, err := strconv.Atoi(text)
 		if n.FailureThreshold = count; err != nil || count == 0 {
 			n.FailureThreshold = -1 // never valid
 		}
 	}
-	return n, joinInvalid(n.Validate(), bad.Err())
+	return n, joinInvalid(n.Validate(), bad.Err(), err)
 }
 
 // readSchedule reads the schedule and the grace, and adds to bad what cannot be read.
@@ -185,10 +250,14 @@ func readTags(text string) []string { return strings.Fields(strings.ReplaceAll(t
 // createMonitor creates a monitor, and shows how its job pings.
 func (v *visit) createMonitor() error {
 	s := &monitorFormScreen{form: newForm(v.r.PostForm), Title: "New monitor", Cancel: monitorsPath}
-	if s.Value("preview") != "" {
+	s.Type, _ = check.TypeOf(allswell.MonitorType(s.Value("type")))
+	if s.Value("preview") == "times" {
 		return v.showMonitorForm(http.StatusOK, s)
 	}
-	n, err := readMonitor(v.r.PostForm)
+	n, err := readMonitor(v.r.PostForm, s.Type, nil)
+	if s.Value("preview") == "test" {
+		return v.showTest(s, n, err, nil)
+	}
 	var m allswell.Monitor
 	if err == nil {
 		m, err = v.store.CreateMonitor(v.r.Context(), v.actor(), n)
@@ -199,12 +268,16 @@ func (v *visit) createMonitor() error {
 	if err != nil {
 		return err
 	}
+	if m.IsCheck() {
+		return v.redirect(monitorsPath + "/" + m.ID)
+	}
 	return v.redirect(monitorsPath + "/" + m.ID + "/first-ping")
 }
 
 func (v *visit) editedMonitor() (*monitorFormScreen, error) {
-	m, err := v.store.Monitor(v.r.Context(), v.actor(), v.r.PathValue("monitor"))
-	return &monitorFormScreen{Title: "Edit " + m.Name, Monitor: m, Tag: allswell.EntityTag(m), Cancel: monitorsPath + "/" + m.ID}, err
+	m, err := v.store.MonitorCheck(v.r.Context(), v.actor(), v.r.PathValue("monitor"))
+	t, _ := check.TypeOf(m.Type)
+	return &monitorFormScreen{Title: "Edit " + m.Name, Monitor: m, Tag: allswell.EntityTag(m), Cancel: monitorsPath + "/" + m.ID, Type: t}, err
 }
 
 // showEditMonitor shows the form of a monitor.
@@ -224,11 +297,17 @@ func (v *visit) editMonitor() error {
 		return err
 	}
 	s.form = newForm(v.r.PostForm)
-	if s.Value("preview") != "" {
+	kept := s.Monitor.Check.Secrets
+	n, err := readMonitor(v.r.PostForm, s.Type, kept)
+	switch s.Value("preview") {
+	case "":
+	case "test":
+		s.Tag = s.Value("tag")
+		return v.showTest(s, n, err, kept)
+	default:
 		s.Tag = s.Value("tag")
 		return v.showMonitorForm(http.StatusOK, s)
 	}
-	n, err := readMonitor(v.r.PostForm)
 	if err == nil {
 		ch := n.Replacement()
 		ch.Enabled = nil
@@ -236,7 +315,7 @@ func (v *visit) editMonitor() error {
 	}
 	switch {
 	case errors.Is(err, allswell.ErrPreconditionFailed):
-		s.Theirs = otherValues(v.r.PostForm, monitorValues(s.Monitor))
+		s.Theirs = otherValues(s.Type, v.r.PostForm, monitorValues(s.Monitor))
 		return v.showMonitorForm(http.StatusConflict, s)
 	case s.refused(err):
 		s.Tag = s.Value("tag")
@@ -254,11 +333,22 @@ var monitorFieldNames = [][2]string{
 	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"}, {"max_runtime", "longest run"}, {"max_runtime_action", "consequence of a run that takes too long"},
 	{"min_runtime", "shortest run"}, {"min_runtime_action", "consequence of a run that is too short"}, {"max_per_interval", "number of runs"},
 	{"max_per_interval_action", "consequence of a run too many"}, {"no_overlap", "consequence of runs that overlap"}, {"publish_output", "publication of output"}, {"tags", "list of tags"},
+	{"timeout", "timeout"}, {"slow_after", "duration after which a result is slow"}, {"recovery_threshold", "number of good results"}, {"confirm_from", "number of locations"},
+	{"parent_id", "monitor on which it depends"},
 }
 
 // otherValues returns what is saved in place of what was typed.
-func otherValues(typed, saved url.Values) (all []string) {
-	for _, name := range monitorFieldNames {
+func otherValues(t check.Type, typed, saved url.Values) (all []string) {
+	names := monitorFieldNames
+	for _, f := range t.Fields {
+		if !f.Secret {
+			names = append(names[:len(names):len(names)], [2]string{f.Name, "field “" + f.Label + "”"})
+		}
+	}
+	for _, name := range names {
+		if t.Name != "" && !typed.Has(name[0]) {
+			continue // heartbeats have it
+		}
 		if text := saved.Get(name[0]); text != typed.Get(name[0]) {
 			all = append(all, "The "+name[1]+" is now “"+cmp.Or(strings.Trim(text, "/"), "none")+"”.")
 		}

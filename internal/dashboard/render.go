@@ -65,6 +65,8 @@ func functions() template.FuncMap {
 		"moment":        func(t time.Time) template.HTML { return template.HTML(sentenceTime(t)) },
 		"conditionName": conditionName,
 		"conditionTone": conditionTone,
+		"typeName":      monitorTypeName,
+		"target":        monitorTarget,
 	}
 }
 

@@ -121,6 +121,7 @@ func (d *Dashboard) routes() []route {
 		{"GET /admin/monitors/{monitor}/edit", accessEditor, (*visit).showEditMonitor},
 		{"POST /admin/monitors/{monitor}/edit", accessEditor, (*visit).editMonitor},
 		{"POST /admin/monitors/{monitor}/interval", accessEditor, (*visit).setInterval},
+		{"POST /admin/monitors/{monitor}/test", accessEditor, (*visit).testMonitor},
 		{"POST /admin/monitors/{monitor}/rotate", accessEditor, (*visit).rotateMonitor},
 		{"GET /admin/monitors/{monitor}/first-ping", accessViewer, (*visit).showFirstPing},
 

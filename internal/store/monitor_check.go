@@ -22,3 +22,19 @@ func (s *Store) MonitorCheck(ctx context.Context, actor allswell.Actor, ref stri
 		return m, err
 	})
 }
+
+// maxFamily is the maximum number of children that MonitorFamily returns.
+const maxFamily = 100
+
+// MonitorFamily returns the parent of a monitor, and then its first children by name. Those that the actor cannot reach are left out.
+func (s *Store) MonitorFamily(ctx context.Context, actor allswell.Actor, m allswell.Monitor) ([]allswell.Monitor, error) {
+	return read(ctx, s, func(c *session) ([]allswell.Monitor, error) {
+		r := reachOf(actor)
+		family, err := c.monitors(`WHERE id = $1 AND `+r.objects(2), m.ParentID, r.arg)
+		if err != nil {
+			return nil, err
+		}
+		children, err := c.monitors(`WHERE parent_id = $1 AND `+r.objects(2)+` ORDER BY name, id LIMIT $3`, m.ID, r.arg, maxFamily)
+		return append(family, children...), err
+	})
+}

@@ -1,0 +1,113 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// checkGroups returns the fields of the form of a monitor of a type. secrets are the fields that have a secret, and advanced the advanced
+// fields of heartbeats.
+func checkGroups(t check.Type, secrets []string, where, down []option, advanced []field, threshold int) []monitorFieldGroup {
+	first := []field{{Name: "name", Label: "Name", Placeholder: "Web shop", Wide: true}}
+	first = append(first, typeFields(t, false, secrets)...)
+	first = append(first, field{Name: "interval", Label: "Interval", Bare: true, Placeholder: "1m", Suggestions: []string{"10s", "30s", "1m", "5m", "1h"}, Hint: "The time between two checks, from 10s to 24h."})
+	var rest []field
+	for _, x := range monitorScheduleFields(where, down) {
+		switch x.Name {
+		case "component_id", "down_status", "tags":
+			first = append(first, x)
+		}
+	}
+	for _, x := range advanced {
+		if x.Name == "auto_incidents" || x.Name == "parent_id" {
+			rest = append(rest, x)
+		}
+	}
+	groups := []monitorFieldGroup{{Fields: first}}
+	if more := typeFields(t, true, secrets); len(more) > 0 {
+		groups = append(groups, monitorFieldGroup{Key: "type", Title: "More of " + t.Label, Fields: more})
+	}
+	return append(groups, monitorFieldGroup{Key: "counting", Title: "When it counts", Fields: append(countingFields(threshold), rest...)})
+}
+
+// isDefaultOf reports for a type whether a field shows its default.
+func isDefaultOf(t check.Type) func(field) bool {
+	return func(x field) bool {
+		switch x.Name {
+		case "recovery_threshold", "confirm_from":
+			return x.Value == "1"
+		case "timeout":
+			return x.Value == "10s"
+		}
+		f, _ := t.Field(x.Name)
+		return x.Value == f.Default
+	}
+}
+
+// parentField is the choice of the parent of a monitor.
+func parentField(parents []option) field {
+	return field{Name: "parent_id", Label: "It depends on", Type: "select", Options: parents, Hint: "While that is down, failures of this one raise no alarm."}
+}
+
+// maxParents is how many monitors can be chosen from as a parent.
+const maxParents = 500
+
+// parentOptions returns the monitors on which one may depend.
+func (v *visit) parentOptions(m allswell.Monitor) ([]option, error) {
+	all := []option{{Label: "No other monitor"}}
+	list, err := v.store.MonitorList(v.r.Context(), v.actor(), store.MonitorQuery{Order: store.MonitorsByName}, store.Pagination{Page: 1, PerPage: maxParents})
+	found := m.ParentID == ""
+	for _, other := range list.Monitors {
+		if other.ID != m.ID {
+			all = append(all, option{Value: other.ID, Label: other.Name})
+			found = found || other.ID == m.ParentID
+		}
+	}
+	if !found {
+		all = append(all, option{Value: m.ParentID, Label: m.ParentID})
+	}
+	return all, err
+}
+
+// showTest checks once what a form says, and shows the form with the result. kept are the secrets that the monitor has.
+func (v *visit) showTest(s *monitorFormScreen, n allswell.NewMonitor, invalid error, kept map[string]json.RawMessage) error {
+	status := http.StatusOK
+	if n.Name == "" { // a test needs none
+		n.Name = s.Type.Label
+		invalid = withoutField(invalid, "name")
+	}
+	err := invalid
+	if err == nil {
+		s.Result, err = v.testCheck(s.Type.Name, testedCheck(n, kept))
+	}
+	if s.refused(err) {
+		status, err = http.StatusUnprocessableEntity, nil
+	}
+	if err != nil {
+		return err
+	}
+	return v.showMonitorForm(status, s)
+}
+
+// withoutField returns an error without what it says of a field.
+func withoutField(err error, name string) error {
+	var bad allswell.ValidationError
+	if joinInvalid(err) == nil {
+		return nil
+	}
+	if invalid, ok := err.(*allswell.ValidationError); ok {
+		for field, messages := range invalid.Fields {
+			for _, message := range messages {
+				if field != name {
+					bad.Add(field, "%s", message)
+				}
+			}
+		}
+		return bad.Err()
+	}
+	return err
+}

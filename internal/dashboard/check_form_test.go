@@ -1,0 +1,121 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// TestFormsOfAllTypes checks that the form of each type has all of its fields, and that what it requires makes a monitor.
+func TestFormsOfAllTypes(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		for _, kind := range check.Types {
+			path := "/admin/monitors/new?type=" + string(kind.Name)
+			form := v.wants(v.get(path), http.StatusOK, `name="type" value="`+string(kind.Name)+`"`, "Test now", `aria-current="page">`+kind.Label)
+			fields := []string{"type", string(kind.Name), "name", kind.Label, "component_id", "/", "interval", "1m"}
+			for _, f := range kind.Fields {
+				if !strings.Contains(form.body, `name="`+f.Name+`"`) {
+					s.Errorf("the form of %s lacks %s", kind.Name, f.Name)
+				}
+				if f.Required {
+					fields = append(fields, f.Name, f.Example)
+				} else if f.Kind == check.KindFlag || f.Choices != nil {
+					fields = append(fields, f.Name, f.Default)
+				}
+			}
+			made := v.wants(v.post("/admin/monitors/new", fields...), http.StatusSeeOther, "/admin/monitors/mon_")
+			screen := made.Header.Get("Location")
+			v.wants(v.get(screen), http.StatusOK, "Nothing was checked yet", kind.Label, "Last results", "Test now")
+			v.lacks(v.get(screen), "curl -fsS")
+			v.wants(v.get(screen+"/edit"), http.StatusOK, `name="type" value="`+string(kind.Name)+`"`)
+			v.wants(v.get("/admin/monitors/new?copy="+strings.TrimPrefix(screen, "/admin/monitors/")), http.StatusOK, `name="type" value="`+string(kind.Name)+`"`)
+		}
+		v.wants(v.get("/admin/monitors/new?type=nonsense"), http.StatusNotFound)
+		v.wants(v.get("/admin/monitors"), http.StatusOK, "db.example.com", "https://www.example.com/health", "every 1 minute")
+	})
+}
+
+// TestCheckInTheForm tests, creates and edits a check.
+func TestCheckInTheForm(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, password, _ := r.BasicAuth(); password != "hunter2" {
+				w.WriteHeader(http.StatusUnauthorized)
+				fmt.Fprint(w, "Who are <you>?")
+			}
+		}))
+		defer target.Close()
+		v := s.owner()
+		const create = "/admin/monitors/new"
+		fields := []string{"type", "http", "name", "Shop", "component_id", "/", "interval", "30s", "url", target.URL, "method", "GET", "follow_redirects", "true",
+			"expected_statuses", "200\r\n301-302", "headers", "X-A: b", "slow_after", "800ms", "username", "me"}
+		v.wants(v.post(create, append(fields, "preview", "test")...), http.StatusOK, "status 401", "Failed", "First byte", "Who are &lt;you&gt;?", `value="me"`)
+		v.wants(v.post(create, append(fields, "preview", "test", "password", "hunter2")...), http.StatusOK, "Works", "Total", `value="hunter2"`)
+		if list, err := s.store.MonitorList(s.Context(), v.actor(), store.MonitorQuery{}, store.Pagination{Page: 1, PerPage: 9}); err != nil || list.Total != 0 {
+			s.Errorf("a test has made %d monitors, %v", list.Total, err)
+		}
+		wrong := append(fields, "timeout", "1m", "url", "", "confirm_from", "x")
+		wrong[9] = ""
+		v.wants(v.post(create, wrong...), http.StatusUnprocessableEntity, "The url field is required", "The timeout must be shorter than the interval", "The confirm_from must be from 1")
+		v.wants(v.post(create, append(wrong, "preview", "test")...), http.StatusUnprocessableEntity, "The url field is required")
+		if strings.Contains(s.Name(), "postgres") {
+			return // its store has no key for secrets
+		}
+		screen := v.wants(v.post(create, append(fields, "password", "hunter2")...), http.StatusSeeOther, "/admin/monitors/mon_").Header.Get("Location")
+		v.lacks(v.wants(v.get(screen), http.StatusOK, "200, 301-302", "X-A: b", "800 ms", "a secret"), "hunter2")
+		v.wants(v.post(screen+"/test"), http.StatusOK, "The test", "Works")
+		edit := func(fields ...string) {
+			s.Helper()
+			form := v.wants(v.get(screen+"/edit"), http.StatusOK, "A value is saved", "301-302")
+			v.lacks(form, "hunter2")
+			_, tag, _ := strings.Cut(form.body, `name="tag" value="&#34;`)
+			v.wants(v.post(screen+"/edit", append(fields, "tag", `"`+tag[:16]+`"`)...), http.StatusSeeOther, screen)
+		}
+		v.wants(v.post(screen+"/edit", append(fields, "preview", "test")...), http.StatusOK, "Works") // with the saved password
+		v.wants(v.post(screen+"/edit", append(fields, "preview", "test", "remove.password", "true")...), http.StatusOK, "status 401")
+		edit(append(fields, "interval", "30s")...)
+		v.wants(v.post(screen+"/test"), http.StatusOK, "Works")
+		edit(append(fields, "remove.password", "true")...)
+		v.lacks(v.wants(v.get(screen), http.StatusOK), "a secret")
+		v.wants(v.post(screen+"/edit", append(fields, "tag", `"0"`)...), http.StatusConflict)
+	})
+}
+
+// TestResultsOnTheScreen shows results and relatives. Viewers see no responses.
+func TestResultsOnTheScreen(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		router, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.NewMonitor{Name: "Router", Type: "tcp", Check: allswell.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)}})
+		if err != nil {
+			s.Fatal(err)
+		}
+		if _, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.NewMonitor{Name: "Web shop", Interval: allswell.MaxCheckInterval, ParentID: router.ID}); err != nil {
+			s.Fatal(err)
+		}
+		claimed, _, err := s.store.ClaimChecks(s.Context(), store.CheckClaim{Replica: "r", Limit: 10})
+		if err != nil || len(claimed) != 1 {
+			s.Fatal(claimed, err)
+		}
+		result := allswell.CheckResult{
+			MonitorID: router.ID, Version: claimed[0].Version, Replica: "r", DueAt: claimed[0].DueAt, StartedAt: claimed[0].DueAt, Status: allswell.CheckFailed,
+			Reason: "connection refused by 127.0.0.1:1", Body: "the <response>", Phases: allswell.CheckPhases{Total: 12_000_000},
+		}
+		if err := s.store.RecordCheckResults(s.Context(), []allswell.CheckResult{result}); err != nil {
+			s.Fatal(err)
+		}
+		v.wants(v.get("/admin/monitors/"+router.ID), http.StatusOK, "Failing", "connection refused by 127.0.0.1:1", "12 ms", "the &lt;response&gt;", "Web shop", "depends on this monitor", "localhost")
+		v.wants(v.get("/admin/monitors/web-shop"), http.StatusOK, "Router", "this monitor depends on it")
+		viewer := s.member(v, allswell.RoleViewer)
+		viewer.lacks(viewer.wants(viewer.get("/admin/monitors/"+router.ID), http.StatusOK, "connection refused by 127.0.0.1:1"), "the &lt;response&gt;")
+	})
+}
