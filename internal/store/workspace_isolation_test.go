@@ -133,7 +133,7 @@ var reading = []string{
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
 	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "Warnings", "IncidentNotes", "MemberSessions", "Announcements", "Announcement",
-	"Postmortem", "Search", "PingKey", "CheckResults", "MonitorCheck", "CheckStatistics",
+	"Postmortem", "Search", "PingKey", "CheckResults", "MonitorCheck", "MonitorFamily", "CheckStatistics",
 }
 
 // TestEveryVerbIsTestedForWorkspaces checks that the table has every method.

@@ -323,6 +323,13 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, err := s.MonitorCheck(ctx, ws, x.monitor)
 		return err
 	},
+	"MonitorFamily": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		family, err := s.MonitorFamily(ctx, ws, allswell.Monitor{ParentID: x.monitor})
+		if err == nil && len(family) == 0 {
+			err = allswell.ErrNotFound
+		}
+		return err
+	},
 	"MonitorDetail": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.MonitorDetail(ctx, ws, x.monitor)
 		return err
