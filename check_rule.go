@@ -1,6 +1,7 @@
 package allswell
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -222,4 +223,9 @@ func (m *Monitor) countFailure() {
 func (m *Monitor) restartCheck() {
 	m.ConsecutiveFailures, m.FailuresSuppressed = 0, false
 	m.CheckState = CheckState{}
+}
+
+// SuppressedNote is the note of the incident of a parent that is down that the monitor fails, too. Only members see it.
+func (m Monitor) SuppressedNote() string {
+	return fmt.Sprintf("%s fails, too. Its failures raise no alarm while this monitor is down.", m.Name)
 }

@@ -38,6 +38,47 @@ func BenchmarkRecordPings(b *testing.B) {
 	}
 }
 
+// BenchmarkChecks claims and records pages of checks, of 2,000 healthy monitors, on SQLite.
+func BenchmarkChecks(b *testing.B) {
+	now := newClock()
+	s := storetest.Open(b, "sqlite:"+filepath.Join(b.TempDir(), "bench.db"), store.Options{Clock: now.now})
+	ws, _ := storetest.Workspace(b, s, "default")
+	for i := range 2000 {
+		must(s.CreateMonitor(b.Context(), ws, allswell.NewMonitor{Type: "http", Name: "x", Slug: fmt.Sprintf("x-%d", i), Interval: time.Minute}))(b)
+	}
+	var claiming, recording, checks time.Duration
+	run := func() {
+		before := cpu()
+		claimed, next, err := s.ClaimChecks(b.Context(), store.CheckClaim{Replica: "a", Limit: store.MaxCheckResults})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if next.After(now.now()) {
+			now.move(time.Second)
+		}
+		claiming += cpu() - before
+		results := make([]allswell.CheckResult, len(claimed))
+		for i, c := range claimed {
+			results[i] = allswell.CheckResult{MonitorID: c.MonitorID, Version: c.Version, Replica: "a", DueAt: c.DueAt, StartedAt: now.now(), Status: allswell.CheckOK}
+		}
+		before = cpu()
+		if err := s.RecordCheckResults(b.Context(), results); err != nil {
+			b.Fatal(err)
+		}
+		recording += cpu() - before
+		checks += time.Duration(len(claimed))
+	}
+	for range 200 {
+		run() // the first result of each
+	}
+	claiming, recording, checks = 0, 0, 0
+	for b.Loop() {
+		run()
+	}
+	b.ReportMetric(float64(claiming.Microseconds())/float64(checks), "cpu-µs/claim")
+	b.ReportMetric(float64(recording.Microseconds())/float64(checks), "cpu-µs/result")
+}
+
 // cpu returns the processor time that this process has used, which a busy
 // machine disturbs less than the clock.
 func cpu() time.Duration {

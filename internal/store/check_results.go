@@ -215,6 +215,11 @@ func (t *tx) applyResult(m *allswell.Monitor, r allswell.CheckResult, v allswell
 			return err
 		}
 	}
+	if m.FailuresSuppressed && !before.FailuresSuppressed {
+		if err := t.noteSuppressed(*m); err != nil {
+			return err
+		}
+	}
 	if err := t.warn(m, e.Verdict); err != nil {
 		return err
 	}

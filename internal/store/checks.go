@@ -263,3 +263,22 @@ func (t *tx) saveCheckingGap(before, m allswell.Monitor) error {
 	}
 	return t.bumpVersion(m.PageID) // its history changes
 }
+
+// maxSuppressedNotes is how many notes of an incident name monitors whose failures are suppressed.
+const maxSuppressedNotes = 100
+
+// noteSuppressed adds a note to the incident of the parent that is down of a locked monitor, when its first failure was suppressed.
+func (t *tx) noteSuppressed(m allswell.Monitor) error {
+	if m.ParentID == "" || !m.FailuresSuppressed {
+		return nil
+	}
+	_, err := t.Exec(`WITH RECURSIVE above (id, parent_id, depth) AS (SELECT id, parent_id, 1 FROM monitors WHERE id = $2
+			UNION ALL SELECT p.id, p.parent_id, depth + 1 FROM monitors p JOIN above ON p.id = above.parent_id WHERE depth <= $5)
+		INSERT INTO incident_notes (id, incident_id, output, created_at)
+		SELECT $1, i.id, $3, $4 FROM above JOIN outages o ON o.monitor_id = above.id AND o.ended_at IS NULL JOIN incidents i ON i.outage_id = o.id
+		WHERE NOT EXISTS (SELECT 1 FROM incident_notes n WHERE n.incident_id = i.id AND n.output = $3)
+			AND (SELECT count(*) FROM incident_notes n WHERE n.incident_id = i.id) < $6
+		ORDER BY depth LIMIT 1`,
+		allswell.NewID(allswell.PrefixNote, t.Now), m.ParentID, m.SuppressedNote(), millis(t.Now), allswell.MaxParents, maxSuppressedNotes)
+	return err
+}

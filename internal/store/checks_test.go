@@ -3,7 +3,9 @@ package store_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -276,6 +278,16 @@ func TestParents(t *testing.T) {
 		}
 		if all := w.incidents(); len(all) != 1 || all[0].Title != "router is down" {
 			t.Errorf("incidents: %+v", all)
+		}
+		notes, _, err := w.IncidentNotes(w.ctx, w.ws, w.incident().ID, firstHundred)
+		w.ok(err)
+		var fail []string
+		for _, n := range notes {
+			fail = append(fail, n.Output)
+		}
+		slices.Sort(fail)
+		if got := strings.Join(fail, "\n"); got != "job fails, too. Its failures raise no alarm while this monitor is down.\nserver fails, too. Its failures raise no alarm while this monitor is down.\ntimeout" {
+			t.Errorf("notes: %s", got)
 		}
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, router.ID))
 		if got := w.monitorNow(server); got.ParentID != "" || got.Condition() != allswell.MonitorFailing {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 // together runs functions concurrently and waits for all of them.
@@ -304,6 +305,81 @@ func TestDeletingAgainstEverything(t *testing.T) {
 					gone("change monitor", err)
 				})
 			w.consistent()
+		}
+	})
+}
+
+// TestReplicasCheck lets three replicas in two locations claim the same checks, and record their results, while people change the
+// monitors. Each due time is claimed once, and the failures of one location are confirmed by the other.
+func TestReplicasCheck(t *testing.T) {
+	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
+		locations := map[string]string{"a": "here", "b": "here", "c": "there"}
+		replicas := make(map[string]*store.Store)
+		for name, location := range locations {
+			replicas[name] = storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, Location: location})
+		}
+		var monitors []allswell.Monitor
+		broken := make(map[string]bool)
+		for i := range 60 {
+			m := w.newCheck(fmt.Sprintf("target %d", i), func(n *allswell.NewMonitor) { n.FailureThreshold, n.Check.ConfirmFrom = 1, 2 })
+			monitors, broken[m.ID] = append(monitors, m), i%3 == 0
+		}
+		var mu sync.Mutex
+		claims := make(map[string]int)
+		for range 8 {
+			w.clock.move(21 * time.Second)
+			for name, s := range replicas {
+				w.ok(s.RecordLiveness(w.ctx, store.LivenessRecord{Replica: name}))
+			}
+			w.run(`DELETE FROM listening_gaps`)
+			check := func(name string) func() {
+				return func() {
+					for range 6 {
+						claimed, _, err := replicas[name].ClaimChecks(w.ctx, store.CheckClaim{Replica: name, Location: locations[name], Limit: 17})
+						if err != nil {
+							w.Errorf("claiming at %s: %v", name, err)
+						}
+						var results []allswell.CheckResult
+						for _, c := range claimed {
+							status := allswell.CheckOK
+							if broken[c.MonitorID] || name == "c" { // c reaches nothing
+								status = allswell.CheckFailed
+							}
+							r := w.resultOf(c, status)
+							r.Replica, r.Location = name, locations[name]
+							results = append(results, r)
+							mu.Lock()
+							claims[fmt.Sprint(c.MonitorID, c.DueAt.UnixMilli(), c.Version, locations[name])]++
+							mu.Unlock()
+						}
+						if err := replicas[name].RecordCheckResults(w.ctx, results); err != nil {
+							w.Errorf("recording at %s: %v", name, err)
+						}
+					}
+				}
+			}
+			together(check("a"), check("b"), check("c"), func() {
+				for range 5 {
+					m := monitors[rand.IntN(len(monitors))]
+					_, err := w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Check: allswell.CheckChange{RecoveryThreshold: new(1 + rand.IntN(3))}})
+					if err != nil {
+						w.Error(err)
+					}
+				}
+			})
+		}
+		for claim, n := range claims {
+			if n > 1 {
+				w.Errorf("%s was claimed %d times", claim, n)
+			}
+		}
+		for _, m := range monitors {
+			if got := w.monitorNow(m); (got.State == allswell.MonitorDown) != broken[m.ID] {
+				w.Errorf("%s is %s: %+v", m.Name, got.State, got.CheckState)
+			}
+		}
+		if got := w.value(`SELECT count(*) FROM outages`); got != "20" {
+			w.Errorf("%s outages, want 20", got)
 		}
 	})
 }

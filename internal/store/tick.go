@@ -138,6 +138,7 @@ type tickResults struct {
 	counted   []string // one more failure
 	save      []allswell.Monitor
 	down      []allswell.Monitor
+	below     []allswell.Monitor // a parent that is down, since their last failure
 	overdue   int
 }
 
@@ -164,6 +165,9 @@ func (r *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 		r.overdue++
 		if pinged || m.FailuresSuppressed != row.FailuresSuppressed {
 			r.save = append(r.save, *m)
+			if m.FailuresSuppressed && !row.FailuresSuppressed {
+				r.below = append(r.below, *m)
+			}
 		} else {
 			r.counted = append(r.counted, m.ID)
 		}
@@ -194,6 +198,11 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 	}
 	for _, m := range results.save {
 		if err := t.saveMonitorState(m); err != nil {
+			return report, err
+		}
+	}
+	for _, m := range results.below {
+		if err := t.noteSuppressed(m); err != nil {
 			return report, err
 		}
 	}
