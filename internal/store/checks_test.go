@@ -368,3 +368,39 @@ func TestCheckingGaps(t *testing.T) {
 		w.shows(allswell.StatusOperational)
 	})
 }
+
+// claimedFirst returns the only check as it was claimed.
+func (w *world) claimedFirst() store.ClaimedCheck {
+	w.Helper()
+	return store.ClaimedCheck{MonitorID: w.value(`SELECT monitor_id FROM checks`), Version: 1, DueAt: w.clock.now()}
+}
+
+// A result that cannot be recorded does not keep the others from it.
+func TestResultsAreRecordedAlone(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		for _, name := range []string{"a", "b", "c"} {
+			w.newCheck(name, func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+		}
+		var results []allswell.CheckResult
+		for _, c := range w.claimChecks("a", "") {
+			results = append(results, w.resultOf(c, allswell.CheckFailed))
+		}
+		begun := 0 // outages
+		w.SetFault(func(when, statement string) error {
+			if when == "before" && strings.HasPrefix(statement, "INSERT INTO outages") {
+				if begun++; begun == 1 || begun == 3 { // in the transaction of all, and in that of one
+					return errFault
+				}
+			}
+			return nil
+		})
+		err := w.RecordCheckResults(w.ctx, results)
+		w.SetFault(nil)
+		if !errors.Is(err, errFault) {
+			t.Errorf("error %v", err)
+		}
+		if down, kept := w.value(`SELECT count(*) FROM outages`), w.value(`SELECT count(*) FROM check_results`); down != "2" || kept != "2" {
+			t.Errorf("%s outages and %s results", down, kept)
+		}
+	})
+}

@@ -132,7 +132,7 @@ func (t *tx) recordEach(given func(monitorRow) string, where string, args []any,
 	return nil
 }
 
-// recordOne records one ping, signal or result of a monitor under a savepoint. It returns an error if the whole
+// recordOne records one ping or signal of a monitor under a savepoint. It returns an error if the whole
 // transaction has to be repeated; any other error fails this ping alone.
 func (t *tx) recordOne(monitorID string, record func() error) (PingResult, error) {
 	versions, entries, warned := maps.Clone(t.versions), len(t.logEntries), len(t.warned)
@@ -151,7 +151,7 @@ func (t *tx) recordOne(monitorID string, record func() error) (PingResult, error
 		return PingFailed, fmt.Errorf("%w after %w", back, err)
 	}
 	t.versions, t.logEntries, t.warned = versions, t.logEntries[:entries], t.warned[:warned] // the rest was rolled back
-	t.s.log.Error("recording a ping or a result failed", "monitor", monitorID, "error", err)
+	t.s.log.Error("recording a ping failed", "monitor", monitorID, "error", err)
 	return PingFailed, nil
 }
 

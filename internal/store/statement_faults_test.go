@@ -93,6 +93,66 @@ var faultTests = map[string]struct {
 			}
 		},
 	},
+	"a check that fails": {
+		prepare: func(w *world, _ allswell.Monitor) {
+			w.newCheck("shop", func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+			w.claimChecks("a", "")
+		},
+		act: func(w *world, _ allswell.Monitor) error {
+			return w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(w.claimedFirst(), allswell.CheckFailed)})
+		},
+		complete: func(w *world, _ allswell.Monitor) {
+			w.shows(allswell.StatusPartialOutage)
+			if i := w.incident(); i.Title != "shop is down" {
+				w.Errorf("incident: %+v", i)
+			}
+		},
+	},
+	"a check that succeeds again": {
+		prepare: func(w *world, _ allswell.Monitor) {
+			w.newCheck("shop", func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+			w.claimChecks("a", "")
+			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(w.claimedFirst(), allswell.CheckFailed)}))
+		},
+		act: func(w *world, _ allswell.Monitor) error {
+			return w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(w.claimedFirst(), allswell.CheckOK)})
+		},
+		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusOperational) },
+	},
+	"a slow check": {
+		prepare: func(w *world, _ allswell.Monitor) {
+			w.newCheck("shop", func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+			w.claimChecks("a", "")
+		},
+		act: func(w *world, _ allswell.Monitor) error {
+			return w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(w.claimedFirst(), allswell.CheckSlow)})
+		},
+		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusDegraded) },
+	},
+	"claiming a check": {
+		prepare: func(w *world, _ allswell.Monitor) { w.newCheck("shop") },
+		act: func(w *world, _ allswell.Monitor) error {
+			_, _, err := w.ClaimChecks(w.ctx, store.CheckClaim{Replica: "a", Limit: 10})
+			return err
+		},
+		complete: func(w *world, _ allswell.Monitor) {
+			if got := w.claimChecks("b", ""); len(got) != 0 {
+				w.Errorf("claimed again: %+v", got)
+			}
+		},
+	},
+	"creating a check": {
+		prepare: func(*world, allswell.Monitor) {},
+		act: func(w *world, _ allswell.Monitor) error {
+			_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Type: "http", Name: "shop"})
+			return err
+		},
+		complete: func(w *world, _ allswell.Monitor) {
+			if got := w.claimChecks("a", ""); len(got) != 1 {
+				w.Errorf("%d checks are due", len(got))
+			}
+		},
+	},
 	"creating an incident": {
 		prepare: func(*world, allswell.Monitor) {},
 		act: func(w *world, _ allswell.Monitor) error {
