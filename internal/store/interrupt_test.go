@@ -96,7 +96,7 @@ func TestDeletionOfALargePageFollowsARename(t *testing.T) {
 			w.Errorf("pages %q are left, want %s", got, other.ID)
 		}
 		w.SetFault(nil)
-		if log := strings.Join(w.audited(), "\n"); !strings.Contains(log, `delete page {"auto_incidents":"publish","home":false,"name":"Acme","slug":"acme-2"`) {
+		if log := strings.Join(w.audited(), "\n"); !strings.Contains(log, `delete page {"auto_incidents":"publish","home":false,"name":"Acme","response_times":false,"slug":"acme-2"`) {
 			w.Errorf("audited\n%s", log)
 		}
 	})
