@@ -16,7 +16,7 @@ const MaxCheckResults = 200
 
 // RecordCheckResults records results with all their effects in one transaction. Results of monitors that were deleted, or
 // whose check was changed since it was claimed, are dropped. If one of several results cannot be recorded for a reason of its
-// own, the others are recorded in transactions of their own, and the error is that of the one.
+// own, it is logged and dropped, and the others are recorded in transactions of their own.
 //
 // Good results of healthy monitors are only added to the history; TestCheckResultsAreTheRule compares that with
 // Monitor.ApplyCheckResult.
@@ -31,13 +31,16 @@ func (s *Store) RecordCheckResults(ctx context.Context, results []allswell.Check
 	if err == nil || len(results) == 1 || ctx.Err() != nil || errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) {
 		return err
 	}
-	var failed []error
 	for i, r := range results {
-		if err := s.recordResults(ctx, results[i:i+1]); err != nil {
-			failed = append(failed, fmt.Errorf("monitor %s: %w", r.MonitorID, err))
+		switch err := s.recordResults(ctx, results[i:i+1]); {
+		case err == nil:
+		case ctx.Err() != nil, errors.Is(err, allswell.ErrBusy), errors.Is(err, allswell.ErrUnknownOutcome):
+			return allswell.ErrUnknownOutcome // of those before it, some are recorded
+		default:
+			s.log.Error("recording a result failed", "monitor", r.MonitorID, "error", err)
 		}
 	}
-	return errors.Join(failed...)
+	return nil
 }
 
 func (s *Store) recordResults(ctx context.Context, results []allswell.CheckResult) error {
