@@ -402,3 +402,27 @@ func TestResultsAreRecordedAlone(t *testing.T) {
 		}
 	})
 }
+
+// Visitors and subscribers do not learn why checks fail, nor what they connect to.
+func TestReasonsArePrivate(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.newCheck("shop", func(n *allswell.NewMonitor) {
+			n.FailureThreshold, n.Check.Config, n.PublishOutput = 1, json.RawMessage(`{"url":"https://10.0.0.5"}`), false
+		})
+		r := w.resultOf(w.claimChecks("a", "")[0], allswell.CheckFailed)
+		r.Reason, r.Body = "connection refused by 10.0.0.5:443", "body of 10.0.0.5"
+		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
+		public := []string{string(must(json.Marshal(must(w.LoadPage(w.ctx, "acme"))(w)))(w))}
+		for _, table := range []string{"events", "incidents", "incident_updates", "monitor_events"} {
+			public = append(public, w.rows(`SELECT * FROM `+table)...)
+		}
+		for _, text := range public {
+			if strings.Contains(text, "10.0.0.5") {
+				t.Errorf("public: %s", text)
+			}
+		}
+		if w.incident().Title != "shop is down" || !strings.Contains(w.dump(), "refused by 10.0.0.5") {
+			t.Error("the incident is not there, or members do not see the reason")
+		}
+	})
+}
