@@ -164,6 +164,8 @@ func (s monitorScreen) OutageEnd(o allswell.Outage) string {
 		return "ended because the monitor was disabled"
 	case allswell.OutageEndedByPing.String():
 		return "ended by a ping"
+	case allswell.OutageEndedByCheck.String():
+		return "ended by a check that succeeded"
 	default:
 		return ""
 	}
