@@ -320,6 +320,19 @@ type MonitorExplanation struct {
 	RunDueAt            *time.Time             `json:"run_due_at"` // when the first of the runs that have begun must have ended; nil: none has
 	PingGaps            []PingGap              `json:"ping_gaps"`  // the last ones, oldest first; at most one per interval
 	Rhythm              *PingRhythm            `json:"rhythm"`     // nil: unknown
+	Check               *CheckState            `json:"check"`      // nil: a heartbeat
+}
+
+// CheckState is what the results of a check have led to.
+type CheckState struct {
+	Status            *allswell.CheckStatus `json:"status"`       // of the last result that changed something; nil: there was none
+	Reason            *string               `json:"reason"`       // of that result
+	GoodResults       int                   `json:"good_results"` // in a row toward the end of an outage or of slowness
+	SlowResults       int                   `json:"slow_results"` // in a row
+	RecoveryThreshold int                   `json:"recovery_threshold"`
+	SlowSince         *time.Time            `json:"slow_since"`       // since when the component is degraded; nil: it is not
+	UnknownSince      *time.Time            `json:"unknown_since"`    // since when no replica could check, because of its own network
+	SuppressedUntil   *time.Time            `json:"suppressed_until"` // end of the component's maintenance, past or planned
 }
 
 // DeadlineExtension is something that moved a monitor's deadline.

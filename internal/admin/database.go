@@ -112,9 +112,9 @@ func reportSecrets(c *console.Console, database string, key *secret.Key) {
 		return
 	}
 	if found.KeyFile != "" {
-		c.Printf("The secrets of %d monitors are encrypted with the key in %s, which is not in the backup: keep a copy of it elsewhere.\n", found.Monitors, found.KeyFile)
+		c.Printf("Secrets of checks are encrypted with the key in %s, which no backup contains: keep a copy of it elsewhere.\n", found.KeyFile)
 	} else {
-		c.Printf("The secrets of %d monitors are encrypted with the key that is set, which is not in the backup.\n", found.Monitors)
+		c.Printf("Secrets of checks are encrypted with the key that is set, which no backup contains.\n")
 	}
 }
 

@@ -224,6 +224,19 @@ type explanationJSON struct {
 	RunDueAt            *string                `json:"run_due_at"`
 	PingGaps            []pingGapJSON          `json:"ping_gaps"` // oldest first
 	Rhythm              *rhythmJSON            `json:"rhythm"`    // null: unknown
+	Check               *checkStateJSON        `json:"check"`     // null: a heartbeat
+}
+
+// checkStateJSON is what the results of a check have led to.
+type checkStateJSON struct {
+	Status            *allswell.CheckStatus `json:"status"`
+	Reason            *string               `json:"reason"`
+	GoodResults       int                   `json:"good_results"`
+	SlowResults       int                   `json:"slow_results"`
+	RecoveryThreshold int                   `json:"recovery_threshold"`
+	SlowSince         *string               `json:"slow_since"`
+	UnknownSince      *string               `json:"unknown_since"`
+	SuppressedUntil   *string               `json:"suppressed_until"`
 }
 
 type pingGapJSON struct {
@@ -251,6 +264,10 @@ func newExplanationJSON(e allswell.Explanation) explanationJSON {
 		Interval: int64(e.Interval / time.Second), Schedule: newScheduleJSON(e.Interval, e.Cron), Grace: int64(e.Grace / time.Second), ExpectedAt: timePtr(e.ExpectedAt),
 		Extensions: []extensionJSON{}, DueAt: timePtr(e.DueAt),
 		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, IncidentTakenOver: e.TakenOver, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt), Reason: ptrOrNil(e.Reason), DownSince: timePtr(e.DownSince), Warnings: append([]allswell.Condition{}, e.Warned...), RunDueAt: timePtr(e.RunDueAt), PingGaps: []pingGapJSON{},
+	}
+	if e.Type.IsCheck() {
+		s := e.Check
+		out.Check = &checkStateJSON{ptrOrNil(s.Status), ptrOrNil(s.Reason), s.Good, s.Slow, e.RecoveryThreshold, timePtr(s.SlowSince), timePtr(s.UnknownSince), timePtr(e.SuppressedUntil)}
 	}
 	for _, x := range e.Extensions {
 		out.Extensions = append(out.Extensions, extensionJSON{x.Reason, timePtr(x.From), allswell.FormatTime(x.To), allswell.FormatTime(x.DueAt)})

@@ -539,6 +539,11 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 			DueAt: valueOf(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold, TakenOver: e.IncidentTakenOver, CountedAt: valueOf(e.CountedAt), DownAt: valueOf(e.DownAt),
 			Reason: valueOf(e.Reason), DownSince: valueOf(e.DownSince), Warned: e.Warnings, RunDueAt: valueOf(e.RunDueAt),
 		}
+		if s := e.Check; s != nil {
+			of.Type = "check" // any that is no heartbeat
+			of.Check = allswell.CheckState{Status: valueOf(s.Status), Reason: valueOf(s.Reason), Good: s.GoodResults, Slow: s.SlowResults, SlowSince: valueOf(s.SlowSince), UnknownSince: valueOf(s.UnknownSince)}
+			of.RecoveryThreshold, of.SuppressedUntil = s.RecoveryThreshold, valueOf(s.SuppressedUntil)
+		}
 		for _, x := range e.Extensions {
 			of.Extensions = append(of.Extensions, allswell.Extension{Reason: x.Reason, From: valueOf(x.From), To: x.To, DueAt: x.DueAt})
 		}
