@@ -331,10 +331,10 @@ func (cmd *incidentNotes) Run(c *commandContext) error {
 	return nil
 }
 
-// failureText returns how a job failed.
+// failureText introduces how a job or a check failed.
 func failureText(n *client.IncidentNote) string {
 	if n.ExitCode == nil {
-		return "The job failed."
+		return "Failure:"
 	}
 	return fmt.Sprintf("The job failed with exit code %d.", *n.ExitCode)
 }
