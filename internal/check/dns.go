@@ -3,7 +3,9 @@ package check
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strconv"
@@ -141,17 +143,60 @@ func (p *dnsProbe) exchange(ctx context.Context, r *run, network string, query *
 		return nil, err
 	}
 	defer conn.Close()
-	c := dns.Client{Net: network, UDPSize: dnsUDPSize, Timeout: r.timeout}
-	r.enter(stageWaiting)
-	answer, _, err := c.ExchangeWithConnContext(ctx, query, &dns.Conn{Conn: conn, UDPSize: dnsUDPSize})
+	packed, err := query.Pack()
 	if err != nil {
 		return nil, err
 	}
-	r.gotFirstByte()
-	if len(answer.Question) != 1 || !strings.EqualFold(answer.Question[0].Name, query.Question[0].Name) || answer.Question[0].Qtype != query.Question[0].Qtype {
-		return nil, errInvalidResponse
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline) // of this try
 	}
-	return answer, nil
+	r.enter(stageWaiting)
+	for range maxStrayAnswers {
+		message, err := exchangeDNS(conn, network, packed)
+		if err != nil {
+			return nil, err
+		}
+		answer := new(dns.Msg)
+		if answer.Unpack(message) == nil && answer.Id == query.Id && isAnswerTo(answer, query.Question[0]) {
+			r.gotFirstByte()
+			return answer, nil
+		}
+		packed = nil // not sent again: what was received may be the answer to an earlier try, or forged
+	}
+	return nil, errInvalidResponse
+}
+
+// maxStrayAnswers is how many messages are read until one is the answer.
+const maxStrayAnswers = 10
+
+// exchangeDNS sends a message, unless it is nil, and receives one.
+func exchangeDNS(conn net.Conn, network string, message []byte) ([]byte, error) {
+	if network == "udp" {
+		if message != nil {
+			if _, err := conn.Write(message); err != nil {
+				return nil, err
+			}
+		}
+		buffer := make([]byte, 4096)
+		n, err := conn.Read(buffer)
+		return buffer[:n], err
+	}
+	if message != nil {
+		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(message))), message...)); err != nil {
+			return nil, err
+		}
+	}
+	var size [2]byte
+	if _, err := io.ReadFull(conn, size[:]); err != nil {
+		return nil, err
+	}
+	buffer := make([]byte, binary.BigEndian.Uint16(size[:]))
+	_, err := io.ReadFull(conn, buffer)
+	return buffer, err
+}
+
+func isAnswerTo(answer *dns.Msg, q dns.Question) bool {
+	return answer.Response && len(answer.Question) == 1 && strings.EqualFold(answer.Question[0].Name, q.Name) && answer.Question[0].Qtype == q.Qtype
 }
 
 // connect connects to the name server. This machine's own is trusted by whoever runs the service, and usually private.

@@ -310,6 +310,7 @@ func (q *requests) trace() *httptrace.ClientTrace {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.phases.TLS += r.enterLocked(stageWaiting)
+			r.expires = firstExpiry(s)
 		},
 		WroteRequest: func(httptrace.WroteRequestInfo) { r.enter(stageWaiting) },
 		GotFirstResponseByte: func() {
@@ -335,7 +336,7 @@ func (q *requests) fail(err error) Outcome {
 // judge compares a response with what is expected.
 func (p *httpProbe) judge(q *requests, response *http.Response) Outcome {
 	o := Outcome{Answered: true}
-	if response.TLS != nil {
+	if response.TLS != nil { // of the last response; no proxy's
 		o.CertificateExpiresAt = firstExpiry(*response.TLS)
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, int64(p.MaxBodySize)))

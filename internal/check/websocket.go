@@ -117,6 +117,8 @@ func (p *websocketProbe) talk(ctx context.Context, r *run, conn *websocket.Conn)
 		switch {
 		case err != nil && read > 0:
 			return Outcome{Answered: true, Failure: "no message contains the expected text"}
+		case websocket.CloseStatus(err) >= 0:
+			return Outcome{Answered: true, Failure: fmt.Sprintf("the server closed the WebSocket with status %d", websocket.CloseStatus(err))}
 		case err != nil:
 			return r.fail(err)
 		case strings.Contains(string(message), p.Expect):
