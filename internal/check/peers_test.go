@@ -245,7 +245,7 @@ func TestDNS(t *testing.T) {
 		{"www.example", "A", "the name server did not verify the answer with DNSSEC", []any{"dnssec", true}},
 	} {
 		t.Run(c.name+" "+c.record, func(t *testing.T) {
-			p := probe(t, "dns", fields(t, append([]any{"name", c.name, "record_type", c.record, "resolver", server}, c.more...)...))
+			p := probe(t, "dns", fields(t, append([]any{"host", c.name, "record_type", c.record, "resolver", server}, c.more...)...))
 			timeout := testTimeout
 			if c.name == "www.example" && c.record == "A" {
 				timeout = 3 * time.Second // a third of it passes with the first question, which is lost
@@ -258,7 +258,7 @@ func TestDNS(t *testing.T) {
 		})
 	}
 	refused := closedPort(t)
-	o := runOnce(t, "dns", fields(t, "name", "a", "resolver", refused.String()))
+	o := runOnce(t, "dns", fields(t, "host", "a", "resolver", refused.String()))
 	expectFailure(t, o, "connection refused by "+refused.String())
 }
 
