@@ -249,7 +249,11 @@ func (p *httpProbe) transport(r *run) *http.Transport {
 func newTransport(r *run, ipVersion string, config *tls.Config) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return r.dial(ctx, network+ipVersion, address)
+			conn, err := r.dialOnly(ctx, network+ipVersion, address)
+			if err != nil {
+				return nil, err
+			}
+			return conn, nil
 		},
 		TLSClientConfig: config.Clone(), DisableKeepAlives: true, DisableCompression: true,
 		MaxResponseHeaderBytes: maxResponseHeader, Protocols: new(http.Protocols),

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/addressguard"
 )
 
 // maxWire is how much a probe reads from the network at most, beside the body that http is told to read.
@@ -49,6 +50,17 @@ func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration) Outcom
 	}
 	o.Body = beginning(o.Body)
 	return o
+}
+
+// Reaches reports whether a target accepts a connection, until ctx ends.
+func (n *Network) Reaches(ctx context.Context, t Target) bool {
+	r := &run{network: n, limit: maxWire, timeout: time.Minute}
+	conn, err := r.dial(ctx, "tcp", joinHostPort(t.Host, t.Port))
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
 }
 
 // beginning returns the beginning of a response as it is kept.
@@ -115,8 +127,21 @@ func (r *run) enterLocked(s stage) time.Duration {
 	return last
 }
 
-// dial connects to host:port over a network such as "tcp", "tcp4" or "udp".
+// dial connects to host:port over a network such as "tcp", "tcp4" or "udp". The connection ends with ctx.
 func (r *run) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := r.dialOnly(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline) // no call on a new connection waits for longer
+	}
+	conn.stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	return conn, nil
+}
+
+// dialOnly is dial for an http.Transport, whose ctx ends with the dial.
+func (r *run) dialOnly(ctx context.Context, network, address string) (*countedConn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
@@ -124,7 +149,7 @@ func (r *run) dial(ctx context.Context, network, address string) (net.Conn, erro
 	r.mu.Lock()
 	r.name, r.family, r.address = host, network, address
 	r.mu.Unlock()
-	d := net.Dialer{ControlContext: r.control, Resolver: r.network.Resolver, KeepAlive: -1}
+	d := net.Dialer{Timeout: r.timeout, ControlContext: r.control, Resolver: r.network.Resolver, KeepAlive: -1}
 	conn, err := d.DialContext(httptrace.WithClientTrace(ctx, r.dialTrace()), network, address)
 	if err != nil {
 		return nil, err
@@ -133,9 +158,6 @@ func (r *run) dial(ctx context.Context, network, address string) (net.Conn, erro
 	r.address = conn.RemoteAddr().String()
 	r.enterLocked(stageWaiting)
 	r.mu.Unlock()
-	if deadline, ok := ctx.Deadline(); ok {
-		_ = conn.SetDeadline(deadline) // no call on a new connection waits for longer, also where a library does not use ctx
-	}
 	return &countedConn{Conn: conn, run: r}, nil
 }
 
@@ -178,7 +200,7 @@ func (r *run) control(_ context.Context, network, address string, _ syscall.RawC
 	if r.network.trusted {
 		return nil
 	}
-	if isMetadata(target.Addr()) {
+	if addressguard.IsMetadata(target.Addr()) {
 		why = "it belongs to a cloud's metadata service"
 	} else if r.network.Refuse != nil {
 		why = r.network.Refuse(network, target)
@@ -195,32 +217,19 @@ func (r *run) control(_ context.Context, network, address string, _ syscall.RawC
 // errRefused means that an address must not be reached. run.refused says why.
 var errRefused = errors.New("refused address")
 
-// metadata are the addresses of clouds' metadata services, which give out credentials.
-var metadata = []netip.Addr{
-	netip.MustParseAddr("169.254.169.254"),
-	netip.MustParseAddr("169.254.170.2"), // AWS, tasks
-	netip.MustParseAddr("169.254.170.23"),
-	netip.MustParseAddr("168.63.129.16"),   // Azure
-	netip.MustParseAddr("100.100.100.200"), // Alibaba
-	netip.MustParseAddr("192.0.0.192"),     // Oracle
-	netip.MustParseAddr("fd00:ec2::254"),
-	netip.MustParseAddr("fd00:ec2::23"),
-	netip.MustParseAddr("fd20:ce::254"), // Google
-}
-
-func isMetadata(addr netip.Addr) bool {
-	for _, m := range metadata {
-		if m == addr {
-			return true
-		}
-	}
-	return false
-}
-
 // countedConn counts and limits what is received.
 type countedConn struct {
 	net.Conn
-	run *run
+	run  *run
+	stop func() bool // stops what ends the connection with its context; nil: nothing does
+}
+
+// Close closes the connection.
+func (c *countedConn) Close() error {
+	if c.stop != nil {
+		c.stop()
+	}
+	return c.Conn.Close()
 }
 
 // errTooLong means that the target sent more than a probe reads.

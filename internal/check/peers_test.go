@@ -544,7 +544,7 @@ func TestMySQL(t *testing.T) {
 	if os.Geteuid() == 0 {
 		owner = append(owner, "--user=root")
 	}
-	setup := exec.Command(install, append([]string{"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=4M", "--innodb-fast-shutdown=2"}, owner...)...)
+	setup := exec.Command(install, append([]string{"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=4M"}, owner...)...)
 	if out, err := setup.CombinedOutput(); err != nil {
 		t.Fatalf("mariadb-install-db: %v\n%s", err, out)
 	}

@@ -75,13 +75,22 @@ func (p *postgresProbe) run(ctx context.Context, r *run) Outcome {
 		return r.fail(err)
 	}
 	r.enter(stageWaiting)
-	kind, body, err := readPostgres(conn)
-	if err != nil {
-		return r.fail(err)
+	for range maxPostgresMessages {
+		kind, body, err := readPostgres(conn)
+		if err != nil {
+			return r.fail(err)
+		}
+		r.gotFirstByte()
+		if failure, done := p.judge(kind, body); done {
+			_, _ = conn.Write([]byte{'X', 0, 0, 0, 4}) // Terminate
+			return Outcome{Answered: true, Failure: failure}
+		}
 	}
-	r.gotFirstByte()
-	return Outcome{Answered: true, Failure: p.judge(kind, body)}
+	return Outcome{Answered: true, Failure: "the answer is not one of PostgreSQL"}
 }
+
+// maxPostgresMessages is how many messages are read from a server that asks for no password, until it is ready for queries.
+const maxPostgresMessages = 100
 
 // postgresMessage returns the first message of a client, which has no type.
 func postgresMessage(body []byte) []byte {
@@ -126,25 +135,28 @@ func readPostgres(conn io.Reader) (kind byte, body []byte, err error) {
 	return header[0], body, err
 }
 
-// judge returns why a server does not accept connections, or "". Asking for a password is enough.
-func (p *postgresProbe) judge(kind byte, body []byte) string {
+// judge returns why a server does not accept connections, or "", and whether that is known already. Asking for a password is
+// enough.
+func (p *postgresProbe) judge(kind byte, body []byte) (failure string, done bool) {
 	switch kind {
 	case 'R':
 		if len(body) < 4 {
-			return "the answer is not one of PostgreSQL"
+			break
 		}
-		return ""
-	case 'v': // another minor version of the protocol is negotiated: the server works
-		return ""
+		return "", binary.BigEndian.Uint32(body) != 0 // 0: no password is needed, and it goes on
+	case 'Z':
+		return "", true
+	case 'S', 'K', 'N', 'v': // parameters, the key to cancel, notices, and the version of the protocol
+		return "", false
 	case 'E':
 		code, message := postgresError(body)
 		unknownUser := strings.HasPrefix(code, "28") || code == "3D000" // the server works, and does not know us
 		if unknownUser && p.Username == "" && p.Database == "" {
-			return ""
+			return "", true
 		}
-		return strings.TrimSuffix("the server refused: "+shorten(message), ": ")
+		return "the server refused: " + shorten(message), true
 	}
-	return "the answer is not one of PostgreSQL"
+	return "the answer is not one of PostgreSQL", true
 }
 
 // postgresError returns the SQLSTATE and the message of an ErrorResponse.

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/addressguard"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -223,7 +224,7 @@ func TestWebhookGuardOwnAddresses(t *testing.T) {
 	}
 	addresses, failure, reads := []net.Addr{network("93.184.215.14"), network("2606:4700::1")}, error(nil), 0
 	g := newGuard(Config{})
-	g.own.list = func() ([]net.Addr, error) {
+	g.own.List = func() ([]net.Addr, error) {
 		reads++
 		return addresses, failure
 	}
@@ -244,12 +245,12 @@ func TestWebhookGuardOwnAddresses(t *testing.T) {
 		t.Errorf("read %d times", reads)
 	}
 	addresses = append(addresses, network("93.184.215.15"))
-	now := time.Now().Add(ownAddressesAge)
-	if own, err := g.own.has(netip.MustParseAddr("93.184.215.15"), now); !own || err != nil || reads != 2 {
+	now := time.Now().Add(addressguard.OwnAddressesAge)
+	if own, err := g.own.Has(netip.MustParseAddr("93.184.215.15"), now); !own || err != nil || reads != 2 {
 		t.Errorf("a new address: %t, %v, read %d times", own, err, reads)
 	}
 	failure = errors.New("no")
-	if _, err := g.own.has(netip.MustParseAddr("93.184.215.16"), now.Add(ownAddressesAge)); err == nil {
+	if _, err := g.own.Has(netip.MustParseAddr("93.184.215.16"), now.Add(addressguard.OwnAddressesAge)); err == nil {
 		t.Error("an address is accepted although the machine's own cannot be read")
 	}
 	if own, err := net.InterfaceAddrs(); err != nil || len(own) == 0 {

@@ -1,0 +1,220 @@
+// Package checker runs the checks that are due: it claims them from the store, runs them with bounded concurrency, tells failures of
+// targets from failures of this replica's own network, and records the results in batches.
+package checker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/failurelog"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// Limits of the checker.
+const (
+	MaxConcurrency     = 10_000
+	DefaultConcurrency = 200
+	perHost            = 20                     // checks of one host at a time
+	claimInterval      = 250 * time.Millisecond // between claims, each of which is a transaction
+	claimLimit         = 200                    // checks of a claim
+	idleInterval       = time.Second            // between looks at the database while no check is due
+	emptyInterval      = 3 * time.Second        // between looks while there is no check at all
+	surroundingsAge    = 15 * time.Second
+	drainTimeout       = 500 * time.Millisecond // after which checks that still run are ended at a stop
+	maxOnce            = 8                      // tests at a time
+	onceTimeout        = 30 * time.Second       // at most, of a test
+)
+
+// Config configures a Checker.
+type Config struct {
+	Store       *store.Store
+	Replica     string // as in its liveness records
+	Location    string // "": not set
+	Concurrency int    // 0: DefaultConcurrency
+	Canaries    []check.Target
+	Private     PrivateMode
+	Self        bool             // checks may reach this process
+	Listeners   []netip.AddrPort // on which this process listens
+	Resolver    *net.Resolver    // nil: the system's
+	Logger      *slog.Logger
+
+	// Observe is called for each result, with how late its check began; nil: it is not.
+	Observe func(status allswell.CheckStatus, late time.Duration)
+}
+
+// Checker runs checks. It is safe for concurrent use.
+type Checker struct {
+	Config
+	network  *check.Network
+	guard    *guard
+	verdicts *verdicts
+	once     chan struct{} // has a value for each test that runs
+	claims   failurelog.Log
+	records  failurelog.Log
+
+	mu     sync.Mutex
+	offset time.Duration // of the database's clock from this host's
+}
+
+// New returns a Checker. It is idle until Run is called.
+func New(c Config) *Checker {
+	c.Concurrency = min(max(cmp.Or(c.Concurrency, DefaultConcurrency), 1), MaxConcurrency)
+	g := newGuard(c)
+	n := &check.Network{Refuse: g.refuse, Resolver: c.Resolver}
+	return &Checker{
+		Config: c, network: n, guard: g, once: make(chan struct{}, maxOnce),
+		verdicts: &verdicts{canaries: c.Canaries, network: n, trusted: &check.Network{Resolver: c.Resolver}, reach: newReach()},
+		claims:   failurelog.Log{Logger: c.Logger, Failing: "due checks cannot be read", Working: "due checks are read again"},
+		records:  failurelog.Log{Logger: c.Logger, Failing: "results of checks cannot be saved", Working: "results of checks are saved again"},
+	}
+}
+
+// Run runs checks until ctx ends, and returns when the last results are saved, or cannot be. That takes at most
+// drainTimeout and recordTimeout.
+func (c *Checker) Run(ctx context.Context) {
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	r := newRecorder(c)
+	var recording sync.WaitGroup
+	recording.Go(func() { r.run(work) })
+	d := dispatcher{checker: c, work: work, results: r.results, done: make(chan string, c.Concurrency), hosts: make(map[string]int)}
+	d.run(ctx)
+	d.drain(stop)
+	close(r.results)
+	recording.Wait()
+}
+
+// refresh reads what is needed of the installation. It is called by the dispatcher only.
+func (c *Checker) refresh(ctx context.Context) error {
+	x, err := c.Store.CheckSurroundings(ctx)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.offset = time.Until(x.Clock)
+	c.mu.Unlock()
+	c.guard.singleWorkspace.Store(x.SingleWorkspace)
+	c.verdicts.setSingle(x.SingleReplica)
+	return nil
+}
+
+// now returns the time by the database's clock.
+func (c *Checker) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.offset)
+}
+
+// probe returns the probe of a check, and why it cannot run if the second value is not "".
+func probeOf(claimed store.ClaimedCheck) (check.Probe, string) {
+	if claimed.SecretsMissing {
+		return nil, "the secrets of the check cannot be opened"
+	}
+	t, ok := check.TypeOf(claimed.Type)
+	if !ok {
+		return nil, "this version does not know the type " + string(claimed.Type)
+	}
+	p, err := t.Probe(claimed.Spec.Config, claimed.Spec.Secrets)
+	if err != nil {
+		return nil, "the configuration of the check is not valid for this version"
+	}
+	return p, ""
+}
+
+// check runs a claimed check.
+func (c *Checker) check(ctx context.Context, claimed store.ClaimedCheck, p check.Probe) allswell.CheckResult {
+	began, started := time.Now(), c.now()
+	o := c.probe(ctx, p, claimed.Spec.Timeout)
+	answered := o.Answered && !o.Unknown
+	if answered || !o.Unknown {
+		c.verdicts.note(p.Target(), answered)
+	}
+	if o.Failure != "" && !answered && !o.Unknown && !c.verdicts.counts(ctx, p.Target(), began, claimed.Interval) {
+		o.Unknown = true
+		o.Failure += "; this location could not reach other hosts, either"
+	}
+	r := resultOf(o, claimed.Spec)
+	r.MonitorID, r.Version, r.DueAt, r.StartedAt = claimed.MonitorID, claimed.Version, claimed.DueAt, started
+	r.Replica, r.Location = c.Replica, c.Location
+	return r
+}
+
+// probe runs a probe. A panic, which is a bug of ours that a response found, is no failure of the target.
+func (c *Checker) probe(ctx context.Context, p check.Probe, timeout time.Duration) (o check.Outcome) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			c.Logger.Error("panic while checking", "host", p.Target().Host, "cause", fmt.Sprint(cause))
+			o = check.Outcome{Failure: "the check failed inside Allswell", Unknown: true}
+		}
+	}()
+	return check.Run(ctx, c.network, p, timeout)
+}
+
+// resultOf returns the result of an outcome.
+func resultOf(o check.Outcome, spec allswell.CheckSpec) allswell.CheckResult {
+	r := allswell.CheckResult{
+		Status: allswell.CheckOK, Reason: o.Warning, Warning: o.Warning != "", Answered: o.Answered, Phases: o.Phases,
+		CertificateExpiresAt: o.CertificateExpiresAt,
+	}
+	switch {
+	case o.Failure != "":
+		r.Status, r.Reason, r.Warning, r.Body = allswell.CheckFailed, o.Failure, false, o.Body
+		if o.Unknown {
+			r.Status = allswell.CheckUnknown
+		}
+	case spec.SlowAfter > 0 && o.Phases.Total > spec.SlowAfter:
+		r.Status = allswell.CheckSlow
+	}
+	return r
+}
+
+// unknown returns the result of a check that did not run.
+func (c *Checker) unknown(claimed store.ClaimedCheck, reason string) allswell.CheckResult {
+	return allswell.CheckResult{
+		MonitorID: claimed.MonitorID, Version: claimed.Version, DueAt: claimed.DueAt, StartedAt: c.now(), Replica: c.Replica,
+		Location: c.Location, Status: allswell.CheckUnknown, Reason: reason,
+	}
+}
+
+// Once runs a check once, for people who try its configuration, and records nothing. The result has no monitor. A failure is the
+// result's; the error is an *allswell.ValidationError, or allswell.ErrBusy if too many tests run. It takes at most 30 seconds.
+func (c *Checker) Once(ctx context.Context, _ string, name allswell.MonitorType, spec allswell.CheckSpec) (allswell.CheckResult, error) {
+	select {
+	case c.once <- struct{}{}:
+		defer func() { <-c.once }()
+	default:
+		return allswell.CheckResult{}, allswell.ErrBusy
+	}
+	t, ok := check.TypeOf(name)
+	if !ok {
+		var bad allswell.ValidationError
+		bad.Add("type", "The type must be one that the service checks.")
+		return allswell.CheckResult{}, &bad
+	}
+	p, err := t.Probe(spec.Config, spec.Secrets)
+	if err != nil {
+		return allswell.CheckResult{}, err
+	}
+	if x, err := c.Store.CheckSurroundings(ctx); err != nil {
+		return allswell.CheckResult{}, err
+	} else {
+		c.guard.singleWorkspace.Store(x.SingleWorkspace)
+	}
+	started := c.now()
+	o := c.probe(ctx, p, min(cmp.Or(spec.Timeout, allswell.DefaultCheckTimeout), onceTimeout))
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return allswell.CheckResult{}, ctx.Err()
+	}
+	r := resultOf(o, spec)
+	r.StartedAt, r.DueAt, r.Replica, r.Location = started, started, c.Replica, c.Location
+	return r, nil
+}

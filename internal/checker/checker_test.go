@@ -1,0 +1,419 @@
+package checker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// site is a web server under several names, which resolve to it in the network of the tests.
+type site struct {
+	*httptest.Server
+	down     atomic.Bool // it answers 503
+	requests atomic.Int64
+}
+
+func newSite(t *testing.T) *site {
+	s := new(site)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.requests.Add(1)
+		if s.down.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *site) port() string {
+	u, _ := url.Parse(s.URL)
+	return u.Port()
+}
+
+// names is a DNS server whose names are all at 127.0.0.1, until it is cut off.
+type names struct {
+	cut atomic.Bool
+	*net.Resolver
+}
+
+func newNames(t *testing.T) *names {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	n := new(names)
+	n.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", conn.LocalAddr().String())
+	}}
+	go func() {
+		for packet := make([]byte, 1500); ; {
+			size, from, err := conn.ReadFrom(packet)
+			if err != nil {
+				return
+			}
+			if answer := n.answer(packet[:size]); answer != nil {
+				_, _ = conn.WriteTo(answer, from)
+			}
+		}
+	}()
+	return n
+}
+
+func (n *names) answer(packet []byte) []byte {
+	var m dnsmessage.Message
+	if m.Unpack(packet) != nil || len(m.Questions) != 1 {
+		return nil
+	}
+	q := m.Questions[0]
+	m.Response, m.Authoritative, m.Additionals = true, true, nil
+	if n.cut.Load() {
+		m.RCode = dnsmessage.RCodeServerFailure
+	} else if q.Type == dnsmessage.TypeA {
+		m.Answers = []dnsmessage.Resource{{
+			Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}, Body: &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}},
+		}}
+	}
+	answer, _ := m.Pack()
+	return answer
+}
+
+// newChecker returns a checker of a replica, which is alive.
+func newChecker(t *testing.T, s *store.Store, replica string, n *names, change ...func(*Config)) *Checker {
+	t.Helper()
+	if err := s.RecordLiveness(t.Context(), store.LivenessRecord{Replica: replica}); err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Store: s, Replica: replica, Logger: slog.New(slog.DiscardHandler)}
+	if n != nil {
+		c.Resolver = n.Resolver
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	return New(c)
+}
+
+// create creates a monitor that checks a URL.
+func create(t *testing.T, s *store.Store, actor allswell.Actor, name, target string) allswell.Monitor {
+	t.Helper()
+	typ, _ := check.TypeOf("http")
+	config, secrets, err := typ.Read(map[string]json.RawMessage{"url": json.RawMessage(`"` + target + `"`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.CreateMonitor(t.Context(), actor, allswell.NewMonitor{
+		Type: "http", Name: name, Interval: time.Minute, FailureThreshold: 1,
+		Check: allswell.CheckSpec{Config: config, Secrets: secrets, Timeout: 5 * time.Second},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestRun checks that due checks run once, and that their results are recorded.
+func TestRun(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		actor, _ := storetest.Workspace(t, s, "acme")
+		web := newSite(t)
+		good := create(t, s, actor, "good", web.URL)
+		bad := create(t, s, actor, "bad", "http://127.0.0.1:1/")
+		var late atomic.Int64
+		c := newChecker(t, s, "a", nil, func(c *Config) {
+			c.Location = "here"
+			c.Observe = func(_ allswell.CheckStatus, by time.Duration) { late.Add(1) }
+		})
+		other := newChecker(t, s, "b", nil)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{}, 2)
+		for _, c := range []*Checker{c, other} {
+			go func() { c.Run(ctx); ended <- struct{}{} }()
+		}
+		result := awaitResult(t, s, actor, good)
+		if result.Status != allswell.CheckOK || result.Phases.Total <= 0 || !result.Answered {
+			t.Errorf("result %+v", result)
+		}
+		result = awaitResult(t, s, actor, bad)
+		if result.Status != allswell.CheckFailed || result.Reason != "connection refused by 127.0.0.1:1" {
+			t.Errorf("result %+v", result)
+		}
+		if m, err := s.Monitor(t.Context(), actor, bad.ID); err != nil || m.State != allswell.MonitorDown {
+			t.Errorf("monitor %+v, %v", m, err)
+		}
+		stop()
+		<-ended
+		<-ended
+		if n := web.requests.Load(); n != 1 {
+			t.Errorf("%d checks at one due time", n)
+		}
+	})
+}
+
+// awaitResult waits for the first result of a monitor.
+func awaitResult(t *testing.T, s *store.Store, actor allswell.Actor, m allswell.Monitor) allswell.CheckResult {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		results, _, err := s.CheckResults(ctx, actor, m.ID, store.Pagination{Page: 1, PerPage: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(results) > 0 {
+			return results[0]
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			t.Fatal("no result")
+		}
+	}
+}
+
+// claimed returns a check of a URL, as the store gives it.
+func claimed(t *testing.T, target string) (store.ClaimedCheck, check.Probe) {
+	t.Helper()
+	c := store.ClaimedCheck{
+		Type: "http", Interval: time.Minute, Spec: allswell.CheckSpec{Timeout: 5 * time.Second, Config: json.RawMessage(fmt.Sprintf(`{"url": %q}`, target))},
+	}
+	p, reason := probeOf(c)
+	if reason != "" {
+		t.Fatal(reason)
+	}
+	return c, p
+}
+
+// TestCutOff checks that a replica without a network finds nothing failing.
+func TestCutOff(t *testing.T) {
+	web, dns := newSite(t), newNames(t)
+	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
+	c := newChecker(t, s, "a", dns, func(c *Config) { c.Private = PrivateOn })
+	status := func(host string) allswell.CheckStatus {
+		t.Helper()
+		claim, p := claimed(t, "http://"+host+":"+web.port())
+		return c.check(t.Context(), claim, p).Status
+	}
+	expect := func(host string, expected allswell.CheckStatus) {
+		t.Helper()
+		if got := status(host); got != expected {
+			t.Errorf("%s: %s, expected %s", host, got, expected)
+		}
+	}
+	for _, host := range []string{"a.test", "b.test"} {
+		expect(host, allswell.CheckOK)
+	}
+	web.down.Store(true)
+	expect("a.test", allswell.CheckFailed) // it answered
+	web.down.Store(false)
+	expect("a.test", allswell.CheckOK)
+	dns.cut.Store(true)
+	expect("a.test", allswell.CheckUnknown) // b.test is not reachable, either
+	expect("b.test", allswell.CheckUnknown)
+	expect("a.test", allswell.CheckUnknown)
+	dns.cut.Store(false)
+	expect("b.test", allswell.CheckOK)
+	claim, p := claimed(t, "http://a.test:1/") // refuses connections, while b.test answers
+	if r := c.check(t.Context(), claim, p); r.Status != allswell.CheckFailed || r.Reason != "connection refused by 127.0.0.1:1" {
+		t.Errorf("result %+v", r)
+	}
+	alone := newChecker(t, s, "b", dns, func(c *Config) { c.Private = PrivateOn })
+	if r := alone.check(t.Context(), claim, p); r.Status != allswell.CheckFailed {
+		t.Errorf("a replica that never reached another host: %+v", r)
+	}
+	port := check.Target{Host: "127.0.0.1", Port: 1}
+	canary := newChecker(t, s, "c", dns, func(c *Config) { c.Private, c.Canaries = PrivateOn, []check.Target{port} })
+	if r := canary.check(t.Context(), claim, p); r.Status != allswell.CheckUnknown {
+		t.Errorf("a replica that does not reach its canary: %+v", r)
+	}
+}
+
+// TestThreeReplicas checks that of three replicas, one without a network raises nothing.
+func TestThreeReplicas(t *testing.T) {
+	dsn := storetest.PostgreSQL(t)
+	s := storetest.Open(t, dsn, store.Options{})
+	actor, _ := storetest.Workspace(t, s, "acme")
+	web, works, cut := newSite(t), newNames(t), newNames(t)
+	first := []allswell.Monitor{create(t, s, actor, "a", "http://a.test:"+web.port()), create(t, s, actor, "b", "http://b.test:"+web.port())}
+	checkers := []*Checker{newChecker(t, s, "cut", cut), newChecker(t, s, "x", works), newChecker(t, s, "y", works)}
+	for _, c := range checkers {
+		if err := c.refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(c *Checker) (statuses []allswell.CheckStatus) {
+		t.Helper()
+		all, _, err := s.ClaimChecks(t.Context(), store.CheckClaim{Replica: c.Replica, Location: c.Location, Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var results []allswell.CheckResult
+		for _, claim := range all {
+			p, reason := probeOf(claim)
+			if reason != "" {
+				t.Fatal(reason)
+			}
+			r := c.check(t.Context(), claim, p)
+			results, statuses = append(results, r), append(statuses, r.Status)
+		}
+		if err := s.RecordCheckResults(t.Context(), results); err != nil {
+			t.Fatal(err)
+		}
+		return statuses
+	}
+	for _, host := range []string{"a.test", "b.test"} { // which it reached before
+		claim, p := claimed(t, "http://"+host+":"+web.port())
+		if r := checkers[0].check(t.Context(), claim, p); r.Status != allswell.CheckOK {
+			t.Fatalf("result %+v", r)
+		}
+	}
+	cut.cut.Store(true)
+	if got := fmt.Sprint(run(checkers[0])); got != "[unknown unknown]" {
+		t.Errorf("the replica without a network: %s", got)
+	}
+	if got := fmt.Sprint(run(checkers[0])); got != "[]" {
+		t.Errorf("it is asked again: %s", got)
+	}
+	if got := fmt.Sprint(run(checkers[1])); got != "[ok ok]" {
+		t.Errorf("another replica: %s", got)
+	}
+	if got := run(checkers[2]); len(got) != 0 {
+		t.Errorf("a third replica repeats what is known: %v", got)
+	}
+	for _, m := range first {
+		if m, err := s.Monitor(t.Context(), actor, m.ID); err != nil || m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 {
+			t.Errorf("monitor %+v, %v", m, err)
+		}
+	}
+}
+
+// TestOnce checks tests of configurations.
+func TestOnce(t *testing.T) {
+	web := newSite(t)
+	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
+	listener := netip.MustParseAddrPort(strings.TrimPrefix(web.URL, "http://"))
+	for _, c := range []struct {
+		name, config string
+		change       func(*Config)
+		status       allswell.CheckStatus
+		reason       string
+	}{
+		{"good", fmt.Sprintf(`{"url": %q}`, web.URL), func(*Config) {}, allswell.CheckOK, ""},
+		{"bad", fmt.Sprintf(`{"url": %q, "expected_statuses": ["500"]}`, web.URL), func(*Config) {}, allswell.CheckFailed, "status 200, expected 500"},
+		{"private", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) { c.Private = PrivateOff }, allswell.CheckUnknown, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)"},
+		{"self", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) { c.Listeners = []netip.AddrPort{listener} }, allswell.CheckUnknown, "checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)"},
+		{"self permitted", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) { c.Listeners, c.Self = []netip.AddrPort{listener}, true }, allswell.CheckOK, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := newChecker(t, s, "a", nil, c.change).Once(t.Context(), "", "http", allswell.CheckSpec{Config: json.RawMessage(c.config)})
+			if err != nil || r.Status != c.status || r.Reason != c.reason {
+				t.Errorf("result %+v, %v", r, err)
+			}
+		})
+	}
+	var bad *allswell.ValidationError
+	if _, err := newChecker(t, s, "a", nil).Once(t.Context(), "", "http", allswell.CheckSpec{Config: json.RawMessage(`{"url": "x"}`)}); !errors.As(err, &bad) || len(bad.Fields["url"]) != 1 {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestSecondWorkspace checks that private addresses are not reached as soon as there is a second workspace.
+func TestSecondWorkspace(t *testing.T) {
+	web := newSite(t)
+	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
+	c := newChecker(t, s, "a", nil)
+	spec := allswell.CheckSpec{Config: json.RawMessage(fmt.Sprintf(`{"url": %q}`, web.URL))}
+	storetest.Workspace(t, s, "first")
+	if r, err := c.Once(t.Context(), "", "http", spec); err != nil || r.Status != allswell.CheckOK {
+		t.Errorf("one workspace: %+v, %v", r, err)
+	}
+	storetest.Workspace(t, s, "second")
+	if r, err := c.Once(t.Context(), "", "http", spec); err != nil || r.Status != allswell.CheckUnknown {
+		t.Errorf("two workspaces: %+v, %v", r, err)
+	}
+}
+
+// TestPostgreSQL checks a real server.
+func TestPostgreSQL(t *testing.T) {
+	u, err := url.Parse(storetest.EmptyPostgreSQL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := forward(t, filepath.Join(u.Query().Get("host"), ".s.PGSQL.5432"))
+	fields := map[string]json.RawMessage{"host": json.RawMessage(`"127.0.0.1"`), "port": json.RawMessage(fmt.Sprint(port))}
+	run := func(more map[string]string) check.Outcome {
+		t.Helper()
+		all := map[string]json.RawMessage{}
+		for name, value := range fields {
+			all[name] = value
+		}
+		for name, value := range more {
+			all[name] = json.RawMessage(value)
+		}
+		typ, _ := check.TypeOf("postgres")
+		config, secrets, err := typ.Read(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := typ.Probe(config, secrets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return check.Run(t.Context(), new(check.Network), p, time.Minute)
+	}
+	if o := run(nil); o.Failure != "" || !o.Answered {
+		t.Errorf("outcome %+v", o)
+	}
+	if o := run(map[string]string{"username": `"` + u.Query().Get("user") + `"`, "database": `"nothing"`}); o.Failure != `the server refused: database "nothing" does not exist` {
+		t.Errorf("outcome %+v", o)
+	}
+	if o := run(map[string]string{"tls": "true"}); o.Failure != "the server does not offer TLS" {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
+// forward accepts connections to a port of the loopback interface for a server that only listens on a socket in a folder.
+func forward(t *testing.T, socket string) (port int) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("unix", socket)
+			if err != nil {
+				from.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(to, from); to.Close() }()
+			go func() { _, _ = io.Copy(from, to); from.Close() }()
+		}
+	}()
+	return l.Addr().(*net.TCPAddr).Port
+}

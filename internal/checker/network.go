@@ -1,0 +1,66 @@
+package checker
+
+import (
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/allswell/allswell/internal/addressguard"
+)
+
+// PrivateMode says whether checks may reach private addresses.
+type PrivateMode string
+
+// The modes.
+const (
+	PrivateAuto PrivateMode = ""    // while there is one workspace
+	PrivateOn   PrivateMode = "on"  // always
+	PrivateOff  PrivateMode = "off" // never
+)
+
+// guard decides which addresses checks may reach, besides the metadata services of clouds, which package check refuses.
+type guard struct {
+	private   PrivateMode
+	self      bool
+	listeners []netip.AddrPort // of this process
+	own       *addressguard.OwnAddresses
+
+	singleWorkspace atomic.Bool
+}
+
+func newGuard(c Config) *guard {
+	return &guard{private: c.Private, self: c.Self, listeners: c.Listeners, own: &addressguard.OwnAddresses{List: net.InterfaceAddrs}}
+}
+
+// refuse returns why an address must not be reached, to follow "checks may not connect to ADDRESS: "; "": it may be.
+func (g *guard) refuse(network string, target netip.AddrPort) string {
+	own, err := g.own.Has(target.Addr(), time.Now())
+	if err != nil {
+		return "this machine's own addresses cannot be read"
+	}
+	own = own || target.Addr().IsLoopback() || target.Addr().IsUnspecified()
+	if !g.self && own && g.isListener(target) {
+		return "it is this service (ALLSWELL_CHECK_SELF)"
+	}
+	if g.private == PrivateOn || g.private == PrivateAuto && g.singleWorkspace.Load() {
+		return ""
+	}
+	if own {
+		return "it is this machine (ALLSWELL_CHECK_PRIVATE)"
+	}
+	if addressguard.CheckPublic(target.Addr()) != nil {
+		return "it is not public (ALLSWELL_CHECK_PRIVATE)"
+	}
+	return ""
+}
+
+// isListener reports whether one of this machine's addresses is one on which this process listens.
+func (g *guard) isListener(target netip.AddrPort) bool {
+	for _, l := range g.listeners {
+		if l.Port() != 0 && l.Port() == target.Port() && (l.Addr().IsUnspecified() || l.Addr() == target.Addr() || target.Addr().IsUnspecified()) {
+			return true
+		}
+	}
+	return false
+}

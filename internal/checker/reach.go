@@ -1,0 +1,119 @@
+package checker
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell/internal/check"
+)
+
+// Limits of what is remembered of hosts.
+const (
+	maxHosts       = 10_000           // that are remembered
+	maxOthers      = 5                // other targets that are tried
+	otherAge       = 15 * time.Minute // for which a host that worked is tried, if no other replica can be asked
+	minLossWindow  = 10 * time.Second
+	massHosts      = 3 // hosts that must have become unreachable before it can be this replica's network
+	evictedAtATime = maxHosts / 10
+)
+
+// reach remembers which hosts this replica reaches, to tell an unreachable target from a broken network of its own. It is
+// pure: times are arguments. It is not safe for concurrent use.
+type reach struct {
+	hosts    map[string]*hostReach
+	answered time.Time // when a host that is not loopback last answered
+	by       string    // that host
+}
+
+// hostReach is what is known of one host.
+type hostReach struct {
+	target check.Target
+	well   time.Time // when it last answered; zero: never
+	lost   time.Time // when it became unreachable after it had answered; zero: it has not
+}
+
+func newReach() *reach { return &reach{hosts: make(map[string]*hostReach)} }
+
+// isLoopback reports whether a target is this machine itself, which no network separates from this replica.
+func isLoopback(t check.Target) bool {
+	addr, err := netip.ParseAddr(t.Host)
+	return t.Host == "localhost" || err == nil && (addr.Unmap().IsLoopback() || addr.IsUnspecified())
+}
+
+// note records that a target answered, or that it was unreachable.
+func (r *reach) note(t check.Target, answered bool, now time.Time) {
+	if isLoopback(t) {
+		return
+	}
+	h := r.hosts[t.Host]
+	if h == nil {
+		if !answered {
+			return // it never worked, so its loss says nothing
+		}
+		if len(r.hosts) >= maxHosts {
+			r.evict()
+		}
+		h = new(hostReach)
+		r.hosts[t.Host] = h
+	}
+	if answered {
+		h.target, h.well, h.lost = t, now, time.Time{}
+		r.answered, r.by = now, t.Host
+	} else if h.lost.IsZero() {
+		h.lost = now
+	}
+}
+
+// evict forgets the hosts that answered least recently.
+func (r *reach) evict() {
+	for _, h := range r.sorted()[maxHosts-evictedAtATime:] {
+		delete(r.hosts, h.target.Host)
+	}
+}
+
+// sorted returns the hosts, those first that answered last.
+func (r *reach) sorted() []*hostReach {
+	all := make([]*hostReach, 0, len(r.hosts))
+	for _, h := range r.hosts {
+		all = append(all, h)
+	}
+	slices.SortFunc(all, func(a, b *hostReach) int { return b.well.Compare(a.well) })
+	return all
+}
+
+// works reports whether another host than t's has answered since an instant, so that the network works.
+func (r *reach) works(t check.Target, since time.Time) bool {
+	return r.by != t.Host && !r.answered.Before(since) && !r.answered.IsZero()
+}
+
+// others returns targets of other hosts to try, which have a port, and those first that answered last. single says that there is
+// no other replica: then hosts are only tried for a while, so that an outage of all targets is not hidden for ever.
+func (r *reach) others(t check.Target, now time.Time, single bool) (others []check.Target) {
+	for _, h := range r.sorted() {
+		if len(others) == maxOthers || single && now.Sub(h.well) > otherAge {
+			break
+		}
+		if h.target.Host != t.Host && h.target.Port != 0 {
+			others = append(others, h.target)
+		}
+	}
+	return others
+}
+
+// massLoss reports whether most of the hosts that worked became unreachable within a time, so that it is rather this replica's
+// network.
+func (r *reach) massLoss(now time.Time, within time.Duration) bool {
+	within = max(within, minLossWindow)
+	lost, all := 0, 0
+	for _, h := range r.hosts {
+		switch {
+		case h.lost.IsZero():
+			all++
+		case now.Sub(h.lost) <= within:
+			lost++
+			all++
+		}
+	}
+	return lost >= massHosts && 2*lost > all
+}

@@ -1,0 +1,89 @@
+package checker
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell/internal/check"
+)
+
+func target(host string) check.Target { return check.Target{Host: host, Port: 443} }
+
+// TestMassLoss checks when lost hosts are rather this replica's network.
+func TestMassLoss(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name       string
+		well, lost int
+		apart      time.Duration // between two losses
+		within     time.Duration
+		mass       bool
+	}{
+		{"one of one", 1, 1, 0, time.Minute, false},
+		{"both", 2, 2, 0, time.Minute, false},
+		{"all three", 3, 3, 0, time.Minute, true},
+		{"three of five", 5, 3, 10 * time.Second, time.Minute, true},
+		{"three of six", 6, 3, 0, time.Minute, false},
+		{"one after another", 5, 3, 40 * time.Second, time.Minute, false},
+		{"within a short interval", 3, 3, 4 * time.Second, time.Second, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newReach()
+			for i := range c.well {
+				r.note(target(fmt.Sprint("host", i)), true, start)
+			}
+			now := start.Add(time.Hour)
+			for i := range c.lost {
+				now = now.Add(c.apart)
+				r.note(target(fmt.Sprint("host", i)), false, now)
+			}
+			r.note(target("never well"), false, now)
+			if got := r.massLoss(now, c.within); got != c.mass {
+				t.Errorf("mass loss: %v", got)
+			}
+		})
+	}
+}
+
+// TestOthers checks which hosts are tried when one is unreachable.
+func TestOthers(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r := newReach()
+	if others := r.others(target("a"), now, true); len(others) != 0 {
+		t.Errorf("others %v", others)
+	}
+	for i := range 10 {
+		r.note(target(fmt.Sprint("host", i)), true, now.Add(time.Duration(i)*time.Minute))
+	}
+	r.note(check.Target{Host: "pinged"}, true, now.Add(time.Hour))
+	r.note(target("localhost"), true, now.Add(time.Hour))
+	r.note(target("127.0.0.1"), true, now.Add(time.Hour))
+	now = now.Add(9 * time.Minute)
+	others := r.others(target("host9"), now, true)
+	if len(others) != maxOthers || others[0].Host != "host8" || others[4].Host != "host4" {
+		t.Errorf("others %v", others)
+	}
+	now = now.Add(otherAge - time.Minute)
+	if others = r.others(target("host9"), now, true); len(others) != 1 {
+		t.Errorf("after a while, others %v", others)
+	}
+	if others = r.others(target("host9"), now.Add(240*time.Hour), false); len(others) != maxOthers {
+		t.Errorf("with other replicas, others %v", others)
+	}
+	if r.works(target("pinged"), now.Add(-time.Hour)) || !r.works(target("host1"), now.Add(-time.Hour)) {
+		t.Error("the answer of another host shows that the network works, and no host's own")
+	}
+}
+
+// TestReachIsBounded checks that hosts are forgotten.
+func TestReachIsBounded(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r := newReach()
+	for i := range maxHosts + 1 {
+		r.note(target(fmt.Sprint("host", i)), true, now.Add(time.Duration(i)*time.Millisecond))
+	}
+	if len(r.hosts) != maxHosts-evictedAtATime+1 || r.hosts["host0"] != nil || r.hosts[fmt.Sprint("host", maxHosts)] == nil {
+		t.Errorf("%d hosts", len(r.hosts))
+	}
+}

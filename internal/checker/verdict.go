@@ -1,0 +1,137 @@
+package checker
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/allswell/allswell/internal/check"
+)
+
+// Limits of trying canaries.
+const (
+	canaryTimeout = 3 * time.Second
+	verdictAge    = 5 * time.Second // for which a failed try is not repeated
+)
+
+// verdicts decides whether an unreachable target is the target's failure. It is safe for concurrent use.
+type verdicts struct {
+	canaries []check.Target // configured
+	network  *check.Network
+	trusted  *check.Network // for canaries, which the operator configured
+
+	mu       sync.Mutex
+	reach    *reach
+	single   bool      // there is no other replica
+	cutOff   time.Time // when a try of other hosts last ended without success
+	canaryUp time.Time // when a configured canary last answered
+
+	trying sync.Mutex // held while canaries are tried
+}
+
+// note records whether a target answered.
+func (v *verdicts) note(t check.Target, answered bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.reach.note(t, answered, time.Now())
+}
+
+func (v *verdicts) setSingle(single bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.single = single
+}
+
+// counts reports whether the failure to reach a target counts: the network of this replica works, as far as can be known. began
+// is when the check began.
+func (v *verdicts) counts(ctx context.Context, t check.Target, began time.Time, interval time.Duration) bool {
+	if isLoopback(t) {
+		return true
+	}
+	v.mu.Lock()
+	mass, works := v.reach.massLoss(time.Now(), interval), v.reach.works(t, began)
+	v.mu.Unlock()
+	if len(v.canaries) > 0 {
+		return v.tryCanaries(ctx, began)
+	}
+	if mass || works {
+		return works && !mass
+	}
+	return v.tryOthers(ctx, t, began)
+}
+
+// tryCanaries reports whether a configured canary answers.
+func (v *verdicts) tryCanaries(ctx context.Context, began time.Time) bool {
+	v.trying.Lock()
+	defer v.trying.Unlock()
+	now := time.Now()
+	v.mu.Lock()
+	up, cutOff := v.canaryUp, v.cutOff
+	v.mu.Unlock()
+	if up.After(began) {
+		return true
+	}
+	if cutOff.After(began) && now.Sub(cutOff) < verdictAge {
+		return false
+	}
+	ok := reachesAny(ctx, v.trusted, v.canaries)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if ok {
+		v.canaryUp = time.Now()
+	} else {
+		v.cutOff = time.Now()
+	}
+	return ok
+}
+
+// tryOthers reports whether another host answers that did before. If there is none, nothing speaks against the network.
+func (v *verdicts) tryOthers(ctx context.Context, t check.Target, began time.Time) bool {
+	v.trying.Lock()
+	defer v.trying.Unlock()
+	now := time.Now()
+	v.mu.Lock()
+	works, others := v.reach.works(t, began), v.reach.others(t, now, v.single)
+	cutOff := v.cutOff.After(began) && now.Sub(v.cutOff) < verdictAge
+	v.mu.Unlock()
+	switch {
+	case works || len(others) == 0:
+		return true
+	case cutOff:
+		return false
+	}
+	for _, host := range reached(ctx, v.network, others) {
+		v.note(host, true)
+		return true
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.cutOff = time.Now()
+	return false
+}
+
+func reachesAny(ctx context.Context, n *check.Network, targets []check.Target) bool {
+	return len(reached(ctx, n, targets)) > 0
+}
+
+// reached tries all targets at once, and returns the first that answers, or none.
+func reached(ctx context.Context, n *check.Network, targets []check.Target) []check.Target {
+	ctx, cancel := context.WithTimeout(ctx, canaryTimeout)
+	defer cancel()
+	answers := make(chan []check.Target, len(targets))
+	for _, t := range targets {
+		go func() {
+			if n.Reaches(ctx, t) {
+				answers <- []check.Target{t}
+			} else {
+				answers <- nil
+			}
+		}()
+	}
+	for range targets {
+		if answer := <-answers; answer != nil {
+			return answer
+		}
+	}
+	return nil
+}

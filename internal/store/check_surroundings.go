@@ -1,0 +1,29 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/allswell/allswell/internal/database"
+)
+
+// CheckSurroundings is what replicas that run checks need to know of the installation.
+type CheckSurroundings struct {
+	Clock           time.Time // the database's
+	SingleWorkspace bool      // there is no second one
+	SingleReplica   bool      // no other replica is alive
+}
+
+// CheckSurroundings returns what replicas that run checks need to know.
+func (s *Store) CheckSurroundings(ctx context.Context) (CheckSurroundings, error) {
+	return read(ctx, s, func(c *session) (x CheckSurroundings, err error) {
+		x.Clock = c.Now
+		workspaces, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM (SELECT id FROM workspaces LIMIT 2) AS few`)
+		if err != nil {
+			return x, err
+		}
+		replicas, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM liveness WHERE seen_at > $1`, millis(c.Now.Add(-livenessTimeout)))
+		x.SingleWorkspace, x.SingleReplica = workspaces < 2, replicas < 2
+		return x, err
+	})
+}
