@@ -14,9 +14,9 @@ type PrivateMode string
 
 // The modes.
 const (
-	PrivateAuto PrivateMode = ""    // while there is one workspace
-	PrivateOn   PrivateMode = "on"  // always
-	PrivateOff  PrivateMode = "off" // never
+	PrivateAuto PrivateMode = "auto" // while there is one workspace
+	PrivateOn   PrivateMode = "on"   // always
+	PrivateOff  PrivateMode = "off"  // never
 )
 
 // guard decides which addresses checks may reach, besides the metadata services of clouds, which package check refuses.
@@ -43,7 +43,7 @@ func (g *guard) refuse(network string, target netip.AddrPort) string {
 	if !g.self && own && g.isListener(target) {
 		return "it is this service (ALLSWELL_CHECK_SELF)"
 	}
-	if g.private == PrivateOn || g.private == PrivateAuto && g.singleWorkspace.Load() {
+	if g.private == PrivateOn || g.private != PrivateOff && g.singleWorkspace.Load() {
 		return ""
 	}
 	if own {

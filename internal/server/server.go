@@ -20,6 +20,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/api"
 	"github.com/allswell/allswell/internal/buildinfo"
+	"github.com/allswell/allswell/internal/checker"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/connlimit"
 	"github.com/allswell/allswell/internal/dashboard"
@@ -56,6 +57,7 @@ type Server struct {
 	limits    *limit.Tokens // of requests with tokens
 	site      *page.Site
 	dashboard *dashboard.Dashboard
+	checker   *checker.Checker
 	notify    *notify.Notifier
 	domains   *domains.Checker
 	tests     *web.CheckTester
@@ -144,7 +146,7 @@ func listen(ctx context.Context, env, address string) (net.Listener, error) {
 func (s *Server) openDatabase(ctx context.Context) error {
 	err := s.retryDatabase(ctx, func(ctx context.Context) (err error) {
 		s.store, err = store.Open(ctx, s.cfg.Database, store.Options{
-			Logger: s.log, FailureThreshold: s.cfg.FailureThreshold, CheckInterval: s.cfg.CheckInterval, Hosts: s.cfg.Hosts,
+			Logger: s.log, Location: s.cfg.Checks.Location, FailureThreshold: s.cfg.FailureThreshold, CheckInterval: s.cfg.CheckInterval, Hosts: s.cfg.Hosts,
 			AuditRetention: s.cfg.AuditRetention, PingRetention: cmp.Or(s.cfg.PingRetention, -1),
 			SecretKey: s.cfg.SecretKey,
 		})
@@ -267,6 +269,7 @@ func (s *Server) wire() {
 	s.scheduler = scheduler.New(scheduler.Config{
 		Store: s.store, Period: s.cfg.CheckInterval, Backlog: s.pings.Backlog, LosingPings: s.pings.LosingPings, Replica: s.replica, Logger: s.log,
 	})
+	s.checker = s.newChecker()
 	s.limits = limit.NewTokens(s.cfg.APIRateLimit)
 	s.site = page.New(page.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), Hosts: s.cfg.Hosts, Mail: s.cfg.SMTPURL != nil, SignUps: s.cfg.SignUpLimit,

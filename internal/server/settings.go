@@ -53,6 +53,8 @@ type Settings struct {
 
 	CheckInterval string `env:"ALLSWELL_CHECK_INTERVAL" default:"1m" placeholder:"DURATION" help:"How often monitors are checked, from 1s to 1h."`
 
+	CheckSettings `embed:""`
+
 	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"Consecutive checks that must find a monitor overdue, from 1 to 1000, unless it has its own."`
 
 	PingRateLimit string `env:"ALLSWELL_PING_RATE_LIMIT" default:"60" placeholder:"COUNT" help:"Pings per client address in any minute. 0: no limit."`
@@ -110,6 +112,7 @@ type Config struct {
 	SecretKey                *secret.Key // nil: the file beside a SQLite database, or none
 	SignIn                   SignInConfig
 	CheckInterval            time.Duration
+	Checks                   CheckConfig
 	FailureThreshold         int
 	PingRateLimit            int // per minute; 0: no limit
 	APIRateLimit             int // per minute; 0: no limit
@@ -185,6 +188,7 @@ func (s Settings) Parse() (Config, error) {
 		LogLevel:            settings.Parse(p, &s.LogLevel, settings.LogLevel),
 	}
 	s.parseTLS(p, &c)
+	c.Checks = s.CheckSettings.parse(p)
 	c.SignIn = s.SignInSettings.parse(p, c.BaseURL, len(c.TrustedProxies) > 0)
 	c.Hosts = ownHosts(c.BaseURL, settings.Parse(p, &s.OwnHosts, settings.HostNames))
 	if c.SMTPURL != nil && c.MailFrom == nil {
