@@ -253,6 +253,7 @@ func newTransport(r *run, ipVersion string, config *tls.Config) *http.Transport 
 			if err != nil {
 				return nil, err
 			}
+			conn.spoken = make(chan struct{})
 			return conn, nil
 		},
 		TLSClientConfig: config.Clone(), DisableKeepAlives: true, DisableCompression: true,

@@ -222,10 +222,27 @@ type countedConn struct {
 	net.Conn
 	run  *run
 	stop func() bool // stops what ends the connection with its context; nil: nothing does
+
+	// The first Read waits until something was written: http.Transport logs what arrives before its request.
+	spoken chan struct{} // closed by the first Write and by Close; nil: Read does not wait
+	once   sync.Once
+}
+
+func (c *countedConn) speak() {
+	if c.spoken != nil {
+		c.once.Do(func() { close(c.spoken) })
+	}
+}
+
+// Write writes to the target.
+func (c *countedConn) Write(p []byte) (int, error) {
+	c.speak()
+	return c.Conn.Write(p)
 }
 
 // Close closes the connection.
 func (c *countedConn) Close() error {
+	c.speak()
 	if c.stop != nil {
 		c.stop()
 	}
@@ -235,7 +252,11 @@ func (c *countedConn) Close() error {
 // errTooLong means that the target sent more than a probe reads.
 var errTooLong = errors.New("the target sent too much")
 
+// Read reads from the target, and counts.
 func (c *countedConn) Read(p []byte) (int, error) {
+	if c.spoken != nil {
+		<-c.spoken
+	}
 	n, err := c.Conn.Read(p)
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()

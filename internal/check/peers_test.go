@@ -199,6 +199,7 @@ func nameServer(t *testing.T, records ...string) (address string) {
 		case !known:
 			answer.Rcode = dns.RcodeNameError
 		}
+		answer.RecursionAvailable = true
 		answer.AuthenticatedData = query.Question[0].Name == "signed.example."
 		if isUDP {
 			answer.Truncate(dnsUDPSize)

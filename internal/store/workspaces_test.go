@@ -22,7 +22,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"IssueTokenFor": nil, "AllTokens": nil, "RevokeAnyToken": nil, // the operator's, above workspaces
 	"RecordPings": nil, "RecordSignals": nil, "RecordLiveness": nil, "EachPingToken": nil, "Provision": nil, "HasPingKey": nil, "SignalsRecorded": nil, "WarningsAdded": nil, "RunsOverdue": nil, "MonitorsRunning": nil, "KeepsPings": nil, "SignalRetention": nil, "MergePings": nil, "OnPingMergeDue": nil, "Tick": nil, "ResumePaused": nil, // by ping token, or over all
 	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "LoadMaintenance": nil, "LoadNewest": nil, "LoadPageImage": nil, "PublicPages": nil, "PageList": nil, "WatchPages": nil, "ReadPageChanges": nil, // public
-	"FindResponse": nil, "Clock": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "System": nil, "MayBackUp": nil, "OpenBackup": nil, "LastContact": nil, "Close": nil,
+	"FindResponse": nil, "Clock": nil, "CheckSurroundings": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "System": nil, "MayBackUp": nil, "OpenBackup": nil, "LastContact": nil, "Close": nil,
 	"OnPageHidden": nil, "OnPageChange": nil, "OnNewPingToken": nil, "OnDeliveriesPending": nil, "OnMaintenanceChange": nil, "OnDomainCheckDue": nil, "BeforeReturn": nil, "Hosts": nil, "DisabledDomains": nil,
 	"RequestSignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ChangeSubscription": nil, "Unsubscribe": nil, "ResumeSubscription": nil, "SubscriptionPageSlug": nil, // public, by key
 	"ClaimChecks": nil, "RecordCheckResults": nil, "FoldCheckResults": nil, "CheckSecrets": nil, "SetSecretKey": nil, // over all
