@@ -280,7 +280,7 @@ func (s *Server) wire() {
 	})
 	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})
 	s.notify = notify.New(s.notifyConfig())
-	s.tests = web.NewCheckTester(testCheck, nil)
+	s.tests = web.NewCheckTester(s.checker.Once, nil)
 	s.dashboard = dashboard.New(dashboard.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget, Process: s.process(),
 		Tests: s.tests, SendMail: s.accountMail(), SingleSignOn: s.cfg.SignIn.singleSignOn(s.URL()),
