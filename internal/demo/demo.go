@@ -48,6 +48,7 @@ type demo struct {
 	mailbox *mailbox
 	jobs    []*job
 	keyURL  string // to which the slug of a monitor is appended
+	shop    *shop
 }
 
 const demoPage = "demo"
@@ -97,6 +98,10 @@ func (cmd *Command) Run(c *console.Console) (err error) {
 		return fmt.Errorf("the demo's mail server: %w", err)
 	}
 	defer d.mailbox.close()
+	if d.shop, err = openShop(); err != nil {
+		return fmt.Errorf("the demo's web shop: %w", err)
+	}
+	defer d.shop.close()
 	if err := d.open(address, folder); err != nil {
 		return err
 	}
@@ -209,6 +214,7 @@ creates its monitor:
 		}
 		names = append(names, fmt.Sprintf("%s (%d)", j.name, j.pid()))
 	}
+	d.say("Allswell checks a web server of the demo, %s, every %d seconds.", d.shop.url, shopInterval)
 	d.say("%d jobs run, each as a process. Each pings every second, and is expected every %d seconds: %s.",
 		len(d.jobs), demoInterval, strings.Join(names, ", "))
 	pause := 3 * time.Second
@@ -258,6 +264,9 @@ func (d *demo) prepare() (err error) {
 			return err
 		}
 		d.jobs = append(d.jobs, &job{name: j.name, component: j.component, monitor: m})
+	}
+	if err := d.prepareShop(); err != nil {
+		return err
 	}
 	subscriber := client.NewSubscriber{Channel: allswell.ChannelEmail, Target: demoReader, Confirmed: new(true)}
 	if _, err := d.api.CreateSubscriber(d.Ctx, demoPage, subscriber); err != nil {

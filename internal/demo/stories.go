@@ -9,18 +9,20 @@ import (
 )
 
 // story tells one story: if the process of a job has ended, that of its outage; otherwise in
-// turn that of a killed job, of an incident that people open, and of planned maintenance.
+// turn that of a killed job, of an incident that people open, of planned maintenance, and of a web server that fails.
 func (d *demo) story(turn int) error {
 	if j := d.dead(); j != nil {
 		d.say("The process of the %s (%d) has ended. Was that you?", j.name, j.pid())
 		return d.outage(j)
 	}
-	j := d.jobs[turn/3%len(d.jobs)]
-	switch turn % 3 {
+	j := d.jobs[turn/4%len(d.jobs)]
+	switch turn % 4 {
 	case 1:
 		return d.slowWebsite()
 	case 2:
 		return d.maintenance(j)
+	case 3:
+		return d.shopFails()
 	}
 	j.kill()
 	d.say("The process of the %s (%d) is killed: its pings stop. Watch %s on the page.", j.name, j.pid(), j.component)
