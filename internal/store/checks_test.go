@@ -164,7 +164,7 @@ func TestInvalidChecks(t *testing.T) {
 			return bad.Fields
 		}
 		_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Type: "http", Name: "x", Interval: 5 * time.Second, MaxRuntime: time.Minute, Token: "0123456789abcdef",
-			Check: allswell.CheckSpec{Timeout: time.Minute, SlowAfter: time.Hour, RecoveryThreshold: 1000, ConfirmFrom: 100}})
+			Check: allswell.CheckSpec{Timeout: time.Hour, SlowAfter: 2 * time.Hour, RecoveryThreshold: 1000, ConfirmFrom: 100}})
 		for _, field := range []string{"interval", "timeout", "slow_after", "recovery_threshold", "confirm_from", "max_runtime", "token"} {
 			if fields(err)[field] == nil {
 				t.Errorf("%s is valid: %v", field, err)
@@ -177,7 +177,7 @@ func TestInvalidChecks(t *testing.T) {
 				t.Errorf("%s is valid: %v", field, err)
 			}
 		}
-		if _, err := w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Check: allswell.CheckChange{Timeout: new(time.Second)}}); fields(err)["type"] == nil {
+		if _, err := w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Check: allswell.CheckChange{Timeout: new(time.Second)}}); fields(err)["timeout"] == nil {
 			t.Errorf("a heartbeat has a timeout: %v", err)
 		}
 		if _, err := w.RotateMonitor(w.ctx, w.ws, m.ID); fields(err)["type"] == nil {
