@@ -252,11 +252,11 @@ func TestProxy(t *testing.T) {
 			return
 		}
 		w.WriteHeader(http.StatusOK)
-		from, _, err := http.NewResponseController(w).Hijack()
+		from, sent, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			return
 		}
-		go func() { _, _ = io.Copy(to, from); to.Close() }()
+		go func() { _, _ = io.Copy(to, sent); to.Close() }() // what is in the buffer, too
 		_, _ = io.Copy(from, to)
 		from.Close()
 	}))
