@@ -51,6 +51,19 @@ func afterRequest(do func(*net.TCPConn)) func(*net.TCPConn) {
 	}
 }
 
+// afterHello reads the first message of a client, and then does something: what is not read would reset the connection when it closes.
+func afterHello(do func(*net.TCPConn)) func(*net.TCPConn) {
+	return func(conn *net.TCPConn) {
+		var header [5]byte // of a TLS record
+		if _, err := io.ReadFull(conn, header[:]); err != nil {
+			return
+		}
+		if _, err := io.CopyN(io.Discard, conn, int64(header[3])<<8|int64(header[4])); err == nil {
+			do(conn)
+		}
+	}
+}
+
 func hang(conn *net.TCPConn) { _, _ = io.Copy(io.Discard, conn) }
 
 func reset(conn *net.TCPConn) {
@@ -91,7 +104,7 @@ func TestFaults(t *testing.T) {
 		failure string
 	}{
 		{"hangs before the handshake", "https", hang, "no TLS handshake with ADDRESS within 0.15 s"},
-		{"closes before the handshake", "https", func(*net.TCPConn) {}, "ADDRESS closed the connection during the TLS handshake"},
+		{"closes before the handshake", "https", afterHello(func(*net.TCPConn) {}), "ADDRESS closed the connection during the TLS handshake"},
 		{"resets during the handshake", "https", reset, "connection reset by ADDRESS"},
 		{"half-closes during the handshake", "https", halfClose, "ADDRESS closed the connection during the TLS handshake"},
 		{"garbage instead of a handshake", "https", says("\x16\x03\x03\x00\x05garbage", hang), "the TLS handshake with ADDRESS failed"},
