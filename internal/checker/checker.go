@@ -26,12 +26,11 @@ const (
 	perHost            = 20                     // checks of one host at a time
 	claimInterval      = 250 * time.Millisecond // between claims, each of which is a transaction
 	claimLimit         = 200                    // checks of a claim
+	cutOffClaimLimit   = 1                      // that run at a time while other replicas are likely to reach more
 	idleInterval       = time.Second            // between looks at the database while no check is due
 	emptyInterval      = 3 * time.Second        // between looks while there is no check at all
 	surroundingsAge    = 15 * time.Second
 	drainTimeout       = 500 * time.Millisecond // after which checks that still run are ended at a stop
-	maxOnce            = 8                      // tests at a time
-	onceTimeout        = 30 * time.Second       // at most, of a test
 )
 
 // Config configures a Checker.
@@ -57,7 +56,6 @@ type Checker struct {
 	network  *check.Network
 	guard    *guard
 	verdicts *verdicts
-	once     chan struct{} // has a value for each test that runs
 	claims   failurelog.Log
 	records  failurelog.Log
 
@@ -71,7 +69,7 @@ func New(c Config) *Checker {
 	g := newGuard(c)
 	n := &check.Network{Refuse: g.refuse, Resolver: c.Resolver}
 	return &Checker{
-		Config: c, network: n, guard: g, once: make(chan struct{}, maxOnce),
+		Config: c, network: n, guard: g,
 		verdicts: &verdicts{canaries: c.Canaries, network: n, trusted: &check.Network{Resolver: c.Resolver}, reach: newReach()},
 		claims:   failurelog.Log{Logger: c.Logger, Failing: "due checks cannot be read", Working: "due checks are read again"},
 		records:  failurelog.Log{Logger: c.Logger, Failing: "results of checks cannot be saved", Working: "results of checks are saved again"},
@@ -186,14 +184,8 @@ func (c *Checker) unknown(claimed store.ClaimedCheck, reason string) allswell.Ch
 }
 
 // Once runs a check once, for people who try its configuration, and records nothing. The result has no monitor. A failure is the
-// result's; the error is an *allswell.ValidationError, or allswell.ErrBusy if too many tests run. It takes at most 30 seconds.
-func (c *Checker) Once(ctx context.Context, _ string, name allswell.MonitorType, spec allswell.CheckSpec) (allswell.CheckResult, error) {
-	select {
-	case c.once <- struct{}{}:
-		defer func() { <-c.once }()
-	default:
-		return allswell.CheckResult{}, allswell.ErrBusy
-	}
+// result's; the error is an *allswell.ValidationError. Callers limit how many tests run, and how long they take.
+func (c *Checker) Once(ctx context.Context, name allswell.MonitorType, spec allswell.CheckSpec) (allswell.CheckResult, error) {
 	t, ok := check.TypeOf(name)
 	if !ok {
 		var bad allswell.ValidationError
@@ -210,7 +202,7 @@ func (c *Checker) Once(ctx context.Context, _ string, name allswell.MonitorType,
 		c.guard.singleWorkspace.Store(x.SingleWorkspace)
 	}
 	started := c.now()
-	o := c.probe(ctx, p, min(cmp.Or(spec.Timeout, allswell.DefaultCheckTimeout), onceTimeout))
+	o := c.probe(ctx, p, cmp.Or(spec.Timeout, allswell.DefaultCheckTimeout))
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return allswell.CheckResult{}, ctx.Err()
 	}

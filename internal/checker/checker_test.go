@@ -325,14 +325,14 @@ func TestOnce(t *testing.T) {
 		{"self permitted", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) { c.Listeners, c.Self = []netip.AddrPort{listener}, true }, allswell.CheckOK, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := newChecker(t, s, "a", nil, c.change).Once(t.Context(), "", "http", allswell.CheckSpec{Config: json.RawMessage(c.config)})
+			r, err := newChecker(t, s, "a", nil, c.change).Once(t.Context(), "http", allswell.CheckSpec{Config: json.RawMessage(c.config)})
 			if err != nil || r.Status != c.status || r.Reason != c.reason {
 				t.Errorf("result %+v, %v", r, err)
 			}
 		})
 	}
 	var bad *allswell.ValidationError
-	if _, err := newChecker(t, s, "a", nil).Once(t.Context(), "", "http", allswell.CheckSpec{Config: json.RawMessage(`{"url": "x"}`)}); !errors.As(err, &bad) || len(bad.Fields["url"]) != 1 {
+	if _, err := newChecker(t, s, "a", nil).Once(t.Context(), "http", allswell.CheckSpec{Config: json.RawMessage(`{"url": "x"}`)}); !errors.As(err, &bad) || len(bad.Fields["url"]) != 1 {
 		t.Errorf("error %v", err)
 	}
 }
@@ -344,11 +344,11 @@ func TestSecondWorkspace(t *testing.T) {
 	c := newChecker(t, s, "a", nil)
 	spec := allswell.CheckSpec{Config: json.RawMessage(fmt.Sprintf(`{"url": %q}`, web.URL))}
 	storetest.Workspace(t, s, "first")
-	if r, err := c.Once(t.Context(), "", "http", spec); err != nil || r.Status != allswell.CheckOK {
+	if r, err := c.Once(t.Context(), "http", spec); err != nil || r.Status != allswell.CheckOK {
 		t.Errorf("one workspace: %+v, %v", r, err)
 	}
 	storetest.Workspace(t, s, "second")
-	if r, err := c.Once(t.Context(), "", "http", spec); err != nil || r.Status != allswell.CheckUnknown {
+	if r, err := c.Once(t.Context(), "http", spec); err != nil || r.Status != allswell.CheckUnknown {
 		t.Errorf("two workspaces: %+v, %v", r, err)
 	}
 }

@@ -55,6 +55,9 @@ func (d *dispatcher) claim(ctx context.Context) time.Duration {
 		d.refreshed = time.Now()
 	}
 	free := min(c.Concurrency-d.running, claimLimit)
+	if c.verdicts.isCutOff(time.Now()) {
+		free = min(free, cutOffClaimLimit-d.running)
+	}
 	if free <= 0 {
 		return claimInterval
 	}

@@ -14,7 +14,8 @@ const (
 	maxOthers      = 5                // other targets that are tried
 	otherAge       = 15 * time.Minute // for which a host that worked is tried, if no other replica can be asked
 	minLossWindow  = 10 * time.Second
-	massHosts      = 3 // hosts that must have become unreachable before it can be this replica's network
+	maxLossWindow  = 5 * time.Minute // losses that are further apart are not one failure of a network
+	massHosts      = 3               // hosts that must have become unreachable before it can be this replica's network
 	evictedAtATime = maxHosts / 10
 )
 
@@ -104,7 +105,7 @@ func (r *reach) others(t check.Target, now time.Time, single bool) (others []che
 // massLoss reports whether most of the hosts that worked became unreachable within a time, so that it is rather this replica's
 // network.
 func (r *reach) massLoss(now time.Time, within time.Duration) bool {
-	within = max(within, minLossWindow)
+	within = min(max(within, minLossWindow), maxLossWindow)
 	lost, all := 0, 0
 	for _, h := range r.hosts {
 		switch {

@@ -26,6 +26,7 @@ func TestMassLoss(t *testing.T) {
 		{"three of five", 5, 3, 10 * time.Second, time.Minute, true},
 		{"three of six", 6, 3, 0, time.Minute, false},
 		{"one after another", 5, 3, 40 * time.Second, time.Minute, false},
+		{"hours apart, checked once a day", 3, 3, time.Hour, 24 * time.Hour, false},
 		{"within a short interval", 3, 3, 4 * time.Second, time.Second, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -85,5 +86,30 @@ func TestReachIsBounded(t *testing.T) {
 	}
 	if len(r.hosts) != maxHosts-evictedAtATime+1 || r.hosts["host0"] != nil || r.hosts[fmt.Sprint("host", maxHosts)] == nil {
 		t.Errorf("%d hosts", len(r.hosts))
+	}
+}
+
+// TestCutOffReplica checks when a replica leaves checks to others.
+func TestCutOffReplica(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name     string
+		single   bool
+		cutOff   time.Duration // before now, when it reached nothing
+		answered time.Duration // before now, when a host answered
+		canary   time.Duration
+		want     bool
+	}{
+		{"it reaches nothing", false, 10 * time.Second, time.Minute, time.Hour, true},
+		{"there is no other replica", true, 10 * time.Second, time.Minute, time.Hour, false},
+		{"a host has answered since", false, 10 * time.Second, time.Second, time.Hour, false},
+		{"a canary has answered since", false, 10 * time.Second, time.Minute, time.Second, false},
+		{"long ago", false, 2 * time.Minute, time.Hour, time.Hour, false},
+	} {
+		v := &verdicts{reach: newReach(), single: c.single, cutOff: now.Add(-c.cutOff), canaryUp: now.Add(-c.canary)}
+		v.reach.note(target("a"), true, now.Add(-c.answered))
+		if got := v.isCutOff(now); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 const (
 	canaryTimeout = 3 * time.Second
 	verdictAge    = 5 * time.Second // for which a failed try is not repeated
+	cutOffAge     = time.Minute     // for which a replica claims few checks after it reached nothing
 )
 
 // verdicts decides whether an unreachable target is the target's failure. It is safe for concurrent use.
@@ -40,6 +41,14 @@ func (v *verdicts) setSingle(single bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.single = single
+}
+
+// isCutOff reports whether this replica found lately that it reaches no other host, and has not reached one since, while other
+// replicas may.
+func (v *verdicts) isCutOff(now time.Time) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return !v.single && now.Sub(v.cutOff) < cutOffAge && v.cutOff.After(v.reach.answered) && v.cutOff.After(v.canaryUp)
 }
 
 // counts reports whether the failure to reach a target counts: the network of this replica works, as far as can be known. began

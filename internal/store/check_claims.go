@@ -78,7 +78,7 @@ func (c *session) nextCheck(claim CheckClaim) (next time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
 	}
-	next, err = database.One(c.Session, scan, `SELECT min(due_at) FROM checks`)
+	next, err = database.One(c.Session, scan, `SELECT min(due_at) FROM checks WHERE due_at IS NOT NULL`) // SQLite needs the condition to use the index
 	if err != nil {
 		return next, err
 	}

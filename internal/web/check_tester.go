@@ -17,15 +17,14 @@ const (
 
 // CheckTester runs checks of configurations that people try. All surfaces share it, and its limits.
 type CheckTester struct {
-	run   func(context.Context, string, allswell.MonitorType, allswell.CheckSpec) (allswell.CheckResult, error)
+	run   func(context.Context, allswell.MonitorType, allswell.CheckSpec) (allswell.CheckResult, error)
 	now   func() time.Time
 	rate  *limit.Limiter // by workspace
 	slots chan struct{}
 }
 
-// NewCheckTester returns a CheckTester that checks with run, which gets the id of the workspace, the type and a valid check with its
-// secrets. now is the clock of the limit; nil: time.Now.
-func NewCheckTester(run func(context.Context, string, allswell.MonitorType, allswell.CheckSpec) (allswell.CheckResult, error), now func() time.Time) *CheckTester {
+// NewCheckTester returns a CheckTester that checks with run, which gets the type and a valid check with its secrets. now is the clock of the limit; nil: time.Now.
+func NewCheckTester(run func(context.Context, allswell.MonitorType, allswell.CheckSpec) (allswell.CheckResult, error), now func() time.Time) *CheckTester {
 	if now == nil {
 		now = time.Now
 	}
@@ -47,5 +46,5 @@ func (t *CheckTester) Test(ctx context.Context, workspaceID string, kind allswel
 	}
 	spec = spec.WithDefaults(allswell.DefaultCheckInterval)
 	spec.Timeout = min(spec.Timeout, MaxTestTimeout)
-	return t.run(ctx, workspaceID, kind, spec)
+	return t.run(ctx, kind, spec)
 }
