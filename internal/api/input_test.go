@@ -428,7 +428,7 @@ func TestInvalidQueriesAreRejected(t *testing.T) {
 // paged reports whether a route returns one page of a list.
 func paged(rt route) bool {
 	return rt.path != "/api/v1/audit" && rt.path != "/api/v1/pages/{pageSlug}/uptime" && rt.path != "/api/v1/pages/{pageSlug}/domain" && rt.path != "/api/v1/pages/{pageSlug}/access" && rt.path != "/api/v1/pages/{pageSlug}/ping-key" && rt.path != "/api/v1/incidents/{incidentId}/components" &&
-		rt.path != "/api/v1/monitors/{monitorId}/explain" && rt.path != "/api/v1/monitors/{monitorId}/schedule" && rt.path != "/api/v1/monitors/{monitorId}/pings" && rt.path != "/api/v1/monitors/{monitorId}/warnings" && rt.path != "/api/v1/monitors/{monitorId}/pings/{pingId}/body" && rt.path != "/api/v1/incidents/{incidentId}/postmortem"
+		rt.path != "/api/v1/monitors/{monitorId}/explain" && rt.path != "/api/v1/monitors/{monitorId}/metrics" && rt.path != "/api/v1/monitors/{monitorId}/schedule" && rt.path != "/api/v1/monitors/{monitorId}/pings" && rt.path != "/api/v1/monitors/{monitorId}/warnings" && rt.path != "/api/v1/monitors/{monitorId}/pings/{pingId}/body" && rt.path != "/api/v1/incidents/{incidentId}/postmortem"
 }
 
 // FuzzBody sends arbitrary bodies to all routes. Every response is documented, and a
