@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -172,11 +173,10 @@ func nameServer(t *testing.T, records ...string) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := true // over UDP, the first question is lost
+	var asked atomic.Bool // over UDP, the first question is lost
 	handler := dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) {
 		_, isUDP := w.LocalAddr().(*net.UDPAddr)
-		if isUDP && first {
-			first = false
+		if isUDP && asked.CompareAndSwap(false, true) {
 			return
 		}
 		answer := new(dns.Msg).SetReply(query)

@@ -26,7 +26,7 @@ func (s *Store) MonitorCheck(ctx context.Context, actor allswell.Actor, ref stri
 // maxFamily is the maximum number of children that MonitorFamily returns.
 const maxFamily = 100
 
-// MonitorFamily returns the parent of a monitor, and then its first children by name. Those that the actor cannot reach are left out.
+// MonitorFamily returns the parent of a monitor, and then its oldest children. Those that the actor cannot reach are left out.
 func (s *Store) MonitorFamily(ctx context.Context, actor allswell.Actor, m allswell.Monitor) ([]allswell.Monitor, error) {
 	return read(ctx, s, func(c *session) ([]allswell.Monitor, error) {
 		r := reachOf(actor)
@@ -34,7 +34,7 @@ func (s *Store) MonitorFamily(ctx context.Context, actor allswell.Actor, m allsw
 		if err != nil {
 			return nil, err
 		}
-		children, err := c.monitors(`WHERE parent_id = $1 AND `+r.objects(2)+` ORDER BY name, id LIMIT $3`, m.ID, r.arg, maxFamily)
+		children, err := c.monitors(`WHERE parent_id = $1 AND `+r.objects(2)+` ORDER BY created_at, id LIMIT $3`, m.ID, r.arg, maxFamily)
 		return append(family, children...), err
 	})
 }

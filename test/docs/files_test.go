@@ -70,8 +70,9 @@ func TestPrometheus(t *testing.T) {
 	for _, b := range blocksIn(t, "docs/operating.md", "yaml") {
 		var configuration struct {
 			ScrapeConfigs []struct {
-				JobName       string `json:"job_name"`
-				Scheme        string `json:"scheme"`
+				JobName       string              `json:"job_name"`
+				Scheme        string              `json:"scheme"`
+				Params        map[string][]string `json:"params"`
 				Authorization struct {
 					CredentialsFile string `json:"credentials_file"`
 				} `json:"authorization"`
@@ -146,6 +147,16 @@ func TestMetrics(t *testing.T) {
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(served, "allswell_delivery_attempts_total") && time.Now().Before(deadline); <-tick.C {
 		_, _, served = get(t, s.URL+"/metrics", c.Token)
 	}
+	var monitor struct {
+		Data struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if status, err := c.Do(t.Context(), "POST", "/api/v1/monitors", map[string]any{"name": "Backup", "interval": 60}, &monitor); err != nil || status != http.StatusCreated {
+		t.Fatal(status, err)
+	}
+	_, _, ofMonitor := get(t, s.URL+"/metrics?monitor="+monitor.Data.ID, c.Token)
+	served += ofMonitor
 	manual := read(t, "docs/operating.md")
 	var alerts strings.Builder
 	for _, b := range blocksOf(t, "promql") {
@@ -157,6 +168,9 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	for _, m := range regexp.MustCompile("`(allswell_\\w+)(?:\\{([a-z, ]+)\\})?`").FindAllStringSubmatch(manual, -1) {
+		if strings.HasPrefix(m[1], "allswell_monitor_check_") {
+			continue // it needs a check in a period that is complete: see TestMonitorMetrics of internal/server
+		}
 		if !strings.Contains(served, "# HELP "+m[1]+" ") {
 			t.Errorf("docs/operating.md names the metric %s, which does not exist", m[1])
 			continue
