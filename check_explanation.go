@@ -27,7 +27,9 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 	case MonitorSlow:
 		say("The target is slow since %s, and its component degraded. %s that.", clock(s.SlowSince), e.goodResults())
 	case MonitorUp:
-		if s.Slow > 0 {
+		if s.Status == CheckFailed {
+			say("The last check failed, and has not counted.")
+		} else if s.Slow > 0 {
 			say("The last %s succeeded slowly. The component is degraded after %d in a row.", checks(s.Slow), e.Threshold)
 		} else {
 			say("The last check succeeded.")
@@ -37,7 +39,7 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 		say("The last failure: %s.", s.Reason)
 	}
 	if !s.UnknownSince.IsZero() {
-		say("Since %s no check could tell whether the target works, because the server's own network did not. Such checks count for nothing.", clock(s.UnknownSince))
+		say("Since %s no check could tell whether the target works: the server's own network did not work, or it may not connect to the target, as the last results say. Such checks count for nothing.", clock(s.UnknownSince))
 	}
 	if e.SuppressedUntil.After(e.AsOf) {
 		say("Until %s failures do not count, because the component is under maintenance.", clock(e.SuppressedUntil))

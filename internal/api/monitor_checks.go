@@ -86,6 +86,9 @@ func readNewCheck(o *web.Object, n allswell.NewMonitor, t check.Type, before *al
 	}
 	var invalid error
 	n.Check.Config, _, invalid = t.Read(fields)
+	if invalid == nil && before != nil {
+		invalid = t.CheckKeptSecrets(before.Check.Config, n.Check.Config, before.Check.SecretFields, given)
+	}
 	n.Check.Secrets = secretsOf(t, given)
 	if before == nil {
 		maps.DeleteFunc(n.Check.Secrets, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
@@ -200,8 +203,10 @@ func readCheckConfig(o *web.Object, m allswell.Monitor, ch *allswell.MonitorChan
 		return err
 	}
 	ch.Check.Secrets = secretsOf(t, given)
-	ch.Check.Config, _, err = t.Read(fields)
-	return err
+	if ch.Check.Config, _, err = t.Read(fields); err != nil {
+		return err
+	}
+	return t.CheckKeptSecrets(m.Check.Config, ch.Check.Config, m.Check.SecretFields, given)
 }
 
 type checkResultJSON struct {

@@ -168,6 +168,17 @@ func TestSecretsOfChecks(t *testing.T) {
 		secrets("password")
 		c.patch(target, map[string]any{"password": "swordfish"}).is(200)
 		secrets("password")
+		elsewhere := map[string]any{"url": "http://evil.example.com/"}
+		c.patch(target, elsewhere).complains("password")
+		body["url"] = elsewhere["url"]
+		c.put(target, body).complains("password")
+		body["url"] = "http://localhost/another"
+		c.put(target, body).is(200)
+		secrets("password")
+		same := c.get(target).is(200).data()["updated_at"]
+		if again := c.patch(target, map[string]any{"password": "swordfish", "bearer_token": nil}).is(200).data()["updated_at"]; again != same {
+			t.Error("the same secret again is a change")
+		}
 		body["password"] = nil
 		delete(body, "username")
 		c.put(target, body).is(200)

@@ -74,8 +74,13 @@ func (p *dnsProbe) Validate(bad *allswell.ValidationError) {
 	}
 }
 
-// Target returns the name server.
-func (p *dnsProbe) Target() Target { return Target{cmp.Or(p.host, "localhost"), p.port} }
+// Target returns the name server; the zero Target: this machine's, which says nothing about the network.
+func (p *dnsProbe) Target() Target {
+	if p.host == "" {
+		return Target{}
+	}
+	return Target{p.host, p.port}
+}
 
 func (p *dnsProbe) run(ctx context.Context, r *run) Outcome {
 	query := new(dns.Msg).SetQuestion(p.question(), dns.StringToType[p.RecordType])
@@ -85,7 +90,7 @@ func (p *dnsProbe) run(ctx context.Context, r *run) Outcome {
 	if err != nil {
 		return r.fail(err)
 	}
-	o := Outcome{Answered: true}
+	o := Outcome{Answered: p.host != "" || answer.Rcode != dns.RcodeServerFailure} // a stub on this machine answers so without a network
 	values := recordValues(answer, query.Question[0].Qtype)
 	switch {
 	case answer.Rcode != dns.RcodeSuccess:

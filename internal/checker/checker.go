@@ -87,6 +87,7 @@ func (c *Checker) Run(ctx context.Context) {
 	d := dispatcher{checker: c, work: work, results: r.results, done: make(chan string, c.Concurrency), hosts: make(map[string]int)}
 	d.run(ctx)
 	d.drain(stop)
+	stop() // so that each batch is tried only once
 	close(r.results)
 	recording.Wait()
 }
@@ -112,7 +113,7 @@ func (c *Checker) now() time.Time {
 	return time.Now().Add(c.offset)
 }
 
-// probe returns the probe of a check, and why it cannot run if the second value is not "".
+// probeOf returns the probe of a check, and why it cannot run if the second value is not "".
 func probeOf(claimed store.ClaimedCheck) (check.Probe, string) {
 	if claimed.SecretsMissing {
 		return nil, "the secrets of the check cannot be opened"
@@ -165,7 +166,7 @@ func resultOf(o check.Outcome, spec allswell.CheckSpec) allswell.CheckResult {
 	}
 	switch {
 	case o.Failure != "":
-		r.Status, r.Reason, r.Warning, r.Body = allswell.CheckFailed, o.Failure, false, o.Body
+		r.Status, r.Reason, r.Warning, r.Body = allswell.CheckFailed, check.HideSecrets(o.Failure, spec), false, check.HideSecrets(o.Body, spec)
 		if o.Unknown {
 			r.Status = allswell.CheckUnknown
 		}

@@ -54,7 +54,7 @@ func (d *dispatcher) claim(ctx context.Context) time.Duration {
 		}
 		d.refreshed = time.Now()
 	}
-	free := min(c.Concurrency-d.running, claimLimit)
+	free := min(c.Concurrency-d.running-len(d.waiting), claimLimit)
 	if c.verdicts.isCutOff(time.Now()) {
 		free = min(free, cutOffClaimLimit-d.running)
 	}

@@ -44,7 +44,7 @@ func isLoopback(t check.Target) bool {
 
 // note records that a target answered, or that it was unreachable.
 func (r *reach) note(t check.Target, answered bool, now time.Time) {
-	if isLoopback(t) {
+	if isLoopback(t) || t.Host == "" { // a resolver of this machine may answer from its cache
 		return
 	}
 	h := r.hosts[t.Host]

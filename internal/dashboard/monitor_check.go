@@ -23,6 +23,7 @@ type relative struct {
 func (v *visit) loadCheck(s *monitorScreen) error {
 	results, _, err := v.store.CheckResults(v.r.Context(), v.actor(), s.ID, store.Pagination{Page: 1, PerPage: maxResults})
 	for _, r := range results {
+		r.Body = allswell.OutputText([]byte(r.Body), allswell.MaxFailedBody)
 		s.Results = append(s.Results, checkResult{r})
 	}
 	s.Facts = monitorFacts(s.Monitor)

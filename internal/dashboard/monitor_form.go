@@ -299,6 +299,9 @@ func (v *visit) editMonitor() error {
 	s.form = newForm(v.r.PostForm)
 	kept := s.Monitor.Check.Secrets
 	n, err := readMonitor(v.r.PostForm, s.Type, kept)
+	if err == nil && s.Monitor.IsCheck() {
+		err = s.Type.CheckKeptSecrets(s.Monitor.Check.Config, n.Check.Config, s.Monitor.Check.SecretFields, n.Check.Secrets)
+	}
 	switch s.Value("preview") {
 	case "":
 	case "test":

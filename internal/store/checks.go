@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -155,6 +156,10 @@ func (c *session) secretsOf(monitorID string) (map[string]json.RawMessage, error
 
 // dropSameSecrets removes from a change the secrets that the monitor has, so that repeating a request changes nothing.
 func (t *tx) dropSameSecrets(m allswell.Monitor, ch *allswell.CheckChange) {
+	ch.Secrets = maps.Clone(ch.Secrets)
+	maps.DeleteFunc(ch.Secrets, func(field string, value json.RawMessage) bool {
+		return string(bytes.TrimSpace(value)) == "null" && !slices.Contains(m.Check.SecretFields, field)
+	})
 	if len(ch.Secrets) == 0 || len(m.Check.SecretFields) == 0 {
 		return
 	}
@@ -163,8 +168,13 @@ func (t *tx) dropSameSecrets(m allswell.Monitor, ch *allswell.CheckChange) {
 		t.s.log.Warn("the secrets of a check cannot be opened", "monitor", m.ID, "error", err)
 		return // all that are given are new
 	}
-	ch.Secrets = maps.Clone(ch.Secrets)
-	maps.DeleteFunc(ch.Secrets, func(field string, value json.RawMessage) bool { return bytes.Equal(kept[field], value) })
+	maps.DeleteFunc(ch.Secrets, func(field string, value json.RawMessage) bool { return sameJSON(kept[field], value) })
+}
+
+// sameJSON reports whether two texts are the same JSON: what is sealed is not written as it was given.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // saveCheckState saves what the results of a check have led to.

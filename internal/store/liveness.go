@@ -200,6 +200,7 @@ func (t *tx) repairFutureTimes() error {
 		`UPDATE checks SET slow_since_at = $1 WHERE slow_since_at > $1`,
 		`UPDATE checks SET unknown_since_at = $1 WHERE unknown_since_at > $1`,
 		`UPDATE check_results SET started_at = $1 WHERE started_at > $1`,
+		`UPDATE check_fold SET hour_at = $1 - $1 % 3600000, after_id = '' WHERE hour_at > $1`,
 		`DELETE FROM checking_gaps WHERE from_at >= $1`,
 		`UPDATE checking_gaps SET to_at = $1 WHERE to_at > $1`,
 	} {
