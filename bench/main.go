@@ -2,7 +2,7 @@
 // with public tools: wrk generates the load, and nginx is the reference for pages. It
 // prints the Markdown table of docs/benchmarks.md.
 //
-//	go run ./bench            everything, about five minutes
+//	go run ./bench            everything, about twenty minutes
 //	go run ./bench pings tick only these
 package main
 
@@ -49,6 +49,9 @@ var parts = []struct {
 	{"mail", (*bench).mail},
 	{"live", (*bench).live},
 	{"busy", (*bench).busy},
+	{"checks", (*bench).checks},
+	{"checkmemory", (*bench).checkMemory},
+	{"detection", (*bench).detection},
 }
 
 func main() {
