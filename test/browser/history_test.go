@@ -42,7 +42,7 @@ func troubled(t *testing.T) (page, component string) {
 	var group, mirror binary.Data[struct{ ID string }]
 	client.Must(t, "POST", "/api/v1/pages/acme/groups", params{"name": "Copies"}, &group)
 	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Mirror", "group": group.Data.ID}, &mirror)
-	db, err := sql.Open("sqlite", database)
+	db, err := sql.Open("sqlite", "file:"+database+"?_busy_timeout=5000") // the server writes, too
 	if err != nil {
 		t.Fatal(err)
 	}
