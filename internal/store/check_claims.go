@@ -92,7 +92,6 @@ func (c *session) nextCheck(claim CheckClaim) (next time.Time, err error) {
 // dueCheck is a check that is due.
 type dueCheck struct {
 	ClaimedCheck
-	retry  bool
 	sealed []byte
 }
 
@@ -144,7 +143,7 @@ func (t *tx) dueChecks(retry bool, where string, args ...any) ([]dueCheck, error
 	}
 	return database.Query(t.Session, func(row database.Row) (d dueCheck, err error) {
 		c, err := scanCheck(widerRow{row, []any{instant{&d.DueAt}, &d.Version, &d.sealed, &d.WorkspaceID, &d.Type, duration{&d.Interval}}})
-		d.MonitorID, d.Spec, d.retry = c.monitorID, c.CheckSpec, retry
+		d.MonitorID, d.Spec = c.monitorID, c.CheckSpec
 		return d, err
 	}, `SELECT `+checkColumns+`, `+column+`, version, secrets, workspace_id, type, interval_ms FROM (SELECT * FROM checks WHERE monitor_id IN EACH($1)) AS due
 		JOIN (SELECT id, workspace_id, type, interval_ms FROM monitors) AS m ON m.id = due.monitor_id ORDER BY `+column+`, monitor_id`, list(ids))
