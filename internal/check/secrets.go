@@ -14,8 +14,8 @@ import (
 // destinationFields are the fields that say where a probe sends its secrets, and how well that is verified.
 var destinationFields = []string{"url", "host", "port", "proxy", "oauth2_token_url", "tls", "insecure", "ca_certificates"}
 
-// CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps although it sends it elsewhere: whoever may
-// change a check must not read its secrets at a server of their own. before and after are configurations, kept the fields that
+// CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere. Otherwise anyone who can
+// change a check could read its secrets on a server of their own. before and after are configurations, kept the fields that
 // have a secret, and given the fields of the change.
 func (t Type) CheckKeptSecrets(before, after json.RawMessage, kept []string, given map[string]json.RawMessage) error {
 	if len(kept) == 0 || sameDestination(before, after) {

@@ -87,7 +87,22 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	if err := t.applySuppression(&m); err != nil {
 		return m, err
 	}
-	_, err = t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
+	err = t.insertMonitor(m)
+	if err == nil {
+		err = t.createCheck(&m)
+	}
+	if err == nil {
+		err = t.audit(actor, allswell.AuditCreate, nil, m)
+	}
+	if !m.IsCheck() {
+		t.newPingTokens = append(t.newPingTokens, m.Token)
+	}
+	return t.filledMonitor(m, err)
+}
+
+// insertMonitor saves a new monitor, with a place for the pings of a heartbeat.
+func (t *tx) insertMonitor(m allswell.Monitor) error {
+	_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
 				failure_threshold, down_status, auto_incidents, state, consecutive_failures, suppressed_until_at, created_at, updated_at, tags, max_runtime_ms, publish_output,
 				cron_expression, cron_zone, grace_ms,
 				min_runtime_ms, max_per_interval, no_overlap, max_runtime_action, min_runtime_action, max_per_interval_action, no_overlap_action, calendar, type, parent_id)
@@ -102,16 +117,7 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	if err == nil && !m.IsCheck() {
 		_, err = t.Exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
 	}
-	if err == nil {
-		err = t.createCheck(&m)
-	}
-	if err == nil {
-		err = t.audit(actor, allswell.AuditCreate, nil, m)
-	}
-	if !m.IsCheck() {
-		t.newPingTokens = append(t.newPingTokens, m.Token)
-	}
-	return t.filledMonitor(m, err)
+	return err
 }
 
 // tokenText returns the stored form of the ping token of a monitor: of a check a text that is no token, because tokens are unique.
