@@ -1,8 +1,11 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"testing"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/allswell/allswell/internal/cli"
 	"github.com/allswell/allswell/internal/console"
@@ -35,5 +38,35 @@ func TestFlagsAreNamedLikeVariables(t *testing.T) {
 	}
 	if len(flags) > 0 {
 		t.Errorf("flags that no message knows: %v", flags)
+	}
+}
+
+// TestServeKnowsAllSettings checks that serve, which has a tree of its own, does not warn of settings of other commands.
+func TestServeKnowsAllSettings(t *testing.T) {
+	variables := func(p console.Program) []string {
+		parser, err := p.Parser(&console.Console{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := make(map[string]bool)
+		for _, env := range p.OtherEnvs {
+			known[env] = true
+		}
+		var visit func(n *kong.Node)
+		visit = func(n *kong.Node) {
+			for _, flag := range n.Flags {
+				for _, env := range flag.Envs {
+					known[env] = true
+				}
+			}
+			for _, child := range n.Children {
+				visit(child)
+			}
+		}
+		visit(parser.Model.Node)
+		return slices.Sorted(maps.Keys(known))
+	}
+	if got, want := variables(serveProgram()), variables(program()); !slices.Equal(got, want) {
+		t.Errorf("serve knows %v, want %v", got, want)
 	}
 }

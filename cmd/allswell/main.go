@@ -66,6 +66,9 @@ type commands struct {
 	Job demo.JobCommand `cmd:"" hidden:"" help:"Run a job of the demo: ping until standard input ends."`
 }
 
+// envPrefix begins the names of the environment variables that are settings.
+const envPrefix = "ALLSWELL_"
+
 // program returns the command tree, which the parser fills in.
 func program() console.Program {
 	return console.Program{
@@ -78,7 +81,7 @@ func program() console.Program {
 		Description: "A status page and heartbeat monitor.\n\n" +
 			"To try it: allswell demo. To run it: allswell serve.\n\n" +
 			"The exit status is 0 on success, 1 if the command failed or was refused, and 2 if the command line or a setting is invalid.",
-		EnvPrefix: "ALLSWELL_",
+		EnvPrefix: envPrefix,
 		Variables: cli.HelpVariables(),
 		Message:   cli.Message,
 	}
@@ -89,20 +92,22 @@ func main() {
 	defer stop()
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
-	c := console.Standard(ctx)
-	if args, ok := runArgs(os.Args); ok {
-		os.Exit(runProgram().Run(c, args, nil))
-	}
-	os.Exit(program().Run(c, os.Args[1:], os.Environ()))
+	p, args, environ := programOf(os.Args, os.Environ())
+	os.Exit(p.Run(console.Standard(ctx), args, environ))
 }
 
-// runArgs returns the arguments of runProgram, and whether the command line is of the command run. A link to the program
-// with the name allswell-run is that command, so that it can be the SHELL of a crontab.
-func runArgs(args []string) ([]string, bool) {
-	if strings.TrimSuffix(filepath.Base(args[0]), ".exe") == "allswell-run" {
-		return append([]string{"run"}, args[1:]...), true
+// programOf returns the smallest program that has the command of a command line, its arguments, and the environment that it
+// checks. A link to the program with the name allswell-run is the command run, so that it can be the SHELL of a crontab.
+func programOf(args, environ []string) (p console.Program, rest, checked []string) {
+	switch {
+	case strings.TrimSuffix(filepath.Base(args[0]), ".exe") == "allswell-run":
+		return runProgram(), append([]string{"run"}, args[1:]...), nil
+	case len(args) > 1 && args[1] == "run":
+		return runProgram(), args[1:], nil
+	case len(args) > 1 && args[1] == "serve":
+		return serveProgram(), args[1:], environ
 	}
-	return args[1:], len(args) > 1 && args[1] == "run"
+	return program(), args[1:], environ
 }
 
 // runProgram is the command run alone. Building the whole tree would take longer than many jobs.
@@ -112,6 +117,17 @@ func runProgram() console.Program {
 			Run run.Command `cmd:"" help:"Run a command, and report its start, its end and its output to a monitor."`
 		}{},
 		Name: "allswell", Message: cli.Message,
+	}
+}
+
+// serveProgram is the command serve alone, because the tree stays in memory while it runs.
+func serveProgram() console.Program {
+	return console.Program{
+		Commands: &struct {
+			Serve serveCommand `cmd:"" help:"Run the service."`
+		}{},
+		Name: "allswell", EnvPrefix: envPrefix, Message: cli.Message,
+		OtherEnvs: []string{"ALLSWELL_DEMO_PING", "ALLSWELL_MONITOR", "ALLSWELL_PAGE", "ALLSWELL_SPOOL", "ALLSWELL_TOKEN", "ALLSWELL_URL"},
 	}
 }
 

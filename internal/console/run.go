@@ -31,6 +31,7 @@ type Program struct {
 	Name        string
 	Description string
 	EnvPrefix   string             // of the environment variables that are settings
+	OtherEnvs   []string           // settings of commands that are not in the tree
 	Variables   map[string]string  // in help texts, as ${name}
 	Message     func(error) string // describes an error for the user; nil: its text
 }
@@ -268,6 +269,9 @@ func flagHelp(v *kong.Value) string {
 // warnOfUnknown warns of environment variables that have the prefix of settings but are not settings.
 func (p Program) warnOfUnknown(c *Console, root *kong.Node, environ []string) {
 	known := make(map[string]bool)
+	for _, env := range p.OtherEnvs {
+		known[env] = true
+	}
 	visitCommands(root, func(n *kong.Node) {
 		for _, flag := range n.Flags {
 			for _, env := range flag.Envs {
