@@ -52,6 +52,7 @@ type commands struct {
 
 	Token admin.TokenCommands `cmd:"" group:"Using the database:" help:"Create, list and revoke API tokens."`
 
+	Secret    admin.SecretCommands   `cmd:"" group:"Using the database:" help:"Replace the key that encrypts secrets (rotate)."`
 	SetupLink admin.SetupLinkCommand `cmd:"" group:"Using the database:" help:"Print a link that creates the first account of the dashboard."`
 	User      admin.UserCommands     `cmd:"" group:"Using the database:" help:"List the accounts of the dashboard, and reset passwords."`
 	Migrate   admin.MigrateCommand   `cmd:"" group:"Using the database:" help:"Create or upgrade the database. serve does this too when it starts."`

@@ -1,4 +1,4 @@
-// Package admin has the commands that work on the database: migrate, backup, restore and token.
+// Package admin has the commands that work on the database: migrate, backup, restore, secret, token and user.
 package admin
 
 import (
@@ -79,7 +79,7 @@ func (cmd *BackupCommand) Run(c *console.Console) error {
 	if err != nil {
 		return err
 	}
-	key, err := cmd.Key()
+	keys, err := cmd.Keys()
 	if err != nil {
 		return err
 	}
@@ -95,20 +95,19 @@ func (cmd *BackupCommand) Run(c *console.Console) error {
 	}
 	c.Printf("The backup of %s is in %s (%d kB). It contains ping tokens and private keys of certificates: keep it as safe as the database.\n",
 		settings.DatabaseName(database), cmd.Path, (size+999)/1000)
-	reportSecrets(c, database, key)
+	reportSecrets(c, database, keys)
 	return nil
 }
 
-// reportSecrets says what the secrets of checks in a database need. key is the key that is set; nil: none. A database of
-// another version is not read: serve says it after the upgrade.
-func reportSecrets(c *console.Console, database string, key *secret.Key) {
-	found, err := store.SecretsIn(c.Ctx, database, key)
-	if err != nil || found.Monitors == 0 {
+// reportSecrets says what the secrets in a database need. keys are those that are set; nil: none. A database of another version is not
+// read: serve says it after the upgrade.
+func reportSecrets(c *console.Console, database string, keys *secret.Keys) {
+	found, err := store.SecretsIn(c.Ctx, database, keys)
+	if err != nil || found.Owners == 0 {
 		return
 	}
 	if len(found.Unreadable) > 0 {
-		c.Printf("The secrets of these monitors cannot be opened, because their key is missing or another one: %s. Without it, give the secrets again.\n",
-			strings.Join(found.Unreadable, ", "))
+		c.Printf("%s\n", unreadableSecrets(found))
 		return
 	}
 	if found.KeyFile != "" {
@@ -116,6 +115,11 @@ func reportSecrets(c *console.Console, database string, key *secret.Key) {
 	} else {
 		c.Printf("Secrets of checks are encrypted with the key that is set, which no backup contains.\n")
 	}
+}
+
+// unreadableSecrets says which secrets cannot be opened.
+func unreadableSecrets(found store.SecretsFound) string {
+	return "The secrets of these cannot be opened, because their key is missing or another one: " + strings.Join(found.Unreadable, ", ") + ". Without it, give the secrets again."
 }
 
 // RestoreCommand replaces a SQLite database by a backup.
@@ -131,7 +135,7 @@ func (cmd *RestoreCommand) Run(c *console.Console) error {
 	if err != nil {
 		return err
 	}
-	key, err := cmd.Key()
+	keys, err := cmd.Keys()
 	if err != nil {
 		return err
 	}
@@ -148,7 +152,7 @@ func (cmd *RestoreCommand) Run(c *console.Console) error {
 	if kept != "" {
 		c.Printf("The replaced database is kept in %s; delete it when you don't need it.\n", kept)
 	}
-	reportSecrets(c, database, key)
+	reportSecrets(c, database, keys)
 	return nil
 }
 

@@ -10,19 +10,24 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"slices"
 	"strings"
 )
 
-// MinLength is the minimum length of the text from which a key is made. It should have been made by a generator.
-const MinLength = 32
+// Limits of keys.
+const (
+	MinLength = 32 // characters of the text from which a key is made, which should have been made by a generator
+	MaxKeys   = 10
+)
 
 // ErrNoKey means that what was sealed cannot be opened: there is no key, or another one.
 var ErrNoKey = errors.New("the key of the secrets is missing, or another one")
 
-// Key is a key. It is safe for concurrent use.
-type Key struct {
+// Keys are the keys of an installation: the first seals, and all open, so that a key can be replaced. The methods are safe for
+// concurrent use. A nil *Keys has no key.
+type Keys struct{ all []key }
+
+type key struct {
 	id   [keyIDLength]byte
 	aead cipher.AEAD
 }
@@ -34,85 +39,80 @@ const (
 	headLength  = 1 + keyIDLength
 )
 
-// New returns the key that is made of a text of at least MinLength characters. Spaces around it are ignored.
-func New(text string) (*Key, error) {
-	text = strings.TrimSpace(text)
+// New returns the keys that are made of a text: one per line or between commas, each of at least MinLength characters. Empty lines and
+// spaces around a key are ignored.
+func New(text string) (*Keys, error) {
+	texts := slices.DeleteFunc(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ',' }), func(s string) bool { return strings.TrimSpace(s) == "" })
+	if len(texts) == 0 || len(texts) > MaxKeys {
+		return nil, fmt.Errorf("there must be from 1 to %d keys of the secrets", MaxKeys)
+	}
+	k := new(Keys)
+	for _, one := range texts {
+		one, err := newKey(strings.TrimSpace(one))
+		if err != nil {
+			return nil, err
+		}
+		k.all = append(k.all, one)
+	}
+	return k, nil
+}
+
+func newKey(text string) (k key, err error) {
 	if len(text) < MinLength {
-		return nil, fmt.Errorf("the key of the secrets must have at least %d characters", MinLength)
+		return k, fmt.Errorf("a key of the secrets must have at least %d characters", MinLength)
 	}
-	key := sha256.Sum256([]byte("allswell secrets: key\n" + text))
-	block, err := aes.NewCipher(key[:])
+	hash := sha256.Sum256([]byte("allswell secrets: key\n" + text))
+	block, err := aes.NewCipher(hash[:])
 	if err != nil {
-		return nil, err
+		return k, err
 	}
-	aead, err := cipher.NewGCM(block)
-	if err != nil {
-		return nil, err
+	if k.aead, err = cipher.NewGCM(block); err != nil {
+		return k, err
 	}
-	k := &Key{aead: aead}
 	id := sha256.Sum256([]byte("allswell secrets: id\n" + text))
 	copy(k.id[:], id[:])
 	return k, nil
 }
 
-// Read returns the key in a file, and nil if there is no file.
-func Read(path string) (*Key, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	k, err := New(string(text))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return k, nil
-}
-
-// Create writes a random key to a new file that only its owner can read, and returns it. When it returns, the file is durable.
-// It does not overwrite a file.
-func Create(path string) (*Key, error) {
-	text := rand.Text() + rand.Text()
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	_, err = f.WriteString(text + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, errors.Join(err, os.Remove(path))
-	}
-	return New(text)
-}
-
-// Seal returns plain encrypted. It can be opened only with the same key and the same context, such as the id of its owner.
-func (k *Key) Seal(plain []byte, context string) []byte {
-	nonce := make([]byte, k.aead.NonceSize())
+// Seal returns plain encrypted with the first key. It can be opened only with the same key and the same context, such as the id of
+// its owner.
+func (k *Keys) Seal(plain []byte, context string) []byte {
+	first := k.all[0]
+	nonce := make([]byte, first.aead.NonceSize())
 	rand.Read(nonce)
-	out := append([]byte{format}, k.id[:]...)
+	out := append([]byte{format}, first.id[:]...)
 	out = append(out, nonce...)
-	return k.aead.Seal(out, nonce, plain, []byte(context))
+	return first.aead.Seal(out, nonce, plain, []byte(context))
 }
 
-// Open returns what was sealed. The error is ErrNoKey if k is nil, or not the key with which it was sealed.
-func (k *Key) Open(sealed []byte, context string) ([]byte, error) {
-	if k == nil || !k.Sealed(sealed) {
+// Open returns what was sealed. The error is ErrNoKey if it was sealed with none of the keys.
+func (k *Keys) Open(sealed []byte, context string) ([]byte, error) {
+	i := k.sealedWith(sealed)
+	if i < 0 {
 		return nil, ErrNoKey
 	}
-	rest := sealed[headLength:]
-	if len(rest) < k.aead.NonceSize() {
+	aead, rest := k.all[i].aead, sealed[headLength:]
+	if len(rest) < aead.NonceSize() {
 		return nil, errors.New("a sealed secret is damaged")
 	}
-	nonce, text := rest[:k.aead.NonceSize()], rest[k.aead.NonceSize():]
-	plain, err := k.aead.Open(nil, nonce, text, []byte(context))
+	nonce, text := rest[:aead.NonceSize()], rest[aead.NonceSize():]
+	plain, err := aead.Open(nil, nonce, text, []byte(context))
 	if err != nil {
 		return nil, errors.New("a sealed secret is damaged, or belongs to another owner")
 	}
 	return plain, nil
 }
 
-// Sealed reports whether a sealed text names this key.
-func (k *Key) Sealed(sealed []byte) bool {
-	return len(sealed) >= headLength && sealed[0] == format && bytes.Equal(sealed[1:headLength], k.id[:])
+// CanOpen reports whether a sealed text names one of the keys.
+func (k *Keys) CanOpen(sealed []byte) bool { return k.sealedWith(sealed) >= 0 }
+
+// IsCurrent reports whether a sealed text names the first key.
+func (k *Keys) IsCurrent(sealed []byte) bool { return k.sealedWith(sealed) == 0 }
+
+// sealedWith returns the index of the key that a sealed text names; -1: it names none.
+func (k *Keys) sealedWith(sealed []byte) int {
+	if k == nil || len(sealed) < headLength || sealed[0] != format {
+		return -1
+	}
+	return slices.IndexFunc(k.all, func(one key) bool { return bytes.Equal(sealed[1:headLength], one.id[:]) })
 }

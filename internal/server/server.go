@@ -148,7 +148,7 @@ func (s *Server) openDatabase(ctx context.Context) error {
 		s.store, err = store.Open(ctx, s.cfg.Database, store.Options{
 			Logger: s.log, Location: s.cfg.Checks.Location, FailureThreshold: s.cfg.FailureThreshold, CheckInterval: s.cfg.CheckInterval, Hosts: s.cfg.Hosts,
 			AuditRetention: s.cfg.AuditRetention, PingRetention: cmp.Or(s.cfg.PingRetention, -1),
-			SecretKey: s.cfg.SecretKey,
+			SecretKeys: s.cfg.SecretKeys,
 		})
 		return err
 	})
@@ -194,12 +194,15 @@ func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
 	return err
 }
 
-// warnOfSecrets logs the monitors whose secrets cannot be opened.
+// warnOfSecrets logs which secrets cannot be opened, and that some were sealed with an earlier key.
 func (s *Server) warnOfSecrets(ctx context.Context) error {
 	found, err := s.store.CheckSecrets(ctx)
 	if len(found.Unreadable) > 0 {
-		s.log.Warn("secrets of checks cannot be opened, so these monitors are not checked: the key is missing, or another one",
-			"count", len(found.Unreadable), "monitors", found.Unreadable[:min(len(found.Unreadable), maxNamedPages)])
+		s.log.Warn("secrets cannot be opened, so these monitors are not checked: the key is missing, or another one",
+			"count", len(found.Unreadable), "of", found.Unreadable[:min(len(found.Unreadable), maxNamedPages)])
+	}
+	if found.Earlier > 0 {
+		s.log.Info("secrets are encrypted with an earlier key, which is still needed: `allswell secret rotate` encrypts them with the first one", "count", found.Earlier)
 	}
 	return err
 }

@@ -109,7 +109,7 @@ type Config struct {
 	Hosts                    allswell.Hosts // the installation's own host names
 	DNSServer                string         // "": the system's
 	BootstrapToken           string
-	SecretKey                *secret.Key // nil: the file beside a SQLite database, or none
+	SecretKeys               *secret.Keys // nil: the file beside a SQLite database, or none
 	SignIn                   SignInConfig
 	CheckInterval            time.Duration
 	Checks                   CheckConfig
@@ -162,7 +162,7 @@ func (s Settings) Parse() (Config, error) {
 		BaseURL:          settings.Parse(p, &s.BaseURL, settings.BaseURL),
 		DNSServer:        settings.Parse(p, &s.DNSServer, settings.ServerAddress),
 		BootstrapToken:   settings.Parse(p, &s.BootstrapToken, settings.BootstrapToken),
-		SecretKey:        s.ParseSecretKey(p),
+		SecretKeys:       s.ParseSecretKey(p),
 		CheckInterval:    settings.Parse(p, &s.CheckInterval, settings.Seconds(time.Second, time.Hour)),
 		FailureThreshold: settings.Parse(p, &s.FailureThreshold, settings.Integer(1, allswell.MaxFailureThreshold)),
 		PingRateLimit:    settings.Parse(p, &s.PingRateLimit, settings.Integer(0, maxRate)),

@@ -8,29 +8,30 @@ import (
 
 // SecretKeySetting is the setting of all commands that seal or open secrets.
 type SecretKeySetting struct {
-	SecretKey string `env:"ALLSWELL_SECRET_KEY" secret:"" placeholder:"SECRET" help:"Key with which the secrets of checks are encrypted: 32 or more characters. Empty: that in ALLSWELL_SECRET_KEY_FILE, or with SQLite in the file allswell.key beside the database."`
+	SecretKey string `env:"ALLSWELL_SECRET_KEY" secret:"" placeholder:"SECRET" help:"Key with which the secrets of checks are encrypted: 32 or more characters. While it is replaced several, separated by commas: the first encrypts, and all decrypt. Empty: that in ALLSWELL_SECRET_KEY_FILE, or with SQLite in the file allswell.key beside the database."`
 
-	SecretKeyFile string `env:"ALLSWELL_SECRET_KEY_FILE" placeholder:"PATH" help:"File with that key."`
+	SecretKeyFile string `env:"ALLSWELL_SECRET_KEY_FILE" placeholder:"PATH" help:"File with that key, or with several in lines."`
 }
 
-// ParseSecretKey returns the key, and nil if none is set.
-func (s *SecretKeySetting) ParseSecretKey(p *Parser) *secret.Key {
-	key := Parse(p, &s.SecretKey, func(value string) (*secret.Key, error) {
+// ParseSecretKey returns the keys, and nil if none is set.
+func (s *SecretKeySetting) ParseSecretKey(p *Parser) *secret.Keys {
+	key := Parse(p, &s.SecretKey, func(value string) (*secret.Keys, error) {
 		if value == "" {
 			return nil, nil
 		}
-		if len(value) < secret.MinLength {
-			return nil, fmt.Errorf("empty, or %d characters or more", secret.MinLength)
+		k, err := secret.New(value)
+		if err != nil {
+			return nil, fmt.Errorf("empty, or from 1 to %d keys, separated by commas, of %d characters or more each", secret.MaxKeys, secret.MinLength)
 		}
-		return secret.New(value)
+		return k, nil
 	})
-	file := Parse(p, &s.SecretKeyFile, func(path string) (*secret.Key, error) {
+	file := Parse(p, &s.SecretKeyFile, func(path string) (*secret.Keys, error) {
 		if path == "" {
 			return nil, nil
 		}
 		k, err := secret.Read(path)
 		if err != nil || k == nil {
-			return nil, fmt.Errorf("a file that can be read, with %d characters or more", secret.MinLength)
+			return nil, fmt.Errorf("a file that can be read, with from 1 to %d keys, one per line, of %d characters or more each", secret.MaxKeys, secret.MinLength)
 		}
 		return k, nil
 	})
@@ -49,8 +50,8 @@ type KeyedDatabaseSetting struct {
 	SecretKeySetting `embed:""`
 }
 
-// Key returns the key of the secrets, and nil if none is set. The error is an *Error.
-func (s KeyedDatabaseSetting) Key() (*secret.Key, error) {
+// Keys returns the keys of the secrets, and nil if none is set. The error is an *Error.
+func (s KeyedDatabaseSetting) Keys() (*secret.Keys, error) {
 	p := NewParser(&s)
 	key := s.ParseSecretKey(p)
 	return key, p.Err()

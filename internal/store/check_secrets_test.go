@@ -3,14 +3,18 @@ package store_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/store"
 )
 
 func withSecrets(secrets map[string]json.RawMessage) func(*allswell.NewMonitor) {
@@ -20,7 +24,7 @@ func withSecrets(secrets map[string]json.RawMessage) func(*allswell.NewMonitor) 
 func TestSecretsOfChecks(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		key := must(secret.New(strings.Repeat("k", secret.MinLength)))(w)
-		w.SetSecretKey(key)
+		w.SetSecretKeys(key)
 		m := w.newCheck("shop", withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`), "token": json.RawMessage(`"tok"`)}))
 		if m.Check.Secrets != nil || strings.Join(m.Check.SecretFields, " ") != "password token" {
 			t.Errorf("created: %+v", m.Check)
@@ -56,13 +60,13 @@ func TestSecretsOfChecks(t *testing.T) {
 		if spec := w.claimChecks("a", "")[0].Spec; string(spec.Secrets["password"]) != `"hunter3"` || spec.Secrets["token"] != nil {
 			t.Errorf("claimed: %+v", spec.Secrets)
 		}
-		if found := must(w.CheckSecrets(w.ctx))(w); found.Monitors != 1 || len(found.Unreadable) != 0 {
+		if found := must(w.CheckSecrets(w.ctx))(w); found.Owners != 1 || len(found.Unreadable) != 0 {
 			t.Errorf("found: %+v", found)
 		}
 
 		// With another key, the check says so, and its secrets can be given again.
-		w.SetSecretKey(must(secret.New(strings.Repeat("o", secret.MinLength)))(w))
-		if found := must(w.CheckSecrets(w.ctx))(w); len(found.Unreadable) != 1 || found.Unreadable[0] != "shop" {
+		w.SetSecretKeys(must(secret.New(strings.Repeat("o", secret.MinLength)))(w))
+		if found := must(w.CheckSecrets(w.ctx))(w); len(found.Unreadable) != 1 || found.Unreadable[0] != "monitor shop" {
 			t.Errorf("found: %+v", found)
 		}
 		w.clock.move(time.Hour)
@@ -103,7 +107,7 @@ func TestKeyOfSecrets(t *testing.T) {
 		w.ok(w.Store.Close())
 		w.Store = w.replica()
 		found := must(w.CheckSecrets(w.ctx))(w)
-		if found.Monitors != 1 || len(found.Unreadable) != 0 || found.KeyFile != path {
+		if found.Owners != 1 || len(found.Unreadable) != 0 || found.KeyFile != path {
 			t.Errorf("after a restart: %+v", found)
 		}
 		for _, c := range w.claimChecks("a", "") {
@@ -112,4 +116,128 @@ func TestKeyOfSecrets(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRotateSecrets replaces a key: no secret is lost, also if an earlier key is removed afterwards.
+func TestRotateSecrets(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		text := func(c string) string { return strings.Repeat(c, secret.MinLength) }
+		old, both := must(secret.New(text("o")))(w), must(secret.New(text("n")+","+text("o")))(w)
+		w.SetSecretKeys(must(secret.New(text("l")))(w))
+		w.newCheck("lost", withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"gone"`)}))
+		w.SetSecretKeys(old)
+		const monitors = 3
+		for i := range monitors {
+			w.newCheck(fmt.Sprint("shop", i), withSecrets(map[string]json.RawMessage{"password": json.RawMessage(fmt.Sprintf(`"hunter%d"`, i))}))
+		}
+		w.newCheck("plain")
+		w.SetSecretKeys(both)
+		w.newCheck("new", withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"n"`)}))
+		if found := must(w.CheckSecrets(w.ctx))(w); found.Owners != monitors+2 || found.Earlier != monitors || !slices.Equal(found.Unreadable, []string{"monitor lost"}) {
+			t.Errorf("before: %+v", found)
+		}
+		if n := must(w.RotateSecrets(w.ctx))(w); n != monitors {
+			t.Errorf("%d are sealed anew", n)
+		}
+		w.SetSecretKeys(must(secret.New(text("n")))(w))
+		if found := must(w.CheckSecrets(w.ctx))(w); found.Earlier != 0 || !slices.Equal(found.Unreadable, []string{"monitor lost"}) {
+			t.Errorf("after: %+v", found)
+		}
+		for _, c := range w.claimChecks("a", "") {
+			m := must(w.Monitor(w.ctx, w.ws, c.MonitorID))(w)
+			want := ""
+			if i, ok := strings.CutPrefix(m.Slug, "shop"); ok {
+				want = `"hunter` + i + `"`
+			} else if m.Slug == "new" {
+				want = `"n"`
+			}
+			if string(c.Spec.Secrets["password"]) != want || c.SecretsMissing != (m.Slug == "lost") {
+				t.Errorf("%s: claimed %s", m.Slug, c.Spec.Secrets)
+			}
+		}
+		if n := must(w.RotateSecrets(w.ctx))(w); n != 0 {
+			t.Errorf("again, %d are sealed anew", n)
+		}
+		w.SetSecretKeys(must(secret.New(text("l")))(w))
+		if found := must(w.CheckSecrets(w.ctx))(w); len(found.Unreadable) != monitors+1 {
+			t.Errorf("what could not be opened was changed: %+v", found)
+		}
+	})
+}
+
+// TestRotateKeyFile replaces the key beside a SQLite database in another process: the service uses the new one at once.
+func TestRotateKeyFile(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		if !isSQLite(w.Store) {
+			return // there is no file
+		}
+		path := filepath.Join(filepath.Dir(strings.TrimPrefix(w.dsn, "sqlite:")), "allswell.key")
+		beside := must(store.OpenBeside(w.ctx, w.dsn, store.Options{}))(w)
+		defer beside.Close()
+		if n := must(beside.RotateSecrets(w.ctx))(w); n != 0 {
+			t.Errorf("without secrets, %d are sealed anew", n)
+		}
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("a key that nobody needs: %v", err)
+		}
+		n := func(value string) func(*allswell.NewMonitor) {
+			return withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"` + value + `"`)})
+		}
+		w.newCheck("shop", n("hunter2"))
+		before := must(os.ReadFile(path))(w)
+		if n := must(beside.RotateSecrets(w.ctx))(w); n != 1 {
+			t.Errorf("%d are sealed anew", n)
+		}
+		w.newCheck("later", n("hunter3"))
+		after := must(os.ReadFile(path))(w)
+		first, rest, _ := strings.Cut(string(after), "\n")
+		if rest != string(before) {
+			t.Errorf("the earlier key is gone")
+		}
+		w.ok(os.WriteFile(path, []byte(first+"\n"), 0o600))
+		found := must(w.CheckSecrets(w.ctx))(w)
+		if found.Owners != 2 || found.Earlier != 0 || len(found.Unreadable) != 0 || found.KeyFile != path {
+			t.Errorf("with the new key alone: %+v", found)
+		}
+		for _, c := range w.claimChecks("a", "") {
+			if !strings.HasPrefix(string(c.Spec.Secrets["password"]), `"hunter`) {
+				t.Errorf("claimed: %+v", c)
+			}
+		}
+
+		// A file that is gone or empty is neither replaced nor ignored: nothing is sealed with a key that is not kept.
+		for _, broken := range []func() error{func() error { return os.Remove(path) }, func() error { return os.WriteFile(path, nil, 0o600) }} {
+			w.ok(broken())
+			if _, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Type: "http", Name: "x", Interval: time.Minute, Check: allswell.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}}}); err == nil || refused(err, "password") == nil {
+				t.Errorf("a secret without its key: %v", err)
+			}
+		}
+	})
+}
+
+// TestSealedColumns checks that each column of bytes is known to RotateSecrets, or known to have nothing sealed.
+func TestSealedColumns(t *testing.T) {
+	others := "tokens.hash, answers.request_hash, answers.body, page_images.body, certificate_files.content, sessions.hash, one_time_codes.hash, " +
+		"invitations.hash, recovery_codes.hash, passkeys.credential_id, passkeys.public_key, signals.output, ping_blocks.data, ping_chunks.data, check_rollups.data"
+	migrations, err := filepath.Glob("migrations/*.sql")
+	if err != nil || len(migrations) == 0 {
+		t.Fatalf("%d migrations, %v", len(migrations), err)
+	}
+	table, column := regexp.MustCompile(`^(?:CREATE|ALTER) TABLE (\w+)`), regexp.MustCompile(`(\w+)\s+BYTEA`)
+	known := strings.Join(store.SealedColumns(), ", ") + ", " + others
+	for _, path := range migrations {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := ""
+		for line := range strings.Lines(string(text)) {
+			if m := table.FindStringSubmatch(line); m != nil {
+				in = m[1]
+			}
+			if m := column.FindStringSubmatch(line); m != nil && !strings.Contains(known+",", in+"."+m[1]+",") {
+				t.Errorf("%s.%s is not in sealedColumns: if nothing in it is sealed, list it here", in, m[1])
+			}
+		}
+	}
 }

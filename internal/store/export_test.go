@@ -203,5 +203,13 @@ func SomeMonitors(ctx context.Context, s *Store, n int) ([]string, error) {
 	})
 }
 
-// SetSecretKey replaces the key of the secrets.
-func (s *Store) SetSecretKey(key *secret.Key) { s.secretKey = newSecretKey("", key) }
+// SetSecretKeys replaces the keys of the secrets.
+func (s *Store) SetSecretKeys(keys *secret.Keys) { s.secretKeys = newSecretKeys("", keys) }
+
+// SealedColumns returns the columns of secrets, such as "checks.secrets".
+func SealedColumns() (all []string) {
+	for _, c := range sealedColumns {
+		all = append(all, c.table+"."+c.column)
+	}
+	return all
+}

@@ -49,9 +49,9 @@ type Options struct {
 	// Location is where this replica is, for checks that several locations confirm. It is written with liveness records.
 	Location string
 
-	// SecretKey seals the secrets of checks. nil: on SQLite that of a file beside the database, which is made when it is
+	// SecretKeys seal the secrets of checks. nil: on SQLite those of a file beside the database, which is made when it is
 	// needed first; on PostgreSQL there are no secrets.
-	SecretKey *secret.Key
+	SecretKeys *secret.Keys
 
 	// Hosts are the host names of the installation itself. With the zero Hosts
 	// no page may have a domain.
@@ -69,7 +69,7 @@ type Store struct {
 	hosts     allswell.Hosts
 
 	auditRetention time.Duration
-	secretKey      *secretKey
+	secretKeys     *secretKeys
 	location       string
 	pingRetention  time.Duration // negative: there is no history of plain pings
 	lastPingAt     atomic.Int64  // of the last ping in a block, in microseconds since 1970
@@ -116,7 +116,7 @@ func open(ctx context.Context, dsn string, o Options,
 		period:         cmp.Or(o.CheckInterval, time.Minute),
 		hosts:          o.Hosts,
 		location:       o.Location,
-		secretKey:      newSecretKey(dsn, o.SecretKey),
+		secretKeys:     newSecretKeys(dsn, o.SecretKeys),
 		counts:         newRunCounts(),
 		auditRetention: cmp.Or(o.AuditRetention, allswell.DefaultAuditRetention),
 		pingRetention:  cmp.Or(o.PingRetention, allswell.SignalRetention),

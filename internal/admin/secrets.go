@@ -1,0 +1,77 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// SecretCommands are the commands of the secrets in the database.
+type SecretCommands struct {
+	settings.FileSetting          `embed:""`
+	settings.KeyedDatabaseSetting `embed:""`
+
+	Rotate secretRotate `cmd:"" help:"Encrypt all secrets with the first key. With the file allswell.key, a new key is put there first."`
+}
+
+// keyedContext is the context of the commands on a database and its secrets.
+type keyedContext struct {
+	databaseContext
+	keys *secret.Keys // nil: none is set
+}
+
+// ProvideContext is called by the parser before a command runs.
+func (cmd *SecretCommands) ProvideContext(c *console.Console) (*keyedContext, error) {
+	database, err := parseExisting(cmd.DatabaseSetting)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := cmd.Keys()
+	return &keyedContext{databaseContext{console.Printer{Console: c}, database}, keys}, err
+}
+
+type secretRotate struct{}
+
+// Run encrypts the secrets anew, also while the database is served.
+func (cmd *secretRotate) Run(c *keyedContext) error {
+	s, err := store.OpenBeside(c.Ctx, c.database, store.Options{SecretKeys: c.keys})
+	if err != nil {
+		return err
+	}
+	rotated, err := s.RotateSecrets(c.Ctx)
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s encrypted anew, the others not yet: run this again: %w", secretsOf(rotated), err), s.Close())
+	}
+	found, err := s.CheckSecrets(c.Ctx)
+	if err = errors.Join(err, s.Close()); err != nil {
+		return err
+	}
+	switch {
+	case found.Owners == 0:
+		c.Printf("There are no secrets in %s.\n", settings.DatabaseName(c.database))
+		return nil
+	case found.Earlier > 0:
+		return fmt.Errorf("%s encrypted anew, but %d with an earlier key meanwhile: restart all replicas with the same keys, and run this again",
+			secretsOf(rotated), found.Earlier)
+	case found.KeyFile != "":
+		c.Printf("%s encrypted anew, with the first key in %s: copy that file to where you keep it. Its other lines are for backups that were made before: delete them when you need none of these.\n",
+			secretsOf(rotated), found.KeyFile)
+	default:
+		c.Printf("%s encrypted anew, with the first key. The others are for backups that were made before.\n", secretsOf(rotated))
+	}
+	if len(found.Unreadable) > 0 {
+		return errors.New(unreadableSecrets(found))
+	}
+	return nil
+}
+
+func secretsOf(rotated int) string {
+	if rotated == 1 {
+		return "1 secret is"
+	}
+	return fmt.Sprintf("%d secrets are", rotated)
+}

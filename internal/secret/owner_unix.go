@@ -1,0 +1,19 @@
+//go:build unix
+
+package secret
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// keepOwner gives a file the owner and the permissions of another one, which root may replace for its owner.
+func keepOwner(f *os.File, like fs.FileInfo) error {
+	if of, ok := like.Sys().(*syscall.Stat_t); ok {
+		if err := f.Chown(int(of.Uid), int(of.Gid)); err != nil {
+			return err
+		}
+	}
+	return f.Chmod(like.Mode().Perm())
+}

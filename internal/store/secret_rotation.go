@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/secret"
+)
+
+// sealedColumn is a column of secrets that are sealed. Each is bound to the id of its owner.
+type sealedColumn struct {
+	table, id, column string
+	owners, name      string // the table of the owners, and what people know them by
+	noun              string // what an owner is
+}
+
+// sealedColumns are all of them. What is not listed here is lost when the key is replaced; TestSealedColumns finds it.
+var sealedColumns = []sealedColumn{
+	{table: "checks", id: "monitor_id", column: "secrets", owners: "monitors", name: "slug", noun: "monitor"},
+}
+
+// SecretsFound says how many owners of secrets there are, such as monitors, and which secrets cannot be opened.
+type SecretsFound struct {
+	Owners     int
+	Earlier    int      // whose secrets are sealed with another key than the first
+	Unreadable []string // owners, such as "monitor shop", in order
+	KeyFile    string   // the file beside the database with the keys, if that is used; "": none
+}
+
+// CheckSecrets finds the secrets that were sealed with a key that this store does not have.
+func (s *Store) CheckSecrets(ctx context.Context) (found SecretsFound, err error) {
+	keys, err := s.secretKeys.forOpening()
+	if err != nil {
+		return found, err
+	}
+	found, err = read(ctx, s, func(c *session) (found SecretsFound, err error) {
+		for _, column := range sealedColumns {
+			if err := c.findSecrets(column, keys, &found); err != nil {
+				return found, err
+			}
+		}
+		return found, nil
+	})
+	found.KeyFile = s.secretKeys.path
+	return found, err
+}
+
+func (c *session) findSecrets(of sealedColumn, keys *secret.Keys, found *SecretsFound) error {
+	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+		var name string
+		var sealed []byte
+		if err = row.Scan(&name, &sealed); err != nil {
+			return
+		}
+		found.Owners++
+		switch {
+		case !keys.CanOpen(sealed):
+			found.Unreadable = append(found.Unreadable, of.noun+" "+name)
+		case !keys.IsCurrent(sealed):
+			found.Earlier++
+		}
+		return
+	}, `SELECT o.`+of.name+`, s.`+of.column+` FROM `+of.table+` s JOIN `+of.owners+` o ON o.id = s.`+of.id+` WHERE s.`+of.column+` IS NOT NULL ORDER BY 1, o.id`)
+	return err
+}
+
+// SecretsIn is Store.CheckSecrets of a database that may be in use, as OpenBeside opens it.
+func SecretsIn(ctx context.Context, dsn string, keys *secret.Keys) (SecretsFound, error) {
+	s, err := OpenBeside(ctx, dsn, Options{SecretKeys: keys})
+	if err != nil {
+		return SecretsFound{}, err
+	}
+	found, err := s.CheckSecrets(ctx)
+	return found, errors.Join(err, s.Close())
+}
+
+// sealedStep is how many secrets are sealed anew in one transaction.
+const sealedStep = 200
+
+// RotateSecrets seals all secrets with the first key that were sealed with another one, and returns for how many owners. If the keys are
+// in the file beside a SQLite database, it puts a new one there first; the earlier ones stay for backups. Secrets that none of the keys opens
+// are left as they are. The service may be running: it uses the new key of the file at once. When an error is returned, some are
+// sealed anew, and calling RotateSecrets again continues.
+func (s *Store) RotateSecrets(ctx context.Context) (rotated int, err error) {
+	if s.secretKeys.path != "" {
+		if err := s.rotateKeyFile(ctx); err != nil {
+			return 0, err
+		}
+	}
+	for _, column := range sealedColumns {
+		for last := ""; ; {
+			ids, err := write(ctx, s, func(t *tx) ([]string, error) {
+				t.unattended = true
+				ids, n, err := t.sealAnew(column, last)
+				rotated += n
+				return ids, err
+			})
+			if err != nil {
+				return rotated, err
+			}
+			if len(ids) == 0 {
+				break
+			}
+			last = ids[len(ids)-1]
+		}
+	}
+	return rotated, nil
+}
+
+// rotateKeyFile puts a new key into the file. It does so in a transaction, of which there is one at a time: no other process replaces the
+// file meanwhile, or writes what it sealed with an earlier key afterwards. Without a file there is nothing to replace.
+func (s *Store) rotateKeyFile(ctx context.Context) error {
+	return writeOnly(ctx, s, func(*tx) error {
+		if keys, err := s.secretKeys.forOpening(); keys == nil || err != nil {
+			return err
+		}
+		_, err := secret.Rotate(s.secretKeys.path)
+		return err
+	})
+}
+
+// sealAnew seals the secrets of the owners after an id with the first key, unless they are. It returns the ids of those that it read, in order.
+func (t *tx) sealAnew(of sealedColumn, after string) (ids []string, n int, err error) {
+	keys, err := t.s.secretKeys.forOpening()
+	if err != nil {
+		return nil, 0, err
+	}
+	type row struct {
+		id     string
+		sealed []byte
+	}
+	rows, err := database.Query(t.Session, func(r database.Row) (one row, err error) {
+		err = r.Scan(&one.id, &one.sealed)
+		return
+	}, `SELECT `+of.id+`, `+of.column+` FROM `+of.table+` WHERE `+of.column+` IS NOT NULL AND `+of.id+` > $1 ORDER BY `+of.id+` LIMIT $2 FOR UPDATE`, after, sealedStep)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, r := range rows {
+		ids = append(ids, r.id)
+		if keys.IsCurrent(r.sealed) || !keys.CanOpen(r.sealed) {
+			continue
+		}
+		plain, err := keys.Open(r.sealed, r.id)
+		if err != nil {
+			t.s.log.Error("a secret cannot be sealed anew", "owner", r.id, "error", err)
+			continue
+		}
+		if _, err := t.Exec(`UPDATE `+of.table+` SET `+of.column+` = $2 WHERE `+of.id+` = $1`, r.id, keys.Seal(plain, r.id)); err != nil {
+			return nil, 0, err
+		}
+		n++
+	}
+	return ids, n, nil
+}
