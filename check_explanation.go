@@ -11,7 +11,9 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 	s := e.Check
 	switch e.State {
 	case MonitorWaiting:
-		say("The target has not been checked yet. Until then the monitor cannot go down.")
+		if s.UnknownSince.IsZero() {
+			say("The target has not been checked yet. Until then the monitor cannot go down.")
+		}
 	case MonitorDown:
 		say("The checks failed: the monitor is down since %s. %s the outage.", clock(e.DownSince), e.goodResults())
 		if s.Good > 0 {

@@ -36,7 +36,7 @@ var layers = []layer{
 		"Seals texts with a key. It does not depend on what they are."},
 	{"internal/checkstats", []string{"."}, nil,
 		"Sums up the results of checks. It knows neither the database nor monitors."},
-	{"internal/checkchart", []string{"internal/checkstats"}, []string{"."},
+	{"internal/checkchart", []string{".", "internal/checkstats"}, nil,
 		"Draws what the checks of a monitor found. It depends on no surface, so that all can show it."},
 	{"internal/store", []string{".", "internal/checkstats", "internal/database", "internal/pinghistory", "internal/secret"}, []string{"internal/store/storetest", "test/parallel"},
 		"A method of the store loads objects, applies the rules of the domain, saves the result and emits events. It does not depend on its callers."},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/checkstats"
 )
 
@@ -31,6 +32,7 @@ type Chart struct {
 	P99      string
 	Failures []Bar // as high as the share of failures
 	Unknown  []Bar // where no result is known
+	Gaps     []Bar // see Shade; as high as the drawing of times
 }
 
 // Bar is a rectangle, in units of the drawing of failures.
@@ -124,6 +126,16 @@ func (c *Chart) drawFailures() {
 			c.Failures = append(c.Failures, Bar{x, FailureHeight - h, width, h})
 		case p.Count == 0:
 			c.Unknown = append(c.Unknown, Bar{x, 0, width, FailureHeight})
+		}
+	}
+}
+
+// Shade fills Gaps with the parts of gaps, in which nothing could be checked, that are in the drawing.
+func (c *Chart) Shade(gaps []allswell.ListeningGap) {
+	for _, gap := range gaps {
+		if gap.To.After(c.From) && gap.From.Before(c.To) {
+			x := c.x(gap.From)
+			c.Gaps = append(c.Gaps, Bar{x, 0, max(c.x(gap.To)-x, 1), Height})
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package checkchart_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,16 @@ func TestChart(t *testing.T) {
 	}
 	if c.Total.Count != 9 || c.Total.Failures != 5 || c.Total.Max != 150*time.Millisecond {
 		t.Errorf("total %+v", c.Total)
+	}
+}
+
+func TestShade(t *testing.T) {
+	c := checkchart.New(start, start.Add(time.Hour), 5*time.Minute, nil)
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+	c.Shade([]allswell.ListeningGap{{From: at(-20), To: at(-10)}, {From: at(-10), To: at(15)}, {From: at(30), To: at(30)}, {From: at(45), To: at(70)}})
+	want := []checkchart.Bar{{0, 0, 180, checkchart.Height}, {360, 0, 1, checkchart.Height}, {540, 0, 180, checkchart.Height}}
+	if !slices.Equal(c.Gaps, want) {
+		t.Errorf("gaps %v, want %v", c.Gaps, want)
 	}
 }
 

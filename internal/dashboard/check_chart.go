@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -27,6 +26,7 @@ var checkRanges = []checkRange{
 // checkChart is the chart of what the checks of a monitor found.
 type checkChart struct {
 	*checkchart.Chart
+	Path   string // of the monitor's screen
 	Range  checkRange
 	Ranges []checkRange
 }
@@ -42,7 +42,7 @@ func (v *visit) loadCheckChart(m allswell.Monitor, now time.Time) (*checkChart, 
 	to := now.Truncate(chosen.step).Add(chosen.step)
 	from := to.Add(-chosen.length)
 	periods, err := v.store.CheckStatistics(v.r.Context(), v.actor(), m.ID, from, to, chosen.step)
-	return &checkChart{checkchart.New(from, to, chosen.step, periods), chosen, checkRanges}, err
+	return &checkChart{checkchart.New(from, to, chosen.step, periods), monitorsPath + "/" + m.ID, chosen, checkRanges}, err
 }
 
 // Wide, High and Low return the sizes of the drawings.
@@ -51,16 +51,7 @@ func (checkChart) High() int { return checkchart.Height }
 func (checkChart) Low() int  { return checkchart.FailureHeight }
 
 // In returns a time that a response took, in words.
-func (checkChart) In(d time.Duration) string {
-	switch {
-	case d < 10*time.Millisecond:
-		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
-	case d < 10*time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	default:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	}
-}
+func (checkChart) In(d time.Duration) string { return shortTime(d) }
 
 // Uptime returns the share of good results of a summary, in words.
 func (checkChart) Uptime(s checkstats.Summary) string {

@@ -43,6 +43,14 @@ func monitorTarget(m allswell.Monitor) string {
 	return config.Host
 }
 
+// checkProblem returns why the last check of a monitor failed; "": it did not.
+func checkProblem(m allswell.Monitor) string {
+	if !m.IsCheck() || !m.Enabled || m.CheckState.Status != allswell.CheckFailed {
+		return ""
+	}
+	return m.CheckState.Reason
+}
+
 // formField returns the field of a form for a field of a type. saved: the monitor has a secret in it.
 func formField(f check.Field, saved bool) field {
 	x := field{Name: f.Name, Label: f.Label, Hint: strings.TrimSuffix(f.Help, ".") + ".", Optional: !f.Required, Placeholder: f.Example}
@@ -89,8 +97,21 @@ func choicesOf(f check.Field) (all []option) {
 	return all
 }
 
+// lowerFirst returns a label within a phrase. Acronyms keep their capitals.
+func lowerFirst(label string) string {
+	if len(label) > 1 && label[1] >= 'a' {
+		return strings.ToLower(label[:1]) + label[1:]
+	}
+	return label
+}
+
 // removal is the name of the field that says whether a saved secret is removed.
-func removal(f check.Field) string { return "remove." + f.Name }
+func removal(f check.Field) string { return removalPrefix + f.Name }
+
+const removalPrefix = "remove."
+
+// isRemoval reports whether a field is the removal of a saved secret.
+func isRemoval(x field) bool { return strings.HasPrefix(x.Name, removalPrefix) }
 
 // typeFields returns the fields of a form for those of a type that are advanced, or are not. secrets are the fields that have a secret.
 func typeFields(t check.Type, advanced bool, secrets []string) (all []field) {
@@ -101,7 +122,7 @@ func typeFields(t check.Type, advanced bool, secrets []string) (all []field) {
 		saved := slices.Contains(secrets, f.Name)
 		all = append(all, formField(f, saved))
 		if saved {
-			all = append(all, field{Name: removal(f), Label: "The saved value", Type: "select", Options: []option{{Label: "is kept"}, {Value: "true", Label: "is removed"}}})
+			all = append(all, field{Name: removal(f), Label: "Saved " + lowerFirst(f.Label), Type: "select", Options: []option{{Label: "is kept"}, {Value: "true", Label: "is removed"}}})
 		}
 	}
 	return all

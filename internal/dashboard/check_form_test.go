@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
@@ -40,6 +41,8 @@ func TestFormsOfAllTypes(t *testing.T) {
 		}
 		v.wants(v.get("/admin/monitors/new?type=nonsense"), http.StatusNotFound)
 		v.wants(v.get("/admin/monitors"), http.StatusOK, "db.example.com", "https://www.example.com/health", "every 1 minute")
+		v.lacks(v.wants(v.get("/admin/monitors?type=http"), http.StatusOK, "https://www.example.com/health", `<option value="http" selected>HTTP`), "db.example.com")
+		v.wants(v.get("/admin/monitors?type=nonsense"), http.StatusNotFound)
 	})
 }
 
@@ -71,12 +74,13 @@ func TestCheckInTheForm(t *testing.T) {
 			return // its store has no key for secrets
 		}
 		screen := v.wants(v.post(create, append(fields, "password", "hunter2")...), http.StatusSeeOther, "/admin/monitors/mon_").Header.Get("Location")
-		v.lacks(v.wants(v.get(screen), http.StatusOK, "200, 301-302", "X-A: b", "800 ms", "a secret"), "hunter2")
-		v.wants(v.post(screen+"/test"), http.StatusOK, "The test", "Works")
+		v.lacks(v.wants(v.get(screen), http.StatusOK, "200, 301-302", "X-A: b", "800 ms", "set, not shown", "/edit#f-password"), "hunter2")
+		v.lacks(v.wants(v.post(screen+"/test"), http.StatusOK, "The test", "Works", screen+"?range=week#checks"), "data-events")
 		edit := func(fields ...string) {
 			s.Helper()
-			form := v.wants(v.get(screen+"/edit"), http.StatusOK, "A value is saved", "301-302")
+			form := v.wants(v.get(screen+"/edit"), http.StatusOK, "A value is saved", "Saved password", "301-302")
 			v.lacks(form, "hunter2")
+			v.wants(form, http.StatusOK, `data-key="type" open>`)
 			_, tag, _ := strings.Cut(form.body, `name="tag" value="&#34;`)
 			v.wants(v.post(screen+"/edit", append(fields, "tag", `"`+tag[:16]+`"`)...), http.StatusSeeOther, screen)
 		}
@@ -85,7 +89,7 @@ func TestCheckInTheForm(t *testing.T) {
 		edit(append(fields, "interval", "30s")...)
 		v.wants(v.post(screen+"/test"), http.StatusOK, "Works")
 		edit(append(fields, "remove.password", "true")...)
-		v.lacks(v.wants(v.get(screen), http.StatusOK), "a secret")
+		v.lacks(v.wants(v.get(screen), http.StatusOK), "set, not shown")
 		v.wants(v.post(screen+"/edit", append(fields, "tag", `"0"`)...), http.StatusConflict)
 	})
 }
@@ -115,6 +119,26 @@ func TestResultsOnTheScreen(t *testing.T) {
 		}
 		v.wants(v.get("/admin/monitors/"+router.ID), http.StatusOK, "Failing", "connection refused by 127.0.0.1:1", "12 ms", "the &lt;response&gt;", "Web shop", "depends on this monitor", "localhost")
 		v.wants(v.get("/admin/monitors/web-shop"), http.StatusOK, "Router", "this monitor depends on it")
+		v.wants(v.get("/admin/monitors"), http.StatusOK, `problem">connection refused by 127.0.0.1:1`)
+		v.lacks(v.get("/admin/monitors/"+router.ID), "Views of the locations", "Checking gaps")
+
+		elsewhere, later, unknown := result, result, result
+		elsewhere.Location, elsewhere.Reason = "virginia", "first failure"
+		later.Location, later.Status, later.Reason, later.StartedAt = "frankfurt", allswell.CheckOK, "", result.StartedAt.Add(time.Millisecond)
+		unknown.Location, unknown.Status, unknown.Reason, unknown.StartedAt = "virginia", allswell.CheckUnknown, "no network", result.StartedAt.Add(2*time.Millisecond)
+		if err := s.store.RecordCheckResults(s.Context(), []allswell.CheckResult{elsewhere, later, unknown}); err != nil {
+			s.Fatal(err)
+		}
+		screen := v.wants(v.get("/admin/monitors/"+router.ID), http.StatusOK, "Whether the target works is unknown", "No reliable view since", `class="gap"`, "A failure that one of them finds counts.")
+		_, views, _ := strings.Cut(screen.body, "Views of the locations")
+		views, _, _ = strings.Cut(views, "</ul>")
+		for _, want := range []string{"frankfurt", "Works after 12 ms", "virginia", "Unknown after 12 ms: no network"} {
+			before, after, ok := strings.Cut(views, want)
+			if !ok || strings.Contains(before, "first failure") {
+				s.Errorf("the views do not have %q next: %s", want, views)
+			}
+			views = after
+		}
 		viewer := s.member(v, allswell.RoleViewer)
 		viewer.lacks(viewer.wants(viewer.get("/admin/monitors/"+router.ID), http.StatusOK, "connection refused by 127.0.0.1:1"), "the &lt;response&gt;")
 	})

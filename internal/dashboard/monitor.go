@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -32,7 +33,7 @@ type monitorScreen struct {
 	Results  []checkResult      // the last ones
 	Tested   *checkResult       // of the test that was asked for; nil: none was
 	Family   []relative         // its parent and its children
-	Facts    [][2]string        // what it checks, as label and value
+	Facts    []fact             // what it checks
 }
 
 // maxSignals is how many of the last pings and signals are shown, maxShownOutput how many characters of their outputs, and
@@ -113,6 +114,9 @@ func (s monitorScreen) Heading() string {
 
 // checkHeading is Heading of a monitor that is checked.
 func checkHeading(e allswell.Explanation) string {
+	if !e.Check.UnknownSince.IsZero() && (e.State == allswell.MonitorUp || e.State == allswell.MonitorWaiting) {
+		return "Whether the target works is unknown"
+	}
 	switch e.State {
 	case allswell.MonitorUp:
 		if len(e.Warned) > 0 {
@@ -195,7 +199,7 @@ func (v *visit) showMonitorWith(tested *checkResult) error {
 	if err != nil {
 		return err
 	}
-	s.Outages, s.Pager = outages, newPager(v.r.URL.Path, nil, r, len(outages), total)
+	s.Outages, s.Pager = outages, newPager(monitorsPath+"/"+detail.ID, nil, r, len(outages), total)
 	history, _, err := v.store.Signals(v.r.Context(), v.actor(), detail.ID, store.SignalFilter{Outputs: maxSignals}, allswell.MaxSignals)
 	if err != nil {
 		return err
@@ -215,6 +219,7 @@ func (v *visit) showMonitorWith(tested *checkResult) error {
 		if err := v.loadCheck(&s); err != nil {
 			return err
 		}
+		s.Checks.Shade(detail.CheckingGaps)
 		s.Tested = tested
 	}
 	if s.Family, err = v.loadFamily(detail.Monitor); err != nil {
@@ -226,6 +231,9 @@ func (v *visit) showMonitorWith(tested *checkResult) error {
 	if s.CanEdit && !detail.IsCheck() { // who has the URL can ping
 		s.PingURL = v.pingURL(detail.Monitor)
 		s.Snippets = snippets(s.PingURL, detail.Monitor)
+	}
+	if tested != nil { // an update would take the result away
+		return v.show(http.StatusOK, "monitor", detail.Name, s)
 	}
 	return v.showLive("monitor", detail.Name, s)
 }

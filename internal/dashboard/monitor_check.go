@@ -2,7 +2,9 @@ package dashboard
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
@@ -19,6 +21,55 @@ type relative struct {
 	IsParent bool
 }
 
+// fact is a setting of a check. The value of a Secret is never shown.
+type fact struct {
+	Label, Value string
+	Secret       string // name of the field; "": it is none
+}
+
+// maxCheckingGaps is how many of the last checking gaps of a monitor are shown.
+const maxCheckingGaps = 10
+
+// checkingGap is a checking gap as it is shown.
+type checkingGap struct {
+	allswell.ListeningGap
+	Open bool // it has not ended
+}
+
+// Gaps returns the last checking gaps, the newest first.
+func (s monitorScreen) Gaps() (all []checkingGap) {
+	for _, gap := range slices.Backward(s.CheckingGaps) {
+		if len(all) < maxCheckingGaps {
+			all = append(all, checkingGap{gap, gap.From.Equal(s.CheckState.UnknownSince)})
+		}
+	}
+	return all
+}
+
+// Lasted returns how long nothing could be checked.
+func (g checkingGap) Lasted() time.Duration { return g.To.Sub(g.From) }
+
+// Views returns the last result from each location; none if there is only one.
+func (s monitorScreen) Views() (all []checkResult) {
+	if len(s.Locations) < 2 && s.Check.ConfirmFrom < 2 {
+		return nil
+	}
+	for _, r := range s.Locations {
+		all = append(all, checkResult{r})
+	}
+	return all
+}
+
+// Parent returns the monitor that this one depends on; nil: none that the member can see.
+func (s monitorScreen) Parent() *relative {
+	for i := range s.Family {
+		if s.Family[i].IsParent {
+			return &s.Family[i]
+		}
+	}
+	return nil
+}
+
 // loadCheck loads what the screen of a monitor shows of its checks.
 func (v *visit) loadCheck(s *monitorScreen) error {
 	results, _, err := v.store.CheckResults(v.r.Context(), v.actor(), s.ID, store.Pagination{Page: 1, PerPage: maxResults})
@@ -30,34 +81,37 @@ func (v *visit) loadCheck(s *monitorScreen) error {
 	return err
 }
 
-// monitorFacts returns what a monitor checks, as label and value, without what is as by default.
-func monitorFacts(m allswell.Monitor) [][2]string {
+// monitorFacts returns what a monitor checks, without what is as by default.
+func monitorFacts(m allswell.Monitor) []fact {
 	values := monitorValues(m)
 	t, _ := check.TypeOf(m.Type)
-	var facts [][2]string
+	var facts []fact
+	add := func(label, value string) { facts = append(facts, fact{Label: label, Value: value}) }
 	for _, f := range t.Fields {
 		value := values.Get(f.Name)
 		switch {
 		case slices.Contains(m.Check.SecretFields, f.Name):
-			facts = append(facts, [2]string{f.Label, "a secret"})
+			facts = append(facts, fact{f.Label, "set, not shown", f.Name})
 		case value == "" || value == f.Default:
 		case f.Kind == check.KindFlag && value == "true":
-			facts = append(facts, [2]string{f.Label, "yes"})
+			add(f.Label, "yes")
 		case f.Kind == check.KindFlag:
-			facts = append(facts, [2]string{f.Label, "no"})
+			add(f.Label, "no")
 		default:
-			facts = append(facts, [2]string{f.Label, strings.ReplaceAll(value, "\n", ", ")})
+			add(f.Label, strings.ReplaceAll(value, "\n", ", "))
 		}
 	}
 	english := i18n.English()
-	facts = append(facts, [2]string{"Interval", english.Duration(m.Interval)}, [2]string{"Timeout", english.Duration(m.Check.Timeout)})
+	add("Interval", english.Duration(m.Interval))
+	add("Timeout", english.Duration(m.Check.Timeout))
 	if m.Check.SlowAfter > 0 {
-		facts = append(facts, [2]string{"Slow after", shortTime(m.Check.SlowAfter)})
+		add("Slow after", shortTime(m.Check.SlowAfter))
 	}
-	for _, count := range []string{"recovery_threshold", "confirm_from"} {
-		if text := values.Get(count); text != "1" {
-			facts = append(facts, [2]string{map[string]string{"recovery_threshold": "Good results in a row until it is up", "confirm_from": "Locations that must agree on a failure"}[count], text})
-		}
+	if n := m.Check.RecoveryThreshold; n > 1 {
+		add("Good results in a row until it is up", strconv.Itoa(n))
+	}
+	if n := m.Check.ConfirmFrom; n > 1 {
+		add("Locations that must agree on a failure", strconv.Itoa(n))
 	}
 	return facts
 }

@@ -184,7 +184,9 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 		for i, x := range groups[g].Fields {
 			groups[g].Fields[i] = s.draw(x)
 		}
-		groups[g].Open = slices.ContainsFunc(groups[g].Fields, func(x field) bool { return len(x.Errors) > 0 || x.Value != "" && !isDefault(x) })
+		groups[g].Open = slices.ContainsFunc(groups[g].Fields, func(x field) bool {
+			return len(x.Errors) > 0 || x.Value != "" && !isDefault(x) || isRemoval(x) // so that a secret can be replaced
+		})
 	}
 	if !s.focused {
 		focusFirst(groups[0].Fields)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -46,14 +47,14 @@ type monitorTab struct {
 type monitorsScreen struct {
 	*form
 	store.MonitorList
-	Tabs             []monitorTab
-	Page, Tag, Order field
-	Chosen           map[string]bool // by id, in a form that was refused
-	NewTag           field
-	All              int // in any condition
-	Pager            pager
-	CanEdit, Limited bool
-	Here             string // path and query of this list
+	Tabs                   []monitorTab
+	Page, Tag, Type, Order field
+	Chosen                 map[string]bool // by id, in a form that was refused
+	NewTag                 field
+	All                    int // in any condition
+	Pager                  pager
+	CanEdit, Limited       bool
+	Here                   string // path and query of this list
 }
 
 // showMonitors lists the monitors.
@@ -71,8 +72,9 @@ func (v *visit) monitorsScreen(at *url.URL, chosen *form) (*monitorsScreen, erro
 	typed := at.Query()
 	query := store.MonitorQuery{
 		Search: typed.Get("search"), Page: typed.Get("page_slug"), Tag: typed.Get("tag"), Condition: allswell.MonitorState(typed.Get("state")), Order: store.MonitorOrder(typed.Get("sort")),
+		Type: allswell.MonitorType(typed.Get("type")),
 	}
-	if query.Condition != "" && !slices.Contains(allswell.MonitorConditions, query.Condition) {
+	if query.Condition != "" && !slices.Contains(allswell.MonitorConditions, query.Condition) || query.Type != "" && !slices.Contains(check.MonitorTypes(), query.Type) {
 		return nil, errNotFound
 	}
 	r := pagination(typed)
@@ -81,9 +83,9 @@ func (v *visit) monitorsScreen(at *url.URL, chosen *form) (*monitorsScreen, erro
 		return nil, err
 	}
 	s := &monitorsScreen{form: newForm(typed), MonitorList: list, CanEdit: v.can(allswell.RoleEditor), Here: at.RequestURI(), Chosen: map[string]bool{}}
-	s.Limited = query.Search != "" || query.Page != "" || query.Tag != "" || query.Condition != ""
+	s.Limited = query.Search != "" || query.Page != "" || query.Tag != "" || query.Type != "" || query.Condition != ""
 	shown := url.Values{}
-	for _, name := range []string{"search", "page_slug", "tag", "state", "sort"} {
+	for _, name := range []string{"search", "page_slug", "tag", "type", "state", "sort"} {
 		if text := typed.Get(name); text != "" {
 			shown.Set(name, text)
 		}
@@ -104,6 +106,11 @@ func (v *visit) monitorsScreen(at *url.URL, chosen *form) (*monitorsScreen, erro
 		tags = append(tags, option{Value: tag, Label: tag})
 	}
 	s.Tag = s.draw(field{Name: "tag", Label: "Tag", Type: "select", Optional: true, Options: tags})
+	types := []option{{Label: "All types"}}
+	for _, kind := range check.MonitorTypes() {
+		types = append(types, option{Value: string(kind), Label: monitorTypeName(kind)})
+	}
+	s.Type = s.draw(field{Name: "type", Label: "Type", Type: "select", Optional: true, Options: types})
 	s.Order = s.draw(field{Name: "sort", Label: "Order", Type: "select", Optional: true, Options: []option{
 		{Label: "Most urgent first"}, {Value: string(store.MonitorsByName), Label: "By name"}, {Value: string(store.MonitorsByLastPing), Label: "Longest silent first"},
 	}})

@@ -67,6 +67,8 @@ func functions() template.FuncMap {
 		"conditionTone": conditionTone,
 		"typeName":      monitorTypeName,
 		"target":        monitorTarget,
+		"problem":       checkProblem,
+		"second":        secondElement,
 	}
 }
 
@@ -79,6 +81,11 @@ func timeElement(t time.Time) template.HTML {
 		return "never"
 	}
 	return i18n.TimeElement(t.UTC(), "ago", i18n.English().DayYearClock)
+}
+
+// secondElement returns a time to the second, for what happens several times a minute.
+func secondElement(t time.Time) template.HTML {
+	return i18n.TimeElement(t.UTC(), "second", func(t time.Time) string { return t.Format("2 Jan, 15:04:05") })
 }
 
 // screen is what the layout shows around a screen.

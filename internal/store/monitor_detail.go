@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -17,6 +19,9 @@ type MonitorDetail struct {
 	Explanation   allswell.Explanation
 	OldTokenUntil time.Time // when the ping URL before the current one ends to work; zero: there is none
 	Uptimes       []MonitorUptime
+
+	CheckingGaps []allswell.ListeningGap // of the checks, in the longest of the periods, oldest first; the last one may not have ended
+	Locations    []allswell.CheckResult  // the last result from each location, in order; empty: the checks have no location
 }
 
 // MonitorUptime is the time that a monitor was up and down in the last Period, or since it was created.
@@ -79,7 +84,15 @@ func (s *Store) MonitorDetail(ctx context.Context, actor allswell.Actor, ref str
 		if d.Explanation, err = c.explain(m); err != nil {
 			return d, err
 		}
-		if d.Uptimes, err = c.monitorUptimes(m); err != nil {
+		if m.IsCheck() {
+			if d.CheckingGaps, err = c.monitorGaps(m); err != nil {
+				return d, err
+			}
+			if d.Locations, err = c.lastResults(m.ID); err != nil {
+				return d, err
+			}
+		}
+		if d.Uptimes, err = c.monitorUptimes(m, d.CheckingGaps); err != nil {
 			return d, err
 		}
 		d.OldTokenUntil, err = database.One(c.Session, func(row database.Row) (until time.Time, err error) {
@@ -90,8 +103,23 @@ func (s *Store) MonitorDetail(ctx context.Context, actor allswell.Actor, ref str
 	})
 }
 
-// monitorUptimes returns nothing for a monitor that was never pinged or checked.
-func (c *session) monitorUptimes(m allswell.Monitor) ([]MonitorUptime, error) {
+// monitorGaps loads the checking gaps of a monitor since the beginning of the longest of uptimePeriods.
+func (c *session) monitorGaps(m allswell.Monitor) ([]allswell.ListeningGap, error) {
+	gaps, err := c.checkingGaps(`m.id = $3`, c.Now.Add(-uptimePeriods[len(uptimePeriods)-1]), m.ID)
+	return gaps[m.ComponentID], err
+}
+
+// lastResults loads the last result from each location, in the order of their names.
+func (c *session) lastResults(monitorID string) ([]allswell.CheckResult, error) {
+	results, err := database.Query(c.Session, scanCheckResult, `SELECT `+checkResultColumns+` FROM check_results
+		JOIN (SELECT location AS place, max(started_at) AS last_at FROM check_results WHERE monitor_id = $1 AND location IS NOT NULL GROUP BY location) AS last
+			ON location = place AND started_at = last_at WHERE monitor_id = $1 ORDER BY due_at DESC`, monitorID)
+	slices.SortStableFunc(results, func(a, b allswell.CheckResult) int { return cmp.Compare(a.Location, b.Location) })
+	return slices.CompactFunc(results, func(a, b allswell.CheckResult) bool { return a.Location == b.Location }), err
+}
+
+// monitorUptimes returns nothing for a monitor that was never pinged or checked. checking are the gaps of its checks.
+func (c *session) monitorUptimes(m allswell.Monitor, checking []allswell.ListeningGap) ([]MonitorUptime, error) {
 	if m.LastPingAt.IsZero() && m.CheckState.Status == "" {
 		return nil, nil
 	}
@@ -100,13 +128,7 @@ func (c *session) monitorUptimes(m allswell.Monitor) ([]MonitorUptime, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.IsCheck() {
-		own, err := c.checkingGaps(`m.id = $3`, start, m.ID)
-		if err != nil {
-			return nil, err
-		}
-		gaps = allswell.MergeGaps(gaps, own[m.ComponentID])
-	}
+	gaps = allswell.MergeGaps(gaps, checking)
 	outages, err := database.Query(c.Session, scanOutage, `SELECT `+outageColumns+` FROM outages
 		WHERE monitor_id = $1 AND (ended_at IS NULL OR ended_at > $2) ORDER BY started_at, id`, m.ID, millis(start))
 	var all []MonitorUptime

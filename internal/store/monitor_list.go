@@ -29,6 +29,7 @@ type MonitorQuery struct {
 	Search    string                // part of the name, in any case
 	Page      string                // the slug of their page
 	Tag       string                // one of their tags
+	Type      allswell.MonitorType  // their type
 	Condition allswell.MonitorState // one of allswell.MonitorConditions
 	Order     MonitorOrder          // "": MonitorsByCondition
 }
@@ -109,14 +110,14 @@ func (c *session) monitorListPages(actor allswell.Actor) ([]MonitorListPage, err
 	return pages, err
 }
 
-// filter returns the monitors with the name, the page and the tag.
+// filter returns the monitors with the name, the page, the tag and the type.
 func (q MonitorQuery) filter(rows []allswell.Monitor, pages []MonitorListPage) []allswell.Monitor {
 	page, search := "", strings.ToLower(strings.TrimSpace(q.Search))
 	if at := slices.IndexFunc(pages, func(p MonitorListPage) bool { return p.Slug == q.Page }); at >= 0 {
 		page = pages[at].ID
 	}
 	return slices.DeleteFunc(rows, func(m allswell.Monitor) bool {
-		return q.Page != "" && (page == "" || m.PageID != page) || q.Tag != "" && !slices.Contains(m.Tags, q.Tag) ||
+		return q.Page != "" && (page == "" || m.PageID != page) || q.Tag != "" && !slices.Contains(m.Tags, q.Tag) || q.Type != "" && m.Type != q.Type ||
 			!strings.Contains(strings.ToLower(m.Name), search)
 	})
 }

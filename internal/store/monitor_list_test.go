@@ -46,6 +46,8 @@ func TestMonitorList(t *testing.T) {
 			{store.MonitorQuery{Page: "nowhere"}, nil},
 			{store.MonitorQuery{Condition: allswell.MonitorUp}, []string{"nightly"}},
 			{store.MonitorQuery{Condition: allswell.MonitorDown}, nil},
+			{store.MonitorQuery{Type: allswell.MonitorHeartbeat, Search: "C"}, []string{"Crawler", "Archive"}},
+			{store.MonitorQuery{Type: "http"}, nil},
 		} {
 			if got := names(c.q); !slices.Equal(got, c.want) {
 				w.Errorf("%+v: %q, want %q", c.q, got, c.want)

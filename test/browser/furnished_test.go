@@ -94,7 +94,25 @@ func (f *furnished) fill(t *testing.T, c *binary.Client) {
 	f.links = append(f.links, create("/invitations", params{"email": "grace@example.com", "role": "editor", "pages": []string{"acme"}}).URL)
 	c.Must(t, "PATCH", "/api/v1/pages/acme/ping-key", params{"access": "read_write"}, nil)
 	f.ids = map[string]string{"page": "acme", "component": checkout.ID, "group": shop.ID, "incident": incident.ID, "update": update.ID,
-		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID)}
+		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID), "checked": checked(t, c, checkout.ID)}
+}
+
+// checked creates a monitor with a secret, whose check has failed, and returns its ID.
+func checked(t *testing.T, c *binary.Client, component string) string {
+	t.Helper()
+	var made binary.Data[created]
+	c.Must(t, "POST", "/api/v1/monitors", params{"name": "Web shop", "type": "http", "url": "http://127.0.0.1:1/" + longWord, "username": "me", "password": "secret",
+		"confirm_from": 2, "interval": 10, "page": "acme", "component_id": component}, &made)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(browserTimeout); time.Now().Before(deadline); <-tick.C {
+		var results binary.Data[[]struct{}]
+		if c.Must(t, "GET", "/api/v1/monitors/"+made.Data.ID+"/results", nil, &results); len(results.Data) > 0 {
+			return made.Data.ID
+		}
+	}
+	t.Fatal("the target is not checked")
+	return ""
 }
 
 // pinged creates a monitor that has two gaps between its pings, signals and warnings, and is down, and returns its ID.

@@ -10,6 +10,7 @@ const clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
 const forms = {
 	moment: { ...date, year: "numeric", ...clock },
 	dayclock: { ...date, ...clock },
+	second: { ...date, ...clock, second: "2-digit" },
 	clock,
 };
 const write = (form, at) => new Intl.DateTimeFormat(locale, forms[form]).format(at);
