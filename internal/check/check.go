@@ -85,7 +85,7 @@ func (f Field) Limit() int {
 // Target is what a probe connects to. Limits per host and canaries use it.
 type Target struct {
 	Host string // name or address
-	Port int    // 0: none, as of ICMP
+	Port int    // 0: none, as of ICMP, or none that may be tried without a proxy
 }
 
 // Probe is the configured check of one target. Its type is a struct whose fields have the JSON keys of the Fields of its Type.

@@ -179,6 +179,12 @@ func TestRead(t *testing.T) {
 		{"days", "http", `{` + url + `, "warn_days": 3, "down_days": 4}`, "down_days"},
 		{"port", "tcp", `{"host": "a", "port": 65536}`, "port"},
 		{"host", "tcp", `{"host": "a b", "port": 1}`, "host"},
+		{"metadata service", "http", `{"url": "http://169.254.169.254/latest/", "proxy": "http://[fd00:ec2::254]:80", "oauth2_token_url": "http://[::ffff:169.254.169.254]/", "oauth2_client_id": "x"}`, "url proxy oauth2_token_url"},
+		{"unspecified address", "tcp", `{"host": "0.0.0.0", "port": 1}`, "host"},
+		{"multicast", "icmp", `{"host": "ff02::1%eth0"}`, "host"},
+		{"broadcast", "websocket", `{"url": "ws://255.255.255.255"}`, "url"},
+		{"name server", "dns", `{"host": "example.com", "resolver": "169.254.169.254:53"}`, "resolver"},
+		{"good PTR", "dns", `{"host": "169.254.169.254", "record_type": "PTR"}`, ""},
 		{"good", "http", `{` + url + `, "expected_statuses": ["200", "300-399"], "password": "p", "headers": {"Accept": "text/html"}}`, ""},
 		{"good IPv6", "tcp", `{"host": "[::1]", "port": 1}`, ""},
 	} {
@@ -189,7 +195,7 @@ func TestRead(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if strings.Contains(string(config), "password") || c.typ == "http" && string(secrets["password"]) != `"p"` {
+				if strings.Contains(string(config), "password") || c.name == "good" && string(secrets["password"]) != `"p"` {
 					t.Errorf("config %s, secrets %s", config, secrets)
 				}
 				return

@@ -3,6 +3,7 @@ package check
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -129,7 +130,7 @@ func TestFaults(t *testing.T) {
 		{"a chunk that is too long", "http", afterRequest(says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n", hang)), "the response from ADDRESS is not valid"},
 		{"an endless body", "http", afterRequest(says("HTTP/1.1 200 OK\r\n\r\n", endless("text"))), ""},
 		{"a redirect to nowhere", "http", afterRequest(says("HTTP/1.1 302 Found\r\nLocation: ://\r\nContent-Length: 0\r\n\r\n", hang)), "the response from ADDRESS is not valid"},
-		{"a redirect to a file", "http", afterRequest(says("HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n", hang)), "the response from ADDRESS is not valid"},
+		{"a redirect to a file", "http", afterRequest(says("HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n", hang)), "the target redirects to a URL that is neither http nor https"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			address := faulty(t, c.fault)
@@ -283,13 +284,77 @@ func TestProxy(t *testing.T) {
 	}
 }
 
+// TestProxyFails checks that what a proxy says is not the target's answer, and is named as the proxy's.
+func TestProxyFails(t *testing.T) {
+	forward := func(status int, header, value string) string {
+		s := webServer(t, false, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set(header, value)
+			w.WriteHeader(status)
+		})
+		return s.URL
+	}
+	connected := "HTTP/1.1 200 OK\r\n\r\n"
+	a := newAuthority(t)
+	certificate, _ := a.issue(t, 1000*time.Hour)
+	secure := fmt.Sprintf("https://127.0.0.1:%d", serveTLS(t, &tls.Config{Certificates: []tls.Certificate{certificate}}))
+	for _, c := range []struct {
+		name, url, proxy, failure string // PROXY is the proxy's address
+		answered                  bool
+	}{
+		{"refuses to connect", "https://hidden.example/", forward(502, "X", "y"), "the proxy refused to connect: status 502", false},
+		{"refused", "https://hidden.example/", "http://" + closedPort(t).String(), "connection refused by PROXY (the proxy)", false},
+		{"says nothing", "https://hidden.example/", "http://" + faulty(t, afterRequest(func(c *net.TCPConn) {})), "PROXY (the proxy) closed the connection without a response", false},
+		{"hangs", "https://hidden.example/", "http://" + faulty(t, hang), "no response from PROXY (the proxy) within 0.3 s", false},
+		{"speaks no HTTP", "https://hidden.example/", "http://" + faulty(t, afterRequest(says("SSH-2.0\r\n\r\n", hang))), "the response from PROXY (the proxy) is not valid", false},
+		{"no certificate", "https://hidden.example/", secure, "the proxy: the certificate is not signed by a trusted authority", false},
+		{"the target closes", "https://hidden.example/", "http://" + faulty(t, afterRequest(says(connected, afterHello(func(c *net.TCPConn) {})))), "hidden.example:443 closed the connection during the TLS handshake", false},
+		{"the target does not speak TLS", "https://hidden.example/", "http://" + faulty(t, afterRequest(says(connected, afterHello(says("220 ready\r\n", hang))))), "hidden.example:443 does not speak TLS", true},
+		{"wants a password", "http://hidden.example/", forward(407, "X", "y"), "the proxy refused to connect: status 407", false},
+		{"its own error", "http://hidden.example/", forward(500, "Proxy-Status", "squid; error=dns_error"), "the proxy failed: status 500", false},
+		{"an error of either", "http://hidden.example/", forward(504, "X", "y"), "status 504 of the proxy or the target, expected 200-299", false},
+		{"an error of the target", "http://hidden.example/", forward(500, "X", "y"), "status 500, expected 200-299", true},
+		{"SOCKS", "http://hidden.example/", "socks5://" + faulty(t, socks("\x05\x04\x00\x01\x00\x00\x00\x00\x00\x00", hang)), "PROXY (the proxy) did not connect to the target", false},
+		{"SOCKS, and the target closes", "http://hidden.example/", "socks5://" + faulty(t, socks("\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00", afterRequest(func(c *net.TCPConn) {}))), "hidden.example:80 closed the connection before the end of the response", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := Run(t.Context(), new(Network), probe(t, "http", fields(t, "url", c.url, "proxy", c.proxy)), 300*time.Millisecond)
+			_, address, _ := strings.Cut(c.proxy, "://")
+			expectFailure(t, o, strings.ReplaceAll(c.failure, "PROXY", address))
+			if o.Answered != c.answered || !c.answered && o.Phases.FirstByte != 0 {
+				t.Errorf("outcome %+v", o)
+			}
+			if strings.HasPrefix(c.url, "https") && o.Phases.TLS != 0 {
+				t.Errorf("the handshake with the proxy is the target's: %+v", o.Phases)
+			}
+		})
+	}
+}
+
+// socks speaks SOCKS5 without authentication, and then answers a request.
+func socks(answer string, then func(*net.TCPConn)) func(*net.TCPConn) {
+	return func(conn *net.TCPConn) {
+		var hello [3]byte
+		var request [4 + 1 + len("hidden.example") + 2]byte
+		if _, err := io.ReadFull(conn, hello[:]); err != nil {
+			return
+		}
+		fmt.Fprint(conn, "\x05\x00")
+		if _, err := io.ReadFull(conn, request[:]); err == nil {
+			says(answer, then)(conn)
+		}
+	}
+}
+
 // TestOAuth checks that an access token is requested once, and again after it was refused.
 func TestOAuth(t *testing.T) {
-	requested := 0
+	requested, obtaining := 0, time.Duration(0)
 	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/token":
 			requested++
+			began := time.Now()
+			_ = sha256.Sum256(make([]byte, 16<<20)) // which takes a while
+			obtaining = time.Since(began)
 			if user, password, ok := r.BasicAuth(); !ok || user != "client" || password != "secret" || r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "read write" {
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusUnauthorized)
@@ -303,11 +368,16 @@ func TestOAuth(t *testing.T) {
 		}
 	})
 	n := new(Network)
+	began := time.Now()
 	run := func(path string, secret string) Outcome {
 		return Run(t.Context(), n, probe(t, "http", fields(t, "url", s.URL+path, "oauth2_token_url", s.URL+"/token", "oauth2_client_id", "client",
 			"oauth2_client_secret", secret, "oauth2_scopes", []string{"read", "write"})), testTimeout)
 	}
-	expectGood(t, run("/?expect=1", "secret"))
+	first := run("/?expect=1", "secret")
+	expectGood(t, first)
+	if total := first.Phases.Total; total > time.Since(began)-obtaining || total < first.Phases.Connect+first.Phases.FirstByte {
+		t.Errorf("obtaining a token is part of the total: %+v", first.Phases)
+	}
 	expectGood(t, run("/?expect=1", "secret"))
 	expectFailure(t, run("/?expect=2", "secret"), "status 401, expected 200-299")
 	expectGood(t, run("/?expect=2", "secret"))
@@ -336,6 +406,8 @@ func TestJSON(t *testing.T) {
 		o := runOnce(t, "http", fields(t, "url", s.URL, "json_path", c.path, "json_value", c.value))
 		expectFailure(t, o, c.failure)
 	}
+	expectFailure(t, runOnce(t, "http", fields(t, "url", s.URL, "json_path", "$.status", "max_body_size", 20)),
+		"the body is not valid JSON; it is longer than the 20 bytes that are read (max_body_size)")
 	body = "<html>"
 	expectFailure(t, runOnce(t, "http", fields(t, "url", s.URL, "json_path", "$.a")), "the body is not valid JSON")
 	typ, _ := TypeOf("http")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -49,6 +50,17 @@ func checkHost(bad *allswell.ValidationError, field string, host *string) {
 		bad.Add(field, "The %s field is required.", field)
 	case net.ParseIP(*host) == nil && !isHostName(*host):
 		bad.Add(field, "The %s must be a host name or an IP address.", field)
+	default:
+		checkAddress(bad, field, *host)
+	}
+}
+
+// checkAddress refuses a host that is an address to which no check connects. Names are looked up when they are checked.
+func checkAddress(bad *allswell.ValidationError, field, host string) {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if why := neverChecked(addr); why != "" {
+			bad.Add(field, "The %s may not be at %s: %s.", field, addr, why)
+		}
 	}
 }
 
@@ -83,6 +95,7 @@ func checkURL(bad *allswell.ValidationError, field string, text *string, schemes
 			field, strings.Join(schemes, " or "))
 		return &url.URL{}
 	}
+	checkAddress(bad, field, u.Hostname())
 	return u
 }
 

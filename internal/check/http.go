@@ -159,8 +159,14 @@ func (p *httpProbe) checkCredentials(bad *allswell.ValidationError) {
 	}
 }
 
-// Target returns the host of the URL.
-func (p *httpProbe) Target() Target { return urlTarget(p.url) }
+// Target returns the host of the URL. Through a proxy it has no port, because it may not be reached otherwise.
+func (p *httpProbe) Target() Target {
+	t := urlTarget(p.url)
+	if p.proxy != nil {
+		t.Port = 0
+	}
+	return t
+}
 
 func urlTarget(u *url.URL) Target {
 	port, err := strconv.Atoi(u.Port())
@@ -184,7 +190,7 @@ func parseStatusRange(text string) (statusRange, bool) {
 
 func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
 	r.limit += int64(p.MaxBodySize)
-	hops := &requests{run: r}
+	hops := &requests{run: r, url: p.url}
 	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, hops.trace()), p.Method, p.URL, strings.NewReader(p.Body))
 	if err != nil {
 		return Outcome{Failure: "the request is not valid"}
@@ -194,7 +200,7 @@ func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
 	}
 	transport := p.transport(r)
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, CheckRedirect: p.redirect(transport)}
+	client := &http.Client{Transport: transport, CheckRedirect: p.redirect(transport, hops)}
 	response, err := client.Do(request)
 	if err != nil {
 		return hops.fail(err)
@@ -236,7 +242,7 @@ func (p *httpProbe) addHeaders(ctx context.Context, r *run, request *http.Reques
 func (p *httpProbe) transport(r *run) *http.Transport {
 	t := newTransport(r, p.IPVersion, p.config)
 	if p.proxy != nil {
-		t.Proxy = http.ProxyURL(p.proxy)
+		r.proxy, t.Proxy = p.proxy.Scheme, http.ProxyURL(p.proxy)
 	}
 	t.Protocols.SetHTTP1(p.HTTPVersion != "2")
 	t.Protocols.SetHTTP2(p.HTTPVersion != "1.1")
@@ -258,10 +264,13 @@ func newTransport(r *run, ipVersion string, config *tls.Config) *http.Transport 
 		},
 		TLSClientConfig: config.Clone(), DisableKeepAlives: true, DisableCompression: true,
 		MaxResponseHeaderBytes: maxResponseHeader, Protocols: new(http.Protocols),
-		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, response *http.Response) error {
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, connect *http.Request, response *http.Response) error {
 			if response.StatusCode != http.StatusOK {
 				return proxyError(response.StatusCode)
 			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.past, r.address = true, connect.Host
 			return nil
 		},
 	}
@@ -272,12 +281,15 @@ type proxyError int
 
 func (e proxyError) Error() string { return fmt.Sprintf("the proxy refused: status %d", int(e)) }
 
-// errRedirects means that a target redirects again and again.
-var errRedirects = errors.New("too many redirects")
+// Errors of redirects.
+var (
+	errRedirects      = errors.New("too many redirects")
+	errRedirectScheme = errors.New("redirect to another scheme")
+)
 
 // redirect returns what http.Client calls before it follows a redirect. Credentials, headers and the body are for the configured
 // host only. Each address is checked when it is connected to.
-func (p *httpProbe) redirect(transport *http.Transport) func(*http.Request, []*http.Request) error {
+func (p *httpProbe) redirect(transport *http.Transport, hops *requests) func(*http.Request, []*http.Request) error {
 	return func(next *http.Request, via []*http.Request) error {
 		if !p.FollowRedirects {
 			return http.ErrUseLastResponse
@@ -285,6 +297,10 @@ func (p *httpProbe) redirect(transport *http.Transport) func(*http.Request, []*h
 		if len(via) > maxRedirects {
 			return errRedirects
 		}
+		if next.URL.Scheme != "http" && next.URL.Scheme != "https" {
+			return errRedirectScheme
+		}
+		hops.goTo(next.URL)
 		if next.URL.Scheme == p.url.Scheme && next.URL.Host == p.url.Host {
 			return nil
 		}
@@ -302,22 +318,51 @@ func (p *httpProbe) redirect(transport *http.Transport) func(*http.Request, []*h
 }
 
 // requests measures the requests of one run: the first, and one for each redirect.
-type requests struct{ run *run }
+type requests struct {
+	run *run
+	url *url.URL // of the last one; guarded by run.mu
+}
+
+func (q *requests) goTo(u *url.URL) {
+	q.run.mu.Lock()
+	defer q.run.mu.Unlock()
+	q.url = u
+}
+
+// throughSOCKS notes that what is sent from now on reaches the target, if the proxy is one of SOCKS, which needs no request.
+func (q *requests) throughSOCKS() {
+	r := q.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.isProxy() && strings.HasPrefix(r.proxy, "socks") {
+		t := urlTarget(q.url)
+		r.past, r.address = true, joinHostPort(t.Host, t.Port)
+	}
+}
 
 func (q *requests) trace() *httptrace.ClientTrace {
 	r := q.run
 	return &httptrace.ClientTrace{
-		TLSHandshakeStart: func() { r.enter(stageTLS) },
+		TLSHandshakeStart: func() {
+			q.throughSOCKS()
+			r.enter(stageTLS)
+		},
 		TLSHandshakeDone: func(s tls.ConnectionState, err error) {
 			if err != nil {
 				return // the stage remains
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.phases.TLS += r.enterLocked(stageWaiting)
-			r.expires = firstExpiry(s)
+			took := r.enterLocked(stageWaiting)
+			if !r.isProxy() {
+				r.phases.TLS += took
+				r.expires = firstExpiry(s)
+			}
 		},
-		WroteRequest: func(httptrace.WroteRequestInfo) { r.enter(stageWaiting) },
+		WroteRequest: func(httptrace.WroteRequestInfo) {
+			q.throughSOCKS()
+			r.enter(stageWaiting)
+		},
 		GotFirstResponseByte: func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -333,7 +378,9 @@ func (q *requests) fail(err error) Outcome {
 	case errors.As(err, &refused):
 		return Outcome{Failure: fmt.Sprintf("the proxy refused to connect: status %d", int(refused))}
 	case errors.Is(err, errRedirects):
-		return Outcome{Failure: fmt.Sprintf("more than %d redirects", maxRedirects)}
+		return Outcome{Failure: fmt.Sprintf("more than %d redirects", maxRedirects), Answered: true}
+	case errors.Is(err, errRedirectScheme):
+		return Outcome{Failure: "the target redirects to a URL that is neither http nor https", Answered: true}
 	}
 	return q.run.fail(err)
 }
@@ -347,13 +394,16 @@ func (p *httpProbe) judge(q *requests, response *http.Response) Outcome {
 	body, err := io.ReadAll(io.LimitReader(response.Body, int64(p.MaxBodySize)))
 	switch {
 	case !slices.ContainsFunc(p.statuses, func(s statusRange) bool { return s.first <= response.StatusCode && response.StatusCode <= s.last }):
+		if why := p.proxyFailure(q, response); why != "" {
+			return Outcome{Failure: why}
+		}
 		o.Failure = fmt.Sprintf("status %d, expected %s", response.StatusCode, strings.Join(p.ExpectedStatuses, ", "))
 	case p.HTTPVersion == "2" && response.ProtoMajor != 2:
 		o.Failure = "the response is HTTP/1.1, expected HTTP/2"
 	case err != nil:
 		o.Failure = q.run.fail(err).Failure
 	default:
-		o.Failure = cmp.Or(p.judgeHeaders(response.Header), p.judgeBody(body))
+		o.Failure = cmp.Or(p.judgeHeaders(response.Header), p.judgeBody(body, response))
 	}
 	if o.Failure != "" {
 		o.Body = string(body)
@@ -363,6 +413,30 @@ func (p *httpProbe) judge(q *requests, response *http.Response) Outcome {
 		p.judgeExpiry(&o, time.Now())
 	}
 	return o
+}
+
+// proxyFailure returns the failure if a response to a request of http, which a proxy forwards, is its own, or may be; otherwise "". Such a
+// response has no first byte of the target.
+func (p *httpProbe) proxyFailure(q *requests, response *http.Response) string {
+	r := q.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.isProxy() {
+		return ""
+	}
+	why := ""
+	switch {
+	case response.StatusCode == http.StatusProxyAuthRequired:
+		why = "the proxy refused to connect: status 407"
+	case strings.Contains(response.Header.Get("Proxy-Status"), "error="): // RFC 9209
+		why = fmt.Sprintf("the proxy failed: status %d", response.StatusCode)
+	case response.StatusCode == http.StatusBadGateway, response.StatusCode == http.StatusServiceUnavailable, response.StatusCode == http.StatusGatewayTimeout:
+		why = fmt.Sprintf("status %d of the proxy or the target, expected %s", response.StatusCode, strings.Join(p.ExpectedStatuses, ", "))
+	default:
+		return ""
+	}
+	r.phases.FirstByte = 0
+	return why
 }
 
 func (p *httpProbe) judgeHeaders(headers http.Header) string {
@@ -383,7 +457,19 @@ func (p *httpProbe) judgeHeaders(headers http.Header) string {
 	return ""
 }
 
-func (p *httpProbe) judgeBody(body []byte) string {
+// judgeBody returns why a body is not the expected one, or "". It says so if the body is longer than what was read.
+func (p *httpProbe) judgeBody(body []byte, response *http.Response) string {
+	why := p.judgeText(body)
+	if why == "" || len(body) < p.MaxBodySize {
+		return why
+	}
+	if n, _ := io.ReadFull(response.Body, make([]byte, 1)); n == 0 {
+		return why
+	}
+	return fmt.Sprintf("%s; it is longer than the %d bytes that are read (max_body_size)", why, p.MaxBodySize)
+}
+
+func (p *httpProbe) judgeText(body []byte) string {
 	switch text := string(body); {
 	case p.BodyContains != "" && !strings.Contains(text, p.BodyContains):
 		return "the body does not contain the expected text"

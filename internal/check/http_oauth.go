@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/oauth2"
@@ -62,14 +64,19 @@ func (a *oauth) key() [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%q", append([]string{a.OAuthTokenURL, a.OAuthClientID, a.OAuthClientSecret}, a.OAuthScopes...)))
 }
 
-// token returns an access token, or a failure. Obtaining one is not part of the phases.
+// token returns an access token, or a failure. Obtaining one is not part of the phases, nor of their total, but of the timeout.
 func (a *oauth) token(ctx context.Context, r *run, transport func(*run) *http.Transport) (*oauth2.Token, Outcome) {
 	cache, key := r.network.tokens.open(), a.key()
 	if token, ok := cache.Get(key); ok && token.Valid() {
 		return token, Outcome{}
 	}
+	began := time.Now()
 	own := &run{network: r.network, timeout: r.timeout, limit: maxWire}
-	requests := &requests{run: own}
+	tokenURL, err := url.Parse(a.OAuthTokenURL)
+	if err != nil {
+		return nil, Outcome{Failure: "the OAuth2 token URL is not valid"}
+	}
+	requests := &requests{run: own, url: tokenURL}
 	t := transport(own)
 	defer t.CloseIdleConnections()
 	t.TLSClientConfig.Certificates = nil
@@ -88,10 +95,13 @@ func (a *oauth) token(ctx context.Context, r *run, transport func(*run) *http.Tr
 	case err != nil:
 		o := requests.fail(err)
 		o.Failure = "no OAuth2 token: " + o.Failure
-		o.Answered = own.received > 0
+		o.Answered = own.answered
 		return nil, o
 	}
 	cache.Add(key, token)
+	r.mu.Lock()
+	r.before = time.Since(began)
+	r.mu.Unlock()
 	return token, Outcome{}
 }
 

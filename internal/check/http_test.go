@@ -38,6 +38,9 @@ func TestHTTP(t *testing.T) {
 			http.Redirect(w, r, "/loop", http.StatusFound)
 		case "/moved":
 			http.Redirect(w, r, "/", http.StatusMovedPermanently)
+		case "/file":
+			w.Header().Set("Location", "file:///etc/passwd")
+			w.WriteHeader(http.StatusFound)
 		case "/private":
 			if user, password, ok := r.BasicAuth(); !ok || user != "me" || password != "secret" {
 				w.WriteHeader(http.StatusUnauthorized)
@@ -62,11 +65,13 @@ func TestHTTP(t *testing.T) {
 		{"forbidden text", "/", "the body contains a text that it must not contain", []any{"body_not_contains", "well"}},
 		{"matches", "/", "", []any{"body_matches", "^all .* well$"}},
 		{"does not match", "/", "the body does not match the regular expression", []any{"body_matches", "^well"}},
-		{"read to a maximum", "/", "the body does not contain the expected text", []any{"body_contains", "well", "max_body_size", 5}},
+		{"read to a maximum", "/", "the body does not contain the expected text; it is longer than the 5 bytes that are read (max_body_size)", []any{"body_contains", "well", "max_body_size", 5}},
+		{"as long as the maximum", "/", "the body does not contain the expected text", []any{"body_contains", "bad", "max_body_size", len("all is well")}},
 		{"header", "/", "", []any{"expected_headers", map[string]string{"content-type": "TEXT/plain"}}},
 		{"another header", "/", "the header Content-Type does not contain the expected text", []any{"expected_headers", map[string]string{"Content-Type": "html"}}},
 		{"no header", "/", "the response has no header X-A", []any{"expected_headers", map[string]string{"X-A": ""}}},
 		{"redirects", "/loop", "more than 10 redirects", nil},
+		{"redirect to a file", "/file", "the target redirects to a URL that is neither http nor https", nil},
 		{"redirected", "/moved", "", []any{"body_contains", "all is well"}},
 		{"redirect not followed", "/moved", "status 301, expected 200-299", []any{"follow_redirects", false}},
 		{"basic authentication", "/private", "", []any{"username", "me", "password", "secret"}},

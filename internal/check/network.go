@@ -42,9 +42,9 @@ func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration) Outcom
 	defer r.mu.Unlock()
 	o.Phases = r.phases
 	if o.Phases.Total == 0 {
-		o.Phases.Total = time.Since(began)
+		o.Phases.Total = time.Since(began) - r.before
 	}
-	o.Answered = o.Answered || r.received > 0
+	o.Answered = o.Answered || r.answered
 	if o.CertificateExpiresAt.IsZero() {
 		o.CertificateExpiresAt = r.expires
 	}
@@ -109,9 +109,16 @@ type run struct {
 	refused  string // why the last refused address must not be reached
 	received int64  // bytes
 	limit    int64  // of received
+	answered bool   // the target sent something
+	proxy    string // the scheme of the proxy; "": none
+	past     bool   // what is received comes from the target, through the proxy
 	began    time.Time
-	expires  time.Time // see Outcome.CertificateExpiresAt
+	before   time.Duration // in which the check was prepared
+	expires  time.Time     // see Outcome.CertificateExpiresAt
 }
+
+// isProxy reports whether what is received comes from a proxy. The caller holds r.mu.
+func (r *run) isProxy() bool { return r.proxy != "" && !r.past }
 
 // enter notes that a stage begins. It returns the time of the previous one.
 func (r *run) enter(s stage) time.Duration {
@@ -147,7 +154,7 @@ func (r *run) dialOnly(ctx context.Context, network, address string) (*countedCo
 		return nil, err
 	}
 	r.mu.Lock()
-	r.name, r.family, r.address = host, network, address
+	r.name, r.family, r.address, r.past = host, network, address, false
 	r.mu.Unlock()
 	d := net.Dialer{Timeout: r.timeout, ControlContext: r.control, Resolver: r.network.Resolver, KeepAlive: -1}
 	conn, err := d.DialContext(httptrace.WithClientTrace(ctx, r.dialTrace()), network, address)
@@ -196,13 +203,11 @@ func (r *run) control(_ context.Context, network, address string, _ syscall.RawC
 		return errRefused
 	}
 	target = netip.AddrPortFrom(target.Addr().WithZone("").Unmap(), target.Port())
-	why := ""
 	if r.network.trusted {
 		return nil
 	}
-	if addressguard.IsMetadata(target.Addr()) {
-		why = "it belongs to a cloud's metadata service"
-	} else if r.network.Refuse != nil {
+	why := neverChecked(target.Addr())
+	if why == "" && r.network.Refuse != nil {
 		why = r.network.Refuse(network, target)
 	}
 	if why == "" {
@@ -212,6 +217,17 @@ func (r *run) control(_ context.Context, network, address string, _ syscall.RawC
 	r.refused = "checks may not connect to " + target.Addr().String() + ": " + why
 	r.mu.Unlock()
 	return errRefused
+}
+
+// neverChecked returns why no check connects to an address, to follow "checks may not connect to ADDRESS: "; "": it may be that one does.
+func neverChecked(addr netip.Addr) string {
+	switch addr = addr.WithZone("").Unmap(); {
+	case addressguard.IsMetadata(addr):
+		return "it belongs to a cloud's metadata service"
+	case addr.IsUnspecified() || addr.IsMulticast() || addr == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		return "it is not the address of one host"
+	}
+	return ""
 }
 
 // errRefused means that an address must not be reached. run.refused says why.
@@ -261,6 +277,7 @@ func (c *countedConn) Read(p []byte) (int, error) {
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()
 	c.run.received += int64(n)
+	c.run.answered = c.run.answered || n > 0 && !c.run.isProxy()
 	if c.run.received > c.run.limit {
 		return n, errTooLong
 	}

@@ -22,12 +22,28 @@ import (
 func (r *run) fail(err error) Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	o := Outcome{Failure: r.reason(err), Unknown: isOwnFault(err)}
+	o := Outcome{Failure: r.reasonAt(err), Unknown: isOwnFault(err)}
 	var bad *tls.CertificateVerificationError
 	if errors.As(err, &bad) && len(bad.UnverifiedCertificates) > 0 {
 		o.CertificateExpiresAt = bad.UnverifiedCertificates[0].NotAfter
 	}
 	return o
+}
+
+// reasonAt returns why a run failed, and says so if it was the proxy. The caller holds r.mu.
+func (r *run) reasonAt(err error) string {
+	if !r.isProxy() || isOwnFault(err) {
+		return r.reason(err)
+	}
+	const proxy = " (the proxy)"
+	name, address := r.name, r.address
+	r.name, r.address = name+proxy, address+proxy
+	why := r.reason(err)
+	r.name, r.address = name, address
+	if !strings.Contains(why, proxy) {
+		return "the proxy: " + why
+	}
+	return why
 }
 
 // reason returns why a run failed. The caller holds r.mu.
@@ -78,6 +94,9 @@ func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
+// cutMark ends a text that shorten cut.
+const cutMark = "…"
+
 // shorten returns the beginning of a text that a target wrote, on one line.
 func shorten(text string) string {
 	const limit = 200
@@ -89,7 +108,7 @@ func shorten(text string) string {
 	}, strings.ToValidUTF8(text, "?"))
 	text = strings.Join(strings.Fields(text), " ")
 	if characters := []rune(text); len(characters) > limit {
-		return string(characters[:limit]) + "…"
+		return string(characters[:limit]) + cutMark
 	}
 	return text
 }
@@ -135,6 +154,8 @@ func (r *run) unexpected(err error) string {
 		return "the TLS handshake with " + r.address + " failed"
 	case r.stage == stageWaiting && closed && r.received == 0:
 		return r.address + " closed the connection without a response"
+	case r.isProxy() && strings.HasPrefix(r.proxy, "socks") && !closed:
+		return r.address + " did not connect to the target"
 	case closed:
 		return r.address + " closed the connection before the end of the response"
 	}

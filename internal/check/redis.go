@@ -95,10 +95,19 @@ func redisCommand(r *run, conn io.Writer, reader *bufio.Reader, words ...string)
 	return strings.TrimRight(string(line), "\r\n"), nil
 }
 
-// redisReason returns what an answer other than the expected one says.
+// maxRedisCode is the maximum length of the code of an error, such as WRONGPASS.
+const maxRedisCode = 20
+
+// redisReason returns what an answer other than the expected one says: the code of an error, and not its text, in which servers repeat
+// what they received, such as parts of passwords.
 func redisReason(line string) string {
-	if text, isError := strings.CutPrefix(line, "-"); isError {
-		return "the server answered " + shorten(text)
+	text, isError := strings.CutPrefix(line, "-")
+	if !isError {
+		return "the answer is not one of Redis"
 	}
-	return "the answer is not one of Redis"
+	code, _, _ := strings.Cut(text, " ")
+	if code == "" || len(code) > maxRedisCode || strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		return "the server answered with an error"
+	}
+	return "the server answered with the error " + code
 }

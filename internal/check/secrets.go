@@ -62,10 +62,14 @@ const hiddenSecret = "[secret]"
 const minHidden = 4
 
 // HideSecrets returns what a target said without the secrets of the check, which a debugging page may repeat. A secret that
-// the end of the text cuts is hidden, too.
+// the end of the text, or shorten, cuts is hidden, too.
 func HideSecrets(text string, spec allswell.CheckSpec) string {
+	shortened := strings.Contains(text, cutMark)
 	for _, secret := range secretTexts(spec) {
 		text = strings.ReplaceAll(text, secret, hiddenSecret)
+		for n := len(secret) - 1; shortened && n >= minHidden; n-- {
+			text = strings.ReplaceAll(text, secret[:n]+cutMark, hiddenSecret+cutMark)
+		}
 		for n := len(secret) - 1; n >= minHidden; n-- {
 			if rest, ok := strings.CutSuffix(text, secret[:n]); ok {
 				text = rest + hiddenSecret

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/allswell/allswell"
@@ -53,6 +54,7 @@ func TestHideSecrets(t *testing.T) {
 		"password SEKRIT2 and abc":   "password [secret] and abc",
 		"the end is cut: SEKRIT1-lo": "the end is cut: [secret]",
 		"nothing":                    "nothing",
+		"the value at $.x is " + shorten(strings.Repeat("y ", 97)+"SEKRIT1-long") + ", expected z": "the value at $.x is " + strings.Repeat("y ", 97) + "[secret]…, expected z",
 	} {
 		if got := HideSecrets(text, spec); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)

@@ -57,7 +57,7 @@ func (p *websocketProbe) Target() Target { return urlTarget(p.url) }
 
 func (p *websocketProbe) run(ctx context.Context, r *run) Outcome {
 	began := time.Now()
-	hops := &requests{run: r}
+	hops := &requests{run: r, url: p.url}
 	transport := newTransport(r, p.IPVersion, p.config)
 	transport.Protocols.SetHTTP1(true)
 	defer transport.CloseIdleConnections()

@@ -48,6 +48,9 @@ type Config struct {
 
 	// Observe is called for each result, with how late its check began; nil: it is not.
 	Observe func(status allswell.CheckStatus, late time.Duration)
+
+	// ObserveDropped is called with the number of results that could not be saved; nil: it is not.
+	ObserveDropped func(results int)
 }
 
 // Checker runs checks. It is safe for concurrent use.
@@ -58,6 +61,7 @@ type Checker struct {
 	verdicts *verdicts
 	claims   failurelog.Log
 	records  failurelog.Log
+	results  chan allswell.CheckResult // that wait to be saved; it has a place for each check that is claimed
 
 	mu     sync.Mutex
 	offset time.Duration // of the database's clock from this host's
@@ -69,7 +73,7 @@ func New(c Config) *Checker {
 	g := newGuard(c)
 	n := &check.Network{Refuse: g.refuse, Resolver: c.Resolver}
 	return &Checker{
-		Config: c, network: n, guard: g,
+		Config: c, network: n, guard: g, results: make(chan allswell.CheckResult, maxResults+c.Concurrency),
 		verdicts: &verdicts{canaries: c.Canaries, network: n, trusted: &check.Network{Resolver: c.Resolver}, reach: newReach()},
 		claims:   failurelog.Log{Logger: c.Logger, Failing: "due checks cannot be read", Working: "due checks are read again"},
 		records:  failurelog.Log{Logger: c.Logger, Failing: "results of checks cannot be saved", Working: "results of checks are saved again"},
@@ -81,16 +85,19 @@ func New(c Config) *Checker {
 func (c *Checker) Run(ctx context.Context) {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	r := newRecorder(c)
+	r := &recorder{checker: c}
 	var recording sync.WaitGroup
 	recording.Go(func() { r.run(work) })
-	d := dispatcher{checker: c, work: work, results: r.results, done: make(chan string, c.Concurrency), hosts: make(map[string]int)}
+	d := dispatcher{checker: c, work: work, results: c.results, done: make(chan string, c.Concurrency), hosts: make(map[string]int)}
 	d.run(ctx)
 	d.drain(stop)
 	stop() // so that each batch is tried only once
-	close(r.results)
+	close(c.results)
 	recording.Wait()
 }
+
+// Waiting returns how many results wait to be saved.
+func (c *Checker) Waiting() int { return len(c.results) }
 
 // refresh reads what is needed of the installation. It is called by the dispatcher only.
 func (c *Checker) refresh(ctx context.Context) error {
@@ -135,7 +142,7 @@ func (c *Checker) check(ctx context.Context, claimed store.ClaimedCheck, p check
 	o := c.probe(ctx, p, claimed.Spec.Timeout)
 	answered := o.Answered && !o.Unknown
 	if answered || !o.Unknown {
-		c.verdicts.note(p.Target(), answered)
+		c.verdicts.note(p.Target(), answered, claimed.Interval)
 	}
 	if o.Failure != "" && !answered && !o.Unknown && !c.verdicts.counts(ctx, p.Target(), began, claimed.Interval) {
 		o.Unknown = true

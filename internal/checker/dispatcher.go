@@ -45,7 +45,8 @@ func (d *dispatcher) run(ctx context.Context) {
 	}
 }
 
-// claim claims as many checks as can run, and returns when to claim again.
+// claim claims as many checks as can run, and returns when to claim again. While too many results wait to be saved it claims none: other
+// replicas have the checks, or they are late, and no result waits for a place.
 func (d *dispatcher) claim(ctx context.Context) time.Duration {
 	c := d.checker
 	if time.Since(d.refreshed) >= surroundingsAge {
@@ -54,7 +55,7 @@ func (d *dispatcher) claim(ctx context.Context) time.Duration {
 		}
 		d.refreshed = time.Now()
 	}
-	free := min(c.Concurrency-d.running-len(d.waiting), claimLimit)
+	free := min(c.Concurrency-d.running-len(d.waiting), claimLimit, maxResults-c.Waiting())
 	if c.verdicts.isCutOff(time.Now()) {
 		free = min(free, cutOffClaimLimit-d.running)
 	}

@@ -17,6 +17,12 @@ const (
 	maxLossWindow  = 5 * time.Minute // losses that are further apart are not one failure of a network
 	massHosts      = 3               // hosts that must have become unreachable before it can be this replica's network
 	evictedAtATime = maxHosts / 10
+
+	// A host is forgotten when no check of it has ended for this many of its intervals and this time: its monitors were deleted, or
+	// check something else now. Until then other replicas may have had all of its turns.
+	keptIntervals = 4
+	keptTime      = time.Hour
+	sweepInterval = time.Minute // between looks for such hosts
 )
 
 // reach remembers which hosts this replica reaches, to tell an unreachable target from a broken network of its own. It is
@@ -25,6 +31,7 @@ type reach struct {
 	hosts    map[string]*hostReach
 	answered time.Time // when a host that is not loopback last answered
 	by       string    // that host
+	swept    time.Time
 }
 
 // hostReach is what is known of one host.
@@ -32,6 +39,7 @@ type hostReach struct {
 	target check.Target
 	well   time.Time // when it last answered; zero: never
 	lost   time.Time // when it became unreachable after it had answered; zero: it has not
+	until  time.Time // when it is forgotten
 }
 
 func newReach() *reach { return &reach{hosts: make(map[string]*hostReach)} }
@@ -42,11 +50,12 @@ func isLoopback(t check.Target) bool {
 	return t.Host == "localhost" || err == nil && (addr.Unmap().IsLoopback() || addr.IsUnspecified())
 }
 
-// note records that a target answered, or that it was unreachable.
-func (r *reach) note(t check.Target, answered bool, now time.Time) {
+// note records that a target answered, or that it was unreachable, in a check with an interval; 0: it was tried without a check.
+func (r *reach) note(t check.Target, answered bool, interval time.Duration, now time.Time) {
 	if isLoopback(t) || t.Host == "" { // a resolver of this machine may answer from its cache
 		return
 	}
+	r.sweep(now)
 	h := r.hosts[t.Host]
 	if h == nil {
 		if !answered {
@@ -58,11 +67,27 @@ func (r *reach) note(t check.Target, answered bool, now time.Time) {
 		h = new(hostReach)
 		r.hosts[t.Host] = h
 	}
+	if until := now.Add(keptIntervals*interval + keptTime); interval > 0 && until.After(h.until) {
+		h.until = until
+	}
 	if answered {
 		h.target, h.well, h.lost = t, now, time.Time{}
 		r.answered, r.by = now, t.Host
 	} else if h.lost.IsZero() {
 		h.lost = now
+	}
+}
+
+// sweep forgets the hosts that are not checked any more.
+func (r *reach) sweep(now time.Time) {
+	if now.Sub(r.swept) < sweepInterval {
+		return
+	}
+	r.swept = now
+	for host, h := range r.hosts {
+		if now.After(h.until) {
+			delete(r.hosts, host)
+		}
 	}
 }
 

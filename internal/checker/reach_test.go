@@ -2,6 +2,9 @@ package checker
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,14 +35,14 @@ func TestMassLoss(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newReach()
 			for i := range c.well {
-				r.note(target(fmt.Sprint("host", i)), true, start)
+				r.note(target(fmt.Sprint("host", i)), true, time.Minute, start)
 			}
 			now := start.Add(time.Hour)
 			for i := range c.lost {
 				now = now.Add(c.apart)
-				r.note(target(fmt.Sprint("host", i)), false, now)
+				r.note(target(fmt.Sprint("host", i)), false, time.Minute, now)
 			}
-			r.note(target("never well"), false, now)
+			r.note(target("never well"), false, time.Minute, now)
 			if got := r.massLoss(now, c.within); got != c.mass {
 				t.Errorf("mass loss: %v", got)
 			}
@@ -55,11 +58,11 @@ func TestOthers(t *testing.T) {
 		t.Errorf("others %v", others)
 	}
 	for i := range 10 {
-		r.note(target(fmt.Sprint("host", i)), true, now.Add(time.Duration(i)*time.Minute))
+		r.note(target(fmt.Sprint("host", i)), true, time.Minute, now.Add(time.Duration(i)*time.Minute))
 	}
-	r.note(check.Target{Host: "pinged"}, true, now.Add(time.Hour))
-	r.note(target("localhost"), true, now.Add(time.Hour))
-	r.note(target("127.0.0.1"), true, now.Add(time.Hour))
+	r.note(check.Target{Host: "pinged"}, true, time.Minute, now.Add(time.Hour))
+	r.note(target("localhost"), true, time.Minute, now.Add(time.Hour))
+	r.note(target("127.0.0.1"), true, time.Minute, now.Add(time.Hour))
 	now = now.Add(9 * time.Minute)
 	others := r.others(target("host9"), now, true)
 	if len(others) != maxOthers || others[0].Host != "host8" || others[4].Host != "host4" {
@@ -82,10 +85,33 @@ func TestReachIsBounded(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := newReach()
 	for i := range maxHosts + 1 {
-		r.note(target(fmt.Sprint("host", i)), true, now.Add(time.Duration(i)*time.Millisecond))
+		r.note(target(fmt.Sprint("host", i)), true, time.Minute, now.Add(time.Duration(i)*time.Millisecond))
 	}
 	if len(r.hosts) != maxHosts-evictedAtATime+1 || r.hosts["host0"] != nil || r.hosts[fmt.Sprint("host", maxHosts)] == nil {
 		t.Errorf("%d hosts", len(r.hosts))
+	}
+}
+
+// TestReachForgets checks that hosts are forgotten that are not checked any more: they would be tried, or counted as hosts that work.
+func TestReachForgets(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r := newReach()
+	r.note(target("deleted"), true, time.Minute, now)
+	r.note(target("daily"), true, 24*time.Hour, now)
+	r.note(target("failing"), true, time.Minute, now)
+	left := func(at time.Duration) string {
+		r.note(target("failing"), false, time.Minute, now.Add(at))
+		return strings.Join(slices.Sorted(maps.Keys(r.hosts)), " ")
+	}
+	if got := left(time.Hour); got != "daily deleted failing" {
+		t.Errorf("after an hour: %s", got)
+	}
+	r.note(target("deleted"), true, 0, now.Add(time.Hour)) // tried, which is no check
+	if got := left(time.Hour + 5*time.Minute); got != "daily failing" {
+		t.Errorf("after four intervals and an hour: %s", got)
+	}
+	if got := left(97*time.Hour + time.Minute); got != "" {
+		t.Errorf("after four days: %s", got)
 	}
 }
 
@@ -107,7 +133,7 @@ func TestCutOffReplica(t *testing.T) {
 		{"long ago", false, 2 * time.Minute, time.Hour, time.Hour, false},
 	} {
 		v := &verdicts{reach: newReach(), single: c.single, cutOff: now.Add(-c.cutOff), canaryUp: now.Add(-c.canary)}
-		v.reach.note(target("a"), true, now.Add(-c.answered))
+		v.reach.note(target("a"), true, time.Minute, now.Add(-c.answered))
 		if got := v.isCutOff(now); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}

@@ -15,18 +15,13 @@ const (
 	recordTimeout = 5 * time.Second        // of one attempt to save a batch
 	recordRetry   = time.Second            // between attempts
 	maxAttempts   = 30                     // after which a batch is dropped: its results are too old to decide anything
-	maxResults    = 5_000                  // that wait; checks that end later wait for a place
+	maxResults    = 5_000                  // that wait until no more checks are claimed
 )
 
 // recorder saves results in batches, one at a time.
 type recorder struct {
 	checker *Checker
-	results chan allswell.CheckResult
 	batch   []allswell.CheckResult
-}
-
-func newRecorder(c *Checker) *recorder {
-	return &recorder{checker: c, results: make(chan allswell.CheckResult, maxResults)}
 }
 
 // run saves results until the channel is closed. When ctx has ended, it tries to save each batch once.
@@ -36,7 +31,7 @@ func (r *recorder) run(ctx context.Context) {
 	defer timer.Stop()
 	for {
 		select {
-		case result, ok := <-r.results:
+		case result, ok := <-r.checker.results:
 			if !ok {
 				r.save(ctx)
 				return
@@ -60,32 +55,60 @@ func (r *recorder) observe(result allswell.CheckResult) {
 	}
 }
 
-// save saves the batch. While the database is not available it tries again; if a commit is not confirmed, the results may be
-// there and are not saved again, because each failure counts once.
+// save saves the batch. While the database is not available it tries again. What may be saved already, because a commit was not confirmed, is
+// not saved again: each failure counts once. What the database refuses is dropped.
 func (r *recorder) save(ctx context.Context) {
-	if len(r.batch) == 0 {
-		return
-	}
+	rest := r.batch
 	defer func() { r.batch = r.batch[:0] }()
-	for attempt := 1; ; attempt++ {
-		err := r.attempt(ctx)
+	for attempt := 1; len(rest) > 0; attempt++ {
+		err := r.attempt(ctx, rest)
 		if err == nil {
 			r.checker.records.Worked(time.Now())
 			return
 		}
-		r.checker.records.Failed(time.Now(), "error", err)
-		if errors.Is(err, allswell.ErrUnknownOutcome) || attempt == maxAttempts || ctx.Err() != nil {
+		done, dropped := whatWasDone(err, len(rest))
+		r.drop(dropped)
+		if rest = rest[done:]; isOutage(err) {
+			r.checker.records.Failed(time.Now(), "error", err)
+		}
+		if len(rest) > 0 && (attempt == maxAttempts || ctx.Err() != nil) {
+			r.drop(len(rest))
 			return
 		}
-		select {
-		case <-time.After(recordRetry):
-		case <-ctx.Done():
+		if len(rest) > 0 {
+			select {
+			case <-time.After(recordRetry):
+			case <-ctx.Done():
+			}
 		}
 	}
 }
 
-func (r *recorder) attempt(ctx context.Context) error {
+// isOutage reports whether the database could not be used.
+func isOutage(err error) bool {
+	return errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome)
+}
+
+// whatWasDone returns how many of n results, from the first one, are not saved again after an error, and how many of these are, or may be, lost.
+func whatWasDone(err error, n int) (done, dropped int) {
+	var part *store.ResultsError
+	switch {
+	case errors.As(err, &part):
+		return part.Done, part.Dropped
+	case errors.Is(err, allswell.ErrBusy):
+		return 0, 0
+	}
+	return n, n
+}
+
+func (r *recorder) drop(results int) {
+	if results > 0 && r.checker.ObserveDropped != nil {
+		r.checker.ObserveDropped(results)
+	}
+}
+
+func (r *recorder) attempt(ctx context.Context, results []allswell.CheckResult) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	return r.checker.Store.RecordCheckResults(ctx, r.batch)
+	return r.checker.Store.RecordCheckResults(ctx, results)
 }

@@ -30,11 +30,11 @@ type verdicts struct {
 	trying sync.Mutex // held while canaries are tried
 }
 
-// note records whether a target answered.
-func (v *verdicts) note(t check.Target, answered bool) {
+// note records whether a target answered in a check with an interval; 0: it was tried without a check.
+func (v *verdicts) note(t check.Target, answered bool, interval time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.reach.note(t, answered, time.Now())
+	v.reach.note(t, answered, interval, time.Now())
 }
 
 func (v *verdicts) setSingle(single bool) {
@@ -110,7 +110,7 @@ func (v *verdicts) tryOthers(ctx context.Context, t check.Target, began time.Tim
 		return false
 	}
 	for _, host := range reached(ctx, v.network, others) {
-		v.note(host, true)
+		v.note(host, true, 0)
 		return true
 	}
 	v.mu.Lock()

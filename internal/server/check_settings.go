@@ -83,10 +83,15 @@ func parseCanaries(value string) (canaries []check.Target, err error) {
 // newChecker returns what runs the checks of this replica.
 func (s *Server) newChecker() *checker.Checker {
 	c := s.cfg.Checks
-	return checker.New(checker.Config{
+	observe, dropped := s.observeChecks()
+	run := checker.New(checker.Config{
 		Store: s.store, Replica: s.replica, Location: c.Location, Concurrency: c.Concurrency, Canaries: c.Canaries,
-		Private: c.Private, Self: c.Self, Listeners: s.listeners(), Logger: s.log, Observe: s.observeChecks(),
+		Private: c.Private, Self: c.Self, Listeners: s.listeners(), Logger: s.log, Observe: observe, ObserveDropped: dropped,
 	})
+	s.metrics.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "allswell_check_results_waiting", Help: "Results of checks that wait to be saved. At 5000 no more checks are begun.",
+	}, func() float64 { return float64(run.Waiting()) }))
+	return run
 }
 
 // listeners returns the addresses on which this process listens.
@@ -102,8 +107,8 @@ func (s *Server) listeners() (all []netip.AddrPort) {
 	return all
 }
 
-// observeChecks registers the metrics of checks, and returns what counts them.
-func (s *Server) observeChecks() func(allswell.CheckStatus, time.Duration) {
+// observeChecks registers the metrics of checks, and returns what counts them, and their results that were dropped.
+func (s *Server) observeChecks() (observe func(allswell.CheckStatus, time.Duration), drop func(results int)) {
 	checks := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "allswell_checks_total", Help: "Checks that this replica ran, by status of the result (ok, slow, failed or unknown).",
 	}, []string{"status"})
@@ -111,13 +116,17 @@ func (s *Server) observeChecks() func(allswell.CheckStatus, time.Duration) {
 		Name: "allswell_check_lateness_seconds", Help: "Time from a check's due time to its beginning.",
 		Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 	})
-	s.metrics.registry.MustRegister(checks, late)
+	dropped := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "allswell_check_results_dropped_total", Help: "Results of checks that were not saved, or perhaps not: the database was not available for half a minute, did not confirm them, or refused them.",
+	})
+	s.metrics.registry.MustRegister(checks, late, dropped)
 	counters := make(map[allswell.CheckStatus]prometheus.Counter)
 	for _, status := range allswell.CheckStatuses {
 		counters[status] = checks.WithLabelValues(string(status))
 	}
-	return func(status allswell.CheckStatus, by time.Duration) {
+	observe = func(status allswell.CheckStatus, by time.Duration) {
 		counters[status].Inc()
 		late.Observe(by.Seconds())
 	}
+	return observe, func(results int) { dropped.Add(float64(results)) }
 }

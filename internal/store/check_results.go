@@ -15,8 +15,9 @@ import (
 const MaxCheckResults = 200
 
 // RecordCheckResults records results with all their effects in one transaction. Results of monitors that were deleted, or
-// whose check was changed since it was claimed, are dropped. If one of several results cannot be recorded for a reason of its
-// own, it is logged and dropped, and the others are recorded in transactions of their own.
+// whose check was changed since it was claimed, are left out. If the database refuses a result, and would again, it is logged and dropped, and
+// the others are recorded in transactions of their own. The error is allswell.ErrBusy if nothing was changed and the same call may succeed,
+// allswell.ErrUnknownOutcome if all may be recorded, and otherwise a *ResultsError.
 //
 // Good results of healthy monitors are only added to the history; TestCheckResultsAreTheRule compares that with
 // Monitor.ApplyCheckResult.
@@ -28,20 +29,48 @@ func (s *Store) RecordCheckResults(ctx context.Context, results []allswell.Check
 		return nil
 	}
 	err := s.recordResults(ctx, results)
-	if err == nil || len(results) == 1 || ctx.Err() != nil || errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) {
+	if err == nil || errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) {
 		return err
 	}
+	part := &ResultsError{Err: err}
 	for i, r := range results {
-		switch err := s.recordResults(ctx, results[i:i+1]); {
-		case err == nil:
-		case ctx.Err() != nil, errors.Is(err, allswell.ErrBusy), errors.Is(err, allswell.ErrUnknownOutcome):
-			return allswell.ErrUnknownOutcome // of those before it, some are recorded
-		default:
-			s.log.Error("recording a result failed", "monitor", r.MonitorID, "error", err)
+		if len(results) > 1 {
+			err = s.recordResults(ctx, results[i:i+1])
 		}
+		switch {
+		case errors.Is(err, allswell.ErrBusy):
+			part.Err = err
+			return part
+		case errors.Is(err, allswell.ErrUnknownOutcome):
+			part.Done, part.Dropped, part.Err = i+1, part.Dropped+1, err
+			return part
+		case err != nil:
+			if part.Dropped++; part.Dropped == 1 { // the others are counted
+				s.log.Error("recording a result failed", "monitor", r.MonitorID, "error", err)
+			}
+		}
+		part.Done = i + 1
 	}
-	return nil
+	if part.Dropped == 0 {
+		return nil
+	}
+	return part
 }
+
+// ResultsError says which results RecordCheckResults did not record.
+type ResultsError struct {
+	Done    int   // results, from the first one, that must not be recorded again: they are recorded, may be, or are dropped
+	Dropped int   // of these, that are not recorded, or may not be
+	Err     error // allswell.ErrBusy if the others may be recorded by another call
+}
+
+// Error says how many results are dropped.
+func (e *ResultsError) Error() string {
+	return fmt.Sprintf("%d of %d results are dropped: %v", e.Dropped, e.Done, e.Err)
+}
+
+// Unwrap returns the last error, or the first one if none is left to record.
+func (e *ResultsError) Unwrap() error { return e.Err }
 
 func (s *Store) recordResults(ctx context.Context, results []allswell.CheckResult) error {
 	return writeOnly(ctx, s, func(t *tx) error {

@@ -396,7 +396,10 @@ func TestResultsAreRecordedAlone(t *testing.T) {
 		})
 		err := w.RecordCheckResults(w.ctx, results)
 		w.SetFault(nil)
-		w.ok(err)
+		part := new(store.ResultsError)
+		if !errors.As(err, &part) || part.Done != 3 || part.Dropped != 1 || !errors.Is(err, errFault) {
+			t.Errorf("recorded: %v", err)
+		}
 		if down, kept := w.value(`SELECT count(*) FROM outages`), w.value(`SELECT count(*) FROM check_results`); down != "2" || kept != "2" {
 			t.Errorf("%s outages and %s results", down, kept)
 		}

@@ -1,0 +1,80 @@
+package checker
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// TestRefusedResults checks that a result that the database refuses is dropped at once, and the others are saved.
+func TestRefusedResults(t *testing.T) {
+	s := storetest.Open(t, storetest.PostgreSQL(t), store.Options{})
+	actor, _ := storetest.Workspace(t, s, "acme")
+	dropped := 0
+	c := newChecker(t, s, "x", nil, func(c *Config) { c.ObserveDropped = func(results int) { dropped += results } })
+	bad, good := create(t, s, actor, "bad", "http://127.0.0.1"), create(t, s, actor, "good", "http://127.0.0.1")
+	claimed, _, err := s.ClaimChecks(t.Context(), store.CheckClaim{Replica: "x", Limit: 10})
+	if err != nil || len(claimed) != 2 {
+		t.Fatalf("claimed %d, %v", len(claimed), err)
+	}
+	results := make(map[string]allswell.CheckResult)
+	for _, claim := range claimed {
+		r := c.unknown(claim, "")
+		r.Status = allswell.CheckOK
+		if claim.MonitorID == bad.ID {
+			r.Reason = "\x00" // which PostgreSQL refuses
+		}
+		results[claim.MonitorID] = r
+	}
+	r := &recorder{checker: c}
+	for want, batch := range [][]allswell.CheckResult{{}, {results[bad.ID]}, {results[bad.ID], results[good.ID]}} {
+		r.batch = append(r.batch, batch...)
+		r.save(t.Context())
+		if dropped != want || len(r.batch) != 0 {
+			t.Errorf("%d results are dropped, expected %d; %d are left", dropped, want, len(r.batch))
+		}
+	}
+	refused := s.RecordCheckResults(t.Context(), []allswell.CheckResult{results[bad.ID]})
+	for _, c := range []struct {
+		err           error
+		done, dropped int
+	}{
+		{refused, 1, 1}, {fmt.Errorf("commit: %w", allswell.ErrUnknownOutcome), 3, 3}, {allswell.ErrBusy, 0, 0}, {errors.New("a bug"), 3, 3},
+		{&store.ResultsError{Done: 2, Dropped: 1, Err: allswell.ErrBusy}, 2, 1},
+	} {
+		if done, dropped := whatWasDone(c.err, 3); done != c.done || dropped != c.dropped {
+			t.Errorf("%v: %d are done, %d dropped", c.err, done, dropped)
+		}
+	}
+	kept, _, err := s.CheckResults(t.Context(), actor, good.ID, store.Pagination{PerPage: 10, Page: 1})
+	if err != nil || len(kept) != 1 {
+		t.Errorf("%d results of the other, %v", len(kept), err)
+	}
+}
+
+// TestFullQueue checks that no checks are claimed while too many results wait, so that each has a place.
+func TestFullQueue(t *testing.T) {
+	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
+	actor, _ := storetest.Workspace(t, s, "acme")
+	create(t, s, actor, "a", "http://127.0.0.1:1")
+	c := newChecker(t, s, "x", nil)
+	d := dispatcher{checker: c, work: t.Context(), results: c.results, done: make(chan string, c.Concurrency), hosts: make(map[string]int)}
+	for range maxResults {
+		c.results <- allswell.CheckResult{}
+	}
+	if wait := d.claim(t.Context()); wait != claimInterval || d.running != 0 || c.Waiting() != maxResults {
+		t.Errorf("a full queue: %d checks run, %d results wait, next claim in %s", d.running, c.Waiting(), wait)
+	}
+	<-c.results
+	if d.claim(t.Context()); d.running != 1 {
+		t.Errorf("with a place: %d checks run", d.running)
+	}
+	d.ended(<-d.done)
+	if c.Waiting() != maxResults || cap(c.results) < maxResults+c.Concurrency {
+		t.Errorf("%d results wait, of %d", c.Waiting(), cap(c.results))
+	}
+}
