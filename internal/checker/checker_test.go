@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -250,6 +251,28 @@ func TestCutOff(t *testing.T) {
 	canary := newChecker(t, s, "c", dns, func(c *Config) { c.Private, c.Canaries = PrivateOn, []check.Target{port} })
 	if r := canary.check(t.Context(), claim, p); r.Status != allswell.CheckUnknown {
 		t.Errorf("a replica that does not reach its canary: %+v", r)
+	}
+}
+
+// TestCutOffDuringCheck checks that the loss of the network while a check runs is not the target's failure, although another host
+// answered after the check began.
+func TestCutOffDuringCheck(t *testing.T) {
+	web, dns := newSite(t), newNames(t)
+	port, err := strconv.Atoi(web.port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := check.Target{Host: "b.test", Port: port}
+	for name, canaries := range map[string][]check.Target{"other hosts": nil, "canaries": {other}} {
+		for _, lost := range []bool{true, false} {
+			dns.cut.Store(lost)
+			now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
+			v := verdicts{canaries: canaries, network: n, trusted: n, reach: newReach(), canaryUp: now.Add(-2 * answerAge)}
+			v.reach.note(other, true, now.Add(-2*answerAge))
+			if got := v.counts(t.Context(), target("a.test"), now.Add(-time.Second), time.Minute); got == lost {
+				t.Errorf("%s, network lost: %v, counts: %v", name, lost, got)
+			}
+		}
 	}
 }
 

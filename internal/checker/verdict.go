@@ -5,14 +5,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
 )
 
 // Limits of trying canaries.
 const (
 	canaryTimeout = 3 * time.Second
-	verdictAge    = 5 * time.Second // for which a failed try is not repeated
-	cutOffAge     = time.Minute     // for which a replica claims few checks after it reached nothing
+	verdictAge    = 5 * time.Second        // for which a failed try is not repeated
+	cutOffAge     = time.Minute            // for which a replica claims few checks after it reached nothing
+	answerAge     = 250 * time.Millisecond // for which an answer shows that the network works
 )
 
 // verdicts decides whether an unreachable target is the target's failure. It is safe for concurrent use.
@@ -58,7 +60,8 @@ func (v *verdicts) counts(ctx context.Context, t check.Target, began time.Time, 
 		return true
 	}
 	v.mu.Lock()
-	mass, works := v.reach.massLoss(time.Now(), interval), v.reach.works(t, began)
+	now := time.Now()
+	mass, works := v.reach.massLoss(now, interval), v.reach.works(t, shownSince(began, now))
 	v.mu.Unlock()
 	if len(v.canaries) > 0 {
 		return v.tryCanaries(ctx, began)
@@ -69,6 +72,12 @@ func (v *verdicts) counts(ctx context.Context, t check.Target, began time.Time, 
 	return v.tryOthers(ctx, t, began)
 }
 
+// shownSince returns since when an answer shows that the network of a check worked until now: since it began, and lately. A network
+// that is lost during the check may have worked at its beginning.
+func shownSince(began, now time.Time) time.Time {
+	return allswell.Later(began, now.Add(-answerAge))
+}
+
 // tryCanaries reports whether a configured canary answers.
 func (v *verdicts) tryCanaries(ctx context.Context, began time.Time) bool {
 	v.trying.Lock()
@@ -77,7 +86,7 @@ func (v *verdicts) tryCanaries(ctx context.Context, began time.Time) bool {
 	v.mu.Lock()
 	up, cutOff := v.canaryUp, v.cutOff
 	v.mu.Unlock()
-	if up.After(began) {
+	if up.After(shownSince(began, now)) {
 		return true
 	}
 	if cutOff.After(began) && now.Sub(cutOff) < verdictAge {
@@ -100,7 +109,7 @@ func (v *verdicts) tryOthers(ctx context.Context, t check.Target, began time.Tim
 	defer v.trying.Unlock()
 	now := time.Now()
 	v.mu.Lock()
-	works, others := v.reach.works(t, began), v.reach.others(t, now, v.single)
+	works, others := v.reach.works(t, shownSince(began, now)), v.reach.others(t, now, v.single)
 	cutOff := v.cutOff.After(began) && now.Sub(v.cutOff) < verdictAge
 	v.mu.Unlock()
 	switch {
