@@ -27,20 +27,7 @@ import (
 // faulty answers every connection with a fault, after the end of the header of a request.
 func faulty(t *testing.T, fault func(*net.TCPConn)) (address string) {
 	t.Helper()
-	l, _ := listen(t)
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				fault(conn.(*net.TCPConn))
-			}()
-		}
-	}()
-	return l.Addr().String()
+	return fmt.Sprint("127.0.0.1:", acceptEach(t, fault))
 }
 
 // afterRequest reads the header of a request, and then does something.

@@ -18,28 +18,13 @@ import (
 
 // fuzzServer answers each connection with the current bytes.
 func fuzzServer(f *testing.F) (answer *atomic.Pointer[[]byte], port int) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { l.Close() })
 	answer = new(atomic.Pointer[[]byte])
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				_, _ = conn.Write(*answer.Load())
-				_ = conn.(*net.TCPConn).CloseWrite()
-				_ = conn.SetReadDeadline(time.Now().Add(2 * time.Second))
-				_, _ = io.Copy(io.Discard, conn)
-			}()
-		}
-	}()
-	return answer, l.Addr().(*net.TCPAddr).Port
+	return answer, acceptEach(f, func(conn *net.TCPConn) {
+		_, _ = conn.Write(*answer.Load())
+		_ = conn.CloseWrite()
+		_ = conn.SetReadDeadline(time.Now().Add(2 * time.Second))
+		_, _ = io.Copy(io.Discard, conn)
+	})
 }
 
 // FuzzAnswers checks that whatever a server answers, in any protocol, gives a result in plain words.

@@ -168,28 +168,13 @@ func TestRefusedAddresses(t *testing.T) {
 
 // TestTCP checks connections, answers and TLS.
 func TestTCP(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				line := make([]byte, 5)
-				if n, _ := conn.Read(line); string(line[:n]) == "PING\n" {
-					fmt.Fprint(conn, "PO")
-					fmt.Fprint(conn, "NG\n")
-				}
-			}()
+	port := acceptEach(t, func(conn *net.TCPConn) {
+		line := make([]byte, 5)
+		if n, _ := conn.Read(line); string(line[:n]) == "PING\n" {
+			fmt.Fprint(conn, "PO")
+			fmt.Fprint(conn, "NG\n")
 		}
-	}()
-	port := l.Addr().(*net.TCPAddr).Port
+	})
 	expectGood(t, runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", port)))
 	expectGood(t, runOnce(t, "tcp", fields(t, "host", "localhost", "port", port, "send", "PING\n", "expect", "PONG")))
 	o := runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", port, "send", "PING\n", "expect", "POONG"))
@@ -198,7 +183,7 @@ func TestTCP(t *testing.T) {
 		t.Errorf("outcome %+v", o)
 	}
 	o = runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", port, "send", "QUIT\n", "expect", "x"))
-	expectFailure(t, o, l.Addr().String()+" closed the connection without a response")
+	expectFailure(t, o, fmt.Sprintf("127.0.0.1:%d closed the connection without a response", port))
 	refused := closedPort(t)
 	o = runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", refused.Port()))
 	expectFailure(t, o, "connection refused by "+refused.String())
@@ -208,5 +193,5 @@ func TestTCP(t *testing.T) {
 	s := webServer(t, true, func(http.ResponseWriter, *http.Request) {})
 	expectGood(t, runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", s.Listener.Addr().(*net.TCPAddr).Port, "tls", true, "insecure", true)))
 	o = Run(t.Context(), new(Network), probe(t, "tcp", fields(t, "host", "127.0.0.1", "port", port, "expect", "x")), 50*time.Millisecond)
-	expectFailure(t, o, "no response from "+l.Addr().String()+" within 0.05 s")
+	expectFailure(t, o, fmt.Sprintf("no response from 127.0.0.1:%d within 0.05 s", port))
 }

@@ -100,7 +100,7 @@ func (a *authority) issue(t *testing.T, left time.Duration) (tls.Certificate, st
 }
 
 // listen listens on a loopback port until the test ends.
-func listen(t *testing.T) (l net.Listener, port int) {
+func listen(t testing.TB) (l net.Listener, port int) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -110,8 +110,8 @@ func listen(t *testing.T) (l net.Listener, port int) {
 	return l, l.Addr().(*net.TCPAddr).Port
 }
 
-// serveTLS answers handshakes.
-func serveTLS(t *testing.T, config *tls.Config) (port int) {
+// acceptEach handles each connection to a port in a goroutine of its own, and then closes it, until the test ends.
+func acceptEach(t testing.TB, handle func(*net.TCPConn)) (port int) {
 	t.Helper()
 	l, port := listen(t)
 	go func() {
@@ -122,11 +122,17 @@ func serveTLS(t *testing.T, config *tls.Config) (port int) {
 			}
 			go func() {
 				defer conn.Close()
-				_ = tls.Server(conn, config).Handshake()
+				handle(conn.(*net.TCPConn))
 			}()
 		}
 	}()
 	return port
+}
+
+// serveTLS answers handshakes.
+func serveTLS(t *testing.T, config *tls.Config) (port int) {
+	t.Helper()
+	return acceptEach(t, func(conn *net.TCPConn) { _ = tls.Server(conn, config).Handshake() })
 }
 
 // TestTLS checks expiry, chain and name.
@@ -496,29 +502,22 @@ func TestRedis(t *testing.T) {
 	expectGood(t, runOnce(t, "redis", fields(t, "host", "127.0.0.1", "port", port, "username", "default", "password", "secret")))
 	o := runOnce(t, "redis", fields(t, "host", "127.0.0.1", "port", port, "password", "wrong"))
 	expectFailure(t, o, "the server answered with the error WRONGPASS")
-	l, other := listen(t)
-	go answer(l, "*1\r\n$4\r\nPING\r\n", "-LOADING Redis is loading the dataset in memory\r\n")
+	other := answer(t, "*1\r\n$4\r\nPING\r\n", "-LOADING Redis is loading the dataset in memory\r\n")
 	expectFailure(t, runOnce(t, "redis", fields(t, "host", "127.0.0.1", "port", other)), "the server answered with the error LOADING")
 }
 
 // answer answers each connection after it has received a text.
-func answer(l net.Listener, after, with string) {
-	for {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go func() {
-			defer conn.Close()
-			reader := bufio.NewReader(conn)
-			for range len(after) {
-				if _, err := reader.ReadByte(); err != nil {
-					return
-				}
+func answer(t *testing.T, after, with string) (port int) {
+	t.Helper()
+	return acceptEach(t, func(conn *net.TCPConn) {
+		reader := bufio.NewReader(conn)
+		for range len(after) {
+			if _, err := reader.ReadByte(); err != nil {
+				return
 			}
-			fmt.Fprint(conn, with)
-		}()
-	}
+		}
+		fmt.Fprint(conn, with)
+	})
 }
 
 // startServer starts a program that ends with the test.
@@ -575,10 +574,9 @@ func TestMySQLGreeting(t *testing.T) {
 		"empty":                {"\x00\x00\x00\x00", "the response from %s is not valid"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, port := listen(t)
-			go answer(l, "", c.greeting)
+			port := answer(t, "", c.greeting)
 			o := runOnce(t, "mysql", fields(t, "host", "127.0.0.1", "port", port))
-			expectFailure(t, o, strings.Replace(c.failure, "%s", l.Addr().String(), 1))
+			expectFailure(t, o, strings.Replace(c.failure, "%s", fmt.Sprint("127.0.0.1:", port), 1))
 		})
 	}
 }
