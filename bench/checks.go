@@ -21,41 +21,69 @@ import (
 const (
 	checkSpan    = 2 * time.Minute
 	checkMinutes = 10                    // of memory
+	checkHosts   = 100                   // of the targets
 	tick         = 10 * time.Millisecond // Linux counts processor time in these
 )
 
 // targetServer is what checks request. Its processor time is this process's.
 type targetServer struct {
 	http.Server
-	address string // host and port
-	hung    atomic.Bool
+	addresses []string // hosts and ports
+	hung      atomic.Bool
 }
 
-func newTargetServer(host string) (*targetServer, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		return nil, err
-	}
-	t := &targetServer{address: l.Addr().String()}
+// newTargetServer returns a server on addresses of the loopback interface, all with the same port.
+func newTargetServer(hosts ...string) (*targetServer, error) {
+	t := new(targetServer)
 	t.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if t.hung.Load() {
 			<-r.Context().Done()
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	go t.Serve(l)
+	port := "0"
+	for _, host := range hosts {
+		l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+		if err == nil {
+			_, port, err = net.SplitHostPort(l.Addr().String())
+		}
+		if err != nil {
+			return nil, errors.Join(err, t.Close())
+		}
+		t.addresses = append(t.addresses, l.Addr().String())
+		go t.Serve(l)
+	}
 	return t, nil
 }
 
-// addChecks creates HTTP checks, each of an address of its own in 127.0.0.0/8.
-func (p *process) addChecks(count int, interval time.Duration, target *targetServer) error {
-	_, port, err := net.SplitHostPort(target.address)
+// withTargets measures a service that may check a server at several addresses, because a replica runs only so many checks of
+// one host at a time.
+func (b *bench) withTargets(measure func(*process, *targetServer) ([]result, error)) ([]result, error) {
+	dir, err := os.MkdirTemp(b.dir, "checks")
 	if err != nil {
-		return err
+		return nil, err
 	}
+	p, err := b.allswell(filepath.Join(dir, "checks.db"), "ALLSWELL_CHECK_PRIVATE=on")
+	if err != nil {
+		return nil, err
+	}
+	defer p.stop()
+	hosts := make([]string, checkHosts)
+	for i := range hosts {
+		hosts[i] = fmt.Sprintf("127.1.0.%d", i+1)
+	}
+	target, err := newTargetServer(hosts...)
+	if err != nil {
+		return nil, err
+	}
+	defer target.Close()
+	return measure(p, target)
+}
+
+// addChecks creates HTTP checks, the same number of each address of the target.
+func (p *process) addChecks(count int, interval time.Duration, target *targetServer) error {
 	return atOnce(32, count, func(i int) error {
-		url := fmt.Sprintf("http://127.1.%d.%d:%s/", i/250, i%250+1, port)
-		_, err := p.addCheck(fmt.Sprint("check ", i), url, interval, 5*time.Second)
+		_, err := p.addCheck(fmt.Sprint("check ", i), "http://"+target.addresses[i%len(target.addresses)]+"/", interval, 5*time.Second)
 		return err
 	})
 }
@@ -158,43 +186,31 @@ func (p *process) processorTime() (time.Duration, error) {
 
 // checks measures 10,000 checks a minute, and pings with and without them.
 func (b *bench) checks() ([]result, error) {
-	dir, err := os.MkdirTemp(b.dir, "checks")
-	if err != nil {
-		return nil, err
-	}
-	p, err := b.allswell(filepath.Join(dir, "checks.db"), "ALLSWELL_CHECK_PRIVATE=on")
-	if err != nil {
-		return nil, err
-	}
-	defer p.stop()
-	target, err := newTargetServer("0.0.0.0")
-	if err != nil {
-		return nil, err
-	}
-	defer target.Close()
-	script, err := b.jobsToPing(p, 1000)
-	if err != nil {
-		return nil, err
-	}
-	without, err := b.pingRate(p, script)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.addChecks(10_000, time.Minute, target); err != nil {
-		return nil, err
-	}
-	time.Sleep(time.Minute) // until each has had a result
-	out, err := p.measureChecks()
-	if err != nil {
-		return nil, err
-	}
-	with, err := b.pingRate(p, script)
-	if err != nil {
-		return nil, err
-	}
-	return append(out, result{
-		"Durable pings beside them, against none", "", fmt.Sprintf("%.2f (%.0f/s against %.0f/s)", with/without, with, without),
-	}), nil
+	return b.withTargets(func(p *process, target *targetServer) ([]result, error) {
+		script, err := b.jobsToPing(p, 1000)
+		if err != nil {
+			return nil, err
+		}
+		without, err := b.pingRate(p, script)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.addChecks(10_000, time.Minute, target); err != nil {
+			return nil, err
+		}
+		time.Sleep(time.Minute) // until each has had a result
+		out, err := p.measureChecks()
+		if err != nil {
+			return nil, err
+		}
+		with, err := b.pingRate(p, script)
+		if err != nil {
+			return nil, err
+		}
+		return append(out, result{
+			"Durable pings beside them, against none", "", fmt.Sprintf("%.2f (%.0f/s against %.0f/s)", with/without, with, without),
+		}), nil
+	})
 }
 
 // measureChecks measures the checks of a process for checkSpan.
@@ -263,58 +279,46 @@ func (b *bench) pingRate(p *process, script string) (float64, error) {
 
 // checkMemory measures whether memory stays flat.
 func (b *bench) checkMemory() ([]result, error) {
-	p, err := b.allswell(filepath.Join(b.dir, "flat.db"), "ALLSWELL_CHECK_PRIVATE=on")
-	if err != nil {
-		return nil, err
-	}
-	defer p.stop()
-	target, err := newTargetServer("0.0.0.0")
-	if err != nil {
-		return nil, err
-	}
-	defer target.Close()
-	if err := p.addChecks(1000, 10*time.Second, target); err != nil {
-		return nil, err
-	}
-	var all []string
-	for range checkMinutes {
-		time.Sleep(time.Minute)
-		rss, err := p.resident()
-		if err != nil {
+	return b.withTargets(func(p *process, target *targetServer) ([]result, error) {
+		if err := p.addChecks(1000, 10*time.Second, target); err != nil {
 			return nil, err
 		}
-		all = append(all, fmt.Sprintf("%.1f", rss))
-		fmt.Fprintf(os.Stderr, "resident: %.1f MB\n", rss)
-	}
-	return []result{{"1,000 checks every 10 s: resident memory, each minute", "flat", strings.Join(all, ", ") + " MB"}}, nil
+		var all []string
+		for range checkMinutes {
+			time.Sleep(time.Minute)
+			rss, err := p.resident()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, fmt.Sprintf("%.1f", rss))
+			fmt.Fprintf(os.Stderr, "resident: %.1f MB\n", rss)
+		}
+		return []result{{"1,000 checks every 10 s: resident memory, each minute", "flat", strings.Join(all, ", ") + " MB"}}, nil
+	})
 }
 
 // detection measures from the end of a target until its monitor is down, at an interval of 10 s and with a timeout of 2 s: for
 // targets that refuse connections, and for ones that do not answer. Each ends at another time within the interval.
 func (b *bench) detection() ([]result, error) {
-	p, err := b.allswell(filepath.Join(b.dir, "detection.db"), "ALLSWELL_CHECK_PRIVATE=on")
-	if err != nil {
-		return nil, err
-	}
-	defer p.stop()
-	var out []result
-	for _, hangs := range []bool{false, true} {
-		times := make([]float64, 10)
-		err := atOnce(len(times), len(times), func(i int) (err error) {
-			times[i], err = p.detect(i, hangs)
-			return err
-		})
-		if err != nil {
-			return nil, err
+	return b.withTargets(func(p *process, _ *targetServer) (out []result, err error) {
+		for _, hangs := range []bool{false, true} {
+			times := make([]float64, 10)
+			err := atOnce(len(times), len(times), func(i int) (err error) {
+				times[i], err = p.detect(i, hangs)
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			what := "refuses connections"
+			if hangs {
+				what = "does not answer"
+			}
+			out = append(out, result{"A target " + what + " until its monitor is down, interval 10 s, timeout 2 s", "≤ 13 s",
+				fmt.Sprintf("%.1f s, at most %.1f s", median(times), slices.Max(times))})
 		}
-		what := "refuses connections"
-		if hangs {
-			what = "does not answer"
-		}
-		out = append(out, result{"A target " + what + " until its monitor is down, interval 10 s, timeout 2 s", "≤ 13 s",
-			fmt.Sprintf("%.1f s, at most %.1f s", median(times), slices.Max(times))})
-	}
-	return out, nil
+		return out, nil
+	})
 }
 
 // detect returns how many seconds pass until a monitor is down.
@@ -324,7 +328,7 @@ func (p *process) detect(i int, hangs bool) (float64, error) {
 		return 0, err
 	}
 	defer target.Close()
-	id, err := p.addCheck(fmt.Sprint("target ", i, hangs), "http://"+target.address+"/", 10*time.Second, 2*time.Second)
+	id, err := p.addCheck(fmt.Sprint("target ", i, hangs), "http://"+target.addresses[0]+"/", 10*time.Second, 2*time.Second)
 	if err != nil {
 		return 0, err
 	}
