@@ -239,6 +239,7 @@ func TestCutOff(t *testing.T) {
 	expect("a.test", allswell.CheckUnknown)
 	dns.cut.Store(false)
 	expect("b.test", allswell.CheckOK)
+	c.verdicts.back = time.Now().Add(-backAge)
 	claim, p := claimed(t, "http://a.test:1/") // refuses connections, while b.test answers
 	if r := c.check(t.Context(), claim, p); r.Status != allswell.CheckFailed || r.Reason != "connection refused by 127.0.0.1:1" {
 		t.Errorf("result %+v", r)
@@ -268,11 +269,50 @@ func TestCutOffDuringCheck(t *testing.T) {
 			dns.cut.Store(lost)
 			now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
 			v := verdicts{canaries: canaries, network: n, trusted: n, reach: newReach(), canaryUp: now.Add(-2 * answerAge)}
-			v.reach.note(other, true, now.Add(-2*answerAge))
+			v.reach.note(other, true, time.Minute, now.Add(-2*answerAge))
 			if got := v.counts(t.Context(), target("a.test"), now.Add(-time.Second), time.Minute); got == lost {
 				t.Errorf("%s, network lost: %v, counts: %v", name, lost, got)
 			}
 		}
+	}
+}
+
+// TestBackDuringCheck checks that a failure does not count if the network came back while the check ran.
+func TestBackDuringCheck(t *testing.T) {
+	web, dns := newSite(t), newNames(t)
+	port, err := strconv.Atoi(web.port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := check.Target{Host: "b.test", Port: port}
+	for name, canaries := range map[string][]check.Target{"other hosts": nil, "canaries": {other}} {
+		now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
+		v := verdicts{canaries: canaries, network: n, trusted: n, reach: newReach(), cutOff: now.Add(-2 * time.Second), canaryUp: now.Add(-time.Hour)}
+		v.reach.note(other, true, time.Minute, now.Add(-time.Minute))
+		if v.counts(t.Context(), target("a.test"), now.Add(-time.Second), time.Minute) {
+			t.Errorf("%s: a check that began while the network was lost counts", name)
+		}
+		if v.counts(t.Context(), target("a.test"), time.Now(), time.Minute) {
+			t.Errorf("%s: a check that began when the network was just back counts", name)
+		}
+		v.back = time.Now().Add(-backAge)
+		if !v.counts(t.Context(), target("a.test"), time.Now(), time.Minute) {
+			t.Errorf("%s: a check that began later does not count", name)
+		}
+	}
+	// The loss of most hosts is known before a try of others has ended.
+	now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
+	v := verdicts{network: n, trusted: n, reach: newReach()}
+	for _, host := range []check.Target{target("c.test"), target("d.test"), target("e.test"), other} {
+		v.reach.note(host, true, time.Minute, now.Add(-time.Minute))
+		v.reach.note(host, host == other, time.Minute, now.Add(-time.Second))
+	}
+	if v.counts(t.Context(), target("c.test"), now.Add(-2*time.Second), time.Minute) {
+		t.Error("the loss of three of four hosts counts")
+	}
+	v.note(other, true, time.Minute)
+	if v.counts(t.Context(), target("a.test"), now.Add(-2*time.Second), time.Minute) {
+		t.Error("a check that began before hosts were lost and one came back counts")
 	}
 }
 

@@ -15,6 +15,7 @@ const (
 	verdictAge    = 5 * time.Second        // for which a failed try is not repeated
 	cutOffAge     = time.Minute            // for which a replica claims few checks after it reached nothing
 	answerAge     = 250 * time.Millisecond // for which an answer shows that the network works
+	backAge       = 5 * time.Second        // after which a network that is back reaches all hosts
 )
 
 // verdicts decides whether an unreachable target is the target's failure. It is safe for concurrent use.
@@ -26,8 +27,9 @@ type verdicts struct {
 	mu       sync.Mutex
 	reach    *reach
 	single   bool      // there is no other replica
-	cutOff   time.Time // when a try of other hosts last ended without success
+	cutOff   time.Time // when a try of other hosts last ended without success, or most hosts were lost
 	canaryUp time.Time // when a configured canary last answered
+	back     time.Time // when the first host or canary answered after cutOff
 
 	trying sync.Mutex // held while canaries are tried
 }
@@ -36,7 +38,18 @@ type verdicts struct {
 func (v *verdicts) note(t check.Target, answered bool, interval time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.reach.note(t, answered, interval, time.Now())
+	now := time.Now()
+	if answered && !isLoopback(t) && t.Host != "" {
+		v.answered(now)
+	}
+	v.reach.note(t, answered, interval, now)
+}
+
+// answered notes that a host or canary answered now. v.mu is held.
+func (v *verdicts) answered(now time.Time) {
+	if v.cutOff.After(v.reach.answered) && v.cutOff.After(v.canaryUp) {
+		v.back = now
+	}
 }
 
 func (v *verdicts) setSingle(single bool) {
@@ -53,23 +66,39 @@ func (v *verdicts) isCutOff(now time.Time) bool {
 	return !v.single && now.Sub(v.cutOff) < cutOffAge && v.cutOff.After(v.reach.answered) && v.cutOff.After(v.canaryUp)
 }
 
-// counts reports whether the failure to reach a target counts: the network of this replica works, as far as can be known. began
-// is when the check began.
+// counts reports whether the failure to reach a target counts: the network of this replica works, and had worked for some time
+// when the check began, as far as can be known.
 func (v *verdicts) counts(ctx context.Context, t check.Target, began time.Time, interval time.Duration) bool {
 	if isLoopback(t) {
 		return true
 	}
+	if !v.worksNow(ctx, t, began, interval) {
+		return false
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.back.IsZero() || began.Sub(v.back) >= backAge
+}
+
+// worksNow reports whether the network of this replica works.
+func (v *verdicts) worksNow(ctx context.Context, t check.Target, began time.Time, interval time.Duration) bool {
 	v.mu.Lock()
 	now := time.Now()
 	mass, works := v.reach.massLoss(now, interval), v.reach.works(t, shownSince(began, now))
+	if mass && len(v.canaries) == 0 {
+		v.cutOff = now
+	}
 	v.mu.Unlock()
-	if len(v.canaries) > 0 {
+	switch {
+	case len(v.canaries) > 0:
 		return v.tryCanaries(ctx, began)
+	case mass:
+		return false
+	case works:
+		return true
+	default:
+		return v.tryOthers(ctx, t, began)
 	}
-	if mass || works {
-		return works && !mass
-	}
-	return v.tryOthers(ctx, t, began)
 }
 
 // shownSince returns since when an answer shows that the network of a check worked until now: since it began, and lately. A network
@@ -96,6 +125,7 @@ func (v *verdicts) tryCanaries(ctx context.Context, began time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if ok {
+		v.answered(time.Now())
 		v.canaryUp = time.Now()
 	} else {
 		v.cutOff = time.Now()

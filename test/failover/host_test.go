@@ -46,11 +46,12 @@ func run(t *testing.T, name string, args ...string) {
 	}
 }
 
-// newBridge connects the test itself, at address, with its machines.
+// newBridge connects the test itself, at address, with its machines, until it ends.
 func newBridge(t *testing.T, address string) {
 	t.Helper()
 	run(t, "ip", "link", "set", "lo", "up")
 	run(t, "ip", "link", "add", bridge, "type", "bridge")
+	t.Cleanup(func() { run(t, "ip", "link", "delete", bridge) })
 	run(t, "ip", "address", "add", address+"/24", "dev", bridge)
 	run(t, "ip", "link", "set", bridge, "up")
 }
@@ -278,6 +279,7 @@ func (m *machine) destroy() {
 	m.kill()
 	_ = m.holder.Process.Kill()
 	_ = m.holder.Wait()
+	_ = exec.Command("ip", "link", "delete", m.cable()).Run() // the kernel may have done so already
 }
 
 // report prints the last lines of all logs.
