@@ -406,6 +406,7 @@ func (p *httpProbe) judge(q *requests, response *http.Response) Outcome {
 		o.Failure = cmp.Or(p.judgeHeaders(response.Header), p.judgeBody(body, response))
 	}
 	if o.Failure != "" {
+		o.Failure += afterRedirects(response.Request)
 		o.Body = string(body)
 		return o
 	}
@@ -437,6 +438,28 @@ func (p *httpProbe) proxyFailure(q *requests, response *http.Response) string {
 	}
 	r.phases.FirstByte = 0
 	return why
+}
+
+// maxRedirectTarget is how many bytes of the last address a reason has.
+const maxRedirectTarget = 200
+
+// afterRedirects says where redirects have led to, without the query, which may have secrets; "": there were none.
+func afterRedirects(last *http.Request) string {
+	count := 0
+	for r := last; r.Response != nil; r = r.Response.Request {
+		count++
+	}
+	if count == 0 {
+		return ""
+	}
+	target := last.URL.Scheme + "://" + last.URL.Host + last.URL.EscapedPath()
+	if len(target) > maxRedirectTarget {
+		target = target[:maxRedirectTarget] + "…"
+	}
+	if count == 1 {
+		return ", after a redirect to " + target
+	}
+	return fmt.Sprintf(", after %d redirects, the last one to %s", count, target)
 }
 
 func (p *httpProbe) judgeHeaders(headers http.Header) string {

@@ -41,6 +41,10 @@ func TestHTTP(t *testing.T) {
 		case "/file":
 			w.Header().Set("Location", "file:///etc/passwd")
 			w.WriteHeader(http.StatusFound)
+		case "/far":
+			http.Redirect(w, r, "/near", http.StatusFound)
+		case "/near":
+			http.Redirect(w, r, "/teapot?code=secret", http.StatusFound)
 		case "/private":
 			if user, password, ok := r.BasicAuth(); !ok || user != "me" || password != "secret" {
 				w.WriteHeader(http.StatusUnauthorized)
@@ -74,6 +78,8 @@ func TestHTTP(t *testing.T) {
 		{"redirect to a file", "/file", "the target redirects to a URL that is neither http nor https", nil},
 		{"redirected", "/moved", "", []any{"body_contains", "all is well"}},
 		{"redirect not followed", "/moved", "status 301, expected 200-299", []any{"follow_redirects", false}},
+		{"redirected to a failure", "/near", "status 418, expected 200-299, after a redirect to " + s.URL + "/teapot", nil},
+		{"redirected twice to a failure", "/far", "status 418, expected 200-299, after 2 redirects, the last one to " + s.URL + "/teapot", nil},
 		{"basic authentication", "/private", "", []any{"username", "me", "password", "secret"}},
 		{"wrong password", "/private", "status 401, expected 200-299", []any{"username", "me", "password", "wrong"}},
 		{"request", "/echo", "", []any{"method", "POST", "headers", map[string]string{"host": "other.example"}, "secret_headers", map[string]string{"x-key": "k"}, "bearer_token", "t", "body_contains", "POST other.example k Bearer t"}},

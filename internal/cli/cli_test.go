@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
 )
 
@@ -427,6 +428,19 @@ func expand(line string) []string {
 
 // TestUpdatesAreOneRequest checks that an update and a change of the incident are one request, and that a blank message
 // is refused before it.
+// TestResponsesOfChecks prints the response that a check got: as it is into a pipe, and harmless on a terminal.
+func TestResponsesOfChecks(t *testing.T) {
+	body := "<h1>\x1b[31m502</h1>\r\n\tBad\n"
+	for width, want := range map[int]string{0: "\n<h1>\x1b[31m502</h1>\r\n\tBad\n", 80: "\n<h1>\ufffd[31m502</h1>\ufffd\n\tBad\n"} {
+		var out bytes.Buffer
+		c := &commandContext{Printer: console.Printer{Console: &console.Console{Out: &out, Width: width}}}
+		c.printResult(&client.CheckResult{Status: allswell.CheckFailed, Body: &body})
+		if !strings.HasSuffix(out.String(), want) {
+			t.Errorf("width %d: %q, want %q at the end", width, out.String(), want)
+		}
+	}
+}
+
 func TestUpdatesAreOneRequest(t *testing.T) {
 	const id = "01990000-0000-7000-8000-000000000001"
 	var got []string

@@ -449,7 +449,7 @@ func (c *commandContext) printResult(r *client.CheckResult) {
 	}
 	c.Facts(facts...)
 	if r.Body != nil {
-		c.Printf("\nThe response begins:\n\n%s\n", console.Visible(strings.TrimRight(*r.Body, "\r\n")))
+		c.Printf("\nThe response begins:\n\n%s\n", strings.TrimRight(*r.Body, "\r\n"))
 	}
 }
 

@@ -205,6 +205,14 @@ func TestResponseTimes(t *testing.T) {
 		}
 		now, err := w.store.Clock(ctx)
 		must(w, now, err)
+		failed := allswell.CheckResult{MonitorID: m.ID, Version: 1, Replica: "a", DueAt: now, StartedAt: now, Status: allswell.CheckFailed}
+		if err := w.store.RecordCheckResults(ctx, []allswell.CheckResult{failed}); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.move(6 * time.Minute)
+		if p := w.get(path, 200); len(p.All("svg.times")) != 0 || len(p.All("svg.failures")) != 1 || p.All("svg.failures")[0].Attr("aria-label") != "Checks: 1. Failed: 1." {
+			t.Error("without a good result there is a scale of times, or no text for the failures")
+		}
 		var results []allswell.CheckResult
 		for i, status := range []allswell.CheckStatus{allswell.CheckOK, allswell.CheckOK, allswell.CheckFailed} {
 			results = append(results, allswell.CheckResult{
