@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -251,63 +250,6 @@ func (c *commandContext) monitorComponent(given *string, page *pageFlag) (*strin
 	return &id, err
 }
 
-type monitorList struct {
-	Page  string                `placeholder:"SLUG" help:"Only monitors of this page."`
-	Tag   string                `placeholder:"TAG" help:"Only monitors with this tag."`
-	Type  allswell.MonitorType  `placeholder:"TYPE" help:"Only monitors of this type: ${monitor_types}."`
-	State allswell.MonitorState `placeholder:"STATE" help:"Only monitors in this state: up, down, waiting (enabled, and never pinged) or disabled. up includes the last two."`
-	listing
-}
-
-func (cmd *monitorList) Run(c *commandContext) error {
-	filter := client.MonitorFilter{Page: cmd.Page, Tag: cmd.Tag, State: cmd.State, Type: cmd.Type}
-	monitors, total, err := c.api.ListMonitors(filter).First(c.Ctx, int(cmd.Limit))
-	if err == nil && total == 0 && cmd.Page != "" {
-		_, err = c.api.GetPage(c.Ctx, cmd.Page) // perhaps there is no such page
-	}
-	if err != nil {
-		return err
-	}
-	header := []string{"MONITOR", "STATE", "SCHEDULE", "LAST PING", "PAGE", "NAME"}
-	checks := slices.ContainsFunc(monitors, hasTarget)
-	if checks {
-		header = append(header, "TYPE", "TARGET")
-	}
-	none := "No monitors yet."
-	if cmd.State != "" || cmd.Tag != "" || cmd.Type != "" {
-		none = "No such monitors."
-	}
-	return table(c, monitors, total, none, header, func(m *client.Monitor) []string {
-		schedule, last := scheduleText(m.Schedule), timeOr(m.LastPingAt, "never")
-		if hasTarget(m) {
-			schedule, last = settings.ShortDuration(m.Interval.Duration()), "-"
-		}
-		row := []string{m.ID, monitorState(m), schedule, last, cmp.Or(m.Page, "-"), m.Name}
-		if checks {
-			row = append(row, string(cmp.Or(m.Type, allswell.MonitorHeartbeat)), cmp.Or(target(m), "-"))
-		}
-		return row
-	})
-}
-
-// monitorState returns a monitor's state as a word for people.
-func monitorState(m *client.Monitor) string {
-	switch {
-	case !m.Enabled && m.PausedUntil != nil:
-		return string(allswell.MonitorDisabled) + " until " + console.Time(*m.PausedUntil)
-	case !m.Enabled:
-		return string(allswell.MonitorDisabled)
-	case hasTarget(m) && m.State == allswell.MonitorUp && m.Condition != allswell.MonitorUp:
-		return string(m.Condition)
-	case !hasTarget(m) && m.LastPingAt == nil && m.State == allswell.MonitorUp: // its first signal may have been a failure
-		return string(allswell.MonitorWaiting)
-	}
-	if len(m.Warnings) > 0 {
-		return string(m.State) + " (warning)"
-	}
-	return string(m.State)
-}
-
 type monitorShow struct {
 	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
 	etagFlag
@@ -477,84 +419,4 @@ func (cmd *monitorEdit) componentID(c *commandContext, monitor string) (*string,
 		page = m.Page
 	}
 	return c.monitorComponent(cmd.Component, &pageFlag{page})
-}
-
-type monitorOutages struct {
-	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
-	listing
-}
-
-func (cmd *monitorOutages) Run(c *commandContext) error {
-	id, err := c.monitor(cmd.Monitor)
-	if err != nil {
-		return err
-	}
-	outages, total, err := c.api.ListOutages(id).First(c.Ctx, int(cmd.Limit))
-	if err != nil {
-		return err
-	}
-	return table(c, outages, total, "No outages.", []string{"LAST PING", "DOWN", "ENDED", "WHY", "INCIDENT"}, func(o *client.Outage) []string {
-		incident := cmp.Or(valueOf(o.IncidentID), "-")
-		if o.IncidentDraft {
-			incident += " (draft)"
-		}
-		return []string{console.Time(o.SilentSince), console.Time(o.StartedAt), timeOr(o.EndedAt, "-"), outageReason(o), incident}
-	})
-}
-
-// outageReason returns why a monitor went down, in words.
-func outageReason(o *client.Outage) string {
-	switch o.Reason {
-	case allswell.OutageFailed:
-		return "failure"
-	case allswell.OutageRunOverdue:
-		return "run too long"
-	case allswell.OutageRunTooShort:
-		return "run too short"
-	case allswell.OutageRunTooOften:
-		return "runs too often"
-	case allswell.OutageRunOverlap:
-		return "runs overlap"
-	case allswell.OutageCheckFailed:
-		return "checks failed"
-	default:
-		return "silence"
-	}
-}
-
-type monitorExplain struct {
-	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
-}
-
-func (cmd *monitorExplain) Run(c *commandContext) error {
-	id, err := c.monitor(cmd.Monitor)
-	if err != nil {
-		return err
-	}
-	explanation, err := c.api.ExplainMonitor(c.Ctx, id)
-	return object(c, explanation, err, func(e *client.MonitorExplanation) {
-		of := allswell.Explanation{
-			State: e.State, PausedUntil: valueOf(e.PausedUntil), AsOf: e.AsOf, LastPingAt: valueOf(e.LastPingAt), WaitingSince: valueOf(e.WaitingSince),
-			Interval: e.Interval.Duration(), Cron: cronOf(e.Schedule), Grace: e.Grace.Duration(), ExpectedAt: valueOf(e.ExpectedAt),
-			DueAt: valueOf(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold, TakenOver: e.IncidentTakenOver, CountedAt: valueOf(e.CountedAt), DownAt: valueOf(e.DownAt),
-			Reason: valueOf(e.Reason), DownSince: valueOf(e.DownSince), Warned: e.Warnings, RunDueAt: valueOf(e.RunDueAt),
-		}
-		if s := e.Check; s != nil {
-			of.Type = "check" // any that is no heartbeat
-			of.Check = allswell.CheckState{Status: valueOf(s.Status), Reason: valueOf(s.Reason), Good: s.GoodResults, Slow: s.SlowResults, SlowSince: valueOf(s.SlowSince), UnknownSince: valueOf(s.UnknownSince)}
-			of.RecoveryThreshold, of.SuppressedUntil = s.RecoveryThreshold, valueOf(s.SuppressedUntil)
-		}
-		for _, x := range e.Extensions {
-			of.Extensions = append(of.Extensions, allswell.Extension{Reason: x.Reason, From: valueOf(x.From), To: x.To, DueAt: x.DueAt})
-		}
-		for _, gap := range e.PingGaps {
-			of.PingGaps = append(of.PingGaps, allswell.PingGap{PingedAt: gap.PingedAt, Length: time.Duration(gap.Length * float64(time.Second))})
-		}
-		for _, sentence := range of.Sentences(console.Time) {
-			c.Printf("%s\n", sentence)
-		}
-		if rhythm, ok := of.Rhythm(); ok {
-			c.Printf("This job seems to run %s.\n", rhythm)
-		}
-	})
 }

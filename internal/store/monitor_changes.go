@@ -53,16 +53,7 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 			return allswell.Monitor{}, err
 		}
 	}
-	interval, cron, grace := n.Schedule()
-	m := allswell.Monitor{
-		ID: allswell.NewID(allswell.PrefixMonitor, t.Now), WorkspaceID: actor.WorkspaceID, Type: cmp.Or(n.Type, allswell.MonitorHeartbeat), Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
-		Token: token, Interval: interval, Cron: cron, Grace: grace, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
-		DownStatus: n.DownStatus, AutoIncidents: n.AutoIncidents, Tags: allswell.SortTags(n.Tags), State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.Now, UpdatedAt: t.Now,
-		MaxRuntime: n.MaxRuntime, PublishOutput: n.PublishOutput, RunConditions: n.WithDefaults(),
-	}
-	if m.IsCheck() {
-		m.Check = n.Check.WithDefaults(interval)
-	}
+	m := t.newMonitor(actor, n, slug, token)
 	if err := t.link(actor, &m); err != nil {
 		return m, err
 	}
@@ -98,6 +89,21 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 		t.newPingTokens = append(t.newPingTokens, m.Token)
 	}
 	return t.filledMonitor(m, err)
+}
+
+// newMonitor returns the monitor that n describes, before it is linked to a page or to a parent.
+func (t *tx) newMonitor(actor allswell.Actor, n allswell.NewMonitor, slug, token string) allswell.Monitor {
+	interval, cron, grace := n.Schedule()
+	m := allswell.Monitor{
+		ID: allswell.NewID(allswell.PrefixMonitor, t.Now), WorkspaceID: actor.WorkspaceID, Type: cmp.Or(n.Type, allswell.MonitorHeartbeat), Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
+		Token: token, Interval: interval, Cron: cron, Grace: grace, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
+		DownStatus: n.DownStatus, AutoIncidents: n.AutoIncidents, Tags: allswell.SortTags(n.Tags), State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.Now, UpdatedAt: t.Now,
+		MaxRuntime: n.MaxRuntime, PublishOutput: n.PublishOutput, RunConditions: n.WithDefaults(),
+	}
+	if m.IsCheck() {
+		m.Check = n.Check.WithDefaults(interval)
+	}
+	return m
 }
 
 // insertMonitor saves a new monitor, with a place for the pings of a heartbeat.
@@ -246,18 +252,8 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	if err := bad.Err(); err != nil {
 		return m, err
 	}
-	slow := !before.CheckState.SlowSince.IsZero() // its cause may move, or end
 	moves := before.State == allswell.MonitorDown && (m.ComponentID != before.ComponentID || m.DownStatus != before.DownStatus)
-	switch {
-	case ends, moves:
-		err = t.lockForOutage(before, m)
-	case linked, slow:
-		err = t.lockComponents([]string{before.ComponentID, m.ComponentID})
-	}
-	if err == nil && linked {
-		err = t.applySuppression(&m)
-	}
-	if err != nil {
+	if err := t.lockMonitorChange(before, &m, linked, ends || moves); err != nil {
 		return m, err
 	}
 	if !reflect.DeepEqual(m, before) {
@@ -266,23 +262,7 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	if m, err = t.filledMonitor(m, nil); err != nil {
 		return m, err
 	}
-	if !m.Enabled {
-		if err := t.dropRuns(&m); err != nil {
-			return m, err
-		}
-	}
-	if !slices.Equal(m.Warned, before.Warned) {
-		if err := t.saveWarned(m); err != nil {
-			return m, err
-		}
-	}
-	if err := t.saveMonitor(m); err != nil {
-		return m, err
-	}
-	if err := t.saveHealthy(m); err != nil {
-		return m, err
-	}
-	if err := t.changeCheck(before, &m, ch.Check); err != nil {
+	if err := t.saveChangedMonitor(before, &m, ch); err != nil {
 		return m, err
 	}
 	if m.Enabled && !before.Enabled && !m.IsCheck() {
@@ -302,6 +282,42 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 		}
 	}
 	return m, t.audit(actor, allswell.AuditUpdate, before, m)
+}
+
+// lockMonitorChange locks what a change of a locked monitor affects: the component before and after it if it is linked to one, or is slow,
+// and what the end or the move of an outage changes. A monitor that is linked is then suppressed by the maintenance of its component.
+func (t *tx) lockMonitorChange(before allswell.Monitor, m *allswell.Monitor, linked, outage bool) (err error) {
+	switch {
+	case outage:
+		err = t.lockForOutage(before, *m)
+	case linked, !before.CheckState.SlowSince.IsZero(): // the cause of its slowness may move, or end
+		err = t.lockComponents([]string{before.ComponentID, m.ComponentID})
+	}
+	if err == nil && linked {
+		err = t.applySuppression(m)
+	}
+	return err
+}
+
+// saveChangedMonitor saves a monitor, its runs, its warnings and its check after a change.
+func (t *tx) saveChangedMonitor(before allswell.Monitor, m *allswell.Monitor, ch allswell.MonitorChange) error {
+	if !m.Enabled {
+		if err := t.dropRuns(m); err != nil {
+			return err
+		}
+	}
+	if !slices.Equal(m.Warned, before.Warned) {
+		if err := t.saveWarned(*m); err != nil {
+			return err
+		}
+	}
+	if err := t.saveMonitor(*m); err != nil {
+		return err
+	}
+	if err := t.saveHealthy(*m); err != nil {
+		return err
+	}
+	return t.changeCheck(before, m, ch.Check)
 }
 
 // relink changes the page and the component of a monitor, and reports whether the change names either.

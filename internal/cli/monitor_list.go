@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/settings"
+)
+
+type monitorList struct {
+	Page  string                `placeholder:"SLUG" help:"Only monitors of this page."`
+	Tag   string                `placeholder:"TAG" help:"Only monitors with this tag."`
+	Type  allswell.MonitorType  `placeholder:"TYPE" help:"Only monitors of this type: ${monitor_types}."`
+	State allswell.MonitorState `placeholder:"STATE" help:"Only monitors in this state: up, down, waiting (enabled, and never pinged) or disabled. up includes the last two."`
+	listing
+}
+
+func (cmd *monitorList) Run(c *commandContext) error {
+	filter := client.MonitorFilter{Page: cmd.Page, Tag: cmd.Tag, State: cmd.State, Type: cmd.Type}
+	monitors, total, err := c.api.ListMonitors(filter).First(c.Ctx, int(cmd.Limit))
+	if err == nil && total == 0 && cmd.Page != "" {
+		_, err = c.api.GetPage(c.Ctx, cmd.Page) // perhaps there is no such page
+	}
+	if err != nil {
+		return err
+	}
+	header := []string{"MONITOR", "STATE", "SCHEDULE", "LAST PING", "PAGE", "NAME"}
+	checks := slices.ContainsFunc(monitors, hasTarget)
+	if checks {
+		header = append(header, "TYPE", "TARGET")
+	}
+	none := "No monitors yet."
+	if cmd.State != "" || cmd.Tag != "" || cmd.Type != "" {
+		none = "No such monitors."
+	}
+	return table(c, monitors, total, none, header, func(m *client.Monitor) []string {
+		schedule, last := scheduleText(m.Schedule), timeOr(m.LastPingAt, "never")
+		if hasTarget(m) {
+			schedule, last = settings.ShortDuration(m.Interval.Duration()), "-"
+		}
+		row := []string{m.ID, monitorState(m), schedule, last, cmp.Or(m.Page, "-"), m.Name}
+		if checks {
+			row = append(row, string(cmp.Or(m.Type, allswell.MonitorHeartbeat)), cmp.Or(target(m), "-"))
+		}
+		return row
+	})
+}
+
+// monitorState returns a monitor's state as a word for people.
+func monitorState(m *client.Monitor) string {
+	switch {
+	case !m.Enabled && m.PausedUntil != nil:
+		return string(allswell.MonitorDisabled) + " until " + console.Time(*m.PausedUntil)
+	case !m.Enabled:
+		return string(allswell.MonitorDisabled)
+	case hasTarget(m) && m.State == allswell.MonitorUp && m.Condition != allswell.MonitorUp:
+		return string(m.Condition)
+	case !hasTarget(m) && m.LastPingAt == nil && m.State == allswell.MonitorUp: // its first signal may have been a failure
+		return string(allswell.MonitorWaiting)
+	}
+	if len(m.Warnings) > 0 {
+		return string(m.State) + " (warning)"
+	}
+	return string(m.State)
+}

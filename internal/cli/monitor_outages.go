@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
+)
+
+type monitorOutages struct {
+	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
+	listing
+}
+
+func (cmd *monitorOutages) Run(c *commandContext) error {
+	id, err := c.monitor(cmd.Monitor)
+	if err != nil {
+		return err
+	}
+	outages, total, err := c.api.ListOutages(id).First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	return table(c, outages, total, "No outages.", []string{"LAST PING", "DOWN", "ENDED", "WHY", "INCIDENT"}, func(o *client.Outage) []string {
+		incident := cmp.Or(valueOf(o.IncidentID), "-")
+		if o.IncidentDraft {
+			incident += " (draft)"
+		}
+		return []string{console.Time(o.SilentSince), console.Time(o.StartedAt), timeOr(o.EndedAt, "-"), outageReason(o), incident}
+	})
+}
+
+// outageReason returns why a monitor went down, in words.
+func outageReason(o *client.Outage) string {
+	switch o.Reason {
+	case allswell.OutageFailed:
+		return "failure"
+	case allswell.OutageRunOverdue:
+		return "run too long"
+	case allswell.OutageRunTooShort:
+		return "run too short"
+	case allswell.OutageRunTooOften:
+		return "runs too often"
+	case allswell.OutageRunOverlap:
+		return "runs overlap"
+	case allswell.OutageCheckFailed:
+		return "checks failed"
+	default:
+		return "silence"
+	}
+}
+
+type monitorExplain struct {
+	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
+}
+
+func (cmd *monitorExplain) Run(c *commandContext) error {
+	id, err := c.monitor(cmd.Monitor)
+	if err != nil {
+		return err
+	}
+	explanation, err := c.api.ExplainMonitor(c.Ctx, id)
+	return object(c, explanation, err, func(e *client.MonitorExplanation) {
+		of := allswell.Explanation{
+			State: e.State, PausedUntil: valueOf(e.PausedUntil), AsOf: e.AsOf, LastPingAt: valueOf(e.LastPingAt), WaitingSince: valueOf(e.WaitingSince),
+			Interval: e.Interval.Duration(), Cron: cronOf(e.Schedule), Grace: e.Grace.Duration(), ExpectedAt: valueOf(e.ExpectedAt),
+			DueAt: valueOf(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold, TakenOver: e.IncidentTakenOver, CountedAt: valueOf(e.CountedAt), DownAt: valueOf(e.DownAt),
+			Reason: valueOf(e.Reason), DownSince: valueOf(e.DownSince), Warned: e.Warnings, RunDueAt: valueOf(e.RunDueAt),
+		}
+		if s := e.Check; s != nil {
+			of.Type = "check" // any that is no heartbeat
+			of.Check = allswell.CheckState{Status: valueOf(s.Status), Reason: valueOf(s.Reason), Good: s.GoodResults, Slow: s.SlowResults, SlowSince: valueOf(s.SlowSince), UnknownSince: valueOf(s.UnknownSince)}
+			of.RecoveryThreshold, of.SuppressedUntil = s.RecoveryThreshold, valueOf(s.SuppressedUntil)
+		}
+		for _, x := range e.Extensions {
+			of.Extensions = append(of.Extensions, allswell.Extension{Reason: x.Reason, From: valueOf(x.From), To: x.To, DueAt: x.DueAt})
+		}
+		for _, gap := range e.PingGaps {
+			of.PingGaps = append(of.PingGaps, allswell.PingGap{PingedAt: gap.PingedAt, Length: time.Duration(gap.Length * float64(time.Second))})
+		}
+		for _, sentence := range of.Sentences(console.Time) {
+			c.Printf("%s\n", sentence)
+		}
+		if rhythm, ok := of.Rhythm(); ok {
+			c.Printf("This job seems to run %s.\n", rhythm)
+		}
+	})
+}
