@@ -30,7 +30,7 @@ const resolvConf = "/etc/resolv.conf"
 var dnsType = Type{
 	Name: "dns", Label: "DNS", Help: "Asks a name server for records, and checks them.",
 	Fields: []Field{
-		{Name: "host", Label: "Name", Help: "Name to look up; for PTR also an IP address.", Kind: KindText, Required: true, Max: 253, Example: "www.example.com"},
+		{Name: "host", Label: "Name to look up", Help: "Name to look up; for PTR also an IP address.", Kind: KindText, Required: true, Max: 253, Example: "www.example.com"},
 		{Name: "record_type", Label: "Record type", Help: "Type of the records.", Kind: KindText, Choices: dnsRecordTypes, Default: "A"},
 		{Name: "resolver", Label: "Name server", Help: "Host and port of the name server; empty: this machine's.", Kind: KindText, Max: 260, Example: "9.9.9.9:53"},
 		{Name: "expected_values", Label: "Expected values", Help: "Values that the answer must have, among others.", Kind: KindList, Example: "192.0.2.1"},
