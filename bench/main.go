@@ -2,7 +2,7 @@
 // with public tools: wrk generates the load, and nginx is the reference for pages. It
 // prints the Markdown table of docs/benchmarks.md.
 //
-//	go run ./bench            everything, about twenty minutes
+//	go run ./bench            everything; all but checkmemory and checkstorage take about twenty minutes
 //	go run ./bench pings tick only these
 package main
 
@@ -52,6 +52,7 @@ var parts = []struct {
 	{"checks", (*bench).checks},
 	{"checkmemory", (*bench).checkMemory},
 	{"detection", (*bench).detection},
+	{"checkstorage", (*bench).checkStorage},
 }
 
 func main() {
