@@ -2,7 +2,9 @@ package allswell
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // MonitorType says how a monitor learns whether its target works.
@@ -78,6 +80,25 @@ type CheckResult struct {
 	Location             string    // ALLSWELL_LOCATION of the replica; "": not set
 	CertificateExpiresAt time.Time // zero: no certificate was seen
 	Body                 string    // the first MaxFailedBody bytes of the response, if the check failed; valid UTF-8
+}
+
+// FailedBody returns what is kept of the response to a failed check: its first MaxFailedBody bytes, as valid UTF-8 without NUL.
+func FailedBody(body string) string {
+	if len(body) > MaxFailedBody {
+		body = body[:MaxFailedBody]
+		for i := 0; i < utf8.UTFMax && !utf8.RuneStart(body[len(body)-1]); i++ { // a character that was cut
+			body = body[:len(body)-1]
+		}
+		if last, size := utf8.DecodeLastRuneInString(body); last == utf8.RuneError && size == 1 {
+			body = body[:len(body)-1]
+		}
+	}
+	body = strings.ReplaceAll(strings.ToValidUTF8(body, "\ufffd"), "\x00", "\ufffd")
+	for len(body) > MaxFailedBody {
+		_, size := utf8.DecodeLastRuneInString(body)
+		body = body[:len(body)-size]
+	}
+	return body
 }
 
 // HasSecrets returns a *ValidationError with every field whose secret is missing, because it could not be opened.

@@ -71,7 +71,7 @@ type tokenCreate struct {
 	Scope     string              `default:"write" placeholder:"read|write|admin" help:"Permissions: read, write or admin."`
 	Expires   *timeinput.Duration `placeholder:"DURATION" help:"When it expires from now, such as 90d. Never by default."`
 	Pages     []string            `name:"page" sep:"none" placeholder:"SLUG" help:"Limit it to this page; repeatable. Not with the scope admin."`
-	Workspace string              `default:"default" placeholder:"NAME" help:"Workspace of the token. It is created if it does not exist."`
+	Workspace string              `default:"default" placeholder:"NAME" help:"Workspace of the token. It is created if it does not exist; with a second one, checks no longer reach private addresses, unless the service has ALLSWELL_CHECK_PRIVATE=on."`
 }
 
 func (cmd *tokenCreate) Run(c *databaseContext) error {
@@ -80,9 +80,16 @@ func (cmd *tokenCreate) Run(c *databaseContext) error {
 		if cmd.Expires != nil {
 			n.ExpiresAt = time.Now().Add(time.Duration(*cmd.Expires)).UTC().Truncate(time.Second)
 		}
+		before, err := s.CheckSurroundings(c.Ctx)
+		if err != nil {
+			return err
+		}
 		issued, err := s.IssueTokenFor(c.Ctx, cmd.Workspace, n)
 		if err != nil {
 			return refused(err)
+		}
+		if after, err := s.CheckSurroundings(c.Ctx); err == nil && before.SingleWorkspace && !after.SingleWorkspace {
+			fmt.Fprintln(c.Err, "There are two workspaces now: checks no longer reach private addresses and this machine, unless the service has ALLSWELL_CHECK_PRIVATE=on.")
 		}
 		if c.JSON {
 			record := recordOf(issued.Token, cmd.Workspace)

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/addressguard"
@@ -48,7 +47,7 @@ func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration) Outcom
 	if o.CertificateExpiresAt.IsZero() {
 		o.CertificateExpiresAt = r.expires
 	}
-	o.Body = beginning(o.Body)
+	o.Body = allswell.FailedBody(o.Body)
 	return o
 }
 
@@ -61,25 +60,6 @@ func (n *Network) Reaches(ctx context.Context, t Target) bool {
 	}
 	conn.Close()
 	return true
-}
-
-// beginning returns the beginning of a response as it is kept.
-func beginning(body string) string {
-	if len(body) > allswell.MaxFailedBody {
-		body = body[:allswell.MaxFailedBody]
-		for i := 0; i < utf8.UTFMax && !utf8.RuneStart(body[len(body)-1]); i++ { // a character that was cut
-			body = body[:len(body)-1]
-		}
-		if last, size := utf8.DecodeLastRuneInString(body); last == utf8.RuneError && size == 1 {
-			body = body[:len(body)-1]
-		}
-	}
-	body = strings.ReplaceAll(strings.ToValidUTF8(body, "\ufffd"), "\x00", "\ufffd")
-	for len(body) > allswell.MaxFailedBody {
-		_, size := utf8.DecodeLastRuneInString(body)
-		body = body[:len(body)-size]
-	}
-	return body
 }
 
 // stage is how far a run has come. It says what a timeout interrupted.

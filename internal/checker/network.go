@@ -1,8 +1,10 @@
 package checker
 
 import (
+	"log/slog"
 	"net"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,10 +29,12 @@ type guard struct {
 	own       *addressguard.OwnAddresses
 
 	singleWorkspace atomic.Bool
+	log             *slog.Logger
+	warned          sync.Once
 }
 
 func newGuard(c Config) *guard {
-	return &guard{private: c.Private, self: c.Self, listeners: c.Listeners, own: &addressguard.OwnAddresses{List: net.InterfaceAddrs}}
+	return &guard{private: c.Private, self: c.Self, listeners: c.Listeners, own: &addressguard.OwnAddresses{List: net.InterfaceAddrs}, log: c.Logger}
 }
 
 // refuse returns why an address must not be reached, to follow "checks may not connect to ADDRESS: "; "": it may be.
@@ -46,13 +50,25 @@ func (g *guard) refuse(network string, target netip.AddrPort) string {
 	if g.private == PrivateOn || g.private != PrivateOff && g.singleWorkspace.Load() {
 		return ""
 	}
-	if own {
-		return "it is this machine (ALLSWELL_CHECK_PRIVATE)"
-	}
-	if addressguard.CheckPublic(target.Addr()) != nil {
-		return "it is not public (ALLSWELL_CHECK_PRIVATE)"
+	switch {
+	case own:
+		return "it is this machine" + g.whyNotPrivate()
+	case addressguard.CheckPublic(target.Addr()) != nil:
+		return "it is not public" + g.whyNotPrivate()
 	}
 	return ""
+}
+
+// whyNotPrivate returns which setting forbids private addresses. If it does so only because of a second workspace, that is logged once: the
+// checks worked before there was one.
+func (g *guard) whyNotPrivate() string {
+	if g.private == PrivateOff {
+		return " (ALLSWELL_CHECK_PRIVATE)"
+	}
+	g.warned.Do(func() {
+		g.log.Warn("checks of private addresses and of this machine do not run, because there is more than one workspace: ALLSWELL_CHECK_PRIVATE=on permits them, off ends this warning")
+	})
+	return ", and there is more than one workspace (ALLSWELL_CHECK_PRIVATE)"
 }
 
 // isListener reports whether one of this machine's addresses is one on which this process listens.

@@ -291,8 +291,12 @@ func (c *commandContext) monitorName(id *string) string {
 
 // printCheck prints what a new monitor does.
 func (c *commandContext) printCheck(m *client.Monitor) {
-	c.Printf("The monitor %s is %s. %s is checked %s, and the monitor is down after %d failures in a row.\n", console.Visible(m.Name), console.Visible(m.ID),
-		console.Visible(cmp.Or(target(m), "Its target")), every(m.Interval.Duration()), threshold(m))
+	failures := "the first failure"
+	if n := threshold(m); n > 1 {
+		failures = fmt.Sprintf("%d failures in a row", n)
+	}
+	c.Printf("The monitor %s is %s. %s is checked %s, and the monitor is down after %s.\n", console.Visible(m.Name), console.Visible(m.ID),
+		console.Visible(cmp.Or(target(m), "Its target")), every(m.Interval.Duration()), failures)
 }
 
 // showCheck prints a monitor whose target is checked.

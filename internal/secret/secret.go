@@ -23,6 +23,9 @@ const (
 // ErrNoKey means that what was sealed cannot be opened: there is no key, or another one.
 var ErrNoKey = errors.New("the key of the secrets is missing, or another one")
 
+// ErrDamaged means that what was sealed was changed, or belongs to another owner.
+var ErrDamaged = errors.New("a sealed secret is damaged, or belongs to another owner")
+
 // Keys are the keys of an installation: the first seals, and all open, so that a key can be replaced. The methods are safe for
 // concurrent use. A nil *Keys has no key.
 type Keys struct{ all []key }
@@ -85,7 +88,7 @@ func (k *Keys) Seal(plain []byte, context string) []byte {
 	return first.aead.Seal(out, nonce, plain, []byte(context))
 }
 
-// Open returns what was sealed. The error is ErrNoKey if it was sealed with none of the keys.
+// Open returns what was sealed. The error is ErrNoKey if it was sealed with none of the keys, or ErrDamaged.
 func (k *Keys) Open(sealed []byte, context string) ([]byte, error) {
 	i := k.sealedWith(sealed)
 	if i < 0 {
@@ -93,12 +96,12 @@ func (k *Keys) Open(sealed []byte, context string) ([]byte, error) {
 	}
 	aead, rest := k.all[i].aead, sealed[headLength:]
 	if len(rest) < aead.NonceSize() {
-		return nil, errors.New("a sealed secret is damaged")
+		return nil, ErrDamaged
 	}
 	nonce, text := rest[:aead.NonceSize()], rest[aead.NonceSize():]
 	plain, err := aead.Open(nil, nonce, text, []byte(context))
 	if err != nil {
-		return nil, errors.New("a sealed secret is damaged, or belongs to another owner")
+		return nil, ErrDamaged
 	}
 	return plain, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
@@ -291,22 +290,10 @@ func (t *tx) insertResults(results []allswell.CheckResult) error {
 		p := r.Phases
 		rows[i] = []any{r.MonitorID, millis(r.StartedAt), millis(r.DueAt), string(r.Status), nullIfEmpty(r.Reason), r.Answered, r.Warning,
 			p.DNS.Microseconds(), p.Connect.Microseconds(), p.TLS.Microseconds(), p.FirstByte.Microseconds(), p.Total.Microseconds(),
-			nullIfEmpty(r.Location), millis(r.CertificateExpiresAt), nullIfEmpty(failedBody(r.Body))}
+			nullIfEmpty(r.Location), millis(r.CertificateExpiresAt), nullIfEmpty(allswell.FailedBody(r.Body))}
 	}
 	return t.insertRows(`INSERT INTO check_results (monitor_id, started_at, due_at, status, reason, answered, warning,
 		dns_us, connect_us, tls_us, first_byte_us, total_us, location, certificate_expires_at, body)`, rows)
-}
-
-// failedBody returns what is kept of a body.
-func failedBody(body string) string {
-	if len(body) <= allswell.MaxFailedBody {
-		return body
-	}
-	end := allswell.MaxFailedBody
-	for end > 0 && !utf8.RuneStart(body[end]) {
-		end--
-	}
-	return body[:end]
 }
 
 // microseconds scans a duration.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/secret"
 )
 
 const checkColumns = `monitor_id, timeout_ms, slow_after_ms, recovery_threshold, confirm_from, config, secret_fields, due_at,
@@ -118,28 +119,32 @@ func (t *tx) changeSecrets(before allswell.Monitor, m *allswell.Monitor, ch alls
 	if len(ch.Secrets) == 0 {
 		return nil
 	}
-	secrets := m.Check.Secrets
+	after := allswell.CheckSpec{SecretFields: m.Check.SecretFields, Secrets: m.Check.Secrets}
 	m.Check.Secrets = nil
-	var bad allswell.ValidationError
-	for _, field := range m.Check.SecretFields {
-		if _, given := secrets[field]; given {
-			continue
-		}
+	if after.HasSecrets() != nil { // some are kept
 		kept, err := t.secretsOf(m.ID)
-		if err != nil || kept[field] == nil {
-			bad.Add(field, "The secrets of the monitor cannot be opened: give the %s again.", field)
-			continue
+		if err != nil && !isUnreadable(err) {
+			return err
 		}
-		secrets[field] = kept[field]
+		for _, field := range after.SecretFields {
+			if value, ok := kept[field]; ok && after.Secrets[field] == nil {
+				after.Secrets[field] = value
+			}
+		}
 	}
-	if err := bad.Err(); err != nil {
+	if err := after.HasSecrets(); err != nil {
 		return err
 	}
-	sealed, err := t.s.sealSecrets(m.ID, secrets)
+	sealed, err := t.s.sealSecrets(m.ID, after.Secrets)
 	if err == nil {
 		_, err = t.Exec(`UPDATE checks SET secrets = $2 WHERE monitor_id = $1`, m.ID, sealed)
 	}
 	return err
+}
+
+// isUnreadable reports whether an error means that secrets cannot be opened, and not that the database cannot be read.
+func isUnreadable(err error) bool {
+	return errors.Is(err, secret.ErrNoKey) || errors.Is(err, secret.ErrDamaged)
 }
 
 // secretsOf returns the secrets of a monitor.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/secret"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -20,10 +21,20 @@ func Run(t *testing.T, f func(t *testing.T, s *store.Store)) {
 	RunWith(t, func(*testing.T) store.Options { return store.Options{} }, f)
 }
 
-// RunWith is Run with options, which it gets for each engine.
+// RunWith is Run with options, which it gets for each engine. Without SecretKeys, stores on PostgreSQL have one, as those on SQLite make one.
 func RunWith(t *testing.T, options func(*testing.T) store.Options, f func(t *testing.T, s *store.Store)) {
 	t.Helper()
-	Each(t, func(t *testing.T, dsn string) { f(t, Open(t, dsn, options(t))) })
+	Each(t, func(t *testing.T, dsn string) {
+		o := options(t)
+		if o.SecretKeys == nil && strings.HasPrefix(dsn, "postgres:") {
+			keys, err := secret.New(strings.Repeat("k", secret.MinLength))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.SecretKeys = keys
+		}
+		f(t, Open(t, dsn, o))
+	})
 }
 
 // Each runs f once per engine with the address of a fresh database, for tests
