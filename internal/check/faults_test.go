@@ -265,6 +265,9 @@ func TestProxy(t *testing.T) {
 	given := []any{"url", "https://hidden.example/", "insecure", true, "proxy", proxy.URL, "body_contains", "through"}
 	o := runOnce(t, "http", fields(t, given...))
 	expectFailure(t, o, "the proxy refused to connect: status 407")
+	if to := probe(t, "http", fields(t, given...)).Target(); to != (Target{Host: "hidden.example"}) {
+		t.Errorf("target %+v, which may not be reachable without the proxy", to)
+	}
 	expectGood(t, runOnce(t, "http", fields(t, append(given, "proxy_username", "u", "proxy_password", "p")...)))
 	if got != "Basic dTpw" {
 		t.Errorf("credentials %q", got)
@@ -307,7 +310,7 @@ func TestProxyFails(t *testing.T) {
 			o := Run(t.Context(), new(Network), probe(t, "http", fields(t, "url", c.url, "proxy", c.proxy)), 300*time.Millisecond)
 			_, address, _ := strings.Cut(c.proxy, "://")
 			expectFailure(t, o, strings.ReplaceAll(c.failure, "PROXY", address))
-			if o.Answered != c.answered || !c.answered && o.Phases.FirstByte != 0 {
+			if o.Answered != c.answered || !c.answered && o.Phases.FirstByte != 0 || !o.CertificateExpiresAt.IsZero() {
 				t.Errorf("outcome %+v", o)
 			}
 			if strings.HasPrefix(c.url, "https") && o.Phases.TLS != 0 {

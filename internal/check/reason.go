@@ -24,7 +24,7 @@ func (r *run) fail(err error) Outcome {
 	defer r.mu.Unlock()
 	o := Outcome{Failure: r.reasonAt(err), Unknown: isOwnFault(err)}
 	var bad *tls.CertificateVerificationError
-	if errors.As(err, &bad) && len(bad.UnverifiedCertificates) > 0 {
+	if errors.As(err, &bad) && len(bad.UnverifiedCertificates) > 0 && !r.isProxy() {
 		o.CertificateExpiresAt = bad.UnverifiedCertificates[0].NotAfter
 	}
 	return o

@@ -35,16 +35,26 @@ func newSecretKeys(dsn string, given *secret.Keys) *secretKeys {
 	return k
 }
 
-// forOpening returns the keys, and nil if there are none.
+// forOpening returns the keys, and nil if there are none. While the file cannot be read, because somebody edits it, these are the ones that it
+// had.
 func (k *secretKeys) forOpening() (*secret.Keys, error) {
 	keys, err := k.load()
-	if errors.Is(err, fs.ErrNotExist) {
+	if keys != nil || errors.Is(err, fs.ErrNotExist) {
 		return keys, nil
 	}
-	return keys, err
+	return nil, err
 }
 
-// load returns the keys. The error is fs.ErrNotExist if there is no file; the keys are then those that it had, or nil.
+// current returns the keys as they are now, and nil if there are none.
+func (k *secretKeys) current() (*secret.Keys, error) {
+	keys, err := k.load()
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return keys, nil
+	}
+	return nil, err
+}
+
+// load returns the keys. The error is fs.ErrNotExist if there is no file. With an error, the keys are those that the file had, or nil.
 func (k *secretKeys) load() (*secret.Keys, error) {
 	if k.path == "" {
 		return k.keys, nil

@@ -211,6 +211,12 @@ func TestRotateKeyFile(t *testing.T) {
 			if _, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Type: "http", Name: "x", Interval: time.Minute, Check: allswell.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}}}); err == nil || refused(err, "password") == nil {
 				t.Errorf("a secret without its key: %v", err)
 			}
+			w.clock.move(time.Hour)
+			for _, c := range w.claimChecks("a", "") {
+				if !strings.HasPrefix(string(c.Spec.Secrets["password"]), `"hunter`) {
+					t.Errorf("claimed while the file is edited: %+v", c)
+				}
+			}
 		}
 	})
 }

@@ -30,7 +30,7 @@ type SecretsFound struct {
 
 // CheckSecrets finds the secrets that were sealed with a key that this store does not have.
 func (s *Store) CheckSecrets(ctx context.Context) (found SecretsFound, err error) {
-	keys, err := s.secretKeys.forOpening()
+	keys, err := s.secretKeys.current()
 	if err != nil {
 		return found, err
 	}
@@ -112,7 +112,7 @@ func (s *Store) RotateSecrets(ctx context.Context) (rotated int, err error) {
 // file meanwhile, or writes what it sealed with an earlier key afterwards. Without a file there is nothing to replace.
 func (s *Store) rotateKeyFile(ctx context.Context) error {
 	return writeOnly(ctx, s, func(*tx) error {
-		if keys, err := s.secretKeys.forOpening(); keys == nil || err != nil {
+		if keys, err := s.secretKeys.current(); keys == nil || err != nil {
 			return err
 		}
 		_, err := secret.Rotate(s.secretKeys.path)
@@ -122,7 +122,7 @@ func (s *Store) rotateKeyFile(ctx context.Context) error {
 
 // sealAnew seals the secrets of the owners after an id with the first key, unless they are. It returns the ids of those that it read, in order.
 func (t *tx) sealAnew(of sealedColumn, after string) (ids []string, n int, err error) {
-	keys, err := t.s.secretKeys.forOpening()
+	keys, err := t.s.secretKeys.current()
 	if err != nil {
 		return nil, 0, err
 	}
