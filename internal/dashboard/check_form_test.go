@@ -140,3 +140,41 @@ func TestResultsOnTheScreen(t *testing.T) {
 		viewer.lacks(viewer.wants(viewer.get("/admin/monitors/"+router.ID), http.StatusOK, "connection refused by 127.0.0.1:1"), "the &lt;response&gt;")
 	})
 }
+
+// TestSuppressedOnTheScreen shows which parent suppresses the failures of a check.
+func TestSuppressedOnTheScreen(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		create := func(name, parent string) allswell.Monitor {
+			m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.NewMonitor{
+				Name: name, Type: "tcp", FailureThreshold: 1, ParentID: parent, Check: allswell.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)},
+			})
+			if err != nil {
+				s.Fatal(err)
+			}
+			return m
+		}
+		router := create("Router", "")
+		behind := create("Behind the router", router.ID)
+		claimed, _, err := s.store.ClaimChecks(s.Context(), store.CheckClaim{Replica: "r", Limit: 10})
+		if err != nil || len(claimed) != 2 {
+			s.Fatal(claimed, err)
+		}
+		fail := func(m allswell.Monitor) {
+			r := allswell.CheckResult{MonitorID: m.ID, Version: claimed[0].Version, Replica: "r", DueAt: claimed[0].DueAt, StartedAt: claimed[0].DueAt, Status: allswell.CheckFailed, Reason: "no answer"}
+			if err := s.store.RecordCheckResults(s.Context(), []allswell.CheckResult{r}); err != nil {
+				s.Fatal(err)
+			}
+		}
+		const link = `It depends on <a href="/admin/monitors/`
+		v.lacks(v.wants(v.get("/admin/monitors/"+behind.ID), http.StatusOK, "Router"), link)
+		fail(router)
+		fail(behind)
+		v.wants(v.get("/admin/monitors/"+behind.ID), http.StatusOK, "Suppressed", link+router.ID+`">Router</a> <span class="pill tone-partial">Down`)
+		v.lacks(v.wants(v.get("/admin/monitors/"+router.ID), http.StatusOK, "Behind the router", "Suppressed"), link)
+		v.lacks(v.wants(v.get("/admin/monitors/pause?monitor="+router.ID), http.StatusOK, "Targets are not checked during a pause", "Outages of now end"), "ping URL")
+		v.lacks(v.wants(v.get("/admin/monitors/delete?monitor="+router.ID), http.StatusOK, "Targets are not checked any more"), "Ping URLs")
+		v.lacks(v.wants(v.get("/admin"), http.StatusOK, "(1) Overview", "Monitor is down: no answer"), "Behind the router", "ping")
+	})
+}

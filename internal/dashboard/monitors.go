@@ -232,6 +232,16 @@ func (s deleteMonitorsScreen) Down() bool {
 	return slices.ContainsFunc(s.Monitors, func(m allswell.Monitor) bool { return m.Condition() == allswell.MonitorDown })
 }
 
+// Jobs reports whether jobs ping one of the monitors.
+func (s deleteMonitorsScreen) Jobs() bool {
+	return slices.ContainsFunc(s.Monitors, func(m allswell.Monitor) bool { return !m.IsCheck() })
+}
+
+// Checks reports whether the target of one of the monitors is checked.
+func (s deleteMonitorsScreen) Checks() bool {
+	return slices.ContainsFunc(s.Monitors, allswell.Monitor.IsCheck)
+}
+
 // showDeleteMonitors says what is lost with the monitors that were chosen.
 func (v *visit) showDeleteMonitors() error {
 	typed := v.r.URL.Query()

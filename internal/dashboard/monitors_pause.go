@@ -27,6 +27,14 @@ type pauseMonitorsScreen struct {
 // Down reports whether one of the monitors is down.
 func (s pauseMonitorsScreen) Down() bool { return deleteMonitorsScreen{Monitors: s.Monitors}.Down() }
 
+// Jobs reports whether jobs ping one of the monitors.
+func (s pauseMonitorsScreen) Jobs() bool { return deleteMonitorsScreen{Monitors: s.Monitors}.Jobs() }
+
+// Checks reports whether the target of one of the monitors is checked.
+func (s pauseMonitorsScreen) Checks() bool {
+	return deleteMonitorsScreen{Monitors: s.Monitors}.Checks()
+}
+
 // pauseMonitorsScreen returns the screen for the monitors that were chosen. It has no monitors if all were deleted meanwhile.
 func (v *visit) pauseMonitorsScreen(typed url.Values) (s pauseMonitorsScreen, err error) {
 	s = pauseMonitorsScreen{form: newForm(typed), Next: monitorsNext(typed.Get("next")), zone: time.UTC}

@@ -47,11 +47,27 @@ func (s overviewScreen) CausesOf(incident string) []allswell.Monitor {
 	return slices.DeleteFunc(slices.Clone(s.Troubled), func(m allswell.Monitor) bool { return m.IncidentID != incident })
 }
 
-// Unreported returns the troubled monitors that are not the cause of a listed incident.
+// Unreported returns the troubled monitors that are not the cause of a listed incident. Those whose failures are suppressed are left
+// out: their parent is what is wrong.
 func (s overviewScreen) Unreported() []allswell.Monitor {
 	return slices.DeleteFunc(slices.Clone(s.Troubled), func(m allswell.Monitor) bool {
-		return slices.ContainsFunc(s.Incidents, func(i store.ListedIncident) bool { return i.ID == m.IncidentID })
+		return m.Condition() == allswell.MonitorSuppressed || slices.ContainsFunc(s.Incidents, func(i store.ListedIncident) bool { return i.ID == m.IncidentID })
 	})
+}
+
+// Trouble says what is wrong with a monitor.
+func (overviewScreen) Trouble(m allswell.Monitor) string {
+	what := "Monitor misses a ping"
+	switch {
+	case m.State == allswell.MonitorDown:
+		what = "Monitor is down"
+	case m.IsCheck():
+		what = "The last check failed"
+	}
+	if why := checkProblem(m); why != "" {
+		what += ": " + why
+	}
+	return what
 }
 
 // Wrong returns how many things are wrong now.
