@@ -12,10 +12,11 @@ import (
 const textForms = `[...document.querySelectorAll('main form[method=post]')].filter(f => !f.matches("[data-passkey]") && !f.querySelector("[type=password], [type=file]") &&
 	f.querySelector("textarea, input:not([type]), input[type=text], input[type=email]"))`
 
-// sendTooMuch types more into every text of a form than any field takes, and sends it.
+// sendTooMuch types more into every text of a form than any field takes, but less in all than a form may have, and sends it.
 const sendTooMuch = `((f) => {
-	const long = "x".repeat(40000);
-	for (const e of f.querySelectorAll("textarea, input:not([type]), input[type=text], input[type=email]")) e.value = long;
+	const texts = f.querySelectorAll("textarea, input:not([type]), input[type=text], input[type=email]");
+	const long = "x".repeat(Math.min(40000, 500000 / texts.length));
+	for (const e of texts) e.value = long;
 	f.noValidate = true;
 	f.requestSubmit(f.querySelector("button.button, button[name=action][value=add_tags]") ?? f.querySelector("button"));
 })`
@@ -28,7 +29,7 @@ const misplaced = `(() => {
 	if (!bad.length) faults.push("no field is marked: " + document.querySelector("main .wrong").innerText);
 	for (const e of bad) {
 		if (!document.getElementById(e.getAttribute("aria-describedby"))?.innerText.trim()) faults.push("no message: " + e.outerHTML.slice(0, 100));
-		if (!e.matches("select") && e.value.length !== 40000) faults.push("not kept: " + e.name + ": " + e.value.slice(0, 40));
+		if (!e.matches("select") && !/^x{10000,}$/.test(e.value)) faults.push("not kept: " + e.name + ": " + e.value.slice(0, 40));
 	}
 	if (bad.length && !bad.some(e => e.autofocus)) faults.push("the focus is elsewhere");
 	return faults;
