@@ -25,12 +25,14 @@ const (
 	AuditTest    AuditAction = "test"    // a subscriber was sent a test message
 	AuditExport  AuditAction = "export"  // the subscribers of a page, or a backup of the database
 	AuditImport  AuditAction = "import"  // subscribers of a page
+
+	AuditAcknowledge AuditAction = "acknowledge" // an alert
 )
 
 // AuditActions lists all audited actions.
 var AuditActions = []AuditAction{
 	AuditCreate, AuditUpdate, AuditDelete, AuditRotate, AuditRevoke, AuditRetry, AuditConfirm, AuditResume, AuditTest, AuditExport,
-	AuditImport,
+	AuditImport, AuditAcknowledge,
 }
 
 // ObjectKind is the kind of an audited object.
@@ -58,13 +60,18 @@ const (
 	ObjectSession           ObjectKind = "session" // a sign-in
 	ObjectPasskey           ObjectKind = "passkey"
 	ObjectDatabase          ObjectKind = "database" // a backup of it
+	ObjectAlertChannel      ObjectKind = "alert_channel"
+	ObjectAlertRule         ObjectKind = "alert_rule"
+	ObjectAlert             ObjectKind = "alert"
+	ObjectSilence           ObjectKind = "silence"
+	ObjectOnCall            ObjectKind = "on_call"
 )
 
 // ObjectKinds lists all kinds of audited objects.
 var ObjectKinds = []ObjectKind{
 	ObjectPage, ObjectGroup, ObjectComponent, ObjectIncident, ObjectIncidentUpdate, ObjectPostmortem, ObjectIncidentTemplate,
 	ObjectMaintenance, ObjectMaintenanceUpdate, ObjectAnnouncement, ObjectMonitor, ObjectSubscriber, ObjectDelivery, ObjectToken, ObjectUser, ObjectMember,
-	ObjectInvitation, ObjectSession, ObjectPasskey, ObjectDatabase,
+	ObjectInvitation, ObjectSession, ObjectPasskey, ObjectDatabase, ObjectAlertChannel, ObjectAlertRule, ObjectAlert, ObjectSilence, ObjectOnCall,
 }
 
 // AuditObject is the form in which the audit log records an object.

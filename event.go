@@ -39,14 +39,14 @@ const (
 	EventMonitorUp   EventKind = "monitor.up" // the outage is over
 )
 
-// MonitorEvent is the beginning or the end of an outage. Every outage has both events, whether or
-// not its monitor has a page or opens incidents. They are for members of the workspace only, and
-// are written in the transaction of the change.
+// MonitorEvent is something that only members of the workspace are told, by the rules of the package alert: such as the beginning
+// and the end of an outage. Every outage has both, whether or not its monitor has a page or opens incidents. An event is
+// written in the transaction of the change.
 type MonitorEvent struct {
 	ID          string
 	WorkspaceID string
-	MonitorID   string
-	OutageID    string
+	MonitorID   string // "": the event is not about a monitor
+	OutageID    string // of an outage; else the id of the warning or of what the event is about
 	Kind        EventKind
 	Data        MonitorEventData
 	CreatedAt   time.Time
@@ -54,9 +54,11 @@ type MonitorEvent struct {
 
 // MonitorEventData describes the change as of its time.
 type MonitorEventData struct {
-	Name        string    `json:"name"`             // of the monitor
-	SilentSince time.Time `json:"silent_since"`     // the last ping before the outage
-	Reason      string    `json:"reason,omitempty"` // why the outage ended: see OutageEndReason.String
+	Name        string       `json:"name"`                  // of the monitor, or of what the event is about
+	SilentSince time.Time    `json:"silent_since,omitzero"` // the last ping before the outage
+	Reason      string       `json:"reason,omitempty"`      // why the outage ended: see OutageEndReason.String
+	Cause       OutageReason `json:"cause,omitempty"`       // why it began
+	Detail      string       `json:"detail,omitempty"`      // what failed, in one line; members only
 }
 
 // NewMonitorEvent returns an event of an outage. reason is "" if the outage begins.

@@ -53,6 +53,16 @@ func (i Impact) Valid() bool { return slices.Contains(Impacts, i) }
 // Status returns the status that a component has during an incident of the impact i, unless somebody says otherwise.
 func (i Impact) Status() Status { return cmp.Or(impactTable[i.index()].like, StatusOperational) }
 
+// Impact returns the impact of a component's having the status, as far as an impact has one that is like it.
+func (s Status) Impact() Impact {
+	for _, r := range impactTable {
+		if r.like == s.Canonical() {
+			return r.impact
+		}
+	}
+	return ImpactNone
+}
+
 // Tone returns how i is shown.
 func (i Impact) Tone() *Tone {
 	if like := impactTable[i.index()].like; like != "" {

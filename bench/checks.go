@@ -20,7 +20,7 @@ import (
 // How long checks are measured.
 const (
 	checkSpan    = 2 * time.Minute
-	checkMinutes = 10                    // of memory
+	checkMinutes = 60                    // of memory
 	checkHosts   = 100                   // of the targets
 	tick         = 10 * time.Millisecond // Linux counts processor time in these
 )

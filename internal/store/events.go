@@ -66,8 +66,9 @@ func (t *tx) emitMaintenance(kind allswell.EventKind, m allswell.Maintenance, u 
 }
 
 // emitMonitorEvent writes an event for the members of a workspace in the transaction of the
-// change.
+// change. AdvanceAlerts takes it from there.
 func (t *tx) emitMonitorEvent(e allswell.MonitorEvent) error {
+	t.alertsPending = true
 	data, err := json.Marshal(e.Data)
 	if err != nil {
 		return err

@@ -30,7 +30,9 @@ func (t *tx) beginOutage(m allswell.Monitor, reason allswell.OutageReason, faile
 		return err
 	}
 	t.logEntries = append(t.logEntries, logEntry{"monitor is down", "monitor", m.ID, m.Name})
-	if err := t.emitMonitorEvent(allswell.NewMonitorEvent(allswell.EventMonitorDown, m, o, "", t.Now)); err != nil {
+	down := allswell.NewMonitorEvent(allswell.EventMonitorDown, m, o, "", t.Now)
+	down.Data.Cause, down.Data.Detail = reason, lastLine(failed.Excerpt)
+	if err := t.emitMonitorEvent(down); err != nil {
 		return err
 	}
 	if err := t.addCause(o.ID, m.ComponentID, m.DownStatus, originOf(m, o.ID, "")); err != nil {

@@ -22,7 +22,7 @@ const (
 
 // Prune deletes old data: responses to idempotent requests, liveness records of replicas
 // that are gone, old listening gaps, addresses that were never confirmed, events, signals and warnings of monitors,
-// and the log of finished deliveries. It always keeps at least one liveness record.
+// alerts that have ended, and the log of finished deliveries. It always keeps at least one liveness record.
 func (s *Store) Prune(ctx context.Context) error {
 	err := s.deleteInSteps(ctx, `FROM deliveries WHERE created_at <= $1 AND page_id IN (SELECT id FROM pages) AND state NOT IN ('pending', 'sending')`,
 		func(t *tx) any { return millis(t.Now.Add(-deliveryLogRetention)) })
@@ -42,6 +42,9 @@ func (s *Store) Prune(ctx context.Context) error {
 	err = s.deleteInSteps(ctx, `FROM warnings WHERE warned_at <= $1`,
 		func(t *tx) any { return millis(t.Now.Add(-allswell.WarningRetention)) })
 	if err != nil {
+		return err
+	}
+	if err := s.pruneAlerts(ctx); err != nil {
 		return err
 	}
 	if err := s.pruneCheckResults(ctx); err != nil {

@@ -86,6 +86,7 @@ type Store struct {
 	beforeReturn        []func(ctx context.Context, pageIDs []string)
 	onPingToken         []func(token string)
 	onDeliveriesPending []func()
+	onAlertsPending     []func()
 	onMaintenanceChange []func()
 	onDomainCheckDue    []func()
 	onPingMergeDue      []func()
@@ -185,6 +186,12 @@ func (s *Store) OnNewPingToken(f func(token string)) {
 // created work for FanOut, ProcessSignUps or ClaimDeliveries. Register before serving.
 func (s *Store) OnDeliveriesPending(f func()) {
 	s.onDeliveriesPending = append(s.onDeliveriesPending, f)
+}
+
+// OnAlertsPending registers f, which is called after each commit of this store that created work for AdvanceAlerts or
+// ClaimMessages. Register before serving.
+func (s *Store) OnAlertsPending(f func()) {
+	s.onAlertsPending = append(s.onAlertsPending, f)
 }
 
 // OnMaintenanceChange registers f, which is called after each commit of this store that

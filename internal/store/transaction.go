@@ -54,6 +54,7 @@ type tx struct {
 	logEntries         []logEntry           // to be logged after the commit
 	warned             []allswell.Condition // of the warnings that were added
 	mailQueued         bool                 // a mail, a retry or a sign-up was queued
+	alertsPending      bool                 // AdvanceAlerts or ClaimMessages has work
 	maintenanceChanged bool                 // the time of the next transition may have changed
 	domainCheckDue     bool                 // a domain is due to be checked
 	newPingTokens      []string             // new ping tokens, and those of monitors that were enabled
@@ -166,6 +167,9 @@ func (t *tx) committed() {
 	}
 	if len(t.ordinals) > 0 || t.mailQueued {
 		callAll(s.onDeliveriesPending)
+	}
+	if t.alertsPending {
+		callAll(s.onAlertsPending)
 	}
 	if t.maintenanceChanged {
 		callAll(s.onMaintenanceChange)

@@ -1,0 +1,158 @@
+package alert
+
+import (
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Prefixes of ids.
+const (
+	PrefixAlert    = "alt_"
+	PrefixChannel  = "chn_"
+	PrefixMessage  = "msg_"
+	PrefixNotice   = "ntc_"
+	PrefixOnCall   = "onc_"
+	PrefixOverride = "ovr_"
+	PrefixRule     = "rul_"
+	PrefixSilence  = "sil_"
+	PrefixThread   = "thr_"
+)
+
+// Retention is how long an alert is kept after it has ended.
+const Retention = 90 * 24 * time.Hour
+
+// State is the state of an alert.
+type State string
+
+// The states.
+const (
+	Open         State = "open"
+	Acknowledged State = "acknowledged" // somebody looks after it: nothing is repeated or escalated
+	Resolved     State = "resolved"     // what it was about is over
+)
+
+// States lists all states.
+var States = []State{Open, Acknowledged, Resolved}
+
+// Subject is what an alert is about, as it was when the alert began.
+type Subject struct {
+	Event       Event           `json:"event"`
+	MonitorID   string          `json:"monitor_id,omitempty"`
+	MonitorSlug string          `json:"monitor_slug,omitempty"`
+	PageID      string          `json:"page_id,omitempty"`
+	PageSlug    string          `json:"page_slug,omitempty"`
+	Name        string          `json:"name"` // of the monitor or of another object
+	Severity    allswell.Impact `json:"severity"`
+	Tags        []string        `json:"tags,omitempty"`
+	Reason      string          `json:"reason,omitempty"` // one sentence without a full stop, such as "connection refused by 10.0.0.5:443"
+}
+
+// Alert is the thread of one problem.
+type Alert struct {
+	ID          string
+	WorkspaceID string
+	Subject
+	Key            string    // identifies what the event that ends it is about: the id of the outage or of the warning
+	OpenedAt       time.Time // when the problem began
+	AcknowledgedAt time.Time // zero: nobody has acknowledged it
+	AcknowledgedBy string    // the name of a person or of a token, or what they used, such as "the link in Ops phone"
+	ResolvedAt     time.Time // zero: it lasts
+	EndReason      string    // why it ended; "": not known
+}
+
+// State returns the state of the alert.
+func (a Alert) State() State {
+	switch {
+	case !a.ResolvedAt.IsZero():
+		return Resolved
+	case !a.AcknowledgedAt.IsZero():
+		return Acknowledged
+	}
+	return Open
+}
+
+// Title returns a sentence without a full stop: "Nightly backup is down", or "Nightly backup is up again" if the alert has ended.
+func (a Alert) Title() string {
+	row := a.Event.row()
+	if a.State() == Resolved && row.over != "" {
+		return a.Name + " " + row.over
+	}
+	return a.Name + " " + row.one
+}
+
+// Filter says which alerts a rule or a silence is about. An empty list does not limit it; otherwise one of its values must
+// match.
+type Filter struct {
+	Events     []Event           `json:"events,omitempty"`
+	Pages      []string          `json:"pages,omitempty"`    // ids
+	Monitors   []string          `json:"monitors,omitempty"` // ids
+	Tags       []string          `json:"tags,omitempty"`
+	Severities []allswell.Impact `json:"severities,omitempty"`
+}
+
+// Differs returns the first field of the filter that does not match: events, pages, monitors, tags or severities. "" means that all do.
+func (f Filter) Differs(s Subject) (field string) {
+	switch {
+	case !oneOf(f.Events, s.Event):
+		return "events"
+	case !oneOf(f.Pages, s.PageID):
+		return "pages"
+	case !oneOf(f.Monitors, s.MonitorID):
+		return "monitors"
+	case len(f.Tags) > 0 && !slices.ContainsFunc(s.Tags, func(tag string) bool { return slices.Contains(f.Tags, tag) }):
+		return "tags"
+	case !oneOf(f.Severities, s.Severity):
+		return "severities"
+	}
+	return ""
+}
+
+func oneOf[T comparable](accepted []T, value T) bool {
+	return len(accepted) == 0 || slices.Contains(accepted, value)
+}
+
+// maxFilter is the maximum number of values in one list of a filter.
+const maxFilter = 200
+
+// check adds every invalid field to bad. The store checks that pages and monitors exist.
+func (f Filter) check(bad *allswell.ValidationError) {
+	for _, e := range f.Events {
+		if !slices.Contains(Events, e) {
+			bad.Add("events", "Each of the events must be one of: %s.", joined(Events))
+			break
+		}
+	}
+	for _, s := range f.Severities {
+		if !s.Valid() {
+			bad.Add("severities", "Each of the severities must be one of: %s.", joined(allswell.Impacts))
+			break
+		}
+	}
+	for _, tag := range f.Tags {
+		if !allswell.ValidTag(tag) {
+			bad.Add("tags", "Each of the tags must have 1 to %d characters: lower-case letters, digits and hyphens.", allswell.MaxTagLength)
+			break
+		}
+	}
+	for _, list := range []struct {
+		field string
+		count int
+	}{{"pages", len(f.Pages)}, {"monitors", len(f.Monitors)}, {"tags", len(f.Tags)}} {
+		if list.count > maxFilter {
+			bad.Add(list.field, "The %s may have at most %d items.", list.field, maxFilter)
+		}
+	}
+}
+
+func joined[T ~string](values []T) string {
+	text := ""
+	for i, v := range values {
+		if i > 0 {
+			text += ", "
+		}
+		text += string(v)
+	}
+	return text
+}

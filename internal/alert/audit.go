@@ -1,0 +1,62 @@
+package alert
+
+import (
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// AuditObject returns what the audit log records of the channel.
+func (c Channel) AuditObject() allswell.AuditObject {
+	fields := map[string]any{"name": c.Name, "type": c.Type, "enabled": c.Enabled, "max_per_minute": c.MaxPerMinute, "fallback_id": c.FallbackID, "test_weekly": c.TestWeekly}
+	var config map[string]any
+	if json.Unmarshal(c.Config, &config) == nil {
+		maps.Copy(fields, config)
+	}
+	if len(c.SecretFields) > 0 {
+		fields["secrets"] = c.SecretFields
+	}
+	return allswell.AuditObject{Kind: allswell.ObjectAlertChannel, ID: c.ID, Name: c.Name, Fields: fields}
+}
+
+// AuditObject returns what the audit log records of the rule.
+func (r Rule) AuditObject() allswell.AuditObject {
+	fields := r.Filter.auditFields()
+	fields["name"], fields["enabled"] = r.Name, r.Enabled
+	fields["channel_ids"], fields["on_call_ids"] = r.ChannelIDs, r.OnCallIDs
+	fields["delay"], fields["repeat"] = int64(r.Delay/time.Second), int64(r.Repeat/time.Second)
+	if r.QuietHours != nil {
+		fields["quiet_hours"] = *r.QuietHours
+	}
+	if len(r.Escalation) > 0 {
+		fields["escalation"] = r.Escalation
+	}
+	return allswell.AuditObject{Kind: allswell.ObjectAlertRule, ID: r.ID, Name: r.Name, Fields: fields}
+}
+
+func (f Filter) auditFields() map[string]any {
+	return map[string]any{"events": f.Events, "pages": f.Pages, "monitors": f.Monitors, "tags": f.Tags, "severities": f.Severities}
+}
+
+// AuditObject returns what the audit log records of the on-call schedule.
+func (o OnCall) AuditObject() allswell.AuditObject {
+	fields := map[string]any{
+		"name": o.Name, "slug": o.Slug, "zone": o.Zone, "hand_over_day": o.HandOverDay, "hand_over_at": o.HandOverAt, "starts_on": o.StartsOn.Format(time.DateOnly),
+		"participants": o.Participants, "overrides": o.Overrides,
+	}
+	return allswell.AuditObject{Kind: allswell.ObjectOnCall, ID: o.ID, Name: o.Name, Fields: fields}
+}
+
+// AuditObject returns what the audit log records of the silence.
+func (s Silence) AuditObject() allswell.AuditObject {
+	fields := s.Filter.auditFields()
+	fields["comment"], fields["starts_at"], fields["ends_at"] = s.Comment, allswell.FormatTime(s.StartsAt), allswell.FormatTime(s.EndsAt)
+	return allswell.AuditObject{Kind: allswell.ObjectSilence, ID: s.ID, Name: allswell.FormatTime(s.EndsAt), Fields: fields}
+}
+
+// AuditObject returns what the audit log records of the alert.
+func (a Alert) AuditObject() allswell.AuditObject {
+	return allswell.AuditObject{Kind: allswell.ObjectAlert, ID: a.ID, Name: a.Name, Fields: map[string]any{"acknowledged_by": a.AcknowledgedBy}}
+}

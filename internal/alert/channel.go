@@ -1,0 +1,106 @@
+package alert
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Limits and defaults of channels.
+const (
+	MaxChannels         = 200 // of a workspace
+	DefaultMaxPerMinute = 10
+	HighestMaxPerMinute = 300
+	MaxChannelConfig    = 16 << 10 // bytes of Config and Secrets
+	FallbackAfter       = 2        // failed attempts in a row after which the fallback is told, too
+	TestInterval        = 7 * 24 * time.Hour
+)
+
+// Channel is a way to tell people, such as a room of a chat or the pager of a person.
+type Channel struct {
+	ID           string
+	WorkspaceID  string
+	Type         string // see the package alertchannel
+	Name         string // unique in the workspace
+	Enabled      bool
+	Config       json.RawMessage            // the values of the type's fields, without secrets
+	Secrets      map[string]json.RawMessage // values by field; write-only, so they are loaded only to send
+	SecretFields []string                   // the fields that have a secret, in order
+	MaxPerMinute int                        // messages; what is more is told together
+	FallbackID   string                     // the channel that is told what this one does not take; "": none
+	TestWeekly   bool                       // a test is sent every TestInterval
+	Health       Health
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// Health is what the last attempts to use a channel have shown.
+type Health struct {
+	AttemptedAt  time.Time // zero: never
+	TakenAt      time.Time // the last message that was taken; zero: none
+	FailingSince time.Time // zero: the last attempt succeeded, or there was none
+	Failures     int       // failed attempts in a row
+	Reason       string    // why the last attempt failed, in English; "": it did not
+}
+
+// Validate returns an *allswell.ValidationError with every invalid field. The package alertchannel checks the fields of the type, and the
+// store that the fallback exists.
+func (c Channel) Validate() error {
+	var bad allswell.ValidationError
+	allswell.CheckText(&bad, "name", c.Name, allswell.MaxNameLength)
+	if c.MaxPerMinute < 1 || c.MaxPerMinute > HighestMaxPerMinute {
+		bad.Add("max_per_minute", "The max_per_minute must be from 1 to %d.", HighestMaxPerMinute)
+	}
+	if c.FallbackID != "" && c.FallbackID == c.ID {
+		bad.Add("fallback_id", "A channel cannot be its own fallback.")
+	}
+	return bad.Err()
+}
+
+// Pace limits messages of a channel to a number in any minute. Its value is the instant until which the messages that were sent use
+// up the limit.
+type Pace struct{ UsedUntil time.Time }
+
+// Allows returns when the next message may be sent.
+func (p Pace) Allows(perMinute int, now time.Time) time.Time {
+	each := time.Minute / time.Duration(perMinute)
+	return allswell.Later(now, p.UsedUntil.Add(each-time.Minute))
+}
+
+// Sent returns the pace after a message was sent.
+func (p Pace) Sent(perMinute int, now time.Time) Pace {
+	return Pace{allswell.Later(now, p.UsedUntil).Add(time.Minute / time.Duration(perMinute))}
+}
+
+// How long a message waits for others, so that what happens at once is told at once.
+const (
+	gatherQuiet = 2 * time.Second // after the last notice
+	gatherLimit = 6 * time.Second // after the first one
+)
+
+// Gathered returns when the notices of a channel are to be sent, given when the first of them and the last one came.
+func Gathered(first, last time.Time) time.Time {
+	limit := first.Add(gatherLimit)
+	if quiet := last.Add(gatherQuiet); quiet.Before(limit) {
+		return quiet
+	}
+	return limit
+}
+
+// MessageLifetime is how long a message is tried before it counts as lost.
+const MessageLifetime = 24 * time.Hour
+
+// LeaseDuration is how long a replica may use a channel that it has claimed.
+const LeaseDuration = 40 * time.Second
+
+// backOff is the time until the next attempt after the first, second … failed one. The last repeats.
+var backOff = []time.Duration{3 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute}
+
+// RetryAt returns when a channel is tried again after a number of failures in a row. least is what the service asked for; jitter, from 0 to
+// 1, adds up to a fifth.
+func RetryAt(failures int, least time.Duration, jitter float64, now time.Time) time.Time {
+	wait := backOff[max(0, min(failures, len(backOff))-1)]
+	wait += time.Duration(float64(wait) / 5 * jitter)
+	return now.Add(max(wait, min(least, time.Hour)))
+}

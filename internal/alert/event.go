@@ -1,0 +1,99 @@
+package alert
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allswell/allswell"
+)
+
+// Event is the kind of what can be told.
+type Event string
+
+// The events. An alert begins with one of the first kind in a row of the table below.
+const (
+	MonitorDown         Event = "monitor.down"
+	MonitorUp           Event = "monitor.up"
+	MonitorSlow         Event = "monitor.slow"
+	MonitorSlowEnded    Event = "monitor.slow_ended"
+	MonitorWarning      Event = "monitor.warning"
+	MonitorWarningEnded Event = "monitor.warning_ended"
+	MaintenanceBegun    Event = "maintenance.begun"
+	MaintenanceEnded    Event = "maintenance.ended"
+	ServiceGap          Event = "service.gap"
+	DeliveryFailed      Event = "delivery.failed"
+	ChannelFailed       Event = "channel.failed"
+	ChannelTest         Event = "channel.test" // no rule is about it
+)
+
+// eventRow describes an event.
+type eventRow struct {
+	event    Event
+	one      string          // what is said of one object, after its name
+	many     string          // of several, after their number
+	end      Event           // the event that ends the alert; "": it is over when it begins
+	over     string          // like one, when the alert has ended
+	overMany string          // like many
+	severity allswell.Impact // "": that of the status which a monitor that is down gives its component
+	help     string          // for people who write rules
+}
+
+// eventTable lists the events of rules, in the order in which people see them.
+var eventTable = []eventRow{
+	{MonitorDown, "is down", "monitors are down", MonitorUp, "is up again", "monitors are up again", "",
+		"A monitor is down. Whoever was told is also told that it is up again."},
+	{MonitorUp, "is up again", "monitors are up again", "", "", "", allswell.ImpactNone,
+		"A monitor is up again, also if nobody was told that it was down."},
+	{MonitorSlow, "is slow", "monitors are slow", MonitorSlowEnded, "is fast again", "monitors are fast again", allswell.ImpactMinor,
+		"The checks of a monitor take longer than its slow_after."},
+	{MonitorWarning, "has a warning", "monitors have a warning", MonitorWarningEnded, "has no warning any more", "monitors have no warning any more", allswell.ImpactMinor,
+		"A run of a job violates a condition."},
+	{MaintenanceBegun, "has begun", "maintenances have begun", "", "", "", allswell.ImpactNone, "A maintenance of a page has begun."},
+	{MaintenanceEnded, "has ended", "maintenances have ended", "", "", "", allswell.ImpactNone, "A maintenance of a page has ended."},
+	{ServiceGap, "was interrupted", "services were interrupted", "", "", "", allswell.ImpactMajor,
+		"Allswell itself could not receive pings, or could not check targets, for a while."},
+	{DeliveryFailed, "is not notified any more", "subscribers are not notified any more", "", "", "", allswell.ImpactMinor,
+		"Messages to a subscriber cannot be delivered."},
+	{ChannelFailed, "does not take alerts", "channels do not take alerts", "", "", "", allswell.ImpactMajor,
+		"A channel has not taken an alert. The channel itself is not told of it."},
+}
+
+// testRow describes ChannelTest.
+var testRow = eventRow{event: ChannelTest, one: "is a test", many: "tests"}
+
+// Events lists the events of rules.
+var Events = func() (all []Event) {
+	for _, r := range eventTable {
+		all = append(all, r.event)
+	}
+	return all
+}()
+
+// row returns what the table says of an event.
+func (e Event) row() eventRow {
+	if i := slices.Index(Events, e); i >= 0 {
+		return eventTable[i]
+	}
+	return testRow
+}
+
+// Help describes an event of rules in a sentence.
+func (e Event) Help() string { return e.row().help }
+
+// Lasts reports whether alerts of the event stay open until another event ends them.
+func (e Event) Lasts() bool { return e.row().end != "" }
+
+// Ends returns the event whose alerts e ends, or "".
+func (e Event) Ends() Event {
+	for _, r := range eventTable {
+		if r.end == e {
+			return r.event
+		}
+	}
+	return ""
+}
+
+// Severity returns how bad the event is; down is that of the status which a monitor that is down gives its component.
+func (e Event) Severity(down allswell.Impact) allswell.Impact {
+	return cmp.Or(e.row().severity, down, allswell.ImpactNone)
+}

@@ -1,0 +1,296 @@
+package alert
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+)
+
+// Notice is something that a channel is to be told of an alert.
+type Notice struct {
+	ID        string
+	AlertID   string
+	ChannelID string
+	ThreadID  string // the thread in which the channel was told of the alert first; "": it was not told yet
+	Kind      NoticeKind
+	CreatedAt time.Time
+}
+
+// threadsApart is how many threads a channel is told of in messages of their own. News of more threads are one message.
+const threadsApart = 3
+
+// Compose returns which of the notices that wait for a channel the next message tells, and in which thread: "" is a new one, or
+// none if own is false. follows says that the service keeps an object for each thread, which must be closed. waiting is in the order of time.
+func Compose(waiting []Notice, follows bool) (chosen []Notice, threadID string, own bool) {
+	if slices.ContainsFunc(waiting, Notice.isNew) {
+		return only(waiting, ""), "", true
+	}
+	var threads []string
+	for _, n := range waiting {
+		if !slices.Contains(threads, n.ThreadID) {
+			threads = append(threads, n.ThreadID)
+		}
+		if len(threads) > threadsApart && !follows {
+			return waiting, "", false
+		}
+	}
+	if len(threads) == 0 {
+		return nil, "", false
+	}
+	return only(waiting, threads[0]), threads[0], true
+}
+
+func (n Notice) isNew() bool { return n.ThreadID == "" }
+
+// only returns the notices of a thread.
+func only(waiting []Notice, threadID string) (chosen []Notice) {
+	for _, n := range waiting {
+		if n.ThreadID == threadID {
+			chosen = append(chosen, n)
+		}
+	}
+	return chosen
+}
+
+// Thread is a conversation on a channel about the alerts that its first message told.
+type Thread struct {
+	ID        string
+	Key       string // the secret part of the address at which its alerts can be acknowledged
+	Reference string // what the service calls the first message; "": nothing, or it was not sent yet
+	First     bool   // the message begins the thread
+	Open      int    // its alerts that are open
+	Known     int    // its alerts that are acknowledged, but not resolved
+}
+
+// Item is an alert in a message.
+type Item struct {
+	Alert
+	Kinds []NoticeKind // what the message tells of it, in order
+}
+
+// Message is what is told to a channel at once.
+type Message struct {
+	ID        string // the same for all attempts
+	ChannelID string
+	Thread    *Thread // nil: the message belongs to no thread
+	Items     []Item  // at least one; see NewMessage for their order
+	At        time.Time
+	Links     Links
+}
+
+// Links are addresses of the dashboard and of the page that acknowledges; "" if the service does not know its own address.
+type Links struct {
+	Alert       string // the alert, or the list of all
+	Acknowledge string
+}
+
+// MaxLines is how many alerts a message lists.
+const MaxLines = 20
+
+// NewItems returns the items of a message: each alert once, the worst first, then by name.
+func NewItems(notices []Notice, alerts map[string]Alert) (items []Item) {
+	index := make(map[string]int)
+	for _, n := range notices {
+		a, ok := alerts[n.AlertID]
+		if !ok {
+			continue // deleted
+		}
+		i, seen := index[n.AlertID]
+		if !seen {
+			i = len(items)
+			index[n.AlertID] = i
+			items = append(items, Item{Alert: a})
+		}
+		if !slices.Contains(items[i].Kinds, n.Kind) {
+			items[i].Kinds = append(items[i].Kinds, n.Kind)
+		}
+	}
+	slices.SortStableFunc(items, func(a, b Item) int {
+		if a.over() != b.over() {
+			return cmp.Compare(boolInt(a.over()), boolInt(b.over()))
+		}
+		return cmp.Or(severityRank(b.Severity)-severityRank(a.Severity), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
+	})
+	return items
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func severityRank(s allswell.Impact) int { return slices.Index(allswell.Impacts, s) }
+
+// over reports whether the item tells that the alert has ended.
+func (i Item) over() bool { return slices.Contains(i.Kinds, NoticeResolved) }
+
+// brief reports whether the item tells the beginning and the end at once.
+func (i Item) brief() bool { return i.over() && slices.Contains(i.Kinds, NoticeOpened) }
+
+// Title returns a sentence without a full stop that says what has happened.
+func (i Item) Title(now time.Time) string {
+	row := i.Event.row()
+	last := i.Kinds[len(i.Kinds)-1]
+	switch {
+	case i.brief():
+		return fmt.Sprintf("%s was not well for %s: it %s, and %s", i.Name, words(i.ResolvedAt.Sub(i.OpenedAt)), past(row.one), row.over)
+	case i.over():
+		return fmt.Sprintf("%s %s after %s", i.Name, row.over, words(i.ResolvedAt.Sub(i.OpenedAt)))
+	case last == NoticeAcknowledged:
+		return fmt.Sprintf("%s looks after it: %s %s", i.AcknowledgedBy, i.Name, row.one)
+	case last == NoticeRepeated:
+		return fmt.Sprintf("%s still %s after %s", i.Name, row.one, words(now.Sub(i.OpenedAt)))
+	case last == NoticeEscalated:
+		return fmt.Sprintf("Nobody has acknowledged for %s: %s %s", words(now.Sub(i.OpenedAt)), i.Name, row.one)
+	}
+	return i.Name + " " + row.one
+}
+
+// past returns what is said of one object in the past tense.
+func past(one string) string {
+	for _, verb := range [][2]string{{"is ", "was "}, {"has ", "had "}, {"does not ", "did not "}} {
+		if rest, ok := strings.CutPrefix(one, verb[0]); ok {
+			return verb[1] + rest
+		}
+	}
+	return one
+}
+
+// words writes a duration, of at least a second.
+func words(d time.Duration) string {
+	return i18n.English().Duration(max(d.Truncate(time.Second), time.Second))
+}
+
+// Headline returns one line that says what the message is about: the title of its only alert, or how many there are of each
+// event.
+func (m Message) Headline() string {
+	if len(m.Items) == 1 {
+		return m.Items[0].Title(m.At)
+	}
+	var parts []string
+	for items := m.Items; len(items) > 0; {
+		same := items[0].sameAs
+		group := 0
+		rest := items[:0:0]
+		for _, i := range items {
+			if same(i) {
+				group++
+			} else {
+				rest = append(rest, i)
+			}
+		}
+		row, over := items[0].Event.row(), items[0].over()
+		switch {
+		case group == 1:
+			parts = append(parts, items[0].Alert.Title())
+		case over:
+			parts = append(parts, i18n.English().Number(group)+" "+row.overMany)
+		default:
+			parts = append(parts, i18n.English().Number(group)+" "+row.many)
+		}
+		items = rest
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (i Item) sameAs(o Item) bool { return i.Event == o.Event && i.over() == o.over() }
+
+// Lines returns a line for each of the first MaxLines alerts, and how many more there are. A message with one alert has
+// at most one line: its reason.
+func (m Message) Lines() (lines []string, more int) {
+	if len(m.Items) == 1 {
+		if reason := m.Items[0].detail(); reason != "" {
+			lines = append(lines, sentence(reason))
+		}
+		return lines, 0
+	}
+	for _, i := range m.Items[:min(len(m.Items), MaxLines)] {
+		line := i.Title(m.At)
+		if reason := i.detail(); reason != "" {
+			line += ": " + reason
+		}
+		lines = append(lines, line)
+	}
+	return lines, len(m.Items) - len(lines)
+}
+
+// detail returns the reason that goes with what the item tells.
+func (i Item) detail() string {
+	if i.over() && !i.brief() {
+		return i.EndReason
+	}
+	return i.Reason
+}
+
+// sentence returns a text as a sentence: with a capital letter and a full stop.
+func sentence(text string) string {
+	text = strings.ToUpper(text[:1]) + text[1:]
+	if strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
+}
+
+// Severity returns the worst severity of the alerts that the message tells.
+func (m Message) Severity() allswell.Impact {
+	worst := allswell.ImpactNone
+	for _, i := range m.Items {
+		if i.Severity.Worse(worst) {
+			worst = i.Severity
+		}
+	}
+	return worst
+}
+
+// Phase is what a service that keeps an object for each thread is asked for.
+type Phase string
+
+// The phases.
+const (
+	PhaseTrigger     Phase = "trigger"
+	PhaseAcknowledge Phase = "acknowledge"
+	PhaseResolve     Phase = "resolve"
+)
+
+// Phase returns the phase of the message's thread.
+func (m Message) Phase() Phase {
+	switch {
+	case m.Thread == nil || m.Thread.Open > 0:
+		return PhaseTrigger
+	case m.Thread.Known > 0:
+		return PhaseAcknowledge
+	}
+	return PhaseResolve
+}
+
+// Text returns the message as plain text of several lines, of at most limit characters: the headline, a line for each alert, and
+// the links. Whatever is too long is cut, but not the links.
+func (m Message) Text(limit int) string {
+	lines, more := m.Lines()
+	if more > 0 {
+		lines = append(lines, "and "+i18n.English().Number(more)+" more")
+	}
+	links := ""
+	for _, link := range []struct{ label, url string }{{"Acknowledge", m.Links.Acknowledge}, {"Details", m.Links.Alert}} {
+		if link.url != "" {
+			links += "\n" + link.label + ": " + link.url
+		}
+	}
+	return Shorten(strings.Join(append([]string{m.Headline()}, lines...), "\n"), max(limit-len([]rune(links)), 20)) + links
+}
+
+// Shorten returns a text of at most limit characters, the last of which is … if something is cut.
+func Shorten(text string, limit int) string {
+	runes := []rune(text)
+	if len(runes) <= limit {
+		return text
+	}
+	return strings.TrimRight(string(runes[:limit-1]), " \n") + "…"
+}

@@ -1,0 +1,186 @@
+package alert
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Limits of on-call schedules.
+const (
+	MaxOnCall       = 50  // schedules of a workspace
+	MaxParticipants = 50  // of a schedule
+	MaxOverrides    = 200 // of a schedule
+)
+
+// OnCall says who is on call. Every week at the same time of a clock the next participant takes over.
+type OnCall struct {
+	ID           string
+	WorkspaceID  string
+	Slug         string // unique in the workspace
+	Name         string
+	Zone         string // IANA name
+	HandOverDay  Weekday
+	HandOverAt   ClockTime
+	StartsOn     time.Time // midnight UTC of the day whose week is the first participant's
+	Participants []Participant
+	Overrides    []Override
+	CalendarKey  string // the secret part of the address of its calendar feed
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// Participant is a person who is on call in turn.
+type Participant struct {
+	Name       string   `json:"name"` // unique in the schedule, in any case of its letters
+	ChannelIDs []string `json:"channel_ids"`
+}
+
+// Override puts somebody on call for a time in place of whose turn it is. Of several, the one that was added last counts.
+type Override struct {
+	ID          string    `json:"id"`
+	Participant string    `json:"participant"` // name
+	StartsAt    time.Time `json:"starts_at"`
+	EndsAt      time.Time `json:"ends_at"`
+}
+
+// Turn is a time during which a participant is on call without a break.
+type Turn struct {
+	Participant Participant
+	StartsAt    time.Time
+	EndsAt      time.Time
+	Override    bool
+}
+
+// On returns who is on call at an instant. ok is false if there are no participants.
+func (o OnCall) On(at time.Time) (p Participant, ok bool) {
+	if len(o.Participants) == 0 {
+		return p, false
+	}
+	for _, v := range slices.Backward(o.Overrides) {
+		if !at.Before(v.StartsAt) && at.Before(v.EndsAt) {
+			if p, ok = o.participant(v.Participant); ok {
+				return p, true
+			}
+		}
+	}
+	return o.Participants[o.turn(at)], true
+}
+
+// turn returns the index of the participant whose turn it is by the weekly rotation.
+func (o OnCall) turn(at time.Time) int {
+	weeks := o.week(at) - o.week(o.handOver(o.StartsOn.Year(), o.StartsOn.Month(), o.StartsOn.Day()))
+	n := len(o.Participants)
+	return ((weeks % n) + n) % n
+}
+
+// week returns the number of hand-overs from a fixed one until an instant.
+func (o OnCall) week(at time.Time) int {
+	last := o.lastHandOver(at)
+	day := time.Date(last.Year(), last.Month(), last.Day(), 0, 0, 0, 0, time.UTC)
+	return int(day.Unix() / (7 * 24 * 60 * 60)) // the day of the week is always the same, so every week has its own number
+}
+
+// lastHandOver returns the hand-over that was last at an instant.
+func (o OnCall) lastHandOver(at time.Time) time.Time {
+	local := at.In(o.location())
+	back := (int(local.Weekday()) + 6 - slices.Index(Weekdays, o.HandOverDay)) % 7
+	if found := o.handOver(local.Year(), local.Month(), local.Day()-back); !found.After(at) {
+		return found
+	}
+	return o.handOver(local.Year(), local.Month(), local.Day()-back-7)
+}
+
+func (o OnCall) handOver(year int, month time.Month, day int) time.Time {
+	return o.HandOverAt.on(year, month, day, o.location())
+}
+
+func (o OnCall) location() *time.Location {
+	zone, err := time.LoadLocation(o.Zone)
+	if err != nil {
+		return time.UTC // it was valid when it was saved
+	}
+	return zone
+}
+
+// nextHandOver returns the hand-over after an instant.
+func (o OnCall) nextHandOver(at time.Time) time.Time {
+	last := o.lastHandOver(at)
+	return o.handOver(last.Year(), last.Month(), last.Day()+7)
+}
+
+// Turns returns who is on call from one instant until another, in order and without breaks.
+func (o OnCall) Turns(from, until time.Time) (turns []Turn) {
+	if len(o.Participants) == 0 {
+		return nil
+	}
+	for at := from; at.Before(until); {
+		end := o.nextHandOver(at)
+		override := false
+		for _, v := range o.Overrides {
+			for _, border := range []time.Time{v.StartsAt, v.EndsAt} {
+				if border.After(at) && border.Before(end) {
+					end = border
+				}
+			}
+			override = override || !at.Before(v.StartsAt) && at.Before(v.EndsAt)
+		}
+		if end.After(until) {
+			end = until
+		}
+		p, _ := o.On(at)
+		if n := len(turns); n > 0 && turns[n-1].Participant.Name == p.Name && turns[n-1].Override == override {
+			turns[n-1].EndsAt = end
+		} else {
+			turns = append(turns, Turn{p, at, end, override})
+		}
+		at = end
+	}
+	return turns
+}
+
+func (o OnCall) participant(name string) (Participant, bool) {
+	i := slices.IndexFunc(o.Participants, func(p Participant) bool { return strings.EqualFold(p.Name, name) })
+	if i < 0 {
+		return Participant{}, false
+	}
+	return o.Participants[i], true
+}
+
+// Validate returns an *allswell.ValidationError with every invalid field. The store checks that the channels exist.
+func (o OnCall) Validate() error {
+	var bad allswell.ValidationError
+	allswell.CheckText(&bad, "name", o.Name, allswell.MaxNameLength)
+	if !validZone(o.Zone) {
+		bad.Add("zone", "The zone must be the name of a time zone, such as Europe/Berlin.")
+	}
+	if !slices.Contains(Weekdays, o.HandOverDay) {
+		bad.Add("hand_over_day", "The hand_over_day must be one of: %s.", joined(Weekdays))
+	}
+	if len(o.Participants) > MaxParticipants {
+		bad.Add("participants", "The participants may have at most %d items.", MaxParticipants)
+	}
+	names := make(map[string]bool)
+	for _, p := range o.Participants {
+		var of allswell.ValidationError
+		allswell.CheckText(&of, "participants", p.Name, allswell.MaxNameLength)
+		name := strings.ToLower(p.Name)
+		if of.Err() != nil || names[name] || len(p.ChannelIDs) == 0 || len(p.ChannelIDs) > MaxTargets {
+			bad.Add("participants", "Each of the participants must have a name of its own of at most %d characters and 1 to %d channels.", allswell.MaxNameLength, MaxTargets)
+			break
+		}
+		names[name] = true
+	}
+	if len(o.Overrides) > MaxOverrides {
+		bad.Add("overrides", "The overrides may have at most %d items.", MaxOverrides)
+	}
+	for _, v := range o.Overrides {
+		if !v.EndsAt.After(v.StartsAt) || !names[strings.ToLower(v.Participant)] {
+			bad.Add("overrides", "Each of the overrides must name a participant, and end after it starts.")
+			break
+		}
+	}
+	return bad.Err()
+}

@@ -1,0 +1,233 @@
+package alert
+
+import (
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Limits of rules.
+const (
+	MaxRules      = 200 // of a workspace
+	MaxTargets    = 20  // channels or on-call schedules of one step
+	MaxSteps      = 10  // of an escalation
+	MaxDelay      = 24 * time.Hour
+	MinRepeat     = time.Minute
+	MaxRepeat     = 24 * time.Hour
+	MaxRepeats    = 100 // of an alert by a rule
+	MaxStepAfter  = 24 * time.Hour
+	MinStepAfter  = time.Minute
+	maxQuietHolds = 400 // how often quiet hours may hold an alert: longer than a year of nights
+)
+
+// Target is who is told: channels, and whoever is then on call.
+type Target struct {
+	ChannelIDs []string `json:"channel_ids,omitempty"`
+	OnCallIDs  []string `json:"on_call_ids,omitempty"`
+}
+
+func (t Target) isEmpty() bool { return len(t.ChannelIDs)+len(t.OnCallIDs) == 0 }
+
+// Step is a later part of an escalation.
+type Step struct {
+	After time.Duration // the step before
+	Target
+}
+
+// Rule says who is told of which alerts.
+type Rule struct {
+	ID          string
+	WorkspaceID string
+	Name        string // unique in the workspace
+	Enabled     bool
+	Filter      // Events is not empty
+	Target
+	Delay      time.Duration // only alerts are told that last longer
+	Repeat     time.Duration // between repetitions until somebody acknowledges the alert; 0: none
+	QuietHours *QuietHours   // nil: none
+	Escalation []Step        // who is told next unless somebody acknowledges the alert
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// DefaultEvents are the events of a rule for which none are given.
+var DefaultEvents = []Event{MonitorDown}
+
+// Validate returns an *allswell.ValidationError with every invalid field. The store checks that what the rule names exists.
+func (r Rule) Validate() error {
+	var bad allswell.ValidationError
+	allswell.CheckText(&bad, "name", r.Name, allswell.MaxNameLength)
+	if len(r.Events) == 0 {
+		bad.Add("events", "The events field is required.")
+	}
+	r.Filter.check(&bad)
+	if r.Target.isEmpty() {
+		bad.Add("channel_ids", "A rule must have channel_ids or on_call_ids.")
+	}
+	r.Target.check(&bad, "channel_ids")
+	if r.Delay < 0 || r.Delay > MaxDelay || r.Delay%time.Second != 0 {
+		bad.Add("delay", "The delay must be a whole number of seconds from 0 to %d.", MaxDelay/time.Second)
+	}
+	if r.Repeat != 0 && (r.Repeat < MinRepeat || r.Repeat > MaxRepeat || r.Repeat%time.Second != 0) {
+		bad.Add("repeat", "The repeat must be 0, or a whole number of seconds from %d to %d.", MinRepeat/time.Second, MaxRepeat/time.Second)
+	}
+	if r.QuietHours != nil {
+		r.QuietHours.check(&bad)
+		r.QuietHours.Target.check(&bad, "quiet_hours")
+	}
+	if len(r.Escalation) > MaxSteps {
+		bad.Add("escalation", "The escalation may have at most %d items.", MaxSteps)
+	}
+	for _, s := range r.Escalation {
+		if s.After < MinStepAfter || s.After > MaxStepAfter || s.After%time.Second != 0 {
+			bad.Add("escalation", "The after of each of the escalation's steps must be a whole number of seconds from %d to %d.", MinStepAfter/time.Second, MaxStepAfter/time.Second)
+		}
+		if s.Target.isEmpty() {
+			bad.Add("escalation", "Each of the escalation's steps must have channel_ids or on_call_ids.")
+		}
+		s.Target.check(&bad, "escalation")
+	}
+	return bad.Err()
+}
+
+func (t Target) check(bad *allswell.ValidationError, field string) {
+	if len(t.ChannelIDs) > MaxTargets || len(t.OnCallIDs) > MaxTargets {
+		bad.Add(field, "The %s may name at most %d channels, and as many on-call schedules.", field, MaxTargets)
+	}
+}
+
+// Targets returns all targets that the rule names.
+func (r Rule) Targets() []Target {
+	all := []Target{r.Target}
+	if r.QuietHours != nil {
+		all = append(all, r.QuietHours.Target)
+	}
+	for _, s := range r.Escalation {
+		all = append(all, s.Target)
+	}
+	return all
+}
+
+// Matches reports whether the rule is about alerts of a subject. If it is not, why says which of its fields differs: enabled, or
+// one of Filter.Differs.
+func (r Rule) Matches(s Subject) (ok bool, why string) {
+	if !r.Enabled {
+		return false, "enabled"
+	}
+	why = r.Differs(s)
+	return why == "", why
+}
+
+// Begin returns the progress of the rule on an alert that matches it. tellAt is when the alert may be told at the earliest; it is later than
+// the beginning of the alert if its monitor is flapping.
+func (r Rule) Begin(a Alert, tellAt time.Time) Progress {
+	due := a.OpenedAt.Add(r.Delay)
+	return Progress{AlertID: a.ID, RuleID: r.ID, DueAt: allswell.Later(due, tellAt), Flapping: tellAt.After(due)}
+}
+
+// Progress is how far a rule is with an alert.
+type Progress struct {
+	AlertID  string
+	RuleID   string
+	DueAt    time.Time // when Advance is to be called; zero: there is nothing left to do
+	Step     int       // the next step: 0 is the rule's own Target, 1 the first of its Escalation
+	Repeats  int       // how often the alert was told again
+	Holds    int       // how often it was held
+	Flapping bool      // the first message waits because the monitor is flapping: it is sent even if the alert has ended meanwhile
+}
+
+// NoticeKind is the kind of a notice.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	NoticeOpened       NoticeKind = "opened"
+	NoticeRepeated     NoticeKind = "repeated"
+	NoticeEscalated    NoticeKind = "escalated"
+	NoticeAcknowledged NoticeKind = "acknowledged"
+	NoticeResolved     NoticeKind = "resolved"
+)
+
+// HoldReason says why an alert is not told yet.
+type HoldReason string
+
+// The reasons.
+const (
+	HeldBySilence    HoldReason = "silence"
+	HeldByQuietHours HoldReason = "quiet_hours"
+)
+
+// Action is what a rule does when its progress is due.
+type Action struct {
+	Kind NoticeKind // what is told to Tell; "": nothing
+	Tell []Target
+	Held HoldReason // why nothing is told before the next DueAt; "": nothing is held
+	Next Progress   // how far the rule is then
+}
+
+// Advance returns what the rule does on an alert whose progress is due. silencedUntil is the end of the silences that match the
+// alert; zero: there is none. The result depends on nothing else, so that it is the same after a crash.
+//
+// An alert that ended before it was due is not told. One that ended later, before this was called, is told.
+func (r Rule) Advance(p Progress, a Alert, silencedUntil, now time.Time) Action {
+	over := a.State() == Resolved && a.Event.Lasts() && !p.Flapping && (p.Step > 0 || a.ResolvedAt.Before(p.DueAt))
+	if over || !a.AcknowledgedAt.IsZero() || !r.Enabled {
+		p.DueAt = time.Time{}
+		return Action{Next: p}
+	}
+	if silencedUntil.After(now) {
+		return r.hold(p, HeldBySilence, silencedUntil)
+	}
+	kind, tell := r.step(p)
+	if r.QuietHours != nil {
+		if end, quiet := r.QuietHours.EndAfter(now); quiet {
+			if r.QuietHours.isEmpty() {
+				return r.hold(p, HeldByQuietHours, end)
+			}
+			tell = []Target{r.QuietHours.Target}
+		}
+	}
+	return Action{Kind: kind, Tell: tell, Next: r.after(p, a, now)}
+}
+
+// step returns what the next step tells to whom. Repetitions go to everybody who has been told.
+func (r Rule) step(p Progress) (NoticeKind, []Target) {
+	tell := []Target{r.Target}
+	for _, s := range r.Escalation {
+		tell = append(tell, s.Target)
+	}
+	switch {
+	case p.Step == 0:
+		return NoticeOpened, tell[:1]
+	case p.Step < len(tell):
+		return NoticeEscalated, tell[p.Step : p.Step+1]
+	}
+	return NoticeRepeated, tell
+}
+
+// after returns the progress after a step was told.
+func (r Rule) after(p Progress, a Alert, now time.Time) Progress {
+	switch {
+	case a.State() == Resolved || !a.Event.Lasts():
+		p.DueAt = time.Time{}
+	case p.Step < len(r.Escalation):
+		p.DueAt = now.Add(r.Escalation[p.Step].After)
+		p.Step++
+	case r.Repeat > 0 && p.Repeats < MaxRepeats:
+		p.Step = len(r.Escalation) + 1
+		p.DueAt = now.Add(r.Repeat)
+		p.Repeats++
+	default:
+		p.DueAt = time.Time{}
+	}
+	p.Flapping = false
+	return p
+}
+
+func (r Rule) hold(p Progress, why HoldReason, until time.Time) Action {
+	p.DueAt = until
+	if p.Holds++; p.Holds > maxQuietHolds {
+		p.DueAt = time.Time{}
+	}
+	return Action{Held: why, Next: p}
+}

@@ -1,0 +1,399 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// Limits of one transaction of AdvanceAlerts, which keep its locks short.
+const (
+	advanceEvents = 500
+	advanceRules  = 500 // rules of alerts that are due
+)
+
+// AdvanceAlerts opens and ends alerts for new events, asks the rules that are due, and leaves notices for the channels that they tell. Any
+// number of replicas may call it. more reports whether there may be more to do; if not, next is when a rule is due, by Clock; zero: none is.
+func (s *Store) AdvanceAlerts(ctx context.Context) (more bool, next time.Time, err error) {
+	work, err := read(ctx, s, func(c *session) (bool, error) {
+		var err error
+		if next, err = c.nextProgress(); err != nil || !next.IsZero() && !next.After(c.Now) {
+			return true, err
+		}
+		n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM (SELECT 1 FROM monitor_events WHERE routed_at IS NULL LIMIT 1) AS found`)
+		return n > 0, err
+	})
+	if err != nil || !work {
+		return false, next, err
+	}
+	more, err = write(ctx, s, func(t *tx) (bool, error) {
+		t.unattended = true
+		if err := t.lockMutex("alerts"); err != nil {
+			return false, err
+		}
+		a := advance{tx: t, rules: make(map[string][]alert.Rule), silences: make(map[string][]alert.Silence), onCall: make(map[string][]alert.OnCall)}
+		events, err := a.route()
+		if err != nil {
+			return false, err
+		}
+		due, err := a.askRules()
+		if err == nil {
+			err = t.addNotices(a.notices)
+		}
+		if err == nil {
+			next, err = t.nextProgress()
+		}
+		return events == advanceEvents || due == advanceRules, err
+	})
+	return more, next, err
+}
+
+func (c *session) nextProgress() (next time.Time, err error) {
+	return database.One(c.Session, func(row database.Row) (at time.Time, err error) {
+		err = row.Scan(instant{&at})
+		return
+	}, `SELECT min(due_at) FROM alert_progress WHERE due_at IS NOT NULL`)
+}
+
+// advance is one transaction of AdvanceAlerts. What workspaces have is loaded when it is needed first.
+type advance struct {
+	*tx
+	rules    map[string][]alert.Rule
+	silences map[string][]alert.Silence
+	onCall   map[string][]alert.OnCall
+	notices  []newNotice
+}
+
+// newNotice is a notice to be saved.
+type newNotice struct {
+	alertID, channelID, ruleID string
+	kind                       alert.NoticeKind
+}
+
+// route opens and ends the alerts of new events, and returns how many events there were.
+func (a *advance) route() (int, error) {
+	found, err := a.newAlertEvents(advanceEvents)
+	if err != nil || len(found.events) == 0 {
+		return 0, err
+	}
+	var ids []string
+	for _, e := range found.events {
+		ids = append(ids, e.ID)
+		if begun := alert.Event(e.Kind).Ends(); begun != "" {
+			if err := a.endAlert(begun, e); err != nil {
+				return 0, err
+			}
+		}
+		if err := a.beginAlert(e, found.subject(e)); err != nil {
+			return 0, err
+		}
+	}
+	_, err = a.Exec(`UPDATE monitor_events SET routed_at = $2 WHERE id IN EACH($1)`, list(ids), millis(a.Now))
+	return len(ids), err
+}
+
+// beginAlert opens the alert of an event, if rules can be about it, and begins the rules that match. What only ends alerts is
+// an alert of its own if a rule asks for it.
+func (a *advance) beginAlert(e allswell.MonitorEvent, s alert.Subject) error {
+	if s.Event.Help() == "" {
+		return nil
+	}
+	rules, err := a.rulesOf(e.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	var matching []alert.Rule
+	for _, r := range rules {
+		if ok, _ := r.Matches(s); ok {
+			matching = append(matching, r)
+		}
+	}
+	if len(matching) == 0 && !s.Event.Lasts() {
+		return nil
+	}
+	opened, tellAt, err := a.openAlert(e, s)
+	for _, r := range matching {
+		if err == nil {
+			p := r.Begin(opened, tellAt)
+			_, err = a.Exec(`INSERT INTO alert_progress (alert_id, rule_id, due_at, step, repeats, holds, flapping) VALUES ($1, $2, $3, 0, 0, 0, $4)`,
+				p.AlertID, p.RuleID, millis(p.DueAt), p.Flapping)
+		}
+	}
+	return err
+}
+
+// endAlert ends the alert of an event that e ends, and tells those who were told of it. Rules that were to tell it later than its end do not,
+// unless they wait because the monitor is flapping: see alert.Rule.Advance.
+func (a *advance) endAlert(begun alert.Event, e allswell.MonitorEvent) error {
+	ids, err := a.ids(`UPDATE alerts SET resolved_at = $4, end_reason = $5 WHERE workspace_id = $1 AND event = $2 AND event_key = $3 AND resolved_at IS NULL RETURNING id`,
+		e.WorkspaceID, string(begun), e.OutageID, millis(e.CreatedAt), nullIfEmpty(e.Data.Reason))
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	a.MarkChanged()
+	if _, err := a.Exec(`UPDATE alert_progress SET due_at = NULL WHERE alert_id IN EACH($1) AND NOT flapping AND due_at > $2`, list(ids), millis(e.CreatedAt)); err != nil {
+		return err
+	}
+	told, err := a.noticesToRecipients(ids, alert.NoticeResolved)
+	a.notices = append(a.notices, told...)
+	return err
+}
+
+// noticesToRecipients returns a notice for every channel that was told of alerts, or will be by a notice that waits.
+func (c *session) noticesToRecipients(alertIDs []string, kind alert.NoticeKind) ([]newNotice, error) {
+	return database.Query(c.Session, func(row database.Row) (n newNotice, err error) {
+		n.kind = kind
+		err = row.Scan(&n.alertID, &n.channelID)
+		return
+	}, `SELECT alert_id, channel_id FROM alert_recipients WHERE alert_id IN EACH($1) ORDER BY alert_id, channel_id`, list(alertIDs))
+}
+
+const progressColumns = `alert_id, rule_id, due_at, step, repeats, holds, flapping`
+
+func scanProgress(row database.Row) (p alert.Progress, err error) {
+	err = row.Scan(&p.AlertID, &p.RuleID, instant{&p.DueAt}, &p.Step, &p.Repeats, &p.Holds, &p.Flapping)
+	return
+}
+
+// askRules does what the rules that are due say, and returns how many there were.
+func (a *advance) askRules() (int, error) {
+	due, err := database.Query(a.Session, scanProgress, `SELECT `+progressColumns+` FROM alert_progress WHERE due_at <= $1 ORDER BY due_at, alert_id, rule_id LIMIT $2`,
+		millis(a.Now), advanceRules)
+	if err != nil || len(due) == 0 {
+		return 0, err
+	}
+	var ids []string
+	for _, p := range due {
+		ids = append(ids, p.AlertID)
+	}
+	alerts, err := a.alertsByID(ids)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range due {
+		if err := a.askRule(p, alerts[p.AlertID]); err != nil {
+			return 0, err
+		}
+	}
+	return len(due), nil
+}
+
+// alertsByID returns alerts by their ids.
+func (c *session) alertsByID(ids []string) (map[string]alert.Alert, error) {
+	all, err := database.Query(c.Session, scanAlert, `SELECT `+alertColumns+` FROM alerts WHERE id IN EACH($1)`, list(ids))
+	byID := make(map[string]alert.Alert, len(all))
+	for _, a := range all {
+		byID[a.ID] = a
+	}
+	return byID, err
+}
+
+// askRule does what a rule says about an alert.
+func (a *advance) askRule(p alert.Progress, about alert.Alert) error {
+	rules, err := a.rulesOf(about.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	silences, err := a.silencesOf(about.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	action := alert.Action{Next: p}
+	action.Next.DueAt = time.Time{} // the rule was disabled
+	for _, r := range rules {
+		if r.ID == p.RuleID {
+			action = r.Advance(p, about, alert.SilencedUntil(silences, about.Subject, a.Now), a.Now)
+		}
+	}
+	next := action.Next
+	if _, err = a.Exec(`UPDATE alert_progress SET due_at = $3, step = $4, repeats = $5, holds = $6, held = $7, flapping = $8 WHERE alert_id = $1 AND rule_id = $2`,
+		p.AlertID, p.RuleID, millis(next.DueAt), next.Step, next.Repeats, next.Holds, nullIfEmpty(string(action.Held)), next.Flapping); err != nil {
+		return err
+	}
+	told := make(map[string]bool)
+	for _, target := range action.Tell {
+		channels, err := a.channelsOf(target, about.WorkspaceID)
+		if err != nil {
+			return err
+		}
+		for _, id := range channels {
+			if told[id] || about.Event == alert.ChannelFailed && about.Key == id {
+				continue
+			}
+			told[id] = true
+			a.notices = append(a.notices, newNotice{about.ID, id, p.RuleID, action.Kind})
+			if about.Event.Lasts() && about.State() == alert.Resolved { // it was over before it was told
+				a.notices = append(a.notices, newNotice{about.ID, id, p.RuleID, alert.NoticeResolved})
+			}
+		}
+	}
+	return nil
+}
+
+// channelsOf returns the channels of a target, with those of whoever is on call now.
+func (a *advance) channelsOf(target alert.Target, workspaceID string) ([]string, error) {
+	channels := target.ChannelIDs
+	for _, id := range target.OnCallIDs {
+		all, err := a.onCallOf(workspaceID)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range all {
+			if p, ok := o.On(a.Now); ok && o.ID == id {
+				channels = append(channels[:len(channels):len(channels)], p.ChannelIDs...)
+			}
+		}
+	}
+	return channels, nil
+}
+
+func (a *advance) rulesOf(workspaceID string) ([]alert.Rule, error) {
+	return loaded(a.rules, workspaceID, func() ([]alert.Rule, error) {
+		return database.Query(a.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 AND enabled ORDER BY created_at, id`, workspaceID)
+	})
+}
+
+func (a *advance) silencesOf(workspaceID string) ([]alert.Silence, error) {
+	return loaded(a.silences, workspaceID, func() ([]alert.Silence, error) {
+		return database.Query(a.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND ends_at > $2`, workspaceID, millis(a.Now))
+	})
+}
+
+func (a *advance) onCallOf(workspaceID string) ([]alert.OnCall, error) {
+	return loaded(a.onCall, workspaceID, func() ([]alert.OnCall, error) {
+		return database.Query(a.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1`, workspaceID)
+	})
+}
+
+// loaded returns what a cache has under a key, and fills it first if it has nothing.
+func loaded[T any](cache map[string]T, key string, load func() (T, error)) (T, error) {
+	if v, ok := cache[key]; ok {
+		return v, nil
+	}
+	v, err := load()
+	if err == nil {
+		cache[key] = v
+	}
+	return v, err
+}
+
+// addNotices saves notices for channels that are enabled, and plans when their messages are sent. A channel that was told of
+// an alert is not told that it is open by another rule.
+func (t *tx) addNotices(notices []newNotice) error {
+	channels := make(map[string]bool)
+	for _, n := range notices {
+		channels[n.channelID] = true
+	}
+	if len(channels) == 0 {
+		return nil
+	}
+	enabled, err := t.lockChannels(channels)
+	if err != nil {
+		return err
+	}
+	for _, n := range notices {
+		if enabled[n.channelID] {
+			if err := t.addNotice(n); err != nil {
+				return err
+			}
+		}
+	}
+	t.alertsPending = true
+	for id := range enabled {
+		if err := t.planChannel(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addNotice saves a notice, unless it only says that an alert is open that the channel knows.
+func (t *tx) addNotice(n newNotice) error {
+	first, err := t.Exec(`INSERT INTO alert_recipients (alert_id, channel_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, n.alertID, n.channelID)
+	if err != nil || first == 0 && n.kind == alert.NoticeOpened {
+		return err
+	}
+	_, err = t.Exec(`INSERT INTO alert_notices (id, alert_id, channel_id, kind, rule_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		allswell.NewID(alert.PrefixNotice, t.Now), n.alertID, n.channelID, string(n.kind), nullIfEmpty(n.ruleID), millis(t.Now))
+	return err
+}
+
+const alertRuleColumns = `id, workspace_id, name, enabled, rule, created_at, updated_at`
+
+// ruleJSON is the stored form of what a rule says.
+type ruleJSON struct {
+	alert.Filter
+	alert.Target
+	Delay      int64             `json:"delay,omitzero"` // seconds, as are all durations
+	Repeat     int64             `json:"repeat,omitzero"`
+	QuietHours *alert.QuietHours `json:"quiet_hours,omitempty"`
+	Escalation []stepJSON        `json:"escalation,omitempty"`
+}
+
+type stepJSON struct {
+	After int64 `json:"after"`
+	alert.Target
+}
+
+func scanAlertRule(row database.Row) (r alert.Rule, err error) {
+	var data string
+	var stored ruleJSON
+	if err = row.Scan(&r.ID, &r.WorkspaceID, &r.Name, &r.Enabled, &data, instant{&r.CreatedAt}, instant{&r.UpdatedAt}); err != nil {
+		return
+	}
+	err = json.Unmarshal([]byte(data), &stored)
+	r.Filter, r.Target, r.QuietHours = stored.Filter, stored.Target, stored.QuietHours
+	r.Delay, r.Repeat = time.Duration(stored.Delay)*time.Second, time.Duration(stored.Repeat)*time.Second
+	for _, s := range stored.Escalation {
+		r.Escalation = append(r.Escalation, alert.Step{After: time.Duration(s.After) * time.Second, Target: s.Target})
+	}
+	return
+}
+
+// storedRule returns what scanAlertRule reads.
+func storedRule(r alert.Rule) (string, error) {
+	stored := ruleJSON{Filter: r.Filter, Target: r.Target, Delay: int64(r.Delay / time.Second), Repeat: int64(r.Repeat / time.Second), QuietHours: r.QuietHours}
+	for _, s := range r.Escalation {
+		stored.Escalation = append(stored.Escalation, stepJSON{int64(s.After / time.Second), s.Target})
+	}
+	data, err := json.Marshal(stored)
+	return string(data), err
+}
+
+const silenceColumns = `id, workspace_id, filter, comment, starts_at, ends_at, created_by, created_at, updated_at`
+
+func scanSilence(row database.Row) (s alert.Silence, err error) {
+	var filter string
+	if err = row.Scan(&s.ID, &s.WorkspaceID, &filter, &s.Comment, instant{&s.StartsAt}, instant{&s.EndsAt}, &s.CreatedBy, instant{&s.CreatedAt}, instant{&s.UpdatedAt}); err != nil {
+		return
+	}
+	return s, json.Unmarshal([]byte(filter), &s.Filter)
+}
+
+const onCallColumns = `id, workspace_id, slug, name, schedule, calendar_key, created_at, updated_at`
+
+// onCallJSON is the stored form of what an on-call schedule says.
+type onCallJSON struct {
+	Zone         string              `json:"zone"`
+	HandOverDay  alert.Weekday       `json:"hand_over_day"`
+	HandOverAt   alert.ClockTime     `json:"hand_over_at"`
+	StartsOn     time.Time           `json:"starts_on"`
+	Participants []alert.Participant `json:"participants,omitempty"`
+	Overrides    []alert.Override    `json:"overrides,omitempty"`
+}
+
+func scanOnCall(row database.Row) (o alert.OnCall, err error) {
+	var data string
+	var stored onCallJSON
+	if err = row.Scan(&o.ID, &o.WorkspaceID, &o.Slug, &o.Name, &data, &o.CalendarKey, instant{&o.CreatedAt}, instant{&o.UpdatedAt}); err != nil {
+		return
+	}
+	err = json.Unmarshal([]byte(data), &stored)
+	o.Zone, o.HandOverDay, o.HandOverAt, o.StartsOn = stored.Zone, stored.HandOverDay, stored.HandOverAt, stored.StartsOn
+	o.Participants, o.Overrides = stored.Participants, stored.Overrides
+	return
+}

@@ -1,0 +1,304 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/database"
+)
+
+const channelColumns = `id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute, fallback_id, test_weekly,
+	attempted_at, taken_at, failing_since_at, failures, reason, created_at, updated_at`
+
+func scanChannel(row database.Row) (c alert.Channel, err error) {
+	var config string
+	err = row.Scan(&c.ID, &c.WorkspaceID, &c.Type, &c.Name, &c.Enabled, &config, listOf[string]{&c.SecretFields}, &c.MaxPerMinute, text{&c.FallbackID}, &c.TestWeekly,
+		instant{&c.Health.AttemptedAt}, instant{&c.Health.TakenAt}, instant{&c.Health.FailingSince}, &c.Health.Failures, text{&c.Health.Reason}, instant{&c.CreatedAt}, instant{&c.UpdatedAt})
+	c.Config = json.RawMessage(config)
+	return
+}
+
+// AlertChannels lists the channels of a workspace by name.
+func (s *Store) AlertChannels(ctx context.Context, actor allswell.Actor, r Pagination) ([]alert.Channel, int, error) {
+	if err := checkUnlimited(actor); err != nil {
+		return nil, 0, err
+	}
+	return listed(ctx, s, scanChannel, channelColumns, `FROM alert_channels WHERE workspace_id = $1`, `ORDER BY name, id`, r, actor.WorkspaceID)
+}
+
+// AlertChannel returns a channel of a workspace, given its id or name.
+func (s *Store) AlertChannel(ctx context.Context, actor allswell.Actor, ref string) (alert.Channel, error) {
+	return read(ctx, s, func(c *session) (alert.Channel, error) { return c.alertChannel(actor, ref) })
+}
+
+// AlertChannelToTest returns a channel as AlertChannel does, with its secrets. If these cannot be opened, the error is
+// secret.ErrNoKey.
+func (s *Store) AlertChannelToTest(ctx context.Context, actor allswell.Actor, ref string) (alert.Channel, error) {
+	return read(ctx, s, func(c *session) (alert.Channel, error) {
+		ch, err := c.alertChannel(actor, ref)
+		if err == nil {
+			ch.Secrets, err = c.channelSecrets(ch.ID)
+		}
+		return ch, err
+	})
+}
+
+func (c *session) alertChannel(actor allswell.Actor, ref string) (alert.Channel, error) {
+	if err := checkUnlimited(actor); err != nil {
+		return alert.Channel{}, err
+	}
+	return database.One(c.Session, scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE workspace_id = $1 AND `+idOrName(ref, alert.PrefixChannel)+` = $2`, actor.WorkspaceID, ref)
+}
+
+// idOrName returns the column that a reference to an object names.
+func idOrName(ref, prefix string) string {
+	if strings.HasPrefix(ref, prefix) {
+		return "id"
+	}
+	return "name"
+}
+
+func (c *session) channelByID(id string) (alert.Channel, error) {
+	return database.One(c.Session, scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE id = $1`, id)
+}
+
+func (c *session) sendingChannel(id string) (ch sendingChannel, err error) {
+	if ch.Channel, err = c.channelByID(id); err != nil {
+		return ch, err
+	}
+	ch.pace.UsedUntil, err = database.One(c.Session, func(row database.Row) (at time.Time, err error) {
+		err = row.Scan(instant{&at})
+		return
+	}, `SELECT used_until_at FROM alert_channels WHERE id = $1`, id)
+	return ch, err
+}
+
+// channelSecrets returns the secrets of a channel.
+func (c *session) channelSecrets(id string) (map[string]json.RawMessage, error) {
+	sealed, err := database.One(c.Session, func(row database.Row) (sealed []byte, err error) {
+		err = row.Scan(&sealed)
+		return
+	}, `SELECT secrets FROM alert_channels WHERE id = $1`, id)
+	if err != nil {
+		return nil, err
+	}
+	return c.s.openSecrets(id, sealed)
+}
+
+// CreateAlertChannel creates a channel with its secrets.
+func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c alert.Channel, save ...SaveResponse[alert.Channel]) (alert.Channel, error) {
+	c, err := writeAs(ctx, s, actor, func(t *tx) (alert.Channel, error) {
+		if err := checkUnlimited(actor); err != nil {
+			return c, err
+		}
+		c.ID, c.WorkspaceID, c.CreatedAt, c.UpdatedAt = allswell.NewID(alert.PrefixChannel, t.Now), actor.WorkspaceID, t.Now, t.Now
+		c.SecretFields = slices.Sorted(maps.Keys(c.Secrets))
+		if err := t.validateChannel(actor, c); err != nil {
+			return c, err
+		}
+		if err := t.checkCount("alert_channels", actor.WorkspaceID, "channels", alert.MaxChannels); err != nil {
+			return c, err
+		}
+		sealed, err := t.s.sealSecrets(c.ID, c.Secrets)
+		if err != nil {
+			return c, err
+		}
+		if _, err = t.Exec(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secrets, secret_fields, max_per_minute, fallback_id, test_weekly, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)`, c.ID, c.WorkspaceID, c.Type, c.Name, c.Enabled, string(c.Config), sealed,
+			listText(c.SecretFields), c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now)); err != nil {
+			return c, err
+		}
+		return c, t.audit(actor, allswell.AuditCreate, nil, c)
+	}, save...)
+	return c, s.nameTaken(err, "channel")
+}
+
+// ChangeAlertChannel changes a channel, given its id, with a function that gets the channel as it is. Of the secrets that the
+// function leaves, those that are null are removed, and those that are not given are kept. The error is allswell.ErrPreconditionFailed if the
+// channel does not meet all conditions.
+func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Channel) error) (alert.Channel, error) {
+	c, err := writeAs(ctx, s, actor, func(t *tx) (alert.Channel, error) {
+		before, err := t.lockAlertChannel(actor, id, p)
+		if err != nil {
+			return before, err
+		}
+		c := before
+		kept, err := t.channelSecrets(c.ID)
+		if err != nil {
+			kept = nil // they must be given again
+		}
+		if err := change(&c); err != nil {
+			return c, err
+		}
+		c.UpdatedAt = t.Now
+		if err := t.keepSecrets(&c, kept); err != nil {
+			return c, err
+		}
+		if err := t.validateChannel(actor, c); err != nil {
+			return c, err
+		}
+		sealed, err := t.s.sealSecrets(c.ID, c.Secrets)
+		if err != nil {
+			return c, err
+		}
+		if _, err = t.Exec(`UPDATE alert_channels SET name = $2, enabled = $3, config = $4, secrets = $5, secret_fields = $6, max_per_minute = $7, fallback_id = $8, test_weekly = $9, updated_at = $10
+			WHERE id = $1`, c.ID, c.Name, c.Enabled, string(c.Config), sealed, listText(c.SecretFields), c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now)); err != nil {
+			return c, err
+		}
+		if err := t.planChannel(c.ID); err != nil {
+			return c, err
+		}
+		t.alertsPending = true
+		return c, t.audit(actor, allswell.AuditUpdate, before, c)
+	})
+	return c, s.nameTaken(err, "channel")
+}
+
+// keepSecrets completes the secrets of a changed channel with those that it had.
+func (t *tx) keepSecrets(c *alert.Channel, kept map[string]json.RawMessage) error {
+	var bad allswell.ValidationError
+	secrets := make(map[string]json.RawMessage)
+	for _, field := range c.SecretFields {
+		if _, given := c.Secrets[field]; given {
+			continue
+		}
+		if kept[field] == nil {
+			bad.Add(field, "The secrets of the channel cannot be opened: give the %s again.", field)
+		}
+		secrets[field] = kept[field]
+	}
+	for field, value := range c.Secrets {
+		if string(value) != "null" {
+			secrets[field] = value
+		}
+	}
+	c.Secrets, c.SecretFields = secrets, slices.Sorted(maps.Keys(secrets))
+	return bad.Err()
+}
+
+// DeleteAlertChannel deletes a channel, given its id, with what waits for it. The error is an *allswell.ValidationError if a rule or an on-call schedule
+// names it.
+func (s *Store) DeleteAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
+		c, err := t.lockAlertChannel(actor, id, p)
+		if err != nil {
+			return err
+		}
+		if err := t.checkUnused(actor.WorkspaceID, c.ID); err != nil {
+			return err
+		}
+		if _, err := t.Exec(`DELETE FROM alert_channels WHERE id = $1`, c.ID); err != nil {
+			return err
+		}
+		return t.audit(actor, allswell.AuditDelete, c, nil)
+	})
+}
+
+// lockAlertChannel loads and locks a channel, and checks that it meets all conditions.
+func (t *tx) lockAlertChannel(actor allswell.Actor, id string, p allswell.Precondition) (alert.Channel, error) {
+	if err := checkUnlimited(actor); err != nil {
+		return alert.Channel{}, err
+	}
+	if _, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID); err != nil {
+		return alert.Channel{}, err
+	}
+	c, err := t.channelByID(id)
+	if err != nil {
+		return c, err
+	}
+	return c, p.Check(c)
+}
+
+// lockChannels locks channels in the order of their ids, and returns which of them are enabled.
+func (t *tx) lockChannels(ids map[string]bool) (enabled map[string]bool, err error) {
+	found, err := t.ids(`SELECT id FROM alert_channels WHERE id IN EACH($1) AND enabled ORDER BY id FOR UPDATE`, list(slices.Sorted(maps.Keys(ids))))
+	enabled = make(map[string]bool)
+	for _, id := range found {
+		enabled[id] = true
+	}
+	return enabled, err
+}
+
+// validateChannel returns an *allswell.ValidationError with every invalid field.
+func (t *tx) validateChannel(actor allswell.Actor, c alert.Channel) error {
+	err := c.Validate()
+	if c.FallbackID == "" {
+		return err
+	}
+	missing, findErr := t.missingFrom("alert_channels", actor.WorkspaceID, []string{c.FallbackID})
+	if findErr != nil || len(missing) == 0 {
+		return errors.Join(err, findErr)
+	}
+	return withField(err, "fallback_id", "The fallback_id must be the id of another channel.")
+}
+
+// missingFrom returns the ids that no object of a workspace in a table has.
+func (c *session) missingFrom(table, workspaceID string, ids []string) ([]string, error) {
+	found, err := c.ids(`SELECT id FROM `+table+` WHERE workspace_id = $1 AND id IN EACH($2)`, workspaceID, list(ids))
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(found, id) }), err
+}
+
+// withField adds a message on a field to the error of a validation, which may be nil.
+func withField(err error, field, message string) error {
+	var bad *allswell.ValidationError
+	if err != nil && !errors.As(err, &bad) {
+		return err
+	}
+	if bad == nil {
+		bad = new(allswell.ValidationError)
+	}
+	bad.Add(field, "%s", message)
+	return bad
+}
+
+// checkCount returns an *allswell.ValidationError if a workspace cannot have another object in a table. what is their name in the plural.
+func (c *session) checkCount(table, workspaceID, what string, limit int64) error {
+	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM `+table+` WHERE workspace_id = $1`, workspaceID)
+	if err != nil || n < limit {
+		return err
+	}
+	var bad allswell.ValidationError
+	bad.Add("name", "A workspace can have no more than %d %s.", limit, what)
+	return bad.Err()
+}
+
+// nameTaken explains that another object of a kind has a name.
+func (s *Store) nameTaken(err error, kind string) error {
+	if err == nil || !s.db.IsDuplicate(err) {
+		return err
+	}
+	var bad allswell.ValidationError
+	bad.Add("name", "Another %s has this name.", kind)
+	return bad.Err()
+}
+
+// checkUnused returns an *allswell.ValidationError if a rule or an on-call schedule of a workspace names a channel or a schedule.
+func (c *session) checkUnused(workspaceID, id string) error {
+	var bad allswell.ValidationError
+	rules, err := database.Query(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 ORDER BY name`, workspaceID)
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		if slices.ContainsFunc(r.Targets(), func(t alert.Target) bool { return slices.Contains(t.ChannelIDs, id) || slices.Contains(t.OnCallIDs, id) }) {
+			bad.Add("id", "The rule %q needs it.", r.Name)
+		}
+	}
+	schedules, err := database.Query(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1 ORDER BY name`, workspaceID)
+	if err != nil {
+		return err
+	}
+	for _, o := range schedules {
+		if slices.ContainsFunc(o.Participants, func(p alert.Participant) bool { return slices.Contains(p.ChannelIDs, id) }) {
+			bad.Add("id", "The on-call schedule %q needs it.", o.Name)
+		}
+	}
+	return bad.Err()
+}

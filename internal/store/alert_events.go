@@ -1,0 +1,133 @@
+package store
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// maxAlertDetail is the maximum length of the detail of an event, in characters.
+const maxAlertDetail = 300
+
+// lastLine returns the last line of an output that is not empty, for an alert.
+func lastLine(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	return alert.Shorten(strings.TrimSpace(lines[len(lines)-1]), maxAlertDetail)
+}
+
+func scanMonitorEvent(row database.Row) (e allswell.MonitorEvent, err error) {
+	var data string
+	if err = row.Scan(&e.ID, &e.WorkspaceID, &e.MonitorID, &e.OutageID, &e.Kind, &data, instant{&e.CreatedAt}); err != nil {
+		return
+	}
+	return e, json.Unmarshal([]byte(data), &e.Data)
+}
+
+// alertEvents are events that no rule has been asked about, with what they are about.
+type alertEvents struct {
+	events   []allswell.MonitorEvent
+	monitors map[string]alert.Subject // by id, with what the monitor says
+}
+
+// newAlertEvents loads the oldest events that AdvanceAlerts has not looked at.
+func (c *session) newAlertEvents(limit int) (a alertEvents, err error) {
+	a.events, err = database.Query(c.Session, scanMonitorEvent, `SELECT id, workspace_id, monitor_id, outage_id, kind, data, created_at FROM monitor_events
+		WHERE routed_at IS NULL ORDER BY created_at, kind, id LIMIT $1`, limit)
+	if err != nil || len(a.events) == 0 {
+		return a, err
+	}
+	var ids []string
+	for _, e := range a.events {
+		if e.MonitorID != "" {
+			ids = append(ids, e.MonitorID)
+		}
+	}
+	a.monitors = make(map[string]alert.Subject)
+	_, err = database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+		var s alert.Subject
+		var down allswell.Status
+		if err = row.Scan(&s.MonitorID, &s.MonitorSlug, text{&s.PageID}, text{&s.PageSlug}, listOf[string]{&s.Tags}, &down); err == nil {
+			s.Severity = down.Impact()
+			a.monitors[s.MonitorID] = s
+		}
+		return
+	}, `SELECT m.id, m.slug, m.page_id, p.slug, m.tags, m.down_status FROM monitors m LEFT JOIN pages p ON p.id = m.page_id WHERE m.id IN EACH($1)`, list(ids))
+	return a, err
+}
+
+// subject returns what an event is about. Of a monitor that was deleted only the name is known.
+func (a alertEvents) subject(e allswell.MonitorEvent) alert.Subject {
+	s := a.monitors[e.MonitorID]
+	s.Event, s.MonitorID, s.Name, s.Reason = alert.Event(e.Kind), e.MonitorID, e.Data.Name, reasonOf(e.Data)
+	s.Severity = s.Event.Severity(s.Severity)
+	return s
+}
+
+// reasonOf says why an event happened, as far as it is known.
+func reasonOf(d allswell.MonitorEventData) string {
+	switch d.Cause {
+	case allswell.OutageSilent:
+		return "no ping since " + d.SilentSince.UTC().Format("2006-01-02 15:04:05 UTC")
+	case allswell.OutageRunOverdue:
+		return "a run did not end in time"
+	case allswell.OutageRunTooShort:
+		return "a run was too short"
+	case allswell.OutageRunTooOften:
+		return "too many runs"
+	case allswell.OutageRunOverlap:
+		return "two runs at the same time"
+	case allswell.OutageFailed:
+		if d.Detail == "" {
+			return "the job reported a failure"
+		}
+	}
+	return d.Detail
+}
+
+const alertColumns = `id, workspace_id, event_key, subject, opened_at, acknowledged_at, acknowledged_by, resolved_at, end_reason`
+
+func scanAlert(row database.Row) (a alert.Alert, err error) {
+	var subject string
+	if err = row.Scan(&a.ID, &a.WorkspaceID, &a.Key, &subject, instant{&a.OpenedAt}, instant{&a.AcknowledgedAt}, text{&a.AcknowledgedBy},
+		instant{&a.ResolvedAt}, text{&a.EndReason}); err != nil {
+		return
+	}
+	return a, json.Unmarshal([]byte(subject), &a.Subject)
+}
+
+// openAlert saves a new alert of an event. tellAt is when it may be told.
+func (t *tx) openAlert(e allswell.MonitorEvent, s alert.Subject) (a alert.Alert, tellAt time.Time, err error) {
+	a = alert.Alert{ID: allswell.NewID(alert.PrefixAlert, t.Now), WorkspaceID: e.WorkspaceID, Subject: s, Key: e.OutageID, OpenedAt: e.CreatedAt}
+	if !s.Event.Lasts() {
+		a.ResolvedAt = e.CreatedAt
+	}
+	if tellAt, err = t.tellAlertAt(a); err != nil {
+		return a, tellAt, err
+	}
+	subject, err := json.Marshal(a.Subject)
+	if err != nil {
+		return a, tellAt, err
+	}
+	_, err = t.Exec(`INSERT INTO alerts (id, workspace_id, event, event_key, monitor_id, page_id, subject, opened_at, tell_at, resolved_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, a.ID, a.WorkspaceID, string(a.Event), a.Key, nullIfEmpty(a.MonitorID), nullIfEmpty(a.PageID),
+		string(subject), millis(a.OpenedAt), millis(tellAt), millis(a.ResolvedAt))
+	return a, tellAt, err
+}
+
+// tellAlertAt returns when an alert may be told: at once, or later if its monitor is flapping.
+func (t *tx) tellAlertAt(a alert.Alert) (time.Time, error) {
+	if a.MonitorID == "" || !a.Event.Lasts() {
+		return a.OpenedAt, nil
+	}
+	const enough = 100
+	earlier, err := database.Query(t.Session, func(row database.Row) (at time.Time, err error) {
+		err = row.Scan(instant{&at})
+		return
+	}, `SELECT DISTINCT tell_at FROM (SELECT tell_at FROM alerts WHERE monitor_id = $1 AND event = $2 AND opened_at > $3 ORDER BY opened_at DESC LIMIT $4) AS last
+		ORDER BY tell_at`, a.MonitorID, string(a.Event), millis(a.OpenedAt.Add(-2*allswell.DeliveryLifetime)), enough)
+	return allswell.NotificationTime(earlier, a.OpenedAt), err
+}

@@ -1,0 +1,372 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/secret"
+)
+
+// maxNotices is how many notices one message tells at most; the next message tells the others.
+const maxNotices = 5000
+
+// MessageClaim says which messages a replica can send.
+type MessageClaim struct {
+	Limit   int      // channels
+	Follows []string // the types of channels that keep an object for each thread: see alert.Compose
+}
+
+// ClaimedMessage is a message that only the replica which claimed its channel may send, until the lease ends.
+type ClaimedMessage struct {
+	alert.Message
+	Channel        alert.Channel // with its secrets
+	SecretsMissing bool          // the secrets cannot be opened
+	FencingToken   int64
+	LeaseUntil     time.Time
+}
+
+// ClaimMessages claims channels that have something to be told, and returns a message for each, durably. After a crash the same
+// message is claimed again when the lease has ended. next is when another channel is due, by Clock; zero: none is.
+func (s *Store) ClaimMessages(ctx context.Context, c MessageClaim) (claimed []ClaimedMessage, next time.Time, err error) {
+	due, err := read(ctx, s, func(x *session) (bool, error) {
+		next, err = x.nextChannel()
+		return !next.IsZero() && !next.After(x.Now), err
+	})
+	if err != nil || !due {
+		return nil, next, err
+	}
+	claimed, err = write(ctx, s, func(t *tx) (claimed []ClaimedMessage, err error) {
+		t.unattended = true
+		ids, err := t.ids(`SELECT id FROM alert_channels WHERE due_at <= $1 AND (lease_until_at IS NULL OR lease_until_at <= $1) ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED`,
+			millis(t.Now), c.Limit)
+		for _, id := range ids {
+			if err == nil {
+				claimed, err = t.claimChannel(claimed, id, c.Follows)
+			}
+		}
+		if err == nil {
+			next, err = t.nextChannel()
+		}
+		return claimed, err
+	})
+	return claimed, next, err
+}
+
+// nextChannel returns when the next channel may be claimed.
+func (c *session) nextChannel() (time.Time, error) {
+	return database.One(c.Session, func(row database.Row) (at time.Time, err error) {
+		err = row.Scan(instant{&at})
+		return
+	}, `SELECT min(CASE WHEN lease_until_at > due_at THEN lease_until_at ELSE due_at END) FROM alert_channels WHERE due_at IS NOT NULL`)
+}
+
+// claimChannel claims a locked channel, and appends its message. There is none if what it was to tell has been deleted.
+func (t *tx) claimChannel(claimed []ClaimedMessage, id string, follows []string) ([]ClaimedMessage, error) {
+	ch, err := t.channelByID(id)
+	if err != nil {
+		return claimed, err
+	}
+	m, err := t.openMessage(ch, slices.Contains(follows, ch.Type))
+	if errors.Is(err, allswell.ErrNotFound) {
+		return claimed, t.planChannel(id)
+	}
+	if err != nil {
+		return claimed, err
+	}
+	c := ClaimedMessage{Message: m, Channel: ch, LeaseUntil: t.Now.Add(alert.LeaseDuration)}
+	if c.Channel.Secrets, err = t.channelSecrets(id); errors.Is(err, secret.ErrNoKey) {
+		c.SecretsMissing, err = true, nil
+	}
+	if err != nil {
+		return claimed, err
+	}
+	c.FencingToken, err = database.One(t.Session, database.ScanInt, `UPDATE alert_channels SET lease_until_at = $2, fencing_token = fencing_token + 1 WHERE id = $1 RETURNING fencing_token`,
+		id, millis(c.LeaseUntil))
+	t.MarkChanged()
+	return append(claimed, c), err
+}
+
+// openMessage returns the message of a channel that is being sent, and composes one if there is none. It returns
+// allswell.ErrNotFound if there is nothing to tell.
+func (t *tx) openMessage(ch alert.Channel, follows bool) (alert.Message, error) {
+	row, err := database.One(t.Session, scanMessage, `SELECT `+messageColumns+` FROM alert_messages WHERE channel_id = $1 AND state = 'sending'`, ch.ID)
+	if errors.Is(err, allswell.ErrNotFound) {
+		row, err = t.composeMessage(ch, follows)
+	}
+	if err != nil {
+		return alert.Message{}, err
+	}
+	return t.message(row)
+}
+
+// messageRow is a row of alert_messages.
+type messageRow struct {
+	id, channelID, threadID string
+	first                   bool
+	attempts                int
+	createdAt               time.Time
+}
+
+const messageColumns = `id, channel_id, thread_id, first, attempts, created_at`
+
+func scanMessage(row database.Row) (m messageRow, err error) {
+	err = row.Scan(&m.id, &m.channelID, text{&m.threadID}, &m.first, &m.attempts, instant{&m.createdAt})
+	return
+}
+
+const noticeColumns = `n.id, n.alert_id, n.channel_id, n.kind, n.created_at, r.thread_id`
+
+func scanNotice(row database.Row) (n alert.Notice, err error) {
+	err = row.Scan(&n.ID, &n.AlertID, &n.ChannelID, &n.Kind, instant{&n.CreatedAt}, text{&n.ThreadID})
+	return
+}
+
+// composeMessage makes a message of the notices that wait for a locked channel.
+func (t *tx) composeMessage(ch alert.Channel, follows bool) (m messageRow, err error) {
+	waiting, err := database.Query(t.Session, scanNotice, `SELECT `+noticeColumns+` FROM alert_notices n
+		LEFT JOIN alert_recipients r ON r.alert_id = n.alert_id AND r.channel_id = n.channel_id
+		WHERE n.channel_id = $1 AND n.message_id IS NULL ORDER BY n.created_at, n.id LIMIT $2`, ch.ID, maxNotices)
+	if err != nil {
+		return m, err
+	}
+	chosen, thread, own := alert.Compose(waiting, follows)
+	if len(chosen) == 0 {
+		return m, allswell.ErrNotFound
+	}
+	m = messageRow{allswell.NewID(alert.PrefixMessage, t.Now), ch.ID, thread, own && thread == "", 0, t.Now}
+	var ids, alerts []string
+	for _, n := range chosen {
+		ids, alerts = append(ids, n.ID), append(alerts, n.AlertID)
+	}
+	if m.first {
+		m.threadID = allswell.NewID(alert.PrefixThread, t.Now)
+		if _, err = t.Exec(`INSERT INTO alert_threads (id, channel_id, secret_key, created_at) VALUES ($1, $2, $3, $4)`, m.threadID, ch.ID, rand.Text(), millis(t.Now)); err != nil {
+			return m, err
+		}
+		if _, err = t.Exec(`UPDATE alert_recipients SET thread_id = $3 WHERE channel_id = $1 AND alert_id IN EACH($2)`, ch.ID, list(alerts), m.threadID); err != nil {
+			return m, err
+		}
+	}
+	if _, err = t.Exec(`INSERT INTO alert_messages (id, channel_id, thread_id, first, state, attempts, created_at) VALUES ($1, $2, $3, $4, 'sending', 0, $5)`,
+		m.id, ch.ID, nullIfEmpty(m.threadID), m.first, millis(m.createdAt)); err != nil {
+		return m, err
+	}
+	_, err = t.Exec(`UPDATE alert_notices SET message_id = $2 WHERE id IN EACH($1)`, list(ids), m.id)
+	return m, err
+}
+
+// message loads what a message tells.
+func (c *session) message(row messageRow) (m alert.Message, err error) {
+	m = alert.Message{ID: row.id, ChannelID: row.channelID, At: c.Now}
+	notices, err := database.Query(c.Session, scanNotice, `SELECT `+noticeColumns+` FROM alert_notices n
+		LEFT JOIN alert_recipients r ON r.alert_id = n.alert_id AND r.channel_id = n.channel_id WHERE n.message_id = $1 ORDER BY n.created_at, n.id`, row.id)
+	if err != nil {
+		return m, err
+	}
+	var ids []string
+	for _, n := range notices {
+		ids = append(ids, n.AlertID)
+	}
+	alerts, err := c.alertsByID(ids)
+	if err != nil {
+		return m, err
+	}
+	m.Items = alert.NewItems(notices, alerts)
+	if row.threadID == "" || len(m.Items) == 0 {
+		return m, nil
+	}
+	thread, err := database.One(c.Session, func(r database.Row) (h alert.Thread, err error) {
+		err = r.Scan(&h.ID, &h.Key, text{&h.Reference}, &h.Open, &h.Known)
+		return
+	}, `SELECT h.id, h.secret_key, h.reference, count(CASE WHEN a.resolved_at IS NULL AND a.acknowledged_at IS NULL THEN 1 END),
+			count(CASE WHEN a.resolved_at IS NULL AND a.acknowledged_at IS NOT NULL THEN 1 END)
+		FROM alert_threads h LEFT JOIN alert_recipients r ON r.thread_id = h.id LEFT JOIN alerts a ON a.id = r.alert_id
+		WHERE h.id = $1 GROUP BY h.id, h.secret_key, h.reference`, row.threadID)
+	thread.First = row.first
+	m.Thread = &thread
+	return m, err
+}
+
+// MessageResult is the outcome of one attempt to send a claimed message.
+type MessageResult struct {
+	ClaimedMessage
+	Outcome   allswell.SendOutcome
+	Reference string  // what the service calls the message, if it begins a thread
+	Jitter    float64 // from 0 to 1: see alert.RetryAt
+}
+
+// SaveMessageResult saves the outcome of an attempt, and plans when the channel is used next. It does nothing if another replica has
+// claimed the channel meanwhile.
+func (s *Store) SaveMessageResult(ctx context.Context, r MessageResult) error {
+	return writeOnly(ctx, s, func(t *tx) error {
+		t.unattended = true
+		ch, err := t.lockClaimedChannel(r)
+		if errors.Is(err, allswell.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		message, err := database.One(t.Session, scanMessage, `SELECT `+messageColumns+` FROM alert_messages WHERE id = $1`, r.ID)
+		if err != nil {
+			return err
+		}
+		switch r.Outcome.Result {
+		case allswell.SendNotAttempted:
+		case allswell.SendAccepted:
+			err = t.messageSent(&ch, message, r)
+		default:
+			err = t.messageFailed(&ch, message, r)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := t.Exec(`UPDATE alert_channels SET lease_until_at = NULL, attempted_at = $2, taken_at = coalesce($3, taken_at), failing_since_at = $4, failures = $5, reason = $6, used_until_at = $7 WHERE id = $1`,
+			ch.ID, millis(ch.Health.AttemptedAt), millis(ch.Health.TakenAt), millis(ch.Health.FailingSince), ch.Health.Failures, nullIfEmpty(ch.Health.Reason), millis(ch.pace.UsedUntil)); err != nil {
+			return err
+		}
+		t.alertsPending = true
+		return t.planAfter(ch, r)
+	})
+}
+
+// lockClaimedChannel locks and loads the channel of a claimed message, if it is still claimed.
+func (t *tx) lockClaimedChannel(r MessageResult) (sendingChannel, error) {
+	if _, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels WHERE id = $1 AND fencing_token = $2 FOR UPDATE`, r.Channel.ID, r.FencingToken); err != nil {
+		return sendingChannel{}, err
+	}
+	return t.sendingChannel(r.Channel.ID)
+}
+
+// sendingChannel is a channel with what decides when it is used next.
+type sendingChannel struct {
+	alert.Channel
+	pace alert.Pace
+}
+
+// messageSent records that a message was taken.
+func (t *tx) messageSent(ch *sendingChannel, m messageRow, r MessageResult) error {
+	ch.Health = alert.Health{AttemptedAt: t.Now, TakenAt: t.Now}
+	ch.pace = ch.pace.Sent(ch.MaxPerMinute, t.Now)
+	if m.first && r.Reference != "" {
+		if _, err := t.Exec(`UPDATE alert_threads SET reference = $2 WHERE id = $1`, m.threadID, r.Reference); err != nil {
+			return err
+		}
+	}
+	return t.finishMessage(m, "sent", "")
+}
+
+// messageFailed records that a message was not taken. What cannot be cured, or has failed for alert.MessageLifetime, is not tried
+// again. The fallback is told when that is so, and when the channel has failed alert.FallbackAfter times in a row.
+func (t *tx) messageFailed(ch *sendingChannel, m messageRow, r MessageResult) error {
+	h := &ch.Health
+	h.AttemptedAt, h.Reason = t.Now, cmp.Or(r.Outcome.Reason, "The channel did not take the message.")
+	h.Failures++
+	if h.FailingSince.IsZero() {
+		h.FailingSince = t.Now
+	}
+	lost := r.Outcome.Result == allswell.SendRejected || r.Outcome.Result == allswell.SendUndeliverable || r.Outcome.Result == allswell.SendGone ||
+		!t.Now.Before(m.createdAt.Add(alert.MessageLifetime))
+	if lost {
+		if err := t.finishMessage(m, "failed", h.Reason); err != nil {
+			return err
+		}
+	} else if _, err := t.Exec(`UPDATE alert_messages SET attempts = attempts + 1, reason = $2 WHERE id = $1`, m.id, h.Reason); err != nil {
+		return err
+	}
+	if !lost && h.Failures != alert.FallbackAfter {
+		return nil
+	}
+	if err := t.tellFallback(ch.Channel, m); err != nil {
+		return err
+	}
+	return t.channelFailed(ch.Channel)
+}
+
+func (t *tx) finishMessage(m messageRow, state, reason string) error {
+	_, err := t.Exec(`UPDATE alert_messages SET state = $2, attempts = attempts + 1, finished_at = $3, reason = $4 WHERE id = $1`, m.id, state, millis(t.Now), nullIfEmpty(reason))
+	return err
+}
+
+// tellFallback leaves the notices of a message for the fallback of its channel.
+func (t *tx) tellFallback(ch alert.Channel, m messageRow) error {
+	if ch.FallbackID == "" {
+		return nil
+	}
+	notices, err := database.Query(t.Session, func(row database.Row) (n newNotice, err error) {
+		n.channelID = ch.FallbackID
+		err = row.Scan(&n.alertID, &n.ruleID, &n.kind)
+		return
+	}, `SELECT alert_id, coalesce(rule_id, ''), kind FROM alert_notices WHERE message_id = $1 ORDER BY created_at, id`, m.id)
+	if err != nil {
+		return err
+	}
+	return t.addNotices(notices)
+}
+
+// channelFailed emits the event that a channel does not take alerts, once while it fails.
+func (t *tx) channelFailed(ch alert.Channel) error {
+	h := ch.Health
+	if earlier, err := t.ids(`SELECT id FROM monitor_events WHERE kind = $1 AND outage_id = $2 AND created_at >= $3 LIMIT 1`,
+		string(alert.ChannelFailed), ch.ID, millis(h.FailingSince)); err != nil || len(earlier) > 0 {
+		return err
+	}
+	return t.emitMonitorEvent(allswell.MonitorEvent{
+		ID: allswell.NewID(allswell.PrefixEvent, t.Now), WorkspaceID: ch.WorkspaceID, OutageID: ch.ID, Kind: allswell.EventKind(alert.ChannelFailed),
+		Data: allswell.MonitorEventData{Name: ch.Name, Detail: h.Reason}, CreatedAt: t.Now,
+	})
+}
+
+// planAfter plans when a channel is used next after an attempt.
+func (t *tx) planAfter(ch sendingChannel, r MessageResult) error {
+	if err := t.planChannel(ch.ID); err != nil || ch.Health.Failures == 0 || r.Outcome.Result == allswell.SendNotAttempted {
+		return err
+	}
+	retry := alert.RetryAt(ch.Health.Failures, r.Outcome.RetryAfter, r.Jitter, t.Now)
+	_, err := t.Exec(`UPDATE alert_channels SET due_at = $2 WHERE id = $1 AND due_at < $2`, ch.ID, millis(retry))
+	return err
+}
+
+// planChannel sets when a locked channel is used next: when a message is to be repeated, or when the notices that wait are gathered; not
+// before its pace allows it, and never if it is disabled or nothing waits.
+func (t *tx) planChannel(id string) error {
+	ch, err := t.sendingChannel(id)
+	if err != nil {
+		return err
+	}
+	type waits struct{ first, last time.Time }
+	waiting, err := database.One(t.Session, func(row database.Row) (w waits, err error) {
+		err = row.Scan(instant{&w.first}, instant{&w.last})
+		return
+	}, `SELECT min(created_at), max(created_at) FROM alert_notices WHERE channel_id = $1 AND message_id IS NULL`, id)
+	if err != nil {
+		return err
+	}
+	sending, err := t.ids(`SELECT id FROM alert_messages WHERE channel_id = $1 AND state = 'sending' LIMIT 1`, id)
+	if err != nil {
+		return err
+	}
+	var due time.Time
+	switch {
+	case !ch.Enabled:
+	case len(sending) > 0:
+		due = t.Now
+		if ch.Health.Failures > 0 {
+			due = alert.RetryAt(ch.Health.Failures, 0, 0, ch.Health.AttemptedAt)
+		}
+	case !waiting.first.IsZero():
+		due = alert.Gathered(waiting.first, waiting.last)
+	}
+	if !due.IsZero() {
+		due = allswell.Later(due, ch.pace.Allows(ch.MaxPerMinute, t.Now))
+	}
+	_, err = t.Exec(`UPDATE alert_channels SET due_at = $2 WHERE id = $1`, id, millis(due))
+	return err
+}

@@ -1,0 +1,168 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// AlertRules lists the rules of a workspace, the oldest first.
+func (s *Store) AlertRules(ctx context.Context, actor allswell.Actor, r Pagination) ([]alert.Rule, int, error) {
+	if err := checkUnlimited(actor); err != nil {
+		return nil, 0, err
+	}
+	return listed(ctx, s, scanAlertRule, alertRuleColumns, `FROM alert_rules WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
+}
+
+// AlertRule returns a rule of a workspace, given its id or name.
+func (s *Store) AlertRule(ctx context.Context, actor allswell.Actor, ref string) (alert.Rule, error) {
+	return read(ctx, s, func(c *session) (alert.Rule, error) { return c.alertRule(actor, ref) })
+}
+
+func (c *session) alertRule(actor allswell.Actor, ref string) (alert.Rule, error) {
+	if err := checkUnlimited(actor); err != nil {
+		return alert.Rule{}, err
+	}
+	return database.One(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 AND `+idOrName(ref, alert.PrefixRule)+` = $2`, actor.WorkspaceID, ref)
+}
+
+// CreateAlertRule creates a rule. It is about alerts that begin afterwards.
+func (s *Store) CreateAlertRule(ctx context.Context, actor allswell.Actor, r alert.Rule, save ...SaveResponse[alert.Rule]) (alert.Rule, error) {
+	r, err := writeAs(ctx, s, actor, func(t *tx) (alert.Rule, error) {
+		if err := checkUnlimited(actor); err != nil {
+			return r, err
+		}
+		r.ID, r.WorkspaceID, r.CreatedAt, r.UpdatedAt = allswell.NewID(alert.PrefixRule, t.Now), actor.WorkspaceID, t.Now, t.Now
+		if err := t.validateRule(&r); err != nil {
+			return r, err
+		}
+		if err := t.checkCount("alert_rules", r.WorkspaceID, "rules", alert.MaxRules); err != nil {
+			return r, err
+		}
+		data, err := storedRule(r)
+		if err != nil {
+			return r, err
+		}
+		if _, err = t.Exec(`INSERT INTO alert_rules (id, workspace_id, name, enabled, rule, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)`,
+			r.ID, r.WorkspaceID, r.Name, r.Enabled, data, millis(t.Now)); err != nil {
+			return r, err
+		}
+		return r, t.audit(actor, allswell.AuditCreate, nil, r)
+	}, save...)
+	return r, s.nameTaken(err, "rule")
+}
+
+// ChangeAlertRule changes a rule, given its id, with a function that gets the rule as it is. It continues with alerts that it has
+// begun with. The error is allswell.ErrPreconditionFailed if the rule does not meet all conditions.
+func (s *Store) ChangeAlertRule(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Rule) error) (alert.Rule, error) {
+	r, err := writeAs(ctx, s, actor, func(t *tx) (alert.Rule, error) {
+		before, err := t.lockAlertRule(actor, id, p)
+		if err != nil {
+			return before, err
+		}
+		r := before
+		if err := change(&r); err != nil {
+			return r, err
+		}
+		r.UpdatedAt = t.Now
+		if err := t.validateRule(&r); err != nil {
+			return r, err
+		}
+		data, err := storedRule(r)
+		if err != nil {
+			return r, err
+		}
+		if _, err = t.Exec(`UPDATE alert_rules SET name = $2, enabled = $3, rule = $4, updated_at = $5 WHERE id = $1`, r.ID, r.Name, r.Enabled, data, millis(t.Now)); err != nil {
+			return r, err
+		}
+		return r, t.audit(actor, allswell.AuditUpdate, before, r)
+	})
+	return r, s.nameTaken(err, "rule")
+}
+
+// DeleteAlertRule deletes a rule, given its id. What it was still to tell is not told.
+func (s *Store) DeleteAlertRule(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
+		r, err := t.lockAlertRule(actor, id, p)
+		if err != nil {
+			return err
+		}
+		if _, err := t.Exec(`DELETE FROM alert_rules WHERE id = $1`, r.ID); err != nil {
+			return err
+		}
+		return t.audit(actor, allswell.AuditDelete, r, nil)
+	})
+}
+
+// lockAlertRule loads and locks a rule, and checks that it meets all conditions.
+func (t *tx) lockAlertRule(actor allswell.Actor, id string, p allswell.Precondition) (alert.Rule, error) {
+	if err := checkUnlimited(actor); err != nil {
+		return alert.Rule{}, err
+	}
+	r, err := database.One(t.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID)
+	if err != nil {
+		return r, err
+	}
+	return r, p.Check(r)
+}
+
+// validateRule returns an *allswell.ValidationError with every invalid field. It replaces slugs of pages, monitors and on-call schedules by their ids.
+func (t *tx) validateRule(r *alert.Rule) error {
+	invalid := r.Validate()
+	if err := t.resolveFilter(r.WorkspaceID, &r.Filter, &invalid); err != nil {
+		return err
+	}
+	for i, target := range r.Targets() {
+		field, onCall := "escalation", "escalation"
+		switch {
+		case i == 0:
+			field, onCall = "channel_ids", "on_call_ids"
+		case i == 1 && r.QuietHours != nil:
+			field, onCall = "quiet_hours", "quiet_hours"
+		}
+		missing, err := t.missingFrom("alert_channels", r.WorkspaceID, target.ChannelIDs)
+		if err != nil {
+			return err
+		}
+		if len(missing) > 0 {
+			invalid = withField(invalid, field, "The "+field+" names a channel that does not exist: "+missing[0]+".")
+		}
+		if missing, err = t.missingFrom("on_call", r.WorkspaceID, target.OnCallIDs); err != nil {
+			return err
+		}
+		if len(missing) > 0 {
+			invalid = withField(invalid, onCall, "The "+onCall+" names an on-call schedule that does not exist: "+missing[0]+".")
+		}
+	}
+	return invalid
+}
+
+// resolveFilter replaces the slugs of a filter's pages and monitors by their ids, and adds those that do not exist to invalid.
+func (c *session) resolveFilter(workspaceID string, f *alert.Filter, invalid *error) error {
+	for _, list := range []struct {
+		field, table, prefix string
+		refs                 *[]string
+	}{{"pages", "pages", allswell.PrefixPage, &f.Pages}, {"monitors", "monitors", allswell.PrefixMonitor, &f.Monitors}} {
+		refs := slices.Clone(*list.refs)
+		for i, ref := range refs {
+			column := "slug"
+			if allswell.ValidID(list.prefix, ref) {
+				column = "id"
+			}
+			found, err := c.ids(`SELECT id FROM `+list.table+` WHERE workspace_id = $1 AND `+column+` = $2`, workspaceID, ref)
+			if err != nil {
+				return err
+			}
+			if len(found) == 0 {
+				*invalid = withField(*invalid, list.field, "One of the "+list.field+" does not exist: "+alert.Shorten(ref, 80)+".")
+				break
+			}
+			refs[i] = found[0]
+		}
+		*list.refs = refs
+	}
+	return nil
+}

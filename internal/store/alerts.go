@@ -1,0 +1,212 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// AlertFilter limits a list of alerts. Zero fields do not limit it.
+type AlertFilter struct {
+	State     alert.State
+	Event     alert.Event
+	MonitorID string
+}
+
+// Alerts lists the alerts of a workspace, those that began last first.
+func (s *Store) Alerts(ctx context.Context, actor allswell.Actor, f AlertFilter, r Pagination) ([]alert.Alert, int, error) {
+	from, args := alertsOf(actor)
+	switch f.State {
+	case alert.Open:
+		from += ` AND resolved_at IS NULL AND acknowledged_at IS NULL`
+	case alert.Acknowledged:
+		from += ` AND resolved_at IS NULL AND acknowledged_at IS NOT NULL`
+	case alert.Resolved:
+		from += ` AND resolved_at IS NOT NULL`
+	}
+	if f.Event != "" {
+		from, args = and(from, args, `event = $%d`, string(f.Event))
+	}
+	if f.MonitorID != "" {
+		from, args = and(from, args, `monitor_id = $%d`, f.MonitorID)
+	}
+	return listed(ctx, s, scanAlert, alertColumns, from, `ORDER BY opened_at DESC, id DESC`, r, args...)
+}
+
+// alertsOf returns the FROM clause of the alerts that an actor may see: those of the pages to which a limited one is limited.
+func alertsOf(actor allswell.Actor) (from string, args []any) {
+	r := reachOf(actor)
+	if r.limited {
+		return `FROM alerts WHERE ` + r.on(`page_id`, 1), []any{r.arg}
+	}
+	return `FROM alerts WHERE workspace_id = $1`, []any{r.arg}
+}
+
+// AlertTold is a notice of an alert with what became of it.
+type AlertTold struct {
+	Kind        alert.NoticeKind
+	ChannelID   string
+	ChannelName string
+	RuleName    string // the rule that told it; "": none, or it was deleted
+	At          time.Time
+	SentAt      time.Time // zero: the channel has not taken it
+	Failed      bool      // it is not tried again
+	Reason      string    // why it was not taken; "": it was, or was not tried yet
+}
+
+// AlertPlan is what a rule will still do about an alert.
+type AlertPlan struct {
+	RuleID, RuleName string
+	DueAt            time.Time
+	Held             alert.HoldReason // why it has not told it yet; "": it is not held
+}
+
+// AlertDetail is an alert with its history.
+type AlertDetail struct {
+	alert.Alert
+	Told  []AlertTold // the oldest first
+	Plans []AlertPlan // by DueAt
+}
+
+// maxTold is how many notices of an alert are shown.
+const maxTold = 500
+
+// Alert returns an alert of a workspace with its history.
+func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (AlertDetail, error) {
+	return read(ctx, s, func(c *session) (d AlertDetail, err error) {
+		from, args := alertsOf(actor)
+		from, args = and(from, args, `id = $%d`, id)
+		if d.Alert, err = database.One(c.Session, scanAlert, `SELECT `+alertColumns+` `+from, args...); err != nil {
+			return d, err
+		}
+		if d.Told, err = database.Query(c.Session, func(row database.Row) (t AlertTold, err error) {
+			var state string
+			err = row.Scan(&t.Kind, &t.ChannelID, &t.ChannelName, text{&t.RuleName}, instant{&t.At}, text{&state}, instant{&t.SentAt}, text{&t.Reason})
+			if t.Failed = state == "failed"; state != "sent" {
+				t.SentAt = time.Time{}
+			}
+			return
+		}, `SELECT n.kind, n.channel_id, c.name, r.name, n.created_at, m.state, m.finished_at, m.reason FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id
+			LEFT JOIN alert_rules r ON r.id = n.rule_id LEFT JOIN alert_messages m ON m.id = n.message_id WHERE n.alert_id = $1 ORDER BY n.created_at, n.id LIMIT $2`, id, maxTold); err != nil {
+			return d, err
+		}
+		d.Plans, err = database.Query(c.Session, func(row database.Row) (p AlertPlan, err error) {
+			err = row.Scan(&p.RuleID, &p.RuleName, instant{&p.DueAt}, text{(*string)(&p.Held)})
+			return
+		}, `SELECT p.rule_id, r.name, p.due_at, p.held FROM alert_progress p JOIN alert_rules r ON r.id = p.rule_id WHERE p.alert_id = $1 AND p.due_at IS NOT NULL ORDER BY p.due_at, p.rule_id`, id)
+		return d, err
+	})
+}
+
+// AcknowledgeAlert records that somebody looks after an alert: it is not repeated or escalated any more, and everybody who was told of it is
+// told who does. Pages do not change. An alert that was acknowledged before, or has ended, stays as it is.
+func (s *Store) AcknowledgeAlert(ctx context.Context, actor allswell.Actor, id string) (alert.Alert, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (alert.Alert, error) {
+		if err := t.lockMutex("alerts"); err != nil {
+			return alert.Alert{}, err
+		}
+		from, args := alertsOf(actor)
+		from, args = and(from, args, `id = $%d`, id)
+		before, err := database.One(t.Session, scanAlert, `SELECT `+alertColumns+` `+from, args...)
+		if err != nil {
+			return before, err
+		}
+		a, err := t.acknowledge(before, actor.Name)
+		if err == nil && !a.AcknowledgedAt.Equal(before.AcknowledgedAt) {
+			err = t.audit(actor, allswell.AuditAcknowledge, before, a)
+		}
+		return a, err
+	})
+}
+
+// acknowledge records that somebody looks after an alert.
+func (t *tx) acknowledge(a alert.Alert, by string) (alert.Alert, error) {
+	if a.State() != alert.Open {
+		return a, nil
+	}
+	a.AcknowledgedAt, a.AcknowledgedBy = t.Now, by
+	if _, err := t.Exec(`UPDATE alerts SET acknowledged_at = $2, acknowledged_by = $3 WHERE id = $1`, a.ID, millis(a.AcknowledgedAt), by); err != nil {
+		return a, err
+	}
+	if _, err := t.Exec(`UPDATE alert_progress SET due_at = NULL, held = NULL WHERE alert_id = $1`, a.ID); err != nil {
+		return a, err
+	}
+	notices, err := t.noticesToRecipients([]string{a.ID}, alert.NoticeAcknowledged)
+	if err != nil {
+		return a, err
+	}
+	return a, t.addNotices(notices)
+}
+
+// AlertThread are the alerts of a conversation with a channel, which anyone who knows its key may see and acknowledge.
+type AlertThread struct {
+	ChannelName string
+	Alerts      []alert.Alert // those that began last first
+	Total       int
+}
+
+// AlertThread returns the first alerts of the thread with a key.
+func (s *Store) AlertThread(ctx context.Context, key string) (AlertThread, error) {
+	return read(ctx, s, func(c *session) (AlertThread, error) { return c.alertThread(key, alert.MaxLines) })
+}
+
+func (c *session) alertThread(key string, limit int) (h AlertThread, err error) {
+	thread := ""
+	if _, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
+		err = row.Scan(&thread, &h.ChannelName)
+		return
+	}, `SELECT h.id, c.name FROM alert_threads h JOIN alert_channels c ON c.id = h.channel_id WHERE h.secret_key = $1`, key); err != nil {
+		return h, err
+	}
+	const of = `FROM alerts WHERE id IN (SELECT alert_id FROM alert_recipients WHERE thread_id = $1)`
+	total, err := database.One(c.Session, database.ScanInt, `SELECT count(*) `+of, thread)
+	if err != nil {
+		return h, err
+	}
+	h.Total = int(total)
+	h.Alerts, err = database.Query(c.Session, scanAlert, `SELECT `+alertColumns+` `+of+` ORDER BY opened_at DESC, id DESC LIMIT $2`, thread, limit)
+	return h, err
+}
+
+// AcknowledgeThread acknowledges all open alerts of the thread with a key, and returns how many there were. by says who did it, as far as that is
+// known; "": whoever uses the channel.
+func (s *Store) AcknowledgeThread(ctx context.Context, key, by string) (count int, err error) {
+	return write(ctx, s, func(t *tx) (int, error) {
+		if err := t.lockMutex("alerts"); err != nil {
+			return 0, err
+		}
+		h, err := t.alertThread(key, maxNotices)
+		if err != nil {
+			return 0, err
+		}
+		if by == "" {
+			by = "Somebody in " + h.ChannelName
+		}
+		n := 0
+		for _, a := range h.Alerts {
+			if a.State() != alert.Open {
+				continue
+			}
+			if _, err := t.acknowledge(a, by); err != nil {
+				return 0, err
+			}
+			n++
+		}
+		return n, nil
+	})
+}
+
+// pruneAlerts deletes alerts that ended more than alert.Retention ago, and silences and messages that are as old.
+func (s *Store) pruneAlerts(ctx context.Context) error {
+	before := func(t *tx) any { return millis(t.Now.Add(-alert.Retention)) }
+	return errors.Join(
+		s.deleteInSteps(ctx, `FROM alerts WHERE resolved_at <= $1`, before),
+		s.deleteInSteps(ctx, `FROM silences WHERE ends_at <= $1`, before),
+		s.deleteInSteps(ctx, `FROM alert_threads WHERE created_at <= $1 AND NOT EXISTS (SELECT 1 FROM alert_recipients r WHERE r.thread_id = alert_threads.id)`, before),
+		s.deleteInSteps(ctx, `FROM alert_messages WHERE finished_at <= $1`, before),
+	)
+}

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// Silences lists the silences of a workspace that have not ended, or all that are kept if ended is true; the one that ends first comes
+// first.
+func (s *Store) Silences(ctx context.Context, actor allswell.Actor, ended bool, r Pagination) ([]alert.Silence, int, error) {
+	if err := checkUnlimited(actor); err != nil {
+		return nil, 0, err
+	}
+	now, err := s.Clock(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	return listed(ctx, s, scanSilence, silenceColumns, `FROM silences WHERE workspace_id = $1 AND ($2 OR ends_at > $3)`, `ORDER BY ends_at, id`, r, actor.WorkspaceID, ended, millis(now))
+}
+
+// Silence returns a silence of a workspace.
+func (s *Store) Silence(ctx context.Context, actor allswell.Actor, id string) (alert.Silence, error) {
+	return read(ctx, s, func(c *session) (alert.Silence, error) {
+		if err := checkUnlimited(actor); err != nil {
+			return alert.Silence{}, err
+		}
+		return database.One(c.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND id = $2`, actor.WorkspaceID, id)
+	})
+}
+
+// CreateSilence creates a silence. A zero StartsAt is now.
+func (s *Store) CreateSilence(ctx context.Context, actor allswell.Actor, v alert.Silence, save ...SaveResponse[alert.Silence]) (alert.Silence, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (alert.Silence, error) {
+		if err := checkUnlimited(actor); err != nil {
+			return v, err
+		}
+		v.ID, v.WorkspaceID, v.CreatedBy, v.CreatedAt, v.UpdatedAt = allswell.NewID(alert.PrefixSilence, t.Now), actor.WorkspaceID, actor.Name, t.Now, t.Now
+		if v.StartsAt.IsZero() {
+			v.StartsAt = t.Now
+		}
+		if err := t.validateSilence(&v); err != nil {
+			return v, err
+		}
+		n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM silences WHERE workspace_id = $1 AND ends_at > $2`, actor.WorkspaceID, millis(t.Now))
+		if err == nil && n >= alert.MaxSilences {
+			err = withField(nil, "ends_at", "A workspace can have no more than 500 silences that have not ended.")
+		}
+		if err != nil {
+			return v, err
+		}
+		filter, err := json.Marshal(v.Filter)
+		if err != nil {
+			return v, err
+		}
+		if _, err = t.Exec(`INSERT INTO silences (id, workspace_id, filter, comment, starts_at, ends_at, created_by, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
+			v.ID, v.WorkspaceID, string(filter), v.Comment, millis(v.StartsAt), millis(v.EndsAt), v.CreatedBy, millis(t.Now)); err != nil {
+			return v, err
+		}
+		return v, t.audit(actor, allswell.AuditCreate, nil, v)
+	}, save...)
+}
+
+// ChangeSilence changes a silence that has not ended, given its id, with a function that gets the silence as it is.
+func (s *Store) ChangeSilence(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Silence) error) (alert.Silence, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (alert.Silence, error) {
+		before, err := t.lockSilence(actor, id, p)
+		if err != nil {
+			return before, err
+		}
+		v := before
+		if err := change(&v); err != nil {
+			return v, err
+		}
+		v.UpdatedAt = t.Now
+		if err := t.validateSilence(&v); err != nil {
+			return v, err
+		}
+		return v, t.saveSilence(actor, before, v)
+	})
+}
+
+// EndSilence ends a silence now. What it held back is told, if it still lasts. A silence that has ended stays as it is.
+func (s *Store) EndSilence(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
+		before, err := t.lockSilence(actor, id, p)
+		if err != nil || !before.EndsAt.After(t.Now) {
+			return err
+		}
+		v := before
+		v.EndsAt, v.UpdatedAt = t.Now, t.Now
+		if v.StartsAt.After(t.Now) {
+			v.StartsAt = t.Now
+		}
+		return t.saveSilence(actor, before, v)
+	})
+}
+
+// saveSilence saves a changed silence. Rules that wait for its end look again at once.
+func (t *tx) saveSilence(actor allswell.Actor, before, v alert.Silence) error {
+	filter, err := json.Marshal(v.Filter)
+	if err != nil {
+		return err
+	}
+	if _, err = t.Exec(`UPDATE silences SET filter = $2, comment = $3, starts_at = $4, ends_at = $5, updated_at = $6 WHERE id = $1`,
+		v.ID, string(filter), v.Comment, millis(v.StartsAt), millis(v.EndsAt), millis(v.UpdatedAt)); err != nil {
+		return err
+	}
+	if _, err := t.Exec(`UPDATE alert_progress SET due_at = $2 WHERE held = $3 AND due_at > $2 AND alert_id IN (SELECT id FROM alerts WHERE workspace_id = $1 AND resolved_at IS NULL)`,
+		v.WorkspaceID, millis(t.Now), string(alert.HeldBySilence)); err != nil {
+		return err
+	}
+	t.alertsPending = true
+	return t.audit(actor, allswell.AuditUpdate, before, v)
+}
+
+// lockSilence loads and locks a silence, and checks that it meets all conditions.
+func (t *tx) lockSilence(actor allswell.Actor, id string, p allswell.Precondition) (alert.Silence, error) {
+	if err := checkUnlimited(actor); err != nil {
+		return alert.Silence{}, err
+	}
+	if err := t.lockMutex("alerts"); err != nil {
+		return alert.Silence{}, err
+	}
+	v, err := database.One(t.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID)
+	if err != nil {
+		return v, err
+	}
+	return v, p.Check(v)
+}
+
+// validateSilence returns an *allswell.ValidationError with every invalid field. It replaces slugs of pages and monitors by their ids.
+func (t *tx) validateSilence(v *alert.Silence) error {
+	invalid := v.Validate(t.Now)
+	if err := t.resolveFilter(v.WorkspaceID, &v.Filter, &invalid); err != nil {
+		return err
+	}
+	return invalid
+}
