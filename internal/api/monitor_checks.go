@@ -12,6 +12,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -80,7 +81,7 @@ func readNewCheck(o *web.Object, n allswell.NewMonitor, t check.Type, before *al
 	if before != nil && before.Type == t.Name {
 		kept = before.Check.Secrets
 	}
-	fields, err := t.Merge(nil, kept, given)
+	fields, err := configfield.Merge(nil, kept, given)
 	if err != nil {
 		return n, err
 	}
@@ -198,7 +199,7 @@ func readCheckConfig(o *web.Object, m allswell.Monitor, ch *allswell.MonitorChan
 	if len(given) == 0 {
 		return nil
 	}
-	fields, err := t.Merge(m.Check.Config, m.Check.Secrets, given)
+	fields, err := configfield.Merge(m.Check.Config, m.Check.Secrets, given)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 // completeChecks writes what the table of types says into a parsed openapi.yaml: x-check-types becomes the list of types, and
@@ -49,13 +50,13 @@ func fieldSchema(f check.SharedField, written bool) map[string]any {
 	var schema map[string]any
 	text := map[string]any{"type": "string", "maxLength": f.Limit()}
 	switch f.Kind {
-	case check.KindInteger:
+	case configfield.KindInteger:
 		schema = map[string]any{"type": "integer", "minimum": f.Min, "maximum": f.Limit()}
-	case check.KindFlag:
+	case configfield.KindFlag:
 		schema = map[string]any{"type": "boolean"}
-	case check.KindList:
+	case configfield.KindList:
 		schema = map[string]any{"type": "array", "items": text}
-	case check.KindMap:
+	case configfield.KindMap:
 		schema = map[string]any{"type": "object", "additionalProperties": text}
 	default:
 		schema = text
@@ -136,7 +137,7 @@ func TestFieldsOfTypes(t *testing.T) {
 				t.Errorf("%s exists twice", at)
 			}
 			allowed[at] = true
-			if _, err := strconv.Atoi(f.Default); f.Kind == check.KindInteger && f.Default != "" && err != nil {
+			if _, err := strconv.Atoi(f.Default); f.Kind == configfield.KindInteger && f.Default != "" && err != nil {
 				t.Errorf("%s: the default is %q", at, f.Default)
 			}
 		}
@@ -155,7 +156,7 @@ func exampleChecks() (all []map[string]any) {
 				continue
 			}
 			body[f.Name] = f.Example
-			if n, err := strconv.Atoi(f.Example); f.Kind == check.KindInteger && err == nil {
+			if n, err := strconv.Atoi(f.Example); f.Kind == configfield.KindInteger && err == nil {
 				body[f.Name] = n
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 // Type is a type of monitors whose targets the service checks.
@@ -43,44 +44,8 @@ func TypeOf(name allswell.MonitorType) (Type, bool) {
 	return Type{}, false
 }
 
-// Kind is the kind of a field's values.
-type Kind string
-
-// The kinds.
-const (
-	KindText     Kind = "text"      // a JSON string of one line
-	KindLongText Kind = "long_text" // a JSON string of several lines
-	KindInteger  Kind = "integer"   // a JSON number
-	KindFlag     Kind = "flag"      // true or false
-	KindList     Kind = "list"      // a JSON array of strings of one line
-	KindMap      Kind = "map"       // a JSON object of strings of one line
-)
-
-// Field describes a field of a type: its key in JSON, from which flags and form fields are named.
-type Field struct {
-	Name     string // such as "expected_statuses"
-	Label    string // such as "Expected statuses"
-	Help     string // one line
-	Kind     Kind
-	Secret   bool     // write-only
-	Required bool     // clients must give it
-	Advanced bool     // forms fold it
-	Choices  []string // valid values of a text; nil: any
-	Default  string   // as people write it; "": none
-	Min, Max int      // the smallest and largest integer; Max is also the maximum length of texts, and of entries of lists and maps; 0: see Limit
-	Example  string
-}
-
-// Limit returns the maximum length of a text or of an entry in characters, or the largest integer.
-func (f Field) Limit() int {
-	switch {
-	case f.Max > 0:
-		return f.Max
-	case f.Kind == KindLongText:
-		return maxLongText
-	}
-	return maxText
-}
+// Field describes a field of a type.
+type Field = configfield.Field
 
 // Target is what a probe connects to. Limits per host and canaries use it.
 type Target struct {
@@ -90,8 +55,7 @@ type Target struct {
 
 // Probe is the configured check of one target. Its type is a struct whose fields have the JSON keys of the Fields of its Type.
 type Probe interface {
-	// Validate adds what is invalid, by field, and completes defaults.
-	Validate(bad *allswell.ValidationError)
+	configfield.Configured
 
 	// Target returns the target of a valid probe.
 	Target() Target

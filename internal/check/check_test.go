@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 // testTimeout is the timeout of runs that do not wait for it.
@@ -128,7 +129,7 @@ func testField(t *testing.T, typ Type, f Field) {
 	if !ok || len(bad.Fields[f.Name]) != 1 {
 		t.Errorf("%s: %s accepts an object: %v", typ.Name, f.Name, err)
 	}
-	p, err := typ.decode(object(t, fields(t, f.Name, sample(f))))
+	p, err := decoded(typ, object(t, fields(t, f.Name, sample(f))))
 	if err != nil {
 		t.Errorf("%s: %s: %v", typ.Name, f.Name, err)
 		return
@@ -144,13 +145,13 @@ func testField(t *testing.T, typ Type, f Field) {
 
 func sample(f Field) any {
 	switch f.Kind {
-	case KindInteger:
+	case configfield.KindInteger:
 		return max(f.Min, 1)
-	case KindFlag:
+	case configfield.KindFlag:
 		return true
-	case KindList:
+	case configfield.KindList:
 		return []string{"x"}
-	case KindMap:
+	case configfield.KindMap:
 		return map[string]string{"x": "y"}
 	}
 	return "x"
@@ -236,7 +237,7 @@ func TestReadAgain(t *testing.T) {
 // TestLimitOfConfiguration checks that long fields are refused together.
 func TestLimitOfConfiguration(t *testing.T) {
 	headers := make(map[string]string)
-	for i := range maxEntries {
+	for i := range configfield.MaxEntries {
 		headers["X-"+strings.Repeat("a", i+1)] = strings.Repeat("b", 1900)
 	}
 	typ, _ := TypeOf("http")
@@ -248,3 +249,13 @@ func TestLimitOfConfiguration(t *testing.T) {
 
 // quiet discards what servers of tests log.
 var quiet = log.New(io.Discard, "", 0)
+
+// decoded returns a probe with fields, without validating it.
+func decoded(t Type, given map[string]json.RawMessage) (Probe, error) {
+	p := t.New()
+	text, err := json.Marshal(given)
+	if err != nil {
+		return nil, err
+	}
+	return p, json.Unmarshal(text, p)
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 // maxExpiryDays is the largest number of days before the expiry of a certificate that fields accept.
@@ -15,11 +16,11 @@ const maxExpiryDays = 365
 var (
 	warnDaysField = Field{
 		Name: "warn_days", Label: "Warn before expiry", Help: "Days before a certificate expires at which the check warns.",
-		Kind: KindInteger, Advanced: true, Min: 0, Max: maxExpiryDays, Default: "21",
+		Kind: configfield.KindInteger, Advanced: true, Min: 0, Max: maxExpiryDays, Default: "21",
 	}
 	downDaysField = Field{
 		Name: "down_days", Label: "Fail before expiry", Help: "Days before a certificate expires at which the check fails.",
-		Kind: KindInteger, Advanced: true, Min: 0, Max: maxExpiryDays, Default: "0",
+		Kind: configfield.KindInteger, Advanced: true, Min: 0, Max: maxExpiryDays, Default: "0",
 	}
 )
 

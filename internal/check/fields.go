@@ -16,26 +16,27 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 // Fields that several types have.
 var (
-	hostField = Field{Name: "host", Label: "Host", Help: "Name or IP address.", Kind: KindText, Required: true, Max: 253, Example: "db.example.com"}
+	hostField = Field{Name: "host", Label: "Host", Help: "Name or IP address.", Kind: configfield.KindText, Required: true, Max: 253, Example: "db.example.com"}
 
-	insecureField = Field{Name: "insecure", Label: "Do not verify the certificate", Help: "Accept any certificate.", Kind: KindFlag, Advanced: true, Default: "false"}
+	insecureField = Field{Name: "insecure", Label: "Do not verify the certificate", Help: "Accept any certificate.", Kind: configfield.KindFlag, Advanced: true, Default: "false"}
 
-	caField = Field{Name: "ca_certificates", Label: "CA certificates", Help: "PEM file with the only authorities to trust.", Kind: KindLongText, Advanced: true}
+	caField = Field{Name: "ca_certificates", Label: "CA certificates", Help: "PEM file with the only authorities to trust.", Kind: configfield.KindLongText, Advanced: true}
 
-	clientCertificateField = Field{Name: "client_certificate", Label: "Client certificate", Help: "PEM file with a certificate and its private key.", Kind: KindLongText, Secret: true, Advanced: true}
+	clientCertificateField = Field{Name: "client_certificate", Label: "Client certificate", Help: "PEM file with a certificate and its private key.", Kind: configfield.KindLongText, Secret: true, Advanced: true}
 
-	tlsField = Field{Name: "tls", Label: "TLS", Help: "Whether to speak TLS.", Kind: KindFlag, Default: "false"}
+	tlsField = Field{Name: "tls", Label: "TLS", Help: "Whether to speak TLS.", Kind: configfield.KindFlag, Default: "false"}
 
-	ipVersionField = Field{Name: "ip_version", Label: "IP version", Help: "4 or 6 to use only IPv4 or IPv6.", Kind: KindText, Advanced: true, Choices: []string{"4", "6"}}
+	ipVersionField = Field{Name: "ip_version", Label: "IP version", Help: "4 or 6 to use only IPv4 or IPv6.", Kind: configfield.KindText, Advanced: true, Choices: []string{"4", "6"}}
 )
 
 // portField is the field of a port; standard is the default, 0: it is required.
 func portField(standard int) Field {
-	f := Field{Name: "port", Label: "Port", Help: "TCP port.", Kind: KindInteger, Min: 1, Max: 65535, Required: standard == 0, Example: "5432"}
+	f := Field{Name: "port", Label: "Port", Help: "TCP port.", Kind: configfield.KindInteger, Min: 1, Max: 65535, Required: standard == 0, Example: "5432"}
 	if standard > 0 {
 		f.Default, f.Example = fmt.Sprint(standard), ""
 	}

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 // maxHealthMessage is the maximum size of the response of a health check.
@@ -23,7 +24,7 @@ var grpcType = Type{
 	Name: "grpc", Label: "gRPC", Help: "Asks a gRPC server for the health of a service (grpc.health.v1).",
 	Fields: []Field{
 		hostField, portField(0), tlsField,
-		{Name: "service", Label: "Service", Help: "Name of the service; empty: the whole server.", Kind: KindText, Max: 255, Example: "acme.Orders"},
+		{Name: "service", Label: "Service", Help: "Name of the service; empty: the whole server.", Kind: configfield.KindText, Max: 255, Example: "acme.Orders"},
 		insecureField, caField, clientCertificateField, ipVersionField,
 	},
 	New: func() Probe { return new(grpcProbe) },

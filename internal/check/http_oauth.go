@@ -17,13 +17,14 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 var (
-	oauthTokenURLField     = Field{Name: "oauth2_token_url", Label: "OAuth2 token URL", Help: "URL that gives access tokens for client credentials.", Kind: KindText, Advanced: true, Max: allswell.MaxURLLength, Example: "https://login.example.com/token"}
-	oauthClientIDField     = Field{Name: "oauth2_client_id", Label: "OAuth2 client id", Help: "Id of the client at the token URL.", Kind: KindText, Advanced: true, Max: 255}
-	oauthClientSecretField = Field{Name: "oauth2_client_secret", Label: "OAuth2 client secret", Help: "Secret of the client at the token URL.", Kind: KindText, Secret: true, Advanced: true}
-	oauthScopesField       = Field{Name: "oauth2_scopes", Label: "OAuth2 scopes", Help: "Scopes to request.", Kind: KindList, Advanced: true, Max: 255}
+	oauthTokenURLField     = Field{Name: "oauth2_token_url", Label: "OAuth2 token URL", Help: "URL that gives access tokens for client credentials.", Kind: configfield.KindText, Advanced: true, Max: allswell.MaxURLLength, Example: "https://login.example.com/token"}
+	oauthClientIDField     = Field{Name: "oauth2_client_id", Label: "OAuth2 client id", Help: "Id of the client at the token URL.", Kind: configfield.KindText, Advanced: true, Max: 255}
+	oauthClientSecretField = Field{Name: "oauth2_client_secret", Label: "OAuth2 client secret", Help: "Secret of the client at the token URL.", Kind: configfield.KindText, Secret: true, Advanced: true}
+	oauthScopesField       = Field{Name: "oauth2_scopes", Label: "OAuth2 scopes", Help: "Scopes to request.", Kind: configfield.KindList, Advanced: true, Max: 255}
 )
 
 // oauth has the fields of OAuth2 client credentials.

@@ -8,13 +8,14 @@ import (
 	"io"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 var mysqlType = Type{
 	Name: "mysql", Label: "MySQL", Help: "Asks a MySQL or MariaDB server whether it accepts connections, without a password.",
 	Fields: []Field{
 		hostField, portField(3306),
-		{Name: "username", Label: "User", Help: "User without a password that must be able to sign in; empty: a refused user is good, because the server works.", Kind: KindText, Advanced: true, Max: 32},
+		{Name: "username", Label: "User", Help: "User without a password that must be able to sign in; empty: a refused user is good, because the server works.", Kind: configfield.KindText, Advanced: true, Max: 32},
 		ipVersionField,
 	},
 	New: func() Probe { return &mysqlProbe{Port: 3306} },

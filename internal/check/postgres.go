@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 // maxDatabaseMessage is the maximum size of a message of a database that is read.
@@ -21,8 +22,8 @@ var postgresType = Type{
 	Name: "postgres", Label: "PostgreSQL", Help: "Asks a PostgreSQL server whether it accepts connections, without signing in.",
 	Fields: []Field{
 		hostField, portField(5432), tlsField,
-		{Name: "username", Label: "User", Help: "User whose connections must be accepted; empty: any answer of a running server is good.", Kind: KindText, Advanced: true, Max: 63},
-		{Name: "database", Label: "Database", Help: "Database; empty: postgres.", Kind: KindText, Advanced: true, Max: 63},
+		{Name: "username", Label: "User", Help: "User whose connections must be accepted; empty: any answer of a running server is good.", Kind: configfield.KindText, Advanced: true, Max: 63},
+		{Name: "database", Label: "Database", Help: "Database; empty: postgres.", Kind: configfield.KindText, Advanced: true, Max: 63},
 		insecureField, caField, clientCertificateField, ipVersionField,
 	},
 	New: func() Probe { return &postgresProbe{Port: 5432} },

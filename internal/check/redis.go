@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 // maxRedisLine is the maximum length of an answer of Redis that is read.
@@ -17,8 +18,8 @@ var redisType = Type{
 	Name: "redis", Label: "Redis", Help: "Sends PING to a Redis or Valkey server.",
 	Fields: []Field{
 		hostField, portField(6379), tlsField,
-		{Name: "username", Label: "User", Help: "User of the password; empty: the default one.", Kind: KindText, Advanced: true, Max: 255},
-		{Name: "password", Label: "Password", Help: "Password; empty: a server that demands one is good.", Kind: KindText, Secret: true, Advanced: true},
+		{Name: "username", Label: "User", Help: "User of the password; empty: the default one.", Kind: configfield.KindText, Advanced: true, Max: 255},
+		{Name: "password", Label: "Password", Help: "Password; empty: a server that demands one is good.", Kind: configfield.KindText, Secret: true, Advanced: true},
 		insecureField, caField, clientCertificateField, ipVersionField,
 	},
 	New: func() Probe { return &redisProbe{Port: 6379} },

@@ -1,58 +1,21 @@
 package check
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 // destinationFields are the fields that say where a probe sends its secrets, and how well that is verified.
 var destinationFields = []string{"url", "host", "port", "proxy", "oauth2_token_url", "tls", "insecure", "ca_certificates"}
 
-// CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere. Otherwise anyone who can
-// change a check could read its secrets on a server of their own. before and after are configurations, kept the fields that
-// have a secret, and given the fields of the change.
+// CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere: see configfield.CheckKeptSecrets.
 func (t Type) CheckKeptSecrets(before, after json.RawMessage, kept []string, given map[string]json.RawMessage) error {
-	if len(kept) == 0 || sameDestination(before, after) {
-		return nil
-	}
-	var bad allswell.ValidationError
-	for _, name := range kept {
-		if _, ok := given[name]; !ok {
-			bad.Add(name, "The %s must be given again, or removed, because the check is sent elsewhere or verifies less.", name)
-		}
-	}
-	return bad.Err()
-}
-
-func sameDestination(before, after json.RawMessage) bool {
-	var old, changed map[string]json.RawMessage
-	if json.Unmarshal(before, &old) != nil || json.Unmarshal(after, &changed) != nil {
-		return false
-	}
-	return !slices.ContainsFunc(destinationFields, func(name string) bool { return !sameServer(old[name], changed[name]) })
-}
-
-// sameServer compares values of a destination. Of URLs only the scheme, the host and the port matter.
-func sameServer(a, b json.RawMessage) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	var x, y string
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return false
-	}
-	u, err := url.Parse(x)
-	if err != nil {
-		return false
-	}
-	v, err := url.Parse(y)
-	return err == nil && u.Host != "" && u.Scheme == v.Scheme && strings.EqualFold(u.Host, v.Host)
+	return configfield.CheckKeptSecrets(destinationFields, before, after, kept, given)
 }
 
 // hiddenSecret is shown in place of a secret that a target repeats.

@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 var smtpType = Type{
 	Name: "smtp", Label: "SMTP", Help: "Greets a mail server, and can switch to TLS.",
 	Fields: []Field{
 		hostField, portField(25),
-		{Name: "security", Label: "Security", Help: "none, starttls, or tls from the beginning.", Kind: KindText, Choices: []string{"none", "starttls", "tls"}, Default: "none"},
+		{Name: "security", Label: "Security", Help: "none, starttls, or tls from the beginning.", Kind: configfield.KindText, Choices: []string{"none", "starttls", "tls"}, Default: "none"},
 		insecureField, caField, clientCertificateField, ipVersionField,
 	},
 	New: func() Probe { return &smtpProbe{Port: 25, Security: "none"} },

@@ -1,10 +1,10 @@
 package check
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 // MonitorTypes returns all types of monitors: that of heartbeats, and the Types.
@@ -37,31 +37,4 @@ func Fields() (all []SharedField) {
 }
 
 // Field returns the field of a name.
-func (t Type) Field(name string) (Field, bool) {
-	i := slices.IndexFunc(t.Fields, func(f Field) bool { return f.Name == name })
-	if i < 0 {
-		return Field{}, false
-	}
-	return t.Fields[i], true
-}
-
-// Merge returns the fields of a check after a change: those of config and the secrets, with the values of given in place of theirs.
-// A null removes one.
-func (t Type) Merge(config json.RawMessage, secrets, given map[string]json.RawMessage) (map[string]json.RawMessage, error) {
-	fields := make(map[string]json.RawMessage)
-	if config != nil {
-		if err := json.Unmarshal(config, &fields); err != nil {
-			return nil, err
-		}
-	}
-	for _, from := range []map[string]json.RawMessage{secrets, given} {
-		for name, value := range from {
-			if string(value) == "null" {
-				delete(fields, name)
-			} else {
-				fields[name] = value
-			}
-		}
-	}
-	return fields, nil
-}
+func (t Type) Field(name string) (Field, bool) { return configfield.Find(t.Fields, name) }

@@ -8,6 +8,7 @@ import (
 	"net"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 var tcpType = Type{
@@ -15,8 +16,8 @@ var tcpType = Type{
 	Fields: []Field{
 		hostField, portField(0),
 		tlsField,
-		{Name: "send", Label: "Send", Help: "Text to send after connecting.", Kind: KindLongText, Example: "PING\n"},
-		{Name: "expect", Label: "Expect", Help: "Text that the answer must contain.", Kind: KindText, Example: "PONG"},
+		{Name: "send", Label: "Send", Help: "Text to send after connecting.", Kind: configfield.KindLongText, Example: "PING\n"},
+		{Name: "expect", Label: "Expect", Help: "Text that the answer must contain.", Kind: configfield.KindText, Example: "PONG"},
 		insecureField, caField, clientCertificateField, ipVersionField,
 	},
 	New: func() Probe { return new(tcpProbe) },

@@ -16,6 +16,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/settings"
 )
@@ -37,30 +38,30 @@ func newCheckFlags() checkFlags {
 	return checkFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
 }
 
-func flagType(kind check.Kind) reflect.Type {
+func flagType(kind configfield.Kind) reflect.Type {
 	switch kind {
-	case check.KindInteger:
+	case configfield.KindInteger:
 		return reflect.TypeFor[*int]()
-	case check.KindFlag:
+	case configfield.KindFlag:
 		return reflect.TypeFor[*bool]()
-	case check.KindList, check.KindMap:
+	case configfield.KindList, configfield.KindMap:
 		return reflect.TypeFor[[]string]()
 	default:
 		return reflect.TypeFor[*string]()
 	}
 }
 
-func negatable(kind check.Kind) string {
-	if kind == check.KindFlag {
+func negatable(kind configfield.Kind) string {
+	if kind == configfield.KindFlag {
 		return ` negatable:""`
 	}
 	return ""
 }
 
 // flagName returns the name of a field's flag: url is --url, and expected_statuses, of which each flag gives one, is --expected-status.
-func flagName(f check.Field) string {
+func flagName(f configfield.Field) string {
 	name := strings.ReplaceAll(f.Name, "_", "-")
-	if f.Kind != check.KindList && f.Kind != check.KindMap {
+	if f.Kind != configfield.KindList && f.Kind != configfield.KindMap {
 		return name
 	}
 	switch {
@@ -73,21 +74,21 @@ func flagName(f check.Field) string {
 	}
 }
 
-func flagPlaceholder(f check.Field) string {
+func flagPlaceholder(f configfield.Field) string {
 	name := flagName(f)
 	word := strings.ToUpper(name[strings.LastIndexByte(name, '-')+1:])
 	switch {
 	case len(f.Choices) > 1:
 		return strings.Join(f.Choices, "|")
-	case f.Kind == check.KindMap:
+	case f.Kind == configfield.KindMap:
 		return "NAME:VALUE"
-	case f.Kind == check.KindInteger && word != "PORT":
+	case f.Kind == configfield.KindInteger && word != "PORT":
 		return "NUMBER"
-	case f.Kind == check.KindLongText:
+	case f.Kind == configfield.KindLongText:
 		return "TEXT|@FILE"
 	case f.Secret:
 		return word + "|@FILE"
-	case f.Kind == check.KindText && strings.Contains(name, "-"):
+	case f.Kind == configfield.KindText && strings.Contains(name, "-"):
 		return "TEXT"
 	}
 	return word
@@ -117,7 +118,7 @@ func typeNames(types []check.Type) string {
 // flagText returns the help of a field's flag.
 func flagText(f check.SharedField) string {
 	help := strings.TrimSuffix(f.Help, ".") + "."
-	if f.Kind == check.KindList || f.Kind == check.KindMap {
+	if f.Kind == configfield.KindList || f.Kind == configfield.KindMap {
 		help += " Repeatable."
 	}
 	if f.Default != "" && f.Default != "false" {
@@ -156,7 +157,7 @@ func (f checkFlags) fields(c *commandContext) (client.Check, error) {
 			if len(value) == 0 {
 				continue
 			}
-			if field.Kind == check.KindList {
+			if field.Kind == configfield.KindList {
 				given[field.Name] = value
 				continue
 			}
@@ -185,9 +186,9 @@ const maxFileField = allswell.MaxCheckConfig
 
 // textOrFile returns the value of a flag. That of a secret or of a long text may be @FILE, so that others on the machine do not see it in
 // the list of processes; @- is standard input.
-func textOrFile(c *commandContext, f check.Field, value string) (string, error) {
+func textOrFile(c *commandContext, f configfield.Field, value string) (string, error) {
 	path, isFile := strings.CutPrefix(value, "@")
-	if !isFile || !f.Secret && f.Kind != check.KindLongText {
+	if !isFile || !f.Secret && f.Kind != configfield.KindLongText {
 		return value, nil
 	}
 	from := io.Reader(c.In)
@@ -206,14 +207,14 @@ func textOrFile(c *commandContext, f check.Field, value string) (string, error) 
 	if len(text) > maxFileField {
 		return "", console.UsageErrorf("--%s: the file has more than %d bytes", flagName(f), maxFileField)
 	}
-	if f.Kind == check.KindLongText {
+	if f.Kind == configfield.KindLongText {
 		return string(text), nil
 	}
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
 // readEntries returns the entries of a map, which are given as "Name: value" or NAME=VALUE.
-func readEntries(f check.Field, all []string) (map[string]string, error) {
+func readEntries(f configfield.Field, all []string) (map[string]string, error) {
 	entries := make(map[string]string)
 	for _, entry := range all {
 		at := strings.IndexAny(entry, ":=")

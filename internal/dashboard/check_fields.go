@@ -12,6 +12,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/timeinput"
 	"github.com/allswell/allswell/internal/web"
@@ -52,23 +53,23 @@ func checkProblem(m allswell.Monitor) string {
 }
 
 // formField returns the field of a form for a field of a type. saved: the monitor has a secret in it.
-func formField(f check.Field, saved bool) field {
+func formField(f configfield.Field, saved bool) field {
 	x := field{Name: f.Name, Label: f.Label, Hint: strings.TrimSuffix(f.Help, ".") + ".", Optional: !f.Required, Placeholder: f.Example}
-	if x.Placeholder == "" && f.Kind != check.KindFlag {
+	if x.Placeholder == "" && f.Kind != configfield.KindFlag {
 		x.Placeholder = f.Default
 	}
 	switch f.Kind {
-	case check.KindFlag:
+	case configfield.KindFlag:
 		x.Type, x.Options = "select", []option{{Value: "false", Label: "No"}, {Value: "true", Label: "Yes"}}
-	case check.KindList:
+	case configfield.KindList:
 		x.Type, x.Rows, x.Wide = "textarea", 2, true
 		x.Hint += " One on each line."
-	case check.KindMap:
+	case configfield.KindMap:
 		x.Type, x.Rows, x.Wide = "textarea", 2, true
 		x.Hint += " One on each line, as Name: value."
-	case check.KindLongText:
+	case configfield.KindLongText:
 		x.Type, x.Rows, x.Wide = "textarea", 4, true
-	case check.KindInteger:
+	case configfield.KindInteger:
 		x.InputMode = "numeric"
 	default:
 		x.Wide = f.Name == "url"
@@ -87,7 +88,7 @@ func formField(f check.Field, saved bool) field {
 }
 
 // choicesOf returns the choices of a field: its default is the first one, or none.
-func choicesOf(f check.Field) (all []option) {
+func choicesOf(f configfield.Field) (all []option) {
 	if f.Default == "" {
 		all = append(all, option{Label: "Any"})
 	}
@@ -106,7 +107,7 @@ func lowerFirst(label string) string {
 }
 
 // removal is the name of the field that says whether a saved secret is removed.
-func removal(f check.Field) string { return removalPrefix + f.Name }
+func removal(f configfield.Field) string { return removalPrefix + f.Name }
 
 const removalPrefix = "remove."
 
@@ -189,16 +190,16 @@ func formText(value any) string {
 func defaultCheckValues(values url.Values, t check.Type) {
 	values.Set("interval", "1m")
 	for _, f := range t.Fields {
-		if f.Kind == check.KindFlag || f.Choices != nil {
+		if f.Kind == configfield.KindFlag || f.Choices != nil {
 			values.Set(f.Name, f.Default)
 		}
 	}
 }
 
 // readField returns the JSON of what was typed into a field; nil: nothing.
-func readField(f check.Field, typed string) (json.RawMessage, error) {
+func readField(f configfield.Field, typed string) (json.RawMessage, error) {
 	text := typed
-	if f.Kind != check.KindLongText && !f.Secret {
+	if f.Kind != configfield.KindLongText && !f.Secret {
 		text = strings.TrimSpace(typed)
 	}
 	if strings.TrimSpace(text) == "" {
@@ -206,15 +207,15 @@ func readField(f check.Field, typed string) (json.RawMessage, error) {
 	}
 	var value any = strings.ReplaceAll(text, "\r\n", "\n")
 	switch f.Kind {
-	case check.KindFlag:
+	case configfield.KindFlag:
 		value = text == "true"
-	case check.KindInteger:
+	case configfield.KindInteger:
 		if n, err := strconv.Atoi(text); err == nil {
 			value = n
 		}
-	case check.KindList:
+	case configfield.KindList:
 		value = lines(text)
-	case check.KindMap:
+	case configfield.KindMap:
 		entries := make(map[string]string)
 		for _, line := range lines(text) {
 			name, entry, _ := strings.Cut(line, ":")

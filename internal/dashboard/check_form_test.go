@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -28,7 +29,7 @@ func TestFormsOfAllTypes(t *testing.T) {
 				}
 				if f.Required {
 					fields = append(fields, f.Name, f.Example)
-				} else if f.Kind == check.KindFlag || f.Choices != nil {
+				} else if f.Kind == configfield.KindFlag || f.Choices != nil {
 					fields = append(fields, f.Name, f.Default)
 				}
 			}

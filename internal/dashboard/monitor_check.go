@@ -8,6 +8,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -93,9 +94,9 @@ func monitorFacts(m allswell.Monitor) []fact {
 		case slices.Contains(m.Check.SecretFields, f.Name):
 			facts = append(facts, fact{f.Label, "set, not shown", f.Name})
 		case value == "" || value == f.Default:
-		case f.Kind == check.KindFlag && value == "true":
+		case f.Kind == configfield.KindFlag && value == "true":
 			add(f.Label, "yes")
-		case f.Kind == check.KindFlag:
+		case f.Kind == configfield.KindFlag:
 			add(f.Label, "no")
 		default:
 			add(f.Label, strings.ReplaceAll(value, "\n", ", "))
