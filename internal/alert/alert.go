@@ -59,7 +59,7 @@ type Alert struct {
 	AcknowledgedAt time.Time // zero: nobody has acknowledged it
 	AcknowledgedBy string    // the name of a person or of a token, or what they used, such as "the link in Ops phone"
 	ResolvedAt     time.Time // zero: it lasts
-	EndReason      string    // why it ended; "": not known
+	EndReason      string    // why it ended although the problem may last, such as "the monitor was deleted"; "": the problem is over
 }
 
 // State returns the state of the alert.
@@ -76,7 +76,11 @@ func (a Alert) State() State {
 // Title returns a sentence without a full stop: "Nightly backup is down", or "Nightly backup is up again" if the alert has ended.
 func (a Alert) Title() string {
 	row := a.Event.row()
-	if a.State() == Resolved && row.over != "" {
+	switch {
+	case a.State() != Resolved || row.over == "":
+	case a.EndReason != "":
+		return "The alert of " + a.Name + " is over"
+	default:
 		return a.Name + " " + row.over
 	}
 	return a.Name + " " + row.one

@@ -140,9 +140,9 @@ func (i Item) Title(now time.Time) string {
 	last := i.Kinds[len(i.Kinds)-1]
 	switch {
 	case i.brief():
-		return fmt.Sprintf("%s was not well for %s: it %s, and %s", i.Name, words(i.ResolvedAt.Sub(i.OpenedAt)), past(row.one), row.over)
+		return fmt.Sprintf("%s %s for %s. %s", i.Name, past(row.one), words(i.ResolvedAt.Sub(i.OpenedAt)), i.Alert.Title())
 	case i.over():
-		return fmt.Sprintf("%s %s after %s", i.Name, row.over, words(i.ResolvedAt.Sub(i.OpenedAt)))
+		return fmt.Sprintf("%s after %s", i.Alert.Title(), words(i.ResolvedAt.Sub(i.OpenedAt)))
 	case last == NoticeAcknowledged:
 		return fmt.Sprintf("%s looks after it: %s %s", i.AcknowledgedBy, i.Name, row.one)
 	case last == NoticeRepeated:

@@ -130,7 +130,7 @@ func (a *advance) beginAlert(e allswell.MonitorEvent, s alert.Subject) error {
 // unless they wait because the monitor is flapping: see alert.Rule.Advance.
 func (a *advance) endAlert(begun alert.Event, e allswell.MonitorEvent) error {
 	ids, err := a.ids(`UPDATE alerts SET resolved_at = $4, end_reason = $5 WHERE workspace_id = $1 AND event = $2 AND event_key = $3 AND resolved_at IS NULL RETURNING id`,
-		e.WorkspaceID, string(begun), e.OutageID, millis(e.CreatedAt), nullIfEmpty(e.Data.Reason))
+		e.WorkspaceID, string(begun), e.OutageID, millis(e.CreatedAt), nullIfEmpty(endReasonOf(e.Data)))
 	if err != nil || len(ids) == 0 {
 		return err
 	}

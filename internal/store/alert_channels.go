@@ -25,12 +25,12 @@ func scanChannel(row database.Row) (c alert.Channel, err error) {
 	return
 }
 
-// AlertChannels lists the channels of a workspace by name.
+// AlertChannels lists the channels of a workspace, the oldest first.
 func (s *Store) AlertChannels(ctx context.Context, actor allswell.Actor, r Pagination) ([]alert.Channel, int, error) {
 	if err := checkUnlimited(actor); err != nil {
 		return nil, 0, err
 	}
-	return listed(ctx, s, scanChannel, channelColumns, `FROM alert_channels WHERE workspace_id = $1`, `ORDER BY name, id`, r, actor.WorkspaceID)
+	return listed(ctx, s, scanChannel, channelColumns, `FROM alert_channels WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
 }
 
 // AlertChannel returns a channel of a workspace, given its id or name.
@@ -282,16 +282,18 @@ func (s *Store) nameTaken(err error, kind string) error {
 // checkUnused returns an *allswell.ValidationError if a rule or an on-call schedule of a workspace names a channel or a schedule.
 func (c *session) checkUnused(workspaceID, id string) error {
 	var bad allswell.ValidationError
-	rules, err := database.Query(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 ORDER BY name`, workspaceID)
+	rules, err := database.Query(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
 	if err != nil {
 		return err
 	}
 	for _, r := range rules {
-		if slices.ContainsFunc(r.Targets(), func(t alert.Target) bool { return slices.Contains(t.ChannelIDs, id) || slices.Contains(t.OnCallIDs, id) }) {
+		if slices.ContainsFunc(r.Targets(), func(t alert.Target) bool {
+			return slices.Contains(t.ChannelIDs, id) || slices.Contains(t.OnCallIDs, id)
+		}) {
 			bad.Add("id", "The rule %q needs it.", r.Name)
 		}
 	}
-	schedules, err := database.Query(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1 ORDER BY name`, workspaceID)
+	schedules, err := database.Query(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
 	if err != nil {
 		return err
 	}

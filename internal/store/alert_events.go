@@ -88,6 +88,17 @@ func reasonOf(d allswell.MonitorEventData) string {
 	return d.Detail
 }
 
+// endReasonOf says why an alert ended although what it was about may last; "": it is over.
+func endReasonOf(d allswell.MonitorEventData) string {
+	switch d.Reason {
+	case allswell.OutageEndedByDisable.String():
+		return "the monitor was disabled"
+	case allswell.OutageEndedByDelete.String():
+		return "the monitor was deleted"
+	}
+	return ""
+}
+
 const alertColumns = `id, workspace_id, event_key, subject, opened_at, acknowledged_at, acknowledged_by, resolved_at, end_reason`
 
 func scanAlert(row database.Row) (a alert.Alert, err error) {

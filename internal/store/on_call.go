@@ -10,12 +10,12 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// OnCallSchedules lists the on-call schedules of a workspace by name.
+// OnCallSchedules lists the on-call schedules of a workspace, the oldest first.
 func (s *Store) OnCallSchedules(ctx context.Context, actor allswell.Actor, r Pagination) ([]alert.OnCall, int, error) {
 	if err := checkUnlimited(actor); err != nil {
 		return nil, 0, err
 	}
-	return listed(ctx, s, scanOnCall, onCallColumns, `FROM on_call WHERE workspace_id = $1`, `ORDER BY name, id`, r, actor.WorkspaceID)
+	return listed(ctx, s, scanOnCall, onCallColumns, `FROM on_call WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
 }
 
 // OnCallSchedule returns an on-call schedule of a workspace, given its id or slug.

@@ -18,6 +18,7 @@ type sealedColumn struct {
 // sealedColumns are all of them. What is not listed here is lost when the key is replaced; TestSealedColumns finds it.
 var sealedColumns = []sealedColumn{
 	{table: "checks", id: "monitor_id", column: "secrets", owners: "monitors", name: "slug", noun: "monitor"},
+	{table: "alert_channels", id: "id", column: "secrets", owners: "alert_channels", name: "name", noun: "channel"},
 }
 
 // SecretsFound says how many owners of secrets there are, such as monitors, and which secrets cannot be opened.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -34,6 +35,13 @@ func (w *world) things() things {
 	x.announcement = must(w.CreateAnnouncement(w.ctx, w.ws, "acme", allswell.NewAnnouncement{Title: "a"}))(w).ID
 	w.send(signalOf(allswell.SignalLog, ""))
 	x.signal = w.value(`SELECT id FROM signals`)
+	x.channel = w.channel("phone").ID
+	x.rule = w.rule(alert.Target{ChannelIDs: []string{x.channel}}).ID
+	x.onCall = must(w.CreateOnCall(w.ctx, w.ws, alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", StartsOn: began}))(w).ID
+	x.silence = must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(time.Hour)}))(w).ID
+	w.run(`INSERT INTO alerts (id, workspace_id, event, event_key, page_id, subject, opened_at, tell_at)
+		VALUES ('alt_1', '` + w.ws.WorkspaceID + `', 'monitor.down', 'x', '` + x.page + `', '{"event": "monitor.down"}', 1, 1)`)
+	x.alert = "alt_1"
 	joined := must(w.FindSession(w.ctx, w.joined("carol@example.com", allswell.RoleEditor)))(w)
 	x.member, x.session = joined.User.ID, joined.ID
 	return x
@@ -133,7 +141,8 @@ var reading = []string{
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
 	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "Warnings", "IncidentNotes", "MemberSessions", "Announcements", "Announcement",
-	"Postmortem", "Search", "PingKey", "CheckResults", "MonitorCheck", "MonitorFamily", "CheckStatistics",
+	"Postmortem", "Search", "PingKey", "CheckResults", "AlertChannels", "AlertChannel", "AlertChannelToTest", "AlertRules", "AlertRule", "OnCallSchedules", "OnCallSchedule",
+	"Silences", "Silence", "Alerts", "Alert", "MonitorCheck", "MonitorFamily", "CheckStatistics",
 }
 
 // TestEveryVerbIsTestedForWorkspaces checks that the table has every method.

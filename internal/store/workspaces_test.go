@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // things are the objects of one workspace, which another one tries to use.
 type things struct {
-	slug, page, component, group, incident, update, template, maintenance, monitor, token, subscriber, delivery, invitation, member, session, announcement, signal string
+	slug, page, component, group, incident, update, template, maintenance, monitor, token, subscriber, delivery, invitation, member, session, announcement, signal, channel, rule, onCall, silence, alert string
 }
 
 // verbs calls every method that acts for a workspace as an actor of another workspace. Each
@@ -31,6 +32,8 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"SaveCertificateFile": nil, "CertificateFile": nil, "CertificatePaths": nil, "DeleteCertificateFiles": nil, "LockCertificate": nil, "UnlockCertificate": nil, // of the installation
 	"Credentials": nil, "Users": nil, "IssueSetupCode": nil, "FindCode": nil, "SetUp": nil, "IssueResetCode": nil, "ResetPassword": nil, "IssueEnterCode": nil, "Enter": nil, "StartSession": nil, "FindSession": nil, "UseSession": nil, "FindInvitation": nil, "AcceptInvitation": nil, "AuthenticatorSecret": nil, "FinishSignIn": nil, "SignInWithPassword": nil, "SignInWithPasskey": nil, "IssuePasskeyChallenge": nil, "TakePasskeyChallenge": nil, "FindPasskey": nil, "UseSecondFactor": nil, "RemoveFactors": nil, "IdentityUser": nil, "HasIdentity": nil, "IssueStateCode": nil, "TakeStateCode": nil, "SignInIdentity": nil, // before the sign-in
 	"ChangePassword": nil, "Sessions": nil, "EndSession": nil, "EndOtherSessions": nil, "ConfirmSession": nil, "ChangeUser": nil, "SwitchWorkspace": nil, "Factors": nil, "SetAuthenticator": nil, "RenewRecoveryCodes": nil, "RemoveAuthenticator": nil, "Passkeys": nil, "AddPasskey": nil, "RenamePasskey": nil, "RemovePasskey": nil, "ConfirmWithPasskey": nil, // of the user alone
+	"AdvanceAlerts": nil, "ClaimMessages": nil, "SaveMessageResult": nil, "OnAlertsPending": nil, // over all
+	"AlertThread": nil, "AcknowledgeThread": nil, "OnCallCalendar": nil, // public, by key
 	"AllMonitors": nil, "Events": nil, "Gaps": nil, "Pools": nil, "SetFault": nil, // these tests' own
 
 	"IssueToken": func(s *store.Store, ctx context.Context, _ allswell.Actor, x things) error {
@@ -181,6 +184,98 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	},
 	"DeleteIncidentTemplate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteIncidentTemplate(ctx, ws, x.template, allswell.Precondition{})
+	},
+	"AlertChannels": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		all, _, err := s.AlertChannels(ctx, ws, firstHundred)
+		return none(len(all), err, false)
+	},
+	"AlertChannel": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.AlertChannel(ctx, ws, x.channel)
+		return err
+	},
+	"AlertChannelToTest": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.AlertChannelToTest(ctx, ws, x.channel)
+		return err
+	},
+	"CreateAlertChannel": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CreateAlertChannel(ctx, ws, alert.Channel{Type: "x", Name: "x", MaxPerMinute: 1, FallbackID: x.channel})
+		return refused(err, "fallback_id")
+	},
+	"ChangeAlertChannel": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangeAlertChannel(ctx, ws, x.channel, allswell.Precondition{}, func(c *alert.Channel) error { c.Name = "y"; return nil })
+		return err
+	},
+	"DeleteAlertChannel": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.DeleteAlertChannel(ctx, ws, x.channel, allswell.Precondition{})
+	},
+	"AlertRules": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		all, _, err := s.AlertRules(ctx, ws, firstHundred)
+		return none(len(all), err, false)
+	},
+	"AlertRule": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.AlertRule(ctx, ws, x.rule)
+		return err
+	},
+	"CreateAlertRule": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CreateAlertRule(ctx, ws, alert.Rule{Name: "x", Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{x.channel}}})
+		return refused(err, "channel_ids")
+	},
+	"ChangeAlertRule": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangeAlertRule(ctx, ws, x.rule, allswell.Precondition{}, func(r *alert.Rule) error { r.Name = "y"; return nil })
+		return err
+	},
+	"DeleteAlertRule": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.DeleteAlertRule(ctx, ws, x.rule, allswell.Precondition{})
+	},
+	"OnCallSchedules": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		all, _, err := s.OnCallSchedules(ctx, ws, firstHundred)
+		return none(len(all), err, false)
+	},
+	"OnCallSchedule": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.OnCallSchedule(ctx, ws, x.onCall)
+		return err
+	},
+	"CreateOnCall": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CreateOnCall(ctx, ws, alert.OnCall{Name: "x", Zone: "UTC", HandOverDay: "mon", Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{x.channel}}}})
+		return refused(err, "participants")
+	},
+	"ChangeOnCall": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangeOnCall(ctx, ws, x.onCall, allswell.Precondition{}, func(o *alert.OnCall) error { o.Name = "y"; return nil })
+		return err
+	},
+	"DeleteOnCall": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.DeleteOnCall(ctx, ws, x.onCall, allswell.Precondition{})
+	},
+	"Silences": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		all, _, err := s.Silences(ctx, ws, true, firstHundred)
+		return none(len(all), err, false)
+	},
+	"Silence": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Silence(ctx, ws, x.silence)
+		return err
+	},
+	"CreateSilence": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CreateSilence(ctx, ws, alert.Silence{Filter: alert.Filter{Monitors: []string{x.monitor}}, EndsAt: began.Add(time.Hour)})
+		return refused(err, "monitors")
+	},
+	"ChangeSilence": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangeSilence(ctx, ws, x.silence, allswell.Precondition{}, func(v *alert.Silence) error { v.Comment = "y"; return nil })
+		return err
+	},
+	"EndSilence": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.EndSilence(ctx, ws, x.silence, allswell.Precondition{})
+	},
+	"Alerts": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		all, _, err := s.Alerts(ctx, ws, store.AlertFilter{}, firstHundred)
+		return none(len(all), err, false)
+	},
+	"Alert": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Alert(ctx, ws, x.alert)
+		return err
+	},
+	"AcknowledgeAlert": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.AcknowledgeAlert(ctx, ws, x.alert)
+		return err
 	},
 	"TakeOverIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.TakeOverIncident(ctx, ws, x.incident, true)

@@ -1,0 +1,262 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// channel creates a channel that takes many messages a minute.
+func (w *world) channel(name string, change ...func(*alert.Channel)) alert.Channel {
+	w.Helper()
+	c := alert.Channel{Type: "test", Name: name, Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 60}
+	for _, f := range change {
+		f(&c)
+	}
+	return must(w.CreateAlertChannel(w.ctx, w.ws, c))(w)
+}
+
+// rule creates a rule about monitors that are down.
+func (w *world) rule(to alert.Target, change ...func(*alert.Rule)) alert.Rule {
+	w.Helper()
+	r := alert.Rule{Name: "rule", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: to}
+	for _, f := range change {
+		f(&r)
+	}
+	return must(w.CreateAlertRule(w.ctx, w.ws, r))(w)
+}
+
+// to is the target with channels.
+func to(channels ...alert.Channel) (t alert.Target) {
+	for _, c := range channels {
+		t.ChannelIDs = append(t.ChannelIDs, c.ID)
+	}
+	return t
+}
+
+// advanceAlerts asks all rules that are due.
+func (w *world) advanceAlerts() {
+	w.Helper()
+	for more := true; more; {
+		var err error
+		more, _, err = w.AdvanceAlerts(w.ctx)
+		w.ok(err)
+	}
+}
+
+// claimMessages claims what is to be told now.
+func (w *world) claimMessages() []store.ClaimedMessage {
+	w.Helper()
+	claimed, _, err := w.ClaimMessages(w.ctx, store.MessageClaim{Limit: 100})
+	w.ok(err)
+	return claimed
+}
+
+// told lets some time pass, answers all messages with an outcome, and returns for each its channel, whether it begins a
+// thread, and its text.
+func (w *world) told(after time.Duration, o allswell.SendOutcome) (lines []string) {
+	w.Helper()
+	for end := w.clock.now().Add(after); ; {
+		w.advanceAlerts()
+		for _, m := range w.claimMessages() {
+			w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: o, Reference: "ref of " + m.ID}))
+			lines = append(lines, threadMark(m)+m.Channel.Name+": "+strings.ReplaceAll(m.Text(2000), "\n", " / "))
+		}
+		if !w.clock.now().Before(end) {
+			return lines
+		}
+		w.clock.set(earlier(w.clock.now().Add(time.Second), end))
+	}
+}
+
+func threadMark(m store.ClaimedMessage) string {
+	switch {
+	case m.Thread == nil:
+		return "- "
+	case m.Thread.First:
+		return "* "
+	case m.Thread.Reference == "":
+		return "? "
+	}
+	return "> "
+}
+
+// TestAlertOfOutage follows an outage that a rule tells to a channel.
+func TestAlertOfOutage(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Nightly backup", w.component, "")
+		w.rule(to(w.channel("phone")))
+		w.goDown(job)
+		w.expect("at once", w.told(0, taken))
+		w.expect("down", w.told(5*time.Second, taken), "* phone: Nightly backup is down / No ping since 2026-03-01 12:00:00 UTC.")
+		w.expect("nothing more", w.told(time.Minute, taken))
+		all, total, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Open}, firstHundred)
+		if err != nil || total != 1 || all[0].MonitorID != job.ID || all[0].Severity != allswell.ImpactCritical {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
+		if len(d.Told) != 1 || d.Told[0].SentAt.IsZero() || d.Told[0].ChannelName != "phone" || d.Told[0].RuleName != "rule" || len(d.Plans) != 0 {
+			t.Errorf("%+v", d)
+		}
+		w.pinged(job)
+		w.expect("up", w.told(5*time.Second, taken), "> phone: Nightly backup is up again after 1 minute 5 seconds")
+		w.expect("nothing more", w.told(time.Minute, taken))
+		if all, _, err = w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Resolved}, firstHundred); err != nil || len(all) != 1 {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}
+
+// TestManyAlertsAreOneMessage checks that what happens at once is told at once, and so is its end.
+func TestManyAlertsAreOneMessage(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.rule(to(w.channel("phone")))
+		var monitors []allswell.Monitor
+		for i := range 250 {
+			monitors = append(monitors, w.quick(fmt.Sprintf("job %03d", i), w.component, ""))
+		}
+		w.goDown(monitors...)
+		lines := w.told(10*time.Second, taken)
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: 250 monitors are down / ") || !strings.HasSuffix(lines[0], " / and 230 more") || strings.Count(lines[0], " is down: ") != 20 {
+			t.Fatalf("%d messages: %q", len(lines), lines)
+		}
+		w.pinged(monitors...)
+		if lines = w.told(10*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: 250 monitors are up again / ") {
+			t.Errorf("%d messages: %q", len(lines), lines)
+		}
+	})
+}
+
+// TestRuleWaits checks delays, escalation, repetition and acknowledgement.
+func TestRuleWaits(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Nightly backup", w.component, "")
+		phone, boss := w.channel("phone"), w.channel("boss")
+		w.rule(to(phone), func(r *alert.Rule) {
+			r.Delay, r.Repeat = time.Minute, 10*time.Minute
+			r.Escalation = []alert.Step{{After: 5 * time.Minute, Target: to(boss)}}
+		})
+		w.goDown(job)
+		w.expect("before the delay", w.told(40*time.Second, taken))
+		w.pinged(job)
+		w.expect("a short outage", w.told(time.Minute, taken))
+
+		w.goDown(job)
+		w.expect("before the delay", w.told(40*time.Second, taken))
+		w.expect("after the delay", w.told(30*time.Second, taken), "* phone: Nightly backup is down / No ping since 2026-03-01 12:03:40 UTC.")
+		w.expect("escalated", w.told(5*time.Minute, taken), "* boss: Nobody has acknowledged for 6 minutes 2 seconds: Nightly backup is down / No ping since 2026-03-01 12:03:40 UTC.")
+		repeated := w.told(10*time.Minute, taken)
+		if len(repeated) != 2 || !strings.HasPrefix(repeated[0][2:], "boss: Nightly backup still is down after 16 minutes") && !strings.HasPrefix(repeated[0][2:], "phone: ") {
+			t.Errorf("repeated: %q", repeated)
+		}
+		all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Open}, firstHundred)
+		w.ok(err)
+		a := must(w.AcknowledgeAlert(w.ctx, w.ws, all[0].ID))(w)
+		if a.State() != alert.Acknowledged || a.AcknowledgedBy != w.ws.Name {
+			t.Errorf("%+v", a)
+		}
+		if lines := w.told(time.Hour, taken); len(lines) != 2 || !strings.Contains(lines[0], " looks after it: Nightly backup is down") {
+			t.Errorf("acknowledged: %q", lines)
+		}
+		w.pinged(job)
+		if lines := w.told(time.Minute, taken); len(lines) != 2 || !strings.Contains(lines[0], "is up again") || !strings.Contains(lines[1], "is up again") {
+			t.Errorf("up: %q", lines)
+		}
+	})
+}
+
+// TestSilenceHoldsAlerts checks that a silence holds alerts back, and that what lasts longer is told at its end.
+func TestSilenceHoldsAlerts(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Nightly backup", w.component, "")
+		w.rule(to(w.channel("phone")))
+		v := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{Filter: alert.Filter{Monitors: []string{job.Slug}}, EndsAt: w.clock.now().Add(time.Hour), Comment: "work"}))(w)
+		w.goDown(job)
+		w.expect("silenced", w.told(10*time.Minute, taken))
+		all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{}, firstHundred)
+		w.ok(err)
+		if d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w); len(d.Plans) != 1 || d.Plans[0].Held != alert.HeldBySilence || !d.Plans[0].DueAt.Equal(v.EndsAt) {
+			t.Errorf("%+v", d.Plans)
+		}
+		w.ok(w.EndSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}))
+		if lines := w.told(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
+			t.Errorf("at its end: %q", lines)
+		}
+	})
+}
+
+// TestChannelThatFails checks retries, the fallback and the event that a channel fails.
+func TestChannelThatFails(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Nightly backup", w.component, "")
+		mail := w.channel("mail")
+		chat := w.channel("chat", func(c *alert.Channel) { c.FallbackID = mail.ID })
+		w.rule(to(chat))
+		w.rule(to(mail), func(r *alert.Rule) { r.Name, r.Events = "watch", []alert.Event{alert.ChannelFailed} })
+		w.goDown(job)
+		w.clock.set(w.clock.now().Add(5 * time.Second))
+		fail := allswell.SendOutcome{Result: allswell.SendFailed, Reason: "status 500"}
+		w.advanceAlerts()
+		w.clock.set(w.clock.now().Add(5 * time.Second))
+		first := w.claimMessages()
+		if len(first) != 1 {
+			t.Fatalf("%d messages", len(first))
+		}
+		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: first[0], Outcome: fail}))
+		if len(w.claimMessages()) != 0 {
+			t.Error("tried again at once")
+		}
+		w.clock.set(w.clock.now().Add(5 * time.Second))
+		again := w.claimMessages()
+		if len(again) != 1 || again[0].ID != first[0].ID {
+			t.Fatalf("again: %+v", again)
+		}
+		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: again[0], Outcome: fail}))
+		lines := w.told(5*time.Second, taken)
+		if len(lines) != 1 || !strings.Contains(lines[0], "mail: ") || !strings.Contains(lines[0], "chat does not take alerts: status 500") || !strings.Contains(lines[0], "Nightly backup is down") {
+			t.Errorf("told by the fallback: %q", lines)
+		}
+		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); c.Health.Failures != 2 || c.Health.Reason != "status 500" || c.Health.FailingSince.IsZero() {
+			t.Errorf("%+v", c.Health)
+		}
+		if lines = w.told(10*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* chat: Nightly backup is down") {
+			t.Errorf("by the channel itself: %q", lines)
+		}
+		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); c.Health.Failures != 0 || c.Health.TakenAt.IsZero() {
+			t.Errorf("%+v", c.Health)
+		}
+	})
+}
+
+// TestReplicaThatStopsWhileSending checks that a message is claimed again when its lease has ended, and that the first replica's
+// outcome counts no more.
+func TestReplicaThatStopsWhileSending(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Nightly backup", w.component, "")
+		w.rule(to(w.channel("phone")))
+		w.goDown(job)
+		w.advanceAlerts()
+		w.clock.set(w.clock.now().Add(3 * time.Second))
+		first := w.claimMessages()
+		if len(first) != 1 || len(w.claimMessages()) != 0 {
+			t.Fatalf("%d messages", len(first))
+		}
+		w.clock.set(first[0].LeaseUntil)
+		second := w.claimMessages()
+		if len(second) != 1 || second[0].ID != first[0].ID || second[0].FencingToken == first[0].FencingToken {
+			t.Fatalf("after the lease: %+v", second)
+		}
+		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: first[0], Outcome: allswell.SendOutcome{Result: allswell.SendRejected}}))
+		if c := must(w.AlertChannel(w.ctx, w.ws, "phone"))(w); c.Health.Failures != 0 {
+			t.Errorf("%+v", c.Health)
+		}
+		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: second[0], Outcome: taken}))
+		w.expect("nothing more", w.told(time.Minute, taken))
+	})
+}
