@@ -58,21 +58,6 @@ func (c Channel) Validate() error {
 	return bad.Err()
 }
 
-// Pace limits messages of a channel to a number in any minute. Its value is the instant until which the messages that were sent use
-// up the limit.
-type Pace struct{ UsedUntil time.Time }
-
-// Allows returns when the next message may be sent.
-func (p Pace) Allows(perMinute int, now time.Time) time.Time {
-	each := time.Minute / time.Duration(perMinute)
-	return allswell.Later(now, p.UsedUntil.Add(each-time.Minute))
-}
-
-// Sent returns the pace after a message was sent.
-func (p Pace) Sent(perMinute int, now time.Time) Pace {
-	return Pace{allswell.Later(now, p.UsedUntil).Add(time.Minute / time.Duration(perMinute))}
-}
-
 // How long a message waits for others, so that what happens at once is told at once.
 const (
 	gatherQuiet = 2 * time.Second // after the last notice

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
@@ -67,17 +66,6 @@ func idOrName(ref, prefix string) string {
 
 func (c *session) channelByID(id string) (alert.Channel, error) {
 	return database.One(c.Session, scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE id = $1`, id)
-}
-
-func (c *session) sendingChannel(id string) (ch sendingChannel, err error) {
-	if ch.Channel, err = c.channelByID(id); err != nil {
-		return ch, err
-	}
-	ch.pace.UsedUntil, err = database.One(c.Session, func(row database.Row) (at time.Time, err error) {
-		err = row.Scan(instant{&at})
-		return
-	}, `SELECT used_until_at FROM alert_channels WHERE id = $1`, id)
-	return ch, err
 }
 
 // channelSecrets returns the secrets of a channel.

@@ -228,8 +228,8 @@ func (s *Store) SaveMessageResult(ctx context.Context, r MessageResult) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(`UPDATE alert_channels SET lease_until_at = NULL, attempted_at = $2, taken_at = coalesce($3, taken_at), failing_since_at = $4, failures = $5, reason = $6, used_until_at = $7 WHERE id = $1`,
-			ch.ID, millis(ch.Health.AttemptedAt), millis(ch.Health.TakenAt), millis(ch.Health.FailingSince), ch.Health.Failures, nullIfEmpty(ch.Health.Reason), millis(ch.pace.UsedUntil)); err != nil {
+		if _, err := t.Exec(`UPDATE alert_channels SET lease_until_at = NULL, attempted_at = $2, taken_at = coalesce($3, taken_at), failing_since_at = $4, failures = $5, reason = $6 WHERE id = $1`,
+			ch.ID, millis(ch.Health.AttemptedAt), millis(ch.Health.TakenAt), millis(ch.Health.FailingSince), ch.Health.Failures, nullIfEmpty(ch.Health.Reason)); err != nil {
 			return err
 		}
 		t.alertsPending = true
@@ -238,23 +238,16 @@ func (s *Store) SaveMessageResult(ctx context.Context, r MessageResult) error {
 }
 
 // lockClaimedChannel locks and loads the channel of a claimed message, if it is still claimed.
-func (t *tx) lockClaimedChannel(r MessageResult) (sendingChannel, error) {
+func (t *tx) lockClaimedChannel(r MessageResult) (alert.Channel, error) {
 	if _, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels WHERE id = $1 AND fencing_token = $2 FOR UPDATE`, r.Channel.ID, r.FencingToken); err != nil {
-		return sendingChannel{}, err
+		return alert.Channel{}, err
 	}
-	return t.sendingChannel(r.Channel.ID)
-}
-
-// sendingChannel is a channel with what decides when it is used next.
-type sendingChannel struct {
-	alert.Channel
-	pace alert.Pace
+	return t.channelByID(r.Channel.ID)
 }
 
 // messageSent records that a message was taken.
-func (t *tx) messageSent(ch *sendingChannel, m messageRow, r MessageResult) error {
+func (t *tx) messageSent(ch *alert.Channel, m messageRow, r MessageResult) error {
 	ch.Health = alert.Health{AttemptedAt: t.Now, TakenAt: t.Now}
-	ch.pace = ch.pace.Sent(ch.MaxPerMinute, t.Now)
 	if m.first && r.Reference != "" {
 		if _, err := t.Exec(`UPDATE alert_threads SET reference = $2 WHERE id = $1`, m.threadID, r.Reference); err != nil {
 			return err
@@ -265,7 +258,7 @@ func (t *tx) messageSent(ch *sendingChannel, m messageRow, r MessageResult) erro
 
 // messageFailed records that a message was not taken. What cannot be cured, or has failed for alert.MessageLifetime, is not tried
 // again. The fallback is told when that is so, and when the channel has failed alert.FallbackAfter times in a row.
-func (t *tx) messageFailed(ch *sendingChannel, m messageRow, r MessageResult) error {
+func (t *tx) messageFailed(ch *alert.Channel, m messageRow, r MessageResult) error {
 	h := &ch.Health
 	h.AttemptedAt, h.Reason = t.Now, cmp.Or(r.Outcome.Reason, "The channel did not take the message.")
 	h.Failures++
@@ -284,10 +277,10 @@ func (t *tx) messageFailed(ch *sendingChannel, m messageRow, r MessageResult) er
 	if !lost && h.Failures != alert.FallbackAfter {
 		return nil
 	}
-	if err := t.tellFallback(ch.Channel, m); err != nil {
+	if err := t.tellFallback(*ch, m); err != nil {
 		return err
 	}
-	return t.channelFailed(ch.Channel)
+	return t.channelFailed(*ch)
 }
 
 func (t *tx) finishMessage(m messageRow, state, reason string) error {
@@ -325,7 +318,7 @@ func (t *tx) channelFailed(ch alert.Channel) error {
 }
 
 // planAfter plans when a channel is used next after an attempt.
-func (t *tx) planAfter(ch sendingChannel, r MessageResult) error {
+func (t *tx) planAfter(ch alert.Channel, r MessageResult) error {
 	if err := t.planChannel(ch.ID); err != nil || ch.Health.Failures == 0 || r.Outcome.Result == allswell.SendNotAttempted {
 		return err
 	}
@@ -337,7 +330,7 @@ func (t *tx) planAfter(ch sendingChannel, r MessageResult) error {
 // planChannel sets when a locked channel is used next: when a message is to be repeated, or when the notices that wait are gathered; not
 // before its pace allows it, and never if it is disabled or nothing waits.
 func (t *tx) planChannel(id string) error {
-	ch, err := t.sendingChannel(id)
+	ch, err := t.channelByID(id)
 	if err != nil {
 		return err
 	}
@@ -365,8 +358,25 @@ func (t *tx) planChannel(id string) error {
 		due = alert.Gathered(waiting.first, waiting.last)
 	}
 	if !due.IsZero() {
-		due = allswell.Later(due, ch.pace.Allows(ch.MaxPerMinute, t.Now))
+		allowed, err := t.paceAllows(ch)
+		if err != nil {
+			return err
+		}
+		due = allswell.Later(due, allowed)
 	}
 	_, err = t.Exec(`UPDATE alert_channels SET due_at = $2 WHERE id = $1`, id, millis(due))
 	return err
+}
+
+// paceAllows returns when a channel may be sent the next message, so that no minute has more than it allows; zero: at once.
+func (c *session) paceAllows(ch alert.Channel) (time.Time, error) {
+	sent, err := database.One(c.Session, func(row database.Row) (at time.Time, err error) {
+		err = row.Scan(instant{&at})
+		return
+	}, `SELECT finished_at FROM alert_messages WHERE channel_id = $1 AND state = 'sent' AND finished_at > $2 ORDER BY finished_at DESC LIMIT 1 OFFSET $3`,
+		ch.ID, millis(c.Now.Add(-time.Minute)), ch.MaxPerMinute-1)
+	if errors.Is(err, allswell.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	return sent.Add(time.Minute), err
 }

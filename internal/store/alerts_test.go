@@ -148,7 +148,7 @@ func TestRuleWaits(t *testing.T) {
 		w.expect("a short outage", w.told(time.Minute, taken))
 
 		w.goDown(job)
-		w.expect("before the delay", w.told(40*time.Second, taken))
+		w.expect("before the delay", w.told(10*time.Second, taken))
 		w.expect("after the delay", w.told(30*time.Second, taken), "* phone: Nightly backup is down / No ping since 2026-03-01 12:03:40 UTC.")
 		w.expect("escalated", w.told(5*time.Minute, taken), "* boss: Nobody has acknowledged for 6 minutes 2 seconds: Nightly backup is down / No ping since 2026-03-01 12:03:40 UTC.")
 		repeated := w.told(10*time.Minute, taken)
@@ -258,5 +258,28 @@ func TestReplicaThatStopsWhileSending(t *testing.T) {
 		}
 		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: second[0], Outcome: taken}))
 		w.expect("nothing more", w.told(time.Minute, taken))
+	})
+}
+
+// TestPaceOfChannel checks that no minute has more messages than a channel allows, and that the others are told together.
+func TestPaceOfChannel(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.rule(to(w.channel("phone", func(c *alert.Channel) { c.MaxPerMinute = 2 })))
+		var monitors []allswell.Monitor
+		for i := range 5 {
+			monitors = append(monitors, w.quick(fmt.Sprint("job ", i), w.component, ""))
+		}
+		w.pinged(monitors...)
+		var lines []string
+		for _, m := range monitors {
+			w.send(store.NewSignal{Kind: allswell.SignalFail, Token: m.Token})
+			lines = append(lines, w.told(8*time.Second, taken)...)
+		}
+		if len(lines) != 2 || !strings.Contains(lines[0], "job 0 is down") || !strings.Contains(lines[1], "job 1 is down") {
+			t.Errorf("within a minute: %q", lines)
+		}
+		if lines = w.told(time.Minute, taken); len(lines) != 1 || !strings.Contains(lines[0], "3 monitors are down") {
+			t.Errorf("afterwards: %q", lines)
+		}
 	})
 }

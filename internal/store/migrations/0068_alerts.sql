@@ -6,7 +6,7 @@ ALTER TABLE monitor_events ADD COLUMN routed_at BIGINT;
 UPDATE monitor_events SET routed_at = created_at;
 CREATE INDEX monitor_events_new ON monitor_events (created_at, kind, id) WHERE routed_at IS NULL;
 
--- due_at: when a message is sent next; NULL: none waits. used_until_at: see alert.Pace.
+-- due_at: when a message is sent next; NULL: none waits.
 CREATE TABLE alert_channels (
     id               TEXT PRIMARY KEY,
     workspace_id     TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
@@ -25,7 +25,6 @@ CREATE TABLE alert_channels (
     failures         BIGINT NOT NULL DEFAULT 0,
     reason           TEXT,
     due_at           BIGINT,
-    used_until_at    BIGINT,
     lease_until_at   BIGINT,
     fencing_token    BIGINT NOT NULL DEFAULT 0,
     created_at       BIGINT NOT NULL,
@@ -145,6 +144,7 @@ CREATE TABLE alert_messages (
 );
 CREATE INDEX alert_messages_open ON alert_messages (channel_id) WHERE state = 'sending';
 CREATE INDEX alert_messages_channel ON alert_messages (channel_id, created_at);
+CREATE INDEX alert_messages_sent ON alert_messages (channel_id, finished_at) WHERE state = 'sent';
 CREATE INDEX alert_messages_thread ON alert_messages (thread_id) WHERE thread_id IS NOT NULL;
 
 -- What channels are to be told of alerts. message_id: the message that tells it; NULL: it waits.
