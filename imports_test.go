@@ -36,6 +36,8 @@ var layers = []layer{
 		"Seals texts with a key. It does not depend on what they are."},
 	{"internal/alert", []string{".", "internal/i18n"}, nil,
 		"Rules of who is told what. It depends on neither the database nor the services that take messages."},
+	{"internal/alertchannel", []string{".", "internal/addressguard", "internal/alert", "internal/configfield"}, nil,
+		"Sends alerts. It depends on neither the store nor HTTP surfaces, so that every type can be tested with a service alone."},
 	{"internal/checkstats", []string{"."}, nil,
 		"Sums up the results of checks. It knows neither the database nor monitors."},
 	{"internal/checkchart", []string{".", "internal/checkstats"}, nil,

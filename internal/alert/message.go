@@ -221,6 +221,9 @@ func (m Message) Lines() (lines []string, more int) {
 	return lines, len(m.Items) - len(lines)
 }
 
+// MoreLine says how many alerts a message does not list.
+func MoreLine(more int) string { return "and " + i18n.English().Number(more) + " more" }
+
 // detail returns the reason that goes with what the item tells.
 func (i Item) detail() string {
 	if i.over() && !i.brief() {
@@ -275,15 +278,33 @@ func (m Message) Phase() Phase {
 func (m Message) Text(limit int) string {
 	lines, more := m.Lines()
 	if more > 0 {
-		lines = append(lines, "and "+i18n.English().Number(more)+" more")
+		lines = append(lines, MoreLine(more))
 	}
 	links := ""
-	for _, link := range []struct{ label, url string }{{"Acknowledge", m.Links.Acknowledge}, {"Details", m.Links.Alert}} {
-		if link.url != "" {
-			links += "\n" + link.label + ": " + link.url
-		}
+	for _, a := range m.Buttons() {
+		links += "\n" + a.Label + ": " + a.URL
 	}
 	return Shorten(strings.Join(append([]string{m.Headline()}, lines...), "\n"), max(limit-len([]rune(links)), 20)) + links
+}
+
+// Button is a link of a message.
+type Button struct{ Label, URL string }
+
+// Buttons returns the links of a message: to acknowledge its alerts, if one is open, and to their details.
+func (m Message) Buttons() (all []Button) {
+	if m.Links.Acknowledge != "" && m.Phase() == PhaseTrigger {
+		all = append(all, Button{"Acknowledge", m.Links.Acknowledge})
+	}
+	if m.Links.Alert != "" {
+		all = append(all, Button{"Details", m.Links.Alert})
+	}
+	return all
+}
+
+// WithoutLinks returns the message for services that show its Buttons in a way of their own.
+func (m Message) WithoutLinks() Message {
+	m.Links = Links{}
+	return m
 }
 
 // Shorten returns a text of at most limit characters, the last of which is … if something is cut.

@@ -20,6 +20,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/addressguard"
 )
 
 // Limits of one attempt to call a webhook.
@@ -299,15 +300,15 @@ func newWebhooks(c Config) *webhooks {
 
 // webhookConnections are the connections to webhooks, which a guard allows.
 type webhookConnections struct {
-	guard     *guard
+	guard     *addressguard.OutgoingGuard
 	dialer    *net.Dialer
 	transport *http.Transport
 }
 
 func newWebhookConnections(c Config) webhookConnections {
 	// A dial continues after its request is cancelled, so it needs its own timeout.
-	guard := newGuard(c)
-	dialer := &net.Dialer{Timeout: webhookTimeout, Control: guard.control}
+	guard := addressguard.NewOutgoingGuard(c.Deny, c.AllowPrivate)
+	dialer := &net.Dialer{Timeout: webhookTimeout, Control: guard.Control}
 	// With HTTP/1, a request that times out closes its connection. With HTTP/2, a dead
 	// connection would fail the next requests too.
 	protocols := new(http.Protocols)
@@ -351,7 +352,7 @@ func (w *webhooks) refuses(ctx context.Context, target string) error {
 	ctx, cancel := context.WithTimeout(ctx, webhookLookupTimeout)
 	defer cancel()
 	addresses, err := cmp.Or(w.dialer.Resolver, net.DefaultResolver).LookupNetIP(ctx, "ip", u.Hostname())
-	if err != nil || len(addresses) == 0 || slices.ContainsFunc(addresses, func(a netip.Addr) bool { return w.guard.literal(a.String()) == nil }) {
+	if err != nil || len(addresses) == 0 || slices.ContainsFunc(addresses, func(a netip.Addr) bool { return w.guard.Literal(a.String()) == nil }) {
 		return nil
 	}
 	return webhookNotAllowedError(u.Hostname())
@@ -360,7 +361,7 @@ func (w *webhooks) refuses(ctx context.Context, target string) error {
 // refusesAddress returns an error if the host of a URL is an IP address that webhooks may not go to.
 func (w *webhooks) refusesAddress(target string) error {
 	u, err := url.Parse(target)
-	if err != nil || w.guard.literal(u.Hostname()) == nil {
+	if err != nil || w.guard.Literal(u.Hostname()) == nil {
 		return nil
 	}
 	return webhookNotAllowedError(u.Hostname())

@@ -14,6 +14,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/addressguard"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -37,7 +38,7 @@ func TestVisitorsWebhooksAreGuarded(t *testing.T) {
 	n.Subscriber.AddedByOperator = false
 	for _, host := range []string{"intranet.test", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost"} {
 		n.Subscriber.Target = "http://" + host + ":" + port + "/"
-		if o := w.send(t.Context(), n); o.Result != allswell.SendFailed || !strings.Contains(o.Detail, errRefusedAddress.Error()) || strings.Contains(o.Reason, "127.0.0.1") && host == "intranet.test" {
+		if o := w.send(t.Context(), n); o.Result != allswell.SendFailed || !strings.Contains(o.Detail, addressguard.ErrRefused.Error()) || strings.Contains(o.Reason, "127.0.0.1") && host == "intranet.test" {
 			t.Errorf("%s: %+v", host, o)
 		}
 	}

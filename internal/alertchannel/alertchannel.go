@@ -1,0 +1,99 @@
+// Package alertchannel sends alerts to people: to rooms of chats, phones, mailboxes and the services of others. Each type of channel is one file and one
+// line of Types. The package knows neither the store nor HTTP surfaces; these derive forms, flags and documents from the Fields of a Type.
+package alertchannel
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// Type is a type of channels.
+type Type struct {
+	Name        string // such as "slack"
+	Label       string // such as "Slack"
+	Help        string // one line
+	Fields      []configfield.Field
+	Destination []string       // the fields that say where secrets are sent; one that is a secret itself need not be here
+	Follows     bool           // the service keeps an object for each thread, which has to be closed: see alert.Compose
+	New         func() Channel // a channel with the defaults of its fields, into which JSON is decoded
+}
+
+// Types are all types, in the order in which people see them.
+var Types = []Type{
+	webhookType,
+	slackType,
+	ntfyType,
+}
+
+// TypeOf returns the type of a name.
+func TypeOf(name string) (Type, bool) {
+	i := slices.IndexFunc(Types, func(t Type) bool { return t.Name == name })
+	if i < 0 {
+		return Type{}, false
+	}
+	return Types[i], true
+}
+
+// Names lists the names of all types.
+func Names() (all []string) {
+	for _, t := range Types {
+		all = append(all, t.Name)
+	}
+	return all
+}
+
+// Following lists the names of the types whose services keep an object for each thread.
+func Following() (all []string) {
+	for _, t := range Types {
+		if t.Follows {
+			all = append(all, t.Name)
+		}
+	}
+	return all
+}
+
+// Channel is a configured channel. Its type is a struct whose fields have the JSON keys of the Fields of its Type.
+type Channel interface {
+	configfield.Configured
+
+	// send makes one attempt to send a message. It ends soon after ctx does.
+	send(ctx context.Context, s *Sender, m alert.Message) Result
+}
+
+// Result is what an attempt to send a message means.
+type Result struct {
+	allswell.SendOutcome
+	Reference string // what the service calls the message, for later messages of its thread; "": nothing
+}
+
+// Read separates the fields of a channel in a request into the configuration that is shown, with defaults, and the secrets: see configfield.Read.
+func (t Type) Read(fields map[string]json.RawMessage) (config json.RawMessage, secrets map[string]json.RawMessage, err error) {
+	return configfield.Read(t.Fields, t.New(), fields, alert.MaxChannelConfig)
+}
+
+// Field returns the field of a name.
+func (t Type) Field(name string) (configfield.Field, bool) { return configfield.Find(t.Fields, name) }
+
+// CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere: see configfield.CheckKeptSecrets.
+func (t Type) CheckKeptSecrets(before, after json.RawMessage, kept []string, given map[string]json.RawMessage) error {
+	return configfield.CheckKeptSecrets(t.Destination, before, after, kept, given)
+}
+
+// TestMessage returns the message that tests a channel. by is who asked for it; "": the weekly test.
+func TestMessage(channel, by string, now time.Time) alert.Message {
+	reason := "the weekly test of this channel; nothing has happened"
+	if by != "" {
+		reason = by + " sent it to see whether alerts arrive; nothing has happened"
+	}
+	a := alert.Alert{
+		ID: allswell.NewID(alert.PrefixAlert, now), OpenedAt: now, ResolvedAt: now,
+		Subject: alert.Subject{Event: alert.ChannelTest, Name: "This alert", Severity: allswell.ImpactNone, Reason: reason},
+	}
+	return alert.Message{ID: allswell.NewID(alert.PrefixMessage, now), Items: []alert.Item{{Alert: a, Kinds: []alert.NoticeKind{alert.NoticeOpened}}}, At: now}
+}

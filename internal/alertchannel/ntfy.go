@@ -1,0 +1,77 @@
+package alertchannel
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// ntfyType publishes to a topic, as described at https://docs.ntfy.sh/publish/#publish-as-json.
+var ntfyType = Type{
+	Name: "ntfy", Label: "ntfy", Help: "Publishes to a topic of ntfy.sh or of a server of your own.",
+	Fields: []configfield.Field{
+		{Name: "server", Label: "Server", Help: "The URL of the server.", Kind: configfield.KindText, Default: "https://ntfy.sh", Max: 500},
+		{Name: "topic", Label: "Topic", Help: "The name of the topic. Whoever knows it can read it.", Kind: configfield.KindText, Required: true, Max: 64, Example: "acme-ops-x7Hq2"},
+		{Name: "token", Label: "Access token", Help: "For a topic that is protected.", Kind: configfield.KindText, Secret: true, Max: 200},
+	},
+	Destination: []string{"server"},
+	New:         func() Channel { return &ntfy{Server: "https://ntfy.sh"} },
+}
+
+// ntfyText is the maximum length of a message in characters; the server's limit is 4,096 bytes.
+const ntfyText = 1300
+
+var ntfyTopic = regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`)
+
+type ntfy struct {
+	Server string `json:"server"`
+	Topic  string `json:"topic"`
+	Token  string `json:"token,omitzero"`
+}
+
+func (c *ntfy) Validate(bad *allswell.ValidationError) {
+	checkURL(bad, "server", &c.Server)
+	c.Server = strings.TrimRight(c.Server, "/")
+	if !ntfyTopic.MatchString(c.Topic) {
+		bad.Add("topic", "The topic must have 1 to 64 letters, digits, hyphens and underscores.")
+	}
+}
+
+// ntfyPriorities are the priorities of severities; 3 is the default.
+var ntfyPriorities = map[allswell.Impact]int{allswell.ImpactCritical: 5, allswell.ImpactMajor: 4, allswell.ImpactMinor: 3, allswell.ImpactNone: 3}
+
+func (c *ntfy) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	headline, text, _ := strings.Cut(m.WithoutLinks().Text(ntfyText), "\n")
+	body := map[string]any{"topic": c.Topic, "title": alert.Shorten(headline, 200), "message": text, "priority": ntfyPriorities[m.Severity()]}
+	if text == "" {
+		delete(body, "title")
+		body["message"] = headline
+	}
+	if m.Phase() == alert.PhaseResolve {
+		body["tags"], body["priority"] = []string{"white_check_mark"}, 3
+	}
+	var actions []map[string]any
+	for _, l := range m.Buttons() {
+		actions = append(actions, map[string]any{"action": "view", "label": l.Label, "url": l.URL})
+	}
+	if len(actions) > 0 {
+		body["actions"] = actions
+	}
+	r := request{url: c.Server, body: body, name: "ntfy"}
+	if c.Token != "" {
+		r.header = map[string]string{"Authorization": "Bearer " + c.Token}
+	}
+	a, bad := s.call(ctx, r)
+	if bad == nil && a.malformed() {
+		r.body = map[string]any{"topic": c.Topic, "message": m.Text(ntfyText)}
+		a, bad = s.call(ctx, r)
+	}
+	if bad != nil {
+		return *bad
+	}
+	return a.outcome("ntfy")
+}

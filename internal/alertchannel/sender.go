@@ -1,0 +1,245 @@
+package alertchannel
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/addressguard"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// Limits of one attempt.
+const (
+	sendTimeout   = 20 * time.Second // of all requests of an attempt together
+	maxAnswer     = 64 << 10         // bytes of the header and of the body of an answer
+	maxReason     = 300              // characters
+	maxRetryAfter = time.Hour
+)
+
+// Config has what senders need.
+type Config struct {
+	Denied       []netip.Prefix // ALLSWELL_WEBHOOK_DENY
+	AllowPrivate bool           // ALLSWELL_WEBHOOK_ALLOW_PRIVATE
+
+	// Mail sends a mail in one attempt; nil: mail is off.
+	Mail func(context.Context, Mail) allswell.SendOutcome
+}
+
+// Mail is a mail about alerts.
+type Mail struct {
+	ID       string // of the message, from which its Message-ID is made
+	ThreadID string // mails of a thread have the same; "": none
+	To       string // e-mail address
+	Subject  string
+	Text     string
+}
+
+// Sender sends messages. It is safe for concurrent use.
+type Sender struct {
+	Config
+	guard  *addressguard.OutgoingGuard
+	client *http.Client
+}
+
+// NewSender returns a sender that connects only to addresses that c allows.
+func NewSender(c Config) *Sender {
+	guard := addressguard.NewOutgoingGuard(c.Denied, c.AllowPrivate)
+	dialer := &net.Dialer{Timeout: sendTimeout, Control: guard.Control} // a dial continues after its request is cancelled
+	return &Sender{Config: c, guard: guard, client: &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // nobody configured their targets
+		Transport: &http.Transport{
+			Proxy:       nil, // a proxy would bypass the guard
+			DialContext: dialer.DialContext, TLSHandshakeTimeout: sendTimeout, MaxResponseHeaderBytes: maxAnswer, DisableCompression: true,
+			MaxIdleConns: 16, MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second,
+		},
+	}}
+}
+
+// Close closes idle connections.
+func (s *Sender) Close() { s.client.CloseIdleConnections() }
+
+// Send makes one attempt to send a message to a channel with its secrets. It takes at most 20 seconds.
+func (s *Sender) Send(ctx context.Context, c alert.Channel, m alert.Message) Result {
+	t, ok := TypeOf(c.Type)
+	if !ok {
+		return failed(allswell.SendUndeliverable, "This version knows no channels of the type %s.", c.Type)
+	}
+	channel := t.New()
+	if err := configfield.Configure(channel, c.Config, c.Secrets); err != nil {
+		return failed(allswell.SendUndeliverable, "The channel's configuration is not valid any more: %v.", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	return channel.send(ctx, s, m)
+}
+
+// failed returns a result with a reason.
+func failed(r allswell.SendResult, format string, args ...any) Result {
+	return Result{SendOutcome: allswell.SendOutcome{Result: r, Reason: alert.Shorten(fmt.Sprintf(format, args...), maxReason)}}
+}
+
+// sent returns the result of a message that was taken.
+func sent(reference string) Result {
+	return Result{allswell.SendOutcome{Result: allswell.SendAccepted}, reference}
+}
+
+// request is an HTTP request to a service.
+type request struct {
+	method string // "": POST
+	url    string
+	header map[string]string
+	body   any    // encoded as JSON; an url.Values as a form; a string as text
+	name   string // of the service, for reasons
+}
+
+// answer is the answer of a service.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte // the first maxAnswer bytes
+}
+
+// call sends a request. The error is the result of the attempt if there was no answer.
+func (s *Sender) call(ctx context.Context, r request) (answer, *Result) {
+	req, err := r.build(ctx)
+	if err != nil {
+		return answer{}, new(failed(allswell.SendUndeliverable, "The request to %s cannot be made: %v.", r.name, withoutURL(err)))
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return answer{}, new(s.noAnswer(ctx, r, err))
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return answer{}, new(s.noAnswer(ctx, r, err))
+	}
+	return answer{resp.StatusCode, resp.Header, body}, nil
+}
+
+func (r request) build(ctx context.Context) (*http.Request, error) {
+	var body []byte
+	kind := "application/json"
+	switch b := r.body.(type) {
+	case nil:
+		kind = ""
+	case string:
+		body, kind = []byte(b), "text/plain; charset=utf-8"
+	case url.Values:
+		body, kind = []byte(b.Encode()), "application/x-www-form-urlencoded"
+	default:
+		var encoded bytes.Buffer
+		encoder := json.NewEncoder(&encoded)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(b); err != nil {
+			return nil, err
+		}
+		body = bytes.TrimSuffix(encoded.Bytes(), []byte("\n"))
+	}
+	method := r.method
+	if method == "" {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(ctx, method, r.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", "Allswell")
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	return req, nil
+}
+
+// noAnswer returns the result of a request without an answer. It does not say why, except for an address that is not allowed: otherwise a
+// workspace could explore the server's network.
+func (s *Sender) noAnswer(ctx context.Context, r request, err error) Result {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return failed(allswell.SendNotAttempted, "The attempt was interrupted.")
+	}
+	o := failed(allswell.SendFailed, "%s gave no HTTP answer within %g seconds. Its name must resolve, and the certificate of an https URL must be valid.", r.name, sendTimeout.Seconds())
+	if u, parseErr := url.Parse(r.url); parseErr == nil && s.guard.Literal(u.Hostname()) != nil {
+		o = failed(allswell.SendFailed, "Messages may not go to %s (ALLSWELL_WEBHOOK_ALLOW_PRIVATE, ALLSWELL_WEBHOOK_DENY).", u.Hostname())
+	}
+	o.Detail, o.Unreachable = alert.Shorten(withoutURL(err).Error(), maxReason), true
+	return o
+}
+
+// withoutURL returns an error without the URL that it is about, which may contain secrets.
+func withoutURL(err error) error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
+// outcome returns what an answer means: taken (2xx), later (408, 425, 429, 5xx, with Retry-After) or never.
+func (a answer) outcome(service string) Result {
+	switch {
+	case a.status >= 200 && a.status <= 299:
+		return sent("")
+	case a.status >= 300 && a.status <= 399:
+		return failed(allswell.SendRejected, "%s answered %d, and redirects are not followed.", service, a.status)
+	case a.status == http.StatusRequestTimeout, a.status == http.StatusTooEarly, a.status == http.StatusTooManyRequests, a.status >= 500:
+		o := failed(allswell.SendFailed, "%s answered %d%s", service, a.status, a.explanation())
+		o.RetryAfter = a.retryAfter(time.Now())
+		return o
+	}
+	return failed(allswell.SendRejected, "%s answered %d%s", service, a.status, a.explanation())
+}
+
+// malformed reports whether the service may take the message in a simpler form.
+func (a answer) malformed() bool {
+	return a.status == http.StatusBadRequest || a.status == http.StatusRequestEntityTooLarge || a.status == http.StatusUnprocessableEntity
+}
+
+// explanation returns the beginning of the answer's text, to follow its status.
+func (a answer) explanation() string {
+	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(a.body), "")), " ")
+	if text == "" || strings.HasPrefix(text, "<") {
+		return "."
+	}
+	return ": " + alert.Shorten(text, 150)
+}
+
+// retryAfter returns the delay of a Retry-After header: a number of seconds, which may have a fraction, or a date; 0 if there is none.
+func (a answer) retryAfter(now time.Time) time.Duration {
+	value := a.header.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+		return time.Duration(max(0, min(seconds, maxRetryAfter.Seconds())) * float64(time.Second))
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	return max(0, min(at.Sub(now), maxRetryAfter))
+}
+
+// decode reads the answer as JSON into v, and returns whether it is.
+func (a answer) decode(v any) bool { return json.Unmarshal(a.body, v) == nil }
+
+// checkURL checks the URL of a service, which may be http or https.
+func checkURL(bad *allswell.ValidationError, field string, text *string) {
+	*text = strings.TrimSpace(*text)
+	u, err := url.Parse(*text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
+		bad.Add(field, "The %s must be an http or https URL without a user name and a fragment.", field)
+	}
+}
