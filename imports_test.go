@@ -38,6 +38,8 @@ var layers = []layer{
 		"Rules of who is told what. It depends on neither the database nor the services that take messages."},
 	{"internal/alertchannel", []string{".", "internal/addressguard", "internal/alert", "internal/configfield"}, nil,
 		"Sends alerts. It depends on neither the store nor HTTP surfaces, so that every type can be tested with a service alone."},
+	{"internal/alerter", []string{".", "internal/alert", "internal/alertchannel", "internal/store"}, []string{"internal/store/storetest"},
+		"Tells people of alerts. It depends on no surface, so that a slow service cannot slow a request or a ping."},
 	{"internal/checkstats", []string{"."}, nil,
 		"Sums up the results of checks. It knows neither the database nor monitors."},
 	{"internal/checkchart", []string{".", "internal/checkstats"}, nil,
@@ -134,7 +136,7 @@ var layers = []layer{
 	{"internal/certificates", []string{".", "internal/limit", "internal/store"}, []string{"internal/store/storetest", "test/dnsserver", "test/pebble"},
 		"Obtains certificates and keeps them in the store. It depends on no surface, so that it can be tested with a certificate authority alone."},
 	{"internal/server", []string{
-		".", "internal/api", "internal/buildinfo", "internal/certificates", "internal/check", "internal/checker", "internal/clientaddr", "internal/connlimit", "internal/dashboard", "internal/database", "internal/domains", "internal/i18n", "internal/limit",
+		".", "internal/alertchannel", "internal/alerter", "internal/api", "internal/buildinfo", "internal/certificates", "internal/check", "internal/checker", "internal/clientaddr", "internal/connlimit", "internal/dashboard", "internal/database", "internal/domains", "internal/i18n", "internal/limit",
 		"internal/notify", "internal/openid", "internal/page", "internal/ping", "internal/scheduler", "internal/secret", "internal/settings", "internal/store", "internal/stream", "internal/web",
 	}, []string{"internal/store/storetest", "test/dnsserver", "test/freeport", "test/syncbuffer"},
 		"Connects all parts of the serving process."},

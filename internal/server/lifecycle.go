@@ -58,6 +58,7 @@ func (s *Server) Run(ctx context.Context) error {
 	sending, stopSending := context.WithCancel(ctx)
 	defer stopSending()
 	background.Go(func() { s.notify.Run(sending) })
+	background.Go(func() { s.alerts.Run(sending) })
 	background.Go(func() { s.checker.Run(sending) })
 
 	s.acceptRequests()

@@ -28,6 +28,8 @@ type metrics struct {
 	pings      atomic.Int64                    // answered with success, for the dashboard: a counter cannot be read
 	durations  map[surface]prometheus.Observer
 	deliveries *prometheus.CounterVec
+	alerts     *prometheus.CounterVec
+	alertLag   prometheus.Histogram
 }
 
 // response is what responses are counted by.
@@ -47,6 +49,13 @@ func newMetrics() *metrics {
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "allswell_delivery_attempts_total", Help: "Attempts to deliver, by channel and result: taken (accepted), failed (to be repeated), refused or broken (failed for good), gone (ended by the receiver).",
 		}, []string{"channel", "result"}),
+		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "allswell_alert_attempts_total", Help: "Attempts to send an alert, by type of channel and result, as of allswell_delivery_attempts_total.",
+		}, []string{"type", "result"}),
+		alertLag: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "allswell_alert_lag_seconds", Help: "Time from composing an alert's message until its channel took it.",
+			Buckets: []float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200},
+		}),
 	}
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "allswell_http_request_seconds", Help: "Time from a request's arrival to its answer, by part of the service.",
@@ -60,7 +69,7 @@ func newMetrics() *metrics {
 	} {
 		m.frequent[r] = m.responses.WithLabelValues(r.labels()...)
 	}
-	m.registry.MustRegister(m.responses, durations, m.deliveries)
+	m.registry.MustRegister(m.responses, durations, m.deliveries, m.alerts, m.alertLag)
 	return m
 }
 
@@ -83,6 +92,14 @@ func (m *metrics) recordedPings() float64 { return float64(m.pings.Load()) }
 
 func (m *metrics) countDelivery(channel allswell.Channel, result allswell.SendResult) {
 	m.deliveries.WithLabelValues(string(channel), result.String()).Inc()
+}
+
+// countAlert counts an attempt to send an alert, and how long after its beginning a message was taken.
+func (m *metrics) countAlert(channelType string, result allswell.SendResult, lag time.Duration) {
+	m.alerts.WithLabelValues(channelType, result.String()).Inc()
+	if result == allswell.SendAccepted {
+		m.alertLag.Observe(lag.Seconds())
+	}
 }
 
 // registerGauge registers a gauge whose value is read on each scrape.

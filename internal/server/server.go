@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/alerter"
 	"github.com/allswell/allswell/internal/api"
 	"github.com/allswell/allswell/internal/buildinfo"
 	"github.com/allswell/allswell/internal/checker"
@@ -59,6 +61,7 @@ type Server struct {
 	dashboard *dashboard.Dashboard
 	checker   *checker.Checker
 	notify    *notify.Notifier
+	alerts    *alerter.Alerter
 	domains   *domains.Checker
 	tests     *web.CheckTester
 	metrics   *metrics
@@ -283,6 +286,7 @@ func (s *Server) wire() {
 	})
 	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})
 	s.notify = notify.New(s.notifyConfig())
+	s.alerts = alerter.New(alerter.Config{Store: s.store, Sender: s.newAlertSender(), BaseURL: s.URL(), Logger: s.log, Sent: s.metrics.countAlert})
 	s.tests = web.NewCheckTester(s.checker.Once, nil)
 	s.dashboard = dashboard.New(dashboard.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget, Process: s.process(),
@@ -340,6 +344,11 @@ func (s *Server) notifyConfig() notify.Config {
 		c.From = *s.cfg.MailFrom
 	}
 	return c
+}
+
+// newAlertSender returns what sends alerts, with the limits of webhooks.
+func (s *Server) newAlertSender() *alertchannel.Sender {
+	return alertchannel.NewSender(alertchannel.Config{AllowPrivate: s.cfg.WebhookAllowPrivate, Denied: s.cfg.WebhookDeny})
 }
 
 func newReplicaName() string {

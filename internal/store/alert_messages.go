@@ -28,6 +28,7 @@ type ClaimedMessage struct {
 	alert.Message
 	Channel        alert.Channel // with its secrets
 	SecretsMissing bool          // the secrets cannot be opened
+	Since          time.Time     // when it was composed
 	FencingToken   int64
 	LeaseUntil     time.Time
 }
@@ -73,14 +74,14 @@ func (t *tx) claimChannel(claimed []ClaimedMessage, id string, follows []string)
 	if err != nil {
 		return claimed, err
 	}
-	m, err := t.openMessage(ch, slices.Contains(follows, ch.Type))
+	m, since, err := t.openMessage(ch, slices.Contains(follows, ch.Type))
 	if errors.Is(err, allswell.ErrNotFound) {
 		return claimed, t.planChannel(id)
 	}
 	if err != nil {
 		return claimed, err
 	}
-	c := ClaimedMessage{Message: m, Channel: ch, LeaseUntil: t.Now.Add(alert.LeaseDuration)}
+	c := ClaimedMessage{Message: m, Channel: ch, Since: since, LeaseUntil: t.Now.Add(alert.LeaseDuration)}
 	if c.Channel.Secrets, err = t.channelSecrets(id); errors.Is(err, secret.ErrNoKey) {
 		c.SecretsMissing, err = true, nil
 	}
@@ -93,17 +94,18 @@ func (t *tx) claimChannel(claimed []ClaimedMessage, id string, follows []string)
 	return append(claimed, c), err
 }
 
-// openMessage returns the message of a channel that is being sent, and composes one if there is none. It returns
+// openMessage returns the message of a channel that is being sent and when it was composed, and composes one if there is none. It returns
 // allswell.ErrNotFound if there is nothing to tell.
-func (t *tx) openMessage(ch alert.Channel, follows bool) (alert.Message, error) {
+func (t *tx) openMessage(ch alert.Channel, follows bool) (m alert.Message, since time.Time, err error) {
 	row, err := database.One(t.Session, scanMessage, `SELECT `+messageColumns+` FROM alert_messages WHERE channel_id = $1 AND state = 'sending'`, ch.ID)
 	if errors.Is(err, allswell.ErrNotFound) {
 		row, err = t.composeMessage(ch, follows)
 	}
 	if err != nil {
-		return alert.Message{}, err
+		return m, since, err
 	}
-	return t.message(row)
+	m, err = t.message(row)
+	return m, row.createdAt, err
 }
 
 // messageRow is a row of alert_messages.

@@ -1,0 +1,192 @@
+// Package alerter tells people of alerts: it lets the store ask the rules, and sends the messages that these leave for channels.
+package alerter
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/store"
+)
+
+const (
+	// pollInterval is how often each replica looks for what other replicas or the time have left to do.
+	pollInterval = time.Second
+
+	// workers is the maximum number of channels that are told something at a time.
+	workers = 16
+
+	// Saving the outcome of an attempt is tried for as long as no other replica can send the message.
+	saveTimeout = alert.LeaseDuration
+	saveRetry   = time.Second
+
+	// DrainTimeout is how long a stop waits for messages that are being sent.
+	DrainTimeout = 4 * time.Second
+)
+
+// Config configures an Alerter.
+type Config struct {
+	Store   *store.Store
+	Sender  *alertchannel.Sender
+	BaseURL string       // base URL of links, without a slash at the end; "": messages have no links
+	Logger  *slog.Logger // nil: no log
+
+	// Sent is called after each attempt. lag is the time since the message was composed. nil: not called.
+	Sent func(channelType string, result allswell.SendResult, lag time.Duration)
+}
+
+// Alerter tells people of the alerts of one store. Each replica may run one.
+type Alerter struct {
+	Config
+	due chan struct{} // holds a value if there may be something to do
+}
+
+// New returns an Alerter. It is idle until Run is called, and must be called before the store is used.
+func New(c Config) *Alerter {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	a := &Alerter{Config: c, due: make(chan struct{}, 1)}
+	c.Store.OnAlertsPending(a.notify)
+	return a
+}
+
+func (a *Alerter) notify() {
+	select {
+	case a.due <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until ctx ends. Then it waits up to DrainTimeout for messages that are being sent. What is unfinished is sent again, by any
+// replica, when its lease has ended.
+func (a *Alerter) Run(ctx context.Context) {
+	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var running sync.WaitGroup
+	free := make(chan struct{}, workers)
+	for ctx.Err() == nil {
+		next := a.advance(ctx)
+		sendNext := a.claim(ctx, sending, &running, free)
+		a.wait(ctx, earliest(next, sendNext))
+	}
+	timer := time.AfterFunc(DrainTimeout, stop)
+	running.Wait()
+	timer.Stop()
+	a.Sender.Close()
+}
+
+// wait waits until something may be due: at an instant, after pollInterval, or when the store says so.
+func (a *Alerter) wait(ctx context.Context, next time.Time) {
+	pause := pollInterval
+	if !next.IsZero() {
+		pause = max(10*time.Millisecond, min(pause, time.Until(next)))
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-a.due:
+	case <-timer.C:
+	}
+}
+
+// earliest returns the earlier of two instants of which a zero one does not count.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// advance asks all rules that are due, and returns when the next one is.
+func (a *Alerter) advance(ctx context.Context) time.Time {
+	for ctx.Err() == nil {
+		more, next, err := a.Store.AdvanceAlerts(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				a.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "advancing alerts failed; retrying", "error", err)
+			}
+			return time.Time{}
+		}
+		if !more {
+			return next
+		}
+	}
+	return time.Time{}
+}
+
+// claim claims messages for the workers that are free, and returns when the next one is due.
+func (a *Alerter) claim(ctx, sending context.Context, running *sync.WaitGroup, busy chan struct{}) time.Time {
+	free := workers - len(busy)
+	if free == 0 || ctx.Err() != nil {
+		return time.Time{}
+	}
+	claimed, next, err := a.Store.ClaimMessages(ctx, store.MessageClaim{Limit: free, Follows: alertchannel.Following()})
+	if err != nil && ctx.Err() == nil {
+		a.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "claiming alerts failed; retrying", "error", err)
+	}
+	for _, m := range claimed {
+		busy <- struct{}{}
+		running.Go(func() {
+			a.send(sending, m)
+			<-busy
+			a.notify()
+		})
+	}
+	return next
+}
+
+// send sends a message and saves the outcome.
+func (a *Alerter) send(ctx context.Context, m store.ClaimedMessage) {
+	result := a.attempt(ctx, m)
+	r := store.MessageResult{ClaimedMessage: m, Outcome: result.SendOutcome, Reference: result.Reference, Jitter: rand.Float64()}
+	err := a.Store.SaveMessageResult(context.WithoutCancel(ctx), r)
+	for deadline := time.Now().Add(saveTimeout); err != nil && time.Now().Before(deadline); {
+		time.Sleep(saveRetry)
+		err = a.Store.SaveMessageResult(context.WithoutCancel(ctx), r)
+	}
+	if err != nil {
+		a.Logger.Error("saving the outcome of an alert failed; it will be sent again", "channel", m.Channel.ID, "error", err)
+	}
+	if result.Result != allswell.SendAccepted && result.Result != allswell.SendNotAttempted {
+		a.Logger.Warn("a channel did not take an alert", "channel", m.Channel.ID, "name", m.Channel.Name, "type", m.Channel.Type, "reason", result.Reason, "error", result.Detail)
+	}
+	if a.Sent != nil {
+		a.Sent(m.Channel.Type, result.Result, time.Since(m.Since))
+	}
+}
+
+// attempt makes one attempt to send a message.
+func (a *Alerter) attempt(ctx context.Context, m store.ClaimedMessage) (result alertchannel.Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.Logger.Error("panic while sending an alert", "channel", m.Channel.ID, "panic", p)
+			result = alertchannel.Result{SendOutcome: allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: "An internal error prevented it."}}
+		}
+	}()
+	if m.SecretsMissing {
+		return alertchannel.Result{SendOutcome: allswell.SendOutcome{Result: allswell.SendFailed, Reason: "The secrets of the channel cannot be opened: give them again."}}
+	}
+	return a.Sender.Send(ctx, m.Channel, WithLinks(m.Message, a.BaseURL))
+}
+
+// WithLinks returns a message with links below the base URL of this service; "": it has none.
+func WithLinks(m alert.Message, base string) alert.Message {
+	if base == "" {
+		return m
+	}
+	m.Links.Alert = base + "/admin/alerts"
+	if len(m.Items) == 1 {
+		m.Links.Alert += "/" + m.Items[0].ID
+	}
+	if m.Thread != nil {
+		m.Links.Acknowledge = base + "/alerts/" + m.Thread.Key
+	}
+	return m
+}
