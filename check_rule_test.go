@@ -39,6 +39,7 @@ func TestCheckRule(t *testing.T) {
 		{"|o|f|o|f|f|f|o|o", "up failing up failing down down down up", nil},
 		{"|f|f|o|f|o|o", "failing down down down down up", nil},
 		{"|s|s|s|o|o", "up slow slow slow up", nil},
+		{"|s|s|o|s|o|o", "up slow slow slow slow up", nil}, // a slow result interrupts the good ones
 		{"|s|o|s|o", "up up up up", nil},
 		{"|s|s|f|f|s|s|o", "up slow failing down down slow slow", nil},
 		{"|s|f|s|s", "up failing up slow", nil},

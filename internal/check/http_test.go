@@ -153,6 +153,24 @@ func TestRedirectElsewhere(t *testing.T) {
 	expectFailure(t, o, "status 307, expected 200-299")
 }
 
+// TestRedirectToAnotherScheme checks that what was sent to the configured host over TLS is not sent to it again in clear.
+func TestRedirectToAnotherScheme(t *testing.T) {
+	p := probe(t, "http", fields(t, "url", "https://shop.example.com/", "username", "u", "password", "p")).(*httpProbe)
+	for target, kept := range map[string]bool{"https://shop.example.com/login": true, "http://shop.example.com/login": false} {
+		r := &run{network: new(Network)}
+		transport := p.transport(r)
+		transport.TLSClientConfig.Certificates = make([]tls.Certificate, 1)
+		next := httptest.NewRequest(http.MethodGet, target, nil)
+		next.SetBasicAuth("u", "p")
+		if err := p.redirect(transport, &requests{run: r, url: p.url})(next, nil); err != nil {
+			t.Fatal(err)
+		}
+		if next.Header.Get("Authorization") != "" != kept || len(transport.TLSClientConfig.Certificates) > 0 != kept {
+			t.Errorf("%s gets %v and %d certificates", target, next.Header, len(transport.TLSClientConfig.Certificates))
+		}
+	}
+}
+
 // TestRefusedAddresses checks that addresses are refused after DNS, and on redirects.
 func TestRefusedAddresses(t *testing.T) {
 	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {

@@ -390,6 +390,9 @@ func TestOnce(t *testing.T) {
 		{"bad", fmt.Sprintf(`{"url": %q, "expected_statuses": ["500"]}`, web.URL), func(*Config) {}, allswell.CheckFailed, "status 200, expected 500"},
 		{"private", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) { c.Private = PrivateOff }, allswell.CheckUnknown, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)"},
 		{"self", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) { c.Listeners = []netip.AddrPort{listener} }, allswell.CheckUnknown, "checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)"},
+		{"self on all addresses", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) {
+			c.Listeners = []netip.AddrPort{netip.AddrPortFrom(netip.IPv6Unspecified(), listener.Port())}
+		}, allswell.CheckUnknown, "checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)"},
 		{"self permitted", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) { c.Listeners, c.Self = []netip.AddrPort{listener}, true }, allswell.CheckOK, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

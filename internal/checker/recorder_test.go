@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
@@ -53,6 +54,30 @@ func TestRefusedResults(t *testing.T) {
 	kept, _, err := s.CheckResults(t.Context(), actor, good.ID, store.Pagination{PerPage: 10, Page: 1})
 	if err != nil || len(kept) != 1 {
 		t.Errorf("%d results of the other, %v", len(kept), err)
+	}
+}
+
+// TestFewClaimsWhileCutOff checks that a replica that reaches nothing runs one check at a time, and leaves the others to other replicas.
+func TestFewClaimsWhileCutOff(t *testing.T) {
+	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
+	actor, _ := storetest.Workspace(t, s, "acme")
+	for _, name := range []string{"a", "b", "c"} {
+		create(t, s, actor, name, "http://127.0.0.1:1")
+	}
+	c := newChecker(t, s, "x", nil)
+	d := dispatcher{checker: c, work: t.Context(), results: c.results, done: make(chan string, c.Concurrency), hosts: make(map[string]int), refreshed: time.Now()}
+	c.verdicts.cutOff = time.Now()
+	for range 2 { // the second while the first one's check has not been seen to end
+		if d.claim(t.Context()); d.running != 1 {
+			t.Fatalf("while cut off: %d checks run", d.running)
+		}
+	}
+	c.verdicts.cutOff = time.Time{}
+	if d.claim(t.Context()); d.running != 3 {
+		t.Errorf("with a network: %d checks run", d.running)
+	}
+	for d.running > 0 {
+		d.ended(<-d.done)
 	}
 }
 
