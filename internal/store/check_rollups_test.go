@@ -109,7 +109,11 @@ func TestCheckStatistics(t *testing.T) {
 		if err != nil || !checked || len(both) != 2 || both[0].Count != long[0].Count+12 || both[0].Max != time.Second {
 			t.Errorf("of the component: %+v, %v, %v", both, checked, err)
 		}
-		w.clock.set(w.clock.now().Add(93 * 24 * time.Hour))
+		w.clock.set(from.Add(90*24*time.Hour - time.Minute))
+		w.recordLiveness()
+		w.ok(w.Prune(w.ctx))
+		summaries(t, statistics(5*time.Minute), short) // they are kept for 90 days
+		w.clock.set(from.Add(94 * 24 * time.Hour))
 		w.recordLiveness()
 		w.ok(w.Prune(w.ctx))
 		if got := statistics(5 * time.Minute); len(got) != 0 {

@@ -165,6 +165,31 @@ func TestRotateSecrets(t *testing.T) {
 	})
 }
 
+// TestRotateManySecrets replaces a key of more secrets than one transaction seals, the first of which cannot be opened.
+func TestRotateManySecrets(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		text := func(c string) string { return strings.Repeat(c, secret.MinLength) }
+		lost, old := must(secret.New(text("l")))(w), must(secret.New(text("o")))(w)
+		const channels = 205
+		var rows []string
+		var args []any
+		for i := range channels {
+			id, keys := fmt.Sprintf("chn_%03d", i), lost
+			if i >= 200 {
+				keys = old
+			}
+			args = append(args, id, keys.Seal([]byte(`{}`), id))
+			rows = append(rows, fmt.Sprintf("($%d, '%s', 'webhook', '%s', FALSE, '{}', $%d, '[]', 1, FALSE, 0, 0)", len(args)-1, w.ws.WorkspaceID, id, len(args)))
+		}
+		w.run(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secrets, secret_fields, max_per_minute, test_weekly, created_at, updated_at)
+			VALUES `+strings.Join(rows, ", "), args...)
+		w.SetSecretKeys(must(secret.New(text("n") + "," + text("o")))(w))
+		if n := must(w.RotateSecrets(w.ctx))(w); n != channels-200 {
+			t.Errorf("%d are sealed anew, want %d", n, channels-200)
+		}
+	})
+}
+
 // TestRotateKeyFile replaces the key beside a SQLite database in another process: the service uses the new one at once.
 func TestRotateKeyFile(t *testing.T) {
 	inWorlds(t, func(w *world) {

@@ -151,6 +151,23 @@ func TestClaimsOfChecks(t *testing.T) {
 	})
 }
 
+// A replica claims no more checks than it has room for, also if some are those that another replica could not decide.
+func TestLimitOfClaims(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.recordLiveness()
+		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b"}))
+		undecided := w.newCheck("undecided")
+		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(w.claimChecks("a", "")[0], allswell.CheckUnknown)}))
+		due := w.newCheck("due")
+		for _, want := range []string{undecided.ID, due.ID} {
+			claimed, _, err := w.ClaimChecks(w.ctx, store.CheckClaim{Replica: "b", Limit: 1})
+			if err != nil || len(claimed) != 1 || claimed[0].MonitorID != want {
+				t.Fatalf("claimed %+v, %v, want %s", claimed, err, want)
+			}
+		}
+	})
+}
+
 func TestInvalidChecks(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
