@@ -21,8 +21,6 @@ import (
 
 // Fields that several types have.
 var (
-	hostField = Field{Name: "host", Label: "Host", Help: "Name or IP address.", Kind: configfield.KindText, Required: true, Max: 253, Example: "db.example.com"}
-
 	insecureField = Field{Name: "insecure", Label: "Do not verify the certificate", Help: "Accept any certificate.", Kind: configfield.KindFlag, Advanced: true, Default: "false"}
 
 	caField = Field{Name: "ca_certificates", Label: "CA certificates", Help: "PEM file with the only authorities to trust.", Kind: configfield.KindLongText, Advanced: true}
@@ -34,12 +32,20 @@ var (
 	ipVersionField = Field{Name: "ip_version", Label: "IP version", Help: "4 or 6 to use only IPv4 or IPv6.", Kind: configfield.KindText, Advanced: true, Choices: []string{"4", "6"}}
 )
 
-// portField is the field of a port; standard is the default, 0: it is required.
-func portField(standard int) Field {
-	f := Field{Name: "port", Label: "Port", Help: "TCP port.", Kind: configfield.KindInteger, Min: 1, Max: 65535, Required: standard == 0, Example: "5432"}
-	if standard > 0 {
-		f.Default, f.Example = fmt.Sprint(standard), ""
-	}
+// hostField is the field of the target's name or address, with one that such a target might have.
+func hostField(example string) Field {
+	return Field{Name: "host", Label: "Host", Help: "Name or IP address.", Kind: configfield.KindText, Required: true, Max: 253, Example: example}
+}
+
+// portField is the field of a port that is required.
+func portField(example string) Field {
+	return Field{Name: "port", Label: "Port", Help: "TCP port.", Kind: configfield.KindInteger, Min: 1, Max: 65535, Required: true, Example: example}
+}
+
+// standardPort is the field of a port that is the protocol's own by default.
+func standardPort(port int) Field {
+	f := portField("")
+	f.Required, f.Default = false, fmt.Sprint(port)
 	return f
 }
 

@@ -23,7 +23,7 @@ const maxHealthMessage = 64 << 10
 var grpcType = Type{
 	Name: "grpc", Label: "gRPC", Help: "Asks a gRPC server for the health of a service (grpc.health.v1).",
 	Fields: []Field{
-		hostField, portField(0), tlsField,
+		hostField("accounts.example.com"), portField("50051"), tlsField,
 		{Name: "service", Label: "Service", Help: "Name of the service; empty: the whole server.", Kind: configfield.KindText, Max: 255, Example: "acme.Orders"},
 		insecureField, caField, clientCertificateField, ipVersionField,
 	},

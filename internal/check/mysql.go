@@ -14,7 +14,7 @@ import (
 var mysqlType = Type{
 	Name: "mysql", Label: "MySQL", Help: "Asks a MySQL or MariaDB server whether it accepts connections, without a password.",
 	Fields: []Field{
-		hostField, portField(3306),
+		hostField("db.example.com"), standardPort(3306),
 		{Name: "username", Label: "User", Help: "User without a password that must be able to sign in; empty: a refused user is good, because the server works.", Kind: configfield.KindText, Advanced: true, Max: 32},
 		ipVersionField,
 	},

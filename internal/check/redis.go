@@ -17,7 +17,7 @@ const maxRedisLine = 4096
 var redisType = Type{
 	Name: "redis", Label: "Redis", Help: "Sends PING to a Redis or Valkey server.",
 	Fields: []Field{
-		hostField, portField(6379), tlsField,
+		hostField("cache.example.com"), standardPort(6379), tlsField,
 		{Name: "username", Label: "User", Help: "User of the password; empty: the default one.", Kind: configfield.KindText, Advanced: true, Max: 255},
 		{Name: "password", Label: "Password", Help: "Password; empty: a server that demands one is good.", Kind: configfield.KindText, Secret: true, Advanced: true},
 		insecureField, caField, clientCertificateField, ipVersionField,

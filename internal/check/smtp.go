@@ -16,7 +16,7 @@ import (
 var smtpType = Type{
 	Name: "smtp", Label: "SMTP", Help: "Greets a mail server, and can switch to TLS.",
 	Fields: []Field{
-		hostField, portField(25),
+		hostField("mail.example.com"), standardPort(25),
 		{Name: "security", Label: "Security", Help: "none, starttls, or tls from the beginning.", Kind: configfield.KindText, Choices: []string{"none", "starttls", "tls"}, Default: "none"},
 		insecureField, caField, clientCertificateField, ipVersionField,
 	},

@@ -14,7 +14,7 @@ import (
 var tcpType = Type{
 	Name: "tcp", Label: "TCP", Help: "Connects to a port, and can send a text and expect one.",
 	Fields: []Field{
-		hostField, portField(0),
+		hostField("queue.example.com"), portField("6379"),
 		tlsField,
 		{Name: "send", Label: "Send", Help: "Text to send after connecting.", Kind: configfield.KindLongText, Example: "PING\n"},
 		{Name: "expect", Label: "Expect", Help: "Text that the answer must contain.", Kind: configfield.KindText, Example: "PONG"},

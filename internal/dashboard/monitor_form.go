@@ -253,6 +253,9 @@ func readTags(text string) []string { return strings.Fields(strings.ReplaceAll(t
 func (v *visit) createMonitor() error {
 	s := &monitorFormScreen{form: newForm(v.r.PostForm), Title: "New monitor", Cancel: monitorsPath}
 	s.Type, _ = check.TypeOf(allswell.MonitorType(s.Value("type")))
+	if v.r.URL.Query().Get("copy") == "" {
+		s.Types = typeChoices(s.Type.Name, v.r.URL.Query().Get("component_id"))
+	}
 	if s.Value("preview") == "times" {
 		return v.showMonitorForm(http.StatusOK, s)
 	}
