@@ -2,6 +2,7 @@ package allswell
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -50,6 +51,26 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 		say("The next check is at %s.", clock(e.DueAt))
 	}
 	return append(all, e.warningSentences()...)
+}
+
+// MaxShownGaps is how many checking gaps LastCheckingGaps returns.
+const MaxShownGaps = 10
+
+// CheckingGap is a time in which no check could tell whether a monitor's target works.
+type CheckingGap struct {
+	ListeningGap
+	Open bool // it has not ended
+}
+
+// LastCheckingGaps returns the last checking gaps, the newest first.
+func (e Explanation) LastCheckingGaps() (all []CheckingGap) {
+	for _, gap := range slices.Backward(e.CheckingGaps) {
+		if len(all) == MaxShownGaps {
+			break
+		}
+		all = append(all, CheckingGap{gap, gap.From.Equal(e.Check.UnknownSince)})
+	}
+	return all
 }
 
 // goodResults says how many results in a row end what the monitor is.

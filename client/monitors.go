@@ -333,6 +333,14 @@ type CheckState struct {
 	SlowSince         *time.Time            `json:"slow_since"`       // since when the component is degraded; nil: it is not
 	UnknownSince      *time.Time            `json:"unknown_since"`    // since when no replica could check, because of its own network
 	SuppressedUntil   *time.Time            `json:"suppressed_until"` // end of the component's maintenance, past or planned
+	Gaps              []CheckingGap         `json:"gaps"`             // the last ones, newest first, of 30 seconds or more, and one that has not ended
+	Views             []CheckResult         `json:"views"`            // the last result of the last day from each location, in the order of their names
+}
+
+// CheckingGap is a time in which no check could tell whether a monitor's target works.
+type CheckingGap struct {
+	From time.Time  `json:"from"`
+	To   *time.Time `json:"to"` // nil: it has not ended
 }
 
 // DeadlineExtension is something that moved a monitor's deadline.

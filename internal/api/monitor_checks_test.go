@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -273,6 +274,58 @@ func TestCheckResults(t *testing.T) {
 		if n := len(c.get("/api/v1/monitors/" + job + "/results").is(200).rows()); n != 0 {
 			t.Errorf("a heartbeat has %d results", n)
 		}
+	})
+}
+
+// TestExplainedViews compares what explains a check: what each location saw last, and when nothing could be told.
+func TestExplainedViews(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		id := c.post("/api/v1/monitors", map[string]any{"name": "x", "type": "tcp", "host": "localhost", "port": 1}).is(201).id()
+		path := "/api/v1/monitors/" + id + "/explain"
+		check := func() map[string]any { return c.get(path).is(200).data()["check"].(map[string]any) }
+		if got := check(); len(got["gaps"].([]any)) != 0 || len(got["views"].([]any)) != 0 {
+			t.Errorf("before the first check: %v", got)
+		}
+		claimed, _, err := c.store.ClaimChecks(t.Context(), store.CheckClaim{Replica: "r", Limit: 10})
+		if err != nil || len(claimed) != 1 {
+			t.Fatalf("claimed %v, %v", claimed, err)
+		}
+		record := func(location string, status allswell.CheckStatus) {
+			t.Helper()
+			r := allswell.CheckResult{
+				MonitorID: id, Version: claimed[0].Version, Replica: "r", DueAt: claimed[0].DueAt, StartedAt: c.clock.Now(), Status: status, Location: location, Reason: "because", Body: "secret?",
+			}
+			if err := c.store.RecordCheckResults(t.Context(), []allswell.CheckResult{r}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		record("virginia", allswell.CheckFailed)
+		from := c.clock.Now()
+		record("frankfurt", allswell.CheckUnknown)
+		c.clock.Advance(time.Second)
+		if gaps := check()["gaps"].([]any); len(gaps) != 1 || gaps[0].(map[string]any)["from"] != allswell.FormatTime(from) || gaps[0].(map[string]any)["to"] != nil {
+			t.Errorf("an open gap: %v", gaps)
+		}
+		c.clock.Advance(time.Hour - time.Second)
+		record("frankfurt", allswell.CheckFailed)
+		got := check()
+		if gaps := got["gaps"].([]any); len(gaps) != 1 || gaps[0].(map[string]any)["to"] != allswell.FormatTime(from.Add(time.Hour)) {
+			t.Errorf("a gap that has ended: %v", gaps)
+		}
+		views := got["views"].([]any)
+		if len(views) != 2 {
+			t.Fatalf("views: %v", views)
+		}
+		for i, location := range []string{"frankfurt", "virginia"} {
+			if view := views[i].(map[string]any); view["location"] != location || view["status"] != "failed" || view["body"] != "secret?" {
+				t.Errorf("the view of %s: %v", location, view)
+			}
+		}
+		reader := c.with(c.issue(allswell.ScopeRead)).get(path).is(200).data()["check"].(map[string]any)
+		if view := reader["views"].([]any)[0].(map[string]any); view["body"] != nil || view["reason"] != "because" {
+			t.Errorf("a reader sees %v", view)
+		}
+		c.stranger().get(path).is(404)
 	})
 }
 

@@ -237,6 +237,13 @@ type checkStateJSON struct {
 	SlowSince         *string               `json:"slow_since"`
 	UnknownSince      *string               `json:"unknown_since"`
 	SuppressedUntil   *string               `json:"suppressed_until"`
+	Gaps              []checkingGapJSON     `json:"gaps"` // newest first
+	Views             []checkResultJSON     `json:"views"`
+}
+
+type checkingGapJSON struct {
+	From string  `json:"from"`
+	To   *string `json:"to"` // null: it has not ended
 }
 
 type pingGapJSON struct {
@@ -258,7 +265,7 @@ type extensionJSON struct {
 	DueAt  string                   `json:"due_at"`
 }
 
-func newExplanationJSON(e allswell.Explanation) explanationJSON {
+func (c *call) newExplanationJSON(e allswell.Explanation) explanationJSON {
 	out := explanationJSON{
 		State: e.State, PausedUntil: timePtr(e.PausedUntil), AsOf: allswell.FormatTime(e.AsOf), LastPingAt: timePtr(e.LastPingAt), WaitingSince: timePtr(e.WaitingSince),
 		Interval: int64(e.Interval / time.Second), Schedule: newScheduleJSON(e.Interval, e.Cron), Grace: int64(e.Grace / time.Second), ExpectedAt: timePtr(e.ExpectedAt),
@@ -267,7 +274,20 @@ func newExplanationJSON(e allswell.Explanation) explanationJSON {
 	}
 	if e.Type.IsCheck() {
 		s := e.Check
-		out.Check = &checkStateJSON{ptrOrNil(s.Status), ptrOrNil(s.Reason), s.Good, s.Slow, e.RecoveryThreshold, timePtr(s.SlowSince), timePtr(s.UnknownSince), timePtr(e.SuppressedUntil)}
+		out.Check = &checkStateJSON{
+			ptrOrNil(s.Status), ptrOrNil(s.Reason), s.Good, s.Slow, e.RecoveryThreshold, timePtr(s.SlowSince), timePtr(s.UnknownSince), timePtr(e.SuppressedUntil),
+			[]checkingGapJSON{}, []checkResultJSON{},
+		}
+		for _, gap := range e.LastCheckingGaps() {
+			to := gap.To
+			if gap.Open {
+				to = time.Time{}
+			}
+			out.Check.Gaps = append(out.Check.Gaps, checkingGapJSON{allswell.FormatTime(gap.From), timePtr(to)})
+		}
+		for _, r := range e.Views {
+			out.Check.Views = append(out.Check.Views, c.newCheckResultJSON(r))
+		}
 	}
 	for _, x := range e.Extensions {
 		out.Extensions = append(out.Extensions, extensionJSON{x.Reason, timePtr(x.From), allswell.FormatTime(x.To), allswell.FormatTime(x.DueAt)})
@@ -284,7 +304,7 @@ func newExplanationJSON(e allswell.Explanation) explanationJSON {
 // explainMonitor says why a monitor has its state.
 func (a *api) explainMonitor(c *call) (store.Response, error) {
 	e, err := a.store.ExplainMonitor(c.Context(), c.actor(), c.PathValue("monitorId"))
-	return resourceResponse(e, err, newExplanationJSON)
+	return resourceResponse(e, err, c.newExplanationJSON)
 }
 
 func (a *api) getMonitor(c *call) (store.Response, error) {

@@ -52,6 +52,25 @@ func outageReason(o *client.Outage) string {
 	}
 }
 
+// printViews says what each location saw last, and when there was no reliable view of the target.
+func printViews(c *commandContext, s *client.CheckState) {
+	if s == nil {
+		return
+	}
+	for _, r := range s.Views {
+		result := string(r.Status)
+		if r.Reason != nil {
+			result += ", " + *r.Reason
+		}
+		c.Printf("Seen from %s at %s: %s.\n", valueOf(r.Location), console.Time(r.StartedAt), result)
+	}
+	for _, gap := range s.Gaps {
+		if gap.To != nil { // the sentences name one that has not ended
+			c.Printf("No check could tell whether the target works from %s until %s.\n", console.Time(gap.From), console.Time(*gap.To))
+		}
+	}
+}
+
 type monitorExplain struct {
 	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
 }
@@ -86,5 +105,6 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 		if rhythm, ok := of.Rhythm(); ok {
 			c.Printf("This job seems to run %s.\n", rhythm)
 		}
+		printViews(c, e.Check)
 	})
 }

@@ -19,6 +19,7 @@ func TestFormsOfAllTypes(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
+		v.lacks(v.wants(v.get("/admin/monitors/new?type=grpc"), http.StatusOK, `placeholder="accounts.example.com"`, `placeholder="50051"`), "db.example.com", "5432")
 		for _, kind := range check.Types {
 			path := "/admin/monitors/new?type=" + string(kind.Name)
 			form := v.wants(v.get(path), http.StatusOK, `name="type" value="`+string(kind.Name)+`"`, "Test now", `aria-current="page">`+kind.Label)
@@ -62,14 +63,14 @@ func TestCheckInTheForm(t *testing.T) {
 		const create = "/admin/monitors/new"
 		fields := []string{"type", "http", "name", "Shop", "component_id", "/", "interval", "30s", "url", target.URL, "method", "GET", "follow_redirects", "true",
 			"expected_statuses", "200\r\n301-302", "headers", "X-A: b", "slow_after", "800ms", "username", "me"}
-		v.wants(v.post(create, append(fields, "preview", "test")...), http.StatusOK, "status 401", "Failed", "First byte", "Who are &lt;you&gt;?", `value="me"`)
+		v.wants(v.post(create, append(fields, "preview", "test")...), http.StatusOK, `aria-label="Type"`, `aria-current="page">HTTP`, "status 401", "Failed", "First byte", "Who are &lt;you&gt;?", `value="me"`)
 		v.wants(v.post(create, append(fields, "preview", "test", "password", "hunter2")...), http.StatusOK, "Works", "Total", `value="hunter2"`)
 		if list, err := s.store.MonitorList(s.Context(), v.actor(), store.MonitorQuery{}, store.Pagination{Page: 1, PerPage: 9}); err != nil || list.Total != 0 {
 			s.Errorf("a test has made %d monitors, %v", list.Total, err)
 		}
 		wrong := append(fields, "timeout", "1m", "url", "", "confirm_from", "x")
 		wrong[9] = ""
-		v.wants(v.post(create, wrong...), http.StatusUnprocessableEntity, "The url field is required", "The timeout must be shorter than the interval", "The confirm_from must be from 1")
+		v.wants(v.post(create, wrong...), http.StatusUnprocessableEntity, "The url field is required", `href="/admin/monitors/new?type=dns"`, "The timeout must be shorter than the interval", "The confirm_from must be from 1")
 		v.wants(v.post(create, append(wrong, "preview", "test")...), http.StatusUnprocessableEntity, "The url field is required")
 		screen := v.wants(v.post(create, append(fields, "password", "hunter2")...), http.StatusSeeOther, "/admin/monitors/mon_").Header.Get("Location")
 		v.lacks(v.wants(v.get(screen), http.StatusOK, "200, 301-302", "X-A: b", "800 ms", "set, not shown", "/edit#f-password"), "hunter2")

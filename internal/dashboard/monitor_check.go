@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
@@ -28,34 +27,12 @@ type fact struct {
 	Secret       string // name of the field; "": it is none
 }
 
-// maxCheckingGaps is how many of the last checking gaps of a monitor are shown.
-const maxCheckingGaps = 10
-
-// checkingGap is a checking gap as it is shown.
-type checkingGap struct {
-	allswell.ListeningGap
-	Open bool // it has not ended
-}
-
-// Gaps returns the last checking gaps, the newest first.
-func (s monitorScreen) Gaps() (all []checkingGap) {
-	for _, gap := range slices.Backward(s.CheckingGaps) {
-		if len(all) < maxCheckingGaps {
-			all = append(all, checkingGap{gap, gap.From.Equal(s.CheckState.UnknownSince)})
-		}
-	}
-	return all
-}
-
-// Lasted returns how long nothing could be checked.
-func (g checkingGap) Lasted() time.Duration { return g.To.Sub(g.From) }
-
 // Views returns the last result from each location; none if there is only one.
 func (s monitorScreen) Views() (all []checkResult) {
-	if len(s.Locations) < 2 && s.Check.ConfirmFrom < 2 {
+	if len(s.Explanation.Views) < 2 && s.Check.ConfirmFrom < 2 {
 		return nil
 	}
-	for _, r := range s.Locations {
+	for _, r := range s.Explanation.Views {
 		all = append(all, checkResult{r})
 	}
 	return all

@@ -19,9 +19,6 @@ type MonitorDetail struct {
 	Explanation   allswell.Explanation
 	OldTokenUntil time.Time // when the ping URL before the current one ends to work; zero: there is none
 	Uptimes       []MonitorUptime
-
-	CheckingGaps []allswell.ListeningGap // of the checks, in the longest of the periods, oldest first; the last one may not have ended
-	Locations    []allswell.CheckResult  // the last result from each location, in order; empty: the checks have no location
 }
 
 // MonitorUptime is the time that a monitor was up and down in the last Period, or since it was created.
@@ -52,6 +49,11 @@ func (c *session) explain(m allswell.Monitor) (allswell.Explanation, error) {
 	}
 	e := m.Explain(tick)
 	e.PingGaps = gaps
+	if err == nil && m.IsCheck() {
+		if e.CheckingGaps, err = c.monitorGaps(m); err == nil {
+			e.Views, err = c.lastResults(m.ID)
+		}
+	}
 	if err != nil || m.State != allswell.MonitorDown {
 		return e, err
 	}
@@ -84,15 +86,7 @@ func (s *Store) MonitorDetail(ctx context.Context, actor allswell.Actor, ref str
 		if d.Explanation, err = c.explain(m); err != nil {
 			return d, err
 		}
-		if m.IsCheck() {
-			if d.CheckingGaps, err = c.monitorGaps(m); err != nil {
-				return d, err
-			}
-			if d.Locations, err = c.lastResults(m.ID); err != nil {
-				return d, err
-			}
-		}
-		if d.Uptimes, err = c.monitorUptimes(m, d.CheckingGaps); err != nil {
+		if d.Uptimes, err = c.monitorUptimes(m, d.Explanation.CheckingGaps); err != nil {
 			return d, err
 		}
 		d.OldTokenUntil, err = database.One(c.Session, func(row database.Row) (until time.Time, err error) {
