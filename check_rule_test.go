@@ -202,6 +202,19 @@ func TestCheckChange(t *testing.T) {
 	}
 }
 
+// TestSizeOfChecks checks that the secrets of a check are part of its size.
+func TestSizeOfChecks(t *testing.T) {
+	for size, tooLarge := range map[int]bool{allswell.MaxCheckConfig / 2: false, allswell.MaxCheckConfig: true} {
+		n := allswell.NewMonitor{Type: "http", Name: "Shop", Interval: time.Minute, Check: allswell.CheckSpec{
+			Config: json.RawMessage(`{"url":"a"}`), Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"` + strings.Repeat("x", size) + `"`)},
+		}}
+		var bad *allswell.ValidationError
+		if err := n.Validate(); errors.As(err, &bad) != tooLarge || tooLarge && bad.Fields["type"] == nil {
+			t.Errorf("a secret of %d bytes: %v", size, err)
+		}
+	}
+}
+
 func TestCheckSentences(t *testing.T) {
 	clock := func(t time.Time) string { return t.UTC().Format("15:04:05") }
 	now := time.Date(2026, 3, 14, 2, 0, 0, 0, time.UTC)
