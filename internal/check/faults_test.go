@@ -355,6 +355,7 @@ func TestOAuth(t *testing.T) {
 			fmt.Fprintf(w, `{"access_token": "token%d", "token_type": "Bearer", "expires_in": 3600}`, requested)
 		case r.Header.Get("Authorization") != fmt.Sprintf("Bearer token%s", r.URL.Query().Get("expect")):
 			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprint(w, r.Header.Get("Authorization"), " is not accepted")
 		}
 	})
 	n := new(Network)
@@ -369,7 +370,10 @@ func TestOAuth(t *testing.T) {
 		t.Errorf("obtaining a token is part of the total: %+v", first.Phases)
 	}
 	expectGood(t, run("/?expect=1", "secret"))
-	expectFailure(t, run("/?expect=2", "secret"), "status 401, expected 200-299")
+	refused := run("/?expect=2", "secret")
+	if expectFailure(t, refused, "status 401, expected 200-299"); refused.Body != "Bearer [secret] is not accepted" {
+		t.Errorf("the response is kept as %q", refused.Body)
+	}
 	expectGood(t, run("/?expect=2", "secret"))
 	expectFailure(t, run("/", "wrong"), "the OAuth2 token URL answered status 401 (invalid_client)")
 	s.Close()

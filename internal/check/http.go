@@ -209,7 +209,11 @@ func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
 	if response.StatusCode == http.StatusUnauthorized {
 		p.forget(r.network)
 	}
-	return p.judge(hops, response)
+	o := p.judge(hops, response)
+	if _, token, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok && len(token) >= minHidden { // one of OAuth2 is known only here
+		o.Failure, o.Body = hide(o.Failure, []string{token}), hide(allswell.FailedBody(o.Body), []string{token})
+	}
+	return o
 }
 
 // addHeaders adds headers and credentials. It returns a failure if no access token could be obtained.

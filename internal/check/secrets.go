@@ -27,8 +27,13 @@ const minHidden = 4
 // HideSecrets returns what a target said without the secrets of the check, which a debugging page may repeat. A secret that
 // the end of the text, or shorten, cuts is hidden, too.
 func HideSecrets(text string, spec allswell.CheckSpec) string {
+	return hide(text, secretTexts(spec))
+}
+
+// hide returns a text without secrets, which are in order from the longest.
+func hide(text string, secrets []string) string {
 	shortened := strings.Contains(text, cutMark)
-	for _, secret := range secretTexts(spec) {
+	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, hiddenSecret)
 		for n := len(secret) - 1; shortened && n >= minHidden; n-- {
 			text = strings.ReplaceAll(text, secret[:n]+cutMark, hiddenSecret+cutMark)
