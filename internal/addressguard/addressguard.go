@@ -29,8 +29,24 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("169.254.42.42/32"),   // Scaleway
 }
 
-// IsMetadata reports whether an address belongs to a cloud's metadata service.
+// translated are the networks of IPv6 in whose addresses translators and tunnels find one of IPv4, with the index of its first byte.
+var translated = map[netip.Prefix]int{
+	netip.MustParsePrefix("::/96"):           12, // IPv4-compatible
+	netip.MustParsePrefix("::ffff:0:0:0/96"): 12, // SIIT
+	netip.MustParsePrefix("64:ff9b::/96"):    12, // NAT64
+	netip.MustParsePrefix("64:ff9b:1::/48"):  12, // NAT64 of a local network, with the usual prefixes of 96 bits
+	netip.MustParsePrefix("2002::/16"):       2,  // 6to4
+}
+
+// IsMetadata reports whether an address belongs to a cloud's metadata service, also if a translator of addresses leads there.
 func IsMetadata(addr netip.Addr) bool {
+	for network, at := range translated {
+		if network.Contains(addr) {
+			bytes := addr.As16()
+			addr = netip.AddrFrom4([4]byte(bytes[at : at+4]))
+			break
+		}
+	}
 	return slices.ContainsFunc(metadata, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 

@@ -180,6 +180,7 @@ func TestRead(t *testing.T) {
 		{"days", "http", `{` + url + `, "warn_days": 3, "down_days": 4}`, "down_days"},
 		{"port", "tcp", `{"host": "a", "port": 65536}`, "port"},
 		{"host", "tcp", `{"host": "a b", "port": 1}`, "host"},
+		{"metadata service by way of IPv6", "http", `{"url": "http://[64:ff9b::a9fe:a9fe]/", "proxy": "http://[2002:a9fe:a9fe::1]:80", "oauth2_token_url": "http://[::169.254.169.254]/", "oauth2_client_id": "x"}`, "url proxy oauth2_token_url"},
 		{"metadata service", "http", `{"url": "http://169.254.169.254/latest/", "proxy": "http://[fd00:ec2::254]:80", "oauth2_token_url": "http://[::ffff:169.254.169.254]/", "oauth2_client_id": "x"}`, "url proxy oauth2_token_url"},
 		{"unspecified address", "tcp", `{"host": "0.0.0.0", "port": 1}`, "host"},
 		{"multicast", "icmp", `{"host": "ff02::1%eth0"}`, "host"},
