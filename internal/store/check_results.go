@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -128,7 +130,8 @@ func (t *tx) sortResults(all []allswell.CheckResult) (current, changing []allswe
 	return current, changing, nil
 }
 
-// applyResults applies results to their monitors, in order.
+// applyResults applies results to their monitors: those of parents before those of the monitors below them, so that what fails together
+// raises one alarm. Those of a monitor keep their order.
 func (t *tx) applyResults(results []allswell.CheckResult) error {
 	monitors, err := t.lockChecked(results)
 	if err != nil {
@@ -138,14 +141,23 @@ func (t *tx) applyResults(results []allswell.CheckResult) error {
 	if err != nil {
 		return err
 	}
-	if err := t.lockForResults(results, monitors, view); err != nil {
+	family, err := t.familyOf(monitors)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(results, func(a, b allswell.CheckResult) int {
+		return cmp.Compare(len(family.above[a.MonitorID]), len(family.above[b.MonitorID]))
+	})
+	if err := t.lockForResults(results, monitors, family, view); err != nil {
 		return err
 	}
 	for _, r := range results {
 		if m, ok := monitors[r.MonitorID]; ok {
+			m.ParentDown = family.parentDown(m.ID)
 			if err := t.applyResult(m, r, view); err != nil {
 				return err
 			}
+			family.down[m.ID] = m.State == allswell.MonitorDown
 		}
 	}
 	return nil
@@ -200,31 +212,6 @@ func (t *tx) checkView() (v allswell.CheckView, err error) {
 		return
 	}, `SELECT replica, location FROM liveness WHERE seen_at > $1`, millis(t.Now.Add(-livenessTimeout)))
 	return v, err
-}
-
-// lockForResults locks what the beginning and the end of outages and of slowness change.
-func (t *tx) lockForResults(results []allswell.CheckResult, monitors map[string]*allswell.Monitor, v allswell.CheckView) error {
-	trial := make(map[string]allswell.Monitor, len(monitors))
-	for id, m := range monitors {
-		trial[id] = *m
-	}
-	var changing []allswell.Monitor
-	for _, r := range results {
-		m, ok := trial[r.MonitorID]
-		if !ok {
-			continue
-		}
-		slow := m.CheckState.SlowSince
-		e := m.ApplyCheckResult(r, v)
-		trial[r.MonitorID] = m
-		if e.WentDown || e.Recovered || !m.CheckState.SlowSince.Equal(slow) {
-			changing = append(changing, *monitors[r.MonitorID])
-		}
-	}
-	if len(changing) == 0 {
-		return nil
-	}
-	return t.lockForOutage(changing...)
 }
 
 // applyResult applies a result to a locked monitor, and saves it with all effects.

@@ -68,6 +68,14 @@ func (m *checksModel) parentDown(c *modelCheck) bool {
 	return false
 }
 
+// depth is how many monitors are above one.
+func (m *checksModel) depth(id string) (n int) {
+	for id = m.of(id).ParentID; id != ""; id = m.of(id).ParentID {
+		n++
+	}
+	return n
+}
+
 // claimSome claims checks for one of the replicas, and compares which they are.
 func (m *checksModel) claimSome() {
 	m.Helper()
@@ -130,18 +138,16 @@ func (m *checksModel) recordSome() {
 		}
 		results = append(results, r)
 	}
-	parents := make(map[string]bool) // they are loaded together, before the results are applied
-	for _, c := range m.monitors {
-		parents[c.ID] = m.parentDown(c)
-	}
-	for _, r := range results {
+	parentsFirst := slices.Clone(results)
+	slices.SortStableFunc(parentsFirst, func(a, b allswell.CheckResult) int { return m.depth(a.MonitorID) - m.depth(b.MonitorID) })
+	for _, r := range parentsFirst {
 		c := m.of(r.MonitorID)
 		if r.Version != c.version || !c.Enabled {
 			m.seen["dropped"]++
 			continue
 		}
 		m.recorded++
-		c.ParentDown = parents[c.ID]
+		c.ParentDown = m.parentDown(c)
 		e := c.ApplyCheckResult(r, view)
 		c.Warn(e.Verdict)
 		c.retry = e.Retry

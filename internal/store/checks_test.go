@@ -264,6 +264,46 @@ func TestChecksDuringMaintenance(t *testing.T) {
 	})
 }
 
+// A parent and the monitors below it that fail and recover in one transaction have one incident, whatever the order of the results.
+func TestParentsFailTogether(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		once := func(parent string) func(*allswell.NewMonitor) {
+			return func(n *allswell.NewMonitor) { n.FailureThreshold, n.ParentID = 1, parent }
+		}
+		router := w.newCheck("router", once(""))
+		rack := w.newCheck("rack", once(router.ID), func(n *allswell.NewMonitor) { n.FailureThreshold = 9 })
+		server := w.newCheck("server", once(rack.ID))
+		results := func(status allswell.CheckStatus, monitors ...allswell.Monitor) {
+			t.Helper()
+			var all []allswell.CheckResult
+			for _, m := range monitors {
+				all = append(all, w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: 1, DueAt: w.clock.now()}, status))
+			}
+			w.ok(w.RecordCheckResults(w.ctx, all))
+			w.pass(time.Second)
+		}
+		results(allswell.CheckFailed, server, router) // the rack between them has no result
+		if got := w.monitorNow(server); got.Condition() != allswell.MonitorSuppressed {
+			t.Errorf("the server, which fails together with the router: %+v", got)
+		}
+		if all := w.incidents(); len(all) != 1 || all[0].Title != "router is down" {
+			t.Errorf("incidents: %+v", all)
+		}
+		notes, _, err := w.IncidentNotes(w.ctx, w.ws, w.incident().ID, firstHundred)
+		w.ok(err)
+		if !slices.ContainsFunc(notes, func(n allswell.IncidentNote) bool { return strings.HasPrefix(n.Output, "server fails, too.") }) {
+			t.Errorf("the notes do not name the server: %+v", notes)
+		}
+		results(allswell.CheckOK, server, rack, router)
+		for _, m := range []allswell.Monitor{router, rack, server} {
+			if got := w.monitorNow(m); got.Condition() != allswell.MonitorUp {
+				t.Errorf("after the recovery: %+v", got)
+			}
+		}
+		w.shows(allswell.StatusOperational)
+	})
+}
+
 func TestParents(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		router := w.newCheck("router", func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })

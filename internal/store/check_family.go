@@ -1,0 +1,73 @@
+package store
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// checkFamily says which monitors are above others, and which of them are down while results are applied.
+type checkFamily struct {
+	above map[string][]string // the parent of a monitor, the parent's parent, and so on; nothing for a monitor without a parent
+	down  map[string]bool
+}
+
+// familyOf loads what is above some monitors.
+func (t *tx) familyOf(monitors map[string]*allswell.Monitor) (checkFamily, error) {
+	f := checkFamily{above: make(map[string][]string), down: make(map[string]bool)}
+	var below []string
+	for id, m := range monitors {
+		if m.ParentID != "" {
+			below = append(below, id)
+		}
+	}
+	if len(below) == 0 {
+		return f, nil
+	}
+	_, err := database.Query(t.Session, func(row database.Row) (none struct{}, err error) {
+		var id, parent string
+		var down bool
+		if err = row.Scan(&id, &parent, &down); err == nil {
+			f.above[id] = append(f.above[id], parent)
+			f.down[parent] = down
+		}
+		return
+	}, `WITH RECURSIVE above (id, parent_id) AS (SELECT id, parent_id FROM monitors WHERE id IN EACH($1)
+			UNION SELECT above.id, p.parent_id FROM monitors p JOIN above ON p.id = above.parent_id WHERE p.parent_id IS NOT NULL)
+		SELECT above.id, above.parent_id, p.state = 'down' FROM above JOIN monitors p ON p.id = above.parent_id`, list(below))
+	return f, err
+}
+
+// parentDown computes Monitor.ParentDown.
+func (f checkFamily) parentDown(id string) bool {
+	return slices.ContainsFunc(f.above[id], func(parent string) bool { return f.down[parent] })
+}
+
+// lockForResults locks what the beginning and the end of outages and of slowness change.
+func (t *tx) lockForResults(results []allswell.CheckResult, monitors map[string]*allswell.Monitor, f checkFamily, v allswell.CheckView) error {
+	trial := make(map[string]allswell.Monitor, len(monitors))
+	for id, m := range monitors {
+		trial[id] = *m
+	}
+	f.down = maps.Clone(f.down)
+	var changing []allswell.Monitor
+	for _, r := range results {
+		m, ok := trial[r.MonitorID]
+		if !ok {
+			continue
+		}
+		slow := m.CheckState.SlowSince
+		m.ParentDown = f.parentDown(m.ID)
+		e := m.ApplyCheckResult(r, v)
+		trial[r.MonitorID], f.down[m.ID] = m, m.State == allswell.MonitorDown
+		if e.WentDown || e.Recovered || !m.CheckState.SlowSince.Equal(slow) {
+			changing = append(changing, *monitors[r.MonitorID])
+		}
+	}
+	if len(changing) == 0 {
+		return nil
+	}
+	return t.lockForOutage(changing...)
+}
