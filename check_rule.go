@@ -225,7 +225,12 @@ func (m *Monitor) restartCheck() {
 	m.CheckState = CheckState{}
 }
 
-// SuppressedNote is the note of the incident of a parent that is down that the monitor fails, too. Only members see it.
-func (m Monitor) SuppressedNote() string {
-	return fmt.Sprintf("%s fails, too. Its failures raise no alarm while this monitor is down.", m.Name)
+// SuppressedNote is the note of the incident of a parent that is down that the monitor fails, too. Only members see it. On another page
+// it does not name the monitor, because members and tokens may be limited to pages.
+func (m Monitor) SuppressedNote(pageID string) string {
+	name := m.Name
+	if m.PageID != pageID {
+		name = "A monitor that does not belong to this page"
+	}
+	return fmt.Sprintf("%s fails, too. Its failures raise no alarm while this monitor is down.", name)
 }

@@ -287,13 +287,23 @@ func (t *tx) noteSuppressed(m allswell.Monitor) error {
 	if m.ParentID == "" || !m.FailuresSuppressed {
 		return nil
 	}
-	_, err := t.Exec(`WITH RECURSIVE above (id, parent_id, depth) AS (SELECT id, parent_id, 1 FROM monitors WHERE id = $2
-			UNION ALL SELECT p.id, p.parent_id, depth + 1 FROM monitors p JOIN above ON p.id = above.parent_id WHERE depth <= $5)
-		INSERT INTO incident_notes (id, incident_id, output, created_at)
-		SELECT $1, i.id, $3, $4 FROM above JOIN outages o ON o.monitor_id = above.id AND o.ended_at IS NULL JOIN incidents i ON i.outage_id = o.id
-		WHERE NOT EXISTS (SELECT 1 FROM incident_notes n WHERE n.incident_id = i.id AND n.output = $3)
-			AND (SELECT count(*) FROM incident_notes n WHERE n.incident_id = i.id) < $6
-		ORDER BY depth LIMIT 1`,
-		allswell.NewID(allswell.PrefixNote, t.Now), m.ParentID, m.SuppressedNote(), millis(t.Now), allswell.MaxParents, maxSuppressedNotes)
+	type parentIncident struct{ id, pageID string }
+	i, err := database.One(t.Session, func(row database.Row) (i parentIncident, err error) {
+		err = row.Scan(&i.id, &i.pageID)
+		return
+	}, `WITH RECURSIVE above (id, parent_id, depth) AS (SELECT id, parent_id, 1 FROM monitors WHERE id = $1
+			UNION ALL SELECT p.id, p.parent_id, depth + 1 FROM monitors p JOIN above ON p.id = above.parent_id WHERE depth <= $2)
+		SELECT i.id, i.page_id FROM above JOIN outages o ON o.monitor_id = above.id AND o.ended_at IS NULL JOIN incidents i ON i.outage_id = o.id
+		ORDER BY depth LIMIT 1`, m.ParentID, allswell.MaxParents)
+	if errors.Is(err, allswell.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = t.Exec(`INSERT INTO incident_notes (id, incident_id, output, created_at) SELECT $1, i.id, $3, $4 FROM incidents i WHERE i.id = $2
+			AND NOT EXISTS (SELECT 1 FROM incident_notes n WHERE n.incident_id = i.id AND n.output = $3)
+			AND (SELECT count(*) FROM incident_notes n WHERE n.incident_id = i.id) < $5`,
+		allswell.NewID(allswell.PrefixNote, t.Now), i.id, m.SuppressedNote(i.pageID), millis(t.Now), maxSuppressedNotes)
 	return err
 }

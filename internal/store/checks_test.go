@@ -3,6 +3,7 @@ package store_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -282,7 +283,8 @@ func TestParentsFailTogether(t *testing.T) {
 			w.ok(w.RecordCheckResults(w.ctx, all))
 			w.pass(time.Second)
 		}
-		results(allswell.CheckFailed, server, router) // the rack between them has no result
+		elsewhere := w.newCheck("other", once(router.ID), func(n *allswell.NewMonitor) { n.Page, n.ComponentID = "", "" })
+		results(allswell.CheckFailed, server, router, elsewhere) // the rack between them has no result
 		if got := w.monitorNow(server); got.Condition() != allswell.MonitorSuppressed {
 			t.Errorf("the server, which fails together with the router: %+v", got)
 		}
@@ -294,7 +296,11 @@ func TestParentsFailTogether(t *testing.T) {
 		if !slices.ContainsFunc(notes, func(n allswell.IncidentNote) bool { return strings.HasPrefix(n.Output, "server fails, too.") }) {
 			t.Errorf("the notes do not name the server: %+v", notes)
 		}
-		results(allswell.CheckOK, server, rack, router)
+		// A token that is limited to the page sees the notes, but not monitors elsewhere.
+		if outputs := fmt.Sprint(notes); strings.Contains(outputs, "other") || !strings.Contains(outputs, "A monitor that does not belong to this page fails, too.") {
+			t.Errorf("the notes do not hide the name of a monitor elsewhere: %s", outputs)
+		}
+		results(allswell.CheckOK, server, rack, router, elsewhere)
 		for _, m := range []allswell.Monitor{router, rack, server} {
 			if got := w.monitorNow(m); got.Condition() != allswell.MonitorUp {
 				t.Errorf("after the recovery: %+v", got)
