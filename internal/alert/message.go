@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/i18n"
@@ -234,7 +236,8 @@ func (i Item) detail() string {
 
 // sentence returns a text as a sentence: with a capital letter and a full stop.
 func sentence(text string) string {
-	text = strings.ToUpper(text[:1]) + text[1:]
+	first, size := utf8.DecodeRuneInString(text)
+	text = string(unicode.ToUpper(first)) + text[size:]
 	if strings.HasSuffix(text, ".") {
 		return text
 	}

@@ -26,9 +26,17 @@ type Type struct {
 
 // Types are all types, in the order in which people see them.
 var Types = []Type{
+	emailType,
 	webhookType,
 	slackType,
+	slackBotType,
+	teamsType,
+	discordType,
+	telegramType,
 	ntfyType,
+	pagerDutyType,
+	opsgenieType,
+	alertmanagerType,
 }
 
 // TypeOf returns the type of a name.

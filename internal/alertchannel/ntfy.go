@@ -45,11 +45,9 @@ func (c *ntfy) Validate(bad *allswell.ValidationError) {
 var ntfyPriorities = map[allswell.Impact]int{allswell.ImpactCritical: 5, allswell.ImpactMajor: 4, allswell.ImpactMinor: 3, allswell.ImpactNone: 3}
 
 func (c *ntfy) send(ctx context.Context, s *Sender, m alert.Message) Result {
-	headline, text, _ := strings.Cut(m.WithoutLinks().Text(ntfyText), "\n")
-	body := map[string]any{"topic": c.Topic, "title": alert.Shorten(headline, 200), "message": text, "priority": ntfyPriorities[m.Severity()]}
-	if text == "" {
-		delete(body, "title")
-		body["message"] = headline
+	body := map[string]any{"topic": c.Topic, "message": fit(m.Headline(), ntfyText, nil), "priority": ntfyPriorities[m.Severity()]}
+	if text := details(m); text != "" {
+		body["title"], body["message"] = fit(m.Headline(), 200, nil), fit(text, ntfyText, nil)
 	}
 	if m.Phase() == alert.PhaseResolve {
 		body["tags"], body["priority"] = []string{"white_check_mark"}, 3
@@ -65,13 +63,5 @@ func (c *ntfy) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	if c.Token != "" {
 		r.header = map[string]string{"Authorization": "Bearer " + c.Token}
 	}
-	a, bad := s.call(ctx, r)
-	if bad == nil && a.malformed() {
-		r.body = map[string]any{"topic": c.Topic, "message": m.Text(ntfyText)}
-		a, bad = s.call(ctx, r)
-	}
-	if bad != nil {
-		return *bad
-	}
-	return a.outcome("ntfy")
+	return s.deliver(ctx, r, map[string]any{"topic": c.Topic, "message": plainText(m, ntfyText, nil)})
 }

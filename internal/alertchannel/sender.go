@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -222,7 +223,7 @@ func (a answer) explanation() string {
 // retryAfter returns the delay of a Retry-After header: a number of seconds, which may have a fraction, or a date; 0 if there is none.
 func (a answer) retryAfter(now time.Time) time.Duration {
 	value := a.header.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && !math.IsNaN(seconds) {
 		return time.Duration(max(0, min(seconds, maxRetryAfter.Seconds())) * float64(time.Second))
 	}
 	at, err := http.ParseTime(value)

@@ -53,20 +53,10 @@ type slackLink struct {
 // slackMessage returns a message with blocks, and with text for notifications.
 func slackMessage(m alert.Message) map[string]any {
 	headline := m.Headline()
-	blocks := []slackBlock{{Type: "header", Text: &slackText{"plain_text", alert.Shorten(headline, slackHeader)}}}
-	lines, more := m.Lines()
-	text := ""
-	for _, line := range lines {
-		text += "• " + line + "\n"
-	}
-	if len(lines) == 1 && more == 0 {
-		text = lines[0]
-	}
-	if more > 0 {
-		text += alert.MoreLine(more)
-	}
+	blocks := []slackBlock{{Type: "header", Text: &slackText{"plain_text", fit(headline, slackHeader, nil)}}}
+	text := details(m)
 	if text != "" {
-		blocks = append(blocks, slackBlock{Type: "section", Text: &slackText{"plain_text", alert.Shorten(text, slackSection)}})
+		blocks = append(blocks, slackBlock{Type: "section", Text: &slackText{"plain_text", fit(text, slackSection, nil)}})
 	}
 	var buttons []slackLink
 	for _, l := range m.Buttons() {
@@ -75,16 +65,14 @@ func slackMessage(m alert.Message) map[string]any {
 	if len(buttons) > 0 {
 		blocks = append(blocks, slackBlock{Type: "actions", Elements: buttons})
 	}
-	return map[string]any{"text": slackEscape.Replace(headline), "blocks": blocks}
+	return map[string]any{"text": fit(headline, slackSection, slackEscape.Replace), "blocks": blocks, "mrkdwn": false}
+}
+
+// slackPlain returns a message in the simplest form.
+func slackPlain(m alert.Message) map[string]any {
+	return map[string]any{"text": plainText(m, slackSection, slackEscape.Replace), "mrkdwn": false}
 }
 
 func (c *slack) send(ctx context.Context, s *Sender, m alert.Message) Result {
-	a, bad := s.call(ctx, request{url: c.URL, body: slackMessage(m), name: "Slack"})
-	if bad == nil && a.malformed() {
-		a, bad = s.call(ctx, request{url: c.URL, body: map[string]any{"text": slackEscape.Replace(m.Text(slackSection))}, name: "Slack"})
-	}
-	if bad != nil {
-		return *bad
-	}
-	return a.outcome("Slack")
+	return s.deliver(ctx, request{url: c.URL, body: slackMessage(m), name: "Slack"}, slackPlain(m))
 }

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/allswell/allswell"
 )
 
 // TestAccountMail sends mails to a real server.
@@ -45,5 +47,35 @@ func TestAccountMail(t *testing.T) {
 	n.SMTP = nil
 	if err := n.SendAccountMail(t.Context(), AccountMail{}); err == nil {
 		t.Error("a mail was sent without a server")
+	}
+}
+
+// TestAlertMail sends the mails of an alert to a real server: they belong together, and each attempt has the same Message-ID.
+func TestAlertMail(t *testing.T) {
+	peer := newSMTPPeer(t, "plain")
+	n := &Notifier{Config: Config{SMTP: &url.URL{Scheme: "smtp", Host: peer.address}, From: mail.Address{Address: "status@example.com"}}}
+	for _, id := range []string{"msg_1", "msg_1", "msg_2"} {
+		m := AlertMail{AccountMail{To: "grace@example.com", Subject: "גיבוי is down\r\nBcc: eve@example.com", Text: "No ping.\n"}, id, "thr_1"}
+		if o := n.SendAlertMail(t.Context(), m); o.Result != allswell.SendAccepted || o.Reason != "" {
+			t.Fatalf("%+v", o)
+		}
+	}
+	var ids []string
+	for _, got := range peer.received() {
+		m, err := mail.ReadMessage(strings.NewReader(got.content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Header.Get("Bcc") != "" || m.Header.Get("References") != "<thr_1@example.com>" || m.Header.Get("In-Reply-To") != "<thr_1@example.com>" {
+			t.Errorf("the header: %v", m.Header)
+		}
+		ids = append(ids, m.Header.Get("Message-ID"))
+	}
+	if got := strings.Join(ids, " "); got != "<msg_1@example.com> <msg_1@example.com> <msg_2@example.com>" {
+		t.Errorf("the ids are %s", got)
+	}
+	n.SMTP = &url.URL{Scheme: "smtp", Host: "127.0.0.1:1"}
+	if o := n.SendAlertMail(t.Context(), AlertMail{AccountMail: AccountMail{To: "grace@example.com"}}); o.Result == allswell.SendAccepted || o.Reason == "" || strings.Contains(o.Reason, "127.0.0.1") {
+		t.Errorf("a server that does not exist: %+v", o)
 	}
 }

@@ -346,9 +346,15 @@ func (s *Server) notifyConfig() notify.Config {
 	return c
 }
 
-// newAlertSender returns what sends alerts, with the limits of webhooks.
+// newAlertSender returns what sends alerts, with the limits of webhooks and through the mail server of notifications.
 func (s *Server) newAlertSender() *alertchannel.Sender {
-	return alertchannel.NewSender(alertchannel.Config{AllowPrivate: s.cfg.WebhookAllowPrivate, Denied: s.cfg.WebhookDeny})
+	c := alertchannel.Config{AllowPrivate: s.cfg.WebhookAllowPrivate, Denied: s.cfg.WebhookDeny}
+	if s.cfg.SMTPURL != nil {
+		c.Mail = func(ctx context.Context, m alertchannel.Mail) allswell.SendOutcome {
+			return s.notify.SendAlertMail(ctx, notify.AlertMail{AccountMail: notify.AccountMail{To: m.To, Subject: m.Subject, Text: m.Text}, ID: m.ID, ThreadID: m.ThreadID})
+		}
+	}
+	return alertchannel.NewSender(c)
 }
 
 func newReplicaName() string {

@@ -1,0 +1,104 @@
+package alertchannel
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// discordType executes a webhook, as described at https://discord.com/developers/docs/resources/webhook#execute-webhook; limits are those of
+// https://discord.com/developers/docs/resources/message#embed-object-embed-limits.
+var discordType = Type{
+	Name: "discord", Label: "Discord", Help: "Posts to a channel of Discord by a webhook.",
+	Fields: []configfield.Field{urlField("https://discord.com/api/webhooks/123/XXXX")},
+	New:    func() Channel { return new(discord) },
+}
+
+// Limits of an embed and of a message, in characters.
+const (
+	discordTitle       = 256
+	discordDescription = 4096
+	discordContent     = 2000
+)
+
+type discord struct {
+	URL string `json:"url"`
+}
+
+func (c *discord) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
+
+// discordMarkup are the signs that can begin markup; a backslash before a sign makes it text.
+var discordMarkup = regexp.MustCompile("[\\\\*_~`|>#\\[\\]()<:@-]")
+
+// discordEscape writes text in which nothing is markup or a mention.
+func discordEscape(text string) string { return discordMarkup.ReplaceAllString(text, `\$0`) }
+
+type discordEmbed struct {
+	Title       string `json:"title"`
+	Description string `json:"description,omitempty"`
+	URL         string `json:"url,omitempty"`
+	Color       int    `json:"color"`
+	Timestamp   string `json:"timestamp"`
+}
+
+// discordNobody are allowed_mentions that allow none.
+var discordNobody = map[string]any{"parse": []string{}}
+
+func discordMessage(m alert.Message) map[string]any {
+	var links []string
+	for _, b := range m.Buttons() {
+		links = append(links, "["+b.Label+"]("+b.URL+")")
+	}
+	footer := strings.Join(links, " · ")
+	e := discordEmbed{
+		Title: fit(m.Headline(), discordTitle, discordEscape), URL: m.Links.Alert, Color: tone(m), Timestamp: allswell.FormatTime(m.At),
+		Description: strings.TrimSpace(fit(details(m), discordDescription-len(footer)-1, discordEscape) + "\n" + footer),
+	}
+	return map[string]any{"embeds": []discordEmbed{e}, "allowed_mentions": discordNobody}
+}
+
+// address returns the URL of the webhook with a path and a parameter added. It keeps the parameters that it has, such as thread_id.
+func (c *discord) address(path, key, value string) string {
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return c.URL
+	}
+	u = u.JoinPath(path)
+	q := u.Query()
+	if key != "" {
+		q.Set(key, value)
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+func (c *discord) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	plain := map[string]any{"content": plainText(m, discordContent, discordEscape), "allowed_mentions": discordNobody}
+	a, bad := s.post(ctx, request{url: c.address("", "wait", "true"), body: discordMessage(m), name: "Discord"}, plain)
+	if bad != nil {
+		return *bad
+	}
+	var said struct {
+		ID         string  `json:"id"`
+		RetryAfter float64 `json:"retry_after"`
+	}
+	decoded := a.decode(&said)
+	r := a.outcome("Discord")
+	if r.Result != allswell.SendAccepted {
+		return r.wait(said.RetryAfter)
+	}
+	if !decoded || said.ID == "" {
+		return a.unclear("Discord")
+	}
+	if first := reference(m); first != "" && m.Phase() != alert.PhaseTrigger {
+		// The message was taken whether or not the first one can be changed.
+		s.call(ctx, request{method: http.MethodPatch, url: c.address("messages/"+url.PathEscape(first), "", ""), body: discordMessage(m), name: "Discord"})
+	}
+	return sent(said.ID)
+}

@@ -1,0 +1,53 @@
+package alertchannel
+
+import (
+	"context"
+	"net/mail"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// emailType sends mail through the operator's mail server. Mails of a thread refer to the same message: RFC 5322, section 3.6.4.
+var emailType = Type{
+	Name: "email", Label: "E-mail", Help: "Sends a mail through the mail server of this service.",
+	Fields: []configfield.Field{
+		{Name: "to", Label: "Address", Help: "One e-mail address, which may be that of a group.", Kind: configfield.KindText, Required: true, Max: 254, Example: "oncall@example.com"},
+	},
+	New: func() Channel { return new(email) },
+}
+
+// Limits of a mail, in characters.
+const (
+	emailSubject = 150
+	emailText    = 20_000
+)
+
+type email struct {
+	To string `json:"to"`
+}
+
+func (c *email) Validate(bad *allswell.ValidationError) {
+	c.To = strings.TrimSpace(c.To)
+	a, err := mail.ParseAddress(c.To)
+	if err != nil || a.Address != c.To {
+		bad.Add("to", "The to must be an e-mail address such as oncall@example.com.")
+	}
+}
+
+func (c *email) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	if s.Mail == nil {
+		return failed(allswell.SendFailed, "This service has no mail server (ALLSWELL_SMTP_URL).")
+	}
+	out := Mail{ID: m.ID, To: c.To, Subject: alert.Shorten(m.Headline(), emailSubject), Text: m.Text(emailText) + "\n"}
+	if m.Thread != nil {
+		out.ThreadID = m.Thread.ID
+	}
+	o := s.Mail(ctx, out)
+	if o.Result == allswell.SendServerUnavailable {
+		o.Result = allswell.SendFailed
+	}
+	return Result{SendOutcome: o}
+}

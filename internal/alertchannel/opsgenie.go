@@ -1,0 +1,65 @@
+package alertchannel
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// opsgenieType creates, acknowledges and closes alerts, as described at https://docs.opsgenie.com/docs/alert-api.
+var opsgenieType = Type{
+	Name: "opsgenie", Label: "Opsgenie", Help: "Creates, acknowledges and closes alerts of Opsgenie.",
+	Fields: []configfield.Field{
+		secretField("api_key", "API key", "The key of an API integration."),
+		serverField("https://api.opsgenie.com", "https://api.eu.opsgenie.com for accounts in the EU."),
+	},
+	Destination: []string{"server"},
+	Follows:     true,
+	New:         func() Channel { return &opsgenie{Server: "https://api.opsgenie.com"} },
+}
+
+// Limits of an alert, in characters.
+const (
+	opsgenieMessage     = 130
+	opsgenieDescription = 15_000
+	opsgenieNote        = 1000
+)
+
+type opsgenie struct {
+	APIKey string `json:"api_key,omitzero"`
+	Server string `json:"server"`
+}
+
+func (c *opsgenie) Validate(bad *allswell.ValidationError) { checkServer(bad, &c.Server) }
+
+// opsgeniePriorities are the priorities of impacts.
+var opsgeniePriorities = map[allswell.Impact]string{
+	allswell.ImpactCritical: "P1", allswell.ImpactMajor: "P2", allswell.ImpactMinor: "P3", allswell.ImpactNone: "P5",
+}
+
+func (c *opsgenie) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	alias := threadKey(m)
+	for _, phase := range phases(m) {
+		r := request{url: c.Server + "/v2/alerts", name: "Opsgenie", header: map[string]string{"Authorization": "GenieKey " + c.APIKey}}
+		plain := map[string]any{}
+		switch phase {
+		case alert.PhaseTrigger:
+			r.body = map[string]any{
+				"message": fit(m.Headline(), opsgenieMessage, nil), "alias": alias, "description": plainText(m, opsgenieDescription, nil),
+				"priority": opsgeniePriorities[m.Severity()], "source": "Allswell",
+			}
+			plain = map[string]any{"message": fit(m.Headline(), opsgenieMessage, nil), "alias": alias}
+		default:
+			action := map[alert.Phase]string{alert.PhaseAcknowledge: "acknowledge", alert.PhaseResolve: "close"}[phase]
+			r.url += "/" + url.PathEscape(alias) + "/" + action + "?identifierType=alias"
+			r.body = map[string]any{"source": "Allswell", "note": fit(m.Headline(), opsgenieNote, nil)}
+		}
+		if result := s.deliver(ctx, r, plain); result.Result != allswell.SendAccepted {
+			return result
+		}
+	}
+	return sent("")
+}

@@ -1,0 +1,102 @@
+package alertchannel
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// slackBotType posts as a bot, which can answer in threads and change what it has posted, as described at
+// https://docs.slack.dev/reference/methods/chat.postMessage and https://docs.slack.dev/reference/methods/chat.update.
+var slackBotType = Type{
+	Name: "slack_bot", Label: "Slack bot", Help: "Posts to a channel of Slack as a bot, with a thread for each alert.",
+	Fields: []configfield.Field{
+		{Name: "channel", Label: "Channel", Help: "The id of the channel, to which the bot is invited.", Kind: configfield.KindText, Required: true, Max: 100, Example: "C0123456789"},
+		secretField("token", "Bot token", "The bot user OAuth token, which begins with xoxb-."),
+		serverField("https://slack.com/api", "Where the methods of the API are."),
+	},
+	Destination: []string{"server"},
+	New:         func() Channel { return &slackBot{Server: "https://slack.com/api"} },
+}
+
+type slackBot struct {
+	Channel string `json:"channel"`
+	Token   string `json:"token,omitzero"`
+	Server  string `json:"server"`
+}
+
+func (c *slackBot) Validate(bad *allswell.ValidationError) {
+	checkServer(bad, &c.Server)
+	allswell.CheckText(bad, "channel", c.Channel, 100)
+}
+
+// slackAnswer is the answer of a method. Slack says with the status 200 that something failed.
+type slackAnswer struct {
+	OK      bool   `json:"ok"`
+	Error   string `json:"error"`
+	Channel string `json:"channel"`
+	TS      string `json:"ts"`
+}
+
+// What errors of Slack mean; all others are final.
+var (
+	slackLater     = []string{"ratelimited", "rate_limited", "message_limit_exceeded", "service_unavailable", "internal_error", "fatal_error", "request_timeout"}
+	slackMalformed = []string{"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "invalid_arguments", "invalid_thread_ts", "thread_not_found", "cannot_reply_to_message"}
+)
+
+func (c *slackBot) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	body := slackMessage(m)
+	room, first, threaded := strings.Cut(reference(m), " ")
+	if threaded {
+		body["thread_ts"] = first
+	}
+	r, refused := c.call(ctx, s, "chat.postMessage", c.Channel, body)
+	if refused {
+		r, _ = c.call(ctx, s, "chat.postMessage", c.Channel, slackPlain(m))
+	}
+	if threaded && r.Result == allswell.SendAccepted && m.Phase() != alert.PhaseTrigger {
+		update := slackMessage(m)
+		update["ts"] = first
+		// The message was taken whether or not the first one can be changed.
+		c.call(ctx, s, "chat.update", room, update)
+	}
+	return r
+}
+
+// call calls a method. refused says that the message may be taken in a simpler form.
+func (c *slackBot) call(ctx context.Context, s *Sender, method, room string, body map[string]any) (r Result, refused bool) {
+	body["channel"] = room
+	if method == "chat.postMessage" {
+		body["unfurl_links"], body["unfurl_media"] = false, false
+	} else {
+		delete(body, "mrkdwn")
+	}
+	a, bad := s.call(ctx, request{
+		url: c.Server + "/" + method, body: body, name: "Slack", header: map[string]string{"Authorization": "Bearer " + c.Token, "Content-Type": "application/json; charset=utf-8"},
+	})
+	if bad != nil {
+		return *bad, false
+	}
+	if r := a.outcome("Slack"); r.Result != allswell.SendAccepted {
+		return r, a.malformed()
+	}
+	var said slackAnswer
+	switch {
+	case !a.decode(&said) || !said.OK && said.Error == "":
+		return a.unclear("Slack"), false
+	case said.OK && (said.Channel == "" || said.TS == ""):
+		return sent(""), false
+	case said.OK:
+		return sent(said.Channel + " " + said.TS), false
+	case slices.Contains(slackLater, said.Error):
+		r := failed(allswell.SendFailed, "Slack answered: %s.", said.Error)
+		r.RetryAfter = a.retryAfter(time.Now())
+		return r, false
+	}
+	return failed(allswell.SendRejected, "Slack answered: %s.", said.Error), slices.Contains(slackMalformed, said.Error)
+}

@@ -1,0 +1,91 @@
+package alertchannel
+
+import (
+	"context"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// teamsType posts an Adaptive Card to a workflow, as described at
+// https://learn.microsoft.com/en-us/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using and
+// https://adaptivecards.io/explorer/RichTextBlock.html: the texts of its runs are never Markdown.
+var teamsType = Type{
+	Name: "teams", Label: "Microsoft Teams", Help: "Posts a card to a channel or a chat by a workflow.",
+	Fields: []configfield.Field{urlField("https://prod-00.westeurope.logic.azure.com/workflows/…")},
+	New:    func() Channel { return new(teams) },
+}
+
+// Limits of a card, in characters. Teams takes messages of up to 28 KB.
+const (
+	teamsHeadline = 500
+	teamsText     = 4000
+)
+
+type teams struct {
+	URL string `json:"url"`
+}
+
+func (c *teams) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
+
+type teamsBlock struct {
+	Type    string     `json:"type"`
+	Inlines []teamsRun `json:"inlines"`
+}
+
+type teamsRun struct {
+	Type   string `json:"type"`
+	Text   string `json:"text"`
+	Weight string `json:"weight,omitempty"`
+	Size   string `json:"size,omitempty"`
+	Color  string `json:"color,omitempty"`
+}
+
+type teamsAction struct {
+	Type  string `json:"type"`
+	Title string `json:"title"`
+	URL   string `json:"url"`
+}
+
+// teamsColor returns the named color of a message.
+func teamsColor(m alert.Message) string {
+	switch {
+	case isTest(m):
+		return "default"
+	case m.Phase() == alert.PhaseResolve:
+		return "good"
+	case m.Phase() == alert.PhaseAcknowledge:
+		return "accent"
+	case m.Severity() == allswell.ImpactCritical, m.Severity() == allswell.ImpactMajor:
+		return "attention"
+	}
+	return "warning"
+}
+
+// teamsMessage wraps a card in the message that the trigger of a workflow expects.
+func teamsMessage(body []teamsBlock, actions []teamsAction) map[string]any {
+	card := map[string]any{
+		"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4",
+		"body": body, "msteams": map[string]any{"width": "Full"},
+	}
+	if len(actions) > 0 {
+		card["actions"] = actions
+	}
+	return map[string]any{"type": "message", "attachments": []any{map[string]any{
+		"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": nil, "content": card,
+	}}}
+}
+
+func (c *teams) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	blocks := []teamsBlock{{"RichTextBlock", []teamsRun{{Type: "TextRun", Text: fit(m.Headline(), teamsHeadline, nil), Weight: "bolder", Size: "medium", Color: teamsColor(m)}}}}
+	if text := details(m); text != "" {
+		blocks = append(blocks, teamsBlock{"RichTextBlock", []teamsRun{{Type: "TextRun", Text: fit(text, teamsText, nil)}}})
+	}
+	var actions []teamsAction
+	for _, b := range m.Buttons() {
+		actions = append(actions, teamsAction{"Action.OpenUrl", b.Label, b.URL})
+	}
+	plain := teamsMessage([]teamsBlock{{"RichTextBlock", []teamsRun{{Type: "TextRun", Text: plainText(m, teamsText, nil)}}}}, nil)
+	return s.deliver(ctx, request{url: c.URL, body: teamsMessage(blocks, actions), name: "Teams"}, plain)
+}

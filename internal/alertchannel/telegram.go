@@ -1,0 +1,106 @@
+package alertchannel
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// telegramType sends as a bot, as described at https://core.telegram.org/bots/api#sendmessage.
+var telegramType = Type{
+	Name: "telegram", Label: "Telegram", Help: "Sends to a chat, a group or a channel of Telegram as a bot.",
+	Fields: []configfield.Field{
+		{Name: "chat_id", Label: "Chat", Help: "The id of the chat, or @name of a public channel.", Kind: configfield.KindText, Required: true, Max: 100, Example: "-1001234567890"},
+		secretField("token", "Bot token", "The token that BotFather gave."),
+		{Name: "topic_id", Label: "Topic", Help: "The id of a topic in a group with topics; 0: none.", Kind: configfield.KindInteger, Default: "0", Max: 2_000_000_000, Advanced: true},
+		serverField("https://api.telegram.org", "For a Bot API server of your own."),
+	},
+	Destination: []string{"server"},
+	New:         func() Channel { return &telegram{Server: "https://api.telegram.org"} },
+}
+
+// telegramText is the maximum length of a message in characters.
+const telegramText = 4096
+
+type telegram struct {
+	ChatID  string `json:"chat_id"`
+	Token   string `json:"token,omitzero"`
+	TopicID int    `json:"topic_id"`
+	Server  string `json:"server"`
+}
+
+func (c *telegram) Validate(bad *allswell.ValidationError) {
+	checkServer(bad, &c.Server)
+	allswell.CheckText(bad, "chat_id", c.ChatID, 100)
+	checkPathPart(bad, "token", c.Token)
+}
+
+// telegramEscape writes text in which nothing is HTML or a mention.
+func telegramEscape(text string) string { return htmlEscape.Replace(noMentions.Replace(text)) }
+
+// telegramAnswer is the answer of a method.
+type telegramAnswer struct {
+	OK          *bool  `json:"ok"`
+	Description string `json:"description"`
+	Result      struct {
+		MessageID int64 `json:"message_id"`
+	} `json:"result"`
+	Parameters struct {
+		RetryAfter float64 `json:"retry_after"`
+	} `json:"parameters"`
+}
+
+// body returns the part of a request that all messages have.
+func (c *telegram) body(m alert.Message) map[string]any {
+	body := map[string]any{"chat_id": c.ChatID, "link_preview_options": map[string]any{"is_disabled": true}}
+	if c.TopicID > 0 {
+		body["message_thread_id"] = c.TopicID
+	}
+	if first, err := strconv.ParseInt(reference(m), 10, 64); err == nil {
+		body["reply_parameters"] = map[string]any{"message_id": first, "allow_sending_without_reply": true}
+	}
+	return body
+}
+
+func (c *telegram) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	body, plain := c.body(m), c.body(m)
+	headline := fit(m.Headline(), telegramText/4, telegramEscape)
+	body["parse_mode"], body["text"] = "HTML", "<b>"+headline+"</b>"
+	if text := details(m); text != "" {
+		body["text"] = "<b>" + headline + "</b>\n" + fit(text, telegramText/2, telegramEscape)
+	}
+	var row []map[string]any
+	for _, b := range m.Buttons() {
+		row = append(row, map[string]any{"text": b.Label, "url": b.URL})
+	}
+	if len(row) > 0 {
+		body["reply_markup"] = map[string]any{"inline_keyboard": []any{row}}
+	}
+	plain["text"] = plainText(m, telegramText, noMentions.Replace)
+	a, bad := s.post(ctx, request{url: c.Server + "/bot" + c.Token + "/sendMessage", body: body, name: "Telegram"}, plain)
+	if bad != nil {
+		return *bad
+	}
+	var said telegramAnswer
+	decoded := a.decode(&said)
+	r := a.outcome("Telegram")
+	switch {
+	case r.Result != allswell.SendAccepted:
+		if decoded && said.Description != "" {
+			r.Reason = alert.Shorten("Telegram answered "+strconv.Itoa(a.status)+": "+said.Description+".", maxReason)
+		}
+		return r.wait(said.Parameters.RetryAfter)
+	case !decoded || said.OK == nil:
+		return a.unclear("Telegram")
+	case !*said.OK && said.Parameters.RetryAfter > 0:
+		return failed(allswell.SendFailed, "Telegram answered: %s.", said.Description).wait(said.Parameters.RetryAfter)
+	case !*said.OK:
+		return failed(allswell.SendRejected, "Telegram answered: %s.", said.Description)
+	case said.Result.MessageID == 0:
+		return sent("")
+	}
+	return sent(strconv.FormatInt(said.Result.MessageID, 10))
+}
