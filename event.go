@@ -59,6 +59,7 @@ type MonitorEventData struct {
 	Reason      string       `json:"reason,omitempty"`      // why the outage ended: see OutageEndReason.String
 	Cause       OutageReason `json:"cause,omitempty"`       // why it began
 	Detail      string       `json:"detail,omitempty"`      // what failed, in one line; members only
+	PageID      string       `json:"page_id,omitempty"`     // of an event that is not about a monitor; "": none
 }
 
 // NewMonitorEvent returns an event of an outage. reason is "" if the outage begins.

@@ -50,7 +50,7 @@ var eventTable = []eventRow{
 		"A run of a job violates a condition."},
 	{MaintenanceBegun, "has begun", "maintenances have begun", "", "", "", allswell.ImpactNone, "A maintenance of a page has begun."},
 	{MaintenanceEnded, "has ended", "maintenances have ended", "", "", "", allswell.ImpactNone, "A maintenance of a page has ended."},
-	{ServiceGap, "was interrupted", "services were interrupted", "", "", "", allswell.ImpactMajor,
+	{ServiceGap, "was interrupted", "interruptions of Allswell", "", "", "", allswell.ImpactMajor,
 		"Allswell itself could not receive pings, or could not check targets, for a while."},
 	{DeliveryFailed, "is not notified any more", "subscribers are not notified any more", "", "", "", allswell.ImpactMinor,
 		"Messages to a subscriber cannot be delivered."},

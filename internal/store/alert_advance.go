@@ -88,6 +88,9 @@ func (a *advance) route() (int, error) {
 				return 0, err
 			}
 		}
+		if found.isLate(e) {
+			continue
+		}
 		if err := a.beginAlert(e, found.subject(e)); err != nil {
 			return 0, err
 		}

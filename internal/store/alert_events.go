@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,82 @@ func lastLine(output string) string {
 	return alert.Shorten(strings.TrimSpace(lines[len(lines)-1]), maxAlertDetail)
 }
 
+// emitAlertEvent writes an event for members other than the beginning and the end of an outage. key identifies what it is about.
+func (t *tx) emitAlertEvent(event alert.Event, workspaceID, monitorID, key string, data allswell.MonitorEventData) error {
+	data.Detail = alert.Shorten(data.Detail, maxAlertDetail)
+	return t.emitMonitorEvent(allswell.MonitorEvent{
+		ID: allswell.NewID(allswell.PrefixEvent, t.Now), WorkspaceID: workspaceID, MonitorID: monitorID, OutageID: key, Kind: allswell.EventKind(event), Data: data, CreatedAt: t.Now,
+	})
+}
+
+// emitSlow writes the event that a monitor has become slow, or is not any more.
+func (t *tx) emitSlow(m allswell.Monitor, slow bool) error {
+	event, data := alert.MonitorSlow, allswell.MonitorEventData{Name: m.Name}
+	switch {
+	case slow:
+		data.Detail = "its checks take longer than " + m.Check.SlowAfter.String()
+	case m.State == allswell.MonitorDown:
+		event, data.Reason = alert.MonitorSlowEnded, endedByOutage
+	case !m.Enabled:
+		event, data.Reason = alert.MonitorSlowEnded, allswell.OutageEndedByDisable.String()
+	default:
+		event = alert.MonitorSlowEnded
+	}
+	return t.emitAlertEvent(event, m.WorkspaceID, m.ID, m.ID, data)
+}
+
+// endedByOutage is the reason that an alert ended because the monitor is down.
+const endedByOutage = "down"
+
+// emitGap writes an event for all workspaces with rules that Allswell could not receive pings, once for each gap that is long enough.
+func (t *tx) emitGap(from time.Time) error {
+	if t.Now.Sub(from) < allswell.LongGap {
+		return nil
+	}
+	key := "listening:" + strconv.FormatInt(from.UnixMilli(), 10)
+	if told, err := t.ids(`SELECT id FROM monitor_events WHERE kind = $1 AND outage_id = $2 AND created_at >= $3 LIMIT 1`, string(alert.ServiceGap), key, millis(from)); err != nil || len(told) > 0 {
+		return err
+	}
+	workspaces, err := t.ids(`SELECT DISTINCT workspace_id FROM alert_rules WHERE enabled ORDER BY workspace_id`)
+	for _, id := range workspaces {
+		if err == nil {
+			err = t.emitAlertEvent(alert.ServiceGap, id, "", key, allswell.MonitorEventData{Name: "Receiving pings", Detail: "since " + from.UTC().Format(alertTime)})
+		}
+	}
+	return err
+}
+
+// emitMaintenanceAlert writes the event for members that a maintenance has begun or ended.
+func (t *tx) emitMaintenanceAlert(m allswell.Maintenance, transition allswell.MaintenanceTransition) error {
+	event, ok := map[allswell.MaintenanceTransition]alert.Event{
+		allswell.TransitionBegin: alert.MaintenanceBegun, allswell.TransitionEnd: alert.MaintenanceEnded, allswell.TransitionMissed: alert.MaintenanceEnded,
+	}[transition]
+	if !ok {
+		return nil
+	}
+	workspace, err := t.workspaceOfPage(m.PageID)
+	if err != nil {
+		return err
+	}
+	return t.emitAlertEvent(event, workspace, "", m.ID, allswell.MonitorEventData{Name: "The maintenance " + m.Title, PageID: m.PageID})
+}
+
+// emitSuspended writes the event for members that a subscriber is not notified any more.
+func (t *tx) emitSuspended(s allswell.Subscriber, reason string) error {
+	workspace, err := t.workspaceOfPage(s.PageID)
+	if err != nil {
+		return err
+	}
+	return t.emitAlertEvent(alert.DeliveryFailed, workspace, "", s.ID, allswell.MonitorEventData{Name: "A subscriber by " + string(s.Channel) + " (" + s.ID + ")", PageID: s.PageID, Detail: reason})
+}
+
+func (c *session) workspaceOfPage(id string) (string, error) {
+	return database.One(c.Session, database.ScanString, `SELECT workspace_id FROM pages WHERE id = $1`, id)
+}
+
+// alertTime is how alerts write instants.
+const alertTime = "2006-01-02 15:04:05 UTC"
+
 func scanMonitorEvent(row database.Row) (e allswell.MonitorEvent, err error) {
 	var data string
 	if err = row.Scan(&e.ID, &e.WorkspaceID, &e.MonitorID, &e.OutageID, &e.Kind, &data, instant{&e.CreatedAt}); err != nil {
@@ -31,6 +108,7 @@ func scanMonitorEvent(row database.Row) (e allswell.MonitorEvent, err error) {
 type alertEvents struct {
 	events   []allswell.MonitorEvent
 	monitors map[string]alert.Subject // by id, with what the monitor says
+	pages    map[string]string        // slugs by id, of events that are not about a monitor
 }
 
 // newAlertEvents loads the oldest events that AdvanceAlerts has not looked at.
@@ -40,11 +118,9 @@ func (c *session) newAlertEvents(limit int) (a alertEvents, err error) {
 	if err != nil || len(a.events) == 0 {
 		return a, err
 	}
-	var ids []string
+	var ids, pages []string
 	for _, e := range a.events {
-		if e.MonitorID != "" {
-			ids = append(ids, e.MonitorID)
-		}
+		ids, pages = append(ids, e.MonitorID), append(pages, e.Data.PageID)
 	}
 	a.monitors = make(map[string]alert.Subject)
 	_, err = database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
@@ -56,7 +132,26 @@ func (c *session) newAlertEvents(limit int) (a alertEvents, err error) {
 		}
 		return
 	}, `SELECT m.id, m.slug, m.page_id, p.slug, m.tags, m.down_status FROM monitors m LEFT JOIN pages p ON p.id = m.page_id WHERE m.id IN EACH($1)`, list(ids))
+	if err != nil {
+		return a, err
+	}
+	a.pages = make(map[string]string)
+	_, err = database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+		var id, slug string
+		if err = row.Scan(&id, &slug); err == nil {
+			a.pages[id] = slug
+		}
+		return
+	}, `SELECT id, slug FROM pages WHERE id IN EACH($1)`, list(pages))
 	return a, err
+}
+
+// isLate reports whether an event begins an alert that nothing would end, because its monitor was deleted meanwhile. An outage ends
+// before that.
+func (a alertEvents) isLate(e allswell.MonitorEvent) bool {
+	_, found := a.monitors[e.MonitorID]
+	event := alert.Event(e.Kind)
+	return e.MonitorID != "" && !found && event.Lasts() && event != alert.MonitorDown
 }
 
 // subject returns what an event is about. Of a monitor that was deleted only the name is known.
@@ -64,6 +159,9 @@ func (a alertEvents) subject(e allswell.MonitorEvent) alert.Subject {
 	s := a.monitors[e.MonitorID]
 	s.Event, s.MonitorID, s.Name, s.Reason = alert.Event(e.Kind), e.MonitorID, e.Data.Name, reasonOf(e.Data)
 	s.Severity = s.Event.Severity(s.Severity)
+	if e.MonitorID == "" {
+		s.PageID, s.PageSlug = e.Data.PageID, a.pages[e.Data.PageID]
+	}
 	return s
 }
 
@@ -71,7 +169,7 @@ func (a alertEvents) subject(e allswell.MonitorEvent) alert.Subject {
 func reasonOf(d allswell.MonitorEventData) string {
 	switch d.Cause {
 	case allswell.OutageSilent:
-		return "no ping since " + d.SilentSince.UTC().Format("2006-01-02 15:04:05 UTC")
+		return "no ping since " + d.SilentSince.UTC().Format(alertTime)
 	case allswell.OutageRunOverdue:
 		return "a run did not end in time"
 	case allswell.OutageRunTooShort:
@@ -95,6 +193,8 @@ func endReasonOf(d allswell.MonitorEventData) string {
 		return "the monitor was disabled"
 	case allswell.OutageEndedByDelete.String():
 		return "the monitor was deleted"
+	case endedByOutage:
+		return "the monitor is down"
 	}
 	return ""
 }

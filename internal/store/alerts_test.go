@@ -283,3 +283,59 @@ func TestPaceOfChannel(t *testing.T) {
 		}
 	})
 }
+
+// TestOtherEventsAreTold checks the events that are not outages: slowness, warnings, maintenances, gaps of our own, and subscribers who are not notified
+// any more.
+func TestOtherEventsAreTold(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.rule(to(w.channel("phone")), func(r *alert.Rule) {
+			r.Events = []alert.Event{alert.MonitorSlow, alert.MonitorWarning, alert.MaintenanceBegun, alert.MaintenanceEnded, alert.ServiceGap, alert.DeliveryFailed}
+		})
+		site := w.newCheck("site", func(n *allswell.NewMonitor) { n.Check.SlowAfter = time.Second })
+		w.check(allswell.CheckSlow, allswell.CheckSlow)
+		w.expect("slow", w.told(3*time.Second, taken), "* phone: site is slow / Its checks take longer than 1s.")
+		w.check(allswell.CheckOK)
+		if lines := w.told(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: site is fast again after ") {
+			t.Errorf("fast again: %q", lines)
+		}
+		w.check(allswell.CheckSlow, allswell.CheckSlow)
+		w.told(3*time.Second, taken)
+		w.ok(w.DeleteMonitor(w.ctx, w.ws, site.ID))
+		if lines := w.told(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: The alert of site is over after ") || !strings.HasSuffix(lines[0], " / The monitor was deleted.") {
+			t.Errorf("deleted: %q", lines)
+		}
+
+		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), MinRuntimeAction: ptr(allswell.ActionWarn)}, time.Hour)
+		w.send(start(aRun))
+		w.send(success(aRun))
+		if lines := w.told(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: nightly has a warning / ") {
+			t.Errorf("warning: %q", lines)
+		}
+
+		w.plan("Disks", time.Second, time.Hour)
+		w.clock.set(w.clock.now().Add(time.Second))
+		w.advance()
+		w.expect("begun", w.told(3*time.Second, taken), "* phone: The maintenance Disks has begun")
+		w.clock.set(w.clock.now().Add(2 * time.Hour))
+		w.advance()
+		w.expect("ended", w.told(3*time.Second, taken), "* phone: The maintenance Disks has ended")
+
+		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", First: true}))
+		if lines := w.told(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: Receiving pings was interrupted / Since 2026-03-01 ") {
+			t.Errorf("gap: %q", lines)
+		}
+		w.clock.set(w.clock.now().Add(time.Second))
+		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a"}))
+		w.expect("the same gap", w.told(3*time.Second, taken))
+
+		w.subscribe("https://example.com/hook")
+		for range allswell.MaxRejections {
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i"}))(w)
+			w.fanOut()
+			w.deliver(allswell.SendOutcome{Result: allswell.SendRejected, Reason: "no"})
+		}
+		if lines := w.told(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: A subscriber by webhook (sub_") || !strings.HasSuffix(lines[0], ") is not notified any more / No.") {
+			t.Errorf("suspended: %q", lines)
+		}
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
 	"github.com/allswell/allswell/internal/secret"
 )
@@ -198,6 +199,11 @@ func (t *tx) moveSlowCause(before, m allswell.Monitor) error {
 	if was == is && (!is || before.ComponentID == m.ComponentID) {
 		return nil
 	}
+	if was != is {
+		if err := t.emitSlow(m, is); err != nil {
+			return err
+		}
+	}
 	from := originOf(m, "", "")
 	if was {
 		if err := t.removeCauses(m.ID, from); err != nil {
@@ -273,6 +279,9 @@ func (t *tx) saveCheckingGap(before, m allswell.Monitor) error {
 		return nil
 	}
 	_, err := t.Exec(`INSERT INTO checking_gaps (monitor_id, from_at, to_at) VALUES ($1, $2, $3) ON CONFLICT (monitor_id, from_at) DO NOTHING`, m.ID, millis(from), millis(t.Now))
+	if err == nil {
+		err = t.emitAlertEvent(alert.ServiceGap, m.WorkspaceID, m.ID, "checking:"+m.ID, allswell.MonitorEventData{Name: "Checking " + m.Name, Detail: "from " + from.UTC().Format(alertTime)})
+	}
 	if err != nil || m.PageID == "" {
 		return err
 	}

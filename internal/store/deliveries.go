@@ -417,6 +417,9 @@ func (t *tx) saveFailedDelivery(d allswell.Delivery, o allswell.SendOutcome) err
 			if err := t.cancel(sub.ID, "The subscription is suspended: "+o.Reason); err != nil {
 				return err
 			}
+			if err := t.emitSuspended(sub, o.Reason); err != nil {
+				return err
+			}
 		}
 		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
 		return t.saveSubscriber(sub)

@@ -75,6 +75,9 @@ func (t *tx) recordLiveness(record LivenessRecord) error {
 			millis(last), millis(t.Now)); err != nil {
 			return err
 		}
+		if err := t.emitGap(last); err != nil {
+			return err
+		}
 	}
 	t.liveReplica = record.Replica
 	if _, err := t.Exec(`INSERT INTO liveness (replica, seen_at, backlog_ms, location) VALUES ($1, $2, $3, $4)
@@ -103,8 +106,10 @@ func (t *tx) saveGap(from time.Time) error {
 	if _, err := t.Exec(`DELETE FROM listening_gaps WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.Now)); err != nil {
 		return err
 	}
-	_, err = t.Exec(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`, millis(from), millis(t.Now))
-	return err
+	if _, err = t.Exec(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`, millis(from), millis(t.Now)); err != nil {
+		return err
+	}
+	return t.emitGap(from)
 }
 
 // recordPingLiveness is recordLiveness for a transaction of pings. Under load there are

@@ -122,6 +122,9 @@ func (t *tx) applyTransition(m *allswell.Maintenance, transition allswell.Mainte
 	if err := t.applyTransitionEffects(*m, transition); err != nil || !hasEvent {
 		return err
 	}
+	if err := t.emitMaintenanceAlert(*m, transition); err != nil {
+		return err
+	}
 	return t.emitMaintenance(kind, *m, u)
 }
 

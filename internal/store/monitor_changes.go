@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
 )
 
@@ -426,7 +427,9 @@ func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id stri
 			err = t.saveWarned(m)
 		}
 		if err == nil && !m.CheckState.SlowSince.IsZero() {
-			err = t.removeCauses(m.ID, originOf(m, "", ""))
+			if err = t.removeCauses(m.ID, originOf(m, "", "")); err == nil {
+				err = t.emitAlertEvent(alert.MonitorSlowEnded, m.WorkspaceID, m.ID, m.ID, allswell.MonitorEventData{Name: m.Name, Reason: allswell.OutageEndedByDelete.String()})
+			}
 		}
 		if err != nil {
 			return err

@@ -45,7 +45,7 @@ func (c *session) overviewRecent(r reach, o *Overview) (err error) {
 		return
 	}, `SELECT kind, happened_at, id, name FROM (
 			SELECT e.kind AS kind, e.created_at AS happened_at, m.id AS id, m.name AS name FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id
-				WHERE `+ofMonitors+` AND e.created_at > $2
+				WHERE `+ofMonitors+` AND e.created_at > $2 AND e.kind IN ('monitor.down', 'monitor.up')
 			UNION ALL SELECT CAST($4 AS TEXT), created_at, id, title FROM incidents WHERE `+pages+` AND created_at > $2
 			UNION ALL SELECT CAST($5 AS TEXT), resolved_at, id, title FROM incidents WHERE `+pages+` AND resolved_at > $2
 			UNION ALL SELECT CAST($6 AS TEXT), begun_at, id, title FROM maintenances WHERE `+pages+` AND begun_at > $2

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
 )
 
@@ -37,6 +38,11 @@ func (t *tx) saveWarned(m allswell.Monitor) error {
 		m.ID, millis(t.Now), list(m.Warned))
 	if err != nil || len(ended) == 0 {
 		return err
+	}
+	for _, id := range ended {
+		if err := t.emitAlertEvent(alert.MonitorWarningEnded, m.WorkspaceID, m.ID, id, allswell.MonitorEventData{Name: m.Name}); err != nil {
+			return err
+		}
 	}
 	begun, err := database.Query(t.Session, scanEvent, `SELECT `+eventColumns+` FROM events WHERE warning_id IN EACH($1) AND kind = $2 ORDER BY ordinal`,
 		list(ended), string(allswell.EventMonitorWarning))
@@ -84,8 +90,8 @@ func (t *tx) addWarning(m allswell.Monitor, v allswell.Violation) (err error) {
 	}
 	t.logEntries = append(t.logEntries, logEntry{"a run violates " + string(v.Condition), "monitor", m.ID, m.Name})
 	t.warned = append(t.warned, v.Condition)
-	if m.PageID == "" {
-		return nil
+	if err := t.emitAlertEvent(alert.MonitorWarning, m.WorkspaceID, m.ID, w.ID, allswell.MonitorEventData{Name: m.Name, Detail: v.Message}); err != nil || m.PageID == "" {
+		return err
 	}
 	return t.emitWarning(allswell.NewWarningEvent(m, w))
 }
