@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/DataDog/sketches-go/ddsketch"
@@ -69,16 +70,22 @@ func (c Chunk) Encode() []byte {
 	return compress(data)
 }
 
+// compressors are reused, because a new one takes about a megabyte and a fold needs thousands.
+var compressors = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
+	if err != nil {
+		panic(err) // only of another level
+	}
+	return w
+}}
+
 func compress(data []byte) []byte {
 	b := bytes.NewBuffer([]byte{version})
-	w, err := flate.NewWriter(b, flate.DefaultCompression)
-	if err == nil {
-		_, err = w.Write(data)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
+	w := compressors.Get().(*flate.Writer)
+	defer compressors.Put(w)
+	w.Reset(b)
+	_, err := w.Write(data)
+	if err = errors.Join(err, w.Close()); err != nil {
 		panic(err) // a buffer returns none
 	}
 	return b.Bytes()
