@@ -91,6 +91,9 @@ type Links struct {
 	Acknowledge string
 }
 
+// LinkPath is the path of the screen that acknowledges the alerts of a thread. Its query has the thread's Key.
+const LinkPath = "/admin/alert-link"
+
 // MaxLines is how many alerts a message lists.
 const MaxLines = 20
 

@@ -181,12 +181,12 @@ func WithLinks(m alert.Message, base string) alert.Message {
 	if base == "" {
 		return m
 	}
-	m.Links.Alert = base + "/admin/alerts"
-	if len(m.Items) == 1 {
-		m.Links.Alert += "/" + m.Items[0].ID
+	m.Links.Alert = base + "/admin"
+	if len(m.Items) == 1 && m.Items[0].MonitorSlug != "" {
+		m.Links.Alert += "/monitors/" + m.Items[0].MonitorSlug
 	}
 	if m.Thread != nil {
-		m.Links.Acknowledge = base + "/alerts/" + m.Thread.Key
+		m.Links.Acknowledge = base + alert.LinkPath + "?key=" + m.Thread.Key
 	}
 	return m
 }

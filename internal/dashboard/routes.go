@@ -1,6 +1,9 @@
 package dashboard
 
-import "github.com/allswell/allswell"
+import (
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+)
 
 // access is who may use a route: the least role, or anyone.
 type access string
@@ -36,6 +39,9 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/reset", accessAnyone, (*visit).reset},
 		{"GET /admin/forgot", accessAnyone, (*visit).showForgot},
 		{"POST /admin/forgot", accessAnyone, (*visit).requestReset},
+
+		{"GET " + alert.LinkPath, accessAnyone, (*visit).showAlertLink},
+		{"POST " + alert.LinkPath, accessAnyone, (*visit).acknowledgeAlertLink},
 
 		{"GET /admin/setup", accessAnyone, (*visit).showSetup},
 		{"POST /admin/setup", accessAnyone, (*visit).setUp},

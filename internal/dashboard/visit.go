@@ -218,6 +218,8 @@ func (v *visit) fail(err error) {
 	case errors.Is(err, errBadCode):
 		f = failure{Status: http.StatusNotFound, Title: "This link is not valid any more", Text: "It works once, and for a limited time. Ask the person who sent it for a new one. " +
 			"On the server, the command allswell setup-link prints a new link for the first account, and allswell user reset EMAIL one for a new password."}
+	case errors.Is(err, errOldAlert):
+		f = failure{Status: http.StatusNotFound, Title: "This link is not valid any more", Text: "It is of an alert that ended long ago, or is not complete."}
 	case errors.As(err, new(*tooManyAttempts)):
 		f = failure{Status: http.StatusTooManyRequests, Title: "Too many attempts", Text: "Please try again in some minutes."}
 	case errors.Is(err, errBackupRunning):
