@@ -59,6 +59,9 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stopSending()
 	background.Go(func() { s.notify.Run(sending) })
 	background.Go(func() { s.alerts.Run(sending) })
+	if s.cfg.HeartbeatURL != "" {
+		background.Go(func() { s.sendHeartbeats(sending) })
+	}
 	background.Go(func() { s.checker.Run(sending) })
 
 	s.acceptRequests()

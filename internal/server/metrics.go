@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/buildinfo"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/store"
@@ -68,6 +69,9 @@ func newMetrics() *metrics {
 		{surfaceHeartbeat, http.StatusOK}, {surfacePage, http.StatusOK}, {surfacePage, http.StatusNotModified},
 	} {
 		m.frequent[r] = m.responses.WithLabelValues(r.labels()...)
+	}
+	for _, channelType := range alertchannel.Names() { // so that they are there before the first alert
+		m.alerts.WithLabelValues(channelType, allswell.SendAccepted.String())
 	}
 	m.registry.MustRegister(m.responses, durations, m.deliveries, m.alerts, m.alertLag)
 	return m
@@ -157,6 +161,7 @@ func (s *Server) registerStoreMetrics() {
 	m.registerGauge("allswell_database_last_contact_timestamp_seconds", "When the database last answered; 0: never.",
 		func() float64 { return timeGauge(s.store.LastContact()) })
 	s.registerRunMetrics()
+	s.metrics.registry.MustRegister(waitingCollector{s.store})
 }
 
 // registerRunMetrics registers the metrics of signals and runs: what this process has committed, except for

@@ -55,6 +55,8 @@ type Settings struct {
 
 	CheckSettings `embed:""`
 
+	HeartbeatURL string `name:"heartbeat-url" env:"ALLSWELL_HEARTBEAT_URL" secret:"" placeholder:"URL" help:"URL of another monitoring service that is requested each minute, while pings can be recorded, checks run and messages are sent. Empty: none."`
+
 	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"Consecutive checks that must find a monitor overdue, from 1 to 1000, unless it has its own."`
 
 	PingRateLimit string `env:"ALLSWELL_PING_RATE_LIMIT" default:"60" placeholder:"COUNT" help:"Pings per client address in any minute. 0: no limit."`
@@ -105,6 +107,7 @@ type Config struct {
 	Listen                   string
 	Database                 string
 	BaseURL                  string // "": the host of each request
+	HeartbeatURL             string // "": none
 	TLS                      TLSConfig
 	Hosts                    allswell.Hosts // the installation's own host names
 	DNSServer                string         // "": the system's
@@ -160,6 +163,7 @@ func (s Settings) Parse() (Config, error) {
 		Listen:           settings.Parse(p, &s.Listen, settings.ListenAddress),
 		Database:         settings.Parse(p, &s.Database, settings.Database),
 		BaseURL:          settings.Parse(p, &s.BaseURL, settings.BaseURL),
+		HeartbeatURL:     settings.Parse(p, &s.HeartbeatURL, settings.HTTPURL),
 		DNSServer:        settings.Parse(p, &s.DNSServer, settings.ServerAddress),
 		BootstrapToken:   settings.Parse(p, &s.BootstrapToken, settings.BootstrapToken),
 		SecretKeys:       s.ParseSecretKey(p),

@@ -339,3 +339,30 @@ func TestOtherEventsAreTold(t *testing.T) {
 		}
 	})
 }
+
+// TestWaiting checks for how long work counts as overdue.
+func TestWaiting(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		wants := func(what string, want store.Waiting) {
+			w.Helper()
+			if got := must(w.Waiting(w.ctx))(w); got != want {
+				w.Errorf("%s: %+v, want %+v", what, got, want)
+			}
+		}
+		wants("nothing to do", store.Waiting{})
+		w.rule(to(w.channel("phone")))
+		w.send(signalOf(allswell.SignalFail, ""))
+		w.clock.set(w.clock.now().Add(10 * time.Minute))
+		wants("an outage that nobody was told of", store.Waiting{Deliveries: 10 * time.Minute, Alerts: 10 * time.Minute})
+		w.fanOut()
+		w.told(time.Minute, failed)
+		if got := must(w.Waiting(w.ctx))(w); got.Deliveries != 0 || got.Alerts > time.Minute {
+			w.Errorf("a channel that fails: %+v", got)
+		}
+		w.newCheck("site")
+		w.clock.set(w.clock.now().Add(time.Hour))
+		if got := must(w.Waiting(w.ctx))(w); got.Checks < 58*time.Minute {
+			w.Errorf("a check that nobody runs: %+v", got)
+		}
+	})
+}
