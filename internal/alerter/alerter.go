@@ -18,6 +18,9 @@ const (
 	// pollInterval is how often each replica looks for what other replicas or the time have left to do.
 	pollInterval = time.Second
 
+	// testPollInterval is how often each replica looks for weekly tests that are due.
+	testPollInterval = 10 * time.Minute
+
 	// workers is the maximum number of channels that are told something at a time.
 	workers = 16
 
@@ -70,6 +73,7 @@ func (a *Alerter) Run(ctx context.Context) {
 	defer stop()
 	var running sync.WaitGroup
 	free := make(chan struct{}, workers)
+	running.Go(func() { a.testWeekly(ctx, sending) })
 	for ctx.Err() == nil {
 		next := a.advance(ctx)
 		sendNext := a.claim(ctx, sending, &running, free)
@@ -174,6 +178,29 @@ func (a *Alerter) attempt(ctx context.Context, m store.ClaimedMessage) (result a
 		return alertchannel.Result{SendOutcome: allswell.SendOutcome{Result: allswell.SendFailed, Reason: "The secrets of the channel cannot be opened: give them again."}}
 	}
 	return a.Sender.Send(ctx, m.Channel, WithLinks(m.Message, a.BaseURL))
+}
+
+// testWeekly sends the weekly tests of channels that ask for them, until ctx ends.
+func (a *Alerter) testWeekly(ctx, sending context.Context) {
+	ticker := time.NewTicker(testPollInterval)
+	defer ticker.Stop()
+	for {
+		tests, err := a.Store.TakeChannelTests(ctx, workers)
+		if err != nil && ctx.Err() == nil {
+			a.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "looking for weekly tests of channels failed; retrying", "error", err)
+		}
+		for _, t := range tests {
+			m := store.ClaimedMessage{Message: alertchannel.TestMessage(t.Name, "", time.Now()), Channel: t.Channel, SecretsMissing: t.SecretsMissing}
+			if err := a.Store.RecordChannelTest(sending, t.ID, a.attempt(sending, m).SendOutcome); err != nil {
+				a.Logger.Warn("saving the outcome of a weekly test failed", "channel", t.ID, "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
 }
 
 // WithLinks returns a message with links below the base URL of this service; "": it has none.

@@ -230,8 +230,10 @@ func (s *Store) SaveMessageResult(ctx context.Context, r MessageResult) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(`UPDATE alert_channels SET lease_until_at = NULL, attempted_at = $2, taken_at = coalesce($3, taken_at), failing_since_at = $4, failures = $5, reason = $6 WHERE id = $1`,
-			ch.ID, millis(ch.Health.AttemptedAt), millis(ch.Health.TakenAt), millis(ch.Health.FailingSince), ch.Health.Failures, nullIfEmpty(ch.Health.Reason)); err != nil {
+		if err := t.saveHealth(ch); err != nil {
+			return err
+		}
+		if _, err := t.Exec(`UPDATE alert_channels SET lease_until_at = NULL WHERE id = $1`, ch.ID); err != nil {
 			return err
 		}
 		t.alertsPending = true
@@ -262,7 +264,7 @@ func (t *tx) messageSent(ch *alert.Channel, m messageRow, r MessageResult) error
 // again. The fallback is told when that is so, and when the channel has failed alert.FallbackAfter times in a row.
 func (t *tx) messageFailed(ch *alert.Channel, m messageRow, r MessageResult) error {
 	h := &ch.Health
-	h.AttemptedAt, h.Reason = t.Now, cmp.Or(r.Outcome.Reason, "The channel did not take the message.")
+	h.AttemptedAt, h.Reason = t.Now, cmp.Or(r.Outcome.Reason, channelRefused)
 	h.Failures++
 	if h.FailingSince.IsZero() {
 		h.FailingSince = t.Now

@@ -366,3 +366,29 @@ func TestWaiting(t *testing.T) {
 		}
 	})
 }
+
+// TestWeeklyTest checks that a channel is tested once a week, and that a failed test is an event.
+func TestWeeklyTest(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.channel("chat", func(c *alert.Channel) { c.TestWeekly = true })
+		mail := w.channel("mail")
+		w.rule(to(mail), func(r *alert.Rule) { r.Events = []alert.Event{alert.ChannelFailed} })
+		due := func(want int) []store.ChannelToTest {
+			w.Helper()
+			tests := must(w.TakeChannelTests(w.ctx, 10))(w)
+			if len(tests) != want {
+				w.Fatalf("%d tests, want %d", len(tests), want)
+			}
+			return tests
+		}
+		first := due(1)
+		due(0)
+		w.ok(w.RecordChannelTest(w.ctx, first[0].ID, taken))
+		w.clock.set(w.clock.now().Add(alert.TestInterval))
+		w.ok(w.RecordChannelTest(w.ctx, due(1)[0].ID, failed))
+		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); c.Health.Reason != failed.Reason || c.Health.TakenAt.IsZero() || c.Health.FailingSince.IsZero() {
+			t.Errorf("%+v", c.Health)
+		}
+		w.expect("failed", w.told(3*time.Second, taken), "* mail: chat does not take alerts / It was not there.")
+	})
+}

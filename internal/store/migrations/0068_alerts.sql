@@ -19,6 +19,7 @@ CREATE TABLE alert_channels (
     max_per_minute   BIGINT NOT NULL,
     fallback_id      TEXT REFERENCES alert_channels (id) ON DELETE SET NULL,
     test_weekly      BOOLEAN NOT NULL,
+    tested_at        BIGINT,
     attempted_at     BIGINT,
     taken_at         BIGINT,
     failing_since_at BIGINT,

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/secret"
+)
+
+// ChannelToTest is a channel whose weekly test is due.
+type ChannelToTest struct {
+	alert.Channel       // with its secrets
+	SecretsMissing bool // the secrets cannot be opened
+}
+
+// TakeChannelTests returns the channels whose weekly test is due, at most limit, for the caller to test. Each is returned once; a test that a crash
+// prevents is made a week later.
+func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]ChannelToTest, error) {
+	const due = `FROM alert_channels WHERE test_weekly AND enabled AND (tested_at IS NULL OR tested_at <= $1)`
+	now, err := s.Clock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if found, err := s.exists(ctx, `SELECT 1 `+due, millis(now.Add(-alert.TestInterval))); err != nil || !found {
+		return nil, err
+	}
+	return write(ctx, s, func(t *tx) (tests []ChannelToTest, err error) {
+		t.unattended = true
+		ids, err := t.ids(`SELECT id `+due+` ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED`, millis(t.Now.Add(-alert.TestInterval)), limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			var test ChannelToTest
+			if test.Channel, err = t.channelByID(id); err != nil {
+				return nil, err
+			}
+			if test.Secrets, err = t.channelSecrets(id); errors.Is(err, secret.ErrNoKey) {
+				test.SecretsMissing, err = true, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			tests = append(tests, test)
+		}
+		_, err = t.Exec(`UPDATE alert_channels SET tested_at = $2 WHERE id IN EACH($1)`, list(ids), millis(t.Now))
+		return tests, err
+	})
+}
+
+// RecordChannelTest records the outcome of a test of a channel: what Health shows, and the event that the channel fails. It does nothing if the
+// channel was deleted.
+func (s *Store) RecordChannelTest(ctx context.Context, id string, o allswell.SendOutcome) error {
+	return writeOnly(ctx, s, func(t *tx) error {
+		t.unattended = true
+		if found, err := t.ids(`SELECT id FROM alert_channels WHERE id = $1 FOR UPDATE`, id); err != nil || len(found) == 0 {
+			return err
+		}
+		ch, err := t.channelByID(id)
+		if err != nil {
+			return err
+		}
+		if o.Result == allswell.SendAccepted {
+			ch.Health = alert.Health{AttemptedAt: t.Now, TakenAt: t.Now}
+			return t.saveHealth(ch)
+		}
+		ch.Health.AttemptedAt, ch.Health.Reason = t.Now, cmp.Or(o.Reason, channelRefused)
+		if ch.Health.FailingSince.IsZero() {
+			ch.Health.FailingSince = t.Now
+		}
+		if err := t.saveHealth(ch); err != nil {
+			return err
+		}
+		return t.channelFailed(ch)
+	})
+}
+
+// channelRefused is the reason of an attempt without one.
+const channelRefused = "The channel did not take the message."
+
+// saveHealth saves what the last attempts to use a locked channel have shown.
+func (t *tx) saveHealth(ch alert.Channel) error {
+	h := ch.Health
+	_, err := t.Exec(`UPDATE alert_channels SET attempted_at = $2, taken_at = coalesce($3, taken_at), failing_since_at = $4, failures = $5, reason = $6 WHERE id = $1`,
+		ch.ID, millis(h.AttemptedAt), millis(h.TakenAt), millis(h.FailingSince), h.Failures, nullIfEmpty(h.Reason))
+	return err
+}
