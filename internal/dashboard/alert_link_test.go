@@ -74,3 +74,20 @@ func TestAlertLink(t *testing.T) {
 		stranger.wants(stranger.get(link+"x"), http.StatusNotFound, "This link is not valid any more")
 	})
 }
+
+// TestOnCallCalendar checks that only the key shows the calendar of an on-call schedule.
+func TestOnCallCalendar(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		o, err := s.store.CreateOnCall(t.Context(), owner.actor(), alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", StartsOn: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stranger := s.visitor()
+		a := stranger.wants(stranger.get(alert.CalendarPath+"?key="+o.CalendarKey), http.StatusOK, "BEGIN:VCALENDAR\r\n")
+		if kind := a.Header.Get("Content-Type"); kind != "text/calendar; charset=utf-8" {
+			t.Error(kind)
+		}
+		stranger.wants(stranger.get(alert.CalendarPath+"?key=x"), http.StatusNotFound)
+	})
+}

@@ -42,6 +42,7 @@ func (d *Dashboard) routes() []route {
 
 		{"GET " + alert.LinkPath, accessAnyone, (*visit).showAlertLink},
 		{"POST " + alert.LinkPath, accessAnyone, (*visit).acknowledgeAlertLink},
+		{"GET " + alert.CalendarPath, accessAnyone, (*visit).showOnCallCalendar},
 
 		{"GET /admin/setup", accessAnyone, (*visit).showSetup},
 		{"POST /admin/setup", accessAnyone, (*visit).setUp},

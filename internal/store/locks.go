@@ -21,7 +21,8 @@ import (
 //  6. pages, by id (bumpVersion)
 //  7. what belongs to a page: incidents, groups, events; subscribers before their
 //     deliveries
-//  8. the number of changes of pages (announce)
+//  8. channels of alerts, by id; only the fallback of a channel that failed is locked after it
+//  9. the number of changes of pages (announce)
 //
 // Rows of last_pings are locked in the order of their tokens. Changes of monitors lock them
 // after the rows above. Pings lock those of healthy monitors first, so that a ping costs one

@@ -1,0 +1,34 @@
+package alert
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCalendar checks the form of a calendar: its lines, and what it says of turns.
+func TestCalendar(t *testing.T) {
+	o := OnCall{
+		ID: "onc_1", Name: "Ops; day, night 🦊" + strings.Repeat("ü", 40) + "\nBEGIN:VEVENT", Zone: "Europe/Berlin", HandOverDay: "mon", HandOverAt: 9 * 60,
+		StartsOn: t0.Truncate(24 * time.Hour), UpdatedAt: t0, Participants: []Participant{{Name: "Ann"}, {Name: "Bob"}},
+	}
+	text := o.Calendar("status.example.com", t0)
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\r\n"), "\r\n") {
+		if len(line) > 75 || strings.ContainsAny(line, "\r\n") || line == "" {
+			t.Errorf("line %q", line)
+		}
+	}
+	unfolded := strings.ReplaceAll(text, "\r\n ", "")
+	events := strings.Count(unfolded, "\r\nBEGIN:VEVENT\r\n")
+	if events < 26 || events > 28 || strings.Count(unfolded, "\r\nEND:VEVENT\r\n") != events {
+		t.Errorf("%d events", events)
+	}
+	for _, want := range []string{
+		"BEGIN:VCALENDAR\r\nVERSION:2.0\r\n", "\r\nUID:onc_1-20260223T080000Z@status.example.com\r\n", "\r\nDTSTART:20260223T080000Z\r\nDTEND:20260302T080000Z\r\n",
+		`SUMMARY:Bob is on call: Ops\; day\, night 🦊`, `\nBEGIN:VEVENT` + "\r\nTRANSP", "\r\nDTSTART:20260330T070000Z\r\n", // summer time
+	} {
+		if !strings.Contains(unfolded, want) {
+			t.Errorf("%q is missing in %s", want, unfolded[:min(len(unfolded), 900)])
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package alerter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// received is what a webhook got.
+type received struct {
+	ID       string      `json:"id"`
+	ThreadID string      `json:"thread_id"`
+	Phase    alert.Phase `json:"phase"`
+	Headline string      `json:"headline"`
+	Total    int         `json:"total"`
+	Alerts   []any       `json:"alerts"`
+}
+
+// TestStorm checks that many outages at once reach a webhook as one message, which is repeated with the same id until it is taken, and that their end is
+// told in the same thread.
+func TestStorm(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		messages := make(chan received, 100)
+		var refusals atomic.Int64
+		refusals.Store(1)
+		sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var m received
+			if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
+				t.Error(err)
+			}
+			messages <- m
+			if refusals.Add(-1) >= 0 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}))
+		defer sink.Close()
+		ws, _ := storetest.Workspace(t, s, "acme")
+		tokens := storm(t, s, ws, sink.URL, 300)
+
+		a := New(Config{Store: s, Sender: alertchannel.NewSender(alertchannel.Config{AllowPrivate: true}), BaseURL: "https://status.example.com"})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			a.Run(ctx)
+		}()
+		send(t, s, allswell.SignalFail, tokens)
+		first, again := next(t, messages), next(t, messages)
+		if first.Total != 300 || len(first.Alerts) != alert.MaxLines || first.Headline != "300 monitors are down" || first.Phase != alert.PhaseTrigger || first.ThreadID == "" {
+			t.Errorf("first: %+v", first)
+		}
+		if again.ID != first.ID || again.Total != first.Total {
+			t.Errorf("again: %+v, want %s", again, first.ID)
+		}
+		send(t, s, allswell.SignalSuccess, tokens)
+		if up := next(t, messages); up.ThreadID != first.ThreadID || up.Phase != alert.PhaseResolve || up.Headline != "300 monitors are up again" {
+			t.Errorf("up: %+v", up)
+		}
+		stop()
+		<-ended
+		select {
+		case m := <-messages:
+			t.Errorf("another message: %+v", m)
+		default:
+		}
+	})
+}
+
+// storm creates jobs, and a rule that tells their failures to a webhook. It returns the tokens of the jobs.
+func storm(t *testing.T, s *store.Store, ws allswell.Actor, url string, count int) (tokens []string) {
+	t.Helper()
+	ctx := t.Context()
+	config, err := json.Marshal(map[string]string{"url": url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.CreateAlertChannel(ctx, ws, alert.Channel{Type: "webhook", Name: "ops", Enabled: true, Config: config, MaxPerMinute: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateAlertRule(ctx, ws, alert.Rule{
+		Name: "all", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{c.ID}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range count {
+		m, err := s.CreateMonitor(ctx, ws, allswell.NewMonitor{Name: fmt.Sprint("job ", i), Interval: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens = append(tokens, m.Token)
+	}
+	return tokens
+}
+
+func send(t *testing.T, s *store.Store, kind allswell.SignalKind, tokens []string) {
+	t.Helper()
+	var signals []store.NewSignal
+	for _, token := range tokens {
+		signals = append(signals, store.NewSignal{Kind: kind, Token: token})
+	}
+	results, err := s.RecordSignals(t.Context(), signals)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		if r != store.PingRecorded {
+			t.Fatalf("result %v", r)
+		}
+	}
+}
+
+func next(t *testing.T, messages <-chan received) received {
+	t.Helper()
+	select {
+	case m := <-messages:
+		return m
+	case <-time.After(30 * time.Second):
+		t.Fatal("no message")
+		return received{}
+	}
+}
