@@ -3,6 +3,8 @@ package check
 import (
 	"encoding/base64"
 	"encoding/json"
+	"html"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -48,7 +50,20 @@ func hide(text string, secrets []string) string {
 	return text
 }
 
-// secretTexts returns the secrets of a check as they are sent, the longest first.
+// inDocuments are how pages write a text: in HTML, in JSON and in URLs.
+var inDocuments = []func(string) string{
+	html.EscapeString,
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;").Replace,
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;").Replace,
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace,
+	strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace,
+	strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "/", `\/`).Replace,
+	strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "&", `\u0026`, "<", `\u003c`, ">", `\u003e`).Replace,
+	url.QueryEscape,
+	func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") },
+}
+
+// secretTexts returns the secrets of a check as they are sent, and as documents write them, the longest first.
 func secretTexts(spec allswell.CheckSpec) (all []string) {
 	var config struct {
 		Username string `json:"username"`
@@ -66,7 +81,14 @@ func secretTexts(spec allswell.CheckSpec) (all []string) {
 			}
 		}
 	}
+	for _, text := range slices.Clone(all) {
+		for _, write := range inDocuments {
+			all = append(all, write(text))
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
 	all = slices.DeleteFunc(all, func(s string) bool { return len(s) < minHidden })
-	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 	return all
 }

@@ -61,3 +61,16 @@ func TestHideSecrets(t *testing.T) {
 		}
 	}
 }
+
+// TestSecretsInDocumentsAreHidden: pages and APIs repeat a password as their format writes it.
+func TestSecretsInDocumentsAreHidden(t *testing.T) {
+	spec := allswell.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"Zx<9&\"'q%w+ /\\SEKRIT"`)}}
+	for _, text := range []string{
+		`Zx<9&"'q%w+ /\SEKRIT`, `Zx&lt;9&amp;&#34;&#39;q%w+ /\SEKRIT`, `Zx&lt;9&amp;&quot;&#x27;q%w+ /\SEKRIT`, `Zx&lt;9&amp;&quot;&#039;q%w+ /\SEKRIT`, `Zx&lt;9&amp;"'q%w+ /\SEKRIT`,
+		`Zx<9&\"'q%w+ /\\SEKRIT`, `Zx<9&\"'q%w+ \/\\SEKRIT`, `Zx\u003c9\u0026\"'q%w+ /\\SEKRIT`, `Zx%3C9%26%22%27q%25w%2B+%2F%5CSEKRIT`, `Zx%3C9%26%22%27q%25w%2B%20%2F%5CSEKRIT`,
+	} {
+		if got := HideSecrets("before "+text+" after", spec); got != "before [secret] after" {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+}
