@@ -32,11 +32,22 @@ var Types = []Type{
 	slackBotType,
 	teamsType,
 	discordType,
+	googleChatType,
+	mattermostType,
+	rocketChatType,
 	telegramType,
+	matrixType,
+	zulipType,
 	ntfyType,
+	gotifyType,
+	pushoverType,
+	twilioType,
+	smsType,
 	pagerDutyType,
 	opsgenieType,
+	onCallWebhookType,
 	alertmanagerType,
+	homeAssistantType,
 }
 
 // TypeOf returns the type of a name.

@@ -14,11 +14,11 @@ import (
 var alertmanagerType = Type{
 	Name: "alertmanager", Label: "Prometheus Alertmanager", Help: "Posts alerts to Alertmanager, which routes them.",
 	Fields: []configfield.Field{
-		{Name: "server", Label: "Server", Help: "The URL of Alertmanager, with its route prefix.", Kind: configfield.KindText, Required: true, Max: 500, Example: "https://alertmanager.example.com"},
+		{Name: "server_url", Label: "Server", Help: "The URL of Alertmanager, with its route prefix.", Kind: configfield.KindText, Required: true, Max: 500, Example: "https://alertmanager.example.com"},
 		{Name: "username", Label: "User name", Help: "For basic authentication.", Kind: configfield.KindText, Max: 200, Advanced: true},
 		{Name: "password", Label: "Password", Help: "For basic authentication, or the bearer token if there is no user name.", Kind: configfield.KindText, Secret: true, Max: 500, Advanced: true},
 	},
-	Destination: []string{"server"},
+	Destination: []string{"server_url"},
 	Follows:     true,
 	New:         func() Channel { return new(alertmanager) },
 }
@@ -33,7 +33,7 @@ const (
 const alertmanagerBatch = 200
 
 type alertmanager struct {
-	Server   string `json:"server"`
+	Server   string `json:"server_url"`
 	Username string `json:"username"`
 	Password string `json:"password,omitzero"`
 }

@@ -384,8 +384,9 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(400, `{"ok":false,"status":0,"errors":[]}`, "Wed, 21 Oct 2099 07:28:00 GMT")
 	sender := NewSender(Config{AllowPrivate: true})
 	channels := make(map[string]alert.Channel)
+	sent := make(map[string]map[string]alert.Message)
 	for name, svc := range services {
-		channels[name] = newChannel(f, name, svc.config, "http://192.0.2.1")
+		channels[name], sent[name] = newChannel(f, name, svc.config, "http://192.0.2.1"), messages(svc.ref)
 	}
 	f.Fuzz(func(t *testing.T, status int, body, after string) {
 		sender.client.Transport = round(func(r *http.Request) (*http.Response, error) {
@@ -396,7 +397,7 @@ func FuzzAnswers(f *testing.F) {
 		})
 		for name, channel := range channels {
 			for _, title := range []string{"one", "resolved", "test"} {
-				r := sender.Send(t.Context(), channel, messages(services[name].ref)[title])
+				r := sender.Send(t.Context(), channel, sent[name][title])
 				accepted := r.Result == allswell.SendAccepted
 				if accepted != (r.Reason == "") || accepted && (status < 200 || status > 299) || r.RetryAfter < 0 || r.RetryAfter > time.Hour || !accepted && r.Reference != "" {
 					t.Fatalf("%s: %d %q: %+v", name, status, body, r)

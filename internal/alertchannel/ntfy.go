@@ -14,11 +14,11 @@ import (
 var ntfyType = Type{
 	Name: "ntfy", Label: "ntfy", Help: "Publishes to a topic of ntfy.sh or of a server of your own.",
 	Fields: []configfield.Field{
-		{Name: "server", Label: "Server", Help: "The URL of the server.", Kind: configfield.KindText, Default: "https://ntfy.sh", Max: 500},
+		{Name: "server_url", Label: "Server", Help: "The URL of the server.", Kind: configfield.KindText, Default: "https://ntfy.sh", Max: 500},
 		{Name: "topic", Label: "Topic", Help: "The name of the topic. Whoever knows it can read it.", Kind: configfield.KindText, Required: true, Max: 64, Example: "acme-ops-x7Hq2"},
-		{Name: "token", Label: "Access token", Help: "For a topic that is protected.", Kind: configfield.KindText, Secret: true, Max: 200},
+		{Name: "access_token", Label: "Access token", Help: "For a topic that is protected.", Kind: configfield.KindText, Secret: true, Max: 200},
 	},
-	Destination: []string{"server"},
+	Destination: []string{"server_url"},
 	New:         func() Channel { return &ntfy{Server: "https://ntfy.sh"} },
 }
 
@@ -28,13 +28,13 @@ const ntfyText = 1300
 var ntfyTopic = regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`)
 
 type ntfy struct {
-	Server string `json:"server"`
+	Server string `json:"server_url"`
 	Topic  string `json:"topic"`
-	Token  string `json:"token,omitzero"`
+	Token  string `json:"access_token,omitzero"`
 }
 
 func (c *ntfy) Validate(bad *allswell.ValidationError) {
-	checkURL(bad, "server", &c.Server)
+	checkURL(bad, "server_url", &c.Server)
 	c.Server = strings.TrimRight(c.Server, "/")
 	if !ntfyTopic.MatchString(c.Topic) {
 		bad.Add("topic", "The topic must have 1 to 64 letters, digits, hyphens and underscores.")

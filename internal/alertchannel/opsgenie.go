@@ -16,7 +16,7 @@ var opsgenieType = Type{
 		secretField("api_key", "API key", "The key of an API integration."),
 		serverField("https://api.opsgenie.com", "https://api.eu.opsgenie.com for accounts in the EU."),
 	},
-	Destination: []string{"server"},
+	Destination: []string{"server_url"},
 	Follows:     true,
 	New:         func() Channel { return &opsgenie{Server: "https://api.opsgenie.com"} },
 }
@@ -30,7 +30,7 @@ const (
 
 type opsgenie struct {
 	APIKey string `json:"api_key,omitzero"`
-	Server string `json:"server"`
+	Server string `json:"server_url"`
 }
 
 func (c *opsgenie) Validate(bad *allswell.ValidationError) { checkServer(bad, &c.Server) }

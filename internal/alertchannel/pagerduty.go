@@ -15,7 +15,7 @@ var pagerDutyType = Type{
 		secretField("routing_key", "Integration key", "The key of an Events API v2 integration: 32 characters."),
 		serverField("https://events.pagerduty.com", "https://events.eu.pagerduty.com for accounts in the EU."),
 	},
-	Destination: []string{"server"},
+	Destination: []string{"server_url"},
 	Follows:     true,
 	New:         func() Channel { return &pagerDuty{Server: "https://events.pagerduty.com"} },
 }
@@ -28,7 +28,7 @@ const (
 
 type pagerDuty struct {
 	RoutingKey string `json:"routing_key,omitzero"`
-	Server     string `json:"server"`
+	Server     string `json:"server_url"`
 }
 
 func (c *pagerDuty) Validate(bad *allswell.ValidationError) {

@@ -26,7 +26,7 @@ var services = map[string]service{
 		shape: object(fields{"text": text(3200), "?blocks": slackBlocks, "mrkdwn": is(false)}),
 	},
 	"slack_bot": {
-		config: `{"channel":"C0123","token":"xoxb-1-secret","server":"SERVER/api"}`, path: `/api/chat\.(postMessage|update)`, auth: "Bearer xoxb-1-secret",
+		config: `{"channel":"C0123","bot_token":"xoxb-1-secret","server_url":"SERVER/api"}`, path: `/api/chat\.(postMessage|update)`, auth: "Bearer xoxb-1-secret",
 		answer: `{"ok":true,"channel":"C0123","ts":"1503435956.000247"}`, ref: "C0123 1503435956.000247", plain: true, strict: true, headline: slackHeadline,
 		shape: anyOf(
 			object(fields{"channel": is("C0123"), "text": text(3200), "?blocks": slackBlocks, "mrkdwn": is(false), "?thread_ts": is("1503435956.000247"), "unfurl_links": is(false), "unfurl_media": is(false)}),
@@ -52,7 +52,7 @@ var services = map[string]service{
 		),
 	},
 	"telegram": {
-		config: `{"chat_id":"-100","token":"1:secret","topic_id":5,"server":"SERVER"}`, path: "/bot1:secret/sendMessage",
+		config: `{"chat_id":"-100","bot_token":"1:secret","topic_id":5,"server_url":"SERVER"}`, path: "/bot1:secret/sendMessage",
 		answer: `{"ok":true,"result":{"message_id":12}}`, ref: "12", plain: true, strict: true,
 		headline: "@" + zeroWidth + "everyone &lt;!channel&gt; &lt;@" + zeroWidth + "U1&gt; [x](http://evil) *b*",
 		shape: object(fields{
@@ -62,7 +62,7 @@ var services = map[string]service{
 		}),
 	},
 	"ntfy": {
-		config: `{"server":"SERVER/","topic":"acme-ops","token":"tk_secret"}`, path: "/?", auth: "Bearer tk_secret", answer: `{"id":"x"}`, plain: true,
+		config: `{"server_url":"SERVER/","topic":"acme-ops","access_token":"tk_secret"}`, path: "/?", auth: "Bearer tk_secret", answer: `{"id":"x"}`, plain: true,
 		headline: `"title":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
 		shape: object(fields{
 			"topic": is("acme-ops"), "message": text(1365), "?title": text(250), "?priority": whole(1, 5), "?tags": list(5, text(50)),
@@ -70,7 +70,7 @@ var services = map[string]service{
 		}),
 	},
 	"pagerduty": {
-		config: `{"routing_key":"0123456789abcdef0123456789abcdef","server":"SERVER"}`, path: "/v2/enqueue", status: 202, answer: `{"status":"success"}`, plain: true,
+		config: `{"routing_key":"0123456789abcdef0123456789abcdef","server_url":"SERVER"}`, path: "/v2/enqueue", status: 202, answer: `{"status":"success"}`, plain: true,
 		headline: `"summary":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
 		shape: anyOf(
 			object(fields{"routing_key": like("[0-9a-f]{32}"), "event_action": is("acknowledge", "resolve"), "dedup_key": like("(thr|msg)_[a-z0-9]{20}")}),
@@ -81,7 +81,7 @@ var services = map[string]service{
 		),
 	},
 	"opsgenie": {
-		config: `{"api_key":"secret-key","server":"SERVER"}`, path: `/v2/alerts(/(thr|msg)_[a-z0-9]{20}/(acknowledge|close)\?identifierType=alias)?`, auth: "GenieKey secret-key", status: 202, answer: `{"result":"Request will be processed"}`, plain: true,
+		config: `{"api_key":"secret-key","server_url":"SERVER"}`, path: `/v2/alerts(/(thr|msg)_[a-z0-9]{20}/(acknowledge|close)\?identifierType=alias)?`, auth: "GenieKey secret-key", status: 202, answer: `{"result":"Request will be processed"}`, plain: true,
 		headline: `"message":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
 		shape: anyOf(
 			object(fields{"message": text(130), "alias": like("(thr|msg)_[a-z0-9]{20}"), "?description": text(15000), "?priority": like("P[1-5]"), "?source": text(100)}),
@@ -89,11 +89,78 @@ var services = map[string]service{
 		),
 	},
 	"alertmanager": {
-		config: `{"server":"SERVER/prefix/","username":"ops","password":"secret"}`, path: "/prefix/api/v2/alerts", auth: "Basic b3BzOnNlY3JldA==",
+		config: `{"server_url":"SERVER/prefix/","username":"ops","password":"secret"}`, path: "/prefix/api/v2/alerts", auth: "Basic b3BzOnNlY3JldA==",
 		headline: `"name":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
 		shape: list(200, object(fields{
 			"labels": object(fields{"alertname": text(50), "alert_id": text(50), "name": text(500), "severity": text(20), "?page": text(100), "?monitor": text(100)}), "startsAt": like("20.*Z"), "endsAt": like("20.*Z"), "?generatorURL": like(links),
 			"annotations": object(fields{"summary": text(1000), "?description": text(10000), "?acknowledged_by": text(200)}),
 		})),
+	},
+	"google_chat": {
+		config: `{"url":"SERVER/v1/spaces/A/messages?key=k&token=secret"}`, plain: true, answer: `{"name":"spaces/A/messages/B"}`,
+		path:     `/v1/spaces/A/messages\?key=k(&messageReplyOption=REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD)?&token=secret`,
+		headline: "@everyone &lt;!channel&gt; &lt;@U1&gt; [x](http://evil) *b*",
+		shape: object(fields{
+			"?text": text(4000), "?fallbackText": text(500), "?thread": object(fields{"threadKey": is("thr_06eaih8a01khtdim35as")}),
+			"?cardsV2": list(1, object(fields{"cardId": text(100), "card": object(fields{"sections": list(1, object(fields{"widgets": list(3, anyOf(
+				object(fields{"textParagraph": object(fields{"text": text(5000)})}),
+				object(fields{"buttonList": object(fields{"buttons": list(2, object(fields{"text": text(50), "onClick": object(fields{"openLink": object(fields{"url": like(links)})})}))})}),
+			))}))})})),
+		}),
+	},
+	"mattermost": {
+		config: `{"url":"SERVER/hooks/secret"}`, path: "/hooks/secret", answer: "ok", plain: true, shape: object(fields{"text": text(4000)}),
+		headline: "@" + zeroWidth + `everyone \\<\\!channel\\> \\<@` + zeroWidth + `U1\\> \\[x\\]\\(http\\://evil\\) \\*b\\*`,
+	},
+	"rocket_chat": {
+		config: `{"url":"SERVER/hooks/1/secret"}`, path: "/hooks/1/secret", answer: `{"success":true}`, plain: true, strict: true, shape: object(fields{"text": text(5000)}),
+		headline: "@" + zeroWidth + "everyone <" + zeroWidth + "!channel> <" + zeroWidth + "@" + zeroWidth + "U1> [x]" + zeroWidth + `(http://evil) \\*b\\*`,
+	},
+	"matrix": {
+		config: `{"server_url":"SERVER","room_id":"!a/b:example.com","access_token":"syt_secret"}`, auth: "Bearer syt_secret", answer: `{"event_id":"$1"}`, ref: "$1", plain: true, strict: true,
+		path:     `/_matrix/client/v3/rooms/!a/b:example.com/send/m\.room\.message/msg_[a-z0-9]{20}`,
+		headline: `"formatted_body":"<strong>@everyone &lt;!channel&gt; &lt;@U1&gt; [x](http://evil) *b*`,
+		shape: object(fields{
+			"msgtype": is("m.text"), "body": text(8000), "?format": is("org.matrix.custom.html"), "?formatted_body": text(12000), "m.mentions": object(fields{}),
+			"?m.relates_to": object(fields{"rel_type": is("m.thread"), "event_id": is("$1"), "is_falling_back": is(true), "m.in_reply_to": object(fields{"event_id": is("$1")})}),
+		}),
+	},
+	"zulip": {
+		config: `{"server_url":"SERVER","bot_email":"a@example.com","api_key":"secret","channel":"ops","topic":"alerts"}`, path: "/api/v1/messages", auth: "Basic YUBleGFtcGxlLmNvbTpzZWNyZXQ=",
+		form: true, answer: `{"result":"success","id":1}`, ref: "alerts", strict: true, headline: zulipFence + "text\n@everyone <!channel> <@U1> [x](http://evil) *b*",
+		shape: object(fields{"type": is("stream"), "to": is("ops"), "topic": text(60), "content": text(10000)}),
+	},
+	"gotify": {
+		config: `{"server_url":"SERVER","app_token":"secret"}`, path: "/message", answer: `{"id":1}`, plain: true, headline: `"title":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
+		shape: object(fields{"?title": text(250), "message": text(4000), "priority": whole(0, 10), "?extras": object(fields{
+			"client::display": object(fields{"contentType": is("text/plain")}), "?client::notification": object(fields{"click": object(fields{"url": like(links)})}),
+		})}),
+	},
+	"pushover": {
+		config: `{"app_token":"app-secret","user_key":"user-secret","emergency":true,"server_url":"SERVER"}`, path: "/1/messages.json", form: true, answer: `{"status":1,"request":"x"}`, strict: true,
+		headline: "title:[@everyone <!channel> <@U1> [x](http://evil) *b*",
+		shape: object(fields{
+			"token": is("app-secret"), "user": is("user-secret"), "message": text(1024), "?title": text(250), "priority": is("0", "1", "2"), "timestamp": like("[0-9]+"),
+			"?retry": is("60"), "?expire": is("3600"), "?url": like(links), "?url_title": text(100),
+		}),
+	},
+	"twilio": {
+		config: `{"account_sid":"AC0123456789abcdef0123456789abcdef","auth_token":"secret","from":"+15005550006","to":"+49 151 123","server_url":"SERVER"}`, form: true, status: 201, answer: `{"sid":"SM1"}`,
+		path: "/2010-04-01/Accounts/AC0123456789abcdef0123456789abcdef/Messages.json", auth: "Basic QUMwMTIzNDU2Nzg5YWJjZGVmMDEyMzQ1Njc4OWFiY2RlZjpzZWNyZXQ=",
+		headline: "Body:[@everyone <!channel> <@U1> [x](http://evil) *b*", shape: object(fields{"To": is("+49151123"), "From": is("+15005550006"), "Body": text(480)}),
+	},
+	"sms": {
+		config: `{"to":"+49151123","url":"SERVER/send?key={secret}","encoding":"json","body":"{\"to\":\"{to}\",\"text\":\"{text}\"}","headers":{"Authorization":"Key header-secret"},"secret":"a&b"}`,
+		path:   `/send\?key=a%26b`, auth: "Key header-secret", headline: `"text":"@everyone \u003c!channel\u003e \u003c@U1\u003e [x](http://evil) *b*`,
+		shape: object(fields{"to": is("+49151123"), "text": text(480)}),
+	},
+	"oncall_webhook": {
+		config: `{"url":"SERVER/integrations/v1/formatted_webhook/secret/"}`, path: "/integrations/v1/formatted_webhook/secret/", headline: `"title":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
+		shape: object(fields{"alert_uid": like("(thr|msg)_[a-z0-9]{20}"), "title": text(250), "message": text(4000), "state": is("alerting", "ok"), "?link_to_upstream_details": like(links)}),
+	},
+	"home_assistant": {
+		config: `{"server_url":"SERVER","notify_action":"mobile_app_phone","access_token":"ha-secret"}`, path: "/api/services/notify/mobile_app_phone", auth: "Bearer ha-secret", answer: "[]",
+		headline: `"title":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
+		shape:    object(fields{"title": text(250), "message": text(2000), "data": object(fields{"tag": like("(thr|msg)_[a-z0-9]{20}")})}),
 	},
 }

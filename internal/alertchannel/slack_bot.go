@@ -17,17 +17,17 @@ var slackBotType = Type{
 	Name: "slack_bot", Label: "Slack bot", Help: "Posts to a channel of Slack as a bot, with a thread for each alert.",
 	Fields: []configfield.Field{
 		{Name: "channel", Label: "Channel", Help: "The id of the channel, to which the bot is invited.", Kind: configfield.KindText, Required: true, Max: 100, Example: "C0123456789"},
-		secretField("token", "Bot token", "The bot user OAuth token, which begins with xoxb-."),
+		secretField("bot_token", "Bot token", "The bot user OAuth token, which begins with xoxb-."),
 		serverField("https://slack.com/api", "Where the methods of the API are."),
 	},
-	Destination: []string{"server"},
+	Destination: []string{"server_url"},
 	New:         func() Channel { return &slackBot{Server: "https://slack.com/api"} },
 }
 
 type slackBot struct {
 	Channel string `json:"channel"`
-	Token   string `json:"token,omitzero"`
-	Server  string `json:"server"`
+	Token   string `json:"bot_token,omitzero"`
+	Server  string `json:"server_url"`
 }
 
 func (c *slackBot) Validate(bad *allswell.ValidationError) {

@@ -14,11 +14,11 @@ var telegramType = Type{
 	Name: "telegram", Label: "Telegram", Help: "Sends to a chat, a group or a channel of Telegram as a bot.",
 	Fields: []configfield.Field{
 		{Name: "chat_id", Label: "Chat", Help: "The id of the chat, or @name of a public channel.", Kind: configfield.KindText, Required: true, Max: 100, Example: "-1001234567890"},
-		secretField("token", "Bot token", "The token that BotFather gave."),
+		secretField("bot_token", "Bot token", "The token that BotFather gave."),
 		{Name: "topic_id", Label: "Topic", Help: "The id of a topic in a group with topics; 0: none.", Kind: configfield.KindInteger, Default: "0", Max: 2_000_000_000, Advanced: true},
 		serverField("https://api.telegram.org", "For a Bot API server of your own."),
 	},
-	Destination: []string{"server"},
+	Destination: []string{"server_url"},
 	New:         func() Channel { return &telegram{Server: "https://api.telegram.org"} },
 }
 
@@ -27,15 +27,15 @@ const telegramText = 4096
 
 type telegram struct {
 	ChatID  string `json:"chat_id"`
-	Token   string `json:"token,omitzero"`
+	Token   string `json:"bot_token,omitzero"`
 	TopicID int    `json:"topic_id"`
-	Server  string `json:"server"`
+	Server  string `json:"server_url"`
 }
 
 func (c *telegram) Validate(bad *allswell.ValidationError) {
 	checkServer(bad, &c.Server)
 	allswell.CheckText(bad, "chat_id", c.ChatID, 100)
-	checkPathPart(bad, "token", c.Token)
+	checkPathPart(bad, "bot_token", c.Token)
 }
 
 // telegramEscape writes text in which nothing is HTML or a mention.

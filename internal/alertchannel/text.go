@@ -150,15 +150,15 @@ func (r Result) wait(seconds float64) Result {
 
 // serverField is the field of a service's address that only those need to change who run a server of their own or use another region.
 func serverField(address, help string) configfield.Field {
-	return configfield.Field{Name: "server", Label: "Server", Help: help, Kind: configfield.KindText, Default: address, Max: 500, Advanced: true}
+	return configfield.Field{Name: "server_url", Label: "Server", Help: help, Kind: configfield.KindText, Default: address, Max: 500, Advanced: true}
 }
 
 // checkServer checks the address of a server, and removes slashes at its end.
 func checkServer(bad *allswell.ValidationError, server *string) {
-	checkURL(bad, "server", server)
+	checkURL(bad, "server_url", server)
 	*server = strings.TrimRight(*server, "/")
 	if strings.Contains(*server, "?") {
-		bad.Add("server", "The server may not have a query.")
+		bad.Add("server_url", "The server_url may not have a query.")
 	}
 }
 

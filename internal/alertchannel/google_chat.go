@@ -1,0 +1,68 @@
+package alertchannel
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// googleChatType posts to an incoming webhook, as described at https://developers.google.com/workspace/chat/quickstart/webhooks and
+// https://developers.google.com/workspace/chat/format-messages.
+var googleChatType = Type{
+	Name: "google_chat", Label: "Google Chat", Help: "Posts to a space of Google Chat by an incoming webhook.",
+	Fields: []configfield.Field{urlField("https://chat.googleapis.com/v1/spaces/AAAA/messages?key=XXXX&token=XXXX")},
+	New:    func() Channel { return new(googleChat) },
+}
+
+// Limits of a message, in characters. All of it may have 32,000 bytes.
+const (
+	googleChatTitle = 500
+	googleChatText  = 4000
+)
+
+type googleChat struct {
+	URL string `json:"url"`
+}
+
+func (c *googleChat) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
+
+// googleChatLines writes text of several lines in which nothing is HTML.
+func googleChatLines(text string) string {
+	return strings.ReplaceAll(htmlEscape.Replace(text), "\n", "<br>")
+}
+
+// googleChatPlain writes a text message without mentions and markup; there are no escapes for these.
+var googleChatPlain = strings.NewReplacer("<", "<"+zeroWidth, "@", "@"+zeroWidth, "*", "∗", "_", "_"+zeroWidth, "~", "∼", "`", "ˋ")
+
+func (c *googleChat) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	address := c.URL
+	plain := map[string]any{"text": plainText(m, googleChatText, googleChatPlain.Replace)}
+	widgets := []any{map[string]any{"textParagraph": map[string]any{"text": "<b>" + fit(m.Headline(), googleChatTitle, htmlEscape.Replace) + "</b>"}}}
+	if text := details(m); text != "" {
+		widgets = append(widgets, map[string]any{"textParagraph": map[string]any{"text": fit(text, googleChatText, googleChatLines)}})
+	}
+	var buttons []any
+	for _, b := range m.Buttons() {
+		buttons = append(buttons, map[string]any{"text": b.Label, "onClick": map[string]any{"openLink": map[string]any{"url": b.URL}}})
+	}
+	if len(buttons) > 0 {
+		widgets = append(widgets, map[string]any{"buttonList": map[string]any{"buttons": buttons}})
+	}
+	body := map[string]any{
+		"cardsV2":      []any{map[string]any{"cardId": m.ID, "card": map[string]any{"sections": []any{map[string]any{"widgets": widgets}}}}},
+		"fallbackText": fit(m.Headline(), googleChatTitle, googleChatPlain.Replace),
+	}
+	if u, err := url.Parse(c.URL); err == nil && m.Thread != nil {
+		q := u.Query()
+		q.Set("messageReplyOption", "REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD")
+		u.RawQuery = q.Encode()
+		address = u.String()
+		thread := map[string]any{"threadKey": m.Thread.ID}
+		body["thread"], plain["thread"] = thread, thread
+	}
+	return s.deliver(ctx, request{url: address, body: body, name: "Google Chat"}, plain)
+}

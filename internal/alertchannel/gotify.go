@@ -1,0 +1,48 @@
+package alertchannel
+
+import (
+	"context"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// gotifyType sends to an application, as described at https://gotify.net/docs/pushmsg and https://gotify.net/docs/msgextras.
+var gotifyType = Type{
+	Name: "gotify", Label: "Gotify", Help: "Pushes to the devices of a Gotify server.",
+	Fields: []configfield.Field{
+		{Name: "server_url", Label: "Server", Help: "The URL of the server.", Kind: configfield.KindText, Required: true, Max: 500, Example: "https://gotify.example.com"},
+		secretField("app_token", "Application token", "The token of an application."),
+	},
+	Destination: []string{"server_url"},
+	New:         func() Channel { return new(gotify) },
+}
+
+// gotifyText is the maximum length of a message in characters, which the server does not limit.
+const gotifyText = 4000
+
+type gotify struct {
+	Server   string `json:"server_url"`
+	AppToken string `json:"app_token,omitzero"`
+}
+
+func (c *gotify) Validate(bad *allswell.ValidationError) { checkServer(bad, &c.Server) }
+
+// gotifyPriorities are the priorities of severities: from 8, a phone makes a noise.
+var gotifyPriorities = map[allswell.Impact]int{allswell.ImpactCritical: 10, allswell.ImpactMajor: 8, allswell.ImpactMinor: 5, allswell.ImpactNone: 5}
+
+func (c *gotify) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	priority := gotifyPriorities[m.Severity()]
+	if m.Phase() != alert.PhaseTrigger {
+		priority = 4
+	}
+	extras := map[string]any{"client::display": map[string]any{"contentType": "text/plain"}}
+	if m.Links.Alert != "" {
+		extras["client::notification"] = map[string]any{"click": map[string]any{"url": m.Links.Alert}}
+	}
+	text := plainText(m, gotifyText, nil)
+	body := map[string]any{"title": fit(m.Headline(), 250, nil), "message": text, "priority": priority, "extras": extras}
+	r := request{url: c.Server + "/message", body: body, name: "Gotify", header: map[string]string{"X-Gotify-Key": c.AppToken}}
+	return s.deliver(ctx, r, map[string]any{"message": text, "priority": priority})
+}

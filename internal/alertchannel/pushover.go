@@ -1,0 +1,84 @@
+package alertchannel
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// pushoverType sends a message, as described at https://pushover.net/api.
+var pushoverType = Type{
+	Name: "pushover", Label: "Pushover", Help: "Pushes to the devices of a person or of a group.",
+	Fields: []configfield.Field{
+		secretField("app_token", "Application token", "The API token of an application."),
+		secretField("user_key", "User key", "The key of a person or of a group."),
+		{Name: "emergency", Label: "Emergency", Help: "Whether critical alerts sound every minute for an hour until somebody confirms them on a device.", Kind: configfield.KindFlag, Default: "false"},
+		serverField("https://api.pushover.net", "Where the API is."),
+	},
+	Destination: []string{"server_url"},
+	New:         func() Channel { return &pushover{Server: "https://api.pushover.net"} },
+}
+
+// Limits of a message, in characters.
+const (
+	pushoverTitle   = 250
+	pushoverMessage = 1024
+	pushoverURL     = 512
+)
+
+type pushover struct {
+	AppToken  string `json:"app_token,omitzero"`
+	UserKey   string `json:"user_key,omitzero"`
+	Emergency bool   `json:"emergency"`
+	Server    string `json:"server_url"`
+}
+
+func (c *pushover) Validate(bad *allswell.ValidationError) { checkServer(bad, &c.Server) }
+
+// pushoverPriorities are the priorities of severities: 1 ignores quiet hours.
+var pushoverPriorities = map[allswell.Impact]int{allswell.ImpactCritical: 1, allswell.ImpactMajor: 1}
+
+func (c *pushover) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	form := url.Values{"token": {c.AppToken}, "user": {c.UserKey}, "timestamp": {strconv.FormatInt(m.At.Unix(), 10)}}
+	headline := fit(m.Headline(), pushoverTitle, nil)
+	form.Set("message", headline)
+	if text := details(m); text != "" {
+		form.Set("title", headline)
+		form.Set("message", fit(text, pushoverMessage, nil))
+	}
+	priority := pushoverPriorities[m.Severity()]
+	if m.Phase() != alert.PhaseTrigger {
+		priority = 0
+	}
+	if c.Emergency && priority > 0 && m.Severity() == allswell.ImpactCritical {
+		priority = 2
+		form.Set("retry", "60")
+		form.Set("expire", "3600")
+	}
+	form.Set("priority", strconv.Itoa(priority))
+	if all := m.Buttons(); len(all) > 0 && len(all[0].URL) <= pushoverURL {
+		form.Set("url", all[0].URL)
+		form.Set("url_title", all[0].Label)
+	}
+	a, bad := s.call(ctx, request{url: c.Server + "/1/messages.json", body: form, name: "Pushover"})
+	if bad != nil {
+		return *bad
+	}
+	r := a.outcome("Pushover")
+	var said struct {
+		Status *int `json:"status"`
+	}
+	switch {
+	case r.Result != allswell.SendAccepted:
+		return r
+	case !a.decode(&said) || said.Status == nil:
+		return a.unclear("Pushover")
+	case *said.Status != 1:
+		return failed(allswell.SendRejected, "Pushover answered%s", a.explanation())
+	}
+	return r
+}

@@ -1,0 +1,106 @@
+package alertchannel
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// The encodings of a gateway's request.
+const (
+	smsForm = "form"
+	smsJSON = "json"
+	smsRaw  = "text"
+)
+
+// smsType sends an SMS by the HTTP request that a gateway expects.
+var smsType = Type{
+	Name: "sms", Label: "SMS by a gateway", Help: "Sends an SMS to one number by an HTTP request of your choice.",
+	Fields: []configfield.Field{
+		phoneField,
+		{Name: "url", Label: "URL", Help: "Of the gateway. {to}, {text} and {secret} are replaced in its query.", Kind: configfield.KindText, Required: true, Max: 2000, Example: "https://sms.example.com/send"},
+		{Name: "method", Label: "Method", Help: "Of the request. GET has no body.", Kind: configfield.KindText, Default: http.MethodPost, Choices: []string{http.MethodPost, http.MethodPut, http.MethodGet}},
+		{Name: "encoding", Label: "Encoding", Help: "Of the body, and of what is put into it.", Kind: configfield.KindText, Default: smsForm, Choices: []string{smsForm, smsJSON, smsRaw}},
+		{Name: "body", Label: "Body", Help: "{to}, {text} and {secret} are replaced in it.", Kind: configfield.KindLongText, Default: smsBody, Max: 4000},
+		{Name: "headers", Label: "Headers", Help: "Headers of the request, such as Authorization.", Kind: configfield.KindMap, Secret: true, Max: 2000},
+		{Name: "secret", Label: "Secret", Help: "What replaces {secret}.", Kind: configfield.KindText, Secret: true, Max: 500},
+	},
+	Destination: []string{"url", "method", "encoding", "body", "to"}, // whoever changes what is sent could read the secret
+	New:         func() Channel { return &sms{Method: http.MethodPost, Encoding: smsForm, Body: smsBody} },
+}
+
+const smsBody = "to={to}&text={text}"
+
+type sms struct {
+	To       string            `json:"to"`
+	URL      string            `json:"url"`
+	Method   string            `json:"method"`
+	Encoding string            `json:"encoding"`
+	Body     string            `json:"body"`
+	Headers  map[string]string `json:"headers,omitzero"`
+	Secret   string            `json:"secret,omitzero"`
+}
+
+func (c *sms) Validate(bad *allswell.ValidationError) {
+	checkURL(bad, "url", &c.URL)
+	checkPhone(bad, &c.To)
+	address, _, _ := strings.Cut(c.URL, "?")
+	if strings.ContainsAny(address, "{}") {
+		bad.Add("url", "The url may have {to}, {text} and {secret} only in its query.")
+	}
+	if !strings.Contains(c.URL+map[bool]string{false: c.Body}[c.Method == http.MethodGet], "{text}") {
+		bad.Add("body", "The body or the url must have {text}.")
+	}
+	for name := range c.Headers {
+		if strings.ContainsAny(name, " :\t()<>@,;\\\"/[]?={}") {
+			bad.Add("headers", "The headers must have valid names.")
+			return
+		}
+	}
+	if c.Encoding == smsJSON && c.Method != http.MethodGet && !json.Valid([]byte(c.fill(c.Body, "x", jsonInner))) {
+		bad.Add("body", "The body must be valid JSON; {to}, {text} and {secret} belong into quotation marks.")
+	}
+}
+
+// jsonInner writes text for a place between the quotation marks of a JSON string.
+func jsonInner(text string) string {
+	encoded, err := json.Marshal(text)
+	if err != nil {
+		return ""
+	}
+	return string(encoded[1 : len(encoded)-1])
+}
+
+// fill puts the values into a template at once, so that none can contain another one.
+func (c *sms) fill(template, text string, encode func(string) string) string {
+	return strings.NewReplacer("{to}", encode(c.To), "{text}", encode(text), "{secret}", encode(c.Secret)).Replace(template)
+}
+
+func (c *sms) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	text := plainText(m, smsText, nil)
+	r := request{method: c.Method, url: c.fill(c.URL, text, url.QueryEscape), name: "The gateway", header: map[string]string{}}
+	encode, kind := url.QueryEscape, "application/x-www-form-urlencoded"
+	switch c.Encoding {
+	case smsJSON:
+		encode, kind = jsonInner, "application/json"
+	case smsRaw:
+		encode, kind = func(s string) string { return s }, "text/plain; charset=utf-8"
+	}
+	if c.Method != http.MethodGet {
+		r.body, r.header["Content-Type"] = c.fill(c.Body, text, encode), kind
+	}
+	for name, value := range c.Headers {
+		r.header[name] = value
+	}
+	a, bad := s.call(ctx, r)
+	if bad != nil {
+		return *bad
+	}
+	return a.outcome("The gateway")
+}

@@ -1,0 +1,83 @@
+package alertchannel
+
+import (
+	"context"
+	"encoding/base64"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// twilioType sends an SMS, as described at https://www.twilio.com/docs/messaging/api/message-resource#create-a-message-resource.
+var twilioType = Type{
+	Name: "twilio", Label: "SMS by Twilio", Help: "Sends an SMS to one number through Twilio.",
+	Fields: []configfield.Field{
+		{Name: "account_sid", Label: "Account SID", Help: "Of the account, which begins with AC.", Kind: configfield.KindText, Required: true, Max: 34, Example: "AC0123456789abcdef0123456789abcdef"},
+		secretField("auth_token", "Auth token", "Of the account."),
+		{Name: "from", Label: "From", Help: "A number of the account, or the SID of a messaging service, which begins with MG.", Kind: configfield.KindText, Required: true, Max: 34, Example: "+15005550006"},
+		phoneField,
+		serverField("https://api.twilio.com", "Where the API is."),
+	},
+	Destination: []string{"server_url"},
+	New:         func() Channel { return &twilio{Server: "https://api.twilio.com"} },
+}
+
+// phoneField is the number that gets an SMS.
+var phoneField = configfield.Field{Name: "to", Label: "To", Help: "A telephone number with its country code.", Kind: configfield.KindText, Required: true, Max: 254, Example: "+4915112345678"}
+
+// smsText is the maximum length of an SMS in characters. It is sent in several parts.
+const smsText = 480
+
+var (
+	phoneNumber = regexp.MustCompile(`^\+[1-9][0-9]{4,14}$`)
+	twilioSID   = regexp.MustCompile(`^AC[0-9a-f]{32}$`)
+	twilioFrom  = regexp.MustCompile(`^(MG[0-9a-f]{32}|\+?[0-9]{3,15}|[A-Za-z0-9 ]{1,11})$`)
+)
+
+type twilio struct {
+	AccountSID string `json:"account_sid"`
+	AuthToken  string `json:"auth_token,omitzero"`
+	From       string `json:"from"`
+	To         string `json:"to"`
+	Server     string `json:"server_url"`
+}
+
+func (c *twilio) Validate(bad *allswell.ValidationError) {
+	checkServer(bad, &c.Server)
+	checkPhone(bad, &c.To)
+	if !twilioSID.MatchString(c.AccountSID) {
+		bad.Add("account_sid", "The account_sid must be AC and 32 hexadecimal digits.")
+	}
+	if !twilioFrom.MatchString(c.From) {
+		bad.Add("from", "The from must be a telephone number, a name of up to 11 characters or the SID of a messaging service.")
+	}
+}
+
+// checkPhone checks a telephone number, and removes signs that people write between its digits.
+func checkPhone(bad *allswell.ValidationError, to *string) {
+	*to = strings.NewReplacer(" ", "", "-", "", "(", "", ")", "", "/", "").Replace(*to)
+	if !phoneNumber.MatchString(*to) {
+		bad.Add("to", "The to must be a telephone number with its country code, such as +4915112345678.")
+	}
+}
+
+func (c *twilio) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	form := url.Values{"To": {c.To}, "Body": {plainText(m, smsText, nil)}}
+	if strings.HasPrefix(c.From, "MG") && len(c.From) == 34 {
+		form.Set("MessagingServiceSid", c.From)
+	} else {
+		form.Set("From", c.From)
+	}
+	a, bad := s.call(ctx, request{
+		url: c.Server + "/2010-04-01/Accounts/" + c.AccountSID + "/Messages.json", body: form, name: "Twilio",
+		header: map[string]string{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(c.AccountSID+":"+c.AuthToken))},
+	})
+	if bad != nil {
+		return *bad
+	}
+	return a.outcome("Twilio")
+}
