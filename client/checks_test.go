@@ -41,3 +41,21 @@ func TestChecksAreFlat(t *testing.T) {
 		t.Errorf("%+v, %s", m, diff)
 	}
 }
+
+// TestChannelFields checks that the fields of a type of channels are read and written beside the others.
+func TestChannelFields(t *testing.T) {
+	var ch client.Channel
+	if err := json.Unmarshal([]byte(`{"id": "chn_1", "type": "webhook", "url": "https://example.com", "max_per_minute": 10}`), &ch); err != nil {
+		t.Fatal(err)
+	}
+	if ch.ID != "chn_1" || ch.MaxPerMinute != 10 || len(ch.Fields) != 1 || ch.Fields["url"] != "https://example.com" {
+		t.Errorf("read %+v", ch)
+	}
+	raw, err := json.Marshal(client.NewChannel{Type: "webhook", Name: "Ops", Fields: ch.Fields})
+	if want := `{"type":"webhook","name":"Ops","url":"https://example.com"}`; err != nil || string(raw) != want {
+		t.Errorf("written %s, %v, want %s", raw, err, want)
+	}
+	if _, err := json.Marshal(client.ChannelChange{Name: new("x"), Fields: client.ChannelFields{"name": "y"}}); err == nil {
+		t.Error("a field of all channels can be given twice")
+	}
+}

@@ -95,18 +95,18 @@ func fieldNames(t reflect.Type) (names []string) {
 	return names
 }
 
-// marshalFlat returns the JSON of a struct with the fields of a check beside its own.
-func marshalFlat(v any, check Check) ([]byte, error) {
+// marshalFlat returns the JSON of a struct with the fields of a check or of a channel beside its own.
+func marshalFlat(v any, fields map[string]any) ([]byte, error) {
 	raw, err := json.Marshal(v)
-	if err != nil || len(check) == 0 {
+	if err != nil || len(fields) == 0 {
 		return raw, err
 	}
 	for _, name := range fieldNames(reflect.TypeOf(v)) {
-		if _, twice := check[name]; twice {
-			return nil, fmt.Errorf("the check has the field %s, which every monitor has", name)
+		if _, twice := fields[name]; twice {
+			return nil, fmt.Errorf("the fields of the type have %s, which is another field", name)
 		}
 	}
-	more, err := json.Marshal(check)
+	more, err := json.Marshal(fields)
 	if err != nil {
 		return nil, err
 	}

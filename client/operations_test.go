@@ -60,6 +60,53 @@ var operations = map[string]struct {
 	"verifyDomain": {func(ctx context.Context, c *client.Client) error { return second(c.VerifyDomain(ctx, "acme")) }, nil, client.PageDomain{}},
 	"getUptime":    {func(ctx context.Context, c *client.Client) error { return second(c.GetUptime(ctx, "acme", 7)) }, nil, client.Uptime{}},
 
+	"listChannels": {list((*client.Client).ListChannels), nil, client.Channel{}},
+	"createChannel": {func(ctx context.Context, c *client.Client) error {
+		return second(c.CreateChannel(ctx, client.NewChannel{}))
+	}, client.NewChannel{}, client.Channel{}},
+	"getChannel": {func(ctx context.Context, c *client.Client) error { return second(c.GetChannel(ctx, "chn_1")) }, nil, client.Channel{}},
+	"changeChannel": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangeChannel(ctx, "chn_1", client.ChannelChange{}))
+	}, client.ChannelChange{}, client.Channel{}},
+	"deleteChannel": {func(ctx context.Context, c *client.Client) error { return c.DeleteChannel(ctx, "chn_1") }, nil, nil},
+	"testChannel":   {func(ctx context.Context, c *client.Client) error { return second(c.TestChannel(ctx, "chn_1")) }, nil, client.ChannelTestResult{}},
+	"testNewChannel": {func(ctx context.Context, c *client.Client) error {
+		return second(c.TestNewChannel(ctx, client.ChannelTest{}))
+	}, client.ChannelTest{}, client.ChannelTestResult{}},
+	"listAlertRules": {list((*client.Client).ListAlertRules), nil, client.AlertRule{}},
+	"createAlertRule": {func(ctx context.Context, c *client.Client) error {
+		return second(c.CreateAlertRule(ctx, client.NewAlertRule{}))
+	}, client.NewAlertRule{}, client.AlertRule{}},
+	"getAlertRule": {func(ctx context.Context, c *client.Client) error { return second(c.GetAlertRule(ctx, "rul_1")) }, nil, client.AlertRule{}},
+	"changeAlertRule": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangeAlertRule(ctx, "rul_1", client.AlertRuleChange{}))
+	}, client.AlertRuleChange{}, client.AlertRule{}},
+	"deleteAlertRule": {func(ctx context.Context, c *client.Client) error { return c.DeleteAlertRule(ctx, "rul_1") }, nil, nil},
+	"testAlertRules": {func(ctx context.Context, c *client.Client) error {
+		return second(c.TestAlertRules(ctx, client.AlertQuestion{}))
+	}, client.AlertQuestion{}, client.AlertForecast{}},
+	"listAlerts":       {list(func(c *client.Client) *client.List[client.Alert] { return c.ListAlerts(client.AlertFilter{}) }), nil, client.Alert{}},
+	"getAlert":         {func(ctx context.Context, c *client.Client) error { return second(c.GetAlert(ctx, "alt_1")) }, nil, client.Alert{}},
+	"acknowledgeAlert": {func(ctx context.Context, c *client.Client) error { return second(c.AcknowledgeAlert(ctx, "alt_1")) }, nil, client.Alert{}},
+	"listSilences":     {list(func(c *client.Client) *client.List[client.Silence] { return c.ListSilences(false) }), nil, client.Silence{}},
+	"createSilence": {func(ctx context.Context, c *client.Client) error {
+		return second(c.CreateSilence(ctx, client.NewSilence{}))
+	}, client.NewSilence{}, client.Silence{}},
+	"getSilence": {func(ctx context.Context, c *client.Client) error { return second(c.GetSilence(ctx, "sil_1")) }, nil, client.Silence{}},
+	"changeSilence": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangeSilence(ctx, "sil_1", client.SilenceChange{}))
+	}, client.SilenceChange{}, client.Silence{}},
+	"endSilence": {func(ctx context.Context, c *client.Client) error { return c.EndSilence(ctx, "sil_1") }, nil, nil},
+	"listOnCall": {list((*client.Client).ListOnCall), nil, client.OnCall{}},
+	"createOnCall": {func(ctx context.Context, c *client.Client) error {
+		return second(c.CreateOnCall(ctx, client.NewOnCall{}))
+	}, client.NewOnCall{}, client.OnCall{}},
+	"getOnCall": {func(ctx context.Context, c *client.Client) error { return second(c.GetOnCall(ctx, "ops")) }, nil, client.OnCall{}},
+	"changeOnCall": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangeOnCall(ctx, "ops", client.OnCallChange{}))
+	}, client.OnCallChange{}, client.OnCall{}},
+	"deleteOnCall": {func(ctx context.Context, c *client.Client) error { return c.DeleteOnCall(ctx, "ops") }, nil, nil},
+
 	"listGroups": {list(func(c *client.Client) *client.List[client.Group] { return c.ListGroups("acme") }), nil, client.Group{}},
 	"createGroup": {func(ctx context.Context, c *client.Client) error {
 		return second(c.CreateGroup(ctx, "acme", client.NewGroup{}))

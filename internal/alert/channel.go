@@ -89,3 +89,14 @@ func RetryAt(failures int, least time.Duration, jitter float64, now time.Time) t
 	wait += time.Duration(float64(wait) / 5 * jitter)
 	return now.Add(max(wait, min(least, time.Hour)))
 }
+
+// HasSecrets returns an *allswell.ValidationError with every field whose secret is missing, because it could not be opened.
+func (c Channel) HasSecrets() error {
+	var bad allswell.ValidationError
+	for _, field := range c.SecretFields {
+		if c.Secrets[field] == nil {
+			bad.Add(field, "The %s cannot be opened, because the key of the secrets is missing or another one. Give it again.", field)
+		}
+	}
+	return bad.Err()
+}

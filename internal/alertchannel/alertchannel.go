@@ -116,3 +116,11 @@ func TestMessage(channel, by string, now time.Time) alert.Message {
 	}
 	return alert.Message{ID: allswell.NewID(alert.PrefixMessage, now), Items: []alert.Item{{Alert: a, Kinds: []alert.NoticeKind{alert.NoticeOpened}}}, At: now}
 }
+
+// Fields returns the fields of all types, each once, in the order of the types. A field may be a secret in some types only.
+func Fields() (all []configfield.Shared) {
+	for _, t := range Types {
+		all = configfield.Share(all, t.Name, t.Fields)
+	}
+	return all
+}

@@ -87,6 +87,11 @@ func (s *Sender) Send(ctx context.Context, c alert.Channel, m alert.Message) Res
 	return channel.send(ctx, s, m)
 }
 
+// Test makes one attempt to send the message that tests a channel. by is who asked for it.
+func (s *Sender) Test(ctx context.Context, c alert.Channel, by string) allswell.SendOutcome {
+	return s.Send(ctx, c, TestMessage(c.Name, by, time.Now())).SendOutcome
+}
+
 // failed returns a result with a reason.
 func failed(r allswell.SendResult, format string, args ...any) Result {
 	return Result{SendOutcome: allswell.SendOutcome{Result: r, Reason: alert.Shorten(fmt.Sprintf(format, args...), maxReason)}}

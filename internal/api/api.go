@@ -48,6 +48,9 @@ type Config struct {
 	// Tests checks what people try before they save it. Nil: such requests fail.
 	Tests *web.CheckTester
 
+	// ChannelTests sends what people try before they save it. Nil: such requests fail.
+	ChannelTests *web.ChannelTester
+
 	Limits *limit.Tokens    // shared with the other surfaces; nil: none
 	Logger *slog.Logger     // nil: discard
 	Now    func() time.Time // the clock of rate limits; nil: time.Now
@@ -58,16 +61,17 @@ type Config struct {
 const maxPath = 512
 
 type api struct {
-	store     *store.Store
-	baseURL   string
-	languages func() []string
-	verify    func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
-	target    func(ctx context.Context, channel allswell.Channel, target string) error
-	tests     *web.CheckTester
-	log       *slog.Logger
-	now       func() time.Time
-	limits    *limit.Tokens
-	inFlight  inFlight
+	store        *store.Store
+	baseURL      string
+	languages    func() []string
+	verify       func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
+	target       func(ctx context.Context, channel allswell.Channel, target string) error
+	tests        *web.CheckTester
+	channelTests *web.ChannelTester
+	log          *slog.Logger
+	now          func() time.Time
+	limits       *limit.Tokens
+	inFlight     inFlight
 }
 
 // New returns the handler of all paths under /api except the heartbeat. It expects
@@ -75,15 +79,16 @@ type api struct {
 // ServeMux in front of it would redirect unclean ones.
 func New(c Config) http.Handler {
 	a := &api{
-		store:     c.Store,
-		baseURL:   strings.TrimRight(c.BaseURL, "/"),
-		languages: c.Languages,
-		verify:    c.VerifyDomain,
-		target:    c.CheckTarget,
-		tests:     c.Tests,
-		log:       c.Logger,
-		now:       c.Now,
-		limits:    c.Limits,
+		store:        c.Store,
+		baseURL:      strings.TrimRight(c.BaseURL, "/"),
+		languages:    c.Languages,
+		verify:       c.VerifyDomain,
+		target:       c.CheckTarget,
+		tests:        c.Tests,
+		channelTests: c.ChannelTests,
+		log:          c.Logger,
+		now:          c.Now,
+		limits:       c.Limits,
 	}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/password"
@@ -122,6 +123,7 @@ func newClient(t testing.TB, s *store.Store, clk *clock, config Config) *client 
 		}
 		return r, nil
 	}, clk.Now)
+	config.ChannelTests = web.NewChannelTester(alertchannel.NewSender(alertchannel.Config{AllowPrivate: true}).Test, clk.Now)
 	svc.Handler = New(config)
 	return &client{service: svc, t: t, token: secret, address: "192.0.2.1:4711"}
 }
@@ -344,7 +346,8 @@ func keys(t *testing.T, object map[string]any, want ...string) {
 
 // world has an object of each kind in one workspace.
 type world struct {
-	slug, group, component, incident, other, update, template, maintenance, monitor, subscriber, delivery, token, member, invitation, session, announcement, signal string
+	slug, group, component, incident, other, update, template, maintenance, monitor, subscriber, delivery, token, member, invitation, session, announcement, signal,
+	channel, usedChannel, rule, alert, silence, onCall string // rule and onCall need usedChannel
 
 	now time.Time // when it was built
 }
@@ -399,6 +402,7 @@ func (c *client) build(slug string) world {
 	}
 	w.member, w.session = joined.User.ID, joined.ID
 	w.invitation = c.post("/api/v1/invitations", map[string]any{"email": slug + "@invited.example", "role": "viewer"}).is(201).id()
+	c.buildAlerts(&w)
 	return w
 }
 
@@ -419,7 +423,7 @@ func (w world) path(rt route) string {
 		"{incidentId}", w.incident, "{maintenanceId}", w.maintenance, "{monitorId}", w.monitor, "{subscriberId}", w.subscriber,
 		"{memberId}", w.member, "{invitationId}", w.invitation, "{sessionId}", w.session, "{announcementId}", w.announcement,
 		"{updateId}", w.update, "{templateId}", w.template, "{deliveryId}", w.delivery, "{tokenId}", w.token,
-		"{pingId}", w.signal,
+		"{pingId}", w.signal, "{channelId}", w.channel, "{ruleId}", w.rule, "{alertId}", w.alert, "{silenceId}", w.silence, "{onCallId}", w.onCall,
 	).Replace(rt.path)
 }
 
@@ -452,6 +456,16 @@ func (c *client) state() map[string]any {
 	keep("invitations", invitations, total, err)
 	sessions, total, err := c.store.MemberSessions(ctx, by.Actor(""), all)
 	keep("sessions", sessions, total, err)
+	channels, total, err := c.store.AlertChannels(ctx, by.Actor(""), all)
+	keep("channels", channels, total, err)
+	rules, total, err := c.store.AlertRules(ctx, by.Actor(""), all)
+	keep("rules", rules, total, err)
+	alerts, total, err := c.store.Alerts(ctx, by.Actor(""), store.AlertFilter{}, all)
+	keep("alerts", alerts, total, err)
+	silences, total, err := c.store.Silences(ctx, by.Actor(""), true, all)
+	keep("silences", silences, total, err)
+	schedules, total, err := c.store.OnCallSchedules(ctx, by.Actor(""), all)
+	keep("on-call schedules", schedules, total, err)
 	monitors, total, err := c.store.Monitors(ctx, by.Actor(""), store.MonitorFilter{}, all)
 	keep("monitors", monitors, total, err)
 	pages, total, err := c.store.Pages(ctx, by.Actor(""), store.Filter{}, all)

@@ -62,9 +62,9 @@ func (a *api) serveOnce(rt route, c *call, h http.Header) (store.Response, error
 
 // ignoresIdempotencyKey reports whether the route ignores the header. Reading needs none.
 // The two PATCH routes of the contract (see docs/api.md) must not refuse a client that
-// sends it with every request. A test of a monitor changes nothing.
+// sends it with every request. A test of a monitor, of a channel or of the rules changes nothing.
 func (rt route) ignoresIdempotencyKey() bool {
-	return rt.method == http.MethodGet || rt.path == testPath || rt.path == monitorTestPath || rt.method == http.MethodPatch && rt.isContract()
+	return rt.method == http.MethodGet || rt.path == testPath || rt.path == monitorTestPath || rt.path == newChannelTestPath || rt.path == channelTestPath || rt.path == ruleTestPath || rt.method == http.MethodPatch && rt.isContract()
 }
 
 // findResponse returns the saved response of the same request, if there is one.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/internal/web"
@@ -57,6 +59,17 @@ var (
 		{"max_runtime", integer, false, 0}, {"min_runtime", integer, false, 0}, {"max_per_interval", integer, false, 0}, {"no_overlap", boolean, false, 0},
 		{"max_runtime_action", text, false, 0}, {"min_runtime_action", text, false, 0}, {"max_per_interval_action", text, false, 0}, {"no_overlap_action", text, false, 0}, {"publish_output", boolean, false, 0},
 		{"type", choice, false, 0}, {"timeout", integer, false, 0}, {"slow_after", decimal, false, 0}, {"recovery_threshold", integer, false, 0}, {"confirm_from", integer, false, 0}, {"parent_id", reference, false, 0}}
+)
+
+// The fields of alerts, and of who is told of them. TestAlertRules has quiet hours.
+var (
+	channelFields     = []field{{"name", text, true, 255}, {"enabled", boolean, false, 0}, {"max_per_minute", integer, false, 0}, {"fallback_id", reference, false, 0}, {"test_weekly", boolean, false, 0}}
+	alertFilterFields = []field{{"events", references, false, 0}, {"pages", references, false, 0}, {"monitors", references, false, 0}, {"tags", tags, false, 200}, {"severities", references, false, 0}}
+	ruleFields        = []field{{"name", text, true, 255}, {"enabled", boolean, false, 0}, {"channel_ids", references, false, 0}, {"on_call_ids", references, false, 0},
+		{"delay", integer, false, 0}, {"repeat", integer, false, 0}, {"escalation", objects, false, alert.MaxSteps}}
+	silenceFields = []field{{"comment", freeText, false, allswell.MaxMessageLength}, {"starts_at", instant, false, 0}, {"ends_at", instant, true, 0}}
+	onCallFields  = []field{{"name", text, true, 255}, {"zone", other, false, 64}, {"hand_over_day", choice, false, 0}, {"hand_over_at", other, false, 5}, {"starts_on", other, false, 10},
+		{"participants", objects, false, alert.MaxParticipants}, {"overrides", objects, false, alert.MaxOverrides}}
 )
 
 // optional returns the fields of a change: none is required.
@@ -141,6 +154,26 @@ func fieldsOf(t testing.TB, rt route) []field {
 		return []field{{"channel", choice, true, 0}, {"target", text, true, 2000}, {"confirmed", boolean, false, 0}, {"components", references, false, 0}, {"warnings", boolean, false, 0}}
 	case "PATCH /api/v1/pages/{pageSlug}/subscribers/{subscriberId}":
 		return []field{{"warnings", boolean, false, 0}}
+	case "POST /api/v1/channels":
+		return append(channelFields, field{"type", choice, true, 0})
+	case "POST /api/v1/channels/test":
+		return []field{{"type", choice, true, 0}}
+	case "PATCH /api/v1/channels/{channelId}":
+		return optional(channelFields)
+	case "POST /api/v1/alert-rules":
+		return append(ruleFields, alertFilterFields...)
+	case "PATCH /api/v1/alert-rules/{ruleId}":
+		return append(optional(ruleFields), alertFilterFields...)
+	case "POST /api/v1/alert-rules/test":
+		return []field{{"event", choice, true, 0}, {"monitor", reference, false, 0}, {"page", reference, false, 0}, {"severity", choice, false, 0}, {"at", instant, false, 0}}
+	case "POST /api/v1/silences":
+		return append(silenceFields, alertFilterFields...)
+	case "PATCH /api/v1/silences/{silenceId}":
+		return append(optional(silenceFields), alertFilterFields...)
+	case "POST /api/v1/on-call":
+		return append(onCallFields, field{"slug", text, false, 63})
+	case "PATCH /api/v1/on-call/{onCallId}":
+		return optional(onCallFields)
 	case "POST /api/v1/tokens":
 		return []field{{"name", text, true, 255}, {"scope", choice, true, 0}, {"expires_at", instant, false, 0}, {"pages", references, false, 0}}
 	case "POST /api/v1/invitations":
@@ -162,7 +195,7 @@ func reads(rt route) bool {
 	case "PUT":
 		return rt.maxBodySize() == web.MaxBody // the others take a picture
 	case "POST":
-		return rt.path == testPath || !strings.HasSuffix(rt.path, "/rotate") && !strings.HasSuffix(rt.path, "/resume") && !strings.HasSuffix(rt.path, "/test") && !strings.HasSuffix(rt.path, "/publish") && !strings.HasSuffix(rt.path, "/take-over") && !strings.HasSuffix(rt.path, "/give-back") && !strings.HasSuffix(rt.path, "/retry") && !strings.HasSuffix(rt.path, "/verify")
+		return rt.path == testPath || rt.path == newChannelTestPath || rt.path == ruleTestPath || !strings.HasSuffix(rt.path, "/rotate") && !strings.HasSuffix(rt.path, "/acknowledge") && !strings.HasSuffix(rt.path, "/resume") && !strings.HasSuffix(rt.path, "/test") && !strings.HasSuffix(rt.path, "/publish") && !strings.HasSuffix(rt.path, "/take-over") && !strings.HasSuffix(rt.path, "/give-back") && !strings.HasSuffix(rt.path, "/retry") && !strings.HasSuffix(rt.path, "/verify")
 	}
 	return false
 }
@@ -182,7 +215,7 @@ func TestFieldsOfRoutesAreDocumented(t *testing.T) {
 		}
 		schema := body.Value.Content.Get("application/json").Schema.Value
 		documented := slices.Sorted(maps.Keys(schema.Properties))
-		documented = slices.DeleteFunc(documented, func(name string) bool { return name == "schedule" }) // see TestMonitorSchedules
+		documented = slices.DeleteFunc(documented, func(name string) bool { return name == "schedule" || name == "quiet_hours" }) // see TestMonitorSchedules and TestAlertRules
 		if rt.method == http.MethodPut {
 			// The address has the slug; see put.
 			documented = slices.DeleteFunc(documented, func(name string) bool { return name == "slug" || name == "unique_name" })
@@ -245,8 +278,12 @@ func badValues(f field) []string {
 			out = append(out, `["", "x"]`, `[" "]`, `["comp_00000000000000000000"]`)
 		}
 	case tags:
-		out = append(out, `"x"`, `""`, `[null]`, `[1]`, `[""]`, `["X"]`, `["a b"]`, `["a\n"]`, `["é"]`, `["\u0000"]`, `["`+strings.Repeat("a", allswell.MaxTagLength+1)+`"]`,
-			`["a","b","c","d","e","f","g","h","i","j","k"]`)
+		tooMany := make([]string, max(f.most, 10)+1)
+		for i := range tooMany {
+			tooMany[i] = fmt.Sprintf(`"t%d"`, i)
+		}
+		out = append(out, "["+strings.Join(tooMany, ",")+"]")
+		out = append(out, `"x"`, `""`, `[null]`, `[1]`, `[""]`, `["X"]`, `["a b"]`, `["a\n"]`, `["é"]`, `["\u0000"]`, `["`+strings.Repeat("a", allswell.MaxTagLength+1)+`"]`)
 	case instant:
 		out = append(out, `""`, `" "`, `"tomorrow"`, `"2026-11-21"`, `"2026-11-21T04:00:00"`, `"2026-11-21 04:00:00Z"`, `"2026-11-21T04:00:60Z"`,
 			`"\u0000"`, `1795233600`)

@@ -53,8 +53,13 @@ func refuseOtherTypes(o *web.Object, t check.Type) {
 
 // givenFields returns the fields of the type that are present, null included.
 func givenFields(o *web.Object, t check.Type) map[string]json.RawMessage {
+	return givenOf(o, t.Fields)
+}
+
+// givenOf returns those of some fields that are present, null included.
+func givenOf(o *web.Object, fields []configfield.Field) map[string]json.RawMessage {
 	given := make(map[string]json.RawMessage)
-	for _, f := range t.Fields {
+	for _, f := range fields {
 		if value, ok := o.Raw(f.Name); ok {
 			given[f.Name] = value
 		}
@@ -90,18 +95,18 @@ func readNewCheck(o *web.Object, n allswell.NewMonitor, t check.Type, before *al
 	if invalid == nil && before != nil {
 		invalid = t.CheckKeptSecrets(before.Check.Config, n.Check.Config, before.Check.SecretFields, given)
 	}
-	n.Check.Secrets = secretsOf(t, given)
+	n.Check.Secrets = secretsOf(t.Fields, given)
 	if before == nil {
 		maps.DeleteFunc(n.Check.Secrets, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
 	}
 	return n, joinInvalid(n.Validate(), invalid)
 }
 
-// secretsOf returns the secrets among the fields.
-func secretsOf(t check.Type, fields map[string]json.RawMessage) map[string]json.RawMessage {
+// secretsOf returns the secrets among the given fields.
+func secretsOf(fields []configfield.Field, given map[string]json.RawMessage) map[string]json.RawMessage {
 	secrets := make(map[string]json.RawMessage)
-	for _, f := range t.Fields {
-		if value, ok := fields[f.Name]; ok && f.Secret {
+	for _, f := range fields {
+		if value, ok := given[f.Name]; ok && f.Secret {
 			secrets[f.Name] = value
 		}
 	}
@@ -157,7 +162,7 @@ func readParent(o *web.Object) *string { return nullableText(o, "parent_id") }
 
 // mentionsCheck reports whether a change of a monitor has a field of a type.
 func mentionsCheck(o *web.Object) bool {
-	return slices.ContainsFunc(check.Fields(), func(f check.SharedField) bool { _, ok := o.Raw(f.Name); return ok })
+	return slices.ContainsFunc(check.Fields(), func(f configfield.Shared) bool { _, ok := o.Raw(f.Name); return ok })
 }
 
 // maxCheckChanges is how often a change of a check is tried while others change it, too.
@@ -203,7 +208,7 @@ func readCheckConfig(o *web.Object, m allswell.Monitor, ch *allswell.MonitorChan
 	if err != nil {
 		return err
 	}
-	ch.Check.Secrets = secretsOf(t, given)
+	ch.Check.Secrets = secretsOf(t.Fields, given)
 	if ch.Check.Config, _, err = t.Read(fields); err != nil {
 		return err
 	}

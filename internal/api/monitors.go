@@ -1,10 +1,8 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -58,10 +56,7 @@ type monitorJSON struct {
 func (m monitorJSON) MarshalJSON() ([]byte, error) {
 	type plain monitorJSON
 	body, err := web.Marshal(plain(m))
-	if err != nil || len(m.config) <= len("{}") {
-		return body, err
-	}
-	return slices.Concat(bytes.TrimSuffix(bytes.TrimSpace(body), []byte("}")), []byte(","), m.config[1:]), nil
+	return withFields(body, m.config), err
 }
 
 // newMonitorJSON returns the JSON of a monitor. The ping token is a credential for

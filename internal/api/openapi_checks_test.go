@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// completeChecks writes what the table of types says into a parsed openapi.yaml: x-check-types becomes the list of types, and
-// x-check-fields the properties of their fields; "shown" leaves out secrets.
-func completeChecks(value any) {
+// completeTypes writes what the tables of types say into a parsed openapi.yaml: x-check-types, x-channel-types and x-alert-events become lists, and
+// x-check-fields and x-channel-fields the properties of the fields of types; "shown" leaves out secrets.
+func completeTypes(value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		if _, ok := v["x-check-types"]; ok {
@@ -25,28 +27,43 @@ func completeChecks(value any) {
 			}
 			v["enum"] = types
 		}
-		if which, ok := v["x-check-fields"]; ok {
-			delete(v, "x-check-fields")
-			properties := make(map[string]any)
-			for _, f := range check.Fields() {
-				if which != "shown" || !f.Secret {
-					properties[f.Name] = fieldSchema(f, which == "written")
-				}
+		if _, ok := v["x-channel-types"]; ok {
+			delete(v, "x-channel-types")
+			v["enum"] = anyOf(alertchannel.Names())
+		}
+		if _, ok := v["x-alert-events"]; ok {
+			delete(v, "x-alert-events")
+			v["enum"] = anyOf(alert.Events)
+		}
+		for key, fields := range map[string][]configfield.Shared{"x-check-fields": check.Fields(), "x-channel-fields": alertchannel.Fields()} {
+			if which, ok := v[key]; ok {
+				delete(v, key)
+				v["properties"] = fieldProperties(fields, which == "written")
 			}
-			v["properties"] = properties
 		}
 		for _, child := range v {
-			completeChecks(child)
+			completeTypes(child)
 		}
 	case []any:
 		for _, child := range v {
-			completeChecks(child)
+			completeTypes(child)
 		}
 	}
 }
 
+// fieldProperties returns the schemas of fields by name. What is not written has no secrets.
+func fieldProperties(fields []configfield.Shared, written bool) map[string]any {
+	properties := make(map[string]any)
+	for _, f := range fields {
+		if written || !f.AlwaysSecret() {
+			properties[f.Name] = fieldSchema(f, written)
+		}
+	}
+	return properties
+}
+
 // fieldSchema returns the schema of a field. In requests, null stands for the default or for no secret.
-func fieldSchema(f check.SharedField, written bool) map[string]any {
+func fieldSchema(f configfield.Shared, written bool) map[string]any {
 	var schema map[string]any
 	text := map[string]any{"type": "string", "maxLength": f.Limit()}
 	switch f.Kind {
@@ -71,7 +88,7 @@ func fieldSchema(f check.SharedField, written bool) map[string]any {
 			schema["enum"] = append(choices, nil)
 		}
 		schema["writeOnly"] = true
-		if !f.Secret {
+		if !f.AlwaysSecret() {
 			delete(schema, "writeOnly")
 		}
 	}
@@ -87,11 +104,11 @@ func anyOf[T any](values []T) (all []any) {
 }
 
 // fieldDescription says to which types a field belongs, and what it means in them.
-func fieldDescription(f check.SharedField) string {
+func fieldDescription(f configfield.Shared) string {
 	var meanings []string
 	types := make(map[string][]string)
-	for _, t := range f.Types {
-		own, _ := t.Field(f.Name)
+	for _, t := range f.Of {
+		own := t.Field
 		text := strings.TrimSuffix(own.Help, ".") + "."
 		if own.Required {
 			text += " Required."
@@ -105,7 +122,7 @@ func fieldDescription(f check.SharedField) string {
 		if !slices.Contains(meanings, text) {
 			meanings = append(meanings, text)
 		}
-		types[text] = append(types[text], "`"+string(t.Name)+"`")
+		types[text] = append(types[text], "`"+t.Type+"`")
 	}
 	for i, text := range meanings {
 		meanings[i] = "Of " + strings.Join(types[text], ", ") + ": " + text
@@ -124,11 +141,11 @@ func TestFieldsOfTypes(t *testing.T) {
 		if taken[shared.Name] {
 			t.Errorf("%s is a field of all monitors, or of heartbeats", shared.Name)
 		}
-		for _, kind := range shared.Types {
-			f, _ := kind.Field(shared.Name)
-			at := fmt.Sprintf("%s.%s", kind.Name, f.Name)
+		for _, owner := range shared.Of {
+			f := owner.Field
+			at := fmt.Sprintf("%s.%s", owner.Type, f.Name)
 			if f.Kind != shared.Kind || f.Secret != shared.Secret {
-				t.Errorf("%s differs from that of %s", at, shared.Types[0].Name)
+				t.Errorf("%s differs from that of %s", at, shared.Of[0].Type)
 			}
 			if f.Label == "" || f.Help == "" || f.Name != strings.ToLower(f.Name) {
 				t.Errorf("%s has no label, no help or capitals", at)

@@ -34,7 +34,7 @@ func TestDocumentIsCurrent(t *testing.T) {
 	if _, err := yaml.Unmarshal(source, &value, yaml.DecodeOpts{DisableTimestamps: true}); err != nil {
 		t.Fatal(err)
 	}
-	completeChecks(value)
+	completeTypes(value)
 	want, err := json.MarshalIndent(value, "", " ")
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func (rt route) isContract() bool {
 // routes returns all routes of the API except the heartbeat, which package ping
 // serves. A route of GET serves HEAD too.
 func (a *api) routes() []route {
-	return slices.Concat(a.pageRoutes(), a.incidentRoutes(), a.monitorRoutes(), a.subscriberRoutes(), a.workspaceRoutes())
+	return slices.Concat(a.pageRoutes(), a.incidentRoutes(), a.monitorRoutes(), a.subscriberRoutes(), a.alertRoutes(), a.workspaceRoutes())
 }
 
 // pageRoutes are the routes of pages, groups and components.
@@ -176,6 +176,42 @@ func (a *api) subscriberRoutes() []route {
 		{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/test", write, a.testSubscriber},
 		{"GET", "/api/v1/pages/{pageSlug}/deliveries", write, a.listDeliveries},
 		{"POST", "/api/v1/deliveries/{deliveryId}/retry", write, a.retryDelivery},
+	}
+}
+
+// alertRoutes are the routes of alerts, and of who is told of them.
+func (a *api) alertRoutes() []route {
+	return []route{
+		{"GET", "/api/v1/channels", read, a.listChannels},
+		{"POST", "/api/v1/channels", admin, a.createChannel},
+		{"POST", newChannelTestPath, admin, a.testNewChannel},
+		{"GET", "/api/v1/channels/{channelId}", read, a.getChannel},
+		{"PATCH", "/api/v1/channels/{channelId}", admin, a.changeChannel},
+		{"DELETE", "/api/v1/channels/{channelId}", admin, a.deleteChannel},
+		{"POST", channelTestPath, admin, a.testChannel},
+
+		{"GET", "/api/v1/alert-rules", read, a.listAlertRules},
+		{"POST", "/api/v1/alert-rules", admin, a.createAlertRule},
+		{"POST", ruleTestPath, read, a.testAlertRules},
+		{"GET", "/api/v1/alert-rules/{ruleId}", read, a.getAlertRule},
+		{"PATCH", "/api/v1/alert-rules/{ruleId}", admin, a.changeAlertRule},
+		{"DELETE", "/api/v1/alert-rules/{ruleId}", admin, a.deleteAlertRule},
+
+		{"GET", "/api/v1/alerts", read, a.listAlerts},
+		{"GET", "/api/v1/alerts/{alertId}", read, a.getAlert},
+		{"POST", "/api/v1/alerts/{alertId}/acknowledge", write, a.acknowledgeAlert},
+
+		{"GET", "/api/v1/silences", read, a.listSilences},
+		{"POST", "/api/v1/silences", write, a.createSilence},
+		{"GET", "/api/v1/silences/{silenceId}", read, a.getSilence},
+		{"PATCH", "/api/v1/silences/{silenceId}", write, a.changeSilence},
+		{"DELETE", "/api/v1/silences/{silenceId}", write, a.endSilence},
+
+		{"GET", "/api/v1/on-call", read, a.listOnCall},
+		{"POST", "/api/v1/on-call", admin, a.createOnCall},
+		{"GET", "/api/v1/on-call/{onCallId}", read, a.getOnCall},
+		{"PATCH", "/api/v1/on-call/{onCallId}", admin, a.changeOnCall},
+		{"DELETE", "/api/v1/on-call/{onCallId}", admin, a.deleteOnCall},
 	}
 }
 

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"slices"
-
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/configfield"
 )
@@ -16,22 +14,10 @@ func MonitorTypes() []allswell.MonitorType {
 	return all
 }
 
-// SharedField is a field with the types that have it. Kind and Secret are the same in all of them.
-type SharedField struct {
-	Field
-	Types []Type
-}
-
-// Fields returns the fields of all types, each once, in the order of the types.
-func Fields() (all []SharedField) {
+// Fields returns the fields of all types, each once, in the order of the types. Kind and Secret are the same in all of them.
+func Fields() (all []configfield.Shared) {
 	for _, t := range Types {
-		for _, f := range t.Fields {
-			if i := slices.IndexFunc(all, func(s SharedField) bool { return s.Name == f.Name }); i >= 0 {
-				all[i].Types = append(all[i].Types, t)
-			} else {
-				all = append(all, SharedField{f, []Type{t}})
-			}
-		}
+		all = configfield.Share(all, string(t.Name), t.Fields)
 	}
 	return all
 }

@@ -21,21 +21,24 @@ import (
 	"github.com/allswell/allswell/internal/settings"
 )
 
-// checkFlags are the flags for the fields of all types of checks. Because the types are a table, the struct that the parser fills in is
-// made at run time.
-type checkFlags struct{ kong.Plugins }
+// fieldFlags are the flags for the fields of all types of checks or of channels. Because the types are a table, the struct that the parser
+// fills in is made at run time.
+type fieldFlags struct {
+	kong.Plugins
+	of []configfield.Shared
+}
 
-// newCheckFlags returns the flags of all types.
-func newCheckFlags() checkFlags {
+// newFieldFlags returns the flags of some fields. all is the heading of those that all types have, of which there are some.
+func newFieldFlags(of []configfield.Shared, types int, all string) fieldFlags {
 	var fields []reflect.StructField
-	for i, f := range check.Fields() {
+	for i, f := range of {
 		fields = append(fields, reflect.StructField{
 			Name: fmt.Sprintf("Field%d", i), Type: flagType(f.Kind),
 			Tag: reflect.StructTag(fmt.Sprintf(`name:%q placeholder:%q group:%q sep:"none" help:%q%s`,
-				flagName(f.Field), flagPlaceholder(f.Field), flagGroup(f), flagText(f), negatable(f.Kind))),
+				flagName(f.Field), flagPlaceholder(f.Field), flagGroup(f, types, all), flagText(f), negatable(f.Kind))),
 		})
 	}
-	return checkFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
+	return fieldFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}, of}
 }
 
 func flagType(kind configfield.Kind) reflect.Type {
@@ -95,19 +98,15 @@ func flagPlaceholder(f configfield.Field) string {
 }
 
 // flagGroup is the heading of a flag in the help: the types that have the field.
-func flagGroup(f check.SharedField) string {
-	if len(f.Types) == len(check.Types) {
-		return "Of all checks:"
+func flagGroup(f configfield.Shared, types int, all string) string {
+	if len(f.Of) == types {
+		return all
 	}
-	return "Of --type " + typeNames(f.Types) + ":"
+	return "Of --type " + typeNames(f.Types()) + ":"
 }
 
 // typeNames returns the names of types: "http, tcp or tls".
-func typeNames(types []check.Type) string {
-	var names []string
-	for _, t := range types {
-		names = append(names, string(t.Name))
-	}
+func typeNames(names []string) string {
 	last := len(names) - 1
 	if last == 0 {
 		return names[0]
@@ -116,7 +115,7 @@ func typeNames(types []check.Type) string {
 }
 
 // flagText returns the help of a field's flag.
-func flagText(f check.SharedField) string {
+func flagText(f configfield.Shared) string {
 	help := strings.TrimSuffix(f.Help, ".") + "."
 	if f.Kind == configfield.KindList || f.Kind == configfield.KindMap {
 		help += " Repeatable."
@@ -131,10 +130,10 @@ func flagText(f check.SharedField) string {
 }
 
 // fields returns the fields that are given.
-func (f checkFlags) fields(c *commandContext) (client.Check, error) {
-	given := make(client.Check)
+func (f fieldFlags) fields(c *commandContext) (map[string]any, error) {
+	given := make(map[string]any)
 	values := reflect.ValueOf(f.Plugins[0]).Elem()
-	for i, field := range check.Fields() {
+	for i, field := range f.of {
 		switch value := values.Field(i).Interface().(type) {
 		case *int:
 			if value != nil {
@@ -172,7 +171,7 @@ func (f checkFlags) fields(c *commandContext) (client.Check, error) {
 }
 
 // flagOfField returns the name of the flag of the first of some fields.
-func flagOfField(fields client.Check) string {
+func flagOfField(fields map[string]any) string {
 	for _, f := range check.Fields() {
 		if _, ok := fields[f.Name]; ok {
 			return flagName(f.Field)
@@ -348,7 +347,7 @@ func (cmd *monitorEdit) changeCheck(c *commandContext, ch *client.MonitorChange)
 	}
 	for _, name := range cmd.Reset {
 		name = strings.ReplaceAll(name, "-", "_")
-		if !slices.ContainsFunc(check.Fields(), func(f check.SharedField) bool { return f.Name == name }) {
+		if !slices.ContainsFunc(check.Fields(), func(f configfield.Shared) bool { return f.Name == name }) {
 			return console.UsageErrorf("--reset: no type has a field %q", name)
 		}
 		fields[name] = nil
@@ -360,12 +359,17 @@ func (cmd *monitorEdit) changeCheck(c *commandContext, ch *client.MonitorChange)
 }
 
 // checkFacts returns the lines of monitor show for a check: the fields that differ from their defaults, and the names of those with a secret.
-func checkFacts(m *client.Monitor) (facts [][2]string) {
+func checkFacts(m *client.Monitor) [][2]string {
 	t, _ := check.TypeOf(m.Type)
-	for _, f := range t.Fields {
-		switch value := m.Check[f.Name].(type) {
+	return fieldFacts(t.Fields, m.Check, m.Secrets)
+}
+
+// fieldFacts returns a line for each field that differs from its default. Those of secrets do not say more.
+func fieldFacts(fields []configfield.Field, values map[string]any, secrets []string) (facts [][2]string) {
+	for _, f := range fields {
+		switch value := values[f.Name].(type) {
 		case nil:
-			if slices.Contains(m.Secrets, f.Name) {
+			if slices.Contains(secrets, f.Name) {
 				facts = append(facts, [2]string{f.Label, "(secret)"})
 			}
 		case float64:
@@ -397,7 +401,7 @@ type monitorTest struct {
 	Monitor string               `arg:"" optional:"" help:"Id, name or slug of a monitor. Without it, --type says what to check."`
 	Type    allswell.MonitorType `placeholder:"TYPE" help:"Type of the check: ${monitor_types}."`
 	newTiming
-	checkFlags
+	fieldFlags
 }
 
 // Run checks once and prints the result. It fails if the check does.

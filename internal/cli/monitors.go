@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/timeinput"
@@ -40,8 +41,8 @@ type MonitorCommands struct {
 
 // NewMonitorCommands returns the commands, with flags for all types of checks.
 func NewMonitorCommands() (c MonitorCommands) {
-	for _, flags := range []*checkFlags{&c.Create.checkFlags, &c.Put.checkFlags, &c.Edit.checkFlags, &c.Test.checkFlags} {
-		*flags = newCheckFlags()
+	for _, flags := range []*fieldFlags{&c.Create.fieldFlags, &c.Put.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags} {
+		*flags = newFieldFlags(check.Fields(), len(check.Types), "Of all checks:")
 	}
 	return c
 }
@@ -74,7 +75,7 @@ type monitorFields struct {
 	Enabled       *bool    `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
 	newTiming
 	counting
-	checkFlags
+	fieldFlags
 }
 
 // monitor returns the description of the monitor.
@@ -351,7 +352,7 @@ type monitorEdit struct {
 	newTiming
 	counting
 	Reset []string `sep:"none" placeholder:"FIELD" group:"Of all checks:" help:"Give a field of the type, such as method or password, its default; this removes a secret. Repeatable."`
-	checkFlags
+	fieldFlags
 }
 
 func (cmd *monitorEdit) Run(c *commandContext) error {

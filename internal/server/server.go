@@ -53,19 +53,20 @@ type Server struct {
 	log     *slog.Logger
 	replica string // unique among the processes that share the database
 
-	store     *store.Store
-	pings     *ping.Server
-	scheduler *scheduler.Scheduler
-	limits    *limit.Tokens // of requests with tokens
-	site      *page.Site
-	dashboard *dashboard.Dashboard
-	checker   *checker.Checker
-	notify    *notify.Notifier
-	alerts    *alerter.Alerter
-	domains   *domains.Checker
-	tests     *web.CheckTester
-	metrics   *metrics
-	router    *router
+	store        *store.Store
+	pings        *ping.Server
+	scheduler    *scheduler.Scheduler
+	limits       *limit.Tokens // of requests with tokens
+	site         *page.Site
+	dashboard    *dashboard.Dashboard
+	checker      *checker.Checker
+	notify       *notify.Notifier
+	alerts       *alerter.Alerter
+	domains      *domains.Checker
+	tests        *web.CheckTester
+	channelTests *web.ChannelTester
+	metrics      *metrics
+	router       *router
 
 	listener         net.Listener
 	metricsListener  net.Listener // nil without ALLSWELL_METRICS_LISTEN
@@ -286,7 +287,9 @@ func (s *Server) wire() {
 	})
 	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})
 	s.notify = notify.New(s.notifyConfig())
-	s.alerts = alerter.New(alerter.Config{Store: s.store, Sender: s.newAlertSender(), BaseURL: s.URL(), Logger: s.log, Sent: s.metrics.countAlert})
+	sender := s.newAlertSender()
+	s.channelTests = web.NewChannelTester(sender.Test, nil)
+	s.alerts = alerter.New(alerter.Config{Store: s.store, Sender: sender, BaseURL: s.URL(), Logger: s.log, Sent: s.metrics.countAlert})
 	s.tests = web.NewCheckTester(s.checker.Once, nil)
 	s.dashboard = dashboard.New(dashboard.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget, Process: s.process(),
@@ -326,7 +329,7 @@ func (s *Server) process() dashboard.Process {
 func (s *Server) openHandlers() {
 	s.apiHandler.replace(api.New(api.Config{
 		Store: s.store, BaseURL: s.cfg.BaseURL, Languages: i18n.Tags, Limits: s.limits, Logger: s.log,
-		VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget, Tests: s.tests,
+		VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget, Tests: s.tests, ChannelTests: s.channelTests,
 	}))
 	s.pageHandler.replace(s.site.Handler())
 	s.dashboardHandler.replace(s.dashboard.Handler())

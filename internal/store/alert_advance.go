@@ -217,41 +217,20 @@ func (a *advance) askRule(p alert.Progress, about alert.Alert) error {
 		p.AlertID, p.RuleID, millis(next.DueAt), next.Step, next.Repeats, next.Holds, nullIfEmpty(string(action.Held)), next.Flapping); err != nil {
 		return err
 	}
-	told := make(map[string]bool)
-	for _, target := range action.Tell {
-		channels, err := a.channelsOf(target, about.WorkspaceID)
-		if err != nil {
-			return err
+	schedules, err := a.onCallOf(about.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	for _, r := range alert.Recipients(action.Tell, schedules, a.Now) {
+		if about.Event == alert.ChannelFailed && about.Key == r.ChannelID {
+			continue
 		}
-		for _, id := range channels {
-			if told[id] || about.Event == alert.ChannelFailed && about.Key == id {
-				continue
-			}
-			told[id] = true
-			a.notices = append(a.notices, newNotice{about.ID, id, p.RuleID, action.Kind})
-			if about.Event.Lasts() && about.State() == alert.Resolved { // it was over before it was told
-				a.notices = append(a.notices, newNotice{about.ID, id, p.RuleID, alert.NoticeResolved})
-			}
+		a.notices = append(a.notices, newNotice{about.ID, r.ChannelID, p.RuleID, action.Kind})
+		if about.Event.Lasts() && about.State() == alert.Resolved { // it was over before it was told
+			a.notices = append(a.notices, newNotice{about.ID, r.ChannelID, p.RuleID, alert.NoticeResolved})
 		}
 	}
 	return nil
-}
-
-// channelsOf returns the channels of a target, with those of whoever is on call now.
-func (a *advance) channelsOf(target alert.Target, workspaceID string) ([]string, error) {
-	channels := target.ChannelIDs
-	for _, id := range target.OnCallIDs {
-		all, err := a.onCallOf(workspaceID)
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range all {
-			if p, ok := o.On(a.Now); ok && o.ID == id {
-				channels = append(channels[:len(channels):len(channels)], p.ChannelIDs...)
-			}
-		}
-	}
-	return channels, nil
 }
 
 func (a *advance) rulesOf(workspaceID string) ([]alert.Rule, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/secret"
 )
 
 const channelColumns = `id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute, fallback_id, test_weekly,
@@ -37,13 +38,16 @@ func (s *Store) AlertChannel(ctx context.Context, actor allswell.Actor, ref stri
 	return read(ctx, s, func(c *session) (alert.Channel, error) { return c.alertChannel(actor, ref) })
 }
 
-// AlertChannelToTest returns a channel as AlertChannel does, with its secrets. If these cannot be opened, the error is
-// secret.ErrNoKey.
-func (s *Store) AlertChannelToTest(ctx context.Context, actor allswell.Actor, ref string) (alert.Channel, error) {
+// AlertChannelWithSecrets returns a channel as AlertChannel does, with its secrets, or without them if they cannot be opened: see
+// alert.Channel.HasSecrets.
+func (s *Store) AlertChannelWithSecrets(ctx context.Context, actor allswell.Actor, ref string) (alert.Channel, error) {
 	return read(ctx, s, func(c *session) (alert.Channel, error) {
 		ch, err := c.alertChannel(actor, ref)
 		if err == nil {
 			ch.Secrets, err = c.channelSecrets(ch.ID)
+		}
+		if errors.Is(err, secret.ErrNoKey) {
+			err = nil
 		}
 		return ch, err
 	})
@@ -108,7 +112,7 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 	return c, s.nameTaken(err, "channel")
 }
 
-// ChangeAlertChannel changes a channel, given its id, with a function that gets the channel as it is. Of the secrets that the
+// ChangeAlertChannel changes a channel, given its id or name, with a function that gets the channel as it is. Of the secrets that the
 // function leaves, those that are null are removed, and those that are not given are kept. The error is allswell.ErrPreconditionFailed if the
 // channel does not meet all conditions.
 func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Channel) error) (alert.Channel, error) {
@@ -171,7 +175,7 @@ func (t *tx) keepSecrets(c *alert.Channel, kept map[string]json.RawMessage) erro
 	return bad.Err()
 }
 
-// DeleteAlertChannel deletes a channel, given its id, with what waits for it. The error is an *allswell.ValidationError if a rule or an on-call schedule
+// DeleteAlertChannel deletes a channel, given its id or name, with what waits for it. The error is an *allswell.ValidationError if a rule or an on-call schedule
 // names it.
 func (s *Store) DeleteAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
@@ -190,11 +194,12 @@ func (s *Store) DeleteAlertChannel(ctx context.Context, actor allswell.Actor, id
 }
 
 // lockAlertChannel loads and locks a channel, and checks that it meets all conditions.
-func (t *tx) lockAlertChannel(actor allswell.Actor, id string, p allswell.Precondition) (alert.Channel, error) {
+func (t *tx) lockAlertChannel(actor allswell.Actor, ref string, p allswell.Precondition) (alert.Channel, error) {
 	if err := checkUnlimited(actor); err != nil {
 		return alert.Channel{}, err
 	}
-	if _, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID); err != nil {
+	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels WHERE `+idOrName(ref, alert.PrefixChannel)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, actor.WorkspaceID)
+	if err != nil {
 		return alert.Channel{}, err
 	}
 	c, err := t.channelByID(id)

@@ -122,16 +122,7 @@ func (c *session) newAlertEvents(limit int) (a alertEvents, err error) {
 	for _, e := range a.events {
 		ids, pages = append(ids, e.MonitorID), append(pages, e.Data.PageID)
 	}
-	a.monitors = make(map[string]alert.Subject)
-	_, err = database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
-		var s alert.Subject
-		var down allswell.Status
-		if err = row.Scan(&s.MonitorID, &s.MonitorSlug, text{&s.PageID}, text{&s.PageSlug}, listOf[string]{&s.Tags}, &down); err == nil {
-			s.Severity = down.Impact()
-			a.monitors[s.MonitorID] = s
-		}
-		return
-	}, `SELECT m.id, m.slug, m.page_id, p.slug, m.tags, m.down_status FROM monitors m LEFT JOIN pages p ON p.id = m.page_id WHERE m.id IN EACH($1)`, list(ids))
+	a.monitors, err = c.monitorSubjects(ids)
 	if err != nil {
 		return a, err
 	}
@@ -144,6 +135,21 @@ func (c *session) newAlertEvents(limit int) (a alertEvents, err error) {
 		return
 	}, `SELECT id, slug FROM pages WHERE id IN EACH($1)`, list(pages))
 	return a, err
+}
+
+// monitorSubjects returns what monitors say of alerts about them, by their ids.
+func (c *session) monitorSubjects(ids []string) (map[string]alert.Subject, error) {
+	monitors := make(map[string]alert.Subject)
+	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+		var s alert.Subject
+		var down allswell.Status
+		if err = row.Scan(&s.MonitorID, &s.MonitorSlug, text{&s.PageID}, text{&s.PageSlug}, listOf[string]{&s.Tags}, &down); err == nil {
+			s.Severity = down.Impact()
+			monitors[s.MonitorID] = s
+		}
+		return
+	}, `SELECT m.id, m.slug, m.page_id, p.slug, m.tags, m.down_status FROM monitors m LEFT JOIN pages p ON p.id = m.page_id WHERE m.id IN EACH($1)`, list(ids))
+	return monitors, err
 }
 
 // isLate reports whether an event begins an alert that nothing would end, because its monitor was deleted meanwhile. An outage ends

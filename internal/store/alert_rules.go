@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/allswell/allswell"
@@ -55,7 +56,7 @@ func (s *Store) CreateAlertRule(ctx context.Context, actor allswell.Actor, r ale
 	return r, s.nameTaken(err, "rule")
 }
 
-// ChangeAlertRule changes a rule, given its id, with a function that gets the rule as it is. It continues with alerts that it has
+// ChangeAlertRule changes a rule, given its id or name, with a function that gets the rule as it is. It continues with alerts that it has
 // begun with. The error is allswell.ErrPreconditionFailed if the rule does not meet all conditions.
 func (s *Store) ChangeAlertRule(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Rule) error) (alert.Rule, error) {
 	r, err := writeAs(ctx, s, actor, func(t *tx) (alert.Rule, error) {
@@ -83,7 +84,7 @@ func (s *Store) ChangeAlertRule(ctx context.Context, actor allswell.Actor, id st
 	return r, s.nameTaken(err, "rule")
 }
 
-// DeleteAlertRule deletes a rule, given its id. What it was still to tell is not told.
+// DeleteAlertRule deletes a rule, given its id or name. What it was still to tell is not told.
 func (s *Store) DeleteAlertRule(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		r, err := t.lockAlertRule(actor, id, p)
@@ -98,18 +99,18 @@ func (s *Store) DeleteAlertRule(ctx context.Context, actor allswell.Actor, id st
 }
 
 // lockAlertRule loads and locks a rule, and checks that it meets all conditions.
-func (t *tx) lockAlertRule(actor allswell.Actor, id string, p allswell.Precondition) (alert.Rule, error) {
+func (t *tx) lockAlertRule(actor allswell.Actor, ref string, p allswell.Precondition) (alert.Rule, error) {
 	if err := checkUnlimited(actor); err != nil {
 		return alert.Rule{}, err
 	}
-	r, err := database.One(t.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID)
+	r, err := database.One(t.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE `+idOrName(ref, alert.PrefixRule)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, actor.WorkspaceID)
 	if err != nil {
 		return r, err
 	}
 	return r, p.Check(r)
 }
 
-// validateRule returns an *allswell.ValidationError with every invalid field. It replaces slugs of pages, monitors and on-call schedules by their ids.
+// validateRule returns an *allswell.ValidationError with every invalid field. It replaces slugs of pages and monitors by their ids.
 func (t *tx) validateRule(r *alert.Rule) error {
 	invalid := r.Validate()
 	if err := t.resolveFilter(r.WorkspaceID, &r.Filter, &invalid); err != nil {
@@ -143,24 +144,20 @@ func (t *tx) validateRule(r *alert.Rule) error {
 // resolveFilter replaces the slugs of a filter's pages and monitors by their ids, and adds those that do not exist to invalid.
 func (c *session) resolveFilter(workspaceID string, f *alert.Filter, invalid *error) error {
 	for _, list := range []struct {
-		field, table, prefix string
-		refs                 *[]string
-	}{{"pages", "pages", allswell.PrefixPage, &f.Pages}, {"monitors", "monitors", allswell.PrefixMonitor, &f.Monitors}} {
+		field string // and table
+		refs  *[]string
+	}{{"pages", &f.Pages}, {"monitors", &f.Monitors}} {
 		refs := slices.Clone(*list.refs)
 		for i, ref := range refs {
-			column := "slug"
-			if allswell.ValidID(list.prefix, ref) {
-				column = "id"
-			}
-			found, err := c.ids(`SELECT id FROM `+list.table+` WHERE workspace_id = $1 AND `+column+` = $2`, workspaceID, ref)
-			if err != nil {
+			id, err := c.objectID(list.field, workspaceID, ref)
+			if err != nil && !errors.Is(err, allswell.ErrNotFound) {
 				return err
 			}
-			if len(found) == 0 {
+			if err != nil {
 				*invalid = withField(*invalid, list.field, "One of the "+list.field+" does not exist: "+alert.Shorten(ref, 80)+".")
 				break
 			}
-			refs[i] = found[0]
+			refs[i] = id
 		}
 		*list.refs = refs
 	}

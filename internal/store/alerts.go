@@ -12,9 +12,9 @@ import (
 
 // AlertFilter limits a list of alerts. Zero fields do not limit it.
 type AlertFilter struct {
-	State     alert.State
-	Event     alert.Event
-	MonitorID string
+	State   alert.State
+	Event   alert.Event
+	Monitor string // id or slug
 }
 
 // Alerts lists the alerts of a workspace, those that began last first.
@@ -31,8 +31,8 @@ func (s *Store) Alerts(ctx context.Context, actor allswell.Actor, f AlertFilter,
 	if f.Event != "" {
 		from, args = and(from, args, `event = $%d`, string(f.Event))
 	}
-	if f.MonitorID != "" {
-		from, args = and(from, args, `monitor_id = $%d`, f.MonitorID)
+	if f.Monitor != "" {
+		from, args = and(from, args, `(monitor_id = $%[1]d OR monitor_id IN (SELECT id FROM monitors WHERE slug = $%[1]d AND workspace_id = alerts.workspace_id))`, f.Monitor)
 	}
 	return listed(ctx, s, scanAlert, alertColumns, from, `ORDER BY opened_at DESC, id DESC`, r, args...)
 }
@@ -104,7 +104,7 @@ func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (Ale
 
 // AcknowledgeAlert records that somebody looks after an alert: it is not repeated or escalated any more, and everybody who was told of it is
 // told who does. Pages do not change. An alert that was acknowledged before, or has ended, stays as it is.
-func (s *Store) AcknowledgeAlert(ctx context.Context, actor allswell.Actor, id string) (alert.Alert, error) {
+func (s *Store) AcknowledgeAlert(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[alert.Alert]) (alert.Alert, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (alert.Alert, error) {
 		if err := t.lockMutex("alerts"); err != nil {
 			return alert.Alert{}, err
@@ -120,7 +120,7 @@ func (s *Store) AcknowledgeAlert(ctx context.Context, actor allswell.Actor, id s
 			err = t.audit(actor, allswell.AuditAcknowledge, before, a)
 		}
 		return a, err
-	})
+	}, save...)
 }
 
 // acknowledge records that somebody looks after an alert.

@@ -34,11 +34,7 @@ func (c *session) onCallSchedule(actor allswell.Actor, ref string) (alert.OnCall
 	if err := checkUnlimited(actor); err != nil {
 		return alert.OnCall{}, err
 	}
-	column := "slug"
-	if allswell.ValidID(alert.PrefixOnCall, ref) {
-		column = "id"
-	}
-	return database.One(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1 AND `+column+` = $2`, actor.WorkspaceID, ref)
+	return database.One(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1 AND `+refColumn(ref)+` = $2`, actor.WorkspaceID, ref)
 }
 
 // CreateOnCall creates an on-call schedule.
@@ -67,7 +63,7 @@ func (s *Store) CreateOnCall(ctx context.Context, actor allswell.Actor, o alert.
 	return o, s.slugTaken(err)
 }
 
-// ChangeOnCall changes an on-call schedule, given its id, with a function that gets the schedule as it is.
+// ChangeOnCall changes an on-call schedule, given its id or slug, with a function that gets the schedule as it is.
 func (s *Store) ChangeOnCall(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.OnCall) error) (alert.OnCall, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (alert.OnCall, error) {
 		before, err := t.lockOnCall(actor, id, p)
@@ -93,7 +89,7 @@ func (s *Store) ChangeOnCall(ctx context.Context, actor allswell.Actor, id strin
 	})
 }
 
-// DeleteOnCall deletes an on-call schedule, given its id. The error is an *allswell.ValidationError if a rule names it.
+// DeleteOnCall deletes an on-call schedule, given its id or slug. The error is an *allswell.ValidationError if a rule names it.
 func (s *Store) DeleteOnCall(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		o, err := t.lockOnCall(actor, id, p)
@@ -111,11 +107,11 @@ func (s *Store) DeleteOnCall(ctx context.Context, actor allswell.Actor, id strin
 }
 
 // lockOnCall loads and locks an on-call schedule, and checks that it meets all conditions.
-func (t *tx) lockOnCall(actor allswell.Actor, id string, p allswell.Precondition) (alert.OnCall, error) {
+func (t *tx) lockOnCall(actor allswell.Actor, ref string, p allswell.Precondition) (alert.OnCall, error) {
 	if err := checkUnlimited(actor); err != nil {
 		return alert.OnCall{}, err
 	}
-	o, err := database.One(t.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID)
+	o, err := database.One(t.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, actor.WorkspaceID)
 	if err != nil {
 		return o, err
 	}

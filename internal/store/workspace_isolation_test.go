@@ -141,8 +141,8 @@ var reading = []string{
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
 	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "Warnings", "IncidentNotes", "MemberSessions", "Announcements", "Announcement",
-	"Postmortem", "Search", "PingKey", "CheckResults", "AlertChannels", "AlertChannel", "AlertChannelToTest", "AlertRules", "AlertRule", "OnCallSchedules", "OnCallSchedule",
-	"Silences", "Silence", "Alerts", "Alert", "MonitorCheck", "MonitorFamily", "CheckStatistics",
+	"Postmortem", "Search", "PingKey", "CheckResults", "AlertChannels", "AlertChannel", "AlertChannelWithSecrets", "AlertRules", "AlertRule", "OnCallSchedules", "OnCallSchedule",
+	"Silences", "Silence", "Alerts", "Alert", "ForecastAlert", "MonitorCheck", "MonitorFamily", "CheckStatistics",
 }
 
 // TestEveryVerbIsTestedForWorkspaces checks that the table has every method.

@@ -193,8 +193,8 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, err := s.AlertChannel(ctx, ws, x.channel)
 		return err
 	},
-	"AlertChannelToTest": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.AlertChannelToTest(ctx, ws, x.channel)
+	"AlertChannelWithSecrets": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.AlertChannelWithSecrets(ctx, ws, x.channel)
 		return err
 	},
 	"CreateAlertChannel": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -249,6 +249,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"Silences": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		all, _, err := s.Silences(ctx, ws, true, firstHundred)
 		return none(len(all), err, false)
+	},
+	"ForecastAlert": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ForecastAlert(ctx, ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: x.monitor})
+		return err
 	},
 	"Silence": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Silence(ctx, ws, x.silence)

@@ -1,0 +1,145 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// AlertTarget is who is told: channels, and whoever is then on call.
+type AlertTarget struct {
+	ChannelIDs []string `json:"channel_ids,omitempty"`
+	OnCallIDs  []string `json:"on_call_ids,omitempty"`
+}
+
+// AlertRule says who is told of which alerts.
+type AlertRule struct {
+	Meta
+	ID      string `json:"id"`
+	Name    string `json:"name"` // unique in the workspace
+	Enabled bool   `json:"enabled"`
+	AlertMatch
+	AlertTarget
+	Delay      Seconds          `json:"delay"`       // only alerts are told that last longer
+	Repeat     Seconds          `json:"repeat"`      // until somebody acknowledges the alert; 0: no repetition
+	QuietHours *QuietHours      `json:"quiet_hours"` // nil: none
+	Escalation []EscalationStep `json:"escalation"`
+	CreatedAt  time.Time        `json:"created_at"`
+	UpdatedAt  time.Time        `json:"updated_at"`
+}
+
+// QuietHours are a part of the day in which a rule tells nobody before their end or, if they have a target, only that.
+type QuietHours struct {
+	Zone  string   `json:"zone"`  // IANA name
+	From  string   `json:"from"`  // such as 22:00
+	Until string   `json:"until"` // of the next day if it is not later than From
+	Days  []string `json:"days,omitempty"`
+	AlertTarget
+}
+
+// EscalationStep is who is told next unless somebody acknowledges an alert.
+type EscalationStep struct {
+	After Seconds `json:"after"` // the step before
+	AlertTarget
+}
+
+// NewAlertRule describes a rule to create.
+type NewAlertRule struct {
+	Name    string `json:"name"`
+	Enabled *bool  `json:"enabled,omitempty"` // nil: true
+	AlertMatch
+	AlertTarget
+	Delay      Seconds          `json:"delay,omitempty"`
+	Repeat     Seconds          `json:"repeat,omitempty"`
+	QuietHours *QuietHours      `json:"quiet_hours,omitempty"`
+	Escalation []EscalationStep `json:"escalation,omitempty"`
+}
+
+// AlertRuleChange is a change of a rule. Nil fields keep their values.
+type AlertRuleChange struct {
+	Name    *string `json:"name,omitempty"`
+	Enabled *bool   `json:"enabled,omitempty"`
+	AlertMatchChange
+	ChannelIDs *[]string            `json:"channel_ids,omitempty"`
+	OnCallIDs  *[]string            `json:"on_call_ids,omitempty"`
+	Delay      *Seconds             `json:"delay,omitempty"`
+	Repeat     *Seconds             `json:"repeat,omitempty"`
+	QuietHours Nullable[QuietHours] `json:"quiet_hours,omitzero"` // null: none
+	Escalation *[]EscalationStep    `json:"escalation,omitempty"`
+}
+
+// AlertQuestion is an event that may happen.
+type AlertQuestion struct {
+	Event    string           `json:"event"`
+	Monitor  string           `json:"monitor,omitempty"`  // id or slug
+	Page     string           `json:"page,omitempty"`     // id or slug; "": that of the monitor
+	Severity *allswell.Impact `json:"severity,omitempty"` // nil: that of the event
+	At       *time.Time       `json:"at,omitempty"`       // nil: now
+}
+
+// AlertForecast says who would be told of an event.
+type AlertForecast struct {
+	Meta
+	Event     string          `json:"event"`
+	MonitorID *string         `json:"monitor_id"`
+	PageID    *string         `json:"page_id"`
+	Severity  allswell.Impact `json:"severity"`
+	At        time.Time       `json:"at"`
+	Rules     []RuleForecast  `json:"rules"`
+}
+
+// RuleForecast is what a rule would do.
+type RuleForecast struct {
+	ID      string         `json:"id"`
+	Name    string         `json:"name"`
+	Matches bool           `json:"matches"`
+	Differs *string        `json:"differs"` // the first field of the rule that does not match
+	Steps   []ForecastStep `json:"steps"`
+}
+
+// ForecastStep is one thing that a rule would do.
+type ForecastStep struct {
+	At       time.Time         `json:"at"`
+	Kind     *string           `json:"kind"` // opened, repeated or escalated; nil: nothing is told
+	Held     *string           `json:"held"` // silence or quiet_hours
+	Channels []ForecastChannel `json:"channels"`
+}
+
+// ForecastChannel is a channel that would be told.
+type ForecastChannel struct {
+	ID     string  `json:"id"`
+	Name   string  `json:"name"`
+	OnCall *string `json:"on_call"` // who is then on call and has the channel
+}
+
+// ListAlertRules returns the rules of the workspace, the oldest first.
+func (c *Client) ListAlertRules() *List[AlertRule] {
+	return &List[AlertRule]{client: c, path: pathOf("alert-rules")}
+}
+
+// CreateAlertRule creates a rule, which is about alerts that begin afterwards.
+func (c *Client) CreateAlertRule(ctx context.Context, rule NewAlertRule, options ...CallOption) (*AlertRule, error) {
+	return call[AlertRule](ctx, c, http.MethodPost, pathOf("alert-rules"), rule, options...)
+}
+
+// GetAlertRule returns a rule, given its id.
+func (c *Client) GetAlertRule(ctx context.Context, id string) (*AlertRule, error) {
+	return call[AlertRule](ctx, c, http.MethodGet, pathOf("alert-rules", id), nil)
+}
+
+// ChangeAlertRule changes a rule. The option IfMatch applies.
+func (c *Client) ChangeAlertRule(ctx context.Context, id string, change AlertRuleChange, options ...CallOption) (*AlertRule, error) {
+	return call[AlertRule](ctx, c, http.MethodPatch, pathOf("alert-rules", id), change, options...)
+}
+
+// DeleteAlertRule deletes a rule. What it was still to tell is not told. The option IfMatch applies.
+func (c *Client) DeleteAlertRule(ctx context.Context, id string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("alert-rules", id), options...)
+}
+
+// TestAlertRules says who would be told of an event, when and why. Nothing is sent.
+func (c *Client) TestAlertRules(ctx context.Context, question AlertQuestion) (*AlertForecast, error) {
+	return call[AlertForecast](ctx, c, http.MethodPost, pathOf("alert-rules", "test"), question, IdempotencyKey(""))
+}

@@ -1,0 +1,287 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Channel is a way to tell people of alerts, such as a room of a chat.
+type Channel struct {
+	Meta
+	ID           string        `json:"id"`
+	Type         string        `json:"type"` // such as webhook
+	Name         string        `json:"name"` // unique in the workspace
+	Enabled      bool          `json:"enabled"`
+	MaxPerMinute int           `json:"max_per_minute"` // messages; what is more is told together
+	FallbackID   *string       `json:"fallback_id"`    // the channel that is told what this one does not take
+	TestWeekly   bool          `json:"test_weekly"`
+	Secrets      []string      `json:"secrets"` // the fields that have a secret, which is never shown
+	Health       ChannelHealth `json:"health"`
+	CreatedAt    time.Time     `json:"created_at"`
+	UpdatedAt    time.Time     `json:"updated_at"`
+	Fields       ChannelFields `json:"-"` // of the Type, such as url
+}
+
+// ChannelHealth is what the last attempts to use a channel have shown.
+type ChannelHealth struct {
+	AttemptedAt  *time.Time `json:"attempted_at"`
+	TakenAt      *time.Time `json:"taken_at"`
+	FailingSince *time.Time `json:"failing_since"` // nil: the last attempt succeeded, or there was none
+	Failures     int        `json:"failures"`      // in a row
+	Reason       *string    `json:"reason"`        // why the last attempt failed
+}
+
+// ChannelFields has the fields of a type of channels by name. In the API they stand beside the other fields of a channel. Values are those of
+// encoding/json: texts, numbers, booleans, lists and objects.
+type ChannelFields map[string]any
+
+// UnmarshalJSON reads a channel. Fields that this package does not know belong to Fields.
+func (ch *Channel) UnmarshalJSON(raw []byte) error {
+	type plain Channel
+	if err := json.Unmarshal(raw, (*plain)(ch)); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, &ch.Fields); err != nil {
+		return err
+	}
+	for _, name := range fieldNames(reflect.TypeFor[Channel]()) {
+		delete(ch.Fields, name)
+	}
+	return nil
+}
+
+// NewChannel describes a channel to create.
+type NewChannel struct {
+	Type         string        `json:"type"`
+	Name         string        `json:"name"`
+	Enabled      *bool         `json:"enabled,omitempty"`        // nil: true
+	MaxPerMinute *int          `json:"max_per_minute,omitempty"` // nil: 10
+	FallbackID   string        `json:"fallback_id,omitempty"`
+	TestWeekly   bool          `json:"test_weekly,omitempty"`
+	Fields       ChannelFields `json:"-"` // of the Type, with secrets
+}
+
+// MarshalJSON returns the channel with its Fields beside the others.
+func (n NewChannel) MarshalJSON() ([]byte, error) {
+	type plain NewChannel
+	return marshalFlat(plain(n), n.Fields)
+}
+
+// ChannelChange is a change of a channel. Nil fields keep their values.
+type ChannelChange struct {
+	Name         *string       `json:"name,omitempty"`
+	Enabled      *bool         `json:"enabled,omitempty"`
+	MaxPerMinute *int          `json:"max_per_minute,omitempty"`
+	FallbackID   *string       `json:"fallback_id,omitempty"` // "": none
+	TestWeekly   *bool         `json:"test_weekly,omitempty"`
+	Fields       ChannelFields `json:"-"` // nil values stand for the default, or remove a secret
+}
+
+// MarshalJSON returns the change with its Fields beside the others.
+func (ch ChannelChange) MarshalJSON() ([]byte, error) {
+	type plain ChannelChange
+	return marshalFlat(plain(ch), ch.Fields)
+}
+
+// ChannelTest describes a channel to which a test is sent, and which is not saved.
+type ChannelTest struct {
+	Type   string        `json:"type"`
+	Fields ChannelFields `json:"-"` // of the Type, with secrets
+}
+
+// MarshalJSON returns the test with its Fields beside the others.
+func (t ChannelTest) MarshalJSON() ([]byte, error) {
+	type plain ChannelTest
+	return marshalFlat(plain(t), t.Fields)
+}
+
+// ChannelTestResult is what became of a test message.
+type ChannelTestResult struct {
+	Meta
+	Taken  bool    `json:"taken"`
+	Reason *string `json:"reason"` // why it was not taken
+}
+
+// ListChannels returns the channels of the workspace, the oldest first.
+func (c *Client) ListChannels() *List[Channel] {
+	return &List[Channel]{client: c, path: pathOf("channels")}
+}
+
+// CreateChannel creates a channel.
+func (c *Client) CreateChannel(ctx context.Context, channel NewChannel, options ...CallOption) (*Channel, error) {
+	return call[Channel](ctx, c, http.MethodPost, pathOf("channels"), channel, options...)
+}
+
+// GetChannel returns a channel, given its id.
+func (c *Client) GetChannel(ctx context.Context, id string) (*Channel, error) {
+	return call[Channel](ctx, c, http.MethodGet, pathOf("channels", id), nil)
+}
+
+// ChangeChannel changes a channel. The option IfMatch applies.
+func (c *Client) ChangeChannel(ctx context.Context, id string, change ChannelChange, options ...CallOption) (*Channel, error) {
+	return call[Channel](ctx, c, http.MethodPatch, pathOf("channels", id), change, options...)
+}
+
+// DeleteChannel deletes a channel that no rule and no on-call schedule needs. The option IfMatch applies.
+func (c *Client) DeleteChannel(ctx context.Context, id string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("channels", id), options...)
+}
+
+// TestChannel sends a test message to a channel. A message that is not taken is a result, not an error.
+func (c *Client) TestChannel(ctx context.Context, id string) (*ChannelTestResult, error) {
+	return call[ChannelTestResult](ctx, c, http.MethodPost, pathOf("channels", id, "test"), nil, IdempotencyKey(""))
+}
+
+// TestNewChannel sends a test message to what a new channel would be, and creates nothing. A message that is not taken is a result, not an error.
+func (c *Client) TestNewChannel(ctx context.Context, test ChannelTest) (*ChannelTestResult, error) {
+	return call[ChannelTestResult](ctx, c, http.MethodPost, pathOf("channels", "test"), test, IdempotencyKey(""))
+}
+
+// Alert is the thread of one problem, from its beginning to its end.
+type Alert struct {
+	Meta
+	ID             string          `json:"id"`
+	Event          string          `json:"event"` // such as monitor.down
+	State          string          `json:"state"` // open, acknowledged or resolved
+	Title          string          `json:"title"`
+	Name           string          `json:"name"` // of what it is about
+	MonitorID      *string         `json:"monitor_id"`
+	Page           *string         `json:"page"` // slug
+	Severity       allswell.Impact `json:"severity"`
+	Tags           []string        `json:"tags"`
+	Reason         *string         `json:"reason"`
+	OpenedAt       time.Time       `json:"opened_at"`
+	AcknowledgedAt *time.Time      `json:"acknowledged_at"`
+	AcknowledgedBy *string         `json:"acknowledged_by"`
+	ResolvedAt     *time.Time      `json:"resolved_at"`
+	EndReason      *string         `json:"end_reason"` // why it ended although the problem may last
+	Told           []AlertNotice   `json:"told"`       // only of GetAlert, the oldest first
+	Plans          []AlertPlan     `json:"plans"`      // only of GetAlert
+}
+
+// AlertNotice is what a channel was told of an alert.
+type AlertNotice struct {
+	Kind      string     `json:"kind"` // opened, repeated, escalated, acknowledged or resolved
+	ChannelID string     `json:"channel_id"`
+	Channel   string     `json:"channel"` // name
+	Rule      *string    `json:"rule"`    // name
+	At        time.Time  `json:"at"`
+	SentAt    *time.Time `json:"sent_at"` // when the channel took it
+	Failed    bool       `json:"failed"`  // it is not tried again
+	Reason    *string    `json:"reason"`
+}
+
+// AlertPlan is what a rule will still do about an alert.
+type AlertPlan struct {
+	RuleID string    `json:"rule_id"`
+	Rule   string    `json:"rule"` // name
+	DueAt  time.Time `json:"due_at"`
+	Held   *string   `json:"held"` // silence or quiet_hours
+}
+
+// AlertFilter selects alerts. Empty fields select all.
+type AlertFilter struct {
+	State   string
+	Event   string
+	Monitor string // id or slug
+}
+
+// ListAlerts returns the alerts that match the filter, those that began last first.
+func (c *Client) ListAlerts(filter AlertFilter) *List[Alert] {
+	query := make(url.Values)
+	for name, value := range map[string]string{"state": filter.State, "event": filter.Event, "monitor": filter.Monitor} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return &List[Alert]{client: c, path: pathOf("alerts"), query: query}
+}
+
+// GetAlert returns an alert with its history.
+func (c *Client) GetAlert(ctx context.Context, id string) (*Alert, error) {
+	return call[Alert](ctx, c, http.MethodGet, pathOf("alerts", id), nil)
+}
+
+// AcknowledgeAlert records that somebody looks after an alert, which is not repeated or escalated any more.
+func (c *Client) AcknowledgeAlert(ctx context.Context, id string, options ...CallOption) (*Alert, error) {
+	return call[Alert](ctx, c, http.MethodPost, pathOf("alerts", id, "acknowledge"), nil, options...)
+}
+
+// Silence holds alerts back for a time. An empty list does not limit it; otherwise one of its values must match.
+type Silence struct {
+	Meta
+	ID string `json:"id"`
+	AlertMatch
+	Comment   string    `json:"comment"`
+	StartsAt  time.Time `json:"starts_at"`
+	EndsAt    time.Time `json:"ends_at"`
+	CreatedBy string    `json:"created_by"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// AlertMatch says which alerts a rule or a silence is about.
+type AlertMatch struct {
+	Events     []string          `json:"events,omitempty"`
+	Pages      []string          `json:"pages,omitempty"`    // ids; slugs are accepted
+	Monitors   []string          `json:"monitors,omitempty"` // ids; slugs are accepted
+	Tags       []string          `json:"tags,omitempty"`
+	Severities []allswell.Impact `json:"severities,omitempty"`
+}
+
+// NewSilence describes a silence to create.
+type NewSilence struct {
+	AlertMatch
+	Comment  string     `json:"comment,omitempty"`
+	StartsAt *time.Time `json:"starts_at,omitempty"` // nil: now
+	EndsAt   time.Time  `json:"ends_at"`
+}
+
+// SilenceChange is a change of a silence. Nil fields keep their values.
+type SilenceChange struct {
+	AlertMatchChange
+	Comment  *string    `json:"comment,omitempty"`
+	StartsAt *time.Time `json:"starts_at,omitempty"`
+	EndsAt   *time.Time `json:"ends_at,omitempty"`
+}
+
+// AlertMatchChange is a change of an AlertMatch. Nil lists keep their values.
+type AlertMatchChange struct {
+	Events     *[]string          `json:"events,omitempty"`
+	Pages      *[]string          `json:"pages,omitempty"`
+	Monitors   *[]string          `json:"monitors,omitempty"`
+	Tags       *[]string          `json:"tags,omitempty"`
+	Severities *[]allswell.Impact `json:"severities,omitempty"`
+}
+
+// ListSilences returns the silences that have not ended, or all of the last 90 days.
+func (c *Client) ListSilences(ended bool) *List[Silence] {
+	return &List[Silence]{client: c, path: pathOf("silences"), query: url.Values{"ended": {strconv.FormatBool(ended)}}}
+}
+
+// CreateSilence creates a silence.
+func (c *Client) CreateSilence(ctx context.Context, silence NewSilence, options ...CallOption) (*Silence, error) {
+	return call[Silence](ctx, c, http.MethodPost, pathOf("silences"), silence, options...)
+}
+
+// GetSilence returns a silence.
+func (c *Client) GetSilence(ctx context.Context, id string) (*Silence, error) {
+	return call[Silence](ctx, c, http.MethodGet, pathOf("silences", id), nil)
+}
+
+// ChangeSilence changes a silence that has not ended. The option IfMatch applies.
+func (c *Client) ChangeSilence(ctx context.Context, id string, change SilenceChange, options ...CallOption) (*Silence, error) {
+	return call[Silence](ctx, c, http.MethodPatch, pathOf("silences", id), change, options...)
+}
+
+// EndSilence ends a silence now. What it held back is told, if it still lasts. The option IfMatch applies.
+func (c *Client) EndSilence(ctx context.Context, id string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("silences", id), options...)
+}

@@ -1,0 +1,62 @@
+package alert
+
+import (
+	"slices"
+	"time"
+)
+
+// Recipient is a channel that is told something.
+type Recipient struct {
+	ChannelID   string
+	OnCallID    string // the schedule by which it is told; "": the rule names the channel
+	Participant string // who is on call by that schedule
+}
+
+// Recipients returns the channels of targets, and those of whoever is then on call, each once.
+func Recipients(targets []Target, schedules []OnCall, at time.Time) (all []Recipient) {
+	add := func(r Recipient) {
+		if !slices.ContainsFunc(all, func(other Recipient) bool { return other.ChannelID == r.ChannelID }) {
+			all = append(all, r)
+		}
+	}
+	for _, t := range targets {
+		for _, id := range t.ChannelIDs {
+			add(Recipient{ChannelID: id})
+		}
+		for _, o := range schedules {
+			if !slices.Contains(t.OnCallIDs, o.ID) {
+				continue
+			}
+			p, _ := o.On(at)
+			for _, id := range p.ChannelIDs {
+				add(Recipient{ChannelID: id, OnCallID: o.ID, Participant: p.Name})
+			}
+		}
+	}
+	return all
+}
+
+// MaxForecast is the maximum number of steps of a forecast.
+const MaxForecast = 50
+
+// ForecastStep is what a rule will do about an alert.
+type ForecastStep struct {
+	At         time.Time
+	Kind       NoticeKind // "": nothing is told, because of Held
+	Held       HoldReason // why nothing is told before the next step; "": nothing is held
+	Recipients []Recipient
+}
+
+// Forecast returns what the rule does about an alert that begins, as long as nobody acknowledges it, it lasts, its monitor is not flapping, and nothing of the
+// configuration changes. There are at most MaxForecast steps.
+func (r Rule) Forecast(a Alert, silences []Silence, schedules []OnCall) (steps []ForecastStep) {
+	for p := r.Begin(a, a.OpenedAt); !p.DueAt.IsZero() && len(steps) < MaxForecast; {
+		now := p.DueAt
+		action := r.Advance(p, a, SilencedUntil(silences, a.Subject, now), now)
+		if action.Kind != "" || action.Held != "" {
+			steps = append(steps, ForecastStep{now, action.Kind, action.Held, Recipients(action.Tell, schedules, now)})
+		}
+		p = action.Next
+	}
+	return steps
+}

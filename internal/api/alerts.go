@@ -1,0 +1,177 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+type alertJSON struct {
+	ID             string          `json:"id"`
+	Event          alert.Event     `json:"event"`
+	State          alert.State     `json:"state"`
+	Title          string          `json:"title"`
+	Name           string          `json:"name"`
+	MonitorID      *string         `json:"monitor_id"`
+	Page           *string         `json:"page"` // slug
+	Severity       allswell.Impact `json:"severity"`
+	Tags           []string        `json:"tags"`
+	Reason         *string         `json:"reason"`
+	OpenedAt       string          `json:"opened_at"`
+	AcknowledgedAt *string         `json:"acknowledged_at"`
+	AcknowledgedBy *string         `json:"acknowledged_by"`
+	ResolvedAt     *string         `json:"resolved_at"`
+	EndReason      *string         `json:"end_reason"`
+}
+
+func newAlertJSON(a alert.Alert) alertJSON {
+	return alertJSON{
+		ID: a.ID, Event: a.Event, State: a.State(), Title: a.Title(), Name: a.Name, MonitorID: ptrOrNil(a.MonitorID), Page: ptrOrNil(a.PageSlug),
+		Severity: a.Severity, Tags: append([]string{}, a.Tags...), Reason: ptrOrNil(a.Reason), OpenedAt: allswell.FormatTime(a.OpenedAt),
+		AcknowledgedAt: timePtr(a.AcknowledgedAt), AcknowledgedBy: ptrOrNil(a.AcknowledgedBy), ResolvedAt: timePtr(a.ResolvedAt), EndReason: ptrOrNil(a.EndReason),
+	}
+}
+
+// alertDetailJSON is an alert with its history.
+type alertDetailJSON struct {
+	alertJSON
+	Told  []toldJSON `json:"told"`
+	Plans []planJSON `json:"plans"`
+}
+
+type toldJSON struct {
+	Kind      alert.NoticeKind `json:"kind"`
+	ChannelID string           `json:"channel_id"`
+	Channel   string           `json:"channel"`
+	Rule      *string          `json:"rule"`
+	At        string           `json:"at"`
+	SentAt    *string          `json:"sent_at"`
+	Failed    bool             `json:"failed"`
+	Reason    *string          `json:"reason"`
+}
+
+type planJSON struct {
+	RuleID string            `json:"rule_id"`
+	Rule   string            `json:"rule"`
+	DueAt  string            `json:"due_at"`
+	Held   *alert.HoldReason `json:"held"`
+}
+
+func newAlertDetailJSON(d store.AlertDetail) alertDetailJSON {
+	out := alertDetailJSON{newAlertJSON(d.Alert), []toldJSON{}, []planJSON{}}
+	for _, t := range d.Told {
+		out.Told = append(out.Told, toldJSON{
+			t.Kind, t.ChannelID, t.ChannelName, ptrOrNil(t.RuleName), allswell.FormatTime(t.At), timePtr(t.SentAt), t.Failed, ptrOrNil(t.Reason),
+		})
+	}
+	for _, p := range d.Plans {
+		out.Plans = append(out.Plans, planJSON{p.RuleID, p.RuleName, allswell.FormatTime(p.DueAt), ptrOrNil(p.Held)})
+	}
+	return out
+}
+
+// listAlerts filters by ?state, ?event and ?monitor.
+func (a *api) listAlerts(c *call) (store.Response, error) {
+	q := web.ParseQuery(c.URL.RawQuery)
+	f := store.AlertFilter{State: web.Choice(q, "state", alert.States), Event: web.Choice(q, "event", alert.Events), Monitor: q.Text("monitor")}
+	return servePage(q, newAlertJSON, func(r store.Pagination) ([]alert.Alert, int, error) {
+		return a.store.Alerts(c.Context(), c.actor(), f, r)
+	})
+}
+
+func (a *api) getAlert(c *call) (store.Response, error) {
+	d, err := a.store.Alert(c.Context(), c.actor(), c.PathValue("alertId"))
+	return resourceResponse(d, err, newAlertDetailJSON)
+}
+
+// acknowledgeAlert reads no body.
+func (a *api) acknowledgeAlert(c *call) (store.Response, error) {
+	r := newResponder(c, http.StatusOK, newAlertJSON)
+	return r.respond(a.store.AcknowledgeAlert(c.Context(), c.actor(), c.PathValue("alertId"), r.save...))
+}
+
+type silenceJSON struct {
+	ID string `json:"id"`
+	filterJSON
+	Comment   string `json:"comment"`
+	StartsAt  string `json:"starts_at"`
+	EndsAt    string `json:"ends_at"`
+	CreatedBy string `json:"created_by"`
+	CreatedAt string `json:"created_at"`
+	UpdatedAt string `json:"updated_at"`
+}
+
+func newSilenceJSON(v alert.Silence) silenceJSON {
+	return silenceJSON{
+		v.ID, newFilterJSON(v.Filter), v.Comment, allswell.FormatTime(v.StartsAt), allswell.FormatTime(v.EndsAt), v.CreatedBy,
+		allswell.FormatTime(v.CreatedAt), allswell.FormatTime(v.UpdatedAt),
+	}
+}
+
+// listSilences lists those that have not ended, with ?ended=true all that are kept.
+func (a *api) listSilences(c *call) (store.Response, error) {
+	q := web.ParseQuery(c.URL.RawQuery)
+	ended := q.Flag("ended")
+	return servePage(q, newSilenceJSON, func(r store.Pagination) ([]alert.Silence, int, error) {
+		return a.store.Silences(c.Context(), c.actor(), orZero(ended), r)
+	})
+}
+
+func (a *api) getSilence(c *call) (store.Response, error) {
+	v, err := a.store.Silence(c.Context(), c.actor(), c.PathValue("silenceId"))
+	return taggedResponse(c, v, err, newSilenceJSON)
+}
+
+// readSilence returns a function that sets the given fields of a silence. Its accessors are called at once.
+func readSilence(o *web.Object) func(*alert.Silence) {
+	comment, startsAt, endsAt := o.Text("comment"), o.Instant("starts_at"), o.Instant("ends_at")
+	var given alert.Filter
+	readFilterFields(o, &given)
+	return func(v *alert.Silence) {
+		set(&v.Comment, comment)
+		set(&v.StartsAt, startsAt)
+		set(&v.EndsAt, endsAt)
+		replaceFilter(o, &v.Filter, given)
+	}
+}
+
+func (a *api) createSilence(c *call) (store.Response, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Response{}, err
+	}
+	o.Require("ends_at")
+	var v alert.Silence
+	readSilence(o)(&v)
+	now := a.now()
+	check := v
+	if check.StartsAt.IsZero() {
+		check.StartsAt = now
+	}
+	if err := o.Check(check.Validate(now)); err != nil {
+		return store.Response{}, err
+	}
+	r := newResponder(c, http.StatusCreated, newSilenceJSON)
+	return r.respond(a.store.CreateSilence(c.Context(), c.actor(), v, r.save...))
+}
+
+func (a *api) changeSilence(c *call) (store.Response, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Response{}, err
+	}
+	change := readSilence(o)
+	v, err := a.store.ChangeSilence(c.Context(), c.actor(), c.PathValue("silenceId"), c.cond, func(v *alert.Silence) error {
+		change(v)
+		return o.Check(v.Validate(a.now()))
+	})
+	return taggedResponse(c, v, err, newSilenceJSON)
+}
+
+// endSilence ends a silence now. It is kept as one that has ended.
+func (a *api) endSilence(c *call) (store.Response, error) {
+	return noContent(a.store.EndSilence(c.Context(), c.actor(), c.PathValue("silenceId"), c.cond))
+}

@@ -1,0 +1,174 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+type onCallJSON struct {
+	ID           string              `json:"id"`
+	Slug         string              `json:"slug"`
+	Name         string              `json:"name"`
+	Zone         string              `json:"zone"`
+	HandOverDay  alert.Weekday       `json:"hand_over_day"`
+	HandOverAt   alert.ClockTime     `json:"hand_over_at"`
+	StartsOn     string              `json:"starts_on"`
+	Participants []alert.Participant `json:"participants"`
+	Overrides    []overrideJSON      `json:"overrides"`
+	Now          *string             `json:"now"` // null: nobody
+	Next         []turnJSON          `json:"next"`
+	CreatedAt    string              `json:"created_at"`
+	UpdatedAt    string              `json:"updated_at"`
+}
+
+type overrideJSON struct {
+	ID          string `json:"id"`
+	Participant string `json:"participant"`
+	StartsAt    string `json:"starts_at"`
+	EndsAt      string `json:"ends_at"`
+}
+
+type turnJSON struct {
+	Participant string `json:"participant"`
+	StartsAt    string `json:"starts_at"`
+	EndsAt      string `json:"ends_at"`
+	Override    bool   `json:"override"`
+}
+
+// What is shown of the turns to come.
+const (
+	shownTurns      = 10
+	shownTurnsUntil = 12 * 7 * 24 * time.Hour
+)
+
+func (a *api) newOnCallJSON(o alert.OnCall) onCallJSON {
+	out := onCallJSON{
+		ID: o.ID, Slug: o.Slug, Name: o.Name, Zone: o.Zone, HandOverDay: o.HandOverDay, HandOverAt: o.HandOverAt, StartsOn: o.StartsOn.Format(time.DateOnly),
+		Participants: append([]alert.Participant{}, o.Participants...), Overrides: []overrideJSON{}, Next: []turnJSON{},
+		CreatedAt: allswell.FormatTime(o.CreatedAt), UpdatedAt: allswell.FormatTime(o.UpdatedAt),
+	}
+	for _, v := range o.Overrides {
+		out.Overrides = append(out.Overrides, overrideJSON{v.ID, v.Participant, allswell.FormatTime(v.StartsAt), allswell.FormatTime(v.EndsAt)})
+	}
+	now := a.now()
+	for i, t := range o.Turns(now, now.Add(shownTurnsUntil)) {
+		if i == 0 {
+			out.Now = &t.Participant.Name
+		}
+		if i < shownTurns {
+			out.Next = append(out.Next, turnJSON{t.Participant.Name, allswell.FormatTime(t.StartsAt), allswell.FormatTime(t.EndsAt), t.Override})
+		}
+	}
+	return out
+}
+
+func (a *api) listOnCall(c *call) (store.Response, error) {
+	return serveList(c, a.newOnCallJSON, func(r store.Pagination) ([]alert.OnCall, int, error) {
+		return a.store.OnCallSchedules(c.Context(), c.actor(), r)
+	})
+}
+
+func (a *api) getOnCall(c *call) (store.Response, error) {
+	o, err := a.store.OnCallSchedule(c.Context(), c.actor(), c.PathValue("onCallId"))
+	return taggedResponse(c, o, err, a.newOnCallJSON)
+}
+
+// readOnCall returns a function that sets the given fields of an on-call schedule. Its accessors are called at once.
+func readOnCall(o *web.Object) func(*alert.OnCall) {
+	name, zone := o.Text("name"), o.Text("zone")
+	day := web.Enum(o, "hand_over_day", alert.Weekdays)
+	var at *alert.ClockTime
+	if o.Given("hand_over_at") {
+		at = new(readClockTime(o, "hand_over_at"))
+	}
+	startsOn := readDate(o, "starts_on")
+	participants, overrides := readParticipants(o), readOverrides(o)
+	return func(s *alert.OnCall) {
+		set(&s.Name, name)
+		set(&s.Zone, zone)
+		set(&s.HandOverDay, day)
+		set(&s.HandOverAt, at)
+		set(&s.StartsOn, startsOn)
+		replace(o, "participants", &s.Participants, participants)
+		replace(o, "overrides", &s.Overrides, overrides)
+	}
+}
+
+// readDate reads a day as midnight UTC; nil: it is not given.
+func readDate(o *web.Object, field string) *time.Time {
+	text := o.Text(field)
+	if text == nil {
+		return nil
+	}
+	day, err := time.Parse(time.DateOnly, *text)
+	if err != nil || day.Year() < 2000 || day.Year() > 2200 {
+		o.Add(field, "The "+field+" must be a day such as 2026-11-21.")
+	}
+	return &day
+}
+
+func readParticipants(o *web.Object) (all []alert.Participant) {
+	for _, object := range o.Objects("participants", alert.MaxParticipants) {
+		object.Require("name", "channel_ids")
+		p := alert.Participant{Name: orZero(object.Text("name"))}
+		setList(object, &p.ChannelIDs, "channel_ids")
+		all = append(all, p)
+	}
+	return all
+}
+
+func readOverrides(o *web.Object) (all []alert.Override) {
+	for i, object := range o.Objects("overrides", alert.MaxOverrides) {
+		object.Require("participant", "starts_at", "ends_at")
+		v := alert.Override{
+			ID: orZero(object.Text("id")), Participant: orZero(object.Text("participant")), StartsAt: orZero(object.Instant("starts_at")), EndsAt: orZero(object.Instant("ends_at")),
+		}
+		if v.ID != "" && !allswell.ValidID(alert.PrefixOverride, v.ID) {
+			o.Add(fmt.Sprintf("overrides.%d.id", i), "The id must be that of an override, or left out.")
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+func (a *api) createOnCall(c *call) (store.Response, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Response{}, err
+	}
+	o.Require("name")
+	schedule := alert.OnCall{Zone: "UTC", HandOverDay: "mon", HandOverAt: 9 * 60, StartsOn: a.now().UTC().Truncate(24 * time.Hour)}
+	readOnCall(o)(&schedule)
+	schedule.Slug = orZero(o.Text("slug"))
+	if o.Given("slug") && !allswell.ValidSlug(schedule.Slug) {
+		o.Add("slug", "The slug must have 1 to 63 characters: lower-case letters, digits and hyphens.")
+	}
+	if err := o.Check(schedule.Validate()); err != nil {
+		return store.Response{}, err
+	}
+	r := newResponder(c, http.StatusCreated, a.newOnCallJSON)
+	return r.respond(a.store.CreateOnCall(c.Context(), c.actor(), schedule, r.save...))
+}
+
+func (a *api) changeOnCall(c *call) (store.Response, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Response{}, err
+	}
+	change := readOnCall(o)
+	schedule, err := a.store.ChangeOnCall(c.Context(), c.actor(), c.PathValue("onCallId"), c.cond, func(s *alert.OnCall) error {
+		change(s)
+		return o.Check(s.Validate())
+	})
+	return taggedResponse(c, schedule, err, a.newOnCallJSON)
+}
+
+func (a *api) deleteOnCall(c *call) (store.Response, error) {
+	return noContent(a.store.DeleteOnCall(c.Context(), c.actor(), c.PathValue("onCallId"), c.cond))
+}

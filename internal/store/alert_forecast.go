@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// AlertQuestion is an event that may happen.
+type AlertQuestion struct {
+	Event    alert.Event
+	Monitor  string          // id or slug; "": it is about no monitor
+	Page     string          // id or slug; "": that of the monitor, or none
+	Severity allswell.Impact // "": that of the event
+	At       time.Time       // zero: now
+}
+
+// AlertForecast says who would be told of an event.
+type AlertForecast struct {
+	Subject alert.Subject
+	At      time.Time
+	Rules   []RuleForecast // of all rules of the workspace, the oldest first
+}
+
+// RuleForecast is what a rule would do.
+type RuleForecast struct {
+	Rule    alert.Rule
+	Differs string // which of its fields does not match: see alert.Rule.Matches; "": it matches
+	Steps   []ForecastStep
+}
+
+// ForecastStep is a step of a forecast with the channels that are enabled.
+type ForecastStep struct {
+	alert.ForecastStep
+	Channels []ForecastChannel
+}
+
+// ForecastChannel is a channel that would be told.
+type ForecastChannel struct {
+	alert.Recipient
+	Name string
+}
+
+// ForecastAlert says who would be told of an event, when and why, and changes nothing. The error is an *allswell.ValidationError if there is no such
+// monitor or page.
+func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q AlertQuestion) (AlertForecast, error) {
+	return read(ctx, s, func(c *session) (f AlertForecast, err error) {
+		if err := checkUnlimited(actor); err != nil {
+			return f, err
+		}
+		if f.At = q.At; f.At.IsZero() {
+			f.At = c.Now
+		}
+		if f.Subject, err = c.subjectOf(actor.WorkspaceID, q); err != nil {
+			return f, err
+		}
+		rules, err := database.Query(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 ORDER BY created_at, id`, actor.WorkspaceID)
+		if err != nil {
+			return f, err
+		}
+		silences, err := database.Query(c.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND ends_at > $2`, actor.WorkspaceID, millis(f.At))
+		if err != nil {
+			return f, err
+		}
+		schedules, err := database.Query(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1`, actor.WorkspaceID)
+		if err != nil {
+			return f, err
+		}
+		channels, err := c.enabledChannels(actor.WorkspaceID)
+		if err != nil {
+			return f, err
+		}
+		a := alert.Alert{WorkspaceID: actor.WorkspaceID, Subject: f.Subject, OpenedAt: f.At}
+		if !q.Event.Lasts() {
+			a.ResolvedAt = f.At
+		}
+		for _, r := range rules {
+			found := RuleForecast{Rule: r}
+			if _, found.Differs = r.Matches(f.Subject); found.Differs == "" {
+				for _, step := range r.Forecast(a, silences, schedules) {
+					found.Steps = append(found.Steps, ForecastStep{step, namedChannels(step.Recipients, channels)})
+				}
+			}
+			f.Rules = append(f.Rules, found)
+		}
+		return f, nil
+	})
+}
+
+// enabledChannels returns the names of the enabled channels of a workspace by their ids.
+func (c *session) enabledChannels(workspaceID string) (map[string]string, error) {
+	names := make(map[string]string)
+	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+		var id, name string
+		if err = row.Scan(&id, &name); err == nil {
+			names[id] = name
+		}
+		return
+	}, `SELECT id, name FROM alert_channels WHERE workspace_id = $1 AND enabled`, workspaceID)
+	return names, err
+}
+
+func namedChannels(recipients []alert.Recipient, names map[string]string) (all []ForecastChannel) {
+	for _, r := range recipients {
+		if name, enabled := names[r.ChannelID]; enabled {
+			all = append(all, ForecastChannel{r, name})
+		}
+	}
+	return all
+}
+
+// subjectOf returns what the alert of an event would be about.
+func (c *session) subjectOf(workspaceID string, q AlertQuestion) (s alert.Subject, err error) {
+	var bad allswell.ValidationError
+	if q.Monitor != "" {
+		id, err := c.objectID("monitors", workspaceID, q.Monitor)
+		if err != nil && !errors.Is(err, allswell.ErrNotFound) {
+			return s, err
+		}
+		if err != nil {
+			bad.Add("monitor", "The monitor does not exist.")
+		} else {
+			subjects, err := c.monitorSubjects([]string{id})
+			if err != nil {
+				return s, err
+			}
+			s = subjects[id]
+		}
+	}
+	if q.Page != "" {
+		s.PageSlug = ""
+		if s.PageID, err = c.objectID("pages", workspaceID, q.Page); errors.Is(err, allswell.ErrNotFound) {
+			bad.Add("page", "The page does not exist.")
+		} else if err != nil {
+			return s, err
+		}
+	}
+	s.Event = q.Event
+	s.Severity = s.Event.Severity(s.Severity)
+	if q.Severity != "" {
+		s.Severity = q.Severity
+	}
+	return s, bad.Err()
+}
+
+// objectID returns the id of an object of a workspace in a table, given its id or slug.
+func (c *session) objectID(table, workspaceID, ref string) (string, error) {
+	return database.One(c.Session, database.ScanString, `SELECT id FROM `+table+` WHERE workspace_id = $1 AND `+refColumn(ref)+` = $2`, workspaceID, ref)
+}
