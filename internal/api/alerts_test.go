@@ -133,7 +133,7 @@ func TestAlertRules(t *testing.T) {
 			c.patch(path, map[string]any{"quiet_hours": map[string]any{"zone": "UTC", "from": "25:00", "until": "07:00", "dys": 1}}).complains("quiet_hours.from", "quiet_hours.dys")
 			c.patch(path, map[string]any{"quiet_hours": map[string]any{"zone": "Nowhere/x", "from": "21:00", "until": "07:00"}}).complains("quiet_hours")
 			c.patch(path, map[string]any{"escalation": []any{map[string]any{"after": 1, "channel_ids": []string{w.channel}}}}).complains("escalation")
-			c.patch(path, map[string]any{"escalation": []any{map[string]any{"channel_ids": "x"}}}).complains("escalation.0.after", "escalation.0.channel_ids")
+			c.patch(path, map[string]any{"escalation": []any{map[string]any{"channel_ids": "x"}}}).complains("escalation", "escalation.0.after", "escalation.0.channel_ids")
 			c.patch(path, map[string]any{"repeat": 59}).complains("repeat")
 			c.patch(path, map[string]any{"pages": []string{"nowhere"}}).complains("pages")
 		})

@@ -252,7 +252,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	},
 	"ForecastAlert": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ForecastAlert(ctx, ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: x.monitor})
-		return err
+		return refused(err, "monitor")
 	},
 	"Silence": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Silence(ctx, ws, x.silence)
