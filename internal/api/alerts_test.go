@@ -12,7 +12,6 @@ import (
 
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
-	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -107,7 +106,7 @@ func TestFieldsOfChannels(t *testing.T) {
 			if f.Kind != shared.Kind {
 				t.Errorf("%s.%s differs from that of %s", owner.Type, f.Name, shared.Of[0].Type)
 			}
-			if f.Label == "" || f.Help == "" || f.Name != strings.ToLower(f.Name) || f.Required && f.Example == "" && f.Kind != configfield.KindFlag {
+			if f.Label == "" || f.Help == "" || f.Name != strings.ToLower(f.Name) || f.Required && !f.Secret && f.Example == "" {
 				t.Errorf("%s.%s has no label, no help or capitals, or is required and has no example", owner.Type, f.Name)
 			}
 		}
