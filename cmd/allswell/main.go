@@ -1,5 +1,5 @@
 // Command allswell is a status page and heartbeat monitor in one binary: serve and demo run the service; page, group,
-// component, monitor, incident, maintenance, announcement, subscriber, delivery, member, invitation and session use the API of a running one; token, migrate,
+// component, monitor, incident, maintenance, announcement, subscriber, delivery, channel, alert, silence, oncall, member, invitation and session use the API of a running one; token, migrate,
 // backup and restore work on its database.
 //
 // The exit status is 0 on success, 1 if the command failed or was rejected, and 2 if the command line or a setting is
@@ -42,6 +42,10 @@ type commands struct {
 	Maintenance cli.MaintenanceCommands `cmd:"" group:"Using the API of a running server:" help:"List, show, create, update, edit, move, begin, end, cancel and delete planned maintenance."`
 	Subscriber  cli.SubscriberCommands  `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit, import, export, test, resume, rotate and delete a page's subscribers."`
 	Delivery    cli.DeliveryCommands    `cmd:"" group:"Using the API of a running server:" help:"List the messages to subscribers, and retry them."`
+	Channel     cli.ChannelCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit, test and delete the channels on which people are told of alerts."`
+	Alert       cli.AlertCommands       `cmd:"" group:"Using the API of a running server:" help:"List, show and acknowledge alerts, and list, show, create, edit, test and delete their rules."`
+	Silence     cli.SilenceCommands     `cmd:"" group:"Using the API of a running server:" help:"List, create and end silences, which hold alerts back."`
+	OnCall      cli.OnCallCommands      `cmd:"" name:"oncall" group:"Using the API of a running server:" help:"List, show, create, edit, override and delete on-call schedules, and say who is on call."`
 	Member      cli.MemberCommands      `cmd:"" group:"Using the API of a running server:" help:"List, edit and delete the members of the workspace."`
 	Invitation  cli.InvitationCommands  `cmd:"" group:"Using the API of a running server:" help:"List, create and delete invitations to the workspace."`
 	Session     cli.SessionCommands     `cmd:"" group:"Using the API of a running server:" help:"List and delete the sessions of members."`
@@ -76,6 +80,7 @@ func program() console.Program {
 		Commands: &commands{
 			Subscriber: cli.NewSubscriberCommands(),
 			Monitor:    cli.NewMonitorCommands(),
+			Channel:    cli.NewChannelCommands(),
 			Complete:   completion.CandidatesCommand{Values: cli.CompletionValues()},
 		},
 		Name: "allswell",

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/check"
 )
 
@@ -15,6 +17,7 @@ func HelpVariables() map[string]string {
 		"affected_statuses": enumerate(allswell.AffectedStatuses),
 		"down_statuses":     enumerate(allswell.DownStatuses),
 		"monitor_types":     strings.Join(textsOf(check.MonitorTypes()), ", "),
+		"channel_types":     strings.Join(alertchannel.Names(), ", "),
 	}
 }
 
@@ -40,6 +43,8 @@ func CompletionValues() map[reflect.Type][]string {
 		reflect.TypeFor[allswell.AnnouncementLevel](): textsOf(allswell.AnnouncementLevels),
 		reflect.TypeFor[allswell.MonitorState]():      textsOf(allswell.MonitorFilterStates),
 		reflect.TypeFor[allswell.MonitorType]():       textsOf(check.MonitorTypes()),
+		reflect.TypeFor[alert.State]():                textsOf(alert.States),
+		reflect.TypeFor[alert.Event]():                textsOf(alert.Events),
 		reflect.TypeFor[allswell.Visibility]():        textsOf(allswell.Visibilities),
 		reflect.TypeFor[allswell.AutoIncidents]():     textsOf(allswell.AutoIncidentModes),
 		reflect.TypeFor[allswell.DeliveryState]():     textsOf(allswell.DeliveryStates),

@@ -61,9 +61,15 @@ func negatable(kind configfield.Kind) string {
 	return ""
 }
 
+// commonFlags are flags of all commands, which some fields of channels would have, too.
+var commonFlags = []string{"server", "token", "json", "wide"}
+
 // flagName returns the name of a field's flag: url is --url, and expected_statuses, of which each flag gives one, is --expected-status.
 func flagName(f configfield.Field) string {
 	name := strings.ReplaceAll(f.Name, "_", "-")
+	if slices.Contains(commonFlags, name) {
+		name = "channel-" + name
+	}
 	if f.Kind != configfield.KindList && f.Kind != configfield.KindMap {
 		return name
 	}

@@ -1,0 +1,313 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/timeinput"
+)
+
+type alertRuleVerbs struct {
+	List   ruleList   `cmd:"" help:"List the rules."`
+	Show   ruleShow   `cmd:"" aliases:"get" help:"Show a rule."`
+	Create ruleCreate `cmd:"" help:"Create a rule. It is about alerts that begin afterwards."`
+	Edit   ruleEdit   `cmd:"" aliases:"set" help:"Change a rule. A list that is given replaces the one that the rule has."`
+	Delete ruleDelete `cmd:"" help:"Delete a rule. What it was still to tell is not told."`
+	Test   ruleTest   `cmd:"" help:"Say who would be told of an event, when and why. Nothing is sent."`
+}
+
+type ruleList struct{ listing }
+
+func (cmd *ruleList) Run(c *commandContext) error {
+	rules, total, err := c.api.ListAlertRules().First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	return table(c, rules, total, "No rules yet: nobody is told of alerts.", []string{"RULE", "ABOUT", "NAME"}, func(r *client.AlertRule) []string {
+		name := r.Name
+		if !r.Enabled {
+			name += " (disabled)"
+		}
+		return []string{r.ID, matchText(r.AlertMatch), name}
+	})
+}
+
+// ruleArgument is embedded by the commands of one rule.
+type ruleArgument struct {
+	Rule string `arg:"" help:"Id of the rule or the beginning of it, or its name."`
+}
+
+func (a ruleArgument) get(c *commandContext) (*client.AlertRule, error) {
+	id, err := findTitled(c, []*client.List[client.AlertRule]{c.api.ListAlertRules()}, "rule", a.Rule, func(r *client.AlertRule) titled { return titled{id: r.ID, title: r.Name} })
+	if err != nil {
+		return nil, err
+	}
+	return c.api.GetAlertRule(c.Ctx, id)
+}
+
+type ruleShow struct{ ruleArgument }
+
+func (cmd *ruleShow) Run(c *commandContext) error {
+	r, err := cmd.get(c)
+	return object(c, r, err, func(r *client.AlertRule) {
+		facts := [][2]string{{"Rule", r.Name}, {"Id", r.ID}, {"Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled]}, {"About", matchText(r.AlertMatch)},
+			{"Tells", targetText(r.AlertTarget)}, {"Delay", durationText(r.Delay)}, {"Repeats every", durationText(r.Repeat)}}
+		if q := r.QuietHours; q != nil {
+			text := fmt.Sprintf("%s to %s %s", q.From, q.Until, q.Zone)
+			if len(q.Days) > 0 {
+				text += " on " + strings.Join(q.Days, ", ")
+			}
+			if told := targetText(q.AlertTarget); told != "" {
+				text += "; then " + told
+			}
+			facts = append(facts, [2]string{"Quiet hours", text})
+		}
+		for _, s := range r.Escalation {
+			facts = append(facts, [2]string{"Then, after " + durationText(s.After), targetText(s.AlertTarget)})
+		}
+		c.Facts(facts...)
+	})
+}
+
+func durationText(s client.Seconds) string {
+	if s == 0 {
+		return ""
+	}
+	return settings.ShortDuration(s.Duration())
+}
+
+func targetText(t client.AlertTarget) string {
+	return strings.Join(append(append([]string{}, t.ChannelIDs...), t.OnCallIDs...), ", ")
+}
+
+// ruleFlags are the flags of commands that create or change a rule.
+type ruleFlags struct {
+	Enabled *bool `negatable:"" help:"Whether the rule is in force. Default: yes."`
+	matchFlags
+	Channel    []string            `placeholder:"CHANNEL" sep:"none" help:"Id or name of a channel that is told. Repeatable."`
+	OnCall     []string            `placeholder:"SCHEDULE" sep:"none" help:"Id, slug or name of an on-call schedule; whoever is then on call is told. Repeatable."`
+	Delay      *timeinput.Duration `placeholder:"DURATION" help:"Tell only of alerts that last longer, such as 5m."`
+	Repeat     *timeinput.Duration `placeholder:"DURATION" help:"Tell again at this interval until somebody acknowledges the alert."`
+	QuietHours *string             `placeholder:"FROM-UNTIL" help:"When nothing is told before their end, such as 22:00-07:00."`
+	QuietZone  *string             `placeholder:"ZONE" help:"Time zone of the quiet hours, such as Europe/Berlin. Default: UTC."`
+	QuietDay   []string            `placeholder:"DAY" help:"Day on which quiet hours begin: mon, tue, … Repeatable. Default: every day."`
+	Escalate   []string            `placeholder:"AFTER:TARGET" sep:"none" help:"Who is told next unless somebody acknowledges the alert, such as 10m:Phone; TARGET is a channel or an on-call schedule. Repeatable."`
+}
+
+// target returns the channels and the on-call schedules that are given.
+func (f ruleFlags) target(c *commandContext) (t client.AlertTarget, err error) {
+	if t.ChannelIDs, err = c.channels(f.Channel); err != nil {
+		return t, err
+	}
+	for _, given := range f.OnCall {
+		id, err := c.onCall(given)
+		if err != nil {
+			return t, err
+		}
+		t.OnCallIDs = append(t.OnCallIDs, id)
+	}
+	return t, nil
+}
+
+// quietHours returns the quiet hours; nil: none are given.
+func (f ruleFlags) quietHours() (*client.QuietHours, error) {
+	if f.QuietHours == nil {
+		if f.QuietZone != nil || len(f.QuietDay) > 0 {
+			return nil, console.UsageErrorf("--quiet-zone and --quiet-day need --quiet-hours")
+		}
+		return nil, nil
+	}
+	from, until, ok := strings.Cut(*f.QuietHours, "-")
+	if !ok {
+		return nil, console.UsageErrorf("--quiet-hours must be two times of day, such as 22:00-07:00")
+	}
+	zone := "UTC"
+	if f.QuietZone != nil {
+		zone = *f.QuietZone
+	}
+	return &client.QuietHours{Zone: zone, From: strings.TrimSpace(from), Until: strings.TrimSpace(until), Days: f.QuietDay}, nil
+}
+
+// escalation returns the steps that are given.
+func (f ruleFlags) escalation(c *commandContext) (steps []client.EscalationStep, err error) {
+	for _, given := range f.Escalate {
+		after, name, ok := strings.Cut(given, ":")
+		var d timeinput.Duration
+		if !ok || d.UnmarshalText([]byte(after)) != nil {
+			return nil, console.UsageErrorf("--escalate must be AFTER:TARGET, such as 10m:Phone")
+		}
+		step := client.EscalationStep{After: client.SecondsOf(time.Duration(d))}
+		if id, err := c.channel(name); err == nil {
+			step.ChannelIDs = []string{id}
+		} else if id, onCallErr := c.onCall(name); onCallErr == nil {
+			step.OnCallIDs = []string{id}
+		} else {
+			return nil, err
+		}
+		steps = append(steps, step)
+	}
+	return steps, nil
+}
+
+type ruleCreate struct {
+	Name string `required:"" placeholder:"NAME" help:"Name of the rule."`
+	ruleFlags
+}
+
+func (cmd *ruleCreate) Run(c *commandContext) error {
+	n := client.NewAlertRule{Name: cmd.Name, Enabled: cmd.Enabled}
+	var err error
+	if n.AlertMatch, err = cmd.match(c); err != nil {
+		return err
+	}
+	if n.AlertTarget, err = cmd.target(c); err != nil {
+		return err
+	}
+	if n.QuietHours, err = cmd.quietHours(); err != nil {
+		return err
+	}
+	if n.Escalation, err = cmd.escalation(c); err != nil {
+		return err
+	}
+	n.Delay, n.Repeat = client.SecondsOf(time.Duration(valueOf(cmd.Delay))), client.SecondsOf(time.Duration(valueOf(cmd.Repeat)))
+	r, err := c.api.CreateAlertRule(c.Ctx, n)
+	return object(c, r, err, func(r *client.AlertRule) {
+		c.Printf("The rule %s is %s. It is about %s.\n", console.Visible(r.Name), console.Visible(r.ID), console.Visible(matchText(r.AlertMatch)))
+	})
+}
+
+type ruleEdit struct {
+	ruleArgument
+	Name *string `placeholder:"NAME" help:"New name."`
+	ruleFlags
+	NoQuietHours bool `help:"Remove the quiet hours."`
+	NoEscalation bool `help:"Remove the escalation."`
+}
+
+// change returns what the flags change.
+func (cmd *ruleEdit) change(c *commandContext) (ch client.AlertRuleChange, err error) {
+	ch.Name, ch.Enabled = cmd.Name, cmd.Enabled
+	if ch.AlertMatchChange, err = cmd.matchFlags.change(c); err != nil {
+		return ch, err
+	}
+	target, err := cmd.target(c)
+	if err != nil {
+		return ch, err
+	}
+	if len(target.ChannelIDs) > 0 {
+		ch.ChannelIDs = &target.ChannelIDs
+	}
+	if len(target.OnCallIDs) > 0 {
+		ch.OnCallIDs = &target.OnCallIDs
+	}
+	if cmd.Delay != nil {
+		ch.Delay = new(client.SecondsOf(time.Duration(*cmd.Delay)))
+	}
+	if cmd.Repeat != nil {
+		ch.Repeat = new(client.SecondsOf(time.Duration(*cmd.Repeat)))
+	}
+	quiet, err := cmd.quietHours()
+	if err != nil {
+		return ch, err
+	}
+	if quiet != nil {
+		ch.QuietHours = client.Set(*quiet)
+	} else if cmd.NoQuietHours {
+		ch.QuietHours = client.Null[client.QuietHours]()
+	}
+	steps, err := cmd.escalation(c)
+	if len(steps) > 0 || cmd.NoEscalation {
+		ch.Escalation = &steps
+	}
+	if cmd.NoEscalation {
+		ch.Escalation = &[]client.EscalationStep{}
+	}
+	return ch, err
+}
+
+func (cmd *ruleEdit) Run(c *commandContext) error {
+	change, err := cmd.change(c)
+	if err != nil {
+		return err
+	}
+	if err := checkNotEmpty(change); err != nil {
+		return err
+	}
+	r, err := cmd.get(c)
+	if err != nil {
+		return err
+	}
+	r, err = c.api.ChangeAlertRule(c.Ctx, r.ID, change, client.IfMatch(r.ETag()))
+	return object(c, r, err, func(r *client.AlertRule) { c.Printf("Changed the rule %s.\n", console.Visible(r.Name)) })
+}
+
+type ruleDelete struct{ ruleArgument }
+
+func (cmd *ruleDelete) Run(c *commandContext) error {
+	r, err := cmd.get(c)
+	if err != nil {
+		return err
+	}
+	return c.deleted(c.api.DeleteAlertRule(c.Ctx, r.ID), "rule", r.Name)
+}
+
+type ruleTest struct {
+	Event    alert.Event       `default:"monitor.down" placeholder:"EVENT" help:"What happens. Default: monitor.down."`
+	Monitor  string            `placeholder:"MONITOR" help:"The monitor that it is about, given by its id, name or slug."`
+	Page     string            `placeholder:"SLUG" help:"Slug of a page. Default: that of the monitor."`
+	Severity *allswell.Impact  `placeholder:"SEVERITY" help:"none, minor, major or critical. Default: that of the event."`
+	At       *timeinput.Moment `placeholder:"TIME" help:"When it happens: in the zone of the page, or with an offset. Default: now."`
+}
+
+func (cmd *ruleTest) Run(c *commandContext) error {
+	q := client.AlertQuestion{Event: string(cmd.Event), Page: cmd.Page, Severity: cmd.Severity}
+	var err error
+	if cmd.Monitor != "" {
+		if q.Monitor, err = c.monitor(cmd.Monitor); err != nil {
+			return err
+		}
+	}
+	if cmd.At != nil {
+		at, err := c.moment(*cmd.At, &pageFlag{Page: cmd.Page})
+		if err != nil {
+			return err
+		}
+		q.At = &at
+	}
+	f, err := c.api.TestAlertRules(c.Ctx, q)
+	return object(c, f, err, c.printForecast)
+}
+
+// printForecast prints who would be told of an event.
+func (c *commandContext) printForecast(f *client.AlertForecast) {
+	if len(f.Rules) == 0 {
+		c.Printf("There are no rules: nobody is told.\n")
+	}
+	for _, r := range f.Rules {
+		if !r.Matches {
+			c.Printf("%s: nobody, because of %s.\n", console.Visible(r.Name), strings.ReplaceAll(valueOf(r.Differs), "_", " "))
+			continue
+		}
+		c.Printf("%s:\n", console.Visible(r.Name))
+		for _, s := range r.Steps {
+			var names []string
+			for _, ch := range s.Channels {
+				name := ch.Name
+				if ch.OnCall != nil {
+					name += " (" + *ch.OnCall + ")"
+				}
+				names = append(names, name)
+			}
+			if s.Kind == nil {
+				names = []string{"nobody" + heldText(s.Held)}
+			}
+			c.Printf("  %s  %-10s %s\n", console.Time(s.At), valueOr(s.Kind, "-"), console.Visible(strings.Join(names, ", ")))
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/timeinput"
+)
+
+// AlertCommands are the commands of alerts and their rules.
+type AlertCommands struct {
+	ClientSettings `embed:""`
+
+	List        alertList        `cmd:"" help:"List the alerts, newest first."`
+	Show        alertShow        `cmd:"" aliases:"get" help:"Show an alert, who was told of it, and what the rules will still do."`
+	Acknowledge alertAcknowledge `cmd:"" aliases:"ack" help:"Acknowledge an alert: it is not repeated or escalated any more."`
+	Rule        alertRuleVerbs   `cmd:"" help:"List, show, create, edit, delete and test the rules that say who is told."`
+}
+
+type alertList struct {
+	State   alert.State `placeholder:"STATE" help:"Only alerts that are open, acknowledged or resolved."`
+	Event   alert.Event `placeholder:"EVENT" help:"Only alerts of this event, such as monitor.down."`
+	Monitor string      `placeholder:"MONITOR" help:"Only alerts of this monitor, given by its id, name or slug."`
+	listing
+}
+
+func (cmd *alertList) Run(c *commandContext) error {
+	filter := client.AlertFilter{State: string(cmd.State), Event: string(cmd.Event)}
+	if cmd.Monitor != "" {
+		id, err := c.monitor(cmd.Monitor)
+		if err != nil {
+			return err
+		}
+		filter.Monitor = id
+	}
+	alerts, total, err := c.api.ListAlerts(filter).First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	return table(c, alerts, total, "No alerts.", []string{"ALERT", "STATE", "SINCE", "TITLE"}, func(a *client.Alert) []string {
+		return []string{a.ID, a.State, console.Time(a.OpenedAt), a.Title}
+	})
+}
+
+// alertArgument is embedded by the commands of one alert.
+type alertArgument struct {
+	Alert string `arg:"" help:"Id of the alert or the beginning of it, or latest."`
+}
+
+func (a alertArgument) id(c *commandContext) (string, error) {
+	if a.Alert != "latest" {
+		return findByID(c, c.api.ListAlerts(client.AlertFilter{}), "alert", alert.PrefixAlert, a.Alert, func(v *client.Alert) string { return v.ID })
+	}
+	newest, _, err := c.api.ListAlerts(client.AlertFilter{}).First(c.Ctx, 1)
+	if err == nil && len(newest) == 0 {
+		err = console.UsageErrorf("there are no alerts")
+	}
+	if err != nil {
+		return "", err
+	}
+	return newest[0].ID, nil
+}
+
+// findByID returns the id of a resource that is given by its id or an unambiguous beginning of it.
+func findByID[T any](c *commandContext, list *client.List[T], noun, prefix, given string, idOf func(*T) string) (string, error) {
+	if !strings.HasPrefix(given, prefix) {
+		return "", console.UsageErrorf("the id of the %s begins with %s", noun, prefix)
+	}
+	if isWholeID(prefix, given) {
+		return given, nil
+	}
+	return findByPrefix(c, list, noun, given, idOf)
+}
+
+type alertShow struct{ alertArgument }
+
+func (cmd *alertShow) Run(c *commandContext) error {
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	a, err := c.api.GetAlert(c.Ctx, id)
+	return object(c, a, err, func(a *client.Alert) {
+		c.Facts([2]string{"Alert", a.Title}, [2]string{"Id", a.ID}, [2]string{"Event", a.Event}, [2]string{"State", a.State}, [2]string{"Severity", string(a.Severity)},
+			[2]string{"Reason", valueOf(a.Reason)}, [2]string{"Page", valueOf(a.Page)}, [2]string{"Since", console.Time(a.OpenedAt)},
+			[2]string{"Acknowledged", acknowledgedText(a)}, [2]string{"Ended", timeOr(a.ResolvedAt, "")}, [2]string{"Ended because", valueOf(a.EndReason)})
+		for _, t := range a.Told {
+			c.Printf("%s  %-12s %s: %s\n", console.Time(t.At), t.Kind, console.Visible(t.Channel), noticeState(t))
+		}
+		for _, p := range a.Plans {
+			c.Printf("%s  planned by the rule %s%s\n", console.Time(p.DueAt), console.Visible(p.Rule), heldText(p.Held))
+		}
+	})
+}
+
+func acknowledgedText(a *client.Alert) string {
+	if a.AcknowledgedAt == nil {
+		return ""
+	}
+	return console.Time(*a.AcknowledgedAt) + " by " + valueOf(a.AcknowledgedBy)
+}
+
+// noticeState says what became of a notice.
+func noticeState(n client.AlertNotice) string {
+	switch {
+	case n.SentAt != nil:
+		return "taken " + console.Time(*n.SentAt)
+	case n.Failed:
+		return "not taken: " + console.Visible(valueOf(n.Reason))
+	case n.Reason != nil:
+		return "being tried: " + console.Visible(*n.Reason)
+	}
+	return "waits"
+}
+
+func heldText(held *string) string {
+	if held == nil {
+		return ""
+	}
+	return ", held by " + strings.ReplaceAll(*held, "_", " ")
+}
+
+type alertAcknowledge struct{ alertArgument }
+
+func (cmd *alertAcknowledge) Run(c *commandContext) error {
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	a, err := c.api.AcknowledgeAlert(c.Ctx, id)
+	return object(c, a, err, func(a *client.Alert) {
+		if a.AcknowledgedBy == nil {
+			c.Printf("%s: the alert is over already.\n", console.Visible(a.Title))
+			return
+		}
+		c.Printf("%s: acknowledged by %s.\n", console.Visible(a.Title), console.Visible(*a.AcknowledgedBy))
+	})
+}
+
+// SilenceCommands are the commands of silences.
+type SilenceCommands struct {
+	ClientSettings `embed:""`
+
+	List   silenceList   `cmd:"" help:"List the silences that have not ended."`
+	Create silenceCreate `cmd:"" help:"Hold alerts back for a time. Those that last longer are told at its end."`
+	End    silenceEnd    `cmd:"" aliases:"delete" help:"End a silence now."`
+}
+
+type silenceList struct {
+	Ended bool `help:"List those that have ended in the last 90 days, too."`
+	listing
+}
+
+func (cmd *silenceList) Run(c *commandContext) error {
+	silences, total, err := c.api.ListSilences(cmd.Ended).First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	return table(c, silences, total, "No silences.", []string{"SILENCE", "FROM", "UNTIL", "ABOUT", "COMMENT"}, func(v *client.Silence) []string {
+		return []string{v.ID, console.Time(v.StartsAt), console.Time(v.EndsAt), matchText(v.AlertMatch), v.Comment}
+	})
+}
+
+// matchText returns what a rule or a silence is about.
+func matchText(m client.AlertMatch) string {
+	var parts []string
+	for _, list := range []struct {
+		name   string
+		values []string
+	}{{"event", m.Events}, {"page", m.Pages}, {"monitor", m.Monitors}, {"tag", m.Tags}, {"severity", textsOf(m.Severities)}} {
+		if len(list.values) > 0 {
+			parts = append(parts, list.name+" "+strings.Join(list.values, " or "))
+		}
+	}
+	return cmp.Or(strings.Join(parts, ", "), "everything")
+}
+
+// matchFlags are the flags that say what a rule or a silence is about.
+type matchFlags struct {
+	Event    []string          `placeholder:"EVENT" help:"Only these events, such as monitor.down. Repeatable."`
+	Page     []string          `placeholder:"SLUG" help:"Only what is on these pages. Repeatable."`
+	Monitor  []string          `placeholder:"MONITOR" sep:"none" help:"Only these monitors, given by id, name or slug. Repeatable."`
+	Tag      []string          `placeholder:"TAG" help:"Only monitors with one of these tags. Repeatable."`
+	Severity []allswell.Impact `placeholder:"SEVERITY" help:"Only these severities: none, minor, major or critical. Repeatable."`
+}
+
+func (f matchFlags) match(c *commandContext) (client.AlertMatch, error) {
+	m := client.AlertMatch{Events: f.Event, Pages: f.Page, Tags: f.Tag, Severities: f.Severity}
+	for _, given := range f.Monitor {
+		id, err := c.monitor(given)
+		if err != nil {
+			return m, err
+		}
+		m.Monitors = append(m.Monitors, id)
+	}
+	return m, nil
+}
+
+// change returns the change that sets the lists that are given.
+func (f matchFlags) change(c *commandContext) (ch client.AlertMatchChange, err error) {
+	m, err := f.match(c)
+	given := func(list []string) *[]string {
+		if len(list) == 0 {
+			return nil
+		}
+		return &list
+	}
+	ch = client.AlertMatchChange{Events: given(m.Events), Pages: given(m.Pages), Monitors: given(m.Monitors), Tags: given(m.Tags)}
+	if len(m.Severities) > 0 {
+		ch.Severities = &m.Severities
+	}
+	return ch, err
+}
+
+type silenceCreate struct {
+	matchFlags
+	For     *timeinput.Duration `placeholder:"DURATION" xor:"end" required:"" help:"How long, such as 2h."`
+	Until   *timeinput.Moment   `placeholder:"TIME" xor:"end" required:"" help:"When it ends, such as 'tomorrow 6:00' in the zone of the page, or with an offset."`
+	Comment string              `placeholder:"TEXT" help:"Why."`
+}
+
+func (cmd *silenceCreate) Run(c *commandContext) error {
+	match, err := cmd.match(c)
+	if err != nil {
+		return err
+	}
+	var ends time.Time
+	if cmd.For != nil {
+		ends = time.Now().Add(time.Duration(*cmd.For)).Truncate(time.Second)
+	} else {
+		page := pageFlag{}
+		if len(cmd.Page) == 1 {
+			page.Page = cmd.Page[0]
+		}
+		if ends, err = c.moment(*cmd.Until, &page); err != nil {
+			return err
+		}
+	}
+	v, err := c.api.CreateSilence(c.Ctx, client.NewSilence{AlertMatch: match, Comment: cmd.Comment, EndsAt: ends})
+	return object(c, v, err, func(v *client.Silence) {
+		c.Printf("The silence %s is about %s, until %s.\n", console.Visible(v.ID), console.Visible(matchText(v.AlertMatch)), console.Time(v.EndsAt))
+	})
+}
+
+type silenceEnd struct {
+	Silence string `arg:"" help:"Id of the silence or the beginning of it."`
+}
+
+func (cmd *silenceEnd) Run(c *commandContext) error {
+	id, err := findByID(c, c.api.ListSilences(true), "silence", alert.PrefixSilence, cmd.Silence, func(v *client.Silence) string { return v.ID })
+	if err != nil {
+		return err
+	}
+	if err := c.api.EndSilence(c.Ctx, id); err != nil {
+		return err
+	}
+	c.Done("Ended the silence %s.", console.Visible(id))
+	return nil
+}

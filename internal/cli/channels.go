@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/console"
+)
+
+// ChannelCommands are the commands of the channels on which people are told of alerts.
+type ChannelCommands struct {
+	monitorSettings `embed:""`
+
+	List   channelList   `cmd:"" help:"List the channels, with what became of the last message."`
+	Show   channelShow   `cmd:"" aliases:"get" help:"Show a channel."`
+	Create channelCreate `cmd:"" help:"Create a channel."`
+	Edit   channelEdit   `cmd:"" aliases:"set" help:"Change a channel."`
+	Delete channelDelete `cmd:"" help:"Delete a channel that no rule and no on-call schedule needs."`
+	Test   channelTest   `cmd:"" help:"Send a test message to a channel, or to one that you may create."`
+}
+
+// NewChannelCommands returns the commands, with flags for all types of channels.
+func NewChannelCommands() (c ChannelCommands) {
+	for _, flags := range []*fieldFlags{&c.Create.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags} {
+		*flags = newFieldFlags(alertchannel.Fields(), len(alertchannel.Types), "Of all types:")
+	}
+	return c
+}
+
+type channelList struct{ listing }
+
+func (cmd *channelList) Run(c *commandContext) error {
+	channels, total, err := c.api.ListChannels().First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	return table(c, channels, total, "No channels yet.", []string{"CHANNEL", "TYPE", "STATE", "NAME"}, func(ch *client.Channel) []string {
+		return []string{ch.ID, ch.Type, channelState(ch), ch.Name}
+	})
+}
+
+// channelState says in few words whether a channel works.
+func channelState(ch *client.Channel) string {
+	switch {
+	case !ch.Enabled:
+		return "disabled"
+	case ch.Health.FailingSince != nil:
+		return "failing since " + console.Time(*ch.Health.FailingSince)
+	case ch.Health.TakenAt != nil:
+		return "works"
+	}
+	return "not used yet"
+}
+
+// channelArgument is embedded by the commands of one channel.
+type channelArgument struct {
+	Channel string `arg:"" help:"Id of the channel or the beginning of it, or its name."`
+}
+
+// channel returns the id of a channel.
+func (c *commandContext) channel(given string) (string, error) {
+	return findTitled(c, []*client.List[client.Channel]{c.api.ListChannels()}, "channel", given, func(ch *client.Channel) titled { return titled{id: ch.ID, title: ch.Name} })
+}
+
+// channels returns the ids of channels.
+func (c *commandContext) channels(given []string) (ids []string, err error) {
+	for _, name := range given {
+		id, err := c.channel(name)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func (a channelArgument) get(c *commandContext) (*client.Channel, error) {
+	id, err := c.channel(a.Channel)
+	if err != nil {
+		return nil, err
+	}
+	return c.api.GetChannel(c.Ctx, id)
+}
+
+type channelShow struct{ channelArgument }
+
+func (cmd *channelShow) Run(c *commandContext) error {
+	ch, err := cmd.get(c)
+	return object(c, ch, err, func(ch *client.Channel) {
+		facts := [][2]string{{"Channel", ch.Name}, {"Id", ch.ID}, {"Type", ch.Type}, {"State", channelState(ch)}, {"Reason", valueOf(ch.Health.Reason)}}
+		t, _ := alertchannel.TypeOf(ch.Type)
+		facts = append(facts, fieldFacts(t.Fields, ch.Fields, ch.Secrets)...)
+		c.Facts(append(facts, [2]string{"Messages a minute", fmt.Sprint(ch.MaxPerMinute)}, [2]string{"Fallback", valueOf(ch.FallbackID)},
+			[2]string{"Weekly test", map[bool]string{true: "yes", false: "no"}[ch.TestWeekly]}, [2]string{"Last taken", timeOr(ch.Health.TakenAt, "never")})...)
+	})
+}
+
+// channelOptions are the flags of commands that create or change a channel.
+type channelOptions struct {
+	Enabled      *bool   `negatable:"" help:"Whether messages are sent to the channel. Default: yes."`
+	MaxPerMinute *int    `placeholder:"COUNT" help:"The most messages in a minute; what is more is told together. Default: 10."`
+	Fallback     *string `placeholder:"CHANNEL" help:"Id or name of the channel that is told what this one does not take; empty for none."`
+	TestWeekly   *bool   `negatable:"" help:"Send a test message every week."`
+	fieldFlags
+}
+
+// fallback returns the id of the fallback; nil: none is given.
+func (o channelOptions) fallback(c *commandContext) (*string, error) {
+	if valueOf(o.Fallback) == "" {
+		return o.Fallback, nil
+	}
+	id, err := c.channel(*o.Fallback)
+	return &id, err
+}
+
+type channelCreate struct {
+	Type string `required:"" placeholder:"TYPE" help:"How it tells: ${channel_types}."`
+	Name string `required:"" placeholder:"NAME" help:"Name of the channel."`
+	channelOptions
+}
+
+func (cmd *channelCreate) Run(c *commandContext) error {
+	fields, err := cmd.fields(c)
+	if err != nil {
+		return err
+	}
+	fallback, err := cmd.fallback(c)
+	if err != nil {
+		return err
+	}
+	ch, err := c.api.CreateChannel(c.Ctx, client.NewChannel{
+		Type: cmd.Type, Name: cmd.Name, Enabled: cmd.Enabled, MaxPerMinute: cmd.MaxPerMinute, FallbackID: valueOf(fallback), TestWeekly: valueOf(cmd.TestWeekly), Fields: fields,
+	})
+	return object(c, ch, err, func(ch *client.Channel) {
+		c.Printf("The channel %s is %s. Try it: allswell channel test %s\n", console.Visible(ch.Name), console.Visible(ch.ID), console.Visible(ch.ID))
+	})
+}
+
+type channelEdit struct {
+	channelArgument
+	Name *string `placeholder:"NAME" help:"New name."`
+	channelOptions
+	Reset []string `placeholder:"FIELD" sep:"none" help:"Set a field of the type to its default, or remove a secret. Repeatable."`
+}
+
+func (cmd *channelEdit) Run(c *commandContext) error {
+	fields, err := cmd.fields(c)
+	if err != nil {
+		return err
+	}
+	for _, name := range cmd.Reset {
+		name = strings.ReplaceAll(name, "-", "_")
+		if !slices.ContainsFunc(alertchannel.Fields(), func(f configfield.Shared) bool { return f.Name == name }) {
+			return console.UsageErrorf("--reset: no type has a field %q", name)
+		}
+		fields[name] = nil
+	}
+	change := client.ChannelChange{Name: cmd.Name, Enabled: cmd.Enabled, MaxPerMinute: cmd.MaxPerMinute, TestWeekly: cmd.TestWeekly}
+	if len(fields) > 0 {
+		change.Fields = fields
+	}
+	if change.FallbackID, err = cmd.fallback(c); err != nil {
+		return err
+	}
+	if err := checkNotEmpty(change); err != nil {
+		return err
+	}
+	ch, err := cmd.get(c)
+	if err != nil {
+		return err
+	}
+	ch, err = c.api.ChangeChannel(c.Ctx, ch.ID, change, client.IfMatch(ch.ETag()))
+	return object(c, ch, err, func(ch *client.Channel) { c.Printf("Changed the channel %s.\n", console.Visible(ch.Name)) })
+}
+
+type channelDelete struct{ channelArgument }
+
+func (cmd *channelDelete) Run(c *commandContext) error {
+	ch, err := cmd.get(c)
+	if err != nil {
+		return err
+	}
+	return c.deleted(c.api.DeleteChannel(c.Ctx, ch.ID), "channel", ch.Name)
+}
+
+type channelTest struct {
+	Channel string `arg:"" optional:"" help:"Id or name of a channel. Without it, --type says how to tell."`
+	Type    string `placeholder:"TYPE" help:"Type of the channel: ${channel_types}."`
+	fieldFlags
+}
+
+// Run sends a test message and prints the result. It fails if the message is not taken.
+func (cmd *channelTest) Run(c *commandContext) error {
+	fields, err := cmd.fields(c)
+	if err != nil {
+		return err
+	}
+	if (cmd.Channel == "") == (cmd.Type == "") || cmd.Channel != "" && len(fields) > 0 {
+		return console.UsageErrorf("give a channel, or --type with the flags of the type")
+	}
+	var result *client.ChannelTestResult
+	if cmd.Channel == "" {
+		result, err = c.api.TestNewChannel(c.Ctx, client.ChannelTest{Type: cmd.Type, Fields: fields})
+	} else if cmd.Channel, err = c.channel(cmd.Channel); err == nil {
+		result, err = c.api.TestChannel(c.Ctx, cmd.Channel)
+	}
+	if err := object(c, result, err, func(r *client.ChannelTestResult) {
+		if r.Taken {
+			c.Printf("The test message was taken.\n")
+		} else {
+			c.Printf("The test message was not taken: %s\n", console.Visible(cmp.Or(valueOf(r.Reason), "no reason is known")))
+		}
+	}); err != nil {
+		return err
+	}
+	if !result.Taken {
+		return console.ExitStatus(console.ExitFailed)
+	}
+	return nil
+}

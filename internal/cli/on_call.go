@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/timeinput"
+)
+
+// OnCallCommands are the commands of on-call schedules.
+type OnCallCommands struct {
+	ClientSettings `embed:""`
+
+	List     onCallList     `cmd:"" help:"List the on-call schedules, with who is on call now."`
+	Show     onCallShow     `cmd:"" aliases:"get" help:"Show an on-call schedule with the next turns."`
+	Who      onCallWho      `cmd:"" help:"Say who is on call now."`
+	Create   onCallCreate   `cmd:"" help:"Create an on-call schedule."`
+	Edit     onCallEdit     `cmd:"" aliases:"set" help:"Change an on-call schedule."`
+	Override onCallOverride `cmd:"" help:"Put a participant on call for a time, in place of whose turn it is."`
+	Delete   onCallDelete   `cmd:"" help:"Delete an on-call schedule that no rule needs."`
+}
+
+type onCallList struct{ listing }
+
+func (cmd *onCallList) Run(c *commandContext) error {
+	all, total, err := c.api.ListOnCall().First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	return table(c, all, total, "No on-call schedules yet.", []string{"SCHEDULE", "NOW", "NAME"}, func(o *client.OnCall) []string {
+		return []string{o.Slug, valueOr(o.Now, "nobody"), o.Name}
+	})
+}
+
+// onCall returns the id of an on-call schedule that is given by its id, name or slug.
+func (c *commandContext) onCall(given string) (string, error) {
+	for o, err := range c.api.ListOnCall().All(c.Ctx) {
+		if err != nil {
+			return "", err
+		}
+		if o.Slug == given {
+			return o.ID, nil
+		}
+	}
+	return findTitled(c, []*client.List[client.OnCall]{c.api.ListOnCall()}, "on-call schedule", given, func(o *client.OnCall) titled { return titled{id: o.ID, title: o.Name} })
+}
+
+// onCallArgument is embedded by the commands of one on-call schedule.
+type onCallArgument struct {
+	Schedule string `arg:"" help:"Id of the schedule or the beginning of it, its name or its slug."`
+}
+
+func (a onCallArgument) get(c *commandContext) (*client.OnCall, error) {
+	id, err := c.onCall(a.Schedule)
+	if err != nil {
+		return nil, err
+	}
+	return c.api.GetOnCall(c.Ctx, id)
+}
+
+type onCallShow struct{ onCallArgument }
+
+func (cmd *onCallShow) Run(c *commandContext) error {
+	o, err := cmd.get(c)
+	return object(c, o, err, func(o *client.OnCall) {
+		var names []string
+		for _, p := range o.Participants {
+			names = append(names, p.Name+" ("+strings.Join(p.ChannelIDs, ", ")+")")
+		}
+		c.Facts([2]string{"Schedule", o.Name}, [2]string{"Id", o.ID}, [2]string{"Slug", o.Slug}, [2]string{"Now", valueOr(o.Now, "nobody")},
+			[2]string{"Hand-over", o.HandOverDay + " " + o.HandOverAt + " " + o.Zone}, [2]string{"Participants", strings.Join(names, ", ")})
+		for _, t := range o.Next {
+			c.Printf("%s to %s  %s\n", console.Time(t.StartsAt), console.Time(t.EndsAt), console.Visible(t.Participant))
+		}
+	})
+}
+
+type onCallWho struct{ onCallArgument }
+
+func (cmd *onCallWho) Run(c *commandContext) error {
+	o, err := cmd.get(c)
+	return object(c, o, err, func(o *client.OnCall) { c.Printf("%s\n", console.Visible(valueOr(o.Now, "nobody"))) })
+}
+
+// onCallFlags are the flags of commands that create or change an on-call schedule.
+type onCallFlags struct {
+	Zone        *string  `placeholder:"ZONE" help:"Time zone of the hand-over, such as Europe/Berlin. Default: UTC."`
+	HandOverDay *string  `placeholder:"DAY" help:"Day of the hand-over: mon, tue, … Default: mon."`
+	HandOverAt  *string  `placeholder:"TIME" help:"Time of the hand-over. Default: 09:00."`
+	StartsOn    *string  `placeholder:"DATE" help:"A day in the week of the first participant, such as 2026-11-16. Default: today."`
+	Participant []string `placeholder:"NAME:CHANNEL,…" sep:"none" help:"Who is on call in turn, with the ids or names of their channels. Repeatable."`
+}
+
+// participants returns those that are given.
+func (f onCallFlags) participants(c *commandContext) (all []client.OnCallParticipant, err error) {
+	for _, given := range f.Participant {
+		name, channels, ok := strings.Cut(given, ":")
+		if !ok || name == "" || channels == "" {
+			return nil, console.UsageErrorf("--participant must be NAME:CHANNEL, such as Ada:Phone")
+		}
+		p := client.OnCallParticipant{Name: name}
+		if p.ChannelIDs, err = c.channels(strings.Split(channels, ",")); err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+type onCallCreate struct {
+	Name string `required:"" placeholder:"NAME" help:"Name of the schedule."`
+	Slug string `placeholder:"SLUG" help:"Slug of the schedule. Default: made from the name."`
+	onCallFlags
+}
+
+func (cmd *onCallCreate) Run(c *commandContext) error {
+	participants, err := cmd.participants(c)
+	if err != nil {
+		return err
+	}
+	o, err := c.api.CreateOnCall(c.Ctx, client.NewOnCall{
+		Name: cmd.Name, Slug: cmd.Slug, Zone: valueOf(cmd.Zone), HandOverDay: valueOf(cmd.HandOverDay), HandOverAt: valueOf(cmd.HandOverAt), StartsOn: valueOf(cmd.StartsOn),
+		Participants: participants,
+	})
+	return object(c, o, err, func(o *client.OnCall) {
+		c.Printf("The on-call schedule %s is %s. On call now: %s.\n", console.Visible(o.Name), console.Visible(o.Slug), console.Visible(valueOr(o.Now, "nobody")))
+	})
+}
+
+type onCallEdit struct {
+	onCallArgument
+	Name *string `placeholder:"NAME" help:"New name."`
+	onCallFlags
+}
+
+func (cmd *onCallEdit) Run(c *commandContext) error {
+	participants, err := cmd.participants(c)
+	if err != nil {
+		return err
+	}
+	change := client.OnCallChange{Name: cmd.Name, Zone: cmd.Zone, HandOverDay: cmd.HandOverDay, HandOverAt: cmd.HandOverAt, StartsOn: cmd.StartsOn}
+	if len(participants) > 0 {
+		change.Participants = &participants
+	}
+	if err := checkNotEmpty(change); err != nil {
+		return err
+	}
+	o, err := cmd.get(c)
+	if err != nil {
+		return err
+	}
+	o, err = c.api.ChangeOnCall(c.Ctx, o.ID, change, client.IfMatch(o.ETag()))
+	return object(c, o, err, func(o *client.OnCall) { c.Printf("Changed the on-call schedule %s.\n", console.Visible(o.Name)) })
+}
+
+type onCallOverride struct {
+	onCallArgument
+	Participant string              `required:"" placeholder:"NAME" help:"Name of the participant."`
+	From        *timeinput.Moment   `placeholder:"TIME" help:"When it begins, in the zone of the schedule. Default: now."`
+	For         *timeinput.Duration `placeholder:"DURATION" xor:"end" required:"" help:"How long, such as 12h."`
+	Until       *timeinput.Moment   `placeholder:"TIME" xor:"end" required:"" help:"When it ends, in the zone of the schedule."`
+}
+
+func (cmd *onCallOverride) Run(c *commandContext) error {
+	o, err := cmd.get(c)
+	if err != nil {
+		return err
+	}
+	if c.zone, err = time.LoadLocation(o.Zone); err != nil {
+		return err
+	}
+	v := client.OnCallOverride{Participant: cmd.Participant, StartsAt: time.Now().Truncate(time.Second)}
+	if cmd.From != nil {
+		if v.StartsAt, err = c.moment(*cmd.From, &pageFlag{}); err != nil {
+			return err
+		}
+	}
+	if cmd.For != nil {
+		v.EndsAt = v.StartsAt.Add(time.Duration(*cmd.For))
+	} else if v.EndsAt, err = c.moment(*cmd.Until, &pageFlag{}); err != nil {
+		return err
+	}
+	overrides := append(o.Overrides, v)
+	o, err = c.api.ChangeOnCall(c.Ctx, o.ID, client.OnCallChange{Overrides: &overrides}, client.IfMatch(o.ETag()))
+	return object(c, o, err, func(o *client.OnCall) {
+		c.Printf("%s is on call from %s to %s.\n", console.Visible(v.Participant), console.Time(v.StartsAt), console.Time(v.EndsAt))
+	})
+}
+
+type onCallDelete struct{ onCallArgument }
+
+func (cmd *onCallDelete) Run(c *commandContext) error {
+	o, err := cmd.get(c)
+	if err != nil {
+		return err
+	}
+	return c.deleted(c.api.DeleteOnCall(c.Ctx, o.ID), "on-call schedule", o.Name)
+}
