@@ -7,6 +7,7 @@
 //	terminate NAME         send SIGTERM: it has to exit with 0 within 10 seconds
 //	http METHOD URL [TOKEN] print status, headers and body of an answer
 //	eventually PATTERN CMD… run a command until its output matches, at most for 20 seconds
+//	sink NAME              receive POST requests at SINK_URL, and append their bodies to NAME.log
 //	hang                   open a connection to ALLSWELL_URL and send half a request, with ALLSWELL_TOKEN
 package scripts
 
@@ -17,6 +18,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -24,6 +26,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -86,7 +89,7 @@ func params(exe, dir string, files []string, database string) testscript.Params 
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": serve, "terminate": terminate, "http": request, "eventually": eventually, "hang": hang,
+			"serve": serve, "terminate": terminate, "http": request, "eventually": eventually, "hang": hang, "sink": sink,
 		},
 	}
 }
@@ -173,6 +176,26 @@ func terminate(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("after SIGTERM the server ended with: %v", err)
 	}
 	ts.Logf("stopped within %v", time.Since(began).Round(time.Millisecond))
+}
+
+func sink(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 1, "sink NAME")
+	log, err := os.Create(ts.MkAbs(args[0] + ".log"))
+	ts.Check(err)
+	var mu sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+		mu.Lock()
+		defer mu.Unlock()
+		if _, writeErr := fmt.Fprintf(log, "%s\n", body); err != nil || writeErr != nil {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	ts.Setenv("SINK_URL", server.URL)
+	ts.Defer(func() {
+		server.Close()
+		log.Close()
+	})
 }
 
 func request(ts *testscript.TestScript, neg bool, args []string) {
