@@ -76,6 +76,7 @@ func TestWrongSettings(t *testing.T) {
 		{"ALLSWELL_MAIL_FROM", "status", "must be a mail address"},
 		{"ALLSWELL_WEBHOOK_ALLOW_PRIVATE", "maybe", "must be on or off"},
 		{"ALLSWELL_WEBHOOK_DENY", "hooks.example.com", "must be addresses or networks separated by commas"},
+		{"ALLSWELL_ALERT_COMMAND", "alert", "must be an absolute path"},
 		{"ALLSWELL_LOG_FORMAT", "xml", "must be text or json"},
 		{"ALLSWELL_LOG_LEVEL", "verbose", "must be debug, info, warn or error"},
 	} {

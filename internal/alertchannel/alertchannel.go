@@ -48,6 +48,7 @@ var Types = []Type{
 	onCallWebhookType,
 	alertmanagerType,
 	homeAssistantType,
+	commandType,
 }
 
 // TypeOf returns the type of a name.

@@ -34,6 +34,7 @@ const (
 type Config struct {
 	Denied       []netip.Prefix // ALLSWELL_WEBHOOK_DENY
 	AllowPrivate bool           // ALLSWELL_WEBHOOK_ALLOW_PRIVATE
+	Command      string         // ALLSWELL_ALERT_COMMAND, an absolute path; "": channels run no program
 
 	// Mail sends a mail in one attempt; nil: mail is off.
 	Mail func(context.Context, Mail) allswell.SendOutcome

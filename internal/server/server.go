@@ -351,7 +351,7 @@ func (s *Server) notifyConfig() notify.Config {
 
 // newAlertSender returns what sends alerts, with the limits of webhooks and through the mail server of notifications.
 func (s *Server) newAlertSender() *alertchannel.Sender {
-	c := alertchannel.Config{AllowPrivate: s.cfg.WebhookAllowPrivate, Denied: s.cfg.WebhookDeny}
+	c := alertchannel.Config{AllowPrivate: s.cfg.WebhookAllowPrivate, Denied: s.cfg.WebhookDeny, Command: s.cfg.AlertCommand}
 	if s.cfg.SMTPURL != nil {
 		c.Mail = func(ctx context.Context, m alertchannel.Mail) allswell.SendOutcome {
 			return s.notify.SendAlertMail(ctx, notify.AlertMail{AccountMail: notify.AccountMail{To: m.To, Subject: m.Subject, Text: m.Text}, ID: m.ID, ThreadID: m.ThreadID})

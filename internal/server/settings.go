@@ -91,6 +91,8 @@ type Settings struct {
 
 	WebhookDeny string `env:"ALLSWELL_WEBHOOK_DENY" placeholder:"NETWORKS" help:"Where webhooks must never connect to, such as 192.0.2.0/24,198.51.100.1."`
 
+	AlertCommand string `env:"ALLSWELL_ALERT_COMMAND" placeholder:"FILE" help:"Program that channels of the type command run, as an absolute path. Empty: none."`
+
 	AuditRetention string `env:"ALLSWELL_AUDIT_RETENTION" default:"400d" placeholder:"DURATION" help:"How long the audit log is kept, from 1d to 3650d."`
 
 	PingRetention string `env:"ALLSWELL_PING_RETENTION" default:"90d" placeholder:"DURATION" help:"How long the history of pings and signals is kept, from 1d to 3650d. 0: signals for 90d, and no plain pings."`
@@ -133,6 +135,7 @@ type Config struct {
 	MailFrom                 *mail.Address
 	WebhookAllowPrivate      bool
 	WebhookDeny              []netip.Prefix
+	AlertCommand             string // "": none
 	AuditRetention           time.Duration
 	PingRetention            time.Duration // 0: no history of plain pings
 	LogJSON                  bool
@@ -186,6 +189,7 @@ func (s Settings) Parse() (Config, error) {
 		MailFrom:            settings.Parse(p, &s.MailFrom, settings.MailAddress),
 		WebhookAllowPrivate: settings.Parse(p, &s.WebhookAllowPrivate, settings.Switch),
 		WebhookDeny:         settings.Parse(p, &s.WebhookDeny, settings.Networks),
+		AlertCommand:        settings.Parse(p, &s.AlertCommand, settings.AbsolutePath),
 		AuditRetention:      settings.Parse(p, &s.AuditRetention, settings.Days(1, 3650)),
 		PingRetention:       settings.Parse(p, &s.PingRetention, settings.ZeroOrDays(1, 3650)),
 		LogJSON:             settings.Parse(p, &s.LogFormat, settings.OneOf("text", "json")) == "json",

@@ -9,6 +9,7 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -271,6 +272,14 @@ func Contact(value string) (string, error) {
 
 // switches are the accepted values of switches.
 var switches = map[string]bool{"on": true, "true": true, "1": true, "off": false, "false": false, "0": false}
+
+// AbsolutePath parses the path of a file, which need not exist; "" is none.
+func AbsolutePath(value string) (string, error) {
+	if value != "" && !filepath.IsAbs(value) {
+		return "", errors.New("an absolute path, such as /usr/local/bin/alert")
+	}
+	return value, nil
+}
 
 // Switch parses a setting that is either on or off.
 func Switch(value string) (bool, error) {
