@@ -180,7 +180,7 @@ func (s *Sender) noAnswer(ctx context.Context, r request, err error) Result {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return failed(allswell.SendNotAttempted, "The attempt was interrupted.")
 	}
-	o := failed(allswell.SendFailed, "%s gave no HTTP answer within %g seconds. Its name must resolve, and the certificate of an https URL must be valid.", r.name, sendTimeout.Seconds())
+	o := failed(allswell.SendFailed, "%s gave no HTTP answer. Its name must resolve, it must answer within %g seconds, and the certificate of an https URL must be valid.", r.name, sendTimeout.Seconds())
 	if u, parseErr := url.Parse(r.url); parseErr == nil && s.guard.Literal(u.Hostname()) != nil {
 		o = failed(allswell.SendFailed, "Messages may not go to %s (ALLSWELL_WEBHOOK_ALLOW_PRIVATE, ALLSWELL_WEBHOOK_DENY).", u.Hostname())
 	}

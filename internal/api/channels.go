@@ -216,7 +216,7 @@ func newChannelTestJSON(o allswell.SendOutcome) channelTestJSON {
 	return channelTestJSON{o.Result == allswell.SendAccepted, ptrOrNil(o.Reason)}
 }
 
-// testChannel sends a test message to a channel. It reads no body.
+// testChannel sends a test message to a channel, whose health then says that it was taken; why it was not, only the response says. It reads no body.
 func (a *api) testChannel(c *call) (store.Response, error) {
 	ch, err := a.store.AlertChannelWithSecrets(c.Context(), c.actor(), c.PathValue("channelId"))
 	if err == nil {
@@ -226,6 +226,9 @@ func (a *api) testChannel(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	outcome, err := a.channelTests.Test(c.Context(), c.actor(), ch)
+	if err == nil && outcome.Result == allswell.SendAccepted {
+		err = a.store.RecordChannelTest(c.Context(), ch.ID, outcome)
+	}
 	return resourceResponse(outcome, err, newChannelTestJSON)
 }
 
