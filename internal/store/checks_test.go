@@ -469,7 +469,7 @@ func TestResultsAreRecordedAlone(t *testing.T) {
 	})
 }
 
-// Visitors and subscribers do not learn why checks fail, nor what they connect to.
+// Visitors and subscribers do not learn why checks fail, nor what they connect to; monitor_events are for members.
 func TestReasonsArePrivate(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.newCheck("shop", func(n *allswell.NewMonitor) {
@@ -479,7 +479,7 @@ func TestReasonsArePrivate(t *testing.T) {
 		r.Reason, r.Body = "connection refused by 10.0.0.5:443", "body of 10.0.0.5"
 		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
 		public := []string{string(must(json.Marshal(must(w.LoadPage(w.ctx, "acme"))(w)))(w))}
-		for _, table := range []string{"events", "incidents", "incident_updates", "monitor_events"} {
+		for _, table := range []string{"events", "incidents", "incident_updates"} {
 			public = append(public, w.rows(`SELECT * FROM `+table)...)
 		}
 		for _, text := range public {

@@ -118,7 +118,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(exe, slices.Concat([]string{"serve", "--listen=127.0.0.1:0"}, args[1:])...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, variable := range []string{"PATH", "HOME", "TMPDIR", "TZ", "ALLSWELL_DATABASE", "ALLSWELL_BOOTSTRAP_TOKEN", "ALLSWELL_CHECK_INTERVAL", "ALLSWELL_LOG_LEVEL"} {
+	for _, variable := range []string{"PATH", "HOME", "TMPDIR", "TZ", "ALLSWELL_DATABASE", "ALLSWELL_BOOTSTRAP_TOKEN", "ALLSWELL_CHECK_INTERVAL", "ALLSWELL_SECRET_KEY", "ALLSWELL_LOG_LEVEL"} {
 		if value := ts.Getenv(variable); value != "" {
 			cmd.Env = append(cmd.Env, variable+"="+value)
 		}
