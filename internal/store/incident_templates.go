@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
@@ -33,12 +32,8 @@ func (s *Store) IncidentTemplate(ctx context.Context, actor allswell.Actor, ref 
 }
 
 func (c *session) incidentTemplate(actor allswell.Actor, ref string) (allswell.IncidentTemplate, error) {
-	column := "name"
-	if strings.HasPrefix(ref, allswell.PrefixIncidentTemplate) {
-		column = "id"
-	}
 	r := reachOf(actor)
-	return database.One(c.Session, scanIncidentTemplate, `SELECT `+incidentTemplateColumns+` FROM incident_templates WHERE `+r.templates(1)+` AND `+column+` = $2`, r.arg, ref)
+	return database.One(c.Session, scanIncidentTemplate, `SELECT `+incidentTemplateColumns+` FROM incident_templates WHERE `+r.templates(1)+` AND `+idOrName(ref, allswell.PrefixIncidentTemplate)+` = $2`, r.arg, ref)
 }
 
 // CreateIncidentTemplate creates a template.
@@ -48,12 +43,7 @@ func (s *Store) CreateIncidentTemplate(ctx context.Context, actor allswell.Actor
 		if err := t.applyIncidentTemplate(actor, &v, ch); err != nil {
 			return v, err
 		}
-		n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM incident_templates WHERE workspace_id = $1`, actor.WorkspaceID)
-		if err == nil && n >= allswell.MaxIncidentTemplates {
-			var bad allswell.ValidationError
-			bad.Add("name", "A workspace can have no more than %d templates.", allswell.MaxIncidentTemplates)
-			err = bad.Err()
-		}
+		err := t.checkCount("incident_templates", actor.WorkspaceID, "templates", allswell.MaxIncidentTemplates)
 		if err == nil {
 			_, err = t.Exec(`INSERT INTO incident_templates (id, workspace_id, page_id, name, title, impact, state, message, created_at, updated_at)
 				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
@@ -64,7 +54,7 @@ func (s *Store) CreateIncidentTemplate(ctx context.Context, actor allswell.Actor
 		}
 		return v, err
 	}, save...)
-	return v, s.templateNameTaken(err)
+	return v, s.nameTaken(err, "template")
 }
 
 // ChangeIncidentTemplate changes a template, given its id. If it does not meet all conditions, the error is
@@ -86,7 +76,7 @@ func (s *Store) ChangeIncidentTemplate(ctx context.Context, actor allswell.Actor
 		}
 		return v, err
 	})
-	return v, s.templateNameTaken(err)
+	return v, s.nameTaken(err, "template")
 }
 
 // DeleteIncidentTemplate deletes a template, given its id. Incidents that began with it stay as they are.
@@ -141,16 +131,6 @@ func (t *tx) applyIncidentTemplate(actor allswell.Actor, v *allswell.IncidentTem
 	}
 	v.PageID, v.Page = p.ID, p.Slug
 	return errors.Join(err, pageErr)
-}
-
-// templateNameTaken explains that a name is taken.
-func (s *Store) templateNameTaken(err error) error {
-	if err == nil || !s.db.IsDuplicate(err) {
-		return err
-	}
-	var bad allswell.ValidationError
-	bad.Add("name", "Another template has this name.")
-	return bad.Err()
 }
 
 // beginFromTemplate fills a new incident of a page from the template that it names.
