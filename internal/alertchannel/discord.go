@@ -50,15 +50,11 @@ type discordEmbed struct {
 // discordNobody are allowed_mentions that allow none.
 var discordNobody = map[string]any{"parse": []string{}}
 
-func discordMessage(m alert.Message) map[string]any {
-	var links []string
-	for _, b := range m.Buttons() {
-		links = append(links, "["+b.Label+"]("+b.URL+")")
-	}
-	footer := strings.Join(links, " · ")
+func discordMessage(p Post) map[string]any {
+	footer := markdownLinks(p.Links)
 	e := discordEmbed{
-		Title: fit(m.Headline(), discordTitle, discordEscape), URL: m.Links.Alert, Color: tone(m), Timestamp: allswell.FormatTime(m.At),
-		Description: strings.TrimSpace(fit(details(m), discordDescription-len(footer)-1, discordEscape) + "\n" + footer),
+		Title: fit(p.Title, discordTitle, discordEscape), URL: p.URL, Color: p.Color.RGB, Timestamp: allswell.FormatTime(p.At),
+		Description: strings.TrimSpace(fit(p.Text, discordDescription-len(footer)-1, discordEscape) + "\n" + footer),
 	}
 	return map[string]any{"embeds": []discordEmbed{e}, "allowed_mentions": discordNobody}
 }
@@ -79,8 +75,18 @@ func (c *discord) address(path, key, value string) string {
 }
 
 func (c *discord) send(ctx context.Context, s *Sender, m alert.Message) Result {
-	plain := map[string]any{"content": plainText(m, discordContent, discordEscape), "allowed_mentions": discordNobody}
-	a, bad := s.post(ctx, request{url: c.address("", "wait", "true"), body: discordMessage(m), name: "Discord"}, plain)
+	p := postOf(m)
+	r := c.post(ctx, s, p)
+	if first := reference(m); r.Result == allswell.SendAccepted && first != "" && m.Phase() != alert.PhaseTrigger {
+		// The message was taken whether or not the first one can be changed.
+		s.call(ctx, request{method: http.MethodPatch, url: c.address("messages/"+url.PathEscape(first), "", ""), body: discordMessage(p), name: "Discord"})
+	}
+	return r
+}
+
+func (c *discord) post(ctx context.Context, s *Sender, p Post) Result {
+	plain := map[string]any{"content": p.plain(discordContent, discordEscape), "allowed_mentions": discordNobody}
+	a, bad := s.callTwice(ctx, request{url: c.address("", "wait", "true"), body: discordMessage(p), name: "Discord"}, plain)
 	if bad != nil {
 		return *bad
 	}
@@ -95,10 +101,6 @@ func (c *discord) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	}
 	if !decoded || said.ID == "" {
 		return a.unclear("Discord")
-	}
-	if first := reference(m); first != "" && m.Phase() != alert.PhaseTrigger {
-		// The message was taken whether or not the first one can be changed.
-		s.call(ctx, request{method: http.MethodPatch, url: c.address("messages/"+url.PathEscape(first), "", ""), body: discordMessage(m), name: "Discord"})
 	}
 	return sent(said.ID)
 }

@@ -39,29 +39,33 @@ func googleChatLines(text string) string {
 var googleChatPlain = strings.NewReplacer("<", "<"+zeroWidth, "@", "@"+zeroWidth, "*", "∗", "_", "_"+zeroWidth, "~", "∼", "`", "ˋ")
 
 func (c *googleChat) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	return c.post(ctx, s, postOf(m))
+}
+
+func (c *googleChat) post(ctx context.Context, s *Sender, p Post) Result {
 	address := c.URL
-	plain := map[string]any{"text": plainText(m, googleChatText, googleChatPlain.Replace)}
-	widgets := []any{map[string]any{"textParagraph": map[string]any{"text": "<b>" + fit(m.Headline(), googleChatTitle, htmlEscape.Replace) + "</b>"}}}
-	if text := details(m); text != "" {
-		widgets = append(widgets, map[string]any{"textParagraph": map[string]any{"text": fit(text, googleChatText, googleChatLines)}})
+	plain := map[string]any{"text": p.plain(googleChatText, googleChatPlain.Replace)}
+	widgets := []any{map[string]any{"textParagraph": map[string]any{"text": "<b>" + fit(p.Title, googleChatTitle, htmlEscape.Replace) + "</b>"}}}
+	if p.Text != "" {
+		widgets = append(widgets, map[string]any{"textParagraph": map[string]any{"text": fit(p.Text, googleChatText, googleChatLines)}})
 	}
 	var buttons []any
-	for _, b := range m.Buttons() {
-		buttons = append(buttons, map[string]any{"text": b.Label, "onClick": map[string]any{"openLink": map[string]any{"url": b.URL}}})
+	for _, l := range p.Links {
+		buttons = append(buttons, map[string]any{"text": l.Label, "onClick": map[string]any{"openLink": map[string]any{"url": l.URL}}})
 	}
 	if len(buttons) > 0 {
 		widgets = append(widgets, map[string]any{"buttonList": map[string]any{"buttons": buttons}})
 	}
 	body := map[string]any{
-		"cardsV2":      []any{map[string]any{"cardId": m.ID, "card": map[string]any{"sections": []any{map[string]any{"widgets": widgets}}}}},
-		"fallbackText": fit(m.Headline(), googleChatTitle, googleChatPlain.Replace),
+		"cardsV2":      []any{map[string]any{"cardId": p.ID, "card": map[string]any{"sections": []any{map[string]any{"widgets": widgets}}}}},
+		"fallbackText": fit(p.Title, googleChatTitle, googleChatPlain.Replace),
 	}
-	if u, err := url.Parse(c.URL); err == nil && m.Thread != nil {
+	if u, err := url.Parse(c.URL); err == nil && p.threadID != "" {
 		q := u.Query()
 		q.Set("messageReplyOption", "REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD")
 		u.RawQuery = q.Encode()
 		address = u.String()
-		thread := map[string]any{"threadKey": m.Thread.ID}
+		thread := map[string]any{"threadKey": p.threadID}
 		body["thread"], plain["thread"] = thread, thread
 	}
 	return s.deliver(ctx, request{url: address, body: body, name: "Google Chat"}, plain)

@@ -3,7 +3,6 @@ package alertchannel
 import (
 	"context"
 	"regexp"
-	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
@@ -34,23 +33,18 @@ func mattermostEscape(text string) string {
 	return noMentions.Replace(markdownSigns.ReplaceAllString(text, `\$0`))
 }
 
-// markdownLinks returns the buttons as links of Markdown.
-func markdownLinks(m alert.Message) string {
-	var links []string
-	for _, b := range m.Buttons() {
-		links = append(links, "["+b.Label+"]("+b.URL+")")
-	}
-	return strings.Join(links, " · ")
+func (c *mattermost) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	return c.post(ctx, s, postOf(m))
 }
 
-func (c *mattermost) send(ctx context.Context, s *Sender, m alert.Message) Result {
-	text := "**" + fit(m.Headline(), mattermostText/4, mattermostEscape) + "**"
-	if more := details(m); more != "" {
-		text += "\n" + fit(more, mattermostText/2, mattermostEscape)
+func (c *mattermost) post(ctx context.Context, s *Sender, p Post) Result {
+	text := "**" + fit(p.Title, mattermostText/4, mattermostEscape) + "**"
+	if p.Text != "" {
+		text += "\n" + fit(p.Text, mattermostText/2, mattermostEscape)
 	}
-	if links := markdownLinks(m); links != "" {
+	if links := markdownLinks(p.Links); links != "" {
 		text += "\n" + links
 	}
-	plain := map[string]any{"text": plainText(m, mattermostText/4, mattermostEscape)}
+	plain := map[string]any{"text": p.plain(mattermostText/4, mattermostEscape)}
 	return s.deliver(ctx, request{url: c.URL, body: map[string]any{"text": text}, name: "Mattermost"}, plain)
 }

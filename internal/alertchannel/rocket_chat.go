@@ -35,11 +35,11 @@ func (c *rocketChat) send(ctx context.Context, s *Sender, m alert.Message) Resul
 	if more := details(m); more != "" {
 		text += "\n" + fit(more, rocketChatText/2, rocketChatEscape.Replace)
 	}
-	if links := markdownLinks(m); links != "" {
+	if links := markdownLinks(m.Buttons()); links != "" {
 		text += "\n" + links
 	}
 	plain := map[string]any{"text": plainText(m, rocketChatText/4, rocketChatEscape.Replace)}
-	a, bad := s.post(ctx, request{url: c.URL, body: map[string]any{"text": text}, name: "Rocket.Chat"}, plain)
+	a, bad := s.callTwice(ctx, request{url: c.URL, body: map[string]any{"text": text}, name: "Rocket.Chat"}, plain)
 	if bad != nil {
 		return *bad
 	}

@@ -51,28 +51,30 @@ type slackLink struct {
 }
 
 // slackMessage returns a message with blocks, and with text for notifications.
-func slackMessage(m alert.Message) map[string]any {
-	headline := m.Headline()
-	blocks := []slackBlock{{Type: "header", Text: &slackText{"plain_text", fit(headline, slackHeader, nil)}}}
-	text := details(m)
-	if text != "" {
-		blocks = append(blocks, slackBlock{Type: "section", Text: &slackText{"plain_text", fit(text, slackSection, nil)}})
+func slackMessage(p Post) map[string]any {
+	blocks := []slackBlock{{Type: "header", Text: &slackText{"plain_text", fit(p.Title, slackHeader, nil)}}}
+	if p.Text != "" {
+		blocks = append(blocks, slackBlock{Type: "section", Text: &slackText{"plain_text", fit(p.Text, slackSection, nil)}})
 	}
 	var buttons []slackLink
-	for _, l := range m.Buttons() {
+	for _, l := range p.Links {
 		buttons = append(buttons, slackLink{"button", slackText{"plain_text", l.Label}, l.URL})
 	}
 	if len(buttons) > 0 {
 		blocks = append(blocks, slackBlock{Type: "actions", Elements: buttons})
 	}
-	return map[string]any{"text": fit(headline, slackSection, slackEscape.Replace), "blocks": blocks, "mrkdwn": false}
+	return map[string]any{"text": fit(p.Title, slackSection, slackEscape.Replace), "blocks": blocks, "mrkdwn": false}
 }
 
 // slackPlain returns a message in the simplest form.
-func slackPlain(m alert.Message) map[string]any {
-	return map[string]any{"text": plainText(m, slackSection, slackEscape.Replace), "mrkdwn": false}
+func slackPlain(p Post) map[string]any {
+	return map[string]any{"text": p.plain(slackSection, slackEscape.Replace), "mrkdwn": false}
 }
 
 func (c *slack) send(ctx context.Context, s *Sender, m alert.Message) Result {
-	return s.deliver(ctx, request{url: c.URL, body: slackMessage(m), name: "Slack"}, slackPlain(m))
+	return c.post(ctx, s, postOf(m))
+}
+
+func (c *slack) post(ctx context.Context, s *Sender, p Post) Result {
+	return s.deliver(ctx, request{url: c.URL, body: slackMessage(p), name: "Slack"}, slackPlain(p))
 }

@@ -50,17 +50,17 @@ var (
 )
 
 func (c *slackBot) send(ctx context.Context, s *Sender, m alert.Message) Result {
-	body := slackMessage(m)
+	body := slackMessage(postOf(m))
 	room, first, threaded := strings.Cut(reference(m), " ")
 	if threaded {
 		body["thread_ts"] = first
 	}
 	r, refused := c.call(ctx, s, "chat.postMessage", c.Channel, body)
 	if refused {
-		r, _ = c.call(ctx, s, "chat.postMessage", c.Channel, slackPlain(m))
+		r, _ = c.call(ctx, s, "chat.postMessage", c.Channel, slackPlain(postOf(m)))
 	}
 	if threaded && r.Result == allswell.SendAccepted && m.Phase() != alert.PhaseTrigger {
-		update := slackMessage(m)
+		update := slackMessage(postOf(m))
 		update["ts"] = first
 		// The message was taken whether or not the first one can be changed.
 		c.call(ctx, s, "chat.update", room, update)

@@ -48,21 +48,6 @@ type teamsAction struct {
 	URL   string `json:"url"`
 }
 
-// teamsColor returns the named color of a message.
-func teamsColor(m alert.Message) string {
-	switch {
-	case isTest(m):
-		return "default"
-	case m.Phase() == alert.PhaseResolve:
-		return "good"
-	case m.Phase() == alert.PhaseAcknowledge:
-		return "accent"
-	case m.Severity() == allswell.ImpactCritical, m.Severity() == allswell.ImpactMajor:
-		return "attention"
-	}
-	return "warning"
-}
-
 // teamsMessage wraps a card in the message that the trigger of a workflow expects.
 func teamsMessage(body []teamsBlock, actions []teamsAction) map[string]any {
 	card := map[string]any{
@@ -78,14 +63,18 @@ func teamsMessage(body []teamsBlock, actions []teamsAction) map[string]any {
 }
 
 func (c *teams) send(ctx context.Context, s *Sender, m alert.Message) Result {
-	blocks := []teamsBlock{{"RichTextBlock", []teamsRun{{Type: "TextRun", Text: fit(m.Headline(), teamsHeadline, nil), Weight: "bolder", Size: "medium", Color: teamsColor(m)}}}}
-	if text := details(m); text != "" {
-		blocks = append(blocks, teamsBlock{"RichTextBlock", []teamsRun{{Type: "TextRun", Text: fit(text, teamsText, nil)}}})
+	return c.post(ctx, s, postOf(m))
+}
+
+func (c *teams) post(ctx context.Context, s *Sender, p Post) Result {
+	blocks := []teamsBlock{{"RichTextBlock", []teamsRun{{Type: "TextRun", Text: fit(p.Title, teamsHeadline, nil), Weight: "bolder", Size: "medium", Color: p.Color.Named}}}}
+	if p.Text != "" {
+		blocks = append(blocks, teamsBlock{"RichTextBlock", []teamsRun{{Type: "TextRun", Text: fit(p.Text, teamsText, nil)}}})
 	}
 	var actions []teamsAction
-	for _, b := range m.Buttons() {
-		actions = append(actions, teamsAction{"Action.OpenUrl", b.Label, b.URL})
+	for _, l := range p.Links {
+		actions = append(actions, teamsAction{"Action.OpenUrl", l.Label, l.URL})
 	}
-	plain := teamsMessage([]teamsBlock{{"RichTextBlock", []teamsRun{{Type: "TextRun", Text: plainText(m, teamsText, nil)}}}}, nil)
+	plain := teamsMessage([]teamsBlock{{"RichTextBlock", []teamsRun{{Type: "TextRun", Text: p.plain(teamsText, nil)}}}}, nil)
 	return s.deliver(ctx, request{url: c.URL, body: teamsMessage(blocks, actions), name: "Teams"}, plain)
 }

@@ -80,7 +80,7 @@ func (c *telegram) send(ctx context.Context, s *Sender, m alert.Message) Result 
 		body["reply_markup"] = map[string]any{"inline_keyboard": []any{row}}
 	}
 	plain["text"] = plainText(m, telegramText, noMentions.Replace)
-	a, bad := s.post(ctx, request{url: c.Server + "/bot" + c.Token + "/sendMessage", body: body, name: "Telegram"}, plain)
+	a, bad := s.callTwice(ctx, request{url: c.Server + "/bot" + c.Token + "/sendMessage", body: body, name: "Telegram"}, plain)
 	if bad != nil {
 		return *bad
 	}

@@ -94,30 +94,8 @@ func reference(m alert.Message) string {
 	return m.Thread.Reference
 }
 
-// tone returns the color of a message as 0xRRGGBB: green if it is over.
-func tone(m alert.Message) int {
-	if isTest(m) {
-		return 0x6b7280
-	}
-	switch m.Phase() {
-	case alert.PhaseResolve:
-		return 0x15803d
-	case alert.PhaseAcknowledge:
-		return 0x1d4ed8
-	}
-	switch m.Severity() {
-	case allswell.ImpactCritical:
-		return 0xb91c1c
-	case allswell.ImpactMajor:
-		return 0xc2410c
-	case allswell.ImpactMinor:
-		return 0xa16207
-	}
-	return 0x6b7280
-}
-
-// post sends a request. If the service refuses it as malformed, plain is sent once in place of its body: alerts matter more than their looks.
-func (s *Sender) post(ctx context.Context, r request, plain any) (answer, *Result) {
+// callTwice sends a request. If the service refuses it as malformed, plain is sent once in place of its body: alerts matter more than their looks.
+func (s *Sender) callTwice(ctx context.Context, r request, plain any) (answer, *Result) {
 	a, bad := s.call(ctx, r)
 	if bad == nil && a.malformed() {
 		r.body = plain
@@ -126,9 +104,9 @@ func (s *Sender) post(ctx context.Context, r request, plain any) (answer, *Resul
 	return a, bad
 }
 
-// deliver is post for services whose status says everything.
+// deliver is callTwice for services whose status says everything.
 func (s *Sender) deliver(ctx context.Context, r request, plain any) Result {
-	a, bad := s.post(ctx, r, plain)
+	a, bad := s.callTwice(ctx, r, plain)
 	if bad != nil {
 		return *bad
 	}

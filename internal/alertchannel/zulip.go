@@ -55,7 +55,7 @@ func (c *zulip) Validate(bad *allswell.ValidationError) {
 func (c *zulip) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	topic := cmp.Or(c.Topic, reference(m), fit(m.Headline(), zulipTopic, nil))
 	content := zulipFence + "text\n" + fit(m.WithoutLinks().Text(zulipContent/2), zulipContent/2, nil) + "\n" + zulipFence
-	if links := markdownLinks(m); links != "" {
+	if links := markdownLinks(m.Buttons()); links != "" {
 		content += "\n" + links
 	}
 	form := url.Values{"type": {"stream"}, "to": {c.Channel}, "topic": {topic}, "content": {content}}
