@@ -118,7 +118,7 @@ var layers = []layer{
 	{"internal/totp", nil, nil,
 		"Makes and checks codes of authenticator apps. It does not depend on whose they are."},
 	{"internal/dashboard",
-		[]string{".", "internal/alert", "internal/assets", "internal/check", "internal/checkchart", "internal/checkstats", "internal/clientaddr", "internal/configfield", "internal/i18n", "internal/limit", "internal/openid", "internal/passkey", "internal/password", "internal/settings", "internal/store", "internal/stream", "internal/timeinput", "internal/totp", "internal/view", "internal/web"},
+		[]string{".", "internal/alert", "internal/alertchannel", "internal/assets", "internal/check", "internal/checkchart", "internal/checkstats", "internal/clientaddr", "internal/configfield", "internal/i18n", "internal/limit", "internal/openid", "internal/passkey", "internal/password", "internal/settings", "internal/store", "internal/stream", "internal/timeinput", "internal/totp", "internal/view", "internal/web"},
 		[]string{"internal/htmltest", "internal/openid/openidtest", "internal/store/storetest", "test/nodeclient"},
 		"An HTTP surface. It changes data through the same methods of the store as the API."},
 	{"internal/ping", []string{".", "internal/clientaddr", "internal/pinghistory", "internal/store", "internal/limit", "internal/failurelog", "internal/timeinput"},

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -98,14 +99,17 @@ type screen struct {
 	Others    []allswell.Workspace // the other workspaces of the user
 	SignedIn  bool
 	Nav       []navItem
-	Events    string // the address of the event stream; "": none
-	Tag       string // of what is shown
+	Section   navItem // of the navigation, to which the screen belongs; shown if it has tabs
+	Events    string  // the address of the event stream; "": none
+	Tag       string  // of what is shown
 }
 
 // navItem is a link of the navigation.
 type navItem struct {
 	Label, Path, Icon string
-	Access            access // "": everybody who is signed in
+	Access            access    // "": everybody who is signed in
+	Unlimited         bool      // not for members who are limited to some pages
+	Tabs              []navItem // screens that share a place in the navigation, which leads to the first one; the layout shows them on each of these screens
 	Current           bool
 }
 
@@ -116,6 +120,10 @@ var navigation = []navItem{
 	{Label: "Incidents", Path: Path + "/incidents", Icon: "incidents"},
 	{Label: "Maintenance", Path: Path + "/maintenances", Icon: "maintenances"},
 	{Label: "Monitors", Path: monitorsPath, Icon: "monitors"},
+	{Label: "Alerts", Icon: "bell", Tabs: []navItem{
+		{Label: "Rules", Path: alertRulesPath, Unlimited: true},
+		{Label: "Channels", Path: channelsPath, Unlimited: true},
+	}},
 	{Label: "Pages", Path: Path + "/pages", Icon: "pages"},
 	{Label: "Deliveries", Path: Path + "/deliveries", Icon: "deliveries"},
 	{Label: "Tokens", Path: Path + "/tokens", Icon: "key", Access: accessAdmin},
@@ -162,6 +170,29 @@ func (v *visit) answer(status int, name string, s screen) error {
 	return nil
 }
 
+// visible returns the links that the visitor may follow.
+func (v *visit) visible(items []navItem) (all []navItem) {
+	for _, item := range items {
+		if item.Access != "" && !v.can(allswell.Role(item.Access)) || item.Unlimited && v.in.PageLimited {
+			continue
+		}
+		item.Current = item.contains(v.r.URL.Path)
+		if item.Tabs != nil {
+			if item.Tabs = v.visible(item.Tabs); len(item.Tabs) == 0 {
+				continue
+			}
+			item.Path, item.Current = item.Tabs[0].Path, slices.ContainsFunc(item.Tabs, func(tab navItem) bool { return tab.Current })
+		}
+		all = append(all, item)
+	}
+	return all
+}
+
+// contains reports whether a path is that of the link, or below it.
+func (n navItem) contains(path string) bool {
+	return path == n.Path || n.Path != Path && strings.HasPrefix(path, n.Path+"/")
+}
+
 // render returns a screen within the layout.
 func (v *visit) render(name string, s screen) ([]byte, error) {
 	s.SignedIn = v.in.ID != ""
@@ -174,12 +205,11 @@ func (v *visit) render(name string, s screen) ([]byte, error) {
 				s.Others = append(s.Others, w)
 			}
 		}
-		for _, item := range navigation {
-			if item.Access != "" && !v.can(allswell.Role(item.Access)) {
-				continue
+		s.Nav = v.visible(navigation)
+		for _, item := range s.Nav {
+			if item.Current {
+				s.Section = item
 			}
-			item.Current = v.r.URL.Path == item.Path || item.Path != Path && strings.HasPrefix(v.r.URL.Path, item.Path+"/")
-			s.Nav = append(s.Nav, item)
 		}
 	}
 	t, err := templateOf(name)

@@ -132,6 +132,10 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/monitors/{monitor}/rotate", accessEditor, (*visit).rotateMonitor},
 		{"GET /admin/monitors/{monitor}/first-ping", accessViewer, (*visit).showFirstPing},
 
+		{"GET /admin/channels", accessViewer, (*visit).showChannels},
+
+		{"GET /admin/alert-rules", accessViewer, (*visit).showAlertRules},
+
 		{"GET /admin/deliveries", accessViewer, (*visit).showDeliveries},
 		{"POST /admin/deliveries/{delivery}/retry", accessEditor, (*visit).retryDelivery},
 

@@ -107,11 +107,13 @@ func incidentHits(all []store.FoundIncident) (hits []searchHit) {
 // words.
 func (v *visit) screenHits(query string) (hits []searchHit) {
 	for _, items := range [][]navItem{navigation, shortcuts} {
-		for _, item := range items {
-			if item.Path == searchPath || item.Access != "" && !v.can(allswell.Role(item.Access)) {
-				continue
+		for _, item := range v.visible(items) {
+			for _, tab := range item.Tabs {
+				if label := item.Label + " › " + tab.Label; containsWords(label, query) {
+					hits = append(hits, searchHit{Label: label, Path: tab.Path})
+				}
 			}
-			if containsWords(item.Label, query) {
+			if item.Tabs == nil && item.Path != searchPath && containsWords(item.Label, query) {
 				hits = append(hits, searchHit{Label: item.Label, Path: item.Path})
 			}
 		}

@@ -25,6 +25,7 @@ func TestSearchFindsScreensAndObjects(t *testing.T) {
 			s.Error("screens are found that lack the word")
 		}
 		v.wants(v.get("/admin/search?q=audit+LOG"), http.StatusOK, `class="hit" href="/admin/audit"`)
+		v.wants(v.get("/admin/search?q=alerts+rul"), http.StatusOK, `class="hit" href="/admin/alert-rules"`, "Alerts › Rules")
 		v.wants(v.get("/admin/search?q=acme"), http.StatusOK, `class="hit" href="/admin/pages/acme/components"`)
 		v.wants(v.get("/admin/search?q="+strings.Repeat("x", 1000)), http.StatusOK, "Nothing has “"+strings.Repeat("x", maxSearchText)+"”")
 

@@ -206,6 +206,8 @@ func (v *visit) fail(err error) {
 		v.log.WarnContext(v.r.Context(), "a sign-in through the reverse proxy failed", "error", err)
 	case errors.Is(err, errForbidden):
 		f = failure{Status: http.StatusForbidden, Title: "Not allowed", Text: fmt.Sprintf("Your role in this workspace, %s, does not allow this. An admin or owner can change it.", v.in.Role)}
+	case errors.Is(err, allswell.ErrPageLimited):
+		f = failure{Status: http.StatusForbidden, Title: "Not allowed", Text: "You are limited to some pages of this workspace, and this is about all of it. An admin or owner can change it."}
 	case errors.Is(err, errByProxy):
 		f = failure{Status: http.StatusForbidden, Title: "Not with this sign-in", Text: "The reverse proxy has signed you in, so you cannot change passkeys, authenticator apps or recovery codes here. Who has a password signs out, and signs in with it first."}
 	case errors.Is(err, errSignedOut):
