@@ -49,8 +49,13 @@ type ForecastStep struct {
 
 // Forecast returns what the rule does about an alert that begins, as long as nobody acknowledges it, it lasts, its monitor is not flapping, and nothing of the
 // configuration changes. There are at most MaxForecast steps.
-func (r Rule) Forecast(a Alert, silences []Silence, schedules []OnCall) (steps []ForecastStep) {
-	for p := r.Begin(a, a.OpenedAt); !p.DueAt.IsZero() && len(steps) < MaxForecast; {
+func (r Rule) Forecast(a Alert, silences []Silence, schedules []OnCall) []ForecastStep {
+	return r.ForecastFrom(r.Begin(a, a.OpenedAt), a, silences, schedules, MaxForecast)
+}
+
+// ForecastFrom is Forecast of at most limit steps, if the rule is as far as p with the alert.
+func (r Rule) ForecastFrom(p Progress, a Alert, silences []Silence, schedules []OnCall, limit int) (steps []ForecastStep) {
+	for !p.DueAt.IsZero() && len(steps) < limit {
 		now := p.DueAt
 		action := r.Advance(p, a, SilencedUntil(silences, a.Subject, now), now)
 		if action.Kind != "" || action.Held != "" {

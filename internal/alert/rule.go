@@ -136,6 +136,17 @@ type Progress struct {
 	Flapping bool      // the first message waits because the monitor is flapping: it is sent even if the alert has ended meanwhile
 }
 
+// Waits returns why the rule does not tell the alert when it begins, given the progress of Begin; "": it does.
+func (p Progress) Waits(a Alert) HoldReason {
+	switch {
+	case p.Flapping:
+		return HeldByFlapping
+	case p.DueAt.After(a.OpenedAt):
+		return HeldByDelay
+	}
+	return ""
+}
+
 // NoticeKind is the kind of a notice.
 type NoticeKind string
 
@@ -153,6 +164,8 @@ type HoldReason string
 
 // The reasons.
 const (
+	HeldByDelay      HoldReason = "delay"    // the rule is only about what lasts longer
+	HeldByFlapping   HoldReason = "flapping" // its monitor went down too often
 	HeldBySilence    HoldReason = "silence"
 	HeldByQuietHours HoldReason = "quiet_hours"
 )

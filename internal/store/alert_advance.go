@@ -121,11 +121,29 @@ func (a *advance) beginAlert(e allswell.MonitorEvent, s alert.Subject) error {
 	opened, tellAt, err := a.openAlert(e, s)
 	for _, r := range matching {
 		if err == nil {
-			p := r.Begin(opened, tellAt)
-			_, err = a.Exec(`INSERT INTO alert_progress (alert_id, rule_id, due_at, step, repeats, holds, flapping) VALUES ($1, $2, $3, 0, 0, 0, $4)`,
-				p.AlertID, p.RuleID, millis(p.DueAt), p.Flapping)
+			err = a.beginRule(r.Begin(opened, tellAt), opened)
 		}
 	}
+	return err
+}
+
+// beginRule saves how far a rule is with an alert that has begun.
+func (a *advance) beginRule(p alert.Progress, opened alert.Alert) error {
+	why := p.Waits(opened)
+	if _, err := a.Exec(`INSERT INTO alert_progress (alert_id, rule_id, due_at, step, repeats, holds, held, flapping) VALUES ($1, $2, $3, 0, 0, 0, $4, $5)`,
+		p.AlertID, p.RuleID, millis(p.DueAt), nullIfEmpty(string(why)), p.Flapping); err != nil {
+		return err
+	}
+	return a.recordHold(p, why)
+}
+
+// recordHold records that a rule holds an alert back until it is due; why "": it does not.
+func (a *advance) recordHold(p alert.Progress, why alert.HoldReason) error {
+	if why == "" || p.DueAt.IsZero() {
+		return nil
+	}
+	_, err := a.Exec(`INSERT INTO alert_holds (alert_id, rule_id, reason, held_at, until_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+		p.AlertID, p.RuleID, string(why), millis(a.Now), millis(p.DueAt))
 	return err
 }
 
@@ -138,7 +156,7 @@ func (a *advance) endAlert(begun alert.Event, e allswell.MonitorEvent) error {
 		return err
 	}
 	a.MarkChanged()
-	if _, err := a.Exec(`UPDATE alert_progress SET due_at = NULL WHERE alert_id IN EACH($1) AND NOT flapping AND due_at > $2`, list(ids), millis(e.CreatedAt)); err != nil {
+	if _, err := a.Exec(`UPDATE alert_progress SET due_at = NULL, held = NULL WHERE alert_id IN EACH($1) AND NOT flapping AND due_at > $2`, list(ids), millis(e.CreatedAt)); err != nil {
 		return err
 	}
 	told, err := a.noticesToRecipients(ids, alert.NoticeResolved)
@@ -215,6 +233,9 @@ func (a *advance) askRule(p alert.Progress, about alert.Alert) error {
 	next := action.Next
 	if _, err = a.Exec(`UPDATE alert_progress SET due_at = $3, step = $4, repeats = $5, holds = $6, held = $7, flapping = $8 WHERE alert_id = $1 AND rule_id = $2`,
 		p.AlertID, p.RuleID, millis(next.DueAt), next.Step, next.Repeats, next.Holds, nullIfEmpty(string(action.Held)), next.Flapping); err != nil {
+		return err
+	}
+	if err := a.recordHold(next, action.Held); err != nil {
 		return err
 	}
 	schedules, err := a.onCallOf(about.WorkspaceID)

@@ -58,19 +58,7 @@ func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q Alert
 		if f.Subject, err = c.subjectOf(actor.WorkspaceID, q); err != nil {
 			return f, err
 		}
-		rules, err := database.Query(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 ORDER BY created_at, id`, actor.WorkspaceID)
-		if err != nil {
-			return f, err
-		}
-		silences, err := database.Query(c.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND ends_at > $2`, actor.WorkspaceID, millis(f.At))
-		if err != nil {
-			return f, err
-		}
-		schedules, err := database.Query(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1`, actor.WorkspaceID)
-		if err != nil {
-			return f, err
-		}
-		channels, err := c.enabledChannels(actor.WorkspaceID)
+		cfg, err := c.alertConfiguration(actor.WorkspaceID, f.At)
 		if err != nil {
 			return f, err
 		}
@@ -78,11 +66,11 @@ func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q Alert
 		if !q.Event.Lasts() {
 			a.ResolvedAt = f.At
 		}
-		for _, r := range rules {
+		for _, r := range cfg.rules {
 			found := RuleForecast{Rule: r}
 			if _, found.Differs = r.Matches(f.Subject); found.Differs == "" {
-				for _, step := range r.Forecast(a, silences, schedules) {
-					found.Steps = append(found.Steps, ForecastStep{step, namedChannels(step.Recipients, channels)})
+				for _, step := range r.Forecast(a, cfg.silences, cfg.schedules) {
+					found.Steps = append(found.Steps, ForecastStep{step, namedChannels(step.Recipients, cfg.channels)})
 				}
 			}
 			f.Rules = append(f.Rules, found)

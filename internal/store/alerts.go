@@ -19,7 +19,13 @@ type AlertFilter struct {
 
 // Alerts lists the alerts of a workspace, those that began last first.
 func (s *Store) Alerts(ctx context.Context, actor allswell.Actor, f AlertFilter, r Pagination) ([]alert.Alert, int, error) {
-	from, args := alertsOf(actor)
+	from, args := f.from(actor)
+	return listed(ctx, s, scanAlert, alertColumns, from, `ORDER BY opened_at DESC, id DESC`, r, args...)
+}
+
+// from returns the FROM clause of the alerts that match the filter and that an actor may see.
+func (f AlertFilter) from(actor allswell.Actor) (from string, args []any) {
+	from, args = alertsOf(actor)
 	switch f.State {
 	case alert.Open:
 		from += ` AND resolved_at IS NULL AND acknowledged_at IS NULL`
@@ -34,7 +40,7 @@ func (s *Store) Alerts(ctx context.Context, actor allswell.Actor, f AlertFilter,
 	if f.Monitor != "" {
 		from, args = and(from, args, `(monitor_id = $%[1]d OR monitor_id IN (SELECT id FROM monitors WHERE slug = $%[1]d AND workspace_id = alerts.workspace_id))`, f.Monitor)
 	}
-	return listed(ctx, s, scanAlert, alertColumns, from, `ORDER BY opened_at DESC, id DESC`, r, args...)
+	return from, args
 }
 
 // alertsOf returns the FROM clause of the alerts that an actor may see: those of the pages to which a limited one is limited.
@@ -58,22 +64,26 @@ type AlertTold struct {
 	Reason      string    // why it was not taken; "": it was, or was not tried yet
 }
 
-// AlertPlan is what a rule will still do about an alert.
-type AlertPlan struct {
-	RuleID, RuleName string
-	DueAt            time.Time
-	Held             alert.HoldReason // why it has not told it yet; "": it is not held
+// AlertHold is a time in which a rule held an alert back.
+type AlertHold struct {
+	RuleName  string // "": it was deleted
+	Reason    alert.HoldReason
+	At, Until time.Time
 }
 
 // AlertDetail is an alert with its history.
 type AlertDetail struct {
 	alert.Alert
 	Told  []AlertTold // the oldest first
+	Holds []AlertHold // the oldest first
 	Plans []AlertPlan // by DueAt
 }
 
-// maxTold is how many notices of an alert are shown.
+// maxTold is how many notices of an alert are shown, and how many times in which it was held back.
 const maxTold = 500
+
+// maxPlanSteps is how many of a rule's next steps are shown.
+const maxPlanSteps = 5
 
 // Alert returns an alert of a workspace with its history.
 func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (AlertDetail, error) {
@@ -94,10 +104,14 @@ func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (Ale
 			LEFT JOIN alert_rules r ON r.id = n.rule_id LEFT JOIN alert_messages m ON m.id = n.message_id WHERE n.alert_id = $1 ORDER BY n.created_at, n.id LIMIT $2`, id, maxTold); err != nil {
 			return d, err
 		}
-		d.Plans, err = database.Query(c.Session, func(row database.Row) (p AlertPlan, err error) {
-			err = row.Scan(&p.RuleID, &p.RuleName, instant{&p.DueAt}, text{(*string)(&p.Held)})
+		if d.Holds, err = database.Query(c.Session, func(row database.Row) (h AlertHold, err error) {
+			err = row.Scan(text{&h.RuleName}, &h.Reason, instant{&h.At}, instant{&h.Until})
 			return
-		}, `SELECT p.rule_id, r.name, p.due_at, p.held FROM alert_progress p JOIN alert_rules r ON r.id = p.rule_id WHERE p.alert_id = $1 AND p.due_at IS NOT NULL ORDER BY p.due_at, p.rule_id`, id)
+		}, `SELECT r.name, h.reason, h.held_at, h.until_at FROM alert_holds h LEFT JOIN alert_rules r ON r.id = h.rule_id WHERE h.alert_id = $1 ORDER BY h.held_at, h.rule_id LIMIT $2`, id, maxTold); err != nil {
+			return d, err
+		}
+		plans, err := c.alertPlans(d.WorkspaceID, []alert.Alert{d.Alert}, maxPlanSteps)
+		d.Plans = plans[d.ID]
 		return d, err
 	})
 }

@@ -142,7 +142,7 @@ var reading = []string{
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
 	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "Warnings", "IncidentNotes", "MemberSessions", "Announcements", "Announcement",
 	"Postmortem", "Search", "PingKey", "CheckResults", "AlertChannels", "AlertChannel", "AlertChannelWithSecrets", "AlertRules", "AlertRule", "OnCallSchedules", "OnCallSchedule",
-	"Silences", "Silence", "Alerts", "Alert", "ForecastAlert", "MonitorCheck", "MonitorFamily", "CheckStatistics",
+	"Silences", "Silence", "Alerts", "AlertList", "AlertCounts", "Alert", "ForecastAlert", "MonitorCheck", "MonitorFamily", "CheckStatistics",
 }
 
 // TestEveryVerbIsTestedForWorkspaces checks that the table has every method.

@@ -273,6 +273,14 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		all, _, err := s.Alerts(ctx, ws, store.AlertFilter{}, firstHundred)
 		return none(len(all), err, false)
 	},
+	"AlertList": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		l, err := s.AlertList(ctx, ws, store.AlertFilter{}, store.AlertCursor{}, 100)
+		return none(len(l.Lasting)+len(l.Ended), err, false)
+	},
+	"AlertCounts": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		n, err := s.AlertCounts(ctx, ws)
+		return none(n.Open+n.Acknowledged, err, false)
+	},
 	"Alert": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Alert(ctx, ws, x.alert)
 		return err

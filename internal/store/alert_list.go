@@ -1,0 +1,177 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// AlertPlan is what a rule will still do about an alert.
+type AlertPlan struct {
+	RuleID, RuleName string
+	DueAt            time.Time
+	Held             alert.HoldReason // why it has not told it yet; "": it is not held
+	Steps            []ForecastStep   // the next ones, as long as nobody acknowledges the alert and it lasts
+}
+
+// alertPlans returns what rules will still do about alerts of a workspace, by the ids of these; the plan that is due first comes first. Each
+// has at most a number of steps.
+func (c *session) alertPlans(workspaceID string, alerts []alert.Alert, steps int) (map[string][]AlertPlan, error) {
+	about := make(map[string]alert.Alert)
+	var ids []string
+	for _, a := range alerts {
+		about[a.ID], ids = a, append(ids, a.ID)
+	}
+	held := make(map[string]alert.HoldReason)
+	due, err := database.Query(c.Session, func(row database.Row) (p alert.Progress, err error) {
+		var why string
+		err = row.Scan(&p.AlertID, &p.RuleID, instant{&p.DueAt}, &p.Step, &p.Repeats, &p.Holds, &p.Flapping, text{&why})
+		held[p.AlertID+p.RuleID] = alert.HoldReason(why)
+		return
+	}, `SELECT `+progressColumns+`, held FROM alert_progress WHERE alert_id IN EACH($1) AND due_at IS NOT NULL ORDER BY due_at, rule_id`, list(ids))
+	if err != nil || len(due) == 0 {
+		return nil, err
+	}
+	cfg, err := c.alertConfiguration(workspaceID, c.Now)
+	if err != nil {
+		return nil, err
+	}
+	plans := make(map[string][]AlertPlan)
+	for _, p := range due {
+		i := slices.IndexFunc(cfg.rules, func(r alert.Rule) bool { return r.ID == p.RuleID })
+		if i < 0 || !cfg.rules[i].Enabled {
+			continue
+		}
+		r := cfg.rules[i]
+		plan := AlertPlan{RuleID: r.ID, RuleName: r.Name, DueAt: p.DueAt, Held: held[p.AlertID+p.RuleID]}
+		for _, step := range r.ForecastFrom(p, about[p.AlertID], cfg.silences, cfg.schedules, steps) {
+			plan.Steps = append(plan.Steps, ForecastStep{step, namedChannels(step.Recipients, cfg.channels)})
+		}
+		plans[p.AlertID] = append(plans[p.AlertID], plan)
+	}
+	return plans, nil
+}
+
+// alertConfiguration is what decides who is told of the alerts of a workspace.
+type alertConfiguration struct {
+	rules     []alert.Rule // the oldest first
+	silences  []alert.Silence
+	schedules []alert.OnCall
+	channels  map[string]string // names of those that are enabled, by id
+}
+
+// alertConfiguration loads the configuration of a workspace, without silences that end before an instant.
+func (c *session) alertConfiguration(workspaceID string, at time.Time) (cfg alertConfiguration, err error) {
+	if cfg.rules, err = database.Query(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID); err != nil {
+		return cfg, err
+	}
+	if cfg.silences, err = database.Query(c.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND ends_at > $2`, workspaceID, millis(at)); err != nil {
+		return cfg, err
+	}
+	if cfg.schedules, err = database.Query(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1`, workspaceID); err != nil {
+		return cfg, err
+	}
+	cfg.channels, err = c.enabledChannels(workspaceID)
+	return cfg, err
+}
+
+// AlertCursor is a place in the list of alerts. The zero AlertCursor is its beginning.
+type AlertCursor struct {
+	OpenedAt time.Time
+	ID       string
+}
+
+// AlertList is a part of the alerts of a workspace. In both lists those come first that began last.
+type AlertList struct {
+	Lasting []ListedAlert // those that have not ended
+	Ended   []alert.Alert
+	Next    AlertCursor // where the list continues; zero: it does not
+	Counts  AlertCounts
+}
+
+// ListedAlert is an alert with what comes next.
+type ListedAlert struct {
+	alert.Alert
+	Plan *AlertPlan // nil: nothing comes next
+}
+
+// AlertCounts is how many alerts have not ended: at most MaxAlertCount are counted.
+type AlertCounts struct{ Open, Acknowledged int }
+
+// MaxAlertCount is the maximum number of alerts that are counted.
+const MaxAlertCount = 1000
+
+// AlertList returns the alerts that match a filter from a place on: of each list at most limit. Without a state, those that have not ended are
+// only at the beginning.
+func (s *Store) AlertList(ctx context.Context, actor allswell.Actor, f AlertFilter, before AlertCursor, limit int) (AlertList, error) {
+	return read(ctx, s, func(c *session) (l AlertList, err error) {
+		if l.Counts, err = c.alertCounts(actor); err != nil {
+			return l, err
+		}
+		if f.State == "" || f.State == alert.Resolved {
+			ended := f
+			ended.State = alert.Resolved
+			if l.Ended, l.Next, err = c.alertsBefore(actor, ended, before, limit); err != nil {
+				return l, err
+			}
+		}
+		if f.State == alert.Resolved || f.State == "" && before.ID != "" {
+			return l, nil
+		}
+		lasting, next, err := c.alertsBefore(actor, f, before, limit)
+		if err != nil {
+			return l, err
+		}
+		if f.State != "" {
+			l.Next = next
+		}
+		plans, err := c.alertPlans(actor.WorkspaceID, lasting, 1)
+		for _, a := range lasting {
+			listed := ListedAlert{Alert: a}
+			if p := plans[a.ID]; len(p) > 0 {
+				listed.Plan = &p[0]
+			}
+			l.Lasting = append(l.Lasting, listed)
+		}
+		return l, err
+	})
+}
+
+// alertsBefore returns the alerts before a place, without a state those that have not ended.
+func (c *session) alertsBefore(actor allswell.Actor, f AlertFilter, before AlertCursor, limit int) (alerts []alert.Alert, next AlertCursor, err error) {
+	from, args := f.from(actor)
+	if f.State == "" {
+		from += ` AND resolved_at IS NULL`
+	}
+	if before.ID != "" {
+		args = append(args, before.OpenedAt.UnixMilli(), before.ID)
+		from += fmt.Sprintf(` AND (opened_at, id) < ($%d, $%d)`, len(args)-1, len(args))
+	}
+	args = append(args, limit+1)
+	alerts, err = database.Query(c.Session, scanAlert, `SELECT `+alertColumns+` `+from+` ORDER BY opened_at DESC, id DESC LIMIT $`+strconv.Itoa(len(args)), args...)
+	if len(alerts) > limit {
+		alerts = alerts[:limit]
+		next = AlertCursor{alerts[limit-1].OpenedAt, alerts[limit-1].ID}
+	}
+	return alerts, next, err
+}
+
+// AlertCounts returns how many alerts of a workspace have not ended.
+func (s *Store) AlertCounts(ctx context.Context, actor allswell.Actor) (AlertCounts, error) {
+	return read(ctx, s, func(c *session) (AlertCounts, error) { return c.alertCounts(actor) })
+}
+
+func (c *session) alertCounts(actor allswell.Actor) (n AlertCounts, err error) {
+	from, args := alertsOf(actor)
+	_, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
+		err = row.Scan(&n.Open, &n.Acknowledged)
+		return
+	}, `SELECT count(CASE WHEN acknowledged_at IS NULL THEN 1 END), count(acknowledged_at) FROM (SELECT acknowledged_at `+from+` AND resolved_at IS NULL LIMIT `+strconv.Itoa(MaxAlertCount)+`) AS lasting`, args...)
+	return n, err
+}
