@@ -80,6 +80,9 @@ func (e Event) row() eventRow {
 // Help describes an event of rules in a sentence.
 func (e Event) Help() string { return e.row().help }
 
+// Words says of one object what the event is, after its name, such as "is down".
+func (e Event) Words() string { return e.row().one }
+
 // Lasts reports whether alerts of the event stay open until another event ends them.
 func (e Event) Lasts() bool { return e.row().end != "" }
 

@@ -91,6 +91,9 @@ type Links struct {
 	Acknowledge string
 }
 
+// Path is the path of the list of alerts. The screen of an alert is below it, by its id.
+const Path = "/admin/alerts"
+
 // LinkPath is the path of the screen that acknowledges the alerts of a thread. Its query has the thread's Key.
 const LinkPath = "/admin/alert-link"
 

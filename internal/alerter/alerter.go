@@ -208,9 +208,9 @@ func WithLinks(m alert.Message, base string) alert.Message {
 	if base == "" {
 		return m
 	}
-	m.Links.Alert = base + "/admin"
-	if len(m.Items) == 1 && m.Items[0].MonitorSlug != "" {
-		m.Links.Alert += "/monitors/" + m.Items[0].MonitorSlug
+	m.Links.Alert = base + alert.Path
+	if len(m.Items) == 1 && m.Items[0].Event != alert.ChannelTest {
+		m.Links.Alert += "/" + m.Items[0].ID
 	}
 	if m.Thread != nil {
 		m.Links.Acknowledge = base + alert.LinkPath + "?key=" + m.Thread.Key

@@ -12,51 +12,67 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// alertLink makes a job fail that a rule tells to a channel, and returns the link of the message.
-func (v *visitor) alertLink() string {
+// failingJob makes a job fail that a rule tells to a channel, and returns its monitor.
+func (v *visitor) failingJob(change ...func(*alert.Rule)) allswell.Monitor {
 	v.Helper()
 	ctx, actor := v.Context(), v.actor()
 	channel, err := v.store.CreateAlertChannel(ctx, actor, alert.Channel{Type: "webhook", Name: hostile, Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 10})
 	if err != nil {
 		v.Fatal(err)
 	}
-	if _, err = v.store.CreateAlertRule(ctx, actor, alert.Rule{
-		Name: "rule", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{channel.ID}},
-	}); err != nil {
+	rule := alert.Rule{Name: "Everything", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{channel.ID}}}
+	for _, f := range change {
+		f(&rule)
+	}
+	if _, err = v.store.CreateAlertRule(ctx, actor, rule); err != nil {
 		v.Fatal(err)
 	}
 	m, err := v.store.CreateMonitor(ctx, actor, allswell.NewMonitor{Name: hostile, Interval: time.Minute})
 	if err != nil {
 		v.Fatal(err)
 	}
-	if _, err := v.store.RecordSignals(ctx, []store.NewSignal{{Kind: allswell.SignalFail, Token: m.Token}}); err != nil {
+	v.signal(m, allswell.SignalFail)
+	return m
+}
+
+// signal records a signal of a job, and asks the rules.
+func (v *visitor) signal(m allswell.Monitor, kind allswell.SignalKind) {
+	v.Helper()
+	if _, err := v.store.RecordSignals(v.Context(), []store.NewSignal{{Kind: kind, Token: m.Token}}); err != nil {
 		v.Fatal(err)
 	}
+	v.advanceAlerts()
+}
+
+// advanceAlerts asks the rules that are due.
+func (v *visitor) advanceAlerts() {
+	v.Helper()
 	for more := true; more; {
-		if more, _, err = v.store.AdvanceAlerts(ctx); err != nil {
+		var err error
+		if more, _, err = v.store.AdvanceAlerts(v.Context()); err != nil {
 			v.Fatal(err)
 		}
 	}
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
-		claimed, next, err := v.store.ClaimMessages(ctx, store.MessageClaim{Limit: 1})
-		if err != nil {
-			v.Fatal(err)
-		}
-		if len(claimed) > 0 {
-			return alert.LinkPath + "?key=" + claimed[0].Thread.Key
-		}
-		<-time.After(time.Until(next)) // messages wait for others
+}
+
+// alertMessage returns the message that is due when all notices are gathered.
+func (v *visitor) alertMessage() store.ClaimedMessage {
+	v.Helper()
+	v.skip(10 * time.Second)
+	claimed, _, err := v.store.ClaimMessages(v.Context(), store.MessageClaim{Limit: 1})
+	if err != nil || len(claimed) != 1 {
+		v.Fatalf("%d messages, %v", len(claimed), err)
 	}
-	v.Fatal("no message")
-	return ""
+	return claimed[0]
 }
 
 // TestAlertLink checks that a link shows its alerts, and that only the button acknowledges them.
 func TestAlertLink(t *testing.T) {
-	onEachEngine(t, func(s *site) {
+	onEachEngineInTime(t, func(s *site) {
 		owner := s.owner()
-		link := owner.alertLink()
-		key := strings.TrimPrefix(link, alert.LinkPath+"?key=")
+		owner.failingJob()
+		key := owner.alertMessage().Thread.Key
+		link := alert.LinkPath + "?key=" + key
 		stranger := s.visitor()
 		for range 2 { // programs that check links open them, too
 			stranger.wants(stranger.get(link), http.StatusOK, "Do you look after it?", "&lt;script&gt;alert(1)&lt;/script&gt;", ">Acknowledge</button>", "Your name")

@@ -8,7 +8,9 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
@@ -28,20 +30,42 @@ type site struct {
 	dashboard *Dashboard
 	server    *httptest.Server
 	base      string
+	skipped   atomic.Int64 // by how many nanoseconds the clock of the store and the dashboard is ahead
 }
+
+// now is the clock of the store and of the dashboard.
+func (s *site) now() time.Time { return time.Now().Add(time.Duration(s.skipped.Load())) }
+
+// skip lets time pass.
+func (s *site) skip(d time.Duration) { s.skipped.Add(int64(d)) }
 
 // onEachEngine runs f with a site on each engine.
 func onEachEngine(t *testing.T, f func(s *site)) {
 	t.Helper()
-	options := func(*testing.T) store.Options { return store.Options{Hosts: allswell.NewHosts("allswell.example")} }
-	storetest.RunWith(t, options, func(t *testing.T, st *store.Store) {
+	eachSite(t, f, func(*site) store.Options { return store.Options{Hosts: allswell.NewHosts("allswell.example")} })
+}
+
+// onEachEngineInTime runs f with a site on each engine whose time can be skipped.
+func onEachEngineInTime(t *testing.T, f func(s *site)) {
+	t.Helper()
+	eachSite(t, func(s *site) {
+		s.dashboard.now = s.now
+		f(s)
+	}, func(s *site) store.Options { return store.Options{Clock: s.now} })
+}
+
+func eachSite(t *testing.T, f func(s *site), options func(*site) store.Options) {
+	t.Helper()
+	s := new(site)
+	storetest.RunWith(t, func(*testing.T) store.Options { s = new(site); return options(s) }, func(t *testing.T, st *store.Store) {
 		server := httptest.NewUnstartedServer(nil)
 		server.Start()
 		t.Cleanup(server.Close)
 		d := New(Config{Store: st, BaseURL: server.URL, Tests: web.NewCheckTester(runCheck, nil)})
 		t.Cleanup(d.EndStreams)
 		server.Config.Handler = clientaddr.NewResolver(clientaddr.Config{}).Middleware(d.Handler())
-		f(&site{T: t, store: st, dashboard: d, server: server, base: server.URL})
+		s.T, s.store, s.dashboard, s.server, s.base = t, st, d, server, server.URL
+		f(s)
 	})
 }
 

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -16,8 +17,10 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/assets"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/store"
 )
 
 //go:embed templates
@@ -69,6 +72,7 @@ func functions() template.FuncMap {
 		"typeName":      monitorTypeName,
 		"target":        monitorTarget,
 		"problem":       checkProblem,
+		"alertState":    alertState,
 		"second":        secondElement,
 	}
 }
@@ -111,6 +115,7 @@ type navItem struct {
 	Unlimited         bool      // not for members who are limited to some pages
 	Tabs              []navItem // screens that share a place in the navigation, which leads to the first one; the layout shows them on each of these screens
 	Current           bool
+	Count             int // open alerts
 }
 
 // navigation lists the screens that the navigation leads to.
@@ -121,6 +126,7 @@ var navigation = []navItem{
 	{Label: "Maintenance", Path: Path + "/maintenances", Icon: "maintenances"},
 	{Label: "Monitors", Path: monitorsPath, Icon: "monitors"},
 	{Label: "Alerts", Icon: "bell", Tabs: []navItem{
+		{Label: "Alerts", Path: alert.Path},
 		{Label: "Rules", Path: alertRulesPath, Unlimited: true},
 		{Label: "Channels", Path: channelsPath, Unlimited: true},
 	}},
@@ -151,6 +157,7 @@ func (v *visit) showLive(name, title string, main any) error {
 	if err := t.ExecuteTemplate(sum, "main", main); err != nil {
 		return err
 	}
+	fmt.Fprint(sum, v.openAlerts())
 	tag := hex.EncodeToString(sum.Sum(nil)[:8])
 	v.w.Header().Set("ETag", `"`+tag+`"`)
 	events := Path + "/live?" + url.Values{"of": {v.r.URL.RequestURI()}}.Encode()
@@ -170,6 +177,23 @@ func (v *visit) answer(status int, name string, s screen) error {
 	return nil
 }
 
+// countTimeout is how long a screen waits for the number of open alerts.
+const countTimeout = time.Second
+
+// openAlerts returns the number of open alerts for the navigation; 0 if it is not known.
+func (v *visit) openAlerts() int {
+	if v.alerts == nil {
+		ctx, cancel := context.WithTimeout(v.r.Context(), countTimeout)
+		defer cancel()
+		counts, err := v.store.AlertCounts(ctx, v.actor())
+		if err != nil {
+			counts = store.AlertCounts{}
+		}
+		v.alerts = &counts.Open
+	}
+	return *v.alerts
+}
+
 // visible returns the links that the visitor may follow.
 func (v *visit) visible(items []navItem) (all []navItem) {
 	for _, item := range items {
@@ -177,11 +201,15 @@ func (v *visit) visible(items []navItem) (all []navItem) {
 			continue
 		}
 		item.Current = item.contains(v.r.URL.Path)
+		if item.Path == alert.Path {
+			item.Count = v.openAlerts()
+		}
 		if item.Tabs != nil {
 			if item.Tabs = v.visible(item.Tabs); len(item.Tabs) == 0 {
 				continue
 			}
-			item.Path, item.Current = item.Tabs[0].Path, slices.ContainsFunc(item.Tabs, func(tab navItem) bool { return tab.Current })
+			item.Path, item.Count = item.Tabs[0].Path, item.Tabs[0].Count
+			item.Current = slices.ContainsFunc(item.Tabs, func(tab navItem) bool { return tab.Current })
 		}
 		all = append(all, item)
 	}

@@ -44,6 +44,11 @@ func (d *Dashboard) routes() []route {
 		{"POST " + alert.LinkPath, accessAnyone, (*visit).acknowledgeAlertLink},
 		{"GET " + alert.CalendarPath, accessAnyone, (*visit).showOnCallCalendar},
 
+		{"GET /admin/alerts", accessViewer, (*visit).showAlerts},
+		{"GET /admin/alerts/{alert}", accessViewer, (*visit).showAlert},
+		{"POST /admin/alerts/{alert}/acknowledge", accessEditor, (*visit).acknowledgeAlert},
+		{"POST /admin/alerts/{alert}/silence", accessEditor, (*visit).silenceAlert},
+
 		{"GET /admin/setup", accessAnyone, (*visit).showSetup},
 		{"POST /admin/setup", accessAnyone, (*visit).setUp},
 		{"GET /admin/setup/page", accessAdmin, (*visit).showSetupPage},

@@ -26,6 +26,8 @@ type visit struct {
 	w  http.ResponseWriter
 	r  *http.Request
 	in allswell.SignedIn // the zero value: not signed in
+
+	alerts *int // see openAlerts; nil: not loaded yet
 }
 
 // handle returns the handler of a route: it finds the session, checks the role, reads the form and answers errors.

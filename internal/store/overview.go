@@ -27,6 +27,7 @@ type Overview struct {
 	Gaps         []allswell.ListeningGap // of the last day
 
 	Monitors, Down   int
+	Alerts           AlertCounts
 	FailedDeliveries []FailedDeliveries // by page, most first
 	Recent           []RecentEvent      // of the last hour, newest first
 }
@@ -62,7 +63,8 @@ func (s *Store) Overview(ctx context.Context, actor allswell.Actor) (Overview, e
 				return o, err
 			}
 		}
-		return o, nil
+		o.Alerts, err = c.alertCounts(actor)
+		return o, err
 	})
 }
 

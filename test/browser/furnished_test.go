@@ -92,9 +92,32 @@ func (f *furnished) fill(t *testing.T, c *binary.Client) {
 	create("/pages/acme/subscribers", params{"channel": "email", "target": "waits@example.com", "confirmed": false})
 	create("/pages/acme/subscribers/"+subscriber.ID+"/test", nil)
 	f.links = append(f.links, create("/invitations", params{"email": "grace@example.com", "role": "editor", "pages": []string{"acme"}}).URL)
+	channel := create("/channels", params{"type": "webhook", "name": "Phone " + longWord, "url": "http://127.0.0.1:1/"})
+	create("/alert-rules", params{"name": "Everything " + markup, "channel_ids": []string{channel.ID}, "repeat": 3600})
+	create("/alert-rules", params{"name": "The boss", "channel_ids": []string{channel.ID}, "delay": 3600, "escalation": []params{{"after": 600, "channel_ids": []string{channel.ID}}}})
 	c.Must(t, "PATCH", "/api/v1/pages/acme/ping-key", params{"access": "read_write"}, nil)
 	f.ids = map[string]string{"page": "acme", "component": checkout.ID, "group": shop.ID, "incident": incident.ID, "update": update.ID,
-		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID), "checked": checked(t, c, checkout.ID)}
+		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID), "checked": checked(t, c, checkout.ID), "alert": alerted(t, c)}
+}
+
+// alerted returns the ID of an alert that a channel does not take.
+func alerted(t *testing.T, c *binary.Client) string {
+	t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(browserTimeout); time.Now().Before(deadline); <-tick.C {
+		var alerts binary.Data[[]created]
+		for c.Must(t, "GET", "/api/v1/alerts", nil, &alerts); len(alerts.Data) > 0; alerts.Data = alerts.Data[1:] {
+			var alert binary.Data[struct {
+				Told []struct{ Reason *string }
+			}]
+			if c.Must(t, "GET", "/api/v1/alerts/"+alerts.Data[0].ID, nil, &alert); len(alert.Data.Told) > 0 && alert.Data.Told[0].Reason != nil {
+				return alerts.Data[0].ID
+			}
+		}
+	}
+	t.Fatal("nobody is told")
+	return ""
 }
 
 // checked creates a monitor with a secret, whose check has failed, and returns its ID.

@@ -1,0 +1,192 @@
+package dashboard
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// alertScreen is what the template alert shows.
+type alertScreen struct {
+	*form // of a silence that was refused
+	alertRow
+	Timeline  []alertEntry // the oldest first
+	Plans     []alertPlan
+	CanEdit   bool
+	CanRules  bool      // the visitor may see rules, channels and silences
+	Monitor   bool      // the monitor still exists
+	Silenced  time.Time // until when silences match it; zero: none does
+	Durations []option  // for how long its monitor can be silenced
+}
+
+// alertEntry is something that happened with an alert.
+type alertEntry struct {
+	At     time.Time
+	Tone   string // "": neutral
+	What   string
+	Who    string // of a channel or a person
+	Result string // what became of a message; "": it is none
+	Sent   time.Time
+	Rule   string
+	Until  time.Time // of a wait
+}
+
+// alertPlan is what a rule will do.
+type alertPlan struct {
+	Rule  string
+	Steps []planLine
+}
+
+// noticeWords say what a channel was told.
+var noticeWords = map[alert.NoticeKind]string{
+	alert.NoticeOpened: "was told", alert.NoticeRepeated: "was told again", alert.NoticeEscalated: "was told, because nobody had acknowledged",
+	alert.NoticeAcknowledged: "was told who looks after it", alert.NoticeResolved: "was told that it is over",
+}
+
+// toldEntry returns what a channel was told.
+func toldEntry(t store.AlertTold) alertEntry {
+	e := alertEntry{At: t.At, Who: t.ChannelName, What: noticeWords[t.Kind], Rule: t.RuleName, Sent: t.SentAt}
+	switch {
+	case !t.SentAt.IsZero():
+		e.Tone = allswell.StatusOperational.Tone().Name
+	case t.Failed:
+		e.Tone, e.What, e.Result = allswell.StatusMajorOutage.Tone().Name, "could not be told", "not taken: "+t.Reason
+	case t.Reason != "":
+		e.Tone, e.What, e.Result = allswell.StatusDegraded.Tone().Name, "is being told", "tried again: "+t.Reason
+	default:
+		e.What, e.Result = "is about to be told", "waits to be sent"
+	}
+	return e
+}
+
+// alertTimeline returns what happened with an alert, in the order of time.
+func alertTimeline(d store.AlertDetail) (all []alertEntry) {
+	began := alertEntry{At: d.OpenedAt, Tone: alertTone(alert.Alert{Subject: d.Subject}), What: d.Name + " " + d.Event.Words()}
+	if d.Reason != "" {
+		began.Result = d.Reason
+	}
+	all = append(all, began)
+	for _, h := range d.Holds {
+		e := alertEntry{At: h.At, What: "waits: " + holdWords[h.Reason], Rule: h.RuleName, Until: h.Until}
+		if h.Reason != alert.HeldByFlapping && d.Event.Lasts() && !d.ResolvedAt.IsZero() && d.ResolvedAt.Before(h.Until) {
+			e.Result = "it was over before"
+		}
+		all = append(all, e)
+	}
+	for _, t := range d.Told {
+		all = append(all, toldEntry(t))
+	}
+	if !d.AcknowledgedAt.IsZero() {
+		all = append(all, alertEntry{At: d.AcknowledgedAt, Tone: allswell.StatusMaintenance.Tone().Name, Who: d.AcknowledgedBy, What: "acknowledged it"})
+	}
+	if d.Event.Lasts() && !d.ResolvedAt.IsZero() {
+		all = append(all, alertEntry{At: d.ResolvedAt, Tone: allswell.StatusOperational.Tone().Name, What: d.Title(), Result: d.EndReason})
+	}
+	slices.SortStableFunc(all, func(a, b alertEntry) int { return cmp.Compare(a.At.UnixMilli(), b.At.UnixMilli()) })
+	return all
+}
+
+// silenceDurations are those of the buttons of an alert; "tomorrow" is until the morning.
+var silenceDurations = []option{{Value: "1h", Label: "1 hour"}, {Value: "4h", Label: "4 hours"}, {Value: "tomorrow", Label: "until tomorrow 8:00"}}
+
+// silenceEnd returns when a silence ends that lasts for one of silenceDurations.
+func silenceEnd(how string, zone *time.Location, now time.Time) (time.Time, bool) {
+	if how == "tomorrow" {
+		local := now.In(zone)
+		return time.Date(local.Year(), local.Month(), local.Day()+1, 8, 0, 0, 0, zone), true
+	}
+	d, err := time.ParseDuration(how)
+	return now.Add(d), err == nil && slices.ContainsFunc(silenceDurations, func(o option) bool { return o.Value == how })
+}
+
+// showAlert shows an alert with its timeline, and what the rules will do.
+func (v *visit) showAlert() error { return v.answerAlert(http.StatusOK, newForm(url.Values{})) }
+
+func (v *visit) answerAlert(status int, f *form) error {
+	d, err := v.store.Alert(v.r.Context(), v.actor(), v.r.PathValue("alert"))
+	if err != nil {
+		return err
+	}
+	s := alertScreen{form: f, alertRow: alertRow{Alert: d.Alert}, Timeline: alertTimeline(d), CanEdit: v.can(allswell.RoleEditor), CanRules: !v.in.PageLimited, Durations: silenceDurations}
+	for _, p := range d.Plans {
+		plan := alertPlan{Rule: p.RuleName}
+		for i, step := range p.Steps {
+			if i > 0 {
+				p.Held = ""
+			}
+			plan.Steps = append(plan.Steps, planLine{step.At, p.RuleName, stepWords(step, p.Held)})
+		}
+		s.Plans = append(s.Plans, plan)
+	}
+	if s.CanRules {
+		silences, _, err := v.store.Silences(v.r.Context(), v.actor(), false, store.Pagination{Page: 1, PerPage: alert.MaxSilences})
+		if err != nil {
+			return err
+		}
+		if until := alert.SilencedUntil(silences, d.Subject, v.now()); d.State() != alert.Resolved {
+			s.Silenced = until
+		}
+	}
+	if d.MonitorID != "" {
+		_, err := v.store.Monitor(v.r.Context(), v.actor(), d.MonitorID)
+		s.Monitor = err == nil
+	}
+	if status != http.StatusOK {
+		return v.show(status, "alert", d.Title(), s)
+	}
+	return v.showLive("alert", d.Title(), s)
+}
+
+// acknowledgeAlert records that the visitor looks after an alert.
+func (v *visit) acknowledgeAlert() error {
+	a, err := v.store.AcknowledgeAlert(v.r.Context(), v.actor(), v.r.PathValue("alert"))
+	if err != nil {
+		return err
+	}
+	return v.redirect(alert.Path + "/" + a.ID)
+}
+
+// silenceAlert silences the monitor of an alert for a time.
+func (v *visit) silenceAlert() error {
+	d, err := v.store.Alert(v.r.Context(), v.actor(), v.r.PathValue("alert"))
+	if err != nil {
+		return err
+	}
+	f := newForm(v.r.PostForm)
+	zone, err := v.zoneOf(d.PageSlug)
+	if err != nil {
+		return err
+	}
+	end, ok := silenceEnd(f.Value("for"), zone, v.now())
+	if !ok || d.MonitorID == "" {
+		f.refuse("for", "Choose for how long the monitor of the alert is silenced.")
+		return v.answerAlert(http.StatusUnprocessableEntity, f)
+	}
+	_, err = v.store.CreateSilence(v.r.Context(), v.actor(), alert.Silence{Filter: alert.Filter{Monitors: []string{d.MonitorID}}, EndsAt: end})
+	if f.refused(err) {
+		return v.answerAlert(http.StatusUnprocessableEntity, f)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(alert.Path + "/" + d.ID)
+}
+
+// zoneOf returns the time zone of a page, or UTC if there is no such page.
+func (v *visit) zoneOf(slug string) (*time.Location, error) {
+	if slug == "" {
+		return time.UTC, nil
+	}
+	page, err := v.store.Page(v.r.Context(), v.actor(), slug)
+	if errors.Is(err, allswell.ErrNotFound) {
+		return time.UTC, nil
+	}
+	return page.Location(), err
+}

@@ -1,0 +1,136 @@
+package dashboard
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// alertPath returns the path of the newest alert.
+func (v *visitor) alertPath() string {
+	v.Helper()
+	all, _, err := v.store.Alerts(v.Context(), v.actor(), store.AlertFilter{}, store.Pagination{Page: 1, PerPage: 1})
+	if err != nil || len(all) == 0 {
+		v.Fatalf("%d alerts, %v", len(all), err)
+	}
+	return alert.Path + "/" + all[0].ID
+}
+
+// sentWith saves the outcome of the message that is due.
+func (v *visitor) sentWith(o allswell.SendOutcome) {
+	v.Helper()
+	if err := v.store.SaveMessageResult(v.Context(), store.MessageResult{ClaimedMessage: v.alertMessage(), Outcome: o}); err != nil {
+		v.Fatal(err)
+	}
+}
+
+// TestAlerts follows an alert from its beginning to its end.
+func TestAlerts(t *testing.T) {
+	onEachEngineInTime(t, func(s *site) {
+		owner := s.owner()
+		owner.wants(owner.get("/admin/alerts"), http.StatusOK, "Nobody is told yet")
+		m := owner.failingJob(func(r *alert.Rule) { r.Delay, r.Repeat = time.Minute, 10*time.Minute })
+		path := owner.alertPath()
+		list := owner.wants(owner.get("/admin/alerts"), http.StatusOK, "1 open, 0 acknowledged", "the rule <bdi>Everything</bdi> tells &#34;&gt;&lt;script&gt;", "it tells only what lasts longer", "(1) Alerts")
+		owner.wants(list, http.StatusOK, `Alerts<span class="badge">1<span class="hidden"> open</span></span>`)
+		owner.wants(owner.get(path), http.StatusOK, "Nobody has acknowledged it", "waits: it tells only what lasts longer, until", "What comes next", "tells again: ")
+		owner.wants(owner.get("/admin"), http.StatusOK, "1 open alert")
+
+		s.skip(time.Minute)
+		owner.advanceAlerts()
+		owner.sentWith(allswell.SendOutcome{Result: allswell.SendFailed, Reason: "It answered 500."})
+		owner.wants(owner.get(path), http.StatusOK, "is being told", "tried again: It answered 500.")
+		owner.sentWith(allswell.SendOutcome{Result: allswell.SendAccepted})
+		owner.wants(owner.get(path), http.StatusOK, "was told</p>", "taken <time")
+
+		viewer := s.member(owner, allswell.RoleViewer)
+		viewer.lacks(viewer.wants(viewer.get(path), http.StatusOK), ">Acknowledge</button>")
+		viewer.wants(viewer.post(path+"/acknowledge"), http.StatusForbidden)
+		owner.wants(owner.post(path+"/acknowledge"), http.StatusSeeOther, path)
+		owner.wants(owner.get(path), http.StatusOK, "<bdi>Ada Lovelace</bdi> looks after it", "acknowledged it", "is about to be told", "It is not repeated or escalated.")
+		owner.wants(owner.get("/admin/alerts?state=acknowledged"), http.StatusOK, "0 open, 1 acknowledged", path)
+		owner.lacks(owner.get("/admin/alerts?state=open"), path)
+		owner.lacks(owner.get("/admin/alerts"), "badge")
+
+		owner.signal(m, allswell.SignalSuccess)
+		owner.wants(owner.get(path), http.StatusOK, "It is over", "is up again")
+		owner.wants(owner.get("/admin/alerts"), http.StatusOK, "No alert is open", path)
+		owner.wants(owner.get("/admin/alerts?monitor="+m.Slug), http.StatusOK, "Only of", path)
+		owner.lacks(owner.get("/admin/alerts?event=service.gap"), path)
+		for _, bad := range []string{"?state=x", "?event=x", "?before=x", "?before=1.alt_x", "?monitor=nothing"} {
+			owner.wants(owner.get("/admin/alerts"+bad), http.StatusNotFound)
+		}
+		owner.wants(owner.get("/admin/alerts/alt_00000000000000000000"), http.StatusNotFound)
+	})
+}
+
+// TestSilenceOfAlert checks the buttons that silence the monitor of an alert.
+func TestSilenceOfAlert(t *testing.T) {
+	onEachEngineInTime(t, func(s *site) {
+		owner := s.owner()
+		m := owner.failingJob(func(r *alert.Rule) { r.Repeat = time.Minute })
+		path := owner.alertPath()
+		for _, bad := range []string{"", "2h", "-1h"} {
+			owner.wants(owner.post(path+"/silence", "for", bad), http.StatusUnprocessableEntity, "Choose for how long")
+		}
+		owner.wants(owner.post(path+"/silence", "for", "4h"), http.StatusSeeOther, path)
+		owner.wants(owner.get(path), http.StatusOK, "holds it back until")
+		s.skip(2 * time.Minute)
+		owner.advanceAlerts()
+		owner.wants(owner.get(path), http.StatusOK, "waits: a silence matches, until")
+		all, _, err := s.store.Silences(t.Context(), owner.actor(), false, store.Pagination{Page: 1, PerPage: 10})
+		if err != nil || len(all) != 1 || all[0].Monitors[0] != m.ID || all[0].EndsAt.Sub(all[0].StartsAt).Round(time.Minute) != 4*time.Hour {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}
+
+// TestSilenceUntilTomorrow checks the end in the zone of a page.
+func TestSilenceUntilTomorrow(t *testing.T) {
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 10, 24, 22, 30, 0, 0, time.UTC) // half past midnight in Berlin, the clock is put back in this night
+	if end, ok := silenceEnd("tomorrow", zone, now); !ok || end.UTC().Format(time.RFC3339) != "2026-10-26T07:00:00Z" {
+		t.Errorf("%s, %v", end, ok)
+	}
+}
+
+// TestListOfAlertsHasPages checks that all alerts are on one page of the list, also of those that began at the same time.
+func TestListOfAlertsHasPages(t *testing.T) {
+	onEachEngineInTime(t, func(s *site) {
+		owner := s.owner()
+		m := owner.failingJob(func(r *alert.Rule) { r.Enabled = false })
+		for range perPage + 3 {
+			owner.signal(m, allswell.SignalSuccess)
+			owner.signal(m, allswell.SignalFail)
+		}
+		seen := make(map[string]int)
+		next, pages := "/admin/alerts", 0
+		for ; next != ""; pages++ {
+			a := owner.wants(owner.get(next), http.StatusOK)
+			for _, found := range regexp.MustCompile(`row-link" href="(/admin/alerts/[^"]+)"`).FindAllStringSubmatch(a.body, -1) {
+				seen[found[1]]++
+			}
+			link := regexp.MustCompile(`href="([^"]+)" rel="next"`).FindStringSubmatch(a.body)
+			if next = ""; link != nil {
+				next = strings.ReplaceAll(link[1], "&amp;", "&")
+			}
+		}
+		if len(seen) != perPage+4 || pages != 2 {
+			t.Errorf("%d alerts on %d pages", len(seen), pages)
+		}
+		for path, times := range seen {
+			if times != 1 {
+				t.Errorf("%s is listed %d times", path, times)
+			}
+		}
+	})
+}
