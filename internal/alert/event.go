@@ -12,18 +12,22 @@ type Event string
 
 // The events. An alert begins with one of the first kind in a row of the table below.
 const (
-	MonitorDown         Event = "monitor.down"
-	MonitorUp           Event = "monitor.up"
-	MonitorSlow         Event = "monitor.slow"
-	MonitorSlowEnded    Event = "monitor.slow_ended"
-	MonitorWarning      Event = "monitor.warning"
-	MonitorWarningEnded Event = "monitor.warning_ended"
-	MaintenanceBegun    Event = "maintenance.begun"
-	MaintenanceEnded    Event = "maintenance.ended"
-	ServiceGap          Event = "service.gap"
-	DeliveryFailed      Event = "delivery.failed"
-	ChannelFailed       Event = "channel.failed"
-	ChannelTest         Event = "channel.test" // no rule is about it
+	MonitorDown             Event = "monitor.down"
+	MonitorUp               Event = "monitor.up"
+	MonitorLate             Event = "monitor.late"
+	MonitorLateEnded        Event = "monitor.late_ended"
+	MonitorSlow             Event = "monitor.slow"
+	MonitorSlowEnded        Event = "monitor.slow_ended"
+	MonitorCertificate      Event = "monitor.certificate"
+	MonitorCertificateEnded Event = "monitor.certificate_ended"
+	MonitorWarning          Event = "monitor.warning"
+	MonitorWarningEnded     Event = "monitor.warning_ended"
+	MaintenanceBegun        Event = "maintenance.begun"
+	MaintenanceEnded        Event = "maintenance.ended"
+	ServiceGap              Event = "service.gap"
+	DeliveryFailed          Event = "delivery.failed"
+	ChannelFailed           Event = "channel.failed"
+	ChannelTest             Event = "channel.test" // no rule is about it
 )
 
 // eventRow describes an event.
@@ -44,8 +48,13 @@ var eventTable = []eventRow{
 		"A monitor is down. Whoever was told is also told that it is up again."},
 	{MonitorUp, "is up again", "monitors are up again", "", "", "", allswell.ImpactNone,
 		"A monitor is up again, also if nobody was told that it was down."},
+	{MonitorLate, "is late", "monitors are late", MonitorLateEnded, "is on time again", "monitors are on time again", allswell.ImpactMinor,
+		"A ping is overdue, even with its grace, and the monitor is not down yet."},
 	{MonitorSlow, "is slow", "monitors are slow", MonitorSlowEnded, "is fast again", "monitors are fast again", allswell.ImpactMinor,
 		"The checks of a monitor take longer than its slow_after."},
+	{MonitorCertificate, "has a certificate that expires soon", "monitors have certificates that expire soon",
+		MonitorCertificateEnded, "has a certificate that does not expire soon", "monitors have certificates that do not expire soon", allswell.ImpactMinor,
+		"A check found a certificate that expires within its warn_days."},
 	{MonitorWarning, "has a warning", "monitors have a warning", MonitorWarningEnded, "has no warning any more", "monitors have no warning any more", allswell.ImpactMinor,
 		"A run of a job violates a condition."},
 	{MaintenanceBegun, "has begun", "maintenances have begun", "", "", "", allswell.ImpactNone, "A maintenance of a page has begun."},

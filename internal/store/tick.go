@@ -77,7 +77,7 @@ func (s *Store) Tick(ctx context.Context, instant time.Time, replica string, bac
 			report.Down += part.Down
 		}
 		if len(found) < tickLookup {
-			return report, nil
+			return report, s.endLate(ctx)
 		}
 		from = found[len(found)-1]
 	}
@@ -139,6 +139,7 @@ type tickResults struct {
 	save      []allswell.Monitor
 	down      []allswell.Monitor
 	below     []allswell.Monitor // a parent that is down, since their last failure
+	late      []allswell.Monitor // since this tick
 	overdue   int
 }
 
@@ -163,6 +164,9 @@ func (r *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 		}
 	case allswell.TickOverdue:
 		r.overdue++
+		if !m.FailuresSuppressed && (row.ConsecutiveFailures == 0 || row.FailuresSuppressed) {
+			r.late = append(r.late, *m)
+		}
 		if pinged || m.FailuresSuppressed != row.FailuresSuppressed {
 			r.save = append(r.save, *m)
 			if m.FailuresSuppressed && !row.FailuresSuppressed {
@@ -222,6 +226,9 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 		}
 	}
 	if err := t.keepPings(results.pinged); err != nil {
+		return report, err
+	}
+	if err := t.beginLate(results.late); err != nil {
 		return report, err
 	}
 	down, err := t.markDown(results.down, allswell.OutageSilent)

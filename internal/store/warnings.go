@@ -34,13 +34,19 @@ func (t *tx) saveWarned(m allswell.Monitor) error {
 	if _, err := t.Exec(`UPDATE monitors SET warned = $2 WHERE id = $1`, m.ID, listText(m.Warned)); err != nil {
 		return err
 	}
-	ended, err := t.ids(`UPDATE warnings SET ended_at = $2 WHERE monitor_id = $1 AND ended_at IS NULL AND NOT condition IN EACH($3) RETURNING id`,
+	warnings, err := database.Query(t.Session, func(row database.Row) (w allswell.Warning, err error) {
+		err = row.Scan(&w.ID, &w.Condition)
+		return
+	}, `UPDATE warnings SET ended_at = $2 WHERE monitor_id = $1 AND ended_at IS NULL AND NOT condition IN EACH($3) RETURNING id, condition`,
 		m.ID, millis(t.Now), list(m.Warned))
-	if err != nil || len(ended) == 0 {
+	if err != nil || len(warnings) == 0 {
 		return err
 	}
-	for _, id := range ended {
-		if err := t.emitAlertEvent(alert.MonitorWarningEnded, m.WorkspaceID, m.ID, id, allswell.MonitorEventData{Name: m.Name}); err != nil {
+	var ended []string
+	for _, w := range warnings {
+		ended = append(ended, w.ID)
+		_, event := warningAlert(w.Condition)
+		if err := t.emitAlertEvent(event, m.WorkspaceID, m.ID, w.ID, allswell.MonitorEventData{Name: m.Name}); err != nil {
 			return err
 		}
 	}
@@ -52,6 +58,14 @@ func (t *tx) saveWarned(m allswell.Monitor) error {
 		}
 	}
 	return err
+}
+
+// warningAlert returns the events that begin and end the alert of a warning.
+func warningAlert(c allswell.Condition) (begun, ended alert.Event) {
+	if c == allswell.ConditionCertificateExpiry {
+		return alert.MonitorCertificate, alert.MonitorCertificateEnded
+	}
+	return alert.MonitorWarning, alert.MonitorWarningEnded
 }
 
 // emitWarning writes an event of a warning of a locked monitor, if a webhook of the page asks for warnings. Visitors must
@@ -90,7 +104,8 @@ func (t *tx) addWarning(m allswell.Monitor, v allswell.Violation) (err error) {
 	}
 	t.logEntries = append(t.logEntries, logEntry{"a run violates " + string(v.Condition), "monitor", m.ID, m.Name})
 	t.warned = append(t.warned, v.Condition)
-	if err := t.emitAlertEvent(alert.MonitorWarning, m.WorkspaceID, m.ID, w.ID, allswell.MonitorEventData{Name: m.Name, Detail: v.Message}); err != nil || m.PageID == "" {
+	event, _ := warningAlert(v.Condition)
+	if err := t.emitAlertEvent(event, m.WorkspaceID, m.ID, w.ID, allswell.MonitorEventData{Name: m.Name, Detail: v.Message}); err != nil || m.PageID == "" {
 		return err
 	}
 	return t.emitWarning(allswell.NewWarningEvent(m, w))

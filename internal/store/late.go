@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// beginLate writes the events that monitors have become late, in workspaces with a rule about that. Elsewhere nobody reads them, and an
+// outage of a network can make thousands of monitors late at once.
+func (t *tx) beginLate(late []allswell.Monitor) error {
+	if len(late) == 0 {
+		return nil
+	}
+	workspaces := make(map[string]bool)
+	asking, err := t.ids(`SELECT DISTINCT workspace_id FROM alert_rules WHERE enabled AND rule LIKE $1 ORDER BY workspace_id`, `%"`+string(alert.MonitorLate)+`"%`)
+	for _, id := range asking {
+		workspaces[id] = true
+	}
+	for _, m := range late {
+		if err == nil && workspaces[m.WorkspaceID] {
+			err = t.emitAlertEvent(alert.MonitorLate, m.WorkspaceID, m.ID, m.ID, allswell.MonitorEventData{Name: m.Name, Cause: allswell.OutageSilent, SilentSince: m.WaitingSince})
+		}
+	}
+	return err
+}
+
+// lateBatch is how many alerts of late monitors one transaction ends.
+const lateBatch = 500
+
+// lateOver selects the open alerts of monitors that are not late any more, for whatever reason: a ping, an outage, or a change.
+const lateOver = `FROM alerts a LEFT JOIN monitors m ON m.id = a.monitor_id WHERE a.event = 'monitor.late' AND a.resolved_at IS NULL
+	AND NOT coalesce(m.enabled AND m.state = 'up' AND m.consecutive_failures > 0, FALSE)
+	AND NOT EXISTS (SELECT 1 FROM monitor_events e WHERE e.routed_at IS NULL AND e.kind = 'monitor.late_ended' AND e.outage_id = a.event_key)`
+
+// endLate writes the events that monitors are not late any more. A ping of a late monitor costs no more than another one, because
+// only the next tick looks at it.
+func (s *Store) endLate(ctx context.Context) error {
+	for {
+		if found, err := s.exists(ctx, `SELECT 1 `+lateOver); err != nil || !found {
+			return err
+		}
+		ended, err := write(ctx, s, func(t *tx) (int, error) {
+			t.unattended = true
+			events, err := database.Query(t.Session, scanLateOver, `SELECT a.workspace_id, a.monitor_id, a.subject, m.id, m.enabled, m.state `+lateOver+` ORDER BY a.event_key LIMIT $1`, lateBatch)
+			for _, e := range events {
+				if err == nil {
+					err = t.emitAlertEvent(alert.MonitorLateEnded, e.WorkspaceID, e.MonitorID, e.MonitorID, e.Data)
+				}
+			}
+			return len(events), err
+		})
+		if err != nil || ended < lateBatch {
+			return err
+		}
+	}
+}
+
+func scanLateOver(row database.Row) (e allswell.MonitorEvent, err error) {
+	var subject, id, state string
+	var enabled *bool
+	if err = row.Scan(&e.WorkspaceID, &e.MonitorID, &subject, text{&id}, &enabled, text{&state}); err != nil {
+		return
+	}
+	switch {
+	case id == "":
+		e.Data.Reason = allswell.OutageEndedByDelete.String()
+	case !*enabled:
+		e.Data.Reason = allswell.OutageEndedByDisable.String()
+	case allswell.MonitorState(state) == allswell.MonitorDown:
+		e.Data.Reason = endedByOutage
+	}
+	var about alert.Subject
+	err = json.Unmarshal([]byte(subject), &about)
+	e.Data.Name = about.Name
+	return
+}
