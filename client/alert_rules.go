@@ -26,6 +26,7 @@ type AlertRule struct {
 	Repeat     Seconds          `json:"repeat"`      // until somebody acknowledges the alert; 0: no repetition
 	QuietHours *QuietHours      `json:"quiet_hours"` // nil: none
 	Escalation []EscalationStep `json:"escalation"`
+	Summary    string           `json:"summary"` // what the rule does, in one sentence; read-only
 	CreatedAt  time.Time        `json:"created_at"`
 	UpdatedAt  time.Time        `json:"updated_at"`
 }

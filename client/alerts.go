@@ -36,6 +36,8 @@ type ChannelHealth struct {
 	FailingSince *time.Time `json:"failing_since"` // nil: the last attempt succeeded, or there was none
 	Failures     int        `json:"failures"`      // in a row
 	Reason       *string    `json:"reason"`        // why the last attempt failed
+	NextAt       *time.Time `json:"next_at"`       // when the channel is used next; nil: nothing waits for it
+	TestedAt     *time.Time `json:"tested_at"`     // the last weekly test
 }
 
 // ChannelFields has the fields of a type of channels by name. In the API they stand beside the other fields of a channel. Values are those of

@@ -2,6 +2,7 @@ package alert
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -42,13 +43,15 @@ type Health struct {
 	FailingSince time.Time // zero: the last attempt succeeded, or there was none
 	Failures     int       // failed attempts in a row
 	Reason       string    // why the last attempt failed, in English; "": it did not
+	NextAt       time.Time // when the channel is used next; zero: nothing waits for it
+	TestedAt     time.Time // the last weekly test; zero: none
 }
 
 // Validate returns an *allswell.ValidationError with every invalid field. The package alertchannel checks the fields of the type, and the
 // store that the fallback exists.
 func (c Channel) Validate() error {
 	var bad allswell.ValidationError
-	allswell.CheckText(&bad, "name", c.Name, allswell.MaxNameLength)
+	checkName(&bad, c.Name, PrefixChannel)
 	if c.MaxPerMinute < 1 || c.MaxPerMinute > HighestMaxPerMinute {
 		bad.Add("max_per_minute", "The max_per_minute must be from 1 to %d.", HighestMaxPerMinute)
 	}
@@ -56,6 +59,17 @@ func (c Channel) Validate() error {
 		bad.Add("fallback_id", "A channel cannot be its own fallback.")
 	}
 	return bad.Err()
+}
+
+// checkName checks the name of an object that is found by its name as well as by its id.
+func checkName(bad *allswell.ValidationError, name, prefix string) {
+	allswell.CheckText(bad, "name", name, allswell.MaxNameLength)
+	switch {
+	case name == "test":
+		bad.Add("name", "The name must not be test: the API uses this word in its place.")
+	case strings.HasPrefix(name, prefix):
+		bad.Add("name", "The name must not begin with %s, as ids do.", prefix)
+	}
 }
 
 // How long a message waits for others, so that what happens at once is told at once.

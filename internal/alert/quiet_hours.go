@@ -22,7 +22,7 @@ type ClockTime int
 
 // MarshalText returns the time as a clock shows it.
 func (c ClockTime) MarshalText() ([]byte, error) {
-	return fmt.Appendf(nil, "%02d:%02d", c/60, c%60), nil
+	return []byte(c.String()), nil
 }
 
 // UnmarshalText reads the time as a clock shows it.

@@ -46,6 +46,7 @@ type Rule struct {
 	Repeat     time.Duration // between repetitions until somebody acknowledges the alert; 0: none
 	QuietHours *QuietHours   // nil: none
 	Escalation []Step        // who is told next unless somebody acknowledges the alert
+	Summary    string        // what Summarize returns; only in what the store returns
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 }
@@ -56,7 +57,7 @@ var DefaultEvents = []Event{MonitorDown}
 // Validate returns an *allswell.ValidationError with every invalid field. The store checks that what the rule names exists.
 func (r Rule) Validate() error {
 	var bad allswell.ValidationError
-	allswell.CheckText(&bad, "name", r.Name, allswell.MaxNameLength)
+	checkName(&bad, r.Name, PrefixRule)
 	if len(r.Events) == 0 {
 		bad.Add("events", "The events field is required.")
 	}

@@ -71,6 +71,7 @@ type alertRuleJSON struct {
 	Repeat     int64           `json:"repeat"` // seconds; 0: none
 	QuietHours *quietHoursJSON `json:"quiet_hours"`
 	Escalation []stepJSON      `json:"escalation"`
+	Summary    string          `json:"summary"`
 	CreatedAt  string          `json:"created_at"`
 	UpdatedAt  string          `json:"updated_at"`
 }
@@ -92,7 +93,7 @@ func newAlertRuleJSON(r alert.Rule) alertRuleJSON {
 	out := alertRuleJSON{
 		ID: r.ID, Name: r.Name, Enabled: r.Enabled, filterJSON: newFilterJSON(r.Filter), targetJSON: newTargetJSON(r.Target),
 		Delay: int64(r.Delay / time.Second), Repeat: int64(r.Repeat / time.Second), Escalation: []stepJSON{},
-		CreatedAt: allswell.FormatTime(r.CreatedAt), UpdatedAt: allswell.FormatTime(r.UpdatedAt),
+		Summary: r.Summary, CreatedAt: allswell.FormatTime(r.CreatedAt), UpdatedAt: allswell.FormatTime(r.UpdatedAt),
 	}
 	if q := r.QuietHours; q != nil {
 		out.QuietHours = &quietHoursJSON{q.Zone, q.From, q.Until, append([]alert.Weekday{}, q.Days...), newTargetJSON(q.Target)}

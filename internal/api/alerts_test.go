@@ -72,6 +72,12 @@ func TestChannels(t *testing.T) {
 		c.post("/api/v1/channels", map[string]any{"type": "webhook", "name": "x", "url": "ftp://x", "topic": "x"}).complains("url", "topic")
 		c.post("/api/v1/channels", map[string]any{"type": "webhook", "name": "x"}).complains("url")
 		c.patch(path, map[string]any{"fallback_id": made.id()}).complains("fallback_id")
+		c.patch(path, map[string]any{"type": "slack"}).complains("type")
+		c.patch(path, map[string]any{"type": "webhook"}).is(200)
+		for _, name := range []string{"test", "chn_x"} { // would be found only by its id
+			c.patch(path, map[string]any{"name": name}).complains("name")
+		}
+		c.post("/api/v1/alert-rules", map[string]any{"name": "test", "channel_ids": []string{made.id()}}).complains("name")
 
 		// Of the same server the secret is kept; another one would get it.
 		c.patch(path, map[string]any{"url": url + "/2", "max_per_minute": 5}).is(200).has(map[string]any{"secrets": []any{"secret"}, "max_per_minute": 5.0, "url": url + "/2"})
@@ -87,7 +93,13 @@ func TestChannels(t *testing.T) {
 		c.post("/api/v1/channels/test", map[string]any{"type": "webhook", "url": url}).is(200).has(map[string]any{"taken": true})
 		c.post("/api/v1/channels/test", map[string]any{"type": "webhook"}).complains("url")
 
-		rule := c.post("/api/v1/alert-rules", map[string]any{"name": "Down", "channel_ids": []string{made.id()}}).is(201).id()
+		rule := c.post("/api/v1/alert-rules", map[string]any{"name": "Down", "channel_ids": []string{made.id()}}).is(201).has(map[string]any{"summary": "When a monitor is down, tell Ops."}).id()
+		summary := map[string]any{"summary": "When a monitor tagged prod is down, tell Ops."}
+		c.patch("/api/v1/alert-rules/"+rule, map[string]any{"tags": []string{"prod"}}).is(200).has(summary)
+		c.get("/api/v1/alert-rules/" + rule).is(200).has(summary)
+		if listed := c.get("/api/v1/alert-rules").is(200).rows(); listed[0]["summary"] != summary["summary"] {
+			t.Errorf("the list has the summary %v", listed[0]["summary"])
+		}
 		c.delete(path).complains("id")
 		c.delete("/api/v1/alert-rules/" + rule).is(204)
 		c.delete(path).is(204)

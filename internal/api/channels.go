@@ -38,6 +38,8 @@ type healthJSON struct {
 	FailingSince *string `json:"failing_since"`
 	Failures     int     `json:"failures"`
 	Reason       *string `json:"reason"`
+	NextAt       *string `json:"next_at"`
+	TestedAt     *string `json:"tested_at"`
 }
 
 // MarshalJSON returns the fields of all channels and those of the type.
@@ -61,7 +63,7 @@ func newChannelJSON(c alert.Channel) channelJSON {
 		Secrets: append([]string{}, c.SecretFields...),
 		Health: healthJSON{
 			AttemptedAt: timePtr(c.Health.AttemptedAt), TakenAt: timePtr(c.Health.TakenAt), FailingSince: timePtr(c.Health.FailingSince),
-			Failures: c.Health.Failures, Reason: ptrOrNil(c.Health.Reason),
+			Failures: c.Health.Failures, Reason: ptrOrNil(c.Health.Reason), NextAt: timePtr(c.Health.NextAt), TestedAt: timePtr(c.Health.TestedAt),
 		},
 		CreatedAt: allswell.FormatTime(c.CreatedAt), UpdatedAt: allswell.FormatTime(c.UpdatedAt), config: c.Config,
 	}
@@ -178,6 +180,9 @@ func (a *api) changeChannel(c *call) (store.Response, error) {
 func readChannelChange(o *web.Object, before alert.Channel) (alert.Channel, error) {
 	ch := before
 	readChannel(o, &ch)
+	if kind := o.Text("type"); kind != nil && *kind != before.Type {
+		o.Add("type", "The type of a channel cannot be changed. Create another channel.")
+	}
 	t, ok := alertchannel.TypeOf(before.Type)
 	refuseOtherChannels(o, t)
 	given := givenOf(o, t.Fields)

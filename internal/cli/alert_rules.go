@@ -29,12 +29,12 @@ func (cmd *ruleList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, rules, total, "No rules yet: nobody is told of alerts.", []string{"RULE", "ABOUT", "NAME"}, func(r *client.AlertRule) []string {
+	return table(c, rules, total, "No rules yet: nobody is told of alerts.", []string{"RULE", "NAME", "SUMMARY"}, func(r *client.AlertRule) []string {
 		name := r.Name
 		if !r.Enabled {
 			name += " (disabled)"
 		}
-		return []string{r.ID, matchText(r.AlertMatch), name}
+		return []string{r.ID, name, r.Summary}
 	})
 }
 
@@ -56,7 +56,7 @@ type ruleShow struct{ ruleArgument }
 func (cmd *ruleShow) Run(c *commandContext) error {
 	r, err := cmd.get(c)
 	return object(c, r, err, func(r *client.AlertRule) {
-		facts := [][2]string{{"Rule", r.Name}, {"Id", r.ID}, {"Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled]}, {"About", matchText(r.AlertMatch)},
+		facts := [][2]string{{"Rule", r.Name}, {"Id", r.ID}, {"Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled]}, {"Summary", r.Summary}, {"About", matchText(r.AlertMatch)},
 			{"Tells", targetText(r.AlertTarget)}, {"Delay", durationText(r.Delay)}, {"Repeats every", durationText(r.Repeat)}}
 		if q := r.QuietHours; q != nil {
 			text := fmt.Sprintf("%s to %s %s", q.From, q.Until, q.Zone)
@@ -178,7 +178,7 @@ func (cmd *ruleCreate) Run(c *commandContext) error {
 	n.Delay, n.Repeat = client.SecondsOf(time.Duration(valueOf(cmd.Delay))), client.SecondsOf(time.Duration(valueOf(cmd.Repeat)))
 	r, err := c.api.CreateAlertRule(c.Ctx, n)
 	return object(c, r, err, func(r *client.AlertRule) {
-		c.Printf("The rule %s is %s. It is about %s.\n", console.Visible(r.Name), console.Visible(r.ID), console.Visible(matchText(r.AlertMatch)))
+		c.Printf("The rule %s is %s. %s\n", console.Visible(r.Name), console.Visible(r.ID), console.Visible(r.Summary))
 	})
 }
 

@@ -96,7 +96,7 @@ func (cmd *channelShow) Run(c *commandContext) error {
 		t, _ := alertchannel.TypeOf(ch.Type)
 		facts = append(facts, fieldFacts(t.Fields, ch.Fields, ch.Secrets)...)
 		c.Facts(append(facts, [2]string{"Messages a minute", fmt.Sprint(ch.MaxPerMinute)}, [2]string{"Fallback", valueOf(ch.FallbackID)},
-			[2]string{"Weekly test", map[bool]string{true: "yes", false: "no"}[ch.TestWeekly]}, [2]string{"Last taken", timeOr(ch.Health.TakenAt, "never")})...)
+			[2]string{"Weekly test", map[bool]string{true: "yes", false: "no"}[ch.TestWeekly]}, [2]string{"Last weekly test", timeOr(ch.Health.TestedAt, "never")}, [2]string{"Last taken", timeOr(ch.Health.TakenAt, "never")})...)
 	})
 }
 

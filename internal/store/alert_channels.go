@@ -15,12 +15,13 @@ import (
 )
 
 const channelColumns = `id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute, fallback_id, test_weekly,
-	attempted_at, taken_at, failing_since_at, failures, reason, created_at, updated_at`
+	attempted_at, taken_at, failing_since_at, failures, reason, due_at, tested_at, created_at, updated_at`
 
 func scanChannel(row database.Row) (c alert.Channel, err error) {
 	var config string
 	err = row.Scan(&c.ID, &c.WorkspaceID, &c.Type, &c.Name, &c.Enabled, &config, listOf[string]{&c.SecretFields}, &c.MaxPerMinute, text{&c.FallbackID}, &c.TestWeekly,
-		instant{&c.Health.AttemptedAt}, instant{&c.Health.TakenAt}, instant{&c.Health.FailingSince}, &c.Health.Failures, text{&c.Health.Reason}, instant{&c.CreatedAt}, instant{&c.UpdatedAt})
+		instant{&c.Health.AttemptedAt}, instant{&c.Health.TakenAt}, instant{&c.Health.FailingSince}, &c.Health.Failures, text{&c.Health.Reason}, instant{&c.Health.NextAt}, instant{&c.Health.TestedAt},
+		instant{&c.CreatedAt}, instant{&c.UpdatedAt})
 	c.Config = json.RawMessage(config)
 	return
 }

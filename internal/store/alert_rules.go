@@ -15,12 +15,52 @@ func (s *Store) AlertRules(ctx context.Context, actor allswell.Actor, r Paginati
 	if err := checkUnlimited(actor); err != nil {
 		return nil, 0, err
 	}
-	return listed(ctx, s, scanAlertRule, alertRuleColumns, `FROM alert_rules WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
+	return listedWith(ctx, s, (*session).summarizeRules, scanAlertRule, alertRuleColumns, `FROM alert_rules WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
 }
 
 // AlertRule returns a rule of a workspace, given its id or name.
 func (s *Store) AlertRule(ctx context.Context, actor allswell.Actor, ref string) (alert.Rule, error) {
-	return read(ctx, s, func(c *session) (alert.Rule, error) { return c.alertRule(actor, ref) })
+	return read(ctx, s, func(c *session) (alert.Rule, error) {
+		r, err := c.alertRule(actor, ref)
+		if err != nil {
+			return r, err
+		}
+		return c.summarized(r)
+	})
+}
+
+// summarized returns a rule with its Summary.
+func (c *session) summarized(r alert.Rule) (alert.Rule, error) {
+	one := []alert.Rule{r}
+	err := c.summarizeRules(one)
+	return one[0], err
+}
+
+// summarizeRules sets the Summary of rules of one workspace.
+func (c *session) summarizeRules(rules []alert.Rule) error {
+	var ids []string
+	for _, r := range rules {
+		ids = append(ids, r.ReferredIDs()...)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	names := make(map[string]string)
+	for _, table := range []string{"pages", "monitors", "alert_channels", "on_call"} {
+		if _, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+			var id, name string
+			if err = row.Scan(&id, &name); err == nil {
+				names[id] = name
+			}
+			return
+		}, `SELECT id, name FROM `+table+` WHERE workspace_id = $1 AND id IN EACH($2)`, rules[0].WorkspaceID, list(ids)); err != nil {
+			return err
+		}
+	}
+	for i := range rules {
+		rules[i].Summary = rules[i].Summarize(names)
+	}
+	return nil
 }
 
 func (c *session) alertRule(actor allswell.Actor, ref string) (alert.Rule, error) {
@@ -51,7 +91,10 @@ func (s *Store) CreateAlertRule(ctx context.Context, actor allswell.Actor, r ale
 			r.ID, r.WorkspaceID, r.Name, r.Enabled, data, millis(t.Now)); err != nil {
 			return r, err
 		}
-		return r, t.audit(actor, allswell.AuditCreate, nil, r)
+		if err := t.audit(actor, allswell.AuditCreate, nil, r); err != nil {
+			return r, err
+		}
+		return t.summarized(r)
 	}, save...)
 	return r, s.nameTaken(err, "rule")
 }
@@ -79,7 +122,10 @@ func (s *Store) ChangeAlertRule(ctx context.Context, actor allswell.Actor, id st
 		if _, err = t.Exec(`UPDATE alert_rules SET name = $2, enabled = $3, rule = $4, updated_at = $5 WHERE id = $1`, r.ID, r.Name, r.Enabled, data, millis(t.Now)); err != nil {
 			return r, err
 		}
-		return r, t.audit(actor, allswell.AuditUpdate, before, r)
+		if err := t.audit(actor, allswell.AuditUpdate, before, r); err != nil {
+			return r, err
+		}
+		return t.summarized(r)
 	})
 	return r, s.nameTaken(err, "rule")
 }
