@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -115,6 +116,34 @@ func (f Filter) Differs(s Subject) (field string) {
 
 func oneOf[T comparable](accepted []T, value T) bool {
 	return len(accepted) == 0 || slices.Contains(accepted, value)
+}
+
+// Words says what the filter is about, such as "Nightly backup or Shop, with the severity critical". names are those of pages and monitors by their ids.
+func (f Filter) Words(names map[string]string) string {
+	either := func(ids []string) string {
+		var all []string
+		for _, id := range ids {
+			all = append(all, cmp.Or(names[id], "something deleted"))
+		}
+		return listOf(all, "or")
+	}
+	about := "everything"
+	if len(f.Monitors) > 0 {
+		about = either(f.Monitors)
+	}
+	if len(f.Pages) > 0 {
+		about += " on " + either(f.Pages)
+	}
+	if len(f.Tags) > 0 {
+		about += ", tagged " + listOf(f.Tags, "or")
+	}
+	if len(f.Severities) > 0 {
+		about += ", with the severity " + listOf(textsOf(f.Severities), "or")
+	}
+	if len(f.Events) > 0 {
+		about += ", of " + listOf(textsOf(f.Events), "or")
+	}
+	return about
 }
 
 // maxFilter is the maximum number of values in one list of a filter.

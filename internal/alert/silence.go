@@ -21,6 +21,7 @@ type Silence struct {
 	Comment     string // why; "": not said
 	StartsAt    time.Time
 	EndsAt      time.Time
+	About       string // see Filter.Words; set by the store
 	CreatedBy   string // the name of a person or of a token
 	CreatedAt   time.Time
 	UpdatedAt   time.Time

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/i18n"
 )
 
@@ -164,9 +163,9 @@ func dayNames(days []Weekday) (all []string) {
 	return all
 }
 
-func textsOf(severities []allswell.Impact) (all []string) {
-	for _, s := range severities {
-		all = append(all, string(s))
+func textsOf[T ~string](values []T) (all []string) {
+	for _, v := range values {
+		all = append(all, string(v))
 	}
 	return all
 }

@@ -134,3 +134,43 @@ func TestListOfAlertsHasPages(t *testing.T) {
 		}
 	})
 }
+
+// TestSilences creates, changes and ends a silence.
+func TestSilences(t *testing.T) {
+	onEachEngineInTime(t, func(s *site) {
+		owner := s.owner()
+		m := owner.failingJob()
+		owner.wants(owner.get("/admin/silences"), http.StatusOK, "Nothing is silenced.")
+		owner.wants(owner.get("/admin/silences/new?monitor="+m.Slug), http.StatusOK, `value="`+m.ID+`" checked`, "In the zone UTC.")
+		owner.wants(owner.get("/admin/silences/new?alert="+strings.TrimPrefix(owner.alertPath(), alert.Path+"/")), http.StatusOK, `value="`+m.ID+`" checked`)
+		owner.wants(owner.get("/admin/silences/new?monitor=x"), http.StatusNotFound)
+		path := "/admin/silences/new"
+		at := func(d time.Duration) string { return s.now().UTC().Add(d).Format(clockLayout) }
+		owner.wants(owner.post(path, "tags", "prod"), http.StatusUnprocessableEntity, "The end is required.")
+		owner.wants(owner.post(path, "ends_at", at(-time.Hour)), http.StatusUnprocessableEntity, "The end must be after the start.")
+		owner.wants(owner.post(path, "ends_at", at(time.Hour), "tags", "PROD", "events", "x", "monitors", "nothing"), http.StatusUnprocessableEntity, "Each of the tags", "Each of the events", "One of the monitors does not exist")
+		owner.wants(owner.post(path, "ends_at", at(time.Hour), "monitors", m.ID, "tags", "prod, web", "severities", "critical", "comment", "Restore "+hostile), http.StatusSeeOther, "/admin/silences")
+		owner.wants(owner.get("/admin/silences"), http.StatusOK, ", tagged prod or web, with the severity critical", "Restore &#34;", ">Now</span>")
+		all, _, err := s.store.Silences(t.Context(), owner.actor(), false, store.Pagination{Page: 1, PerPage: 10})
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		path = "/admin/silences/" + all[0].ID
+		shown := owner.wants(owner.get(path), http.StatusOK, `value="critical" checked`, `value="prod, web"`)
+		tag := regexp.MustCompile(`name="tag" value="([^"]*)"`).FindStringSubmatch(shown.body)[1]
+		starts := all[0].StartsAt.UTC().Format(clockLayout)
+		s.skip(time.Second)
+		owner.wants(owner.post(path, "tag", strings.ReplaceAll(tag, "&#34;", `"`), "starts_at", starts, "ends_at", at(2*time.Hour), "pages", "nothing"), http.StatusUnprocessableEntity, "One of the pages does not exist")
+		owner.wants(owner.post(path, "tag", strings.ReplaceAll(tag, "&#34;", `"`), "starts_at", starts, "ends_at", at(2*time.Hour), "tags", "db"), http.StatusSeeOther)
+		owner.wants(owner.post(path, "tag", strings.ReplaceAll(tag, "&#34;", `"`), "starts_at", starts, "ends_at", at(3*time.Hour)), http.StatusConflict, "somebody else has changed this")
+		now, err := s.store.Silence(t.Context(), owner.actor(), all[0].ID)
+		if err != nil || now.About != "everything, tagged db" || !now.StartsAt.Equal(all[0].StartsAt) {
+			t.Errorf("%+v, %v", now, err)
+		}
+		owner.wants(owner.post(path+"/end"), http.StatusSeeOther, "/admin/silences")
+		owner.wants(owner.get("/admin/silences"), http.StatusOK, "Nothing is silenced.")
+		owner.wants(owner.get("/admin/silences?ended=true"), http.StatusOK, "everything, tagged db", ">Ended</span>")
+		viewer := s.member(owner, allswell.RoleViewer)
+		viewer.lacks(viewer.wants(viewer.get("/admin/silences?ended=true"), http.StatusOK), "New silence")
+	})
+}

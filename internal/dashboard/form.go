@@ -75,6 +75,7 @@ var formWords = strings.NewReplacer(
 	"The max_per_interval ", "The number of runs ", "The paused_until ", "The end ", "The remind_before ", "The reminder ",
 	"The scheduled_for ", "The start ", "The scheduled_until ", "The end ", "The shown_from ", "The start ",
 	"The shown_until ", "The end ", "The time_zone ", "The time zone ",
+	"The starts_at ", "The start ", "The ends_at ", "The end ", "the starts_at", "the start",
 	" scheduled_for", " the start", " shown_from", " the start",
 )
 

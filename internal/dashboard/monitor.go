@@ -16,24 +16,25 @@ import (
 // monitorScreen is what the template monitor shows.
 type monitorScreen struct {
 	store.MonitorDetail
-	Why      []template.HTML
-	Outages  []allswell.Outage
-	Pager    pager
-	Snippets []snippet // empty: the member may not see the ping URL
-	PingURL  string
-	CanEdit  bool
-	Chart    *pingChart // nil: there are too few pings
-	Times    []dueTime  // at which a ping is due next; none of an interval
-	Signals  []shownSignal
-	Runs     *runChart          // nil: no run has a duration
-	Kept     string             // for how long pings and signals are kept
-	NoPings  bool               // there is no history of plain pings
-	Warnings []allswell.Warning // the last ones
-	Checks   *checkChart        // nil: of a heartbeat
-	Results  []checkResult      // the last ones
-	Tested   *checkResult       // of the test that was asked for; nil: none was
-	Family   []relative         // its parent and its children
-	Facts    []fact             // what it checks
+	Why        []template.HTML
+	Outages    []allswell.Outage
+	Pager      pager
+	Snippets   []snippet // empty: the member may not see the ping URL
+	PingURL    string
+	CanEdit    bool
+	CanSilence bool
+	Chart      *pingChart // nil: there are too few pings
+	Times      []dueTime  // at which a ping is due next; none of an interval
+	Signals    []shownSignal
+	Runs       *runChart          // nil: no run has a duration
+	Kept       string             // for how long pings and signals are kept
+	NoPings    bool               // there is no history of plain pings
+	Warnings   []allswell.Warning // the last ones
+	Checks     *checkChart        // nil: of a heartbeat
+	Results    []checkResult      // the last ones
+	Tested     *checkResult       // of the test that was asked for; nil: none was
+	Family     []relative         // its parent and its children
+	Facts      []fact             // what it checks
 }
 
 // maxSignals is how many of the last pings and signals are shown, maxShownOutput how many characters of their outputs, and
@@ -194,6 +195,7 @@ func (v *visit) showMonitorWith(tested *checkResult) error {
 		return err
 	}
 	s := monitorScreen{MonitorDetail: detail, CanEdit: v.can(allswell.RoleEditor), Chart: newPingChart(detail.Monitor, detail.Explanation), Times: dueTimes(detail.Cron, time.Now())}
+	s.CanSilence = s.CanEdit && !v.in.PageLimited
 	r := pagination(v.r.URL.Query())
 	outages, total, err := v.store.Outages(v.r.Context(), v.actor(), detail.ID, r)
 	if err != nil {

@@ -129,6 +129,7 @@ var navigation = []navItem{
 		{Label: "Alerts", Path: alert.Path},
 		{Label: "Rules", Path: alertRulesPath, Unlimited: true},
 		{Label: "Channels", Path: channelsPath, Unlimited: true},
+		{Label: "Silences", Path: silencesPath, Unlimited: true},
 	}},
 	{Label: "Pages", Path: Path + "/pages", Icon: "pages"},
 	{Label: "Deliveries", Path: Path + "/deliveries", Icon: "deliveries"},

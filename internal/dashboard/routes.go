@@ -48,6 +48,12 @@ func (d *Dashboard) routes() []route {
 		{"GET /admin/alerts/{alert}", accessViewer, (*visit).showAlert},
 		{"POST /admin/alerts/{alert}/acknowledge", accessEditor, (*visit).acknowledgeAlert},
 		{"POST /admin/alerts/{alert}/silence", accessEditor, (*visit).silenceAlert},
+		{"GET /admin/silences", accessViewer, (*visit).showSilences},
+		{"GET /admin/silences/new", accessEditor, (*visit).showNewSilence},
+		{"POST /admin/silences/new", accessEditor, (*visit).createSilence},
+		{"GET /admin/silences/{silence}", accessEditor, (*visit).showSilence},
+		{"POST /admin/silences/{silence}", accessEditor, (*visit).editSilence},
+		{"POST /admin/silences/{silence}/end", accessEditor, (*visit).endSilence},
 
 		{"GET /admin/setup", accessAnyone, (*visit).showSetup},
 		{"POST /admin/setup", accessAnyone, (*visit).setUp},

@@ -45,22 +45,31 @@ func (c *session) summarizeRules(rules []alert.Rule) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	names, err := c.namesOf(rules[0].WorkspaceID, ids, "pages", "monitors", "alert_channels", "on_call")
+	if err != nil {
+		return err
+	}
+	for i := range rules {
+		rules[i].Summary = rules[i].Summarize(names)
+	}
+	return nil
+}
+
+// namesOf returns the names of objects of a workspace in some tables, by their ids.
+func (c *session) namesOf(workspaceID string, ids []string, tables ...string) (map[string]string, error) {
 	names := make(map[string]string)
-	for _, table := range []string{"pages", "monitors", "alert_channels", "on_call"} {
+	for _, table := range tables {
 		if _, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
 			var id, name string
 			if err = row.Scan(&id, &name); err == nil {
 				names[id] = name
 			}
 			return
-		}, `SELECT id, name FROM `+table+` WHERE workspace_id = $1 AND id IN EACH($2)`, rules[0].WorkspaceID, list(ids)); err != nil {
-			return err
+		}, `SELECT id, name FROM `+table+` WHERE workspace_id = $1 AND id IN EACH($2)`, workspaceID, list(ids)); err != nil {
+			return names, err
 		}
 	}
-	for i := range rules {
-		rules[i].Summary = rules[i].Summarize(names)
-	}
-	return nil
+	return names, nil
 }
 
 func (c *session) alertRule(actor allswell.Actor, ref string) (alert.Rule, error) {

@@ -19,7 +19,7 @@ func (s *Store) Silences(ctx context.Context, actor allswell.Actor, ended bool, 
 	if err != nil {
 		return nil, 0, err
 	}
-	return listed(ctx, s, scanSilence, silenceColumns, `FROM silences WHERE workspace_id = $1 AND ($2 OR ends_at > $3)`, `ORDER BY ends_at, id`, r, actor.WorkspaceID, ended, millis(now))
+	return listedWith(ctx, s, (*session).describeSilences, scanSilence, silenceColumns, `FROM silences WHERE workspace_id = $1 AND ($2 OR ends_at > $3)`, `ORDER BY ends_at, id`, r, actor.WorkspaceID, ended, millis(now))
 }
 
 // Silence returns a silence of a workspace.
@@ -28,8 +28,35 @@ func (s *Store) Silence(ctx context.Context, actor allswell.Actor, id string) (a
 		if err := checkUnlimited(actor); err != nil {
 			return alert.Silence{}, err
 		}
-		return database.One(c.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND id = $2`, actor.WorkspaceID, id)
+		v, err := database.One(c.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND id = $2`, actor.WorkspaceID, id)
+		if err != nil {
+			return v, err
+		}
+		return c.described(v)
 	})
+}
+
+// described returns a silence with what it is about.
+func (c *session) described(v alert.Silence) (alert.Silence, error) {
+	one := []alert.Silence{v}
+	err := c.describeSilences(one)
+	return one[0], err
+}
+
+// describeSilences sets what silences of one workspace are about.
+func (c *session) describeSilences(all []alert.Silence) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var ids []string
+	for _, v := range all {
+		ids = append(append(ids, v.Pages...), v.Monitors...)
+	}
+	names, err := c.namesOf(all[0].WorkspaceID, ids, "pages", "monitors")
+	for i := range all {
+		all[i].About = all[i].Words(names)
+	}
+	return err
 }
 
 // CreateSilence creates a silence. A zero StartsAt is now.
@@ -60,7 +87,10 @@ func (s *Store) CreateSilence(ctx context.Context, actor allswell.Actor, v alert
 			v.ID, v.WorkspaceID, string(filter), v.Comment, millis(v.StartsAt), millis(v.EndsAt), v.CreatedBy, millis(t.Now)); err != nil {
 			return v, err
 		}
-		return v, t.audit(actor, allswell.AuditCreate, nil, v)
+		if err := t.audit(actor, allswell.AuditCreate, nil, v); err != nil {
+			return v, err
+		}
+		return t.described(v)
 	}, save...)
 }
 
@@ -79,7 +109,10 @@ func (s *Store) ChangeSilence(ctx context.Context, actor allswell.Actor, id stri
 		if err := t.validateSilence(&v); err != nil {
 			return v, err
 		}
-		return v, t.saveSilence(actor, before, v)
+		if err := t.saveSilence(actor, before, v); err != nil {
+			return v, err
+		}
+		return t.described(v)
 	})
 }
 

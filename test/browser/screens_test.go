@@ -64,6 +64,8 @@ var notScreens = map[string]string{
 // variants are queries, or other endings, with which a screen looks different.
 var variants = map[string][]string{
 	"/admin/alerts":                     {"?state=resolved", "?monitor={monitor}", "?event=service.gap"},
+	"/admin/silences":                   {"?ended=true"},
+	"/admin/silences/new":               {"?alert={alert}"},
 	"/admin/incidents/new":              {"?page=acme", "?page=acme&template={template}"},
 	"/admin/incidents":                  {"?page=empty"},
 	"/admin/maintenances/new":           {"?page=acme"},

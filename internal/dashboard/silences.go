@@ -1,0 +1,230 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+)
+
+const silencesPath = Path + "/silences"
+
+// silencesScreen is what the template silences shows.
+type silencesScreen struct {
+	Silences []silenceRow
+	Ended    bool // those that have ended are listed, too
+	Pager    pager
+	CanEdit  bool
+}
+
+// silenceRow is a silence in the list.
+type silenceRow struct {
+	alert.Silence
+	State string // planned, now or ended
+}
+
+// showSilences lists the silences.
+func (v *visit) showSilences() error {
+	query := v.r.URL.Query()
+	r, ended := pagination(query), query.Get("ended") == "true"
+	all, total, err := v.store.Silences(v.r.Context(), v.actor(), ended, r)
+	if err != nil {
+		return err
+	}
+	kept := url.Values{}
+	if ended {
+		kept.Set("ended", "true")
+	}
+	s := silencesScreen{Ended: ended, Pager: newPager(silencesPath, kept, r, len(all), total), CanEdit: v.can(allswell.RoleEditor)}
+	for _, silence := range all {
+		s.Silences = append(s.Silences, silenceRow{silence, silenceState(silence, v.now())})
+	}
+	return v.showLive("silences", "Silences", s)
+}
+
+func silenceState(s alert.Silence, now time.Time) string {
+	switch {
+	case !s.EndsAt.After(now):
+		return "Ended"
+	case s.StartsAt.After(now):
+		return "Planned"
+	}
+	return "Now"
+}
+
+// silenceScreen is what the template silence shows: the form of a silence.
+type silenceScreen struct {
+	*form
+	ID          string // "": a new one
+	Path, Tag   string // of the form
+	Filter      alertFilterForm
+	From, Until field
+	Comment     field
+	Conflict    bool
+	Over        bool // it has ended, so it cannot be changed
+}
+
+// showNewSilence shows the form of a silence, which may be of a monitor, or of what an alert is about.
+func (v *visit) showNewSilence() error {
+	query := v.r.URL.Query()
+	filter, slug := alert.Filter{}, ""
+	if ref := query.Get("monitor"); ref != "" {
+		m, err := v.store.Monitor(v.r.Context(), v.actor(), ref)
+		if err != nil {
+			return err
+		}
+		filter.Monitors = []string{m.ID}
+	}
+	if id := query.Get("alert"); id != "" {
+		a, err := v.store.Alert(v.r.Context(), v.actor(), id)
+		if err != nil {
+			return err
+		}
+		slug = a.PageSlug
+		if a.MonitorID != "" {
+			filter.Monitors = []string{a.MonitorID}
+		} else {
+			filter.Events = []alert.Event{a.Event}
+		}
+	}
+	zone, err := v.zoneOfForm(slug)
+	if err != nil {
+		return err
+	}
+	values := filterValues(filter)
+	values.Set("zone", zone.String())
+	values.Set("ends_at", v.now().In(zone).Add(time.Hour).Format(clockLayout))
+	return v.answerSilence(http.StatusOK, newForm(values), alert.Silence{}, false)
+}
+
+// zoneOfForm returns the zone of a page, or else that of the only page, or UTC.
+func (v *visit) zoneOfForm(slug string) (*time.Location, error) {
+	if slug == "" {
+		pages, err := v.pages()
+		if err != nil || len(pages) != 1 {
+			return time.UTC, err
+		}
+		return pages[0].Location(), nil
+	}
+	return v.zoneOf(slug)
+}
+
+// zone returns the zone of the times of a form.
+func (f *form) zone() *time.Location {
+	zone, err := time.LoadLocation(f.Value("zone"))
+	if err != nil || f.Value("zone") == "Local" {
+		return time.UTC
+	}
+	return zone
+}
+
+// silenceValues returns the values of the form of a silence.
+func silenceValues(s alert.Silence, zone *time.Location) url.Values {
+	values := filterValues(s.Filter)
+	values.Set("zone", zone.String())
+	values.Set("comment", s.Comment)
+	values.Set("starts_at", s.StartsAt.In(zone).Format(clockLayout))
+	values.Set("ends_at", s.EndsAt.In(zone).Format(clockLayout))
+	return values
+}
+
+func (v *visit) answerSilence(status int, f *form, silence alert.Silence, conflict bool) error {
+	filter, err := v.newAlertFilter(f)
+	if err != nil {
+		return err
+	}
+	s := silenceScreen{form: f, ID: silence.ID, Path: silencesPath + "/new", Filter: filter, Conflict: conflict}
+	title, from := "New silence", "Empty: now. "
+	if silence.ID != "" {
+		title, from = "Silence", ""
+		s.Path, s.Tag, s.Over = silencesPath+"/"+silence.ID, f.version("tag", allswell.EntityTag(silence), conflict), !silence.EndsAt.After(v.now())
+	}
+	s.From = f.draw(field{Name: "starts_at", Label: "From", Type: "datetime-local", Bare: true, Hint: from + "In the zone " + f.zone().String() + "."})
+	s.Until = f.draw(field{Name: "ends_at", Label: "Until", Type: "datetime-local"})
+	s.Comment = f.draw(field{Name: "comment", Label: "Why", Optional: true, Placeholder: "Restore test"})
+	return v.show(status, "silence", title, s)
+}
+
+// typedSilence returns the silence that was typed, on the basis of one as it is.
+func (v *visit) typedSilence(f *form, s alert.Silence) alert.Silence {
+	zone := f.zone()
+	saved := silenceValues(s, zone)
+	s.Filter, s.Comment = f.alertFilter(), strings.TrimSpace(f.Value("comment"))
+	for name, to := range map[string]*time.Time{"starts_at": &s.StartsAt, "ends_at": &s.EndsAt} {
+		if s.ID == "" || f.Value(name) != saved.Get(name) { // the form has no seconds
+			*to = f.moment(name, zone, v.now())
+		}
+	}
+	return s
+}
+
+// createSilence creates a silence.
+func (v *visit) createSilence() error {
+	f := newForm(v.r.PostForm)
+	s := v.typedSilence(f, alert.Silence{})
+	if f.Value("ends_at") == "" {
+		f.refuse("ends_at", "The end is required.")
+	}
+	if !f.Wrong() {
+		_, err := v.store.CreateSilence(v.r.Context(), v.actor(), s)
+		if err != nil && !f.refused(err) {
+			return err
+		}
+	}
+	if f.Wrong() {
+		return v.answerSilence(http.StatusUnprocessableEntity, f, alert.Silence{}, false)
+	}
+	return v.redirect(silencesPath)
+}
+
+// showSilence shows the form of a silence as it is.
+func (v *visit) showSilence() error {
+	s, err := v.store.Silence(v.r.Context(), v.actor(), v.r.PathValue("silence"))
+	if err != nil {
+		return err
+	}
+	zone, err := v.zoneOfForm("")
+	if err != nil {
+		return err
+	}
+	return v.answerSilence(http.StatusOK, newForm(silenceValues(s, zone)), s, false)
+}
+
+// editSilence saves a silence, unless somebody else has changed it since the form was shown.
+func (v *visit) editSilence() error {
+	f := newForm(v.r.PostForm)
+	s, err := v.store.Silence(v.r.Context(), v.actor(), v.r.PathValue("silence"))
+	if err != nil {
+		return err
+	}
+	typed := v.typedSilence(f, s)
+	if !f.Wrong() {
+		_, err = v.store.ChangeSilence(v.r.Context(), v.actor(), s.ID, allswell.Precondition{Tags: []string{f.Value("tag")}}, func(now *alert.Silence) error {
+			now.Filter, now.Comment, now.StartsAt, now.EndsAt = typed.Filter, typed.Comment, typed.StartsAt, typed.EndsAt
+			return nil
+		})
+		f.refused(err)
+	}
+	switch {
+	case f.Wrong():
+		return v.answerSilence(http.StatusUnprocessableEntity, f, s, false)
+	case errors.Is(err, allswell.ErrPreconditionFailed):
+		f.saved = silenceValues(s, f.zone())
+		return v.answerSilence(http.StatusConflict, f, s, true)
+	case err != nil:
+		return err
+	}
+	return v.redirect(silencesPath)
+}
+
+// endSilence ends a silence now.
+func (v *visit) endSilence() error {
+	if err := v.store.EndSilence(v.r.Context(), v.actor(), v.r.PathValue("silence"), allswell.Precondition{}); err != nil {
+		return err
+	}
+	return v.redirect(silencesPath)
+}
