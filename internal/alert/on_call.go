@@ -85,7 +85,7 @@ func (o OnCall) week(at time.Time) int {
 
 // lastHandOver returns the hand-over that was last at an instant.
 func (o OnCall) lastHandOver(at time.Time) time.Time {
-	local := at.In(o.location())
+	local := at.In(o.Location())
 	back := (int(local.Weekday()) + 6 - slices.Index(Weekdays, o.HandOverDay)) % 7
 	if found := o.handOver(local.Year(), local.Month(), local.Day()-back); !found.After(at) {
 		return found
@@ -94,10 +94,11 @@ func (o OnCall) lastHandOver(at time.Time) time.Time {
 }
 
 func (o OnCall) handOver(year int, month time.Month, day int) time.Time {
-	return o.HandOverAt.on(year, month, day, o.location())
+	return o.HandOverAt.on(year, month, day, o.Location())
 }
 
-func (o OnCall) location() *time.Location {
+// Location returns the time zone of the schedule.
+func (o OnCall) Location() *time.Location {
 	zone, err := time.LoadLocation(o.Zone)
 	if err != nil {
 		return time.UTC // it was valid when it was saved
@@ -184,3 +185,19 @@ func (o OnCall) Validate() error {
 	}
 	return bad.Err()
 }
+
+// Problems says in sentences why whoever names the schedule may tell nobody. enabled are the channels that can be told, by id.
+func (o OnCall) Problems(enabled map[string]bool) (problems []string) {
+	if len(o.Participants) == 0 {
+		return []string{"Nobody is on call, because there are no participants."}
+	}
+	for _, p := range o.Participants {
+		if !slices.ContainsFunc(p.ChannelIDs, func(id string) bool { return enabled[id] }) {
+			problems = append(problems, p.Name+" has no channel that is enabled, and is not told while on call.")
+		}
+	}
+	return problems
+}
+
+// CalendarURL returns the address of the calendar feed of the schedule below the base URL of the service.
+func (o OnCall) CalendarURL(base string) string { return base + CalendarPath + "?key=" + o.CalendarKey }

@@ -130,6 +130,7 @@ var navigation = []navItem{
 		{Label: "Rules", Path: alertRulesPath, Unlimited: true},
 		{Label: "Channels", Path: channelsPath, Unlimited: true},
 		{Label: "Silences", Path: silencesPath, Unlimited: true},
+		{Label: "On call", Path: onCallPath, Unlimited: true},
 	}},
 	{Label: "Pages", Path: Path + "/pages", Icon: "pages"},
 	{Label: "Deliveries", Path: Path + "/deliveries", Icon: "deliveries"},

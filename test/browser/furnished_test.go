@@ -95,10 +95,13 @@ func (f *furnished) fill(t *testing.T, c *binary.Client) {
 	channel := create("/channels", params{"type": "webhook", "name": "Phone " + longWord, "url": "http://127.0.0.1:1/"})
 	create("/alert-rules", params{"name": "Everything " + markup, "channel_ids": []string{channel.ID}, "repeat": 3600})
 	create("/alert-rules", params{"name": "The boss", "channel_ids": []string{channel.ID}, "delay": 3600, "escalation": []params{{"after": 600, "channel_ids": []string{channel.ID}}}})
+	schedule := create("/on-call", params{"name": "Operations " + longWord, "zone": "Europe/Berlin", "participants": []params{{"name": "Ann", "channel_ids": []string{channel.ID}}, {"name": markup, "channel_ids": []string{channel.ID}}},
+		"overrides": []params{{"participant": "Ann", "starts_at": at(30 * time.Hour), "ends_at": at(50 * time.Hour)}}})
+	create("/on-call", params{"name": "Nobody"})
 	silence := create("/silences", params{"tags": []string{"nothing"}, "comment": markup + longWord, "ends_at": at(time.Hour)})
 	c.Must(t, "PATCH", "/api/v1/pages/acme/ping-key", params{"access": "read_write"}, nil)
 	f.ids = map[string]string{"page": "acme", "component": checkout.ID, "group": shop.ID, "incident": incident.ID, "update": update.ID,
-		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID), "checked": checked(t, c, checkout.ID), "alert": alerted(t, c), "silence": silence.ID}
+		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID), "checked": checked(t, c, checkout.ID), "alert": alerted(t, c), "silence": silence.ID, "schedule": schedule.ID}
 }
 
 // alerted returns the ID of an alert that a channel does not take.

@@ -1,0 +1,321 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
+)
+
+const onCallPath = Path + "/on-call"
+
+// calendarWeeks is how many weeks the calendar of a schedule shows.
+const calendarWeeks = 4
+
+// onCallRow is an on-call schedule with who is on call.
+type onCallRow struct {
+	alert.OnCall
+	Turns    []alert.Turn // from now on
+	Problems []string
+	Rules    []string // the names of the rules that need it
+}
+
+// Now returns the turn of whoever is on call; nil: nobody is.
+func (o onCallRow) Now() *alert.Turn { return o.turn(0) }
+
+// Next returns the turn after that.
+func (o onCallRow) Next() *alert.Turn { return o.turn(1) }
+
+func (o onCallRow) turn(i int) *alert.Turn {
+	if i >= len(o.Turns) {
+		return nil
+	}
+	return &o.Turns[i]
+}
+
+// onCallListScreen is what the template on_call_list shows.
+type onCallListScreen struct {
+	Schedules []onCallRow
+	Pager     pager
+	CanEdit   bool
+}
+
+// everyOne is a list that fits on one page.
+var everyOne = store.Pagination{Page: 1, PerPage: max(alert.MaxRules, alert.MaxChannels)}
+
+// onCallRows completes schedules with what rules and channels say of them.
+func (v *visit) onCallRows(schedules ...alert.OnCall) (rows []onCallRow, err error) {
+	rules, _, err := v.store.AlertRules(v.r.Context(), v.actor(), everyOne)
+	if err != nil {
+		return nil, err
+	}
+	channels, _, err := v.store.AlertChannels(v.r.Context(), v.actor(), everyOne)
+	if err != nil {
+		return nil, err
+	}
+	enabled := make(map[string]bool)
+	for _, c := range channels {
+		enabled[c.ID] = c.Enabled
+	}
+	now := v.now()
+	for _, o := range schedules {
+		row := onCallRow{OnCall: o, Turns: o.Turns(now, now.AddDate(0, 0, 7*calendarWeeks)), Problems: o.Problems(enabled)}
+		for _, r := range rules {
+			if r.Enabled && slices.ContainsFunc(r.Targets(), func(t alert.Target) bool { return slices.Contains(t.OnCallIDs, o.ID) }) {
+				row.Rules = append(row.Rules, r.Name)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// showOnCallList lists the on-call schedules with who is on call now and next.
+func (v *visit) showOnCallList() error {
+	r := pagination(v.r.URL.Query())
+	schedules, total, err := v.store.OnCallSchedules(v.r.Context(), v.actor(), r)
+	if err != nil {
+		return err
+	}
+	s := onCallListScreen{Pager: newPager(onCallPath, url.Values{}, r, len(schedules), total), CanEdit: v.can(allswell.RoleEditor)}
+	if s.Schedules, err = v.onCallRows(schedules...); err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "on_call_list", "On call", s)
+}
+
+// onCallScreen is what the template on_call shows.
+type onCallScreen struct {
+	*form     // of a new override
+	Schedule  onCallRow
+	Tag       string
+	Weeks     [][]calendarDay
+	Overrides []shownOverride // the one that begins last first
+	Who       field
+	From      field
+	Until     field
+	Feed      string // the address of the calendar feed
+	CanEdit   bool
+}
+
+// calendarDay is a day with who is on call.
+type calendarDay struct {
+	Day, Label  string // Label names the month, too, where it begins
+	Past, Today bool
+	Parts       []dayPart
+}
+
+// dayPart is a part of a day in which one participant is on call.
+type dayPart struct {
+	Name, From string // From: since when; "": since midnight or before
+	Hue        int    // of the participant
+	Override   bool
+}
+
+// shownOverride is an override of a schedule.
+type shownOverride struct {
+	alert.Override
+	Over bool
+}
+
+// onCallHues is the number of colors of participants.
+const onCallHues = 6
+
+// onCallCalendar returns weeks from Monday on, with who is on call at which time.
+func onCallCalendar(o alert.OnCall, now time.Time) (weeks [][]calendarDay) {
+	zone := o.Location()
+	today := now.In(zone)
+	monday := time.Date(today.Year(), today.Month(), today.Day()-(int(today.Weekday())+6)%7, 0, 0, 0, 0, zone)
+	turns := o.Turns(monday, monday.AddDate(0, 0, 7*calendarWeeks))
+	for i := range 7 * calendarWeeks {
+		from, until := monday.AddDate(0, 0, i), monday.AddDate(0, 0, i+1)
+		day := calendarDay{Day: from.Format("Mon"), Label: from.Format("2"), Past: !until.After(now), Today: from.Format(time.DateOnly) == today.Format(time.DateOnly)}
+		if i == 0 || from.Day() == 1 {
+			day.Label = from.Format("2 Jan")
+		}
+		for _, turn := range turns {
+			if !turn.StartsAt.Before(until) || !turn.EndsAt.After(from) {
+				continue
+			}
+			part := dayPart{Name: turn.Participant.Name, Override: turn.Override}
+			part.Hue = slices.IndexFunc(o.Participants, func(p alert.Participant) bool { return p.Name == turn.Participant.Name }) % onCallHues
+			if turn.StartsAt.After(from) {
+				part.From = turn.StartsAt.In(zone).Format("15:04")
+			}
+			day.Parts = append(day.Parts, part)
+		}
+		if i%7 == 0 {
+			weeks = append(weeks, nil)
+		}
+		weeks[len(weeks)-1] = append(weeks[len(weeks)-1], day)
+	}
+	return weeks
+}
+
+// showOnCall shows an on-call schedule with its calendar and its overrides.
+func (v *visit) showOnCall() error {
+	o, err := v.store.OnCallSchedule(v.r.Context(), v.actor(), v.r.PathValue("schedule"))
+	if err != nil {
+		return err
+	}
+	return v.answerOnCall(http.StatusOK, newForm(url.Values{"starts_at": {v.now().In(o.Location()).Format(clockLayout)}}), o)
+}
+
+func (v *visit) answerOnCall(status int, f *form, o alert.OnCall) error {
+	rows, err := v.onCallRows(o)
+	if err != nil {
+		return err
+	}
+	s := onCallScreen{form: f, Schedule: rows[0], Tag: f.version("tag", allswell.EntityTag(o), false), Weeks: onCallCalendar(o, v.now()), Feed: o.CalendarURL(v.base), CanEdit: v.can(allswell.RoleEditor)}
+	for _, override := range o.Overrides {
+		s.Overrides = append(s.Overrides, shownOverride{override, !override.EndsAt.After(v.now())})
+	}
+	slices.SortStableFunc(s.Overrides, func(a, b shownOverride) int { return b.StartsAt.Compare(a.StartsAt) })
+	who := field{Name: "participant", Label: "Who", Type: "select"}
+	for _, p := range o.Participants {
+		who.Options = append(who.Options, option{Value: p.Name, Label: p.Name})
+	}
+	s.Who = f.draw(who)
+	s.From = f.draw(field{Name: "starts_at", Label: "From", Type: "datetime-local", Hint: "In the zone " + o.Zone + "."})
+	s.Until = f.draw(field{Name: "ends_at", Label: "Until", Type: "datetime-local"})
+	return v.show(status, "on_call", o.Name, s)
+}
+
+// addOverride puts a participant on call for a time.
+func (v *visit) addOverride() error {
+	o, err := v.store.OnCallSchedule(v.r.Context(), v.actor(), v.r.PathValue("schedule"))
+	if err != nil {
+		return err
+	}
+	f := newForm(v.r.PostForm)
+	override := alert.Override{
+		Participant: f.Value("participant"), StartsAt: f.moment("starts_at", o.Location(), v.now()), EndsAt: f.moment("ends_at", o.Location(), v.now()),
+	}
+	if !f.Wrong() && !override.EndsAt.After(override.StartsAt) {
+		f.refuse("ends_at", "The end must be after the start.")
+	}
+	if !f.Wrong() {
+		err = v.changeOverrides(o, func(all []alert.Override) []alert.Override { return append(all, override) })
+		if err != nil && !f.refused(err) {
+			return err
+		}
+	}
+	if f.Wrong() {
+		return v.answerOnCall(http.StatusUnprocessableEntity, f, o)
+	}
+	return v.redirect(onCallPath + "/" + o.ID)
+}
+
+// removeOverride deletes an override.
+func (v *visit) removeOverride() error {
+	o, err := v.store.OnCallSchedule(v.r.Context(), v.actor(), v.r.PathValue("schedule"))
+	if err != nil {
+		return err
+	}
+	id := v.r.PathValue("override")
+	if err := v.changeOverrides(o, func(all []alert.Override) []alert.Override {
+		return slices.DeleteFunc(all, func(o alert.Override) bool { return o.ID == id })
+	}); err != nil {
+		return err
+	}
+	return v.redirect(onCallPath + "/" + o.ID)
+}
+
+// changeOverrides changes the overrides of a schedule as it is then.
+func (v *visit) changeOverrides(o alert.OnCall, change func([]alert.Override) []alert.Override) error {
+	_, err := v.store.ChangeOnCall(v.r.Context(), v.actor(), o.ID, allswell.Precondition{}, func(now *alert.OnCall) error {
+		now.Overrides = change(slices.Clone(now.Overrides))
+		return nil
+	})
+	return err
+}
+
+// deleteOnCall deletes a schedule that no rule needs.
+func (v *visit) deleteOnCall() error {
+	o, err := v.store.OnCallSchedule(v.r.Context(), v.actor(), v.r.PathValue("schedule"))
+	if err != nil {
+		return err
+	}
+	f := newForm(onCallValues(o))
+	err = v.store.DeleteOnCall(v.r.Context(), v.actor(), o.ID, allswell.Precondition{})
+	if f.refused(err) {
+		return v.answerOnCallForm(http.StatusUnprocessableEntity, f, o, false)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(onCallPath)
+}
+
+// showNewOnCall shows the form of a schedule.
+func (v *visit) showNewOnCall() error {
+	zone, err := v.zoneOfForm("")
+	if err != nil {
+		return err
+	}
+	o := alert.OnCall{Zone: zone.String(), HandOverDay: "mon", HandOverAt: 9 * 60, StartsOn: v.now().In(zone)}
+	return v.answerOnCallForm(http.StatusOK, newForm(onCallValues(o)), alert.OnCall{}, false)
+}
+
+// createOnCall creates a schedule.
+func (v *visit) createOnCall() error {
+	f := newForm(v.r.PostForm)
+	o := alert.OnCall{}
+	f.fillOnCall(&o)
+	if !f.Wrong() {
+		made, err := v.store.CreateOnCall(v.r.Context(), v.actor(), o)
+		if err == nil {
+			return v.redirect(onCallPath + "/" + made.ID)
+		}
+		if !f.refused(err) {
+			return err
+		}
+	}
+	return v.answerOnCallForm(http.StatusUnprocessableEntity, f, alert.OnCall{}, false)
+}
+
+// showEditOnCall shows the form of a schedule as it is.
+func (v *visit) showEditOnCall() error {
+	o, err := v.store.OnCallSchedule(v.r.Context(), v.actor(), v.r.PathValue("schedule"))
+	if err != nil {
+		return err
+	}
+	return v.answerOnCallForm(http.StatusOK, newForm(onCallValues(o)), o, false)
+}
+
+// editOnCall saves a schedule, unless somebody else has changed it since the form was shown.
+func (v *visit) editOnCall() error {
+	f := newForm(v.r.PostForm)
+	o, err := v.store.OnCallSchedule(v.r.Context(), v.actor(), v.r.PathValue("schedule"))
+	if err != nil {
+		return err
+	}
+	typed := o
+	f.fillOnCall(&typed)
+	if !f.Wrong() {
+		_, err = v.store.ChangeOnCall(v.r.Context(), v.actor(), o.ID, allswell.Precondition{Tags: []string{f.Value("tag")}}, func(now *alert.OnCall) error {
+			f.fillOnCall(now)
+			return nil
+		})
+		f.refused(err)
+	}
+	switch {
+	case f.Wrong():
+		return v.answerOnCallForm(http.StatusUnprocessableEntity, f, o, false)
+	case errors.Is(err, allswell.ErrPreconditionFailed):
+		f.saved = onCallValues(o)
+		return v.answerOnCallForm(http.StatusConflict, f, o, true)
+	case err != nil:
+		return err
+	}
+	return v.redirect(onCallPath + "/" + o.ID)
+}
+
+// trimmed returns what was typed into a field without the space around it.
+func (f *form) trimmed(name string) string { return strings.TrimSpace(f.Value(name)) }

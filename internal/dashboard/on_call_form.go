@@ -1,0 +1,148 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+)
+
+// onCallFormScreen is what the template on_call_form shows.
+type onCallFormScreen struct {
+	*form
+	ID        string // "": a new schedule
+	Path, Tag string
+	Fields    []field
+	Rows      []participantRow
+	Conflict  bool
+	NoChannel bool // there is no channel yet
+}
+
+// participantRow is the part of the form for one participant.
+type participantRow struct {
+	Number, Prefix, Was string
+	Name, Turn          field
+	Channels            field
+}
+
+// blankRows is how many participants a form offers to add.
+const blankRows = 2
+
+var weekdayNames = map[alert.Weekday]string{"mon": "Monday", "tue": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "fri": "Friday", "sat": "Saturday", "sun": "Sunday"}
+
+// onCallValues returns the values of the form of a schedule.
+func onCallValues(o alert.OnCall) url.Values {
+	values := url.Values{
+		"name": {o.Name}, "zone": {o.Zone}, "hand_over_day": {string(o.HandOverDay)}, "hand_over_at": {o.HandOverAt.String()}, "starts_on": {o.StartsOn.Format(time.DateOnly)},
+		"rows": {strconv.Itoa(len(o.Participants) + blankRows)},
+	}
+	for i, p := range o.Participants {
+		prefix := rowPrefix(i)
+		values[prefix+"name"], values[prefix+"was"], values[prefix+"turn"], values[prefix+"channels"] = []string{p.Name}, []string{p.Name}, []string{strconv.Itoa(i + 1)}, p.ChannelIDs
+	}
+	return values
+}
+
+func rowPrefix(i int) string { return fmt.Sprintf("participants.%d.", i) }
+
+// rows returns the number of participants for which the form has fields.
+func (f *form) rows() int {
+	n, err := strconv.Atoi(f.Value("rows"))
+	if err != nil {
+		n = blankRows
+	}
+	return min(max(n, 1), alert.MaxParticipants+blankRows)
+}
+
+// fillOnCall sets what was typed. Overrides keep their participants if these are renamed, and are removed with them.
+func (f *form) fillOnCall(o *alert.OnCall) {
+	o.Name, o.Zone, o.HandOverDay = f.trimmed("name"), f.trimmed("zone"), alert.Weekday(f.Value("hand_over_day"))
+	if err := o.HandOverAt.UnmarshalText([]byte(f.Value("hand_over_at"))); err != nil {
+		f.refuse("hand_over_at", "The time must be such as 09:00.")
+	}
+	day, err := time.Parse(time.DateOnly, f.Value("starts_on"))
+	if err != nil || day.Year() < 2000 || day.Year() > 2200 {
+		f.refuse("starts_on", "The day must be such as 2026-11-21.")
+	}
+	o.StartsOn = day
+	type row struct {
+		alert.Participant
+		turn float64
+	}
+	var rows []row
+	names := make(map[string]string) // by what they were
+	for i := range f.rows() {
+		prefix := rowPrefix(i)
+		name := f.trimmed(prefix + "name")
+		if name == "" {
+			continue
+		}
+		turn, err := strconv.ParseFloat(f.Value(prefix+"turn"), 64)
+		if err != nil {
+			turn = float64(i + 1)
+		}
+		rows = append(rows, row{alert.Participant{Name: name, ChannelIDs: f.values[prefix+"channels"]}, turn})
+		names[strings.ToLower(cmp.Or(f.Value(prefix+"was"), name))] = name
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.turn, b.turn) })
+	o.Participants = nil
+	for _, r := range rows {
+		o.Participants = append(o.Participants, r.Participant)
+	}
+	var kept []alert.Override
+	for _, v := range o.Overrides {
+		if v.Participant = names[strings.ToLower(v.Participant)]; v.Participant != "" {
+			kept = append(kept, v)
+		}
+	}
+	o.Overrides = kept
+}
+
+func (v *visit) answerOnCallForm(status int, f *form, o alert.OnCall, conflict bool) error {
+	s := onCallFormScreen{form: f, ID: o.ID, Path: onCallPath + "/new", Conflict: conflict}
+	title := "New on-call schedule"
+	if o.ID != "" {
+		s.Path, s.Tag, title = onCallPath+"/"+o.ID+"/edit", f.version("tag", allswell.EntityTag(o), conflict), o.Name
+	}
+	days := field{Name: "hand_over_day", Label: "Hand-over on", Type: "select"}
+	for _, day := range alert.Weekdays {
+		days.Options = append(days.Options, option{Value: string(day), Label: weekdayNames[day]})
+	}
+	s.Fields = []field{
+		f.draw(field{Name: "name", Label: "Name", Placeholder: "Operations", Wide: true}),
+		f.draw(days),
+		f.draw(field{Name: "hand_over_at", Label: "at", Type: "time"}),
+		f.draw(field{Name: "zone", Label: "Time zone", Placeholder: "Europe/Berlin", Hint: "Of the hand-over. It happens at the same time of the clock in summer and in winter."}),
+		f.draw(field{Name: "starts_on", Label: "First week", Type: "date", Hint: "A day in the week of the first participant."}),
+	}
+	channels, _, err := v.store.AlertChannels(v.r.Context(), v.actor(), everyOne)
+	if err != nil {
+		return err
+	}
+	s.NoChannel = len(channels) == 0
+	for i := range f.rows() {
+		prefix := rowPrefix(i)
+		row := participantRow{Number: strconv.Itoa(i + 1), Prefix: prefix, Was: f.Value(prefix + "was"), Channels: field{Name: prefix + "channels", Label: "Channels"}}
+		row.Name = f.draw(field{Name: prefix + "name", Label: "Name", Bare: true, Placeholder: "Ann"})
+		row.Turn = f.draw(field{Name: prefix + "turn", Label: "Turn", Type: "number", Bare: true, InputMode: "numeric"})
+		for _, c := range channels {
+			label := c.Name
+			if !c.Enabled {
+				label += " (disabled)"
+			}
+			row.Channels.Options = append(row.Channels.Options, option{c.ID, label, slices.Contains(f.values[prefix+"channels"], c.ID)})
+		}
+		s.Rows = append(s.Rows, row)
+	}
+	if s.Conflict || status == http.StatusOK && o.ID == "" {
+		s.Fields[0].Focus = true
+	}
+	return v.show(status, "on_call_form", title, s)
+}

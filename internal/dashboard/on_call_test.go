@@ -1,0 +1,100 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+)
+
+// phone creates a channel.
+func (v *visitor) phone(name string, enabled bool) string {
+	v.Helper()
+	c, err := v.store.CreateAlertChannel(v.Context(), v.actor(), alert.Channel{Type: "webhook", Name: name, Enabled: enabled, Config: json.RawMessage(`{}`), MaxPerMinute: 10})
+	if err != nil {
+		v.Fatal(err)
+	}
+	return c.ID
+}
+
+// TestOnCallScreens creates a schedule, overrides it, and changes it.
+func TestOnCallScreens(t *testing.T) {
+	onEachEngineInTime(t, func(s *site) {
+		owner := s.owner()
+		owner.wants(owner.get("/admin/on-call"), http.StatusOK, "in weekly turns")
+		owner.wants(owner.get("/admin/on-call/new"), http.StatusOK, "Participants are told on channels.")
+		phone, old := owner.phone("Phone", true), owner.phone("Old phone", false)
+		fields := []string{"name", "Ops", "zone", "Europe/Berlin", "hand_over_day", "mon", "hand_over_at", "09:00", "starts_on", s.now().Format(time.DateOnly), "rows", "4"}
+		participants := []string{"participants.0.name", "Bob", "participants.0.turn", "2", "participants.0.channels", old, "participants.1.name", "Ann", "participants.1.turn", "1", "participants.1.channels", phone}
+		create := func(fields ...string) answer { return owner.post("/admin/on-call/new", fields...) }
+		owner.wants(create("name", "", "zone", "Nowhere", "hand_over_at", "x", "starts_on", "x", "rows", "99999999"), http.StatusUnprocessableEntity, "The time must be such as 09:00.", "The day must be such as")
+		owner.wants(create(append(fields, "participants.0.name", "Ann")...), http.StatusUnprocessableEntity, "1 to 20 channels")
+		made := owner.wants(create(append(fields, participants...)...), http.StatusSeeOther, "/admin/on-call/onc_")
+		path := made.Header.Get("Location")
+		o, err := s.store.OnCallSchedule(t.Context(), owner.actor(), strings.TrimPrefix(path, onCallPath+"/"))
+		if err != nil || len(o.Participants) != 2 || o.Participants[0].Name != "Ann" {
+			t.Fatalf("%+v, %v", o, err)
+		}
+		if _, err := s.store.CreateAlertRule(t.Context(), owner.actor(), alert.Rule{Name: "All", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{OnCallIDs: []string{o.ID}}}); err != nil {
+			t.Fatal(err)
+		}
+		owner.wants(owner.get(path), http.StatusOK, "<bdi>Ann</bdi> is on call", "then <bdi>Bob</bdi>", "Bob has no channel that is enabled", "The rule <bdi>All</bdi> needs it.", "/admin/on-call.ics?key="+o.CalendarKey, `aria-current="date"`)
+		owner.wants(owner.get("/admin/on-call"), http.StatusOK, "<strong><bdi>Ann</bdi></strong> is on call", "Bob has no channel that is enabled")
+
+		at := func(d time.Duration) string { return s.now().In(o.Location()).Add(d).Format(clockLayout) }
+		owner.wants(owner.post(path+"/overrides", "participant", "Bob", "starts_at", at(0), "ends_at", at(-time.Hour)), http.StatusUnprocessableEntity, "The end must be after the start.")
+		owner.wants(owner.post(path+"/overrides", "participant", "Eve", "starts_at", at(0), "ends_at", at(time.Hour)), http.StatusUnprocessableEntity, "must name a participant")
+		owner.wants(owner.post(path+"/overrides", "participant", "Bob", "starts_at", at(0), "ends_at", at(2*time.Hour)), http.StatusSeeOther, path)
+		shown := owner.wants(owner.get(path), http.StatusOK, "<bdi>Bob</bdi> is on call", "by an override")
+		remove := regexp.MustCompile(`action="([^"]+/overrides/[^"]+/delete)"`).FindStringSubmatch(shown.body)
+
+		form := owner.wants(owner.get(path+"/edit"), http.StatusOK, `value="Ann"`, "Old phone (disabled)")
+		renamed := []string{"participants.0.name", "Ann", "participants.0.was", "Ann", "participants.0.turn", "1", "participants.0.channels", phone,
+			"participants.1.name", "Robert", "participants.1.was", "Bob", "participants.1.turn", "2", "participants.1.channels", phone}
+		s.skip(time.Second)
+		edit := append(append([]string{"tag", tagIn(t, form)}, fields...), renamed...)
+		owner.wants(owner.post(path+"/edit", edit...), http.StatusSeeOther, path)
+		owner.wants(owner.post(path+"/edit", edit...), http.StatusConflict, "somebody else has changed this")
+		owner.lacks(owner.wants(owner.get(path), http.StatusOK, "<bdi>Robert</bdi> is on call"), "no channel that is enabled")
+		owner.wants(owner.post(remove[1]), http.StatusSeeOther, path)
+		owner.wants(owner.get(path), http.StatusOK, "<bdi>Ann</bdi> is on call", "None. An override puts")
+		owner.wants(owner.post(path+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;All&#34; needs it.")
+
+		viewer := s.member(owner, allswell.RoleViewer)
+		viewer.lacks(viewer.wants(viewer.get(path), http.StatusOK), "/edit", "Put somebody on call")
+		viewer.wants(viewer.post(path+"/overrides"), http.StatusForbidden)
+	})
+}
+
+// TestOnCallCalendarOfWeeks checks the days around a hand-over and a change of the clock.
+func TestOnCallCalendarOfWeeks(t *testing.T) {
+	o := alert.OnCall{Zone: "Europe/Berlin", HandOverDay: "mon", HandOverAt: 9 * 60, StartsOn: time.Date(2026, 10, 19, 0, 0, 0, 0, time.UTC),
+		Participants: []alert.Participant{{Name: "Ann"}, {Name: "Bob"}}, Overrides: []alert.Override{{Participant: "Ann", StartsAt: time.Date(2026, 10, 28, 11, 0, 0, 0, time.UTC), EndsAt: time.Date(2026, 10, 28, 13, 0, 0, 0, time.UTC)}}}
+	weeks := onCallCalendar(o, time.Date(2026, 10, 21, 12, 0, 0, 0, time.UTC))
+	text := func(d calendarDay) string {
+		parts := d.Day + " " + d.Label + ":"
+		for _, p := range d.Parts {
+			parts += " " + p.From + p.Name
+			if p.Override {
+				parts += "*"
+			}
+		}
+		return parts
+	}
+	for _, c := range []struct {
+		week, day int
+		want      string
+	}{{0, 0, "Mon 19 Oct: Bob 09:00Ann"}, {0, 6, "Sun 25: Ann"}, {1, 0, "Mon 26: Ann 09:00Bob"}, {1, 2, "Wed 28: Bob 12:00Ann* 14:00Bob"}, {1, 6, "Sun 1 Nov: Bob"}, {3, 6, "Sun 15: Bob"}} {
+		if got := text(weeks[c.week][c.day]); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+	if !weeks[0][2].Today || weeks[0][2].Past || !weeks[0][1].Past || len(weeks) != calendarWeeks {
+		t.Errorf("%+v", weeks[0])
+	}
+}
