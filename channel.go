@@ -13,21 +13,37 @@ type Channel string
 
 // The channels. internal/notify sends the messages of each.
 const (
-	ChannelEmail   Channel = "email"
-	ChannelWebhook Channel = "webhook"
+	ChannelEmail      Channel = "email"
+	ChannelWebhook    Channel = "webhook"
+	ChannelSlack      Channel = "slack"
+	ChannelDiscord    Channel = "discord"
+	ChannelTeams      Channel = "teams"
+	ChannelGoogleChat Channel = "google_chat"
+	ChannelMattermost Channel = "mattermost"
 )
 
 // channelRules is how the subscriptions and deliveries of a channel behave.
 type channelRules struct {
 	channel Channel
 
-	// label says what a target is.
-	label string
+	// name is what people call the channel, and label what a target is.
+	name, label string
 
 	// confirmed means that the holder of the target has to confirm a subscription that an
 	// operator adds before any other message is sent to it. Those of visitors are always
 	// confirmed.
 	confirmed bool
+
+	// coded means that the subscription is confirmed by a code, which a message has.
+	coded bool
+
+	// secret means that the target is the URL of a chat's incoming webhook: whoever has it can
+	// post there. Only its host and its end are shown.
+	secret bool
+
+	// hosts are those that the service gives such URLs; one that begins with a dot stands for
+	// all names below it. nil: everybody can run the service.
+	hosts []string
 
 	// signed means that each subscriber has a secret that signs its messages.
 	signed bool
@@ -55,8 +71,21 @@ type channelRules struct {
 
 // channelTable has one row per channel, in the order in which they are listed.
 var channelTable = []channelRules{
-	{channel: ChannelEmail, label: "e-mail address", confirmed: true, merged: true, checkTarget: checkEmail, host: oneHost("mail")},
-	{channel: ChannelWebhook, label: "webhook URL", signed: true, componentChanges: true, warnings: true, checkTarget: checkURL, host: hostOfURL},
+	{channel: ChannelEmail, name: "E-mail", label: "e-mail address", confirmed: true, merged: true, checkTarget: checkEmail, host: oneHost("mail")},
+	{channel: ChannelWebhook, name: "Webhook", label: "webhook URL", signed: true, componentChanges: true, warnings: true, checkTarget: checkURL, host: hostOfURL},
+	chatRules(ChannelSlack, "Slack", "hooks.slack.com", "hooks.slack-gov.com"),
+	chatRules(ChannelDiscord, "Discord", "discord.com", "ptb.discord.com", "canary.discord.com", "discordapp.com"),
+	chatRules(ChannelTeams, "Microsoft Teams", ".logic.azure.com", ".environment.api.powerplatform.com", ".webhook.office.com"),
+	chatRules(ChannelGoogleChat, "Google Chat", "chat.googleapis.com"),
+	chatRules(ChannelMattermost, "Mattermost"),
+}
+
+// chatRules returns the row of a chat. Its messages are those of mail: people read both.
+func chatRules(channel Channel, name string, hosts ...string) channelRules {
+	return channelRules{
+		channel: channel, name: name, label: name + " incoming-webhook URL", confirmed: true, coded: true, secret: true, hosts: hosts, merged: true,
+		checkTarget: checkURL, host: hostOfURL,
+	}
 }
 
 // Channels are the names of all channels.
@@ -66,6 +95,9 @@ var Channels = channelsWhere(func(channelRules) bool { return true })
 var (
 	MergedChannels          = channelsWhere(func(r channelRules) bool { return r.merged })
 	ComponentChangeChannels = channelsWhere(func(r channelRules) bool { return r.componentChanges })
+
+	// ChatChannels are those whose target is the URL of a chat's incoming webhook.
+	ChatChannels = channelsWhere(func(r channelRules) bool { return r.secret })
 )
 
 func channelsWhere(holds func(channelRules) bool) (channels []Channel) {
@@ -86,11 +118,52 @@ func (c Channel) rules() (r channelRules, ok bool) {
 	return channelTable[i], true
 }
 
+// Name returns what people call the channel, such as "Google Chat".
+func (c Channel) Name() string { r, _ := c.rules(); return r.name }
+
 // TargetLabel returns what a target of the channel is, such as "e-mail address".
 func (c Channel) TargetLabel() string { r, _ := c.rules(); return r.label }
 
 // Confirmed reports whether the holder of the target has to confirm a subscription that an operator adds.
 func (c Channel) Confirmed() bool { r, _ := c.rules(); return r.confirmed }
+
+// Coded reports whether subscriptions are confirmed by a code from a message.
+func (c Channel) Coded() bool { r, _ := c.rules(); return r.coded }
+
+// Chat reports whether targets are URLs of a chat's incoming webhooks, which are secrets.
+func (c Channel) Chat() bool { r, _ := c.rules(); return r.secret }
+
+// shownEnd is how many characters of the end of a secret target are shown, and shownMin how many
+// it must have after its host for that.
+const shownEnd, shownMin = 4, 16
+
+// Shown returns what is shown of a valid target: all of it, or only the host and the end of the URL of a
+// chat's incoming webhook.
+func (c Channel) Shown(target string) string {
+	if !c.Chat() {
+		return target
+	}
+	scheme, rest, _ := strings.Cut(target, "://")
+	host, path, _ := strings.Cut(rest, "/")
+	end := ""
+	if len(path) >= shownMin {
+		end = path[len(path)-shownEnd:]
+	}
+	return scheme + "://" + host + "/…" + end
+}
+
+// AtOneHost reports whether targets are only at the hosts of the channel's service.
+func (c Channel) AtOneHost() bool { r, _ := c.rules(); return r.hosts != nil }
+
+// AtService reports whether a valid target is at a host of the channel's service. It is true for channels
+// that are not bound to hosts.
+func (c Channel) AtService(target string) bool {
+	r, _ := c.rules()
+	u, err := url.Parse(target)
+	return r.hosts == nil || err == nil && u.Scheme == "https" && u.Port() == "" && slices.ContainsFunc(r.hosts, func(host string) bool {
+		return u.Host == host || host[0] == '.' && strings.HasSuffix(u.Host, host)
+	})
+}
 
 // Signed reports whether each subscriber has a secret that signs its messages.
 func (c Channel) Signed() bool { r, _ := c.rules(); return r.signed }

@@ -38,12 +38,17 @@ type Subscriber struct {
 	ID             string
 	PageID         string
 	Channel        Channel
-	Target         string   // normalized e-mail address or URL
+	Target         string   // normalized e-mail address or URL, or what is shown of it: see Channel.Shown
+	Address        string   // where messages go: all of what Target shows. Only a Notification has it; "": it cannot be read
+	TargetKey      string   // identifies the target if Target does not show all of it; otherwise ""
 	Key            string   // secret of the links that show, change and end the subscription
 	WholePage      bool     // notified of all events
 	Components     []string // empty: the whole page
-	Secret         string   // signing secret of a webhook; "" for e-mail
-	OldSecret      string   // also valid until OldSecretUntil
+	Code           string   // confirms the subscription by some channels until CodeUntil; see TryCode
+	CodeUntil      time.Time
+	CodeAttempts   int    // wrong codes
+	Secret         string // signing secret of a webhook; "" for other channels
+	OldSecret      string // also valid until OldSecretUntil
 	OldSecretUntil time.Time
 	ConfirmedAt    time.Time // zero: not confirmed, so not notified
 	SuspendedAt    time.Time // zero: not suspended
@@ -74,10 +79,10 @@ func (s Subscriber) AddedBy() string {
 }
 
 // Destination returns where messages to the subscriber go. Limits, and pauses after failures, apply to all
-// deliveries of a channel to one destination. Webhooks of visitors have destinations of their own, so that they
+// deliveries of a channel to one destination. Webhooks and chats of visitors have destinations of their own, so that they
 // do not delay those of operators.
 func (s Subscriber) Destination() string {
-	if s.Channel == ChannelWebhook && !s.AddedByOperator {
+	if s.Channel != ChannelEmail && !s.AddedByOperator {
 		return "visitors/" + s.Channel.Host(s.Target)
 	}
 	return s.Channel.Host(s.Target)
@@ -141,7 +146,7 @@ type NewSubscriber struct {
 	Channel    Channel
 	Target     string
 	Components []string // empty: the whole page
-	Confirmed  bool     // the caller has obtained consent; webhooks need none
+	Confirmed  bool     // the caller has obtained consent; webhooks that an operator adds need none
 	Warnings   bool     // asks for the warnings of monitors
 }
 
@@ -182,13 +187,18 @@ func (s *Subscriber) Apply(ch SubscriberChange) error {
 // monitors.
 func (s Subscriber) CanAskForWarnings() bool { return s.AddedByOperator && s.Channel.Warnings() }
 
-// CheckSignUp is Check for a subscriber that a visitor adds, who cannot ask for warnings. A webhook has to be an https URL with a public host
-// name and the default port.
+// CheckSignUp is Check for a subscriber that a visitor adds, who cannot ask for warnings. A URL must have https, a public host name and the
+// default port, and that of a chat a host of its service.
 func (n NewSubscriber) CheckSignUp() (NewSubscriber, error) {
 	n.Warnings = false
 	n, err := n.Check()
-	if err != nil || n.Channel != ChannelWebhook {
+	if err != nil || n.Channel == ChannelEmail {
 		return n, err
+	}
+	if !n.Channel.AtService(n.Target) {
+		bad := new(ValidationError)
+		bad.Add("target", "The target must be an incoming-webhook URL of %s.", n.Channel.Name())
+		return n, bad
 	}
 	if u, err := url.Parse(n.Target); err != nil || u.Scheme != "https" || u.Port() != "" || !ValidDomain(u.Host) {
 		bad := new(ValidationError)

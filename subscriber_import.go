@@ -1,6 +1,7 @@
 package allswell
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ const (
 	MaxConsentLength = 500 // characters
 )
 
-// SubscriberImport is a list of e-mail addresses to subscribe to a page.
+// SubscriberImport is a list of e-mail addresses and chats to subscribe to a page.
 type SubscriberImport struct {
 	CSV       string // a list of addresses, or a table whose first line names the columns, such as an export
 	Consent   string // where the consent of the owners comes from; it is stored with each subscriber
@@ -42,7 +43,9 @@ var ImportResults = []ImportResult{ImportAdded, ImportSubscribed, ImportUnsubscr
 // ImportLine is one line of an import.
 type ImportLine struct {
 	Line       int // of the list, from 1
-	Target     string
+	Channel    Channel
+	Target     string   // as it is shown: see Channel.Shown
+	Address    string   // all of it, if the line is added
 	Components []string // ids or slugs; empty: the whole page
 	Result     ImportResult
 	Reason     string // why the line is not added, as a sentence; "" if it is
@@ -186,25 +189,28 @@ func readImportLine(in *csv.Reader, row []string, err error, columns importColum
 	if quoted, ok := strings.CutPrefix(target, "'"); ok && isFormula(quoted) {
 		target = quoted // as WriteCSV writes it
 	}
-	l := ImportLine{Line: line, Target: target, Components: strings.Fields(cell(columns.components))}
-	n, err := NewSubscriber{Channel: ChannelEmail, Target: target, Components: l.Components}.Check()
+	l := ImportLine{Line: line, Channel: Channel(cmp.Or(strings.ToLower(cell(columns.channel)), string(ChannelEmail))), Target: target, Components: strings.Fields(cell(columns.components))}
+	n, err := NewSubscriber{Channel: l.Channel, Target: target, Components: l.Components}.Check()
 	invalid := (*ValidationError)(nil)
-	channel, state := strings.ToLower(cell(columns.channel)), SubscriberState(strings.ToLower(cell(columns.state)))
+	state := SubscriberState(strings.ToLower(cell(columns.state)))
 	switch {
-	case channel != "" && channel != string(ChannelEmail):
-		l.Refuse(ImportInvalid, "Only e-mail addresses can be imported. A webhook has a secret, which is shown when it is added.")
+	case l.Channel != ChannelEmail && !l.Channel.Chat():
+		l.Refuse(ImportInvalid, "Only e-mail addresses and chats can be imported. A webhook has a secret, which is shown when it is added.")
+	case l.Channel.Chat() && (err != nil && errors.As(err, &invalid) && invalid.Fields["target"] != nil || !l.Channel.AtService(n.Target)):
+		l.Target = "…"
+		l.Refuse(ImportInvalid, "This is not the whole incoming-webhook URL of "+l.Channel.Name()+". An export does not have it, because it is a secret.")
 	case errors.As(err, &invalid) && invalid.Fields["target"] != nil:
 		l.Refuse(ImportInvalid, "This is not an e-mail address.")
 	case invalid != nil:
 		l.Refuse(ImportInvalid, invalid.Fields["components"][0])
 	case state != "" && state != SubscriberActive:
-		l.Target = n.Target
+		l.Target = n.Channel.Shown(n.Target)
 		l.Refuse(ImportInvalid, "In the list, its state is not active.")
 	case seen[n.Target]:
-		l.Target = n.Target
+		l.Target = n.Channel.Shown(n.Target)
 		l.Refuse(ImportSubscribed, "An earlier line has the same address.")
 	default:
-		l.Target, l.Components, l.Result = n.Target, n.Components, ImportAdded
+		l.Target, l.Address, l.Components, l.Result = n.Channel.Shown(n.Target), n.Target, n.Components, ImportAdded
 		seen[n.Target] = true
 	}
 	if utf8.RuneCountInString(l.Target) > MaxEmailLength {

@@ -73,7 +73,7 @@ func TestTargetsAreNormalised(t *testing.T) {
 		{allswell.ChannelWebhook, "https://bücher.example/x", "", "must be a URL"},
 		{allswell.ChannelWebhook, "https://example.com/" + long, "", "must be a URL"},
 
-		{"pigeon", "ann@example.com", "", "must be one of: email, webhook"},
+		{"pigeon", "ann@example.com", "", "must be one of: email, webhook, slack"},
 	} {
 		got, err := allswell.NewSubscriber{Channel: c.channel, Target: c.from}.Check()
 		if c.to != "" {

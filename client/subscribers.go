@@ -10,12 +10,12 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Subscriber is an e-mail address or a webhook that is notified about a page.
+// Subscriber is an e-mail address, a webhook or a chat that is notified about a page.
 type Subscriber struct {
 	Meta
 	ID           string           `json:"id"`
 	Channel      allswell.Channel `json:"channel"`
-	Target       string           `json:"target"`   // the e-mail address, or the webhook's URL
+	Target       string           `json:"target"`   // the e-mail address, or the webhook's URL; of a chat's, the host and the end
 	AddedBy      string           `json:"added_by"` // "operator" or "visitor"
 	Confirmed    bool             `json:"confirmed"`
 	WholePage    bool             `json:"whole_page"`
@@ -69,7 +69,7 @@ type ImportLine struct {
 type NewSubscriber struct {
 	Channel    allswell.Channel `json:"channel"`
 	Target     string           `json:"target"`
-	Confirmed  *bool            `json:"confirmed,omitempty"`  // true: the e-mail address is not asked to confirm
+	Confirmed  *bool            `json:"confirmed,omitempty"`  // true: the e-mail address or the chat is not asked to confirm
 	Components []string         `json:"components,omitempty"` // ids or slugs; none: the whole page
 	Warnings   *bool            `json:"warnings,omitempty"`   // true: the webhook is notified of the warnings of monitors
 }

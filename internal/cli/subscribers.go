@@ -22,7 +22,7 @@ type SubscriberCommands struct {
 	Show   subscriberShow   `cmd:"" help:"Show a subscriber."`
 	Create subscriberCreate `cmd:"" aliases:"add" help:"Add a subscriber to a page."`
 	Edit   subscriberEdit   `cmd:"" help:"Change whether a webhook is notified of the warnings of monitors."`
-	Import subscriberImport `cmd:"" help:"Subscribe the e-mail addresses of a list."`
+	Import subscriberImport `cmd:"" help:"Subscribe the e-mail addresses and chats of a list."`
 	Export subscriberExport `cmd:"" help:"Print all subscribers of a page as CSV."`
 	Resume subscriberResume `cmd:"" help:"End the suspension of a subscriber whose receiver rejected too many messages."`
 	Test   subscriberTest   `cmd:"" help:"Send a test message to a subscriber: at most one in a minute."`
@@ -66,6 +66,9 @@ func (cmd *subscriberCreate) Run(c *commandContext) error {
 			c.Printf("Added the subscriber %s: %s is notified from now on, if the server sends mail.\n", console.Visible(s.ID), console.Visible(s.Target))
 		case s.Confirmed:
 			c.Printf("Added the subscriber %s: %s is notified from now on.\n", console.Visible(s.ID), console.Visible(s.Target))
+		case s.Channel.Coded():
+			c.Printf("Added the subscriber %s: %s is sent a code, which has to be entered on the page. To see the delivery: allswell delivery list --page %s\n",
+				console.Visible(s.ID), console.Visible(s.Target), console.Visible(cmd.Page))
 		default:
 			c.Printf("Added the subscriber %s: %s is asked to confirm first, if the server sends mail. To see the delivery: allswell delivery list --page %s\n",
 				console.Visible(s.ID), console.Visible(s.Target), console.Visible(cmd.Page))
@@ -107,6 +110,9 @@ func newChannelFlags() channelFlags {
 	for i, channel := range allswell.Channels {
 		label := channel.TargetLabel()
 		help := strings.ToUpper(label[:1]) + label[1:] + " to notify."
+		if channel.Chat() {
+			help += " It is shown in part only."
+		}
 		if channel.Confirmed() {
 			help += " A confirmation is requested first."
 		}
@@ -116,7 +122,7 @@ func newChannelFlags() channelFlags {
 		placeholder := strings.ToUpper(label[strings.LastIndexByte(label, ' ')+1:])
 		fields = append(fields, reflect.StructField{
 			Name: fmt.Sprintf("Channel%d", i), Type: reflect.TypeFor[*string](),
-			Tag: reflect.StructTag(fmt.Sprintf(`name:%q required:"" xor:"target" placeholder:%q help:%q`, channel, placeholder, help)),
+			Tag: reflect.StructTag(fmt.Sprintf(`name:%q required:"" xor:"target" placeholder:%q help:%q`, flagOfChannel(channel)[2:], placeholder, help)),
 		})
 	}
 	return channelFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
@@ -134,7 +140,9 @@ func (f channelFlags) target() (channel allswell.Channel, target string) {
 }
 
 // flagOfChannel returns the name of the flag for the targets of a channel.
-func flagOfChannel(channel allswell.Channel) string { return "--" + string(channel) }
+func flagOfChannel(channel allswell.Channel) string {
+	return "--" + strings.ReplaceAll(string(channel), "_", "-")
+}
 
 // flagsOfChannels returns the flags of all channels: "--email/--webhook".
 func flagsOfChannels() string {
@@ -153,7 +161,7 @@ func (c *commandContext) printSecret(s *client.Subscriber) {
 type subscriberList struct {
 	pageFlag
 	Search  string                   `placeholder:"TEXT" help:"Only subscribers whose address contains this."`
-	Channel allswell.Channel         `placeholder:"CHANNEL" help:"Only subscribers of this channel: email or webhook."`
+	Channel allswell.Channel         `placeholder:"CHANNEL" help:"Only subscribers of this channel: email, webhook, slack, discord, teams, google_chat or mattermost."`
 	State   allswell.SubscriberState `placeholder:"STATE" help:"Only subscribers in this state: active, unconfirmed or suspended."`
 	listing
 }

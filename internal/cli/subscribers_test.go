@@ -60,16 +60,16 @@ func TestChannelFlags(t *testing.T) {
 		if channel.TargetLabel() == "" {
 			t.Errorf("the channel %s has no label", channel)
 		}
-		body := ""
+		body, flag := "", "--"+strings.ReplaceAll(string(channel), "_", "-")
 		_, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 			sent, _ := io.ReadAll(r.Body)
 			body = canonical(sent)
 			answer(422, "", "", `{"message": "x", "errors": {"target": ["The target must be better."]}}`)(w, r)
-		}, "subscriber", "add", "--page=acme", "--"+string(channel)+"=x")
+		}, "subscriber", "add", "--page=acme", flag+"=x")
 		if want := `{"channel":"` + string(channel) + `","target":"x"}`; body != want {
 			t.Errorf("%s: the request is %s, want %s", channel, body, want)
 		}
-		if want := "  --" + string(channel) + ": must be better.\n"; !strings.HasSuffix(stderr, want) {
+		if want := "  " + flag + ": must be better.\n"; !strings.HasSuffix(stderr, want) {
 			t.Errorf("%s: %q, want %q", channel, stderr, want)
 		}
 	}

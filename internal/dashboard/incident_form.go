@@ -268,6 +268,10 @@ func audienceOf(channel allswell.Channel, n int) string {
 		return "1 person by e-mail"
 	case channel == allswell.ChannelEmail:
 		return fmt.Sprint(n, " people by e-mail")
+	case channel.Chat() && n == 1:
+		return "1 room in " + channel.Name()
+	case channel.Chat():
+		return fmt.Sprint(n, " rooms in ", channel.Name())
 	case n > 1:
 		name += "s"
 	}

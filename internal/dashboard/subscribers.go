@@ -93,11 +93,7 @@ func deliveriesOf(slug, subscriberID string) string {
 func (v *visit) drawSubscribers(s *subscribersScreen, filter *form) {
 	var channels []option
 	for _, c := range allswell.Channels {
-		label := string(c)
-		if c == allswell.ChannelEmail {
-			label = "e-mail"
-		}
-		channels = append(channels, option{Value: string(c), Label: label})
+		channels = append(channels, option{Value: string(c), Label: c.Name()})
 	}
 	states := []option{{Label: "All states"}}
 	for _, state := range allswell.SubscriberStates {
@@ -112,7 +108,7 @@ func (v *visit) drawSubscribers(s *subscribersScreen, filter *form) {
 		s.draw(field{Name: "target", Label: "E-mail address or URL", Placeholder: "ada@example.com", Autocomplete: "off"}),
 		s.draw(field{Name: "confirmed", Label: "Consent", Type: "select", Options: []option{
 			{Value: "false", Label: "ask the address to confirm first"}, {Value: "true", Label: "its owner has already agreed"},
-		}, Hint: "Webhooks that you add are not asked."}),
+		}, Hint: "Webhooks that you add are not asked. A chat is sent a code, to enter on the page."}),
 		s.draw(field{Name: "warnings", Label: "Warnings of monitors", Type: "select", Options: []option{
 			{Value: "false", Label: "do not send them"}, {Value: "true", Label: "send them, too"},
 		}, Hint: "Only to webhooks. The page does not show warnings, and visitors do not receive any."}),

@@ -10,7 +10,11 @@ import (
 // channels is the registry. Each channel is one file of this package, one row of the
 // table in channel.go of the root package, which has the rules that do not depend on
 // how messages are sent, and one column of the table in docs/subscribers.md.
-var channels = []channel{emailChannel, webhookChannel}
+var channels = []channel{
+	emailChannel, webhookChannel,
+	chatChannel(allswell.ChannelSlack), chatChannel(allswell.ChannelDiscord), chatChannel(allswell.ChannelTeams),
+	chatChannel(allswell.ChannelGoogleChat), chatChannel(allswell.ChannelMattermost),
+}
 
 // channel is a way to send messages.
 type channel struct {

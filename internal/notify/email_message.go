@@ -108,8 +108,7 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 	}
 	l.Accent, l.Accented = assets.AdaptAccent(n.Page.Accent)
 	l.Logo = logoOf(n.Page, l.PageURL)
-	l.Manage = subscriptionsURL(n.Page, base) + "/subscription/" + url.PathEscape(n.Subscriber.Key)
-	l.End = subscriptionsURL(n.Page, base) + "/unsubscribe/" + url.PathEscape(n.Subscriber.Key)
+	l.Manage, l.End = subscriptionLinks(n, base)
 	var roots []string // the threads that the mail belongs to
 	switch n.Delivery.Purpose {
 	case allswell.PurposeConfirmation:

@@ -204,8 +204,8 @@ func webhookSubscriptionOf(n allswell.Notification, base string) *webhookSubscri
 	if n.Subscriber.AddedByOperator {
 		return nil
 	}
-	at, key := subscriptionsURL(n.Page, base), url.PathEscape(n.Subscriber.Key)
-	s := &webhookSubscription{URL: at + "/subscription/" + key, UnsubscribeURL: at + "/unsubscribe/" + key}
+	s := new(webhookSubscription)
+	s.URL, s.UnsubscribeURL = subscriptionLinks(n, base)
 	if n.Subscriber.ConfirmedAt.IsZero() {
 		s.ConfirmURL = &s.URL
 	}
@@ -383,7 +383,11 @@ func (w *webhooks) send(ctx context.Context, n allswell.Notification) allswell.S
 	if err != nil {
 		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be made: %v.", err)}
 	}
-	o := w.roundTrip(ctx, req, n.Subscriber)
+	return limitConfirmations(n, w.roundTrip(ctx, req, n.Subscriber))
+}
+
+// limitConfirmations returns the outcome of an attempt, which is final for the last request for confirmation.
+func limitConfirmations(n allswell.Notification, o allswell.SendOutcome) allswell.SendOutcome {
 	if o.Result == allswell.SendFailed && n.Delivery.Purpose == allswell.PurposeConfirmation && n.Delivery.Attempts >= confirmationAttempts {
 		o.Result = allswell.SendUndeliverable
 	}

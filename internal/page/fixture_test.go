@@ -61,7 +61,7 @@ func openAt(t *testing.T, dsn string, c *clock, hosts allswell.Hosts) *fixture {
 	if c.ms.Load() == 0 {
 		c.set(day)
 	}
-	s := storetest.Open(t, dsn, store.Options{Clock: c.now, Hosts: hosts})
+	s := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: c.now, Hosts: hosts}))
 	ws, _ := storetest.Workspace(t, s, allswell.DefaultWorkspace)
 	return &fixture{t, s, New(Config{Store: s, Now: c.now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), PageIndex: true}), c, ws}
 }

@@ -124,11 +124,11 @@ func (l notFoundLimit) take(r *http.Request) error {
 const (
 	signUpsPerAddress = 10  // an IPv6 network of 64 bits has ten times as many
 	signUpsPerNetwork = 100 // an IPv4 network of 24 bits, or an IPv6 network of 48
-	signUpsPerMailbox = 5   // from all clients, for all pages; further ones get the usual response
+	signUpsPerMailbox = 5   // or room of a chat; from all clients, for all pages; further ones get the usual response
 	signUpWindow      = time.Hour
 
-	webhooksPerHost = 20  // sign-ups of webhooks of one host name, for all pages; further ones get the usual response
-	webhooksPerPage = 100 // sign-ups of webhooks on one page
+	webhooksPerHost = 20  // sign-ups of webhooks, and of chats that everybody can run, of one host name, for all pages; further ones get the usual response
+	webhooksPerPage = 100 // sign-ups of webhooks and chats on one page
 )
 
 // signUpLimits limits how often clients can have messages sent to targets that may
@@ -181,7 +181,10 @@ func (l *signUpLimits) take(addr netip.Addr, page string, now time.Time) limit.V
 
 // takeTarget decides whether a message may be sent to the target of a sign-up, and counts it.
 func (l *signUpLimits) takeTarget(n allswell.NewSubscriber, now time.Time) bool {
-	if n.Channel == allswell.ChannelWebhook {
+	if n.Channel.Coded() && n.Channel.AtOneHost() {
+		return l.mailboxes.Take(string(n.Channel)+" "+n.Target, now).Allowed // all rooms have the same host
+	}
+	if n.Channel != allswell.ChannelEmail {
 		return l.hosts.Take(n.Channel.Host(n.Target), now).Allowed
 	}
 	return l.mailboxes.Take(allswell.MailboxKey(n.Target), now).Allowed

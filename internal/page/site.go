@@ -54,6 +54,7 @@ type Site struct {
 	log   *slog.Logger
 	now   func() time.Time
 	mail  bool
+	chats bool // URLs of chats can be sealed
 
 	pageIndex bool // Config.PageIndex
 
@@ -88,7 +89,7 @@ type Site struct {
 // the store is used by others.
 func New(c Config) *Site {
 	s := &Site{
-		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail, pageIndex: c.PageIndex, security: c.SecurityContact,
+		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail, chats: c.Store.CanSeal(), pageIndex: c.PageIndex, security: c.SecurityContact,
 		loads: make(semaphore, maxLoads), refreshes: make(semaphore, maxRefreshes), forms: newFormSemaphores(),
 	}
 	if s.log == nil {

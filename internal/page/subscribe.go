@@ -27,7 +27,9 @@ const (
 // The fields of the forms.
 const (
 	fieldEmail     = "email"
-	fieldURL       = "url" // of a webhook
+	fieldChannel   = "channel" // with fieldURL; a webhook by default
+	fieldURL       = "url"     // of a webhook or a chat
+	fieldCode      = "code"    // that confirms a subscription
 	fieldComponent = "component"
 	fieldAction    = "action"
 	fieldScope     = "scope"
@@ -89,13 +91,13 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 		s.failAt(w, r, req, status)
 		return
 	}
-	n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fields.Get(fieldEmail), Components: fields[fieldComponent]}
-	offered := s.mail
-	if fields.Has(fieldURL) {
-		n.Channel, n.Target, offered = allswell.ChannelWebhook, fields.Get(fieldURL), req.snap.page.WebhookSignUps
-	}
+	n, offered := s.signUpOf(req, fields)
 	if !offered {
 		s.failSignUpsOff(w, r, req, n.Channel)
+		return
+	}
+	if fields.Has(fieldCode) {
+		s.confirmSignUp(w, r, req, n, fields.Get(fieldCode))
 		return
 	}
 	checked, err := n.CheckSignUp() // first, so that a typing error does not count towards the limits
@@ -110,6 +112,8 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 	}
 	l := req.variant.Language
 	switch invalid := (*allswell.ValidationError)(nil); {
+	case err == nil && n.Channel.Coded():
+		s.answer(w, r, http.StatusOK, view.EnterCode(s.formLayout(req), checked, ""))
 	case err == nil && n.Channel == allswell.ChannelWebhook:
 		s.answerMessage(w, r, req, http.StatusOK, "subscribe.url_sent.heading", l.T("subscribe.url_sent.text"), l.T("subscribe.url_sent.missing"))
 	case err == nil:
@@ -121,9 +125,46 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 	}
 }
 
+// signUpOf returns the subscriber that a form describes, and whether the page offers its channel.
+func (s *Site) signUpOf(req pageRequest, fields url.Values) (n allswell.NewSubscriber, offered bool) {
+	n = allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fields.Get(fieldEmail), Components: fields[fieldComponent]}
+	if !fields.Has(fieldURL) {
+		return n, s.mail
+	}
+	n.Channel, n.Target, offered = allswell.ChannelWebhook, fields.Get(fieldURL), req.snap.page.WebhookSignUps
+	if chosen := allswell.Channel(fields.Get(fieldChannel)); chosen.Chat() {
+		n.Channel, offered = chosen, offered && s.chats
+	}
+	return n, offered
+}
+
+// confirmSignUp confirms the subscription of a target with the code that was sent to it.
+func (s *Site) confirmSignUp(w http.ResponseWriter, r *http.Request, req pageRequest, n allswell.NewSubscriber, code string) {
+	if s.notFound.exceeded(r) {
+		s.failForAt(w, r, req, errTooManyNotFound)
+		return
+	}
+	var sub allswell.Subscriber
+	try := store.CodeTry{Slug: req.entry.slug, Channel: n.Channel, Target: n.Target, Code: code}
+	err := s.forms.subscriptions.run(r.Context(), func() (err error) {
+		sub, err = s.store.ConfirmWithCode(r.Context(), try)
+		return err
+	})
+	switch invalid := (*allswell.ValidationError)(nil); {
+	case errors.As(err, &invalid):
+		_ = s.notFound.take(r)
+		s.answer(w, r, http.StatusUnprocessableEntity, view.EnterCode(s.formLayout(req), n, code))
+	case err != nil:
+		s.failForm(w, r, req, "confirming a subscription failed", err)
+	default:
+		w.Header().Set("Cache-Control", "no-store")
+		http.Redirect(w, r, s.presentation(req.snap.page, req.variant).Subscription(sub.Key), http.StatusSeeOther)
+	}
+}
+
 // webhookPage returns the page whose limit a sign-up by a channel counts towards; "": none.
 func webhookPage(req pageRequest, channel allswell.Channel) string {
-	if channel == allswell.ChannelWebhook {
+	if channel != allswell.ChannelEmail {
 		return req.snap.page.ID
 	}
 	return ""
@@ -132,7 +173,7 @@ func webhookPage(req pageRequest, channel allswell.Channel) string {
 // failSignUpsOff says that the page does not offer a channel. It is not 503: a later request would not succeed either.
 func (s *Site) failSignUpsOff(w http.ResponseWriter, r *http.Request, req pageRequest, channel allswell.Channel) {
 	heading, text := "subscribe.off.heading", "subscribe.off.text"
-	if channel == allswell.ChannelWebhook {
+	if channel != allswell.ChannelEmail {
 		heading, text = "subscribe.webhook", "subscribe.webhook_ask"
 	}
 	s.answerMessage(w, r, req, http.StatusNotFound, heading, req.variant.Language.T(text))
@@ -204,7 +245,7 @@ func (s *Site) formLayout(req pageRequest) view.Layout {
 		severity = allswell.StatusUnknown
 	}
 	at := s.presentation(page, req.variant)
-	at.Mail, at.Webhooks = false, false
+	at.Mail, at.Webhooks, at.Chats = false, false, false
 	return view.NewLayout(at, page, severity, time.Time{})
 }
 

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/view"
 )
 
@@ -91,7 +93,7 @@ func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, req pag
 		return
 	}
 	s.changeSubscription(w, r, req, key, change{
-		action: fields.Get(fieldAction), scope: fields.Get(fieldScope), components: fields[fieldComponent],
+		action: fields.Get(fieldAction), scope: fields.Get(fieldScope), code: fields.Get(fieldCode), components: fields[fieldComponent],
 	})
 }
 
@@ -110,8 +112,16 @@ func (s *Site) newSecret(sub allswell.Subscriber) string {
 
 // change is the change that a form requests.
 type change struct {
-	action, scope string
-	components    []string
+	action, scope, code string
+	components          []string
+}
+
+// confirm confirms a subscription, with a code if its channel needs one and it is given.
+func (s *Site) confirm(ctx context.Context, slug, key, code string) (allswell.Subscriber, error) {
+	if code == "" {
+		return s.store.ConfirmSubscription(ctx, slug, key)
+	}
+	return s.store.ConfirmWithCode(ctx, store.CodeTry{Slug: slug, Key: key, Code: code})
 }
 
 func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, req pageRequest, key string, ch change) {
@@ -126,7 +136,7 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, req pa
 		switch ch.action {
 		case actConfirm:
 			done.Done = l.T("subscription.done.confirmed")
-			sub, err = s.store.ConfirmSubscription(ctx, req.entry.slug, key)
+			sub, err = s.confirm(ctx, req.entry.slug, key, ch.code)
 			done.Secret = s.newSecret(sub)
 		case actSave:
 			done.Done = l.T("subscription.done.saved")
@@ -155,6 +165,10 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, req pa
 		})
 		if loadErr != nil {
 			s.showSubscription(w, r, req, sub, view.SubscriptionChange{}, loadErr)
+			return
+		}
+		if ch.action == actConfirm {
+			s.answer(w, r, http.StatusUnprocessableEntity, view.WrongCode(s.secretLayout(req), req.choices(), sub, ch.code))
 			return
 		}
 		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidChange(s.secretLayout(req), req.choices(), sub, ch.components))

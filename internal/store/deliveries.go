@@ -280,6 +280,9 @@ func (s *Store) Notification(ctx context.Context, c ClaimedDelivery) (allswell.N
 		if n.Subscriber, err = database.One(r.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1`, d.SubscriberID); err != nil {
 			return n, err
 		}
+		if n.Subscriber.Address, err = r.address(s, n.Subscriber); err != nil {
+			return n, err
+		}
 		n.Page, err = r.page(`WHERE id = $1`, d.PageID)
 		if err == nil && d.Purpose == allswell.PurposeEvent {
 			n.Events, err = database.Query(r.Session, scanEventWithin(maxNotificationText), `SELECT `+eventColumns+` FROM events

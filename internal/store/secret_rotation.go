@@ -19,6 +19,8 @@ type sealedColumn struct {
 var sealedColumns = []sealedColumn{
 	{table: "checks", id: "monitor_id", column: "secrets", owners: "monitors", name: "slug", noun: "monitor"},
 	{table: "alert_channels", id: "id", column: "secrets", owners: "alert_channels", name: "name", noun: "channel"},
+	{table: "subscribers", id: "id", column: "sealed_target", owners: "subscribers", name: "id", noun: "subscriber"},
+	{table: "sign_ups", id: "id", column: "sealed_target", owners: "sign_ups", name: "id", noun: "sign-up"},
 }
 
 // SecretsFound says how many owners of secrets there are, such as monitors, and which secrets cannot be opened.

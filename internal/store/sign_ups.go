@@ -18,7 +18,7 @@ type SignUp struct {
 	Admitted   bool                   // the visitor may see the page although it is private
 }
 
-// RequestSignUp accepts a request to subscribe an e-mail address or a webhook. When it returns nil,
+// RequestSignUp accepts a request to subscribe an e-mail address, a webhook or a chat. When it returns nil,
 // the request is durable; ProcessSignUps acts on it.
 //
 // It runs the same statements for every target of a channel, so that neither its result nor its
@@ -35,7 +35,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 		if err == nil && p.Visibility == allswell.VisibilityPrivate && !r.Admitted {
 			err = allswell.ErrNotFound
 		}
-		if err == nil && n.Channel == allswell.ChannelWebhook && !p.WebhookSignUps {
+		if err == nil && n.Channel != allswell.ChannelEmail && !p.WebhookSignUps {
 			var bad allswell.ValidationError
 			bad.Add("channel", "Webhooks cannot be subscribed on this page.")
 			err = bad.Err()
@@ -47,8 +47,14 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 			return err
 		}
 		t.mailQueued = true
-		_, err = t.Exec(`INSERT INTO sign_ups (id, page_id, channel, target, components, discarded, admitted, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			allswell.NewID(allswell.PrefixSignUp, t.Now), p.ID, string(n.Channel), n.Target, list(n.Components), r.Discard, r.Admitted, millis(t.Now))
+		id := allswell.NewID(allswell.PrefixSignUp, t.Now)
+		target, err := s.storeTarget(id, p.ID, n.Channel, n.Target)
+		if err != nil {
+			return err
+		}
+		_, err = t.Exec(`INSERT INTO sign_ups (id, page_id, channel, target, components, discarded, admitted, created_at, target_key, sealed_target)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			id, p.ID, string(n.Channel), target.shown, list(n.Components), r.Discard, r.Admitted, millis(t.Now), target.key, target.sealed)
 		return err
 	})
 }
@@ -63,17 +69,19 @@ type storedSignUp struct {
 	components         []string
 	discarded          bool
 	admitted           bool // SignUp.Admitted
+	key                string
+	sealed             []byte // see storedTarget
 }
 
 func scanSignUp(row database.Row) (r storedSignUp, err error) {
-	err = row.Scan(&r.id, &r.pageID, &r.channel, &r.target, listOf[string]{&r.components}, &r.discarded, &r.admitted)
+	err = row.Scan(&r.id, &r.pageID, &r.channel, &r.target, listOf[string]{&r.components}, &r.discarded, &r.admitted, &r.key, &r.sealed)
 	return
 }
 
 // ProcessSignUps processes requests to subscribe in their order, and reports whether
 // there may be more. A new target becomes a subscriber and is sent a request for confirmation;
-// an unconfirmed one is sent it again; a confirmed e-mail address is sent the link to its
-// subscription, which all messages to webhooks of visitors have. Each is sent at most one message in
+// an unconfirmed one is sent it again, with a new code; a confirmed e-mail address or chat is sent the link
+// to its subscription, which all messages to webhooks of visitors have. Each is sent at most one message in
 // allswell.RepeatMailInterval. Any number of replicas may run it.
 func (s *Store) ProcessSignUps(ctx context.Context) (more bool, err error) {
 	if found, err := s.exists(ctx, `SELECT 1 FROM sign_ups`); err != nil || !found {
@@ -90,7 +98,7 @@ func (s *Store) processSignUps(ctx context.Context) (more bool, err error) {
 	return write(ctx, s, func(t *tx) (bool, error) {
 		// A replica that deletes the same rows at the same time waits here and then finds none.
 		rows, err := database.Query(t.Session, scanSignUp, `DELETE FROM sign_ups WHERE id IN (SELECT id FROM sign_ups ORDER BY id LIMIT $1)
-			RETURNING id, page_id, channel, target, components, discarded, admitted`, signUpRows)
+			RETURNING id, page_id, channel, target, components, discarded, admitted, target_key, sealed_target`, signUpRows)
 		slices.SortFunc(rows, func(a, b storedSignUp) int { return strings.Compare(a.id, b.id) })
 		for _, r := range rows {
 			if err == nil && !r.discarded {
@@ -103,13 +111,18 @@ func (s *Store) processSignUps(ctx context.Context) (more bool, err error) {
 
 func (t *tx) processSignUp(r storedSignUp) error {
 	known, err := database.One(t.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers
-		WHERE page_id = $1 AND channel = $2 AND target = $3 FOR UPDATE`, r.pageID, string(r.channel), r.target)
+		WHERE page_id = $1 AND channel = $2 AND target = $3 AND target_key = $4 FOR UPDATE`, r.pageID, string(r.channel), r.target, r.key)
 	if errors.Is(err, allswell.ErrNotFound) {
 		chosen, err := database.Query(t.Session, database.ScanString, `SELECT id `+choosable, r.pageID, list(r.components))
 		if err != nil || len(chosen) == 0 && len(r.components) > 0 {
 			return err // all chosen components have been deleted or hidden
 		}
-		n := allswell.NewSubscriber{Channel: r.channel, Target: r.target, Components: chosen}
+		target, err := t.s.openTarget(r.id, r.target, r.sealed)
+		if err != nil {
+			t.s.log.Error("a sign-up cannot be read", "error", err)
+			return nil // the key of secrets was replaced meanwhile
+		}
+		n := allswell.NewSubscriber{Channel: r.channel, Target: target, Components: chosen}
 		sub, err := t.subscribe(r.pageID, n, false)
 		if err == nil && r.admitted {
 			err = t.admitSubscriber(sub)
@@ -129,6 +142,12 @@ func (t *tx) processSignUp(r storedSignUp) error {
 		return err
 	}
 	if known.ConfirmedAt.IsZero() {
+		if known.Channel.Coded() {
+			known.RequestCode(t.Now)
+			if _, err := t.Exec(`UPDATE subscribers SET code = $2, code_until_at = $3, code_attempts = 0 WHERE id = $1`, known.ID, known.Code, millis(known.CodeUntil)); err != nil {
+				return err
+			}
+		}
 		return t.queueMessage(known, allswell.PurposeConfirmation)
 	}
 	return t.queueMessage(known, allswell.PurposeLink)

@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// ImportSubscribers subscribes e-mail addresses to a page in one transaction, and returns what happened to each line.
+// ImportSubscribers subscribes e-mail addresses and chats to a page in one transaction, and returns what happened to each line.
 // Lines that cannot be added do not affect the others. It returns an *allswell.ValidationError if the list as a whole, or the
 // consent, is invalid. A dry run returns the same report and changes nothing.
 func (s *Store) ImportSubscribers(ctx context.Context, actor allswell.Actor, slug string, n allswell.SubscriberImport, save ...SaveResponse[allswell.SubscriberImportReport]) (allswell.SubscriberImportReport, error) {
@@ -48,16 +48,27 @@ func (s *Store) ImportSubscribers(ctx context.Context, actor allswell.Actor, slu
 // checkImportLines refuses the lines whose address is subscribed or has unsubscribed, or whose components cannot be chosen, and
 // resolves the components of the others.
 func (c *session) checkImportLines(pageID string, lines []allswell.ImportLine) error {
-	var targets, hashes []string
+	var targets, keys, hashes []string
 	for _, l := range lines {
 		if l.Result == allswell.ImportAdded {
-			targets, hashes = append(targets, l.Target), append(hashes, targetHash(pageID, allswell.ChannelEmail, l.Target))
+			hash := targetHash(pageID, l.Channel, l.Address)
+			hashes = append(hashes, hash)
+			if l.Channel.Chat() {
+				keys = append(keys, hash)
+			} else {
+				targets = append(targets, l.Target)
+			}
 		}
 	}
 	// A subquery for each value, because the plan of a join depends on statistics, which lag behind a large import.
 	subscribed, err := c.set(`WITH wanted (target) AS EACH($3) SELECT coalesce((SELECT s.target FROM subscribers s
 			WHERE s.page_id = $1 AND s.channel = $2 AND s.target = wanted.target), '') FROM wanted`,
 		pageID, string(allswell.ChannelEmail), list(targets))
+	if err != nil {
+		return err
+	}
+	known, err := c.set(`WITH wanted (key) AS EACH($1) SELECT coalesce((SELECT s.target_key FROM subscribers s
+			WHERE s.target_key = wanted.key AND s.target_key <> ''), '') FROM wanted`, list(keys))
 	if err != nil {
 		return err
 	}
@@ -77,9 +88,9 @@ func (c *session) checkImportLines(pageID string, lines []allswell.ImportLine) e
 		}
 		ids, ok := resolveChosen(components, l.Components)
 		switch {
-		case subscribed[l.Target]:
+		case l.Channel == allswell.ChannelEmail && subscribed[l.Target], known[targetHash(pageID, l.Channel, l.Address)]:
 			l.Refuse(allswell.ImportSubscribed, "The address is subscribed already.")
-		case ended[targetHash(pageID, allswell.ChannelEmail, l.Target)]:
+		case ended[targetHash(pageID, l.Channel, l.Address)]:
 			l.Refuse(allswell.ImportUnsubscribed, "The owner has unsubscribed, and can subscribe again on the page.")
 		case !ok:
 			l.Refuse(allswell.ImportInvalid, "The components must be of this page, and not hidden.")
@@ -134,7 +145,7 @@ func (t *tx) importSubscribers(actor allswell.Actor, r allswell.SubscriberImport
 	for _, l := range r.Lines {
 		if l.Result == allswell.ImportAdded {
 			sub := t.newSubscriber(r.PageID, allswell.NewSubscriber{
-				Channel: allswell.ChannelEmail, Target: l.Target, Components: l.Components, Confirmed: r.Confirmed,
+				Channel: l.Channel, Target: l.Address, Components: l.Components, Confirmed: r.Confirmed,
 			}, true)
 			sub.Consent, sub.ConsentBy = r.Consent, by
 			subs = append(subs, sub)
@@ -152,16 +163,24 @@ func targetHash(pageID string, channel allswell.Channel, target string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// targetHashOf is targetHash for the target of a subscriber.
+func targetHashOf(sub allswell.Subscriber) string {
+	if sub.TargetKey != "" {
+		return sub.TargetKey
+	}
+	return targetHash(sub.PageID, sub.Channel, sub.Target)
+}
+
 // rememberUnsubscription notes that the owner of a target has ended the subscription.
 func (t *tx) rememberUnsubscription(sub allswell.Subscriber) error {
 	_, err := t.Exec(`INSERT INTO unsubscriptions (page_id, target_hash, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-		sub.PageID, targetHash(sub.PageID, sub.Channel, sub.Target), millis(t.Now))
+		sub.PageID, targetHashOf(sub), millis(t.Now))
 	return err
 }
 
 // forgetUnsubscription is called when a subscription is confirmed.
 func (t *tx) forgetUnsubscription(sub allswell.Subscriber) error {
 	_, err := t.Exec(`DELETE FROM unsubscriptions WHERE page_id = $1 AND target_hash = $2`,
-		sub.PageID, targetHash(sub.PageID, sub.Channel, sub.Target))
+		sub.PageID, targetHashOf(sub))
 	return err
 }

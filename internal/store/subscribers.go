@@ -10,12 +10,12 @@ import (
 )
 
 const subscriberColumns = `id, page_id, channel, target, key, whole_page, secret, old_secret, old_secret_until_at, confirmed_at,
-	suspended_at, suspension_reason, rejections, mailed_at, created_at, updated_at, warnings, added_by_operator, consent, consent_by`
+	suspended_at, suspension_reason, rejections, mailed_at, created_at, updated_at, warnings, added_by_operator, consent, consent_by, target_key, code, code_until_at, code_attempts`
 
 func scanSubscriber(row database.Row) (s allswell.Subscriber, err error) {
 	err = row.Scan(&s.ID, &s.PageID, &s.Channel, &s.Target, &s.Key, &s.WholePage, text{&s.Secret}, text{&s.OldSecret}, instant{&s.OldSecretUntil},
 		instant{&s.ConfirmedAt}, instant{&s.SuspendedAt}, text{&s.SuspendedFor}, &s.Rejections, instant{&s.MailedAt},
-		instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Warnings, &s.AddedByOperator, text{&s.Consent}, text{&s.ConsentBy})
+		instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Warnings, &s.AddedByOperator, text{&s.Consent}, text{&s.ConsentBy}, &s.TargetKey, text{&s.Code}, instant{&s.CodeUntil}, &s.CodeAttempts)
 	return
 }
 
@@ -177,6 +177,7 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber, byOperator bool)
 	if err := t.saveNewSubscribers([]allswell.Subscriber{sub}); err != nil {
 		return sub, err
 	}
+	sub.Address = ""
 	if sub.ConfirmedAt.IsZero() {
 		return sub, nil
 	}
@@ -186,9 +187,12 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber, byOperator bool)
 // newSubscriber returns a new subscriber, which is not saved yet.
 func (t *tx) newSubscriber(pageID string, n allswell.NewSubscriber, byOperator bool) allswell.Subscriber {
 	sub := allswell.Subscriber{
-		ID: allswell.NewID(allswell.PrefixSubscriber, t.Now), PageID: pageID, Channel: n.Channel, Target: n.Target,
+		ID: allswell.NewID(allswell.PrefixSubscriber, t.Now), PageID: pageID, Channel: n.Channel, Target: n.Channel.Shown(n.Target), Address: n.Target,
 		Key: allswell.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.Now, UpdatedAt: t.Now,
 		AddedByOperator: byOperator, Warnings: byOperator && n.Warnings,
+	}
+	if n.Channel.Chat() {
+		sub.TargetKey = targetHash(pageID, n.Channel, n.Target)
 	}
 	if n.Channel.Signed() {
 		sub.Secret = allswell.NewWebhookSecret()
@@ -197,6 +201,9 @@ func (t *tx) newSubscriber(pageID string, n allswell.NewSubscriber, byOperator b
 		sub.ConfirmedAt = t.Now
 	} else {
 		sub.MailedAt = t.Now
+		if n.Channel.Coded() {
+			sub.RequestCode(t.Now)
+		}
 	}
 	return sub
 }
@@ -206,8 +213,13 @@ func (t *tx) newSubscriber(pageID string, n allswell.NewSubscriber, byOperator b
 func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 	var rows, chosen, requests [][]any
 	for _, sub := range subs {
-		rows = append(rows, []any{sub.ID, sub.PageID, string(sub.Channel), sub.Target, sub.Destination(), sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
-			0, millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage, sub.Warnings, sub.AddedByOperator, nullIfEmpty(sub.Consent), nullIfEmpty(sub.ConsentBy)})
+		target, err := t.s.storeTarget(sub.ID, sub.PageID, sub.Channel, sub.Address)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []any{sub.ID, sub.PageID, string(sub.Channel), target.shown, sub.Destination(), sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
+			0, millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage, sub.Warnings, sub.AddedByOperator, nullIfEmpty(sub.Consent), nullIfEmpty(sub.ConsentBy),
+			target.key, target.sealed, nullIfEmpty(sub.Code), millis(sub.CodeUntil), 0})
 		for _, component := range sub.Components {
 			chosen = append(chosen, []any{sub.ID, component})
 		}
@@ -216,7 +228,8 @@ func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 			requests = append(requests, row)
 		}
 	}
-	err := t.insertRows(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, rejections, mailed_at, created_at, updated_at, whole_page, warnings, added_by_operator, consent, consent_by)`, rows)
+	err := t.insertRows(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, rejections, mailed_at, created_at, updated_at, whole_page, warnings, added_by_operator, consent, consent_by,
+		target_key, sealed_target, code, code_until_at, code_attempts)`, rows)
 	if err == nil {
 		err = t.insertRows(`INSERT INTO subscriber_components (subscriber_id, component_id)`, chosen)
 	}
@@ -455,8 +468,20 @@ func (s *Store) Subscription(ctx context.Context, slug, key string) (allswell.Su
 	})
 }
 
-// ConfirmSubscription records the holder's consent. Repeating it changes nothing.
+// ConfirmSubscription records the holder's consent. Repeating it changes nothing. A channel whose subscriptions are confirmed by a code is an
+// *allswell.ValidationError: see ConfirmWithCode.
 func (s *Store) ConfirmSubscription(ctx context.Context, slug, key string) (allswell.Subscriber, error) {
+	sub, err := s.Subscription(ctx, slug, key)
+	if err == nil && sub.Channel.Coded() && sub.ConfirmedAt.IsZero() {
+		err = wrongCode()
+	}
+	if err != nil {
+		return sub, err
+	}
+	return s.confirm(ctx, slug, key)
+}
+
+func (s *Store) confirm(ctx context.Context, slug, key string) (allswell.Subscriber, error) {
 	return s.changeSubscription(ctx, slug, key, allswell.AuditConfirm, func(t *tx, sub *allswell.Subscriber) error {
 		if sub.ConfirmedAt.IsZero() {
 			sub.ConfirmedAt = t.Now

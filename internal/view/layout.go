@@ -51,6 +51,7 @@ type siteLayout struct {
 	About               template.HTML  // the description of the page, on the status page
 	Form                *subscribeForm // nil: mail is off
 	Webhook             string         // URL of the form for webhooks; "": not offered
+	Chats               bool           // the form is for chats, too
 	AskOperator         bool           // only operators add webhooks
 	Atom, RSS, Calendar string         // URLs
 	Logo, Icon, Accent  string         // URLs; "": the default
@@ -128,7 +129,7 @@ func NewLayout(at Presentation, page allswell.Page, severity allswell.Status, as
 		site.Form = &subscribeForm{Action: at.subscribe()}
 	}
 	if at.Webhooks {
-		site.Webhook = at.subscribe() + "#webhook"
+		site.Webhook, site.Chats = at.subscribe()+"#webhook", at.Chats
 	}
 	site.AskOperator = !page.WebhookSignUps
 	themeURL := func(name string) string {

@@ -22,8 +22,9 @@ var allowedAttributes = map[string]string{
 	"time": "datetime data-form", "img": "src alt height loading", "details": "open data-key", "summary": "",
 	"table": "", "caption": "", "thead": "", "tbody": "", "tr": "data-n", "th": "scope", "td": "",
 	"form": "method action", "fieldset": "", "legend": "", "label": "for", "button": "name value type",
-	"input": "name type value maxlength required autocomplete inputmode aria-invalid aria-describedby autofocus checked",
-	"svg":   "width height focusable viewBox preserveAspectRatio role", "use": "href", "symbol": "viewBox", "path": "d", "circle": "cx cy r", "rect": "x y width height rx",
+	"input":  "name type value maxlength required autocomplete inputmode aria-invalid aria-describedby autofocus checked autocapitalize spellcheck",
+	"select": "name required", "option": "value selected",
+	"svg": "width height focusable viewBox preserveAspectRatio role", "use": "href", "symbol": "viewBox", "path": "d", "circle": "cx cy r", "rect": "x y width height rx",
 }
 
 const globalAttributes = "id class lang dir aria-label aria-labelledby aria-hidden"

@@ -17,6 +17,7 @@ type Presentation struct {
 	Mail   bool   // subscribing by mail is offered
 
 	Webhooks bool // subscribing webhooks is offered
+	Chats    bool // subscribing chats is offered, too
 
 	base   string // before every path of the page: "/status/acme", or "" at its own domain
 	root   string // base for links from elsewhere: "https://status.example" for a page with a domain
@@ -101,9 +102,12 @@ func (at Presentation) incident(id string) string    { return at.link("/incident
 func (at Presentation) maintenance(id string) string { return at.link("/maintenances/" + id) }
 func (at Presentation) component(id string) string   { return at.link(componentPath(id)) }
 func (at Presentation) subscribe() string            { return at.link("/subscribe") }
-func (at Presentation) calendar() string             { return at.link("/" + feed.CalendarName) }
-func monthPath(m time.Time) string                   { return "/history?month=" + m.Format(MonthFormat) }
-func componentPath(id string) string                 { return "/components/" + id }
+
+// Subscription returns the URL of the subscription with a key.
+func (at Presentation) Subscription(key string) string { return at.link("/subscription/" + key) }
+func (at Presentation) calendar() string               { return at.link("/" + feed.CalendarName) }
+func monthPath(m time.Time) string                     { return "/history?month=" + m.Format(MonthFormat) }
+func componentPath(id string) string                   { return "/components/" + id }
 
 // MonthFormat is the format of a month in a URL.
 const MonthFormat = "2006-01"

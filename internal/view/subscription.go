@@ -1,11 +1,13 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/markdown"
 )
 
@@ -18,12 +20,51 @@ type subscribeForm struct {
 	Choice     choice
 }
 
-// webhookForm is subscribeForm for a webhook. It is not in the panel of a page.
+// webhookForm is subscribeForm for a webhook or a chat. It is not in the panel of a page.
 type webhookForm struct {
 	Action string
+	Chats  []chatOption // none: only webhooks
 	URL    string
 	Error  string
 	Choice choice
+}
+
+// chatOption is a channel of the form. The first is the webhook.
+type chatOption struct {
+	Channel  allswell.Channel
+	Name     string
+	Selected bool
+}
+
+// newWebhookForm returns the form with a channel selected.
+func newWebhookForm(at Presentation, selected allswell.Channel, choice choice) *webhookForm {
+	f := &webhookForm{Action: at.subscribe(), Choice: choice}
+	if at.Chats || selected.Chat() {
+		for _, c := range allswell.ChatChannels {
+			f.Chats = append(f.Chats, chatOption{c, c.Name(), c == selected})
+		}
+		f.Chats = append(f.Chats, chatOption{allswell.ChannelWebhook, at.lang.T("subscribe.own_webhook"), selected == allswell.ChannelWebhook})
+	}
+	return f
+}
+
+// codeBody asks for the code that was sent to a target.
+type codeBody struct {
+	Action  string
+	Channel allswell.Channel
+	Name    string // of the channel
+	Target  string
+	Code    string // that was wrong; "": none
+	Hours   int    // that a code is valid
+}
+
+// EnterCode returns the page that asks for the code that was sent to the target of a sign-up. wrong is one that was not accepted; "": none.
+func EnterCode(l Layout, n allswell.NewSubscriber, wrong string) Model {
+	l.setTitle(l.At.lang.T("subscribe.code.heading"))
+	return Model{l, "code", codeBody{
+		Action: l.At.subscribe(), Channel: n.Channel, Name: n.Channel.Name(), Target: n.Target, Code: strings.ToValidUTF8(wrong, "\ufffd"),
+		Hours: int(allswell.CodeLifetime / time.Hour),
+	}}
 }
 
 // choice is the part of a form that selects components.
@@ -57,7 +98,7 @@ func newSubscribeBody(at Presentation, blocks []allswell.Block) (b subscribeBody
 		b.Form = &subscribeForm{Action: at.subscribe(), Choice: choice{Blocks: blocks}}
 	}
 	if at.Webhooks {
-		b.Webhook = &webhookForm{Action: at.subscribe(), Choice: choice{Blocks: blocks}}
+		b.Webhook = newWebhookForm(at, "", choice{Blocks: blocks})
 	}
 	return b
 }
@@ -79,11 +120,12 @@ func InvalidSignUp(l Layout, blocks []allswell.Block, n allswell.NewSubscriber, 
 	}
 	missing, wrong := strings.TrimSpace(n.Target) == "", len(invalid.Fields["target"]) > 0 || chosen.Error == ""
 	b := subscribeBody{Refused: true}
-	switch n.Channel {
-	case allswell.ChannelWebhook:
-		b.Webhook = &webhookForm{Action: l.At.subscribe(), URL: typed, Choice: chosen}
+	switch {
+	case n.Channel != allswell.ChannelEmail:
+		b.Webhook = newWebhookForm(l.At, n.Channel, chosen)
+		b.Webhook.URL = typed
 		if missing || wrong {
-			b.Webhook.Error = lang.T("subscribe.url_wrong", "example", "https://hooks.example.com/status")
+			b.Webhook.Error = urlError(n.Channel, lang)
 		}
 	default:
 		b.Form = &subscribeForm{Action: l.At.subscribe(), Email: typed, Choice: chosen}
@@ -97,6 +139,14 @@ func InvalidSignUp(l Layout, blocks []allswell.Block, n allswell.NewSubscriber, 
 	return Model{l, "subscribe", b}
 }
 
+// urlError says what is expected as the URL of a channel.
+func urlError(c allswell.Channel, l *i18n.Language) string {
+	if c.Chat() {
+		return l.T("subscribe.chat_url_wrong", "name", c.Name())
+	}
+	return l.T("subscribe.url_wrong", "example", "https://hooks.example.com/status")
+}
+
 // subscriptionBody is a subscription, for its subscriber. Its forms have no action
 // attribute, so that they are sent to the URL of the page and the HTML does not
 // contain the key.
@@ -105,6 +155,8 @@ type subscriptionBody struct {
 	SubscriptionChange
 	Target       string
 	Confirmed    bool
+	Coded        bool   // it is confirmed by a code
+	Code         string // that was wrong; "": none
 	Since        moment // when it was confirmed
 	Suspended    moment // zero: it is not
 	SuspendedFor string
@@ -138,6 +190,13 @@ func InvalidChange(l Layout, blocks []allswell.Block, sub allswell.Subscriber, c
 	return subscription(l, b)
 }
 
+// WrongCode returns the page of a subscription that was not confirmed, because the code was wrong.
+func WrongCode(l Layout, blocks []allswell.Block, sub allswell.Subscriber, code string) Model {
+	b := subscriptionOf(l, blocks, sub, SubscriptionChange{})
+	b.Code = strings.ToValidUTF8(cmp.Or(code, " "), "\ufffd")
+	return subscription(l, b)
+}
+
 func subscription(l Layout, b subscriptionBody) Model {
 	heading := "subscription.heading"
 	if !b.Confirmed {
@@ -150,7 +209,7 @@ func subscription(l Layout, b subscriptionBody) Model {
 func subscriptionOf(l Layout, blocks []allswell.Block, sub allswell.Subscriber, done SubscriptionChange) subscriptionBody {
 	b := subscriptionBody{
 		Page: l.Site.Name, SubscriptionChange: done, Target: sub.Target,
-		Confirmed: !sub.ConfirmedAt.IsZero(), Since: l.At.moment(sub.ConfirmedAt),
+		Confirmed: !sub.ConfirmedAt.IsZero(), Coded: sub.Channel.Coded(), Since: l.At.moment(sub.ConfirmedAt),
 		Suspended: l.At.moment(sub.SuspendedAt), SuspendedFor: markdown.Line(sub.SuspendedFor),
 		WholePage: sub.WholePage,
 		Choice:    choice{Blocks: blocks, Chosen: sub.Components},

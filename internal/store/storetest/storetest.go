@@ -25,16 +25,21 @@ func Run(t *testing.T, f func(t *testing.T, s *store.Store)) {
 func RunWith(t *testing.T, options func(*testing.T) store.Options, f func(t *testing.T, s *store.Store)) {
 	t.Helper()
 	Each(t, func(t *testing.T, dsn string) {
-		o := options(t)
-		if o.SecretKeys == nil && strings.HasPrefix(dsn, "postgres:") {
-			keys, err := secret.New(strings.Repeat("k", secret.MinLength))
-			if err != nil {
-				t.Fatal(err)
-			}
-			o.SecretKeys = keys
-		}
-		f(t, Open(t, dsn, o))
+		f(t, Open(t, dsn, WithKey(t, dsn, options(t))))
 	})
+}
+
+// WithKey returns the options with a key of secrets, if they need one: stores on SQLite make theirs.
+func WithKey(t testing.TB, dsn string, o store.Options) store.Options {
+	t.Helper()
+	if o.SecretKeys == nil && strings.HasPrefix(dsn, "postgres:") {
+		keys, err := secret.New(strings.Repeat("k", secret.MinLength))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.SecretKeys = keys
+	}
+	return o
 }
 
 // Each runs f once per engine with the address of a fresh database, for tests

@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/secret"
+)
+
+// storedTarget is how a target is stored: in full, or sealed if it is the URL of a chat's incoming webhook.
+type storedTarget struct {
+	shown  string
+	key    string // finds a sealed target again; "": the target is not sealed
+	sealed any    // bytes; nil: the target is not sealed
+}
+
+// CanSeal reports whether there is a key for secrets, or one can be made.
+func (s *Store) CanSeal() bool {
+	keys, err := s.secretKeys.current()
+	return err == nil && keys != nil || s.secretKeys.path != ""
+}
+
+// storeTarget returns the stored form of a target, sealed for its owner: a subscriber or a sign-up. Without a key of secrets, the error is an
+// *allswell.ValidationError. It is called in the transaction that saves the owner.
+func (s *Store) storeTarget(owner, pageID string, channel allswell.Channel, target string) (storedTarget, error) {
+	if !channel.Chat() {
+		return storedTarget{shown: target}, nil
+	}
+	keys, err := s.secretKeys.forSealing(slices.Values([]string{"target"}))
+	if err != nil {
+		return storedTarget{}, err
+	}
+	return storedTarget{channel.Shown(target), targetHash(pageID, channel, target), keys.Seal([]byte(target), owner)}, nil
+}
+
+// openTarget returns the whole target of an owner. If the key of secrets is missing or another one, the error is secret.ErrNoKey.
+func (s *Store) openTarget(owner, shown string, sealed []byte) (string, error) {
+	if sealed == nil {
+		return shown, nil
+	}
+	keys, err := s.secretKeys.forOpening()
+	if err != nil {
+		return "", err
+	}
+	plain, err := keys.Open(sealed, owner)
+	return string(plain), err
+}
+
+// address returns the whole target of a subscriber, or "" if it cannot be opened.
+func (c *session) address(s *Store, sub allswell.Subscriber) (string, error) {
+	if !sub.Channel.Chat() {
+		return sub.Target, nil
+	}
+	sealed, err := database.One(c.Session, func(row database.Row) (sealed []byte, err error) {
+		err = row.Scan(&sealed)
+		return
+	}, `SELECT sealed_target FROM subscribers WHERE id = $1`, sub.ID)
+	if err != nil {
+		return "", err
+	}
+	address, err := s.openTarget(sub.ID, sub.Target, sealed)
+	if errors.Is(err, secret.ErrNoKey) || errors.Is(err, secret.ErrDamaged) {
+		s.log.Error("the URL of a subscriber cannot be read", "subscriber", sub.ID, "error", err)
+		return "", nil
+	}
+	return address, err
+}
+
+// CodeTry is a code that somebody typed: for the subscription with a key, or, if that is "", of a target.
+type CodeTry struct {
+	Slug, Key string
+	Channel   allswell.Channel
+	Target    string
+	Code      string
+}
+
+// ConfirmWithCode confirms the subscription to which a code belongs. Repeating it changes nothing. The error is an *allswell.ValidationError if
+// the code is wrong, too old or was tried too often, and also if there is no such target: so nobody learns whether it is subscribed. An
+// unknown key is allswell.ErrNotFound.
+func (s *Store) ConfirmWithCode(ctx context.Context, try CodeTry) (allswell.Subscriber, error) {
+	where, args := subscriberOfKey, []any{try.Key, try.Slug}
+	if try.Key == "" {
+		n, err := allswell.NewSubscriber{Channel: try.Channel, Target: try.Target}.CheckSignUp()
+		if err != nil || !n.Channel.Coded() {
+			return allswell.Subscriber{}, wrongCode()
+		}
+		pageID, err := read(ctx, s, func(c *session) (string, error) {
+			return database.One(c.Session, database.ScanString, `SELECT id FROM pages WHERE slug = $1`, try.Slug)
+		})
+		if err != nil {
+			return allswell.Subscriber{}, err
+		}
+		key := ""
+		if n.Channel.Chat() {
+			key = targetHash(pageID, n.Channel, n.Target)
+		}
+		where, args = `WHERE page_id = $1 AND channel = $2 AND target = $3 AND target_key = $4`, []any{pageID, string(n.Channel), n.Channel.Shown(n.Target), key}
+	}
+	right := false
+	sub, err := write(ctx, s, func(t *tx) (allswell.Subscriber, error) {
+		sub, err := t.subscriber(where+` FOR UPDATE`, args...)
+		if err != nil {
+			return sub, err
+		}
+		if right = sub.TryCode(try.Code, t.Now); right {
+			return sub, nil
+		}
+		_, err = t.Exec(`UPDATE subscribers SET code_attempts = $2 WHERE id = $1`, sub.ID, sub.CodeAttempts)
+		return sub, err
+	})
+	switch {
+	case errors.Is(err, allswell.ErrNotFound) && try.Key == "", err == nil && !right:
+		return allswell.Subscriber{}, wrongCode()
+	case err != nil:
+		return sub, err
+	}
+	return s.confirm(ctx, try.Slug, sub.Key)
+}
+
+func wrongCode() error {
+	var bad allswell.ValidationError
+	bad.Add("code", "The code is wrong or not valid any more.")
+	return bad.Err()
+}

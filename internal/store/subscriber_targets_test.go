@@ -1,0 +1,127 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/store"
+)
+
+const (
+	roomA = "https://hooks.slack.com/services/T000/B000/aaaaaaaaaaaasame"
+	roomB = "https://hooks.slack.com/services/T000/B000/bbbbbbbbbbbbsame" // looks like roomA
+)
+
+// TestChatTargetsAreSealed checks that no table has the URL of a room, that two rooms that look alike are two subscribers, and that one cannot
+// subscribe twice.
+func TestChatTargetsAreSealed(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
+		create := func(target string) (allswell.Subscriber, error) {
+			return w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSlack, Target: target, Confirmed: true})
+		}
+		a := must(create(roomA))(w)
+		must(create(roomB))(w)
+		var bad *allswell.ValidationError
+		if _, err := create(roomA); !errors.As(err, &bad) || bad.Fields["target"] == nil {
+			t.Errorf("twice: %v", err)
+		}
+		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelSlack, Target: roomA + "2"}}))
+		if dump := w.dump(); strings.Contains(dump, "/services/") || !strings.Contains(dump, "hooks.slack.com/…same") {
+			t.Error("the URL of a room is stored in clear text")
+		}
+		for must(w.ProcessSignUps(w.ctx))(w) {
+		}
+		if dump := w.dump(); strings.Contains(dump, "/services/") {
+			t.Error("the URL of a visitor's room is stored in clear text")
+		}
+		if a.Address != "" || a.Target != "https://hooks.slack.com/…same" {
+			t.Errorf("%+v", a)
+		}
+		list, n, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: a.Target}, store.Pagination{Page: 1, PerPage: 10})
+		if err != nil || n != 2 || list[0].Address != "" {
+			t.Errorf("%v %v", list, err)
+		}
+		// Sealed anew with another key, they still can be read.
+		if n, err := w.RotateSecrets(w.ctx); err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	})
+}
+
+// TestChatSignUpAgain checks that a room that is asked again gets a new code after an hour, and one that is subscribed the link.
+func TestChatSignUpAgain(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
+		n := allswell.NewSubscriber{Channel: allswell.ChannelSlack, Target: roomA}
+		first := func() allswell.Subscriber {
+			list, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
+			w.ok(err)
+			return list[0]
+		}
+		w.ok(w.signUp("acme", n))
+		before := first()
+		w.ok(w.signUp("acme", n))
+		if got := first(); got.Code != before.Code || got.Code == "" {
+			t.Errorf("the code changed from %q to %q within an hour", before.Code, got.Code)
+		}
+		w.clock.move(allswell.RepeatMailInterval + time.Second)
+		w.ok(w.signUp("acme", n))
+		again := first()
+		if again.Code == before.Code {
+			t.Error("no new code after an hour")
+		}
+		try := store.CodeTry{Slug: "acme", Channel: n.Channel, Target: n.Target, Code: before.Code}
+		var bad *allswell.ValidationError
+		if _, err := w.ConfirmWithCode(w.ctx, try); !errors.As(err, &bad) {
+			t.Errorf("the old code: %v", err)
+		}
+		try.Code = again.Code
+		if sub, err := w.ConfirmWithCode(w.ctx, try); err != nil || sub.ConfirmedAt.IsZero() {
+			t.Errorf("%+v, %v", sub, err)
+		}
+		try.Target = roomB
+		if _, err := w.ConfirmWithCode(w.ctx, try); !errors.As(err, &bad) {
+			t.Errorf("another room: %v", err)
+		}
+		w.clock.move(allswell.RepeatMailInterval + time.Second)
+		w.ok(w.signUp("acme", n))
+		if got := w.value(`SELECT count(*) FROM deliveries WHERE purpose = 'link'`); got != "1" {
+			t.Errorf("%s links were sent to the subscribed room", got)
+		}
+	})
+}
+
+// TestImportChats checks which lines of a list with chats are added, and that the report does not have their URLs.
+func TestImportChats(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
+		list := "target,channel\n" + roomA + ",slack\n" + roomB + ",Slack\n" + roomA + ",slack\nhttps://hooks.slack.com/…same,slack\nada@example.com,email\nhttps://example.com/x,webhook\nhttps://example.com/x,discord\n"
+		imported := must(w.ImportSubscribers(w.ctx, w.ws, "acme", allswell.SubscriberImport{CSV: list, Consent: "a form", Confirmed: true}))(w)
+		var results []string
+		for _, l := range imported.Lines {
+			results = append(results, string(l.Result))
+			if l.Channel.Chat() && strings.Contains(l.Target, "/services") {
+				t.Errorf("line %d: %s", l.Line, l.Target)
+			}
+		}
+		if got := strings.Join(results, " "); got != "added added subscribed invalid added invalid invalid" {
+			t.Errorf("%s", got)
+		}
+		again := must(w.ImportSubscribers(w.ctx, w.ws, "acme", allswell.SubscriberImport{CSV: list, Consent: "a form", DryRun: true}))(w)
+		if again.Count(allswell.ImportAdded) != 0 || again.Count(allswell.ImportSubscribed) != 4 {
+			t.Errorf("%+v", again.Lines)
+		}
+		a, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Channel: allswell.ChannelSlack}, store.Pagination{Page: 1, PerPage: 10})
+		w.ok(err)
+		w.ok(w.Unsubscribe(w.ctx, "acme", a[0].Key))
+		again = must(w.ImportSubscribers(w.ctx, w.ws, "acme", allswell.SubscriberImport{CSV: list, Consent: "a form", DryRun: true}))(w)
+		if again.Count(allswell.ImportUnsubscribed) != 1 {
+			t.Errorf("%+v", again.Lines)
+		}
+	})
+}
