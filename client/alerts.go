@@ -15,18 +15,22 @@ import (
 // Channel is a way to tell people of alerts, such as a room of a chat.
 type Channel struct {
 	Meta
-	ID           string        `json:"id"`
-	Type         string        `json:"type"` // such as webhook
-	Name         string        `json:"name"` // unique in the workspace
-	Enabled      bool          `json:"enabled"`
-	MaxPerMinute int           `json:"max_per_minute"` // messages; what is more is told together
-	FallbackID   *string       `json:"fallback_id"`    // the channel that is told what this one does not take
-	TestWeekly   bool          `json:"test_weekly"`
-	Secrets      []string      `json:"secrets"` // the fields that have a secret, which is never shown
-	Health       ChannelHealth `json:"health"`
-	CreatedAt    time.Time     `json:"created_at"`
-	UpdatedAt    time.Time     `json:"updated_at"`
-	Fields       ChannelFields `json:"-"` // of the Type, such as url
+	ID           string  `json:"id"`
+	Type         string  `json:"type"` // such as webhook
+	Name         string  `json:"name"` // unique in the workspace
+	Enabled      bool    `json:"enabled"`
+	MaxPerMinute int     `json:"max_per_minute"` // messages; what is more is told together
+	FallbackID   *string `json:"fallback_id"`    // the channel that is told what this one does not take
+	TestWeekly   bool    `json:"test_weekly"`
+
+	TitleTemplate *string `json:"title_template"` // nil: the default words
+	TextTemplate  *string `json:"text_template"`
+
+	Secrets   []string      `json:"secrets"` // the fields that have a secret, which is never shown
+	Health    ChannelHealth `json:"health"`
+	CreatedAt time.Time     `json:"created_at"`
+	UpdatedAt time.Time     `json:"updated_at"`
+	Fields    ChannelFields `json:"-"` // of the Type, such as url
 }
 
 // ChannelHealth is what the last attempts to use a channel have shown.
@@ -38,6 +42,8 @@ type ChannelHealth struct {
 	Reason       *string    `json:"reason"`        // why the last attempt failed
 	NextAt       *time.Time `json:"next_at"`       // when the channel is used next; nil: nothing waits for it
 	TestedAt     *time.Time `json:"tested_at"`     // the last weekly test
+
+	TemplateError *string `json:"template_error"` // why the last message had the default words in place of those of a template
 }
 
 // ChannelFields has the fields of a type of channels by name. In the API they stand beside the other fields of a channel. Values are those of
@@ -61,13 +67,17 @@ func (ch *Channel) UnmarshalJSON(raw []byte) error {
 
 // NewChannel describes a channel to create.
 type NewChannel struct {
-	Type         string        `json:"type"`
-	Name         string        `json:"name"`
-	Enabled      *bool         `json:"enabled,omitempty"`        // nil: true
-	MaxPerMinute *int          `json:"max_per_minute,omitempty"` // nil: 10
-	FallbackID   string        `json:"fallback_id,omitempty"`
-	TestWeekly   bool          `json:"test_weekly,omitempty"`
-	Fields       ChannelFields `json:"-"` // of the Type, with secrets
+	Type         string `json:"type"`
+	Name         string `json:"name"`
+	Enabled      *bool  `json:"enabled,omitempty"`        // nil: true
+	MaxPerMinute *int   `json:"max_per_minute,omitempty"` // nil: 10
+	FallbackID   string `json:"fallback_id,omitempty"`
+	TestWeekly   bool   `json:"test_weekly,omitempty"`
+
+	TitleTemplate string `json:"title_template,omitempty"`
+	TextTemplate  string `json:"text_template,omitempty"`
+
+	Fields ChannelFields `json:"-"` // of the Type, with secrets
 }
 
 // MarshalJSON returns the channel with its Fields beside the others.
@@ -78,12 +88,16 @@ func (n NewChannel) MarshalJSON() ([]byte, error) {
 
 // ChannelChange is a change of a channel. Nil fields keep their values.
 type ChannelChange struct {
-	Name         *string       `json:"name,omitempty"`
-	Enabled      *bool         `json:"enabled,omitempty"`
-	MaxPerMinute *int          `json:"max_per_minute,omitempty"`
-	FallbackID   *string       `json:"fallback_id,omitempty"` // "": none
-	TestWeekly   *bool         `json:"test_weekly,omitempty"`
-	Fields       ChannelFields `json:"-"` // nil values stand for the default, or remove a secret
+	Name         *string `json:"name,omitempty"`
+	Enabled      *bool   `json:"enabled,omitempty"`
+	MaxPerMinute *int    `json:"max_per_minute,omitempty"`
+	FallbackID   *string `json:"fallback_id,omitempty"` // "": none
+	TestWeekly   *bool   `json:"test_weekly,omitempty"`
+
+	TitleTemplate *string `json:"title_template,omitempty"` // "": the default words
+	TextTemplate  *string `json:"text_template,omitempty"`
+
+	Fields ChannelFields `json:"-"` // nil values stand for the default, or remove a secret
 }
 
 // MarshalJSON returns the change with its Fields beside the others.

@@ -10,7 +10,8 @@ import (
 
 // AuditObject returns what the audit log records of the channel.
 func (c Channel) AuditObject() allswell.AuditObject {
-	fields := map[string]any{"name": c.Name, "type": c.Type, "enabled": c.Enabled, "max_per_minute": c.MaxPerMinute, "fallback_id": c.FallbackID, "test_weekly": c.TestWeekly}
+	fields := map[string]any{"name": c.Name, "type": c.Type, "enabled": c.Enabled, "max_per_minute": c.MaxPerMinute, "fallback_id": c.FallbackID, "test_weekly": c.TestWeekly,
+		"title_template": c.TitleTemplate, "text_template": c.TextTemplate}
 	var config map[string]any
 	if json.Unmarshal(c.Config, &config) == nil {
 		maps.Copy(fields, config)

@@ -31,10 +31,14 @@ type Channel struct {
 	MaxPerMinute int                        // messages; what is more is told together
 	FallbackID   string                     // the channel that is told what this one does not take; "": none
 	TestWeekly   bool                       // a test is sent every TestInterval
-	Health       Health
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
+	Templates
+	Health    Health
+	CreatedAt time.Time
+	UpdatedAt time.Time
 }
+
+// Templates make the words of a channel's messages: see TemplateMessage. "": the default.
+type Templates struct{ TitleTemplate, TextTemplate string }
 
 // Health is what the last attempts to use a channel have shown.
 type Health struct {
@@ -45,6 +49,8 @@ type Health struct {
 	Reason       string    // why the last attempt failed, in English; "": it did not
 	NextAt       time.Time // when the channel is used next; zero: nothing waits for it
 	TestedAt     time.Time // the last weekly test; zero: none
+
+	TemplateError string // why the last message had the default words in place of those of a template; "": it did not
 }
 
 // Validate returns an *allswell.ValidationError with every invalid field. The package alertchannel checks the fields of the type, and the
@@ -58,6 +64,8 @@ func (c Channel) Validate() error {
 	if c.FallbackID != "" && c.FallbackID == c.ID {
 		bad.Add("fallback_id", "A channel cannot be its own fallback.")
 	}
+	checkTemplate(&bad, "title_template", c.TitleTemplate, MaxTitleTemplate)
+	checkTemplate(&bad, "text_template", c.TextTemplate, MaxTextTemplate)
 	return bad.Err()
 }
 

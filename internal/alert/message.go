@@ -83,6 +83,7 @@ type Message struct {
 	Items     []Item  // at least one; see NewMessage for their order
 	At        time.Time
 	Links     Links
+	Words     Words // in place of the default
 }
 
 // Links are addresses of the dashboard and of the page that acknowledges; "" if the service does not know its own address.
@@ -177,8 +178,11 @@ func words(d time.Duration) string {
 }
 
 // Headline returns one line that says what the message is about: the title of its only alert, or how many there are of each
-// event.
+// event. A title of a template takes its place.
 func (m Message) Headline() string {
+	if m.Words.Title != "" {
+		return m.Words.Title
+	}
 	if len(m.Items) == 1 {
 		return m.Items[0].Title(m.At)
 	}
@@ -211,8 +215,11 @@ func (m Message) Headline() string {
 func (i Item) sameAs(o Item) bool { return i.Event == o.Event && i.over() == o.over() }
 
 // Lines returns a line for each of the first MaxLines alerts, and how many more there are. A message with one alert has
-// at most one line: its reason.
+// at most one line: its reason. A text of a template takes their place.
 func (m Message) Lines() (lines []string, more int) {
+	if m.Words.Text != "" {
+		return strings.Split(m.Words.Text, "\n"), 0
+	}
 	if len(m.Items) == 1 {
 		if reason := m.Items[0].detail(); reason != "" {
 			lines = append(lines, sentence(reason))

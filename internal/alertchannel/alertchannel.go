@@ -90,6 +90,8 @@ type Channel interface {
 type Result struct {
 	allswell.SendOutcome
 	Reference string // what the service calls the message, for later messages of its thread; "": nothing
+
+	TemplateError string // why the message had default words: see alert.Channel.Words; "": its templates worked
 }
 
 // Read separates the fields of a channel in a request into the configuration that is shown, with defaults, and the secrets: see configfield.Read.

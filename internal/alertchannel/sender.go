@@ -85,7 +85,13 @@ func (s *Sender) Send(ctx context.Context, c alert.Channel, m alert.Message) Res
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	return channel.send(ctx, s, m)
+	var bad error
+	m.Words, bad = c.Words(m)
+	result := channel.send(ctx, s, m)
+	if bad != nil {
+		result.TemplateError = alert.Shorten(bad.Error(), maxReason)
+	}
+	return result
 }
 
 // Test makes one attempt to send the message that tests a channel. by is who asked for it.
@@ -100,7 +106,7 @@ func failed(r allswell.SendResult, format string, args ...any) Result {
 
 // sent returns the result of a message that was taken.
 func sent(reference string) Result {
-	return Result{allswell.SendOutcome{Result: allswell.SendAccepted}, reference}
+	return Result{SendOutcome: allswell.SendOutcome{Result: allswell.SendAccepted}, Reference: reference}
 }
 
 // request is an HTTP request to a service.

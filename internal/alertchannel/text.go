@@ -50,7 +50,7 @@ func plainText(m alert.Message, limit int, escape func(string) string) string {
 // details returns what follows the headline: a list of alerts, or why the only one began. It is "" if there is nothing to add.
 func details(m alert.Message) string {
 	lines, more := m.Lines()
-	if len(m.Items) == 1 {
+	if len(m.Items) == 1 || m.Words.Text != "" {
 		return strings.Join(lines, "\n")
 	}
 	for i := range lines {

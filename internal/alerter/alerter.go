@@ -149,7 +149,7 @@ func (a *Alerter) claim(ctx, sending context.Context, running *sync.WaitGroup, b
 // send sends a message and saves the outcome.
 func (a *Alerter) send(ctx context.Context, m store.ClaimedMessage) {
 	result := a.attempt(ctx, m)
-	r := store.MessageResult{ClaimedMessage: m, Outcome: result.SendOutcome, Reference: result.Reference, Jitter: rand.Float64()}
+	r := store.MessageResult{ClaimedMessage: m, Outcome: result.SendOutcome, Reference: result.Reference, TemplateError: result.TemplateError, Jitter: rand.Float64()}
 	err := a.Store.SaveMessageResult(context.WithoutCancel(ctx), r)
 	for deadline := time.Now().Add(saveTimeout); err != nil && time.Now().Before(deadline); {
 		time.Sleep(saveRetry)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ type received struct {
 	ThreadID string      `json:"thread_id"`
 	Phase    alert.Phase `json:"phase"`
 	Headline string      `json:"headline"`
+	Text     string      `json:"text"`
 	Total    int         `json:"total"`
 	Alerts   []any       `json:"alerts"`
 }
@@ -73,6 +75,61 @@ func TestStorm(t *testing.T) {
 		case m := <-messages:
 			t.Errorf("another message: %+v", m)
 		default:
+		}
+	})
+}
+
+// TestTemplates checks that messages have the words of templates, and that a template which fails is shown with the channel.
+func TestTemplates(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		messages := make(chan received, 100)
+		sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			var m received
+			if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
+				t.Error(err)
+			}
+			messages <- m
+		}))
+		defer sink.Close()
+		ws, _ := storetest.Workspace(t, s, "acme")
+		tokens := storm(t, s, ws, sink.URL, 2)
+		a := New(Config{Store: s, Sender: alertchannel.NewSender(alertchannel.Config{AllowPrivate: true})})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			a.Run(ctx)
+		}()
+		set := func(templates alert.Templates) {
+			t.Helper()
+			if _, err := s.ChangeAlertChannel(ctx, ws, "ops", allswell.Precondition{}, func(c *alert.Channel) error {
+				c.Templates = templates
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set(alert.Templates{TitleTemplate: "{{.Count}}x {{(index .Alerts 1).Name}}", TextTemplate: "{{.Phase}}"})
+		send(t, s, allswell.SignalFail, tokens)
+		if m := next(t, messages); m.Headline != "2x job 1" || m.Text != "2x job 1\ntrigger" {
+			t.Errorf("%+v", m)
+		}
+		// The title needs a second alert, which the next message does not have.
+		send(t, s, allswell.SignalSuccess, tokens[:1])
+		m := next(t, messages)
+		if !strings.HasPrefix(m.Headline, "job 0 is up again after ") || !strings.HasSuffix(m.Text, "\ntrigger") {
+			t.Errorf("%+v", m)
+		}
+		stop()
+		<-ended
+		c, err := s.AlertChannel(t.Context(), ws, "ops")
+		if err != nil || !strings.Contains(c.Health.TemplateError, "the title_template is not valid: line 1: ") || c.Health.TakenAt.IsZero() {
+			t.Errorf("%+v, %v", c.Health, err)
+		}
+		ctx = t.Context()
+		set(alert.Templates{})
+		if c, err = s.AlertChannel(t.Context(), ws, "ops"); err != nil || c.Health.TemplateError != "" {
+			t.Errorf("%+v, %v", c.Health, err)
 		}
 	})
 }

@@ -108,6 +108,22 @@ func TestChannels(t *testing.T) {
 }
 
 // TestFieldsOfChannels checks what every field of every type of channels must satisfy, so that all surfaces can show it.
+// TestTemplatesOfChannels checks that templates are saved, shown, refused and removed.
+func TestTemplatesOfChannels(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		plain := map[string]any{"type": "webhook", "name": "Ops", "url": sink()}
+		made := c.post("/api/v1/channels", plain).is(201)
+		made.has(map[string]any{"title_template": nil, "text_template": nil})
+		path := "/api/v1/channels/" + made.id()
+		c.patch(path, map[string]any{"title_template": "[{{.Severity}}] {{.Title}}", "text_template": "{{.Count}}"}).is(200).
+			has(map[string]any{"title_template": "[{{.Severity}}] {{.Title}}", "text_template": "{{.Count}}"})
+		c.patch(path, map[string]any{"title_template": "{{.Nothing}}", "text_template": "{{range 9}}a{{end}}"}).is(422).complains("title_template", "text_template")
+		c.patch(path, map[string]any{"title_template": nil, "text_template": ""}).is(200).has(map[string]any{"title_template": nil, "text_template": nil})
+		plain["name"], plain["text_template"] = "Other", strings.Repeat("a", alert.MaxTextTemplate+1)
+		c.post("/api/v1/channels", plain).is(422).complains("text_template")
+	})
+}
+
 func TestFieldsOfChannels(t *testing.T) {
 	for _, shared := range alertchannel.Fields() {
 		if slices.Contains(namesOf[channelJSON](), shared.Name) {

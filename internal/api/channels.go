@@ -17,17 +17,21 @@ import (
 )
 
 type channelJSON struct {
-	ID           string     `json:"id"`
-	Type         string     `json:"type"`
-	Name         string     `json:"name"`
-	Enabled      bool       `json:"enabled"`
-	MaxPerMinute int        `json:"max_per_minute"`
-	FallbackID   *string    `json:"fallback_id"`
-	TestWeekly   bool       `json:"test_weekly"`
-	Secrets      []string   `json:"secrets"`
-	Health       healthJSON `json:"health"`
-	CreatedAt    string     `json:"created_at"`
-	UpdatedAt    string     `json:"updated_at"`
+	ID           string  `json:"id"`
+	Type         string  `json:"type"`
+	Name         string  `json:"name"`
+	Enabled      bool    `json:"enabled"`
+	MaxPerMinute int     `json:"max_per_minute"`
+	FallbackID   *string `json:"fallback_id"`
+	TestWeekly   bool    `json:"test_weekly"`
+
+	TitleTemplate *string `json:"title_template"`
+	TextTemplate  *string `json:"text_template"`
+
+	Secrets   []string   `json:"secrets"`
+	Health    healthJSON `json:"health"`
+	CreatedAt string     `json:"created_at"`
+	UpdatedAt string     `json:"updated_at"`
 
 	config json.RawMessage // the fields of the type, which stand beside the others
 }
@@ -40,6 +44,8 @@ type healthJSON struct {
 	Reason       *string `json:"reason"`
 	NextAt       *string `json:"next_at"`
 	TestedAt     *string `json:"tested_at"`
+
+	TemplateError *string `json:"template_error"`
 }
 
 // MarshalJSON returns the fields of all channels and those of the type.
@@ -60,10 +66,11 @@ func withFields(object, config []byte) []byte {
 func newChannelJSON(c alert.Channel) channelJSON {
 	return channelJSON{
 		ID: c.ID, Type: c.Type, Name: c.Name, Enabled: c.Enabled, MaxPerMinute: c.MaxPerMinute, FallbackID: ptrOrNil(c.FallbackID), TestWeekly: c.TestWeekly,
+		TitleTemplate: ptrOrNil(c.TitleTemplate), TextTemplate: ptrOrNil(c.TextTemplate),
 		Secrets: append([]string{}, c.SecretFields...),
 		Health: healthJSON{
 			AttemptedAt: timePtr(c.Health.AttemptedAt), TakenAt: timePtr(c.Health.TakenAt), FailingSince: timePtr(c.Health.FailingSince),
-			Failures: c.Health.Failures, Reason: ptrOrNil(c.Health.Reason), NextAt: timePtr(c.Health.NextAt), TestedAt: timePtr(c.Health.TestedAt),
+			Failures: c.Health.Failures, Reason: ptrOrNil(c.Health.Reason), NextAt: timePtr(c.Health.NextAt), TestedAt: timePtr(c.Health.TestedAt), TemplateError: ptrOrNil(c.Health.TemplateError),
 		},
 		CreatedAt: allswell.FormatTime(c.CreatedAt), UpdatedAt: allswell.FormatTime(c.UpdatedAt), config: c.Config,
 	}
@@ -87,6 +94,8 @@ func readChannel(o *web.Object, ch *alert.Channel) {
 	set(&ch.MaxPerMinute, o.Integer("max_per_minute"))
 	set(&ch.FallbackID, nullableText(o, "fallback_id"))
 	set(&ch.TestWeekly, o.Flag("test_weekly"))
+	set(&ch.TitleTemplate, nullableText(o, "title_template"))
+	set(&ch.TextTemplate, nullableText(o, "text_template"))
 }
 
 // set sets a field to a value that is given.
@@ -167,6 +176,7 @@ func (a *api) changeChannel(c *call) (store.Response, error) {
 		}
 		ch, err = a.store.ChangeAlertChannel(c.Context(), c.actor(), before.ID, allswell.Precondition{Tags: []string{allswell.EntityTag(before)}}, func(now *alert.Channel) error {
 			now.Name, now.Enabled, now.MaxPerMinute, now.FallbackID, now.TestWeekly = ch.Name, ch.Enabled, ch.MaxPerMinute, ch.FallbackID, ch.TestWeekly
+			now.Templates = ch.Templates
 			now.Config, now.Secrets = ch.Config, ch.Secrets
 			return nil
 		})

@@ -63,7 +63,8 @@ var (
 
 // The fields of alerts, and of who is told of them. TestAlertRules has quiet hours.
 var (
-	channelFields     = []field{{"name", text, true, 255}, {"enabled", boolean, false, 0}, {"max_per_minute", integer, false, 0}, {"fallback_id", reference, false, 0}, {"test_weekly", boolean, false, 0}}
+	channelFields = []field{{"name", text, true, 255}, {"enabled", boolean, false, 0}, {"max_per_minute", integer, false, 0}, {"fallback_id", reference, false, 0}, {"test_weekly", boolean, false, 0},
+		{"title_template", freeText, false, 500}, {"text_template", freeText, false, 4000}}
 	alertFilterFields = []field{{"events", references, false, 0}, {"pages", references, false, 0}, {"monitors", references, false, 0}, {"tags", tags, false, 200}, {"severities", references, false, 0}}
 	ruleFields        = []field{{"name", text, true, 255}, {"enabled", boolean, false, 0}, {"channel_ids", references, false, 0}, {"on_call_ids", references, false, 0},
 		{"delay", integer, false, 0}, {"repeat", integer, false, 0}, {"escalation", objects, false, alert.MaxSteps}}

@@ -95,6 +95,11 @@ func (cmd *channelShow) Run(c *commandContext) error {
 		facts := [][2]string{{"Channel", ch.Name}, {"Id", ch.ID}, {"Type", ch.Type}, {"State", channelState(ch)}, {"Reason", valueOf(ch.Health.Reason)}}
 		t, _ := alertchannel.TypeOf(ch.Type)
 		facts = append(facts, fieldFacts(t.Fields, ch.Fields, ch.Secrets)...)
+		for _, t := range [][2]string{{"Title template", valueOf(ch.TitleTemplate)}, {"Text template", valueOf(ch.TextTemplate)}, {"Template error", valueOf(ch.Health.TemplateError)}} {
+			if t[1] != "" {
+				facts = append(facts, t)
+			}
+		}
 		c.Facts(append(facts, [2]string{"Messages a minute", fmt.Sprint(ch.MaxPerMinute)}, [2]string{"Fallback", valueOf(ch.FallbackID)},
 			[2]string{"Weekly test", map[bool]string{true: "yes", false: "no"}[ch.TestWeekly]}, [2]string{"Last weekly test", timeOr(ch.Health.TestedAt, "never")}, [2]string{"Last taken", timeOr(ch.Health.TakenAt, "never")})...)
 	})
@@ -106,6 +111,9 @@ type channelOptions struct {
 	MaxPerMinute *int    `placeholder:"COUNT" help:"The most messages in a minute; what is more is told together. Default: 10."`
 	Fallback     *string `placeholder:"CHANNEL" help:"Id or name of the channel that is told what this one does not take; empty for none."`
 	TestWeekly   *bool   `negatable:"" help:"Send a test message every week."`
+
+	TitleTemplate *string `placeholder:"TEMPLATE" help:"Go template of titles; empty for the default."`
+	TextTemplate  *string `placeholder:"TEMPLATE" help:"Go template of texts; empty for the default."`
 	fieldFlags
 }
 
@@ -135,6 +143,7 @@ func (cmd *channelCreate) Run(c *commandContext) error {
 	}
 	ch, err := c.api.CreateChannel(c.Ctx, client.NewChannel{
 		Type: cmd.Type, Name: cmd.Name, Enabled: cmd.Enabled, MaxPerMinute: cmd.MaxPerMinute, FallbackID: valueOf(fallback), TestWeekly: valueOf(cmd.TestWeekly), Fields: fields,
+		TitleTemplate: valueOf(cmd.TitleTemplate), TextTemplate: valueOf(cmd.TextTemplate),
 	})
 	return object(c, ch, err, func(ch *client.Channel) {
 		c.Printf("The channel %s is %s. Try it: allswell channel test %s\n", console.Visible(ch.Name), console.Visible(ch.ID), console.Visible(ch.ID))
@@ -160,7 +169,8 @@ func (cmd *channelEdit) Run(c *commandContext) error {
 		}
 		fields[name] = nil
 	}
-	change := client.ChannelChange{Name: cmd.Name, Enabled: cmd.Enabled, MaxPerMinute: cmd.MaxPerMinute, TestWeekly: cmd.TestWeekly}
+	change := client.ChannelChange{Name: cmd.Name, Enabled: cmd.Enabled, MaxPerMinute: cmd.MaxPerMinute, TestWeekly: cmd.TestWeekly,
+		TitleTemplate: cmd.TitleTemplate, TextTemplate: cmd.TextTemplate}
 	if len(fields) > 0 {
 		change.Fields = fields
 	}

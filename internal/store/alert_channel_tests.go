@@ -64,7 +64,7 @@ func (s *Store) RecordChannelTest(ctx context.Context, id string, o allswell.Sen
 			return err
 		}
 		if o.Result == allswell.SendAccepted {
-			ch.Health = alert.Health{AttemptedAt: t.Now, TakenAt: t.Now}
+			ch.Health = alert.Health{AttemptedAt: t.Now, TakenAt: t.Now, TemplateError: ch.Health.TemplateError}
 			return t.saveHealth(ch)
 		}
 		ch.Health.AttemptedAt, ch.Health.Reason = t.Now, cmp.Or(o.Reason, channelRefused)
@@ -84,7 +84,7 @@ const channelRefused = "The channel did not take the message."
 // saveHealth saves what the last attempts to use a locked channel have shown.
 func (t *tx) saveHealth(ch alert.Channel) error {
 	h := ch.Health
-	_, err := t.Exec(`UPDATE alert_channels SET attempted_at = $2, taken_at = coalesce($3, taken_at), failing_since_at = $4, failures = $5, reason = $6 WHERE id = $1`,
-		ch.ID, millis(h.AttemptedAt), millis(h.TakenAt), millis(h.FailingSince), h.Failures, nullIfEmpty(h.Reason))
+	_, err := t.Exec(`UPDATE alert_channels SET attempted_at = $2, taken_at = coalesce($3, taken_at), failing_since_at = $4, failures = $5, reason = $6, template_error = $7 WHERE id = $1`,
+		ch.ID, millis(h.AttemptedAt), millis(h.TakenAt), millis(h.FailingSince), h.Failures, nullIfEmpty(h.Reason), nullIfEmpty(h.TemplateError))
 	return err
 }

@@ -15,12 +15,12 @@ import (
 )
 
 const channelColumns = `id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute, fallback_id, test_weekly,
-	attempted_at, taken_at, failing_since_at, failures, reason, due_at, tested_at, created_at, updated_at`
+	title_template, text_template, attempted_at, taken_at, failing_since_at, failures, reason, template_error, due_at, tested_at, created_at, updated_at`
 
 func scanChannel(row database.Row) (c alert.Channel, err error) {
 	var config string
-	err = row.Scan(&c.ID, &c.WorkspaceID, &c.Type, &c.Name, &c.Enabled, &config, listOf[string]{&c.SecretFields}, &c.MaxPerMinute, text{&c.FallbackID}, &c.TestWeekly,
-		instant{&c.Health.AttemptedAt}, instant{&c.Health.TakenAt}, instant{&c.Health.FailingSince}, &c.Health.Failures, text{&c.Health.Reason}, instant{&c.Health.NextAt}, instant{&c.Health.TestedAt},
+	err = row.Scan(&c.ID, &c.WorkspaceID, &c.Type, &c.Name, &c.Enabled, &config, listOf[string]{&c.SecretFields}, &c.MaxPerMinute, text{&c.FallbackID}, &c.TestWeekly, &c.TitleTemplate, &c.TextTemplate,
+		instant{&c.Health.AttemptedAt}, instant{&c.Health.TakenAt}, instant{&c.Health.FailingSince}, &c.Health.Failures, text{&c.Health.Reason}, text{&c.Health.TemplateError}, instant{&c.Health.NextAt}, instant{&c.Health.TestedAt},
 		instant{&c.CreatedAt}, instant{&c.UpdatedAt})
 	c.Config = json.RawMessage(config)
 	return
@@ -103,9 +103,9 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 		if err != nil {
 			return c, err
 		}
-		if _, err = t.Exec(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secrets, secret_fields, max_per_minute, fallback_id, test_weekly, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)`, c.ID, c.WorkspaceID, c.Type, c.Name, c.Enabled, string(c.Config), sealed,
-			listText(c.SecretFields), c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now)); err != nil {
+		if _, err = t.Exec(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secrets, secret_fields, max_per_minute, fallback_id, test_weekly, created_at, updated_at, title_template, text_template)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14)`, c.ID, c.WorkspaceID, c.Type, c.Name, c.Enabled, string(c.Config), sealed,
+			listText(c.SecretFields), c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now), c.TitleTemplate, c.TextTemplate); err != nil {
 			return c, err
 		}
 		return c, t.audit(actor, allswell.AuditCreate, nil, c)
@@ -131,6 +131,9 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 			return c, err
 		}
 		c.UpdatedAt = t.Now
+		if c.Templates != before.Templates {
+			c.Health.TemplateError = ""
+		}
 		if err := t.keepSecrets(&c, kept); err != nil {
 			return c, err
 		}
@@ -141,8 +144,9 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 		if err != nil {
 			return c, err
 		}
-		if _, err = t.Exec(`UPDATE alert_channels SET name = $2, enabled = $3, config = $4, secrets = $5, secret_fields = $6, max_per_minute = $7, fallback_id = $8, test_weekly = $9, updated_at = $10
-			WHERE id = $1`, c.ID, c.Name, c.Enabled, string(c.Config), sealed, listText(c.SecretFields), c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now)); err != nil {
+		if _, err = t.Exec(`UPDATE alert_channels SET name = $2, enabled = $3, config = $4, secrets = $5, secret_fields = $6, max_per_minute = $7, fallback_id = $8, test_weekly = $9, updated_at = $10,
+			title_template = $11, text_template = $12, template_error = $13 WHERE id = $1`, c.ID, c.Name, c.Enabled, string(c.Config), sealed, listText(c.SecretFields), c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now),
+			c.TitleTemplate, c.TextTemplate, nullIfEmpty(c.Health.TemplateError)); err != nil {
 			return c, err
 		}
 		if err := t.planChannel(c.ID); err != nil {

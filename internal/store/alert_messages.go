@@ -202,6 +202,8 @@ type MessageResult struct {
 	Outcome   allswell.SendOutcome
 	Reference string  // what the service calls the message, if it begins a thread
 	Jitter    float64 // from 0 to 1: see alert.RetryAt
+
+	TemplateError string // see alert.Health
 }
 
 // SaveMessageResult saves the outcome of an attempt, and plans when the channel is used next. It does nothing if another replica has
@@ -229,6 +231,9 @@ func (s *Store) SaveMessageResult(ctx context.Context, r MessageResult) error {
 		}
 		if err != nil {
 			return err
+		}
+		if r.Outcome.Result != allswell.SendNotAttempted {
+			ch.Health.TemplateError = r.TemplateError
 		}
 		if err := t.saveHealth(ch); err != nil {
 			return err
