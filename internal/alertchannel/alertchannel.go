@@ -1,5 +1,5 @@
 // Package alertchannel sends alerts to people: to rooms of chats, phones, mailboxes and the services of others. Each type of channel is one file and one
-// line of Types. The package knows neither the store nor HTTP surfaces; these derive forms, flags and documents from the Fields of a Type.
+// entry of Groups. The package knows neither the store nor HTTP surfaces; these derive forms, flags and documents from the Fields of a Type.
 package alertchannel
 
 import (
@@ -24,32 +24,29 @@ type Type struct {
 	New         func() Channel // a channel with the defaults of its fields, into which JSON is decoded
 }
 
-// Types are all types, in the order in which people see them.
-var Types = []Type{
-	emailType,
-	webhookType,
-	slackType,
-	slackBotType,
-	teamsType,
-	discordType,
-	googleChatType,
-	mattermostType,
-	rocketChatType,
-	telegramType,
-	matrixType,
-	zulipType,
-	ntfyType,
-	gotifyType,
-	pushoverType,
-	twilioType,
-	smsType,
-	pagerDutyType,
-	opsgenieType,
-	onCallWebhookType,
-	alertmanagerType,
-	homeAssistantType,
-	commandType,
+// Group is types of channels of one kind.
+type Group struct {
+	Label string
+	Types []Type
 }
+
+// Groups are all types, in the order in which people see them.
+var Groups = []Group{
+	{"Mail and phone", []Type{emailType, ntfyType, gotifyType, pushoverType, twilioType, smsType, homeAssistantType}},
+	{"Chat", []Type{
+		slackType, slackBotType, teamsType, discordType, googleChatType, mattermostType, rocketChatType, telegramType, matrixType, zulipType,
+	}},
+	{"Incident services", []Type{pagerDutyType, opsgenieType, onCallWebhookType, alertmanagerType}},
+	{"Programs", []Type{webhookType, commandType}},
+}
+
+// Types are the types of all groups.
+var Types = func() (all []Type) {
+	for _, g := range Groups {
+		all = append(all, g.Types...)
+	}
+	return all
+}()
 
 // TypeOf returns the type of a name.
 func TypeOf(name string) (Type, bool) {

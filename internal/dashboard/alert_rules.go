@@ -6,15 +6,17 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
 )
 
 const alertRulesPath = Path + "/alert-rules"
 
 // alertRulesScreen is what the template alert_rules shows.
 type alertRulesScreen struct {
-	Rules   []alert.Rule
-	Pager   pager
-	CanEdit bool
+	Rules      []alert.Rule
+	Pager      pager
+	CanEdit    bool
+	NoChannels bool // the workspace has none, so that a rule cannot be created
 }
 
 // showAlertRules lists the rules that say who is told of alerts.
@@ -24,6 +26,99 @@ func (v *visit) showAlertRules() error {
 	if err != nil {
 		return err
 	}
-	s := alertRulesScreen{rules, newPager(alertRulesPath, url.Values{}, r, len(rules), total), v.can(allswell.RoleAdmin)}
-	return v.show(http.StatusOK, "alert_rules", "Alert rules", s)
+	s := alertRulesScreen{Rules: rules, Pager: newPager(alertRulesPath, url.Values{}, r, len(rules), total), CanEdit: v.can(allswell.RoleAdmin)}
+	if total == 0 {
+		_, channels, err := v.store.AlertChannels(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: 1})
+		if err != nil {
+			return err
+		}
+		s.NoChannels = channels == 0
+	}
+	return v.showLive("alert_rules", "Alert rules", s)
+}
+
+// showNewAlertRule shows the form of a new rule.
+func (v *visit) showNewAlertRule() error {
+	values := url.Values{"events": {string(alert.MonitorDown)}, "quiet_hours.zone": {"UTC"}}
+	if channel := v.r.URL.Query().Get("channel"); channel != "" {
+		values.Set(targetsField, channel)
+	}
+	return v.answerAlertRule(http.StatusOK, &alertRuleForm{form: newForm(values)})
+}
+
+// createAlertRule creates a rule.
+func (v *visit) createAlertRule() error {
+	f := &alertRuleForm{form: newForm(v.r.PostForm)}
+	if f.Value("preview") != "" {
+		return v.previewAlertRule(f)
+	}
+	r, err := f.read(alert.Rule{Enabled: true})
+	if err == nil {
+		_, err = v.store.CreateAlertRule(v.r.Context(), v.actor(), r)
+	}
+	if f.refused(err) {
+		return v.answerAlertRule(http.StatusUnprocessableEntity, f)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(alertRulesPath)
+}
+
+// showAlertRule shows the form of a rule.
+func (v *visit) showAlertRule() error {
+	r, err := v.store.AlertRule(v.r.Context(), v.actor(), v.r.PathValue("rule"))
+	if err != nil {
+		return err
+	}
+	return v.answerAlertRule(http.StatusOK, &alertRuleForm{form: newForm(ruleValues(r)), Rule: r})
+}
+
+// editAlertRule changes a rule, unless somebody else has changed it since the form was shown.
+func (v *visit) editAlertRule() error {
+	before, err := v.store.AlertRule(v.r.Context(), v.actor(), v.r.PathValue("rule"))
+	if err != nil {
+		return err
+	}
+	f := &alertRuleForm{form: newForm(v.r.PostForm), Rule: before}
+	if f.Value("preview") != "" {
+		return v.previewAlertRule(f)
+	}
+	r, err := f.read(before)
+	if err == nil {
+		_, err = v.store.ChangeAlertRule(v.r.Context(), v.actor(), before.ID, allswell.Precondition{Tags: []string{f.version("tag", "none", false)}}, func(now *alert.Rule) error {
+			r.Enabled = now.Enabled
+			*now = r
+			return nil
+		})
+	}
+	switch {
+	case isConflict(err):
+		f.Conflict = true
+		return v.answerAlertRule(http.StatusConflict, f)
+	case f.refused(err):
+		return v.answerAlertRule(http.StatusUnprocessableEntity, f)
+	case err != nil:
+		return err
+	}
+	return v.redirect(alertRulesPath)
+}
+
+// enableAlertRule enables or disables a rule.
+func (v *visit) enableAlertRule() error {
+	if _, err := v.store.ChangeAlertRule(v.r.Context(), v.actor(), v.r.PathValue("rule"), allswell.Precondition{}, func(r *alert.Rule) error {
+		r.Enabled = v.r.PostForm.Get("enabled") == "true"
+		return nil
+	}); err != nil {
+		return err
+	}
+	return v.redirect(alertRulesPath)
+}
+
+// deleteAlertRule deletes a rule.
+func (v *visit) deleteAlertRule() error {
+	if err := v.store.DeleteAlertRule(v.r.Context(), v.actor(), v.r.PathValue("rule"), allswell.Precondition{}); err != nil {
+		return err
+	}
+	return v.redirect(alertRulesPath)
 }

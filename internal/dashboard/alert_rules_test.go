@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/allswell/allswell"
@@ -26,6 +27,79 @@ func TestTabsOfAlerts(t *testing.T) {
 		limited.wants(limited.post("/admin/accept", "code", issued.Code, "name", "Grace", "password", goodPassword), http.StatusSeeOther, "/admin")
 		for _, path := range []string{"/admin/channels", "/admin/alert-rules"} {
 			limited.lacks(limited.wants(limited.get(path), http.StatusForbidden, "limited to some pages"), `href="/admin/channels"`)
+		}
+	})
+}
+
+// TestAlertRulesInTheForm creates, edits, disables and deletes a rule.
+func TestAlertRulesInTheForm(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		v.wants(v.get("/admin/alert-rules"), http.StatusOK, "Create the first channel")
+		v.wants(v.get("/admin/alert-rules/new"), http.StatusOK, "There is no channel yet")
+		phone, boss := strings.TrimPrefix(v.channel("Phone"), "/admin/channels/"), strings.TrimPrefix(v.channel("Boss"), "/admin/channels/")
+		v.wants(v.get("/admin/alert-rules"), http.StatusOK, "Create the first rule")
+		v.wants(v.get("/admin/alert-rules/new?channel="+phone), http.StatusOK, `value="`+phone+`" checked`, `value="monitor.down" checked`, "A monitor is down")
+		m := v.monitors("Web shop")[0]
+
+		const create = "/admin/alert-rules/new"
+		fields := []string{"name", "Shop", "events", "monitor.down", "targets", phone, "tags", "prod", "monitors", m.ID, "severities", "major", "delay", "5m", "repeat", "30 m",
+			"step.0.after", "10m", "step.0.targets", boss, "quiet_hours.from", "22:00", "quiet_hours.until", "07:00", "quiet_hours.zone", "Europe/Berlin", "quiet_hours.days", "sat", "quiet_hours.targets", boss}
+		const sentence = "When Web shop tagged prod is down for more than 5 minutes, with the severity major, tell Phone; after 10 minutes without acknowledgement, tell Boss; " +
+			"repeat every 30 minutes until somebody acknowledges; from 22:00 to 07:00 on Sat (Europe/Berlin), tell Boss instead."
+		v.wants(v.post(create, append(fields, "preview", "summary")...), http.StatusOK, sentence)
+		v.wants(v.post(create, append(fields, "preview", "step")...), http.StatusOK, `name="step.1.after"`, "And after another")
+		v.lacks(v.get("/admin/alert-rules"), "Shop")
+		bad := []string{"name", "", "tags", "No Tag", "delay", "soon", "repeat", "5s", "step.0.after", "x", "quiet_hours.from", "25", "quiet_hours.until", "", "quiet_hours.zone", "Mars"}
+		v.wants(v.post(create, bad...), http.StatusUnprocessableEntity, "The name field is required", "The events field is required", "Each of the tags", "The duration must", "The repeat must", "must have channel_ids or on_call_ids",
+			"A time of day such as 22:00", "name of a time zone")
+		v.wants(v.post(create, append(fields, "targets", "chn_nobody")...), http.StatusUnprocessableEntity, "names a channel that does not exist")
+		v.wants(v.post(create, append(fields, "preview", "summary", "repeat", "x")...), http.StatusOK) // only the first value counts
+		v.wants(v.post(create, fields...), http.StatusSeeOther, "/admin/alert-rules")
+		v.wants(v.get("/admin/alert-rules"), http.StatusOK, sentence)
+
+		rule, err := s.store.AlertRule(s.Context(), v.actor(), "Shop")
+		if err != nil {
+			s.Fatal(err)
+		}
+		screen, tag := "/admin/alert-rules/"+rule.ID, allswell.EntityTag(rule)
+		v.wants(v.get(screen), http.StatusOK, sentence, `value="10m"`, `value="22:00"`, `value="30m"`, `value="sat" checked`, `data-key="quiet" open`, `name="step.1.after"`)
+		v.wants(v.post(screen, "name", "Shop", "events", "monitor.down", "events", "monitor.slow", "targets", boss, "tag", tag), http.StatusSeeOther)
+		v.wants(v.get("/admin/alert-rules"), http.StatusOK, "When a monitor is down or is slow, tell Boss.")
+		v.wants(v.post(screen, append(fields, "tag", tag)...), http.StatusConflict, "Nothing was saved", "When a monitor is down or is slow, tell Boss.")
+		v.wants(v.post(screen, fields...), http.StatusConflict)
+		v.wants(v.post(screen+"/enable", "enabled", "false"), http.StatusSeeOther, "/admin/alert-rules")
+		v.wants(v.get("/admin/alert-rules"), http.StatusOK, "Disabled")
+		viewer := s.member(v, allswell.RoleViewer)
+		viewer.lacks(viewer.wants(viewer.get("/admin/alert-rules"), http.StatusOK, "When a monitor is down or is slow, tell Boss."), screen, "New rule")
+		v.wants(v.post(screen+"/delete"), http.StatusSeeOther, "/admin/alert-rules")
+		v.wants(v.get(screen), http.StatusNotFound)
+	})
+}
+
+// TestForecastScreen asks who would be told of an event.
+func TestForecastScreen(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		m := v.monitors("Web shop")[0]
+		v.wants(v.get("/admin/monitors/"+m.ID), http.StatusOK, "/admin/alert-rules/test?monitor="+m.ID)
+		v.lacks(v.get("/admin/alert-rules/test"), "Nobody is told")
+		v.wants(v.get("/admin/alert-rules/test?monitor="+m.ID), http.StatusOK, "Nobody is told", "There is no rule yet")
+		phone, boss, spare := strings.TrimPrefix(v.channel("Phone"), "/admin/channels/"), strings.TrimPrefix(v.channel("Boss"), "/admin/channels/"), v.channel("Spare")
+		v.wants(v.post(v.channel("Broken")+"/enable", "enabled", "false"), http.StatusSeeOther)
+		const create = "/admin/alert-rules/new"
+		v.wants(v.post(create, "name", "Night", "events", "monitor.down", "targets", phone, "delay", "1m", "repeat", "1h", "step.0.after", "5m", "step.0.targets", boss,
+			"quiet_hours.from", "22:00", "quiet_hours.until", "07:00", "quiet_hours.zone", "UTC"), http.StatusSeeOther)
+		v.wants(v.post(create, "name", "Tagged", "events", "monitor.down", "targets", boss, "tags", "db"), http.StatusSeeOther)
+		a := v.wants(v.get("/admin/alert-rules/test?event=monitor.down&monitor="+m.ID+"&at=2030-01-05T12:00"), http.StatusOK,
+			"After 1 minute", "After 6 minutes", "told again", "nobody has acknowledged", "It is about other tags", "Spare", "Broken", "No rule tells of it here")
+		v.lacks(a, "held back", spare)
+		v.wants(v.get("/admin/alert-rules/test?event=monitor.down&monitor="+m.ID+"&at=2030-01-05T23:00"), http.StatusOK, "held back: its quiet hours", "Nobody", "After 8 hours")
+		v.wants(v.get("/admin/alert-rules/test?event=channel.failed"), http.StatusOK, "No rule is about it", "It is about other events")
+		for _, bad := range []string{"event=x", "event=monitor.down&severity=x", "event=monitor.down&at=soon", "monitor=nowhere", "event=monitor.down&page=nowhere"} {
+			v.wants(v.get("/admin/alert-rules/test?"+bad), http.StatusUnprocessableEntity, `class="wrong"`)
 		}
 	})
 }

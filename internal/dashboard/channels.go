@@ -1,12 +1,16 @@
 package dashboard
 
 import (
+	"cmp"
+	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/store"
 )
 
 const channelsPath = Path + "/channels"
@@ -21,6 +25,13 @@ type channelsScreen struct {
 // shownChannel is a channel with words for people.
 type shownChannel struct {
 	alert.Channel
+	Uses []channelUse
+}
+
+// channelUse is what uses a channel.
+type channelUse struct {
+	Name string // such as "rule Phone"
+	Path string // "": it has no screen that the visitor may open
 }
 
 // TypeName returns the name of the channel's type for people.
@@ -31,12 +42,15 @@ func (c shownChannel) TypeName() string {
 	return c.Type
 }
 
+// Failing reports whether the last attempt to use the channel failed.
+func (c shownChannel) Failing() bool { return !c.Health.FailingSince.IsZero() }
+
 // State says in few words whether the channel works.
 func (c shownChannel) State() string {
 	switch {
 	case !c.Enabled:
 		return "Disabled"
-	case !c.Health.FailingSince.IsZero():
+	case c.Failing():
 		return "Failing"
 	case !c.Health.TakenAt.IsZero():
 		return "Works"
@@ -47,14 +61,12 @@ func (c shownChannel) State() string {
 // Tone returns the name of the tone of the state.
 func (c shownChannel) Tone() string {
 	switch {
-	case !c.Enabled:
+	case !c.Enabled, c.Health.AttemptedAt.IsZero():
 		return allswell.NeutralTone.Name
-	case !c.Health.FailingSince.IsZero():
+	case c.Failing():
 		return allswell.StatusMajorOutage.Tone().Name
-	case !c.Health.TakenAt.IsZero():
-		return allswell.StatusOperational.Tone().Name
 	}
-	return allswell.NeutralTone.Name
+	return allswell.StatusOperational.Tone().Name
 }
 
 // showChannels lists the channels.
@@ -64,9 +76,197 @@ func (v *visit) showChannels() error {
 	if err != nil {
 		return err
 	}
+	uses, err := v.loadUses()
+	if err != nil {
+		return err
+	}
 	s := channelsScreen{Pager: newPager(channelsPath, url.Values{}, r, len(channels), total), CanEdit: v.can(allswell.RoleAdmin)}
 	for _, c := range channels {
-		s.Channels = append(s.Channels, shownChannel{c})
+		s.Channels = append(s.Channels, shownChannel{c, uses.of(c.ID)})
 	}
-	return v.show(http.StatusOK, "channels", "Channels", s)
+	return v.showLive("channels", "Channels", s)
+}
+
+// channelUses are what may use channels.
+type channelUses struct {
+	rules     []alert.Rule
+	schedules []alert.OnCall
+	channels  []alert.Channel
+	canEdit   bool
+}
+
+// loadUses loads everything that may use channels.
+func (v *visit) loadUses() (u channelUses, err error) {
+	u.canEdit = v.can(allswell.RoleAdmin)
+	if u.rules, _, err = v.store.AlertRules(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: alert.MaxRules}); err != nil {
+		return u, err
+	}
+	if u.schedules, _, err = v.store.OnCallSchedules(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: alert.MaxOnCall}); err != nil {
+		return u, err
+	}
+	u.channels, _, err = v.store.AlertChannels(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: alert.MaxChannels})
+	return u, err
+}
+
+// of returns what uses a channel.
+func (u channelUses) of(id string) (all []channelUse) {
+	path := func(path string) string {
+		if !u.canEdit {
+			return ""
+		}
+		return path
+	}
+	for _, r := range u.rules {
+		if slices.ContainsFunc(r.Targets(), func(t alert.Target) bool { return slices.Contains(t.ChannelIDs, id) }) {
+			all = append(all, channelUse{"rule " + r.Name, path(alertRulesPath + "/" + r.ID)})
+		}
+	}
+	for _, o := range u.schedules {
+		if slices.ContainsFunc(o.Participants, func(p alert.Participant) bool { return slices.Contains(p.ChannelIDs, id) }) {
+			all = append(all, channelUse{"on call for " + o.Name, ""})
+		}
+	}
+	for _, c := range u.channels {
+		if c.FallbackID == id {
+			all = append(all, channelUse{"fallback of " + c.Name, channelsPath + "/" + c.ID})
+		}
+	}
+	return all
+}
+
+// maxChannelMessages is how many of the last messages of a channel are shown.
+const maxChannelMessages = 20
+
+// channelScreen is what the template channel shows.
+type channelScreen struct {
+	*channelForm
+	shownChannel
+	Messages []store.ChannelMessage
+	Fallback string // name
+	Facts    []fact
+	CanEdit  bool
+	NoRules  bool           // the workspace has no rule
+	Tested   *channelResult // of the test that was asked for; nil: none was
+}
+
+// WorkspaceID returns the workspace in which the form acts. The channel has a field of this name, too.
+func (s channelScreen) WorkspaceID() string { return s.channelForm.WorkspaceID }
+
+// Retried reports whether a message that was not taken is sent again.
+func (s channelScreen) Retried() bool { return s.Enabled && s.Failing() && !s.Health.NextAt.IsZero() }
+
+// channelResult is the result of a test message.
+type channelResult struct{ allswell.SendOutcome }
+
+// Taken reports whether the service took the message.
+func (r channelResult) Taken() bool { return r.Result == allswell.SendAccepted }
+
+// Why returns why the service did not take it.
+func (r channelResult) Why() string { return cmp.Or(r.Reason, "The reason is not known.") }
+
+// showChannel shows a channel.
+func (v *visit) showChannel() error {
+	c, err := v.store.AlertChannel(v.r.Context(), v.actor(), v.r.PathValue("channel"))
+	if err != nil {
+		return err
+	}
+	return v.answerChannel(http.StatusOK, c, newChannelForm(channelValues(c), c), nil)
+}
+
+// answerChannel shows a channel with the form that edits it.
+func (v *visit) answerChannel(status int, c alert.Channel, f *channelForm, tested *channelResult) error {
+	uses, err := v.loadUses()
+	if err != nil {
+		return err
+	}
+	s := channelScreen{
+		channelForm: f, shownChannel: shownChannel{c, uses.of(c.ID)}, CanEdit: v.can(allswell.RoleAdmin), NoRules: len(uses.rules) == 0, Tested: tested,
+		Facts: typeFacts(f.Type.Fields, channelValues(c), c.SecretFields),
+	}
+	for _, other := range uses.channels {
+		if other.ID == c.FallbackID {
+			s.Fallback = other.Name
+		}
+	}
+	f.draw(uses.channels)
+	if s.Messages, err = v.store.ChannelMessages(v.r.Context(), v.actor(), c.ID, maxChannelMessages); err != nil {
+		return err
+	}
+	return v.show(status, "channel", c.Name, s)
+}
+
+// testChannel sends a test message, and shows the channel with the result. Its health then says that it was taken; why it was not, only the
+// screen says.
+func (v *visit) testChannel() error {
+	c, err := v.store.AlertChannelWithSecrets(v.r.Context(), v.actor(), v.r.PathValue("channel"))
+	if err != nil {
+		return err
+	}
+	f := newChannelForm(channelValues(c), c)
+	var result *channelResult
+	if err = c.HasSecrets(); err == nil {
+		result, err = v.sendTest(c)
+	}
+	if f.refused(err) {
+		return v.answerChannel(http.StatusUnprocessableEntity, c, f, nil)
+	}
+	if err != nil {
+		return err
+	}
+	if result.Taken() {
+		if err := v.store.RecordChannelTest(v.r.Context(), c.ID, result.SendOutcome); err != nil {
+			return err
+		}
+		if c, err = v.store.AlertChannel(v.r.Context(), v.actor(), c.ID); err != nil {
+			return err
+		}
+	}
+	return v.answerChannel(http.StatusOK, c, f, result)
+}
+
+// sendTest sends a test message to a channel with its secrets.
+func (v *visit) sendTest(c alert.Channel) (*channelResult, error) {
+	if v.channelTests == nil {
+		return nil, errNoTests
+	}
+	outcome, err := v.channelTests.Test(v.r.Context(), v.actor(), c)
+	if err != nil {
+		return nil, tooManyTests(err)
+	}
+	return &channelResult{outcome}, nil
+}
+
+// enableChannel enables or disables a channel.
+func (v *visit) enableChannel() error {
+	c, err := v.store.ChangeAlertChannel(v.r.Context(), v.actor(), v.r.PathValue("channel"), allswell.Precondition{}, func(c *alert.Channel) error {
+		c.Enabled = v.r.PostForm.Get("enabled") == "true"
+		return nil
+	})
+	if err != nil {
+		return v.channelRefused(err)
+	}
+	return v.redirect(channelsPath + "/" + c.ID)
+}
+
+// deleteChannel deletes a channel that nothing uses.
+func (v *visit) deleteChannel() error {
+	if err := v.store.DeleteAlertChannel(v.r.Context(), v.actor(), v.r.PathValue("channel"), allswell.Precondition{}); err != nil {
+		return v.channelRefused(err)
+	}
+	return v.redirect(channelsPath)
+}
+
+// channelRefused shows the channel with the error of a button.
+func (v *visit) channelRefused(err error) error {
+	var bad *allswell.ValidationError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	c, err := v.store.AlertChannel(v.r.Context(), v.actor(), v.r.PathValue("channel"))
+	if err != nil {
+		return err
+	}
+	f := newChannelForm(channelValues(c), c)
+	f.refused(bad)
+	return v.answerChannel(http.StatusUnprocessableEntity, c, f, nil)
 }

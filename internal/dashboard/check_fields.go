@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
-	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/timeinput"
 	"github.com/allswell/allswell/internal/web"
@@ -52,83 +50,6 @@ func checkProblem(m allswell.Monitor) string {
 	return m.CheckState.Reason
 }
 
-// formField returns the field of a form for a field of a type. saved: the monitor has a secret in it.
-func formField(f configfield.Field, saved bool) field {
-	x := field{Name: f.Name, Label: f.Label, Hint: strings.TrimSuffix(f.Help, ".") + ".", Optional: !f.Required, Placeholder: f.Example}
-	if x.Placeholder == "" && f.Kind != configfield.KindFlag {
-		x.Placeholder = f.Default
-	}
-	switch f.Kind {
-	case configfield.KindFlag:
-		x.Type, x.Options = "select", []option{{Value: "false", Label: "No"}, {Value: "true", Label: "Yes"}}
-	case configfield.KindList:
-		x.Type, x.Rows, x.Wide = "textarea", 2, true
-		x.Hint += " One on each line."
-	case configfield.KindMap:
-		x.Type, x.Rows, x.Wide = "textarea", 2, true
-		x.Hint += " One on each line, as Name: value."
-	case configfield.KindLongText:
-		x.Type, x.Rows, x.Wide = "textarea", 4, true
-	case configfield.KindInteger:
-		x.InputMode = "numeric"
-	default:
-		x.Wide = f.Name == "url"
-		if f.Choices != nil {
-			x.Type, x.Options = "select", choicesOf(f)
-		}
-	}
-	if f.Secret {
-		x.Autocomplete = "new-password"
-		if saved {
-			x.Placeholder = ""
-			x.Hint += " A value is saved, and is kept if this is left empty."
-		}
-	}
-	return x
-}
-
-// choicesOf returns the choices of a field: its default is the first one, or none.
-func choicesOf(f configfield.Field) (all []option) {
-	if f.Default == "" {
-		all = append(all, option{Label: "Any"})
-	}
-	for _, choice := range f.Choices {
-		all = append(all, option{Value: choice, Label: choice})
-	}
-	return all
-}
-
-// lowerFirst returns a label within a phrase. Acronyms keep their capitals.
-func lowerFirst(label string) string {
-	if len(label) > 1 && label[1] >= 'a' {
-		return strings.ToLower(label[:1]) + label[1:]
-	}
-	return label
-}
-
-// removal is the name of the field that says whether a saved secret is removed.
-func removal(f configfield.Field) string { return removalPrefix + f.Name }
-
-const removalPrefix = "remove."
-
-// isRemoval reports whether a field is the removal of a saved secret.
-func isRemoval(x field) bool { return strings.HasPrefix(x.Name, removalPrefix) }
-
-// typeFields returns the fields of a form for those of a type that are advanced, or are not. secrets are the fields that have a secret.
-func typeFields(t check.Type, advanced bool, secrets []string) (all []field) {
-	for _, f := range t.Fields {
-		if f.Advanced != advanced {
-			continue
-		}
-		saved := slices.Contains(secrets, f.Name)
-		all = append(all, formField(f, saved))
-		if saved {
-			all = append(all, field{Name: removal(f), Label: "Saved " + lowerFirst(f.Label), Type: "select", Options: []option{{Label: "is kept"}, {Value: "true", Label: "is removed"}}})
-		}
-	}
-	return all
-}
-
 // countingFields are the fields of the form of a check that say when a result counts.
 func countingFields(threshold int) []field {
 	return []field{
@@ -149,91 +70,14 @@ func setCheckValues(values url.Values, m allswell.Monitor) {
 	}
 	values.Set("recovery_threshold", strconv.Itoa(c.RecoveryThreshold))
 	values.Set("confirm_from", strconv.Itoa(c.ConfirmFrom))
-	config := make(map[string]any)
-	if json.Unmarshal(c.Config, &config) != nil {
-		return // the form begins with the defaults
-	}
 	t, _ := check.TypeOf(m.Type)
-	for _, f := range t.Fields {
-		if text := formText(config[f.Name]); text != "" {
-			values.Set(f.Name, text)
-		}
-	}
-}
-
-// formText returns a value of JSON as it is typed.
-func formText(value any) string {
-	switch v := value.(type) {
-	case nil:
-		return ""
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	case []any:
-		var lines []string
-		for _, entry := range v {
-			lines = append(lines, fmt.Sprint(entry))
-		}
-		return strings.Join(lines, "\n")
-	case map[string]any:
-		var lines []string
-		for name, entry := range v {
-			lines = append(lines, fmt.Sprintf("%s: %v", name, entry))
-		}
-		slices.Sort(lines)
-		return strings.Join(lines, "\n")
-	default:
-		return fmt.Sprint(v)
-	}
+	setTypeValues(values, t.Fields, c.Config)
 }
 
 // defaultCheckValues sets the defaults of flags and choices, which forms show.
 func defaultCheckValues(values url.Values, t check.Type) {
 	values.Set("interval", "1m")
-	for _, f := range t.Fields {
-		if f.Kind == configfield.KindFlag || f.Choices != nil {
-			values.Set(f.Name, f.Default)
-		}
-	}
-}
-
-// readField returns the JSON of what was typed into a field; nil: nothing.
-func readField(f configfield.Field, typed string) (json.RawMessage, error) {
-	text := typed
-	if f.Kind != configfield.KindLongText && !f.Secret {
-		text = strings.TrimSpace(typed)
-	}
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
-	var value any = strings.ReplaceAll(text, "\r\n", "\n")
-	switch f.Kind {
-	case configfield.KindFlag:
-		value = text == "true"
-	case configfield.KindInteger:
-		if n, err := strconv.Atoi(text); err == nil {
-			value = n
-		}
-	case configfield.KindList:
-		value = lines(text)
-	case configfield.KindMap:
-		entries := make(map[string]string)
-		for _, line := range lines(text) {
-			name, entry, _ := strings.Cut(line, ":")
-			entries[strings.TrimSpace(name)] = strings.TrimSpace(entry)
-		}
-		value = entries
-	}
-	return json.Marshal(value)
-}
-
-// lines returns the lines of a text that are not empty.
-func lines(text string) (all []string) {
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" {
-			all = append(all, line)
-		}
-	}
-	return all
+	setTypeDefaults(values, t.Fields)
 }
 
 // readCheck reads the fields of a check into n, and returns what cannot be read. kept are the secrets that the monitor has.
@@ -250,27 +94,11 @@ func readCheck(typed url.Values, t check.Type, n *allswell.NewMonitor, kept map[
 		n.Check.SlowAfter = d
 	}
 	n.Check.RecoveryThreshold, n.Check.ConfirmFrom = readNumber(typed, "recovery_threshold"), readNumber(typed, "confirm_from")
-	fields := make(map[string]json.RawMessage)
-	n.Check.Secrets = make(map[string]json.RawMessage)
-	for _, f := range t.Fields {
-		value, err := readField(f, typed.Get(f.Name))
-		if err != nil {
-			return err
-		}
-		switch {
-		case value != nil && f.Secret:
-			n.Check.Secrets[f.Name] = value
-		case f.Secret && typed.Get(removal(f)) != "":
-			n.Check.Secrets[f.Name] = json.RawMessage("null")
-			continue
-		case f.Secret:
-			value = kept[f.Name]
-		}
-		if value != nil {
-			fields[f.Name] = value
-		}
+	fields, secrets, err := readTypeFields(typed, t.Fields, kept)
+	if err != nil {
+		return err
 	}
-	var err error
+	n.Check.Secrets = secrets
 	n.Check.Config, _, err = t.Read(fields)
 	return joinInvalid(bad.Err(), err)
 }
@@ -307,20 +135,12 @@ func readNumber(typed url.Values, name string) int {
 // testedCheck returns the check of a form with the secrets that it keeps, as it is tested.
 func testedCheck(n allswell.NewMonitor, kept map[string]json.RawMessage) allswell.CheckSpec {
 	spec := n.Check
-	spec.Secrets = make(map[string]json.RawMessage)
-	for name, value := range kept {
-		spec.Secrets[name] = value
-	}
-	for name, value := range n.Check.Secrets {
-		if spec.Secrets[name] = value; string(value) == "null" {
-			delete(spec.Secrets, name)
-		}
-	}
+	spec.Secrets = usedSecrets(kept, n.Check.Secrets)
 	return spec
 }
 
 // errNoTests is returned for a test where there is nothing that tests.
-var errNoTests = errors.New("no tester of checks is configured")
+var errNoTests = errors.New("no tester is configured")
 
 // testCheck checks once.
 func (v *visit) testCheck(kind allswell.MonitorType, spec allswell.CheckSpec) (*checkResult, error) {
@@ -328,15 +148,20 @@ func (v *visit) testCheck(kind allswell.MonitorType, spec allswell.CheckSpec) (*
 		return nil, errNoTests
 	}
 	r, err := v.tests.Test(v.r.Context(), v.actor().WorkspaceID, kind, spec)
+	if err != nil {
+		return nil, tooManyTests(err)
+	}
+	return &checkResult{r}, nil
+}
+
+// tooManyTests returns the error of a test as one of the form if there were too many of them.
+func tooManyTests(err error) error {
 	if errors.As(err, new(*web.TooMany)) || errors.Is(err, allswell.ErrBusy) {
 		var bad allswell.ValidationError
 		bad.Add("type", "There were too many tests in the last minute. Please try again.")
-		return nil, bad.Err()
+		return bad.Err()
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &checkResult{r}, nil
+	return err
 }
 
 // checkResult is a result as it is shown.

@@ -11,9 +11,9 @@ import (
 
 // checkGroups returns the fields of the form of a monitor of a type. secrets are the fields that have a secret, and advanced the advanced
 // fields of heartbeats.
-func checkGroups(t check.Type, secrets []string, where, down []option, advanced []field, threshold int) []monitorFieldGroup {
+func checkGroups(t check.Type, secrets []string, where, down []option, advanced []field, threshold int) []fieldGroup {
 	first := []field{{Name: "name", Label: "Name", Placeholder: "Web shop", Wide: true}}
-	first = append(first, typeFields(t, false, secrets)...)
+	first = append(first, typeFields(t.Fields, false, secrets)...)
 	first = append(first, field{Name: "interval", Label: "Interval", Bare: true, Placeholder: "1m", Suggestions: []string{"10s", "30s", "1m", "5m", "1h"}, Hint: "The time between two checks, from 10s to 24h."})
 	var rest []field
 	for _, x := range monitorScheduleFields(where, down) {
@@ -27,11 +27,11 @@ func checkGroups(t check.Type, secrets []string, where, down []option, advanced 
 			rest = append(rest, x)
 		}
 	}
-	groups := []monitorFieldGroup{{Fields: first}}
-	if more := typeFields(t, true, secrets); len(more) > 0 {
-		groups = append(groups, monitorFieldGroup{Key: "type", Title: "More of " + t.Label, Fields: more})
+	groups := []fieldGroup{{Fields: first}}
+	if more := typeFields(t.Fields, true, secrets); len(more) > 0 {
+		groups = append(groups, fieldGroup{Key: "type", Title: "More of " + t.Label, Fields: more})
 	}
-	return append(groups, monitorFieldGroup{Key: "counting", Title: "When it counts", Fields: append(countingFields(threshold), rest...)})
+	return append(groups, fieldGroup{Key: "counting", Title: "When it counts", Fields: append(countingFields(threshold), rest...)})
 }
 
 // isDefaultOf reports for a type whether a field shows its default.

@@ -34,6 +34,8 @@ type Config struct {
 	CheckTarget func(ctx context.Context, channel allswell.Channel, target string) error
 	// Tests checks what people try before they save it. Nil: nothing can be tested.
 	Tests *web.CheckTester
+	// ChannelTests sends test messages to channels of alerts. Nil: nothing can be tested.
+	ChannelTests *web.ChannelTester
 	// SingleSignOn are the sign-ins by others.
 	SingleSignOn SingleSignOn
 	// SendMail sends a mail in plain text at once. Nil: mail is off.
@@ -52,9 +54,10 @@ type Dashboard struct {
 	verifyDomain func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 	checkTarget  func(ctx context.Context, channel allswell.Channel, target string) error
 
-	tests    *web.CheckTester
-	sendMail func(ctx context.Context, to, subject, text string) error
-	forgot   *forgot
+	tests        *web.CheckTester
+	channelTests *web.ChannelTester
+	sendMail     func(ctx context.Context, to, subject, text string) error
+	forgot       *forgot
 
 	cookie   cookie
 	signIns  *signInLimits
@@ -70,7 +73,7 @@ type Dashboard struct {
 
 // New returns a dashboard.
 func New(c Config) *Dashboard {
-	d := &Dashboard{store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/"), process: c.Process, sso: c.SingleSignOn, verifyDomain: c.VerifyDomain, checkTarget: c.CheckTarget, tests: c.Tests}
+	d := &Dashboard{store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/"), process: c.Process, sso: c.SingleSignOn, verifyDomain: c.VerifyDomain, checkTarget: c.CheckTarget, tests: c.Tests, channelTests: c.ChannelTests}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}

@@ -148,8 +148,54 @@ func (f *form) draw(x field) field {
 	return x
 }
 
+// drawBoxes returns a field of which any number of options is chosen, with what is wrong with it, or with one of other fields of the API. The template
+// "boxes" draws it.
+func (f *form) drawBoxes(x field, others ...string) field {
+	x.ID = x.Name
+	x.Options = slices.Clone(x.Options)
+	for i := range x.Options {
+		x.Options[i].Selected = slices.Contains(f.values[x.Name], x.Options[i].Value)
+	}
+	for _, name := range append(others, x.Name) {
+		x.Errors = append(x.Errors, f.errorsOf(name)...)
+	}
+	return x
+}
+
+// errorsOf returns the errors of a field of the API, which are shown from now on.
+func (f *form) errorsOf(name string) []string {
+	f.shown[name] = true
+	if f.bad == nil {
+		return nil
+	}
+	return wordsOfForms(f.bad.Fields[name])
+}
+
 // focusFirst puts the cursor into the first field that is wrong, or else into the first one.
 func focusFirst(fields []field) {
 	at := max(0, slices.IndexFunc(fields, func(x field) bool { return len(x.Errors) > 0 }))
 	fields[at].Focus = true
+}
+
+// fieldGroup is a group of the fields of a form. All but the first group can be folded.
+type fieldGroup struct {
+	Key, Title string // "": it cannot be folded
+	Open       bool   // something in it is wrong, or differs from the default
+	Fields     []field
+}
+
+// drawGroups draws the fields of groups, and opens those with a field that is wrong, or does not show its default.
+func (f *form) drawGroups(groups []fieldGroup, isDefault func(field) bool) []fieldGroup {
+	for g := range groups {
+		for i, x := range groups[g].Fields {
+			groups[g].Fields[i] = f.draw(x)
+		}
+		groups[g].Open = slices.ContainsFunc(groups[g].Fields, func(x field) bool {
+			return len(x.Errors) > 0 || x.Value != "" && !isDefault(x) || isRemoval(x) // so that a secret can be replaced
+		})
+	}
+	if !f.focused {
+		focusFirst(groups[0].Fields)
+	}
+	return groups
 }

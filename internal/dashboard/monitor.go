@@ -23,6 +23,7 @@ type monitorScreen struct {
 	PingURL    string
 	CanEdit    bool
 	CanSilence bool
+	Unlimited  bool       // the member is not limited to some pages
 	Chart      *pingChart // nil: there are too few pings
 	Times      []dueTime  // at which a ping is due next; none of an interval
 	Signals    []shownSignal
@@ -195,7 +196,8 @@ func (v *visit) showMonitorWith(tested *checkResult) error {
 		return err
 	}
 	s := monitorScreen{MonitorDetail: detail, CanEdit: v.can(allswell.RoleEditor), Chart: newPingChart(detail.Monitor, detail.Explanation), Times: dueTimes(detail.Cron, time.Now())}
-	s.CanSilence = s.CanEdit && !v.in.PageLimited
+	s.Unlimited = !v.in.PageLimited
+	s.CanSilence = s.CanEdit && s.Unlimited
 	r := pagination(v.r.URL.Query())
 	outages, total, err := v.store.Outages(v.r.Context(), v.actor(), detail.ID, r)
 	if err != nil {

@@ -1,13 +1,10 @@
 package dashboard
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
-	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -63,22 +60,8 @@ func (v *visit) loadCheck(s *monitorScreen) error {
 func monitorFacts(m allswell.Monitor) []fact {
 	values := monitorValues(m)
 	t, _ := check.TypeOf(m.Type)
-	var facts []fact
+	facts := typeFacts(t.Fields, values, m.Check.SecretFields)
 	add := func(label, value string) { facts = append(facts, fact{Label: label, Value: value}) }
-	for _, f := range t.Fields {
-		value := values.Get(f.Name)
-		switch {
-		case slices.Contains(m.Check.SecretFields, f.Name):
-			facts = append(facts, fact{f.Label, "set, not shown", f.Name})
-		case value == "" || value == f.Default:
-		case f.Kind == configfield.KindFlag && value == "true":
-			add(f.Label, "yes")
-		case f.Kind == configfield.KindFlag:
-			add(f.Label, "no")
-		default:
-			add(f.Label, strings.ReplaceAll(value, "\n", ", "))
-		}
-	}
 	english := i18n.English()
 	add("Interval", english.Duration(m.Interval))
 	add("Timeout", english.Duration(m.Check.Timeout))

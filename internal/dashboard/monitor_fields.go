@@ -6,13 +6,6 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// monitorFieldGroup is fields of the form of a monitor. All but the first group can be folded.
-type monitorFieldGroup struct {
-	Key, Title string // "": it cannot be folded
-	Open       bool   // something in it is wrong, or differs from the default
-	Fields     []field
-}
-
 // isDefaultAction reports whether a field says what happens when a run violates a condition, and says what happens by default.
 func isDefaultAction(x field) bool {
 	for _, c := range allswell.Conditions {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +22,7 @@ type monitorFormScreen struct {
 	*form
 	Title   string
 	Monitor allswell.Monitor // the one that is edited; zero: a new one
-	Groups  []monitorFieldGroup
+	Groups  []fieldGroup
 	Tag     string   // entity tag of the monitor that the form was made from
 	Theirs  []string // what somebody else has changed meanwhile
 	Cancel  string
@@ -171,7 +170,7 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 		return err
 	}
 	advanced := append(monitorAdvancedFields(s.Monitor.ID == "", v.store.FailureThreshold()), parentField(parents))
-	groups := []monitorFieldGroup{
+	groups := []fieldGroup{
 		{Fields: monitorScheduleFields(where, down)},
 		{Key: "runs", Title: "Starts, failures and output of runs", Fields: monitorRunFields()},
 		{Key: "advanced", Title: "Advanced", Fields: advanced},
@@ -180,18 +179,7 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 	if s.IsCheck() {
 		groups, isDefault = checkGroups(s.Type, s.Monitor.Check.SecretFields, where, down, advanced, v.store.FailureThreshold()), isDefaultOf(s.Type)
 	}
-	for g := range groups {
-		for i, x := range groups[g].Fields {
-			groups[g].Fields[i] = s.draw(x)
-		}
-		groups[g].Open = slices.ContainsFunc(groups[g].Fields, func(x field) bool {
-			return len(x.Errors) > 0 || x.Value != "" && !isDefault(x) || isRemoval(x) // so that a secret can be replaced
-		})
-	}
-	if !s.focused {
-		focusFirst(groups[0].Fields)
-	}
-	s.Groups = groups
+	s.Groups = s.drawGroups(groups, isDefault)
 	var schedule allswell.NewMonitor
 	readSchedule(s.values, &schedule, new(allswell.ValidationError))
 	s.Times = dueTimes(schedule.Cron, time.Now())

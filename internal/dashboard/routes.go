@@ -153,8 +153,22 @@ func (d *Dashboard) routes() []route {
 		{"GET /admin/monitors/{monitor}/first-ping", accessViewer, (*visit).showFirstPing},
 
 		{"GET /admin/channels", accessViewer, (*visit).showChannels},
+		{"GET /admin/channels/new", accessAdmin, (*visit).showNewChannel},
+		{"POST /admin/channels/new", accessAdmin, (*visit).createChannel},
+		{"GET /admin/channels/{channel}", accessViewer, (*visit).showChannel},
+		{"POST /admin/channels/{channel}", accessAdmin, (*visit).editChannel},
+		{"POST /admin/channels/{channel}/test", accessAdmin, (*visit).testChannel},
+		{"POST /admin/channels/{channel}/enable", accessAdmin, (*visit).enableChannel},
+		{"POST /admin/channels/{channel}/delete", accessAdmin, (*visit).deleteChannel},
 
 		{"GET /admin/alert-rules", accessViewer, (*visit).showAlertRules},
+		{"GET /admin/alert-rules/test", accessViewer, (*visit).showForecast},
+		{"GET /admin/alert-rules/new", accessAdmin, (*visit).showNewAlertRule},
+		{"POST /admin/alert-rules/new", accessAdmin, (*visit).createAlertRule},
+		{"GET /admin/alert-rules/{rule}", accessAdmin, (*visit).showAlertRule},
+		{"POST /admin/alert-rules/{rule}", accessAdmin, (*visit).editAlertRule},
+		{"POST /admin/alert-rules/{rule}/enable", accessAdmin, (*visit).enableAlertRule},
+		{"POST /admin/alert-rules/{rule}/delete", accessAdmin, (*visit).deleteAlertRule},
 
 		{"GET /admin/deliveries", accessViewer, (*visit).showDeliveries},
 		{"POST /admin/deliveries/{delivery}/retry", accessEditor, (*visit).retryDelivery},

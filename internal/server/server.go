@@ -293,7 +293,7 @@ func (s *Server) wire() {
 	s.tests = web.NewCheckTester(s.checker.Once, nil)
 	s.dashboard = dashboard.New(dashboard.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget, Process: s.process(),
-		Tests: s.tests, SendMail: s.accountMail(), SingleSignOn: s.cfg.SignIn.singleSignOn(s.URL()),
+		Tests: s.tests, ChannelTests: s.channelTests, SendMail: s.accountMail(), SingleSignOn: s.cfg.SignIn.singleSignOn(s.URL()),
 	})
 	s.servers[0].RegisterOnShutdown(s.site.EndStreams)
 	s.servers[0].RegisterOnShutdown(s.dashboard.EndStreams)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
@@ -302,3 +303,52 @@ func (c *session) checkUnused(workspaceID, id string) error {
 	}
 	return bad.Err()
 }
+
+// ChannelMessage is a message of a channel with what became of it.
+type ChannelMessage struct {
+	ID         string
+	AlertID    string // the first alert that it tells; "": all were deleted
+	Title      string // of that alert, as it is now
+	Kind       alert.NoticeKind
+	Notices    int // that it tells
+	Attempts   int
+	CreatedAt  time.Time
+	FinishedAt time.Time // zero: it is still tried
+	Failed     bool      // it is not tried again
+	Reason     string    // why the last attempt failed; "": none did
+}
+
+// ChannelMessages returns the last messages of a channel, given its id or name, the newest first.
+func (s *Store) ChannelMessages(ctx context.Context, actor allswell.Actor, ref string, limit int) ([]ChannelMessage, error) {
+	return read(ctx, s, func(c *session) ([]ChannelMessage, error) {
+		ch, err := c.alertChannel(actor, ref)
+		if err != nil {
+			return nil, err
+		}
+		messages, err := database.Query(c.Session, func(row database.Row) (m ChannelMessage, err error) {
+			var state string
+			err = row.Scan(&m.ID, &state, &m.Attempts, text{&m.Reason}, instant{&m.CreatedAt}, instant{&m.FinishedAt}, &m.Notices, text{(*string)(&m.Kind)}, text{&m.AlertID})
+			m.Failed = state == "failed"
+			return
+		}, `SELECT m.id, m.state, m.attempts, m.reason, m.created_at, m.finished_at, (SELECT count(*) FROM alert_notices WHERE message_id = m.id), n.kind, n.alert_id
+			FROM alert_messages m LEFT JOIN alert_notices n ON n.id = (SELECT id FROM alert_notices WHERE message_id = m.id ORDER BY created_at, id LIMIT 1)
+			WHERE m.channel_id = $1 ORDER BY m.created_at DESC, m.id DESC LIMIT $2`, ch.ID, limit)
+		if err != nil {
+			return nil, err
+		}
+		var ids []string
+		for _, m := range messages {
+			ids = append(ids, m.AlertID)
+		}
+		alerts, err := c.alertsByID(ids)
+		for i := range messages {
+			if a, found := alerts[messages[i].AlertID]; found {
+				messages[i].Title = a.Title()
+			}
+		}
+		return messages, err
+	})
+}
+
+// More returns how many notices the message tells besides the first one.
+func (m ChannelMessage) More() int { return m.Notices - 1 }

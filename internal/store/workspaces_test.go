@@ -189,6 +189,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		all, _, err := s.AlertChannels(ctx, ws, firstHundred)
 		return none(len(all), err, false)
 	},
+	"ChannelMessages": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChannelMessages(ctx, ws, x.channel, 10)
+		return err
+	},
 	"AlertChannel": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.AlertChannel(ctx, ws, x.channel)
 		return err

@@ -100,7 +100,8 @@ func (f *furnished) fill(t *testing.T, c *binary.Client) {
 	create("/on-call", params{"name": "Nobody"})
 	silence := create("/silences", params{"tags": []string{"nothing"}, "comment": markup + longWord, "ends_at": at(time.Hour)})
 	c.Must(t, "PATCH", "/api/v1/pages/acme/ping-key", params{"access": "read_write"}, nil)
-	f.ids = map[string]string{"page": "acme", "component": checkout.ID, "group": shop.ID, "incident": incident.ID, "update": update.ID,
+	mobile, rule := withRules(create)
+	f.ids = map[string]string{"channel": mobile, "rule": rule, "page": "acme", "component": checkout.ID, "group": shop.ID, "incident": incident.ID, "update": update.ID,
 		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID), "checked": checked(t, c, checkout.ID), "alert": alerted(t, c), "silence": silence.ID, "schedule": schedule.ID}
 }
 
@@ -122,6 +123,17 @@ func alerted(t *testing.T, c *binary.Client) string {
 	}
 	t.Fatal("nobody is told")
 	return ""
+}
+
+// withRules creates channels and rules, and returns the ids of one of each.
+func withRules(create func(path string, body params) created) (channel, rule string) {
+	channel = create("/channels", params{"type": "ntfy", "name": "Mobile " + longWord, "topic": "acme", "server_url": "http://127.0.0.1:1", "access_token": "secret"}).ID
+	hook := create("/channels", params{"type": "webhook", "name": markup, "url": "http://127.0.0.1:1/" + longWord, "fallback_id": channel, "test_weekly": true}).ID
+	create("/channels", params{"type": "email", "name": "Spare", "to": "ops@example.com", "enabled": false})
+	create("/alert-rules", params{"name": markup, "channel_ids": []string{hook, channel}, "repeat": 3600})
+	rule = create("/alert-rules", params{"name": "Night", "channel_ids": []string{hook}, "tags": []string{"nightly"}, "delay": 60,
+		"escalation": []params{{"after": 300, "channel_ids": []string{channel}}}, "quiet_hours": params{"zone": "Europe/Berlin", "from": "22:00", "until": "07:00"}}).ID
+	return channel, rule
 }
 
 // checked creates a monitor with a secret, whose check has failed, and returns its ID.

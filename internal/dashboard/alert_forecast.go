@@ -1,0 +1,189 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/store"
+)
+
+const forecastPath = alertRulesPath + "/test"
+
+// forecastScreen is what the template alert_forecast shows: who would be told of an event.
+type forecastScreen struct {
+	*form
+	Fields   []field
+	Asked    bool
+	At       time.Time
+	Severity allswell.Impact
+	Told     []forecastLine
+	Rules    []forecastRule // that tell nobody
+	Silent   []string       // channels that are told nothing
+	Disabled []string       // channels that are told nothing because they are disabled
+	NoRules  bool
+	CanEdit  bool
+}
+
+// forecastLine is something that happens.
+type forecastLine struct {
+	At    time.Time
+	After time.Duration // since the event
+	Who   string        // "": nobody is told
+	Why   string        // what happens, or why nobody is told
+	Rule  alert.Rule
+}
+
+// When says how long after the event it happens.
+func (l forecastLine) When() string {
+	if l.After <= 0 {
+		return "At once"
+	}
+	return "After " + i18n.English().Duration(l.After)
+}
+
+// forecastRule is a rule that is not about the event.
+type forecastRule struct {
+	alert.Rule
+	Why string
+}
+
+// differences are words for alert.Rule.Matches.
+var differences = map[string]string{
+	"enabled": "It is disabled.", "events": "It is about other events.", "pages": "It is about other pages.", "monitors": "It is about other monitors.",
+	"tags": "It is about other tags.", "severities": "It is about other severities.",
+}
+
+// showForecast says who would be told of an event, when and why, and who not. It changes nothing.
+func (v *visit) showForecast() error {
+	typed := v.r.URL.Query()
+	s := forecastScreen{Asked: typed.Has("event") || typed.Has("monitor"), CanEdit: v.can(allswell.RoleAdmin)}
+	if !typed.Has("event") {
+		typed.Set("event", string(alert.MonitorDown))
+	}
+	s.form = newForm(typed)
+	q := store.AlertQuestion{Event: alert.Event(typed.Get("event")), Monitor: typed.Get("monitor"), Page: typed.Get("page"), Severity: allswell.Impact(typed.Get("severity"))}
+	q.At = s.moment("at", time.UTC, v.now())
+	if !slices.Contains(alert.Events, q.Event) {
+		s.refuse("event", "Choose one of the events.")
+	}
+	if q.Severity != "" && !q.Severity.Valid() {
+		s.refuse("severity", "Choose one of the severities.")
+	}
+	if s.Asked && !s.Wrong() {
+		f, err := v.store.ForecastAlert(v.r.Context(), v.actor(), q)
+		if err == nil {
+			err = v.addForecast(&s, f)
+		}
+		if err != nil && !s.refused(err) {
+			return err
+		}
+	}
+	status := http.StatusOK
+	if s.Wrong() {
+		status = http.StatusUnprocessableEntity
+	}
+	if err := v.drawForecast(&s, typed); err != nil {
+		return err
+	}
+	return v.show(status, "alert_forecast", "Who is told?", s)
+}
+
+func (v *visit) drawForecast(s *forecastScreen, typed url.Values) error {
+	var chosen []string
+	if id := typed.Get("monitor"); id != "" {
+		chosen = append(chosen, id)
+	}
+	monitors, err := v.monitorOptions(chosen)
+	if err != nil {
+		return err
+	}
+	pages, err := v.pages()
+	if err != nil {
+		return err
+	}
+	pageOptions := []option{{Label: "That of the monitor"}}
+	for _, p := range pages {
+		pageOptions = append(pageOptions, option{Value: p.ID, Label: p.Name})
+	}
+	s.Fields = []field{
+		s.draw(field{Name: "event", Label: "If this happens", Type: "select", Options: eventOptions(), Wide: true}),
+		s.draw(field{Name: "monitor", Label: "Monitor", Type: "select", Options: append([]option{{Label: "Any, without tags"}}, monitors...)}),
+		s.draw(field{Name: "at", Label: "At", Type: "datetime-local", Optional: true, Hint: "In UTC. Left empty: now."}),
+		s.draw(field{Name: "page", Label: "Page", Type: "select", Options: pageOptions}),
+		s.draw(field{Name: "severity", Label: "Severity", Type: "select", Options: append([]option{{Label: "That of the event"}}, impactOptions()...)}),
+	}
+	return nil
+}
+
+// addForecast adds to the screen what a forecast says.
+func (v *visit) addForecast(s *forecastScreen, f store.AlertForecast) error {
+	uses, err := v.loadUses()
+	if err != nil {
+		return err
+	}
+	s.At, s.Severity, s.NoRules = f.At, f.Subject.Severity, len(f.Rules) == 0
+	told := make(map[string]bool) // by id of the channel
+	for _, r := range f.Rules {
+		if r.Differs != "" {
+			s.Rules = append(s.Rules, forecastRule{r.Rule, differences[r.Differs]})
+			continue
+		}
+		s.Told = append(s.Told, forecastLines(r, f.At)...)
+		for _, step := range r.Steps {
+			for _, ch := range step.Channels {
+				told[ch.ChannelID] = true
+			}
+		}
+	}
+	slices.SortStableFunc(s.Told, func(a, b forecastLine) int { return a.At.Compare(b.At) })
+	for _, ch := range uses.channels {
+		switch {
+		case told[ch.ID]:
+		case !ch.Enabled:
+			s.Disabled = append(s.Disabled, ch.Name)
+		default:
+			s.Silent = append(s.Silent, ch.Name)
+		}
+	}
+	return nil
+}
+
+// forecastWords says what happens in a step.
+var forecastWords = map[alert.NoticeKind]string{
+	alert.NoticeOpened: "told first", alert.NoticeEscalated: "nobody has acknowledged", alert.NoticeRepeated: "told again, and so on until somebody acknowledges",
+}
+
+// forecastLines returns what a rule does about an event. Of its repetitions only the first is told.
+func forecastLines(r store.RuleForecast, from time.Time) (lines []forecastLine) {
+	for _, step := range r.Steps {
+		line := forecastLine{At: step.At, After: step.At.Sub(from), Rule: r.Rule, Why: forecastWords[step.Kind]}
+		var names []string
+		for _, ch := range step.Channels {
+			name := ch.Name
+			if ch.Participant != "" {
+				name += " (" + ch.Participant + " is on call)"
+			}
+			names = append(names, name)
+		}
+		line.Who = strings.Join(names, ", ")
+		switch {
+		case step.Held != "":
+			line.Why = "held back: " + holdWords[step.Held]
+		case len(step.Recipients) == 0:
+			line.Why = "nobody is on call, or has a channel"
+		case len(step.Channels) == 0:
+			line.Why = "the channels are disabled"
+		}
+		lines = append(lines, line)
+		if step.Kind == alert.NoticeRepeated {
+			break
+		}
+	}
+	return lines
+}

@@ -1,0 +1,304 @@
+package dashboard
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/timeinput"
+)
+
+// targetsField is the field with the ids of the channels and on-call schedules that a rule tells first.
+const targetsField = "targets"
+
+// alertRuleForm is the form of a rule.
+type alertRuleForm struct {
+	*form
+	Rule     alert.Rule // zero: a new one
+	Conflict bool
+	Tag      string
+	Summary  string // of what was typed, if it was asked for and is valid
+
+	Name, Delay, Repeat, Zone, From, Until                 field
+	Targets, Events, Days, Instead                         field // boxes
+	Filter                                                 alertFilterForm
+	Steps                                                  []stepFields
+	FilterOpen, LaterOpen, QuietOpen, MoreSteps, NoTargets bool
+}
+
+// stepFields are the fields of a step of the escalation.
+type stepFields struct {
+	Number         int
+	After, Targets field
+}
+
+// stepField returns the name of a field of a step.
+func stepField(i int, name string) string { return fmt.Sprintf("step.%d.%s", i, name) }
+
+// ruleValues returns the values of the fields of a rule.
+func ruleValues(r alert.Rule) url.Values {
+	values := url.Values{
+		"name": {r.Name}, "delay": {optionalDuration(r.Delay)}, "repeat": {optionalDuration(r.Repeat)}, targetsField: targetIDs(r.Target), "quiet_hours.zone": {"UTC"},
+	}
+	maps.Copy(values, filterValues(r.Filter))
+	for i, s := range r.Escalation {
+		values.Set(stepField(i, "after"), settings.ShortDuration(s.After))
+		values[stepField(i, targetsField)] = targetIDs(s.Target)
+	}
+	if q := r.QuietHours; q != nil {
+		values.Set("quiet_hours.zone", q.Zone)
+		values.Set("quiet_hours.from", q.From.String())
+		values.Set("quiet_hours.until", q.Until.String())
+		for _, d := range q.Days {
+			values.Add("quiet_hours.days", string(d))
+		}
+		values["quiet_hours.targets"] = targetIDs(q.Target)
+	}
+	return values
+}
+
+func optionalDuration(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return settings.ShortDuration(d)
+}
+
+func targetIDs(t alert.Target) []string { return slices.Concat(t.ChannelIDs, t.OnCallIDs) }
+
+// readTarget returns the target whose ids were chosen.
+func readTarget(ids []string) (t alert.Target) {
+	for _, id := range ids {
+		if strings.HasPrefix(id, alert.PrefixOnCall) {
+			t.OnCallIDs = append(t.OnCallIDs, id)
+		} else {
+			t.ChannelIDs = append(t.ChannelIDs, id)
+		}
+	}
+	return t
+}
+
+// read returns a rule with what the form says, and what is invalid.
+func (f *alertRuleForm) read(r alert.Rule) (alert.Rule, error) {
+	var bad allswell.ValidationError
+	r.Name, r.Target = strings.TrimSpace(f.Value("name")), readTarget(f.values[targetsField])
+	r.Filter = f.alertFilter()
+	r.Delay, r.Repeat = f.duration("delay", &bad), f.duration("repeat", &bad)
+	r.Escalation = nil
+	for i := range alert.MaxSteps {
+		step := alert.Step{After: f.duration(stepField(i, "after"), &bad), Target: readTarget(f.values[stepField(i, targetsField)])}
+		if strings.TrimSpace(f.Value(stepField(i, "after"))) == "" && len(f.values[stepField(i, targetsField)]) == 0 {
+			continue
+		}
+		r.Escalation = append(r.Escalation, step)
+	}
+	r.QuietHours = f.quietHours(&bad)
+	return r, joinInvalid(r.Validate(), bad.Err())
+}
+
+// duration reads a duration in whole seconds; 0: nothing was typed, or it is invalid.
+func (f *alertRuleForm) duration(name string, bad *allswell.ValidationError) time.Duration {
+	text := strings.ReplaceAll(f.Value(name), " ", "")
+	if text == "" {
+		return 0
+	}
+	var d timeinput.Duration
+	if err := d.UnmarshalText([]byte(text)); err != nil {
+		bad.Add(name, "The duration %s.", err)
+	}
+	return time.Duration(d)
+}
+
+// quietHours reads the quiet hours; nil: neither time was typed.
+func (f *alertRuleForm) quietHours(bad *allswell.ValidationError) *alert.QuietHours {
+	from, until := strings.TrimSpace(f.Value("quiet_hours.from")), strings.TrimSpace(f.Value("quiet_hours.until"))
+	if from == "" && until == "" {
+		return nil
+	}
+	q := alert.QuietHours{Zone: strings.TrimSpace(f.Value("quiet_hours.zone")), Target: readTarget(f.values["quiet_hours.targets"])}
+	for _, t := range []struct {
+		name, text string
+		into       *alert.ClockTime
+	}{{"from", from, &q.From}, {"until", until, &q.Until}} {
+		if err := t.into.UnmarshalText([]byte(t.text)); err != nil {
+			bad.Add("quiet_hours."+t.name, "A time of day such as 22:00 is needed.")
+		}
+	}
+	for _, d := range f.values["quiet_hours.days"] {
+		q.Days = append(q.Days, alert.Weekday(d))
+	}
+	return &q
+}
+
+// previewAlertRule shows the form with another step, or with what it says in one sentence. Nothing is saved.
+func (v *visit) previewAlertRule(f *alertRuleForm) error {
+	if f.Value("preview") == "summary" {
+		if _, err := f.read(alert.Rule{}); f.refused(err) {
+			return v.answerAlertRule(http.StatusUnprocessableEntity, f)
+		} else if err != nil {
+			return err
+		}
+	}
+	return v.answerAlertRule(http.StatusOK, f)
+}
+
+// answerAlertRule shows the form of a rule.
+func (v *visit) answerAlertRule(status int, f *alertRuleForm) error {
+	choices, err := v.ruleChoices(f.values)
+	if err != nil {
+		return err
+	}
+	title := "New rule"
+	if f.Rule.ID != "" {
+		title = f.Rule.Name
+		f.Tag = f.version("tag", allswell.EntityTag(f.Rule), f.Conflict)
+	}
+	if f.Conflict {
+		f.saved = ruleValues(f.Rule)
+	}
+	if f.Value("preview") == "summary" && !f.Wrong() {
+		r, _ := f.read(alert.Rule{})
+		for _, ref := range r.ReferredIDs() { // slugs may be typed
+			choices.names[ref] = cmp.Or(choices.names[ref], ref)
+		}
+		f.Summary = r.Summarize(choices.names)
+	}
+	f.NoTargets = len(choices.targets) == 0
+	f.drawBasics(choices.targets)
+	if f.Filter, err = v.newAlertFilter(f.form); err != nil {
+		return err
+	}
+	chosen := f.alertFilter()
+	f.FilterOpen = len(f.Filter.Errors)+len(f.Filter.Tags.Errors)+len(chosen.Pages)+len(chosen.Monitors)+len(chosen.Tags)+len(chosen.Severities) > 0
+	f.drawSteps(choices.targets)
+	f.drawQuietHours(choices.targets)
+	return v.show(status, "alert_rule", title, f)
+}
+
+func (f *alertRuleForm) drawBasics(targets []option) {
+	f.Name = f.draw(field{Name: "name", Label: "Name", Placeholder: "Everything that is down"})
+	f.Targets = f.drawBoxes(field{Name: targetsField, Label: "Tell", Options: targets}, "channel_ids", "on_call_ids")
+	f.Events = f.drawBoxes(field{Name: "events", Label: "When", Options: describedEvents()})
+	f.Delay = f.draw(field{Name: "delay", Label: "Only if it lasts longer than", Optional: true, Placeholder: "5m", Suggestions: []string{"1m", "5m", "15m"}, Hint: "What ends before is not told."})
+	f.Repeat = f.draw(field{Name: "repeat", Label: "Tell everybody again every", Optional: true, Placeholder: "30m", Suggestions: []string{"15m", "30m", "2h"}, Hint: "Until somebody acknowledges, at most " + strconv.Itoa(alert.MaxRepeats) + " times."})
+}
+
+// drawSteps draws the steps that have something, and an empty one.
+func (f *alertRuleForm) drawSteps(targets []option) {
+	last := 0
+	for i := range alert.MaxSteps {
+		if f.Value(stepField(i, "after")) != "" || len(f.values[stepField(i, targetsField)]) > 0 {
+			last = i + 1
+		}
+	}
+	for i := range min(last+1, alert.MaxSteps) {
+		label := "If nobody acknowledges within"
+		if i > 0 {
+			label = "And after another"
+		}
+		step := stepFields{Number: i + 1, After: f.draw(field{Name: stepField(i, "after"), Label: label, Optional: true, Placeholder: "10m"})}
+		step.Targets = f.drawBoxes(field{Name: stepField(i, targetsField), Label: "Tell", Options: targets})
+		f.Steps = append(f.Steps, step)
+	}
+	if errs := f.errorsOf("escalation"); len(errs) > 0 {
+		at := &f.Steps[max(0, last-1)]
+		at.After.Errors = append(at.After.Errors, errs...)
+	}
+	f.MoreSteps = last > 0 && last < alert.MaxSteps
+	f.LaterOpen = last > 0 || f.Delay.Value+f.Repeat.Value != "" || len(f.Delay.Errors)+len(f.Repeat.Errors) > 0 || f.Value("preview") == "step"
+}
+
+func (f *alertRuleForm) drawQuietHours(targets []option) {
+	f.From = f.draw(field{Name: "quiet_hours.from", Label: "From", Type: "time", Optional: true})
+	f.Until = f.draw(field{Name: "quiet_hours.until", Label: "Until", Type: "time", Optional: true})
+	f.Zone = f.draw(field{Name: "quiet_hours.zone", Label: "Time zone", Bare: true, Placeholder: "Europe/Berlin"})
+	f.Zone.Errors = append(f.Zone.Errors, f.errorsOf("quiet_hours")...)
+	f.Days = f.drawBoxes(field{Name: "quiet_hours.days", Label: "Only on these days", Options: dayOptions(), Hint: "On which they begin. None chosen: every day."})
+	f.Instead = f.drawBoxes(field{Name: "quiet_hours.targets", Label: "Tell these instead", Options: targets, Hint: "None chosen: what arrives waits until the end."})
+	f.QuietOpen = f.From.Value+f.Until.Value != "" || len(f.Zone.Errors)+len(f.From.Errors)+len(f.Until.Errors) > 0
+}
+
+// ruleChoices are the channels and schedules that a rule can tell, and names for its summary by ids.
+type ruleChoices struct {
+	targets []option
+	names   map[string]string
+}
+
+func (v *visit) ruleChoices(typed url.Values) (c ruleChoices, err error) {
+	uses, err := v.loadUses()
+	if err != nil {
+		return c, err
+	}
+	c.names = make(map[string]string)
+	for _, ch := range uses.channels {
+		c.names[ch.ID] = ch.Name
+		label := ch.Name + " (" + shownChannel{Channel: ch}.TypeName() + ")"
+		if !ch.Enabled {
+			label += ", disabled"
+		}
+		c.targets = append(c.targets, option{Value: ch.ID, Label: label})
+	}
+	for _, o := range uses.schedules {
+		c.names[o.ID] = o.Name
+		c.targets = append(c.targets, option{Value: o.ID, Label: "Whoever is on call for " + o.Name})
+	}
+	pages, err := v.pages()
+	if err != nil {
+		return c, err
+	}
+	for _, p := range pages {
+		c.names[p.ID] = p.Name
+	}
+	monitors, err := v.monitorOptions(typed["monitors"])
+	for _, m := range monitors {
+		c.names[m.Value] = m.Label
+	}
+	return c, err
+}
+
+// maxMonitorOptions is how many monitors can be chosen from.
+const maxMonitorOptions = 500
+
+// monitorOptions returns the first monitors by name, and those with the ids.
+func (v *visit) monitorOptions(chosen []string) (all []option, err error) {
+	list, err := v.store.MonitorList(v.r.Context(), v.actor(), store.MonitorQuery{Order: store.MonitorsByName}, store.Pagination{Page: 1, PerPage: maxMonitorOptions})
+	for _, m := range list.Monitors {
+		all = append(all, option{Value: m.ID, Label: m.Name})
+	}
+	for _, id := range chosen {
+		if !slices.ContainsFunc(all, func(o option) bool { return o.Value == id }) {
+			all = append(all, option{Value: id, Label: id})
+		}
+	}
+	return all, err
+}
+
+// describedEvents are the events of rules with what they mean.
+func describedEvents() (all []option) {
+	for _, e := range alert.Events {
+		all = append(all, option{Value: string(e), Label: strings.TrimSuffix(e.Help(), ".")})
+	}
+	return all
+}
+
+func dayOptions() (all []option) {
+	names := map[alert.Weekday]string{"mon": "Monday", "tue": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "fri": "Friday", "sat": "Saturday", "sun": "Sunday"}
+	for _, d := range alert.Weekdays {
+		all = append(all, option{Value: string(d), Label: names[d]})
+	}
+	return all
+}
+
+// isConflict reports whether somebody else has changed an object meanwhile.
+func isConflict(err error) bool { return errors.Is(err, allswell.ErrPreconditionFailed) }

@@ -1,0 +1,148 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// sendsTests lets the dashboard send test messages, which are taken unless refused returns a reason.
+func (s *site) sendsTests(refused func(alert.Channel) string) {
+	s.dashboard.channelTests = web.NewChannelTester(func(_ context.Context, c alert.Channel, _ string) allswell.SendOutcome {
+		if why := refused(c); why != "" {
+			return allswell.SendOutcome{Result: allswell.SendRejected, Reason: why}
+		}
+		return allswell.SendOutcome{Result: allswell.SendAccepted}
+	}, nil)
+}
+
+// channel creates a channel of the type ntfy, and returns the path of its screen.
+func (v *visitor) channel(name string) string {
+	v.Helper()
+	a := v.wants(v.post("/admin/channels/new", "type", "ntfy", "name", name, "topic", "acme"), http.StatusSeeOther, "/admin/channels/chn_")
+	return a.Header.Get("Location")
+}
+
+// TestFormsOfAllChannels checks that the form of each type has all of its fields, and that what it requires makes a channel.
+func TestFormsOfAllChannels(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		chooser := v.wants(v.get("/admin/channels/new"), http.StatusOK, "Mail and phone", "Chat", "Incident services", "Programs")
+		for _, kind := range alertchannel.Types {
+			path := "/admin/channels/new?type=" + kind.Name
+			v.wants(chooser, http.StatusOK, `href="`+path+`"`)
+			form := v.wants(v.get(path), http.StatusOK, kind.Label, "Send a test message")
+			fields := []string{"type", kind.Name, "name", kind.Label}
+			for _, f := range kind.Fields {
+				if !strings.Contains(form.body, `name="`+f.Name+`"`) {
+					s.Errorf("the form of %s lacks %s", kind.Name, f.Name)
+				}
+				switch {
+				case f.Name == "routing_key":
+					fields = append(fields, f.Name, strings.Repeat("k", 32))
+				case f.Required && f.Example == "", f.Name == "webhook_id":
+					fields = append(fields, f.Name, "secret")
+				case f.Required:
+					fields = append(fields, f.Name, f.Example)
+				case f.Kind == configfield.KindFlag || f.Choices != nil:
+					fields = append(fields, f.Name, f.Default)
+				}
+			}
+			made := v.wants(v.post("/admin/channels/new", fields...), http.StatusSeeOther, "/admin/channels/chn_")
+			v.wants(v.get(made.Header.Get("Location")), http.StatusOK, kind.Label, "It was not used yet", "Nothing uses it yet", "Tell of everything that is down")
+		}
+		v.wants(v.get("/admin/channels/new?type=nonsense"), http.StatusNotFound)
+		v.wants(v.post("/admin/channels/new", "type", "nonsense"), http.StatusNotFound)
+		v.wants(v.get("/admin/channels"), http.StatusOK, "PagerDuty", "Not used yet")
+	})
+}
+
+// TestChannelInTheForm tests, creates, edits, disables and deletes a channel.
+func TestChannelInTheForm(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		s.sendsTests(func(c alert.Channel) string {
+			if string(c.Secrets["secret"]) == "" {
+				return "The service says <no>."
+			}
+			return ""
+		})
+		const create, secret = "/admin/channels/new", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+		v.wants(v.get("/admin/channels"), http.StatusOK, "Create the first channel")
+		fields := []string{"type", "webhook", "url", "https://ops.example.com/x", "max_per_minute", "", "test_weekly", "true"}
+		v.wants(v.post(create, append(fields, "preview", "test")...), http.StatusOK, "Not taken", "The service says &lt;no&gt;.")
+		v.wants(v.post(create, append(fields, "preview", "test", "secret", secret)...), http.StatusOK, "The service has taken the test message", `value="`+secret+`"`)
+		v.wants(v.post(create, fields...), http.StatusUnprocessableEntity, "The name field is required")
+		v.wants(v.post(create, "type", "webhook", "name", "test", "url", "ftp://x", "max_per_minute", "x"), http.StatusUnprocessableEntity, "The name must not be test", "The url must", "The max_per_minute must")
+		screen := v.wants(v.post(create, append(fields, "name", "Ops", "secret", secret)...), http.StatusSeeOther, "/admin/channels/chn_").Header.Get("Location")
+		shown := v.wants(v.get(screen), http.StatusOK, "Ops", "A value is saved", "The weekly test was not sent yet", "Saved secret")
+		v.lacks(shown, secret)
+		v.wants(v.post(screen+"/test"), http.StatusOK, "has taken the test message", "It works")
+		v.wants(v.get("/admin/channels"), http.StatusOK, "Works", "Nothing uses it")
+
+		tag := func() string {
+			_, rest, _ := strings.Cut(v.get(screen).body, `name="tag" value="&#34;`)
+			return `"` + rest[:16] + `"`
+		}
+		old := tag()
+		v.wants(v.post(screen, append(fields, "name", "Operations", "tag", old)...), http.StatusSeeOther, screen)
+		v.wants(v.post(screen, append(fields, "name", "Ops", "tag", old)...), http.StatusConflict, "Nothing was saved", "“Operations”")
+		moved := append(fields, "name", "Ops", "tag", tag())
+		moved[3] = "https://elsewhere.example.com"
+		v.wants(v.post(screen, moved...), http.StatusUnprocessableEntity, "The secret must be given again")
+		v.wants(v.post(screen, append(moved, "preview", "test")...), http.StatusUnprocessableEntity, "The secret must be given again")
+		v.wants(v.post(screen, append(fields, "preview", "test", "name", "Ops")...), http.StatusOK, "has taken the test message") // with the saved secret
+		v.wants(v.post(screen+"/enable", "enabled", "false"), http.StatusSeeOther, screen)
+		v.wants(v.get(screen), http.StatusOK, "It is disabled")
+		v.wants(v.get("/admin/channels"), http.StatusOK, "Disabled")
+		v.wants(v.post(screen+"/enable", "enabled", "true"), http.StatusSeeOther, screen)
+
+		rule := v.wants(v.post("/admin/alert-rules/new", "name", "Down", "events", "monitor.down", "targets", strings.TrimPrefix(screen, "/admin/channels/")), http.StatusSeeOther, "/admin/alert-rules")
+		v.wants(rule, http.StatusSeeOther)
+		v.lacks(v.wants(v.get(screen), http.StatusOK, "rule Down"), "Tell of everything that is down")
+		v.wants(v.post(screen+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;Down&#34; needs it")
+
+		viewer := s.member(v, allswell.RoleViewer)
+		a := viewer.wants(viewer.get(screen), http.StatusOK, "https://ops.example.com/x", "set, not shown", "rule Down")
+		viewer.lacks(a, secret, "<form method=\"post\" action=\"/admin/channels", "Save</button>")
+	})
+}
+
+// TestMessagesOfAChannel shows why a channel fails, and what uses it.
+func TestMessagesOfAChannel(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		screen := v.channel("Phone")
+		id := strings.TrimPrefix(screen, "/admin/channels/")
+		second := v.channel("Boss")
+		v.wants(v.post(second, "name", "Boss", "topic", "acme", "fallback_id", id, "tag", tagOf(s, v, "Boss")), http.StatusSeeOther)
+		v.wants(v.get(screen), http.StatusOK, "fallback of Boss")
+		v.wants(v.get(second), http.StatusOK, "What it does not take is told on")
+		if err := s.store.RecordChannelTest(s.Context(), id, allswell.SendOutcome{Result: allswell.SendFailed, Reason: "connection refused by <ntfy>"}); err != nil {
+			s.Fatal(err)
+		}
+		v.wants(v.get(screen), http.StatusOK, "It does not take messages", "connection refused by &lt;ntfy&gt;")
+		v.wants(v.get("/admin/channels"), http.StatusOK, "Failing", "connection refused by &lt;ntfy&gt;")
+		v.wants(v.post(screen+"/delete"), http.StatusSeeOther, "/admin/channels")
+		v.wants(v.get(screen), http.StatusNotFound)
+	})
+}
+
+// tagOf returns the entity tag of a channel.
+func tagOf(s *site, v *visitor, name string) string {
+	c, err := s.store.AlertChannel(s.Context(), v.actor(), name)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return allswell.EntityTag(c)
+}
