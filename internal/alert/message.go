@@ -62,11 +62,12 @@ func only(waiting []Notice, threadID string) (chosen []Notice) {
 // Thread is a conversation on a channel about the alerts that its first message told.
 type Thread struct {
 	ID        string
-	Key       string // the secret part of the address at which its alerts can be acknowledged
-	Reference string // what the service calls the first message; "": nothing, or it was not sent yet
-	First     bool   // the message begins the thread
-	Open      int    // its alerts that are open
-	Known     int    // its alerts that are acknowledged, but not resolved
+	Key       string  // the secret part of the address at which its alerts can be acknowledged
+	Reference string  // what the service calls the first message; "": nothing, or it was not sent yet
+	First     bool    // the message begins the thread
+	Open      int     // its alerts that are open
+	Known     int     // its alerts that are acknowledged, but not resolved
+	Alerts    []Alert // all of them, if First is false
 }
 
 // Item is an alert in a message.
@@ -97,6 +98,9 @@ const Path = "/admin/alerts"
 
 // LinkPath is the path of the screen that acknowledges the alerts of a thread. Its query has the thread's Key.
 const LinkPath = "/admin/alert-link"
+
+// SlackPath is the path to which Slack reports that somebody has pressed a button of a message.
+const SlackPath = "/admin/slack"
 
 // MaxLines is how many alerts a message lists.
 const MaxLines = 20
@@ -287,6 +291,28 @@ func (m Message) Phase() Phase {
 		return PhaseAcknowledge
 	}
 	return PhaseResolve
+}
+
+// Outdates reports whether what the first message of the thread said is not true any more: alerts were acknowledged or have ended.
+func (m Message) Outdates() bool {
+	return m.Thread != nil && !m.Thread.First && slices.ContainsFunc(m.Items, func(i Item) bool {
+		return i.over() || slices.Contains(i.Kinds, NoticeAcknowledged)
+	})
+}
+
+// Current returns the message that says how all alerts of the thread are now, to take the place of the first message.
+func (m Message) Current() Message {
+	if m.Thread == nil || len(m.Thread.Alerts) == 0 {
+		return m
+	}
+	kinds := map[State]NoticeKind{Open: NoticeOpened, Acknowledged: NoticeAcknowledged, Resolved: NoticeResolved}
+	var notices []Notice
+	alerts := make(map[string]Alert)
+	for _, a := range m.Thread.Alerts {
+		notices, alerts[a.ID] = append(notices, Notice{AlertID: a.ID, Kind: kinds[a.State()]}), a
+	}
+	m.Items = NewItems(notices, alerts)
+	return m
 }
 
 // Text returns the message as plain text of several lines, of at most limit characters: the headline, a line for each alert, and

@@ -102,7 +102,7 @@ func TestFirstMessageIsUpdated(t *testing.T) {
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()
 	peer := newSink(t)
-	for typ, second := range map[string]string{"slack_bot": "POST /api/chat.update", "discord": "PATCH /api/webhooks/1/secret/messages/77"} {
+	for typ, second := range map[string]string{"slack_bot": "POST /api/chat.update", "discord": "PATCH /api/webhooks/1/secret/messages/77", "telegram": "POST /bot1:secret/editMessageText"} {
 		svc := services[typ]
 		channel := newChannel(t, typ, svc.config, peer.URL)
 		for title, want := range map[string]int{"one": 1, "repeated": 1, "acknowledged": 2, "resolved": 2, "brief": 1, "test": 1} {

@@ -77,9 +77,9 @@ func (c *discord) address(path, key, value string) string {
 func (c *discord) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	p := postOf(m)
 	r := c.post(ctx, s, p)
-	if first := reference(m); r.Result == allswell.SendAccepted && first != "" && m.Phase() != alert.PhaseTrigger {
+	if first := reference(m); r.Result == allswell.SendAccepted && first != "" && m.Outdates() {
 		// The message was taken whether or not the first one can be changed.
-		s.call(ctx, request{method: http.MethodPatch, url: c.address("messages/"+url.PathEscape(first), "", ""), body: discordMessage(p), name: "Discord"})
+		s.call(ctx, request{method: http.MethodPatch, url: c.address("messages/"+url.PathEscape(first), "", ""), body: discordMessage(postOf(m.Current())), name: "Discord"})
 	}
 	return r
 }

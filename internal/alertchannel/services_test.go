@@ -52,14 +52,17 @@ var services = map[string]service{
 		),
 	},
 	"telegram": {
-		config: `{"chat_id":"-100","bot_token":"1:secret","topic_id":5,"server_url":"SERVER"}`, path: "/bot1:secret/sendMessage",
+		config: `{"chat_id":"-100","bot_token":"1:secret","topic_id":5,"server_url":"SERVER"}`, path: "/bot1:secret/(sendMessage|editMessageText)",
 		answer: `{"ok":true,"result":{"message_id":12}}`, ref: "12", plain: true, strict: true,
 		headline: "@" + zeroWidth + "everyone &lt;!channel&gt; &lt;@" + zeroWidth + "U1&gt; [x](http://evil) *b*",
-		shape: object(fields{
+		shape: anyOf(object(fields{
 			"chat_id": is("-100"), "text": text(4096), "?parse_mode": is("HTML"), "message_thread_id": is(5.0), "link_preview_options": object(fields{"is_disabled": is(true)}),
 			"?reply_parameters": object(fields{"message_id": is(12.0), "allow_sending_without_reply": is(true)}),
 			"?reply_markup":     object(fields{"inline_keyboard": list(1, list(8, object(fields{"text": text(50), "url": like(links)})))}),
-		}),
+		}), object(fields{
+			"chat_id": is("-100"), "message_id": is(12.0), "text": text(4096), "parse_mode": is("HTML"), "link_preview_options": object(fields{"is_disabled": is(true)}),
+			"?reply_markup": object(fields{"inline_keyboard": list(1, list(8, object(fields{"text": text(50), "url": like(links)})))}),
+		})),
 	},
 	"ntfy": {
 		config: `{"server_url":"SERVER/","topic":"acme-ops","access_token":"tk_secret"}`, path: "/?", auth: "Bearer tk_secret", answer: `{"id":"x"}`, plain: true,

@@ -47,7 +47,11 @@ type slackBlock struct {
 type slackLink struct {
 	Type string    `json:"type"`
 	Text slackText `json:"text"`
-	URL  string    `json:"url"`
+	URL  string    `json:"url,omitempty"`
+
+	// Of a button that Slack reports: see SlackAction.
+	ActionID string `json:"action_id,omitempty"`
+	Value    string `json:"value,omitempty"`
 }
 
 // slackMessage returns a message with blocks, and with text for notifications.
@@ -58,7 +62,7 @@ func slackMessage(p Post) map[string]any {
 	}
 	var buttons []slackLink
 	for _, l := range p.Links {
-		buttons = append(buttons, slackLink{"button", slackText{"plain_text", l.Label}, l.URL})
+		buttons = append(buttons, slackLink{Type: "button", Text: slackText{"plain_text", l.Label}, URL: l.URL})
 	}
 	if len(buttons) > 0 {
 		blocks = append(blocks, slackBlock{Type: "actions", Elements: buttons})

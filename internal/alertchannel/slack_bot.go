@@ -18,6 +18,7 @@ var slackBotType = Type{
 	Fields: []configfield.Field{
 		{Name: "channel", Label: "Channel", Help: "The id of the channel, to which the bot is invited.", Kind: configfield.KindText, Required: true, Max: 100, Example: "C0123456789"},
 		secretField("bot_token", "Bot token", "The bot user OAuth token, which begins with xoxb-."),
+		{Name: "signing_secret", Label: "Signing secret", Help: "Of the app. With it, the button Acknowledge works within Slack.", Kind: configfield.KindText, Secret: true, Max: 200},
 		serverField("https://slack.com/api", "Where the methods of the API are."),
 	},
 	Destination: []string{"server_url"},
@@ -27,6 +28,7 @@ var slackBotType = Type{
 type slackBot struct {
 	Channel string `json:"channel"`
 	Token   string `json:"bot_token,omitzero"`
+	Signing string `json:"signing_secret,omitzero"`
 	Server  string `json:"server_url"`
 }
 
@@ -50,7 +52,7 @@ var (
 )
 
 func (c *slackBot) send(ctx context.Context, s *Sender, m alert.Message) Result {
-	body := slackMessage(postOf(m))
+	body := c.message(m)
 	room, first, threaded := strings.Cut(reference(m), " ")
 	if threaded {
 		body["thread_ts"] = first
@@ -59,13 +61,32 @@ func (c *slackBot) send(ctx context.Context, s *Sender, m alert.Message) Result 
 	if refused {
 		r, _ = c.call(ctx, s, "chat.postMessage", c.Channel, slackPlain(postOf(m)))
 	}
-	if threaded && r.Result == allswell.SendAccepted && m.Phase() != alert.PhaseTrigger {
-		update := slackMessage(postOf(m))
+	if threaded && r.Result == allswell.SendAccepted && m.Outdates() {
+		update := c.message(m.Current())
 		update["ts"] = first
 		// The message was taken whether or not the first one can be changed.
 		c.call(ctx, s, "chat.update", room, update)
 	}
 	return r
+}
+
+// message returns a message whose buttons Slack reports, if the app has a signing secret. Slack reports links, too.
+func (c *slackBot) message(m alert.Message) map[string]any {
+	body := slackMessage(postOf(m))
+	blocks, _ := body["blocks"].([]slackBlock)
+	if c.Signing == "" || m.Thread == nil {
+		return body
+	}
+	for _, b := range blocks {
+		for i := range b.Elements {
+			button := &b.Elements[i]
+			button.ActionID, button.Value = "details", m.Thread.Key
+			if button.URL == m.Links.Acknowledge {
+				button.ActionID, button.URL = slackAcknowledge, ""
+			}
+		}
+	}
+	return body
 }
 
 // call calls a method. refused says that the message may be taken in a simpler form.

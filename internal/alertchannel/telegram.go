@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// telegramType sends as a bot, as described at https://core.telegram.org/bots/api#sendmessage.
+// telegramType sends as a bot, as described at https://core.telegram.org/bots/api#sendmessage and https://core.telegram.org/bots/api#editmessagetext.
 var telegramType = Type{
 	Name: "telegram", Label: "Telegram", Help: "Sends to a chat, a group or a channel of Telegram as a bot.",
 	Fields: []configfield.Field{
@@ -54,19 +54,17 @@ type telegramAnswer struct {
 }
 
 // body returns the part of a request that all messages have.
-func (c *telegram) body(m alert.Message) map[string]any {
+func (c *telegram) body() map[string]any {
 	body := map[string]any{"chat_id": c.ChatID, "link_preview_options": map[string]any{"is_disabled": true}}
 	if c.TopicID > 0 {
 		body["message_thread_id"] = c.TopicID
 	}
-	if first, err := strconv.ParseInt(reference(m), 10, 64); err == nil {
-		body["reply_parameters"] = map[string]any{"message_id": first, "allow_sending_without_reply": true}
-	}
 	return body
 }
 
-func (c *telegram) send(ctx context.Context, s *Sender, m alert.Message) Result {
-	body, plain := c.body(m), c.body(m)
+// html returns a message with markup and buttons.
+func (c *telegram) html(m alert.Message) map[string]any {
+	body := c.body()
 	headline := fit(m.Headline(), telegramText/4, telegramEscape)
 	body["parse_mode"], body["text"] = "HTML", "<b>"+headline+"</b>"
 	if text := details(m); text != "" {
@@ -79,8 +77,33 @@ func (c *telegram) send(ctx context.Context, s *Sender, m alert.Message) Result 
 	if len(row) > 0 {
 		body["reply_markup"] = map[string]any{"inline_keyboard": []any{row}}
 	}
+	return body
+}
+
+func (c *telegram) send(ctx context.Context, s *Sender, m alert.Message) Result {
+	body, plain := c.html(m), c.body()
+	first, err := strconv.ParseInt(reference(m), 10, 64)
+	if err == nil {
+		reply := map[string]any{"message_id": first, "allow_sending_without_reply": true}
+		body["reply_parameters"], plain["reply_parameters"] = reply, reply
+	}
+	r := c.post(ctx, s, m, body, plain)
+	if r.Result == allswell.SendAccepted && err == nil && m.Outdates() {
+		edit := c.html(m.Current())
+		edit["message_id"] = first
+		delete(edit, "message_thread_id")
+		// The message was taken whether or not the first one can be changed.
+		s.call(ctx, request{url: c.method("editMessageText"), body: edit, name: "Telegram"})
+	}
+	return r
+}
+
+func (c *telegram) method(name string) string { return c.Server + "/bot" + c.Token + "/" + name }
+
+// post sends a message, in its plain form if it is refused.
+func (c *telegram) post(ctx context.Context, s *Sender, m alert.Message, body, plain map[string]any) Result {
 	plain["text"] = plainText(m, telegramText, noMentions.Replace)
-	a, bad := s.callTwice(ctx, request{url: c.Server + "/bot" + c.Token + "/sendMessage", body: body, name: "Telegram"}, plain)
+	a, bad := s.callTwice(ctx, request{url: c.method("sendMessage"), body: body, name: "Telegram"}, plain)
 	if bad != nil {
 		return *bad
 	}

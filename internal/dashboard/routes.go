@@ -10,6 +10,7 @@ type access string
 
 const (
 	accessAnyone access = "anyone"
+	accessSigned access = "signed" // programs that sign what they send: there is no session, and the body is not read before
 	accessViewer access = access(allswell.RoleViewer)
 	accessEditor access = access(allswell.RoleEditor)
 	accessAdmin  access = access(allswell.RoleAdmin)
@@ -43,6 +44,7 @@ func (d *Dashboard) routes() []route {
 		{"GET " + alert.LinkPath, accessAnyone, (*visit).showAlertLink},
 		{"POST " + alert.LinkPath, accessAnyone, (*visit).acknowledgeAlertLink},
 		{"GET " + alert.CalendarPath, accessAnyone, (*visit).showOnCallCalendar},
+		{"POST " + alert.SlackPath, accessSigned, (*visit).pressSlackButton},
 
 		{"GET /admin/alerts", accessViewer, (*visit).showAlerts},
 		{"GET /admin/alerts/{alert}", accessViewer, (*visit).showAlert},

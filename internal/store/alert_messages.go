@@ -191,7 +191,13 @@ func (c *session) message(row messageRow) (m alert.Message, err error) {
 			count(CASE WHEN a.resolved_at IS NULL AND a.acknowledged_at IS NOT NULL THEN 1 END)
 		FROM alert_threads h LEFT JOIN alert_recipients r ON r.thread_id = h.id LEFT JOIN alerts a ON a.id = r.alert_id
 		WHERE h.id = $1 GROUP BY h.id, h.secret_key, h.reference`, row.threadID)
-	thread.First = row.first
+	if err != nil {
+		return m, err
+	}
+	if thread.First = row.first; !thread.First {
+		thread.Alerts, err = database.Query(c.Session, scanAlert, `SELECT `+alertColumns+` FROM alerts WHERE id IN (SELECT alert_id FROM alert_recipients WHERE thread_id = $1)
+			ORDER BY opened_at, id LIMIT $2`, thread.ID, maxNotices)
+	}
 	m.Thread = &thread
 	return m, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/secret"
 )
 
 // AlertFilter limits a list of alerts. Zero fields do not limit it.
@@ -184,6 +185,23 @@ func (c *session) alertThread(key string, limit int) (h AlertThread, err error) 
 	h.Total = int(total)
 	h.Alerts, err = database.Query(c.Session, scanAlert, `SELECT `+alertColumns+` `+of+` ORDER BY opened_at DESC, id DESC LIMIT $2`, thread, limit)
 	return h, err
+}
+
+// ThreadChannel returns the channel of the thread with a key, with its secrets, or without them if they cannot be opened.
+func (s *Store) ThreadChannel(ctx context.Context, key string) (alert.Channel, error) {
+	return read(ctx, s, func(c *session) (ch alert.Channel, err error) {
+		id, err := database.One(c.Session, database.ScanString, `SELECT channel_id FROM alert_threads WHERE secret_key = $1`, key)
+		if err != nil {
+			return ch, err
+		}
+		if ch, err = c.channelByID(id); err != nil {
+			return ch, err
+		}
+		if ch.Secrets, err = c.channelSecrets(id); errors.Is(err, secret.ErrNoKey) {
+			err = nil
+		}
+		return ch, err
+	})
 }
 
 // AcknowledgeThread acknowledges all open alerts of the thread with a key, and returns how many there were. by says who did it, as far as that is

@@ -33,7 +33,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"Credentials": nil, "Users": nil, "IssueSetupCode": nil, "FindCode": nil, "SetUp": nil, "IssueResetCode": nil, "ResetPassword": nil, "IssueEnterCode": nil, "Enter": nil, "StartSession": nil, "FindSession": nil, "UseSession": nil, "FindInvitation": nil, "AcceptInvitation": nil, "AuthenticatorSecret": nil, "FinishSignIn": nil, "SignInWithPassword": nil, "SignInWithPasskey": nil, "IssuePasskeyChallenge": nil, "TakePasskeyChallenge": nil, "FindPasskey": nil, "UseSecondFactor": nil, "RemoveFactors": nil, "IdentityUser": nil, "HasIdentity": nil, "IssueStateCode": nil, "TakeStateCode": nil, "SignInIdentity": nil, // before the sign-in
 	"ChangePassword": nil, "Sessions": nil, "EndSession": nil, "EndOtherSessions": nil, "ConfirmSession": nil, "ChangeUser": nil, "SwitchWorkspace": nil, "Factors": nil, "SetAuthenticator": nil, "RenewRecoveryCodes": nil, "RemoveAuthenticator": nil, "Passkeys": nil, "AddPasskey": nil, "RenamePasskey": nil, "RemovePasskey": nil, "ConfirmWithPasskey": nil, // of the user alone
 	"AdvanceAlerts": nil, "ClaimMessages": nil, "SaveMessageResult": nil, "OnAlertsPending": nil, "Waiting": nil, "TakeChannelTests": nil, "RecordChannelTest": nil, // over all
-	"AlertThread": nil, "AcknowledgeThread": nil, "OnCallCalendar": nil, // public, by key
+	"AlertThread": nil, "ThreadChannel": nil, "AcknowledgeThread": nil, "OnCallCalendar": nil, // public, by key
 	"AllMonitors": nil, "Events": nil, "Gaps": nil, "Pools": nil, "SetFault": nil, // these tests' own
 
 	"IssueToken": func(s *store.Store, ctx context.Context, _ allswell.Actor, x things) error {

@@ -1,0 +1,80 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/alertchannel"
+)
+
+// Limits of a report of Slack, which waits three seconds for the answer.
+const (
+	maxSlackBytes = 256 << 10
+	slackTimeout  = 2500 * time.Millisecond
+)
+
+// pressSlackButton acknowledges the alerts of a message whose button somebody has pressed in Slack. Reports that are not signed all have the same
+// answer, so that it says nothing about keys.
+func (v *visit) pressSlackButton() error {
+	body, err := io.ReadAll(http.MaxBytesReader(v.w, v.r.Body, maxSlackBytes))
+	if err != nil {
+		return v.answerProgram(http.StatusRequestEntityTooLarge, "The report is too long.")
+	}
+	ctx, cancel := context.WithTimeout(v.r.Context(), slackTimeout)
+	defer cancel()
+	action, err := alertchannel.ReadSlackAction(body)
+	channel := alert.Channel{}
+	if err == nil && isText(action.Key) {
+		if channel, err = v.store.ThreadChannel(ctx, action.Key); err != nil && !errors.Is(err, allswell.ErrNotFound) {
+			return v.busy()
+		}
+	}
+	if !alertchannel.VerifySlack(channel, v.r.Header, body, v.now()) {
+		if v.attempt("") != nil {
+			return v.answerProgram(http.StatusTooManyRequests, "Too many reports that are not signed.")
+		}
+		return v.answerProgram(http.StatusUnauthorized, "The report is not signed by the app of a channel.")
+	}
+	if !action.Acknowledge {
+		return v.answerProgram(http.StatusOK, "")
+	}
+	if _, err := v.store.AcknowledgeThread(ctx, action.Key, slackName(action.User)); err != nil {
+		return v.busy()
+	}
+	return v.answerProgram(http.StatusOK, "")
+}
+
+// slackName says who has pressed a button; "": it is not known.
+func slackName(user string) string {
+	name := strings.TrimSpace(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(user, "")))
+	if name == "" {
+		return ""
+	}
+	const in = " in Slack"
+	return alert.Shorten(name, allswell.MaxNameLength-len(in)) + in
+}
+
+// busy answers that nothing was changed, as far as it is known. Slack shows that it has failed, and the button can be pressed again.
+func (v *visit) busy() error {
+	return v.answerProgram(http.StatusServiceUnavailable, "Please try again.")
+}
+
+// answerProgram answers with a short text.
+func (v *visit) answerProgram(status int, text string) error {
+	v.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	v.w.WriteHeader(status)
+	_, err := io.WriteString(v.w, text)
+	return err
+}
