@@ -68,6 +68,7 @@ type Thread struct {
 	Open      int     // its alerts that are open
 	Known     int     // its alerts that are acknowledged, but not resolved
 	Alerts    []Alert // all of them, if First is false
+	Words     Words   // of Message.Current, in place of the default
 }
 
 // Item is an alert in a message.
@@ -311,7 +312,7 @@ func (m Message) Current() Message {
 	for _, a := range m.Thread.Alerts {
 		notices, alerts[a.ID] = append(notices, Notice{AlertID: a.ID, Kind: kinds[a.State()]}), a
 	}
-	m.Items = NewItems(notices, alerts)
+	m.Items, m.Words = NewItems(notices, alerts), m.Thread.Words
 	return m
 }
 

@@ -85,6 +85,11 @@ func (s *Sender) Send(ctx context.Context, c alert.Channel, m alert.Message) Res
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
+	if m.Outdates() {
+		thread := *m.Thread
+		thread.Words, _ = c.Words(m.Current()) // if it fails, so does the one below
+		m.Thread = &thread
+	}
 	var bad error
 	m.Words, bad = c.Words(m)
 	result := channel.send(ctx, s, m)

@@ -79,4 +79,14 @@ func TestFirstMessageSaysHowAlertsAre(t *testing.T) {
 			t.Errorf("%s: %d requests, %s", typ, len(got), got[len(got)-1].body)
 		}
 	}
+
+	svc := services["slack_bot"]
+	peer.reset(svc.success)
+	m.Thread.Reference = svc.ref
+	channel := newChannel(t, "slack_bot", svc.config, peer.URL)
+	channel.TitleTemplate = "ACME: {{len .Alerts}}"
+	sender.Send(t.Context(), channel, m)
+	if got := peer.taken(); len(got) != 2 || !strings.Contains(string(got[0].body), "ACME: 1") || !strings.Contains(string(got[1].body), "ACME: 3") {
+		t.Errorf("with a template: %d requests", len(got))
+	}
 }
