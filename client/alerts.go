@@ -179,6 +179,7 @@ type Alert struct {
 	ResolvedAt     *time.Time      `json:"resolved_at"`
 	EndReason      *string         `json:"end_reason"` // why it ended although the problem may last
 	Told           []AlertNotice   `json:"told"`       // only of GetAlert, the oldest first
+	Holds          []AlertHold     `json:"holds"`      // only of GetAlert, the oldest first
 	Plans          []AlertPlan     `json:"plans"`      // only of GetAlert
 }
 
@@ -199,7 +200,17 @@ type AlertPlan struct {
 	RuleID string    `json:"rule_id"`
 	Rule   string    `json:"rule"` // name
 	DueAt  time.Time `json:"due_at"`
-	Held   *string   `json:"held"` // silence or quiet_hours
+	Held   *string   `json:"held"` // delay, flapping, silence or quiet_hours
+
+	Steps []ForecastStep `json:"steps"` // the next ones, as long as nobody acknowledges the alert and it lasts
+}
+
+// AlertHold is a time in which a rule held an alert back.
+type AlertHold struct {
+	Rule   *string   `json:"rule"`   // name; nil: it was deleted
+	Reason string    `json:"reason"` // delay, flapping, silence or quiet_hours
+	At     time.Time `json:"at"`
+	Until  time.Time `json:"until"`
 }
 
 // AlertFilter selects alerts. Empty fields select all.
@@ -235,6 +246,7 @@ type Silence struct {
 	Meta
 	ID string `json:"id"`
 	AlertMatch
+	About     string    `json:"about"` // what it is about, in English words
 	Comment   string    `json:"comment"`
 	StartsAt  time.Time `json:"starts_at"`
 	EndsAt    time.Time `json:"ends_at"`

@@ -20,6 +20,7 @@ type OnCall struct {
 	Overrides    []OnCallOverride    `json:"overrides"`
 	Now          *string             `json:"now"`  // who is on call; nil: nobody
 	Next         []OnCallTurn        `json:"next"` // from now on, at most 10
+	CalendarURL  string              `json:"calendar_url"`
 	CreatedAt    time.Time           `json:"created_at"`
 	UpdatedAt    time.Time           `json:"updated_at"`
 }

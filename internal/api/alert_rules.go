@@ -271,17 +271,23 @@ func newAlertForecastJSON(f store.AlertForecast) alertForecastJSON {
 		At: allswell.FormatTime(f.At), Rules: []ruleForecastJSON{},
 	}
 	for _, r := range f.Rules {
-		rule := ruleForecastJSON{ID: r.Rule.ID, Name: r.Rule.Name, Matches: r.Differs == "", Differs: ptrOrNil(r.Differs), Steps: []forecastStepJSON{}}
-		for _, s := range r.Steps {
-			step := forecastStepJSON{At: allswell.FormatTime(s.At), Kind: ptrOrNil(s.Kind), Held: ptrOrNil(s.Held), Channels: []forecastChannelJSON{}}
-			for _, ch := range s.Channels {
-				step.Channels = append(step.Channels, forecastChannelJSON{ch.ChannelID, ch.Name, ptrOrNil(ch.Participant)})
-			}
-			rule.Steps = append(rule.Steps, step)
-		}
+		rule := ruleForecastJSON{ID: r.Rule.ID, Name: r.Rule.Name, Matches: r.Differs == "", Differs: ptrOrNil(r.Differs)}
+		rule.Steps = newForecastStepsJSON(r.Steps)
 		out.Rules = append(out.Rules, rule)
 	}
 	return out
+}
+
+func newForecastStepsJSON(steps []store.ForecastStep) []forecastStepJSON {
+	all := []forecastStepJSON{}
+	for _, s := range steps {
+		step := forecastStepJSON{At: allswell.FormatTime(s.At), Kind: ptrOrNil(s.Kind), Held: ptrOrNil(s.Held), Channels: []forecastChannelJSON{}}
+		for _, ch := range s.Channels {
+			step.Channels = append(step.Channels, forecastChannelJSON{ch.ChannelID, ch.Name, ptrOrNil(ch.Participant)})
+		}
+		all = append(all, step)
+	}
+	return all
 }
 
 // testAlertRules says who would be told of an event.

@@ -39,6 +39,7 @@ func newAlertJSON(a alert.Alert) alertJSON {
 type alertDetailJSON struct {
 	alertJSON
 	Told  []toldJSON `json:"told"`
+	Holds []holdJSON `json:"holds"`
 	Plans []planJSON `json:"plans"`
 }
 
@@ -53,22 +54,34 @@ type toldJSON struct {
 	Reason    *string          `json:"reason"`
 }
 
+type holdJSON struct {
+	Rule   *string          `json:"rule"`
+	Reason alert.HoldReason `json:"reason"`
+	At     string           `json:"at"`
+	Until  string           `json:"until"`
+}
+
 type planJSON struct {
 	RuleID string            `json:"rule_id"`
 	Rule   string            `json:"rule"`
 	DueAt  string            `json:"due_at"`
 	Held   *alert.HoldReason `json:"held"`
+
+	Steps []forecastStepJSON `json:"steps"`
 }
 
 func newAlertDetailJSON(d store.AlertDetail) alertDetailJSON {
-	out := alertDetailJSON{newAlertJSON(d.Alert), []toldJSON{}, []planJSON{}}
+	out := alertDetailJSON{newAlertJSON(d.Alert), []toldJSON{}, []holdJSON{}, []planJSON{}}
 	for _, t := range d.Told {
 		out.Told = append(out.Told, toldJSON{
 			t.Kind, t.ChannelID, t.ChannelName, ptrOrNil(t.RuleName), allswell.FormatTime(t.At), timePtr(t.SentAt), t.Failed, ptrOrNil(t.Reason),
 		})
 	}
+	for _, h := range d.Holds {
+		out.Holds = append(out.Holds, holdJSON{ptrOrNil(h.RuleName), h.Reason, allswell.FormatTime(h.At), allswell.FormatTime(h.Until)})
+	}
 	for _, p := range d.Plans {
-		out.Plans = append(out.Plans, planJSON{p.RuleID, p.RuleName, allswell.FormatTime(p.DueAt), ptrOrNil(p.Held)})
+		out.Plans = append(out.Plans, planJSON{p.RuleID, p.RuleName, allswell.FormatTime(p.DueAt), ptrOrNil(p.Held), newForecastStepsJSON(p.Steps)})
 	}
 	return out
 }
@@ -96,6 +109,7 @@ func (a *api) acknowledgeAlert(c *call) (store.Response, error) {
 type silenceJSON struct {
 	ID string `json:"id"`
 	filterJSON
+	About     string `json:"about"`
 	Comment   string `json:"comment"`
 	StartsAt  string `json:"starts_at"`
 	EndsAt    string `json:"ends_at"`
@@ -106,7 +120,7 @@ type silenceJSON struct {
 
 func newSilenceJSON(v alert.Silence) silenceJSON {
 	return silenceJSON{
-		v.ID, newFilterJSON(v.Filter), v.Comment, allswell.FormatTime(v.StartsAt), allswell.FormatTime(v.EndsAt), v.CreatedBy,
+		v.ID, newFilterJSON(v.Filter), v.About, v.Comment, allswell.FormatTime(v.StartsAt), allswell.FormatTime(v.EndsAt), v.CreatedBy,
 		allswell.FormatTime(v.CreatedAt), allswell.FormatTime(v.UpdatedAt),
 	}
 }

@@ -23,6 +23,7 @@ type onCallJSON struct {
 	Overrides    []overrideJSON      `json:"overrides"`
 	Now          *string             `json:"now"` // null: nobody
 	Next         []turnJSON          `json:"next"`
+	CalendarURL  string              `json:"calendar_url"`
 	CreatedAt    string              `json:"created_at"`
 	UpdatedAt    string              `json:"updated_at"`
 }
@@ -47,10 +48,15 @@ const (
 	shownTurnsUntil = 12 * 7 * 24 * time.Hour
 )
 
-func (a *api) newOnCallJSON(o alert.OnCall) onCallJSON {
+// onCallPresenter returns the function that presents on-call schedules in the responses to a request.
+func (a *api) onCallPresenter(c *call) func(alert.OnCall) onCallJSON {
+	return func(o alert.OnCall) onCallJSON { return a.newOnCallJSON(o, c.base) }
+}
+
+func (a *api) newOnCallJSON(o alert.OnCall, base string) onCallJSON {
 	out := onCallJSON{
 		ID: o.ID, Slug: o.Slug, Name: o.Name, Zone: o.Zone, HandOverDay: o.HandOverDay, HandOverAt: o.HandOverAt, StartsOn: o.StartsOn.Format(time.DateOnly),
-		Participants: append([]alert.Participant{}, o.Participants...), Overrides: []overrideJSON{}, Next: []turnJSON{},
+		Participants: append([]alert.Participant{}, o.Participants...), Overrides: []overrideJSON{}, Next: []turnJSON{}, CalendarURL: o.CalendarURL(base),
 		CreatedAt: allswell.FormatTime(o.CreatedAt), UpdatedAt: allswell.FormatTime(o.UpdatedAt),
 	}
 	for _, v := range o.Overrides {
@@ -69,14 +75,14 @@ func (a *api) newOnCallJSON(o alert.OnCall) onCallJSON {
 }
 
 func (a *api) listOnCall(c *call) (store.Response, error) {
-	return serveList(c, a.newOnCallJSON, func(r store.Pagination) ([]alert.OnCall, int, error) {
+	return serveList(c, a.onCallPresenter(c), func(r store.Pagination) ([]alert.OnCall, int, error) {
 		return a.store.OnCallSchedules(c.Context(), c.actor(), r)
 	})
 }
 
 func (a *api) getOnCall(c *call) (store.Response, error) {
 	o, err := a.store.OnCallSchedule(c.Context(), c.actor(), c.PathValue("onCallId"))
-	return taggedResponse(c, o, err, a.newOnCallJSON)
+	return taggedResponse(c, o, err, a.onCallPresenter(c))
 }
 
 // readOnCall returns a function that sets the given fields of an on-call schedule. Its accessors are called at once.
@@ -152,7 +158,7 @@ func (a *api) createOnCall(c *call) (store.Response, error) {
 	if err := o.Check(schedule.Validate()); err != nil {
 		return store.Response{}, err
 	}
-	r := newResponder(c, http.StatusCreated, a.newOnCallJSON)
+	r := newResponder(c, http.StatusCreated, a.onCallPresenter(c))
 	return r.respond(a.store.CreateOnCall(c.Context(), c.actor(), schedule, r.save...))
 }
 
@@ -166,7 +172,7 @@ func (a *api) changeOnCall(c *call) (store.Response, error) {
 		change(s)
 		return o.Check(s.Validate())
 	})
-	return taggedResponse(c, schedule, err, a.newOnCallJSON)
+	return taggedResponse(c, schedule, err, a.onCallPresenter(c))
 }
 
 func (a *api) deleteOnCall(c *call) (store.Response, error) {

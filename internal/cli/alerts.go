@@ -92,6 +92,9 @@ func (cmd *alertShow) Run(c *commandContext) error {
 		for _, t := range a.Told {
 			c.Printf("%s  %-12s %s: %s\n", console.Time(t.At), t.Kind, console.Visible(t.Channel), noticeState(t))
 		}
+		for _, h := range a.Holds {
+			c.Printf("%s  held back by the rule %s until %s: %s\n", console.Time(h.At), console.Visible(valueOr(h.Rule, "that was deleted")), console.Time(h.Until), strings.ReplaceAll(h.Reason, "_", " "))
+		}
 		for _, p := range a.Plans {
 			c.Printf("%s  planned by the rule %s%s\n", console.Time(p.DueAt), console.Visible(p.Rule), heldText(p.Held))
 		}
@@ -147,7 +150,9 @@ type SilenceCommands struct {
 	ClientSettings `embed:""`
 
 	List   silenceList   `cmd:"" help:"List the silences that have not ended."`
+	Show   silenceShow   `cmd:"" aliases:"get" help:"Show a silence."`
 	Create silenceCreate `cmd:"" help:"Hold alerts back for a time. Those that last longer are told at its end."`
+	Edit   silenceEdit   `cmd:"" aliases:"set" help:"Change a silence that has not ended."`
 	End    silenceEnd    `cmd:"" aliases:"delete" help:"End a silence now."`
 }
 
@@ -162,7 +167,7 @@ func (cmd *silenceList) Run(c *commandContext) error {
 		return err
 	}
 	return table(c, silences, total, "No silences.", []string{"SILENCE", "FROM", "UNTIL", "ABOUT", "COMMENT"}, func(v *client.Silence) []string {
-		return []string{v.ID, console.Time(v.StartsAt), console.Time(v.EndsAt), matchText(v.AlertMatch), v.Comment}
+		return []string{v.ID, console.Time(v.StartsAt), console.Time(v.EndsAt), v.About, v.Comment}
 	})
 }
 
@@ -229,30 +234,93 @@ func (cmd *silenceCreate) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	var ends time.Time
-	if cmd.For != nil {
-		ends = time.Now().Add(time.Duration(*cmd.For)).Truncate(time.Second)
-	} else {
-		page := pageFlag{}
-		if len(cmd.Page) == 1 {
-			page.Page = cmd.Page[0]
-		}
-		if ends, err = c.moment(*cmd.Until, &page); err != nil {
-			return err
-		}
+	ends, err := silenceEnds(c, cmd.For, cmd.Until, cmd.Page)
+	if err != nil {
+		return err
 	}
 	v, err := c.api.CreateSilence(c.Ctx, client.NewSilence{AlertMatch: match, Comment: cmd.Comment, EndsAt: ends})
 	return object(c, v, err, func(v *client.Silence) {
-		c.Printf("The silence %s is about %s, until %s.\n", console.Visible(v.ID), console.Visible(matchText(v.AlertMatch)), console.Time(v.EndsAt))
+		c.Printf("The silence %s is about %s, until %s.\n", console.Visible(v.ID), console.Visible(v.About), console.Time(v.EndsAt))
 	})
 }
 
-type silenceEnd struct {
+// silenceEnds returns when a silence ends, given a duration from now or a time in the zone of the only page of pages.
+func silenceEnds(c *commandContext, lasts *timeinput.Duration, until *timeinput.Moment, pages []string) (time.Time, error) {
+	if lasts != nil {
+		return time.Now().Add(time.Duration(*lasts)).Truncate(time.Second), nil
+	}
+	page := pageFlag{}
+	if len(pages) == 1 {
+		page.Page = pages[0]
+	}
+	return c.moment(*until, &page)
+}
+
+// silenceArgument is embedded by the commands of one silence.
+type silenceArgument struct {
 	Silence string `arg:"" help:"Id of the silence or the beginning of it."`
 }
 
+func (a silenceArgument) id(c *commandContext) (string, error) {
+	return findByID(c, c.api.ListSilences(true), "silence", alert.PrefixSilence, a.Silence, func(v *client.Silence) string { return v.ID })
+}
+
+type silenceShow struct{ silenceArgument }
+
+func (cmd *silenceShow) Run(c *commandContext) error {
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	v, err := c.api.GetSilence(c.Ctx, id)
+	return object(c, v, err, func(v *client.Silence) {
+		c.Facts([2]string{"Silence", v.ID}, [2]string{"About", v.About}, [2]string{"From", console.Time(v.StartsAt)}, [2]string{"Until", console.Time(v.EndsAt)},
+			[2]string{"Comment", v.Comment}, [2]string{"Created by", v.CreatedBy})
+	})
+}
+
+type silenceEdit struct {
+	silenceArgument
+	matchFlags
+	For     *timeinput.Duration `placeholder:"DURATION" xor:"end" help:"It ends this long from now, such as 2h."`
+	Until   *timeinput.Moment   `placeholder:"TIME" xor:"end" help:"When it ends, such as 'tomorrow 6:00' in the zone of the page, or with an offset."`
+	Comment *string             `placeholder:"TEXT" help:"Why."`
+}
+
+func (cmd *silenceEdit) Run(c *commandContext) error {
+	match, err := cmd.change(c)
+	if err != nil {
+		return err
+	}
+	change := client.SilenceChange{AlertMatchChange: match, Comment: cmd.Comment}
+	if cmd.For != nil || cmd.Until != nil {
+		ends, err := silenceEnds(c, cmd.For, cmd.Until, cmd.Page)
+		if err != nil {
+			return err
+		}
+		change.EndsAt = &ends
+	}
+	if err := checkNotEmpty(change); err != nil {
+		return err
+	}
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	v, err := c.api.GetSilence(c.Ctx, id)
+	if err != nil {
+		return err
+	}
+	v, err = c.api.ChangeSilence(c.Ctx, id, change, client.IfMatch(v.ETag()))
+	return object(c, v, err, func(v *client.Silence) {
+		c.Printf("The silence %s is about %s, until %s.\n", console.Visible(v.ID), console.Visible(v.About), console.Time(v.EndsAt))
+	})
+}
+
+type silenceEnd struct{ silenceArgument }
+
 func (cmd *silenceEnd) Run(c *commandContext) error {
-	id, err := findByID(c, c.api.ListSilences(true), "silence", alert.PrefixSilence, cmd.Silence, func(v *client.Silence) string { return v.ID })
+	id, err := cmd.id(c)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,8 @@ func (cmd *onCallShow) Run(c *commandContext) error {
 			names = append(names, p.Name+" ("+strings.Join(p.ChannelIDs, ", ")+")")
 		}
 		c.Facts([2]string{"Schedule", o.Name}, [2]string{"Id", o.ID}, [2]string{"Slug", o.Slug}, [2]string{"Now", valueOr(o.Now, "nobody")},
-			[2]string{"Hand-over", o.HandOverDay + " " + o.HandOverAt + " " + o.Zone}, [2]string{"Participants", strings.Join(names, ", ")})
+			[2]string{"Hand-over", o.HandOverDay + " " + o.HandOverAt + " " + o.Zone}, [2]string{"Participants", strings.Join(names, ", ")},
+			[2]string{"Calendar", o.CalendarURL})
 		for _, t := range o.Next {
 			c.Printf("%s to %s  %s\n", console.Time(t.StartsAt), console.Time(t.EndsAt), console.Visible(t.Participant))
 		}

@@ -171,6 +171,72 @@ func TestRuleWaits(t *testing.T) {
 	})
 }
 
+// TestHoldsAreRecorded checks why an alert was not told yet, and what its rule will do.
+func TestHoldsAreRecorded(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Nightly backup", w.component, "")
+		phone, boss := w.channel("phone"), w.channel("boss")
+		w.rule(to(phone), func(r *alert.Rule) {
+			r.Delay, r.Repeat, r.Escalation = 10*time.Minute, time.Hour, []alert.Step{{After: 5 * time.Minute, Target: to(boss)}}
+		})
+		w.goDown(job)
+		w.advanceAlerts()
+		all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{}, firstHundred)
+		w.ok(err)
+		began := all[0].OpenedAt
+		d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
+		if len(d.Holds) != 1 || d.Holds[0].Reason != alert.HeldByDelay || !d.Holds[0].Until.Equal(began.Add(10*time.Minute)) || d.Holds[0].RuleName != "rule" {
+			t.Errorf("holds %+v", d.Holds)
+		}
+		if len(d.Plans) != 1 || d.Plans[0].Held != alert.HeldByDelay || len(d.Plans[0].Steps) != 5 {
+			t.Fatalf("plans %+v", d.Plans)
+		}
+		for i, want := range []struct {
+			kind  alert.NoticeKind
+			after time.Duration
+			names int
+		}{{alert.NoticeOpened, 10 * time.Minute, 1}, {alert.NoticeEscalated, 15 * time.Minute, 1}, {alert.NoticeRepeated, 75 * time.Minute, 2}} {
+			if s := d.Plans[0].Steps[i]; s.Kind != want.kind || !s.At.Equal(began.Add(want.after)) || len(s.Channels) != want.names {
+				t.Errorf("step %d: %+v", i, s)
+			}
+		}
+		must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: began.Add(time.Hour)}))(w)
+		w.expect("silenced", w.told(30*time.Minute, taken))
+		d = must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
+		if len(d.Holds) != 2 || d.Holds[1].Reason != alert.HeldBySilence || !d.Holds[1].Until.Equal(began.Add(time.Hour)) || d.Plans[0].Held != alert.HeldBySilence {
+			t.Errorf("holds %+v, plans %+v", d.Holds, d.Plans)
+		}
+		w.pinged(job)
+		w.expect("over before", w.told(2*time.Hour, taken))
+		l, err := w.AlertList(w.ctx, w.ws, store.AlertFilter{}, store.AlertCursor{}, 10)
+		if err != nil || len(l.Lasting) != 0 || len(l.Ended) != 1 || l.Counts != (store.AlertCounts{}) {
+			t.Errorf("%+v, %v", l, err)
+		}
+	})
+}
+
+// TestMessagesKnowTheirThread checks that later messages have all alerts of their thread as they are then.
+func TestMessagesKnowTheirThread(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.rule(to(w.channel("phone")))
+		a, b := w.quick("Backup", w.component, ""), w.quick("Mail", w.component, "")
+		w.goDown(a, b)
+		if first := w.told(10*time.Second, taken); len(first) != 1 {
+			t.Fatalf("%q", first)
+		}
+		w.pinged(a)
+		w.advanceAlerts()
+		w.clock.move(10 * time.Second)
+		claimed := w.claimMessages()
+		if len(claimed) != 1 || len(claimed[0].Items) != 1 || len(claimed[0].Thread.Alerts) != 2 {
+			t.Fatalf("%+v", claimed)
+		}
+		if got := claimed[0].Current().Headline(); !claimed[0].Outdates() || got != "Mail is down, Backup is up again" {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
 // TestSilenceHoldsAlerts checks that a silence holds alerts back, and that what lasts longer is told at its end.
 func TestSilenceHoldsAlerts(t *testing.T) {
 	inWorlds(t, func(w *world) {

@@ -15,6 +15,13 @@ func TestOverviewFindsTroubledMonitorsByIndex(t *testing.T) {
 	}
 }
 
+// TestAlertsAreCountedByIndex checks that SQLite reads only the alerts that last, which each screen of the dashboard counts.
+func TestAlertsAreCountedByIndex(t *testing.T) {
+	if plan := planOnSQLite(t, `SELECT acknowledged_at FROM alerts WHERE workspace_id = 'ws_1' AND resolved_at IS NULL LIMIT 1000`); !strings.Contains(plan, "alerts_lasting") {
+		t.Errorf("the plan: %s", plan)
+	}
+}
+
 // TestSlugAddressesAreFoundByIndex checks that SQLite finds the monitor of a ping by its slug, not among all of the page.
 func TestSlugAddressesAreFoundByIndex(t *testing.T) {
 	text := strings.NewReplacer("EACH($1)", "(SELECT value FROM json_each('[]'))", "$2", "0").Replace(store.TokensOfAddresses)
