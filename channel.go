@@ -20,6 +20,7 @@ const (
 	ChannelTeams      Channel = "teams"
 	ChannelGoogleChat Channel = "google_chat"
 	ChannelMattermost Channel = "mattermost"
+	ChannelPush       Channel = "push"
 )
 
 // channelRules is how the subscriptions and deliveries of a channel behave.
@@ -37,9 +38,14 @@ type channelRules struct {
 	// coded means that the subscription is confirmed by a code, which a message has.
 	coded bool
 
-	// secret means that the target is the URL of a chat's incoming webhook: whoever has it can
-	// post there. Only its host and its end are shown.
+	// chat means that the target is the URL of a chat's incoming webhook.
+	chat bool
+
+	// secret means that whoever has the target can post there. Only the host and the end of its URL are shown.
 	secret bool
+
+	// own means that only the receiver can subscribe, and not an operator.
+	own bool
 
 	// hosts are those that the service gives such URLs; one that begins with a dot stands for
 	// all names below it. nil: everybody can run the service.
@@ -78,12 +84,16 @@ var channelTable = []channelRules{
 	chatRules(ChannelTeams, "Microsoft Teams", ".logic.azure.com", ".environment.api.powerplatform.com", ".webhook.office.com"),
 	chatRules(ChannelGoogleChat, "Google Chat", "chat.googleapis.com"),
 	chatRules(ChannelMattermost, "Mattermost"),
+	{
+		channel: ChannelPush, name: "Browser", label: "subscription of a browser", secret: true, own: true, hosts: pushHosts, merged: true,
+		checkTarget: checkPush, host: func(target string) string { return hostOfURL(pushEndpoint(target)) },
+	},
 }
 
 // chatRules returns the row of a chat. Its messages are those of mail: people read both.
 func chatRules(channel Channel, name string, hosts ...string) channelRules {
 	return channelRules{
-		channel: channel, name: name, label: name + " incoming-webhook URL", confirmed: true, coded: true, secret: true, hosts: hosts, merged: true,
+		channel: channel, name: name, label: name + " incoming-webhook URL", confirmed: true, coded: true, chat: true, secret: true, hosts: hosts, merged: true,
 		checkTarget: checkURL, host: hostOfURL,
 	}
 }
@@ -97,7 +107,10 @@ var (
 	ComponentChangeChannels = channelsWhere(func(r channelRules) bool { return r.componentChanges })
 
 	// ChatChannels are those whose target is the URL of a chat's incoming webhook.
-	ChatChannels = channelsWhere(func(r channelRules) bool { return r.secret })
+	ChatChannels = channelsWhere(func(r channelRules) bool { return r.chat })
+
+	// OperatorChannels are those whose targets an operator can add.
+	OperatorChannels = channelsWhere(func(r channelRules) bool { return !r.own })
 )
 
 func channelsWhere(holds func(channelRules) bool) (channels []Channel) {
@@ -130,18 +143,24 @@ func (c Channel) Confirmed() bool { r, _ := c.rules(); return r.confirmed }
 // Coded reports whether subscriptions are confirmed by a code from a message.
 func (c Channel) Coded() bool { r, _ := c.rules(); return r.coded }
 
-// Chat reports whether targets are URLs of a chat's incoming webhooks, which are secrets.
-func (c Channel) Chat() bool { r, _ := c.rules(); return r.secret }
+// Chat reports whether targets are URLs of a chat's incoming webhooks.
+func (c Channel) Chat() bool { r, _ := c.rules(); return r.chat }
+
+// Secret reports whether targets are secrets, which are shown in part only.
+func (c Channel) Secret() bool { r, _ := c.rules(); return r.secret }
 
 // shownEnd is how many characters of the end of a secret target are shown, and shownMin how many
 // it must have after its host for that.
 const shownEnd, shownMin = 4, 16
 
-// Shown returns what is shown of a valid target: all of it, or only the host and the end of the URL of a
-// chat's incoming webhook.
+// Shown returns what is shown of a valid target: all of it, or only the host and the end of the URL if it is
+// secret.
 func (c Channel) Shown(target string) string {
-	if !c.Chat() {
+	if !c.Secret() {
 		return target
+	}
+	if c == ChannelPush {
+		target = pushEndpoint(target)
 	}
 	scheme, rest, _ := strings.Cut(target, "://")
 	host, path, _ := strings.Cut(rest, "/")
@@ -159,6 +178,9 @@ func (c Channel) AtOneHost() bool { r, _ := c.rules(); return r.hosts != nil }
 // that are not bound to hosts.
 func (c Channel) AtService(target string) bool {
 	r, _ := c.rules()
+	if c == ChannelPush {
+		target = pushEndpoint(target)
+	}
 	u, err := url.Parse(target)
 	return r.hosts == nil || err == nil && u.Scheme == "https" && u.Port() == "" && slices.ContainsFunc(r.hosts, func(host string) bool {
 		return u.Host == host || host[0] == '.' && strings.HasSuffix(u.Host, host)

@@ -209,3 +209,8 @@ func NewStatusEvent(c Component, old Status) Event {
 		Data: EventData{Component: c.Name, OldStatus: old, NewStatus: c.Status()},
 	}
 }
+
+// EndsIncident reports whether the event left its incident resolved.
+func (e Event) EndsIncident() bool {
+	return e.IncidentID != "" && (e.Data.Resolved || e.Kind == EventIncidentResolved)
+}

@@ -62,6 +62,8 @@ type Subscriber struct {
 	// CreatedAt. Both are "" for other subscribers.
 	Consent, ConsentBy string
 
+	IncidentID string // the only incident of whose end it is notified; "": it is notified of all that it chose
+
 	Warnings        bool // notified of the warnings of monitors; false unless AddedByOperator
 	AddedByOperator bool // and not by a visitor of the page; events of private pages may be sent to the target
 }
@@ -148,6 +150,7 @@ type NewSubscriber struct {
 	Components []string // empty: the whole page
 	Confirmed  bool     // the caller has obtained consent; webhooks that an operator adds need none
 	Warnings   bool     // asks for the warnings of monitors
+	IncidentID string   // of a browser: the incident of whose end it is notified
 }
 
 // Check returns n with its target normalized, or a *ValidationError with every invalid field.
@@ -156,7 +159,10 @@ func (n NewSubscriber) Check() (NewSubscriber, error) {
 	if rules, ok := n.Channel.rules(); ok {
 		n.Target = rules.checkTarget(bad, "target", n.Target)
 	} else {
-		bad.Add("channel", "The channel must be one of: %s.", joinValues(Channels))
+		bad.Add("channel", "The channel must be one of: %s.", joinValues(OperatorChannels))
+	}
+	if n.Channel == ChannelPush && n.IncidentID == "" {
+		bad.Add("channel", "A browser can only subscribe itself, on the page of an incident.")
 	}
 	if n.Warnings && !n.Channel.Warnings() {
 		bad.Add("warnings", warningsRefused)
@@ -199,6 +205,9 @@ func (n NewSubscriber) CheckSignUp() (NewSubscriber, error) {
 		bad := new(ValidationError)
 		bad.Add("target", "The target must be an incoming-webhook URL of %s.", n.Channel.Name())
 		return n, bad
+	}
+	if n.Channel == ChannelPush {
+		return n, nil
 	}
 	if u, err := url.Parse(n.Target); err != nil || u.Scheme != "https" || u.Port() != "" || !ValidDomain(u.Host) {
 		bad := new(ValidationError)

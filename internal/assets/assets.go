@@ -36,6 +36,13 @@ var WidgetScript = sync.OnceValue(func() *web.Document {
 	})
 })
 
+// Worker is the service worker of pages, which are at any path. Its own path is below that of its page.
+var Worker = sync.OnceValue(func() *web.Document {
+	return web.NewDocument([]byte(readPart("worker.js")), web.DocumentHeader{
+		ContentType: contentTypes[".js"], CacheControl: "no-cache", Policy: web.PolicyData,
+	})
+})
+
 // Path is the path below which assets are served.
 const Path = "/assets/"
 
@@ -66,8 +73,10 @@ var bundles = map[string][]string{
 	"style.css": {"style.css", "history.css"},
 	"page.js":   {"page.js", "bars.js", "live.js"},
 	"theme.js":  {"theme.js"},
+	"push.js":   {"push.js"},
 
 	"widget.js": {"widget.js"},
+	"worker.js": {"worker.js"},
 
 	"dashboard.css": {"dashboard.css"},
 	"dashboard.js":  {"page.js", "dashboard.js", "passkey.js", "palette.js", "preview.js", "order.js"},

@@ -107,7 +107,7 @@ type channelFlags struct{ kong.Plugins }
 // newChannelFlags returns the flags of all channels.
 func newChannelFlags() channelFlags {
 	var fields []reflect.StructField
-	for i, channel := range allswell.Channels {
+	for i, channel := range allswell.OperatorChannels {
 		label := channel.TargetLabel()
 		help := strings.ToUpper(label[:1]) + label[1:] + " to notify."
 		if channel.Chat() {
@@ -131,7 +131,7 @@ func newChannelFlags() channelFlags {
 // target returns the flag that is given and its channel.
 func (f channelFlags) target() (channel allswell.Channel, target string) {
 	values := reflect.ValueOf(f.Plugins[0]).Elem()
-	for i, channel := range allswell.Channels {
+	for i, channel := range allswell.OperatorChannels {
 		if value := values.Field(i).Interface().(*string); value != nil {
 			return channel, *value
 		}
@@ -146,8 +146,8 @@ func flagOfChannel(channel allswell.Channel) string {
 
 // flagsOfChannels returns the flags of all channels: "--email/--webhook".
 func flagsOfChannels() string {
-	names := make([]string, len(allswell.Channels))
-	for i, channel := range allswell.Channels {
+	names := make([]string, len(allswell.OperatorChannels))
+	for i, channel := range allswell.OperatorChannels {
 		names[i] = flagOfChannel(channel)
 	}
 	return strings.Join(names, "/")
@@ -161,7 +161,7 @@ func (c *commandContext) printSecret(s *client.Subscriber) {
 type subscriberList struct {
 	pageFlag
 	Search  string                   `placeholder:"TEXT" help:"Only subscribers whose address contains this."`
-	Channel allswell.Channel         `placeholder:"CHANNEL" help:"Only subscribers of this channel: email, webhook, slack, discord, teams, google_chat or mattermost."`
+	Channel allswell.Channel         `placeholder:"CHANNEL" help:"Only subscribers of this channel: email, webhook, slack, discord, teams, google_chat, mattermost or push."`
 	State   allswell.SubscriberState `placeholder:"STATE" help:"Only subscribers in this state: active, unconfirmed or suspended."`
 	listing
 }

@@ -56,7 +56,7 @@ func TestSubscriberRequests(t *testing.T) {
 
 // TestChannelFlags subscribes a target of each channel.
 func TestChannelFlags(t *testing.T) {
-	for _, channel := range allswell.Channels {
+	for _, channel := range allswell.OperatorChannels {
 		if channel.TargetLabel() == "" {
 			t.Errorf("the channel %s has no label", channel)
 		}

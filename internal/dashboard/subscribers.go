@@ -91,9 +91,12 @@ func deliveriesOf(slug, subscriberID string) string {
 }
 
 func (v *visit) drawSubscribers(s *subscribersScreen, filter *form) {
-	var channels []option
+	var channels, addable []option
 	for _, c := range allswell.Channels {
 		channels = append(channels, option{Value: string(c), Label: c.Name()})
+		if slices.Contains(allswell.OperatorChannels, c) {
+			addable = append(addable, option{Value: string(c), Label: c.Name()})
+		}
 	}
 	states := []option{{Label: "All states"}}
 	for _, state := range allswell.SubscriberStates {
@@ -104,7 +107,7 @@ func (v *visit) drawSubscribers(s *subscribersScreen, filter *form) {
 		filter.draw(field{Name: "in", Label: "Channel", Type: "select", Options: append([]option{{Label: "All channels"}}, channels...)}),
 	}
 	s.Fields = []field{
-		s.draw(field{Name: "channel", Label: "Channel", Type: "select", Options: channels}),
+		s.draw(field{Name: "channel", Label: "Channel", Type: "select", Options: addable}),
 		s.draw(field{Name: "target", Label: "E-mail address or URL", Placeholder: "ada@example.com", Autocomplete: "off"}),
 		s.draw(field{Name: "confirmed", Label: "Consent", Type: "select", Options: []option{
 			{Value: "false", Label: "ask the address to confirm first"}, {Value: "true", Label: "its owner has already agreed"},

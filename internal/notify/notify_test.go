@@ -68,6 +68,9 @@ func (s *site) openIncident(message string) {
 func (s *site) start(smtp string) (stop func()) {
 	s.Helper()
 	c := Config{Store: s.Store, BaseURL: "https://status.example.com", From: mail.Address{Address: "status@example.com"}, AllowPrivate: true}
+	var err error
+	c.PushKey, err = s.PushKey(s.Context())
+	s.ok(err)
 	if smtp != "" {
 		c.SMTP = &url.URL{Scheme: "smtp", Host: smtp}
 	}
@@ -75,6 +78,9 @@ func (s *site) start(smtp string) (stop func()) {
 	for _, q := range n.queues {
 		if w, ok := q.sender.(*webhooks); ok && s.visitors != nil {
 			s.visitors(&w.visitors)
+		}
+		if p, ok := q.sender.(*push); ok && s.visitors != nil {
+			s.visitors(&p.visitors)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())

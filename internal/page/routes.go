@@ -153,7 +153,7 @@ func languageFor(r *http.Request, offered *i18n.Languages, fallback string) (l *
 func (s *Site) presentation(page allswell.Page, v view.Variant) view.Presentation {
 	at := view.Present(page, v)
 	at.Public, at.Mail, at.Webhooks = page.URL(s.base), s.mail, page.WebhookSignUps
-	at.Chats = page.WebhookSignUps && s.chats
+	at.Chats, at.PushKey = page.WebhookSignUps && s.chats, s.push
 	return at
 }
 
@@ -186,6 +186,8 @@ func (s *Site) routePage(w http.ResponseWriter, r *http.Request, req pageRequest
 		s.serveTheme(w, r, req, id)
 	case req.part == view.WidgetName, req.part == view.WidgetScriptName:
 		s.serveWidget(w, r, req)
+	case req.part == view.WorkerName, req.part == view.ManifestName, deeper && kind == "app":
+		s.serveApp(w, r, req)
 	case req.part == picture.Name:
 		s.servePicture(w, r, req)
 	case s.routePrograms(w, r, req):

@@ -52,6 +52,8 @@ func (s *Site) routeForm(w http.ResponseWriter, r *http.Request, req pageRequest
 	switch {
 	case req.part == "subscribe":
 		serve = s.serveSubscribe
+	case req.part == view.PushName && s.push != "" && r.Method == http.MethodPost:
+		serve = s.servePush
 	case keyed && name == "subscription":
 		serve = s.serveSubscription
 	case keyed && name == "unsubscribe":

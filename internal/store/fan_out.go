@@ -145,7 +145,7 @@ func (t *tx) notificationTime(e allswell.Event) (time.Time, error) {
 // createDeliveries creates the deliveries of an event for the subscribers after its
 // cursor, up to and including end. Subscribers who confirmed after the event get none. While a
 // page is private, only subscribers get any that an operator added, or who signed up on the private page. Of warnings, only
-// those get any that an operator added and that ask for them.
+// those get any that an operator added and that ask for them. A browser that waits for the end of an incident gets only this.
 func (t *tx) createDeliveries(e openEvent, end string) error {
 	collapseKey, components, err := t.collapseKeyOf(e.Event)
 	if err != nil {
@@ -174,12 +174,13 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 		WHERE s.page_id = $10 AND s.id > $11 AND s.id <= $12 AND s.confirmed_at <= $7 AND s.suspended_at IS NULL
 			AND (NOT $13 OR s.channel IN EACH($18))
 			AND (NOT $19 OR s.warnings AND s.added_by_operator)
+			AND (s.incident_id IS NULL OR $20 AND s.incident_id = $21)
 			AND (s.added_by_operator OR s.admitted OR (SELECT p.visibility FROM pages p WHERE p.id = $10) <> 'private')
 			AND ($14 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components c WHERE c.subscriber_id = s.id AND c.component_id IN EACH($15)))`,
 		allswell.PrefixDelivery+e.ID[len(allswell.PrefixEvent):], e.ID, about, position, collapseKey, nullIfEmpty(e.DigestKey),
 		millis(e.CreatedAt), millis(held), millis(next),
 		e.PageID, e.cursor, end, componentChange, len(components) == 0 && !warning, list(components), millis(t.Now),
-		list(allswell.MergedChannels), list(allswell.ComponentChangeChannels), warning)
+		list(allswell.MergedChannels), list(allswell.ComponentChangeChannels), warning, e.EndsIncident(), e.IncidentID)
 	return err
 }
 

@@ -98,7 +98,7 @@ func (c *session) audience(p allswell.Page, whole bool, components []string) (ma
 	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.channel, &r.count)
 		return
-	}, `SELECT s.channel, count(*) FROM subscribers s WHERE s.page_id = $1 AND s.confirmed_at IS NOT NULL AND s.suspended_at IS NULL
+	}, `SELECT s.channel, count(*) FROM subscribers s WHERE s.page_id = $1 AND s.confirmed_at IS NOT NULL AND s.suspended_at IS NULL AND s.incident_id IS NULL
 			AND (s.added_by_operator OR s.admitted OR $2)
 			AND ($3 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components k WHERE k.subscriber_id = s.id AND k.component_id IN EACH($4)))
 		GROUP BY s.channel`, p.ID, p.Visibility != allswell.VisibilityPrivate, whole, list(components))

@@ -69,6 +69,7 @@ func (s *Store) Prune(ctx context.Context) error {
 			{`DELETE FROM listening_gaps WHERE to_at <= $1 AND to_at - from_at < 30000`, shortGapRetention},
 			{`DELETE FROM liveness WHERE seen_at <= $1 AND seen_at < (SELECT max(seen_at) FROM liveness)`, livenessRetention},
 			{`DELETE FROM subscribers WHERE created_at <= $1 AND confirmed_at IS NULL`, allswell.UnconfirmedLifetime},
+			{`DELETE FROM subscribers WHERE incident_id IN (SELECT id FROM incidents WHERE resolved AND resolved_at <= $1)`, 2 * allswell.DeliveryLifetime},
 			{`DELETE FROM sessions WHERE last_used_at <= $1`, allswell.SessionIdleLimit},
 			{`DELETE FROM sessions WHERE created_at <= $1`, allswell.SessionMaxAge},
 			{`DELETE FROM ping_keys WHERE ends_at <= $1`, 0},

@@ -21,6 +21,7 @@ var sealedColumns = []sealedColumn{
 	{table: "alert_channels", id: "id", column: "secrets", owners: "alert_channels", name: "name", noun: "channel"},
 	{table: "subscribers", id: "id", column: "sealed_target", owners: "subscribers", name: "id", noun: "subscriber"},
 	{table: "sign_ups", id: "id", column: "sealed_target", owners: "sign_ups", name: "id", noun: "sign-up"},
+	{table: "push_keys", id: "id", column: "sealed_private", owners: "push_keys", name: "id", noun: "push key"},
 }
 
 // SecretsFound says how many owners of secrets there are, such as monitors, and which secrets cannot be opened.

@@ -48,7 +48,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 		}
 		t.mailQueued = true
 		id := allswell.NewID(allswell.PrefixSignUp, t.Now)
-		target, err := s.storeTarget(id, p.ID, n.Channel, n.Target)
+		target, err := s.storeTarget(id, targetHash(p.ID, n.Channel, n.Target), n.Channel, n.Target)
 		if err != nil {
 			return err
 		}

@@ -24,16 +24,16 @@ func (s *Store) CanSeal() bool {
 }
 
 // storeTarget returns the stored form of a target, sealed for its owner: a subscriber or a sign-up. Without a key of secrets, the error is an
-// *allswell.ValidationError. It is called in the transaction that saves the owner.
-func (s *Store) storeTarget(owner, pageID string, channel allswell.Channel, target string) (storedTarget, error) {
-	if !channel.Chat() {
+// *allswell.ValidationError. key is the hash of the target. It is called in the transaction that saves the owner.
+func (s *Store) storeTarget(owner, key string, channel allswell.Channel, target string) (storedTarget, error) {
+	if !channel.Secret() {
 		return storedTarget{shown: target}, nil
 	}
 	keys, err := s.secretKeys.forSealing(slices.Values([]string{"target"}))
 	if err != nil {
 		return storedTarget{}, err
 	}
-	return storedTarget{channel.Shown(target), targetHash(pageID, channel, target), keys.Seal([]byte(target), owner)}, nil
+	return storedTarget{channel.Shown(target), key, keys.Seal([]byte(target), owner)}, nil
 }
 
 // openTarget returns the whole target of an owner. If the key of secrets is missing or another one, the error is secret.ErrNoKey.
@@ -51,7 +51,7 @@ func (s *Store) openTarget(owner, shown string, sealed []byte) (string, error) {
 
 // address returns the whole target of a subscriber, or "" if it cannot be opened.
 func (c *session) address(s *Store, sub allswell.Subscriber) (string, error) {
-	if !sub.Channel.Chat() {
+	if !sub.Channel.Secret() {
 		return sub.Target, nil
 	}
 	sealed, err := database.One(c.Session, func(row database.Row) (sealed []byte, err error) {

@@ -10,12 +10,12 @@ import (
 )
 
 const subscriberColumns = `id, page_id, channel, target, key, whole_page, secret, old_secret, old_secret_until_at, confirmed_at,
-	suspended_at, suspension_reason, rejections, mailed_at, created_at, updated_at, warnings, added_by_operator, consent, consent_by, target_key, code, code_until_at, code_attempts`
+	suspended_at, suspension_reason, rejections, mailed_at, created_at, updated_at, warnings, added_by_operator, consent, consent_by, target_key, code, code_until_at, code_attempts, incident_id`
 
 func scanSubscriber(row database.Row) (s allswell.Subscriber, err error) {
 	err = row.Scan(&s.ID, &s.PageID, &s.Channel, &s.Target, &s.Key, &s.WholePage, text{&s.Secret}, text{&s.OldSecret}, instant{&s.OldSecretUntil},
 		instant{&s.ConfirmedAt}, instant{&s.SuspendedAt}, text{&s.SuspendedFor}, &s.Rejections, instant{&s.MailedAt},
-		instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Warnings, &s.AddedByOperator, text{&s.Consent}, text{&s.ConsentBy}, &s.TargetKey, text{&s.Code}, instant{&s.CodeUntil}, &s.CodeAttempts)
+		instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Warnings, &s.AddedByOperator, text{&s.Consent}, text{&s.ConsentBy}, &s.TargetKey, text{&s.Code}, instant{&s.CodeUntil}, &s.CodeAttempts, text{&s.IncidentID})
 	return
 }
 
@@ -191,8 +191,11 @@ func (t *tx) newSubscriber(pageID string, n allswell.NewSubscriber, byOperator b
 		Key: allswell.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.Now, UpdatedAt: t.Now,
 		AddedByOperator: byOperator, Warnings: byOperator && n.Warnings,
 	}
-	if n.Channel.Chat() {
+	if n.Channel.Secret() {
 		sub.TargetKey = targetHash(pageID, n.Channel, n.Target)
+	}
+	if n.IncidentID != "" {
+		sub.TargetKey, sub.IncidentID = targetHash(pageID, n.Channel, n.Target+"\n"+n.IncidentID), n.IncidentID
 	}
 	if n.Channel.Signed() {
 		sub.Secret = allswell.NewWebhookSecret()
@@ -213,13 +216,13 @@ func (t *tx) newSubscriber(pageID string, n allswell.NewSubscriber, byOperator b
 func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 	var rows, chosen, requests [][]any
 	for _, sub := range subs {
-		target, err := t.s.storeTarget(sub.ID, sub.PageID, sub.Channel, sub.Address)
+		target, err := t.s.storeTarget(sub.ID, sub.TargetKey, sub.Channel, sub.Address)
 		if err != nil {
 			return err
 		}
 		rows = append(rows, []any{sub.ID, sub.PageID, string(sub.Channel), target.shown, sub.Destination(), sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
 			0, millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage, sub.Warnings, sub.AddedByOperator, nullIfEmpty(sub.Consent), nullIfEmpty(sub.ConsentBy),
-			target.key, target.sealed, nullIfEmpty(sub.Code), millis(sub.CodeUntil), 0})
+			target.key, target.sealed, nullIfEmpty(sub.Code), millis(sub.CodeUntil), 0, nullIfEmpty(sub.IncidentID)})
 		for _, component := range sub.Components {
 			chosen = append(chosen, []any{sub.ID, component})
 		}
@@ -229,7 +232,7 @@ func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 		}
 	}
 	err := t.insertRows(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, rejections, mailed_at, created_at, updated_at, whole_page, warnings, added_by_operator, consent, consent_by,
-		target_key, sealed_target, code, code_until_at, code_attempts)`, rows)
+		target_key, sealed_target, code, code_until_at, code_attempts, incident_id)`, rows)
 	if err == nil {
 		err = t.insertRows(`INSERT INTO subscriber_components (subscriber_id, component_id)`, chosen)
 	}

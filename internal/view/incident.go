@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/assets"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/markdown"
 )
@@ -15,6 +16,18 @@ type incidentBody struct {
 	Part     partView
 	Home     string
 	Month    monthLink
+	Push     *pushView // nil: browsers are not notified of its end
+}
+
+// pushView is what a browser needs to subscribe to the end of an incident.
+type pushView struct{ Key, Worker, Action, IncidentID, Script string }
+
+// newPushView returns what a browser needs for an incident that is not over, or nil.
+func newPushView(at Presentation, inc allswell.Incident) *pushView {
+	if at.PushKey == "" || inc.Resolved {
+		return nil
+	}
+	return &pushView{at.PushKey, at.base + "/" + WorkerName, at.base + "/" + PushName, inc.ID, assets.URL("push.js")}
 }
 
 // incidentView is an incident with its timeline.
@@ -183,7 +196,7 @@ func Incident(l Layout, inc allswell.Incident, part TimelinePart) Model {
 	}
 	l.Path = timelinePath("/incidents/"+inc.ID, part.Before)
 	l.Description = at.lang.T("incident.description", "state", at.lang.State(inc.EffectiveState()), "impact", at.lang.Impact(inc.Impact), "text", v.Excerpt)
-	b := incidentBody{Incident: v, Home: at.Home(), Month: *linkMonth(at, inc.CreatedAt.In(at.zone))}
+	b := incidentBody{Incident: v, Home: at.Home(), Month: *linkMonth(at, inc.CreatedAt.In(at.zone)), Push: newPushView(at, inc)}
 	b.Part = l.part(v.Title, v.URL, timelineSpan{part.Before, len(v.Updates), v.Earlier})
 	return Model{l, "incident", b}
 }

@@ -52,6 +52,7 @@ type siteLayout struct {
 	Form                *subscribeForm // nil: mail is off
 	Webhook             string         // URL of the form for webhooks; "": not offered
 	Chats               bool           // the form is for chats, too
+	Manifest            string         // URL
 	AskOperator         bool           // only operators add webhooks
 	Atom, RSS, Calendar string         // URLs
 	Logo, Icon, Accent  string         // URLs; "": the default
@@ -124,6 +125,9 @@ func NewLayout(at Presentation, page allswell.Page, severity allswell.Status, as
 	site := &siteLayout{
 		Name: page.Name, Home: at.Home(), History: at.history(), Footer: page.Footer,
 		Atom: at.plain(at.base, "/"+feed.AtomName), RSS: at.plain(at.base, "/"+feed.RSSName), Calendar: at.plain(at.base, "/"+feed.CalendarName),
+	}
+	if page.Visibility != allswell.VisibilityPrivate {
+		site.Manifest = at.manifest() // browsers request it without cookies
 	}
 	if at.Mail {
 		site.Form = &subscribeForm{Action: at.subscribe()}

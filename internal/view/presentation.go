@@ -16,8 +16,9 @@ type Presentation struct {
 	Public string // absolute URL of the page, for alternate links; "": root
 	Mail   bool   // subscribing by mail is offered
 
-	Webhooks bool // subscribing webhooks is offered
-	Chats    bool // subscribing chats is offered, too
+	Webhooks bool   // subscribing webhooks is offered
+	Chats    bool   // subscribing chats is offered, too
+	PushKey  string // by which browsers subscribe to the end of an incident; "": not offered
 
 	base   string // before every path of the page: "/status/acme", or "" at its own domain
 	root   string // base for links from elsewhere: "https://status.example" for a page with a domain
@@ -102,6 +103,16 @@ func (at Presentation) incident(id string) string    { return at.link("/incident
 func (at Presentation) maintenance(id string) string { return at.link("/maintenances/" + id) }
 func (at Presentation) component(id string) string   { return at.link(componentPath(id)) }
 func (at Presentation) subscribe() string            { return at.link("/subscribe") }
+
+// The parts of a page that make it an app, and the one by which browsers subscribe.
+const (
+	WorkerName   = "worker.js"
+	ManifestName = "manifest.webmanifest"
+	PushName     = "push"
+)
+
+// manifest returns the URL of the page's manifest.
+func (at Presentation) manifest() string { return at.link("/" + ManifestName) }
 
 // Subscription returns the URL of the subscription with a key.
 func (at Presentation) Subscription(key string) string { return at.link("/subscription/" + key) }

@@ -79,7 +79,9 @@ func sample(s string) allswell.PageContents {
 func presentations() (all []Presentation) {
 	for _, l := range i18n.All() {
 		for _, f := range []Variant{{Language: l}, {Language: l, Chosen: true, OwnDomain: true}} {
-			all = append(all, Present(allswell.Page{Slug: "acme", Host: "status.acme.example"}, f))
+			at := Present(allswell.Page{Slug: "acme", Host: "status.acme.example"}, f)
+			at.PushKey = "key"
+			all = append(all, at)
 		}
 	}
 	return all

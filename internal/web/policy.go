@@ -23,12 +23,12 @@ const (
 
 // PolicyPage returns the policy of an HTML page. It allows style sheets and images of
 // this server; forms that are sent to this server, if the page contains a form; and
-// scripts of this server, if it contains a script. No site may frame a page, so that
+// scripts of this server, with its worker and its manifest, if it contains a script. No site may frame a page, so that
 // visitors always see its address.
 func PolicyPage(form, script bool) Policy {
 	p := Policy("default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; ")
 	if script {
-		p += "script-src 'self'; connect-src 'self'; "
+		p += "script-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; "
 	}
 	if form {
 		return p + "form-action 'self'"

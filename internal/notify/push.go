@@ -1,0 +1,123 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	webpush "github.com/SherClockHolmes/webpush-go"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+)
+
+// Limits of one message to a browser.
+const (
+	pushWorkers = 16
+	pushPerHost = 16  // most browsers of one kind have the same push service
+	pushTitle   = 150 // characters
+	pushBody    = 300 // characters; a message may have some 3,900 bytes
+)
+
+// pushChannel notifies browsers by the push services of their makers (RFC 8030), encrypted for the browser (RFC 8291).
+var pushChannel = channel{
+	name: allswell.ChannelPush, workers: pushWorkers, perHost: pushPerHost, minPause: 10 * time.Second, maxPause: 5 * time.Minute,
+	open: func(c Config) sender { return newPush(c) },
+}
+
+// push sends messages to browsers.
+type push struct {
+	*webhooks // whose connections for visitors it uses
+
+	config  Config
+	contact string // by which a push service can reach the operator
+}
+
+func newPush(c Config) *push {
+	p := &push{webhooks: newWebhooks(c), config: c, contact: "postmaster@localhost"}
+	switch {
+	case c.From.Address != "":
+		p.contact = c.From.Address
+	case strings.HasPrefix(c.BaseURL, "https://"):
+		p.contact = c.BaseURL
+	}
+	return p
+}
+
+// pushMessage is what the page's worker.js shows.
+type pushMessage struct {
+	Title string `json:"title"`
+	Body  string `json:"body"`
+	URL   string `json:"url"`
+	Tag   string `json:"tag"` // a newer message replaces one with the same
+	Lang  string `json:"lang"`
+	Dir   string `json:"dir"`
+}
+
+// newPushMessage returns the message of a notification, in the language of its page.
+func newPushMessage(n allswell.Notification, base string) (m pushMessage, err error) {
+	p, err := chatPost(n, base)
+	if err != nil {
+		return m, err
+	}
+	l := i18n.Or(n.Page.DefaultLanguage())
+	m = pushMessage{Title: oneLine(p.Title, pushTitle), URL: p.URL, Tag: n.Subscriber.IncidentID, Lang: l.Tag, Dir: l.Dir}
+	m.Body, _ = truncate(p.Text, pushBody)
+	return m, nil
+}
+
+// Do sends a request as visitors' webhooks are sent: to public addresses only, without redirects.
+func (p *push) Do(r *http.Request) (*http.Response, error) { return p.visitors.transport.RoundTrip(r) }
+
+// send makes one attempt to notify a browser. It takes at most webhookTimeout.
+func (p *push) send(ctx context.Context, n allswell.Notification) allswell.SendOutcome {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	target, ok := allswell.ParsePushTarget(n.Subscriber.Address)
+	if !ok || p.config.PushKey.Private == "" {
+		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: "The browser cannot be notified, because the server does not have the key that encrypted its address."}
+	}
+	m, err := newPushMessage(n, p.base)
+	var body []byte
+	if err == nil {
+		body, err = json.Marshal(m)
+	}
+	if err != nil {
+		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be made: %v.", err)}
+	}
+	resp, err := webpush.SendNotificationWithContext(ctx, body, &webpush.Subscription{
+		Endpoint: target.Endpoint, Keys: webpush.Keys{Auth: target.Auth, P256dh: target.P256DH},
+	}, &webpush.Options{
+		HTTPClient: p, Subscriber: p.contact, TTL: int(allswell.DeliveryLifetime / time.Second), Urgency: webpush.UrgencyHigh,
+		VAPIDPublicKey: p.config.PushKey.Public, VAPIDPrivateKey: p.config.PushKey.Private,
+	})
+	if err != nil {
+		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: "The browser's push service gave no HTTP answer.", Detail: webhookReason("%v", withoutAddress(err, target.Endpoint)), Unreachable: true}
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, webhookRead))
+	_ = resp.Body.Close()
+	return pushOutcome(resp, p.now())
+}
+
+// withoutAddress returns an error as text without a URL, which is a secret.
+func withoutAddress(err error, address string) string {
+	return strings.ReplaceAll(err.Error(), address, "…")
+}
+
+// pushOutcome returns what the answer of a push service means (RFC 8030).
+func pushOutcome(resp *http.Response, now time.Time) allswell.SendOutcome {
+	reason := fmt.Sprintf("The browser's push service answered %d.", resp.StatusCode)
+	switch code := resp.StatusCode; {
+	case code >= 200 && code <= 299:
+		return allswell.SendOutcome{Result: allswell.SendAccepted}
+	case code == http.StatusNotFound || code == http.StatusGone:
+		return allswell.SendOutcome{Result: allswell.SendGone, Reason: "The browser's subscription has ended."}
+	case code == http.StatusTooManyRequests || code >= 500:
+		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: reason, RetryAfter: webhookAfter(resp.Header.Get("Retry-After"), now), Unreachable: true}
+	}
+	return allswell.SendOutcome{Result: allswell.SendRejected, Reason: reason}
+}
