@@ -76,6 +76,7 @@ type AlertQuestion struct {
 	Event    string           `json:"event"`
 	Monitor  string           `json:"monitor,omitempty"`  // id or slug
 	Page     string           `json:"page,omitempty"`     // id or slug; "": that of the monitor
+	Tags     []string         `json:"tags,omitempty"`     // nil: those of the monitor
 	Severity *allswell.Impact `json:"severity,omitempty"` // nil: that of the event
 	At       *time.Time       `json:"at,omitempty"`       // nil: now
 }

@@ -149,6 +149,13 @@ func (f Filter) Words(names map[string]string) string {
 // maxFilter is the maximum number of values in one list of a filter.
 const maxFilter = 200
 
+// Validate returns an *allswell.ValidationError with every invalid field.
+func (f Filter) Validate() error {
+	var bad allswell.ValidationError
+	f.check(&bad)
+	return bad.Err()
+}
+
 // check adds every invalid field to bad. The store checks that pages and monitors exist.
 func (f Filter) check(bad *allswell.ValidationError) {
 	for _, e := range f.Events {

@@ -298,7 +298,7 @@ func (a *api) testAlertRules(c *call) (store.Response, error) {
 	}
 	o.Require("event")
 	q := store.AlertQuestion{
-		Event: orZero(web.Enum(o, "event", alert.Events)), Monitor: orZero(o.Text("monitor")), Page: orZero(o.Text("page")),
+		Event: orZero(web.Enum(o, "event", alert.Events)), Monitor: orZero(o.Text("monitor")), Page: orZero(o.Text("page")), Tags: o.Texts("tags"),
 		Severity: orZero(web.Enum(o, "severity", allswell.Impacts)), At: orZero(o.Instant("at")),
 	}
 	if err := o.Check(nil); err != nil {

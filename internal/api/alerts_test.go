@@ -210,6 +210,10 @@ func TestAlertForecast(t *testing.T) {
 		if !slices.Equal(lines, want) {
 			t.Errorf("the forecast is\n%s", strings.Join(lines, "\n"))
 		}
+		tagged := c.post("/api/v1/alert-rules/test", map[string]any{"event": "monitor.down", "tags": []string{"database"}}).is(200).data()["rules"].([]any)
+		if rule := tagged[len(tagged)-1].(map[string]any); rule["matches"] != true {
+			t.Errorf("of a tag that is given: %v", rule)
+		}
 		c.post("/api/v1/alert-rules/test", map[string]any{"event": "monitor.down", "monitor": "nowhere", "page": "nowhere"}).complains("monitor", "page")
 	})
 }

@@ -166,7 +166,7 @@ func fieldsOf(t testing.TB, rt route) []field {
 	case "PATCH /api/v1/alert-rules/{ruleId}":
 		return append(optional(ruleFields), alertFilterFields...)
 	case "POST /api/v1/alert-rules/test":
-		return []field{{"event", choice, true, 0}, {"monitor", reference, false, 0}, {"page", reference, false, 0}, {"severity", choice, false, 0}, {"at", instant, false, 0}}
+		return []field{{"event", choice, true, 0}, {"monitor", reference, false, 0}, {"page", reference, false, 0}, {"tags", tags, false, 200}, {"severity", choice, false, 0}, {"at", instant, false, 0}}
 	case "POST /api/v1/silences":
 		return append(silenceFields, alertFilterFields...)
 	case "PATCH /api/v1/silences/{silenceId}":

@@ -261,12 +261,13 @@ type ruleTest struct {
 	Event    alert.Event       `default:"monitor.down" placeholder:"EVENT" help:"What happens. Default: monitor.down."`
 	Monitor  string            `placeholder:"MONITOR" help:"The monitor that it is about, given by its id, name or slug."`
 	Page     string            `placeholder:"SLUG" help:"Slug of a page. Default: that of the monitor."`
+	Tag      []string          `placeholder:"TAG" help:"Tag of the monitor, in place of those that it has. Repeatable."`
 	Severity *allswell.Impact  `placeholder:"SEVERITY" help:"none, minor, major or critical. Default: that of the event."`
 	At       *timeinput.Moment `placeholder:"TIME" help:"When it happens: in the zone of the page, or with an offset. Default: now."`
 }
 
 func (cmd *ruleTest) Run(c *commandContext) error {
-	q := client.AlertQuestion{Event: string(cmd.Event), Page: cmd.Page, Severity: cmd.Severity}
+	q := client.AlertQuestion{Event: string(cmd.Event), Page: cmd.Page, Tags: cmd.Tag, Severity: cmd.Severity}
 	var err error
 	if cmd.Monitor != "" {
 		if q.Monitor, err = c.monitor(cmd.Monitor); err != nil {

@@ -68,6 +68,9 @@ func (v *visit) showForecast() error {
 	}
 	s.form = newForm(typed)
 	q := store.AlertQuestion{Event: alert.Event(typed.Get("event")), Monitor: typed.Get("monitor"), Page: typed.Get("page"), Severity: allswell.Impact(typed.Get("severity"))}
+	if tags := s.words("tags"); len(tags) > 0 {
+		q.Tags = tags
+	}
 	q.At = s.moment("at", time.UTC, v.now())
 	if !slices.Contains(alert.Events, q.Event) {
 		s.refuse("event", "Choose one of the events.")
@@ -113,9 +116,10 @@ func (v *visit) drawForecast(s *forecastScreen, typed url.Values) error {
 	}
 	s.Fields = []field{
 		s.draw(field{Name: "event", Label: "If this happens", Type: "select", Options: eventOptions(), Wide: true}),
-		s.draw(field{Name: "monitor", Label: "Monitor", Type: "select", Options: append([]option{{Label: "Any, without tags"}}, monitors...)}),
+		s.draw(field{Name: "monitor", Label: "Monitor", Type: "select", Options: append([]option{{Label: "Any"}}, monitors...)}),
 		s.draw(field{Name: "at", Label: "At", Type: "datetime-local", Optional: true, Hint: "In UTC. Left empty: now."}),
 		s.draw(field{Name: "page", Label: "Page", Type: "select", Options: pageOptions}),
+		s.draw(field{Name: "tags", Label: "Tags", Optional: true, Placeholder: "prod", Hint: "In place of those of the monitor."}),
 		s.draw(field{Name: "severity", Label: "Severity", Type: "select", Options: append([]option{{Label: "That of the event"}}, impactOptions()...)}),
 	}
 	return nil

@@ -94,11 +94,12 @@ func TestForecastScreen(t *testing.T) {
 			"quiet_hours.from", "22:00", "quiet_hours.until", "07:00", "quiet_hours.zone", "UTC"), http.StatusSeeOther)
 		v.wants(v.post(create, "name", "Tagged", "events", "monitor.down", "targets", boss, "tags", "db"), http.StatusSeeOther)
 		a := v.wants(v.get("/admin/alert-rules/test?event=monitor.down&monitor="+m.ID+"&at=2030-01-05T12:00"), http.StatusOK,
-			"After 1 minute", "After 6 minutes", "told again", "nobody has acknowledged", "It is about other tags", "Spare", "Broken", "No rule tells of it here")
+			"After 1 minute", "After 6 minutes", "told again", "nobody has acknowledged", "It is about other tags", "When a monitor tagged db is down, tell Boss.", "Spare", "Broken", "No rule tells of it here")
 		v.lacks(a, "held back", spare)
 		v.wants(v.get("/admin/alert-rules/test?event=monitor.down&monitor="+m.ID+"&at=2030-01-05T23:00"), http.StatusOK, "held back: its quiet hours", "Nobody", "After 8 hours")
+		v.lacks(v.wants(v.get("/admin/alert-rules/test?event=monitor.down&tags=db,x"), http.StatusOK, "At once"), "It is about other tags")
 		v.wants(v.get("/admin/alert-rules/test?event=channel.failed"), http.StatusOK, "No rule is about it", "It is about other events")
-		for _, bad := range []string{"event=x", "event=monitor.down&severity=x", "event=monitor.down&at=soon", "monitor=nowhere", "event=monitor.down&page=nowhere"} {
+		for _, bad := range []string{"event=x", "event=monitor.down&severity=x", "event=monitor.down&at=soon", "monitor=nowhere", "event=monitor.down&page=nowhere", "event=monitor.down&tags=No_Tag"} {
 			v.wants(v.get("/admin/alert-rules/test?"+bad), http.StatusUnprocessableEntity, `class="wrong"`)
 		}
 	})

@@ -40,6 +40,7 @@ func newChannelForm(values url.Values, c alert.Channel) *channelForm {
 func channelValues(c alert.Channel) url.Values {
 	values := url.Values{
 		"name": {c.Name}, "max_per_minute": {strconv.Itoa(c.MaxPerMinute)}, "fallback_id": {c.FallbackID}, "test_weekly": {strconv.FormatBool(c.TestWeekly)},
+		"title_template": {c.TitleTemplate}, "text_template": {c.TextTemplate},
 	}
 	t, _ := alertchannel.TypeOf(c.Type)
 	setTypeDefaults(values, t.Fields)
@@ -60,7 +61,10 @@ func (f *channelForm) draw(others []alert.Channel) {
 	if more := typeFields(f.Type.Fields, true, f.channel.SecretFields); len(more) > 0 {
 		groups = append(groups, fieldGroup{Key: "type", Title: "More of " + f.Type.Label, Fields: more})
 	}
-	groups = append(groups, fieldGroup{Key: "when", Title: "Fallback, weekly test and limit", Fields: []field{
+	groups = append(groups, fieldGroup{Key: "words", Title: "Words of its messages", Fields: []field{
+		{Name: "title_template", Label: "Title", Optional: true, Wide: true, Placeholder: "[{{.Severity}}] {{.Title}}", Hint: "A template of Go. Left empty: the default words."},
+		{Name: "text_template", Label: "Text", Optional: true, Type: "textarea", Rows: 4, Wide: true, Placeholder: "{{range .Alerts}}{{.Name}}: {{.Reason}}\n{{end}}"},
+	}}, fieldGroup{Key: "when", Title: "Fallback, weekly test and limit", Fields: []field{
 		{Name: "fallback_id", Label: "If it does not take a message", Type: "select", Options: fallbacks, Hint: "That channel is told, too: after two failed attempts, or at once if the service refuses the message."},
 		{Name: "test_weekly", Label: "Weekly test", Type: "select", Options: []option{{Value: "false", Label: "No"}, {Value: "true", Label: "Send a test message every week"}}},
 		{Name: "max_per_minute", Label: "Messages in a minute, at most", InputMode: "numeric", Optional: true, Placeholder: strconv.Itoa(alert.DefaultMaxPerMinute), Hint: "What is more is told together in one message."},
@@ -69,6 +73,9 @@ func (f *channelForm) draw(others []alert.Channel) {
 		own, _ := f.Type.Field(x.Name)
 		return x.Value == own.Default || x.Name == "test_weekly" && x.Value == "false" || x.Name == "max_per_minute" && x.Value == strconv.Itoa(alert.DefaultMaxPerMinute)
 	})
+	if !f.focused && f.channel.ID == "" { // the screen of a channel begins with its health
+		focusFirst(f.Groups[0].Fields)
+	}
 }
 
 // read returns the channel that the form describes, and what is invalid. Of its secrets it has only those that are typed. kept are those
@@ -76,6 +83,10 @@ func (f *channelForm) draw(others []alert.Channel) {
 func (f *channelForm) read(kept map[string]json.RawMessage) (alert.Channel, error) {
 	c := f.channel
 	c.Name, c.FallbackID, c.TestWeekly = strings.TrimSpace(f.Value("name")), f.Value("fallback_id"), f.Value("test_weekly") == "true"
+	c.TitleTemplate, c.TextTemplate = strings.TrimSpace(f.Value("title_template")), strings.ReplaceAll(f.Value("text_template"), "\r\n", "\n")
+	if strings.TrimSpace(c.TextTemplate) == "" {
+		c.TextTemplate = ""
+	}
 	if c.MaxPerMinute = readNumber(f.values, "max_per_minute"); c.MaxPerMinute == 0 {
 		c.MaxPerMinute = alert.DefaultMaxPerMinute
 	}
@@ -179,7 +190,7 @@ func (v *visit) editChannel() error {
 		}
 	} else if err == nil {
 		_, err = v.store.ChangeAlertChannel(v.r.Context(), v.actor(), before.ID, allswell.Precondition{Tags: []string{f.Tag}}, func(now *alert.Channel) error {
-			now.Name, now.FallbackID, now.TestWeekly, now.MaxPerMinute, now.Config, now.Secrets = c.Name, c.FallbackID, c.TestWeekly, c.MaxPerMinute, c.Config, c.Secrets
+			now.Name, now.FallbackID, now.TestWeekly, now.MaxPerMinute, now.Templates, now.Config, now.Secrets = c.Name, c.FallbackID, c.TestWeekly, c.MaxPerMinute, c.Templates, c.Config, c.Secrets
 			return nil
 		})
 	}

@@ -141,7 +141,7 @@ const maxChannelMessages = 20
 type channelScreen struct {
 	*channelForm
 	shownChannel
-	Messages []store.ChannelMessage
+	Messages []channelMessage
 	Fallback string // name
 	Facts    []fact
 	CanEdit  bool
@@ -189,8 +189,12 @@ func (v *visit) answerChannel(status int, c alert.Channel, f *channelForm, teste
 		}
 	}
 	f.draw(uses.channels)
-	if s.Messages, err = v.store.ChannelMessages(v.r.Context(), v.actor(), c.ID, maxChannelMessages); err != nil {
+	messages, err := v.store.ChannelMessages(v.r.Context(), v.actor(), c.ID, maxChannelMessages)
+	if err != nil {
 		return err
+	}
+	for _, m := range messages {
+		s.Messages = append(s.Messages, channelMessage{m})
 	}
 	return v.show(status, "channel", c.Name, s)
 }
@@ -270,3 +274,14 @@ func (v *visit) channelRefused(err error) error {
 	f.refused(bad)
 	return v.answerChannel(http.StatusUnprocessableEntity, c, f, nil)
 }
+
+// messageKinds are the words for the kinds of messages.
+var messageKinds = map[alert.NoticeKind]string{
+	alert.NoticeOpened: "New", alert.NoticeRepeated: "Repeated", alert.NoticeEscalated: "Escalated", alert.NoticeAcknowledged: "Somebody looks after it", alert.NoticeResolved: "Over",
+}
+
+// channelMessage is a message as it is shown.
+type channelMessage struct{ store.ChannelMessage }
+
+// Label says what the message told.
+func (m channelMessage) Label() string { return messageKinds[m.Kind] }

@@ -10,6 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -101,8 +102,11 @@ func TestChannelInTheForm(t *testing.T) {
 		v.wants(v.post(screen, moved...), http.StatusUnprocessableEntity, "The secret must be given again")
 		v.wants(v.post(screen, append(moved, "preview", "test")...), http.StatusUnprocessableEntity, "The secret must be given again")
 		v.wants(v.post(screen, append(fields, "preview", "test", "name", "Ops")...), http.StatusOK, "has taken the test message") // with the saved secret
+		v.wants(v.post(screen, append(fields, "name", "Ops", "title_template", "{{.Nonsense}}", "tag", tag())...), http.StatusUnprocessableEntity, `data-key="words" open`, `aria-invalid="true"`)
+		v.wants(v.post(screen, append(fields, "name", "Ops", "title_template", "[{{.Severity}}] {{.Title}}", "text_template", " ", "tag", tag())...), http.StatusSeeOther)
+		v.wants(v.get(screen), http.StatusOK, `value="[{{.Severity}}] {{.Title}}"`)
 		v.wants(v.post(screen+"/enable", "enabled", "false"), http.StatusSeeOther, screen)
-		v.wants(v.get(screen), http.StatusOK, "It is disabled")
+		v.wants(v.get(screen), http.StatusOK, "It is disabled", "{{.Severity}}")
 		v.wants(v.get("/admin/channels"), http.StatusOK, "Disabled")
 		v.wants(v.post(screen+"/enable", "enabled", "true"), http.StatusSeeOther, screen)
 
@@ -135,6 +139,24 @@ func TestMessagesOfAChannel(t *testing.T) {
 		v.wants(v.get("/admin/channels"), http.StatusOK, "Failing", "connection refused by &lt;ntfy&gt;")
 		v.wants(v.post(screen+"/delete"), http.StatusSeeOther, "/admin/channels")
 		v.wants(v.get(screen), http.StatusNotFound)
+	})
+}
+
+// TestLastMessagesOfAChannel shows what became of what a channel was sent.
+func TestLastMessagesOfAChannel(t *testing.T) {
+	onEachEngineInTime(t, func(s *site) {
+		v := s.owner()
+		v.failingJob()
+		channels, _, err := s.store.AlertChannels(s.Context(), v.actor(), store.Pagination{Page: 1, PerPage: 1})
+		if err != nil || len(channels) != 1 {
+			s.Fatal(channels, err)
+		}
+		screen := "/admin/channels/" + channels[0].ID
+		v.lacks(v.get(screen), "Last messages")
+		v.sentWith(allswell.SendOutcome{Result: allswell.SendFailed, Reason: "It answered <500>."})
+		v.wants(v.get(screen), http.StatusOK, "Last messages", "is down", "not taken yet, from", "It answered &lt;500&gt;.", "The next attempt is", v.alertPath())
+		v.sentWith(allswell.SendOutcome{Result: allswell.SendRejected, Reason: "It answered 400."})
+		v.wants(v.get(screen), http.StatusOK, "given up", "2 attempts", "It answered 400.")
 	})
 }
 

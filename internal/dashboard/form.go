@@ -194,8 +194,5 @@ func (f *form) drawGroups(groups []fieldGroup, isDefault func(field) bool) []fie
 			return len(x.Errors) > 0 || x.Value != "" && !isDefault(x) || isRemoval(x) // so that a secret can be replaced
 		})
 	}
-	if !f.focused {
-		focusFirst(groups[0].Fields)
-	}
 	return groups
 }

@@ -180,6 +180,9 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 		groups, isDefault = checkGroups(s.Type, s.Monitor.Check.SecretFields, where, down, advanced, v.store.FailureThreshold()), isDefaultOf(s.Type)
 	}
 	s.Groups = s.drawGroups(groups, isDefault)
+	if !s.focused {
+		focusFirst(s.Groups[0].Fields)
+	}
 	var schedule allswell.NewMonitor
 	readSchedule(s.values, &schedule, new(allswell.ValidationError))
 	s.Times = dueTimes(schedule.Cron, time.Now())

@@ -15,6 +15,7 @@ type AlertQuestion struct {
 	Event    alert.Event
 	Monitor  string          // id or slug; "": it is about no monitor
 	Page     string          // id or slug; "": that of the monitor, or none
+	Tags     []string        // nil: those of the monitor
 	Severity allswell.Impact // "": that of the event
 	At       time.Time       // zero: now
 }
@@ -62,6 +63,9 @@ func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q Alert
 		if err != nil {
 			return f, err
 		}
+		if err := c.summarizeRules(cfg.rules); err != nil {
+			return f, err
+		}
 		a := alert.Alert{WorkspaceID: actor.WorkspaceID, Subject: f.Subject, OpenedAt: f.At}
 		if !q.Event.Lasts() {
 			a.ResolvedAt = f.At
@@ -104,6 +108,9 @@ func namedChannels(recipients []alert.Recipient, names map[string]string) (all [
 // subjectOf returns what the alert of an event would be about.
 func (c *session) subjectOf(workspaceID string, q AlertQuestion) (s alert.Subject, err error) {
 	var bad allswell.ValidationError
+	if err := (alert.Filter{Tags: q.Tags}).Validate(); err != nil {
+		return s, err
+	}
 	if q.Monitor != "" {
 		id, err := c.objectID("monitors", workspaceID, q.Monitor)
 		if err != nil && !errors.Is(err, allswell.ErrNotFound) {
@@ -131,6 +138,9 @@ func (c *session) subjectOf(workspaceID string, q AlertQuestion) (s alert.Subjec
 	s.Severity = s.Event.Severity(s.Severity)
 	if q.Severity != "" {
 		s.Severity = q.Severity
+	}
+	if q.Tags != nil {
+		s.Tags = q.Tags
 	}
 	return s, bad.Err()
 }
