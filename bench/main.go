@@ -53,6 +53,7 @@ var parts = []struct {
 	{"checkmemory", (*bench).checkMemory},
 	{"detection", (*bench).detection},
 	{"checkstorage", (*bench).checkStorage},
+	{"alerts", (*bench).alerts},
 }
 
 func main() {

@@ -48,7 +48,7 @@ func TestStorm(t *testing.T) {
 		}))
 		defer sink.Close()
 		ws, _ := storetest.Workspace(t, s, "acme")
-		tokens := storm(t, s, ws, sink.URL, 300)
+		tokens := storm(t, s, ws, sink.URL, 1000)
 
 		a := New(Config{Store: s, Sender: alertchannel.NewSender(alertchannel.Config{AllowPrivate: true}), BaseURL: "https://status.example.com"})
 		ctx, stop := context.WithCancel(t.Context())
@@ -59,14 +59,14 @@ func TestStorm(t *testing.T) {
 		}()
 		send(t, s, allswell.SignalFail, tokens)
 		first, again := next(t, messages), next(t, messages)
-		if first.Total != 300 || len(first.Alerts) != alert.MaxLines || first.Headline != "300 monitors are down" || first.Phase != alert.PhaseTrigger || first.ThreadID == "" {
+		if first.Total != 1000 || len(first.Alerts) != alert.MaxLines || first.Headline != "1,000 monitors are down" || !strings.Contains(first.Text, "\nand 980 more") || first.Phase != alert.PhaseTrigger || first.ThreadID == "" {
 			t.Errorf("first: %+v", first)
 		}
 		if again.ID != first.ID || again.Total != first.Total {
 			t.Errorf("again: %+v, want %s", again, first.ID)
 		}
 		send(t, s, allswell.SignalSuccess, tokens)
-		if up := next(t, messages); up.ThreadID != first.ThreadID || up.Phase != alert.PhaseResolve || up.Headline != "300 monitors are up again" {
+		if up := next(t, messages); up.ThreadID != first.ThreadID || up.Phase != alert.PhaseResolve || up.Headline != "1,000 monitors are up again" || up.Total != 1000 {
 			t.Errorf("up: %+v", up)
 		}
 		stop()

@@ -143,7 +143,7 @@ func (c *session) monitorSubjects(ids []string) (map[string]alert.Subject, error
 	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
 		var s alert.Subject
 		var down allswell.Status
-		if err = row.Scan(&s.MonitorID, &s.MonitorSlug, text{&s.PageID}, text{&s.PageSlug}, listOf[string]{&s.Tags}, &down); err == nil {
+		if err = row.Scan(&s.MonitorID, text{&s.MonitorSlug}, text{&s.PageID}, text{&s.PageSlug}, listOf[string]{&s.Tags}, &down); err == nil {
 			s.Severity = down.Impact()
 			monitors[s.MonitorID] = s
 		}

@@ -117,14 +117,14 @@ func TestKilledServerCountsChecksOnce(t *testing.T) {
 	})
 }
 
-func newCheckedSite(t *testing.T, exe, database, driver, dsn string) *checkedSite {
+func newCheckedSite(t *testing.T, exe, database, driver, dsn string, env ...string) *checkedSite {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxIdleConns(0) // SQLite recovers after a kill only if no process has the file open
-	s := &checkedSite{environment: newEnvironment(t, exe, database), targets: newTargets(t), db: db, position: rowID}
+	s := &checkedSite{environment: newEnvironment(t, exe, database, env...), targets: newTargets(t), db: db, position: rowID}
 	s.server.Start()
 	s.api.Must(t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
 	if driver == "pgx" {

@@ -136,6 +136,10 @@ type webhookBody struct {
 		Incident struct{ ID string }
 		Update   *struct{ Message string }
 	}
+	Alerts []struct { // of a message of a channel of alerts
+		ID    string
+		Kinds []string
+	}
 }
 
 // what names the event within its incident, like incidentHistory.events.
@@ -150,6 +154,7 @@ func (n webhookBody) what() string {
 // before it responds.
 type webhookServers struct {
 	hosts []string
+	slow  time.Duration // at most this much slower, each time
 
 	mu     sync.Mutex
 	calls  []call // in the order of arrival
@@ -173,7 +178,7 @@ func (x *webhookServers) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // its sender was killed
 	}
-	delay()
+	x.delay()
 	c := call{hook: r.URL.Path, id: r.Header.Get("webhook-id")}
 	err = json.Unmarshal(content, &c.body)
 	x.mu.Lock()
@@ -183,7 +188,14 @@ func (x *webhookServers) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 		x.broken = append(x.broken, fmt.Errorf("%w\n%.2000s", err, content))
 	}
 	x.mu.Unlock()
+	x.delay()
+}
+
+func (x *webhookServers) delay() {
 	delay()
+	if x.slow > 0 {
+		time.Sleep(rand.N(x.slow))
+	}
 }
 
 // received returns the calls so far.
