@@ -159,7 +159,7 @@ var layers = []layer{
 		"The main function and the command tree."},
 	{"deploy", nil, nil,
 		"Files for the installation, and tests that only read them."},
-	{"bench", []string{".", "internal/store", "internal/store/storetest", "internal/limit"}, []string{"test/subprocess"},
+	{"bench", []string{".", "internal/alert", "internal/store", "internal/store/storetest", "internal/limit"}, []string{"test/subprocess"},
 		"Measures the store in its own process, and the built program from outside."},
 	{"test/...", []string{"test/..."}, []string{".", "internal/store", "internal/store/storetest"},
 		"Tests the built program like a user. It reads the database only to check its contents."},
