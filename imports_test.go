@@ -36,7 +36,7 @@ var layers = []layer{
 		"Seals texts with a key. It does not depend on what they are."},
 	{"internal/alert", []string{".", "internal/i18n"}, nil,
 		"Rules of who is told what. It depends on neither the database nor the services that take messages."},
-	{"internal/alertchannel", []string{".", "internal/addressguard", "internal/alert", "internal/configfield"}, []string{"test/freeport"},
+	{"internal/alertchannel", []string{".", "internal/addressguard", "internal/alert", "internal/configfield"}, []string{"test/freeport", "test/nodeclient"},
 		"Sends alerts. It depends on neither the store nor HTTP surfaces, so that every type can be tested with a service alone."},
 	{"internal/alerter", []string{".", "internal/alert", "internal/alertchannel", "internal/store"}, []string{"internal/store/storetest"},
 		"Tells people of alerts. It depends on no surface, so that a slow service cannot slow a request or a ping."},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -37,6 +38,7 @@ type service struct {
 	auth     string // the header Authorization; "": none
 	shape    shape  // of a JSON body, or of a form as an object
 	form     bool   // the body is a form
+	header   func(exchange) error
 	answer   string // a body that says taken
 	status   int    // of it; 0: 200
 	plain    bool   // a message that is refused as malformed is sent once more
@@ -149,6 +151,7 @@ func (s *sink) taken() []exchange {
 // newChannel returns a channel as the store keeps it.
 func newChannel(t testing.TB, typeName, config, server string) alert.Channel {
 	t.Helper()
+	typeName, _, _ = strings.Cut(typeName, " ")
 	typ, ok := TypeOf(typeName)
 	if !ok {
 		t.Fatalf("there is no type %s", typeName)
@@ -181,6 +184,11 @@ func (svc service) check(e exchange) error {
 	}
 	if got := e.header.Get("Authorization"); got != svc.auth {
 		return fmt.Errorf("Authorization: %q", got)
+	}
+	if svc.header != nil {
+		if err := svc.header(e); err != nil {
+			return err
+		}
 	}
 	var body any
 	if svc.form {
@@ -347,9 +355,71 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestBrokenServices checks that an attempt ends with its time, and counts as one to repeat, wherever a service stops or talks nonsense.
+func TestBrokenServices(t *testing.T) {
+	sender := NewSender(Config{AllowPrivate: true})
+	defer sender.Close()
+	for title, c := range map[string]struct {
+		scheme, answer string
+		hangs          bool
+	}{
+		"no handshake of TLS":    {"https://", "", true},
+		"no TLS":                 {"https://", "HTTP/1.1 200 OK\r\n\r\n", false},
+		"no answer":              {"http://", "", true},
+		"half a line":            {"http://", "HTTP/1.1 20", true},
+		"half a header":          {"http://", "HTTP/1.1 200 OK\r\nContent-Le", true},
+		"half a body":            {"http://", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"ok\":true", true},
+		"half a body, and ended": {"http://", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"ok\":true", false},
+		"another protocol":       {"http://", "SSH-2.0-OpenSSH_9.9\r\n", false},
+		"a broken chunk":         {"http://", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", false},
+		"a header without end":   {"http://", "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("a", 2*maxAnswer), false},
+		"nothing":                {"http://", "", false},
+	} {
+		address := rawServer(t, c.answer, c.hangs)
+		for name, svc := range services {
+			ctx, cancel := t.Context(), context.CancelFunc(func() {})
+			if c.hangs {
+				ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+			}
+			r := sender.Send(ctx, newChannel(t, name, svc.config, c.scheme+address), messages(svc.ref)["one"])
+			cancel()
+			if r.Result != allswell.SendFailed || !r.Unreachable || r.Reason == "" || r.Reference != "" {
+				t.Errorf("%s: %s: %+v", title, name, r)
+			}
+		}
+	}
+}
+
+// rawServer answers each connection with some bytes once it has said something, and then ends it or hangs.
+func rawServer(t *testing.T, answer string, hangs bool) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				c.Read(make([]byte, 64<<10))
+				io.WriteString(c, answer)
+				if hangs {
+					io.Copy(io.Discard, c) // until the client ends the connection
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
 // TestEveryTypeIsTested keeps the list of services complete, and its pages.
 func TestEveryTypeIsTested(t *testing.T) {
-	alone := map[string]bool{"webhook": true, "email": true, "command": true} // have tests of their own
+	alone := map[string]bool{"email": true, "command": true} // have tests of their own
 	for _, typ := range Types {
 		if _, ok := services[typ.Name]; !ok && !alone[typ.Name] {
 			t.Errorf("the type %s has no service in the tests", typ.Name)

@@ -1,5 +1,11 @@
 package alertchannel
 
+import (
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/allswell/allswell"
+)
+
 // Shapes that several services have.
 var (
 	links = `https://status\.example\.com/.*`
@@ -19,8 +25,38 @@ var (
 	adaptiveText = list(1, object(fields{"type": is("TextRun"), "text": text(5000), "?weight": is("bolder"), "?size": is("medium"), "?color": is("default", "good", "accent", "attention", "warning")}))
 )
 
-// services are the documented sides of all types that speak HTTP.
+// webhookSecret signs the messages of a webhook.
+const webhookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// services are the documented sides of all types that speak HTTP. What follows the name of a type tells its variants apart.
 var services = map[string]service{
+	"webhook": {
+		config: `{"url":"SERVER/hook","secret":"` + webhookSecret + `"}`, path: "/hook", status: 204, header: signedWebhook,
+		headline: `"headline":"@everyone \u003c!channel\u003e \u003c@U1\u003e [x](http://evil) *b*`,
+		shape: object(fields{
+			"id": like("msg_[a-z0-9]{20}"), "type": is("alert"), "thread_id": anyOf(is(nil), like("thr_[a-z0-9]{20}")), "phase": is("trigger", "acknowledge", "resolve"),
+			"severity": is("none", "minor", "major", "critical"), "headline": text(1000), "text": text(8000), "at": like("20.*Z"), "total": whole(1, 1000),
+			"alerts": list(20, object(fields{
+				"id": like("alt_[a-z0-9]{20}"), "event": like(`[a-z]+\.[a-z_]+`), "kinds": list(5, is("opened", "repeated", "escalated", "acknowledged", "resolved")),
+				"state": is("open", "acknowledged", "resolved"), "title": text(1000), "name": text(2 * allswell.MaxNameLength), "monitor_id": anyOf(is(nil), text(50)), "page": anyOf(is(nil), text(50)),
+				"severity": is("none", "minor", "major", "critical"), "tags": empty, "reason": like(".*"), "opened_at": like("20.*Z"), "resolved_at": anyOf(is(nil), like("20.*Z")),
+			})),
+		}),
+	},
+	"oncall_webhook of incident.io": {
+		config: `{"url":"SERVER/v2/alert_events/http/01ABC?token=secret","format":"incident_io"}`, path: `/v2/alert_events/http/01ABC\?token=secret`, status: 202, answer: `{"status":"success"}`,
+		headline: `"title":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
+		shape: object(fields{
+			"deduplication_key": like("(thr|msg)_[a-z0-9]{20}"), "title": text(250), "description": text(4000), "status": is("firing", "resolved"), "?source_url": like(links),
+		}),
+	},
+	"home_assistant by a webhook": {
+		config: `{"server_url":"SERVER","webhook_id":"hook-secret"}`, path: "/api/webhook/hook-secret", headline: `"title":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
+		shape: object(fields{
+			"id": like("msg_[a-z0-9]{20}"), "thread_id": like("(thr|msg)_[a-z0-9]{20}"), "phase": is("trigger", "acknowledge", "resolve"), "severity": is("none", "minor", "major", "critical"),
+			"title": text(250), "message": text(2000), "test": is(true, false),
+		}),
+	},
 	"slack": {
 		config: `{"url":"SERVER/services/T0/B0/XXXX"}`, path: "/services/T0/B0/XXXX", answer: "ok", plain: true, headline: slackHeadline,
 		shape: object(fields{"text": text(3200), "?blocks": slackBlocks, "mrkdwn": is(false)}),
@@ -166,4 +202,13 @@ var services = map[string]service{
 		headline: `"title":"@everyone <!channel> <@U1> [x](http://evil) *b*`,
 		shape:    object(fields{"title": text(250), "message": text(2000), "data": object(fields{"tag": like("(thr|msg)_[a-z0-9]{20}")})}),
 	},
+}
+
+// signedWebhook checks the header of a webhook with the library that its receivers use.
+func signedWebhook(e exchange) error {
+	verifier, err := standardwebhooks.NewWebhook(webhookSecret)
+	if err != nil {
+		return err
+	}
+	return verifier.Verify(e.body, e.header)
 }
