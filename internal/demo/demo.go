@@ -46,6 +46,7 @@ type demo struct {
 	api     *client.Client
 	access
 	mailbox *mailbox
+	pager   *pager
 	jobs    []*job
 	keyURL  string // to which the slug of a monitor is appended
 	shop    *shop
@@ -98,6 +99,10 @@ func (cmd *Command) Run(c *console.Console) (err error) {
 		return fmt.Errorf("the demo's mail server: %w", err)
 	}
 	defer d.mailbox.close()
+	if d.pager, err = openPager(d.paged); err != nil {
+		return fmt.Errorf("the demo's pager: %w", err)
+	}
+	defer d.pager.close()
 	if d.shop, err = openShop(); err != nil {
 		return fmt.Errorf("the demo's web shop: %w", err)
 	}
@@ -127,7 +132,8 @@ func (d *demo) open(address, folder string) (err error) {
 	cfg := server.Config{
 		Database:      "sqlite:" + filepath.Join(folder, "demo.db"),
 		CheckInterval: demoCheck, FailureThreshold: demoThreshold, LogLevel: slog.LevelError,
-		SMTPURL: d.mailbox.url, MailFrom: &mail.Address{Name: "Example Shop", Address: "status@example.com"},
+		WebhookAllowPrivate: true, // the pager is on this machine
+		SMTPURL:             d.mailbox.url, MailFrom: &mail.Address{Name: "Example Shop", Address: "status@example.com"},
 	}
 	if d.access, err = makeHistory(d.Ctx, cfg.Database, time.Now()); err != nil {
 		return err
@@ -187,7 +193,8 @@ func (d *demo) tell(wanted string) error {
 	d.Printf(`
 Open it in a browser, and watch it as you read on. The real service serves it,
 with a temporary database, and checks its monitors every second. Ctrl-C ends the
-demo and leaves nothing behind. Mail to subscribers is not sent but printed here.
+demo and leaves nothing behind. Mail to subscribers, and alerts to whoever is on
+call, are not sent but printed here; the dashboard shows them below Alerts.
 To take part, from another terminal:
 
   export ALLSWELL_URL=%[1]s ALLSWELL_TOKEN=%[2]s
@@ -273,6 +280,9 @@ func (d *demo) prepare() (err error) {
 		return err
 	}
 	if err := d.prepareUnseen(); err != nil {
+		return err
+	}
+	if err := d.prepareAlerts(); err != nil {
 		return err
 	}
 	key, err := d.api.ChangePingKey(d.Ctx, demoPage, client.PingKeyChange{Access: new(allswell.PingAccessReadWrite)})

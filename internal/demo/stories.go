@@ -46,6 +46,9 @@ func (d *demo) outage(j *job) error {
 	if err := d.update(incident, allswell.IncidentIdentified, "The process was killed. We are about to start it again."); err != nil {
 		return err
 	}
+	if err := d.acknowledge(j.monitor.ID); err != nil {
+		return err
+	}
 	if err := d.sleep(4 * time.Second); err != nil {
 		return err
 	}

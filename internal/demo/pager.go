@@ -1,0 +1,70 @@
+package demo
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/allswell/allswell/client"
+)
+
+// pager is a web server that gets the alerts of a channel, and prints them.
+type pager struct {
+	url    string
+	server *http.Server
+}
+
+// openPager starts the web server. show gets the headline of each message.
+func openPager(show func(headline string)) (*pager, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var message struct{ Headline string }
+		if err := json.NewDecoder(io.LimitReader(r.Body, demoMaxMail)).Decode(&message); err != nil {
+			http.Error(w, "This is no alert.", http.StatusBadRequest)
+			return
+		}
+		show(message.Headline)
+	})
+	p := &pager{"http://" + listener.Addr().String() + "/", &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}}
+	go p.server.Serve(listener) // until close
+	return p, nil
+}
+
+func (p *pager) close() { p.server.Close() }
+
+// prepareAlerts creates a channel, an on-call schedule and a rule that tells whoever is on call what is down.
+func (d *demo) prepareAlerts() error {
+	channel, err := d.api.CreateChannel(d.Ctx, client.NewChannel{Type: "webhook", Name: "Pager", Fields: client.ChannelFields{"url": d.pager.url}})
+	if err != nil {
+		return err
+	}
+	to := []string{channel.ID}
+	schedule, err := d.api.CreateOnCall(d.Ctx, client.NewOnCall{Name: "Operations", Participants: []client.OnCallParticipant{{Name: "Grace", ChannelIDs: to}, {Name: "Ada", ChannelIDs: to}}})
+	if err != nil {
+		return err
+	}
+	_, err = d.api.CreateAlertRule(d.Ctx, client.NewAlertRule{Name: "Everything that is down", AlertTarget: client.AlertTarget{OnCallIDs: []string{schedule.ID}}, Repeat: 600})
+	return err
+}
+
+// paged prints an alert.
+func (d *demo) paged(headline string) { d.say("The pager of whoever is on call: %s", headline) }
+
+// acknowledge looks after the open alerts of a monitor.
+func (d *demo) acknowledge(monitor string) error {
+	for a, err := range d.api.ListAlerts(client.AlertFilter{State: "open", Monitor: monitor}).All(d.Ctx) {
+		if err != nil {
+			return err
+		}
+		if _, err := d.api.AcknowledgeAlert(d.Ctx, a.ID); err != nil {
+			return err
+		}
+		d.say("A human acknowledges the alert, so nobody is told again: %s/admin/alerts/%s", d.api.BaseURL(), a.ID)
+	}
+	return nil
+}
