@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -42,6 +43,22 @@ type alertEntry struct {
 type alertPlan struct {
 	Rule  string
 	Steps []planLine
+}
+
+// newAlertPlan returns a plan in words. Repetitions that follow each other are one line.
+func newAlertPlan(p store.AlertPlan) alertPlan {
+	plan := alertPlan{Rule: p.RuleName}
+	for i, step := range p.Steps {
+		if i > 0 {
+			p.Held = ""
+		}
+		if i > 0 && step.Kind == alert.NoticeRepeated && p.Steps[i-1].Kind == alert.NoticeRepeated {
+			plan.Steps[len(plan.Steps)-1].What += ", and then every " + i18n.English().Duration(step.At.Sub(p.Steps[i-1].At).Truncate(time.Second))
+			break
+		}
+		plan.Steps = append(plan.Steps, planLine{step.At, p.RuleName, stepWords(step, p.Held)})
+	}
+	return plan
 }
 
 // noticeWords say what a channel was told.
@@ -116,14 +133,7 @@ func (v *visit) answerAlert(status int, f *form) error {
 	}
 	s := alertScreen{form: f, alertRow: alertRow{Alert: d.Alert}, Timeline: alertTimeline(d), CanEdit: v.can(allswell.RoleEditor), CanRules: !v.in.PageLimited, Durations: silenceDurations}
 	for _, p := range d.Plans {
-		plan := alertPlan{Rule: p.RuleName}
-		for i, step := range p.Steps {
-			if i > 0 {
-				p.Held = ""
-			}
-			plan.Steps = append(plan.Steps, planLine{step.At, p.RuleName, stepWords(step, p.Held)})
-		}
-		s.Plans = append(s.Plans, plan)
+		s.Plans = append(s.Plans, newAlertPlan(p))
 	}
 	if s.CanRules {
 		silences, _, err := v.store.Silences(v.r.Context(), v.actor(), false, store.Pagination{Page: 1, PerPage: alert.MaxSilences})

@@ -39,7 +39,7 @@ func TestAlerts(t *testing.T) {
 		path := owner.alertPath()
 		list := owner.wants(owner.get("/admin/alerts"), http.StatusOK, "1 open, 0 acknowledged", "the rule <bdi>Everything</bdi> tells &#34;&gt;&lt;script&gt;", "it tells only what lasts longer", "(1) Alerts")
 		owner.wants(list, http.StatusOK, `Alerts<span class="badge">1<span class="hidden"> open</span></span>`)
-		owner.wants(owner.get(path), http.StatusOK, "Nobody has acknowledged it", "waits: it tells only what lasts longer, until", "What comes next", "tells again: ")
+		owner.wants(owner.get(path), http.StatusOK, "Nobody has acknowledged it", "waits: it tells only what lasts longer, until", "What comes next", "tells again: ", ", and then every 10 minutes")
 		owner.wants(owner.get("/admin"), http.StatusOK, "1 open alert")
 
 		s.skip(time.Minute)
