@@ -56,7 +56,7 @@ func (f *form) alertFilter() (filter alert.Filter) {
 // newAlertFilter draws the fields of a filter.
 func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 	chosen := f.alertFilter()
-	a.Events, a.Severities = field{Name: "events", Label: "Events"}, field{Name: "severities", Label: "Severities"}
+	a.Events, a.Severities = field{Name: "events", Label: "Events"}, field{Name: "severities", Label: "Severities", Short: true}
 	a.Pages, a.Monitors = field{Name: "pages", Label: "Pages"}, field{Name: "monitors", Label: "Monitors"}
 	for _, e := range alert.Events {
 		a.Events.Options = append(a.Events.Options, option{string(e), eventName(e), slices.Contains(chosen.Events, e)})

@@ -224,7 +224,7 @@ func (f *alertRuleForm) drawQuietHours(targets []option) {
 	f.Until = f.draw(field{Name: "quiet_hours.until", Label: "Until", Type: "time", Optional: true})
 	f.Zone = f.draw(field{Name: "quiet_hours.zone", Label: "Time zone", Bare: true, Placeholder: "Europe/Berlin"})
 	f.Zone.Errors = append(f.Zone.Errors, f.errorsOf("quiet_hours")...)
-	f.Days = f.drawBoxes(field{Name: "quiet_hours.days", Label: "Only on these days", Options: dayOptions(), Hint: "On which they begin. None chosen: every day."})
+	f.Days = f.drawBoxes(field{Name: "quiet_hours.days", Label: "Only on these days", Short: true, Options: dayOptions(), Hint: "On which they begin. None chosen: every day."})
 	f.Instead = f.drawBoxes(field{Name: "quiet_hours.targets", Label: "Tell these instead", Options: targets, Hint: "None chosen: what arrives waits until the end."})
 	f.QuietOpen = f.From.Value+f.Until.Value != "" || len(f.Zone.Errors)+len(f.From.Errors)+len(f.Until.Errors) > 0
 }

@@ -103,6 +103,7 @@ type field struct {
 	Optional, Focus                bool
 	Wide                           bool // in a form with two columns, it takes both
 	Bare                           bool // optional, without a word about it
+	Short                          bool // boxes with short labels, several in a line
 	Errors                         []string
 	Saved                          string // what somebody else has saved meanwhile, if that is not what was typed
 }

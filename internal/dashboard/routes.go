@@ -161,7 +161,7 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/channels/{channel}", accessAdmin, (*visit).editChannel},
 		{"POST /admin/channels/{channel}/test", accessAdmin, (*visit).testChannel},
 		{"POST /admin/channels/{channel}/enable", accessAdmin, (*visit).enableChannel},
-		{"POST /admin/channels/{channel}/delete", accessAdmin, (*visit).deleteChannel},
+		{"POST /admin/channels/{channel}/delete", accessAdmin, confirmed((*visit).deleteChannel)},
 
 		{"GET /admin/alert-rules", accessViewer, (*visit).showAlertRules},
 		{"GET /admin/alert-rules/test", accessViewer, (*visit).showForecast},

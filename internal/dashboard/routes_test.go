@@ -46,7 +46,7 @@ func TestEveryRouteChecksTheRole(t *testing.T) {
 // TestDangerousChangesAskForThePassword requests every dangerous change a while after the sign-in.
 func TestDangerousChangesAskForThePassword(t *testing.T) {
 	dangerous := func(path string) bool {
-		return strings.HasPrefix(path, "/admin/members/") || strings.HasPrefix(path, "/admin/tokens") || path == "/admin/pages/page/delete" || path == "/admin/system/backup" ||
+		return strings.HasPrefix(path, "/admin/members/") || strings.HasPrefix(path, "/admin/tokens") || path == "/admin/pages/page/delete" || path == "/admin/channels/channel/delete" || path == "/admin/system/backup" ||
 			strings.HasPrefix(path, "/admin/account/authenticator") || path == "/admin/account/recovery-codes" ||
 			path == "/admin/account/passkeys" || path == "/admin/account/passkeys/passkey/remove"
 	}

@@ -243,7 +243,7 @@ const startWalk = `(() => {
 		document.activeElement.blur();
 		return replaced ? null : faults.concat([...places].filter(e => !been.has(e)).map(e => "not reached: " + e.outerHTML.slice(0, 120)));
 	};
-	return places.size + 8 * document.querySelectorAll('input[type^="date"]').length;
+	return places.size + 8 * document.querySelectorAll('input[type^="date"], input[type="time"]').length;
 })()`
 
 // TestDashboardScreens inspects every screen of the dashboard: what is faint, wider than the display,
