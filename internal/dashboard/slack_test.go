@@ -22,7 +22,7 @@ const signingSecret = "8f742231b10e8888abcd99yyyzzz85a5"
 // slackPress is a report of a button in Slack with what is wrong with it.
 type slackPress struct {
 	body   string
-	secret string        // "": signingSecret
+	secret *string       // nil: signingSecret
 	age    time.Duration // of the signature
 	header func(http.Header)
 }
@@ -30,11 +30,12 @@ type slackPress struct {
 // press reports a button.
 func (v *visitor) press(p slackPress) answer {
 	v.Helper()
-	if p.secret == "" {
-		p.secret = signingSecret
+	key := signingSecret
+	if p.secret != nil {
+		key = *p.secret
 	}
 	stamp := strconv.FormatInt(v.now().Add(-p.age).Unix(), 10)
-	sum := hmac.New(sha256.New, []byte(p.secret))
+	sum := hmac.New(sha256.New, []byte(key))
 	sum.Write([]byte("v0:" + stamp + ":" + p.body))
 	r, err := http.NewRequest("POST", v.base+alert.SlackPath, strings.NewReader(p.body))
 	if err != nil {
@@ -94,7 +95,7 @@ func TestSlackButton(t *testing.T) {
 			return all[0].State(), all[0].AcknowledgedBy
 		}
 		for name, p := range map[string]slackPress{
-			"another secret":        {body: good, secret: "x"},
+			"another secret":        {body: good, secret: new("x")},
 			"an old signature":      {body: good, age: 5*time.Minute + 2*time.Second},
 			"one of the future":     {body: good, age: -5*time.Minute - 2*time.Second},
 			"no signature":          {body: good, header: func(h http.Header) { h.Del("X-Slack-Signature") }},
@@ -141,9 +142,14 @@ func TestSlackButton(t *testing.T) {
 func TestSlackButtonWithoutSecret(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
 		owner, slack := s.owner(), s.visitor()
-		owner.failingJob()
+		c, err := s.store.CreateAlertChannel(t.Context(), owner.actor(), alert.Channel{Type: "slack_bot", Name: "Bot", Enabled: true, MaxPerMinute: 10,
+			Config: json.RawMessage(`{"channel":"C0123","server_url":"https://slack.com/api"}`), Secrets: map[string]json.RawMessage{"bot_token": json.RawMessage(`"xoxb-1"`)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner.failingJob(func(r *alert.Rule) { r.ChannelIDs = []string{c.ID} })
 		key := owner.alertMessage().Thread.Key
-		slack.wants(slack.press(slackPress{body: pressed(t, "acknowledge", key, "Eve"), secret: " "}), http.StatusUnauthorized)
+		slack.wants(slack.press(slackPress{body: pressed(t, "acknowledge", key, "Eve"), secret: new("")}), http.StatusUnauthorized)
 	})
 }
 
