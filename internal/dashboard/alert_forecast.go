@@ -37,6 +37,8 @@ type forecastLine struct {
 	Who   string        // "": nobody is told
 	Why   string        // what happens, or why nobody is told
 	Rule  alert.Rule
+
+	step store.ForecastStep
 }
 
 // When says how long after the event it happens.
@@ -132,20 +134,18 @@ func (v *visit) addForecast(s *forecastScreen, f store.AlertForecast) error {
 		return err
 	}
 	s.At, s.Severity, s.NoRules = f.At, f.Subject.Severity, len(f.Rules) == 0
-	told := make(map[string]bool) // by id of the channel
 	for _, r := range f.Rules {
 		if r.Differs != "" {
 			s.Rules = append(s.Rules, forecastRule{r.Rule, differences[r.Differs]})
 			continue
 		}
 		s.Told = append(s.Told, forecastLines(r, f.At)...)
-		for _, step := range r.Steps {
-			for _, ch := range step.Channels {
-				told[ch.ChannelID] = true
-			}
-		}
 	}
 	slices.SortStableFunc(s.Told, func(a, b forecastLine) int { return a.At.Compare(b.At) })
+	told := make(map[string]bool) // by id of the channel
+	for i := range s.Told {
+		s.Told[i].tell(told)
+	}
 	for _, ch := range uses.channels {
 		switch {
 		case told[ch.ID]:
@@ -166,28 +166,37 @@ var forecastWords = map[alert.NoticeKind]string{
 // forecastLines returns what a rule does about an event. Of its repetitions only the first is told.
 func forecastLines(r store.RuleForecast, from time.Time) (lines []forecastLine) {
 	for _, step := range r.Steps {
-		line := forecastLine{At: step.At, After: step.At.Sub(from), Rule: r.Rule, Why: forecastWords[step.Kind]}
-		var names []string
-		for _, ch := range step.Channels {
-			name := ch.Name
-			if ch.Participant != "" {
-				name += " (" + ch.Participant + " is on call)"
-			}
-			names = append(names, name)
-		}
-		line.Who = strings.Join(names, ", ")
-		switch {
-		case step.Held != "":
-			line.Why = "held back: " + holdWords[step.Held]
-		case len(step.Recipients) == 0:
-			line.Why = "nobody is on call, or has a channel"
-		case len(step.Channels) == 0:
-			line.Why = "the channels are disabled"
-		}
-		lines = append(lines, line)
+		lines = append(lines, forecastLine{At: step.At, After: step.At.Sub(from), Rule: r.Rule, step: step})
 		if step.Kind == alert.NoticeRepeated {
 			break
 		}
 	}
 	return lines
+}
+
+// tell says in words whom the line tells, and why. told are the channels that have been told before; a rule does not tell them again that the alert is open.
+func (l *forecastLine) tell(told map[string]bool) {
+	var names []string
+	for _, ch := range l.step.Channels {
+		if told[ch.ChannelID] && l.step.Kind == alert.NoticeOpened {
+			continue
+		}
+		told[ch.ChannelID] = true
+		name := ch.Name
+		if ch.Participant != "" {
+			name += " (" + ch.Participant + " is on call)"
+		}
+		names = append(names, name)
+	}
+	l.Who, l.Why = strings.Join(names, ", "), forecastWords[l.step.Kind]
+	switch {
+	case l.step.Held != "":
+		l.Why = "held back: " + holdWords[l.step.Held]
+	case len(l.step.Recipients) == 0:
+		l.Why = "nobody is on call, or has a channel"
+	case len(l.step.Channels) == 0:
+		l.Why = "the channels are disabled"
+	case l.Who == "":
+		l.Why = "all of its channels were told by another rule"
+	}
 }

@@ -98,6 +98,8 @@ func TestForecastScreen(t *testing.T) {
 		v.lacks(a, "held back", spare)
 		v.wants(v.get("/admin/alert-rules/test?event=monitor.down&monitor="+m.ID+"&at=2030-01-05T23:00"), http.StatusOK, "held back: its quiet hours", "Nobody", "After 8 hours")
 		v.lacks(v.wants(v.get("/admin/alert-rules/test?event=monitor.down&tags=db,x"), http.StatusOK, "At once"), "It is about other tags")
+		v.wants(v.post(create, "name", "Second", "events", "monitor.down", "targets", phone, "delay", "2m"), http.StatusSeeOther)
+		v.wants(v.get("/admin/alert-rules/test?event=monitor.down&at=2030-01-05T12:00"), http.StatusOK, "all of its channels were told by another rule")
 		v.wants(v.get("/admin/alert-rules/test?event=channel.failed"), http.StatusOK, "No rule is about it", "It is about other events")
 		for _, bad := range []string{"event=x", "event=monitor.down&severity=x", "event=monitor.down&at=soon", "monitor=nowhere", "event=monitor.down&page=nowhere", "event=monitor.down&tags=No_Tag"} {
 			v.wants(v.get("/admin/alert-rules/test?"+bad), http.StatusUnprocessableEntity, `class="wrong"`)
