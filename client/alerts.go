@@ -88,6 +88,7 @@ func (n NewChannel) MarshalJSON() ([]byte, error) {
 
 // ChannelChange is a change of a channel. Nil fields keep their values.
 type ChannelChange struct {
+	Type         *string `json:"type,omitempty"` // if it is given, that of the channel: it cannot be changed
 	Name         *string `json:"name,omitempty"`
 	Enabled      *bool   `json:"enabled,omitempty"`
 	MaxPerMinute *int    `json:"max_per_minute,omitempty"`
