@@ -214,7 +214,25 @@ func (m Message) Headline() string {
 		}
 		items = rest
 	}
-	return strings.Join(parts, ", ")
+	headline := strings.Join(parts, ", ")
+	if by := m.acknowledgedBy(); by != "" {
+		headline = by + " looks after it: " + headline
+	}
+	return headline
+}
+
+// acknowledgedBy returns who looks after all alerts that the message does not say are over; "": nobody, or several people.
+func (m Message) acknowledgedBy() (by string) {
+	for _, i := range m.Items {
+		switch {
+		case i.over():
+		case i.Kinds[len(i.Kinds)-1] != NoticeAcknowledged, by != "" && by != i.AcknowledgedBy:
+			return ""
+		default:
+			by = i.AcknowledgedBy
+		}
+	}
+	return by
 }
 
 func (i Item) sameAs(o Item) bool { return i.Event == o.Event && i.over() == o.over() }

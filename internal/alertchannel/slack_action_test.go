@@ -90,3 +90,20 @@ func TestFirstMessageSaysHowAlertsAre(t *testing.T) {
 		t.Errorf("with a template: %d requests", len(got))
 	}
 }
+
+// TestHeadlineSaysWhoLooksAfterAll checks the headline of several alerts that one person has acknowledged.
+func TestHeadlineSaysWhoLooksAfterAll(t *testing.T) {
+	by := func(who ...string) alert.Message {
+		m := newMessage(nil, alert.NoticeAcknowledged, nil, "Mail", "Shop")
+		for i := range m.Items {
+			m.Items[i].AcknowledgedAt, m.Items[i].AcknowledgedBy = moment(20), who[i]
+		}
+		return m
+	}
+	if got := by("Grace", "Grace").Headline(); got != "Grace looks after it: 2 monitors are down" {
+		t.Error(got)
+	}
+	if got := by("Grace", "Ada").Headline(); got != "2 monitors are down" {
+		t.Error(got)
+	}
+}
