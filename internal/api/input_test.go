@@ -160,7 +160,7 @@ func fieldsOf(t testing.TB, rt route) []field {
 	case "POST /api/v1/channels/test":
 		return []field{{"type", choice, true, 0}}
 	case "PATCH /api/v1/channels/{channelId}":
-		return optional(channelFields)
+		return append(optional(channelFields), field{"type", choice, false, 0})
 	case "POST /api/v1/alert-rules":
 		return append(ruleFields, alertFilterFields...)
 	case "PATCH /api/v1/alert-rules/{ruleId}":
