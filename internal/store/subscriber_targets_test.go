@@ -125,3 +125,41 @@ func TestImportChats(t *testing.T) {
 		}
 	})
 }
+
+// TestPushSubscriptions checks who can wait for the end of an incident, and that nobody waits for ever.
+func TestPushSubscriptions(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
+		first, second := must(w.PushKey(w.ctx))(w), must(w.PushKey(w.ctx))(w)
+		if first != second || len(first.Public) != 87 || strings.Contains(w.dump(), first.Private) {
+			t.Errorf("%+v, then %+v", first, second)
+		}
+		inc := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("x")}))(w)
+		draft := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Draft", Message: ptr("x"), Draft: true}))(w)
+		browser := allswell.PushTarget{ // of RFC 8291
+			Endpoint: "https://updates.push.services.mozilla.com/wpush/v2/abcdefghijklmnop",
+			P256DH:   "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", Auth: "BTBZMqHH6r4Tts7J_aSIgg",
+		}
+		try := store.PushSignUp{Slug: "acme", IncidentID: draft.ID, Target: browser}
+		if err := w.SubscribeToEnd(w.ctx, try); !errors.Is(err, allswell.ErrNotFound) {
+			t.Errorf("a draft: %v", err)
+		}
+		try.IncidentID = inc.ID
+		w.ok(w.SubscribeToEnd(w.ctx, try))
+		w.ok(w.SubscribeToEnd(w.ctx, try))
+		if got := w.value(`SELECT count(*) FROM subscribers`); got != "1" || strings.Contains(w.dump(), "/wpush/") {
+			t.Errorf("%s subscribers, or the address in clear text", got)
+		}
+		var bad *allswell.ValidationError
+		if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelPush, Target: browser.String()}); !errors.As(err, &bad) {
+			t.Errorf("an operator subscribes a browser: %v", err)
+		}
+		state := allswell.IncidentResolved
+		must(w.PostUpdate(w.ctx, w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "Over.", State: &state}))(w)
+		w.clock.move(2*allswell.DeliveryLifetime + time.Minute) // and the end could not be delivered
+		w.ok(w.Prune(w.ctx))
+		if got := w.value(`SELECT count(*) FROM subscribers`); got != "0" {
+			t.Errorf("%s subscribers wait for an incident that is over", got)
+		}
+	})
+}

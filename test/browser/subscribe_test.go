@@ -56,6 +56,12 @@ func TestSubscriptionInABrowser(t *testing.T) {
 			look(p, v, "unsubscribe")
 			p.press("main .button", "You are unsubscribed")
 			look(p, v, "unsubscribed")
+
+			p.load(t, page+"/subscribe")
+			eval[any](p, `document.querySelector("#channel").value = "slack"`)
+			eval[any](p, `document.querySelector("#url").value = "https://hooks.slack.com/services/T000/B000/`+v.name+`abcdefgh"`)
+			p.press("section .button", "Enter the code")
+			look(p, v, "subscribe-code")
 		})
 	}
 }
