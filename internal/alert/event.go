@@ -45,9 +45,9 @@ type eventRow struct {
 // eventTable lists the events of rules, in the order in which people see them.
 var eventTable = []eventRow{
 	{MonitorDown, "is down", "monitors are down", MonitorUp, "is up again", "monitors are up again", "",
-		"A monitor is down. Whoever was told is also told that it is up again."},
+		"A monitor is down. Its end notifies the same channels."},
 	{MonitorUp, "is up again", "monitors are up again", "", "", "", allswell.ImpactNone,
-		"A monitor is up again, also if nobody was told that it was down."},
+		"A monitor is up again, also if no rule was about its outage."},
 	{MonitorLate, "is late", "monitors are late", MonitorLateEnded, "is on time again", "monitors are on time again", allswell.ImpactMinor,
 		"A ping is overdue, even with its grace, and the monitor is not down yet."},
 	{MonitorSlow, "is slow", "monitors are slow", MonitorSlowEnded, "is fast again", "monitors are fast again", allswell.ImpactMinor,
@@ -64,7 +64,7 @@ var eventTable = []eventRow{
 	{DeliveryFailed, "is not notified any more", "subscribers are not notified any more", "", "", "", allswell.ImpactMinor,
 		"Messages to a subscriber cannot be delivered."},
 	{ChannelFailed, "does not take alerts", "channels do not take alerts", "", "", "", allswell.ImpactMajor,
-		"A channel has not taken an alert. The channel itself is not told of it."},
+		"A channel has not taken an alert. Other channels are notified."},
 }
 
 // testRow describes ChannelTest.

@@ -18,8 +18,8 @@ type alertRuleVerbs struct {
 	Show   ruleShow   `cmd:"" aliases:"get" help:"Show a rule."`
 	Create ruleCreate `cmd:"" help:"Create a rule. It is about alerts that begin afterwards."`
 	Edit   ruleEdit   `cmd:"" aliases:"set" help:"Change a rule. A list that is given replaces the one that the rule has."`
-	Delete ruleDelete `cmd:"" help:"Delete a rule. What it was still to tell is not told."`
-	Test   ruleTest   `cmd:"" help:"Say who would be told of an event, when and why. Nothing is sent."`
+	Delete ruleDelete `cmd:"" help:"Delete a rule. It notifies nobody any more."`
+	Test   ruleTest   `cmd:"" help:"Say whom an event would notify, when and why. Nothing is sent."`
 }
 
 type ruleList struct{ listing }
@@ -29,7 +29,7 @@ func (cmd *ruleList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, rules, total, "No rules yet: nobody is told of alerts.", []string{"RULE", "NAME", "SUMMARY"}, func(r *client.AlertRule) []string {
+	return table(c, rules, total, "No rules yet: alerts notify nobody.", []string{"RULE", "NAME", "SUMMARY"}, func(r *client.AlertRule) []string {
 		name := r.Name
 		if !r.Enabled {
 			name += " (disabled)"
@@ -90,14 +90,14 @@ func targetText(t client.AlertTarget) string {
 type ruleFlags struct {
 	Enabled *bool `negatable:"" help:"Whether the rule is in force. Default: yes."`
 	matchFlags
-	Channel    []string            `placeholder:"CHANNEL" sep:"none" help:"Id or name of a channel that is told. Repeatable."`
-	OnCall     []string            `placeholder:"SCHEDULE" sep:"none" help:"Id, slug or name of an on-call schedule; whoever is then on call is told. Repeatable."`
+	Channel    []string            `placeholder:"CHANNEL" sep:"none" help:"Id or name of a channel to notify. Repeatable."`
+	OnCall     []string            `placeholder:"SCHEDULE" sep:"none" help:"Id, slug or name of an on-call schedule; notifies whoever is then on call. Repeatable."`
 	Delay      *timeinput.Duration `placeholder:"DURATION" help:"Tell only of alerts that last longer, such as 5m."`
 	Repeat     *timeinput.Duration `placeholder:"DURATION" help:"Tell again at this interval until somebody acknowledges the alert."`
-	QuietHours *string             `placeholder:"FROM-UNTIL" help:"When nothing is told before their end, such as 22:00-07:00."`
+	QuietHours *string             `placeholder:"FROM-UNTIL" help:"When alerts wait for the end of these hours, such as 22:00-07:00."`
 	QuietZone  *string             `placeholder:"ZONE" help:"Time zone of the quiet hours, such as Europe/Berlin. Default: UTC."`
 	QuietDay   []string            `placeholder:"DAY" help:"Day on which quiet hours begin: mon, tue, … Repeatable. Default: every day."`
-	Escalate   []string            `placeholder:"AFTER:TARGET" sep:"none" help:"Who is told next unless somebody acknowledges the alert, such as 10m:Phone; TARGET is a channel or an on-call schedule. Repeatable."`
+	Escalate   []string            `placeholder:"AFTER:TARGET" sep:"none" help:"Whom to notify next unless somebody acknowledges the alert, such as 10m:Phone; TARGET is a channel or an on-call schedule. Repeatable."`
 }
 
 // target returns the channels and the on-call schedules that are given.
@@ -288,7 +288,7 @@ func (cmd *ruleTest) Run(c *commandContext) error {
 // printForecast prints who would be told of an event.
 func (c *commandContext) printForecast(f *client.AlertForecast) {
 	if len(f.Rules) == 0 {
-		c.Printf("There are no rules: nobody is told.\n")
+		c.Printf("There are no rules: alerts notify nobody.\n")
 	}
 	for _, r := range f.Rules {
 		if !r.Matches {

@@ -17,9 +17,9 @@ type AlertCommands struct {
 	ClientSettings `embed:""`
 
 	List        alertList        `cmd:"" help:"List the alerts, newest first."`
-	Show        alertShow        `cmd:"" aliases:"get" help:"Show an alert, who was told of it, and what the rules will still do."`
+	Show        alertShow        `cmd:"" aliases:"get" help:"Show an alert, whom it has notified, and what the rules will still do."`
 	Acknowledge alertAcknowledge `cmd:"" aliases:"ack" help:"Acknowledge an alert: it is not repeated or escalated any more."`
-	Rule        alertRuleVerbs   `cmd:"" help:"List, show, create, edit, delete and test the rules that say who is told."`
+	Rule        alertRuleVerbs   `cmd:"" help:"List, show, create, edit, delete and test the rules that say whom alerts notify."`
 }
 
 type alertList struct {
@@ -151,7 +151,7 @@ type SilenceCommands struct {
 
 	List   silenceList   `cmd:"" help:"List the silences that have not ended."`
 	Show   silenceShow   `cmd:"" aliases:"get" help:"Show a silence."`
-	Create silenceCreate `cmd:"" help:"Hold alerts back for a time. Those that last longer are told at its end."`
+	Create silenceCreate `cmd:"" help:"Hold alerts back for a time. Those that last longer are sent at its end."`
 	Edit   silenceEdit   `cmd:"" aliases:"set" help:"Change a silence that has not ended."`
 	End    silenceEnd    `cmd:"" aliases:"delete" help:"End a silence now."`
 }

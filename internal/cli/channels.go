@@ -108,8 +108,8 @@ func (cmd *channelShow) Run(c *commandContext) error {
 // channelOptions are the flags of commands that create or change a channel.
 type channelOptions struct {
 	Enabled      *bool   `negatable:"" help:"Whether messages are sent to the channel. Default: yes."`
-	MaxPerMinute *int    `placeholder:"COUNT" help:"The most messages in a minute; what is more is told together. Default: 10."`
-	Fallback     *string `placeholder:"CHANNEL" help:"Id or name of the channel that is told what this one does not take; empty for none."`
+	MaxPerMinute *int    `placeholder:"COUNT" help:"The most messages in a minute; further alerts wait and are one message. Default: 10."`
+	Fallback     *string `placeholder:"CHANNEL" help:"Id or name of the channel that gets what this one does not take; empty for none."`
 	TestWeekly   *bool   `negatable:"" help:"Send a test message every week."`
 
 	TitleTemplate *string `placeholder:"TEMPLATE" help:"Go template of titles; empty for the default."`
