@@ -45,8 +45,6 @@ type Config struct {
 	AllowPrivate bool           // whether webhooks may connect to private addresses
 	Deny         []netip.Prefix // networks that webhooks must not connect to
 
-	PushKey store.PushKey // the zero value: browsers are not notified
-
 	// Settled is called after each attempt. nil: not called.
 	Settled func(channel allswell.Channel, result allswell.SendResult)
 }

@@ -68,9 +68,6 @@ func (s *site) openIncident(message string) {
 func (s *site) start(smtp string) (stop func()) {
 	s.Helper()
 	c := Config{Store: s.Store, BaseURL: "https://status.example.com", From: mail.Address{Address: "status@example.com"}, AllowPrivate: true}
-	var err error
-	c.PushKey, err = s.PushKey(s.Context())
-	s.ok(err)
 	if smtp != "" {
 		c.SMTP = &url.URL{Scheme: "smtp", Host: smtp}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/store"
 )
 
 // Limits of one message to a browser.
@@ -33,12 +34,12 @@ var pushChannel = channel{
 type push struct {
 	*webhooks // whose connections for visitors it uses
 
-	config  Config
+	key     func(context.Context) (store.PushKey, error)
 	contact string // by which a push service can reach the operator
 }
 
 func newPush(c Config) *push {
-	p := &push{webhooks: newWebhooks(c), config: c, contact: "postmaster@localhost"}
+	p := &push{webhooks: newWebhooks(c), key: c.Store.PushKey, contact: "postmaster@localhost"}
 	switch {
 	case c.From.Address != "":
 		p.contact = c.From.Address
@@ -78,7 +79,8 @@ func (p *push) send(ctx context.Context, n allswell.Notification) allswell.SendO
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	target, ok := allswell.ParsePushTarget(n.Subscriber.Address)
-	if !ok || p.config.PushKey.Private == "" {
+	key, err := p.key(ctx)
+	if !ok || err != nil || key.Private == "" {
 		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: "The browser cannot be notified, because the server does not have the key that encrypted its address."}
 	}
 	m, err := newPushMessage(n, p.base)
@@ -93,7 +95,7 @@ func (p *push) send(ctx context.Context, n allswell.Notification) allswell.SendO
 		Endpoint: target.Endpoint, Keys: webpush.Keys{Auth: target.Auth, P256dh: target.P256DH},
 	}, &webpush.Options{
 		HTTPClient: p, Subscriber: p.contact, TTL: int(allswell.DeliveryLifetime / time.Second), Urgency: webpush.UrgencyHigh,
-		VAPIDPublicKey: p.config.PushKey.Public, VAPIDPrivateKey: p.config.PushKey.Private,
+		VAPIDPublicKey: key.Public, VAPIDPrivateKey: key.Private,
 	})
 	if err != nil {
 		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: "The browser's push service gave no HTTP answer.", Detail: webhookReason("%v", withoutAddress(err, target.Endpoint)), Unreachable: true}

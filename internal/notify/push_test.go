@@ -189,7 +189,10 @@ func TestPushAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	encode := base64.RawURLEncoding.EncodeToString
-	p := newPush(Config{BaseURL: mailBase, PushKey: store.PushKey{Public: encode(key.PublicKey().Bytes()), Private: encode(key.Bytes())}})
+	p := newPush(Config{BaseURL: mailBase})
+	p.key = func(context.Context) (store.PushKey, error) {
+		return store.PushKey{Public: encode(key.PublicKey().Bytes()), Private: encode(key.Bytes())}, nil
+	}
 	defer p.close()
 	s.visitors(&p.visitors)
 	n := mailNotification(allswell.PurposeTest)
@@ -210,7 +213,8 @@ func TestPushAnswers(t *testing.T) {
 		t.Errorf("unreachable: %+v", o)
 	}
 	// Without a replaced connection, a private address is refused.
-	q := newPush(Config{PushKey: p.config.PushKey, AllowPrivate: true})
+	q := newPush(Config{AllowPrivate: true})
+	q.key = p.key
 	defer q.close()
 	n.Subscriber.Address = newBrowser(t, "https://127.0.0.1:1/x").target.String()
 	if o := q.send(t.Context(), n); o.Result != allswell.SendFailed || !strings.Contains(o.Detail, "not allowed") && !strings.Contains(o.Detail, "refused") && !strings.Contains(o.Detail, "prohibited") {

@@ -90,11 +90,30 @@ func (s *Site) appDocument(req pageRequest) (*web.Document, error) {
 	return nil, allswell.ErrNotFound
 }
 
+// servePushKey answers with the public key by which push services know this installation. The first request makes it.
+func (s *Site) servePushKey(w http.ResponseWriter, r *http.Request, req pageRequest) {
+	var key store.PushKey
+	err := s.forms.signUps.run(r.Context(), func() (err error) {
+		key, err = s.store.PushKey(r.Context())
+		return err
+	})
+	if err != nil {
+		s.failForm(w, r, req, "reading the key for push services failed", err)
+		return
+	}
+	h := web.DocumentHeader{ContentType: "text/plain; charset=utf-8", CacheControl: web.CacheNever, Policy: web.PolicyData}
+	web.NewDocument([]byte(key.Public), h).ServeHTTP(w, r)
+}
+
 // maxPush is the maximum size of the request of a browser, in bytes.
 const maxPush = 4 << 10
 
-// servePush subscribes a browser to the end of an incident.
+// servePush answers a GET with the key by which browsers subscribe, and subscribes a browser to the end of an incident.
 func (s *Site) servePush(w http.ResponseWriter, r *http.Request, req pageRequest, _ string) {
+	if isRead(r) {
+		s.servePushKey(w, r, req)
+		return
+	}
 	if s.origins.Check(r) != nil {
 		s.failAt(w, r, req, http.StatusForbidden)
 		return

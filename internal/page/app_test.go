@@ -61,11 +61,16 @@ func TestPageIsAnApp(t *testing.T) {
 // TestPushSignUp subscribes a browser to the end of an incident.
 func TestPushSignUp(t *testing.T) {
 	run(t, func(w *fixture) {
-		w.site.push = "key"
 		inc := w.incident("acme", allswell.NewIncident{Title: "Slow", Message: text("We look into it.")})
 		path := "/status/acme/incidents/" + inc.ID
-		if body := w.do("GET", path).Body.String(); !strings.Contains(body, `<div class="push" hidden data-key="key" data-worker="/status/acme/worker.js" data-action="/status/acme/push" data-incident="`+inc.ID+`"`) {
+		if body := w.do("GET", path).Body.String(); !strings.Contains(body, `<div class="push" hidden data-worker="/status/acme/worker.js" data-action="/status/acme/push" data-incident="`+inc.ID+`"`) {
 			t.Fatalf("no button: %s", body)
+		}
+		var key store.PushKey
+		if rec := w.do("GET", "/status/acme/push"); rec.Code != 200 || len(rec.Body.String()) != 87 {
+			t.Errorf("the key: %d %s", rec.Code, rec.Body)
+		} else if key, _ = w.store.PushKey(t.Context()); key.Public != rec.Body.String() {
+			t.Errorf("%s is not %s", rec.Body, key.Public)
 		}
 		post := func(incident string, target allswell.PushTarget, origin string) int {
 			body, err := json.Marshal(struct {

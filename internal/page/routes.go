@@ -153,7 +153,7 @@ func languageFor(r *http.Request, offered *i18n.Languages, fallback string) (l *
 func (s *Site) presentation(page allswell.Page, v view.Variant) view.Presentation {
 	at := view.Present(page, v)
 	at.Public, at.Mail, at.Webhooks = page.URL(s.base), s.mail, page.WebhookSignUps
-	at.Chats, at.PushKey = page.WebhookSignUps && s.chats, s.push
+	at.Chats, at.Push = page.WebhookSignUps && s.seals, s.seals
 	return at
 }
 

@@ -45,8 +45,7 @@ type Config struct {
 	SessionSecret   func(*http.Request) string // returns the secret of the dashboard's session, ""  if there is none; nil: members are not recognized
 	// SessionCounts reports whether the dashboard accepts a session with the request.
 	SessionCounts func(*http.Request, allswell.SignedIn) (bool, error)
-	PushKey       string // public key for push services; "": browsers are not notified
-	Streams       int    // event streams that may be open at a time; 0: stream.DefaultMaxSubscribers
+	Streams       int // event streams that may be open at a time; 0: stream.DefaultMaxSubscribers
 }
 
 // Site serves the public pages of one store.
@@ -55,8 +54,7 @@ type Site struct {
 	log   *slog.Logger
 	now   func() time.Time
 	mail  bool
-	push  string // Config.PushKey
-	chats bool   // URLs of chats can be sealed
+	seals bool // URLs of chats and addresses of browsers can be sealed
 
 	pageIndex bool // Config.PageIndex
 
@@ -91,7 +89,7 @@ type Site struct {
 // the store is used by others.
 func New(c Config) *Site {
 	s := &Site{
-		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail, chats: c.Store.CanSeal(), push: c.PushKey, pageIndex: c.PageIndex, security: c.SecurityContact,
+		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail, seals: c.Store.CanSeal(), pageIndex: c.PageIndex, security: c.SecurityContact,
 		loads: make(semaphore, maxLoads), refreshes: make(semaphore, maxRefreshes), forms: newFormSemaphores(),
 	}
 	if s.log == nil {

@@ -52,7 +52,7 @@ func (s *Site) routeForm(w http.ResponseWriter, r *http.Request, req pageRequest
 	switch {
 	case req.part == "subscribe":
 		serve = s.serveSubscribe
-	case req.part == view.PushName && s.push != "" && r.Method == http.MethodPost:
+	case req.part == view.PushName && s.seals:
 		serve = s.servePush
 	case keyed && name == "subscription":
 		serve = s.serveSubscription
@@ -135,7 +135,7 @@ func (s *Site) signUpOf(req pageRequest, fields url.Values) (n allswell.NewSubsc
 	}
 	n.Channel, n.Target, offered = allswell.ChannelWebhook, fields.Get(fieldURL), req.snap.page.WebhookSignUps
 	if chosen := allswell.Channel(fields.Get(fieldChannel)); chosen.Chat() {
-		n.Channel, offered = chosen, offered && s.chats
+		n.Channel, offered = chosen, offered && s.seals
 	}
 	return n, offered
 }

@@ -26,7 +26,6 @@ import (
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/connlimit"
 	"github.com/allswell/allswell/internal/dashboard"
-	"github.com/allswell/allswell/internal/database"
 	"github.com/allswell/allswell/internal/domains"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/limit"
@@ -272,17 +271,6 @@ func (s *Server) addHTTPServer(l *connlimit.Listener, h http.Handler, connection
 	return s.servers[len(s.servers)-1]
 }
 
-// pushKey returns the key pair by which push services know this installation, or the zero value without one: then browsers are not notified.
-func (s *Server) pushKey() store.PushKey {
-	ctx, cancel := context.WithTimeout(context.Background(), database.Timeout)
-	defer cancel()
-	key, err := s.store.PushKey(ctx)
-	if err != nil {
-		s.log.Error("browsers cannot be notified of the end of incidents", "error", err)
-	}
-	return key
-}
-
 // wire creates everything that needs the store.
 func (s *Server) wire() {
 	s.scheduler = scheduler.New(scheduler.Config{
@@ -290,16 +278,15 @@ func (s *Server) wire() {
 	})
 	s.checker = s.newChecker()
 	s.limits = limit.NewTokens(s.cfg.APIRateLimit)
-	pushKey := s.pushKey()
 	s.site = page.New(page.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), Hosts: s.cfg.Hosts, Mail: s.cfg.SMTPURL != nil, SignUps: s.cfg.SignUpLimit,
 		PageIndex: s.cfg.PageIndex, SecurityContact: s.cfg.SecurityContact,
-		Streams: maxStreams(s.connections.Max), Limits: s.limits, PushKey: pushKey.Public,
+		Streams: maxStreams(s.connections.Max), Limits: s.limits,
 		SessionSecret: func(r *http.Request) string { return s.dashboard.SessionSecret(r) },
 		SessionCounts: func(r *http.Request, in allswell.SignedIn) (bool, error) { return s.dashboard.Counts(r, in) },
 	})
 	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})
-	s.notify = notify.New(s.notifyConfig(pushKey))
+	s.notify = notify.New(s.notifyConfig())
 	sender := s.newAlertSender()
 	s.channelTests = web.NewChannelTester(sender.Test, nil)
 	s.alerts = alerter.New(alerter.Config{Store: s.store, Sender: sender, BaseURL: s.URL(), Logger: s.log, Sent: s.metrics.countAlert})
@@ -350,10 +337,10 @@ func (s *Server) openHandlers() {
 	s.open.Store(true)
 }
 
-func (s *Server) notifyConfig(key store.PushKey) notify.Config {
+func (s *Server) notifyConfig() notify.Config {
 	c := notify.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), SMTP: s.cfg.SMTPURL,
-		AllowPrivate: s.cfg.WebhookAllowPrivate, Deny: s.cfg.WebhookDeny, PushKey: key,
+		AllowPrivate: s.cfg.WebhookAllowPrivate, Deny: s.cfg.WebhookDeny,
 		Settled: s.metrics.countDelivery,
 	}
 	if s.cfg.MailFrom != nil {

@@ -20,14 +20,14 @@ type incidentBody struct {
 }
 
 // pushView is what a browser needs to subscribe to the end of an incident.
-type pushView struct{ Key, Worker, Action, IncidentID, Script string }
+type pushView struct{ Worker, Action, IncidentID, Script string }
 
 // newPushView returns what a browser needs for an incident that is not over, or nil.
 func newPushView(at Presentation, inc allswell.Incident) *pushView {
-	if at.PushKey == "" || inc.Resolved {
+	if !at.Push || inc.Resolved {
 		return nil
 	}
-	return &pushView{at.PushKey, at.base + "/" + WorkerName, at.base + "/" + PushName, inc.ID, assets.URL("push.js")}
+	return &pushView{at.base + "/" + WorkerName, at.base + "/" + PushName, inc.ID, assets.URL("push.js")}
 }
 
 // incidentView is an incident with its timeline.

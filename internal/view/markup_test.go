@@ -17,7 +17,7 @@ import (
 var allowedAttributes = map[string]string{
 	"html": "data-locale data-zone", "head": "", "body": "", "title": "", "meta": "charset name content media",
 	"link": "rel href hreflang type title", "script": "type src", "header": "", "nav": "", "main": "tabindex data-events data-tag data-updated", "footer": "", "section": "",
-	"article": "", "div": "data-day data-local role hidden tabindex data-key data-worker data-action data-incident data-done data-denied data-failed", "h1": "", "h2": "", "h3": "", "h4": "", "p": "role", "span": "data-local role", "strong": "", "em": "", "del": "", "br": "", "hr": "", "i": "", "b": "", "bdi": "",
+	"article": "", "div": "data-day data-local role hidden tabindex data-worker data-action data-incident data-done data-denied data-failed", "h1": "", "h2": "", "h3": "", "h4": "", "p": "role", "span": "data-local role", "strong": "", "em": "", "del": "", "br": "", "hr": "", "i": "", "b": "", "bdi": "",
 	"a": "href rel hreflang aria-current type", "ul": "", "ol": "start", "li": "", "dl": "", "dt": "", "dd": "", "blockquote": "", "pre": "", "code": "",
 	"time": "datetime data-form", "img": "src alt height loading", "details": "open data-key", "summary": "",
 	"table": "", "caption": "", "thead": "", "tbody": "", "tr": "data-n", "th": "scope", "td": "",

@@ -16,9 +16,9 @@ type Presentation struct {
 	Public string // absolute URL of the page, for alternate links; "": root
 	Mail   bool   // subscribing by mail is offered
 
-	Webhooks bool   // subscribing webhooks is offered
-	Chats    bool   // subscribing chats is offered, too
-	PushKey  string // by which browsers subscribe to the end of an incident; "": not offered
+	Webhooks bool // subscribing webhooks is offered
+	Chats    bool // subscribing chats is offered, too
+	Push     bool // subscribing browsers to the end of an incident is offered
 
 	base   string // before every path of the page: "/status/acme", or "" at its own domain
 	root   string // base for links from elsewhere: "https://status.example" for a page with a domain

@@ -80,7 +80,7 @@ func presentations() (all []Presentation) {
 	for _, l := range i18n.All() {
 		for _, f := range []Variant{{Language: l}, {Language: l, Chosen: true, OwnDomain: true}} {
 			at := Present(allswell.Page{Slug: "acme", Host: "status.acme.example"}, f)
-			at.PushKey = "key"
+			at.Push = true
 			all = append(all, at)
 		}
 	}

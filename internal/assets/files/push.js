@@ -19,13 +19,14 @@ async function subscribe(manager, key) {
 
 async function ask(box) {
   const button = box.querySelector('button'), say = (text) => { box.querySelector('[role=status]').textContent = text; };
-  const { key, worker, action, incident, done, denied, failed } = box.dataset;
+  const { worker, action, incident, done, denied, failed } = box.dataset;
   button.disabled = true;
   try {
     if (await Notification.requestPermission() !== 'granted') {
       say(denied);
       return;
     }
+    const key = await (await fetch(action)).text();
     await navigator.serviceWorker.register(worker);
     const { pushManager } = await navigator.serviceWorker.ready;
     const { endpoint, keys } = (await subscribe(pushManager, key)).toJSON();
