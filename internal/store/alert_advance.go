@@ -255,9 +255,12 @@ func (a *advance) askRule(p alert.Progress, about alert.Alert) error {
 }
 
 func (a *advance) rulesOf(workspaceID string) ([]alert.Rule, error) {
-	return loaded(a.rules, workspaceID, func() ([]alert.Rule, error) {
-		return database.Query(a.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 AND enabled ORDER BY created_at, id`, workspaceID)
-	})
+	return loaded(a.rules, workspaceID, func() ([]alert.Rule, error) { return a.enabledRules(workspaceID) })
+}
+
+// enabledRules returns the rules of a workspace that are enabled.
+func (c *session) enabledRules(workspaceID string) ([]alert.Rule, error) {
+	return database.Query(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 AND enabled ORDER BY created_at, id`, workspaceID)
 }
 
 func (a *advance) silencesOf(workspaceID string) ([]alert.Silence, error) {

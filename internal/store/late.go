@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
@@ -12,20 +13,24 @@ import (
 // beginLate writes the events that monitors have become late, in workspaces with a rule about that. Elsewhere nobody reads them, and an
 // outage of a network can make thousands of monitors late at once.
 func (t *tx) beginLate(late []allswell.Monitor) error {
-	if len(late) == 0 {
-		return nil
-	}
-	workspaces := make(map[string]bool)
-	asking, err := t.ids(`SELECT DISTINCT workspace_id FROM alert_rules WHERE enabled AND rule LIKE $1 ORDER BY workspace_id`, `%"`+string(alert.MonitorLate)+`"%`)
-	for _, id := range asking {
-		workspaces[id] = true
-	}
+	asked := make(map[string]bool)
 	for _, m := range late {
-		if err == nil && workspaces[m.WorkspaceID] {
-			err = t.emitAlertEvent(alert.MonitorLate, m.WorkspaceID, m.ID, m.ID, allswell.MonitorEventData{Name: m.Name, Cause: allswell.OutageSilent, SilentSince: m.WaitingSince})
+		if _, known := asked[m.WorkspaceID]; !known {
+			rules, err := t.enabledRules(m.WorkspaceID)
+			if err != nil {
+				return err
+			}
+			asked[m.WorkspaceID] = slices.ContainsFunc(rules, func(r alert.Rule) bool { return slices.Contains(r.Events, alert.MonitorLate) })
+		}
+		if !asked[m.WorkspaceID] {
+			continue
+		}
+		data := allswell.MonitorEventData{Name: m.Name, Cause: allswell.OutageSilent, SilentSince: m.WaitingSince}
+		if err := t.emitAlertEvent(alert.MonitorLate, m.WorkspaceID, m.ID, m.ID, data); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // lateBatch is how many alerts of late monitors one transaction ends.
