@@ -91,6 +91,10 @@ func TestCodes(t *testing.T) {
 		t.Error("accepted after too many attempts")
 	}
 	old := s.Code
+	added := allswell.Subscriber{AddedByOperator: true}
+	if added.RequestCode(now); !added.TryCode(added.Code, now.Add(allswell.UnconfirmedLifetime-1)) {
+		t.Error("the code of a chat that an operator added is valid for less than a week")
+	}
 	if s.RequestCode(now); s.Code == old || !s.TryCode(s.Code, now) {
 		t.Error("the new code is not accepted")
 	}

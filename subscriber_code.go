@@ -33,7 +33,11 @@ func newCode() string {
 
 // RequestCode gives the subscription a new code, which replaces an earlier one.
 func (s *Subscriber) RequestCode(now time.Time) {
-	s.Code, s.CodeUntil, s.CodeAttempts = newCode(), now.Add(CodeLifetime), 0
+	lifetime := CodeLifetime
+	if s.AddedByOperator {
+		lifetime = UnconfirmedLifetime // only visitors can request another code
+	}
+	s.Code, s.CodeUntil, s.CodeAttempts = newCode(), now.Add(lifetime), 0
 }
 
 // ShownCode returns the code as messages show it: in two halves.

@@ -24,7 +24,7 @@ type OutgoingGuard struct {
 	own          OwnAddresses
 }
 
-// NewOutgoingGuard returns a guard that refuses denied networks (ALLSWELL_WEBHOOK_DENY), and addresses that are not public unless allowPrivate is
+// NewOutgoingGuard returns a guard that refuses denied networks (ALLSWELL_WEBHOOK_DENY), metadata services, and addresses that are not public unless allowPrivate is
 // true (ALLSWELL_WEBHOOK_ALLOW_PRIVATE).
 func NewOutgoingGuard(denied []netip.Prefix, allowPrivate bool) *OutgoingGuard {
 	return &OutgoingGuard{denied: denied, allowPrivate: allowPrivate, public: ssrf.New(ssrf.WithAnyPort()), own: OwnAddresses{List: net.InterfaceAddrs}}
@@ -41,14 +41,14 @@ func (g *OutgoingGuard) Control(network, address string, _ syscall.RawConn) erro
 	if inAny(g.denied, addr) {
 		return fmt.Errorf("%w: %s is in ALLSWELL_WEBHOOK_DENY", ErrRefused, addr)
 	}
+	if IsMetadata(addr) {
+		return fmt.Errorf("%w: %s is a cloud's metadata service", ErrRefused, addr)
+	}
 	if g.allowPrivate {
 		return nil
 	}
 	if err := g.public.Safe(network, address, nil); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
-	}
-	if IsMetadata(addr) {
-		return fmt.Errorf("%w: %s is a cloud's metadata service", ErrRefused, addr)
 	}
 	own, err := g.own.Has(addr, time.Now())
 	if err != nil {

@@ -58,7 +58,7 @@ func TestOutgoingGuardDenied(t *testing.T) {
 		g := NewOutgoingGuard([]netip.Prefix{netip.MustParsePrefix("93.184.0.0/16"), netip.MustParsePrefix("2606:4700::/32")}, private)
 		for address, refused := range map[string]bool{
 			"93.184.215.14:80": true, "[2606:4700::1]:443": true, "[::ffff:93.184.215.14]:80": true,
-			"1.1.1.1:80": false, "10.0.0.1:80": !private, "168.63.129.16:80": !private,
+			"1.1.1.1:80": false, "10.0.0.1:80": !private, "168.63.129.16:80": true,
 		} {
 			network := "tcp4"
 			if address[0] == '[' {

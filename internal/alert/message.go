@@ -90,7 +90,7 @@ type Message struct {
 
 // Links are addresses of the dashboard and of the page that acknowledges; "" if the service does not know its own address.
 type Links struct {
-	Alert       string // the alert, or the list of all
+	Alerts      string // the list of all alerts, below which each has its screen
 	Acknowledge string
 }
 
@@ -356,10 +356,18 @@ func (m Message) Buttons() (all []Button) {
 	if m.Links.Acknowledge != "" && m.Phase() == PhaseTrigger {
 		all = append(all, Button{"Acknowledge", m.Links.Acknowledge})
 	}
-	if m.Links.Alert != "" {
-		all = append(all, Button{"Details", m.Links.Alert})
+	if m.Details() != "" {
+		all = append(all, Button{"Details", m.Details()})
 	}
 	return all
+}
+
+// Details returns the address of the alert of the message, or of the list of all if it is about several; "": it is not known.
+func (m Message) Details() string {
+	if m.Links.Alerts == "" || len(m.Items) != 1 || m.Items[0].Event == ChannelTest {
+		return m.Links.Alerts
+	}
+	return m.Links.Alerts + "/" + m.Items[0].ID
 }
 
 // WithoutLinks returns the message for services that show its Buttons in a way of their own.

@@ -68,7 +68,7 @@ func newTemplateMessage(channel string, m Message) TemplateMessage {
 	lines, more := m.Lines()
 	data := TemplateMessage{
 		Title: m.Headline(), Text: strings.Join(lines, "\n"), Phase: string(m.Phase()), Severity: string(m.Severity()), Channel: channel,
-		Count: len(m.Items), More: more, AcknowledgeURL: m.Links.Acknowledge, DetailsURL: m.Links.Alert,
+		Count: len(m.Items), More: more, AcknowledgeURL: m.Links.Acknowledge, DetailsURL: m.Details(),
 	}
 	for _, i := range m.Items[:min(len(m.Items), MaxLines)] {
 		a := TemplateAlert{
@@ -232,7 +232,7 @@ func exampleMessage() Message {
 	now := time.Date(2026, 11, 24, 2, 30, 0, 0, time.UTC)
 	m := Message{
 		ID: "msg_068vq2r4b1ccu5a0d3e1", At: now, Thread: &Thread{ID: "thr_068vq2r4b1ccu5a0d3e1", Open: 1},
-		Links: Links{Alert: "https://status.example.com/admin/alerts", Acknowledge: "https://status.example.com" + LinkPath},
+		Links: Links{Alerts: "https://status.example.com/admin/alerts", Acknowledge: "https://status.example.com" + LinkPath},
 	}
 	for _, name := range []string{"Nightly backup", "Shop"} {
 		m.Items = append(m.Items, Item{Kinds: []NoticeKind{NoticeOpened}, Alert: Alert{ID: "alt_068vq2r4b1ccu5a0d3e1", OpenedAt: now.Add(-10 * time.Minute), Subject: Subject{

@@ -55,7 +55,7 @@ func moment(minutes int) time.Time {
 func newMessage(thread *alert.Thread, kind alert.NoticeKind, change func(*alert.Alert), names ...string) alert.Message {
 	m := alert.Message{
 		ID: "msg_06eaih8a01q2huhtdq6u", ChannelID: "chn_06eaih8a01q2huhtdq6u", Thread: thread, At: moment(30),
-		Links: alert.Links{Alert: "https://status.example.com/admin/alerts", Acknowledge: "https://status.example.com/alerts/0123456789abcdef0123456789"},
+		Links: alert.Links{Alerts: "https://status.example.com/admin/alerts", Acknowledge: "https://status.example.com/alerts/0123456789abcdef0123456789"},
 	}
 	for i, name := range names {
 		a := alert.Alert{ID: fmt.Sprintf("alt_%020d", i), OpenedAt: moment(10), Subject: alert.Subject{

@@ -38,8 +38,8 @@ func (c *gotify) send(ctx context.Context, s *Sender, m alert.Message) Result {
 		priority = 4
 	}
 	extras := map[string]any{"client::display": map[string]any{"contentType": "text/plain"}}
-	if m.Links.Alert != "" {
-		extras["client::notification"] = map[string]any{"click": map[string]any{"url": m.Links.Alert}}
+	if m.Details() != "" {
+		extras["client::notification"] = map[string]any{"click": map[string]any{"url": m.Details()}}
 	}
 	text := plainText(m, gotifyText, nil)
 	body := map[string]any{"title": fit(m.Headline(), 250, nil), "message": text, "priority": priority, "extras": extras}

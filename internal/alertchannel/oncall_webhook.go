@@ -53,8 +53,8 @@ func (c *onCallWebhook) body(phase alert.Phase, m alert.Message) map[string]any 
 		state = map[bool]string{true: "resolved", false: "firing"}[over]
 	}
 	body := map[string]any{names[0]: threadKey(m), names[1]: title, names[2]: text, names[3]: state}
-	if m.Links.Alert != "" {
-		body[names[4]] = m.Links.Alert
+	if m.Details() != "" {
+		body[names[4]] = m.Details()
 	}
 	return body
 }

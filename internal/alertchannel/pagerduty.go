@@ -60,8 +60,8 @@ func (c *pagerDuty) event(phase alert.Phase, m alert.Message) map[string]any {
 		payload["custom_details"] = map[string]any{"details": fit(text, pagerDutyDetails, nil)}
 	}
 	event["payload"], event["client"] = payload, "Allswell"
-	if m.Links.Alert != "" {
-		event["client_url"] = m.Links.Alert
+	if m.Details() != "" {
+		event["client_url"] = m.Details()
 	}
 	return event
 }

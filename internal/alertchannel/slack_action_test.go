@@ -40,9 +40,9 @@ func TestVerifySlack(t *testing.T) {
 func TestSlackButtons(t *testing.T) {
 	m := messages("")["one"]
 	for signing, want := range map[string][]slackLink{
-		"": {{Type: "button", Text: slackText{"plain_text", "Acknowledge"}, URL: m.Links.Acknowledge}, {Type: "button", Text: slackText{"plain_text", "Details"}, URL: m.Links.Alert}},
+		"": {{Type: "button", Text: slackText{"plain_text", "Acknowledge"}, URL: m.Links.Acknowledge}, {Type: "button", Text: slackText{"plain_text", "Details"}, URL: m.Details()}},
 		"s": {{Type: "button", Text: slackText{"plain_text", "Acknowledge"}, ActionID: "acknowledge", Value: m.Thread.Key},
-			{Type: "button", Text: slackText{"plain_text", "Details"}, URL: m.Links.Alert, ActionID: "details", Value: m.Thread.Key}},
+			{Type: "button", Text: slackText{"plain_text", "Details"}, URL: m.Details(), ActionID: "details", Value: m.Thread.Key}},
 	} {
 		blocks := (&slackBot{Signing: signing}).message(m)["blocks"].([]slackBlock)
 		got := blocks[len(blocks)-1].Elements

@@ -208,10 +208,7 @@ func WithLinks(m alert.Message, base string) alert.Message {
 	if base == "" {
 		return m
 	}
-	m.Links.Alert = base + alert.Path
-	if len(m.Items) == 1 && m.Items[0].Event != alert.ChannelTest {
-		m.Links.Alert += "/" + m.Items[0].ID
-	}
+	m.Links.Alerts = base + alert.Path
 	if m.Thread != nil {
 		m.Links.Acknowledge = base + alert.LinkPath + "?key=" + m.Thread.Key
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/passkey"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/stream"
@@ -59,14 +60,15 @@ type Dashboard struct {
 	sendMail     func(ctx context.Context, to, subject, text string) error
 	forgot       *forgot
 
-	cookie   cookie
-	signIns  *signInLimits
-	sso      SingleSignOn
-	live     *live
-	process  Process
-	passkeys *passkey.RelyingParty // nil: browsers make none for the base URL
-	pings    rate
-	handler  http.Handler
+	cookie      cookie
+	signIns     *signInLimits
+	slackFaults *limit.Addresses // reports as by Slack that are not signed
+	sso         SingleSignOn
+	live        *live
+	process     Process
+	passkeys    *passkey.RelyingParty // nil: browsers make none for the base URL
+	pings       rate
+	handler     http.Handler
 
 	backingUp sync.Mutex // held while a backup is downloaded
 }
@@ -82,7 +84,7 @@ func New(c Config) *Dashboard {
 	}
 	base, err := url.Parse(d.base)
 	d.cookie = newCookie(err == nil && base.Scheme == "https")
-	d.signIns = newSignInLimits()
+	d.signIns, d.slackFaults = newSignInLimits(), limit.NewAddresses(signInsPerAddress, signInWindow)
 	d.passkeys = passkey.New(d.base)
 	d.sendMail, d.forgot = c.SendMail, newForgot()
 	d.live = newLive(stream.Config{Now: d.now, MaxSubscribers: maxStreams})

@@ -202,6 +202,11 @@ func (v *visit) editSilence() error {
 		return err
 	}
 	typed := v.typedSilence(f, s)
+	for name, label := range map[string]string{"starts_at": "start", "ends_at": "end"} {
+		if f.Value(name) == "" {
+			f.refuse(name, "The %s is required.", label)
+		}
+	}
 	if !f.Wrong() {
 		_, err = v.store.ChangeSilence(v.r.Context(), v.actor(), s.ID, allswell.Precondition{Tags: []string{f.Value("tag")}}, func(now *alert.Silence) error {
 			now.Filter, now.Comment, now.StartsAt, now.EndsAt = typed.Filter, typed.Comment, typed.StartsAt, typed.EndsAt

@@ -12,6 +12,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/clientaddr"
 )
 
 // Limits of a report of Slack, which waits three seconds for the answer.
@@ -23,6 +24,10 @@ const (
 // pressSlackButton acknowledges the alerts of a message whose button somebody has pressed in Slack. Reports that are not signed all have the same
 // answer, so that it says nothing about keys.
 func (v *visit) pressSlackButton() error {
+	from := clientaddr.Of(v.r)
+	if v.slackFaults.Full(from, v.now()) {
+		return v.answerProgram(http.StatusTooManyRequests, "Too many reports that are not signed.")
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(v.w, v.r.Body, maxSlackBytes))
 	if err != nil {
 		return v.answerProgram(http.StatusRequestEntityTooLarge, "The report is too long.")
@@ -37,9 +42,7 @@ func (v *visit) pressSlackButton() error {
 		}
 	}
 	if !alertchannel.VerifySlack(channel, v.r.Header, body, v.now()) {
-		if v.attempt("") != nil {
-			return v.answerProgram(http.StatusTooManyRequests, "Too many reports that are not signed.")
-		}
+		v.slackFaults.Take(from, v.now())
 		return v.answerProgram(http.StatusUnauthorized, "The report is not signed by the app of a channel.")
 	}
 	if !action.Acknowledge {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -108,10 +109,18 @@ func TestSlackButton(t *testing.T) {
 			"another interaction":   {body: url.Values{"payload": {`{"type":"view_submission"}`}}.Encode()},
 			"nothing":               {},
 		} {
-			if a := slack.press(p); a.StatusCode != http.StatusUnauthorized && a.StatusCode != http.StatusTooManyRequests {
+			if a := slack.press(p); a.StatusCode != http.StatusUnauthorized {
 				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
 			}
 		}
+		for range signInsPerAddress {
+			slack.press(slackPress{body: good, secret: new("x")})
+		}
+		slack.wants(slack.press(slackPress{body: good}), http.StatusTooManyRequests)
+		if owner.get("/admin/sign-in").StatusCode == http.StatusTooManyRequests {
+			t.Error("reports that are not signed keep people from signing in")
+		}
+		s.dashboard.slackFaults = limit.NewAddresses(signInsPerAddress, signInWindow)
 		slack.wants(slack.press(slackPress{body: good + strings.Repeat("&x=y", maxSlackBytes/4)}), http.StatusRequestEntityTooLarge)
 		if is, _ := state(); is != alert.Open {
 			t.Fatalf("the alert is %s", is)

@@ -119,7 +119,7 @@ func pushOutcome(resp *http.Response, now time.Time) allswell.SendOutcome {
 	case code == http.StatusNotFound || code == http.StatusGone:
 		return allswell.SendOutcome{Result: allswell.SendGone, Reason: "The browser's subscription has ended."}
 	case code == http.StatusTooManyRequests || code >= 500:
-		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: reason, RetryAfter: webhookAfter(resp.Header.Get("Retry-After"), now), Unreachable: true}
+		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: reason, RetryAfter: webhookAfter(resp.Header.Get("Retry-After"), now), Unreachable: code >= 500}
 	}
 	return allswell.SendOutcome{Result: allswell.SendRejected, Reason: reason}
 }

@@ -206,6 +206,9 @@ func TestPushAnswers(t *testing.T) {
 	} {
 		status.Store(code)
 		o := p.send(t.Context(), n)
+		if o.Unreachable != (code >= 500) { // one browser that is asked to slow down stops no others
+			t.Errorf("%d: unreachable: %t", code, o.Unreachable)
+		}
 		if o.Result != want || o.Result == allswell.SendFailed && o.RetryAfter != 7*time.Second || strings.Contains(o.Reason+o.Detail, "secret") {
 			t.Errorf("%d: %+v", code, o)
 		}

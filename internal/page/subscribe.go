@@ -134,8 +134,11 @@ func (s *Site) signUpOf(req pageRequest, fields url.Values) (n allswell.NewSubsc
 		return n, s.mail
 	}
 	n.Channel, n.Target, offered = allswell.ChannelWebhook, fields.Get(fieldURL), req.snap.page.WebhookSignUps
-	if chosen := allswell.Channel(fields.Get(fieldChannel)); chosen.Chat() {
+	switch chosen := allswell.Channel(fields.Get(fieldChannel)); {
+	case chosen.Chat():
 		n.Channel, offered = chosen, offered && s.seals
+	case chosen != "" && chosen != allswell.ChannelWebhook:
+		offered = false
 	}
 	return n, offered
 }

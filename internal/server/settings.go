@@ -87,7 +87,7 @@ type Settings struct {
 
 	MailFrom string `env:"ALLSWELL_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails, such as Example Status <status@example.com>."`
 
-	WebhookAllowPrivate string `env:"ALLSWELL_WEBHOOK_ALLOW_PRIVATE" default:"off" placeholder:"on|off" help:"Whether webhooks may connect to private addresses and this machine."`
+	WebhookAllowPrivate string `env:"ALLSWELL_WEBHOOK_ALLOW_PRIVATE" default:"off" placeholder:"on|off" help:"Whether webhooks, chats and channels of alerts may connect to private addresses and this machine. Metadata services of clouds are never reached."`
 
 	WebhookDeny string `env:"ALLSWELL_WEBHOOK_DENY" placeholder:"NETWORKS" help:"Where webhooks must never connect to, such as 192.0.2.0/24,198.51.100.1."`
 

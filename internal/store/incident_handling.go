@@ -89,6 +89,10 @@ func (s *Store) MergeIncident(ctx context.Context, actor allswell.Actor, id, int
 		if err := t.saveIncident(i); err != nil {
 			return i, err
 		}
+		// Browsers that wait for the end of the incident wait for that of the other one.
+		if _, err := t.Exec(`UPDATE subscribers SET incident_id = $1 WHERE incident_id = $2`, target.ID, i.ID); err != nil {
+			return i, err
+		}
 		if err := t.audit(actor, allswell.AuditUpdate, before, i); err != nil {
 			return i, err
 		}

@@ -67,6 +67,9 @@ func (s *Store) PushKey(ctx context.Context) (PushKey, error) {
 	return key, err
 }
 
+// maxBrowsers is how many browsers can be notified of the end of one incident.
+const maxBrowsers = 20_000
+
 // PushSignUp is the request of a browser to be notified of the end of an incident.
 type PushSignUp struct {
 	Slug, IncidentID string
@@ -90,17 +93,8 @@ func (s *Store) SubscribeToEnd(ctx context.Context, r PushSignUp) error {
 		if err != nil {
 			return err
 		}
-		over, err := database.One(t.Session, func(row database.Row) (over bool, err error) {
-			err = row.Scan(&over)
-			return
-		}, `SELECT resolved FROM incidents WHERE id = $1 AND page_id = $2 AND NOT draft`, r.IncidentID, p.ID)
-		if err != nil {
+		if err := t.checkEndIsSent(p.ID, r.IncidentID); err != nil {
 			return err
-		}
-		if over {
-			var bad allswell.ValidationError
-			bad.Add("incident_id", "The incident is over.")
-			return bad.Err()
 		}
 		sub, err := t.subscribe(p.ID, n, false)
 		if err == nil && r.Admitted {
@@ -112,4 +106,30 @@ func (s *Store) SubscribeToEnd(ctx context.Context, r PushSignUp) error {
 		return nil // it is subscribed already
 	}
 	return err
+}
+
+// checkEndIsSent locks an incident of a page, so that it does not end meanwhile, and returns an *allswell.ValidationError if no browser can be
+// notified of its end.
+func (t *tx) checkEndIsSent(pageID, incidentID string) error {
+	i, err := t.lockIncidentRow(incidentID)
+	if err != nil {
+		return err
+	}
+	if i.PageID != pageID || i.Draft {
+		return allswell.ErrNotFound
+	}
+	browsers, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM subscribers WHERE incident_id = $1`, incidentID)
+	if err != nil {
+		return err
+	}
+	var bad allswell.ValidationError
+	switch {
+	case i.Resolved:
+		bad.Add("incident_id", "The incident is over.")
+	case !i.Notified:
+		bad.Add("incident_id", "Nobody is notified of this incident.")
+	case browsers >= maxBrowsers:
+		bad.Add("incident_id", "At most %d browsers are notified of an incident.", maxBrowsers)
+	}
+	return bad.Err()
 }

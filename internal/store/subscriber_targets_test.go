@@ -144,18 +144,27 @@ func TestPushSubscriptions(t *testing.T) {
 		if err := w.SubscribeToEnd(w.ctx, try); !errors.Is(err, allswell.ErrNotFound) {
 			t.Errorf("a draft: %v", err)
 		}
+		var bad *allswell.ValidationError
+		silent := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Silent", Message: ptr("x"), Silent: true}))(w)
+		if try.IncidentID = silent.ID; !errors.As(w.SubscribeToEnd(w.ctx, try), &bad) {
+			t.Error("a browser waits for an end of which nobody is notified")
+		}
 		try.IncidentID = inc.ID
 		w.ok(w.SubscribeToEnd(w.ctx, try))
 		w.ok(w.SubscribeToEnd(w.ctx, try))
 		if got := w.value(`SELECT count(*) FROM subscribers`); got != "1" || strings.Contains(w.dump(), "/wpush/") {
 			t.Errorf("%s subscribers, or the address in clear text", got)
 		}
-		var bad *allswell.ValidationError
 		if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelPush, Target: browser.String()}); !errors.As(err, &bad) {
 			t.Errorf("an operator subscribes a browser: %v", err)
 		}
+		merged := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "The cause", Message: ptr("x")}))(w)
+		must(w.MergeIncident(w.ctx, w.ws, inc.ID, merged.ID))(w)
+		if got := w.value(`SELECT incident_id FROM subscribers`); got != merged.ID {
+			t.Errorf("after a merge the browser waits for the end of %s", got)
+		}
 		state := allswell.IncidentResolved
-		must(w.PostUpdate(w.ctx, w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "Over.", State: &state}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, merged.ID, allswell.NewIncidentUpdate{Message: "Over.", State: &state}))(w)
 		w.clock.move(2*allswell.DeliveryLifetime + time.Minute) // and the end could not be delivered
 		w.ok(w.Prune(w.ctx))
 		if got := w.value(`SELECT count(*) FROM subscribers`); got != "0" {

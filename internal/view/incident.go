@@ -22,9 +22,9 @@ type incidentBody struct {
 // pushView is what a browser needs to subscribe to the end of an incident.
 type pushView struct{ Worker, Action, IncidentID, Script string }
 
-// newPushView returns what a browser needs for an incident that is not over, or nil.
+// newPushView returns what a browser needs for an incident of whose end subscribers are notified, or nil.
 func newPushView(at Presentation, inc allswell.Incident) *pushView {
-	if !at.Push || inc.Resolved {
+	if !at.Push || inc.Resolved || !inc.Notified {
 		return nil
 	}
 	return &pushView{at.base + "/" + WorkerName, at.base + "/" + PushName, inc.ID, assets.URL("push.js")}
