@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/allswell/allswell"
 )
@@ -73,6 +74,8 @@ func (c Channel) Validate() error {
 func checkName(bad *allswell.ValidationError, name, prefix string) {
 	allswell.CheckText(bad, "name", name, allswell.MaxNameLength)
 	switch {
+	case strings.ContainsFunc(name, unicode.IsControl):
+		bad.Add("name", "The name must be text of one line.")
 	case name == "test":
 		bad.Add("name", "The name must not be test: the API uses this word in its place.")
 	case strings.HasPrefix(name, prefix):

@@ -74,7 +74,7 @@ func TestChannels(t *testing.T) {
 		c.patch(path, map[string]any{"fallback_id": made.id()}).complains("fallback_id")
 		c.patch(path, map[string]any{"type": "slack"}).complains("type")
 		c.patch(path, map[string]any{"type": "webhook"}).is(200)
-		for _, name := range []string{"test", "chn_x"} { // would be found only by its id
+		for _, name := range []string{"test", "chn_x", "two\nlines"} { // would be found only by its id
 			c.patch(path, map[string]any{"name": name}).complains("name")
 		}
 		c.post("/api/v1/alert-rules", map[string]any{"name": "test", "channel_ids": []string{made.id()}}).complains("name")

@@ -78,7 +78,7 @@ func TestAlertLink(t *testing.T) {
 			stranger.wants(stranger.get(link), http.StatusOK, "Do you look after it?", "&lt;script&gt;alert(1)&lt;/script&gt;", ">Acknowledge</button>", "Your name")
 		}
 		stranger.wants(stranger.post(alert.LinkPath, "key", key, "name", strings.Repeat("x", 300)), http.StatusUnprocessableEntity, "may not be longer")
-		stranger.wants(stranger.post(alert.LinkPath, "key", key, "name", "Ann"), http.StatusSeeOther)
+		stranger.wants(stranger.post(alert.LinkPath, "key", key, "name", " An\u202en\n"), http.StatusSeeOther)
 		shown := stranger.wants(stranger.get(link), http.StatusOK, "Nothing is left to acknowledge", "acknowledged by <bdi>Ann</bdi>")
 		if strings.Contains(shown.body, ">Acknowledge</button>") {
 			t.Error("it can be acknowledged again")

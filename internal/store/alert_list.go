@@ -169,9 +169,11 @@ func (s *Store) AlertCounts(ctx context.Context, actor allswell.Actor) (AlertCou
 
 func (c *session) alertCounts(actor allswell.Actor) (n AlertCounts, err error) {
 	from, args := alertsOf(actor)
+	limit := strconv.Itoa(MaxAlertCount)
 	_, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
 		err = row.Scan(&n.Open, &n.Acknowledged)
 		return
-	}, `SELECT count(CASE WHEN acknowledged_at IS NULL THEN 1 END), count(acknowledged_at) FROM (SELECT acknowledged_at `+from+` AND resolved_at IS NULL LIMIT `+strconv.Itoa(MaxAlertCount)+`) AS lasting`, args...)
+	}, `SELECT (SELECT count(*) FROM (SELECT 1 `+from+` AND resolved_at IS NULL AND acknowledged_at IS NULL LIMIT `+limit+`) AS unacknowledged),
+		(SELECT count(*) FROM (SELECT 1 `+from+` AND resolved_at IS NULL AND acknowledged_at IS NOT NULL LIMIT `+limit+`) AS acknowledged)`, args...)
 	return n, err
 }
