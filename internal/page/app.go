@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -64,9 +63,8 @@ func (s *Site) serveApp(w http.ResponseWriter, r *http.Request, req pageRequest)
 func (s *Site) appDocument(req pageRequest) (*web.Document, error) {
 	if req.part == view.ManifestName {
 		at := s.presentation(req.snap.page, req.variant)
-		scope, _, _ := strings.Cut(at.Home(), "?")
 		m := manifest{
-			Name: req.snap.page.Name, ShortName: req.snap.page.Name, Lang: req.variant.Language.Tag, Dir: req.variant.Language.Dir, StartURL: at.Home(), Scope: scope,
+			Name: req.snap.page.Name, ShortName: req.snap.page.Name, Lang: req.variant.Language.Tag, Dir: req.variant.Language.Dir, StartURL: at.Home(), Scope: at.Scope(),
 			Display: "standalone", Background: "#f6f7f9", Theme: "#f6f7f9",
 		}
 		for _, size := range appIconSizes {

@@ -38,7 +38,7 @@ func TestPageIsAnApp(t *testing.T) {
 		if err := json.Unmarshal(rec.Body.Bytes(), &m); err != nil || rec.Header().Get("Content-Type") != "application/manifest+json" {
 			t.Fatalf("%v %v", err, rec.Header())
 		}
-		if m.Name != "Acme" || m.StartURL != base || m.Scope != base || m.Display != "standalone" || len(m.Icons) != 2 {
+		if m.Name != "Acme" || m.StartURL != base+"/" || m.Scope != base+"/" || m.Display != "standalone" || len(m.Icons) != 2 {
 			t.Errorf("%+v", m)
 		}
 		for i, size := range appIconSizes {

@@ -106,7 +106,7 @@ func TestListKeepsTheChosenLanguage(t *testing.T) {
 		w.clock.move(time.Second)
 		w.page("beta", "Beta")
 		for range 2 { // rendered, and from memory
-			for query, want := range map[string]string{"": "/status/acme", "?lang=de": "/status/acme?lang=de"} {
+			for query, want := range map[string]string{"": "/status/acme/", "?lang=de": "/status/acme/?lang=de"} {
 				p := htmltest.Parse(w.t, w.do("GET", "/"+query, "Accept-Language", "de").Body.String())
 				if lang, got := p.All("html")[0].Attr("lang"), p.All(".pages a")[0].Attr("href"); lang != "de" || got != want {
 					w.t.Errorf("/%s is in %s and links to %s, want %s", query, lang, got, want)

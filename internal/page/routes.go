@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -35,10 +34,8 @@ func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 	if s.routeDomain(w, r, isStatus) {
 		return
 	}
-	slug, part, deeper := strings.Cut(rest, "/")
+	slug, part, _ := strings.Cut(rest, "/")
 	switch {
-	case isStatus && deeper && part == "" && isRead(r) && allswell.ValidSlug(slug): // a trailing slash
-		http.Redirect(w, r, (&url.URL{Path: "/status/" + slug, RawQuery: r.URL.RawQuery}).String(), http.StatusPermanentRedirect)
 	case isStatus && slug != "":
 		s.routeSlug(w, r, slug, part)
 	case failStatuspage(w, r, strings.TrimPrefix(path, "/"), allswell.ErrNotFound): // the host is not a page's own domain

@@ -58,8 +58,11 @@ func PresentRoot(v Variant) Presentation {
 // LanguageParam is the query parameter that names a language.
 const LanguageParam = "lang"
 
-// link returns the URL of a path of the page; "/" is the page itself.
-func (at Presentation) link(path string) string { return at.withLanguage(at.plain(at.base, path)) }
+// link returns the URL of a path of the page; "/" is the page itself. All are below the scope of the page as an app.
+func (at Presentation) link(path string) string { return at.withLanguage(at.base + path) }
+
+// Scope returns the path that only URLs of the page begin with: with its slash, /status/acme/ is not of /status/acme-2.
+func (at Presentation) Scope() string { return at.base + "/" }
 
 // canonical returns the canonical URL of a path.
 func (at Presentation) canonical(path string) string { return at.withLanguage(at.plain(at.root, path)) }
