@@ -124,7 +124,7 @@ func (v *visit) showAlerts() error {
 	}
 	title := "Alerts"
 	if n := list.Counts.Open; n > 0 {
-		title = "(" + strconv.Itoa(n) + ") Alerts"
+		title = "(" + alertCount(n) + ") Alerts"
 	}
 	return v.showLive("alerts", title, s)
 }

@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -87,6 +89,22 @@ func TestSilenceOfAlert(t *testing.T) {
 		all, _, err := s.store.Silences(t.Context(), owner.actor(), false, store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 || all[0].Monitors[0] != m.ID || all[0].EndsAt.Sub(all[0].StartsAt).Round(time.Minute) != 4*time.Hour {
 			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}
+
+// TestNumberOfOpenAlerts checks what the navigation shows if alerts cannot be counted, or if there are too many.
+func TestNumberOfOpenAlerts(t *testing.T) {
+	onEachEngineInTime(t, func(s *site) {
+		s.owner()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		v := &visit{Dashboard: s.dashboard, r: httptest.NewRequestWithContext(ctx, http.MethodGet, "/admin", nil)}
+		if text := v.openAlerts(); text != unknownCount {
+			t.Errorf("%q is shown when alerts cannot be counted", text)
+		}
+		if text := alertCount(store.MaxAlertCount); text != "1000+" {
+			t.Errorf("%q is shown for a maximum", text)
 		}
 	})
 }

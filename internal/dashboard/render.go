@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -73,6 +74,7 @@ func functions() template.FuncMap {
 		"target":        monitorTarget,
 		"problem":       checkProblem,
 		"alertState":    alertState,
+		"alertCount":    alertCount,
 		"second":        secondElement,
 	}
 }
@@ -115,7 +117,7 @@ type navItem struct {
 	Unlimited         bool      // not for members who are limited to some pages
 	Tabs              []navItem // screens that share a place in the navigation, which leads to the first one; the layout shows them on each of these screens
 	Current           bool
-	Count             int // open alerts
+	Count             string // of open alerts; "": none, or unknownCount
 }
 
 // navigation lists the screens that the navigation leads to.
@@ -182,18 +184,34 @@ func (v *visit) answer(status int, name string, s screen) error {
 // countTimeout is how long a screen waits for the number of open alerts.
 const countTimeout = time.Second
 
-// openAlerts returns the number of open alerts for the navigation; 0 if it is not known.
-func (v *visit) openAlerts() int {
+// unknownCount is shown in the place of a number that could not be read.
+const unknownCount = "?"
+
+// openAlerts returns the number of open alerts for the navigation; "" if there is none.
+func (v *visit) openAlerts() string {
 	if v.alerts == nil {
 		ctx, cancel := context.WithTimeout(v.r.Context(), countTimeout)
 		defer cancel()
 		counts, err := v.store.AlertCounts(ctx, v.actor())
-		if err != nil {
-			counts = store.AlertCounts{}
+		text := ""
+		switch {
+		case err != nil:
+			v.log.WarnContext(ctx, "counting open alerts failed", "error", err)
+			text = unknownCount
+		case counts.Open > 0:
+			text = alertCount(counts.Open)
 		}
-		v.alerts = &counts.Open
+		v.alerts = &text
 	}
 	return *v.alerts
+}
+
+// alertCount returns a number of alerts as text, such as "1000+": the store stops counting at a maximum.
+func alertCount(n int) string {
+	if n >= store.MaxAlertCount {
+		return strconv.Itoa(store.MaxAlertCount) + "+"
+	}
+	return strconv.Itoa(n)
 }
 
 // visible returns the links that the visitor may follow.

@@ -27,7 +27,7 @@ type visit struct {
 	r  *http.Request
 	in allswell.SignedIn // the zero value: not signed in
 
-	alerts *int // see openAlerts; nil: not loaded yet
+	alerts *string // see openAlerts; nil: not loaded yet
 }
 
 // handle returns the handler of a route: it finds the session, checks the role, reads the form and answers errors.
