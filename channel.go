@@ -174,7 +174,7 @@ func (c Channel) Shown(target string) string {
 // AtOneHost reports whether targets are only at the hosts of the channel's service.
 func (c Channel) AtOneHost() bool { r, _ := c.rules(); return r.hosts != nil }
 
-// AtService reports whether a valid target is at a host of the channel's service. It is true for channels
+// AtService reports whether a valid target is at a host and a path of the channel's service. It is true for channels
 // that are not bound to hosts.
 func (c Channel) AtService(target string) bool {
 	r, _ := c.rules()
@@ -182,7 +182,7 @@ func (c Channel) AtService(target string) bool {
 		target = pushEndpoint(target)
 	}
 	u, err := url.Parse(target)
-	return r.hosts == nil || err == nil && u.Scheme == "https" && u.Port() == "" && slices.ContainsFunc(r.hosts, func(host string) bool {
+	return r.hosts == nil || err == nil && u.Scheme == "https" && u.Port() == "" && c.atServicePath(u.Path) && slices.ContainsFunc(r.hosts, func(host string) bool {
 		return u.Host == host || host[0] == '.' && strings.HasSuffix(u.Host, host)
 	})
 }
