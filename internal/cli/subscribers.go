@@ -204,7 +204,7 @@ func subscriberState(s *client.Subscriber) string {
 // subscriberArgument is embedded by the commands of one subscriber of a page.
 type subscriberArgument struct {
 	pageFlag
-	Subscriber string `arg:"" help:"Id of the subscriber, or its address as it is listed."`
+	Subscriber string `arg:"" help:"Id of the subscriber, or its address: of a chat the whole URL, or what is listed of it."`
 }
 
 // id returns the id of the subscriber, and chooses the page.
@@ -213,7 +213,12 @@ func (s *subscriberArgument) id(c *commandContext) (string, error) {
 		return s.Subscriber, err
 	}
 	return find(c, c.api.ListSubscribers(s.Page, client.SubscriberFilter{Target: s.Subscriber}), "subscriber", allswell.PrefixSubscriber, s.Subscriber,
-		func(v *client.Subscriber) (id, name string) { return v.ID, v.Target })
+		func(v *client.Subscriber) (id, name string) {
+			if allswell.Channel(v.Channel).Secret() {
+				return v.ID, s.Subscriber // the server compares the whole URL, which it does not show
+			}
+			return v.ID, v.Target
+		})
 }
 
 type subscriberShow struct{ subscriberArgument }

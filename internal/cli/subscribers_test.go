@@ -13,6 +13,7 @@ import (
 // TestSubscriberRequests compares the requests of these commands.
 func TestSubscriberRequests(t *testing.T) {
 	const listed = `{"data": [{"id": "sub_1", "target": "ada@example.com"}, {"id": "sub_2", "target": "https://example.com/a,b"}], "meta": {"total": 2}}`
+	const room = `{"data": [{"id": "sub_3", "channel": "slack", "target": "https://hooks.slack.com/…cret"}], "meta": {"total": 1}}`
 	for _, c := range []struct {
 		args, want string
 	}{
@@ -26,6 +27,7 @@ func TestSubscriberRequests(t *testing.T) {
 		{"subscriber edit|--page=acme|sub_1|--no-warnings", `PATCH /api/v1/pages/acme/subscribers/sub_1 {"warnings":false}`},
 		{"subscriber list|--page=acme", `GET /api/v1/pages/acme/subscribers?page=1&per_page=100 `},
 		{"subscriber show|--page=acme|sub_1", `GET /api/v1/pages/acme/subscribers/sub_1 `},
+		{"subscriber show|--page=acme|https://hooks.slack.com/services/T0/B0/secret", `GET /api/v1/pages/acme/subscribers/sub_3 `},
 		{"subscriber rotate|--page=acme|https://example.com/a,b", `POST /api/v1/pages/acme/subscribers/sub_2/rotate `},
 		{"subscriber remove|--page=acme|ada@example.com", `DELETE /api/v1/pages/acme/subscribers/sub_1 `},
 		{"delivery list|--page=acme", `GET /api/v1/pages/acme/deliveries?page=1&per_page=100 `},
@@ -42,6 +44,8 @@ func TestSubscriberRequests(t *testing.T) {
 			switch {
 			case r.Method == http.MethodDelete:
 				w.WriteHeader(http.StatusNoContent)
+			case strings.HasPrefix(r.URL.Query().Get("target"), "https://hooks.slack.com/"):
+				io.WriteString(w, room)
 			case strings.HasSuffix(r.URL.Path, "s") && r.Method == http.MethodGet:
 				io.WriteString(w, listed)
 			default:

@@ -46,6 +46,17 @@ func TestChatTargetsAreSealed(t *testing.T) {
 		if err != nil || n != 2 || list[0].Address != "" {
 			t.Errorf("%v %v", list, err)
 		}
+		for _, f := range []store.SubscriberFilter{{Target: roomA}, {Target: strings.Replace(roomA, "hooks", "HOOKS", 1)}, {Contains: roomA}, {Target: roomA, Channel: allswell.ChannelSlack}} {
+			list, n, err := w.Subscribers(w.ctx, w.ws, "acme", f, store.Pagination{Page: 1, PerPage: 10})
+			if err != nil || n != 1 || list[0].ID != a.ID {
+				t.Errorf("%+v finds %v, %v", f, list, err)
+			}
+		}
+		for _, f := range []store.SubscriberFilter{{Target: roomA + "x"}, {Contains: roomA + "x"}, {Target: roomA, Channel: allswell.ChannelDiscord}, {Target: "https://hooks.slack.com"}} {
+			if list, n, err := w.Subscribers(w.ctx, w.ws, "acme", f, store.Pagination{Page: 1, PerPage: 10}); err != nil || n != 0 {
+				t.Errorf("%+v finds %v, %v", f, list, err)
+			}
+		}
 		// Sealed anew with another key, they still can be read.
 		if n, err := w.RotateSecrets(w.ctx); err != nil {
 			t.Errorf("%d, %v", n, err)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -60,8 +61,8 @@ func (r reach) subscriberOfPage() string {
 
 // SubscriberFilter selects subscribers. A zero field selects all.
 type SubscriberFilter struct {
-	Target   string // the whole target
-	Contains string // a part of the target, in any case
+	Target   string // the whole target, or what is shown of it
+	Contains string // a part of the target in any case, of a secret one a part of what is shown, or the whole target
 	Channel  allswell.Channel
 	State    allswell.SubscriberState
 }
@@ -81,11 +82,18 @@ func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug stri
 	}
 	from, args := `FROM subscribers WHERE page_id = $1`, []any{p.ID}
 	if f.Target != "" {
+		shown, keys := secretTarget(p.ID, f.Target)
 		from, args = and(from, args, `channel IN EACH($%d)`, list(allswell.Channels)) // for the index
-		from, args = and(from, args, `target = $%d`, f.Target)
+		from, args = and(from, args, `target IN EACH($%d)`, list([]string{f.Target, shown}))
+		from, args = and(from, args, `(target_key IN EACH($%d)`, list(keys))
+		args = append(args, f.Target)
+		from += fmt.Sprintf(` OR target = $%d)`, len(args))
 	}
 	if f.Contains != "" {
-		from, args = and(from, args, `replace(lower(target), $%d, '') <> lower(target)`, strings.ToLower(f.Contains))
+		_, keys := secretTarget(p.ID, f.Contains)
+		from, args = and(from, args, `(target_key IN EACH($%d)`, list(keys))
+		args = append(args, strings.ToLower(f.Contains))
+		from += fmt.Sprintf(` OR replace(lower(target), $%d, '') <> lower(target))`, len(args))
 	}
 	if f.Channel != "" {
 		from, args = and(from, args, `channel = $%d`, string(f.Channel))
@@ -94,6 +102,16 @@ func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug stri
 		from += ` AND ` + condition
 	}
 	return listedWith(ctx, s, (*session).fillChosen, scanSubscriber, subscriberColumns, from, `ORDER BY created_at DESC, id DESC`, r, args...)
+}
+
+// secretTarget returns what would be shown of a text if it was the target of a chat, and the keys that it would have on a page.
+func secretTarget(pageID, text string) (shown string, keys []string) {
+	for _, channel := range allswell.ChatChannels {
+		if n, err := (allswell.NewSubscriber{Channel: channel, Target: text}).Check(); err == nil {
+			shown, keys = channel.Shown(n.Target), append(keys, targetHash(pageID, channel, n.Target))
+		}
+	}
+	return shown, keys
 }
 
 // SubscribersBefore returns all subscribers of a page, newest first: at most limit that are older than the one with the
