@@ -106,20 +106,24 @@ func reportSecrets(c *console.Console, database string, keys *secret.Keys) {
 	if err != nil || found.Owners == 0 {
 		return
 	}
-	if len(found.Unreadable) > 0 {
+	if found.Unreadable > 0 {
 		c.Printf("%s\n", unreadableSecrets(found))
 		return
 	}
 	if found.KeyFile != "" {
-		c.Printf("Secrets of checks are encrypted with the key in %s, which no backup contains: keep a copy of it elsewhere.\n", found.KeyFile)
+		c.Printf("Secrets are encrypted with the key in %s, which no backup contains: keep a copy of it elsewhere.\n", found.KeyFile)
 	} else {
-		c.Printf("Secrets of checks are encrypted with the key that is set, which no backup contains.\n")
+		c.Printf("Secrets are encrypted with the key that is set, which no backup contains.\n")
 	}
 }
 
 // unreadableSecrets says which secrets cannot be opened.
 func unreadableSecrets(found store.SecretsFound) string {
-	return "The secrets of these cannot be opened, because their key is missing or another one: " + strings.Join(found.Unreadable, ", ") + ". Without it, give the secrets again."
+	names := strings.Join(found.Named, ", ")
+	if more := found.Unreadable - len(found.Named); more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return "The secrets of these cannot be opened, because their key is missing or another one: " + names + ". Without it, give the secrets again."
 }
 
 // RestoreCommand replaces a SQLite database by a backup.

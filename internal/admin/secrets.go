@@ -63,7 +63,7 @@ func (cmd *secretRotate) Run(c *keyedContext) error {
 	default:
 		c.Printf("%s encrypted anew, with the first key. The others are for backups that were made before.\n", secretsOf(rotated))
 	}
-	if len(found.Unreadable) > 0 {
+	if found.Unreadable > 0 {
 		return errors.New(unreadableSecrets(found))
 	}
 	return nil

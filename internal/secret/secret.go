@@ -35,11 +35,12 @@ type key struct {
 	aead cipher.AEAD
 }
 
-// What is sealed begins with the format, the id of the key and the nonce.
+// What is sealed begins with a head, which is the format and the id of the key, and the nonce.
 const (
 	format      = 1
 	keyIDLength = 8
-	headLength  = 1 + keyIDLength
+
+	HeadLength = 1 + keyIDLength // bytes
 )
 
 // New returns the keys that are made of a text: one per line or between commas, each of at least MinLength characters. Empty lines and
@@ -94,7 +95,7 @@ func (k *Keys) Open(sealed []byte, context string) ([]byte, error) {
 	if i < 0 {
 		return nil, ErrNoKey
 	}
-	aead, rest := k.all[i].aead, sealed[headLength:]
+	aead, rest := k.all[i].aead, sealed[HeadLength:]
 	if len(rest) < aead.NonceSize() {
 		return nil, ErrDamaged
 	}
@@ -106,16 +107,16 @@ func (k *Keys) Open(sealed []byte, context string) ([]byte, error) {
 	return plain, nil
 }
 
-// CanOpen reports whether a sealed text names one of the keys.
+// CanOpen reports whether a sealed text, or its head, names one of the keys.
 func (k *Keys) CanOpen(sealed []byte) bool { return k.sealedWith(sealed) >= 0 }
 
-// IsCurrent reports whether a sealed text names the first key.
+// IsCurrent reports whether a sealed text, or its head, names the first key.
 func (k *Keys) IsCurrent(sealed []byte) bool { return k.sealedWith(sealed) == 0 }
 
 // sealedWith returns the index of the key that a sealed text names; -1: it names none.
 func (k *Keys) sealedWith(sealed []byte) int {
-	if k == nil || len(sealed) < headLength || sealed[0] != format {
+	if k == nil || len(sealed) < HeadLength || sealed[0] != format {
 		return -1
 	}
-	return slices.IndexFunc(k.all, func(one key) bool { return bytes.Equal(sealed[1:headLength], one.id[:]) })
+	return slices.IndexFunc(k.all, func(one key) bool { return bytes.Equal(sealed[1:HeadLength], one.id[:]) })
 }

@@ -201,9 +201,9 @@ func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
 // warnOfSecrets logs which secrets cannot be opened, and that some were sealed with an earlier key.
 func (s *Server) warnOfSecrets(ctx context.Context) error {
 	found, err := s.store.CheckSecrets(ctx)
-	if len(found.Unreadable) > 0 {
-		s.log.Warn("secrets cannot be opened, so these monitors are not checked: the key is missing, or another one",
-			"count", len(found.Unreadable), "of", found.Unreadable[:min(len(found.Unreadable), maxNamedPages)])
+	if found.Unreadable > 0 {
+		s.log.Warn("secrets cannot be opened, because their key is missing or another one: these monitors are not checked, and these channels and subscribers are not notified",
+			"count", found.Unreadable, "of", found.Named)
 	}
 	if found.Earlier > 0 {
 		s.log.Info("secrets are encrypted with an earlier key, which is still needed: `allswell secret rotate` encrypts them with the first one", "count", found.Earlier)

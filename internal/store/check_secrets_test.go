@@ -60,13 +60,13 @@ func TestSecretsOfChecks(t *testing.T) {
 		if spec := w.claimChecks("a", "")[0].Spec; string(spec.Secrets["password"]) != `"hunter3"` || spec.Secrets["token"] != nil {
 			t.Errorf("claimed: %+v", spec.Secrets)
 		}
-		if found := must(w.CheckSecrets(w.ctx))(w); found.Owners != 1 || len(found.Unreadable) != 0 {
+		if found := must(w.CheckSecrets(w.ctx))(w); found.Owners != 1 || found.Unreadable != 0 {
 			t.Errorf("found: %+v", found)
 		}
 
 		// With another key, the check says so, and its secrets can be given again.
 		w.SetSecretKeys(must(secret.New(strings.Repeat("o", secret.MinLength)))(w))
-		if found := must(w.CheckSecrets(w.ctx))(w); len(found.Unreadable) != 1 || found.Unreadable[0] != "monitor shop" {
+		if found := must(w.CheckSecrets(w.ctx))(w); found.Unreadable != 1 || found.Named[0] != "monitor shop" {
 			t.Errorf("found: %+v", found)
 		}
 		w.clock.move(time.Hour)
@@ -107,7 +107,7 @@ func TestKeyOfSecrets(t *testing.T) {
 		w.ok(w.Store.Close())
 		w.Store = w.replica()
 		found := must(w.CheckSecrets(w.ctx))(w)
-		if found.Owners != 1 || len(found.Unreadable) != 0 || found.KeyFile != path {
+		if found.Owners != 1 || found.Unreadable != 0 || found.KeyFile != path {
 			t.Errorf("after a restart: %+v", found)
 		}
 		for _, c := range w.claimChecks("a", "") {
@@ -133,14 +133,14 @@ func TestRotateSecrets(t *testing.T) {
 		w.newCheck("plain")
 		w.SetSecretKeys(both)
 		w.newCheck("new", withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"n"`)}))
-		if found := must(w.CheckSecrets(w.ctx))(w); found.Owners != monitors+2 || found.Earlier != monitors || !slices.Equal(found.Unreadable, []string{"monitor lost"}) {
+		if found := must(w.CheckSecrets(w.ctx))(w); found.Owners != monitors+2 || found.Earlier != monitors || found.Unreadable != 1 || !slices.Equal(found.Named, []string{"monitor lost"}) {
 			t.Errorf("before: %+v", found)
 		}
 		if n := must(w.RotateSecrets(w.ctx))(w); n != monitors {
 			t.Errorf("%d are sealed anew", n)
 		}
 		w.SetSecretKeys(must(secret.New(text("n")))(w))
-		if found := must(w.CheckSecrets(w.ctx))(w); found.Earlier != 0 || !slices.Equal(found.Unreadable, []string{"monitor lost"}) {
+		if found := must(w.CheckSecrets(w.ctx))(w); found.Earlier != 0 || found.Unreadable != 1 || !slices.Equal(found.Named, []string{"monitor lost"}) {
 			t.Errorf("after: %+v", found)
 		}
 		for _, c := range w.claimChecks("a", "") {
@@ -159,7 +159,7 @@ func TestRotateSecrets(t *testing.T) {
 			t.Errorf("again, %d are sealed anew", n)
 		}
 		w.SetSecretKeys(must(secret.New(text("l")))(w))
-		if found := must(w.CheckSecrets(w.ctx))(w); len(found.Unreadable) != monitors+1 {
+		if found := must(w.CheckSecrets(w.ctx))(w); found.Unreadable != monitors+1 {
 			t.Errorf("what could not be opened was changed: %+v", found)
 		}
 	})
@@ -184,6 +184,10 @@ func TestRotateManySecrets(t *testing.T) {
 		w.run(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secrets, secret_fields, max_per_minute, test_weekly, created_at, updated_at)
 			VALUES `+strings.Join(rows, ", "), args...)
 		w.SetSecretKeys(must(secret.New(text("n") + "," + text("o")))(w))
+		found := must(w.CheckSecrets(w.ctx))(w)
+		if found.Owners != channels || found.Unreadable != 200 || found.Earlier != channels-200 || len(found.Named) != store.MaxNamedSecrets || found.Named[0] != "channel chn_000" {
+			t.Errorf("%+v", found)
+		}
 		if n := must(w.RotateSecrets(w.ctx))(w); n != channels-200 {
 			t.Errorf("%d are sealed anew, want %d", n, channels-200)
 		}
@@ -221,7 +225,7 @@ func TestRotateKeyFile(t *testing.T) {
 		}
 		w.ok(os.WriteFile(path, []byte(first+"\n"), 0o600))
 		found := must(w.CheckSecrets(w.ctx))(w)
-		if found.Owners != 2 || found.Earlier != 0 || len(found.Unreadable) != 0 || found.KeyFile != path {
+		if found.Owners != 2 || found.Earlier != 0 || found.Unreadable != 0 || found.KeyFile != path {
 			t.Errorf("with the new key alone: %+v", found)
 		}
 		for _, c := range w.claimChecks("a", "") {

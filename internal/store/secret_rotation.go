@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/allswell/allswell/internal/database"
 	"github.com/allswell/allswell/internal/secret"
@@ -24,15 +25,19 @@ var sealedColumns = []sealedColumn{
 	{table: "push_keys", id: "id", column: "sealed_private", owners: "push_keys", name: "id", noun: "push key"},
 }
 
-// SecretsFound says how many owners of secrets there are, such as monitors, and which secrets cannot be opened.
+// MaxNamedSecrets is how many owners of secrets that cannot be opened are named.
+const MaxNamedSecrets = 20
+
+// SecretsFound says how many owners of secrets there are, such as monitors, and whose secrets cannot be opened.
 type SecretsFound struct {
 	Owners     int
 	Earlier    int      // whose secrets are sealed with another key than the first
-	Unreadable []string // owners, such as "monitor shop", in order
+	Unreadable int      // whose secrets none of the keys opens
+	Named      []string // the first of those, such as "monitor shop": at most MaxNamedSecrets
 	KeyFile    string   // the file beside the database with the keys, if that is used; "": none
 }
 
-// CheckSecrets finds the secrets that were sealed with a key that this store does not have.
+// CheckSecrets counts the secrets that were sealed with each key. It reads which key that was, and opens nothing.
 func (s *Store) CheckSecrets(ctx context.Context) (found SecretsFound, err error) {
 	keys, err := s.secretKeys.current()
 	if err != nil {
@@ -40,7 +45,7 @@ func (s *Store) CheckSecrets(ctx context.Context) (found SecretsFound, err error
 	}
 	found, err = read(ctx, s, func(c *session) (found SecretsFound, err error) {
 		for _, column := range sealedColumns {
-			if err := c.findSecrets(column, keys, &found); err != nil {
+			if err := c.countSecrets(column, keys, &found); err != nil {
 				return found, err
 			}
 		}
@@ -50,23 +55,39 @@ func (s *Store) CheckSecrets(ctx context.Context) (found SecretsFound, err error
 	return found, err
 }
 
-func (c *session) findSecrets(of sealedColumn, keys *secret.Keys, found *SecretsFound) error {
-	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
-		var name string
-		var sealed []byte
-		if err = row.Scan(&name, &sealed); err != nil {
-			return
-		}
-		found.Owners++
-		switch {
-		case !keys.CanOpen(sealed):
-			found.Unreadable = append(found.Unreadable, of.noun+" "+name)
-		case !keys.IsCurrent(sealed):
-			found.Earlier++
-		}
+// countSecrets adds the secrets of a column to what was found. The database groups them by the heads that name their keys: there are as many
+// heads as keys were used, and there may be a secret for each subscriber.
+func (c *session) countSecrets(of sealedColumn, keys *secret.Keys, found *SecretsFound) error {
+	type group struct {
+		head  []byte
+		count int
+	}
+	head := `substr(s.` + of.column + `, 1, ` + strconv.Itoa(secret.HeadLength) + `)`
+	groups, err := database.Query(c.Session, func(row database.Row) (g group, err error) {
+		err = row.Scan(&g.head, &g.count)
 		return
-	}, `SELECT o.`+of.name+`, s.`+of.column+` FROM `+of.table+` s JOIN `+of.owners+` o ON o.id = s.`+of.id+` WHERE s.`+of.column+` IS NOT NULL ORDER BY 1, o.id`)
-	return err
+	}, `SELECT `+head+`, count(*) FROM `+of.table+` s WHERE s.`+of.column+` IS NOT NULL GROUP BY `+head+` ORDER BY 1`)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		found.Owners += g.count
+		switch {
+		case !keys.CanOpen(g.head):
+			found.Unreadable += g.count
+			names, err := database.Query(c.Session, database.ScanString, `SELECT o.`+of.name+` FROM `+of.table+` s JOIN `+of.owners+` o ON o.id = s.`+of.id+`
+				WHERE `+head+` = $1 ORDER BY 1, o.id LIMIT $2`, g.head, MaxNamedSecrets-len(found.Named))
+			if err != nil {
+				return err
+			}
+			for _, name := range names {
+				found.Named = append(found.Named, of.noun+" "+name)
+			}
+		case !keys.IsCurrent(g.head):
+			found.Earlier += g.count
+		}
+	}
+	return nil
 }
 
 // SecretsIn is Store.CheckSecrets of a database that may be in use, as OpenBeside opens it.
