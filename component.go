@@ -166,7 +166,7 @@ const MaxOrder = 1_000_000
 func (n NewComponent) Validate() error {
 	var bad ValidationError
 	checkOptionalSlug(&bad, n.Slug)
-	CheckText(&bad, "name", n.Name, MaxNameLength)
+	CheckLine(&bad, "name", n.Name, MaxNameLength)
 	if n.Description != nil {
 		CheckLength(&bad, "description", *n.Description, MaxDescriptionLength)
 	}
@@ -202,7 +202,7 @@ type ComponentEdit struct {
 func (e ComponentEdit) Validate() error {
 	var bad ValidationError
 	if e.Name != nil {
-		CheckText(&bad, "name", *e.Name, MaxNameLength)
+		CheckLine(&bad, "name", *e.Name, MaxNameLength)
 	}
 	if e.Description != nil {
 		CheckLength(&bad, "description", *e.Description, MaxDescriptionLength)
@@ -247,7 +247,7 @@ type NewGroup struct {
 func (n NewGroup) Validate() error {
 	var bad ValidationError
 	checkOptionalSlug(&bad, n.Slug)
-	CheckText(&bad, "name", n.Name, MaxNameLength)
+	CheckLine(&bad, "name", n.Name, MaxNameLength)
 	checkOrder(&bad, n.Order)
 	return bad.Err()
 }
@@ -262,7 +262,7 @@ type GroupChange struct {
 func (ch GroupChange) Validate() error {
 	var bad ValidationError
 	if ch.Name != nil {
-		CheckText(&bad, "name", *ch.Name, MaxNameLength)
+		CheckLine(&bad, "name", *ch.Name, MaxNameLength)
 	}
 	checkOrder(&bad, ch.Order)
 	return bad.Err()

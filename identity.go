@@ -31,9 +31,9 @@ func (i Identity) Method() SignInMethod {
 
 // DisplayName returns a valid name of a user: that of the identity, or else the beginning of its e-mail address.
 func (i Identity) DisplayName() string {
-	name := strings.TrimSpace(i.Name)
+	name := OneLine(i.Name)
 	var bad ValidationError
-	if CheckText(&bad, "name", name, MaxNameLength); bad.Err() != nil {
+	if CheckLine(&bad, "name", name, MaxNameLength); bad.Err() != nil {
 		name, _, _ = strings.Cut(i.Email, "@")
 	}
 	return name

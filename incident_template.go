@@ -46,7 +46,7 @@ var templateVariable = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
 // Validate returns a *ValidationError with every invalid field. The store checks that the page exists.
 func (t IncidentTemplate) Validate() error {
 	var bad ValidationError
-	CheckText(&bad, "name", t.Name, MaxNameLength)
+	CheckLine(&bad, "name", t.Name, MaxNameLength)
 	CheckText(&bad, "title", t.Title, MaxTitleLength)
 	checkImpact(&bad, t.Impact)
 	checkState(&bad, t.State)

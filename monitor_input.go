@@ -36,7 +36,7 @@ func (n NewMonitor) Validate() error {
 	var bad ValidationError
 	checkOptionalSlug(&bad, n.Slug)
 	checkPingToken(&bad, n.Token)
-	CheckText(&bad, "name", n.Name, MaxNameLength)
+	CheckLine(&bad, "name", n.Name, MaxNameLength)
 	switch {
 	case n.IsCheck():
 		n.checkCheck(&bad)
@@ -154,7 +154,7 @@ func (ch MonitorChange) Validate(now time.Time) error {
 		}
 	}
 	if ch.Name != nil {
-		CheckText(&bad, "name", *ch.Name, MaxNameLength)
+		CheckLine(&bad, "name", *ch.Name, MaxNameLength)
 	}
 	if ch.Cron != nil && !ch.Cron.IsZero() {
 		var interval time.Duration

@@ -99,7 +99,7 @@ type PageSettings struct {
 // free.
 func (n NewPage) Validate() error {
 	var bad ValidationError
-	CheckText(&bad, "name", n.Name, MaxNameLength)
+	CheckLine(&bad, "name", n.Name, MaxNameLength)
 	checkSlug(&bad, n.Slug)
 	if n.Description != nil {
 		CheckLength(&bad, "description", *n.Description, MaxDescriptionLength)
@@ -154,7 +154,7 @@ type PageChange struct {
 func (ch PageChange) Validate() error {
 	var bad ValidationError
 	if ch.Name != nil {
-		CheckText(&bad, "name", *ch.Name, MaxNameLength)
+		CheckLine(&bad, "name", *ch.Name, MaxNameLength)
 	}
 	if ch.Slug != nil {
 		checkSlug(&bad, *ch.Slug)

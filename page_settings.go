@@ -153,7 +153,7 @@ func checkFooter(bad *ValidationError, links []FooterLink) {
 		return
 	}
 	for i, l := range links {
-		CheckText(bad, fmt.Sprintf("footer_links.%d.label", i), l.Label, MaxFooterLabelLength)
+		CheckLine(bad, fmt.Sprintf("footer_links.%d.label", i), l.Label, MaxFooterLabelLength)
 		if !validLink(l.URL) {
 			bad.Add(fmt.Sprintf("footer_links.%d.url", i), "The url must be an http, https or mailto address.")
 		}

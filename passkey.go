@@ -30,6 +30,6 @@ func (p Passkey) AuditObject() AuditObject {
 func ValidatePasskeyName(name string) (string, error) {
 	var bad ValidationError
 	name = strings.TrimSpace(name)
-	CheckText(&bad, "name", name, MaxNameLength)
+	CheckLine(&bad, "name", name, MaxNameLength)
 	return name, bad.Err()
 }

@@ -69,7 +69,7 @@ type NewToken struct {
 // Validate returns a *ValidationError with every invalid field.
 func (n NewToken) Validate() error {
 	var bad ValidationError
-	CheckText(&bad, "name", n.Name, MaxNameLength)
+	CheckLine(&bad, "name", n.Name, MaxNameLength)
 	if !n.Scope.Valid() {
 		bad.Add("scope", "The scope must be one of: read, write, admin.")
 	}

@@ -75,7 +75,7 @@ type UserChange struct{ Name string }
 func (c *UserChange) Validate() error {
 	var bad ValidationError
 	c.Name = strings.TrimSpace(c.Name)
-	CheckText(&bad, "name", c.Name, MaxNameLength)
+	CheckLine(&bad, "name", c.Name, MaxNameLength)
 	return bad.Err()
 }
 
@@ -83,7 +83,7 @@ func (c *UserChange) Validate() error {
 func (n *NewUser) Validate() error {
 	var bad ValidationError
 	n.Name = strings.TrimSpace(n.Name)
-	CheckText(&bad, "name", n.Name, MaxNameLength)
+	CheckLine(&bad, "name", n.Name, MaxNameLength)
 	n.Email = checkEmail(&bad, "email", n.Email)
 	return bad.Err()
 }

@@ -62,6 +62,34 @@ func CheckText(bad *ValidationError, field, text string, maxLength int) {
 	}
 }
 
+// CheckLine is CheckText for names, which stand within other text: it does not accept what OneLine removes.
+func CheckLine(bad *ValidationError, field, text string, maxLength int) {
+	CheckText(bad, field, text, maxLength)
+	if len(bad.Fields[field]) == 0 && strings.ContainsFunc(text, disturbs) {
+		bad.Add(field, "The %s must be one line of text, without control characters and marks of direction.", field)
+	}
+}
+
+// OneLine returns a name that somebody gives who cannot be asked for a better one, without line breaks, control characters and marks of direction.
+// "": nothing of it is visible.
+func OneLine(text string) string {
+	text = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if disturbs(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "")))
+	if !strings.ContainsFunc(text, isVisible) {
+		return ""
+	}
+	return text
+}
+
+// disturbs reports whether r changes how the text around it is shown: it breaks the line, or turns the direction of what follows.
+func disturbs(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+}
+
 // isVisible reports whether r can be seen on its own: a link with invisible text cannot be
 // followed.
 func isVisible(r rune) bool {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/allswell/allswell"
 )
@@ -72,10 +71,8 @@ func (c Channel) Validate() error {
 
 // checkName checks the name of an object that is found by its name as well as by its id.
 func checkName(bad *allswell.ValidationError, name, prefix string) {
-	allswell.CheckText(bad, "name", name, allswell.MaxNameLength)
+	allswell.CheckLine(bad, "name", name, allswell.MaxNameLength)
 	switch {
-	case strings.ContainsFunc(name, unicode.IsControl):
-		bad.Add("name", "The name must be text of one line.")
 	case name == "test":
 		bad.Add("name", "The name must not be test: the API uses this word in its place.")
 	case strings.HasPrefix(name, prefix):

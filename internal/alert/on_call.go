@@ -153,7 +153,7 @@ func (o OnCall) participant(name string) (Participant, bool) {
 // Validate returns an *allswell.ValidationError with every invalid field. The store checks that the channels exist.
 func (o OnCall) Validate() error {
 	var bad allswell.ValidationError
-	allswell.CheckText(&bad, "name", o.Name, allswell.MaxNameLength)
+	allswell.CheckLine(&bad, "name", o.Name, allswell.MaxNameLength)
 	if !validZone(o.Zone) {
 		bad.Add("zone", "The zone must be the name of a time zone, such as Europe/Berlin.")
 	}
@@ -166,7 +166,7 @@ func (o OnCall) Validate() error {
 	names := make(map[string]bool)
 	for _, p := range o.Participants {
 		var of allswell.ValidationError
-		allswell.CheckText(&of, "participants", p.Name, allswell.MaxNameLength)
+		allswell.CheckLine(&of, "participants", p.Name, allswell.MaxNameLength)
 		name := strings.ToLower(p.Name)
 		if of.Err() != nil || names[name] || len(p.ChannelIDs) == 0 || len(p.ChannelIDs) > MaxTargets {
 			bad.Add("participants", "Each of the participants must have a name of its own of at most %d characters and 1 to %d channels.", allswell.MaxNameLength, MaxTargets)

@@ -48,7 +48,7 @@ func (v *visit) acknowledgeAlertLink() error {
 	f, key := newForm(v.r.PostForm), v.r.PostForm.Get("key")
 	by := v.in.User.Name
 	if v.in.ID == "" {
-		by = printable(v.r.PostForm.Get("name"))
+		by = allswell.OneLine(v.r.PostForm.Get("name"))
 		var bad allswell.ValidationError
 		allswell.CheckLength(&bad, "name", by, allswell.MaxNameLength)
 		if f.refused(bad.Err()) {

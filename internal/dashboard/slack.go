@@ -5,9 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
@@ -56,22 +54,12 @@ func (v *visit) pressSlackButton() error {
 
 // slackName says who has pressed a button; "": it is not known.
 func slackName(user string) string {
-	name := printable(user)
+	name := allswell.OneLine(user)
 	if name == "" {
 		return ""
 	}
 	const in = " in Slack"
 	return alert.Shorten(name, allswell.MaxNameLength-len(in)) + in
-}
-
-// printable returns a name that somebody has given without a session, on one line and without invisible characters: alerts repeat it to everybody.
-func printable(name string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(name, "")))
 }
 
 // busy answers that nothing was changed, as far as it is known. Slack shows that it has failed, and the button can be pressed again.

@@ -130,7 +130,7 @@ func (s *Store) IssueToken(ctx context.Context, actor allswell.Actor, n allswell
 // does not exist.
 func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n allswell.NewToken) (allswell.IssuedToken, error) {
 	var bad allswell.ValidationError
-	allswell.CheckText(&bad, "workspace", workspace, allswell.MaxNameLength)
+	allswell.CheckLine(&bad, "workspace", workspace, allswell.MaxNameLength)
 	if err := errors.Join(bad.Err(), n.Validate()); err != nil {
 		return allswell.IssuedToken{}, err
 	}
