@@ -80,9 +80,10 @@ func openSQLite(path string) (writer, reader *sql.DB, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	// secure_delete(ON) overwrites deleted text also in pages that become free: FAST would leave it there.
 	common := url.Values{
 		"_busy_timeout": {"5000"},
-		"_pragma":       {"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "temp_store(MEMORY)", "wal_autocheckpoint(8000)", "journal_size_limit(67108864)"},
+		"_pragma":       {"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "temp_store(MEMORY)", "wal_autocheckpoint(8000)", "journal_size_limit(67108864)", "secure_delete(ON)"},
 	}
 	open := func(key, value string, most int) (*sql.DB, error) {
 		q := url.Values{key: {value}}
