@@ -124,6 +124,43 @@ func TestFirstMessageIsUpdated(t *testing.T) {
 	}
 }
 
+// TestChangeOfFirstMessageIsRepeated checks that a change which a service cannot make now is repeated, and that the message counts as taken, whatever
+// becomes of the change.
+func TestChangeOfFirstMessageIsRepeated(t *testing.T) {
+	sender := NewSender(Config{AllowPrivate: true})
+	defer sender.Close()
+	peer := newSink(t)
+	for _, typ := range []string{"slack_bot", "discord", "telegram"} {
+		svc := services[typ]
+		channel := newChannel(t, typ, svc.config, peer.URL)
+		for name, c := range map[string]struct {
+			later string // Retry-After of two failures
+			want  int    // requests
+		}{"it works later": {"0.001", 4}, "it would work too late": {"60", 2}} {
+			peer.reset(func(w http.ResponseWriter, n int) {
+				if n == 2 || n == 3 {
+					w.Header().Set("Retry-After", c.later)
+					w.WriteHeader(http.StatusTooManyRequests)
+					return
+				}
+				svc.success(w, n)
+			})
+			if r := sender.Send(t.Context(), channel, messages(svc.ref)["resolved"]); r.Result != allswell.SendAccepted || r.Reference != svc.ref {
+				t.Errorf("%s: %s: %+v", typ, name, r)
+			}
+			got := peer.taken()
+			if len(got) != c.want {
+				t.Errorf("%s: %s: %d requests, want %d", typ, name, len(got), c.want)
+			}
+			for _, change := range got[2:] {
+				if change.path != got[1].path || string(change.body) != string(got[1].body) {
+					t.Errorf("%s: %s: another request", typ, name)
+				}
+			}
+		}
+	}
+}
+
 // TestZulipTopics checks that an alert keeps its topic.
 func TestZulipTopics(t *testing.T) {
 	sender := NewSender(Config{AllowPrivate: true})

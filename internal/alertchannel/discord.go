@@ -78,8 +78,8 @@ func (c *discord) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	p := postOf(m)
 	r := c.post(ctx, s, p)
 	if first := reference(m); r.Result == allswell.SendAccepted && first != "" && m.Outdates() {
-		// The message was taken whether or not the first one can be changed.
-		s.call(ctx, request{method: http.MethodPatch, url: c.address("messages/"+url.PathEscape(first), "", ""), body: discordMessage(postOf(m.Current())), name: "Discord"})
+		edit := request{method: http.MethodPatch, url: c.address("messages/"+url.PathEscape(first), "", ""), body: discordMessage(postOf(m.Current())), name: "Discord"}
+		change(ctx, func() Result { return s.try(ctx, edit) })
 	}
 	return r
 }

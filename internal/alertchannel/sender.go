@@ -114,6 +114,28 @@ func sent(reference string) Result {
 	return Result{SendOutcome: allswell.SendOutcome{Result: allswell.SendAccepted}, Reference: reference}
 }
 
+// changeWait is how long a change waits after its first failure, and then twice as long after each.
+const changeWait = time.Second
+
+// change makes attempts to change the first message of a thread while the service says that it may work later, within the time of the whole attempt to
+// send. The message that makes the change necessary was taken, whatever becomes of it.
+func change(ctx context.Context, attempt func() Result) {
+	for wait := changeWait; ; wait *= 2 {
+		r := attempt()
+		if r.RetryAfter > 0 {
+			wait = r.RetryAfter
+		}
+		if end, ok := ctx.Deadline(); r.Result != allswell.SendFailed || ok && time.Until(end) < wait {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
 // request is an HTTP request to a service.
 type request struct {
 	method string // "": POST

@@ -64,8 +64,7 @@ func (c *slackBot) send(ctx context.Context, s *Sender, m alert.Message) Result 
 	if threaded && r.Result == allswell.SendAccepted && m.Outdates() {
 		update := c.message(m.Current())
 		update["ts"] = first
-		// The message was taken whether or not the first one can be changed.
-		c.call(ctx, s, "chat.update", room, update)
+		change(ctx, func() Result { r, _ := c.call(ctx, s, "chat.update", room, update); return r })
 	}
 	return r
 }

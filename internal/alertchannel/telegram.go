@@ -92,8 +92,8 @@ func (c *telegram) send(ctx context.Context, s *Sender, m alert.Message) Result 
 		edit := c.html(m.Current())
 		edit["message_id"] = first
 		delete(edit, "message_thread_id")
-		// The message was taken whether or not the first one can be changed.
-		s.call(ctx, request{url: c.method("editMessageText"), body: edit, name: "Telegram"})
+		r := request{url: c.method("editMessageText"), body: edit, name: "Telegram"}
+		change(ctx, func() Result { return s.try(ctx, r) })
 	}
 	return r
 }

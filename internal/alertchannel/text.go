@@ -113,6 +113,15 @@ func (s *Sender) deliver(ctx context.Context, r request, plain any) Result {
 	return a.outcome(r.name)
 }
 
+// try sends a request to a service whose status says everything.
+func (s *Sender) try(ctx context.Context, r request) Result {
+	a, bad := s.call(ctx, r)
+	if bad != nil {
+		return *bad
+	}
+	return a.outcome(r.name)
+}
+
 // unclear returns the result of an answer with a status of success that does not say that the message was taken.
 func (a answer) unclear(service string) Result {
 	return failed(allswell.SendFailed, "%s answered %d, but not that it took the message%s", service, a.status, a.explanation())
