@@ -29,7 +29,7 @@ func TestForecastIsWhatIsTold(t *testing.T) {
 				return
 			}
 		}
-		for _, kind := range []alert.NoticeKind{alert.NoticeOpened, alert.NoticeEscalated, alert.NoticeRepeated} {
+		for _, kind := range []alert.NoticeKind{alert.NoticeOpened, alert.NoticeEscalated, alert.NoticeRepeated, alert.NoticeAcknowledged, alert.NoticeResolved} {
 			if kinds[kind] == 0 {
 				t.Errorf("nothing was %s", kind)
 			}
@@ -110,45 +110,56 @@ func (f *forecastWorld) randomRule(rule int) alert.Rule {
 	})
 }
 
-// round forecasts an outage, lets it happen and last for some days, and compares.
+// round forecasts an outage, lets it happen and last for some days, lets somebody acknowledge it or not, ends it, and compares what was told. The monitor
+// may flap before it: then what is compared is the plan of the alert, because a forecast is about a monitor that does not.
 func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 	f.Helper()
 	f.clock.set(f.clock.now().Add(f.duration(14 * 24 * time.Hour)))
 	rules := []alert.Rule{f.randomRule(1), f.randomRule(2)}
-	var silences []alert.Silence
-	for range f.random.IntN(3) {
-		from := f.clock.now().Add(f.duration(12 * time.Hour))
-		silences = append(silences, must(f.CreateSilence(f.ctx, f.ws, alert.Silence{StartsAt: from, EndsAt: from.Add(f.duration(24 * time.Hour))}))(f))
-	}
+	silences := f.randomSilences()
 	m := must(f.CreateMonitor(f.ctx, f.ws, allswell.NewMonitor{Name: fmt.Sprint("job ", n), Interval: allswell.MaxInterval}))(f)
-	forecast := must(f.ForecastAlert(f.ctx, f.ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: m.ID}))(f)
-	until := f.clock.now().Add(f.duration(6 * 24 * time.Hour))
-	var want []string
-	for _, r := range forecast.Rules {
-		if len(r.Steps) == alert.MaxForecast {
-			until = earlier(until, r.Steps[len(r.Steps)-1].At)
+	e := &expectation{kinds: kinds, told: make(map[string]bool)}
+	plans := f.begin(m)
+	about, until := f.alertOf(m), f.clock.now().Add(f.duration(6*24*time.Hour))
+	if f.yes() {
+		until = f.clock.now().Add(f.duration([]time.Duration{10 * time.Minute, 6 * time.Hour}[f.random.IntN(2)])) // before or after delays, and while the monitor is flapping
+	}
+	for _, p := range plans {
+		if len(p.Steps) >= p.limit {
+			until = earlier(until, p.Steps[len(p.Steps)-1].At)
 		}
 	}
-	for _, r := range forecast.Rules {
-		for _, s := range r.Steps {
-			if s.At.After(until) {
-				break
-			}
-			kinds[s.Kind] += len(s.Channels)
-			for _, c := range s.Channels {
-				want = append(want, fmt.Sprint(r.Rule.ID, " ", s.Kind, " ", c.ChannelID, " ", s.At.UnixMilli()))
+	for _, p := range plans {
+		for _, s := range p.Steps {
+			if !s.At.After(until) {
+				e.add(p.rule, s.Kind, s.At, s.Channels)
 			}
 		}
 	}
-	f.send(store.NewSignal{Kind: allswell.SignalFail, Token: m.Token})
 	f.advanceUntil(until)
-	got := f.rows(fmt.Sprintf(`SELECT n.rule_id || ' ' || n.kind || ' ' || n.channel_id || ' ' || n.created_at FROM alert_notices n JOIN alerts a ON a.id = n.alert_id WHERE a.monitor_id = '%s'`, m.ID))
+	acknowledged := f.random.IntN(3) == 0
+	if acknowledged {
+		must(f.AcknowledgeAlert(f.ctx, f.ws, about))(f)
+		e.toRecipients(alert.NoticeAcknowledged, until)
+		f.advanceUntil(until.Add(48 * time.Hour))
+	}
+	e.toRecipients(alert.NoticeResolved, f.clock.now())
+	for _, p := range f.waitingForEnd(about) {
+		i := slices.IndexFunc(p.Steps, func(s store.ForecastStep) bool { return s.Kind != "" })
+		if i < 0 {
+			f.Fatalf("the rule %s waits for more than %d times", p.rule, p.limit)
+		}
+		e.add(p.rule, p.Steps[i].Kind, p.Steps[i].At, p.Steps[i].Channels)
+		e.add("", alert.NoticeResolved, p.Steps[i].At, p.Steps[i].Channels)
+	}
+	f.send(store.NewSignal{Kind: allswell.SignalSuccess, Token: m.Token})
+	f.advanceUntil(f.clock.now().Add(14 * 24 * time.Hour))
+	got := f.rows(fmt.Sprintf(`SELECT CASE WHEN kind IN ('acknowledged', 'resolved') THEN '' ELSE rule_id END || ' ' || kind || ' ' || channel_id || ' ' || created_at FROM alert_notices WHERE alert_id = '%s'`, about))
 	slices.Sort(got)
-	if slices.Sort(want); !slices.Equal(got, want) {
-		f.Errorf("rules %+v\nsilences %+v\nat %s until %s: told\n%q, forecast\n%q", rules, silences, forecast.At, until, got, want)
+	if slices.Sort(e.want); !slices.Equal(got, e.want) {
+		f.Errorf("rules %+v\nsilences %+v\nuntil %s, acknowledged: %v: told\n%q, forecast\n%q", rules, silences, until, acknowledged, got, e.want)
 	}
 	// What was decided is told, and no rule goes on after the end.
-	f.send(store.NewSignal{Kind: allswell.SignalSuccess, Token: m.Token})
 	f.told(8*time.Second, taken)
 	if waiting := f.rows(`SELECT id FROM alert_notices WHERE message_id IS NULL UNION ALL SELECT alert_id FROM alert_progress WHERE due_at IS NOT NULL`); len(waiting) > 0 {
 		f.Errorf("not told: %q", waiting)
@@ -161,6 +172,92 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 		if s.EndsAt.After(f.clock.now()) {
 			f.ok(f.EndSilence(f.ctx, f.ws, s.ID, allswell.Precondition{}))
 		}
+	}
+}
+
+func (f *forecastWorld) randomSilences() (all []alert.Silence) {
+	f.Helper()
+	for range f.random.IntN(3) {
+		from := f.clock.now().Add(f.duration(12 * time.Hour))
+		all = append(all, must(f.CreateSilence(f.ctx, f.ws, alert.Silence{StartsAt: from, EndsAt: from.Add(f.duration(24 * time.Hour))}))(f))
+	}
+	return all
+}
+
+// plannedRule is what a rule is to do. If there are limit steps, more may follow.
+type plannedRule struct {
+	rule  string
+	limit int
+	Steps []store.ForecastStep
+}
+
+// begin lets a monitor go down, and returns what was foreseen for the alert. One of three monitors flaps before it.
+func (f *forecastWorld) begin(m allswell.Monitor) (plans []plannedRule) {
+	f.Helper()
+	fail := func() {
+		f.send(store.NewSignal{Kind: allswell.SignalFail, Token: m.Token})
+	}
+	if f.random.IntN(3) > 0 {
+		for _, r := range must(f.ForecastAlert(f.ctx, f.ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: m.ID}))(f).Rules {
+			plans = append(plans, plannedRule{r.Rule.ID, alert.MaxForecast, r.Steps})
+		}
+		fail()
+		f.advanceAlerts()
+		return plans
+	}
+	for range 5 + f.random.IntN(4) {
+		fail()
+		f.advanceAlerts()
+		f.clock.move(f.duration(2 * time.Minute))
+		f.send(store.NewSignal{Kind: allswell.SignalSuccess, Token: m.Token})
+		f.advanceAlerts()
+	}
+	fail()
+	f.advanceAlerts()
+	return f.plansOf(f.alertOf(m))
+}
+
+// alertOf returns the id of the last alert of a monitor.
+func (f *forecastWorld) alertOf(m allswell.Monitor) string {
+	f.Helper()
+	return f.rows(fmt.Sprintf(`SELECT id FROM alerts WHERE monitor_id = '%s' ORDER BY opened_at DESC, id DESC LIMIT 1`, m.ID))[0]
+}
+
+func (f *forecastWorld) plansOf(id string) (plans []plannedRule) {
+	f.Helper()
+	for _, p := range must(f.Alert(f.ctx, f.ws, id))(f).Plans {
+		plans = append(plans, plannedRule{p.RuleID, store.MaxPlanSteps, p.Steps})
+	}
+	return plans
+}
+
+// waitingForEnd returns the plans of rules that tell an alert even if it ends now.
+func (f *forecastWorld) waitingForEnd(id string) []plannedRule {
+	f.Helper()
+	waiting := f.rows(fmt.Sprintf(`SELECT rule_id FROM alert_progress WHERE alert_id = '%s' AND flapping AND due_at IS NOT NULL`, id))
+	return slices.DeleteFunc(f.plansOf(id), func(p plannedRule) bool { return !slices.Contains(waiting, p.rule) })
+}
+
+// expectation is what is to be told about an alert.
+type expectation struct {
+	kinds map[alert.NoticeKind]int // counts all that was told, so that no kind is missing in the test
+	told  map[string]bool          // the channels that were told of the alert
+	want  []string
+}
+
+func (e *expectation) add(rule string, kind alert.NoticeKind, at time.Time, channels []store.ForecastChannel) {
+	for _, c := range channels {
+		e.kinds[kind]++
+		e.told[c.ChannelID] = true
+		e.want = append(e.want, fmt.Sprint(rule, " ", kind, " ", c.ChannelID, " ", at.UnixMilli()))
+	}
+}
+
+// toRecipients adds a notice for each channel that was told of the alert.
+func (e *expectation) toRecipients(kind alert.NoticeKind, at time.Time) {
+	for id := range e.told {
+		e.kinds[kind]++
+		e.want = append(e.want, fmt.Sprint(" ", kind, " ", id, " ", at.UnixMilli()))
 	}
 }
 

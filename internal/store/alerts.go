@@ -83,8 +83,8 @@ type AlertDetail struct {
 // maxTold is how many notices of an alert are shown, and how many times in which it was held back.
 const maxTold = 500
 
-// maxPlanSteps is how many of a rule's next steps are shown.
-const maxPlanSteps = 5
+// MaxPlanSteps is how many of a rule's next steps are shown.
+const MaxPlanSteps = 5
 
 // Alert returns an alert of a workspace with its history.
 func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (AlertDetail, error) {
@@ -111,7 +111,7 @@ func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (Ale
 		}, `SELECT r.name, h.reason, h.held_at, h.until_at FROM alert_holds h LEFT JOIN alert_rules r ON r.id = h.rule_id WHERE h.alert_id = $1 ORDER BY h.held_at, h.rule_id LIMIT $2`, id, maxTold); err != nil {
 			return d, err
 		}
-		plans, err := c.alertPlans(d.WorkspaceID, []alert.Alert{d.Alert}, maxPlanSteps)
+		plans, err := c.alertPlans(d.WorkspaceID, []alert.Alert{d.Alert}, MaxPlanSteps)
 		d.Plans = plans[d.ID]
 		return d, err
 	})
