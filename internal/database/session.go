@@ -142,28 +142,6 @@ func (db *DB) Each(ctx context.Context, f func(Row) error, query string, args ..
 	return rows.Err()
 }
 
-// Prepared is a statement that is prepared once.
-type Prepared struct {
-	statement string
-	stmt      *sql.Stmt
-}
-
-// Prepare prepares a statement for Tx.ExecPrepared.
-func (db *DB) Prepare(ctx context.Context, statement string) (*Prepared, error) {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
-	defer cancel()
-	stmt, err := db.writer.PrepareContext(ctx, db.text(statement))
-	if err != nil {
-		return nil, db.openFailed(err)
-	}
-	return &Prepared{statement, stmt}, nil
-}
-
-// ExecPrepared is Exec for a prepared statement.
-func (t *Tx) ExecPrepared(p *Prepared, args ...any) (int64, error) {
-	return t.run(p.statement, func() (sql.Result, error) { return t.sqlTx.StmtContext(t.ctx, p.stmt).ExecContext(t.ctx, args...) })
-}
-
 // text translates a statement to the engine's SQL.
 func (db *DB) text(statement string) string {
 	if t, ok := db.texts.Load(statement); ok {

@@ -90,10 +90,11 @@ func openSQLite(path string) (writer, reader *sql.DB, err error) {
 		for k, v := range common {
 			q[k] = v
 		}
-		db, err := sql.Open("sqlite", fileURI(path, q))
+		connector, err := sqlite.NewConnector(fileURI(path, q))
 		if err != nil {
 			return nil, err
 		}
+		db := sql.OpenDB(preparingConnector{connector})
 		db.SetMaxOpenConns(most)
 		db.SetMaxIdleConns(most)
 		return db, nil

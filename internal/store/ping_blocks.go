@@ -81,7 +81,7 @@ func (t *tx) keepBlock(tokens []string, results []PingResult, from PingOrigins) 
 		block.Add(key, int(p.Client), later[key], lasted)
 		later[key]++
 	}
-	_, err := t.dbTx.ExecPrepared(t.s.addBlock, allswell.NewID("", t.Now), block.Bytes())
+	_, err := t.dbTx.Exec(`INSERT INTO ping_blocks (id, data) VALUES ($1, $2)`, allswell.NewID("", t.Now), block.Bytes())
 	t.addedBlock = err == nil
 	return err
 }

@@ -64,7 +64,7 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 			possible = append(possible, token)
 		}
 	}
-	n, err := t.dbTx.ExecPrepared(t.s.recordPings, millis(t.Now), list(possible))
+	n, err := t.dbTx.Exec(t.s.recordPings, millis(t.Now), list(possible))
 	if err != nil {
 		return nil, err
 	}

@@ -75,8 +75,7 @@ type Store struct {
 	lastPingAt     atomic.Int64  // of the last ping in a block, in microseconds since 1970
 	unmerged       atomic.Int64  // number of blocks that were added since the last merge
 
-	recordPings  *database.Prepared
-	addBlock     *database.Prepared
+	recordPings  string // the engine's statement
 	counts       runCounts
 	lastLiveness sync.Map     // replica -> time of its last liveness record that this store committed
 	analyzed     atomic.Int64 // when the statistics of deliveries were last refreshed, in ms
@@ -126,19 +125,12 @@ func open(ctx context.Context, dsn string, o Options,
 	if s.db, err = openDB(ctx, dsn, schema, database.Options{Clock: o.Clock, Logger: s.log}); err != nil {
 		return nil, err
 	}
-	record := recordPingsOnSQLite
+	s.recordPings = recordPingsOnSQLite
 	if s.db.Shared() {
-		record = recordPingsOnPostgreSQL
-		err = s.readVersions(ctx, func(string) {}) // before any page is loaded
-	}
-	if err == nil {
-		s.recordPings, err = s.db.Prepare(ctx, record)
-	}
-	if err == nil {
-		s.addBlock, err = s.db.Prepare(ctx, `INSERT INTO ping_blocks (id, data) VALUES ($1, $2)`)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.db.Close())
+		s.recordPings = recordPingsOnPostgreSQL
+		if err := s.readVersions(ctx, func(string) {}); err != nil { // before any page is loaded
+			return nil, errors.Join(err, s.db.Close())
+		}
 	}
 	return s, nil
 }

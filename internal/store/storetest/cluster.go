@@ -286,6 +286,7 @@ var quick = []string{
 	"dynamic_shared_memory_type=mmap", // in the data directory, so that a killed server leaves nothing behind
 	"listen_addresses=",
 	"unix_socket_permissions=0700",
+	"jit=off",
 	"timezone=UTC",
 	"log_timezone=UTC",
 	"lc_messages=C",
