@@ -1,8 +1,10 @@
 package main
 
 import (
-	"maps"
+	"bytes"
+	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
@@ -41,32 +43,84 @@ func TestFlagsAreNamedLikeVariables(t *testing.T) {
 	}
 }
 
-// TestServeKnowsAllSettings checks that serve, which has a tree of its own, does not warn of settings of other commands.
-func TestServeKnowsAllSettings(t *testing.T) {
-	variables := func(p console.Program) []string {
-		parser, err := p.Parser(&console.Console{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		known := make(map[string]bool)
-		for _, env := range p.OtherEnvs {
-			known[env] = true
-		}
-		var visit func(n *kong.Node)
-		visit = func(n *kong.Node) {
-			for _, flag := range n.Flags {
-				for _, env := range flag.Envs {
-					known[env] = true
-				}
-			}
-			for _, child := range n.Children {
-				visit(child)
-			}
-		}
-		visit(parser.Model.Node)
-		return slices.Sorted(maps.Keys(known))
+// TestCommandsAlone compares each command that is parsed alone with the same one in the tree of all commands: its help, and the
+// settings that it knows.
+func TestCommandsAlone(t *testing.T) {
+	whole := program()
+	parser, err := whole.Parser(&console.Console{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got, want := variables(serveProgram()), variables(program()); !slices.Equal(got, want) {
-		t.Errorf("serve knows %v, want %v", got, want)
+	settingsOf := func(n *kong.Node) (all []string, configured bool) {
+		for _, flag := range n.Flags {
+			all = append(all, flag.Envs...)
+			configured = configured || flag.Name == "config"
+		}
+		return all, configured
+	}
+	var serve, others []string
+	for _, command := range parser.Model.Children {
+		commands := []*kong.Node{command}
+		for len(commands) > 0 {
+			n := commands[0]
+			commands = append(commands[1:], n.Children...)
+			envs, configured := settingsOf(n)
+			switch {
+			case command.Name == "serve":
+				serve = append(serve, envs...)
+			case configured && !slices.Contains(whole.Whole, command.Name):
+				t.Errorf("%s reads the configuration file, so it needs the tree of all commands", n.FullPath())
+			case configured:
+				others = append(others, envs...)
+			}
+		}
+		if slices.Contains(whole.Whole, command.Name) {
+			continue
+		}
+		args := []string{command.Name}
+		if n := len(command.Children); n > 0 {
+			args = append(args, command.Children[n-1].Name)
+		}
+		args = append(args, "--help")
+		_, alone, _ := runIn(t, nil, args...)
+		everything := program()
+		everything.Whole = []string{command.Name}
+		var inTree bytes.Buffer
+		everything.Run(&console.Console{Ctx: t.Context(), In: strings.NewReader(""), Out: &inTree, Err: io.Discard}, args, nil)
+		if alone == "" || alone != inTree.String() {
+			t.Errorf("%s: the help is\n%s\nand with all commands\n%s", strings.Join(args, " "), alone, inTree.String())
+		}
+	}
+	for _, env := range others {
+		if !slices.Contains(serve, env) {
+			t.Errorf("%s can be in the configuration file, and serve refuses it there", env)
+		}
+	}
+}
+
+// TestKnownVariables checks that no setting of any command is reported as unknown, whichever command is run.
+func TestKnownVariables(t *testing.T) {
+	parser, err := program().Parser(&console.Console{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	environ := map[string]string{"ALLSWELL_NO_SUCH_SETTING": "x"}
+	var visit func(n *kong.Node)
+	visit = func(n *kong.Node) {
+		for _, flag := range n.Flags {
+			for _, env := range flag.Envs {
+				environ[env] = "x"
+			}
+		}
+		for _, child := range n.Children {
+			visit(child)
+		}
+	}
+	visit(parser.Model.Node)
+	if len(environ) < 50 {
+		t.Errorf("only %d variables", len(environ))
+	}
+	if _, _, stderr := runIn(t, environ, "version"); !strings.HasSuffix(strings.TrimSpace(stderr), "no such settings: ALLSWELL_NO_SUCH_SETTING") {
+		t.Errorf("stderr: %s", stderr)
 	}
 }

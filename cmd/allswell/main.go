@@ -88,6 +88,8 @@ func program() console.Program {
 			"To try it: allswell demo. To run it: allswell serve.\n\n" +
 			"The exit status is 0 on success, 1 if the command failed or was refused, and 2 if the command line or a setting is invalid.",
 		EnvPrefix: envPrefix,
+		// Those that read the configuration file, which may have settings of serve, and those that complete command lines.
+		Whole: []string{"demo", "token", "secret", "setup-link", "user", "migrate", "backup", "restore", "completion", "complete"},
 		Variables: cli.HelpVariables(),
 		Message:   cli.Message,
 	}
@@ -98,43 +100,15 @@ func main() {
 	defer stop()
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
-	p, args, environ := programOf(os.Args, os.Environ())
-	os.Exit(p.Run(console.Standard(ctx), args, environ))
-}
-
-// programOf returns the smallest program that has the command of a command line, its arguments, and the environment that it
-// checks. A link to the program with the name allswell-run is the command run, so that it can be the SHELL of a crontab.
-func programOf(args, environ []string) (p console.Program, rest, checked []string) {
-	switch {
-	case strings.TrimSuffix(filepath.Base(args[0]), ".exe") == "allswell-run":
-		return runProgram(), append([]string{"run"}, args[1:]...), nil
-	case len(args) > 1 && args[1] == "run":
-		return runProgram(), args[1:], nil
-	case len(args) > 1 && args[1] == "serve":
-		return serveProgram(), args[1:], environ
+	args, environ := os.Args[1:], os.Environ()
+	// A link to the program with the name allswell-run is the command run, so that it can be the SHELL of a crontab.
+	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "allswell-run" {
+		args = append([]string{"run"}, args...)
 	}
-	return program(), args[1:], environ
-}
-
-// runProgram is the command run alone. Building the whole tree would take longer than many jobs.
-func runProgram() console.Program {
-	return console.Program{
-		Commands: &struct {
-			Run run.Command `cmd:"" help:"Run a command, and report its start, its end and its output to a monitor."`
-		}{},
-		Name: "allswell", Message: cli.Message,
+	if len(args) > 0 && args[0] == "run" {
+		environ = nil // warnings would be in the output of each job
 	}
-}
-
-// serveProgram is the command serve alone, because the tree stays in memory while it runs.
-func serveProgram() console.Program {
-	return console.Program{
-		Commands: &struct {
-			Serve serveCommand `cmd:"" help:"Run the service."`
-		}{},
-		Name: "allswell", EnvPrefix: envPrefix, Message: cli.Message,
-		OtherEnvs: []string{"ALLSWELL_DEMO_PING", "ALLSWELL_MONITOR", "ALLSWELL_PAGE", "ALLSWELL_SPOOL", "ALLSWELL_TOKEN", "ALLSWELL_URL"},
-	}
+	os.Exit(program().Run(console.Standard(ctx), args, environ))
 }
 
 type serveCommand struct {

@@ -27,8 +27,7 @@ func runIn(t *testing.T, environ map[string]string, args ...string) (status int,
 	var out, errs bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a start that should fail ends
 	defer cancel()
-	p, args, list := programOf(append([]string{"allswell"}, args...), list)
-	status = p.Run(&console.Console{Ctx: ctx, In: strings.NewReader(""), Out: &out, Err: &errs}, args, list)
+	status = program().Run(&console.Console{Ctx: ctx, In: strings.NewReader(""), Out: &out, Err: &errs}, args, list)
 	return status, out.String(), errs.String()
 }
 
@@ -219,8 +218,7 @@ func TestSecretsOfAnUnreachableDatabase(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		var out bytes.Buffer
 		errs := &watched{until: "refused", then: cancel}
-		p, args, _ := programOf(append([]string{"allswell"}, c.args...), nil)
-		if status := p.Run(&console.Console{Ctx: ctx, In: strings.NewReader(""), Out: &out, Err: errs}, args, nil); status != c.status {
+		if status := program().Run(&console.Console{Ctx: ctx, In: strings.NewReader(""), Out: &out, Err: errs}, c.args, nil); status != c.status {
 			t.Errorf("%v: exit status %d, want %d", c.args, status, c.status)
 		}
 		cancel()

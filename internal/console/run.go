@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ type Program struct {
 	Name        string
 	Description string
 	EnvPrefix   string             // of the environment variables that are settings
-	OtherEnvs   []string           // settings of commands that are not in the tree
+	Whole       []string           // the commands that need the parser of the whole tree; the others are parsed alone
 	Variables   map[string]string  // in help texts, as ${name}
 	Message     func(error) string // describes an error for the user; nil: its text
 }
@@ -50,19 +51,18 @@ func (p Program) Run(c *Console, args, environ []string) (status int) {
 			status = int(code)
 		}
 	}()
-	file := new(configFile)
-	parser, err := p.Parser(c, kong.Resolvers(file))
-	if err != nil {
-		return p.fail(c, err)
-	}
-	p.warnOfUnknown(c, parser.Model.Node, environ)
+	p.warnOfUnknown(c, environ)
 	switch {
 	case len(args) == 0:
 		args = []string{"--help"}
 	case args[0] == "--version": // a common attempt
 		args = append([]string{"version"}, args[1:]...)
 	}
-	parsed, err := parser.Parse(joinNegative(useNames(parser.Model.Node, moveFlags(parser.Model.Node, args))))
+	alone := p.subtree(args[0])
+	parsed, file, err := alone.parse(c, args)
+	if err != nil && alone.Commands != p.Commands { // other commands may explain the error
+		parsed, file, err = p.parse(c, args)
+	}
 	for _, warning := range file.warnings {
 		fmt.Fprintf(c.Err, "%s: warning: %s\n", p.Name, warning)
 	}
@@ -73,6 +73,18 @@ func (p Program) Run(c *Console, args, environ []string) (status int) {
 		return p.fail(c, &UsageError{withHint(err)})
 	}
 	return p.fail(c, file.locate(parsed.Run(c)))
+}
+
+// parse parses a command line, and returns the configuration file that the command reads.
+func (p Program) parse(c *Console, args []string) (*kong.Context, *configFile, error) {
+	file := new(configFile)
+	parser, err := p.Parser(c, kong.Resolvers(file))
+	if err != nil {
+		return nil, file, err
+	}
+	root := parser.Model.Node
+	parsed, err := parser.Parse(joinNegative(useNames(root, moveFlags(root, args))))
+	return parsed, file, err
 }
 
 // Parser returns the parser of the command line.
@@ -267,18 +279,8 @@ func flagHelp(v *kong.Value) string {
 }
 
 // warnOfUnknown warns of environment variables that have the prefix of settings but are not settings.
-func (p Program) warnOfUnknown(c *Console, root *kong.Node, environ []string) {
-	known := make(map[string]bool)
-	for _, env := range p.OtherEnvs {
-		known[env] = true
-	}
-	visitCommands(root, func(n *kong.Node) {
-		for _, flag := range n.Flags {
-			for _, env := range flag.Envs {
-				known[env] = true
-			}
-		}
-	})
+func (p Program) warnOfUnknown(c *Console, environ []string) {
+	known := variables(reflect.TypeOf(p.Commands).Elem())
 	var unknown []string
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
