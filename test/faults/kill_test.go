@@ -19,7 +19,7 @@ import (
 // killsVariable is the environment variable with the number of kills for each engine.
 const killsVariable = "ALLSWELL_KILLS"
 
-const defaultKills = 3
+const defaultKills = 2
 
 func kills(t *testing.T) int {
 	value := os.Getenv(killsVariable)

@@ -15,6 +15,16 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
+// Full is the environment variable that, set to 1, makes the short form of the tests the full one. .ci/run sets it.
+const Full = "ALLSWELL_TEST_FULL"
+
+var oneEngine bool
+
+// OneEngine makes Run, RunWith and Each leave PostgreSQL out in this test process, unless Full is set. Packages call it
+// whose statements are all in the store, which has tests of its own on both engines. It must be called before
+// testing.M.Run.
+func OneEngine() { oneEngine = os.Getenv(Full) != "1" }
+
 // Run runs f once per engine, each time on a fresh database with the default
 // options.
 func Run(t *testing.T, f func(t *testing.T, s *store.Store)) {
@@ -47,7 +57,12 @@ func WithKey(t testing.TB, dsn string, o store.Options) store.Options {
 func Each(t *testing.T, f func(t *testing.T, dsn string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { f(t, SQLite(t)) })
-	t.Run("postgres", func(t *testing.T) { f(t, PostgreSQL(t)) })
+	t.Run("postgres", func(t *testing.T) {
+		if oneEngine {
+			t.Skip("skipped: only with " + Full + "=1")
+		}
+		f(t, PostgreSQL(t))
+	})
 }
 
 // EachEmpty is Each with databases that have no schema, for tests of migrations.
