@@ -26,7 +26,7 @@ const (
 	alertWait    = 5 * time.Minute
 )
 
-// alertSink is a webhook that counts what channels are told.
+// alertSink is a webhook that counts what channels are notified of.
 type alertSink struct {
 	base string // URL, to which the name of a channel is added
 
@@ -34,7 +34,7 @@ type alertSink struct {
 	messages int
 	told     map[string]int // alerts by channel and kind, such as "/a opened"
 	last     map[string]toldMessage
-	lags     []float64 // seconds from the beginning of an alert until /a was told
+	lags     []float64 // seconds from the beginning of an alert until /a was notified
 }
 
 // toldMessage is the part of a message that is counted.
@@ -77,7 +77,7 @@ func (s *alertSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// await waits until channels were told so many alerts.
+// await waits until channels were notified of so many alerts.
 func (s *alertSink) await(count int, what ...string) error {
 	for deadline := time.Now().Add(alertWait); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		s.mu.Lock()
@@ -92,7 +92,7 @@ func (s *alertSink) await(count int, what ...string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fmt.Errorf("%d alerts were not told within %s: %v", count, alertWait, s.told)
+	return fmt.Errorf("%d alerts were not notified within %s: %v", count, alertWait, s.told)
 }
 
 // addAlertRules lets one rule tell two channels at once, and another one a third channel after a delay, and then the second one.
@@ -134,7 +134,7 @@ func addAlertRules(ctx context.Context, path, sink string) error {
 	return errors.Join(err, bad)
 }
 
-// alerts measures a storm of alerts, and 100,000 alerts, which three channels are told of, one of them twice.
+// alerts measures a storm of alerts, and 100,000 alerts, which three channels are notified of, one of them twice.
 func (b *bench) alerts() ([]result, error) {
 	path, tokens, err := b.filled(storetest.Fill{Count: rounds*stormCount + alertCount, Interval: 24 * time.Hour, Now: time.Now()})
 	if err != nil {
@@ -177,7 +177,7 @@ func (p *process) signal(kind string, tokens []string) error {
 	})
 }
 
-// storms measures from the first of many failures until one message tells of all, and from the first of their pings until one
+// storms measures from the first of many failures until one message reports all, and from the first of their pings until one
 // message tells that.
 func (p *process) storms(sink *alertSink, tokens []string) ([]result, error) {
 	var down, up []float64
@@ -202,7 +202,7 @@ func (p *process) storms(sink *alertSink, tokens []string) ([]result, error) {
 			*of.times = append(*of.times, m.at.Sub(began).Seconds())
 		}
 	}
-	return []result{{"1,000 monitors down at once until one message tells of all; up again", "≤ 10 s", fmt.Sprintf("%.1f s; %.1f s", median(down), median(up))}}, nil
+	return []result{{"1,000 monitors down at once until one message reports all; up again", "≤ 10 s", fmt.Sprintf("%.1f s; %.1f s", median(down), median(up))}}, nil
 }
 
 // manyAlerts measures how long alerts take, and memory before, after each quarter of them, after all have escalated, and after all are over.
@@ -263,7 +263,7 @@ func (p *process) manyAlerts(sink *alertSink, tokens []string) ([]result, error)
 	return []result{
 		{"100,000 alerts, two channels told at once: each quarter", "", strings.Join(seconds, " s, ") + fmt.Sprintf(" s (%.0f alerts a second, with the failures that begin them)", alertCount/took.Seconds())},
 		{"From the failure until the message", "", fmt.Sprintf("%.1f s (median), %.1f s (99 %%), %.1f s at most", median(sink.lags), sink.lags[len(sink.lags)*99/100], sink.lags[len(sink.lags)-1])},
-		{"All of them are over: until all channels are told", "", fmt.Sprintf("%.1f s; %d messages altogether", ended.Seconds(), sink.messages)},
+		{"All of them are over: until all channels are notified", "", fmt.Sprintf("%.1f s; %d messages altogether", ended.Seconds(), sink.messages)},
 		{"Resident memory before, after each quarter, after the escalation and at the end", "flat", strings.Join(resident, ", ") + " MB"},
 		{"The private part of it", "flat", strings.Join(private, ", ") + " MB"},
 	}, nil

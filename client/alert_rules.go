@@ -8,13 +8,13 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// AlertTarget is who is told: channels, and whoever is then on call.
+// AlertTarget is who is notified: channels, and whoever is then on call.
 type AlertTarget struct {
 	ChannelIDs []string `json:"channel_ids,omitempty"`
 	OnCallIDs  []string `json:"on_call_ids,omitempty"`
 }
 
-// AlertRule says who is told of which alerts.
+// AlertRule says who is notified of which alerts.
 type AlertRule struct {
 	Meta
 	ID      string `json:"id"`
@@ -22,7 +22,7 @@ type AlertRule struct {
 	Enabled bool   `json:"enabled"`
 	AlertMatch
 	AlertTarget
-	Delay      Seconds          `json:"delay"`       // only alerts are told that last longer
+	Delay      Seconds          `json:"delay"`       // only alerts are sent that last longer
 	Repeat     Seconds          `json:"repeat"`      // until somebody acknowledges the alert; 0: no repetition
 	QuietHours *QuietHours      `json:"quiet_hours"` // nil: none
 	Escalation []EscalationStep `json:"escalation"`
@@ -40,7 +40,7 @@ type QuietHours struct {
 	AlertTarget
 }
 
-// EscalationStep is who is told next unless somebody acknowledges an alert.
+// EscalationStep is who is notified next unless somebody acknowledges an alert.
 type EscalationStep struct {
 	After Seconds `json:"after"` // the step before
 	AlertTarget
@@ -81,7 +81,7 @@ type AlertQuestion struct {
 	At       *time.Time       `json:"at,omitempty"`       // nil: now
 }
 
-// AlertForecast says who would be told of an event.
+// AlertForecast says who would be notified of an event.
 type AlertForecast struct {
 	Meta
 	Event     string          `json:"event"`
@@ -104,12 +104,12 @@ type RuleForecast struct {
 // ForecastStep is one thing that a rule would do.
 type ForecastStep struct {
 	At       time.Time         `json:"at"`
-	Kind     *string           `json:"kind"` // opened, repeated or escalated; nil: nothing is told
+	Kind     *string           `json:"kind"` // opened, repeated or escalated; nil: nothing is sent
 	Held     *string           `json:"held"` // silence or quiet_hours
 	Channels []ForecastChannel `json:"channels"`
 }
 
-// ForecastChannel is a channel that would be told.
+// ForecastChannel is a channel that would be notified.
 type ForecastChannel struct {
 	ID     string  `json:"id"`
 	Name   string  `json:"name"`
@@ -136,12 +136,12 @@ func (c *Client) ChangeAlertRule(ctx context.Context, id string, change AlertRul
 	return call[AlertRule](ctx, c, http.MethodPatch, pathOf("alert-rules", id), change, options...)
 }
 
-// DeleteAlertRule deletes a rule. What it was still to tell is not told. The option IfMatch applies.
+// DeleteAlertRule deletes a rule. What it was still to send is not sent. The option IfMatch applies.
 func (c *Client) DeleteAlertRule(ctx context.Context, id string, options ...CallOption) error {
 	return c.remove(ctx, pathOf("alert-rules", id), options...)
 }
 
-// TestAlertRules says who would be told of an event, when and why. Nothing is sent.
+// TestAlertRules says who would be notified of an event, when and why. Nothing is sent.
 func (c *Client) TestAlertRules(ctx context.Context, question AlertQuestion) (*AlertForecast, error) {
 	return call[AlertForecast](ctx, c, http.MethodPost, pathOf("alert-rules", "test"), question, IdempotencyKey(""))
 }

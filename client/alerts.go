@@ -12,15 +12,15 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Channel is a way to tell people of alerts, such as a room of a chat.
+// Channel is a way to notify people of alerts, such as a room of a chat.
 type Channel struct {
 	Meta
 	ID           string  `json:"id"`
 	Type         string  `json:"type"` // such as webhook
 	Name         string  `json:"name"` // unique in the workspace
 	Enabled      bool    `json:"enabled"`
-	MaxPerMinute int     `json:"max_per_minute"` // messages; what is more is told together
-	FallbackID   *string `json:"fallback_id"`    // the channel that is told what this one does not take
+	MaxPerMinute int     `json:"max_per_minute"` // messages; what is more is sent together
+	FallbackID   *string `json:"fallback_id"`    // the channel that gets what this one does not take
 	TestWeekly   bool    `json:"test_weekly"`
 
 	TitleTemplate *string `json:"title_template"` // nil: the default words
@@ -179,12 +179,12 @@ type Alert struct {
 	AcknowledgedBy *string         `json:"acknowledged_by"`
 	ResolvedAt     *time.Time      `json:"resolved_at"`
 	EndReason      *string         `json:"end_reason"` // why it ended although the problem may last
-	Told           []AlertNotice   `json:"told"`       // only of GetAlert, the oldest first
+	Notices        []AlertNotice   `json:"notices"`    // only of GetAlert, the oldest first
 	Holds          []AlertHold     `json:"holds"`      // only of GetAlert, the oldest first
 	Plans          []AlertPlan     `json:"plans"`      // only of GetAlert
 }
 
-// AlertNotice is what a channel was told of an alert.
+// AlertNotice is what a channel was sent about an alert.
 type AlertNotice struct {
 	Kind      string     `json:"kind"` // opened, repeated, escalated, acknowledged or resolved
 	ChannelID string     `json:"channel_id"`
@@ -237,7 +237,7 @@ func (c *Client) GetAlert(ctx context.Context, id string) (*Alert, error) {
 	return call[Alert](ctx, c, http.MethodGet, pathOf("alerts", id), nil)
 }
 
-// AcknowledgeAlert records that somebody looks after an alert, which is not repeated or escalated any more.
+// AcknowledgeAlert records that somebody acknowledges an alert, which is not repeated or escalated any more.
 func (c *Client) AcknowledgeAlert(ctx context.Context, id string, options ...CallOption) (*Alert, error) {
 	return call[Alert](ctx, c, http.MethodPost, pathOf("alerts", id, "acknowledge"), nil, options...)
 }
@@ -310,7 +310,7 @@ func (c *Client) ChangeSilence(ctx context.Context, id string, change SilenceCha
 	return call[Silence](ctx, c, http.MethodPatch, pathOf("silences", id), change, options...)
 }
 
-// EndSilence ends a silence now. What it held back is told, if it still lasts. The option IfMatch applies.
+// EndSilence ends a silence now. What it held back is sent, if it still lasts. The option IfMatch applies.
 func (c *Client) EndSilence(ctx context.Context, id string, options ...CallOption) error {
 	return c.remove(ctx, pathOf("silences", id), options...)
 }

@@ -30,7 +30,7 @@ type State string
 // The states.
 const (
 	Open         State = "open"
-	Acknowledged State = "acknowledged" // somebody looks after it: nothing is repeated or escalated
+	Acknowledged State = "acknowledged" // nothing is repeated or escalated
 	Resolved     State = "resolved"     // what it was about is over
 )
 

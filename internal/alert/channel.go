@@ -14,11 +14,11 @@ const (
 	DefaultMaxPerMinute = 10
 	HighestMaxPerMinute = 300
 	MaxChannelConfig    = 16 << 10 // bytes of Config and Secrets
-	FallbackAfter       = 2        // failed attempts in a row after which the fallback is told, too
+	FallbackAfter       = 2        // failed attempts in a row after which the fallback is notified, too
 	TestInterval        = 7 * 24 * time.Hour
 )
 
-// Channel is a way to tell people, such as a room of a chat or the pager of a person.
+// Channel is a way to notify people, such as a room of a chat or the pager of a person.
 type Channel struct {
 	ID           string
 	WorkspaceID  string
@@ -28,8 +28,8 @@ type Channel struct {
 	Config       json.RawMessage            // the values of the type's fields, without secrets
 	Secrets      map[string]json.RawMessage // values by field; write-only, so they are loaded only to send
 	SecretFields []string                   // the fields that have a secret, in order
-	MaxPerMinute int                        // messages; what is more is told together
-	FallbackID   string                     // the channel that is told what this one does not take; "": none
+	MaxPerMinute int                        // messages; what is more is sent together
+	FallbackID   string                     // the channel that gets what this one does not take; "": none
 	TestWeekly   bool                       // a test is sent every TestInterval
 	Templates
 	Health    Health
@@ -80,7 +80,7 @@ func checkName(bad *allswell.ValidationError, name, prefix string) {
 	}
 }
 
-// How long a message waits for others, so that what happens at once is told at once.
+// How long a message waits for others, so that what happens at once is sent at once.
 const (
 	gatherQuiet = 2 * time.Second // after the last notice
 	gatherLimit = 6 * time.Second // after the first one

@@ -7,7 +7,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Event is the kind of what can be told.
+// Event is the kind of what people can be notified of.
 type Event string
 
 // The events. An alert begins with one of the first kind in a row of the table below.

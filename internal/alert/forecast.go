@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Recipient is a channel that is told something.
+// Recipient is a channel that is notified.
 type Recipient struct {
 	ChannelID   string
-	OnCallID    string // the schedule by which it is told; "": the rule names the channel
+	OnCallID    string // the schedule by which it is notified; "": the rule names the channel
 	Participant string // who is on call by that schedule
 }
 
@@ -42,8 +42,8 @@ const MaxForecast = 50
 // ForecastStep is what a rule will do about an alert.
 type ForecastStep struct {
 	At         time.Time
-	Kind       NoticeKind // "": nothing is told, because of Held
-	Held       HoldReason // why nothing is told before the next step; "": nothing is held
+	Kind       NoticeKind // "": nothing is sent, because of Held
+	Held       HoldReason // why nothing is sent before the next step; "": nothing is held
 	Recipients []Recipient
 }
 
@@ -59,7 +59,7 @@ func (r Rule) ForecastFrom(p Progress, a Alert, silences []Silence, schedules []
 		now := p.DueAt
 		action := r.Advance(p, a, SilencedUntil(silences, a.Subject, now), now)
 		if action.Kind != "" || action.Held != "" {
-			steps = append(steps, ForecastStep{now, action.Kind, action.Held, Recipients(action.Tell, schedules, now)})
+			steps = append(steps, ForecastStep{now, action.Kind, action.Held, Recipients(action.Notify, schedules, now)})
 		}
 		p = action.Next
 	}

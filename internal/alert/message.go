@@ -13,17 +13,17 @@ import (
 	"github.com/allswell/allswell/internal/i18n"
 )
 
-// Notice is something that a channel is to be told of an alert.
+// Notice is something that a channel is to be notified of, about an alert.
 type Notice struct {
 	ID        string
 	AlertID   string
 	ChannelID string
-	ThreadID  string // the thread in which the channel was told of the alert first; "": it was not told yet
+	ThreadID  string // the thread in which the channel was notified of the alert first; "": it was not yet
 	Kind      NoticeKind
 	CreatedAt time.Time
 }
 
-// threadsApart is how many threads a channel is told of in messages of their own. News of more threads are one message.
+// threadsApart is how many threads a channel is notified of in messages of their own. News of more threads are one message.
 const threadsApart = 3
 
 // Compose returns which of the notices that wait for a channel the next message tells, and in which thread: "" is a new one, or
@@ -77,7 +77,7 @@ type Item struct {
 	Kinds []NoticeKind // what the message tells of it, in order
 }
 
-// Message is what is told to a channel at once.
+// Message is what is sent to a channel at once.
 type Message struct {
 	ID        string // the same for all attempts
 	ChannelID string
@@ -158,7 +158,7 @@ func (i Item) Title(now time.Time) string {
 	case i.over():
 		return fmt.Sprintf("%s after %s", i.Alert.Title(), words(i.ResolvedAt.Sub(i.OpenedAt)))
 	case last == NoticeAcknowledged:
-		return fmt.Sprintf("%s looks after it: %s %s", i.AcknowledgedBy, i.Name, row.one)
+		return fmt.Sprintf("Acknowledged by %s: %s %s", i.AcknowledgedBy, i.Name, row.one)
 	case last == NoticeRepeated:
 		return fmt.Sprintf("%s still %s after %s", i.Name, row.one, words(now.Sub(i.OpenedAt)))
 	case last == NoticeEscalated:
@@ -216,12 +216,12 @@ func (m Message) Headline() string {
 	}
 	headline := strings.Join(parts, ", ")
 	if by := m.acknowledgedBy(); by != "" {
-		headline = by + " looks after it: " + headline
+		headline = "Acknowledged by " + by + ": " + headline
 	}
 	return headline
 }
 
-// acknowledgedBy returns who looks after all alerts that the message does not say are over; "": nobody, or several people.
+// acknowledgedBy returns who acknowledged all alerts that the message does not say are over; "": nobody, or several people.
 func (m Message) acknowledgedBy() (by string) {
 	for _, i := range m.Items {
 		switch {

@@ -186,14 +186,14 @@ func (o OnCall) Validate() error {
 	return bad.Err()
 }
 
-// Problems says in sentences why whoever names the schedule may tell nobody. enabled are the channels that can be told, by id.
+// Problems says in sentences why whoever names the schedule may notify nobody. enabled are the channels that can be notified, by id.
 func (o OnCall) Problems(enabled map[string]bool) (problems []string) {
 	if len(o.Participants) == 0 {
 		return []string{"Nobody is on call, because there are no participants."}
 	}
 	for _, p := range o.Participants {
 		if !slices.ContainsFunc(p.ChannelIDs, func(id string) bool { return enabled[id] }) {
-			problems = append(problems, p.Name+" has no channel that is enabled, and is not told while on call.")
+			problems = append(problems, p.Name+" has no channel that is enabled, and is not notified while on call.")
 		}
 	}
 	return problems

@@ -20,7 +20,7 @@ const (
 	maxQuietHolds = 400 // how often quiet hours may hold an alert: longer than a year of nights
 )
 
-// Target is who is told: channels, and whoever is then on call.
+// Target is who is notified: channels, and whoever is then on call.
 type Target struct {
 	ChannelIDs []string `json:"channel_ids,omitempty"`
 	OnCallIDs  []string `json:"on_call_ids,omitempty"`
@@ -34,7 +34,7 @@ type Step struct {
 	Target
 }
 
-// Rule says who is told of which alerts.
+// Rule says who is notified of which alerts.
 type Rule struct {
 	ID          string
 	WorkspaceID string
@@ -42,10 +42,10 @@ type Rule struct {
 	Enabled     bool
 	Filter      // Events is not empty
 	Target
-	Delay      time.Duration // only alerts are told that last longer
+	Delay      time.Duration // only alerts are sent that last longer
 	Repeat     time.Duration // between repetitions until somebody acknowledges the alert; 0: none
 	QuietHours *QuietHours   // nil: none
-	Escalation []Step        // who is told next unless somebody acknowledges the alert
+	Escalation []Step        // who is notified next unless somebody acknowledges the alert
 	Summary    string        // what Summarize returns; only in what the store returns
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
@@ -119,11 +119,11 @@ func (r Rule) Matches(s Subject) (ok bool, why string) {
 	return why == "", why
 }
 
-// Begin returns the progress of the rule on an alert that matches it. tellAt is when the alert may be told at the earliest; it is later than
+// Begin returns the progress of the rule on an alert that matches it. notifyAt is when anybody may be notified of the alert at the earliest; it is later than
 // the beginning of the alert if its monitor is flapping.
-func (r Rule) Begin(a Alert, tellAt time.Time) Progress {
+func (r Rule) Begin(a Alert, notifyAt time.Time) Progress {
 	due := a.OpenedAt.Add(r.Delay)
-	return Progress{AlertID: a.ID, RuleID: r.ID, DueAt: allswell.Later(due, tellAt), Flapping: tellAt.After(due)}
+	return Progress{AlertID: a.ID, RuleID: r.ID, DueAt: allswell.Later(due, notifyAt), Flapping: notifyAt.After(due)}
 }
 
 // Progress is how far a rule is with an alert.
@@ -132,7 +132,7 @@ type Progress struct {
 	RuleID   string
 	DueAt    time.Time // when Advance is to be called; zero: there is nothing left to do
 	Step     int       // the next step: 0 is the rule's own Target, 1 the first of its Escalation
-	Repeats  int       // how often the alert was told again
+	Repeats  int       // how often the alert was repeated
 	Holds    int       // how often it was held
 	Flapping bool      // the first message waits because the monitor is flapping: it is sent even if the alert has ended meanwhile
 }
@@ -160,7 +160,7 @@ const (
 	NoticeResolved     NoticeKind = "resolved"
 )
 
-// HoldReason says why an alert is not told yet.
+// HoldReason says why nobody is notified of an alert yet.
 type HoldReason string
 
 // The reasons.
@@ -173,16 +173,16 @@ const (
 
 // Action is what a rule does when its progress is due.
 type Action struct {
-	Kind NoticeKind // what is told to Tell; "": nothing
-	Tell []Target
-	Held HoldReason // why nothing is told before the next DueAt; "": nothing is held
-	Next Progress   // how far the rule is then
+	Kind   NoticeKind // what Notify is notified of; "": nothing
+	Notify []Target
+	Held   HoldReason // why nothing is sent before the next DueAt; "": nothing is held
+	Next   Progress   // how far the rule is then
 }
 
 // Advance returns what the rule does on an alert whose progress is due. silencedUntil is the end of the silences that match the
 // alert; zero: there is none. The result depends on nothing else, so that it is the same after a crash.
 //
-// An alert that ended before it was due is not told. One that ended later, before this was called, is told.
+// Nobody is notified of an alert that ended before it was due. Of one that ended later, before this was called, they are.
 func (r Rule) Advance(p Progress, a Alert, silencedUntil, now time.Time) Action {
 	over := a.State() == Resolved && a.Event.Lasts() && !p.Flapping && (p.Step > 0 || a.ResolvedAt.Before(p.DueAt))
 	if over || !a.AcknowledgedAt.IsZero() || !r.Enabled {
@@ -192,34 +192,34 @@ func (r Rule) Advance(p Progress, a Alert, silencedUntil, now time.Time) Action 
 	if silencedUntil.After(now) {
 		return r.hold(p, HeldBySilence, silencedUntil)
 	}
-	kind, tell := r.step(p)
+	kind, notify := r.step(p)
 	if r.QuietHours != nil {
 		if end, quiet := r.QuietHours.EndAfter(now); quiet {
 			if r.QuietHours.isEmpty() {
 				return r.hold(p, HeldByQuietHours, end)
 			}
-			tell = []Target{r.QuietHours.Target}
+			notify = []Target{r.QuietHours.Target}
 		}
 	}
-	return Action{Kind: kind, Tell: tell, Next: r.after(p, a, now)}
+	return Action{Kind: kind, Notify: notify, Next: r.after(p, a, now)}
 }
 
-// step returns what the next step tells to whom. Repetitions go to everybody who has been told.
+// step returns what the next step notifies whom of. Repetitions go to everybody who has been notified.
 func (r Rule) step(p Progress) (NoticeKind, []Target) {
-	tell := []Target{r.Target}
+	notify := []Target{r.Target}
 	for _, s := range r.Escalation {
-		tell = append(tell, s.Target)
+		notify = append(notify, s.Target)
 	}
 	switch {
 	case p.Step == 0:
-		return NoticeOpened, tell[:1]
-	case p.Step < len(tell):
-		return NoticeEscalated, tell[p.Step : p.Step+1]
+		return NoticeOpened, notify[:1]
+	case p.Step < len(notify):
+		return NoticeEscalated, notify[p.Step : p.Step+1]
 	}
-	return NoticeRepeated, tell
+	return NoticeRepeated, notify
 }
 
-// after returns the progress after a step was told.
+// after returns the progress after a step was taken.
 func (r Rule) after(p Progress, a Alert, now time.Time) Progress {
 	switch {
 	case a.State() == Resolved || !a.Event.Lasts():

@@ -153,7 +153,7 @@ func TestEveryAlertEnds(t *testing.T) {
 			action := r.Advance(p, a, SilencedUntil([]Silence{silence}, a.Subject, now), now)
 			if action.Kind != "" {
 				_, quiet := QuietHours{Zone: "Europe/Berlin", From: 22 * 60, Until: 7 * 60}.EndAfter(now)
-				if now.Sub(t0) < r.Delay || quiet && r.QuietHours != nil || !now.Before(silence.StartsAt) && now.Before(silence.EndsAt) || now.After(over) || len(action.Tell) == 0 {
+				if now.Sub(t0) < r.Delay || quiet && r.QuietHours != nil || !now.Before(silence.StartsAt) && now.Before(silence.EndsAt) || now.After(over) || len(action.Notify) == 0 {
 					t.Fatalf("%+v told %+v at %s; silence %+v, over %s", r, action, now, silence, over)
 				}
 			}
@@ -167,14 +167,14 @@ func TestEveryAlertEnds(t *testing.T) {
 	}
 }
 
-// TestBriefAlert checks what is told of an alert that ends before a rule tells it.
+// TestBriefAlert checks what is sent about an alert that ends before a rule sends it.
 func TestBriefAlert(t *testing.T) {
 	a := Alert{ID: "alt", Subject: Subject{Event: MonitorDown}, OpenedAt: t0, ResolvedAt: t0.Add(30 * time.Second)}
 	for _, c := range []struct {
-		name   string
-		delay  time.Duration
-		tellAt time.Time
-		want   NoticeKind
+		name     string
+		delay    time.Duration
+		notifyAt time.Time
+		want     NoticeKind
 	}{
 		{"without a delay", 0, t0, NoticeOpened},
 		{"shorter than the delay", time.Minute, t0, ""},
@@ -182,7 +182,7 @@ func TestBriefAlert(t *testing.T) {
 		{"of a flapping monitor", 0, t0.Add(time.Hour), NoticeOpened},
 	} {
 		r := Rule{Enabled: true, Target: Target{ChannelIDs: []string{"a"}}, Delay: c.delay, Repeat: time.Minute}
-		p := r.Begin(a, c.tellAt)
+		p := r.Begin(a, c.notifyAt)
 		if got := r.Advance(p, a, time.Time{}, p.DueAt.Add(time.Minute)); got.Kind != c.want || !got.Next.DueAt.IsZero() {
 			t.Errorf("%s: %+v", c.name, got)
 		}

@@ -27,7 +27,7 @@ func (r Rule) Summarize(names map[string]string) string {
 	if len(r.Severities) > 0 {
 		first += ", with the severity " + listOf(textsOf(r.Severities), "or") + ","
 	}
-	first = strings.TrimSuffix(first, ",") + ", " + s.tell(r.Target)
+	first = strings.TrimSuffix(first, ",") + ", " + s.notify(r.Target)
 	if r.Delay > 0 && !lasts {
 		first += " after " + i18n.English().Duration(r.Delay) + ", unless it is over by then"
 	}
@@ -114,7 +114,7 @@ func (s summary) later() (all []string) {
 			if i > 0 {
 				format = "after another %s, %s"
 			}
-			all = append(all, fmt.Sprintf(format, i18n.English().Duration(step.After), s.tell(step.Target)))
+			all = append(all, fmt.Sprintf(format, i18n.English().Duration(step.After), s.notify(step.Target)))
 		}
 		if s.Repeat > 0 {
 			all = append(all, "repeat every "+i18n.English().Duration(s.Repeat)+" until somebody acknowledges")
@@ -127,20 +127,20 @@ func (s summary) later() (all []string) {
 		}
 		does := "wait until " + q.Until.String()
 		if !q.isEmpty() {
-			does = s.tell(q.Target) + " instead"
+			does = s.notify(q.Target) + " instead"
 		}
 		all = append(all, fmt.Sprintf("from %s to %s%s (%s), %s", q.From, q.Until, days, q.Zone, does))
 	}
 	return all
 }
 
-// tell returns who is told: "tell Phone and whoever is on call for Ops".
-func (s summary) tell(t Target) string {
+// notify returns who is notified: "notify Phone and whoever is on call for Ops".
+func (s summary) notify(t Target) string {
 	who := s.named(t.ChannelIDs, "a deleted channel")
 	for _, name := range s.named(t.OnCallIDs, "a deleted schedule") {
 		who = append(who, "whoever is on call for "+name)
 	}
-	return "tell " + listOf(who, "and")
+	return "notify " + listOf(who, "and")
 }
 
 // named returns the names of objects. deleted stands for those that have none.

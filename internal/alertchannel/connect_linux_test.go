@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"strconv"
 	"syscall"
 	"testing"
@@ -47,7 +46,7 @@ func fullListener(t *testing.T) string {
 	address := "127.0.0.1:" + strconv.Itoa(name.(*syscall.SockaddrInet4).Port)
 	for range 16 {
 		c, err := net.DialTimeout("tcp", address, 50*time.Millisecond)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
+		if failure := net.Error(nil); errors.As(err, &failure) && failure.Timeout() {
 			return address
 		}
 		if err != nil {

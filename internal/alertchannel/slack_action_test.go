@@ -91,8 +91,8 @@ func TestFirstMessageSaysHowAlertsAre(t *testing.T) {
 	}
 }
 
-// TestHeadlineSaysWhoLooksAfterAll checks the headline of several alerts that one person has acknowledged.
-func TestHeadlineSaysWhoLooksAfterAll(t *testing.T) {
+// TestHeadlineSaysWhoAcknowledgedAll checks the headline of several alerts that one person has acknowledged.
+func TestHeadlineSaysWhoAcknowledgedAll(t *testing.T) {
 	by := func(who ...string) alert.Message {
 		m := newMessage(nil, alert.NoticeAcknowledged, nil, "Mail", "Shop")
 		for i := range m.Items {
@@ -100,7 +100,7 @@ func TestHeadlineSaysWhoLooksAfterAll(t *testing.T) {
 		}
 		return m
 	}
-	if got := by("Grace", "Grace").Headline(); got != "Grace looks after it: 2 monitors are down" {
+	if got := by("Grace", "Grace").Headline(); got != "Acknowledged by Grace: 2 monitors are down" {
 		t.Error(got)
 	}
 	if got := by("Grace", "Ada").Headline(); got != "2 monitors are down" {

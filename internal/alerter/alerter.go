@@ -21,7 +21,7 @@ const (
 	// testPollInterval is how often each replica looks for weekly tests that are due.
 	testPollInterval = 10 * time.Minute
 
-	// workers is the maximum number of channels that are told something at a time.
+	// workers is the maximum number of channels that are sent something at a time.
 	workers = 16
 
 	// Saving the outcome of an attempt is tried for as long as no other replica can send the message.

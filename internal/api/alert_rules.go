@@ -290,7 +290,7 @@ func newForecastStepsJSON(steps []store.ForecastStep) []forecastStepJSON {
 	return all
 }
 
-// testAlertRules says who would be told of an event.
+// testAlertRules says who would be notified of an event.
 func (a *api) testAlertRules(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {

@@ -38,12 +38,12 @@ func newAlertJSON(a alert.Alert) alertJSON {
 // alertDetailJSON is an alert with its history.
 type alertDetailJSON struct {
 	alertJSON
-	Told  []toldJSON `json:"told"`
-	Holds []holdJSON `json:"holds"`
-	Plans []planJSON `json:"plans"`
+	Notices []noticeJSON `json:"notices"`
+	Holds   []holdJSON   `json:"holds"`
+	Plans   []planJSON   `json:"plans"`
 }
 
-type toldJSON struct {
+type noticeJSON struct {
 	Kind      alert.NoticeKind `json:"kind"`
 	ChannelID string           `json:"channel_id"`
 	Channel   string           `json:"channel"`
@@ -71,9 +71,9 @@ type planJSON struct {
 }
 
 func newAlertDetailJSON(d store.AlertDetail) alertDetailJSON {
-	out := alertDetailJSON{newAlertJSON(d.Alert), []toldJSON{}, []holdJSON{}, []planJSON{}}
-	for _, t := range d.Told {
-		out.Told = append(out.Told, toldJSON{
+	out := alertDetailJSON{newAlertJSON(d.Alert), []noticeJSON{}, []holdJSON{}, []planJSON{}}
+	for _, t := range d.Notices {
+		out.Notices = append(out.Notices, noticeJSON{
 			t.Kind, t.ChannelID, t.ChannelName, ptrOrNil(t.RuleName), allswell.FormatTime(t.At), timePtr(t.SentAt), t.Failed, ptrOrNil(t.Reason),
 		})
 	}

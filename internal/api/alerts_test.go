@@ -93,8 +93,8 @@ func TestChannels(t *testing.T) {
 		c.post("/api/v1/channels/test", map[string]any{"type": "webhook", "url": url}).is(200).has(map[string]any{"taken": true})
 		c.post("/api/v1/channels/test", map[string]any{"type": "webhook"}).complains("url")
 
-		rule := c.post("/api/v1/alert-rules", map[string]any{"name": "Down", "channel_ids": []string{made.id()}}).is(201).has(map[string]any{"summary": "When a monitor is down, tell Ops."}).id()
-		summary := map[string]any{"summary": "When a monitor tagged prod is down, tell Ops."}
+		rule := c.post("/api/v1/alert-rules", map[string]any{"name": "Down", "channel_ids": []string{made.id()}}).is(201).has(map[string]any{"summary": "When a monitor is down, notify Ops."}).id()
+		summary := map[string]any{"summary": "When a monitor tagged prod is down, notify Ops."}
 		c.patch("/api/v1/alert-rules/"+rule, map[string]any{"tags": []string{"prod"}}).is(200).has(summary)
 		c.get("/api/v1/alert-rules/" + rule).is(200).has(summary)
 		if listed := c.get("/api/v1/alert-rules").is(200).rows(); listed[0]["summary"] != summary["summary"] {
@@ -167,7 +167,7 @@ func TestAlertRules(t *testing.T) {
 	})
 }
 
-// TestAlertForecast asks who would be told in the middle of a night.
+// TestAlertForecast asks who would be notified in the middle of a night.
 func TestAlertForecast(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
@@ -218,7 +218,7 @@ func TestAlertForecast(t *testing.T) {
 	})
 }
 
-// TestAlertsAndSilences follows an alert that is silenced, told and acknowledged.
+// TestAlertsAndSilences follows an alert that is silenced, sent and acknowledged.
 func TestAlertsAndSilences(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
@@ -244,9 +244,9 @@ func TestAlertsAndSilences(t *testing.T) {
 		}
 		c.patch(silence, map[string]any{"comment": "x"}).complains("ends_at")
 		c.advanceAlerts()
-		told := c.get(path).is(200).data()["told"].([]any)
-		if len(told) != 1 || told[0].(map[string]any)["channel_id"] != w.usedChannel || told[0].(map[string]any)["kind"] != string(alert.NoticeOpened) {
-			t.Errorf("told: %v", told)
+		notices := c.get(path).is(200).data()["notices"].([]any)
+		if len(notices) != 1 || notices[0].(map[string]any)["channel_id"] != w.usedChannel || notices[0].(map[string]any)["kind"] != string(alert.NoticeOpened) {
+			t.Errorf("notices: %v", notices)
 		}
 		c.post(path+"/acknowledge", nil).is(200).has(map[string]any{"state": "acknowledged", "acknowledged_by": "test"})
 		if rows := c.get("/api/v1/alerts?state=open").is(200).rows(); len(rows) != 0 {

@@ -57,7 +57,7 @@ func (cmd *ruleShow) Run(c *commandContext) error {
 	r, err := cmd.get(c)
 	return object(c, r, err, func(r *client.AlertRule) {
 		facts := [][2]string{{"Rule", r.Name}, {"Id", r.ID}, {"Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled]}, {"Summary", r.Summary}, {"About", matchText(r.AlertMatch)},
-			{"Tells", targetText(r.AlertTarget)}, {"Delay", durationText(r.Delay)}, {"Repeats every", durationText(r.Repeat)}}
+			{"Notifies", targetText(r.AlertTarget)}, {"Delay", durationText(r.Delay)}, {"Repeats every", durationText(r.Repeat)}}
 		if q := r.QuietHours; q != nil {
 			text := fmt.Sprintf("%s to %s %s", q.From, q.Until, q.Zone)
 			if len(q.Days) > 0 {
@@ -92,8 +92,8 @@ type ruleFlags struct {
 	matchFlags
 	Channel    []string            `placeholder:"CHANNEL" sep:"none" help:"Id or name of a channel to notify. Repeatable."`
 	OnCall     []string            `placeholder:"SCHEDULE" sep:"none" help:"Id, slug or name of an on-call schedule; notifies whoever is then on call. Repeatable."`
-	Delay      *timeinput.Duration `placeholder:"DURATION" help:"Tell only of alerts that last longer, such as 5m."`
-	Repeat     *timeinput.Duration `placeholder:"DURATION" help:"Tell again at this interval until somebody acknowledges the alert."`
+	Delay      *timeinput.Duration `placeholder:"DURATION" help:"Only alerts that last longer, such as 5m."`
+	Repeat     *timeinput.Duration `placeholder:"DURATION" help:"Notify again at this interval until somebody acknowledges the alert."`
 	QuietHours *string             `placeholder:"FROM-UNTIL" help:"When alerts wait for the end of these hours, such as 22:00-07:00."`
 	QuietZone  *string             `placeholder:"ZONE" help:"Time zone of the quiet hours, such as Europe/Berlin. Default: UTC."`
 	QuietDay   []string            `placeholder:"DAY" help:"Day on which quiet hours begin: mon, tue, … Repeatable. Default: every day."`
@@ -285,7 +285,7 @@ func (cmd *ruleTest) Run(c *commandContext) error {
 	return object(c, f, err, c.printForecast)
 }
 
-// printForecast prints who would be told of an event.
+// printForecast prints who would be notified of an event.
 func (c *commandContext) printForecast(f *client.AlertForecast) {
 	if len(f.Rules) == 0 {
 		c.Printf("There are no rules: alerts notify nobody.\n")

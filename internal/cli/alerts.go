@@ -89,7 +89,7 @@ func (cmd *alertShow) Run(c *commandContext) error {
 		c.Facts([2]string{"Alert", a.Title}, [2]string{"Id", a.ID}, [2]string{"Event", a.Event}, [2]string{"State", a.State}, [2]string{"Severity", string(a.Severity)},
 			[2]string{"Reason", valueOf(a.Reason)}, [2]string{"Page", valueOf(a.Page)}, [2]string{"Since", console.Time(a.OpenedAt)},
 			[2]string{"Acknowledged", acknowledgedText(a)}, [2]string{"Ended", timeOr(a.ResolvedAt, "")}, [2]string{"Ended because", valueOf(a.EndReason)})
-		for _, t := range a.Told {
+		for _, t := range a.Notices {
 			c.Printf("%s  %-12s %s: %s\n", console.Time(t.At), t.Kind, console.Visible(t.Channel), noticeState(t))
 		}
 		for _, h := range a.Holds {

@@ -12,7 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/console"
 )
 
-// ChannelCommands are the commands of the channels on which people are told of alerts.
+// ChannelCommands are the commands of the channels on which people are notified of alerts.
 type ChannelCommands struct {
 	monitorSettings `embed:""`
 
@@ -127,7 +127,7 @@ func (o channelOptions) fallback(c *commandContext) (*string, error) {
 }
 
 type channelCreate struct {
-	Type string `required:"" placeholder:"TYPE" help:"How it tells: ${channel_types}."`
+	Type string `required:"" placeholder:"TYPE" help:"How it notifies: ${channel_types}."`
 	Name string `required:"" placeholder:"NAME" help:"Name of the channel."`
 	channelOptions
 }
@@ -199,7 +199,7 @@ func (cmd *channelDelete) Run(c *commandContext) error {
 }
 
 type channelTest struct {
-	Channel string `arg:"" optional:"" help:"Id or name of a channel. Without it, --type says how to tell."`
+	Channel string `arg:"" optional:"" help:"Id or name of a channel. Without it, --type says how to notify."`
 	Type    string `placeholder:"TYPE" help:"Type of the channel: ${channel_types}."`
 	fieldFlags
 }

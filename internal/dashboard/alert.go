@@ -61,24 +61,23 @@ func newAlertPlan(p store.AlertPlan) alertPlan {
 	return plan
 }
 
-// noticeWords say what a channel was told.
-var noticeWords = map[alert.NoticeKind]string{
-	alert.NoticeOpened: "was told", alert.NoticeRepeated: "was told again", alert.NoticeEscalated: "was told, because nobody had acknowledged",
-	alert.NoticeAcknowledged: "was told who looks after it", alert.NoticeResolved: "was told that it is over",
+// noticeNames are the names of the kinds of notices on all screens.
+var noticeNames = map[alert.NoticeKind]string{
+	alert.NoticeOpened: "New", alert.NoticeRepeated: "Repeated", alert.NoticeEscalated: "Escalated", alert.NoticeAcknowledged: "Acknowledged", alert.NoticeResolved: "Over",
 }
 
-// toldEntry returns what a channel was told.
-func toldEntry(t store.AlertTold) alertEntry {
-	e := alertEntry{At: t.At, Who: t.ChannelName, What: noticeWords[t.Kind], Rule: t.RuleName, Sent: t.SentAt}
+// noticeEntry returns what became of a notice for a channel.
+func noticeEntry(n store.AlertNotice) alertEntry {
+	e := alertEntry{At: n.At, Who: n.ChannelName, What: "was notified: " + noticeNames[n.Kind], Rule: n.RuleName, Sent: n.SentAt}
 	switch {
-	case !t.SentAt.IsZero():
+	case !n.SentAt.IsZero():
 		e.Tone = allswell.StatusOperational.Tone().Name
-	case t.Failed:
-		e.Tone, e.What, e.Result = allswell.StatusMajorOutage.Tone().Name, "could not be told", "not taken: "+t.Reason
-	case t.Reason != "":
-		e.Tone, e.What, e.Result = allswell.StatusDegraded.Tone().Name, "is being told", "tried again: "+t.Reason
+	case n.Failed:
+		e.Tone, e.What, e.Result = allswell.StatusMajorOutage.Tone().Name, "could not be notified", "not taken: "+n.Reason
+	case n.Reason != "":
+		e.Tone, e.What, e.Result = allswell.StatusDegraded.Tone().Name, "is being notified", "tried again: "+n.Reason
 	default:
-		e.What, e.Result = "is about to be told", "waits to be sent"
+		e.What, e.Result = "is about to be notified", "waits to be sent"
 	}
 	return e
 }
@@ -97,8 +96,8 @@ func alertTimeline(d store.AlertDetail) (all []alertEntry) {
 		}
 		all = append(all, e)
 	}
-	for _, t := range d.Told {
-		all = append(all, toldEntry(t))
+	for _, t := range d.Notices {
+		all = append(all, noticeEntry(t))
 	}
 	if !d.AcknowledgedAt.IsZero() {
 		all = append(all, alertEntry{At: d.AcknowledgedAt, Tone: allswell.StatusMaintenance.Tone().Name, Who: d.AcknowledgedBy, What: "acknowledged it"})
@@ -154,7 +153,7 @@ func (v *visit) answerAlert(status int, f *form) error {
 	return v.showLive("alert", d.Title(), s)
 }
 
-// acknowledgeAlert records that the visitor looks after an alert.
+// acknowledgeAlert records that the visitor acknowledges an alert.
 func (v *visit) acknowledgeAlert() error {
 	a, err := v.store.AcknowledgeAlert(v.r.Context(), v.actor(), v.r.PathValue("alert"))
 	if err != nil {

@@ -15,17 +15,17 @@ import (
 
 const forecastPath = alertRulesPath + "/test"
 
-// forecastScreen is what the template alert_forecast shows: who would be told of an event.
+// forecastScreen is what the template alert_forecast shows: who would be notified of an event.
 type forecastScreen struct {
 	*form
 	Fields   []field
 	Asked    bool
 	At       time.Time
 	Severity allswell.Impact
-	Told     []forecastLine
+	Notified []forecastLine
 	Rules    []forecastRule // that tell nobody
-	Silent   []string       // channels that are told nothing
-	Disabled []string       // channels that are told nothing because they are disabled
+	Silent   []string       // channels that are not notified
+	Disabled []string       // channels that are not notified because they are disabled
 	NoRules  bool
 	CanEdit  bool
 }
@@ -34,8 +34,8 @@ type forecastScreen struct {
 type forecastLine struct {
 	At    time.Time
 	After time.Duration // since the event
-	Who   string        // "": nobody is told
-	Why   string        // what happens, or why nobody is told
+	Who   string        // "": nobody is notified
+	Why   string        // what happens, or why nobody is notified
 	Rule  alert.Rule
 
 	step store.ForecastStep
@@ -61,7 +61,7 @@ var differences = map[string]string{
 	"tags": "It is about other tags.", "severities": "It is about other severities.",
 }
 
-// showForecast says who would be told of an event, when and why, and who not. It changes nothing.
+// showForecast says who would be notified of an event, when and why, and who not. It changes nothing.
 func (v *visit) showForecast() error {
 	typed := v.r.URL.Query()
 	s := forecastScreen{Asked: typed.Has("event") || typed.Has("monitor"), CanEdit: v.can(allswell.RoleAdmin)}
@@ -96,7 +96,7 @@ func (v *visit) showForecast() error {
 	if err := v.drawForecast(&s, typed); err != nil {
 		return err
 	}
-	return v.show(status, "alert_forecast", "Who is told?", s)
+	return v.show(status, "alert_forecast", "Who is notified?", s)
 }
 
 func (v *visit) drawForecast(s *forecastScreen, typed url.Values) error {
@@ -139,16 +139,16 @@ func (v *visit) addForecast(s *forecastScreen, f store.AlertForecast) error {
 			s.Rules = append(s.Rules, forecastRule{r.Rule, differences[r.Differs]})
 			continue
 		}
-		s.Told = append(s.Told, forecastLines(r, f.At)...)
+		s.Notified = append(s.Notified, forecastLines(r, f.At)...)
 	}
-	slices.SortStableFunc(s.Told, func(a, b forecastLine) int { return a.At.Compare(b.At) })
-	told := make(map[string]bool) // by id of the channel
-	for i := range s.Told {
-		s.Told[i].tell(told)
+	slices.SortStableFunc(s.Notified, func(a, b forecastLine) int { return a.At.Compare(b.At) })
+	notified := make(map[string]bool) // by id of the channel
+	for i := range s.Notified {
+		s.Notified[i].notify(notified)
 	}
 	for _, ch := range uses.channels {
 		switch {
-		case told[ch.ID]:
+		case notified[ch.ID]:
 		case !ch.Enabled:
 			s.Disabled = append(s.Disabled, ch.Name)
 		default:
@@ -158,12 +158,7 @@ func (v *visit) addForecast(s *forecastScreen, f store.AlertForecast) error {
 	return nil
 }
 
-// forecastWords says what happens in a step.
-var forecastWords = map[alert.NoticeKind]string{
-	alert.NoticeOpened: "told first", alert.NoticeEscalated: "nobody has acknowledged", alert.NoticeRepeated: "told again, and so on until somebody acknowledges",
-}
-
-// forecastLines returns what a rule does about an event. Of its repetitions only the first is told.
+// forecastLines returns what a rule does about an event. Of its repetitions only the first is shown.
 func forecastLines(r store.RuleForecast, from time.Time) (lines []forecastLine) {
 	for _, step := range r.Steps {
 		lines = append(lines, forecastLine{At: step.At, After: step.At.Sub(from), Rule: r.Rule, step: step})
@@ -174,21 +169,21 @@ func forecastLines(r store.RuleForecast, from time.Time) (lines []forecastLine) 
 	return lines
 }
 
-// tell says in words whom the line tells, and why. told are the channels that have been told before; a rule does not tell them again that the alert is open.
-func (l *forecastLine) tell(told map[string]bool) {
+// notify says in words whom the line notifies, and why. notified are the channels that have been notified before; a rule does not notify them again that the alert is open.
+func (l *forecastLine) notify(notified map[string]bool) {
 	var names []string
 	for _, ch := range l.step.Channels {
-		if told[ch.ChannelID] && l.step.Kind == alert.NoticeOpened {
+		if notified[ch.ChannelID] && l.step.Kind == alert.NoticeOpened {
 			continue
 		}
-		told[ch.ChannelID] = true
+		notified[ch.ChannelID] = true
 		name := ch.Name
 		if ch.Participant != "" {
 			name += " (" + ch.Participant + " is on call)"
 		}
 		names = append(names, name)
 	}
-	l.Who, l.Why = strings.Join(names, ", "), forecastWords[l.step.Kind]
+	l.Who, l.Why = strings.Join(names, ", "), noticeNames[l.step.Kind]
 	switch {
 	case l.step.Held != "":
 		l.Why = "held back: " + holdWords[l.step.Held]
@@ -196,7 +191,11 @@ func (l *forecastLine) tell(told map[string]bool) {
 		l.Why = "nobody is on call, or has a channel"
 	case len(l.step.Channels) == 0:
 		l.Why = "the channels are disabled"
+	case l.step.Kind == alert.NoticeEscalated:
+		l.Why += ": nobody has acknowledged"
+	case l.step.Kind == alert.NoticeRepeated:
+		l.Why += ", and so on until somebody acknowledges"
 	case l.Who == "":
-		l.Why = "all of its channels were told by another rule"
+		l.Why = "all of its channels were notified by another rule"
 	}
 }

@@ -75,7 +75,7 @@ func TestAlertLink(t *testing.T) {
 		link := alert.LinkPath + "?key=" + key
 		stranger := s.visitor()
 		for range 2 { // programs that check links open them, too
-			stranger.wants(stranger.get(link), http.StatusOK, "Do you look after it?", "&lt;script&gt;alert(1)&lt;/script&gt;", ">Acknowledge</button>", "Your name")
+			stranger.wants(stranger.get(link), http.StatusOK, "Do you acknowledge it?", "&lt;script&gt;alert(1)&lt;/script&gt;", ">Acknowledge</button>", "Your name")
 		}
 		stranger.wants(stranger.post(alert.LinkPath, "key", key, "name", strings.Repeat("x", 300)), http.StatusUnprocessableEntity, "may not be longer")
 		stranger.wants(stranger.post(alert.LinkPath, "key", key, "name", " An\u202en\n"), http.StatusSeeOther)

@@ -188,10 +188,10 @@ func (v *visit) answerAlertRule(status int, f *alertRuleForm) error {
 
 func (f *alertRuleForm) drawBasics(targets []option) {
 	f.Name = f.draw(field{Name: "name", Label: "Name", Placeholder: "Everything that is down"})
-	f.Targets = f.drawBoxes(field{Name: targetsField, Label: "Tell", Options: targets}, "channel_ids", "on_call_ids")
+	f.Targets = f.drawBoxes(field{Name: targetsField, Label: "Notify", Options: targets}, "channel_ids", "on_call_ids")
 	f.Events = f.drawBoxes(field{Name: "events", Label: "When", Options: describedEvents()})
-	f.Delay = f.draw(field{Name: "delay", Label: "Only if it lasts longer than", Optional: true, Placeholder: "5m", Suggestions: []string{"1m", "5m", "15m"}, Hint: "What ends before is not told."})
-	f.Repeat = f.draw(field{Name: "repeat", Label: "Tell everybody again every", Optional: true, Placeholder: "30m", Suggestions: []string{"15m", "30m", "2h"}, Hint: "Until somebody acknowledges, at most " + strconv.Itoa(alert.MaxRepeats) + " times."})
+	f.Delay = f.draw(field{Name: "delay", Label: "Only if it lasts longer than", Optional: true, Placeholder: "5m", Suggestions: []string{"1m", "5m", "15m"}, Hint: "What ends before is not sent."})
+	f.Repeat = f.draw(field{Name: "repeat", Label: "Notify everybody again every", Optional: true, Placeholder: "30m", Suggestions: []string{"15m", "30m", "2h"}, Hint: "Until somebody acknowledges, at most " + strconv.Itoa(alert.MaxRepeats) + " times."})
 }
 
 // drawSteps draws the steps that have something, and an empty one.
@@ -208,7 +208,7 @@ func (f *alertRuleForm) drawSteps(targets []option) {
 			label = "And after another"
 		}
 		step := stepFields{Number: i + 1, After: f.draw(field{Name: stepField(i, "after"), Label: label, Optional: true, Placeholder: "10m"})}
-		step.Targets = f.drawBoxes(field{Name: stepField(i, targetsField), Label: "Tell", Options: targets})
+		step.Targets = f.drawBoxes(field{Name: stepField(i, targetsField), Label: "Notify", Options: targets})
 		f.Steps = append(f.Steps, step)
 	}
 	if errs := f.errorsOf("escalation"); len(errs) > 0 {
@@ -224,8 +224,8 @@ func (f *alertRuleForm) drawQuietHours(targets []option) {
 	f.Until = f.draw(field{Name: "quiet_hours.until", Label: "Until", Type: "time", Optional: true})
 	f.Zone = f.draw(field{Name: "quiet_hours.zone", Label: "Time zone", Bare: true, Placeholder: "Europe/Berlin"})
 	f.Zone.Errors = append(f.Zone.Errors, f.errorsOf("quiet_hours")...)
-	f.Days = f.drawBoxes(field{Name: "quiet_hours.days", Label: "Only on these days", Short: true, Options: dayOptions(), Hint: "On which they begin. None chosen: every day."})
-	f.Instead = f.drawBoxes(field{Name: "quiet_hours.targets", Label: "Tell these instead", Options: targets, Hint: "None chosen: what arrives waits until the end."})
+	f.Days = f.drawBoxes(field{Name: "quiet_hours.days", Label: "Only on these days", Short: true, Options: weekdayOptions(), Hint: "On which they begin. None chosen: every day."})
+	f.Instead = f.drawBoxes(field{Name: "quiet_hours.targets", Label: "Notify these instead", Options: targets, Hint: "None chosen: what arrives waits until the end."})
 	f.QuietOpen = f.From.Value+f.Until.Value != "" || len(f.Zone.Errors)+len(f.From.Errors)+len(f.Until.Errors) > 0
 }
 
@@ -292,10 +292,10 @@ func describedEvents() (all []option) {
 	return all
 }
 
-func dayOptions() (all []option) {
-	names := map[alert.Weekday]string{"mon": "Monday", "tue": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "fri": "Friday", "sat": "Saturday", "sun": "Sunday"}
+// weekdayOptions are the days of the week, to choose from.
+func weekdayOptions() (all []option) {
 	for _, d := range alert.Weekdays {
-		all = append(all, option{Value: string(d), Label: names[d]})
+		all = append(all, option{Value: string(d), Label: weekdayNames[d]})
 	}
 	return all
 }

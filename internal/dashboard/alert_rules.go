@@ -19,7 +19,7 @@ type alertRulesScreen struct {
 	NoChannels bool // the workspace has none, so that a rule cannot be created
 }
 
-// showAlertRules lists the rules that say who is told of alerts.
+// showAlertRules lists the rules that say who is notified of alerts.
 func (v *visit) showAlertRules() error {
 	r := pagination(v.r.URL.Query())
 	rules, total, err := v.store.AlertRules(v.r.Context(), v.actor(), r)

@@ -46,8 +46,8 @@ func TestAlertRulesInTheForm(t *testing.T) {
 		const create = "/admin/alert-rules/new"
 		fields := []string{"name", "Shop", "events", "monitor.down", "targets", phone, "tags", "prod", "monitors", m.ID, "severities", "major", "delay", "5m", "repeat", "30 m",
 			"step.0.after", "10m", "step.0.targets", boss, "quiet_hours.from", "22:00", "quiet_hours.until", "07:00", "quiet_hours.zone", "Europe/Berlin", "quiet_hours.days", "sat", "quiet_hours.targets", boss}
-		const sentence = "When Web shop tagged prod is down for more than 5 minutes, with the severity major, tell Phone; after 10 minutes without acknowledgement, tell Boss; " +
-			"repeat every 30 minutes until somebody acknowledges; from 22:00 to 07:00 on Sat (Europe/Berlin), tell Boss instead."
+		const sentence = "When Web shop tagged prod is down for more than 5 minutes, with the severity major, notify Phone; after 10 minutes without acknowledgement, notify Boss; " +
+			"repeat every 30 minutes until somebody acknowledges; from 22:00 to 07:00 on Sat (Europe/Berlin), notify Boss instead."
 		v.wants(v.post(create, append(fields, "preview", "summary")...), http.StatusOK, sentence)
 		v.wants(v.post(create, append(fields, "preview", "step")...), http.StatusOK, `name="step.1.after"`, "And after another")
 		v.lacks(v.get("/admin/alert-rules"), "Shop")
@@ -66,27 +66,27 @@ func TestAlertRulesInTheForm(t *testing.T) {
 		screen, tag := "/admin/alert-rules/"+rule.ID, allswell.EntityTag(rule)
 		v.wants(v.get(screen), http.StatusOK, sentence, `value="10m"`, `value="22:00"`, `value="30m"`, `value="sat" checked`, `data-key="quiet" open`, `name="step.1.after"`)
 		v.wants(v.post(screen, "name", "Shop", "events", "monitor.down", "events", "monitor.slow", "targets", boss, "tag", tag), http.StatusSeeOther)
-		v.wants(v.get("/admin/alert-rules"), http.StatusOK, "When a monitor is down or is slow, tell Boss.")
-		v.wants(v.post(screen, append(fields, "tag", tag)...), http.StatusConflict, "Nothing was saved", "When a monitor is down or is slow, tell Boss.")
+		v.wants(v.get("/admin/alert-rules"), http.StatusOK, "When a monitor is down or is slow, notify Boss.")
+		v.wants(v.post(screen, append(fields, "tag", tag)...), http.StatusConflict, "Nothing was saved", "When a monitor is down or is slow, notify Boss.")
 		v.wants(v.post(screen, fields...), http.StatusConflict)
 		v.wants(v.post(screen+"/enable", "enabled", "false"), http.StatusSeeOther, "/admin/alert-rules")
 		v.wants(v.get("/admin/alert-rules"), http.StatusOK, "Disabled")
 		viewer := s.member(v, allswell.RoleViewer)
-		viewer.lacks(viewer.wants(viewer.get("/admin/alert-rules"), http.StatusOK, "When a monitor is down or is slow, tell Boss."), screen, "New rule")
+		viewer.lacks(viewer.wants(viewer.get("/admin/alert-rules"), http.StatusOK, "When a monitor is down or is slow, notify Boss."), screen, "New rule")
 		v.wants(v.post(screen+"/delete"), http.StatusSeeOther, "/admin/alert-rules")
 		v.wants(v.get(screen), http.StatusNotFound)
 	})
 }
 
-// TestForecastScreen asks who would be told of an event.
+// TestForecastScreen asks who would be notified of an event.
 func TestForecastScreen(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
 		m := v.monitors("Web shop")[0]
 		v.wants(v.get("/admin/monitors/"+m.ID), http.StatusOK, "/admin/alert-rules/test?monitor="+m.ID)
-		v.lacks(v.get("/admin/alert-rules/test"), "Nobody is told")
-		v.wants(v.get("/admin/alert-rules/test?monitor="+m.ID), http.StatusOK, "Nobody is told", "There is no rule yet")
+		v.lacks(v.get("/admin/alert-rules/test"), "Nobody is notified")
+		v.wants(v.get("/admin/alert-rules/test?monitor="+m.ID), http.StatusOK, "Nobody is notified", "There is no rule yet")
 		phone, boss, spare := strings.TrimPrefix(v.channel("Phone"), "/admin/channels/"), strings.TrimPrefix(v.channel("Boss"), "/admin/channels/"), v.channel("Spare")
 		v.wants(v.post(v.channel("Broken")+"/enable", "enabled", "false"), http.StatusSeeOther)
 		const create = "/admin/alert-rules/new"
@@ -94,12 +94,12 @@ func TestForecastScreen(t *testing.T) {
 			"quiet_hours.from", "22:00", "quiet_hours.until", "07:00", "quiet_hours.zone", "UTC"), http.StatusSeeOther)
 		v.wants(v.post(create, "name", "Tagged", "events", "monitor.down", "targets", boss, "tags", "db"), http.StatusSeeOther)
 		a := v.wants(v.get("/admin/alert-rules/test?event=monitor.down&monitor="+m.ID+"&at=2030-01-05T12:00"), http.StatusOK,
-			"After 1 minute", "After 6 minutes", "told again", "nobody has acknowledged", "It is about other tags", "When a monitor tagged db is down, tell Boss.", "Spare", "Broken", "No rule tells of it here")
+			"After 1 minute", "After 6 minutes", "Repeated, and so on", "Escalated: nobody has acknowledged", "It is about other tags", "When a monitor tagged db is down, notify Boss.", "Spare", "Broken", "No rule sends it here")
 		v.lacks(a, "held back", spare)
 		v.wants(v.get("/admin/alert-rules/test?event=monitor.down&monitor="+m.ID+"&at=2030-01-05T23:00"), http.StatusOK, "held back: its quiet hours", "Nobody", "After 8 hours")
 		v.lacks(v.wants(v.get("/admin/alert-rules/test?event=monitor.down&tags=db,x"), http.StatusOK, "At once"), "It is about other tags")
 		v.wants(v.post(create, "name", "Second", "events", "monitor.down", "targets", phone, "delay", "2m"), http.StatusSeeOther)
-		v.wants(v.get("/admin/alert-rules/test?event=monitor.down&at=2030-01-05T12:00"), http.StatusOK, "all of its channels were told by another rule")
+		v.wants(v.get("/admin/alert-rules/test?event=monitor.down&at=2030-01-05T12:00"), http.StatusOK, "all of its channels were notified by another rule")
 		v.wants(v.get("/admin/alert-rules/test?event=channel.failed"), http.StatusOK, "No rule is about it", "It is about other events")
 		for _, bad := range []string{"event=x", "event=monitor.down&severity=x", "event=monitor.down&at=soon", "monitor=nowhere", "event=monitor.down&page=nowhere", "event=monitor.down&tags=No_Tag"} {
 			v.wants(v.get("/admin/alert-rules/test?"+bad), http.StatusUnprocessableEntity, `class="wrong"`)

@@ -23,7 +23,7 @@ type alertsScreen struct {
 	Newest, Older  string            // addresses; "": none
 	All            string            // the address of all that last, if not all are listed; "": they are
 	Filtered       bool
-	NoRules        bool // nobody is told of anything
+	NoRules        bool // nobody is notified of anything
 }
 
 // alertRow is an alert in a list.
@@ -152,7 +152,7 @@ type planLine struct {
 
 // newPlanLine returns the next step of a plan in words.
 func newPlanLine(p store.AlertPlan) *planLine {
-	l := &planLine{At: p.DueAt, Rule: p.RuleName, What: "asks again whom to tell"}
+	l := &planLine{At: p.DueAt, Rule: p.RuleName, What: "asks again whom to notify"}
 	if len(p.Steps) > 0 {
 		l.What = stepWords(p.Steps[0], p.Held)
 	}
@@ -174,20 +174,20 @@ func stepWords(s store.ForecastStep, held alert.HoldReason) string {
 	case s.Held != "":
 		return "still waits: " + holdWords[s.Held]
 	case to == "":
-		return "tells nobody: none of its channels can be told"
+		return "notifies nobody: none of its channels can be used"
 	case s.Kind == alert.NoticeRepeated:
-		return "tells again: " + to
+		return "notifies again: " + to
 	case s.Kind == alert.NoticeEscalated:
 		return "escalates to " + to
 	case held != "":
-		return "tells " + to + ", held until then: " + holdWords[held]
+		return "notifies " + to + ", held until then: " + holdWords[held]
 	}
-	return "tells " + to
+	return "notifies " + to
 }
 
 // holdWords say why a rule waits.
 var holdWords = map[alert.HoldReason]string{
-	alert.HeldByDelay: "it tells only what lasts longer", alert.HeldByFlapping: "the monitor went down too often", alert.HeldBySilence: "a silence matches",
+	alert.HeldByDelay: "it only sends what lasts longer", alert.HeldByFlapping: "the monitor went down too often", alert.HeldBySilence: "a silence matches",
 	alert.HeldByQuietHours: "its quiet hours",
 }
 

@@ -275,13 +275,8 @@ func (v *visit) channelRefused(err error) error {
 	return v.answerChannel(http.StatusUnprocessableEntity, c, f, nil)
 }
 
-// messageKinds are the words for the kinds of messages.
-var messageKinds = map[alert.NoticeKind]string{
-	alert.NoticeOpened: "New", alert.NoticeRepeated: "Repeated", alert.NoticeEscalated: "Escalated", alert.NoticeAcknowledged: "Somebody looks after it", alert.NoticeResolved: "Over",
-}
-
 // channelMessage is a message as it is shown.
 type channelMessage struct{ store.ChannelMessage }
 
-// Label says what the message told.
-func (m channelMessage) Label() string { return messageKinds[m.Kind] }
+// Label says what the message was about.
+func (m channelMessage) Label() string { return noticeNames[m.Kind] }

@@ -58,7 +58,7 @@ func TestFormsOfAllChannels(t *testing.T) {
 				}
 			}
 			made := v.wants(v.post("/admin/channels/new", fields...), http.StatusSeeOther, "/admin/channels/chn_")
-			v.wants(v.get(made.Header.Get("Location")), http.StatusOK, kind.Label, "It was not used yet", "Nothing uses it yet", "Tell of everything that is down")
+			v.wants(v.get(made.Header.Get("Location")), http.StatusOK, kind.Label, "It was not used yet", "Nothing uses it yet", "Send everything that is down")
 		}
 		v.wants(v.get("/admin/channels/new?type=nonsense"), http.StatusNotFound)
 		v.wants(v.post("/admin/channels/new", "type", "nonsense"), http.StatusNotFound)
@@ -112,7 +112,7 @@ func TestChannelInTheForm(t *testing.T) {
 
 		rule := v.wants(v.post("/admin/alert-rules/new", "name", "Down", "events", "monitor.down", "targets", strings.TrimPrefix(screen, "/admin/channels/")), http.StatusSeeOther, "/admin/alert-rules")
 		v.wants(rule, http.StatusSeeOther)
-		v.lacks(v.wants(v.get(screen), http.StatusOK, "rule Down"), "Tell of everything that is down")
+		v.lacks(v.wants(v.get(screen), http.StatusOK, "rule Down"), "Send everything that is down")
 		v.wants(v.post(screen+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;Down&#34; needs it")
 
 		viewer := s.member(v, allswell.RoleViewer)
@@ -131,7 +131,7 @@ func TestMessagesOfAChannel(t *testing.T) {
 		second := v.channel("Boss")
 		v.wants(v.post(second, "name", "Boss", "topic", "acme", "fallback_id", id, "tag", tagOf(s, v, "Boss")), http.StatusSeeOther)
 		v.wants(v.get(screen), http.StatusOK, "fallback of Boss")
-		v.wants(v.get(second), http.StatusOK, "What it does not take is told on")
+		v.wants(v.get(second), http.StatusOK, "What it does not take goes to")
 		if err := s.store.RecordChannelTest(s.Context(), id, allswell.SendOutcome{Result: allswell.SendFailed, Reason: "connection refused by <ntfy>"}); err != nil {
 			s.Fatal(err)
 		}

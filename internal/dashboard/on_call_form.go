@@ -35,6 +35,7 @@ type participantRow struct {
 // blankRows is how many participants a form offers to add.
 const blankRows = 2
 
+// weekdayNames are the names of alert.Weekdays.
 var weekdayNames = map[alert.Weekday]string{"mon": "Monday", "tue": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "fri": "Friday", "sat": "Saturday", "sun": "Sunday"}
 
 // onCallValues returns the values of the form of a schedule.
@@ -111,13 +112,9 @@ func (v *visit) answerOnCallForm(status int, f *form, o alert.OnCall, conflict b
 	if o.ID != "" {
 		s.Path, s.Tag, title = onCallPath+"/"+o.ID+"/edit", f.version("tag", allswell.EntityTag(o), conflict), o.Name
 	}
-	days := field{Name: "hand_over_day", Label: "Hand-over on", Type: "select"}
-	for _, day := range alert.Weekdays {
-		days.Options = append(days.Options, option{Value: string(day), Label: weekdayNames[day]})
-	}
 	s.Fields = []field{
 		f.draw(field{Name: "name", Label: "Name", Placeholder: "Operations", Wide: true}),
-		f.draw(days),
+		f.draw(field{Name: "hand_over_day", Label: "Hand-over on", Type: "select", Options: weekdayOptions()}),
 		f.draw(field{Name: "hand_over_at", Label: "at", Type: "time"}),
 		f.draw(field{Name: "zone", Label: "Time zone", Placeholder: "Europe/Berlin", Hint: "Of the hand-over. It happens at the same time of the clock in summer and in winter."}),
 		f.draw(field{Name: "starts_on", Label: "First week", Type: "date", Hint: "A day in the week of the first participant."}),

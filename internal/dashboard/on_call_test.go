@@ -27,7 +27,7 @@ func TestOnCallScreens(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
 		owner := s.owner()
 		owner.wants(owner.get("/admin/on-call"), http.StatusOK, "in weekly turns")
-		owner.wants(owner.get("/admin/on-call/new"), http.StatusOK, "Participants are told on channels.")
+		owner.wants(owner.get("/admin/on-call/new"), http.StatusOK, "Participants are notified on channels.")
 		phone, old := owner.phone("Phone", true), owner.phone("Old phone", false)
 		fields := []string{"name", "Ops", "zone", "Europe/Berlin", "hand_over_day", "mon", "hand_over_at", "09:00", "starts_on", s.now().Format(time.DateOnly), "rows", "4"}
 		participants := []string{"participants.0.name", "Bob", "participants.0.turn", "2", "participants.0.channels", old, "participants.1.name", "Ann", "participants.1.turn", "1", "participants.1.channels", phone}

@@ -21,7 +21,7 @@ var shortcuts = []navItem{
 	{Label: "New monitor", Path: monitorsPath + "/new", Access: accessEditor},
 	{Label: "New alert rule", Path: alertRulesPath + "/new", Access: accessAdmin, Unlimited: true},
 	{Label: "New channel of alerts", Path: channelsPath + "/new", Access: accessAdmin, Unlimited: true},
-	{Label: "Who is told of an alert?", Path: forecastPath, Unlimited: true},
+	{Label: "Who is notified of an alert?", Path: forecastPath, Unlimited: true},
 	{Label: "New page", Path: Path + "/new-page", Access: accessAdmin},
 	{Label: "Incident templates", Path: Path + "/incident-templates"},
 	{Label: "Your account", Path: Path + "/account"},

@@ -136,7 +136,7 @@ func TestSlackButton(t *testing.T) {
 			t.Errorf("%s by %s", is, by)
 		}
 		told := owner.alertMessage()
-		if now := told.Current().Headline(); !told.Outdates() || !strings.HasPrefix(now, "Grace Hopper in Slack looks after it: ") {
+		if now := told.Current().Headline(); !told.Outdates() || !strings.HasPrefix(now, "Acknowledged by Grace Hopper in Slack: ") {
 			t.Errorf("the first message becomes %q", now)
 		}
 		owner.signal(m, allswell.SignalSuccess)

@@ -64,7 +64,7 @@ func (d *demo) acknowledge(monitor string) error {
 		if _, err := d.api.AcknowledgeAlert(d.Ctx, a.ID); err != nil {
 			return err
 		}
-		d.say("A human acknowledges the alert, so nobody is told again: %s/admin/alerts/%s", d.api.BaseURL(), a.ID)
+		d.say("A human acknowledges the alert, so nobody is notified again: %s/admin/alerts/%s", d.api.BaseURL(), a.ID)
 	}
 	return nil
 }

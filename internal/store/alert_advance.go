@@ -118,10 +118,10 @@ func (a *advance) beginAlert(e allswell.MonitorEvent, s alert.Subject) error {
 	if len(matching) == 0 && !s.Event.Lasts() {
 		return nil
 	}
-	opened, tellAt, err := a.openAlert(e, s)
+	opened, notifyAt, err := a.openAlert(e, s)
 	for _, r := range matching {
 		if err == nil {
-			err = a.beginRule(r.Begin(opened, tellAt), opened)
+			err = a.beginRule(r.Begin(opened, notifyAt), opened)
 		}
 	}
 	return err
@@ -147,7 +147,7 @@ func (a *advance) recordHold(p alert.Progress, why alert.HoldReason) error {
 	return err
 }
 
-// endAlert ends the alert of an event that e ends, and tells those who were told of it. Rules that were to tell it later than its end do not,
+// endAlert ends the alert of an event that e ends, and tells those who were notified of it. Rules that were to tell it later than its end do not,
 // unless they wait because the monitor is flapping: see alert.Rule.Advance.
 func (a *advance) endAlert(begun alert.Event, e allswell.MonitorEvent) error {
 	ids, err := a.ids(`UPDATE alerts SET resolved_at = $4, end_reason = $5 WHERE workspace_id = $1 AND event = $2 AND event_key = $3 AND resolved_at IS NULL RETURNING id`,
@@ -164,7 +164,7 @@ func (a *advance) endAlert(begun alert.Event, e allswell.MonitorEvent) error {
 	return err
 }
 
-// noticesToRecipients returns a notice for every channel that was told of alerts, or will be by a notice that waits.
+// noticesToRecipients returns a notice for every channel that was notified of alerts, or will be by a notice that waits.
 func (c *session) noticesToRecipients(alertIDs []string, kind alert.NoticeKind) ([]newNotice, error) {
 	return database.Query(c.Session, func(row database.Row) (n newNotice, err error) {
 		n.kind = kind
@@ -242,12 +242,12 @@ func (a *advance) askRule(p alert.Progress, about alert.Alert) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range alert.Recipients(action.Tell, schedules, a.Now) {
+	for _, r := range alert.Recipients(action.Notify, schedules, a.Now) {
 		if about.Event == alert.ChannelFailed && about.Key == r.ChannelID {
 			continue
 		}
 		a.notices = append(a.notices, newNotice{about.ID, r.ChannelID, p.RuleID, action.Kind})
-		if about.Event.Lasts() && about.State() == alert.Resolved { // it was over before it was told
+		if about.Event.Lasts() && about.State() == alert.Resolved { // it was over before anybody was notified
 			a.notices = append(a.notices, newNotice{about.ID, r.ChannelID, p.RuleID, alert.NoticeResolved})
 		}
 	}
@@ -287,8 +287,8 @@ func loaded[T any](cache map[string]T, key string, load func() (T, error)) (T, e
 	return v, err
 }
 
-// addNotices saves notices for channels that are enabled, and plans when their messages are sent. A channel that was told of
-// an alert is not told that it is open by another rule.
+// addNotices saves notices for channels that are enabled, and plans when their messages are sent. A channel that was notified of
+// an alert is not notified that it is open by another rule.
 func (t *tx) addNotices(notices []newNotice) error {
 	channels := make(map[string]bool)
 	for _, n := range notices {

@@ -216,27 +216,27 @@ func scanAlert(row database.Row) (a alert.Alert, err error) {
 	return a, json.Unmarshal([]byte(subject), &a.Subject)
 }
 
-// openAlert saves a new alert of an event. tellAt is when it may be told.
-func (t *tx) openAlert(e allswell.MonitorEvent, s alert.Subject) (a alert.Alert, tellAt time.Time, err error) {
+// openAlert saves a new alert of an event. notifyAt is when anybody may be notified of it.
+func (t *tx) openAlert(e allswell.MonitorEvent, s alert.Subject) (a alert.Alert, notifyAt time.Time, err error) {
 	a = alert.Alert{ID: allswell.NewID(alert.PrefixAlert, t.Now), WorkspaceID: e.WorkspaceID, Subject: s, Key: e.OutageID, OpenedAt: e.CreatedAt}
 	if !s.Event.Lasts() {
 		a.ResolvedAt = e.CreatedAt
 	}
-	if tellAt, err = t.tellAlertAt(a); err != nil {
-		return a, tellAt, err
+	if notifyAt, err = t.notifyAlertAt(a); err != nil {
+		return a, notifyAt, err
 	}
 	subject, err := json.Marshal(a.Subject)
 	if err != nil {
-		return a, tellAt, err
+		return a, notifyAt, err
 	}
 	_, err = t.Exec(`INSERT INTO alerts (id, workspace_id, event, event_key, monitor_id, page_id, subject, opened_at, tell_at, resolved_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, a.ID, a.WorkspaceID, string(a.Event), a.Key, nullIfEmpty(a.MonitorID), nullIfEmpty(a.PageID),
-		string(subject), millis(a.OpenedAt), millis(tellAt), millis(a.ResolvedAt))
-	return a, tellAt, err
+		string(subject), millis(a.OpenedAt), millis(notifyAt), millis(a.ResolvedAt))
+	return a, notifyAt, err
 }
 
-// tellAlertAt returns when an alert may be told: at once, or later if its monitor is flapping.
-func (t *tx) tellAlertAt(a alert.Alert) (time.Time, error) {
+// notifyAlertAt returns when anybody may be notified of an alert: at once, or later if its monitor is flapping.
+func (t *tx) notifyAlertAt(a alert.Alert) (time.Time, error) {
 	if a.MonitorID == "" || !a.Event.Lasts() {
 		return a.OpenedAt, nil
 	}

@@ -20,7 +20,7 @@ type AlertQuestion struct {
 	At       time.Time       // zero: now
 }
 
-// AlertForecast says who would be told of an event.
+// AlertForecast says who would be notified of an event.
 type AlertForecast struct {
 	Subject alert.Subject
 	At      time.Time
@@ -40,13 +40,13 @@ type ForecastStep struct {
 	Channels []ForecastChannel
 }
 
-// ForecastChannel is a channel that would be told.
+// ForecastChannel is a channel that would be notified.
 type ForecastChannel struct {
 	alert.Recipient
 	Name string
 }
 
-// ForecastAlert says who would be told of an event, when and why, and changes nothing. The error is an *allswell.ValidationError if there is no such
+// ForecastAlert says who would be notified of an event, when and why, and changes nothing. The error is an *allswell.ValidationError if there is no such
 // monitor or page.
 func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q AlertQuestion) (AlertForecast, error) {
 	return read(ctx, s, func(c *session) (f AlertForecast, err error) {

@@ -110,7 +110,7 @@ func (f *forecastWorld) randomRule(rule int) alert.Rule {
 	})
 }
 
-// round forecasts an outage, lets it happen and last for some days, lets somebody acknowledge it or not, ends it, and compares what was told. The monitor
+// round forecasts an outage, lets it happen and last for some days, lets somebody acknowledge it or not, ends it, and compares what was sent. The monitor
 // may flap before it: then what is compared is the plan of the alert, because a forecast is about a monitor that does not.
 func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 	f.Helper()
@@ -159,7 +159,7 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 	if slices.Sort(e.want); !slices.Equal(got, e.want) {
 		f.Errorf("rules %+v\nsilences %+v\nuntil %s, acknowledged: %v: told\n%q, forecast\n%q", rules, silences, until, acknowledged, got, e.want)
 	}
-	// What was decided is told, and no rule goes on after the end.
+	// What was decided is sent, and no rule goes on after the end.
 	f.told(8*time.Second, taken)
 	if waiting := f.rows(`SELECT id FROM alert_notices WHERE message_id IS NULL UNION ALL SELECT alert_id FROM alert_progress WHERE due_at IS NOT NULL`); len(waiting) > 0 {
 		f.Errorf("not told: %q", waiting)
@@ -238,10 +238,10 @@ func (f *forecastWorld) waitingForEnd(id string) []plannedRule {
 	return slices.DeleteFunc(f.plansOf(id), func(p plannedRule) bool { return !slices.Contains(waiting, p.rule) })
 }
 
-// expectation is what is to be told about an alert.
+// expectation is what is to be sent about an alert.
 type expectation struct {
-	kinds map[alert.NoticeKind]int // counts all that was told, so that no kind is missing in the test
-	told  map[string]bool          // the channels that were told of the alert
+	kinds map[alert.NoticeKind]int // counts all that was sent, so that no kind is missing in the test
+	told  map[string]bool          // the channels that were notified of the alert
 	want  []string
 }
 
@@ -253,7 +253,7 @@ func (e *expectation) add(rule string, kind alert.NoticeKind, at time.Time, chan
 	}
 }
 
-// toRecipients adds a notice for each channel that was told of the alert.
+// toRecipients adds a notice for each channel that was notified of the alert.
 func (e *expectation) toRecipients(kind alert.NoticeKind, at time.Time) {
 	for id := range e.told {
 		e.kinds[kind]++

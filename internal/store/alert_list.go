@@ -58,7 +58,7 @@ func (c *session) alertPlans(workspaceID string, alerts []alert.Alert, steps int
 	return plans, nil
 }
 
-// alertConfiguration is what decides who is told of the alerts of a workspace.
+// alertConfiguration is what decides who is notified of the alerts of a workspace.
 type alertConfiguration struct {
 	rules     []alert.Rule // the oldest first
 	silences  []alert.Silence

@@ -33,7 +33,7 @@ type ClaimedMessage struct {
 	LeaseUntil     time.Time
 }
 
-// ClaimMessages claims channels that have something to be told, and returns a message for each, durably. After a crash the same
+// ClaimMessages claims channels for which something waits, and returns a message for each, durably. After a crash the same
 // message is claimed again when the lease has ended. next is when another channel is due, by Clock; zero: none is.
 func (s *Store) ClaimMessages(ctx context.Context, c MessageClaim) (claimed []ClaimedMessage, next time.Time, err error) {
 	due, err := read(ctx, s, func(x *session) (bool, error) {
@@ -272,7 +272,7 @@ func (t *tx) messageSent(ch *alert.Channel, m messageRow, r MessageResult) error
 }
 
 // messageFailed records that a message was not taken. What cannot be cured, or has failed for alert.MessageLifetime, is not tried
-// again. The fallback is told when that is so, and when the channel has failed alert.FallbackAfter times in a row.
+// again. The fallback is notified when that is so, and when the channel has failed alert.FallbackAfter times in a row.
 func (t *tx) messageFailed(ch *alert.Channel, m messageRow, r MessageResult) error {
 	h := &ch.Health
 	h.AttemptedAt, h.Reason = t.Now, cmp.Or(r.Outcome.Reason, channelRefused)

@@ -53,12 +53,12 @@ func alertsOf(actor allswell.Actor) (from string, args []any) {
 	return `FROM alerts WHERE workspace_id = $1`, []any{r.arg}
 }
 
-// AlertTold is a notice of an alert with what became of it.
-type AlertTold struct {
+// AlertNotice is a notice of an alert with what became of it.
+type AlertNotice struct {
 	Kind        alert.NoticeKind
 	ChannelID   string
 	ChannelName string
-	RuleName    string // the rule that told it; "": none, or it was deleted
+	RuleName    string // the rule that sent it; "": none, or it was deleted
 	At          time.Time
 	SentAt      time.Time // zero: the channel has not taken it
 	Failed      bool      // it is not tried again
@@ -75,13 +75,13 @@ type AlertHold struct {
 // AlertDetail is an alert with its history.
 type AlertDetail struct {
 	alert.Alert
-	Told  []AlertTold // the oldest first
-	Holds []AlertHold // the oldest first
-	Plans []AlertPlan // by DueAt
+	Notices []AlertNotice // the oldest first
+	Holds   []AlertHold   // the oldest first
+	Plans   []AlertPlan   // by DueAt
 }
 
-// maxTold is how many notices of an alert are shown, and how many times in which it was held back.
-const maxTold = 500
+// maxShownNotices is how many notices of an alert are shown, and how many times in which it was held back.
+const maxShownNotices = 500
 
 // MaxPlanSteps is how many of a rule's next steps are shown.
 const MaxPlanSteps = 5
@@ -94,7 +94,7 @@ func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (Ale
 		if d.Alert, err = database.One(c.Session, scanAlert, `SELECT `+alertColumns+` `+from, args...); err != nil {
 			return d, err
 		}
-		if d.Told, err = database.Query(c.Session, func(row database.Row) (t AlertTold, err error) {
+		if d.Notices, err = database.Query(c.Session, func(row database.Row) (t AlertNotice, err error) {
 			var state string
 			err = row.Scan(&t.Kind, &t.ChannelID, &t.ChannelName, text{&t.RuleName}, instant{&t.At}, text{&state}, instant{&t.SentAt}, text{&t.Reason})
 			if t.Failed = state == "failed"; state != "sent" {
@@ -102,13 +102,13 @@ func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (Ale
 			}
 			return
 		}, `SELECT n.kind, n.channel_id, c.name, r.name, n.created_at, m.state, m.finished_at, m.reason FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id
-			LEFT JOIN alert_rules r ON r.id = n.rule_id LEFT JOIN alert_messages m ON m.id = n.message_id WHERE n.alert_id = $1 ORDER BY n.created_at, n.id LIMIT $2`, id, maxTold); err != nil {
+			LEFT JOIN alert_rules r ON r.id = n.rule_id LEFT JOIN alert_messages m ON m.id = n.message_id WHERE n.alert_id = $1 ORDER BY n.created_at, n.id LIMIT $2`, id, maxShownNotices); err != nil {
 			return d, err
 		}
 		if d.Holds, err = database.Query(c.Session, func(row database.Row) (h AlertHold, err error) {
 			err = row.Scan(text{&h.RuleName}, &h.Reason, instant{&h.At}, instant{&h.Until})
 			return
-		}, `SELECT r.name, h.reason, h.held_at, h.until_at FROM alert_holds h LEFT JOIN alert_rules r ON r.id = h.rule_id WHERE h.alert_id = $1 ORDER BY h.held_at, h.rule_id LIMIT $2`, id, maxTold); err != nil {
+		}, `SELECT r.name, h.reason, h.held_at, h.until_at FROM alert_holds h LEFT JOIN alert_rules r ON r.id = h.rule_id WHERE h.alert_id = $1 ORDER BY h.held_at, h.rule_id LIMIT $2`, id, maxShownNotices); err != nil {
 			return d, err
 		}
 		plans, err := c.alertPlans(d.WorkspaceID, []alert.Alert{d.Alert}, MaxPlanSteps)
@@ -117,8 +117,8 @@ func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (Ale
 	})
 }
 
-// AcknowledgeAlert records that somebody looks after an alert: it is not repeated or escalated any more, and everybody who was told of it is
-// told who does. Pages do not change. An alert that was acknowledged before, or has ended, stays as it is.
+// AcknowledgeAlert records that somebody acknowledges an alert: it is not repeated or escalated any more, and everybody who was notified of it is
+// notified of that. Pages do not change. An alert that was acknowledged before, or has ended, stays as it is.
 func (s *Store) AcknowledgeAlert(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[alert.Alert]) (alert.Alert, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (alert.Alert, error) {
 		if err := t.lockMutex("alerts"); err != nil {
@@ -138,7 +138,7 @@ func (s *Store) AcknowledgeAlert(ctx context.Context, actor allswell.Actor, id s
 	}, save...)
 }
 
-// acknowledge records that somebody looks after an alert.
+// acknowledge records that somebody acknowledges an alert.
 func (t *tx) acknowledge(a alert.Alert, by string) (alert.Alert, error) {
 	if a.State() != alert.Open {
 		return a, nil

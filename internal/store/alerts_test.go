@@ -50,7 +50,7 @@ func (w *world) advanceAlerts() {
 	}
 }
 
-// claimMessages claims what is to be told now.
+// claimMessages claims what is to be sent now.
 func (w *world) claimMessages() []store.ClaimedMessage {
 	w.Helper()
 	claimed, _, err := w.ClaimMessages(w.ctx, store.MessageClaim{Limit: 100})
@@ -101,7 +101,7 @@ func TestAlertOfOutage(t *testing.T) {
 			t.Fatalf("%+v, %v", all, err)
 		}
 		d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
-		if len(d.Told) != 1 || d.Told[0].SentAt.IsZero() || d.Told[0].ChannelName != "phone" || d.Told[0].RuleName != "rule" || len(d.Plans) != 0 {
+		if len(d.Notices) != 1 || d.Notices[0].SentAt.IsZero() || d.Notices[0].ChannelName != "phone" || d.Notices[0].RuleName != "rule" || len(d.Plans) != 0 {
 			t.Errorf("%+v", d)
 		}
 		w.pinged(job)
@@ -113,7 +113,7 @@ func TestAlertOfOutage(t *testing.T) {
 	})
 }
 
-// TestManyAlertsAreOneMessage checks that what happens at once is told at once, and so is its end.
+// TestManyAlertsAreOneMessage checks that what happens at once is sent at once, and so is its end.
 func TestManyAlertsAreOneMessage(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")))
@@ -161,7 +161,7 @@ func TestRuleWaits(t *testing.T) {
 		if a.State() != alert.Acknowledged || a.AcknowledgedBy != w.ws.Name {
 			t.Errorf("%+v", a)
 		}
-		if lines := w.told(time.Hour, taken); len(lines) != 2 || !strings.Contains(lines[0], " looks after it: Nightly backup is down") {
+		if lines := w.told(time.Hour, taken); len(lines) != 2 || !strings.Contains(lines[0], "Acknowledged by ") || !strings.Contains(lines[0], ": Nightly backup is down") {
 			t.Errorf("acknowledged: %q", lines)
 		}
 		w.pinged(job)
@@ -171,7 +171,7 @@ func TestRuleWaits(t *testing.T) {
 	})
 }
 
-// TestHoldsAreRecorded checks why an alert was not told yet, and what its rule will do.
+// TestHoldsAreRecorded checks why nobody was notified of an alert yet, and what its rule will do.
 func TestHoldsAreRecorded(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
@@ -237,7 +237,7 @@ func TestMessagesKnowTheirThread(t *testing.T) {
 	})
 }
 
-// TestSilenceHoldsAlerts checks that a silence holds alerts back, and that what lasts longer is told at its end.
+// TestSilenceHoldsAlerts checks that a silence holds alerts back, and that what lasts longer is notified at its end.
 func TestSilenceHoldsAlerts(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
@@ -327,7 +327,7 @@ func TestReplicaThatStopsWhileSending(t *testing.T) {
 	})
 }
 
-// TestPaceOfChannel checks that no minute has more messages than a channel allows, and that the others are told together.
+// TestPaceOfChannel checks that no minute has more messages than a channel allows, and that the others are notified together.
 func TestPaceOfChannel(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone", func(c *alert.Channel) { c.MaxPerMinute = 2 })))
@@ -419,7 +419,7 @@ func TestWaiting(t *testing.T) {
 		w.rule(to(w.channel("phone")))
 		w.send(signalOf(allswell.SignalFail, ""))
 		w.clock.set(w.clock.now().Add(10 * time.Minute))
-		wants("an outage that nobody was told of", store.Waiting{Deliveries: 10 * time.Minute, Alerts: 10 * time.Minute})
+		wants("an outage that nobody was notified of", store.Waiting{Deliveries: 10 * time.Minute, Alerts: 10 * time.Minute})
 		w.fanOut()
 		w.told(time.Minute, failed)
 		if got := must(w.Waiting(w.ctx))(w); got.Deliveries != 0 || got.Alerts > time.Minute {

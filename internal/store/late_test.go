@@ -21,7 +21,7 @@ func (w *world) late(m allswell.Monitor) {
 	}
 }
 
-// TestLateMonitorsAreTold checks that a rule about late monitors is told of them, and of every way in which that ends.
+// TestLateMonitorsAreTold checks that a rule about late monitors is notified of them, and of every way in which that ends.
 func TestLateMonitorsAreTold(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		create := func(name string) allswell.Monitor {

@@ -116,7 +116,7 @@ func (s *Store) ChangeSilence(ctx context.Context, actor allswell.Actor, id stri
 	})
 }
 
-// EndSilence ends a silence now. What it held back is told, if it still lasts. A silence that has ended stays as it is.
+// EndSilence ends a silence now. What it held back is sent, if it still lasts. A silence that has ended stays as it is.
 func (s *Store) EndSilence(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		before, err := t.lockSilence(actor, id, p)

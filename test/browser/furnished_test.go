@@ -121,7 +121,7 @@ func alerted(t *testing.T, c *binary.Client) string {
 			}
 		}
 	}
-	t.Fatal("nobody is told")
+	t.Fatal("nobody is notified")
 	return ""
 }
 

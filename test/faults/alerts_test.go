@@ -47,7 +47,7 @@ type storedNotice struct {
 }
 
 // TestKilledServerTellsAlertsOnce kills the server repeatedly with SIGKILL while a rule tells alerts after a delay, escalates and repeats them.
-// Each step is told, in order and not too early, by one message, which may arrive again with the same id only if a kill interrupted it.
+// Each step is notified, in order and not too early, by one message, which may arrive again with the same id only if a kill interrupted it.
 func TestKilledServerTellsAlertsOnce(t *testing.T) {
 	t.Parallel()
 	n := min(kills(t), maxKillsOfAlerts)
@@ -90,7 +90,7 @@ func killWhileTelling(t *testing.T, site *checkedSite, kills int) {
 		return len(last) > 0 && last[len(last)-1].kind == kindRepeated && len(alertsOf(last, kindRepeated)) >= alertsPerRound
 	})
 	s.recover(len(s.tokens))
-	s.await("something is not told", func() bool {
+	s.await("something is not notified", func() bool {
 		return s.count(`SELECT (SELECT count(*) FROM monitor_events WHERE routed_at IS NULL) + (SELECT count(*) FROM alert_progress WHERE due_at IS NOT NULL) +
 			(SELECT count(*) FROM alert_notices WHERE message_id IS NULL) + (SELECT count(*) FROM alert_messages WHERE state = 'sending')`) == 0
 	})
@@ -218,7 +218,7 @@ func (s *alertSite) checkSteps(told []storedNotice) {
 		switch {
 		case n.kind == kindResolved:
 			if resolved[n.channel] || !slices.ContainsFunc(told[:i], func(o storedNotice) bool { return o.channel == n.channel && o.kind != kindResolved }) {
-				s.t.Errorf("the end is told twice, or to %s, who was not told of the alert: %+v", n.channel, told)
+				s.t.Errorf("the end is notified twice, or to %s, who was not notified of the alert: %+v", n.channel, told)
 			}
 			resolved[n.channel] = true
 			continue
@@ -227,7 +227,7 @@ func (s *alertSite) checkSteps(told []storedNotice) {
 		case i >= len(channels):
 			want, step = storedNotice{channel: channels[i%len(channels)], kind: kindRepeated}, alertRepeat
 			if i%len(channels) > 0 {
-				step = 0 // all are told at once
+				step = 0 // all are notified at once
 			}
 		case i > 0:
 			want.channel, want.kind = channels[i], kindEscalated
@@ -241,7 +241,7 @@ func (s *alertSite) checkSteps(told []storedNotice) {
 	}
 }
 
-// checkCalls checks that each message is told as it was decided, that those of a channel arrive in their order, and that no more of them
+// checkCalls checks that each message is notified as it was decided, that those of a channel arrive in their order, and that no more of them
 // arrive again than kills can have interrupted.
 func (s *alertSite) checkCalls(calls []call, notices []storedNotice, kills int) (again int) {
 	s.t.Helper()
