@@ -89,7 +89,7 @@ func program() console.Program {
 			"The exit status is 0 on success, 1 if the command failed or was refused, and 2 if the command line or a setting is invalid.",
 		EnvPrefix: envPrefix,
 		// Those that read the configuration file, which may have settings of serve, and those that complete command lines.
-		Whole: []string{"demo", "token", "secret", "setup-link", "user", "migrate", "backup", "restore", "completion", "complete"},
+		Whole:     []string{"demo", "token", "secret", "setup-link", "user", "migrate", "backup", "restore", "completion", "complete"},
 		Variables: cli.HelpVariables(),
 		Message:   cli.Message,
 	}
