@@ -1,8 +1,8 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -69,11 +69,22 @@ func (v *visit) showForecast() error {
 		typed.Set("event", string(alert.MonitorDown))
 	}
 	s.form = newForm(typed)
+	slug, err := v.findForecastMonitor(s.form)
+	if err != nil {
+		return err
+	}
+	if !typed.Has("zone") {
+		zone, err := v.zoneOfForm(slug)
+		if err != nil {
+			return err
+		}
+		typed.Set("zone", zone.String())
+	}
 	q := store.AlertQuestion{Event: alert.Event(typed.Get("event")), Monitor: typed.Get("monitor"), Page: typed.Get("page"), Severity: allswell.Impact(typed.Get("severity"))}
 	if tags := s.words("tags"); len(tags) > 0 {
 		q.Tags = tags
 	}
-	q.At = s.moment("at", time.UTC, v.now())
+	q.At = s.moment("at", s.zone(), v.now())
 	if !slices.Contains(alert.Events, q.Event) {
 		s.refuse("event", "Choose one of the events.")
 	}
@@ -93,20 +104,45 @@ func (v *visit) showForecast() error {
 	if s.Wrong() {
 		status = http.StatusUnprocessableEntity
 	}
-	if err := v.drawForecast(&s, typed); err != nil {
+	if err := v.drawForecast(&s); err != nil {
 		return err
 	}
 	return v.show(status, "alert_forecast", "Who is notified?", s)
 }
 
-func (v *visit) drawForecast(s *forecastScreen, typed url.Values) error {
-	var chosen []string
-	if id := typed.Get("monitor"); id != "" {
-		chosen = append(chosen, id)
+// findForecastMonitor replaces the name or id of a monitor that was typed by its slug, and returns the slug of its page; "": it has none. A monitor that
+// does not exist stays as it was typed.
+func (v *visit) findForecastMonitor(f *form) (pageSlug string, err error) {
+	ref := strings.TrimSpace(f.Value("monitor"))
+	if ref == "" {
+		return "", nil
 	}
-	monitors, err := v.monitorOptions(chosen)
+	m, err := v.store.Monitor(v.r.Context(), v.actor(), ref)
+	if errors.Is(err, allswell.ErrNotFound) {
+		named, total, err := v.store.Monitors(v.r.Context(), v.actor(), store.MonitorFilter{Filter: store.Filter{Name: ref}}, store.Pagination{Page: 1, PerPage: 1})
+		switch {
+		case err != nil || total == 0:
+			return "", err
+		case total > 1:
+			f.refuse("monitor", "Several monitors have this name. Enter the slug of one.")
+			return "", nil
+		}
+		m = named[0]
+	} else if err != nil {
+		return "", err
+	}
+	f.values.Set("monitor", m.Slug)
+	return m.PageSlug, nil
+}
+
+func (v *visit) drawForecast(s *forecastScreen) error {
+	list, err := v.store.MonitorList(v.r.Context(), v.actor(), store.MonitorQuery{Order: store.MonitorsByName}, store.Pagination{Page: 1, PerPage: maxFilterMonitors})
 	if err != nil {
 		return err
+	}
+	var names []string
+	for _, m := range list.Monitors {
+		names = append(names, m.Name)
 	}
 	pages, err := v.pages()
 	if err != nil {
@@ -118,8 +154,8 @@ func (v *visit) drawForecast(s *forecastScreen, typed url.Values) error {
 	}
 	s.Fields = []field{
 		s.draw(field{Name: "event", Label: "If this happens", Type: "select", Options: eventOptions(), Wide: true}),
-		s.draw(field{Name: "monitor", Label: "Monitor", Type: "select", Options: append([]option{{Label: "Any"}}, monitors...)}),
-		s.draw(field{Name: "at", Label: "At", Type: "datetime-local", Optional: true, Hint: "In UTC. Left empty: now."}),
+		s.draw(field{Name: "monitor", Label: "Monitor", Optional: true, Suggestions: names, Hint: "Its name or slug. Left empty: any."}),
+		s.draw(field{Name: "at", Label: "At", Type: "datetime-local", Optional: true, Hint: "In the zone " + s.zone().String() + ". Left empty: now."}),
 		s.draw(field{Name: "page", Label: "Page", Type: "select", Options: pageOptions}),
 		s.draw(field{Name: "tags", Label: "Tags", Optional: true, Placeholder: "prod", Hint: "In place of those of the monitor."}),
 		s.draw(field{Name: "severity", Label: "Severity", Type: "select", Options: append([]option{{Label: "That of the event"}}, impactOptions()...)}),

@@ -100,6 +100,9 @@ func TestForecastScreen(t *testing.T) {
 		v.lacks(v.wants(v.get("/admin/alert-rules/test?event=monitor.down&tags=db,x"), http.StatusOK, "At once"), "It is about other tags")
 		v.wants(v.post(create, "name", "Second", "events", "monitor.down", "targets", phone, "delay", "2m"), http.StatusSeeOther)
 		v.wants(v.get("/admin/alert-rules/test?event=monitor.down&at=2030-01-05T12:00"), http.StatusOK, "all of its channels were notified by another rule")
+		v.wants(v.get("/admin/alert-rules/test?event=monitor.down&monitor=Web+shop&zone=Asia%2FTokyo&at=2030-01-05T23:00"), http.StatusOK, `value="`+m.Slug+`"`, `value="Asia/Tokyo"`, "In the zone Asia/Tokyo.", "2030-01-05T14:01:00")
+		v.monitors("Web shop")
+		v.wants(v.get("/admin/alert-rules/test?event=monitor.down&monitor=Web+shop"), http.StatusUnprocessableEntity, "Several monitors have this name.")
 		v.wants(v.get("/admin/alert-rules/test?event=channel.failed"), http.StatusOK, "No rule is about it", "It is about other events")
 		for _, bad := range []string{"event=x", "event=monitor.down&severity=x", "event=monitor.down&at=soon", "monitor=nowhere", "event=monitor.down&page=nowhere", "event=monitor.down&tags=No_Tag"} {
 			v.wants(v.get("/admin/alert-rules/test?"+bad), http.StatusUnprocessableEntity, `class="wrong"`)
