@@ -1,11 +1,13 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
 )
 
 // TestTabsOfAlerts checks that the screens of alerts share a place in the navigation, and that members who are limited to some pages see only what
@@ -106,6 +108,28 @@ func TestForecastScreen(t *testing.T) {
 		v.wants(v.get("/admin/alert-rules/test?event=channel.failed"), http.StatusOK, "No rule is about it", "It is about other events")
 		for _, bad := range []string{"event=x", "event=monitor.down&severity=x", "event=monitor.down&at=soon", "monitor=nowhere", "event=monitor.down&page=nowhere", "event=monitor.down&tags=No_Tag"} {
 			v.wants(v.get("/admin/alert-rules/test?"+bad), http.StatusUnprocessableEntity, `class="wrong"`)
+		}
+	})
+}
+
+// TestStepsAreCompact checks that a step of an escalation shows what is chosen, and folds the other channels if there are many.
+func TestStepsAreCompact(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		var ids []string
+		for i := range maxBoxes + 2 {
+			ids = append(ids, strings.TrimPrefix(v.channel(fmt.Sprint("Room ", i)), "/admin/channels/"))
+		}
+		v.wants(v.get("/admin/alert-rules/new"), http.StatusOK, fmt.Sprintf("<summary>Choose from %d</summary>", len(ids)))
+		v.wants(v.post("/admin/alert-rules/new", "name", "Rooms", "events", "monitor.down", "targets", ids[0], "step.0.after", "5m", "step.0.targets", ids[1]), http.StatusSeeOther)
+		rules, _, err := s.store.AlertRules(s.Context(), v.actor(), store.Pagination{Page: 1, PerPage: 1})
+		if err != nil {
+			s.Fatal(err)
+		}
+		shown := v.wants(v.get("/admin/alert-rules/"+rules[0].ID), http.StatusOK, fmt.Sprintf("<summary>%d others</summary>", len(ids)-1))
+		if n := strings.Count(shown.body, `name="step.0.targets"`); n != len(ids) {
+			t.Errorf("%d channels to choose from, want %d", n, len(ids))
 		}
 	})
 }

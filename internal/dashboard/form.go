@@ -108,6 +108,35 @@ type field struct {
 	Saved                          string // what somebody else has saved meanwhile, if that is not what was typed
 }
 
+// maxBoxes is the number of boxes up to which all of a compact list are shown at once.
+const maxBoxes = 6
+
+// Shown returns the boxes of a compact list that are shown at once: those that are chosen, or all if there are few.
+func (x field) Shown() (all []option) {
+	for _, o := range x.Options {
+		if o.Selected || len(x.Options) <= maxBoxes {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// With returns the list with other boxes.
+func (x field) With(options []option) field {
+	x.Options = options
+	return x
+}
+
+// Folded returns the other boxes of a compact list.
+func (x field) Folded() (all []option) {
+	for _, o := range x.Options {
+		if !o.Selected && len(x.Options) > maxBoxes {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
 // option is a choice of a select.
 type option struct {
 	Value, Label string
