@@ -20,6 +20,7 @@ const (
 	ChannelTeams      Channel = "teams"
 	ChannelGoogleChat Channel = "google_chat"
 	ChannelMattermost Channel = "mattermost"
+	ChannelSMS        Channel = "sms"
 	ChannelPush       Channel = "push"
 )
 
@@ -37,6 +38,9 @@ type channelRules struct {
 
 	// coded means that the subscription is confirmed by a code, which a message has.
 	coded bool
+
+	// gateway means that a server of this installation takes all messages. Targets are addresses of people, and not URLs.
+	gateway bool
 
 	// chat means that the target is the URL of a chat's incoming webhook.
 	chat bool
@@ -77,13 +81,14 @@ type channelRules struct {
 
 // channelTable has one row per channel, in the order in which they are listed.
 var channelTable = []channelRules{
-	{channel: ChannelEmail, name: "E-mail", label: "e-mail address", confirmed: true, merged: true, checkTarget: checkEmail, host: oneHost("mail")},
+	{channel: ChannelEmail, name: "E-mail", label: "e-mail address", gateway: true, confirmed: true, merged: true, checkTarget: checkEmail, host: oneHost("mail")},
 	{channel: ChannelWebhook, name: "Webhook", label: "webhook URL", signed: true, componentChanges: true, warnings: true, checkTarget: checkURL, host: hostOfURL},
 	chatRules(ChannelSlack, "Slack", "hooks.slack.com", "hooks.slack-gov.com"),
 	chatRules(ChannelDiscord, "Discord", "discord.com", "ptb.discord.com", "canary.discord.com", "discordapp.com"),
 	chatRules(ChannelTeams, "Microsoft Teams", ".logic.azure.com", ".environment.api.powerplatform.com", ".webhook.office.com"),
 	chatRules(ChannelGoogleChat, "Google Chat", "chat.googleapis.com"),
 	chatRules(ChannelMattermost, "Mattermost"),
+	{channel: ChannelSMS, name: "SMS", label: "mobile phone number", gateway: true, confirmed: true, coded: true, merged: true, checkTarget: checkPhone, host: oneHost("sms")},
 	{
 		channel: ChannelPush, name: "Browser", label: "subscription of a browser", secret: true, own: true, hosts: pushHosts, merged: true,
 		checkTarget: checkPush, host: func(target string) string { return hostOfURL(pushEndpoint(target)) },
@@ -143,6 +148,9 @@ func (c Channel) Confirmed() bool { r, _ := c.rules(); return r.confirmed }
 // Coded reports whether subscriptions are confirmed by a code from a message.
 func (c Channel) Coded() bool { r, _ := c.rules(); return r.coded }
 
+// Gateway reports whether a server of this installation takes all messages, so that targets are addresses of people, and not URLs.
+func (c Channel) Gateway() bool { r, _ := c.rules(); return r.gateway }
+
 // Chat reports whether targets are URLs of a chat's incoming webhooks.
 func (c Channel) Chat() bool { r, _ := c.rules(); return r.chat }
 
@@ -201,7 +209,7 @@ func (c Channel) ComponentChanges() bool { return slices.Contains(ComponentChang
 func (c Channel) Warnings() bool { r, _ := c.rules(); return r.warnings }
 
 // Host returns the destination of a valid target: the host of a webhook, or the same value
-// for every e-mail address, because one server accepts all mail.
+// for every e-mail address, because one server accepts all mail, and for every phone number.
 func (c Channel) Host(target string) string {
 	if r, ok := c.rules(); ok {
 		return r.host(target)

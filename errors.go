@@ -30,6 +30,10 @@ var (
 	// was changed.
 	ErrPreconditionFailed = errors.New("the precondition failed")
 
+	// ErrSMSLimit means that no more SMS are sent on this day of UTC, or no more visitors may sign up by SMS. Nothing was
+	// changed.
+	ErrSMSLimit = errors.New("the limit of SMS is reached for today")
+
 	// ErrInProgress means that another request with the same idempotency key is still being
 	// processed.
 	ErrInProgress = errors.New("a request with this idempotency key is still being answered")

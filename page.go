@@ -33,7 +33,8 @@ type Page struct {
 	Home          bool       // shown at "/" of the service; at most one page of a workspace
 
 	ResponseTimes  bool // pages of components show how long the checks of their monitors took, and which failed
-	WebhookSignUps bool // visitors can subscribe webhooks; see docs/decisions/0075-visitors-subscribe-webhooks.md
+	WebhookSignUps bool // visitors can subscribe webhooks, chats and phones; see docs/decisions/0075-visitors-subscribe-webhooks.md
+	SMS            bool // SMS can be sent to subscribers, as the settings say; set by Store.LoadPage
 
 	Version   int64  // increases with every change of the page's contents
 	Status    Status // result of Rollup for the page's components

@@ -38,7 +38,7 @@ type Subscriber struct {
 	ID             string
 	PageID         string
 	Channel        Channel
-	Target         string   // normalized e-mail address or URL, or what is shown of it: see Channel.Shown
+	Target         string   // normalized e-mail address, phone number or URL, or what is shown of it: see Channel.Shown
 	Address        string   // where messages go: all of what Target shows. Only a Notification has it; "": it cannot be read
 	TargetKey      string   // identifies the target if Target does not show all of it; otherwise ""
 	Key            string   // secret of the links that show, change and end the subscription
@@ -84,7 +84,7 @@ func (s Subscriber) AddedBy() string {
 // deliveries of a channel to one destination. Webhooks and chats of visitors have destinations of their own, so that they
 // do not delay those of operators.
 func (s Subscriber) Destination() string {
-	if s.Channel != ChannelEmail && !s.AddedByOperator {
+	if !s.Channel.Gateway() && !s.AddedByOperator {
 		return "visitors/" + s.Channel.Host(s.Target)
 	}
 	return s.Channel.Host(s.Target)
@@ -198,7 +198,7 @@ func (s Subscriber) CanAskForWarnings() bool { return s.AddedByOperator && s.Cha
 func (n NewSubscriber) CheckSignUp() (NewSubscriber, error) {
 	n.Warnings = false
 	n, err := n.Check()
-	if err != nil || n.Channel == ChannelEmail {
+	if err != nil || n.Channel.Gateway() {
 		return n, err
 	}
 	if !n.Channel.AtService(n.Target) {

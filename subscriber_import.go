@@ -18,7 +18,7 @@ const (
 	MaxConsentLength = 500 // characters
 )
 
-// SubscriberImport is a list of e-mail addresses and chats to subscribe to a page.
+// SubscriberImport is a list of e-mail addresses, phone numbers and chats to subscribe to a page.
 type SubscriberImport struct {
 	CSV       string // a list of addresses, or a table whose first line names the columns, such as an export
 	Consent   string // where the consent of the owners comes from; it is stored with each subscriber
@@ -194,11 +194,13 @@ func readImportLine(in *csv.Reader, row []string, err error, columns importColum
 	invalid := (*ValidationError)(nil)
 	state := SubscriberState(strings.ToLower(cell(columns.state)))
 	switch {
-	case l.Channel != ChannelEmail && !l.Channel.Chat():
-		l.Refuse(ImportInvalid, "Only e-mail addresses and chats can be imported. A webhook has a secret, which is shown when it is added.")
+	case !l.Channel.Gateway() && !l.Channel.Chat():
+		l.Refuse(ImportInvalid, "Only e-mail addresses, phone numbers and chats can be imported. A webhook has a secret, which is shown when it is added.")
 	case l.Channel.Chat() && (err != nil && errors.As(err, &invalid) && invalid.Fields["target"] != nil || !l.Channel.AtService(n.Target)):
 		l.Target = "…"
 		l.Refuse(ImportInvalid, "This is not the whole incoming-webhook URL of "+l.Channel.Name()+". An export does not have it, because it is a secret.")
+	case errors.As(err, &invalid) && invalid.Fields["target"] != nil && l.Channel == ChannelSMS:
+		l.Refuse(ImportInvalid, "This is not a phone number with its country code, such as +4915112345678.")
 	case errors.As(err, &invalid) && invalid.Fields["target"] != nil:
 		l.Refuse(ImportInvalid, "This is not an e-mail address.")
 	case invalid != nil:

@@ -112,6 +112,9 @@ func RetryAt(failures int, least time.Duration, jitter float64, now time.Time) t
 	return now.Add(max(wait, min(least, time.Hour)))
 }
 
+// SMSTypes are the types of channels that can send an SMS to any number: see alertchannel.Sender.SMS.
+var SMSTypes = []string{"twilio", "sms"}
+
 // HasSecrets returns an *allswell.ValidationError with every field whose secret is missing, because it could not be opened.
 func (c Channel) HasSecrets() error {
 	var bad allswell.ValidationError

@@ -63,7 +63,7 @@ func (c *sms) Validate(bad *allswell.ValidationError) {
 			return
 		}
 	}
-	if c.Encoding == smsJSON && c.Method != http.MethodGet && !json.Valid([]byte(c.fill(c.Body, "x", jsonInner))) {
+	if c.Encoding == smsJSON && c.Method != http.MethodGet && !json.Valid([]byte(c.fill(c.Body, c.To, "x", jsonInner))) {
 		bad.Add("body", "The body must be valid JSON; {to}, {text} and {secret} belong into quotation marks.")
 	}
 }
@@ -78,13 +78,21 @@ func jsonInner(text string) string {
 }
 
 // fill puts the values into a template at once, so that none can contain another one.
-func (c *sms) fill(template, text string, encode func(string) string) string {
-	return strings.NewReplacer("{to}", encode(c.To), "{text}", encode(text), "{secret}", encode(c.Secret)).Replace(template)
+func (c *sms) fill(template, to, text string, encode func(string) string) string {
+	return strings.NewReplacer("{to}", encode(to), "{text}", encode(text), "{secret}", encode(c.Secret)).Replace(template)
 }
 
 func (c *sms) send(ctx context.Context, s *Sender, m alert.Message) Result {
-	text := plainText(m, smsText, nil)
-	r := request{method: c.Method, url: c.fill(c.URL, text, url.QueryEscape), name: "The gateway", header: map[string]string{}}
+	a, bad := c.text(ctx, s, c.To, plainText(m, smsText, nil))
+	if bad != nil {
+		return *bad
+	}
+	return a.outcome("The gateway")
+}
+
+// text sends an SMS to a number.
+func (c *sms) text(ctx context.Context, s *Sender, to, text string) (answer, *Result) {
+	r := request{method: c.Method, url: c.fill(c.URL, to, text, url.QueryEscape), name: "The gateway", header: map[string]string{}}
 	encode, kind := url.QueryEscape, "application/x-www-form-urlencoded"
 	switch c.Encoding {
 	case smsJSON:
@@ -93,14 +101,10 @@ func (c *sms) send(ctx context.Context, s *Sender, m alert.Message) Result {
 		encode, kind = func(s string) string { return s }, "text/plain; charset=utf-8"
 	}
 	if c.Method != http.MethodGet {
-		r.body, r.header["Content-Type"] = c.fill(c.Body, text, encode), kind
+		r.body, r.header["Content-Type"] = c.fill(c.Body, to, text, encode), kind
 	}
 	for name, value := range c.Headers {
 		r.header[name] = value
 	}
-	a, bad := s.call(ctx, r)
-	if bad != nil {
-		return *bad
-	}
-	return a.outcome("The gateway")
+	return s.call(ctx, r)
 }

@@ -66,18 +66,23 @@ func checkPhone(bad *allswell.ValidationError, to *string) {
 }
 
 func (c *twilio) send(ctx context.Context, s *Sender, m alert.Message) Result {
-	form := url.Values{"To": {c.To}, "Body": {plainText(m, smsText, nil)}}
+	a, bad := c.text(ctx, s, c.To, plainText(m, smsText, nil))
+	if bad != nil {
+		return *bad
+	}
+	return a.outcome("Twilio")
+}
+
+// text sends an SMS to a number.
+func (c *twilio) text(ctx context.Context, s *Sender, to, text string) (answer, *Result) {
+	form := url.Values{"To": {to}, "Body": {text}}
 	if strings.HasPrefix(c.From, "MG") && len(c.From) == 34 {
 		form.Set("MessagingServiceSid", c.From)
 	} else {
 		form.Set("From", c.From)
 	}
-	a, bad := s.call(ctx, request{
+	return s.call(ctx, request{
 		url: c.Server + "/2010-04-01/Accounts/" + c.AccountSID + "/Messages.json", body: form, name: "Twilio",
 		header: map[string]string{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(c.AccountSID+":"+c.AuthToken))},
 	})
-	if bad != nil {
-		return *bad
-	}
-	return a.outcome("Twilio")
 }

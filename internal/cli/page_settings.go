@@ -28,7 +28,7 @@ type pageSettings struct {
 	Home          *bool                   `negatable:"" help:"Whether it is the page at / of the service, instead of the first public page. If several workspaces have one, / shows that of the oldest."`
 
 	ResponseTimes  *bool `negatable:"" help:"Whether the pages of components show how long the checks of their monitors took. They do not by default."`
-	WebhookSignUps *bool `negatable:"" help:"Whether visitors can subscribe webhooks and chats. They can by default."`
+	WebhookSignUps *bool `negatable:"" help:"Whether visitors can subscribe webhooks, chats and phones. They can by default."`
 
 	Languages []string `name:"offer-language" sep:"none" xor:"languages" placeholder:"TAG" help:"Language that visitors are offered: en, de or ar; repeatable. All by default."`
 	CustomCSS string   `name:"css" xor:"css" placeholder:"FILE" help:"File of a style sheet for the page, at most 20,000 bytes. It may not load anything."`

@@ -22,7 +22,7 @@ type SubscriberCommands struct {
 	Show   subscriberShow   `cmd:"" help:"Show a subscriber."`
 	Create subscriberCreate `cmd:"" aliases:"add" help:"Add a subscriber to a page."`
 	Edit   subscriberEdit   `cmd:"" help:"Change whether a webhook is notified of the warnings of monitors."`
-	Import subscriberImport `cmd:"" help:"Subscribe the e-mail addresses and chats of a list."`
+	Import subscriberImport `cmd:"" help:"Subscribe the e-mail addresses, phones and chats of a list."`
 	Export subscriberExport `cmd:"" help:"Print all subscribers of a page as CSV."`
 	Resume subscriberResume `cmd:"" help:"End the suspension of a subscriber whose receiver rejected too many messages."`
 	Test   subscriberTest   `cmd:"" help:"Send a test message to a subscriber: at most one in a minute."`
@@ -161,7 +161,7 @@ func (c *commandContext) printSecret(s *client.Subscriber) {
 type subscriberList struct {
 	pageFlag
 	Search  string                   `placeholder:"TEXT" help:"Only subscribers whose address contains this."`
-	Channel allswell.Channel         `placeholder:"CHANNEL" help:"Only subscribers of this channel: email, webhook, slack, discord, teams, google_chat, mattermost or push."`
+	Channel allswell.Channel         `placeholder:"CHANNEL" help:"Only subscribers of this channel: email, webhook, slack, discord, teams, google_chat, mattermost, sms or push."`
 	State   allswell.SubscriberState `placeholder:"STATE" help:"Only subscribers in this state: active, unconfirmed or suspended."`
 	listing
 }

@@ -268,6 +268,8 @@ func audienceOf(channel allswell.Channel, n int) string {
 		return "1 person by e-mail"
 	case channel == allswell.ChannelEmail:
 		return fmt.Sprint(n, " people by e-mail")
+	case channel == allswell.ChannelSMS:
+		return fmt.Sprint(n, " by SMS")
 	case channel == allswell.ChannelPush:
 		return fmt.Sprint(n, " in the browser")
 	case channel.Chat() && n == 1:

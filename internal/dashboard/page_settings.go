@@ -102,7 +102,7 @@ func (v *visit) showPageForm(status int, s *pageSettingsScreen) error {
 			{Value: string(allswell.AutoIncidentsDraft), Label: "keep an incident as a draft"},
 			{Value: string(allswell.AutoIncidentsOff), Label: "open no incident"},
 		}, Hint: "Monitors can have a setting of their own. The component changes in any case."}),
-		s.draw(field{Name: "webhook_sign_ups", Label: "Webhooks and chats", Type: "select", Options: []option{
+		s.draw(field{Name: "webhook_sign_ups", Label: "Webhooks, chats and SMS", Type: "select", Options: []option{
 			{Value: "true", Label: "visitors can subscribe them"}, {Value: "false", Label: "only operators can subscribe them"},
 		}, Hint: "What a visitor adds receives nothing before it is confirmed, and never has a private address."}),
 		s.draw(field{Name: "response_times", Label: "Response times", Type: "select", Options: []option{

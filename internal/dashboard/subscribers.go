@@ -108,10 +108,10 @@ func (v *visit) drawSubscribers(s *subscribersScreen, filter *form) {
 	}
 	s.Fields = []field{
 		s.draw(field{Name: "channel", Label: "Channel", Type: "select", Options: addable}),
-		s.draw(field{Name: "target", Label: "E-mail address or URL", Placeholder: "ada@example.com", Autocomplete: "off"}),
+		s.draw(field{Name: "target", Label: "E-mail address, URL or phone number", Placeholder: "ada@example.com", Autocomplete: "off"}),
 		s.draw(field{Name: "confirmed", Label: "Consent", Type: "select", Options: []option{
 			{Value: "false", Label: "ask the address to confirm first"}, {Value: "true", Label: "its owner has already agreed"},
-		}, Hint: "Webhooks that you add are not asked. A chat is sent a code, to enter on the page."}),
+		}, Hint: "Webhooks that you add are not asked. A chat or a phone is sent a code, to enter on the page."}),
 		s.draw(field{Name: "warnings", Label: "Warnings of monitors", Type: "select", Options: []option{
 			{Value: "false", Label: "do not send them"}, {Value: "true", Label: "send them, too"},
 		}, Hint: "Only to webhooks. The page does not show warnings, and visitors do not receive any."}),

@@ -13,7 +13,7 @@ import (
 var channels = []channel{
 	emailChannel, webhookChannel,
 	chatChannel(allswell.ChannelSlack), chatChannel(allswell.ChannelDiscord), chatChannel(allswell.ChannelTeams),
-	chatChannel(allswell.ChannelGoogleChat), chatChannel(allswell.ChannelMattermost), pushChannel,
+	chatChannel(allswell.ChannelGoogleChat), chatChannel(allswell.ChannelMattermost), smsChannel, pushChannel,
 }
 
 // channel is a way to send messages.

@@ -130,7 +130,7 @@ func (s *Site) servePush(w http.ResponseWriter, r *http.Request, req pageRequest
 		return
 	}
 	now := s.now()
-	if verdict := s.signUps.take(clientaddr.Of(r), "", now); !verdict.Allowed {
+	if verdict := s.signUps.take(clientaddr.Of(r), allswell.ChannelPush, "", now); !verdict.Allowed {
 		s.rejectSignUp(w, r, req, verdict.Reset.Sub(now))
 		return
 	}

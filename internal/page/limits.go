@@ -128,7 +128,9 @@ const (
 	signUpWindow      = time.Hour
 
 	webhooksPerHost = 20  // sign-ups of webhooks, and of chats that everybody can run, of one host name, for all pages; further ones get the usual response
-	webhooksPerPage = 100 // sign-ups of webhooks and chats on one page
+	webhooksPerPage = 100 // sign-ups of webhooks, chats and phones on one page
+
+	smsPerAddress = 5 // sign-ups by SMS, each of which costs money; an IPv6 network of 64 bits has ten times as many
 )
 
 // signUpLimits limits how often clients can have messages sent to targets that may
@@ -139,7 +141,8 @@ type signUpLimits struct {
 	total     *limit.Limiter // has one key
 	mailboxes *limit.Limiter // by allswell.MailboxKey
 	hosts     *limit.Limiter // of webhooks
-	pages     *limit.Limiter // with webhooks, by id
+	pages     *limit.Limiter // with all but e-mail, by id
+	sms       *limit.Addresses
 
 	log    *slog.Logger
 	mu     sync.Mutex
@@ -152,14 +155,20 @@ func newSignUpLimits(total int, log *slog.Logger) *signUpLimits {
 	return &signUpLimits{
 		addresses: limit.NewAddresses(signUpsPerAddress, signUpWindow), networks: limit.New(signUpsPerNetwork, signUpWindow),
 		total: limit.New(total, signUpWindow), mailboxes: limit.New(signUpsPerMailbox, signUpWindow),
-		hosts: limit.New(webhooksPerHost, signUpWindow), pages: limit.New(webhooksPerPage, signUpWindow), log: log,
+		hosts: limit.New(webhooksPerHost, signUpWindow), pages: limit.New(webhooksPerPage, signUpWindow),
+		sms: limit.NewAddresses(smsPerAddress, signUpWindow), log: log,
 	}
 }
 
 // take decides whether a sign-up from addr is allowed, and counts it. page is the id of the page if
-// a webhook is signed up, and otherwise "". The address comes first and the total last, so that the
+// it has a limit for the channel, and otherwise "". The address comes first and the total last, so that the
 // rejected sign-ups of one client do not use up the limits of others.
-func (l *signUpLimits) take(addr netip.Addr, page string, now time.Time) limit.Verdict {
+func (l *signUpLimits) take(addr netip.Addr, channel allswell.Channel, page string, now time.Time) limit.Verdict {
+	if channel == allswell.ChannelSMS {
+		if v := l.sms.Take(addr, now); !v.Allowed {
+			return v
+		}
+	}
 	if v := l.addresses.Take(addr, now); !v.Allowed {
 		return v
 	}
@@ -181,6 +190,9 @@ func (l *signUpLimits) take(addr netip.Addr, page string, now time.Time) limit.V
 
 // takeTarget decides whether a message may be sent to the target of a sign-up, and counts it.
 func (l *signUpLimits) takeTarget(n allswell.NewSubscriber, now time.Time) bool {
+	if n.Channel == allswell.ChannelSMS {
+		return true // Store.RequestSignUp limits numbers, for all replicas together
+	}
 	if n.Channel.Coded() && n.Channel.AtOneHost() {
 		return l.mailboxes.Take(string(n.Channel)+" "+n.Target, now).Allowed // all rooms have the same host
 	}

@@ -308,7 +308,7 @@ func TestSignUpsPerNetwork(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l, allowed := newSignUpLimits(0, slog.New(slog.DiscardHandler)), 0
 			for i := range 200 {
-				if l.take(c.addr(i), "", day).Allowed {
+				if l.take(c.addr(i), allswell.ChannelEmail, "", day).Allowed {
 					allowed++
 				}
 			}
@@ -318,19 +318,19 @@ func TestSignUpsPerNetwork(t *testing.T) {
 			if allowed != c.allowed {
 				t.Errorf("%d allowed, want %d", allowed, c.allowed)
 			}
-			if !l.take(netip.MustParseAddr(c.next), "", day).Allowed {
+			if !l.take(netip.MustParseAddr(c.next), allswell.ChannelEmail, "", day).Allowed {
 				t.Error("another network is rejected")
 			}
-			if !l.take(c.addr(1), "", day.Add(time.Hour)).Allowed {
+			if !l.take(c.addr(1), allswell.ChannelEmail, "", day.Add(time.Hour)).Allowed {
 				t.Error("rejected after an hour")
 			}
 		})
 	}
 	l := newSignUpLimits(0, slog.New(slog.DiscardHandler))
 	for range 200 { // rejected sign-ups do not count towards the limit of the network
-		l.take(netip.MustParseAddr("192.0.2.1"), "", day)
+		l.take(netip.MustParseAddr("192.0.2.1"), allswell.ChannelEmail, "", day)
 	}
-	if v := l.take(netip.MustParseAddr("192.0.2.2"), "", day); !v.Allowed || v.Remaining != signUpsPerNetwork-signUpsPerAddress-1 {
+	if v := l.take(netip.MustParseAddr("192.0.2.2"), allswell.ChannelEmail, "", day); !v.Allowed || v.Remaining != signUpsPerNetwork-signUpsPerAddress-1 {
 		t.Errorf("%+v", v)
 	}
 }

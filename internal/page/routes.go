@@ -38,6 +38,7 @@ func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case isStatus && slug != "":
 		s.routeSlug(w, r, slug, part)
+	case s.routeShortLink(w, r, path):
 	case failStatuspage(w, r, strings.TrimPrefix(path, "/"), allswell.ErrNotFound): // the host is not a page's own domain
 	case !isRead(r):
 		w.Header()["Allow"] = allowGetHead
@@ -150,7 +151,7 @@ func languageFor(r *http.Request, offered *i18n.Languages, fallback string) (l *
 func (s *Site) presentation(page allswell.Page, v view.Variant) view.Presentation {
 	at := view.Present(page, v)
 	at.Public, at.Mail, at.Webhooks = page.URL(s.base), s.mail, page.WebhookSignUps
-	at.Chats, at.Push = page.WebhookSignUps && s.seals, s.seals
+	at.Chats, at.SMS, at.Push = page.WebhookSignUps && s.seals, page.WebhookSignUps && page.SMS, s.seals
 	return at
 }
 

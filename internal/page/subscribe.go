@@ -29,7 +29,8 @@ const (
 	fieldEmail     = "email"
 	fieldChannel   = "channel" // with fieldURL; a webhook by default
 	fieldURL       = "url"     // of a webhook or a chat
-	fieldCode      = "code"    // that confirms a subscription
+	fieldPhone     = "phone"
+	fieldCode      = "code" // that confirms a subscription
 	fieldComponent = "component"
 	fieldAction    = "action"
 	fieldScope     = "scope"
@@ -105,7 +106,7 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 	checked, err := n.CheckSignUp() // first, so that a typing error does not count towards the limits
 	if err == nil {
 		now := s.now()
-		if verdict := s.signUps.take(clientaddr.Of(r), webhookPage(req, n.Channel), now); !verdict.Allowed {
+		if verdict := s.signUps.take(clientaddr.Of(r), n.Channel, limitedPage(req, n.Channel), now); !verdict.Allowed {
 			s.rejectSignUp(w, r, req, verdict.Reset.Sub(now))
 			return
 		}
@@ -120,6 +121,10 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 		s.answerMessage(w, r, req, http.StatusOK, "subscribe.url_sent.heading", l.T("subscribe.url_sent.text"), l.T("subscribe.url_sent.missing"))
 	case err == nil:
 		s.answerMessage(w, r, req, http.StatusOK, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing"))
+	case errors.Is(err, allswell.ErrSMSLimit):
+		s.rejectSMS(w, r, req)
+	case errors.As(err, &invalid) && invalid.Fields["channel"] != nil: // it was offered a moment ago
+		s.failSignUpsOff(w, r, req, n.Channel)
 	case errors.As(err, &invalid):
 		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidSignUp(s.formLayout(req), req.choices(), n, invalid))
 	default:
@@ -130,6 +135,10 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 // signUpOf returns the subscriber that a form describes, and whether the page offers its channel.
 func (s *Site) signUpOf(req pageRequest, fields url.Values) (n allswell.NewSubscriber, offered bool) {
 	n = allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fields.Get(fieldEmail), Components: fields[fieldComponent]}
+	if fields.Has(fieldPhone) {
+		n.Channel, n.Target = allswell.ChannelSMS, fields.Get(fieldPhone)
+		return n, req.snap.page.SMS && req.snap.page.WebhookSignUps
+	}
 	if !fields.Has(fieldURL) {
 		return n, s.mail
 	}
@@ -167,8 +176,8 @@ func (s *Site) confirmSignUp(w http.ResponseWriter, r *http.Request, req pageReq
 	}
 }
 
-// webhookPage returns the page whose limit a sign-up by a channel counts towards; "": none.
-func webhookPage(req pageRequest, channel allswell.Channel) string {
+// limitedPage returns the page whose limit a sign-up by a channel counts towards; "": none.
+func limitedPage(req pageRequest, channel allswell.Channel) string {
 	if channel != allswell.ChannelEmail {
 		return req.snap.page.ID
 	}
@@ -177,9 +186,12 @@ func webhookPage(req pageRequest, channel allswell.Channel) string {
 
 // failSignUpsOff says that the page does not offer a channel. It is not 503: a later request would not succeed either.
 func (s *Site) failSignUpsOff(w http.ResponseWriter, r *http.Request, req pageRequest, channel allswell.Channel) {
-	heading, text := "subscribe.off.heading", "subscribe.off.text"
-	if channel != allswell.ChannelEmail {
-		heading, text = "subscribe.webhook", "subscribe.webhook_ask"
+	heading, text := "subscribe.webhook", "subscribe.webhook_ask"
+	switch channel {
+	case allswell.ChannelEmail:
+		heading, text = "subscribe.off.heading", "subscribe.off.text"
+	case allswell.ChannelSMS:
+		heading, text = "subscribe.sms", "subscribe.sms_off"
 	}
 	s.answerMessage(w, r, req, http.StatusNotFound, heading, req.variant.Language.T(text))
 }
@@ -205,6 +217,14 @@ func (s *Site) rejectSignUp(w http.ResponseWriter, r *http.Request, req pageRequ
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	minutes := int(math.Ceil(wait.Minutes()))
 	s.answerMessage(w, r, req, http.StatusTooManyRequests, "subscribe.too_many.heading", req.variant.Language.T("subscribe.too_many.text", "n", minutes))
+}
+
+// rejectSMS says that no more visitors can sign up by SMS on this day.
+func (s *Site) rejectSMS(w http.ResponseWriter, r *http.Request, req pageRequest) {
+	const day = 24 * time.Hour
+	left := day - s.now().UTC().Sub(s.now().UTC().Truncate(day))
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(left.Seconds()))))
+	s.answerMessage(w, r, req, http.StatusTooManyRequests, "subscribe.too_many.heading", req.variant.Language.T("subscribe.sms_full"))
 }
 
 // readForm reads a form. The status is 200, or that of the error.
@@ -250,7 +270,7 @@ func (s *Site) formLayout(req pageRequest) view.Layout {
 		severity = allswell.StatusUnknown
 	}
 	at := s.presentation(page, req.variant)
-	at.Mail, at.Webhooks, at.Chats = false, false, false
+	at.Mail, at.Webhooks, at.Chats, at.SMS = false, false, false, false
 	return view.NewLayout(at, page, severity, time.Time{})
 }
 

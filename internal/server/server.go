@@ -152,7 +152,7 @@ func (s *Server) openDatabase(ctx context.Context) error {
 		s.store, err = store.Open(ctx, s.cfg.Database, store.Options{
 			Logger: s.log, Location: s.cfg.Checks.Location, FailureThreshold: s.cfg.FailureThreshold, CheckInterval: s.cfg.CheckInterval, Hosts: s.cfg.Hosts,
 			AuditRetention: s.cfg.AuditRetention, PingRetention: cmp.Or(s.cfg.PingRetention, -1),
-			SecretKeys: s.cfg.SecretKeys,
+			SecretKeys: s.cfg.SecretKeys, SMS: s.cfg.SMS,
 		})
 		return err
 	})
@@ -161,6 +161,9 @@ func (s *Server) openDatabase(ctx context.Context) error {
 	}
 	if err == nil {
 		err = s.retryDatabase(ctx, s.warnOfSecrets)
+	}
+	if err == nil {
+		err = s.retryDatabase(ctx, s.warnOfSMS)
 	}
 	if err != nil || s.cfg.BootstrapToken == "" {
 		return err

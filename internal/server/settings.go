@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/secret"
 	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/store"
 )
 
 //go:generate go test -run ^TestSettingsList$ . -update
@@ -87,6 +88,8 @@ type Settings struct {
 
 	MailFrom string `env:"ALLSWELL_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails, such as Example Status <status@example.com>."`
 
+	SMSSettings `embed:""`
+
 	WebhookAllowPrivate string `env:"ALLSWELL_WEBHOOK_ALLOW_PRIVATE" default:"off" placeholder:"on|off" help:"Whether webhooks, chats and channels of alerts may connect to private addresses and this machine. Metadata services of clouds are never reached."`
 
 	WebhookDeny string `env:"ALLSWELL_WEBHOOK_DENY" placeholder:"NETWORKS" help:"Where webhooks must never connect to, such as 192.0.2.0/24,198.51.100.1."`
@@ -133,6 +136,7 @@ type Config struct {
 	MetricsListen            string // "": none
 	SMTPURL                  *url.URL
 	MailFrom                 *mail.Address
+	SMS                      store.SMSOptions
 	WebhookAllowPrivate      bool
 	WebhookDeny              []netip.Prefix
 	AlertCommand             string // "": none
@@ -196,7 +200,7 @@ func (s Settings) Parse() (Config, error) {
 		LogLevel:            settings.Parse(p, &s.LogLevel, settings.LogLevel),
 	}
 	s.parseTLS(p, &c)
-	c.Checks = s.CheckSettings.parse(p)
+	c.Checks, c.SMS = s.CheckSettings.parse(p), s.SMSSettings.parse(p)
 	c.SignIn = s.SignInSettings.parse(p, c.BaseURL, len(c.TrustedProxies) > 0)
 	c.Hosts = ownHosts(c.BaseURL, settings.Parse(p, &s.OwnHosts, settings.HostNames))
 	if c.SMTPURL != nil && c.MailFrom == nil {

@@ -102,6 +102,22 @@ func HostNames(value string) ([]string, error) {
 	return names, nil
 }
 
+// CallingCodes parses the beginnings of phone numbers, separated by commas: calling codes of countries, with or without +.
+func CallingCodes(value string) ([]string, error) {
+	var codes []string
+	for entry := range strings.SplitSeq(value, ",") {
+		if entry = strings.TrimSpace(entry); entry == "" {
+			continue
+		}
+		code := strings.TrimPrefix(entry, "+")
+		if len(code) < 1 || len(code) > 7 || code[0] == '0' || strings.Trim(code, "0123456789") != "" {
+			return nil, errors.New("calling codes of countries separated by commas, such as 49, 43, 41")
+		}
+		codes = append(codes, code)
+	}
+	return codes, nil
+}
+
 // ASCIIHost returns a host name in lower case and ASCII (xn--…), without a port and without a final dot. An IPv6
 // address keeps its brackets. If the name has no ASCII form, ok is false.
 func ASCIIHost(host string) (name string, ok bool) {

@@ -257,12 +257,12 @@ func (t *tx) mergeDeliveries(open []allswell.Delivery, plan allswell.DeliveryPla
 	return err
 }
 
-// finishDeliveries brings deliveries to a final state.
+// finishDeliveries brings deliveries to a final state. The reason of the last failure follows theirs.
 func (t *tx) finishDeliveries(ids []string, state allswell.DeliveryState, reason string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.Exec(`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, updated_at = $4 WHERE id IN EACH($1)`,
+	_, err := t.Exec(`UPDATE deliveries SET state = $2, reason = $3 || coalesce(' ' || reason, ''), lease_until_at = NULL, updated_at = $4 WHERE id IN EACH($1)`,
 		list(ids), string(state), reason, millis(t.Now))
 	return err
 }
@@ -413,6 +413,9 @@ func (t *tx) saveFailedDelivery(d allswell.Delivery, o allswell.SendOutcome) err
 	case allswell.SendFailed, allswell.SendServerUnavailable:
 		return t.postpone([]string{d.OrderingKey}, d.NextAttemptAt, d.NextAttemptAt)
 	case allswell.SendGone:
+		if d.Channel == allswell.ChannelSMS {
+			return t.endByReceiver(d.SubscriberID, o.Reason)
+		}
 		return t.endSubscription(d.SubscriberID, o.Reason)
 	case allswell.SendRejected:
 		sub, err := database.One(t.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1 FOR UPDATE`, d.SubscriberID)

@@ -29,7 +29,9 @@ func (s *Store) LoadPage(ctx context.Context, slug string) (allswell.PageContent
 		if p.Page, err = c.publicPage(slug); err != nil {
 			return
 		}
-		err = c.fillPage(&p)
+		if err = c.fillPage(&p); err == nil {
+			err = c.fillSMS(&p.Page)
+		}
 		return
 	})
 }

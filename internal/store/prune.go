@@ -72,6 +72,7 @@ func (s *Store) Prune(ctx context.Context) error {
 			{`DELETE FROM subscribers WHERE incident_id IN (SELECT id FROM incidents WHERE resolved AND resolved_at <= $1)`, 2 * allswell.DeliveryLifetime},
 			{`DELETE FROM sessions WHERE last_used_at <= $1`, allswell.SessionIdleLimit},
 			{`DELETE FROM sessions WHERE created_at <= $1`, allswell.SessionMaxAge},
+			{`DELETE FROM sms_counts WHERE day_at <= $1`, smsCountsKept},
 			{`DELETE FROM ping_keys WHERE ends_at <= $1`, 0},
 			{`DELETE FROM one_time_codes WHERE ends_at <= $1`, 0},
 			{`DELETE FROM page_limits WHERE holder_id IN (SELECT id FROM invitations WHERE ends_at <= $1)`, 0},

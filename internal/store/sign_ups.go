@@ -18,13 +18,14 @@ type SignUp struct {
 	Admitted   bool                   // the visitor may see the page although it is private
 }
 
-// RequestSignUp accepts a request to subscribe an e-mail address, a webhook or a chat. When it returns nil,
+// RequestSignUp accepts a request to subscribe an e-mail address, a webhook, a chat or a phone. When it returns nil,
 // the request is durable; ProcessSignUps acts on it.
 //
 // It runs the same statements for every target of a channel, so that neither its result nor its
 // duration shows whether the target is subscribed. An unknown page makes
 // allswell.ErrNotFound, as does one that has become private for the visitor meanwhile; an invalid target or component an *allswell.ValidationError, and so does a
-// webhook if the page does not offer them.
+// webhook if the page does not offer them, and a phone if no SMS can be sent to it. allswell.ErrSMSLimit means that the limit of SMS is
+// reached for today.
 func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 	n, err := r.Subscriber.CheckSignUp()
 	if err != nil {
@@ -43,6 +44,12 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 		if err == nil {
 			err = t.checkChosen(p.ID, n.Components)
 		}
+		discard := r.Discard
+		if err == nil && n.Channel == allswell.ChannelSMS && !discard {
+			var accept bool
+			accept, err = t.admitSMSSignUp(p.WorkspaceID, n.Target)
+			discard = !accept
+		}
 		if err != nil {
 			return err
 		}
@@ -54,7 +61,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 		}
 		_, err = t.Exec(`INSERT INTO sign_ups (id, page_id, channel, target, components, discarded, admitted, created_at, target_key, sealed_target)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			id, p.ID, string(n.Channel), target.shown, list(n.Components), r.Discard, r.Admitted, millis(t.Now), target.key, target.sealed)
+			id, p.ID, string(n.Channel), target.shown, list(n.Components), discard, r.Admitted, millis(t.Now), target.key, target.sealed)
 		return err
 	})
 }

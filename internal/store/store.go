@@ -53,6 +53,9 @@ type Options struct {
 	// needed first; on PostgreSQL there are no secrets.
 	SecretKeys *secret.Keys
 
+	// SMS are the settings of SMS to subscribers.
+	SMS SMSOptions
+
 	// Hosts are the host names of the installation itself. With the zero Hosts
 	// no page may have a domain.
 	Hosts allswell.Hosts
@@ -70,6 +73,7 @@ type Store struct {
 
 	auditRetention time.Duration
 	secretKeys     *secretKeys
+	sms            SMSOptions
 	location       string
 	pingRetention  time.Duration // negative: there is no history of plain pings
 	lastPingAt     atomic.Int64  // of the last ping in a block, in microseconds since 1970
@@ -117,6 +121,7 @@ func open(ctx context.Context, dsn string, o Options,
 		hosts:          o.Hosts,
 		location:       o.Location,
 		secretKeys:     newSecretKeys(dsn, o.SecretKeys),
+		sms:            o.SMS,
 		counts:         newRunCounts(),
 		auditRetention: cmp.Or(o.AuditRetention, allswell.DefaultAuditRetention),
 		pingRetention:  cmp.Or(o.PingRetention, allswell.SignalRetention),

@@ -4,13 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
 )
 
-// ImportSubscribers subscribes e-mail addresses and chats to a page in one transaction, and returns what happened to each line.
+// ImportSubscribers subscribes e-mail addresses, phones and chats to a page in one transaction, and returns what happened to each line.
 // Lines that cannot be added do not affect the others. It returns an *allswell.ValidationError if the list as a whole, or the
 // consent, is invalid. A dry run returns the same report and changes nothing.
 func (s *Store) ImportSubscribers(ctx context.Context, actor allswell.Actor, slug string, n allswell.SubscriberImport, save ...SaveResponse[allswell.SubscriberImportReport]) (allswell.SubscriberImportReport, error) {
@@ -22,7 +23,7 @@ func (s *Store) ImportSubscribers(ctx context.Context, actor allswell.Actor, slu
 		p, err := c.pageBySlug(actor, slug)
 		r := allswell.SubscriberImportReport{PageID: p.ID, PageName: p.Name, Consent: n.Consent, Confirmed: n.Confirmed, DryRun: n.DryRun, Lines: slices.Clone(checked)}
 		if err == nil {
-			err = c.checkImportLines(p.ID, r.Lines)
+			err = c.checkImportLines(p, r.Lines)
 		}
 		return r, err
 	}
@@ -47,25 +48,33 @@ func (s *Store) ImportSubscribers(ctx context.Context, actor allswell.Actor, slu
 
 // checkImportLines refuses the lines whose address is subscribed or has unsubscribed, or whose components cannot be chosen, and
 // resolves the components of the others.
-func (c *session) checkImportLines(pageID string, lines []allswell.ImportLine) error {
-	var targets, keys, hashes []string
+func (c *session) checkImportLines(p allswell.Page, lines []allswell.ImportLine) error {
+	pageID := p.ID
+	if err := c.refuseWithoutSMS(p.WorkspaceID, lines); err != nil {
+		return err
+	}
+	targets := make(map[allswell.Channel][]string) // by channels whose targets are not secret
+	var keys, hashes []string
 	for _, l := range lines {
 		if l.Result == allswell.ImportAdded {
 			hash := targetHash(pageID, l.Channel, l.Address)
 			hashes = append(hashes, hash)
-			if l.Channel.Chat() {
+			if l.Channel.Secret() {
 				keys = append(keys, hash)
 			} else {
-				targets = append(targets, l.Target)
+				targets[l.Channel] = append(targets[l.Channel], l.Target)
 			}
 		}
 	}
 	// A subquery for each value, because the plan of a join depends on statistics, which lag behind a large import.
-	subscribed, err := c.set(`WITH wanted (target) AS EACH($3) SELECT coalesce((SELECT s.target FROM subscribers s
-			WHERE s.page_id = $1 AND s.channel = $2 AND s.target = wanted.target), '') FROM wanted`,
-		pageID, string(allswell.ChannelEmail), list(targets))
-	if err != nil {
-		return err
+	subscribed := make(map[allswell.Channel]map[string]bool)
+	for channel, of := range targets {
+		found, err := c.set(`WITH wanted (target) AS EACH($3) SELECT coalesce((SELECT s.target FROM subscribers s
+			WHERE s.page_id = $1 AND s.channel = $2 AND s.target = wanted.target), '') FROM wanted`, pageID, string(channel), list(of))
+		if err != nil {
+			return err
+		}
+		subscribed[channel] = found
 	}
 	known, err := c.set(`WITH wanted (key) AS EACH($1) SELECT coalesce((SELECT s.target_key FROM subscribers s
 			WHERE s.target_key = wanted.key AND s.target_key <> ''), '') FROM wanted`, list(keys))
@@ -88,7 +97,7 @@ func (c *session) checkImportLines(pageID string, lines []allswell.ImportLine) e
 		}
 		ids, ok := resolveChosen(components, l.Components)
 		switch {
-		case l.Channel == allswell.ChannelEmail && subscribed[l.Target], known[targetHash(pageID, l.Channel, l.Address)]:
+		case subscribed[l.Channel][l.Target], known[targetHash(pageID, l.Channel, l.Address)]:
 			l.Refuse(allswell.ImportSubscribed, "The address is subscribed already.")
 		case ended[targetHash(pageID, l.Channel, l.Address)]:
 			l.Refuse(allswell.ImportUnsubscribed, "The owner has unsubscribed, and can subscribe again on the page.")
@@ -96,6 +105,27 @@ func (c *session) checkImportLines(pageID string, lines []allswell.ImportLine) e
 			l.Refuse(allswell.ImportInvalid, "The components must be of this page, and not hidden.")
 		default:
 			l.Components = ids
+		}
+	}
+	return nil
+}
+
+// refuseWithoutSMS refuses the phones of an import if no SMS can be sent to them.
+func (c *session) refuseWithoutSMS(workspaceID string, lines []allswell.ImportLine) error {
+	isPhone := func(l allswell.ImportLine) bool {
+		return l.Channel == allswell.ChannelSMS && l.Result == allswell.ImportAdded
+	}
+	if !slices.ContainsFunc(lines, isPhone) {
+		return nil
+	}
+	err := c.checkSMS(workspaceID)
+	bad := (*allswell.ValidationError)(nil)
+	if !errors.As(err, &bad) {
+		return err
+	}
+	for i := range lines {
+		if isPhone(lines[i]) {
+			lines[i].Refuse(allswell.ImportInvalid, bad.Fields["channel"][0])
 		}
 	}
 	return nil

@@ -94,7 +94,7 @@ func (s *Store) ConfirmWithCode(ctx context.Context, try CodeTry) (allswell.Subs
 			return allswell.Subscriber{}, err
 		}
 		key := ""
-		if n.Channel.Chat() {
+		if n.Channel.Secret() {
 			key = targetHash(pageID, n.Channel, n.Target)
 		}
 		where, args = `WHERE page_id = $1 AND channel = $2 AND target = $3 AND target_key = $4`, []any{pageID, string(n.Channel), n.Channel.Shown(n.Target), key}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -156,7 +157,7 @@ func (s *Store) Subscriber(ctx context.Context, actor allswell.Actor, slug, id s
 }
 
 // CreateSubscriber adds a subscriber on behalf of an operator. If the target is
-// subscribed already, it returns an *allswell.ValidationError. An unconfirmed e-mail
+// subscribed already, or no SMS can be sent to a phone, it returns an *allswell.ValidationError. An unconfirmed e-mail
 // address is sent a confirmation mail first.
 func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewSubscriber, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
 	n, err := n.Check()
@@ -167,6 +168,11 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 		p, err := t.pageBySlug(actor, slug)
 		if err != nil {
 			return allswell.Subscriber{}, err
+		}
+		if n.Channel == allswell.ChannelSMS {
+			if err := t.checkSMS(p.WorkspaceID); err != nil {
+				return allswell.Subscriber{}, err
+			}
 		}
 		if n.Components, err = t.resolveComponents(p.ID, n.Components); err != nil {
 			return allswell.Subscriber{}, err
@@ -348,6 +354,24 @@ func (t *tx) endSubscription(id, reason string) error {
 	}
 	_, err := t.Exec(`DELETE FROM subscribers WHERE id = $1`, id)
 	return err
+}
+
+// endByReceiver is endSubscription for an owner who has asked the gateway for no more messages, and so unsubscribed.
+func (t *tx) endByReceiver(id, reason string) error {
+	sub, err := t.subscriber(`WHERE id = $1 FOR UPDATE`, id)
+	if errors.Is(err, allswell.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = t.rememberUnsubscription(sub)
+	}
+	if err == nil {
+		err = t.auditSubscriber(allswell.AuditDelete, sub, nil, sub)
+	}
+	if err != nil {
+		return err
+	}
+	return t.endSubscription(id, reason)
 }
 
 // cancel ends all open deliveries of a subscriber.

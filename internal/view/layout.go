@@ -50,6 +50,7 @@ type siteLayout struct {
 	AtHome              bool           // this is the status page itself
 	About               template.HTML  // the description of the page, on the status page
 	Form                *subscribeForm // nil: mail is off
+	SMS                 string         // URL of the form for phones; "": not offered
 	Webhook             string         // URL of the form for webhooks; "": not offered
 	Chats               bool           // the form is for chats, too
 	Manifest            string         // URL
@@ -134,6 +135,9 @@ func NewLayout(at Presentation, page allswell.Page, severity allswell.Status, as
 	}
 	if at.Webhooks {
 		site.Webhook, site.Chats = at.subscribe()+"#webhook", at.Chats
+	}
+	if at.SMS {
+		site.SMS = at.subscribe() + "#sms"
 	}
 	site.AskOperator = !page.WebhookSignUps
 	themeURL := func(name string) string {

@@ -18,6 +18,7 @@ type Presentation struct {
 
 	Webhooks bool // subscribing webhooks is offered
 	Chats    bool // subscribing chats is offered, too
+	SMS      bool // subscribing phones is offered
 	Push     bool // subscribing browsers to the end of an incident is offered
 
 	base   string // before every path of the page: "/status/acme", or "" at its own domain

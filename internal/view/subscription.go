@@ -20,6 +20,17 @@ type subscribeForm struct {
 	Choice     choice
 }
 
+// smsForm is subscribeForm for a phone. It is not in the panel of a page.
+type smsForm struct {
+	Action string
+	Phone  string
+	Error  string
+	Choice choice
+}
+
+// phoneExample is a number that is reserved for examples.
+const phoneExample = "\u2066+44 7700 900123\u2069" // from left to right, in any language
+
 // webhookForm is subscribeForm for a webhook or a chat. It is not in the panel of a page.
 type webhookForm struct {
 	Action string
@@ -52,7 +63,7 @@ func newWebhookForm(at Presentation, selected allswell.Channel, choice choice) *
 type codeBody struct {
 	Action  string
 	Channel allswell.Channel
-	Name    string // of the channel
+	Name    string // of the channel, or the phone number
 	Target  string
 	Code    string // that was wrong; "": none
 	Hours   int    // that a code is valid
@@ -61,8 +72,12 @@ type codeBody struct {
 // EnterCode returns the page that asks for the code that was sent to the target of a sign-up. wrong is one that was not accepted; "": none.
 func EnterCode(l Layout, n allswell.NewSubscriber, wrong string) Model {
 	l.setTitle(l.At.lang.T("subscribe.code.heading"))
+	name := n.Channel.Name()
+	if n.Channel == allswell.ChannelSMS {
+		name = "\u2066" + strings.ToValidUTF8(n.Target, "\ufffd") + "\u2069"
+	}
 	return Model{l, "code", codeBody{
-		Action: l.At.subscribe(), Channel: n.Channel, Name: n.Channel.Name(), Target: n.Target, Code: strings.ToValidUTF8(wrong, "\ufffd"),
+		Action: l.At.subscribe(), Channel: n.Channel, Name: name, Target: n.Target, Code: strings.ToValidUTF8(wrong, "\ufffd"),
 		Hours: int(allswell.CodeLifetime / time.Hour),
 	}}
 }
@@ -89,6 +104,7 @@ func (c choice) Offered() bool {
 // subscribeBody has the forms for subscribing on a page of their own.
 type subscribeBody struct {
 	Form    *subscribeForm // nil: mail is off
+	SMS     *smsForm       // nil: the page does not offer SMS
 	Webhook *webhookForm   // nil: the page does not offer webhooks
 	Refused bool           // one has the values that were sent, and errors
 }
@@ -96,6 +112,9 @@ type subscribeBody struct {
 func newSubscribeBody(at Presentation, blocks []allswell.Block) (b subscribeBody) {
 	if at.Mail {
 		b.Form = &subscribeForm{Action: at.subscribe(), Choice: choice{Blocks: blocks}}
+	}
+	if at.SMS {
+		b.SMS = &smsForm{Action: at.subscribe(), Choice: choice{Blocks: blocks}}
 	}
 	if at.Webhooks {
 		b.Webhook = newWebhookForm(at, "", choice{Blocks: blocks})
@@ -121,6 +140,13 @@ func InvalidSignUp(l Layout, blocks []allswell.Block, n allswell.NewSubscriber, 
 	missing, wrong := strings.TrimSpace(n.Target) == "", len(invalid.Fields["target"]) > 0 || chosen.Error == ""
 	b := subscribeBody{Refused: true}
 	switch {
+	case n.Channel == allswell.ChannelSMS:
+		b.SMS = &smsForm{Action: l.At.subscribe(), Phone: typed, Choice: chosen}
+		if len(invalid.Fields["country"]) > 0 {
+			b.SMS.Error = lang.T("subscribe.phone_country")
+		} else if missing || wrong {
+			b.SMS.Error = lang.T("subscribe.phone_wrong", "example", phoneExample)
+		}
 	case n.Channel != allswell.ChannelEmail:
 		b.Webhook = newWebhookForm(l.At, n.Channel, chosen)
 		b.Webhook.URL = typed

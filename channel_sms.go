@@ -1,0 +1,50 @@
+package allswell
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// MaxSMSSignUps is how often visitors can enter one phone number in a day of UTC, on all pages together.
+const MaxSMSSignUps = 5
+
+// phoneNumber is a number as E.164 describes it.
+var phoneNumber = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
+
+// checkPhone returns a phone number in the form of E.164: + and 7 to 15 digits, which begin with the country's calling code. It removes what people
+// write between digits, and what address books put around a number.
+func checkPhone(bad *ValidationError, field, number string) string {
+	if strings.TrimSpace(number) == "" {
+		bad.Add(field, "The %s field is required.", field)
+		return ""
+	}
+	number = strings.ReplaceAll(number, "(0)", "") // the digit that is dialled only within a country
+	number = strings.Map(phoneRune, number)
+	if rest, ok := strings.CutPrefix(number, "00"); ok {
+		number = "+" + rest
+	}
+	if !phoneNumber.MatchString(number) {
+		bad.Add(field, "The %s must be a phone number with its country code, such as +4915112345678.", field)
+		return ""
+	}
+	return number
+}
+
+// phoneRune returns a character of a phone number as E.164 has it, or -1 if it has no meaning.
+func phoneRune(r rune) rune {
+	switch {
+	case r >= '٠' && r <= '٩': // Arabic
+		return r - '٠' + '0'
+	case r >= '۰' && r <= '۹': // Persian and Urdu
+		return r - '۰' + '0'
+	case strings.ContainsRune(" \t\u00a0\u202f-\u2010\u2011\u2012\u2013./()", r), r >= '\u200b' && r <= '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+		return -1
+	}
+	return r
+}
+
+// InCountries reports whether a valid phone number begins with one of the calling codes, such as "49". No codes stand for all countries.
+func InCountries(number string, codes []string) bool {
+	return len(codes) == 0 || slices.ContainsFunc(codes, func(code string) bool { return strings.HasPrefix(number, "+"+code) })
+}

@@ -1,0 +1,129 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/failurelog"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/store"
+)
+
+const (
+	smsWorkers = 4 // gateways limit how many messages they take in a second
+
+	// smsLimitRetry is how long a delivery waits when the daily limit is reached. It is shorter than the rest of the day, because the limit
+	// may be raised.
+	smsLimitRetry = 15 * time.Minute
+)
+
+// smsChannel sends SMS through the alert channel of the setting ALLSWELL_SMS_CHANNEL.
+var smsChannel = channel{
+	name: allswell.ChannelSMS, workers: smsWorkers, perHost: 2 * smsWorkers, minPause: 10 * time.Second, maxPause: 5 * time.Minute,
+	open: func(c Config) sender { return newSMS(c) },
+}
+
+// sms sends SMS to phones.
+type sms struct {
+	store  *store.Store
+	base   string
+	sender *alertchannel.Sender
+	log    *slog.Logger
+	outage *failurelog.Log
+}
+
+func newSMS(c Config) *sms {
+	log := c.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &sms{
+		store: c.Store, base: c.BaseURL, log: log,
+		sender: alertchannel.NewSender(alertchannel.Config{Denied: c.Deny, AllowPrivate: c.AllowPrivate}),
+		outage: &failurelog.Log{Logger: log, Failing: "SMS cannot be sent to subscribers", Working: "SMS can be sent to subscribers again"},
+	}
+}
+
+func (*sms) refuses(context.Context, string) error { return nil }
+
+// server returns nothing: send logs outages itself, so that a message that fails while others do still counts its attempts. Each may have been sent.
+func (*sms) server() string { return "" }
+
+func (s *sms) close() { s.sender.Close() }
+
+// send makes one attempt to send a notification. It takes at most allswell.SendTimeout.
+func (s *sms) send(ctx context.Context, n allswell.Notification) allswell.SendOutcome {
+	text, err := newSMSText(n, s.base)
+	if err != nil {
+		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be made: %v.", err)}
+	}
+	gateway, err := s.store.SMSGateway(ctx)
+	switch {
+	case err != nil:
+		s.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "loading the SMS gateway failed; retrying", "error", err)
+		return allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "The gateway for SMS could not be loaded."}
+	case gateway.Problem != "":
+		s.outage.Failed(time.Now(), "error", gateway.Problem)
+		return allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "No gateway for SMS can be used (ALLSWELL_SMS_CHANNEL).", Unreachable: true}
+	case !gateway.Serves(n.Page.WorkspaceID):
+		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: "The gateway for SMS belongs to another workspace (ALLSWELL_SMS_CHANNEL)."}
+	}
+	if o, ok := s.take(ctx); !ok {
+		return o
+	}
+	o := s.sender.SMS(ctx, gateway.Channel, n.Subscriber.Target, text)
+	if o.Unreachable {
+		s.outage.Failed(time.Now(), "channel", gateway.Channel.Name, "error", o.Detail)
+	} else if o.Result != allswell.SendNotAttempted {
+		s.outage.Worked(time.Now())
+	}
+	return limitConfirmations(n, o)
+}
+
+// take counts the message towards the daily limit. ok is false if it is not sent now.
+func (s *sms) take(ctx context.Context) (o allswell.SendOutcome, ok bool) {
+	next, err := s.store.TakeSMS(ctx)
+	switch {
+	case err == nil:
+		return o, true
+	case errors.Is(err, allswell.ErrSMSLimit):
+		wait := min(smsLimitRetry, time.Until(next))
+		return allswell.SendOutcome{Result: allswell.SendServerUnavailable, RetryAfter: wait, Reason: "The daily limit of SMS is reached (ALLSWELL_SMS_DAILY_LIMIT)."}, false
+	}
+	s.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "counting an SMS failed; retrying", "error", err)
+	return allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "The SMS could not be counted."}, false
+}
+
+// newSMSText returns the text of a notification, in the language and the time zone of its page. Its links are short: see page.Site.
+func newSMSText(n allswell.Notification, base string) (string, error) {
+	l := i18n.Or(n.Page.DefaultLanguage())
+	name := oneLine(n.Page.Name, mailNameInLine)
+	page := pageInfo{url: pageURL(n.Page, base), zone: n.Page.Location(), lang: l}
+	key := url.PathEscape(n.Subscriber.Key)
+	manage, leave := base+"/s/"+key, l.T("unsubscribe.title")+": "+base+"/u/"+key
+	switch n.Delivery.Purpose {
+	case allswell.PurposeConfirmation:
+		return fitSMS(l.T("sms.code", "code", n.Subscriber.ShownCode(), "page", name), manage), nil
+	case allswell.PurposeLink:
+		return fitSMS(l.T("sms.link", "page", name), manage), nil
+	case allswell.PurposeTest:
+		return fitSMS(l.T("sms.test", "page", name), leave), nil
+	case allswell.PurposeEvent:
+		threads := threadsOf(n.Events, page)
+		if len(threads) == 0 {
+			return "", fmt.Errorf("no event of the notification is reported by SMS")
+		}
+		text := name + ": " + headline(threads, l)
+		if when := threads[0].When; len(threads) == 1 && when != "" {
+			text += "\n" + when
+		}
+		return fitSMS(text, page.url, leave), nil
+	}
+	return "", fmt.Errorf("unknown purpose of an SMS: %q", n.Delivery.Purpose)
+}

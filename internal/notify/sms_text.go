@@ -1,0 +1,56 @@
+package notify
+
+import (
+	"sort"
+	"strings"
+	"unicode/utf16"
+)
+
+// An SMS with up to smsParts parts has smsSeptets characters of the GSM alphabet, or, if it has another one, smsUnits of UTF-16 (3GPP TS 23.038 and 23.040).
+const (
+	smsParts   = 3
+	smsSeptets = smsParts * 153
+	smsUnits   = smsParts * 67
+)
+
+// The characters of the GSM alphabet, and those of its extension, which count twice.
+const (
+	gsmBasic = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
+	gsmExtra = "^{}\\[~]|€"
+)
+
+// gsmFriendly replaces signs of typography, any of which would halve the room of an SMS, and removes marks of direction and characters without width.
+var gsmFriendly = strings.NewReplacer(
+	"‘", "'", "’", "'", "‚", "'", "‛", "'", "“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "‹", "'", "›", "'", "`", "'",
+	"–", "-", "—", "-", "‐", "-", "‑", "-", "−", "-", "…", "...", "·", "-", "•", "-", "\u00a0", " ", "\u202f", " ", "\u2009", " ", "\t", " ",
+	"\u200b", "", "\u200e", "", "\u200f", "", "\u061c", "", "\u2066", "", "\u2067", "", "\u2068", "", "\u2069", "", "\u202a", "", "\u202b", "", "\u202c", "", "\u2060", "", "\ufeff", "",
+)
+
+// fitsSMS reports whether a text is an SMS of at most smsParts parts.
+func fitsSMS(text string) bool {
+	septets := 0
+	for _, r := range text {
+		switch {
+		case strings.ContainsRune(gsmBasic, r):
+			septets++
+		case strings.ContainsRune(gsmExtra, r):
+			septets += 2
+		default:
+			return len(utf16.Encode([]rune(text))) <= smsUnits
+		}
+	}
+	return septets <= smsSeptets
+}
+
+// fitSMS returns a text with lines below it, shortened so that it is an SMS of at most smsParts parts. The lines, which have links, are never cut.
+func fitSMS(text string, lines ...string) string {
+	text = gsmFriendly.Replace(text)
+	tail := gsmFriendly.Replace("\n" + strings.Join(lines, "\n"))
+	if fitsSMS(text + tail) {
+		return text + tail
+	}
+	runes := []rune(text)
+	first := func(n int) string { return strings.TrimRight(string(runes[:n]), " \n") + "..." + tail }
+	n := sort.Search(len(runes), func(n int) bool { return !fitsSMS(first(n + 1)) })
+	return first(n)
+}

@@ -1,0 +1,26 @@
+package page
+
+import (
+	"net/http"
+	"net/url"
+)
+
+// shortLinks are the paths of the links in SMS, which have little room, and the forms that they lead to.
+var shortLinks = map[string]string{"/s/": "subscription/", "/u/": "unsubscribe/"}
+
+// routeShortLink redirects a link of an SMS to its form, and reports whether path is such a link. Like the forms, links are not at pages' own domains.
+func (s *Site) routeShortLink(w http.ResponseWriter, r *http.Request, path string) bool {
+	if len(path) < 3 || shortLinks[path[:3]] == "" || !isRead(r) {
+		return false
+	}
+	part := shortLinks[path[:3]] + path[3:]
+	found := s.lookUpKey(r, part)
+	if found.err != nil {
+		s.failFor(w, r, found.err)
+		return true
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	http.Redirect(w, r, "/status/"+url.PathEscape(found.slug)+"/"+part, http.StatusFound)
+	return true
+}
