@@ -104,7 +104,7 @@ var layers = []layer{
 	{"internal/page",
 		[]string{".", "internal/assets", "internal/badge", "internal/cache", "internal/checkchart", "internal/clientaddr", "internal/feed", "internal/i18n", "internal/limit",
 			"internal/password", "internal/picture", "internal/statuspageapi", "internal/store", "internal/stream", "internal/view", "internal/web"},
-		[]string{"internal/htmltest", "internal/i18n/i18ntest", "internal/markdown", "internal/markdown/markdowntest", "internal/statuspageapi/statuspagetest",
+		[]string{"internal/alert", "internal/htmltest", "internal/i18n/i18ntest", "internal/markdown", "internal/markdown/markdowntest", "internal/statuspageapi/statuspagetest",
 			"internal/store/storetest", "test/nodeclient"},
 		"An HTTP surface. It loads, caches and serves pages, and limits sign-ups, which send mail to others."},
 	{"internal/openid", []string{".", "internal/cache"}, []string{"internal/openid/openidtest"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -104,7 +105,7 @@ func (s *sms) take(ctx context.Context) (o allswell.SendOutcome, ok bool) {
 func newSMSText(n allswell.Notification, base string) (string, error) {
 	l := i18n.Or(n.Page.DefaultLanguage())
 	name := oneLine(n.Page.Name, mailNameInLine)
-	page := pageInfo{url: pageURL(n.Page, base), zone: n.Page.Location(), lang: l}
+	page := pageInfo{url: pageURL(n.Page, base), zone: n.Page.Location(), lang: l, style: strings.NewReplacer()}
 	key := url.PathEscape(n.Subscriber.Key)
 	manage, leave := base+"/s/"+key, l.T("unsubscribe.title")+": "+base+"/u/"+key
 	switch n.Delivery.Purpose {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/store"
 )
 
 func TestSettings(t *testing.T) {
@@ -18,6 +19,7 @@ func TestSettings(t *testing.T) {
 		OwnHosts: " Alias.Example.:80, bücher.example,192.0.2.1,[::1], localhost,", DNSServer: "[::1]:053", CheckInterval: " 90s ", FailureThreshold: "5",
 		PingRateLimit: "0", APIRateLimit: "7", SignUpLimit: "50", TrustedProxies: "10.0.0.0/8, 192.0.2.1,::1", PingExempt: "2001:db8::/32", ClientIPHeader: "x-real-ip",
 		MetricsListen: "127.0.0.1:0", WebhookAllowPrivate: "ON", WebhookDeny: "192.0.2.7", LogFormat: "json", LogLevel: "WARN",
+		SMSSettings: SMSSettings{SMSChannel: " phones ", SMSCountries: "+49, 1876,", SMSDailyLimit: "5"},
 		DatabaseSetting: settings.DatabaseSetting{Database: "postgresql:///allswell?host=/run/postgresql"}, BootstrapToken: strings.Repeat("b", 32),
 	}.Parse()
 	if err != nil {
@@ -34,7 +36,7 @@ func TestSettings(t *testing.T) {
 		Hosts: allswell.NewHosts("status.example.com", "alias.example", "xn--bcher-kva.example", "192.0.2.1", "[::1]", "localhost"), DNSServer: "[::1]:53",
 		BootstrapToken: strings.Repeat("b", 32), CheckInterval: 90 * time.Second, FailureThreshold: 5, APIRateLimit: 7, SignUpLimit: 50, AuditRetention: 400 * 24 * time.Hour, PingRetention: 90 * 24 * time.Hour,
 		TrustedProxies: prefixes("10.0.0.0/8", "192.0.2.1/32", "::1/128"), PingExempt: prefixes("2001:db8::/32"), ClientIPHeader: "X-Real-IP",
-		Checks: checkDefaults, SignIn: signInDefaults, MetricsListen: "127.0.0.1:0", WebhookAllowPrivate: true, WebhookDeny: prefixes("192.0.2.7/32"), LogJSON: true, LogLevel: slog.LevelWarn,
+		Checks: checkDefaults, SignIn: signInDefaults, SMS: store.SMSOptions{Channel: "phones", DailyLimit: 5, SignUpLimit: 200, Countries: []string{"49", "1876"}}, MetricsListen: "127.0.0.1:0", WebhookAllowPrivate: true, WebhookDeny: prefixes("192.0.2.7/32"), LogJSON: true, LogLevel: slog.LevelWarn,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -45,7 +47,7 @@ func TestDefaults(t *testing.T) {
 	want := Config{
 		Listen: "127.0.0.1:8080", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3,
 		PingRateLimit: 60, APIRateLimit: 600, SignUpLimit: 1000, AuditRetention: 400 * 24 * time.Hour, PingRetention: 90 * 24 * time.Hour, ClientIPHeader: "X-Forwarded-For",
-		SignIn: signInDefaults, Checks: checkDefaults,
+		SignIn: signInDefaults, Checks: checkDefaults, SMS: store.SMSOptions{DailyLimit: 1000, SignUpLimit: 200},
 	}
 	got, err := Settings{}.Parse()
 	if err != nil || !reflect.DeepEqual(got, want) {

@@ -206,6 +206,9 @@ func SomeMonitors(ctx context.Context, s *Store, n int) ([]string, error) {
 // SetSecretKeys replaces the keys of the secrets.
 func (s *Store) SetSecretKeys(keys *secret.Keys) { s.secretKeys = newSecretKeys("", keys) }
 
+// SetSMS replaces the settings of SMS.
+func (s *Store) SetSMS(o SMSOptions) { s.sms = o }
+
 // SealedColumns returns the columns of secrets, such as "checks.secrets".
 func SealedColumns() (all []string) {
 	for _, c := range sealedColumns {

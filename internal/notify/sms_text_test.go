@@ -1,0 +1,98 @@
+package notify
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"github.com/allswell/allswell"
+)
+
+// smsNotification is a notification of a phone.
+func smsNotification(purpose allswell.DeliveryPurpose, events ...allswell.Event) allswell.Notification {
+	n := mailNotification(purpose, events...)
+	n.Subscriber.Channel, n.Subscriber.Target, n.Subscriber.Code = allswell.ChannelSMS, "+4915112345678", "BCDFGHJK"
+	return n
+}
+
+// TestSMSTexts checks the texts of all purposes, in the languages of pages.
+func TestSMSTexts(t *testing.T) {
+	incident := mailEvent(0, allswell.EventIncidentCreated, "inc_1", "", allswell.EventData{
+		Title: "Checkout “is” slow – again…", Impact: allswell.ImpactMajor, State: allswell.IncidentInvestigating, Message: "A long story.",
+	})
+	start := time.Date(2026, 3, 1, 22, 0, 0, 0, time.UTC)
+	maintenance := mailEvent(0, allswell.EventMaintenanceScheduled, "", "", allswell.EventData{
+		Title: "New disks", Maintenance: &allswell.MaintenanceData{ScheduledFor: start, ScheduledUntil: start.Add(time.Hour)},
+	})
+	maintenance.MaintenanceID = "mnt_1"
+	key := smsNotification(allswell.PurposeEvent).Subscriber.Key
+	for _, c := range []struct {
+		name, language string
+		n              allswell.Notification
+		want           []string
+	}{
+		{"incident", "en", smsNotification(allswell.PurposeEvent, incident), []string{`Investigating: Checkout "is" slow - again...` + "\n", "\nUnsubscribe: " + mailBase + "/u/" + key}},
+		{"maintenance", "en", smsNotification(allswell.PurposeEvent, maintenance), []string{": New disks\n1 Mar 2026, 22:00-23:00 UTC\n"}},
+		{"code", "en", smsNotification(allswell.PurposeConfirmation), []string{"BCDF-GHJK is your code", "\n" + mailBase + "/s/" + key}},
+		{"link", "en", smsNotification(allswell.PurposeLink), []string{"\n" + mailBase + "/s/" + key}},
+		{"test", "en", smsNotification(allswell.PurposeTest), []string{"Nothing has happened.", "/u/" + key}},
+		{"incident", "de", smsNotification(allswell.PurposeEvent, incident), []string{"Abbestellen: " + mailBase + "/u/" + key}},
+		{"code", "de", smsNotification(allswell.PurposeConfirmation), []string{"BCDF-GHJK ist Ihr Code"}},
+		{"incident", "ar", smsNotification(allswell.PurposeEvent, incident), []string{"/u/" + key}},
+		{"code", "ar", smsNotification(allswell.PurposeConfirmation), []string{"BCDF-GHJK", "/s/" + key}},
+		{"link", "ar", smsNotification(allswell.PurposeLink), []string{"/s/" + key}},
+		{"test", "ar", smsNotification(allswell.PurposeTest), []string{"/u/" + key}},
+	} {
+		c.n.Page.Language = c.language
+		text, err := newSMSText(c.n, mailBase)
+		if err != nil || !fitsSMS(text) {
+			t.Errorf("%s in %s: %q, %v", c.name, c.language, text, err)
+		}
+		if c.language != "ar" && len(utf16.Encode([]rune(text))) > smsUnits && strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(gsmBasic+gsmExtra, r) }) >= 0 {
+			t.Errorf("%s in %s is not in the GSM alphabet: %q", c.name, c.language, text)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s in %s: no %q in %q", c.name, c.language, want, text)
+			}
+		}
+		if strings.ContainsAny(text, "\u2068\u2069\u200b…–“") {
+			t.Errorf("%s in %s: signs that cost room: %q", c.name, c.language, text)
+		}
+	}
+	if _, err := newSMSText(smsNotification(allswell.PurposeEvent), mailBase); err == nil {
+		t.Error("a text about nothing")
+	}
+}
+
+// TestFitSMS checks that texts are cut to three parts in both alphabets, and links never.
+func TestFitSMS(t *testing.T) {
+	link := "https://status.example.com/u/" + strings.Repeat("k", 32)
+	for name, c := range map[string]struct {
+		text string
+		cut  bool
+	}{
+		"GSM fits":             {strings.Repeat("a", smsSeptets-len(link)-1), false},
+		"GSM does not":         {strings.Repeat("a", smsSeptets-len(link)), true},
+		"GSM extension fits":   {strings.Repeat("€", (smsSeptets-len(link)-1)/2), false},
+		"GSM extension":        {strings.Repeat("€", (smsSeptets-len(link)-1)/2+1), true},
+		"UCS-2 fits":           {strings.Repeat("ж", smsUnits-len(link)-1), false},
+		"UCS-2 does not":       {strings.Repeat("ж", smsUnits-len(link)), true},
+		"surrogates fit":       {strings.Repeat("🔥", (smsUnits-len(link)-1)/2), false},
+		"surrogates do not":    {strings.Repeat("🔥", (smsUnits-len(link)-1)/2+1), true},
+		"the last is no GSM":   {strings.Repeat("a", 300) + "ж", true},
+		"typography costs one": {strings.Repeat("’", smsSeptets-len(link)-1), false},
+	} {
+		got := fitSMS(c.text, link)
+		if !fitsSMS(got) || !strings.HasSuffix(got, "\n"+link) || strings.Contains(got, "...") != c.cut {
+			t.Errorf("%s: %d characters: %q", name, len([]rune(got)), got)
+		}
+		if c.cut && fitsSMS(strings.Replace(got, "...", string([]rune(gsmFriendly.Replace(c.text))[len([]rune(strings.Split(got, "...")[0]))])+"...", 1)) {
+			t.Errorf("%s is cut too short: %q", name, got)
+		}
+	}
+	if got := fitSMS("x", strings.Repeat("https://example.com/", 50)); !strings.Contains(got, strings.Repeat("https://example.com/", 50)) {
+		t.Error("a link is cut")
+	}
+}

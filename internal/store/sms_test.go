@@ -1,0 +1,281 @@
+package store_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+const phone = "+4915112345678"
+
+// newGateway creates an alert channel of a workspace that can send SMS.
+func (w *world) newGateway(ws allswell.Actor, name string) alert.Channel {
+	w.Helper()
+	w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
+	return must(w.CreateAlertChannel(w.ctx, ws, alert.Channel{
+		Type: "sms", Name: name, Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(`{"to":"+15550000000","url":"https://sms.example.com/"}`),
+		Secrets: map[string]json.RawMessage{"secret": json.RawMessage(`"k3y"`)},
+	}))(w)
+}
+
+// otherWorkspace creates another workspace.
+func (w *world) otherWorkspace() allswell.Actor {
+	ws, _ := storetest.Workspace(w.T, w.Store, "other")
+	return ws
+}
+
+// only returns the one row of a query.
+func (w *world) only(text string) string {
+	w.Helper()
+	rows := w.rows(text)
+	if len(rows) != 1 {
+		w.Fatalf("%s: %v", text, rows)
+	}
+	return rows[0]
+}
+
+// smsSignUp is the sign-up of a visitor with a number.
+func smsSignUp(number string) store.SignUp {
+	return store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: number}}
+}
+
+// TestSMSGateway checks when the channel of the settings can be used, also after it has changed, and for which workspaces.
+func TestSMSGateway(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		problem := func() string { w.Helper(); return must(w.SMSGateway(w.ctx))(w).Problem }
+		offered := func() bool { w.Helper(); return must(w.LoadPage(w.ctx, "acme"))(w).Page.SMS }
+		add := func() error {
+			_, err := w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone})
+			return err
+		}
+		refused := func(err error, says string) {
+			t.Helper()
+			var bad *allswell.ValidationError
+			if !errors.As(err, &bad) || len(bad.Fields["channel"]) != 1 || !strings.Contains(bad.Fields["channel"][0], says) {
+				t.Errorf("%v, want %q", err, says)
+			}
+		}
+		if problem() == "" || offered() {
+			t.Error("there is a gateway without a setting")
+		}
+		refused(add(), "ALLSWELL_SMS_CHANNEL")
+		refused(w.RequestSignUp(w.ctx, smsSignUp(phone)), "ALLSWELL_SMS_CHANNEL")
+
+		w.SetSMS(store.SMSOptions{Channel: "phones"})
+		if !strings.Contains(problem(), `the name "phones"`) || offered() {
+			t.Errorf("no such channel: %q", problem())
+		}
+		ch := w.newGateway(w.ws, "phones")
+		g := must(w.SMSGateway(w.ctx))(w)
+		if g.Problem != "" || g.Channel.ID != ch.ID || string(g.Channel.Secrets["secret"]) != `"k3y"` || !offered() {
+			t.Errorf("%+v", g)
+		}
+		w.SetSMS(store.SMSOptions{Channel: ch.ID})
+		if problem() != "" {
+			t.Errorf("by its id: %q", problem())
+		}
+		change := func(f func(*alert.Channel)) {
+			w.Helper()
+			must(w.ChangeAlertChannel(w.ctx, w.ws, ch.ID, allswell.Precondition{}, func(c *alert.Channel) error { f(c); return nil }))(w)
+		}
+		change(func(c *alert.Channel) { c.Enabled = false })
+		if !strings.Contains(problem(), "disabled") || offered() {
+			t.Errorf("disabled: %q", problem())
+		}
+		refused(add(), "disabled")
+		change(func(c *alert.Channel) { c.Enabled = true })
+		w.SetSecretKeys(must(secret.New(strings.Repeat("x", secret.MinLength)))(w))
+		if !strings.Contains(problem(), "secrets") {
+			t.Errorf("with another key: %q", problem())
+		}
+		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
+
+		// Another workspace pays for its own SMS, and learns nothing of the channel.
+		other := w.otherWorkspace()
+		must(w.CreatePage(w.ctx, other, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		if must(w.LoadPage(w.ctx, "other"))(w).Page.SMS {
+			t.Error("the page of another workspace offers SMS")
+		}
+		_, err := w.CreateSubscriber(w.ctx, other, "other", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone})
+		refused(err, "no gateway for the pages of this workspace")
+		change(func(c *alert.Channel) { c.Enabled = false })
+		_, err = w.CreateSubscriber(w.ctx, other, "other", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone})
+		refused(err, "no gateway for the pages of this workspace")
+		change(func(c *alert.Channel) { c.Enabled = true })
+		w.newGateway(other, "phones")
+		w.SetSMS(store.SMSOptions{Channel: "phones"})
+		if !strings.Contains(problem(), "must be its id") {
+			t.Errorf("two channels: %q", problem())
+		}
+		w.SetSMS(store.SMSOptions{Channel: ch.ID})
+		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, ch.ID, allswell.Precondition{}))
+		if problem() == "" || offered() {
+			t.Error("the channel is deleted")
+		}
+		hook := must(w.CreateAlertChannel(w.ctx, w.ws, alert.Channel{Type: "email", Name: "mail", Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(`{"to":"ada@example.com"}`)}))(w)
+		w.SetSMS(store.SMSOptions{Channel: hook.ID})
+		if !strings.Contains(problem(), "twilio or sms") {
+			t.Errorf("another type: %q", problem())
+		}
+	})
+}
+
+// TestSMSSignUpLimits checks what visitors can make the server send: in all, to a number, and to which countries.
+func TestSMSSignUpLimits(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		ch := w.newGateway(w.ws, "phones")
+		w.SetSMS(store.SMSOptions{Channel: ch.ID, SignUpLimit: 8, DailyLimit: 100, Countries: []string{"49", "43"}})
+		var bad *allswell.ValidationError
+		if err := w.RequestSignUp(w.ctx, smsSignUp("+15558675309")); !errors.As(err, &bad) || bad.Fields["country"] == nil {
+			t.Errorf("another country: %v", err)
+		}
+		pending := func() string {
+			w.Helper()
+			return strings.Join(w.rows(`SELECT discarded FROM sign_ups ORDER BY id`), " ")
+		}
+		for range allswell.MaxSMSSignUps + 3 { // at once, as a flood of several replicas
+			w.ok(w.RequestSignUp(w.ctx, smsSignUp(phone)))
+		}
+		if got := pending(); strings.Count(got, "0")+strings.Count(got, "false") != allswell.MaxSMSSignUps || len(strings.Fields(got)) != allswell.MaxSMSSignUps+3 {
+			t.Errorf("discarded: %s", got)
+		}
+		discarded := smsSignUp("+4915100000000")
+		discarded.Discard = true
+		for range 20 {
+			w.ok(w.RequestSignUp(w.ctx, discarded)) // costs nothing
+		}
+		for i, number := range []string{"+436601234567", "+436601234568", "+436601234569"} {
+			w.ok(w.RequestSignUp(w.ctx, smsSignUp(number)))
+			if i == 2 {
+				if err := w.RequestSignUp(w.ctx, smsSignUp("+436601234570")); !errors.Is(err, allswell.ErrSMSLimit) {
+					t.Errorf("after 8 sign-ups: %v", err)
+				}
+			}
+		}
+		w.clock.set(time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC))
+		w.ok(w.RequestSignUp(w.ctx, smsSignUp("+436601234570")))
+
+		// Nor are there codes while nothing can be sent.
+		for range 100 {
+			must(w.TakeSMS(w.ctx))(w)
+		}
+		if err := w.RequestSignUp(w.ctx, smsSignUp("+436601234571")); !errors.Is(err, allswell.ErrSMSLimit) {
+			t.Errorf("after the last SMS of the day: %v", err)
+		}
+		for must(w.ProcessSignUps(w.ctx))(w) {
+		}
+		if n := w.only(`SELECT count(*) FROM subscribers WHERE channel = 'sms'`); n != "5" {
+			t.Errorf("%s subscribers", n)
+		}
+		if dump := strings.Join(w.rows(`SELECT counter FROM sms_counts`), " "); strings.Contains(dump, "151123") {
+			t.Errorf("counters have numbers: %s", dump)
+		}
+		w.clock.move(49 * time.Hour)
+		w.ok(w.Prune(w.ctx))
+		if n := w.only(`SELECT count(*) FROM sms_counts`); n != "0" {
+			t.Errorf("%s counters are kept", n)
+		}
+	})
+}
+
+// TestSMSDailyLimit checks that all replicas together send no more SMS than the limit in a day.
+func TestSMSDailyLimit(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.SetSMS(store.SMSOptions{DailyLimit: 3})
+		replicas := []*store.Store{w.Store, w.Store}
+		if !isSQLite(w.Store) {
+			replicas[1] = w.replica()
+			replicas[1].SetSMS(store.SMSOptions{DailyLimit: 3})
+		}
+		for i := range 5 {
+			next, err := replicas[i%2].TakeSMS(w.ctx)
+			if i < 3 && err != nil || i >= 3 && !errors.Is(err, allswell.ErrSMSLimit) {
+				t.Errorf("SMS %d: %v", i+1, err)
+			}
+			if err == nil && !next.Equal(time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)) {
+				t.Errorf("the next day begins at %v", next)
+			}
+		}
+		if n := w.only(`SELECT n FROM sms_counts WHERE counter = 'sent'`); n != "3" {
+			t.Errorf("%s are counted", n)
+		}
+		w.clock.move(12 * time.Hour)
+		must(w.TakeSMS(w.ctx))(w)
+		w.SetSMS(store.SMSOptions{})
+		for range 10 {
+			must(w.TakeSMS(w.ctx))(w)
+		}
+	})
+}
+
+// TestSMSStopUnsubscribes checks that a reply of STOP ends the subscription as an unsubscribe does: an import does not begin it again.
+func TestSMSStopUnsubscribes(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		ch := w.newGateway(w.ws, "phones")
+		w.SetSMS(store.SMSOptions{Channel: ch.ID})
+		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone, Confirmed: true}))(w)
+		must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)
+		claimed, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelSMS, Limit: 10})
+		w.ok(err)
+		if len(claimed) != 1 {
+			t.Fatalf("%v", claimed)
+		}
+		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: allswell.SendOutcome{Result: allswell.SendGone, Reason: "STOP."}}}))
+		if _, err := w.Subscriber(w.ctx, w.ws, "acme", sub.ID); !errors.Is(err, allswell.ErrNotFound) {
+			t.Errorf("still subscribed: %v", err)
+		}
+		if dump := w.dump(); strings.Contains(dump, phone) {
+			t.Error("the number is kept")
+		}
+		report := must(w.ImportSubscribers(w.ctx, w.ws, "acme", allswell.SubscriberImport{CSV: "target,channel\n" + phone + ",sms\n+4915112345679,sms\n", Consent: "a form", Confirmed: true}))(w)
+		if report.Lines[0].Result != allswell.ImportUnsubscribed || report.Lines[1].Result != allswell.ImportAdded {
+			t.Errorf("%+v", report.Lines)
+		}
+		again := must(w.ImportSubscribers(w.ctx, w.ws, "acme", allswell.SubscriberImport{CSV: "target,channel\n+4915112345679,sms\n", Consent: "a form", DryRun: true}))(w)
+		if again.Lines[0].Result != allswell.ImportSubscribed {
+			t.Errorf("%+v", again.Lines)
+		}
+		w.SetSMS(store.SMSOptions{})
+		without := must(w.ImportSubscribers(w.ctx, w.ws, "acme", allswell.SubscriberImport{CSV: "target,channel\n+4915112345670,sms\nada@example.com,email\n", Consent: "a form"}))(w)
+		if without.Lines[0].Result != allswell.ImportInvalid || !strings.Contains(without.Lines[0].Reason, "ALLSWELL_SMS_CHANNEL") || without.Lines[1].Result != allswell.ImportAdded {
+			t.Errorf("%+v", without.Lines)
+		}
+	})
+}
+
+// TestExpiredDeliveriesSayWhy checks that the log keeps why a delivery was not sent before it expired.
+func TestExpiredDeliveriesSayWhy(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		ch := w.newGateway(w.ws, "phones")
+		w.SetSMS(store.SMSOptions{Channel: ch.ID})
+		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone, Confirmed: true}))(w)
+		must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)
+		claim := func() []store.ClaimedDelivery {
+			claimed, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelSMS, Limit: 10})
+			w.ok(err)
+			return claimed
+		}
+		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claim()[0], Outcome: allswell.SendOutcome{
+			Result: allswell.SendServerUnavailable, RetryAfter: 15 * time.Minute, Reason: "The daily limit of SMS is reached.",
+		}}}))
+		if got := claim(); len(got) != 0 {
+			t.Errorf("sent again at once: %v", got)
+		}
+		w.clock.move(24 * time.Hour)
+		claim()
+		if got := w.only(`SELECT state || ': ' || reason FROM deliveries`); got != "expired: It could not be delivered within 24 hours. The daily limit of SMS is reached." {
+			t.Error(got)
+		}
+		if got := must(w.Subscriber(w.ctx, w.ws, "acme", sub.ID))(w); got.Rejections != 0 || !got.Active() {
+			t.Errorf("%+v", got)
+		}
+	})
+}
