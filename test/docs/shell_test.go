@@ -20,7 +20,7 @@ import (
 const prelude = `set -euo pipefail
 export ALLSWELL_DATABASE=sqlite:$DIR/var/lib/allswell/allswell.db ALLSWELL_URL=$URL
 start() {
-	ALLSWELL_LISTEN=$LISTEN ALLSWELL_BASE_URL=https://status.example.com ALLSWELL_DNS_SERVER=127.0.0.1:9 ALLSWELL_CHECK_INTERVAL=1s allswell serve >>$DIR/server.out 2>>$DIR/server.err &
+	ALLSWELL_LISTEN=$LISTEN ALLSWELL_BASE_URL=https://status.example.com ALLSWELL_DNS_SERVER=127.0.0.1:9 ALLSWELL_CHECK_INTERVAL=1s ALLSWELL_SMS_CHANNEL=Phones allswell serve >>$DIR/server.out 2>>$DIR/server.err &
 	echo $! >$DIR/pid
 	for _ in $(seq 600); do
 		if curl -fs -o $DIR/ready $URL/readyz; then return; fi
