@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -21,7 +23,8 @@ type smsGateway interface {
 }
 
 // SMS makes one attempt to send an SMS to a subscriber's number through a channel of one of the alert.SMSTypes, with its secrets. It takes at most 20
-// seconds. What is wrong with the channel or the gateway never counts as a rejection by the subscriber. Reasons contain neither the number
+// seconds. What is wrong with the channel or the gateway never counts as a rejection by the subscriber. allswell.SendServerUnavailable means that nothing
+// was sent. Reasons contain neither the number
 // nor what the gateway says, which may quote it.
 func (s *Sender) SMS(ctx context.Context, c alert.Channel, to, text string) allswell.SendOutcome {
 	t, ok := TypeOf(c.Type)
@@ -38,10 +41,15 @@ func (s *Sender) SMS(ctx context.Context, c alert.Channel, to, text string) alls
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
+	var connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	a, bad := gateway.text(ctx, s, to, text)
 	switch {
 	case bad != nil && bad.Result == allswell.SendUndeliverable:
 		return gatewayFails("The request to the SMS gateway cannot be made.")
+	case bad != nil && bad.Result == allswell.SendFailed && !connected.Load(): // nothing was sent
+		bad.Result = allswell.SendServerUnavailable
+		return bad.SendOutcome
 	case bad != nil:
 		return bad.SendOutcome
 	}

@@ -120,13 +120,18 @@ func TestSMSWithoutGateway(t *testing.T) {
 	defer sender.Close()
 	peer := newSink(t)
 	peer.Close()
-	if o := sender.SMS(t.Context(), newChannel(t, "sms", genericGateway, peer.URL), "+4915112345678", "x"); o.Result != allswell.SendFailed || !o.Unreachable {
+	if o := sender.SMS(t.Context(), newChannel(t, "sms", genericGateway, peer.URL), "+4915112345678", "x"); o.Result != allswell.SendServerUnavailable || !o.Unreachable {
 		t.Errorf("nobody answers: %+v", o)
 	}
 	strict := NewSender(Config{})
 	defer strict.Close()
-	if o := strict.SMS(t.Context(), newChannel(t, "sms", genericGateway, "http://127.0.0.1:1"), "+4915112345678", "x"); o.Result != allswell.SendFailed || !strings.Contains(o.Reason, "ALLSWELL_WEBHOOK_ALLOW_PRIVATE") {
+	if o := strict.SMS(t.Context(), newChannel(t, "sms", genericGateway, "http://127.0.0.1:1"), "+4915112345678", "x"); o.Result != allswell.SendServerUnavailable || !strings.Contains(o.Reason, "ALLSWELL_WEBHOOK_ALLOW_PRIVATE") {
 		t.Errorf("a private address: %+v", o)
+	}
+	broken := newSink(t)
+	broken.reset(func(w http.ResponseWriter, _ int) { panic(http.ErrAbortHandler) })
+	if o := sender.SMS(t.Context(), newChannel(t, "sms", genericGateway, broken.URL), "+4915112345678", "x"); o.Result != allswell.SendFailed || !o.Unreachable {
+		t.Errorf("the connection ends without an answer, so the message may have been sent: %+v", o)
 	}
 	for name, c := range map[string]alert.Channel{
 		"another type": newChannel(t, "email", `{"to":"ada@example.com"}`, ""),

@@ -79,10 +79,17 @@ func (s *sms) send(ctx context.Context, n allswell.Notification) allswell.SendOu
 		return o
 	}
 	o := s.sender.SMS(ctx, gateway.Channel, n.Subscriber.Target, text)
-	if o.Unreachable {
+	switch {
+	case o.Unreachable:
 		s.outage.Failed(time.Now(), "channel", gateway.Channel.Name, "error", o.Detail)
-	} else if o.Result != allswell.SendNotAttempted {
+		o.Detail = "" // it is in the log
+	case o.Result != allswell.SendNotAttempted:
 		s.outage.Worked(time.Now())
+	}
+	if o.Result == allswell.SendServerUnavailable {
+		if err := s.store.ReturnSMS(ctx); err != nil {
+			s.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "an SMS that was not sent counts towards the daily limit", "error", err)
+		}
 	}
 	return limitConfirmations(n, o)
 }

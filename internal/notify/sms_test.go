@@ -246,6 +246,28 @@ func TestSMSChannelIsDeleted(t *testing.T) {
 	})
 }
 
+// TestSMSCodesWaitForTheGateway checks that a code is not lost while the gateway cannot be reached, and that these attempts do not use up the daily limit.
+func TestSMSCodesWaitForTheGateway(t *testing.T) {
+	runOnPhones(t, store.SMSOptions{DailyLimit: 1}, func(s *site, g *fakeGateway) {
+		refusals := make(chan struct{}, 64)
+		g.set(func(w http.ResponseWriter, _ message) bool {
+			refusals <- struct{}{}
+			w.WriteHeader(http.StatusUnauthorized)
+			return false
+		})
+		s.start("")
+		_, err := s.CreateSubscriber(s.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phoneA})
+		s.ok(err)
+		for range 2 {
+			<-refusals
+		}
+		g.set(nil)
+		if got := s.next(g); got.to != phoneA {
+			s.Errorf("%+v", got)
+		}
+	})
+}
+
 // TestSMSDailyLimitDelays checks that what is over the limit waits with a reason, and does not reach the gateway.
 func TestSMSDailyLimitDelays(t *testing.T) {
 	runOnPhones(t, store.SMSOptions{DailyLimit: 1}, func(s *site, g *fakeGateway) {

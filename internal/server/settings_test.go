@@ -19,7 +19,7 @@ func TestSettings(t *testing.T) {
 		OwnHosts: " Alias.Example.:80, bücher.example,192.0.2.1,[::1], localhost,", DNSServer: "[::1]:053", CheckInterval: " 90s ", FailureThreshold: "5",
 		PingRateLimit: "0", APIRateLimit: "7", SignUpLimit: "50", TrustedProxies: "10.0.0.0/8, 192.0.2.1,::1", PingExempt: "2001:db8::/32", ClientIPHeader: "x-real-ip",
 		MetricsListen: "127.0.0.1:0", WebhookAllowPrivate: "ON", WebhookDeny: "192.0.2.7", LogFormat: "json", LogLevel: "WARN",
-		SMSSettings: SMSSettings{SMSChannel: " phones ", SMSCountries: "+49, 1876,", SMSDailyLimit: "5"},
+		SMSSettings:     SMSSettings{SMSChannel: " phones ", SMSCountries: "+49, 1876,", SMSDailyLimit: "5"},
 		DatabaseSetting: settings.DatabaseSetting{Database: "postgresql:///allswell?host=/run/postgresql"}, BootstrapToken: strings.Repeat("b", 32),
 	}.Parse()
 	if err != nil {

@@ -122,6 +122,14 @@ func (s *Store) TakeSMS(ctx context.Context) (next time.Time, err error) {
 	})
 }
 
+// ReturnSMS takes back what TakeSMS counted, because the SMS was not sent.
+func (s *Store) ReturnSMS(ctx context.Context) error {
+	return writeOnly(ctx, s, func(t *tx) error {
+		_, err := t.Exec(`UPDATE sms_counts SET n = n - 1 WHERE day_at = $1 AND counter = $2 AND n > 0`, millis(startOfDay(t.Now)), smsSent)
+		return err
+	})
+}
+
 // startOfDay returns when the day of UTC began, and nextDay when it ends.
 func startOfDay(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour) }
 func nextDay(now time.Time) time.Time    { return startOfDay(now).Add(24 * time.Hour) }

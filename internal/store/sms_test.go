@@ -207,7 +207,13 @@ func TestSMSDailyLimit(t *testing.T) {
 		if n := w.only(`SELECT n FROM sms_counts WHERE counter = 'sent'`); n != "3" {
 			t.Errorf("%s are counted", n)
 		}
+		w.ok(replicas[1].ReturnSMS(w.ctx)) // one was not sent
+		must(w.TakeSMS(w.ctx))(w)
+		if _, err := w.TakeSMS(w.ctx); !errors.Is(err, allswell.ErrSMSLimit) {
+			t.Errorf("after one that was not sent: %v", err)
+		}
 		w.clock.move(12 * time.Hour)
+		w.ok(w.ReturnSMS(w.ctx)) // of the day before
 		must(w.TakeSMS(w.ctx))(w)
 		w.SetSMS(store.SMSOptions{})
 		for range 10 {
