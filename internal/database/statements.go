@@ -9,9 +9,10 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// preparedStatements is how many statements one connection to SQLite keeps prepared. The
-// store has about 600, of which a service runs most within a day.
-const preparedStatements = 256
+// preparedStatements is how many statements one connection to SQLite keeps prepared, those
+// that were used last. A service at rest repeats about as many; with 256, its private memory
+// grows by another 1.5 MB.
+const preparedStatements = 64
 
 // A preparingConnector opens connections to SQLite that keep their statements prepared, as
 // pgx does for PostgreSQL. Compiling a statement takes longer than most take to run.
