@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// MaxSMSSignUps is how often visitors can enter one phone number in a day of UTC, on all pages together.
+// MaxSMSSignUps is how often visitors can sign up with one phone number in a UTC day, on all pages together.
 const MaxSMSSignUps = 5
 
-// phoneNumber is a number as E.164 describes it.
+// phoneNumber matches a number in the format of E.164.
 var phoneNumber = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
-// checkPhone returns a phone number in the form of E.164: + and 7 to 15 digits, which begin with the country's calling code. It removes what people
-// write between digits, and what address books put around a number.
+// checkPhone returns a phone number in the format of E.164: + and 7 to 15 digits that begin with a country's calling code. It removes spaces and
+// punctuation between the digits, and the invisible direction marks that address books add. It adds an error to bad if the number is not valid.
 func checkPhone(bad *ValidationError, field, number string) string {
 	if strings.TrimSpace(number) == "" {
 		bad.Add(field, "The %s field is required.", field)
 		return ""
 	}
-	number = strings.ReplaceAll(number, "(0)", "") // the digit that is dialled only within a country
+	number = strings.ReplaceAll(number, "(0)", "") // the trunk prefix, which is dialled only within the country
 	number = strings.Map(phoneRune, number)
 	if rest, ok := strings.CutPrefix(number, "00"); ok {
 		number = "+" + rest
@@ -31,7 +31,7 @@ func checkPhone(bad *ValidationError, field, number string) string {
 	return number
 }
 
-// phoneRune returns a character of a phone number as E.164 has it, or -1 if it has no meaning.
+// phoneRune maps Arabic and Persian digits to ASCII, and returns -1 for spaces, punctuation and direction marks, which strings.Map removes.
 func phoneRune(r rune) rune {
 	switch {
 	case r >= '٠' && r <= '٩': // Arabic
@@ -44,7 +44,7 @@ func phoneRune(r rune) rune {
 	return r
 }
 
-// InCountries reports whether a valid phone number begins with one of the calling codes, such as "49". No codes stand for all countries.
+// InCountries reports whether a valid phone number begins with one of the calling codes, such as "49". Without codes it is always true.
 func InCountries(number string, codes []string) bool {
 	return len(codes) == 0 || slices.ContainsFunc(codes, func(code string) bool { return strings.HasPrefix(number, "+"+code) })
 }

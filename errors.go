@@ -30,9 +30,8 @@ var (
 	// was changed.
 	ErrPreconditionFailed = errors.New("the precondition failed")
 
-	// ErrSMSLimit means that no more SMS are sent on this day of UTC, or no more visitors may sign up by SMS. Nothing was
-	// changed.
-	ErrSMSLimit = errors.New("the limit of SMS is reached for today")
+	// ErrSMSLimit means that the limit of SMS, or of sign-ups by SMS, is reached for this UTC day. Nothing was changed.
+	ErrSMSLimit = errors.New("the daily limit of SMS is reached")
 
 	// ErrInProgress means that another request with the same idempotency key is still being
 	// processed.

@@ -51,7 +51,7 @@ func (c *command) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	}
 	body, err := json.Marshal(newWebhookMessage(m))
 	if err != nil {
-		return failed(allswell.SendUndeliverable, "The message cannot be made: %v.", err)
+		return failed(allswell.SendUndeliverable, "The message cannot be composed: %v.", err)
 	}
 	cmd := exec.CommandContext(ctx, s.Command, c.Arguments...)
 	cmd.Stdin, cmd.Dir, cmd.WaitDelay = bytes.NewReader(append(body, '\n')), "/", commandGrace

@@ -18,7 +18,7 @@ var matrixType = Type{
 	Fields: []configfield.Field{
 		{Name: "server_url", Label: "Server", Help: "The URL of the homeserver.", Kind: configfield.KindText, Required: true, Max: 500, Example: "https://matrix.example.com"},
 		{Name: "room_id", Label: "Room", Help: "The internal id of the room, which begins with an exclamation mark.", Kind: configfield.KindText, Required: true, Max: 255, Example: "!abcdefghijkl:example.com"},
-		secretField("access_token", "Access token", "Of the account that sends, which is in the room."),
+		secretField("access_token", "Access token", "Access token of the account that sends, which is in the room."),
 	},
 	Destination: []string{"server_url"},
 	New:         func() Channel { return new(matrix) },

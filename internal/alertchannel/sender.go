@@ -77,7 +77,7 @@ func (s *Sender) Close() { s.client.CloseIdleConnections() }
 func (s *Sender) Send(ctx context.Context, c alert.Channel, m alert.Message) Result {
 	t, ok := TypeOf(c.Type)
 	if !ok {
-		return failed(allswell.SendUndeliverable, "This version knows no channels of the type %s.", c.Type)
+		return failed(allswell.SendUndeliverable, "Channels of the type %s are not supported by this version.", c.Type)
 	}
 	channel := t.New()
 	if err := configfield.Configure(channel, c.Config, c.Secrets); err != nil {
@@ -156,7 +156,7 @@ type answer struct {
 func (s *Sender) call(ctx context.Context, r request) (answer, *Result) {
 	req, err := r.build(ctx)
 	if err != nil {
-		return answer{}, new(failed(allswell.SendUndeliverable, "The request to %s cannot be made: %v.", r.name, withoutURL(err)))
+		return answer{}, new(failed(allswell.SendUndeliverable, "The request to %s is not valid: %v.", r.name, withoutURL(err)))
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {

@@ -18,8 +18,8 @@ var slackBotType = Type{
 	Fields: []configfield.Field{
 		{Name: "channel", Label: "Channel", Help: "The id of the channel, to which the bot is invited.", Kind: configfield.KindText, Required: true, Max: 100, Example: "C0123456789"},
 		secretField("bot_token", "Bot token", "The bot user OAuth token, which begins with xoxb-."),
-		{Name: "signing_secret", Label: "Signing secret", Help: "Of the app. With it, the button Acknowledge works within Slack.", Kind: configfield.KindText, Secret: true, Max: 200},
-		serverField("https://slack.com/api", "Where the methods of the API are."),
+		{Name: "signing_secret", Label: "Signing secret", Help: "Signing secret of the app. With it, the button Acknowledge works within Slack.", Kind: configfield.KindText, Secret: true, Max: 200},
+		serverField("https://slack.com/api", "URL of the API."),
 	},
 	Destination: []string{"server_url"},
 	New:         func() Channel { return &slackBot{Server: "https://slack.com/api"} },

@@ -24,14 +24,14 @@ var smsType = Type{
 	Name: "sms", Label: "SMS by a gateway", Help: "Sends an SMS to one number by an HTTP request of your choice.",
 	Fields: []configfield.Field{
 		phoneField,
-		{Name: "url", Label: "URL", Help: "Of the gateway. {to}, {text} and {secret} are replaced in its query.", Kind: configfield.KindText, Required: true, Max: 2000, Example: "https://sms.example.com/send"},
-		{Name: "method", Label: "Method", Help: "Of the request. GET has no body.", Kind: configfield.KindText, Default: http.MethodPost, Choices: []string{http.MethodPost, http.MethodPut, http.MethodGet}},
-		{Name: "encoding", Label: "Encoding", Help: "Of the body, and of what is put into it.", Kind: configfield.KindText, Default: smsForm, Choices: []string{smsForm, smsJSON, smsRaw}},
+		{Name: "url", Label: "URL", Help: "URL of the gateway. {to}, {text} and {secret} are replaced in its query.", Kind: configfield.KindText, Required: true, Max: 2000, Example: "https://sms.example.com/send"},
+		{Name: "method", Label: "Method", Help: "Method of the request. GET has no body.", Kind: configfield.KindText, Default: http.MethodPost, Choices: []string{http.MethodPost, http.MethodPut, http.MethodGet}},
+		{Name: "encoding", Label: "Encoding", Help: "Format of the body, and how values are escaped in it.", Kind: configfield.KindText, Default: smsForm, Choices: []string{smsForm, smsJSON, smsRaw}},
 		{Name: "body", Label: "Body", Help: "{to}, {text} and {secret} are replaced in it.", Kind: configfield.KindLongText, Default: smsBody, Max: 4000},
 		{Name: "headers", Label: "Headers", Help: "Headers of the request, such as Authorization.", Kind: configfield.KindMap, Secret: true, Max: 2000},
-		{Name: "secret", Label: "Secret", Help: "What replaces {secret}.", Kind: configfield.KindText, Secret: true, Max: 500},
+		{Name: "secret", Label: "Secret", Help: "Value that replaces {secret}.", Kind: configfield.KindText, Secret: true, Max: 500},
 	},
-	Destination: []string{"url", "method", "encoding", "body", "to"}, // whoever changes what is sent could read the secret
+	Destination: []string{"url", "method", "encoding", "body", "to"}, // anyone who changes the request could otherwise have the secret sent to a host of theirs
 	New:         func() Channel { return &sms{Method: http.MethodPost, Encoding: smsForm, Body: smsBody} },
 }
 
@@ -64,11 +64,11 @@ func (c *sms) Validate(bad *allswell.ValidationError) {
 		}
 	}
 	if c.Encoding == smsJSON && c.Method != http.MethodGet && !json.Valid([]byte(c.fill(c.Body, c.To, "x", jsonInner))) {
-		bad.Add("body", "The body must be valid JSON; {to}, {text} and {secret} belong into quotation marks.")
+		bad.Add("body", "The body must be valid JSON; {to}, {text} and {secret} must be inside quotation marks.")
 	}
 }
 
-// jsonInner writes text for a place between the quotation marks of a JSON string.
+// jsonInner returns text as the content of a JSON string, without the quotation marks.
 func jsonInner(text string) string {
 	encoded, err := json.Marshal(text)
 	if err != nil {
@@ -77,7 +77,7 @@ func jsonInner(text string) string {
 	return string(encoded[1 : len(encoded)-1])
 }
 
-// fill puts the values into a template at once, so that none can contain another one.
+// fill replaces all placeholders of a template in one pass, so that a value that looks like a placeholder is not replaced again.
 func (c *sms) fill(template, to, text string, encode func(string) string) string {
 	return strings.NewReplacer("{to}", encode(to), "{text}", encode(text), "{secret}", encode(c.Secret)).Replace(template)
 }
@@ -90,7 +90,7 @@ func (c *sms) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	return a.outcome("The gateway")
 }
 
-// text sends an SMS to a number.
+// text sends an SMS to a number: see smsGateway.
 func (c *sms) text(ctx context.Context, s *Sender, to, text string) (answer, *Result) {
 	r := request{method: c.Method, url: c.fill(c.URL, to, text, url.QueryEscape), name: "The gateway", header: map[string]string{}}
 	encode, kind := url.QueryEscape, "application/x-www-form-urlencoded"

@@ -16,28 +16,28 @@ import (
 
 // smsGateway is a channel that can send an SMS to any number.
 type smsGateway interface {
+	// text sends a text to a number, and returns the gateway's answer; or else the result, if there is no answer.
 	text(ctx context.Context, s *Sender, to, text string) (answer, *Result)
 
-	// read returns what the body of an answer means for the delivery. ok is false if the status says everything.
+	// read returns the outcome that the body of an answer states. If ok is false, the HTTP status decides.
 	read(a answer) (o allswell.SendOutcome, ok bool)
 }
 
-// SMS makes one attempt to send an SMS to a subscriber's number through a channel of one of the alert.SMSTypes, with its secrets. It takes at most 20
-// seconds. What is wrong with the channel or the gateway never counts as a rejection by the subscriber. allswell.SendServerUnavailable means that nothing
-// was sent. Reasons contain neither the number
-// nor what the gateway says, which may quote it.
+// SMS makes one attempt to send an SMS to a subscriber's number, and returns its outcome within 20 seconds. The channel has one of the alert.SMSTypes, and
+// its secrets. allswell.SendServerUnavailable means that nothing was sent. An error of the channel or the gateway is never a rejection by the subscriber.
+// Reasons contain neither the number nor the gateway's message, which may quote it.
 func (s *Sender) SMS(ctx context.Context, c alert.Channel, to, text string) allswell.SendOutcome {
 	t, ok := TypeOf(c.Type)
 	if !ok {
-		return gatewayFails("This version knows no channels of the type " + c.Type + ".")
+		return gatewayFails("Channels of the type " + c.Type + " are not supported by this version.")
 	}
 	channel := t.New()
 	gateway, ok := channel.(smsGateway)
 	if !ok {
-		return gatewayFails("A channel of the type " + c.Type + " sends no SMS.")
+		return gatewayFails("Channels of the type " + c.Type + " cannot send SMS.")
 	}
 	if err := configfield.Configure(channel, c.Config, c.Secrets); err != nil {
-		return gatewayFails("The configuration of the channel that sends SMS is not valid any more.")
+		return gatewayFails("The configuration of the SMS channel is no longer valid.")
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
@@ -46,7 +46,7 @@ func (s *Sender) SMS(ctx context.Context, c alert.Channel, to, text string) alls
 	a, bad := gateway.text(ctx, s, to, text)
 	switch {
 	case bad != nil && bad.Result == allswell.SendUndeliverable:
-		return gatewayFails("The request to the SMS gateway cannot be made.")
+		return gatewayFails("The request to the SMS gateway is not valid.")
 	case bad != nil && bad.Result == allswell.SendFailed && !connected.Load(): // nothing was sent
 		bad.Result = allswell.SendServerUnavailable
 		return bad.SendOutcome
@@ -59,7 +59,7 @@ func (s *Sender) SMS(ctx context.Context, c alert.Channel, to, text string) alls
 	return a.smsOutcome()
 }
 
-// smsOutcome returns what the status of an answer means for the delivery.
+// smsOutcome returns the outcome that the HTTP status of an answer means.
 func (a answer) smsOutcome() allswell.SendOutcome {
 	reason := fmt.Sprintf("The SMS gateway answered %d.", a.status)
 	o := allswell.SendOutcome{Result: allswell.SendFailed, Reason: reason, Detail: reason}
@@ -75,51 +75,52 @@ func (a answer) smsOutcome() allswell.SendOutcome {
 	return o
 }
 
-// gatewayStatuses are about the gateway or its account, and not about a message.
+// gatewayStatuses are the 4xx statuses that concern the gateway or the account with it, and not the message.
 var gatewayStatuses = []int{
 	http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
 }
 
-// gatewayFails returns the outcome if no message can be sent at the moment, whatever its number.
+// gatewayFails returns the outcome of a gateway that cannot send to any number at the moment.
 func gatewayFails(reason string) allswell.SendOutcome {
 	return allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: reason, Detail: reason, Unreachable: true}
 }
 
-// The codes of Twilio's errors that are about a number: https://www.twilio.com/docs/api/errors.
-const twilioStopped = 21610 // its owner has replied STOP
+// twilioStopped is Twilio's error code for a number whose owner has replied STOP: https://www.twilio.com/docs/api/errors.
+const twilioStopped = 21610
 
+// twilioInvalid are Twilio's error codes for numbers that cannot receive SMS.
 var twilioInvalid = []int{
-	21211, // invalid
+	21211, // not a valid number
 	21214, // cannot be reached
-	21217, // not a telephone number
-	21614, // no mobile number
+	21217, // not a phone number
+	21614, // not a mobile number
 	21635, // a landline
 }
 
 // twilioAnswer is the JSON of Twilio's answers: a message, or an error with its code.
 type twilioAnswer struct {
 	SID    string `json:"sid"`
-	Status any    `json:"status"` // of a message a word, of an error the HTTP status
+	Status any    `json:"status"` // a word for a message, the HTTP status for an error
 	Code   int    `json:"code"`
 }
 
 func (c *twilio) read(a answer) (o allswell.SendOutcome, ok bool) {
-	var told twilioAnswer
-	readable := a.decode(&told)
-	switch taken := told.SID != "" && told.Status != "failed" && told.Status != "undelivered"; {
-	case a.status >= 200 && a.status <= 299 && !(readable && taken):
-		reason := fmt.Sprintf("Twilio answered %d, but not that it took the message.", a.status)
+	var body twilioAnswer
+	readable := a.decode(&body)
+	switch accepted := body.SID != "" && body.Status != "failed" && body.Status != "undelivered"; {
+	case a.status >= 200 && a.status <= 299 && !(readable && accepted):
+		reason := fmt.Sprintf("Twilio answered %d, but did not accept the message.", a.status)
 		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: reason, Detail: reason}, true
-	case a.status != http.StatusBadRequest || told.Code == 0:
+	case a.status != http.StatusBadRequest || body.Code == 0:
 		return o, false
-	case told.Code == twilioStopped:
+	case body.Code == twilioStopped:
 		return allswell.SendOutcome{Result: allswell.SendGone, Reason: "The owner of the number has replied STOP."}, true
-	case slices.Contains(twilioInvalid, told.Code):
-		return allswell.SendOutcome{Result: allswell.SendRejected, Reason: fmt.Sprintf("Twilio sends no SMS to the number (error %d).", told.Code)}, true
+	case slices.Contains(twilioInvalid, body.Code):
+		return allswell.SendOutcome{Result: allswell.SendRejected, Reason: fmt.Sprintf("Twilio does not send SMS to this number (error %d).", body.Code)}, true
 	}
-	reason := fmt.Sprintf("Twilio refused the message (error %d).", told.Code)
+	reason := fmt.Sprintf("Twilio refused the message (error %d).", body.Code)
 	return allswell.SendOutcome{Result: allswell.SendFailed, Reason: reason, Detail: reason}, true
 }
 
-// read never has a verdict: gateways use their answers in different ways, also for mistakes in the configuration, which must not end subscriptions.
+// read leaves the outcome to the HTTP status: the bodies of gateways have no common format, and a mistake in the configuration must not end subscriptions.
 func (c *sms) read(answer) (o allswell.SendOutcome, ok bool) { return o, false }

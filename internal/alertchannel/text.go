@@ -124,7 +124,7 @@ func (s *Sender) try(ctx context.Context, r request) Result {
 
 // unclear returns the result of an answer with a status of success that does not say that the message was taken.
 func (a answer) unclear(service string) Result {
-	return failed(allswell.SendFailed, "%s answered %d, but not that it took the message%s", service, a.status, a.explanation())
+	return failed(allswell.SendFailed, "%s answered %d, but did not accept the message%s", service, a.status, a.explanation())
 }
 
 // wait returns the result with the delay that the answer's JSON asks for, if that is longer.

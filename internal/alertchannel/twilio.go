@@ -16,20 +16,20 @@ import (
 var twilioType = Type{
 	Name: "twilio", Label: "SMS by Twilio", Help: "Sends an SMS to one number through Twilio.",
 	Fields: []configfield.Field{
-		{Name: "account_sid", Label: "Account SID", Help: "Of the account, which begins with AC.", Kind: configfield.KindText, Required: true, Max: 34, Example: "AC0123456789abcdef0123456789abcdef"},
-		secretField("auth_token", "Auth token", "Of the account."),
+		{Name: "account_sid", Label: "Account SID", Help: "SID of the account, which begins with AC.", Kind: configfield.KindText, Required: true, Max: 34, Example: "AC0123456789abcdef0123456789abcdef"},
+		secretField("auth_token", "Auth token", "Auth token of the account."),
 		{Name: "from", Label: "From", Help: "A number of the account, or the SID of a messaging service, which begins with MG.", Kind: configfield.KindText, Required: true, Max: 34, Example: "+15005550006"},
 		phoneField,
-		serverField("https://api.twilio.com", "Where the API is."),
+		serverField("https://api.twilio.com", "URL of the API."),
 	},
 	Destination: []string{"server_url"},
 	New:         func() Channel { return &twilio{Server: "https://api.twilio.com"} },
 }
 
-// phoneField is the number that gets an SMS.
+// phoneField is the field of the number that receives the SMS.
 var phoneField = configfield.Field{Name: "to", Label: "To", Help: "A telephone number with its country code.", Kind: configfield.KindText, Required: true, Max: 254, Example: "+4915112345678"}
 
-// smsText is the maximum length of an SMS in characters. It is sent in several parts.
+// smsText is the maximum length of an alert by SMS in characters. A gateway sends it in several parts.
 const smsText = 480
 
 var (
@@ -57,7 +57,7 @@ func (c *twilio) Validate(bad *allswell.ValidationError) {
 	}
 }
 
-// checkPhone checks a telephone number, and removes signs that people write between its digits.
+// checkPhone removes spaces and punctuation from a phone number, and adds an error to bad if it is not valid.
 func checkPhone(bad *allswell.ValidationError, to *string) {
 	*to = strings.NewReplacer(" ", "", "-", "", "(", "", ")", "", "/", "").Replace(*to)
 	if !phoneNumber.MatchString(*to) {
@@ -73,7 +73,7 @@ func (c *twilio) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	return a.outcome("Twilio")
 }
 
-// text sends an SMS to a number.
+// text sends an SMS to a number: see smsGateway.
 func (c *twilio) text(ctx context.Context, s *Sender, to, text string) (answer, *Result) {
 	form := url.Values{"To": {to}, "Body": {text}}
 	if strings.HasPrefix(c.From, "MG") && len(c.From) == 34 {

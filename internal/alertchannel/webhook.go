@@ -100,7 +100,7 @@ func optional(text string) *string {
 func (w *webhook) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	body, err := json.Marshal(newWebhookMessage(m))
 	if err != nil {
-		return failed(allswell.SendUndeliverable, "The message cannot be made: %v.", err)
+		return failed(allswell.SendUndeliverable, "The message cannot be composed: %v.", err)
 	}
 	header := map[string]string{standardwebhooks.HeaderWebhookID: m.ID}
 	if w.Secret != "" {

@@ -72,7 +72,7 @@ func (c *chat) send(ctx context.Context, n allswell.Notification) allswell.SendO
 	}
 	p, err := chatPost(n, c.base)
 	if err != nil {
-		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be made: %v.", err)}
+		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be composed: %v.", err)}
 	}
 	sender := c.operators
 	if !n.Subscriber.AddedByOperator {

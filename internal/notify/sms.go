@@ -17,10 +17,9 @@ import (
 )
 
 const (
-	smsWorkers = 4 // gateways limit how many messages they take in a second
+	smsWorkers = 4 // gateways limit the messages that they accept in a second
 
-	// smsLimitRetry is how long a delivery waits when the daily limit is reached. It is shorter than the rest of the day, because the limit
-	// may be raised.
+	// smsLimitRetry is how long a delivery waits at most when the daily limit is reached: an operator may raise the limit before the day ends.
 	smsLimitRetry = 15 * time.Minute
 )
 
@@ -53,16 +52,17 @@ func newSMS(c Config) *sms {
 
 func (*sms) refuses(context.Context, string) error { return nil }
 
-// server returns nothing: send logs outages itself, so that a message that fails while others do still counts its attempts. Each may have been sent.
+// server returns "": send logs outages of the gateway itself. Attempts during an outage count, unlike those of mail, because each SMS may have been sent.
 func (*sms) server() string { return "" }
 
 func (s *sms) close() { s.sender.Close() }
 
-// send makes one attempt to send a notification. It takes at most allswell.SendTimeout.
+// send makes one attempt to send a notification, and returns its outcome within allswell.SendTimeout. An SMS that was certainly not sent does not count
+// towards the daily limit.
 func (s *sms) send(ctx context.Context, n allswell.Notification) allswell.SendOutcome {
 	text, err := newSMSText(n, s.base)
 	if err != nil {
-		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be made: %v.", err)}
+		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be composed: %v.", err)}
 	}
 	gateway, err := s.store.SMSGateway(ctx)
 	switch {
@@ -75,14 +75,14 @@ func (s *sms) send(ctx context.Context, n allswell.Notification) allswell.SendOu
 	case !gateway.Serves(n.Page.WorkspaceID):
 		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: "The gateway for SMS belongs to another workspace (ALLSWELL_SMS_CHANNEL)."}
 	}
-	if o, ok := s.take(ctx); !ok {
+	if o, ok := s.count(ctx); !ok {
 		return o
 	}
 	o := s.sender.SMS(ctx, gateway.Channel, n.Subscriber.Target, text)
 	switch {
 	case o.Unreachable:
 		s.outage.Failed(time.Now(), "channel", gateway.Channel.Name, "error", o.Detail)
-		o.Detail = "" // it is in the log
+		o.Detail = "" // already logged
 	case o.Result != allswell.SendNotAttempted:
 		s.outage.Worked(time.Now())
 	}
@@ -94,8 +94,8 @@ func (s *sms) send(ctx context.Context, n allswell.Notification) allswell.SendOu
 	return limitConfirmations(n, o)
 }
 
-// take counts the message towards the daily limit. ok is false if it is not sent now.
-func (s *sms) take(ctx context.Context) (o allswell.SendOutcome, ok bool) {
+// count counts an SMS towards the daily limit before it is sent. If ok is false, it must not be sent now, and o is the outcome of the attempt.
+func (s *sms) count(ctx context.Context) (o allswell.SendOutcome, ok bool) {
 	next, err := s.store.TakeSMS(ctx)
 	switch {
 	case err == nil:
@@ -108,7 +108,8 @@ func (s *sms) take(ctx context.Context) (o allswell.SendOutcome, ok bool) {
 	return allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "The SMS could not be counted."}, false
 }
 
-// newSMSText returns the text of a notification, in the language and the time zone of its page. Its links are short: see page.Site.
+// newSMSText returns the text of a notification, in the language and the time zone of its page. base is the URL of the installation. The links to the
+// subscription are short: the package page redirects them. The error means that the notification cannot be sent by SMS.
 func newSMSText(n allswell.Notification, base string) (string, error) {
 	l := i18n.Or(n.Page.DefaultLanguage())
 	name := oneLine(n.Page.Name, mailNameInLine)

@@ -158,7 +158,7 @@ func TestSMSWhatGatewaysAnswer(t *testing.T) {
 		"forbidden":      {status(403, `{"code":20005}`), allswell.DeliveryPending, "answered 403", false, 0},
 		"too many":       {status(429, `{"code":20429}`), allswell.DeliveryPending, "answered 429", false, 0},
 		"outage":         {status(500, ``), allswell.DeliveryPending, "answered 500", false, 0},
-		"malformed":      {status(200, `<html>`), allswell.DeliveryPending, "not that it took", false, 0},
+		"malformed":      {status(200, `<html>`), allswell.DeliveryPending, "answered 200", false, 0},
 		"no region":      {status(400, `{"code":21408}`), allswell.DeliveryPending, "error 21408", false, 0},
 		"invalid":        {status(400, `{"code":21211,"message":"`+phoneA+`"}`), allswell.DeliveryDead, "error 21211", false, 1},
 		"opted out":      {status(400, `{"code":21610}`), allswell.DeliveryCancelled, "STOP", true, 0},

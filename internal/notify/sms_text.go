@@ -6,7 +6,8 @@ import (
 	"unicode/utf16"
 )
 
-// An SMS with up to smsParts parts has smsSeptets characters of the GSM alphabet, or, if it has another one, smsUnits of UTF-16 (3GPP TS 23.038 and 23.040).
+// The maximum length of an SMS: smsParts parts, which hold smsSeptets characters of the GSM alphabet. A text with any other character is sent as UTF-16,
+// and has at most smsUnits code units (3GPP TS 23.038 and 23.040).
 const (
 	smsParts   = 3
 	smsSeptets = smsParts * 153
@@ -19,14 +20,15 @@ const (
 	gsmExtra = "^{}\\[~]|€"
 )
 
-// gsmFriendly replaces signs of typography, any of which would halve the room of an SMS, and removes marks of direction and characters without width.
+// gsmFriendly replaces typographic characters, and removes direction marks and zero-width characters. A single one of them would more than halve the
+// maximum length of an SMS.
 var gsmFriendly = strings.NewReplacer(
 	"‘", "'", "’", "'", "‚", "'", "‛", "'", "“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "‹", "'", "›", "'", "`", "'",
 	"–", "-", "—", "-", "‐", "-", "‑", "-", "−", "-", "…", "...", "·", "-", "•", "-", "\u00a0", " ", "\u202f", " ", "\u2009", " ", "\t", " ",
 	"\u200b", "", "\u200e", "", "\u200f", "", "\u061c", "", "\u2066", "", "\u2067", "", "\u2068", "", "\u2069", "", "\u202a", "", "\u202b", "", "\u202c", "", "\u2060", "", "\ufeff", "",
 )
 
-// fitsSMS reports whether a text is an SMS of at most smsParts parts.
+// fitsSMS reports whether a text fits in an SMS of at most smsParts parts.
 func fitsSMS(text string) bool {
 	septets := 0
 	for _, r := range text {
@@ -42,7 +44,7 @@ func fitsSMS(text string) bool {
 	return septets <= smsSeptets
 }
 
-// fitSMS returns a text with lines below it, shortened so that it is an SMS of at most smsParts parts. The lines, which have links, are never cut.
+// fitSMS returns a text followed by lines with links. It cuts the text, but never the lines, to fit the SMS into smsParts parts.
 func fitSMS(text string, lines ...string) string {
 	text = gsmFriendly.Replace(text)
 	tail := gsmFriendly.Replace("\n" + strings.Join(lines, "\n"))

@@ -151,7 +151,7 @@ func (w *webhooks) send(ctx context.Context, n allswell.Notification) allswell.S
 	defer cancel()
 	req, err := w.request(ctx, n)
 	if err != nil {
-		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be made: %v.", err)}
+		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be composed: %v.", err)}
 	}
 	return limitConfirmations(n, w.roundTrip(ctx, req, n.Subscriber))
 }

@@ -130,7 +130,7 @@ const (
 	webhooksPerHost = 20  // sign-ups of webhooks, and of chats that everybody can run, of one host name, for all pages; further ones get the usual response
 	webhooksPerPage = 100 // sign-ups of webhooks, chats and phones on one page
 
-	smsPerAddress = 5 // sign-ups by SMS, each of which costs money; an IPv6 network of 64 bits has ten times as many
+	smsPerAddress = 5 // sign-ups by SMS, because each costs money; an IPv6 network of 64 bits has ten times as many
 )
 
 // signUpLimits limits how often clients can have messages sent to targets that may

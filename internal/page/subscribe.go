@@ -219,7 +219,7 @@ func (s *Site) rejectSignUp(w http.ResponseWriter, r *http.Request, req pageRequ
 	s.answerMessage(w, r, req, http.StatusTooManyRequests, "subscribe.too_many.heading", req.variant.Language.T("subscribe.too_many.text", "n", minutes))
 }
 
-// rejectSMS says that no more visitors can sign up by SMS on this day.
+// rejectSMS answers 429: no more visitors can sign up by SMS on this UTC day.
 func (s *Site) rejectSMS(w http.ResponseWriter, r *http.Request, req pageRequest) {
 	const day = 24 * time.Hour
 	left := day - s.now().UTC().Sub(s.now().UTC().Truncate(day))

@@ -8,15 +8,15 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// SMSSettings are the settings of SMS to subscribers as text.
+// SMSSettings are the settings of SMS to subscribers, as text.
 type SMSSettings struct {
 	SMSChannel string `name:"sms-channel" env:"ALLSWELL_SMS_CHANNEL" placeholder:"CHANNEL" help:"Id or name of an alert channel of type twilio or sms, through which subscribers of its workspace's pages get SMS. Empty: no SMS."`
 
-	SMSCountries string `name:"sms-countries" env:"ALLSWELL_SMS_COUNTRIES" placeholder:"CODES" help:"Calling codes of the phone numbers that visitors can subscribe, such as 49,43,41. Empty: all."`
+	SMSCountries string `name:"sms-countries" env:"ALLSWELL_SMS_COUNTRIES" placeholder:"CODES" help:"Country calling codes of the phone numbers that visitors can subscribe, such as 49,43,41. Empty: all."`
 
-	SMSDailyLimit string `name:"sms-daily-limit" env:"ALLSWELL_SMS_DAILY_LIMIT" default:"1000" placeholder:"COUNT" help:"SMS to subscribers in a day of UTC, of all replicas together. Later ones wait. 0: no limit."`
+	SMSDailyLimit string `name:"sms-daily-limit" env:"ALLSWELL_SMS_DAILY_LIMIT" default:"1000" placeholder:"COUNT" help:"Maximum SMS to subscribers per UTC day, all replicas together. Further ones wait. 0: no limit."`
 
-	SMSSignUpLimit string `name:"sms-signup-limit" env:"ALLSWELL_SMS_SIGNUP_LIMIT" default:"200" placeholder:"COUNT" help:"Sign-ups of visitors by SMS in a day of UTC, of all replicas together. 0: no limit."`
+	SMSSignUpLimit string `name:"sms-signup-limit" env:"ALLSWELL_SMS_SIGNUP_LIMIT" default:"200" placeholder:"COUNT" help:"Maximum sign-ups of visitors by SMS per UTC day, all replicas together. 0: no limit."`
 }
 
 func (s *SMSSettings) parse(p *settings.Parser) store.SMSOptions {
@@ -28,14 +28,14 @@ func (s *SMSSettings) parse(p *settings.Parser) store.SMSOptions {
 	}
 }
 
-// warnOfSMS logs why the gateway for SMS cannot be used. It does not prevent the start: a channel can be created and changed only afterwards.
+// warnOfSMS logs why the SMS gateway cannot be used. That is no error, because the channel can only be created or corrected while the server runs.
 func (s *Server) warnOfSMS(ctx context.Context) error {
 	if s.cfg.SMS.Channel == "" {
 		return nil
 	}
 	gateway, err := s.store.SMSGateway(ctx)
 	if err == nil && gateway.Problem != "" {
-		s.log.Warn("subscribers get no SMS for now, and pages do not offer any", "reason", gateway.Problem)
+		s.log.Warn("SMS cannot be sent to subscribers, and pages do not offer SMS", "reason", gateway.Problem)
 	}
 	return err
 }

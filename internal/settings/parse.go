@@ -102,7 +102,7 @@ func HostNames(value string) ([]string, error) {
 	return names, nil
 }
 
-// CallingCodes parses the beginnings of phone numbers, separated by commas: calling codes of countries, with or without +.
+// CallingCodes parses country calling codes, separated by commas, with or without +. Longer prefixes, of up to 7 digits, are accepted too.
 func CallingCodes(value string) ([]string, error) {
 	var codes []string
 	for entry := range strings.SplitSeq(value, ",") {
@@ -111,7 +111,7 @@ func CallingCodes(value string) ([]string, error) {
 		}
 		code := strings.TrimPrefix(entry, "+")
 		if len(code) < 1 || len(code) > 7 || code[0] == '0' || strings.Trim(code, "0123456789") != "" {
-			return nil, errors.New("calling codes of countries separated by commas, such as 49, 43, 41")
+			return nil, errors.New("country calling codes separated by commas, such as 49,43,41")
 		}
 		codes = append(codes, code)
 	}

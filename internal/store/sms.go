@@ -16,37 +16,37 @@ import (
 	"github.com/allswell/allswell/internal/secret"
 )
 
-// SMSOptions say how subscribers get SMS.
+// SMSOptions are the settings of SMS to subscribers.
 type SMSOptions struct {
 	Channel     string   // id or name of the alert channel that sends them; "": none
-	DailyLimit  int      // SMS in a day of UTC, of all replicas together; 0: no limit
-	SignUpLimit int      // sign-ups of visitors by SMS in a day of UTC; 0: no limit
+	DailyLimit  int      // maximum SMS per UTC day, all replicas together; 0: no limit
+	SignUpLimit int      // maximum sign-ups of visitors by SMS per UTC day, all replicas together; 0: no limit
 	Countries   []string // calling codes of the numbers that visitors can enter; empty: all
 }
 
-// The counters of sms_counts. The others are hashes of numbers.
+// Counters of the table sms_counts. It has another one for each phone number that visitors entered: see numberCounter.
 const (
 	smsSent    = "sent"
 	smsSignUps = "sign_ups"
 )
 
-// smsCountsKept is how long counters are kept after the beginning of their day.
+// smsCountsKept is how long a counter is kept, from the beginning of its day.
 const smsCountsKept = 48 * time.Hour
 
-// SMSGateway is what sends SMS to the subscribers of the pages of one workspace.
+// SMSGateway sends SMS to the subscribers of one workspace's pages.
 type SMSGateway struct {
-	Channel alert.Channel // with its secrets; the zero value: there is none
+	Channel alert.Channel // with its secrets; zero: there is none
 
-	// Problem says why no SMS can be sent, as a sentence for the operator of the installation; "": they can.
+	// Problem is why no SMS can be sent, a sentence for the operator of the installation; "": SMS can be sent.
 	Problem string
 }
 
-// Serves reports whether the gateway sends SMS to the subscribers of a workspace's pages.
+// Serves reports whether the gateway works and sends SMS to the subscribers of a workspace's pages.
 func (g SMSGateway) Serves(workspaceID string) bool {
 	return g.Problem == "" && g.Channel.WorkspaceID == workspaceID
 }
 
-// SMSGateway returns the gateway that the settings name, as its channel is now.
+// SMSGateway returns the gateway that the settings name. A gateway that cannot be used is no error: see SMSGateway.Problem.
 func (s *Store) SMSGateway(ctx context.Context) (SMSGateway, error) {
 	return read(ctx, s, func(c *session) (SMSGateway, error) {
 		g, err := c.smsGateway()
@@ -61,7 +61,7 @@ func (s *Store) SMSGateway(ctx context.Context) (SMSGateway, error) {
 	})
 }
 
-// smsGateway returns the gateway without its secrets.
+// smsGateway is Store.SMSGateway without the secrets of the channel.
 func (c *session) smsGateway() (g SMSGateway, err error) {
 	ref := c.s.sms.Channel
 	if ref == "" {
@@ -88,8 +88,8 @@ func (c *session) smsGateway() (g SMSGateway, err error) {
 	return g, nil
 }
 
-// checkSMS returns an *allswell.ValidationError if no SMS can be sent to subscribers of a workspace's pages. It says what is wrong with the channel only
-// to the workspace that has it.
+// checkSMS returns an *allswell.ValidationError if no SMS can be sent to subscribers of a workspace's pages. Only the workspace that owns the channel
+// learns what is wrong with it.
 func (c *session) checkSMS(workspaceID string) error {
 	g, err := c.smsGateway()
 	if err != nil || g.Serves(workspaceID) {
@@ -104,7 +104,7 @@ func (c *session) checkSMS(workspaceID string) error {
 	return bad.Err()
 }
 
-// fillSMS sets whether SMS can be sent to subscribers of a page.
+// fillSMS sets Page.SMS.
 func (c *session) fillSMS(p *allswell.Page) error {
 	if c.s.sms.Channel == "" {
 		return nil
@@ -114,15 +114,15 @@ func (c *session) fillSMS(p *allswell.Page) error {
 	return err
 }
 
-// TakeSMS counts an SMS that is about to be sent, or returns allswell.ErrSMSLimit if no more are sent on this day of UTC. next is then when
-// the next day begins.
+// TakeSMS counts an SMS towards the daily limit, before it is sent. It returns allswell.ErrSMSLimit, and counts nothing, if the limit of this UTC day is
+// reached; next is then the beginning of the next day.
 func (s *Store) TakeSMS(ctx context.Context) (next time.Time, err error) {
 	return write(ctx, s, func(t *tx) (time.Time, error) {
 		return nextDay(t.Now), t.countSMS(smsSent, s.sms.DailyLimit)
 	})
 }
 
-// ReturnSMS takes back what TakeSMS counted, because the SMS was not sent.
+// ReturnSMS undoes TakeSMS for an SMS that was not sent. It does nothing if a new UTC day has begun since.
 func (s *Store) ReturnSMS(ctx context.Context) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		_, err := t.Exec(`UPDATE sms_counts SET n = n - 1 WHERE day_at = $1 AND counter = $2 AND n > 0`, millis(startOfDay(t.Now)), smsSent)
@@ -130,22 +130,23 @@ func (s *Store) ReturnSMS(ctx context.Context) error {
 	})
 }
 
-// startOfDay returns when the day of UTC began, and nextDay when it ends.
+// startOfDay returns the beginning of the UTC day of an instant, and nextDay its end.
 func startOfDay(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour) }
 func nextDay(now time.Time) time.Time    { return startOfDay(now).Add(24 * time.Hour) }
 
-// countSMS increments a counter of the day, or returns allswell.ErrSMSLimit if it has reached a limit; 0 is none.
+// countSMS increments a counter of this UTC day. It returns allswell.ErrSMSLimit if the counter has reached the limit; 0: no limit.
 func (t *tx) countSMS(counter string, limit int) error {
 	n, err := database.One(t.Session, database.ScanInt, `INSERT INTO sms_counts (day_at, counter, n) VALUES ($1, $2, 1)
 		ON CONFLICT (day_at, counter) DO UPDATE SET n = sms_counts.n + 1 RETURNING n`, millis(startOfDay(t.Now)), counter)
 	if err == nil && limit > 0 && n > int64(limit) {
-		err = allswell.ErrSMSLimit // which undoes the increment
+		err = allswell.ErrSMSLimit // rolls the increment back
 	}
 	return err
 }
 
-// admitSMSSignUp decides whether a visitor can sign up with a phone number, and counts it. accept is false if the request gets the usual answer, but
-// nothing is sent, because the number was entered too often. The error is an *allswell.ValidationError, or allswell.ErrSMSLimit.
+// admitSMSSignUp decides whether a visitor can sign up with a phone number, and counts the sign-up. accept is false if the number was entered too often:
+// the visitor then sees the usual response, and no code is sent. It returns an *allswell.ValidationError if the number cannot be subscribed, and
+// allswell.ErrSMSLimit if a limit of this UTC day is reached.
 func (t *tx) admitSMSSignUp(workspaceID, number string) (accept bool, err error) {
 	if err := t.checkSMS(workspaceID); err != nil {
 		return false, err
@@ -162,17 +163,17 @@ func (t *tx) admitSMSSignUp(workspaceID, number string) (accept bool, err error)
 	if t.s.sms.DailyLimit > 0 && sent >= int64(t.s.sms.DailyLimit) {
 		return false, allswell.ErrSMSLimit
 	}
-	entered, err := t.smsCount(numberHash(number))
+	entered, err := t.smsCount(numberCounter(number))
 	if err != nil || entered >= allswell.MaxSMSSignUps {
 		return false, err
 	}
 	if err := t.countSMS(smsSignUps, t.s.sms.SignUpLimit); err != nil {
 		return false, err
 	}
-	return true, t.countSMS(numberHash(number), 0)
+	return true, t.countSMS(numberCounter(number), 0)
 }
 
-// smsCount returns a counter of the day.
+// smsCount returns the value of a counter of this UTC day.
 func (t *tx) smsCount(counter string) (int64, error) {
 	n, err := database.One(t.Session, database.ScanInt, `SELECT n FROM sms_counts WHERE day_at = $1 AND counter = $2`, millis(startOfDay(t.Now)), counter)
 	if errors.Is(err, allswell.ErrNotFound) {
@@ -181,8 +182,8 @@ func (t *tx) smsCount(counter string) (int64, error) {
 	return n, err
 }
 
-// numberHash returns the counter of a phone number.
-func numberHash(number string) string {
+// numberCounter returns the name of the counter of a phone number: a hash, so that the table has no numbers.
+func numberCounter(number string) string {
 	sum := sha256.Sum256([]byte("sms\n" + number))
 	return hex.EncodeToString(sum[:])
 }

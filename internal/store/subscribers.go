@@ -356,7 +356,8 @@ func (t *tx) endSubscription(id, reason string) error {
 	return err
 }
 
-// endByReceiver is endSubscription for an owner who has asked the gateway for no more messages, and so unsubscribed.
+// endByReceiver ends the subscription of an owner who has opted out at the gateway, and remembers that as an unsubscription. It does nothing if the
+// subscription has ended already.
 func (t *tx) endByReceiver(id, reason string) error {
 	sub, err := t.subscriber(`WHERE id = $1 FOR UPDATE`, id)
 	if errors.Is(err, allswell.ErrNotFound) {

@@ -28,8 +28,8 @@ type smsForm struct {
 	Choice choice
 }
 
-// phoneExample is a number that is reserved for examples.
-const phoneExample = "\u2066+44 7700 900123\u2069" // from left to right, in any language
+// phoneExample is a phone number that is reserved for examples, isolated so that it is written from left to right in any language.
+const phoneExample = "\u2066+44 7700 900123\u2069"
 
 // webhookForm is subscribeForm for a webhook or a chat. It is not in the panel of a page.
 type webhookForm struct {
