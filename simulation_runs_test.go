@@ -362,6 +362,9 @@ func (j *jobs) expected() (violated map[allswell.Condition][]time.Time) {
 	last := make(map[string]time.Time) // start of the run with an id that has not ended
 	ambiguous := false                 // the last one without an id
 	for _, s := range signals {
+		if s.at.After(j.until.Truncate(j.period)) {
+			break // after the last check the simulation is over
+		}
 		if !s.end {
 			for _, from := range last {
 				if s.at.Sub(from) <= m.MaxRuntime && !slices.Contains(violated[allswell.ConditionNoOverlap], s.at) {
