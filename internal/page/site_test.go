@@ -88,7 +88,7 @@ func TestListOfPages(t *testing.T) {
 			t.Errorf("with one page: %q", got)
 		}
 		w.clock.move(time.Second)
-		w.page("beta", "Beta "+hostile)
+		w.page("beta", "Beta "+strings.ReplaceAll(hostile, "\u202e", ""))
 		c := w.component("beta", "x", allswell.StatusMajorOutage)
 		for _, status := range []allswell.Status{allswell.StatusMajorOutage, allswell.StatusUnknown} {
 			w.status("beta", c.ID, status)

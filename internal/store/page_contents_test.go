@@ -278,12 +278,13 @@ func TestNothingMovesUpdatedAtButAChange(t *testing.T) {
 // TestWhatIsWrittenIsRead: each verb's answer is what a later reader gets.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		odd := "größe 🚦 \u200f <b>&\"'\\ " + string(rune(0x10ffff)) + "\n\ttab"
-		p := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: odd, Slug: "odd", Description: &odd}))(w)
-		g := must(w.CreateGroup(w.ctx, w.ws, "odd", allswell.NewGroup{Name: odd}))(w)
-		c := must(w.CreateComponent(w.ctx, w.ws, "odd", allswell.NewComponent{Name: odd, Description: &odd, GroupID: g.ID, Status: allswell.StatusDegradedPerformance}))(w)
+		name := "größe 🚦 <b>&\"'\\ " + string(rune(0x10ffff))
+		odd := name + " \u200f\n\ttab"
+		p := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: name, Slug: "odd", Description: &odd}))(w)
+		g := must(w.CreateGroup(w.ctx, w.ws, "odd", allswell.NewGroup{Name: name}))(w)
+		c := must(w.CreateComponent(w.ctx, w.ws, "odd", allswell.NewComponent{Name: name, Description: &odd, GroupID: g.ID, Status: allswell.StatusDegradedPerformance}))(w)
 		i := must(w.CreateIncident(w.ctx, w.ws, "odd", allswell.NewIncident{Title: odd, Message: &odd, Impact: allswell.ImpactMajor, State: allswell.IncidentResolved}))(w)
-		m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: odd, Page: "odd", ComponentID: c.ID, Interval: allswell.MaxInterval,
+		m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: name, Page: "odd", ComponentID: c.ID, Interval: allswell.MaxInterval,
 			FailureThreshold: allswell.MaxFailureThreshold, DownStatus: allswell.StatusDegraded}))(w)
 		read := must(w.Page(w.ctx, w.ws, "odd"))(w)
 		p.Version, p.Status = read.Version, read.Status

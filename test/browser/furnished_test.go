@@ -114,9 +114,9 @@ func alerted(t *testing.T, c *binary.Client) string {
 		var alerts binary.Data[[]created]
 		for c.Must(t, "GET", "/api/v1/alerts", nil, &alerts); len(alerts.Data) > 0; alerts.Data = alerts.Data[1:] {
 			var alert binary.Data[struct {
-				Told []struct{ Reason *string }
+				Notices []struct{ Reason *string }
 			}]
-			if c.Must(t, "GET", "/api/v1/alerts/"+alerts.Data[0].ID, nil, &alert); len(alert.Data.Told) > 0 && alert.Data.Told[0].Reason != nil {
+			if c.Must(t, "GET", "/api/v1/alerts/"+alerts.Data[0].ID, nil, &alert); len(alert.Data.Notices) > 0 && alert.Data.Notices[0].Reason != nil {
 				return alerts.Data[0].ID
 			}
 		}
