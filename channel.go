@@ -45,7 +45,7 @@ type channelRules struct {
 	// chat means that the target is the URL of a chat's incoming webhook.
 	chat bool
 
-	// secret means that whoever has the target can post there. Only the host and the end of its URL are shown.
+	// secret means that anyone who has the target can post there. Only the host and the end of its URL are shown.
 	secret bool
 
 	// own means that only the receiver can subscribe, and not an operator.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// MonitorType says how a monitor learns whether its target works.
+// MonitorType is how a monitor finds out whether its target works.
 type MonitorType string
 
 // MonitorHeartbeat is the type of monitors that expect pings. The service checks the targets of all other types itself; the
@@ -70,7 +70,7 @@ type CheckResult struct {
 	MonitorID            string
 	Version              int64     // of the configuration that was checked; results of an older one are dropped
 	Replica              string    // that checked
-	DueAt                time.Time // the instant at which the check was due, or re-check
+	DueAt                time.Time // when the check, or the recheck after a failure, was due
 	StartedAt            time.Time // when it began, by the database's clock
 	Status               CheckStatus
 	Reason               string // why it failed or warns, in English, such as "status 502, expected 200-299"; "": neither
@@ -82,7 +82,7 @@ type CheckResult struct {
 	Body                 string    // the first MaxFailedBody bytes of the response, if the check failed; valid UTF-8
 }
 
-// FailedBody returns what is kept of the response to a failed check: its first MaxFailedBody bytes, as valid UTF-8 without NUL.
+// FailedBody returns the part of the response to a failed check that is kept: its first MaxFailedBody bytes, as valid UTF-8 without NUL.
 func FailedBody(body string) string {
 	if len(body) > MaxFailedBody {
 		body = body[:MaxFailedBody]
@@ -101,7 +101,7 @@ func FailedBody(body string) string {
 	return body
 }
 
-// HasSecrets returns a *ValidationError with every field whose secret is missing, because it could not be opened.
+// HasSecrets returns a *ValidationError with every field whose secret is missing, because it could not be decrypted.
 func (c CheckSpec) HasSecrets() error {
 	var bad ValidationError
 	for _, field := range c.SecretFields {

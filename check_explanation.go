@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// checkSentences is Sentences of a monitor that is checked and enabled.
+// checkSentences returns the sentences that explain the state of an enabled check: see Explanation.Sentences. clock writes instants.
 func (e Explanation) checkSentences(clock func(time.Time) string) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	s := e.Check
@@ -56,13 +56,13 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 // MaxShownGaps is how many checking gaps LastCheckingGaps returns.
 const MaxShownGaps = 10
 
-// CheckingGap is a time in which no check could tell whether a monitor's target works.
+// CheckingGap is a time in which all results of a monitor's checks were unknown.
 type CheckingGap struct {
 	ListeningGap
 	Open bool // it has not ended
 }
 
-// LastCheckingGaps returns the last checking gaps, the newest first.
+// LastCheckingGaps returns the last MaxShownGaps checking gaps, the newest first.
 func (e Explanation) LastCheckingGaps() (all []CheckingGap) {
 	for _, gap := range slices.Backward(e.CheckingGaps) {
 		if len(all) == MaxShownGaps {
@@ -73,7 +73,7 @@ func (e Explanation) LastCheckingGaps() (all []CheckingGap) {
 	return all
 }
 
-// goodResults says how many results in a row end what the monitor is.
+// goodResults returns how many results in a row end the outage or the degradation, as the beginning of a sentence.
 func (e Explanation) goodResults() string {
 	one, several := "The next good result ends", "%d good results in a row end"
 	if e.State == MonitorSlow {

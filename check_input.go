@@ -125,7 +125,7 @@ func (c CheckSpec) replacement() CheckChange {
 	return CheckChange{&c.Timeout, &c.SlowAfter, &c.RecoveryThreshold, &c.ConfirmFrom, c.Config, c.Secrets}
 }
 
-// Of returns the check after the change. Its Secrets are the ones that ch sets.
+// Of returns the check after the change, with defaults for the interval. Its Secrets are only those that ch sets.
 func (ch CheckChange) Of(c CheckSpec, interval time.Duration) CheckSpec {
 	set(&c.Timeout, ch.Timeout)
 	set(&c.SlowAfter, ch.SlowAfter)
@@ -172,8 +172,8 @@ func (ch MonitorChange) ValidateFor(m Monitor) error {
 	return bad.Err()
 }
 
-// applyCheckChange changes the check of a monitor, which was before what it was. A check that is enabled, or checks something
-// else than before, counts anew.
+// applyCheckChange changes the check of a monitor. before is the monitor without the change. If the check is enabled or disabled, or its configuration
+// or a secret changes, its results count anew.
 func (m *Monitor) applyCheckChange(ch CheckChange, before Monitor) {
 	if !m.IsCheck() {
 		return
@@ -184,8 +184,8 @@ func (m *Monitor) applyCheckChange(ch CheckChange, before Monitor) {
 	}
 }
 
-// CheckPhase returns by how much the regular checks of a monitor come after the multiples of its interval since 1970, so that
-// those of many monitors are spread evenly.
+// CheckPhase returns the offset of a monitor's regular checks from the multiples of its interval since 1970. It depends on the id, so that the checks of
+// many monitors are spread evenly.
 func CheckPhase(monitorID string, interval time.Duration) time.Duration {
 	h := fnv.New64a()
 	h.Write([]byte(monitorID))
@@ -200,7 +200,7 @@ func NextCheck(monitorID string, interval time.Duration, after time.Time) time.T
 	return time.UnixMilli(int64((n*interval + phase) / time.Millisecond)).UTC()
 }
 
-// auditCheck adds what the audit log records of a check.
+// auditCheck adds the fields of a check that the audit log records: its configuration, and the names, but not the values, of its secrets.
 func (m Monitor) auditCheck(fields map[string]any) {
 	c := m.Check
 	var config map[string]any

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Conditions of monitors that are checked; see Monitor.Condition. Such a monitor is up.
+// Conditions of a check, whose monitor is up; see Monitor.Condition.
 const (
 	MonitorFailing    MonitorState = "failing"    // the last results failed, fewer than the threshold
 	MonitorSlow       MonitorState = "slow"       // it is up, and its component degraded
 	MonitorSuppressed MonitorState = "suppressed" // the last results failed while a parent was down
 )
 
-// CheckState is what the results of a check have led to, apart from the monitor's State and ConsecutiveFailures.
+// CheckState is the state of a check that its results determine, besides the monitor's State and ConsecutiveFailures.
 type CheckState struct {
 	Status       CheckStatus // of the last result that changed it; "": there was none
 	Reason       string      // of that result
@@ -56,18 +56,18 @@ func (m Monitor) checkCondition() MonitorState {
 	}
 }
 
-// CheckView is what a result is applied with.
+// CheckView is the context in which a result is applied.
 type CheckView struct {
 	Now       time.Time
 	Threshold int               // of monitors without their own
 	Replicas  map[string]string // those that run, with their locations
 }
 
-// CheckEffect is what a result leads to.
+// CheckEffect is the effect of a result, besides the changes to the monitor.
 type CheckEffect struct {
 	WentDown  bool      // an outage begins
 	Recovered bool      // it ends
-	Retry     bool      // the check is due at once for locations that have not checked in this round
+	Retry     bool      // the check is due at once for replicas that have not taken part in this round
 	RecheckBy time.Time // the next check is not later; zero: as it is
 	Verdict   Verdict   // on the warning
 }
@@ -210,7 +210,7 @@ func addTo(list []string, value string) []string {
 	return append(slices.Clip(list), value)
 }
 
-// countFailure counts a failure. Those that were counted while a parent was down do not count after it has recovered.
+// countFailure counts a failure. Failures while a parent is down are dropped when the parent has recovered.
 func (m *Monitor) countFailure() {
 	if m.FailuresSuppressed && !m.ParentDown {
 		m.ConsecutiveFailures = 0
@@ -219,14 +219,14 @@ func (m *Monitor) countFailure() {
 	m.ConsecutiveFailures++
 }
 
-// restartCheck forgets what the results have led to, except for an outage.
+// restartCheck resets the state of a check, except for an outage.
 func (m *Monitor) restartCheck() {
 	m.ConsecutiveFailures, m.FailuresSuppressed = 0, false
 	m.CheckState = CheckState{}
 }
 
-// SuppressedNote is the note of the incident of a parent that is down that the monitor fails, too. Only members see it. On another page
-// it does not name the monitor, because members and tokens may be limited to pages.
+// SuppressedNote returns the internal note that is added to the incident of a parent while the monitor fails, too. pageID is the page of the incident. If
+// the monitor is on another page, the note does not name it, because members and tokens may be limited to pages.
 func (m Monitor) SuppressedNote(pageID string) string {
 	name := m.Name
 	if m.PageID != pageID {

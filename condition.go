@@ -124,7 +124,7 @@ func (r RunConditions) check(bad *ValidationError) {
 	}
 }
 
-// CheckRuntimes refuses limits with which every run violates one. 0 is no limit.
+// CheckRuntimes adds an error to bad if every run would violate one of the limits. 0 is no limit.
 func CheckRuntimes(bad *ValidationError, shortest, longest time.Duration) {
 	if longest > 0 && shortest > longest {
 		bad.Add("min_runtime", "The min_runtime must not be longer than the max_runtime.")
@@ -166,7 +166,7 @@ func set[T any](field, value *T) {
 	}
 }
 
-// Verdict is what a start, an end or a check of a run says about the conditions of its monitor. A condition that is in
+// Verdict is which conditions of a monitor a start, an end or a check of a run satisfies and violates. A condition in
 // neither list was not judged: it is not set, or signals may have been lost or late.
 type Verdict struct {
 	Satisfied []Condition
@@ -226,7 +226,7 @@ type RunStart struct {
 	Gaps     []ListeningGap // recorded listening gaps, in order and without overlap
 }
 
-// GapsBeforeStart is how long before a start the listening gaps begin and end that can matter for RunStart.Doubtful.
+// GapsBeforeStart is the time before a start in which listening gaps matter for RunStart.Doubtful.
 const GapsBeforeStart = 5 * time.Minute
 
 // Doubtful reports whether the run may have begun earlier than At, or whether its start may have been recorded before: a
@@ -243,13 +243,13 @@ func (s RunStart) Doubtful() bool {
 	return false
 }
 
-// Ambiguous reports whether the next end can be that of the run or of another one: neither has an id, and the other one had not
-// ended. Whether the run was too short is then unknown. That run may also be overdue: it may end nevertheless.
+// Ambiguous reports whether the next end may belong to this run or to another one: neither has an id, and the other one has not
+// ended, even if it is overdue. Whether this run was too short is then unknown.
 func (s RunStart) Ambiguous() bool {
 	return s.RunID == "" && slices.ContainsFunc(s.Open, func(r Run) bool { return r.ID == "" })
 }
 
-// lastRetry returns until when a signal that was first sent in the gap arrives.
+// lastRetry returns the instant until which a signal that was first sent in the gap may arrive.
 func (g ListeningGap) lastRetry() time.Time { return retriedAfter(g).Add(pingDelay) }
 
 // JudgeStart judges the start of a run.
@@ -359,11 +359,11 @@ func (m Monitor) JudgeOverdue(r Run) (v Verdict) {
 	return v
 }
 
-// Recovers reports whether the success that ends a run brings a monitor up that is down. That of a run whose start has
-// made it down, or would have, does not.
+// Recovers reports whether the success of a run ends an outage of its monitor. It does not if the start of the run violated a condition with
+// ActionDown.
 func (r Run) Recovers() bool { return !r.Violated }
 
-// Reason returns why a monitor is down that a run violates this condition.
+// Reason returns the reason of the outage that a violation of the condition begins.
 func (c Condition) Reason() OutageReason {
 	switch c {
 	case ConditionMinRuntime:

@@ -65,7 +65,7 @@ type DomainLookup struct {
 
 // NewDomainLookup compares the answers for a domain and for the host of the base URL. The domain points to the
 // installation if both names end in the same one, or if the host has all its addresses. Private addresses are left out
-// unless the host has such addresses too, so that a domain tells nothing about the network of the installation.
+// unless the host has such addresses too, so that a domain reveals nothing about the network of the installation.
 func NewDomainLookup(domain, host ResolvedHost) DomainLookup {
 	l := DomainLookup{Domain: domain.Name, CNAME: domain.CNAME, Host: host.Name, HostAddresses: lookupAddresses(host.Addresses)}
 	others := slices.DeleteFunc(slices.Clone(domain.Addresses), func(a netip.Addr) bool { return slices.Contains(host.Addresses, a) })

@@ -39,7 +39,7 @@ const (
 	EventMonitorUp   EventKind = "monitor.up" // the outage is over
 )
 
-// MonitorEvent is something that only members of the workspace are told, by the rules of the package alert: such as the beginning
+// MonitorEvent is an event of which only members of the workspace are notified, by the rules of the package alert: such as the beginning
 // and the end of an outage. Every outage has both, whether or not its monitor has a page or opens incidents. An event is
 // written in the transaction of the change.
 type MonitorEvent struct {

@@ -40,7 +40,7 @@ const (
 	MaxRuntime         = MaxInterval
 )
 
-// Signal is what a job reported of itself on a ping URL, or a plain ping in the history.
+// Signal is a signal that a job sent to a ping URL, or a plain ping in the history.
 type Signal struct {
 	ID         string
 	MonitorID  string
@@ -57,8 +57,8 @@ type Signal struct {
 	Output     []byte // what is kept of the body, if requested
 }
 
-// ParseSignal returns what the last segment of a ping URL means: the name of a kind, or an exit code from 0 to 255. ok is
-// false for anything else.
+// ParseSignal parses the last segment of a ping URL: the name of a kind, or an exit code from 0 to 255, where 0 is a success and any other code a
+// failure. ok is false for anything else.
 func ParseSignal(segment string) (kind SignalKind, exitCode *int, ok bool) {
 	if slices.Contains(SignalKinds, SignalKind(segment)) {
 		return SignalKind(segment), nil, true
@@ -105,9 +105,9 @@ const (
 	RunOverdue                  // it did not end in time
 )
 
-// CheckRun applies a tick to a run. An end that was sent during a listening gap of at least LongGap is lost, so that a run
-// with such a gap is not judged; shorter gaps extend the time as they extend PingWait.Deadline. The same holds for a run
-// during planned maintenance of the monitor's component, and for one of a monitor that is disabled.
+// CheckRun returns whether a run is overdue at a tick. A listening gap of at least LongGap may have lost the end of the run, so the result is then
+// RunUnknown. So is that of a run during planned maintenance of the monitor's component, or of a disabled monitor. Shorter gaps extend the time, as they
+// extend PingWait.Deadline.
 func (m Monitor) CheckRun(r Run, t Tick) RunResult {
 	if !r.DueAt.Before(t.AsOf) {
 		return RunOnTime
@@ -127,9 +127,8 @@ func (m Monitor) CheckRun(r Run, t Tick) RunResult {
 	return RunOverdue
 }
 
-// RecordFailure applies a failure of the job: the monitor is down, whatever its threshold. It reports whether the monitor
-// was up before. Planned maintenance of its component suppresses failures as it suppresses silence, and so does a parent that is
-// down.
+// RecordFailure applies a failure of the job: the monitor goes down, regardless of its threshold. It reports whether the monitor
+// was up before. Planned maintenance of the component and a parent that is down suppress failures, as they suppress silence.
 func (m *Monitor) RecordFailure(now time.Time) (wentDown bool) {
 	if m.State == MonitorDown || m.SuppressedUntil.After(now) || m.ParentDown {
 		return false
@@ -138,8 +137,8 @@ func (m *Monitor) RecordFailure(now time.Time) (wentDown bool) {
 	return true
 }
 
-// OutputText returns the end of an output as text of at most limit characters: without control characters and colours, and
-// with replacement characters for what is not UTF-8.
+// OutputText returns the last limit characters of an output as text, without control characters and colours. Bytes that are not UTF-8 become
+// replacement characters.
 func OutputText(output []byte, limit int) string {
 	text := strings.ToValidUTF8(string(output), string(utf8.RuneError))
 	text = strings.ReplaceAll(text, "\r\n", "\n")
@@ -174,7 +173,7 @@ func escapeLength(text string) int {
 	return len("\x1b[") + end + 1
 }
 
-// codeBlock returns text as a code block in Markdown, in which no character has a meaning.
+// codeBlock returns text as a code block in Markdown, in which no character is markup.
 func codeBlock(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -229,7 +228,7 @@ func (o Outage) EndMessage(why OutageEndReason, now time.Time) SystemMessage {
 	return why.SystemMessage(now.Sub(o.SilentSince))
 }
 
-// IncidentNote is what only people who have signed in and API tokens see of an incident: how a job failed.
+// IncidentNote is the internal part of an incident, which only members and API tokens see: how a job failed.
 type IncidentNote struct {
 	ID         string
 	IncidentID string

@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// AlertTarget is who is notified: channels, and whoever is then on call.
+// AlertTarget is who is notified: channels, and the people on call at that moment.
 type AlertTarget struct {
 	ChannelIDs []string `json:"channel_ids,omitempty"`
 	OnCallIDs  []string `json:"on_call_ids,omitempty"`
@@ -31,7 +31,7 @@ type AlertRule struct {
 	UpdatedAt  time.Time        `json:"updated_at"`
 }
 
-// QuietHours are a part of the day in which a rule tells nobody before their end or, if they have a target, only that.
+// QuietHours are a part of the day in which a rule notifies only their target or, without one, nobody until they end.
 type QuietHours struct {
 	Zone  string   `json:"zone"`  // IANA name
 	From  string   `json:"from"`  // such as 22:00

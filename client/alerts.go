@@ -119,7 +119,7 @@ func (t ChannelTest) MarshalJSON() ([]byte, error) {
 	return marshalFlat(plain(t), t.Fields)
 }
 
-// ChannelTestResult is what became of a test message.
+// ChannelTestResult is the outcome of a test message.
 type ChannelTestResult struct {
 	Meta
 	Taken  bool    `json:"taken"`

@@ -28,7 +28,7 @@
 //
 //	if errors.Is(err, client.ErrNotFound) { … }
 //
-// If there is no answer, the error is a [*NetworkError], which tells whether the request may have been executed.
+// If there is no answer, the error is a [*NetworkError], which reports whether the request may have been executed.
 //
 // # Retries
 //

@@ -337,7 +337,7 @@ type CheckState struct {
 	Views             []CheckResult         `json:"views"`            // the last result of the last day from each location, in the order of their names
 }
 
-// CheckingGap is a time in which no check could tell whether a monitor's target works.
+// CheckingGap is a time in which all results of a monitor's checks were unknown.
 type CheckingGap struct {
 	From time.Time  `json:"from"`
 	To   *time.Time `json:"to"` // nil: it has not ended

@@ -69,7 +69,7 @@ func IfMatch(etag string) CallOption { return func(r *request) { r.ifMatch = eta
 // may have been executed.
 func IfNoneMatch() CallOption { return func(r *request) { r.ifNoneMatch = "*" } }
 
-// OnPage tells on which page a group or a component is whose slug is given instead of its id.
+// OnPage names the page of a group or component that is given by its slug instead of its id.
 func OnPage(slug string) CallOption {
 	return func(r *request) { r.query = url.Values{"page_slug": {slug}} }
 }
@@ -276,7 +276,7 @@ func (c *Client) attempt(ctx context.Context, r request) (*response, error) {
 	return c.read(r, got, body)
 }
 
-// networkError describes a request without an answer. connected tells whether there was a connection to send it on.
+// networkError describes a request without an answer. connected is whether there was a connection to send it on.
 func (c *Client) networkError(r request, err error, connected bool) *NetworkError {
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 		err = wrapped.Err

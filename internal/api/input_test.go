@@ -61,7 +61,7 @@ var (
 		{"type", choice, false, 0}, {"timeout", integer, false, 0}, {"slow_after", decimal, false, 0}, {"recovery_threshold", integer, false, 0}, {"confirm_from", integer, false, 0}, {"parent_id", reference, false, 0}}
 )
 
-// The fields of alerts, and of who is told of them. TestAlertRules has quiet hours.
+// The fields of alerts, and of who is notified of them. TestAlertRules has quiet hours.
 var (
 	channelFields = []field{{"name", text, true, 255}, {"enabled", boolean, false, 0}, {"max_per_minute", integer, false, 0}, {"fallback_id", reference, false, 0}, {"test_weekly", boolean, false, 0},
 		{"title_template", freeText, false, 500}, {"text_template", freeText, false, 4000}}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// ofWorkspace reports whether a route is for who is told of alerts, which concerns all pages.
+// ofWorkspace reports whether a route is for who is notified of alerts, which concerns all pages.
 func ofWorkspace(rt route) bool {
 	return slices.ContainsFunc([]string{"/channels", "/alert-rules", "/silences", "/on-call"}, func(part string) bool { return strings.HasPrefix(rt.path, "/api/v1"+part) })
 }

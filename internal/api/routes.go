@@ -179,7 +179,7 @@ func (a *api) subscriberRoutes() []route {
 	}
 }
 
-// alertRoutes are the routes of alerts, and of who is told of them.
+// alertRoutes are the routes of alerts, and of who is notified of them.
 func (a *api) alertRoutes() []route {
 	return []route{
 		{"GET", "/api/v1/channels", read, a.listChannels},

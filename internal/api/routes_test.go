@@ -216,7 +216,7 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 }
 
 // needs returns the scope that a route requires, independently of the table of routes:
-// read to read, write to change, admin for tokens, members, the audit log, and who is told of alerts. Subscribers and
+// read to read, write to change, admin for tokens, members, the audit log, and who is notified of alerts. Subscribers and
 // deliveries are personal data, the access of a page has the networks of an organization, a ping key is a credential: they require write.
 func needs(method, path string) allswell.Scope {
 	switch {

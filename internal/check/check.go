@@ -34,7 +34,7 @@ var Types = []Type{
 	redisType,
 }
 
-// TypeOf returns the type of a name.
+// TypeOf returns the type with a name, and false if there is none.
 func TypeOf(name allswell.MonitorType) (Type, bool) {
 	for _, t := range Types {
 		if t.Name == name {
@@ -69,7 +69,7 @@ type Outcome struct {
 	Failure  string // in plain English, such as "connection refused by 10.0.0.5:443"; "": the target works as expected
 	Warning  string // of a target that works; "": none
 	Answered bool   // the target answered, so the network works
-	Unknown  bool   // the Failure is this machine's, so it says nothing about the target
+	Unknown  bool   // this machine caused the Failure, which says nothing about the target
 	Phases   allswell.CheckPhases
 
 	CertificateExpiresAt time.Time // the first instant at which a certificate of the target's chain expires; zero: none was seen

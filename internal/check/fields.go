@@ -49,7 +49,7 @@ func standardPort(port int) Field {
 	return f
 }
 
-// checkHost checks a name or address, and trims it.
+// checkHost trims a name or address, and adds an error to bad if it is not valid.
 func checkHost(bad *allswell.ValidationError, field string, host *string) {
 	*host = strings.Trim(strings.TrimSpace(*host), "[]")
 	switch {

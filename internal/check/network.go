@@ -17,7 +17,7 @@ import (
 	"github.com/allswell/allswell/internal/addressguard"
 )
 
-// maxWire is how much a probe reads from the network at most, beside the body that http is told to read.
+// maxWire is how much a probe reads from the network at most, besides the body that a check of HTTP is configured to read.
 const maxWire = 1 << 20
 
 // Network is how probes reach their targets: it resolves names, and refuses addresses that checks must not reach. The zero value

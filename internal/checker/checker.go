@@ -1,4 +1,4 @@
-// Package checker runs the checks that are due: it claims them from the store, runs them with bounded concurrency, tells failures of
+// Package checker runs the checks that are due. It claims them from the store, runs them with bounded concurrency, distinguishes failures of
 // targets from failures of this replica's own network, and records the results in batches.
 package checker
 
@@ -27,10 +27,10 @@ const (
 	claimInterval      = 250 * time.Millisecond // between claims, each of which is a transaction
 	claimLimit         = 200                    // checks of a claim
 	cutOffClaimLimit   = 1                      // that run at a time while other replicas are likely to reach more
-	idleInterval       = time.Second            // between looks at the database while no check is due
-	emptyInterval      = 3 * time.Second        // between looks while there is no check at all
-	surroundingsAge    = 15 * time.Second
-	drainTimeout       = 500 * time.Millisecond // after which checks that still run are ended at a stop
+	idleInterval       = time.Second            // between queries while no check is due
+	emptyInterval      = 3 * time.Second        // between queries while there are no checks
+	surroundingsAge    = 15 * time.Second       // after which the surroundings are read again
+	drainTimeout       = 500 * time.Millisecond // after which a stop cancels the checks that still run
 )
 
 // Config configures a Checker.
@@ -80,8 +80,8 @@ func New(c Config) *Checker {
 	}
 }
 
-// Run runs checks until ctx ends, and returns when the last results are saved, or cannot be. That takes at most
-// drainTimeout and recordTimeout.
+// Run runs checks until ctx ends. It returns when the last results are saved or cannot be saved, at most drainTimeout plus recordTimeout after
+// ctx has ended.
 func (c *Checker) Run(ctx context.Context) {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -99,7 +99,7 @@ func (c *Checker) Run(ctx context.Context) {
 // Waiting returns how many results wait to be saved.
 func (c *Checker) Waiting() int { return len(c.results) }
 
-// refresh reads what is needed of the installation. It is called by the dispatcher only.
+// refresh reads the clock of the database, and how many workspaces and replicas there are. Only the dispatcher calls it.
 func (c *Checker) refresh(ctx context.Context) error {
 	x, err := c.Store.CheckSurroundings(ctx)
 	if err != nil {
@@ -120,8 +120,8 @@ func (c *Checker) now() time.Time {
 	return time.Now().Add(c.offset)
 }
 
-// probeOf returns the probe of a check, and why it cannot run if the second value is not "".
-func probeOf(claimed store.ClaimedCheck) (check.Probe, string) {
+// probeOf returns the probe of a check, or the reason why the check cannot run.
+func probeOf(claimed store.ClaimedCheck) (p check.Probe, reason string) {
 	if claimed.SecretsMissing {
 		return nil, "the secrets of the check cannot be opened"
 	}
@@ -136,7 +136,7 @@ func probeOf(claimed store.ClaimedCheck) (check.Probe, string) {
 	return p, ""
 }
 
-// check runs a claimed check.
+// check runs a claimed check and returns its result. A failure is unknown if this replica's own network may have caused it.
 func (c *Checker) check(ctx context.Context, claimed store.ClaimedCheck, p check.Probe) allswell.CheckResult {
 	began, started := time.Now(), c.now()
 	o := c.probe(ctx, p, claimed.Spec.Timeout)
@@ -154,7 +154,7 @@ func (c *Checker) check(ctx context.Context, claimed store.ClaimedCheck, p check
 	return r
 }
 
-// probe runs a probe. A panic, which is a bug of ours that a response found, is no failure of the target.
+// probe runs a probe. A panic is a bug of this program and not a failure of the target, so the outcome is then unknown.
 func (c *Checker) probe(ctx context.Context, p check.Probe, timeout time.Duration) (o check.Outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -165,7 +165,7 @@ func (c *Checker) probe(ctx context.Context, p check.Probe, timeout time.Duratio
 	return check.Run(ctx, c.network, p, timeout)
 }
 
-// resultOf returns the result of an outcome.
+// resultOf returns the result of an outcome, without the check's secrets. Its monitor, replica and times are not set.
 func resultOf(o check.Outcome, spec allswell.CheckSpec) allswell.CheckResult {
 	r := allswell.CheckResult{
 		Status: allswell.CheckOK, Reason: o.Warning, Warning: o.Warning != "", Answered: o.Answered, Phases: o.Phases,
@@ -191,8 +191,8 @@ func (c *Checker) unknown(claimed store.ClaimedCheck, reason string) allswell.Ch
 	}
 }
 
-// Once runs a check once, for people who try its configuration, and records nothing. The result has no monitor. A failure is the
-// result's; the error is an *allswell.ValidationError. Callers limit how many tests run, and how long they take.
+// Once runs a check once, to test its configuration, and records nothing. The result has no monitor. A failure of the check is a result and not an
+// error. Once returns an *allswell.ValidationError if the configuration is not valid. Callers limit the number and the duration of tests.
 func (c *Checker) Once(ctx context.Context, name allswell.MonitorType, spec allswell.CheckSpec) (allswell.CheckResult, error) {
 	t, ok := check.TypeOf(name)
 	if !ok {

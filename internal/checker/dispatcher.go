@@ -45,8 +45,8 @@ func (d *dispatcher) run(ctx context.Context) {
 	}
 }
 
-// claim claims as many checks as can run, and returns when to claim again. While too many results wait to be saved it claims none: other
-// replicas have the checks, or they are late, and no result waits for a place.
+// claim claims as many checks as can run, and returns after how long to claim again. It claims none while too many results wait to be saved: other
+// replicas run these checks, or they run late.
 func (d *dispatcher) claim(ctx context.Context) time.Duration {
 	c := d.checker
 	if time.Since(d.refreshed) >= surroundingsAge {
@@ -76,7 +76,7 @@ func (d *dispatcher) claim(ctx context.Context) time.Duration {
 	return min(max(next.Sub(c.now()), claimInterval), idleInterval)
 }
 
-// failed logs that checks cannot be claimed, and returns when to try again.
+// failed logs that checks cannot be claimed, and returns after how long to try again.
 func (d *dispatcher) failed(ctx context.Context, err error) time.Duration {
 	if ctx.Err() == nil {
 		if store.LogLevel(err, slog.LevelWarn) >= slog.LevelWarn {
@@ -86,7 +86,7 @@ func (d *dispatcher) failed(ctx context.Context, err error) time.Duration {
 	return idleInterval
 }
 
-// start runs a check, or lets it wait.
+// start launches a check, or queues it if perHost checks of its host are running. If the queue is full, the oldest check in it is unknown.
 func (d *dispatcher) start(claimed store.ClaimedCheck) {
 	c := d.checker
 	probe, reason := probeOf(claimed)
@@ -120,7 +120,7 @@ func (d *dispatcher) launch(w waitingCheck) {
 	}()
 }
 
-// ended notes that a check of a host has ended, and starts one that waited for that.
+// ended notes that a check of a host has ended, and launches the oldest one that waits for this host.
 func (d *dispatcher) ended(host string) {
 	d.running--
 	if d.hosts[host]--; d.hosts[host] == 0 {
@@ -135,8 +135,8 @@ func (d *dispatcher) ended(host string) {
 	}
 }
 
-// drain waits until no check runs. Checks that take longer than drainTimeout are ended, and have no result: other replicas and
-// the next start check again at the next due time.
+// drain waits until no check runs. After drainTimeout it calls stop, which cancels the checks that still run. These have no result: other replicas, or
+// this one after its next start, check again at the next due time.
 func (d *dispatcher) drain(stop context.CancelFunc) {
 	timer := time.NewTimer(drainTimeout)
 	defer timer.Stop()

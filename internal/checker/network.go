@@ -11,7 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/addressguard"
 )
 
-// PrivateMode says whether checks may reach private addresses.
+// PrivateMode is whether checks may connect to private addresses.
 type PrivateMode string
 
 // The modes.
@@ -37,7 +37,7 @@ func newGuard(c Config) *guard {
 	return &guard{private: c.Private, self: c.Self, listeners: c.Listeners, own: &addressguard.OwnAddresses{List: net.InterfaceAddrs}, log: c.Logger}
 }
 
-// refuse returns why an address must not be reached, to follow "checks may not connect to ADDRESS: "; "": it may be.
+// refuse returns why checks must not connect to an address, to follow "checks may not connect to ADDRESS: "; "": they may.
 func (g *guard) refuse(network string, target netip.AddrPort) string {
 	own, err := g.own.Has(target.Addr(), time.Now())
 	if err != nil {
@@ -59,14 +59,14 @@ func (g *guard) refuse(network string, target netip.AddrPort) string {
 	return ""
 }
 
-// whyNotPrivate returns which setting forbids private addresses. If it does so only because of a second workspace, that is logged once: the
-// checks worked before there was one.
+// whyNotPrivate returns which setting forbids private addresses. If the reason is a second workspace, it is also logged once, because the checks
+// worked before.
 func (g *guard) whyNotPrivate() string {
 	if g.private == PrivateOff {
 		return " (ALLSWELL_CHECK_PRIVATE)"
 	}
 	g.warned.Do(func() {
-		g.log.Warn("checks of private addresses and of this machine do not run, because there is more than one workspace: ALLSWELL_CHECK_PRIVATE=on permits them, off ends this warning")
+		g.log.Warn("checks of private addresses and of this machine do not run, because there is more than one workspace: set ALLSWELL_CHECK_PRIVATE to on to permit them, or to off to end this warning")
 	})
 	return ", and there is more than one workspace (ALLSWELL_CHECK_PRIVATE)"
 }

@@ -18,15 +18,15 @@ const (
 	massHosts      = 3               // hosts that must have become unreachable before it can be this replica's network
 	evictedAtATime = maxHosts / 10
 
-	// A host is forgotten when no check of it has ended for this many of its intervals and this time: its monitors were deleted, or
-	// check something else now. Until then other replicas may have had all of its turns.
+	// A host is forgotten when no check of it has ended for keptIntervals of its intervals plus keptTime, because its monitors were deleted or
+	// changed. A shorter absence may mean that other replicas ran its checks.
 	keptIntervals = 4
 	keptTime      = time.Hour
-	sweepInterval = time.Minute // between looks for such hosts
+	sweepInterval = time.Minute // between searches for such hosts
 )
 
-// reach remembers which hosts this replica reaches, to tell an unreachable target from a broken network of its own. It is
-// pure: times are arguments. It is not safe for concurrent use.
+// reach remembers which hosts this replica reaches, to distinguish an unreachable target from a broken network of its own. It reads no clock: times
+// are arguments. It is not safe for concurrent use.
 type reach struct {
 	hosts    map[string]*hostReach
 	answered time.Time // when a host that is not loopback last answered
@@ -34,7 +34,7 @@ type reach struct {
 	swept    time.Time
 }
 
-// hostReach is what is known of one host.
+// hostReach is the state of one host.
 type hostReach struct {
 	target check.Target
 	well   time.Time // when it last answered; zero: never
@@ -98,7 +98,7 @@ func (r *reach) evict() {
 	}
 }
 
-// sorted returns the hosts, those first that answered last.
+// sorted returns the hosts, the one that answered most recently first.
 func (r *reach) sorted() []*hostReach {
 	all := make([]*hostReach, 0, len(r.hosts))
 	for _, h := range r.hosts {
@@ -108,13 +108,13 @@ func (r *reach) sorted() []*hostReach {
 	return all
 }
 
-// works reports whether another host than t's has answered since an instant, so that the network works.
+// works reports whether a host other than t's has answered since an instant, which shows that the network works.
 func (r *reach) works(t check.Target, since time.Time) bool {
 	return r.by != t.Host && !r.answered.Before(since) && !r.answered.IsZero()
 }
 
-// others returns targets of other hosts to try, which have a port, and those first that answered last. single says that there is
-// no other replica: then hosts are only tried for a while, so that an outage of all targets is not hidden for ever.
+// others returns up to maxOthers targets of other hosts that have a port, the one that answered most recently first. If single, there is no other
+// replica, and hosts that have not answered for otherAge are left out, so that an outage of all targets is not hidden for ever.
 func (r *reach) others(t check.Target, now time.Time, single bool) (others []check.Target) {
 	for _, h := range r.sorted() {
 		if len(others) == maxOthers || single && now.Sub(h.well) > otherAge {
@@ -127,8 +127,8 @@ func (r *reach) others(t check.Target, now time.Time, single bool) (others []che
 	return others
 }
 
-// massLoss reports whether most of the hosts that worked became unreachable within a time, so that it is rather this replica's
-// network.
+// massLoss reports whether at least massHosts hosts, and most of those that worked, became unreachable within a time. The likely cause is then this
+// replica's network.
 func (r *reach) massLoss(now time.Time, within time.Duration) bool {
 	within = min(max(within, minLossWindow), maxLossWindow)
 	lost, all := 0, 0

@@ -15,7 +15,7 @@ const (
 	recordTimeout = 5 * time.Second        // of one attempt to save a batch
 	recordRetry   = time.Second            // between attempts
 	maxAttempts   = 30                     // after which a batch is dropped: its results are too old to decide anything
-	maxResults    = 5_000                  // that wait until no more checks are claimed
+	maxResults    = 5_000                  // results that wait to be saved; with more, no checks are claimed
 )
 
 // recorder saves results in batches, one at a time.
@@ -55,8 +55,8 @@ func (r *recorder) observe(result allswell.CheckResult) {
 	}
 }
 
-// save saves the batch. While the database is not available it tries again. What may be saved already, because a commit was not confirmed, is
-// not saved again: each failure counts once. What the database refuses is dropped.
+// save saves the batch. It retries while the database is not available, up to maxAttempts times. Results that may have been saved, because a commit was
+// not confirmed, are not saved again: each failure counts once. Results that the database refuses are dropped.
 func (r *recorder) save(ctx context.Context) {
 	rest := r.batch
 	defer func() { r.batch = r.batch[:0] }()
@@ -84,12 +84,12 @@ func (r *recorder) save(ctx context.Context) {
 	}
 }
 
-// isOutage reports whether the database could not be used.
+// isOutage reports whether an error means that the database was not available.
 func isOutage(err error) bool {
 	return errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome)
 }
 
-// whatWasDone returns how many of n results, from the first one, are not saved again after an error, and how many of these are, or may be, lost.
+// whatWasDone returns how many of n results, from the first one, must not be saved again after an error, and how many of these may be lost.
 func whatWasDone(err error, n int) (done, dropped int) {
 	var part *store.ResultsError
 	switch {

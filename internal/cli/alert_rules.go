@@ -63,8 +63,8 @@ func (cmd *ruleShow) Run(c *commandContext) error {
 			if len(q.Days) > 0 {
 				text += " on " + strings.Join(q.Days, ", ")
 			}
-			if told := targetText(q.AlertTarget); told != "" {
-				text += "; then " + told
+			if target := targetText(q.AlertTarget); target != "" {
+				text += "; then " + target
 			}
 			facts = append(facts, [2]string{"Quiet hours", text})
 		}
@@ -91,7 +91,7 @@ type ruleFlags struct {
 	Enabled *bool `negatable:"" help:"Whether the rule is in force. Default: yes."`
 	matchFlags
 	Channel    []string            `placeholder:"CHANNEL" sep:"none" help:"Id or name of a channel to notify. Repeatable."`
-	OnCall     []string            `placeholder:"SCHEDULE" sep:"none" help:"Id, slug or name of an on-call schedule; notifies whoever is then on call. Repeatable."`
+	OnCall     []string            `placeholder:"SCHEDULE" sep:"none" help:"Id, slug or name of an on-call schedule; notifies the person on call at that moment. Repeatable."`
 	Delay      *timeinput.Duration `placeholder:"DURATION" help:"Only alerts that last longer, such as 5m."`
 	Repeat     *timeinput.Duration `placeholder:"DURATION" help:"Notify again at this interval until somebody acknowledges the alert."`
 	QuietHours *string             `placeholder:"FROM-UNTIL" help:"When alerts wait for the end of these hours, such as 22:00-07:00."`

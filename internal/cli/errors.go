@@ -52,7 +52,7 @@ func Message(err error) string {
 	return step.step + ": " + describe(err, refused, step.changed)
 }
 
-// describe describes an error of the API, which err wraps. changed tells whether the command has changed something.
+// describe describes an error of the API, which err wraps. changed is whether the command has changed something.
 func describe(err error, refused *client.Error, changed bool) string {
 	switch refused.Code {
 	case client.CodeUnauthenticated:

@@ -249,7 +249,7 @@ func (a *incidentArgument) latest(c *commandContext, noun string, lists []*clien
 	return latest.ID, nil
 }
 
-// isDraft reports whether the incident with the id is a draft on any page: the incident itself does not tell.
+// isDraft reports whether the incident with the id is a draft on any page: the incident itself does not show it.
 func (c *commandContext) isDraft(id string) (bool, error) {
 	for page, err := range c.api.ListPages().All(c.Ctx) {
 		if err != nil {

@@ -300,7 +300,7 @@ func (s newIncidentScreen) Past() pastForm {
 	return newPastForm("It began earlier", "The history and the uptime of the components are corrected. Nobody is notified of what is over already.", s.Times, s.NotifyPast())
 }
 
-// Past returns the part of the form for the time of what is told later.
+// Past returns the part of the form for the time of an event that is reported later.
 func (u updateForm) Past() pastForm {
 	return newPastForm("It happened earlier", "The timeline has the update at its time. Nobody is notified of it.", u.Times, u.NotifyPast())
 }

@@ -24,7 +24,7 @@ const (
 	watchInterval = 2 * time.Second
 )
 
-// live tells open screens when they have changed. Monitors change by pings and by time, on any replica, so it looks
+// live notifies open screens when they have changed. Monitors change by pings and by time, on any replica, so it looks
 // regularly, and only while somebody watches. It looks at one screen at a time, so that many open screens do not keep
 // the database busy.
 type live struct {

@@ -26,7 +26,7 @@ type onCallRow struct {
 	Rules    []string // the names of the rules that need it
 }
 
-// Now returns the turn of whoever is on call; nil: nobody is.
+// Now returns the turn of the person on call; nil: nobody is on call.
 func (o onCallRow) Now() *alert.Turn { return o.turn(0) }
 
 // Next returns the turn after that.

@@ -193,7 +193,7 @@ func (d *demo) tell(wanted string) error {
 	d.Printf(`
 Open it in a browser, and watch it as you read on. The real service serves it,
 with a temporary database, and checks its monitors every second. Ctrl-C ends the
-demo and leaves nothing behind. Mail to subscribers, and alerts to whoever is on
+demo and leaves nothing behind. Mail to subscribers, and alerts to the person on
 call, are not sent but printed here; the dashboard shows them below Alerts.
 To take part, from another terminal:
 

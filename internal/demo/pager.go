@@ -37,7 +37,7 @@ func openPager(show func(headline string)) (*pager, error) {
 
 func (p *pager) close() { p.server.Close() }
 
-// prepareAlerts creates a channel, an on-call schedule and a rule that tells whoever is on call what is down.
+// prepareAlerts creates a channel, an on-call schedule and a rule that notifies the person on call of outages.
 func (d *demo) prepareAlerts() error {
 	channel, err := d.api.CreateChannel(d.Ctx, client.NewChannel{Type: "webhook", Name: "Pager", Fields: client.ChannelFields{"url": d.pager.url}})
 	if err != nil {
@@ -53,7 +53,7 @@ func (d *demo) prepareAlerts() error {
 }
 
 // paged prints an alert.
-func (d *demo) paged(headline string) { d.say("The pager of whoever is on call: %s", headline) }
+func (d *demo) paged(headline string) { d.say("The pager of the person on call: %s", headline) }
 
 // acknowledge looks after the open alerts of a monitor.
 func (d *demo) acknowledge(monitor string) error {

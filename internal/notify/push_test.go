@@ -133,7 +133,7 @@ func servePushes(s *site, handle http.HandlerFunc) {
 	}
 }
 
-// TestPush subscribes a browser to the end of an incident. It is told nothing but this, once, encrypted, and then forgotten.
+// TestPush subscribes a browser to the end of an incident. It receives only this notification, once and encrypted, and is then deleted.
 func TestPush(t *testing.T) {
 	runOnSites(t, func(s *site) {
 		seen := make(chan receivedRequest, 16)

@@ -72,7 +72,7 @@ func newQueue(n *Notifier, c channel, s sender) *queue {
 	return q
 }
 
-// notify tells the queue that deliveries may be due.
+// notify signals the queue that deliveries may be due.
 func (q *queue) notify() { signal(q.due) }
 
 // run claims and sends deliveries until ctx ends. It returns when the outcomes of all
@@ -240,7 +240,7 @@ func (q *queue) save(batch []store.DeliveryResult) {
 	q.removeInFlight(hosts...)
 }
 
-// noteResults tells the breakers and the log whether the destinations work. A failure of the
+// noteResults reports to the breakers and the log whether the destinations work. A failure of the
 // channel's server during a session about one message may be due to that message. It counts as
 // an attempt, unless the attempt before, of any message, failed in such a way too.
 func (q *queue) noteResults(batch []store.DeliveryResult, now time.Time) {
