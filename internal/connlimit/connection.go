@@ -62,12 +62,15 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close closes the connection before it is no longer counted: another one may take its place only when its descriptor is free.
 func (c *conn) Close() error {
-	if was := phase(c.phase.Swap(int32(closed))); was != closed {
+	was := phase(c.phase.Swap(int32(closed)))
+	err := c.Conn.Close()
+	if was != closed {
 		c.limiter.phases[was].Add(-1)
 		c.limiter.forget(c)
 	}
-	return c.Conn.Close()
+	return err
 }
 
 // evict closes the connection and returns true, unless it has left the given phase.
@@ -79,9 +82,9 @@ func (c *conn) evict(in phase) bool {
 		c.SetWriteDeadline(time.Now().Add(time.Millisecond)) // the answer fits into the socket's buffer
 		c.Write(unavailable)
 	}
+	c.Conn.Close()
 	c.limiter.phases[in].Add(-1)
 	c.limiter.forget(c)
-	c.Conn.Close()
 	return true
 }
 
