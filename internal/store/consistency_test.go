@@ -89,8 +89,17 @@ func (w *world) run(text string, args ...any) {
 // dump returns everything that is stored.
 func (w *world) dump() string {
 	w.Helper()
+	if w.findTables == "" {
+		var filled []string
+		for _, table := range must(tables(w.Store))(w) {
+			filled = append(filled, `SELECT '`+table+`' WHERE EXISTS (SELECT 1 FROM `+table+`)`)
+		}
+		w.findTables = strings.Join(filled, ` UNION ALL `)
+	}
 	var out strings.Builder
-	for _, table := range must(tables(w.Store))(w) {
+	filled := w.rows(w.findTables)
+	slices.Sort(filled)
+	for _, table := range filled {
 		rows := w.rows(`SELECT * FROM ` + table)
 		slices.Sort(rows)
 		fmt.Fprintf(&out, "%s\n%s\n", table, strings.Join(rows, "\n"))
