@@ -23,6 +23,8 @@ type Channel struct {
 	FallbackID   *string `json:"fallback_id"`    // the channel that gets what this one does not take
 	TestWeekly   bool    `json:"test_weekly"`
 
+	SubscriberSMS bool `json:"subscriber_sms"` // subscribers get SMS through it, because ALLSWELL_SMS_CHANNEL names it
+
 	TitleTemplate *string `json:"title_template"` // nil: the default words
 	TextTemplate  *string `json:"text_template"`
 
@@ -43,7 +45,8 @@ type ChannelHealth struct {
 	NextAt       *time.Time `json:"next_at"`       // when the channel is used next; nil: nothing waits for it
 	TestedAt     *time.Time `json:"tested_at"`     // the last weekly test
 
-	TemplateError *string `json:"template_error"` // why the last message had the default words in place of those of a template
+	TemplateError     *string `json:"template_error"`     // why the last message had the default words in place of those of a template
+	SecretsUnreadable bool    `json:"secrets_unreadable"` // the secrets cannot be opened, so that the channel is not used
 }
 
 // ChannelFields has the fields of a type of channels by name. In the API they stand beside the other fields of a channel. Values are those of

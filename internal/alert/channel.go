@@ -32,9 +32,11 @@ type Channel struct {
 	FallbackID   string                     // the channel that gets what this one does not take; "": none
 	TestWeekly   bool                       // a test is sent every TestInterval
 	Templates
-	Health    Health
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	Health Health
+	// SubscriberSMS reports whether the setting ALLSWELL_SMS_CHANNEL names the channel, so that subscribers get SMS through it.
+	SubscriberSMS bool
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
 }
 
 // Templates make the words of a channel's messages: see TemplateMessage. "": the default.
@@ -49,6 +51,8 @@ type Health struct {
 	Reason       string    // why the last attempt failed, in English; "": it did not
 	NextAt       time.Time // when the channel is used next; zero: nothing waits for it
 	TestedAt     time.Time // the last weekly test; zero: none
+
+	SecretsUnreadable bool // the secrets of the channel cannot be opened, so that it is not used
 
 	TemplateError string // why the last message had the default words in place of those of a template; "": it did not
 }

@@ -25,6 +25,8 @@ type channelJSON struct {
 	FallbackID   *string `json:"fallback_id"`
 	TestWeekly   bool    `json:"test_weekly"`
 
+	SubscriberSMS bool `json:"subscriber_sms"`
+
 	TitleTemplate *string `json:"title_template"`
 	TextTemplate  *string `json:"text_template"`
 
@@ -45,7 +47,8 @@ type healthJSON struct {
 	NextAt       *string `json:"next_at"`
 	TestedAt     *string `json:"tested_at"`
 
-	TemplateError *string `json:"template_error"`
+	TemplateError     *string `json:"template_error"`
+	SecretsUnreadable bool    `json:"secrets_unreadable"`
 }
 
 // MarshalJSON returns the fields of all channels and those of the type.
@@ -65,12 +68,13 @@ func withFields(object, config []byte) []byte {
 
 func newChannelJSON(c alert.Channel) channelJSON {
 	return channelJSON{
-		ID: c.ID, Type: c.Type, Name: c.Name, Enabled: c.Enabled, MaxPerMinute: c.MaxPerMinute, FallbackID: ptrOrNil(c.FallbackID), TestWeekly: c.TestWeekly,
+		ID: c.ID, Type: c.Type, Name: c.Name, Enabled: c.Enabled, MaxPerMinute: c.MaxPerMinute, FallbackID: ptrOrNil(c.FallbackID), TestWeekly: c.TestWeekly, SubscriberSMS: c.SubscriberSMS,
 		TitleTemplate: ptrOrNil(c.TitleTemplate), TextTemplate: ptrOrNil(c.TextTemplate),
 		Secrets: append([]string{}, c.SecretFields...),
 		Health: healthJSON{
 			AttemptedAt: timePtr(c.Health.AttemptedAt), TakenAt: timePtr(c.Health.TakenAt), FailingSince: timePtr(c.Health.FailingSince),
 			Failures: c.Health.Failures, Reason: ptrOrNil(c.Health.Reason), NextAt: timePtr(c.Health.NextAt), TestedAt: timePtr(c.Health.TestedAt), TemplateError: ptrOrNil(c.Health.TemplateError),
+			SecretsUnreadable: c.Health.SecretsUnreadable,
 		},
 		CreatedAt: allswell.FormatTime(c.CreatedAt), UpdatedAt: allswell.FormatTime(c.UpdatedAt), config: c.Config,
 	}

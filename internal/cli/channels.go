@@ -20,7 +20,7 @@ type ChannelCommands struct {
 	Show   channelShow   `cmd:"" aliases:"get" help:"Show a channel."`
 	Create channelCreate `cmd:"" help:"Create a channel."`
 	Edit   channelEdit   `cmd:"" aliases:"set" help:"Change a channel."`
-	Delete channelDelete `cmd:"" help:"Delete a channel that no rule and no on-call schedule needs."`
+	Delete channelDelete `cmd:"" help:"Delete a channel that no rule, no on-call schedule and no setting needs."`
 	Test   channelTest   `cmd:"" help:"Send a test message to a channel, or to one that you may create."`
 }
 
@@ -49,6 +49,8 @@ func channelState(ch *client.Channel) string {
 	switch {
 	case !ch.Enabled:
 		return "disabled"
+	case ch.Health.SecretsUnreadable:
+		return "its secrets cannot be opened"
 	case ch.Health.FailingSince != nil:
 		return "failing since " + console.Time(*ch.Health.FailingSince)
 	case ch.Health.TakenAt != nil:
@@ -95,6 +97,9 @@ func (cmd *channelShow) Run(c *commandContext) error {
 		facts := [][2]string{{"Channel", ch.Name}, {"Id", ch.ID}, {"Type", ch.Type}, {"State", channelState(ch)}, {"Reason", valueOf(ch.Health.Reason)}}
 		t, _ := alertchannel.TypeOf(ch.Type)
 		facts = append(facts, fieldFacts(t.Fields, ch.Fields, ch.Secrets)...)
+		if ch.SubscriberSMS {
+			facts = append(facts, [2]string{"Used by", "subscribers' SMS"})
+		}
 		for _, t := range [][2]string{{"Title template", valueOf(ch.TitleTemplate)}, {"Text template", valueOf(ch.TextTemplate)}, {"Template error", valueOf(ch.Health.TemplateError)}} {
 			if t[1] != "" {
 				facts = append(facts, t)

@@ -50,6 +50,8 @@ func (c shownChannel) State() string {
 	switch {
 	case !c.Enabled:
 		return "Disabled"
+	case c.Health.SecretsUnreadable:
+		return "Secrets cannot be opened"
 	case c.Failing():
 		return "Failing"
 	case !c.Health.TakenAt.IsZero():
@@ -61,10 +63,12 @@ func (c shownChannel) State() string {
 // Tone returns the name of the tone of the state.
 func (c shownChannel) Tone() string {
 	switch {
-	case !c.Enabled, c.Health.AttemptedAt.IsZero():
+	case !c.Enabled:
 		return allswell.NeutralTone.Name
-	case c.Failing():
+	case c.Failing(), c.Health.SecretsUnreadable:
 		return allswell.StatusMajorOutage.Tone().Name
+	case c.Health.AttemptedAt.IsZero():
+		return allswell.NeutralTone.Name
 	}
 	return allswell.StatusOperational.Tone().Name
 }
@@ -82,7 +86,7 @@ func (v *visit) showChannels() error {
 	}
 	s := channelsScreen{Pager: newPager(channelsPath, url.Values{}, r, len(channels), total), CanEdit: v.can(allswell.RoleAdmin)}
 	for _, c := range channels {
-		s.Channels = append(s.Channels, shownChannel{c, uses.of(c.ID)})
+		s.Channels = append(s.Channels, shownChannel{c, uses.of(c)})
 	}
 	return v.showLive("channels", "Channels", s)
 }
@@ -109,12 +113,16 @@ func (v *visit) loadUses() (u channelUses, err error) {
 }
 
 // of returns what uses a channel.
-func (u channelUses) of(id string) (all []channelUse) {
+func (u channelUses) of(channel alert.Channel) (all []channelUse) {
+	id := channel.ID
 	path := func(path string) string {
 		if !u.canEdit {
 			return ""
 		}
 		return path
+	}
+	if channel.SubscriberSMS {
+		all = append(all, channelUse{"subscribers' SMS", ""})
 	}
 	for _, r := range u.rules {
 		if slices.ContainsFunc(r.Targets(), func(t alert.Target) bool { return slices.Contains(t.ChannelIDs, id) }) {
@@ -180,7 +188,7 @@ func (v *visit) answerChannel(status int, c alert.Channel, f *channelForm, teste
 		return err
 	}
 	s := channelScreen{
-		channelForm: f, shownChannel: shownChannel{c, uses.of(c.ID)}, CanEdit: v.can(allswell.RoleAdmin), NoRules: len(uses.rules) == 0, Tested: tested,
+		channelForm: f, shownChannel: shownChannel{c, uses.of(c)}, CanEdit: v.can(allswell.RoleAdmin), NoRules: len(uses.rules) == 0, Tested: tested,
 		Facts: typeFacts(f.Type.Fields, channelValues(c), c.SecretFields),
 	}
 	for _, other := range uses.channels {

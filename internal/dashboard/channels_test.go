@@ -142,6 +142,20 @@ func TestMessagesOfAChannel(t *testing.T) {
 	})
 }
 
+// TestChannelOfSubscribersSMS shows that the channel of the setting ALLSWELL_SMS_CHANNEL is used, and is not deleted.
+func TestChannelOfSubscribersSMS(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(s *site) {
+		v := s.owner()
+		screen := v.channel("Phones")
+		v.channel("Unused")
+		v.wants(v.get(screen), http.StatusOK, "Used by: subscribers&#39; SMS", "First set <code>ALLSWELL_SMS_CHANNEL</code>")
+		v.wants(v.get("/admin/channels"), http.StatusOK, "subscribers&#39; SMS", "Nothing uses it")
+		v.wants(v.post(screen+"/delete"), http.StatusUnprocessableEntity, "Subscribers get SMS through it")
+		v.wants(v.get(screen), http.StatusOK)
+	}, func(*site) store.Options { return store.Options{SMS: store.SMSOptions{Channel: "Phones"}} })
+}
+
 // TestLastMessagesOfAChannel shows what became of what a channel was sent.
 func TestLastMessagesOfAChannel(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {

@@ -32,7 +32,7 @@ func (s *Store) AlertChannels(ctx context.Context, actor allswell.Actor, r Pagin
 	if err := checkUnlimited(actor); err != nil {
 		return nil, 0, err
 	}
-	return listed(ctx, s, scanChannel, channelColumns, `FROM alert_channels WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
+	return listedWith(ctx, s, (*session).completeChannels, scanChannel, channelColumns, `FROM alert_channels WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
 }
 
 // AlertChannel returns a channel of a workspace, given its id or name.
@@ -59,7 +59,51 @@ func (c *session) alertChannel(actor allswell.Actor, ref string) (alert.Channel,
 	if err := checkUnlimited(actor); err != nil {
 		return alert.Channel{}, err
 	}
-	return database.One(c.Session, scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE workspace_id = $1 AND `+idOrName(ref, alert.PrefixChannel)+` = $2`, actor.WorkspaceID, ref)
+	ch, err := database.One(c.Session, scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE workspace_id = $1 AND `+idOrName(ref, alert.PrefixChannel)+` = $2`, actor.WorkspaceID, ref)
+	if err != nil {
+		return ch, err
+	}
+	return c.completeChannel(ch)
+}
+
+// completeChannel returns a channel with what is not in its row: see completeChannels.
+func (c *session) completeChannel(ch alert.Channel) (alert.Channel, error) {
+	one := []alert.Channel{ch}
+	err := c.completeChannels(one)
+	return one[0], err
+}
+
+// completeChannels sets whether subscribers get SMS through channels, and whether the secrets of channels cannot be opened.
+func (c *session) completeChannels(channels []alert.Channel) error {
+	gateway, err := c.smsChannel()
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(channels))
+	for i := range channels {
+		ids[i] = channels[i].ID
+	}
+	type sealed struct {
+		id   string
+		text []byte
+	}
+	all, err := database.Query(c.Session, func(row database.Row) (s sealed, err error) {
+		err = row.Scan(&s.id, &s.text)
+		return
+	}, `SELECT id, secrets FROM alert_channels WHERE id IN EACH($1)`, list(ids))
+	if err != nil {
+		return err
+	}
+	unreadable := make(map[string]bool)
+	for _, s := range all {
+		_, err := c.s.openSecrets(s.id, s.text)
+		unreadable[s.id] = err != nil
+	}
+	for i := range channels {
+		ch := &channels[i]
+		ch.SubscriberSMS, ch.Health.SecretsUnreadable = ch.ID == gateway.Channel.ID, unreadable[ch.ID]
+	}
+	return nil
 }
 
 // idOrName returns the column that a reference to an object names.
@@ -109,7 +153,10 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 			listText(c.SecretFields), c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now), c.TitleTemplate, c.TextTemplate); err != nil {
 			return c, err
 		}
-		return c, t.audit(actor, allswell.AuditCreate, nil, c)
+		if err := t.audit(actor, allswell.AuditCreate, nil, c); err != nil {
+			return c, err
+		}
+		return t.completeChannel(c)
 	}, save...)
 	return c, s.nameTaken(err, "channel")
 }
@@ -154,7 +201,10 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 			return c, err
 		}
 		t.alertsPending = true
-		return c, t.audit(actor, allswell.AuditUpdate, before, c)
+		if err := t.audit(actor, allswell.AuditUpdate, before, c); err != nil {
+			return c, err
+		}
+		return t.completeChannel(c)
 	})
 	return c, s.nameTaken(err, "channel")
 }
@@ -181,15 +231,23 @@ func (t *tx) keepSecrets(c *alert.Channel, kept map[string]json.RawMessage) erro
 	return bad.Err()
 }
 
-// DeleteAlertChannel deletes a channel, given its id or name, with what waits for it. The error is an *allswell.ValidationError if a rule or an on-call schedule
-// names it.
+// DeleteAlertChannel deletes a channel, given its id or name, with what waits for it. The error is an *allswell.ValidationError if a rule, an on-call schedule
+// or the setting ALLSWELL_SMS_CHANNEL names it.
 func (s *Store) DeleteAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		c, err := t.lockAlertChannel(actor, id, p)
 		if err != nil {
 			return err
 		}
-		if err := t.checkUnused(actor.WorkspaceID, c.ID); err != nil {
+		err = t.checkUnused(actor.WorkspaceID, c.ID)
+		gateway, findErr := t.smsChannel()
+		if findErr != nil {
+			return findErr
+		}
+		if gateway.Channel.ID == c.ID {
+			err = withField(err, "id", "Subscribers get SMS through it (ALLSWELL_SMS_CHANNEL).")
+		}
+		if err != nil {
 			return err
 		}
 		if _, err := t.Exec(`DELETE FROM alert_channels WHERE id = $1`, c.ID); err != nil {

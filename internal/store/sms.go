@@ -13,7 +13,6 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/secret"
 )
 
 // SMSOptions are the settings of SMS to subscribers.
@@ -48,21 +47,24 @@ func (g SMSGateway) Serves(workspaceID string) bool {
 
 // SMSGateway returns the gateway that the settings name. A gateway that cannot be used is no error: see SMSGateway.Problem.
 func (s *Store) SMSGateway(ctx context.Context) (SMSGateway, error) {
-	return read(ctx, s, func(c *session) (SMSGateway, error) {
-		g, err := c.smsGateway()
-		if err != nil || g.Problem != "" {
-			return g, err
-		}
-		g.Channel.Secrets, err = c.channelSecrets(g.Channel.ID)
-		if errors.Is(err, secret.ErrNoKey) || errors.Is(err, secret.ErrDamaged) || err == nil && g.Channel.HasSecrets() != nil {
-			g.Problem, err = fmt.Sprintf("The secrets of the alert channel %q cannot be read.", g.Channel.Name), nil
-		}
-		return g, err
-	})
+	return read(ctx, s, (*session).smsGateway)
 }
 
-// smsGateway is Store.SMSGateway without the secrets of the channel.
-func (c *session) smsGateway() (g SMSGateway, err error) {
+// smsGateway is Store.SMSGateway in a transaction.
+func (c *session) smsGateway() (SMSGateway, error) {
+	g, err := c.smsChannel()
+	if err != nil || g.Problem != "" {
+		return g, err
+	}
+	g.Channel.Secrets, err = c.channelSecrets(g.Channel.ID)
+	if isUnreadable(err) || err == nil && g.Channel.HasSecrets() != nil {
+		g.Problem, err = fmt.Sprintf("The secrets of the alert channel %q cannot be opened.", g.Channel.Name), nil
+	}
+	return g, err
+}
+
+// smsChannel finds the channel that the settings name. It does not load its secrets.
+func (c *session) smsChannel() (g SMSGateway, err error) {
 	ref := c.s.sms.Channel
 	if ref == "" {
 		return SMSGateway{Problem: "ALLSWELL_SMS_CHANNEL is not set."}, nil

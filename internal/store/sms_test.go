@@ -93,10 +93,27 @@ func TestSMSGateway(t *testing.T) {
 		refused(add(), "disabled")
 		change(func(c *alert.Channel) { c.Enabled = true })
 		w.SetSecretKeys(must(secret.New(strings.Repeat("x", secret.MinLength)))(w))
-		if !strings.Contains(problem(), "secrets") {
-			t.Errorf("with another key: %q", problem())
+		if !strings.Contains(problem(), "secrets") || offered() {
+			t.Errorf("with another key: %q, offered: %t", problem(), offered())
+		}
+		refused(add(), "cannot be opened")
+		unreadable := func() bool {
+			w.Helper()
+			all, _, err := w.AlertChannels(w.ctx, w.ws, store.Pagination{Page: 1, PerPage: 10})
+			w.ok(err)
+			one := must(w.AlertChannel(w.ctx, w.ws, ch.ID))(w)
+			if one.Health.SecretsUnreadable != all[0].Health.SecretsUnreadable {
+				w.Error("a list and a channel differ")
+			}
+			return one.Health.SecretsUnreadable
+		}
+		if !unreadable() {
+			t.Error("with another key the secrets can be opened")
 		}
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
+		if unreadable() || problem() != "" || !offered() {
+			t.Errorf("with the key again: %q", problem())
+		}
 
 		// Another workspace pays for its own SMS, and learns nothing of the channel.
 		other := w.otherWorkspace()
@@ -116,7 +133,16 @@ func TestSMSGateway(t *testing.T) {
 			t.Errorf("two channels: %q", problem())
 		}
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
+		var used *allswell.ValidationError
+		if err := w.DeleteAlertChannel(w.ctx, w.ws, ch.ID, allswell.Precondition{}); !errors.As(err, &used) || !strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL") {
+			t.Errorf("deleting the channel of subscribers' SMS: %v", err)
+		}
+		if got := must(w.AlertChannel(w.ctx, w.ws, ch.ID))(w); !got.SubscriberSMS {
+			t.Error("the channel is not said to send subscribers' SMS")
+		}
+		w.SetSMS(store.SMSOptions{})
 		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, ch.ID, allswell.Precondition{}))
+		w.SetSMS(store.SMSOptions{Channel: ch.ID})
 		if problem() == "" || offered() {
 			t.Error("the channel is deleted")
 		}
