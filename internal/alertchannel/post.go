@@ -7,6 +7,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/redact"
 )
 
 // Post is a message for the room of a chat: news of alerts, or what a subscriber of a page is notified of.
@@ -112,5 +113,9 @@ func (s *Sender) Post(ctx context.Context, service, url string, p Post) allswell
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	return to.post(ctx, s, p).SendOutcome
+	secrets := append(redact.Parts(url), url)
+	for _, l := range p.Links {
+		secrets = append(append(secrets, l.URL), redact.Parts(l.URL)...)
+	}
+	return to.post(ctx, s, p).clean(redact.New(secrets...)).SendOutcome
 }

@@ -94,9 +94,9 @@ func (s *Sender) Send(ctx context.Context, c alert.Channel, m alert.Message) Res
 	m.Words, bad = c.Words(m)
 	result := channel.send(ctx, s, m)
 	if bad != nil {
-		result.TemplateError = alert.Shorten(bad.Error(), maxReason)
+		result.TemplateError = bad.Error()
 	}
-	return result
+	return result.clean(secretsOf(c, m))
 }
 
 // Test makes one attempt to send the message that tests a channel. by is who asked for it.

@@ -49,9 +49,9 @@ func (s *Sender) SMS(ctx context.Context, c alert.Channel, to, text string) alls
 		return gatewayFails("The request to the SMS gateway is not valid.")
 	case bad != nil && bad.Result == allswell.SendFailed && !connected.Load(): // nothing was sent
 		bad.Result = allswell.SendServerUnavailable
-		return bad.SendOutcome
+		fallthrough
 	case bad != nil:
-		return bad.SendOutcome
+		return bad.clean(secretsOf(c, alert.Message{})).SendOutcome
 	}
 	if o, ok := gateway.read(a); ok {
 		return o

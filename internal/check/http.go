@@ -21,6 +21,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/redact"
 )
 
 // Limits of an HTTP check.
@@ -210,8 +211,9 @@ func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
 		p.forget(r.network)
 	}
 	o := p.judge(hops, response)
-	if _, token, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok && len(token) >= minHidden { // one of OAuth2 is known only here
-		o.Failure, o.Body = hide(o.Failure, []string{token}), hide(allswell.FailedBody(o.Body), []string{token})
+	if _, token, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok { // one of OAuth2 is known only here
+		secret := redact.New(token)
+		o.Failure, o.Body = secret.Hide(o.Failure), secret.Hide(allswell.FailedBody(o.Body))
 	}
 	return o
 }

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 	"unicode"
+
+	"github.com/allswell/allswell/internal/redact"
 )
 
 // fail returns the outcome of a run that ended with an error: its reason in plain English, never the error's text, which is
@@ -94,9 +96,6 @@ func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// cutMark ends a text that shorten cut.
-const cutMark = "…"
-
 // shorten returns the beginning of a text that a target wrote, on one line.
 func shorten(text string) string {
 	const limit = 200
@@ -108,7 +107,7 @@ func shorten(text string) string {
 	}, strings.ToValidUTF8(text, "?"))
 	text = strings.Join(strings.Fields(text), " ")
 	if characters := []rune(text); len(characters) > limit {
-		return string(characters[:limit]) + cutMark
+		return string(characters[:limit]) + redact.CutMark
 	}
 	return text
 }

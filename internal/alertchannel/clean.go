@@ -1,0 +1,53 @@
+package alertchannel
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/redact"
+)
+
+// maxReference is the length of the longest reference in bytes.
+const maxReference = 500
+
+// clean returns the result without secrets, and with texts that can be stored and shown: one line of limited length. Services write parts of them. A
+// reference that would have to be changed names nothing any more.
+func (r Result) clean(secrets redact.Secrets) Result {
+	r.Reason = oneLine(secrets.Hide(r.Reason))
+	r.Detail = oneLine(secrets.Hide(r.Detail))
+	r.TemplateError = oneLine(r.TemplateError)
+	if len(r.Reference) > maxReference || allswell.OneLine(r.Reference) != r.Reference {
+		r.Reference = ""
+	}
+	return r
+}
+
+// oneLine returns a text that somebody else wrote on one line of limited length.
+func oneLine(text string) string {
+	return alert.Shorten(allswell.OneLine(strings.Join(strings.Fields(text), " ")), maxReason)
+}
+
+// secretsOf returns what the service of a channel may repeat of a request: secrets alone and with what is sent with them, and the key of a link.
+func secretsOf(c alert.Channel, m alert.Message) redact.Secrets {
+	var config map[string]json.RawMessage
+	_ = json.Unmarshal(c.Config, &config) // without names there are no credentials of basic authentication
+	users := []string{""}
+	for _, field := range config {
+		users = append(users, redact.Values(field)...)
+	}
+	var all []string
+	for _, field := range c.Secrets {
+		for _, value := range redact.Values(field) {
+			all = append(append(all, value), redact.Parts(value)...)
+			for _, user := range users {
+				all = append(all, redact.BasicAuth(user, value))
+			}
+		}
+	}
+	if m.Thread != nil {
+		all = append(all, m.Thread.Key)
+	}
+	return redact.New(all...)
+}

@@ -1,0 +1,122 @@
+// Package redact removes secrets from what a server says, which may repeat them: a debugging page shows headers, and an error names its URL.
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Mark is shown in place of a secret.
+const Mark = "[secret]"
+
+// CutMark ends a text that was cut.
+const CutMark = "…"
+
+// MinLength is the length of the shortest secret that is hidden: shorter ones would hide ordinary text.
+const MinLength = 4
+
+// minPart is the length of the shortest part of a URL or a header that is hidden on its own.
+const minPart = 12
+
+// Secrets are texts to hide, the longest first.
+type Secrets []string
+
+// New returns secrets as they are sent, and as documents write them.
+func New(values ...string) Secrets {
+	all := slices.Clone(values)
+	for _, text := range values {
+		all = append(all, strings.Join(strings.Fields(text), " "))
+		for _, write := range inDocuments {
+			all = append(all, write(text))
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	all = slices.DeleteFunc(all, func(s string) bool { return len(s) < MinLength })
+	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
+	return all
+}
+
+// Hide returns a text without the secrets. One that the end of the text, or CutMark, cuts is hidden, too.
+func (s Secrets) Hide(text string) string {
+	const hidden = "\ufdd0" // no character; Mark itself may contain a secret
+	shortened := strings.Contains(text, CutMark)
+	for _, secret := range s {
+		text = strings.ReplaceAll(text, secret, hidden)
+		for n := len(secret) - 1; shortened && n >= MinLength; n-- {
+			text = strings.ReplaceAll(text, secret[:n]+CutMark, hidden+CutMark)
+		}
+		for n := len(secret) - 1; n >= MinLength; n-- {
+			if rest, ok := strings.CutSuffix(text, secret[:n]); ok {
+				text = rest + hidden
+				break
+			}
+		}
+	}
+	return strings.ReplaceAll(text, hidden, Mark)
+}
+
+// inDocuments are how pages write a text: in HTML, in JSON and in URLs.
+var inDocuments = []func(string) string{
+	html.EscapeString,
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;").Replace,
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;").Replace,
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace,
+	strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace,
+	strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "/", `\/`).Replace,
+	strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "&", `\u0026`, "<", `\u003c`, ">", `\u003e`).Replace,
+	url.QueryEscape,
+	url.PathEscape,
+	func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") },
+}
+
+// Values returns the texts of the JSON of a secret field: a text, or the entries of an object.
+func Values(field json.RawMessage) (all []string) {
+	var text string
+	var entries map[string]string
+	switch {
+	case json.Unmarshal(field, &text) == nil:
+		return []string{text}
+	case json.Unmarshal(field, &entries) == nil:
+		for _, entry := range entries {
+			all = append(all, entry)
+		}
+	}
+	return all
+}
+
+// BasicAuth returns what the header of basic authentication contains.
+func BasicAuth(user, password string) string {
+	return base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
+}
+
+// Parts returns the parts of a secret that give it away on their own: of a URL the path, the query and their long parts, and of a header's value
+// what follows its scheme, which may be credentials of basic authentication.
+func Parts(secret string) (parts []string) {
+	if scheme, rest, ok := strings.Cut(secret, " "); ok && len(rest) >= minPart {
+		parts = append(parts, rest)
+		if decoded, err := base64.StdEncoding.DecodeString(rest); err == nil && strings.EqualFold(scheme, "Basic") {
+			_, password, _ := strings.Cut(string(decoded), ":")
+			parts = append(parts, string(decoded), password)
+		}
+	}
+	u, err := url.Parse(secret)
+	if err != nil || u.Host == "" {
+		return parts
+	}
+	parts = append(parts, u.RequestURI(), u.EscapedPath(), u.Path)
+	long := strings.Split(u.Path, "/")
+	for _, values := range u.Query() {
+		long = append(long, values...)
+	}
+	for _, part := range long {
+		if len(part) >= minPart {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
