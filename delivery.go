@@ -110,6 +110,15 @@ type SendOutcome struct {
 	Unreachable bool // the destination failed, not just this message
 }
 
+// WithoutTexts returns the outcome with a reason of ours in place of what the receiver said.
+func (o SendOutcome) WithoutTexts() SendOutcome {
+	o.Detail = ""
+	if o.Reason != "" {
+		o.Reason = "The receiver's answer could not be saved."
+	}
+	return o
+}
+
 // backOff is the delay after each failed attempt. The last one repeats.
 var backOff = []time.Duration{
 	5 * time.Second, 20 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,

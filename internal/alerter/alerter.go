@@ -150,19 +150,30 @@ func (a *Alerter) claim(ctx, sending context.Context, running *sync.WaitGroup, b
 func (a *Alerter) send(ctx context.Context, m store.ClaimedMessage) {
 	result := a.attempt(ctx, m)
 	r := store.MessageResult{ClaimedMessage: m, Outcome: result.SendOutcome, Reference: result.Reference, TemplateError: result.TemplateError, Jitter: rand.Float64()}
-	err := a.Store.SaveMessageResult(context.WithoutCancel(ctx), r)
-	for deadline := time.Now().Add(saveTimeout); err != nil && time.Now().Before(deadline); {
-		time.Sleep(saveRetry)
-		err = a.Store.SaveMessageResult(context.WithoutCancel(ctx), r)
-	}
-	if err != nil {
-		a.Logger.Error("saving the outcome of an alert failed; it will be sent again", "channel", m.Channel.ID, "error", err)
-	}
+	a.save(context.WithoutCancel(ctx), r)
 	if result.Result != allswell.SendAccepted && result.Result != allswell.SendNotAttempted {
 		a.Logger.Warn("a channel did not take an alert", "channel", m.Channel.ID, "name", m.Channel.Name, "type", m.Channel.Type, "reason", result.Reason, "error", result.Detail)
 	}
 	if a.Sent != nil {
 		a.Sent(m.Channel.Type, result.Result, time.Since(m.Since))
+	}
+}
+
+// save saves the outcome of an attempt. If the database refuses it, it is saved without the texts that the service wrote: otherwise the message
+// would be sent again and again.
+func (a *Alerter) save(ctx context.Context, r store.MessageResult) {
+	err := a.Store.SaveMessageResult(ctx, r)
+	for deadline := time.Now().Add(saveTimeout); err != nil && !store.IsPermanent(err) && time.Now().Before(deadline); {
+		time.Sleep(saveRetry)
+		err = a.Store.SaveMessageResult(ctx, r)
+	}
+	if err != nil && store.IsPermanent(err) {
+		a.Logger.Error("the database refused the outcome of an alert, which is saved without its texts", "channel", r.Channel.ID, "error", err)
+		r.Outcome, r.Reference, r.TemplateError = r.Outcome.WithoutTexts(), "", ""
+		err = a.Store.SaveMessageResult(ctx, r)
+	}
+	if err != nil {
+		a.Logger.Error("saving the outcome of an alert failed; it will be sent again", "channel", r.Channel.ID, "error", err)
 	}
 }
 

@@ -188,3 +188,53 @@ func next(t *testing.T, messages <-chan received) received {
 		return received{}
 	}
 }
+
+// TestOutcomesThatCannotBeSaved checks that an outcome which the database refuses neither repeats the message nor loses the failure.
+func TestOutcomesThatCannotBeSaved(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		ws, _ := storetest.Workspace(t, s, "acme")
+		tokens := storm(t, s, ws, "http://127.0.0.1:9", 1)
+		a := New(Config{Store: s, Sender: alertchannel.NewSender(alertchannel.Config{})})
+		for _, c := range []struct {
+			signal allswell.SignalKind
+			result alertchannel.Result
+			reason string
+		}{
+			{allswell.SignalFail, alertchannel.Result{SendOutcome: allswell.SendOutcome{Result: allswell.SendRejected, Reason: "no\x00"}}, "The receiver's answer could not be saved."},
+			{allswell.SignalSuccess, alertchannel.Result{SendOutcome: allswell.SendOutcome{Result: allswell.SendAccepted}, Reference: "1\x00", TemplateError: "\x00"}, ""},
+		} {
+			send(t, s, c.signal, tokens)
+			a.advance(t.Context())
+			claimed := claimOne(t, s)
+			began := time.Now()
+			a.save(t.Context(), store.MessageResult{ClaimedMessage: claimed, Outcome: c.result.SendOutcome, Reference: c.result.Reference, TemplateError: c.result.TemplateError})
+			if took := time.Since(began); took > saveTimeout/4 {
+				t.Errorf("it took %v", took)
+			}
+			channel, err := s.AlertChannel(t.Context(), ws, "ops")
+			if err != nil || channel.Health.AttemptedAt.IsZero() || strings.ReplaceAll(channel.Health.Reason, "no\x00", c.reason) != c.reason || (channel.Health.Failures > 0) != (c.reason != "") {
+				t.Errorf("%+v, %v", channel.Health, err)
+			}
+			if again, _, err := s.ClaimMessages(t.Context(), store.MessageClaim{Limit: 1}); err != nil || len(again) > 0 {
+				t.Errorf("it is sent again: %+v, %v", again, err)
+			}
+		}
+	})
+}
+
+// claimOne claims the only message that is due, as soon as its channel may be used.
+func claimOne(t *testing.T, s *store.Store) store.ClaimedMessage {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		claimed, next, err := s.ClaimMessages(t.Context(), store.MessageClaim{Limit: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(claimed) == 1 {
+			return claimed[0]
+		}
+		<-time.After(max(time.Millisecond, min(time.Until(next), time.Second)))
+	}
+	t.Fatal("no message")
+	return store.ClaimedMessage{}
+}

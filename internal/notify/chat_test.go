@@ -207,3 +207,21 @@ func TestChatPostIsShort(t *testing.T) {
 		t.Errorf("%d characters, %+v, %v", len(p.Text), p, err)
 	}
 }
+
+// TestAnswersOfChats checks that a chat's answer with characters that cannot be stored, or with the URL, which is a secret, is a failure like others.
+func TestAnswersOfChats(t *testing.T) {
+	runOnSites(t, func(s *site) {
+		room := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, "a\x00b\x1b\u202e no hook at "+r.URL.Path)
+		}))
+		s.Cleanup(room.Close)
+		s.start("")
+		_, err := s.CreateSubscriber(s.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSlack, Target: room.URL + "/services/abcdefghijklmnop"})
+		s.ok(err)
+		s.waitFor("the failure", func() bool { return s.states() == "map[dead:1]" })
+		if got, want := s.deliveries()[0].Reason, "Slack answered 403: ab no hook at [secret]"; got != want {
+			s.Errorf("the reason is %q, want %q", got, want)
+		}
+	})
+}

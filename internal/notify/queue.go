@@ -198,7 +198,9 @@ func (q *queue) attempt(ctx context.Context, claimed time.Time, n allswell.Notif
 			o = allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: "An internal error prevented the delivery."}
 		}
 	}()
-	return q.sender.send(ctx, n)
+	o = q.sender.send(ctx, n)
+	o.Reason = allswell.OneLine(o.Reason)
+	return o
 }
 
 // saveResults saves outcomes until the channel of results is closed. Outcomes that
@@ -224,13 +226,11 @@ func (q *queue) saveResults() {
 
 func (q *queue) save(batch []store.DeliveryResult) {
 	q.noteResults(batch, time.Now())
-	err := q.Store.SaveDeliveryResults(context.Background(), batch)
-	for deadline := time.Now().Add(saveTimeout); err != nil && time.Now().Before(deadline); {
-		time.Sleep(saveRetry)
-		err = q.Store.SaveDeliveryResults(context.Background(), batch)
-	}
-	if err != nil {
-		q.Logger.Error("saving delivery results failed; the deliveries will be sent again", "channel", q.name, "deliveries", len(batch), "error", err)
+	deadline := time.Now().Add(saveTimeout)
+	if err := q.trySaving(batch, deadline); err != nil && store.IsPermanent(err) {
+		q.saveSingly(batch, deadline)
+	} else if err != nil {
+		q.logUnsaved(len(batch), err)
 	}
 	hosts := make([]string, len(batch))
 	for i, r := range batch {
@@ -238,6 +238,35 @@ func (q *queue) save(batch []store.DeliveryResult) {
 		q.report(r)
 	}
 	q.removeInFlight(hosts...)
+}
+
+// trySaving saves outcomes. It repeats this while the database cannot be used, until deadline.
+func (q *queue) trySaving(batch []store.DeliveryResult, deadline time.Time) error {
+	err := q.Store.SaveDeliveryResults(context.Background(), batch)
+	for err != nil && !store.IsPermanent(err) && time.Now().Before(deadline) {
+		time.Sleep(saveRetry)
+		err = q.Store.SaveDeliveryResults(context.Background(), batch)
+	}
+	return err
+}
+
+// saveSingly saves outcomes of which the database refuses at least one: each on its own, and what is refused without the text that the receiver wrote.
+func (q *queue) saveSingly(batch []store.DeliveryResult, deadline time.Time) {
+	for _, r := range batch {
+		err := q.trySaving([]store.DeliveryResult{r}, deadline)
+		if err != nil && store.IsPermanent(err) {
+			q.Logger.Error("the database refused a delivery result, which is saved without its reason", "channel", q.name, "delivery", r.ID, "error", err)
+			r.Outcome = r.Outcome.WithoutTexts()
+			err = q.trySaving([]store.DeliveryResult{r}, deadline)
+		}
+		if err != nil {
+			q.logUnsaved(1, err)
+		}
+	}
+}
+
+func (q *queue) logUnsaved(deliveries int, err error) {
+	q.Logger.Error("saving delivery results failed; the deliveries will be sent again", "channel", q.name, "deliveries", deliveries, "error", err)
 }
 
 // noteResults reports to the breakers and the log whether the destinations work. A failure of the

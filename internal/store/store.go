@@ -144,10 +144,20 @@ func open(ctx context.Context, dsn string, o Options,
 // err: debug if the database cannot be used, which the store itself logs once, and level
 // otherwise.
 func LogLevel(err error, level slog.Level) slog.Level {
-	if errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, context.DeadlineExceeded) {
-		return slog.LevelDebug
+	if errors.Is(err, context.Canceled) || IsPermanent(err) {
+		return level
 	}
-	return level
+	return slog.LevelDebug
+}
+
+// IsPermanent reports whether an operation that failed with err would fail in the same way again: the database can be used, and refused it.
+func IsPermanent(err error) bool {
+	for _, temporary := range []error{allswell.ErrBusy, allswell.ErrUnknownOutcome, context.DeadlineExceeded, context.Canceled} {
+		if errors.Is(err, temporary) {
+			return false
+		}
+	}
+	return true
 }
 
 // Close closes the connections and releases the serving lock.
