@@ -167,6 +167,23 @@ func TestEveryAlertEnds(t *testing.T) {
 	}
 }
 
+// TestRepetitionsEnd checks how often a rule repeats an alert that nobody acknowledges.
+func TestRepetitionsEnd(t *testing.T) {
+	r := Rule{Enabled: true, Target: Target{ChannelIDs: []string{"a"}}, Repeat: MinRepeat}
+	a := Alert{ID: "alt", Subject: Subject{Event: MonitorDown}, OpenedAt: t0}
+	repeated := 0
+	for p := r.Begin(a, t0); !p.DueAt.IsZero() && repeated <= 2*MaxRepeats; {
+		action := r.Advance(p, a, time.Time{}, p.DueAt)
+		if action.Kind == NoticeRepeated {
+			repeated++
+		}
+		p = action.Next
+	}
+	if repeated != MaxRepeats {
+		t.Errorf("%d repetitions, want %d", repeated, MaxRepeats)
+	}
+}
+
 // TestBriefAlert checks what is sent about an alert that ends before a rule sends it.
 func TestBriefAlert(t *testing.T) {
 	a := Alert{ID: "alt", Subject: Subject{Event: MonitorDown}, OpenedAt: t0, ResolvedAt: t0.Add(30 * time.Second)}

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -88,6 +89,41 @@ func TestAlertLink(t *testing.T) {
 			t.Errorf("%+v, %v", all, err)
 		}
 		stranger.wants(stranger.get(link+"x"), http.StatusNotFound, "This link is not valid any more")
+	})
+}
+
+// TestAlertLinkOfUser checks that a user acknowledges under the name of the account, whatever is typed.
+func TestAlertLinkOfUser(t *testing.T) {
+	onEachEngineInTime(t, func(s *site) {
+		owner := s.owner()
+		owner.failingJob()
+		key := owner.alertMessage().Thread.Key
+		shown := owner.wants(owner.get(alert.LinkPath+"?key="+key), http.StatusOK, ">Acknowledge</button>")
+		if strings.Contains(shown.body, "Your name") {
+			t.Error("a user is asked for a name")
+		}
+		owner.wants(owner.post(alert.LinkPath, "key", key, "name", "Eve"), http.StatusSeeOther)
+		all, _, err := s.store.Alerts(t.Context(), owner.actor(), store.AlertFilter{State: alert.Acknowledged}, store.Pagination{Page: 1, PerPage: 10})
+		if err != nil || len(all) != 1 || all[0].AcknowledgedBy != "Ada Lovelace" {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}
+
+// TestGuessesOfAlertLinks checks that keys of links can be guessed only as often as passwords, and that valid links work meanwhile.
+func TestGuessesOfAlertLinks(t *testing.T) {
+	onEachEngineInTime(t, func(s *site) {
+		owner := s.owner()
+		owner.failingJob()
+		link := alert.LinkPath + "?key=" + owner.alertMessage().Thread.Key
+		stranger := s.visitor()
+		for i := range signInsPerAddress / 2 {
+			stranger.wants(stranger.get(fmt.Sprint(link, i)), http.StatusNotFound)
+			stranger.wants(stranger.post(alert.LinkPath, "key", fmt.Sprint("x", i)), http.StatusNotFound)
+		}
+		stranger.wants(stranger.get(link+"x"), http.StatusTooManyRequests)
+		stranger.wants(stranger.post(alert.LinkPath, "key", "x"), http.StatusTooManyRequests)
+		stranger.wants(stranger.get(link), http.StatusOK, ">Acknowledge</button>")
 	})
 }
 

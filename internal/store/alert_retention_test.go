@@ -1,0 +1,40 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// TestAlertsArePruned checks that an alert is kept while it is open, and for a time after its end, however old it is.
+func TestAlertsArePruned(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.rule(to(w.channel("phone")))
+		open, brief, long := w.quick("open", w.component, ""), w.quick("brief", w.component, ""), w.quick("long", w.component, "")
+		w.goDown(open, brief, long)
+		w.pinged(brief)
+		w.advanceAlerts()
+		w.clock.move(24 * time.Hour)
+		w.pinged(long)
+		w.advanceAlerts()
+		kept := func() (names []string) {
+			all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{}, firstHundred)
+			w.ok(err)
+			for _, a := range all {
+				names = append(names, a.Name+" "+string(a.State()))
+			}
+			return names
+		}
+		w.clock.move(alert.Retention - 24*time.Hour - time.Second)
+		w.ok(w.Prune(w.ctx))
+		w.expect("before the end of the retention", kept(), "open open", "brief resolved", "long resolved")
+		w.clock.move(time.Second)
+		w.ok(w.Prune(w.ctx))
+		w.expect("at its end", kept(), "open open", "long resolved")
+		w.clock.move(24 * time.Hour)
+		w.ok(w.Prune(w.ctx))
+		w.expect("a day later", kept(), "open open")
+	})
+}
