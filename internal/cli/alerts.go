@@ -224,7 +224,7 @@ func (f matchFlags) change(c *commandContext) (ch client.AlertMatchChange, err e
 
 type silenceCreate struct {
 	matchFlags
-	For     *timeinput.Duration `placeholder:"DURATION" xor:"end" required:"" help:"How long, such as 2h."`
+	For     *timeinput.Duration `placeholder:"DURATION" xor:"end" required:"" help:"It ends this long from now, such as 2h."`
 	Until   *timeinput.Moment   `placeholder:"TIME" xor:"end" required:"" help:"When it ends, such as 'tomorrow 6:00' in the zone of the page, or with an offset."`
 	Comment string              `placeholder:"TEXT" help:"Why."`
 }

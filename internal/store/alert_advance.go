@@ -72,6 +72,9 @@ type advance struct {
 type newNotice struct {
 	alertID, channelID, ruleID string
 	kind                       alert.NoticeKind
+
+	fallbackFor string    // the channel that did not take it; "": none
+	decidedAt   time.Time // when it was made for the first channel; zero: now
 }
 
 // route opens and ends the alerts of new events, and returns how many events there were.
@@ -164,13 +167,14 @@ func (a *advance) endAlert(begun alert.Event, e allswell.MonitorEvent) error {
 	return err
 }
 
-// noticesToRecipients returns a notice for every channel that was notified of alerts, or will be by a notice that waits.
+// noticesToRecipients returns a notice for every channel that was notified of alerts, or will be by a notice that waits. A channel that took none of them
+// was not notified.
 func (c *session) noticesToRecipients(alertIDs []string, kind alert.NoticeKind) ([]newNotice, error) {
 	return database.Query(c.Session, func(row database.Row) (n newNotice, err error) {
 		n.kind = kind
 		err = row.Scan(&n.alertID, &n.channelID)
 		return
-	}, `SELECT alert_id, channel_id FROM alert_recipients WHERE alert_id IN EACH($1) ORDER BY alert_id, channel_id`, list(alertIDs))
+	}, `SELECT r.alert_id, r.channel_id FROM alert_recipients r WHERE r.alert_id IN EACH($1) AND `+wasNotified+` ORDER BY r.alert_id, r.channel_id`, list(alertIDs))
 }
 
 const progressColumns = `alert_id, rule_id, due_at, step, repeats, holds, flapping`
@@ -246,9 +250,9 @@ func (a *advance) askRule(p alert.Progress, about alert.Alert) error {
 		if about.Event == alert.ChannelFailed && about.Key == r.ChannelID {
 			continue
 		}
-		a.notices = append(a.notices, newNotice{about.ID, r.ChannelID, p.RuleID, action.Kind})
+		a.notices = append(a.notices, newNotice{alertID: about.ID, channelID: r.ChannelID, ruleID: p.RuleID, kind: action.Kind})
 		if about.Event.Lasts() && about.State() == alert.Resolved { // it was over before anybody was notified
-			a.notices = append(a.notices, newNotice{about.ID, r.ChannelID, p.RuleID, alert.NoticeResolved})
+			a.notices = append(a.notices, newNotice{alertID: about.ID, channelID: r.ChannelID, ruleID: p.RuleID, kind: alert.NoticeResolved})
 		}
 	}
 	return nil
@@ -317,14 +321,21 @@ func (t *tx) addNotices(notices []newNotice) error {
 	return nil
 }
 
-// addNotice saves a notice, unless it only says that an alert is open that the channel knows.
+// addNotice saves a notice, unless its channel knows what it says.
 func (t *tx) addNotice(n newNotice) error {
+	saved := millis(n.decidedAt)
+	if n.decidedAt.IsZero() {
+		n.decidedAt = t.Now
+	}
+	if news, err := t.isNews(n); err != nil || !news {
+		return err
+	}
 	first, err := t.Exec(`INSERT INTO alert_recipients (alert_id, channel_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, n.alertID, n.channelID)
 	if err != nil || first == 0 && n.kind == alert.NoticeOpened {
 		return err
 	}
-	_, err = t.Exec(`INSERT INTO alert_notices (id, alert_id, channel_id, kind, rule_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		allswell.NewID(alert.PrefixNotice, t.Now), n.alertID, n.channelID, string(n.kind), nullIfEmpty(n.ruleID), millis(t.Now))
+	_, err = t.Exec(`INSERT INTO alert_notices (id, alert_id, channel_id, kind, rule_id, created_at, decided_at, fallback_for) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		allswell.NewID(alert.PrefixNotice, t.Now), n.alertID, n.channelID, string(n.kind), nullIfEmpty(n.ruleID), millis(t.Now), saved, nullIfEmpty(n.fallbackFor))
 	return err
 }
 

@@ -141,6 +141,9 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 		if err := t.validateChannel(actor, c); err != nil {
 			return c, err
 		}
+		if err := t.checkFallback(c); err != nil {
+			return c, err
+		}
 		if err := t.checkCount("alert_channels", actor.WorkspaceID, "channels", alert.MaxChannels); err != nil {
 			return c, err
 		}
@@ -166,6 +169,9 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 // channel does not meet all conditions.
 func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Channel) error) (alert.Channel, error) {
 	c, err := writeAs(ctx, s, actor, func(t *tx) (alert.Channel, error) {
+		if err := t.lockMutex("alerts"); err != nil { // so that two changes cannot make a cycle of fallbacks
+			return alert.Channel{}, err
+		}
 		before, err := t.lockAlertChannel(actor, id, p)
 		if err != nil {
 			return before, err
@@ -187,6 +193,11 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 		}
 		if err := t.validateChannel(actor, c); err != nil {
 			return c, err
+		}
+		if c.FallbackID != before.FallbackID {
+			if err := t.checkFallback(c); err != nil {
+				return c, err
+			}
 		}
 		sealed, err := t.s.sealSecrets(c.ID, c.Secrets)
 		if err != nil {

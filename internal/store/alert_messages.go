@@ -303,22 +303,6 @@ func (t *tx) finishMessage(m messageRow, state, reason string) error {
 	return err
 }
 
-// tellFallback leaves the notices of a message for the fallback of its channel.
-func (t *tx) tellFallback(ch alert.Channel, m messageRow) error {
-	if ch.FallbackID == "" {
-		return nil
-	}
-	notices, err := database.Query(t.Session, func(row database.Row) (n newNotice, err error) {
-		n.channelID = ch.FallbackID
-		err = row.Scan(&n.alertID, &n.ruleID, &n.kind)
-		return
-	}, `SELECT alert_id, coalesce(rule_id, ''), kind FROM alert_notices WHERE message_id = $1 ORDER BY created_at, id`, m.id)
-	if err != nil {
-		return err
-	}
-	return t.addNotices(notices)
-}
-
 // channelFailed emits the event that a channel does not take alerts, once while it fails.
 func (t *tx) channelFailed(ch alert.Channel) error {
 	h := ch.Health

@@ -59,6 +59,7 @@ type AlertNotice struct {
 	ChannelID   string
 	ChannelName string
 	RuleName    string // the rule that sent it; "": none, or it was deleted
+	FallbackFor string // the name of the channel that did not take it; "": none, or it was deleted
 	At          time.Time
 	SentAt      time.Time // zero: the channel has not taken it
 	Failed      bool      // it is not tried again
@@ -96,12 +97,12 @@ func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (Ale
 		}
 		if d.Notices, err = database.Query(c.Session, func(row database.Row) (t AlertNotice, err error) {
 			var state string
-			err = row.Scan(&t.Kind, &t.ChannelID, &t.ChannelName, text{&t.RuleName}, instant{&t.At}, text{&state}, instant{&t.SentAt}, text{&t.Reason})
+			err = row.Scan(&t.Kind, &t.ChannelID, &t.ChannelName, text{&t.RuleName}, instant{&t.At}, text{&state}, instant{&t.SentAt}, text{&t.Reason}, text{&t.FallbackFor})
 			if t.Failed = state == "failed"; state != "sent" {
 				t.SentAt = time.Time{}
 			}
 			return
-		}, `SELECT n.kind, n.channel_id, c.name, r.name, n.created_at, m.state, m.finished_at, m.reason FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id
+		}, `SELECT n.kind, n.channel_id, c.name, r.name, n.created_at, m.state, m.finished_at, m.reason, f.name FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id LEFT JOIN alert_channels f ON f.id = n.fallback_for
 			LEFT JOIN alert_rules r ON r.id = n.rule_id LEFT JOIN alert_messages m ON m.id = n.message_id WHERE n.alert_id = $1 ORDER BY n.created_at, n.id LIMIT $2`, id, maxShownNotices); err != nil {
 			return d, err
 		}

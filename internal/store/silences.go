@@ -94,12 +94,16 @@ func (s *Store) CreateSilence(ctx context.Context, actor allswell.Actor, v alert
 	}, save...)
 }
 
-// ChangeSilence changes a silence that has not ended, given its id, with a function that gets the silence as it is.
+// ChangeSilence changes a silence, given its id, with a function that gets the silence as it is. The error is an *allswell.ValidationError if the silence has
+// ended.
 func (s *Store) ChangeSilence(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Silence) error) (alert.Silence, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (alert.Silence, error) {
 		before, err := t.lockSilence(actor, id, p)
 		if err != nil {
 			return before, err
+		}
+		if !before.EndsAt.After(t.Now) {
+			return before, withField(nil, "ends_at", "The silence has ended. Create another one.")
 		}
 		v := before
 		if err := change(&v); err != nil {

@@ -1,0 +1,160 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// refuses is the outcome of a channel that refuses a message.
+var refuses = allswell.SendOutcome{Result: allswell.SendRejected, Reason: "status 400"}
+
+// toldBy is told with an outcome for each channel, by its name. A line is the outcome and the message.
+func (w *world) toldBy(after time.Duration, outcomes map[string]allswell.SendOutcome) (lines []string) {
+	w.Helper()
+	for end := w.clock.now().Add(after); ; w.clock.set(earlier(w.clock.now().Add(time.Second), end)) {
+		w.advanceAlerts()
+		for _, m := range w.claimMessages() {
+			o, found := outcomes[m.Channel.Name]
+			if !found {
+				o = taken
+			}
+			w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: o, Reference: "ref of " + m.ID}))
+			lines = append(lines, m.Channel.Name+": "+m.Headline())
+		}
+		if !w.clock.now().Before(end) {
+			slices.Sort(lines)
+			return lines
+		}
+	}
+}
+
+// withFallback changes the fallback of a channel.
+func (w *world) withFallback(c, fallback alert.Channel) error {
+	_, err := w.ChangeAlertChannel(w.ctx, w.ws, c.ID, allswell.Precondition{}, func(c *alert.Channel) error { c.FallbackID = fallback.ID; return nil })
+	return err
+}
+
+// TestFallbacksHaveNoCycle checks that a fallback which leads back to its channel is refused.
+func TestFallbacksHaveNoCycle(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		chain := []alert.Channel{w.channel("A")}
+		for _, name := range []string{"B", "C", "D"} {
+			chain = append(chain, w.channel(name, func(c *alert.Channel) { c.FallbackID = chain[len(chain)-1].ID }))
+			var bad *allswell.ValidationError
+			err := w.withFallback(chain[0], chain[len(chain)-1])
+			if !errors.As(err, &bad) || len(bad.Fields["fallback_id"]) != 1 || !strings.Contains(bad.Fields["fallback_id"][0], "leads back to this channel") {
+				t.Errorf("A with the fallback %s: %v", name, err)
+			}
+		}
+		if c := must(w.AlertChannel(w.ctx, w.ws, "A"))(w); c.FallbackID != "" {
+			t.Errorf("the fallback of A is %s", c.FallbackID)
+		}
+		w.ok(w.withFallback(chain[0], w.channel("E")))
+	})
+}
+
+// TestCycleOfFallbacksEnds checks that notices end if the fallbacks of two channels that fail are each other, as earlier versions accepted.
+func TestCycleOfFallbacksEnds(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Shop", w.component, "")
+		a := w.channel("LA")
+		b := w.channel("LB", func(c *alert.Channel) { c.FallbackID = a.ID })
+		db, _ := w.Pools()
+		_, err := db.ExecContext(w.ctx, fmt.Sprintf(`UPDATE alert_channels SET fallback_id = '%s' WHERE id = '%s'`, b.ID, a.ID))
+		w.ok(err)
+		w.rule(to(a), func(r *alert.Rule) { r.Repeat = 10 * time.Minute })
+		fail := map[string]allswell.SendOutcome{"LA": refuses, "LB": refuses}
+		w.goDown(job)
+		w.expect("down", w.toldBy(time.Minute, fail), "LA: Shop is down", "LB: Shop is down")
+		if lines := w.toldBy(10*time.Minute, fail); len(lines) != 2 {
+			t.Errorf("repeated: %q", lines)
+		}
+		// Both take what has happened meanwhile, and fail at the end.
+		if lines := w.toldBy(10*time.Minute, map[string]allswell.SendOutcome{}); len(lines) != 1 {
+			t.Errorf("repeated: %q", lines)
+		}
+		w.pinged(job)
+		if lines := w.toldBy(2*time.Minute, fail); len(lines) > 2 {
+			t.Errorf("up: %d messages: %q", len(lines), lines)
+		}
+	})
+}
+
+// TestRecoveryThroughFallback checks that each channel that took the message of a failure is notified of its end, once.
+func TestRecoveryThroughFallback(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Shop", w.component, "")
+		mail, pager := w.channel("Mail"), w.channel("Pager")
+		chat := w.channel("Chat", func(c *alert.Channel) { c.FallbackID = mail.ID })
+		lost := w.channel("Lost", func(c *alert.Channel) { c.FallbackID = pager.ID })
+		w.rule(to(mail, chat, lost))
+		w.goDown(job)
+		w.expect("down", w.toldBy(10*time.Second, map[string]allswell.SendOutcome{"Lost": refuses}), "Chat: Shop is down", "Lost: Shop is down", "Mail: Shop is down", "Pager: Shop is down")
+		all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Open}, firstHundred)
+		w.ok(err)
+		var inPlace []string
+		for _, n := range must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Notices {
+			if n.FallbackFor != "" {
+				inPlace = append(inPlace, n.ChannelName+" in place of "+n.FallbackFor)
+			}
+		}
+		w.expect("the timeline", inPlace, "Pager in place of Lost")
+		w.pinged(job)
+		lines := w.toldBy(time.Minute, map[string]allswell.SendOutcome{"Chat": refuses})
+		for i, line := range lines {
+			lines[i], _, _ = strings.Cut(line, " after ")
+		}
+		w.expect("up", lines, "Chat: Shop is up again", "Mail: Shop is up again", "Pager: Shop is up again")
+	})
+}
+
+// TestFallbackLearnsOfTheEnd checks that a fallback which is notified of a failure after its end is notified of the end, too.
+func TestFallbackLearnsOfTheEnd(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Shop", w.component, "")
+		mail := w.channel("Mail")
+		w.rule(to(w.channel("Chat", func(c *alert.Channel) { c.FallbackID = mail.ID })))
+		w.goDown(job)
+		w.expect("before", w.toldBy(time.Second, nil))
+		w.advanceAlerts()
+		w.clock.move(10 * time.Second)
+		m := w.claimMessages()
+		w.pinged(job)
+		w.advanceAlerts()
+		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m[0], Outcome: refuses}))
+		mails := 0
+		for _, line := range w.toldBy(time.Minute, nil) {
+			if strings.HasPrefix(line, "Mail: ") && strings.Contains(line, "up again") {
+				mails++
+			}
+		}
+		if mails != 1 {
+			t.Errorf("%d messages", mails)
+		}
+	})
+}
+
+// TestEndedSilenceStaysEnded checks that a silence that has ended cannot be changed.
+func TestEndedSilenceStaysEnded(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		v := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(time.Hour)}))(w)
+		w.ok(w.EndSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}))
+		w.clock.move(time.Minute)
+		_, err := w.ChangeSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}, func(v *alert.Silence) error { v.EndsAt = w.clock.now().Add(time.Hour); return nil })
+		var bad *allswell.ValidationError
+		if !errors.As(err, &bad) || len(bad.Fields["ends_at"]) != 1 || bad.Fields["ends_at"][0] != "The silence has ended. Create another one." {
+			t.Errorf("%v", err)
+		}
+		if v = must(w.Silence(w.ctx, w.ws, v.ID))(w); v.EndsAt.After(w.clock.now()) {
+			t.Errorf("it ends at %s", v.EndsAt)
+		}
+	})
+}
