@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -88,4 +89,26 @@ func FuzzTemplates(f *testing.F) {
 			t.Errorf("%q makes %q, %v", text, made, err)
 		}
 	})
+}
+
+// TestTemplateOfTheDocumentation checks what the template in docs/alerts.md makes of alerts that are open, and of their end.
+func TestTemplateOfTheDocumentation(t *testing.T) {
+	page, err := os.ReadFile("../../docs/alerts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "--text-template '")
+	template, _, found := strings.Cut(rest, "'\n")
+	if !found {
+		t.Fatal("there is no template")
+	}
+	c, m := Channel{Name: "Ops", Templates: Templates{TextTemplate: template}}, exampleMessage()
+	if w, err := c.Words(m); err != nil || w.Text != "Nightly backup: connection refused (prod)\nShop: connection refused (prod)" {
+		t.Errorf("open: %q, %v", w.Text, err)
+	}
+	m.Items, m.Thread.Open = m.Items[1:], 0
+	m.Items[0].Kinds, m.Items[0].ResolvedAt = []NoticeKind{NoticeResolved}, m.At
+	if w, err := c.Words(m); err != nil || w.Text != "Shop is up again after 10 minutes" {
+		t.Errorf("over: %q, %v", w.Text, err)
+	}
 }
