@@ -305,11 +305,17 @@ func (t *tx) addNotices(notices []newNotice) error {
 	if err != nil {
 		return err
 	}
+	var added []newNotice
 	for _, n := range notices {
-		if enabled[n.channelID] {
-			if err := t.addNotice(n); err != nil {
-				return err
-			}
+		if !enabled[n.channelID] {
+			continue
+		}
+		isNew, err := t.addNotice(n)
+		if err != nil {
+			return err
+		}
+		if isNew {
+			added = append(added, n)
 		}
 	}
 	t.alertsPending = true
@@ -318,25 +324,25 @@ func (t *tx) addNotices(notices []newNotice) error {
 			return err
 		}
 	}
-	return nil
+	return t.passOn(added)
 }
 
-// addNotice saves a notice, unless its channel knows what it says.
-func (t *tx) addNotice(n newNotice) error {
+// addNotice saves a notice and returns true, unless its channel knows what it says.
+func (t *tx) addNotice(n newNotice) (bool, error) {
 	saved := millis(n.decidedAt)
 	if n.decidedAt.IsZero() {
 		n.decidedAt = t.Now
 	}
 	if news, err := t.isNews(n); err != nil || !news {
-		return err
+		return false, err
 	}
 	first, err := t.Exec(`INSERT INTO alert_recipients (alert_id, channel_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, n.alertID, n.channelID)
 	if err != nil || first == 0 && n.kind == alert.NoticeOpened {
-		return err
+		return false, err
 	}
 	_, err = t.Exec(`INSERT INTO alert_notices (id, alert_id, channel_id, kind, rule_id, created_at, decided_at, fallback_for) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		allswell.NewID(alert.PrefixNotice, t.Now), n.alertID, n.channelID, string(n.kind), nullIfEmpty(n.ruleID), millis(t.Now), saved, nullIfEmpty(n.fallbackFor))
-	return err
+	return err == nil, err
 }
 
 const alertRuleColumns = `id, workspace_id, name, enabled, rule, created_at, updated_at`

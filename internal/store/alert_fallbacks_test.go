@@ -77,8 +77,8 @@ func TestCycleOfFallbacksEnds(t *testing.T) {
 		if lines := w.toldBy(10*time.Minute, fail); len(lines) != 2 {
 			t.Errorf("repeated: %q", lines)
 		}
-		// Both take what has happened meanwhile, and fail at the end.
-		if lines := w.toldBy(10*time.Minute, map[string]allswell.SendOutcome{}); len(lines) != 1 {
+		// LA takes the next repetition, which LB gets as well, because LA was failing until then. Both fail at the end.
+		if lines := w.toldBy(10*time.Minute, map[string]allswell.SendOutcome{}); len(lines) != 2 {
 			t.Errorf("repeated: %q", lines)
 		}
 		w.pinged(job)
@@ -156,5 +156,32 @@ func TestEndedSilenceStaysEnded(t *testing.T) {
 		if v = must(w.Silence(w.ctx, w.ws, v.ID))(w); v.EndsAt.After(w.clock.now()) {
 			t.Errorf("it ends at %s", v.EndsAt)
 		}
+	})
+}
+
+// TestFallbackOfAFailingChannel checks that the fallback is notified at once of what happens while its channel fails, and of each end once.
+func TestFallbackOfAFailingChannel(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		shop, bank := w.quick("Shop", w.component, ""), w.quick("Bank", w.component, "")
+		mail := w.channel("Mail")
+		w.rule(to(w.channel("Chat", func(c *alert.Channel) { c.FallbackID = mail.ID })))
+		fail := map[string]allswell.SendOutcome{"Chat": {Result: allswell.SendFailed, Reason: "status 500"}}
+		mails := func(after time.Duration) (lines []string) {
+			for _, line := range w.toldBy(after, fail) {
+				if line, _, _ = strings.Cut(line, " after "); strings.HasPrefix(line, "Mail: ") {
+					lines = append(lines, line)
+				}
+			}
+			return lines
+		}
+		w.goDown(shop)
+		w.expect("the first alert", mails(2*time.Minute), "Mail: Shop is down")
+		w.expect("further attempts", mails(20*time.Minute))
+		w.goDown(bank)
+		w.expect("an alert while the channel fails", mails(10*time.Second), "Mail: Bank is down")
+		w.expect("further attempts", mails(30*time.Minute))
+		w.pinged(shop)
+		w.expect("the end", mails(10*time.Second), "Mail: Shop is up again")
+		w.expect("further attempts", mails(30*time.Minute))
 	})
 }

@@ -272,7 +272,7 @@ func (t *tx) messageSent(ch *alert.Channel, m messageRow, r MessageResult) error
 }
 
 // messageFailed records that a message was not taken. What cannot be cured, or has failed for alert.MessageLifetime, is not tried
-// again. The fallback is notified when that is so, and when the channel has failed alert.FallbackAfter times in a row.
+// again. The fallback is notified when that is so, and from the attempt on with which the channel has failed alert.FallbackAfter times in a row.
 func (t *tx) messageFailed(ch *alert.Channel, m messageRow, r MessageResult) error {
 	h := &ch.Health
 	h.AttemptedAt, h.Reason = t.Now, cmp.Or(r.Outcome.Reason, channelRefused)
@@ -289,7 +289,7 @@ func (t *tx) messageFailed(ch *alert.Channel, m messageRow, r MessageResult) err
 	} else if _, err := t.Exec(`UPDATE alert_messages SET attempts = attempts + 1, reason = $2 WHERE id = $1`, m.id, h.Reason); err != nil {
 		return err
 	}
-	if !lost && h.Failures != alert.FallbackAfter {
+	if !lost && h.Failures < alert.FallbackAfter {
 		return nil
 	}
 	if err := t.tellFallback(*ch, m); err != nil {
