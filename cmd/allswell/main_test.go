@@ -160,6 +160,7 @@ func TestUsage(t *testing.T) {
 		{"page create --token x --name=", console.ExitUsage, "--name: a page needs a name"},
 		{"page list", console.ExitUsage, "ALLSWELL_TOKEN (--token) must be an API token"},
 		{"page list --token x --url nonsense", console.ExitUsage, "ALLSWELL_URL (--server) must be the http:// or https:// URL"},
+		{"monitor list --token x --url nonsense", console.ExitUsage, "ALLSWELL_URL (--server) must be the http:// or https:// URL"}, // only other commands have this name of --server
 		{"page list --token x --url http://me:hunter2@localhost", console.ExitUsage, "ALLSWELL_URL (--server)"},
 		{"page list --limit 0", console.ExitUsage, "--limit: must be a whole number from 1 to 100000"},
 		{"monitor create --token x --name x --page x --interval 1.5s", console.ExitUsage, "--interval: must be in whole seconds"},
