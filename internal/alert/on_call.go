@@ -46,6 +46,11 @@ type Override struct {
 	EndsAt      time.Time `json:"ends_at"`
 }
 
+// Overlaps reports whether there is an instant that belongs to both overrides.
+func (v Override) Overlaps(other Override) bool {
+	return v.StartsAt.Before(other.EndsAt) && other.StartsAt.Before(v.EndsAt)
+}
+
 // Turn is a time during which a participant is on call without a break.
 type Turn struct {
 	Participant Participant
@@ -178,6 +183,10 @@ func (o OnCall) Validate() error {
 		bad.Add("overrides", "The overrides may have at most %d items.", MaxOverrides)
 	}
 	for _, v := range o.Overrides {
+		if v.ID != "" && !names[strings.ToLower(v.Participant)] {
+			bad.Add("overrides", "%s has an override until %s; delete it first.", v.Participant, v.EndsAt.In(o.Location()).Format("2006-01-02 15:04 -07:00"))
+			break
+		}
 		if !v.EndsAt.After(v.StartsAt) || !names[strings.ToLower(v.Participant)] {
 			bad.Add("overrides", "Each of the overrides must name a participant, and end after it starts.")
 			break

@@ -247,7 +247,10 @@ func (cmd *ruleEdit) Run(c *commandContext) error {
 	return object(c, r, err, func(r *client.AlertRule) { c.Printf("Changed the rule %s.\n", console.Visible(r.Name)) })
 }
 
-type ruleDelete struct{ ruleArgument }
+type ruleDelete struct {
+	ruleArgument
+	unasked
+}
 
 func (cmd *ruleDelete) Run(c *commandContext) error {
 	r, err := cmd.get(c)

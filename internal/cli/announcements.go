@@ -175,7 +175,10 @@ func (cmd *announcementEdit) Run(c *commandContext) error {
 	})
 }
 
-type announcementDelete struct{ announcementArgument }
+type announcementDelete struct {
+	announcementArgument
+	unasked
+}
 
 func (cmd *announcementDelete) Run(c *commandContext) error {
 	id, err := cmd.id(c)

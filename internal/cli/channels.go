@@ -193,7 +193,10 @@ func (cmd *channelEdit) Run(c *commandContext) error {
 	return object(c, ch, err, func(ch *client.Channel) { c.Printf("Changed the channel %s.\n", console.Visible(ch.Name)) })
 }
 
-type channelDelete struct{ channelArgument }
+type channelDelete struct {
+	channelArgument
+	unasked
+}
 
 func (cmd *channelDelete) Run(c *commandContext) error {
 	ch, err := cmd.get(c)

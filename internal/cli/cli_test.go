@@ -340,6 +340,7 @@ func TestRequests(t *testing.T) {
 		{"group create|--page=acme|--name=-7|--order|-20", `POST /api/v1/pages/acme/groups {"name":"-7","order":-20,"unique_name":true}`},
 		{"group set|grp_1|--order=3", `PATCH /api/v1/groups/grp_1 {"order":3}`},
 		{"group delete|grp_1", `DELETE /api/v1/groups/grp_1 `},
+		{"group delete|grp_1|--yes", `DELETE /api/v1/groups/grp_1 `},
 		{"page delete|acme|--yes", `DELETE /api/v1/pages/acme `},
 		{"component edit|--page=acme|comp_1|--order=-3|--no-group", `PATCH /api/v1/components/comp_1 {"group":"","order":-3}`},
 		{"monitor create|--name=x|--page=acme|--interval=90s|--disabled", `POST /api/v1/monitors {"enabled":false,"interval":90,"name":"x","page":"acme","unique_name":true}`},

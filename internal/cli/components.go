@@ -120,7 +120,10 @@ func (cmd *groupEdit) Run(c *commandContext) error {
 	return object(c, group, err, func(g *client.Group) { c.Printf("Changed the group %s.\n", console.Visible(g.Name)) })
 }
 
-type groupDelete struct{ groupArgument }
+type groupDelete struct {
+	groupArgument
+	unasked
+}
 
 func (cmd *groupDelete) Run(c *commandContext) error {
 	id, err := cmd.id(c)

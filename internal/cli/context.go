@@ -298,6 +298,11 @@ type confirmation struct {
 	Yes bool `short:"y" help:"Delete without asking. Needed if there is no terminal to ask on."`
 }
 
+// unasked is embedded by the other commands that delete, so that scripts can give --yes to all of them.
+type unasked struct {
+	Yes bool `short:"y" help:"Has no effect: this command never asks."`
+}
+
 // confirm returns nil if the deletion is confirmed, by the flag or on the terminal. describe returns what is deleted.
 func (f confirmation) confirm(c *commandContext, describe func() (string, error)) error {
 	if f.Yes {

@@ -106,7 +106,10 @@ func (cmd *templateEdit) Run(c *commandContext) error {
 	return object(c, t, err, func(t *client.IncidentTemplate) { c.Printf("Changed the template %s.\n", console.Visible(t.Name)) })
 }
 
-type templateDelete struct{ templateArgument }
+type templateDelete struct {
+	templateArgument
+	unasked
+}
 
 func (cmd *templateDelete) Run(c *commandContext) error {
 	t, err := c.api.GetIncidentTemplate(c.Ctx, cmd.Template)

@@ -100,7 +100,10 @@ func (cmd *memberEdit) Run(c *commandContext) error {
 	})
 }
 
-type memberDelete struct{ memberArgument }
+type memberDelete struct {
+	memberArgument
+	unasked
+}
 
 func (cmd *memberDelete) Run(c *commandContext) error {
 	id, err := cmd.id(c)
@@ -151,6 +154,7 @@ func (cmd *invitationCreate) Run(c *commandContext) error {
 
 type invitationDelete struct {
 	Invitation string `arg:"" help:"E-mail address or id of the invitation."`
+	unasked
 }
 
 func (cmd *invitationDelete) Run(c *commandContext) error {

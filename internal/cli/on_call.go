@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,6 +74,9 @@ func (cmd *onCallShow) Run(c *commandContext) error {
 		c.Facts([2]string{"Schedule", o.Name}, [2]string{"Id", o.ID}, [2]string{"Slug", o.Slug}, [2]string{"Now", valueOr(o.Now, "nobody")},
 			[2]string{"Hand-over", o.HandOverDay + " " + o.HandOverAt + " " + o.Zone}, [2]string{"Participants", strings.Join(names, ", ")},
 			[2]string{"Calendar", o.CalendarURL})
+		for _, v := range o.Overrides {
+			c.Printf("%s to %s  %s (override %s)\n", console.Time(v.StartsAt), console.Time(v.EndsAt), console.Visible(v.Participant), console.Visible(v.ID))
+		}
 		for _, t := range o.Next {
 			c.Printf("%s to %s  %s\n", console.Time(t.StartsAt), console.Time(t.EndsAt), console.Visible(t.Participant))
 		}
@@ -158,16 +163,23 @@ func (cmd *onCallEdit) Run(c *commandContext) error {
 
 type onCallOverride struct {
 	onCallArgument
-	Participant string              `required:"" placeholder:"NAME" help:"Name of the participant."`
+	Participant string              `xor:"change" required:"" placeholder:"NAME" help:"Name of the participant."`
+	Delete      string              `xor:"change" required:"" placeholder:"ID" help:"Delete an override. 'oncall show' lists their ids."`
 	From        *timeinput.Moment   `placeholder:"TIME" help:"When it begins, in the zone of the schedule. Default: now."`
-	For         *timeinput.Duration `placeholder:"DURATION" xor:"end" required:"" help:"How long, such as 12h."`
-	Until       *timeinput.Moment   `placeholder:"TIME" xor:"end" required:"" help:"When it ends, in the zone of the schedule."`
+	For         *timeinput.Duration `placeholder:"DURATION" xor:"end" help:"How long, such as 12h."`
+	Until       *timeinput.Moment   `placeholder:"TIME" xor:"end" help:"When it ends, in the zone of the schedule."`
 }
 
 func (cmd *onCallOverride) Run(c *commandContext) error {
+	if (cmd.For == nil && cmd.Until == nil) == (cmd.Delete == "") {
+		return console.UsageErrorf("give --participant with --for or --until, or --delete alone")
+	}
 	o, err := cmd.get(c)
 	if err != nil {
 		return err
+	}
+	if cmd.Delete != "" {
+		return cmd.remove(c, o)
 	}
 	if c.zone, err = time.LoadLocation(o.Zone); err != nil {
 		return err
@@ -183,14 +195,33 @@ func (cmd *onCallOverride) Run(c *commandContext) error {
 	} else if v.EndsAt, err = c.moment(*cmd.Until, &pageFlag{}); err != nil {
 		return err
 	}
-	overrides := append(o.Overrides, v)
+	before := o.Overrides
+	overrides := append(slices.Clone(before), v)
 	o, err = c.api.ChangeOnCall(c.Ctx, o.ID, client.OnCallChange{Overrides: &overrides}, client.IfMatch(o.ETag()))
 	return object(c, o, err, func(o *client.OnCall) {
 		c.Printf("%s is on call from %s to %s.\n", console.Visible(v.Participant), console.Time(v.StartsAt), console.Time(v.EndsAt))
+		for _, other := range before {
+			if v.StartsAt.Before(other.EndsAt) && other.StartsAt.Before(v.EndsAt) {
+				c.Printf("It takes precedence over the override of %s from %s to %s.\n", console.Visible(other.Participant), console.Time(other.StartsAt), console.Time(other.EndsAt))
+			}
+		}
 	})
 }
 
-type onCallDelete struct{ onCallArgument }
+// remove deletes an override.
+func (cmd *onCallOverride) remove(c *commandContext, o *client.OnCall) error {
+	kept := slices.DeleteFunc(slices.Clone(o.Overrides), func(v client.OnCallOverride) bool { return v.ID == cmd.Delete })
+	if len(kept) == len(o.Overrides) {
+		return fmt.Errorf("the schedule %s has no override %q", console.Visible(o.Name), cmd.Delete)
+	}
+	o, err := c.api.ChangeOnCall(c.Ctx, o.ID, client.OnCallChange{Overrides: &kept}, client.IfMatch(o.ETag()))
+	return object(c, o, err, func(*client.OnCall) { c.Printf("Deleted the override %s.\n", console.Visible(cmd.Delete)) })
+}
+
+type onCallDelete struct {
+	onCallArgument
+	unasked
+}
 
 func (cmd *onCallDelete) Run(c *commandContext) error {
 	o, err := cmd.get(c)

@@ -337,7 +337,10 @@ func (cmd *subscriberTest) Run(c *commandContext) error {
 	})
 }
 
-type subscriberDelete struct{ subscriberArgument }
+type subscriberDelete struct {
+	subscriberArgument
+	unasked
+}
 
 func (cmd *subscriberDelete) Run(c *commandContext) error {
 	id, err := cmd.id(c)
