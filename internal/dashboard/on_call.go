@@ -90,6 +90,11 @@ func (v *visit) showOnCallList() error {
 	return v.show(http.StatusOK, "on_call_list", "On call", s)
 }
 
+// Clock returns an instant in the zone of the schedule, which it names.
+func (r onCallRow) Clock(t time.Time) string {
+	return t.In(r.Location()).Format("Mon 2 Jan 2006 15:04") + " (" + r.Zone + ")"
+}
+
 // onCallScreen is what the template on_call shows.
 type onCallScreen struct {
 	*form     // of a new override
@@ -121,7 +126,8 @@ type dayPart struct {
 // shownOverride is an override of a schedule.
 type shownOverride struct {
 	alert.Override
-	Over bool
+	Over   bool
+	Masked bool // a newer override of a time that overlaps comes first
 }
 
 // onCallHues is the number of colors of participants.
@@ -173,8 +179,8 @@ func (v *visit) answerOnCall(status int, f *form, o alert.OnCall) error {
 		return err
 	}
 	s := onCallScreen{form: f, Schedule: rows[0], Tag: f.version("tag", allswell.EntityTag(o), false), Weeks: onCallCalendar(o, v.now()), Feed: o.CalendarURL(v.base), CanEdit: v.can(allswell.RoleEditor)}
-	for _, override := range o.Overrides {
-		s.Overrides = append(s.Overrides, shownOverride{override, !override.EndsAt.After(v.now())})
+	for i, override := range o.Overrides {
+		s.Overrides = append(s.Overrides, shownOverride{override, !override.EndsAt.After(v.now()), slices.ContainsFunc(o.Overrides[i+1:], override.Overlaps)})
 	}
 	slices.SortStableFunc(s.Overrides, func(a, b shownOverride) int { return b.StartsAt.Compare(a.StartsAt) })
 	who := field{Name: "participant", Label: "Who", Type: "select"}

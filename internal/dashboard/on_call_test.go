@@ -50,7 +50,8 @@ func TestOnCallScreens(t *testing.T) {
 		owner.wants(owner.post(path+"/overrides", "participant", "Bob", "starts_at", at(0), "ends_at", at(-time.Hour)), http.StatusUnprocessableEntity, "The end must be after the start.")
 		owner.wants(owner.post(path+"/overrides", "participant", "Eve", "starts_at", at(0), "ends_at", at(time.Hour)), http.StatusUnprocessableEntity, "must name a participant")
 		owner.wants(owner.post(path+"/overrides", "participant", "Bob", "starts_at", at(0), "ends_at", at(2*time.Hour)), http.StatusSeeOther, path)
-		shown := owner.wants(owner.get(path), http.StatusOK, "<bdi>Bob</bdi> is on call", "by an override")
+		shown := owner.wants(owner.get(path), http.StatusOK, "<bdi>Bob</bdi> is on call", "by an override", "until "+s.now().In(o.Location()).Add(2*time.Hour).Format("Mon 2 Jan 2006 15:04")+" (Europe/Berlin)")
+		owner.lacks(shown, "Masked by a newer one")
 		remove := regexp.MustCompile(`action="([^"]+/overrides/[^"]+/delete)"`).FindStringSubmatch(shown.body)
 
 		form := owner.wants(owner.get(path+"/edit"), http.StatusOK, `value="Ann"`, "Old phone (disabled)")
@@ -64,6 +65,11 @@ func TestOnCallScreens(t *testing.T) {
 		owner.wants(owner.post(remove[1]), http.StatusSeeOther, path)
 		owner.wants(owner.get(path), http.StatusOK, "<bdi>Ann</bdi> is on call", "None. An override puts")
 		owner.wants(owner.post(path+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;All&#34; needs it.")
+
+		owner.wants(owner.post(path+"/overrides", "participant", "Ann", "starts_at", at(3*time.Hour), "ends_at", at(5*time.Hour)), http.StatusSeeOther, path)
+		owner.lacks(owner.get(path), "Masked by a newer one")
+		owner.wants(owner.post(path+"/overrides", "participant", "Ann", "starts_at", at(4*time.Hour), "ends_at", at(6*time.Hour)), http.StatusSeeOther, path)
+		owner.wants(owner.get(path), http.StatusOK, "Masked by a newer one")
 
 		viewer := s.member(owner, allswell.RoleViewer)
 		viewer.lacks(viewer.wants(viewer.get(path), http.StatusOK), "/edit", "Put somebody on call")
