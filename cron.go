@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -127,23 +126,16 @@ func (c Cron) Zone() *time.Location {
 	return zone
 }
 
-// cronZones are the zones that were loaded, by name. There are only as many as the zone database has.
-var cronZones sync.Map
-
 // cronZone returns a zone. ok is false, and the zone UTC, if there is none with this name.
 func cronZone(name string) (zone *time.Location, ok bool) {
-	if known, ok := cronZones.Load(name); ok {
-		return known.(*time.Location), true
-	}
 	switch name {
 	case "", "Local", "localtime", "posixrules": // these differ between hosts
 		return time.UTC, false
 	}
-	zone, err := time.LoadLocation(name)
+	zone, err := LoadZone(name)
 	if err != nil {
 		return time.UTC, false
 	}
-	cronZones.Store(name, zone)
 	return zone, true
 }
 

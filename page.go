@@ -61,7 +61,7 @@ type FooterLink struct {
 
 // Location returns the page's time zone, or UTC if the time zone database does not have it.
 func (p Page) Location() *time.Location {
-	zone, err := time.LoadLocation(p.TimeZone)
+	zone, err := LoadZone(p.TimeZone)
 	if err != nil {
 		return time.UTC
 	}

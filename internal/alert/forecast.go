@@ -14,19 +14,23 @@ type Recipient struct {
 
 // Recipients returns the channels of targets, and those of whoever is then on call, each once.
 func Recipients(targets []Target, schedules []OnCall, at time.Time) (all []Recipient) {
+	known := make(map[string]bool)
 	add := func(r Recipient) {
-		if !slices.ContainsFunc(all, func(other Recipient) bool { return other.ChannelID == r.ChannelID }) {
+		if !known[r.ChannelID] {
+			known[r.ChannelID] = true
 			all = append(all, r)
 		}
 	}
+	asked := make(map[string]bool) // schedules: all targets are notified at the same instant
 	for _, t := range targets {
 		for _, id := range t.ChannelIDs {
 			add(Recipient{ChannelID: id})
 		}
 		for _, o := range schedules {
-			if !slices.Contains(t.OnCallIDs, o.ID) {
+			if asked[o.ID] || !slices.Contains(t.OnCallIDs, o.ID) {
 				continue
 			}
+			asked[o.ID] = true
 			p, _ := o.On(at)
 			for _, id := range p.ChannelIDs {
 				add(Recipient{ChannelID: id, OnCallID: o.ID, Participant: p.Name})

@@ -104,7 +104,7 @@ func (o OnCall) handOver(year int, month time.Month, day int) time.Time {
 
 // Location returns the time zone of the schedule.
 func (o OnCall) Location() *time.Location {
-	zone, err := time.LoadLocation(o.Zone)
+	zone, err := allswell.LoadZone(o.Zone)
 	if err != nil {
 		return time.UTC // it was valid when it was saved
 	}

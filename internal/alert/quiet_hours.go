@@ -51,7 +51,7 @@ func weekdayOf(t time.Time) Weekday { return Weekdays[(int(t.Weekday())+6)%7] }
 
 // EndAfter returns when the quiet hours end that an instant is in. ok is false if it is in none.
 func (q QuietHours) EndAfter(at time.Time) (end time.Time, ok bool) {
-	zone, err := time.LoadLocation(q.Zone)
+	zone, err := allswell.LoadZone(q.Zone)
 	if err != nil {
 		return time.Time{}, false // it was valid when it was saved
 	}
@@ -89,6 +89,6 @@ func (q QuietHours) check(bad *allswell.ValidationError) {
 
 // validZone reports whether a name is that of a time zone, and not that of the machine.
 func validZone(name string) bool {
-	_, err := time.LoadLocation(name)
+	_, err := allswell.LoadZone(name)
 	return err == nil && name != "" && name != "Local"
 }

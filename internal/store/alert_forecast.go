@@ -10,6 +10,14 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
+// Limits of forecasts. They take a processor, which pings need too.
+const (
+	maxForecasts     = 2               // at the same time, of this process
+	forecastWait     = 2 * time.Second // for one of them
+	maxForecastSteps = 2000            // of all rules together, if each has minForecastSteps
+	minForecastSteps = 10              // of a rule
+)
+
 // AlertQuestion is an event that may happen.
 type AlertQuestion struct {
 	Event    alert.Event
@@ -47,8 +55,18 @@ type ForecastChannel struct {
 }
 
 // ForecastAlert says who would be notified of an event, when and why, and changes nothing. The error is an *allswell.ValidationError if there is no such
-// monitor or page.
+// monitor or page, and allswell.ErrBusy while too many forecasts are made.
 func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q AlertQuestion) (AlertForecast, error) {
+	timer := time.NewTimer(forecastWait)
+	defer timer.Stop()
+	select {
+	case s.forecasts <- struct{}{}:
+		defer func() { <-s.forecasts }()
+	case <-timer.C:
+		return AlertForecast{}, allswell.ErrBusy
+	case <-ctx.Done():
+		return AlertForecast{}, ctx.Err()
+	}
 	return read(ctx, s, func(c *session) (f AlertForecast, err error) {
 		if err := checkUnlimited(actor); err != nil {
 			return f, err
@@ -70,17 +88,30 @@ func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q Alert
 		if !q.Event.Lasts() {
 			a.ResolvedAt = f.At
 		}
+		matching := 0
 		for _, r := range cfg.rules {
 			found := RuleForecast{Rule: r}
 			if _, found.Differs = r.Matches(f.Subject); found.Differs == "" {
-				for _, step := range r.Forecast(a, cfg.silences, cfg.schedules) {
-					found.Steps = append(found.Steps, ForecastStep{step, namedChannels(step.Recipients, cfg.channels)})
-				}
+				matching++
 			}
 			f.Rules = append(f.Rules, found)
 		}
+		limit := max(minForecastSteps, min(alert.MaxForecast, maxForecastSteps/max(1, matching)))
+		for i := range f.Rules {
+			if found := &f.Rules[i]; found.Differs == "" {
+				found.Steps = cfg.forecast(found.Rule, a, limit)
+			}
+		}
 		return f, nil
 	})
+}
+
+// forecast returns at most limit steps of what a rule does about an alert that begins.
+func (cfg alertConfiguration) forecast(r alert.Rule, a alert.Alert, limit int) (steps []ForecastStep) {
+	for _, step := range r.ForecastFrom(r.Begin(a, a.OpenedAt), a, cfg.silences, cfg.schedules, limit) {
+		steps = append(steps, ForecastStep{step, namedChannels(step.Recipients, cfg.channels)})
+	}
+	return steps
 }
 
 // enabledChannels returns the names of the enabled channels of a workspace by their ids.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -276,4 +277,31 @@ func (f *forecastWorld) advanceUntil(until time.Time) {
 			f.clock.set(next)
 		}
 	}
+}
+
+// TestForecastsAreLimited checks that few forecasts are made at a time, and that many rules have fewer steps.
+func TestForecastsAreLimited(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		channel := w.channel("ops", func(*alert.Channel) {})
+		for i := range 60 {
+			if _, err := w.CreateAlertRule(t.Context(), w.ws, alert.Rule{
+				Name: fmt.Sprint("rule ", i), Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{channel.ID}}, Repeat: time.Minute,
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		question := store.AlertQuestion{Event: alert.MonitorDown}
+		f, err := w.ForecastAlert(t.Context(), w.ws, question)
+		if err != nil || len(f.Rules) != 60 || len(f.Rules[0].Steps) != 2000/60 || len(f.Rules[59].Steps) != 2000/60 {
+			t.Errorf("%d rules with %d steps, %v", len(f.Rules), len(f.Rules[0].Steps), err)
+		}
+		free := store.OccupyForecasts(w.Store)
+		if _, err := w.ForecastAlert(t.Context(), w.ws, question); !errors.Is(err, allswell.ErrBusy) {
+			t.Errorf("another forecast: %v", err)
+		}
+		free()
+		if _, err := w.ForecastAlert(t.Context(), w.ws, question); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -58,6 +58,7 @@ func (c *session) summarizeRules(rules []alert.Rule) error {
 // namesOf returns the names of objects of a workspace in some tables, by their ids.
 func (c *session) namesOf(workspaceID string, ids []string, tables ...string) (map[string]string, error) {
 	names := make(map[string]string)
+	ids = slices.Compact(slices.Sorted(slices.Values(ids))) // rules have many of them in common
 	for _, table := range tables {
 		if _, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
 			var id, name string

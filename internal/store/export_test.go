@@ -216,3 +216,15 @@ func SealedColumns() (all []string) {
 	}
 	return all
 }
+
+// OccupyForecasts leaves room for no forecast, until free is called.
+func OccupyForecasts(s *Store) (free func()) {
+	for range maxForecasts {
+		s.forecasts <- struct{}{}
+	}
+	return func() {
+		for range maxForecasts {
+			<-s.forecasts
+		}
+	}
+}

@@ -84,6 +84,8 @@ type Store struct {
 	lastLiveness sync.Map     // replica -> time of its last liveness record that this store committed
 	analyzed     atomic.Int64 // when the statistics of deliveries were last refreshed, in ms
 
+	forecasts chan struct{} // holds a value for each forecast that is being made
+
 	onPageChange        []func(pageID string)
 	onPageHidden        []func(pageID string)
 	beforeReturn        []func(ctx context.Context, pageIDs []string)
@@ -114,6 +116,7 @@ func open(ctx context.Context, dsn string, o Options,
 	openDB func(context.Context, string, database.Schema, database.Options) (*database.DB, error)) (*Store, error) {
 	s := &Store{
 		replica:        rand.Text(),
+		forecasts:      make(chan struct{}, maxForecasts),
 		pages:          newKnownPages(),
 		log:            cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 		threshold:      cmp.Or(o.FailureThreshold, allswell.DefaultFailureThreshold),
