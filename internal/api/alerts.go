@@ -48,6 +48,7 @@ type noticeJSON struct {
 	ChannelID string           `json:"channel_id"`
 	Channel   string           `json:"channel"`
 	Rule      *string          `json:"rule"`
+	InPlaceOf *string          `json:"in_place_of"`
 	At        string           `json:"at"`
 	SentAt    *string          `json:"sent_at"`
 	Failed    bool             `json:"failed"`
@@ -74,7 +75,7 @@ func newAlertDetailJSON(d store.AlertDetail) alertDetailJSON {
 	out := alertDetailJSON{newAlertJSON(d.Alert), []noticeJSON{}, []holdJSON{}, []planJSON{}}
 	for _, t := range d.Notices {
 		out.Notices = append(out.Notices, noticeJSON{
-			t.Kind, t.ChannelID, t.ChannelName, ptrOrNil(t.RuleName), allswell.FormatTime(t.At), timePtr(t.SentAt), t.Failed, ptrOrNil(t.Reason),
+			t.Kind, t.ChannelID, t.ChannelName, ptrOrNil(t.RuleName), ptrOrNil(t.FallbackFor), allswell.FormatTime(t.At), timePtr(t.SentAt), t.Failed, ptrOrNil(t.Reason),
 		})
 	}
 	for _, h := range d.Holds {

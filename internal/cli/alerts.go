@@ -2,6 +2,8 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,16 +91,37 @@ func (cmd *alertShow) Run(c *commandContext) error {
 		c.Facts([2]string{"Alert", a.Title}, [2]string{"Id", a.ID}, [2]string{"Event", a.Event}, [2]string{"State", a.State}, [2]string{"Severity", string(a.Severity)},
 			[2]string{"Reason", valueOf(a.Reason)}, [2]string{"Page", valueOf(a.Page)}, [2]string{"Since", console.Time(a.OpenedAt)},
 			[2]string{"Acknowledged", acknowledgedText(a)}, [2]string{"Ended", timeOr(a.ResolvedAt, "")}, [2]string{"Ended because", valueOf(a.EndReason)})
-		for _, t := range a.Notices {
-			c.Printf("%s  %-12s %s: %s\n", console.Time(t.At), t.Kind, console.Visible(t.Channel), noticeState(t))
-		}
-		for _, h := range a.Holds {
-			c.Printf("%s  held back by the rule %s until %s: %s\n", console.Time(h.At), console.Visible(valueOr(h.Rule, "that was deleted")), console.Time(h.Until), strings.ReplaceAll(h.Reason, "_", " "))
-		}
+		printAlertHistory(c, a)
 		for _, p := range a.Plans {
 			c.Printf("%s  planned by the rule %s%s\n", console.Time(p.DueAt), console.Visible(p.Rule), heldText(p.Held))
 		}
 	})
+}
+
+// printAlertHistory prints whom an alert has notified and what held it back, the oldest first.
+func printAlertHistory(c *commandContext, a *client.Alert) {
+	type entry struct {
+		at   time.Time
+		text string
+	}
+	var all []entry
+	for _, t := range a.Notices {
+		channel := console.Visible(t.Channel)
+		if t.InPlaceOf != nil {
+			channel += " in place of " + console.Visible(*t.InPlaceOf)
+		}
+		all = append(all, entry{t.At, fmt.Sprintf("%-12s %s: %s", t.Kind, channel, noticeState(t))})
+	}
+	for _, h := range a.Holds {
+		all = append(all, entry{h.At, fmt.Sprintf("held back by the rule %s until %s: %s", console.Visible(valueOr(h.Rule, "that was deleted")), console.Time(h.Until), strings.ReplaceAll(h.Reason, "_", " "))})
+	}
+	slices.SortStableFunc(all, func(a, b entry) int { return a.at.Compare(b.at) })
+	for _, e := range all {
+		c.Printf("%s  %s\n", console.Time(e.at), e.text)
+	}
+	if len(all) == 0 && len(a.Plans) == 0 {
+		c.Printf("No rule has notified anybody of it, or will.\n")
+	}
 }
 
 func acknowledgedText(a *client.Alert) string {

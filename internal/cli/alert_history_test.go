@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell/internal/console"
+)
+
+// TestAlertHistory checks that the history of an alert is in the order of time, and says whose fallback was notified.
+func TestAlertHistory(t *testing.T) {
+	alert := `"id": "alt_06h1abu6kb9vle4hpham", "title": "Shop is down", "event": "monitor.down", "state": "open", "severity": "major", "opened_at": "2026-11-26T00:00:00.000Z"`
+	for _, c := range []struct{ fields, want string }{
+		{`"notices": [
+			{"kind": "opened", "channel": "Mail", "in_place_of": "Chat", "at": "2026-11-26T00:05:00.000Z", "sent_at": "2026-11-26T00:05:01.000Z"},
+			{"kind": "repeated", "channel": "Phone", "at": "2026-11-26T00:09:00.000Z", "sent_at": "2026-11-26T00:09:01.000Z"}],
+			"holds": [{"rule": "Ops", "reason": "quiet_hours", "at": "2026-11-26T00:07:00.000Z", "until": "2026-11-26T00:08:00.000Z"}], "plans": []`,
+			"Mail in place of Chat|held back by the rule Ops|Phone"},
+		{`"notices": [], "holds": [], "plans": []`, "No rule has notified anybody of it, or will."},
+	} {
+		status, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			answer(200, "", "", `{"data": {`+alert+`, `+c.fields+`}}`)(w, r)
+		}, "alert", "show", "alt_06h1abu6kb9vle4hpham")
+		if status != console.ExitDone {
+			t.Fatalf("%d: %s", status, stderr)
+		}
+		rest := stdout
+		for want := range strings.SplitSeq(c.want, "|") {
+			_, after, found := strings.Cut(rest, want)
+			if !found {
+				t.Errorf("%q is not where it should be:\n%s", want, stdout)
+			}
+			rest = after
+		}
+	}
+}
