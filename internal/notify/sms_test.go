@@ -222,11 +222,18 @@ func TestSMSHang(t *testing.T) {
 	})
 }
 
-// TestSMSChannelIsDeleted checks that deliveries wait while the channel of the settings is missing, and that nobody is suspended.
-func TestSMSChannelIsDeleted(t *testing.T) {
+// renameGateway gives the channel that the settings name another name, so that it is missing. It cannot be deleted.
+func (s *site) renameGateway() {
+	s.Helper()
+	_, err := s.ChangeAlertChannel(s.Context(), s.ws, "phones", allswell.Precondition{}, func(c *alert.Channel) error { c.Name = "former"; return nil })
+	s.ok(err)
+}
+
+// TestSMSChannelIsMissing checks that deliveries wait while the channel of the settings is missing, and that nobody is suspended.
+func TestSMSChannelIsMissing(t *testing.T) {
 	runOnPhones(t, store.SMSOptions{}, func(s *site, g *fakeGateway) {
 		sub := s.subscribe(allswell.ChannelSMS, phoneA)
-		s.ok(s.DeleteAlertChannel(s.Context(), s.ws, "phones", allswell.Precondition{}))
+		s.renameGateway()
 		s.start("")
 		s.openIncident("Orders take long.")
 		s.waitFor("an attempt fails", func() bool {
@@ -296,9 +303,9 @@ func TestSMSOfAnotherWorkspace(t *testing.T) {
 		g := newFakeGateway(t)
 		st := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{SMS: store.SMSOptions{Channel: "phones"}}))
 		s := newSite(t, st)
-		ch := s.addGateway(g)
+		s.addGateway(g)
 		s.subscribe(allswell.ChannelSMS, phoneA)
-		s.ok(s.DeleteAlertChannel(s.Context(), s.ws, ch.ID, allswell.Precondition{}))
+		s.renameGateway()
 		own := s.ws
 		s.ws, _ = storetest.Workspace(t, st, "other")
 		s.addGateway(g)
