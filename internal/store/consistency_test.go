@@ -89,17 +89,20 @@ func (w *world) run(text string, args ...any) {
 // dump returns everything that is stored.
 func (w *world) dump() string {
 	w.Helper()
-	if w.findTables == "" {
-		var filled []string
-		for _, table := range must(tables(w.Store))(w) {
-			filled = append(filled, `SELECT '`+table+`' WHERE EXISTS (SELECT 1 FROM `+table+`)`)
-		}
-		w.findTables = strings.Join(filled, ` UNION ALL `)
+	if w.tables == nil {
+		w.tables = must(tables(w.Store))(w)
 	}
+	var finds []string
+	for _, table := range w.tables {
+		finds = append(finds, `SELECT '`+table+`' WHERE EXISTS (SELECT 1 FROM `+table+`)`)
+	}
+	filled := w.rows(strings.Join(finds, ` UNION ALL `))
 	var out strings.Builder
-	filled := w.rows(w.findTables)
-	slices.Sort(filled)
-	for _, table := range filled {
+	for _, table := range w.tables {
+		if !slices.Contains(filled, table) {
+			fmt.Fprintf(&out, "%s\n\n", table)
+			continue
+		}
 		rows := w.rows(`SELECT * FROM ` + table)
 		slices.Sort(rows)
 		fmt.Fprintf(&out, "%s\n%s\n", table, strings.Join(rows, "\n"))

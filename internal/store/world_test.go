@@ -36,8 +36,8 @@ type world struct {
 	page       allswell.Page
 	component  allswell.Component
 	monitor    allswell.Monitor
-	eventsSeen int    // events that newEvents has returned
-	findTables string // finds the names of tables with rows, for dump
+	eventsSeen int      // events that newEvents has returned
+	tables     []string // names, for dump
 }
 
 // began is the virtual time at which every world begins: a nominal instant.
