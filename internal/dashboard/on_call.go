@@ -91,8 +91,8 @@ func (v *visit) showOnCallList() error {
 }
 
 // Clock returns an instant in the zone of the schedule, which it names.
-func (r onCallRow) Clock(t time.Time) string {
-	return t.In(r.Location()).Format("Mon 2 Jan 2006 15:04") + " (" + r.Zone + ")"
+func (o onCallRow) Clock(t time.Time) string {
+	return t.In(o.Location()).Format("Mon 2 Jan 2006 15:04") + " (" + o.Zone + ")"
 }
 
 // onCallScreen is what the template on_call shows.
