@@ -12,7 +12,7 @@ type Recipient struct {
 	Participant string // who is on call by that schedule
 }
 
-// Recipients returns the channels of targets, and those of whoever is then on call, each once.
+// Recipients returns the channels of targets, and those of the people who are then on call, each once.
 func Recipients(targets []Target, schedules []OnCall, at time.Time) (all []Recipient) {
 	known := make(map[string]bool)
 	add := func(r Recipient) {

@@ -195,7 +195,7 @@ func (o OnCall) Validate() error {
 	return bad.Err()
 }
 
-// Problems says in sentences why whoever names the schedule may notify nobody. enabled are the channels that can be notified, by id.
+// Problems says in sentences why rules that name the schedule may notify nobody. enabled are the channels that can be notified, by id.
 func (o OnCall) Problems(enabled map[string]bool) (problems []string) {
 	if len(o.Participants) == 0 {
 		return []string{"Nobody is on call, because there are no participants."}

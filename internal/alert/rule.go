@@ -20,7 +20,7 @@ const (
 	maxQuietHolds = 400 // how often quiet hours may hold an alert: longer than a year of nights
 )
 
-// Target is who is notified: channels, and whoever is then on call.
+// Target is who is notified: channels, and the people who are then on call.
 type Target struct {
 	ChannelIDs []string `json:"channel_ids,omitempty"`
 	OnCallIDs  []string `json:"on_call_ids,omitempty"`

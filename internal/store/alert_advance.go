@@ -74,7 +74,7 @@ type newNotice struct {
 	kind                       alert.NoticeKind
 
 	fallbackFor string    // the channel that did not take it; "": none
-	decidedAt   time.Time // when it was made for the first channel; zero: now
+	decidedAt   time.Time // when it was made for the first channel; zero: by addNotices
 }
 
 // route opens and ends the alerts of new events, and returns how many events there were.
@@ -292,7 +292,8 @@ func loaded[T any](cache map[string]T, key string, load func() (T, error)) (T, e
 }
 
 // addNotices saves notices for channels that are enabled, and plans when their messages are sent. A channel that was notified of
-// an alert is not notified that it is open by another rule.
+// an alert is not notified that it is open by another rule. Of channels that are failing, the fallbacks are notified at once,
+// because the next attempt may be an hour away. Channels know no notice twice, so that ends, whatever the fallbacks are.
 func (t *tx) addNotices(notices []newNotice) error {
 	channels := make(map[string]bool)
 	for _, n := range notices {
@@ -305,17 +306,22 @@ func (t *tx) addNotices(notices []newNotice) error {
 	if err != nil {
 		return err
 	}
-	var added []newNotice
+	var passedOn []newNotice
 	for _, n := range notices {
-		if !enabled[n.channelID] {
+		fallback, found := enabled[n.channelID]
+		if !found {
 			continue
+		}
+		if n.decidedAt.IsZero() {
+			n.decidedAt = t.Now
 		}
 		isNew, err := t.addNotice(n)
 		if err != nil {
 			return err
 		}
-		if isNew {
-			added = append(added, n)
+		if isNew && fallback != "" {
+			n.fallbackFor, n.channelID = n.channelID, fallback
+			passedOn = append(passedOn, n)
 		}
 	}
 	t.alertsPending = true
@@ -324,15 +330,11 @@ func (t *tx) addNotices(notices []newNotice) error {
 			return err
 		}
 	}
-	return t.passOn(added)
+	return t.addNotices(passedOn)
 }
 
 // addNotice saves a notice and returns true, unless its channel knows what it says.
 func (t *tx) addNotice(n newNotice) (bool, error) {
-	saved := millis(n.decidedAt)
-	if n.decidedAt.IsZero() {
-		n.decidedAt = t.Now
-	}
 	if news, err := t.isNews(n); err != nil || !news {
 		return false, err
 	}
@@ -341,7 +343,7 @@ func (t *tx) addNotice(n newNotice) (bool, error) {
 		return false, err
 	}
 	_, err = t.Exec(`INSERT INTO alert_notices (id, alert_id, channel_id, kind, rule_id, created_at, decided_at, fallback_for) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		allswell.NewID(alert.PrefixNotice, t.Now), n.alertID, n.channelID, string(n.kind), nullIfEmpty(n.ruleID), millis(t.Now), saved, nullIfEmpty(n.fallbackFor))
+		allswell.NewID(alert.PrefixNotice, t.Now), n.alertID, n.channelID, string(n.kind), nullIfEmpty(n.ruleID), millis(t.Now), millis(n.decidedAt), nullIfEmpty(n.fallbackFor))
 	return err == nil, err
 }
 

@@ -284,13 +284,17 @@ func (t *tx) lockAlertChannel(actor allswell.Actor, ref string, p allswell.Preco
 	return c, p.Check(c)
 }
 
-// lockChannels locks channels in the order of their ids, and returns which of them are enabled.
-func (t *tx) lockChannels(ids map[string]bool) (enabled map[string]bool, err error) {
-	found, err := t.ids(`SELECT id FROM alert_channels WHERE id IN EACH($1) AND enabled ORDER BY id FOR UPDATE`, list(slices.Sorted(maps.Keys(ids))))
-	enabled = make(map[string]bool)
-	for _, id := range found {
-		enabled[id] = true
-	}
+// lockChannels locks channels in the order of their ids, and returns those that are enabled by their ids, each with its fallback if it has
+// failed alert.FallbackAfter times in a row, and with "" otherwise.
+func (t *tx) lockChannels(ids map[string]bool) (enabled map[string]string, err error) {
+	enabled = make(map[string]string)
+	_, err = database.Query(t.Session, func(row database.Row) (id string, err error) {
+		var fallback string
+		err = row.Scan(&id, &fallback)
+		enabled[id] = fallback
+		return
+	}, `SELECT id, CASE WHEN failures >= $2 THEN coalesce(fallback_id, '') ELSE '' END FROM alert_channels WHERE id IN EACH($1) AND enabled ORDER BY id FOR UPDATE`,
+		list(slices.Sorted(maps.Keys(ids))), alert.FallbackAfter)
 	return enabled, err
 }
 

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -58,39 +57,6 @@ func (t *tx) tellFallback(ch alert.Channel, m messageRow) error {
 		}
 	}
 	return t.addNotices(notices)
-}
-
-// passOn leaves new notices of channels that are failing for their fallbacks at once: the next attempt may be an hour away. Channels know no notice twice, so
-// it ends, whatever the fallbacks are.
-func (t *tx) passOn(notices []newNotice) error {
-	channels := make(map[string]bool)
-	for _, n := range notices {
-		channels[n.channelID] = true
-	}
-	type failing struct{ id, fallback string }
-	found, err := database.Query(t.Session, func(row database.Row) (f failing, err error) {
-		err = row.Scan(&f.id, &f.fallback)
-		return
-	}, `SELECT id, fallback_id FROM alert_channels WHERE id IN EACH($1) AND failures >= $2 AND fallback_id IS NOT NULL`,
-		list(slices.Sorted(maps.Keys(channels))), alert.FallbackAfter)
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	fallbacks := make(map[string]string)
-	for _, f := range found {
-		fallbacks[f.id] = f.fallback
-	}
-	var passed []newNotice
-	for _, n := range notices {
-		if fallback := fallbacks[n.channelID]; fallback != "" {
-			n.fallbackFor, n.channelID = n.channelID, fallback
-			if n.decidedAt.IsZero() {
-				n.decidedAt = t.Now
-			}
-			passed = append(passed, n)
-		}
-	}
-	return t.addNotices(passed)
 }
 
 // closes reports whether a notice only says that an alert has ended, or was acknowledged.
