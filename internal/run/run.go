@@ -97,9 +97,9 @@ func (cmd *Command) target() (*target, error) {
 // run runs the command and reports it. It returns the exit status.
 func (cmd *Command) run(c *console.Console, args []string, to *target) int {
 	signals := make(chan os.Signal, 16)
-	// A closed pipe must not end this process: the command decides what to do.
+	// A closed pipe must not end this process: the command decides what to do. The signals are never released, because
+	// one that arrives between the report and the exit would change the exit status.
 	signal.Notify(signals, append(forwarded, syscall.SIGPIPE)...)
-	defer signal.Stop(signals)
 
 	id := uuid.NewString()
 	reports := newReporter(to, cmd.Spool)
