@@ -46,10 +46,10 @@ type Override struct {
 	EndsAt      time.Time `json:"ends_at"`
 }
 
-// Overlaps reports whether there is an instant that belongs to both overrides.
-func (v Override) Overlaps(other Override) bool {
-	return v.StartsAt.Before(other.EndsAt) && other.StartsAt.Before(v.EndsAt)
-}
+// Ended reports whether the override is over.
+func (v Override) Ended(now time.Time) bool { return !v.EndsAt.After(now) }
+
+func (v Override) covers(at time.Time) bool { return !at.Before(v.StartsAt) && at.Before(v.EndsAt) }
 
 // Turn is a time during which a participant is on call without a break.
 type Turn struct {
@@ -64,14 +64,49 @@ func (o OnCall) On(at time.Time) (p Participant, ok bool) {
 	if len(o.Participants) == 0 {
 		return p, false
 	}
-	for _, v := range slices.Backward(o.Overrides) {
-		if !at.Before(v.StartsAt) && at.Before(v.EndsAt) {
+	if p, ok = o.overriding(o.Overrides, at); ok {
+		return p, true
+	}
+	return o.Participants[o.turn(at)], true
+}
+
+// overriding returns who is on call at an instant by overrides. ok is false if none of them covers it. An override that has ended may
+// name somebody who is no participant anymore, and is ignored.
+func (o OnCall) overriding(overrides []Override, at time.Time) (p Participant, ok bool) {
+	for _, v := range slices.Backward(overrides) {
+		if v.covers(at) {
 			if p, ok = o.participant(v.Participant); ok {
 				return p, true
 			}
 		}
 	}
-	return o.Participants[o.turn(at)], true
+	return p, false
+}
+
+// Replaced returns the parts of an override, given its index, in which newer ones count, in order.
+func (o OnCall) Replaced(index int) (parts []Turn) {
+	v, newer := o.Overrides[index], o.Overrides[index+1:]
+	borders := []time.Time{v.StartsAt, v.EndsAt}
+	for _, n := range newer {
+		for _, border := range []time.Time{n.StartsAt, n.EndsAt} {
+			if border.After(v.StartsAt) && border.Before(v.EndsAt) {
+				borders = append(borders, border)
+			}
+		}
+	}
+	slices.SortFunc(borders, time.Time.Compare)
+	for i, from := range borders[:len(borders)-1] {
+		until := borders[i+1]
+		p, ok := o.overriding(newer, from)
+		switch n := len(parts); {
+		case !ok || from.Equal(until):
+		case n > 0 && parts[n-1].Participant.Name == p.Name && parts[n-1].EndsAt.Equal(from):
+			parts[n-1].EndsAt = until
+		default:
+			parts = append(parts, Turn{p, from, until, true})
+		}
+	}
+	return parts
 }
 
 // turn returns the index of the participant whose turn it is by the weekly rotation.
@@ -124,19 +159,20 @@ func (o OnCall) Turns(from, until time.Time) (turns []Turn) {
 	}
 	for at := from; at.Before(until); {
 		end := o.nextHandOver(at)
-		override := false
 		for _, v := range o.Overrides {
 			for _, border := range []time.Time{v.StartsAt, v.EndsAt} {
 				if border.After(at) && border.Before(end) {
 					end = border
 				}
 			}
-			override = override || !at.Before(v.StartsAt) && at.Before(v.EndsAt)
 		}
 		if end.After(until) {
 			end = until
 		}
-		p, _ := o.On(at)
+		p, override := o.overriding(o.Overrides, at)
+		if !override {
+			p = o.Participants[o.turn(at)]
+		}
 		if n := len(turns); n > 0 && turns[n-1].Participant.Name == p.Name && turns[n-1].Override == override {
 			turns[n-1].EndsAt = end
 		} else {
@@ -155,8 +191,9 @@ func (o OnCall) participant(name string) (Participant, bool) {
 	return o.Participants[i], true
 }
 
-// Validate returns an *allswell.ValidationError with every invalid field. The store checks that the channels exist.
-func (o OnCall) Validate() error {
+// Validate returns an *allswell.ValidationError with every invalid field. Overrides that have ended may name former participants. The
+// store checks that the channels exist.
+func (o OnCall) Validate(now time.Time) error {
 	var bad allswell.ValidationError
 	allswell.CheckLine(&bad, "name", o.Name, allswell.MaxNameLength)
 	if !validZone(o.Zone) {
@@ -183,11 +220,12 @@ func (o OnCall) Validate() error {
 		bad.Add("overrides", "The overrides may have at most %d items.", MaxOverrides)
 	}
 	for _, v := range o.Overrides {
-		if v.ID != "" && !names[strings.ToLower(v.Participant)] {
+		named := names[strings.ToLower(v.Participant)] || v.ID != "" && v.Ended(now)
+		if v.ID != "" && !named {
 			bad.Add("overrides", "%s has an override until %s; delete it first.", v.Participant, v.EndsAt.In(o.Location()).Format("2006-01-02 15:04 -07:00"))
 			break
 		}
-		if !v.EndsAt.After(v.StartsAt) || !names[strings.ToLower(v.Participant)] {
+		if !v.EndsAt.After(v.StartsAt) || !named {
 			bad.Add("overrides", "Each of the overrides must name a participant, and end after it starts.")
 			break
 		}

@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,11 +12,49 @@ func TestOverrideWithoutParticipant(t *testing.T) {
 	at := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	o := OnCall{Name: "Ops", Zone: "Europe/Berlin", HandOverDay: "mon", Participants: []Participant{{Name: "Ann", ChannelIDs: []string{"chn_1"}}},
 		Overrides: []Override{{ID: "ovr_1", Participant: "Bob", StartsAt: at, EndsAt: at.Add(time.Hour)}}}
-	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "Bob has an override until 2026-11-21 10:00 +01:00; delete it first.") {
+	if err := o.Validate(at); err == nil || !strings.Contains(err.Error(), "Bob has an override until 2026-11-21 10:00 +01:00; delete it first.") {
 		t.Errorf("%v", err)
 	}
+	o.Overrides[0].EndsAt = at
+	o.Overrides[0].StartsAt = at.Add(-time.Hour)
+	if err := o.Validate(at); err != nil {
+		t.Errorf("of an override that has ended: %v", err)
+	}
 	o.Overrides[0].ID = ""
-	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "must name a participant") {
+	if err := o.Validate(at); err == nil || !strings.Contains(err.Error(), "must name a participant") {
 		t.Errorf("of a new override: %v", err)
+	}
+}
+
+// TestReplacedOverrides checks which parts of an override newer ones replace.
+func TestReplacedOverrides(t *testing.T) {
+	at := func(hour int) time.Time { return time.Date(2026, 11, 21, hour, 0, 0, 0, time.UTC) }
+	override := func(name string, from, until int) Override {
+		return Override{Participant: name, StartsAt: at(from), EndsAt: at(until)}
+	}
+	o := OnCall{Zone: "UTC", HandOverDay: "mon", Participants: []Participant{{Name: "Ann"}, {Name: "Bob"}}}
+	for _, c := range []struct {
+		newer []Override
+		want  string
+	}{
+		{nil, ""},
+		{[]Override{override("Bob", 1, 8), override("Bob", 18, 20)}, ""},
+		{[]Override{override("Bob", 1, 20)}, "Bob 8-18"},
+		{[]Override{override("Bob", 10, 12), override("Bob", 12, 14), override("Ann", 17, 20)}, "Bob 10-14 Ann 17-18"},
+		{[]Override{override("Bob", 10, 12), override("Ann", 11, 13), override("Bob", 11, 13)}, "Bob 10-13"},
+		{[]Override{override("gone", 1, 20)}, ""},
+	} {
+		o.Overrides = append([]Override{override("Bob", 1, 20), override("Ann", 8, 18)}, c.newer...)
+		var got []string
+		for _, part := range o.Replaced(1) {
+			got = append(got, fmt.Sprintf("%s %d-%d", part.Participant.Name, part.StartsAt.Hour(), part.EndsAt.Hour()))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("by %v: %v, want %s", c.newer, got, c.want)
+		}
+	}
+	o.Overrides = []Override{override("gone", 8, 18)}
+	if turns := o.Turns(at(9), at(10)); len(turns) != 1 || turns[0].Override {
+		t.Errorf("of somebody who is no participant: %v", turns)
 	}
 }

@@ -126,8 +126,9 @@ type dayPart struct {
 // shownOverride is an override of a schedule.
 type shownOverride struct {
 	alert.Override
-	Over   bool
-	Masked bool // a newer override of a time that overlaps comes first
+	Over     bool
+	Replaced []alert.Turn // parts in which newer overrides count
+	Whole    bool         // all of it is replaced
 }
 
 // onCallHues is the number of colors of participants.
@@ -180,7 +181,12 @@ func (v *visit) answerOnCall(status int, f *form, o alert.OnCall) error {
 	}
 	s := onCallScreen{form: f, Schedule: rows[0], Tag: f.version("tag", allswell.EntityTag(o), false), Weeks: onCallCalendar(o, v.now()), Feed: o.CalendarURL(v.base), CanEdit: v.can(allswell.RoleEditor)}
 	for i, override := range o.Overrides {
-		s.Overrides = append(s.Overrides, shownOverride{override, !override.EndsAt.After(v.now()), slices.ContainsFunc(o.Overrides[i+1:], override.Overlaps)})
+		replaced := o.Replaced(i)
+		rest := override.EndsAt.Sub(override.StartsAt)
+		for _, part := range replaced {
+			rest -= part.EndsAt.Sub(part.StartsAt)
+		}
+		s.Overrides = append(s.Overrides, shownOverride{override, override.Ended(v.now()), replaced, rest == 0})
 	}
 	slices.SortStableFunc(s.Overrides, func(a, b shownOverride) int { return b.StartsAt.Compare(a.StartsAt) })
 	who := field{Name: "participant", Label: "Who", Type: "select"}
@@ -273,7 +279,7 @@ func (v *visit) showNewOnCall() error {
 func (v *visit) createOnCall() error {
 	f := newForm(v.r.PostForm)
 	o := alert.OnCall{}
-	f.fillOnCall(&o)
+	f.fillOnCall(&o, v.now())
 	if !f.Wrong() {
 		made, err := v.store.CreateOnCall(v.r.Context(), v.actor(), o)
 		if err == nil {
@@ -303,16 +309,18 @@ func (v *visit) editOnCall() error {
 		return err
 	}
 	typed := o
-	f.fillOnCall(&typed)
+	f.fillOnCall(&typed, v.now())
 	if !f.Wrong() {
 		_, err = v.store.ChangeOnCall(v.r.Context(), v.actor(), o.ID, allswell.Precondition{Tags: []string{f.Value("tag")}}, func(now *alert.OnCall) error {
-			f.fillOnCall(now)
+			if lost := f.fillOnCall(now, v.now()); len(lost) > 0 && f.Value(dropField) == "" {
+				return errOverridesLost
+			}
 			return nil
 		})
 		f.refused(err)
 	}
 	switch {
-	case f.Wrong():
+	case f.Wrong() || errors.Is(err, errOverridesLost):
 		return v.answerOnCallForm(http.StatusUnprocessableEntity, f, o, false)
 	case errors.Is(err, allswell.ErrPreconditionFailed):
 		f.saved = onCallValues(o)
@@ -322,6 +330,9 @@ func (v *visit) editOnCall() error {
 	}
 	return v.redirect(onCallPath + "/" + o.ID)
 }
+
+// errOverridesLost is returned for a change that would delete overrides without a word.
+var errOverridesLost = errors.New("the change deletes overrides")
 
 // trimmed returns what was typed into a field without the space around it.
 func (f *form) trimmed(name string) string { return strings.TrimSpace(f.Value(name)) }

@@ -23,7 +23,14 @@ type onCallFormScreen struct {
 	Rows      []participantRow
 	Conflict  bool
 	NoChannel bool // there is no channel yet
+	Lost      []lostOverride
 }
+
+// lostOverride is an override that is deleted with its participant.
+type lostOverride struct{ Participant, From, Until string }
+
+// dropField says that the overrides of participants who are removed may be deleted.
+const dropField = "drop_overrides"
 
 // participantRow is the part of the form for one participant.
 type participantRow struct {
@@ -62,8 +69,9 @@ func (f *form) rows() int {
 	return min(max(n, 1), alert.MaxParticipants+blankRows)
 }
 
-// fillOnCall sets what was typed. Overrides keep their participants if these are renamed, and are removed with them.
-func (f *form) fillOnCall(o *alert.OnCall) {
+// fillOnCall sets what was typed, and returns the overrides that it removes with their participants. Overrides keep their participants if these
+// are renamed. Those that have ended stay.
+func (f *form) fillOnCall(o *alert.OnCall, now time.Time) (lost []alert.Override) {
 	o.Name, o.Zone, o.HandOverDay = f.trimmed("name"), f.trimmed("zone"), alert.Weekday(f.Value("hand_over_day"))
 	if err := o.HandOverAt.UnmarshalText([]byte(f.Value("hand_over_at"))); err != nil {
 		f.refuse("hand_over_at", "The time must be such as 09:00.")
@@ -99,11 +107,19 @@ func (f *form) fillOnCall(o *alert.OnCall) {
 	}
 	var kept []alert.Override
 	for _, v := range o.Overrides {
-		if v.Participant = names[strings.ToLower(v.Participant)]; v.Participant != "" {
+		name, stays := names[strings.ToLower(v.Participant)]
+		switch {
+		case stays:
+			v.Participant = name
 			kept = append(kept, v)
+		case v.Ended(now):
+			kept = append(kept, v)
+		default:
+			lost = append(lost, v)
 		}
 	}
 	o.Overrides = kept
+	return lost
 }
 
 func (v *visit) answerOnCallForm(status int, f *form, o alert.OnCall, conflict bool) error {
@@ -118,6 +134,12 @@ func (v *visit) answerOnCallForm(status int, f *form, o alert.OnCall, conflict b
 		f.draw(field{Name: "hand_over_at", Label: "at", Type: "time"}),
 		f.draw(field{Name: "zone", Label: "Time zone", Placeholder: "Europe/Berlin", Hint: "Of the hand-over. It happens at the same time of the clock in summer and in winter."}),
 		f.draw(field{Name: "starts_on", Label: "First week", Type: "date", Hint: "A day in the week of the first participant."}),
+	}
+	if !conflict {
+		typed, shown := o, onCallRow{OnCall: o}
+		for _, lost := range newForm(f.values).fillOnCall(&typed, v.now()) {
+			s.Lost = append(s.Lost, lostOverride{lost.Participant, shown.Clock(lost.StartsAt), shown.Clock(lost.EndsAt)})
+		}
 	}
 	channels, _, err := v.store.AlertChannels(v.r.Context(), v.actor(), everyOne)
 	if err != nil {

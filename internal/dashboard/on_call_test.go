@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,11 +48,14 @@ func TestOnCallScreens(t *testing.T) {
 		owner.wants(owner.get("/admin/on-call"), http.StatusOK, "<strong><bdi>Ann</bdi></strong> is on call", "Bob has no channel that is enabled")
 
 		at := func(d time.Duration) string { return s.now().In(o.Location()).Add(d).Format(clockLayout) }
+		clock := func(d time.Duration) string {
+			return s.now().In(o.Location()).Add(d).Format("Mon 2 Jan 2006 15:04") + " (Europe/Berlin)"
+		}
 		owner.wants(owner.post(path+"/overrides", "participant", "Bob", "starts_at", at(0), "ends_at", at(-time.Hour)), http.StatusUnprocessableEntity, "The end must be after the start.")
 		owner.wants(owner.post(path+"/overrides", "participant", "Eve", "starts_at", at(0), "ends_at", at(time.Hour)), http.StatusUnprocessableEntity, "must name a participant")
 		owner.wants(owner.post(path+"/overrides", "participant", "Bob", "starts_at", at(0), "ends_at", at(2*time.Hour)), http.StatusSeeOther, path)
 		shown := owner.wants(owner.get(path), http.StatusOK, "<bdi>Bob</bdi> is on call", "by an override", "until "+s.now().In(o.Location()).Add(2*time.Hour).Format("Mon 2 Jan 2006 15:04")+" (Europe/Berlin)")
-		owner.lacks(shown, "Masked by a newer one")
+		owner.lacks(shown, "Replaced", "eplaced by")
 		remove := regexp.MustCompile(`action="([^"]+/overrides/[^"]+/delete)"`).FindStringSubmatch(shown.body)
 
 		form := owner.wants(owner.get(path+"/edit"), http.StatusOK, `value="Ann"`, "Old phone (disabled)")
@@ -67,9 +71,40 @@ func TestOnCallScreens(t *testing.T) {
 		owner.wants(owner.post(path+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;All&#34; needs it.")
 
 		owner.wants(owner.post(path+"/overrides", "participant", "Ann", "starts_at", at(3*time.Hour), "ends_at", at(5*time.Hour)), http.StatusSeeOther, path)
-		owner.lacks(owner.get(path), "Masked by a newer one")
+		owner.lacks(owner.get(path), "Partly replaced")
+		owner.wants(owner.post(path+"/overrides", "participant", "Robert", "starts_at", at(4*time.Hour), "ends_at", at(6*time.Hour)), http.StatusSeeOther, path)
+		owner.wants(owner.get(path), http.StatusOK, "Partly replaced", "replaced by <bdi>Robert</bdi>, by a newer override, from "+clock(4*time.Hour)+" until "+clock(5*time.Hour))
 		owner.wants(owner.post(path+"/overrides", "participant", "Ann", "starts_at", at(4*time.Hour), "ends_at", at(6*time.Hour)), http.StatusSeeOther, path)
-		owner.wants(owner.get(path), http.StatusOK, "Masked by a newer one")
+		owner.wants(owner.get(path), http.StatusOK, `pill">Replaced</span>`)
+
+		alone := append(append([]string{"tag", tagIn(t, owner.get(path+"/edit"))}, fields...), renamed[:8]...)
+		alone = append(alone, "participants.1.name", "", "participants.1.was", "Robert")
+		owner.wants(owner.post(path+"/edit", alone...), http.StatusUnprocessableEntity, "<bdi>Robert</bdi>, from "+clock(4*time.Hour)+" until "+clock(6*time.Hour), "Delete them")
+		overrides := func() (names []string) {
+			o, err := s.store.OnCallSchedule(t.Context(), owner.actor(), o.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range o.Overrides {
+				names = append(names, v.Participant)
+			}
+			return names
+		}
+		if got := overrides(); !slices.Equal(got, []string{"Ann", "Robert", "Ann"}) {
+			t.Errorf("before the deletion is confirmed: %v", got)
+		}
+		owner.wants(owner.post(path+"/edit", append(alone, dropField, "true")...), http.StatusSeeOther, path)
+		if got := overrides(); !slices.Equal(got, []string{"Ann", "Ann"}) {
+			t.Errorf("after it: %v", got)
+		}
+
+		s.skip(7 * time.Hour)
+		gone := append(append([]string{"tag", tagIn(t, owner.get(path+"/edit"))}, fields...), "participants.0.name", "Bob", "participants.0.turn", "1", "participants.0.channels", phone)
+		owner.wants(owner.post(path+"/edit", gone...), http.StatusSeeOther, path)
+		if got := overrides(); !slices.Equal(got, []string{"Ann", "Ann"}) {
+			t.Errorf("overrides that have ended, without their participant: %v", got)
+		}
+		owner.wants(owner.get(path), http.StatusOK, "<bdi>Bob</bdi> is on call", ">Ended</span>")
 
 		viewer := s.member(owner, allswell.RoleViewer)
 		viewer.lacks(viewer.wants(viewer.get(path), http.StatusOK), "/edit", "Put somebody on call")

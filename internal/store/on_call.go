@@ -121,7 +121,7 @@ func (t *tx) lockOnCall(actor allswell.Actor, ref string, p allswell.Preconditio
 // validateOnCall returns an *allswell.ValidationError with every invalid field. It gives a schedule without a slug one, and
 // overrides without an id theirs.
 func (t *tx) validateOnCall(o *alert.OnCall) error {
-	invalid := o.Validate()
+	invalid := o.Validate(t.Now)
 	if o.Slug == "" {
 		slug, err := t.freeSlug(allswell.SlugOf(o.Name, "on-call"), `FROM on_call WHERE workspace_id = $1`, o.WorkspaceID)
 		if err != nil {
