@@ -54,7 +54,7 @@ func TestChatSignUp(t *testing.T) {
 		}
 		for range 2 { // a double click
 			rec := send(url.Values{fieldCode: {" " + strings.ToLower(sub.ShownCode())}})
-			if rec.Code != 303 || !strings.HasSuffix(rec.Header().Get("Location"), path) {
+			if rec.Code != 303 || !strings.HasSuffix(rec.Header().Get("Location"), path+"?confirmed") {
 				t.Fatalf("%d %v", rec.Code, rec.Header())
 			}
 		}

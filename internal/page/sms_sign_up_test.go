@@ -90,9 +90,18 @@ func TestSMSSignUp(t *testing.T) {
 		if w.subscribers()["+4915112345678"].ID == "" || !w.subscribers()["+4915112345678"].ConfirmedAt.IsZero() {
 			t.Fatal("opening a link has changed something")
 		}
+		if p := w.answer(w.do("GET", path+"?confirmed"), 200); strings.Contains(p.Text(), "Thank you") {
+			t.Errorf("before the code: %s", p.Text())
+		}
 		rec := w.post(subscribePath, url.Values{fieldPhone: {"+49 151 12345678"}, fieldCode: {sub.ShownCode()}})
-		if rec.Code != 303 || !strings.HasSuffix(rec.Header().Get("Location"), path) || w.subscribers()["+4915112345678"].ConfirmedAt.IsZero() {
+		if rec.Code != 303 || !strings.HasSuffix(rec.Header().Get("Location"), path+"?confirmed") || w.subscribers()["+4915112345678"].ConfirmedAt.IsZero() {
 			t.Errorf("%d %v", rec.Code, rec.Header())
+		}
+		if p := w.answer(w.do("GET", path+"?confirmed"), 200); !strings.Contains(p.Text(), "Thank you. Your subscription is confirmed.") {
+			t.Errorf("after the code: %s", p.Text())
+		}
+		if p := w.answer(w.do("GET", path), 200); strings.Contains(p.Text(), "Thank you") {
+			t.Errorf("later: %s", p.Text())
 		}
 		w.answer(w.post("/status/acme/unsubscribe/"+sub.Key, url.Values{}), 200)
 		if len(w.subscribers()) != 0 {

@@ -172,8 +172,16 @@ func (s *Site) confirmSignUp(w http.ResponseWriter, r *http.Request, req pageReq
 		s.failForm(w, r, req, "confirming a subscription failed", err)
 	default:
 		w.Header().Set("Cache-Control", "no-store")
-		http.Redirect(w, r, s.presentation(req.snap.page, req.variant).Subscription(sub.Key), http.StatusSeeOther)
+		http.Redirect(w, r, withQuery(s.presentation(req.snap.page, req.variant).Subscription(sub.Key), paramConfirmed), http.StatusSeeOther)
 	}
+}
+
+// withQuery returns a URL with one more parameter in its query.
+func withQuery(to, parameter string) string {
+	if strings.Contains(to, "?") {
+		return to + "&" + parameter
+	}
+	return to + "?" + parameter
 }
 
 // limitedPage returns the page whose limit a sign-up by a channel counts towards; "": none.

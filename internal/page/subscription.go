@@ -24,6 +24,9 @@ const (
 	scopeChosen = "components" // at least one
 )
 
+// paramConfirmed is the parameter of a query that says that a code has just confirmed the subscription.
+const paramConfirmed = "confirmed"
+
 // keyLookup is the result of looking up the key in the path of a form.
 type keyLookup struct {
 	slug string // the current slug of the subscription's page; "" after an error
@@ -73,7 +76,11 @@ func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, req pag
 				return
 			})
 		}
-		s.showSubscription(w, r, req, sub, view.SubscriptionChange{}, err)
+		var done view.SubscriptionChange
+		if r.URL.Query().Has(paramConfirmed) && !sub.ConfirmedAt.IsZero() {
+			done.Done = req.variant.Language.T("subscription.done.confirmed")
+		}
+		s.showSubscription(w, r, req, sub, done, err)
 		return
 	}
 	// The page sends no referrer, so browsers send the origin "null". Over plain HTTP
