@@ -176,13 +176,21 @@ const warningsRefused = "Only webhooks that you add are notified of warnings."
 
 // SubscriberChange is the input for changing a subscriber. Nil fields keep their values.
 type SubscriberChange struct {
-	Warnings *bool
+	Warnings   *bool
+	Components *[]string // ids; empty: the whole page
 }
 
 // Apply changes the subscriber, or returns a *ValidationError.
 func (s *Subscriber) Apply(ch SubscriberChange) error {
 	set(&s.Warnings, ch.Warnings)
 	bad := new(ValidationError)
+	if ch.Components != nil {
+		s.Components = checkChosenComponents(bad, *ch.Components)
+		s.WholePage = len(s.Components) == 0
+		if s.IncidentID != "" {
+			bad.Add("components", "A browser is only notified of the end of its incident.")
+		}
+	}
 	if s.Warnings && !s.CanAskForWarnings() {
 		bad.Add("warnings", warningsRefused)
 	}

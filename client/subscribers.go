@@ -76,7 +76,8 @@ type NewSubscriber struct {
 
 // SubscriberChange has the new values of a subscriber. Nil fields do not change.
 type SubscriberChange struct {
-	Warnings *bool `json:"warnings,omitempty"` // whether a webhook that an operator added is notified of warnings
+	Components *[]string `json:"components,omitempty"` // ids or slugs; empty: the whole page
+	Warnings   *bool     `json:"warnings,omitempty"`   // whether a webhook that an operator added is notified of warnings
 }
 
 // Delivery is a message to a subscriber.
@@ -143,7 +144,7 @@ func (c *Client) GetSubscriber(ctx context.Context, page, id string) (*Subscribe
 	return call[Subscriber](ctx, c, http.MethodGet, pathOf("pages", page, "subscribers", id), nil)
 }
 
-// ChangeSubscriber changes whether a webhook is notified of warnings.
+// ChangeSubscriber changes the components of a subscriber, or whether a webhook is notified of warnings.
 func (c *Client) ChangeSubscriber(ctx context.Context, page, id string, change SubscriberChange, options ...CallOption) (*Subscriber, error) {
 	return call[Subscriber](ctx, c, http.MethodPatch, pathOf("pages", page, "subscribers", id), change, options...)
 }

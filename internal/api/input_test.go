@@ -154,7 +154,7 @@ func fieldsOf(t testing.TB, rt route) []field {
 	case "POST /api/v1/pages/{pageSlug}/subscribers":
 		return []field{{"channel", choice, true, 0}, {"target", text, true, 2000}, {"confirmed", boolean, false, 0}, {"components", references, false, 0}, {"warnings", boolean, false, 0}}
 	case "PATCH /api/v1/pages/{pageSlug}/subscribers/{subscriberId}":
-		return []field{{"warnings", boolean, false, 0}}
+		return []field{{"components", references, false, 0}, {"warnings", boolean, false, 0}}
 	case "POST /api/v1/channels":
 		return append(channelFields, field{"type", choice, true, 0})
 	case "POST /api/v1/channels/test":

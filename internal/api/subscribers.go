@@ -101,13 +101,16 @@ func (a *api) getSubscriber(c *call) (store.Response, error) {
 	return resourceResponse(subscriber, err, newSubscriberJSON)
 }
 
-// changeSubscriber changes whether a webhook is notified of warnings.
+// changeSubscriber changes the components that a subscriber has chosen, and whether a webhook is notified of warnings.
 func (a *api) changeSubscriber(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
 		return store.Response{}, err
 	}
 	ch := allswell.SubscriberChange{Warnings: o.Flag("warnings")}
+	if components := o.Texts("components"); components != nil {
+		ch.Components = &components
+	}
 	if err := o.Check(nil); err != nil {
 		return store.Response{}, err
 	}

@@ -87,6 +87,35 @@ func TestEmailSubscribers(t *testing.T) {
 	})
 }
 
+// TestComponentsOfSubscribers changes of what a subscriber is notified.
+func TestComponentsOfSubscribers(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		one := c.acme()
+		two := c.post("/api/v1/pages/acme/components", `{"name":"Web"}`).is(201).id()
+		path := subscribersPath + "/" + c.subscribe("email", "ada@example.com", "confirmed", true)
+		for _, change := range []struct {
+			body  string
+			whole bool
+			want  []any
+		}{
+			{`{"components":["` + two + `"]}`, false, []any{two}},
+			{`{}`, false, []any{two}},
+			{`{"components":null}`, false, []any{two}},
+			{`{"components":["web","api","` + one + `"]}`, false, []any{one, two}},
+			{`{"components":[]}`, true, []any{}},
+		} {
+			want := map[string]any{"whole_page": change.whole, "components": change.want}
+			keys(t, c.patch(path, change.body).is(200).has(want).data(), subscriberKeys...)
+			c.get(path).is(200).has(want)
+		}
+		c.unchanged(func() {
+			c.patch(path, `{"components":["nothing"]}`).complains("components")
+			c.patch(path, `{"components":"api"}`).complains("components")
+			c.patch(path, `{"components":["api"],"warnings":true}`).complains("warnings")
+		})
+	})
+}
+
 func TestWebhookSubscribers(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.acme()

@@ -21,7 +21,7 @@ type SubscriberCommands struct {
 	List   subscriberList   `cmd:"" help:"List a page's subscribers, newest first."`
 	Show   subscriberShow   `cmd:"" help:"Show a subscriber."`
 	Create subscriberCreate `cmd:"" aliases:"add" help:"Add a subscriber to a page."`
-	Edit   subscriberEdit   `cmd:"" help:"Change whether a webhook is notified of the warnings of monitors."`
+	Edit   subscriberEdit   `cmd:"" help:"Change the components of a subscriber, or whether a webhook is notified of the warnings of monitors."`
 	Import subscriberImport `cmd:"" help:"Subscribe the e-mail addresses, phones and chats of a list."`
 	Export subscriberExport `cmd:"" help:"Print all subscribers of a page as CSV."`
 	Resume subscriberResume `cmd:"" help:"End the suspension of a subscriber whose receiver rejected too many messages."`
@@ -78,11 +78,20 @@ func (cmd *subscriberCreate) Run(c *commandContext) error {
 
 type subscriberEdit struct {
 	subscriberArgument
-	Warnings *bool `negatable:"" help:"Notify the webhook of the warnings of monitors, which the page does not show."`
+	Components []string `name:"component" sep:"none" xor:"components" placeholder:"COMPONENT" help:"Id, name or slug of a component; repeatable. Replaces all others."`
+	WholePage  bool     `xor:"components" help:"Notify the subscriber of the whole page."`
+	Warnings   *bool    `negatable:"" help:"Notify the webhook of the warnings of monitors, which the page does not show."`
 }
 
 func (cmd *subscriberEdit) Run(c *commandContext) error {
 	change := client.SubscriberChange{Warnings: cmd.Warnings}
+	if len(cmd.Components) > 0 || cmd.WholePage {
+		ids, err := c.components(cmd.Components, &cmd.pageFlag)
+		if err != nil {
+			return err
+		}
+		change.Components = &ids
+	}
 	if err := checkNotEmpty(change); err != nil {
 		return err
 	}
@@ -91,13 +100,31 @@ func (cmd *subscriberEdit) Run(c *commandContext) error {
 		return err
 	}
 	subscriber, err := c.api.ChangeSubscriber(c.Ctx, cmd.Page, id, change)
+	if err != nil {
+		return err
+	}
+	about, err := c.aboutText(cmd.Page, subscriber)
 	return object(c, subscriber, err, func(s *client.Subscriber) {
-		warnings := "not notified"
-		if s.Warnings {
-			warnings = "notified"
+		if change.Components != nil {
+			c.Printf("The subscriber %s is notified of: %s.\n", console.Visible(s.Target), console.Visible(about))
 		}
-		c.Printf("The subscriber %s is %s of warnings.\n", console.Visible(s.Target), warnings)
+		if change.Warnings != nil {
+			c.Printf("The subscriber %s is %s of warnings.\n", console.Visible(s.Target), map[bool]string{true: "notified", false: "not notified"}[s.Warnings])
+		}
 	})
+}
+
+// aboutText returns of what a subscriber of a page is notified: the names of the components.
+func (c *commandContext) aboutText(page string, s *client.Subscriber) (string, error) {
+	switch {
+	case s.WholePage:
+		return "the whole page", nil
+	case len(s.Components) == 0:
+		return "components that are deleted", nil
+	}
+	all := make(names)
+	err := addNames(c, all, s.Components, c.api.ListComponents(page), func(v *client.Component) (id, name string) { return v.ID, v.Name })
+	return all.join(s.Components), err
 }
 
 // channelFlags are the flags of subscriber create that give the target: --email, --webhook, one for each channel. Because
@@ -229,15 +256,11 @@ func (cmd *subscriberShow) Run(c *commandContext) error {
 		return err
 	}
 	subscriber, err := c.api.GetSubscriber(c.Ctx, cmd.Page, id)
+	if err != nil {
+		return err
+	}
+	about, err := c.aboutText(cmd.Page, subscriber)
 	return object(c, subscriber, err, func(s *client.Subscriber) {
-		about := "the whole page"
-		switch {
-		case s.WholePage:
-		case len(s.Components) == 0:
-			about = "components that are deleted"
-		default:
-			about = strings.Join(s.Components, ", ")
-		}
 		suspended := ""
 		if s.SuspendedAt != nil {
 			suspended = console.Time(*s.SuspendedAt) + ": " + valueOf(s.SuspendedFor)

@@ -25,6 +25,8 @@ func TestSubscriberRequests(t *testing.T) {
 			`POST /api/v1/pages/acme/subscribers {"channel":"webhook","target":"https://example.com/","warnings":true}`},
 		{"subscriber edit|--page=acme|https://example.com/a,b|--warnings", `PATCH /api/v1/pages/acme/subscribers/sub_2 {"warnings":true}`},
 		{"subscriber edit|--page=acme|sub_1|--no-warnings", `PATCH /api/v1/pages/acme/subscribers/sub_1 {"warnings":false}`},
+		{"subscriber edit|--page=acme|sub_1|--component=comp_1|--component=comp_2|--warnings", `PATCH /api/v1/pages/acme/subscribers/sub_1 {"components":["comp_1","comp_2"],"warnings":true}`},
+		{"subscriber edit|--page=acme|sub_1|--whole-page", `PATCH /api/v1/pages/acme/subscribers/sub_1 {"components":[]}`},
 		{"subscriber list|--page=acme", `GET /api/v1/pages/acme/subscribers?page=1&per_page=100 `},
 		{"subscriber show|--page=acme|sub_1", `GET /api/v1/pages/acme/subscribers/sub_1 `},
 		{"subscriber show|--page=acme|https://hooks.slack.com/services/T0/B0/secret", `GET /api/v1/pages/acme/subscribers/sub_3 `},
@@ -84,6 +86,8 @@ func TestSubscriberUsage(t *testing.T) {
 	for _, args := range []string{
 		"subscriber add|--page=acme",
 		"subscriber add|--page=acme|--email=a@example.com|--webhook=https://example.com/",
+		"subscriber edit|--page=acme|sub_1",
+		"subscriber edit|--page=acme|sub_1|--component=comp_1|--whole-page",
 		"delivery retry",
 	} {
 		status, stdout, stderr := against(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -130,8 +134,8 @@ func TestSubscriberOutput(t *testing.T) {
 				"sub_1       email    unconfirmed  operator  2 components                 a@example.com\n" +
 				"sub_1       email    active       operator  1 component                  a@example.com\n" +
 				"sub_2       webhook  suspended    visitor   components that are deleted  \ufffd[31m\n"},
-		{"subscriber show|--page=p|sub_1", subscriber + `"confirmed": true, "refusals": 3, "suspended_at": "2026-11-21T04:00:00.000Z", "suspended_for": "No such mailbox.", "components": ["comp_1"]}`,
-			"Target:     a@example.com\nId:         sub_1\nChannel:    email\nState:      suspended\nAdded by:   operator\nAbout:      comp_1\n" +
+		{"subscriber show|--page=p|sub_1", subscriber + `"confirmed": true, "refusals": 3, "suspended_at": "2026-11-21T04:00:00.000Z", "suspended_for": "No such mailbox."}`,
+			"Target:     a@example.com\nId:         sub_1\nChannel:    email\nState:      suspended\nAdded by:   operator\nAbout:      components that are deleted\n" +
 				"Suspended:  2026-11-21 04:00:00 +00:00: No such mailbox.\nRefusals:   3\n"},
 		{"delivery list|--page=p", `[]`, "No deliveries.\n"},
 		{"delivery list|--page=p", `[` + delivery + `"state": "pending", "reason": "It was slow.", "next_attempt_at": "2026-11-21T04:00:00.000Z"}]`,
@@ -154,6 +158,32 @@ func TestSubscriberOutput(t *testing.T) {
 		status, stdout, stderr := against(t, answer(200, "", "", `{"data": `+c.data+`, "meta": {"total": 1}}`), expand(c.args)...)
 		if status != console.ExitDone || stdout != c.want || stderr != "" {
 			t.Errorf("%s: status %d %s\ngot\n%swant\n%s", c.args, status, stderr, stdout, c.want)
+		}
+	}
+}
+
+// TestComponentsOfSubscribersHaveNames checks that people see the names of components, and programs their ids.
+func TestComponentsOfSubscribersHaveNames(t *testing.T) {
+	const subscriber = `{"id": "sub_1", "target": "a@example.com", "components": ["comp_2", "comp_3", "comp_1"]}`
+	for _, c := range []struct {
+		args, want string
+		lists      bool
+	}{
+		{"subscriber show|--page=p|sub_1", "About:     Web, comp_3, API\n", true},
+		{"subscriber edit|--page=p|sub_1|--component=comp_2", "The subscriber a@example.com is notified of: Web, comp_3, API.\n", true},
+		{"subscriber show|--page=p|sub_1|--json", `"comp_3"`, false},
+	} {
+		listed := false
+		status, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/components") {
+				listed = true
+				io.WriteString(w, `{"data": [{"id": "comp_1", "name": "API"}, {"id": "comp_2", "name": "Web"}], "meta": {"total": 2}}`)
+				return
+			}
+			io.WriteString(w, `{"data": `+subscriber+`}`)
+		}, expand(c.args)...)
+		if status != console.ExitDone || !strings.Contains(stdout, c.want) || listed != c.lists {
+			t.Errorf("%s: status %d %s, components were listed: %v\n%s", c.args, status, stderr, listed, stdout)
 		}
 	}
 }

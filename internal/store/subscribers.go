@@ -419,19 +419,35 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 	}, save...)
 }
 
-// ChangeSubscriber changes a subscriber on behalf of an operator. Visitors' webhooks and other channels cannot ask for warnings:
-// this is an *allswell.ValidationError. Warnings that are being delivered to the subscriber still are after it asks for none.
+// ChangeSubscriber changes a subscriber on behalf of an operator. The components are ids or slugs. Visitors' webhooks and other channels
+// cannot ask for warnings: this is an *allswell.ValidationError. Messages that are being delivered to the subscriber still are after it
+// has chosen other components or asks for no warnings.
 func (s *Store) ChangeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, ch allswell.SubscriberChange) (allswell.Subscriber, error) {
-	return s.changeAsOperator(ctx, actor, slug, id, allswell.AuditUpdate, func(sub *allswell.Subscriber) (bool, error) {
-		warnings := sub.Warnings
-		err := sub.Apply(ch)
-		return sub.Warnings != warnings, err
+	return s.changeAsOperator(ctx, actor, slug, id, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) (bool, error) {
+		before := *sub
+		if ch.Components != nil {
+			ids, err := t.resolveComponents(sub.PageID, *ch.Components)
+			if err != nil {
+				return false, err
+			}
+			ch.Components = &ids
+		}
+		if err := sub.Apply(ch); err != nil {
+			return false, err
+		}
+		chosen := sub.WholePage != before.WholePage || !slices.Equal(sub.Components, before.Components)
+		if chosen {
+			if err := t.saveChosen(*sub); err != nil {
+				return false, err
+			}
+		}
+		return chosen || sub.Warnings != before.Warnings, nil
 	})
 }
 
 // ResumeSubscriber ends the suspension of a subscriber, if there is one, on behalf of an operator.
 func (s *Store) ResumeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
-	return s.changeAsOperator(ctx, actor, slug, id, allswell.AuditResume, func(sub *allswell.Subscriber) (bool, error) {
+	return s.changeAsOperator(ctx, actor, slug, id, allswell.AuditResume, func(_ *tx, sub *allswell.Subscriber) (bool, error) {
 		suspended := !sub.SuspendedAt.IsZero()
 		if suspended {
 			sub.Resume()
@@ -442,7 +458,7 @@ func (s *Store) ResumeSubscriber(ctx context.Context, actor allswell.Actor, slug
 
 // changeAsOperator applies a change, which reports whether it changes anything, to a locked subscriber, and saves and audits it.
 func (s *Store) changeAsOperator(ctx context.Context, actor allswell.Actor, slug, id string, action allswell.AuditAction,
-	change func(*allswell.Subscriber) (bool, error), save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
+	change func(*tx, *allswell.Subscriber) (bool, error), save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
 		r := reachOf(actor)
 		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
@@ -450,7 +466,7 @@ func (s *Store) changeAsOperator(ctx context.Context, actor allswell.Actor, slug
 			return sub, err
 		}
 		before := sub
-		if changed, err := change(&sub); err != nil || !changed {
+		if changed, err := change(t, &sub); err != nil || !changed {
 			return before, err
 		}
 		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)

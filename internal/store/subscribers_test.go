@@ -95,6 +95,48 @@ func TestHiddenComponentIsNotChosen(t *testing.T) {
 	})
 }
 
+// TestOperatorChangesComponents: a subscriber is notified of the components that an operator has chosen from then on. A suspension
+// does not end, and what is not chosen anew is not saved.
+func TestOperatorChangesComponents(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		hidden := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backstage", Hidden: ptr(true)}))(w)
+		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Other"}))(w)
+		a := w.subscribe("a@example.com")
+		change := func(components ...string) (allswell.Subscriber, error) {
+			return w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, allswell.SubscriberChange{Components: &components})
+		}
+		w.clock.move(time.Second)
+		if got := must(change(other.Slug))(w); got.WholePage || !slices.Equal(got.Components, []string{other.ID}) || !got.UpdatedAt.Equal(w.clock.now()) {
+			w.Errorf("%+v", got)
+		}
+		open := func(title string, component string) {
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title, Message: ptr(title), Affected: []allswell.AffectedComponent{{ComponentID: component, Status: allswell.StatusDegraded}}}))(w)
+		}
+		open("not chosen", w.component.ID)
+		open("chosen", other.ID)
+		w.expect("one component", w.deliver(taken), "a@example.com: chosen")
+		w.clock.move(time.Second)
+		must(change(other.ID))(w)
+		if got := must(w.Subscriber(w.ctx, w.ws, "acme", a.ID))(w); got.UpdatedAt.Equal(w.clock.now()) {
+			w.Error("the same components again change the subscriber")
+		}
+		_, err := change(other.ID, hidden.ID)
+		w.refused(err, "components")
+		w.run(`UPDATE subscribers SET suspended_at = $2, suspension_reason = 'x' WHERE id = $1`, a.ID, w.clock.now().UnixMilli())
+		if got := must(change())(w); !got.WholePage || len(got.Components) > 0 || got.SuspendedAt.IsZero() {
+			w.Errorf("%+v", got)
+		}
+		got := w.rows(`SELECT old_fields, new_fields FROM audit_entries WHERE object_kind = 'subscriber' AND action = 'update' ORDER BY id`)
+		want := []string{
+			`{"components":[],"whole_page":true}|{"components":["` + other.ID + `"],"whole_page":false}`,
+			`{"components":["` + other.ID + `"],"whole_page":false}|{"components":[],"whole_page":true}`,
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			w.Errorf("audited %q, want %q", got, want)
+		}
+	})
+}
+
 // TestSuspensionCancelsOpenDeliveries: what was fanned out before the suspension, of
 // other incidents too, is not sent when the subscription goes on later.
 func TestSuspensionCancelsOpenDeliveries(t *testing.T) {
