@@ -20,6 +20,7 @@ type subscribersScreen struct {
 	Pager   pager
 	All     bool // no filter is set
 	Fields  []field
+	About   field               // the components of a new subscriber
 	Added   allswell.Subscriber // a webhook that has just been added, with its secret; the zero value: none
 	Problem string              // why a change of a row was refused
 	Path    string
@@ -82,7 +83,26 @@ func (v *visit) listSubscribers(status int, s *subscribersScreen, query url.Valu
 			Deliveries: deliveriesOf(s.Page.Slug, sub.ID)})
 	}
 	v.drawSubscribers(s, newForm(query))
+	if s.About, err = v.aboutField(s.form, s.Page.Slug); err != nil {
+		return err
+	}
 	return v.show(status, "subscribers", s.Page.Name+": subscribers", s)
+}
+
+// aboutField draws the choice of the components of a page that somebody is notified about.
+func (v *visit) aboutField(f *form, slug string) (field, error) {
+	components, _, err := v.store.Components(v.r.Context(), v.actor(), slug, store.ComponentFilter{}, listAll)
+	about := field{Name: "components", Label: "Only about these components", Hint: "None chosen: about the whole page."}
+	for _, c := range components {
+		switch o := (option{Value: c.ID, Label: c.Name}); {
+		case !c.Hidden:
+			about.Options = append(about.Options, o)
+		case slices.Contains(f.values["components"], c.ID): // nobody is notified of it while it is hidden
+			o.Label += " (hidden)"
+			about.Options = append(about.Options, o)
+		}
+	}
+	return f.drawBoxes(about), err
 }
 
 // deliveriesOf returns the address of the deliveries to one subscriber.
@@ -106,15 +126,15 @@ func (v *visit) drawSubscribers(s *subscribersScreen, filter *form) {
 		filter.draw(field{Name: "state", Label: "State", Type: "select", Options: states}),
 		filter.draw(field{Name: "in", Label: "Channel", Type: "select", Options: append([]option{{Label: "All channels"}}, channels...)}),
 	}
+	warnings := warningsField
+	warnings.Hint = "Only to webhooks. The page does not show warnings, and visitors do not receive any."
 	s.Fields = []field{
 		s.draw(field{Name: "channel", Label: "Channel", Type: "select", Options: addable}),
 		s.draw(field{Name: "target", Label: "E-mail address, URL or phone number", Placeholder: "ada@example.com", Autocomplete: "off"}),
 		s.draw(field{Name: "confirmed", Label: "Consent", Type: "select", Options: []option{
 			{Value: "false", Label: "ask the address to confirm first"}, {Value: "true", Label: "its owner has already agreed"},
 		}, Hint: "Webhooks that you add are not asked. A chat or a phone is sent a code, to enter on the page."}),
-		s.draw(field{Name: "warnings", Label: "Warnings of monitors", Type: "select", Options: []option{
-			{Value: "false", Label: "do not send them"}, {Value: "true", Label: "send them, too"},
-		}, Hint: "Only to webhooks. The page does not show warnings, and visitors do not receive any."}),
+		s.draw(warnings),
 	}
 }
 
@@ -136,7 +156,7 @@ func (v *visit) addSubscriber() error {
 	s := &subscribersScreen{form: newForm(v.r.PostForm), pageHead: h}
 	n, err := allswell.NewSubscriber{
 		Channel: allswell.Channel(s.Value("channel")), Target: strings.TrimSpace(s.Value("target")), Confirmed: s.Value("confirmed") == "true",
-		Warnings: s.Value("warnings") == "true",
+		Components: s.values["components"], Warnings: s.Value("warnings") == "true",
 	}.Check()
 	if err == nil && v.checkTarget != nil {
 		err = v.checkTarget(v.r.Context(), n.Channel, n.Target)
@@ -159,13 +179,6 @@ func (v *visit) addSubscriber() error {
 // resumeSubscriber ends a suspension.
 func (v *visit) resumeSubscriber() error {
 	_, err := v.store.ResumeSubscriber(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("subscriber"))
-	return v.answerSubscribers(err, "")
-}
-
-// changeSubscriber changes whether a webhook is notified of warnings.
-func (v *visit) changeSubscriber() error {
-	ch := allswell.SubscriberChange{Warnings: new(v.r.PostForm.Get("warnings") == "true")}
-	_, err := v.store.ChangeSubscriber(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("subscriber"), ch)
 	return v.answerSubscribers(err, "")
 }
 

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,19 +50,19 @@ func TestSubscribers(t *testing.T) {
 		ada := s.subscriber(v, "ada@example.com")
 		row := fmt.Sprint(path, "/", ada.ID)
 		hook := fmt.Sprint(path, "/", s.subscriber(v, "https://hooks.example.com/status").ID)
-		v.wants(v.get(path+"?search=hooks"), 200, "Send warnings")
-		v.wants(v.post(hook+"/warnings", "warnings", "true", "back", "search=hooks"), 303, "search=hooks")
-		v.wants(v.get(path+"?search=hooks"), 200, "notified of warnings", "Stop warnings")
-		v.wants(v.post(hook+"/warnings", "warnings", "false"), 303)
-		if a := v.get(path); strings.Contains(a.body, "notified of warnings") || strings.Count(a.body, "Send warnings") != 1 {
-			t.Error("someone is notified of warnings, or not only the webhook can be")
-		}
-		v.wants(v.post(row+"/warnings", "warnings", "true"), 422, "Only webhooks that you add are notified of warnings.")
+		v.wants(v.get(hook+"?back=search%3Dhooks"), 200, "Warnings of monitors", `name="back" value="search=hooks"`, `href="`+path+`?search=hooks"`)
+		v.wants(v.post(hook, "warnings", "true", "back", "search=hooks"), 303, "search=hooks")
+		v.wants(v.get(path+"?search=hooks"), 200, "notified of warnings")
+		v.wants(v.post(hook, "warnings", "false"), 303)
+		v.lacks(v.get(path), "notified of warnings")
+		v.lacks(v.wants(v.get(row), 200, "it has no components to choose from"), "Warnings of monitors")
+		v.wants(v.post(row, "warnings", "true"), 422, "Only webhooks that you add are notified of warnings.")
 		v.wants(v.post(path, "channel", "email", "target", "alan@example.com", "warnings", "true"), 422, "Only webhooks that you add are notified of warnings.")
 		v.wants(v.post(path, "channel", "webhook", "target", "https://hooks.example.com/on-call", "warnings", "true"), 201, "notified of warnings")
 		if !s.subscriber(v, "https://hooks.example.com/on-call").Warnings {
 			t.Error("the webhook is not notified of warnings")
 		}
+		v.addsWithComponents(path)
 		// A test message is a delivery, which the log shows.
 		log := v.wants(v.post(row+"/test"), 303, "/admin/deliveries?page=acme&subscriber="+ada.ID).Header.Get("Location")
 		v.wants(v.get(log), 200, "A test message", "Only messages to", "ada@example.com", "Waiting")
@@ -85,6 +86,60 @@ func TestSubscribers(t *testing.T) {
 			t.Error("an editor sees an address")
 		}
 	})
+}
+
+// addsWithComponents adds subscribers of each kind that are notified about some components only.
+func (v *visitor) addsWithComponents(path string) {
+	v.Helper()
+	var ids []string
+	for _, name := range []string{"API", "Shop", "Mail", "Search"} {
+		c, err := v.store.CreateComponent(v.Context(), v.actor(), "acme", allswell.NewComponent{Name: name, Hidden: new(name == "Search")})
+		if err != nil {
+			v.Fatal(err)
+		}
+		ids = append(ids, c.ID)
+	}
+	box := func(id string) string { return `name="components" value="` + id + `"` }
+	v.wants(v.get(path), 200, "Only about these components", box(ids[0]), box(ids[1]))
+	v.lacks(v.get(path), box(ids[3]))
+	v.wants(v.post(path, "channel", "email", "target", "nobody", "confirmed", "true", "components", ids[1]), 422, box(ids[1])+" checked", box(ids[0])+">")
+	v.wants(v.post(path, "channel", "email", "target", "eve@example.com", "confirmed", "true", "components", "cmp_068vq2r4b1ccu5a0d3e1"), 422, "The components must be of this page")
+	for target, channel := range map[string]string{"kay@example.com": "email", "https://hooks.example.com/some": "webhook", "https://hooks.slack.com/services/T000/B000/abcdefgh": "slack"} {
+		a := v.post(path, "channel", channel, "target", target, "confirmed", "true", "components", ids[0], "components", ids[2])
+		if a.StatusCode != 303 && a.StatusCode != 201 {
+			v.Fatalf("%s: %d %s", target, a.StatusCode, a.body)
+		}
+		got := v.subscriber(v, allswell.Channel(channel).Shown(target))
+		if want := slices.Sorted(slices.Values([]string{ids[0], ids[2]})); got.WholePage || !slices.Equal(slices.Sorted(slices.Values(got.Components)), want) {
+			v.Errorf("%s: %+v", target, got)
+		}
+	}
+	v.wants(v.get(path+"?search=kay"), 200, "2 components")
+	kay := path + "/" + v.subscriber(v, "kay@example.com").ID
+	v.wants(v.get(kay), 200, box(ids[0])+" checked", box(ids[1])+">", box(ids[2])+" checked")
+	v.wants(v.post(kay, "components", ids[3]), 422, "The components must be of this page")
+	v.wants(v.post(kay, "components", ids[1]), 303, path+"?saved=")
+	if got := v.subscriber(v, "kay@example.com"); got.WholePage || !slices.Equal(got.Components, ids[1:2]) {
+		v.Errorf("after the change: %+v", got)
+	}
+	hide := func(hidden bool) {
+		v.Helper()
+		if _, err := v.store.EditComponent(v.Context(), v.actor(), "acme", ids[1], allswell.ComponentEdit{Hidden: &hidden}); err != nil {
+			v.Fatal(err)
+		}
+	}
+	hide(true)
+	v.wants(v.get(kay), 200, box(ids[1])+" checked", "Shop (hidden)")
+	v.wants(v.post(kay, "components", ids[1]), 303)
+	hide(false)
+	if err := v.store.DeleteComponent(v.Context(), v.actor(), "acme", ids[1], allswell.Precondition{}); err != nil {
+		v.Fatal(err)
+	}
+	v.wants(v.get(kay), 200, "The components that were chosen no longer exist.")
+	v.wants(v.post(kay), 303)
+	if got := v.subscriber(v, "kay@example.com"); !got.WholePage || len(got.Components) > 0 {
+		v.Errorf("about the whole page: %+v", got)
+	}
 }
 
 // subscriber returns the subscriber of the page acme with a target.

@@ -102,7 +102,7 @@ func (f *furnished) fill(t *testing.T, c *binary.Client) {
 	c.Must(t, "PATCH", "/api/v1/pages/acme/ping-key", params{"access": "read_write"}, nil)
 	mobile, rule := withRules(create)
 	f.ids = map[string]string{"channel": mobile, "rule": rule, "page": "acme", "component": checkout.ID, "group": shop.ID, "incident": incident.ID, "update": update.ID,
-		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID), "checked": checked(t, c, checkout.ID), "alert": alerted(t, c), "silence": silence.ID, "schedule": schedule.ID}
+		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID), "checked": checked(t, c, checkout.ID), "alert": alerted(t, c), "silence": silence.ID, "subscriber": subscriber.ID, "schedule": schedule.ID}
 }
 
 // alerted returns the ID of an alert that a channel does not take.

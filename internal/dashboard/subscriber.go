@@ -1,0 +1,82 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/allswell/allswell"
+)
+
+// subscriberScreen is what the template subscriber shows.
+type subscriberScreen struct {
+	*form
+	pageHead
+	Subscriber allswell.Subscriber
+	About      field
+	Warnings   *field // nil: it cannot ask for them
+	Path       string
+	Back       string // the query of the list as it was shown
+	List       string // its address
+}
+
+// Lost reports whether all components that were chosen are gone.
+func (s *subscriberScreen) Lost() bool {
+	return !s.Subscriber.WholePage && len(s.Subscriber.Components) == 0
+}
+
+// warningsField chooses whether a subscriber is notified of warnings.
+var warningsField = field{Name: "warnings", Label: "Warnings of monitors", Type: "select", Options: []option{
+	{Value: "false", Label: "do not send them"}, {Value: "true", Label: "send them, too"},
+}}
+
+// showSubscriber shows the form that says what a subscriber is notified of.
+func (v *visit) showSubscriber() error {
+	sub, err := v.store.Subscriber(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("subscriber"))
+	if err != nil {
+		return err
+	}
+	f := newForm(url.Values{"components": sub.Components, "warnings": {strconv.FormatBool(sub.Warnings)}, "back": {v.r.URL.Query().Get("back")}})
+	return v.answerSubscriber(http.StatusOK, f, sub)
+}
+
+func (v *visit) answerSubscriber(status int, f *form, sub allswell.Subscriber) error {
+	h, err := v.pageHead()
+	if err != nil {
+		return err
+	}
+	back, err := url.ParseQuery(f.Value("back"))
+	if err != nil {
+		back = url.Values{}
+	}
+	s := &subscriberScreen{form: f, pageHead: h, Subscriber: sub, Back: back.Encode(), List: pagePath(h.Page) + "/subscribers"}
+	if s.Path = s.List + "/" + sub.ID; len(back) > 0 {
+		s.List += "?" + s.Back
+	}
+	if s.About, err = v.aboutField(f, h.Page.Slug); err != nil {
+		return err
+	}
+	if sub.CanAskForWarnings() {
+		s.Warnings = new(f.draw(warningsField))
+	}
+	return v.show(status, "subscriber", sub.Target, s)
+}
+
+// editSubscriber saves what a subscriber is notified of.
+func (v *visit) editSubscriber() error {
+	f := newForm(v.r.PostForm)
+	slug, id := v.r.PathValue("page"), v.r.PathValue("subscriber")
+	ch := allswell.SubscriberChange{Components: new(f.values["components"])}
+	if f.values.Has("warnings") {
+		ch.Warnings = new(f.Value("warnings") == "true")
+	}
+	_, err := v.store.ChangeSubscriber(v.r.Context(), v.actor(), slug, id, ch)
+	if f.refused(err) {
+		sub, err := v.store.Subscriber(v.r.Context(), v.actor(), slug, id)
+		if err != nil {
+			return err
+		}
+		return v.answerSubscriber(http.StatusUnprocessableEntity, f, sub)
+	}
+	return v.answerSubscribers(err, "")
+}
