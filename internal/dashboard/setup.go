@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/password"
@@ -20,6 +19,10 @@ type setupScreen struct {
 	Page   allswell.Page
 	Fields []field
 	Skip   string // where to go without this step; "": nowhere
+
+	Kinds  []typeChoice // of the first monitor
+	Check  bool         // it is a check of a target
+	Result *checkResult // of a test of the target; nil: none was asked for
 }
 
 // setupTitles are the titles of the steps.
@@ -185,63 +188,3 @@ func firstMessage(bad *allswell.ValidationError) string {
 	}
 	return ""
 }
-
-// showSetupMonitor shows the fourth step.
-func (v *visit) showSetupMonitor() error {
-	return v.showMonitorStep(http.StatusOK, newForm(url.Values{"interval": {"86400"}}))
-}
-
-// intervals are the intervals that the form of the first monitor offers.
-var intervals = []struct {
-	length time.Duration
-	label  string
-}{
-	{time.Minute, "every minute"}, {5 * time.Minute, "every 5 minutes"}, {15 * time.Minute, "every 15 minutes"}, {time.Hour, "every hour"},
-	{6 * time.Hour, "every 6 hours"}, {24 * time.Hour, "every day"}, {7 * 24 * time.Hour, "every week"},
-}
-
-func (v *visit) showMonitorStep(status int, f *form) error {
-	slug := v.r.PathValue("page")
-	page, err := v.store.Page(v.r.Context(), v.actor(), slug)
-	if err != nil {
-		return err
-	}
-	components, _, err := v.store.Components(v.r.Context(), v.actor(), slug, store.ComponentFilter{}, store.Pagination{Page: 1, PerPage: 200})
-	if err != nil {
-		return err
-	}
-	often := field{Name: "interval", Label: "It runs", Type: "select", Hint: "Its ping is overdue a quarter of this time later, at most an hour."}
-	for _, i := range intervals {
-		often.Options = append(often.Options, option{Value: seconds(i.length), Label: i.label})
-	}
-	affected := field{Name: "component_id", Label: "While it is down, this component is down, too", Type: "select", Options: []option{{Label: "none: show nothing on the page"}}}
-	for _, c := range components {
-		affected.Options = append(affected.Options, option{Value: c.ID, Label: c.Name})
-	}
-	if len(components) > 0 && !f.values.Has("component_id") {
-		f.values.Set("component_id", components[len(components)-1].ID)
-	}
-	return v.showStep(status, &setupScreen{form: f, Step: 4, Page: page, Skip: Path},
-		field{Name: "name", Label: "A job that should run regularly", Placeholder: "Nightly backup"}, often, affected)
-}
-
-// setUpMonitor creates the first monitor. Jobs take different times, so it expects a ping within a little more than the
-// time between two runs.
-func (v *visit) setUpMonitor() error {
-	f := newForm(v.r.PostForm)
-	every := parseSeconds(f.Value("interval"))
-	m, err := v.store.CreateMonitor(v.r.Context(), v.actor(), allswell.NewMonitor{
-		Name: strings.TrimSpace(f.Value("name")), Interval: every + slack(every), Page: v.r.PathValue("page"), ComponentID: f.Value("component_id"),
-	})
-	if f.refused(err) {
-		return v.showMonitorStep(http.StatusUnprocessableEntity, f)
-	}
-	if err != nil {
-		return err
-	}
-	return v.redirect(Path + "/monitors/" + m.ID + "/first-ping")
-}
-
-// slack returns how much later than usual a job may run before it is overdue: a quarter of the time between two runs,
-// at most an hour.
-func slack(every time.Duration) time.Duration { return min(every/4, time.Hour) }

@@ -49,9 +49,9 @@ func TestFirstStart(t *testing.T) {
 		}
 		v.wants(v.get("/admin/setup/acme-cloud/monitor"), http.StatusOK, "API</option>")
 		v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "", "interval", "x", "component_id", ""), http.StatusUnprocessableEntity, "name field is required")
-		done := v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "Backup", "interval", "3600", "component_id", components[1].ID), http.StatusSeeOther, "/first-ping")
+		done := v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "Backup", "interval", "1h", "component_id", components[1].ID), http.StatusSeeOther, "/first-ping")
 		screen := done.Header.Get("Location")
-		waiting := v.wants(v.get(screen), http.StatusOK, "Waiting for the first ping", "curl -fsS", "CronJob", "ExecStartPost", "urlopen", "fetch(")
+		waiting := v.wants(v.get(screen), http.StatusOK, "Waiting for the first ping", `<a class="plain-button" href="/admin">Go to the overview</a>`, "curl -fsS", "CronJob", "ExecStartPost", "urlopen", "fetch(")
 		m, err := s.store.Monitor(s.Context(), v.actor(), "backup")
 		if err != nil || m.Interval.Minutes() != 75 {
 			s.Fatalf("the monitor %+v, %v", m, err)
@@ -63,7 +63,32 @@ func TestFirstStart(t *testing.T) {
 		if waiting.Header.Get("ETag") == arrived.Header.Get("ETag") {
 			s.Error("the tag of the screen does not change with the first ping")
 		}
+		v.setsUpCheck("/admin/setup/acme-cloud/monitor", components[0].ID)
 	})
+}
+
+// setsUpCheck creates the first monitor as a check of a URL, after a test of it.
+func (v *visitor) setsUpCheck(path, component string) {
+	v.Helper()
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) }))
+	defer target.Close()
+	v.wants(v.get(path), http.StatusOK, `href="`+path+`?type=http"`)
+	v.wants(v.get(path+"?type=http"), http.StatusOK, `name="url"`, "Test now", `<option value="`+component+`" selected>`, `<option value="1m" selected>every minute`)
+	fields := func(name, url string, more ...string) []string {
+		return append([]string{"type", "http", "name", name, "url", url, "interval", "5m", "component_id", component}, more...)
+	}
+	v.wants(v.post(path, fields("", "ftp://x")...), http.StatusUnprocessableEntity, `id="e-name"`, `id="e-url"`, `value="ftp://x"`)
+	v.wants(v.post(path, fields("", "", "preview", "test")...), http.StatusUnprocessableEntity, `id="e-url"`)
+	v.wants(v.post(path, fields("", target.URL, "preview", "test")...), http.StatusOK, "Works", `value="`+target.URL+`"`)
+	v.wants(v.post(path, fields("", "http://127.0.0.1:1/", "preview", "test")...), http.StatusOK, "Failed")
+	if _, err := v.store.Monitor(v.Context(), v.actor(), "website"); err == nil {
+		v.Error("a test creates a monitor")
+	}
+	v.wants(v.post(path, fields("Website", target.URL)...), http.StatusSeeOther, "/admin/monitors/mon_")
+	m, err := v.store.Monitor(v.Context(), v.actor(), "website")
+	if err != nil || m.Type != "http" || m.Interval.Minutes() != 5 || m.ComponentID != component || m.PageSlug != "acme-cloud" {
+		v.Errorf("the monitor %+v, %v", m, err)
+	}
 }
 
 func TestSignIn(t *testing.T) {

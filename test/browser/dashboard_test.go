@@ -44,6 +44,9 @@ func (p *tab) setUp(v view) {
 	look(p, v, "setup-components")
 	p.fillIn("Your first monitor", "components", "Website\nAPI\nBackups")
 	look(p, v, "setup-monitor")
+	p.press(".types a[href$='type=http']", "Your first monitor")
+	look(p, v, "setup-check")
+	p.press(".types a:not([aria-current])", "Your first monitor")
 	p.fillIn("Nightly backup", "name", "Nightly backup")
 	look(p, v, "setup-ping")
 }
