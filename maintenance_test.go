@@ -385,8 +385,8 @@ func TestMaintenanceUpdates(t *testing.T) {
 	equal(t, "the second", u, allswell.MaintenanceUpdate{ID: "upd_2", MaintenanceID: "mnt_1", Number: 2, Message: "Begun.", State: inProgress, CreatedAt: t2})
 	equal(t, "updated at", m.UpdatedAt, t2)
 	equal(t, "updates", len(m.Updates), 2)
-	for transition, told := range map[allswell.MaintenanceTransition]bool{allswell.TransitionNone: false, allswell.TransitionRemind: false, allswell.TransitionBegin: true, allswell.TransitionEnd: true, allswell.TransitionMissed: true} {
-		if got := transition.Message() != ""; got != told {
+	for transition, announced := range map[allswell.MaintenanceTransition]bool{allswell.TransitionNone: false, allswell.TransitionRemind: false, allswell.TransitionBegin: true, allswell.TransitionEnd: true, allswell.TransitionMissed: true} {
+		if got := transition.Message() != ""; got != announced {
 			t.Errorf("transition %d has the message %q", transition, transition.Message())
 		}
 	}

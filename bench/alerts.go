@@ -32,13 +32,13 @@ type alertSink struct {
 
 	mu       sync.Mutex
 	messages int
-	told     map[string]int // alerts by channel and kind, such as "/a opened"
-	last     map[string]toldMessage
+	notified map[string]int // alerts by channel and kind, such as "/a opened"
+	last     map[string]alertMessage
 	lags     []float64 // seconds from the beginning of an alert until /a was notified
 }
 
-// toldMessage is the part of a message that is counted.
-type toldMessage struct {
+// alertMessage is the part of a message that is counted.
+type alertMessage struct {
 	Total  int
 	Alerts []struct {
 		Kinds    []string
@@ -53,13 +53,13 @@ func newAlertSink() (*alertSink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &alertSink{base: "http://" + l.Addr().String(), told: make(map[string]int), last: make(map[string]toldMessage)}
+	s := &alertSink{base: "http://" + l.Addr().String(), notified: make(map[string]int), last: make(map[string]alertMessage)}
 	go http.Serve(l, s)
 	return s, nil
 }
 
 func (s *alertSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	m := toldMessage{at: time.Now()}
+	m := alertMessage{at: time.Now()}
 	if err := json.NewDecoder(r.Body).Decode(&m); err != nil || len(m.Alerts) == 0 {
 		w.WriteHeader(http.StatusBadRequest)
 		return
@@ -68,7 +68,7 @@ func (s *alertSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	s.messages++
 	kind := m.Alerts[0].Kinds[0]
-	s.told[r.URL.Path+" "+kind] += m.Total
+	s.notified[r.URL.Path+" "+kind] += m.Total
 	s.last[r.URL.Path+" "+kind] = m
 	if r.URL.Path == "/a" && kind == string(alert.NoticeOpened) {
 		for _, a := range m.Alerts {
@@ -83,7 +83,7 @@ func (s *alertSink) await(count int, what ...string) error {
 		s.mu.Lock()
 		least := count
 		for _, w := range what {
-			least = min(least, s.told[w])
+			least = min(least, s.notified[w])
 		}
 		s.mu.Unlock()
 		if least >= count {
@@ -92,10 +92,10 @@ func (s *alertSink) await(count int, what ...string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fmt.Errorf("%d alerts were not notified within %s: %v", count, alertWait, s.told)
+	return fmt.Errorf("%d alerts were not notified within %s: %v", count, alertWait, s.notified)
 }
 
-// addAlertRules lets one rule tell two channels at once, and another one a third channel after a delay, and then the second one.
+// addAlertRules lets one rule notify two channels at once, and another one a third channel after a delay, and then the second one.
 func addAlertRules(ctx context.Context, path, sink string) error {
 	db, err := sql.Open("sqlite", "file:"+path+"?_busy_timeout=10000")
 	if err != nil {
@@ -178,23 +178,23 @@ func (p *process) signal(kind string, tokens []string) error {
 }
 
 // storms measures from the first of many failures until one message reports all, and from the first of their pings until one
-// message tells that.
+// message reports those.
 func (p *process) storms(sink *alertSink, tokens []string) ([]result, error) {
 	var down, up []float64
 	for round := range rounds {
 		for _, of := range []struct {
-			signal, told string
-			times        *[]float64
+			signal, reported string
+			times            *[]float64
 		}{{"/fail", "/a opened", &down}, {"", "/a resolved", &up}} {
 			began := time.Now()
 			if err := p.signal(of.signal, tokens[round*stormCount:][:stormCount]); err != nil {
 				return nil, err
 			}
-			if err := sink.await((round+1)*stormCount, of.told); err != nil {
+			if err := sink.await((round+1)*stormCount, of.reported); err != nil {
 				return nil, err
 			}
 			sink.mu.Lock()
-			m := sink.last[of.told]
+			m := sink.last[of.reported]
 			sink.mu.Unlock()
 			if m.Total != stormCount || len(m.Alerts) != alert.MaxLines {
 				return nil, fmt.Errorf("the last message has %d alerts, and lists %d", m.Total, len(m.Alerts))
@@ -209,9 +209,9 @@ func (p *process) storms(sink *alertSink, tokens []string) ([]result, error) {
 func (p *process) manyAlerts(sink *alertSink, tokens []string) ([]result, error) {
 	sink.mu.Lock()
 	sink.lags, sink.messages = nil, 0
-	told := make(map[string]int)
-	for what, n := range sink.told {
-		told[what] = n
+	before := make(map[string]int)
+	for what, n := range sink.notified {
+		before[what] = n
 	}
 	sink.mu.Unlock()
 	var resident, private, seconds []string
@@ -230,7 +230,7 @@ func (p *process) manyAlerts(sink *alertSink, tokens []string) ([]result, error)
 		if err := p.signal("/fail", tokens[quarter*alertQuarter:][:alertQuarter]); err != nil {
 			return nil, err
 		}
-		if err := sink.await((quarter+1)*alertQuarter+told["/a opened"], "/a opened", "/b opened"); err != nil {
+		if err := sink.await((quarter+1)*alertQuarter+before["/a opened"], "/a opened", "/b opened"); err != nil {
 			return nil, err
 		}
 		seconds = append(seconds, fmt.Sprintf("%.1f", time.Since(start).Seconds()))
@@ -250,7 +250,7 @@ func (p *process) manyAlerts(sink *alertSink, tokens []string) ([]result, error)
 	if err := p.signal("", tokens); err != nil {
 		return nil, err
 	}
-	if err := sink.await(alertCount+told["/a resolved"], "/a resolved", "/b resolved"); err != nil {
+	if err := sink.await(alertCount+before["/a resolved"], "/a resolved", "/b resolved"); err != nil {
 		return nil, err
 	}
 	ended := time.Since(start)
@@ -261,7 +261,7 @@ func (p *process) manyAlerts(sink *alertSink, tokens []string) ([]result, error)
 	defer sink.mu.Unlock()
 	slices.Sort(sink.lags)
 	return []result{
-		{"100,000 alerts, two channels told at once: each quarter", "", strings.Join(seconds, " s, ") + fmt.Sprintf(" s (%.0f alerts a second, with the failures that begin them)", alertCount/took.Seconds())},
+		{"100,000 alerts, two channels notified at once: each quarter", "", strings.Join(seconds, " s, ") + fmt.Sprintf(" s (%.0f alerts a second, with the failures that begin them)", alertCount/took.Seconds())},
 		{"From the failure until the message", "", fmt.Sprintf("%.1f s (median), %.1f s (99 %%), %.1f s at most", median(sink.lags), sink.lags[len(sink.lags)*99/100], sink.lags[len(sink.lags)-1])},
 		{"All of them are over: until all channels are notified", "", fmt.Sprintf("%.1f s; %d messages altogether", ended.Seconds(), sink.messages)},
 		{"Resident memory before, after each quarter, after the escalation and at the end", "flat", strings.Join(resident, ", ") + " MB"},

@@ -121,7 +121,7 @@ func TestInstallScript(t *testing.T) {
 					t.Errorf("install.sh: %v\n%s", err, out)
 				}
 				if restart := strings.Contains(string(out), "until it is restarted"); restart != (c.ok && before != "") {
-					t.Errorf("the script tells to restart: %v\n%s", restart, out)
+					t.Errorf("the script asks for a restart: %v\n%s", restart, out)
 				}
 				installed, err := os.ReadFile(filepath.Join(dir, "allswell"))
 				switch {

@@ -78,7 +78,7 @@ func checkName(bad *allswell.ValidationError, name, prefix string) {
 	allswell.CheckLine(bad, "name", name, allswell.MaxNameLength)
 	switch {
 	case name == "test":
-		bad.Add("name", "The name must not be test: the API uses this word in its place.")
+		bad.Add("name", "The name must not be test, because the API reserves this word.")
 	case strings.HasPrefix(name, prefix):
 		bad.Add("name", "The name must not begin with %s, as ids do.", prefix)
 	}

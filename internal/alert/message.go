@@ -26,7 +26,7 @@ type Notice struct {
 // threadsApart is how many threads a channel is notified of in messages of their own. News of more threads are one message.
 const threadsApart = 3
 
-// Compose returns which of the notices that wait for a channel the next message tells, and in which thread: "" is a new one, or
+// Compose returns which of the notices that wait for a channel are in its next message, and in which thread: "" is a new one, or
 // none if own is false. follows says that the service keeps an object for each thread, which must be closed. waiting is in the order of time.
 func Compose(waiting []Notice, follows bool) (chosen []Notice, threadID string, own bool) {
 	if slices.ContainsFunc(waiting, Notice.isNew) {
@@ -59,7 +59,7 @@ func only(waiting []Notice, threadID string) (chosen []Notice) {
 	return chosen
 }
 
-// Thread is a conversation on a channel about the alerts that its first message told.
+// Thread is a conversation on a channel about the alerts in its first message.
 type Thread struct {
 	ID        string
 	Key       string  // the secret part of the address at which its alerts can be acknowledged
@@ -74,7 +74,7 @@ type Thread struct {
 // Item is an alert in a message.
 type Item struct {
 	Alert
-	Kinds []NoticeKind // what the message tells of it, in order
+	Kinds []NoticeKind // of the notices about it, in order
 }
 
 // Message is what is sent to a channel at once.
@@ -142,10 +142,10 @@ func boolInt(b bool) int {
 
 func severityRank(s allswell.Impact) int { return slices.Index(allswell.Impacts, s) }
 
-// over reports whether the item tells that the alert has ended.
+// over reports whether the item says that the alert has ended.
 func (i Item) over() bool { return slices.Contains(i.Kinds, NoticeResolved) }
 
-// brief reports whether the item tells the beginning and the end at once.
+// brief reports whether the item reports the beginning and the end at once.
 func (i Item) brief() bool { return i.over() && slices.Contains(i.Kinds, NoticeOpened) }
 
 // Title returns a sentence without a full stop that says what has happened.
@@ -262,7 +262,7 @@ func (m Message) Lines() (lines []string, more int) {
 // MoreLine says how many alerts a message does not list.
 func MoreLine(more int) string { return "and " + i18n.English().Number(more) + " more" }
 
-// detail returns the reason that goes with what the item tells.
+// detail returns the reason that goes with the last notice of the item.
 func (i Item) detail() string {
 	if i.over() && !i.brief() {
 		return i.EndReason
@@ -280,7 +280,7 @@ func sentence(text string) string {
 	return text + "."
 }
 
-// Severity returns the worst severity of the alerts that the message tells.
+// Severity returns the worst severity of the alerts in the message.
 func (m Message) Severity() allswell.Impact {
 	worst := allswell.ImpactNone
 	for _, i := range m.Items {

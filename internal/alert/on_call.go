@@ -211,7 +211,7 @@ func (o OnCall) Validate(now time.Time) error {
 		allswell.CheckLine(&of, "participants", p.Name, allswell.MaxNameLength)
 		name := strings.ToLower(p.Name)
 		if of.Err() != nil || names[name] || len(p.ChannelIDs) == 0 || len(p.ChannelIDs) > MaxTargets {
-			bad.Add("participants", "Each of the participants must have a name of its own of at most %d characters and 1 to %d channels.", allswell.MaxNameLength, MaxTargets)
+			bad.Add("participants", "Each of the participants must have a unique name of at most %d characters, and 1 to %d channels.", allswell.MaxNameLength, MaxTargets)
 			break
 		}
 		names[name] = true

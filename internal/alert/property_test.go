@@ -92,7 +92,7 @@ func TestRotationByTheCalendar(t *testing.T) {
 	}
 }
 
-// modelStep is what the model of a rule tells.
+// modelStep is a step of the model of a rule.
 type modelStep struct {
 	at   time.Time
 	kind NoticeKind
@@ -103,7 +103,7 @@ type modelStep struct {
 // modelOf follows what a rule promises in the words of docs/alerts.md: minute by minute, without Advance. Of what is held it says why at first. The alert begins at t0 and
 // lasts; times of the rule and of silences are whole minutes.
 func modelOf(r Rule, silences []Silence, until time.Time) (steps []modelStep) {
-	due, told, repeats, held := t0.Add(r.Delay), 0, 0, HoldReason("")
+	due, notified, repeats, held := t0.Add(r.Delay), 0, 0, HoldReason("")
 	for at := t0; !at.After(until); at = at.Add(time.Minute) {
 		if at.Before(due) {
 			continue
@@ -130,9 +130,9 @@ func modelOf(r Rule, silences []Silence, until time.Time) (steps []modelStep) {
 		held = ""
 		step := modelStep{at: at, kind: NoticeOpened, to: r.ChannelIDs}
 		switch {
-		case told > 0 && told <= len(r.Escalation):
-			step.kind, step.to = NoticeEscalated, r.Escalation[told-1].ChannelIDs
-		case told > 0:
+		case notified > 0 && notified <= len(r.Escalation):
+			step.kind, step.to = NoticeEscalated, r.Escalation[notified-1].ChannelIDs
+		case notified > 0:
 			step.kind = NoticeRepeated
 			for _, s := range r.Escalation {
 				step.to = append(slices.Clip(step.to), s.ChannelIDs...)
@@ -143,19 +143,19 @@ func modelOf(r Rule, silences []Silence, until time.Time) (steps []modelStep) {
 		}
 		steps = append(steps, step)
 		switch {
-		case told < len(r.Escalation):
-			due = at.Add(r.Escalation[told].After)
+		case notified < len(r.Escalation):
+			due = at.Add(r.Escalation[notified].After)
 		case r.Repeat > 0 && repeats < MaxRepeats:
 			due, repeats = at.Add(r.Repeat), repeats+1
 		default:
 			return steps
 		}
-		told++
+		notified++
 	}
 	return steps
 }
 
-// randomRule returns a rule whose steps tell channels of their own, with times of whole minutes.
+// randomRule returns a rule whose steps notify different channels, with times of whole minutes.
 func randomRule() Rule {
 	minutes := func(most int) time.Duration { return time.Duration(1+rand.IntN(most)) * time.Minute }
 	r := Rule{Enabled: true, Target: Target{ChannelIDs: []string{"first"}}}

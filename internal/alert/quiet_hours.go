@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// QuietHours are a part of the day in which a rule tells nobody, or somebody else.
+// QuietHours are a part of the day in which a rule notifies nobody, or other channels.
 type QuietHours struct {
 	Zone  string    `json:"zone"` // IANA name, such as Europe/Berlin
 	From  ClockTime `json:"from"`

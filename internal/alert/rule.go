@@ -137,7 +137,7 @@ type Progress struct {
 	Flapping bool      // the first message waits because the monitor is flapping: it is sent even if the alert has ended meanwhile
 }
 
-// Waits returns why the rule does not tell the alert when it begins, given the progress of Begin; "": it does.
+// Waits returns why the rule does not notify when the alert begins, given the progress of Begin; "": it does.
 func (p Progress) Waits(a Alert) HoldReason {
 	switch {
 	case p.Flapping:

@@ -127,7 +127,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestEveryAlertEnds draws rules and histories: a rule has an end, tells nothing before its delay, in quiet hours without a target or during
+// TestEveryAlertEnds draws rules and histories: a rule has an end, notifies nobody before its delay, in quiet hours without a target or during
 // a silence, and nothing after the alert was acknowledged or has ended.
 func TestEveryAlertEnds(t *testing.T) {
 	for range 500 {
@@ -154,7 +154,7 @@ func TestEveryAlertEnds(t *testing.T) {
 			if action.Kind != "" {
 				_, quiet := QuietHours{Zone: "Europe/Berlin", From: 22 * 60, Until: 7 * 60}.EndAfter(now)
 				if now.Sub(t0) < r.Delay || quiet && r.QuietHours != nil || !now.Before(silence.StartsAt) && now.Before(silence.EndsAt) || now.After(over) || len(action.Notify) == 0 {
-					t.Fatalf("%+v told %+v at %s; silence %+v, over %s", r, action, now, silence, over)
+					t.Fatalf("%+v notified %+v at %s; silence %+v, over %s", r, action, now, silence, over)
 				}
 			}
 			if p = action.Next; steps > 1000 {

@@ -106,7 +106,7 @@ func (s summary) monitors() string {
 	return text
 }
 
-// later returns what the rule does after it has told its Target, and when it does not.
+// later returns what the rule does after it has notified its Target, and when it does not.
 func (s summary) later() (all []string) {
 	if slices.ContainsFunc(s.Events, Event.Lasts) {
 		for i, step := range s.Escalation {

@@ -116,7 +116,7 @@ func (p *picture) checkWords(t *testing.T, svc service, sender *Sender, name str
 		}
 		words := []string{m.Headline()}
 		if i == 1 && p.object {
-			continue // the service is told to close what it knows
+			continue // the service is asked to close the alert that it has
 		}
 		if i == 0 && !p.object {
 			words = append(words, details(m))

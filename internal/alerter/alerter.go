@@ -1,4 +1,4 @@
-// Package alerter tells people of alerts: it lets the store ask the rules, and sends the messages that these leave for channels.
+// Package alerter notifies people of alerts: it lets the store ask the rules, and sends the messages that these leave for channels.
 package alerter
 
 import (
@@ -43,7 +43,7 @@ type Config struct {
 	Sent func(channelType string, result allswell.SendResult, lag time.Duration)
 }
 
-// Alerter tells people of the alerts of one store. Each replica may run one.
+// Alerter notifies people of the alerts of one store. Each replica may run one.
 type Alerter struct {
 	Config
 	due chan struct{} // holds a value if there may be something to do

@@ -30,8 +30,8 @@ type received struct {
 	Alerts   []any       `json:"alerts"`
 }
 
-// TestStorm checks that many outages at once reach a webhook as one message, which is repeated with the same id until it is taken, and that their end is
-// told in the same thread.
+// TestStorm checks that many outages at once reach a webhook as one message, which is repeated with the same id until it is taken, and that their end
+// is reported in the same thread.
 func TestStorm(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
 		messages := make(chan received, 100)
@@ -135,7 +135,7 @@ func TestTemplates(t *testing.T) {
 	})
 }
 
-// storm creates jobs, and a rule that tells their failures to a webhook. It returns the tokens of the jobs.
+// storm creates jobs, and a rule that notifies a webhook of their failures. It returns the tokens of the jobs.
 func storm(t *testing.T, s *store.Store, ws allswell.Actor, url string, count int) (tokens []string) {
 	t.Helper()
 	ctx := t.Context()

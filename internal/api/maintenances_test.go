@@ -80,11 +80,11 @@ func TestMaintenances(t *testing.T) {
 		c.post(target+"/updates", `{"message":"All is well.","state":"completed"}`).is(201)
 		status("operational")
 		c.get(target).is(200).has(map[string]any{"state": "completed", "ended_at": stamp(c.clock.Now())})
-		var told []any
+		var states []any
 		for _, row := range c.get(target + "/updates").is(200).rows() {
-			told = append(told, row["state"])
+			states = append(states, row["state"])
 		}
-		if diff := cmp.Diff([]any{"scheduled", "in_progress", "verifying", "completed"}, told); diff != "" {
+		if diff := cmp.Diff([]any{"scheduled", "in_progress", "verifying", "completed"}, states); diff != "" {
 			t.Errorf("updates (-want +got):\n%s", diff)
 		}
 		c.delete(target).is(204)

@@ -135,8 +135,8 @@ func TestSlackButton(t *testing.T) {
 		if is, by := state(); is != alert.Acknowledged || by != "Grace Hopper in Slack" {
 			t.Errorf("%s by %s", is, by)
 		}
-		told := owner.alertMessage()
-		if now := told.Current().Headline(); !told.Outdates() || !strings.HasPrefix(now, "Acknowledged by Grace Hopper in Slack: ") {
+		message := owner.alertMessage()
+		if now := message.Current().Headline(); !message.Outdates() || !strings.HasPrefix(now, "Acknowledged by Grace Hopper in Slack: ") {
 			t.Errorf("the first message becomes %q", now)
 		}
 		owner.signal(m, allswell.SignalSuccess)

@@ -148,30 +148,30 @@ func (d *demo) open(address, folder string) (err error) {
 	return err
 }
 
-// run serves and tells the stories until the demo ends, and then stops all jobs and servers.
+// run serves and plays the stories until the demo ends, and then stops all jobs and servers.
 func (d *demo) run(wanted string) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(d.Ctx))
 	defer stop()
 	served := make(chan error, 1)
-	telling, cancel := context.WithCancel(d.Ctx)
+	playing, cancel := context.WithCancel(d.Ctx)
 	defer cancel()
 	go func() {
 		served <- d.service.Run(serving)
 		cancel()
 	}()
-	d.Ctx = telling
-	told := d.tell(wanted)
-	if errors.Is(told, context.Canceled) || errors.Is(told, context.DeadlineExceeded) || telling.Err() != nil {
-		told = nil
+	d.Ctx = playing
+	err := d.play(wanted)
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || playing.Err() != nil {
+		err = nil
 	}
-	if told == nil {
+	if err == nil {
 		d.say("The demo ends and removes its processes, its service and its database.")
 	}
 	for _, j := range d.jobs {
 		j.kill()
 	}
 	stop()
-	return errors.Join(told, <-served)
+	return errors.Join(err, <-served)
 }
 
 // say prints a line of the story.
@@ -179,8 +179,8 @@ func (d *demo) say(format string, args ...any) {
 	d.Printf("%s  %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
 }
 
-// tell creates the example and then tells the stories in turn.
-func (d *demo) tell(wanted string) error {
+// play creates the example and then plays the stories in turn.
+func (d *demo) play(wanted string) error {
 	if err := d.prepare(); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell/client"
 )
 
-// story tells one story: if the process of a job has ended, that of its outage; otherwise in
+// story plays one story: if the process of a job has ended, that of its outage; otherwise in
 // turn that of a killed job, of an incident that people open, of planned maintenance, and of a web server that fails.
 func (d *demo) story(turn int) error {
 	if j := d.dead(); j != nil {

@@ -291,7 +291,7 @@ func FuzzFeed(f *testing.F) {
 		if got, want := atom.Author, markdowntest.Line(name); got != want || !strings.Contains(atom.Title, want) || rss.Channel.Title != atom.Title {
 			t.Errorf("the name %q is %q in %q and %q", want, got, atom.Title, rss.Channel.Title)
 		}
-		told := `<div dir="auto">` + string(markdown.HTML(message)) + "</div>"
+		want := `<div dir="auto">` + string(markdown.HTML(message)) + "</div>"
 		for i, e := range atom.Entries {
 			item := rss.Channel.Items[i]
 			if want := markdowntest.Line(title); e.Title != want || item.Title != want {
@@ -300,8 +300,8 @@ func FuzzFeed(f *testing.F) {
 			if item.GUID.ID != e.ID || item.Link != e.Link.Href || item.Creator != atom.Author || item.Content != e.Content.HTML {
 				t.Errorf("in one %+v, in the other %+v", e, item)
 			}
-			if strings.Count(e.Content.HTML, told) != 1 && message != "We *look* into it." {
-				t.Errorf("%q is not in %q", told, e.Content.HTML)
+			if strings.Count(e.Content.HTML, want) != 1 && message != "We *look* into it." {
+				t.Errorf("%q is not in %q", want, e.Content.HTML)
 			}
 			checkContent(t, e.Content.HTML)
 			if html.UnescapeString(item.Description) != e.Summary || strings.ContainsAny(item.Description, "<>") {

@@ -13,7 +13,7 @@ import (
 
 const mailFoot = `
 -- 
-You get this because you subscribed to the status of Acme:
+You receive this because you subscribed to the status of Acme:
 https://status.example.com/status/acme
 
 Change your subscription: https://status.example.com/status/acme/subscription/0123456789abcdefghijABCDEFGHIJ00

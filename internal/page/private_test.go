@@ -112,7 +112,7 @@ func TestPrivatePageDoesNotExist(t *testing.T) {
 		}
 		for _, path := range []string{"/", "/robots.txt", "/sitemap.xml"} {
 			if body := w.do("GET", path).Body.String(); strings.Contains(strings.ToLower(body), "secret") {
-				w.t.Errorf("%s tells of the page: %s", path, body)
+				w.t.Errorf("%s reveals the page: %s", path, body)
 			}
 		}
 	})

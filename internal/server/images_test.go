@@ -25,7 +25,7 @@ func TestImageURLs(t *testing.T) {
 		rt := newTestRouter(t.Output(), 0)
 		rt.api = api.New(api.Config{Store: s, BaseURL: base})
 		rt.page = page.New(page.Config{Store: s, BaseURL: base}).Handler()
-		ask := func(method, path, body string) (told struct{ Data struct{ Logo, Icon string } }) {
+		ask := func(method, path, body string) (response struct{ Data struct{ Logo, Icon string } }) {
 			t.Helper()
 			r := httptest.NewRequest(method, base+path, strings.NewReader(body))
 			r.Header.Set("Authorization", "Bearer "+token)
@@ -34,10 +34,10 @@ func TestImageURLs(t *testing.T) {
 			if w.Code/100 != 2 {
 				t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
 			}
-			if err := json.Unmarshal(w.Body.Bytes(), &told); err != nil {
+			if err := json.Unmarshal(w.Body.Bytes(), &response); err != nil {
 				t.Fatal(err)
 			}
-			return told
+			return response
 		}
 		logo, icon := `<svg xmlns="http://www.w3.org/2000/svg" id="logo"/>`, `<svg xmlns="http://www.w3.org/2000/svg" id="icon"/>`
 		ask("POST", "/api/v1/pages", `{"name":"Acme","slug":"acme"}`)

@@ -279,8 +279,8 @@ func TestStatuspageExample(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(got, wanted) {
-			told, _ := json.MarshalIndent(got, "", " ")
-			t.Errorf("%s %v is %s\nwant %s", path, steps, told, want)
+			text, _ := json.MarshalIndent(got, "", " ")
+			t.Errorf("%s %v is %s\nwant %s", path, steps, text, want)
 		}
 	}
 	const north = `{"id": "comp_n", "name": "North", "status": "degraded_performance", "created_at": "2020-11-21T15:07:05.000Z",

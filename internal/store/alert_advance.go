@@ -16,7 +16,7 @@ const (
 	advanceRules  = 500 // rules of alerts that are due
 )
 
-// AdvanceAlerts opens and ends alerts for new events, asks the rules that are due, and leaves notices for the channels that they tell. Any
+// AdvanceAlerts opens and ends alerts for new events, asks the rules that are due, and leaves notices for the channels that they notify. Any
 // number of replicas may call it. more reports whether there may be more to do; if not, next is when a rule is due, by Clock; zero: none is.
 func (s *Store) AdvanceAlerts(ctx context.Context) (more bool, next time.Time, err error) {
 	work, err := read(ctx, s, func(c *session) (bool, error) {
@@ -150,7 +150,7 @@ func (a *advance) recordHold(p alert.Progress, why alert.HoldReason) error {
 	return err
 }
 
-// endAlert ends the alert of an event that e ends, and tells those who were notified of it. Rules that were to tell it later than its end do not,
+// endAlert ends the alert of an event that e ends, and notifies the channels that were notified of it. Rules that would have notified later than its end do not,
 // unless they wait because the monitor is flapping: see alert.Rule.Advance.
 func (a *advance) endAlert(begun alert.Event, e allswell.MonitorEvent) error {
 	ids, err := a.ids(`UPDATE alerts SET resolved_at = $4, end_reason = $5 WHERE workspace_id = $1 AND event = $2 AND event_key = $3 AND resolved_at IS NULL RETURNING id`,
@@ -162,8 +162,8 @@ func (a *advance) endAlert(begun alert.Event, e allswell.MonitorEvent) error {
 	if _, err := a.Exec(`UPDATE alert_progress SET due_at = NULL, held = NULL WHERE alert_id IN EACH($1) AND NOT flapping AND due_at > $2`, list(ids), millis(e.CreatedAt)); err != nil {
 		return err
 	}
-	told, err := a.noticesToRecipients(ids, alert.NoticeResolved)
-	a.notices = append(a.notices, told...)
+	ended, err := a.noticesToRecipients(ids, alert.NoticeResolved)
+	a.notices = append(a.notices, ended...)
 	return err
 }
 
@@ -335,7 +335,7 @@ func (t *tx) addNotices(notices []newNotice) error {
 
 // addNotice saves a notice and returns true, unless its channel knows what it says.
 func (t *tx) addNotice(n newNotice) (bool, error) {
-	if news, err := t.isNews(n); err != nil || !news {
+	if isNew, err := t.isNew(n); err != nil || !isNew {
 		return false, err
 	}
 	first, err := t.Exec(`INSERT INTO alert_recipients (alert_id, channel_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, n.alertID, n.channelID)

@@ -362,7 +362,7 @@ func (c *session) checkUnused(workspaceID, id string) error {
 		if slices.ContainsFunc(r.Targets(), func(t alert.Target) bool {
 			return slices.Contains(t.ChannelIDs, id) || slices.Contains(t.OnCallIDs, id)
 		}) {
-			bad.Add("id", "The rule %q needs it.", r.Name)
+			bad.Add("id", "The rule %q uses it.", r.Name)
 		}
 	}
 	schedules, err := database.Query(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
@@ -371,7 +371,7 @@ func (c *session) checkUnused(workspaceID, id string) error {
 	}
 	for _, o := range schedules {
 		if slices.ContainsFunc(o.Participants, func(p alert.Participant) bool { return slices.Contains(p.ChannelIDs, id) }) {
-			bad.Add("id", "The on-call schedule %q needs it.", o.Name)
+			bad.Add("id", "The on-call schedule %q uses it.", o.Name)
 		}
 	}
 	return bad.Err()
@@ -380,10 +380,10 @@ func (c *session) checkUnused(workspaceID, id string) error {
 // ChannelMessage is a message of a channel with what became of it.
 type ChannelMessage struct {
 	ID         string
-	AlertID    string // the first alert that it tells; "": all were deleted
+	AlertID    string // the first alert in it; "": all were deleted
 	Title      string // of that alert, as it is now
 	Kind       alert.NoticeKind
-	Notices    int // that it tells
+	Notices    int // in it
 	Attempts   int
 	CreatedAt  time.Time
 	FinishedAt time.Time // zero: it is still tried
@@ -423,5 +423,5 @@ func (s *Store) ChannelMessages(ctx context.Context, actor allswell.Actor, ref s
 	})
 }
 
-// More returns how many notices the message tells besides the first one.
+// More returns how many notices the message has besides the first one.
 func (m ChannelMessage) More() int { return m.Notices - 1 }

@@ -53,7 +53,7 @@ func (t *tx) emitGap(from time.Time) error {
 		return nil
 	}
 	key := "listening:" + strconv.FormatInt(from.UnixMilli(), 10)
-	if told, err := t.ids(`SELECT id FROM monitor_events WHERE kind = $1 AND outage_id = $2 AND created_at >= $3 LIMIT 1`, string(alert.ServiceGap), key, millis(from)); err != nil || len(told) > 0 {
+	if known, err := t.ids(`SELECT id FROM monitor_events WHERE kind = $1 AND outage_id = $2 AND created_at >= $3 LIMIT 1`, string(alert.ServiceGap), key, millis(from)); err != nil || len(known) > 0 {
 		return err
 	}
 	workspaces, err := t.ids(`SELECT DISTINCT workspace_id FROM alert_rules WHERE enabled ORDER BY workspace_id`)
@@ -229,7 +229,7 @@ func (t *tx) openAlert(e allswell.MonitorEvent, s alert.Subject) (a alert.Alert,
 	if err != nil {
 		return a, notifyAt, err
 	}
-	_, err = t.Exec(`INSERT INTO alerts (id, workspace_id, event, event_key, monitor_id, page_id, subject, opened_at, tell_at, resolved_at)
+	_, err = t.Exec(`INSERT INTO alerts (id, workspace_id, event, event_key, monitor_id, page_id, subject, opened_at, notify_at, resolved_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, a.ID, a.WorkspaceID, string(a.Event), a.Key, nullIfEmpty(a.MonitorID), nullIfEmpty(a.PageID),
 		string(subject), millis(a.OpenedAt), millis(notifyAt), millis(a.ResolvedAt))
 	return a, notifyAt, err
@@ -244,7 +244,7 @@ func (t *tx) notifyAlertAt(a alert.Alert) (time.Time, error) {
 	earlier, err := database.Query(t.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
-	}, `SELECT DISTINCT tell_at FROM (SELECT tell_at FROM alerts WHERE monitor_id = $1 AND event = $2 AND opened_at > $3 ORDER BY opened_at DESC LIMIT $4) AS last
-		ORDER BY tell_at`, a.MonitorID, string(a.Event), millis(a.OpenedAt.Add(-2*allswell.DeliveryLifetime)), enough)
+	}, `SELECT DISTINCT notify_at FROM (SELECT notify_at FROM alerts WHERE monitor_id = $1 AND event = $2 AND opened_at > $3 ORDER BY opened_at DESC LIMIT $4) AS last
+		ORDER BY notify_at`, a.MonitorID, string(a.Event), millis(a.OpenedAt.Add(-2*allswell.DeliveryLifetime)), enough)
 	return allswell.NotificationTime(earlier, a.OpenedAt), err
 }

@@ -16,8 +16,8 @@ import (
 // refuses is the outcome of a channel that refuses a message.
 var refuses = allswell.SendOutcome{Result: allswell.SendRejected, Reason: "status 400"}
 
-// toldBy is told with an outcome for each channel, by its name. A line is the outcome and the message.
-func (w *world) toldBy(after time.Duration, outcomes map[string]allswell.SendOutcome) (lines []string) {
+// notifiedBy is notified with an outcome for each channel by name. A line is the outcome and the message.
+func (w *world) notifiedBy(after time.Duration, outcomes map[string]allswell.SendOutcome) (lines []string) {
 	w.Helper()
 	for end := w.clock.now().Add(after); ; w.clock.set(earlier(w.clock.now().Add(time.Second), end)) {
 		w.advanceAlerts()
@@ -73,16 +73,16 @@ func TestCycleOfFallbacksEnds(t *testing.T) {
 		w.rule(to(a), func(r *alert.Rule) { r.Repeat = 10 * time.Minute })
 		fail := map[string]allswell.SendOutcome{"LA": refuses, "LB": refuses}
 		w.goDown(job)
-		w.expect("down", w.toldBy(time.Minute, fail), "LA: Shop is down", "LB: Shop is down")
-		if lines := w.toldBy(10*time.Minute, fail); len(lines) != 2 {
+		w.expect("down", w.notifiedBy(time.Minute, fail), "LA: Shop is down", "LB: Shop is down")
+		if lines := w.notifiedBy(10*time.Minute, fail); len(lines) != 2 {
 			t.Errorf("repeated: %q", lines)
 		}
 		// LA takes the next repetition, which LB gets as well, because LA was failing until then. Both fail at the end.
-		if lines := w.toldBy(10*time.Minute, map[string]allswell.SendOutcome{}); len(lines) != 2 {
+		if lines := w.notifiedBy(10*time.Minute, map[string]allswell.SendOutcome{}); len(lines) != 2 {
 			t.Errorf("repeated: %q", lines)
 		}
 		w.pinged(job)
-		if lines := w.toldBy(2*time.Minute, fail); len(lines) > 2 {
+		if lines := w.notifiedBy(2*time.Minute, fail); len(lines) > 2 {
 			t.Errorf("up: %d messages: %q", len(lines), lines)
 		}
 	})
@@ -97,7 +97,7 @@ func TestRecoveryThroughFallback(t *testing.T) {
 		lost := w.channel("Lost", func(c *alert.Channel) { c.FallbackID = pager.ID })
 		w.rule(to(mail, chat, lost))
 		w.goDown(job)
-		w.expect("down", w.toldBy(10*time.Second, map[string]allswell.SendOutcome{"Lost": refuses}), "Chat: Shop is down", "Lost: Shop is down", "Mail: Shop is down", "Pager: Shop is down")
+		w.expect("down", w.notifiedBy(10*time.Second, map[string]allswell.SendOutcome{"Lost": refuses}), "Chat: Shop is down", "Lost: Shop is down", "Mail: Shop is down", "Pager: Shop is down")
 		all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Open}, firstHundred)
 		w.ok(err)
 		var inPlace []string
@@ -108,7 +108,7 @@ func TestRecoveryThroughFallback(t *testing.T) {
 		}
 		w.expect("the timeline", inPlace, "Pager in place of Lost")
 		w.pinged(job)
-		lines := w.toldBy(time.Minute, map[string]allswell.SendOutcome{"Chat": refuses})
+		lines := w.notifiedBy(time.Minute, map[string]allswell.SendOutcome{"Chat": refuses})
 		for i, line := range lines {
 			lines[i], _, _ = strings.Cut(line, " after ")
 		}
@@ -123,7 +123,7 @@ func TestFallbackLearnsOfTheEnd(t *testing.T) {
 		mail := w.channel("Mail")
 		w.rule(to(w.channel("Chat", func(c *alert.Channel) { c.FallbackID = mail.ID })))
 		w.goDown(job)
-		w.expect("before", w.toldBy(time.Second, nil))
+		w.expect("before", w.notifiedBy(time.Second, nil))
 		w.advanceAlerts()
 		w.clock.move(10 * time.Second)
 		m := w.claimMessages()
@@ -131,7 +131,7 @@ func TestFallbackLearnsOfTheEnd(t *testing.T) {
 		w.advanceAlerts()
 		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m[0], Outcome: refuses}))
 		mails := 0
-		for _, line := range w.toldBy(time.Minute, nil) {
+		for _, line := range w.notifiedBy(time.Minute, nil) {
 			if strings.HasPrefix(line, "Mail: ") && strings.Contains(line, "up again") {
 				mails++
 			}
@@ -167,7 +167,7 @@ func TestFallbackOfAFailingChannel(t *testing.T) {
 		w.rule(to(w.channel("Chat", func(c *alert.Channel) { c.FallbackID = mail.ID })))
 		fail := map[string]allswell.SendOutcome{"Chat": {Result: allswell.SendFailed, Reason: "status 500"}}
 		mails := func(after time.Duration) (lines []string) {
-			for _, line := range w.toldBy(after, fail) {
+			for _, line := range w.notifiedBy(after, fail) {
 				if line, _, _ = strings.Cut(line, " after "); strings.HasPrefix(line, "Mail: ") {
 					lines = append(lines, line)
 				}

@@ -16,9 +16,9 @@ import (
 // forecastRounds is how many outages are forecast. Their times go over more than a year, and so over changes of the clock.
 const forecastRounds = 40
 
-// TestForecastIsWhatIsTold compares what is forecast of outages with what the store then decides for the same rules: which channels, when, and by
+// TestForecastIsWhatHappens compares what is forecast of outages with what the store then decides for the same rules: which channels, when, and by
 // which rule; with delays, escalation, repetition, quiet hours, silences, a channel that is disabled, and people on call with hand-overs and overrides.
-func TestForecastIsWhatIsTold(t *testing.T) {
+func TestForecastIsWhatHappens(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		seed := rand.Uint64()
 		w.Logf("seed %d", seed)
@@ -119,7 +119,7 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 	rules := []alert.Rule{f.randomRule(1), f.randomRule(2)}
 	silences := f.randomSilences()
 	m := must(f.CreateMonitor(f.ctx, f.ws, allswell.NewMonitor{Name: fmt.Sprint("job ", n), Interval: allswell.MaxInterval}))(f)
-	e := &expectation{kinds: kinds, told: make(map[string]bool)}
+	e := &expectation{kinds: kinds, notified: make(map[string]bool)}
 	plans := f.begin(m)
 	about, until := f.alertOf(m), f.clock.now().Add(f.duration(6*24*time.Hour))
 	if f.yes() {
@@ -158,12 +158,12 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 	got := f.rows(fmt.Sprintf(`SELECT CASE WHEN kind IN ('acknowledged', 'resolved') THEN '' ELSE rule_id END || ' ' || kind || ' ' || channel_id || ' ' || created_at FROM alert_notices WHERE alert_id = '%s'`, about))
 	slices.Sort(got)
 	if slices.Sort(e.want); !slices.Equal(got, e.want) {
-		f.Errorf("rules %+v\nsilences %+v\nuntil %s, acknowledged: %v: told\n%q, forecast\n%q", rules, silences, until, acknowledged, got, e.want)
+		f.Errorf("rules %+v\nsilences %+v\nuntil %s, acknowledged: %v: notified\n%q, forecast\n%q", rules, silences, until, acknowledged, got, e.want)
 	}
 	// What was decided is sent, and no rule goes on after the end.
-	f.told(8*time.Second, taken)
+	f.notified(8*time.Second, taken)
 	if waiting := f.rows(`SELECT id FROM alert_notices WHERE message_id IS NULL UNION ALL SELECT alert_id FROM alert_progress WHERE due_at IS NOT NULL`); len(waiting) > 0 {
-		f.Errorf("not told: %q", waiting)
+		f.Errorf("not notified: %q", waiting)
 	}
 	f.ok(f.DeleteMonitor(f.ctx, f.ws, m.ID))
 	for _, r := range rules {
@@ -232,7 +232,7 @@ func (f *forecastWorld) plansOf(id string) (plans []plannedRule) {
 	return plans
 }
 
-// waitingForEnd returns the plans of rules that tell an alert even if it ends now.
+// waitingForEnd returns the plans of rules that notify of an alert even if it ends now.
 func (f *forecastWorld) waitingForEnd(id string) []plannedRule {
 	f.Helper()
 	waiting := f.rows(fmt.Sprintf(`SELECT rule_id FROM alert_progress WHERE alert_id = '%s' AND flapping AND due_at IS NOT NULL`, id))
@@ -241,22 +241,22 @@ func (f *forecastWorld) waitingForEnd(id string) []plannedRule {
 
 // expectation is what is to be sent about an alert.
 type expectation struct {
-	kinds map[alert.NoticeKind]int // counts all that was sent, so that no kind is missing in the test
-	told  map[string]bool          // the channels that were notified of the alert
-	want  []string
+	kinds    map[alert.NoticeKind]int // counts all that was sent, so that no kind is missing in the test
+	notified map[string]bool          // the channels that were notified of the alert
+	want     []string
 }
 
 func (e *expectation) add(rule string, kind alert.NoticeKind, at time.Time, channels []store.ForecastChannel) {
 	for _, c := range channels {
 		e.kinds[kind]++
-		e.told[c.ChannelID] = true
+		e.notified[c.ChannelID] = true
 		e.want = append(e.want, fmt.Sprint(rule, " ", kind, " ", c.ChannelID, " ", at.UnixMilli()))
 	}
 }
 
 // toRecipients adds a notice for each channel that was notified of the alert.
 func (e *expectation) toRecipients(kind alert.NoticeKind, at time.Time) {
-	for id := range e.told {
+	for id := range e.notified {
 		e.kinds[kind]++
 		e.want = append(e.want, fmt.Sprint(" ", kind, " ", id, " ", at.UnixMilli()))
 	}

@@ -16,7 +16,7 @@ import (
 type AlertPlan struct {
 	RuleID, RuleName string
 	DueAt            time.Time
-	Held             alert.HoldReason // why it has not told it yet; "": it is not held
+	Held             alert.HoldReason // why it has not notified of it yet; "": it is not held
 	Steps            []ForecastStep   // the next ones, as long as nobody acknowledges the alert and it lasts
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/secret"
 )
 
-// maxNotices is how many notices one message tells at most; the next message tells the others.
+// maxNotices is the most notices in one message; the others are in the next message.
 const maxNotices = 5000
 
 // MessageClaim says which messages a replica can send.
@@ -68,7 +68,7 @@ func (c *session) nextChannel() (time.Time, error) {
 	}, `SELECT min(CASE WHEN lease_until_at > due_at THEN lease_until_at ELSE due_at END) FROM alert_channels WHERE due_at IS NOT NULL`)
 }
 
-// claimChannel claims a locked channel, and appends its message. There is none if what it was to tell has been deleted.
+// claimChannel claims a locked channel, and appends its message. There is none if all alerts in it have been deleted.
 func (t *tx) claimChannel(claimed []ClaimedMessage, id string, follows []string) ([]ClaimedMessage, error) {
 	ch, err := t.channelByID(id)
 	if err != nil {
@@ -95,7 +95,7 @@ func (t *tx) claimChannel(claimed []ClaimedMessage, id string, follows []string)
 }
 
 // openMessage returns the message of a channel that is being sent and when it was composed, and composes one if there is none. It returns
-// allswell.ErrNotFound if there is nothing to tell.
+// allswell.ErrNotFound if there are no notices to send.
 func (t *tx) openMessage(ch alert.Channel, follows bool) (m alert.Message, since time.Time, err error) {
 	row, err := database.One(t.Session, scanMessage, `SELECT `+messageColumns+` FROM alert_messages WHERE channel_id = $1 AND state = 'sending'`, ch.ID)
 	if errors.Is(err, allswell.ErrNotFound) {
@@ -164,7 +164,7 @@ func (t *tx) composeMessage(ch alert.Channel, follows bool) (m messageRow, err e
 	return m, err
 }
 
-// message loads what a message tells.
+// message loads the contents of a message.
 func (c *session) message(row messageRow) (m alert.Message, err error) {
 	m = alert.Message{ID: row.id, ChannelID: row.channelID, At: c.Now}
 	notices, err := database.Query(c.Session, scanNotice, `SELECT `+noticeColumns+` FROM alert_notices n
@@ -292,7 +292,7 @@ func (t *tx) messageFailed(ch *alert.Channel, m messageRow, r MessageResult) err
 	if !lost && h.Failures < alert.FallbackAfter {
 		return nil
 	}
-	if err := t.tellFallback(*ch, m); err != nil {
+	if err := t.notifyFallback(*ch, m); err != nil {
 		return err
 	}
 	return t.channelFailed(*ch)

@@ -58,9 +58,9 @@ func (w *world) claimMessages() []store.ClaimedMessage {
 	return claimed
 }
 
-// told lets some time pass, answers all messages with an outcome, and returns for each its channel, whether it begins a
+// notified lets some time pass, answers all messages with an outcome, and returns for each its channel, whether it begins a
 // thread, and its text.
-func (w *world) told(after time.Duration, o allswell.SendOutcome) (lines []string) {
+func (w *world) notified(after time.Duration, o allswell.SendOutcome) (lines []string) {
 	w.Helper()
 	for end := w.clock.now().Add(after); ; {
 		w.advanceAlerts()
@@ -87,15 +87,15 @@ func threadMark(m store.ClaimedMessage) string {
 	return "> "
 }
 
-// TestAlertOfOutage follows an outage that a rule tells to a channel.
+// TestAlertOfOutage follows an outage of which a rule notifies a channel.
 func TestAlertOfOutage(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
 		w.rule(to(w.channel("phone")))
 		w.goDown(job)
-		w.expect("at once", w.told(0, taken))
-		w.expect("down", w.told(5*time.Second, taken), "* phone: Nightly backup is down / No ping since 2026-03-01 12:00:00 UTC.")
-		w.expect("nothing more", w.told(time.Minute, taken))
+		w.expect("at once", w.notified(0, taken))
+		w.expect("down", w.notified(5*time.Second, taken), "* phone: Nightly backup is down / No ping since 2026-03-01 12:00:00 UTC.")
+		w.expect("nothing more", w.notified(time.Minute, taken))
 		all, total, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Open}, firstHundred)
 		if err != nil || total != 1 || all[0].MonitorID != job.ID || all[0].Severity != allswell.ImpactCritical {
 			t.Fatalf("%+v, %v", all, err)
@@ -105,8 +105,8 @@ func TestAlertOfOutage(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 		w.pinged(job)
-		w.expect("up", w.told(5*time.Second, taken), "> phone: Nightly backup is up again after 1 minute 5 seconds")
-		w.expect("nothing more", w.told(time.Minute, taken))
+		w.expect("up", w.notified(5*time.Second, taken), "> phone: Nightly backup is up again after 1 minute 5 seconds")
+		w.expect("nothing more", w.notified(time.Minute, taken))
 		if all, _, err = w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Resolved}, firstHundred); err != nil || len(all) != 1 {
 			t.Errorf("%+v, %v", all, err)
 		}
@@ -122,12 +122,12 @@ func TestManyAlertsAreOneMessage(t *testing.T) {
 			monitors = append(monitors, w.quick(fmt.Sprintf("job %03d", i), w.component, ""))
 		}
 		w.goDown(monitors...)
-		lines := w.told(10*time.Second, taken)
+		lines := w.notified(10*time.Second, taken)
 		if len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: 250 monitors are down / ") || !strings.HasSuffix(lines[0], " / and 230 more") || strings.Count(lines[0], " is down: ") != 20 {
 			t.Fatalf("%d messages: %q", len(lines), lines)
 		}
 		w.pinged(monitors...)
-		if lines = w.told(10*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: 250 monitors are up again / ") {
+		if lines = w.notified(10*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: 250 monitors are up again / ") {
 			t.Errorf("%d messages: %q", len(lines), lines)
 		}
 	})
@@ -143,15 +143,15 @@ func TestRuleWaits(t *testing.T) {
 			r.Escalation = []alert.Step{{After: 5 * time.Minute, Target: to(boss)}}
 		})
 		w.goDown(job)
-		w.expect("before the delay", w.told(40*time.Second, taken))
+		w.expect("before the delay", w.notified(40*time.Second, taken))
 		w.pinged(job)
-		w.expect("a short outage", w.told(time.Minute, taken))
+		w.expect("a short outage", w.notified(time.Minute, taken))
 
 		w.goDown(job)
-		w.expect("before the delay", w.told(10*time.Second, taken))
-		w.expect("after the delay", w.told(30*time.Second, taken), "* phone: Nightly backup is down / No ping since 2026-03-01 12:03:40 UTC.")
-		w.expect("escalated", w.told(5*time.Minute, taken), "* boss: Nobody has acknowledged for 6 minutes 2 seconds: Nightly backup is down / No ping since 2026-03-01 12:03:40 UTC.")
-		repeated := w.told(10*time.Minute, taken)
+		w.expect("before the delay", w.notified(10*time.Second, taken))
+		w.expect("after the delay", w.notified(30*time.Second, taken), "* phone: Nightly backup is down / No ping since 2026-03-01 12:03:40 UTC.")
+		w.expect("escalated", w.notified(5*time.Minute, taken), "* boss: Nobody has acknowledged for 6 minutes 2 seconds: Nightly backup is down / No ping since 2026-03-01 12:03:40 UTC.")
+		repeated := w.notified(10*time.Minute, taken)
 		if len(repeated) != 2 || !strings.HasPrefix(repeated[0][2:], "boss: Nightly backup still is down after 16 minutes") && !strings.HasPrefix(repeated[0][2:], "phone: ") {
 			t.Errorf("repeated: %q", repeated)
 		}
@@ -161,11 +161,11 @@ func TestRuleWaits(t *testing.T) {
 		if a.State() != alert.Acknowledged || a.AcknowledgedBy != w.ws.Name {
 			t.Errorf("%+v", a)
 		}
-		if lines := w.told(time.Hour, taken); len(lines) != 2 || !strings.Contains(lines[0], "Acknowledged by ") || !strings.Contains(lines[0], ": Nightly backup is down") {
+		if lines := w.notified(time.Hour, taken); len(lines) != 2 || !strings.Contains(lines[0], "Acknowledged by ") || !strings.Contains(lines[0], ": Nightly backup is down") {
 			t.Errorf("acknowledged: %q", lines)
 		}
 		w.pinged(job)
-		if lines := w.told(time.Minute, taken); len(lines) != 2 || !strings.Contains(lines[0], "is up again") || !strings.Contains(lines[1], "is up again") {
+		if lines := w.notified(time.Minute, taken); len(lines) != 2 || !strings.Contains(lines[0], "is up again") || !strings.Contains(lines[1], "is up again") {
 			t.Errorf("up: %q", lines)
 		}
 	})
@@ -201,13 +201,13 @@ func TestHoldsAreRecorded(t *testing.T) {
 			}
 		}
 		must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: began.Add(time.Hour)}))(w)
-		w.expect("silenced", w.told(30*time.Minute, taken))
+		w.expect("silenced", w.notified(30*time.Minute, taken))
 		d = must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
 		if len(d.Holds) != 2 || d.Holds[1].Reason != alert.HeldBySilence || !d.Holds[1].Until.Equal(began.Add(time.Hour)) || d.Plans[0].Held != alert.HeldBySilence {
 			t.Errorf("holds %+v, plans %+v", d.Holds, d.Plans)
 		}
 		w.pinged(job)
-		w.expect("over before", w.told(2*time.Hour, taken))
+		w.expect("over before", w.notified(2*time.Hour, taken))
 		l, err := w.AlertList(w.ctx, w.ws, store.AlertFilter{}, store.AlertCursor{}, 10)
 		if err != nil || len(l.Lasting) != 0 || len(l.Ended) != 1 || l.Counts != (store.AlertCounts{}) {
 			t.Errorf("%+v, %v", l, err)
@@ -221,7 +221,7 @@ func TestMessagesKnowTheirThread(t *testing.T) {
 		w.rule(to(w.channel("phone")))
 		a, b := w.quick("Backup", w.component, ""), w.quick("Mail", w.component, "")
 		w.goDown(a, b)
-		if first := w.told(10*time.Second, taken); len(first) != 1 {
+		if first := w.notified(10*time.Second, taken); len(first) != 1 {
 			t.Fatalf("%q", first)
 		}
 		w.pinged(a)
@@ -244,14 +244,14 @@ func TestSilenceHoldsAlerts(t *testing.T) {
 		w.rule(to(w.channel("phone")))
 		v := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{Filter: alert.Filter{Monitors: []string{job.Slug}}, EndsAt: w.clock.now().Add(time.Hour), Comment: "work"}))(w)
 		w.goDown(job)
-		w.expect("silenced", w.told(10*time.Minute, taken))
+		w.expect("silenced", w.notified(10*time.Minute, taken))
 		all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{}, firstHundred)
 		w.ok(err)
 		if d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w); len(d.Plans) != 1 || d.Plans[0].Held != alert.HeldBySilence || !d.Plans[0].DueAt.Equal(v.EndsAt) {
 			t.Errorf("%+v", d.Plans)
 		}
 		w.ok(w.EndSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}))
-		if lines := w.told(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
+		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("at its end: %q", lines)
 		}
 	})
@@ -284,14 +284,14 @@ func TestChannelThatFails(t *testing.T) {
 			t.Fatalf("again: %+v", again)
 		}
 		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: again[0], Outcome: fail}))
-		lines := w.told(5*time.Second, taken)
+		lines := w.notified(5*time.Second, taken)
 		if len(lines) != 1 || !strings.Contains(lines[0], "mail: ") || !strings.Contains(lines[0], "chat does not take alerts: status 500") || !strings.Contains(lines[0], "Nightly backup is down") {
-			t.Errorf("told by the fallback: %q", lines)
+			t.Errorf("messages of the fallback: %q", lines)
 		}
 		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); c.Health.Failures != 2 || c.Health.Reason != "status 500" || c.Health.FailingSince.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
-		if lines = w.told(10*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* chat: Nightly backup is down") {
+		if lines = w.notified(10*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* chat: Nightly backup is down") {
 			t.Errorf("by the channel itself: %q", lines)
 		}
 		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); c.Health.Failures != 0 || c.Health.TakenAt.IsZero() {
@@ -323,7 +323,7 @@ func TestReplicaThatStopsWhileSending(t *testing.T) {
 			t.Errorf("%+v", c.Health)
 		}
 		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: second[0], Outcome: taken}))
-		w.expect("nothing more", w.told(time.Minute, taken))
+		w.expect("nothing more", w.notified(time.Minute, taken))
 	})
 }
 
@@ -339,60 +339,60 @@ func TestPaceOfChannel(t *testing.T) {
 		var lines []string
 		for _, m := range monitors {
 			w.send(store.NewSignal{Kind: allswell.SignalFail, Token: m.Token})
-			lines = append(lines, w.told(8*time.Second, taken)...)
+			lines = append(lines, w.notified(8*time.Second, taken)...)
 		}
 		if len(lines) != 2 || !strings.Contains(lines[0], "job 0 is down") || !strings.Contains(lines[1], "job 1 is down") {
 			t.Errorf("within a minute: %q", lines)
 		}
-		if lines = w.told(time.Minute, taken); len(lines) != 1 || !strings.Contains(lines[0], "3 monitors are down") {
+		if lines = w.notified(time.Minute, taken); len(lines) != 1 || !strings.Contains(lines[0], "3 monitors are down") {
 			t.Errorf("afterwards: %q", lines)
 		}
 	})
 }
 
-// TestOtherEventsAreTold checks the events that are not outages: slowness, warnings, maintenances, gaps of our own, and subscribers who are not notified
+// TestOtherEventsNotify checks the events that are not outages: slowness, warnings, maintenances, gaps of our own, and subscribers who are not notified
 // any more.
-func TestOtherEventsAreTold(t *testing.T) {
+func TestOtherEventsNotify(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) {
 			r.Events = []alert.Event{alert.MonitorSlow, alert.MonitorWarning, alert.MaintenanceBegun, alert.MaintenanceEnded, alert.ServiceGap, alert.DeliveryFailed}
 		})
 		site := w.newCheck("site", func(n *allswell.NewMonitor) { n.Check.SlowAfter = time.Second })
 		w.check(allswell.CheckSlow, allswell.CheckSlow)
-		w.expect("slow", w.told(3*time.Second, taken), "* phone: site is slow / Its checks take longer than 1s.")
+		w.expect("slow", w.notified(3*time.Second, taken), "* phone: site is slow / Its checks take longer than 1s.")
 		w.check(allswell.CheckOK)
-		if lines := w.told(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: site is fast again after ") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: site is fast again after ") {
 			t.Errorf("fast again: %q", lines)
 		}
 		w.check(allswell.CheckSlow, allswell.CheckSlow)
-		w.told(3*time.Second, taken)
+		w.notified(3*time.Second, taken)
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, site.ID))
-		if lines := w.told(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: The alert of site is over after ") || !strings.HasSuffix(lines[0], " / The monitor was deleted.") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: The alert of site is over after ") || !strings.HasSuffix(lines[0], " / The monitor was deleted.") {
 			t.Errorf("deleted: %q", lines)
 		}
 
 		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), MinRuntimeAction: ptr(allswell.ActionWarn)}, time.Hour)
 		w.send(start(aRun))
 		w.send(success(aRun))
-		if lines := w.told(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: nightly has a warning / ") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: nightly has a warning / ") {
 			t.Errorf("warning: %q", lines)
 		}
 
 		w.plan("Disks", time.Second, time.Hour)
 		w.clock.set(w.clock.now().Add(time.Second))
 		w.advance()
-		w.expect("begun", w.told(3*time.Second, taken), "* phone: The maintenance Disks has begun")
+		w.expect("begun", w.notified(3*time.Second, taken), "* phone: The maintenance Disks has begun")
 		w.clock.set(w.clock.now().Add(2 * time.Hour))
 		w.advance()
-		w.expect("ended", w.told(3*time.Second, taken), "* phone: The maintenance Disks has ended")
+		w.expect("ended", w.notified(3*time.Second, taken), "* phone: The maintenance Disks has ended")
 
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", First: true}))
-		if lines := w.told(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: Receiving pings was interrupted / Since 2026-03-01 ") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: Receiving pings was interrupted / Since 2026-03-01 ") {
 			t.Errorf("gap: %q", lines)
 		}
 		w.clock.set(w.clock.now().Add(time.Second))
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a"}))
-		w.expect("the same gap", w.told(3*time.Second, taken))
+		w.expect("the same gap", w.notified(3*time.Second, taken))
 
 		w.subscribe("https://example.com/hook")
 		for range allswell.MaxRejections {
@@ -400,7 +400,7 @@ func TestOtherEventsAreTold(t *testing.T) {
 			w.fanOut()
 			w.deliver(allswell.SendOutcome{Result: allswell.SendRejected, Reason: "no"})
 		}
-		if lines := w.told(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: A subscriber by webhook (sub_") || !strings.HasSuffix(lines[0], ") is not notified any more / No.") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: A subscriber by webhook (sub_") || !strings.HasSuffix(lines[0], ") is not notified any more / No.") {
 			t.Errorf("suspended: %q", lines)
 		}
 	})
@@ -421,7 +421,7 @@ func TestWaiting(t *testing.T) {
 		w.clock.set(w.clock.now().Add(10 * time.Minute))
 		wants("an outage that nobody was notified of", store.Waiting{Deliveries: 10 * time.Minute, Alerts: 10 * time.Minute})
 		w.fanOut()
-		w.told(time.Minute, failed)
+		w.notified(time.Minute, failed)
 		if got := must(w.Waiting(w.ctx))(w); got.Deliveries != 0 || got.Alerts > time.Minute {
 			w.Errorf("a channel that fails: %+v", got)
 		}
@@ -455,6 +455,6 @@ func TestWeeklyTest(t *testing.T) {
 		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); c.Health.Reason != failed.Reason || c.Health.TakenAt.IsZero() || c.Health.FailingSince.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
-		w.expect("failed", w.told(3*time.Second, taken), "* mail: chat does not take alerts / It was not there.")
+		w.expect("failed", w.notified(3*time.Second, taken), "* mail: chat does not take alerts / It was not there.")
 	})
 }

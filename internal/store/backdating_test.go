@@ -7,7 +7,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// TestBackdatedIncident records an incident that is over, tells more of it, and reads its history.
+// TestBackdatedIncident records an incident that is over, adds updates, and reads its history.
 func TestBackdatedIncident(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w)
@@ -39,19 +39,19 @@ func TestBackdatedIncident(t *testing.T) {
 		if d := down(); d != 2*time.Hour {
 			w.Errorf("down for %v, want 2h", d)
 		}
-		tell := func(hours time.Duration, state allswell.IncidentState) (allswell.IncidentUpdate, error) {
+		update := func(hours time.Duration, state allswell.IncidentState) (allswell.IncidentUpdate, error) {
 			return w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "More.", State: &state, Affected: &[]allswell.AffectedComponent{}, Silent: true, At: now.Add(hours * time.Hour)})
 		}
-		if u := must(tell(-4, allswell.IncidentIdentified))(w); u.State != allswell.IncidentIdentified || !u.CreatedAt.Equal(now.Add(-4*time.Hour)) {
-			w.Errorf("told: %+v", u)
+		if u := must(update(-4, allswell.IncidentIdentified))(w); u.State != allswell.IncidentIdentified || !u.CreatedAt.Equal(now.Add(-4*time.Hour)) {
+			w.Errorf("update: %+v", u)
 		}
 		for _, hours := range []time.Duration{-6, -5, 1} {
-			_, err := tell(hours, allswell.IncidentIdentified)
+			_, err := update(hours, allswell.IncidentIdentified)
 			refused(err, "at")
 		}
 		after := must(w.Incident(w.ctx, w.ws, i.ID))(w)
 		if !after.Resolved || !after.ResolvedAt.Equal(n.ResolvedAt) || after.State != allswell.IncidentResolved || down() != 2*time.Hour {
-			w.Errorf("after it was told: %+v", after)
+			w.Errorf("after the update: %+v", after)
 		}
 		if timeline := after.Timeline(); len(timeline) != 3 || timeline[0].State != allswell.IncidentResolved || timeline[1].State != allswell.IncidentIdentified {
 			w.Errorf("timeline: %+v", timeline)
@@ -76,7 +76,7 @@ func TestBackdatedIncident(t *testing.T) {
 			w.Errorf("down for %v, want 2h: the status was shown until it was changed", d)
 		}
 
-		// What is told to have been over before it was recorded is corrected until then.
+		// What an update says was over before it was recorded is corrected until then.
 		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
 		before, now := down(), now.Add(time.Hour)
 		n.BeganAt = now.Add(-4 * time.Hour)

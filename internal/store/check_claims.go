@@ -123,7 +123,7 @@ func (t *tx) claimChecks(c CheckClaim) ([]ClaimedCheck, error) {
 		if errors.Is(err, secret.ErrNoKey) {
 			d.SecretsMissing = true
 		} else if err != nil {
-			t.s.log.Error("the secrets of a check cannot be opened", "monitor", d.MonitorID, "error", err)
+			t.s.log.Error("the secrets of a check cannot be decrypted", "monitor", d.MonitorID, "error", err)
 			d.SecretsMissing = true
 		}
 		claimed = append(claimed, d.ClaimedCheck)

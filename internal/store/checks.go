@@ -171,7 +171,7 @@ func (t *tx) dropSameSecrets(m allswell.Monitor, ch *allswell.CheckChange) {
 	}
 	kept, err := t.secretsOf(m.ID)
 	if err != nil {
-		t.s.log.Warn("the secrets of a check cannot be opened", "monitor", m.ID, "error", err)
+		t.s.log.Warn("the secrets of a check cannot be decrypted", "monitor", m.ID, "error", err)
 		return // all that are given are new
 	}
 	maps.DeleteFunc(ch.Secrets, func(field string, value json.RawMessage) bool { return sameJSON(kept[field], value) })
@@ -245,7 +245,7 @@ func (t *tx) resolveParent(actor allswell.Actor, m *allswell.Monitor, ref string
 		}
 	}
 	if len(above) > allswell.MaxParents {
-		bad.Add("parent_id", "There can be no more than %d monitors above each other.", allswell.MaxParents)
+		bad.Add("parent_id", "A monitor can have no more than %d levels of parents.", allswell.MaxParents)
 		return bad.Err()
 	}
 	m.ParentID = id

@@ -340,7 +340,7 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 		if err != nil {
 			return err
 		}
-		var sent, notified, told, keys []string
+		var sent, accepting, notified, keys []string
 		for _, d := range rows {
 			v := outcomes[d.ID]
 			if v.FencingToken != d.FencingToken {
@@ -348,9 +348,9 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 			}
 			d.ApplyOutcome(v.Outcome, t.Now, v.Jitter)
 			if d.State == allswell.DeliverySent {
-				sent, notified = append(sent, d.ID), append(notified, d.SubscriberID)
+				sent, accepting = append(sent, d.ID), append(accepting, d.SubscriberID)
 				if d.Purpose == allswell.PurposeEvent {
-					told = append(told, d.SubscriberID)
+					notified = append(notified, d.SubscriberID)
 				}
 			} else if err := t.saveFailedDelivery(d.Delivery, v.Outcome); err != nil {
 				return err
@@ -363,10 +363,10 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 			list(sent), millis(t.Now)); err != nil {
 			return err
 		}
-		if _, err := t.Exec(`UPDATE subscribers SET rejections = 0 WHERE id IN EACH($1) AND rejections > 0`, list(notified)); err != nil {
+		if _, err := t.Exec(`UPDATE subscribers SET rejections = 0 WHERE id IN EACH($1) AND rejections > 0`, list(accepting)); err != nil {
 			return err
 		}
-		if _, err := t.Exec(`DELETE FROM subscribers WHERE id IN EACH($1) AND incident_id IS NOT NULL`, list(told)); err != nil {
+		if _, err := t.Exec(`DELETE FROM subscribers WHERE id IN EACH($1) AND incident_id IS NOT NULL`, list(notified)); err != nil {
 			return err
 		}
 		return t.releaseNext(keys)

@@ -22,12 +22,12 @@ func TestFlappingIsDigested(t *testing.T) {
 		count := func() {
 			w.clock.move(allswell.DigestWait)
 			for _, line := range w.deliver(taken) {
-				told := strings.Count(line, "incident.")
+				named := strings.Count(line, "incident.")
 				if strings.HasPrefix(line, "a@") {
-					mails, events = mails+1, events+told
+					mails, events = mails+1, events+named
 					at = append(at, w.clock.now().Sub(began))
 				} else {
-					hooks += told
+					hooks += named
 				}
 			}
 		}

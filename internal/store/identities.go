@@ -192,7 +192,7 @@ func (x *identitySignIn) applyRole(user allswell.User) (joined bool, err error) 
 		return false, err
 	}
 	if allswell.CheckOwnerLeft(before, x.role, owners) != nil {
-		x.s.log.Warn("the groups of the last owner give another role: the owner remains", "user", user.ID, "role", string(x.role))
+		x.s.log.Warn("the groups of the last owner give a lower role: the owner keeps the role", "user", user.ID, "role", string(x.role))
 		return true, nil
 	}
 	if x.role == "" {

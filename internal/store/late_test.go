@@ -21,8 +21,8 @@ func (w *world) late(m allswell.Monitor) {
 	}
 }
 
-// TestLateMonitorsAreTold checks that a rule about late monitors is notified of them, and of every way in which that ends.
-func TestLateMonitorsAreTold(t *testing.T) {
+// TestLateMonitorsNotify checks that a rule about late monitors notifies of them, and of every way in which that ends.
+func TestLateMonitorsNotify(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		create := func(name string) allswell.Monitor {
 			m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: name, Interval: 5 * time.Minute, FailureThreshold: 10}))(w)
@@ -38,9 +38,9 @@ func TestLateMonitorsAreTold(t *testing.T) {
 		w.rule(to(w.channel("serious")), func(r *alert.Rule) {
 			r.Name, r.Events, r.Severities = "severe", []alert.Event{alert.MonitorLate}, []allswell.Impact{allswell.ImpactCritical}
 		})
-		tells := func(what, start, end string) {
+		notifies := func(what, start, end string) {
 			w.Helper()
-			lines := w.told(3*time.Second, taken)
+			lines := w.notified(3*time.Second, taken)
 			if len(lines) != 1 || !strings.HasPrefix(lines[0], start) || !strings.HasSuffix(lines[0], end) {
 				w.Errorf("%s: %q", what, lines)
 			}
@@ -59,14 +59,14 @@ func TestLateMonitorsAreTold(t *testing.T) {
 		} {
 			m := create(c.name)
 			w.late(m)
-			tells(c.name+" is late", "* phone: "+c.name+" is late / No ping since 2026-03-01 ", " UTC.")
+			notifies(c.name+" is late", "* phone: "+c.name+" is late / No ping since 2026-03-01 ", " UTC.")
 			w.pass(time.Minute)
-			w.expect(c.name+" is late only once", w.told(3*time.Second, taken))
+			w.expect(c.name+" is late only once", w.notified(3*time.Second, taken))
 			c.end(m)
 			w.pass(time.Minute)
-			tells("the end of "+c.name, "> phone: "+c.title, c.why)
+			notifies("the end of "+c.name, "> phone: "+c.title, c.why)
 			w.tick()
-			w.expect("ends once", w.told(3*time.Second, taken))
+			w.expect("ends once", w.notified(3*time.Second, taken))
 			if c.name != "deleted" {
 				w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
 			}
@@ -77,8 +77,8 @@ func TestLateMonitorsAreTold(t *testing.T) {
 	})
 }
 
-// TestCertificatesAreTold checks that certificates have an event apart from other warnings, with one of their end.
-func TestCertificatesAreTold(t *testing.T) {
+// TestCertificatesNotify checks that certificates have an event apart from other warnings, with one of their end.
+func TestCertificatesNotify(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		phone := w.channel("phone")
 		w.rule(to(phone), func(r *alert.Rule) { r.Events = []alert.Event{alert.MonitorCertificate} })
@@ -92,14 +92,14 @@ func TestCertificatesAreTold(t *testing.T) {
 			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
 		}
 		result("the certificate expires in 20 days")
-		w.expect("warned", w.told(3*time.Second, taken), "* phone: shop has a certificate that expires soon / The certificate expires in 20 days.")
+		w.expect("warned", w.notified(3*time.Second, taken), "* phone: shop has a certificate that expires soon / The certificate expires in 20 days.")
 		f := must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorCertificate, Monitor: m.ID}))(w)
 		about := slices.IndexFunc(f.Rules, func(r store.RuleForecast) bool { return r.Differs == "" })
 		if len(f.Rules) != 2 || about < 0 || len(f.Rules[about].Steps) != 1 || f.Rules[1-about].Differs != "events" || f.Subject.Severity != allswell.ImpactMinor {
 			t.Errorf("forecast: %+v", f)
 		}
 		result("")
-		if lines := w.told(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: shop has a certificate that does not expire soon after ") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: shop has a certificate that does not expire soon after ") {
 			t.Errorf("renewed: %q", lines)
 		}
 	})
@@ -119,7 +119,7 @@ func TestCertificatesAfterMigration(t *testing.T) {
 				VALUES ('mon_1', 'ws_1', 'shop', 't', 1000, TRUE, 1, 'major_outage', 'up', 0, 1, 1)`,
 			`INSERT INTO warnings (id, monitor_id, number, condition, message, warned_at) VALUES ('wrn_1', 'mon_1', 1, 'certificate_expiry', 'm', 1), ('wrn_2', 'mon_1', 2, 'no_overlap', 'm', 1)`,
 			`INSERT INTO alerts (id, workspace_id, event, event_key, monitor_id, subject, opened_at, tell_at) VALUES
-				('alt_1', 'ws_1', 'monitor.warning', 'wrn_1', 'mon_1', '{"event":"monitor.warning","name":"shop"}', 1, 1), ('alt_2', 'ws_1', 'monitor.warning', 'wrn_2', 'mon_1', '{"event":"monitor.warning","name":"shop"}', 1, 1)`,
+				('alt_1', 'ws_1', 'monitor.warning', 'wrn_1', 'mon_1', '{"event":"monitor.warning","name":"shop"}', 1, 61), ('alt_2', 'ws_1', 'monitor.warning', 'wrn_2', 'mon_1', '{"event":"monitor.warning","name":"shop"}', 1, 1)`,
 		} {
 			execRaw(t, dsn, statement)
 		}
@@ -128,5 +128,6 @@ func TestCertificatesAfterMigration(t *testing.T) {
 		w.expect("migrated", w.rows(`SELECT rule FROM alert_rules UNION ALL SELECT filter FROM silences UNION ALL SELECT event || subject FROM alerts`),
 			`{"events":["monitor.down","monitor.warning","monitor.certificate"]}`, `{"events":["monitor.warning","monitor.certificate"]}`,
 			`monitor.certificate{"event":"monitor.certificate","name":"shop"}`, `monitor.warning{"event":"monitor.warning","name":"shop"}`)
+		w.expect("when channels may be notified", w.rows(`SELECT notify_at FROM alerts ORDER BY id`), "61", "1")
 	})
 }

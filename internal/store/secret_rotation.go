@@ -169,7 +169,7 @@ func (t *tx) sealAnew(of sealedColumn, after string) (ids []string, n int, err e
 		}
 		plain, err := keys.Open(r.sealed, r.id)
 		if err != nil {
-			t.s.log.Error("a secret cannot be sealed anew", "owner", r.id, "error", err)
+			t.s.log.Error("a secret cannot be encrypted with the new key", "owner", r.id, "error", err)
 			continue
 		}
 		if _, err := t.Exec(`UPDATE `+of.table+` SET `+of.column+` = $2 WHERE `+of.id+` = $1`, r.id, keys.Seal(plain, r.id)); err != nil {

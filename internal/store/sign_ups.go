@@ -38,7 +38,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 		}
 		if err == nil && n.Channel != allswell.ChannelEmail && !p.WebhookSignUps {
 			var bad allswell.ValidationError
-			bad.Add("channel", "Webhooks cannot be subscribed on this page.")
+			bad.Add("channel", "This page does not accept webhooks from visitors.")
 			err = bad.Err()
 		}
 		if err == nil {

@@ -22,7 +22,7 @@ func TestSilenceEndsWhileItHoldsAnAlert(t *testing.T) {
 			_, _, err := s.AdvanceAlerts(w.ctx)
 			return err
 		}, func(s *store.Store) error { return s.EndSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}) }))
-		if lines := w.told(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
+		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("after the silence: %q", lines)
 		}
 	})

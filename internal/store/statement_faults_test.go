@@ -197,7 +197,7 @@ var faultTests = map[string]struct {
 		},
 	},
 	"the fan-out": {
-		prepare: func(w *world, _ allswell.Monitor) { w.tellTwo() },
+		prepare: func(w *world, _ allswell.Monitor) { w.causeTwoEvents() },
 		act: func(w *world, _ allswell.Monitor) error {
 			_, err := w.FanOut(w.ctx)
 			return err
@@ -206,7 +206,7 @@ var faultTests = map[string]struct {
 	},
 	"a claim": {
 		prepare: func(w *world, _ allswell.Monitor) {
-			w.tellTwo()
+			w.causeTwoEvents()
 			w.fanOut()
 		},
 		act: func(w *world, _ allswell.Monitor) error {
@@ -217,7 +217,7 @@ var faultTests = map[string]struct {
 	},
 	"a settlement": {
 		prepare: func(w *world, _ allswell.Monitor) {
-			w.tellTwo()
+			w.causeTwoEvents()
 			w.fanOut()
 			w.claim()
 		},
@@ -301,8 +301,8 @@ var faultTests = map[string]struct {
 	},
 }
 
-// tellTwo lets two things of one incident happen, for a mailbox and a webhook.
-func (w *world) tellTwo() {
+// causeTwoEvents creates two events of one incident, with a subscriber by mail and one by webhook.
+func (w *world) causeTwoEvents() {
 	w.Helper()
 	w.subscribe("a@example.com")
 	w.subscribe("https://example.com/hook")

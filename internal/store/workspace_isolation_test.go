@@ -39,7 +39,7 @@ func (w *world) things() things {
 	x.rule = w.rule(alert.Target{ChannelIDs: []string{x.channel}}).ID
 	x.onCall = must(w.CreateOnCall(w.ctx, w.ws, alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", StartsOn: began}))(w).ID
 	x.silence = must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(time.Hour)}))(w).ID
-	w.run(`INSERT INTO alerts (id, workspace_id, event, event_key, page_id, subject, opened_at, tell_at)
+	w.run(`INSERT INTO alerts (id, workspace_id, event, event_key, page_id, subject, opened_at, notify_at)
 		VALUES ('alt_1', '` + w.ws.WorkspaceID + `', 'monitor.down', 'x', '` + x.page + `', '{"event": "monitor.down"}', 1, 1)`)
 	x.alert = "alt_1"
 	joined := must(w.FindSession(w.ctx, w.joined("carol@example.com", allswell.RoleEditor)))(w)

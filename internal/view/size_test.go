@@ -100,7 +100,7 @@ func TestBarsSize(t *testing.T) {
 		if err := z.Close(); err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: %d bytes, %d compressed, %d days told", l.Tag, plain, out.Len(), marked)
+		t.Logf("%s: %d bytes, %d compressed, %d days with data", l.Tag, plain, out.Len(), marked)
 		if marked < 300 {
 			t.Errorf("%s: only %d days with events, the test needs more", l.Tag, marked)
 		}

@@ -205,7 +205,7 @@ func TestWidgets(t *testing.T) {
 	}
 }
 
-// TestBadges gets the badges that the documents embed, also the one that shields.io is told to get.
+// TestBadges gets the badges that the documents embed, also the one that shields.io requests.
 func TestBadges(t *testing.T) {
 	t.Parallel()
 	s, c := newServer(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/test/binary"
 )
 
-// Alerts that a rule tells step by step while the server is killed.
+// Alerts whose rule notifies step by step while the server is killed.
 const (
 	alertsPerRound     = 3
 	alertRounds        = 3                      // that an alert lasts
@@ -22,7 +22,7 @@ const (
 	maxSinkDelay       = 300 * time.Millisecond // so that kills come while messages are sent
 	alertStep          = time.Second            // shorter than the API permits, see shortenRules
 	alertRepeat        = 2 * time.Second
-	alertChannels      = "phone boss chief" // in the order in which the rule tells them
+	alertChannels      = "phone boss chief" // in the order in which the rule notifies them
 	maxListed          = 20                 // alerts in a message
 	kindOpened         = "opened"
 	kindEscalated      = "escalated"
@@ -32,7 +32,7 @@ const (
 		JOIN alert_channels c ON c.id = n.channel_id ORDER BY n.created_at, n.id`
 )
 
-// alertSite is an environment with a rule that tells three channels one after the other.
+// alertSite is an environment with a rule that notifies three channels one after the other.
 type alertSite struct {
 	*checkedSite
 	sink   *webhookServers
@@ -46,26 +46,26 @@ type storedNotice struct {
 	at                            time.Time
 }
 
-// TestKilledServerTellsAlertsOnce kills the server repeatedly with SIGKILL while a rule tells alerts after a delay, escalates and repeats them.
+// TestKilledServerNotifiesOnce kills the server repeatedly with SIGKILL while a rule notifies after a delay, escalates and repeats.
 // Each step is notified, in order and not too early, by one message, which may arrive again with the same id only if a kill interrupted it.
-func TestKilledServerTellsAlertsOnce(t *testing.T) {
+func TestKilledServerNotifiesOnce(t *testing.T) {
 	t.Parallel()
 	n := min(kills(t), maxKillsOfAlerts)
 	exe := binary.Build(t)
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "allswell.db")
-		killWhileTelling(t, newCheckedSite(t, exe, "sqlite:"+path, "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)", "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on"), n)
+		killWhileNotifying(t, newCheckedSite(t, exe, "sqlite:"+path, "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)", "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on"), n)
 		checkIntegrity(t, path)
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		database := storetest.NewCluster(t, "fsync=on", "full_page_writes=on").Database(t)
-		killWhileTelling(t, newCheckedSite(t, exe, database, "pgx", database, "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on"), n)
+		killWhileNotifying(t, newCheckedSite(t, exe, database, "pgx", database, "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on"), n)
 	})
 }
 
-func killWhileTelling(t *testing.T, site *checkedSite, kills int) {
+func killWhileNotifying(t *testing.T, site *checkedSite, kills int) {
 	s := &alertSite{checkedSite: site, sink: newWebhookServers(t, 1)}
 	s.sink.slow = maxSinkDelay
 	s.createRule()
@@ -80,7 +80,7 @@ func killWhileTelling(t *testing.T, site *checkedSite, kills int) {
 		// Nobody uses what the killed server has claimed. Its lease would last 40 seconds.
 		s.exec(`UPDATE alert_channels SET lease_until_at = NULL`)
 		s.server.Start()
-		s.checkTold(n + 1)
+		s.checkNotified(n + 1)
 		if t.Failed() {
 			t.Fatalf("after kill number %d of %d", n+1, kills)
 		}
@@ -94,7 +94,7 @@ func killWhileTelling(t *testing.T, site *checkedSite, kills int) {
 		return s.count(`SELECT (SELECT count(*) FROM monitor_events WHERE routed_at IS NULL) + (SELECT count(*) FROM alert_progress WHERE due_at IS NOT NULL) +
 			(SELECT count(*) FROM alert_notices WHERE message_id IS NULL) + (SELECT count(*) FROM alert_messages WHERE state = 'sending')`) == 0
 	})
-	again := s.checkTold(kills)
+	again := s.checkNotified(kills)
 	for _, kind := range []string{kindEscalated, kindRepeated} {
 		if len(alertsOf(s.notices(), kind)) == 0 {
 			t.Errorf("no alert was %s", kind)
@@ -189,8 +189,8 @@ func alertsOf(notices []storedNotice, kind string) (alerts []string) {
 	return alerts
 }
 
-// checkTold compares what rules have decided with the rule, and what arrived with what they decided. It returns how many messages arrived again.
-func (s *alertSite) checkTold(kills int) (again int) {
+// checkNotified compares what rules have decided with the rule, and what arrived with what they decided. It returns how many messages arrived again.
+func (s *alertSite) checkNotified(kills int) (again int) {
 	s.t.Helper()
 	calls := s.sink.received(s.t) // before the notices, so that each call has its notices
 	notices := s.notices()
@@ -198,8 +198,8 @@ func (s *alertSite) checkTold(kills int) (again int) {
 	for _, n := range notices {
 		byAlert[n.alert] = append(byAlert[n.alert], n)
 	}
-	for _, told := range byAlert {
-		s.checkSteps(told)
+	for _, notified := range byAlert {
+		s.checkSteps(notified)
 	}
 	if opened := s.count(`SELECT (SELECT count(*) FROM alerts) + (SELECT count(*) FROM monitor_events WHERE routed_at IS NULL AND kind = 'monitor.down')`); opened != s.down {
 		s.t.Errorf("%d alerts of %d monitors", opened, s.down)
@@ -208,22 +208,22 @@ func (s *alertSite) checkTold(kills int) (again int) {
 }
 
 // checkSteps checks that the steps of an alert follow each other as its rule says, each once.
-func (s *alertSite) checkSteps(told []storedNotice) {
+func (s *alertSite) checkSteps(notified []storedNotice) {
 	s.t.Helper()
 	channels := strings.Fields(alertChannels)
 	resolved := make(map[string]bool)
 	var last time.Time // of the last step
-	for i, n := range told {
+	for i, n := range notified {
 		want, step := storedNotice{channel: channels[0], kind: kindOpened}, alertStep
 		switch {
 		case n.kind == kindResolved:
-			if resolved[n.channel] || !slices.ContainsFunc(told[:i], func(o storedNotice) bool { return o.channel == n.channel && o.kind != kindResolved }) {
-				s.t.Errorf("the end is notified twice, or to %s, who was not notified of the alert: %+v", n.channel, told)
+			if resolved[n.channel] || !slices.ContainsFunc(notified[:i], func(o storedNotice) bool { return o.channel == n.channel && o.kind != kindResolved }) {
+				s.t.Errorf("the end is notified twice, or to %s, who was not notified of the alert: %+v", n.channel, notified)
 			}
 			resolved[n.channel] = true
 			continue
 		case len(resolved) > 0:
-			s.t.Errorf("told after its end: %+v", told)
+			s.t.Errorf("notified after its end: %+v", notified)
 		case i >= len(channels):
 			want, step = storedNotice{channel: channels[i%len(channels)], kind: kindRepeated}, alertRepeat
 			if i%len(channels) > 0 {
@@ -262,7 +262,7 @@ func (s *alertSite) checkCalls(calls []call, notices []storedNotice, kills int) 
 		want := slices.Clone(decided[c.id])
 		slices.Sort(want)
 		if slices.Sort(got); len(c.body.Alerts) < maxListed && !slices.Equal(got, want) {
-			s.t.Errorf("%s tells %q, want %q", c.id, got, want)
+			s.t.Errorf("%s has %q, want %q", c.id, got, want)
 		}
 		if slices.Contains(arrived[c.hook], c.id) {
 			again++

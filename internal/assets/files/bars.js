@@ -29,7 +29,7 @@ const dateOf = (strip, ago) => fullDate.format(new Date(dayOf(strip, ago)));
 
 const tableOf = (strip) => strip.parentElement.querySelector("table");
 
-// rowOf returns the row of the table that tells of a day. It can be of several.
+// rowOf returns the row of the table that describes a day. A row can describe several days.
 const rowOf = (strip, ago) => [...tableOf(strip).tBodies[0].rows].find((r) => (ago -= r.dataset.n || 1) < 0);
 
 // choose makes a day the strip's value and returns what is to be said of it.

@@ -31,7 +31,7 @@ let due = 0; // timer of the next fetch
 let busy = false;
 let asked = Date.now(); // when the last fetch began
 let failed = false; // it brought no page
-let wanted = ''; // the tag that was told last
+let wanted = ''; // the tag that was announced last
 let tries = 0;
 
 const open = () => {

@@ -37,7 +37,7 @@ for ((i = 0; i < 600; i++)); do
   if [[ $(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8080/readyz) == 200 ]]; then break; fi
   sleep 0.05
 done
-# As people are told to: the command finds the database by the configuration file.
+# As the documentation says: the command finds the database by the configuration file.
 token=$(cd / && in_root runuser -u allswell -- env -i /usr/bin/allswell token create --name test --scope admin)
 in_root env -i "ALLSWELL_TOKEN=$token" /usr/bin/allswell page create --name Example --slug example >/dev/null
 page=$(curl -fsS http://127.0.0.1:8080/status/example || true)

@@ -22,7 +22,7 @@ rm -f "$root/usr/sbin/policy-rc.d"
 mkdir -p "$root/run/systemd/system"
 
 in_root() { chroot "$root" "$@"; }
-calls() { # what systemctl was told to do since the last time
+calls() { # the commands that systemctl got since the last call
   tr ' ' '\n' <"$root/systemctl.log" | grep -xE 'start|stop|restart|try-restart|enable|disable' | tr '\n' ' ' || true
   : >"$root/systemctl.log"
 }
