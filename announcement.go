@@ -20,7 +20,7 @@ var AnnouncementLevels = []AnnouncementLevel{AnnouncementInfo, AnnouncementWarni
 
 // Limits of announcements.
 const (
-	MaxAnnouncements      = 10 // of one page that are not over; all that are shown are at its top
+	MaxAnnouncements      = 10 // of one page that have not ended
 	MaxAnnouncementLength = 2_000
 )
 

@@ -139,7 +139,7 @@ func (c Channel) rules() (r channelRules, ok bool) {
 // Name returns what people call the channel, such as "Google Chat".
 func (c Channel) Name() string { r, _ := c.rules(); return r.name }
 
-// TargetLabel returns what a target of the channel is, such as "e-mail address".
+// TargetLabel returns what people call a target of the channel, such as "e-mail address".
 func (c Channel) TargetLabel() string { r, _ := c.rules(); return r.label }
 
 // Confirmed reports whether the holder of the target has to confirm a subscription that an operator adds.

@@ -78,7 +78,7 @@ type CheckEffect struct {
 // whose network does not work do not take part. At the failure threshold the monitor is down, and after
 // Check.RecoveryThreshold good results, which may be slow, it is up. As many slow results as the failure threshold make its
 // component degraded, which ends with RecoveryThreshold results that are not slow, or with an outage. During a maintenance of the
-// component only good results count, and while a parent is down failures count but have no effect: they count anew after it.
+// component only good results count, and while a parent is down failures count but have no effect: afterwards they are counted from zero.
 // An unknown result counts for nothing.
 func (m *Monitor) ApplyCheckResult(r CheckResult, v CheckView) (e CheckEffect) {
 	s := &m.CheckState

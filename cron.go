@@ -24,26 +24,26 @@ var ScheduleKinds = []ScheduleKind{ScheduleInterval, ScheduleCron, ScheduleCalen
 // MaxCronLength is the maximum length of an expression, in characters.
 const MaxCronLength = 255
 
-// Cron is a schedule of the times at which the clock of a zone matches an expression, as cron or a timer of systemd runs
+// Cron is a schedule of the times at which the clock of a zone matches an expression, as cron or a systemd timer runs
 // jobs. The zero Cron is no schedule.
 //
-// An expression of cron has five fields: minute, hour, day of the month, month (1 to 12 or jan to dec) and day of the week
+// A cron expression has five fields: minute, hour, day of the month, month (1 to 12 or jan to dec) and day of the week
 // (0 to 7 or sun to sat, 0 and 7 are Sunday). A field is a list of *, numbers and ranges, with steps after a slash; a
 // number with a step begins a range to the end. If neither the third nor the fifth field begins with *, one of them has to
 // match. Macros are @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly.
 //
-// If the minute or the hour begins with *, the clock decides when it changes: times that are skipped have no
-// firing, and times that are repeated have two. Other times fire once: right after a change that skips them, or the first
-// time. Changes of three hours or more are not treated in this way.
+// If the minute or the hour begins with *, skipped times do not fire when the clock changes, and repeated times
+// fire twice. Other times fire once: right after a change that skips them, or the first
+// time. This does not apply to changes of three hours or more.
 //
-// NewCalendar describes the expressions of systemd.
+// NewCalendar describes calendar expressions.
 type Cron struct {
 	Expression string
 	TimeZone   string // IANA name, such as Europe/Berlin
-	Calendar   bool   // the expression is one of OnCalendar, not of cron
+	Calendar   bool   // the expression is a systemd calendar expression
 }
 
-// NewCron returns the schedule of an expression of a kind other than ScheduleInterval. Without a zone it is UTC or, of a
+// NewCron returns the schedule of an expression of a kind other than ScheduleInterval. The default zone is UTC or, for a
 // calendar, the zone at the end of the expression.
 func NewCron(kind ScheduleKind, expression, zone string) Cron {
 	if kind == ScheduleCalendar {
@@ -110,8 +110,8 @@ func (c Cron) Next(after time.Time) time.Time {
 	return times.next(after, c.Zone())
 }
 
-// Longest returns the longest distance between two times that follow each other in the ten years from 2026 on, or, of
-// rarer times, between the first two. It is 0 if the expression is not valid.
+// Longest returns the longest time between consecutive times in the ten years from 2026 on, or, if they are rarer,
+// between the first two. It is 0 if the expression is not valid.
 func (c Cron) Longest() time.Duration {
 	times, err := c.times()
 	if err != nil {

@@ -201,7 +201,7 @@ func (h Hosts) CheckDomain(bad *ValidationError, domain string) {
 	switch {
 	case domain == "":
 	case h.base == "":
-		bad.Add("domain", "The domain needs an installation with ALLSWELL_BASE_URL set.")
+		bad.Add("domain", "The domain requires ALLSWELL_BASE_URL to be set.")
 	case h.Contains(domain):
 		bad.Add("domain", "The domain must not be a name of the installation itself (ALLSWELL_BASE_URL, ALLSWELL_OWN_HOSTS).")
 	}

@@ -40,7 +40,7 @@ type Explanation struct {
 	Extensions   []Extension   // what moved the deadline, each to a later time
 	DueAt        time.Time     // the deadline, with all extensions; zero: nothing is expected
 	Failures     int           // checks in a row that found the monitor overdue
-	TakenOver    bool          // people look after its incident, which its recovery does not resolve
+	TakenOver    bool          // the incident was taken over: the monitor's recovery does not resolve it
 	Threshold    int           // failures at which the monitor is down
 	Period       time.Duration // between two checks
 	CountedAt    time.Time     // the last check that found it overdue; zero: none

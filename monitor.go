@@ -40,7 +40,7 @@ const (
 	DefaultFailureThreshold = 3
 	MaxFailureThreshold     = 1_000
 	MaxGrace                = MaxInterval
-	DefaultCronGrace        = 5 * time.Minute // of intervals: 0
+	DefaultCronGrace        = 5 * time.Minute // with an interval, the default is 0
 )
 
 // Monitor expects a ping within every interval, or at the times of a Cron. It can belong to a page, and be linked to one of

@@ -39,7 +39,7 @@ func checkCustomCSS(bad *ValidationError, css string) {
 	code = strings.ToLower(code)
 	for _, part := range forbiddenCSS {
 		if strings.Contains(code, part) {
-			bad.Add("custom_css", "The custom_css may not have %s: it loads nothing.", part)
+			bad.Add("custom_css", "The custom_css must not have %s, because it cannot load anything.", part)
 			return
 		}
 	}

@@ -111,7 +111,7 @@ func (s PageSettings) check(bad *ValidationError) {
 		checkFooter(bad, *s.Footer)
 	}
 	if s.Languages != nil && slices.ContainsFunc(*s.Languages, func(l string) bool { return !primaryLanguage.MatchString(l) }) {
-		bad.Add("languages", "The languages must be tags of languages, such as en and de.")
+		bad.Add("languages", "The languages must be language tags, such as en and de.")
 	}
 	if s.CustomCSS != nil {
 		checkCustomCSS(bad, *s.CustomCSS)

@@ -20,8 +20,8 @@ var PingAccesses = []PingAccess{PingAccessOff, PingAccessPingOnly, PingAccessRea
 
 // Limits of monitors that pings create.
 const (
-	MaxProvisionedPerMinute = 100    // on a page, with those that were created otherwise
-	MaxProvisioned          = 10_000 // monitors of a page, from which pings create no more
+	MaxProvisionedPerMinute = 100    // on a page, including monitors that were created otherwise
+	MaxProvisioned          = 10_000 // monitors of a page; with more, pings create none
 	ProvisionedInterval     = 24 * time.Hour
 	ProvisionedGrace        = time.Hour
 )

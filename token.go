@@ -136,8 +136,8 @@ func CheckBootstrapToken(secret string) error {
 	return nil
 }
 
-// Lengths of ping tokens, in characters. Of PingTokenLength are those that NewPingToken makes; a monitor can also be
-// created with a token of another service. PingKeyLength is not a length of a token.
+// Lengths of ping tokens, in characters. NewPingToken makes tokens of PingTokenLength; a monitor can also be created with
+// a token of another service. No token has PingKeyLength.
 const (
 	PingTokenLength    = 32
 	MinPingTokenLength = 16

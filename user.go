@@ -125,10 +125,10 @@ const (
 	SignInProxy      SignInMethod = "proxy"      // a reverse proxy names the user with each request
 )
 
-// ConfirmationAge is how long a proof of identity counts for dangerous changes.
+// ConfirmationAge is how long a proof of identity is valid for sensitive changes.
 const ConfirmationAge = 10 * time.Minute
 
-// NeedsConfirmation reports whether the user has to prove their identity again before a dangerous change at now. Where
+// NeedsConfirmation reports whether the user has to prove their identity again before a sensitive change at now. Where
 // a proxy signs in, it decides how often users prove their identity.
 func (s Session) NeedsConfirmation(now time.Time) bool {
 	return s.Method != SignInProxy && now.Sub(s.ConfirmedAt) > ConfirmationAge

@@ -70,8 +70,8 @@ func CheckLine(bad *ValidationError, field, text string, maxLength int) {
 	}
 }
 
-// OneLine returns a name that somebody gives who cannot be asked for a better one, without line breaks, control characters and marks of direction.
-// "": nothing of it is visible.
+// OneLine removes line breaks, control characters and direction marks from a name whose author cannot be asked to correct it. It returns "" if
+// nothing visible is left.
 func OneLine(text string) string {
 	text = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if disturbs(r) {

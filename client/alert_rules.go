@@ -22,7 +22,7 @@ type AlertRule struct {
 	Enabled bool   `json:"enabled"`
 	AlertMatch
 	AlertTarget
-	Delay      Seconds          `json:"delay"`       // only alerts are sent that last longer
+	Delay      Seconds          `json:"delay"`       // only alerts that last longer are sent
 	Repeat     Seconds          `json:"repeat"`      // until somebody acknowledges the alert; 0: no repetition
 	QuietHours *QuietHours      `json:"quiet_hours"` // nil: none
 	Escalation []EscalationStep `json:"escalation"`
@@ -121,7 +121,7 @@ func (c *Client) ListAlertRules() *List[AlertRule] {
 	return &List[AlertRule]{client: c, path: pathOf("alert-rules")}
 }
 
-// CreateAlertRule creates a rule, which is about alerts that begin afterwards.
+// CreateAlertRule creates a rule for alerts that begin afterwards.
 func (c *Client) CreateAlertRule(ctx context.Context, rule NewAlertRule, options ...CallOption) (*AlertRule, error) {
 	return call[AlertRule](ctx, c, http.MethodPost, pathOf("alert-rules"), rule, options...)
 }
@@ -136,7 +136,7 @@ func (c *Client) ChangeAlertRule(ctx context.Context, id string, change AlertRul
 	return call[AlertRule](ctx, c, http.MethodPatch, pathOf("alert-rules", id), change, options...)
 }
 
-// DeleteAlertRule deletes a rule. What it was still to send is not sent. The option IfMatch applies.
+// DeleteAlertRule deletes a rule. Its pending notifications are not sent. The option IfMatch applies.
 func (c *Client) DeleteAlertRule(ctx context.Context, id string, options ...CallOption) error {
 	return c.remove(ctx, pathOf("alert-rules", id), options...)
 }

@@ -19,8 +19,8 @@ type Channel struct {
 	Type         string  `json:"type"` // such as webhook
 	Name         string  `json:"name"` // unique in the workspace
 	Enabled      bool    `json:"enabled"`
-	MaxPerMinute int     `json:"max_per_minute"` // messages; what is more is sent together
-	FallbackID   *string `json:"fallback_id"`    // the channel that gets what this one does not take
+	MaxPerMinute int     `json:"max_per_minute"` // messages; further alerts share a message
+	FallbackID   *string `json:"fallback_id"`    // the channel that receives what this one fails to deliver
 	TestWeekly   bool    `json:"test_weekly"`
 
 	SubscriberSMS bool `json:"subscriber_sms"` // subscribers get SMS through it, because ALLSWELL_SMS_CHANNEL names it
@@ -200,7 +200,7 @@ type AlertNotice struct {
 	Reason    *string    `json:"reason"`
 }
 
-// AlertPlan is what a rule will still do about an alert.
+// AlertPlan is what a rule will do next about an alert.
 type AlertPlan struct {
 	RuleID string    `json:"rule_id"`
 	Rule   string    `json:"rule"` // name
@@ -225,7 +225,7 @@ type AlertFilter struct {
 	Monitor string // id or slug
 }
 
-// ListAlerts returns the alerts that match the filter, those that began last first.
+// ListAlerts returns the alerts that match the filter, the newest first.
 func (c *Client) ListAlerts(filter AlertFilter) *List[Alert] {
 	query := make(url.Values)
 	for name, value := range map[string]string{"state": filter.State, "event": filter.Event, "monitor": filter.Monitor} {
@@ -241,7 +241,7 @@ func (c *Client) GetAlert(ctx context.Context, id string) (*Alert, error) {
 	return call[Alert](ctx, c, http.MethodGet, pathOf("alerts", id), nil)
 }
 
-// AcknowledgeAlert records that somebody acknowledges an alert, which is not repeated or escalated any more.
+// AcknowledgeAlert acknowledges an alert, which is then no longer repeated or escalated.
 func (c *Client) AcknowledgeAlert(ctx context.Context, id string, options ...CallOption) (*Alert, error) {
 	return call[Alert](ctx, c, http.MethodPost, pathOf("alerts", id, "acknowledge"), nil, options...)
 }
@@ -314,7 +314,7 @@ func (c *Client) ChangeSilence(ctx context.Context, id string, change SilenceCha
 	return call[Silence](ctx, c, http.MethodPatch, pathOf("silences", id), change, options...)
 }
 
-// EndSilence ends a silence now. What it held back is sent, if it still lasts. The option IfMatch applies.
+// EndSilence ends a silence now. Alerts that it held back are sent, if they are still open. The option IfMatch applies.
 func (c *Client) EndSilence(ctx context.Context, id string, options ...CallOption) error {
 	return c.remove(ctx, pathOf("silences", id), options...)
 }

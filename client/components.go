@@ -116,8 +116,8 @@ func (c *Client) GetComponent(ctx context.Context, page, id string) (*Component,
 	return call[Component](ctx, c, http.MethodGet, pathOf("pages", page, "components", id), nil)
 }
 
-// PutComponent creates the component with the slug on a page, or replaces its configuration: fields that component does
-// not have get their defaults, but a status and an order are kept. The options are IfMatch and IfNoneMatch.
+// PutComponent creates the component with the slug on a page, or replaces its configuration. Fields that are not set
+// get their defaults, but a status and an order are kept. The options are IfMatch and IfNoneMatch.
 func (c *Client) PutComponent(ctx context.Context, page, slug string, component NewComponent, options ...CallOption) (*Component, error) {
 	component.Slug, component.UniqueName = "", false
 	return call[Component](ctx, c, http.MethodPut, pathOf("pages", page, "components", slug), component, options...)

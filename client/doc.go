@@ -32,8 +32,8 @@
 //
 // # Retries
 //
-// A call is repeated, up to [Options].Retries times and within its deadline, if the server could not be reached, or
-// answered that it is busy, and a repetition cannot do anything twice: GET, PUT and DELETE requests, and POST
-// requests, which carry an Idempotency-Key. A PATCH request is repeated only if the first one changed nothing. Waiting
-// times grow, are randomized, and respect Retry-After.
+// If the server cannot be reached or is busy, a call is retried up to [Options].Retries times and within its deadline,
+// unless a retry could repeat its effect. GET, PUT and DELETE requests can be retried, and POST requests, because they
+// carry an Idempotency-Key. A PATCH request is retried only if the failed one changed nothing. Waiting times grow, are
+// randomized, and respect Retry-After.
 package client

@@ -5,12 +5,12 @@ import (
 	"net/http"
 )
 
-// TakeOverIncident leaves an incident that a monitor opened to people: the recovery of the monitor does not resolve it.
+// TakeOverIncident takes an incident over from the monitor that opened it: the recovery of the monitor does not resolve it.
 func (c *Client) TakeOverIncident(ctx context.Context, id string, options ...CallOption) (*Incident, error) {
 	return call[Incident](ctx, c, http.MethodPost, pathOf("incidents", id, "take-over"), nil, options...)
 }
 
-// GiveBackIncident leaves an incident that was taken over to its monitor again.
+// GiveBackIncident gives an incident that was taken over back to its monitor.
 func (c *Client) GiveBackIncident(ctx context.Context, id string, options ...CallOption) (*Incident, error) {
 	return call[Incident](ctx, c, http.MethodPost, pathOf("incidents", id, "give-back"), nil, options...)
 }

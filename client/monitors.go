@@ -48,7 +48,7 @@ type Monitor struct {
 	MinRuntime                *Seconds                 `json:"min_runtime"`                 // of a run that succeeds; nil: any time
 	MaxPerInterval            *int                     `json:"max_per_interval"`            // runs that may begin within the interval; nil: any number
 	NoOverlap                 bool                     `json:"no_overlap"`                  // a run must not begin before the others have ended
-	MaxRuntimeAction          allswell.ConditionAction `json:"max_runtime_action"`          // what a run that violates it does
+	MaxRuntimeAction          allswell.ConditionAction `json:"max_runtime_action"`          // the effect of a run that violates the condition
 	MinRuntimeAction          allswell.ConditionAction `json:"min_runtime_action"`
 	MaxPerIntervalAction      allswell.ConditionAction `json:"max_per_interval_action"`
 	NoOverlapAction           allswell.ConditionAction `json:"no_overlap_action"`
@@ -147,7 +147,7 @@ type NewMonitor struct {
 	MaxPerInterval   *int                    `json:"max_per_interval,omitempty"` // nil: any number
 	NoOverlap        bool                    `json:"no_overlap,omitempty"`
 
-	// What a run does that violates a condition; "": the default, ActionDown for the first one, and ActionWarn for the others.
+	// The effect of a run that violates a condition; "": the default, ActionDown for the first one, and ActionWarn for the others.
 	MaxRuntimeAction     allswell.ConditionAction `json:"max_runtime_action,omitempty"`
 	MinRuntimeAction     allswell.ConditionAction `json:"min_runtime_action,omitempty"`
 	MaxPerIntervalAction allswell.ConditionAction `json:"max_per_interval_action,omitempty"`
@@ -247,8 +247,8 @@ func (c *Client) GetMonitor(ctx context.Context, id string) (*Monitor, error) {
 	return call[Monitor](ctx, c, http.MethodGet, pathOf("monitors", id), nil)
 }
 
-// PutMonitor creates the monitor with the slug, or replaces its configuration: fields that monitor does not have get
-// their defaults. The ping token is kept, so that another Token is an error. The options are IfMatch and IfNoneMatch.
+// PutMonitor creates the monitor with the slug, or replaces its configuration. Fields that are not set get their
+// defaults. The ping token is kept, so that another Token is an error. The options are IfMatch and IfNoneMatch.
 func (c *Client) PutMonitor(ctx context.Context, slug string, monitor NewMonitor, options ...CallOption) (*Monitor, error) {
 	monitor.Slug, monitor.UniqueName = "", false
 	return call[Monitor](ctx, c, http.MethodPut, pathOf("monitors", slug), monitor, options...)

@@ -106,7 +106,7 @@ func (c *Client) GetPage(ctx context.Context, slug string) (*Page, error) {
 	return call[Page](ctx, c, http.MethodGet, pathOf("pages", slug), nil)
 }
 
-// PutPage creates the page with the slug, or replaces its settings: those that page does not have get their defaults.
+// PutPage creates the page with the slug, or replaces its settings. Fields that are not set get their defaults.
 // The images are kept. The options are IfMatch and IfNoneMatch.
 func (c *Client) PutPage(ctx context.Context, slug string, page NewPage, options ...CallOption) (*Page, error) {
 	page.Slug = slug

@@ -79,8 +79,8 @@ func Silently() CallOption {
 	return func(r *request) { r.query = url.Values{"notify": {"false"}} }
 }
 
-// IdempotencyKey sends a key of the caller's instead of a random one. The server performs requests with the same key
-// once within 24 hours and repeats its first answer, also to another process: a deployment that runs twice creates a
+// IdempotencyKey sends the caller's key instead of a random one. The server performs requests with the same key
+// once within 24 hours and repeats its first response, even to another process: a deployment that runs twice creates a
 // resource once. A key has at most 255 printable ASCII characters. It is for methods that send a POST request, such as
 // the Create methods; the server refuses it with other requests, or ignores it.
 func IdempotencyKey(key string) CallOption { return func(r *request) { r.key = key } }

@@ -45,7 +45,7 @@ type commands struct {
 	Channel     cli.ChannelCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit, test and delete the channels on which people are notified of alerts."`
 	Alert       cli.AlertCommands       `cmd:"" group:"Using the API of a running server:" help:"List, show and acknowledge alerts, and list, show, create, edit, test and delete their rules."`
 	Silence     cli.SilenceCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit and end silences, which hold alerts back."`
-	OnCall      cli.OnCallCommands      `cmd:"" name:"oncall" group:"Using the API of a running server:" help:"List, show, create, edit, override and delete on-call schedules, and say who is on call."`
+	OnCall      cli.OnCallCommands      `cmd:"" name:"oncall" group:"Using the API of a running server:" help:"List, show, create, edit, override and delete on-call schedules, and show who is on call."`
 	Member      cli.MemberCommands      `cmd:"" group:"Using the API of a running server:" help:"List, edit and delete the members of the workspace."`
 	Invitation  cli.InvitationCommands  `cmd:"" group:"Using the API of a running server:" help:"List, create and delete invitations to the workspace."`
 	Session     cli.SessionCommands     `cmd:"" group:"Using the API of a running server:" help:"List and delete the sessions of members."`
@@ -60,8 +60,8 @@ type commands struct {
 	SetupLink admin.SetupLinkCommand `cmd:"" group:"Using the database:" help:"Print a link that creates the first account of the dashboard."`
 	User      admin.UserCommands     `cmd:"" group:"Using the database:" help:"List the accounts of the dashboard, and reset passwords."`
 	Migrate   admin.MigrateCommand   `cmd:"" group:"Using the database:" help:"Create or upgrade the database. serve does this too when it starts."`
-	Backup    admin.BackupCommand    `cmd:"" group:"Using the database:" help:"Write a consistent copy of a SQLite database, also while it is served."`
-	Restore   admin.RestoreCommand   `cmd:"" group:"Using the database:" help:"Replace a SQLite database by a backup. The replaced one is kept beside it."`
+	Backup    admin.BackupCommand    `cmd:"" group:"Using the database:" help:"Write a consistent copy of a SQLite database, even while it is served."`
+	Restore   admin.RestoreCommand   `cmd:"" group:"Using the database:" help:"Replace a SQLite database with a backup. The replaced one is kept beside it."`
 
 	Completion completion.ScriptCommand     `cmd:"" help:"Print the completion script of a shell."`
 	Complete   completion.CandidatesCommand `cmd:"" hidden:"" help:"Print the candidates of a completion."`

@@ -15,7 +15,7 @@ type SecretCommands struct {
 	settings.FileSetting          `embed:""`
 	settings.KeyedDatabaseSetting `embed:""`
 
-	Rotate secretRotate `cmd:"" help:"Encrypt all secrets with the first key. With the file allswell.key, a new key is put there first."`
+	Rotate secretRotate `cmd:"" help:"Encrypt all secrets with the first key. With the file allswell.key, put a new key into it first."`
 }
 
 // keyedContext is the context of the commands on a database and its secrets.

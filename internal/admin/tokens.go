@@ -18,7 +18,7 @@ type TokenCommands struct {
 	settings.FileSetting     `embed:""`
 	settings.DatabaseSetting `embed:""`
 	JSON                     bool `name:"json" help:"Print JSON, for programs."`
-	Wide                     bool `help:"Cut nothing to fit the terminal."`
+	Wide                     bool `help:"Do not cut columns to fit the terminal."`
 
 	Create tokenCreate `cmd:"" help:"Create a token and print it, only once."`
 	List   tokenList   `cmd:"" help:"List all tokens, of all workspaces, without their secrets."`
@@ -69,7 +69,7 @@ func pagesOf(l allswell.PageLimit) []string {
 type tokenCreate struct {
 	Name      string              `required:"" placeholder:"NAME" help:"Name of the token, such as its purpose."`
 	Scope     string              `default:"write" placeholder:"read|write|admin" help:"Permissions: read, write or admin."`
-	Expires   *timeinput.Duration `placeholder:"DURATION" help:"When it expires from now, such as 90d. Never by default."`
+	Expires   *timeinput.Duration `placeholder:"DURATION" help:"Time from now until it expires, such as 90d. Never by default."`
 	Pages     []string            `name:"page" sep:"none" placeholder:"SLUG" help:"Limit it to this page; repeatable. Not with the scope admin."`
 	Workspace string              `default:"default" placeholder:"NAME" help:"Workspace of the token. It is created if it does not exist; with a second one, checks no longer reach private addresses, unless the service has ALLSWELL_CHECK_PRIVATE=on."`
 }

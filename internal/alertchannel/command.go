@@ -38,7 +38,7 @@ type command struct {
 func (c *command) Validate(bad *allswell.ValidationError) {
 	for _, a := range c.Arguments {
 		if strings.HasPrefix(a, "-") {
-			bad.Add("arguments", "The arguments may not begin with a hyphen.")
+			bad.Add("arguments", "The arguments must not begin with a hyphen.")
 			return
 		}
 	}

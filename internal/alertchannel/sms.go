@@ -52,10 +52,10 @@ func (c *sms) Validate(bad *allswell.ValidationError) {
 	checkPhone(bad, &c.To)
 	address, _, _ := strings.Cut(c.URL, "?")
 	if strings.ContainsAny(address, "{}") {
-		bad.Add("url", "The url may have {to}, {text} and {secret} only in its query.")
+		bad.Add("url", "The url can have {to}, {text} and {secret} only in its query.")
 	}
 	if !strings.Contains(c.URL+map[bool]string{false: c.Body}[c.Method == http.MethodGet], "{text}") {
-		bad.Add("body", "The body or the url must have {text}.")
+		bad.Add("body", "The body or the url must contain {text}.")
 	}
 	for name := range c.Headers {
 		if strings.ContainsAny(name, " :\t()<>@,;\\\"/[]?={}") {

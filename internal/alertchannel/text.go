@@ -145,7 +145,7 @@ func checkServer(bad *allswell.ValidationError, server *string) {
 	checkURL(bad, "server_url", server)
 	*server = strings.TrimRight(*server, "/")
 	if strings.Contains(*server, "?") {
-		bad.Add("server_url", "The server_url may not have a query.")
+		bad.Add("server_url", "The server_url must not have a query.")
 	}
 }
 

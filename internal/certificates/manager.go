@@ -132,7 +132,7 @@ func (m *Manager) Run(ctx context.Context) {
 	defer m.cache.Stop()
 	defer m.stop()
 	if err := m.renewing.ManageAsync(ctx, []string{m.host}); err != nil {
-		m.log.Error("managing the certificate of the base URL failed", "host", m.host, "error", err)
+		m.log.Error("obtaining the certificate of the base URL failed", "host", m.host, "error", err)
 	}
 	ticker := time.NewTicker(cleanInterval)
 	defer ticker.Stop()

@@ -68,7 +68,7 @@ func (m *Manager) observeOnDemand(ctx context.Context, event string, data map[st
 			return certmagic.ErrNoRetry{Err: fmt.Errorf("the last order failed: the next one is made in %s", wait.Round(time.Second))}
 		}
 		if !m.orders.Take("", time.Now()).Allowed {
-			m.log.Warn("too many certificates were ordered: this one has to wait", "name", name)
+			m.log.Warn("too many certificates were ordered: this one must wait", "name", name)
 			return certmagic.ErrNoRetry{Err: errors.New("too many orders")}
 		}
 	case "cert_obtained":

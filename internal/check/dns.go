@@ -60,7 +60,7 @@ func (p *dnsProbe) Validate(bad *allswell.ValidationError) {
 	p.Name = strings.TrimSpace(p.Name)
 	p.RecordType = cmp.Or(p.RecordType, "A")
 	if _, ok := dns.IsDomainName(p.Name); !ok || p.Name == "" || strings.ContainsAny(p.Name, " \\\"") {
-		bad.Add("host", "The host must be a name in DNS.")
+		bad.Add("host", "The host must be a DNS name.")
 	}
 	p.host, p.port = p.Resolver, 53
 	if host, port, err := net.SplitHostPort(p.Resolver); err == nil {

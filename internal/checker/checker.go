@@ -197,7 +197,7 @@ func (c *Checker) Once(ctx context.Context, name allswell.MonitorType, spec alls
 	t, ok := check.TypeOf(name)
 	if !ok {
 		var bad allswell.ValidationError
-		bad.Add("type", "The type must be one that the service checks.")
+		bad.Add("type", "The type must be one that the service can check.")
 		return allswell.CheckResult{}, &bad
 	}
 	p, err := t.Probe(spec.Config, spec.Secrets)

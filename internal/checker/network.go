@@ -66,7 +66,7 @@ func (g *guard) whyNotPrivate() string {
 		return " (ALLSWELL_CHECK_PRIVATE)"
 	}
 	g.warned.Do(func() {
-		g.log.Warn("checks of private addresses and of this machine do not run, because there is more than one workspace: set ALLSWELL_CHECK_PRIVATE to on to permit them, or to off to end this warning")
+		g.log.Warn("checks of private addresses and of this machine do not run, because there is more than one workspace: set ALLSWELL_CHECK_PRIVATE to on to permit them, or to off to silence this warning")
 	})
 	return ", and there is more than one workspace (ALLSWELL_CHECK_PRIVATE)"
 }

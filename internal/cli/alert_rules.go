@@ -16,10 +16,10 @@ import (
 type alertRuleVerbs struct {
 	List   ruleList   `cmd:"" help:"List the rules."`
 	Show   ruleShow   `cmd:"" aliases:"get" help:"Show a rule."`
-	Create ruleCreate `cmd:"" help:"Create a rule. It is about alerts that begin afterwards."`
-	Edit   ruleEdit   `cmd:"" aliases:"set" help:"Change a rule. A list that is given replaces the one that the rule has."`
-	Delete ruleDelete `cmd:"" help:"Delete a rule. It notifies nobody any more."`
-	Test   ruleTest   `cmd:"" help:"Say whom an event would notify, when and why. Nothing is sent."`
+	Create ruleCreate `cmd:"" help:"Create a rule for alerts that begin afterwards."`
+	Edit   ruleEdit   `cmd:"" aliases:"set" help:"Change a rule. A given list replaces that of the rule."`
+	Delete ruleDelete `cmd:"" help:"Delete a rule. It no longer notifies anybody."`
+	Test   ruleTest   `cmd:"" help:"Show whom an event would notify, when and why. Nothing is sent."`
 }
 
 type ruleList struct{ listing }
@@ -88,7 +88,7 @@ func targetText(t client.AlertTarget) string {
 
 // ruleFlags are the flags of commands that create or change a rule.
 type ruleFlags struct {
-	Enabled *bool `negatable:"" help:"Whether the rule is in force. Default: yes."`
+	Enabled *bool `negatable:"" help:"Whether the rule is enabled. Default: yes."`
 	matchFlags
 	Channel    []string            `placeholder:"CHANNEL" sep:"none" help:"Id or name of a channel to notify. Repeatable."`
 	OnCall     []string            `placeholder:"SCHEDULE" sep:"none" help:"Id, slug or name of an on-call schedule; notifies the person on call at that moment. Repeatable."`
@@ -264,7 +264,7 @@ type ruleTest struct {
 	Event    alert.Event       `default:"monitor.down" placeholder:"EVENT" help:"What happens. Default: monitor.down."`
 	Monitor  string            `placeholder:"MONITOR" help:"The monitor that it is about, given by its id, name or slug."`
 	Page     string            `placeholder:"SLUG" help:"Slug of a page. Default: that of the monitor."`
-	Tag      []string          `placeholder:"TAG" help:"Tag of the monitor, in place of those that it has. Repeatable."`
+	Tag      []string          `placeholder:"TAG" help:"Tag of the monitor; repeatable. Replaces all others."`
 	Severity *allswell.Impact  `placeholder:"SEVERITY" help:"none, minor, major or critical. Default: that of the event."`
 	At       *timeinput.Moment `placeholder:"TIME" help:"When it happens: in the zone of the page, or with an offset. Default: now."`
 }

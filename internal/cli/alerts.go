@@ -19,8 +19,8 @@ type AlertCommands struct {
 	ClientSettings `embed:""`
 
 	List        alertList        `cmd:"" help:"List the alerts, newest first."`
-	Show        alertShow        `cmd:"" aliases:"get" help:"Show an alert, whom it has notified, and what the rules will still do."`
-	Acknowledge alertAcknowledge `cmd:"" aliases:"ack" help:"Acknowledge an alert: it is not repeated or escalated any more."`
+	Show        alertShow        `cmd:"" aliases:"get" help:"Show an alert, whom it has notified, and what the rules will do next."`
+	Acknowledge alertAcknowledge `cmd:"" aliases:"ack" help:"Acknowledge an alert, so that it is no longer repeated or escalated."`
 	Rule        alertRuleVerbs   `cmd:"" help:"List, show, create, edit, delete and test the rules that say whom alerts notify."`
 }
 
@@ -174,13 +174,13 @@ type SilenceCommands struct {
 
 	List   silenceList   `cmd:"" help:"List the silences that have not ended."`
 	Show   silenceShow   `cmd:"" aliases:"get" help:"Show a silence."`
-	Create silenceCreate `cmd:"" help:"Hold alerts back for a time. Those that last longer are sent at its end."`
+	Create silenceCreate `cmd:"" help:"Hold alerts back for a time. Alerts that are still open at its end are sent then."`
 	Edit   silenceEdit   `cmd:"" aliases:"set" help:"Change a silence that has not ended."`
 	End    silenceEnd    `cmd:"" aliases:"delete" help:"End a silence now."`
 }
 
 type silenceList struct {
-	Ended bool `help:"List those that have ended in the last 90 days, too."`
+	Ended bool `help:"Also list those that have ended in the last 90 days."`
 	listing
 }
 
@@ -247,9 +247,9 @@ func (f matchFlags) change(c *commandContext) (ch client.AlertMatchChange, err e
 
 type silenceCreate struct {
 	matchFlags
-	For     *timeinput.Duration `placeholder:"DURATION" xor:"end" required:"" help:"It ends this long from now, such as 2h."`
+	For     *timeinput.Duration `placeholder:"DURATION" xor:"end" required:"" help:"Time from now to the end, such as 2h."`
 	Until   *timeinput.Moment   `placeholder:"TIME" xor:"end" required:"" help:"When it ends, such as 'tomorrow 6:00' in the zone of the page, or with an offset."`
-	Comment string              `placeholder:"TEXT" help:"Why."`
+	Comment string              `placeholder:"TEXT" help:"Reason for the silence."`
 }
 
 func (cmd *silenceCreate) Run(c *commandContext) error {
@@ -305,9 +305,9 @@ func (cmd *silenceShow) Run(c *commandContext) error {
 type silenceEdit struct {
 	silenceArgument
 	matchFlags
-	For     *timeinput.Duration `placeholder:"DURATION" xor:"end" help:"It ends this long from now, such as 2h."`
+	For     *timeinput.Duration `placeholder:"DURATION" xor:"end" help:"Time from now to the end, such as 2h."`
 	Until   *timeinput.Moment   `placeholder:"TIME" xor:"end" help:"When it ends, such as 'tomorrow 6:00' in the zone of the page, or with an offset."`
-	Comment *string             `placeholder:"TEXT" help:"Why."`
+	Comment *string             `placeholder:"TEXT" help:"Reason for the silence."`
 }
 
 func (cmd *silenceEdit) Run(c *commandContext) error {

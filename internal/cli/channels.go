@@ -16,12 +16,12 @@ import (
 type ChannelCommands struct {
 	monitorSettings `embed:""`
 
-	List   channelList   `cmd:"" help:"List the channels, with what became of the last message."`
+	List   channelList   `cmd:"" help:"List the channels, with the result of the last message."`
 	Show   channelShow   `cmd:"" aliases:"get" help:"Show a channel."`
 	Create channelCreate `cmd:"" help:"Create a channel."`
 	Edit   channelEdit   `cmd:"" aliases:"set" help:"Change a channel."`
 	Delete channelDelete `cmd:"" help:"Delete a channel that no rule, no on-call schedule and no setting needs."`
-	Test   channelTest   `cmd:"" help:"Send a test message to a channel, or to one that you may create."`
+	Test   channelTest   `cmd:"" help:"Send a test message to a channel, or to one that does not exist yet."`
 }
 
 // NewChannelCommands returns the commands, with flags for all types of channels.
@@ -113,8 +113,8 @@ func (cmd *channelShow) Run(c *commandContext) error {
 // channelOptions are the flags of commands that create or change a channel.
 type channelOptions struct {
 	Enabled      *bool   `negatable:"" help:"Whether messages are sent to the channel. Default: yes."`
-	MaxPerMinute *int    `placeholder:"COUNT" help:"The most messages in a minute; further alerts wait and are one message. Default: 10."`
-	Fallback     *string `placeholder:"CHANNEL" help:"Id or name of the channel that gets what this one does not take; empty for none."`
+	MaxPerMinute *int    `placeholder:"COUNT" help:"Maximum number of messages per minute; further alerts wait and share a message. Default: 10."`
+	Fallback     *string `placeholder:"CHANNEL" help:"Id or name of the channel that receives what this one fails to deliver; empty for none."`
 	TestWeekly   *bool   `negatable:"" help:"Send a test message every week."`
 
 	TitleTemplate *string `placeholder:"TEMPLATE" help:"Go template of titles; empty for the default."`
@@ -132,7 +132,7 @@ func (o channelOptions) fallback(c *commandContext) (*string, error) {
 }
 
 type channelCreate struct {
-	Type string `required:"" placeholder:"TYPE" help:"How it notifies: ${channel_types}."`
+	Type string `required:"" placeholder:"TYPE" help:"Type of the channel: ${channel_types}."`
 	Name string `required:"" placeholder:"NAME" help:"Name of the channel."`
 	channelOptions
 }
@@ -159,7 +159,7 @@ type channelEdit struct {
 	channelArgument
 	Name *string `placeholder:"NAME" help:"New name."`
 	channelOptions
-	Reset []string `placeholder:"FIELD" sep:"none" help:"Set a field of the type to its default, or remove a secret. Repeatable."`
+	Reset []string `placeholder:"FIELD" sep:"none" help:"Reset a field of the type to its default, or remove a secret. Repeatable."`
 }
 
 func (cmd *channelEdit) Run(c *commandContext) error {

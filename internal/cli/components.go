@@ -140,7 +140,7 @@ type ComponentCommands struct {
 	List   componentList   `cmd:"" help:"List a page's components."`
 	Show   componentShow   `cmd:"" help:"Show a component."`
 	Create componentCreate `cmd:"" help:"Create a component on a page."`
-	Put    componentPut    `cmd:"" help:"Create a component, or replace its configuration. What is not given gets its default; status, order, and whether it is hidden are kept."`
+	Put    componentPut    `cmd:"" help:"Create a component, or replace its configuration. Missing flags get their defaults; status, order, and whether it is hidden are kept."`
 	Status componentStatus `cmd:"" aliases:"set" help:"Set a component's status. It is shown at once, until it is set again or a monitor goes down."`
 	Edit   componentEdit   `cmd:"" help:"Change a component's name, description, order, group, or whether it is hidden."`
 	Delete componentDelete `cmd:"" help:"Delete a component with its history."`
@@ -335,7 +335,7 @@ type componentEdit struct {
 
 // showing is embedded by the commands that can show a hidden component.
 type showing struct {
-	Yes bool `short:"y" help:"Show a hidden component without asking. Needed if there is no terminal to ask on."`
+	Yes bool `short:"y" help:"Show a hidden component without confirmation. Required if there is no terminal."`
 }
 
 // confirm asks before a hidden component is shown, because visitors then see its past, too. page is "" if the component

@@ -295,7 +295,7 @@ func statusLabel(status allswell.Status) string {
 
 // confirmation is embedded by the commands that delete what has a history.
 type confirmation struct {
-	Yes bool `short:"y" help:"Delete without asking. Needed if there is no terminal to ask on."`
+	Yes bool `short:"y" help:"Delete without confirmation. Required if there is no terminal."`
 }
 
 // unasked is embedded by the other commands that delete, so that scripts can give --yes to all of them.
@@ -347,7 +347,7 @@ func some(n int, noun string) string {
 
 // uniqueName is embedded by the commands that create what has a name on a page.
 type uniqueName struct {
-	AllowDuplicate bool `help:"Create it also if the page has one with this name."`
+	AllowDuplicate bool `help:"Create it even if the page has one with this name."`
 }
 
 // explain adds to an error about the name that the flag creates another resource with it.

@@ -14,7 +14,7 @@ type DeliveryCommands struct {
 	ClientSettings `embed:""`
 
 	List  deliveryList  `cmd:"" help:"List the messages to a page's subscribers, newest first."`
-	Retry deliveryRetry `cmd:"" help:"Send a dead, expired or pending message again, at once."`
+	Retry deliveryRetry `cmd:"" help:"Resend a dead, expired or pending message at once."`
 }
 
 type deliveryList struct {

@@ -10,7 +10,7 @@ import (
 
 type pageDomain struct {
 	optionalPage
-	Verify bool `help:"Check the DNS now. The command fails unless the domain is verified then."`
+	Verify bool `help:"Check the DNS now, and fail unless the domain is then verified."`
 }
 
 func (cmd *pageDomain) Run(c *commandContext) error {

@@ -135,7 +135,7 @@ type incidentEdit struct {
 	Title    *string                 `placeholder:"TEXT" help:"New title."`
 	Impact   *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical."`
 	State    *allswell.IncidentState `placeholder:"STATE" help:"investigating, identified, monitoring or resolved."`
-	Resolved *bool                   `negatable:"" help:"Resolve the incident or reopen it, and keep its state. incident resolve sets the state, too."`
+	Resolved *bool                   `negatable:"" help:"Resolve the incident or reopen it, and keep its state. incident resolve also sets the state."`
 	Message  *string                 `placeholder:"TEXT" help:"Update to add; - reads it from standard input."`
 	silence
 }

@@ -33,7 +33,7 @@ func (cmd *incidentGiveBack) Run(c *commandContext) error {
 
 type incidentMerge struct {
 	incidentArgument
-	Into string `required:"" placeholder:"INCIDENT" help:"Incident on the same page that goes on, by id, beginning of the id, or title."`
+	Into string `required:"" placeholder:"INCIDENT" help:"Remaining incident, on the same page: its id, the beginning of the id, or its title."`
 }
 
 func (cmd *incidentMerge) Run(c *commandContext) error {

@@ -57,7 +57,7 @@ type templateCreate struct {
 	Page    string                  `placeholder:"SLUG" help:"Slug of the page on which it can be used. All pages by default."`
 	Name    string                  `required:"" placeholder:"NAME" help:"Name of the template."`
 	Title   string                  `required:"" placeholder:"TEXT" help:"Title of the incident. {{component}}, {{date}}, {{page}} and {{time}} are replaced."`
-	Impact  *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By the worst status of the components by default."`
+	Impact  *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By default derived from the worst status of the components."`
 	State   *allswell.IncidentState `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
 	Message *string                 `placeholder:"TEXT" help:"First update, with the same variables; - reads it from standard input."`
 }

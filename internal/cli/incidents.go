@@ -30,7 +30,7 @@ type IncidentCommands struct {
 	Postmortem   incidentPostmortem   `cmd:"" help:"Show, write or publish the post-mortem of an incident."`
 
 	TakeOver incidentTakeOver `cmd:"" help:"Take over an incident that a monitor opened: its recovery does not resolve it."`
-	GiveBack incidentGiveBack `cmd:"" help:"Leave an incident that was taken over to its monitor again."`
+	GiveBack incidentGiveBack `cmd:"" help:"Give an incident that was taken over back to its monitor."`
 	Merge    incidentMerge    `cmd:"" help:"Merge an incident into another one, which gets its components. Nobody is notified."`
 
 	DeletePostmortem incidentDeletePostmortem `cmd:"" help:"Delete the post-mortem of an incident. Nobody is notified."`
@@ -40,15 +40,15 @@ type IncidentCommands struct {
 
 type incidentCreate struct {
 	pageFlag
-	Template   string                  `placeholder:"TEMPLATE" help:"Id or name of a template, which supplies what the other flags do not."`
+	Template   string                  `placeholder:"TEMPLATE" help:"Id or name of a template, which supplies the values of missing flags."`
 	Title      string                  `placeholder:"TEXT" help:"Title of the incident, at most 255 characters. Required without --template."`
-	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By default none, or by the worst status of its components."`
+	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By default none, or derived from the worst status of its components."`
 	State      *allswell.IncidentState `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
 	Message    *string                 `placeholder:"TEXT" help:"First update; - reads it from standard input."`
 	Components []affected              `name:"component" sep:"none" placeholder:"COMPONENT[=STATUS]" help:"Affected component, by id, name or slug, and its status: ${affected_statuses}. By default the status follows --impact; without it, degraded. Repeatable."`
 	Began      *timeinput.Moment       `placeholder:"TIME" help:"When it began, if earlier than now, such as 09:30 or yesterday 22:00 in the page's time zone. The history of its components is corrected."`
-	Ended      *timeinput.Moment       `placeholder:"TIME" help:"When it was over, in the form of --began. Nobody is notified."`
-	Draft      bool                    `help:"Show it to nobody and notify nobody until incident publish. Its components get their statuses at once."`
+	Ended      *timeinput.Moment       `placeholder:"TIME" help:"When it ended, in the form of --began. Nobody is notified."`
+	Draft      bool                    `help:"Keep it hidden, and notify nobody, until incident publish. Its components get their statuses at once."`
 	silence
 }
 
@@ -185,7 +185,7 @@ type incidentList struct {
 	pageFlag
 	Open     bool `xor:"resolved" help:"Only incidents that are not resolved."`
 	Resolved bool `xor:"resolved" help:"Only resolved incidents."`
-	Drafts   bool `help:"Drafts, which wait for a person to publish them, in place of published incidents."`
+	Drafts   bool `help:"List drafts, which wait for a person to publish them, instead of published incidents."`
 	listing
 }
 

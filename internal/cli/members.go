@@ -77,7 +77,7 @@ type memberEdit struct {
 	memberArgument
 	Role     allswell.Role `placeholder:"ROLE" help:"New role: viewer, editor or admin."`
 	Pages    []string      `name:"page" sep:"none" xor:"pages" placeholder:"SLUG" help:"Limit the member to this page; repeatable. For viewers and editors."`
-	AllPages bool          `xor:"pages" help:"Limit the member to no pages any more."`
+	AllPages bool          `xor:"pages" help:"Remove the member's limit to pages."`
 }
 
 func (cmd *memberEdit) Run(c *commandContext) error {
@@ -122,7 +122,7 @@ type InvitationCommands struct {
 
 	List   invitationList   `cmd:"" help:"List the pending invitations, newest first, without their links."`
 	Create invitationCreate `cmd:"" help:"Invite somebody and print the link, which is shown only once."`
-	Delete invitationDelete `cmd:"" aliases:"withdraw" help:"Withdraw an invitation. Its link is not valid any more."`
+	Delete invitationDelete `cmd:"" aliases:"withdraw" help:"Withdraw an invitation. Its link becomes invalid."`
 }
 
 type invitationList struct{ listing }

@@ -19,7 +19,7 @@ import (
 // newTiming are the flags that all checks have, of commands that create or test a monitor.
 type newTiming struct {
 	Timeout   *time.Duration `placeholder:"DURATION" group:"Of all checks:" help:"Maximum duration of a check, such as 5s; less than the interval. Default: 10s, but at most half the interval."`
-	SlowAfter *time.Duration `placeholder:"DURATION" group:"Of all checks:" help:"A good result that takes longer is slow, such as 800ms. By default none is."`
+	SlowAfter *time.Duration `placeholder:"DURATION" group:"Of all checks:" help:"Time from which a good result is slow, such as 800ms. Default: none."`
 }
 
 // counting are the other flags that all checks have.

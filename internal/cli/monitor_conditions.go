@@ -17,10 +17,10 @@ type runConditions struct {
 	MaxPerInterval *int                `placeholder:"COUNT" help:"How many runs may begin within the interval or, with --cron, between two due times. 0: any number."`
 	NoOverlap      *bool               `negatable:"overlap" help:"Whether a run must not begin before the others have ended (--no-overlap), or may (--overlap)."`
 
-	MaxRuntimeAction     *allswell.ConditionAction `placeholder:"warn|down" help:"What a run that takes too long does: down (the default) or warn."`
-	MinRuntimeAction     *allswell.ConditionAction `placeholder:"warn|down" help:"What a run that is too short does: warn (the default) or down."`
-	MaxPerIntervalAction *allswell.ConditionAction `placeholder:"warn|down" help:"What a run too many does: warn (the default) or down."`
-	NoOverlapAction      *allswell.ConditionAction `placeholder:"warn|down" help:"What a run does that begins too early: warn (the default) or down."`
+	MaxRuntimeAction     *allswell.ConditionAction `placeholder:"warn|down" help:"Action if a run takes too long: down (the default) or warn."`
+	MinRuntimeAction     *allswell.ConditionAction `placeholder:"warn|down" help:"Action if a run is too short: warn (the default) or down."`
+	MaxPerIntervalAction *allswell.ConditionAction `placeholder:"warn|down" help:"Action if too many runs begin: warn (the default) or down."`
+	NoOverlapAction      *allswell.ConditionAction `placeholder:"warn|down" help:"Action if a run begins before the others have ended: warn (the default) or down."`
 }
 
 // change adds the flags that are given to a change.

@@ -14,7 +14,7 @@ import (
 type monitorMetrics struct {
 	Monitor string             `arg:"" help:"Id, name or slug of the monitor."`
 	Last    timeinput.Duration `default:"24h" placeholder:"DURATION" help:"How far back, such as 1h, 24h, 30d; at most two years."`
-	Step    timeinput.Duration `placeholder:"DURATION" help:"Length of the periods: 5m, 10m, 15m, 30m or whole hours. By default such that there are at most 48."`
+	Step    timeinput.Duration `placeholder:"DURATION" help:"Length of the periods: 5m, 10m, 15m, 30m or whole hours. By default chosen so that there are at most 48."`
 }
 
 // maxMetricsRows is how many periods are shown by default.

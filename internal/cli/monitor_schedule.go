@@ -38,14 +38,14 @@ func (cmd *monitorSchedule) Run(c *commandContext) error {
 // scheduleFlags give the times at which pings are due.
 type scheduleFlags struct {
 	Cron     string `xor:"schedule" placeholder:"EXPRESSION" help:"New times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *' or @daily."`
-	Calendar string `xor:"schedule" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a timer of systemd: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily."`
+	Calendar string `xor:"schedule" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a systemd timer: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily."`
 	TimeZone string `placeholder:"ZONE" help:"Time zone of --cron or --calendar, such as Europe/Berlin. Default: the zone at the end of a --calendar, or UTC."`
 }
 
 // newSchedule are the same flags of a monitor that needs one of them or an interval.
 type newSchedule struct {
 	Cron     string `xor:"schedule" placeholder:"EXPRESSION" help:"Times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *', '*/15 8-18 * * mon-fri' or @daily."`
-	Calendar string `xor:"schedule" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a timer of systemd: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily."`
+	Calendar string `xor:"schedule" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a systemd timer: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily."`
 	TimeZone string `placeholder:"ZONE" help:"Time zone of --cron or --calendar, such as Europe/Berlin. Default: the zone at the end of a --calendar, or UTC."`
 }
 

@@ -22,19 +22,19 @@ type MonitorCommands struct {
 	List     monitorList     `cmd:"" help:"List the monitors of all pages, or of one. Until its first ping, a monitor is waiting and cannot go down."`
 	Show     monitorShow     `cmd:"" help:"Show a monitor: its ping URL, or what it checks."`
 	Create   monitorCreate   `cmd:"" help:"Create a monitor. Without --type, print the command that its job has to run."`
-	Put      monitorPut      `cmd:"" help:"Create a monitor, or replace its configuration. What is not given gets its default; ping URL and down status are kept."`
+	Put      monitorPut      `cmd:"" help:"Create a monitor, or replace its configuration. Missing flags get their defaults; ping URL and down status are kept."`
 	Edit     monitorEdit     `cmd:"" aliases:"set" help:"Change a monitor."`
 	Pause    monitorPause    `cmd:"" help:"Pause a monitor, until a time or until it is resumed. No ping is expected meanwhile, and its ping URL answers 404."`
 	Resume   monitorResume   `cmd:"" help:"Resume a monitor that is paused. The next ping is due as if it had just pinged."`
 	Rotate   monitorRotate   `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
 	Schedule monitorSchedule `cmd:"" help:"List the next times at which a ping is due."`
-	Explain  monitorExplain  `cmd:"" help:"Say why a monitor has its state, and when it goes down."`
+	Explain  monitorExplain  `cmd:"" help:"Explain why a monitor has its state, and when it goes down."`
 	Outages  monitorOutages  `cmd:"" help:"List a monitor's outages, newest first."`
 	Pings    monitorPings    `cmd:"" help:"List the pings and signals of a monitor's job, newest first: plain pings, starts, successes, failures and logs."`
-	Output   monitorOutput   `cmd:"" help:"Print the end of the output that a signal brought."`
+	Output   monitorOutput   `cmd:"" help:"Print the end of a signal's output."`
 	Warnings monitorWarnings `cmd:"" help:"List the warnings of a monitor, newest first: runs that violated its conditions."`
 	Metrics  monitorMetrics  `cmd:"" help:"Show the statistics of the checks of a monitor: how many failed, and how long the good ones took."`
-	Test     monitorTest     `cmd:"" help:"Check the target of a monitor, or of one that you may create, once. Nothing is saved, and the result counts for nothing."`
+	Test     monitorTest     `cmd:"" help:"Check the target of a monitor, or of one that does not exist yet, once. Nothing is saved, and the result does not count."`
 	Results  monitorResults  `cmd:"" help:"List the results of the checks of a monitor in the last 24 hours, newest first."`
 	Delete   monitorDelete   `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
@@ -61,14 +61,14 @@ type monitorFields struct {
 	pageFlag
 	Token    string              `name:"ping-token" placeholder:"TOKEN" help:"Token of its ping URL, to keep one of another service: a UUID or 16 to 64 letters, digits and hyphens. By default a random one."`
 	NoPage   bool                `help:"Create it without a page and a component. Its outages open no incidents."`
-	Interval *timeinput.Duration `xor:"schedule" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job. Of checks, the time between two: 1m by default."`
+	Interval *timeinput.Duration `xor:"schedule" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job. For checks, the time between two of them: 1m by default."`
 	newSchedule
 	Parent           *string                 `placeholder:"MONITOR" help:"Id, name or slug of a monitor on which this one depends: while that is down, failures of this one raise no alarm."`
 	Grace            *timeinput.Duration     `placeholder:"DURATION" help:"How much later than due a ping may come, such as 5m, 2h. Default: 0s, and 5m with --cron or --calendar."`
 	Component        *string                 `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
 	FailureThreshold *int                    `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
 	AutoIncidents    *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
-	MaxRuntime       *timeinput.Duration     `placeholder:"DURATION" help:"How long a run may take after its start signal before it counts as a failure. By default the grace (5m with --cron) or, without one, the interval: give it for each job that takes longer."`
+	MaxRuntime       *timeinput.Duration     `placeholder:"DURATION" help:"How long a run may take after its start signal before it counts as a failure. By default the grace (5m with --cron) or, without one, the interval: set it for each job that takes longer."`
 	runConditions
 	PublishOutput bool     `help:"Publish the end of the output of a failed run with its incident. Otherwise visitors do not see it."`
 	Tags          []string `name:"tag" sep:"none" placeholder:"TAG" help:"Tag of the monitor, of lower-case letters, digits and hyphens; repeatable."`
@@ -128,7 +128,7 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 type monitorPut struct {
 	Monitor string `arg:"" help:"Slug of the monitor, or the id of one that exists."`
 	monitorFields
-	DownStatus *allswell.Status `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. By default that of the existing monitor is kept, and a new one gets that of create."`
+	DownStatus *allswell.Status `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. By default, an existing monitor keeps its own, and a new one gets the default of create."`
 	putFlags
 }
 
@@ -333,9 +333,9 @@ type monitorEdit struct {
 	Name     *string             `placeholder:"NAME" help:"New name."`
 	Interval *timeinput.Duration `xor:"schedule" placeholder:"DURATION" help:"New interval, the maximum expected time between two pings: 30s, 5m, 25h, 8d. It begins now."`
 	scheduleFlags
-	Grace            *timeinput.Duration `placeholder:"DURATION" help:"How much later than due a ping may come. Without it, --interval in place of times sets 0s, and the reverse 5m."`
+	Grace            *timeinput.Duration `placeholder:"DURATION" help:"How much later than due a ping may come. Without it, a change from times to --interval sets 0s, and the reverse 5m."`
 	Page             *string             `placeholder:"SLUG" xor:"page" help:"New page."`
-	NoPage           bool                `xor:"page,component" help:"Remove the page and the component. Its outages open no incidents then."`
+	NoPage           bool                `xor:"page,component" help:"Remove the monitor from its page and component. Its outages then open no incidents."`
 	Component        *string             `placeholder:"COMPONENT" xor:"component" help:"Id, name or slug of the new component."`
 	NoComponent      bool                `xor:"component" help:"Remove the component."`
 	Enabled          *bool               `negatable:"disabled" help:"Enable or disable it."`
@@ -344,14 +344,14 @@ type monitorEdit struct {
 	AutoIncidents    *string             `placeholder:"publish|draft|off|page" help:"Incidents of its outages: publish, draft, off, or page for the page's setting."`
 	MaxRuntime       *timeinput.Duration `placeholder:"DURATION" help:"How long a run may take after its start signal before it counts as a failure. 0s: the default."`
 	runConditions
-	PublishOutput *bool    `negatable:"" help:"Publish the end of the output of a failed run with its incident, or do not."`
+	PublishOutput *bool    `negatable:"" help:"Whether the end of a failed run's output is published with its incident."`
 	Tags          []string `name:"tag" sep:"none" xor:"tags" placeholder:"TAG" help:"Tag of the monitor; repeatable. Replaces all others."`
 	NoTags        bool     `xor:"tags" help:"Remove all tags."`
 	Parent        *string  `xor:"parent" placeholder:"MONITOR" help:"Id, name or slug of a monitor on which this one depends."`
-	NoParent      bool     `xor:"parent" help:"It depends on no other monitor."`
+	NoParent      bool     `xor:"parent" help:"Remove the dependency on another monitor."`
 	newTiming
 	counting
-	Reset []string `sep:"none" placeholder:"FIELD" group:"Of all checks:" help:"Give a field of the type, such as method or password, its default; this removes a secret. Repeatable."`
+	Reset []string `sep:"none" placeholder:"FIELD" group:"Of all checks:" help:"Reset a field of the type, such as method or password, to its default; this removes a secret. Repeatable."`
 	fieldFlags
 }
 

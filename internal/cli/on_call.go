@@ -17,10 +17,10 @@ type OnCallCommands struct {
 
 	List     onCallList     `cmd:"" help:"List the on-call schedules, with who is on call now."`
 	Show     onCallShow     `cmd:"" aliases:"get" help:"Show an on-call schedule with the next turns."`
-	Who      onCallWho      `cmd:"" help:"Say who is on call now."`
+	Who      onCallWho      `cmd:"" help:"Show who is on call now."`
 	Create   onCallCreate   `cmd:"" help:"Create an on-call schedule."`
 	Edit     onCallEdit     `cmd:"" aliases:"set" help:"Change an on-call schedule."`
-	Override onCallOverride `cmd:"" help:"Put a participant on call for a time, in place of whose turn it is."`
+	Override onCallOverride `cmd:"" help:"Put a participant on call for a time, instead of the one whose turn it is."`
 	Delete   onCallDelete   `cmd:"" help:"Delete an on-call schedule that no rule needs."`
 }
 
@@ -96,7 +96,7 @@ type onCallFlags struct {
 	HandOverDay *string  `placeholder:"DAY" help:"Day of the hand-over: mon, tue, … Default: mon."`
 	HandOverAt  *string  `placeholder:"TIME" help:"Time of the hand-over. Default: 09:00."`
 	StartsOn    *string  `placeholder:"DATE" help:"A day in the week of the first participant, such as 2026-11-16. Default: today."`
-	Participant []string `placeholder:"NAME:CHANNEL,…" sep:"none" help:"Who is on call in turn, with the ids or names of their channels. Repeatable."`
+	Participant []string `placeholder:"NAME:CHANNEL,…" sep:"none" help:"Participant, who is on call in turn, with the ids or names of the participant's channels. Repeatable."`
 }
 
 // participants returns those that are given.

@@ -19,7 +19,7 @@ import (
 type pageSettings struct {
 	TimeZone *string      `placeholder:"ZONE" help:"Time zone in which the page's days begin, such as Europe/Berlin. UTC by default."`
 	Language *string      `placeholder:"en|de|ar" xor:"language" help:"Language of mails, and for visitors whose own languages are not available: en, de or ar."`
-	Domain   *string      `placeholder:"HOST" xor:"domain" help:"Host name at which the page is served too, such as status.example.com."`
+	Domain   *string      `placeholder:"HOST" xor:"domain" help:"Host name at which the page is also served, such as status.example.com."`
 	Accent   *string      `placeholder:"COLOUR" xor:"accent" help:"Colour, such as #1b4f9c."`
 	Footer   []footerLink `name:"footer" sep:"none" xor:"footer" placeholder:"LABEL=URL" help:"Link at the foot of the page; repeatable."`
 
@@ -31,7 +31,7 @@ type pageSettings struct {
 	WebhookSignUps *bool `negatable:"" help:"Whether visitors can subscribe webhooks, chats and phones. They can by default."`
 
 	Languages []string `name:"offer-language" sep:"none" xor:"languages" placeholder:"TAG" help:"Language that visitors are offered: en, de or ar; repeatable. All by default."`
-	CustomCSS string   `name:"css" xor:"css" placeholder:"FILE" help:"File of a style sheet for the page, at most 20,000 bytes. It may not load anything."`
+	CustomCSS string   `name:"css" xor:"css" placeholder:"FILE" help:"File of a style sheet for the page, at most 20,000 bytes. It cannot load anything."`
 }
 
 // css returns the style sheet in the file, or nil if there is none.
@@ -100,7 +100,7 @@ type pageEdit struct {
 	Logo        string `placeholder:"FILE" xor:"logo" help:"File of the logo: PNG, JPEG, GIF, WebP or SVG, at most 256 KiB."`
 	NoLogo      bool   `xor:"logo" help:"Remove the logo."`
 	LogoDark    string `placeholder:"FILE" xor:"logo-dark" help:"File of the logo for dark pages and mails: like a logo."`
-	NoLogoDark  bool   `xor:"logo-dark" help:"Use the logo on dark pages and in dark mails, too."`
+	NoLogoDark  bool   `xor:"logo-dark" help:"Also use the logo on dark pages and in dark mails."`
 	Icon        string `placeholder:"FILE" xor:"icon" help:"File of the icon: like a logo, or ICO."`
 	NoIcon      bool   `xor:"icon" help:"Use the default icon."`
 }

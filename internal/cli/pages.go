@@ -18,7 +18,7 @@ type PageCommands struct {
 	List    pageList    `cmd:"" help:"List all pages."`
 	Show    pageShow    `cmd:"" help:"Show a page with its components and open incidents."`
 	Create  pageCreate  `cmd:"" help:"Create a page."`
-	Put     pagePut     `cmd:"" help:"Create a page, or replace its settings. What is not given gets its default; images are kept."`
+	Put     pagePut     `cmd:"" help:"Create a page, or replace its settings. Missing flags get their defaults; images are kept."`
 	Edit    pageEdit    `cmd:"" aliases:"set" help:"Change a page's name, address, appearance, or who sees it."`
 	Access  pageAccess  `cmd:"" help:"Show or change who can see a private page, besides clients with a token: by password, sign-in, network or secret link."`
 	PingKey pagePingKey `cmd:"" help:"Show, make, rotate or remove the key with which jobs ping the monitors of a page by their slugs."`

@@ -18,8 +18,8 @@ const followInterval = 2 * time.Second
 type monitorPings struct {
 	Monitor string              `arg:"" help:"Id, name or slug of the monitor."`
 	Kind    allswell.SignalKind `placeholder:"KIND" help:"Only this kind: ping, start, success, fail or log."`
-	Follow  bool                `short:"f" help:"Go on with new ones until the command is interrupted, the newest last."`
-	Limit   count               `default:"50" placeholder:"COUNT" help:"Maximum number of pings and signals; with --follow, of those that came before."`
+	Follow  bool                `short:"f" help:"Continue with new ones until the command is interrupted, the newest last."`
+	Limit   count               `default:"50" placeholder:"COUNT" help:"Maximum number of pings and signals; with --follow, of earlier ones."`
 }
 
 var signalHeader = []string{"SIGNAL", "TIME", "KIND", "EXIT", "DURATION", "OUTPUT", "FROM", "RUN"}
@@ -105,7 +105,7 @@ func valueOr(p *string, other string) string {
 
 type monitorOutput struct {
 	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
-	Signal  string `arg:"" optional:"" help:"Id of the signal, as monitor pings lists it. Default: the newest that brought output."`
+	Signal  string `arg:"" optional:"" help:"Id of the signal, as monitor pings lists it. Default: the newest with output."`
 }
 
 func (cmd *monitorOutput) Run(c *commandContext) error {

@@ -25,8 +25,8 @@ type SubscriberCommands struct {
 	Import subscriberImport `cmd:"" help:"Subscribe the e-mail addresses, phones and chats of a list."`
 	Export subscriberExport `cmd:"" help:"Print all subscribers of a page as CSV."`
 	Resume subscriberResume `cmd:"" help:"End the suspension of a subscriber whose receiver rejected too many messages."`
-	Test   subscriberTest   `cmd:"" help:"Send a test message to a subscriber: at most one in a minute."`
-	Rotate subscriberRotate `cmd:"" help:"Give a subscriber, such as a webhook, a new secret. Messages are signed with the old one too for another 24 hours."`
+	Test   subscriberTest   `cmd:"" help:"Send a test message to a subscriber: at most one a minute."`
+	Rotate subscriberRotate `cmd:"" help:"Give a subscriber, such as a webhook, a new secret. Messages are also signed with the old one for another 24 hours."`
 	Delete subscriberDelete `cmd:"" aliases:"remove" help:"Delete a subscriber. The server forgets its address."`
 }
 
@@ -39,7 +39,7 @@ type subscriberCreate struct {
 	pageFlag
 	Components []string `name:"component" sep:"none" placeholder:"COMPONENT" help:"Id, name or slug of a component; repeatable. The whole page by default."`
 	Confirmed  *bool    `help:"Request no confirmation, because the subscriber has agreed."`
-	Warnings   *bool    `help:"Notify the webhook of the warnings of monitors, too, which the page does not show."`
+	Warnings   *bool    `help:"Also notify the webhook of the warnings of monitors, which the page does not show."`
 	channelFlags
 }
 
@@ -231,7 +231,7 @@ func subscriberState(s *client.Subscriber) string {
 // subscriberArgument is embedded by the commands of one subscriber of a page.
 type subscriberArgument struct {
 	pageFlag
-	Subscriber string `arg:"" help:"Id of the subscriber, or its address: of a chat the whole URL, or what is listed of it."`
+	Subscriber string `arg:"" help:"Id or address of the subscriber. For a chat: its URL, whole or as it is listed."`
 }
 
 // id returns the id of the subscriber, and chooses the page.

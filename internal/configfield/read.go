@@ -79,7 +79,7 @@ func encode(fields []Field, from Configured, given map[string]json.RawMessage, m
 	}
 	if len(config)+size > maxSize {
 		var bad allswell.ValidationError
-		bad.Add("type", "All fields of the type may not be longer than %d bytes together.", maxSize)
+		bad.Add("type", "The fields of the type must not be longer than %d bytes together.", maxSize)
 		return nil, nil, &bad
 	}
 	return config, secrets, nil

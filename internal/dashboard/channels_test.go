@@ -113,7 +113,7 @@ func TestChannelInTheForm(t *testing.T) {
 		rule := v.wants(v.post("/admin/alert-rules/new", "name", "Down", "events", "monitor.down", "targets", strings.TrimPrefix(screen, "/admin/channels/")), http.StatusSeeOther, "/admin/alert-rules")
 		v.wants(rule, http.StatusSeeOther)
 		v.lacks(v.wants(v.get(screen), http.StatusOK, "rule Down"), "Send everything that is down")
-		v.wants(v.post(screen+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;Down&#34; needs it")
+		v.wants(v.post(screen+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;Down&#34; uses it")
 
 		viewer := s.member(v, allswell.RoleViewer)
 		a := viewer.wants(viewer.get(screen), http.StatusOK, "https://ops.example.com/x", "set, not shown", "rule Down")

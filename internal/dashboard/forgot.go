@@ -72,7 +72,7 @@ func (v *visit) requestReset() error {
 		select {
 		case v.forgot.queue <- n.Email:
 		default:
-			v.log.WarnContext(v.r.Context(), "too many requests for new passwords: one is dropped")
+			v.log.WarnContext(v.r.Context(), "too many requests for new passwords: one was dropped")
 		}
 	}
 	s.Sent = true

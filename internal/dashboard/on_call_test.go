@@ -68,7 +68,7 @@ func TestOnCallScreens(t *testing.T) {
 		owner.lacks(owner.wants(owner.get(path), http.StatusOK, "<bdi>Robert</bdi> is on call"), "no channel that is enabled")
 		owner.wants(owner.post(remove[1]), http.StatusSeeOther, path)
 		owner.wants(owner.get(path), http.StatusOK, "<bdi>Ann</bdi> is on call", "None. An override puts")
-		owner.wants(owner.post(path+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;All&#34; needs it.")
+		owner.wants(owner.post(path+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;All&#34; uses it.")
 
 		owner.wants(owner.post(path+"/overrides", "participant", "Ann", "starts_at", at(3*time.Hour), "ends_at", at(5*time.Hour)), http.StatusSeeOther, path)
 		owner.lacks(owner.get(path), "Partly replaced")

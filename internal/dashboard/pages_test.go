@@ -147,7 +147,7 @@ func TestPageSettings(t *testing.T) {
 		refused := v.wants(v.fill(old, path, "accent", "red"), http.StatusUnprocessableEntity)
 		late := v.wants(v.fill(refused, path, "accent", ""), http.StatusConflict, "“Of another” meanwhile")
 		v.wants(v.fill(late, path, "name", "Acme Cloud"), http.StatusSeeOther)
-		v.wants(v.post(path, "language", "xx"), http.StatusUnprocessableEntity, "one that pages can be in")
+		v.wants(v.post(path, "language", "xx"), http.StatusUnprocessableEntity, "The language must be one of")
 		v.wants(v.fill(v.get(path), path, "slug", "acme-cloud", "footer_links.0.label", "", "footer_links.0.url", ""), http.StatusSeeOther, "/admin/pages/acme-cloud?saved")
 		if len(page("acme-cloud").Footer) != 0 {
 			s.Error("an empty row of the footer is no removal")

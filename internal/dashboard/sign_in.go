@@ -204,7 +204,7 @@ func (v *visit) addSignOutLinks(s *signInScreen) {
 	if v.sso.Provider != nil {
 		target, err := v.sso.Provider.SignOutURL(v.r.Context(), v.base+Path+"/sign-in")
 		if err != nil {
-			v.log.WarnContext(v.r.Context(), "the sign-out of the provider is not known", "error", err)
+			v.log.WarnContext(v.r.Context(), "the provider has no known sign-out address", "error", err)
 		}
 		if target != "" {
 			s.SignOutLinks = append(s.SignOutLinks, signOutLink{v.sso.ProviderName, target})

@@ -96,7 +96,7 @@ func Check(password string, about ...string) error {
 	case isCommon(password):
 		bad.Add("password", "This password is one of the most common ones. Choose another, such as four words at random.")
 	case isAbout(password, about):
-		bad.Add("password", "The password may not consist of your name or address.")
+		bad.Add("password", "The password must not consist of your name or address.")
 	}
 	return bad.Err()
 }

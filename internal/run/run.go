@@ -28,12 +28,12 @@ import (
 // Command is the command run.
 type Command struct {
 	Monitor string             `env:"ALLSWELL_MONITOR" placeholder:"SLUG|URL" help:"Slug or id of the monitor, or its ping URL, which needs no token."`
-	URL     string             `name:"server" aliases:"url" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"URL of the Allswell server, for a slug."`
-	Token   string             `env:"ALLSWELL_TOKEN" placeholder:"SECRET" help:"API token of the scope write, for a slug."`
+	URL     string             `name:"server" aliases:"url" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"URL of the Allswell server, for a monitor given by its slug."`
+	Token   string             `env:"ALLSWELL_TOKEN" placeholder:"SECRET" help:"API token with the scope write, for a monitor given by its slug."`
 	Tail    size               `default:"10kB" placeholder:"SIZE" help:"How much of the end of the output is sent, up to 100kB. 0: nothing."`
-	Timeout timeinput.Duration `placeholder:"DURATION" help:"End the command after this time, and report a failure. By default it may run for ever."`
+	Timeout timeinput.Duration `placeholder:"DURATION" help:"End the command after this time, and report a failure. Default: no limit."`
 	Spool   string             `env:"ALLSWELL_SPOOL" type:"path" placeholder:"FILE" help:"File for ends of runs that could not be sent. The next run sends them."`
-	Shell   string             `name:"command" short:"c" placeholder:"COMMAND" help:"Run this by /bin/sh, as a shell does. Without a monitor it is run all the same, so that this works as SHELL in a crontab."`
+	Shell   string             `name:"command" short:"c" placeholder:"COMMAND" help:"Run this with /bin/sh, even without a monitor, so that this program works as SHELL in a crontab."`
 	Args    []string           `arg:"" optional:"" passthrough:"" name:"command" help:"The command and its arguments, after --."`
 }
 

@@ -28,7 +28,7 @@ const (
 type CheckSettings struct {
 	Location string `env:"ALLSWELL_LOCATION" placeholder:"NAME" help:"Where this replica checks from, such as eu-west. Empty: not shown."`
 
-	CheckCanaries string `env:"ALLSWELL_CHECK_CANARIES" placeholder:"HOSTS" help:"Reliable hosts and ports, such as 192.0.2.1:443,example.com:443, of which one must answer before an unreachable target counts. Empty: other targets that answered before."`
+	CheckCanaries string `env:"ALLSWELL_CHECK_CANARIES" placeholder:"HOSTS" help:"Reliable hosts and ports, such as 192.0.2.1:443,example.com:443. An unreachable target counts only if one of them answers. Empty: other targets that answered before."`
 
 	CheckPrivate string `env:"ALLSWELL_CHECK_PRIVATE" default:"auto" placeholder:"auto|on|off" help:"Whether checks may reach private addresses and this machine. auto: while there is one workspace. Metadata services of clouds are never reached."`
 

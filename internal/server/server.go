@@ -196,7 +196,7 @@ func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
 			"page", p.Slug, "domain", p.Domain)
 	}
 	if more := all - len(pages); more > 0 {
-		s.log.Warn("more pages are not served at their domains", "count", more)
+		s.log.Warn("further pages are not served at their domains", "count", more)
 	}
 	return err
 }
@@ -210,15 +210,15 @@ func (s *Server) warnOfSecrets(ctx context.Context) error {
 	defer cancel()
 	found, err := s.store.CheckSecrets(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		s.log.Warn("it is not known whether all secrets can be opened: counting them takes too long", "timeout", secretsTimeout)
+		s.log.Warn("it is unknown whether all secrets can be decrypted: counting them takes too long", "timeout", secretsTimeout)
 		return nil
 	}
 	if found.Unreadable > 0 {
-		s.log.Warn("secrets cannot be opened, because their key is missing or another one: these monitors are not checked, and these channels and subscribers are not notified",
+		s.log.Warn("secrets cannot be decrypted, because their key is missing or has changed: these monitors are not checked, and these channels and subscribers are not notified",
 			"count", found.Unreadable, "of", found.Named)
 	}
 	if found.Earlier > 0 {
-		s.log.Info("secrets are encrypted with an earlier key, which is still needed: `allswell secret rotate` encrypts them with the first one", "count", found.Earlier)
+		s.log.Info("secrets are encrypted with an earlier key, which is still needed: `allswell secret rotate` encrypts them with the first key", "count", found.Earlier)
 	}
 	return err
 }

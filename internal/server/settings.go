@@ -26,9 +26,9 @@ type Settings struct {
 
 	settings.DatabaseSetting `embed:""`
 
-	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Public URL, with which ping URLs and links begin, such as https://status.example.com. Empty: the request's Host header, or --listen."`
+	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Public URL at the beginning of ping URLs and links, such as https://status.example.com. Empty: the request's Host header, or --listen."`
 
-	TLS string `name:"tls" env:"ALLSWELL_TLS" default:"off" placeholder:"off|auto" help:"auto: HTTPS with certificates by ACME, whose terms this accepts. off: HTTP, unless ALLSWELL_TLS_CERT is set."`
+	TLS string `name:"tls" env:"ALLSWELL_TLS" default:"off" placeholder:"off|auto" help:"auto: HTTPS with ACME certificates, accepting the terms of the authority. off: HTTP, unless ALLSWELL_TLS_CERT is set."`
 
 	TLSEmail string `name:"tls-email" env:"ALLSWELL_TLS_EMAIL" placeholder:"ADDRESS" help:"E-mail address for the account with the certificate authority."`
 
@@ -58,13 +58,13 @@ type Settings struct {
 
 	HeartbeatURL string `name:"heartbeat-url" env:"ALLSWELL_HEARTBEAT_URL" secret:"" placeholder:"URL" help:"URL of another monitoring service that is requested each minute, while pings can be recorded, checks run and messages are sent. Empty: none."`
 
-	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"Consecutive checks that must find a monitor overdue, from 1 to 1000, unless it has its own."`
+	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"Consecutive checks that must find a monitor overdue, from 1 to 1000, unless the monitor has its own threshold."`
 
 	PingRateLimit string `env:"ALLSWELL_PING_RATE_LIMIT" default:"60" placeholder:"COUNT" help:"Pings per client address in any minute. 0: no limit."`
 
 	APIRateLimit string `name:"api-rate-limit" env:"ALLSWELL_API_RATE_LIMIT" default:"600" placeholder:"COUNT" help:"API requests per token in any minute. 0: no limit, and none for failed authentications."`
 
-	SignUpLimit string `name:"signup-limit" env:"ALLSWELL_SIGNUP_LIMIT" default:"1000" placeholder:"COUNT" help:"Sign-ups of e-mail addresses and webhooks in any hour, of all visitors together. 0: no limit."`
+	SignUpLimit string `name:"signup-limit" env:"ALLSWELL_SIGNUP_LIMIT" default:"1000" placeholder:"COUNT" help:"Sign-ups of e-mail addresses and webhooks in any hour, for all visitors together. 0: no limit."`
 
 	PageIndex string `name:"page-index" env:"ALLSWELL_PAGE_INDEX" default:"off" placeholder:"on|off" help:"on: / lists the public pages if there are several. off: / is the home page."`
 
@@ -72,7 +72,7 @@ type Settings struct {
 
 	TrustedProxies string `env:"ALLSWELL_TRUSTED_PROXIES" placeholder:"NETWORKS" help:"Reverse proxies trusted to report the client's address, such as 10.0.0.0/8,192.0.2.1."`
 
-	ClientIPHeader string `name:"client-ip-header" env:"ALLSWELL_CLIENT_IP_HEADER" default:"X-Forwarded-For" placeholder:"HEADER" help:"Header in which they report it: X-Forwarded-For, Forwarded, X-Real-IP, CF-Connecting-IP, True-Client-IP, Fastly-Client-IP or Fly-Client-IP."`
+	ClientIPHeader string `name:"client-ip-header" env:"ALLSWELL_CLIENT_IP_HEADER" default:"X-Forwarded-For" placeholder:"HEADER" help:"Header in which trusted proxies report the client's address: X-Forwarded-For, Forwarded, X-Real-IP, CF-Connecting-IP, True-Client-IP, Fastly-Client-IP or Fly-Client-IP."`
 
 	PingExempt string `env:"ALLSWELL_PING_EXEMPT" placeholder:"NETWORKS" help:"Clients whose pings are not limited, such as 10.0.0.0/8,192.0.2.1."`
 
@@ -92,7 +92,7 @@ type Settings struct {
 
 	WebhookAllowPrivate string `env:"ALLSWELL_WEBHOOK_ALLOW_PRIVATE" default:"off" placeholder:"on|off" help:"Whether webhooks, chats and channels of alerts may connect to private addresses and this machine. Metadata services of clouds are never reached."`
 
-	WebhookDeny string `env:"ALLSWELL_WEBHOOK_DENY" placeholder:"NETWORKS" help:"Where webhooks must never connect to, such as 192.0.2.0/24,198.51.100.1."`
+	WebhookDeny string `env:"ALLSWELL_WEBHOOK_DENY" placeholder:"NETWORKS" help:"Addresses and networks to which webhooks never connect, such as 192.0.2.0/24,198.51.100.1."`
 
 	AlertCommand string `env:"ALLSWELL_ALERT_COMMAND" placeholder:"FILE" help:"Program that channels of the type command run, as an absolute path. Empty: none."`
 

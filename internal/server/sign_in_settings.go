@@ -30,7 +30,7 @@ type SignInSettings struct {
 
 	OIDCGroupsClaim string `name:"oidc-groups-claim" env:"ALLSWELL_OIDC_GROUPS_CLAIM" default:"groups" placeholder:"CLAIM" help:"Claim with the groups of a person."`
 
-	ProxyEmailHeader string `env:"ALLSWELL_PROXY_EMAIL_HEADER" placeholder:"HEADER" help:"Header with the e-mail address of the person who has signed in, set by ALLSWELL_TRUSTED_PROXIES, such as Remote-Email. Empty: proxies sign nobody in."`
+	ProxyEmailHeader string `env:"ALLSWELL_PROXY_EMAIL_HEADER" placeholder:"HEADER" help:"Header with the e-mail address of the person who has signed in, set by ALLSWELL_TRUSTED_PROXIES, such as Remote-Email. Empty: no sign-in by proxies."`
 
 	ProxyNameHeader string `env:"ALLSWELL_PROXY_NAME_HEADER" placeholder:"HEADER" help:"Header with the person's name, such as Remote-Name."`
 

@@ -14,9 +14,9 @@ type SMSSettings struct {
 
 	SMSCountries string `name:"sms-countries" env:"ALLSWELL_SMS_COUNTRIES" placeholder:"CODES" help:"Country calling codes of the phone numbers that visitors can subscribe, such as 49,43,41. Empty: all."`
 
-	SMSDailyLimit string `name:"sms-daily-limit" env:"ALLSWELL_SMS_DAILY_LIMIT" default:"1000" placeholder:"COUNT" help:"Maximum SMS to subscribers per UTC day, all replicas together. Further ones wait. 0: no limit."`
+	SMSDailyLimit string `name:"sms-daily-limit" env:"ALLSWELL_SMS_DAILY_LIMIT" default:"1000" placeholder:"COUNT" help:"Maximum number of SMS to subscribers per UTC day, for all replicas together. Further ones wait. 0: no limit."`
 
-	SMSSignUpLimit string `name:"sms-signup-limit" env:"ALLSWELL_SMS_SIGNUP_LIMIT" default:"200" placeholder:"COUNT" help:"Maximum sign-ups of visitors by SMS per UTC day, all replicas together. 0: no limit."`
+	SMSSignUpLimit string `name:"sms-signup-limit" env:"ALLSWELL_SMS_SIGNUP_LIMIT" default:"200" placeholder:"COUNT" help:"Maximum number of sign-ups by SMS per UTC day, for all replicas together. 0: no limit."`
 }
 
 func (s *SMSSettings) parse(p *settings.Parser) store.SMSOptions {
