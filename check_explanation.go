@@ -16,7 +16,7 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 			say("The target has not been checked yet. Until then the monitor cannot go down.")
 		}
 	case MonitorDown:
-		say("The checks failed: the monitor is down since %s. %s the outage.", clock(e.DownSince), e.goodResults())
+		say("The checks failed: the monitor has been down since %s. %s the outage.", clock(e.DownSince), e.goodResults())
 		if s.Good > 0 {
 			say("The last %s succeeded.", checks(s.Good))
 		}
@@ -24,11 +24,11 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 			say("Its incident was taken over: the recovery does not resolve it.")
 		}
 	case MonitorSuppressed:
-		say("The last %s failed, while a parent of the monitor is down: there is no outage of its own. Failures count anew once the parent is up.", checks(e.Failures))
+		say("The last %s failed, while a parent of the monitor is down: there is no outage of its own. Failures are counted from zero once the parent is up.", checks(e.Failures))
 	case MonitorFailing:
 		say("The last %s failed. The monitor is down when %d in a row have failed.", checks(e.Failures), e.Threshold)
 	case MonitorSlow:
-		say("The target is slow since %s, and its component degraded. %s that.", clock(s.SlowSince), e.goodResults())
+		say("The target has been slow since %s, and its component is degraded. %s that.", clock(s.SlowSince), e.goodResults())
 	case MonitorUp:
 		if s.Status == CheckFailed {
 			say("The last check failed, and has not counted.")
@@ -42,7 +42,7 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 		say("The last failure: %s.", s.Reason)
 	}
 	if !s.UnknownSince.IsZero() {
-		say("Since %s no check could tell whether the target works: the server's own network did not work, or it may not connect to the target, as the last results say. Such checks count for nothing.", clock(s.UnknownSince))
+		say("Since %s no check could tell whether the target works: the server's own network did not work, or it is not allowed to connect to the target, as the last results say. Such checks do not count.", clock(s.UnknownSince))
 	}
 	if e.SuppressedUntil.After(e.AsOf) {
 		say("Until %s failures do not count, because the component is under maintenance.", clock(e.SuppressedUntil))

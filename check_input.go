@@ -173,7 +173,7 @@ func (ch MonitorChange) ValidateFor(m Monitor) error {
 }
 
 // applyCheckChange changes the check of a monitor. before is the monitor without the change. If the check is enabled or disabled, or its configuration
-// or a secret changes, its results count anew.
+// or a secret changes, its results are counted from zero.
 func (m *Monitor) applyCheckChange(ch CheckChange, before Monitor) {
 	if !m.IsCheck() {
 		return

@@ -79,7 +79,7 @@ type CheckEffect struct {
 // Check.RecoveryThreshold good results, which may be slow, it is up. As many slow results as the failure threshold make its
 // component degraded, which ends with RecoveryThreshold results that are not slow, or with an outage. During a maintenance of the
 // component only good results count, and while a parent is down failures count but have no effect: afterwards they are counted from zero.
-// An unknown result counts for nothing.
+// An unknown result does not count.
 func (m *Monitor) ApplyCheckResult(r CheckResult, v CheckView) (e CheckEffect) {
 	s := &m.CheckState
 	switch {

@@ -224,17 +224,17 @@ func TestCheckSentences(t *testing.T) {
 		"The last check failed. The monitor is down when 2 in a row have failed. The last failure: status 502. The next check is at 02:01:00.": func(m *allswell.Monitor) {
 			m.ConsecutiveFailures, m.CheckState.Status, m.CheckState.Reason = 1, allswell.CheckFailed, "status 502"
 		},
-		"The target is slow since 01:00:00, and its component degraded. 2 results in a row that are not slow end that. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+		"The target has been slow since 01:00:00, and its component is degraded. 2 results in a row that are not slow end that. The next check is at 02:01:00.": func(m *allswell.Monitor) {
 			m.CheckState.SlowSince = now.Add(-time.Hour)
 		},
-		"The last check succeeded. Since 01:00:00 no check could tell whether the target works: the server's own network did not work, or it may not connect to the target, as the last results say. Such checks count for nothing. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+		"The last check succeeded. Since 01:00:00 no check could tell whether the target works: the server's own network did not work, or it is not allowed to connect to the target, as the last results say. Such checks do not count. The next check is at 02:01:00.": func(m *allswell.Monitor) {
 			m.CheckState.UnknownSince = now.Add(-time.Hour)
 		},
 		"The last check succeeded. Until 03:00:00 failures do not count, because the component is under maintenance. The next check is at 02:01:00. Warning: The certificate expires soon.": func(m *allswell.Monitor) {
 			m.SuppressedUntil, m.Warned = now.Add(time.Hour), []allswell.Condition{allswell.ConditionCertificateExpiry}
 		},
 		"The monitor is paused until somebody resumes it. Its target is not checked.": func(m *allswell.Monitor) { m.Enabled = false },
-		"The last 2 checks failed, while a parent of the monitor is down: there is no outage of its own. Failures count anew once the parent is up. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+		"The last 2 checks failed, while a parent of the monitor is down: there is no outage of its own. Failures are counted from zero once the parent is up. The next check is at 02:01:00.": func(m *allswell.Monitor) {
 			m.ConsecutiveFailures, m.FailuresSuppressed, m.ParentDown = 2, true, true
 		},
 	} {

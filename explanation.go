@@ -148,14 +148,14 @@ func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
 	}
 	switch {
 	case e.State == MonitorDown:
-		say("It is down since %s, when %s had found it overdue. The next ping ends the outage.", clock(e.CountedAt), checksInARow(e.Threshold))
+		say("It has been down since %s, when %s had found it overdue. The next ping ends the outage.", clock(e.CountedAt), checksInARow(e.Threshold))
 		if e.TakenOver {
 			say("Its incident was taken over: the ping does not resolve it.")
 		}
 	case e.Failures > 0:
-		say("%d of %d checks in a row have found it overdue. It is down at %s if no ping comes before.", e.Failures, e.Threshold, clock(e.DownAt))
+		say("%d of %d checks in a row have found it overdue. It goes down at %s if no ping comes before.", e.Failures, e.Threshold, clock(e.DownAt))
 	case !e.DownAt.IsZero():
-		say("It is down at %s if no ping comes before: then %s will have found it overdue.", clock(e.DownAt), checksInARow(e.Threshold))
+		say("It goes down at %s if no ping comes before: then %s will have found it overdue.", clock(e.DownAt), checksInARow(e.Threshold))
 	}
 	if !e.RunDueAt.IsZero() {
 		say("A run has begun. It counts as a failure if it has not ended by %s.", clock(e.RunDueAt))
@@ -173,12 +173,12 @@ func (e Explanation) warningSentences() (all []string) {
 
 // failureSentences says why a monitor is down that was not silent.
 func (e Explanation) failureSentences(clock func(time.Time) string) (all []string) {
-	why := "The job reported a failure at %s, so the monitor is down at once. The next success or ping ends the outage."
+	why := "The job reported a failure at %s, so the monitor went down at once. The next success or ping ends the outage."
 	switch e.Reason {
 	case OutageRunOverdue:
-		why = "A run of the job did not end in time: the monitor is down since %s. The next success or ping ends the outage."
+		why = "A run of the job did not end in time: the monitor has been down since %s. The next success or ping ends the outage."
 	case OutageRunTooShort, OutageRunTooOften, OutageRunOverlap:
-		why = e.Reason.condition().Violated() + ": the monitor is down since %s. The next success of a run that satisfies the conditions, or the next ping without a run, ends the outage."
+		why = e.Reason.condition().Violated() + ": the monitor has been down since %s. The next success of a run that satisfies the conditions, or the next ping without a run, ends the outage."
 	}
 	all = append(all, fmt.Sprintf(why, clock(e.DownSince)))
 	if !e.LastPingAt.IsZero() {

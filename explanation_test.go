@@ -96,23 +96,23 @@ func TestExplanationSentences(t *testing.T) {
 		"waiting": {change(func(m *allswell.Monitor) { m.LastPingAt, m.WaitingSince = time.Time{}, time.Time{} }), when(2, 30), nil,
 			"The monitor waits for its first ping. Until then it cannot go down."},
 		"up": {up, when(2, 30), nil, "The last ping came at 02:12:00. The next one is due within 1 hour, by 03:12:00. " +
-			"It is down at 03:15:00 if no ping comes before: then 3 checks in a row will have found it overdue."},
+			"It goes down at 03:15:00 if no ping comes before: then 3 checks in a row will have found it overdue."},
 		"late": {change(func(m *allswell.Monitor) { m.ConsecutiveFailures, m.TickedAt = 2, when(4, 0) }), when(4, 0).Add(time.Second),
 			[]allswell.ListeningGap{{From: when(2, 50), To: when(2, 58)}},
 			"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
 				"Extended to 03:58:00, because Allswell could not receive pings from 02:50:00 until 02:58:00. " +
-				"2 of 3 checks in a row have found it overdue. It is down at 04:01:00 if no ping comes before."},
+				"2 of 3 checks in a row have found it overdue. It goes down at 04:01:00 if no ping comes before."},
 		"down": {change(func(m *allswell.Monitor) {
 			m.State, m.ConsecutiveFailures, m.TickedAt = allswell.MonitorDown, 3, when(3, 15)
 		}), when(4, 0), nil,
 			"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
-				"It is down since 03:15:00, when 3 checks in a row had found it overdue. The next ping ends the outage."},
+				"It has been down since 03:15:00, when 3 checks in a row had found it overdue. The next ping ends the outage."},
 		"enabled again, rejected, maintenance": {change(func(m *allswell.Monitor) {
 			m.LastPingAt, m.RejectedAt, m.SuppressedUntil, m.FailureThreshold = when(1, 0), when(3, 0), when(2, 30), 1
 		}), when(2, 30), nil, "The last ping came at 01:00:00. The monitor was enabled or its interval changed at 02:12:00: a ping is due within 1 hour, by 03:12:00. " +
 			"Extended to 03:30:00, one interval after the end of the component's maintenance at 02:30:00. " +
 			"Extended to 04:00:00, because a valid ping was rejected at 03:00:00: the job is alive. " +
-			"It is down at 04:01:00 if no ping comes before: then one check will have found it overdue."},
+			"It goes down at 04:01:00 if no ping comes before: then one check will have found it overdue."},
 	} {
 		e := c.m.Explain(allswell.Tick{AsOf: c.now, Period: time.Minute, Threshold: 3, Gaps: c.gaps})
 		if got := strings.Join(e.Sentences(clock), " "); got != c.want {

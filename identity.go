@@ -9,12 +9,12 @@ import (
 // Identity is a person as an OpenID Connect provider or a reverse proxy names them.
 type Identity struct {
 	Issuer        string // URL of the provider, or IssuerProxy
-	Subject       string // names the person at the issuer for ever; an e-mail address may pass to somebody else
+	Subject       string // identifies the person at the issuer permanently; an e-mail address may be reassigned to somebody else
 	Email         string
 	EmailVerified bool // the issuer has checked that the address belongs to the person
 	Name          string
 	Groups        []string
-	GroupsKnown   bool      // the issuer has named the groups, of which there may be none
+	GroupsKnown   bool      // the issuer has named the groups, even if there are none
 	ConfirmedAt   time.Time // when the person last proved who they are; zero: not known
 }
 

@@ -36,7 +36,7 @@ func (cmd *SecretCommands) ProvideContext(c *console.Console) (*keyedContext, er
 
 type secretRotate struct{}
 
-// Run encrypts the secrets anew, also while the database is served.
+// Run encrypts the secrets with the first key, even while the database is served.
 func (cmd *secretRotate) Run(c *keyedContext) error {
 	s, err := store.OpenBeside(c.Ctx, c.database, store.Options{SecretKeys: c.keys})
 	if err != nil {
@@ -44,7 +44,7 @@ func (cmd *secretRotate) Run(c *keyedContext) error {
 	}
 	rotated, err := s.RotateSecrets(c.Ctx)
 	if err != nil {
-		return errors.Join(fmt.Errorf("%s encrypted anew, the others not yet: run this again: %w", secretsOf(rotated), err), s.Close())
+		return errors.Join(fmt.Errorf("%s encrypted with the first key, the others not yet: run this again: %w", secretsOf(rotated), err), s.Close())
 	}
 	found, err := s.CheckSecrets(c.Ctx)
 	if err = errors.Join(err, s.Close()); err != nil {
@@ -55,13 +55,13 @@ func (cmd *secretRotate) Run(c *keyedContext) error {
 		c.Printf("There are no secrets in %s.\n", settings.DatabaseName(c.database))
 		return nil
 	case found.Earlier > 0:
-		return fmt.Errorf("%s encrypted anew, but %d with an earlier key meanwhile: restart all replicas with the same keys, and run this again",
+		return fmt.Errorf("%s encrypted with the first key, but meanwhile %d with an earlier one: restart all replicas with the same keys, and run this again",
 			secretsOf(rotated), found.Earlier)
 	case found.KeyFile != "":
-		c.Printf("%s encrypted anew, with the first key in %s: copy that file to where you keep it. Its other lines are for backups that were made before: delete them when you need none of these.\n",
+		c.Printf("%s encrypted with the first key in %s: update your copy of this file. Its other lines are for earlier backups: delete them when you no longer need these.\n",
 			secretsOf(rotated), found.KeyFile)
 	default:
-		c.Printf("%s encrypted anew, with the first key. The others are for backups that were made before.\n", secretsOf(rotated))
+		c.Printf("%s encrypted with the first key. The others are for earlier backups.\n", secretsOf(rotated))
 	}
 	if found.Unreadable > 0 {
 		return errors.New(unreadableSecrets(found))

@@ -123,7 +123,7 @@ func (cmd *userReset) Run(c *databaseContext) error {
 		if cmd.RemoveFactors {
 			c.Printf("Authenticator app, recovery codes and passkeys of the account have been removed.\n")
 		}
-		c.Printf("Open this link in a browser to set a new password. It works once, within an hour. All sessions of the account end then:\n\n  %s\n\n",
+		c.Printf("Open this link in a browser to set a new password. It works once, within an hour. This ends all sessions of the account:\n\n  %s\n\n",
 			allswell.CodeReset.URL(base, code))
 		return nil
 	})

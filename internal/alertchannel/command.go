@@ -24,7 +24,7 @@ var commandType = Type{
 	New: func() Channel { return new(command) },
 }
 
-// commandRefuses is the exit status by which the program refuses a message for ever.
+// commandRefuses is the exit status by which the program refuses a message permanently.
 const commandRefuses = 100
 
 // commandGrace is how long the pipes of a program that was killed may stay open.

@@ -12,11 +12,11 @@ import (
 
 // ntfyType publishes to a topic, as described at https://docs.ntfy.sh/publish/#publish-as-json.
 var ntfyType = Type{
-	Name: "ntfy", Label: "ntfy", Help: "Publishes to a topic of ntfy.sh or of a server of your own.",
+	Name: "ntfy", Label: "ntfy", Help: "Publishes to a topic of ntfy.sh or of your own server.",
 	Fields: []configfield.Field{
 		{Name: "server_url", Label: "Server", Help: "The URL of the server.", Kind: configfield.KindText, Default: "https://ntfy.sh", Max: 500},
-		{Name: "topic", Label: "Topic", Help: "The name of the topic. Whoever knows it can read it.", Kind: configfield.KindText, Required: true, Max: 64, Example: "acme-ops-x7Hq2"},
-		{Name: "access_token", Label: "Access token", Help: "For a topic that is protected.", Kind: configfield.KindText, Secret: true, Max: 200},
+		{Name: "topic", Label: "Topic", Help: "The name of the topic, which anyone who knows it can read.", Kind: configfield.KindText, Required: true, Max: 64, Example: "acme-ops-x7Hq2"},
+		{Name: "access_token", Label: "Access token", Help: "For a protected topic.", Kind: configfield.KindText, Secret: true, Max: 200},
 	},
 	Destination: []string{"server_url"},
 	New:         func() Channel { return &ntfy{Server: "https://ntfy.sh"} },

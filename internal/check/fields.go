@@ -29,7 +29,7 @@ var (
 
 	tlsField = Field{Name: "tls", Label: "TLS", Help: "Whether to speak TLS.", Kind: configfield.KindFlag, Default: "false"}
 
-	ipVersionField = Field{Name: "ip_version", Label: "IP version", Help: "4 or 6 to use only IPv4 or IPv6.", Kind: configfield.KindText, Advanced: true, Choices: []string{"4", "6"}}
+	ipVersionField = Field{Name: "ip_version", Label: "IP version", Help: "Use only this version of IP: 4 or 6.", Kind: configfield.KindText, Advanced: true, Choices: []string{"4", "6"}}
 )
 
 // hostField is the field of the target's name or address, with one that such a target might have.

@@ -15,7 +15,7 @@ var mysqlType = Type{
 	Name: "mysql", Label: "MySQL", Help: "Asks a MySQL or MariaDB server whether it accepts connections, without a password.",
 	Fields: []Field{
 		hostField("db.example.com"), standardPort(3306),
-		{Name: "username", Label: "User", Help: "User without a password that must be able to sign in; empty: a refused user is good, because the server works.", Kind: configfield.KindText, Advanced: true, Max: 32},
+		{Name: "username", Label: "User", Help: "User without a password that must be able to sign in; empty: the check passes if the server refuses the user.", Kind: configfield.KindText, Advanced: true, Max: 32},
 		ipVersionField,
 	},
 	New: func() Probe { return &mysqlProbe{Port: 3306} },

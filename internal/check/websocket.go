@@ -18,12 +18,12 @@ import (
 var websocketType = Type{
 	Name: "websocket", Label: "WebSocket", Help: "Opens a WebSocket, and can send a message and expect one.",
 	Fields: []Field{
-		{Name: "url", Label: "URL", Help: "URL of ws or wss.", Kind: configfield.KindText, Required: true, Max: allswell.MaxURLLength, Example: "wss://www.example.com/socket"},
+		{Name: "url", Label: "URL", Help: "ws or wss URL.", Kind: configfield.KindText, Required: true, Max: allswell.MaxURLLength, Example: "wss://www.example.com/socket"},
 		{Name: "send", Label: "Send", Help: "Text message to send.", Kind: configfield.KindLongText, Example: "ping"},
 		{Name: "expect", Label: "Expect", Help: "Text that a message of the server must contain; empty: the answer to a ping.", Kind: configfield.KindText, Example: "pong"},
 		{Name: "subprotocol", Label: "Subprotocol", Help: "Subprotocol that the server must choose.", Kind: configfield.KindText, Advanced: true, Max: 100},
 		{Name: "headers", Label: "Headers", Help: "Headers of the request.", Kind: configfield.KindMap, Advanced: true, Example: "Origin: https://www.example.com"},
-		{Name: "secret_headers", Label: "Secret headers", Help: "Headers of the request that nobody can read again.", Kind: configfield.KindMap, Secret: true, Advanced: true, Example: "Authorization: Bearer 1234"},
+		{Name: "secret_headers", Label: "Secret headers", Help: "Secret headers of the request, which are write-only.", Kind: configfield.KindMap, Secret: true, Advanced: true, Example: "Authorization: Bearer 1234"},
 		insecureField, caField, clientCertificateField, ipVersionField,
 	},
 	New: func() Probe { return new(websocketProbe) },

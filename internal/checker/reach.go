@@ -114,7 +114,7 @@ func (r *reach) works(t check.Target, since time.Time) bool {
 }
 
 // others returns up to maxOthers targets of other hosts that have a port, the one that answered most recently first. If single, there is no other
-// replica, and hosts that have not answered for otherAge are left out, so that an outage of all targets is not hidden for ever.
+// replica, and hosts that have not answered for otherAge are left out, so that an outage of all targets is not hidden forever.
 func (r *reach) others(t check.Target, now time.Time, single bool) (others []check.Target) {
 	for _, h := range r.sorted() {
 		if len(others) == maxOthers || single && now.Sub(h.well) > otherAge {

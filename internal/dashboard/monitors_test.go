@@ -240,7 +240,7 @@ func TestMonitorIsExplained(t *testing.T) {
 		path := "/admin/monitors/" + m.ID
 		v.lacks(v.wants(v.get(path), http.StatusOK, "waits for its first ping", m.Token, "curl -fsS", "None so far"), "24 hours</dt>", "previous address")
 		v.ping(m.Token)
-		v.wants(v.get(path), http.StatusOK, "The last ping came at <time", "is due within 1 hour", "It is down at", "3 checks in a row", "24 hours</dt><dd>")
+		v.wants(v.get(path), http.StatusOK, "The last ping came at <time", "is due within 1 hour", "It goes down at", "3 checks in a row", "24 hours</dt><dd>")
 		v.wants(v.post(path+"/rotate"), http.StatusSeeOther, path+"#ping")
 		v.lacks(v.wants(v.get(path), http.StatusOK, "previous address works until <time"), m.Token)
 		v.wants(v.get("/admin/monitors/"+m.Slug), http.StatusOK, "Backup")

@@ -44,8 +44,8 @@ func readText(path string) (string, error) {
 		return "", err
 	}
 	if strings.TrimSpace(string(text)) == "" {
-		return "", fmt.Errorf("%s is empty, but should have the key of the secrets: put your copy of it back; "+
-			"if there is none, delete the file, and give the secrets again", path)
+		return "", fmt.Errorf("%s is empty, but should have the key of the secrets: restore your copy of it; "+
+			"if there is none, delete the file, and enter the secrets again", path)
 	}
 	return string(text), nil
 }

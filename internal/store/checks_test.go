@@ -358,7 +358,7 @@ func TestParents(t *testing.T) {
 		}
 		fails(server)
 		if got := w.monitorNow(server); got.ConsecutiveFailures != 1 || got.State != allswell.MonitorUp {
-			t.Errorf("failures do not count anew: %+v", got)
+			t.Errorf("failures are not counted from zero: %+v", got)
 		}
 		fails(server)
 		if got := w.monitorNow(server); got.State != allswell.MonitorDown {
@@ -396,7 +396,7 @@ func TestWarningsOfChecks(t *testing.T) {
 	})
 }
 
-// Unknown results count for nothing, and are shown as such.
+// Unknown results do not count, and are shown as such.
 func TestCheckingGaps(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
