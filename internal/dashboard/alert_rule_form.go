@@ -211,7 +211,7 @@ func (f *alertRuleForm) drawSteps(targets []option) {
 		step.Targets = f.drawBoxes(field{Name: stepField(i, targetsField), Label: "Notify", Options: targets})
 		f.Steps = append(f.Steps, step)
 	}
-	if errs := f.errorsOf("escalation"); len(errs) > 0 {
+	if errs := f.errorsOf("escalation", ""); len(errs) > 0 {
 		at := &f.Steps[max(0, last-1)]
 		at.After.Errors = append(at.After.Errors, errs...)
 	}
@@ -223,7 +223,7 @@ func (f *alertRuleForm) drawQuietHours(targets []option) {
 	f.From = f.draw(field{Name: "quiet_hours.from", Label: "From", Type: "time", Optional: true})
 	f.Until = f.draw(field{Name: "quiet_hours.until", Label: "Until", Type: "time", Optional: true})
 	f.Zone = f.draw(field{Name: "quiet_hours.zone", Label: "Time zone", Bare: true, Placeholder: "Europe/Berlin"})
-	f.Zone.Errors = append(f.Zone.Errors, f.errorsOf("quiet_hours")...)
+	f.Zone.Errors = append(f.Zone.Errors, f.errorsOf("quiet_hours", "")...)
 	f.Days = f.drawBoxes(field{Name: "quiet_hours.days", Label: "Only on these days", Short: true, Options: weekdayOptions(), Hint: "On which they begin. None chosen: every day."})
 	f.Instead = f.drawBoxes(field{Name: "quiet_hours.targets", Label: "Notify these instead", Options: targets, Hint: "None chosen: what arrives waits until the end."})
 	f.QuietOpen = f.From.Value+f.Until.Value != "" || len(f.Zone.Errors)+len(f.From.Errors)+len(f.Until.Errors) > 0

@@ -54,7 +54,7 @@ func TestAlertRulesInTheForm(t *testing.T) {
 		v.wants(v.post(create, append(fields, "preview", "step")...), http.StatusOK, `name="step.1.after"`, "And after another")
 		v.lacks(v.get("/admin/alert-rules"), "Shop")
 		bad := []string{"name", "", "tags", "No Tag", "delay", "soon", "repeat", "5s", "step.0.after", "x", "quiet_hours.from", "25", "quiet_hours.until", "", "quiet_hours.zone", "Mars"}
-		v.wants(v.post(create, bad...), http.StatusUnprocessableEntity, "The name field is required", "The events field is required", "Each of the tags", "The duration must", "The repeat must", "must have channel_ids or on_call_ids",
+		v.wants(v.post(create, bad...), http.StatusUnprocessableEntity, "The name field is required", "This field is required", "Each of the tags", "The duration must", "This must", "Choose who is notified.",
 			"A time of day such as 22:00", "name of a time zone")
 		v.wants(v.post(create, append(fields, "targets", "chn_nobody")...), http.StatusUnprocessableEntity, "names a channel that does not exist")
 		v.wants(v.post(create, append(fields, "preview", "summary", "repeat", "x")...), http.StatusOK) // only the first value counts

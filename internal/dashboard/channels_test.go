@@ -83,7 +83,7 @@ func TestChannelInTheForm(t *testing.T) {
 		v.wants(v.post(create, append(fields, "preview", "test")...), http.StatusOK, "Not taken", "The service says &lt;no&gt;.")
 		v.wants(v.post(create, append(fields, "preview", "test", "secret", secret)...), http.StatusOK, "The service has taken the test message", `value="`+secret+`"`)
 		v.wants(v.post(create, fields...), http.StatusUnprocessableEntity, "The name field is required")
-		v.wants(v.post(create, "type", "webhook", "name", "test", "url", "ftp://x", "max_per_minute", "x"), http.StatusUnprocessableEntity, "The name must not be test", "The url must", "The max_per_minute must")
+		v.wants(v.post(create, "type", "webhook", "name", "test", "url", "ftp://x", "max_per_minute", "x"), http.StatusUnprocessableEntity, "The name must not be test", "The URL must", "The number of messages in a minute must")
 		screen := v.wants(v.post(create, append(fields, "name", "Ops", "secret", secret)...), http.StatusSeeOther, "/admin/channels/chn_").Header.Get("Location")
 		shown := v.wants(v.get(screen), http.StatusOK, "Ops", "A value is saved", "The weekly test was not sent yet", "Saved secret")
 		v.lacks(shown, secret)

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/allswell/allswell"
 )
@@ -62,28 +61,8 @@ func (f *form) Others() (messages []string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.bad.Fields)) {
 		if !f.shown[name] {
-			messages = append(messages, wordsOfForms(f.bad.Fields[name])...)
+			messages = append(messages, wordsOfForms(name, "", f.bad.Fields[name])...)
 		}
-	}
-	return messages
-}
-
-// formWords are the words of forms for the names of fields in the API.
-var formWords = strings.NewReplacer(
-	"The custom_css ", "The style sheet ", "The down_status ", "The status ", "The expires_at ", "The end ",
-	"The failure_threshold ", "The number ", "The max_runtime ", "The longest run ", "The min_runtime ", "The shortest run ",
-	"The max_per_interval ", "The number of runs ", "The paused_until ", "The end ", "The remind_before ", "The reminder ",
-	"The scheduled_for ", "The start ", "The scheduled_until ", "The end ", "The shown_from ", "The start ",
-	"The shown_until ", "The end ", "The time_zone ", "The time zone ",
-	"The starts_at ", "The start ", "The ends_at ", "The end ", "the starts_at", "the start",
-	" scheduled_for", " the start", " shown_from", " the start",
-)
-
-// wordsOfForms returns errors of the API in the words of forms.
-func wordsOfForms(messages []string) []string {
-	messages = slices.Clone(messages)
-	for i := range messages {
-		messages[i] = formWords.Replace(messages[i])
 	}
 	return messages
 }
@@ -160,7 +139,7 @@ func (f *form) draw(x field) field {
 		x.Options[i].Selected = x.Options[i].Value == x.Value
 	}
 	if f.bad != nil {
-		x.Errors = wordsOfForms(f.bad.Fields[x.Name])
+		x.Errors = wordsOfForms(x.Name, x.Label, f.bad.Fields[x.Name])
 	}
 	x.Focus = x.Focus || len(x.Errors) > 0 && !f.focused
 	f.focused = f.focused || x.Focus
@@ -187,18 +166,18 @@ func (f *form) drawBoxes(x field, others ...string) field {
 		x.Options[i].Selected = slices.Contains(f.values[x.Name], x.Options[i].Value)
 	}
 	for _, name := range append(others, x.Name) {
-		x.Errors = append(x.Errors, f.errorsOf(name)...)
+		x.Errors = append(x.Errors, f.errorsOf(name, x.Label)...)
 	}
 	return x
 }
 
-// errorsOf returns the errors of a field of the API, which are shown from now on.
-func (f *form) errorsOf(name string) []string {
+// errorsOf returns the errors of a field of the API, which are shown from now on, beside a field with a label.
+func (f *form) errorsOf(name, label string) []string {
 	f.shown[name] = true
 	if f.bad == nil {
 		return nil
 	}
-	return wordsOfForms(f.bad.Fields[name])
+	return wordsOfForms(name, label, f.bad.Fields[name])
 }
 
 // focusFirst puts the cursor into the first field that is wrong, or else into the first one.

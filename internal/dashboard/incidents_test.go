@@ -154,7 +154,7 @@ func TestDraftOfAnIncident(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v, _, _ := s.withPage()
 		refused := v.wants(v.post("/admin/incidents/new", "page", "acme", "title", " ", "message", "kept", "state", "investigating", "action", "draft"),
-			http.StatusUnprocessableEntity, "The title", "kept</textarea>")
+			http.StatusUnprocessableEntity, "This field is required.", "kept</textarea>")
 		if strings.Contains(refused.body, `id="e-message"`) {
 			s.Error("the message is not wrong")
 		}

@@ -18,7 +18,7 @@ func TestPostmortemScreen(t *testing.T) {
 		incident, path := "/admin/incidents/"+i.ID, postmortemPath(i.ID)
 		v.wants(v.get(incident), http.StatusOK, "Write a post-mortem", path)
 		empty := v.formOf(v.wants(v.get(path), http.StatusOK, "Save as draft", "No subscriber will be notified."), path)
-		v.wants(v.post(path, "tag", empty["tag"], "body", " ", "action", "save"), http.StatusUnprocessableEntity, "The body")
+		v.wants(v.post(path, "tag", empty["tag"], "body", " ", "action", "save"), http.StatusUnprocessableEntity, "This field is required.")
 		v.wants(v.post(path, "tag", empty["tag"], "body", "A *full* disk", "action", "preview"), http.StatusOK, "<em>full</em>", "A *full* disk</textarea>")
 		v.wants(v.post(path, "tag", empty["tag"], "body", "A *full* disk", "action", "save"), http.StatusSeeOther, incident)
 		v.wants(v.get(incident), http.StatusOK, "visitors do not see it", "<em>full</em>", "wrote a post-mortem")

@@ -48,7 +48,7 @@ func TestFirstStart(t *testing.T) {
 			s.Errorf("components %+v, %v", components, err)
 		}
 		v.wants(v.get("/admin/setup/acme-cloud/monitor"), http.StatusOK, "API</option>")
-		v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "", "interval", "x", "component_id", ""), http.StatusUnprocessableEntity, "name field is required")
+		v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "", "interval", "x", "component_id", ""), http.StatusUnprocessableEntity, "This field is required.")
 		done := v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "Backup", "interval", "1h", "component_id", components[1].ID), http.StatusSeeOther, "/first-ping")
 		screen := done.Header.Get("Location")
 		waiting := v.wants(v.get(screen), http.StatusOK, "Waiting for the first ping", `<a class="plain-button" href="/admin">Go to the overview</a>`, "curl -fsS", "CronJob", "ExecStartPost", "urlopen", "fetch(")

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -47,13 +48,16 @@ func formField(f configfield.Field, saved bool) field {
 	return x
 }
 
+// choiceWords are the words of forms for choices of types, where these are names of the API.
+var choiceWords = map[string]string{"grafana": "Grafana OnCall", "incident_io": "incident.io", "starttls": "STARTTLS", "tls": "TLS"}
+
 // choicesOf returns the choices of a field: its default is the first one, or none.
 func choicesOf(f configfield.Field) (all []option) {
 	if f.Default == "" {
 		all = append(all, option{Label: "Any"})
 	}
 	for _, choice := range f.Choices {
-		all = append(all, option{Value: choice, Label: choice})
+		all = append(all, option{Value: choice, Label: cmp.Or(choiceWords[choice], choice)})
 	}
 	return all
 }

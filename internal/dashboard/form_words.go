@@ -1,0 +1,83 @@
+package dashboard
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+// formWords are the words of forms for fields of the API. Those of the fields of types are their labels.
+var formWords = map[string]string{
+	"auto_incidents": "incidents", "channel_ids": "channels", "component_id": "component", "confirm_from": "number of locations", "custom_css": "style sheet",
+	"down_days": "number of days at which it fails", "warn_days": "number of days from which it warns", "title_template": "title", "text_template": "text",
+	"down_status": "status while it is down", "ends_at": "end", "expires_at": "end", "failure_threshold": "number of failures", "fallback_id": "fallback",
+	"hand_over_at": "time of the hand-over", "hand_over_day": "day of the hand-over", "max_per_interval": "number of runs", "max_per_minute": "number of messages in a minute",
+	"max_runtime": "longest run", "min_runtime": "shortest run", "on_call_ids": "on-call schedules", "parent_id": "monitor that it depends on", "paused_until": "end",
+	"quiet_hours": "quiet hours", "recovery_threshold": "number of good results", "remind_before": "reminder", "scheduled_for": "start", "scheduled_until": "end",
+	"shown_from": "start", "shown_until": "end", "slow_after": "time after which a result is slow", "starts_at": "start", "starts_on": "first week", "time_zone": "time zone",
+	"url": "URL", "username": "user name",
+}
+
+// formSentences are errors of the API that have other words in forms.
+var formSentences = strings.NewReplacer(
+	"A rule must have channel_ids or on_call_ids.", "Choose who is notified.",
+	"Each of the escalation's steps must have channel_ids or on_call_ids.", "Choose who is notified in each step.",
+)
+
+// fieldWords returns a function that replaces the names of fields of the API in a text by words.
+var fieldWords = sync.OnceValue(func() func(string) string {
+	words := make(map[string]string)
+	add := func(fields []configfield.Field) {
+		for _, f := range fields {
+			if strings.Contains(f.Name, "_") {
+				words[f.Name] = lowerFirst(f.Label)
+			}
+		}
+	}
+	for _, t := range alertchannel.Types {
+		add(t.Fields)
+	}
+	for _, t := range check.Types {
+		add(t.Fields)
+	}
+	maps.Copy(words, formWords)
+	name := regexp.MustCompile(`\b([Tt]he |[Aa]n? )?(` + strings.Join(slices.Sorted(maps.Keys(words)), "|") + `)\b`)
+	return func(text string) string {
+		return name.ReplaceAllStringFunc(text, func(found string) string {
+			article, key, separate := strings.Cut(found, " ")
+			if !separate {
+				return "the " + words[found]
+			}
+			return article + " " + words[key]
+		})
+	}
+})
+
+// wordsOfForms returns errors of the API about a field in the words of forms. label is that of the field beside which they stand; "": they
+// stand alone.
+func wordsOfForms(name, label string, messages []string) []string {
+	messages = slices.Clone(messages)
+	for i, m := range messages {
+		m = formSentences.Replace(m)
+		if rest, ok := strings.CutPrefix(m, "The "+name+" "); ok && !named(name, label) {
+			m = "This " + rest
+		}
+		messages[i] = fieldWords()(m)
+	}
+	return messages
+}
+
+// named reports whether people know a field by its name in the API, because it is in its label, or has other words here.
+func named(name, label string) bool {
+	if label == "" || strings.Contains(name, "_") || formWords[name] != "" {
+		return true
+	}
+	prepositions := []string{"from", "to", "until"}
+	return slices.Contains(strings.Fields(strings.ToLower(label)), name) && !slices.Contains(prepositions, name)
+}
