@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/allswell/allswell"
+)
+
+// RotateSubscriber gives a webhook a new secret. The old one also signs for
+// allswell.SecretOverlap. An e-mail subscriber has no secret, so it makes an
+// *allswell.ValidationError.
+func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
+		r := reachOf(actor)
+		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
+		if err != nil {
+			return sub, err
+		}
+		if !sub.Channel.Signed() {
+			var bad allswell.ValidationError
+			bad.Add("channel", "Only webhooks have a secret.")
+			return sub, bad.Err()
+		}
+		before := sub
+		sub.OldSecret, sub.OldSecretUntil = sub.Secret, t.Now.Add(allswell.SecretOverlap)
+		sub.Secret, sub.UpdatedAt = allswell.NewWebhookSecret(), allswell.Later(t.Now, sub.UpdatedAt)
+		_, err = t.Exec(`UPDATE subscribers SET secret = $2, old_secret = $3, old_secret_until_at = $4, updated_at = $5 WHERE id = $1`,
+			sub.ID, sub.Secret, sub.OldSecret, millis(sub.OldSecretUntil), millis(sub.UpdatedAt))
+		if err == nil {
+			err = t.audit(actor, allswell.AuditRotate, before, sub)
+		}
+		return sub, err
+	}, save...)
+}
+
+// ChangeSubscriber changes a subscriber on behalf of an operator. The components are ids or slugs. Visitors' webhooks and other channels
+// cannot ask for warnings: this is an *allswell.ValidationError. Messages that are being delivered to the subscriber still are after it
+// has chosen other components or asks for no warnings.
+func (s *Store) ChangeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, ch allswell.SubscriberChange) (allswell.Subscriber, error) {
+	return s.changeAsOperator(ctx, actor, slug, id, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) (bool, error) {
+		before := *sub
+		if ch.Components != nil {
+			ids, err := t.resolveComponents(sub.PageID, *ch.Components)
+			if err != nil {
+				return false, err
+			}
+			ch.Components = &ids
+		}
+		if err := sub.Apply(ch); err != nil {
+			return false, err
+		}
+		chosen := sub.WholePage != before.WholePage || !slices.Equal(sub.Components, before.Components)
+		if chosen {
+			if err := t.saveChosen(*sub); err != nil {
+				return false, err
+			}
+		}
+		return chosen || sub.Warnings != before.Warnings, nil
+	})
+}
+
+// ResumeSubscriber ends the suspension of a subscriber, if there is one, on behalf of an operator.
+func (s *Store) ResumeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
+	return s.changeAsOperator(ctx, actor, slug, id, allswell.AuditResume, func(_ *tx, sub *allswell.Subscriber) (bool, error) {
+		suspended := !sub.SuspendedAt.IsZero()
+		if suspended {
+			sub.Resume()
+		}
+		return suspended, nil
+	}, save...)
+}
+
+// changeAsOperator applies a change, which reports whether it changes anything, to a locked subscriber, and saves and audits it.
+func (s *Store) changeAsOperator(ctx context.Context, actor allswell.Actor, slug, id string, action allswell.AuditAction,
+	change func(*tx, *allswell.Subscriber) (bool, error), save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
+		r := reachOf(actor)
+		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
+		if err != nil {
+			return sub, err
+		}
+		before := sub
+		if changed, err := change(t, &sub); err != nil || !changed {
+			return before, err
+		}
+		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
+		if err := t.saveSubscriber(sub); err != nil {
+			return sub, err
+		}
+		return sub, t.audit(actor, action, before, sub)
+	}, save...)
+}
+
+// saveSubscriber saves the fields of a locked subscriber that confirmations, choices, operators and rejections change.
+func (t *tx) saveSubscriber(sub allswell.Subscriber) error {
+	_, err := t.Exec(`UPDATE subscribers SET confirmed_at = $2, suspended_at = $3, suspension_reason = $4, rejections = $5, updated_at = $6, whole_page = $7, warnings = $8 WHERE id = $1`,
+		sub.ID, millis(sub.ConfirmedAt), millis(sub.SuspendedAt), nullIfEmpty(sub.SuspendedFor), sub.Rejections, millis(sub.UpdatedAt), sub.WholePage, sub.Warnings)
+	return err
+}
