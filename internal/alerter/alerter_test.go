@@ -30,10 +30,19 @@ type received struct {
 	Alerts   []any       `json:"alerts"`
 }
 
+// runParallel runs f once per engine, in parallel with other tests: most of them wait.
+func runParallel(t *testing.T, f func(t *testing.T, s *store.Store)) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		t.Parallel()
+		f(t, storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{})))
+	})
+}
+
 // TestStorm checks that many outages at once reach a webhook as one message, which is repeated with the same id until it is taken, and that their end
 // is reported in the same thread.
 func TestStorm(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	runParallel(t, func(t *testing.T, s *store.Store) {
 		messages := make(chan received, 100)
 		var refusals atomic.Int64
 		refusals.Store(1)
@@ -82,7 +91,7 @@ func TestStorm(t *testing.T) {
 
 // TestTemplates checks that messages have the words of templates, and that a template which fails is shown with the channel.
 func TestTemplates(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	runParallel(t, func(t *testing.T, s *store.Store) {
 		messages := make(chan received, 100)
 		sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			var m received
@@ -197,7 +206,7 @@ func next(t *testing.T, messages <-chan received) received {
 
 // TestOutcomesThatCannotBeSaved checks that an outcome which the database refuses neither repeats the message nor loses the failure.
 func TestOutcomesThatCannotBeSaved(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
+	runParallel(t, func(t *testing.T, s *store.Store) {
 		ws, _ := storetest.Workspace(t, s, "acme")
 		tokens := storm(t, s, ws, "http://127.0.0.1:9", 2)
 		a := New(Config{Store: s, Sender: alertchannel.NewSender(alertchannel.Config{})})

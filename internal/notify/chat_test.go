@@ -57,6 +57,7 @@ func shownText(post string) string {
 // TestChats subscribes a room of each service: it is sent a code, nothing else before that is entered, then news with links, in which a title
 // mentions nobody, and nothing after the end.
 func TestChats(t *testing.T) {
+	t.Parallel()
 	for _, channel := range allswell.ChatChannels {
 		t.Run(string(channel), func(t *testing.T) {
 			runOnSites(t, func(s *site) {

@@ -15,6 +15,7 @@ import (
 
 // TestMailsOverSMTP checks that the mails of a page arrive in its language and time zone.
 func TestMailsOverSMTP(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		language, dir, name  string
 		encoded              string // beginning of the encoded subject

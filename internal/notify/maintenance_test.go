@@ -207,15 +207,14 @@ type plannedSite struct {
 	seen  <-chan receivedRequest
 }
 
-// runOnPlannedSites runs f once per engine, with a subscriber by e-mail and a webhook.
+// runOnPlannedSites runs f once per engine, in parallel with other tests, with a subscriber by e-mail and a webhook.
 func runOnPlannedSites(t *testing.T, f func(s *plannedSite)) {
-	var ahead *atomic.Int64
-	clock := func(*testing.T) store.Options {
-		now := new(atomic.Int64)
-		ahead = now
-		return store.Options{Clock: func() time.Time { return mailStart.Add(time.Duration(now.Load())) }, Hosts: allswell.NewHosts("allswell.example")}
-	}
-	storetest.RunWith(t, clock, func(t *testing.T, st *store.Store) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		t.Parallel()
+		ahead := new(atomic.Int64)
+		clock := func() time.Time { return mailStart.Add(time.Duration(ahead.Load())) }
+		st := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: clock, Hosts: allswell.NewHosts("allswell.example")}))
 		s := &plannedSite{site: newSite(t, st), ahead: ahead}
 		var err error
 		s.api, err = st.CreateComponent(t.Context(), s.ws, "acme", allswell.NewComponent{Name: "API"})

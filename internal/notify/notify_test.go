@@ -28,9 +28,13 @@ type site struct {
 	visitors func(*webhookConnections) // changes the connections to webhooks of visitors; nil: does not
 }
 
-// runOnSites runs f once per engine.
+// runOnSites runs f once per engine, in parallel with other tests.
 func runOnSites(t *testing.T, f func(s *site)) {
-	storetest.Run(t, func(t *testing.T, st *store.Store) { f(newSite(t, st)) })
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		t.Parallel()
+		f(newSite(t, storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{}))))
+	})
 }
 
 // newSite creates the page.
@@ -151,7 +155,6 @@ func newGate(t *testing.T) *gate {
 }
 
 func TestNotifierDelivers(t *testing.T) {
-	t.Parallel()
 	runOnSites(t, func(s *site) {
 		peer := newSMTPPeer(t, "plain")
 		address, seen := webhookSink(t)
@@ -178,7 +181,6 @@ func TestNotifierDelivers(t *testing.T) {
 // TestBadHostsDelayNobody checks that neither a host that hangs nor one that is down
 // delays other hosts.
 func TestBadHostsDelayNobody(t *testing.T) {
-	t.Parallel()
 	runOnSites(t, func(s *site) {
 		hanging, dead := newGate(t), httptest.NewServer(nil)
 		dead.Close()
@@ -214,7 +216,6 @@ func TestBadHostsDelayNobody(t *testing.T) {
 // TestStopLetsSendsEnd checks that a stop waits for running sends, saves their results,
 // and starts no others.
 func TestStopLetsSendsEnd(t *testing.T) {
-	t.Parallel()
 	runOnSites(t, func(s *site) {
 		slow := newGate(t)
 		for n := range webhookPerHost + 2 {
@@ -244,7 +245,6 @@ func TestStopLetsSendsEnd(t *testing.T) {
 }
 
 func TestMailIsOff(t *testing.T) {
-	t.Parallel()
 	runOnSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		s.start("")
@@ -301,7 +301,6 @@ func testQueue(n *Notifier, send fakeSender) *queue {
 // TestNothingIsSentAfterTheEnd checks that a message is not sent if its subscription ends
 // after the claim.
 func TestNothingIsSentAfterTheEnd(t *testing.T) {
-	t.Parallel()
 	runOnSites(t, func(s *site) {
 		ann := s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
@@ -317,7 +316,6 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 // TestLateDeliveriesAreGivenBack checks that a delivery that cannot be sent before its lease ends,
 // or is queued when the service stops, is given back without an attempt.
 func TestLateDeliveriesAreGivenBack(t *testing.T) {
-	t.Parallel()
 	runOnSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
@@ -343,7 +341,6 @@ func TestLateDeliveriesAreGivenBack(t *testing.T) {
 // TestFailedLoadIsNotInFlight checks that a delivery that cannot be loaded is not in
 // flight while its lease lasts.
 func TestFailedLoadIsNotInFlight(t *testing.T) {
-	t.Parallel()
 	runOnSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
@@ -361,7 +358,6 @@ func TestFailedLoadIsNotInFlight(t *testing.T) {
 // TestUnreachableDestinationIsPaused checks that failures of the destination open its
 // circuit breaker, also for mail, and that failures of single messages do not.
 func TestUnreachableDestinationIsPaused(t *testing.T) {
-	t.Parallel()
 	runOnSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0

@@ -54,10 +54,12 @@ func newFakeGateway(t *testing.T) *fakeGateway {
 	return g
 }
 
-// runOnPhones runs f once per engine, with a gateway, and a store whose settings name its channel.
+// runOnPhones runs f once per engine, in parallel with other tests, with a gateway, and a store whose settings name its channel.
 func runOnPhones(t *testing.T, o store.SMSOptions, f func(s *site, g *fakeGateway)) {
+	t.Parallel()
 	o.Channel = "phones"
 	storetest.Each(t, func(t *testing.T, dsn string) {
+		t.Parallel()
 		g := newFakeGateway(t)
 		s := newSite(t, storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{SMS: o})))
 		s.addGateway(g)
@@ -140,6 +142,7 @@ func (s *site) fanOutAll() {
 // TestSMSWhatGatewaysAnswer checks that subscribers survive all that is wrong with a gateway, and that only what it says about a number ends or suspends
 // a subscription.
 func TestSMSWhatGatewaysAnswer(t *testing.T) {
+	t.Parallel()
 	status := func(code int, body string) func(http.ResponseWriter, message) bool {
 		return func(w http.ResponseWriter, _ message) bool {
 			w.WriteHeader(code)
@@ -299,7 +302,9 @@ func TestSMSDailyLimitDelays(t *testing.T) {
 
 // TestSMSOfAnotherWorkspace checks that a gateway never sends for pages of another workspace than its own, also after the settings have changed.
 func TestSMSOfAnotherWorkspace(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, dsn string) {
+		t.Parallel()
 		g := newFakeGateway(t)
 		st := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{SMS: store.SMSOptions{Channel: "phones"}}))
 		s := newSite(t, st)
