@@ -19,21 +19,16 @@ var refuses = allswell.SendOutcome{Result: allswell.SendRejected, Reason: "statu
 // notifiedBy is notified with an outcome for each channel by name. A line is the outcome and the message.
 func (w *world) notifiedBy(after time.Duration, outcomes map[string]allswell.SendOutcome) (lines []string) {
 	w.Helper()
-	for end := w.clock.now().Add(after); ; w.clock.set(earlier(w.clock.now().Add(time.Second), end)) {
-		w.advanceAlerts()
-		for _, m := range w.claimMessages() {
-			o, found := outcomes[m.Channel.Name]
-			if !found {
-				o = taken
-			}
-			w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: o, Reference: "ref of " + m.ID}))
-			lines = append(lines, m.Channel.Name+": "+m.Headline())
+	w.passAlerts(after, func(m store.ClaimedMessage) {
+		o, found := outcomes[m.Channel.Name]
+		if !found {
+			o = taken
 		}
-		if !w.clock.now().Before(end) {
-			slices.Sort(lines)
-			return lines
-		}
-	}
+		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: o, Reference: "ref of " + m.ID}))
+		lines = append(lines, m.Channel.Name+": "+m.Headline())
+	})
+	slices.Sort(lines)
+	return lines
 }
 
 // withFallback changes the fallback of a channel.
