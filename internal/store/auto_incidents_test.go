@@ -189,6 +189,7 @@ func TestDraftOfARecoveredMonitor(t *testing.T) {
 }
 
 func TestAutoIncidents(t *testing.T) {
+	t.Parallel()
 	publish, draft, off := allswell.AutoIncidentsPublish, allswell.AutoIncidentsDraft, allswell.AutoIncidentsOff
 	for name, tt := range map[string]struct {
 		page, monitor allswell.AutoIncidents

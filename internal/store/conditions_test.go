@@ -309,9 +309,9 @@ var conditionTests = map[string]func(w *world){
 }
 
 func TestSignalConditions(t *testing.T) {
+	t.Parallel()
 	for name, f := range conditionTests {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			inWorlds(t, func(w *world) {
 				w.pinged()
 				f(w)

@@ -206,6 +206,7 @@ func TestBackoffAndExpiry(t *testing.T) {
 // TestEventsKeepTheBackOff: while a receiver fails, new incidents and updates cause no attempt
 // and do not count as attempts. Then everything is sent.
 func TestEventsKeepTheBackOff(t *testing.T) {
+	t.Parallel()
 	const every, total = 3, 100 // seconds
 	want := []int{0, 5, 25, 85}
 	for name, event := range map[string]func(*world, string){

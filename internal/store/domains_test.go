@@ -257,6 +257,7 @@ func TestTwoProofsAtOnce(t *testing.T) {
 
 // TestDisabledDomains: what the settings forbid is kept, and not served.
 func TestDisabledDomains(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, dsn, "")
 		w.claimDomain(w.ws, "acme", someDomain)
@@ -289,6 +290,7 @@ func TestDisabledDomains(t *testing.T) {
 // TestVersion3IsMigrated: domains of the first workspace need no proof, and
 // the others are served until the grace period of a first check has passed.
 func TestVersion3IsMigrated(t *testing.T) {
+	t.Parallel()
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
 		if err := store.MigrateTo(t.Context(), dsn, 3); err != nil {
 			t.Fatal(err)

@@ -248,6 +248,7 @@ var affectedTests = map[string]func(w *world){
 }
 
 func TestAffectedComponents(t *testing.T) {
+	t.Parallel()
 	for name, f := range affectedTests {
 		t.Run(name, func(t *testing.T) { inWorlds(t, f) })
 	}

@@ -9,6 +9,7 @@ import (
 
 // TestTakeOver takes an incident over from its monitor, and gives another one back.
 func TestTakeOver(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		handle []bool // taken over, given back
 		want   bool   // resolved by the recovery
@@ -16,7 +17,6 @@ func TestTakeOver(t *testing.T) {
 		"left alone": {nil, true}, "taken over": {[]bool{true}, false}, "given back": {[]bool{true, false}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			inWorlds(t, func(w *world) {
 				m := w.quick("quick", w.component, allswell.StatusMajorOutage)
 				w.goDown(m)

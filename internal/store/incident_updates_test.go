@@ -12,6 +12,7 @@ import (
 
 // TestSilentChanges checks who is notified of an incident after a change that notifies nobody.
 func TestSilentChanges(t *testing.T) {
+	t.Parallel()
 	resolved := allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Message: ptr("Done.")}
 	silently := func(ch allswell.IncidentChange) allswell.IncidentChange { ch.Silent = true; return ch }
 	say := allswell.IncidentChange{Message: ptr("More.")}
@@ -29,7 +30,6 @@ func TestSilentChanges(t *testing.T) {
 		"a draft published quietly":     {true, true, []allswell.IncidentChange{resolved}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			inWorlds(t, func(w *world) {
 				n := allswell.NewIncident{Title: "Slow", Message: ptr("We look."), Silent: c.silent, Draft: c.draft,
 					Affected: []allswell.AffectedComponent{w.at(allswell.StatusPartialOutage)}}

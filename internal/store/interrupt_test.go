@@ -105,6 +105,7 @@ func TestDeletionOfALargePageFollowsARename(t *testing.T) {
 // TestRenamedPageIsNotDeletedByItsFormerSlug: the page is renamed before its deletion
 // locks it. Nothing is deleted, whatever the size of the page.
 func TestRenamedPageIsNotDeletedByItsFormerSlug(t *testing.T) {
+	t.Parallel()
 	for _, subscribers := range []string{"10", "1200"} {
 		t.Run(subscribers, func(t *testing.T) {
 			inWorlds(t, func(w *world) {

@@ -107,6 +107,7 @@ func TestCertificatesNotify(t *testing.T) {
 
 // TestCertificatesAfterMigration checks that what was about certificates as warnings still is.
 func TestCertificatesAfterMigration(t *testing.T) {
+	t.Parallel()
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
 		if err := store.MigrateTo(t.Context(), dsn, 68); err != nil {
 			t.Fatal(err)

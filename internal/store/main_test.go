@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	parallel.Tests(8)
+	parallel.Tests(4) // more would be too many for the timeouts of transactions
 	os.Exit(m.Run())
 }

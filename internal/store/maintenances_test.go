@@ -428,9 +428,9 @@ var maintenanceTests = map[string]func(w *world){
 }
 
 func TestMaintenances(t *testing.T) {
+	t.Parallel()
 	for name, f := range maintenanceTests {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			inWorlds(t, f)
 		})
 	}

@@ -40,6 +40,7 @@ func TestFourReplicasMigrateOneFreshDatabase(t *testing.T) {
 }
 
 func TestMigrateReturnsVersions(t *testing.T) {
+	t.Parallel()
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
 		from, to, err := store.Migrate(t.Context(), dsn, nil)
 		if err != nil || from != 0 || to < 1 {
@@ -54,6 +55,7 @@ func TestMigrateReturnsVersions(t *testing.T) {
 
 // TestMigrationsAfterVersion22: migration 23 was 19 before, and was skipped in databases of version 22.
 func TestMigrationsAfterVersion22(t *testing.T) {
+	t.Parallel()
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
 		if err := store.MigrateTo(t.Context(), dsn, 16); err != nil {
 			t.Fatal(err)
@@ -124,6 +126,7 @@ func execRaw(t *testing.T, dsn, statement string) {
 }
 
 func TestCommandsDoNotMigrate(t *testing.T) {
+	t.Parallel()
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
 		refused := func(want string) {
 			t.Helper()
@@ -150,6 +153,7 @@ func TestCommandsDoNotMigrate(t *testing.T) {
 
 // TestUnknownRole checks that the error is the one answer of PostgreSQL, and not that of the attempt with TLS before.
 func TestUnknownRole(t *testing.T) {
+	t.Parallel()
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
 		u, err := url.Parse(dsn)
 		if err != nil || u.Scheme == "sqlite" {
@@ -302,6 +306,7 @@ func columns(w *world) []string {
 }
 
 func TestColumnsHaveTypesThatBothSpellAlike(t *testing.T) {
+	t.Parallel()
 	var seen [][]string
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, dsn, "")
@@ -328,6 +333,7 @@ func TestColumnsHaveTypesThatBothSpellAlike(t *testing.T) {
 
 // TestSlugsOfExistingObjects checks the slugs that migration 14 makes from names.
 func TestSlugsOfExistingObjects(t *testing.T) {
+	t.Parallel()
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
 		if err := store.MigrateTo(t.Context(), dsn, 13); err != nil {
 			t.Fatal(err)

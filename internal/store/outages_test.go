@@ -384,9 +384,9 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 func ptr[T any](v T) *T { return &v }
 
 func TestOutages(t *testing.T) {
+	t.Parallel()
 	for name, f := range outageTests {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			inWorlds(t, func(w *world) { f(w, w.quick("job", w.component, allswell.StatusMajorOutage)) })
 		})
 	}

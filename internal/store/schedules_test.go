@@ -11,6 +11,7 @@ import (
 
 // TestSchedulesOfExistingMonitors checks that migrations 50 and 58 keep the schedules and deadlines of monitors.
 func TestSchedulesOfExistingMonitors(t *testing.T) {
+	t.Parallel()
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
 		w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn}
 		w.ok(store.MigrateTo(w.ctx, dsn, 49))

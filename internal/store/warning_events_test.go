@@ -182,9 +182,9 @@ var warningEventTests = map[string]func(w *world){
 }
 
 func TestWarningEvents(t *testing.T) {
+	t.Parallel()
 	for name, f := range warningEventTests {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			inWorlds(t, func(w *world) {
 				w.pinged()
 				w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)

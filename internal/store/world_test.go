@@ -43,9 +43,10 @@ type world struct {
 // began is the virtual time at which every world begins: a nominal instant.
 var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// inWorlds runs f once per engine, and then checks that the tables are consistent.
+// inWorlds runs f once per engine, in parallel with other tests, and then checks that the tables are consistent.
 func inWorlds(t *testing.T, f func(w *world)) {
 	t.Helper()
+	t.Parallel() // a test that is not parallel would wait for the slower engine
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		t.Parallel()
 		w := newWorld(t, dsn, "")
