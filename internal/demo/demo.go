@@ -22,6 +22,7 @@ import (
 	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/server"
 	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/store"
 )
 
 // Command is the demo command.
@@ -99,7 +100,7 @@ func (cmd *Command) Run(c *console.Console) (err error) {
 		return fmt.Errorf("the demo's mail server: %w", err)
 	}
 	defer d.mailbox.close()
-	if d.pager, err = openPager(d.paged); err != nil {
+	if d.pager, err = openPager(d.paged, d.texted); err != nil {
 		return fmt.Errorf("the demo's pager: %w", err)
 	}
 	defer d.pager.close()
@@ -133,6 +134,7 @@ func (d *demo) open(address, folder string) (err error) {
 		Database:      "sqlite:" + filepath.Join(folder, "demo.db"),
 		CheckInterval: demoCheck, FailureThreshold: demoThreshold, LogLevel: slog.LevelError,
 		WebhookAllowPrivate: true, // the pager is on this machine
+		SMS:                 store.SMSOptions{Channel: smsChannel},
 		SMTPURL:             d.mailbox.url, MailFrom: &mail.Address{Name: "Example Shop", Address: "status@example.com"},
 	}
 	if d.access, err = makeHistory(d.Ctx, cfg.Database, time.Now()); err != nil {
@@ -193,8 +195,9 @@ func (d *demo) play(wanted string) error {
 	d.Printf(`
 Open it in a browser, and watch it as you read on. The real service serves it,
 with a temporary database, and checks its monitors every second. Ctrl-C ends the
-demo and leaves nothing behind. Mail to subscribers, and alerts to the person on
-call, are not sent but printed here; the dashboard shows them below Alerts.
+demo and leaves nothing behind. Mail and SMS to subscribers, and alerts to the
+person on call, are not sent but printed here; the dashboard shows them below
+Alerts and Deliveries.
 To take part, from another terminal:
 
   export ALLSWELL_URL=%[1]s ALLSWELL_TOKEN=%[2]s

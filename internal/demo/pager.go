@@ -10,19 +10,27 @@ import (
 	"github.com/allswell/allswell/client"
 )
 
-// pager is a web server that gets the alerts of a channel, and prints them.
+// pager is a web server that gets the alerts of a channel, and the SMS of subscribers, and prints them.
 type pager struct {
 	url    string
 	server *http.Server
 }
 
-// openPager starts the web server. show gets the headline of each message.
-func openPager(show func(headline string)) (*pager, error) {
+// smsPath is the path of the pager that takes SMS.
+const smsPath = "sms"
+
+// openPager starts the web server. show gets the headline of each alert, and showSMS each SMS.
+func openPager(show func(headline string), showSMS func(to, text string)) (*pager, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := http.NewServeMux()
+	handler.HandleFunc("POST /"+smsPath, func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, demoMaxMail)
+		showSMS(r.PostFormValue("to"), r.PostFormValue("text"))
+	})
+	handler.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		var message struct{ Headline string }
 		if err := json.NewDecoder(io.LimitReader(r.Body, demoMaxMail)).Decode(&message); err != nil {
 			http.Error(w, "This is no alert.", http.StatusBadRequest)
@@ -43,6 +51,11 @@ func (d *demo) prepareAlerts() error {
 	if err != nil {
 		return err
 	}
+	// Subscribers get SMS through it as soon as it exists: see open.
+	phone := client.ChannelFields{"url": d.pager.url + smsPath, "to": "+15550000000"}
+	if _, err := d.api.CreateChannel(d.Ctx, client.NewChannel{Type: "sms", Name: smsChannel, Fields: phone}); err != nil {
+		return err
+	}
 	to := []string{channel.ID}
 	schedule, err := d.api.CreateOnCall(d.Ctx, client.NewOnCall{Name: "Operations", Participants: []client.OnCallParticipant{{Name: "Grace", ChannelIDs: to}, {Name: "Ada", ChannelIDs: to}}})
 	if err != nil {
@@ -51,6 +64,12 @@ func (d *demo) prepareAlerts() error {
 	_, err = d.api.CreateAlertRule(d.Ctx, client.NewAlertRule{Name: "Everything that is down", AlertTarget: client.AlertTarget{OnCallIDs: []string{schedule.ID}}, Repeat: 600})
 	return err
 }
+
+// smsChannel is the name of the channel of subscribers' SMS.
+const smsChannel = "Phones"
+
+// texted prints an SMS.
+func (d *demo) texted(to, text string) { d.say("SMS to %s: %s", to, text) }
 
 // paged prints an alert.
 func (d *demo) paged(headline string) { d.say("The pager of the person on call: %s", headline) }

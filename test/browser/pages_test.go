@@ -262,6 +262,9 @@ func TestDemoInABrowser(t *testing.T) {
 	if got := eval[int](p, `document.querySelectorAll("ul.components li").length`); got == 0 {
 		t.Error("the demo shows no components")
 	}
+	if !eval[bool](p, `document.querySelector("a[href$='subscribe#sms']") !== null`) {
+		t.Error("the demo does not offer SMS")
+	}
 	if err := demo.Stop(); err != nil {
 		t.Errorf("the demo was interrupted and exited with: %v", err)
 	}
