@@ -44,7 +44,7 @@ func newMetrics() *metrics {
 		registry: prometheus.NewRegistry(),
 		responses: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "allswell_http_requests_total", Help: "Requests answered, by part of the service (heartbeat, api, page or service) and status.",
-		}, []string{"face", "status"}),
+		}, []string{"surface", "status"}),
 		frequent:  make(map[response]prometheus.Counter),
 		durations: make(map[surface]prometheus.Observer),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -61,7 +61,7 @@ func newMetrics() *metrics {
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "allswell_http_request_seconds", Help: "Time from a request's arrival to its answer, by part of the service.",
 		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
-	}, []string{"face"})
+	}, []string{"surface"})
 	for _, s := range surfaces {
 		m.durations[s] = durations.WithLabelValues(string(s))
 	}

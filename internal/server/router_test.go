@@ -69,7 +69,7 @@ func TestStreamsAreNotResponseTimes(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	promhttp.HandlerFor(f.observed.registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	for _, want := range []string{`allswell_http_requests_total{face="page",status="200"} 3`, `allswell_http_request_seconds_count{face="page"} 1`} {
+	for _, want := range []string{`allswell_http_requests_total{status="200",surface="page"} 3`, `allswell_http_request_seconds_count{surface="page"} 1`} {
 		if !strings.Contains(w.Body.String(), want+"\n") {
 			t.Errorf("the metrics lack %s:\n%s", want, w.Body)
 		}
