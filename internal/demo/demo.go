@@ -260,6 +260,9 @@ func (d *demo) prepare() (err error) {
 	if err := d.until("the service is ready", func() (bool, error) { return d.service.Ready(), nil }); err != nil {
 		return err
 	}
+	if err := d.preparePhones(); err != nil {
+		return err
+	}
 	for _, j := range demoJobs {
 		component, err := d.component(j.component)
 		if err != nil {

@@ -45,15 +45,17 @@ func openPager(show func(headline string), showSMS func(to, text string)) (*page
 
 func (p *pager) close() { p.server.Close() }
 
+// preparePhones creates the channel of subscribers' SMS, which open names. Pages that are loaded later offer SMS.
+func (d *demo) preparePhones() error {
+	gateway := client.ChannelFields{"url": d.pager.url + smsPath, "to": "+15550000000"}
+	_, err := d.api.CreateChannel(d.Ctx, client.NewChannel{Type: "sms", Name: smsChannel, Fields: gateway})
+	return err
+}
+
 // prepareAlerts creates a channel, an on-call schedule and a rule that notifies the person on call of outages.
 func (d *demo) prepareAlerts() error {
 	channel, err := d.api.CreateChannel(d.Ctx, client.NewChannel{Type: "webhook", Name: "Pager", Fields: client.ChannelFields{"url": d.pager.url}})
 	if err != nil {
-		return err
-	}
-	// Subscribers get SMS through it as soon as it exists: see open.
-	phone := client.ChannelFields{"url": d.pager.url + smsPath, "to": "+15550000000"}
-	if _, err := d.api.CreateChannel(d.Ctx, client.NewChannel{Type: "sms", Name: smsChannel, Fields: phone}); err != nil {
 		return err
 	}
 	to := []string{channel.ID}
