@@ -15,6 +15,7 @@ const textForms = `[...document.querySelectorAll('main form[method=post]')].filt
 // sendTooMuch types more into every text of a form than any field takes, but less in all than a form may have, and sends it.
 const sendTooMuch = `((f) => {
 	const texts = f.querySelectorAll("textarea, input:not([type]), input[type=text], input[type=email]");
+	document.querySelector("main").hidden = true; // laying out such texts takes long
 	const long = "x".repeat(Math.min(40000, 500000 / texts.length));
 	for (const e of texts) e.value = long;
 	f.noValidate = true;
