@@ -262,13 +262,16 @@ func checkSecretsAreNotLogged(t *testing.T, front string, log *syncbuffer.Buffer
 	}
 }
 
-// visit sends requests for a URL from some clients at once, each until next returns false.
+// visit sends requests for a URL from some clients at once, each until next returns false. They leave the processors time
+// for other tests.
 func visit(t *testing.T, clients int, url string, next func(status int) bool) {
 	t.Helper()
 	var visitors sync.WaitGroup
 	for range clients {
 		visitors.Go(func() {
-			for {
+			tick := time.NewTicker(20 * time.Millisecond)
+			defer tick.Stop()
+			for ; ; <-tick.C {
 				r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
 				if err != nil {
 					t.Error(err)
