@@ -33,7 +33,7 @@ func summaryOf(results []result) (s checkstats.Summary) {
 	return s
 }
 
-// equal compares everything that a summary tells.
+// equal compares everything that a summary contains.
 func equal(a, b *checkstats.Summary) bool {
 	if a.Count != b.Count || a.Slow != b.Slow || a.Failures != b.Failures || a.Unknown != b.Unknown || a.Min != b.Min || a.Max != b.Max || a.Mean() != b.Mean() {
 		return false
@@ -46,7 +46,7 @@ func equal(a, b *checkstats.Summary) bool {
 	return true
 }
 
-// Merged summaries tell what a summary of all results tells, and percentiles are within 2 % of the exact ones.
+// Merged summaries are equal to a summary of all results, and percentiles are within 2 % of the exact ones.
 func TestSummaries(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first, second := drawResults(t), drawResults(t)

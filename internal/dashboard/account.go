@@ -42,7 +42,7 @@ type sessionRow struct {
 	This bool // the one of the request
 }
 
-// Browser returns the name of the session's browser and system, as far as its User-Agent tells.
+// Browser returns the name of the session's browser and system, as far as its User-Agent names them.
 func (s sessionRow) Browser() string {
 	return browserName(s.Client)
 }

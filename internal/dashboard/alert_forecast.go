@@ -23,7 +23,7 @@ type forecastScreen struct {
 	At       time.Time
 	Severity allswell.Impact
 	Notified []forecastLine
-	Rules    []forecastRule // that tell nobody
+	Rules    []forecastRule // that notify nobody
 	Silent   []string       // channels that are not notified
 	Disabled []string       // channels that are not notified because they are disabled
 	NoRules  bool

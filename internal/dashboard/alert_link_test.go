@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// failingJob makes a job fail that a rule tells to a channel, and returns its monitor.
+// failingJob makes a job fail, of which a rule notifies a channel, and returns its monitor.
 func (v *visitor) failingJob(change ...func(*alert.Rule)) allswell.Monitor {
 	v.Helper()
 	ctx, actor := v.Context(), v.actor()

@@ -19,7 +19,7 @@ import (
 	"github.com/allswell/allswell/internal/timeinput"
 )
 
-// targetsField is the field with the ids of the channels and on-call schedules that a rule tells first.
+// targetsField is the field with the ids of the channels and on-call schedules that a rule notifies first.
 const targetsField = "targets"
 
 // alertRuleForm is the form of a rule.
@@ -229,7 +229,7 @@ func (f *alertRuleForm) drawQuietHours(targets []option) {
 	f.QuietOpen = f.From.Value+f.Until.Value != "" || len(f.Zone.Errors)+len(f.From.Errors)+len(f.Until.Errors) > 0
 }
 
-// ruleChoices are the channels and schedules that a rule can tell, and names for its summary by ids.
+// ruleChoices are the channels and schedules that a rule can notify, and names for its summary by ids.
 type ruleChoices struct {
 	targets []option
 	names   map[string]string

@@ -136,7 +136,7 @@ func TestDraftWaitsForAPerson(t *testing.T) {
 		w.expectEvents("Backups: operational > major_outage (outage)")
 		w.fanOut()
 		if rows := w.rows(`SELECT 1 FROM deliveries WHERE event_id IS NOT NULL`); len(rows) != 0 {
-			w.Errorf("%d deliveries tell subscribers of a draft", len(rows))
+			w.Errorf("%d deliveries notify subscribers of a draft", len(rows))
 		}
 
 		before := len(w.audited())

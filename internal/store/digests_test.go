@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// TestFlappingIsDigested: each outage has its incident, mail tells of at most
+// TestFlappingIsDigested: each outage has its incident, mail reports at most
 // four notices in the first hour, and then once an hour with all of them.
 func TestFlappingIsDigested(t *testing.T) {
 	inWorlds(t, func(w *world) {

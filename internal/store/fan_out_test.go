@@ -97,7 +97,7 @@ func TestFairness(t *testing.T) {
 }
 
 // TestFanOutInSteps: many subscribers, in several transactions, each once; a
-// page with little to tell does not wait for all of them.
+// page with little to send does not wait for all of them.
 func TestFanOutInSteps(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const many = 1200

@@ -247,7 +247,7 @@ func TestNewestOfAComponent(t *testing.T) {
 			}
 		}
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
-		for _, at := range [][2]string{{"other", b.ID}, {"acme", "comp_nothing"}} { // p.Components tells that it is not there
+		for _, at := range [][2]string{{"other", b.ID}, {"acme", "comp_nothing"}} { // p.Components shows that it is not there
 			if p := must(w.LoadNewest(w.ctx, at[0], at[1]))(w); len(p.Incidents)+len(p.Maintenances) != 0 {
 				w.Errorf("%v: %+v", at, p)
 			}

@@ -185,7 +185,7 @@ func TestPagesAreBounded(t *testing.T) {
 			w.refused(c.more(), c.field)
 		}
 		// A resolved incident takes no room until it is opened again, and an outage
-		// is always told.
+		// is always reported.
 		was := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Was", State: allswell.IncidentResolved}))(w)
 		_, err := w.ChangeIncident(w.ctx, w.ws, was.ID, allswell.IncidentChange{Resolved: ptr(false)})
 		w.refused(err, "resolved")

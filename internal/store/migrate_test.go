@@ -237,7 +237,7 @@ func TestInvalidAddresses(t *testing.T) {
 			s.Close()
 			t.Errorf("%q was opened", dsn)
 		} else if strings.Contains(err.Error(), "secret") {
-			t.Errorf("the error tells the password: %v", err)
+			t.Errorf("the error reveals the password: %v", err)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// TestUpdatesStoreSystemMessages: what the service tells by itself is
+// TestUpdatesStoreSystemMessages: what the service reports by itself is
 // kept beside the message in English, and what people write has nothing.
 func TestUpdatesStoreSystemMessages(t *testing.T) {
 	inWorlds(t, func(w *world) {

@@ -217,7 +217,7 @@ func (w *environment) during(n, parallel int, f func(i int)) {
 	all.Wait()
 }
 
-// watchMemory notes the largest resident set, where the system tells it.
+// watchMemory notes the largest resident set, where the system reports it.
 func (w *environment) watchMemory(ctx context.Context, pid int) {
 	if runtime.GOOS != "linux" {
 		return
