@@ -2,6 +2,7 @@ package alert
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -37,5 +38,18 @@ func TestCompose(t *testing.T) {
 		if chosen, thread, own = Compose(begun, c.follows); len(chosen) != 1 || chosen[0].Kind != NoticeOpened || thread != "" || !own {
 			t.Errorf("%d threads and a new alert: %+v, thread %q, own %v", c.threads, chosen, thread, own)
 		}
+	}
+}
+
+// TestManyAlerts checks how a message says how many alerts it is about, and how many it does not list.
+func TestManyAlerts(t *testing.T) {
+	m := exampleMessage()
+	m.Items = slices.Repeat(m.Items[:1], 1000+MaxLines)
+	if got := m.Headline(); got != "1,020 monitors are down" {
+		t.Errorf("%q", got)
+	}
+	lines, more := m.Lines()
+	if got := MoreLine(more); len(lines) != MaxLines || got != "and 1,000 more" {
+		t.Errorf("%d lines, %q", len(lines), got)
 	}
 }

@@ -174,7 +174,9 @@ func TestTickOverManyMonitors(t *testing.T) {
 		for chunk := range slices.Chunk(monitors, 500) {
 			w.ping(tokensOf(chunk)...)
 		}
-		w.run(`UPDATE monitors SET failure_threshold = 1 WHERE id IN (SELECT id FROM monitors WHERE interval_ms = 120000 LIMIT 100)`)
+		// Every eleventh goes down, so that some of each transaction do.
+		w.run(`UPDATE monitors SET failure_threshold = 1 WHERE id IN (
+			SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM monitors WHERE interval_ms = 120000) AS filled WHERE n % 11 = 0)`)
 		w.clock.set(began.Add(3 * time.Minute))
 		w.recordLiveness()
 		w.run(`DELETE FROM listening_gaps`)
