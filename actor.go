@@ -9,24 +9,41 @@ const (
 	ActorUser       ActorKind = "user"       // a person who has signed in to the dashboard
 	ActorSubscriber ActorKind = "subscriber" // a subscriber, through the link to the subscription
 	ActorSystem     ActorKind = "system"     // the service itself, or a command on its database
+	ActorLink       ActorKind = "link"       // a person with the link of an alert who is not a member
+	ActorSlack      ActorKind = "slack"      // a person who presses a button in Slack
 )
 
 // ActorKinds lists all kinds of actors.
-var ActorKinds = []ActorKind{ActorToken, ActorUser, ActorSubscriber, ActorSystem}
+var ActorKinds = []ActorKind{ActorToken, ActorUser, ActorSubscriber, ActorSystem, ActorLink, ActorSlack}
 
 // Actor is the originator of a change by a client of the API, a command or a subscriber. It
 // can change only objects of its workspace, and the audit log names it. Pings, periodic work
 // and deliveries are not audited.
 type Actor struct {
 	Kind        ActorKind
-	ID          string // of the token, the user or the subscriber; "" for the system
-	Name        string // of the token, the user or the command; "" for a subscriber
+	ID          string // of the token, the user or the subscriber; "" for the others
+	Name        string // of the token, the user or the command; what a person with a link has typed, or Slack's name of one, or ""; "" for a subscriber
 	WorkspaceID string // "": no workspace, so the actor cannot change any object
 	Scope       Scope  // "" unless Kind is ActorToken
 	SessionID   string // "" unless Kind is ActorUser
 	Role        Role   // "" unless Kind is ActorUser
 	PageLimited bool   // the actor can see and change only some pages of the workspace
-	Address     string // IP address of the client; "" for subscribers and the system
+	Address     string // IP address of the client, which may be a server of Slack; "" for subscribers and the system
+}
+
+// What is added to the names of people whom only a link or Slack knows, so that nobody can pass for an account.
+const (
+	byLink  = " (by link)"
+	inSlack = " in Slack"
+)
+
+// DisplayName returns the name of the actor with a note if it is not the name of an account or a token: "Ann (by link)".
+func (a Actor) DisplayName() string {
+	name := a.Name
+	if name == "" && (a.Kind == ActorLink || a.Kind == ActorSlack) {
+		name = "Somebody"
+	}
+	return name + map[ActorKind]string{ActorLink: byLink, ActorSlack: inSlack}[a.Kind]
 }
 
 // Actor returns the actor of requests with the token t. address is the IP address of the

@@ -27,7 +27,7 @@ type AuditEntry struct {
 type AuditActor struct {
 	Kind    allswell.ActorKind `json:"kind"`
 	ID      *string            `json:"id"`      // of the token, the user or the subscriber
-	Name    *string            `json:"name"`    // of the token, the user or the command
+	Name    *string            `json:"name"`    // of the token, the user or the command; what a person with a link has typed, or the name in Slack
 	Address *string            `json:"address"` // IP address of the client
 }
 

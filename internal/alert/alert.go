@@ -58,7 +58,7 @@ type Alert struct {
 	Key            string    // identifies what the event that ends it is about: the id of the outage or of the warning
 	OpenedAt       time.Time // when the problem began
 	AcknowledgedAt time.Time // zero: nobody has acknowledged it
-	AcknowledgedBy string    // the name of a person or of a token, or what they used, such as "the link in Ops phone"
+	AcknowledgedBy string    // the allswell.Actor.DisplayName of who acknowledged it
 	ResolvedAt     time.Time // zero: it lasts
 	EndReason      string    // why it ended although the problem may last, such as "the monitor was deleted"; "": the problem is over
 }

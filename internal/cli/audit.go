@@ -62,8 +62,8 @@ func (cmd *auditList) Run(c *commandContext) error {
 
 func auditActor(a client.AuditActor) string {
 	name := string(a.Kind)
-	if a.Name != nil {
-		name = *a.Name
+	if shown := (allswell.Actor{Kind: a.Kind, Name: valueOf(a.Name)}).DisplayName(); shown != "" {
+		name = shown
 	}
 	if a.Address != nil {
 		name += " (" + *a.Address + ")"

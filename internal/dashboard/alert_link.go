@@ -46,16 +46,16 @@ func (v *visit) showAlertLinkForm(status int, f *form, key string) error {
 // acknowledgeAlertLink acknowledges the alerts of a link.
 func (v *visit) acknowledgeAlertLink() error {
 	f, key := newForm(v.r.PostForm), v.r.PostForm.Get("key")
-	by := v.in.User.Name
+	actor := v.actor()
 	if v.in.ID == "" {
-		by = allswell.OneLine(v.r.PostForm.Get("name"))
+		actor.Kind, actor.Name = allswell.ActorLink, allswell.OneLine(v.r.PostForm.Get("name"))
 		var bad allswell.ValidationError
-		allswell.CheckLength(&bad, "name", by, allswell.MaxNameLength)
+		allswell.CheckLength(&bad, "name", actor.Name, allswell.MaxNameLength)
 		if f.refused(bad.Err()) {
 			return v.showAlertLinkForm(http.StatusUnprocessableEntity, f, key)
 		}
 	}
-	if _, err := v.store.AcknowledgeThread(v.r.Context(), key, by); err != nil {
+	if _, err := v.store.AcknowledgeThread(v.r.Context(), key, actor); err != nil {
 		return v.alertLinkError(err)
 	}
 	return v.redirect(alert.LinkPath + "?" + url.Values{"key": {key}}.Encode())

@@ -80,14 +80,17 @@ func TestAlertLink(t *testing.T) {
 		}
 		stranger.wants(stranger.post(alert.LinkPath, "key", key, "name", strings.Repeat("x", 300)), http.StatusUnprocessableEntity, "may not be longer")
 		stranger.wants(stranger.post(alert.LinkPath, "key", key, "name", " An\u202en\n"), http.StatusSeeOther)
-		shown := stranger.wants(stranger.get(link), http.StatusOK, "Nothing is left to acknowledge", "acknowledged by <bdi>Ann</bdi>")
+		shown := stranger.wants(stranger.get(link), http.StatusOK, "Nothing is left to acknowledge", "acknowledged by <bdi>Ann (by link)</bdi>")
 		if strings.Contains(shown.body, ">Acknowledge</button>") {
 			t.Error("it can be acknowledged again")
 		}
 		all, _, err := s.store.Alerts(t.Context(), owner.actor(), store.AlertFilter{State: alert.Acknowledged}, store.Pagination{Page: 1, PerPage: 10})
-		if err != nil || len(all) != 1 || all[0].AcknowledgedBy != "Ann" {
+		if err != nil || len(all) != 1 || all[0].AcknowledgedBy != "Ann (by link)" {
 			t.Errorf("%+v, %v", all, err)
 		}
+		owner.wants(owner.get("/admin/alerts/"+all[0].ID), http.StatusOK, "<bdi>Ann (by link)</bdi> acknowledged it")
+		owner.wantsAcknowledgement(allswell.Actor{Kind: allswell.ActorLink, Name: "Ann", Address: "127.0.0.1"})
+		owner.wants(owner.get("/admin/audit"), http.StatusOK, `<bdi>Ann (by link)</bdi> <span class="quiet">acknowledged the alert</span>`)
 		stranger.wants(stranger.get(link+"x"), http.StatusNotFound, "This link is not valid any more")
 	})
 }
@@ -107,7 +110,43 @@ func TestAlertLinkOfUser(t *testing.T) {
 		if err != nil || len(all) != 1 || all[0].AcknowledgedBy != "Ada Lovelace" {
 			t.Errorf("%+v, %v", all, err)
 		}
+		owner.wantsAcknowledgement(allswell.Actor{Kind: allswell.ActorUser, ID: owner.actor().ID, Name: "Ada Lovelace", Address: "127.0.0.1"})
 	})
+}
+
+// TestAlertLinkOfAnotherWorkspace checks that a user of another workspace does not look like a member.
+func TestAlertLinkOfAnotherWorkspace(t *testing.T) {
+	onEachEngineInTime(t, func(s *site) {
+		owner := s.owner()
+		owner.failingJob()
+		key := owner.alertMessage().Thread.Key
+		token, err := s.store.IssueTokenFor(t.Context(), "Second", allswell.NewToken{Name: "x", Scope: allswell.ScopeAdmin})
+		if err != nil {
+			t.Fatal(err)
+		}
+		issued, err := s.store.Invite(t.Context(), allswell.SystemActor("test", token.WorkspaceID), allswell.NewInvitation{Email: "eve@example.com", Role: allswell.RoleEditor})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := s.visitor()
+		second.wants(second.post("/admin/accept", "code", issued.Code, "name", "Ada Lovelace", "password", goodPassword), http.StatusSeeOther)
+		second.wants(second.post(alert.LinkPath, "key", key), http.StatusSeeOther)
+		owner.wantsAcknowledgement(allswell.Actor{Kind: allswell.ActorLink, Name: "Ada Lovelace", Address: "127.0.0.1"})
+		all, _, err := s.store.Alerts(t.Context(), owner.actor(), store.AlertFilter{State: alert.Acknowledged}, store.Pagination{Page: 1, PerPage: 10})
+		if err != nil || len(all) != 1 || all[0].AcknowledgedBy != "Ada Lovelace (by link)" {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}
+
+// wantsAcknowledgement checks that the audit log has one acknowledgement, by an actor in the visitor's workspace.
+func (v *visitor) wantsAcknowledgement(by allswell.Actor) {
+	v.Helper()
+	by.WorkspaceID = v.actor().WorkspaceID
+	log, _, err := v.store.AuditLog(v.Context(), v.actor(), allswell.AuditFilter{Action: allswell.AuditAcknowledge}, "", 10)
+	if err != nil || len(log) != 1 || log[0].Actor != by || log[0].Object.Kind != allswell.ObjectAlert || string(log[0].After) != fmt.Sprintf(`{"acknowledged_by":%q}`, by.DisplayName()) {
+		v.Errorf("audit log: %+v, %v; want an acknowledgement by %+v", log, err, by)
+	}
 }
 
 // TestGuessesOfAlertLinks checks that keys of links can be guessed only as often as passwords, and that valid links work meanwhile.

@@ -142,10 +142,10 @@ func actorName(a allswell.Actor) string {
 		return "A subscriber"
 	case a.Kind == allswell.ActorToken:
 		return "The token “" + a.Name + "”"
-	case a.Name == "":
+	case a.DisplayName() == "":
 		return "Allswell"
 	}
-	return a.Name
+	return a.DisplayName()
 }
 
 // did returns the action of an entry as a verb in the past.
@@ -161,7 +161,7 @@ func did(e allswell.AuditEntry) string {
 	words := map[allswell.AuditAction]string{
 		allswell.AuditCreate: "created", allswell.AuditUpdate: "changed", allswell.AuditDelete: "deleted", allswell.AuditRotate: "renewed the secret of",
 		allswell.AuditRevoke: "revoked", allswell.AuditRetry: "sent again", allswell.AuditConfirm: "confirmed", allswell.AuditResume: "resumed", allswell.AuditTest: "sent a test message to", allswell.AuditExport: "downloaded",
-		allswell.AuditImport: "imported subscribers of",
+		allswell.AuditImport: "imported subscribers of", allswell.AuditAcknowledge: "acknowledged",
 	}
 	if word, ok := words[e.Action]; ok {
 		return word

@@ -46,20 +46,15 @@ func (v *visit) pressSlackButton() error {
 	if !action.Acknowledge {
 		return v.answerProgram(http.StatusOK, "")
 	}
-	if _, err := v.store.AcknowledgeThread(ctx, action.Key, slackName(action.User)); err != nil {
+	if _, err := v.store.AcknowledgeThread(ctx, action.Key, allswell.Actor{Kind: allswell.ActorSlack, Name: slackName(action.User), Address: v.actor().Address}); err != nil {
 		return v.busy()
 	}
 	return v.answerProgram(http.StatusOK, "")
 }
 
-// slackName says who has pressed a button; "": it is not known.
+// slackName returns Slack's name of who has pressed a button; "": it is not known.
 func slackName(user string) string {
-	name := allswell.OneLine(user)
-	if name == "" {
-		return ""
-	}
-	const in = " in Slack"
-	return alert.Shorten(name, allswell.MaxNameLength-len(in)) + in
+	return alert.Shorten(allswell.OneLine(user), allswell.MaxNameLength)
 }
 
 // busy answers that nothing was changed, as far as it is known. Slack shows that it has failed, and the button can be pressed again.

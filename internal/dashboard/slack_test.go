@@ -135,6 +135,7 @@ func TestSlackButton(t *testing.T) {
 		if is, by := state(); is != alert.Acknowledged || by != "Grace Hopper in Slack" {
 			t.Errorf("%s by %s", is, by)
 		}
+		owner.wantsAcknowledgement(allswell.Actor{Kind: allswell.ActorSlack, Name: "Grace Hopper", Address: "127.0.0.1"})
 		message := owner.alertMessage()
 		if now := message.Current().Headline(); !message.Outdates() || !strings.HasPrefix(now, "Acknowledged by Grace Hopper in Slack: ") {
 			t.Errorf("the first message becomes %q", now)
@@ -165,7 +166,7 @@ func TestSlackButtonWithoutSecret(t *testing.T) {
 // TestSlackName checks whom an acknowledgement names.
 func TestSlackName(t *testing.T) {
 	for user, want := range map[string]string{
-		"Grace": "Grace in Slack", "": "", " \x00\u202e ": "", "a\nb": "ab in Slack", strings.Repeat("x", 300): strings.Repeat("x", allswell.MaxNameLength-10) + "… in Slack",
+		"Grace": "Grace", "": "", " \x00\u202e ": "", "a\nb": "ab", strings.Repeat("x", 300): strings.Repeat("x", allswell.MaxNameLength-1) + "…",
 	} {
 		if got := slackName(user); got != want {
 			t.Errorf("%q: %q, want %q", user, got, want)

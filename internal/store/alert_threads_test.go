@@ -30,7 +30,7 @@ func TestWholeThreadIsAcknowledged(t *testing.T) {
 		if h := must(w.AlertThread(w.ctx, key))(w); len(h.Alerts) != alert.MaxLines || h.Total != many {
 			t.Errorf("%d of %d alerts are shown", len(h.Alerts), h.Total)
 		}
-		if n, err := w.AcknowledgeThread(w.ctx, key, "Ann"); err != nil || n != many {
+		if n, err := w.AcknowledgeThread(w.ctx, key, allswell.Actor{Kind: allswell.ActorLink, Name: "Ann"}); err != nil || n != many {
 			t.Errorf("%d alerts acknowledged, %v", n, err)
 		}
 		for state, want := range map[alert.State]int{alert.Open: 0, alert.Acknowledged: many} {
@@ -38,7 +38,7 @@ func TestWholeThreadIsAcknowledged(t *testing.T) {
 				t.Errorf("%d alerts are %s, %v", total, state, err)
 			}
 		}
-		if n, err := w.AcknowledgeThread(w.ctx, key, "Eve"); err != nil || n != 0 {
+		if n, err := w.AcknowledgeThread(w.ctx, key, allswell.Actor{Kind: allswell.ActorLink, Name: "Eve"}); err != nil || n != 0 {
 			t.Errorf("again: %d alerts acknowledged, %v", n, err)
 		}
 	})

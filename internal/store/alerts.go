@@ -131,21 +131,21 @@ func (s *Store) AcknowledgeAlert(ctx context.Context, actor allswell.Actor, id s
 		if err != nil {
 			return before, err
 		}
-		a, err := t.acknowledge(before, actor.Name)
-		if err == nil && !a.AcknowledgedAt.Equal(before.AcknowledgedAt) {
-			err = t.audit(actor, allswell.AuditAcknowledge, before, a)
-		}
-		return a, err
+		return t.acknowledge(actor, before)
 	}, save...)
 }
 
-// acknowledge records that somebody acknowledges an alert.
-func (t *tx) acknowledge(a alert.Alert, by string) (alert.Alert, error) {
-	if a.State() != alert.Open {
-		return a, nil
+// acknowledge records that somebody acknowledges an alert, unless it was acknowledged before or has ended.
+func (t *tx) acknowledge(actor allswell.Actor, before alert.Alert) (alert.Alert, error) {
+	if before.State() != alert.Open {
+		return before, nil
 	}
-	a.AcknowledgedAt, a.AcknowledgedBy = t.Now, by
-	if _, err := t.Exec(`UPDATE alerts SET acknowledged_at = $2, acknowledged_by = $3 WHERE id = $1`, a.ID, millis(a.AcknowledgedAt), by); err != nil {
+	a := before
+	a.AcknowledgedAt, a.AcknowledgedBy = t.Now, actor.DisplayName()
+	if _, err := t.Exec(`UPDATE alerts SET acknowledged_at = $2, acknowledged_by = $3 WHERE id = $1`, a.ID, millis(a.AcknowledgedAt), a.AcknowledgedBy); err != nil {
+		return a, err
+	}
+	if err := t.audit(actor, allswell.AuditAcknowledge, before, a); err != nil {
 		return a, err
 	}
 	if _, err := t.Exec(`UPDATE alert_progress SET due_at = NULL, held = NULL WHERE alert_id = $1`, a.ID); err != nil {
@@ -161,6 +161,7 @@ func (t *tx) acknowledge(a alert.Alert, by string) (alert.Alert, error) {
 // AlertThread are the alerts of a conversation with a channel, which anyone who knows its key may see and acknowledge.
 type AlertThread struct {
 	ChannelName string
+	workspaceID string
 	Alerts      []alert.Alert // those that began last first
 	Total       int
 }
@@ -173,9 +174,9 @@ func (s *Store) AlertThread(ctx context.Context, key string) (AlertThread, error
 func (c *session) alertThread(key string, limit int) (h AlertThread, err error) {
 	thread := ""
 	if _, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
-		err = row.Scan(&thread, &h.ChannelName)
+		err = row.Scan(&thread, &h.ChannelName, &h.workspaceID)
 		return
-	}, `SELECT h.id, c.name FROM alert_threads h JOIN alert_channels c ON c.id = h.channel_id WHERE h.secret_key = $1`, key); err != nil {
+	}, `SELECT h.id, c.name, c.workspace_id FROM alert_threads h JOIN alert_channels c ON c.id = h.channel_id WHERE h.secret_key = $1`, key); err != nil {
 		return h, err
 	}
 	const of = `FROM alerts WHERE id IN (SELECT alert_id FROM alert_recipients WHERE thread_id = $1)`
@@ -205,9 +206,9 @@ func (s *Store) ThreadChannel(ctx context.Context, key string) (alert.Channel, e
 	})
 }
 
-// AcknowledgeThread acknowledges all open alerts of the thread with a key, and returns how many there were. by says who did it, as far as that is
-// known; "": whoever uses the channel.
-func (s *Store) AcknowledgeThread(ctx context.Context, key, by string) (count int, err error) {
+// AcknowledgeThread acknowledges all open alerts of the thread with a key, and returns how many there were. actor is who did it, in any workspace. A user
+// who is not a member of the thread's workspace is recorded like anyone else with the link.
+func (s *Store) AcknowledgeThread(ctx context.Context, key string, actor allswell.Actor) (count int, err error) {
 	return write(ctx, s, func(t *tx) (int, error) {
 		if err := t.lockMutex("alerts"); err != nil {
 			return 0, err
@@ -216,21 +217,36 @@ func (s *Store) AcknowledgeThread(ctx context.Context, key, by string) (count in
 		if err != nil {
 			return 0, err
 		}
-		if by == "" {
-			by = "Somebody in " + h.ChannelName
+		if actor, err = t.threadActor(actor, h); err != nil {
+			return 0, err
 		}
 		n := 0
 		for _, a := range h.Alerts {
 			if a.State() != alert.Open {
 				continue
 			}
-			if _, err := t.acknowledge(a, by); err != nil {
+			if _, err := t.acknowledge(actor, a); err != nil {
 				return 0, err
 			}
 			n++
 		}
 		return n, nil
 	})
+}
+
+// threadActor returns the actor in the workspace of a thread.
+func (t *tx) threadActor(actor allswell.Actor, h AlertThread) (allswell.Actor, error) {
+	if actor.Kind == allswell.ActorUser {
+		n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE user_id = $1 AND workspace_id = $2`, actor.ID, h.workspaceID)
+		if err != nil {
+			return actor, err
+		}
+		if n == 0 {
+			actor = allswell.Actor{Kind: allswell.ActorLink, Name: actor.Name, Address: actor.Address}
+		}
+	}
+	actor.WorkspaceID = h.workspaceID
+	return actor, nil
 }
 
 // pruneAlerts deletes alerts that ended more than alert.Retention ago, and silences and messages that are as old.
