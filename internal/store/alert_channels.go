@@ -194,6 +194,9 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 		if err := t.validateChannel(actor, c); err != nil {
 			return c, err
 		}
+		if err := t.checkRename(before, c.Name); err != nil {
+			return c, err
+		}
 		if c.FallbackID != before.FallbackID {
 			if err := t.checkFallback(c); err != nil {
 				return c, err
@@ -218,6 +221,18 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 		return t.completeChannel(c)
 	})
 	return c, s.nameTaken(err, "channel")
+}
+
+// checkRename returns an *allswell.ValidationError if a new name of a channel would stop SMS, because the settings name the channel by the old one.
+func (t *tx) checkRename(before alert.Channel, name string) error {
+	if name == before.Name || t.s.sms.Channel != before.Name {
+		return nil
+	}
+	gateway, err := t.smsChannel()
+	if err == nil && gateway.Channel.ID == before.ID {
+		err = withField(nil, "name", "Subscribers get SMS through the channel, and ALLSWELL_SMS_CHANNEL has its name. Set it to "+before.ID+" first.")
+	}
+	return err
 }
 
 // keepSecrets completes the secrets of a changed channel with those that it had.

@@ -127,6 +127,18 @@ func TestSMSGateway(t *testing.T) {
 		_, err = w.CreateSubscriber(w.ctx, other, "other", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone})
 		refused(err, "no gateway for the pages of this workspace")
 		change(func(c *alert.Channel) { c.Enabled = true })
+
+		rename := func(name string) error {
+			_, err := w.ChangeAlertChannel(w.ctx, w.ws, ch.ID, allswell.Precondition{}, func(c *alert.Channel) error { c.Name = name; return nil })
+			return err
+		}
+		w.ok(rename("other phones")) // the settings have its id
+		w.ok(rename("phones"))
+		w.SetSMS(store.SMSOptions{Channel: "phones"})
+		var named *allswell.ValidationError
+		if err := rename("other phones"); !errors.As(err, &named) || len(named.Fields["name"]) != 1 || !strings.Contains(err.Error(), ch.ID) || problem() != "" {
+			t.Errorf("renaming a channel that the settings have by its name: %v, then %q", err, problem())
+		}
 		w.newGateway(other, "phones")
 		w.SetSMS(store.SMSOptions{Channel: "phones"})
 		if !strings.Contains(problem(), "must be its id") {
