@@ -66,12 +66,20 @@ func CheckText(bad *ValidationError, field, text string, maxLength int) {
 func CheckLine(bad *ValidationError, field, text string, maxLength int) {
 	CheckText(bad, field, text, maxLength)
 	if len(bad.Fields[field]) == 0 && strings.ContainsFunc(text, disturbs) {
-		bad.Add(field, "The %s must be one line of text, without control characters and marks of direction.", field)
+		bad.Add(field, "The %s must be one line of text, without control characters, marks of direction and noncharacters.", field)
 	}
 }
 
-// OneLine removes line breaks, control characters and direction marks from a name whose author cannot be asked to correct it. It returns "" if
-// nothing visible is left.
+// CheckLines is CheckLength for comments, which may have line breaks: it does not accept the other characters that OneLine removes.
+func CheckLines(bad *ValidationError, field, text string, maxLength int) {
+	CheckLength(bad, field, text, maxLength)
+	if len(bad.Fields[field]) == 0 && strings.ContainsFunc(strings.ReplaceAll(text, "\n", ""), disturbs) {
+		bad.Add(field, "The %s must be text without control characters, marks of direction and noncharacters.", field)
+	}
+}
+
+// OneLine removes line breaks, control characters, direction marks and noncharacters from a name whose author cannot be asked to correct it. It
+// returns "" if nothing visible is left.
 func OneLine(text string) string {
 	text = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if disturbs(r) {
@@ -85,9 +93,10 @@ func OneLine(text string) string {
 	return text
 }
 
-// disturbs reports whether r changes how the text around it is shown: it breaks the line, or turns the direction of what follows.
+// disturbs reports whether r changes how the text around it is shown: it breaks the line, or turns the direction of what follows; or whether it is a noncharacter, such as
+// U+FFFE, which XML and other formats forbid. The zero-width characters U+200B, U+200C and U+200D do not disturb, because names in Khmer, Thai and Persian need them.
 func disturbs(r rune) bool {
-	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Noncharacter_Code_Point)
 }
 
 // isVisible reports whether r can be seen on its own: a link with invisible text cannot be

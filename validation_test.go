@@ -10,8 +10,9 @@ import (
 // TestNamesAreOneLine checks that names cannot break a line or turn the direction of the text around them, wherever they are entered.
 func TestNamesAreOneLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"Ann": "Ann", "  Ann\t": "Ann", "An\u202en\n": "Ann", "a\r\nb": "ab", "a\u2028b\u2029": "ab", "\u200f\u2066x\u2069": "x", "\u061c": "", "\u200b\n": "", "\xffAnn\x00": "Ann",
+		"Ann": "Ann", "  Ann\t": "Ann", "An\u202en\n": "Ann", "a\r\nb": "ab", "a\u2028b\u2029": "ab", "\u200f\u2066x\u2069": "x", "\u061c": "", "\u200b\n": "", "\xffAnn\x00": "Ann", "\ufffeAnn\uffff\U0001fffe\ufdd0": "Ann",
 		"\U0001f469\u200d\U0001f4bb": "\U0001f469\u200d\U0001f4bb", "می\u200cخواهم": "می\u200cخواهم", // joiners are part of a text
+		"ភាសា\u200bខ្មែរ": "ភាសា\u200bខ្មែរ", // it is written without spaces, and the lines can be broken here
 	} {
 		if got := allswell.OneLine(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
@@ -24,7 +25,7 @@ func TestNamesAreOneLine(t *testing.T) {
 			t.Errorf("%q is refused: %v", want, bad.Err())
 		}
 	}
-	for _, name := range []string{"two\nlines", "a\tb", "a\u0085b", "a\u2028b", "a\u202eb", "a\u2067b", "a\u200eb", "\n"} {
+	for _, name := range []string{"two\nlines", "a\tb", "a\u0085b", "a\u2028b", "a\u202eb", "a\u2067b", "a\u200eb", "a\ufffeb", "a\uffffb", "a\U0010ffffb", "\n"} {
 		for kind, err := range map[string]error{
 			"component": allswell.NewComponent{Name: name}.Validate(), "component that is changed": allswell.ComponentEdit{Name: &name}.Validate(),
 			"group": allswell.NewGroup{Name: name}.Validate(), "page": allswell.NewPage{Name: name}.Validate(), "monitor": allswell.NewMonitor{Name: name}.Validate(),
@@ -34,6 +35,20 @@ func TestNamesAreOneLine(t *testing.T) {
 			if !errors.As(err, &bad) || bad.Fields["name"] == nil {
 				t.Errorf("%q is accepted as the name of a %s: %v", name, kind, err)
 			}
+		}
+	}
+}
+
+// TestComments checks that comments can have lines, and are otherwise like names.
+func TestComments(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": true, "one\ntwo\n": true, "می\u200cخواهم": true, "a\u200bb": true, "a\r\nb": false, "a\tb": false, "a\x1b[31mb": false, "a\u202eb": false, "a\u2028b": false, "a\uffffb": false,
+		"a\x00b": false, "\xff": false, "too long.": false,
+	} {
+		var bad allswell.ValidationError
+		allswell.CheckLines(&bad, "comment", text, len("one\ntwo\n"))
+		if got := bad.Err() == nil; got != want {
+			t.Errorf("%q is accepted: %t, want %t", text, got, want)
 		}
 	}
 }

@@ -77,8 +77,10 @@ func (c Channel) Validate() error {
 func checkName(bad *allswell.ValidationError, name, prefix string) {
 	allswell.CheckLine(bad, "name", name, allswell.MaxNameLength)
 	switch {
-	case name == "test":
-		bad.Add("name", "The name must not be test, because the API reserves this word.")
+	case name == "test" || name == "new":
+		bad.Add("name", "The name must not be %s, because URLs reserve this word.", name)
+	case name == "." || name == "..":
+		bad.Add("name", "The name must not be %s, which a URL cannot contain.", name)
 	case strings.HasPrefix(name, prefix):
 		bad.Add("name", "The name must not begin with %s, as ids do.", prefix)
 	}

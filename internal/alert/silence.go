@@ -31,7 +31,7 @@ type Silence struct {
 func (s Silence) Validate(now time.Time) error {
 	var bad allswell.ValidationError
 	s.Filter.check(&bad)
-	allswell.CheckLength(&bad, "comment", s.Comment, allswell.MaxMessageLength)
+	allswell.CheckLines(&bad, "comment", s.Comment, allswell.MaxMessageLength)
 	switch {
 	case !s.EndsAt.After(s.StartsAt):
 		bad.Add("ends_at", "The ends_at must be after the starts_at.")

@@ -74,10 +74,12 @@ func TestChannels(t *testing.T) {
 		c.patch(path, map[string]any{"fallback_id": made.id()}).complains("fallback_id")
 		c.patch(path, map[string]any{"type": "slack"}).complains("type")
 		c.patch(path, map[string]any{"type": "webhook"}).is(200)
-		for _, name := range []string{"test", "chn_x", "two\nlines"} { // would be found only by its id
+		for _, name := range []string{"test", "new", ".", "..", "chn_x", "two\nlines", "\ufffe"} { // would be found only by its id
 			c.patch(path, map[string]any{"name": name}).complains("name")
 		}
-		c.post("/api/v1/alert-rules", map[string]any{"name": "test", "channel_ids": []string{made.id()}}).complains("name")
+		for _, name := range []string{"test", "new", ".", ".."} {
+			c.post("/api/v1/alert-rules", map[string]any{"name": name, "channel_ids": []string{made.id()}}).complains("name")
+		}
 
 		// Of the same server the secret is kept; another one would get it.
 		c.patch(path, map[string]any{"url": url + "/2", "max_per_minute": 5}).is(200).has(map[string]any{"secrets": []any{"secret"}, "max_per_minute": 5.0, "url": url + "/2"})
@@ -235,6 +237,8 @@ func TestAlertsAndSilences(t *testing.T) {
 		if plans := c.get(path).is(200).data()["plans"].([]any); len(plans) != 1 || plans[0].(map[string]any)["held"] != "silence" {
 			t.Errorf("plans while it is silenced: %v", plans)
 		}
+		c.patch(silence, map[string]any{"comment": "two\nlines"}).is(200)
+		c.patch(silence, map[string]any{"comment": "\u202e"}).complains("comment")
 		c.delete(silence).is(204)
 		if rows := c.get("/api/v1/silences").is(200).rows(); slices.ContainsFunc(rows, func(r map[string]any) bool { return "/api/v1/silences/"+r["id"].(string) == silence }) {
 			t.Error("a silence that has ended is listed")
