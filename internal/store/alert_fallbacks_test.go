@@ -111,6 +111,23 @@ func TestRecoveryThroughFallback(t *testing.T) {
 	})
 }
 
+// TestEndWithoutFallback checks that a fallback that was not notified of a failure is not notified of its end, although its channel refuses that.
+func TestEndWithoutFallback(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Shop", w.component, "")
+		mail := w.channel("Mail")
+		w.rule(to(w.channel("Chat", func(c *alert.Channel) { c.FallbackID = mail.ID })))
+		w.goDown(job)
+		w.expect("down", w.notifiedBy(10*time.Second, nil), "Chat: Shop is down")
+		w.pinged(job)
+		for _, line := range w.notifiedBy(time.Minute, map[string]allswell.SendOutcome{"Chat": refuses}) {
+			if !strings.HasPrefix(line, "Chat: Shop is up again") {
+				t.Errorf("%q", line)
+			}
+		}
+	})
+}
+
 // TestFallbackLearnsOfTheEnd checks that a fallback which is notified of a failure after its end is notified of the end, too.
 func TestFallbackLearnsOfTheEnd(t *testing.T) {
 	inWorlds(t, func(w *world) {
