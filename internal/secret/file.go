@@ -30,6 +30,18 @@ func Read(path string) (*Keys, error) {
 	return k, nil
 }
 
+// FileMode is the mode that a file with keys should have.
+const FileMode fs.FileMode = 0o600
+
+// ReadableByOthers returns the mode of a file that users other than its owner can read. ok is false if there is no such file.
+func ReadableByOthers(path string) (mode fs.FileMode, ok bool) {
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS == "windows" { // where modes say nothing
+		return 0, false
+	}
+	return info.Mode().Perm(), info.Mode().Perm()&0o044 != 0
+}
+
 // readText returns the text of a file that is not empty.
 func readText(path string) (string, error) {
 	info, err := os.Stat(path)

@@ -33,6 +33,7 @@ import (
 	"github.com/allswell/allswell/internal/page"
 	"github.com/allswell/allswell/internal/ping"
 	"github.com/allswell/allswell/internal/scheduler"
+	"github.com/allswell/allswell/internal/secret"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -204,7 +205,7 @@ func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
 // secretsTimeout is how long a start waits for the count of secrets, which reads all subscribers with one.
 const secretsTimeout = 5 * time.Second
 
-// warnOfSecrets logs which secrets cannot be opened, and that some were sealed with an earlier key.
+// warnOfSecrets logs which secrets cannot be opened, that some were sealed with an earlier key, and that others can read the file of the keys.
 func (s *Server) warnOfSecrets(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, secretsTimeout)
 	defer cancel()
@@ -216,6 +217,14 @@ func (s *Server) warnOfSecrets(ctx context.Context) error {
 	if found.Unreadable > 0 {
 		s.log.Warn("secrets cannot be decrypted, because their key is missing or has changed: these monitors are not checked, and these channels and subscribers are not notified",
 			"count", found.Unreadable, "of", found.Named)
+		if _, err := os.Stat(found.KeyFile); found.KeyFile != "" && errors.Is(err, os.ErrNotExist) {
+			s.log.Warn("the file with the key of the secrets is missing: put your copy of it back before anybody saves a secret, which creates a new key", "file", found.KeyFile)
+		}
+	}
+	for _, file := range []string{found.KeyFile, s.cfg.SecretKeyFile} {
+		if mode, ok := secret.ReadableByOthers(file); ok {
+			s.log.Warn("other users can read the file with the key of the secrets", "file", file, "mode", fmt.Sprintf("%04o", mode), "expected", fmt.Sprintf("%04o", secret.FileMode))
+		}
 	}
 	if found.Earlier > 0 {
 		s.log.Info("secrets are encrypted with an earlier key, which is still needed: `allswell secret rotate` encrypts them with the first key", "count", found.Earlier)

@@ -118,6 +118,7 @@ type Config struct {
 	DNSServer                string         // "": the system's
 	BootstrapToken           string
 	SecretKeys               *secret.Keys // nil: the file beside a SQLite database, or none
+	SecretKeyFile            string       // the file that has SecretKeys; "": none
 	SignIn                   SignInConfig
 	CheckInterval            time.Duration
 	Checks                   CheckConfig
@@ -174,6 +175,7 @@ func (s Settings) Parse() (Config, error) {
 		DNSServer:        settings.Parse(p, &s.DNSServer, settings.ServerAddress),
 		BootstrapToken:   settings.Parse(p, &s.BootstrapToken, settings.BootstrapToken),
 		SecretKeys:       s.ParseSecretKey(p),
+		SecretKeyFile:    s.SecretKeyFile,
 		CheckInterval:    settings.Parse(p, &s.CheckInterval, settings.Seconds(time.Second, time.Hour)),
 		FailureThreshold: settings.Parse(p, &s.FailureThreshold, settings.Integer(1, allswell.MaxFailureThreshold)),
 		PingRateLimit:    settings.Parse(p, &s.PingRateLimit, settings.Integer(0, maxRate)),

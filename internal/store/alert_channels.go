@@ -147,7 +147,7 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 		if err := t.checkCount("alert_channels", actor.WorkspaceID, "channels", alert.MaxChannels); err != nil {
 			return c, err
 		}
-		sealed, err := t.s.sealSecrets(c.ID, c.Secrets)
+		sealed, err := t.sealSecrets(c.ID, c.Secrets)
 		if err != nil {
 			return c, err
 		}
@@ -202,7 +202,7 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 				return c, err
 			}
 		}
-		sealed, err := t.s.sealSecrets(c.ID, c.Secrets)
+		sealed, err := t.sealSecrets(c.ID, c.Secrets)
 		if err != nil {
 			return c, err
 		}

@@ -76,10 +76,10 @@ func (k *secretKeys) load() (*secret.Keys, error) {
 	return keys, nil
 }
 
-// forSealing returns the keys, and makes one if the database is SQLite. Without one, the error is an
-// *allswell.ValidationError for the fields. It is called in the transaction that writes what is sealed: so the file is created and
-// replaced by one process at a time.
-func (k *secretKeys) forSealing(fields iter.Seq[string]) (*secret.Keys, error) {
+// keysForSealing returns the keys, and makes one if the database is SQLite. Without one, the error is an *allswell.ValidationError for the
+// fields. What is sealed is written in the same transaction: so the file is created and replaced by one process at a time.
+func (t *tx) keysForSealing(fields iter.Seq[string]) (*secret.Keys, error) {
+	k := t.s.secretKeys
 	keys, err := k.load()
 	switch {
 	case err == nil && keys != nil:
@@ -93,18 +93,29 @@ func (k *secretKeys) forSealing(fields iter.Seq[string]) (*secret.Keys, error) {
 		}
 		return nil, bad.Err()
 	}
-	if _, err := secret.Create(k.path); err != nil && !errors.Is(err, fs.ErrExist) {
+	found, err := t.findSecrets(nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := secret.Create(k.path); errors.Is(err, fs.ErrExist) {
+		return k.load() // somebody has put it back
+	} else if err != nil {
 		return nil, fmt.Errorf("creating the key of the secrets: %w", err)
+	}
+	t.s.log.Info("created the key of the secrets: keep a copy of it elsewhere, because no backup contains it", "file", k.path)
+	if found.Unreadable > 0 {
+		t.s.log.Warn("there was no key, so a new one was created, but earlier secrets need the old one: add your copy of it to the file as another line, or give these secrets again",
+			"file", k.path, "count", found.Unreadable, "of", found.Named)
 	}
 	return k.load()
 }
 
 // sealSecrets returns the stored form of the secrets of a monitor: nil for none.
-func (s *Store) sealSecrets(monitorID string, secrets map[string]json.RawMessage) (any, error) {
+func (t *tx) sealSecrets(monitorID string, secrets map[string]json.RawMessage) (any, error) {
 	if len(secrets) == 0 {
 		return nil, nil
 	}
-	keys, err := s.secretKeys.forSealing(maps.Keys(secrets))
+	keys, err := t.keysForSealing(maps.Keys(secrets))
 	if err != nil {
 		return nil, err
 	}

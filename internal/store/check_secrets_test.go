@@ -1,9 +1,11 @@
 package store_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +17,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/secret"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 func withSecrets(secrets map[string]json.RawMessage) func(*allswell.NewMonitor) {
@@ -114,6 +117,41 @@ func TestKeyOfSecrets(t *testing.T) {
 			if c.MonitorID == m.ID && string(c.Spec.Secrets["password"]) != `"hunter2"` {
 				t.Errorf("claimed after a restart: %+v", c)
 			}
+		}
+	})
+}
+
+// TestNewKeyBesideOldSecrets loses the file with the key: the log says that a new one was made, and which secrets it cannot open.
+func TestNewKeyBesideOldSecrets(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		path, ok := strings.CutPrefix(w.dsn, "sqlite:")
+		if !ok {
+			return // no key is made
+		}
+		path = filepath.Join(filepath.Dir(path), "allswell.key")
+		password := withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`)})
+		reopen := func() *bytes.Buffer {
+			log := new(bytes.Buffer)
+			w.ok(w.Store.Close())
+			w.Store = storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, Logger: slog.New(slog.NewTextHandler(log, nil))})
+			return log
+		}
+		log := reopen()
+		w.newCheck("first", password)
+		if text := log.String(); strings.Count(text, "file="+path) != 1 || !strings.Contains(text, "keep a copy") {
+			t.Errorf("with the first secret: %s", text)
+		}
+		old := must(os.ReadFile(path))(w)
+		w.ok(os.Remove(path))
+		log = reopen()
+		w.newCheck("second", password)
+		if text := log.String(); !strings.Contains(text, "level=WARN") || !strings.Contains(text, `count=1 of="[monitor first]"`) || !strings.Contains(text, "file="+path) {
+			t.Errorf("with the first secret after the key was lost: %s", text)
+		}
+		made := must(os.ReadFile(path))(w)
+		w.ok(os.WriteFile(path, append(made, old...), 0o600)) // as the log says
+		if found := must(w.CheckSecrets(w.ctx))(w); found.Owners != 2 || found.Unreadable != 0 {
+			t.Errorf("with both keys: %+v", found)
 		}
 	})
 }

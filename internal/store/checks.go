@@ -60,7 +60,7 @@ func (t *tx) createCheck(m *allswell.Monitor) error {
 		return nil
 	}
 	m.Check.SecretFields = allswell.CheckChange{Secrets: m.Check.Secrets}.Of(allswell.CheckSpec{}, m.Interval).SecretFields
-	sealed, err := t.s.sealSecrets(m.ID, m.Check.Secrets)
+	sealed, err := t.sealSecrets(m.ID, m.Check.Secrets)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (t *tx) changeSecrets(before allswell.Monitor, m *allswell.Monitor, ch alls
 	if err := after.HasSecrets(); err != nil {
 		return err
 	}
-	sealed, err := t.s.sealSecrets(m.ID, after.Secrets)
+	sealed, err := t.sealSecrets(m.ID, after.Secrets)
 	if err == nil {
 		_, err = t.Exec(`UPDATE checks SET secrets = $2 WHERE monitor_id = $1`, m.ID, sealed)
 	}

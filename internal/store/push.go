@@ -48,7 +48,7 @@ func (s *Store) PushKey(ctx context.Context) (PushKey, error) {
 	}
 	key, err := write(ctx, s, func(t *tx) (PushKey, error) {
 		t.unattended = true
-		keys, err := s.secretKeys.forSealing(slices.Values([]string{"key"}))
+		keys, err := t.keysForSealing(slices.Values([]string{"key"}))
 		if err != nil {
 			return PushKey{}, err
 		}

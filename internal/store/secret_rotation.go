@@ -43,16 +43,19 @@ func (s *Store) CheckSecrets(ctx context.Context) (found SecretsFound, err error
 	if err != nil {
 		return found, err
 	}
-	found, err = read(ctx, s, func(c *session) (found SecretsFound, err error) {
-		for _, column := range sealedColumns {
-			if err := c.countSecrets(column, keys, &found); err != nil {
-				return found, err
-			}
-		}
-		return found, nil
-	})
+	found, err = read(ctx, s, func(c *session) (SecretsFound, error) { return c.findSecrets(keys) })
 	found.KeyFile = s.secretKeys.path
 	return found, err
+}
+
+// findSecrets counts the secrets of all owners.
+func (c *session) findSecrets(keys *secret.Keys) (found SecretsFound, err error) {
+	for _, column := range sealedColumns {
+		if err := c.countSecrets(column, keys, &found); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
 }
 
 // countSecrets adds the secrets of a column to what was found. The database groups them by the heads that name their keys: there are as many

@@ -55,7 +55,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 		}
 		t.mailQueued = true
 		id := allswell.NewID(allswell.PrefixSignUp, t.Now)
-		target, err := s.storeTarget(id, targetHash(p.ID, n.Channel, n.Target), n.Channel, n.Target)
+		target, err := t.storeTarget(id, targetHash(p.ID, n.Channel, n.Target), n.Channel, n.Target)
 		if err != nil {
 			return err
 		}

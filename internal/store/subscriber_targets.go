@@ -24,12 +24,12 @@ func (s *Store) CanSeal() bool {
 }
 
 // storeTarget returns the stored form of a target, sealed for its owner: a subscriber or a sign-up. Without a key of secrets, the error is an
-// *allswell.ValidationError. key is the hash of the target. It is called in the transaction that saves the owner.
-func (s *Store) storeTarget(owner, key string, channel allswell.Channel, target string) (storedTarget, error) {
+// *allswell.ValidationError. key is the hash of the target.
+func (t *tx) storeTarget(owner, key string, channel allswell.Channel, target string) (storedTarget, error) {
 	if !channel.Secret() {
 		return storedTarget{shown: target}, nil
 	}
-	keys, err := s.secretKeys.forSealing(slices.Values([]string{"target"}))
+	keys, err := t.keysForSealing(slices.Values([]string{"target"}))
 	if err != nil {
 		return storedTarget{}, err
 	}

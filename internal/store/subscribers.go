@@ -240,7 +240,7 @@ func (t *tx) newSubscriber(pageID string, n allswell.NewSubscriber, byOperator b
 func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 	var rows, chosen, requests [][]any
 	for _, sub := range subs {
-		target, err := t.s.storeTarget(sub.ID, sub.TargetKey, sub.Channel, sub.Address)
+		target, err := t.storeTarget(sub.ID, sub.TargetKey, sub.Channel, sub.Address)
 		if err != nil {
 			return err
 		}

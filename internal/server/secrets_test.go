@@ -1,0 +1,79 @@
+package server
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// TestKeyFileOfSecrets checks that a start warns of a key file that is missing, or that other users can read.
+func TestKeyFileOfSecrets(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes of files say nothing there")
+	}
+	database := storetest.SQLite(t)
+	beside := filepath.Join(filepath.Dir(strings.TrimPrefix(database, "sqlite:")), "allswell.key")
+	set := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(set, []byte(strings.Repeat("k", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start := func(file string) string {
+		t.Helper()
+		s, log := newServerOn(t, database, Settings{SecretKeySetting: settings.SecretKeySetting{SecretKeyFile: file}})
+		if err := s.warnOfSecrets(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return log.String()
+	}
+	wants := func(what, log string, parts ...string) {
+		t.Helper()
+		for _, part := range parts {
+			if !strings.Contains(log, part) {
+				t.Errorf("%s: the log does not contain %q:\n%s", what, part, log)
+			}
+		}
+	}
+	s := storetest.Open(t, database, store.Options{})
+	actor, _ := storetest.Workspace(t, s, allswell.DefaultWorkspace)
+	if _, err := s.CreateAlertChannel(t.Context(), actor, alert.Channel{Type: "webhook", Name: "Hook", MaxPerMinute: 10,
+		Config: json.RawMessage(`{"url":"https://example.com/"}`), Secrets: map[string]json.RawMessage{"secret": json.RawMessage(`"hunter2"`)}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const readable = "other users can read the file with the key"
+	if log := start(""); strings.Contains(log, "level=WARN") {
+		t.Errorf("with a new key: %s", log)
+	}
+	for path, file := range map[string]string{beside: "", set: set} {
+		for _, mode := range []os.FileMode{0o640, 0o604} {
+			if err := os.Chmod(path, mode); err != nil {
+				t.Fatal(err)
+			}
+			wants("a key of the mode "+mode.String(), start(file), readable, "file="+path, "expected=0600")
+		}
+		if err := os.Chmod(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if log := start(file); strings.Contains(log, readable) {
+			t.Errorf("a key that only its owner can read: %s", log)
+		}
+	}
+	if err := os.Remove(beside); err != nil {
+		t.Fatal(err)
+	}
+	wants("without the key", start(""), "secrets cannot be opened", "the file with the key of the secrets is missing", "file="+beside)
+}
