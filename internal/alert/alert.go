@@ -97,6 +97,11 @@ type Filter struct {
 	Severities []allswell.Impact `json:"severities,omitempty"`
 }
 
+// MatchesAll reports whether no list limits the filter.
+func (f Filter) MatchesAll() bool {
+	return len(f.Events)+len(f.Pages)+len(f.Monitors)+len(f.Tags)+len(f.Severities) == 0
+}
+
 // Differs returns the first field of the filter that does not match: events, pages, monitors, tags or severities. "" means that all do.
 func (f Filter) Differs(s Subject) (field string) {
 	switch {

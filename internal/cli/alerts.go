@@ -229,6 +229,11 @@ func (f matchFlags) match(c *commandContext) (client.AlertMatch, error) {
 	return m, nil
 }
 
+// matchesAll reports whether no flag is given.
+func (f matchFlags) matchesAll() bool {
+	return len(f.Event)+len(f.Page)+len(f.Monitor)+len(f.Tag)+len(f.Severity) == 0
+}
+
 // change returns the change that sets the lists that are given.
 func (f matchFlags) change(c *commandContext) (ch client.AlertMatchChange, err error) {
 	m, err := f.match(c)
@@ -250,9 +255,18 @@ type silenceCreate struct {
 	For     *timeinput.Duration `placeholder:"DURATION" xor:"end" required:"" help:"Time from now to the end, such as 2h."`
 	Until   *timeinput.Moment   `placeholder:"TIME" xor:"end" required:"" help:"When it ends, such as 'tomorrow 6:00' in the zone of the page, or with an offset."`
 	Comment string              `placeholder:"TEXT" help:"Reason for the silence."`
+	All     bool                `help:"Silence everything. Needed if no flag limits the silence and there is no terminal to ask on."`
 }
 
 func (cmd *silenceCreate) Run(c *commandContext) error {
+	switch {
+	case cmd.All && !cmd.matchesAll():
+		return console.UsageErrorf("--all silences everything, so no other flag can limit the silence")
+	case !cmd.All && cmd.matchesAll():
+		if err := c.confirm(question{verb: "silence", done: "silenced", what: "everything", warning: "nobody is notified of any alert until the silence ends", flag: "--all"}); err != nil {
+			return err
+		}
+	}
 	match, err := cmd.match(c)
 	if err != nil {
 		return err
@@ -340,7 +354,10 @@ func (cmd *silenceEdit) Run(c *commandContext) error {
 	})
 }
 
-type silenceEnd struct{ silenceArgument }
+type silenceEnd struct {
+	silenceArgument
+	unasked
+}
 
 func (cmd *silenceEnd) Run(c *commandContext) error {
 	id, err := cmd.id(c)

@@ -320,13 +320,14 @@ type question struct {
 	verb, done string // "delete", "deleted"
 	what       string
 	warning    string // "this cannot be undone"
+	flag       string // that answers it; "": --yes
 }
 
-// confirm asks on the terminal, and returns an error unless the answer is yes. Without a terminal, --yes is needed.
+// confirm asks on the terminal, and returns an error unless the answer is yes. Without a terminal, the flag is needed.
 func (c *commandContext) confirm(q question) error {
 	what := console.Visible(q.what)
 	if !c.Interactive {
-		return console.UsageErrorf("not %s: --yes is needed to %s %s; %s", q.done, q.verb, what, q.warning)
+		return console.UsageErrorf("not %s: %s is needed to %s %s; %s", q.done, cmp.Or(q.flag, "--yes"), q.verb, what, q.warning)
 	}
 	yes, err := c.Confirm(fmt.Sprintf("%s %s? %s.", capitalize(q.verb), what, capitalize(q.warning)))
 	if err == nil && !yes {

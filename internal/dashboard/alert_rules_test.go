@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
@@ -27,9 +28,16 @@ func TestTabsOfAlerts(t *testing.T) {
 		}
 		limited := s.visitor()
 		limited.wants(limited.post("/admin/accept", "code", issued.Code, "name", "Grace", "password", goodPassword), http.StatusSeeOther, "/admin")
-		for _, path := range []string{"/admin/channels", "/admin/alert-rules"} {
-			limited.lacks(limited.wants(limited.get(path), http.StatusForbidden, "limited to some pages"), `href="/admin/channels"`)
+		for _, path := range []string{"/admin/channels", "/admin/alert-rules", "/admin/silences", "/admin/silences/new", "/admin/on-call/new"} {
+			limited.lacks(limited.wants(limited.get(path), http.StatusForbidden, "limited to some pages"), `href="/admin/channels"`, `href="/admin/silences"`)
 		}
+		limited.wants(limited.post("/admin/silences/new"), http.StatusForbidden)
+		m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.NewMonitor{Name: "Shop", Interval: time.Minute, Page: "acme"})
+		if err != nil {
+			s.Fatal(err)
+		}
+		v.wants(v.get("/admin/monitors/"+m.ID), http.StatusOK, `href="/admin/silences/new?monitor=`)
+		limited.lacks(limited.wants(limited.get("/admin/monitors/"+m.ID), http.StatusOK), "/admin/silences/new")
 	})
 }
 

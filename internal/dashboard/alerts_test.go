@@ -165,7 +165,7 @@ func TestSilences(t *testing.T) {
 		path := "/admin/silences/new"
 		at := func(d time.Duration) string { return s.now().UTC().Add(d).Format(clockLayout) }
 		owner.wants(owner.post(path, "tags", "prod"), http.StatusUnprocessableEntity, "The end is required.")
-		owner.wants(owner.post(path, "ends_at", at(-time.Hour)), http.StatusUnprocessableEntity, "The end must be after the start.")
+		owner.wants(owner.post(path, "ends_at", at(-time.Hour), "tags", "prod"), http.StatusUnprocessableEntity, "The end must be after the start.")
 		owner.wants(owner.post(path, "ends_at", at(time.Hour), "tags", "PROD", "events", "x", "monitors", "nothing"), http.StatusUnprocessableEntity, "Each of the tags", "Each of the events", "One of the monitors does not exist")
 		owner.wants(owner.post(path, "ends_at", at(time.Hour), "monitors", m.ID, "tags", "prod, web", "severities", "critical", "comment", "Restore "+hostile), http.StatusSeeOther, "/admin/silences")
 		owner.wants(owner.get("/admin/silences"), http.StatusOK, ", tagged prod or web, with the severity critical", "Restore &#34;", ">Now</span>")
@@ -180,7 +180,7 @@ func TestSilences(t *testing.T) {
 		s.skip(time.Second)
 		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(2*time.Hour), "pages", "nothing"), http.StatusUnprocessableEntity, "One of the pages does not exist")
 		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(2*time.Hour), "tags", "db"), http.StatusSeeOther)
-		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(3*time.Hour)), http.StatusConflict, "somebody else has changed this")
+		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(3*time.Hour), "tags", "web"), http.StatusConflict, "somebody else has changed this")
 		now, err := s.store.Silence(t.Context(), owner.actor(), all[0].ID)
 		if err != nil || now.About != "everything, tagged db" || !now.StartsAt.Equal(all[0].StartsAt) {
 			t.Errorf("%+v, %v", now, err)
@@ -188,6 +188,21 @@ func TestSilences(t *testing.T) {
 		owner.wants(owner.post(path+"/end"), http.StatusSeeOther, "/admin/silences")
 		owner.wants(owner.get("/admin/silences"), http.StatusOK, "Nothing is silenced.")
 		owner.wants(owner.get("/admin/silences?ended=true"), http.StatusOK, "everything, tagged db", ">Ended</span>")
+
+		path = "/admin/silences/new"
+		owner.lacks(owner.get(path), "Silence everything")
+		owner.wants(owner.post(path, "ends_at", at(time.Hour)), http.StatusUnprocessableEntity, "Nothing is chosen, so nobody is notified", `name="everything" value="yes" aria-invalid="true"`)
+		owner.wants(owner.post(path, "ends_at", at(-time.Hour), "everything", "yes"), http.StatusUnprocessableEntity, `name="everything" value="yes" checked>`)
+		owner.wants(owner.post(path, "ends_at", at(time.Hour), "everything", "yes"), http.StatusSeeOther)
+		if all, _, err = s.store.Silences(t.Context(), owner.actor(), false, store.Pagination{Page: 1, PerPage: 10}); err != nil || len(all) != 1 || !all[0].Filter.MatchesAll() {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		path = "/admin/silences/" + all[0].ID
+		times := []string{"starts_at", all[0].StartsAt.UTC().Format(clockLayout), "ends_at", at(2 * time.Hour)}
+		owner.wants(owner.post(path, append(times, "tag", tagIn(t, owner.get(path)))...), http.StatusSeeOther) // it is about everything already
+		owner.wants(owner.post(path, append(times, "tag", tagIn(t, owner.get(path)), "tags", "db")...), http.StatusSeeOther)
+		owner.wants(owner.post(path, append(times, "tag", tagIn(t, owner.get(path)))...), http.StatusUnprocessableEntity, "Nothing is chosen")
+
 		viewer := s.member(owner, allswell.RoleViewer)
 		viewer.lacks(viewer.wants(viewer.get("/admin/silences?ended=true"), http.StatusOK), "New silence")
 	})

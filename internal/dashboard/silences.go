@@ -64,6 +64,7 @@ type silenceScreen struct {
 	Filter      alertFilterForm
 	From, Until field
 	Comment     field
+	Everything  field // confirms that nothing limits it; drawn if that was asked
 	Conflict    bool
 	Over        bool // it has ended, so it cannot be changed
 }
@@ -133,6 +134,9 @@ func silenceValues(s alert.Silence, zone *time.Location) url.Values {
 }
 
 func (v *visit) answerSilence(status int, f *form, silence alert.Silence, conflict bool) error {
+	if v.in.PageLimited {
+		return allswell.ErrPageLimited
+	}
 	filter, err := v.newAlertFilter(f)
 	if err != nil {
 		return err
@@ -146,6 +150,7 @@ func (v *visit) answerSilence(status int, f *form, silence alert.Silence, confli
 	s.From = f.draw(field{Name: "starts_at", Label: "From", Type: "datetime-local", Bare: true, Hint: from + "In the zone " + f.zone().String() + "."})
 	s.Until = f.draw(field{Name: "ends_at", Label: "Until", Type: "datetime-local"})
 	s.Comment = f.draw(field{Name: "comment", Label: "Why", Optional: true, Placeholder: "Restore test"})
+	s.Everything = f.draw(field{Name: "everything"})
 	return v.show(status, "silence", title, s)
 }
 
@@ -162,6 +167,13 @@ func (v *visit) typedSilence(f *form, s alert.Silence) alert.Silence {
 	return s
 }
 
+// checkEverything asks for a confirmation if nothing limits what was typed, unless that is so already.
+func (f *form) checkEverything(typed, saved alert.Silence) {
+	if typed.Filter.MatchesAll() && f.Value("everything") != "yes" && (saved.ID == "" || !saved.Filter.MatchesAll()) {
+		f.refuse("everything", "Nothing is chosen, so nobody is notified of any alert of this workspace until the end.")
+	}
+}
+
 // createSilence creates a silence.
 func (v *visit) createSilence() error {
 	f := newForm(v.r.PostForm)
@@ -169,6 +181,7 @@ func (v *visit) createSilence() error {
 	if f.Value("ends_at") == "" {
 		f.refuse("ends_at", "The end is required.")
 	}
+	f.checkEverything(s, alert.Silence{})
 	if !f.Wrong() {
 		_, err := v.store.CreateSilence(v.r.Context(), v.actor(), s)
 		if err != nil && !f.refused(err) {
@@ -207,6 +220,7 @@ func (v *visit) editSilence() error {
 			f.refuse(name, "The %s is required.", label)
 		}
 	}
+	f.checkEverything(typed, s)
 	if !f.Wrong() {
 		_, err = v.store.ChangeSilence(v.r.Context(), v.actor(), s.ID, allswell.Precondition{Tags: []string{f.Value("tag")}}, func(now *alert.Silence) error {
 			now.Filter, now.Comment, now.StartsAt, now.EndsAt = typed.Filter, typed.Comment, typed.StartsAt, typed.EndsAt

@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell/internal/console"
+)
+
+// TestSilenceOfEverythingAsks checks that a silence that nothing limits is created only if that is confirmed.
+func TestSilenceOfEverythingAsks(t *testing.T) {
+	for answer, want := range map[string]bool{"y\n": true, "n\n": false} {
+		created := false
+		status, _, stderr := onTerminal(t, func(w http.ResponseWriter, r *http.Request) {
+			created = r.Method == "POST" && r.URL.Path == "/api/v1/silences"
+			w.WriteHeader(http.StatusCreated)
+			_, _ = w.Write([]byte(`{"data":{"id":"sil_1","about":"everything","ends_at":"2026-11-21T06:00:00Z","starts_at":"2026-11-21T05:00:00Z"}}`))
+		}, 80, answer, "silence", "create", "--for=1h")
+		if created != want || (status == console.ExitDone) != want || !strings.HasPrefix(stderr, "Silence everything? Nobody is notified of any alert until the silence ends. [y/N] ") {
+			t.Errorf("%q: created %t, status %d, %s", answer, created, status, stderr)
+		}
+	}
+}
