@@ -28,8 +28,8 @@ type Scope string
 // The scopes.
 const (
 	ScopeRead  Scope = "read"  // read the workspace, without secrets, addresses, tokens and the audit log
-	ScopeWrite Scope = "write" // also change pages, components, incidents and monitors
-	ScopeAdmin Scope = "admin" // also manage tokens, members, invitations and sessions, and read the audit log
+	ScopeWrite Scope = "write" // also read addresses and ping URLs, change what is on pages, monitors and silences, and acknowledge alerts
+	ScopeAdmin Scope = "admin" // also change channels, rules and on-call schedules, manage tokens, members, invitations and sessions, and read the audit log
 )
 
 // Scopes lists the scopes, lowest first.

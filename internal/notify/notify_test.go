@@ -23,7 +23,8 @@ import (
 type site struct {
 	*testing.T
 	*store.Store
-	ws allswell.Actor
+	ws  allswell.Actor
+	dsn string // of the store; "": not needed
 
 	visitors func(*webhookConnections) // changes the connections to webhooks of visitors; nil: does not
 }

@@ -14,6 +14,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -178,6 +179,27 @@ func TestPush(t *testing.T) {
 	})
 }
 
+// TestPushFailure checks what the log of deliveries has of a push service's error: the status, and neither the address of the browser nor the service's text.
+func TestPushFailure(t *testing.T) {
+	runOnSites(t, func(s *site) {
+		servePushes(s, func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, "no browser at "+r.URL.Path)
+		})
+		s.start("")
+		inc, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.NewIncident{Title: "Checkout is slow", Message: new("We look into it.")})
+		s.ok(err)
+		s.ok(s.SubscribeToEnd(s.Context(), store.PushSignUp{Slug: "acme", IncidentID: inc.ID, Target: newBrowser(s.T, "https://fcm.googleapis.com/fcm/send/abcdefghijklmnop").target}))
+		state := allswell.IncidentResolved
+		_, err = s.PostUpdate(s.Context(), s.ws, inc.ID, allswell.NewIncidentUpdate{Message: "It works again.", State: &state})
+		s.ok(err)
+		s.waitFor("it is rejected", func() bool { return s.states() == "map[dead:1]" })
+		if got, want := s.deliveries()[0].Reason, "The browser's push service answered 403."; got != want {
+			s.Errorf("the reason is %q, want %q", got, want)
+		}
+	})
+}
+
 // TestPushAnswers checks what the answers of push services mean.
 func TestPushAnswers(t *testing.T) {
 	var status atomic.Int32
@@ -200,6 +222,7 @@ func TestPushAnswers(t *testing.T) {
 	s.visitors(&p.visitors)
 	n := mailNotification(allswell.PurposeTest)
 	n.Subscriber.Channel, n.Subscriber.Address = allswell.ChannelPush, newBrowser(t, "https://fcm.googleapis.com/fcm/send/secret").target.String()
+	answered := "The browser's push service answered %d."
 	for code, want := range map[int32]allswell.SendResult{
 		201: allswell.SendAccepted, 200: allswell.SendAccepted, 404: allswell.SendGone, 410: allswell.SendGone, 429: allswell.SendFailed, 500: allswell.SendFailed,
 		302: allswell.SendRejected, 400: allswell.SendRejected, 403: allswell.SendRejected, 413: allswell.SendRejected,
@@ -212,10 +235,16 @@ func TestPushAnswers(t *testing.T) {
 		if o.Result != want || o.Result == allswell.SendFailed && o.RetryAfter != 7*time.Second || strings.Contains(o.Reason+o.Detail, "secret") {
 			t.Errorf("%d: %+v", code, o)
 		}
+		reason := map[allswell.SendResult]string{allswell.SendGone: "The browser's subscription has ended.", allswell.SendFailed: fmt.Sprintf(answered, code), allswell.SendRejected: fmt.Sprintf(answered, code)}[want]
+		if o.Reason != reason || o.Detail != "" {
+			t.Errorf("%d: the reason is %q, and %q; want %q", code, o.Reason, o.Detail, reason)
+		}
 	}
-	p.visitors.transport.DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no route") }
+	p.visitors.transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("no route to https://fcm.googleapis.com/fcm/send/secret")
+	}
 	p.visitors.transport.CloseIdleConnections()
-	if o := p.send(t.Context(), n); o.Result != allswell.SendFailed || !o.Unreachable || strings.Contains(o.Reason+o.Detail, "secret") {
+	if o := p.send(t.Context(), n); o.Result != allswell.SendFailed || !o.Unreachable || o.Reason != "The browser's push service gave no HTTP answer." || !strings.HasSuffix(o.Detail, "no route to …") {
 		t.Errorf("unreachable: %+v", o)
 	}
 	// Without a replaced connection, a private address is refused.

@@ -62,6 +62,7 @@ func runOnPhones(t *testing.T, o store.SMSOptions, f func(s *site, g *fakeGatewa
 		t.Parallel()
 		g := newFakeGateway(t)
 		s := newSite(t, storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{SMS: o})))
+		s.dsn = dsn
 		s.addGateway(g)
 		f(s, g)
 	})
@@ -225,11 +226,13 @@ func TestSMSHang(t *testing.T) {
 	})
 }
 
-// renameGateway gives the channel that the settings name another name, so that it is missing. It cannot be deleted.
+// renameGateway gives the channel that the settings name another name, so that it is missing. Only a process with other settings can do that.
 func (s *site) renameGateway() {
 	s.Helper()
-	_, err := s.ChangeAlertChannel(s.Context(), s.ws, "phones", allswell.Precondition{}, func(c *alert.Channel) error { c.Name = "former"; return nil })
+	other, err := store.OpenBeside(s.Context(), s.dsn, storetest.WithKey(s.T, s.dsn, store.Options{}))
 	s.ok(err)
+	_, err = other.ChangeAlertChannel(s.Context(), s.ws, "phones", allswell.Precondition{}, func(c *alert.Channel) error { c.Name = "former"; return nil })
+	s.ok(errors.Join(err, other.Close()))
 }
 
 // TestSMSChannelIsMissing checks that deliveries wait while the channel of the settings is missing, and that nobody is suspended.
@@ -308,6 +311,7 @@ func TestSMSOfAnotherWorkspace(t *testing.T) {
 		g := newFakeGateway(t)
 		st := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{SMS: store.SMSOptions{Channel: "phones"}}))
 		s := newSite(t, st)
+		s.dsn = dsn
 		s.addGateway(g)
 		s.subscribe(allswell.ChannelSMS, phoneA)
 		s.renameGateway()

@@ -7,9 +7,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -47,8 +47,8 @@ func TestKeyFileOfSecrets(t *testing.T) {
 	}
 	s := storetest.Open(t, database, store.Options{})
 	actor, _ := storetest.Workspace(t, s, allswell.DefaultWorkspace)
-	if _, err := s.CreateAlertChannel(t.Context(), actor, alert.Channel{Type: "webhook", Name: "Hook", MaxPerMinute: 10,
-		Config: json.RawMessage(`{"url":"https://example.com/"}`), Secrets: map[string]json.RawMessage{"secret": json.RawMessage(`"hunter2"`)}}); err != nil {
+	if _, err := s.CreateMonitor(t.Context(), actor, allswell.NewMonitor{Name: "Shop", Type: "http", Interval: time.Minute, Check: allswell.CheckSpec{
+		Config: json.RawMessage(`{"url":"https://shop.example/"}`), Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`)}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

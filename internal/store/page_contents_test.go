@@ -278,8 +278,8 @@ func TestNothingMovesUpdatedAtButAChange(t *testing.T) {
 // TestWhatIsWrittenIsRead: each verb's answer is what a later reader gets.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		name := "größe 🚦 <b>&\"'\\ " + string(rune(0x10ffff))
-		odd := name + " \u200f\n\ttab"
+		name := "größe 🚦 <b>&\"'\\ " + string(rune(0x10fffd))
+		odd := name + string(rune(0x10ffff)) + " \u200f\n\ttab"
 		p := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: name, Slug: "odd", Description: &odd}))(w)
 		g := must(w.CreateGroup(w.ctx, w.ws, "odd", allswell.NewGroup{Name: name}))(w)
 		c := must(w.CreateComponent(w.ctx, w.ws, "odd", allswell.NewComponent{Name: name, Description: &odd, GroupID: g.ID, Status: allswell.StatusDegradedPerformance}))(w)
