@@ -7,6 +7,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -62,7 +63,7 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 		a.Events.Options = append(a.Events.Options, option{string(e), eventName(e), slices.Contains(chosen.Events, e)})
 	}
 	for _, s := range allswell.Impacts {
-		a.Severities.Options = append(a.Severities.Options, option{string(s), spaced(s), slices.Contains(chosen.Severities, s)})
+		a.Severities.Options = append(a.Severities.Options, option{string(s), i18n.English().Impact(s), slices.Contains(chosen.Severities, s)})
 	}
 	pages, total, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{Page: 1, PerPage: maxLimitPages})
 	if err != nil {

@@ -54,7 +54,9 @@ func TestFormsHaveWords(t *testing.T) {
 				}
 				continue
 			}
-			v.checkWords(path, page)
+			if path != "/admin/audit" { // has values as they are in the API
+				v.checkWords(path, page)
+			}
 			for _, form := range htmltest.Parse(t, page.body).All("main form") {
 				to := form.Attr("action")
 				if to == "" {
@@ -162,7 +164,7 @@ func (v *visitor) checkWords(path string, a answer) {
 	v.Helper()
 	page := htmltest.Parse(v, a.body)
 	for n := range page.All("main")[0].Descendants() {
-		if n.Type == html.TextNode && !slices.Contains([]string{"pre", "code", "textarea", "script", "bdi"}, n.Parent.Data) && keyOfAPI.MatchString(n.Data) {
+		if n.Type == html.TextNode && !slices.Contains([]string{"pre", "code", "textarea", "script"}, n.Parent.Data) && keyOfAPI.MatchString(n.Data) {
 			v.Errorf("%s says %q", path, n.Data)
 		}
 	}
