@@ -42,7 +42,7 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 		say("The last failure: %s.", s.Reason)
 	}
 	if !s.UnknownSince.IsZero() {
-		say("Since %s no check could tell whether the target works: the server's own network did not work, or it is not allowed to connect to the target, as the last results say. Such checks do not count.", clock(s.UnknownSince))
+		say("Since %s it is unknown whether the target works: the server's own network did not work, or it is not allowed to connect to the target, as the last results say. Such checks do not count.", clock(s.UnknownSince))
 	}
 	if e.SuppressedUntil.After(e.AsOf) {
 		say("Until %s failures do not count, because the component is under maintenance.", clock(e.SuppressedUntil))

@@ -227,7 +227,7 @@ func TestCheckSentences(t *testing.T) {
 		"The target has been slow since 01:00:00, and its component is degraded. 2 results in a row that are not slow end that. The next check is at 02:01:00.": func(m *allswell.Monitor) {
 			m.CheckState.SlowSince = now.Add(-time.Hour)
 		},
-		"The last check succeeded. Since 01:00:00 no check could tell whether the target works: the server's own network did not work, or it is not allowed to connect to the target, as the last results say. Such checks do not count. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+		"The last check succeeded. Since 01:00:00 it is unknown whether the target works: the server's own network did not work, or it is not allowed to connect to the target, as the last results say. Such checks do not count. The next check is at 02:01:00.": func(m *allswell.Monitor) {
 			m.CheckState.UnknownSince = now.Add(-time.Hour)
 		},
 		"The last check succeeded. Until 03:00:00 failures do not count, because the component is under maintenance. The next check is at 02:01:00. Warning: The certificate expires soon.": func(m *allswell.Monitor) {

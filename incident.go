@@ -80,7 +80,7 @@ type Incident struct {
 	CreatedAt  time.Time // its beginning
 	UpdatedAt  time.Time
 
-	TakenOver  bool   // people look after it: the recovery of the monitor that opened it does not resolve it
+	TakenOver  bool   // people have taken it over: the recovery of the monitor that opened it does not resolve it
 	MergedInto string // id of the incident that goes on in its place; "": none
 
 	// RecordedAt is when an incident was recorded that had begun earlier; zero: when it began. From CreatedAt to

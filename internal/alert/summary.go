@@ -134,11 +134,11 @@ func (s summary) later() (all []string) {
 	return all
 }
 
-// notify returns who is notified: "notify Phone and whoever is on call for Ops".
+// notify returns who is notified: "notify Phone and the person on call for Ops".
 func (s summary) notify(t Target) string {
 	who := s.named(t.ChannelIDs, "a deleted channel")
 	for _, name := range s.named(t.OnCallIDs, "a deleted schedule") {
-		who = append(who, "whoever is on call for "+name)
+		who = append(who, "the person on call for "+name)
 	}
 	return "notify " + listOf(who, "and")
 }

@@ -20,10 +20,10 @@ func TestSummarize(t *testing.T) {
 			Escalation: []Step{{10 * time.Minute, Target{ChannelIDs: []string{"chn_2"}}}, {time.Hour, Target{OnCallIDs: []string{"onc_1"}}}},
 			QuietHours: &QuietHours{Zone: "Europe/Berlin", From: 22 * 60, Until: 7*60 + 30}},
 			"When a monitor tagged prod is down for more than 5 minutes, notify Phone; after 10 minutes without acknowledgement, notify Boss; " +
-				"after another 1 hour, notify whoever is on call for Ops; repeat every 30 minutes until somebody acknowledges; from 22:00 to 07:30 (Europe/Berlin), wait until 07:30."},
+				"after another 1 hour, notify the person on call for Ops; repeat every 30 minutes until somebody acknowledges; from 22:00 to 07:30 (Europe/Berlin), wait until 07:30."},
 		{Rule{Filter: Filter{Events: []Event{MonitorWarning, MonitorDown, MonitorSlow}, Monitors: []string{"mon_1", "mon_2"}, Pages: []string{"page_1"}, Severities: []allswell.Impact{"major", "critical"}},
 			Target: Target{ChannelIDs: []string{"chn_1", "chn_3"}, OnCallIDs: []string{"onc_1"}}},
-			"When Web shop or Backup of Acme is down, is slow or has a warning, with the severity major or critical, notify Phone, Mail and whoever is on call for Ops."},
+			"When Web shop or Backup of Acme is down, is slow or has a warning, with the severity major or critical, notify Phone, Mail and the person on call for Ops."},
 		{Rule{Filter: Filter{Events: []Event{MaintenanceBegun, MaintenanceEnded}, Pages: []string{"page_1", "page_2"}}, Target: phone, Delay: time.Minute, Repeat: time.Hour},
 			"When a maintenance of Acme or Shop has begun or has ended, notify Phone after 1 minute, unless it is over by then."},
 		{Rule{Filter: Filter{Events: []Event{ChannelFailed, ServiceGap, DeliveryFailed}}, Target: phone,

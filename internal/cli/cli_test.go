@@ -429,7 +429,7 @@ func TestExplainedViews(t *testing.T) {
 			{"status": "ok", "reason": null, "location": "virginia", "started_at": "2026-11-24T04:00:00.000Z"}]}}}`), "monitor", "explain", "mon_1")
 	at := func(hour int) string { return console.Time(time.Date(2026, 11, 24, hour, 0, 0, 0, time.UTC)) }
 	want := "The last check succeeded.\nSeen from frankfurt at " + at(4) + ": failed, status 502.\nSeen from virginia at " + at(4) + ": ok.\n" +
-		"No check could tell whether the target works from " + at(1) + " until " + at(2) + ".\n"
+		"From " + at(1) + " until " + at(2) + " it is unknown whether the target worked.\n"
 	if stdout != want || stderr != "" {
 		t.Errorf("got\n%s%s\nwant\n%s", stdout, stderr, want)
 	}

@@ -66,7 +66,7 @@ func printViews(c *commandContext, s *client.CheckState) {
 	}
 	for _, gap := range s.Gaps {
 		if gap.To != nil { // the sentences name one that has not ended
-			c.Printf("No check could tell whether the target works from %s until %s.\n", console.Time(gap.From), console.Time(*gap.To))
+			c.Printf("From %s until %s it is unknown whether the target worked.\n", console.Time(gap.From), console.Time(*gap.To))
 		}
 	}
 }

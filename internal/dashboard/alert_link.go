@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// alertLinkScreen is what the template alert_link shows: the alerts of a message's thread, to whoever has its link.
+// alertLinkScreen is what the template alert_link shows: the alerts of a message's thread, to everybody who has its link.
 type alertLinkScreen struct {
 	*form
 	store.AlertThread

@@ -251,7 +251,7 @@ func (v *visit) ruleChoices(typed url.Values) (c ruleChoices, err error) {
 	}
 	for _, o := range uses.schedules {
 		c.names[o.ID] = o.Name
-		c.targets = append(c.targets, option{Value: o.ID, Label: "Whoever is on call for " + o.Name})
+		c.targets = append(c.targets, option{Value: o.ID, Label: "The person on call for " + o.Name})
 	}
 	pages, err := v.pages()
 	if err != nil {

@@ -76,7 +76,7 @@ func (d *demo) texted(to, text string) { d.say("SMS to %s: %s", to, text) }
 // paged prints an alert.
 func (d *demo) paged(headline string) { d.say("The pager of the person on call: %s", headline) }
 
-// acknowledge looks after the open alerts of a monitor.
+// acknowledge acknowledges the open alerts of a monitor.
 func (d *demo) acknowledge(monitor string) error {
 	for a, err := range d.api.ListAlerts(client.AlertFilter{State: "open", Monitor: monitor}).All(d.Ctx) {
 		if err != nil {

@@ -49,7 +49,7 @@ func TestRecipients(t *testing.T) {
 	})
 }
 
-// TestOldEventsAreNotDelivered: what happened over a day before anybody could tell.
+// TestOldEventsAreNotDelivered: an event is not delivered if it is fanned out more than a day later.
 func TestOldEventsAreNotDelivered(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
