@@ -94,11 +94,19 @@ type AlertForecast struct {
 
 // RuleForecast is what a rule would do.
 type RuleForecast struct {
-	ID      string         `json:"id"`
-	Name    string         `json:"name"`
-	Matches bool           `json:"matches"`
-	Differs *string        `json:"differs"` // the first field of the rule that does not match
-	Steps   []ForecastStep `json:"steps"`
+	ID      string          `json:"id"`
+	Name    string          `json:"name"`
+	Matches bool            `json:"matches"`
+	Differs *string         `json:"differs"` // the first field of the rule that does not match
+	Reason  *string         `json:"reason"`  // why it does not match, as a sentence
+	Repeat  *ForecastRepeat `json:"repeat"`  // nil: it does not repeat the alert
+	Steps   []ForecastStep  `json:"steps"`   // only the first ones, if it repeats the alert
+}
+
+// ForecastRepeat says how a rule repeats an alert until somebody acknowledges it.
+type ForecastRepeat struct {
+	Every Seconds `json:"every"`
+	Times int     `json:"times"` // at most
 }
 
 // ForecastStep is one thing that a rule would do.
@@ -114,6 +122,14 @@ type ForecastChannel struct {
 	ID     string  `json:"id"`
 	Name   string  `json:"name"`
 	OnCall *string `json:"on_call"` // who is then on call and has the channel
+
+	Fallbacks []ChannelName `json:"fallbacks"` // which are notified, in this order, of what the channel does not take
+}
+
+// ChannelName is a channel with its name.
+type ChannelName struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // ListAlertRules returns the rules of the workspace, the oldest first.

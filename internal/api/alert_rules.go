@@ -249,7 +249,15 @@ type ruleForecastJSON struct {
 	Name    string             `json:"name"`
 	Matches bool               `json:"matches"`
 	Differs *string            `json:"differs"`
+	Reason  *string            `json:"reason"`
+	Repeat  *forecastRepeat    `json:"repeat"`
 	Steps   []forecastStepJSON `json:"steps"`
+}
+
+// forecastRepeat is the repetition of an alert, of which the steps are only the beginning.
+type forecastRepeat struct {
+	Every int64 `json:"every"` // seconds
+	Times int   `json:"times"` // at most
 }
 
 type forecastStepJSON struct {
@@ -260,9 +268,15 @@ type forecastStepJSON struct {
 }
 
 type forecastChannelJSON struct {
-	ID     string  `json:"id"`
-	Name   string  `json:"name"`
-	OnCall *string `json:"on_call"`
+	ID        string            `json:"id"`
+	Name      string            `json:"name"`
+	OnCall    *string           `json:"on_call"`
+	Fallbacks []channelNameJSON `json:"fallbacks"`
+}
+
+type channelNameJSON struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 func newAlertForecastJSON(f store.AlertForecast) alertForecastJSON {
@@ -271,7 +285,10 @@ func newAlertForecastJSON(f store.AlertForecast) alertForecastJSON {
 		At: allswell.FormatTime(f.At), Rules: []ruleForecastJSON{},
 	}
 	for _, r := range f.Rules {
-		rule := ruleForecastJSON{ID: r.Rule.ID, Name: r.Rule.Name, Matches: r.Differs == "", Differs: ptrOrNil(r.Differs)}
+		rule := ruleForecastJSON{ID: r.Rule.ID, Name: r.Rule.Name, Matches: r.Differs == "", Differs: ptrOrNil(r.Differs), Reason: ptrOrNil(r.Reason)}
+		if r.Repeats {
+			rule.Repeat = &forecastRepeat{int64(r.Rule.Repeat / time.Second), alert.MaxRepeats}
+		}
 		rule.Steps = newForecastStepsJSON(r.Steps)
 		out.Rules = append(out.Rules, rule)
 	}
@@ -283,7 +300,11 @@ func newForecastStepsJSON(steps []store.ForecastStep) []forecastStepJSON {
 	for _, s := range steps {
 		step := forecastStepJSON{At: allswell.FormatTime(s.At), Kind: ptrOrNil(s.Kind), Held: ptrOrNil(s.Held), Channels: []forecastChannelJSON{}}
 		for _, ch := range s.Channels {
-			step.Channels = append(step.Channels, forecastChannelJSON{ch.ChannelID, ch.Name, ptrOrNil(ch.Participant)})
+			channel := forecastChannelJSON{ch.ChannelID, ch.Name, ptrOrNil(ch.Participant), []channelNameJSON{}}
+			for _, fallback := range ch.Fallbacks {
+				channel.Fallbacks = append(channel.Fallbacks, channelNameJSON(fallback))
+			}
+			step.Channels = append(step.Channels, channel)
 		}
 		all = append(all, step)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -186,7 +187,7 @@ func TestAlertForecast(t *testing.T) {
 		for _, r := range rules {
 			rule := r.(map[string]any)
 			if rule["differs"] != nil {
-				lines = append(lines, rule["name"].(string)+": differs in "+rule["differs"].(string))
+				lines = append(lines, rule["name"].(string)+": differs in "+rule["differs"].(string)+": "+rule["reason"].(string))
 			}
 			for _, s := range rule["steps"].([]any) {
 				step := s.(map[string]any)
@@ -207,14 +208,22 @@ func TestAlertForecast(t *testing.T) {
 		}
 		want := []string{
 			"Night: 2030-01-05T23:01:00.000Z quiet_hours", "Night: 2030-01-06T07:00:00.000Z opened Spare acme", "Night: 2030-01-06T07:05:00.000Z escalated Ops acme (Ada)",
-			"Tagged: differs in tags",
+			"Tagged: differs in tags: It is about the tag database, the monitor has none.",
 		}
 		if !slices.Equal(lines, want) {
 			t.Errorf("the forecast is\n%s", strings.Join(lines, "\n"))
 		}
 		tagged := c.post("/api/v1/alert-rules/test", map[string]any{"event": "monitor.down", "tags": []string{"database"}}).is(200).data()["rules"].([]any)
-		if rule := tagged[len(tagged)-1].(map[string]any); rule["matches"] != true {
+		if rule := tagged[len(tagged)-1].(map[string]any); rule["matches"] != true || rule["reason"] != nil || rule["repeat"] != nil {
 			t.Errorf("of a tag that is given: %v", rule)
+		}
+		c.post("/api/v1/alert-rules", map[string]any{"name": "Again", "channel_ids": []string{w.channel}, "events": []string{"monitor.down", "service.gap"}, "repeat": 300}).is(201)
+		for event, want := range map[string]any{"monitor.down": map[string]any{"every": 300.0, "times": 100.0}, "service.gap": nil} {
+			rules := c.post("/api/v1/alert-rules/test", map[string]any{"event": event}).is(200).data()["rules"].([]any)
+			i := slices.IndexFunc(rules, func(r any) bool { return r.(map[string]any)["name"] == "Again" })
+			if got := rules[i].(map[string]any)["repeat"]; !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: the repetition is %v, want %v", event, got, want)
+			}
 		}
 		c.post("/api/v1/alert-rules/test", map[string]any{"event": "monitor.down", "monitor": "nowhere", "page": "nowhere"}).complains("monitor", "page")
 	})

@@ -295,23 +295,60 @@ func (c *commandContext) printForecast(f *client.AlertForecast) {
 	}
 	for _, r := range f.Rules {
 		if !r.Matches {
-			c.Printf("%s: nobody, because of %s.\n", console.Visible(r.Name), strings.ReplaceAll(valueOf(r.Differs), "_", " "))
+			c.Printf("%s: nobody. %s\n", console.Visible(r.Name), console.Visible(valueOr(r.Reason, "It does not match.")))
 			continue
 		}
 		c.Printf("%s:\n", console.Visible(r.Name))
-		for _, s := range r.Steps {
-			var names []string
-			for _, ch := range s.Channels {
-				name := ch.Name
-				if ch.OnCall != nil {
-					name += " (" + *ch.OnCall + ")"
-				}
-				names = append(names, name)
+		c.printForecastSteps(r)
+	}
+}
+
+// printForecastSteps prints what a rule would do. Repetitions to the same channels that follow each other are one line.
+func (c *commandContext) printForecastSteps(r client.RuleForecast) {
+	last := ""
+	for _, s := range r.Steps {
+		who := forecastChannels(s.Channels)
+		switch {
+		case s.Kind == nil:
+			who = "nobody" + heldText(s.Held)
+		case who == "":
+			who = "nobody: none of its channels can be used"
+		}
+		line := fmt.Sprintf("%-10s %s", valueOr(s.Kind, "-"), console.Visible(who))
+		if valueOf(s.Kind) == string(alert.NoticeRepeated) {
+			if line == last {
+				continue
 			}
-			if s.Kind == nil {
-				names = []string{"nobody" + heldText(s.Held)}
+			last = line
+			if r.Repeat != nil {
+				line += fmt.Sprintf(", then every %s until somebody acknowledges it, at most %d times", durationText(r.Repeat.Every), r.Repeat.Times)
 			}
-			c.Printf("  %s  %-10s %s\n", console.Time(s.At), valueOr(s.Kind, "-"), console.Visible(strings.Join(names, ", ")))
+		} else {
+			last = ""
+		}
+		c.Printf("  %s  %s\n", console.Time(s.At), line)
+	}
+}
+
+// forecastChannels returns the channels of a step in words: "Phone (Ada is on call; if Phone fails: Mail), Chat".
+func forecastChannels(channels []client.ForecastChannel) string {
+	all := make([]string, len(channels))
+	for i, ch := range channels {
+		var remarks []string
+		if ch.OnCall != nil {
+			remarks = append(remarks, *ch.OnCall+" is on call")
+		}
+		if len(ch.Fallbacks) > 0 {
+			next := make([]string, len(ch.Fallbacks))
+			for j, fallback := range ch.Fallbacks {
+				next[j] = fallback.Name
+			}
+			remarks = append(remarks, "if "+ch.Name+" fails: "+strings.Join(next, ", then "))
+		}
+		all[i] = ch.Name
+		if len(remarks) > 0 {
+			all[i] += " (" + strings.Join(remarks, "; ") + ")"
 		}
 	}
+	return strings.Join(all, ", ")
 }

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -53,12 +54,6 @@ func (l forecastLine) When() string {
 type forecastRule struct {
 	alert.Rule
 	Why string
-}
-
-// differences are words for alert.Rule.Matches.
-var differences = map[string]string{
-	"enabled": "It is disabled.", "events": "It is about other events.", "pages": "It is about other pages.", "monitors": "It is about other monitors.",
-	"tags": "It is about other tags.", "severities": "It is about other severities.",
 }
 
 // showForecast says who would be notified of an event, when and why, and who not. It changes nothing.
@@ -172,19 +167,24 @@ func (v *visit) addForecast(s *forecastScreen, f store.AlertForecast) error {
 	s.At, s.Severity, s.NoRules = f.At, f.Subject.Severity, len(f.Rules) == 0
 	for _, r := range f.Rules {
 		if r.Differs != "" {
-			s.Rules = append(s.Rules, forecastRule{r.Rule, differences[r.Differs]})
+			s.Rules = append(s.Rules, forecastRule{r.Rule, r.Reason})
 			continue
 		}
 		s.Notified = append(s.Notified, forecastLines(r, f.At)...)
 	}
 	slices.SortStableFunc(s.Notified, func(a, b forecastLine) int { return a.At.Compare(b.At) })
-	notified := make(map[string]bool) // by id of the channel
+	notified, fallbacks := make(map[string]bool), make(map[string]bool) // by id of the channel
 	for i := range s.Notified {
 		s.Notified[i].notify(notified)
+		for _, ch := range s.Notified[i].step.Channels {
+			for _, fallback := range ch.Fallbacks {
+				fallbacks[fallback.ID] = true
+			}
+		}
 	}
 	for _, ch := range uses.channels {
 		switch {
-		case notified[ch.ID]:
+		case notified[ch.ID] || fallbacks[ch.ID]:
 		case !ch.Enabled:
 			s.Disabled = append(s.Disabled, ch.Name)
 		default:
@@ -213,11 +213,7 @@ func (l *forecastLine) notify(notified map[string]bool) {
 			continue
 		}
 		notified[ch.ChannelID] = true
-		name := ch.Name
-		if ch.Participant != "" {
-			name += " (" + ch.Participant + " is on call)"
-		}
-		names = append(names, name)
+		names = append(names, forecastChannel(ch))
 	}
 	l.Who, l.Why = strings.Join(names, ", "), noticeNames[l.step.Kind]
 	switch {
@@ -230,8 +226,27 @@ func (l *forecastLine) notify(notified map[string]bool) {
 	case l.step.Kind == alert.NoticeEscalated:
 		l.Why += ": nobody has acknowledged"
 	case l.step.Kind == alert.NoticeRepeated:
-		l.Why += ", and so on until somebody acknowledges"
+		l.Why += fmt.Sprintf(" every %s until somebody acknowledges, at most %d times", i18n.English().Duration(l.Rule.Repeat), alert.MaxRepeats)
 	case l.Who == "":
 		l.Why = "all of its channels were notified by another rule"
 	}
+}
+
+// forecastChannel returns a channel in words: "Phone (Ada is on call; if Phone fails: Mail)".
+func forecastChannel(ch store.ForecastChannel) string {
+	var remarks []string
+	if ch.Participant != "" {
+		remarks = append(remarks, ch.Participant+" is on call")
+	}
+	if len(ch.Fallbacks) > 0 {
+		next := make([]string, len(ch.Fallbacks))
+		for i, fallback := range ch.Fallbacks {
+			next[i] = fallback.Name
+		}
+		remarks = append(remarks, "if "+ch.Name+" fails: "+strings.Join(next, ", then "))
+	}
+	if len(remarks) == 0 {
+		return ch.Name
+	}
+	return ch.Name + " (" + strings.Join(remarks, "; ") + ")"
 }

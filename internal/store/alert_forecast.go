@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -39,6 +40,8 @@ type AlertForecast struct {
 type RuleForecast struct {
 	Rule    alert.Rule
 	Differs string // which of its fields does not match: see alert.Rule.Matches; "": it matches
+	Reason  string // why it does not match, as a sentence; "": it matches
+	Repeats bool   // it repeats the alert every Rule.Repeat until somebody acknowledges it, at most alert.MaxRepeats times
 	Steps   []ForecastStep
 }
 
@@ -51,8 +54,12 @@ type ForecastStep struct {
 // ForecastChannel is a channel that would be notified.
 type ForecastChannel struct {
 	alert.Recipient
-	Name string
+	Name      string
+	Fallbacks []ChannelName // which are notified, in this order, of what the channel does not take
 }
+
+// ChannelName is a channel with its name.
+type ChannelName struct{ ID, Name string }
 
 // ForecastAlert says who would be notified of an event, when and why, and changes nothing. The error is an *allswell.ValidationError if there is no such
 // monitor or page, and allswell.ErrBusy while too many forecasts are made.
@@ -100,38 +107,65 @@ func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q Alert
 		for i := range f.Rules {
 			if found := &f.Rules[i]; found.Differs == "" {
 				found.Steps = cfg.forecast(found.Rule, a, limit)
+				found.Repeats = found.Rule.Repeat > 0 && q.Event.Lasts()
 			}
 		}
-		return f, nil
+		return f, c.explainDifferences(actor.WorkspaceID, f)
 	})
 }
 
 // forecast returns at most limit steps of what a rule does about an alert that begins.
 func (cfg alertConfiguration) forecast(r alert.Rule, a alert.Alert, limit int) (steps []ForecastStep) {
 	for _, step := range r.ForecastFrom(r.Begin(a, a.OpenedAt), a, cfg.silences, cfg.schedules, limit) {
-		steps = append(steps, ForecastStep{step, namedChannels(step.Recipients, cfg.channels)})
+		steps = append(steps, ForecastStep{step, cfg.notified(step.Recipients)})
 	}
 	return steps
 }
 
-// enabledChannels returns the names of the enabled channels of a workspace by their ids.
-func (c *session) enabledChannels(workspaceID string) (map[string]string, error) {
-	names := make(map[string]string)
-	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
-		var id, name string
-		if err = row.Scan(&id, &name); err == nil {
-			names[id] = name
-		}
-		return
-	}, `SELECT id, name FROM alert_channels WHERE workspace_id = $1 AND enabled`, workspaceID)
-	return names, err
+// explainDifferences sets the Reason of the rules of a forecast that do not match.
+func (c *session) explainDifferences(workspaceID string, f AlertForecast) error {
+	ids := []string{f.Subject.PageID}
+	for _, r := range f.Rules {
+		ids = slices.Concat(ids, r.Rule.Pages, r.Rule.Monitors)
+	}
+	names, err := c.namesOf(workspaceID, ids, "pages", "monitors")
+	for i := range f.Rules {
+		f.Rules[i].Reason = f.Rules[i].Rule.Difference(f.Subject, names)
+	}
+	return err
 }
 
-func namedChannels(recipients []alert.Recipient, names map[string]string) (all []ForecastChannel) {
-	for _, r := range recipients {
-		if name, enabled := names[r.ChannelID]; enabled {
-			all = append(all, ForecastChannel{r, name})
+// enabledChannel is a channel that can be notified.
+type enabledChannel struct {
+	ChannelName
+	fallback string // id; "": none
+}
+
+// enabledChannels returns the enabled channels of a workspace by their ids.
+func (c *session) enabledChannels(workspaceID string) (map[string]enabledChannel, error) {
+	channels := make(map[string]enabledChannel)
+	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+		var ch enabledChannel
+		if err = row.Scan(&ch.ID, &ch.Name, text{&ch.fallback}); err == nil {
+			channels[ch.ID] = ch
 		}
+		return
+	}, `SELECT id, name, fallback_id FROM alert_channels WHERE workspace_id = $1 AND enabled`, workspaceID)
+	return channels, err
+}
+
+// notified returns those of the recipients that are enabled, with their fallbacks. A disabled channel is not notified, and neither is its fallback.
+func (cfg alertConfiguration) notified(recipients []alert.Recipient) (all []ForecastChannel) {
+	for _, r := range recipients {
+		ch, enabled := cfg.channels[r.ChannelID]
+		if !enabled {
+			continue
+		}
+		found := ForecastChannel{Recipient: r, Name: ch.Name}
+		for next, ok := cfg.channels[ch.fallback]; ok; next, ok = cfg.channels[next.fallback] { // they never lead back: see checkFallback
+			found.Fallbacks = append(found.Fallbacks, next.ChannelName)
+		}
+		all = append(all, found)
 	}
 	return all
 }

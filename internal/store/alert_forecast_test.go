@@ -71,7 +71,7 @@ func (f *forecastWorld) duration(most time.Duration) time.Duration {
 
 func (f *forecastWorld) yes() bool { return f.random.IntN(2) == 0 }
 
-// target returns one of the rule's own channels, or whoever is on call.
+// target returns one of the rule's own channels, or the person on call.
 func (f *forecastWorld) target(rule int) (t alert.Target) {
 	if rule == 1 {
 		if f.yes() {
@@ -277,6 +277,26 @@ func (f *forecastWorld) advanceUntil(until time.Time) {
 			f.clock.set(next)
 		}
 	}
+}
+
+// TestForecastNamesFallbacks checks that a forecast says who is notified of what a channel does not take: the fallbacks up to the first that is disabled,
+// whose own fallback is not notified either.
+func TestForecastNamesFallbacks(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		last := w.channel("last", func(*alert.Channel) {})
+		disabled := w.channel("disabled", func(c *alert.Channel) { c.Enabled, c.FallbackID = false, last.ID })
+		chat := w.channel("chat", func(c *alert.Channel) { c.FallbackID = disabled.ID })
+		mail := w.channel("mail", func(c *alert.Channel) { c.FallbackID = chat.ID })
+		phone := w.channel("phone", func(c *alert.Channel) { c.FallbackID = mail.ID })
+		w.rule(to(phone, disabled, last), func(*alert.Rule) {})
+		var got []string
+		for _, ch := range must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorDown}))(w).Rules[0].Steps[0].Channels {
+			got = append(got, fmt.Sprint(ch.Name, " ", ch.Fallbacks))
+		}
+		if want := []string{fmt.Sprintf("phone [{%s mail} {%s chat}]", mail.ID, chat.ID), "last []"}; !slices.Equal(got, want) {
+			w.Errorf("%q, want %q", got, want)
+		}
+	})
 }
 
 // TestForecastsAreLimited checks that few forecasts are made at a time, and that many rules have fewer steps.

@@ -51,7 +51,7 @@ func (c *session) alertPlans(workspaceID string, alerts []alert.Alert, steps int
 		r := cfg.rules[i]
 		plan := AlertPlan{RuleID: r.ID, RuleName: r.Name, DueAt: p.DueAt, Held: held[p.AlertID+p.RuleID]}
 		for _, step := range r.ForecastFrom(p, about[p.AlertID], cfg.silences, cfg.schedules, steps) {
-			plan.Steps = append(plan.Steps, ForecastStep{step, namedChannels(step.Recipients, cfg.channels)})
+			plan.Steps = append(plan.Steps, ForecastStep{step, cfg.notified(step.Recipients)})
 		}
 		plans[p.AlertID] = append(plans[p.AlertID], plan)
 	}
@@ -63,7 +63,7 @@ type alertConfiguration struct {
 	rules     []alert.Rule // the oldest first
 	silences  []alert.Silence
 	schedules []alert.OnCall
-	channels  map[string]string // names of those that are enabled, by id
+	channels  map[string]enabledChannel // by id
 }
 
 // alertConfiguration loads the configuration of a workspace, without silences that end before an instant.
