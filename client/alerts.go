@@ -215,7 +215,8 @@ type AlertHold struct {
 	Rule   *string   `json:"rule"`   // name; nil: it was deleted
 	Reason string    `json:"reason"` // delay, flapping, silence or quiet_hours
 	At     time.Time `json:"at"`
-	Until  time.Time `json:"until"`
+	Until  time.Time `json:"until"` // the planned end, or when it was over
+	Over   bool      `json:"over"`  // the rule does not hold the alert back any more
 }
 
 // AlertFilter selects alerts. Empty fields select all.

@@ -60,6 +60,7 @@ type holdJSON struct {
 	Reason alert.HoldReason `json:"reason"`
 	At     string           `json:"at"`
 	Until  string           `json:"until"`
+	Over   bool             `json:"over"`
 }
 
 type planJSON struct {
@@ -79,7 +80,7 @@ func newAlertDetailJSON(d store.AlertDetail) alertDetailJSON {
 		})
 	}
 	for _, h := range d.Holds {
-		out.Holds = append(out.Holds, holdJSON{ptrOrNil(h.RuleName), h.Reason, allswell.FormatTime(h.At), allswell.FormatTime(h.Until)})
+		out.Holds = append(out.Holds, holdJSON{ptrOrNil(h.RuleName), h.Reason, allswell.FormatTime(h.At), allswell.FormatTime(h.Until), h.Over})
 	}
 	for _, p := range d.Plans {
 		out.Plans = append(out.Plans, planJSON{p.RuleID, p.RuleName, allswell.FormatTime(p.DueAt), ptrOrNil(p.Held), newForecastStepsJSON(p.Steps)})

@@ -113,7 +113,8 @@ func printAlertHistory(c *commandContext, a *client.Alert) {
 		all = append(all, entry{t.At, fmt.Sprintf("%-12s %s: %s", t.Kind, channel, noticeState(t))})
 	}
 	for _, h := range a.Holds {
-		all = append(all, entry{h.At, fmt.Sprintf("held back by the rule %s until %s: %s", console.Visible(valueOr(h.Rule, "that was deleted")), console.Time(h.Until), strings.ReplaceAll(h.Reason, "_", " "))})
+		held := map[bool]string{false: "is held back", true: "was held back"}[h.Over]
+		all = append(all, entry{h.At, fmt.Sprintf("%s by the rule %s until %s: %s", held, console.Visible(valueOr(h.Rule, "that was deleted")), console.Time(h.Until), strings.ReplaceAll(h.Reason, "_", " "))})
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return a.at.Compare(b.at) })
 	for _, e := range all {

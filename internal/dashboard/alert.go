@@ -23,7 +23,7 @@ type alertScreen struct {
 	CanEdit   bool
 	CanRules  bool      // the visitor may see rules, channels and silences
 	Monitor   bool      // the monitor still exists
-	Silenced  time.Time // until when silences match it; zero: none does
+	Silenced  time.Time // until when silences hold it back; zero: none does, or no rule would notify anybody
 	Durations []option  // for how long its monitor can be silenced
 }
 
@@ -94,8 +94,13 @@ func alertTimeline(d store.AlertDetail) (all []alertEntry) {
 	all = append(all, began)
 	for _, h := range d.Holds {
 		e := alertEntry{At: h.At, What: "waits: " + holdWords[h.Reason], Rule: h.RuleName, Until: h.Until}
-		if h.Reason != alert.HeldByFlapping && d.Event.Lasts() && !d.ResolvedAt.IsZero() && d.ResolvedAt.Before(h.Until) {
-			e.Result = "it was over before"
+		switch {
+		case h.Over && h.Until.Equal(d.AcknowledgedAt):
+			e.What, e.Result = "waited: "+holdWords[h.Reason], "somebody acknowledged it before"
+		case h.Over && d.Event.Lasts() && h.Until.Equal(d.ResolvedAt):
+			e.What, e.Result = "waited: "+holdWords[h.Reason], "it was over before"
+		case h.Over:
+			e.What = "waited: " + holdWords[h.Reason]
 		}
 		all = append(all, e)
 	}
@@ -142,7 +147,7 @@ func (v *visit) answerAlert(status int, f *form) error {
 		if err != nil {
 			return err
 		}
-		if until := alert.SilencedUntil(silences, d.Subject, v.now()); d.State() != alert.Resolved {
+		if until := alert.SilencedUntil(silences, d.Subject, v.now()); d.State() != alert.Resolved && len(d.Plans) > 0 {
 			s.Silenced = until
 		}
 	}

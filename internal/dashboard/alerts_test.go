@@ -88,8 +88,25 @@ func TestSilenceOfAlert(t *testing.T) {
 		owner.wants(owner.get(path), http.StatusOK, "waits: a silence matches, until")
 		all, _, err := s.store.Silences(t.Context(), owner.actor(), false, store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 || all[0].Monitors[0] != m.ID || all[0].EndsAt.Sub(all[0].StartsAt).Round(time.Minute) != 4*time.Hour {
-			t.Errorf("%+v, %v", all, err)
+			t.Fatalf("%+v, %v", all, err)
 		}
+		if err := s.store.EndSilence(t.Context(), owner.actor(), all[0].ID, allswell.Precondition{}); err != nil {
+			t.Fatal(err)
+		}
+		owner.advanceAlerts()
+		owner.lacks(owner.wants(owner.get(path), http.StatusOK, "waited: a silence matches, until"), "waits: ", "holds it back")
+
+		// A silence holds nothing back of which no rule would notify anybody.
+		owner.wants(owner.post(path+"/silence", "for", "1h"), http.StatusSeeOther, path)
+		owner.wants(owner.get(path), http.StatusOK, "holds it back until")
+		rules, _, err := s.store.AlertRules(t.Context(), owner.actor(), store.Pagination{Page: 1, PerPage: 10})
+		if err != nil || len(rules) != 1 {
+			t.Fatalf("%+v, %v", rules, err)
+		}
+		if err := s.store.DeleteAlertRule(t.Context(), owner.actor(), rules[0].ID, allswell.Precondition{}); err != nil {
+			t.Fatal(err)
+		}
+		owner.lacks(owner.get(path), "holds it back")
 	})
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -68,9 +69,31 @@ type AlertNotice struct {
 
 // AlertHold is a time in which a rule held an alert back.
 type AlertHold struct {
+	RuleID    string
 	RuleName  string // "": it was deleted
 	Reason    alert.HoldReason
 	At, Until time.Time
+	Over      bool // the rule does not hold the alert back any more
+}
+
+// endHolds sets which of the holds of an alert are over, and when they ended if that was earlier than planned.
+func (d *AlertDetail) endHolds(now time.Time) {
+	for i := range d.Holds {
+		h := &d.Holds[i]
+		ends := []time.Time{d.AcknowledgedAt}
+		if d.Event.Lasts() && h.Reason != alert.HeldByFlapping { // others are sent although the alert has ended
+			ends = append(ends, d.ResolvedAt)
+		}
+		h.Over = !h.Until.After(now) || !slices.ContainsFunc(d.Plans, func(p AlertPlan) bool { return p.RuleID == h.RuleID && p.Held == h.Reason })
+		if h.Over { // by now, if the rule was disabled or deleted
+			ends = append(ends, now)
+		}
+		for _, end := range ends {
+			if !end.IsZero() && end.Before(h.Until) {
+				h.Until = allswell.Later(end, h.At)
+			}
+		}
+	}
 }
 
 // AlertDetail is an alert with its history.
@@ -107,13 +130,14 @@ func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (Ale
 			return d, err
 		}
 		if d.Holds, err = database.Query(c.Session, func(row database.Row) (h AlertHold, err error) {
-			err = row.Scan(text{&h.RuleName}, &h.Reason, instant{&h.At}, instant{&h.Until})
+			err = row.Scan(&h.RuleID, text{&h.RuleName}, &h.Reason, instant{&h.At}, instant{&h.Until})
 			return
-		}, `SELECT r.name, h.reason, h.held_at, h.until_at FROM alert_holds h LEFT JOIN alert_rules r ON r.id = h.rule_id WHERE h.alert_id = $1 ORDER BY h.held_at, h.rule_id LIMIT $2`, id, maxShownNotices); err != nil {
+		}, `SELECT h.rule_id, r.name, h.reason, h.held_at, h.until_at FROM alert_holds h LEFT JOIN alert_rules r ON r.id = h.rule_id WHERE h.alert_id = $1 ORDER BY h.held_at, h.rule_id LIMIT $2`, id, maxShownNotices); err != nil {
 			return d, err
 		}
 		plans, err := c.alertPlans(d.WorkspaceID, []alert.Alert{d.Alert}, MaxPlanSteps)
 		d.Plans = plans[d.ID]
+		d.endHolds(c.Now)
 		return d, err
 	})
 }

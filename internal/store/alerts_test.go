@@ -209,7 +209,7 @@ func TestHoldsAreRecorded(t *testing.T) {
 		w.ok(err)
 		began := all[0].OpenedAt
 		d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
-		if len(d.Holds) != 1 || d.Holds[0].Reason != alert.HeldByDelay || !d.Holds[0].Until.Equal(began.Add(10*time.Minute)) || d.Holds[0].RuleName != "rule" {
+		if len(d.Holds) != 1 || d.Holds[0].Reason != alert.HeldByDelay || !d.Holds[0].Until.Equal(began.Add(10*time.Minute)) || d.Holds[0].RuleName != "rule" || d.Holds[0].Over {
 			t.Errorf("holds %+v", d.Holds)
 		}
 		if len(d.Plans) != 1 || d.Plans[0].Held != alert.HeldByDelay || len(d.Plans[0].Steps) != 5 {
@@ -227,16 +227,55 @@ func TestHoldsAreRecorded(t *testing.T) {
 		must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: began.Add(time.Hour)}))(w)
 		w.expect("silenced", w.notified(30*time.Minute, taken))
 		d = must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
-		if len(d.Holds) != 2 || d.Holds[1].Reason != alert.HeldBySilence || !d.Holds[1].Until.Equal(began.Add(time.Hour)) || d.Plans[0].Held != alert.HeldBySilence {
+		if len(d.Holds) != 2 || d.Holds[1].Reason != alert.HeldBySilence || !d.Holds[1].Until.Equal(began.Add(time.Hour)) || d.Plans[0].Held != alert.HeldBySilence || !d.Holds[0].Over || d.Holds[1].Over {
 			t.Errorf("holds %+v, plans %+v", d.Holds, d.Plans)
 		}
 		w.pinged(job)
 		w.expect("over before", w.notified(2*time.Hour, taken))
+		if d = must(w.Alert(w.ctx, w.ws, all[0].ID))(w); !d.Holds[1].Over || !d.Holds[1].Until.Equal(d.ResolvedAt) {
+			t.Errorf("after the end: holds %+v, ended %s", d.Holds, d.ResolvedAt)
+		}
 		l, err := w.AlertList(w.ctx, w.ws, store.AlertFilter{}, store.AlertCursor{}, 10)
 		if err != nil || len(l.Lasting) != 0 || len(l.Ended) != 1 || l.Counts != (store.AlertCounts{}) {
 			t.Errorf("%+v, %v", l, err)
 		}
 	})
+}
+
+// TestHoldsEndEarlier checks that an alert is not said to be held back any more once its silence was ended, somebody has acknowledged it, or its rule was deleted.
+func TestHoldsEndEarlier(t *testing.T) {
+	for name, end := range map[string]func(w *world, alertID string, silence alert.Silence, rule alert.Rule){
+		"the silence ends": func(w *world, _ string, silence alert.Silence, _ alert.Rule) {
+			w.ok(w.EndSilence(w.ctx, w.ws, silence.ID, allswell.Precondition{}))
+		},
+		"an acknowledgement": func(w *world, alertID string, _ alert.Silence, _ alert.Rule) {
+			must(w.AcknowledgeAlert(w.ctx, w.ws, alertID))(w)
+		},
+		"the rule is deleted": func(w *world, _ string, _ alert.Silence, rule alert.Rule) {
+			w.ok(w.DeleteAlertRule(w.ctx, w.ws, rule.ID, allswell.Precondition{}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorlds(t, func(w *world) {
+				job := w.quick("Nightly backup", w.component, "")
+				rule := w.rule(to(w.channel("phone")), func(*alert.Rule) {})
+				silence := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(5 * time.Hour)}))(w)
+				w.goDown(job)
+				w.advanceAlerts()
+				all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{}, firstHundred)
+				w.ok(err)
+				if holds := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds; len(holds) != 1 || holds[0].Over || !holds[0].Until.Equal(silence.EndsAt) {
+					t.Fatalf("holds %+v", holds)
+				}
+				w.clock.move(time.Minute)
+				end(w, all[0].ID, silence, rule)
+				w.advanceAlerts()
+				if holds := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds; len(holds) != 1 || !holds[0].Over || !holds[0].Until.Equal(w.clock.now()) {
+					t.Errorf("at %s: holds %+v", w.clock.now(), holds)
+				}
+			})
+		})
+	}
 }
 
 // TestMessagesKnowTheirThread checks that later messages have all alerts of their thread as they are then.

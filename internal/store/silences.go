@@ -136,7 +136,7 @@ func (s *Store) EndSilence(ctx context.Context, actor allswell.Actor, id string,
 	})
 }
 
-// saveSilence saves a changed silence. Rules that wait for its end look again at once.
+// saveSilence saves a changed silence. Rules that wait for its end look again at once, so that what they held back by silences is not held back until they do.
 func (t *tx) saveSilence(actor allswell.Actor, before, v alert.Silence) error {
 	filter, err := json.Marshal(v.Filter)
 	if err != nil {
@@ -147,6 +147,10 @@ func (t *tx) saveSilence(actor allswell.Actor, before, v alert.Silence) error {
 		return err
 	}
 	if _, err := t.Exec(`UPDATE alert_progress SET due_at = $2 WHERE held = $3 AND due_at > $2 AND alert_id IN (SELECT id FROM alerts WHERE workspace_id = $1 AND resolved_at IS NULL)`,
+		v.WorkspaceID, millis(t.Now), string(alert.HeldBySilence)); err != nil {
+		return err
+	}
+	if _, err := t.Exec(`UPDATE alert_holds SET until_at = $2 WHERE reason = $3 AND until_at > $2 AND alert_id IN (SELECT id FROM alerts WHERE workspace_id = $1 AND resolved_at IS NULL)`,
 		v.WorkspaceID, millis(t.Now), string(alert.HeldBySilence)); err != nil {
 		return err
 	}
