@@ -41,12 +41,13 @@ type ChannelHealth struct {
 	TakenAt      *time.Time `json:"taken_at"`
 	FailingSince *time.Time `json:"failing_since"` // nil: the last attempt succeeded, or there was none
 	Failures     int        `json:"failures"`      // in a row
-	Reason       *string    `json:"reason"`        // why the last attempt failed
+	Reason       *string    `json:"reason"`        // why the last attempt failed; if FailingSince is nil, it was a test that somebody sent
 	NextAt       *time.Time `json:"next_at"`       // when the channel is used next; nil: nothing waits for it
 	TestedAt     *time.Time `json:"tested_at"`     // the last weekly test
 
 	TemplateError     *string `json:"template_error"`     // why the last message had the default words in place of those of a template
 	SecretsUnreadable bool    `json:"secrets_unreadable"` // the secrets cannot be opened, so that the channel is not used
+	CommandMissing    bool    `json:"command_missing"`    // it runs a program, and the setting ALLSWELL_ALERT_COMMAND names none
 }
 
 // ChannelFields has the fields of a type of channels by name. In the API they stand beside the other fields of a channel. Values are those of

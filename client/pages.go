@@ -246,6 +246,7 @@ type Uptime struct {
 type ComponentUptime struct {
 	ID      string          `json:"id"`
 	Name    string          `json:"name"`
+	Slug    string          `json:"slug"`
 	Group   *string         `json:"group"` // the group's id
 	Status  allswell.Status `json:"status"`
 	Uptime  *float64        `json:"uptime"`

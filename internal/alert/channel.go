@@ -48,14 +48,18 @@ type Health struct {
 	TakenAt      time.Time // the last message that was taken; zero: none
 	FailingSince time.Time // zero: the last attempt succeeded, or there was none
 	Failures     int       // failed attempts in a row
-	Reason       string    // why the last attempt failed, in English; "": it did not
+	Reason       string    // why the last attempt failed, in English; "": it did not. See TestFailed
 	NextAt       time.Time // when the channel is used next; zero: nothing waits for it
 	TestedAt     time.Time // the last weekly test; zero: none
 
 	SecretsUnreadable bool // the secrets of the channel cannot be opened, so that it is not used
+	CommandMissing    bool // it runs a program, and the setting ALLSWELL_ALERT_COMMAND names none
 
 	TemplateError string // why the last message had the default words in place of those of a template; "": it did not
 }
+
+// TestFailed reports whether the last attempt was a test that somebody sent, and failed. The channel is not failing because of that.
+func (h Health) TestFailed() bool { return h.FailingSince.IsZero() && h.Reason != "" }
 
 // Validate returns an *allswell.ValidationError with every invalid field. The package alertchannel checks the fields of the type, and the
 // store that the fallback exists.
@@ -117,6 +121,9 @@ func RetryAt(failures int, least time.Duration, jitter float64, now time.Time) t
 	wait += time.Duration(float64(wait) / 5 * jitter)
 	return now.Add(max(wait, min(least, time.Hour)))
 }
+
+// CommandType is the type of channels that run the program of the setting ALLSWELL_ALERT_COMMAND.
+const CommandType = "command"
 
 // SMSTypes are the types of channels that can send an SMS to any number: see alertchannel.Sender.SMS.
 var SMSTypes = []string{"twilio", "sms"}

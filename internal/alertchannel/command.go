@@ -17,7 +17,7 @@ import (
 // commandType runs a program that the operator has chosen. Nobody who configures a channel chooses it: that would be the right to run anything on
 // the server.
 var commandType = Type{
-	Name: "command", Label: "Command", Help: "Runs the operator's program (ALLSWELL_ALERT_COMMAND) with the message as JSON.",
+	Name: alert.CommandType, Label: "Command", Help: "Runs the operator's program (ALLSWELL_ALERT_COMMAND) with the message as JSON.",
 	Fields: []configfield.Field{
 		{Name: "arguments", Label: "Arguments", Help: "Arguments of the program.", Kind: configfield.KindList, Max: 500, Example: "ops"},
 	},

@@ -49,6 +49,7 @@ type healthJSON struct {
 
 	TemplateError     *string `json:"template_error"`
 	SecretsUnreadable bool    `json:"secrets_unreadable"`
+	CommandMissing    bool    `json:"command_missing"`
 }
 
 // MarshalJSON returns the fields of all channels and those of the type.
@@ -74,7 +75,7 @@ func newChannelJSON(c alert.Channel) channelJSON {
 		Health: healthJSON{
 			AttemptedAt: timePtr(c.Health.AttemptedAt), TakenAt: timePtr(c.Health.TakenAt), FailingSince: timePtr(c.Health.FailingSince),
 			Failures: c.Health.Failures, Reason: ptrOrNil(c.Health.Reason), NextAt: timePtr(c.Health.NextAt), TestedAt: timePtr(c.Health.TestedAt), TemplateError: ptrOrNil(c.Health.TemplateError),
-			SecretsUnreadable: c.Health.SecretsUnreadable,
+			SecretsUnreadable: c.Health.SecretsUnreadable, CommandMissing: c.Health.CommandMissing,
 		},
 		CreatedAt: allswell.FormatTime(c.CreatedAt), UpdatedAt: allswell.FormatTime(c.UpdatedAt), config: c.Config,
 	}
@@ -235,7 +236,7 @@ func newChannelTestJSON(o allswell.SendOutcome) channelTestJSON {
 	return channelTestJSON{o.Result == allswell.SendAccepted, ptrOrNil(o.Reason)}
 }
 
-// testChannel sends a test message to a channel, whose health then says that it was taken; why it was not, only the response says. It reads no body.
+// testChannel sends a test message to a channel, whose health then says whether it was taken. It reads no body.
 func (a *api) testChannel(c *call) (store.Response, error) {
 	ch, err := a.store.AlertChannelWithSecrets(c.Context(), c.actor(), c.PathValue("channelId"))
 	if err == nil {
@@ -245,8 +246,12 @@ func (a *api) testChannel(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	outcome, err := a.channelTests.Test(c.Context(), c.actor(), ch)
-	if err == nil && outcome.Result == allswell.SendAccepted {
+	switch {
+	case err != nil || outcome.Result == allswell.SendNotAttempted:
+	case outcome.Result == allswell.SendAccepted:
 		err = a.store.RecordChannelTest(c.Context(), ch.ID, outcome)
+	default:
+		err = a.store.RecordFailedTest(c.Context(), ch.ID, outcome.Reason)
 	}
 	return resourceResponse(outcome, err, newChannelTestJSON)
 }

@@ -263,9 +263,9 @@ func TestUptime(t *testing.T) {
 			"days": 2.0, "uptime": 97.291,
 			"groups": []any{map[string]any{"id": group, "name": "Europe", "uptime": 89.164}},
 			"components": []any{
-				map[string]any{"id": b, "name": "Web", "group": nil, "status": "maintenance", "uptime": 100.0,
+				map[string]any{"id": b, "name": "Web", "slug": "web", "group": nil, "status": "maintenance", "uptime": 100.0,
 					"history": []any{day(0, "maintenance", 100.0, works(86400)), day(1, "maintenance", 100.0, works(43200))}},
-				map[string]any{"id": a, "name": "API", "group": group, "status": "unknown", "uptime": 89.164,
+				map[string]any{"id": a, "name": "API", "slug": "api", "group": group, "status": "unknown", "uptime": 89.164,
 					"history": []any{day(0, "major_outage", 89.164, first), day(1, "unknown", nil, second)}},
 			},
 		})

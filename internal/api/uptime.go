@@ -33,6 +33,7 @@ type uptimeJSON struct {
 type componentUptimeJSON struct {
 	ID      string          `json:"id"`
 	Name    string          `json:"name"`
+	Slug    string          `json:"slug"`
 	Group   *string         `json:"group"`
 	Status  allswell.Status `json:"status"`
 	Uptime  *float64        `json:"uptime"`
@@ -64,7 +65,7 @@ func newUptimeJSON(s allswell.Summary, days int) uptimeJSON {
 		for _, c := range b.Components {
 			history := s.Histories[c.ID]
 			out.Components = append(out.Components, componentUptimeJSON{
-				ID: c.ID, Name: c.Name, Group: ptrOrNil(c.GroupID), Status: c.Status(),
+				ID: c.ID, Name: c.Name, Slug: c.Slug, Group: ptrOrNil(c.GroupID), Status: c.Status(),
 				Uptime: percent(history.Last(days)), History: newDaysJSON(history[max(0, len(history)-days):]),
 			})
 		}

@@ -52,8 +52,12 @@ func (c shownChannel) State() string {
 		return "Disabled"
 	case c.Health.SecretsUnreadable:
 		return "Secrets cannot be opened"
+	case c.Health.CommandMissing:
+		return "No program"
 	case c.Failing():
 		return "Failing"
+	case c.Health.TestFailed():
+		return "Test failed"
 	case !c.Health.TakenAt.IsZero():
 		return "Works"
 	}
@@ -65,8 +69,10 @@ func (c shownChannel) Tone() string {
 	switch {
 	case !c.Enabled:
 		return allswell.NeutralTone.Name
-	case c.Failing(), c.Health.SecretsUnreadable:
+	case c.Failing(), c.Health.SecretsUnreadable, c.Health.CommandMissing:
 		return allswell.StatusMajorOutage.Tone().Name
+	case c.Health.TestFailed():
+		return allswell.StatusDegraded.Tone().Name
 	case c.Health.AttemptedAt.IsZero():
 		return allswell.NeutralTone.Name
 	}
@@ -207,8 +213,7 @@ func (v *visit) answerChannel(status int, c alert.Channel, f *channelForm, teste
 	return v.show(status, "channel", c.Name, s)
 }
 
-// testChannel sends a test message, and shows the channel with the result. Its health then says that it was taken; why it was not, only the
-// screen says.
+// testChannel sends a test message, and shows the channel with the result, which its health then says, too.
 func (v *visit) testChannel() error {
 	c, err := v.store.AlertChannelWithSecrets(v.r.Context(), v.actor(), v.r.PathValue("channel"))
 	if err != nil {
@@ -225,13 +230,17 @@ func (v *visit) testChannel() error {
 	if err != nil {
 		return err
 	}
-	if result.Taken() {
-		if err := v.store.RecordChannelTest(v.r.Context(), c.ID, result.SendOutcome); err != nil {
-			return err
-		}
-		if c, err = v.store.AlertChannel(v.r.Context(), v.actor(), c.ID); err != nil {
-			return err
-		}
+	switch {
+	case result.Taken():
+		err = v.store.RecordChannelTest(v.r.Context(), c.ID, result.SendOutcome)
+	case result.Result != allswell.SendNotAttempted:
+		err = v.store.RecordFailedTest(v.r.Context(), c.ID, result.Reason)
+	}
+	if err == nil {
+		c, err = v.store.AlertChannel(v.r.Context(), v.actor(), c.ID)
+	}
+	if err != nil {
+		return err
 	}
 	return v.answerChannel(http.StatusOK, c, f, result)
 }

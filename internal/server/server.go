@@ -153,7 +153,7 @@ func (s *Server) openDatabase(ctx context.Context) error {
 		s.store, err = store.Open(ctx, s.cfg.Database, store.Options{
 			Logger: s.log, Location: s.cfg.Checks.Location, FailureThreshold: s.cfg.FailureThreshold, CheckInterval: s.cfg.CheckInterval, Hosts: s.cfg.Hosts,
 			AuditRetention: s.cfg.AuditRetention, PingRetention: cmp.Or(s.cfg.PingRetention, -1),
-			SecretKeys: s.cfg.SecretKeys, SMS: s.cfg.SMS,
+			SecretKeys: s.cfg.SecretKeys, SMS: s.cfg.SMS, NoCommands: s.cfg.AlertCommand == "",
 		})
 		return err
 	})

@@ -78,6 +78,16 @@ func (s *Store) RecordChannelTest(ctx context.Context, id string, o allswell.Sen
 	})
 }
 
+// RecordFailedTest records that a channel did not take a test that somebody sent: its Health shows why. It is not failing because of that, so that nobody is
+// notified, and its fallback is not used.
+func (s *Store) RecordFailedTest(ctx context.Context, id, reason string) error {
+	return writeOnly(ctx, s, func(t *tx) error {
+		t.unattended = true
+		_, err := t.Exec(`UPDATE alert_channels SET attempted_at = $2, reason = $3 WHERE id = $1`, id, millis(t.Now), cmp.Or(reason, channelRefused))
+		return err
+	})
+}
+
 // channelRefused is the reason of an attempt without one.
 const channelRefused = "The channel did not take the message."
 

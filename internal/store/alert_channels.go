@@ -73,7 +73,7 @@ func (c *session) completeChannel(ch alert.Channel) (alert.Channel, error) {
 	return one[0], err
 }
 
-// completeChannels sets whether subscribers get SMS through channels, and whether the secrets of channels cannot be opened.
+// completeChannels sets whether subscribers get SMS through channels, whether the secrets of channels cannot be opened, and whether they lack their program.
 func (c *session) completeChannels(channels []alert.Channel) error {
 	gateway, err := c.smsChannel()
 	if err != nil {
@@ -102,6 +102,7 @@ func (c *session) completeChannels(channels []alert.Channel) error {
 	for i := range channels {
 		ch := &channels[i]
 		ch.SubscriberSMS, ch.Health.SecretsUnreadable = ch.ID == gateway.Channel.ID, unreadable[ch.ID]
+		ch.Health.CommandMissing = ch.Type == alert.CommandType && c.s.noCommands
 	}
 	return nil
 }
@@ -140,6 +141,9 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 		c.SecretFields = slices.Sorted(maps.Keys(c.Secrets))
 		if err := t.validateChannel(actor, c); err != nil {
 			return c, err
+		}
+		if c.Type == alert.CommandType && s.noCommands {
+			return c, withField(nil, "type", "Channels of the type command need the setting ALLSWELL_ALERT_COMMAND of the server, which names the program.")
 		}
 		if err := t.checkFallback(c); err != nil {
 			return c, err

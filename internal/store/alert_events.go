@@ -86,7 +86,7 @@ func (t *tx) emitSuspended(s allswell.Subscriber, reason string) error {
 	if err != nil {
 		return err
 	}
-	return t.emitAlertEvent(alert.DeliveryFailed, workspace, "", s.ID, allswell.MonitorEventData{Name: "A subscriber by " + string(s.Channel) + " (" + s.ID + ")", PageID: s.PageID, Detail: reason})
+	return t.emitAlertEvent(alert.DeliveryFailed, workspace, "", s.ID, allswell.MonitorEventData{Name: "A subscriber (" + s.Channel.Name() + ", " + s.ID + ")", PageID: s.PageID, Detail: reason})
 }
 
 func (c *session) workspaceOfPage(id string) (string, error) {

@@ -242,6 +242,27 @@ func TestHoldsAreRecorded(t *testing.T) {
 	})
 }
 
+// TestFailedTestIsShown checks that the health of a channel shows a test that it did not take, that it is not failing because of that, and that a
+// message which it takes ends that.
+func TestFailedTestIsShown(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		phone := w.channel("phone")
+		w.rule(to(phone))
+		w.ok(w.RecordFailedTest(w.ctx, phone.ID, "It answered 500."))
+		h := must(w.AlertChannel(w.ctx, w.ws, phone.ID))(w).Health
+		if !h.TestFailed() || h.Reason != "It answered 500." || !h.AttemptedAt.Equal(w.clock.now()) || !h.FailingSince.IsZero() || h.Failures != 0 {
+			w.Errorf("%+v", h)
+		}
+		w.goDown(w.quick("Nightly backup", w.component, ""))
+		if lines := w.notified(10*time.Second, taken); len(lines) != 1 {
+			w.Errorf("%q", lines)
+		}
+		if h = must(w.AlertChannel(w.ctx, w.ws, phone.ID))(w).Health; h.TestFailed() || h.Reason != "" || h.TakenAt.IsZero() {
+			w.Errorf("after a message: %+v", h)
+		}
+	})
+}
+
 // TestHoldsEndEarlier checks that an alert is not said to be held back any more once its silence was ended, somebody has acknowledged it, or its rule was deleted.
 func TestHoldsEndEarlier(t *testing.T) {
 	for name, end := range map[string]func(w *world, alertID string, silence alert.Silence, rule alert.Rule){
@@ -463,7 +484,7 @@ func TestOtherEventsNotify(t *testing.T) {
 			w.fanOut()
 			w.deliver(allswell.SendOutcome{Result: allswell.SendRejected, Reason: "no"})
 		}
-		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: A subscriber by webhook (sub_") || !strings.HasSuffix(lines[0], ") is not notified any more / No.") {
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: A subscriber (Webhook, sub_") || !strings.HasSuffix(lines[0], ") is not notified any more / No.") {
 			t.Errorf("suspended: %q", lines)
 		}
 	})

@@ -46,6 +46,9 @@ type Options struct {
 	// negative, there is no history of plain pings, and signals are kept for allswell.SignalRetention.
 	PingRetention time.Duration
 
+	// NoCommands says that there is no program for alert channels of the type command: none can be created, and the health of others shows it.
+	NoCommands bool
+
 	// Location is where this replica is, for checks that several locations confirm. It is written with liveness records.
 	Location string
 
@@ -95,6 +98,8 @@ type Store struct {
 	onMaintenanceChange []func()
 	onDomainCheckDue    []func()
 	onPingMergeDue      []func()
+
+	noCommands bool // see Options.NoCommands
 }
 
 // Open opens the database for serving and brings its schema up to date. dsn is
@@ -125,6 +130,7 @@ func open(ctx context.Context, dsn string, o Options,
 		location:       o.Location,
 		secretKeys:     newSecretKeys(dsn, o.SecretKeys),
 		sms:            o.SMS,
+		noCommands:     o.NoCommands,
 		counts:         newRunCounts(),
 		auditRetention: cmp.Or(o.AuditRetention, allswell.DefaultAuditRetention),
 		pingRetention:  cmp.Or(o.PingRetention, allswell.SignalRetention),
