@@ -144,15 +144,35 @@ func checkHeading(e allswell.Explanation) string {
 func (s monitorScreen) UptimePeriods() []uptimePeriod {
 	all := make([]uptimePeriod, len(s.Uptimes))
 	for i, u := range s.Uptimes {
-		all[i] = uptimePeriod{Label: fmt.Sprintf("%d days", int(u.Period.Hours()/24)), Uptime: "unknown"}
+		all[i] = uptimePeriod{Label: fmt.Sprintf("%d days", int(u.Period.Hours()/24))}
 		if u.Period <= 24*time.Hour {
 			all[i].Label = fmt.Sprintf("%d hours", int(u.Period.Hours()))
 		}
-		if share, ok := u.Uptime(); ok {
-			all[i].Uptime = percentOf(share)
-		}
+		all[i].Uptime = uptimeText(u)
 	}
 	return all
+}
+
+// minUptime is the time of which an uptime says something.
+const minUptime = time.Hour
+
+// uptimeText returns an uptime for people: none of less than minUptime, and if much of the period is unknown, such as before the monitor was created, of how long
+// it is.
+func uptimeText(u store.MonitorUptime) string {
+	share, ok := u.Uptime()
+	switch known := u.Known(); {
+	case !ok:
+		return "unknown"
+	case known < minUptime:
+		return "–"
+	case known < u.Period-u.Period/20:
+		unit := time.Hour
+		if known > 48*time.Hour {
+			unit = 24 * time.Hour
+		}
+		return percentOf(share) + " of " + i18n.English().Duration(known.Truncate(unit))
+	}
+	return percentOf(share)
 }
 
 // percentOf returns an uptime from 0 to 1 as people read it.

@@ -48,6 +48,9 @@ func (t *target) name() string {
 func (t *target) send(ctx context.Context, report client.SignalReport) error {
 	if t.token == "" {
 		m, err := t.api.GetMonitor(ctx, t.monitor)
+		if isNotFound(err) {
+			return &notFound{fmt.Sprintf("there is no monitor %q in the workspace of the API token: `allswell monitor list --wide` lists the slugs, `allswell monitor create` creates one", t.monitor), err}
+		}
 		if err != nil {
 			return err
 		}
@@ -56,7 +59,25 @@ func (t *target) send(ctx context.Context, report client.SignalReport) error {
 		}
 		t.token = m.Token
 	}
-	return t.api.Signal(ctx, t.token, report)
+	err := t.api.Signal(ctx, t.token, report)
+	if isNotFound(err) {
+		return &notFound{"no monitor has this ping URL: `allswell monitor show` prints that of a monitor", err}
+	}
+	return err
+}
+
+// notFound is an error of the API that says what to do.
+type notFound struct {
+	text string
+	err  error
+}
+
+func (e *notFound) Error() string { return e.text }
+func (e *notFound) Unwrap() error { return e.err }
+
+func isNotFound(err error) bool {
+	refused := (*client.Error)(nil)
+	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
 }
 
 // isFinal reports whether an error stays when the report is sent again.

@@ -283,7 +283,7 @@ func TestRefusedEnds(t *testing.T) {
 		}
 	}
 	const kept, stay, dropped, refused = "it is kept in the spool", "the ends of earlier runs stay in the spool: ",
-		"the ends of 2 earlier runs are dropped from the spool: ", "the end of the command is not reported: "
+		"the ends of 2 earlier runs are dropped from the spool: ", `the end of the command is not reported: there is no monitor "nightly" in the workspace of the API token: `
 	wrong := strings.Repeat("wrong", 8)
 	run(wrong, 1, kept)
 	run(wrong, 2, stay, kept)
