@@ -90,8 +90,8 @@ func program() console.Program {
 		EnvPrefix: envPrefix,
 		// Those that read the configuration file, which may have settings of serve, and those that complete command lines.
 		Whole:     []string{"demo", "token", "secret", "setup-link", "user", "migrate", "backup", "restore", "completion", "complete"},
-		Variables: cli.HelpVariables(),
-		Message:   cli.Message,
+		Variables: cli.HelpVariables(), BeforeHelp: cli.NarrowHelp,
+		Message: cli.Message,
 	}
 }
 

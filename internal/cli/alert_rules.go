@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ type ruleArgument struct {
 }
 
 func (a ruleArgument) get(c *commandContext) (*client.AlertRule, error) {
-	id, err := findTitled(c, []*client.List[client.AlertRule]{c.api.ListAlertRules()}, "rule", a.Rule, func(r *client.AlertRule) titled { return titled{id: r.ID, title: r.Name} })
+	id, err := findNamed(c, c.api.ListAlertRules(), "rule", a.Rule, func(r *client.AlertRule) (id, name string) { return r.ID, r.Name })
 	if err != nil {
 		return nil, err
 	}
@@ -55,21 +56,39 @@ type ruleShow struct{ ruleArgument }
 
 func (cmd *ruleShow) Run(c *commandContext) error {
 	r, err := cmd.get(c)
+	if err != nil {
+		return err
+	}
+	targets := []client.AlertTarget{r.AlertTarget}
+	if r.QuietHours != nil {
+		targets = append(targets, r.QuietHours.AlertTarget)
+	}
+	for _, s := range r.Escalation {
+		targets = append(targets, s.AlertTarget)
+	}
+	var channels, schedules []string
+	for _, t := range targets {
+		channels, schedules = append(channels, t.ChannelIDs...), append(schedules, t.OnCallIDs...)
+	}
+	named, err := c.recipientNames(channels, schedules)
+	if err == nil {
+		err = c.addSubjectNames(named, r.AlertMatch)
+	}
 	return object(c, r, err, func(r *client.AlertRule) {
-		facts := [][2]string{{"Rule", r.Name}, {"Id", r.ID}, {"Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled]}, {"Summary", r.Summary}, {"About", matchText(r.AlertMatch)},
-			{"Notifies", targetText(r.AlertTarget)}, {"Delay", durationText(r.Delay)}, {"Repeats every", durationText(r.Repeat)}}
+		facts := [][2]string{{"Rule", r.Name}, {"Id", r.ID}, {"Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled]}, {"Summary", r.Summary}, {"About", matchText(r.AlertMatch, named)},
+			{"Notifies", targetText(r.AlertTarget, named)}, {"Delay", durationText(r.Delay)}, {"Repeats every", durationText(r.Repeat)}}
 		if q := r.QuietHours; q != nil {
 			text := fmt.Sprintf("%s to %s %s", q.From, q.Until, q.Zone)
 			if len(q.Days) > 0 {
 				text += " on " + strings.Join(q.Days, ", ")
 			}
-			if target := targetText(q.AlertTarget); target != "" {
+			if target := targetText(q.AlertTarget, named); target != "" {
 				text += "; then " + target
 			}
 			facts = append(facts, [2]string{"Quiet hours", text})
 		}
 		for _, s := range r.Escalation {
-			facts = append(facts, [2]string{"Then, after " + durationText(s.After), targetText(s.AlertTarget)})
+			facts = append(facts, [2]string{"Then, after " + durationText(s.After), targetText(s.AlertTarget, named)})
 		}
 		c.Facts(facts...)
 	})
@@ -82,8 +101,16 @@ func durationText(s client.Seconds) string {
 	return settings.ShortDuration(s.Duration())
 }
 
-func targetText(t client.AlertTarget) string {
-	return strings.Join(append(append([]string{}, t.ChannelIDs...), t.OnCallIDs...), ", ")
+// addSubjectNames adds the names of the pages and monitors that a rule is about.
+func (c *commandContext) addSubjectNames(all names, m client.AlertMatch) error {
+	if err := addNames(c, all, m.Pages, c.api.ListPages(), func(p *client.Page) (id, name string) { return p.ID, p.Name }); err != nil {
+		return err
+	}
+	return addNames(c, all, m.Monitors, c.api.ListMonitors(client.MonitorFilter{}), func(v *client.Monitor) (id, name string) { return v.ID, v.Name })
+}
+
+func targetText(t client.AlertTarget, named names) string {
+	return strings.Join(named.of(slices.Concat(t.ChannelIDs, t.OnCallIDs)), ", ")
 }
 
 // ruleFlags are the flags of commands that create or change a rule.

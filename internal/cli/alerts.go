@@ -51,12 +51,19 @@ func (cmd *alertList) Run(c *commandContext) error {
 
 // alertArgument is embedded by the commands of one alert.
 type alertArgument struct {
-	Alert string `arg:"" help:"Id of the alert or the beginning of it, or latest."`
+	Alert string `arg:"" help:"Id of the alert or the beginning of it, its title if it has not ended, or latest."`
 }
 
 func (a alertArgument) id(c *commandContext) (string, error) {
-	if a.Alert != "latest" {
+	switch {
+	case strings.HasPrefix(a.Alert, alert.PrefixAlert):
 		return findByID(c, c.api.ListAlerts(client.AlertFilter{}), "alert", alert.PrefixAlert, a.Alert, func(v *client.Alert) string { return v.ID })
+	case a.Alert != "latest":
+		var lasting []*client.List[client.Alert]
+		for _, state := range []alert.State{alert.Open, alert.Acknowledged} {
+			lasting = append(lasting, c.api.ListAlerts(client.AlertFilter{State: string(state)}))
+		}
+		return findTitled(c, lasting, "open alert", a.Alert, func(v *client.Alert) titled { return titled{v.ID, v.Title, v.State == string(alert.Open)} })
 	}
 	newest, _, err := c.api.ListAlerts(client.AlertFilter{}).First(c.Ctx, 1)
 	if err == nil && len(newest) == 0 {
@@ -196,14 +203,14 @@ func (cmd *silenceList) Run(c *commandContext) error {
 }
 
 // matchText returns what a rule or a silence is about.
-func matchText(m client.AlertMatch) string {
+func matchText(m client.AlertMatch, named names) string {
 	var parts []string
 	for _, list := range []struct {
 		name   string
 		values []string
 	}{{"event", m.Events}, {"page", m.Pages}, {"monitor", m.Monitors}, {"tag", m.Tags}, {"severity", textsOf(m.Severities)}} {
 		if len(list.values) > 0 {
-			parts = append(parts, list.name+" "+strings.Join(list.values, " or "))
+			parts = append(parts, list.name+" "+strings.Join(named.of(list.values), " or "))
 		}
 	}
 	return cmp.Or(strings.Join(parts, ", "), "everything")

@@ -51,8 +51,12 @@ func channelState(ch *client.Channel) string {
 		return "disabled"
 	case ch.Health.SecretsUnreadable:
 		return "its secrets cannot be opened"
+	case ch.Health.CommandMissing:
+		return "the server runs no program (ALLSWELL_ALERT_COMMAND)"
 	case ch.Health.FailingSince != nil:
 		return "failing since " + console.Time(*ch.Health.FailingSince)
+	case ch.Health.Reason != nil && ch.Health.AttemptedAt != nil:
+		return "the last test failed at " + console.Time(*ch.Health.AttemptedAt)
 	case ch.Health.TakenAt != nil:
 		return "works"
 	}
@@ -66,7 +70,7 @@ type channelArgument struct {
 
 // channel returns the id of a channel.
 func (c *commandContext) channel(given string) (string, error) {
-	return findTitled(c, []*client.List[client.Channel]{c.api.ListChannels()}, "channel", given, func(ch *client.Channel) titled { return titled{id: ch.ID, title: ch.Name} })
+	return findNamed(c, c.api.ListChannels(), "channel", given, func(ch *client.Channel) (id, name string) { return ch.ID, ch.Name })
 }
 
 // channels returns the ids of channels.
@@ -81,6 +85,12 @@ func (c *commandContext) channels(given []string) (ids []string, err error) {
 	return ids, nil
 }
 
+// channelNames returns the names of channels: "Phone, Mail".
+func (c *commandContext) channelNames(ids ...string) (string, error) {
+	all, err := c.recipientNames(ids, nil)
+	return strings.Join(all.of(ids), ", "), err
+}
+
 func (a channelArgument) get(c *commandContext) (*client.Channel, error) {
 	id, err := c.channel(a.Channel)
 	if err != nil {
@@ -93,6 +103,10 @@ type channelShow struct{ channelArgument }
 
 func (cmd *channelShow) Run(c *commandContext) error {
 	ch, err := cmd.get(c)
+	if err != nil {
+		return err
+	}
+	fallback, err := c.channelNames(valueOf(ch.FallbackID))
 	return object(c, ch, err, func(ch *client.Channel) {
 		facts := [][2]string{{"Channel", ch.Name}, {"Id", ch.ID}, {"Type", ch.Type}, {"State", channelState(ch)}, {"Reason", valueOf(ch.Health.Reason)}}
 		t, _ := alertchannel.TypeOf(ch.Type)
@@ -105,7 +119,7 @@ func (cmd *channelShow) Run(c *commandContext) error {
 				facts = append(facts, t)
 			}
 		}
-		c.Facts(append(facts, [2]string{"Messages a minute", fmt.Sprint(ch.MaxPerMinute)}, [2]string{"Fallback", valueOf(ch.FallbackID)},
+		c.Facts(append(facts, [2]string{"Messages a minute", fmt.Sprint(ch.MaxPerMinute)}, [2]string{"Fallback", fallback},
 			[2]string{"Weekly test", map[bool]string{true: "yes", false: "no"}[ch.TestWeekly]}, [2]string{"Last weekly test", timeOr(ch.Health.TestedAt, "never")}, [2]string{"Last taken", timeOr(ch.Health.TakenAt, "never")})...)
 	})
 }
@@ -132,7 +146,7 @@ func (o channelOptions) fallback(c *commandContext) (*string, error) {
 }
 
 type channelCreate struct {
-	Type string `required:"" placeholder:"TYPE" help:"Type of the channel: ${channel_types}."`
+	Type string `required:"" placeholder:"TYPE" help:"Type of the channel: ${channel_types}. With --help, only its flags are shown."`
 	Name string `required:"" placeholder:"NAME" help:"Name of the channel."`
 	channelOptions
 }

@@ -55,7 +55,7 @@ func against(t *testing.T, server http.HandlerFunc, args ...string) (status int,
 	defer s.Close()
 	var out, errs bytes.Buffer
 	args = append(args, "--server="+s.URL, "--token=hunter2")
-	program := console.Program{Commands: &testCommands{Subscriber: NewSubscriberCommands(), Monitor: NewMonitorCommands(), Channel: NewChannelCommands()}, Name: "allswell", Variables: HelpVariables(), Message: Message}
+	program := console.Program{Commands: &testCommands{Subscriber: NewSubscriberCommands(), Monitor: NewMonitorCommands(), Channel: NewChannelCommands()}, Name: "allswell", Variables: HelpVariables(), Message: Message, BeforeHelp: NarrowHelp}
 	c := &console.Console{Ctx: t.Context(), In: strings.NewReader("from standard input\n"), Out: &out, Err: &errs}
 	status = program.Run(c, args, nil)
 	stdout, stderr = strings.ReplaceAll(out.String(), s.URL, "URL"), strings.ReplaceAll(errs.String(), s.URL, "URL")
@@ -247,7 +247,7 @@ func TestOutput(t *testing.T) {
 			"/api/v1/monitors/mon_2/pings":                                      `{"data": [{"id": "sig_4", "kind": "start"}]}`,
 			"/api/v1/monitors/mon_1/pings/sig_2/body":                           `{"data": {"body": "boom", "encoding": "utf-8"}}`,
 			"/api/v1/pages/acme/groups":                                         `{"data": [{"id": "grp_1", "name": "Core", "order": 2}], "meta": {"total": 1}}`,
-			"/api/v1/pages/acme/uptime":                                         `{"data": {"components": [{"id": "comp_1", "group": "grp_1"}, {"id": "comp_2", "group": null}], "groups": [{"id": "grp_1", "name": "Core"}]}}`,
+			"/api/v1/pages/acme/uptime":                                         `{"data": {"components": [{"id": "comp_1", "slug": "api", "group": "grp_1"}], "groups": [{"id": "grp_1", "name": "Core"}]}}`,
 			"/api/v1/incidents/01990000-0000-7000-8000-000000000001":            `{"data": {"id": "i", "title": "Slow", "state": "identified", "updates": [{"id": "upd_1", "message": "x", "created_at": "2026-11-21T04:00:00.000Z"}]}}`,
 			"/api/v1/incidents/01990000-0000-7000-8000-000000000001/components": `{"data": [{"id": "comp_1", "name": "API", "status": "degraded"}]}`,
 		}[r.URL.Path])
@@ -256,7 +256,7 @@ func TestOutput(t *testing.T) {
 		"page set|acme|--accent=#123456": "Page:               Acme\nSlug:               acme\nStatus:             Operational\nAddress:            https://status.example.com\n" +
 			"Own domain:         https://status.example.com\nTime zone:          UTC\nLanguage:           en, the default\nOffered languages:  all\nStyle sheet:        none\nAccent:             none\n" +
 			"Logo:               https://x/logo.png\nDark logo:          none\nIcon:               none\nWebhooks:           only operators can subscribe them\nResponse times:     not shown to visitors\nFooter:             Imprint: https://example.com/\n",
-		"component list|--page=acme": "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop (hidden)\n",
+		"component list|--page=acme": "COMPONENT  STATUS       GROUP  ORDER  SLUG  NAME\ncomp_1     Degraded     Core   -1     api   API\ncomp_2     Operational  -      3      -     Shop (hidden)\n",
 		// A monitor whose first signal was a failure is down, not waiting.
 		"monitor list":           "MONITOR  STATE    SCHEDULE  LAST PING  PAGE  NAME\nmon_1    down     1m        never      -     Backup\nmon_2    waiting  1m        never      -     Mail\n",
 		"monitor output|mon_1":   "boom",

@@ -235,7 +235,7 @@ func (cmd *componentList) Run(c *commandContext) error {
 	if c.JSON || len(components) == 0 {
 		return table(c, components, total, "No components yet.", componentHeader, componentRow)
 	}
-	// Components don't have their group in the API; the page's uptime does.
+	// Components don't have their group and slug in the API; the page's uptime does.
 	uptime, err := c.api.GetUptime(c.Ctx, cmd.Page, 1)
 	if err != nil {
 		return err
@@ -244,9 +244,9 @@ func (cmd *componentList) Run(c *commandContext) error {
 	for _, g := range uptime.Groups {
 		groups[g.ID] = g.Name
 	}
-	groupOf := make(map[string]string)
+	groupOf, slugs := make(map[string]string), make(map[string]string)
 	for _, v := range uptime.Components {
-		groupOf[v.ID] = groups[valueOf(v.Group)]
+		groupOf[v.ID], slugs[v.ID] = groups[valueOf(v.Group)], v.Slug
 	}
 	hidden := make(map[string]bool) // by id
 	for v, err := range c.api.ListHiddenComponents(cmd.Page).All(c.Ctx) {
@@ -255,13 +255,13 @@ func (cmd *componentList) Run(c *commandContext) error {
 		}
 		hidden[v.ID] = true
 	}
-	header := []string{"COMPONENT", "STATUS", "GROUP", "ORDER", "NAME"}
+	header := []string{"COMPONENT", "STATUS", "GROUP", "ORDER", "SLUG", "NAME"}
 	return table(c, components, total, "", header, func(v *client.Component) []string {
 		name := v.Name
 		if hidden[v.ID] {
 			name += " (hidden)"
 		}
-		return []string{v.ID, statusLabel(v.Status), cmp.Or(groupOf[v.ID], "-"), strconv.Itoa(v.Order), name}
+		return []string{v.ID, statusLabel(v.Status), cmp.Or(groupOf[v.ID], "-"), strconv.Itoa(v.Order), cmp.Or(slugs[v.ID], "-"), name}
 	})
 }
 

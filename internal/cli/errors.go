@@ -98,7 +98,7 @@ func fields(err error, refused *client.Error) string {
 var nouns = map[string]string{
 	"pages": "page", "groups": "group", "components": "component", "incidents": "incident", "maintenances": "maintenance", "announcements": "announcement",
 	"monitors": "monitor", "subscribers": "subscriber", "deliveries": "delivery", "incident-templates": "template", "updates": "update",
-	"members": "member", "invitations": "invitation", "sessions": "session", "pings": "ping or signal",
+	"members": "member", "invitations": "invitation", "sessions": "session", "pings": "ping or signal", "channels": "channel", "alert-rules": "rule", "alerts": "alert", "silences": "silence", "on-call": "on-call schedule",
 }
 
 // missing describes the resource that a path names.

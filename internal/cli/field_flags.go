@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/console"
@@ -115,8 +116,17 @@ func typeNames(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// flagText returns the help of a field's flag.
+// flagText returns the help of a field's flag, which is true for all types that have the field.
 func flagText(f configfield.Shared) string {
+	if !f.SameHelp() {
+		label := slices.MinFunc(f.Of, func(a, b configfield.Owner) int { return len(a.Field.Label) - len(b.Field.Label) }).Field.Label
+		return label + ". What it is for a type: --type TYPE --help."
+	}
+	return fieldText(f.Field)
+}
+
+// fieldText returns the help of a flag for the field of one type.
+func fieldText(f configfield.Field) string {
 	help := strings.TrimSuffix(f.Help, ".") + "."
 	if f.Kind == configfield.KindList || f.Kind == configfield.KindMap {
 		help += " Repeatable."
@@ -128,6 +138,37 @@ func flagText(f configfield.Shared) string {
 		help += " Such as " + f.Example + "."
 	}
 	return strings.ReplaceAll(help, "${", "$${")
+}
+
+// NarrowHelp prepares the help of a command for the type that --type names, if it does: of the flags of types, only those of this type are shown, with their own texts.
+func NarrowHelp(ctx *kong.Context) {
+	node := ctx.Selected()
+	if node == nil || node.Parent == nil {
+		return
+	}
+	shared := map[string][]configfield.Shared{"channel": alertchannel.Fields(), "monitor": check.Fields()}[node.Parent.Name]
+	i := slices.IndexFunc(node.Flags, func(f *kong.Flag) bool { return f.Name == "type" })
+	if shared == nil || i < 0 {
+		return
+	}
+	kind := fmt.Sprint(ctx.FlagValue(node.Flags[i]))
+	if !slices.ContainsFunc(shared, func(s configfield.Shared) bool { return slices.Contains(s.Types(), kind) }) {
+		return
+	}
+	group := &kong.Group{Key: kind, Title: "Of --type " + kind + ":"}
+	for _, flag := range node.Flags {
+		at := slices.IndexFunc(shared, func(s configfield.Shared) bool { return flagName(s.Field) == flag.Name })
+		if at < 0 {
+			continue
+		}
+		flag.Hidden = true
+		for _, owner := range shared[at].Of {
+			if owner.Type == kind {
+				flag.Hidden, flag.Group = false, group
+				flag.Help, flag.PlaceHolder = strings.ReplaceAll(fieldText(owner.Field), "$${", "${"), flagPlaceholder(owner.Field)
+			}
+		}
+	}
 }
 
 // fields returns the fields that are given.

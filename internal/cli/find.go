@@ -164,9 +164,21 @@ type titled struct {
 	active    bool // not over
 }
 
-// findTitled returns the id of a resource of a page that is given by an unambiguous beginning of its id or by its title.
+// findTitled returns the id of a resource that is given by an unambiguous beginning of its id or by its title.
 // If several have the title, the only active one is meant.
 func findTitled[T any](c *commandContext, lists []*client.List[T], noun, given string, describe func(*T) titled) (string, error) {
+	return findLabelled(c, lists, noun, "title", given, describe)
+}
+
+// findNamed is findTitled for a resource with a unique name.
+func findNamed[T any](c *commandContext, list *client.List[T], noun, given string, named func(*T) (id, name string)) (string, error) {
+	return findLabelled(c, []*client.List[T]{list}, noun, "name", given, func(v *T) titled {
+		id, name := named(v)
+		return titled{id: id, title: name}
+	})
+}
+
+func findLabelled[T any](c *commandContext, lists []*client.List[T], noun, label, given string, describe func(*T) titled) (string, error) {
 	var byTitle, active, byFoldedTitle, byID []string
 	look := func(v *T) {
 		d := describe(v)
@@ -188,7 +200,7 @@ func findTitled[T any](c *commandContext, lists []*client.List[T], noun, given s
 			return "", err
 		}
 	}
-	several := fmt.Sprintf("several %s have the title %q", plural(noun), given)
+	several := fmt.Sprintf("several %s have the %s %q", plural(noun), label, given)
 	switch {
 	case given == "":
 	case len(active) == 1:
@@ -200,7 +212,7 @@ func findTitled[T any](c *commandContext, lists []*client.List[T], noun, given s
 	case len(byFoldedTitle) > 0:
 		return only(byFoldedTitle, several)
 	}
-	return "", fmt.Errorf("there is no %s with the title %q, or with an id that begins so", noun, given)
+	return "", fmt.Errorf("there is no %s with the %s %q, or with an id that begins so", noun, label, given)
 }
 
 // uuid matches the id of an incident.

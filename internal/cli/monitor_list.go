@@ -28,6 +28,9 @@ func (cmd *monitorList) Run(c *commandContext) error {
 		return err
 	}
 	header := []string{"MONITOR", "STATE", "SCHEDULE", "LAST PING", "PAGE", "NAME"}
+	if c.Wide {
+		header = append(header, "SLUG")
+	}
 	checks := slices.ContainsFunc(monitors, hasTarget)
 	if checks {
 		header = append(header, "TYPE", "TARGET")
@@ -42,6 +45,9 @@ func (cmd *monitorList) Run(c *commandContext) error {
 			schedule, last = settings.ShortDuration(m.Interval.Duration()), "-"
 		}
 		row := []string{m.ID, monitorState(m), schedule, last, cmp.Or(m.Page, "-"), m.Name}
+		if c.Wide {
+			row = append(row, m.Slug)
+		}
 		if checks {
 			row = append(row, string(cmp.Or(m.Type, allswell.MonitorHeartbeat)), cmp.Or(target(m), "-"))
 		}

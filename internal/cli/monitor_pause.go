@@ -74,9 +74,14 @@ func (cmd *monitorResume) Run(c *commandContext) error {
 	})
 }
 
-// nextPing says until when the next ping is due.
+// nextPing says until when the next ping is due, or when the next check is.
 func nextPing(m *client.Monitor) string {
-	if m.NextCheckAt == nil {
+	switch {
+	case hasTarget(m) && m.NextCheckAt == nil:
+		return "It is checked within its interval."
+	case hasTarget(m):
+		return "The next check is at " + console.Time(*m.NextCheckAt) + "."
+	case m.NextCheckAt == nil:
 		return "It waits for its first ping."
 	}
 	return "The next ping is due by " + console.Time(*m.NextCheckAt) + "."

@@ -12,7 +12,7 @@ type names map[string]string
 
 // addNames adds the names of the resources in a list, for people: with --json, or if no ids are to be shown, it requests nothing.
 func addNames[T any](c *commandContext, all names, ids []string, list *client.List[T], named func(*T) (id, name string)) error {
-	if c.JSON || len(ids) == 0 {
+	if c.JSON || strings.Join(ids, "") == "" {
 		return nil
 	}
 	for v, err := range list.All(c.Ctx) {
@@ -25,11 +25,21 @@ func addNames[T any](c *commandContext, all names, ids []string, list *client.Li
 	return nil
 }
 
-// join returns the names of the resources with these ids. One that is not in the list has its id.
-func (n names) join(ids []string) string {
+// of returns the names of the resources with these ids. One that is not in the list has its id.
+func (n names) of(ids []string) []string {
 	shown := make([]string, len(ids))
 	for i, id := range ids {
 		shown[i] = cmp.Or(n[id], id)
 	}
-	return strings.Join(shown, ", ")
+	return shown
+}
+
+// recipientNames returns the names of channels and of on-call schedules.
+func (c *commandContext) recipientNames(channels, schedules []string) (names, error) {
+	all := make(names)
+	if err := addNames(c, all, channels, c.api.ListChannels(), func(ch *client.Channel) (id, name string) { return ch.ID, ch.Name }); err != nil {
+		return nil, err
+	}
+	err := addNames(c, all, schedules, c.api.ListOnCall(), func(o *client.OnCall) (id, name string) { return o.ID, "the person on call for " + o.Name })
+	return all, err
 }

@@ -46,7 +46,7 @@ func (c *commandContext) onCall(given string) (string, error) {
 			return o.ID, nil
 		}
 	}
-	return findTitled(c, []*client.List[client.OnCall]{c.api.ListOnCall()}, "on-call schedule", given, func(o *client.OnCall) titled { return titled{id: o.ID, title: o.Name} })
+	return findNamed(c, c.api.ListOnCall(), "on-call schedule", given, func(o *client.OnCall) (id, name string) { return o.ID, o.Name })
 }
 
 // onCallArgument is embedded by the commands of one on-call schedule.
@@ -66,10 +66,18 @@ type onCallShow struct{ onCallArgument }
 
 func (cmd *onCallShow) Run(c *commandContext) error {
 	o, err := cmd.get(c)
+	if err != nil {
+		return err
+	}
+	var channels []string
+	for _, p := range o.Participants {
+		channels = append(channels, p.ChannelIDs...)
+	}
+	named, err := c.recipientNames(channels, nil)
 	return object(c, o, err, func(o *client.OnCall) {
 		var names []string
 		for _, p := range o.Participants {
-			names = append(names, p.Name+" ("+strings.Join(p.ChannelIDs, ", ")+")")
+			names = append(names, p.Name+" ("+strings.Join(named.of(p.ChannelIDs), ", ")+")")
 		}
 		c.Facts([2]string{"Schedule", o.Name}, [2]string{"Id", o.ID}, [2]string{"Slug", o.Slug}, [2]string{"Now", valueOr(o.Now, "nobody")},
 			[2]string{"Hand-over", o.HandOverDay + " " + o.HandOverAt + " " + o.Zone}, [2]string{"Participants", strings.Join(names, ", ")},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -124,7 +125,7 @@ func (c *commandContext) aboutText(page string, s *client.Subscriber) (string, e
 	}
 	all := make(names)
 	err := addNames(c, all, s.Components, c.api.ListComponents(page), func(v *client.Component) (id, name string) { return v.ID, v.Name })
-	return all.join(s.Components), err
+	return strings.Join(all.of(s.Components), ", "), err
 }
 
 // channelFlags are the flags of subscriber create that give the target: --email, --webhook, one for each channel. Because
@@ -213,9 +214,12 @@ func (cmd *subscriberList) Run(c *commandContext) error {
 		default:
 			about = strconv.Itoa(len(s.Components)) + " components"
 		}
-		return []string{s.ID, string(s.Channel), subscriberState(s), s.AddedBy, about, s.Target}
+		return []string{s.ID, channelName(s.Channel), subscriberState(s), s.AddedBy, about, s.Target}
 	})
 }
+
+// channelName returns what people call a channel. A newer server may have others.
+func channelName(channel allswell.Channel) string { return cmp.Or(channel.Name(), string(channel)) }
 
 // subscriberState returns whether a subscriber is notified, as a word for people.
 func subscriberState(s *client.Subscriber) string {
@@ -273,7 +277,7 @@ func (cmd *subscriberShow) Run(c *commandContext) error {
 		if s.Warnings {
 			warnings = "yes"
 		}
-		c.Facts([2]string{"Target", s.Target}, [2]string{"Id", s.ID}, [2]string{"Channel", string(s.Channel)},
+		c.Facts([2]string{"Target", s.Target}, [2]string{"Id", s.ID}, [2]string{"Channel", channelName(s.Channel)},
 			[2]string{"State", subscriberState(s)}, [2]string{"Added by", s.AddedBy}, [2]string{"About", about}, [2]string{"Warnings", warnings}, [2]string{"Suspended", suspended},
 			[2]string{"Refusals", strconv.Itoa(s.Refusals)}, [2]string{"Created", console.Time(s.CreatedAt)},
 			[2]string{"Confirmed", timeOr(s.ConfirmedAt, "")}, [2]string{"Consent", consent})

@@ -130,12 +130,12 @@ func TestSubscriberOutput(t *testing.T) {
 		{"subscriber list|--page=p", `[` + subscriber + `"confirmed": true, "whole_page": true}, ` + subscriber + `"confirmed": false, "components": ["comp_1", "comp_2"]}, ` + subscriber + `"confirmed": true, "components": ["comp_1"]}, ` +
 			`{"id": "sub_2", "channel": "webhook", "target": "\u001b[31m", "added_by": "visitor", "confirmed": true, "whole_page": false, "suspended_at": "2026-11-21T04:00:00.000Z"}]`,
 			"SUBSCRIBER  CHANNEL  STATE        ADDED BY  ABOUT                        TARGET\n" +
-				"sub_1       email    active       operator  the page                     a@example.com\n" +
-				"sub_1       email    unconfirmed  operator  2 components                 a@example.com\n" +
-				"sub_1       email    active       operator  1 component                  a@example.com\n" +
-				"sub_2       webhook  suspended    visitor   components that are deleted  \ufffd[31m\n"},
+				"sub_1       E-mail   active       operator  the page                     a@example.com\n" +
+				"sub_1       E-mail   unconfirmed  operator  2 components                 a@example.com\n" +
+				"sub_1       E-mail   active       operator  1 component                  a@example.com\n" +
+				"sub_2       Webhook  suspended    visitor   components that are deleted  \ufffd[31m\n"},
 		{"subscriber show|--page=p|sub_1", subscriber + `"confirmed": true, "refusals": 3, "suspended_at": "2026-11-21T04:00:00.000Z", "suspended_for": "No such mailbox."}`,
-			"Target:     a@example.com\nId:         sub_1\nChannel:    email\nState:      suspended\nAdded by:   operator\nAbout:      components that are deleted\n" +
+			"Target:     a@example.com\nId:         sub_1\nChannel:    E-mail\nState:      suspended\nAdded by:   operator\nAbout:      components that are deleted\n" +
 				"Suspended:  2026-11-21 04:00:00 +00:00: No such mailbox.\nRefusals:   3\n"},
 		{"delivery list|--page=p", `[]`, "No deliveries.\n"},
 		{"delivery list|--page=p", `[` + delivery + `"state": "pending", "reason": "It was slow.", "next_attempt_at": "2026-11-21T04:00:00.000Z"}]`,

@@ -4,8 +4,13 @@ import "slices"
 
 // Shared is a field with the types that have it. The Kind is the same in all of them.
 type Shared struct {
-	Field         // of the first type
+	Field         // of the first type; without a Default or an Example that is not that of all
 	Of    []Owner // in the order of the types
+}
+
+// SameHelp reports whether the help of the field is the same in all types that have it.
+func (s Shared) SameHelp() bool {
+	return !slices.ContainsFunc(s.Of, func(o Owner) bool { return o.Field.Help != s.Help })
 }
 
 // Owner is a type that has a field.
@@ -22,6 +27,12 @@ func Share(all []Shared, owner string, fields []Field) []Shared {
 			i, all = len(all), append(all, Shared{Field: f})
 		}
 		all[i].Of = append(all[i].Of, Owner{owner, f})
+		if f.Default != all[i].Default {
+			all[i].Default = ""
+		}
+		if f.Example != all[i].Example {
+			all[i].Example = ""
+		}
 	}
 	return all
 }

@@ -35,6 +35,8 @@ type Program struct {
 	Whole       []string           // the commands that need the parser of the whole tree; the others are parsed alone
 	Variables   map[string]string  // in help texts, as ${name}
 	Message     func(error) string // describes an error for the user; nil: its text
+
+	BeforeHelp func(*kong.Context) // prepares the commands and flags for the help of a command line; nil: nothing
 }
 
 // exiting is the panic that ends the program after the parser has printed a help text.
@@ -93,11 +95,19 @@ func (p Program) Parser(c *Console, options ...kong.Option) (*kong.Kong, error) 
 		kong.Name(p.Name),
 		kong.Description(p.Description),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.Help(p.printHelp),
 		kong.ValueFormatter(flagHelp),
 		kong.Vars(p.Variables),
 		kong.Writers(c.Out, c.Err),
 		kong.Exit(func(code int) { panic(exiting(code)) }),
 	)...)
+}
+
+func (p Program) printHelp(options kong.HelpOptions, ctx *kong.Context) error {
+	if p.BeforeHelp != nil {
+		p.BeforeHelp(ctx)
+	}
+	return kong.DefaultHelpPrinter(options, ctx)
 }
 
 // fail prints an error and returns the exit status.
