@@ -75,5 +75,5 @@ func TestKeyFileOfSecrets(t *testing.T) {
 	if err := os.Remove(beside); err != nil {
 		t.Fatal(err)
 	}
-	wants("without the key", start(""), "secrets cannot be opened", "the file with the key of the secrets is missing", "file="+beside)
+	wants("without the key", start(""), "secrets cannot be decrypted", "the file with the key of the secrets is missing", "file="+beside)
 }
