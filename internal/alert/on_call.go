@@ -222,7 +222,7 @@ func (o OnCall) Validate(now time.Time) error {
 	for _, v := range o.Overrides {
 		named := names[strings.ToLower(v.Participant)] || v.ID != "" && v.Ended(now)
 		if v.ID != "" && !named {
-			bad.Add("overrides", "%s has an override until %s; delete it first.", v.Participant, v.EndsAt.In(o.Location()).Format("2006-01-02 15:04 -07:00"))
+			bad.Add("overrides", "%q has an override until %s; delete it first.", v.Participant, v.EndsAt.In(o.Location()).Format("2006-01-02 15:04 -07:00"))
 			break
 		}
 		if !v.EndsAt.After(v.StartsAt) || !named {

@@ -12,9 +12,9 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// formWords are the words of forms for fields of the API. Those of the fields of types are their labels.
+// formWords are the words of forms for fields of the API. Fields of types that are not here have their labels, in quotes.
 var formWords = map[string]string{
-	"auto_incidents": "incidents", "channel_ids": "channels", "component_id": "component", "confirm_from": "number of locations", "custom_css": "style sheet",
+	"auto_incidents": "incident mode", "channel_ids": "channels", "component_id": "component", "confirm_from": "number of locations", "custom_css": "style sheet",
 	"down_days": "number of days at which it fails", "warn_days": "number of days from which it warns", "title_template": "title", "text_template": "text",
 	"down_status": "status while it is down", "ends_at": "end", "expires_at": "end", "failure_threshold": "number of failures", "fallback_id": "fallback",
 	"hand_over_at": "time of the hand-over", "hand_over_day": "day of the hand-over", "max_per_interval": "number of runs", "max_per_minute": "number of messages in a minute",
@@ -30,13 +30,14 @@ var formSentences = strings.NewReplacer(
 	"Each of the escalation's steps must have channel_ids or on_call_ids.", "Choose who is notified in each step.",
 )
 
-// fieldWords returns a function that replaces the names of fields of the API in a text by words.
+// fieldWords returns a function that replaces the names of fields of the API in an error by words. Only those after an article or "after" are names of fields:
+// others, and all within quotes, are what people typed.
 var fieldWords = sync.OnceValue(func() func(string) string {
-	words := make(map[string]string)
+	labels := make(map[string]string)
 	add := func(fields []configfield.Field) {
 		for _, f := range fields {
-			if strings.Contains(f.Name, "_") {
-				words[f.Name] = lowerFirst(f.Label)
+			if strings.Contains(f.Name, "_") && formWords[f.Name] == "" {
+				labels[f.Name] = "“" + f.Label + "”"
 			}
 		}
 	}
@@ -46,16 +47,31 @@ var fieldWords = sync.OnceValue(func() func(string) string {
 	for _, t := range check.Types {
 		add(t.Fields)
 	}
-	maps.Copy(words, formWords)
-	name := regexp.MustCompile(`\b([Tt]he |[Aa]n? )?(` + strings.Join(slices.Sorted(maps.Keys(words)), "|") + `)\b`)
+	names := slices.Concat(slices.Collect(maps.Keys(labels)), slices.Collect(maps.Keys(formWords)))
+	slices.Sort(names)
+	name := regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\b(The|the|An?|an?|after) (` + strings.Join(names, "|") + `)\b( field\b)?`)
 	return func(text string) string {
-		return name.ReplaceAllStringFunc(text, func(found string) string {
-			article, key, separate := strings.Cut(found, " ")
-			if !separate {
-				return "the " + words[found]
+		var b strings.Builder
+		end := 0
+		for _, at := range name.FindAllStringSubmatchIndex(text, -1) {
+			if at[4] < 0 {
+				continue // in quotes
 			}
-			return article + " " + words[key]
-		})
+			before, key := text[at[2]:at[3]], text[at[4]:at[5]]
+			b.WriteString(text[end:at[0]])
+			switch label := labels[key]; {
+			case label == "" && before == "after":
+				b.WriteString("after the " + formWords[key])
+			case label == "":
+				b.WriteString(before + " " + formWords[key])
+			case before == "after" || at[6] >= 0: // The “JSON path” field
+				b.WriteString(before + " " + label)
+			default:
+				b.WriteString(label)
+			}
+			end = at[5]
+		}
+		return b.String() + text[end:]
 	}
 })
 

@@ -29,7 +29,15 @@ func TestErrorsOfFormsHaveWords(t *testing.T) {
 		{"to", "To", "The to must be an e-mail address.", "This must be an e-mail address."},
 		{"scheduled_until", "End", "The scheduled_until must be at least a minute after scheduled_for.", "The end must be at least a minute after the start."},
 		{"body", "Body", "The body or the url must have {text}.", "The body or the URL must have {text}."},
-		{"json_value", "JSON value", "The json_value needs a json_path.", "The JSON value needs a JSON path."},
+		{"json_value", "JSON value", "The json_value needs a json_path.", "“JSON value” needs “JSON path”."},
+		{"json_path", "JSON path", "The json_path field is required.", "The “JSON path” field is required."},
+		{"body_matches", "Body matches", "The body_matches must be a regular expression.", "“Body matches” must be a regular expression."},
+		{"auto_incidents", "An outage opens an incident that", "The auto_incidents must be one of: publish, draft, off.", "The incident mode must be one of: publish, draft, off."},
+		{"id", "", `The rule "url" uses it.`, `The rule "url" uses it.`},
+		{"id", "", `The rule "say \"the url\"" uses the url.`, `The rule "say \"the url\"" uses the URL.`},
+		{"overrides", "", `"The username" has an override until 2026-11-21 10:00 +01:00; delete it first.`, `"The username" has an override until 2026-11-21 10:00 +01:00; delete it first.`},
+		{"name", "", "The name must not be url, because URLs reserve this word.", "The name must not be url, because URLs reserve this word."},
+		{"text_template", "Text", `The text_template is not valid: line 1: function "url" not defined.`, `The text is not valid: line 1: function "url" not defined.`},
 		{"quiet_hours", "", "The quiet_hours must have two different times of day.", "The quiet hours must have two different times of day."},
 	} {
 		if got := wordsOfForms(c.name, c.label, []string{c.said})[0]; got != c.want {
