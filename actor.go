@@ -22,7 +22,7 @@ var ActorKinds = []ActorKind{ActorToken, ActorUser, ActorSubscriber, ActorSystem
 type Actor struct {
 	Kind        ActorKind
 	ID          string // of the token, the user or the subscriber; "" for the others
-	Name        string // of the token, the user or the command; what a person with a link has typed, or Slack's name of one, or ""; "" for a subscriber
+	Name        string // of the token, the user or the command; what a person with a link typed, or of their account, or the name that Slack gives, or ""; "" for a subscriber
 	WorkspaceID string // "": no workspace, so the actor cannot change any object
 	Scope       Scope  // "" unless Kind is ActorToken
 	SessionID   string // "" unless Kind is ActorUser

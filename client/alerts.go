@@ -46,7 +46,7 @@ type ChannelHealth struct {
 	TestedAt     *time.Time `json:"tested_at"`     // the last weekly test
 
 	TemplateError     *string `json:"template_error"`     // why the last message had the default words in place of those of a template
-	SecretsUnreadable bool    `json:"secrets_unreadable"` // the secrets cannot be opened, so that the channel is not used
+	SecretsUnreadable bool    `json:"secrets_unreadable"` // the secrets cannot be decrypted, so that the channel is not used
 	CommandMissing    bool    `json:"command_missing"`    // it runs a program, and the setting ALLSWELL_ALERT_COMMAND names none
 }
 

@@ -117,13 +117,13 @@ func reportSecrets(c *console.Console, database string, keys *secret.Keys) {
 	}
 }
 
-// unreadableSecrets says which secrets cannot be opened.
+// unreadableSecrets says which secrets cannot be decrypted.
 func unreadableSecrets(found store.SecretsFound) string {
 	names := strings.Join(found.Named, ", ")
 	if more := found.Unreadable - len(found.Named); more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	return "The secrets of these cannot be opened, because their key is missing or another one: " + names + ". Without it, give the secrets again."
+	return "The secrets of these cannot be decrypted, because their key is missing or has changed: " + names + ". Restore the key, or enter the secrets again."
 }
 
 // RestoreCommand replaces a SQLite database by a backup.

@@ -44,7 +44,7 @@ func (cmd *secretRotate) Run(c *keyedContext) error {
 	}
 	rotated, err := s.RotateSecrets(c.Ctx)
 	if err != nil {
-		return errors.Join(fmt.Errorf("%s encrypted with the first key, the others not yet: run this again: %w", secretsOf(rotated), err), s.Close())
+		return errors.Join(fmt.Errorf("encrypted %s with the first key, the others not yet: run this again: %w", secretCount(rotated), err), s.Close())
 	}
 	found, err := s.CheckSecrets(c.Ctx)
 	if err = errors.Join(err, s.Close()); err != nil {
@@ -55,13 +55,15 @@ func (cmd *secretRotate) Run(c *keyedContext) error {
 		c.Printf("There are no secrets in %s.\n", settings.DatabaseName(c.database))
 		return nil
 	case found.Earlier > 0:
-		return fmt.Errorf("%s encrypted with the first key, but meanwhile %d with an earlier one: restart all replicas with the same keys, and run this again",
-			secretsOf(rotated), found.Earlier)
+		return fmt.Errorf("encrypted %s with the first key, but meanwhile %d were saved with an earlier one: restart all replicas with the same keys, and run this again",
+			secretCount(rotated), found.Earlier)
+	case rotated == 0 && found.Unreadable == 0:
+		c.Printf("All secrets are already encrypted with the first key.\n")
 	case found.KeyFile != "":
-		c.Printf("%s encrypted with the first key in %s: update your copy of this file. Its other lines are for earlier backups: delete them when you no longer need these.\n",
-			secretsOf(rotated), found.KeyFile)
+		c.Printf("Encrypted %s with the first key in %s: update your copy of this file. Its other lines are for earlier backups: delete them when you no longer need these.\n",
+			secretCount(rotated), found.KeyFile)
 	default:
-		c.Printf("%s encrypted with the first key. The others are for earlier backups.\n", secretsOf(rotated))
+		c.Printf("Encrypted %s with the first key. The others are for earlier backups.\n", secretCount(rotated))
 	}
 	if found.Unreadable > 0 {
 		return errors.New(unreadableSecrets(found))
@@ -69,9 +71,9 @@ func (cmd *secretRotate) Run(c *keyedContext) error {
 	return nil
 }
 
-func secretsOf(rotated int) string {
-	if rotated == 1 {
-		return "1 secret is"
+func secretCount(n int) string {
+	if n == 1 {
+		return "1 secret"
 	}
-	return fmt.Sprintf("%d secrets are", rotated)
+	return fmt.Sprintf("%d secrets", n)
 }

@@ -52,7 +52,7 @@ type Health struct {
 	NextAt       time.Time // when the channel is used next; zero: nothing waits for it
 	TestedAt     time.Time // the last weekly test; zero: none
 
-	SecretsUnreadable bool // the secrets of the channel cannot be opened, so that it is not used
+	SecretsUnreadable bool // the secrets of the channel cannot be decrypted, so that it is not used
 	CommandMissing    bool // it runs a program, and the setting ALLSWELL_ALERT_COMMAND names none
 
 	TemplateError string // why the last message had the default words in place of those of a template; "": it did not
@@ -133,7 +133,7 @@ func (c Channel) HasSecrets() error {
 	var bad allswell.ValidationError
 	for _, field := range c.SecretFields {
 		if c.Secrets[field] == nil {
-			bad.Add(field, "The %s cannot be opened, because the key of the secrets is missing or another one. Give it again.", field)
+			bad.Add(field, "The %s cannot be decrypted, because the key of the secrets is missing or has changed. Enter it again.", field)
 		}
 	}
 	return bad.Err()

@@ -186,7 +186,7 @@ func (a *Alerter) attempt(ctx context.Context, m store.ClaimedMessage) (result a
 		}
 	}()
 	if m.SecretsMissing {
-		return alertchannel.Result{SendOutcome: allswell.SendOutcome{Result: allswell.SendFailed, Reason: "The secrets of the channel cannot be opened: give them again."}}
+		return alertchannel.Result{SendOutcome: allswell.SendOutcome{Result: allswell.SendFailed, Reason: "The secrets of the channel cannot be decrypted: enter them again."}}
 	}
 	return a.Sender.Send(ctx, m.Channel, WithLinks(m.Message, a.BaseURL))
 }

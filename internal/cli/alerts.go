@@ -263,7 +263,7 @@ type silenceCreate struct {
 	For     *timeinput.Duration `placeholder:"DURATION" xor:"end" required:"" help:"Time from now to the end, such as 2h."`
 	Until   *timeinput.Moment   `placeholder:"TIME" xor:"end" required:"" help:"When it ends, such as 'tomorrow 6:00' in the zone of the page, or with an offset."`
 	Comment string              `placeholder:"TEXT" help:"Reason for the silence."`
-	All     bool                `help:"Silence everything. Needed if no flag limits the silence and there is no terminal to ask on."`
+	All     bool                `help:"Silence everything without confirmation. Required if no other flag limits the silence and there is no terminal."`
 }
 
 func (cmd *silenceCreate) Run(c *commandContext) error {

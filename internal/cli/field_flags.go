@@ -120,7 +120,7 @@ func typeNames(names []string) string {
 func flagText(f configfield.Shared) string {
 	if !f.SameHelp() {
 		label := slices.MinFunc(f.Of, func(a, b configfield.Owner) int { return len(a.Field.Label) - len(b.Field.Label) }).Field.Label
-		return label + ". What it is for a type: --type TYPE --help."
+		return label + ". See --type TYPE --help."
 	}
 	return fieldText(f.Field)
 }

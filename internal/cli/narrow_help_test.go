@@ -17,7 +17,7 @@ func TestHelpOfOneType(t *testing.T) {
 		{"channel create|--type=slack|--help", []string{"The URL of an incoming webhook.", "hooks.slack.com", "--fallback"}, []string{"--bot-token", "--secret", "--type TYPE --help"}},
 		{"channel create|--help|--type|sms", []string{"URL of the gateway.", "Value that replaces {secret}."}, []string{"--bot-token", "incoming webhook"}},
 		{"channel create|--type=webhook|--help", []string{"Where messages are posted.", "Signs messages"}, []string{"--bot-token", "incoming webhook"}},
-		{"channel create|--help", []string{"URL. What it is for a type: --type TYPE --help.", "--bot-token", "Secret. What it is for a type: --type TYPE --help."}, []string{"Signs messages", "hooks.slack.com"}},
+		{"channel create|--help", []string{"URL. See --type TYPE --help.", "--bot-token", "Secret. See --type TYPE --help."}, []string{"Signs messages", "hooks.slack.com"}},
 		{"channel create|--type=nothing|--help", []string{"--bot-token"}, nil},
 		{"monitor create|--type=tcp|--help", []string{"--port", "--interval"}, []string{"--expected-status"}},
 		{"monitor create|--type=heartbeat|--help", []string{"--interval"}, nil},

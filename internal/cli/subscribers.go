@@ -104,9 +104,12 @@ func (cmd *subscriberEdit) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	about, err := c.aboutText(cmd.Page, subscriber)
-	return object(c, subscriber, err, func(s *client.Subscriber) {
+	return object(c, subscriber, nil, func(s *client.Subscriber) {
 		if change.Components != nil {
+			about, err := c.aboutText(cmd.Page, s)
+			if err != nil { // the subscriber is changed all the same
+				about = strings.Join(s.Components, ", ")
+			}
 			c.Printf("The subscriber %s is notified of: %s.\n", console.Visible(s.Target), console.Visible(about))
 		}
 		if change.Warnings != nil {

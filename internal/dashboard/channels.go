@@ -51,7 +51,7 @@ func (c shownChannel) State() string {
 	case !c.Enabled:
 		return "Disabled"
 	case c.Health.SecretsUnreadable:
-		return "Secrets cannot be opened"
+		return "Secrets cannot be decrypted"
 	case c.Health.CommandMissing:
 		return "No program"
 	case c.Failing():

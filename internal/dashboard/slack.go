@@ -52,7 +52,7 @@ func (v *visit) pressSlackButton() error {
 	return v.answerProgram(http.StatusOK, "")
 }
 
-// slackName returns Slack's name of who has pressed a button; "": it is not known.
+// slackName returns the name that Slack gives for the person who pressed a button; "": it is not known.
 func slackName(user string) string {
 	return alert.Shorten(allswell.OneLine(user), allswell.MaxNameLength)
 }

@@ -30,16 +30,10 @@ func Read(path string) (*Keys, error) {
 	return k, nil
 }
 
-// FileMode is the mode that a file with keys should have.
-const FileMode fs.FileMode = 0o600
-
-// ReadableByOthers returns the mode of a file that users other than its owner can read. ok is false if there is no such file.
-func ReadableByOthers(path string) (mode fs.FileMode, ok bool) {
+// ReadableByAll reports whether there is a file that all users can read. A group that can read it may be the service's.
+func ReadableByAll(path string) bool {
 	info, err := os.Stat(path)
-	if err != nil || runtime.GOOS == "windows" { // where modes say nothing
-		return 0, false
-	}
-	return info.Mode().Perm(), info.Mode().Perm()&0o044 != 0
+	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0 // modes say nothing on Windows
 }
 
 // readText returns the text of a file that is not empty.

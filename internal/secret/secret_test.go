@@ -132,8 +132,8 @@ func TestKeyFile(t *testing.T) {
 func TestBrokenKeyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "allswell.key")
 	for text, want := range map[string]string{
-		"":                              "put your copy of it back",
-		" \n":                           "put your copy of it back",
+		"":                              "restore your copy of it",
+		" \n":                           "restore your copy of it",
 		"short":                         "at least 32 characters",
 		strings.Repeat("x", 65<<10):     "longer than 64 kB",
 		strings.Repeat("k", 32) + "\n7": "at least 32 characters",

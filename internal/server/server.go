@@ -205,7 +205,8 @@ func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
 // secretsTimeout is how long a start waits for the count of secrets, which reads all subscribers with one.
 const secretsTimeout = 5 * time.Second
 
-// warnOfSecrets logs which secrets cannot be opened, that some were sealed with an earlier key, and that others can read the file of the keys.
+// warnOfSecrets logs which secrets cannot be decrypted, that some are encrypted with an earlier key, and that all users can read the file
+// of the keys.
 func (s *Server) warnOfSecrets(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, secretsTimeout)
 	defer cancel()
@@ -222,8 +223,8 @@ func (s *Server) warnOfSecrets(ctx context.Context) error {
 		}
 	}
 	for _, file := range []string{found.KeyFile, s.cfg.SecretKeyFile} {
-		if mode, ok := secret.ReadableByOthers(file); ok {
-			s.log.Warn("other users can read the file with the key of the secrets", "file", file, "mode", fmt.Sprintf("%04o", mode), "expected", fmt.Sprintf("%04o", secret.FileMode))
+		if secret.ReadableByAll(file) {
+			s.log.Warn("all users can read the file with the key of the secrets", "file", file)
 		}
 	}
 	if found.Earlier > 0 {

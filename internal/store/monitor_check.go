@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/secret"
 )
 
-// MonitorCheck returns a monitor as Monitor does, with the secrets of its check. If these cannot be opened, because the key is another
+// MonitorCheck returns a monitor as Monitor does, with the secrets of its check. If these cannot be decrypted, because the key is another
 // one, there are none, and Check.SecretFields says which there should be.
 func (s *Store) MonitorCheck(ctx context.Context, actor allswell.Actor, ref string) (allswell.Monitor, error) {
 	return read(ctx, s, func(c *session) (allswell.Monitor, error) {

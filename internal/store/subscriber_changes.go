@@ -8,8 +8,8 @@ import (
 )
 
 // RotateSubscriber gives a webhook a new secret. The old one also signs for
-// allswell.SecretOverlap. An e-mail subscriber has no secret, so it makes an
-// *allswell.ValidationError.
+// allswell.SecretOverlap. The error is an *allswell.ValidationError unless the
+// channel has secrets.
 func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
 		r := reachOf(actor)
