@@ -24,6 +24,7 @@ type onCallFormScreen struct {
 	Conflict  bool
 	NoChannel bool // there is no channel yet
 	Lost      []lostOverride
+	LostFocus bool
 }
 
 // lostOverride is an override that is deleted with its participant.
@@ -160,6 +161,7 @@ func (v *visit) answerOnCallForm(status int, f *form, o alert.OnCall, conflict b
 		}
 		s.Rows = append(s.Rows, row)
 	}
+	s.LostFocus = len(s.Lost) > 0 && !f.focused
 	if s.Conflict || status == http.StatusOK && o.ID == "" {
 		s.Fields[0].Focus = true
 	}

@@ -79,7 +79,15 @@ func TestOnCallScreens(t *testing.T) {
 
 		alone := append(append([]string{"tag", tagIn(t, owner.get(path+"/edit"))}, fields...), renamed[:8]...)
 		alone = append(alone, "participants.1.name", "", "participants.1.was", "Robert")
-		owner.wants(owner.post(path+"/edit", alone...), http.StatusUnprocessableEntity, "<bdi>Robert</bdi>, from "+clock(4*time.Hour)+" until "+clock(6*time.Hour), "Delete them")
+		const ticked = `name="drop_overrides" value="true" aria-describedby="e-drop_overrides"`
+		asked := owner.wants(owner.post(path+"/edit", alone...), http.StatusUnprocessableEntity, "<bdi>Robert</bdi>, from "+clock(4*time.Hour)+" until "+clock(6*time.Hour), ticked+" autofocus> Delete them")
+		if n := strings.Count(asked.body, "autofocus"); n != 1 {
+			t.Errorf("%d fields have the focus", n)
+		}
+		wrong := owner.wants(owner.post(path+"/edit", append(slices.Clone(alone[:10]), append([]string{"starts_on", "x"}, alone[12:]...)...)...), http.StatusUnprocessableEntity, ticked+"> Delete them")
+		if n := strings.Count(wrong.body, "autofocus"); n != 1 {
+			t.Errorf("with another field that is wrong, %d fields have the focus", n)
+		}
 		overrides := func() (names []string) {
 			o, err := s.store.OnCallSchedule(t.Context(), owner.actor(), o.ID)
 			if err != nil {
