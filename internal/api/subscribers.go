@@ -114,7 +114,7 @@ func (a *api) changeSubscriber(c *call) (store.Response, error) {
 	if err := o.Check(nil); err != nil {
 		return store.Response{}, err
 	}
-	subscriber, err := a.store.ChangeSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), ch)
+	subscriber, err := a.store.ChangeSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), allswell.Precondition{}, ch)
 	return resourceResponse(subscriber, err, newSubscriberJSON)
 }
 

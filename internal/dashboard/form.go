@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/allswell/allswell"
 )
@@ -168,7 +169,30 @@ func (f *form) drawBoxes(x field, others ...string) field {
 	for _, name := range append(others, x.Name) {
 		x.Errors = append(x.Errors, f.errorsOf(name, x.Label)...)
 	}
+	if f.saved != nil {
+		x.Saved = x.savedBoxes(f.saved[x.Name])
+	}
 	return x
+}
+
+// savedBoxes returns the labels of the saved options, unless they are those that are chosen.
+func (x field) savedBoxes(saved []string) string {
+	var labels []string
+	differs := false
+	for _, o := range x.Options {
+		isSaved := slices.Contains(saved, o.Value)
+		if isSaved {
+			labels = append(labels, "“"+o.Label+"”")
+		}
+		differs = differs || isSaved != o.Selected
+	}
+	switch {
+	case !differs:
+		return ""
+	case labels == nil:
+		return "none of them"
+	}
+	return strings.Join(labels, ", ")
 }
 
 // errorsOf returns the errors of a field of the API, which are shown from now on, beside a field with a label.

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,7 +16,8 @@ type subscriberScreen struct {
 	Subscriber allswell.Subscriber
 	About      field
 	Warnings   *field // nil: it cannot ask for them
-	Path       string
+	Path, Tag  string
+	Conflict   bool
 	Back       string // the query of the list as it was shown
 	List       string // its address
 }
@@ -36,11 +38,17 @@ func (v *visit) showSubscriber() error {
 	if err != nil {
 		return err
 	}
-	f := newForm(url.Values{"components": sub.Components, "warnings": {strconv.FormatBool(sub.Warnings)}, "back": {v.r.URL.Query().Get("back")}})
-	return v.answerSubscriber(http.StatusOK, f, sub)
+	f := newForm(subscriberValues(sub))
+	f.values.Set("back", v.r.URL.Query().Get("back"))
+	return v.answerSubscriber(http.StatusOK, f, sub, false)
 }
 
-func (v *visit) answerSubscriber(status int, f *form, sub allswell.Subscriber) error {
+// subscriberValues returns the values of the form of a subscriber.
+func subscriberValues(sub allswell.Subscriber) url.Values {
+	return url.Values{"components": sub.Components, "warnings": {strconv.FormatBool(sub.Warnings)}}
+}
+
+func (v *visit) answerSubscriber(status int, f *form, sub allswell.Subscriber, conflict bool) error {
 	h, err := v.pageHead()
 	if err != nil {
 		return err
@@ -49,7 +57,8 @@ func (v *visit) answerSubscriber(status int, f *form, sub allswell.Subscriber) e
 	if err != nil {
 		back = url.Values{}
 	}
-	s := &subscriberScreen{form: f, pageHead: h, Subscriber: sub, Back: back.Encode(), List: pagePath(h.Page) + "/subscribers"}
+	s := &subscriberScreen{form: f, pageHead: h, Subscriber: sub, Back: back.Encode(), List: pagePath(h.Page) + "/subscribers",
+		Tag: f.version("tag", allswell.EntityTag(sub), conflict), Conflict: conflict}
 	if s.Path = s.List + "/" + sub.ID; len(back) > 0 {
 		s.List += "?" + s.Back
 	}
@@ -62,7 +71,7 @@ func (v *visit) answerSubscriber(status int, f *form, sub allswell.Subscriber) e
 	return v.show(status, "subscriber", sub.Target, s)
 }
 
-// editSubscriber saves what a subscriber is notified of.
+// editSubscriber saves what a subscriber is notified of, unless the subscriber or somebody else has changed it since the form was shown.
 func (v *visit) editSubscriber() error {
 	f := newForm(v.r.PostForm)
 	slug, id := v.r.PathValue("page"), v.r.PathValue("subscriber")
@@ -70,13 +79,18 @@ func (v *visit) editSubscriber() error {
 	if f.values.Has("warnings") {
 		ch.Warnings = new(f.Value("warnings") == "true")
 	}
-	_, err := v.store.ChangeSubscriber(v.r.Context(), v.actor(), slug, id, ch)
-	if f.refused(err) {
-		sub, err := v.store.Subscriber(v.r.Context(), v.actor(), slug, id)
-		if err != nil {
-			return err
-		}
-		return v.answerSubscriber(http.StatusUnprocessableEntity, f, sub)
+	_, err := v.store.ChangeSubscriber(v.r.Context(), v.actor(), slug, id, allswell.Precondition{Tags: []string{f.Value("tag")}}, ch)
+	conflict := errors.Is(err, allswell.ErrPreconditionFailed)
+	if !f.refused(err) && !conflict {
+		return v.answerSubscribers(err, "")
 	}
-	return v.answerSubscribers(err, "")
+	sub, err := v.store.Subscriber(v.r.Context(), v.actor(), slug, id)
+	if err != nil {
+		return err
+	}
+	if conflict {
+		f.saved = subscriberValues(sub)
+		return v.answerSubscriber(http.StatusConflict, f, sub, true)
+	}
+	return v.answerSubscriber(http.StatusUnprocessableEntity, f, sub, false)
 }

@@ -97,7 +97,7 @@ func (v *visit) aboutField(f *form, slug string) (field, error) {
 		switch o := (option{Value: c.ID, Label: c.Name}); {
 		case !c.Hidden:
 			about.Options = append(about.Options, o)
-		case slices.Contains(f.values["components"], c.ID): // nobody is notified of it while it is hidden
+		case slices.Contains(f.values["components"], c.ID) || slices.Contains(f.saved["components"], c.ID): // nobody is notified of it while it is hidden
 			o.Label += " (hidden)"
 			about.Options = append(about.Options, o)
 		}

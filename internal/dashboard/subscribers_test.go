@@ -51,12 +51,12 @@ func TestSubscribers(t *testing.T) {
 		row := fmt.Sprint(path, "/", ada.ID)
 		hook := fmt.Sprint(path, "/", s.subscriber(v, "https://hooks.example.com/status").ID)
 		v.wants(v.get(hook+"?back=search%3Dhooks"), 200, "Warnings of monitors", `name="back" value="search=hooks"`, `href="`+path+`?search=hooks"`)
-		v.wants(v.post(hook, "warnings", "true", "back", "search=hooks"), 303, "search=hooks")
+		v.wants(v.postSubscriber(hook, "warnings", "true", "back", "search=hooks"), 303, "search=hooks")
 		v.wants(v.get(path+"?search=hooks"), 200, "notified of warnings")
-		v.wants(v.post(hook, "warnings", "false"), 303)
+		v.wants(v.postSubscriber(hook, "warnings", "false"), 303)
 		v.lacks(v.get(path), "notified of warnings")
 		v.lacks(v.wants(v.get(row), 200, "it has no components to choose from"), "Warnings of monitors")
-		v.wants(v.post(row, "warnings", "true"), 422, "Only webhooks that you add are notified of warnings.")
+		v.wants(v.postSubscriber(row, "warnings", "true"), 422, "Only webhooks that you add are notified of warnings.")
 		v.wants(v.post(path, "channel", "email", "target", "alan@example.com", "warnings", "true"), 422, "Only webhooks that you add are notified of warnings.")
 		v.wants(v.post(path, "channel", "webhook", "target", "https://hooks.example.com/on-call", "warnings", "true"), 201, "notified of warnings")
 		if !s.subscriber(v, "https://hooks.example.com/on-call").Warnings {
@@ -117,8 +117,8 @@ func (v *visitor) addsWithComponents(path string) {
 	v.wants(v.get(path+"?search=kay"), 200, "2 components")
 	kay := path + "/" + v.subscriber(v, "kay@example.com").ID
 	v.wants(v.get(kay), 200, box(ids[0])+" checked", box(ids[1])+">", box(ids[2])+" checked")
-	v.wants(v.post(kay, "components", ids[3]), 422, "The components must be of this page")
-	v.wants(v.post(kay, "components", ids[1]), 303, path+"?saved=")
+	v.wants(v.postSubscriber(kay, "components", ids[3]), 422, "The components must be of this page")
+	v.wants(v.postSubscriber(kay, "components", ids[1]), 303, path+"?saved=")
 	if got := v.subscriber(v, "kay@example.com"); got.WholePage || !slices.Equal(got.Components, ids[1:2]) {
 		v.Errorf("after the change: %+v", got)
 	}
@@ -130,16 +130,34 @@ func (v *visitor) addsWithComponents(path string) {
 	}
 	hide(true)
 	v.wants(v.get(kay), 200, box(ids[1])+" checked", "Shop (hidden)")
-	v.wants(v.post(kay, "components", ids[1]), 303)
+	v.wants(v.postSubscriber(kay, "components", ids[1]), 303)
+	v.wants(v.postSubscriber(kay, "components", ids[0], "components", ids[1]), 303)
+	if got := v.subscriber(v, "kay@example.com"); !slices.Equal(slices.Sorted(slices.Values(got.Components)), slices.Sorted(slices.Values(ids[:2]))) {
+		v.Errorf("with a component that was hidden after it was chosen: %+v", got)
+	}
+	seen := tagIn(v.T, v.get(kay))
+	v.wants(v.postSubscriber(kay, "components", ids[1]), 303)
+	conflict := v.wants(v.post(kay, "components", ids[0], "tag", seen), 409, "somebody else has changed this", "Somebody else has saved “Shop (hidden)” meanwhile.", box(ids[0])+" checked")
+	v.wants(v.post(kay, "components", ids[0]), 409)
+	if got := v.subscriber(v, "kay@example.com"); !slices.Equal(got.Components, ids[1:2]) {
+		v.Errorf("a form of before a change overwrites it: %+v", got)
+	}
+	v.wants(v.post(kay, "components", ids[1], "tag", tagIn(v.T, conflict)), 303)
 	hide(false)
 	if err := v.store.DeleteComponent(v.Context(), v.actor(), "acme", ids[1], allswell.Precondition{}); err != nil {
 		v.Fatal(err)
 	}
 	v.wants(v.get(kay), 200, "The components that were chosen no longer exist.")
-	v.wants(v.post(kay), 303)
+	v.wants(v.postSubscriber(kay), 303)
 	if got := v.subscriber(v, "kay@example.com"); !got.WholePage || len(got.Components) > 0 {
 		v.Errorf("about the whole page: %+v", got)
 	}
+}
+
+// postSubscriber saves a subscriber with the form as it is shown now.
+func (v *visitor) postSubscriber(path string, fields ...string) answer {
+	v.Helper()
+	return v.post(path, append(fields, "tag", tagIn(v.T, v.get(path)))...)
 }
 
 // subscriber returns the subscriber of the page acme with a target.

@@ -42,7 +42,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 			err = bad.Err()
 		}
 		if err == nil {
-			err = t.checkChosen(p.ID, n.Components)
+			err = t.checkChosen(p.ID, "", n.Components)
 		}
 		discard := r.Discard
 		if err == nil && n.Channel == allswell.ChannelSMS && !discard {
@@ -120,7 +120,7 @@ func (t *tx) processSignUp(r storedSignUp) error {
 	known, err := database.One(t.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers
 		WHERE page_id = $1 AND channel = $2 AND target = $3 AND target_key = $4 FOR UPDATE`, r.pageID, string(r.channel), r.target, r.key)
 	if errors.Is(err, allswell.ErrNotFound) {
-		chosen, err := database.Query(t.Session, database.ScanString, `SELECT id `+choosable, r.pageID, list(r.components))
+		chosen, err := database.Query(t.Session, database.ScanString, `SELECT id `+choosable, r.pageID, list(r.components), "")
 		if err != nil || len(chosen) == 0 && len(r.components) > 0 {
 			return err // all chosen components have been deleted or hidden
 		}

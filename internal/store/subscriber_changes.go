@@ -37,8 +37,11 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 // ChangeSubscriber changes a subscriber on behalf of an operator. The components are ids or slugs. Visitors' webhooks and other channels
 // cannot ask for warnings: this is an *allswell.ValidationError. Messages that are being delivered to the subscriber still are after it
 // has chosen other components or asks for no warnings.
-func (s *Store) ChangeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, ch allswell.SubscriberChange) (allswell.Subscriber, error) {
+func (s *Store) ChangeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, p allswell.Precondition, ch allswell.SubscriberChange) (allswell.Subscriber, error) {
 	return s.changeAsOperator(ctx, actor, slug, id, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) (bool, error) {
+		if err := p.Check(*sub); err != nil {
+			return false, err
+		}
 		before := *sub
 		if ch.Components != nil {
 			ids, err := t.resolveComponents(sub.PageID, *ch.Components)

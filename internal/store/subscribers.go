@@ -195,7 +195,7 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 // subscribe saves a new subscriber and queues the request for confirmation if it needs one.
 func (t *tx) subscribe(pageID string, n allswell.NewSubscriber, byOperator bool) (allswell.Subscriber, error) {
 	sub := t.newSubscriber(pageID, n, byOperator)
-	if err := t.checkChosen(pageID, sub.Components); err != nil {
+	if err := t.checkChosen(pageID, "", sub.Components); err != nil {
 		return sub, err
 	}
 	if err := t.saveNewSubscribers([]allswell.Subscriber{sub}); err != nil {
@@ -266,13 +266,14 @@ func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 	return err
 }
 
-// choosable selects those of the components $2 that subscribers of the page $1 can choose. Nobody is notified of
-// hidden components.
-const choosable = `FROM components WHERE page_id = $1 AND NOT hidden AND id IN EACH($2)`
+// choosable selects those of the components $2 that the subscriber $3 of the page $1 can choose. Nobody is notified of
+// hidden components, but one that was chosen before it was hidden can stay.
+const choosable = `FROM components WHERE page_id = $1 AND id IN EACH($2)
+	AND (NOT hidden OR id IN (SELECT component_id FROM subscriber_components WHERE subscriber_id = $3))`
 
-// checkChosen returns an *allswell.ValidationError unless subscribers of a page can choose all the components.
-func (t *tx) checkChosen(pageID string, components []string) error {
-	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) `+choosable, pageID, list(components))
+// checkChosen returns an *allswell.ValidationError unless a subscriber of a page can choose all the components. The id of a new subscriber is "".
+func (t *tx) checkChosen(pageID, subscriberID string, components []string) error {
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) `+choosable, pageID, list(components), subscriberID)
 	if err == nil && int(n) != len(components) {
 		var bad allswell.ValidationError
 		bad.Add("components", "The components must be of this page, and not hidden.")
@@ -283,13 +284,14 @@ func (t *tx) checkChosen(pageID string, components []string) error {
 
 // saveChosen checks the components of a subscriber, and saves them in place of those that are saved.
 func (t *tx) saveChosen(sub allswell.Subscriber) error {
-	if err := t.checkChosen(sub.PageID, sub.Components); err != nil {
+	if err := t.checkChosen(sub.PageID, sub.ID, sub.Components); err != nil {
 		return err
 	}
 	if _, err := t.Exec(`DELETE FROM subscriber_components WHERE subscriber_id = $1`, sub.ID); err != nil {
 		return err
 	}
-	_, err := t.Exec(`INSERT INTO subscriber_components (subscriber_id, component_id) SELECT $3, id `+choosable, sub.PageID, list(sub.Components), sub.ID)
+	_, err := t.Exec(`INSERT INTO subscriber_components (subscriber_id, component_id) SELECT $3, id FROM components WHERE page_id = $1 AND id IN EACH($2)`,
+		sub.PageID, list(sub.Components), sub.ID)
 	return err
 }
 

@@ -103,7 +103,7 @@ func TestOperatorChangesComponents(t *testing.T) {
 		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Other"}))(w)
 		a := w.subscribe("a@example.com")
 		change := func(components ...string) (allswell.Subscriber, error) {
-			return w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, allswell.SubscriberChange{Components: &components})
+			return w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, allswell.Precondition{}, allswell.SubscriberChange{Components: &components})
 		}
 		w.clock.move(time.Second)
 		if got := must(change(other.Slug))(w); got.WholePage || !slices.Equal(got.Components, []string{other.ID}) || !got.UpdatedAt.Equal(w.clock.now()) {
@@ -133,6 +133,38 @@ func TestOperatorChangesComponents(t *testing.T) {
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			w.Errorf("audited %q, want %q", got, want)
+		}
+	})
+}
+
+// TestChosenComponentIsHidden: a subscriber can keep a component that was hidden after it was chosen, and cannot choose it again.
+func TestChosenComponentIsHidden(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		a := w.subscribe("a@example.com")
+		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Other"}))(w)
+		both := slices.Sorted(slices.Values([]string{other.ID, w.component.ID}))
+		for name, change := range map[string]func(components ...string) error{
+			"operator": func(components ...string) error {
+				_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, allswell.Precondition{}, allswell.SubscriberChange{Components: &components})
+				return err
+			},
+			"subscriber": func(components ...string) error {
+				_, err := w.ChangeSubscription(w.ctx, "acme", a.Key, components)
+				return err
+			},
+		} {
+			hide := func(hidden bool) {
+				must(w.EditComponent(w.ctx, w.ws, "acme", other.ID, allswell.ComponentEdit{Hidden: &hidden}))(w)
+			}
+			w.ok(change(other.ID))
+			hide(true)
+			w.ok(change(both...))
+			if got := must(w.Subscriber(w.ctx, w.ws, "acme", a.ID))(w); !slices.Equal(slices.Sorted(slices.Values(got.Components)), both) {
+				w.Errorf("%s: saved %q, want %q", name, got.Components, both)
+			}
+			w.ok(change(w.component.ID))
+			w.refused(change(both...), "components")
+			hide(false)
 		}
 	})
 }

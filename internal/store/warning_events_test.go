@@ -205,12 +205,12 @@ func TestNoWarningEvents(t *testing.T) {
 		sub := w.subscribe("https://example.com/hook")
 		w.ran(shortRun)
 		w.expect("nobody asks", w.warningEvents())
-		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", sub.ID, allswell.SubscriberChange{Warnings: ptr(true)}))(w)
+		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", sub.ID, allswell.Precondition{}, allswell.SubscriberChange{Warnings: ptr(true)}))(w)
 		w.ran(longRun)
 		w.expect("the end of a warning without its beginning", w.warningEvents())
 		w.ran(shortRun)
 		w.expect("it asks now", w.warningEvents(), "monitor.warning")
-		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", sub.ID, allswell.SubscriberChange{Warnings: ptr(false)}))(w)
+		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", sub.ID, allswell.Precondition{}, allswell.SubscriberChange{Warnings: ptr(false)}))(w)
 		w.ran(longRun)
 		w.ran(shortRun)
 		w.expect("nobody asks any more", w.warningEvents(), "monitor.warning")
@@ -226,20 +226,20 @@ func TestSubscribersThatAskForWarnings(t *testing.T) {
 		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://visitor.example.com/"}))
 		on, off := allswell.SubscriberChange{Warnings: ptr(true)}, allswell.SubscriberChange{Warnings: ptr(false)}
 		for _, id := range []string{mail.ID, w.value(`SELECT id FROM subscribers WHERE NOT added_by_operator`)} {
-			_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", id, on)
+			_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", id, allswell.Precondition{}, on)
 			w.refused(err, "warnings")
-			must(w.ChangeSubscriber(w.ctx, w.ws, "acme", id, off))(w)
+			must(w.ChangeSubscriber(w.ctx, w.ws, "acme", id, allswell.Precondition{}, off))(w)
 		}
 		hook := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
 		for range 2 { // again: nothing changes
-			changed := must(w.ChangeSubscriber(w.ctx, w.ws, "acme", hook.ID, on))(w)
+			changed := must(w.ChangeSubscriber(w.ctx, w.ws, "acme", hook.ID, allswell.Precondition{}, on))(w)
 			if got := must(w.Subscriber(w.ctx, w.ws, "acme", hook.ID))(w); !got.Warnings || !changed.Warnings || !got.UpdatedAt.Equal(w.clock.now()) {
 				w.Errorf("%+v", got)
 			}
 		}
 		w.clock.move(time.Second)
-		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", hook.ID, off))(w)
+		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", hook.ID, allswell.Precondition{}, off))(w)
 		got := w.rows(`SELECT old_fields, new_fields FROM audit_entries WHERE object_kind = 'subscriber' AND action = 'update' ORDER BY id`)
 		if want := []string{`{"warnings":null}|{"warnings":true}`, `{"warnings":true}|{"warnings":null}`}; fmt.Sprint(got) != fmt.Sprint(want) {
 			w.Errorf("audited %q, want %q", got, want)
