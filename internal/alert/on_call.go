@@ -191,9 +191,9 @@ func (o OnCall) participant(name string) (Participant, bool) {
 	return o.Participants[i], true
 }
 
-// Validate returns an *allswell.ValidationError with every invalid field. Overrides that have ended may name former participants. The
-// store checks that the channels exist.
-func (o OnCall) Validate(now time.Time) error {
+// Validate returns an *allswell.ValidationError with every invalid field. before are the overrides that the schedule already has: those
+// that have ended may go on naming former participants. The store checks that the channels exist.
+func (o OnCall) Validate(now time.Time, before []Override) error {
 	var bad allswell.ValidationError
 	allswell.CheckLine(&bad, "name", o.Name, allswell.MaxNameLength)
 	if !validZone(o.Zone) {
@@ -219,18 +219,24 @@ func (o OnCall) Validate(now time.Time) error {
 	if len(o.Overrides) > MaxOverrides {
 		bad.Add("overrides", "The overrides may have at most %d items.", MaxOverrides)
 	}
+	o.validateOverrides(&bad, now, before)
+	return bad.Err()
+}
+
+// validateOverrides adds a message on the first override that is invalid.
+func (o OnCall) validateOverrides(bad *allswell.ValidationError, now time.Time, before []Override) {
 	for _, v := range o.Overrides {
-		named := names[strings.ToLower(v.Participant)] || v.ID != "" && v.Ended(now)
-		if v.ID != "" && !named {
-			bad.Add("overrides", "%q has an override until %s; delete it first.", v.Participant, v.EndsAt.In(o.Location()).Format("2006-01-02 15:04 -07:00"))
-			break
-		}
-		if !v.EndsAt.After(v.StartsAt) || !named {
+		_, named := o.participant(v.Participant)
+		known := slices.ContainsFunc(before, func(b Override) bool { return b.ID == v.ID && b.Participant == v.Participant })
+		switch {
+		case !v.EndsAt.After(v.StartsAt) || !named && !known:
 			bad.Add("overrides", "Each of the overrides must name a participant, and end after it starts.")
-			break
+			return
+		case !named && !v.Ended(now):
+			bad.Add("overrides", "%q has an override until %s; delete it first.", v.Participant, v.EndsAt.In(o.Location()).Format("2006-01-02 15:04 -07:00"))
+			return
 		}
 	}
-	return bad.Err()
 }
 
 // Problems says in sentences why rules that name the schedule may notify nobody. enabled are the channels that can be notified, by id.

@@ -12,17 +12,27 @@ func TestOverrideWithoutParticipant(t *testing.T) {
 	at := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	o := OnCall{Name: "Ops", Zone: "Europe/Berlin", HandOverDay: "mon", Participants: []Participant{{Name: "Ann", ChannelIDs: []string{"chn_1"}}},
 		Overrides: []Override{{ID: "ovr_1", Participant: "Bob", StartsAt: at, EndsAt: at.Add(time.Hour)}}}
-	if err := o.Validate(at); err == nil || !strings.Contains(err.Error(), `"Bob" has an override until 2026-11-21 10:00 +01:00; delete it first.`) {
+	before := o.Overrides
+	if err := o.Validate(at, before); err == nil || !strings.Contains(err.Error(), `"Bob" has an override until 2026-11-21 10:00 +01:00; delete it first.`) {
 		t.Errorf("%v", err)
 	}
-	o.Overrides[0].EndsAt = at
-	o.Overrides[0].StartsAt = at.Add(-time.Hour)
-	if err := o.Validate(at); err != nil {
+	o.Overrides = []Override{{ID: "ovr_1", Participant: "Bob", StartsAt: at.Add(-time.Hour), EndsAt: at}}
+	if err := o.Validate(at, before); err != nil {
 		t.Errorf("of an override that has ended: %v", err)
 	}
-	o.Overrides[0].ID = ""
-	if err := o.Validate(at); err == nil || !strings.Contains(err.Error(), "must name a participant") {
-		t.Errorf("of a new override: %v", err)
+	for what, change := range map[string]func(*Override){
+		"a new override":              func(v *Override) { v.ID = "" },
+		"an id of no override":        func(v *Override) { v.ID = "ovr_2" },
+		"a name that it did not have": func(v *Override) { v.Participant = "Eve" },
+		"lines that it did not have":  func(v *Override) { v.Participant = "Bob\n\u202e" },
+	} {
+		v := o.Overrides[0]
+		change(&v)
+		changed := o
+		changed.Overrides = []Override{v}
+		if err := changed.Validate(at, before); err == nil || !strings.Contains(err.Error(), "must name a participant") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 

@@ -155,7 +155,7 @@ func (a *api) createOnCall(c *call) (store.Response, error) {
 	if o.Given("slug") && !allswell.ValidSlug(schedule.Slug) {
 		o.Add("slug", "The slug must have 1 to 63 characters: lower-case letters, digits and hyphens.")
 	}
-	if err := o.Check(schedule.Validate(a.now())); err != nil {
+	if err := o.Check(schedule.Validate(a.now(), nil)); err != nil {
 		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusCreated, a.onCallPresenter(c))
@@ -169,8 +169,9 @@ func (a *api) changeOnCall(c *call) (store.Response, error) {
 	}
 	change := readOnCall(o)
 	schedule, err := a.store.ChangeOnCall(c.Context(), c.actor(), c.PathValue("onCallId"), c.cond, func(s *alert.OnCall) error {
+		before := s.Overrides
 		change(s)
-		return o.Check(s.Validate(a.now()))
+		return o.Check(s.Validate(a.now(), before))
 	})
 	return taggedResponse(c, schedule, err, a.onCallPresenter(c))
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
@@ -29,5 +30,32 @@ func TestTargetOfQuietHours(t *testing.T) {
 		must(w.AlertChannel(w.ctx, w.ws, night.ID))(w)
 		must(w.ChangeAlertRule(w.ctx, w.ws, made.ID, allswell.Precondition{}, func(r *alert.Rule) error { r.QuietHours.Target = alert.Target{}; return nil }))(w)
 		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, night.ID, allswell.Precondition{}))
+	})
+}
+
+// TestOverridesOfFormerParticipants checks that only an override which the schedule already had may name somebody who is no participant.
+func TestOverridesOfFormerParticipants(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		now := w.clock.now()
+		past := alert.Override{ID: "ovr_00000000000000000000", Participant: "Eve\n\u202e", StartsAt: now.Add(-2 * time.Hour), EndsAt: now.Add(-time.Hour)}
+		ids := []string{w.channel("phone").ID}
+		o := alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", StartsOn: now, Participants: []alert.Participant{{Name: "Ann", ChannelIDs: ids}, {Name: "Bob", ChannelIDs: ids}}}
+		o.Overrides = []alert.Override{past}
+		_, err := w.CreateOnCall(w.ctx, w.ws, o)
+		w.refused(err, "overrides")
+		o.Overrides = []alert.Override{{Participant: "Bob", StartsAt: past.StartsAt, EndsAt: past.EndsAt}}
+		o = must(w.CreateOnCall(w.ctx, w.ws, o))(w)
+		change := func(change func(*alert.OnCall)) error {
+			_, err := w.ChangeOnCall(w.ctx, w.ws, o.ID, allswell.Precondition{}, func(o *alert.OnCall) error { change(o); return nil })
+			return err
+		}
+		w.refused(change(func(o *alert.OnCall) { o.Overrides = append(o.Overrides, past) }), "overrides")
+		w.ok(change(func(o *alert.OnCall) { o.Participants = o.Participants[:1] }))
+		past.ID = o.Overrides[0].ID
+		w.refused(change(func(o *alert.OnCall) { o.Overrides = []alert.Override{past} }), "overrides")
+		got := must(w.OnCallSchedule(w.ctx, w.ws, o.ID))(w)
+		if len(got.Overrides) != 1 || got.Overrides[0].Participant != "Bob" || len(got.Participants) != 1 {
+			t.Errorf("%+v", got)
+		}
 	})
 }

@@ -44,7 +44,7 @@ func (s *Store) CreateOnCall(ctx context.Context, actor allswell.Actor, o alert.
 			return o, err
 		}
 		o.ID, o.WorkspaceID, o.CalendarKey, o.CreatedAt, o.UpdatedAt = allswell.NewID(alert.PrefixOnCall, t.Now), actor.WorkspaceID, rand.Text(), t.Now, t.Now
-		if err := t.validateOnCall(&o); err != nil {
+		if err := t.validateOnCall(&o, nil); err != nil {
 			return o, err
 		}
 		if err := t.checkCount("on_call", o.WorkspaceID, "on-call schedules", alert.MaxOnCall); err != nil {
@@ -75,7 +75,7 @@ func (s *Store) ChangeOnCall(ctx context.Context, actor allswell.Actor, id strin
 			return o, err
 		}
 		o.UpdatedAt = t.Now
-		if err := t.validateOnCall(&o); err != nil {
+		if err := t.validateOnCall(&o, before.Overrides); err != nil {
 			return o, err
 		}
 		data, err := storedOnCall(o)
@@ -119,9 +119,9 @@ func (t *tx) lockOnCall(actor allswell.Actor, ref string, p allswell.Preconditio
 }
 
 // validateOnCall returns an *allswell.ValidationError with every invalid field. It gives a schedule without a slug one, and
-// overrides without an id theirs.
-func (t *tx) validateOnCall(o *alert.OnCall) error {
-	invalid := o.Validate(t.Now)
+// overrides without an id theirs. before are the overrides that the schedule already has.
+func (t *tx) validateOnCall(o *alert.OnCall, before []alert.Override) error {
+	invalid := o.Validate(t.Now, before)
 	if o.Slug == "" {
 		slug, err := t.freeSlug(allswell.SlugOf(o.Name, "on-call"), `FROM on_call WHERE workspace_id = $1`, o.WorkspaceID)
 		if err != nil {
