@@ -101,8 +101,8 @@ func (v *visit) setUpCheck(f *form) error {
 	var result *checkResult
 	var made allswell.Monitor
 	test := f.Value("preview") == "test"
-	if test && n.Name == "" { // a test needs none
-		err = withoutField(err, "name")
+	if test {
+		err = nameless(&n, t, err)
 	}
 	switch {
 	case err != nil:
