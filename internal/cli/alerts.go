@@ -237,7 +237,7 @@ func (f matchFlags) match(c *commandContext) (client.AlertMatch, error) {
 	return m, nil
 }
 
-// matchesAll reports whether no flag is given.
+// matchesAll reports whether no flag limits it.
 func (f matchFlags) matchesAll() bool {
 	return len(f.Event)+len(f.Page)+len(f.Monitor)+len(f.Tag)+len(f.Severity) == 0
 }
