@@ -5,42 +5,65 @@ import (
 	"slices"
 )
 
-// Difference says in one sentence why the rule is not about a subject, such as "It is about the tag db, the monitor has web."; "": it matches. names are those of
-// pages and monitors, by their ids.
+// Difference says in one sentence why the rule does not match a subject, such as "The rule covers the tag db; the monitor has the tag web."; "": it matches. names are
+// those of pages and monitors, by their ids.
 func (r Rule) Difference(s Subject, names map[string]string) string {
 	_, field := r.Matches(s)
-	named := summary{r, names}
+	var covers, subject string
 	switch field {
+	case "":
+		return ""
 	case "enabled":
-		return "It is disabled."
+		return "The rule is disabled."
 	case "events":
-		return fmt.Sprintf("It is about %s, not %s.", listOf(textsOf(r.Events), "or"), s.Event)
+		var labels []string
+		for _, e := range r.Events {
+			labels = append(labels, "“"+e.Label()+"”")
+		}
+		covers, subject = listOf(labels, "or"), "the event is “"+s.Event.Label()+"”"
 	case "pages":
-		return fmt.Sprintf("It is about the page %s, the event about %s.", listOf(named.named(r.Pages, "that was deleted"), "or"), pageOf(s, named))
+		covers, subject = eitherNamed("page", r.Pages, names), "the event is about no page"
+		if s.PageID != "" {
+			subject = "the event is about " + eitherNamed("page", []string{s.PageID}, names)
+		}
 	case "monitors":
-		about := "no monitor"
+		covers, subject = eitherNamed("monitor", r.Monitors, names), "the event is about no monitor"
 		if s.MonitorID != "" {
-			about = s.Name
+			subject = "the event is about the monitor " + s.Name
 		}
-		return fmt.Sprintf("It is about the monitor %s, the event about %s.", listOf(named.named(r.Monitors, "that was deleted"), "or"), about)
 	case "tags":
-		subject := "the event"
+		covers, subject = "the tag "+listOf(r.Tags, "or"), "the event has"
 		if s.MonitorID != "" {
-			subject = "the monitor"
+			subject = "the monitor has"
 		}
-		if len(s.Tags) == 0 {
-			return fmt.Sprintf("It is about the tag %s, %s has none.", listOf(r.Tags, "or"), subject)
+		switch len(s.Tags) {
+		case 0:
+			subject += " no tag"
+		case 1:
+			subject += " the tag " + s.Tags[0]
+		default:
+			subject += " the tags " + listOf(slices.Clone(s.Tags), "and")
 		}
-		return fmt.Sprintf("It is about the tag %s, %s has %s.", listOf(r.Tags, "or"), subject, listOf(slices.Clone(s.Tags), "and"))
 	case "severities":
-		return fmt.Sprintf("It is about the severity %s, the event has %s.", listOf(textsOf(r.Severities), "or"), s.Severity)
+		covers, subject = "the severity "+listOf(textsOf(r.Severities), "or"), "the event has the severity "+string(s.Severity)
 	}
-	return ""
+	return fmt.Sprintf("The rule covers %s; %s.", covers, subject)
 }
 
-func pageOf(s Subject, named summary) string {
-	if s.PageID == "" {
-		return "no page"
+// eitherNamed returns objects of a kind by their names: "the page Docs or Shop". Those without a name are deleted ones, and named last.
+func eitherNamed(kind string, ids []string, names map[string]string) string {
+	var all []string
+	for _, id := range ids {
+		if name := names[id]; name != "" {
+			all = append(all, name)
+		}
 	}
-	return named.named([]string{s.PageID}, "a deleted page")[0]
+	deleted := len(ids) - len(all)
+	if len(all) > 0 {
+		all[0] = "the " + kind + " " + all[0]
+	}
+	if deleted > 0 {
+		all = append(all, "a deleted "+kind)
+	}
+	return listOf(all, "or")
 }

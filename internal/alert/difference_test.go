@@ -17,19 +17,20 @@ func TestDifference(t *testing.T) {
 		want    string
 	}{
 		{Filter{Events: []Event{MonitorDown}}, shop, ""},
-		{Filter{Events: []Event{MonitorLate, MonitorSlow}}, shop, "It is about monitor.late or monitor.slow, not monitor.down."},
-		{Filter{Pages: []string{"page_2"}}, shop, "It is about the page Docs, the event about Acme."},
-		{Filter{Pages: []string{"page_3", "page_2"}}, gap, "It is about the page that was deleted or Docs, the event about no page."},
-		{Filter{Monitors: []string{"mon_1"}}, shop, "It is about the monitor Backup, the event about Shop."},
-		{Filter{Monitors: []string{"mon_1"}}, gap, "It is about the monitor Backup, the event about no monitor."},
-		{Filter{Tags: []string{"db"}}, shop, "It is about the tag db, the monitor has web and prod."},
-		{Filter{Tags: []string{"db", "cache"}}, gap, "It is about the tag db or cache, the event has none."},
-		{Filter{Severities: []allswell.Impact{allswell.ImpactCritical}}, shop, "It is about the severity critical, the event has major."},
+		{Filter{Events: []Event{MonitorLate, MonitorSlow}}, shop, "The rule covers “Monitor late” or “Monitor slow”; the event is “Monitor down”."},
+		{Filter{Pages: []string{"page_2"}}, shop, "The rule covers the page Docs; the event is about the page Acme."},
+		{Filter{Pages: []string{"page_3", "page_2"}}, gap, "The rule covers the page Docs or a deleted page; the event is about no page."},
+		{Filter{Pages: []string{"page_3", "page_4"}}, shop, "The rule covers a deleted page; the event is about the page Acme."},
+		{Filter{Monitors: []string{"mon_1"}}, shop, "The rule covers the monitor Backup; the event is about the monitor Shop."},
+		{Filter{Monitors: []string{"mon_1"}}, gap, "The rule covers the monitor Backup; the event is about no monitor."},
+		{Filter{Tags: []string{"db"}}, shop, "The rule covers the tag db; the monitor has the tags web and prod."},
+		{Filter{Tags: []string{"db", "cache"}}, gap, "The rule covers the tag db or cache; the event has no tag."},
+		{Filter{Severities: []allswell.Impact{allswell.ImpactCritical}}, shop, "The rule covers the severity critical; the event has the severity major."},
 	} {
 		if got := (Rule{Enabled: true, Filter: c.filter}).Difference(c.subject, names); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
-		if got := (Rule{Filter: c.filter}).Difference(c.subject, names); got != "It is disabled." {
+		if got := (Rule{Filter: c.filter}).Difference(c.subject, names); got != "The rule is disabled." {
 			t.Errorf("of a disabled rule: %q", got)
 		}
 	}

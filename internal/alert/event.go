@@ -3,6 +3,7 @@ package alert
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/allswell/allswell"
 )
@@ -84,6 +85,12 @@ func (e Event) row() eventRow {
 		return eventTable[i]
 	}
 	return testRow
+}
+
+// Label returns the name of an event for people, such as "Monitor down".
+func (e Event) Label() string {
+	name := strings.NewReplacer(".", " ", "_", " ").Replace(string(e))
+	return strings.ToUpper(name[:1]) + name[1:]
 }
 
 // Help describes an event of rules in a sentence.

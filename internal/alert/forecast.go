@@ -2,6 +2,7 @@ package alert
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -68,4 +69,20 @@ func (r Rule) ForecastFrom(p Progress, a Alert, silences []Silence, schedules []
 		p = action.Next
 	}
 	return steps
+}
+
+// DescribeChannel returns a channel that would be notified in words: "Phone (Ada is on call; if Phone fails: Mail)". onCall is who is then on call and has it; "": nobody.
+// fallbacks are the channels that are notified if it fails.
+func DescribeChannel(name, onCall string, fallbacks []string) string {
+	var remarks []string
+	if onCall != "" {
+		remarks = append(remarks, onCall+" is on call")
+	}
+	if len(fallbacks) > 0 {
+		remarks = append(remarks, "if "+name+" fails: "+strings.Join(fallbacks, ", then "))
+	}
+	if len(remarks) == 0 {
+		return name
+	}
+	return name + " (" + strings.Join(remarks, "; ") + ")"
 }

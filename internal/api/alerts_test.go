@@ -208,7 +208,7 @@ func TestAlertForecast(t *testing.T) {
 		}
 		want := []string{
 			"Night: 2030-01-05T23:01:00.000Z quiet_hours", "Night: 2030-01-06T07:00:00.000Z opened Spare acme", "Night: 2030-01-06T07:05:00.000Z escalated Ops acme (Ada)",
-			"Tagged: differs in tags: It is about the tag database, the monitor has none.",
+			"Tagged: differs in tags: The rule covers the tag database; the monitor has no tag.",
 		}
 		if !slices.Equal(lines, want) {
 			t.Errorf("the forecast is\n%s", strings.Join(lines, "\n"))

@@ -9,7 +9,7 @@ import (
 // TestForecastOutput compares what `alert rule test` prints: repetitions to the same channels are one line.
 func TestForecastOutput(t *testing.T) {
 	const forecast = `{"event": "monitor.down", "severity": "major", "at": "2026-11-26T00:00:00.000Z", "rules": [
-		{"id": "rul_1", "name": "Databases", "matches": false, "differs": "tags", "reason": "It is about the tag db, the monitor has web."},
+		{"id": "rul_1", "name": "Databases", "matches": false, "differs": "tags", "reason": "The rule covers the tag db; the monitor has the tag web."},
 		{"id": "rul_2", "name": "Ops", "matches": true, "repeat": {"every": 300, "times": 100}, "steps": [
 			{"at": "2026-11-26T00:00:00.000Z", "kind": "opened", "channels": [
 				{"id": "chn_1", "name": "Phone", "on_call": "Ada", "fallbacks": [{"id": "chn_2", "name": "Mail"}, {"id": "chn_3", "name": "Chat"}]}, {"id": "chn_4", "name": "SMS"}]},
@@ -18,7 +18,7 @@ func TestForecastOutput(t *testing.T) {
 			{"at": "2026-11-26T00:15:00.000Z", "kind": null, "held": "quiet_hours", "channels": []},
 			{"at": "2026-11-26T01:00:00.000Z", "kind": "repeated", "channels": [{"id": "chn_4", "name": "SMS"}]},
 			{"at": "2026-11-26T01:05:00.000Z", "kind": "repeated", "channels": []}]}]}`
-	const want = `Databases: nobody. It is about the tag db, the monitor has web.
+	const want = `Databases: nobody. The rule covers the tag db; the monitor has the tag web.
 Ops:
   2026-11-26 00:00:00 +00:00  opened     Phone (Ada is on call; if Phone fails: Mail, then Chat), SMS
   2026-11-26 00:05:00 +00:00  repeated   SMS, then every 5m until somebody acknowledges it, at most 100 times

@@ -357,25 +357,15 @@ func (c *commandContext) printForecastSteps(r client.RuleForecast) {
 	}
 }
 
-// forecastChannels returns the channels of a step in words: "Phone (Ada is on call; if Phone fails: Mail), Chat".
+// forecastChannels returns the channels of a step in words.
 func forecastChannels(channels []client.ForecastChannel) string {
 	all := make([]string, len(channels))
 	for i, ch := range channels {
-		var remarks []string
-		if ch.OnCall != nil {
-			remarks = append(remarks, *ch.OnCall+" is on call")
+		var fallbacks []string
+		for _, fallback := range ch.Fallbacks {
+			fallbacks = append(fallbacks, fallback.Name)
 		}
-		if len(ch.Fallbacks) > 0 {
-			next := make([]string, len(ch.Fallbacks))
-			for j, fallback := range ch.Fallbacks {
-				next[j] = fallback.Name
-			}
-			remarks = append(remarks, "if "+ch.Name+" fails: "+strings.Join(next, ", then "))
-		}
-		all[i] = ch.Name
-		if len(remarks) > 0 {
-			all[i] += " (" + strings.Join(remarks, "; ") + ")"
-		}
+		all[i] = alert.DescribeChannel(ch.Name, valueOf(ch.OnCall), fallbacks)
 	}
 	return strings.Join(all, ", ")
 }

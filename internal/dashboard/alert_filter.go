@@ -60,7 +60,7 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 	a.Events, a.Severities = field{Name: "events", Label: "Events"}, field{Name: "severities", Label: "Severities", Short: true}
 	a.Pages, a.Monitors = field{Name: "pages", Label: "Pages"}, field{Name: "monitors", Label: "Monitors"}
 	for _, e := range alert.Events {
-		a.Events.Options = append(a.Events.Options, option{string(e), eventName(e), slices.Contains(chosen.Events, e)})
+		a.Events.Options = append(a.Events.Options, option{string(e), e.Label(), slices.Contains(chosen.Events, e)})
 	}
 	for _, s := range allswell.Impacts {
 		a.Severities.Options = append(a.Severities.Options, option{string(s), i18n.English().Impact(s), slices.Contains(chosen.Severities, s)})

@@ -213,7 +213,11 @@ func (l *forecastLine) notify(notified map[string]bool) {
 			continue
 		}
 		notified[ch.ChannelID] = true
-		names = append(names, forecastChannel(ch))
+		var fallbacks []string
+		for _, fallback := range ch.Fallbacks {
+			fallbacks = append(fallbacks, fallback.Name)
+		}
+		names = append(names, alert.DescribeChannel(ch.Name, ch.Participant, fallbacks))
 	}
 	l.Who, l.Why = strings.Join(names, ", "), noticeNames[l.step.Kind]
 	switch {
@@ -230,23 +234,4 @@ func (l *forecastLine) notify(notified map[string]bool) {
 	case l.Who == "":
 		l.Why = "all of its channels were notified by another rule"
 	}
-}
-
-// forecastChannel returns a channel in words: "Phone (Ada is on call; if Phone fails: Mail)".
-func forecastChannel(ch store.ForecastChannel) string {
-	var remarks []string
-	if ch.Participant != "" {
-		remarks = append(remarks, ch.Participant+" is on call")
-	}
-	if len(ch.Fallbacks) > 0 {
-		next := make([]string, len(ch.Fallbacks))
-		for i, fallback := range ch.Fallbacks {
-			next[i] = fallback.Name
-		}
-		remarks = append(remarks, "if "+ch.Name+" fails: "+strings.Join(next, ", then "))
-	}
-	if len(remarks) == 0 {
-		return ch.Name
-	}
-	return ch.Name + " (" + strings.Join(remarks, "; ") + ")"
 }

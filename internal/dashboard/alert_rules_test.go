@@ -104,10 +104,10 @@ func TestForecastScreen(t *testing.T) {
 			"quiet_hours.from", "22:00", "quiet_hours.until", "07:00", "quiet_hours.zone", "UTC"), http.StatusSeeOther)
 		v.wants(v.post(create, "name", "Tagged", "events", "monitor.down", "targets", boss, "tags", "db"), http.StatusSeeOther)
 		a := v.wants(v.get("/admin/alert-rules/test?event=monitor.down&monitor="+m.ID+"&at=2030-01-05T12:00"), http.StatusOK,
-			"After 1 minute", "After 6 minutes", "Repeated every 1 hour until somebody acknowledges, at most 100 times", "Escalated: nobody has acknowledged", "It is about the tag db, the monitor has none.", "When a monitor tagged db is down, notify Boss.", "Spare", "Broken", "No rule sends it here")
+			"After 1 minute", "After 6 minutes", "Repeated every 1 hour until somebody acknowledges, at most 100 times", "Escalated: nobody has acknowledged", "The rule covers the tag db; the monitor has no tag.", "When a monitor tagged db is down, notify Boss.", "Spare", "Broken", "No rule sends it here")
 		v.lacks(a, "held back", spare)
 		v.wants(v.get("/admin/alert-rules/test?event=monitor.down&monitor="+m.ID+"&at=2030-01-05T23:00"), http.StatusOK, "held back: its quiet hours", "Nobody", "After 8 hours")
-		v.lacks(v.wants(v.get("/admin/alert-rules/test?event=monitor.down&tags=db,x"), http.StatusOK, "At once"), "It is about the tag db")
+		v.lacks(v.wants(v.get("/admin/alert-rules/test?event=monitor.down&tags=db,x"), http.StatusOK, "At once"), "The rule covers the tag db")
 		v.wants(v.post("/admin/channels/"+phone, "name", "Phone", "topic", "acme", "fallback_id", strings.TrimPrefix(spare, "/admin/channels/"), "tag", tagOf(s, v, "Phone")), http.StatusSeeOther)
 		a = v.wants(v.get("/admin/alert-rules/test?event=monitor.down&monitor="+m.ID+"&at=2030-01-05T12:00"), http.StatusOK, "Phone (if Phone fails: Spare)")
 		v.lacks(a, spare)
@@ -116,7 +116,7 @@ func TestForecastScreen(t *testing.T) {
 		v.wants(v.get("/admin/alert-rules/test?event=monitor.down&monitor=Web+shop&zone=Asia%2FTokyo&at=2030-01-05T23:00"), http.StatusOK, `value="`+m.Slug+`"`, `value="Asia/Tokyo"`, "In the zone Asia/Tokyo.", "2030-01-05T14:01:00")
 		v.monitors("Web shop")
 		v.wants(v.get("/admin/alert-rules/test?event=monitor.down&monitor=Web+shop"), http.StatusUnprocessableEntity, "Several monitors have this name.")
-		v.wants(v.get("/admin/alert-rules/test?event=channel.failed"), http.StatusOK, "No rule is about it", "It is about monitor.down, not channel.failed.")
+		v.wants(v.get("/admin/alert-rules/test?event=channel.failed"), http.StatusOK, "No rule is about it", "The rule covers “Monitor down”; the event is “Channel failed”.")
 		for _, bad := range []string{"event=x", "event=monitor.down&severity=x", "event=monitor.down&at=soon", "monitor=nowhere", "event=monitor.down&page=nowhere", "event=monitor.down&tags=No_Tag"} {
 			v.wants(v.get("/admin/alert-rules/test?"+bad), http.StatusUnprocessableEntity, `class="wrong"`)
 		}

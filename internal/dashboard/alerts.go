@@ -50,16 +50,10 @@ var stateNames = map[alert.State]string{alert.Open: "Open", alert.Acknowledged: 
 
 func alertState(a alert.Alert) string { return stateNames[a.State()] }
 
-// eventName returns the name of an event for people, such as "Monitor down".
-func eventName(e alert.Event) string {
-	name := strings.NewReplacer(".", " ", "_", " ").Replace(string(e))
-	return strings.ToUpper(name[:1]) + name[1:]
-}
-
 // eventOptions are the events of rules, to choose from.
 func eventOptions() (all []option) {
 	for _, e := range alert.Events {
-		all = append(all, option{Value: string(e), Label: eventName(e)})
+		all = append(all, option{Value: string(e), Label: e.Label()})
 	}
 	return all
 }
