@@ -132,6 +132,11 @@ func (s *Store) ChangeAlertRule(ctx context.Context, actor allswell.Actor, id st
 		if _, err = t.Exec(`UPDATE alert_rules SET name = $2, enabled = $3, rule = $4, updated_at = $5 WHERE id = $1`, r.ID, r.Name, r.Enabled, data, millis(t.Now)); err != nil {
 			return r, err
 		}
+		if !r.Enabled {
+			if err := t.endHoldsOf(r); err != nil {
+				return r, err
+			}
+		}
 		if err := t.audit(actor, allswell.AuditUpdate, before, r); err != nil {
 			return r, err
 		}
@@ -147,6 +152,9 @@ func (s *Store) DeleteAlertRule(ctx context.Context, actor allswell.Actor, id st
 		if err != nil {
 			return err
 		}
+		if err := t.endHoldsOf(r); err != nil {
+			return err
+		}
 		if _, err := t.Exec(`DELETE FROM alert_rules WHERE id = $1`, r.ID); err != nil {
 			return err
 		}
@@ -154,9 +162,19 @@ func (s *Store) DeleteAlertRule(ctx context.Context, actor allswell.Actor, id st
 	})
 }
 
+// endHoldsOf records that a rule that is disabled or deleted holds no alerts back any more.
+func (t *tx) endHoldsOf(r alert.Rule) error {
+	_, err := t.Exec(`UPDATE alert_holds SET until_at = $2 WHERE rule_id = $1 AND until_at > $2 AND alert_id IN (SELECT alert_id FROM alert_progress WHERE rule_id = $1 AND due_at IS NOT NULL)`,
+		r.ID, millis(t.Now))
+	return err
+}
+
 // lockAlertRule loads and locks a rule, and checks that it meets all conditions.
 func (t *tx) lockAlertRule(actor allswell.Actor, ref string, p allswell.Precondition) (alert.Rule, error) {
 	if err := checkUnlimited(actor); err != nil {
+		return alert.Rule{}, err
+	}
+	if err := t.lockMutex("alerts"); err != nil { // so that the rule does not begin to hold an alert back meanwhile
 		return alert.Rule{}, err
 	}
 	r, err := database.One(t.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE `+idOrName(ref, alert.PrefixRule)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, actor.WorkspaceID)

@@ -85,9 +85,6 @@ func (d *AlertDetail) endHolds(now time.Time) {
 			ends = append(ends, d.ResolvedAt)
 		}
 		h.Over = !h.Until.After(now) || !slices.ContainsFunc(d.Plans, func(p AlertPlan) bool { return p.RuleID == h.RuleID && p.Held == h.Reason })
-		if h.Over { // by now, if the rule was disabled or deleted
-			ends = append(ends, now)
-		}
 		for _, end := range ends {
 			if !end.IsZero() && end.Before(h.Until) {
 				h.Until = allswell.Later(end, h.At)

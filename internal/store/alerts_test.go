@@ -263,7 +263,8 @@ func TestFailedTestIsShown(t *testing.T) {
 	})
 }
 
-// TestHoldsEndEarlier checks that an alert is not said to be held back any more once its silence was ended, somebody has acknowledged it, or its rule was deleted.
+// TestHoldsEndEarlier checks that an alert is not said to be held back any more once its silence was ended, somebody has acknowledged it, or its rule
+// was disabled or deleted, and that the time of that stays the same.
 func TestHoldsEndEarlier(t *testing.T) {
 	for name, end := range map[string]func(w *world, alertID string, silence alert.Silence, rule alert.Rule){
 		"the silence ends": func(w *world, _ string, silence alert.Silence, _ alert.Rule) {
@@ -274,6 +275,9 @@ func TestHoldsEndEarlier(t *testing.T) {
 		},
 		"the rule is deleted": func(w *world, _ string, _ alert.Silence, rule alert.Rule) {
 			w.ok(w.DeleteAlertRule(w.ctx, w.ws, rule.ID, allswell.Precondition{}))
+		},
+		"the rule is disabled": func(w *world, _ string, _ alert.Silence, rule alert.Rule) {
+			must(w.ChangeAlertRule(w.ctx, w.ws, rule.ID, allswell.Precondition{}, func(r *alert.Rule) error { r.Enabled = false; return nil }))(w)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -290,9 +294,11 @@ func TestHoldsEndEarlier(t *testing.T) {
 				}
 				w.clock.move(time.Minute)
 				end(w, all[0].ID, silence, rule)
+				ended := w.clock.now()
 				w.advanceAlerts()
-				if holds := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds; len(holds) != 1 || !holds[0].Over || !holds[0].Until.Equal(w.clock.now()) {
-					t.Errorf("at %s: holds %+v", w.clock.now(), holds)
+				w.clock.move(time.Minute)
+				if holds := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds; len(holds) != 1 || !holds[0].Over || !holds[0].Until.Equal(ended) {
+					t.Errorf("ended at %s: holds %+v", ended, holds)
 				}
 			})
 		})

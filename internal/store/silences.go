@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
@@ -136,7 +137,8 @@ func (s *Store) EndSilence(ctx context.Context, actor allswell.Actor, id string,
 	})
 }
 
-// saveSilence saves a changed silence. Rules that wait for its end look again at once, so that what they held back by silences is not held back until they do.
+// saveSilence saves a changed silence. What silences hold back then is held until they end as they are now: what none holds back any more is
+// sent at once.
 func (t *tx) saveSilence(actor allswell.Actor, before, v alert.Silence) error {
 	filter, err := json.Marshal(v.Filter)
 	if err != nil {
@@ -146,16 +148,45 @@ func (t *tx) saveSilence(actor allswell.Actor, before, v alert.Silence) error {
 		v.ID, string(filter), v.Comment, millis(v.StartsAt), millis(v.EndsAt), millis(v.UpdatedAt)); err != nil {
 		return err
 	}
-	if _, err := t.Exec(`UPDATE alert_progress SET due_at = $2 WHERE held = $3 AND due_at > $2 AND alert_id IN (SELECT id FROM alerts WHERE workspace_id = $1 AND resolved_at IS NULL)`,
-		v.WorkspaceID, millis(t.Now), string(alert.HeldBySilence)); err != nil {
+	if !v.StartsAt.Equal(before.StartsAt) || !v.EndsAt.Equal(before.EndsAt) || !reflect.DeepEqual(v.Filter, before.Filter) {
+		if err := t.planSilenced(v.WorkspaceID); err != nil {
+			return err
+		}
+	}
+	return t.audit(actor, allswell.AuditUpdate, before, v)
+}
+
+// planSilenced plans when the rules look again at what the silences of a workspace hold back.
+func (t *tx) planSilenced(workspaceID string) error {
+	const held = `held = $2 AND due_at > $3`
+	ids, err := t.ids(`SELECT id FROM alerts WHERE workspace_id = $1 AND resolved_at IS NULL AND id IN (SELECT alert_id FROM alert_progress WHERE `+held+`)`,
+		workspaceID, string(alert.HeldBySilence), millis(t.Now))
+	if err != nil || len(ids) == 0 {
 		return err
 	}
-	if _, err := t.Exec(`UPDATE alert_holds SET until_at = $2 WHERE reason = $3 AND until_at > $2 AND alert_id IN (SELECT id FROM alerts WHERE workspace_id = $1 AND resolved_at IS NULL)`,
-		v.WorkspaceID, millis(t.Now), string(alert.HeldBySilence)); err != nil {
+	alerts, err := t.alertsByID(ids)
+	if err != nil {
 		return err
+	}
+	silences, err := database.Query(t.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND ends_at > $2`, workspaceID, millis(t.Now))
+	if err != nil {
+		return err
+	}
+	until := make(map[int64][]string) // the alerts by when they are held no more, in milliseconds
+	for _, id := range ids {
+		end := allswell.Later(alert.SilencedUntil(silences, alerts[id].Subject, t.Now), t.Now).UnixMilli()
+		until[end] = append(until[end], id)
+	}
+	for end, ids := range until {
+		if _, err := t.Exec(`UPDATE alert_holds SET until_at = $4 WHERE alert_id IN EACH($1) AND reason = $2 AND until_at > $3`, list(ids), string(alert.HeldBySilence), millis(t.Now), end); err != nil {
+			return err
+		}
+		if _, err := t.Exec(`UPDATE alert_progress SET due_at = $4 WHERE alert_id IN EACH($1) AND `+held, list(ids), string(alert.HeldBySilence), millis(t.Now), end); err != nil {
+			return err
+		}
 	}
 	t.alertsPending = true
-	return t.audit(actor, allswell.AuditUpdate, before, v)
+	return nil
 }
 
 // lockSilence loads and locks a silence, and checks that it meets all conditions.

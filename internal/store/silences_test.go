@@ -27,3 +27,35 @@ func TestSilenceEndsWhileItHoldsAnAlert(t *testing.T) {
 		}
 	})
 }
+
+// TestChangedSilenceHoldsOn checks that an alert is held back by one hold while any silence matches it, until the last of them ends.
+func TestChangedSilenceHoldsOn(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job, other := w.quick("Nightly backup", w.component, ""), w.quick("Shop", w.component, "")
+		w.rule(to(w.channel("phone")))
+		began := w.clock.now()
+		silence := func(hours time.Duration, monitor allswell.Monitor) alert.Silence {
+			return must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: began.Add(hours * time.Hour), Filter: alert.Filter{Monitors: []string{monitor.ID}}}))(w)
+		}
+		first, second := silence(5, job), silence(3, job)
+		unrelated := silence(9, other)
+		w.goDown(job)
+		w.advanceAlerts()
+		all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{}, firstHundred)
+		w.ok(err)
+		holds := func(what string, v alert.Silence, change func(*alert.Silence), until time.Time, over bool) {
+			w.clock.move(time.Minute)
+			must(w.ChangeSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}, func(v *alert.Silence) error { change(v); return nil }))(w)
+			w.advanceAlerts()
+			h := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds
+			if len(h) != 1 || h[0].Over != over || !h[0].Until.Equal(until) {
+				t.Errorf("%s: %+v, want until %s", what, h, until)
+			}
+		}
+		holds("a comment", first, func(v *alert.Silence) { v.Comment = "work" }, first.EndsAt, false)
+		holds("an unrelated silence", unrelated, func(v *alert.Silence) { v.EndsAt = began.Add(8 * time.Hour) }, first.EndsAt, false)
+		holds("a later end", first, func(v *alert.Silence) { v.EndsAt = began.Add(6 * time.Hour) }, began.Add(6*time.Hour), false)
+		holds("another silence matches", first, func(v *alert.Silence) { v.Monitors = []string{other.ID} }, second.EndsAt, false)
+		holds("none matches", second, func(v *alert.Silence) { v.Monitors = []string{other.ID} }, w.clock.now().Add(time.Minute), true)
+	})
+}
