@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,9 @@ func TestCheckInTheForm(t *testing.T) {
 			"expected_statuses", "200\r\n301-302", "headers", "X-A: b", "slow_after", "800ms", "username", "me"}
 		v.wants(v.post(create, append(fields, "preview", "test")...), http.StatusOK, `aria-label="Type"`, `aria-current="page">HTTP`, "status 401", "Failed", "First byte", "Who are &lt;you&gt;?", `value="me"`)
 		v.wants(v.post(create, append(fields, "preview", "test", "password", "hunter2")...), http.StatusOK, "Works", "Total", `value="hunter2"`)
+		unnamed := append(slices.Clone(fields), "preview", "test", "password", "hunter2")
+		unnamed[3] = ""
+		v.wants(v.post(create, unnamed...), http.StatusOK, "Works")
 		if list, err := s.store.MonitorList(s.Context(), v.actor(), store.MonitorQuery{}, store.Pagination{Page: 1, PerPage: 9}); err != nil || list.Total != 0 {
 			s.Errorf("a test has made %d monitors, %v", list.Total, err)
 		}

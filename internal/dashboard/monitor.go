@@ -148,7 +148,7 @@ func (s monitorScreen) UptimePeriods() []uptimePeriod {
 		if u.Period <= 24*time.Hour {
 			all[i].Label = fmt.Sprintf("%d hours", int(u.Period.Hours()))
 		}
-		all[i].Uptime = uptimeText(u)
+		all[i].Uptime = monitorUptime(u)
 	}
 	return all
 }
@@ -156,9 +156,9 @@ func (s monitorScreen) UptimePeriods() []uptimePeriod {
 // minUptime is the time of which an uptime says something.
 const minUptime = time.Hour
 
-// uptimeText returns an uptime for people: none of less than minUptime, and if much of the period is unknown, such as before the monitor was created, of how long
-// it is.
-func uptimeText(u store.MonitorUptime) string {
+// monitorUptime returns an uptime for people: none of less than minUptime. If much of the period is unknown, such as before the monitor was created or while
+// nothing was checked, it says how much is known.
+func monitorUptime(u store.MonitorUptime) string {
 	share, ok := u.Uptime()
 	switch known := u.Known(); {
 	case !ok:
@@ -170,7 +170,7 @@ func uptimeText(u store.MonitorUptime) string {
 		if known > 48*time.Hour {
 			unit = 24 * time.Hour
 		}
-		return percentOf(share) + " of " + i18n.English().Duration(known.Truncate(unit))
+		return percentOf(share) + " (" + i18n.English().Duration(known.Truncate(unit)) + " known)"
 	}
 	return percentOf(share)
 }
