@@ -142,8 +142,11 @@ func boolInt(b bool) int {
 
 func severityRank(s allswell.Impact) int { return slices.Index(allswell.Impacts, s) }
 
-// over reports whether the item says that the alert has ended.
-func (i Item) over() bool { return slices.Contains(i.Kinds, NoticeResolved) }
+// over reports whether the item says that the alert has ended: that is its notice, or what is true when an earlier one is
+// sent late.
+func (i Item) over() bool {
+	return slices.Contains(i.Kinds, NoticeResolved) || i.Event.Lasts() && !i.ResolvedAt.IsZero()
+}
 
 // brief reports whether the item reports the beginning and the end at once.
 func (i Item) brief() bool { return i.over() && slices.Contains(i.Kinds, NoticeOpened) }

@@ -229,8 +229,11 @@ func (o OnCall) validateOverrides(bad *allswell.ValidationError, now time.Time, 
 		_, named := o.participant(v.Participant)
 		known := slices.ContainsFunc(before, func(b Override) bool { return b.ID == v.ID && b.Participant == v.Participant })
 		switch {
-		case !v.EndsAt.After(v.StartsAt) || !named && !known:
-			bad.Add("overrides", "Each of the overrides must name a participant, and end after it starts.")
+		case !named && !known:
+			bad.Add("overrides", "Each of the overrides must name a participant; %q is none.", allswell.OneLine(v.Participant))
+			return
+		case v.StartsAt.IsZero() || !v.EndsAt.After(v.StartsAt):
+			bad.Add("overrides", "Each of the overrides must have a start, and end after it.")
 			return
 		case !named && !v.Ended(now):
 			bad.Add("overrides", "%q has an override until %s; delete it first.", v.Participant, v.EndsAt.In(o.Location()).Format("2006-01-02 15:04 -07:00"))

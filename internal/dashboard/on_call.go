@@ -209,6 +209,9 @@ func (v *visit) addOverride() error {
 	override := alert.Override{
 		Participant: f.Value("participant"), StartsAt: f.moment("starts_at", o.Location(), v.now()), EndsAt: f.moment("ends_at", o.Location(), v.now()),
 	}
+	if !f.Wrong() && override.StartsAt.IsZero() {
+		f.refuse("starts_at", "The start is required.")
+	}
 	if !f.Wrong() && !override.EndsAt.After(override.StartsAt) {
 		f.refuse("ends_at", "The end must be after the start.")
 	}
