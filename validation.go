@@ -70,10 +70,10 @@ func CheckLine(bad *ValidationError, field, text string, maxLength int) {
 	}
 }
 
-// CheckLines is CheckLength for comments, which may have line breaks: it does not accept the other characters that OneLine removes.
+// CheckLines is CheckLength for comments, which may have line breaks and tabs: it does not accept the other characters that OneLine removes.
 func CheckLines(bad *ValidationError, field, text string, maxLength int) {
 	CheckLength(bad, field, text, maxLength)
-	if len(bad.Fields[field]) == 0 && strings.ContainsFunc(strings.ReplaceAll(text, "\n", ""), disturbs) {
+	if len(bad.Fields[field]) == 0 && strings.ContainsFunc(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(text), disturbs) {
 		bad.Add(field, "The %s must be text without control characters, marks of direction and noncharacters.", field)
 	}
 }

@@ -27,11 +27,14 @@ type Silence struct {
 	UpdatedAt   time.Time
 }
 
-// Validate returns an *allswell.ValidationError with every invalid field. The store checks that pages and monitors exist.
-func (s Silence) Validate(now time.Time) error {
+// Validate returns an *allswell.ValidationError with every invalid field of a silence that was saved before, or of a new one if saved is
+// the zero value. A comment that has not changed stays, even if it would not be accepted today. The store checks that pages and monitors exist.
+func (s Silence) Validate(saved Silence, now time.Time) error {
 	var bad allswell.ValidationError
 	s.Filter.check(&bad)
-	allswell.CheckLines(&bad, "comment", s.Comment, allswell.MaxMessageLength)
+	if s.Comment != saved.Comment {
+		allswell.CheckLines(&bad, "comment", s.Comment, allswell.MaxMessageLength)
+	}
 	switch {
 	case !s.EndsAt.After(s.StartsAt):
 		bad.Add("ends_at", "The ends_at must be after the starts_at.")

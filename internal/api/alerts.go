@@ -167,7 +167,7 @@ func (a *api) createSilence(c *call) (store.Response, error) {
 	if check.StartsAt.IsZero() {
 		check.StartsAt = now
 	}
-	if err := o.Check(check.Validate(now)); err != nil {
+	if err := o.Check(check.Validate(alert.Silence{}, now)); err != nil {
 		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusCreated, newSilenceJSON)
@@ -181,8 +181,9 @@ func (a *api) changeSilence(c *call) (store.Response, error) {
 	}
 	change := readSilence(o)
 	v, err := a.store.ChangeSilence(c.Context(), c.actor(), c.PathValue("silenceId"), c.cond, func(v *alert.Silence) error {
+		saved := *v
 		change(v)
-		return o.Check(v.Validate(a.now()))
+		return o.Check(v.Validate(saved, a.now()))
 	})
 	return taggedResponse(c, v, err, newSilenceJSON)
 }

@@ -246,7 +246,7 @@ func TestAlertsAndSilences(t *testing.T) {
 		if plans := c.get(path).is(200).data()["plans"].([]any); len(plans) != 1 || plans[0].(map[string]any)["held"] != "silence" {
 			t.Errorf("plans while it is silenced: %v", plans)
 		}
-		c.patch(silence, map[string]any{"comment": "two\nlines"}).is(200)
+		c.patch(silence, map[string]any{"comment": "two\r\n\tlines"}).is(200).has(map[string]any{"comment": "two\n\tlines"})
 		c.patch(silence, map[string]any{"comment": "\u202e"}).complains("comment")
 		c.delete(silence).is(204)
 		if rows := c.get("/api/v1/silences").is(200).rows(); slices.ContainsFunc(rows, func(r map[string]any) bool { return "/api/v1/silences/"+r["id"].(string) == silence }) {

@@ -196,8 +196,11 @@ func TestSilences(t *testing.T) {
 		starts := all[0].StartsAt.UTC().Format(clockLayout)
 		s.skip(time.Second)
 		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(2*time.Hour), "pages", "nothing"), http.StatusUnprocessableEntity, "One of the pages does not exist")
-		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(2*time.Hour), "tags", "db"), http.StatusSeeOther)
+		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(2*time.Hour), "tags", "db", "comment", "Restore test:\r\n\tof the shop"), http.StatusSeeOther)
+		owner.wants(owner.get(path), http.StatusOK, ">Restore test:\n\tof the shop</textarea>")
 		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(3*time.Hour), "tags", "web"), http.StatusConflict, "somebody else has changed this")
+		same := owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(2*time.Hour), "tags", "db", "comment", "Restore test:\r\n\tof the shop"), http.StatusConflict)
+		owner.lacks(same, "Somebody else has saved “Restore")
 		now, err := s.store.Silence(t.Context(), owner.actor(), all[0].ID)
 		if err != nil || now.About != "everything, tagged db" || !now.StartsAt.Equal(all[0].StartsAt) {
 			t.Errorf("%+v, %v", now, err)

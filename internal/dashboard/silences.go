@@ -149,7 +149,7 @@ func (v *visit) answerSilence(status int, f *form, silence alert.Silence, confli
 	}
 	s.From = f.draw(field{Name: "starts_at", Label: "From", Type: "datetime-local", Bare: true, Hint: from + "In the zone " + f.zone().String() + "."})
 	s.Until = f.draw(field{Name: "ends_at", Label: "Until", Type: "datetime-local"})
-	s.Comment = f.draw(field{Name: "comment", Label: "Why", Optional: true, Placeholder: "Restore test"})
+	s.Comment = f.draw(field{Name: "comment", Label: "Why", Type: "textarea", Rows: 2, Optional: true, Placeholder: "Restore test"})
 	s.Everything = f.draw(field{Name: "everything"})
 	return v.show(status, "silence", title, s)
 }
@@ -158,7 +158,11 @@ func (v *visit) answerSilence(status int, f *form, silence alert.Silence, confli
 func (v *visit) typedSilence(f *form, s alert.Silence) alert.Silence {
 	zone := f.zone()
 	saved := silenceValues(s, zone)
-	s.Filter, s.Comment = f.alertFilter(), strings.TrimSpace(f.Value("comment"))
+	s.Filter = f.alertFilter()
+	f.values.Set("comment", strings.ReplaceAll(f.Value("comment"), "\r\n", "\n"))
+	if comment := f.Value("comment"); comment != s.Comment {
+		s.Comment = strings.TrimSpace(comment)
+	}
 	for name, to := range map[string]*time.Time{"starts_at": &s.StartsAt, "ends_at": &s.EndsAt} {
 		if s.ID == "" || f.Value(name) != saved.Get(name) { // the form has no seconds
 			*to = f.moment(name, zone, v.now())

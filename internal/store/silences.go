@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
@@ -70,7 +71,7 @@ func (s *Store) CreateSilence(ctx context.Context, actor allswell.Actor, v alert
 		if v.StartsAt.IsZero() {
 			v.StartsAt = t.Now
 		}
-		if err := t.validateSilence(&v); err != nil {
+		if err := t.validateSilence(&v, alert.Silence{}); err != nil {
 			return v, err
 		}
 		n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM silences WHERE workspace_id = $1 AND ends_at > $2`, actor.WorkspaceID, millis(t.Now))
@@ -111,7 +112,7 @@ func (s *Store) ChangeSilence(ctx context.Context, actor allswell.Actor, id stri
 			return v, err
 		}
 		v.UpdatedAt = t.Now
-		if err := t.validateSilence(&v); err != nil {
+		if err := t.validateSilence(&v, before); err != nil {
 			return v, err
 		}
 		if err := t.saveSilence(actor, before, v); err != nil {
@@ -204,9 +205,13 @@ func (t *tx) lockSilence(actor allswell.Actor, id string, p allswell.Preconditio
 	return v, p.Check(v)
 }
 
-// validateSilence returns an *allswell.ValidationError with every invalid field. It replaces slugs of pages and monitors by their ids.
-func (t *tx) validateSilence(v *alert.Silence) error {
-	invalid := v.Validate(t.Now)
+// validateSilence returns an *allswell.ValidationError with every invalid field; see alert.Silence.Validate. It replaces slugs of pages and monitors
+// by their ids, and the line breaks that browsers send.
+func (t *tx) validateSilence(v *alert.Silence, saved alert.Silence) error {
+	if v.Comment != saved.Comment {
+		v.Comment = strings.ReplaceAll(v.Comment, "\r\n", "\n")
+	}
+	invalid := v.Validate(saved, t.Now)
 	if err := t.resolveFilter(v.WorkspaceID, &v.Filter, &invalid); err != nil {
 		return err
 	}

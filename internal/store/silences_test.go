@@ -59,3 +59,27 @@ func TestChangedSilenceHoldsOn(t *testing.T) {
 		holds("none matches", second, func(v *alert.Silence) { v.Monitors = []string{other.ID} }, w.clock.now().Add(time.Minute), true)
 	})
 }
+
+// TestCommentsOfSilences: line breaks are saved as line feeds, and a comment that would not be accepted today hinders no other change.
+func TestCommentsOfSilences(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		v := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(time.Hour), Comment: "one\r\n\ttwo"}))(w)
+		change := func(f func(*alert.Silence)) error {
+			_, err := w.ChangeSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}, func(v *alert.Silence) error { f(v); return nil })
+			return err
+		}
+		wants := func(comment string) {
+			t.Helper()
+			if got := must(w.Silence(w.ctx, w.ws, v.ID))(w); got.Comment != comment {
+				w.Errorf("the comment is %q, want %q", got.Comment, comment)
+			}
+		}
+		wants("one\n\ttwo")
+		w.ok(change(func(v *alert.Silence) { v.Comment = "three\r\nfour" }))
+		wants("three\nfour")
+		w.run(`UPDATE silences SET comment = $2 WHERE id = $1`, v.ID, "a\u202eb")
+		w.ok(change(func(v *alert.Silence) { v.EndsAt = v.EndsAt.Add(time.Hour) }))
+		wants("a\u202eb")
+		w.refused(change(func(v *alert.Silence) { v.Comment = "a\u202ec" }), "comment")
+	})
+}
