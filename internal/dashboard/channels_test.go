@@ -156,7 +156,7 @@ func TestChannelOfSubscribersSMS(t *testing.T) {
 		v.channel("Unused")
 		v.wants(v.get(screen), http.StatusOK, "Used by: subscribers&#39; SMS", "First set <code>ALLSWELL_SMS_CHANNEL</code>")
 		v.wants(v.get("/admin/channels"), http.StatusOK, "subscribers&#39; SMS", "Nothing uses it")
-		v.wants(v.post(screen+"/delete"), http.StatusUnprocessableEntity, "Subscribers get SMS through it")
+		v.wants(v.post(screen+"/delete"), http.StatusUnprocessableEntity, "ALLSWELL_SMS_CHANNEL names it.")
 		v.wants(v.get(screen), http.StatusOK)
 	}, func(*site) store.Options { return store.Options{SMS: store.SMSOptions{Channel: "Phones"}} })
 }

@@ -148,6 +148,9 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 		if err := t.checkFallback(c); err != nil {
 			return c, err
 		}
+		if err := t.checkNameOfSMS(c); err != nil {
+			return c, err
+		}
 		if err := t.checkCount("alert_channels", actor.WorkspaceID, "channels", alert.MaxChannels); err != nil {
 			return c, err
 		}
@@ -227,14 +230,33 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 	return c, s.nameTaken(err, "channel")
 }
 
-// checkRename returns an *allswell.ValidationError if a new name of a channel would stop SMS, because the settings name the channel by the old one.
-func (t *tx) checkRename(before alert.Channel, name string) error {
-	if name == before.Name || t.s.sms.Channel != before.Name {
+// checkNameOfSMS returns an *allswell.ValidationError if the new name of a channel would stop SMS, because the settings name a channel of another workspace by it.
+func (t *tx) checkNameOfSMS(c alert.Channel) error {
+	if c.Name != t.s.sms.Channel {
 		return nil
+	}
+	if err := t.lockMutex("alerts"); err != nil { // so that two workspaces cannot take the name at once
+		return err
+	}
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM alert_channels WHERE name = $1 AND workspace_id <> $2`, c.Name, c.WorkspaceID)
+	if err == nil && n > 0 {
+		err = withField(nil, "name", "ALLSWELL_SMS_CHANNEL has this name, which a channel of another workspace has. Choose another one.")
+	}
+	return err
+}
+
+// checkRename returns an *allswell.ValidationError if a new name of a channel would stop SMS, because the settings have the old one, or a channel of
+// another workspace has the new one.
+func (t *tx) checkRename(before alert.Channel, name string) error {
+	if name == before.Name {
+		return nil
+	}
+	if t.s.sms.Channel != before.Name {
+		return t.checkNameOfSMS(alert.Channel{WorkspaceID: before.WorkspaceID, Name: name})
 	}
 	gateway, err := t.smsChannel()
 	if err == nil && gateway.Channel.ID == before.ID {
-		err = withField(nil, "name", "Subscribers get SMS through the channel, and ALLSWELL_SMS_CHANNEL has its name. Set it to "+before.ID+" first.")
+		err = withField(nil, "name", "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to "+before.ID+" first.")
 	}
 	return err
 }
@@ -275,7 +297,7 @@ func (s *Store) DeleteAlertChannel(ctx context.Context, actor allswell.Actor, id
 			return findErr
 		}
 		if gateway.Channel.ID == c.ID {
-			err = withField(err, "id", "Subscribers get SMS through it (ALLSWELL_SMS_CHANNEL).")
+			err = withField(err, "id", "ALLSWELL_SMS_CHANNEL names it.")
 		}
 		if err != nil {
 			return err

@@ -136,10 +136,24 @@ func TestSMSGateway(t *testing.T) {
 		w.ok(rename("phones"))
 		w.SetSMS(store.SMSOptions{Channel: "phones"})
 		var named *allswell.ValidationError
-		if err := rename("other phones"); !errors.As(err, &named) || len(named.Fields["name"]) != 1 || !strings.Contains(err.Error(), ch.ID) || problem() != "" {
+		if err := rename("other phones"); !errors.As(err, &named) || len(named.Fields["name"]) != 1 || !strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to "+ch.ID+" first.") || problem() != "" {
 			t.Errorf("renaming a channel that the settings have by its name: %v, then %q", err, problem())
 		}
-		w.newGateway(other, "phones")
+		second := alert.Channel{Type: "email", Name: "phones", Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(`{"to":"ada@example.com"}`)}
+		_, err = w.CreateAlertChannel(w.ctx, other, second)
+		w.refused(err, "name")
+		second.Name = "mail"
+		second = must(w.CreateAlertChannel(w.ctx, other, second))(w)
+		take := func() error {
+			_, err := w.ChangeAlertChannel(w.ctx, other, second.ID, allswell.Precondition{}, func(c *alert.Channel) error { c.Name = "phones"; return nil })
+			return err
+		}
+		w.refused(take(), "name")
+		if problem() != "" {
+			t.Errorf("a channel of another workspace: %q", problem())
+		}
+		w.SetSMS(store.SMSOptions{})
+		w.ok(take())
 		w.SetSMS(store.SMSOptions{Channel: "phones"})
 		if !strings.Contains(problem(), "must be its id") {
 			t.Errorf("two channels: %q", problem())
