@@ -54,6 +54,8 @@ func (cmd *secretRotate) Run(c *keyedContext) error {
 	case found.Owners == 0:
 		c.Printf("There are no secrets in %s.\n", settings.DatabaseName(c.database))
 		return nil
+	case found.Unreadable == found.Owners:
+		return errors.New(unreadableSecrets(found))
 	case found.Earlier > 0:
 		return fmt.Errorf("encrypted %s with the first key, but meanwhile %d were saved with an earlier one: restart all replicas with the same keys, and run this again",
 			secretCount(rotated), found.Earlier)

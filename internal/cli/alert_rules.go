@@ -292,7 +292,7 @@ type ruleTest struct {
 	Monitor  string            `placeholder:"MONITOR" help:"The monitor that it is about, given by its id, name or slug."`
 	Page     string            `placeholder:"SLUG" help:"Slug of a page. Default: that of the monitor."`
 	Tag      []string          `placeholder:"TAG" help:"Tag of the monitor; repeatable. Replaces all others."`
-	Severity *allswell.Impact  `placeholder:"SEVERITY" help:"none, minor, major or critical. Default: that of the event."`
+	Severity *allswell.Impact  `placeholder:"SEVERITY" help:"none, minor, major or critical. Default: that of the event; of an outage without --monitor, critical."`
 	At       *timeinput.Moment `placeholder:"TIME" help:"When it happens: in the zone of the page, or with an offset. Default: now."`
 }
 

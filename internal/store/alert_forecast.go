@@ -25,7 +25,7 @@ type AlertQuestion struct {
 	Monitor  string          // id or slug; "": it is about no monitor
 	Page     string          // id or slug; "": that of the monitor, or none
 	Tags     []string        // nil: those of the monitor
-	Severity allswell.Impact // "": that of the event
+	Severity allswell.Impact // "": that of the event; of an outage of no monitor in particular, critical
 	At       time.Time       // zero: now
 }
 
@@ -200,6 +200,9 @@ func (c *session) subjectOf(workspaceID string, q AlertQuestion) (s alert.Subjec
 		}
 	}
 	s.Event = q.Event
+	if q.Monitor == "" {
+		s.Severity = allswell.ImpactCritical // an outage has one; which one depends on the monitor
+	}
 	s.Severity = s.Event.Severity(s.Severity)
 	if q.Severity != "" {
 		s.Severity = q.Severity

@@ -325,3 +325,18 @@ func TestForecastsAreLimited(t *testing.T) {
 		}
 	})
 }
+
+// TestForecastOfAnyOutage checks that an outage without a monitor is taken for a critical one, so that rules about severities are not said
+// to notify nobody.
+func TestForecastOfAnyOutage(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		phone := w.channel("phone", func(*alert.Channel) {})
+		w.rule(to(phone), func(r *alert.Rule) { r.Filter.Severities = []allswell.Impact{allswell.ImpactCritical} })
+		for _, q := range []store.AlertQuestion{{Event: alert.MonitorDown}, {Event: alert.MonitorDown, Severity: allswell.ImpactMinor}, {Event: alert.MonitorUp}} {
+			steps := must(w.ForecastAlert(w.ctx, w.ws, q))(w).Rules[0].Steps
+			if critical := q.Event == alert.MonitorDown && q.Severity == ""; (len(steps) > 0) != critical {
+				w.Errorf("%+v: %d steps", q, len(steps))
+			}
+		}
+	})
+}
