@@ -48,6 +48,9 @@ func TestFallbacksHaveNoCycle(t *testing.T) {
 			if !errors.As(err, &bad) || len(bad.Fields["fallback_id"]) != 1 || !strings.Contains(bad.Fields["fallback_id"][0], "leads back to this channel") {
 				t.Errorf("A with the fallback %s: %v", name, err)
 			}
+			if name == "C" && !strings.Contains(err.Error(), "leads back to this channel: A, C, B, A.") {
+				t.Errorf("A with the fallback C: %v", err)
+			}
 		}
 		if c := must(w.AlertChannel(w.ctx, w.ws, "A"))(w); c.FallbackID != "" {
 			t.Errorf("the fallback of A is %s", c.FallbackID)
@@ -65,6 +68,9 @@ func TestCycleOfFallbacksEnds(t *testing.T) {
 		db, _ := w.Pools()
 		_, err := db.ExecContext(w.ctx, fmt.Sprintf(`UPDATE alert_channels SET fallback_id = '%s' WHERE id = '%s'`, b.ID, a.ID))
 		w.ok(err)
+		if err := w.withFallback(w.channel("Chat"), a); err == nil || !strings.Contains(err.Error(), "The fallbacks lead back to the same channel: LA, LB, LA. Change them first.") {
+			t.Errorf("a fallback in the cycle: %v", err)
+		}
 		w.rule(to(a), func(r *alert.Rule) { r.Repeat = 10 * time.Minute })
 		fail := map[string]allswell.SendOutcome{"LA": refuses, "LB": refuses}
 		w.goDown(job)
@@ -124,6 +130,19 @@ func TestEndWithoutFallback(t *testing.T) {
 		if len(lines) == 0 || slices.ContainsFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "Chat: Shop is up again") }) {
 			t.Errorf("up: %q", lines)
 		}
+	})
+}
+
+// TestFallbackOfAnEventWithoutEnd checks that a fallback is notified only once of an event that does not last.
+func TestFallbackOfAnEventWithoutEnd(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		mail := w.channel("Mail")
+		w.rule(to(w.channel("Chat", func(c *alert.Channel) { c.FallbackID = mail.ID })), func(r *alert.Rule) { r.Events = []alert.Event{alert.MaintenanceBegun} })
+		w.plan("Disks", time.Second, time.Hour)
+		w.clock.move(time.Second)
+		w.advance()
+		w.expect("begun", w.notifiedBy(time.Minute, map[string]allswell.SendOutcome{"Chat": refuses}), "Chat: The maintenance Disks has begun", "Mail: The maintenance Disks has begun")
+		w.expect("notices of the fallback", w.rows(`SELECT n.kind FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id WHERE c.name = 'Mail'`), "opened")
 	})
 }
 

@@ -3,6 +3,7 @@ package store_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -436,6 +437,33 @@ func TestPaceOfChannel(t *testing.T) {
 		}
 		if lines = w.notified(time.Minute, taken); len(lines) != 1 || !strings.Contains(lines[0], "3 monitors are down") {
 			t.Errorf("afterwards: %q", lines)
+		}
+	})
+}
+
+// TestFlappingAlertsWait checks that the alerts of a monitor that fails often wait for an hour after the last one that did not.
+func TestFlappingAlertsWait(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Shop", w.component, "")
+		w.rule(to(w.channel("phone")))
+		for range 6 {
+			w.goDown(job)
+			w.advanceAlerts()
+			w.pinged(job)
+			w.advanceAlerts()
+			w.clock.move(time.Minute)
+		}
+		var opened, notified []int64
+		for _, row := range w.rows(`SELECT opened_at, notify_at FROM alerts ORDER BY opened_at`) {
+			var o, n int64
+			must(fmt.Sscanf(row, "%d|%d", &o, &n))(w)
+			opened, notified = append(opened, o), append(notified, n)
+		}
+		if len(opened) != 6 || !slices.Equal(notified[:4], opened[:4]) {
+			w.Fatalf("began at %v, notified at %v", opened, notified)
+		}
+		if want := opened[3] + time.Hour.Milliseconds(); notified[4] != want || notified[5] != want {
+			w.Errorf("began at %v, notified at %v, want the last at %d", opened, notified, want)
 		}
 	})
 }

@@ -158,6 +158,8 @@ func TestSMSGateway(t *testing.T) {
 		if !strings.Contains(problem(), "must be its id") {
 			t.Errorf("two channels: %q", problem())
 		}
+		w.ok(rename("other phones")) // neither is used, and the other one can be
+		w.ok(rename("phones"))
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
 		var used *allswell.ValidationError
 		if err := w.DeleteAlertChannel(w.ctx, w.ws, ch.ID, allswell.Precondition{}); !errors.As(err, &used) || !strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL") {
