@@ -72,6 +72,10 @@ func TestCycleOfFallbacksEnds(t *testing.T) {
 			t.Errorf("a fallback in the cycle: %v", err)
 		}
 		w.rule(to(a), func(r *alert.Rule) { r.Repeat = 10 * time.Minute })
+		f := must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: job.ID}))(w)
+		if got, want := f.Rules[0].Steps[0].Channels[0].Fallbacks, []store.ChannelName{{ID: b.ID, Name: "LB"}}; !slices.Equal(got, want) {
+			t.Errorf("foreseen: the fallbacks %v, want %v", got, want)
+		}
 		fail := map[string]allswell.SendOutcome{"LA": refuses, "LB": refuses}
 		w.goDown(job)
 		w.expect("down", w.notifiedBy(time.Minute, fail), "LA: Shop is down", "LB: Shop is down")

@@ -162,7 +162,10 @@ func (cfg alertConfiguration) notified(recipients []alert.Recipient) (all []Fore
 			continue
 		}
 		found := ForecastChannel{Recipient: r, Name: ch.Name}
-		for next, ok := cfg.channels[ch.fallback]; ok; next, ok = cfg.channels[next.fallback] { // they never lead back: see checkFallback
+		for next, ok := cfg.channels[ch.fallback]; ok; next, ok = cfg.channels[next.fallback] {
+			if next.ID == r.ChannelID || slices.Contains(found.Fallbacks, next.ChannelName) {
+				break // earlier versions accepted fallbacks that lead back
+			}
 			found.Fallbacks = append(found.Fallbacks, next.ChannelName)
 		}
 		all = append(all, found)
