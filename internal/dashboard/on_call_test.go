@@ -108,9 +108,14 @@ func TestOnCallScreens(t *testing.T) {
 		}
 
 		s.skip(7 * time.Hour)
+		anne := append(append([]string{"tag", tagIn(t, owner.get(path+"/edit"))}, fields...), "participants.0.name", "Anne", "participants.0.was", "Ann", "participants.0.turn", "1", "participants.0.channels", phone)
+		owner.wants(owner.post(path+"/edit", anne...), http.StatusSeeOther, path)
+		if got := overrides(); !slices.Equal(got, []string{"Anne", "Anne"}) {
+			t.Errorf("overrides that have ended, of a participant with a new name: %v", got)
+		}
 		gone := append(append([]string{"tag", tagIn(t, owner.get(path+"/edit"))}, fields...), "participants.0.name", "Bob", "participants.0.turn", "1", "participants.0.channels", phone)
 		owner.wants(owner.post(path+"/edit", gone...), http.StatusSeeOther, path)
-		if got := overrides(); !slices.Equal(got, []string{"Ann", "Ann"}) {
+		if got := overrides(); !slices.Equal(got, []string{"Anne", "Anne"}) {
 			t.Errorf("overrides that have ended, without their participant: %v", got)
 		}
 		owner.wants(owner.get(path), http.StatusOK, "<bdi>Bob</bdi> is on call", ">Ended</span>")

@@ -129,3 +129,19 @@ func TestOnlyTextIsAccepted(t *testing.T) {
 		}
 	})
 }
+
+// TestOnlyAdminsSeeSubscribers checks that every screen and form of subscribers needs the role admin: they have personal data.
+func TestOnlyAdminsSeeSubscribers(t *testing.T) {
+	found := 0
+	for _, route := range new(Dashboard).routes() {
+		if strings.Contains(route.pattern, "/subscribers") {
+			found++
+			if route.access != accessAdmin {
+				t.Errorf("%s needs the role %s", route.pattern, route.access)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("there are no routes of subscribers")
+	}
+}

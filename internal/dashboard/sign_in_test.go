@@ -73,7 +73,9 @@ func (v *visitor) setsUpCheck(path, component string) {
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) }))
 	defer target.Close()
 	v.wants(v.get(path), http.StatusOK, `href="`+path+`?type=http"`)
-	v.wants(v.get(path+"?type=http"), http.StatusOK, `name="url"`, "Test now", `<option value="`+component+`" selected>`, `<option value="1m" selected>every minute`)
+	form := v.wants(v.get(path+"?type=http"), http.StatusOK, `name="url"`, "Test now", `<option value="`+component+`" selected>`, `<option value="1m" selected>every minute`, "every day")
+	v.lacks(form, "every week") // a check is made at least once a day
+	v.wants(v.get(path), http.StatusOK, "every week")
 	fields := func(name, url string, more ...string) []string {
 		return append([]string{"type", "http", "name", name, "url", url, "interval", "5m", "component_id", component}, more...)
 	}

@@ -191,3 +191,33 @@ func TestImport(t *testing.T) {
 		v.wants(v.get("/admin/audit?action=import"), 200, "imported subscribers of", "Acme")
 	})
 }
+
+// TestBrowserCannotBeEdited checks that a browser, which waits for the end of an incident, has no components to change.
+func TestBrowserCannotBeEdited(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		v.wants(v.post("/admin/setup/page", "name", "Acme", "slug", "acme"), 303)
+		c, err := s.store.CreateComponent(t.Context(), v.actor(), "acme", allswell.NewComponent{Name: "API"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		inc, err := s.store.CreateIncident(t.Context(), v.actor(), "acme", allswell.NewIncident{Title: "Slow", Message: new("We look into it.")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		browser := allswell.PushTarget{ // of RFC 8291
+			Endpoint: "https://updates.push.services.mozilla.com/wpush/v2/abcdefghijklmnop",
+			P256DH:   "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", Auth: "BTBZMqHH6r4Tts7J_aSIgg",
+		}
+		if err := s.store.SubscribeToEnd(t.Context(), store.PushSignUp{Slug: "acme", IncidentID: inc.ID, Target: browser}); err != nil {
+			t.Fatal(err)
+		}
+		const path = "/admin/pages/acme/subscribers"
+		v.lacks(v.wants(v.get(path), 200, "Browser, the end of an incident"), ">Edit<")
+		all, _, err := s.store.Subscribers(t.Context(), v.actor(), "acme", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		v.wants(v.post(path+"/"+all[0].ID, "components", c.ID, "tag", tagIn(t, v.get(path+"/"+all[0].ID))), 422, "A browser is only notified of the end of its incident.")
+	})
+}
