@@ -227,3 +227,18 @@ func TestSilencedUntil(t *testing.T) {
 		}
 	}
 }
+
+// TestMatchesAll checks that each list limits a filter.
+func TestMatchesAll(t *testing.T) {
+	if !(Filter{}).MatchesAll() {
+		t.Error("a filter without lists does not match all")
+	}
+	for name, f := range map[string]Filter{
+		"events": {Events: DefaultEvents}, "pages": {Pages: []string{"acme"}}, "monitors": {Monitors: []string{"shop"}}, "tags": {Tags: []string{"prod"}},
+		"severities": {Severities: []allswell.Impact{allswell.ImpactCritical}},
+	} {
+		if f.MatchesAll() {
+			t.Errorf("a filter with %s matches all", name)
+		}
+	}
+}

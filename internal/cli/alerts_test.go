@@ -22,3 +22,23 @@ func TestSilenceOfEverythingAsks(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitedSilenceDoesNotAsk checks that each flag limits a silence, so that nobody is asked and --all is refused.
+func TestLimitedSilenceDoesNotAsk(t *testing.T) {
+	for _, flag := range []string{"--event=monitor.down", "--page=acme", "--monitor=mon_1", "--tag=prod", "--severity=critical"} {
+		for _, all := range []bool{false, true} {
+			args, created := []string{"silence", "create", "--for=1h", flag}, false
+			if all {
+				args = append(args, "--all")
+			}
+			status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+				created = r.Method == "POST" && r.URL.Path == "/api/v1/silences"
+				w.WriteHeader(http.StatusCreated)
+				_, _ = w.Write([]byte(`{"data":{"id":"sil_1","about":"something","ends_at":"2026-11-21T06:00:00Z","starts_at":"2026-11-21T05:00:00Z"}}`))
+			}, args...)
+			if created == all || (status == console.ExitDone) == all {
+				t.Errorf("%q: created %t, status %d, %s", args, created, status, stderr)
+			}
+		}
+	}
+}
