@@ -286,6 +286,10 @@ func TestOnCallSchedules(t *testing.T) {
 		changed := c.patch(path, map[string]any{"overrides": []any{override}}).is(200).has(map[string]any{"now": "Bob"})
 		c.patch(path, map[string]any{"overrides": changed.data()["overrides"]}).is(200).has(map[string]any{"overrides": changed.data()["overrides"]})
 		c.patch(path, map[string]any{"overrides": []any{map[string]any{"participant": "Eve", "starts_at": c.clock.Now(), "ends_at": c.clock.Now().Add(time.Hour)}}}).complains("overrides")
+		alone := map[string]any{"participants": []any{person("Ada")}}
+		c.patch(path, alone).complains("overrides")
+		c.clock.Advance(time.Hour)
+		c.patch(path, alone).is(200).has(map[string]any{"overrides": changed.data()["overrides"], "now": "Ada"}) // it has ended
 		c.patch(path, map[string]any{"hand_over_at": "8", "starts_on": "tomorrow", "zone": "x"}).complains("hand_over_at", "starts_on", "zone")
 		c.post("/api/v1/on-call", map[string]any{"name": "x", "slug": "night-shift"}).complains("slug")
 		c.delete("/api/v1/channels/" + w.channel).complains("id")

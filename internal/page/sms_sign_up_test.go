@@ -103,6 +103,10 @@ func TestSMSSignUp(t *testing.T) {
 		if p := w.answer(w.do("GET", path), 200); strings.Contains(p.Text(), "Thank you") {
 			t.Errorf("later: %s", p.Text())
 		}
+		rec = w.post(subscribePath+"?lang=de", url.Values{fieldPhone: {"+49 151 12345678"}, fieldCode: {sub.ShownCode()}})
+		if rec.Code != 303 || !strings.HasSuffix(rec.Header().Get("Location"), path+"?lang=de&confirmed") {
+			t.Errorf("in another language: %d %v", rec.Code, rec.Header())
+		}
 		w.answer(w.post("/status/acme/unsubscribe/"+sub.Key, url.Values{}), 200)
 		if len(w.subscribers()) != 0 {
 			t.Error("still subscribed")
