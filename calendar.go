@@ -7,14 +7,14 @@ import (
 )
 
 // NewCalendar returns the schedule of an expression of systemd's OnCalendar, such as "Mon..Fri 08..18:00/15" or "*-*-01
-// 02:30:00 Europe/Berlin". A zone at the end of the expression becomes the zone of the schedule, unless another one is given;
-// without any it is UTC.
+// 02:30:00 Europe/Berlin". A zone at the end of the expression becomes the zone of the schedule, unless another one is
+// given; without any it is UTC.
 //
-// An expression is a shorthand (minutely, hourly, daily, weekly, monthly, quarterly, semiannually or yearly), or days of the
-// week, a date and a time, each of which may be left out. Days of the week are a list of names and ranges. A date is
-// year-month-day or month-day, and the year is *; ~ before the day counts from the last day of the month. A time is
-// hour:minute:second or hour:minute. A component is * or a list of numbers and ranges (8..18), with repetitions after a slash.
-// All of it has to match.
+// An expression is a shorthand (minutely, hourly, daily, weekly, monthly, quarterly, semiannually or yearly), or days
+// of the week, a date and a time, each of which may be left out. Days of the week are a list of names and ranges. A
+// date is year-month-day or month-day, and the year is *; ~ before the day counts from the last day of the month. A
+// time is hour:minute:second or hour:minute. A component is * or a list of numbers and ranges (8..18), with repetitions
+// after a slash. All of it has to match.
 //
 // When the clock of the zone changes, times that are skipped are left out, and times that are repeated are the first ones,
 // as systemd does.

@@ -148,7 +148,8 @@ func (c Channel) Confirmed() bool { r, _ := c.rules(); return r.confirmed }
 // Coded reports whether subscriptions are confirmed by a code from a message.
 func (c Channel) Coded() bool { r, _ := c.rules(); return r.coded }
 
-// Gateway reports whether a server of this installation takes all messages, so that targets are addresses of people, and not URLs.
+// Gateway reports whether a server of this installation takes all messages, so that targets are addresses of people,
+// and not URLs.
 func (c Channel) Gateway() bool { r, _ := c.rules(); return r.gateway }
 
 // Chat reports whether targets are URLs of a chat's incoming webhooks.

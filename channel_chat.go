@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// chatPaths are the beginnings of the paths of incoming-webhook URLs. At the hosts of a service there is more, which must not be called. Without an
-// entry, everybody can run the service, below any path.
+// chatPaths are the beginnings of the paths of incoming-webhook URLs. At the hosts of a service there is more, which
+// must not be called. Without an entry, everybody can run the service, below any path.
 var chatPaths = map[Channel][]string{
 	ChannelSlack:      {"/services/"},
 	ChannelDiscord:    {"/api/webhooks/"},

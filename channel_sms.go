@@ -12,8 +12,9 @@ const MaxSMSSignUps = 5
 // phoneNumber matches a number in the format of E.164.
 var phoneNumber = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
-// checkPhone returns a phone number in the format of E.164: + and 7 to 15 digits that begin with a country's calling code. It removes spaces and
-// punctuation between the digits, and the invisible direction marks that address books add. It adds an error to bad if the number is not valid.
+// checkPhone returns a phone number in the format of E.164: + and 7 to 15 digits that begin with a country's calling
+// code. It removes spaces and punctuation between the digits, and the invisible direction marks that address books add.
+// It adds an error to bad if the number is not valid.
 func checkPhone(bad *ValidationError, field, number string) string {
 	if strings.TrimSpace(number) == "" {
 		bad.Add(field, "The %s field is required.", field)
@@ -31,7 +32,8 @@ func checkPhone(bad *ValidationError, field, number string) string {
 	return number
 }
 
-// phoneRune maps Arabic and Persian digits to ASCII, and returns -1 for spaces, punctuation and direction marks, which strings.Map removes.
+// phoneRune maps Arabic and Persian digits to ASCII, and returns -1 for spaces, punctuation and direction marks, which
+// strings.Map removes.
 func phoneRune(r rune) rune {
 	switch {
 	case r >= '٠' && r <= '٩': // Arabic
@@ -44,7 +46,8 @@ func phoneRune(r rune) rune {
 	return r
 }
 
-// InCountries reports whether a valid phone number begins with one of the calling codes, such as "49". Without codes it is always true.
+// InCountries reports whether a valid phone number begins with one of the calling codes, such as "49". Without codes it
+// is always true.
 func InCountries(number string, codes []string) bool {
 	return len(codes) == 0 || slices.ContainsFunc(codes, func(code string) bool { return strings.HasPrefix(number, "+"+code) })
 }

@@ -49,7 +49,8 @@ func TestInCountries(t *testing.T) {
 	}
 }
 
-// TestRulesOfSMS checks that SMS behaves like mail: merged, in order, confirmed by the owner, through one gateway, and without what only programs get.
+// TestRulesOfSMS checks that SMS behaves like mail: merged, in order, confirmed by the owner, through one gateway, and
+// without what only programs get.
 func TestRulesOfSMS(t *testing.T) {
 	c := allswell.ChannelSMS
 	if !c.Merged() || !c.Coded() || !c.Confirmed() || !c.Gateway() || c.Secret() || c.Chat() || c.Signed() || c.Warnings() || c.ComponentChanges() {

@@ -82,7 +82,8 @@ type CheckResult struct {
 	Body                 string    // the first MaxFailedBody bytes of the response, if the check failed; valid UTF-8
 }
 
-// FailedBody returns the part of the response to a failed check that is kept: its first MaxFailedBody bytes, as valid UTF-8 without NUL.
+// FailedBody returns the part of the response to a failed check that is kept: its first MaxFailedBody bytes, as valid
+// UTF-8 without NUL.
 func FailedBody(body string) string {
 	if len(body) > MaxFailedBody {
 		body = body[:MaxFailedBody]

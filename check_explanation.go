@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// checkSentences returns the sentences that explain the state of an enabled check: see Explanation.Sentences. clock writes instants.
+// checkSentences returns the sentences that explain the state of an enabled check: see Explanation.Sentences. clock
+// writes instants.
 func (e Explanation) checkSentences(clock func(time.Time) string) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	s := e.Check

@@ -172,8 +172,8 @@ func (ch MonitorChange) ValidateFor(m Monitor) error {
 	return bad.Err()
 }
 
-// applyCheckChange changes the check of a monitor. before is the monitor without the change. If the check is enabled or disabled, or its configuration
-// or a secret changes, its results are counted from zero.
+// applyCheckChange changes the check of a monitor. before is the monitor without the change. If the check is enabled or
+// disabled, or its configuration or a secret changes, its results are counted from zero.
 func (m *Monitor) applyCheckChange(ch CheckChange, before Monitor) {
 	if !m.IsCheck() {
 		return
@@ -184,8 +184,8 @@ func (m *Monitor) applyCheckChange(ch CheckChange, before Monitor) {
 	}
 }
 
-// CheckPhase returns the offset of a monitor's regular checks from the multiples of its interval since 1970. It depends on the id, so that the checks of
-// many monitors are spread evenly.
+// CheckPhase returns the offset of a monitor's regular checks from the multiples of its interval since 1970. It depends
+// on the id, so that the checks of many monitors are spread evenly.
 func CheckPhase(monitorID string, interval time.Duration) time.Duration {
 	h := fnv.New64a()
 	h.Write([]byte(monitorID))
@@ -200,7 +200,8 @@ func NextCheck(monitorID string, interval time.Duration, after time.Time) time.T
 	return time.UnixMilli(int64((n*interval + phase) / time.Millisecond)).UTC()
 }
 
-// auditCheck adds the fields of a check that the audit log records: its configuration, and the names, but not the values, of its secrets.
+// auditCheck adds the fields of a check that the audit log records: its configuration, and the names, but not the
+// values, of its secrets.
 func (m Monitor) auditCheck(fields map[string]any) {
 	c := m.Check
 	var config map[string]any

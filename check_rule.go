@@ -74,12 +74,12 @@ type CheckEffect struct {
 
 // ApplyCheckResult applies a result to a monitor that is checked, of its current configuration.
 //
-// A failure counts once Check.ConfirmFrom locations found one in the same round, or all that run if there are fewer; those
-// whose network does not work do not take part. At the failure threshold the monitor is down, and after
-// Check.RecoveryThreshold good results, which may be slow, it is up. As many slow results as the failure threshold make its
-// component degraded, which ends with RecoveryThreshold results that are not slow, or with an outage. During a maintenance of the
-// component only good results count, and while a parent is down failures count but have no effect: afterwards they are counted from zero.
-// An unknown result does not count.
+// A failure counts once Check.ConfirmFrom locations found one in the same round, or all that run if there are fewer;
+// those whose network does not work do not take part. At the failure threshold the monitor is down, and after
+// Check.RecoveryThreshold good results, which may be slow, it is up. As many slow results as the failure threshold make
+// its component degraded, which ends with RecoveryThreshold results that are not slow, or with an outage. During a
+// maintenance of the component only good results count, and while a parent is down failures count but have no effect:
+// afterwards they are counted from zero. An unknown result does not count.
 func (m *Monitor) ApplyCheckResult(r CheckResult, v CheckView) (e CheckEffect) {
 	s := &m.CheckState
 	switch {
@@ -128,7 +128,8 @@ func (m *Monitor) confirmed(v CheckView) bool {
 	return len(round.Failed) >= min(m.Check.ConfirmFrom, max(len(able), 1))
 }
 
-// open reports whether a replica runs that has not checked in the round, and whose location has not found the target failing.
+// open reports whether a replica runs that has not checked in the round, and whose location has not found the target
+// failing.
 func (r CheckRound) open(v CheckView) bool {
 	for replica, location := range v.Replicas {
 		if !slices.Contains(r.Failed, location) && !slices.Contains(r.Unknown, replica) {
@@ -225,8 +226,9 @@ func (m *Monitor) restartCheck() {
 	m.CheckState = CheckState{}
 }
 
-// SuppressedNote returns the internal note that is added to the incident of a parent while the monitor fails, too. pageID is the page of the incident. If
-// the monitor is on another page, the note does not name it, because members and tokens may be limited to pages.
+// SuppressedNote returns the internal note that is added to the incident of a parent while the monitor fails, too.
+// pageID is the page of the incident. If the monitor is on another page, the note does not name it, because members and
+// tokens may be limited to pages.
 func (m Monitor) SuppressedNote(pageID string) string {
 	name := m.Name
 	if m.PageID != pageID {

@@ -13,7 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkedMonitor returns a monitor that is checked every minute, goes down after two failures and up after two good results.
+// checkedMonitor returns a monitor that is checked every minute, goes down after two failures and up after two good
+// results.
 func checkedMonitor(change ...func(*allswell.Monitor)) allswell.Monitor {
 	m := allswell.Monitor{
 		ID: "mon_x", Type: "http", Enabled: true, State: allswell.MonitorUp, Interval: time.Minute, FailureThreshold: 2,
@@ -25,8 +26,8 @@ func checkedMonitor(change ...func(*allswell.Monitor)) allswell.Monitor {
 	return m
 }
 
-// TestCheckRule applies results, a letter each, and compares what the monitor is after each: o ok, s slow, f failed, u unknown, and in
-// capitals from another replica in another location; | begins a round, as a claim does.
+// TestCheckRule applies results, a letter each, and compares what the monitor is after each: o ok, s slow, f failed, u
+// unknown, and in capitals from another replica in another location; | begins a round, as a claim does.
 func TestCheckRule(t *testing.T) {
 	confirmed := func(m *allswell.Monitor) { m.Check.ConfirmFrom = 2 }
 	parentDown := func(m *allswell.Monitor) { m.ParentDown = true }

@@ -152,8 +152,8 @@ func (c clockTimes) longestWithinDay() (longest time.Duration) {
 	}
 }
 
-// lastOfHour returns the last matching time in the hour of t, or t if there is none after it or the clock changes before. t is
-// a matching time, or right after a change of the clock that skipped one.
+// lastOfHour returns the last matching time in the hour of t, or t if there is none after it or the clock changes
+// before. t is a matching time, or right after a change of the clock that skipped one.
 func (c clockTimes) lastOfHour(t time.Time) time.Time {
 	minutes, seconds := bits.Len64(c.minutes)-1-t.Minute(), bits.Len64(c.seconds)-1-t.Second()
 	last := t.Add(time.Duration(minutes)*time.Minute + time.Duration(seconds)*time.Second)

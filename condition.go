@@ -18,7 +18,8 @@ const (
 	ConditionNoOverlap      Condition = "no_overlap"       // a run begins when no other one is in progress
 )
 
-// ConditionCertificateExpiry is a condition on the target of a check, which always warns: its certificate does not expire soon.
+// ConditionCertificateExpiry is a condition on the target of a check, which always warns: its certificate does not
+// expire soon.
 const ConditionCertificateExpiry Condition = "certificate_expiry"
 
 // Conditions lists all conditions on runs.
@@ -243,8 +244,8 @@ func (s RunStart) Doubtful() bool {
 	return false
 }
 
-// Ambiguous reports whether the next end may belong to this run or to another one: neither has an id, and the other one has not
-// ended, even if it is overdue. Whether this run was too short is then unknown.
+// Ambiguous reports whether the next end may belong to this run or to another one: neither has an id, and the other one
+// has not ended, even if it is overdue. Whether this run was too short is then unknown.
 func (s RunStart) Ambiguous() bool {
 	return s.RunID == "" && slices.ContainsFunc(s.Open, func(r Run) bool { return r.ID == "" })
 }
@@ -333,8 +334,8 @@ func (m Monitor) perInterval() string {
 	return runs + " began between two times of " + m.Cron.String()
 }
 
-// JudgeEnd judges the end of a run, by a success or by a failure. A zero r is a success or a failure without a run, which says
-// nothing about any condition.
+// JudgeEnd judges the end of a run, by a success or by a failure. A zero r is a success or a failure without a run,
+// which says nothing about any condition.
 func (m Monitor) JudgeEnd(r Run, at time.Time, success bool) (v Verdict) {
 	if r.StartedAt.IsZero() {
 		return v
@@ -359,8 +360,8 @@ func (m Monitor) JudgeOverdue(r Run) (v Verdict) {
 	return v
 }
 
-// Recovers reports whether the success of a run ends an outage of its monitor. It does not if the start of the run violated a condition with
-// ActionDown.
+// Recovers reports whether the success of a run ends an outage of its monitor. It does not if the start of the run
+// violated a condition with ActionDown.
 func (r Run) Recovers() bool { return !r.Violated }
 
 // Reason returns the reason of the outage that a violation of the condition begins.

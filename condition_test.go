@@ -33,8 +33,8 @@ func TestCheckRun(t *testing.T) {
 	}
 }
 
-// TestRunWithoutIDThatReplacesAnotherIsNotTooShort checks runs that end at once: only those to which the end certainly belongs are
-// too short.
+// TestRunWithoutIDThatReplacesAnotherIsNotTooShort checks runs that end at once: only those to which the end certainly
+// belongs are too short.
 func TestRunWithoutIDThatReplacesAnotherIsNotTooShort(t *testing.T) {
 	m := allswell.Monitor{Enabled: true, RunConditions: allswell.RunConditions{MinRuntime: time.Minute}}
 	earlier := allswell.Run{StartedAt: at(-time.Hour)}

@@ -232,8 +232,8 @@ func reference(wildcard bool, matches func(time.Time) bool, zone *time.Location,
 	return times
 }
 
-// calendarReference returns the times in (from, to] at which a clock that changes once, at an instant, matches, unless it has
-// shown the same before.
+// calendarReference returns the times in (from, to] at which a clock that changes once, at an instant, matches, unless
+// it has shown the same before.
 func calendarReference(matches func(time.Time) bool, change, from, to time.Time) (times []time.Time) {
 	_, before := change.Add(-time.Second).Zone()
 	last := change.UTC().Add(time.Duration(before) * time.Second) // what the clock would show without the change
@@ -262,8 +262,8 @@ func changes(zone *time.Location) (all []time.Time) {
 	}
 }
 
-// TestCronAroundEveryChangeOfClocks compares Cron.Next with the references around every change of every zone in ten years. The
-// expressions are matched by the parser of robfig/cron, in UTC.
+// TestCronAroundEveryChangeOfClocks compares Cron.Next with the references around every change of every zone in ten
+// years. The expressions are matched by the parser of robfig/cron, in UTC.
 func TestCronAroundEveryChangeOfClocks(t *testing.T) {
 	expressions := map[string]string{
 		"30 2 * * *": "02:30", "15,45 0-4 * * *": "*-*-* 0..4:15,45", "0 0,1,3,23 * * *": "0,1,3,23:00:00", "*/20 * * * *": "*:0/20",
@@ -391,7 +391,8 @@ func FuzzCron(f *testing.F) {
 	})
 }
 
-// TestLongestAfterSkippedTimes checks that the search goes on after a change of the clock by half an hour that skips a full hour.
+// TestLongestAfterSkippedTimes checks that the search goes on after a change of the clock by half an hour that skips a
+// full hour.
 func TestLongestAfterSkippedTimes(t *testing.T) {
 	cron := allswell.Cron{Expression: "0 1,2,3 * * *", TimeZone: "Australia/Lord_Howe"}
 	if got := cron.Longest(); got != 22*time.Hour {

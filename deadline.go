@@ -44,14 +44,14 @@ type PingWait struct {
 //
 // Without gaps the deadline is Since + Interval + Grace, or the first time of Cron after Since + Grace.
 //
-// With an interval, a ping may come from Since + Interval / 2 - Grace on: earlier than half the interval if it follows a late one. A
-// gap of at least LongGap that ends after that grants one fresh interval with its grace from its end, because the ping may have
-// come while the service was not listening. After such a grant the phase of the job is unknown, so any
-// overlap grants again. In what follows, the grace is a part of the interval. A shorter gap grants only the time that the job's
-// retries need: they double their pause, so a ping that first failed inside the gap arrives at most the gap's length
-// plus one second after its end. Gaps less than one retry pause apart count as one. The deadline
-// is never later than Since + 2 × Interval + the total length of the gaps, so that repeated
-// restarts cannot hide an outage.
+// With an interval, a ping may come from Since + Interval / 2 - Grace on: earlier than half the interval if it follows
+// a late one. A gap of at least LongGap that ends after that grants one fresh interval with its grace from its end,
+// because the ping may have come while the service was not listening. After such a grant the phase of the job is
+// unknown, so any overlap grants again. In what follows, the grace is a part of the interval. A shorter gap grants only
+// the time that the job's retries need: they double their pause, so a ping that first failed inside the gap arrives at
+// most the gap's length plus one second after its end. Gaps less than one retry pause apart count as one. The deadline
+// is never later than Since + 2 × Interval + the total length of the gaps, so that repeated restarts cannot hide an
+// outage.
 //
 // With a Cron, a gap of at least LongGap that overlaps the time from a due time to 10 seconds after its
 // grace excuses that due time, because the ping may have come meanwhile: the deadline is the next due time after the gap's

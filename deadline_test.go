@@ -115,8 +115,8 @@ func TestCronDeadline(t *testing.T) {
 	}
 }
 
-// TestGraceDeadline checks the rule of docs/deadlines.md for a monitor with an interval of 1000 s that was last pinged at the epoch.
-// Times are in seconds after that.
+// TestGraceDeadline checks the rule of docs/deadlines.md for a monitor with an interval of 1000 s that was last pinged
+// at the epoch. Times are in seconds after that.
 func TestGraceDeadline(t *testing.T) {
 	type gaps = []allswell.ListeningGap
 	wait := func(grace float64) allswell.PingWait {

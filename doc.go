@@ -5,11 +5,10 @@
 //
 // # Pages
 //
-// A [Workspace] owns pages, monitors and API tokens. A [Page] has components, incidents and
-// maintenances. A [Component] has a baseline, set by people, and causes, added and removed by
-// outages, incidents and maintenances. [Component.Status] is the most severe of the baseline and
-// the causes that are not acknowledged, and [Rollup] computes the status of the page. [PageContents.Summarize] computes everything that a visitor
-// sees.
+// A [Workspace] owns pages, monitors and API tokens. A [Page] has components, incidents and maintenances. A [Component]
+// has a baseline, set by people, and causes, added and removed by outages, incidents and maintenances.
+// [Component.Status] is the most severe of the baseline and the causes that are not acknowledged, and [Rollup] computes
+// the status of the page. [PageContents.Summarize] computes everything that a visitor sees.
 //
 // # Monitors
 //

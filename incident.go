@@ -268,8 +268,8 @@ func (ch IncidentChange) Validate() error {
 	return bad.Err()
 }
 
-// Apply changes the incident, except for its components and its timeline, and reports whether this resolved it. The state IncidentResolved
-// resolves it; setting Resolved to false reopens it, as IncidentInvestigating if its state was
+// Apply changes the incident, except for its components and its timeline, and reports whether this resolved it. The
+// state IncidentResolved resolves it; setting Resolved to false reopens it, as IncidentInvestigating if its state was
 // IncidentResolved. UpdatedAt changes if a field does. See docs/api.md.
 func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 	before := *i
@@ -331,7 +331,8 @@ func (i *Incident) Publish(now time.Time) {
 	}
 }
 
-// AddUpdate appends an update to the timeline, not before the last change of the incident. last is the update before it, or nil.
+// AddUpdate appends an update to the timeline, not before the last change of the incident. last is the update before
+// it, or nil.
 func (i *Incident) AddUpdate(id, message string, last *IncidentUpdate, now time.Time) IncidentUpdate {
 	now = Later(now, i.UpdatedAt)
 	u := IncidentUpdate{ID: id, IncidentID: i.ID, Number: 1, Message: message, State: i.State, CreatedAt: now}

@@ -23,8 +23,8 @@ func (i *Incident) TakeOver(taken bool, now time.Time) (changed bool, err error)
 	return true, nil
 }
 
-// CheckMerge returns a *ValidationError for the field incident_id if the incident cannot be merged into another one. Affected
-// of both must be loaded.
+// CheckMerge returns a *ValidationError for the field incident_id if the incident cannot be merged into another one.
+// Affected of both must be loaded.
 func (i Incident) CheckMerge(into Incident) error {
 	var bad ValidationError
 	switch {

@@ -139,7 +139,8 @@ func (m Monitor) DueAt(gaps []ListeningGap) time.Time {
 	return wait.Deadline(gaps)
 }
 
-// ScheduleWords says in English when a ping is due: "within 5 minutes", "at 0 2 * * * (Europe/Berlin), with 5 minutes of grace".
+// ScheduleWords says in English when a ping is due: "within 5 minutes", "at 0 2 * * * (Europe/Berlin), with 5 minutes
+// of grace".
 func (m Monitor) ScheduleWords() string {
 	text := "within " + FormatDuration(m.Interval)
 	if !m.Cron.IsZero() {

@@ -50,7 +50,8 @@ func Rhythm(gaps []PingGap, interval time.Duration) (r PingRhythm, ok bool) {
 	}
 	r.Interval = roomy(r.Every, r.Spread)
 	r.Every = r.Every.Round(time.Second)
-	// Of a job that pings n times as often, n > 1, the last ping within an interval is kept, which comes after n/(n+1) of it.
+	// Of a job that pings n times as often, n > 1, the last ping within an interval is kept, which comes after n/(n+1)
+	// of it.
 	r.AtLeast = r.Every > interval*2/3 && r.Every <= interval
 	return r, true
 }

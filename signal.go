@@ -57,8 +57,8 @@ type Signal struct {
 	Output     []byte // what is kept of the body, if requested
 }
 
-// ParseSignal parses the last segment of a ping URL: the name of a kind, or an exit code from 0 to 255, where 0 is a success and any other code a
-// failure. ok is false for anything else.
+// ParseSignal parses the last segment of a ping URL: the name of a kind, or an exit code from 0 to 255, where 0 is a
+// success and any other code a failure. ok is false for anything else.
 func ParseSignal(segment string) (kind SignalKind, exitCode *int, ok bool) {
 	if slices.Contains(SignalKinds, SignalKind(segment)) {
 		return SignalKind(segment), nil, true
@@ -105,9 +105,9 @@ const (
 	RunOverdue                  // it did not end in time
 )
 
-// CheckRun returns whether a run is overdue at a tick. A listening gap of at least LongGap may have lost the end of the run, so the result is then
-// RunUnknown. So is that of a run during planned maintenance of the monitor's component, or of a disabled monitor. Shorter gaps extend the time, as they
-// extend PingWait.Deadline.
+// CheckRun returns whether a run is overdue at a tick. A listening gap of at least LongGap may have lost the end of the
+// run, so the result is then RunUnknown. So is that of a run during planned maintenance of the monitor's component, or
+// of a disabled monitor. Shorter gaps extend the time, as they extend PingWait.Deadline.
 func (m Monitor) CheckRun(r Run, t Tick) RunResult {
 	if !r.DueAt.Before(t.AsOf) {
 		return RunOnTime
@@ -127,8 +127,9 @@ func (m Monitor) CheckRun(r Run, t Tick) RunResult {
 	return RunOverdue
 }
 
-// RecordFailure applies a failure of the job: the monitor goes down, regardless of its threshold. It reports whether the monitor
-// was up before. Planned maintenance of the component and a parent that is down suppress failures, as they suppress silence.
+// RecordFailure applies a failure of the job: the monitor goes down, regardless of its threshold. It reports whether
+// the monitor was up before. Planned maintenance of the component and a parent that is down suppress failures, as they
+// suppress silence.
 func (m *Monitor) RecordFailure(now time.Time) (wentDown bool) {
 	if m.State == MonitorDown || m.SuppressedUntil.After(now) || m.ParentDown {
 		return false
@@ -137,8 +138,8 @@ func (m *Monitor) RecordFailure(now time.Time) (wentDown bool) {
 	return true
 }
 
-// OutputText returns the last limit characters of an output as text, without control characters and colours. Bytes that are not UTF-8 become
-// replacement characters.
+// OutputText returns the last limit characters of an output as text, without control characters and colours. Bytes that
+// are not UTF-8 become replacement characters.
 func OutputText(output []byte, limit int) string {
 	text := strings.ToValidUTF8(string(output), string(utf8.RuneError))
 	text = strings.ReplaceAll(text, "\r\n", "\n")

@@ -194,8 +194,8 @@ func TestOneLocationAloneRaisesNothing(t *testing.T) {
 	})
 }
 
-// TestBrokenTargetIsReportedInTime checks that a target that stops working is down in time if one replica works all the time,
-// and up again in time.
+// TestBrokenTargetIsReportedInTime checks that a target that stops working is down in time if one replica works all the
+// time, and up again in time.
 func TestBrokenTargetIsReportedInTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawCheckWorld(t)

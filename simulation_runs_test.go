@@ -137,8 +137,8 @@ func (j *jobs) check(now time.Time) {
 	}
 }
 
-// signals returns the signals with all their attempts that reach the service, in the order of their arrival. The end of a run is
-// first sent when the start was delivered.
+// signals returns the signals with all their attempts that reach the service, in the order of their arrival. The end of
+// a run is first sent when the start was delivered.
 func (j *jobs) signals() (all []jobSignal) {
 	deliver := func(s jobSignal) (delivered time.Time) {
 		for _, pause := range retries {
@@ -295,8 +295,8 @@ func (j *jobs) drawRestarts(t *rapid.T) {
 	j.unacknowledged = rapid.Bool().Draw(t, "unacknowledged")
 }
 
-// TestJobThatSatisfiesItsConditionsRaisesNothing checks jobs with all conditions, while the service restarts, loses signals, and is
-// down for long: neither a warning nor an outage.
+// TestJobThatSatisfiesItsConditionsRaisesNothing checks jobs with all conditions, while the service restarts, loses
+// signals, and is down for long: neither a warning nor an outage.
 func TestJobThatSatisfiesItsConditionsRaisesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := drawJobs(t)
@@ -352,8 +352,8 @@ func drawViolations(t *rapid.T, j *jobs) {
 	slices.SortStableFunc(j.runs, func(a, b jobRun) int { return a.from.Compare(b.from) })
 }
 
-// expected returns what the conditions of a monitor without faults say, computed from all signals at once: for each condition, the
-// instants at which it was violated and satisfied, of which the warnings and outages follow.
+// expected returns what the conditions of a monitor without faults say, computed from all signals at once: for each
+// condition, the instants at which it was violated and satisfied, of which the warnings and outages follow.
 func (j *jobs) expected() (violated map[allswell.Condition][]time.Time) {
 	violated = make(map[allswell.Condition][]time.Time)
 	m := j.monitor
@@ -406,8 +406,8 @@ func (j *jobs) sameInterval(a, b time.Time) bool {
 	return true
 }
 
-// TestViolationsAreFoundAtOnce checks that without faults every violation is found when it happens, a run without an end at the first
-// check after its limit, and nothing else.
+// TestViolationsAreFoundAtOnce checks that without faults every violation is found when it happens, a run without an
+// end at the first check after its limit, and nothing else.
 func TestViolationsAreFoundAtOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := drawJobs(t)
@@ -447,8 +447,8 @@ func TestViolationsAreFoundAtOnce(t *testing.T) {
 	})
 }
 
-// TestRunWithoutEndIsFoundInTime checks the bound of max_runtime: a run that dies without faults after it is found at the first check
-// after its limit, whatever the service did before.
+// TestRunWithoutEndIsFoundInTime checks the bound of max_runtime: a run that dies without faults after it is found at
+// the first check after its limit, whatever the service did before.
 func TestRunWithoutEndIsFoundInTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := drawJobs(t)

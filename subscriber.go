@@ -201,8 +201,8 @@ func (s *Subscriber) Apply(ch SubscriberChange) error {
 // monitors.
 func (s Subscriber) CanAskForWarnings() bool { return s.AddedByOperator && s.Channel.Warnings() }
 
-// CheckSignUp is Check for a subscriber that a visitor adds, who cannot ask for warnings. A URL must have https, a public host name and the
-// default port, and that of a chat a host of its service.
+// CheckSignUp is Check for a subscriber that a visitor adds, who cannot ask for warnings. A URL must have https, a
+// public host name and the default port, and that of a chat a host of its service.
 func (n NewSubscriber) CheckSignUp() (NewSubscriber, error) {
 	n.Warnings = false
 	n, err := n.Check()
@@ -257,8 +257,9 @@ func ValidSubscriberKey(key string) bool {
 	return len(key) == PingTokenLength && IsPingToken(key) && !strings.Contains(key, "-")
 }
 
-// Wants reports whether s is notified of events of this kind that concern these components; no
-// components means the whole page, and of a warning that its monitor has no component. The store restates this rule in SQL; a test compares both.
+// Wants reports whether s is notified of events of this kind that concern these components; no components means the
+// whole page, and of a warning that its monitor has no component. The store restates this rule in SQL; a test compares
+// both.
 func (s Subscriber) Wants(kind EventKind, components []string) bool {
 	if kind == EventComponentStatusChanged && !s.Channel.ComponentChanges() {
 		return false

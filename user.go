@@ -107,7 +107,8 @@ type Session struct {
 	Method      SignInMethod
 }
 
-// AuditObject returns the form of s in the audit log. It is recorded when the session begins, and when somebody else ends it.
+// AuditObject returns the form of s in the audit log. It is recorded when the session begins, and when somebody else
+// ends it.
 func (s Session) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectSession, ID: s.ID, Fields: map[string]any{"method": string(s.Method)}}
 }

@@ -70,7 +70,8 @@ func CheckLine(bad *ValidationError, field, text string, maxLength int) {
 	}
 }
 
-// CheckLines is CheckLength for comments, which may have line breaks and tabs: it does not accept the other characters that OneLine removes.
+// CheckLines is CheckLength for comments, which may have line breaks and tabs: it does not accept the other characters
+// that OneLine removes.
 func CheckLines(bad *ValidationError, field, text string, maxLength int) {
 	CheckLength(bad, field, text, maxLength)
 	if len(bad.Fields[field]) == 0 && strings.ContainsFunc(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(text), disturbs) {
@@ -78,8 +79,8 @@ func CheckLines(bad *ValidationError, field, text string, maxLength int) {
 	}
 }
 
-// OneLine removes line breaks, control characters, direction marks and noncharacters from a name whose author cannot be asked to correct it. It
-// returns "" if nothing visible is left.
+// OneLine removes line breaks, control characters, direction marks and noncharacters from a name whose author cannot be
+// asked to correct it. It returns "" if nothing visible is left.
 func OneLine(text string) string {
 	text = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if disturbs(r) {
@@ -93,8 +94,9 @@ func OneLine(text string) string {
 	return text
 }
 
-// disturbs reports whether r changes how the text around it is shown: it breaks the line, or turns the direction of what follows; or whether it is a noncharacter, such as
-// U+FFFE, which XML and other formats forbid. The zero-width characters U+200B, U+200C and U+200D do not disturb, because names in Khmer, Thai and Persian need them.
+// disturbs reports whether r changes how the text around it is shown: it breaks the line, or turns the direction of
+// what follows; or whether it is a noncharacter, such as U+FFFE, which XML and other formats forbid. The zero-width
+// characters U+200B, U+200C and U+200D do not disturb, because names in Khmer, Thai and Persian need them.
 func disturbs(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Noncharacter_Code_Point)
 }

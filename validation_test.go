@@ -7,7 +7,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// TestNamesAreOneLine checks that names cannot break a line or turn the direction of the text around them, wherever they are entered.
+// TestNamesAreOneLine checks that names cannot break a line or turn the direction of the text around them, wherever
+// they are entered.
 func TestNamesAreOneLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"Ann": "Ann", "  Ann\t": "Ann", "An\u202en\n": "Ann", "a\r\nb": "ab", "a\u2028b\u2029": "ab", "\u200f\u2066x\u2069": "x", "\u061c": "", "\u200b\n": "", "\xffAnn\x00": "Ann", "\ufffeAnn\uffff\U0001fffe\ufdd0": "Ann",

@@ -95,7 +95,8 @@ func (s *alertSink) await(count int, what ...string) error {
 	return fmt.Errorf("%d alerts were not notified within %s: %v", count, alertWait, s.notified)
 }
 
-// addAlertRules lets one rule notify two channels at once, and another one a third channel after a delay, and then the second one.
+// addAlertRules lets one rule notify two channels at once, and another one a third channel after a delay, and then the
+// second one.
 func addAlertRules(ctx context.Context, path, sink string) error {
 	db, err := sql.Open("sqlite", "file:"+path+"?_busy_timeout=10000")
 	if err != nil {
@@ -177,8 +178,8 @@ func (p *process) signal(kind string, tokens []string) error {
 	})
 }
 
-// storms measures from the first of many failures until one message reports all, and from the first of their pings until one
-// message reports those.
+// storms measures from the first of many failures until one message reports all, and from the first of their pings
+// until one message reports those.
 func (p *process) storms(sink *alertSink, tokens []string) ([]result, error) {
 	var down, up []float64
 	for round := range rounds {
@@ -205,7 +206,8 @@ func (p *process) storms(sink *alertSink, tokens []string) ([]result, error) {
 	return []result{{"1,000 monitors down at once until one message reports all; up again", "≤ 10 s", fmt.Sprintf("%.1f s; %.1f s", median(down), median(up))}}, nil
 }
 
-// manyAlerts measures how long alerts take, and memory before, after each quarter of them, after all have escalated, and after all are over.
+// manyAlerts measures how long alerts take, and memory before, after each quarter of them, after all have escalated,
+// and after all are over.
 func (p *process) manyAlerts(sink *alertSink, tokens []string) ([]result, error) {
 	sink.mu.Lock()
 	sink.lags, sink.messages = nil, 0

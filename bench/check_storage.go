@@ -34,8 +34,8 @@ const (
 	storageDatabaseVariable = "ALLSWELL_BENCH_DATABASE" // an empty database at postgres://…, instead of SQLite
 )
 
-// checkStorage measures what the results of checks and their statistics take on the disk. They are recorded, summed up and deleted
-// by the store, with a clock that goes as fast as that does.
+// checkStorage measures what the results of checks and their statistics take on the disk. They are recorded, summed up
+// and deleted by the store, with a clock that goes as fast as that does.
 func (b *bench) checkStorage() ([]result, error) {
 	days, err := strconv.Atoi(cmp.Or(os.Getenv(storageDaysVariable), fmt.Sprint(storageDays)))
 	if err != nil {

@@ -56,8 +56,8 @@ func newTargetServer(hosts ...string) (*targetServer, error) {
 	return t, nil
 }
 
-// withTargets measures a service that may check a server at several addresses, because a replica runs only so many checks of
-// one host at a time.
+// withTargets measures a service that may check a server at several addresses, because a replica runs only so many
+// checks of one host at a time.
 func (b *bench) withTargets(measure func(*process, *targetServer) ([]result, error)) ([]result, error) {
 	dir, err := os.MkdirTemp(b.dir, "checks")
 	if err != nil {
@@ -297,8 +297,9 @@ func (b *bench) checkMemory() ([]result, error) {
 	})
 }
 
-// detection measures from the end of a target until its monitor is down, at an interval of 10 s and with a timeout of 2 s: for
-// targets that refuse connections, and for ones that do not answer. Each ends at another time within the interval.
+// detection measures from the end of a target until its monitor is down, at an interval of 10 s and with a timeout of 2
+// s: for targets that refuse connections, and for ones that do not answer. Each ends at another time within the
+// interval.
 func (b *bench) detection() ([]result, error) {
 	return b.withTargets(func(p *process, _ *targetServer) (out []result, err error) {
 		for _, hangs := range []bool{false, true} {

@@ -50,8 +50,8 @@ type ChannelHealth struct {
 	CommandMissing    bool    `json:"command_missing"`    // it runs a program, and the setting ALLSWELL_ALERT_COMMAND names none
 }
 
-// ChannelFields has the fields of a type of channels by name. In the API they stand beside the other fields of a channel. Values are those of
-// encoding/json: texts, numbers, booleans, lists and objects.
+// ChannelFields has the fields of a type of channels by name. In the API they stand beside the other fields of a
+// channel. Values are those of encoding/json: texts, numbers, booleans, lists and objects.
 type ChannelFields map[string]any
 
 // UnmarshalJSON reads a channel. Fields that this package does not know belong to Fields.
@@ -160,7 +160,8 @@ func (c *Client) TestChannel(ctx context.Context, id string) (*ChannelTestResult
 	return call[ChannelTestResult](ctx, c, http.MethodPost, pathOf("channels", id, "test"), nil, IdempotencyKey(""))
 }
 
-// TestNewChannel sends a test message to what a new channel would be, and creates nothing. A message that is not taken is a result, not an error.
+// TestNewChannel sends a test message to what a new channel would be, and creates nothing. A message that is not taken
+// is a result, not an error.
 func (c *Client) TestNewChannel(ctx context.Context, test ChannelTest) (*ChannelTestResult, error) {
 	return call[ChannelTestResult](ctx, c, http.MethodPost, pathOf("channels", "test"), test, IdempotencyKey(""))
 }

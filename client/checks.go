@@ -55,7 +55,8 @@ func (t CheckTest) MarshalJSON() ([]byte, error) {
 	return marshalFlat(plain(t), t.Check)
 }
 
-// TestNewMonitor checks once what a new monitor would check, and creates nothing. A check that fails is a result, not an error.
+// TestNewMonitor checks once what a new monitor would check, and creates nothing. A check that fails is a result, not
+// an error.
 func (c *Client) TestNewMonitor(ctx context.Context, test CheckTest) (*CheckResult, error) {
 	return call[CheckResult](ctx, c, http.MethodPost, pathOf("monitors", "test"), test, IdempotencyKey(""))
 }

@@ -44,8 +44,8 @@ type IncidentTemplateChange struct {
 	Message *string                 `json:"message,omitempty"` // "": none
 }
 
-// ListIncidentTemplates returns the templates of the workspace, the oldest first. If page is not "", it returns those that can be
-// used on that page.
+// ListIncidentTemplates returns the templates of the workspace, the oldest first. If page is not "", it returns those
+// that can be used on that page.
 func (c *Client) ListIncidentTemplates(page string) *List[IncidentTemplate] {
 	query := make(url.Values)
 	if page != "" {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// CheckSummary has what the checks of a monitor found in a period. Times are seconds of good results; nil if there were none.
+// CheckSummary has what the checks of a monitor found in a period. Times are seconds of good results; nil if there were
+// none.
 type CheckSummary struct {
 	Count    int      `json:"count"` // results that are not unknown
 	Slow     int      `json:"slow"`

@@ -15,8 +15,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Monitor is a heartbeat monitor, which is down when expected pings are missing, or a monitor whose target the server checks.
-// Fields that monitors of its Type do not have are zero.
+// Monitor is a heartbeat monitor, which is down when expected pings are missing, or a monitor whose target the server
+// checks. Fields that monitors of its Type do not have are zero.
 type Monitor struct {
 	Meta
 	Type                      allswell.MonitorType     `json:"type"`
@@ -66,8 +66,9 @@ type Monitor struct {
 	Check             Check           `json:"-"`                  // the fields of the Type, such as url
 }
 
-// Check has the fields of a type of monitors by name, such as url and expected_statuses of the type http. In the API they stand
-// beside the other fields of a monitor. Values are those of encoding/json: texts, numbers, booleans, lists and objects.
+// Check has the fields of a type of monitors by name, such as url and expected_statuses of the type http. In the API
+// they stand beside the other fields of a monitor. Values are those of encoding/json: texts, numbers, booleans, lists
+// and objects.
 type Check map[string]any
 
 // UnmarshalJSON reads a monitor. Fields that this package does not know belong to Check, except for those of heartbeats.
@@ -116,8 +117,8 @@ func marshalFlat(v any, fields map[string]any) ([]byte, error) {
 	return slices.Concat(raw[:len(raw)-1], []byte(","), more[1:]), nil
 }
 
-// Schedule says when the pings of a monitor are due: within an interval after the last one, or at the times of an expression
-// of cron or of systemd's OnCalendar. Other fields than those of the kind are empty.
+// Schedule says when the pings of a monitor are due: within an interval after the last one, or at the times of an
+// expression of cron or of systemd's OnCalendar. Other fields than those of the kind are empty.
 type Schedule struct {
 	Kind       allswell.ScheduleKind `json:"kind"`
 	Interval   Seconds               `json:"interval,omitempty"`
@@ -147,7 +148,8 @@ type NewMonitor struct {
 	MaxPerInterval   *int                    `json:"max_per_interval,omitempty"` // nil: any number
 	NoOverlap        bool                    `json:"no_overlap,omitempty"`
 
-	// The effect of a run that violates a condition; "": the default, ActionDown for the first one, and ActionWarn for the others.
+	// The effect of a run that violates a condition; "": the default, ActionDown for the first one, and ActionWarn for
+	// the others.
 	MaxRuntimeAction     allswell.ConditionAction `json:"max_runtime_action,omitempty"`
 	MinRuntimeAction     allswell.ConditionAction `json:"min_runtime_action,omitempty"`
 	MaxPerIntervalAction allswell.ConditionAction `json:"max_per_interval_action,omitempty"`

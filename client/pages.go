@@ -227,7 +227,8 @@ func (c *Client) GetDomain(ctx context.Context, slug string) (*PageDomain, error
 	return call[PageDomain](ctx, c, http.MethodGet, pathOf("pages", slug, "domain"), nil)
 }
 
-// VerifyDomain checks the DNS record of a page's domain and where the domain points to now, which takes up to 10 seconds, and returns the result.
+// VerifyDomain checks the DNS record of a page's domain and where the domain points to now, which takes up to 10
+// seconds, and returns the result.
 func (c *Client) VerifyDomain(ctx context.Context, slug string, options ...CallOption) (*PageDomain, error) {
 	return call[PageDomain](ctx, c, http.MethodPost, pathOf("pages", slug, "domain", "verify"), nil, options...)
 }

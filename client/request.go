@@ -60,9 +60,9 @@ type response struct {
 // CallOption changes how one request is sent.
 type CallOption func(*request)
 
-// IfMatch makes a Put, Change, Edit or Delete method of pages, components, monitors and updates of incidents fail with CodePrecondition unless
-// the resource has the entity tag that an earlier call returned. Such a request is not repeated if it may have been
-// executed. Other resources have no entity tag: their methods always fail with this option.
+// IfMatch makes a Put, Change, Edit or Delete method of pages, components, monitors and updates of incidents fail with
+// CodePrecondition unless the resource has the entity tag that an earlier call returned. Such a request is not repeated
+// if it may have been executed. Other resources have no entity tag: their methods always fail with this option.
 func IfMatch(etag string) CallOption { return func(r *request) { r.ifMatch = etag } }
 
 // IfNoneMatch makes a Put method fail with CodePrecondition if the resource exists. Such a request is not repeated if it

@@ -67,8 +67,8 @@ type SignalReport struct {
 	Output   []byte // of which the server keeps the last allswell.MaxOutput bytes
 }
 
-// Signal records a report for the monitor with this ping token, or with the slug after a page's ping key and a slash. When it
-// returns nil, the report is durable. It needs no API token.
+// Signal records a report for the monitor with this ping token, or with the slug after a page's ping key and a slash.
+// When it returns nil, the report is durable. It needs no API token.
 func (c *Client) Signal(ctx context.Context, token string, report SignalReport) error {
 	name := string(report.Kind)
 	if report.ExitCode != nil {
@@ -107,8 +107,8 @@ type Warning struct {
 	EndedAt   *time.Time         `json:"ended_at"` // when a run satisfied the condition again; nil: not yet
 }
 
-// ListWarnings returns an iterator over the warnings of a monitor, the newest first. condition limits them; "": all. It asks
-// the server for 100 at a time, when they are needed. After an error the iteration ends.
+// ListWarnings returns an iterator over the warnings of a monitor, the newest first. condition limits them; "": all. It
+// asks the server for 100 at a time, when they are needed. After an error the iteration ends.
 func (c *Client) ListWarnings(ctx context.Context, monitor string, condition allswell.Condition) iter.Seq2[*Warning, error] {
 	query := url.Values{"limit": {strconv.Itoa(maxPerPage)}}
 	if condition != "" {

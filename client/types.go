@@ -17,8 +17,8 @@ type Meta struct {
 // resource that does not come from a server.
 func (m *Meta) RawJSON() json.RawMessage { return m.raw }
 
-// ETag returns the entity tag of a page, a component, a monitor or an update of an incident for IfMatch. Get, Put, Change and Edit methods return
-// resources with one. It is "" for all others.
+// ETag returns the entity tag of a page, a component, a monitor or an update of an incident for IfMatch. Get, Put,
+// Change and Edit methods return resources with one. It is "" for all others.
 func (m *Meta) ETag() string { return m.etag }
 
 func (m *Meta) keep(raw json.RawMessage) { m.raw = raw }

@@ -43,8 +43,8 @@ func TestFlagsAreNamedLikeVariables(t *testing.T) {
 	}
 }
 
-// TestCommandsAlone compares each command that is parsed alone with the same one in the tree of all commands: its help, and the
-// settings that it knows.
+// TestCommandsAlone compares each command that is parsed alone with the same one in the tree of all commands: its help,
+// and the settings that it knows.
 func TestCommandsAlone(t *testing.T) {
 	whole := program()
 	parser, err := whole.Parser(&console.Console{})

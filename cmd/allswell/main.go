@@ -1,6 +1,6 @@
 // Command allswell is a status page and heartbeat monitor in one binary: serve and demo run the service; page, group,
-// component, monitor, incident, maintenance, announcement, subscriber, delivery, channel, alert, silence, oncall, member, invitation and session use the API of a running one; token, migrate,
-// backup and restore work on its database.
+// component, monitor, incident, maintenance, announcement, subscriber, delivery, channel, alert, silence, oncall,
+// member, invitation and session use the API of a running one; token, migrate, backup and restore work on its database.
 //
 // The exit status is 0 on success, 1 if the command failed or was rejected, and 2 if the command line or a setting is
 // invalid, in which case nothing was changed.

@@ -1,5 +1,5 @@
-// Package addressguard says which addresses are private, this machine's own, or a cloud's metadata service. What people configure
-// must not lead the service there unless the operator permits it.
+// Package addressguard says which addresses are private, this machine's own, or a cloud's metadata service. What people
+// configure must not lead the service there unless the operator permits it.
 package addressguard
 
 import (
@@ -29,7 +29,8 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("169.254.42.42/32"),   // Scaleway
 }
 
-// translated are the networks of IPv6 in whose addresses translators and tunnels find one of IPv4, with the index of its first byte.
+// translated are the networks of IPv6 in whose addresses translators and tunnels find one of IPv4, with the index of
+// its first byte.
 var translated = map[netip.Prefix]int{
 	netip.MustParsePrefix("::/96"):           12, // IPv4-compatible
 	netip.MustParsePrefix("::ffff:0:0:0/96"): 12, // SIIT
@@ -38,7 +39,8 @@ var translated = map[netip.Prefix]int{
 	netip.MustParsePrefix("2002::/16"):       2,  // 6to4
 }
 
-// IsMetadata reports whether an address belongs to a cloud's metadata service, also if a translator of addresses leads there.
+// IsMetadata reports whether an address belongs to a cloud's metadata service, also if a translator of addresses leads
+// there.
 func IsMetadata(addr netip.Addr) bool {
 	for network, at := range translated {
 		if network.Contains(addr) {

@@ -12,11 +12,12 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// ErrRefused means that an OutgoingGuard rejected an address. The wrapping error says which one and why; only the operator may see
-// it.
+// ErrRefused means that an OutgoingGuard rejected an address. The wrapping error says which one and why; only the
+// operator may see it.
 var ErrRefused = errors.New("messages may not go to this address")
 
-// OutgoingGuard decides which addresses messages may be sent to: those of webhooks and of channels of alerts. It is safe for concurrent use.
+// OutgoingGuard decides which addresses messages may be sent to: those of webhooks and of channels of alerts. It is
+// safe for concurrent use.
 type OutgoingGuard struct {
 	denied       []netip.Prefix
 	allowPrivate bool
@@ -24,8 +25,8 @@ type OutgoingGuard struct {
 	own          OwnAddresses
 }
 
-// NewOutgoingGuard returns a guard that refuses denied networks (ALLSWELL_WEBHOOK_DENY), metadata services, and addresses that are not public unless allowPrivate is
-// true (ALLSWELL_WEBHOOK_ALLOW_PRIVATE).
+// NewOutgoingGuard returns a guard that refuses denied networks (ALLSWELL_WEBHOOK_DENY), metadata services, and
+// addresses that are not public unless allowPrivate is true (ALLSWELL_WEBHOOK_ALLOW_PRIVATE).
 func NewOutgoingGuard(denied []netip.Prefix, allowPrivate bool) *OutgoingGuard {
 	return &OutgoingGuard{denied: denied, allowPrivate: allowPrivate, public: ssrf.New(ssrf.WithAnyPort()), own: OwnAddresses{List: net.InterfaceAddrs}}
 }

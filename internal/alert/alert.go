@@ -74,7 +74,8 @@ func (a Alert) State() State {
 	return Open
 }
 
-// Title returns a sentence without a full stop: "Nightly backup is down", or "Nightly backup is up again" if the alert has ended.
+// Title returns a sentence without a full stop: "Nightly backup is down", or "Nightly backup is up again" if the alert
+// has ended.
 func (a Alert) Title() string {
 	row := a.Event.row()
 	switch {
@@ -102,7 +103,8 @@ func (f Filter) MatchesAll() bool {
 	return len(f.Events)+len(f.Pages)+len(f.Monitors)+len(f.Tags)+len(f.Severities) == 0
 }
 
-// Differs returns the first field of the filter that does not match: events, pages, monitors, tags or severities. "" means that all do.
+// Differs returns the first field of the filter that does not match: events, pages, monitors, tags or severities. ""
+// means that all do.
 func (f Filter) Differs(s Subject) (field string) {
 	switch {
 	case !oneOf(f.Events, s.Event):
@@ -123,7 +125,8 @@ func oneOf[T comparable](accepted []T, value T) bool {
 	return len(accepted) == 0 || slices.Contains(accepted, value)
 }
 
-// Words says what the filter is about, such as "Nightly backup or Shop, with the severity critical". names are those of pages and monitors by their ids.
+// Words says what the filter is about, such as "Nightly backup or Shop, with the severity critical". names are those of
+// pages and monitors by their ids.
 func (f Filter) Words(names map[string]string) string {
 	either := func(ids []string) string {
 		var all []string

@@ -12,7 +12,8 @@ const CalendarPath = "/admin/on-call.ics"
 // calendarSpan is how far ahead a calendar feed reaches.
 const calendarSpan = 26 * 7 * 24 * time.Hour
 
-// Calendar returns the turns of the next half year as an iCalendar document (RFC 5545). host makes the ids of its events unique.
+// Calendar returns the turns of the next half year as an iCalendar document (RFC 5545). host makes the ids of its
+// events unique.
 func (o OnCall) Calendar(host string, now time.Time) string {
 	var b strings.Builder
 	line := func(name, value string) { foldLine(&b, name+":"+value) }

@@ -33,7 +33,8 @@ type Channel struct {
 	TestWeekly   bool                       // a test is sent every TestInterval
 	Templates
 	Health Health
-	// SubscriberSMS reports whether the setting ALLSWELL_SMS_CHANNEL names the channel, so that subscribers get SMS through it.
+	// SubscriberSMS reports whether the setting ALLSWELL_SMS_CHANNEL names the channel, so that subscribers get SMS
+	// through it.
 	SubscriberSMS bool
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
@@ -58,11 +59,12 @@ type Health struct {
 	TemplateError string // why the last message had the default words in place of those of a template; "": it did not
 }
 
-// TestFailed reports whether the last attempt was a test that somebody sent, and failed. The channel is not failing because of that.
+// TestFailed reports whether the last attempt was a test that somebody sent, and failed. The channel is not failing
+// because of that.
 func (h Health) TestFailed() bool { return h.FailingSince.IsZero() && h.Reason != "" }
 
-// Validate returns an *allswell.ValidationError with every invalid field. The package alertchannel checks the fields of the type, and the
-// store that the fallback exists.
+// Validate returns an *allswell.ValidationError with every invalid field. The package alertchannel checks the fields of
+// the type, and the store that the fallback exists.
 func (c Channel) Validate() error {
 	var bad allswell.ValidationError
 	checkName(&bad, c.Name, PrefixChannel)
@@ -114,8 +116,8 @@ const LeaseDuration = 40 * time.Second
 // backOff is the time until the next attempt after the first, second … failed one. The last repeats.
 var backOff = []time.Duration{3 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute}
 
-// RetryAt returns when a channel is tried again after a number of failures in a row. least is what the service asked for; jitter, from 0 to
-// 1, adds up to a fifth.
+// RetryAt returns when a channel is tried again after a number of failures in a row. least is what the service asked
+// for; jitter, from 0 to 1, adds up to a fifth.
 func RetryAt(failures int, least time.Duration, jitter float64, now time.Time) time.Time {
 	wait := backOff[max(0, min(failures, len(backOff))-1)]
 	wait += time.Duration(float64(wait) / 5 * jitter)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Difference says in one sentence why the rule does not match a subject, such as "The rule covers the tag db; the monitor has the tag web."; "": it matches. names are
-// those of pages and monitors, by their ids.
+// Difference says in one sentence why the rule does not match a subject, such as "The rule covers the tag db; the
+// monitor has the tag web."; "": it matches. names are those of pages and monitors, by their ids.
 func (r Rule) Difference(s Subject, names map[string]string) string {
 	_, field := r.Matches(s)
 	var covers, subject string
@@ -50,7 +50,8 @@ func (r Rule) Difference(s Subject, names map[string]string) string {
 	return fmt.Sprintf("The rule covers %s; %s.", covers, subject)
 }
 
-// eitherNamed returns objects of a kind by their names: "the page Docs or Shop". Those without a name are deleted ones, and named last.
+// eitherNamed returns objects of a kind by their names: "the page Docs or Shop". Those without a name are deleted ones,
+// and named last.
 func eitherNamed(kind string, ids []string, names map[string]string) string {
 	var all []string
 	for _, id := range ids {

@@ -52,8 +52,8 @@ type ForecastStep struct {
 	Recipients []Recipient
 }
 
-// Forecast returns what the rule does about an alert that begins, as long as nobody acknowledges it, it lasts, its monitor is not flapping, and nothing of the
-// configuration changes. There are at most MaxForecast steps.
+// Forecast returns what the rule does about an alert that begins, as long as nobody acknowledges it, it lasts, its
+// monitor is not flapping, and nothing of the configuration changes. There are at most MaxForecast steps.
 func (r Rule) Forecast(a Alert, silences []Silence, schedules []OnCall) []ForecastStep {
 	return r.ForecastFrom(r.Begin(a, a.OpenedAt), a, silences, schedules, MaxForecast)
 }
@@ -71,8 +71,8 @@ func (r Rule) ForecastFrom(p Progress, a Alert, silences []Silence, schedules []
 	return steps
 }
 
-// DescribeChannel returns a channel that would be notified in words: "Phone (Ada is on call; if Phone fails: Mail)". onCall is who is then on call and has it; "": nobody.
-// fallbacks are the channels that are notified if it fails.
+// DescribeChannel returns a channel that would be notified in words: "Phone (Ada is on call; if Phone fails: Mail)".
+// onCall is who is then on call and has it; "": nobody. fallbacks are the channels that are notified if it fails.
 func DescribeChannel(name, onCall string, fallbacks []string) string {
 	var remarks []string
 	if onCall != "" {

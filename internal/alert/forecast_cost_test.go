@@ -25,7 +25,8 @@ func maximalRule() (r Rule, schedules []OnCall) {
 	return r, schedules
 }
 
-// TestCostOfForecast checks that the longest forecast of a rule costs little: loading a zone of time for each question to a schedule cost 50 times as much.
+// TestCostOfForecast checks that the longest forecast of a rule costs little: loading a zone of time for each question
+// to a schedule cost 50 times as much.
 func TestCostOfForecast(t *testing.T) {
 	r, schedules := maximalRule()
 	a := Alert{Subject: Subject{Event: MonitorDown, Severity: allswell.ImpactMajor}, OpenedAt: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestLateMessage checks that a message that is sent after the end of its alert, because the channel failed until then, does
-// not say that the problem lasts.
+// TestLateMessage checks that a message that is sent after the end of its alert, because the channel failed until then,
+// does not say that the problem lasts.
 func TestLateMessage(t *testing.T) {
 	opened := time.Date(2026, 11, 26, 5, 54, 0, 0, time.UTC)
 	for _, c := range []struct {

@@ -26,8 +26,9 @@ type Notice struct {
 // threadsApart is how many threads a channel is notified of in messages of their own. News of more threads are one message.
 const threadsApart = 3
 
-// Compose returns which of the notices that wait for a channel are in its next message, and in which thread: "" is a new one, or
-// none if own is false. follows says that the service keeps an object for each thread, which must be closed. waiting is in the order of time.
+// Compose returns which of the notices that wait for a channel are in its next message, and in which thread: "" is a
+// new one, or none if own is false. follows says that the service keeps an object for each thread, which must be
+// closed. waiting is in the order of time.
 func Compose(waiting []Notice, follows bool) (chosen []Notice, threadID string, own bool) {
 	if slices.ContainsFunc(waiting, Notice.isNew) {
 		return only(waiting, ""), "", true
@@ -315,7 +316,8 @@ func (m Message) Phase() Phase {
 	return PhaseResolve
 }
 
-// Outdates reports whether what the first message of the thread said is not true any more: alerts were acknowledged or have ended.
+// Outdates reports whether what the first message of the thread said is not true any more: alerts were acknowledged or
+// have ended.
 func (m Message) Outdates() bool {
 	return m.Thread != nil && !m.Thread.First && slices.ContainsFunc(m.Items, func(i Item) bool {
 		return i.over() || slices.Contains(i.Kinds, NoticeAcknowledged)
@@ -337,8 +339,8 @@ func (m Message) Current() Message {
 	return m
 }
 
-// Text returns the message as plain text of several lines, of at most limit characters: the headline, a line for each alert, and
-// the links. Whatever is too long is cut, but not the links.
+// Text returns the message as plain text of several lines, of at most limit characters: the headline, a line for each
+// alert, and the links. Whatever is too long is cut, but not the links.
 func (m Message) Text(limit int) string {
 	lines, more := m.Lines()
 	if more > 0 {
@@ -365,7 +367,8 @@ func (m Message) Buttons() (all []Button) {
 	return all
 }
 
-// Details returns the address of the alert of the message, or of the list of all if it is about several; "": it is not known.
+// Details returns the address of the alert of the message, or of the list of all if it is about several; "": it is not
+// known.
 func (m Message) Details() string {
 	if m.Links.Alerts == "" || len(m.Items) != 1 || m.Items[0].Event == ChannelTest {
 		return m.Links.Alerts

@@ -70,8 +70,8 @@ func (o OnCall) On(at time.Time) (p Participant, ok bool) {
 	return o.Participants[o.turn(at)], true
 }
 
-// overriding returns who is on call at an instant by overrides. ok is false if none of them covers it. An override that has ended may
-// name somebody who is no participant anymore, and is ignored.
+// overriding returns who is on call at an instant by overrides. ok is false if none of them covers it. An override that
+// has ended may name somebody who is no participant anymore, and is ignored.
 func (o OnCall) overriding(overrides []Override, at time.Time) (p Participant, ok bool) {
 	for _, v := range slices.Backward(overrides) {
 		if v.covers(at) {
@@ -191,8 +191,8 @@ func (o OnCall) participant(name string) (Participant, bool) {
 	return o.Participants[i], true
 }
 
-// Validate returns an *allswell.ValidationError with every invalid field. before are the overrides that the schedule already has: those
-// that have ended may go on naming former participants. The store checks that the channels exist.
+// Validate returns an *allswell.ValidationError with every invalid field. before are the overrides that the schedule
+// already has: those that have ended may go on naming former participants. The store checks that the channels exist.
 func (o OnCall) Validate(now time.Time, before []Override) error {
 	var bad allswell.ValidationError
 	allswell.CheckLine(&bad, "name", o.Name, allswell.MaxNameLength)
@@ -242,7 +242,8 @@ func (o OnCall) validateOverrides(bad *allswell.ValidationError, now time.Time, 
 	}
 }
 
-// Problems says in sentences why rules that name the schedule may notify nobody. enabled are the channels that can be notified, by id.
+// Problems says in sentences why rules that name the schedule may notify nobody. enabled are the channels that can be
+// notified, by id.
 func (o OnCall) Problems(enabled map[string]bool) (problems []string) {
 	if len(o.Participants) == 0 {
 		return []string{"Nobody is on call, because there are no participants."}

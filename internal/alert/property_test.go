@@ -18,8 +18,8 @@ func clockChanged(at time.Time, zone *time.Location) bool {
 	return before != now || after != now
 }
 
-// TestQuietHoursByTheClock compares quiet hours with what a clock on the wall says: away from changes of the clock exactly, and near them at
-// all times of day that occur once.
+// TestQuietHoursByTheClock compares quiet hours with what a clock on the wall says: away from changes of the clock
+// exactly, and near them at all times of day that occur once.
 func TestQuietHoursByTheClock(t *testing.T) {
 	near := 0
 	for range 20_000 {
@@ -73,7 +73,8 @@ func TestRotationByTheCalendar(t *testing.T) {
 		for i := range 1 + rand.IntN(5) {
 			o.Participants = append(o.Participants, Participant{Name: string(rune('A' + i))})
 		}
-		// The first hand-over is the last one at the time of the hand-over on the first day; the next are on the same day of the next weeks.
+		// The first hand-over is the last one at the time of the hand-over on the first day; the next are on the same
+		// day of the next weeks.
 		zone := o.Location()
 		first := o.StartsOn
 		for weekdayOf(first) != o.HandOverDay {
@@ -100,8 +101,8 @@ type modelStep struct {
 	held HoldReason
 }
 
-// modelOf follows what a rule promises in the words of docs/alerts.md: minute by minute, without Advance. Of what is held it says why at first. The alert begins at t0 and
-// lasts; times of the rule and of silences are whole minutes.
+// modelOf follows what a rule promises in the words of docs/alerts.md: minute by minute, without Advance. Of what is
+// held it says why at first. The alert begins at t0 and lasts; times of the rule and of silences are whole minutes.
 func modelOf(r Rule, silences []Silence, until time.Time) (steps []modelStep) {
 	due, notified, repeats, held := t0.Add(r.Delay), 0, 0, HoldReason("")
 	for at := t0; !at.After(until); at = at.Add(time.Minute) {
@@ -180,7 +181,8 @@ func randomRule() Rule {
 	return r
 }
 
-// TestRuleIsTheModel compares the forecast of random rules with the model, over changes of the clock and silences that overlap.
+// TestRuleIsTheModel compares the forecast of random rules with the model, over changes of the clock and silences that
+// overlap.
 func TestRuleIsTheModel(t *testing.T) {
 	silent := 0
 	for range 300 {

@@ -35,8 +35,8 @@ func (c *ClockTime) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// on returns the instant at which clocks of the zone show the time on a day. A time that is skipped is taken as if the clock had not
-// been changed; of one that is repeated the first is taken.
+// on returns the instant at which clocks of the zone show the time on a day. A time that is skipped is taken as if the
+// clock had not been changed; of one that is repeated the first is taken.
 func (c ClockTime) on(year int, month time.Month, day int, zone *time.Location) time.Time {
 	return time.Date(year, month, day, int(c)/60, int(c)%60, 0, 0, zone)
 }

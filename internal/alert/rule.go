@@ -109,8 +109,8 @@ func (r Rule) Targets() []Target {
 	return all
 }
 
-// Matches reports whether the rule is about alerts of a subject. If it is not, why says which of its fields differs: enabled, or
-// one of Filter.Differs.
+// Matches reports whether the rule is about alerts of a subject. If it is not, why says which of its fields differs:
+// enabled, or one of Filter.Differs.
 func (r Rule) Matches(s Subject) (ok bool, why string) {
 	if !r.Enabled {
 		return false, "enabled"
@@ -119,8 +119,8 @@ func (r Rule) Matches(s Subject) (ok bool, why string) {
 	return why == "", why
 }
 
-// Begin returns the progress of the rule on an alert that matches it. notifyAt is when anybody may be notified of the alert at the earliest; it is later than
-// the beginning of the alert if its monitor is flapping.
+// Begin returns the progress of the rule on an alert that matches it. notifyAt is when anybody may be notified of the
+// alert at the earliest; it is later than the beginning of the alert if its monitor is flapping.
 func (r Rule) Begin(a Alert, notifyAt time.Time) Progress {
 	due := a.OpenedAt.Add(r.Delay)
 	return Progress{AlertID: a.ID, RuleID: r.ID, DueAt: allswell.Later(due, notifyAt), Flapping: notifyAt.After(due)}
@@ -179,8 +179,8 @@ type Action struct {
 	Next   Progress   // how far the rule is then
 }
 
-// Advance returns what the rule does on an alert whose progress is due. silencedUntil is the end of the silences that match the
-// alert; zero: there is none. The result depends on nothing else, so that it is the same after a crash.
+// Advance returns what the rule does on an alert whose progress is due. silencedUntil is the end of the silences that
+// match the alert; zero: there is none. The result depends on nothing else, so that it is the same after a crash.
 //
 // Nobody is notified of an alert that ended before it was due. Of one that ended later, before this was called, they are.
 func (r Rule) Advance(p Progress, a Alert, silencedUntil, now time.Time) Action {

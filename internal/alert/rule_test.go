@@ -38,7 +38,8 @@ func TestQuietHours(t *testing.T) {
 	}
 }
 
-// TestQuietHoursEnd draws quiet hours and instants: at their end it is not quiet for that reason any more, and until then it is.
+// TestQuietHoursEnd draws quiet hours and instants: at their end it is not quiet for that reason any more, and until
+// then it is.
 func TestQuietHoursEnd(t *testing.T) {
 	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia"}
 	for range 3000 {
@@ -127,8 +128,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestEveryAlertEnds draws rules and histories: a rule has an end, notifies nobody before its delay, in quiet hours without a target or during
-// a silence, and nothing after the alert was acknowledged or has ended.
+// TestEveryAlertEnds draws rules and histories: a rule has an end, notifies nobody before its delay, in quiet hours
+// without a target or during a silence, and nothing after the alert was acknowledged or has ended.
 func TestEveryAlertEnds(t *testing.T) {
 	for range 500 {
 		r := Rule{Enabled: true, Target: Target{ChannelIDs: []string{"a"}}, Delay: time.Duration(rand.IntN(3)) * time.Minute, Repeat: time.Duration(rand.IntN(2)) * 10 * time.Minute}

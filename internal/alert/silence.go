@@ -27,8 +27,9 @@ type Silence struct {
 	UpdatedAt   time.Time
 }
 
-// Validate returns an *allswell.ValidationError with every invalid field of a silence that was saved before, or of a new one if saved is
-// the zero value. A comment that has not changed stays, even if it would not be accepted today. The store checks that pages and monitors exist.
+// Validate returns an *allswell.ValidationError with every invalid field of a silence that was saved before, or of a
+// new one if saved is the zero value. A comment that has not changed stays, even if it would not be accepted today. The
+// store checks that pages and monitors exist.
 func (s Silence) Validate(saved Silence, now time.Time) error {
 	var bad allswell.ValidationError
 	s.Filter.check(&bad)

@@ -40,8 +40,8 @@ type summary struct {
 	names map[string]string
 }
 
-// subjects returns what the rule is about: "a monitor tagged prod is down or is slow". Events of one kind of objects share their subject. Events that the
-// filter never matches are left out.
+// subjects returns what the rule is about: "a monitor tagged prod is down or is slow". Events of one kind of objects
+// share their subject. Events that the filter never matches are left out.
 func (s summary) subjects() (all []string) {
 	var kinds []string
 	said := make(map[string][]string)
@@ -170,7 +170,8 @@ func textsOf[T ~string](values []T) (all []string) {
 	return all
 }
 
-// listOf returns an enumeration of at least one text: "a", "a or b", "a, b or c". It says how many there are of which it lacks the names.
+// listOf returns an enumeration of at least one text: "a", "a or b", "a, b or c". It says how many there are of which
+// it lacks the names.
 func listOf(all []string, word string) string {
 	if n := len(all); n > maxSummaryNames {
 		all = append(all[:maxSummaryNames-1:maxSummaryNames-1], fmt.Sprintf("%d others", n-maxSummaryNames+1))

@@ -14,7 +14,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Limits of templates. What they make is cut. A template has no recursion and no loop but over what a message lists, so that it ends soon.
+// Limits of templates. What they make is cut. A template has no recursion and no loop but over what a message lists, so
+// that it ends soon.
 const (
 	MaxTitleTemplate = 500  // characters
 	MaxTextTemplate  = 4000 // characters
@@ -41,8 +42,8 @@ type TemplateAlert struct {
 	OpenedAt, ResolvedAt, Lasted                                               string
 }
 
-// templateFunctions are the functions that templates may call besides those in templateBuiltins. None may make its argument grow without a
-// limit: assigned again and again, it would fill the memory.
+// templateFunctions are the functions that templates may call besides those in templateBuiltins. None may make its
+// argument grow without a limit: assigned again and again, it would fill the memory.
 var templateFunctions = template.FuncMap{
 	"join": func(list []string, separator string) (string, error) {
 		if utf8.RuneCountInString(separator) > maxSeparator {
@@ -54,7 +55,8 @@ var templateFunctions = template.FuncMap{
 
 var templateBuiltins = []string{"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "len", "index"}
 
-// Words returns what the channel's templates make of a message. If err is not nil, it says why one of them fails; its part is then the default.
+// Words returns what the channel's templates make of a message. If err is not nil, it says why one of them fails; its
+// part is then the default.
 func (c Channel) Words(m Message) (w Words, err error) {
 	data := newTemplateMessage(c.Name, m)
 	title, err := render("title_template", c.TitleTemplate, data, maxMadeTitle)

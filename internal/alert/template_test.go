@@ -91,7 +91,8 @@ func FuzzTemplates(f *testing.F) {
 	})
 }
 
-// TestTemplateOfTheDocumentation checks what the template in docs/alerts.md makes of alerts that are open, and of their end.
+// TestTemplateOfTheDocumentation checks what the template in docs/alerts.md makes of alerts that are open, and of their
+// end.
 func TestTemplateOfTheDocumentation(t *testing.T) {
 	page, err := os.ReadFile("../../docs/alerts.md")
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package alertchannel sends alerts to people: to rooms of chats, phones, mailboxes and the services of others. Each type of channel is one file and one
-// entry of Groups. The package knows neither the store nor HTTP surfaces; these derive forms, flags and documents from the Fields of a Type.
+// Package alertchannel sends alerts to people: to rooms of chats, phones, mailboxes and the services of others. Each
+// type of channel is one file and one entry of Groups. The package knows neither the store nor HTTP surfaces; these
+// derive forms, flags and documents from the Fields of a Type.
 package alertchannel
 
 import (
@@ -91,7 +92,8 @@ type Result struct {
 	TemplateError string // why the message had default words: see alert.Channel.Words; "": its templates worked
 }
 
-// Read separates the fields of a channel in a request into the configuration that is shown, with defaults, and the secrets: see configfield.Read.
+// Read separates the fields of a channel in a request into the configuration that is shown, with defaults, and the
+// secrets: see configfield.Read.
 func (t Type) Read(fields map[string]json.RawMessage) (config json.RawMessage, secrets map[string]json.RawMessage, err error) {
 	return configfield.Read(t.Fields, t.New(), fields, alert.MaxChannelConfig)
 }
@@ -99,7 +101,8 @@ func (t Type) Read(fields map[string]json.RawMessage) (config json.RawMessage, s
 // Field returns the field of a name.
 func (t Type) Field(name string) (configfield.Field, bool) { return configfield.Find(t.Fields, name) }
 
-// CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere: see configfield.CheckKeptSecrets.
+// CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere: see
+// configfield.CheckKeptSecrets.
 func (t Type) CheckKeptSecrets(before, after json.RawMessage, kept []string, given map[string]json.RawMessage) error {
 	return configfield.CheckKeptSecrets(t.Destination, before, after, kept, given)
 }

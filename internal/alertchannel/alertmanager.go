@@ -10,7 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// alertmanagerType posts alerts to Prometheus Alertmanager, as described at https://prometheus.io/docs/alerting/latest/alerts_api/.
+// alertmanagerType posts alerts to Prometheus Alertmanager, as described at
+// https://prometheus.io/docs/alerting/latest/alerts_api/.
 var alertmanagerType = Type{
 	Name: "alertmanager", Label: "Prometheus Alertmanager", Help: "Posts alerts to Alertmanager, which routes them.",
 	Fields: []configfield.Field{

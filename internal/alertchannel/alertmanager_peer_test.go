@@ -15,7 +15,8 @@ import (
 	"github.com/allswell/allswell/test/freeport"
 )
 
-// TestAlertmanager posts to a real Alertmanager. Without one it is skipped, or fails if ALLSWELL_TEST_REQUIRE_ALERTMANAGER is 1.
+// TestAlertmanager posts to a real Alertmanager. Without one it is skipped, or fails if
+// ALLSWELL_TEST_REQUIRE_ALERTMANAGER is 1.
 func TestAlertmanager(t *testing.T) {
 	program, err := exec.LookPath("prometheus-alertmanager")
 	if err != nil {

@@ -124,8 +124,8 @@ func TestFirstMessageIsUpdated(t *testing.T) {
 	}
 }
 
-// TestChangeOfFirstMessageIsRepeated checks that a change which a service cannot make now is repeated, and that the message counts as taken, whatever
-// becomes of the change.
+// TestChangeOfFirstMessageIsRepeated checks that a change which a service cannot make now is repeated, and that the
+// message counts as taken, whatever becomes of the change.
 func TestChangeOfFirstMessageIsRepeated(t *testing.T) {
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()

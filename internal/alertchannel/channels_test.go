@@ -355,7 +355,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestBrokenServices checks that an attempt ends with its time, and counts as one to repeat, wherever a service stops or talks nonsense.
+// TestBrokenServices checks that an attempt ends with its time, and counts as one to repeat, wherever a service stops
+// or talks nonsense.
 func TestBrokenServices(t *testing.T) {
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()

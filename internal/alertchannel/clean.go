@@ -12,8 +12,8 @@ import (
 // maxReference is the length of the longest reference in bytes.
 const maxReference = 500
 
-// clean returns the result without secrets, and with texts that can be stored and shown: one line of limited length. Services write parts of them. A
-// reference that would have to be changed names nothing any more.
+// clean returns the result without secrets, and with texts that can be stored and shown: one line of limited length.
+// Services write parts of them. A reference that would have to be changed names nothing any more.
 func (r Result) clean(secrets redact.Secrets) Result {
 	r.Reason = oneLine(secrets.Hide(r.Reason))
 	r.Detail = oneLine(secrets.Hide(r.Detail))
@@ -29,7 +29,8 @@ func oneLine(text string) string {
 	return alert.Shorten(allswell.OneLine(strings.Join(strings.Fields(text), " ")), maxReason)
 }
 
-// secretsOf returns what the service of a channel may repeat of a request: secrets alone and with what is sent with them, and the key of a link.
+// secretsOf returns what the service of a channel may repeat of a request: secrets alone and with what is sent with
+// them, and the key of a link.
 func secretsOf(c alert.Channel, m alert.Message) redact.Secrets {
 	var config map[string]json.RawMessage
 	_ = json.Unmarshal(c.Config, &config) // without names there are no credentials of basic authentication

@@ -14,8 +14,8 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// commandType runs a program that the operator has chosen. Nobody who configures a channel chooses it: that would be the right to run anything on
-// the server.
+// commandType runs a program that the operator has chosen. Nobody who configures a channel chooses it: that would be
+// the right to run anything on the server.
 var commandType = Type{
 	Name: alert.CommandType, Label: "Command", Help: "Runs the operator's program (ALLSWELL_ALERT_COMMAND) with the message as JSON.",
 	Fields: []configfield.Field{
@@ -44,7 +44,8 @@ func (c *command) Validate(bad *allswell.ValidationError) {
 	}
 }
 
-// send gives the program the JSON of a webhook on its standard input. Its output is not kept: it may contain what only the operator may see.
+// send gives the program the JSON of a webhook on its standard input. Its output is not kept: it may contain what only
+// the operator may see.
 func (c *command) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	if s.Command == "" {
 		return failed(allswell.SendFailed, "This service runs no programs (ALLSWELL_ALERT_COMMAND).")

@@ -12,7 +12,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// TestConnectionThatHangs checks that an attempt ends with its time, and counts as one to repeat, if a service does not even accept the connection.
+// TestConnectionThatHangs checks that an attempt ends with its time, and counts as one to repeat, if a service does not
+// even accept the connection.
 func TestConnectionThatHangs(t *testing.T) {
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()
@@ -27,8 +28,8 @@ func TestConnectionThatHangs(t *testing.T) {
 	}
 }
 
-// fullListener returns the address of a socket whose queue of connections is full: the kernel does not answer any more, as if a firewall dropped the
-// packets.
+// fullListener returns the address of a socket whose queue of connections is full: the kernel does not answer any more,
+// as if a firewall dropped the packets.
 func fullListener(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)

@@ -10,7 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// emailType sends mail through the operator's mail server. Mails of a thread refer to the same message: RFC 5322, section 3.6.4.
+// emailType sends mail through the operator's mail server. Mails of a thread refer to the same message: RFC 5322,
+// section 3.6.4.
 var emailType = Type{
 	Name: "email", Label: "E-mail", Help: "Sends a mail through the mail server of this service.",
 	Fields: []configfield.Field{

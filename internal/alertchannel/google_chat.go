@@ -10,7 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// googleChatType posts to an incoming webhook, as described at https://developers.google.com/workspace/chat/quickstart/webhooks and
+// googleChatType posts to an incoming webhook, as described at
+// https://developers.google.com/workspace/chat/quickstart/webhooks and
 // https://developers.google.com/workspace/chat/format-messages.
 var googleChatType = Type{
 	Name: "google_chat", Label: "Google Chat", Help: "Posts to a space of Google Chat by an incoming webhook.",

@@ -8,7 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// gotifyType sends to an application, as described at https://gotify.net/docs/pushmsg and https://gotify.net/docs/msgextras.
+// gotifyType sends to an application, as described at https://gotify.net/docs/pushmsg and
+// https://gotify.net/docs/msgextras.
 var gotifyType = Type{
 	Name: "gotify", Label: "Gotify", Help: "Pushes to the devices of a Gotify server.",
 	Fields: []configfield.Field{

@@ -10,8 +10,9 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// homeAssistantType starts an automation by a webhook, as described at https://www.home-assistant.io/docs/automation/trigger/#webhook-trigger, or calls
-// a notify action: https://developers.home-assistant.io/docs/api/rest/.
+// homeAssistantType starts an automation by a webhook, as described at
+// https://www.home-assistant.io/docs/automation/trigger/#webhook-trigger, or calls a notify action:
+// https://developers.home-assistant.io/docs/api/rest/.
 var homeAssistantType = Type{
 	Name: "home_assistant", Label: "Home Assistant", Help: "Starts an automation by its webhook, or notifies a device.",
 	Fields: []configfield.Field{

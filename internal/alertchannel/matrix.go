@@ -11,8 +11,9 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// matrixType sends to a room, as described at https://spec.matrix.org/latest/client-server-api/#put_matrixclientv3roomsroomidsendeventtypetxnid,
-// with threads (#threading) and without mentions (#user-and-room-mentions).
+// matrixType sends to a room, as described at
+// https://spec.matrix.org/latest/client-server-api/#put_matrixclientv3roomsroomidsendeventtypetxnid, with threads
+// (#threading) and without mentions (#user-and-room-mentions).
 var matrixType = Type{
 	Name: "matrix", Label: "Matrix", Help: "Sends to a room of Matrix that is not encrypted.",
 	Fields: []configfield.Field{

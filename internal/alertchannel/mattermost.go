@@ -9,7 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// mattermostType posts to an incoming webhook, as described at https://developers.mattermost.com/integrate/webhooks/incoming/.
+// mattermostType posts to an incoming webhook, as described at
+// https://developers.mattermost.com/integrate/webhooks/incoming/.
 var mattermostType = Type{
 	Name: "mattermost", Label: "Mattermost", Help: "Posts to a channel of Mattermost by an incoming webhook.",
 	Fields: []configfield.Field{urlField("https://chat.example.com/hooks/XXXX")},

@@ -14,8 +14,9 @@ const (
 	onCallIncidentIO = "incident_io"
 )
 
-// onCallWebhookType posts to services that take alerts by a webhook: https://grafana.com/docs/oncall/latest/configure/integrations/references/webhook/
-// (formatted webhook) and https://docs.incident.io/api-reference/alert-events-v2/createhttp.
+// onCallWebhookType posts to services that take alerts by a webhook:
+// https://grafana.com/docs/oncall/latest/configure/integrations/references/webhook/ (formatted webhook) and
+// https://docs.incident.io/api-reference/alert-events-v2/createhttp.
 var onCallWebhookType = Type{
 	Name: "oncall_webhook", Label: "Grafana OnCall, incident.io", Help: "Posts to a service that takes alerts by a webhook.",
 	Fields: []configfield.Field{

@@ -17,8 +17,8 @@ import (
 
 var updatePictures = flag.Bool("update-pictures", false, "write docs/images/alerts")
 
-// TestPictures keeps the pictures of messages in docs/images/alerts, which show no word that is not sent. To write them again:
-// go test ./internal/alertchannel -run Pictures -update-pictures
+// TestPictures keeps the pictures of messages in docs/images/alerts, which show no word that is not sent. To write them
+// again: go test ./internal/alertchannel -run Pictures -update-pictures
 func TestPictures(t *testing.T) {
 	const folder = "../../docs/images/alerts"
 	sender := NewSender(Config{AllowPrivate: true})

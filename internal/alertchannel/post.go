@@ -70,7 +70,8 @@ func colorOf(m alert.Message) PostColor {
 	return ColorNeutral
 }
 
-// plain returns the post as plain text with its links, of at most limit UTF-16 code units after escape. Links are never cut and not escaped.
+// plain returns the post as plain text with its links, of at most limit UTF-16 code units after escape. Links are never
+// cut and not escaped.
 func (p Post) plain(limit int, escape func(string) string) string {
 	links := ""
 	for _, l := range p.Links {
@@ -93,8 +94,8 @@ type room interface {
 	post(ctx context.Context, s *Sender, p Post) Result
 }
 
-// Post makes one attempt to send a post by the URL of an incoming webhook. service is the name of a type: slack, discord, teams, google_chat or
-// mattermost. It takes at most 20 seconds.
+// Post makes one attempt to send a post by the URL of an incoming webhook. service is the name of a type: slack,
+// discord, teams, google_chat or mattermost. It takes at most 20 seconds.
 func (s *Sender) Post(ctx context.Context, service, url string, p Post) allswell.SendOutcome {
 	var to room
 	switch service {

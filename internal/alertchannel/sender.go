@@ -117,8 +117,8 @@ func sent(reference string) Result {
 // changeWait is how long a change waits after its first failure, and then twice as long after each.
 const changeWait = time.Second
 
-// change makes attempts to change the first message of a thread while the service says that it may work later, within the time of the whole attempt to
-// send. The message that makes the change necessary was taken, whatever becomes of it.
+// change makes attempts to change the first message of a thread while the service says that it may work later, within
+// the time of the whole attempt to send. The message that makes the change necessary was taken, whatever becomes of it.
 func change(ctx context.Context, attempt func() Result) {
 	for wait := changeWait; ; wait *= 2 {
 		r := attempt()
@@ -207,8 +207,8 @@ func (r request) build(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// noAnswer returns the result of a request without an answer. It does not say why, except for an address that is not allowed: otherwise a
-// workspace could explore the server's network.
+// noAnswer returns the result of a request without an answer. It does not say why, except for an address that is not
+// allowed: otherwise a workspace could explore the server's network.
 func (s *Sender) noAnswer(ctx context.Context, r request, err error) Result {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return failed(allswell.SendNotAttempted, "The attempt was interrupted.")
@@ -259,7 +259,8 @@ func (a answer) explanation() string {
 	return ": " + alert.Shorten(text, 150)
 }
 
-// retryAfter returns the delay of a Retry-After header: a number of seconds, which may have a fraction, or a date; 0 if there is none.
+// retryAfter returns the delay of a Retry-After header: a number of seconds, which may have a fraction, or a date; 0 if
+// there is none.
 func (a answer) retryAfter(now time.Time) time.Duration {
 	value := a.header.Get("Retry-After")
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && !math.IsNaN(seconds) {

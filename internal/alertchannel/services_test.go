@@ -28,7 +28,8 @@ var (
 // webhookSecret signs the messages of a webhook.
 const webhookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// services are the documented sides of all types that speak HTTP. A suffix of the name of a type distinguishes its variants.
+// services are the documented sides of all types that speak HTTP. A suffix of the name of a type distinguishes its
+// variants.
 var services = map[string]service{
 	"webhook": {
 		config: `{"url":"SERVER/hook","secret":"` + webhookSecret + `"}`, path: "/hook", status: 204, header: signedWebhook,

@@ -9,7 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// slackType posts to an incoming webhook, as described at https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks.
+// slackType posts to an incoming webhook, as described at
+// https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks.
 var slackType = Type{
 	Name: "slack", Label: "Slack", Help: "Posts to a channel of Slack by an incoming webhook.",
 	Fields: []configfield.Field{

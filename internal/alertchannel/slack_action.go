@@ -60,8 +60,8 @@ func ReadSlackAction(body []byte) (a SlackAction, err error) {
 	return a, nil
 }
 
-// VerifySlack reports whether Slack has signed a request with the signing secret of a channel, at most five minutes ago, as described at
-// https://docs.slack.dev/authentication/verifying-requests-from-slack.
+// VerifySlack reports whether Slack has signed a request with the signing secret of a channel, at most five minutes
+// ago, as described at https://docs.slack.dev/authentication/verifying-requests-from-slack.
 func VerifySlack(c alert.Channel, header http.Header, body []byte, now time.Time) bool {
 	bot := new(slackBot)
 	if c.Type != slackBotType.Name || configfield.Configure(bot, c.Config, c.Secrets) != nil || bot.Signing == "" {

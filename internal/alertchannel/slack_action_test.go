@@ -52,7 +52,8 @@ func TestSlackButtons(t *testing.T) {
 	}
 }
 
-// TestFirstMessageSaysHowAlertsAre checks what takes the place of the first message of a thread while some of its alerts have ended.
+// TestFirstMessageSaysHowAlertsAre checks what takes the place of the first message of a thread while some of its
+// alerts have ended.
 func TestFirstMessageSaysHowAlertsAre(t *testing.T) {
 	m := newMessage(&alert.Thread{ID: "thr_1", Key: "k", Reference: "C0123 1.2", Open: 1, Known: 1}, alert.NoticeResolved, func(a *alert.Alert) { a.ResolvedAt = moment(25) }, "Shop")
 	for i, state := range []alert.State{alert.Open, alert.Acknowledged, alert.Resolved} {

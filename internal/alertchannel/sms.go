@@ -77,7 +77,8 @@ func jsonInner(text string) string {
 	return string(encoded[1 : len(encoded)-1])
 }
 
-// fill replaces all placeholders of a template in one pass, so that a value that looks like a placeholder is not replaced again.
+// fill replaces all placeholders of a template in one pass, so that a value that looks like a placeholder is not
+// replaced again.
 func (c *sms) fill(template, to, text string, encode func(string) string) string {
 	return strings.NewReplacer("{to}", encode(to), "{text}", encode(text), "{secret}", encode(c.Secret)).Replace(template)
 }

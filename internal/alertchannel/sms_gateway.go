@@ -23,9 +23,10 @@ type smsGateway interface {
 	read(a answer) (o allswell.SendOutcome, ok bool)
 }
 
-// SMS makes one attempt to send an SMS to a subscriber's number, and returns its outcome within 20 seconds. The channel has one of the alert.SMSTypes, and
-// its secrets. allswell.SendServerUnavailable means that nothing was sent. An error of the channel or the gateway is never a rejection by the subscriber.
-// Reasons contain neither the number nor the gateway's message, which may quote it.
+// SMS makes one attempt to send an SMS to a subscriber's number, and returns its outcome within 20 seconds. The channel
+// has one of the alert.SMSTypes, and its secrets. allswell.SendServerUnavailable means that nothing was sent. An error
+// of the channel or the gateway is never a rejection by the subscriber. Reasons contain neither the number nor the
+// gateway's message, which may quote it.
 func (s *Sender) SMS(ctx context.Context, c alert.Channel, to, text string) allswell.SendOutcome {
 	t, ok := TypeOf(c.Type)
 	if !ok {
@@ -122,5 +123,6 @@ func (c *twilio) read(a answer) (o allswell.SendOutcome, ok bool) {
 	return allswell.SendOutcome{Result: allswell.SendFailed, Reason: reason, Detail: reason}, true
 }
 
-// read leaves the outcome to the HTTP status: the bodies of gateways have no common format, and a mistake in the configuration must not end subscriptions.
+// read leaves the outcome to the HTTP status: the bodies of gateways have no common format, and a mistake in the
+// configuration must not end subscriptions.
 func (c *sms) read(answer) (o allswell.SendOutcome, ok bool) { return o, false }

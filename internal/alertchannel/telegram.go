@@ -9,7 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// telegramType sends as a bot, as described at https://core.telegram.org/bots/api#sendmessage and https://core.telegram.org/bots/api#editmessagetext.
+// telegramType sends as a bot, as described at https://core.telegram.org/bots/api#sendmessage and
+// https://core.telegram.org/bots/api#editmessagetext.
 var telegramType = Type{
 	Name: "telegram", Label: "Telegram", Help: "Sends to a chat, a group or a channel of Telegram as a bot.",
 	Fields: []configfield.Field{

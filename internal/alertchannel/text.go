@@ -12,7 +12,8 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// zeroWidth is a character without width. After a sign that begins a mention or a link it keeps services that have no escapes from seeing one.
+// zeroWidth is a character without width. After a sign that begins a mention or a link it keeps services that have no
+// escapes from seeing one.
 const zeroWidth = "\u200b"
 
 // noMentions is for services of which @name mentions somebody and which have no escape for it.
@@ -21,8 +22,8 @@ var noMentions = strings.NewReplacer("@", "@"+zeroWidth)
 // htmlEscape writes text in which nothing is HTML.
 var htmlEscape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
-// fit returns a text of at most limit UTF-16 code units after escape, which may be nil. Services count characters in different ways; none counts
-// more than these, except those whose limits are in bytes.
+// fit returns a text of at most limit UTF-16 code units after escape, which may be nil. Services count characters in
+// different ways; none counts more than these, except those whose limits are in bytes.
 func fit(text string, limit int, escape func(string) string) string {
 	if escape == nil {
 		escape = func(s string) string { return s }
@@ -37,8 +38,8 @@ func fit(text string, limit int, escape func(string) string) string {
 	return escape(alert.Shorten(text, length))
 }
 
-// plainText returns the message as plain text with its links, of at most limit UTF-16 code units after escape. Links are never cut, and are not
-// escaped: they are made of this service's own address.
+// plainText returns the message as plain text with its links, of at most limit UTF-16 code units after escape. Links
+// are never cut, and are not escaped: they are made of this service's own address.
 func plainText(m alert.Message, limit int, escape func(string) string) string {
 	links := ""
 	for _, b := range m.Buttons() {
@@ -47,7 +48,8 @@ func plainText(m alert.Message, limit int, escape func(string) string) string {
 	return fit(m.WithoutLinks().Text(limit), max(20, limit-len(links)), escape) + links
 }
 
-// details returns what follows the headline: a list of alerts, or why the only one began. It is "" if there is nothing to add.
+// details returns what follows the headline: a list of alerts, or why the only one began. It is "" if there is nothing
+// to add.
 func details(m alert.Message) string {
 	lines, more := m.Lines()
 	if len(m.Items) == 1 || m.Words.Text != "" {
@@ -62,7 +64,8 @@ func details(m alert.Message) string {
 	return strings.Join(lines, "\n")
 }
 
-// threadKey returns what identifies the thread of a message for services that keep an object for it. A message without a thread is one of its own.
+// threadKey returns what identifies the thread of a message for services that keep an object for it. A message without
+// a thread is one of its own.
 func threadKey(m alert.Message) string {
 	if m.Thread == nil {
 		return m.ID
@@ -73,8 +76,8 @@ func threadKey(m alert.Message) string {
 // isTest reports whether the message tests the channel.
 func isTest(m alert.Message) bool { return m.Items[0].Event == alert.ChannelTest }
 
-// phases returns what a service that keeps an object for each thread is asked for, in order. What it does not know yet it has to open first, and a
-// test leaves nothing open.
+// phases returns what a service that keeps an object for each thread is asked for, in order. What it does not know yet
+// it has to open first, and a test leaves nothing open.
 func phases(m alert.Message) []alert.Phase {
 	phase := m.Phase()
 	switch {
@@ -94,7 +97,8 @@ func reference(m alert.Message) string {
 	return m.Thread.Reference
 }
 
-// callTwice sends a request. If the service refuses it as malformed, plain is sent once in place of its body: alerts matter more than their looks.
+// callTwice sends a request. If the service refuses it as malformed, plain is sent once in place of its body: alerts
+// matter more than their looks.
 func (s *Sender) callTwice(ctx context.Context, r request, plain any) (answer, *Result) {
 	a, bad := s.call(ctx, r)
 	if bad == nil && a.malformed() {
@@ -135,7 +139,8 @@ func (r Result) wait(seconds float64) Result {
 	return r
 }
 
-// serverField is the field of a service's address that only those need to change who run a server of their own or use another region.
+// serverField is the field of a service's address that only those need to change who run a server of their own or use
+// another region.
 func serverField(address, help string) configfield.Field {
 	return configfield.Field{Name: "server_url", Label: "Server", Help: help, Kind: configfield.KindText, Default: address, Max: 500, Advanced: true}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// twilioType sends an SMS, as described at https://www.twilio.com/docs/messaging/api/message-resource#create-a-message-resource.
+// twilioType sends an SMS, as described at
+// https://www.twilio.com/docs/messaging/api/message-resource#create-a-message-resource.
 var twilioType = Type{
 	Name: "twilio", Label: "SMS by Twilio", Help: "Sends an SMS to one number through Twilio.",
 	Fields: []configfield.Field{

@@ -1,4 +1,5 @@
-// Package alerter notifies people of alerts: it lets the store ask the rules, and sends the messages that these leave for channels.
+// Package alerter notifies people of alerts: it lets the store ask the rules, and sends the messages that these leave
+// for channels.
 package alerter
 
 import (
@@ -66,8 +67,8 @@ func (a *Alerter) notify() {
 	}
 }
 
-// Run works until ctx ends. Then it waits up to DrainTimeout for messages that are being sent. What is unfinished is sent again, by any
-// replica, when its lease has ended.
+// Run works until ctx ends. Then it waits up to DrainTimeout for messages that are being sent. What is unfinished is
+// sent again, by any replica, when its lease has ended.
 func (a *Alerter) Run(ctx context.Context) {
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -159,8 +160,8 @@ func (a *Alerter) send(ctx context.Context, m store.ClaimedMessage) {
 	}
 }
 
-// save saves the outcome of an attempt. If the database refuses it, it is saved without the texts that the service wrote: otherwise the message
-// would be sent again and again.
+// save saves the outcome of an attempt. If the database refuses it, it is saved without the texts that the service
+// wrote: otherwise the message would be sent again and again.
 func (a *Alerter) save(ctx context.Context, r store.MessageResult) {
 	err := a.Store.SaveMessageResult(ctx, r)
 	for deadline := time.Now().Add(saveTimeout); err != nil && !store.IsPermanent(err) && time.Now().Before(deadline); {

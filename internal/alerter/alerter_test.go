@@ -39,8 +39,8 @@ func runParallel(t *testing.T, f func(t *testing.T, s *store.Store)) {
 	})
 }
 
-// TestStorm checks that many outages at once reach a webhook as one message, which is repeated with the same id until it is taken, and that their end
-// is reported in the same thread.
+// TestStorm checks that many outages at once reach a webhook as one message, which is repeated with the same id until
+// it is taken, and that their end is reported in the same thread.
 func TestStorm(t *testing.T) {
 	runParallel(t, func(t *testing.T, s *store.Store) {
 		messages := make(chan received, 100)
@@ -89,7 +89,8 @@ func TestStorm(t *testing.T) {
 	})
 }
 
-// TestTemplates checks that messages have the words of templates, and that a template which fails is shown with the channel.
+// TestTemplates checks that messages have the words of templates, and that a template which fails is shown with the
+// channel.
 func TestTemplates(t *testing.T) {
 	runParallel(t, func(t *testing.T, s *store.Store) {
 		messages := make(chan received, 100)
@@ -204,7 +205,8 @@ func next(t *testing.T, messages <-chan received) received {
 	}
 }
 
-// TestOutcomesThatCannotBeSaved checks that an outcome which the database refuses neither repeats the message nor loses the failure.
+// TestOutcomesThatCannotBeSaved checks that an outcome which the database refuses neither repeats the message nor loses
+// the failure.
 func TestOutcomesThatCannotBeSaved(t *testing.T) {
 	runParallel(t, func(t *testing.T, s *store.Store) {
 		ws, _ := storetest.Workspace(t, s, "acme")

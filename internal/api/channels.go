@@ -126,7 +126,8 @@ func readNewChannel(o *web.Object) (alert.Channel, error) {
 	return ch, joinInvalid(ch.Validate(), invalid)
 }
 
-// allChannelFields are the fields of all types of channels, which are read of an unknown type, to find out which are not known.
+// allChannelFields are the fields of all types of channels, which are read of an unknown type, to find out which are
+// not known.
 var allChannelFields = func() (all []configfield.Field) {
 	for _, f := range alertchannel.Fields() {
 		all = append(all, f.Field)
@@ -157,8 +158,8 @@ func (a *api) createChannel(c *call) (store.Response, error) {
 	return r.respond(a.store.CreateAlertChannel(c.Context(), c.actor(), ch, r.save...))
 }
 
-// changeChannel changes a channel. The given fields of its type are merged with those that it has, so that the change is made only if
-// these have not been changed meanwhile.
+// changeChannel changes a channel. The given fields of its type are merged with those that it has, so that the change
+// is made only if these have not been changed meanwhile.
 func (a *api) changeChannel(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {

@@ -67,8 +67,8 @@ func givenOf(o *web.Object, fields []configfield.Field) map[string]json.RawMessa
 	return given
 }
 
-// readNewCheck reads a new monitor of a type that is checked, or what replaces before; nil: there is none. Secrets that are absent
-// stay what they are.
+// readNewCheck reads a new monitor of a type that is checked, or what replaces before; nil: there is none. Secrets that
+// are absent stay what they are.
 func readNewCheck(o *web.Object, n allswell.NewMonitor, t check.Type, before *allswell.Monitor) (allswell.NewMonitor, error) {
 	refuseFields(o, t.Name, heartbeatFields...)
 	refuseOtherTypes(o, t)
@@ -168,8 +168,8 @@ func mentionsCheck(o *web.Object) bool {
 // maxCheckChanges is how often a change of a check is tried while others change it, too.
 const maxCheckChanges = 5
 
-// changeCheck makes a change that has fields of a type. They are merged with those that the monitor has, so that the change is made
-// only if these have not been changed meanwhile.
+// changeCheck makes a change that has fields of a type. They are merged with those that the monitor has, so that the
+// change is made only if these have not been changed meanwhile.
 func (a *api) changeCheck(c *call, o *web.Object, ch allswell.MonitorChange) (allswell.Monitor, error) {
 	for try := 1; ; try++ {
 		m, err := a.store.MonitorCheck(c.Context(), c.actor(), c.PathValue("monitorId"))
@@ -236,7 +236,8 @@ type phasesJSON struct {
 	Total     float64  `json:"total"`
 }
 
-// newCheckResultJSON returns the JSON of a result. A response may contain what is secret, so only those who can change a monitor see it.
+// newCheckResultJSON returns the JSON of a result. A response may contain what is secret, so only those who can change
+// a monitor see it.
 func (c *call) newCheckResultJSON(r allswell.CheckResult) checkResultJSON {
 	out := checkResultJSON{
 		Status: r.Status, Reason: ptrOrNil(r.Reason), Warning: r.Warning, DueAt: allswell.FormatTime(r.DueAt), StartedAt: allswell.FormatTime(r.StartedAt),
@@ -311,8 +312,8 @@ func (a *api) testNewMonitor(c *call) (store.Response, error) {
 	return resourceResponse(result, err, c.newCheckResultJSON)
 }
 
-// allFields is a type with the fields of all types, none of which is required. With it the fields of a check of an unknown type are read, to
-// find out which are not known.
+// allFields is a type with the fields of all types, none of which is required. With it the fields of a check of an
+// unknown type are read, to find out which are not known.
 var allFields = func() (t check.Type) {
 	for _, f := range check.Fields() {
 		f.Required = false
@@ -330,7 +331,8 @@ const monitorTestPath = "/api/v1/monitors/{monitorId}/test"
 // monitorPath is the path of a monitor.
 const monitorPath = "/api/v1/monitors/{monitorId}"
 
-// withMonitorTest returns the handler of testPath: POST is handled by test, and all other methods by monitor, as for any other slug.
+// withMonitorTest returns the handler of testPath: POST is handled by test, and all other methods by monitor, as for
+// any other slug.
 func withMonitorTest(test, monitor http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {

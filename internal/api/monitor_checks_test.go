@@ -277,7 +277,8 @@ func TestCheckResults(t *testing.T) {
 	})
 }
 
-// TestExplainedViews compares what explains a check: the last result of each location, and when no check could tell whether the target works.
+// TestExplainedViews compares what explains a check: the last result of each location, and when no check could tell
+// whether the target works.
 func TestExplainedViews(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		id := c.post("/api/v1/monitors", map[string]any{"name": "x", "type": "tcp", "host": "localhost", "port": 1}).is(201).id()

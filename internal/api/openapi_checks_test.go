@@ -14,8 +14,9 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 )
 
-// completeTypes writes what the tables of types say into a parsed openapi.yaml: x-check-types, x-channel-types and x-alert-events become lists, and
-// x-check-fields and x-channel-fields the properties of the fields of types; "shown" leaves out secrets.
+// completeTypes writes what the tables of types say into a parsed openapi.yaml: x-check-types, x-channel-types and
+// x-alert-events become lists, and x-check-fields and x-channel-fields the properties of the fields of types; "shown"
+// leaves out secrets.
 func completeTypes(value any) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -97,7 +97,8 @@ func (a *api) putMonitor(c *call) (store.Response, error) {
 	return putResponse(c, monitor, created, err, c.newMonitorJSON)
 }
 
-// monitorBefore returns the monitor that a PUT replaces, with its secrets, which stay what they are if the body has no others; nil: none.
+// monitorBefore returns the monitor that a PUT replaces, with its secrets, which stay what they are if the body has no
+// others; nil: none.
 func (a *api) monitorBefore(c *call, ref string) (*allswell.Monitor, error) {
 	if !bytes.Contains(c.body, []byte(`"type"`)) { // a heartbeat has no secrets
 		return nil, nil

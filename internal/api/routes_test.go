@@ -130,7 +130,8 @@ func openPort(t testing.TB) int {
 // names reports whether the path of a route names an object, which may belong to another workspace.
 func names(rt route) bool { return strings.Contains(rt.path, "{") }
 
-// ofMonitors reports whether a route is for incidents that a monitor has opened, or for monitors that are checked, unlike those of a world.
+// ofMonitors reports whether a route is for incidents that a monitor has opened, or for monitors that are checked,
+// unlike those of a world.
 func ofMonitors(rt route) bool {
 	return rt.path == monitorTestPath || strings.HasSuffix(rt.path, "/take-over") || strings.HasSuffix(rt.path, "/give-back")
 }
@@ -215,9 +216,9 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 	})
 }
 
-// needs returns the scope that a route requires, independently of the table of routes:
-// read to read, write to change, admin for tokens, members, the audit log, and who is notified of alerts. Subscribers and
-// deliveries are personal data, the access of a page has the networks of an organization, a ping key is a credential: they require write.
+// needs returns the scope that a route requires, independently of the table of routes: read to read, write to change,
+// admin for tokens, members, the audit log, and who is notified of alerts. Subscribers and deliveries are personal
+// data, the access of a page has the networks of an organization, a ping key is a credential: they require write.
 func needs(method, path string) allswell.Scope {
 	switch {
 	case path == "/api/v1/openapi.json":

@@ -215,7 +215,8 @@ func TestFailedOrdersPause(t *testing.T) {
 	}
 }
 
-// TestOldFailuresAreDeleted checks that the failures of a name that never gets a certificate are deleted, once they are old.
+// TestOldFailuresAreDeleted checks that the failures of a name that never gets a certificate are deleted, once they are
+// old.
 func TestOldFailuresAreDeleted(t *testing.T) {
 	w := newFixture(t, storetest.Open(t, storetest.SQLite(t), store.Options{}))
 	if err := w.clean(t.Context(), time.Now()); err != nil {

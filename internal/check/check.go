@@ -53,7 +53,8 @@ type Target struct {
 	Port int    // 0: none, as of ICMP, or none that may be tried without a proxy
 }
 
-// Probe is the configured check of one target. Its type is a struct whose fields have the JSON keys of the Fields of its Type.
+// Probe is the configured check of one target. Its type is a struct whose fields have the JSON keys of the Fields of
+// its Type.
 type Probe interface {
 	configfield.Configured
 

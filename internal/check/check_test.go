@@ -120,8 +120,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// testField checks that a wrong kind of value is refused, and that a good one reaches the probe: it is in the configuration or
-// among the secrets.
+// testField checks that a wrong kind of value is refused, and that a good one reaches the probe: it is in the
+// configuration or among the secrets.
 func testField(t *testing.T, typ Type, f Field) {
 	t.Helper()
 	_, _, err := typ.Read(object(t, `{"`+f.Name+`": {"a": 1}}`))

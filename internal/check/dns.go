@@ -205,7 +205,8 @@ func isAnswerTo(answer *dns.Msg, q dns.Question) bool {
 	return answer.Response && len(answer.Question) == 1 && strings.EqualFold(answer.Question[0].Name, q.Name) && answer.Question[0].Qtype == q.Qtype
 }
 
-// connect connects to the name server. The operator trusts this machine's own resolver, which usually has a private address.
+// connect connects to the name server. The operator trusts this machine's own resolver, which usually has a private
+// address.
 func (p *dnsProbe) connect(ctx context.Context, r *run, network string) (net.Conn, error) {
 	if p.host != "" {
 		return r.dial(ctx, network+p.IPVersion, joinHostPort(p.host, p.port))

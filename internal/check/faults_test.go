@@ -39,7 +39,8 @@ func afterRequest(do func(*net.TCPConn)) func(*net.TCPConn) {
 	}
 }
 
-// afterHello reads the first message of a client, and then does something: what is not read would reset the connection when it closes.
+// afterHello reads the first message of a client, and then does something: what is not read would reset the connection
+// when it closes.
 func afterHello(do func(*net.TCPConn)) func(*net.TCPConn) {
 	return func(conn *net.TCPConn) {
 		var header [5]byte // of a TLS record
@@ -152,8 +153,8 @@ func TestSlowBytes(t *testing.T) {
 	expectFailure(t, o, "the response from "+address+" did not end within 0.1 s")
 }
 
-// TestEveryTypeEnds checks that every type ends at its timeout and when it is interrupted, against a server that only accepts and
-// one that resets, and says so.
+// TestEveryTypeEnds checks that every type ends at its timeout and when it is interrupted, against a server that only
+// accepts and one that resets, and says so.
 func TestEveryTypeEnds(t *testing.T) {
 	silent, broken := faulty(t, hang), faulty(t, reset)
 	for _, typ := range Types {

@@ -71,8 +71,8 @@ func checkAddress(bad *allswell.ValidationError, field, host string) {
 	}
 }
 
-// isHostName reports whether a text can be a name in DNS. Names in other scripts are given in their ASCII form. Underscores are
-// common in names of containers.
+// isHostName reports whether a text can be a name in DNS. Names in other scripts are given in their ASCII form.
+// Underscores are common in names of containers.
 func isHostName(name string) bool {
 	name = strings.TrimSuffix(name, ".")
 	if name == "" || len(name) > 253 {

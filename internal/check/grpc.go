@@ -30,7 +30,8 @@ var grpcType = Type{
 	New: func() Probe { return new(grpcProbe) },
 }
 
-// grpcProbe speaks gRPC over the HTTP/2 of the standard library: one request with one message of one field does not need more.
+// grpcProbe speaks gRPC over the HTTP/2 of the standard library: one request with one message of one field does not
+// need more.
 type grpcProbe struct {
 	Host      string `json:"host"`
 	Port      int    `json:"port"`

@@ -256,8 +256,8 @@ func (p *httpProbe) transport(r *run) *http.Transport {
 	return t
 }
 
-// newTransport returns a transport for one run, so that each measures a connection of its own. Responses are not decompressed:
-// nothing that is small on the network becomes large in memory.
+// newTransport returns a transport for one run, so that each measures a connection of its own. Responses are not
+// decompressed: nothing that is small on the network becomes large in memory.
 func newTransport(r *run, ipVersion string, config *tls.Config) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -299,7 +299,8 @@ func (q *requests) goTo(u *url.URL) {
 	q.url = u
 }
 
-// throughSOCKS notes that what is sent from now on reaches the target, if the proxy is one of SOCKS, which needs no request.
+// throughSOCKS notes that what is sent from now on reaches the target, if the proxy is one of SOCKS, which needs no
+// request.
 func (q *requests) throughSOCKS() {
 	r := q.run
 	r.mu.Lock()
@@ -386,8 +387,8 @@ func (p *httpProbe) judge(q *requests, response *http.Response) Outcome {
 	return o
 }
 
-// proxyFailure returns the failure if a response to a request of http, which a proxy forwards, is its own, or may be; otherwise "". Such a
-// response has no first byte of the target.
+// proxyFailure returns the failure if a response to a request of http, which a proxy forwards, is its own, or may be;
+// otherwise "". Such a response has no first byte of the target.
 func (p *httpProbe) proxyFailure(q *requests, response *http.Response) string {
 	r := q.run
 	r.mu.Lock()

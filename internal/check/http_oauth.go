@@ -65,7 +65,8 @@ func (a *oauth) key() [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%q", append([]string{a.OAuthTokenURL, a.OAuthClientID, a.OAuthClientSecret}, a.OAuthScopes...)))
 }
 
-// token returns an access token, or a failure. Obtaining one is not part of the phases, nor of their total, but of the timeout.
+// token returns an access token, or a failure. Obtaining one is not part of the phases, nor of their total, but of the
+// timeout.
 func (a *oauth) token(ctx context.Context, r *run, transport func(*run) *http.Transport) (*oauth2.Token, Outcome) {
 	cache, key := r.network.tokens.open(), a.key()
 	if token, ok := cache.Get(key); ok && token.Valid() {

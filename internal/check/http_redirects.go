@@ -18,8 +18,8 @@ var (
 	errRedirectScheme = errors.New("redirect to another scheme")
 )
 
-// redirect returns what http.Client calls before it follows a redirect. Credentials, headers and the body are for the configured
-// host only. Each address is checked when it is connected to.
+// redirect returns what http.Client calls before it follows a redirect. Credentials, headers and the body are for the
+// configured host only. Each address is checked when it is connected to.
 func (p *httpProbe) redirect(transport *http.Transport, hops *requests) func(*http.Request, []*http.Request) error {
 	return func(next *http.Request, via []*http.Request) error {
 		if !p.FollowRedirects {

@@ -48,8 +48,8 @@ const (
 	mysqlPluginAuth       = 1 << 19
 )
 
-// run completes the handshake: a server blocks hosts that often leave before its end (max_connect_errors), but not those that it
-// refuses.
+// run completes the handshake: a server blocks hosts that often leave before its end (max_connect_errors), but not
+// those that it refuses.
 func (p *mysqlProbe) run(ctx context.Context, r *run) Outcome {
 	conn, err := r.dial(ctx, "tcp"+p.IPVersion, joinHostPort(p.Host, p.Port))
 	if err != nil {
@@ -120,8 +120,9 @@ func readMySQL(conn io.Reader) (sequence byte, body []byte, err error) {
 	return header[3], body, err
 }
 
-// isMySQLRefusal reports whether a server refused the user, so that it works: ER_DBACCESS_DENIED_ERROR, ER_ACCESS_DENIED_ERROR,
-// ER_NOT_SUPPORTED_AUTH_MODE, ER_ACCESS_DENIED_NO_PASSWORD_ERROR and ER_SECURE_TRANSPORT_REQUIRED.
+// isMySQLRefusal reports whether a server refused the user, so that it works: ER_DBACCESS_DENIED_ERROR,
+// ER_ACCESS_DENIED_ERROR, ER_NOT_SUPPORTED_AUTH_MODE, ER_ACCESS_DENIED_NO_PASSWORD_ERROR and
+// ER_SECURE_TRANSPORT_REQUIRED.
 func isMySQLRefusal(packet []byte) bool {
 	if len(packet) < 3 || packet[0] != mysqlError {
 		return false

@@ -20,8 +20,8 @@ import (
 // maxWire is how much a probe reads from the network at most, besides the body that a check of HTTP is configured to read.
 const maxWire = 1 << 20
 
-// Network is how probes reach their targets: it resolves names, and refuses addresses that checks must not reach. The zero value
-// reaches all but the metadata services of clouds.
+// Network is how probes reach their targets: it resolves names, and refuses addresses that checks must not reach. The
+// zero value reaches all but the metadata services of clouds.
 type Network struct {
 	Refuse   func(network string, address netip.AddrPort) (why string) // "": the address may be reached; nil: all may
 	Resolver *net.Resolver                                             // nil: the system's
@@ -199,7 +199,8 @@ func (r *run) control(_ context.Context, network, address string, _ syscall.RawC
 	return errRefused
 }
 
-// neverChecked returns why no check connects to an address, to follow "checks may not connect to ADDRESS: "; "": it may be that one does.
+// neverChecked returns why no check connects to an address, to follow "checks may not connect to ADDRESS: "; "": it may
+// be that one does.
 func neverChecked(addr netip.Addr) string {
 	switch addr = addr.WithZone("").Unmap(); {
 	case addressguard.IsMetadata(addr):

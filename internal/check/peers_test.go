@@ -78,7 +78,8 @@ func (a *authority) sign(t *testing.T, template, parent *x509.Certificate, key *
 	return c, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-// issue returns a certificate for localhost and 127.0.0.1 that expires after some time, with its key, and both in PEM format.
+// issue returns a certificate for localhost and 127.0.0.1 that expires after some time, with its key, and both in PEM
+// format.
 func (a *authority) issue(t *testing.T, left time.Duration) (tls.Certificate, string) {
 	t.Helper()
 	key := newKey(t)
@@ -171,7 +172,8 @@ func TestTLS(t *testing.T) {
 	expectFailure(t, o, "the certificate is not signed by a trusted authority")
 }
 
-// nameServer is a DNS server that knows some records, over UDP and TCP. Answers of more than 20 records do not fit into UDP.
+// nameServer is a DNS server that knows some records, over UDP and TCP. Answers of more than 20 records do not fit into
+// UDP.
 func nameServer(t *testing.T, records ...string) (address string) {
 	t.Helper()
 	l, port := listen(t)
@@ -455,8 +457,8 @@ func TestSMTP(t *testing.T) {
 	expectFailure(t, o, "no response from "+web.Listener.Addr().String()+" within 0.05 s")
 }
 
-// requireDatabases is the environment variable that, set to 1, makes tests fail instead of skip where a database server is not
-// installed.
+// requireDatabases is the environment variable that, set to 1, makes tests fail instead of skip where a database server
+// is not installed.
 const requireDatabases = "ALLSWELL_TEST_REQUIRE_DATABASES"
 
 // program returns the path of an installed program.
@@ -536,8 +538,8 @@ func startServer(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// TestMySQL checks a real server. More checks than a server permits handshakes that do not end (max_connect_errors) do not block
-// this host.
+// TestMySQL checks a real server. More checks than a server permits handshakes that do not end (max_connect_errors) do
+// not block this host.
 func TestMySQL(t *testing.T) {
 	bin, install := program(t, "mariadbd"), program(t, "mariadb-install-db")
 	program(t, "my_print_defaults") // which the other needs

@@ -136,8 +136,8 @@ func readPostgres(conn io.Reader) (kind byte, body []byte, err error) {
 	return header[0], body, err
 }
 
-// judge returns why a server does not accept connections, or "", and whether that is known already. Asking for a password is
-// enough.
+// judge returns why a server does not accept connections, or "", and whether that is known already. Asking for a
+// password is enough.
 func (p *postgresProbe) judge(kind byte, body []byte) (failure string, done bool) {
 	switch kind {
 	case 'R':

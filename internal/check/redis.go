@@ -99,8 +99,8 @@ func redisCommand(r *run, conn io.Writer, reader *bufio.Reader, words ...string)
 // maxRedisCode is the maximum length of the code of an error, such as WRONGPASS.
 const maxRedisCode = 20
 
-// redisReason returns what an answer other than the expected one says: the code of an error, and not its text, in which servers repeat
-// what they received, such as parts of passwords.
+// redisReason returns what an answer other than the expected one says: the code of an error, and not its text, in which
+// servers repeat what they received, such as parts of passwords.
 func redisReason(line string) string {
 	text, isError := strings.CutPrefix(line, "-")
 	if !isError {

@@ -11,7 +11,8 @@ import (
 // destinationFields are the fields that say where a probe sends its secrets, and how well that is verified.
 var destinationFields = []string{"url", "host", "port", "proxy", "oauth2_token_url", "tls", "insecure", "ca_certificates"}
 
-// CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere: see configfield.CheckKeptSecrets.
+// CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere: see
+// configfield.CheckKeptSecrets.
 func (t Type) CheckKeptSecrets(before, after json.RawMessage, kept []string, given map[string]json.RawMessage) error {
 	return configfield.CheckKeptSecrets(destinationFields, before, after, kept, given)
 }

@@ -14,7 +14,8 @@ func MonitorTypes() []allswell.MonitorType {
 	return all
 }
 
-// Fields returns the fields of all types, each once, in the order of the types. Kind and Secret are the same in all of them.
+// Fields returns the fields of all types, each once, in the order of the types. Kind and Secret are the same in all of
+// them.
 func Fields() (all []configfield.Shared) {
 	for _, t := range Types {
 		all = configfield.Share(all, string(t.Name), t.Fields)

@@ -1,5 +1,5 @@
-// Package checker runs the checks that are due. It claims them from the store, runs them with bounded concurrency, distinguishes failures of
-// targets from failures of this replica's own network, and records the results in batches.
+// Package checker runs the checks that are due. It claims them from the store, runs them with bounded concurrency,
+// distinguishes failures of targets from failures of this replica's own network, and records the results in batches.
 package checker
 
 import (
@@ -80,8 +80,8 @@ func New(c Config) *Checker {
 	}
 }
 
-// Run runs checks until ctx ends. It returns when the last results are saved or cannot be saved, at most drainTimeout plus recordTimeout after
-// ctx has ended.
+// Run runs checks until ctx ends. It returns when the last results are saved or cannot be saved, at most drainTimeout
+// plus recordTimeout after ctx has ended.
 func (c *Checker) Run(ctx context.Context) {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -191,8 +191,9 @@ func (c *Checker) unknown(claimed store.ClaimedCheck, reason string) allswell.Ch
 	}
 }
 
-// Once runs a check once, to test its configuration, and records nothing. The result has no monitor. A failure of the check is a result and not an
-// error. Once returns an *allswell.ValidationError if the configuration is not valid. Callers limit the number and the duration of tests.
+// Once runs a check once, to test its configuration, and records nothing. The result has no monitor. A failure of the
+// check is a result and not an error. Once returns an *allswell.ValidationError if the configuration is not valid.
+// Callers limit the number and the duration of tests.
 func (c *Checker) Once(ctx context.Context, name allswell.MonitorType, spec allswell.CheckSpec) (allswell.CheckResult, error) {
 	t, ok := check.TypeOf(name)
 	if !ok {

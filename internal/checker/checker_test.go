@@ -255,8 +255,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestCutOffDuringCheck checks that the loss of the network while a check runs is not the target's failure, although another host
-// answered after the check began.
+// TestCutOffDuringCheck checks that the loss of the network while a check runs is not the target's failure, although
+// another host answered after the check began.
 func TestCutOffDuringCheck(t *testing.T) {
 	web, dns := newSite(t), newNames(t)
 	port, err := strconv.Atoi(web.port())

@@ -45,8 +45,8 @@ func (d *dispatcher) run(ctx context.Context) {
 	}
 }
 
-// claim claims as many checks as can run, and returns after how long to claim again. It claims none while too many results wait to be saved: other
-// replicas run these checks, or they run late.
+// claim claims as many checks as can run, and returns after how long to claim again. It claims none while too many
+// results wait to be saved: other replicas run these checks, or they run late.
 func (d *dispatcher) claim(ctx context.Context) time.Duration {
 	c := d.checker
 	if time.Since(d.refreshed) >= surroundingsAge {
@@ -86,7 +86,8 @@ func (d *dispatcher) failed(ctx context.Context, err error) time.Duration {
 	return idleInterval
 }
 
-// start launches a check, or queues it if perHost checks of its host are running. If the queue is full, the oldest check in it is unknown.
+// start launches a check, or queues it if perHost checks of its host are running. If the queue is full, the oldest
+// check in it is unknown.
 func (d *dispatcher) start(claimed store.ClaimedCheck) {
 	c := d.checker
 	probe, reason := probeOf(claimed)
@@ -135,8 +136,8 @@ func (d *dispatcher) ended(host string) {
 	}
 }
 
-// drain waits until no check runs. After drainTimeout it calls stop, which cancels the checks that still run. These have no result: other replicas, or
-// this one after its next start, check again at the next due time.
+// drain waits until no check runs. After drainTimeout it calls stop, which cancels the checks that still run. These
+// have no result: other replicas, or this one after its next start, check again at the next due time.
 func (d *dispatcher) drain(stop context.CancelFunc) {
 	timer := time.NewTimer(drainTimeout)
 	defer timer.Stop()

@@ -59,8 +59,8 @@ func (g *guard) refuse(network string, target netip.AddrPort) string {
 	return ""
 }
 
-// whyNotPrivate returns which setting forbids private addresses. If the reason is a second workspace, it is also logged once, because the checks
-// worked before.
+// whyNotPrivate returns which setting forbids private addresses. If the reason is a second workspace, it is also logged
+// once, because the checks worked before.
 func (g *guard) whyNotPrivate() string {
 	if g.private == PrivateOff {
 		return " (ALLSWELL_CHECK_PRIVATE)"

@@ -18,15 +18,15 @@ const (
 	massHosts      = 3               // hosts that must have become unreachable before it can be this replica's network
 	evictedAtATime = maxHosts / 10
 
-	// A host is forgotten when no check of it has ended for keptIntervals of its intervals plus keptTime, because its monitors were deleted or
-	// changed. A shorter absence may mean that other replicas ran its checks.
+	// A host is forgotten when no check of it has ended for keptIntervals of its intervals plus keptTime, because its
+	// monitors were deleted or changed. A shorter absence may mean that other replicas ran its checks.
 	keptIntervals = 4
 	keptTime      = time.Hour
 	sweepInterval = time.Minute // between searches for such hosts
 )
 
-// reach remembers which hosts this replica reaches, to distinguish an unreachable target from a broken network of its own. It reads no clock: times
-// are arguments. It is not safe for concurrent use.
+// reach remembers which hosts this replica reaches, to distinguish an unreachable target from a broken network of its
+// own. It reads no clock: times are arguments. It is not safe for concurrent use.
 type reach struct {
 	hosts    map[string]*hostReach
 	answered time.Time // when a host that is not loopback last answered
@@ -50,7 +50,8 @@ func isLoopback(t check.Target) bool {
 	return t.Host == "localhost" || err == nil && (addr.Unmap().IsLoopback() || addr.IsUnspecified())
 }
 
-// note records that a target answered, or that it was unreachable, in a check with an interval; 0: it was tried without a check.
+// note records that a target answered, or that it was unreachable, in a check with an interval; 0: it was tried without
+// a check.
 func (r *reach) note(t check.Target, answered bool, interval time.Duration, now time.Time) {
 	if isLoopback(t) || t.Host == "" { // a resolver of this machine may answer from its cache
 		return
@@ -113,8 +114,9 @@ func (r *reach) works(t check.Target, since time.Time) bool {
 	return r.by != t.Host && !r.answered.Before(since) && !r.answered.IsZero()
 }
 
-// others returns up to maxOthers targets of other hosts that have a port, the one that answered most recently first. If single, there is no other
-// replica, and hosts that have not answered for otherAge are left out, so that an outage of all targets is not hidden forever.
+// others returns up to maxOthers targets of other hosts that have a port, the one that answered most recently first. If
+// single, there is no other replica, and hosts that have not answered for otherAge are left out, so that an outage of
+// all targets is not hidden forever.
 func (r *reach) others(t check.Target, now time.Time, single bool) (others []check.Target) {
 	for _, h := range r.sorted() {
 		if len(others) == maxOthers || single && now.Sub(h.well) > otherAge {
@@ -127,8 +129,8 @@ func (r *reach) others(t check.Target, now time.Time, single bool) (others []che
 	return others
 }
 
-// massLoss reports whether at least massHosts hosts, and most of those that worked, became unreachable within a time. The likely cause is then this
-// replica's network.
+// massLoss reports whether at least massHosts hosts, and most of those that worked, became unreachable within a time.
+// The likely cause is then this replica's network.
 func (r *reach) massLoss(now time.Time, within time.Duration) bool {
 	within = min(max(within, minLossWindow), maxLossWindow)
 	lost, all := 0, 0

@@ -92,7 +92,8 @@ func TestReachIsBounded(t *testing.T) {
 	}
 }
 
-// TestReachForgets checks that hosts are forgotten that are not checked any more: they would be tried, or counted as hosts that work.
+// TestReachForgets checks that hosts are forgotten that are not checked any more: they would be tried, or counted as
+// hosts that work.
 func TestReachForgets(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := newReach()

@@ -55,8 +55,9 @@ func (r *recorder) observe(result allswell.CheckResult) {
 	}
 }
 
-// save saves the batch. It retries while the database is not available, up to maxAttempts times. Results that may have been saved, because a commit was
-// not confirmed, are not saved again: each failure counts once. Results that the database refuses are dropped.
+// save saves the batch. It retries while the database is not available, up to maxAttempts times. Results that may have
+// been saved, because a commit was not confirmed, are not saved again: each failure counts once. Results that the
+// database refuses are dropped.
 func (r *recorder) save(ctx context.Context) {
 	rest := r.batch
 	defer func() { r.batch = r.batch[:0] }()
@@ -89,7 +90,8 @@ func isOutage(err error) bool {
 	return errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome)
 }
 
-// whatWasDone returns how many of n results, from the first one, must not be saved again after an error, and how many of these may be lost.
+// whatWasDone returns how many of n results, from the first one, must not be saved again after an error, and how many
+// of these may be lost.
 func whatWasDone(err error, n int) (done, dropped int) {
 	var part *store.ResultsError
 	switch {

@@ -57,7 +57,8 @@ func TestRefusedResults(t *testing.T) {
 	}
 }
 
-// TestFewClaimsWhileCutOff checks that a replica that reaches nothing runs one check at a time, and leaves the others to other replicas.
+// TestFewClaimsWhileCutOff checks that a replica that reaches nothing runs one check at a time, and leaves the others
+// to other replicas.
 func TestFewClaimsWhileCutOff(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
 	actor, _ := storetest.Workspace(t, s, "acme")

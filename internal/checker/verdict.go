@@ -18,7 +18,8 @@ const (
 	backAge       = 5 * time.Second        // after which a network that is back reaches all hosts
 )
 
-// verdicts decides whether an unreachable target, and not this replica's network, has failed. It is safe for concurrent use.
+// verdicts decides whether an unreachable target, and not this replica's network, has failed. It is safe for concurrent
+// use.
 type verdicts struct {
 	canaries []check.Target // configured
 	network  *check.Network
@@ -58,16 +59,16 @@ func (v *verdicts) setSingle(single bool) {
 	v.single = single
 }
 
-// isCutOff reports whether this replica found within cutOffAge that it reaches no other host, and has not reached one since. It returns false if there
-// is no other replica.
+// isCutOff reports whether this replica found within cutOffAge that it reaches no other host, and has not reached one
+// since. It returns false if there is no other replica.
 func (v *verdicts) isCutOff(now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return !v.single && now.Sub(v.cutOff) < cutOffAge && v.cutOff.After(v.reach.answered) && v.cutOff.After(v.canaryUp)
 }
 
-// counts reports whether the failure to reach a target counts: as far as is known, the network of this replica works, and had worked for backAge when
-// the check began.
+// counts reports whether the failure to reach a target counts: as far as is known, the network of this replica works,
+// and had worked for backAge when the check began.
 func (v *verdicts) counts(ctx context.Context, t check.Target, began time.Time, interval time.Duration) bool {
 	if isLoopback(t) {
 		return true
@@ -101,8 +102,8 @@ func (v *verdicts) worksNow(ctx context.Context, t check.Target, began time.Time
 	}
 }
 
-// shownSince returns the instant since which an answer shows that the network works: the later of the beginning of the check and answerAge ago, because
-// the network may fail during the check.
+// shownSince returns the instant since which an answer shows that the network works: the later of the beginning of the
+// check and answerAge ago, because the network may fail during the check.
 func shownSince(began, now time.Time) time.Time {
 	return allswell.Later(began, now.Add(-answerAge))
 }
@@ -133,8 +134,8 @@ func (v *verdicts) tryCanaries(ctx context.Context, began time.Time) bool {
 	return ok
 }
 
-// tryOthers reports whether a host that answered before answers now. It returns true if there is none, because nothing then suggests that the network
-// failed.
+// tryOthers reports whether a host that answered before answers now. It returns true if there is none, because nothing
+// then suggests that the network failed.
 func (v *verdicts) tryOthers(ctx context.Context, t check.Target, began time.Time) bool {
 	v.trying.Lock()
 	defer v.trying.Unlock()

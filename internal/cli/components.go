@@ -359,7 +359,8 @@ func (f showing) confirm(c *commandContext, hidden *bool, page, component string
 	})
 }
 
-// hiddenComponent returns a component by its id or slug if it is hidden, and its page. If page is "", all pages are searched.
+// hiddenComponent returns a component by its id or slug if it is hidden, and its page. If page is "", all pages are
+// searched.
 func (c *commandContext) hiddenComponent(page, ref string) (*client.Component, string, error) {
 	for p, err := range c.api.ListPages().All(c.Ctx) {
 		if err != nil {

@@ -31,7 +31,8 @@ type ClientSettings struct {
 	Wide  bool   `help:"Print whole ids, and do not cut columns to fit the terminal."`
 }
 
-// monitorSettings are ClientSettings of the commands that have a flag --url of their own, the address that a monitor checks.
+// monitorSettings are ClientSettings of the commands that have a flag --url of their own, the address that a monitor
+// checks.
 type monitorSettings struct {
 	URL   string `name:"server" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"URL of the Allswell server."`
 	Token string `env:"ALLSWELL_TOKEN" secret:"" placeholder:"SECRET" help:"API token."`
@@ -84,7 +85,8 @@ type commandContext struct {
 // resource is a resource of the API.
 type resource interface{ RawJSON() json.RawMessage }
 
-// object prints a resource: the JSON of the API, exactly as the server sent it, or what show prints. It returns err if there is one.
+// object prints a resource: the JSON of the API, exactly as the server sent it, or what show prints. It returns err if
+// there is one.
 func object[T resource](c *commandContext, v T, err error, show func(T)) error {
 	if err != nil {
 		return err

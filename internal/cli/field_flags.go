@@ -17,8 +17,8 @@ import (
 	"github.com/allswell/allswell/internal/console"
 )
 
-// fieldFlags are the flags for the fields of all types of checks or of channels. Because the types are a table, the struct that the parser
-// fills in is made at run time.
+// fieldFlags are the flags for the fields of all types of checks or of channels. Because the types are a table, the
+// struct that the parser fills in is made at run time.
 type fieldFlags struct {
 	kong.Plugins
 	of []configfield.Shared
@@ -60,7 +60,8 @@ func negatable(kind configfield.Kind) string {
 // commonFlags are flags of all commands, which some fields of channels would have, too.
 var commonFlags = []string{"server", "token", "json", "wide"}
 
-// flagName returns the name of a field's flag: url is --url, and expected_statuses, of which each flag gives one, is --expected-status.
+// flagName returns the name of a field's flag: url is --url, and expected_statuses, of which each flag gives one, is
+// --expected-status.
 func flagName(f configfield.Field) string {
 	name := strings.ReplaceAll(f.Name, "_", "-")
 	if slices.Contains(commonFlags, name) {
@@ -140,7 +141,8 @@ func fieldText(f configfield.Field) string {
 	return strings.ReplaceAll(help, "${", "$${")
 }
 
-// NarrowHelp prepares the help of a command for the type that --type names, if it does: of the flags of types, only those of this type are shown, with their own texts.
+// NarrowHelp prepares the help of a command for the type that --type names, if it does: of the flags of types, only
+// those of this type are shown, with their own texts.
 func NarrowHelp(ctx *kong.Context) {
 	node := ctx.Selected()
 	if node == nil || node.Parent == nil {
@@ -225,8 +227,8 @@ func flagOfField(fields map[string]any) string {
 // maxFileField is the most bytes of a file that is the value of a flag.
 const maxFileField = allswell.MaxCheckConfig
 
-// textOrFile returns the value of a flag. That of a secret or of a long text may be @FILE, so that others on the machine do not see it in
-// the list of processes; @- is standard input.
+// textOrFile returns the value of a flag. That of a secret or of a long text may be @FILE, so that others on the
+// machine do not see it in the list of processes; @- is standard input.
 func textOrFile(c *commandContext, f configfield.Field, value string) (string, error) {
 	path, isFile := strings.CutPrefix(value, "@")
 	if !isFile || !f.Secret && f.Kind != configfield.KindLongText {

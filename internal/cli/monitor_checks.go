@@ -149,7 +149,8 @@ func (cmd *monitorEdit) changeCheck(c *commandContext, ch *client.MonitorChange)
 	return nil
 }
 
-// checkFacts returns the lines of monitor show for a check: the fields that differ from their defaults, and the names of those with a secret.
+// checkFacts returns the lines of monitor show for a check: the fields that differ from their defaults, and the names
+// of those with a secret.
 func checkFacts(m *client.Monitor) [][2]string {
 	t, _ := check.TypeOf(m.Type)
 	return fieldFacts(t.Fields, m.Check, m.Secrets)

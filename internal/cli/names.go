@@ -10,7 +10,8 @@ import (
 // names has the names of resources, by id.
 type names map[string]string
 
-// addNames adds the names of the resources in a list, for people: with --json, or if no ids are to be shown, it requests nothing.
+// addNames adds the names of the resources in a list, for people: with --json, or if no ids are to be shown, it
+// requests nothing.
 func addNames[T any](c *commandContext, all names, ids []string, list *client.List[T], named func(*T) (id, name string)) error {
 	if c.JSON || strings.Join(ids, "") == "" {
 		return nil

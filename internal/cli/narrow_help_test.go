@@ -8,7 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/console"
 )
 
-// TestHelpOfOneType checks that --type limits the help to the flags of the type, with their own texts, and that the help without it is true for all types.
+// TestHelpOfOneType checks that --type limits the help to the flags of the type, with their own texts, and that the
+// help without it is true for all types.
 func TestHelpOfOneType(t *testing.T) {
 	for _, c := range []struct {
 		args        string

@@ -1,5 +1,5 @@
-// Package configfield describes the fields of what people configure in many kinds, such as checks and channels, and reads their values. API, forms and flags
-// are derived from these descriptions.
+// Package configfield describes the fields of what people configure in many kinds, such as checks and channels, and
+// reads their values. API, forms and flags are derived from these descriptions.
 package configfield
 
 import (

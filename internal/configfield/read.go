@@ -14,9 +14,9 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Read separates the fields in a request into the configuration that is shown, with defaults, and the secrets. blank has the defaults. A null
-// is like a missing field. The error is an *allswell.ValidationError with every invalid field; "type" is that of all together if they are longer than
-// maxSize bytes. Unknown fields are left to the caller.
+// Read separates the fields in a request into the configuration that is shown, with defaults, and the secrets. blank
+// has the defaults. A null is like a missing field. The error is an *allswell.ValidationError with every invalid field;
+// "type" is that of all together if they are longer than maxSize bytes. Unknown fields are left to the caller.
 func Read(fields []Field, blank Configured, given map[string]json.RawMessage, maxSize int) (config json.RawMessage, secrets map[string]json.RawMessage, err error) {
 	var bad allswell.ValidationError
 	good := make(map[string]json.RawMessage)
@@ -85,7 +85,8 @@ func encode(fields []Field, from Configured, given map[string]json.RawMessage, m
 	return config, secrets, nil
 }
 
-// Configure sets the fields of blank to what Read returned. The error is an *allswell.ValidationError if that is not valid any more.
+// Configure sets the fields of blank to what Read returned. The error is an *allswell.ValidationError if that is not
+// valid any more.
 func Configure(blank Configured, config json.RawMessage, secrets map[string]json.RawMessage) error {
 	fields := make(map[string]json.RawMessage)
 	if err := json.Unmarshal(config, &fields); err != nil {

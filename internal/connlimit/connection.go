@@ -62,7 +62,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the connection before it is no longer counted: another one may take its place only when its descriptor is free.
+// Close closes the connection before it is no longer counted: another one may take its place only when its descriptor
+// is free.
 func (c *conn) Close() error {
 	was := phase(c.phase.Swap(int32(closed)))
 	err := c.Conn.Close()

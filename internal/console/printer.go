@@ -62,8 +62,8 @@ func Visible(text string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(Harmless(text))
 }
 
-// Harmless makes text safe for a terminal: characters that move the cursor, change colours or change the direction of text become
-// U+FFFD. Line breaks and tabs stay.
+// Harmless makes text safe for a terminal: characters that move the cursor, change colours or change the direction of
+// text become U+FFFD. Line breaks and tabs stay.
 func Harmless(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {

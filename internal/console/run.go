@@ -149,9 +149,9 @@ func joinNegative(args []string) []string {
 	return out
 }
 
-// moveFlags moves flags before the command, as in "--server URL page list", behind it, where the parser expects them. It
-// leaves the flags of the program itself and unknown ones where they are. A flag that is another name of one of all commands
-// is that one there, whatever the command calls a flag of its own: "--url URL monitor list" gives the server.
+// moveFlags moves flags before the command, as in "--server URL page list", behind it, where the parser expects them.
+// It leaves the flags of the program itself and unknown ones where they are. A flag that is another name of one of all
+// commands is that one there, whatever the command calls a flag of its own: "--url URL monitor list" gives the server.
 func moveFlags(root *kong.Node, args []string) []string {
 	flags, aliases := make(map[string]*kong.Flag), make(map[string]*kong.Flag)
 	for _, child := range root.Children {
@@ -197,8 +197,8 @@ func moveFlags(root *kong.Node, args []string) []string {
 	return slices.Concat(args[first:last], args[:first], args[last:])
 }
 
-// useNames replaces other names of flags, as in "monitor list --url URL", by their names, for commands that do not have them because some
-// of their siblings have flags of these names.
+// useNames replaces other names of flags, as in "monitor list --url URL", by their names, for commands that do not have
+// them because some of their siblings have flags of these names.
 func useNames(root *kong.Node, args []string) []string {
 	aliases := make(map[string]string)
 	visitCommands(root, func(n *kong.Node) {

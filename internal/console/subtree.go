@@ -7,8 +7,8 @@ import (
 )
 
 // subtree returns the program with nothing but the named command and those below it, because building the parser of the
-// whole tree takes longer than most commands. It returns the whole program for the commands that need it, and if the name is
-// not that of a command.
+// whole tree takes longer than most commands. It returns the whole program for the commands that need it, and if the
+// name is not that of a command.
 func (p Program) subtree(name string) Program {
 	if slices.Contains(p.Whole, name) {
 		return p
@@ -27,8 +27,8 @@ func (p Program) subtree(name string) Program {
 	return p
 }
 
-// variables returns the names of the environment variables that the flags of a tree of commands have. It reads the tags that
-// the parser reads.
+// variables returns the names of the environment variables that the flags of a tree of commands have. It reads the tags
+// that the parser reads.
 func variables(commands reflect.Type) map[string]bool {
 	known := make(map[string]bool)
 	var visit func(reflect.Type)

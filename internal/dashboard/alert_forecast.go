@@ -105,8 +105,8 @@ func (v *visit) showForecast() error {
 	return v.show(status, "alert_forecast", "Who is notified?", s)
 }
 
-// findForecastMonitor replaces the name or id of a monitor that was typed by its slug, and returns the slug of its page; "": it has none. A monitor that
-// does not exist stays as it was typed.
+// findForecastMonitor replaces the name or id of a monitor that was typed by its slug, and returns the slug of its
+// page; "": it has none. A monitor that does not exist stays as it was typed.
 func (v *visit) findForecastMonitor(f *form) (pageSlug string, err error) {
 	ref := strings.TrimSpace(f.Value("monitor"))
 	if ref == "" {
@@ -205,7 +205,8 @@ func forecastLines(r store.RuleForecast, from time.Time) (lines []forecastLine) 
 	return lines
 }
 
-// notify says in words whom the line notifies, and why. notified are the channels that have been notified before; a rule does not notify them again that the alert is open.
+// notify says in words whom the line notifies, and why. notified are the channels that have been notified before; a
+// rule does not notify them again that the alert is open.
 func (l *forecastLine) notify(notified map[string]bool) {
 	var names []string
 	for _, ch := range l.step.Channels {

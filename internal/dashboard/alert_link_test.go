@@ -149,7 +149,8 @@ func (v *visitor) wantsAcknowledgement(by allswell.Actor) {
 	}
 }
 
-// TestGuessesOfAlertLinks checks that keys of links can be guessed only as often as passwords, and that valid links work meanwhile.
+// TestGuessesOfAlertLinks checks that keys of links can be guessed only as often as passwords, and that valid links
+// work meanwhile.
 func TestGuessesOfAlertLinks(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
 		owner := s.owner()

@@ -11,8 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestTabsOfAlerts checks that the screens of alerts share a place in the navigation, and that members who are limited to some pages see only what
-// is theirs.
+// TestTabsOfAlerts checks that the screens of alerts share a place in the navigation, and that members who are limited
+// to some pages see only what is theirs.
 func TestTabsOfAlerts(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
@@ -123,7 +123,8 @@ func TestForecastScreen(t *testing.T) {
 	})
 }
 
-// TestStepsAreCompact checks that a step of an escalation shows what is chosen, and folds the other channels if there are many.
+// TestStepsAreCompact checks that a step of an escalation shows what is chosen, and folds the other channels if there
+// are many.
 func TestStepsAreCompact(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {

@@ -78,8 +78,8 @@ func (f *channelForm) draw(others []alert.Channel) {
 	}
 }
 
-// read returns the channel that the form describes, and what is invalid. Of its secrets it has only those that are typed. kept are those
-// that the channel has.
+// read returns the channel that the form describes, and what is invalid. Of its secrets it has only those that are
+// typed. kept are those that the channel has.
 func (f *channelForm) read(kept map[string]json.RawMessage) (alert.Channel, error) {
 	c := f.channel
 	c.Name, c.FallbackID, c.TestWeekly = strings.TrimSpace(f.Value("name")), f.Value("fallback_id"), f.Value("test_weekly") == "true"
@@ -175,7 +175,8 @@ func (v *visit) createChannel() error {
 	return v.redirect(channelsPath + "/" + c.ID)
 }
 
-// editChannel changes a channel, unless somebody else has changed it since the form was shown, or sends a test message to what it would be.
+// editChannel changes a channel, unless somebody else has changed it since the form was shown, or sends a test message
+// to what it would be.
 func (v *visit) editChannel() error {
 	before, err := v.store.AlertChannelWithSecrets(v.r.Context(), v.actor(), v.r.PathValue("channel"))
 	if err != nil {

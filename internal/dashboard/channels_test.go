@@ -31,7 +31,8 @@ func (v *visitor) channel(name string) string {
 	return a.Header.Get("Location")
 }
 
-// TestFormsOfAllChannels checks that the form of each type has all of its fields, and that what it requires makes a channel.
+// TestFormsOfAllChannels checks that the form of each type has all of its fields, and that what it requires makes a
+// channel.
 func TestFormsOfAllChannels(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {

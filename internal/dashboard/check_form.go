@@ -9,8 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// checkGroups returns the fields of the form of a monitor of a type. secrets are the fields that have a secret, and advanced the advanced
-// fields of heartbeats.
+// checkGroups returns the fields of the form of a monitor of a type. secrets are the fields that have a secret, and
+// advanced the advanced fields of heartbeats.
 func checkGroups(t check.Type, secrets []string, where, down []option, advanced []field, threshold int) []fieldGroup {
 	first := []field{{Name: "name", Label: "Name", Placeholder: "Web shop", Wide: true}}
 	first = append(first, typeFields(t.Fields, false, secrets)...)
@@ -89,7 +89,8 @@ func (v *visit) showTest(s *monitorFormScreen, n allswell.NewMonitor, invalid er
 	return v.showMonitorForm(status, s)
 }
 
-// nameless prepares a monitor for a test, which needs no name: one that has none is called after its type. It returns what else is wrong.
+// nameless prepares a monitor for a test, which needs no name: one that has none is called after its type. It returns
+// what else is wrong.
 func nameless(n *allswell.NewMonitor, t check.Type, invalid error) error {
 	if n.Name != "" {
 		return invalid

@@ -101,7 +101,8 @@ func New(c Config) *Dashboard {
 // Handler returns the handler of Path and everything below it.
 func (d *Dashboard) Handler() http.Handler { return d.handler }
 
-// Run watches for changes that open screens show, counts pings, and mails links for new passwords. It returns when ctx ends.
+// Run watches for changes that open screens show, counts pings, and mails links for new passwords. It returns when ctx
+// ends.
 func (d *Dashboard) Run(ctx context.Context) {
 	go d.sendResetMails(ctx)
 	ticker := time.NewTicker(watchInterval)

@@ -158,8 +158,8 @@ func (f *form) draw(x field) field {
 	return x
 }
 
-// drawBoxes returns a field of which any number of options is chosen, with what is wrong with it, or with one of other fields of the API. The template
-// "boxes" draws it.
+// drawBoxes returns a field of which any number of options is chosen, with what is wrong with it, or with one of other
+// fields of the API. The template "boxes" draws it.
 func (f *form) drawBoxes(x field, others ...string) field {
 	x.ID = x.Name
 	x.Options = slices.Clone(x.Options)

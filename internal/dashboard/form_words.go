@@ -30,8 +30,8 @@ var formSentences = strings.NewReplacer(
 	"Each of the escalation's steps must have channel_ids or on_call_ids.", "Choose who is notified in each step.",
 )
 
-// fieldWords returns a function that replaces the names of fields of the API in an error by words. Only those after an article or "after" are names of fields:
-// others, and all within quotes, are what people typed.
+// fieldWords returns a function that replaces the names of fields of the API in an error by words. Only those after an
+// article or "after" are names of fields: others, and all within quotes, are what people typed.
 var fieldWords = sync.OnceValue(func() func(string) string {
 	labels := make(map[string]string)
 	add := func(fields []configfield.Field) {
@@ -75,8 +75,8 @@ var fieldWords = sync.OnceValue(func() func(string) string {
 	}
 })
 
-// wordsOfForms returns errors of the API about a field in the words of forms. label is that of the field beside which they stand; "": they
-// stand alone.
+// wordsOfForms returns errors of the API about a field in the words of forms. label is that of the field beside which
+// they stand; "": they stand alone.
 func wordsOfForms(name, label string, messages []string) []string {
 	messages = slices.Clone(messages)
 	for i, m := range messages {

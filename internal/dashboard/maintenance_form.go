@@ -75,7 +75,8 @@ func reminderLabel(d time.Duration) string {
 	return i18n.English().Duration(d) + " before"
 }
 
-// moment returns the time that was typed into a field, in a zone, or the zero time if nothing was. It notes an error of the field.
+// moment returns the time that was typed into a field, in a zone, or the zero time if nothing was. It notes an error of
+// the field.
 func (f *form) moment(name string, zone *time.Location, now time.Time) time.Time {
 	if f.Value(name) == "" {
 		return time.Time{}

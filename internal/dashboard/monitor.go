@@ -156,8 +156,8 @@ func (s monitorScreen) UptimePeriods() []uptimePeriod {
 // minUptime is the time of which an uptime says something.
 const minUptime = time.Hour
 
-// monitorUptime returns an uptime for people: none of less than minUptime. If much of the period is unknown, such as before the monitor was created or while
-// nothing was checked, it says how much is known.
+// monitorUptime returns an uptime for people: none of less than minUptime. If much of the period is unknown, such as
+// before the monitor was created or while nothing was checked, it says how much is known.
 func monitorUptime(u store.MonitorUptime) string {
 	share, ok := u.Uptime()
 	switch known := u.Known(); {

@@ -6,7 +6,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// isDefaultAction reports whether a field says what happens when a run violates a condition, and says what happens by default.
+// isDefaultAction reports whether a field says what happens when a run violates a condition, and says what happens by
+// default.
 func isDefaultAction(x field) bool {
 	for _, c := range allswell.Conditions {
 		if x.Name == string(c)+"_action" {
@@ -16,8 +17,8 @@ func isDefaultAction(x field) bool {
 	return false
 }
 
-// monitorScheduleFields are the fields that most monitors need: when pings are due, and what is affected without them. where and down
-// are the choices of components and of their statuses.
+// monitorScheduleFields are the fields that most monitors need: when pings are due, and what is affected without them.
+// where and down are the choices of components and of their statuses.
 func monitorScheduleFields(where, down []option) []field {
 	return []field{
 		{Name: "name", Label: "Name", Placeholder: "Nightly backup", Wide: true},
@@ -48,8 +49,8 @@ func monitorRunFields() []field {
 	}})
 }
 
-// monitorAdvancedFields are the fields that few monitors need. Only a new monitor can be given a token. threshold is the setting of the
-// server.
+// monitorAdvancedFields are the fields that few monitors need. Only a new monitor can be given a token. threshold is
+// the setting of the server.
 func monitorAdvancedFields(isNew bool, threshold int) []field {
 	fields := []field{
 		{Name: "failure_threshold", Label: "Checks in a row that must find it overdue", Optional: true, Placeholder: strconv.Itoa(threshold),

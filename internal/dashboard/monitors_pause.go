@@ -35,7 +35,8 @@ func (s pauseMonitorsScreen) Checks() bool {
 	return deleteMonitorsScreen{Monitors: s.Monitors}.Checks()
 }
 
-// pauseMonitorsScreen returns the screen for the monitors that were chosen. It has no monitors if all were deleted meanwhile.
+// pauseMonitorsScreen returns the screen for the monitors that were chosen. It has no monitors if all were deleted
+// meanwhile.
 func (v *visit) pauseMonitorsScreen(typed url.Values) (s pauseMonitorsScreen, err error) {
 	s = pauseMonitorsScreen{form: newForm(typed), Next: monitorsNext(typed.Get("next")), zone: time.UTC}
 	if s.Monitors, err = v.loadChosen(typed); err != nil || len(s.Monitors) == 0 {

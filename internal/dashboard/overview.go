@@ -47,8 +47,8 @@ func (s overviewScreen) CausesOf(incident string) []allswell.Monitor {
 	return slices.DeleteFunc(slices.Clone(s.Troubled), func(m allswell.Monitor) bool { return m.IncidentID != incident })
 }
 
-// Unreported returns the troubled monitors that are not the cause of a listed incident. Those whose failures are suppressed are left
-// out: their parent is what is wrong.
+// Unreported returns the troubled monitors that are not the cause of a listed incident. Those whose failures are
+// suppressed are left out: their parent is what is wrong.
 func (s overviewScreen) Unreported() []allswell.Monitor {
 	return slices.DeleteFunc(slices.Clone(s.Troubled), func(m allswell.Monitor) bool {
 		return m.Condition() == allswell.MonitorSuppressed || slices.ContainsFunc(s.Incidents, func(i store.ListedIncident) bool { return i.ID == m.IncidentID })

@@ -52,8 +52,8 @@ func (v *visit) confirmOptions() error { return v.requestOptions(v.in.User.ID) }
 // errPasskeyRefused means that what an authenticator answered proves nothing.
 var errPasskeyRefused = errors.New("the passkey was refused")
 
-// checkPasskey returns the passkey that has signed a challenge of this service, and its new sign count. userID is whose ceremony
-// it has to be; "": a sign-in of anybody. It returns errPasskeyRefused.
+// checkPasskey returns the passkey that has signed a challenge of this service, and its new sign count. userID is whose
+// ceremony it has to be; "": a sign-in of anybody. It returns errPasskeyRefused.
 func (v *visit) checkPasskey(response, userID string) (key allswell.Passkey, signCount uint32, err error) {
 	if v.passkeys == nil {
 		return key, 0, errNotFound
@@ -75,7 +75,8 @@ func (v *visit) checkPasskey(response, userID string) (key allswell.Passkey, sig
 	return key, signCount, v.passkeyError(err)
 }
 
-// takeChallenge uses up a challenge of a user, or of a sign-in if userID is "". It returns errPasskeyRefused if there is none.
+// takeChallenge uses up a challenge of a user, or of a sign-in if userID is "". It returns errPasskeyRefused if there
+// is none.
 func (v *visit) takeChallenge(challenge, userID string) error {
 	issued, err := v.store.TakePasskeyChallenge(v.r.Context(), challenge)
 	if err == nil && issued != userID {

@@ -93,8 +93,9 @@ func (d *Dashboard) Counts(r *http.Request, in allswell.SignedIn) (bool, error) 
 	return user == in.User.ID, err
 }
 
-// opensScreen reports whether somebody opens a screen, from here or by its address. Pictures and links of other sites begin
-// no session: many of them would end the sessions that the person has. Old browsers, and all without HTTPS, do not send the header.
+// opensScreen reports whether somebody opens a screen, from here or by its address. Pictures and links of other sites
+// begin no session: many of them would end the sessions that the person has. Old browsers, and all without HTTPS, do
+// not send the header.
 func (v *visit) opensScreen() bool {
 	dest, site := v.r.Header.Get("Sec-Fetch-Dest"), v.r.Header.Get("Sec-Fetch-Site")
 	return v.r.Method == http.MethodGet && (dest == "" || dest == "document") && (site == "" || site == "none" || site == "same-origin")

@@ -130,7 +130,8 @@ func TestOnlyTextIsAccepted(t *testing.T) {
 	})
 }
 
-// TestOnlyAdminsSeeSubscribers checks that every screen and form of subscribers needs the role admin: they have personal data.
+// TestOnlyAdminsSeeSubscribers checks that every screen and form of subscribers needs the role admin: they have
+// personal data.
 func TestOnlyAdminsSeeSubscribers(t *testing.T) {
 	found := 0
 	for _, route := range new(Dashboard).routes() {

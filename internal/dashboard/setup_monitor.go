@@ -72,8 +72,8 @@ func (v *visit) showMonitorStep(status int, f *form, result *checkResult) error 
 	return v.showStep(status, s, append(fields, often, affected)...)
 }
 
-// setUpMonitor creates the first monitor, or tests the target that it would check. Jobs take different times, so their monitor expects a
-// ping within a little more than the time between two runs.
+// setUpMonitor creates the first monitor, or tests the target that it would check. Jobs take different times, so their
+// monitor expects a ping within a little more than the time between two runs.
 func (v *visit) setUpMonitor() error {
 	f := newForm(v.r.PostForm)
 	if f.Value("type") == string(setupCheck) {

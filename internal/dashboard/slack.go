@@ -19,8 +19,8 @@ const (
 	slackTimeout  = 2500 * time.Millisecond
 )
 
-// pressSlackButton acknowledges the alerts of a message whose button somebody has pressed in Slack. Reports that are not signed all have the same
-// answer, so that it says nothing about keys.
+// pressSlackButton acknowledges the alerts of a message whose button somebody has pressed in Slack. Reports that are
+// not signed all have the same answer, so that it says nothing about keys.
 func (v *visit) pressSlackButton() error {
 	from := clientaddr.Of(v.r)
 	if v.slackFaults.Full(from, v.now()) {
@@ -57,7 +57,8 @@ func slackName(user string) string {
 	return alert.Shorten(allswell.OneLine(user), allswell.MaxNameLength)
 }
 
-// busy answers that nothing was changed, as far as it is known. Slack shows that it has failed, and the button can be pressed again.
+// busy answers that nothing was changed, as far as it is known. Slack shows that it has failed, and the button can be
+// pressed again.
 func (v *visit) busy() error {
 	return v.answerProgram(http.StatusServiceUnavailable, "Please try again.")
 }

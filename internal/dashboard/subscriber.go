@@ -71,7 +71,8 @@ func (v *visit) answerSubscriber(status int, f *form, sub allswell.Subscriber, c
 	return v.show(status, "subscriber", sub.Target, s)
 }
 
-// editSubscriber saves what a subscriber is notified of, unless the subscriber or somebody else has changed it since the form was shown.
+// editSubscriber saves what a subscriber is notified of, unless the subscriber or somebody else has changed it since
+// the form was shown.
 func (v *visit) editSubscriber() error {
 	f := newForm(v.r.PostForm)
 	slug, id := v.r.PathValue("page"), v.r.PathValue("subscriber")

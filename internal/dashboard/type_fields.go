@@ -78,7 +78,8 @@ const removalPrefix = "remove."
 // isRemoval reports whether a field is the removal of a saved secret.
 func isRemoval(x field) bool { return strings.HasPrefix(x.Name, removalPrefix) }
 
-// typeFields returns the fields of a form for those of a type of checks or channels that are advanced, or are not. secrets are the fields that have a secret.
+// typeFields returns the fields of a form for those of a type of checks or channels that are advanced, or are not.
+// secrets are the fields that have a secret.
 func typeFields(fields []configfield.Field, advanced bool, secrets []string) (all []field) {
 	for _, f := range fields {
 		if f.Advanced != advanced {
@@ -180,8 +181,8 @@ func setTypeDefaults(values url.Values, fields []configfield.Field) {
 	}
 }
 
-// readTypeFields returns the fields of a type with the secrets that are kept, and the secrets that are typed; null: it is removed. kept are
-// the secrets that are saved.
+// readTypeFields returns the fields of a type with the secrets that are kept, and the secrets that are typed; null: it
+// is removed. kept are the secrets that are saved.
 func readTypeFields(typed url.Values, all []configfield.Field, kept map[string]json.RawMessage) (fields, secrets map[string]json.RawMessage, err error) {
 	fields, secrets = make(map[string]json.RawMessage), make(map[string]json.RawMessage)
 	for _, f := range all {
@@ -217,7 +218,8 @@ func usedSecrets(kept, typed map[string]json.RawMessage) map[string]json.RawMess
 	return used
 }
 
-// typeFacts returns the values of the fields of a type, without those that are as by default. secrets are the fields that have a secret.
+// typeFacts returns the values of the fields of a type, without those that are as by default. secrets are the fields
+// that have a secret.
 func typeFacts(fields []configfield.Field, values url.Values, secrets []string) (facts []fact) {
 	for _, f := range fields {
 		value := values.Get(f.Name)

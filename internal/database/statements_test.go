@@ -140,8 +140,8 @@ func TestStatementInUseTwice(t *testing.T) {
 	}
 }
 
-// TestPreparedStatementsAreBounded checks that a connection closes the statements that were not used for longest, and all of
-// them with itself.
+// TestPreparedStatementsAreBounded checks that a connection closes the statements that were not used for longest, and
+// all of them with itself.
 func TestPreparedStatementsAreBounded(t *testing.T) {
 	db, counts := prepares(t)
 	before := counts.prepared - counts.closed

@@ -50,7 +50,8 @@ func TestAccountMail(t *testing.T) {
 	}
 }
 
-// TestAlertMail sends the mails of an alert to a real server: they belong together, and each attempt has the same Message-ID.
+// TestAlertMail sends the mails of an alert to a real server: they belong together, and each attempt has the same
+// Message-ID.
 func TestAlertMail(t *testing.T) {
 	peer := newSMTPPeer(t, "plain")
 	n := &Notifier{Config: Config{SMTP: &url.URL{Scheme: "smtp", Host: peer.address}, From: mail.Address{Address: "status@example.com"}}}

@@ -49,7 +49,8 @@ func newChat(service allswell.Channel, c Config) *chat {
 	}
 }
 
-// refuses returns an error if the URL is at no host of the service, unless private addresses are allowed, or at an address that is not allowed.
+// refuses returns an error if the URL is at no host of the service, unless private addresses are allowed, or at an
+// address that is not allowed.
 func (c *chat) refuses(ctx context.Context, target string) error {
 	if c.strict && !c.service.AtService(target) {
 		return fmt.Errorf("it is no incoming-webhook URL of %s (ALLSWELL_WEBHOOK_ALLOW_PRIVATE)", c.service.Name())

@@ -54,8 +54,8 @@ func shownText(post string) string {
 	return strings.NewReplacer(`\`, "", "\u200b", "").Replace(plain.String())
 }
 
-// TestChats subscribes a room of each service: it is sent a code, nothing else before that is entered, then news with links, in which a title
-// mentions nobody, and nothing after the end.
+// TestChats subscribes a room of each service: it is sent a code, nothing else before that is entered, then news with
+// links, in which a title mentions nobody, and nothing after the end.
 func TestChats(t *testing.T) {
 	t.Parallel()
 	for _, channel := range allswell.ChatChannels {
@@ -172,7 +172,8 @@ func TestChatRefuses(t *testing.T) {
 	}
 }
 
-// TestChatsOfVisitorsAreGuarded checks that a room of a visitor is never at a private address, and that the reason does not have the URL.
+// TestChatsOfVisitorsAreGuarded checks that a room of a visitor is never at a private address, and that the reason does
+// not have the URL.
 func TestChatsOfVisitorsAreGuarded(t *testing.T) {
 	url, posts := chatPosts(t, nil)
 	c := newChat(allswell.ChannelMattermost, Config{AllowPrivate: true, BaseURL: "https://status.example.com"})
@@ -209,7 +210,8 @@ func TestChatPostIsShort(t *testing.T) {
 	}
 }
 
-// TestAnswersOfChats checks that a chat's answer with characters that cannot be stored, or with the URL, which is a secret, is a failure like others.
+// TestAnswersOfChats checks that a chat's answer with characters that cannot be stored, or with the URL, which is a
+// secret, is a failure like others.
 func TestAnswersOfChats(t *testing.T) {
 	runOnSites(t, func(s *site) {
 		room := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -134,7 +134,8 @@ func servePushes(s *site, handle http.HandlerFunc) {
 	}
 }
 
-// TestPush subscribes a browser to the end of an incident. It receives only this notification, once and encrypted, and is then deleted.
+// TestPush subscribes a browser to the end of an incident. It receives only this notification, once and encrypted, and
+// is then deleted.
 func TestPush(t *testing.T) {
 	runOnSites(t, func(s *site) {
 		seen := make(chan receivedRequest, 16)
@@ -179,7 +180,8 @@ func TestPush(t *testing.T) {
 	})
 }
 
-// TestPushFailure checks what the log of deliveries has of a push service's error: the status, and neither the address of the browser nor the service's text.
+// TestPushFailure checks what the log of deliveries has of a push service's error: the status, and neither the address
+// of the browser nor the service's text.
 func TestPushFailure(t *testing.T) {
 	runOnSites(t, func(s *site) {
 		servePushes(s, func(w http.ResponseWriter, r *http.Request) {

@@ -8,7 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestOneResultThatCannotBeSaved checks that an outcome which the database refuses does not keep others from being saved, and is saved with another reason.
+// TestOneResultThatCannotBeSaved checks that an outcome which the database refuses does not keep others from being
+// saved, and is saved with another reason.
 func TestOneResultThatCannotBeSaved(t *testing.T) {
 	runOnSites(t, func(s *site) {
 		for _, name := range []string{"a", "b", "c"} {

@@ -19,7 +19,8 @@ import (
 const (
 	smsWorkers = 4 // gateways limit the messages that they accept in a second
 
-	// smsLimitRetry is how long a delivery waits at most when the daily limit is reached: an operator may raise the limit before the day ends.
+	// smsLimitRetry is how long a delivery waits at most when the daily limit is reached: an operator may raise the
+	// limit before the day ends.
 	smsLimitRetry = 15 * time.Minute
 )
 
@@ -52,13 +53,14 @@ func newSMS(c Config) *sms {
 
 func (*sms) refuses(context.Context, string) error { return nil }
 
-// server returns "": send logs outages of the gateway itself. Attempts during an outage count, unlike those of mail, because each SMS may have been sent.
+// server returns "": send logs outages of the gateway itself. Attempts during an outage count, unlike those of mail,
+// because each SMS may have been sent.
 func (*sms) server() string { return "" }
 
 func (s *sms) close() { s.sender.Close() }
 
-// send makes one attempt to send a notification, and returns its outcome within allswell.SendTimeout. An SMS that was certainly not sent does not count
-// towards the daily limit.
+// send makes one attempt to send a notification, and returns its outcome within allswell.SendTimeout. An SMS that was
+// certainly not sent does not count towards the daily limit.
 func (s *sms) send(ctx context.Context, n allswell.Notification) allswell.SendOutcome {
 	text, err := newSMSText(n, s.base)
 	if err != nil {
@@ -94,7 +96,8 @@ func (s *sms) send(ctx context.Context, n allswell.Notification) allswell.SendOu
 	return limitConfirmations(n, o)
 }
 
-// count counts an SMS towards the daily limit before it is sent. If ok is false, it must not be sent now, and o is the outcome of the attempt.
+// count counts an SMS towards the daily limit before it is sent. If ok is false, it must not be sent now, and o is the
+// outcome of the attempt.
 func (s *sms) count(ctx context.Context) (o allswell.SendOutcome, ok bool) {
 	next, err := s.store.TakeSMS(ctx)
 	switch {
@@ -108,8 +111,9 @@ func (s *sms) count(ctx context.Context) (o allswell.SendOutcome, ok bool) {
 	return allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "The SMS could not be counted."}, false
 }
 
-// newSMSText returns the text of a notification, in the language and the time zone of its page. base is the URL of the installation. The links to the
-// subscription are short: the package page redirects them. The error means that the notification cannot be sent by SMS.
+// newSMSText returns the text of a notification, in the language and the time zone of its page. base is the URL of the
+// installation. The links to the subscription are short: the package page redirects them. The error means that the
+// notification cannot be sent by SMS.
 func newSMSText(n allswell.Notification, base string) (string, error) {
 	l := i18n.Or(n.Page.DefaultLanguage())
 	name := oneLine(n.Page.Name, mailNameInLine)

@@ -54,7 +54,8 @@ func newFakeGateway(t *testing.T) *fakeGateway {
 	return g
 }
 
-// runOnPhones runs f once per engine, in parallel with other tests, with a gateway, and a store whose settings name its channel.
+// runOnPhones runs f once per engine, in parallel with other tests, with a gateway, and a store whose settings name its
+// channel.
 func runOnPhones(t *testing.T, o store.SMSOptions, f func(s *site, g *fakeGateway)) {
 	t.Parallel()
 	o.Channel = "phones"
@@ -84,7 +85,8 @@ const (
 	phoneB = "+436601234567"
 )
 
-// TestSMS subscribes a phone: it is sent a code, nothing else before that is entered, then news with links, and nothing after the end.
+// TestSMS subscribes a phone: it is sent a code, nothing else before that is entered, then news with links, and nothing
+// after the end.
 func TestSMS(t *testing.T) {
 	runOnPhones(t, store.SMSOptions{}, func(s *site, g *fakeGateway) {
 		s.start("")
@@ -140,8 +142,8 @@ func (s *site) fanOutAll() {
 	}
 }
 
-// TestSMSWhatGatewaysAnswer checks that subscribers survive all that is wrong with a gateway, and that only what it says about a number ends or suspends
-// a subscription.
+// TestSMSWhatGatewaysAnswer checks that subscribers survive all that is wrong with a gateway, and that only what it
+// says about a number ends or suspends a subscription.
 func TestSMSWhatGatewaysAnswer(t *testing.T) {
 	t.Parallel()
 	status := func(code int, body string) func(http.ResponseWriter, message) bool {
@@ -226,7 +228,8 @@ func TestSMSHang(t *testing.T) {
 	})
 }
 
-// renameGateway gives the channel that the settings name another name, so that it is missing. Only a process with other settings can do that.
+// renameGateway gives the channel that the settings name another name, so that it is missing. Only a process with other
+// settings can do that.
 func (s *site) renameGateway() {
 	s.Helper()
 	other, err := store.OpenBeside(s.Context(), s.dsn, storetest.WithKey(s.T, s.dsn, store.Options{}))
@@ -235,7 +238,8 @@ func (s *site) renameGateway() {
 	s.ok(errors.Join(err, other.Close()))
 }
 
-// TestSMSChannelIsMissing checks that deliveries wait while the channel of the settings is missing, and that nobody is suspended.
+// TestSMSChannelIsMissing checks that deliveries wait while the channel of the settings is missing, and that nobody is
+// suspended.
 func TestSMSChannelIsMissing(t *testing.T) {
 	runOnPhones(t, store.SMSOptions{}, func(s *site, g *fakeGateway) {
 		sub := s.subscribe(allswell.ChannelSMS, phoneA)
@@ -259,7 +263,8 @@ func TestSMSChannelIsMissing(t *testing.T) {
 	})
 }
 
-// TestSMSCodesWaitForTheGateway checks that a code is not lost while the gateway cannot be reached, and that these attempts do not use up the daily limit.
+// TestSMSCodesWaitForTheGateway checks that a code is not lost while the gateway cannot be reached, and that these
+// attempts do not use up the daily limit.
 func TestSMSCodesWaitForTheGateway(t *testing.T) {
 	runOnPhones(t, store.SMSOptions{DailyLimit: 1}, func(s *site, g *fakeGateway) {
 		refusals := make(chan struct{}, 64)
@@ -303,7 +308,8 @@ func TestSMSDailyLimitDelays(t *testing.T) {
 	})
 }
 
-// TestSMSOfAnotherWorkspace checks that a gateway never sends for pages of another workspace than its own, also after the settings have changed.
+// TestSMSOfAnotherWorkspace checks that a gateway never sends for pages of another workspace than its own, also after
+// the settings have changed.
 func TestSMSOfAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, dsn string) {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf16"
 )
 
-// The maximum length of an SMS: smsParts parts, which hold smsSeptets characters of the GSM alphabet. A text with any other character is sent as UTF-16,
-// and has at most smsUnits code units (3GPP TS 23.038 and 23.040).
+// The maximum length of an SMS: smsParts parts, which hold smsSeptets characters of the GSM alphabet. A text with any
+// other character is sent as UTF-16, and has at most smsUnits code units (3GPP TS 23.038 and 23.040).
 const (
 	smsParts   = 3
 	smsSeptets = smsParts * 153
@@ -20,8 +20,8 @@ const (
 	gsmExtra = "^{}\\[~]|€"
 )
 
-// gsmFriendly replaces typographic characters, and removes direction marks and zero-width characters. A single one of them would more than halve the
-// maximum length of an SMS.
+// gsmFriendly replaces typographic characters, and removes direction marks and zero-width characters. A single one of
+// them would more than halve the maximum length of an SMS.
 var gsmFriendly = strings.NewReplacer(
 	"‘", "'", "’", "'", "‚", "'", "‛", "'", "“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "‹", "'", "›", "'", "`", "'",
 	"–", "-", "—", "-", "‐", "-", "‑", "-", "−", "-", "…", "...", "·", "-", "•", "-", "\u00a0", " ", "\u202f", " ", "\u2009", " ", "\t", " ",

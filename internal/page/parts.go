@@ -228,8 +228,8 @@ const (
 	timesLifetime = 5 * time.Minute // for which they are shown before they are loaded again
 )
 
-// responseTimes returns the chart of a component's response times, and until when it may be shown. It is nil if the page does not show
-// them, or if no check belongs to the component.
+// responseTimes returns the chart of a component's response times, and until when it may be shown. It is nil if the
+// page does not show them, or if no check belongs to the component.
 func (s *Site) responseTimes(ctx context.Context, snap *snapshot, c allswell.Component) (chart *checkchart.Chart, until time.Time, err error) {
 	until = snap.until
 	if !snap.page.ResponseTimes {

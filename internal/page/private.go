@@ -105,8 +105,8 @@ func (c credentials) byToken(e *entry) bool {
 	return e.workspace == c.workspace && (c.limit == nil || slices.Contains(c.limit.Pages, e.slug))
 }
 
-// isMember reports whether a request has the session of a member of the page's workspace who can see the page. Sessions that do
-// not exist count as requests for what does not exist; above the limit of these, no session is looked up.
+// isMember reports whether a request has the session of a member of the page's workspace who can see the page. Sessions
+// that do not exist count as requests for what does not exist; above the limit of these, no session is looked up.
 func (s *Site) isMember(r *http.Request, e *entry) (member bool, err error) {
 	if s.session == nil {
 		return false, nil

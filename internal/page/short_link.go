@@ -8,7 +8,8 @@ import (
 // shortLinks are the paths of the links in SMS, short because each character counts, and the forms to which they redirect.
 var shortLinks = map[string]string{"/s/": "subscription/", "/u/": "unsubscribe/"}
 
-// routeShortLink redirects a link in an SMS to its form, and reports whether path is such a link. Neither links nor forms use a page's own domain.
+// routeShortLink redirects a link in an SMS to its form, and reports whether path is such a link. Neither links nor
+// forms use a page's own domain.
 func (s *Site) routeShortLink(w http.ResponseWriter, r *http.Request, path string) bool {
 	if len(path) < 3 || shortLinks[path[:3]] == "" || !isRead(r) {
 		return false

@@ -163,7 +163,8 @@ func (p Picture) drawBars(c *canvas) {
 	}
 }
 
-// AppIcon returns the PNG of the icon of pages as apps: the sign of an operational page, on its colour. size is its width in pixels, at most Height.
+// AppIcon returns the PNG of the icon of pages as apps: the sign of an operational page, on its colour. size is its
+// width in pixels, at most Height.
 func AppIcon(size int) ([]byte, error) {
 	c, tone, width := newCanvas(false), allswell.StatusOperational.Tone(), float32(size)
 	c.fill([]path{{{0, 0}, {width, 0}, {width, width}, {0, width}}}, tone.Solid.Light)

@@ -71,7 +71,8 @@ func (s *Server) provision(ctx context.Context, c contact) (created bool, a *ans
 	return false, c.style.unknown
 }
 
-// invalidMonitor returns the answer if err says that the configuration of the monitor to create is invalid; nil: it does not.
+// invalidMonitor returns the answer if err says that the configuration of the monitor to create is invalid; nil: it
+// does not.
 func (c contact) invalidMonitor(err error) *answer {
 	var bad *allswell.ValidationError
 	if !errors.As(err, &bad) {

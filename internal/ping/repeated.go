@@ -15,8 +15,8 @@ const (
 	maxUnacknowledged = 1 << 14
 )
 
-// unacknowledgedStarts is the starts that were answered 429 or 503, so that their jobs repeat them: a repetition comes later than
-// the run began, and may be recorded twice. It is safe for concurrent use.
+// unacknowledgedStarts is the starts that were answered 429 or 503, so that their jobs repeat them: a repetition comes
+// later than the run began, and may be recorded twice. It is safe for concurrent use.
 type unacknowledgedStarts struct {
 	mu       sync.Mutex
 	at       map[uint64]time.Time // by the short hash of the ping address
@@ -36,7 +36,8 @@ func (u *unacknowledgedStarts) add(address uint64, now time.Time) {
 	u.at[address] = now
 }
 
-// take removes the start with the hash of a ping address, and reports whether the one that arrives now may be its repetition.
+// take removes the start with the hash of a ping address, and reports whether the one that arrives now may be its
+// repetition.
 func (u *unacknowledgedStarts) take(address uint64, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestRepeatedStarts checks that every start that was not acknowledged is known for repeatTime, also if there are more than are kept.
+// TestRepeatedStarts checks that every start that was not acknowledged is known for repeatTime, also if there are more
+// than are kept.
 func TestRepeatedStarts(t *testing.T) {
 	var u unacknowledgedStarts
 	now := time.Unix(1_800_000_000, 0)
@@ -36,8 +37,8 @@ func TestRepeatedStarts(t *testing.T) {
 	}
 }
 
-// TestStartsThatAreRepeated checks that the start after one that was answered 429 or 503 is doubtful, by a token and by a ping key, and
-// no other.
+// TestStartsThatAreRepeated checks that the start after one that was answered 429 or 503 is doubtful, by a token and by
+// a ping key, and no other.
 func TestStartsThatAreRepeated(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{RateLimit: 2}, func(w *testServer) {

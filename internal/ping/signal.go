@@ -65,7 +65,8 @@ func (s *Server) serveContact(w http.ResponseWriter, r *http.Request, c contact)
 	respond(w, r, s.answer(r.Context(), c, func(ctx context.Context) store.PingResult { return s.recordSignal(ctx, n, now) }))
 }
 
-// answer records a contact, and creates its monitor if it asks for that: all of it within commitTimeout, as other pings are answered.
+// answer records a contact, and creates its monitor if it asks for that: all of it within commitTimeout, as other pings
+// are answered.
 func (s *Server) answer(ctx context.Context, c contact, record func(context.Context) store.PingResult) *answer {
 	if !c.creates {
 		return c.style.of(record(context.WithoutCancel(ctx)))

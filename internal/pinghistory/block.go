@@ -32,8 +32,8 @@ func NewBlock(at int64, clients []Client, pings int) *BlockWriter {
 	return w
 }
 
-// Add adds a ping, which was later than the block's time by the given microseconds. client is the index in the clients. A negative
-// duration means that it ended no run.
+// Add adds a ping, which was later than the block's time by the given microseconds. client is the index in the clients.
+// A negative duration means that it ended no run.
 func (w *BlockWriter) Add(key int64, client int, later int64, duration time.Duration) {
 	head := uint64(client) << blockFlags
 	if duration >= 0 {

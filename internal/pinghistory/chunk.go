@@ -200,8 +200,8 @@ type Input struct {
 	More   bool    // the segment has chunks after these
 }
 
-// Merge merges the runs of segments from a key on, each with at most limit pings that are not older than cutoff. It ends with
-// the last key up to which no input can have more. It calls corrupt for chunks that it cannot read.
+// Merge merges the runs of segments from a key on, each with at most limit pings that are not older than cutoff. It
+// ends with the last key up to which no input can have more. It calls corrupt for chunks that it cannot read.
 func Merge(inputs []Input, from, cutoff int64, limit int, corrupt func(error)) (chunks []Chunk, upTo int64) {
 	upTo = math.MaxInt64
 	cursors := make([]cursor, 0, len(inputs))

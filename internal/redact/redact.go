@@ -1,4 +1,5 @@
-// Package redact removes secrets from what a server says, which may repeat them: a debugging page shows headers, and an error names its URL.
+// Package redact removes secrets from what a server says, which may repeat them: a debugging page shows headers, and an
+// error names its URL.
 package redact
 
 import (
@@ -94,8 +95,8 @@ func BasicAuth(user, password string) string {
 	return base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 }
 
-// Parts returns the parts of a secret that give it away on their own: of a URL the path, the query and their long parts, and of a header's value
-// what follows its scheme, which may be credentials of basic authentication.
+// Parts returns the parts of a secret that give it away on their own: of a URL the path, the query and their long
+// parts, and of a header's value what follows its scheme, which may be credentials of basic authentication.
 func Parts(secret string) (parts []string) {
 	if scheme, rest, ok := strings.Cut(secret, " "); ok && len(rest) >= minPart {
 		parts = append(parts, rest)

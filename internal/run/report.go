@@ -86,8 +86,8 @@ func isFinal(err error) bool {
 	return errors.As(err, &refused) && refused.Status >= 400 && refused.Status < 500 && refused.Status != http.StatusTooManyRequests
 }
 
-// isLost reports whether a report never can succeed: there is no such monitor, or it is disabled. An API token that is refused may be
-// replaced, so that reports are kept in the spool.
+// isLost reports whether a report never can succeed: there is no such monitor, or it is disabled. An API token that is
+// refused may be replaced, so that reports are kept in the spool.
 func isLost(err error) bool {
 	refused := (*client.Error)(nil)
 	return isFinal(err) && errors.As(err, &refused) && refused.Status != http.StatusUnauthorized && refused.Status != http.StatusForbidden
@@ -180,7 +180,8 @@ func (r *reporter) end(ctx context.Context, e entry) error {
 	return nil
 }
 
-// warning returns what became of the ends of earlier runs that the server refused, or "" if it has refused none. Call it after end.
+// warning returns what became of the ends of earlier runs that the server refused, or "" if it has refused none. Call
+// it after end.
 func (r *reporter) warning() string {
 	if r.target == nil {
 		return ""

@@ -93,9 +93,9 @@ func (s spool) add(e entry) error {
 	return f.Sync()
 }
 
-// flush sends the entries of the spool's monitor, the oldest first, and removes those that were sent or are lost. It stops at the
-// first one that may succeed later. refused is why entries were lost or have to stay, and lost how many were. The file is not locked
-// while something is sent, so an entry may be sent twice by two runs.
+// flush sends the entries of the spool's monitor, the oldest first, and removes those that were sent or are lost. It
+// stops at the first one that may succeed later. refused is why entries were lost or have to stay, and lost how many
+// were. The file is not locked while something is sent, so an entry may be sent twice by two runs.
 func (s spool) flush(send func(entry) error) (lost int, refused error) {
 	if s.path == "" {
 		return 0, nil

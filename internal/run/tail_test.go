@@ -143,8 +143,8 @@ func TestSpoolOfTwoMonitors(t *testing.T) {
 	}
 }
 
-// TestSignalEndsTheWaitForOutput checks that a signal ends the wait for the output of processes that outlive the command, and a closed
-// standard output does not.
+// TestSignalEndsTheWaitForOutput checks that a signal ends the wait for the output of processes that outlive the
+// command, and a closed standard output does not.
 func TestSignalEndsTheWaitForOutput(t *testing.T) {
 	var got tail
 	got.limit = 100

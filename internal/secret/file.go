@@ -56,8 +56,9 @@ func readText(path string) (string, error) {
 	return string(text), nil
 }
 
-// Create writes a random key to a new file that only its owner can read, and returns it. The file appears with its whole content, and
-// is durable when Create returns. The error is fs.ErrExist if there is such a file, which is not changed.
+// Create writes a random key to a new file that only its owner can read, and returns it. The file appears with its
+// whole content, and is durable when Create returns. The error is fs.ErrExist if there is such a file, which is not
+// changed.
 func Create(path string) (*Keys, error) {
 	text := random()
 	beside, err := writeBeside(path, text+"\n", nil)
@@ -81,8 +82,8 @@ func publish(beside, path string) error {
 	return errors.Join(err, os.Remove(beside))
 }
 
-// Rotate puts a new random key before those in a file, and returns all of them. The file is replaced as a whole, keeps its owner and
-// permissions, and is durable when Rotate returns. The caller makes sure that nobody else replaces it.
+// Rotate puts a new random key before those in a file, and returns all of them. The file is replaced as a whole, keeps
+// its owner and permissions, and is durable when Rotate returns. The caller makes sure that nobody else replaces it.
 func Rotate(path string) (*Keys, error) {
 	text, err := readText(path)
 	if err != nil {
@@ -116,8 +117,8 @@ func Rotate(path string) (*Keys, error) {
 // random returns the text of a new key.
 func random() string { return rand.Text() + rand.Text() }
 
-// writeBeside writes a file in the folder of path durably, and returns its path. It has the owner and permissions of like; nil: only
-// this process's user can read it.
+// writeBeside writes a file in the folder of path durably, and returns its path. It has the owner and permissions of
+// like; nil: only this process's user can read it.
 func writeBeside(path, text string, like fs.FileInfo) (string, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // readable by its owner only
 	if err != nil {

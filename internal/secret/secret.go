@@ -26,8 +26,8 @@ var ErrNoKey = errors.New("the key of the secrets is missing, or another one")
 // ErrDamaged means that what was sealed was changed, or belongs to another owner.
 var ErrDamaged = errors.New("a sealed secret is damaged, or belongs to another owner")
 
-// Keys are the keys of an installation: the first seals, and all open, so that a key can be replaced. The methods are safe for
-// concurrent use. A nil *Keys has no key.
+// Keys are the keys of an installation: the first seals, and all open, so that a key can be replaced. The methods are
+// safe for concurrent use. A nil *Keys has no key.
 type Keys struct{ all []key }
 
 type key struct {
@@ -43,8 +43,8 @@ const (
 	HeadLength = 1 + keyIDLength // bytes
 )
 
-// New returns the keys that are made of a text: one per line or between commas, each of at least MinLength characters. Empty lines and
-// spaces around a key are ignored.
+// New returns the keys that are made of a text: one per line or between commas, each of at least MinLength characters.
+// Empty lines and spaces around a key are ignored.
 func New(text string) (*Keys, error) {
 	texts := slices.DeleteFunc(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ',' }), func(s string) bool { return strings.TrimSpace(s) == "" })
 	if len(texts) == 0 || len(texts) > MaxKeys {
@@ -78,8 +78,8 @@ func newKey(text string) (k key, err error) {
 	return k, nil
 }
 
-// Seal returns plain encrypted with the first key. It can be opened only with the same key and the same context, such as the id of
-// its owner.
+// Seal returns plain encrypted with the first key. It can be opened only with the same key and the same context, such
+// as the id of its owner.
 func (k *Keys) Seal(plain []byte, context string) []byte {
 	first := k.all[0]
 	nonce := make([]byte, first.aead.NonceSize())

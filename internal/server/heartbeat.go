@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// heartbeatInterval is the time between two requests to the service that watches this one, and heartbeatTimeout how long one may take.
+	// heartbeatInterval is the time between two requests to the service that watches this one, and heartbeatTimeout how
+	// long one may take.
 	heartbeatInterval = time.Minute
 	heartbeatTimeout  = 10 * time.Second
 
@@ -44,7 +45,8 @@ func (s *Server) sendHeartbeats(ctx context.Context) {
 	}
 }
 
-// sendHeartbeat requests the URL once, unless this replica does not work. The error does not contain the URL, which is a secret.
+// sendHeartbeat requests the URL once, unless this replica does not work. The error does not contain the URL, which is
+// a secret.
 func (s *Server) sendHeartbeat(ctx context.Context, client *http.Client) error {
 	if err := s.stuck(ctx); err != nil {
 		return err
@@ -71,8 +73,8 @@ func (s *Server) sendHeartbeat(ctx context.Context, client *http.Client) error {
 	return nil
 }
 
-// stuck returns why this replica does not work, or nil: pings cannot be recorded, or checks, messages to subscribers or alerts have been overdue for
-// stuckAfter.
+// stuck returns why this replica does not work, or nil: pings cannot be recorded, or checks, messages to subscribers or
+// alerts have been overdue for stuckAfter.
 func (s *Server) stuck(ctx context.Context) error {
 	if reason := s.notReadyReason(); reason != "" {
 		return errors.New(reason)

@@ -212,9 +212,8 @@ func (s *Server) publicMetrics() http.Handler {
 	})
 }
 
-// authenticatedMetrics serves the metrics to clients with a read token: those of the process, or of the monitors that the parameter
-// monitor names. Failed authentications count
-// towards the same limit as those at the API.
+// authenticatedMetrics serves the metrics to clients with a read token: those of the process, or of the monitors that
+// the parameter monitor names. Failed authentications count towards the same limit as those at the API.
 func (s *Server) authenticatedMetrics() http.Handler {
 	public := s.publicMetrics()
 	return web.Handle(s.log, func(w http.ResponseWriter, r *http.Request) error {

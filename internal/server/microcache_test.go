@@ -422,7 +422,8 @@ func checkStreams(t *testing.T, b *countingBackend, front string) {
 	}
 }
 
-// TestCaddyPassesPages runs deploy/caddy/Caddyfile. Without Caddy it is skipped, or fails if ALLSWELL_TEST_REQUIRE_CADDY is 1.
+// TestCaddyPassesPages runs deploy/caddy/Caddyfile. Without Caddy it is skipped, or fails if
+// ALLSWELL_TEST_REQUIRE_CADDY is 1.
 func TestCaddyPassesPages(t *testing.T) {
 	program, err := exec.LookPath("caddy")
 	if err != nil {

@@ -48,8 +48,8 @@ func (c monitorCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// serveMonitorMetrics serves the metrics of the monitors that the request names, by ids or slugs. Monitors that the actor cannot reach
-// are an error.
+// serveMonitorMetrics serves the metrics of the monitors that the request names, by ids or slugs. Monitors that the
+// actor cannot reach are an error.
 func (s *Server) serveMonitorMetrics(w http.ResponseWriter, r *http.Request, actor allswell.Actor, refs []string) error {
 	if len(refs) > maxMonitorsOfMetrics {
 		var bad allswell.ValidationError

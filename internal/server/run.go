@@ -86,8 +86,8 @@ func (c Config) Logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-// firstSteps returns what the first start prints: the setup link, the token, and commands to paste into a shell. local says that only
-// this machine can connect.
+// firstSteps returns what the first start prints: the setup link, the token, and commands to paste into a shell. local
+// says that only this machine can connect.
 func firstSteps(base, code, secret string, local bool) string {
 	hint := ""
 	if local {

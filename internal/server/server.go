@@ -205,8 +205,8 @@ func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
 // secretsTimeout is how long a start waits for the count of secrets, which reads all subscribers with one.
 const secretsTimeout = 5 * time.Second
 
-// warnOfSecrets logs which secrets cannot be decrypted, that some are encrypted with an earlier key, and that all users can read the file
-// of the keys.
+// warnOfSecrets logs which secrets cannot be decrypted, that some are encrypted with an earlier key, and that all users
+// can read the file of the keys.
 func (s *Server) warnOfSecrets(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, secretsTimeout)
 	defer cancel()

@@ -102,7 +102,8 @@ func HostNames(value string) ([]string, error) {
 	return names, nil
 }
 
-// CallingCodes parses country calling codes, separated by commas, with or without +. Longer prefixes, of up to 7 digits, are accepted too.
+// CallingCodes parses country calling codes, separated by commas, with or without +. Longer prefixes, of up to 7
+// digits, are accepted too.
 func CallingCodes(value string) ([]string, error) {
 	var codes []string
 	for entry := range strings.SplitSeq(value, ",") {

@@ -185,7 +185,8 @@ func TestStatuspageStatuses(t *testing.T) {
 	}
 }
 
-// TestStatuspageIncidents checks that the page's status is the worse of that of its components and the impact of its incidents.
+// TestStatuspageIncidents checks that the page's status is the worse of that of its components and the impact of its
+// incidents.
 func TestStatuspageIncidents(t *testing.T) {
 	for _, c := range []struct {
 		status allswell.Status

@@ -16,8 +16,9 @@ const (
 	advanceRules  = 500 // rules of alerts that are due
 )
 
-// AdvanceAlerts opens and ends alerts for new events, asks the rules that are due, and leaves notices for the channels that they notify. Any
-// number of replicas may call it. more reports whether there may be more to do; if not, next is when a rule is due, by Clock; zero: none is.
+// AdvanceAlerts opens and ends alerts for new events, asks the rules that are due, and leaves notices for the channels
+// that they notify. Any number of replicas may call it. more reports whether there may be more to do; if not, next is
+// when a rule is due, by Clock; zero: none is.
 func (s *Store) AdvanceAlerts(ctx context.Context) (more bool, next time.Time, err error) {
 	work, err := read(ctx, s, func(c *session) (bool, error) {
 		var err error
@@ -102,8 +103,8 @@ func (a *advance) route() (int, error) {
 	return len(ids), err
 }
 
-// beginAlert opens the alert of an event, if rules can be about it, and begins the rules that match. What only ends alerts is
-// an alert of its own if a rule asks for it.
+// beginAlert opens the alert of an event, if rules can be about it, and begins the rules that match. What only ends
+// alerts is an alert of its own if a rule asks for it.
 func (a *advance) beginAlert(e allswell.MonitorEvent, s alert.Subject) error {
 	if s.Event.Help() == "" {
 		return nil
@@ -150,8 +151,8 @@ func (a *advance) recordHold(p alert.Progress, why alert.HoldReason) error {
 	return err
 }
 
-// endAlert ends the alert of an event that e ends, and notifies the channels that were notified of it. Rules that would have notified later than its end do not,
-// unless they wait because the monitor is flapping: see alert.Rule.Advance.
+// endAlert ends the alert of an event that e ends, and notifies the channels that were notified of it. Rules that would
+// have notified later than its end do not, unless they wait because the monitor is flapping: see alert.Rule.Advance.
 func (a *advance) endAlert(begun alert.Event, e allswell.MonitorEvent) error {
 	ids, err := a.ids(`UPDATE alerts SET resolved_at = $4, end_reason = $5 WHERE workspace_id = $1 AND event = $2 AND event_key = $3 AND resolved_at IS NULL RETURNING id`,
 		e.WorkspaceID, string(begun), e.OutageID, millis(e.CreatedAt), nullIfEmpty(endReasonOf(e.Data)))
@@ -167,8 +168,8 @@ func (a *advance) endAlert(begun alert.Event, e allswell.MonitorEvent) error {
 	return err
 }
 
-// noticesToRecipients returns a notice for every channel that was notified of alerts, or will be by a notice that waits. A channel that took none of them
-// was not notified.
+// noticesToRecipients returns a notice for every channel that was notified of alerts, or will be by a notice that
+// waits. A channel that took none of them was not notified.
 func (c *session) noticesToRecipients(alertIDs []string, kind alert.NoticeKind) ([]newNotice, error) {
 	return database.Query(c.Session, func(row database.Row) (n newNotice, err error) {
 		n.kind = kind
@@ -291,9 +292,10 @@ func loaded[T any](cache map[string]T, key string, load func() (T, error)) (T, e
 	return v, err
 }
 
-// addNotices saves notices for channels that are enabled, and plans when their messages are sent. A channel that was notified of
-// an alert is not notified that it is open by another rule. Of channels that are failing, the fallbacks are notified at once,
-// because the next attempt may be an hour away. Channels know no notice twice, so that ends, whatever the fallbacks are.
+// addNotices saves notices for channels that are enabled, and plans when their messages are sent. A channel that was
+// notified of an alert is not notified that it is open by another rule. Of channels that are failing, the fallbacks are
+// notified at once, because the next attempt may be an hour away. Channels know no notice twice, so that ends, whatever
+// the fallbacks are.
 func (t *tx) addNotices(notices []newNotice) error {
 	channels := make(map[string]bool)
 	for _, n := range notices {

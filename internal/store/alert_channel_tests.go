@@ -16,8 +16,8 @@ type ChannelToTest struct {
 	SecretsMissing bool // the secrets cannot be opened
 }
 
-// TakeChannelTests returns the channels whose weekly test is due, at most limit, for the caller to test. Each is returned once; a test that a crash
-// prevents is made a week later.
+// TakeChannelTests returns the channels whose weekly test is due, at most limit, for the caller to test. Each is
+// returned once; a test that a crash prevents is made a week later.
 func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]ChannelToTest, error) {
 	const due = `FROM alert_channels WHERE test_weekly AND enabled AND (tested_at IS NULL OR tested_at <= $1)`
 	now, err := s.Clock(ctx)
@@ -51,8 +51,8 @@ func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]ChannelToTes
 	})
 }
 
-// RecordChannelTest records the outcome of a test of a channel: what Health shows, and the event that the channel fails. It does nothing if the
-// channel was deleted.
+// RecordChannelTest records the outcome of a test of a channel: what Health shows, and the event that the channel
+// fails. It does nothing if the channel was deleted.
 func (s *Store) RecordChannelTest(ctx context.Context, id string, o allswell.SendOutcome) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		t.unattended = true
@@ -78,8 +78,8 @@ func (s *Store) RecordChannelTest(ctx context.Context, id string, o allswell.Sen
 	})
 }
 
-// RecordFailedTest records that a channel did not take a test that somebody sent: its Health shows why. It is not failing because of that, so that nobody is
-// notified, and its fallback is not used.
+// RecordFailedTest records that a channel did not take a test that somebody sent: its Health shows why. It is not
+// failing because of that, so that nobody is notified, and its fallback is not used.
 func (s *Store) RecordFailedTest(ctx context.Context, id, reason string) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		t.unattended = true

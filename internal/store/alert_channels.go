@@ -40,8 +40,8 @@ func (s *Store) AlertChannel(ctx context.Context, actor allswell.Actor, ref stri
 	return read(ctx, s, func(c *session) (alert.Channel, error) { return c.alertChannel(actor, ref) })
 }
 
-// AlertChannelWithSecrets returns a channel as AlertChannel does, with its secrets, or without them if they cannot be opened: see
-// alert.Channel.HasSecrets.
+// AlertChannelWithSecrets returns a channel as AlertChannel does, with its secrets, or without them if they cannot be
+// opened: see alert.Channel.HasSecrets.
 func (s *Store) AlertChannelWithSecrets(ctx context.Context, actor allswell.Actor, ref string) (alert.Channel, error) {
 	return read(ctx, s, func(c *session) (alert.Channel, error) {
 		ch, err := c.alertChannel(actor, ref)
@@ -73,7 +73,8 @@ func (c *session) completeChannel(ch alert.Channel) (alert.Channel, error) {
 	return one[0], err
 }
 
-// completeChannels sets whether subscribers get SMS through channels, whether the secrets of channels cannot be opened, and whether they lack their program.
+// completeChannels sets whether subscribers get SMS through channels, whether the secrets of channels cannot be opened,
+// and whether they lack their program.
 func (c *session) completeChannels(channels []alert.Channel) error {
 	gateway, err := c.smsChannel()
 	if err != nil {
@@ -171,9 +172,9 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 	return c, s.nameTaken(err, "channel")
 }
 
-// ChangeAlertChannel changes a channel, given its id or name, with a function that gets the channel as it is. Of the secrets that the
-// function leaves, those that are null are removed, and those that are not given are kept. The error is allswell.ErrPreconditionFailed if the
-// channel does not meet all conditions.
+// ChangeAlertChannel changes a channel, given its id or name, with a function that gets the channel as it is. Of the
+// secrets that the function leaves, those that are null are removed, and those that are not given are kept. The error
+// is allswell.ErrPreconditionFailed if the channel does not meet all conditions.
 func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Channel) error) (alert.Channel, error) {
 	c, err := writeAs(ctx, s, actor, func(t *tx) (alert.Channel, error) {
 		if err := t.lockMutex("alerts"); err != nil { // so that two changes cannot make a cycle of fallbacks
@@ -230,7 +231,8 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 	return c, s.nameTaken(err, "channel")
 }
 
-// checkNameOfSMS returns an *allswell.ValidationError if the new name of a channel would stop SMS, because the settings name a channel of another workspace by it.
+// checkNameOfSMS returns an *allswell.ValidationError if the new name of a channel would stop SMS, because the settings
+// name a channel of another workspace by it.
 func (t *tx) checkNameOfSMS(c alert.Channel) error {
 	if c.Name != t.s.sms.Channel {
 		return nil
@@ -245,8 +247,8 @@ func (t *tx) checkNameOfSMS(c alert.Channel) error {
 	return err
 }
 
-// checkRename returns an *allswell.ValidationError if a new name of a channel would stop SMS, because the settings have the old one, or a channel of
-// another workspace has the new one.
+// checkRename returns an *allswell.ValidationError if a new name of a channel would stop SMS, because the settings have
+// the old one, or a channel of another workspace has the new one.
 func (t *tx) checkRename(before alert.Channel, name string) error {
 	if name == before.Name {
 		return nil
@@ -283,8 +285,8 @@ func (t *tx) keepSecrets(c *alert.Channel, kept map[string]json.RawMessage) erro
 	return bad.Err()
 }
 
-// DeleteAlertChannel deletes a channel, given its id or name, with what waits for it. The error is an *allswell.ValidationError if a rule, an on-call schedule
-// or the setting ALLSWELL_SMS_CHANNEL names it.
+// DeleteAlertChannel deletes a channel, given its id or name, with what waits for it. The error is an
+// *allswell.ValidationError if a rule, an on-call schedule or the setting ALLSWELL_SMS_CHANNEL names it.
 func (s *Store) DeleteAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		c, err := t.lockAlertChannel(actor, id, p)
@@ -325,8 +327,8 @@ func (t *tx) lockAlertChannel(actor allswell.Actor, ref string, p allswell.Preco
 	return c, p.Check(c)
 }
 
-// lockChannels locks channels in the order of their ids, and returns those that are enabled by their ids, each with its fallback if it has
-// failed alert.FallbackAfter times in a row, and with "" otherwise.
+// lockChannels locks channels in the order of their ids, and returns those that are enabled by their ids, each with its
+// fallback if it has failed alert.FallbackAfter times in a row, and with "" otherwise.
 func (t *tx) lockChannels(ids map[string]bool) (enabled map[string]string, err error) {
 	enabled = make(map[string]string)
 	_, err = database.Query(t.Session, func(row database.Row) (id string, err error) {
@@ -371,7 +373,8 @@ func withField(err error, field, message string) error {
 	return bad
 }
 
-// checkCount returns an *allswell.ValidationError if a workspace cannot have another object in a table. what is their name in the plural.
+// checkCount returns an *allswell.ValidationError if a workspace cannot have another object in a table. what is their
+// name in the plural.
 func (c *session) checkCount(table, workspaceID, what string, limit int64) error {
 	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM `+table+` WHERE workspace_id = $1`, workspaceID)
 	if err != nil || n < limit {
@@ -392,7 +395,8 @@ func (s *Store) nameTaken(err error, kind string) error {
 	return bad.Err()
 }
 
-// checkUnused returns an *allswell.ValidationError if a rule or an on-call schedule of a workspace names a channel or a schedule.
+// checkUnused returns an *allswell.ValidationError if a rule or an on-call schedule of a workspace names a channel or a
+// schedule.
 func (c *session) checkUnused(workspaceID, id string) error {
 	var bad allswell.ValidationError
 	rules, err := database.Query(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)

@@ -20,7 +20,8 @@ func lastLine(output string) string {
 	return alert.Shorten(strings.TrimSpace(lines[len(lines)-1]), maxAlertDetail)
 }
 
-// emitAlertEvent writes an event for members other than the beginning and the end of an outage. key identifies what it is about.
+// emitAlertEvent writes an event for members other than the beginning and the end of an outage. key identifies what it
+// is about.
 func (t *tx) emitAlertEvent(event alert.Event, workspaceID, monitorID, key string, data allswell.MonitorEventData) error {
 	data.Detail = alert.Shorten(data.Detail, maxAlertDetail)
 	return t.emitMonitorEvent(allswell.MonitorEvent{
@@ -47,7 +48,8 @@ func (t *tx) emitSlow(m allswell.Monitor, slow bool) error {
 // endedByOutage is the reason that an alert ended because the monitor is down.
 const endedByOutage = "down"
 
-// emitGap writes an event for all workspaces with rules that Allswell could not receive pings, once for each gap that is long enough.
+// emitGap writes an event for all workspaces with rules that Allswell could not receive pings, once for each gap that
+// is long enough.
 func (t *tx) emitGap(from time.Time) error {
 	if t.Now.Sub(from) < allswell.LongGap {
 		return nil
@@ -152,8 +154,8 @@ func (c *session) monitorSubjects(ids []string) (map[string]alert.Subject, error
 	return monitors, err
 }
 
-// isLate reports whether an event begins an alert that nothing would end, because its monitor was deleted meanwhile. An outage ends
-// before that.
+// isLate reports whether an event begins an alert that nothing would end, because its monitor was deleted meanwhile. An
+// outage ends before that.
 func (a alertEvents) isLate(e allswell.MonitorEvent) bool {
 	_, found := a.monitors[e.MonitorID]
 	event := alert.Event(e.Kind)

@@ -8,7 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// checkFallback returns an *allswell.ValidationError if the fallbacks of a channel lead back to one of them. The transaction has the mutex of alerts.
+// checkFallback returns an *allswell.ValidationError if the fallbacks of a channel lead back to one of them. The
+// transaction has the mutex of alerts.
 func (c *session) checkFallback(ch alert.Channel) error {
 	ids, names := []string{ch.ID}, []string{ch.Name}
 	for next := ch.FallbackID; next != ""; {
@@ -28,8 +29,8 @@ func (c *session) checkFallback(ch alert.Channel) error {
 	return nil
 }
 
-// notifyFallback leaves the notices of a message for the fallback of its channel. If the alert of one that says it is open has ended meanwhile, the fallback is
-// notified of that, too.
+// notifyFallback leaves the notices of a message for the fallback of its channel. If the alert of one that says it is
+// open has ended meanwhile, the fallback is notified of that, too.
 func (t *tx) notifyFallback(ch alert.Channel, m messageRow) error {
 	if ch.FallbackID == "" {
 		return nil
@@ -68,8 +69,9 @@ func (n newNotice) closes() bool {
 const wasNotified = `(EXISTS (SELECT 1 FROM alert_notices n LEFT JOIN alert_messages m ON m.id = n.message_id WHERE n.alert_id = r.alert_id AND n.channel_id = r.channel_id AND coalesce(m.state, '') <> 'failed')
 	OR NOT EXISTS (SELECT 1 FROM alert_notices n WHERE n.alert_id = r.alert_id AND n.channel_id = r.channel_id))`
 
-// isNew reports whether a notice says something new to its channel: each notice reaches each channel at most once, whatever fallbacks there are, and an
-// alert ends once, and is acknowledged once. A fallback is notified of that only if it was notified of the alert.
+// isNew reports whether a notice says something new to its channel: each notice reaches each channel at most once,
+// whatever fallbacks there are, and an alert ends once, and is acknowledged once. A fallback is notified of that only
+// if it was notified of the alert.
 func (c *session) isNew(n newNotice) (bool, error) {
 	earlier, err := c.ids(`SELECT id FROM alert_notices WHERE alert_id = $1 AND channel_id = $2 AND kind = $3 AND ($4 OR coalesce(decided_at, created_at) = $5) LIMIT 1`,
 		n.alertID, n.channelID, string(n.kind), n.closes(), millis(n.decidedAt))

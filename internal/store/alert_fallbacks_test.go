@@ -59,7 +59,8 @@ func TestFallbacksHaveNoCycle(t *testing.T) {
 	})
 }
 
-// TestCycleOfFallbacksEnds checks that notices end if the fallbacks of two channels that fail are each other, as earlier versions accepted.
+// TestCycleOfFallbacksEnds checks that notices end if the fallbacks of two channels that fail are each other, as
+// earlier versions accepted.
 func TestCycleOfFallbacksEnds(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Shop", w.component, "")
@@ -121,7 +122,8 @@ func TestRecoveryThroughFallback(t *testing.T) {
 	})
 }
 
-// TestEndWithoutFallback checks that a fallback that was not notified of a failure is not notified of its end, although its channel refuses that.
+// TestEndWithoutFallback checks that a fallback that was not notified of a failure is not notified of its end, although
+// its channel refuses that.
 func TestEndWithoutFallback(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Shop", w.component, "")
@@ -150,7 +152,8 @@ func TestFallbackOfAnEventWithoutEnd(t *testing.T) {
 	})
 }
 
-// TestFallbackLearnsOfTheEnd checks that a fallback which is notified of a failure after its end is notified of the end, too.
+// TestFallbackLearnsOfTheEnd checks that a fallback which is notified of a failure after its end is notified of the
+// end, too.
 func TestFallbackLearnsOfTheEnd(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Shop", w.component, "")
@@ -193,7 +196,8 @@ func TestEndedSilenceStaysEnded(t *testing.T) {
 	})
 }
 
-// TestFallbackOfAFailingChannel checks that the fallback is notified at once of what happens while its channel fails, and of each end once.
+// TestFallbackOfAFailingChannel checks that the fallback is notified at once of what happens while its channel fails,
+// and of each end once.
 func TestFallbackOfAFailingChannel(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		shop, bank := w.quick("Shop", w.component, ""), w.quick("Bank", w.component, "")

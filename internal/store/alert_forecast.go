@@ -61,8 +61,9 @@ type ForecastChannel struct {
 // ChannelName is a channel with its name.
 type ChannelName struct{ ID, Name string }
 
-// ForecastAlert says who would be notified of an event, when and why, and changes nothing. The error is an *allswell.ValidationError if there is no such
-// monitor or page, and allswell.ErrBusy while too many forecasts are made.
+// ForecastAlert says who would be notified of an event, when and why, and changes nothing. The error is an
+// *allswell.ValidationError if there is no such monitor or page, and allswell.ErrBusy while too many forecasts are
+// made.
 func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q AlertQuestion) (AlertForecast, error) {
 	timer := time.NewTimer(forecastWait)
 	defer timer.Stop()
@@ -154,7 +155,8 @@ func (c *session) enabledChannels(workspaceID string) (map[string]enabledChannel
 	return channels, err
 }
 
-// notified returns those of the recipients that are enabled, with their fallbacks. A disabled channel is not notified, and neither is its fallback.
+// notified returns those of the recipients that are enabled, with their fallbacks. A disabled channel is not notified,
+// and neither is its fallback.
 func (cfg alertConfiguration) notified(recipients []alert.Recipient) (all []ForecastChannel) {
 	for _, r := range recipients {
 		ch, enabled := cfg.channels[r.ChannelID]

@@ -16,8 +16,9 @@ import (
 // forecastRounds is how many outages are forecast. Their times go over more than a year, and so over changes of the clock.
 const forecastRounds = 40
 
-// TestForecastIsWhatHappens compares what is forecast of outages with what the store then decides for the same rules: which channels, when, and by
-// which rule; with delays, escalation, repetition, quiet hours, silences, a channel that is disabled, and people on call with hand-overs and overrides.
+// TestForecastIsWhatHappens compares what is forecast of outages with what the store then decides for the same rules:
+// which channels, when, and by which rule; with delays, escalation, repetition, quiet hours, silences, a channel that
+// is disabled, and people on call with hand-overs and overrides.
 func TestForecastIsWhatHappens(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		seed := rand.Uint64()
@@ -111,8 +112,9 @@ func (f *forecastWorld) randomRule(rule int) alert.Rule {
 	})
 }
 
-// round forecasts an outage, lets it happen and last for some days, lets somebody acknowledge it or not, ends it, and compares what was sent. The monitor
-// may flap before it: then what is compared is the plan of the alert, because a forecast is about a monitor that does not.
+// round forecasts an outage, lets it happen and last for some days, lets somebody acknowledge it or not, ends it, and
+// compares what was sent. The monitor may flap before it: then what is compared is the plan of the alert, because a
+// forecast is about a monitor that does not.
 func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 	f.Helper()
 	f.clock.set(f.clock.now().Add(f.duration(14 * 24 * time.Hour)))
@@ -279,8 +281,8 @@ func (f *forecastWorld) advanceUntil(until time.Time) {
 	}
 }
 
-// TestForecastNamesFallbacks checks that a forecast says who is notified of what a channel does not take: the fallbacks up to the first that is disabled,
-// whose own fallback is not notified either.
+// TestForecastNamesFallbacks checks that a forecast says who is notified of what a channel does not take: the fallbacks
+// up to the first that is disabled, whose own fallback is not notified either.
 func TestForecastNamesFallbacks(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		last := w.channel("last", func(*alert.Channel) {})
@@ -326,8 +328,8 @@ func TestForecastsAreLimited(t *testing.T) {
 	})
 }
 
-// TestForecastOfAnyOutage checks that an outage without a monitor is taken for a critical one, so that rules about severities are not said
-// to notify nobody.
+// TestForecastOfAnyOutage checks that an outage without a monitor is taken for a critical one, so that rules about
+// severities are not said to notify nobody.
 func TestForecastOfAnyOutage(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		phone := w.channel("phone", func(*alert.Channel) {})

@@ -20,8 +20,8 @@ type AlertPlan struct {
 	Steps            []ForecastStep   // the next ones, as long as nobody acknowledges the alert and it lasts
 }
 
-// alertPlans returns what rules will still do about alerts of a workspace, by the ids of these; the plan that is due first comes first. Each
-// has at most a number of steps.
+// alertPlans returns what rules will still do about alerts of a workspace, by the ids of these; the plan that is due
+// first comes first. Each has at most a number of steps.
 func (c *session) alertPlans(workspaceID string, alerts []alert.Alert, steps int) (map[string][]AlertPlan, error) {
 	about := make(map[string]alert.Alert)
 	var ids []string
@@ -107,8 +107,8 @@ type AlertCounts struct{ Open, Acknowledged int }
 // MaxAlertCount is the maximum number of alerts that are counted.
 const MaxAlertCount = 1000
 
-// AlertList returns the alerts that match a filter from a place on: of each list at most limit. Without a state, those that have not ended are
-// only at the beginning.
+// AlertList returns the alerts that match a filter from a place on: of each list at most limit. Without a state, those
+// that have not ended are only at the beginning.
 func (s *Store) AlertList(ctx context.Context, actor allswell.Actor, f AlertFilter, before AlertCursor, limit int) (AlertList, error) {
 	return read(ctx, s, func(c *session) (l AlertList, err error) {
 		if l.Counts, err = c.alertCounts(actor); err != nil {

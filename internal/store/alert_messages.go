@@ -94,8 +94,8 @@ func (t *tx) claimChannel(claimed []ClaimedMessage, id string, follows []string)
 	return append(claimed, c), err
 }
 
-// openMessage returns the message of a channel that is being sent and when it was composed, and composes one if there is none. It returns
-// allswell.ErrNotFound if there are no notices to send.
+// openMessage returns the message of a channel that is being sent and when it was composed, and composes one if there
+// is none. It returns allswell.ErrNotFound if there are no notices to send.
 func (t *tx) openMessage(ch alert.Channel, follows bool) (m alert.Message, since time.Time, err error) {
 	row, err := database.One(t.Session, scanMessage, `SELECT `+messageColumns+` FROM alert_messages WHERE channel_id = $1 AND state = 'sending'`, ch.ID)
 	if errors.Is(err, allswell.ErrNotFound) {
@@ -212,8 +212,8 @@ type MessageResult struct {
 	TemplateError string // see alert.Health
 }
 
-// SaveMessageResult saves the outcome of an attempt, and plans when the channel is used next. It does nothing if another replica has
-// claimed the channel meanwhile.
+// SaveMessageResult saves the outcome of an attempt, and plans when the channel is used next. It does nothing if
+// another replica has claimed the channel meanwhile.
 func (s *Store) SaveMessageResult(ctx context.Context, r MessageResult) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		t.unattended = true
@@ -271,8 +271,9 @@ func (t *tx) messageSent(ch *alert.Channel, m messageRow, r MessageResult) error
 	return t.finishMessage(m, "sent", "")
 }
 
-// messageFailed records that a message was not taken. What cannot be cured, or has failed for alert.MessageLifetime, is not tried
-// again. The fallback is notified when that is so, and from the attempt on with which the channel has failed alert.FallbackAfter times in a row.
+// messageFailed records that a message was not taken. What cannot be cured, or has failed for alert.MessageLifetime, is
+// not tried again. The fallback is notified when that is so, and from the attempt on with which the channel has failed
+// alert.FallbackAfter times in a row.
 func (t *tx) messageFailed(ch *alert.Channel, m messageRow, r MessageResult) error {
 	h := &ch.Health
 	h.AttemptedAt, h.Reason = t.Now, cmp.Or(r.Outcome.Reason, channelRefused)
@@ -326,8 +327,8 @@ func (t *tx) planAfter(ch alert.Channel, r MessageResult) error {
 	return err
 }
 
-// planChannel sets when a locked channel is used next: when a message is to be repeated, or when the notices that wait are gathered; not
-// before its pace allows it, and never if it is disabled or nothing waits.
+// planChannel sets when a locked channel is used next: when a message is to be repeated, or when the notices that wait
+// are gathered; not before its pace allows it, and never if it is disabled or nothing waits.
 func (t *tx) planChannel(id string) error {
 	ch, err := t.channelByID(id)
 	if err != nil {

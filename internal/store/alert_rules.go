@@ -109,8 +109,8 @@ func (s *Store) CreateAlertRule(ctx context.Context, actor allswell.Actor, r ale
 	return r, s.nameTaken(err, "rule")
 }
 
-// ChangeAlertRule changes a rule, given its id or name, with a function that gets the rule as it is. It continues with alerts that it has
-// begun with. The error is allswell.ErrPreconditionFailed if the rule does not meet all conditions.
+// ChangeAlertRule changes a rule, given its id or name, with a function that gets the rule as it is. It continues with
+// alerts that it has begun with. The error is allswell.ErrPreconditionFailed if the rule does not meet all conditions.
 func (s *Store) ChangeAlertRule(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Rule) error) (alert.Rule, error) {
 	r, err := writeAs(ctx, s, actor, func(t *tx) (alert.Rule, error) {
 		before, err := t.lockAlertRule(actor, id, p)
@@ -184,7 +184,8 @@ func (t *tx) lockAlertRule(actor allswell.Actor, ref string, p allswell.Precondi
 	return r, p.Check(r)
 }
 
-// validateRule returns an *allswell.ValidationError with every invalid field. It replaces slugs of pages and monitors by their ids.
+// validateRule returns an *allswell.ValidationError with every invalid field. It replaces slugs of pages and monitors
+// by their ids.
 func (t *tx) validateRule(r *alert.Rule) error {
 	invalid := r.Validate()
 	if err := t.resolveFilter(r.WorkspaceID, &r.Filter, &invalid); err != nil {
@@ -215,7 +216,8 @@ func (t *tx) validateRule(r *alert.Rule) error {
 	return invalid
 }
 
-// resolveFilter replaces the slugs of a filter's pages and monitors by their ids, and adds those that do not exist to invalid.
+// resolveFilter replaces the slugs of a filter's pages and monitors by their ids, and adds those that do not exist to
+// invalid.
 func (c *session) resolveFilter(workspaceID string, f *alert.Filter, invalid *error) error {
 	for _, list := range []struct {
 		field string // and table

@@ -33,7 +33,8 @@ func TestTargetOfQuietHours(t *testing.T) {
 	})
 }
 
-// TestOverridesOfFormerParticipants checks that only an override which the schedule already had may name somebody who is no participant.
+// TestOverridesOfFormerParticipants checks that only an override which the schedule already had may name somebody who
+// is no participant.
 func TestOverridesOfFormerParticipants(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		now := w.clock.now()

@@ -10,7 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestWholeThreadIsAcknowledged checks that the link of a message also acknowledges the alerts that the message does not list.
+// TestWholeThreadIsAcknowledged checks that the link of a message also acknowledges the alerts that the message does
+// not list.
 func TestWholeThreadIsAcknowledged(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const many = alert.MaxLines + 5

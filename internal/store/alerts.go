@@ -45,7 +45,8 @@ func (f AlertFilter) from(actor allswell.Actor) (from string, args []any) {
 	return from, args
 }
 
-// alertsOf returns the FROM clause of the alerts that an actor may see: those of the pages to which a limited one is limited.
+// alertsOf returns the FROM clause of the alerts that an actor may see: those of the pages to which a limited one is
+// limited.
 func alertsOf(actor allswell.Actor) (from string, args []any) {
 	r := reachOf(actor)
 	if r.limited {
@@ -139,8 +140,9 @@ func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (Ale
 	})
 }
 
-// AcknowledgeAlert records that somebody acknowledges an alert: it is not repeated or escalated any more, and everybody who was notified of it is
-// notified of that. Pages do not change. An alert that was acknowledged before, or has ended, stays as it is.
+// AcknowledgeAlert records that somebody acknowledges an alert: it is not repeated or escalated any more, and everybody
+// who was notified of it is notified of that. Pages do not change. An alert that was acknowledged before, or has ended,
+// stays as it is.
 func (s *Store) AcknowledgeAlert(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[alert.Alert]) (alert.Alert, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (alert.Alert, error) {
 		if err := t.lockMutex("alerts"); err != nil {
@@ -227,8 +229,9 @@ func (s *Store) ThreadChannel(ctx context.Context, key string) (alert.Channel, e
 	})
 }
 
-// AcknowledgeThread acknowledges all open alerts of the thread with a key, and returns how many there were. actor is who did it, in any workspace. A user
-// who is not a member of the thread's workspace is recorded like anyone else with the link.
+// AcknowledgeThread acknowledges all open alerts of the thread with a key, and returns how many there were. actor is
+// who did it, in any workspace. A user who is not a member of the thread's workspace is recorded like anyone else with
+// the link.
 func (s *Store) AcknowledgeThread(ctx context.Context, key string, actor allswell.Actor) (count int, err error) {
 	return write(ctx, s, func(t *tx) (int, error) {
 		if err := t.lockMutex("alerts"); err != nil {

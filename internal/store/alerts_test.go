@@ -60,8 +60,8 @@ func (w *world) claimMessages() []store.ClaimedMessage {
 	return claimed
 }
 
-// passAlerts lets some time pass, and calls send with each message that is due meanwhile. Time goes by whole seconds, to the
-// next one at which the store has something to do.
+// passAlerts lets some time pass, and calls send with each message that is due meanwhile. Time goes by whole seconds,
+// to the next one at which the store has something to do.
 func (w *world) passAlerts(after time.Duration, send func(store.ClaimedMessage)) {
 	w.Helper()
 	for end := w.clock.now().Add(after); ; {
@@ -243,8 +243,8 @@ func TestHoldsAreRecorded(t *testing.T) {
 	})
 }
 
-// TestFailedTestIsShown checks that the health of a channel shows a test that it did not take, that it is not failing because of that, and that a
-// message which it takes ends that.
+// TestFailedTestIsShown checks that the health of a channel shows a test that it did not take, that it is not failing
+// because of that, and that a message which it takes ends that.
 func TestFailedTestIsShown(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		phone := w.channel("phone")
@@ -264,8 +264,8 @@ func TestFailedTestIsShown(t *testing.T) {
 	})
 }
 
-// TestHoldsEndEarlier checks that an alert is not said to be held back any more once its silence was ended, somebody has acknowledged it, or its rule
-// was disabled or deleted, and that the time of that stays the same.
+// TestHoldsEndEarlier checks that an alert is not said to be held back any more once its silence was ended, somebody
+// has acknowledged it, or its rule was disabled or deleted, and that the time of that stays the same.
 func TestHoldsEndEarlier(t *testing.T) {
 	for name, end := range map[string]func(w *world, alertID string, silence alert.Silence, rule alert.Rule){
 		"the silence ends": func(w *world, _ string, silence alert.Silence, _ alert.Rule) {
@@ -391,8 +391,8 @@ func TestChannelThatFails(t *testing.T) {
 	})
 }
 
-// TestReplicaThatStopsWhileSending checks that a message is claimed again when its lease has ended, and that the first replica's
-// outcome counts no more.
+// TestReplicaThatStopsWhileSending checks that a message is claimed again when its lease has ended, and that the first
+// replica's outcome counts no more.
 func TestReplicaThatStopsWhileSending(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
@@ -418,7 +418,8 @@ func TestReplicaThatStopsWhileSending(t *testing.T) {
 	})
 }
 
-// TestPaceOfChannel checks that no minute has more messages than a channel allows, and that the others are notified together.
+// TestPaceOfChannel checks that no minute has more messages than a channel allows, and that the others are notified
+// together.
 func TestPaceOfChannel(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone", func(c *alert.Channel) { c.MaxPerMinute = 2 })))
@@ -441,7 +442,8 @@ func TestPaceOfChannel(t *testing.T) {
 	})
 }
 
-// TestFlappingAlertsWait checks that the alerts of a monitor that fails often wait for an hour after the last one that did not.
+// TestFlappingAlertsWait checks that the alerts of a monitor that fails often wait for an hour after the last one that
+// did not.
 func TestFlappingAlertsWait(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Shop", w.component, "")
@@ -468,8 +470,8 @@ func TestFlappingAlertsWait(t *testing.T) {
 	})
 }
 
-// TestOtherEventsNotify checks the events that are not outages: slowness, warnings, maintenances, gaps of our own, and subscribers who are not notified
-// any more.
+// TestOtherEventsNotify checks the events that are not outages: slowness, warnings, maintenances, gaps of our own, and
+// subscribers who are not notified any more.
 func TestOtherEventsNotify(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) {

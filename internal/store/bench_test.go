@@ -89,7 +89,8 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkHistoryOfPings reads the history of one monitor, of 100,000 and of a million with a day of pings each, on SQLite.
+// BenchmarkHistoryOfPings reads the history of one monitor, of 100,000 and of a million with a day of pings each, on
+// SQLite.
 //
 //	go test -run '^$' -bench HistoryOfPings -benchtime 500x -timeout 30m ./internal/store
 func BenchmarkHistoryOfPings(b *testing.B) {

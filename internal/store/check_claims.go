@@ -30,8 +30,8 @@ type ClaimedCheck struct {
 	SecretsMissing         bool  // the secrets cannot be opened, so the result is unknown
 }
 
-// checkRetryable is the condition of retries that a replica may run before the next regular check: $1 is now, $2 the location and $3 the replica as
-// retry_without has them.
+// checkRetryable is the condition of retries that a replica may run before the next regular check: $1 is now, $2 the
+// location and $3 the replica as retry_without has them.
 const checkRetryable = `retry_at <= $1 AND due_at > $1 AND replace(retry_without, $2, '') = retry_without AND replace(retry_without, $3, '') = retry_without`
 
 // withoutLocation and withoutReplica return entries of retry_without.

@@ -15,10 +15,11 @@ import (
 // MaxCheckResults is how many results are recorded in one transaction at most, so that pings do not wait long for it.
 const MaxCheckResults = 200
 
-// RecordCheckResults records results with all their effects in one transaction. Results of monitors that were deleted, or
-// whose check was changed since it was claimed, are left out. If the database refuses a result, and would again, it is logged and dropped, and
-// the others are recorded in transactions of their own. The error is allswell.ErrBusy if nothing was changed and the same call may succeed,
-// allswell.ErrUnknownOutcome if all may be recorded, and otherwise a *ResultsError.
+// RecordCheckResults records results with all their effects in one transaction. Results of monitors that were deleted,
+// or whose check was changed since it was claimed, are left out. If the database refuses a result, and would again, it
+// is logged and dropped, and the others are recorded in transactions of their own. The error is allswell.ErrBusy if
+// nothing was changed and the same call may succeed, allswell.ErrUnknownOutcome if all may be recorded, and otherwise a
+// *ResultsError.
 //
 // Good results of healthy monitors are only added to the history; TestCheckResultsAreTheRule compares that with
 // Monitor.ApplyCheckResult.
@@ -130,8 +131,8 @@ func (t *tx) sortResults(all []allswell.CheckResult) (current, changing []allswe
 	return current, changing, nil
 }
 
-// applyResults applies results to their monitors: those of parents before those of the monitors below them, so that what fails together
-// raises one alarm. Those of a monitor keep their order.
+// applyResults applies results to their monitors: those of parents before those of the monitors below them, so that
+// what fails together raises one alarm. Those of a monitor keep their order.
 func (t *tx) applyResults(results []allswell.CheckResult) error {
 	monitors, err := t.lockChecked(results)
 	if err != nil {

@@ -170,8 +170,8 @@ func sumUp(results []timedResult, length time.Duration) map[int64]checkstats.Sum
 	return sums
 }
 
-// rollupChunks loads the rows of check_rollups that begin in the periods that span returns for each step. What cannot be read is
-// logged and left out.
+// rollupChunks loads the rows of check_rollups that begin in the periods that span returns for each step. What cannot
+// be read is logged and left out.
 func (c *session) rollupChunks(ids []string, span func(checkStep) (from, to time.Time)) (map[rollupKey]checkstats.Chunk, error) {
 	chunks := make(map[rollupKey]checkstats.Chunk)
 	for _, step := range checkSteps {

@@ -19,7 +19,8 @@ import (
 // secretKeyFile is the name of the file with the key of secrets beside a SQLite database, unless a key is set.
 const secretKeyFile = "allswell.key"
 
-// secretKeys are the keys with which secrets are sealed. Those of a file are read when they are needed, and again when the file was changed.
+// secretKeys are the keys with which secrets are sealed. Those of a file are read when they are needed, and again when
+// the file was changed.
 type secretKeys struct {
 	path string // of the file beside a SQLite database; "": the keys are set, or there are none
 	mu   sync.Mutex
@@ -35,8 +36,8 @@ func newSecretKeys(dsn string, given *secret.Keys) *secretKeys {
 	return k
 }
 
-// forOpening returns the keys, and nil if there are none. While the file cannot be read, because somebody edits it, these are the ones that it
-// had.
+// forOpening returns the keys, and nil if there are none. While the file cannot be read, because somebody edits it,
+// these are the ones that it had.
 func (k *secretKeys) forOpening() (*secret.Keys, error) {
 	keys, err := k.load()
 	if keys != nil || errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +55,8 @@ func (k *secretKeys) current() (*secret.Keys, error) {
 	return nil, err
 }
 
-// load returns the keys. The error is fs.ErrNotExist if there is no file. With an error, the keys are those that the file had, or nil.
+// load returns the keys. The error is fs.ErrNotExist if there is no file. With an error, the keys are those that the
+// file had, or nil.
 func (k *secretKeys) load() (*secret.Keys, error) {
 	if k.path == "" {
 		return k.keys, nil
@@ -76,8 +78,9 @@ func (k *secretKeys) load() (*secret.Keys, error) {
 	return keys, nil
 }
 
-// keysForSealing returns the keys, and makes one if the database is SQLite. Without one, the error is an *allswell.ValidationError for the
-// fields. What is sealed is written in the same transaction: so the file is created and replaced by one process at a time.
+// keysForSealing returns the keys, and makes one if the database is SQLite. Without one, the error is an
+// *allswell.ValidationError for the fields. What is sealed is written in the same transaction: so the file is created
+// and replaced by one process at a time.
 func (t *tx) keysForSealing(fields iter.Seq[string]) (*secret.Keys, error) {
 	k := t.s.secretKeys
 	keys, err := k.load()

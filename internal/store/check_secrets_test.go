@@ -121,7 +121,8 @@ func TestKeyOfSecrets(t *testing.T) {
 	})
 }
 
-// TestNewKeyBesideOldSecrets loses the file with the key: the log says that a new one was made, and which secrets it cannot open.
+// TestNewKeyBesideOldSecrets loses the file with the key: the log says that a new one was made, and which secrets it
+// cannot open.
 func TestNewKeyBesideOldSecrets(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		path, ok := strings.CutPrefix(w.dsn, "sqlite:")

@@ -193,7 +193,8 @@ func (t *tx) saveCheckState(m allswell.Monitor) error {
 	return err
 }
 
-// moveSlowCause adds, removes or moves the cause of a component whose monitor is slow. The caller has locked the components.
+// moveSlowCause adds, removes or moves the cause of a component whose monitor is slow. The caller has locked the
+// components.
 func (t *tx) moveSlowCause(before, m allswell.Monitor) error {
 	was, is := !before.CheckState.SlowSince.IsZero(), !m.CheckState.SlowSince.IsZero()
 	if was == is && (!is || before.ComponentID == m.ComponentID) {
@@ -216,8 +217,8 @@ func (t *tx) moveSlowCause(before, m allswell.Monitor) error {
 	return nil
 }
 
-// resolveParent sets the parent of a monitor, given by its id or slug. The caller holds the mutex "parents", so that no cycle
-// is made meanwhile.
+// resolveParent sets the parent of a monitor, given by its id or slug. The caller holds the mutex "parents", so that no
+// cycle is made meanwhile.
 func (t *tx) resolveParent(actor allswell.Actor, m *allswell.Monitor, ref string) error {
 	m.ParentID = ""
 	if ref == "" {
@@ -291,7 +292,8 @@ func (t *tx) saveCheckingGap(before, m allswell.Monitor) error {
 // maxSuppressedNotes is how many notes of an incident name monitors whose failures are suppressed.
 const maxSuppressedNotes = 100
 
-// noteSuppressed adds a note to the incident of the parent that is down of a locked monitor, when its first failure was suppressed.
+// noteSuppressed adds a note to the incident of the parent that is down of a locked monitor, when its first failure was
+// suppressed.
 func (t *tx) noteSuppressed(m allswell.Monitor) error {
 	if m.ParentID == "" || !m.FailuresSuppressed {
 		return nil

@@ -265,7 +265,8 @@ func TestChecksDuringMaintenance(t *testing.T) {
 	})
 }
 
-// A parent and the monitors below it that fail and recover in one transaction have one incident, whatever the order of the results.
+// A parent and the monitors below it that fail and recover in one transaction have one incident, whatever the order of
+// the results.
 func TestParentsFailTogether(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		once := func(parent string) func(*allswell.NewMonitor) {

@@ -282,8 +282,9 @@ func (t *tx) edit(c allswell.Component, e allswell.ComponentEdit) (allswell.Comp
 	return c, err
 }
 
-// DeleteComponent deletes a component, given its id or slug. Its monitors remain, without a
-// component, and are no longer suppressed by its maintenance. If the component does not meet all conditions, the error is allswell.ErrPreconditionFailed.
+// DeleteComponent deletes a component, given its id or slug. Its monitors remain, without a component, and are no
+// longer suppressed by its maintenance. If the component does not meet all conditions, the error is
+// allswell.ErrPreconditionFailed.
 func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug, ref string, conds ...allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		p, err := t.pageBySlug(actor, slug)

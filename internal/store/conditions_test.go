@@ -47,8 +47,8 @@ var (
 
 const runID = "0191a1b2-0000-7000-8000-0000000001%02d"
 
-// conditionTests are what runs do that violate conditions. Each begins with the monitor of the world, which was just pinged and
-// whose interval is five minutes.
+// conditionTests are what runs do that violate conditions. Each begins with the monitor of the world, which was just
+// pinged and whose interval is five minutes.
 var conditionTests = map[string]func(w *world){
 	"limits that no run can keep are refused": func(w *world) {
 		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, time.Minute)

@@ -214,8 +214,8 @@ var contradictions = map[string]string{
 	"a gap that ends before it begins": `SELECT from_at FROM listening_gaps WHERE to_at <= from_at`,
 }
 
-// allContradictions is one statement of all contradictions, because the tables are checked often: each row has the name of the
-// contradiction and what has it.
+// allContradictions is one statement of all contradictions, because the tables are checked often: each row has the name
+// of the contradiction and what has it.
 var allContradictions = func() string {
 	var parts []string
 	for _, what := range slices.Sorted(maps.Keys(contradictions)) {

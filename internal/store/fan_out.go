@@ -142,10 +142,10 @@ func (t *tx) notificationTime(e allswell.Event) (time.Time, error) {
 	return allswell.NotificationTime(earlier, e.CreatedAt), err
 }
 
-// createDeliveries creates the deliveries of an event for the subscribers after its
-// cursor, up to and including end. Subscribers who confirmed after the event get none. While a
-// page is private, only subscribers get any that an operator added, or who signed up on the private page. Of warnings, only
-// those get any that an operator added and that ask for them. A browser that waits for the end of an incident gets only this.
+// createDeliveries creates the deliveries of an event for the subscribers after its cursor, up to and including end.
+// Subscribers who confirmed after the event get none. While a page is private, only subscribers get any that an
+// operator added, or who signed up on the private page. Of warnings, only those get any that an operator added and that
+// ask for them. A browser that waits for the end of an incident gets only this.
 func (t *tx) createDeliveries(e openEvent, end string) error {
 	collapseKey, components, err := t.collapseKeyOf(e.Event)
 	if err != nil {

@@ -41,8 +41,9 @@ func (s *Store) TakeStateCode(ctx context.Context, code string) error {
 
 // SignInIdentity signs in the person of an identity and returns the secret of the session. An identity that is new
 // belongs to the account with its verified e-mail address, or to a new account, if the rules or an invitation give a
-// role; without a verified address it belongs to nobody. The rules decide about the membership of their workspace. It returns an allswell.IdentityError if the person
-// cannot sign in; a membership that the groups do not allow any more is removed then.
+// role; without a verified address it belongs to nobody. The rules decide about the membership of their workspace. It
+// returns an allswell.IdentityError if the person cannot sign in; a membership that the groups do not allow any more is
+// removed then.
 func (s *Store) SignInIdentity(ctx context.Context, i allswell.Identity, rules allswell.SignInRules, b Browser) (secret string, err error) {
 	if rules.Workspace == "" {
 		rules.Workspace = allswell.DefaultWorkspace

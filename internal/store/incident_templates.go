@@ -15,8 +15,8 @@ func scanIncidentTemplate(row database.Row) (t allswell.IncidentTemplate, err er
 	return
 }
 
-// IncidentTemplates lists the templates of a workspace, the oldest first. If page is the slug of a page, it lists those that can be
-// used on it.
+// IncidentTemplates lists the templates of a workspace, the oldest first. If page is the slug of a page, it lists those
+// that can be used on it.
 func (s *Store) IncidentTemplates(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]allswell.IncidentTemplate, int, error) {
 	reach := reachOf(actor)
 	from, args := `FROM incident_templates WHERE `+reach.templates(1), []any{reach.arg}

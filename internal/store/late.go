@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// beginLate writes the events that monitors have become late, in workspaces with a rule about that. Elsewhere nobody reads them, and an
-// outage of a network can make thousands of monitors late at once.
+// beginLate writes the events that monitors have become late, in workspaces with a rule about that. Elsewhere nobody
+// reads them, and an outage of a network can make thousands of monitors late at once.
 func (t *tx) beginLate(late []allswell.Monitor) error {
 	asked := make(map[string]bool)
 	for _, m := range late {
@@ -36,13 +36,14 @@ func (t *tx) beginLate(late []allswell.Monitor) error {
 // lateBatch is how many alerts of late monitors one transaction ends.
 const lateBatch = 500
 
-// lateOver selects the open alerts of monitors that are not late any more, for whatever reason: a ping, an outage, or a change.
+// lateOver selects the open alerts of monitors that are not late any more, for whatever reason: a ping, an outage, or a
+// change.
 const lateOver = `FROM alerts a LEFT JOIN monitors m ON m.id = a.monitor_id WHERE a.event = 'monitor.late' AND a.resolved_at IS NULL
 	AND NOT coalesce(m.enabled AND m.state = 'up' AND m.consecutive_failures > 0, FALSE)
 	AND NOT EXISTS (SELECT 1 FROM monitor_events e WHERE e.routed_at IS NULL AND e.kind = 'monitor.late_ended' AND e.outage_id = a.event_key)`
 
-// endLate writes the events that monitors are not late any more. A ping of a late monitor costs no more than another one, because
-// only the next tick looks at it.
+// endLate writes the events that monitors are not late any more. A ping of a late monitor costs no more than another
+// one, because only the next tick looks at it.
 func (s *Store) endLate(ctx context.Context) error {
 	for {
 		if found, err := s.exists(ctx, `SELECT 1 `+lateOver); err != nil || !found {

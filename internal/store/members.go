@@ -70,9 +70,10 @@ func (t *tx) owners(workspaceID string) (int64, error) {
 	return database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE workspace_id = $1 AND role = $2`, workspaceID, string(allswell.RoleOwner))
 }
 
-// ChangeMember changes the role of a member of the actor's workspace, and the pages to which it is limited. When it returns nil, no write with the earlier role
-// is under way, and none will be accepted. It returns a *allswell.ValidationError if the actor may not do this or no
-// owner would be left, and allswell.ErrPreconditionFailed if the member's role is not the one given in c.
+// ChangeMember changes the role of a member of the actor's workspace, and the pages to which it is limited. When it
+// returns nil, no write with the earlier role is under way, and none will be accepted. It returns a
+// *allswell.ValidationError if the actor may not do this or no owner would be left, and allswell.ErrPreconditionFailed
+// if the member's role is not the one given in c.
 func (s *Store) ChangeMember(ctx context.Context, actor allswell.Actor, userID string, c allswell.MemberChange) (allswell.Member, error) {
 	if err := c.Validate(); err != nil {
 		return allswell.Member{}, err

@@ -127,7 +127,8 @@ func (t *tx) insertMonitor(m allswell.Monitor) error {
 	return err
 }
 
-// tokenText returns the stored form of the ping token of a monitor: of a check a text that is no token, because tokens are unique.
+// tokenText returns the stored form of the ping token of a monitor: of a check a text that is no token, because tokens
+// are unique.
 func tokenText(m allswell.Monitor) string {
 	if m.IsCheck() {
 		return "check_" + m.ID
@@ -285,8 +286,9 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	return m, t.audit(actor, allswell.AuditUpdate, before, m)
 }
 
-// lockMonitorChange locks what a change of a locked monitor affects: the component before and after it if it is linked to one, or is slow,
-// and what the end or the move of an outage changes. A monitor that is linked is then suppressed by the maintenance of its component.
+// lockMonitorChange locks what a change of a locked monitor affects: the component before and after it if it is linked
+// to one, or is slow, and what the end or the move of an outage changes. A monitor that is linked is then suppressed by
+// the maintenance of its component.
 func (t *tx) lockMonitorChange(before allswell.Monitor, m *allswell.Monitor, linked, outage bool) (err error) {
 	switch {
 	case outage:

@@ -8,8 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/secret"
 )
 
-// MonitorCheck returns a monitor as Monitor does, with the secrets of its check. If these cannot be decrypted, because the key is another
-// one, there are none, and Check.SecretFields says which there should be.
+// MonitorCheck returns a monitor as Monitor does, with the secrets of its check. If these cannot be decrypted, because
+// the key is another one, there are none, and Check.SecretFields says which there should be.
 func (s *Store) MonitorCheck(ctx context.Context, actor allswell.Actor, ref string) (allswell.Monitor, error) {
 	return read(ctx, s, func(c *session) (allswell.Monitor, error) {
 		m, err := c.filledMonitor(c.monitorOf(actor, ref))
@@ -26,7 +26,8 @@ func (s *Store) MonitorCheck(ctx context.Context, actor allswell.Actor, ref stri
 // maxFamily is the maximum number of children that MonitorFamily returns.
 const maxFamily = 100
 
-// MonitorFamily returns the parent of a monitor, and then its oldest children. Those that the actor cannot reach are left out.
+// MonitorFamily returns the parent of a monitor, and then its oldest children. Those that the actor cannot reach are
+// left out.
 func (s *Store) MonitorFamily(ctx context.Context, actor allswell.Actor, m allswell.Monitor) ([]allswell.Monitor, error) {
 	return read(ctx, s, func(c *session) ([]allswell.Monitor, error) {
 		r := reachOf(actor)

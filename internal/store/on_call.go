@@ -89,7 +89,8 @@ func (s *Store) ChangeOnCall(ctx context.Context, actor allswell.Actor, id strin
 	})
 }
 
-// DeleteOnCall deletes an on-call schedule, given its id or slug. The error is an *allswell.ValidationError if a rule names it.
+// DeleteOnCall deletes an on-call schedule, given its id or slug. The error is an *allswell.ValidationError if a rule
+// names it.
 func (s *Store) DeleteOnCall(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		o, err := t.lockOnCall(actor, id, p)

@@ -15,7 +15,8 @@ func TestOverviewFindsTroubledMonitorsByIndex(t *testing.T) {
 	}
 }
 
-// TestAlertsAreCountedByIndex checks that SQLite reads only the alerts that last, which each screen of the dashboard counts.
+// TestAlertsAreCountedByIndex checks that SQLite reads only the alerts that last, which each screen of the dashboard
+// counts.
 func TestAlertsAreCountedByIndex(t *testing.T) {
 	if plan := planOnSQLite(t, `SELECT acknowledged_at FROM alerts WHERE workspace_id = 'ws_1' AND resolved_at IS NULL LIMIT 1000`); !strings.Contains(plan, "alerts_lasting") {
 		t.Errorf("the plan: %s", plan)

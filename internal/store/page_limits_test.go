@@ -118,7 +118,8 @@ func TestTokensExpire(t *testing.T) {
 	})
 }
 
-// TestLimitedActorsReadTemplatesOfAllPages: they read and use the templates that belong to all pages, and change none of them.
+// TestLimitedActorsReadTemplatesOfAllPages: they read and use the templates that belong to all pages, and change none
+// of them.
 func TestLimitedActorsReadTemplatesOfAllPages(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)

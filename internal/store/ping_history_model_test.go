@@ -178,8 +178,8 @@ func TestHistoryOfPingsIsTheModel(t *testing.T) {
 	})
 }
 
-// TestMergeInSteps merges segments of more chunks than a step takes, whose chunks begin at different keys: no ping is lost or doubled
-// between two steps.
+// TestMergeInSteps merges segments of more chunks than a step takes, whose chunks begin at different keys: no ping is
+// lost or doubled between two steps.
 func TestMergeInSteps(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		seed := rand.Uint64()
@@ -258,8 +258,8 @@ func TestCorruptHistoryOfPings(t *testing.T) {
 	})
 }
 
-// TestSmallMergesDoNotWaitForLargeOnes checks that segments of a low level are merged while a long merge is in progress, which goes
-// on after that.
+// TestSmallMergesDoNotWaitForLargeOnes checks that segments of a low level are merged while a long merge is in
+// progress, which goes on after that.
 func TestSmallMergesDoNotWaitForLargeOnes(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		now := w.clock.now().UnixMilli()
@@ -304,7 +304,8 @@ func TestPastTokensAreLimited(t *testing.T) {
 	})
 }
 
-// TestBlocksAreMergedOnce merges the same blocks several times at once, as replicas do: no ping is listed twice, and none is lost.
+// TestBlocksAreMergedOnce merges the same blocks several times at once, as replicas do: no ping is listed twice, and
+// none is lost.
 func TestBlocksAreMergedOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		merge := func() {

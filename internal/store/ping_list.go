@@ -18,8 +18,8 @@ type SignalFilter struct {
 	Outputs int          // of how many Output is loaded, from the newest on
 }
 
-// SignalCursor is a place in the list of a monitor's pings and signals. It stays valid while there are new ones. The zero SignalCursor is the
-// beginning.
+// SignalCursor is a place in the list of a monitor's pings and signals. It stays valid while there are new ones. The
+// zero SignalCursor is the beginning.
 type SignalCursor struct {
 	At     int64 // microseconds since 1970; of signals, the last one of their millisecond
 	Number int64 // of the signal; 0: a ping

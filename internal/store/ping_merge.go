@@ -92,8 +92,8 @@ func (s *Store) loadBlocks(ctx context.Context) (b blocks, err error) {
 	return b, err
 }
 
-// oldest returns the time of the first ping of the first block that can be read; zero: there is none. Each block is later than the
-// one before.
+// oldest returns the time of the first ping of the first block that can be read; zero: there is none. Each block is
+// later than the one before.
 func (b blocks) oldest() (first time.Time) {
 	for _, data := range b.data {
 		pinghistory.ReadBlock(data, func(_ int64, p pinghistory.Ping) {
@@ -183,8 +183,8 @@ func (t *tx) insertChunks(segment string, chunks []pinghistory.Chunk) error {
 	return nil
 }
 
-// mergeSegments does a step of a merge, or begins one. Merges of low levels go first: they take seconds and keep the number of segments
-// small, which those of high levels, of gigabytes, would let grow for hours.
+// mergeSegments does a step of a merge, or begins one. Merges of low levels go first: they take seconds and keep the
+// number of segments small, which those of high levels, of gigabytes, would let grow for hours.
 func (s *Store) mergeSegments(ctx context.Context) (bool, error) {
 	now, err := s.Clock(ctx)
 	if err != nil {
@@ -215,8 +215,8 @@ func (s *Store) mergeSegments(ctx context.Context) (bool, error) {
 	}
 }
 
-// mergeable returns the segments that are to be merged next, and the level of the result. Segments are given by level and age. One
-// with pings that are older than the retention and a tenth is merged alone, which deletes these.
+// mergeable returns the segments that are to be merged next, and the level of the result. Segments are given by level
+// and age. One with pings that are older than the retention and a tenth is merged alone, which deletes these.
 func (s *Store) mergeable(segments []pingSegment, now time.Time) (from []pingSegment, level int64) {
 	for begin := 0; begin < len(segments); {
 		end := begin

@@ -155,8 +155,8 @@ func (t *tx) recordOne(monitorID string, record func() error) (PingResult, error
 	return PingFailed, nil
 }
 
-// applyPing records a ping or a success of a locked monitor. It ends the run with the id, and returns it; its StartedAt is zero
-// if there is none.
+// applyPing records a ping or a success of a locked monitor. It ends the run with the id, and returns it; its StartedAt
+// is zero if there is none.
 func (t *tx) applyPing(m *allswell.Monitor, runID string) (ended allswell.Run, err error) {
 	if ended, err = t.endRun(m, runID); err != nil {
 		return ended, err

@@ -9,9 +9,9 @@ import (
 )
 
 // PlaceComponent moves a component, given its id or slug, to a place on its page, in its group or another one. Other
-// components may get another order to make room; one audit entry records all changes. It returns the new allswell.OrderTag of the page,
-// allswell.ErrPreconditionFailed if the order is not that on which the place was chosen, and an
-// *allswell.ValidationError if the group or the neighbour is not on the page.
+// components may get another order to make room; one audit entry records all changes. It returns the new
+// allswell.OrderTag of the page, allswell.ErrPreconditionFailed if the order is not that on which the place was chosen,
+// and an *allswell.ValidationError if the group or the neighbour is not on the page.
 func (s *Store) PlaceComponent(ctx context.Context, actor allswell.Actor, slug, ref string, to allswell.Place) (string, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (string, error) {
 		p, groups, components, err := t.lockOrder(actor, slug)

@@ -12,14 +12,15 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// PushKey is the key pair by which push services know this installation, in base64 (RFC 8292). The zero value: browsers cannot be notified.
+// PushKey is the key pair by which push services know this installation, in base64 (RFC 8292). The zero value: browsers
+// cannot be notified.
 type PushKey struct{ Public, Private string }
 
 // pushKeyID is the id of the only row of push_keys.
 const pushKeyID = "vapid"
 
-// PushKey returns the key pair, which the first call makes. If the database has no key of secrets to seal it, the result is the zero value. If the
-// key pair was sealed with another key, the error is secret.ErrNoKey.
+// PushKey returns the key pair, which the first call makes. If the database has no key of secrets to seal it, the
+// result is the zero value. If the key pair was sealed with another key, the error is secret.ErrNoKey.
 func (s *Store) PushKey(ctx context.Context) (PushKey, error) {
 	type stored struct {
 		public string
@@ -77,8 +78,9 @@ type PushSignUp struct {
 	Admitted         bool // the visitor may see the page although it is private
 }
 
-// SubscribeToEnd subscribes a browser to the end of an incident. Repeating it changes nothing. The error is an *allswell.ValidationError if the
-// browser's subscription is invalid or the incident is over, and allswell.ErrNotFound if the page does not show the incident.
+// SubscribeToEnd subscribes a browser to the end of an incident. Repeating it changes nothing. The error is an
+// *allswell.ValidationError if the browser's subscription is invalid or the incident is over, and allswell.ErrNotFound
+// if the page does not show the incident.
 func (s *Store) SubscribeToEnd(ctx context.Context, r PushSignUp) error {
 	n, err := allswell.NewSubscriber{Channel: allswell.ChannelPush, Target: r.Target.String(), IncidentID: r.IncidentID}.CheckSignUp()
 	if err != nil {
@@ -108,8 +110,8 @@ func (s *Store) SubscribeToEnd(ctx context.Context, r PushSignUp) error {
 	return err
 }
 
-// checkEndIsSent locks an incident of a page, so that it does not end meanwhile, and returns an *allswell.ValidationError if no browser can be
-// notified of its end.
+// checkEndIsSent locks an incident of a page, so that it does not end meanwhile, and returns an
+// *allswell.ValidationError if no browser can be notified of its end.
 func (t *tx) checkEndIsSent(pageID, incidentID string) error {
 	i, err := t.lockIncidentRow(incidentID)
 	if err != nil {

@@ -309,8 +309,8 @@ func TestDeletingAgainstEverything(t *testing.T) {
 	})
 }
 
-// TestReplicasCheck lets three replicas in two locations claim the same checks, and record their results, while people change the
-// monitors. Each due time is claimed once, and the failures of one location are confirmed by the other.
+// TestReplicasCheck lets three replicas in two locations claim the same checks, and record their results, while people
+// change the monitors. Each due time is claimed once, and the failures of one location are confirmed by the other.
 func TestReplicasCheck(t *testing.T) {
 	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
 		locations := map[string]string{"a": "here", "b": "here", "c": "there"}

@@ -25,8 +25,9 @@ func (c *session) run(monitorID, runID string) (allswell.Run, error) {
 	return r, err
 }
 
-// endViolates reports whether the success of a run of a locked monitor violates a condition that makes it down. It loads the run,
-// which applyPing loads again, only if there is such a condition: other locks come before those of an outage.
+// endViolates reports whether the success of a run of a locked monitor violates a condition that makes it down. It
+// loads the run, which applyPing loads again, only if there is such a condition: other locks come before those of an
+// outage.
 func (t *tx) endViolates(m allswell.Monitor, runID string) (bool, error) {
 	if m.MinRuntime == 0 || m.Action(allswell.ConditionMinRuntime) != allswell.ActionDown {
 		return false, nil
@@ -62,8 +63,8 @@ func (t *tx) startOf(m allswell.Monitor, n NewSignal) (s allswell.RunStart, err 
 	return s, err
 }
 
-// applyStart judges the start of a run of a locked monitor, and returns the run. The caller saves it. A run with the same id
-// that has not ended is replaced.
+// applyStart judges the start of a run of a locked monitor, and returns the run. The caller saves it. A run with the
+// same id that has not ended is replaced.
 func (t *tx) applyStart(m *allswell.Monitor, n NewSignal) (r allswell.Run, err error) {
 	start, err := t.startOf(*m, n)
 	if err != nil {

@@ -248,8 +248,8 @@ func sameSpans(a, b []modelSpan) bool {
 	return slices.Equal(text(a), text(b))
 }
 
-// TestRunsAreTheModel compares monitors with drawn conditions, after random signals, pings, ticks and restarts, with what the pure rules
-// say: their states, warnings and outages.
+// TestRunsAreTheModel compares monitors with drawn conditions, after random signals, pings, ticks and restarts, with
+// what the pure rules say: their states, warnings and outages.
 func TestRunsAreTheModel(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		seed := rand.Uint64()

@@ -34,7 +34,8 @@ func (s *Store) Factors(ctx context.Context, actor allswell.Actor) (allswell.Fac
 	})
 }
 
-// AuthenticatorSecret returns the secret of a user's authenticator app. It returns allswell.ErrNotFound if the user has none.
+// AuthenticatorSecret returns the secret of a user's authenticator app. It returns allswell.ErrNotFound if the user has
+// none.
 func (s *Store) AuthenticatorSecret(ctx context.Context, userID string) (string, error) {
 	return read(ctx, s, func(c *session) (string, error) {
 		return database.One(c.Session, database.ScanString, `SELECT secret FROM authenticators WHERE user_id = $1`, userID)

@@ -58,8 +58,8 @@ func (c *session) findSecrets(keys *secret.Keys) (found SecretsFound, err error)
 	return found, nil
 }
 
-// countSecrets adds the secrets of a column to what was found. The database groups them by the heads that name their keys: there are as many
-// heads as keys were used, and there may be a secret for each subscriber.
+// countSecrets adds the secrets of a column to what was found. The database groups them by the heads that name their
+// keys: there are as many heads as keys were used, and there may be a secret for each subscriber.
 func (c *session) countSecrets(of sealedColumn, keys *secret.Keys, found *SecretsFound) error {
 	type group struct {
 		head  []byte
@@ -106,10 +106,10 @@ func SecretsIn(ctx context.Context, dsn string, keys *secret.Keys) (SecretsFound
 // sealedStep is how many secrets are sealed anew in one transaction.
 const sealedStep = 200
 
-// RotateSecrets seals all secrets with the first key that were sealed with another one, and returns for how many owners. If the keys are
-// in the file beside a SQLite database, it puts a new one there first; the earlier ones stay for backups. Secrets that none of the keys opens
-// are left as they are. The service may be running: it uses the new key of the file at once. When an error is returned, some are
-// sealed anew, and calling RotateSecrets again continues.
+// RotateSecrets seals all secrets with the first key that were sealed with another one, and returns for how many
+// owners. If the keys are in the file beside a SQLite database, it puts a new one there first; the earlier ones stay
+// for backups. Secrets that none of the keys opens are left as they are. The service may be running: it uses the new
+// key of the file at once. When an error is returned, some are sealed anew, and calling RotateSecrets again continues.
 func (s *Store) RotateSecrets(ctx context.Context) (rotated int, err error) {
 	if s.secretKeys.path != "" {
 		if err := s.rotateKeyFile(ctx); err != nil {
@@ -136,8 +136,9 @@ func (s *Store) RotateSecrets(ctx context.Context) (rotated int, err error) {
 	return rotated, nil
 }
 
-// rotateKeyFile puts a new key into the file. It does so in a transaction, of which there is one at a time: no other process replaces the
-// file meanwhile, or writes what it sealed with an earlier key afterwards. Without a file there is nothing to replace.
+// rotateKeyFile puts a new key into the file. It does so in a transaction, of which there is one at a time: no other
+// process replaces the file meanwhile, or writes what it sealed with an earlier key afterwards. Without a file there is
+// nothing to replace.
 func (s *Store) rotateKeyFile(ctx context.Context) error {
 	return writeOnly(ctx, s, func(*tx) error {
 		if keys, err := s.secretKeys.current(); keys == nil || err != nil {
@@ -148,7 +149,8 @@ func (s *Store) rotateKeyFile(ctx context.Context) error {
 	})
 }
 
-// sealAnew seals the secrets of the owners after an id with the first key, unless they are. It returns the ids of those that it read, in order.
+// sealAnew seals the secrets of the owners after an id with the first key, unless they are. It returns the ids of those
+// that it read, in order.
 func (t *tx) sealAnew(of sealedColumn, after string) (ids []string, n int, err error) {
 	keys, err := t.s.secretKeys.current()
 	if err != nil {

@@ -46,8 +46,8 @@ func scanSession(row database.Row) (s allswell.Session, err error) {
 	return
 }
 
-// StartSession signs in a user who has proved who they are, to the workspace that the user joined first, and returns the secret of the session. It
-// returns allswell.ErrNotFound if the user does not exist or is a member of no workspace.
+// StartSession signs in a user who has proved who they are, to the workspace that the user joined first, and returns
+// the secret of the session. It returns allswell.ErrNotFound if the user does not exist or is a member of no workspace.
 func (s *Store) StartSession(ctx context.Context, userID string, method allswell.SignInMethod, b Browser) (secret string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) { return t.startSessionAnywhere(userID, t.signInNow(method, b)) })
 }
@@ -99,7 +99,8 @@ func (t *tx) signInWithPassword(userID, workspaceID string, in signIn) (out Pass
 	return out, err
 }
 
-// firstWorkspace returns the id of the workspace that a user joined first. It returns allswell.ErrNotFound if there is none.
+// firstWorkspace returns the id of the workspace that a user joined first. It returns allswell.ErrNotFound if there is
+// none.
 func (t *tx) firstWorkspace(userID string) (string, error) {
 	return database.One(t.Session, database.ScanString,
 		`SELECT workspace_id FROM members WHERE user_id = $1 ORDER BY created_at, workspace_id LIMIT 1`, userID)

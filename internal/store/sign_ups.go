@@ -21,10 +21,10 @@ type SignUp struct {
 // RequestSignUp accepts a request to subscribe an e-mail address, a webhook, a chat or a phone. When it returns nil,
 // the request is durable; ProcessSignUps acts on it.
 //
-// It runs the same statements for every target of a channel, so that neither its result nor its
-// duration shows whether the target is subscribed. An unknown page makes
-// allswell.ErrNotFound, as does one that has become private for the visitor meanwhile; an invalid target or component an *allswell.ValidationError, and so does a
-// webhook if the page does not offer them, and a phone if no SMS can be sent to it. allswell.ErrSMSLimit means that the limit of SMS is
+// It runs the same statements for every target of a channel, so that neither its result nor its duration shows whether
+// the target is subscribed. An unknown page makes allswell.ErrNotFound, as does one that has become private for the
+// visitor meanwhile; an invalid target or component an *allswell.ValidationError, and so does a webhook if the page
+// does not offer them, and a phone if no SMS can be sent to it. allswell.ErrSMSLimit means that the limit of SMS is
 // reached for today.
 func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 	n, err := r.Subscriber.CheckSignUp()

@@ -11,8 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// Silences lists the silences of a workspace that have not ended, or all that are kept if ended is true; the one that ends first comes
-// first.
+// Silences lists the silences of a workspace that have not ended, or all that are kept if ended is true; the one that
+// ends first comes first.
 func (s *Store) Silences(ctx context.Context, actor allswell.Actor, ended bool, r Pagination) ([]alert.Silence, int, error) {
 	if err := checkUnlimited(actor); err != nil {
 		return nil, 0, err
@@ -96,8 +96,8 @@ func (s *Store) CreateSilence(ctx context.Context, actor allswell.Actor, v alert
 	}, save...)
 }
 
-// ChangeSilence changes a silence, given its id, with a function that gets the silence as it is. The error is an *allswell.ValidationError if the silence has
-// ended.
+// ChangeSilence changes a silence, given its id, with a function that gets the silence as it is. The error is an
+// *allswell.ValidationError if the silence has ended.
 func (s *Store) ChangeSilence(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Silence) error) (alert.Silence, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (alert.Silence, error) {
 		before, err := t.lockSilence(actor, id, p)
@@ -138,8 +138,8 @@ func (s *Store) EndSilence(ctx context.Context, actor allswell.Actor, id string,
 	})
 }
 
-// saveSilence saves a changed silence. What silences hold back then is held until they end as they are now: what none holds back any more is
-// sent at once.
+// saveSilence saves a changed silence. What silences hold back then is held until they end as they are now: what none
+// holds back any more is sent at once.
 func (t *tx) saveSilence(actor allswell.Actor, before, v alert.Silence) error {
 	filter, err := json.Marshal(v.Filter)
 	if err != nil {
@@ -205,8 +205,8 @@ func (t *tx) lockSilence(actor allswell.Actor, id string, p allswell.Preconditio
 	return v, p.Check(v)
 }
 
-// validateSilence returns an *allswell.ValidationError with every invalid field; see alert.Silence.Validate. It replaces slugs of pages and monitors
-// by their ids, and the line breaks that browsers send.
+// validateSilence returns an *allswell.ValidationError with every invalid field; see alert.Silence.Validate. It
+// replaces slugs of pages and monitors by their ids, and the line breaks that browsers send.
 func (t *tx) validateSilence(v *alert.Silence, saved alert.Silence) error {
 	if v.Comment != saved.Comment {
 		v.Comment = strings.ReplaceAll(v.Comment, "\r\n", "\n")

@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestSilenceEndsWhileItHoldsAnAlert ends a silence on a replica while another one holds an alert back because of it: the alert is sent at
-// once, not when the silence would have ended.
+// TestSilenceEndsWhileItHoldsAnAlert ends a silence on a replica while another one holds an alert back because of it:
+// the alert is sent at once, not when the silence would have ended.
 func TestSilenceEndsWhileItHoldsAnAlert(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
@@ -28,7 +28,8 @@ func TestSilenceEndsWhileItHoldsAnAlert(t *testing.T) {
 	})
 }
 
-// TestChangedSilenceHoldsOn checks that an alert is held back by one hold while any silence matches it, until the last of them ends.
+// TestChangedSilenceHoldsOn checks that an alert is held back by one hold while any silence matches it, until the last
+// of them ends.
 func TestChangedSilenceHoldsOn(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job, other := w.quick("Nightly backup", w.component, ""), w.quick("Shop", w.component, "")
@@ -60,7 +61,8 @@ func TestChangedSilenceHoldsOn(t *testing.T) {
 	})
 }
 
-// TestCommentsOfSilences: line breaks are saved as line feeds, and a comment that would not be accepted today hinders no other change.
+// TestCommentsOfSilences: line breaks are saved as line feeds, and a comment that would not be accepted today hinders
+// no other change.
 func TestCommentsOfSilences(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		v := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(time.Hour), Comment: "one\r\n\ttwo"}))(w)

@@ -90,8 +90,8 @@ func (c *session) smsChannel() (g SMSGateway, err error) {
 	return g, nil
 }
 
-// checkSMS returns an *allswell.ValidationError if no SMS can be sent to subscribers of a workspace's pages. Only the workspace that owns the channel
-// learns what is wrong with it.
+// checkSMS returns an *allswell.ValidationError if no SMS can be sent to subscribers of a workspace's pages. Only the
+// workspace that owns the channel learns what is wrong with it.
 func (c *session) checkSMS(workspaceID string) error {
 	g, err := c.smsGateway()
 	if err != nil || g.Serves(workspaceID) {
@@ -116,8 +116,8 @@ func (c *session) fillSMS(p *allswell.Page) error {
 	return err
 }
 
-// TakeSMS counts an SMS towards the daily limit, before it is sent. It returns allswell.ErrSMSLimit, and counts nothing, if the limit of this UTC day is
-// reached; next is then the beginning of the next day.
+// TakeSMS counts an SMS towards the daily limit, before it is sent. It returns allswell.ErrSMSLimit, and counts
+// nothing, if the limit of this UTC day is reached; next is then the beginning of the next day.
 func (s *Store) TakeSMS(ctx context.Context) (next time.Time, err error) {
 	return write(ctx, s, func(t *tx) (time.Time, error) {
 		return nextDay(t.Now), t.countSMS(smsSent, s.sms.DailyLimit)
@@ -136,7 +136,8 @@ func (s *Store) ReturnSMS(ctx context.Context) error {
 func startOfDay(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour) }
 func nextDay(now time.Time) time.Time    { return startOfDay(now).Add(24 * time.Hour) }
 
-// countSMS increments a counter of this UTC day. It returns allswell.ErrSMSLimit if the counter has reached the limit; 0: no limit.
+// countSMS increments a counter of this UTC day. It returns allswell.ErrSMSLimit if the counter has reached the limit;
+// 0: no limit.
 func (t *tx) countSMS(counter string, limit int) error {
 	n, err := database.One(t.Session, database.ScanInt, `INSERT INTO sms_counts (day_at, counter, n) VALUES ($1, $2, 1)
 		ON CONFLICT (day_at, counter) DO UPDATE SET n = sms_counts.n + 1 RETURNING n`, millis(startOfDay(t.Now)), counter)
@@ -146,9 +147,10 @@ func (t *tx) countSMS(counter string, limit int) error {
 	return err
 }
 
-// admitSMSSignUp decides whether a visitor can sign up with a phone number, and counts the sign-up. accept is false if the number was entered too often:
-// the visitor then sees the usual response, and no code is sent. It returns an *allswell.ValidationError if the number cannot be subscribed, and
-// allswell.ErrSMSLimit if a limit of this UTC day is reached.
+// admitSMSSignUp decides whether a visitor can sign up with a phone number, and counts the sign-up. accept is false if
+// the number was entered too often: the visitor then sees the usual response, and no code is sent. It returns an
+// *allswell.ValidationError if the number cannot be subscribed, and allswell.ErrSMSLimit if a limit of this UTC day is
+// reached.
 func (t *tx) admitSMSSignUp(workspaceID, number string) (accept bool, err error) {
 	if err := t.checkSMS(workspaceID); err != nil {
 		return false, err

@@ -276,7 +276,8 @@ func TestSMSDailyLimit(t *testing.T) {
 	})
 }
 
-// TestSMSStopUnsubscribes checks that a reply of STOP ends the subscription as an unsubscribe does: an import does not begin it again.
+// TestSMSStopUnsubscribes checks that a reply of STOP ends the subscription as an unsubscribe does: an import does not
+// begin it again.
 func TestSMSStopUnsubscribes(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		ch := w.newGateway(w.ws, "phones")

@@ -46,7 +46,8 @@ type Options struct {
 	// negative, there is no history of plain pings, and signals are kept for allswell.SignalRetention.
 	PingRetention time.Duration
 
-	// NoCommands says that there is no program for alert channels of the type command: none can be created, and the health of others shows it.
+	// NoCommands says that there is no program for alert channels of the type command: none can be created, and the
+	// health of others shows it.
 	NoCommands bool
 
 	// Location is where this replica is, for checks that several locations confirm. It is written with liveness records.
@@ -159,7 +160,8 @@ func LogLevel(err error, level slog.Level) slog.Level {
 	return slog.LevelDebug
 }
 
-// IsPermanent reports whether an operation that failed with err would fail in the same way again: the database can be used, and refused it.
+// IsPermanent reports whether an operation that failed with err would fail in the same way again: the database can be
+// used, and refused it.
 func IsPermanent(err error) bool {
 	for _, temporary := range []error{allswell.ErrBusy, allswell.ErrUnknownOutcome, context.DeadlineExceeded, context.Canceled} {
 		if errors.Is(err, temporary) {

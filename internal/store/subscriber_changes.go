@@ -34,9 +34,9 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 	}, save...)
 }
 
-// ChangeSubscriber changes a subscriber on behalf of an operator. The components are ids or slugs. Visitors' webhooks and other channels
-// cannot ask for warnings: this is an *allswell.ValidationError. Messages that are being delivered to the subscriber still are after it
-// has chosen other components or asks for no warnings.
+// ChangeSubscriber changes a subscriber on behalf of an operator. The components are ids or slugs. Visitors' webhooks
+// and other channels cannot ask for warnings: this is an *allswell.ValidationError. Messages that are being delivered
+// to the subscriber still are after it has chosen other components or asks for no warnings.
 func (s *Store) ChangeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, p allswell.Precondition, ch allswell.SubscriberChange) (allswell.Subscriber, error) {
 	return s.changeAsOperator(ctx, actor, slug, id, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) (bool, error) {
 		if err := p.Check(*sub); err != nil {
@@ -74,7 +74,8 @@ func (s *Store) ResumeSubscriber(ctx context.Context, actor allswell.Actor, slug
 	}, save...)
 }
 
-// changeAsOperator applies a change, which reports whether it changes anything, to a locked subscriber, and saves and audits it.
+// changeAsOperator applies a change, which reports whether it changes anything, to a locked subscriber, and saves and
+// audits it.
 func (s *Store) changeAsOperator(ctx context.Context, actor allswell.Actor, slug, id string, action allswell.AuditAction,
 	change func(*tx, *allswell.Subscriber) (bool, error), save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {

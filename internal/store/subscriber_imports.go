@@ -11,9 +11,9 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// ImportSubscribers subscribes e-mail addresses, phones and chats to a page in one transaction, and returns what happened to each line.
-// Lines that cannot be added do not affect the others. It returns an *allswell.ValidationError if the list as a whole, or the
-// consent, is invalid. A dry run returns the same report and changes nothing.
+// ImportSubscribers subscribes e-mail addresses, phones and chats to a page in one transaction, and returns what
+// happened to each line. Lines that cannot be added do not affect the others. It returns an *allswell.ValidationError
+// if the list as a whole, or the consent, is invalid. A dry run returns the same report and changes nothing.
 func (s *Store) ImportSubscribers(ctx context.Context, actor allswell.Actor, slug string, n allswell.SubscriberImport, save ...SaveResponse[allswell.SubscriberImportReport]) (allswell.SubscriberImportReport, error) {
 	checked, err := n.Check()
 	if err != nil {
@@ -46,8 +46,8 @@ func (s *Store) ImportSubscribers(ctx context.Context, actor allswell.Actor, slu
 	return r, err
 }
 
-// checkImportLines refuses the lines whose address is subscribed or has unsubscribed, or whose components cannot be chosen, and
-// resolves the components of the others.
+// checkImportLines refuses the lines whose address is subscribed or has unsubscribed, or whose components cannot be
+// chosen, and resolves the components of the others.
 func (c *session) checkImportLines(p allswell.Page, lines []allswell.ImportLine) error {
 	pageID := p.ID
 	if err := c.refuseWithoutSMS(p.WorkspaceID, lines); err != nil {

@@ -23,8 +23,8 @@ func (s *Store) CanSeal() bool {
 	return err == nil && keys != nil || s.secretKeys.path != ""
 }
 
-// storeTarget returns the stored form of a target, sealed for its owner: a subscriber or a sign-up. Without a key of secrets, the error is an
-// *allswell.ValidationError. key is the hash of the target.
+// storeTarget returns the stored form of a target, sealed for its owner: a subscriber or a sign-up. Without a key of
+// secrets, the error is an *allswell.ValidationError. key is the hash of the target.
 func (t *tx) storeTarget(owner, key string, channel allswell.Channel, target string) (storedTarget, error) {
 	if !channel.Secret() {
 		return storedTarget{shown: target}, nil
@@ -36,7 +36,8 @@ func (t *tx) storeTarget(owner, key string, channel allswell.Channel, target str
 	return storedTarget{channel.Shown(target), key, keys.Seal([]byte(target), owner)}, nil
 }
 
-// openTarget returns the whole target of an owner. If the key of secrets is missing or another one, the error is secret.ErrNoKey.
+// openTarget returns the whole target of an owner. If the key of secrets is missing or another one, the error is
+// secret.ErrNoKey.
 func (s *Store) openTarget(owner, shown string, sealed []byte) (string, error) {
 	if sealed == nil {
 		return shown, nil
@@ -77,9 +78,9 @@ type CodeTry struct {
 	Code      string
 }
 
-// ConfirmWithCode confirms the subscription to which a code belongs. Repeating it changes nothing. The error is an *allswell.ValidationError if
-// the code is wrong, too old or was tried too often, and also if there is no such target: so nobody learns whether it is subscribed. An
-// unknown key is allswell.ErrNotFound.
+// ConfirmWithCode confirms the subscription to which a code belongs. Repeating it changes nothing. The error is an
+// *allswell.ValidationError if the code is wrong, too old or was tried too often, and also if there is no such target:
+// so nobody learns whether it is subscribed. An unknown key is allswell.ErrNotFound.
 func (s *Store) ConfirmWithCode(ctx context.Context, try CodeTry) (allswell.Subscriber, error) {
 	where, args := subscriberOfKey, []any{try.Key, try.Slug}
 	if try.Key == "" {

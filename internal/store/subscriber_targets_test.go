@@ -16,8 +16,8 @@ const (
 	roomB = "https://hooks.slack.com/services/T000/B000/bbbbbbbbbbbbsame" // looks like roomA
 )
 
-// TestChatTargetsAreSealed checks that no table has the URL of a room, that two rooms that look alike are two subscribers, and that one cannot
-// subscribe twice.
+// TestChatTargetsAreSealed checks that no table has the URL of a room, that two rooms that look alike are two
+// subscribers, and that one cannot subscribe twice.
 func TestChatTargetsAreSealed(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
@@ -64,7 +64,8 @@ func TestChatTargetsAreSealed(t *testing.T) {
 	})
 }
 
-// TestChatSignUpAgain checks that a room that is asked again gets a new code after an hour, and one that is subscribed the link.
+// TestChatSignUpAgain checks that a room that is asked again gets a new code after an hour, and one that is subscribed
+// the link.
 func TestChatSignUpAgain(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))

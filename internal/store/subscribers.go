@@ -105,7 +105,8 @@ func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug stri
 	return listedWith(ctx, s, (*session).fillChosen, scanSubscriber, subscriberColumns, from, `ORDER BY created_at DESC, id DESC`, r, args...)
 }
 
-// secretTarget returns what would be shown of a text if it was the target of a chat, and the keys that it would have on a page.
+// secretTarget returns what would be shown of a text if it was the target of a chat, and the keys that it would have on
+// a page.
 func secretTarget(pageID, text string) (shown string, keys []string) {
 	for _, channel := range allswell.ChatChannels {
 		if n, err := (allswell.NewSubscriber{Channel: channel, Target: text}).Check(); err == nil {
@@ -271,7 +272,8 @@ func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 const choosable = `FROM components WHERE page_id = $1 AND id IN EACH($2)
 	AND (NOT hidden OR id IN (SELECT component_id FROM subscriber_components WHERE subscriber_id = $3))`
 
-// checkChosen returns an *allswell.ValidationError unless a subscriber of a page can choose all the components. The id of a new subscriber is "".
+// checkChosen returns an *allswell.ValidationError unless a subscriber of a page can choose all the components. The id
+// of a new subscriber is "".
 func (t *tx) checkChosen(pageID, subscriberID string, components []string) error {
 	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) `+choosable, pageID, list(components), subscriberID)
 	if err == nil && int(n) != len(components) {
@@ -358,8 +360,8 @@ func (t *tx) endSubscription(id, reason string) error {
 	return err
 }
 
-// endByReceiver ends the subscription of an owner who has opted out at the gateway, and remembers that as an unsubscription. It does nothing if the
-// subscription has ended already.
+// endByReceiver ends the subscription of an owner who has opted out at the gateway, and remembers that as an
+// unsubscription. It does nothing if the subscription has ended already.
 func (t *tx) endByReceiver(id, reason string) error {
 	sub, err := t.subscriber(`WHERE id = $1 FOR UPDATE`, id)
 	if errors.Is(err, allswell.ErrNotFound) {

@@ -95,8 +95,8 @@ func TestHiddenComponentIsNotChosen(t *testing.T) {
 	})
 }
 
-// TestOperatorChangesComponents: a subscriber is notified of the components that an operator has chosen from then on. A suspension
-// does not end, and what is not chosen anew is not saved.
+// TestOperatorChangesComponents: a subscriber is notified of the components that an operator has chosen from then on. A
+// suspension does not end, and what is not chosen anew is not saved.
 func TestOperatorChangesComponents(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		hidden := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backstage", Hidden: ptr(true)}))(w)
@@ -137,7 +137,8 @@ func TestOperatorChangesComponents(t *testing.T) {
 	})
 }
 
-// TestChosenComponentIsHidden: a subscriber can keep a component that was hidden after it was chosen, and cannot choose it again.
+// TestChosenComponentIsHidden: a subscriber can keep a component that was hidden after it was chosen, and cannot choose
+// it again.
 func TestChosenComponentIsHidden(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a := w.subscribe("a@example.com")

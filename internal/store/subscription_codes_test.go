@@ -11,7 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestNewCodeAfterTooManyAttempts checks that a code is not accepted after too many wrong ones, and that the next code can be tried as often.
+// TestNewCodeAfterTooManyAttempts checks that a code is not accepted after too many wrong ones, and that the next code
+// can be tried as often.
 func TestNewCodeAfterTooManyAttempts(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))

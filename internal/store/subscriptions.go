@@ -24,8 +24,8 @@ func (s *Store) Subscription(ctx context.Context, slug, key string) (allswell.Su
 	})
 }
 
-// ConfirmSubscription records the holder's consent. Repeating it changes nothing. A channel whose subscriptions are confirmed by a code is an
-// *allswell.ValidationError: see ConfirmWithCode.
+// ConfirmSubscription records the holder's consent. Repeating it changes nothing. A channel whose subscriptions are
+// confirmed by a code is an *allswell.ValidationError: see ConfirmWithCode.
 func (s *Store) ConfirmSubscription(ctx context.Context, slug, key string) (allswell.Subscriber, error) {
 	sub, err := s.Subscription(ctx, slug, key)
 	if err == nil && sub.Channel.Coded() && sub.ConfirmedAt.IsZero() {

@@ -54,8 +54,8 @@ func (s *Store) MayBackUp(ctx context.Context, actor allswell.Actor) (bool, erro
 }
 
 // OpenBackup makes a consistent copy of the SQLite database and returns it, opened, until remove is called. It has the
-// data of all workspaces; see MayBackUp. It has no saved responses, which contain secrets. The caller makes one at a time. It
-// is audited before the copy is made.
+// data of all workspaces; see MayBackUp. It has no saved responses, which contain secrets. The caller makes one at a
+// time. It is audited before the copy is made.
 func (s *Store) OpenBackup(ctx context.Context, actor allswell.Actor) (f *os.File, remove func(), err error) {
 	if err := writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		return t.audit(actor, allswell.AuditExport, allswell.Database{}, allswell.Database{})

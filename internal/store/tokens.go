@@ -64,10 +64,10 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token
 	return t, nil
 }
 
-// authorize returns allswell.ErrUnauthenticated if the actor's token is revoked or expired, the
-// session has ended, or the user's role, or whether it is limited to pages, has changed. Reading the request may have taken a
-// while since the actor was authenticated. Until the transaction ends, the lock makes
-// endWrites, and the deletion of the session or the membership, wait.
+// authorize returns allswell.ErrUnauthenticated if the actor's token is revoked or expired, the session has ended, or
+// the user's role, or whether it is limited to pages, has changed. Reading the request may have taken a while since the
+// actor was authenticated. Until the transaction ends, the lock makes endWrites, and the deletion of the session or the
+// membership, wait.
 func (t *tx) authorize(actor allswell.Actor) error {
 	var err error
 	switch actor.Kind {

@@ -28,7 +28,8 @@ type smsForm struct {
 	Choice choice
 }
 
-// phoneExample is a phone number that is reserved for examples, isolated so that it is written from left to right in any language.
+// phoneExample is a phone number that is reserved for examples, isolated so that it is written from left to right in
+// any language.
 const phoneExample = "\u2066+44 7700 900123\u2069"
 
 // webhookForm is subscribeForm for a webhook or a chat. It is not in the panel of a page.
@@ -69,7 +70,8 @@ type codeBody struct {
 	Hours   int    // that a code is valid
 }
 
-// EnterCode returns the page that asks for the code that was sent to the target of a sign-up. wrong is one that was not accepted; "": none.
+// EnterCode returns the page that asks for the code that was sent to the target of a sign-up. wrong is one that was not
+// accepted; "": none.
 func EnterCode(l Layout, n allswell.NewSubscriber, wrong string) Model {
 	l.setTitle(l.At.lang.T("subscribe.code.heading"))
 	name := n.Channel.Name()

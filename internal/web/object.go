@@ -173,8 +173,8 @@ func (o *Object) given(field string) bool {
 // Given reports whether the field is present and not null.
 func (o *Object) Given(field string) bool { return o.given(field) }
 
-// Raw returns the field's valid JSON value, which may be null. ok is false if it is absent or, which is an error, has a text
-// that cannot be stored.
+// Raw returns the field's valid JSON value, which may be null. ok is false if it is absent or, which is an error, has a
+// text that cannot be stored.
 func (o *Object) Raw(field string) (value json.RawMessage, ok bool) {
 	if value, ok = o.raw(field); !ok {
 		return nil, false

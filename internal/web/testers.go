@@ -52,13 +52,14 @@ type CheckTester struct {
 	limits testLimits
 }
 
-// NewCheckTester returns a CheckTester that checks with run, which gets the type and a valid check with its secrets. now is the clock of the limit; nil: time.Now.
+// NewCheckTester returns a CheckTester that checks with run, which gets the type and a valid check with its secrets.
+// now is the clock of the limit; nil: time.Now.
 func NewCheckTester(run func(context.Context, allswell.MonitorType, allswell.CheckSpec) (allswell.CheckResult, error), now func() time.Time) *CheckTester {
 	return &CheckTester{run, newTestLimits(now)}
 }
 
-// Test checks once, within the timeout of spec and MaxTestTimeout. A check that fails is a result. The error is a *TooMany above the limit
-// of the workspace, and allswell.ErrBusy while too many tests run.
+// Test checks once, within the timeout of spec and MaxTestTimeout. A check that fails is a result. The error is a
+// *TooMany above the limit of the workspace, and allswell.ErrBusy while too many tests run.
 func (t *CheckTester) Test(ctx context.Context, workspaceID string, kind allswell.MonitorType, spec allswell.CheckSpec) (allswell.CheckResult, error) {
 	end, err := t.limits.begin(workspaceID)
 	if err != nil {
@@ -76,14 +77,14 @@ type ChannelTester struct {
 	limits testLimits
 }
 
-// NewChannelTester returns a ChannelTester that sends with send, which gets a valid channel with its secrets, and who asks for the test. now is the
-// clock of the limit; nil: time.Now.
+// NewChannelTester returns a ChannelTester that sends with send, which gets a valid channel with its secrets, and who
+// asks for the test. now is the clock of the limit; nil: time.Now.
 func NewChannelTester(send func(ctx context.Context, c alert.Channel, by string) allswell.SendOutcome, now func() time.Time) *ChannelTester {
 	return &ChannelTester{send, newTestLimits(now)}
 }
 
-// Test sends one message, within MaxTestTimeout. A message that is not taken is a result. The error is a *TooMany above the limit of the
-// workspace, and allswell.ErrBusy while too many tests run.
+// Test sends one message, within MaxTestTimeout. A message that is not taken is a result. The error is a *TooMany above
+// the limit of the workspace, and allswell.ErrBusy while too many tests run.
 func (t *ChannelTester) Test(ctx context.Context, actor allswell.Actor, c alert.Channel) (allswell.SendOutcome, error) {
 	end, err := t.limits.begin(actor.WorkspaceID)
 	if err != nil {

@@ -91,8 +91,8 @@ func TestFirstStartInABrowser(t *testing.T) {
 	}
 }
 
-// smallTargets names what can be pressed on a phone, and is lower than a finger needs. Links within text are exempt. A label
-// can be pressed, too.
+// smallTargets names what can be pressed on a phone, and is lower than a finger needs. Links within text are exempt. A
+// label can be pressed, too.
 const smallTargets = `[...document.querySelectorAll("button, input:not([type=hidden]), select, textarea, summary, .button, nav a")]
 	.filter(e => e.checkVisibility() && !e.closest(".theme, .hidden") && ![e, ...e.labels ?? []].some(x => x.getBoundingClientRect().height >= 43.5))
 	.map(e => e.outerHTML.slice(0, 120))`

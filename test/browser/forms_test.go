@@ -12,7 +12,8 @@ import (
 const textForms = `[...document.querySelectorAll('main form[method=post]')].filter(f => !f.matches("[data-passkey]") && !f.querySelector("[type=password], [type=file]") &&
 	f.querySelector("textarea, input:not([type]), input[type=text], input[type=email]"))`
 
-// sendTooMuch types more into every text of a form than any field takes, but less in all than a form may have, and sends it.
+// sendTooMuch types more into every text of a form than any field takes, but less in all than a form may have, and
+// sends it.
 const sendTooMuch = `((f) => {
 	const texts = f.querySelectorAll("textarea, input:not([type]), input[type=text], input[type=email]");
 	document.querySelector("main").hidden = true; // laying out such texts takes long

@@ -17,8 +17,8 @@ import (
 	"github.com/allswell/allswell/test/binary"
 )
 
-// eventually waits until a JavaScript expression is true. The page may be left for another one meanwhile. The focus of a page that was
-// just loaded moves after its next frame.
+// eventually waits until a JavaScript expression is true. The page may be left for another one meanwhile. The focus of
+// a page that was just loaded moves after its next frame.
 func (p *tab) eventually(expression string) {
 	p.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -7,8 +7,8 @@ import (
 	"github.com/allswell/allswell/test/binary"
 )
 
-// TestPushInABrowser presses "Tell me when this is over". The service worker is registered and the server is asked for real; only the push service,
-// which a test cannot reach, and the question to the user are replaced.
+// TestPushInABrowser presses "Tell me when this is over". The service worker is registered and the server is asked for
+// real; only the push service, which a test cannot reach, and the question to the user are replaced.
 func TestPushInABrowser(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)

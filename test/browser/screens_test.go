@@ -23,8 +23,8 @@ var (
 	darkDesktop = view{name: "1280-dark", width: 1280, height: 800, dark: true}
 )
 
-// allDisplays is set in .ci/run: every screen is seen on all displays. Otherwise each is seen on one, by turns on a phone and a
-// desktop.
+// allDisplays is set in .ci/run: every screen is seen on all displays. Otherwise each is seen on one, by turns on a
+// phone and a desktop.
 var allDisplays = os.Getenv("ALLSWELL_TEST_ALL_DISPLAYS") != ""
 
 // full is set in .ci/run: every screen is walked through by keyboard. Otherwise every third one is.

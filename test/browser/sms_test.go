@@ -36,7 +36,8 @@ func find(t *testing.T, texts chan string, expression string) string {
 	}
 }
 
-// TestSMSInABrowser subscribes a phone on narrow displays: a wrong code, the right one, and the short link that ends the subscription.
+// TestSMSInABrowser subscribes a phone on narrow displays: a wrong code, the right one, and the short link that ends
+// the subscription.
 func TestSMSInABrowser(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)

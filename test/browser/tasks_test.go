@@ -39,7 +39,8 @@ var tasks = []struct {
 	{"audit and backup", operator.exports},
 }
 
-// TestDashboardTasksByKeyboard does each task with Tab, Enter, Space and letters, on a phone, in .ci/run in light and in dark.
+// TestDashboardTasksByKeyboard does each task with Tab, Enter, Space and letters, on a phone, in .ci/run in light and
+// in dark.
 func TestDashboardTasksByKeyboard(t *testing.T) {
 	t.Parallel()
 	for _, v := range phones {

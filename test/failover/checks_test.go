@@ -24,16 +24,16 @@ const (
 	targetHosts  = 5
 	confirmed    = 4 // monitors of the last target
 	monitors     = targetHosts - 1 + confirmed
-	// Intervals are shorter than the API permits, so that the test is short. Several locations have to check within one interval of a
-	// failure that is confirmed.
+	// Intervals are shorter than the API permits, so that the test is short. Several locations have to check within one
+	// interval of a failure that is confirmed.
 	shortInterval = time.Second
 	longInterval  = 4 * time.Second
 	// noticed bounds how long anything may take that the replicas do, on a busy machine.
 	noticed = 45 * time.Second
 )
 
-// site is three replicas, each on its own machine and location, and targets on hosts of their own. The database is reached through
-// a socket that all machines share, so no network separates it from them.
+// site is three replicas, each on its own machine and location, and targets on hosts of their own. The database is
+// reached through a socket that all machines share, so no network separates it from them.
 type site struct {
 	t        *testing.T
 	replicas []*machine // at the locations one, two and three
@@ -44,8 +44,8 @@ type site struct {
 	targets  []*http.Server
 }
 
-// TestChecksOfReplicaThatIsCutOff cuts one of three replicas off from all targets, but not from the database: that alarms nobody, the
-// others check in its place, and a target that fails is still found.
+// TestChecksOfReplicaThatIsCutOff cuts one of three replicas off from all targets, but not from the database: that
+// alarms nobody, the others check in its place, and a target that fails is still found.
 func TestChecksOfReplicaThatIsCutOff(t *testing.T) {
 	require(t)
 	began := time.Now()
@@ -154,8 +154,8 @@ func (s *site) serve(target int) *http.Server {
 	return server
 }
 
-// createMonitors creates a page with subscribers, and monitors of the targets. One failure makes them down; those of the last
-// target have to be found from two locations.
+// createMonitors creates a page with subscribers, and monitors of the targets. One failure makes them down; those of
+// the last target have to be found from two locations.
 func (s *site) createMonitors() {
 	s.t.Helper()
 	s.api.Must(s.t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
@@ -227,8 +227,8 @@ func (s *site) column(query string) (all []string) {
 	return all
 }
 
-// cutOff cuts the first replica off, and returns when each monitor has a further result of others, and the replica has found
-// that it reaches nothing. It returns since when.
+// cutOff cuts the first replica off, and returns when each monitor has a further result of others, and the replica has
+// found that it reaches nothing. It returns since when.
 func (s *site) cutOff() (since int64) {
 	s.t.Helper()
 	s.replicas[0].cut()
@@ -265,7 +265,8 @@ func (s *site) isCalm() {
 // noGap is that no monitor has a checking gap now.
 const noGap = `SELECT NOT EXISTS (SELECT FROM checks WHERE unknown_since_at IS NOT NULL)`
 
-// cutAllOff cuts all replicas off, and checks that all monitors have a checking gap until one is back, and that nobody is alarmed.
+// cutAllOff cuts all replicas off, and checks that all monitors have a checking gap until one is back, and that nobody
+// is alarmed.
 func (s *site) cutAllOff() {
 	s.t.Helper()
 	since := s.now()

@@ -46,8 +46,9 @@ type storedNotice struct {
 	at                            time.Time
 }
 
-// TestKilledServerNotifiesOnce kills the server repeatedly with SIGKILL while a rule notifies after a delay, escalates and repeats.
-// Each step is notified, in order and not too early, by one message, which may arrive again with the same id only if a kill interrupted it.
+// TestKilledServerNotifiesOnce kills the server repeatedly with SIGKILL while a rule notifies after a delay, escalates
+// and repeats. Each step is notified, in order and not too early, by one message, which may arrive again with the same
+// id only if a kill interrupted it.
 func TestKilledServerNotifiesOnce(t *testing.T) {
 	t.Parallel()
 	n := min(kills(t), maxKillsOfAlerts)
@@ -189,7 +190,8 @@ func alertsOf(notices []storedNotice, kind string) (alerts []string) {
 	return alerts
 }
 
-// checkNotified compares what rules have decided with the rule, and what arrived with what they decided. It returns how many messages arrived again.
+// checkNotified compares what rules have decided with the rule, and what arrived with what they decided. It returns how
+// many messages arrived again.
 func (s *alertSite) checkNotified(kills int) (again int) {
 	s.t.Helper()
 	calls := s.sink.received(s.t) // before the notices, so that each call has its notices
@@ -241,8 +243,8 @@ func (s *alertSite) checkSteps(notified []storedNotice) {
 	}
 }
 
-// checkCalls checks that each message is notified as it was decided, that those of a channel arrive in their order, and that no more of them
-// arrive again than kills can have interrupted.
+// checkCalls checks that each message is notified as it was decided, that those of a channel arrive in their order, and
+// that no more of them arrive again than kills can have interrupted.
 func (s *alertSite) checkCalls(calls []call, notices []storedNotice, kills int) (again int) {
 	s.t.Helper()
 	decided := make(map[string][]string) // by message

@@ -97,9 +97,9 @@ type checkedSite struct {
 	interrupted          int // kills while results were summed up
 }
 
-// TestKilledServerCountsChecksOnce kills the server repeatedly with SIGKILL while it checks targets that fail and recover, and while
-// it sums up results. No check runs twice for a due time, and what the results led to is what they say: failures in a row, outages,
-// incidents and statistics.
+// TestKilledServerCountsChecksOnce kills the server repeatedly with SIGKILL while it checks targets that fail and
+// recover, and while it sums up results. No check runs twice for a due time, and what the results led to is what they
+// say: failures in a row, outages, incidents and statistics.
 func TestKilledServerCountsChecksOnce(t *testing.T) {
 	t.Parallel()
 	n := min(kills(t), maxKillsOfChecks)
@@ -235,9 +235,9 @@ func stateAfter(results []string, threshold int) checkedState {
 	return c
 }
 
-// explains reports whether a state may be what the results lead to. If the threshold is 1, it must be just that. Otherwise
-// failures may have counted once together: those of checks so close to one another that the second was claimed before the first was
-// recorded. No failure may have counted twice, and no outage be incomplete.
+// explains reports whether a state may be what the results lead to. If the threshold is 1, it must be just that.
+// Otherwise failures may have counted once together: those of checks so close to one another that the second was
+// claimed before the first was recorded. No failure may have counted twice, and no outage be incomplete.
 func (c checkedState) explains(got checkedState, threshold int) bool {
 	if threshold == 1 {
 		return got == c
@@ -246,8 +246,8 @@ func (c checkedState) explains(got checkedState, threshold int) bool {
 	return whole && got.failures <= c.failures && got.outages <= c.outages && (c.state == "down" || got.state == "up")
 }
 
-// checkResults checks that no due time has two results, and that the states of the flapping monitors are those that their results
-// lead to, one after the other.
+// checkResults checks that no due time has two results, and that the states of the flapping monitors are those that
+// their results lead to, one after the other.
 func (s *checkedSite) checkResults() {
 	s.t.Helper()
 	// The server goes on meanwhile, so all is read from one snapshot. In SQLite each transaction is one.
@@ -327,7 +327,8 @@ func (s *checkedSite) await(what string, done func() bool) {
 	}
 }
 
-// settle lets the targets of half of the flapping monitors fail, and then none, and checks their states, components and incidents.
+// settle lets the targets of half of the flapping monitors fail, and then none, and checks their states, components and
+// incidents.
 func (s *checkedSite) settle() {
 	s.t.Helper()
 	for _, failing := range []int{len(s.flapping) / 2, 0} {
@@ -362,8 +363,8 @@ func (s *checkedSite) openIncidents(m checkedMonitor) (n int) {
 	return n
 }
 
-// checkOnce checks that the monitors that are due once were claimed, and that the target of each had one request at most, and as
-// many as it has results.
+// checkOnce checks that the monitors that are due once were claimed, and that the target of each had one request at
+// most, and as many as it has results.
 func (s *checkedSite) checkOnce() {
 	s.t.Helper()
 	var requests, results int

@@ -15,8 +15,8 @@ import (
 // maxCarefulRuns is how many runs of a careful job begin within its interval, which are as many as may.
 const maxCarefulRuns = 100
 
-// carefulJob is a job whose runs satisfy all conditions of its monitor. It repeats each signal until it is acknowledged, also
-// after a restart of the server.
+// carefulJob is a job whose runs satisfy all conditions of its monitor. It repeats each signal until it is
+// acknowledged, also after a restart of the server.
 type carefulJob struct {
 	id, token string
 	takes     time.Duration // a run
@@ -32,8 +32,8 @@ type carelessJob struct {
 	outages   int
 }
 
-// createJobsWithConditions creates careful jobs, whose conditions warn or make them down, and two careless ones, of which the
-// second is down.
+// createJobsWithConditions creates careful jobs, whose conditions warn or make them down, and two careless ones, of
+// which the second is down.
 func (w *environment) createJobsWithConditions() {
 	w.t.Helper()
 	create := func(name string, conditions params) (id, token string) {

@@ -218,8 +218,8 @@ func TestHTTPS(t *testing.T) {
 	}
 }
 
-// TestReplicasShareCertificates starts two replicas at once: together they order one certificate for each name, whichever of
-// them the certificate authority asks.
+// TestReplicasShareCertificates starts two replicas at once: together they order one certificate for each name,
+// whichever of them the certificate authority asks.
 func TestReplicasShareCertificates(t *testing.T) {
 	t.Parallel()
 	exe, database := binary.Build(t), storetest.PostgreSQL(t)
