@@ -159,8 +159,9 @@ func TestSMSGateway(t *testing.T) {
 			t.Errorf("two channels: %q", problem())
 		}
 		w.ok(rename("other phones")) // neither is used, and the other one can be
-		w.ok(rename("phones"))
+		w.refused(rename("phones"), "name")
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
+		w.ok(rename("phones"))
 		var used *allswell.ValidationError
 		if err := w.DeleteAlertChannel(w.ctx, w.ws, ch.ID, allswell.Precondition{}); !errors.As(err, &used) || !strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL") {
 			t.Errorf("deleting the channel of subscribers' SMS: %v", err)
