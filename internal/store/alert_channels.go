@@ -32,7 +32,10 @@ func (s *Store) AlertChannels(ctx context.Context, actor allswell.Actor, r Pagin
 	if err := checkUnlimited(actor); err != nil {
 		return nil, 0, err
 	}
-	return listedWith(ctx, s, (*session).completeChannels, scanChannel, channelColumns, `FROM alert_channels WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
+	return listQuery[alert.Channel]{
+		scan: scanChannel, fill: (*session).completeChannels, columns: channelColumns,
+		from: `FROM alert_channels WHERE workspace_id = $1`, args: []any{actor.WorkspaceID}, order: `ORDER BY created_at, id`,
+	}.load(ctx, s, r)
 }
 
 // AlertChannel returns a channel of a workspace, given its id or name.

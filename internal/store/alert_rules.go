@@ -15,7 +15,10 @@ func (s *Store) AlertRules(ctx context.Context, actor allswell.Actor, r Paginati
 	if err := checkUnlimited(actor); err != nil {
 		return nil, 0, err
 	}
-	return listedWith(ctx, s, (*session).summarizeRules, scanAlertRule, alertRuleColumns, `FROM alert_rules WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
+	return listQuery[alert.Rule]{
+		scan: scanAlertRule, fill: (*session).summarizeRules, columns: alertRuleColumns,
+		from: `FROM alert_rules WHERE workspace_id = $1`, args: []any{actor.WorkspaceID}, order: `ORDER BY created_at, id`,
+	}.load(ctx, s, r)
 }
 
 // AlertRule returns a rule of a workspace, given its id or name.

@@ -22,7 +22,10 @@ type AlertFilter struct {
 // Alerts lists the alerts of a workspace, those that began last first.
 func (s *Store) Alerts(ctx context.Context, actor allswell.Actor, f AlertFilter, r Pagination) ([]alert.Alert, int, error) {
 	from, args := f.from(actor)
-	return listed(ctx, s, scanAlert, alertColumns, from, `ORDER BY opened_at DESC, id DESC`, r, args...)
+	return listQuery[alert.Alert]{
+		scan: scanAlert, columns: alertColumns,
+		from: from, args: args, order: `ORDER BY opened_at DESC, id DESC`,
+	}.load(ctx, s, r)
 }
 
 // from returns the FROM clause of the alerts that match the filter and that an actor may see.

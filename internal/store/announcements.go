@@ -30,7 +30,10 @@ func (s *Store) Announcements(ctx context.Context, actor allswell.Actor, slug st
 	if err != nil {
 		return nil, 0, err
 	}
-	return listed(ctx, s, scanAnnouncement, announcementColumns, `FROM announcements WHERE page_id = $1`, `ORDER BY shown_from_at DESC, id DESC`, r, p.ID)
+	return listQuery[allswell.Announcement]{
+		scan: scanAnnouncement, columns: announcementColumns,
+		from: `FROM announcements WHERE page_id = $1`, args: []any{p.ID}, order: `ORDER BY shown_from_at DESC, id DESC`,
+	}.load(ctx, s, r)
 }
 
 // announcementOf loads an announcement of a workspace.

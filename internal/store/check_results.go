@@ -319,7 +319,10 @@ func (s *Store) CheckResults(ctx context.Context, actor allswell.Actor, ref stri
 		return nil, 0, err
 	}
 	fill := func(*session, []allswell.CheckResult) error { return nil }
-	return listedWith(ctx, s, fill, scanCheckResult, checkResultColumns, `FROM check_results WHERE monitor_id = $1`, `ORDER BY started_at DESC, due_at DESC`, r, id)
+	return listQuery[allswell.CheckResult]{
+		scan: scanCheckResult, fill: fill, columns: checkResultColumns,
+		from: `FROM check_results WHERE monitor_id = $1`, args: []any{id}, order: `ORDER BY started_at DESC, due_at DESC`,
+	}.load(ctx, s, r)
 }
 
 // pruneCheckResults deletes old results in short transactions.

@@ -78,7 +78,10 @@ func (s *Store) Components(ctx context.Context, actor allswell.Actor, slug strin
 	if f.Hidden != nil {
 		from, args = and(from, args, `hidden = $%d`, *f.Hidden)
 	}
-	return listedWith(ctx, s, (*session).fillCauses, scanComponent, componentColumns, from, `ORDER BY position, created_at, id`, r, args...)
+	return listQuery[allswell.Component]{
+		scan: scanComponent, fill: (*session).fillCauses, columns: componentColumns,
+		from: from, args: args, order: `ORDER BY position, created_at, id`,
+	}.load(ctx, s, r)
 }
 
 // pageOf finds a workspace's page in a transaction of its own.
@@ -339,7 +342,10 @@ func (s *Store) Groups(ctx context.Context, actor allswell.Actor, slug string, f
 		return nil, 0, err
 	}
 	from, args := f.from(`FROM component_groups WHERE page_id = $1`, p.ID)
-	return listed(ctx, s, scanGroup, groupColumns, from, `ORDER BY position, created_at, id`, r, args...)
+	return listQuery[allswell.Group]{
+		scan: scanGroup, columns: groupColumns,
+		from: from, args: args, order: `ORDER BY position, created_at, id`,
+	}.load(ctx, s, r)
 }
 
 // CreateGroup adds a group to a page.

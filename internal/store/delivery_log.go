@@ -56,7 +56,10 @@ func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug strin
 	if f.Subscriber != "" {
 		from, args = and(from, args, `d.subscriber_id = $%d`, f.Subscriber)
 	}
-	return listedWith(ctx, s, fill, scanDeliveryLogEntry, deliveryLogColumns, from, order, r, args...)
+	return listQuery[allswell.DeliveryLogEntry]{
+		scan: scanDeliveryLogEntry, fill: fill, columns: deliveryLogColumns,
+		from: from, args: args, order: order,
+	}.load(ctx, s, r)
 }
 
 // fillTitles sets Title of deliveries about an incident, a maintenance or the warning of a monitor.

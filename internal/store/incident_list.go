@@ -27,8 +27,10 @@ func scanListedIncident(row database.Row) (i ListedIncident, err error) {
 // first. Updates has the newest update at most, with the beginning of its message. page is the slug of a page; "": all.
 func (s *Store) ListIncidents(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]ListedIncident, int, error) {
 	from, args := reachOf(actor).rows(`incidents`, page)
-	return listedWith(ctx, s, (*session).fillNewestUpdates, scanListedIncident, listedIncidentColumns, from,
-		`ORDER BY resolved, created_at DESC, id DESC`, r, args...)
+	return listQuery[ListedIncident]{
+		scan: scanListedIncident, fill: (*session).fillNewestUpdates, columns: listedIncidentColumns,
+		from: from, args: args, order: `ORDER BY resolved, created_at DESC, id DESC`,
+	}.load(ctx, s, r)
 }
 
 // fillNewestUpdates loads the newest update of each incident.

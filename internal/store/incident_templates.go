@@ -23,7 +23,10 @@ func (s *Store) IncidentTemplates(ctx context.Context, actor allswell.Actor, pag
 	if page != "" {
 		from, args = and(from, args, `(page_id IS NULL OR page_id IN (SELECT id FROM pages WHERE slug = $%d))`, page)
 	}
-	return listed(ctx, s, scanIncidentTemplate, incidentTemplateColumns, from, `ORDER BY created_at, id`, r, args...)
+	return listQuery[allswell.IncidentTemplate]{
+		scan: scanIncidentTemplate, columns: incidentTemplateColumns,
+		from: from, args: args, order: `ORDER BY created_at, id`,
+	}.load(ctx, s, r)
 }
 
 // IncidentTemplate returns a template of a workspace, given its id or name.

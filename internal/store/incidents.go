@@ -53,7 +53,10 @@ func (s *Store) Incidents(ctx context.Context, actor allswell.Actor, slug string
 	if f.Component != "" {
 		from, args = and(from, args, `id IN (SELECT incident_id FROM incident_components WHERE component_id = $%d)`, f.Component)
 	}
-	return listed(ctx, s, scanIncident, incidentColumns, from, `ORDER BY created_at DESC, id DESC`, r, args...)
+	return listQuery[allswell.Incident]{
+		scan: scanIncident, columns: incidentColumns,
+		from: from, args: args, order: `ORDER BY created_at DESC, id DESC`,
+	}.load(ctx, s, r)
 }
 
 // incidentOf loads a workspace's incident without its updates.
@@ -134,7 +137,10 @@ func (s *Store) Updates(ctx context.Context, actor allswell.Actor, incidentID st
 	if _, err := read(ctx, s, func(c *session) (allswell.Incident, error) { return c.incidentOf(actor, incidentID) }); err != nil {
 		return nil, 0, err
 	}
-	return listed(ctx, s, scanUpdate, updateColumns, `FROM incident_updates WHERE incident_id = $1`, `ORDER BY number`, r, incidentID)
+	return listQuery[allswell.IncidentUpdate]{
+		scan: scanUpdate, columns: updateColumns,
+		from: `FROM incident_updates WHERE incident_id = $1`, args: []any{incidentID}, order: `ORDER BY number`,
+	}.load(ctx, s, r)
 }
 
 // CreateIncident opens an incident and emits its event. If the workspace has an incident with the ID that the client

@@ -22,8 +22,11 @@ func (s *Store) Invitations(ctx context.Context, actor allswell.Actor, r Paginat
 	if err != nil {
 		return nil, 0, err
 	}
-	return listedWith(ctx, s, fillInvitationLimits, scanInvitation, invitationColumns, `FROM invitations WHERE workspace_id = $1 AND ends_at > $2`,
-		`ORDER BY created_at DESC, id DESC`, r, actor.WorkspaceID, millis(now))
+	return listQuery[allswell.Invitation]{
+		scan: scanInvitation, fill: fillInvitationLimits, columns: invitationColumns,
+		from: `FROM invitations WHERE workspace_id = $1 AND ends_at > $2`, args: []any{actor.WorkspaceID, millis(now)},
+		order: `ORDER BY created_at DESC, id DESC`,
+	}.load(ctx, s, r)
 }
 
 func fillInvitationLimits(c *session, invitations []allswell.Invitation) error {

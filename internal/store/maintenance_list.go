@@ -24,8 +24,11 @@ func scanListedMaintenance(row database.Row) (m ListedMaintenance, err error) {
 // first, the next one first, and then the others, newest first. page is the slug of a page; "": all.
 func (s *Store) ListMaintenances(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]ListedMaintenance, int, error) {
 	from, args := reachOf(actor).rows(`maintenances`, page)
-	return listed(ctx, s, scanListedMaintenance, listedMaintenanceColumns, from,
-		`ORDER BY state = 'completed', CASE WHEN state = 'completed' THEN -scheduled_for_at ELSE scheduled_for_at END, id`, r, args...)
+	return listQuery[ListedMaintenance]{
+		scan: scanListedMaintenance, columns: listedMaintenanceColumns,
+		from: from, args: args,
+		order: `ORDER BY state = 'completed', CASE WHEN state = 'completed' THEN -scheduled_for_at ELSE scheduled_for_at END, id`,
+	}.load(ctx, s, r)
 }
 
 // MaintenanceWithPage returns a workspace's maintenance with its page, its components, and its updates, oldest first.

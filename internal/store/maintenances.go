@@ -41,7 +41,10 @@ func (s *Store) Maintenances(ctx context.Context, actor allswell.Actor, slug str
 	if state != "" {
 		from, args = from+` AND state = $2`, append(args, string(state))
 	}
-	return listedWith(ctx, s, (*session).fillMaintenanceComponents, scanMaintenance, maintenanceColumns, from, `ORDER BY scheduled_for_at DESC, id DESC`, r, args...)
+	return listQuery[allswell.Maintenance]{
+		scan: scanMaintenance, fill: (*session).fillMaintenanceComponents, columns: maintenanceColumns,
+		from: from, args: args, order: `ORDER BY scheduled_for_at DESC, id DESC`,
+	}.load(ctx, s, r)
 }
 
 // fillMaintenanceComponents loads the components of maintenances, in their order on the
@@ -102,7 +105,10 @@ func (s *Store) MaintenanceUpdates(ctx context.Context, actor allswell.Actor, id
 	if _, err := read(ctx, s, func(c *session) (allswell.Maintenance, error) { return c.maintenanceOf(actor, id) }); err != nil {
 		return nil, 0, err
 	}
-	return listed(ctx, s, scanMaintenanceUpdate, maintenanceUpdateColumns, `FROM maintenance_updates WHERE maintenance_id = $1`, `ORDER BY number`, r, id)
+	return listQuery[allswell.MaintenanceUpdate]{
+		scan: scanMaintenanceUpdate, columns: maintenanceUpdateColumns,
+		from: `FROM maintenance_updates WHERE maintenance_id = $1`, args: []any{id}, order: `ORDER BY number`,
+	}.load(ctx, s, r)
 }
 
 // CreateMaintenance plans a maintenance and emits its event. If its time has come, it

@@ -10,8 +10,11 @@ import (
 
 // Members lists the members of the actor's workspace, oldest first.
 func (s *Store) Members(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Member, int, error) {
-	return listedWith(ctx, s, fillMemberLimits, scanMember, memberColumns, `FROM users JOIN members ON members.user_id = users.id WHERE members.workspace_id = $1`,
-		`ORDER BY members.created_at, users.id`, r, actor.WorkspaceID)
+	return listQuery[allswell.Member]{
+		scan: scanMember, fill: fillMemberLimits, columns: memberColumns,
+		from: `FROM users JOIN members ON members.user_id = users.id WHERE members.workspace_id = $1`,
+		args: []any{actor.WorkspaceID}, order: `ORDER BY members.created_at, users.id`,
+	}.load(ctx, s, r)
 }
 
 func fillMemberLimits(c *session, members []allswell.Member) error {

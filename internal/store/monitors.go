@@ -123,7 +123,10 @@ func (s *Store) Monitors(ctx context.Context, actor allswell.Actor, f MonitorFil
 		monitors = currentMonitors(rows)
 		return c.fillMonitors(monitors)
 	}
-	_, total, err = listedWith(ctx, s, fill, scanMonitor, monitorColumns, selected.from, `ORDER BY created_at, id`, r, selected.args...)
+	_, total, err = listQuery[monitorRow]{
+		scan: scanMonitor, fill: fill, columns: monitorColumns,
+		from: selected.from, args: selected.args, order: `ORDER BY created_at, id`,
+	}.load(ctx, s, r)
 	return monitors, total, err
 }
 

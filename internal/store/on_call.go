@@ -15,7 +15,10 @@ func (s *Store) OnCallSchedules(ctx context.Context, actor allswell.Actor, r Pag
 	if err := checkUnlimited(actor); err != nil {
 		return nil, 0, err
 	}
-	return listed(ctx, s, scanOnCall, onCallColumns, `FROM on_call WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
+	return listQuery[alert.OnCall]{
+		scan: scanOnCall, columns: onCallColumns,
+		from: `FROM on_call WHERE workspace_id = $1`, args: []any{actor.WorkspaceID}, order: `ORDER BY created_at, id`,
+	}.load(ctx, s, r)
 }
 
 // OnCallSchedule returns an on-call schedule of a workspace, given its id or slug.

@@ -170,7 +170,10 @@ func (s *Store) Outages(ctx context.Context, actor allswell.Actor, ref string, r
 		}
 		return err
 	}
-	return listedWith(ctx, s, fill, scanOutage, outageColumns, `FROM outages WHERE monitor_id = $1`, `ORDER BY started_at DESC, id DESC`, r, id)
+	return listQuery[allswell.Outage]{
+		scan: scanOutage, fill: fill, columns: outageColumns,
+		from: `FROM outages WHERE monitor_id = $1`, args: []any{id}, order: `ORDER BY started_at DESC, id DESC`,
+	}.load(ctx, s, r)
 }
 
 const outageColumns = `id, monitor_id, silent_since_at, started_at, ended_at, reason`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
@@ -52,26 +53,30 @@ func (c *session) fillHosts(pages []allswell.Page) {
 	}
 }
 
-// listed returns one page of a list and the total number of rows, from the same snapshot.
-// from is the statement from FROM on, with the parameters args.
-func listed[T any](ctx context.Context, s *Store, scan func(database.Row) (T, error), columns, from, order string, r Pagination, args ...any) ([]T, int, error) {
-	return listedWith(ctx, s, func(*session, []T) error { return nil }, scan, columns, from, order, r, args...)
+// listQuery is a statement that selects a list. load adds the limits of one page.
+type listQuery[T any] struct {
+	scan    func(database.Row) (T, error)
+	columns string
+	from    string // from FROM to the end of WHERE
+	args    []any  // the parameters of from
+	order   string
+	fill    func(*session, []T) error // loads what is not in the rows; nil: nothing
 }
 
-// listedWith is listed with fill, which loads from the same snapshot what is not in the
-// rows.
-func listedWith[T any](ctx context.Context, s *Store, fill func(*session, []T) error, scan func(database.Row) (T, error), columns, from, order string, r Pagination, args ...any) ([]T, int, error) {
+// load returns one page of the list and the total number of rows, from the same snapshot.
+func (q listQuery[T]) load(ctx context.Context, s *Store, r Pagination) ([]T, int, error) {
 	type result struct {
 		rows  []T
 		total int64
 	}
 	out, err := read(ctx, s, func(c *session) (out result, err error) {
-		if out.total, err = database.One(c.Session, database.ScanInt, `SELECT count(*) `+from, args...); err != nil {
+		if out.total, err = database.One(c.Session, database.ScanInt, `SELECT count(*) `+q.from, q.args...); err != nil {
 			return
 		}
-		out.rows, err = database.Query(c.Session, scan, `SELECT `+columns+` `+from+` `+order+limit(len(args)), append(args, r.PerPage, r.offset())...)
-		if err == nil {
-			err = fill(c, out.rows)
+		statement := `SELECT ` + q.columns + ` ` + q.from + ` ` + q.order + limit(len(q.args))
+		out.rows, err = database.Query(c.Session, q.scan, statement, slices.Concat(q.args, []any{r.PerPage, r.offset()})...)
+		if err == nil && q.fill != nil {
+			err = q.fill(c, out.rows)
 		}
 		return
 	})
@@ -96,7 +101,10 @@ func (s *Store) Pages(ctx context.Context, actor allswell.Actor, f Filter, r Pag
 	}
 	reach := reachOf(actor)
 	from, args := f.from(`FROM pages WHERE `+reach.pages(1), reach.arg)
-	return listedWith(ctx, s, fill, scanPage, pageColumns, from, `ORDER BY created_at, id`, r, args...)
+	return listQuery[allswell.Page]{
+		scan: scanPage, fill: fill, columns: pageColumns,
+		from: from, args: args, order: `ORDER BY created_at, id`,
+	}.load(ctx, s, r)
 }
 
 // Page returns a workspace's page with its status.

@@ -234,9 +234,12 @@ func (s *Store) MemberSessions(ctx context.Context, actor allswell.Actor, r Pagi
 	if err != nil {
 		return nil, 0, err
 	}
-	return listed(ctx, s, scanMemberSession, memberSessionColumns, memberSessions+` AND sessions.created_at > $2 AND last_used_at > $3`,
-		`ORDER BY sessions.created_at DESC, sessions.id DESC`, r,
-		actor.WorkspaceID, millis(now.Add(-allswell.SessionMaxAge)), millis(now.Add(-allswell.SessionIdleLimit)))
+	return listQuery[allswell.MemberSession]{
+		scan: scanMemberSession, columns: memberSessionColumns,
+		from:  memberSessions + ` AND sessions.created_at > $2 AND last_used_at > $3`,
+		args:  []any{actor.WorkspaceID, millis(now.Add(-allswell.SessionMaxAge)), millis(now.Add(-allswell.SessionIdleLimit))},
+		order: `ORDER BY sessions.created_at DESC, sessions.id DESC`,
+	}.load(ctx, s, r)
 }
 
 const (

@@ -240,5 +240,8 @@ func (s *Store) IncidentNotes(ctx context.Context, actor allswell.Actor, inciden
 		err = row.Scan(&n.ID, &n.IncidentID, optionalInt{&n.ExitCode}, &n.Output, instant{&n.CreatedAt})
 		return
 	}
-	return listed(ctx, s, scan, `id, incident_id, exit_code, output, created_at`, `FROM incident_notes WHERE incident_id = $1`, `ORDER BY created_at, id`, r, incidentID)
+	return listQuery[allswell.IncidentNote]{
+		scan: scan, columns: `id, incident_id, exit_code, output, created_at`,
+		from: `FROM incident_notes WHERE incident_id = $1`, args: []any{incidentID}, order: `ORDER BY created_at, id`,
+	}.load(ctx, s, r)
 }

@@ -21,7 +21,11 @@ func (s *Store) Silences(ctx context.Context, actor allswell.Actor, ended bool, 
 	if err != nil {
 		return nil, 0, err
 	}
-	return listedWith(ctx, s, (*session).describeSilences, scanSilence, silenceColumns, `FROM silences WHERE workspace_id = $1 AND ($2 OR ends_at > $3)`, `ORDER BY ends_at, id`, r, actor.WorkspaceID, ended, millis(now))
+	return listQuery[alert.Silence]{
+		scan: scanSilence, fill: (*session).describeSilences, columns: silenceColumns,
+		from: `FROM silences WHERE workspace_id = $1 AND ($2 OR ends_at > $3)`,
+		args: []any{actor.WorkspaceID, ended, millis(now)}, order: `ORDER BY ends_at, id`,
+	}.load(ctx, s, r)
 }
 
 // Silence returns a silence of a workspace.

@@ -102,7 +102,10 @@ func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug stri
 	if condition, ok := subscriberStateConditions[f.State]; ok {
 		from += ` AND ` + condition
 	}
-	return listedWith(ctx, s, (*session).fillChosen, scanSubscriber, subscriberColumns, from, `ORDER BY created_at DESC, id DESC`, r, args...)
+	return listQuery[allswell.Subscriber]{
+		scan: scanSubscriber, fill: (*session).fillChosen, columns: subscriberColumns,
+		from: from, args: args, order: `ORDER BY created_at DESC, id DESC`,
+	}.load(ctx, s, r)
 }
 
 // secretTarget returns what would be shown of a text if it was the target of a chat, and the keys that it would have on

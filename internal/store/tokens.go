@@ -108,8 +108,10 @@ func (s *Store) endWrites(ctx context.Context, ids ...string) error {
 
 // Tokens lists a workspace's tokens, revoked ones included, oldest first.
 func (s *Store) Tokens(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Token, int, error) {
-	return listedWith(ctx, s, fillTokenLimits, scanToken, tokenColumns, `FROM tokens WHERE workspace_id = $1`,
-		`ORDER BY created_at, id`, r, actor.WorkspaceID)
+	return listQuery[allswell.Token]{
+		scan: scanToken, fill: fillTokenLimits, columns: tokenColumns,
+		from: `FROM tokens WHERE workspace_id = $1`, args: []any{actor.WorkspaceID}, order: `ORDER BY created_at, id`,
+	}.load(ctx, s, r)
 }
 
 func fillTokenLimits(c *session, tokens []allswell.Token) error {
