@@ -193,9 +193,11 @@ type Alert struct {
 type AlertNotice struct {
 	Kind      string     `json:"kind"` // opened, repeated, escalated, acknowledged or resolved
 	ChannelID string     `json:"channel_id"`
-	Channel   string     `json:"channel"`     // name
-	Rule      *string    `json:"rule"`        // name
-	InPlaceOf *string    `json:"in_place_of"` // name of the channel whose fallback it is; nil: none
+	Channel   string     `json:"channel"`         // name
+	Type      string     `json:"channel_type"`    // such as webhook
+	Deleted   bool       `json:"channel_deleted"` // the channel was deleted since
+	Rule      *string    `json:"rule"`            // name
+	InPlaceOf *string    `json:"in_place_of"`     // name of the channel whose fallback it is; nil: none
 	At        time.Time  `json:"at"`
 	SentAt    *time.Time `json:"sent_at"` // when the channel took it
 	Failed    bool       `json:"failed"`  // it is not tried again

@@ -47,6 +47,8 @@ type noticeJSON struct {
 	Kind      alert.NoticeKind `json:"kind"`
 	ChannelID string           `json:"channel_id"`
 	Channel   string           `json:"channel"`
+	Type      string           `json:"channel_type"`
+	Deleted   bool             `json:"channel_deleted"`
 	Rule      *string          `json:"rule"`
 	InPlaceOf *string          `json:"in_place_of"`
 	At        string           `json:"at"`
@@ -76,7 +78,7 @@ func newAlertDetailJSON(d store.AlertDetail) alertDetailJSON {
 	out := alertDetailJSON{newAlertJSON(d.Alert), []noticeJSON{}, []holdJSON{}, []planJSON{}}
 	for _, t := range d.Notices {
 		out.Notices = append(out.Notices, noticeJSON{
-			t.Kind, t.ChannelID, t.ChannelName, ptrOrNil(t.RuleName), ptrOrNil(t.FallbackFor), allswell.FormatTime(t.At), timePtr(t.SentAt), t.Failed, ptrOrNil(t.Reason),
+			t.Kind, t.ChannelID, t.ChannelName, t.ChannelType, t.Deleted, ptrOrNil(t.RuleName), ptrOrNil(t.FallbackFor), allswell.FormatTime(t.At), timePtr(t.SentAt), t.Failed, ptrOrNil(t.Reason),
 		})
 	}
 	for _, h := range d.Holds {

@@ -13,10 +13,10 @@ func TestAlertHistory(t *testing.T) {
 	alert := `"id": "alt_06h1abu6kb9vle4hpham", "title": "Shop is down", "event": "monitor.down", "state": "open", "severity": "major", "opened_at": "2026-11-26T00:00:00.000Z"`
 	for _, c := range []struct{ fields, want string }{
 		{`"notices": [
-			{"kind": "opened", "channel": "Mail", "in_place_of": "Chat", "at": "2026-11-26T00:05:00.000Z", "sent_at": "2026-11-26T00:05:01.000Z"},
+			{"kind": "opened", "channel": "Mail", "channel_type": "email", "channel_deleted": true, "in_place_of": "Chat", "at": "2026-11-26T00:05:00.000Z", "sent_at": "2026-11-26T00:05:01.000Z"},
 			{"kind": "repeated", "channel": "Phone", "at": "2026-11-26T00:09:00.000Z", "sent_at": "2026-11-26T00:09:01.000Z"}],
 			"holds": [{"rule": "Ops", "reason": "quiet_hours", "at": "2026-11-26T00:07:00.000Z", "until": "2026-11-26T00:08:00.000Z", "over": true}], "plans": []`,
-			"Mail in place of Chat|was held back by the rule Ops until 2026-11-26 00:08:00 +00:00: quiet hours|Phone"},
+			"Mail (deleted, email) in place of Chat|was held back by the rule Ops until 2026-11-26 00:08:00 +00:00: quiet hours|Phone"},
 		{`"notices": [], "holds": [{"rule": "Ops", "reason": "silence", "at": "2026-11-26T00:07:00.000Z", "until": "2026-11-26T00:08:00.000Z"}], "plans": []`,
 			"is held back by the rule Ops until 2026-11-26 00:08:00 +00:00: silence"},
 		{`"notices": [], "holds": [], "plans": []`, "No rule has notified anybody of it, or will."},

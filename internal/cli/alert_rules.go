@@ -59,15 +59,8 @@ func (cmd *ruleShow) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	targets := []client.AlertTarget{r.AlertTarget}
-	if r.QuietHours != nil {
-		targets = append(targets, r.QuietHours.AlertTarget)
-	}
-	for _, s := range r.Escalation {
-		targets = append(targets, s.AlertTarget)
-	}
 	var channels, schedules []string
-	for _, t := range targets {
+	for _, t := range ruleTargets(r) {
 		channels, schedules = append(channels, t.ChannelIDs...), append(schedules, t.OnCallIDs...)
 	}
 	named, err := c.recipientNames(channels, schedules)
@@ -92,6 +85,18 @@ func (cmd *ruleShow) Run(c *commandContext) error {
 		}
 		c.Facts(facts...)
 	})
+}
+
+// ruleTargets returns all targets of a rule.
+func ruleTargets(r *client.AlertRule) []client.AlertTarget {
+	targets := []client.AlertTarget{r.AlertTarget}
+	if r.QuietHours != nil {
+		targets = append(targets, r.QuietHours.AlertTarget)
+	}
+	for _, s := range r.Escalation {
+		targets = append(targets, s.AlertTarget)
+	}
+	return targets
 }
 
 func durationText(s client.Seconds) string {

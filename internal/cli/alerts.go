@@ -114,6 +114,9 @@ func printAlertHistory(c *commandContext, a *client.Alert) {
 	var all []entry
 	for _, t := range a.Notices {
 		channel := console.Visible(t.Channel)
+		if t.Deleted {
+			channel += " (deleted, " + console.Visible(t.Type) + ")"
+		}
 		if t.InPlaceOf != nil {
 			channel += " in place of " + console.Visible(*t.InPlaceOf)
 		}

@@ -69,6 +69,9 @@ var noticeNames = map[alert.NoticeKind]string{
 // noticeEntry returns what became of a notice for a channel.
 func noticeEntry(n store.AlertNotice) alertEntry {
 	e := alertEntry{At: n.At, Who: n.ChannelName, What: "was notified: " + noticeNames[n.Kind], Rule: n.RuleName, Sent: n.SentAt}
+	if n.Deleted {
+		e.Who += " (deleted, " + typeName(n.ChannelType) + ")"
+	}
 	if n.FallbackFor != "" {
 		e.Who += " (in place of " + n.FallbackFor + ")"
 	}

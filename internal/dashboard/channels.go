@@ -28,18 +28,38 @@ type shownChannel struct {
 	Uses []channelUse
 }
 
+// FallbackOf returns the uses of the channel as a fallback, which end when it is deleted.
+func (c shownChannel) FallbackOf() []string { return c.usedAs(true) }
+
+// NeededBy returns what uses the channel other than as a fallback. Until that has changed, it cannot be deleted.
+func (c shownChannel) NeededBy() []string { return c.usedAs(false) }
+
+func (c shownChannel) usedAs(fallback bool) (names []string) {
+	for _, use := range c.Uses {
+		if use.fallback == fallback {
+			names = append(names, use.Name)
+		}
+	}
+	return names
+}
+
 // channelUse is what uses a channel.
 type channelUse struct {
 	Name string // such as "rule Phone"
 	Path string // "": it has no screen that the visitor may open
+
+	fallback bool // the channel is the fallback of this one
 }
 
 // TypeName returns the name of the channel's type for people.
-func (c shownChannel) TypeName() string {
-	if t, ok := alertchannel.TypeOf(c.Type); ok {
+func (c shownChannel) TypeName() string { return typeName(c.Type) }
+
+// typeName returns the name of a type of channels for people.
+func typeName(name string) string {
+	if t, ok := alertchannel.TypeOf(name); ok {
 		return t.Label
 	}
-	return c.Type
+	return name
 }
 
 // Failing reports whether the last attempt to use the channel failed.
@@ -128,21 +148,21 @@ func (u channelUses) of(channel alert.Channel) (all []channelUse) {
 		return path
 	}
 	if channel.SubscriberSMS {
-		all = append(all, channelUse{"subscribers' SMS", ""})
+		all = append(all, channelUse{Name: "subscribers' SMS"})
 	}
 	for _, r := range u.rules {
 		if slices.ContainsFunc(r.Targets(), func(t alert.Target) bool { return slices.Contains(t.ChannelIDs, id) }) {
-			all = append(all, channelUse{"rule " + r.Name, path(alertRulesPath + "/" + r.ID)})
+			all = append(all, channelUse{Name: "rule " + r.Name, Path: path(alertRulesPath + "/" + r.ID)})
 		}
 	}
 	for _, o := range u.schedules {
 		if slices.ContainsFunc(o.Participants, func(p alert.Participant) bool { return slices.Contains(p.ChannelIDs, id) }) {
-			all = append(all, channelUse{"on call for " + o.Name, ""})
+			all = append(all, channelUse{Name: "on call for " + o.Name})
 		}
 	}
 	for _, c := range u.channels {
 		if c.FallbackID == id {
-			all = append(all, channelUse{"fallback of " + c.Name, channelsPath + "/" + c.ID})
+			all = append(all, channelUse{"fallback of " + c.Name, channelsPath + "/" + c.ID, true})
 		}
 	}
 	return all
@@ -269,7 +289,7 @@ func (v *visit) enableChannel() error {
 	return v.redirect(channelsPath + "/" + c.ID)
 }
 
-// deleteChannel deletes a channel that nothing uses.
+// deleteChannel deletes a channel that nothing but other channels uses.
 func (v *visit) deleteChannel() error {
 	if err := v.store.DeleteAlertChannel(v.r.Context(), v.actor(), v.r.PathValue("channel"), allswell.Precondition{}); err != nil {
 		return v.channelRefused(err)

@@ -131,7 +131,7 @@ func TestMessagesOfAChannel(t *testing.T) {
 		id := strings.TrimPrefix(screen, "/admin/channels/")
 		second := v.channel("Boss")
 		v.wants(v.post(second, "name", "Boss", "topic", "acme", "fallback_id", id, "tag", tagOf(s, v, "Boss")), http.StatusSeeOther)
-		v.wants(v.get(screen), http.StatusOK, "fallback of Boss")
+		v.wants(v.get(screen), http.StatusOK, "fallback of Boss", "It will no longer be the <bdi>fallback of Boss</bdi>: what these do not take reaches nobody.")
 		v.wants(v.get(second), http.StatusOK, "What it does not take goes to")
 		if err := s.store.RecordFailedTest(s.Context(), id, "no route to <ntfy>"); err != nil {
 			s.Fatal(err)
@@ -177,6 +177,13 @@ func TestLastMessagesOfAChannel(t *testing.T) {
 		v.wants(v.get(screen), http.StatusOK, "Last messages", "is down", "not taken yet, from", "It answered &lt;500&gt;.", "The next attempt is", v.alertPath())
 		v.sentWith(allswell.SendOutcome{Result: allswell.SendRejected, Reason: "It answered 400."})
 		v.wants(v.get(screen), http.StatusOK, "given up", "2 attempts", "It answered 400.")
+
+		v.wants(v.post(screen+"/delete"), http.StatusUnprocessableEntity, "First remove it from what uses it: <bdi>rule Everything</bdi>.")
+		if err := s.store.DeleteAlertRule(s.Context(), v.actor(), "Everything", allswell.Precondition{}); err != nil {
+			s.Fatal(err)
+		}
+		v.wants(v.post(screen+"/delete"), http.StatusSeeOther, "/admin/channels")
+		v.wants(v.get(v.alertPath()), http.StatusOK, "(deleted, ", "could not be notified")
 	})
 }
 

@@ -18,6 +18,9 @@ import (
 const channelColumns = `id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute, fallback_id, test_weekly,
 	title_template, text_template, attempted_at, taken_at, failing_since_at, failures, reason, template_error, due_at, tested_at, created_at, updated_at`
 
+// presentChannels are the channels that were not deleted, as a table.
+const presentChannels = `(SELECT * FROM alert_channels WHERE deleted_at IS NULL) AS channels`
+
 func scanChannel(row database.Row) (c alert.Channel, err error) {
 	var config string
 	err = row.Scan(&c.ID, &c.WorkspaceID, &c.Type, &c.Name, &c.Enabled, &config, listOf[string]{&c.SecretFields}, &c.MaxPerMinute, text{&c.FallbackID}, &c.TestWeekly, &c.TitleTemplate, &c.TextTemplate,
@@ -34,7 +37,7 @@ func (s *Store) AlertChannels(ctx context.Context, actor allswell.Actor, r Pagin
 	}
 	return listQuery[alert.Channel]{
 		scan: scanChannel, fill: (*session).completeChannels, columns: channelColumns,
-		from: `FROM alert_channels WHERE workspace_id = $1`, args: []any{actor.WorkspaceID}, order: `ORDER BY created_at, id`,
+		from: `FROM alert_channels WHERE workspace_id = $1 AND deleted_at IS NULL`, args: []any{actor.WorkspaceID}, order: `ORDER BY created_at, id`,
 	}.load(ctx, s, r)
 }
 
@@ -62,7 +65,7 @@ func (c *session) alertChannel(actor allswell.Actor, ref string) (alert.Channel,
 	if err := checkUnlimited(actor); err != nil {
 		return alert.Channel{}, err
 	}
-	ch, err := database.One(c.Session, scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE workspace_id = $1 AND `+idOrName(ref, alert.PrefixChannel)+` = $2`, actor.WorkspaceID, ref)
+	ch, err := database.One(c.Session, scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE workspace_id = $1 AND deleted_at IS NULL AND `+idOrName(ref, alert.PrefixChannel)+` = $2`, actor.WorkspaceID, ref)
 	if err != nil {
 		return ch, err
 	}
@@ -120,7 +123,7 @@ func idOrName(ref, prefix string) string {
 }
 
 func (c *session) channelByID(id string) (alert.Channel, error) {
-	return database.One(c.Session, scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE id = $1`, id)
+	return database.One(c.Session, scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE id = $1 AND deleted_at IS NULL`, id)
 }
 
 // channelSecrets returns the secrets of a channel.
@@ -143,6 +146,9 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 		}
 		c.ID, c.WorkspaceID, c.CreatedAt, c.UpdatedAt = allswell.NewID(alert.PrefixChannel, t.Now), actor.WorkspaceID, t.Now, t.Now
 		c.SecretFields = slices.Sorted(maps.Keys(c.Secrets))
+		if err := t.lockMutex("alerts"); err != nil { // so that the fallback is not deleted meanwhile
+			return c, err
+		}
 		if err := t.validateChannel(actor, c); err != nil {
 			return c, err
 		}
@@ -155,7 +161,7 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 		if err := t.checkNameOfSMS(c); err != nil {
 			return c, err
 		}
-		if err := t.checkCount("alert_channels", actor.WorkspaceID, "channels", alert.MaxChannels); err != nil {
+		if err := t.checkCount(presentChannels, actor.WorkspaceID, "channels", alert.MaxChannels); err != nil {
 			return c, err
 		}
 		sealed, err := t.sealSecrets(c.ID, c.Secrets)
@@ -243,7 +249,7 @@ func (t *tx) checkNameOfSMS(c alert.Channel) error {
 	if err := t.lockMutex("alerts"); err != nil { // so that two workspaces cannot take the name at once
 		return err
 	}
-	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM alert_channels WHERE name = $1 AND workspace_id <> $2`, c.Name, c.WorkspaceID)
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM alert_channels WHERE name = $1 AND workspace_id <> $2 AND deleted_at IS NULL`, c.Name, c.WorkspaceID)
 	if err == nil && n > 0 {
 		err = withField(nil, "name", "ALLSWELL_SMS_CHANNEL has this name, which a channel of another workspace has. Choose another one.")
 	}
@@ -288,38 +294,12 @@ func (t *tx) keepSecrets(c *alert.Channel, kept map[string]json.RawMessage) erro
 	return bad.Err()
 }
 
-// DeleteAlertChannel deletes a channel, given its id or name, with what waits for it. The error is an
-// *allswell.ValidationError if a rule, an on-call schedule or the setting ALLSWELL_SMS_CHANNEL names it.
-func (s *Store) DeleteAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
-	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		c, err := t.lockAlertChannel(actor, id, p)
-		if err != nil {
-			return err
-		}
-		err = t.checkUnused(actor.WorkspaceID, c.ID)
-		gateway, findErr := t.smsChannel()
-		if findErr != nil {
-			return findErr
-		}
-		if gateway.Channel.ID == c.ID {
-			err = withField(err, "id", "ALLSWELL_SMS_CHANNEL names it.")
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := t.Exec(`DELETE FROM alert_channels WHERE id = $1`, c.ID); err != nil {
-			return err
-		}
-		return t.audit(actor, allswell.AuditDelete, c, nil)
-	})
-}
-
 // lockAlertChannel loads and locks a channel, and checks that it meets all conditions.
 func (t *tx) lockAlertChannel(actor allswell.Actor, ref string, p allswell.Precondition) (alert.Channel, error) {
 	if err := checkUnlimited(actor); err != nil {
 		return alert.Channel{}, err
 	}
-	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels WHERE `+idOrName(ref, alert.PrefixChannel)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, actor.WorkspaceID)
+	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels WHERE `+idOrName(ref, alert.PrefixChannel)+` = $1 AND workspace_id = $2 AND deleted_at IS NULL FOR UPDATE`, ref, actor.WorkspaceID)
 	if err != nil {
 		return alert.Channel{}, err
 	}
@@ -350,7 +330,7 @@ func (t *tx) validateChannel(actor allswell.Actor, c alert.Channel) error {
 	if c.FallbackID == "" {
 		return err
 	}
-	missing, findErr := t.missingFrom("alert_channels", actor.WorkspaceID, []string{c.FallbackID})
+	missing, findErr := t.missingFrom(presentChannels, actor.WorkspaceID, []string{c.FallbackID})
 	if findErr != nil || len(missing) == 0 {
 		return errors.Join(err, findErr)
 	}
@@ -395,33 +375,6 @@ func (s *Store) nameTaken(err error, kind string) error {
 	}
 	var bad allswell.ValidationError
 	bad.Add("name", "Another %s has this name.", kind)
-	return bad.Err()
-}
-
-// checkUnused returns an *allswell.ValidationError if a rule or an on-call schedule of a workspace names a channel or a
-// schedule.
-func (c *session) checkUnused(workspaceID, id string) error {
-	var bad allswell.ValidationError
-	rules, err := database.Query(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
-	if err != nil {
-		return err
-	}
-	for _, r := range rules {
-		if slices.ContainsFunc(r.Targets(), func(t alert.Target) bool {
-			return slices.Contains(t.ChannelIDs, id) || slices.Contains(t.OnCallIDs, id)
-		}) {
-			bad.Add("id", "The rule %q uses it.", r.Name)
-		}
-	}
-	schedules, err := database.Query(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
-	if err != nil {
-		return err
-	}
-	for _, o := range schedules {
-		if slices.ContainsFunc(o.Participants, func(p alert.Participant) bool { return slices.Contains(p.ChannelIDs, id) }) {
-			bad.Add("id", "The on-call schedule %q uses it.", o.Name)
-		}
-	}
 	return bad.Err()
 }
 

@@ -202,7 +202,7 @@ func (t *tx) validateRule(r *alert.Rule) error {
 		case i == 1 && r.QuietHours != nil:
 			field, onCall = "quiet_hours", "quiet_hours"
 		}
-		missing, err := t.missingFrom("alert_channels", r.WorkspaceID, target.ChannelIDs)
+		missing, err := t.missingFrom(presentChannels, r.WorkspaceID, target.ChannelIDs)
 		if err != nil {
 			return err
 		}

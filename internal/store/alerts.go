@@ -63,8 +63,10 @@ type AlertNotice struct {
 	Kind        alert.NoticeKind
 	ChannelID   string
 	ChannelName string
+	ChannelType string
+	Deleted     bool   // the channel was deleted since
 	RuleName    string // the rule that sent it; "": none, or it was deleted
-	FallbackFor string // the name of the channel that did not take it; "": none, or it was deleted
+	FallbackFor string // the name of the channel that did not take it; "": none
 	At          time.Time
 	SentAt      time.Time // zero: the channel has not taken it
 	Failed      bool      // it is not tried again
@@ -121,12 +123,12 @@ func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (Ale
 		}
 		if d.Notices, err = database.Query(c.Session, func(row database.Row) (t AlertNotice, err error) {
 			var state string
-			err = row.Scan(&t.Kind, &t.ChannelID, &t.ChannelName, text{&t.RuleName}, instant{&t.At}, text{&state}, instant{&t.SentAt}, text{&t.Reason}, text{&t.FallbackFor})
+			err = row.Scan(&t.Kind, &t.ChannelID, &t.ChannelName, &t.ChannelType, &t.Deleted, text{&t.RuleName}, instant{&t.At}, text{&state}, instant{&t.SentAt}, text{&t.Reason}, text{&t.FallbackFor})
 			if t.Failed = state == "failed"; state != "sent" {
 				t.SentAt = time.Time{}
 			}
 			return
-		}, `SELECT n.kind, n.channel_id, c.name, r.name, n.created_at, m.state, m.finished_at, m.reason, f.name FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id LEFT JOIN alert_channels f ON f.id = n.fallback_for
+		}, `SELECT n.kind, n.channel_id, c.name, c.type, c.deleted_at IS NOT NULL, r.name, n.created_at, m.state, m.finished_at, m.reason, f.name FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id LEFT JOIN alert_channels f ON f.id = n.fallback_for
 			LEFT JOIN alert_rules r ON r.id = n.rule_id LEFT JOIN alert_messages m ON m.id = n.message_id WHERE n.alert_id = $1 ORDER BY n.created_at, n.id LIMIT $2`, id, maxShownNotices); err != nil {
 			return d, err
 		}
@@ -202,7 +204,7 @@ func (c *session) alertThread(key string, limit int) (h AlertThread, err error) 
 	if _, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
 		err = row.Scan(&thread, &h.ChannelName, &h.workspaceID)
 		return
-	}, `SELECT h.id, c.name, c.workspace_id FROM alert_threads h JOIN alert_channels c ON c.id = h.channel_id WHERE h.secret_key = $1`, key); err != nil {
+	}, `SELECT h.id, c.name, c.workspace_id FROM alert_threads h JOIN alert_channels c ON c.id = h.channel_id WHERE h.secret_key = $1 AND c.deleted_at IS NULL`, key); err != nil {
 		return h, err
 	}
 	const of = `FROM alerts WHERE id IN (SELECT alert_id FROM alert_recipients WHERE thread_id = $1)`
@@ -276,7 +278,8 @@ func (t *tx) threadActor(actor allswell.Actor, h AlertThread) (allswell.Actor, e
 	return actor, nil
 }
 
-// pruneAlerts deletes alerts that ended more than alert.Retention ago, and silences and messages that are as old.
+// pruneAlerts deletes alerts that ended more than alert.Retention ago, silences and messages that are as old, and
+// channels that were deleted before and that no alert names.
 func (s *Store) pruneAlerts(ctx context.Context) error {
 	before := func(t *tx) any { return millis(t.Now.Add(-alert.Retention)) }
 	return errors.Join(
@@ -284,5 +287,6 @@ func (s *Store) pruneAlerts(ctx context.Context) error {
 		s.deleteInSteps(ctx, `FROM silences WHERE ends_at <= $1`, before),
 		s.deleteInSteps(ctx, `FROM alert_threads WHERE created_at <= $1 AND NOT EXISTS (SELECT 1 FROM alert_recipients r WHERE r.thread_id = alert_threads.id)`, before),
 		s.deleteInSteps(ctx, `FROM alert_messages WHERE finished_at <= $1`, before),
+		s.deleteInSteps(ctx, `FROM alert_channels WHERE deleted_at <= $1 AND NOT EXISTS (SELECT 1 FROM alert_recipients r WHERE r.channel_id = alert_channels.id)`, before),
 	)
 }

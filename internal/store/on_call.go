@@ -142,7 +142,7 @@ func (t *tx) validateOnCall(o *alert.OnCall, before []alert.Override) error {
 		}
 	}
 	for _, p := range o.Participants {
-		missing, err := t.missingFrom("alert_channels", o.WorkspaceID, p.ChannelIDs)
+		missing, err := t.missingFrom(presentChannels, o.WorkspaceID, p.ChannelIDs)
 		if err != nil {
 			return err
 		}

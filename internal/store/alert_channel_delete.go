@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// DeleteAlertChannel deletes a channel, given its id or name, with its settings and secrets. What waits for it is not
+// sent; the history of alerts keeps its name and type. Channels whose fallback it was have none afterwards. The error is
+// an *allswell.ValidationError if a rule, an on-call schedule or the setting ALLSWELL_SMS_CHANNEL names it.
+func (s *Store) DeleteAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
+		if err := t.lockMutex("alerts"); err != nil { // so that no notice for the channel is added meanwhile
+			return err
+		}
+		c, err := t.alertChannel(actor, id)
+		if err != nil {
+			return err
+		}
+		if _, err := t.ids(`SELECT id FROM alert_channels WHERE fallback_id = $1 ORDER BY id FOR UPDATE`, c.ID); err != nil { // a fallback is locked after its channels
+			return err
+		}
+		c, err = t.lockAlertChannel(actor, c.ID, p)
+		if err != nil {
+			return err
+		}
+		err = t.checkUnused(actor.WorkspaceID, c.ID)
+		gateway, findErr := t.smsChannel()
+		if findErr != nil {
+			return findErr
+		}
+		if gateway.Channel.ID == c.ID {
+			err = withField(err, "id", "ALLSWELL_SMS_CHANNEL names it.")
+		}
+		if err != nil {
+			return err
+		}
+		if err := t.removeFallback(actor, c.ID); err != nil {
+			return err
+		}
+		if err := t.abandonNotices(c.ID); err != nil {
+			return err
+		}
+		if _, err := t.Exec(`UPDATE alert_channels SET deleted_at = $2, enabled = FALSE, test_weekly = FALSE, config = '{}', secrets = NULL, secret_fields = $3, title_template = '', text_template = '',
+			fallback_id = NULL, due_at = NULL, lease_until_at = NULL, fencing_token = fencing_token + 1 WHERE id = $1`, c.ID, millis(t.Now), listText[string](nil)); err != nil {
+			return err
+		}
+		return t.audit(actor, allswell.AuditDelete, c, nil)
+	})
+}
+
+// removeFallback removes a channel as the fallback of others, each with an entry in the audit log.
+func (t *tx) removeFallback(actor allswell.Actor, id string) error {
+	ids, err := t.ids(`UPDATE alert_channels SET fallback_id = NULL, updated_at = $2 WHERE fallback_id = $1 RETURNING id`, id, millis(t.Now))
+	if err != nil {
+		return err
+	}
+	slices.Sort(ids)
+	for _, changed := range ids {
+		after, err := t.channelByID(changed)
+		if err != nil {
+			return err
+		}
+		before := after
+		before.FallbackID = id
+		if err := t.audit(actor, allswell.AuditUpdate, before, after); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// abandonNotices gives up what waits for a channel that is deleted, or is being sent to it.
+func (t *tx) abandonNotices(channelID string) error {
+	const reason = "The channel was deleted before it took the message."
+	waiting, err := t.ids(`SELECT id FROM alert_notices WHERE channel_id = $1 AND message_id IS NULL LIMIT 1`, channelID)
+	if err != nil {
+		return err
+	}
+	if len(waiting) > 0 {
+		message := allswell.NewID(alert.PrefixMessage, t.Now)
+		if _, err := t.Exec(`INSERT INTO alert_messages (id, channel_id, first, state, attempts, created_at) VALUES ($1, $2, FALSE, 'sending', 0, $3)`, message, channelID, millis(t.Now)); err != nil {
+			return err
+		}
+		if _, err := t.Exec(`UPDATE alert_notices SET message_id = $2 WHERE channel_id = $1 AND message_id IS NULL`, channelID, message); err != nil {
+			return err
+		}
+	}
+	_, err = t.Exec(`UPDATE alert_messages SET state = 'failed', finished_at = $2, reason = $3 WHERE channel_id = $1 AND state = 'sending'`, channelID, millis(t.Now), reason)
+	return err
+}
+
+// checkUnused returns an *allswell.ValidationError if a rule or an on-call schedule of a workspace names a channel or a
+// schedule.
+func (c *session) checkUnused(workspaceID, id string) error {
+	var bad allswell.ValidationError
+	rules, err := database.Query(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		if slices.ContainsFunc(r.Targets(), func(t alert.Target) bool {
+			return slices.Contains(t.ChannelIDs, id) || slices.Contains(t.OnCallIDs, id)
+		}) {
+			bad.Add("id", "The rule %q uses it.", r.Name)
+		}
+	}
+	schedules, err := database.Query(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
+	if err != nil {
+		return err
+	}
+	for _, o := range schedules {
+		if slices.ContainsFunc(o.Participants, func(p alert.Participant) bool { return slices.Contains(p.ChannelIDs, id) }) {
+			bad.Add("id", "The on-call schedule %q uses it.", o.Name)
+		}
+	}
+	return bad.Err()
+}

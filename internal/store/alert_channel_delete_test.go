@@ -1,0 +1,87 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// TestHistoryOfDeletedChannels checks that alerts keep what a deleted channel took and did not take, that nothing more
+// is sent to it, that its name is free again, and that it goes with the last alert that names it.
+func TestHistoryOfDeletedChannels(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		phone := w.channel("Phone")
+		r := w.rule(to(phone))
+		job := w.quick("Shop", w.component, "")
+		w.goDown(job)
+		w.notified(time.Minute, taken)
+		w.ok(w.DeleteAlertRule(w.ctx, w.ws, r.ID, allswell.Precondition{}))
+		w.pinged(job)
+		w.advanceAlerts() // its end waits for the channel
+		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, phone.ID, allswell.Precondition{}))
+		if claimed := w.claimMessages(); len(claimed) > 0 {
+			t.Errorf("%d messages for the deleted channel", len(claimed))
+		}
+		for _, ref := range []string{phone.ID, phone.Name} {
+			if _, err := w.AlertChannel(w.ctx, w.ws, ref); !errors.Is(err, allswell.ErrNotFound) {
+				t.Errorf("the deleted channel %s: %v", ref, err)
+			}
+		}
+		_, err := w.CreateAlertRule(w.ctx, w.ws, alert.Rule{Name: "Again", Filter: alert.Filter{Events: alert.DefaultEvents}, Target: to(phone)})
+		w.refused(err, "channel_ids")
+		w.expect("the row", w.rows(`SELECT config, secret_fields, coalesce(secrets, 'none') FROM alert_channels WHERE id = '`+phone.ID+`'`), "{}|[]|none")
+		if again := w.channel("Phone"); again.ID == phone.ID {
+			t.Error("the new channel is the old one")
+		}
+		alerts, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{}, firstHundred)
+		w.ok(err)
+		d := must(w.Alert(w.ctx, w.ws, alerts[0].ID))(w)
+		var lines []string
+		for _, n := range d.Notices {
+			if !n.Deleted || n.ChannelType != phone.Type || n.ChannelName != "Phone" {
+				t.Errorf("%+v", n)
+			}
+			lines = append(lines, string(n.Kind)+" "+map[bool]string{true: "sent", false: n.Reason}[!n.SentAt.IsZero()])
+		}
+		w.expect("notices", lines, "opened sent", "resolved The channel was deleted before it took the message.")
+		w.clock.move(alert.Retention + time.Hour)
+		w.ok(w.Prune(w.ctx))
+		w.expect("after the retention", w.rows(`SELECT name FROM alert_channels WHERE id = '`+phone.ID+`'`))
+	})
+}
+
+// TestDeletedChannelIsKeptByOpenAlerts checks that a channel that was deleted long ago is kept while an alert names it.
+func TestDeletedChannelIsKeptByOpenAlerts(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		phone := w.channel("Phone")
+		r := w.rule(to(phone))
+		w.goDown(w.quick("Shop", w.component, ""))
+		w.notified(time.Minute, taken)
+		w.ok(w.DeleteAlertRule(w.ctx, w.ws, r.ID, allswell.Precondition{}))
+		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, phone.ID, allswell.Precondition{}))
+		w.clock.move(2 * alert.Retention)
+		w.ok(w.Prune(w.ctx))
+		w.expect("kept", w.rows(`SELECT name FROM alert_channels WHERE id = '`+phone.ID+`'`), "Phone")
+	})
+}
+
+// TestDeletedFallback checks that channels lose a fallback that is deleted, which the audit log has.
+func TestDeletedFallback(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		mail := w.channel("Mail")
+		phone := w.channel("Phone", func(c *alert.Channel) { c.FallbackID = mail.ID })
+		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, "Mail", allswell.Precondition{}))
+		if c := must(w.AlertChannel(w.ctx, w.ws, phone.ID))(w); c.FallbackID != "" {
+			t.Errorf("the fallback is %s", c.FallbackID)
+		}
+		log := w.audited()
+		w.expect("the audit log", log[len(log)-2:len(log)-1], `update alert_channel {"fallback_id":"`+mail.ID+`"} {"fallback_id":""}`)
+		if err := w.withFallback(phone, mail); err == nil {
+			t.Error("a deleted channel became a fallback")
+		}
+	})
+}
