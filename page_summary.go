@@ -184,9 +184,8 @@ func (p PageContents) blocks() []Block {
 		byGroup[c.GroupID] = append(byGroup[c.GroupID], c)
 	}
 	groups := append([]Group{{}}, p.Groups...)
-	sort.SliceStable(groups[1:], func(i, j int) bool {
-		a, b := groups[1+i], groups[1+j]
-		return before(a.Order, b.Order, a.CreatedAt, b.CreatedAt, a.ID, b.ID)
+	slices.SortStableFunc(groups[1:], func(a, b Group) int {
+		return sortKey{a.Order, a.CreatedAt, a.ID}.compare(sortKey{b.Order, b.CreatedAt, b.ID})
 	})
 	var out []Block
 	for _, g := range groups {
@@ -194,24 +193,23 @@ func (p PageContents) blocks() []Block {
 		if len(members) == 0 {
 			continue
 		}
-		sort.SliceStable(members, func(i, j int) bool {
-			a, b := members[i], members[j]
-			return before(a.Order, b.Order, a.CreatedAt, b.CreatedAt, a.ID, b.ID)
+		slices.SortStableFunc(members, func(a, b Component) int {
+			return sortKey{a.Order, a.CreatedAt, a.ID}.compare(sortKey{b.Order, b.CreatedAt, b.ID})
 		})
 		out = append(out, Block{Group: g, Status: Rollup(members), Components: members})
 	}
 	return out
 }
 
-// before reports whether object a precedes b: by order, then by age.
-func before(orderA, orderB int, createdA, createdB time.Time, idA, idB string) bool {
-	if orderA != orderB {
-		return orderA < orderB
-	}
-	if !createdA.Equal(createdB) {
-		return createdA.Before(createdB)
-	}
-	return idA < idB
+// sortKey sorts groups and components: by order, then by age.
+type sortKey struct {
+	order     int
+	createdAt time.Time
+	id        string
+}
+
+func (k sortKey) compare(other sortKey) int {
+	return cmp.Or(cmp.Compare(k.order, other.order), k.createdAt.Compare(other.createdAt), cmp.Compare(k.id, other.id))
 }
 
 // Midnight returns the beginning of t's day in the zone.

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -139,17 +138,17 @@ func (c *Client) ListAlertRules() *List[AlertRule] {
 
 // CreateAlertRule creates a rule for alerts that begin afterwards.
 func (c *Client) CreateAlertRule(ctx context.Context, rule NewAlertRule, options ...CallOption) (*AlertRule, error) {
-	return call[AlertRule](ctx, c, http.MethodPost, pathOf("alert-rules"), rule, options...)
+	return post[AlertRule](ctx, c, pathOf("alert-rules"), rule, options...)
 }
 
 // GetAlertRule returns a rule, given its id.
 func (c *Client) GetAlertRule(ctx context.Context, id string) (*AlertRule, error) {
-	return call[AlertRule](ctx, c, http.MethodGet, pathOf("alert-rules", id), nil)
+	return get[AlertRule](ctx, c, pathOf("alert-rules", id))
 }
 
 // ChangeAlertRule changes a rule. The option IfMatch applies.
 func (c *Client) ChangeAlertRule(ctx context.Context, id string, change AlertRuleChange, options ...CallOption) (*AlertRule, error) {
-	return call[AlertRule](ctx, c, http.MethodPatch, pathOf("alert-rules", id), change, options...)
+	return patch[AlertRule](ctx, c, pathOf("alert-rules", id), change, options...)
 }
 
 // DeleteAlertRule deletes a rule. Its pending notifications are not sent. The option IfMatch applies.
@@ -159,5 +158,5 @@ func (c *Client) DeleteAlertRule(ctx context.Context, id string, options ...Call
 
 // TestAlertRules says who would be notified of an event, when and why. Nothing is sent.
 func (c *Client) TestAlertRules(ctx context.Context, question AlertQuestion) (*AlertForecast, error) {
-	return call[AlertForecast](ctx, c, http.MethodPost, pathOf("alert-rules", "test"), question, IdempotencyKey(""))
+	return post[AlertForecast](ctx, c, pathOf("alert-rules", "test"), question, IdempotencyKey(""))
 }

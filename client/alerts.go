@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"reflect"
 	"strconv"
@@ -137,17 +136,17 @@ func (c *Client) ListChannels() *List[Channel] {
 
 // CreateChannel creates a channel.
 func (c *Client) CreateChannel(ctx context.Context, channel NewChannel, options ...CallOption) (*Channel, error) {
-	return call[Channel](ctx, c, http.MethodPost, pathOf("channels"), channel, options...)
+	return post[Channel](ctx, c, pathOf("channels"), channel, options...)
 }
 
 // GetChannel returns a channel, given its id.
 func (c *Client) GetChannel(ctx context.Context, id string) (*Channel, error) {
-	return call[Channel](ctx, c, http.MethodGet, pathOf("channels", id), nil)
+	return get[Channel](ctx, c, pathOf("channels", id))
 }
 
 // ChangeChannel changes a channel. The option IfMatch applies.
 func (c *Client) ChangeChannel(ctx context.Context, id string, change ChannelChange, options ...CallOption) (*Channel, error) {
-	return call[Channel](ctx, c, http.MethodPatch, pathOf("channels", id), change, options...)
+	return patch[Channel](ctx, c, pathOf("channels", id), change, options...)
 }
 
 // DeleteChannel deletes a channel that no rule and no on-call schedule needs. The option IfMatch applies.
@@ -157,13 +156,13 @@ func (c *Client) DeleteChannel(ctx context.Context, id string, options ...CallOp
 
 // TestChannel sends a test message to a channel. A message that is not taken is a result, not an error.
 func (c *Client) TestChannel(ctx context.Context, id string) (*ChannelTestResult, error) {
-	return call[ChannelTestResult](ctx, c, http.MethodPost, pathOf("channels", id, "test"), nil, IdempotencyKey(""))
+	return post[ChannelTestResult](ctx, c, pathOf("channels", id, "test"), nil, IdempotencyKey(""))
 }
 
 // TestNewChannel sends a test message to what a new channel would be, and creates nothing. A message that is not taken
 // is a result, not an error.
 func (c *Client) TestNewChannel(ctx context.Context, test ChannelTest) (*ChannelTestResult, error) {
-	return call[ChannelTestResult](ctx, c, http.MethodPost, pathOf("channels", "test"), test, IdempotencyKey(""))
+	return post[ChannelTestResult](ctx, c, pathOf("channels", "test"), test, IdempotencyKey(""))
 }
 
 // Alert is the thread of one problem, from its beginning to its end.
@@ -243,12 +242,12 @@ func (c *Client) ListAlerts(filter AlertFilter) *List[Alert] {
 
 // GetAlert returns an alert with its history.
 func (c *Client) GetAlert(ctx context.Context, id string) (*Alert, error) {
-	return call[Alert](ctx, c, http.MethodGet, pathOf("alerts", id), nil)
+	return get[Alert](ctx, c, pathOf("alerts", id))
 }
 
 // AcknowledgeAlert acknowledges an alert, which is then no longer repeated or escalated.
 func (c *Client) AcknowledgeAlert(ctx context.Context, id string, options ...CallOption) (*Alert, error) {
-	return call[Alert](ctx, c, http.MethodPost, pathOf("alerts", id, "acknowledge"), nil, options...)
+	return post[Alert](ctx, c, pathOf("alerts", id, "acknowledge"), nil, options...)
 }
 
 // Silence holds alerts back for a time. An empty list does not limit it; otherwise one of its values must match.
@@ -306,17 +305,17 @@ func (c *Client) ListSilences(ended bool) *List[Silence] {
 
 // CreateSilence creates a silence.
 func (c *Client) CreateSilence(ctx context.Context, silence NewSilence, options ...CallOption) (*Silence, error) {
-	return call[Silence](ctx, c, http.MethodPost, pathOf("silences"), silence, options...)
+	return post[Silence](ctx, c, pathOf("silences"), silence, options...)
 }
 
 // GetSilence returns a silence.
 func (c *Client) GetSilence(ctx context.Context, id string) (*Silence, error) {
-	return call[Silence](ctx, c, http.MethodGet, pathOf("silences", id), nil)
+	return get[Silence](ctx, c, pathOf("silences", id))
 }
 
 // ChangeSilence changes a silence that has not ended. The option IfMatch applies.
 func (c *Client) ChangeSilence(ctx context.Context, id string, change SilenceChange, options ...CallOption) (*Silence, error) {
-	return call[Silence](ctx, c, http.MethodPatch, pathOf("silences", id), change, options...)
+	return patch[Silence](ctx, c, pathOf("silences", id), change, options...)
 }
 
 // EndSilence ends a silence now. Alerts that it held back are sent, if they are still open. The option IfMatch applies.

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -46,17 +45,17 @@ func (c *Client) ListAnnouncements(page string) *List[Announcement] {
 
 // CreateAnnouncement creates an announcement on a page. Nobody is notified.
 func (c *Client) CreateAnnouncement(ctx context.Context, page string, announcement NewAnnouncement, options ...CallOption) (*Announcement, error) {
-	return call[Announcement](ctx, c, http.MethodPost, pathOf("pages", page, "announcements"), announcement, options...)
+	return post[Announcement](ctx, c, pathOf("pages", page, "announcements"), announcement, options...)
 }
 
 // GetAnnouncement returns an announcement.
 func (c *Client) GetAnnouncement(ctx context.Context, id string) (*Announcement, error) {
-	return call[Announcement](ctx, c, http.MethodGet, pathOf("announcements", id), nil)
+	return get[Announcement](ctx, c, pathOf("announcements", id))
 }
 
 // ChangeAnnouncement changes an announcement.
 func (c *Client) ChangeAnnouncement(ctx context.Context, id string, change AnnouncementChange) (*Announcement, error) {
-	return call[Announcement](ctx, c, http.MethodPatch, pathOf("announcements", id), change)
+	return patch[Announcement](ctx, c, pathOf("announcements", id), change)
 }
 
 // DeleteAnnouncement deletes an announcement.

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -38,7 +37,7 @@ func (c *Client) ListCheckResults(monitor string) *List[CheckResult] {
 
 // TestMonitor checks the target of a monitor once, and changes nothing. A check that fails is a result, not an error.
 func (c *Client) TestMonitor(ctx context.Context, id string) (*CheckResult, error) {
-	return call[CheckResult](ctx, c, http.MethodPost, pathOf("monitors", id, "test"), nil, IdempotencyKey(""))
+	return post[CheckResult](ctx, c, pathOf("monitors", id, "test"), nil, IdempotencyKey(""))
 }
 
 // CheckTest describes a check that is made once.
@@ -58,5 +57,5 @@ func (t CheckTest) MarshalJSON() ([]byte, error) {
 // TestNewMonitor checks once what a new monitor would check, and creates nothing. A check that fails is a result, not
 // an error.
 func (c *Client) TestNewMonitor(ctx context.Context, test CheckTest) (*CheckResult, error) {
-	return call[CheckResult](ctx, c, http.MethodPost, pathOf("monitors", "test"), test, IdempotencyKey(""))
+	return post[CheckResult](ctx, c, pathOf("monitors", "test"), test, IdempotencyKey(""))
 }

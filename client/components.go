@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -42,12 +41,12 @@ func (c *Client) ListGroups(page string) *List[Group] {
 
 // CreateGroup creates a group on a page.
 func (c *Client) CreateGroup(ctx context.Context, page string, group NewGroup, options ...CallOption) (*Group, error) {
-	return call[Group](ctx, c, http.MethodPost, pathOf("pages", page, "groups"), group, options...)
+	return post[Group](ctx, c, pathOf("pages", page, "groups"), group, options...)
 }
 
 // ChangeGroup changes a group. To give its slug instead of its id, use OnPage.
 func (c *Client) ChangeGroup(ctx context.Context, id string, change GroupChange, options ...CallOption) (*Group, error) {
-	return call[Group](ctx, c, http.MethodPatch, pathOf("groups", id), change, options...)
+	return patch[Group](ctx, c, pathOf("groups", id), change, options...)
 }
 
 // DeleteGroup deletes a group. Its components remain, in no group. To give its slug instead of its id, use OnPage.
@@ -108,31 +107,31 @@ func (c *Client) ListHiddenComponents(page string) *List[Component] {
 
 // CreateComponent creates a component on a page.
 func (c *Client) CreateComponent(ctx context.Context, page string, component NewComponent, options ...CallOption) (*Component, error) {
-	return call[Component](ctx, c, http.MethodPost, pathOf("pages", page, "components"), component, options...)
+	return post[Component](ctx, c, pathOf("pages", page, "components"), component, options...)
 }
 
 // GetComponent returns a component.
 func (c *Client) GetComponent(ctx context.Context, page, id string) (*Component, error) {
-	return call[Component](ctx, c, http.MethodGet, pathOf("pages", page, "components", id), nil)
+	return get[Component](ctx, c, pathOf("pages", page, "components", id))
 }
 
 // PutComponent creates the component with the slug on a page, or replaces its configuration. Fields that are not set
 // get their defaults, but a status and an order are kept. The options are IfMatch and IfNoneMatch.
 func (c *Client) PutComponent(ctx context.Context, page, slug string, component NewComponent, options ...CallOption) (*Component, error) {
 	component.Slug, component.UniqueName = "", false
-	return call[Component](ctx, c, http.MethodPut, pathOf("pages", page, "components", slug), component, options...)
+	return put[Component](ctx, c, pathOf("pages", page, "components", slug), component, options...)
 }
 
 // ChangeComponentStatus sets a component's status. It is shown at once, whatever monitors report, until it is set
 // again or another monitor goes down. The option is IfMatch.
 func (c *Client) ChangeComponentStatus(ctx context.Context, page, id string, change ComponentStatusChange, options ...CallOption) (*Component, error) {
-	return call[Component](ctx, c, http.MethodPatch, pathOf("pages", page, "components", id), change, options...)
+	return patch[Component](ctx, c, pathOf("pages", page, "components", id), change, options...)
 }
 
 // EditComponent changes a component's name, description, order or group. The options are IfMatch and, to give its slug
 // instead of its id, OnPage.
 func (c *Client) EditComponent(ctx context.Context, id string, change ComponentChange, options ...CallOption) (*Component, error) {
-	return call[Component](ctx, c, http.MethodPatch, pathOf("components", id), change, options...)
+	return patch[Component](ctx, c, pathOf("components", id), change, options...)
 }
 
 // DeleteComponent deletes a component. The option is IfMatch.

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -56,17 +55,17 @@ func (c *Client) ListIncidentTemplates(page string) *List[IncidentTemplate] {
 
 // CreateIncidentTemplate creates a template.
 func (c *Client) CreateIncidentTemplate(ctx context.Context, template NewIncidentTemplate, options ...CallOption) (*IncidentTemplate, error) {
-	return call[IncidentTemplate](ctx, c, http.MethodPost, pathOf("incident-templates"), template, options...)
+	return post[IncidentTemplate](ctx, c, pathOf("incident-templates"), template, options...)
 }
 
 // GetIncidentTemplate returns a template, given its id or name.
 func (c *Client) GetIncidentTemplate(ctx context.Context, ref string) (*IncidentTemplate, error) {
-	return call[IncidentTemplate](ctx, c, http.MethodGet, pathOf("incident-templates", ref), nil)
+	return get[IncidentTemplate](ctx, c, pathOf("incident-templates", ref))
 }
 
 // ChangeIncidentTemplate changes a template. The option IfMatch applies.
 func (c *Client) ChangeIncidentTemplate(ctx context.Context, id string, change IncidentTemplateChange, options ...CallOption) (*IncidentTemplate, error) {
-	return call[IncidentTemplate](ctx, c, http.MethodPatch, pathOf("incident-templates", id), change, options...)
+	return patch[IncidentTemplate](ctx, c, pathOf("incident-templates", id), change, options...)
 }
 
 // DeleteIncidentTemplate deletes a template. Incidents that began with it stay as they are. The option IfMatch applies.

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -113,23 +112,23 @@ func (c *Client) ListIncidents(page string, filter IncidentFilter) *List[Inciden
 
 // CreateIncident creates an incident on a page.
 func (c *Client) CreateIncident(ctx context.Context, page string, incident NewIncident, options ...CallOption) (*Incident, error) {
-	return call[Incident](ctx, c, http.MethodPost, pathOf("pages", page, "incidents"), incident, options...)
+	return post[Incident](ctx, c, pathOf("pages", page, "incidents"), incident, options...)
 }
 
 // GetIncident returns an incident with its updates.
 func (c *Client) GetIncident(ctx context.Context, id string) (*Incident, error) {
-	return call[Incident](ctx, c, http.MethodGet, pathOf("incidents", id), nil)
+	return get[Incident](ctx, c, pathOf("incidents", id))
 }
 
 // ChangeIncident changes, resolves or reopens an incident.
 func (c *Client) ChangeIncident(ctx context.Context, id string, change IncidentChange) (*Incident, error) {
-	return call[Incident](ctx, c, http.MethodPatch, pathOf("incidents", id), change)
+	return patch[Incident](ctx, c, pathOf("incidents", id), change)
 }
 
 // PublishIncident publishes a draft, and notifies subscribers, unless the option Silently is given. An incident that is
 // published already does not change.
 func (c *Client) PublishIncident(ctx context.Context, id string, options ...CallOption) (*Incident, error) {
-	return call[Incident](ctx, c, http.MethodPost, pathOf("incidents", id, "publish"), nil, options...)
+	return post[Incident](ctx, c, pathOf("incidents", id, "publish"), nil, options...)
 }
 
 // DeleteIncident deletes an incident with its updates.
@@ -144,18 +143,18 @@ func (c *Client) ListUpdates(incident string) *List[IncidentUpdate] {
 
 // PostUpdate adds an update to an incident, and changes the incident. Subscribers are notified once.
 func (c *Client) PostUpdate(ctx context.Context, incident string, update NewIncidentUpdate, options ...CallOption) (*IncidentUpdate, error) {
-	return call[IncidentUpdate](ctx, c, http.MethodPost, pathOf("incidents", incident, "updates"), update, options...)
+	return post[IncidentUpdate](ctx, c, pathOf("incidents", incident, "updates"), update, options...)
 }
 
 // GetUpdate returns an update of an incident.
 func (c *Client) GetUpdate(ctx context.Context, incident, id string) (*IncidentUpdate, error) {
-	return call[IncidentUpdate](ctx, c, http.MethodGet, pathOf("incidents", incident, "updates", id), nil)
+	return get[IncidentUpdate](ctx, c, pathOf("incidents", incident, "updates", id))
 }
 
 // EditUpdate replaces the text of an update. Nobody is notified. The option IfMatch applies.
 func (c *Client) EditUpdate(ctx context.Context, incident, id, message string, options ...CallOption) (*IncidentUpdate, error) {
 	body := UpdateEdit{message}
-	return call[IncidentUpdate](ctx, c, http.MethodPatch, pathOf("incidents", incident, "updates", id), body, options...)
+	return patch[IncidentUpdate](ctx, c, pathOf("incidents", incident, "updates", id), body, options...)
 }
 
 // UpdateEdit is the new text of an update.
@@ -170,7 +169,7 @@ func (c *Client) DeleteUpdate(ctx context.Context, incident, id string, options 
 
 // GetAffectedComponents returns the components that an incident affects, in their order.
 func (c *Client) GetAffectedComponents(ctx context.Context, incident string) ([]*AffectedComponent, error) {
-	return c.affected(call[[]json.RawMessage](ctx, c, http.MethodGet, pathOf("incidents", incident, "components"), nil))
+	return c.affected(get[[]json.RawMessage](ctx, c, pathOf("incidents", incident, "components")))
 }
 
 // SetAffectedComponents replaces the components that an incident affects, and returns them.
@@ -178,7 +177,7 @@ func (c *Client) SetAffectedComponents(ctx context.Context, incident string, com
 	body := struct {
 		Components []AffectedStatus `json:"components"`
 	}{append([]AffectedStatus{}, components...)} // [], never null
-	return c.affected(call[[]json.RawMessage](ctx, c, http.MethodPut, pathOf("incidents", incident, "components"), body))
+	return c.affected(put[[]json.RawMessage](ctx, c, pathOf("incidents", incident, "components"), body))
 }
 
 func (c *Client) affected(raw *[]json.RawMessage, err error) ([]*AffectedComponent, error) {

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -83,17 +82,17 @@ func (c *Client) ListMaintenances(page string, filter MaintenanceFilter) *List[M
 
 // CreateMaintenance plans maintenance on a page.
 func (c *Client) CreateMaintenance(ctx context.Context, page string, maintenance NewMaintenance, options ...CallOption) (*Maintenance, error) {
-	return call[Maintenance](ctx, c, http.MethodPost, pathOf("pages", page, "maintenances"), maintenance, options...)
+	return post[Maintenance](ctx, c, pathOf("pages", page, "maintenances"), maintenance, options...)
 }
 
 // GetMaintenance returns maintenance with its updates.
 func (c *Client) GetMaintenance(ctx context.Context, id string) (*Maintenance, error) {
-	return call[Maintenance](ctx, c, http.MethodGet, pathOf("maintenances", id), nil)
+	return get[Maintenance](ctx, c, pathOf("maintenances", id))
 }
 
 // ChangeMaintenance changes, moves, begins or ends maintenance.
 func (c *Client) ChangeMaintenance(ctx context.Context, id string, change MaintenanceChange) (*Maintenance, error) {
-	return call[Maintenance](ctx, c, http.MethodPatch, pathOf("maintenances", id), change)
+	return patch[Maintenance](ctx, c, pathOf("maintenances", id), change)
 }
 
 // DeleteMaintenance deletes maintenance. If it has not ended, it is cancelled, and subscribers are notified.
@@ -108,5 +107,5 @@ func (c *Client) ListMaintenanceUpdates(maintenance string) *List[MaintenanceUpd
 
 // AddMaintenanceUpdate adds an update to maintenance. Subscribers are notified.
 func (c *Client) AddMaintenanceUpdate(ctx context.Context, maintenance string, update NewMaintenanceUpdate, options ...CallOption) (*MaintenanceUpdate, error) {
-	return call[MaintenanceUpdate](ctx, c, http.MethodPost, pathOf("maintenances", maintenance, "updates"), update, options...)
+	return post[MaintenanceUpdate](ctx, c, pathOf("maintenances", maintenance, "updates"), update, options...)
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -67,7 +66,7 @@ func (c *Client) ListMembers() *List[Member] {
 
 // ChangeMember changes a member.
 func (c *Client) ChangeMember(ctx context.Context, id string, change MemberChange) (*Member, error) {
-	return call[Member](ctx, c, http.MethodPatch, pathOf("members", id), change)
+	return patch[Member](ctx, c, pathOf("members", id), change)
 }
 
 // RemoveMember removes a member from the workspace and ends the member's sessions. The account remains.
@@ -83,7 +82,7 @@ func (c *Client) ListInvitations() *List[Invitation] {
 // CreateInvitation invites an e-mail address. The link is returned only here. An earlier invitation of the address
 // becomes invalid.
 func (c *Client) CreateInvitation(ctx context.Context, invitation NewInvitation, options ...CallOption) (*Invitation, error) {
-	return call[Invitation](ctx, c, http.MethodPost, pathOf("invitations"), invitation, options...)
+	return post[Invitation](ctx, c, pathOf("invitations"), invitation, options...)
 }
 
 // WithdrawInvitation deletes a pending invitation.

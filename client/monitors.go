@@ -241,24 +241,24 @@ func (c *Client) ListMonitors(filter MonitorFilter) *List[Monitor] {
 
 // CreateMonitor creates a monitor. It waits for its first ping.
 func (c *Client) CreateMonitor(ctx context.Context, monitor NewMonitor, options ...CallOption) (*Monitor, error) {
-	return call[Monitor](ctx, c, http.MethodPost, pathOf("monitors"), monitor, options...)
+	return post[Monitor](ctx, c, pathOf("monitors"), monitor, options...)
 }
 
 // GetMonitor returns a monitor.
 func (c *Client) GetMonitor(ctx context.Context, id string) (*Monitor, error) {
-	return call[Monitor](ctx, c, http.MethodGet, pathOf("monitors", id), nil)
+	return get[Monitor](ctx, c, pathOf("monitors", id))
 }
 
 // PutMonitor creates the monitor with the slug, or replaces its configuration. Fields that are not set get their
 // defaults. The ping token is kept, so that another Token is an error. The options are IfMatch and IfNoneMatch.
 func (c *Client) PutMonitor(ctx context.Context, slug string, monitor NewMonitor, options ...CallOption) (*Monitor, error) {
 	monitor.Slug, monitor.UniqueName = "", false
-	return call[Monitor](ctx, c, http.MethodPut, pathOf("monitors", slug), monitor, options...)
+	return put[Monitor](ctx, c, pathOf("monitors", slug), monitor, options...)
 }
 
 // ChangeMonitor changes a monitor. The option is IfMatch.
 func (c *Client) ChangeMonitor(ctx context.Context, id string, change MonitorChange, options ...CallOption) (*Monitor, error) {
-	return call[Monitor](ctx, c, http.MethodPatch, pathOf("monitors", id), change, options...)
+	return patch[Monitor](ctx, c, pathOf("monitors", id), change, options...)
 }
 
 // DeleteMonitor deletes a monitor. If it is down, its outage ends. The option is IfMatch.
@@ -276,8 +276,8 @@ type DueTimes struct {
 
 // GetMonitorSchedule returns the next n due times of a monitor, at most allswell.MaxDueTimes.
 func (c *Client) GetMonitorSchedule(ctx context.Context, id string, n int) (*DueTimes, error) {
-	count := func(r *request) { r.query = url.Values{"n": {strconv.Itoa(n)}} }
-	return call[DueTimes](ctx, c, http.MethodGet, pathOf("monitors", id, "schedule"), nil, count)
+	query := url.Values{"n": {strconv.Itoa(n)}}
+	return send[DueTimes](ctx, c, request{method: http.MethodGet, path: pathOf("monitors", id, "schedule"), query: query})
 }
 
 // Outage is a period in which a monitor was down.
@@ -369,12 +369,12 @@ type PingRhythm struct {
 
 // ExplainMonitor returns why a monitor has its state.
 func (c *Client) ExplainMonitor(ctx context.Context, id string) (*MonitorExplanation, error) {
-	return call[MonitorExplanation](ctx, c, http.MethodGet, pathOf("monitors", id, "explain"), nil)
+	return get[MonitorExplanation](ctx, c, pathOf("monitors", id, "explain"))
 }
 
 // RotateMonitor gives a monitor another ping URL. The old one works for another 24 hours.
 func (c *Client) RotateMonitor(ctx context.Context, id string, options ...CallOption) (*Monitor, error) {
-	return call[Monitor](ctx, c, http.MethodPost, pathOf("monitors", id, "rotate"), nil, options...)
+	return post[Monitor](ctx, c, pathOf("monitors", id, "rotate"), nil, options...)
 }
 
 // Ping records a ping of the monitor with this ping token, or with the slug after a page's ping key and a slash. When Ping

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"time"
 )
 
@@ -77,17 +76,17 @@ func (c *Client) ListOnCall() *List[OnCall] {
 
 // CreateOnCall creates an on-call schedule.
 func (c *Client) CreateOnCall(ctx context.Context, schedule NewOnCall, options ...CallOption) (*OnCall, error) {
-	return call[OnCall](ctx, c, http.MethodPost, pathOf("on-call"), schedule, options...)
+	return post[OnCall](ctx, c, pathOf("on-call"), schedule, options...)
 }
 
 // GetOnCall returns an on-call schedule, given its id or slug, with who is on call now and next.
 func (c *Client) GetOnCall(ctx context.Context, ref string) (*OnCall, error) {
-	return call[OnCall](ctx, c, http.MethodGet, pathOf("on-call", ref), nil)
+	return get[OnCall](ctx, c, pathOf("on-call", ref))
 }
 
 // ChangeOnCall changes an on-call schedule. The option IfMatch applies.
 func (c *Client) ChangeOnCall(ctx context.Context, ref string, change OnCallChange, options ...CallOption) (*OnCall, error) {
-	return call[OnCall](ctx, c, http.MethodPatch, pathOf("on-call", ref), change, options...)
+	return patch[OnCall](ctx, c, pathOf("on-call", ref), change, options...)
 }
 
 // DeleteOnCall deletes an on-call schedule that no rule needs. The option IfMatch applies.

@@ -98,24 +98,24 @@ func (c *Client) ListPages() *List[Page] { return &List[Page]{client: c, path: p
 
 // CreatePage creates a page.
 func (c *Client) CreatePage(ctx context.Context, page NewPage, options ...CallOption) (*Page, error) {
-	return call[Page](ctx, c, http.MethodPost, pathOf("pages"), page, options...)
+	return post[Page](ctx, c, pathOf("pages"), page, options...)
 }
 
 // GetPage returns a page.
 func (c *Client) GetPage(ctx context.Context, slug string) (*Page, error) {
-	return call[Page](ctx, c, http.MethodGet, pathOf("pages", slug), nil)
+	return get[Page](ctx, c, pathOf("pages", slug))
 }
 
 // PutPage creates the page with the slug, or replaces its settings. Fields that are not set get their defaults.
 // The images are kept. The options are IfMatch and IfNoneMatch.
 func (c *Client) PutPage(ctx context.Context, slug string, page NewPage, options ...CallOption) (*Page, error) {
 	page.Slug = slug
-	return call[Page](ctx, c, http.MethodPut, pathOf("pages", slug), page, options...)
+	return put[Page](ctx, c, pathOf("pages", slug), page, options...)
 }
 
 // ChangePage changes a page. The option is IfMatch.
 func (c *Client) ChangePage(ctx context.Context, slug string, change PageChange, options ...CallOption) (*Page, error) {
-	return call[Page](ctx, c, http.MethodPatch, pathOf("pages", slug), change, options...)
+	return patch[Page](ctx, c, pathOf("pages", slug), change, options...)
 }
 
 // DeletePage deletes a page with everything on it, and its monitors. The option is IfMatch.
@@ -182,12 +182,12 @@ const NewPageLink = "new"
 
 // GetPageAccess returns who can see a page while it is private.
 func (c *Client) GetPageAccess(ctx context.Context, slug string) (*PageAccess, error) {
-	return call[PageAccess](ctx, c, http.MethodGet, pathOf("pages", slug, "access"), nil)
+	return get[PageAccess](ctx, c, pathOf("pages", slug, "access"))
 }
 
 // ChangePageAccess changes who can see a page while it is private.
 func (c *Client) ChangePageAccess(ctx context.Context, slug string, change PageAccessChange) (*PageAccess, error) {
-	return call[PageAccess](ctx, c, http.MethodPatch, pathOf("pages", slug, "access"), change)
+	return patch[PageAccess](ctx, c, pathOf("pages", slug, "access"), change)
 }
 
 // PageDomain is the verification of a page's own domain. All fields are nil if the page has none.
@@ -224,13 +224,13 @@ type DNSRecord struct {
 
 // GetDomain returns the verification of a page's own domain.
 func (c *Client) GetDomain(ctx context.Context, slug string) (*PageDomain, error) {
-	return call[PageDomain](ctx, c, http.MethodGet, pathOf("pages", slug, "domain"), nil)
+	return get[PageDomain](ctx, c, pathOf("pages", slug, "domain"))
 }
 
 // VerifyDomain checks the DNS record of a page's domain and where the domain points to now, which takes up to 10
 // seconds, and returns the result.
 func (c *Client) VerifyDomain(ctx context.Context, slug string, options ...CallOption) (*PageDomain, error) {
-	return call[PageDomain](ctx, c, http.MethodPost, pathOf("pages", slug, "domain", "verify"), nil, options...)
+	return post[PageDomain](ctx, c, pathOf("pages", slug, "domain", "verify"), nil, options...)
 }
 
 // Uptime is the uptime of a page. Percentages are nil if nothing is known.

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -26,15 +25,15 @@ type PingKeyChange struct {
 
 // GetPingKey returns the ping key of a page.
 func (c *Client) GetPingKey(ctx context.Context, slug string) (*PingKey, error) {
-	return call[PingKey](ctx, c, http.MethodGet, pathOf("pages", slug, "ping-key"), nil)
+	return get[PingKey](ctx, c, pathOf("pages", slug, "ping-key"))
 }
 
 // ChangePingKey makes the ping key of a page, changes what it allows, or removes it.
 func (c *Client) ChangePingKey(ctx context.Context, slug string, change PingKeyChange) (*PingKey, error) {
-	return call[PingKey](ctx, c, http.MethodPatch, pathOf("pages", slug, "ping-key"), change)
+	return patch[PingKey](ctx, c, pathOf("pages", slug, "ping-key"), change)
 }
 
 // RotatePingKey gives a page another ping key. The old one works for another 24 hours.
 func (c *Client) RotatePingKey(ctx context.Context, slug string, options ...CallOption) (*PingKey, error) {
-	return call[PingKey](ctx, c, http.MethodPost, pathOf("pages", slug, "ping-key", "rotate"), nil, options...)
+	return post[PingKey](ctx, c, pathOf("pages", slug, "ping-key", "rotate"), nil, options...)
 }

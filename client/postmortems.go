@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"time"
 )
 
@@ -28,13 +27,13 @@ type PostmortemInput struct {
 
 // GetPostmortem returns the post-mortem of an incident.
 func (c *Client) GetPostmortem(ctx context.Context, incident string) (*Postmortem, error) {
-	return call[Postmortem](ctx, c, http.MethodGet, pathOf("incidents", incident, "postmortem"), nil)
+	return get[Postmortem](ctx, c, pathOf("incidents", incident, "postmortem"))
 }
 
 // PutPostmortem creates or replaces the post-mortem of an incident. Subscribers are notified of its first publication.
 // The options IfMatch and IfNoneMatch apply.
 func (c *Client) PutPostmortem(ctx context.Context, incident string, postmortem PostmortemInput, options ...CallOption) (*Postmortem, error) {
-	return call[Postmortem](ctx, c, http.MethodPut, pathOf("incidents", incident, "postmortem"), postmortem, options...)
+	return put[Postmortem](ctx, c, pathOf("incidents", incident, "postmortem"), postmortem, options...)
 }
 
 // DeletePostmortem deletes the post-mortem of an incident with its text. Nobody is notified. The option IfMatch applies.

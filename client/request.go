@@ -96,18 +96,33 @@ func pathOf(segments ...string) string {
 	return b.String()
 }
 
-// call sends a request with a JSON body, or with none if body is nil, and returns the resource in the answer.
-func call[T any](ctx context.Context, c *Client, method, path string, body any, options ...CallOption) (*T, error) {
-	r := request{method: method, path: path}
+// get returns the resource at a path.
+func get[T any](ctx context.Context, c *Client, path string) (*T, error) {
+	return send[T](ctx, c, request{method: http.MethodGet, path: path})
+}
+
+// post sends a POST request with a key that makes its repetition safe, and returns the resource in the answer. If body is
+// nil, it has none.
+func post[T any](ctx context.Context, c *Client, path string, body any, options ...CallOption) (*T, error) {
+	return sendBody[T](ctx, c, request{method: http.MethodPost, path: path, key: rand.Text()}, body, options)
+}
+
+func patch[T any](ctx context.Context, c *Client, path string, body any, options ...CallOption) (*T, error) {
+	return sendBody[T](ctx, c, request{method: http.MethodPatch, path: path}, body, options)
+}
+
+func put[T any](ctx context.Context, c *Client, path string, body any, options ...CallOption) (*T, error) {
+	return sendBody[T](ctx, c, request{method: http.MethodPut, path: path}, body, options)
+}
+
+// sendBody is send with a JSON body, or with none if body is nil.
+func sendBody[T any](ctx context.Context, c *Client, r request, body any, options []CallOption) (*T, error) {
 	if body != nil {
 		var err error
 		if r.body, err = json.Marshal(body); err != nil {
 			return nil, err
 		}
 		r.contentType = "application/json"
-	}
-	if method == http.MethodPost {
-		r.key = rand.Text()
 	}
 	for _, option := range options {
 		option(&r)

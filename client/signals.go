@@ -56,7 +56,7 @@ func (b *SignalBody) Bytes() ([]byte, error) {
 
 // GetPingBody returns the end of the output that a signal brought.
 func (c *Client) GetPingBody(ctx context.Context, monitor, signal string) (*SignalBody, error) {
-	return call[SignalBody](ctx, c, http.MethodGet, pathOf("monitors", monitor, "pings", signal, "body"), nil)
+	return get[SignalBody](ctx, c, pathOf("monitors", monitor, "pings", signal, "body"))
 }
 
 // SignalReport is what a job reports.

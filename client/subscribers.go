@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -131,22 +130,22 @@ func (c *Client) ListSubscribers(page string, filter SubscriberFilter) *List[Sub
 
 // CreateSubscriber subscribes an e-mail address or a webhook to a page. The secret of a webhook is returned only here.
 func (c *Client) CreateSubscriber(ctx context.Context, page string, subscriber NewSubscriber, options ...CallOption) (*Subscriber, error) {
-	return call[Subscriber](ctx, c, http.MethodPost, pathOf("pages", page, "subscribers"), subscriber, options...)
+	return post[Subscriber](ctx, c, pathOf("pages", page, "subscribers"), subscriber, options...)
 }
 
 // ImportSubscribers subscribes the e-mail addresses of a list. Lines that cannot be added do not affect the others.
 func (c *Client) ImportSubscribers(ctx context.Context, page string, list SubscriberImport, options ...CallOption) (*SubscriberImportReport, error) {
-	return call[SubscriberImportReport](ctx, c, http.MethodPost, pathOf("pages", page, "subscribers", "import"), list, options...)
+	return post[SubscriberImportReport](ctx, c, pathOf("pages", page, "subscribers", "import"), list, options...)
 }
 
 // GetSubscriber returns a subscriber.
 func (c *Client) GetSubscriber(ctx context.Context, page, id string) (*Subscriber, error) {
-	return call[Subscriber](ctx, c, http.MethodGet, pathOf("pages", page, "subscribers", id), nil)
+	return get[Subscriber](ctx, c, pathOf("pages", page, "subscribers", id))
 }
 
 // ChangeSubscriber changes the components of a subscriber, or whether a webhook is notified of warnings.
 func (c *Client) ChangeSubscriber(ctx context.Context, page, id string, change SubscriberChange, options ...CallOption) (*Subscriber, error) {
-	return call[Subscriber](ctx, c, http.MethodPatch, pathOf("pages", page, "subscribers", id), change, options...)
+	return patch[Subscriber](ctx, c, pathOf("pages", page, "subscribers", id), change, options...)
 }
 
 // DeleteSubscriber ends a subscription. The server forgets its address.
@@ -156,18 +155,18 @@ func (c *Client) DeleteSubscriber(ctx context.Context, page, id string) error {
 
 // RotateSubscriber gives a webhook another secret and returns it. Messages are signed with both for another 24 hours.
 func (c *Client) RotateSubscriber(ctx context.Context, page, id string, options ...CallOption) (*Subscriber, error) {
-	return call[Subscriber](ctx, c, http.MethodPost, pathOf("pages", page, "subscribers", id, "rotate"), nil, options...)
+	return post[Subscriber](ctx, c, pathOf("pages", page, "subscribers", id, "rotate"), nil, options...)
 }
 
 // ResumeSubscriber ends the suspension of a subscriber.
 func (c *Client) ResumeSubscriber(ctx context.Context, page, id string, options ...CallOption) (*Subscriber, error) {
-	return call[Subscriber](ctx, c, http.MethodPost, pathOf("pages", page, "subscribers", id, "resume"), nil, options...)
+	return post[Subscriber](ctx, c, pathOf("pages", page, "subscribers", id, "resume"), nil, options...)
 }
 
 // TestSubscriber sends a test message to a subscriber: at most one in a minute. The result is its delivery, which is sent
 // like any other.
 func (c *Client) TestSubscriber(ctx context.Context, page, id string, options ...CallOption) (*Delivery, error) {
-	return call[Delivery](ctx, c, http.MethodPost, pathOf("pages", page, "subscribers", id, "test"), nil, options...)
+	return post[Delivery](ctx, c, pathOf("pages", page, "subscribers", id, "test"), nil, options...)
 }
 
 // ListDeliveries returns the messages to the subscribers of a page, the newest first.
@@ -189,5 +188,5 @@ func (c *Client) ListDeliveries(page string, filter DeliveryFilter) *List[Delive
 // RetryDelivery sends a dead, expired or pending delivery again, at once, or after the delivery
 // that it waits for.
 func (c *Client) RetryDelivery(ctx context.Context, id string, options ...CallOption) (*Delivery, error) {
-	return call[Delivery](ctx, c, http.MethodPost, pathOf("deliveries", id, "retry"), nil, options...)
+	return post[Delivery](ctx, c, pathOf("deliveries", id, "retry"), nil, options...)
 }

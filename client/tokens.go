@@ -36,7 +36,7 @@ func (c *Client) ListTokens() *List[Token] { return &List[Token]{client: c, path
 
 // IssueToken creates an API token. Its secret is returned only here.
 func (c *Client) IssueToken(ctx context.Context, token NewToken, options ...CallOption) (*Token, error) {
-	return call[Token](ctx, c, http.MethodPost, pathOf("tokens"), token, options...)
+	return post[Token](ctx, c, pathOf("tokens"), token, options...)
 }
 
 // RevokeToken revokes an API token, at once.

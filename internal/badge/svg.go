@@ -58,8 +58,8 @@ func (b Badge) SVG(theme string) (svg []byte, style string) {
 	fmt.Fprintf(&d, `<path class="b" fill="%s" d="M%d 0h%da%d %d 0 0 1 %d %dv%da%d %d 0 0 1-%d %dh-%dz"/>`,
 		message.fill, left, right-c, c, c, c, c, side, c, c, c, c, right-c)
 	d.WriteString(`<g text-anchor="middle" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11" text-rendering="geometricPrecision">`)
-	writeText(&d, "c", b.label, label.text, 0, left)
-	writeText(&d, "d", b.message, message.text, left, right)
+	writeText(&d, textBox{class: "c", text: b.label, fill: label.text, width: left})
+	writeText(&d, textBox{class: "d", text: b.message, fill: message.text, x: left, width: right})
 	d.WriteString("</g></svg>")
 	return []byte(d.String()), style
 }
@@ -72,21 +72,27 @@ func darkStyle(t *allswell.Tone) string {
 		label.fill, on.fill, label.text, on.text)
 }
 
-// writeText writes a text in the middle of a half of the badge. textLength makes it
+// textBox is a half of the badge with its text.
+type textBox struct {
+	class, text, fill string
+	x, width          int
+}
+
+// writeText writes a text in the middle of its box. textLength makes it
 // fit whichever font the reader has; in scripts whose letters join, the letters are
 // stretched and not spaced.
-func writeText(d *strings.Builder, class, text, fill string, from, width int) {
+func writeText(d *strings.Builder, b textBox) {
 	extra := ""
-	if strings.ContainsFunc(text, func(r rune) bool { return glyphWidth(r) == 0 || !isMeasured(r) }) {
+	if strings.ContainsFunc(b.text, func(r rune) bool { return glyphWidth(r) == 0 || !isMeasured(r) }) {
 		extra = ` lengthAdjust="spacingAndGlyphs"`
 	}
-	if i := strings.IndexFunc(text, func(r rune) bool { return i18n.IsRightToLeft(r) || i18n.IsLeftToRight(r) }); i >= 0 {
-		if strings.IndexFunc(text[i:], i18n.IsRightToLeft) == 0 {
+	if i := strings.IndexFunc(b.text, func(r rune) bool { return i18n.IsRightToLeft(r) || i18n.IsLeftToRight(r) }); i >= 0 {
+		if strings.IndexFunc(b.text[i:], i18n.IsRightToLeft) == 0 {
 			extra += ` direction="rtl"`
 		}
 	}
 	fmt.Fprintf(d, `<text class="%s" fill="%s" x="%g" y="14" textLength="%d"%s>%s</text>`,
-		class, fill, float64(from)+float64(width)/2, width-2*padding, extra, xmlText(text))
+		b.class, b.fill, float64(b.x)+float64(b.width)/2, b.width-2*padding, extra, xmlText(b.text))
 }
 
 // xmlText escapes a text for XML, attributes included.

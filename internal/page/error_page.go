@@ -18,22 +18,32 @@ import (
 func (s *Site) fail(w http.ResponseWriter, r *http.Request, status int) {
 	var v view.Variant
 	v.Language, v.Chosen = languageFor(r, i18n.Offered(nil), "")
-	s.serveError(w, r, key{variant: v}, &unchanging, status, func() view.Layout { return view.NewRootLayout(view.PresentRoot(v)) })
+	s.serveError(w, r, errorPage{status: status, key: key{variant: v}, version: &unchanging, layout: func() view.Layout {
+		return view.NewRootLayout(view.PresentRoot(v))
+	}})
+}
+
+// errorPage is an error page of a status, for a page and a variant of it.
+type errorPage struct {
+	status  int
+	key     key            // with entry and variant
+	version *atomic.Uint64 // of the layout
+	layout  func() view.Layout
 }
 
 // serveError answers with an error page. The page of each status and variant is
 // cached. It is rendered even if the client has gone.
-func (s *Site) serveError(w http.ResponseWriter, r *http.Request, k key, version *atomic.Uint64, status int, layout func() view.Layout) {
-	k.kind, k.name = "error", strconv.Itoa(status)
-	doc, err := getRendered(context.WithoutCancel(r.Context()), s, k, version, func(ctx context.Context) (*web.Document, time.Time, error) {
-		doc, err := renderDocument(ctx, view.Error(layout(), status), web.CacheNever)
+func (s *Site) serveError(w http.ResponseWriter, r *http.Request, e errorPage) {
+	e.key.kind, e.key.name = "error", strconv.Itoa(e.status)
+	doc, err := getRendered(context.WithoutCancel(r.Context()), s, e.key, e.version, func(ctx context.Context) (*web.Document, time.Time, error) {
+		doc, err := renderDocument(ctx, view.Error(e.layout(), e.status), web.CacheNever)
 		return doc, time.Time{}, err
 	})
 	if err != nil {
-		http.Error(w, http.StatusText(status), status)
+		http.Error(w, http.StatusText(e.status), e.status)
 		return
 	}
-	doc.ServeStatus(w, r, status)
+	doc.ServeStatus(w, r, e.status)
 }
 
 // failFor answers with the error page for err.
@@ -50,10 +60,11 @@ func (s *Site) failAt(w http.ResponseWriter, r *http.Request, req pageRequest, s
 	}
 	// The closure is cached with the page, so it must not capture req, which holds a snapshot.
 	entry, variant := req.entry, req.variant
-	s.serveError(w, r, key{entry: entry, variant: variant}, &entry.snapshot.Loads, status, func() view.Layout {
+	k := key{entry: entry, variant: variant}
+	s.serveError(w, r, errorPage{status: status, key: k, version: &entry.snapshot.Loads, layout: func() view.Layout {
 		snap := entry.snapshot.Last()
 		return view.NewLayout(s.presentation(snap.page, variant), snap.page, snap.severity, snap.sum.AsOf)
-	})
+	}})
 }
 
 // failForAt is failAt with the status for err.

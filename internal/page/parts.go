@@ -110,19 +110,24 @@ func (s *Site) loadHistory(ctx context.Context, k key) (*renderedPage, time.Time
 // serveIncident answers with one incident and a part of its timeline: the newest,
 // or the part that ?before= asks for.
 func (s *Site) serveIncident(w http.ResponseWriter, r *http.Request, req pageRequest, id string) {
-	s.serveTimeline(w, r, req, key{kind: "incident", name: id}, incidentID, s.loadIncident)
+	s.serveTimeline(w, r, req, id, timeline{kind: "incident", id: incidentID, load: s.loadIncident})
 }
 
-// serveTimeline answers with the part that ?before= asks for of the timeline whose kind
-// and id are those of k. The id must match the pattern.
-func (s *Site) serveTimeline(w http.ResponseWriter, r *http.Request, req pageRequest, k key, id *regexp.Regexp, load partLoader) {
+// timeline is a kind of objects that have a timeline.
+type timeline struct {
+	kind string         // of the keys of rendered pages
+	id   *regexp.Regexp // matches their ids
+	load partLoader
+}
+
+// serveTimeline answers with the part that ?before= asks for of the timeline of an object.
+func (s *Site) serveTimeline(w http.ResponseWriter, r *http.Request, req pageRequest, id string, t timeline) {
 	before, ok := parseBefore(r)
-	if !ok || !id.MatchString(k.name) {
+	if !ok || !t.id.MatchString(id) {
 		s.failAt(w, r, req, http.StatusNotFound)
 		return
 	}
-	k.entry, k.variant, k.before = req.entry, req.variant, before
-	s.servePart(w, r, req, k, load)
+	s.servePart(w, r, req, key{entry: req.entry, variant: req.variant, kind: t.kind, name: id, before: before}, t.load)
 }
 
 func (s *Site) loadIncident(ctx context.Context, k key) (*renderedPage, time.Time, error) {
@@ -148,7 +153,7 @@ func (s *Site) loadIncident(ctx context.Context, k key) (*renderedPage, time.Tim
 
 // serveMaintenance is serveIncident for a planned maintenance.
 func (s *Site) serveMaintenance(w http.ResponseWriter, r *http.Request, req pageRequest, id string) {
-	s.serveTimeline(w, r, req, key{kind: "maintenance", name: id}, maintenanceID, s.loadMaintenance)
+	s.serveTimeline(w, r, req, id, timeline{kind: "maintenance", id: maintenanceID, load: s.loadMaintenance})
 }
 
 func (s *Site) loadMaintenance(ctx context.Context, k key) (*renderedPage, time.Time, error) {

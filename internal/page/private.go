@@ -137,11 +137,18 @@ func (s *Site) isMember(r *http.Request, e *entry) (member bool, err error) {
 	return member, err
 }
 
-// servePrivate answers with a part of the private page that find finds in the index, if the
-// request may see it. It returns the error to answer with otherwise, allswell.ErrNotFound for
-// a page that does not exist.
-func (s *Site) servePrivate(w http.ResponseWriter, r *http.Request, part string, key keyLookup, ownDomain bool, find func(*index) *entry) error {
-	c, err := s.credentialsOf(r, key)
+// privateRequest asks for a part of a private page.
+type privateRequest struct {
+	part      string    // the path below the page
+	key       keyLookup // of a form
+	ownDomain bool      // the page is served under its own domain
+	find      func(*index) *entry
+}
+
+// servePrivate answers with a part of a private page, if the request may see it. It returns the error to answer with
+// otherwise, allswell.ErrNotFound for a page that does not exist.
+func (s *Site) servePrivate(w http.ResponseWriter, r *http.Request, wanted privateRequest) error {
+	c, err := s.credentialsOf(r, wanted.key)
 	if err != nil {
 		return err
 	}
@@ -153,12 +160,12 @@ func (s *Site) servePrivate(w http.ResponseWriter, r *http.Request, part string,
 		if idx == nil {
 			return nil, loadErr
 		}
-		e := find(idx)
+		e := wanted.find(idx)
 		if e == nil {
 			return nil, allswell.ErrNotFound
 		}
 		var err error
-		admitted, err = s.admit(r, e, c, ownDomain)
+		admitted, err = s.admit(r, e, c, wanted.ownDomain)
 		switch {
 		case admitted == admissionRefused:
 			return nil, allswell.ErrNotFound
@@ -172,15 +179,15 @@ func (s *Site) servePrivate(w http.ResponseWriter, r *http.Request, part string,
 	}, func(allswell.Page) bool { return true })
 	switch {
 	case errors.Is(err, errAsk):
-		s.serveAccess(private, r, accessRequest{entry: asked, part: part, ownDomain: ownDomain})
+		s.serveAccess(private, r, accessRequest{entry: asked, part: wanted.part, ownDomain: wanted.ownDomain})
 		return nil
 	case err != nil:
 		return err
-	case admitted == admissionPage && s.redirectVisitor(private, r, accessRequest{entry: e, part: part, ownDomain: ownDomain}):
+	case admitted == admissionPage && s.redirectVisitor(private, r, accessRequest{entry: e, part: wanted.part, ownDomain: wanted.ownDomain}):
 		return nil
 	}
-	req := newPageRequest(r, e, snap, part, ownDomain)
-	req.key = key
+	req := newPageRequest(r, e, snap, wanted.part, wanted.ownDomain)
+	req.key = wanted.key
 	req.byKey = admitted == admissionSubscription
 	s.routePage(private, r, req)
 	return nil

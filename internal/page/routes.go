@@ -77,7 +77,8 @@ func (s *Site) routeSlug(w http.ResponseWriter, r *http.Request, slug, part stri
 	slug = cmp.Or(key.slug, slug)
 	e, snap, err := s.snapshotOf(r.Context(), slug)
 	if snap == nil && isNotFound(err) {
-		if err = s.servePrivate(w, r, part, key, false, func(idx *index) *entry { return idx.private.bySlug[slug] }); err == nil {
+		find := func(idx *index) *entry { return idx.private.bySlug[slug] }
+		if err = s.servePrivate(w, r, privateRequest{part: part, key: key, find: find}); err == nil {
 			return
 		}
 	}
@@ -103,7 +104,8 @@ func (s *Site) routeDomain(w http.ResponseWriter, r *http.Request, isStatus bool
 		func(p allswell.Page) bool { return p.Host == host })
 	switch {
 	case e == nil && errors.Is(err, allswell.ErrNotFound):
-		err := s.servePrivate(w, r, part, s.lookUpKey(r, part), true, func(idx *index) *entry { return idx.private.byHost[host] })
+		find := func(idx *index) *entry { return idx.private.byHost[host] }
+		err := s.servePrivate(w, r, privateRequest{part: part, key: s.lookUpKey(r, part), ownDomain: true, find: find})
 		if isNotFound(err) {
 			return false
 		}

@@ -118,9 +118,9 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 	case err == nil && n.Channel.Coded():
 		s.answer(w, r, http.StatusOK, view.EnterCode(s.formLayout(req), checked, ""))
 	case err == nil && n.Channel == allswell.ChannelWebhook:
-		s.answerMessage(w, r, req, http.StatusOK, "subscribe.url_sent.heading", l.T("subscribe.url_sent.text"), l.T("subscribe.url_sent.missing"))
+		s.answer(w, r, http.StatusOK, s.message(req, "subscribe.url_sent.heading", l.T("subscribe.url_sent.text"), l.T("subscribe.url_sent.missing")))
 	case err == nil:
-		s.answerMessage(w, r, req, http.StatusOK, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing"))
+		s.answer(w, r, http.StatusOK, s.message(req, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing")))
 	case errors.Is(err, allswell.ErrSMSLimit):
 		s.rejectSMS(w, r, req)
 	case errors.As(err, &invalid) && invalid.Fields["channel"] != nil: // it was offered a moment ago
@@ -201,7 +201,7 @@ func (s *Site) failSignUpsOff(w http.ResponseWriter, r *http.Request, req pageRe
 	case allswell.ChannelSMS:
 		heading, text = "subscribe.sms", "subscribe.sms_off"
 	}
-	s.answerMessage(w, r, req, http.StatusNotFound, heading, req.variant.Language.T(text))
+	s.answer(w, r, http.StatusNotFound, s.message(req, heading, req.variant.Language.T(text)))
 }
 
 // serveSignUp answers with the form for subscribing.
@@ -224,7 +224,7 @@ func (s *Site) rejectSignUp(w http.ResponseWriter, r *http.Request, req pageRequ
 	wait = max(wait, time.Second)
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	minutes := int(math.Ceil(wait.Minutes()))
-	s.answerMessage(w, r, req, http.StatusTooManyRequests, "subscribe.too_many.heading", req.variant.Language.T("subscribe.too_many.text", "n", minutes))
+	s.answer(w, r, http.StatusTooManyRequests, s.message(req, "subscribe.too_many.heading", req.variant.Language.T("subscribe.too_many.text", "n", minutes)))
 }
 
 // rejectSMS answers 429: no more visitors can sign up by SMS on this UTC day.
@@ -232,7 +232,7 @@ func (s *Site) rejectSMS(w http.ResponseWriter, r *http.Request, req pageRequest
 	const day = 24 * time.Hour
 	left := day - s.now().UTC().Sub(s.now().UTC().Truncate(day))
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(left.Seconds()))))
-	s.answerMessage(w, r, req, http.StatusTooManyRequests, "subscribe.too_many.heading", req.variant.Language.T("subscribe.sms_full"))
+	s.answer(w, r, http.StatusTooManyRequests, s.message(req, "subscribe.too_many.heading", req.variant.Language.T("subscribe.sms_full")))
 }
 
 // readForm reads a form. The status is 200, or that of the error.
@@ -263,9 +263,9 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, m view
 	doc.ServeStatus(w, r, status)
 }
 
-// answerMessage answers with a heading, given by its key, and paragraphs.
-func (s *Site) answerMessage(w http.ResponseWriter, r *http.Request, req pageRequest, status int, heading string, text ...string) {
-	s.answer(w, r, status, view.Message(s.formLayout(req), req.variant.Language.T(heading), text...))
+// message returns a page with a heading, given by its key, and paragraphs.
+func (s *Site) message(req pageRequest, heading string, text ...string) view.Model {
+	return view.Message(s.formLayout(req), req.variant.Language.T(heading), text...)
 }
 
 // formLayout returns the layout of the response to a form. It does not say when it was

@@ -80,7 +80,11 @@ func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, req pag
 		if r.URL.Query().Has(paramConfirmed) && !sub.ConfirmedAt.IsZero() {
 			done.Done = req.variant.Language.T("subscription.done.confirmed")
 		}
-		s.showSubscription(w, r, req, sub, done, err)
+		if err != nil {
+			s.failSubscription(w, r, req, err)
+			return
+		}
+		s.showSubscription(w, r, req, sub, done)
 		return
 	}
 	// The page sends no referrer, so browsers send the origin "null". Over plain HTTP
@@ -96,7 +100,7 @@ func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, req pag
 		return
 	}
 	if req.key.err != nil {
-		s.showSubscription(w, r, req, allswell.Subscriber{}, view.SubscriptionChange{}, req.key.err)
+		s.failSubscription(w, r, req, req.key.err)
 		return
 	}
 	s.changeSubscription(w, r, req, key, change{
@@ -171,7 +175,7 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, req pa
 			return err
 		})
 		if loadErr != nil {
-			s.showSubscription(w, r, req, sub, view.SubscriptionChange{}, loadErr)
+			s.failSubscription(w, r, req, loadErr)
 			return
 		}
 		if ch.action == actConfirm {
@@ -179,8 +183,10 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, req pa
 			return
 		}
 		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidChange(s.secretLayout(req), req.choices(), sub, ch.components))
+	case err != nil:
+		s.failSubscription(w, r, req, err)
 	default:
-		s.showSubscription(w, r, req, sub, done, err)
+		s.showSubscription(w, r, req, sub, done)
 	}
 }
 
@@ -199,17 +205,18 @@ func (s *Site) saveSubscription(r *http.Request, slug, key string, ch change) (a
 	return s.store.ChangeSubscription(r.Context(), slug, key, ch.components)
 }
 
-// showSubscription answers with a subscription, or with the error of loading or
-// changing it.
-func (s *Site) showSubscription(w http.ResponseWriter, r *http.Request, req pageRequest, sub allswell.Subscriber, done view.SubscriptionChange, err error) {
-	switch {
-	case errors.Is(err, allswell.ErrNotFound):
+// showSubscription answers with a subscription, and what was done with it.
+func (s *Site) showSubscription(w http.ResponseWriter, r *http.Request, req pageRequest, sub allswell.Subscriber, done view.SubscriptionChange) {
+	s.answer(w, r, http.StatusOK, view.Subscription(s.secretLayout(req), req.choices(), sub, done))
+}
+
+// failSubscription answers with the error of loading or changing a subscription.
+func (s *Site) failSubscription(w http.ResponseWriter, r *http.Request, req pageRequest, err error) {
+	if errors.Is(err, allswell.ErrNotFound) {
 		s.answerNoSubscription(w, r, req)
-	case err != nil:
-		s.failForm(w, r, req, "reading or changing a subscription failed", err)
-	default:
-		s.answer(w, r, http.StatusOK, view.Subscription(s.secretLayout(req), req.choices(), sub, done))
+		return
 	}
+	s.failForm(w, r, req, "reading or changing a subscription failed", err)
 }
 
 func (s *Site) answerNoSubscription(w http.ResponseWriter, r *http.Request, req pageRequest) {

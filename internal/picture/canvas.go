@@ -109,32 +109,45 @@ func canWrite(text string) bool {
 	return text != ""
 }
 
-// text writes a text in at most maxLines lines of at most width pixels, and returns the number of
-// lines. y is the base line of the first one. Nothing is drawn if the colour is "" or the text
-// cannot be written.
-func (c *canvas) text(text string, face typeface, x, y, width, maxLines int, colour string) (lines int) {
-	if !canWrite(text) {
-		return 0
-	}
-	drawn, err := opentype.NewFace(face.font(), &opentype.FaceOptions{Size: face.size, DPI: 72, Hinting: font.HintingNone})
+// paragraph is a text in at most maxLines lines of at most width pixels.
+type paragraph struct {
+	text            string
+	typeface        typeface
+	width, maxLines int
+}
+
+// open returns the face that draws the paragraph, which the caller closes.
+func (p paragraph) open() font.Face {
+	face, err := opentype.NewFace(p.typeface.font(), &opentype.FaceOptions{Size: p.typeface.size, DPI: 72, Hinting: font.HintingNone})
 	if err != nil {
 		panic(err) // the options are valid
 	}
-	defer drawn.Close()
-	wrapped := wrap(drawn, text, width, maxLines)
-	if colour == "" {
-		return len(wrapped)
+	return face
+}
+
+// countLines returns how many lines a paragraph has that canWrite.
+func (p paragraph) countLines() int {
+	face := p.open()
+	defer face.Close()
+	return len(wrap(face, p.text, p.width, p.maxLines))
+}
+
+// write draws a paragraph, unless its text cannot be written. y is the base line of its first line.
+func (c *canvas) write(p paragraph, x, y int, colour string) {
+	if !canWrite(p.text) {
+		return
 	}
-	d := font.Drawer{Dst: c.image, Src: image.NewUniform(parseColour(colour)), Face: drawn}
-	for i, line := range wrapped {
+	face := p.open()
+	defer face.Close()
+	d := font.Drawer{Dst: c.image, Src: image.NewUniform(parseColour(colour)), Face: face}
+	for i, line := range wrap(face, p.text, p.width, p.maxLines) {
 		left := x
 		if c.mirrored {
 			left = Width - x - d.MeasureString(line).Ceil()
 		}
-		d.Dot = fixed.P(left, y+i*int(face.size*1.2))
+		d.Dot = fixed.P(left, y+i*int(p.typeface.size*1.2))
 		d.DrawString(line)
 	}
-	return len(wrapped)
 }
 
 // wrap breaks a text into lines between words. What does not fit is replaced by an ellipsis.

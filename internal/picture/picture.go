@@ -96,11 +96,11 @@ func (p Picture) PNG() ([]byte, error) {
 	tone := p.severity.Tone()
 	c.fill(rectangle(0, 0, Width, Height, 0), paper)
 	c.fill(rectangle(0, 0, Width, 12, 0), cmp.Or(p.accent, tone.Solid.Light))
-	c.text(p.name, bold(52), margin, 118, inner, 1, ink)
+	c.write(paragraph{p.name, bold(52), inner, 1}, margin, 118, ink)
 	c.fill(rectangle(margin, bannerTop, inner, bannerHeight, 28), tone.Solid.Light)
 	p.drawBanner(c, tone)
 	p.drawBars(c)
-	c.text(p.foot, regular(28), margin, 588, inner, 1, muted)
+	c.write(paragraph{p.foot, regular(28), inner, 1}, margin, 588, muted)
 	var out bytes.Buffer
 	err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&out, c.image)
 	return out.Bytes(), err
@@ -124,14 +124,14 @@ func (p Picture) drawBanner(c *canvas, tone *allswell.Tone) {
 	}
 	drawIcon(c, tone, margin+bannerInset, middle-iconSize/2, iconSize)
 	if len(drawable) == 2 {
-		lines := c.text(drawable[1], bold(52), textLeft, 0, textWidth, 2, "") // measured, not drawn
-		top := middle - (34+lines*62)/2
-		c.text(drawable[0], regular(32), textLeft, top+26, textWidth, 1, tone.OnSolid)
-		c.text(drawable[1], bold(52), textLeft, top+86, textWidth, 2, tone.OnSolid)
+		above, headline := paragraph{drawable[0], regular(32), textWidth, 1}, paragraph{drawable[1], bold(52), textWidth, 2}
+		top := middle - (34+headline.countLines()*62)/2
+		c.write(above, textLeft, top+26, tone.OnSolid)
+		c.write(headline, textLeft, top+86, tone.OnSolid)
 		return
 	}
-	lines := c.text(drawable[0], bold(60), textLeft, 0, textWidth, 2, "")
-	c.text(drawable[0], bold(60), textLeft, middle+22-(lines-1)*36, textWidth, 2, tone.OnSolid)
+	only := paragraph{drawable[0], bold(60), textWidth, 2}
+	c.write(only, textLeft, middle+22-(only.countLines()-1)*36, tone.OnSolid)
 }
 
 // drawBars draws the days. As on the page, their shapes tell them apart without colour; every pattern

@@ -240,7 +240,7 @@ func (v *builder) incident(inc allswell.Incident, room *budget) incidentObject {
 	fits := true
 	if p := inc.Postmortem; p != nil {
 		out.Status = postmortemStatus
-		entry := newUpdate(postmortemID(inc), postmortemStatus, p.Body, inc.ID, p.PublishedAt, nil)
+		entry := newUpdate(updateObject{ID: postmortemID(inc), Status: postmortemStatus, Body: p.Body, IncidentID: inc.ID}, p.PublishedAt)
 		if !p.EditedAt.IsZero() {
 			entry.UpdatedAt = timestamp(p.EditedAt)
 		}
@@ -255,7 +255,9 @@ func (v *builder) incident(inc allswell.Incident, room *budget) incidentObject {
 		if fits = fits && i < maxUpdates && !u.Truncated; !fits {
 			continue
 		}
-		entry := newUpdate(u.ID, string(u.State), u.Message, inc.ID, u.CreatedAt, affectedOf(u.Affected))
+		entry := newUpdate(updateObject{
+			ID: u.ID, Status: string(u.State), Body: u.Message, IncidentID: inc.ID, AffectedComponents: affectedOf(u.Affected),
+		}, u.CreatedAt)
 		if !u.EditedAt.IsZero() {
 			entry.UpdatedAt = timestamp(u.EditedAt)
 		}
@@ -287,12 +289,11 @@ func (v *builder) appendComponent(list []componentObject, id string, room *budge
 	return list
 }
 
-// newUpdate returns an entry of a timeline. Entries are never edited.
-func newUpdate(id, status, message, of string, at time.Time, affected []affectedObject) updateObject {
-	return updateObject{
-		ID: id, Status: status, Body: message, IncidentID: of, CreatedAt: timestamp(at), UpdatedAt: timestamp(at), DisplayAt: timestamp(at),
-		AffectedComponents: affected, DeliverNotifications: true,
-	}
+// newUpdate completes an entry of a timeline, which was created at an instant and not edited since.
+func newUpdate(entry updateObject, at time.Time) updateObject {
+	entry.CreatedAt, entry.UpdatedAt, entry.DisplayAt = timestamp(at), timestamp(at), timestamp(at)
+	entry.DeliverNotifications = true
+	return entry
 }
 
 // affectedOf returns the affected components, or nil if there are none. For the
@@ -329,7 +330,9 @@ func (v *builder) maintenance(m allswell.Maintenance, room *budget) maintenanceO
 		if i+1 < len(updates) {
 			before = updates[i+1].State
 		}
-		entry := newUpdate(u.ID, string(u.State), u.Message, m.ID, u.CreatedAt, maintenanceChanges(m.Components, before, u.State))
+		entry := newUpdate(updateObject{
+			ID: u.ID, Status: string(u.State), Body: u.Message, IncidentID: m.ID, AffectedComponents: maintenanceChanges(m.Components, before, u.State),
+		}, u.CreatedAt)
 		if u.Truncated || !room.take(entry) {
 			break
 		}

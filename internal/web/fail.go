@@ -159,26 +159,26 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 		// The client has disconnected and gets no response.
 		writeFailure(w, http.StatusServiceUnavailable, failure{Message: "The request was cancelled.", Code: CodeUnknownOutcome})
 	case errors.Is(err, allswell.ErrUnknownOutcome):
-		logFailure(log, slog.LevelDebug, "the outcome of a request is unknown", r, err)
+		log.LogAttrs(r.Context(), slog.LevelDebug, "the outcome of a request is unknown", failureAttrs(r, err)...)
 		h.Set("Retry-After", strconv.Itoa(busyRetry))
 		writeFailure(w, http.StatusServiceUnavailable, failure{Code: CodeUnknownOutcome, Message: "The change may or may not have been saved: " +
 			"the database did not confirm it. Please check, or repeat the request, a POST with the same Idempotency-Key."})
 	case errors.Is(err, allswell.ErrBusy), errors.Is(err, context.DeadlineExceeded):
-		logFailure(log, slog.LevelDebug, "a request could not be served now", r, err)
+		log.LogAttrs(r.Context(), slog.LevelDebug, "a request could not be served now", failureAttrs(r, err)...)
 		h.Set("Retry-After", strconv.Itoa(busyRetry))
 		writeFailure(w, http.StatusServiceUnavailable, failure{
 			Message: "The service cannot do this right now. Please try again.", Code: CodeBusy})
 	default:
 		id := "err_" + strings.ToLower(rand.Text()[:20])
-		logFailure(log, slog.LevelError, "a request failed", r, err, slog.String("id", id))
+		log.LogAttrs(r.Context(), slog.LevelError, "a request failed", append([]slog.Attr{slog.String("id", id)}, failureAttrs(r, err)...)...)
 		writeFailure(w, http.StatusInternalServerError, failure{
 			Message: "Something went wrong on our side.", Code: CodeInternal, ID: id})
 	}
 }
 
-// logFailure logs a request that failed. more comes before the attributes that all have.
-func logFailure(log *slog.Logger, level slog.Level, what string, r *http.Request, err error, more ...slog.Attr) {
-	log.LogAttrs(r.Context(), level, what, append(more, slog.String("method", r.Method), slog.String("route", r.Pattern), slog.Any("error", err))...)
+// failureAttrs returns the attributes of the log entry of a request that failed.
+func failureAttrs(r *http.Request, err error) []slog.Attr {
+	return []slog.Attr{slog.String("method", r.Method), slog.String("route", r.Pattern), slog.Any("error", err)}
 }
 
 func writeFailure(w http.ResponseWriter, status int, f failure) {
