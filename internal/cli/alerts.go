@@ -57,7 +57,8 @@ type alertArgument struct {
 func (a alertArgument) id(c *commandContext) (string, error) {
 	switch {
 	case strings.HasPrefix(a.Alert, alert.PrefixAlert):
-		return findByID(c, c.api.ListAlerts(client.AlertFilter{}), "alert", alert.PrefixAlert, a.Alert, func(v *client.Alert) string { return v.ID })
+		kind := resourceKind{"alert", alert.PrefixAlert}
+		return findByID(c, c.api.ListAlerts(client.AlertFilter{}), kind, a.Alert, func(v *client.Alert) string { return v.ID })
 	case a.Alert != "latest":
 		var lasting []*client.List[client.Alert]
 		for _, state := range []alert.State{alert.Open, alert.Acknowledged} {
@@ -76,14 +77,14 @@ func (a alertArgument) id(c *commandContext) (string, error) {
 }
 
 // findByID returns the id of a resource that is given by its id or an unambiguous beginning of it.
-func findByID[T any](c *commandContext, list *client.List[T], noun, prefix, given string, idOf func(*T) string) (string, error) {
-	if !strings.HasPrefix(given, prefix) {
-		return "", console.UsageErrorf("the id of the %s begins with %s", noun, prefix)
+func findByID[T any](c *commandContext, list *client.List[T], kind resourceKind, given string, idOf func(*T) string) (string, error) {
+	if !strings.HasPrefix(given, kind.prefix) {
+		return "", console.UsageErrorf("the id of the %s begins with %s", kind.noun, kind.prefix)
 	}
-	if isWholeID(prefix, given) {
+	if isWholeID(kind.prefix, given) {
 		return given, nil
 	}
-	return findByPrefix(c, list, noun, given, idOf)
+	return findByPrefix(c, list, kind.noun, given, idOf)
 }
 
 type alertShow struct{ alertArgument }
@@ -310,7 +311,8 @@ type silenceArgument struct {
 }
 
 func (a silenceArgument) id(c *commandContext) (string, error) {
-	return findByID(c, c.api.ListSilences(true), "silence", alert.PrefixSilence, a.Silence, func(v *client.Silence) string { return v.ID })
+	kind := resourceKind{"silence", alert.PrefixSilence}
+	return findByID(c, c.api.ListSilences(true), kind, a.Silence, func(v *client.Silence) string { return v.ID })
 }
 
 type silenceShow struct{ silenceArgument }

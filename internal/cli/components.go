@@ -202,7 +202,7 @@ func (cmd *componentPut) Run(c *commandContext) error {
 	if err := cmd.confirm(c, cmd.Hidden, cmd.Page, cmd.Component); err != nil {
 		return err
 	}
-	return putResource(c, cmd.putFlags, "component", cmd.Component,
+	return putResource(c, cmd.putFlags, "component "+console.Visible(cmd.Component),
 		func() (*client.Component, error) { return c.api.GetComponent(c.Ctx, cmd.Page, cmd.Component) },
 		func(options ...client.CallOption) (*client.Component, error) {
 			return c.api.PutComponent(c.Ctx, cmd.Page, cmd.Component, described, options...)

@@ -65,14 +65,20 @@ const (
 	shownUUID   = 13
 )
 
-// find returns the id of a resource that is given by its id, which begins with prefix, by an unambiguous beginning of
-// its id, by its name, which must be unique in the list, or by its slug.
-func find[T any](c *commandContext, list *client.List[T], noun, prefix, given string, named func(*T) (id, name string)) (string, error) {
-	if isWholeID(prefix, given) {
+// resourceKind is a kind of resources that have ids with a prefix.
+type resourceKind struct {
+	noun   string
+	prefix string
+}
+
+// find returns the id of a resource that is given by its id, by an unambiguous beginning of its id, by its name, which
+// must be unique in the list, or by its slug.
+func find[T any](c *commandContext, list *client.List[T], kind resourceKind, given string, named func(*T) (id, name string)) (string, error) {
+	if isWholeID(kind.prefix, given) {
 		return given, nil
 	}
-	if strings.HasPrefix(given, prefix) {
-		return findByPrefix(c, list, noun, given, func(v *T) string { id, _ := named(v); return id })
+	if strings.HasPrefix(given, kind.prefix) {
+		return findByPrefix(c, list, kind.noun, given, func(v *T) string { id, _ := named(v); return id })
 	}
 	all, total, err := list.Filter(client.Filter{Name: given}).First(c.Ctx, maxSameName)
 	if err == nil && total == 0 && allswell.ValidSlug(given) {
@@ -92,9 +98,9 @@ func find[T any](c *commandContext, list *client.List[T], noun, prefix, given st
 		}
 	}
 	if len(ids) == 0 {
-		return "", fmt.Errorf("there is no %s with the name or slug %q (an id would begin with %s)", noun, given, prefix)
+		return "", fmt.Errorf("there is no %s with the name or slug %q (an id would begin with %s)", kind.noun, given, kind.prefix)
 	}
-	return only(ids, fmt.Sprintf("several %s are named %q", plural(noun), given))
+	return only(ids, fmt.Sprintf("several %s are named %q", plural(kind.noun), given))
 }
 
 // isWholeID reports whether given, which is an id that begins with prefix if it begins with prefix at all, cannot be the
@@ -167,18 +173,21 @@ type titled struct {
 // findTitled returns the id of a resource that is given by an unambiguous beginning of its id or by its title.
 // If several have the title, the only active one is meant.
 func findTitled[T any](c *commandContext, lists []*client.List[T], noun, given string, describe func(*T) titled) (string, error) {
-	return findLabelled(c, lists, noun, "title", given, describe)
+	return findLabelled(c, lists, labelledNoun{noun, "title"}, given, describe)
 }
 
 // findNamed is findTitled for a resource with a unique name.
 func findNamed[T any](c *commandContext, list *client.List[T], noun, given string, named func(*T) (id, name string)) (string, error) {
-	return findLabelled(c, []*client.List[T]{list}, noun, "name", given, func(v *T) titled {
+	return findLabelled(c, []*client.List[T]{list}, labelledNoun{noun, "name"}, given, func(v *T) titled {
 		id, name := named(v)
 		return titled{id: id, title: name}
 	})
 }
 
-func findLabelled[T any](c *commandContext, lists []*client.List[T], noun, label, given string, describe func(*T) titled) (string, error) {
+// labelledNoun is a kind of resources, and what they are found by besides their ids: title or name.
+type labelledNoun struct{ noun, label string }
+
+func findLabelled[T any](c *commandContext, lists []*client.List[T], what labelledNoun, given string, describe func(*T) titled) (string, error) {
 	var byTitle, active, byFoldedTitle, byID []string
 	look := func(v *T) {
 		d := describe(v)
@@ -196,11 +205,11 @@ func findLabelled[T any](c *commandContext, lists []*client.List[T], noun, label
 		}
 	}
 	for _, list := range lists {
-		if err := search(c, list, noun, look); err != nil {
+		if err := search(c, list, what.noun, look); err != nil {
 			return "", err
 		}
 	}
-	several := fmt.Sprintf("several %s have the %s %q", plural(noun), label, given)
+	several := fmt.Sprintf("several %s have the %s %q", plural(what.noun), what.label, given)
 	switch {
 	case given == "":
 	case len(active) == 1:
@@ -208,11 +217,11 @@ func findLabelled[T any](c *commandContext, lists []*client.List[T], noun, label
 	case len(byTitle) > 0:
 		return only(byTitle, several)
 	case len(byID) > 0:
-		return only(byID, fmt.Sprintf("the ids of several %s begin with %q", plural(noun), given))
+		return only(byID, fmt.Sprintf("the ids of several %s begin with %q", plural(what.noun), given))
 	case len(byFoldedTitle) > 0:
 		return only(byFoldedTitle, several)
 	}
-	return "", fmt.Errorf("there is no %s with the %s %q, or with an id that begins so", noun, label, given)
+	return "", fmt.Errorf("there is no %s with the %s %q, or with an id that begins so", what.noun, what.label, given)
 }
 
 // uuid matches the id of an incident.
@@ -304,7 +313,7 @@ func (c *commandContext) group(given *string, page *pageFlag) (*string, error) {
 	if err := page.choose(c); err != nil {
 		return nil, err
 	}
-	id, err := find(c, c.api.ListGroups(page.Page), "group", allswell.PrefixGroup, *given,
+	id, err := find(c, c.api.ListGroups(page.Page), resourceKind{"group", allswell.PrefixGroup}, *given,
 		func(g *client.Group) (id, name string) { return g.ID, g.Name })
 	return &id, err
 }
@@ -317,7 +326,7 @@ func (c *commandContext) component(given string, page *pageFlag) (string, error)
 	if err := page.choose(c); err != nil {
 		return "", err
 	}
-	return find(c, c.api.ListComponents(page.Page), "component", allswell.PrefixComponent, given,
+	return find(c, c.api.ListComponents(page.Page), resourceKind{"component", allswell.PrefixComponent}, given,
 		func(v *client.Component) (id, name string) { return v.ID, v.Name })
 }
 
@@ -335,7 +344,7 @@ func (c *commandContext) components(given []string, page *pageFlag) ([]string, e
 
 // monitor returns the id of a monitor that is given by its id, name or slug.
 func (c *commandContext) monitor(given string) (string, error) {
-	return find(c, c.api.ListMonitors(client.MonitorFilter{}), "monitor", allswell.PrefixMonitor, given,
+	return find(c, c.api.ListMonitors(client.MonitorFilter{}), resourceKind{"monitor", allswell.PrefixMonitor}, given,
 		func(m *client.Monitor) (id, name string) { return m.ID, m.Name })
 }
 

@@ -45,32 +45,32 @@ type memberArgument struct {
 
 // id returns the id of the member.
 func (m *memberArgument) id(c *commandContext) (string, error) {
-	id := func(v *client.Member) string { return v.ID }
-	return findByEmail(c, c.api.ListMembers(), "member", allswell.PrefixUser, m.Member, id, func(v *client.Member) string { return v.Email })
+	kind := resourceKind{"member", allswell.PrefixUser}
+	return findByEmail(c, c.api.ListMembers(), kind, m.Member, func(v *client.Member) (id, email string) { return v.ID, v.Email })
 }
 
 // findByEmail returns the id of a resource that is given by its id, by an unambiguous beginning of it, or by its e-mail
 // address.
-func findByEmail[T any](c *commandContext, list *client.List[T], noun, prefix, given string, idOf, emailOf func(*T) string) (string, error) {
-	if isWholeID(prefix, given) {
+func findByEmail[T any](c *commandContext, list *client.List[T], kind resourceKind, given string, named func(*T) (id, email string)) (string, error) {
+	if isWholeID(kind.prefix, given) {
 		return given, nil
 	}
-	if strings.HasPrefix(given, prefix) {
-		return findByPrefix(c, list, noun, given, idOf)
+	if strings.HasPrefix(given, kind.prefix) {
+		return findByPrefix(c, list, kind.noun, given, func(v *T) string { id, _ := named(v); return id })
 	}
 	var ids []string
-	err := search(c, list, noun, func(v *T) {
-		if emailOf(v) == allswell.NormalizeEmail(given) {
-			ids = append(ids, idOf(v))
+	err := search(c, list, kind.noun, func(v *T) {
+		if id, email := named(v); email == allswell.NormalizeEmail(given) {
+			ids = append(ids, id)
 		}
 	})
 	if err != nil {
 		return "", err
 	}
 	if len(ids) == 0 {
-		return "", fmt.Errorf("there is no %s with the e-mail address %q (an id would begin with %s)", noun, given, prefix)
+		return "", fmt.Errorf("there is no %s with the e-mail address %q (an id would begin with %s)", kind.noun, given, kind.prefix)
 	}
-	return only(ids, fmt.Sprintf("several %s have the e-mail address %q", plural(noun), given))
+	return only(ids, fmt.Sprintf("several %s have the e-mail address %q", plural(kind.noun), given))
 }
 
 type memberEdit struct {
@@ -158,8 +158,8 @@ type invitationDelete struct {
 }
 
 func (cmd *invitationDelete) Run(c *commandContext) error {
-	idOf := func(v *client.Invitation) string { return v.ID }
-	id, err := findByEmail(c, c.api.ListInvitations(), "invitation", allswell.PrefixInvitation, cmd.Invitation, idOf, func(v *client.Invitation) string { return v.Email })
+	kind := resourceKind{"invitation", allswell.PrefixInvitation}
+	id, err := findByEmail(c, c.api.ListInvitations(), kind, cmd.Invitation, func(v *client.Invitation) (id, email string) { return v.ID, v.Email })
 	if err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func (cmd *monitorPut) Run(c *commandContext) error {
 		return err
 	}
 	described.DownStatus = cmd.DownStatus
-	return putResource(c, cmd.putFlags, "monitor", cmd.Monitor,
+	return putResource(c, cmd.putFlags, "monitor "+console.Visible(cmd.Monitor),
 		func() (*client.Monitor, error) { return c.api.GetMonitor(c.Ctx, cmd.Monitor) },
 		func(options ...client.CallOption) (*client.Monitor, error) {
 			return c.api.PutMonitor(c.Ctx, cmd.Monitor, described, options...)

@@ -71,7 +71,7 @@ func (cmd *pagePut) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return putResource(c, cmd.putFlags, "page", cmd.Page,
+	return putResource(c, cmd.putFlags, "page "+console.Visible(cmd.Page),
 		func() (*client.Page, error) { return c.api.GetPage(c.Ctx, cmd.Page) },
 		func(options ...client.CallOption) (*client.Page, error) {
 			return c.api.PutPage(c.Ctx, cmd.Page, n, options...)

@@ -46,9 +46,9 @@ type tagged interface {
 	Created() bool
 }
 
-// putResource creates or replaces a resource and prints whether that changed anything, which it sees from the entity
-// tags before and after.
-func putResource[T tagged](c *commandContext, f putFlags, noun, ref string, get func() (T, error), put func(...client.CallOption) (T, error)) error {
+// putResource creates or replaces a resource, such as "page acme", and prints whether that changed anything, which it
+// sees from the entity tags before and after.
+func putResource[T tagged](c *commandContext, f putFlags, what string, get func() (T, error), put func(...client.CallOption) (T, error)) error {
 	before := ""
 	if !c.JSON {
 		switch v, err := get(); {
@@ -58,7 +58,6 @@ func putResource[T tagged](c *commandContext, f putFlags, noun, ref string, get 
 			return err
 		}
 	}
-	what := noun + " " + console.Visible(ref)
 	v, err := put(f.options()...)
 	return object(c, v, f.explain(err, what), func(v T) {
 		switch {

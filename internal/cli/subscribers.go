@@ -246,7 +246,8 @@ func (s *subscriberArgument) id(c *commandContext) (string, error) {
 	if err := s.choose(c); err != nil || strings.HasPrefix(s.Subscriber, allswell.PrefixSubscriber) {
 		return s.Subscriber, err
 	}
-	return find(c, c.api.ListSubscribers(s.Page, client.SubscriberFilter{Target: s.Subscriber}), "subscriber", allswell.PrefixSubscriber, s.Subscriber,
+	list := c.api.ListSubscribers(s.Page, client.SubscriberFilter{Target: s.Subscriber})
+	return find(c, list, resourceKind{"subscriber", allswell.PrefixSubscriber}, s.Subscriber,
 		func(v *client.Subscriber) (id, name string) {
 			if allswell.Channel(v.Channel).Secret() {
 				return v.ID, s.Subscriber // the server compares the whole URL, which it does not show

@@ -6,6 +6,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/checkchart"
 	"github.com/allswell/allswell/internal/checkstats"
+	"github.com/allswell/allswell/internal/store"
 )
 
 // checkRange is how far back the chart of checks goes, in periods that fit on a screen.
@@ -41,7 +42,7 @@ func (v *visit) loadCheckChart(m allswell.Monitor, now time.Time) (*checkChart, 
 	}
 	to := now.Truncate(chosen.step).Add(chosen.step)
 	from := to.Add(-chosen.length)
-	periods, err := v.store.CheckStatistics(v.r.Context(), v.actor(), m.ID, from, to, chosen.step)
+	periods, err := v.store.CheckStatistics(v.r.Context(), v.actor(), m.ID, store.StatisticsRange{From: from, To: to, Step: chosen.step})
 	return &checkChart{checkchart.New(from, to, chosen.step, periods), monitorsPath + "/" + m.ID, chosen, checkRanges}, err
 }
 

@@ -9,14 +9,14 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// checkGroups returns the fields of the form of a monitor of a type. secrets are the fields that have a secret, and
-// advanced the advanced fields of heartbeats.
-func checkGroups(t check.Type, secrets []string, where, down []option, advanced []field, threshold int) []fieldGroup {
+// checkGroups returns the fields of the form of a monitor of a type. secrets are the fields that have a secret;
+// schedule and advanced are the fields of heartbeats.
+func checkGroups(t check.Type, secrets []string, schedule, advanced []field, threshold int) []fieldGroup {
 	first := []field{{Name: "name", Label: "Name", Placeholder: "Web shop", Wide: true}}
 	first = append(first, typeFields(t.Fields, false, secrets)...)
 	first = append(first, field{Name: "interval", Label: "Interval", Bare: true, Placeholder: "1m", Suggestions: []string{"10s", "30s", "1m", "5m", "1h"}, Hint: "The time between two checks, from 10s to 24h."})
 	var rest []field
-	for _, x := range monitorScheduleFields(where, down) {
+	for _, x := range schedule {
 		switch x.Name {
 		case "component_id", "down_status", "tags":
 			first = append(first, x)

@@ -169,23 +169,25 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 	if err != nil {
 		return err
 	}
+	schedule := monitorScheduleFields(where, down)
 	advanced := append(monitorAdvancedFields(s.Monitor.ID == "", v.store.FailureThreshold()), parentField(parents))
 	groups := []fieldGroup{
-		{Fields: monitorScheduleFields(where, down)},
+		{Fields: schedule},
 		{Key: "runs", Title: "Starts, failures and output of runs", Fields: monitorRunFields()},
 		{Key: "advanced", Title: "Advanced", Fields: advanced},
 	}
 	isDefault := isDefaultAction
 	if s.IsCheck() {
-		groups, isDefault = checkGroups(s.Type, s.Monitor.Check.SecretFields, where, down, advanced, v.store.FailureThreshold()), isDefaultOf(s.Type)
+		groups = checkGroups(s.Type, s.Monitor.Check.SecretFields, schedule, advanced, v.store.FailureThreshold())
+		isDefault = isDefaultOf(s.Type)
 	}
 	s.Groups = s.drawGroups(groups, isDefault)
 	if !s.focused {
 		focusFirst(s.Groups[0].Fields)
 	}
-	var schedule allswell.NewMonitor
-	readSchedule(s.values, &schedule, new(allswell.ValidationError))
-	s.Times = dueTimes(schedule.Cron, time.Now())
+	var typed allswell.NewMonitor
+	readSchedule(s.values, &typed, new(allswell.ValidationError))
+	s.Times = dueTimes(typed.Cron, time.Now())
 	return v.show(status, "monitor_form", s.Title, s)
 }
 

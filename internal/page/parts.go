@@ -245,7 +245,7 @@ func (s *Site) responseTimes(ctx context.Context, snap *snapshot, c allswell.Com
 		return nil, until, err
 	}
 	to := now.Truncate(timesStep).Add(timesStep)
-	periods, checked, err := s.store.ComponentStatistics(ctx, c.ID, to.Add(-timesSpan), to, timesStep)
+	periods, checked, err := s.store.ComponentStatistics(ctx, c.ID, store.StatisticsRange{From: to.Add(-timesSpan), To: to, Step: timesStep})
 	if err != nil || !checked {
 		return nil, until, err
 	}

@@ -204,11 +204,17 @@ func (c *session) rollupChunks(ids []string, span func(checkStep) (from, to time
 // MaxCheckPeriods is how many periods CheckStatistics returns at most.
 const MaxCheckPeriods = 1000
 
-// CheckStatistics returns what the checks of a monitor, given its id or slug, found between from and to, in periods of a
-// length, the oldest first. Periods without results are left out. Periods begin at multiples of their length. The
-// error is an *allswell.ValidationError on from, to or step. Steps below an hour reach back 90 days, others two years.
-func (s *Store) CheckStatistics(ctx context.Context, actor allswell.Actor, ref string, from, to time.Time, length time.Duration) ([]checkstats.Period, error) {
-	if err := validatePeriods(from, to, length); err != nil {
+// StatisticsRange is a time that is divided into periods of the length Step, which begin at multiples of it. Steps below
+// an hour reach back 90 days, others two years.
+type StatisticsRange struct {
+	From, To time.Time
+	Step     time.Duration
+}
+
+// CheckStatistics returns what the checks of a monitor, given its id or slug, found in each period of a range, oldest
+// first. Periods without results are left out. The error is an *allswell.ValidationError on from, to or step.
+func (s *Store) CheckStatistics(ctx context.Context, actor allswell.Actor, ref string, within StatisticsRange) ([]checkstats.Period, error) {
+	if err := within.validate(); err != nil {
 		return nil, err
 	}
 	return read(ctx, s, func(c *session) ([]checkstats.Period, error) {
@@ -217,13 +223,13 @@ func (s *Store) CheckStatistics(ctx context.Context, actor allswell.Actor, ref s
 		if err != nil {
 			return nil, err
 		}
-		return c.checkStatistics([]string{id}, from, to, length)
+		return c.checkStatistics([]string{id}, within)
 	})
 }
 
 // ComponentStatistics is CheckStatistics of all checks that belong to a component. checked is false if there are none.
-func (s *Store) ComponentStatistics(ctx context.Context, componentID string, from, to time.Time, length time.Duration) (periods []checkstats.Period, checked bool, err error) {
-	if err := validatePeriods(from, to, length); err != nil {
+func (s *Store) ComponentStatistics(ctx context.Context, componentID string, within StatisticsRange) (periods []checkstats.Period, checked bool, err error) {
+	if err := within.validate(); err != nil {
 		return nil, false, err
 	}
 	periods, err = read(ctx, s, func(c *session) ([]checkstats.Period, error) {
@@ -232,7 +238,7 @@ func (s *Store) ComponentStatistics(ctx context.Context, componentID string, fro
 		if checked = len(ids) > 0; err != nil || !checked {
 			return nil, err
 		}
-		return c.checkStatistics(ids, from, to, length)
+		return c.checkStatistics(ids, within)
 	})
 	return periods, checked, err
 }
@@ -240,21 +246,22 @@ func (s *Store) ComponentStatistics(ctx context.Context, componentID string, fro
 // maxStatisticsMonitors is how many monitors of a component ComponentStatistics sums up. More would take long.
 const maxStatisticsMonitors = 20
 
-func validatePeriods(from, to time.Time, length time.Duration) error {
+func (r StatisticsRange) validate() error {
 	var bad allswell.ValidationError
 	switch {
-	case length <= 0 || length%checkSteps[0].length != 0 || time.Hour%length != 0 && length%time.Hour != 0:
+	case r.Step <= 0 || r.Step%checkSteps[0].length != 0 || time.Hour%r.Step != 0 && r.Step%time.Hour != 0:
 		bad.Add("step", "The step must be a multiple of 300 seconds that divides an hour, or a multiple of an hour.")
-	case !to.After(from):
+	case !r.To.After(r.From):
 		bad.Add("to", "The to must be later than the from.")
-	case to.Sub(from)/length >= MaxCheckPeriods:
+	case r.To.Sub(r.From)/r.Step >= MaxCheckPeriods:
 		bad.Add("step", "The step is too short: there would be more than %d periods.", MaxCheckPeriods)
 	}
 	return bad.Err()
 }
 
 // checkStatistics takes from check_rollups what is summed up, and the rest from the results.
-func (c *session) checkStatistics(ids []string, from, to time.Time, length time.Duration) ([]checkstats.Period, error) {
+func (c *session) checkStatistics(ids []string, within StatisticsRange) ([]checkstats.Period, error) {
+	from, to, length := within.From, within.To, within.Step
 	step := checkSteps[0]
 	if length%checkSteps[1].length == 0 {
 		step = checkSteps[1]

@@ -70,7 +70,7 @@ func TestCheckStatistics(t *testing.T) {
 		to := w.clock.now()
 		statistics := func(step time.Duration) []checkstats.Period {
 			w.Helper()
-			periods, err := w.CheckStatistics(w.ctx, w.ws, m.ID, from, to, step)
+			periods, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: from, To: to, Step: step})
 			w.ok(err)
 			return periods
 		}
@@ -105,7 +105,7 @@ func TestCheckStatistics(t *testing.T) {
 		if len(quarter) != 8 || quarter[0].Count != 7 {
 			t.Errorf("in steps of 15 minutes: %+v", quarter)
 		}
-		both, checked, err := w.ComponentStatistics(w.ctx, w.component.ID, from, to, time.Hour)
+		both, checked, err := w.ComponentStatistics(w.ctx, w.component.ID, store.StatisticsRange{From: from, To: to, Step: time.Hour})
 		if err != nil || !checked || len(both) != 2 || both[0].Count != long[0].Count+12 || both[0].Max != time.Second {
 			t.Errorf("of the component: %+v, %v, %v", both, checked, err)
 		}
@@ -136,7 +136,7 @@ func TestLateFolding(t *testing.T) {
 			w.pass(30 * time.Minute)
 		}
 		w.fold()
-		periods, err := w.CheckStatistics(w.ctx, w.ws, m.Slug, from, w.clock.now(), 30*time.Minute)
+		periods, err := w.CheckStatistics(w.ctx, w.ws, m.Slug, store.StatisticsRange{From: from, To: w.clock.now(), Step: 30 * time.Minute})
 		if err != nil || len(periods) != 6 {
 			t.Fatalf("%+v, %v", periods, err)
 		}
@@ -168,11 +168,11 @@ func TestInvalidCheckStatistics(t *testing.T) {
 			{"to", now, now, 5 * time.Minute},
 		} {
 			var bad *allswell.ValidationError
-			if _, err := w.CheckStatistics(w.ctx, w.ws, m.ID, c.from, c.to, c.step); !errors.As(err, &bad) || bad.Fields[c.field] == nil {
+			if _, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: c.from, To: c.to, Step: c.step}); !errors.As(err, &bad) || bad.Fields[c.field] == nil {
 				t.Errorf("%+v: %v", c, err)
 			}
 		}
-		if _, err := w.CheckStatistics(w.ctx, w.ws, "mon_00000000000000000000", now.Add(-time.Hour), now, time.Hour); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.CheckStatistics(w.ctx, w.ws, "mon_00000000000000000000", store.StatisticsRange{From: now.Add(-time.Hour), To: now, Step: time.Hour}); !errors.Is(err, allswell.ErrNotFound) {
 			t.Errorf("of none: %v", err)
 		}
 	})
@@ -205,7 +205,7 @@ func TestFoldingInPages(t *testing.T) {
 		w.recordLiveness()
 		w.ok(w.Prune(w.ctx))
 		for _, m := range monitors {
-			periods, err := w.CheckStatistics(w.ctx, w.ws, m.ID, from, from.Add(time.Hour), time.Hour)
+			periods, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: from, To: from.Add(time.Hour), Step: time.Hour})
 			if err != nil || len(periods) != 1 || periods[0].Count != 1 {
 				t.Fatalf("%s: %+v, %v", m.Slug, periods, err)
 			}

@@ -51,7 +51,7 @@ func (s *Store) PlaceGroup(ctx context.Context, actor allswell.Actor, slug, ref 
 			return "", allswell.ErrPreconditionFailed
 		}
 		moved := groups[at]
-		if err := placeAmong(t, actor, to, moved, slices.Delete(groups, at, at+1), t.reorderGroup); err != nil {
+		if err := placeAmong(t, actor, placement[allswell.Group]{moved, slices.Delete(groups, at, at+1), to}, t.reorderGroup); err != nil {
 			return "", err
 		}
 		return t.orderTag(p.ID)
@@ -60,7 +60,7 @@ func (s *Store) PlaceGroup(ctx context.Context, actor allswell.Actor, slug, ref 
 
 // placeComponent puts a component into a group, at a place among the others there.
 func (t *tx) placeComponent(actor allswell.Actor, moved allswell.Component, others []allswell.Component, to allswell.Place) error {
-	return placeAmong(t, actor, to, moved, others, func(c allswell.Component, order int) (allswell.Component, error) {
+	return placeAmong(t, actor, placement[allswell.Component]{moved, others, to}, func(c allswell.Component, order int) (allswell.Component, error) {
 		e := allswell.ComponentEdit{Order: &order}
 		if c.ID == moved.ID {
 			e.GroupID = &to.GroupID
@@ -129,14 +129,21 @@ func (t *tx) reorderGroup(g allswell.Group, order int) (allswell.Group, error) {
 	return g, err
 }
 
-// placeAmong puts an object at a place among others of its kind, which are in their order. save changes the order of one.
-func placeAmong[T allswell.Auditable](t *tx, actor allswell.Actor, to allswell.Place, moved T, others []T, save func(T, int) (T, error)) error {
-	all := slices.Clone(others)
+// placement is an object that is put at a place among others of its kind, which are in their order.
+type placement[T allswell.Auditable] struct {
+	moved  T
+	others []T
+	to     allswell.Place
+}
+
+// placeAmong carries out a placement. save changes the order of one object.
+func placeAmong[T allswell.Auditable](t *tx, actor allswell.Actor, p placement[T], save func(T, int) (T, error)) error {
+	all, moved := slices.Clone(p.others), p.moved
 	ids, orders := make([]string, len(all)), make([]int, len(all))
 	for i, o := range all {
 		ids[i], orders[i] = o.AuditObject().ID, orderOf(o)
 	}
-	at, err := to.IndexIn(ids)
+	at, err := p.to.IndexIn(ids)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 // and other channels cannot ask for warnings: this is an *allswell.ValidationError. Messages that are being delivered
 // to the subscriber still are after it has chosen other components or asks for no warnings.
 func (s *Store) ChangeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, p allswell.Precondition, ch allswell.SubscriberChange) (allswell.Subscriber, error) {
-	return s.changeAsOperator(ctx, actor, slug, id, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) (bool, error) {
+	return s.changeAsOperator(ctx, actor, subscriberChange{slug, id, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) (bool, error) {
 		if err := p.Check(*sub); err != nil {
 			return false, err
 		}
@@ -60,39 +60,44 @@ func (s *Store) ChangeSubscriber(ctx context.Context, actor allswell.Actor, slug
 			}
 		}
 		return chosen || sub.Warnings != before.Warnings, nil
-	})
+	}})
 }
 
 // ResumeSubscriber ends the suspension of a subscriber, if there is one, on behalf of an operator.
 func (s *Store) ResumeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
-	return s.changeAsOperator(ctx, actor, slug, id, allswell.AuditResume, func(_ *tx, sub *allswell.Subscriber) (bool, error) {
+	return s.changeAsOperator(ctx, actor, subscriberChange{slug, id, allswell.AuditResume, func(_ *tx, sub *allswell.Subscriber) (bool, error) {
 		suspended := !sub.SuspendedAt.IsZero()
 		if suspended {
 			sub.Resume()
 		}
 		return suspended, nil
-	}, save...)
+	}}, save...)
 }
 
-// changeAsOperator applies a change, which reports whether it changes anything, to a locked subscriber, and saves and
-// audits it.
-func (s *Store) changeAsOperator(ctx context.Context, actor allswell.Actor, slug, id string, action allswell.AuditAction,
-	change func(*tx, *allswell.Subscriber) (bool, error), save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
+// subscriberChange is a change of a subscriber of a page.
+type subscriberChange struct {
+	slug, id string
+	action   allswell.AuditAction
+	apply    func(*tx, *allswell.Subscriber) (changed bool, err error)
+}
+
+// changeAsOperator applies a change to a locked subscriber, and saves and audits it.
+func (s *Store) changeAsOperator(ctx context.Context, actor allswell.Actor, ch subscriberChange, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
 		r := reachOf(actor)
-		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
+		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, ch.id, ch.slug, r.arg)
 		if err != nil {
 			return sub, err
 		}
 		before := sub
-		if changed, err := change(t, &sub); err != nil || !changed {
+		if changed, err := ch.apply(t, &sub); err != nil || !changed {
 			return before, err
 		}
 		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
 		if err := t.saveSubscriber(sub); err != nil {
 			return sub, err
 		}
-		return sub, t.audit(actor, action, before, sub)
+		return sub, t.audit(actor, ch.action, before, sub)
 	}, save...)
 }
 

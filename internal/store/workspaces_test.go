@@ -478,7 +478,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"CheckStatistics": func(s *store.Store, c context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CheckStatistics(c, ws, x.monitor, time.Unix(0, 0), time.Unix(3600, 0), time.Hour)
+		_, err := s.CheckStatistics(c, ws, x.monitor, store.StatisticsRange{From: time.Unix(0, 0), To: time.Unix(3600, 0), Step: time.Hour})
 		return err
 	},
 	"CheckResults": func(s *store.Store, c context.Context, ws allswell.Actor, x things) error {
