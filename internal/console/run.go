@@ -248,9 +248,9 @@ func withHint(err error) error {
 	switch {
 	case node == nil:
 		return err
-	case strings.HasPrefix(err.Error(), "expected one of ") && len(node.Children) > 1:
+	case wrong.Context.Error == nil && len(node.Children) > 1: // all words are known, and others have to follow
 		return fmt.Errorf("a command is missing: %s %s", node.FullPath(), commandNames(node))
-	case !strings.HasPrefix(err.Error(), "unexpected argument "):
+	case !stopsAtArgument(wrong.Context):
 		return err
 	}
 	for _, flag := range node.Flags {
@@ -259,6 +259,18 @@ func withHint(err error) error {
 		}
 	}
 	return err
+}
+
+// stopsAtArgument reports whether parsing has failed at an argument that the command does not have.
+func stopsAtArgument(c *kong.Context) bool {
+	given := 0
+	for _, p := range c.Path {
+		if p.Positional != nil {
+			given++
+		}
+	}
+	rest := c.Path[len(c.Path)-1].Remainder()
+	return c.Error != nil && given == len(c.Selected().Positional) && len(rest) > 0 && !strings.HasPrefix(rest[0], "-")
 }
 
 // commandNames returns the names of the commands below a command: "list, show or create".
