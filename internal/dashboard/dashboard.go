@@ -69,6 +69,7 @@ type Dashboard struct {
 	passkeys    *passkey.RelyingParty // nil: browsers make none for the base URL
 	pings       rate
 	handler     http.Handler
+	polling     http.Handler // for the event streams of open screens
 
 	backingUp sync.Mutex // held while a backup is downloaded
 }
@@ -88,14 +89,20 @@ func New(c Config) *Dashboard {
 	d.passkeys = passkey.New(d.base)
 	d.sendMail, d.forgot = c.SendMail, newForgot()
 	d.live = newLive(stream.Config{Now: d.now, MaxSubscribers: maxStreams})
+	// Browsers say where a request comes from, so that forms need no secret of their own.
+	d.handler = http.NewCrossOriginProtection().Handler(d.newMux(false))
+	d.polling = d.newMux(true)
+	return d
+}
+
+// newMux returns the handler of all routes. polled is that of the visits.
+func (d *Dashboard) newMux(polled bool) http.Handler {
 	mux := http.NewServeMux()
 	for _, route := range d.routes() {
-		mux.Handle(route.pattern, d.handle(route))
+		mux.Handle(route.pattern, d.handle(route, polled))
 	}
-	mux.Handle(Path+"/", d.handle(route{access: accessAnyone, serve: (*visit).showUnknown}))
-	// Browsers say where a request comes from, so that forms need no secret of their own.
-	d.handler = http.NewCrossOriginProtection().Handler(mux)
-	return d
+	mux.Handle(Path+"/", d.handle(route{access: accessAnyone, serve: (*visit).showUnknown}, polled))
+	return mux
 }
 
 // Handler returns the handler of Path and everything below it.

@@ -132,15 +132,12 @@ func (v *visit) serveLive() error {
 	return err
 }
 
-// byItself marks the context of a request that no person has caused.
-type byItself struct{}
-
 // tagOf returns the tag of a screen as the session of r sees it now.
 func (d *Dashboard) tagOf(ctx context.Context, r *http.Request, of *url.URL) (string, error) {
-	request := r.Clone(context.WithValue(ctx, byItself{}, true))
+	request := r.Clone(ctx)
 	request.Method, request.URL, request.RequestURI, request.Pattern = http.MethodGet, of, of.RequestURI(), ""
 	response := &headerRecorder{header: http.Header{}}
-	d.handler.ServeHTTP(response, request)
+	d.polling.ServeHTTP(response, request)
 	switch {
 	case response.status == http.StatusOK && response.header.Get("ETag") != "":
 		return strings.Trim(response.header.Get("ETag"), `"`), nil

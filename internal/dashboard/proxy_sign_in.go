@@ -61,7 +61,7 @@ func (v *visit) admitByProxy(route route) error {
 			v.in = allswell.SignedIn{}
 		}
 	}
-	if v.in.ID != "" || !ok || route.access == accessAnyone || !v.opensScreen() || v.isByItself() {
+	if v.in.ID != "" || !ok || route.access == accessAnyone || !v.opensScreen() || v.polled {
 		return nil
 	}
 	if err := v.attempt(""); err != nil {
@@ -100,6 +100,3 @@ func (v *visit) opensScreen() bool {
 	dest, site := v.r.Header.Get("Sec-Fetch-Dest"), v.r.Header.Get("Sec-Fetch-Site")
 	return v.r.Method == http.MethodGet && (dest == "" || dest == "document") && (site == "" || site == "none" || site == "same-origin")
 }
-
-// isByItself reports whether no person has caused the request.
-func (v *visit) isByItself() bool { return v.r.Context().Value(byItself{}) != nil }

@@ -27,13 +27,16 @@ type visit struct {
 	r  *http.Request
 	in allswell.SignedIn // the zero value: not signed in
 
+	polled bool // by the event stream of an open screen: no person has caused the request
+
 	alerts *string // see openAlerts; nil: not loaded yet
 }
 
 // handle returns the handler of a route: it finds the session, checks the role, reads the form and answers errors.
-func (d *Dashboard) handle(route route) http.Handler {
+// polled is that of the visits.
+func (d *Dashboard) handle(route route, polled bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{Dashboard: d, w: w, r: r}
+		v := &visit{Dashboard: d, w: w, r: r, polled: polled}
 		defer web.FailPanic(v.fail)
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
@@ -63,7 +66,7 @@ func (v *visit) admit(route route) error {
 	}
 	if secret := v.cookie.read(v.r); secret != "" {
 		find := v.store.UseSession
-		if v.isByItself() {
+		if v.polled {
 			find = v.store.FindSession
 		}
 		in, err := find(v.r.Context(), secret)
