@@ -122,7 +122,7 @@ type ForecastChannel struct {
 	Name   string  `json:"name"`
 	OnCall *string `json:"on_call"` // who is then on call and has the channel
 
-	Fallbacks []ChannelName `json:"fallbacks"` // which are notified, in this order, of what the channel does not take
+	Fallbacks []ChannelName `json:"fallbacks"` // which are notified, in this order, of what the channel does not accept
 }
 
 // ChannelName is a channel with its name.

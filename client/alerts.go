@@ -126,7 +126,7 @@ func (t ChannelTest) MarshalJSON() ([]byte, error) {
 type ChannelTestResult struct {
 	Meta
 	Taken  bool    `json:"taken"`
-	Reason *string `json:"reason"` // why it was not taken
+	Reason *string `json:"reason"` // why it was not accepted
 }
 
 // ListChannels returns the channels of the workspace, the oldest first.
@@ -154,12 +154,12 @@ func (c *Client) DeleteChannel(ctx context.Context, id string, options ...CallOp
 	return c.remove(ctx, pathOf("channels", id), options...)
 }
 
-// TestChannel sends a test message to a channel. A message that is not taken is a result, not an error.
+// TestChannel sends a test message to a channel. A message that is not accepted is a result, not an error.
 func (c *Client) TestChannel(ctx context.Context, id string) (*ChannelTestResult, error) {
 	return post[ChannelTestResult](ctx, c, pathOf("channels", id, "test"), nil, IdempotencyKey(""))
 }
 
-// TestNewChannel sends a test message to what a new channel would be, and creates nothing. A message that is not taken
+// TestNewChannel sends a test message to what a new channel would be, and creates nothing. A message that is not accepted
 // is a result, not an error.
 func (c *Client) TestNewChannel(ctx context.Context, test ChannelTest) (*ChannelTestResult, error) {
 	return post[ChannelTestResult](ctx, c, pathOf("channels", "test"), test, IdempotencyKey(""))
@@ -198,7 +198,7 @@ type AlertNotice struct {
 	Rule      *string    `json:"rule"`            // name
 	InPlaceOf *string    `json:"in_place_of"`     // name of the channel whose fallback it is; nil: none
 	At        time.Time  `json:"at"`
-	SentAt    *time.Time `json:"sent_at"` // when the channel took it
+	SentAt    *time.Time `json:"sent_at"` // when the channel accepted it
 	Failed    bool       `json:"failed"`  // it is not tried again
 	Reason    *string    `json:"reason"`
 }

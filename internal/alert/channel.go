@@ -29,7 +29,7 @@ type Channel struct {
 	Secrets      map[string]json.RawMessage // values by field; write-only, so they are loaded only to send
 	SecretFields []string                   // the fields that have a secret, in order
 	MaxPerMinute int                        // messages; what is more is sent together
-	FallbackID   string                     // the channel that gets what this one does not take; "": none
+	FallbackID   string                     // the channel that gets what this one does not accept; "": none
 	TestWeekly   bool                       // a test is sent every TestInterval
 	Templates
 	Health Health
@@ -46,7 +46,7 @@ type Templates struct{ TitleTemplate, TextTemplate string }
 // Health is what the last attempts to use a channel have shown.
 type Health struct {
 	AttemptedAt  time.Time // zero: never
-	TakenAt      time.Time // the last message that was taken; zero: none
+	TakenAt      time.Time // the last message that was accepted; zero: none
 	FailingSince time.Time // zero: the last attempt succeeded, or there was none
 	Failures     int       // failed attempts in a row
 	Reason       string    // why the last attempt failed, in English; "": it did not. See TestFailed

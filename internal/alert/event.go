@@ -64,8 +64,8 @@ var eventTable = []eventRow{
 		"Allswell itself could not receive pings, or could not check targets, for a while."},
 	{DeliveryFailed, "is not notified any more", "subscribers are not notified any more", "", "", "", allswell.ImpactMinor,
 		"Messages to a subscriber cannot be delivered."},
-	{ChannelFailed, "does not take alerts", "channels do not take alerts", "", "", "", allswell.ImpactMajor,
-		"A channel has not taken an alert. Other channels are notified."},
+	{ChannelFailed, "does not accept alerts", "channels do not accept alerts", "", "", "", allswell.ImpactMajor,
+		"A channel has not accepted an alert. Other channels are notified."},
 }
 
 // testRow describes ChannelTest.

@@ -28,7 +28,7 @@ func TestSummarize(t *testing.T) {
 			"When a maintenance of Acme or Shop has begun or has ended, notify Phone after 1 minute, unless it is over by then."},
 		{Rule{Filter: Filter{Events: []Event{ChannelFailed, ServiceGap, DeliveryFailed}}, Target: phone,
 			QuietHours: &QuietHours{Zone: "UTC", From: 9 * 60, Until: 17 * 60, Days: []Weekday{"sat", "sun"}, Target: Target{ChannelIDs: []string{"chn_3"}}}},
-			"When Allswell itself was interrupted, or a subscriber is not notified any more, or a channel does not take alerts, notify Phone; from 09:00 to 17:00 on Sat and Sun (UTC), notify Mail instead."},
+			"When Allswell itself was interrupted, or a subscriber is not notified any more, or a channel does not accept alerts, notify Phone; from 09:00 to 17:00 on Sat and Sun (UTC), notify Mail instead."},
 		{Rule{Filter: Filter{Events: []Event{MonitorDown, MaintenanceBegun, ChannelFailed}, Tags: []string{"a", "b", "c", "d", "e"}}, Target: phone},
 			"When a monitor tagged a, b, c or 2 others is down, notify Phone."},
 		{Rule{Filter: Filter{Events: []Event{ServiceGap}, Pages: []string{"page_9"}}, Target: Target{ChannelIDs: []string{"chn_9"}}},

@@ -106,7 +106,7 @@ func TestFirstMessageIsUpdated(t *testing.T) {
 		svc := services[typ]
 		channel := newChannel(t, typ, svc.config, peer.URL)
 		for title, want := range map[string]int{"one": 1, "repeated": 1, "acknowledged": 2, "resolved": 2, "brief": 1, "test": 1} {
-			// The message was taken even if the first one cannot be changed.
+			// The message was accepted even if the first one cannot be changed.
 			peer.reset(func(w http.ResponseWriter, n int) {
 				if n > 1 {
 					w.WriteHeader(http.StatusNotFound)
@@ -125,7 +125,7 @@ func TestFirstMessageIsUpdated(t *testing.T) {
 }
 
 // TestChangeOfFirstMessageIsRepeated checks that a change which a service cannot make now is repeated, and that the
-// message counts as taken, whatever becomes of the change.
+// message counts as accepted, whatever the outcome of the change.
 func TestChangeOfFirstMessageIsRepeated(t *testing.T) {
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()

@@ -39,10 +39,10 @@ type service struct {
 	shape    shape  // of a JSON body, or of a form as an object
 	form     bool   // the body is a form
 	header   func(exchange) error
-	answer   string // a body that says taken
+	answer   string // a body that means accepted
 	status   int    // of it; 0: 200
 	plain    bool   // a message that is refused as malformed is sent once more
-	strict   bool   // an answer of 200 that is not the documented one is not taken
+	strict   bool   // an answer of 200 that is not the documented one is not accepted
 	headline string // pattern that must be in the body of the hostile message
 	ref      string // the reference that the answer gives
 }

@@ -95,7 +95,7 @@ func TestCommand(t *testing.T) {
 	}
 	typ, _ := TypeOf("command")
 	if _, _, err := typ.Read(map[string]json.RawMessage{"arguments": json.RawMessage(`["--config=x"]`)}); err == nil {
-		t.Error("an option was taken")
+		t.Error("an option was accepted")
 	}
 }
 

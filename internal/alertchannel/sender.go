@@ -109,7 +109,7 @@ func failed(r allswell.SendResult, format string, args ...any) Result {
 	return Result{SendOutcome: allswell.SendOutcome{Result: r, Reason: alert.Shorten(fmt.Sprintf(format, args...), maxReason)}}
 }
 
-// sent returns the result of a message that was taken.
+// sent returns the result of a message that was accepted.
 func sent(reference string) Result {
 	return Result{SendOutcome: allswell.SendOutcome{Result: allswell.SendAccepted}, Reference: reference}
 }
@@ -118,7 +118,7 @@ func sent(reference string) Result {
 const changeWait = time.Second
 
 // change makes attempts to change the first message of a thread while the service says that it may work later, within
-// the time of the whole attempt to send. The message that makes the change necessary was taken, whatever becomes of it.
+// the time of the whole attempt to send. The message that makes the change necessary was accepted, whatever the outcome of the change.
 func change(ctx context.Context, attempt func() Result) {
 	for wait := changeWait; ; wait *= 2 {
 		r := attempt()
@@ -230,7 +230,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// outcome returns what an answer means: taken (2xx), later (408, 425, 429, 5xx, with Retry-After) or never.
+// outcome returns what an answer means: accepted (2xx), later (408, 425, 429, 5xx, with Retry-After) or never.
 func (a answer) outcome(service string) Result {
 	switch {
 	case a.status >= 200 && a.status <= 299:

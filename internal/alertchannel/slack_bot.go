@@ -88,7 +88,7 @@ func (c *slackBot) message(m alert.Message) map[string]any {
 	return body
 }
 
-// call calls a method. refused says that the message may be taken in a simpler form.
+// call calls a method. refused says that the message may be accepted in a simpler form.
 func (c *slackBot) call(ctx context.Context, s *Sender, method, room string, body map[string]any) (r Result, refused bool) {
 	body["channel"] = room
 	if method == "chat.postMessage" {

@@ -17,7 +17,7 @@ var teamsType = Type{
 	New:    func() Channel { return new(teams) },
 }
 
-// Limits of a card, in characters. Teams takes messages of up to 28 KB.
+// Limits of a card, in characters. Teams accepts messages of up to 28 KB.
 const (
 	teamsHeadline = 500
 	teamsText     = 4000

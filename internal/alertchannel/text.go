@@ -126,7 +126,7 @@ func (s *Sender) try(ctx context.Context, r request) Result {
 	return a.outcome(r.name)
 }
 
-// unclear returns the result of an answer with a status of success that does not say that the message was taken.
+// unclear returns the result of an answer with a status of success that does not say that the message was accepted.
 func (a answer) unclear(service string) Result {
 	return failed(allswell.SendFailed, "%s answered %d, but did not accept the message%s", service, a.status, a.explanation())
 }

@@ -153,7 +153,7 @@ func (a *Alerter) send(ctx context.Context, m store.ClaimedMessage) {
 	r := store.MessageResult{ClaimedMessage: m, Outcome: result.SendOutcome, Reference: result.Reference, TemplateError: result.TemplateError, Jitter: rand.Float64()}
 	a.save(context.WithoutCancel(ctx), r)
 	if result.Result != allswell.SendAccepted && result.Result != allswell.SendNotAttempted {
-		a.Logger.Warn("a channel did not take an alert", "channel", m.Channel.ID, "name", m.Channel.Name, "type", m.Channel.Type, "reason", result.Reason, "error", result.Detail)
+		a.Logger.Warn("a channel did not accept an alert", "channel", m.Channel.ID, "name", m.Channel.Name, "type", m.Channel.Type, "reason", result.Reason, "error", result.Detail)
 	}
 	if a.Sent != nil {
 		a.Sent(m.Channel.Type, result.Result, time.Since(m.Since))

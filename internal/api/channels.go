@@ -230,14 +230,14 @@ const (
 
 type channelTestJSON struct {
 	Taken  bool    `json:"taken"`
-	Reason *string `json:"reason"` // null: it was taken
+	Reason *string `json:"reason"` // null: it was accepted
 }
 
 func newChannelTestJSON(o allswell.SendOutcome) channelTestJSON {
 	return channelTestJSON{o.Result == allswell.SendAccepted, ptrOrNil(o.Reason)}
 }
 
-// testChannel sends a test message to a channel, whose health then says whether it was taken. It reads no body.
+// testChannel sends a test message to a channel, whose health then says whether it was accepted. It reads no body.
 func (a *api) testChannel(c *call) (store.Response, error) {
 	ch, err := a.store.AlertChannelWithSecrets(c.Context(), c.actor(), c.PathValue("channelId"))
 	if err == nil {

@@ -147,9 +147,9 @@ func acknowledgedText(a *client.Alert) string {
 func noticeState(n client.AlertNotice) string {
 	switch {
 	case n.SentAt != nil:
-		return "taken " + console.Time(*n.SentAt)
+		return "accepted " + console.Time(*n.SentAt)
 	case n.Failed:
-		return "not taken: " + console.Visible(valueOf(n.Reason))
+		return "not accepted: " + console.Visible(valueOf(n.Reason))
 	case n.Reason != nil:
 		return "being tried: " + console.Visible(*n.Reason)
 	}

@@ -122,7 +122,7 @@ func (cmd *channelShow) Run(c *commandContext) error {
 			}
 		}
 		c.Facts(append(facts, [2]string{"Messages a minute", fmt.Sprint(ch.MaxPerMinute)}, [2]string{"Fallback", fallback},
-			[2]string{"Weekly test", map[bool]string{true: "yes", false: "no"}[ch.TestWeekly]}, [2]string{"Last weekly test", timeOr(ch.Health.TestedAt, "never")}, [2]string{"Last taken", timeOr(ch.Health.TakenAt, "never")})...)
+			[2]string{"Weekly test", map[bool]string{true: "yes", false: "no"}[ch.TestWeekly]}, [2]string{"Last weekly test", timeOr(ch.Health.TestedAt, "never")}, [2]string{"Last accepted", timeOr(ch.Health.TakenAt, "never")})...)
 	})
 }
 
@@ -296,7 +296,7 @@ type channelTest struct {
 	fieldFlags
 }
 
-// Run sends a test message and prints the result. It fails if the message is not taken.
+// Run sends a test message and prints the result. It fails if the message is not accepted.
 func (cmd *channelTest) Run(c *commandContext) error {
 	fields, err := cmd.fields(c)
 	if err != nil {
@@ -313,9 +313,9 @@ func (cmd *channelTest) Run(c *commandContext) error {
 	}
 	if err := object(c, result, err, func(r *client.ChannelTestResult) {
 		if r.Taken {
-			c.Printf("The test message was taken.\n")
+			c.Printf("The test message was accepted.\n")
 		} else {
-			c.Printf("The test message was not taken: %s\n", console.Visible(cmp.Or(valueOf(r.Reason), "no reason is known")))
+			c.Printf("The test message was not accepted: %s\n", console.Visible(cmp.Or(valueOf(r.Reason), "no reason is known")))
 		}
 	}); err != nil {
 		return err

@@ -79,7 +79,7 @@ func noticeEntry(n store.AlertNotice) alertEntry {
 	case !n.SentAt.IsZero():
 		e.Tone = allswell.StatusOperational.Tone().Name
 	case n.Failed:
-		e.Tone, e.What, e.Result = allswell.StatusMajorOutage.Tone().Name, "could not be notified", "not taken: "+n.Reason
+		e.Tone, e.What, e.Result = allswell.StatusMajorOutage.Tone().Name, "could not be notified", "not accepted: "+n.Reason
 	case n.Reason != "":
 		e.Tone, e.What, e.Result = allswell.StatusDegraded.Tone().Name, "is being notified", "tried again: "+n.Reason
 	default:

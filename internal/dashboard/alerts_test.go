@@ -49,7 +49,7 @@ func TestAlerts(t *testing.T) {
 		owner.sentWith(allswell.SendOutcome{Result: allswell.SendFailed, Reason: "It answered 500."})
 		owner.wants(owner.get(path), http.StatusOK, "is being notified", "tried again: It answered 500.")
 		owner.sentWith(allswell.SendOutcome{Result: allswell.SendAccepted})
-		owner.wants(owner.get(path), http.StatusOK, "was notified: New</p>", "taken <time")
+		owner.wants(owner.get(path), http.StatusOK, "was notified: New</p>", "accepted <time")
 
 		viewer := s.member(owner, allswell.RoleViewer)
 		viewer.lacks(viewer.wants(viewer.get(path), http.StatusOK), ">Acknowledge</button>")

@@ -186,16 +186,16 @@ type channelScreen struct {
 // WorkspaceID returns the workspace in which the form acts. The channel has a field of this name, too.
 func (s channelScreen) WorkspaceID() string { return s.channelForm.WorkspaceID }
 
-// Retried reports whether a message that was not taken is sent again.
+// Retried reports whether a message that was not accepted is sent again.
 func (s channelScreen) Retried() bool { return s.Enabled && s.Failing() && !s.Health.NextAt.IsZero() }
 
 // channelResult is the result of a test message.
 type channelResult struct{ allswell.SendOutcome }
 
-// Taken reports whether the service took the message.
-func (r channelResult) Taken() bool { return r.Result == allswell.SendAccepted }
+// Accepted reports whether the service accepted the message.
+func (r channelResult) Accepted() bool { return r.Result == allswell.SendAccepted }
 
-// Why returns why the service did not take it.
+// Why returns why the service did not accept it.
 func (r channelResult) Why() string { return cmp.Or(r.Reason, "The reason is not known.") }
 
 // showChannel shows a channel.
@@ -251,7 +251,7 @@ func (v *visit) testChannel() error {
 		return err
 	}
 	switch {
-	case result.Taken():
+	case result.Accepted():
 		err = v.store.RecordChannelTest(v.r.Context(), c.ID, result.SendOutcome)
 	case result.Result != allswell.SendNotAttempted:
 		err = v.store.RecordFailedTest(v.r.Context(), c.ID, result.Reason)

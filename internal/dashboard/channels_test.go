@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// sendsTests lets the dashboard send test messages, which are taken unless refused returns a reason.
+// sendsTests lets the dashboard send test messages, which are accepted unless refused returns a reason.
 func (s *site) sendsTests(refused func(alert.Channel) string) {
 	s.dashboard.channelTests = web.NewChannelTester(func(_ context.Context, c alert.Channel, _ string) allswell.SendOutcome {
 		if why := refused(c); why != "" {
@@ -81,14 +81,14 @@ func TestChannelInTheForm(t *testing.T) {
 		const create, secret = "/admin/channels/new", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 		v.wants(v.get("/admin/channels"), http.StatusOK, "Create the first channel")
 		fields := []string{"type", "webhook", "url", "https://ops.example.com/x", "max_per_minute", "", "test_weekly", "true"}
-		v.wants(v.post(create, append(fields, "preview", "test")...), http.StatusOK, "Not taken", "The service says &lt;no&gt;.")
-		v.wants(v.post(create, append(fields, "preview", "test", "secret", secret)...), http.StatusOK, "The service has taken the test message", `value="`+secret+`"`)
+		v.wants(v.post(create, append(fields, "preview", "test")...), http.StatusOK, "Not accepted", "The service says &lt;no&gt;.")
+		v.wants(v.post(create, append(fields, "preview", "test", "secret", secret)...), http.StatusOK, "The service has accepted the test message", `value="`+secret+`"`)
 		v.wants(v.post(create, fields...), http.StatusUnprocessableEntity, "The name field is required")
 		v.wants(v.post(create, "type", "webhook", "name", "test", "url", "ftp://x", "max_per_minute", "x"), http.StatusUnprocessableEntity, "The name must not be test", "The URL must", "The number of messages in a minute must")
 		screen := v.wants(v.post(create, append(fields, "name", "Ops", "secret", secret)...), http.StatusSeeOther, "/admin/channels/chn_").Header.Get("Location")
 		shown := v.wants(v.get(screen), http.StatusOK, "Ops", "A value is saved", "The weekly test was not sent yet", "Saved secret")
 		v.lacks(shown, secret)
-		v.wants(v.post(screen+"/test"), http.StatusOK, "has taken the test message", "It works")
+		v.wants(v.post(screen+"/test"), http.StatusOK, "has accepted the test message", "It works")
 		v.wants(v.get("/admin/channels"), http.StatusOK, "Works", "Nothing uses it")
 
 		tag := func() string {
@@ -102,7 +102,7 @@ func TestChannelInTheForm(t *testing.T) {
 		moved[3] = "https://elsewhere.example.com"
 		v.wants(v.post(screen, moved...), http.StatusUnprocessableEntity, "The secret must be given again")
 		v.wants(v.post(screen, append(moved, "preview", "test")...), http.StatusUnprocessableEntity, "The secret must be given again")
-		v.wants(v.post(screen, append(fields, "preview", "test", "name", "Ops")...), http.StatusOK, "has taken the test message") // with the saved secret
+		v.wants(v.post(screen, append(fields, "preview", "test", "name", "Ops")...), http.StatusOK, "has accepted the test message") // with the saved secret
 		v.wants(v.post(screen, append(fields, "name", "Ops", "title_template", "{{.Nonsense}}", "tag", tag())...), http.StatusUnprocessableEntity, `data-key="words" open`, `aria-invalid="true"`)
 		v.wants(v.post(screen, append(fields, "name", "Ops", "title_template", "[{{.Severity}}] {{.Title}}", "text_template", " ", "tag", tag())...), http.StatusSeeOther)
 		v.wants(v.get(screen), http.StatusOK, `value="[{{.Severity}}] {{.Title}}"`)
@@ -131,8 +131,8 @@ func TestMessagesOfAChannel(t *testing.T) {
 		id := strings.TrimPrefix(screen, "/admin/channels/")
 		second := v.channel("Boss")
 		v.wants(v.post(second, "name", "Boss", "topic", "acme", "fallback_id", id, "tag", tagOf(s, v, "Boss")), http.StatusSeeOther)
-		v.wants(v.get(screen), http.StatusOK, "fallback of Boss", "It will no longer be the <bdi>fallback of Boss</bdi>: what these do not take reaches nobody.")
-		v.wants(v.get(second), http.StatusOK, "What it does not take goes to")
+		v.wants(v.get(screen), http.StatusOK, "fallback of Boss", "It will no longer be the <bdi>fallback of Boss</bdi>: what these do not accept reaches nobody.")
+		v.wants(v.get(second), http.StatusOK, "What it does not accept goes to")
 		if err := s.store.RecordFailedTest(s.Context(), id, "no route to <ntfy>"); err != nil {
 			s.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestMessagesOfAChannel(t *testing.T) {
 		if err := s.store.RecordChannelTest(s.Context(), id, allswell.SendOutcome{Result: allswell.SendFailed, Reason: "connection refused by <ntfy>"}); err != nil {
 			s.Fatal(err)
 		}
-		v.wants(v.get(screen), http.StatusOK, "It does not take messages", "connection refused by &lt;ntfy&gt;")
+		v.wants(v.get(screen), http.StatusOK, "It does not accept messages", "connection refused by &lt;ntfy&gt;")
 		v.wants(v.get("/admin/channels"), http.StatusOK, "Failing", "connection refused by &lt;ntfy&gt;")
 		v.wants(v.post(screen+"/delete"), http.StatusSeeOther, "/admin/channels")
 		v.wants(v.get(screen), http.StatusNotFound)
@@ -174,7 +174,7 @@ func TestLastMessagesOfAChannel(t *testing.T) {
 		screen := "/admin/channels/" + channels[0].ID
 		v.lacks(v.get(screen), "Last messages")
 		v.sentWith(allswell.SendOutcome{Result: allswell.SendFailed, Reason: "It answered <500>."})
-		v.wants(v.get(screen), http.StatusOK, "Last messages", "is down", "not taken yet, from", "It answered &lt;500&gt;.", "The next attempt is", v.alertPath())
+		v.wants(v.get(screen), http.StatusOK, "Last messages", "is down", "not accepted yet, from", "It answered &lt;500&gt;.", "The next attempt is", v.alertPath())
 		v.sentWith(allswell.SendOutcome{Result: allswell.SendRejected, Reason: "It answered 400."})
 		v.wants(v.get(screen), http.StatusOK, "given up", "2 attempts", "It answered 400.")
 

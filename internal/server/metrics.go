@@ -54,7 +54,7 @@ func newMetrics() *metrics {
 			Name: "allswell_alert_attempts_total", Help: "Attempts to send an alert, by type of channel and result, as of allswell_delivery_attempts_total.",
 		}, []string{"type", "result"}),
 		alertLag: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "allswell_alert_lag_seconds", Help: "Time from composing an alert's message until its channel took it.",
+			Name: "allswell_alert_lag_seconds", Help: "Time from composing an alert's message until its channel accepted it.",
 			Buckets: []float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200},
 		}),
 	}
@@ -98,7 +98,7 @@ func (m *metrics) countDelivery(channel allswell.Channel, result allswell.SendRe
 	m.deliveries.WithLabelValues(string(channel), result.String()).Inc()
 }
 
-// countAlert counts an attempt to send an alert, and how long after its beginning a message was taken.
+// countAlert counts an attempt to send an alert, and how long after its beginning a message was accepted.
 func (m *metrics) countAlert(channelType string, result allswell.SendResult, lag time.Duration) {
 	m.alerts.WithLabelValues(channelType, result.String()).Inc()
 	if result == allswell.SendAccepted {

@@ -74,7 +74,7 @@ type newNotice struct {
 	alertID, channelID, ruleID string
 	kind                       alert.NoticeKind
 
-	fallbackFor string    // the channel that did not take it; "": none
+	fallbackFor string    // the channel that did not accept it; "": none
 	decidedAt   time.Time // when it was made for the first channel; zero: by addNotices
 }
 
@@ -169,7 +169,7 @@ func (a *advance) endAlert(begun alert.Event, e allswell.MonitorEvent) error {
 }
 
 // noticesToRecipients returns a notice for every channel that was notified of alerts, or will be by a notice that
-// waits. A channel that took none of them was not notified.
+// waits. A channel that accepted none of them was not notified.
 func (c *session) noticesToRecipients(alertIDs []string, kind alert.NoticeKind) ([]newNotice, error) {
 	return database.Query(c.Session, func(row database.Row) (n newNotice, err error) {
 		n.kind = kind

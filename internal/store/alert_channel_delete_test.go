@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestHistoryOfDeletedChannels checks that alerts keep what a deleted channel took and did not take, that nothing more
+// TestHistoryOfDeletedChannels checks that alerts keep what a deleted channel accepted and did not accept, that nothing more
 // is sent to it, that its name is free again, and that it goes with the last alert that names it.
 func TestHistoryOfDeletedChannels(t *testing.T) {
 	inWorlds(t, func(w *world) {

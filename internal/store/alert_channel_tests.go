@@ -78,7 +78,7 @@ func (s *Store) RecordChannelTest(ctx context.Context, id string, o allswell.Sen
 	})
 }
 
-// RecordFailedTest records that a channel did not take a test that somebody sent: its Health shows why. It is not
+// RecordFailedTest records that a channel did not accept a test that somebody sent: its Health shows why. It is not
 // failing because of that, so that nobody is notified, and its fallback is not used.
 func (s *Store) RecordFailedTest(ctx context.Context, id, reason string) error {
 	return writeOnly(ctx, s, func(t *tx) error {
@@ -89,7 +89,7 @@ func (s *Store) RecordFailedTest(ctx context.Context, id, reason string) error {
 }
 
 // channelRefused is the reason of an attempt without one.
-const channelRefused = "The channel did not take the message."
+const channelRefused = "The channel did not accept the message."
 
 // saveHealth saves what the last attempts to use a locked channel have shown.
 func (t *tx) saveHealth(ch alert.Channel) error {

@@ -65,7 +65,7 @@ func (n newNotice) closes() bool {
 	return n.kind == alert.NoticeResolved || n.kind == alert.NoticeAcknowledged
 }
 
-// wasNotified is the condition of a recipient r of an alert that a notice waits for it, or that it took one.
+// wasNotified is the condition of a recipient r of an alert that a notice waits for it, or that it accepted one.
 const wasNotified = `(EXISTS (SELECT 1 FROM alert_notices n LEFT JOIN alert_messages m ON m.id = n.message_id WHERE n.alert_id = r.alert_id AND n.channel_id = r.channel_id AND coalesce(m.state, '') <> 'failed')
 	OR NOT EXISTS (SELECT 1 FROM alert_notices n WHERE n.alert_id = r.alert_id AND n.channel_id = r.channel_id))`
 

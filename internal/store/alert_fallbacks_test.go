@@ -94,7 +94,7 @@ func TestCycleOfFallbacksEnds(t *testing.T) {
 	})
 }
 
-// TestRecoveryThroughFallback checks that each channel that took the message of a failure is notified of its end, once.
+// TestRecoveryThroughFallback checks that each channel that accepted the message of a failure is notified of its end, once.
 func TestRecoveryThroughFallback(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Shop", w.component, "")

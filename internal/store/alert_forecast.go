@@ -55,7 +55,7 @@ type ForecastStep struct {
 type ForecastChannel struct {
 	alert.Recipient
 	Name      string
-	Fallbacks []ChannelName // which are notified, in this order, of what the channel does not take
+	Fallbacks []ChannelName // which are notified, in this order, of what the channel does not accept
 }
 
 // ChannelName is a channel with its name.

@@ -281,7 +281,7 @@ func (f *forecastWorld) advanceUntil(until time.Time) {
 	}
 }
 
-// TestForecastNamesFallbacks checks that a forecast says who is notified of what a channel does not take: the fallbacks
+// TestForecastNamesFallbacks checks that a forecast says who is notified of what a channel does not accept: the fallbacks
 // up to the first that is disabled, whose own fallback is not notified either.
 func TestForecastNamesFallbacks(t *testing.T) {
 	inWorlds(t, func(w *world) {

@@ -304,7 +304,7 @@ func (t *tx) finishMessage(m messageRow, state, reason string) error {
 	return err
 }
 
-// channelFailed emits the event that a channel does not take alerts, once while it fails.
+// channelFailed emits the event that a channel does not accept alerts, once while it fails.
 func (t *tx) channelFailed(ch alert.Channel) error {
 	h := ch.Health
 	if earlier, err := t.ids(`SELECT id FROM monitor_events WHERE kind = $1 AND outage_id = $2 AND created_at >= $3 LIMIT 1`,

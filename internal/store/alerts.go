@@ -66,7 +66,7 @@ type AlertNotice struct {
 	ChannelType string
 	Deleted     bool   // the channel was deleted since
 	RuleName    string // the rule that sent it; "": none, or it was deleted
-	FallbackFor string // the name of the channel that did not take it; "": none
+	FallbackFor string // the name of the channel that did not accept it; "": none
 	At          time.Time
 	SentAt      time.Time // zero: the channel has not taken it
 	Failed      bool      // it is not tried again

@@ -243,7 +243,7 @@ func TestHoldsAreRecorded(t *testing.T) {
 	})
 }
 
-// TestFailedTestIsShown checks that the health of a channel shows a test that it did not take, that it is not failing
+// TestFailedTestIsShown checks that the health of a channel shows a test that it did not accept, that it is not failing
 // because of that, and that a message which it takes ends that.
 func TestFailedTestIsShown(t *testing.T) {
 	inWorlds(t, func(w *world) {
@@ -376,7 +376,7 @@ func TestChannelThatFails(t *testing.T) {
 		}
 		w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: again[0], Outcome: fail}))
 		lines := w.notified(5*time.Second, taken)
-		if len(lines) != 1 || !strings.Contains(lines[0], "mail: ") || !strings.Contains(lines[0], "chat does not take alerts: status 500") || !strings.Contains(lines[0], "Nightly backup is down") {
+		if len(lines) != 1 || !strings.Contains(lines[0], "mail: ") || !strings.Contains(lines[0], "chat does not accept alerts: status 500") || !strings.Contains(lines[0], "Nightly backup is down") {
 			t.Errorf("messages of the fallback: %q", lines)
 		}
 		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); c.Health.Failures != 2 || c.Health.Reason != "status 500" || c.Health.FailingSince.IsZero() {
@@ -575,6 +575,6 @@ func TestWeeklyTest(t *testing.T) {
 		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); c.Health.Reason != failed.Reason || c.Health.TakenAt.IsZero() || c.Health.FailingSince.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
-		w.expect("failed", w.notified(3*time.Second, taken), "* mail: chat does not take alerts / It was not there.")
+		w.expect("failed", w.notified(3*time.Second, taken), "* mail: chat does not accept alerts / It was not there.")
 	})
 }

@@ -83,7 +83,7 @@ func NewChannelTester(send func(ctx context.Context, c alert.Channel, by string)
 	return &ChannelTester{send, newTestLimits(now)}
 }
 
-// Test sends one message, within MaxTestTimeout. A message that is not taken is a result. The error is a *TooMany above
+// Test sends one message, within MaxTestTimeout. A message that is not accepted is a result. The error is a *TooMany above
 // the limit of the workspace, and allswell.ErrBusy while too many tests run.
 func (t *ChannelTester) Test(ctx context.Context, actor allswell.Actor, c alert.Channel) (allswell.SendOutcome, error) {
 	end, err := t.limits.begin(actor.WorkspaceID)

@@ -105,7 +105,7 @@ func (f *furnished) fill(t *testing.T, c *binary.Client) {
 		"template": template.ID, "maintenance": maintenance.ID, "announcement": announcement.ID, "monitor": pinged(t, c, worker.ID), "checked": checked(t, c, checkout.ID), "alert": alerted(t, c), "silence": silence.ID, "subscriber": subscriber.ID, "schedule": schedule.ID}
 }
 
-// alerted returns the ID of an alert that a channel does not take.
+// alerted returns the ID of an alert that a channel does not accept.
 func alerted(t *testing.T, c *binary.Client) string {
 	t.Helper()
 	tick := time.NewTicker(100 * time.Millisecond)
