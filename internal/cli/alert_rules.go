@@ -120,8 +120,7 @@ func targetText(t client.AlertTarget, named names) string {
 
 // ruleFlags are the flags of commands that create or change a rule.
 type ruleFlags struct {
-	Enabled *bool `negatable:"" help:"Whether the rule is enabled. Default: yes."`
-	matchFlags
+	Enabled    *bool               `negatable:"" help:"Whether the rule is enabled. Default: yes."`
 	Channel    []string            `placeholder:"CHANNEL" sep:"none" help:"Id or name of a channel to notify. Repeatable."`
 	OnCall     []string            `placeholder:"SCHEDULE" sep:"none" help:"Id, slug or name of an on-call schedule; notifies the person on call at that moment. Repeatable."`
 	Delay      *timeinput.Duration `placeholder:"DURATION" help:"Only alerts that last longer, such as 5m."`
@@ -189,6 +188,7 @@ func (f ruleFlags) escalation(c *commandContext) (steps []client.EscalationStep,
 
 type ruleCreate struct {
 	Name string `required:"" placeholder:"NAME" help:"Name of the rule."`
+	matchFlags
 	ruleFlags
 }
 
@@ -217,6 +217,7 @@ func (cmd *ruleCreate) Run(c *commandContext) error {
 type ruleEdit struct {
 	ruleArgument
 	Name *string `placeholder:"NAME" help:"New name."`
+	matchChangeFlags
 	ruleFlags
 	NoQuietHours bool `help:"Remove the quiet hours."`
 	NoEscalation bool `help:"Remove the escalation."`
@@ -225,7 +226,7 @@ type ruleEdit struct {
 // change returns what the flags change.
 func (cmd *ruleEdit) change(c *commandContext) (ch client.AlertRuleChange, err error) {
 	ch.Name, ch.Enabled = cmd.Name, cmd.Enabled
-	if ch.AlertMatchChange, err = cmd.matchFlags.change(c); err != nil {
+	if ch.AlertMatchChange, err = cmd.matchChangeFlags.change(c); err != nil {
 		return ch, err
 	}
 	target, err := cmd.target(c)

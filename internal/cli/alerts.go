@@ -222,11 +222,11 @@ func matchText(m client.AlertMatch, named names) string {
 
 // matchFlags are the flags that say what a rule or a silence is about.
 type matchFlags struct {
-	Event    []string          `placeholder:"EVENT" help:"Only these events, such as monitor.down. Repeatable."`
-	Page     []string          `placeholder:"SLUG" help:"Only what is on these pages. Repeatable."`
-	Monitor  []string          `placeholder:"MONITOR" sep:"none" help:"Only these monitors, given by id, name or slug. Repeatable."`
-	Tag      []string          `placeholder:"TAG" help:"Only monitors with one of these tags. Repeatable."`
-	Severity []allswell.Impact `placeholder:"SEVERITY" help:"Only these severities: none, minor, major or critical. Repeatable."`
+	Event    []string          `xor:"event" placeholder:"EVENT" help:"Only these events, such as monitor.down. Repeatable."`
+	Page     []string          `xor:"page" placeholder:"SLUG" help:"Only what is on these pages. Repeatable."`
+	Monitor  []string          `xor:"monitor" placeholder:"MONITOR" sep:"none" help:"Only these monitors, given by id, name or slug. Repeatable."`
+	Tag      []string          `xor:"tag" placeholder:"TAG" help:"Only monitors with one of these tags. Repeatable."`
+	Severity []allswell.Impact `xor:"severity" placeholder:"SEVERITY" help:"Only these severities: none, minor, major or critical. Repeatable."`
 }
 
 func (f matchFlags) match(c *commandContext) (client.AlertMatch, error) {
@@ -246,20 +246,47 @@ func (f matchFlags) matchesAll() bool {
 	return len(f.Event)+len(f.Page)+len(f.Monitor)+len(f.Tag)+len(f.Severity) == 0
 }
 
-// change returns the change that sets the lists that are given.
-func (f matchFlags) change(c *commandContext) (ch client.AlertMatchChange, err error) {
+// matchesAll reports whether nothing limits a rule or a silence.
+func matchesAll(m client.AlertMatch) bool {
+	return len(m.Events)+len(m.Pages)+len(m.Monitors)+len(m.Tags)+len(m.Severities) == 0
+}
+
+// applied returns what a rule or a silence is about after a change.
+func applied(m client.AlertMatch, ch client.AlertMatchChange) client.AlertMatch {
+	return client.AlertMatch{
+		Events: valueOr(ch.Events, m.Events), Pages: valueOr(ch.Pages, m.Pages), Monitors: valueOr(ch.Monitors, m.Monitors),
+		Tags: valueOr(ch.Tags, m.Tags), Severities: valueOr(ch.Severities, m.Severities),
+	}
+}
+
+// matchChangeFlags are the flags that change what a rule or a silence is about.
+type matchChangeFlags struct {
+	matchFlags
+	NoEvents     bool `xor:"event" help:"Do not limit it to events."`
+	NoPages      bool `xor:"page" help:"Do not limit it to pages."`
+	NoMonitors   bool `xor:"monitor" help:"Do not limit it to monitors."`
+	NoTags       bool `xor:"tag" help:"Do not limit it to tags."`
+	NoSeverities bool `xor:"severity" help:"Do not limit it to severities."`
+}
+
+// change returns the change that sets the lists that are given, and empties those that are to be removed.
+func (f matchChangeFlags) change(c *commandContext) (ch client.AlertMatchChange, err error) {
 	m, err := f.match(c)
-	given := func(list []string) *[]string {
-		if len(list) == 0 {
-			return nil
-		}
-		return &list
+	return client.AlertMatchChange{
+		Events: listChange(m.Events, f.NoEvents), Pages: listChange(m.Pages, f.NoPages), Monitors: listChange(m.Monitors, f.NoMonitors),
+		Tags: listChange(m.Tags, f.NoTags), Severities: listChange(m.Severities, f.NoSeverities),
+	}, err
+}
+
+// listChange returns the new items of a list; nil: it is not changed.
+func listChange[T any](given []T, remove bool) *[]T {
+	switch {
+	case remove:
+		return &[]T{}
+	case len(given) > 0:
+		return &given
 	}
-	ch = client.AlertMatchChange{Events: given(m.Events), Pages: given(m.Pages), Monitors: given(m.Monitors), Tags: given(m.Tags)}
-	if len(m.Severities) > 0 {
-		ch.Severities = &m.Severities
-	}
-	return ch, err
+	return nil
 }
 
 type silenceCreate struct {
@@ -275,7 +302,7 @@ func (cmd *silenceCreate) Run(c *commandContext) error {
 	case cmd.All && !cmd.matchesAll():
 		return console.UsageErrorf("--all silences everything, so no other flag can limit the silence")
 	case !cmd.All && cmd.matchesAll():
-		if err := c.confirm(question{verb: "silence", done: "silenced", what: "everything", warning: "nobody is notified of any alert until the silence ends", flag: "--all"}); err != nil {
+		if err := c.confirm(silenceOfEverything); err != nil {
 			return err
 		}
 	}
@@ -292,6 +319,9 @@ func (cmd *silenceCreate) Run(c *commandContext) error {
 		c.Printf("The silence %s is about %s, until %s.\n", console.Visible(v.ID), console.Visible(v.About), console.Time(v.EndsAt))
 	})
 }
+
+// silenceOfEverything is asked before a silence is about everything.
+var silenceOfEverything = question{verb: "silence", done: "silenced", what: "everything", warning: "nobody is notified of any alert until the silence ends", flag: "--all"}
 
 // silenceEnds returns when a silence ends, given a duration from now or a time in the zone of the only page of pages.
 func silenceEnds(c *commandContext, lasts *timeinput.Duration, until *timeinput.Moment, pages []string) (time.Time, error) {
@@ -331,10 +361,11 @@ func (cmd *silenceShow) Run(c *commandContext) error {
 
 type silenceEdit struct {
 	silenceArgument
-	matchFlags
+	matchChangeFlags
 	For     *timeinput.Duration `placeholder:"DURATION" xor:"end" help:"Time from now to the end, such as 2h."`
 	Until   *timeinput.Moment   `placeholder:"TIME" xor:"end" help:"When it ends, such as 'tomorrow 6:00' in the zone of the page, or with an offset."`
 	Comment *string             `placeholder:"TEXT" help:"Reason for the silence."`
+	All     bool                `help:"Silence everything without confirmation. Required if the change removes the last limit and there is no terminal."`
 }
 
 func (cmd *silenceEdit) Run(c *commandContext) error {
@@ -360,6 +391,11 @@ func (cmd *silenceEdit) Run(c *commandContext) error {
 	v, err := c.api.GetSilence(c.Ctx, id)
 	if err != nil {
 		return err
+	}
+	if !cmd.All && !matchesAll(v.AlertMatch) && matchesAll(applied(v.AlertMatch, match)) {
+		if err := c.confirm(silenceOfEverything); err != nil {
+			return err
+		}
 	}
 	v, err = c.api.ChangeSilence(c.Ctx, id, change, client.IfMatch(v.ETag()))
 	return object(c, v, err, func(v *client.Silence) {

@@ -96,7 +96,7 @@ func signalRow(s *client.Signal) []string {
 }
 
 // valueOr returns what p points to, or other if p is nil.
-func valueOr(p *string, other string) string {
+func valueOr[T any](p *T, other T) T {
 	if p == nil {
 		return other
 	}

@@ -86,7 +86,28 @@ func (p Program) parse(c *Console, args []string) (*kong.Context, *configFile, e
 	}
 	root := parser.Model.Node
 	parsed, err := parser.Parse(joinNegative(useNames(root, moveFlags(root, args))))
+	if err == nil {
+		err = checkLists(parsed)
+	}
 	return parsed, file, err
+}
+
+// checkLists returns an error if a flag of a list is given, but without an item, as in --tag "". The command would take
+// it for one that is not given.
+func checkLists(parsed *kong.Context) error {
+	for _, p := range parsed.Path {
+		if p.Flag == nil || p.Flag.Target.Kind() != reflect.Slice || p.Flag.Target.Len() > 0 {
+			continue
+		}
+		err := fmt.Errorf("--%s must not be empty: leave it out", p.Flag.Name)
+		for _, other := range parsed.Selected().Flags {
+			if strings.HasPrefix(other.Name, "no-"+p.Flag.Name[:len(p.Flag.Name)-1]) {
+				err = fmt.Errorf("--%s must not be empty: --%s removes all", p.Flag.Name, other.Name)
+			}
+		}
+		return err
+	}
+	return nil
 }
 
 // Parser returns the parser of the command line.
