@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -174,16 +175,35 @@ func (f ruleFlags) escalation(c *commandContext) (steps []client.EscalationStep,
 			return nil, console.UsageErrorf("--escalate must be AFTER:TARGET, such as 10m:Phone")
 		}
 		step := client.EscalationStep{After: client.SecondsOf(time.Duration(d))}
-		if id, err := c.channel(name); err == nil {
-			step.ChannelIDs = []string{id}
-		} else if id, onCallErr := c.onCall(name); onCallErr == nil {
-			step.OnCallIDs = []string{id}
-		} else {
+		if step.AlertTarget, err = c.escalationTarget(name); err != nil {
 			return nil, err
 		}
 		steps = append(steps, step)
 	}
 	return steps, nil
+}
+
+// escalationTarget returns the channel or the on-call schedule with an id, a name or, of a schedule, a slug.
+func (c *commandContext) escalationTarget(given string) (t client.AlertTarget, err error) {
+	var none notFound
+	channel, channelErr := c.channel(given)
+	if channelErr != nil && !errors.As(channelErr, &none) {
+		return t, channelErr
+	}
+	schedule, err := c.onCall(given)
+	switch {
+	case err != nil && !errors.As(err, &none):
+		return t, err
+	case channelErr == nil && err == nil:
+		return t, console.UsageErrorf("--escalate: %q is a channel and an on-call schedule: give the id of one (%s or %s)", given, channel, schedule)
+	case channelErr == nil:
+		t.ChannelIDs = []string{channel}
+	case err == nil:
+		t.OnCallIDs = []string{schedule}
+	default:
+		return t, console.UsageErrorf("--escalate: there is no channel and no on-call schedule %q", given)
+	}
+	return t, nil
 }
 
 type ruleCreate struct {

@@ -184,6 +184,11 @@ func findNamed[T any](c *commandContext, list *client.List[T], noun, given strin
 	})
 }
 
+// notFound is the error that nothing has a title or a name.
+type notFound string
+
+func (e notFound) Error() string { return string(e) }
+
 // labelledNoun is a kind of resources, and what they are found by besides their ids: title or name.
 type labelledNoun struct{ noun, label string }
 
@@ -221,7 +226,7 @@ func findLabelled[T any](c *commandContext, lists []*client.List[T], what labell
 	case len(byFoldedTitle) > 0:
 		return only(byFoldedTitle, several)
 	}
-	return "", fmt.Errorf("there is no %s with the %s %q, or with an id that begins so", what.noun, what.label, given)
+	return "", notFound(fmt.Sprintf("there is no %s with the %s %q, or with an id that begins so", what.noun, what.label, given))
 }
 
 // uuid matches the id of an incident.

@@ -68,7 +68,7 @@ func (s *Store) CreateOnCall(ctx context.Context, actor allswell.Actor, o alert.
 
 // ChangeOnCall changes an on-call schedule, given its id or slug, with a function that gets the schedule as it is.
 func (s *Store) ChangeOnCall(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.OnCall) error) (alert.OnCall, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (alert.OnCall, error) {
+	o, err := writeAs(ctx, s, actor, func(t *tx) (alert.OnCall, error) {
 		before, err := t.lockOnCall(actor, id, p)
 		if err != nil {
 			return before, err
@@ -90,6 +90,7 @@ func (s *Store) ChangeOnCall(ctx context.Context, actor allswell.Actor, id strin
 		}
 		return o, t.audit(actor, allswell.AuditUpdate, before, o)
 	})
+	return o, s.nameTaken(err, "on-call schedule")
 }
 
 // DeleteOnCall deletes an on-call schedule, given its id or slug. The error is an *allswell.ValidationError if a rule
@@ -126,6 +127,13 @@ func (t *tx) lockOnCall(actor allswell.Actor, ref string, p allswell.Preconditio
 // overrides without an id theirs. before are the overrides that the schedule already has.
 func (t *tx) validateOnCall(o *alert.OnCall, before []alert.Override) error {
 	invalid := o.Validate(t.Now, before)
+	others, err := t.ids(`SELECT id FROM on_call WHERE workspace_id = $1 AND name = $2 AND id <> $3`, o.WorkspaceID, o.Name, o.ID)
+	if err != nil {
+		return err
+	}
+	if len(others) > 0 {
+		invalid = withField(invalid, "name", "Another on-call schedule has this name.")
+	}
 	if o.Slug == "" {
 		slug, err := t.freeSlug(allswell.SlugOf(o.Name, "on-call"), `FROM on_call WHERE workspace_id = $1`, o.WorkspaceID)
 		if err != nil {

@@ -1,0 +1,49 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// TestNamesOfOnCallSchedulesAreUnique checks that two schedules of a workspace cannot have one name.
+func TestNamesOfOnCallSchedulesAreUnique(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		night := alert.OnCall{Name: "Night", Zone: "UTC", HandOverDay: "mon", StartsOn: began}
+		made := must(w.CreateOnCall(w.ctx, w.ws, night))(w)
+		_, err := w.CreateOnCall(w.ctx, w.ws, night)
+		w.refused(err, "name")
+		must(w.CreateOnCall(w.ctx, w.otherWorkspace(), night))(w)
+		night.Name = "Day"
+		day := must(w.CreateOnCall(w.ctx, w.ws, night))(w)
+		rename := func(id, name string) error {
+			_, err := w.ChangeOnCall(w.ctx, w.ws, id, allswell.Precondition{}, func(o *alert.OnCall) error { o.Name = name; return nil })
+			return err
+		}
+		w.refused(rename(day.ID, "Night"), "name")
+		w.ok(rename(made.ID, "Night"))
+	})
+}
+
+// TestSameNamesOfOnCallSchedules checks that migration 81 gives schedules with the same name different ones.
+func TestSameNamesOfOnCallSchedules(t *testing.T) {
+	t.Parallel()
+	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
+		if err := store.MigrateTo(t.Context(), dsn, 80); err != nil {
+			t.Fatal(err)
+		}
+		long := strings.Repeat("x", 255)
+		execRaw(t, dsn, `INSERT INTO workspaces (id, name, created_at) VALUES ('ws_1', 'one', 1), ('ws_2', 'two', 1)`)
+		execRaw(t, dsn, `INSERT INTO on_call (id, workspace_id, slug, name, schedule, calendar_key, created_at, updated_at)
+			VALUES ('onc_5', 'ws_1', 'a', 'Night', '{}', 'a', 1, 1), ('onc_4', 'ws_1', 'b', 'Night', '{}', 'b', 2, 1), ('onc_3', 'ws_1', 'c', 'Night', '{}', 'c', 3, 1), ('onc_2', 'ws_2', 'd', 'Night', '{}', 'd', 4, 1),
+				('onc_6', 'ws_1', 'e', 'Day', '{}', 'e', 1, 1), ('onc_7', 'ws_1', 'f', 'Day', '{}', 'f', 2, 1), ('onc_8', 'ws_1', 'g', 'Day (2)', '{}', 'g', 3, 1),
+				('onc_a', 'ws_1', 'h', '`+long+`', '{}', 'h', 1, 1), ('onc_b', 'ws_1', 'i', '`+long+`', '{}', 'i', 2, 1)`)
+		w := &world{T: t, ctx: t.Context(), Store: storetest.Open(t, dsn, store.Options{})}
+		w.expect("names", w.rows(`SELECT id, name FROM on_call ORDER BY id`), "onc_2|Night", "onc_3|Night (3)", "onc_4|Night (2)", "onc_5|Night", "onc_6|Day", "onc_7|Day (onc_7)", "onc_8|Day (2)",
+			"onc_a|"+long, "onc_b|"+long[:225]+" (onc_b)")
+	})
+}
