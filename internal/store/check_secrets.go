@@ -78,8 +78,8 @@ func (k *secretKeys) load() (*secret.Keys, error) {
 	return keys, nil
 }
 
-// keysForSealing returns the keys, and makes one if the database is SQLite. Without one, the error is an
-// *allswell.ValidationError for the fields. What is sealed is written in the same transaction: so the file is created
+// keysForSealing returns the keys, and makes one if the database is SQLite. Without one, or if the file with it
+// was removed or cannot be read, the error is an *allswell.ValidationError for the fields. What is sealed is written in the same transaction: so the file is created
 // and replaced by one process at a time.
 func (t *tx) keysForSealing(fields iter.Seq[string]) (*secret.Keys, error) {
 	k := t.s.secretKeys
@@ -88,13 +88,11 @@ func (t *tx) keysForSealing(fields iter.Seq[string]) (*secret.Keys, error) {
 	case err == nil && keys != nil:
 		return keys, nil
 	case err != nil && (keys != nil || !errors.Is(err, fs.ErrNotExist)):
-		return nil, fmt.Errorf("the key of the secrets: %w", err)
+		t.s.log.Error("a secret cannot be saved, because the file with the key cannot be read: put your copy of it back, or, without one, restart the service, which makes a new key, and give all secrets again",
+			"file", k.path, "error", err)
+		return nil, cannotEncrypt(fields, "the file with the server's key of secrets is missing or cannot be read: the log of the server says what to do.")
 	case k.path == "":
-		var bad allswell.ValidationError
-		for field := range fields {
-			bad.Add(field, "The %s cannot be saved, because the server has no key to encrypt it: set ALLSWELL_SECRET_KEY or ALLSWELL_SECRET_KEY_FILE.", field)
-		}
-		return nil, bad.Err()
+		return nil, cannotEncrypt(fields, "the server has no key to encrypt it: set ALLSWELL_SECRET_KEY or ALLSWELL_SECRET_KEY_FILE.")
 	}
 	found, err := t.findSecrets(nil)
 	if err != nil {
@@ -111,6 +109,15 @@ func (t *tx) keysForSealing(fields iter.Seq[string]) (*secret.Keys, error) {
 			"file", k.path, "count", found.Unreadable, "of", found.Named)
 	}
 	return k.load()
+}
+
+// cannotEncrypt returns an *allswell.ValidationError for fields that cannot be encrypted.
+func cannotEncrypt(fields iter.Seq[string], why string) error {
+	var bad allswell.ValidationError
+	for field := range fields {
+		bad.Add(field, "The %s cannot be saved, because %s", field, why)
+	}
+	return bad.Err()
 }
 
 // sealSecrets returns the stored form of the secrets of a monitor: nil for none.

@@ -233,6 +233,42 @@ func TestRotateManySecrets(t *testing.T) {
 	})
 }
 
+// TestKeyFileIsRemoved removes the file with the key while the service runs: secrets are not saved, and the error and the log
+// say why.
+func TestKeyFileIsRemoved(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		path, ok := strings.CutPrefix(w.dsn, "sqlite:")
+		if !ok {
+			return // there is no file
+		}
+		path = filepath.Join(filepath.Dir(path), "allswell.key")
+		log := new(bytes.Buffer)
+		w.ok(w.Store.Close())
+		w.Store = storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, Logger: slog.New(slog.NewTextHandler(log, nil))})
+		password := map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`)}
+		w.newCheck("first", withSecrets(password))
+		key := must(os.ReadFile(path))(w)
+		save := func() error {
+			_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Type: "http", Name: "second", Check: allswell.CheckSpec{Secrets: password}})
+			return err
+		}
+		for _, lose := range []func() error{func() error { return os.Remove(path) }, func() error { return os.WriteFile(path, nil, 0o600) }} {
+			w.ok(lose())
+			log.Reset()
+			if err := save(); !errors.Is(refused(err, "password"), allswell.ErrNotFound) || !strings.Contains(err.Error(), "the log of the server says what to do") {
+				t.Errorf("a secret without the file of the key: %v", err)
+			}
+			if text := log.String(); !strings.Contains(text, "put your copy of it back") || !strings.Contains(text, "file="+path) {
+				t.Errorf("the log: %s", text)
+			}
+		}
+		w.ok(os.WriteFile(path, key, 0o600))
+		if err := save(); errors.Is(refused(err, "password"), allswell.ErrNotFound) {
+			t.Errorf("with the file: %v", err)
+		}
+	})
+}
+
 // TestRotateKeyFile replaces the key beside a SQLite database in another process: the service uses the new one at once.
 func TestRotateKeyFile(t *testing.T) {
 	inWorlds(t, func(w *world) {
