@@ -31,7 +31,7 @@ type Actor struct {
 	Address     string // IP address of the client, which may be a server of Slack; "" for subscribers and the system
 }
 
-// What is added to the names of people whom only a link or Slack knows, so that nobody can pass for an account.
+// Suffixes of the names of people who are known only by a link or by Slack, so that nobody can impersonate an account.
 const (
 	byLink  = " (by link)"
 	inSlack = " in Slack"

@@ -138,7 +138,7 @@ func NextAnnouncementChange(all []Announcement, now time.Time) (next time.Time) 
 	return next
 }
 
-// AuditObject returns what the audit log records of an announcement.
+// AuditObject returns the form of an announcement in the audit log.
 func (a Announcement) AuditObject() AuditObject {
 	until := any(nil)
 	if !a.ShownUntil.IsZero() {

@@ -88,7 +88,7 @@ type AuditObject struct {
 // Database is the database as an object of the audit log. It is one for all workspaces.
 type Database struct{}
 
-// AuditObject returns what the audit log records of the database.
+// AuditObject returns the form of the database in the audit log.
 func (Database) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectDatabase, ID: string(ObjectDatabase)}
 }
@@ -179,7 +179,7 @@ func fieldsJSON(fields map[string]any) json.RawMessage {
 	return text
 }
 
-// orNil returns what p points to, or nil.
+// orNil returns *p, or nil if p is nil.
 func orNil(p *string) any {
 	if p == nil {
 		return nil

@@ -16,7 +16,7 @@ const (
 // AutoIncidentModes lists all valid values.
 var AutoIncidentModes = []AutoIncidents{AutoIncidentsPublish, AutoIncidentsDraft, AutoIncidentsOff}
 
-// EffectiveAutoIncidents returns what applies to an outage: the monitor's setting, or else the
+// EffectiveAutoIncidents returns the setting of an outage: the monitor's setting, or else the
 // page's. The page's AutoIncidentsPublish does not apply to a hidden component, because the title
 // of the incident would name what visitors may not see: the incident is a draft.
 func EffectiveAutoIncidents(monitor, page AutoIncidents, hidden bool) AutoIncidents {

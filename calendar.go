@@ -46,7 +46,7 @@ var calendarShorthands = map[string]string{
 	"semiannually": "*-01,07-01", "semi-annually": "*-01,07-01", "biannually": "*-01,07-01", "bi-annually": "*-01,07-01",
 }
 
-// parseCalendar parses an expression. The error says what is wrong.
+// parseCalendar parses an expression. The error describes the mistake.
 func parseCalendar(expression string) (clockTimes, error) {
 	if len(expression) > MaxCronLength {
 		return clockTimes{}, fmt.Errorf("it may not be longer than %d characters", MaxCronLength)

@@ -28,7 +28,7 @@ const (
 type channelRules struct {
 	channel Channel
 
-	// name is what people call the channel, and label what a target is.
+	// name is the display name of the channel, and label the term for a target.
 	name, label string
 
 	// confirmed means that the holder of the target has to confirm a subscription that an
@@ -81,14 +81,14 @@ type channelRules struct {
 
 // channelTable has one row per channel, in the order in which they are listed.
 var channelTable = []channelRules{
-	{channel: ChannelEmail, name: "E-mail", label: "e-mail address", gateway: true, confirmed: true, merged: true, checkTarget: checkEmail, host: oneHost("mail")},
+	{channel: ChannelEmail, name: "E-mail", label: "e-mail address", gateway: true, confirmed: true, merged: true, checkTarget: checkEmail, host: fixedHost("mail")},
 	{channel: ChannelWebhook, name: "Webhook", label: "webhook URL", signed: true, componentChanges: true, warnings: true, checkTarget: checkURL, host: hostOfURL},
 	chatRules(ChannelSlack, "Slack", "hooks.slack.com", "hooks.slack-gov.com"),
 	chatRules(ChannelDiscord, "Discord", "discord.com", "ptb.discord.com", "canary.discord.com", "discordapp.com"),
 	chatRules(ChannelTeams, "Microsoft Teams", ".logic.azure.com", ".environment.api.powerplatform.com", ".webhook.office.com"),
 	chatRules(ChannelGoogleChat, "Google Chat", "chat.googleapis.com"),
 	chatRules(ChannelMattermost, "Mattermost"),
-	{channel: ChannelSMS, name: "SMS", label: "mobile phone number", gateway: true, confirmed: true, coded: true, merged: true, checkTarget: checkPhone, host: oneHost("sms")},
+	{channel: ChannelSMS, name: "SMS", label: "mobile phone number", gateway: true, confirmed: true, coded: true, merged: true, checkTarget: checkPhone, host: fixedHost("sms")},
 	{
 		channel: ChannelPush, name: "Browser", label: "subscription of a browser", secret: true, own: true, hosts: pushHosts, merged: true,
 		checkTarget: checkPush, host: func(target string) string { return hostOfURL(pushEndpoint(target)) },
@@ -136,10 +136,10 @@ func (c Channel) rules() (r channelRules, ok bool) {
 	return channelTable[i], true
 }
 
-// Name returns what people call the channel, such as "Google Chat".
+// Name returns the display name of the channel, such as "Google Chat".
 func (c Channel) Name() string { r, _ := c.rules(); return r.name }
 
-// TargetLabel returns what people call a target of the channel, such as "e-mail address".
+// TargetLabel returns the term for a target of the channel, such as "e-mail address".
 func (c Channel) TargetLabel() string { r, _ := c.rules(); return r.label }
 
 // Confirmed reports whether the holder of the target has to confirm a subscription that an operator adds.
@@ -162,7 +162,7 @@ func (c Channel) Secret() bool { r, _ := c.rules(); return r.secret }
 // it must have after its host for that.
 const shownEnd, shownMin = 4, 16
 
-// Shown returns what is shown of a valid target: all of it, or only the host and the end of the URL if it is
+// Shown returns the part of a valid target that is shown: all of it, or only the host and the end of the URL if it is
 // secret.
 func (c Channel) Shown(target string) string {
 	if !c.Secret() {
@@ -218,8 +218,8 @@ func (c Channel) Host(target string) string {
 	return ""
 }
 
-// oneHost is the host function of a channel with one destination for all targets.
-func oneHost(name string) func(string) string { return func(string) string { return name } }
+// fixedHost is the host function of a channel with one destination for all targets.
+func fixedHost(name string) func(string) string { return func(string) string { return name } }
 
 // hostOfURL returns the host of a URL, with the port if it has one.
 func hostOfURL(target string) string {

@@ -36,7 +36,7 @@ func (p PushTarget) String() string {
 	return string(text)
 }
 
-// pushEndpoint returns the URL in the target of ChannelPush, or the target if it is what is shown of one.
+// pushEndpoint returns the URL in the target of ChannelPush, or the target itself if it is the shown part of one.
 func pushEndpoint(target string) string {
 	if p, ok := ParsePushTarget(target); ok {
 		return p.Endpoint

@@ -31,7 +31,7 @@ const (
 	MaxParents               = 10 // of a monitor: its parent, the parent's parent, and so on
 )
 
-// CheckSpec is what a check does. The zero value belongs to heartbeat monitors.
+// CheckSpec is the configuration of a check. The zero value belongs to heartbeat monitors.
 type CheckSpec struct {
 	Timeout           time.Duration
 	SlowAfter         time.Duration // a good result that takes longer is slow; 0: none is

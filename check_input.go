@@ -75,7 +75,7 @@ func (n NewMonitor) checkCheck(bad *ValidationError) {
 
 // refuseHeartbeatFields adds an error for every field that only heartbeats have.
 func (ch MonitorChange) refuseHeartbeatFields(bad *ValidationError) {
-	c := ch.Conditions.Of(RunConditions{}.WithDefaults())
+	c := ch.Conditions.ApplyTo(RunConditions{}.WithDefaults())
 	for _, f := range []struct {
 		name  string
 		given bool
@@ -125,8 +125,8 @@ func (c CheckSpec) replacement() CheckChange {
 	return CheckChange{&c.Timeout, &c.SlowAfter, &c.RecoveryThreshold, &c.ConfirmFrom, c.Config, c.Secrets}
 }
 
-// Of returns the check after the change, with defaults for the interval. Its Secrets are only those that ch sets.
-func (ch CheckChange) Of(c CheckSpec, interval time.Duration) CheckSpec {
+// ApplyTo returns the check after the change, with defaults for the interval. Its Secrets are only those that ch sets.
+func (ch CheckChange) ApplyTo(c CheckSpec, interval time.Duration) CheckSpec {
 	set(&c.Timeout, ch.Timeout)
 	set(&c.SlowAfter, ch.SlowAfter)
 	set(&c.RecoveryThreshold, ch.RecoveryThreshold)
@@ -167,7 +167,7 @@ func (ch MonitorChange) ValidateFor(m Monitor) error {
 	}
 	interval := m.Interval
 	set(&interval, ch.Interval)
-	ch.Check.Of(m.Check, interval).check(&bad, interval)
+	ch.Check.ApplyTo(m.Check, interval).check(&bad, interval)
 	ch.refuseHeartbeatFields(&bad)
 	return bad.Err()
 }
@@ -178,7 +178,7 @@ func (m *Monitor) applyCheckChange(ch CheckChange, before Monitor) {
 	if !m.IsCheck() {
 		return
 	}
-	m.Check = ch.Of(m.Check, m.Interval)
+	m.Check = ch.ApplyTo(m.Check, m.Interval)
 	if m.Enabled != before.Enabled || !bytes.Equal(m.Check.Config, before.Check.Config) || len(ch.Secrets) > 0 {
 		m.restartCheck()
 	}

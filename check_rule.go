@@ -24,7 +24,7 @@ type CheckState struct {
 	Round        CheckRound
 }
 
-// CheckRound is what several replicas found in the checks since the last regular one.
+// CheckRound has the results of several replicas since the last regular check.
 type CheckRound struct {
 	Failed  []string // locations that found the target failing
 	Unknown []string // replicas whose network did not work
@@ -148,7 +148,7 @@ func (m *Monitor) countCheckFailure(v CheckView) (e CheckEffect) {
 	}
 	m.countFailure()
 	if !m.ParentDown {
-		e.RecheckBy = v.Now.Add(recheckAfter(m.Interval))
+		e.RecheckBy = v.Now.Add(maxRecheckDelay(m.Interval))
 	}
 	if m.ConsecutiveFailures < m.Threshold(v.Threshold) || m.ParentDown {
 		return e
@@ -178,7 +178,7 @@ func (m *Monitor) applyGoodResult(r CheckResult, v CheckView) (e CheckEffect) {
 	}
 	if m.State == MonitorDown {
 		if s.Good++; s.Good < m.Check.RecoveryThreshold {
-			e.RecheckBy = v.Now.Add(recheckAfter(m.Interval))
+			e.RecheckBy = v.Now.Add(maxRecheckDelay(m.Interval))
 			return e
 		}
 		m.State, e.Recovered = MonitorUp, true
@@ -195,14 +195,15 @@ func (m *Monitor) applyGoodResult(r CheckResult, v CheckView) (e CheckEffect) {
 		if s.Good++; s.Good >= m.Check.RecoveryThreshold {
 			s.SlowSince, s.Good = time.Time{}, 0
 		} else {
-			e.RecheckBy = v.Now.Add(recheckAfter(m.Interval))
+			e.RecheckBy = v.Now.Add(maxRecheckDelay(m.Interval))
 		}
 	}
 	return e
 }
 
-// recheckAfter returns how long after a failure of a check with the interval its target is checked again at the latest.
-func recheckAfter(interval time.Duration) time.Duration { return max(interval/4, 5*time.Second) }
+// maxRecheckDelay returns how long after a failure of a check with the interval its target is checked again at the
+// latest.
+func maxRecheckDelay(interval time.Duration) time.Duration { return max(interval/4, 5*time.Second) }
 
 func addTo(list []string, value string) []string {
 	if slices.Contains(list, value) {

@@ -21,7 +21,7 @@ type clockTimes struct {
 	change                                          changeRule
 }
 
-// changeRule says what happens to times when the clock of the zone changes.
+// changeRule decides how times are treated when the clock of the zone changes.
 type changeRule int
 
 const (

@@ -288,7 +288,7 @@ func checkOrder(bad *ValidationError, order *int) {
 	}
 }
 
-// AuditObject returns what the audit log records of a component.
+// AuditObject returns the form of a component in the audit log.
 func (c Component) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectComponent, ID: c.ID, Name: c.Name, Fields: map[string]any{
 		"slug": c.Slug, "name": c.Name, "description": orNil(c.Description), "status": c.Status(), "order": c.Order, "group": c.GroupID, "hidden": c.Hidden,

@@ -28,7 +28,7 @@ var Conditions = []Condition{ConditionMaxRuntime, ConditionMinRuntime, Condition
 // WarningConditions lists all conditions that a Warning can have.
 var WarningConditions = append(slices.Clone(Conditions), ConditionCertificateExpiry)
 
-// ConditionAction is what happens when a run violates a condition.
+// ConditionAction is the reaction to a run that violates a condition.
 type ConditionAction string
 
 // The actions.
@@ -57,8 +57,8 @@ type RunConditions struct {
 	MaxRuntimeAction, MinRuntimeAction, MaxPerIntervalAction, NoOverlapAction ConditionAction
 }
 
-// Action returns what happens when a run violates a condition. By default a run that does not end makes the monitor down,
-// and the other conditions warn.
+// Action returns the reaction to a run that violates a condition. By default a run that does not end makes the monitor
+// down, and the other conditions warn.
 func (r RunConditions) Action(c Condition) ConditionAction {
 	action := r.MaxRuntimeAction
 	switch c {
@@ -148,8 +148,8 @@ func (r RunConditions) replacement() ConditionsChange {
 		&r.MaxRuntimeAction, &r.MinRuntimeAction, &r.MaxPerIntervalAction, &r.NoOverlapAction}
 }
 
-// Of returns r after the change.
-func (ch ConditionsChange) Of(r RunConditions) RunConditions {
+// ApplyTo returns r after the change.
+func (ch ConditionsChange) ApplyTo(r RunConditions) RunConditions {
 	set(&r.MinRuntime, ch.MinRuntime)
 	set(&r.MaxPerInterval, ch.MaxPerInterval)
 	set(&r.NoOverlap, ch.NoOverlap)
@@ -168,7 +168,7 @@ func set[T any](field, value *T) {
 }
 
 // Verdict is which conditions of a monitor a start, an end or a check of a run satisfies and violates. A condition in
-// neither list was not judged: it is not set, or signals may have been lost or late.
+// neither list was not evaluated: it is not set, or signals may have been lost or late.
 type Verdict struct {
 	Satisfied []Condition
 	Violated  []Violation
@@ -231,7 +231,7 @@ type RunStart struct {
 const GapsBeforeStart = 5 * time.Minute
 
 // Doubtful reports whether the run may have begun earlier than At, or whether its start may have been recorded before: a
-// start that is repeated after a listening gap. Doubtful starts are neither judged nor counted.
+// start that is repeated after a listening gap. Doubtful starts are neither evaluated nor counted.
 func (s RunStart) Doubtful() bool {
 	if s.Repeated || s.RunID != "" && slices.ContainsFunc(s.Open, func(r Run) bool { return r.ID == s.RunID }) {
 		return true
@@ -251,10 +251,10 @@ func (s RunStart) Ambiguous() bool {
 }
 
 // lastRetry returns the instant until which a signal that was first sent in the gap may arrive.
-func (g ListeningGap) lastRetry() time.Time { return retriedAfter(g).Add(pingDelay) }
+func (g ListeningGap) lastRetry() time.Time { return retryDeadline(g).Add(pingDelay) }
 
-// JudgeStart judges the start of a run.
-func (m Monitor) JudgeStart(s RunStart) (v Verdict) {
+// EvaluateStart evaluates the conditions at the start of a run.
+func (m Monitor) EvaluateStart(s RunStart) (v Verdict) {
 	if m.SuppressedUntil.After(s.At) || s.Doubtful() {
 		return v
 	}
@@ -334,9 +334,9 @@ func (m Monitor) perInterval() string {
 	return runs + " began between two times of " + m.Cron.String()
 }
 
-// JudgeEnd judges the end of a run, by a success or by a failure. A zero r is a success or a failure without a run,
-// which says nothing about any condition.
-func (m Monitor) JudgeEnd(r Run, at time.Time, success bool) (v Verdict) {
+// EvaluateEnd evaluates the conditions at the end of a run, by a success or by a failure. A zero r is a success or a
+// failure without a run, which says nothing about any condition.
+func (m Monitor) EvaluateEnd(r Run, at time.Time, success bool) (v Verdict) {
 	if r.StartedAt.IsZero() {
 		return v
 	}
@@ -354,8 +354,8 @@ func (m Monitor) JudgeEnd(r Run, at time.Time, success bool) (v Verdict) {
 	return v
 }
 
-// JudgeOverdue returns the verdict of CheckRun on a run that is overdue.
-func (m Monitor) JudgeOverdue(r Run) (v Verdict) {
+// EvaluateOverdue returns the verdict of CheckRun on a run that is overdue.
+func (m Monitor) EvaluateOverdue(r Run) (v Verdict) {
 	v.violate(ConditionMaxRuntime, r.ID, "A run did not end within %s.", FormatDuration(r.DueAt.Sub(r.StartedAt)))
 	return v
 }

@@ -52,11 +52,11 @@ func TestRunWithoutIDThatReplacesAnotherIsNotTooShort(t *testing.T) {
 	} {
 		start := allswell.RunStart{At: epoch, RunID: c.runID, Open: c.open}
 		r := allswell.Run{ID: c.runID, StartedAt: epoch, DueAt: at(time.Hour), Doubtful: start.Doubtful(), Ambiguous: start.Ambiguous()}
-		if v := m.JudgeEnd(r, at(time.Second), true); (len(v.Violated) > 0) != c.tooShort {
+		if v := m.EvaluateEnd(r, at(time.Second), true); (len(v.Violated) > 0) != c.tooShort {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 	}
-	if v := m.JudgeEnd(allswell.Run{}, epoch, true); len(v.Satisfied)+len(v.Violated) > 0 {
+	if v := m.EvaluateEnd(allswell.Run{}, epoch, true); len(v.Satisfied)+len(v.Violated) > 0 {
 		t.Errorf("an end without a start: %+v", v)
 	}
 }

@@ -75,7 +75,7 @@ func (c Cron) String() string {
 	return c.Expression + " (" + c.TimeZone + ")"
 }
 
-// times parses the expression. The error says what is wrong with it.
+// times parses the expression. The error describes the mistake.
 func (c Cron) times() (clockTimes, error) {
 	if c.Calendar {
 		return parseCalendar(c.Expression)

@@ -109,7 +109,7 @@ func (w PingWait) deadlineFrom(since time.Time, gaps []ListeningGap) time.Time {
 		if span.From.After(late.Add(pingDelay)) {
 			break
 		}
-		late = Later(late, earlier(retriedAfter(span), limit))
+		late = Later(late, earlier(retryDeadline(span), limit))
 	}
 	return late
 }
@@ -128,8 +128,8 @@ func joinGaps(gaps []ListeningGap, since time.Time) (spans []ListeningGap) {
 	return spans
 }
 
-// retriedAfter returns until when a ping that first failed in a gap arrives.
-func retriedAfter(gap ListeningGap) time.Time {
+// retryDeadline returns until when a ping that first failed in a gap arrives.
+func retryDeadline(gap ListeningGap) time.Time {
 	return gap.To.Add(min(gap.Len(), LongGap) + time.Second)
 }
 
@@ -153,7 +153,7 @@ func (w PingWait) intervalDeadline(since time.Time, gaps []ListeningGap) time.Ti
 		span.To = gap.To
 		missed += gap.To.Sub(Later(gap.From, since))
 		limit := since.Add(2*interval + missed)
-		due = Later(due, earlier(retriedAfter(span), limit))
+		due = Later(due, earlier(retryDeadline(span), limit))
 		if span.Len() >= LongGap && span.To.After(expected) {
 			due = Later(due, earlier(span.To.Add(interval), limit))
 		}

@@ -110,7 +110,7 @@ type SendOutcome struct {
 	Unreachable bool // the destination failed, not just this message
 }
 
-// WithoutTexts returns the outcome with a reason of ours in place of what the receiver said.
+// WithoutTexts returns the outcome with a generic reason in place of the receiver's reply.
 func (o SendOutcome) WithoutTexts() SendOutcome {
 	o.Detail = ""
 	if o.Reason != "" {
@@ -333,7 +333,7 @@ type DeliveryLogEntry struct {
 	WaitsFor string // id of the delivery to the same receiver that is sent first; "": none
 }
 
-// AuditObject returns what the audit log records of a delivery.
+// AuditObject returns the form of a delivery in the audit log.
 func (d Delivery) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectDelivery, ID: d.ID, Fields: map[string]any{"state": d.State}}
 }

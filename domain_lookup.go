@@ -36,7 +36,7 @@ var DomainLookupResults = []DomainLookupResult{
 	LookupMatch, LookupPartial, LookupElsewhere, LookupPrivate, LookupNotFound, LookupTimeout, LookupFailed, LookupUnknownHost,
 }
 
-// ResolvedHost is what the DNS answers about a host name.
+// ResolvedHost is the answer of the DNS for a host name.
 type ResolvedHost struct {
 	Name      string
 	CNAME     string // the last name of the chain of CNAME records; "": none, or unknown

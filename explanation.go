@@ -78,7 +78,7 @@ func (m Monitor) Explain(t Tick) Explanation {
 	return e
 }
 
-// extensions returns what makes the deadline later, one after the other. Nothing makes it earlier.
+// extensions returns the extensions of the deadline, one after the other. Nothing shortens it.
 func (w PingWait) extensions(gaps []ListeningGap) (all []Extension) {
 	part := PingWait{Since: w.Since, Interval: w.Interval, Cron: w.Cron, Grace: w.Grace}
 	due := part.Deadline(nil)

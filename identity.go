@@ -64,8 +64,8 @@ func (r SignInRules) Role(i Identity) Role {
 	return highest
 }
 
-// Manages reports whether the identity's groups decide about the role of a member at every sign-in.
-func (r SignInRules) Manages(i Identity) bool { return len(r.Groups) > 0 && i.GroupsKnown }
+// ManagesRole reports whether the identity's groups decide about the role of a member at every sign-in.
+func (r SignInRules) ManagesRole(i Identity) bool { return len(r.Groups) > 0 && i.GroupsKnown }
 
 // ParseSignInRoles parses rules such as "ops=admin, @example.com=viewer": groups, and domains after an @.
 func ParseSignInRoles(text string) (groups, domains map[string]Role, err error) {

@@ -437,7 +437,7 @@ func (i Incident) Revision() string {
 	return strconv.Itoa(number) + "-" + strings.Trim(EntityTag(i), `"`)
 }
 
-// AuditObject returns what the audit log records of an incident.
+// AuditObject returns the form of an incident in the audit log.
 func (i Incident) AuditObject() AuditObject {
 	var resolvedAt any
 	if i.Resolved {

@@ -132,7 +132,7 @@ func (t IncidentTemplate) Begin(n NewIncident, v TemplateValues) NewIncident {
 	return n
 }
 
-// AuditObject returns what the audit log records of a template.
+// AuditObject returns the form of a template in the audit log.
 func (t IncidentTemplate) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectIncidentTemplate, ID: t.ID, Name: t.Name, Fields: map[string]any{
 		"page": t.Page, "name": t.Name, "title": t.Title, "impact": t.Impact, "state": t.State, "message": t.Message,

@@ -32,7 +32,7 @@ func (i Incident) Timeline() []IncidentUpdate {
 	return slices.Insert(entries, 0, added)
 }
 
-// SystemMessage returns what is said of an incident in the state s if nobody wrote a message.
+// SystemMessage returns the message of an incident in the state s that has none by a person.
 func (s IncidentState) SystemMessage() SystemMessage {
 	switch s {
 	case IncidentInvestigating:

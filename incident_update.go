@@ -31,7 +31,7 @@ func (i Incident) NotifiedKind(kind EventKind) (notified EventKind, ok bool) {
 	}
 }
 
-// AuditObject returns what the audit log records of an update of an incident.
+// AuditObject returns the form of an update of an incident in the audit log.
 func (u IncidentUpdate) AuditObject() AuditObject {
 	fields := map[string]any{"incident_id": u.IncidentID, "message": u.Message}
 	if u.Silent {

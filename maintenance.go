@@ -419,7 +419,7 @@ func (m Maintenance) Revision() string {
 	return strconv.Itoa(number) + "-" + strings.Trim(EntityTag(m), `"`)
 }
 
-// AuditObject returns what the audit log records of a maintenance.
+// AuditObject returns the form of a maintenance in the audit log.
 func (m Maintenance) AuditObject() AuditObject {
 	components := []string{}
 	for _, c := range m.Components {
@@ -432,7 +432,7 @@ func (m Maintenance) AuditObject() AuditObject {
 	}}
 }
 
-// AuditObject returns what the audit log records of an update of a maintenance.
+// AuditObject returns the form of an update of a maintenance in the audit log.
 func (u MaintenanceUpdate) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectMaintenanceUpdate, ID: u.ID, Fields: map[string]any{
 		"maintenance_id": u.MaintenanceID, "message": u.Message, "state": u.State,

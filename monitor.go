@@ -371,7 +371,7 @@ func FormatDuration(d time.Duration) string {
 	return strings.Join(words, " ")
 }
 
-// AuditObject returns what the audit log records of a monitor.
+// AuditObject returns the form of a monitor in the audit log.
 func (m Monitor) AuditObject() AuditObject {
 	var threshold, pausedUntil, maxRuntime, minRuntime, maxPerInterval, noOverlap, publishOutput, cron, calendar, zone, grace any
 	if m.Grace > 0 {

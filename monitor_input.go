@@ -178,7 +178,7 @@ func (ch MonitorChange) Validate(now time.Time) error {
 	if ch.MaxRuntime != nil {
 		checkMaxRuntime(&bad, *ch.MaxRuntime)
 	}
-	ch.Conditions.Of(RunConditions{}).check(&bad)
+	ch.Conditions.ApplyTo(RunConditions{}).check(&bad)
 	if ch.Tags != nil {
 		CheckTags(&bad, *ch.Tags)
 	}
@@ -223,7 +223,7 @@ func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
 	if ch.PublishOutput != nil {
 		m.PublishOutput = *ch.PublishOutput
 	}
-	m.RunConditions = ch.Conditions.Of(m.RunConditions)
+	m.RunConditions = ch.Conditions.ApplyTo(m.RunConditions)
 	m.Tags = ch.tags(m.Tags)
 	if m.Enabled != before.Enabled || m.Interval != before.Interval || m.Cron != before.Cron {
 		m.restartWait(now)

@@ -191,7 +191,7 @@ func (p *Page) Apply(ch PageChange, now time.Time) (changed bool) {
 	return changed
 }
 
-// AuditObject returns what the audit log records of a page.
+// AuditObject returns the form of a page in the audit log.
 func (p Page) AuditObject() AuditObject {
 	links := []FooterLink{}
 	o := AuditObject{Kind: ObjectPage, ID: p.ID, Name: p.Name, Fields: map[string]any{
@@ -204,7 +204,7 @@ func (p Page) AuditObject() AuditObject {
 	return o
 }
 
-// AuditObject returns what the audit log records of a group.
+// AuditObject returns the form of a group in the audit log.
 func (g Group) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectGroup, ID: g.ID, Name: g.Name, Fields: map[string]any{"slug": g.Slug, "name": g.Name, "order": g.Order}}
 }

@@ -26,9 +26,9 @@ type PageAccess struct {
 	LinkKey string // only after a change that made a new link; it is not stored
 }
 
-// Asks reports whether visitors can do something to be let in, so that they are asked. Otherwise the page does not
-// exist for them.
-func (a PageAccess) Asks() bool { return a.Members || a.PasswordHash != "" }
+// AcceptsCredentials reports whether visitors can sign in or enter a password, so that the page asks for that.
+// Otherwise it does not exist for them.
+func (a PageAccess) AcceptsCredentials() bool { return a.Members || a.PasswordHash != "" }
 
 // Contains reports whether an address is in one of the networks.
 func (a PageAccess) Contains(address netip.Addr) bool {

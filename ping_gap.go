@@ -48,7 +48,7 @@ func Rhythm(gaps []PingGap, interval time.Duration) (r PingRhythm, ok bool) {
 	if r.Every < MinInterval || r.Spread > r.Every/maxRhythmSpread {
 		return PingRhythm{}, false
 	}
-	r.Interval = roomy(r.Every, r.Spread)
+	r.Interval = intervalWithRoom(r.Every, r.Spread)
 	r.Every = r.Every.Round(time.Second)
 	// Of a job that pings n times as often, n > 1, the last ping within an interval is kept, which comes after n/(n+1)
 	// of it.
@@ -62,8 +62,9 @@ func quantile(values []time.Duration, q float64) time.Duration {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 
-// roomy returns an interval for pings every so often, with room for the delays of a job: 25 hours for a nightly one.
-func roomy(every, spread time.Duration) time.Duration {
+// intervalWithRoom returns an interval for pings every so often, with room for the delays of a job: 25 hours for a
+// nightly one.
+func intervalWithRoom(every, spread time.Duration) time.Duration {
 	interval := every + max(every/24, 3*spread)
 	step := time.Second
 	switch {

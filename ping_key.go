@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// PingAccess is what a page's ping key allows.
+// PingAccess is the permission of a page's ping key.
 type PingAccess string
 
 // The kinds of access, lowest first.
@@ -91,7 +91,7 @@ type PageWithPingKey struct {
 	PingKey PingKey
 }
 
-// AuditObject returns what the audit log records of the key.
+// AuditObject returns the form of the key in the audit log.
 func (p PageWithPingKey) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectPage, ID: p.ID, Name: p.Name, Fields: map[string]any{"ping_key": string(p.PingKey.Access)}}
 }

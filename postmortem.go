@@ -67,7 +67,7 @@ func (p *Postmortem) Apply(n PostmortemInput, now time.Time) {
 	}
 }
 
-// AuditObject returns what the audit log records of a post-mortem. It has the id of its incident.
+// AuditObject returns the form of a post-mortem in the audit log. It has the id of its incident.
 func (p Postmortem) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectPostmortem, ID: p.IncidentID, Fields: map[string]any{"body": p.Body, "published": p.Published()}}
 }

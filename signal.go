@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// SignalKind is what a job reports with a signal.
+// SignalKind is the kind of a report by a job.
 type SignalKind string
 
 // The kinds of signals.

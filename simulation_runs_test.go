@@ -69,7 +69,7 @@ func (j *jobs) start(now time.Time, id string) {
 	if n := len(j.starts) - m.MaxPerInterval; m.MaxPerInterval > 0 && n >= 0 {
 		s.Nth = j.starts[n]
 	}
-	verdict := m.JudgeStart(s)
+	verdict := m.EvaluateStart(s)
 	replaced := j.take(id)
 	failed, violates := m.Down(verdict)
 	if failed.Condition == allswell.ConditionNoOverlap {
@@ -106,7 +106,7 @@ func (j *jobs) violated(now time.Time, v allswell.Verdict) {
 
 func (j *jobs) finish(now time.Time, id string, success bool) {
 	m, run := &j.monitor, j.take(id)
-	verdict := m.JudgeEnd(run, now, success)
+	verdict := m.EvaluateEnd(run, now, success)
 	_, failed := m.Down(verdict)
 	if success && !failed && (m.State == allswell.MonitorUp || run.Recovers()) && m.RecordPing(now) {
 		j.note(now, "up")
@@ -127,7 +127,7 @@ func (j *jobs) check(now time.Time) {
 		switch r := j.open[i]; m.CheckRun(r, tick) {
 		case allswell.RunOverdue:
 			j.open[i].DueAt = time.Time{}
-			j.violated(now, m.JudgeOverdue(r))
+			j.violated(now, m.EvaluateOverdue(r))
 		case allswell.RunUnknown:
 			j.open[i].DueAt = time.Time{}
 		}

@@ -34,18 +34,18 @@ type statusRow struct {
 	impact    Impact // see ImpactOf
 	incidents bool   // an incident can give it to a component
 	outages   bool   // a monitor that is down can give it to its component
-	like      LikeStatuspage
+	like      StatuspageStatus
 	tone      Tone
 }
 
-// LikeStatuspage is the equivalent of a status in the API of Atlassian Statuspage (statuspage.io).
-type LikeStatuspage struct{ Component, Indicator string }
+// StatuspageStatus is the equivalent of a status in the API of Atlassian Statuspage (statuspage.io).
+type StatuspageStatus struct{ Component, Indicator string }
 
 // statusTable lists the statuses in the order of the API's documentation.
 var statusTable = [...]statusRow{
 	{
 		status: StatusOperational, rank: 2, label: "Operational", banner: "All systems operational",
-		impact: ImpactNone, incidents: true, like: LikeStatuspage{"operational", "none"},
+		impact: ImpactNone, incidents: true, like: StatuspageStatus{"operational", "none"},
 		tone: Tone{
 			Name: "ok",
 			Icon: Icon{`<circle cx="12" cy="12" r="11"/>`, "M6.8 12.4l3.5 3.5 6.9-7.4"},
@@ -56,7 +56,7 @@ var statusTable = [...]statusRow{
 	},
 	{
 		status: StatusDegraded, rank: 4, label: "Degraded", banner: "Some systems are degraded",
-		impact: ImpactMinor, incidents: true, outages: true, like: LikeStatuspage{"degraded_performance", "minor"},
+		impact: ImpactMinor, incidents: true, outages: true, like: StatuspageStatus{"degraded_performance", "minor"},
 		tone: Tone{
 			Name: "degraded",
 			Icon: Icon{`<path d="M9.9 2.7a2.4 2.4 0 0 1 4.2 0l8.6 16.1a2.4 2.4 0 0 1-2.1 3.5H3.4a2.4 2.4 0 0 1-2.1-3.5z"/>`, "M12 8.6v5.6M12 18.1v.1"},
@@ -71,7 +71,7 @@ var statusTable = [...]statusRow{
 	{status: StatusDegradedPerformance, aliasOf: StatusDegraded, label: "Degraded Performance"},
 	{
 		status: StatusPartialOutage, rank: 5, label: "Partial Outage", banner: "Partial system outage", downtime: 0.3,
-		impact: ImpactMajor, incidents: true, outages: true, like: LikeStatuspage{"partial_outage", "major"},
+		impact: ImpactMajor, incidents: true, outages: true, like: StatuspageStatus{"partial_outage", "major"},
 		tone: Tone{
 			Name: "partial",
 			Icon: Icon{`<path d="M10.2 1.3a2.6 2.6 0 0 1 3.6 0l8.9 8.9a2.6 2.6 0 0 1 0 3.6l-8.9 8.9a2.6 2.6 0 0 1-3.6 0l-8.9-8.9a2.6 2.6 0 0 1 0-3.6z"/>`, "M12 6.7v6.2M12 17v.1"},
@@ -85,7 +85,7 @@ var statusTable = [...]statusRow{
 	},
 	{
 		status: StatusMajorOutage, rank: 6, label: "Major Outage", banner: "Major system outage", downtime: 1,
-		impact: ImpactCritical, incidents: true, outages: true, like: LikeStatuspage{"major_outage", "critical"},
+		impact: ImpactCritical, incidents: true, outages: true, like: StatuspageStatus{"major_outage", "critical"},
 		tone: Tone{
 			Name: "major",
 			Icon: Icon{`<path d="M7.4 1h9.2L23 7.4v9.2L16.6 23H7.4L1 16.6V7.4z"/>`, "M8.2 8.2l7.6 7.6M15.8 8.2l-7.6 7.6"},
@@ -99,7 +99,7 @@ var statusTable = [...]statusRow{
 	},
 	{
 		status: StatusMaintenance, rank: 3, label: "Under Maintenance", banner: "Under maintenance",
-		impact: ImpactNone, like: LikeStatuspage{"under_maintenance", "maintenance"},
+		impact: ImpactNone, like: StatuspageStatus{"under_maintenance", "maintenance"},
 		tone: Tone{
 			Name: "maintenance",
 			Icon: Icon{`<rect x="1.5" y="1.5" width="21" height="21" rx="5"/>`, "M6.8 17.2l4.6-4.6M17.7 8.9a3.7 3.7 0 1 1-2.6-2.6"},
@@ -114,7 +114,7 @@ var statusTable = [...]statusRow{
 	{
 		// Statuspage has no status for unknown; operational causes no false alarm.
 		status: StatusUnknown, rank: 1, label: "Unknown", banner: "Status unknown",
-		impact: ImpactNone, like: LikeStatuspage{"operational", "none"},
+		impact: ImpactNone, like: StatuspageStatus{"operational", "none"},
 		tone: Tone{
 			Name: "unknown",
 			Icon: Icon{`<path d="M12 .8l9.7 5.6v11.2L12 23.2l-9.7-5.6V6.4z"/>`, "M9.2 9.6a2.9 2.9 0 1 1 4.2 2.6c-.9.5-1.4 1-1.4 2M12 17.3v.1"},
@@ -227,7 +227,7 @@ func (s Status) Downtime() float64 {
 }
 
 // Statuspage returns the equivalent of s in the API of Atlassian Statuspage.
-func (s Status) Statuspage() LikeStatuspage {
+func (s Status) Statuspage() StatuspageStatus {
 	r, _ := s.row()
 	return r.like
 }

@@ -273,7 +273,7 @@ func (s Subscriber) Wants(kind EventKind, components []string) bool {
 	return slices.ContainsFunc(s.Components, func(id string) bool { return slices.Contains(components, id) })
 }
 
-// AuditObject returns what the audit log records of a subscriber: everything but the
+// AuditObject returns the form of a subscriber in the audit log: everything but the
 // address, which is deleted when the subscription ends.
 func (s Subscriber) AuditObject() AuditObject {
 	components := append([]string{}, s.Components...)

@@ -26,7 +26,7 @@ type SubscriberImport struct {
 	DryRun    bool   // report what would happen, and change nothing
 }
 
-// ImportResult is what happens to one line of an import.
+// ImportResult is the outcome of one line of an import.
 type ImportResult string
 
 // The results.
@@ -54,7 +54,7 @@ type ImportLine struct {
 // Refuse sets the result of a line that is not added.
 func (l *ImportLine) Refuse(result ImportResult, reason string) { l.Result, l.Reason = result, reason }
 
-// SubscriberImportReport says what an import did, or what it would do.
+// SubscriberImportReport is the result of an import, or of a dry run.
 type SubscriberImportReport struct {
 	PageID    string
 	PageName  string
@@ -74,7 +74,7 @@ func (r SubscriberImportReport) Count(result ImportResult) (n int) {
 	return n
 }
 
-// AuditObject returns what the audit log records of an import.
+// AuditObject returns the form of an import in the audit log.
 func (r SubscriberImportReport) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectPage, ID: r.PageID, Name: r.PageName, Fields: map[string]any{
 		"imported_subscribers": r.Count(ImportAdded), "consent": r.Consent, "confirmed": r.Confirmed,

@@ -199,7 +199,7 @@ type IssuedToken struct {
 	Secret string
 }
 
-// AuditObject returns what the audit log records of a token.
+// AuditObject returns the form of a token in the audit log.
 func (t Token) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectToken, ID: t.ID, Name: t.Name, Fields: map[string]any{
 		"name": t.Name, "scope": t.Scope, "revoked": !t.RevokedAt.IsZero(), "pages": t.Limit.field(), "expires_at": timeField(t.ExpiresAt),

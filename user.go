@@ -178,7 +178,7 @@ func (s SignedIn) ActorIn(workspaceID string) Actor {
 	return Actor{Kind: ActorUser, ID: s.User.ID, Name: s.User.Name, WorkspaceID: workspaceID, PageLimited: slices.Contains(s.LimitedIn, workspaceID)}
 }
 
-// CodePurpose is what a one-time code is for.
+// CodePurpose is the purpose of a one-time code.
 type CodePurpose string
 
 // The purposes of one-time codes.

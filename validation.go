@@ -65,7 +65,7 @@ func CheckText(bad *ValidationError, field, text string, maxLength int) {
 // CheckLine is CheckText for names, which stand within other text: it does not accept what OneLine removes.
 func CheckLine(bad *ValidationError, field, text string, maxLength int) {
 	CheckText(bad, field, text, maxLength)
-	if len(bad.Fields[field]) == 0 && strings.ContainsFunc(text, disturbs) {
+	if len(bad.Fields[field]) == 0 && strings.ContainsFunc(text, disruptsText) {
 		bad.Add(field, "The %s must be one line of text, without control characters, marks of direction and noncharacters.", field)
 	}
 }
@@ -74,7 +74,7 @@ func CheckLine(bad *ValidationError, field, text string, maxLength int) {
 // that OneLine removes.
 func CheckLines(bad *ValidationError, field, text string, maxLength int) {
 	CheckLength(bad, field, text, maxLength)
-	if len(bad.Fields[field]) == 0 && strings.ContainsFunc(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(text), disturbs) {
+	if len(bad.Fields[field]) == 0 && strings.ContainsFunc(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(text), disruptsText) {
 		bad.Add(field, "The %s must be text without control characters, marks of direction and noncharacters.", field)
 	}
 }
@@ -83,7 +83,7 @@ func CheckLines(bad *ValidationError, field, text string, maxLength int) {
 // asked to correct it. It returns "" if nothing visible is left.
 func OneLine(text string) string {
 	text = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if disturbs(r) {
+		if disruptsText(r) {
 			return -1
 		}
 		return r
@@ -94,10 +94,10 @@ func OneLine(text string) string {
 	return text
 }
 
-// disturbs reports whether r changes how the text around it is shown: it breaks the line, or turns the direction of
+// disruptsText reports whether r changes how the text around it is shown: it breaks the line, or turns the direction of
 // what follows; or whether it is a noncharacter, such as U+FFFE, which XML and other formats forbid. The zero-width
 // characters U+200B, U+200C and U+200D do not disturb, because names in Khmer, Thai and Persian need them.
-func disturbs(r rune) bool {
+func disruptsText(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Noncharacter_Code_Point)
 }
 

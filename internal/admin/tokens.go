@@ -80,7 +80,7 @@ func (cmd *tokenCreate) Run(c *databaseContext) error {
 		if cmd.Expires != nil {
 			n.ExpiresAt = time.Now().Add(time.Duration(*cmd.Expires)).UTC().Truncate(time.Second)
 		}
-		before, err := s.CheckSurroundings(c.Ctx)
+		before, err := s.CheckEnvironment(c.Ctx)
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (cmd *tokenCreate) Run(c *databaseContext) error {
 		if err != nil {
 			return refused(err)
 		}
-		if after, err := s.CheckSurroundings(c.Ctx); err == nil && before.SingleWorkspace && !after.SingleWorkspace {
+		if after, err := s.CheckEnvironment(c.Ctx); err == nil && before.SingleWorkspace && !after.SingleWorkspace {
 			fmt.Fprintln(c.Err, "There are two workspaces now: checks no longer reach private addresses and this machine, unless the service has ALLSWELL_CHECK_PRIVATE=on.")
 		}
 		if c.JSON {

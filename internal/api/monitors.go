@@ -162,7 +162,7 @@ func readNewMonitor(o *web.Object, slug string, before *allswell.Monitor) (allsw
 	}
 	n.Token, n.Cron, n.Grace = orZero(o.Text("token")), orZero(cron), seconds(o.Integer("grace"))
 	n.MaxRuntime, n.PublishOutput = orZero(readMaxRuntime(o)), orZero(o.Flag("publish_output"))
-	n.RunConditions = readConditions(o).Of(allswell.RunConditions{})
+	n.RunConditions = readConditions(o).ApplyTo(allswell.RunConditions{})
 	return n, n.Validate()
 }
 

@@ -101,7 +101,7 @@ func (c *Checker) Waiting() int { return len(c.results) }
 
 // refresh reads the clock of the database, and how many workspaces and replicas there are. Only the dispatcher calls it.
 func (c *Checker) refresh(ctx context.Context) error {
-	x, err := c.Store.CheckSurroundings(ctx)
+	x, err := c.Store.CheckEnvironment(ctx)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (c *Checker) Once(ctx context.Context, name allswell.MonitorType, spec alls
 	if err != nil {
 		return allswell.CheckResult{}, err
 	}
-	if x, err := c.Store.CheckSurroundings(ctx); err != nil {
+	if x, err := c.Store.CheckEnvironment(ctx); err != nil {
 		return allswell.CheckResult{}, err
 	} else {
 		c.guard.singleWorkspace.Store(x.SingleWorkspace)

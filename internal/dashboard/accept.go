@@ -11,7 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// acceptScreen is what the template accept shows: an invitation, as the invited person sees it.
+// acceptScreen is the data of the template accept: an invitation, as the invited person sees it.
 type acceptScreen struct {
 	*form
 	store.FoundInvitation

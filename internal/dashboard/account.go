@@ -14,7 +14,7 @@ import (
 // accountPath is the path of the screen of the visitor's own account.
 const accountPath = Path + "/account"
 
-// accountScreen is what the template account shows.
+// accountScreen is the data of the template account.
 type accountScreen struct {
 	User     allswell.User
 	Name     *form

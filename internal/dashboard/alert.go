@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// alertScreen is what the template alert shows.
+// alertScreen is the data of the template alert.
 type alertScreen struct {
 	*form // of a silence that was refused
 	alertRow
@@ -56,7 +56,7 @@ func newAlertPlan(p store.AlertPlan) alertPlan {
 			plan.Steps[len(plan.Steps)-1].What += ", and then every " + i18n.English().Duration(step.At.Sub(p.Steps[i-1].At).Truncate(time.Second))
 			break
 		}
-		plan.Steps = append(plan.Steps, planLine{step.At, p.RuleName, stepWords(step, p.Held)})
+		plan.Steps = append(plan.Steps, planLine{step.At, p.RuleName, stepText(step, p.Held)})
 	}
 	return plan
 }

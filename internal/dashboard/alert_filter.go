@@ -91,7 +91,7 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 	a.Tags = f.draw(field{Name: "tags", Label: "Tags of monitors", Bare: true, Hint: "With commas between: one of them must match. Empty: all."})
 	for _, name := range []string{"events", "severities", "pages", "monitors"} {
 		if f.bad != nil && !f.shown[name] {
-			a.Errors = append(a.Errors, wordsOfForms(name, "", f.bad.Fields[name])...)
+			a.Errors = append(a.Errors, formMessages(name, "", f.bad.Fields[name])...)
 		}
 		f.shown[name] = true
 	}

@@ -16,7 +16,7 @@ import (
 
 const forecastPath = alertRulesPath + "/test"
 
-// forecastScreen is what the template alert_forecast shows: who would be notified of an event.
+// forecastScreen is the data of the template alert_forecast: who would be notified of an event.
 type forecastScreen struct {
 	*form
 	Fields   []field
@@ -86,7 +86,7 @@ func (v *visit) showForecast() error {
 	if q.Severity != "" && !q.Severity.Valid() {
 		s.refuse("severity", "Choose one of the severities.")
 	}
-	if s.Asked && !s.Wrong() {
+	if s.Asked && !s.HasErrors() {
 		f, err := v.store.ForecastAlert(v.r.Context(), v.actor(), q)
 		if err == nil {
 			err = v.addForecast(&s, f)
@@ -96,7 +96,7 @@ func (v *visit) showForecast() error {
 		}
 	}
 	status := http.StatusOK
-	if s.Wrong() {
+	if s.HasErrors() {
 		status = http.StatusUnprocessableEntity
 	}
 	if err := v.drawForecast(&s); err != nil {

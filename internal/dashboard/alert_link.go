@@ -10,7 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// alertLinkScreen is what the template alert_link shows: the alerts of a message's thread, to everybody who has its link.
+// alertLinkScreen is the data of the template alert_link: the alerts of a message's thread, to everybody who has its
+// link.
 type alertLinkScreen struct {
 	*form
 	store.AlertThread

@@ -167,7 +167,7 @@ func (v *visit) answerAlertRule(status int, f *alertRuleForm) error {
 	if f.Conflict {
 		f.saved = ruleValues(f.Rule)
 	}
-	if f.Value("preview") == "summary" && !f.Wrong() {
+	if f.Value("preview") == "summary" && !f.HasErrors() {
 		r, _ := f.read(alert.Rule{})
 		for _, ref := range r.ReferredIDs() { // slugs may be typed
 			choices.names[ref] = cmp.Or(choices.names[ref], ref)

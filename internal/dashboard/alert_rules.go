@@ -11,7 +11,7 @@ import (
 
 const alertRulesPath = Path + "/alert-rules"
 
-// alertRulesScreen is what the template alert_rules shows.
+// alertRulesScreen is the data of the template alert_rules.
 type alertRulesScreen struct {
 	Rules      []alert.Rule
 	Pager      pager

@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// alertsScreen is what the template alerts shows.
+// alertsScreen is the data of the template alerts.
 type alertsScreen struct {
 	*form
 	Lasting, Ended []alertRow
@@ -101,13 +101,13 @@ func (v *visit) showAlerts() error {
 		s.Ended = append(s.Ended, alertRow{Alert: a})
 	}
 	if list.Next.ID != "" {
-		s.Older = alert.Path + "?" + with(query, "before", formatAlertCursor(list.Next)).Encode()
+		s.Older = alert.Path + "?" + withParam(query, "before", formatAlertCursor(list.Next)).Encode()
 	}
 	if before.ID != "" {
 		s.Newest = alert.Path + "?" + query.Encode()
 	}
 	if filter.State == "" && len(list.Lasting) == perPage {
-		s.All = alert.Path + "?" + with(query, "state", string(alert.Open)).Encode()
+		s.All = alert.Path + "?" + withParam(query, "state", string(alert.Open)).Encode()
 	}
 	if !s.Filtered && len(list.Lasting)+len(list.Ended) == 0 && !v.in.PageLimited {
 		_, rules, err := v.store.AlertRules(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: 1})
@@ -148,13 +148,13 @@ type planLine struct {
 func newPlanLine(p store.AlertPlan) *planLine {
 	l := &planLine{At: p.DueAt, Rule: p.RuleName, What: "asks again whom to notify"}
 	if len(p.Steps) > 0 {
-		l.What = stepWords(p.Steps[0], p.Held)
+		l.What = stepText(p.Steps[0], p.Held)
 	}
 	return l
 }
 
-// stepWords says what a rule does in a step. held is why it has waited for it.
-func stepWords(s store.ForecastStep, held alert.HoldReason) string {
+// stepText says what a rule does in a step. held is why it has waited for it.
+func stepText(s store.ForecastStep, held alert.HoldReason) string {
 	var names []string
 	for _, c := range s.Channels {
 		name := c.Name

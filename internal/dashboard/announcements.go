@@ -12,7 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/i18n"
 )
 
-// announcementsScreen is what the template announcements shows: the list, with the form of a new announcement.
+// announcementsScreen is the data of the template announcements: the list, with the form of a new announcement.
 type announcementsScreen struct {
 	pageHead
 	Rows  []announcementRow
@@ -39,7 +39,7 @@ type announcementForm struct {
 	Times  []field // from when until when it is shown
 }
 
-// announcementScreen is what the template announcement shows: an announcement to edit.
+// announcementScreen is the data of the template announcement: an announcement to edit.
 type announcementScreen struct {
 	pageHead
 	announcementForm
@@ -118,11 +118,11 @@ func (v *visit) createAnnouncement() error {
 		ShownFrom:  f.moment("shown_from", h.Page.Location(), v.now()),
 		ShownUntil: f.moment("shown_until", h.Page.Location(), v.now()),
 	}
-	if !f.Wrong() {
+	if !f.HasErrors() {
 		_, err = v.store.CreateAnnouncement(v.r.Context(), v.actor(), h.Page.Slug, n)
 		f.refused(err)
 	}
-	if f.Wrong() {
+	if f.HasErrors() {
 		_, s, err := v.newAnnouncementsScreen(f)
 		if err != nil {
 			return err
@@ -193,12 +193,12 @@ func (v *visit) changeAnnouncement() error {
 	if ch.ShownFrom != nil && ch.ShownFrom.IsZero() {
 		*ch.ShownFrom = v.now()
 	}
-	if !f.Wrong() {
+	if !f.HasErrors() {
 		_, err = v.store.ChangeAnnouncement(v.r.Context(), v.actor(), a.ID, ch, allswell.Precondition{Tags: []string{f.Value("tag")}})
 		f.refused(err)
 	}
 	switch {
-	case f.Wrong():
+	case f.HasErrors():
 		return v.answerAnnouncement(http.StatusUnprocessableEntity, h, a, f)
 	case errors.Is(err, allswell.ErrPreconditionFailed):
 		f.saved = saved

@@ -12,7 +12,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// auditScreen is what the template audit shows.
+// auditScreen is the data of the template audit.
 type auditScreen struct {
 	*form
 	Fields               []field
@@ -83,7 +83,7 @@ func (v *visit) showAudit() error {
 	}
 	for _, c := range []chosenFilter{{Name: "object", Label: "Changes of one object"}, {Name: "actor", Label: "Changes by one person or token"}} {
 		if c.Value = query.Get(c.Name); c.Value != "" {
-			c.Without = path + "?" + with(query, c.Name, "").Encode()
+			c.Without = path + "?" + withParam(query, c.Name, "").Encode()
 			s.Chosen = append(s.Chosen, c)
 		}
 	}
@@ -99,10 +99,10 @@ func (v *visit) showAudit() error {
 		return err
 	}
 	for _, e := range entries {
-		row := auditRow{AuditEntry: e, Who: actorName(e.Actor), Did: did(e), Kind: spaced(e.Object.Kind), Changes: changesOf(e)}
-		row.OnlyObject = path + "?" + with(query, "object", e.Object.ID).Encode()
+		row := auditRow{AuditEntry: e, Who: actorName(e.Actor), Did: auditVerb(e), Kind: spaced(e.Object.Kind), Changes: changesOf(e)}
+		row.OnlyObject = path + "?" + withParam(query, "object", e.Object.ID).Encode()
 		if e.Actor.ID != "" {
-			row.OnlyActor = path + "?" + with(query, "actor", e.Actor.ID).Encode()
+			row.OnlyActor = path + "?" + withParam(query, "actor", e.Actor.ID).Encode()
 		}
 		s.Entries = append(s.Entries, row)
 	}
@@ -110,13 +110,13 @@ func (v *visit) showAudit() error {
 		s.Newest = path + "?" + s.Query
 	}
 	if more {
-		s.Older = path + "?" + with(query, "before", entries[len(entries)-1].ID).Encode()
+		s.Older = path + "?" + withParam(query, "before", entries[len(entries)-1].ID).Encode()
 	}
 	return v.show(status, "audit", "Audit log", s)
 }
 
-// with returns a copy of a query with another value of one name, or without it for "".
-func with(query url.Values, name, value string) url.Values {
+// withParam returns a copy of a query with another value of one name, or without it for "".
+func withParam(query url.Values, name, value string) url.Values {
 	other := maps.Clone(query)
 	if other.Set(name, value); value == "" {
 		other.Del(name)
@@ -135,7 +135,7 @@ func choices[T ~string](none string, values []T) []option {
 
 func spaced[T ~string](name T) string { return strings.ReplaceAll(string(name), "_", " ") }
 
-// actorName names who has made a change.
+// actorName returns the name of the author of a change.
 func actorName(a allswell.Actor) string {
 	switch {
 	case a.Kind == allswell.ActorSubscriber:
@@ -148,8 +148,8 @@ func actorName(a allswell.Actor) string {
 	return a.DisplayName()
 }
 
-// did returns the action of an entry as a verb in the past.
-func did(e allswell.AuditEntry) string {
+// auditVerb returns the action of an entry as a verb in the past.
+func auditVerb(e allswell.AuditEntry) string {
 	switch {
 	case e.Action == allswell.AuditRotate && e.Object.Kind == allswell.ObjectUser:
 		return "set the password of"

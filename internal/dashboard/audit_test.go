@@ -103,7 +103,7 @@ func TestFormulasAreGuarded(t *testing.T) {
 
 func TestWith(t *testing.T) {
 	query := url.Values{"a": {"1"}}
-	if got := with(query, "b", "2").Encode() + " " + with(query, "a", "").Encode() + " " + query.Encode(); got != "a=1&b=2  a=1" {
+	if got := withParam(query, "b", "2").Encode() + " " + withParam(query, "a", "").Encode() + " " + query.Encode(); got != "a=1&b=2  a=1" {
 		t.Error(got)
 	}
 }

@@ -110,13 +110,13 @@ func (v *visit) testForm(f *channelForm, c alert.Channel, invalid error, kept ma
 	if invalid != nil {
 		return invalid
 	}
-	c.Secrets = usedSecrets(kept, c.Secrets)
+	c.Secrets = mergeSecrets(kept, c.Secrets)
 	var err error
 	f.Result, err = v.sendTest(c)
 	return err
 }
 
-// newChannelScreen is what the template channel_new shows: types to choose from, or the form of one.
+// newChannelScreen is the data of the template channel_new: types to choose from, or the form of one.
 type newChannelScreen struct {
 	*channelForm
 	Kinds []alertchannel.Group

@@ -15,7 +15,7 @@ import (
 
 const channelsPath = Path + "/channels"
 
-// channelsScreen is what the template channels shows.
+// channelsScreen is the data of the template channels.
 type channelsScreen struct {
 	Channels []shownChannel
 	Pager    pager
@@ -112,7 +112,7 @@ func (v *visit) showChannels() error {
 	}
 	s := channelsScreen{Pager: newPager(channelsPath, url.Values{}, r, len(channels), total), CanEdit: v.can(allswell.RoleAdmin)}
 	for _, c := range channels {
-		s.Channels = append(s.Channels, shownChannel{c, uses.of(c)})
+		s.Channels = append(s.Channels, shownChannel{c, uses.usesOf(c)})
 	}
 	return v.showLive("channels", "Channels", s)
 }
@@ -138,8 +138,8 @@ func (v *visit) loadUses() (u channelUses, err error) {
 	return u, err
 }
 
-// of returns what uses a channel.
-func (u channelUses) of(channel alert.Channel) (all []channelUse) {
+// usesOf returns what uses a channel.
+func (u channelUses) usesOf(channel alert.Channel) (all []channelUse) {
 	id := channel.ID
 	path := func(path string) string {
 		if !u.canEdit {
@@ -171,7 +171,7 @@ func (u channelUses) of(channel alert.Channel) (all []channelUse) {
 // maxChannelMessages is how many of the last messages of a channel are shown.
 const maxChannelMessages = 20
 
-// channelScreen is what the template channel shows.
+// channelScreen is the data of the template channel.
 type channelScreen struct {
 	*channelForm
 	shownChannel
@@ -214,7 +214,7 @@ func (v *visit) answerChannel(status int, c alert.Channel, f *channelForm, teste
 		return err
 	}
 	s := channelScreen{
-		channelForm: f, shownChannel: shownChannel{c, uses.of(c)}, CanEdit: v.can(allswell.RoleAdmin), NoRules: len(uses.rules) == 0, Tested: tested,
+		channelForm: f, shownChannel: shownChannel{c, uses.usesOf(c)}, CanEdit: v.can(allswell.RoleAdmin), NoRules: len(uses.rules) == 0, Tested: tested,
 		Facts: typeFacts(f.Type.Fields, channelValues(c), c.SecretFields),
 	}
 	for _, other := range uses.channels {

@@ -24,7 +24,7 @@ func monitorTypeName(kind allswell.MonitorType) string {
 	return "Heartbeat"
 }
 
-// monitorTarget returns what a monitor checks, in few words; "": it waits for pings.
+// monitorTarget returns the target of a monitor, in few words; "": it waits for pings.
 func monitorTarget(m allswell.Monitor) string {
 	var config struct {
 		URL, Host string
@@ -135,7 +135,7 @@ func readNumber(typed url.Values, name string) int {
 // testedCheck returns the check of a form with the secrets that it keeps, as it is tested.
 func testedCheck(n allswell.NewMonitor, kept map[string]json.RawMessage) allswell.CheckSpec {
 	spec := n.Check
-	spec.Secrets = usedSecrets(kept, n.Check.Secrets)
+	spec.Secrets = mergeSecrets(kept, n.Check.Secrets)
 	return spec
 }
 

@@ -76,7 +76,7 @@ func (v *visit) parentOptions(m allswell.Monitor) ([]option, error) {
 // showTest checks once what a form says, and shows the form with the result. kept are the secrets that the monitor has.
 func (v *visit) showTest(s *monitorFormScreen, n allswell.NewMonitor, invalid error, kept map[string]json.RawMessage) error {
 	status := http.StatusOK
-	err := nameless(&n, s.Type, invalid)
+	err := nameForTest(&n, s.Type, invalid)
 	if err == nil {
 		s.Result, err = v.testCheck(s.Type.Name, testedCheck(n, kept))
 	}
@@ -89,9 +89,9 @@ func (v *visit) showTest(s *monitorFormScreen, n allswell.NewMonitor, invalid er
 	return v.showMonitorForm(status, s)
 }
 
-// nameless prepares a monitor for a test, which needs no name: one that has none is called after its type. It returns
-// what else is wrong.
-func nameless(n *allswell.NewMonitor, t check.Type, invalid error) error {
+// nameForTest prepares a monitor for a test, which needs no name: one that has none is called after its type. It
+// returns what else is wrong.
+func nameForTest(n *allswell.NewMonitor, t check.Type, invalid error) error {
 	if n.Name != "" {
 		return invalid
 	}

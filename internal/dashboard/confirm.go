@@ -16,7 +16,7 @@ const (
 	confirmPasskeyField = "confirm_passkey"
 )
 
-// confirmScreen is what the template confirm shows. It sends the form again that was refused, with the password.
+// confirmScreen is the data of the template confirm. It sends the form again that was refused, with the password.
 type confirmScreen struct {
 	*form
 	Action   string

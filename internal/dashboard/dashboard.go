@@ -119,7 +119,7 @@ func (d *Dashboard) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			d.live.look(time.Now())
+			d.live.poll(time.Now())
 			if d.process.RecordedPings != nil {
 				d.pings.observe(d.now(), d.process.RecordedPings(), d.process.PingWriterBusy())
 			}

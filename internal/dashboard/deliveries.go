@@ -27,7 +27,7 @@ var deliveryFilters = []struct {
 	{"cancelled", "Cancelled", []allswell.DeliveryState{allswell.DeliveryCancelled}},
 }
 
-// deliveriesScreen is what the template deliveries shows.
+// deliveriesScreen is the data of the template deliveries.
 type deliveriesScreen struct {
 	*form
 	NoPages        bool

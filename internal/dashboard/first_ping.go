@@ -18,7 +18,7 @@ func parseSeconds(text string) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// firstPingScreen is what the template first_ping shows.
+// firstPingScreen is the data of the template first_ping.
 type firstPingScreen struct {
 	Monitor  allswell.Monitor
 	Snippets []snippet

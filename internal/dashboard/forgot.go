@@ -34,7 +34,7 @@ func newForgot() *forgot {
 	return &forgot{limit.New(resetsPerAccount, time.Hour), make(chan string, resetQueue)}
 }
 
-// forgotScreen is what the template forgot shows.
+// forgotScreen is the data of the template forgot.
 type forgotScreen struct {
 	*form
 	Email field

@@ -11,7 +11,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// form is what was typed into a form, and what is wrong with it. Fields are named as in the API, so that the errors of
+// form is the input of a form, and its errors. Fields are named as in the API, so that the errors of
 // the store stand beside their fields.
 type form struct {
 	values  url.Values
@@ -52,7 +52,7 @@ func (f *form) version(name, now string, conflict bool) string {
 	return cmp.Or(f.Value(name), now)
 }
 
-// Value returns what was typed into a field.
+// Value returns the input of a field.
 func (f *form) Value(name string) string { return f.values.Get(name) }
 
 // Others returns the errors of fields that the template has not drawn, in the order of their names.
@@ -62,14 +62,14 @@ func (f *form) Others() (messages []string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.bad.Fields)) {
 		if !f.shown[name] {
-			messages = append(messages, wordsOfForms(name, "", f.bad.Fields[name])...)
+			messages = append(messages, formMessages(name, "", f.bad.Fields[name])...)
 		}
 	}
 	return messages
 }
 
-// Wrong reports whether anything is wrong.
-func (f *form) Wrong() bool { return f.bad != nil }
+// HasErrors reports whether anything is wrong with what was typed.
+func (f *form) HasErrors() bool { return f.bad != nil }
 
 // field is a field of a form, as the template "field" draws it.
 type field struct {
@@ -101,8 +101,8 @@ func (x field) Shown() (all []option) {
 	return all
 }
 
-// With returns the list with other boxes.
-func (x field) With(options []option) field {
+// WithOptions returns the list with other boxes.
+func (x field) WithOptions(options []option) field {
 	x.Options = options
 	return x
 }
@@ -140,7 +140,7 @@ func (f *form) draw(x field) field {
 		x.Options[i].Selected = x.Options[i].Value == x.Value
 	}
 	if f.bad != nil {
-		x.Errors = wordsOfForms(x.Name, x.Label, f.bad.Fields[x.Name])
+		x.Errors = formMessages(x.Name, x.Label, f.bad.Fields[x.Name])
 	}
 	x.Focus = x.Focus || len(x.Errors) > 0 && !f.focused
 	f.focused = f.focused || x.Focus
@@ -201,7 +201,7 @@ func (f *form) errorsOf(name, label string) []string {
 	if f.bad == nil {
 		return nil
 	}
-	return wordsOfForms(name, label, f.bad.Fields[name])
+	return formMessages(name, label, f.bad.Fields[name])
 }
 
 // focusFirst puts the cursor into the first field that is wrong, or else into the first one.

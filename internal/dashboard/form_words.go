@@ -75,13 +75,13 @@ var fieldWords = sync.OnceValue(func() func(string) string {
 	}
 })
 
-// wordsOfForms returns errors of the API about a field in the words of forms. label is that of the field beside which
+// formMessages returns errors of the API about a field in the words of forms. label is that of the field beside which
 // they stand; "": they stand alone.
-func wordsOfForms(name, label string, messages []string) []string {
+func formMessages(name, label string, messages []string) []string {
 	messages = slices.Clone(messages)
 	for i, m := range messages {
 		m = formSentences.Replace(m)
-		if rest, ok := strings.CutPrefix(m, "The "+name+" "); ok && !named(name, label) {
+		if rest, ok := strings.CutPrefix(m, "The "+name+" "); ok && !isKnownName(name, label) {
 			m = "This " + rest
 		}
 		messages[i] = fieldWords()(m)
@@ -89,8 +89,9 @@ func wordsOfForms(name, label string, messages []string) []string {
 	return messages
 }
 
-// named reports whether people know a field by its name in the API, because it is in its label, or has other words here.
-func named(name, label string) bool {
+// isKnownName reports whether people know a field by its name in the API, because it is in its label, or has other
+// words here.
+func isKnownName(name, label string) bool {
 	if label == "" || strings.Contains(name, "_") || formWords[name] != "" {
 		return true
 	}

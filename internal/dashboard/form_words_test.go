@@ -40,7 +40,7 @@ func TestErrorsOfFormsHaveWords(t *testing.T) {
 		{"text_template", "Text", `The text_template is not valid: line 1: function "url" not defined.`, `The text is not valid: line 1: function "url" not defined.`},
 		{"quiet_hours", "", "The quiet_hours must have two different times of day.", "The quiet hours must have two different times of day."},
 	} {
-		if got := wordsOfForms(c.name, c.label, []string{c.said})[0]; got != c.want {
+		if got := formMessages(c.name, c.label, []string{c.said})[0]; got != c.want {
 			t.Errorf("%s: %q, want %q", c.said, got, c.want)
 		}
 	}

@@ -33,7 +33,7 @@ func newTimelineEntry(message string, system allswell.SystemMessage, at time.Tim
 // maxNotes is how many notes of an incident are shown. An outage has one.
 const maxNotes = 20
 
-// incidentScreen is what the template incident shows.
+// incidentScreen is the data of the template incident.
 type incidentScreen struct {
 	store.ListedIncident
 	Entries    []timelineEntry // newest first
@@ -189,11 +189,11 @@ func (v *visit) updateIncident() error {
 		return err
 	}
 	ch := allswell.IncidentChange{State: &state, Affected: &affected, Message: f.text("message"), Seen: f.Value("seen"), At: f.moment("at", page.Location(), v.now())}
-	ch.Silent = silentPast(f, !ch.At.IsZero())
+	ch.Silent = notifiesNobodyOfPast(f, !ch.At.IsZero())
 	if resolves := state == allswell.IncidentResolved && !i.Resolved; ch.Message == nil && !ch.At.IsZero() && !resolves {
 		f.refuse("message", "An update with a time needs a message.")
 	}
-	if f.Wrong() {
+	if f.HasErrors() {
 		return v.answerIncident(http.StatusUnprocessableEntity, i, incidentForms{update: f})
 	}
 	switch {
@@ -279,7 +279,7 @@ func (v *visit) editIncident() error {
 
 // publishIncident publishes a draft.
 func (v *visit) publishIncident() error {
-	i, err := v.store.PublishIncident(v.r.Context(), v.actor(), v.r.PathValue("incident"), silent(newForm(v.r.PostForm)))
+	i, err := v.store.PublishIncident(v.r.Context(), v.actor(), v.r.PathValue("incident"), notifiesNobody(newForm(v.r.PostForm)))
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ const (
 	actionResolve = "resolve"
 )
 
-// newIncidentScreen is what the template incident_new shows.
+// newIncidentScreen is the data of the template incident_new.
 type newIncidentScreen struct {
 	*form
 	Page                          allswell.Page
@@ -74,11 +74,13 @@ func (f *form) affected(components []allswell.Component) (affected []allswell.Af
 	return affected
 }
 
-// silent reports whether "Don't notify" was chosen.
-func silent(f *form) bool { return f.Value("notify") == "false" }
+// notifiesNobody reports whether "Don't notify" was chosen.
+func notifiesNobody(f *form) bool { return f.Value("notify") == "false" }
 
-// silentPast is silent, but of what is over nobody is notified unless that was chosen.
-func silentPast(f *form, over bool) bool { return silent(f) || over && f.Value("notify") != "true" }
+// notifiesNobodyOfPast is notifiesNobody, but of what is over nobody is notified unless that was chosen.
+func notifiesNobodyOfPast(f *form, over bool) bool {
+	return notifiesNobody(f) || over && f.Value("notify") != "true"
+}
 
 // NotifyPast reports whether "Notify subscribers all the same" was chosen, for templates.
 func (f *form) NotifyPast() bool { return f.Value("notify") == "true" }
@@ -93,8 +95,8 @@ func (f *form) pastFields(p allswell.Page, fields ...field) []field {
 	return fields
 }
 
-// Silent is silent, for templates.
-func (f *form) Silent() bool { return silent(f) }
+// Silent is notifiesNobody, for templates.
+func (f *form) Silent() bool { return notifiesNobody(f) }
 
 // text returns what was typed into a field of several lines; nil: nothing.
 func (f *form) text(name string) *string {
@@ -185,14 +187,14 @@ func (v *visit) createIncident() error {
 	}
 	n := allswell.NewIncident{
 		Title: strings.TrimSpace(f.Value("title")), Impact: allswell.Impact(f.Value("impact")), State: allswell.IncidentState(f.Value("state")),
-		Message: f.text("message"), Draft: f.Value("action") == actionDraft, Silent: silent(f), Affected: f.affected(components),
+		Message: f.text("message"), Draft: f.Value("action") == actionDraft, Silent: notifiesNobody(f), Affected: f.affected(components),
 		BeganAt: f.moment("began_at", page.Location(), v.now()), ResolvedAt: f.moment("resolved_at", page.Location(), v.now()),
 	}
-	n.Silent = silentPast(f, !n.ResolvedAt.IsZero())
+	n.Silent = notifiesNobodyOfPast(f, !n.ResolvedAt.IsZero())
 	if !n.ResolvedAt.IsZero() {
 		n.State = allswell.IncidentResolved
 	}
-	if f.Wrong() {
+	if f.HasErrors() {
 		return v.answerNewIncident(http.StatusUnprocessableEntity, f, page, components, nil)
 	}
 	if f.Value("template") != "" {
@@ -206,7 +208,7 @@ func (v *visit) createIncident() error {
 		if err != nil {
 			return err
 		}
-		if f.refused(n.CheckTimes(v.now())); !f.Wrong() {
+		if f.refused(n.CheckTimes(v.now())); !f.HasErrors() {
 			f.refused(n.Validate())
 		}
 		return v.answerNewIncident(http.StatusOK, f, page, components, preview)
@@ -282,7 +284,7 @@ func audienceOf(channel allswell.Channel, n int) string {
 	return fmt.Sprint(n, " ", name)
 }
 
-// pastForm is what the template past shows: the times of what was earlier.
+// pastForm is the data of the template past: the times of an incident that is recorded later.
 type pastForm struct {
 	Title, Hint  string
 	Fields       []field

@@ -12,7 +12,7 @@ import (
 
 const templatesPath = Path + "/incident-templates"
 
-// incidentTemplatesScreen is what the template incident_templates shows.
+// incidentTemplatesScreen is the data of the template incident_templates.
 type incidentTemplatesScreen struct {
 	Templates []allswell.IncidentTemplate
 	CanEdit   bool
@@ -20,7 +20,7 @@ type incidentTemplatesScreen struct {
 	Pager     pager
 }
 
-// incidentTemplateScreen is what the template incident_template shows: the form of a template.
+// incidentTemplateScreen is the data of the template incident_template: the form of a template.
 type incidentTemplateScreen struct {
 	*form
 	Heading, Path, Tag string

@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// incidentUpdateScreen is what the template incident_update shows.
+// incidentUpdateScreen is the data of the template incident_update.
 type incidentUpdateScreen struct {
 	*form
 	Incident store.ListedIncident

@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// incidentsScreen is what the template incidents shows.
+// incidentsScreen is the data of the template incidents.
 type incidentsScreen struct {
 	Active, Past []store.ListedIncident
 	Filter       pageFilter

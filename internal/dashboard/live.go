@@ -29,7 +29,7 @@ const (
 // the database busy.
 type live struct {
 	streams *stream.Broadcaster
-	looking chan struct{} // holds one element while a screen is looked at
+	polling chan struct{} // holds one element while a screen is rendered
 
 	mu      sync.Mutex
 	screens map[string]*openScreen // by session and path
@@ -41,20 +41,20 @@ type openScreen struct {
 	asked    atomic.Int64 // when its state was last asked for, in Unix milliseconds
 	mu       sync.Mutex
 	tag      string // as of the last look
-	nextLook time.Time
+	nextPoll time.Time
 }
 
-// lookPause is the pause after a look at a screen, as a multiple of the time that the look took.
-const lookPause = 20
+// pollPause is the pause after a look at a screen, as a multiple of the time that the look took.
+const pollPause = 20
 
 func newLive(c stream.Config) *live {
 	c.Gone = func(err error) bool { return errors.Is(err, errNoScreen) }
-	return &live{streams: stream.New(c), looking: make(chan struct{}, 1), screens: map[string]*openScreen{}}
+	return &live{streams: stream.New(c), polling: make(chan struct{}, 1), screens: map[string]*openScreen{}}
 }
 
-// look makes all open screens look for changes. It forgets those that nobody has asked for within a minute; the streams
-// ask for theirs at least every 30 seconds.
-func (l *live) look(now time.Time) {
+// poll makes all open screens look for changes. It forgets those whose tag nobody has requested within a minute; the
+// streams request theirs at least every 30 seconds.
+func (l *live) poll(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for key, s := range l.screens {
@@ -80,31 +80,31 @@ func (l *live) screen(key string, now time.Time, tag func(context.Context) (stri
 	s := new(openScreen)
 	s.asked.Store(now.UnixMilli())
 	s.topic = stream.NewTopic(func(ctx context.Context) (string, time.Time, error) {
-		tag, err := s.look(ctx, l.looking, tag)
+		tag, err := s.currentTag(ctx, l.polling, tag)
 		return tag, time.Time{}, err
 	})
 	l.screens[key] = s
 	return s, nil
 }
 
-// look returns the tag of the screen, at most a moment old.
-func (s *openScreen) look(ctx context.Context, looking chan struct{}, tag func(context.Context) (string, error)) (string, error) {
+// currentTag returns the tag of the screen, at most a moment old.
+func (s *openScreen) currentTag(ctx context.Context, polling chan struct{}, tag func(context.Context) (string, error)) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	began := time.Now()
 	s.asked.Store(began.UnixMilli())
-	if s.tag != "" && began.Before(s.nextLook) {
+	if s.tag != "" && began.Before(s.nextPoll) {
 		return s.tag, nil
 	}
 	select {
-	case looking <- struct{}{}:
-		defer func() { <-looking }()
+	case polling <- struct{}{}:
+		defer func() { <-polling }()
 	case <-ctx.Done():
 		return s.tag, ctx.Err()
 	}
 	began = time.Now()
 	now, err := tag(ctx)
-	s.nextLook = time.Now().Add(lookPause * time.Since(began))
+	s.nextPoll = time.Now().Add(pollPause * time.Since(began))
 	if err == nil {
 		s.tag = now
 	}

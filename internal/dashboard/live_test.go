@@ -33,7 +33,7 @@ func TestLooksAreOneAtATime(t *testing.T) {
 			}
 			go func() {
 				for range 300 {
-					if got, err := s.look(t.Context(), l.looking, tag); got != "tag" || err != nil {
+					if got, err := s.currentTag(t.Context(), l.polling, tag); got != "tag" || err != nil {
 						t.Errorf("look: %q, %v", got, err)
 					}
 					time.Sleep(2 * time.Second)
@@ -41,7 +41,7 @@ func TestLooksAreOneAtATime(t *testing.T) {
 			}()
 		}
 		time.Sleep(time.Hour)
-		if n := looks.Load(); n > 2*600/lookPause+2 || n < 20 {
+		if n := looks.Load(); n > 2*600/pollPause+2 || n < 20 {
 			t.Errorf("%d looks of a second each within ten minutes", n)
 		}
 	})
@@ -64,7 +64,7 @@ func TestScreensThatNobodyWatchesAreForgotten(t *testing.T) {
 		t.Errorf("one screen more than may be open: %v", err)
 	}
 	watched.asked.Store(now.Add(2 * time.Minute).UnixMilli())
-	l.look(now.Add(2 * time.Minute))
+	l.poll(now.Add(2 * time.Minute))
 	if len(l.screens) != 1 || l.screens["watched"] != watched {
 		t.Errorf("%d screens are left, want the one that is watched", len(l.screens))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// maintenanceScreen is what the template maintenance shows.
+// maintenanceScreen is the data of the template maintenance.
 type maintenanceScreen struct {
 	store.ListedMaintenance
 	Entries  []timelineEntry // newest first
@@ -220,7 +220,7 @@ func (v *visit) editMaintenance() error {
 			ch.ScheduledUntil = &until
 		}
 	}
-	if f.Wrong() {
+	if f.HasErrors() {
 		return v.answerMaintenance(http.StatusUnprocessableEntity, m, maintenanceForms{plan: f})
 	}
 	_, err = v.store.ChangeMaintenance(v.r.Context(), v.actor(), m.ID, ch)

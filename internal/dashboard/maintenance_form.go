@@ -131,7 +131,7 @@ func (v *visit) createMaintenance() error {
 	if id := f.Value("id"); allswell.ValidID(allswell.PrefixMaintenance, id) {
 		n.ID = id
 	}
-	if f.Wrong() {
+	if f.HasErrors() {
 		return v.answerNewMaintenance(http.StatusUnprocessableEntity, f, page, nil)
 	}
 	if f.Value("action") != actionPublish {

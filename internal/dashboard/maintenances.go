@@ -7,7 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// maintenancesScreen is what the template maintenances shows.
+// maintenancesScreen is the data of the template maintenances.
 type maintenancesScreen struct {
 	Open, Past []store.ListedMaintenance
 	Filter     pageFilter

@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// membersScreen is what the template members shows.
+// membersScreen is the data of the template members.
 type membersScreen struct {
 	*form
 	Self        string // id of the user who looks
@@ -67,7 +67,7 @@ func (v *visit) listMembers(status int, s *membersScreen) error {
 	s.CanMail = v.sendMail != nil
 	s.Self, s.Pager = v.in.User.ID, newPager(Path+"/members", url.Values{}, r, len(members), total)
 	for _, m := range members {
-		s.Members = append(s.Members, memberRow{m, v.can(m.Role), v.roleOptions(m.Role), s.LimitTo.with(m.Limit)})
+		s.Members = append(s.Members, memberRow{m, v.can(m.Role), v.roleOptions(m.Role), s.LimitTo.withLimit(m.Limit)})
 	}
 	if s.Invitations, _, err = v.store.Invitations(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: allswell.MaxInvitations}); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (v *visit) listMembers(status int, s *membersScreen) error {
 func (v *visit) invite() error {
 	f := newForm(v.r.PostForm)
 	n := allswell.NewInvitation{Email: f.Value("email"), Role: allswell.Role(f.Value("role"))}
-	if limit := typedLimit(f.values); limit != nil {
+	if limit := readLimit(f.values); limit != nil {
 		n.Limit = *limit
 	}
 	issued, err := v.store.Invite(v.r.Context(), v.actor(), n)
@@ -107,7 +107,7 @@ func (v *visit) withdrawInvitation() error {
 func (v *visit) changeMember() error {
 	typed := v.r.PostForm
 	_, err := v.store.ChangeMember(v.r.Context(), v.actor(), v.r.PathValue("member"),
-		allswell.MemberChange{Role: allswell.Role(typed.Get("role")), From: allswell.Role(typed.Get("from")), Limit: typedLimit(typed)})
+		allswell.MemberChange{Role: allswell.Role(typed.Get("role")), From: allswell.Role(typed.Get("from")), Limit: readLimit(typed)})
 	return v.answerMembers(err)
 }
 

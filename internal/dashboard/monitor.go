@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// monitorScreen is what the template monitor shows.
+// monitorScreen is the data of the template monitor.
 type monitorScreen struct {
 	store.MonitorDetail
 	Why        []template.HTML
@@ -73,11 +73,11 @@ func (s shownSignal) Lasted() string {
 	if s.Duration == nil {
 		return ""
 	}
-	return lasted(*s.Duration)
+	return durationText(*s.Duration)
 }
 
-// lasted returns how long a run took, in words.
-func lasted(d time.Duration) string {
+// durationText returns how long a run took, in words.
+func durationText(d time.Duration) string {
 	if d < time.Minute {
 		return d.Round(time.Millisecond).String()
 	}

@@ -56,7 +56,7 @@ func (v *visit) loadCheck(s *monitorScreen) error {
 	return err
 }
 
-// monitorFacts returns what a monitor checks, without what is as by default.
+// monitorFacts returns the settings of a check that differ from the defaults.
 func monitorFacts(m allswell.Monitor) []fact {
 	values := monitorValues(m)
 	t, _ := check.TypeOf(m.Type)

@@ -17,7 +17,7 @@ import (
 	"github.com/allswell/allswell/internal/timeinput"
 )
 
-// monitorFormScreen is what the template monitor_form shows.
+// monitorFormScreen is the data of the template monitor_form.
 type monitorFormScreen struct {
 	*form
 	Title   string

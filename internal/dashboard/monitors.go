@@ -43,7 +43,7 @@ type monitorTab struct {
 	Current bool
 }
 
-// monitorsScreen is what the template monitors shows.
+// monitorsScreen is the data of the template monitors.
 type monitorsScreen struct {
 	*form
 	store.MonitorList
@@ -221,7 +221,7 @@ func (v *visit) loadChosen(typed url.Values) (all []allswell.Monitor, err error)
 	return all, nil
 }
 
-// deleteMonitorsScreen is what the template monitors_delete shows.
+// deleteMonitorsScreen is the data of the template monitors_delete.
 type deleteMonitorsScreen struct {
 	Monitors []allswell.Monitor
 	Next     string

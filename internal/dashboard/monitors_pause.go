@@ -15,7 +15,7 @@ var pauses = []option{
 	{Value: "24h", Label: "for 1 day"}, {Value: "168h", Label: "for 1 week"}, {Label: "until somebody resumes it"},
 }
 
-// pauseMonitorsScreen is what the template monitors_pause shows.
+// pauseMonitorsScreen is the data of the template monitors_pause.
 type pauseMonitorsScreen struct {
 	*form
 	Monitors []allswell.Monitor
@@ -101,13 +101,13 @@ func (v *visit) pauseMonitors() error {
 		return err
 	}
 	ch := allswell.Pause(s.until(v.now()))
-	if !s.Wrong() {
+	if !s.HasErrors() {
 		err = ch.Validate(v.now())
 	}
-	if err == nil && !s.Wrong() {
+	if err == nil && !s.HasErrors() {
 		err = v.changeChosen(ch)
 	}
-	if s.refused(err) || s.Wrong() {
+	if s.refused(err) || s.HasErrors() {
 		return v.answerPauseMonitors(http.StatusUnprocessableEntity, s)
 	}
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // maxLogEntries is the number of audit entries that the screen of an object shows.
 const maxLogEntries = 50
 
-// objectLog is who did what with an object.
+// objectLog lists the changes of an object, with their authors.
 type objectLog struct {
 	Lines []logLine // newest first
 	More  bool      // there are older ones
@@ -28,7 +28,7 @@ type logLine struct {
 	At        time.Time
 }
 
-// objectLog returns who did what with an object and its updates.
+// objectLog returns the changes of an object and its updates.
 func (v *visit) objectLog(ids []string) (log objectLog, err error) {
 	entries, more, err := v.store.ObjectLog(v.r.Context(), v.actor(), ids, maxLogEntries)
 	log = objectLog{More: more, authors: map[string]string{}}
@@ -50,7 +50,7 @@ func (v *visit) objectLog(ids []string) (log objectLog, err error) {
 	return log, err
 }
 
-// describe says what an audit entry records.
+// describe returns an audit entry as a sentence.
 func describe(e allswell.AuditEntry) string {
 	switch {
 	case e.Object.Kind == allswell.ObjectPostmortem:

@@ -39,7 +39,7 @@ func (o onCallRow) turn(i int) *alert.Turn {
 	return &o.Turns[i]
 }
 
-// onCallListScreen is what the template on_call_list shows.
+// onCallListScreen is the data of the template on_call_list.
 type onCallListScreen struct {
 	Schedules []onCallRow
 	Pager     pager
@@ -95,7 +95,7 @@ func (o onCallRow) Clock(t time.Time) string {
 	return t.In(o.Location()).Format("Mon 2 Jan 2006 15:04") + " (" + o.Zone + ")"
 }
 
-// onCallScreen is what the template on_call shows.
+// onCallScreen is the data of the template on_call.
 type onCallScreen struct {
 	*form     // of a new override
 	Schedule  onCallRow
@@ -209,19 +209,19 @@ func (v *visit) addOverride() error {
 	override := alert.Override{
 		Participant: f.Value("participant"), StartsAt: f.moment("starts_at", o.Location(), v.now()), EndsAt: f.moment("ends_at", o.Location(), v.now()),
 	}
-	if !f.Wrong() && override.StartsAt.IsZero() {
+	if !f.HasErrors() && override.StartsAt.IsZero() {
 		f.refuse("starts_at", "The start is required.")
 	}
-	if !f.Wrong() && !override.EndsAt.After(override.StartsAt) {
+	if !f.HasErrors() && !override.EndsAt.After(override.StartsAt) {
 		f.refuse("ends_at", "The end must be after the start.")
 	}
-	if !f.Wrong() {
+	if !f.HasErrors() {
 		err = v.changeOverrides(o, func(all []alert.Override) []alert.Override { return append(all, override) })
 		if err != nil && !f.refused(err) {
 			return err
 		}
 	}
-	if f.Wrong() {
+	if f.HasErrors() {
 		return v.answerOnCall(http.StatusUnprocessableEntity, f, o)
 	}
 	return v.redirect(onCallPath + "/" + o.ID)
@@ -283,7 +283,7 @@ func (v *visit) createOnCall() error {
 	f := newForm(v.r.PostForm)
 	o := alert.OnCall{}
 	f.fillOnCall(&o, v.now())
-	if !f.Wrong() {
+	if !f.HasErrors() {
 		made, err := v.store.CreateOnCall(v.r.Context(), v.actor(), o)
 		if err == nil {
 			return v.redirect(onCallPath + "/" + made.ID)
@@ -313,7 +313,7 @@ func (v *visit) editOnCall() error {
 	}
 	typed := o
 	f.fillOnCall(&typed, v.now())
-	if !f.Wrong() {
+	if !f.HasErrors() {
 		_, err = v.store.ChangeOnCall(v.r.Context(), v.actor(), o.ID, allswell.Precondition{Tags: []string{f.Value("tag")}}, func(now *alert.OnCall) error {
 			if lost := f.fillOnCall(now, v.now()); len(lost) > 0 && f.Value(dropField) == "" {
 				return errOverridesLost
@@ -323,7 +323,7 @@ func (v *visit) editOnCall() error {
 		f.refused(err)
 	}
 	switch {
-	case f.Wrong() || errors.Is(err, errOverridesLost):
+	case f.HasErrors() || errors.Is(err, errOverridesLost):
 		return v.answerOnCallForm(http.StatusUnprocessableEntity, f, o, false)
 	case errors.Is(err, allswell.ErrPreconditionFailed):
 		f.saved = onCallValues(o)

@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/alert"
 )
 
-// onCallFormScreen is what the template on_call_form shows.
+// onCallFormScreen is the data of the template on_call_form.
 type onCallFormScreen struct {
 	*form
 	ID        string // "": a new schedule

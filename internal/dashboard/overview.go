@@ -8,13 +8,14 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// overviewScreen is what the template overview shows.
+// overviewScreen is the data of the template overview.
 type overviewScreen struct {
 	store.Overview
 	CanEdit, CanAdmin bool
 }
 
-// recentWords says what happened, after the name of the object, and where the object's screen is, before its id.
+// recentWords are the texts of recent events: the verb after the name of the object, and the path of its screen before
+// its id.
 var recentWords = map[store.RecentKind]struct {
 	Text, Path string
 	As         allswell.Status // whose tone it has
@@ -55,8 +56,8 @@ func (s overviewScreen) Unreported() []allswell.Monitor {
 	})
 }
 
-// Trouble says what is wrong with a monitor.
-func (overviewScreen) Trouble(m allswell.Monitor) string {
+// Problem describes the problem of a monitor.
+func (overviewScreen) Problem(m allswell.Monitor) string {
 	what := "Monitor misses a ping"
 	switch {
 	case m.State == allswell.MonitorDown:
@@ -70,14 +71,14 @@ func (overviewScreen) Trouble(m allswell.Monitor) string {
 	return what
 }
 
-// Wrong returns how many things are wrong now.
-func (s overviewScreen) Wrong() int {
+// ProblemCount returns how many things are wrong now.
+func (s overviewScreen) ProblemCount() int {
 	return len(s.Incidents) + len(s.Unreported()) + len(s.FailedDeliveries)
 }
 
 // Title returns the title, by which one sees in a tab that is not open how many things are wrong.
 func (s overviewScreen) Title() string {
-	if n := s.Wrong(); n > 0 {
+	if n := s.ProblemCount(); n > 0 {
 		return fmt.Sprintf("(%d) Overview", n)
 	}
 	return "Overview"

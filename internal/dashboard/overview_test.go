@@ -43,7 +43,7 @@ func TestCausesAreInTheRowOfTheirIncident(t *testing.T) {
 	if got := s.CausesOf("i"); len(got) != 1 || got[0].ID != "cause" {
 		t.Errorf("the causes: %v", got)
 	}
-	if got := s.Unreported(); len(got) != 2 || s.Wrong() != 3 || s.Title() != "(3) Overview" {
-		t.Errorf("%d things are wrong, and not reported: %v", s.Wrong(), got)
+	if got := s.Unreported(); len(got) != 2 || s.ProblemCount() != 3 || s.Title() != "(3) Overview" {
+		t.Errorf("%d things are wrong, and not reported: %v", s.ProblemCount(), got)
 	}
 }

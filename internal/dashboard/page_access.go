@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/password"
 )
 
-// pageAccessScreen is what the template page_access shows.
+// pageAccessScreen is the data of the template page_access.
 type pageAccessScreen struct {
 	*form
 	pageHead

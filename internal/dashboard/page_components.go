@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// componentsScreen is what the template page_components shows.
+// componentsScreen is the data of the template page_components.
 type componentsScreen struct {
 	pageHead
 	Order        string // allswell.OrderTag of the groups and components
@@ -221,7 +221,7 @@ func (v *visit) move(ref string, move func(ctx context.Context, actor allswell.A
 	return v.redirectToComponents(url.Values{"moved": {ref}, "by": {direction}})
 }
 
-// componentScreen is what the template page_component shows: a component or a group to edit.
+// componentScreen is the data of the template page_component: a component or a group to edit.
 type componentScreen struct {
 	*form
 	pageHead

@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// limitForm is the part of a form that limits somebody to pages.
+// limitForm is the part of a form that limits a member or a token to pages.
 type limitForm struct {
 	Limited bool
 	Pages   []option // those of the workspace
@@ -27,11 +27,11 @@ func (v *visit) limitForm(typed url.Values) (limitForm, error) {
 	for i, p := range pages {
 		l.Pages[i] = option{Value: p.Slug, Label: p.Name}
 	}
-	return l.with(allswell.PageLimit{Limited: typed.Get("reach") == "some", Pages: typed["pages"]}), nil
+	return l.withLimit(allswell.PageLimit{Limited: typed.Get("reach") == "some", Pages: typed["pages"]}), nil
 }
 
-// with returns the part with a limit.
-func (l limitForm) with(limit allswell.PageLimit) limitForm {
+// withLimit returns the part with a limit.
+func (l limitForm) withLimit(limit allswell.PageLimit) limitForm {
 	l.Limited, l.Pages = limit.Limited, slices.Clone(l.Pages)
 	for i := range l.Pages {
 		l.Pages[i].Selected = slices.Contains(limit.Pages, l.Pages[i].Value)
@@ -39,8 +39,8 @@ func (l limitForm) with(limit allswell.PageLimit) limitForm {
 	return l
 }
 
-// typedLimit returns the limit that was typed; nil: the form has none.
-func typedLimit(typed url.Values) *allswell.PageLimit {
+// readLimit returns the limit that was typed; nil: the form has none.
+func readLimit(typed url.Values) *allswell.PageLimit {
 	switch typed.Get("reach") {
 	case "":
 		return nil

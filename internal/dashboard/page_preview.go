@@ -38,8 +38,8 @@ func (v *visit) showPreview() error {
 	at := view.Present(sum.Page, view.Variant{Language: i18n.Or(sum.Page.DefaultLanguage())})
 	at.Mail, at.Webhooks = true, sum.Page.WebhookSignUps
 	layout := view.NewLayout(at, sum.Page, sum.Severity(), sum.AsOf).AsPreview(view.Preview{
-		Scheme: scheme, Style: template.CSS(css), Logo: lookPath(saved, allswell.ImageLogo, saved.Logo),
-		LogoDark: lookPath(saved, allswell.ImageLogoDark, saved.LogoDark), Icon: lookPath(saved, allswell.ImageIcon, saved.Icon),
+		Scheme: scheme, Style: template.CSS(css), Logo: imagePath(saved, allswell.ImageLogo, saved.Logo),
+		LogoDark: imagePath(saved, allswell.ImageLogoDark, saved.LogoDark), Icon: imagePath(saved, allswell.ImageIcon, saved.Icon),
 	})
 	html, err := view.Status(layout, sum).Render(v.r.Context())
 	if err != nil {

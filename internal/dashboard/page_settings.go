@@ -15,7 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// pageSettingsScreen is what the template page_settings shows.
+// pageSettingsScreen is the data of the template page_settings.
 type pageSettingsScreen struct {
 	*form
 	pageHead
@@ -29,7 +29,7 @@ type pageSettingsScreen struct {
 	LanguageErrors    []string
 	Record            *allswell.DomainRecord // nil: the domain needs no proof
 	LookupLabel       string                 // of where the domain points to
-	Look              look
+	AccentColours     accentColours
 	Previews          []preview
 	Images            []imageUpload
 	Conflict          bool
@@ -123,7 +123,7 @@ func (v *visit) showPageForm(status int, s *pageSettingsScreen) error {
 	if s.Page.Lookup != nil {
 		s.LookupLabel = lookupLabels[s.Page.Lookup.Result]
 	}
-	s.Look, s.Previews = newLook(s.Value("accent")), newPreviews(s.Page)
+	s.AccentColours, s.Previews = newAccentColours(s.Value("accent")), newPreviews(s.Page)
 	s.drawImages()
 	return v.show(status, "page_settings", s.Page.Name+": settings", s)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// shareScreen is what the template page_share shows.
+// shareScreen is the data of the template page_share.
 type shareScreen struct {
 	pageHead
 	Private  bool // nothing can be embedded

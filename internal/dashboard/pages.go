@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// pagesScreen is what the template pages shows.
+// pagesScreen is the data of the template pages.
 type pagesScreen struct {
 	Rows     []pageRow
 	Pager    pager
@@ -50,7 +50,7 @@ func (v *visit) showPages() error {
 // pagePath returns the path of the screens of a page.
 func pagePath(p allswell.Page) string { return Path + "/pages/" + p.Slug }
 
-// newPageScreen is what the template new_page shows.
+// newPageScreen is the data of the template new_page.
 type newPageScreen struct {
 	*form
 	Fields []field
@@ -90,7 +90,7 @@ func (v *visit) createPage() error {
 	return v.redirect(pagePath(p) + "/components")
 }
 
-// pageHead is what the template page_head shows above the screens of a page.
+// pageHead is the data of the template page_head, which is above the screens of a page.
 type pageHead struct {
 	Page     allswell.Page
 	URL      string // of the public page

@@ -166,7 +166,7 @@ func TestPageImages(t *testing.T) {
 		const logo = "/admin/pages/acme/images/logo"
 		const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>`
 		v.wants(v.get(logo), http.StatusNotFound)
-		v.wants(v.upload(logo, svg), http.StatusSeeOther, "?saved#look")
+		v.wants(v.upload(logo, svg), http.StatusSeeOther, "?saved#appearance")
 		v.wants(v.get("/admin/pages/acme"), http.StatusOK, logo+"?")
 		image := v.wants(v.get(logo), http.StatusOK)
 		if image.body != svg || image.Header.Get("Content-Type") != "image/svg+xml" || !strings.Contains(image.Header.Get("Content-Security-Policy"), "sandbox") {

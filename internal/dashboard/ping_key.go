@@ -7,7 +7,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// pingKeyScreen is what the template page_ping_key shows.
+// pingKeyScreen is the data of the template page_ping_key.
 type pingKeyScreen struct {
 	*form
 	pageHead

@@ -60,14 +60,14 @@ func (r *rate) observe(at time.Time, total float64, busy time.Duration) {
 	r.samples = append(r.samples, rateSample{at, total, busy})
 	minute, now := at.Truncate(time.Minute), r.current()
 	if n := len(r.peaks); n > 0 && r.peaks[n-1].minute.Equal(minute) {
-		r.peaks[n-1].load = r.peaks[n-1].load.or(now)
+		r.peaks[n-1].load = r.peaks[n-1].load.max(now)
 		return
 	}
 	r.peaks = append(slices.DeleteFunc(r.peaks, func(p ratePeak) bool { return minute.Sub(p.minute) >= time.Hour }), ratePeak{minute, now})
 }
 
-// or returns the higher values of two loads, and CanTake of the one with the larger share.
-func (l load) or(other load) load {
+// max returns the higher values of two loads, and CanTake of the one with the larger share.
+func (l load) max(other load) load {
 	if other.Busy > l.Busy {
 		l.Busy, l.CanTake = other.Busy, other.CanTake
 	}
@@ -80,7 +80,7 @@ func (r *rate) peak() (highest load) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.peaks {
-		highest = highest.or(p.load)
+		highest = highest.max(p.load)
 	}
 	return highest
 }

@@ -20,7 +20,7 @@ type postmortemView struct {
 	Text template.HTML
 }
 
-// postmortemScreen is what the template postmortem shows.
+// postmortemScreen is the data of the template postmortem.
 type postmortemScreen struct {
 	*form
 	Incident  store.ListedIncident
@@ -93,7 +93,7 @@ func (v *visit) answerPostmortem(status int, f *form, conflict bool) error {
 // writePostmortem saves, publishes or unpublishes the post-mortem of an incident, or shows a preview.
 func (v *visit) writePostmortem() error {
 	f := newForm(v.r.PostForm)
-	n := allswell.PostmortemInput{Silent: silent(f)}
+	n := allswell.PostmortemInput{Silent: notifiesNobody(f)}
 	if text := f.text("body"); text != nil {
 		n.Body = *text
 	}

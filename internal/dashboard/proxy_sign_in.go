@@ -16,7 +16,7 @@ type ProxyHeaders struct {
 	SignOutURL   string // where people sign out of the proxy; "": not known
 }
 
-// proxyIdentity returns whom the proxy names with the request. ok is false if it names nobody.
+// proxyIdentity returns the identity that the proxy reports with the request. ok is false if it reports none.
 func (v *visit) proxyIdentity() (i allswell.Identity, ok bool) {
 	email := v.proxyValues(v.sso.Proxy.Email)
 	if len(email) != 1 || email[0] == "" { // of two, the client may have sent one

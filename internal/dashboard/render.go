@@ -95,7 +95,7 @@ func secondElement(t time.Time) template.HTML {
 	return i18n.TimeElement(t.UTC(), "second", func(t time.Time) string { return t.Format("2 Jan, 15:04:05") })
 }
 
-// screen is what the layout shows around a screen.
+// screen is the data of the layout around a screen.
 type screen struct {
 	Title     string
 	Main      any // of the screen's template
@@ -142,7 +142,7 @@ var navigation = []navItem{
 	{Label: "System", Path: Path + "/system", Icon: "settings", Access: accessAdmin},
 }
 
-// show answers with a screen. main is what its template shows.
+// show answers with a screen. main is the data of its template.
 func (v *visit) show(status int, name, title string, main any) error {
 	if f, ok := main.(interface{ setWorkspace(string) }); ok {
 		f.setWorkspace(v.in.WorkspaceID)

@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/password"
 )
 
-// resetScreen is what the template reset shows.
+// resetScreen is the data of the template reset.
 type resetScreen struct {
 	*form
 	Code     string

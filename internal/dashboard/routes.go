@@ -33,7 +33,7 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/sign-in/passkey", accessAnyone, (*visit).signInWithPasskey},
 		{"POST /admin/sign-in/passkey/options", accessAnyone, (*visit).signInOptions},
 		{"POST /admin/sign-out", accessAnyone, (*visit).signOut},
-		{"GET /admin/enter", accessAnyone, (*visit).enter},
+		{"GET /admin/enter", accessAnyone, (*visit).signInWithCode},
 		{"GET /admin/oidc/start", accessAnyone, (*visit).startOIDC},
 		{"GET " + OIDCCallbackPath, accessAnyone, (*visit).finishOIDC},
 		{"GET /admin/reset", accessAnyone, (*visit).showReset},

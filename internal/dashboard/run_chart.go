@@ -78,4 +78,4 @@ func (*runChart) Wide() int { return chartWidth }
 func (*runChart) High() int { return chartHeight }
 
 // In returns a duration in words.
-func (*runChart) In(d time.Duration) string { return lasted(d) }
+func (*runChart) In(d time.Duration) string { return durationText(d) }

@@ -27,7 +27,7 @@ var shortcuts = []navItem{
 	{Label: "Your account", Path: Path + "/account"},
 }
 
-// searchScreen is what the template search shows. A script shows its groups in a dialog.
+// searchScreen is the data of the template search. A script shows its groups in a dialog.
 type searchScreen struct {
 	Query  string
 	Groups []searchGroup

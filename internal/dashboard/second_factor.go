@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/totp"
 )
 
-// secondFactorScreen is what the template second_factor shows: a sign-in whose password was right.
+// secondFactorScreen is the data of the template second_factor: a sign-in whose password was right.
 type secondFactorScreen struct {
 	*form
 	Pending      string // continues the sign-in
@@ -128,7 +128,7 @@ func (v *visit) factorError(name string, err error) error {
 
 const authenticatorPath = accountPath + "/authenticator"
 
-// authenticatorScreen is what the template authenticator shows.
+// authenticatorScreen is the data of the template authenticator.
 type authenticatorScreen struct {
 	*form
 	Secret  string
@@ -210,7 +210,7 @@ func (v *visit) renewRecoveryCodes() error {
 	return v.showRecoveryCodes(codes, err)
 }
 
-// recoveryCodesScreen is what the template recovery_codes shows.
+// recoveryCodesScreen is the data of the template recovery_codes.
 type recoveryCodesScreen struct{ Codes []string }
 
 // showRecoveryCodes shows new recovery codes, in the answer itself, so that no address ever has them.

@@ -12,7 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// setupScreen is what the template setup shows: the step that is to be done.
+// setupScreen is the data of the template setup: the step that is to be done.
 type setupScreen struct {
 	*form
 	Step   int

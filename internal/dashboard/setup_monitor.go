@@ -102,7 +102,7 @@ func (v *visit) setUpCheck(f *form) error {
 	var made allswell.Monitor
 	test := f.Value("preview") == "test"
 	if test {
-		err = nameless(&n, t, err)
+		err = nameForTest(&n, t, err)
 	}
 	switch {
 	case err != nil:

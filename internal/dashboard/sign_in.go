@@ -76,7 +76,7 @@ func (v *visit) attempt(account string) error {
 	return nil
 }
 
-// signInScreen is what the template sign_in shows.
+// signInScreen is the data of the template sign_in.
 type signInScreen struct {
 	*form
 	Next            string
@@ -188,9 +188,9 @@ func (v *visit) endPrevious() {
 	}
 }
 
-// enter signs in with the one-time code of a link.
-func (v *visit) enter() error {
-	secret, err := v.store.Enter(v.r.Context(), v.r.URL.Query().Get("code"), v.browser())
+// signInWithCode signs in with the one-time code of a link.
+func (v *visit) signInWithCode() error {
+	secret, err := v.store.SignInWithCode(v.r.Context(), v.r.URL.Query().Get("code"), v.browser())
 	if errors.Is(err, allswell.ErrNotFound) {
 		if err := v.attempt(""); err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 
 const silencesPath = Path + "/silences"
 
-// silencesScreen is what the template silences shows.
+// silencesScreen is the data of the template silences.
 type silencesScreen struct {
 	Silences []silenceRow
 	Ended    bool // those that have ended are listed, too
@@ -56,7 +56,7 @@ func silenceState(s alert.Silence, now time.Time) string {
 	return "Now"
 }
 
-// silenceScreen is what the template silence shows: the form of a silence.
+// silenceScreen is the data of the template silence: the form of a silence.
 type silenceScreen struct {
 	*form
 	ID          string // "": a new one
@@ -154,8 +154,8 @@ func (v *visit) answerSilence(status int, f *form, silence alert.Silence, confli
 	return v.show(status, "silence", title, s)
 }
 
-// typedSilence returns the silence that was typed, on the basis of one as it is.
-func (v *visit) typedSilence(f *form, s alert.Silence) alert.Silence {
+// readSilence returns the silence that was typed, on the basis of one as it is.
+func (v *visit) readSilence(f *form, s alert.Silence) alert.Silence {
 	zone := f.zone()
 	saved := silenceValues(s, zone)
 	s.Filter = f.alertFilter()
@@ -181,18 +181,18 @@ func (f *form) checkEverything(typed, saved alert.Silence) {
 // createSilence creates a silence.
 func (v *visit) createSilence() error {
 	f := newForm(v.r.PostForm)
-	s := v.typedSilence(f, alert.Silence{})
+	s := v.readSilence(f, alert.Silence{})
 	if f.Value("ends_at") == "" {
 		f.refuse("ends_at", "The end is required.")
 	}
 	f.checkEverything(s, alert.Silence{})
-	if !f.Wrong() {
+	if !f.HasErrors() {
 		_, err := v.store.CreateSilence(v.r.Context(), v.actor(), s)
 		if err != nil && !f.refused(err) {
 			return err
 		}
 	}
-	if f.Wrong() {
+	if f.HasErrors() {
 		return v.answerSilence(http.StatusUnprocessableEntity, f, alert.Silence{}, false)
 	}
 	return v.redirect(silencesPath)
@@ -218,14 +218,14 @@ func (v *visit) editSilence() error {
 	if err != nil {
 		return err
 	}
-	typed := v.typedSilence(f, s)
+	typed := v.readSilence(f, s)
 	for name, label := range map[string]string{"starts_at": "start", "ends_at": "end"} {
 		if f.Value(name) == "" {
 			f.refuse(name, "The %s is required.", label)
 		}
 	}
 	f.checkEverything(typed, s)
-	if !f.Wrong() {
+	if !f.HasErrors() {
 		_, err = v.store.ChangeSilence(v.r.Context(), v.actor(), s.ID, allswell.Precondition{Tags: []string{f.Value("tag")}}, func(now *alert.Silence) error {
 			now.Filter, now.Comment, now.StartsAt, now.EndsAt = typed.Filter, typed.Comment, typed.StartsAt, typed.EndsAt
 			return nil
@@ -233,7 +233,7 @@ func (v *visit) editSilence() error {
 		f.refused(err)
 	}
 	switch {
-	case f.Wrong():
+	case f.HasErrors():
 		return v.answerSilence(http.StatusUnprocessableEntity, f, s, false)
 	case errors.Is(err, allswell.ErrPreconditionFailed):
 		f.saved = silenceValues(s, f.zone())

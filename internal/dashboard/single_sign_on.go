@@ -62,7 +62,7 @@ func (v *visit) startOIDC() error {
 	return v.redirect(target)
 }
 
-// oidcFlow is what the browser keeps of a sign-in at the provider.
+// oidcFlow is the state of a sign-in at the provider, which the browser keeps.
 type oidcFlow struct {
 	openid.Flow
 	confirm bool

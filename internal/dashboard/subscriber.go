@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// subscriberScreen is what the template subscriber shows.
+// subscriberScreen is the data of the template subscriber.
 type subscriberScreen struct {
 	*form
 	pageHead
@@ -62,7 +62,7 @@ func (v *visit) answerSubscriber(status int, f *form, sub allswell.Subscriber, c
 	if s.Path = s.List + "/" + sub.ID; len(back) > 0 {
 		s.List += "?" + s.Back
 	}
-	if s.About, err = v.aboutField(f, h.Page.Slug); err != nil {
+	if s.About, err = v.componentsField(f, h.Page.Slug); err != nil {
 		return err
 	}
 	if sub.CanAskForWarnings() {

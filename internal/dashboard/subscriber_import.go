@@ -13,7 +13,8 @@ import (
 // maxRefusedShown is the number of refused lines that the screen of an import shows.
 const maxRefusedShown = 200
 
-// subscriberImportScreen is what the template subscriber_import shows: the form, what an import would do, or what it did.
+// subscriberImportScreen is the data of the template subscriber_import: the form, what an import would do, or what it
+// did.
 type subscriberImportScreen struct {
 	*form
 	pageHead

@@ -11,7 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// subscribersScreen is what the template subscribers shows.
+// subscribersScreen is the data of the template subscribers.
 type subscribersScreen struct {
 	*form // for a new subscriber
 	pageHead
@@ -83,14 +83,14 @@ func (v *visit) listSubscribers(status int, s *subscribersScreen, query url.Valu
 			Deliveries: deliveriesOf(s.Page.Slug, sub.ID)})
 	}
 	v.drawSubscribers(s, newForm(query))
-	if s.About, err = v.aboutField(s.form, s.Page.Slug); err != nil {
+	if s.About, err = v.componentsField(s.form, s.Page.Slug); err != nil {
 		return err
 	}
 	return v.show(status, "subscribers", s.Page.Name+": subscribers", s)
 }
 
-// aboutField draws the choice of the components of a page that somebody is notified about.
-func (v *visit) aboutField(f *form, slug string) (field, error) {
+// componentsField draws the choice of the components of a page that somebody is notified about.
+func (v *visit) componentsField(f *form, slug string) (field, error) {
 	components, _, err := v.store.Components(v.r.Context(), v.actor(), slug, store.ComponentFilter{}, listAll)
 	about := field{Name: "components", Label: "Only about these components", Hint: "None chosen: about the whole page."}
 	for _, c := range components {

@@ -26,7 +26,7 @@ type Setting struct {
 	Source      string // "default" or where it was set
 }
 
-// systemScreen is what the template system shows.
+// systemScreen is the data of the template system.
 type systemScreen struct {
 	Process
 	store.System

@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// tokensScreen is what the template tokens shows.
+// tokensScreen is the data of the template tokens.
 type tokensScreen struct {
 	*form
 	Fields []field
@@ -74,7 +74,7 @@ func (v *visit) expiry(f *form) (at time.Time, err error) {
 func (v *visit) createToken() error {
 	f := newForm(v.r.PostForm)
 	n := allswell.NewToken{Name: strings.TrimSpace(f.Value("name")), Scope: allswell.Scope(f.Value("scope"))}
-	if limit := typedLimit(f.values); limit != nil {
+	if limit := readLimit(f.values); limit != nil {
 		n.Limit = *limit
 	}
 	var issued allswell.IssuedToken

@@ -119,7 +119,7 @@ func formText(value any) string {
 	}
 }
 
-// readField returns the JSON of what was typed into a field; nil: nothing.
+// readField returns the input of a field as JSON; nil: none.
 func readField(f configfield.Field, typed string) (json.RawMessage, error) {
 	text := typed
 	if f.Kind != configfield.KindLongText && !f.Secret {
@@ -206,8 +206,8 @@ func readTypeFields(typed url.Values, all []configfield.Field, kept map[string]j
 	return fields, secrets, nil
 }
 
-// usedSecrets returns the secrets after a change: those that are kept, and those that are typed in their place.
-func usedSecrets(kept, typed map[string]json.RawMessage) map[string]json.RawMessage {
+// mergeSecrets returns the secrets after a change: those that are kept, and those that are typed in their place.
+func mergeSecrets(kept, typed map[string]json.RawMessage) map[string]json.RawMessage {
 	used := make(map[string]json.RawMessage)
 	maps.Copy(used, kept)
 	for name, value := range typed {

@@ -168,7 +168,7 @@ func (v *visit) actor() allswell.Actor {
 	return v.in.Actor(address)
 }
 
-// browser returns what is noted of the browser at a sign-in.
+// browser describes the browser at a sign-in.
 func (v *visit) browser() store.Browser {
 	return store.Browser{Address: v.actor().Address, Client: v.r.UserAgent()}
 }
@@ -192,7 +192,7 @@ func localPath(path string) string {
 	return path
 }
 
-// failure is what the screen of an error says.
+// failure is the data of the screen of an error.
 type failure struct {
 	Status int
 	Title  string

@@ -93,7 +93,7 @@ func (s *Site) admit(r *http.Request, e *entry, c credentials, ownDomain bool) (
 	switch {
 	case e.slug == c.slug:
 		return admissionSubscription, nil
-	case e.access.Asks():
+	case e.access.AcceptsCredentials():
 		return admissionAsked, nil
 	default:
 		return admissionRefused, nil

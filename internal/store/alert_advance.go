@@ -92,7 +92,7 @@ func (a *advance) route() (int, error) {
 				return 0, err
 			}
 		}
-		if found.isLate(e) {
+		if found.isOrphaned(e) {
 			continue
 		}
 		if err := a.beginAlert(e, found.subject(e)); err != nil {
@@ -260,7 +260,7 @@ func (a *advance) askRule(p alert.Progress, about alert.Alert) error {
 }
 
 func (a *advance) rulesOf(workspaceID string) ([]alert.Rule, error) {
-	return loaded(a.rules, workspaceID, func() ([]alert.Rule, error) { return a.enabledRules(workspaceID) })
+	return getOrLoad(a.rules, workspaceID, func() ([]alert.Rule, error) { return a.enabledRules(workspaceID) })
 }
 
 // enabledRules returns the rules of a workspace that are enabled.
@@ -269,19 +269,19 @@ func (c *session) enabledRules(workspaceID string) ([]alert.Rule, error) {
 }
 
 func (a *advance) silencesOf(workspaceID string) ([]alert.Silence, error) {
-	return loaded(a.silences, workspaceID, func() ([]alert.Silence, error) {
+	return getOrLoad(a.silences, workspaceID, func() ([]alert.Silence, error) {
 		return database.Query(a.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND ends_at > $2`, workspaceID, millis(a.Now))
 	})
 }
 
 func (a *advance) onCallOf(workspaceID string) ([]alert.OnCall, error) {
-	return loaded(a.onCall, workspaceID, func() ([]alert.OnCall, error) {
+	return getOrLoad(a.onCall, workspaceID, func() ([]alert.OnCall, error) {
 		return database.Query(a.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1`, workspaceID)
 	})
 }
 
-// loaded returns what a cache has under a key, and fills it first if it has nothing.
-func loaded[T any](cache map[string]T, key string, load func() (T, error)) (T, error) {
+// getOrLoad returns the value of a key in a cache, and loads it first if it is missing.
+func getOrLoad[T any](cache map[string]T, key string, load func() (T, error)) (T, error) {
 	if v, ok := cache[key]; ok {
 		return v, nil
 	}

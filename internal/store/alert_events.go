@@ -139,7 +139,7 @@ func (c *session) newAlertEvents(limit int) (a alertEvents, err error) {
 	return a, err
 }
 
-// monitorSubjects returns what monitors say of alerts about them, by their ids.
+// monitorSubjects returns the subjects of alerts about monitors, by the ids of the monitors.
 func (c *session) monitorSubjects(ids []string) (map[string]alert.Subject, error) {
 	monitors := make(map[string]alert.Subject)
 	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
@@ -154,15 +154,15 @@ func (c *session) monitorSubjects(ids []string) (map[string]alert.Subject, error
 	return monitors, err
 }
 
-// isLate reports whether an event begins an alert that nothing would end, because its monitor was deleted meanwhile. An
-// outage ends before that.
-func (a alertEvents) isLate(e allswell.MonitorEvent) bool {
+// isOrphaned reports whether an event begins an alert that nothing would end, because its monitor was deleted
+// meanwhile. An outage ends before that.
+func (a alertEvents) isOrphaned(e allswell.MonitorEvent) bool {
 	_, found := a.monitors[e.MonitorID]
 	event := alert.Event(e.Kind)
 	return e.MonitorID != "" && !found && event.Lasts() && event != alert.MonitorDown
 }
 
-// subject returns what an event is about. Of a monitor that was deleted only the name is known.
+// subject returns the subject of an event. Of a monitor that was deleted only the name is known.
 func (a alertEvents) subject(e allswell.MonitorEvent) alert.Subject {
 	s := a.monitors[e.MonitorID]
 	s.Event, s.MonitorID, s.Name, s.Reason = alert.Event(e.Kind), e.MonitorID, e.Data.Name, reasonOf(e.Data)

@@ -36,7 +36,7 @@ type AlertForecast struct {
 	Rules   []RuleForecast // of all rules of the workspace, the oldest first
 }
 
-// RuleForecast is what a rule would do.
+// RuleForecast is the forecast of one rule.
 type RuleForecast struct {
 	Rule    alert.Rule
 	Differs string // which of its fields does not match: see alert.Rule.Matches; "": it matches
@@ -115,7 +115,7 @@ func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q Alert
 	})
 }
 
-// forecast returns at most limit steps of what a rule does about an alert that begins.
+// forecast returns at most limit steps of a rule after the beginning of an alert.
 func (cfg alertConfiguration) forecast(r alert.Rule, a alert.Alert, limit int) (steps []ForecastStep) {
 	for _, step := range r.ForecastFrom(r.Begin(a, a.OpenedAt), a, cfg.silences, cfg.schedules, limit) {
 		steps = append(steps, ForecastStep{step, cfg.notified(step.Recipients)})
@@ -175,7 +175,7 @@ func (cfg alertConfiguration) notified(recipients []alert.Recipient) (all []Fore
 	return all
 }
 
-// subjectOf returns what the alert of an event would be about.
+// subjectOf returns the subject of the alert of an event.
 func (c *session) subjectOf(workspaceID string, q AlertQuestion) (s alert.Subject, err error) {
 	var bad allswell.ValidationError
 	if err := (alert.Filter{Tags: q.Tags}).Validate(); err != nil {

@@ -359,7 +359,7 @@ func (t *tx) planChannel(id string) error {
 		due = alert.Gathered(waiting.first, waiting.last)
 	}
 	if !due.IsZero() {
-		allowed, err := t.paceAllows(ch)
+		allowed, err := t.nextSendTime(ch)
 		if err != nil {
 			return err
 		}
@@ -369,8 +369,9 @@ func (t *tx) planChannel(id string) error {
 	return err
 }
 
-// paceAllows returns when a channel may be sent the next message, so that no minute has more than it allows; zero: at once.
-func (c *session) paceAllows(ch alert.Channel) (time.Time, error) {
+// nextSendTime returns when a channel may be sent the next message, so that no minute has more than it allows; zero: at
+// once.
+func (c *session) nextSendTime(ch alert.Channel) (time.Time, error) {
 	sent, err := database.One(c.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return

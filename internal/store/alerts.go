@@ -40,10 +40,10 @@ func (f AlertFilter) from(actor allswell.Actor) (from string, args []any) {
 		from += ` AND resolved_at IS NOT NULL`
 	}
 	if f.Event != "" {
-		from, args = and(from, args, `event = $%d`, string(f.Event))
+		from, args = withCondition(from, args, `event = $%d`, string(f.Event))
 	}
 	if f.Monitor != "" {
-		from, args = and(from, args, `(monitor_id = $%[1]d OR monitor_id IN (SELECT id FROM monitors WHERE slug = $%[1]d AND workspace_id = alerts.workspace_id))`, f.Monitor)
+		from, args = withCondition(from, args, `(monitor_id = $%[1]d OR monitor_id IN (SELECT id FROM monitors WHERE slug = $%[1]d AND workspace_id = alerts.workspace_id))`, f.Monitor)
 	}
 	return from, args
 }
@@ -117,7 +117,7 @@ const MaxPlanSteps = 5
 func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (AlertDetail, error) {
 	return read(ctx, s, func(c *session) (d AlertDetail, err error) {
 		from, args := alertsOf(actor)
-		from, args = and(from, args, `id = $%d`, id)
+		from, args = withCondition(from, args, `id = $%d`, id)
 		if d.Alert, err = database.One(c.Session, scanAlert, `SELECT `+alertColumns+` `+from, args...); err != nil {
 			return d, err
 		}
@@ -154,7 +154,7 @@ func (s *Store) AcknowledgeAlert(ctx context.Context, actor allswell.Actor, id s
 			return alert.Alert{}, err
 		}
 		from, args := alertsOf(actor)
-		from, args = and(from, args, `id = $%d`, id)
+		from, args = withCondition(from, args, `id = $%d`, id)
 		before, err := database.One(t.Session, scanAlert, `SELECT `+alertColumns+` `+from, args...)
 		if err != nil {
 			return before, err

@@ -133,7 +133,7 @@ func (s *Store) DeleteAnnouncement(ctx context.Context, actor allswell.Actor, id
 			return err
 		}
 		n, err := t.Exec(`DELETE FROM announcements WHERE id = $1`, a.ID)
-		if err = found(n, err); err == nil {
+		if err = requireRow(n, err); err == nil {
 			err = t.audit(actor, allswell.AuditDelete, a, nil)
 		}
 		return err

@@ -98,7 +98,7 @@ func (t *tx) saveStatusChange(c allswell.Component) error {
 	return err
 }
 
-// namedComponent is what others show of a component.
+// namedComponent has the fields of a component that other objects show.
 type namedComponent struct {
 	id, name string
 	hidden   bool

@@ -38,7 +38,7 @@ const checkRetryable = `retry_at <= $1 AND due_at > $1 AND replace(retry_without
 func withoutLocation(location string) string { return "|location:" + location + "|" }
 func withoutReplica(replica string) string   { return "|replica:" + replica + "|" }
 
-// retryWithout returns who is not asked again in a round.
+// retryWithout returns the locations and replicas that do not check again in a round.
 func retryWithout(r allswell.CheckRound) string {
 	var all strings.Builder
 	for _, location := range r.Failed {

@@ -134,7 +134,7 @@ func (t *tx) saveRollups(chunks map[rollupKey]checkstats.Chunk, changed map[roll
 	return nil
 }
 
-// timedResult is what summaries need of a result.
+// timedResult has the fields of a result that summaries need.
 type timedResult struct {
 	monitor string
 	at      time.Time

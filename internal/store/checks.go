@@ -59,7 +59,7 @@ func (t *tx) createCheck(m *allswell.Monitor) error {
 	if !m.IsCheck() {
 		return nil
 	}
-	m.Check.SecretFields = allswell.CheckChange{Secrets: m.Check.Secrets}.Of(allswell.CheckSpec{}, m.Interval).SecretFields
+	m.Check.SecretFields = allswell.CheckChange{Secrets: m.Check.Secrets}.ApplyTo(allswell.CheckSpec{}, m.Interval).SecretFields
 	sealed, err := t.sealSecrets(m.ID, m.Check.Secrets)
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ func (s *Store) Components(ctx context.Context, actor allswell.Actor, slug strin
 	}
 	from, args := f.from(`FROM components WHERE page_id = $1`, p.ID)
 	if f.Hidden != nil {
-		from, args = and(from, args, `hidden = $%d`, *f.Hidden)
+		from, args = withCondition(from, args, `hidden = $%d`, *f.Hidden)
 	}
 	return listQuery[allswell.Component]{
 		scan: scanComponent, fill: (*session).fillCauses, columns: componentColumns,
@@ -443,7 +443,7 @@ func (s *Store) DeleteGroup(ctx context.Context, actor allswell.Actor, page, ref
 			return err
 		}
 		n, err := t.Exec(`DELETE FROM component_groups WHERE id = $1`, g.ID)
-		if err = found(n, err); err == nil {
+		if err = requireRow(n, err); err == nil {
 			err = t.audit(actor, allswell.AuditDelete, deletedGroup{g, components}, nil)
 		}
 		return err
@@ -456,7 +456,7 @@ type deletedGroup struct {
 	components []string
 }
 
-// AuditObject returns what the audit log records of the deletion.
+// AuditObject returns the form of the deletion in the audit log.
 func (g deletedGroup) AuditObject() allswell.AuditObject {
 	o := g.Group.AuditObject()
 	o.Fields["components"] = g.components

@@ -51,10 +51,10 @@ func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug strin
 	const order = `ORDER BY d.created_at DESC, d.id DESC`
 	from, args := deliveryLogFrom, []any{p.ID}
 	if len(f.States) > 0 {
-		from, args = and(from, args, `d.state IN EACH($%d)`, list(f.States))
+		from, args = withCondition(from, args, `d.state IN EACH($%d)`, list(f.States))
 	}
 	if f.Subscriber != "" {
-		from, args = and(from, args, `d.subscriber_id = $%d`, f.Subscriber)
+		from, args = withCondition(from, args, `d.subscriber_id = $%d`, f.Subscriber)
 	}
 	return listQuery[allswell.DeliveryLogEntry]{
 		scan: scanDeliveryLogEntry, fill: fill, columns: deliveryLogColumns,

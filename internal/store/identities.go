@@ -185,7 +185,7 @@ func (x *identitySignIn) applyRole(user allswell.User) (joined bool, err error) 
 		return true, x.addMember(actor, allswell.Member{User: user, WorkspaceID: x.workspace, Role: x.role, Since: x.Now})
 	case err != nil:
 		return false, err
-	case !x.rules.Manages(x.identity) || before == x.role:
+	case !x.rules.ManagesRole(x.identity) || before == x.role:
 		return true, nil
 	}
 	owners, err := x.owners(x.workspace)

@@ -21,7 +21,7 @@ func (s *Store) IncidentTemplates(ctx context.Context, actor allswell.Actor, pag
 	reach := reachOf(actor)
 	from, args := `FROM incident_templates WHERE `+reach.templates(1), []any{reach.arg}
 	if page != "" {
-		from, args = and(from, args, `(page_id IS NULL OR page_id IN (SELECT id FROM pages WHERE slug = $%d))`, page)
+		from, args = withCondition(from, args, `(page_id IS NULL OR page_id IN (SELECT id FROM pages WHERE slug = $%d))`, page)
 	}
 	return listQuery[allswell.IncidentTemplate]{
 		scan: scanIncidentTemplate, columns: incidentTemplateColumns,

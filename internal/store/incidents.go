@@ -48,10 +48,10 @@ func (s *Store) Incidents(ctx context.Context, actor allswell.Actor, slug string
 	}
 	from, args := `FROM incidents WHERE page_id = $1 AND draft = $2`, []any{p.ID, f.Drafts}
 	if f.Resolved != nil {
-		from, args = and(from, args, `resolved = $%d`, *f.Resolved)
+		from, args = withCondition(from, args, `resolved = $%d`, *f.Resolved)
 	}
 	if f.Component != "" {
-		from, args = and(from, args, `id IN (SELECT incident_id FROM incident_components WHERE component_id = $%d)`, f.Component)
+		from, args = withCondition(from, args, `id IN (SELECT incident_id FROM incident_components WHERE component_id = $%d)`, f.Component)
 	}
 	return listQuery[allswell.Incident]{
 		scan: scanIncident, columns: incidentColumns,
@@ -497,7 +497,7 @@ func (s *Store) DeleteIncident(ctx context.Context, actor allswell.Actor, id str
 			return err
 		}
 		n, err := t.Exec(`DELETE FROM incidents WHERE id = $1`, i.ID)
-		if err = found(n, err); err == nil {
+		if err = requireRow(n, err); err == nil {
 			err = t.audit(actor, allswell.AuditDelete, i, nil)
 		}
 		return err

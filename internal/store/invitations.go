@@ -120,7 +120,7 @@ func (t *tx) withdrawInvitation(actor allswell.Actor, i allswell.Invitation) err
 }
 
 func (t *tx) deleteInvitation(actor allswell.Actor, i allswell.Invitation) error {
-	if err := found(t.Exec(`DELETE FROM invitations WHERE id = $1`, i.ID)); err != nil {
+	if err := requireRow(t.Exec(`DELETE FROM invitations WHERE id = $1`, i.ID)); err != nil {
 		return err
 	}
 	if _, err := t.Exec(`DELETE FROM page_limits WHERE holder_id = $1`, i.ID); err != nil {

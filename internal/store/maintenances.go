@@ -352,7 +352,7 @@ func (s *Store) DeleteMaintenance(ctx context.Context, actor allswell.Actor, id 
 			}
 		}
 		if n, err := t.Exec(`DELETE FROM maintenances WHERE id = $1`, m.ID); err != nil || n == 0 {
-			return found(n, err)
+			return requireRow(n, err)
 		}
 		if err := t.audit(actor, allswell.AuditDelete, m, nil); err != nil {
 			return err

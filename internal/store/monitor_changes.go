@@ -240,7 +240,7 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 		return m, err
 	}
 	t.dropSameSecrets(m, &ch.Check)
-	linked, err := t.relink(actor, &m, ch)
+	linked, err := t.changePlace(actor, &m, ch)
 	if err == nil && ch.ParentID != nil {
 		err = t.resolveParent(actor, &m, *ch.ParentID)
 	}
@@ -323,8 +323,8 @@ func (t *tx) saveChangedMonitor(before allswell.Monitor, m *allswell.Monitor, ch
 	return t.changeCheck(before, m, ch.Check)
 }
 
-// relink changes the page and the component of a monitor, and reports whether the change names either.
-func (t *tx) relink(actor allswell.Actor, m *allswell.Monitor, ch allswell.MonitorChange) (linked bool, err error) {
+// changePlace changes the page and the component of a monitor, and reports whether the change names either.
+func (t *tx) changePlace(actor allswell.Actor, m *allswell.Monitor, ch allswell.MonitorChange) (linked bool, err error) {
 	if ch.Page == nil && ch.ComponentID == nil {
 		return false, nil
 	}

@@ -141,7 +141,7 @@ func (c *session) monitorsFrom(actor allswell.Actor, f MonitorFilter) (from stri
 		if page, err = c.pageBySlug(actor, f.Page); err != nil && !errors.Is(err, allswell.ErrNotFound) {
 			return "", nil, err
 		}
-		from, args = and(from, args, `page_id = $%d`, page.ID) // "": none
+		from, args = withCondition(from, args, `page_id = $%d`, page.ID) // "": none
 	}
 	if len(f.Components) > 0 {
 		refs, err := c.resolveComponents(page.ID, f.Components)
@@ -153,7 +153,7 @@ func (c *session) monitorsFrom(actor allswell.Actor, f MonitorFilter) (from stri
 		if err != nil {
 			return "", nil, err
 		}
-		from, args = and(from, args, `component_id IN EACH($%d)`, list(ids))
+		from, args = withCondition(from, args, `component_id IN EACH($%d)`, list(ids))
 	}
 	if f.IncidentID != "" {
 		ids, err := database.Query(c.Session, database.ScanString, `SELECT o.monitor_id FROM incidents i JOIN pages p ON p.id = i.page_id JOIN outages o ON o.id = i.outage_id
@@ -161,7 +161,7 @@ func (c *session) monitorsFrom(actor allswell.Actor, f MonitorFilter) (from stri
 		if err != nil {
 			return "", nil, err
 		}
-		from, args = and(from, args, `id IN EACH($%d)`, list(ids))
+		from, args = withCondition(from, args, `id IN EACH($%d)`, list(ids))
 	}
 	if len(args) == 0 {
 		from, args = from+` AND `+r.objects(1), []any{r.arg}
@@ -170,7 +170,7 @@ func (c *session) monitorsFrom(actor allswell.Actor, f MonitorFilter) (from stri
 		if !allswell.ValidTag(f.Tag) { // no monitor has it
 			return from + ` AND FALSE`, args, nil
 		}
-		from, args = and(from, args, `tags LIKE $%d`, tagPattern(f.Tag))
+		from, args = withCondition(from, args, `tags LIKE $%d`, tagPattern(f.Tag))
 	}
 	switch f.State {
 	case "":
@@ -180,10 +180,10 @@ func (c *session) monitorsFrom(actor allswell.Actor, f MonitorFilter) (from stri
 	case allswell.MonitorDisabled:
 		from += ` AND NOT enabled`
 	default:
-		from, args = and(from, args, `state = $%d`, string(f.State))
+		from, args = withCondition(from, args, `state = $%d`, string(f.State))
 	}
 	if f.Type != "" {
-		from, args = and(from, args, `type = $%d`, string(f.Type))
+		from, args = withCondition(from, args, `type = $%d`, string(f.Type))
 	}
 	from, args = f.from(from, args...)
 	return from, args, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// PageSize is how much belongs to a page.
+// PageSize is the number of objects of a page, by kind.
 type PageSize struct{ Components, Incidents, Maintenances, Monitors, Subscribers int }
 
 // PageSizes returns the sizes of pages of the actor's workspace, by their ids.

@@ -251,7 +251,7 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 	}
 	if p.Visibility == allswell.VisibilityPrivate && before.Visibility != p.Visibility {
 		t.hiddenPages = append(t.hiddenPages, p.ID)
-		if err := t.cancelOfStrangers(p.ID); err != nil {
+		if err := t.cancelForSignedUp(p.ID); err != nil {
 			return p, err
 		}
 	}

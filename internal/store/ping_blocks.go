@@ -22,7 +22,7 @@ type PingOrigins struct {
 // PingOrigin is a ping of a batch: the indexes of its token and its client.
 type PingOrigin struct{ Token, Client int32 }
 
-// pingDetail is what only recording a ping by itself finds out.
+// pingDetail is the part of a ping that is only known while it is recorded.
 type pingDetail struct {
 	token  string        // the monitor's token; the ping may have used the old one
 	lasted time.Duration // of the run that the ping ended; negative: it ended none

@@ -161,7 +161,7 @@ func (t *tx) applyPing(m *allswell.Monitor, runID string) (ended allswell.Run, e
 	if ended, err = t.endRun(m, runID); err != nil {
 		return ended, err
 	}
-	verdict := m.JudgeEnd(ended, t.Now, true)
+	verdict := m.EvaluateEnd(ended, t.Now, true)
 	failed, violates := m.Down(verdict)
 	if violates || m.State == allswell.MonitorDown && !ended.Recovers() {
 		return ended, t.applyViolation(m, verdict, failed)

@@ -197,7 +197,7 @@ type placedObject struct {
 	others map[string]int // by id
 }
 
-// AuditObject returns what the audit log records of the move.
+// AuditObject returns the form of the move in the audit log.
 func (p placedObject) AuditObject() allswell.AuditObject {
 	o := p.Auditable.AuditObject()
 	if len(p.others) > 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// reach is what an actor can see and change: its workspace, or some pages of it. Every statement that finds pages, or what
-// belongs to them, for an actor has one of its conditions. TestPageLimits tries all verbs.
+// reach is the set of objects that an actor can see and change: its workspace, or some pages of it. Every statement
+// that finds pages, or what belongs to them, for an actor has one of its conditions. TestPageLimits tries all verbs.
 type reach struct {
 	limited bool
 	arg     string // the argument of the conditions

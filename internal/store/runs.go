@@ -33,11 +33,11 @@ func (t *tx) endViolates(m allswell.Monitor, runID string) (bool, error) {
 		return false, nil
 	}
 	r, err := t.run(m.ID, runID)
-	_, violates := m.Down(m.JudgeEnd(r, t.Now, true))
+	_, violates := m.Down(m.EvaluateEnd(r, t.Now, true))
 	return violates, err
 }
 
-// startOf loads what the start of a run of a locked monitor is judged by.
+// startOf loads what the start of a run of a locked monitor is evaluated with.
 func (t *tx) startOf(m allswell.Monitor, n NewSignal) (s allswell.RunStart, err error) {
 	s = allswell.RunStart{At: t.Now, RunID: n.RunID, Repeated: n.Repeated}
 	s.Open, err = database.Query(t.Session, scanRun, `SELECT `+runColumns+` FROM signals WHERE monitor_id = $1 AND running ORDER BY number`, m.ID)
@@ -63,14 +63,14 @@ func (t *tx) startOf(m allswell.Monitor, n NewSignal) (s allswell.RunStart, err 
 	return s, err
 }
 
-// applyStart judges the start of a run of a locked monitor, and returns the run. The caller saves it. A run with the
+// applyStart evaluates the start of a run of a locked monitor, and returns the run. The caller saves it. A run with the
 // same id that has not ended is replaced.
 func (t *tx) applyStart(m *allswell.Monitor, n NewSignal) (r allswell.Run, err error) {
 	start, err := t.startOf(*m, n)
 	if err != nil {
 		return r, err
 	}
-	verdict := m.JudgeStart(start)
+	verdict := m.EvaluateStart(start)
 	failed, violates := m.Down(verdict)
 	replaced, err := t.endRun(m, n.RunID)
 	if err != nil {
@@ -111,7 +111,7 @@ func (t *tx) applyFailure(m *allswell.Monitor, n NewSignal) (ended allswell.Run,
 	if ended, err = t.endRun(m, n.RunID); err != nil {
 		return ended, err
 	}
-	if err := t.warn(m, m.JudgeEnd(ended, t.Now, false)); err != nil {
+	if err := t.warn(m, m.EvaluateEnd(ended, t.Now, false)); err != nil {
 		return ended, err
 	}
 	if !m.RecordFailure(t.Now) {
@@ -170,7 +170,7 @@ func (t *tx) saveRunDue(m *allswell.Monitor) error {
 
 // checkRuns applies a tick to the runs that must have ended, and returns how many of them are overdue and how many monitors
 // went down.
-func (s *Store) checkRuns(ctx context.Context, tick allswell.Tick) (checked runsChecked, err error) {
+func (s *Store) checkRuns(ctx context.Context, tick allswell.Tick) (checked runCheckResult, err error) {
 	from := candidate{}
 	for {
 		found, err := database.Lookup(ctx, s.db, func(c *database.Session) ([]candidate, error) {
@@ -183,7 +183,7 @@ func (s *Store) checkRuns(ctx context.Context, tick allswell.Tick) (checked runs
 		if err != nil || len(found) == 0 {
 			return checked, err
 		}
-		n, err := write(ctx, s, func(t *tx) (runsChecked, error) {
+		n, err := write(ctx, s, func(t *tx) (runCheckResult, error) {
 			t.unattended = true
 			return t.checkRunBatch(found, tick)
 		})
@@ -195,8 +195,8 @@ func (s *Store) checkRuns(ctx context.Context, tick allswell.Tick) (checked runs
 	}
 }
 
-// runsChecked is the result of checking runs.
-type runsChecked struct {
+// runCheckResult is the result of checking runs.
+type runCheckResult struct {
 	overdue int // runs
 	down    int // monitors that went down
 }
@@ -208,7 +208,7 @@ type dueRun struct {
 }
 
 // checkRunBatch checks the runs of monitors.
-func (t *tx) checkRunBatch(batch []candidate, tick allswell.Tick) (checked runsChecked, err error) {
+func (t *tx) checkRunBatch(batch []candidate, tick allswell.Tick) (checked runCheckResult, err error) {
 	ids := make([]string, len(batch))
 	for i, c := range batch {
 		ids[i] = c.id
@@ -233,7 +233,7 @@ func (t *tx) checkRunBatch(batch []candidate, tick allswell.Tick) (checked runsC
 	var down []allswell.Monitor
 	for i := range monitors {
 		m := &monitors[i]
-		verdict, err := t.judgeRuns(m, runs, tick)
+		verdict, err := t.evaluateRuns(m, runs, tick)
 		if err != nil {
 			return checked, err
 		}
@@ -251,26 +251,26 @@ func (t *tx) checkRunBatch(batch []candidate, tick allswell.Tick) (checked runsC
 	return checked, err
 }
 
-// judgeRuns checks the runs of one monitor, and stops expecting the end of those that are overdue or not judged.
-func (t *tx) judgeRuns(m *allswell.Monitor, runs []dueRun, tick allswell.Tick) (v allswell.Verdict, err error) {
-	var judged []string
+// evaluateRuns checks the runs of one monitor, and stops expecting the end of those that are overdue or not evaluated.
+func (t *tx) evaluateRuns(m *allswell.Monitor, runs []dueRun, tick allswell.Tick) (v allswell.Verdict, err error) {
+	var evaluated []string
 	for _, r := range runs {
 		if r.monitor != m.ID {
 			continue
 		}
 		switch m.CheckRun(r.Run, tick) {
 		case allswell.RunOverdue:
-			v.Violated = append(v.Violated, m.JudgeOverdue(r.Run).Violated...)
-			judged = append(judged, r.id)
+			v.Violated = append(v.Violated, m.EvaluateOverdue(r.Run).Violated...)
+			evaluated = append(evaluated, r.id)
 		case allswell.RunUnknown:
-			judged = append(judged, r.id)
+			evaluated = append(evaluated, r.id)
 		case allswell.RunOnTime:
 		}
 	}
-	if len(judged) == 0 {
+	if len(evaluated) == 0 {
 		return v, nil
 	}
-	if _, err := t.Exec(`UPDATE signals SET due_at = NULL WHERE id IN EACH($1)`, list(judged)); err != nil {
+	if _, err := t.Exec(`UPDATE signals SET due_at = NULL WHERE id IN EACH($1)`, list(evaluated)); err != nil {
 		return v, err
 	}
 	return v, t.saveRunDue(m)

@@ -67,7 +67,7 @@ func (m *runModel) start(n store.NewSignal) {
 	if nth := len(m.starts) - m.monitor.MaxPerInterval; m.monitor.MaxPerInterval > 0 && nth >= 0 {
 		s.Nth = m.starts[nth]
 	}
-	verdict, doubtful, ambiguous := m.monitor.JudgeStart(s), s.Doubtful(), s.Ambiguous()
+	verdict, doubtful, ambiguous := m.monitor.EvaluateStart(s), s.Doubtful(), s.Ambiguous()
 	failed, violates := m.monitor.Down(verdict)
 	replaced := m.take(n.RunID)
 	for i := range m.open {
@@ -83,7 +83,7 @@ func (m *runModel) start(n store.NewSignal) {
 
 func (m *runModel) finish(runID string, success bool) {
 	now, run := m.clock.now(), m.take(runID)
-	verdict := m.monitor.JudgeEnd(run, now, success)
+	verdict := m.monitor.EvaluateEnd(run, now, success)
 	_, failed := m.monitor.Down(verdict)
 	switch {
 	case !success && m.monitor.RecordFailure(now):
@@ -123,7 +123,7 @@ func (m *runModel) check() {
 		switch m.monitor.CheckRun(r, tick) {
 		case allswell.RunOverdue:
 			m.open[i].DueAt = time.Time{}
-			m.apply(m.monitor.JudgeOverdue(r))
+			m.apply(m.monitor.EvaluateOverdue(r))
 		case allswell.RunUnknown:
 			m.open[i].DueAt = time.Time{}
 		case allswell.RunOnTime:

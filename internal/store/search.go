@@ -16,7 +16,7 @@ const (
 	maxSearched = 10_000 // objects of a kind, the newest, that a search looks at
 )
 
-// Found is what a search found: of each kind, the best matches first.
+// Found is the result of a search: of each kind, the best matches first.
 type Found struct {
 	Monitors   []MonitorListEntry
 	Components []FoundComponent
@@ -51,7 +51,7 @@ func (s *Store) Search(ctx context.Context, actor allswell.Actor, text string) (
 		r := reachOf(actor)
 		pages, err := c.monitorListPages(actor)
 		if err == nil {
-			f.Pages = best(pages, words, func(p MonitorListPage) (name, more string) { return p.Name, p.Slug })
+			f.Pages = bestMatches(pages, words, func(p MonitorListPage) (name, more string) { return p.Name, p.Slug })
 			f.Monitors, err = c.searchMonitors(r, pages, words)
 		}
 		if err == nil {
@@ -76,7 +76,7 @@ func (c *session) searchMonitors(r reach, pages []MonitorListPage, words []strin
 	for _, p := range pages {
 		names[p.ID] = p.Name
 	}
-	rows = best(rows, words, func(m allswell.Monitor) (name, more string) {
+	rows = bestMatches(rows, words, func(m allswell.Monitor) (name, more string) {
 		return m.Name, names[m.PageID] + " " + strings.Join(m.Tags, " ")
 	})
 	return c.monitorListEntries(rows, pages)
@@ -88,7 +88,7 @@ func (c *session) searchComponents(r reach, words []string) ([]FoundComponent, e
 		return
 	}, `SELECT components.id, components.name, pages.slug, pages.name FROM components JOIN pages ON pages.id = components.page_id
 		WHERE `+r.on(`components.page_id`, 1)+` ORDER BY components.created_at DESC, components.id DESC LIMIT $2`, r.arg, maxSearched)
-	return best(rows, words, func(f FoundComponent) (name, more string) { return f.Name, f.PageName }), err
+	return bestMatches(rows, words, func(f FoundComponent) (name, more string) { return f.Name, f.PageName }), err
 }
 
 func (c *session) searchIncidents(r reach, words []string) ([]FoundIncident, error) {
@@ -106,9 +106,9 @@ func hasWords(lower string, words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(lower, word) })
 }
 
-// best returns the objects that have all words in their name or in what else is known of them. Those whose name begins
-// with the first word come first, and then those with a word that begins with it.
-func best[T any](all []T, words []string, texts func(T) (name, more string)) []T {
+// bestMatches returns the objects that have all words in their name or in what else is known of them. Those whose name
+// begins with the first word come first, and then those with a word that begins with it.
+func bestMatches[T any](all []T, words []string, texts func(T) (name, more string)) []T {
 	type ranked struct {
 		object T
 		rank   int

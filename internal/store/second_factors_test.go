@@ -25,7 +25,7 @@ func TestSecondFactor(t *testing.T) {
 		if _, err := w.FindSession(w.ctx, other); !errors.Is(err, allswell.ErrUnauthenticated) {
 			w.Errorf("another session after the change: %v", err)
 		}
-		if _, err := w.Enter(w.ctx, enter, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.SignInWithCode(w.ctx, enter, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
 			w.Errorf("an earlier code after the change: %v", err)
 		}
 		if _, err := w.SetAuthenticator(w.ctx, actor, "OTHER", 100); !errors.Is(err, allswell.ErrPreconditionFailed) {

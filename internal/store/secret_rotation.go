@@ -120,7 +120,7 @@ func (s *Store) RotateSecrets(ctx context.Context) (rotated int, err error) {
 		for last := ""; ; {
 			ids, err := write(ctx, s, func(t *tx) ([]string, error) {
 				t.unattended = true
-				ids, n, err := t.sealAnew(column, last)
+				ids, n, err := t.reseal(column, last)
 				rotated += n
 				return ids, err
 			})
@@ -149,9 +149,9 @@ func (s *Store) rotateKeyFile(ctx context.Context) error {
 	})
 }
 
-// sealAnew seals the secrets of the owners after an id with the first key, unless they are. It returns the ids of those
+// reseal seals the secrets of the owners after an id with the first key, unless they are. It returns the ids of those
 // that it read, in order.
-func (t *tx) sealAnew(of sealedColumn, after string) (ids []string, n int, err error) {
+func (t *tx) reseal(of sealedColumn, after string) (ids []string, n int, err error) {
 	keys, err := t.s.secretKeys.current()
 	if err != nil {
 		return nil, 0, err

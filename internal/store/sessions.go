@@ -18,7 +18,7 @@ const sessionStep = 5 * time.Minute
 // maxSessions is the maximum number of sessions of one user. A further sign-in ends the oldest.
 const maxSessions = 50
 
-// Browser is what is noted of the browser that signs in.
+// Browser describes the browser that signs in.
 type Browser struct {
 	Address string // IP address
 	Client  string // User-Agent
@@ -60,7 +60,7 @@ func (t *tx) startSessionAnywhere(userID string, in signIn) (secret string, err 
 	return t.startSession(userID, workspace, in)
 }
 
-// PasswordSignIn is what a right password leads to: a session, or a one-time code with which FinishSignIn continues.
+// PasswordSignIn is the result of a correct password: a session, or a one-time code with which FinishSignIn continues.
 type PasswordSignIn struct {
 	Secret  string // of the session; "": a second factor is missing
 	Pending string // the code for FinishSignIn; "" with a session
@@ -123,7 +123,7 @@ func (t *tx) startSession(userID, workspaceID string, in signIn) (secret string,
 		begun.ID, userID, workspaceID, allswell.HashTokenSecret(secret), millis(t.Now), millis(in.confirmedAt),
 		in.Address, strings.ToValidUTF8(in.Client[:min(len(in.Client), maxClientLength)], ""), string(in.method))
 	if err == nil {
-		err = t.noteSeen(userID, workspaceID)
+		err = t.recordLastSeen(userID, workspaceID)
 	}
 	if err != nil {
 		return "", err
@@ -132,8 +132,8 @@ func (t *tx) startSession(userID, workspaceID string, in signIn) (secret string,
 	return secret, t.audit(actor, allswell.AuditCreate, nil, begun)
 }
 
-// noteSeen notes the time at which a member was last seen.
-func (t *tx) noteSeen(userID, workspaceID string) error {
+// recordLastSeen notes the time at which a member was last seen.
+func (t *tx) recordLastSeen(userID, workspaceID string) error {
 	_, err := t.Exec(`UPDATE members SET last_seen_at = $3 WHERE user_id = $1 AND workspace_id = $2`, userID, workspaceID, millis(t.Now))
 	return err
 }
@@ -149,7 +149,7 @@ func (s *Store) FindSession(ctx context.Context, secret string) (allswell.Signed
 func (s *Store) UseSession(ctx context.Context, secret string) (allswell.SignedIn, error) {
 	found, now, err := s.findSession(ctx, secret)
 	if err == nil && now.Sub(found.LastUsedAt) > sessionStep {
-		s.noteUse(ctx, found.Session)
+		s.recordUse(ctx, found.Session)
 	}
 	return found, err
 }
@@ -194,12 +194,12 @@ func (s *Store) findSession(ctx context.Context, secret string) (found allswell.
 	return found, now, err
 }
 
-func (s *Store) noteUse(ctx context.Context, used allswell.Session) {
+func (s *Store) recordUse(ctx context.Context, used allswell.Session) {
 	err := writeOnly(ctx, s, func(t *tx) error {
 		if _, err := t.Exec(`UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, used.ID, millis(t.Now)); err != nil {
 			return err
 		}
-		return t.noteSeen(used.UserID, used.WorkspaceID)
+		return t.recordLastSeen(used.UserID, used.WorkspaceID)
 	})
 	if err != nil {
 		s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "the use of a session could not be noted", "session", used.ID, "error", err)
@@ -224,7 +224,7 @@ func (s *Store) Sessions(ctx context.Context, actor allswell.Actor) ([]allswell.
 // none will be accepted. It returns allswell.ErrNotFound if the user has no such session.
 func (s *Store) EndSession(ctx context.Context, actor allswell.Actor, id string) error {
 	return writeOnly(ctx, s, func(t *tx) error {
-		return found(t.Exec(`DELETE FROM sessions WHERE id = $1 AND user_id = $2`, id, actor.ID))
+		return requireRow(t.Exec(`DELETE FROM sessions WHERE id = $1 AND user_id = $2`, id, actor.ID))
 	})
 }
 
@@ -265,7 +265,7 @@ func (s *Store) EndMemberSession(ctx context.Context, actor allswell.Actor, id s
 		if err := actor.CheckRoles(ended.Role); err != nil {
 			return none, err
 		}
-		if err := found(t.Exec(`DELETE FROM sessions WHERE id = $1`, id)); err != nil {
+		if err := requireRow(t.Exec(`DELETE FROM sessions WHERE id = $1`, id)); err != nil {
 			return none, err
 		}
 		return none, t.audit(actor, allswell.AuditDelete, ended, nil)
@@ -287,18 +287,18 @@ func (s *Store) ConfirmSession(ctx context.Context, actor allswell.Actor) error 
 }
 
 func (t *tx) confirmSession(actor allswell.Actor) error {
-	return found(t.Exec(`UPDATE sessions SET confirmed_at = $2 WHERE id = $1`, actor.SessionID, millis(t.Now)))
+	return requireRow(t.Exec(`UPDATE sessions SET confirmed_at = $2 WHERE id = $1`, actor.SessionID, millis(t.Now)))
 }
 
 // SwitchWorkspace makes the session of the actor, who is a user, show another workspace of the user. It returns
 // allswell.ErrNotFound if the user is no member of it.
 func (s *Store) SwitchWorkspace(ctx context.Context, actor allswell.Actor, workspaceID string) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		err := found(t.Exec(`UPDATE sessions SET workspace_id = $2
+		err := requireRow(t.Exec(`UPDATE sessions SET workspace_id = $2
 			WHERE id = $1 AND EXISTS (SELECT 1 FROM members WHERE user_id = $3 AND workspace_id = $2)`, actor.SessionID, workspaceID, actor.ID))
 		if err != nil {
 			return err
 		}
-		return t.noteSeen(actor.ID, workspaceID)
+		return t.recordLastSeen(actor.ID, workspaceID)
 	})
 }

@@ -146,7 +146,7 @@ func (t *tx) mayChangeOutage(m allswell.Monitor, n NewSignal, others bool) (bool
 		return n.Kind == allswell.SignalStart && (m.MaxPerInterval > 0 || m.NoOverlap) || n.Kind == allswell.SignalSuccess && m.MinRuntime > 0, nil
 	case n.Kind == allswell.SignalStart:
 		start, err := t.startOf(m, n)
-		_, violates := m.Down(m.JudgeStart(start))
+		_, violates := m.Down(m.EvaluateStart(start))
 		return violates, err
 	default:
 		return t.endViolates(m, n.RunID)

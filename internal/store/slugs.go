@@ -15,16 +15,16 @@ type Filter struct{ Slug, Name string }
 // from adds the filter's conditions to a statement that takes args.
 func (f Filter) from(statement string, args ...any) (string, []any) {
 	if f.Slug != "" {
-		statement, args = and(statement, args, `slug = $%d`, f.Slug)
+		statement, args = withCondition(statement, args, `slug = $%d`, f.Slug)
 	}
 	if f.Name != "" {
-		statement, args = and(statement, args, `name = $%d`, f.Name)
+		statement, args = withCondition(statement, args, `name = $%d`, f.Name)
 	}
 	return statement, args
 }
 
-// and adds a condition with the argument arg to a statement that takes args.
-func and(statement string, args []any, condition string, arg any) (string, []any) {
+// withCondition adds a condition with the argument arg to a statement that takes args.
+func withCondition(statement string, args []any, condition string, arg any) (string, []any) {
 	args = append(args, arg)
 	return statement + ` AND ` + fmt.Sprintf(condition, len(args)), args
 }
@@ -83,7 +83,7 @@ func objectOf(actor allswell.Actor, pageSlug, ref string) (where string, args []
 
 // checkUniqueName returns an *allswell.ValidationError if the rows that from selects include one with the name.
 func (t *tx) checkUniqueName(noun, name, from string, args ...any) error {
-	from, args = and(from, args, `name = $%d`, name)
+	from, args = withCondition(from, args, `name = $%d`, name)
 	same, err := database.Query(t.Session, database.ScanString, `SELECT id `+from+` ORDER BY created_at, id LIMIT 1`, args...)
 	if err != nil || len(same) == 0 {
 		return err

@@ -28,7 +28,7 @@ type Options struct {
 	// the database's clock on PostgreSQL, where hosts' clocks are not used.
 	Clock func() time.Time
 
-	// Logger gets the messages that no error carries. nil discards them.
+	// Logger logs problems that no method returns as an error. nil discards them.
 	Logger *slog.Logger
 
 	// FailureThreshold applies to monitors that have none of their own; 0 means

@@ -84,20 +84,20 @@ func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug stri
 	from, args := `FROM subscribers WHERE page_id = $1`, []any{p.ID}
 	if f.Target != "" {
 		shown, keys := secretTarget(p.ID, f.Target)
-		from, args = and(from, args, `channel IN EACH($%d)`, list(allswell.Channels)) // for the index
-		from, args = and(from, args, `target IN EACH($%d)`, list([]string{f.Target, shown}))
-		from, args = and(from, args, `(target_key IN EACH($%d)`, list(keys))
+		from, args = withCondition(from, args, `channel IN EACH($%d)`, list(allswell.Channels)) // for the index
+		from, args = withCondition(from, args, `target IN EACH($%d)`, list([]string{f.Target, shown}))
+		from, args = withCondition(from, args, `(target_key IN EACH($%d)`, list(keys))
 		args = append(args, f.Target)
 		from += fmt.Sprintf(` OR target = $%d)`, len(args))
 	}
 	if f.Contains != "" {
 		_, keys := secretTarget(p.ID, f.Contains)
-		from, args = and(from, args, `(target_key IN EACH($%d)`, list(keys))
+		from, args = withCondition(from, args, `(target_key IN EACH($%d)`, list(keys))
 		args = append(args, strings.ToLower(f.Contains))
 		from += fmt.Sprintf(` OR replace(lower(target), $%d, '') <> lower(target))`, len(args))
 	}
 	if f.Channel != "" {
-		from, args = and(from, args, `channel = $%d`, string(f.Channel))
+		from, args = withCondition(from, args, `channel = $%d`, string(f.Channel))
 	}
 	if condition, ok := subscriberStateConditions[f.State]; ok {
 		from += ` AND ` + condition
@@ -108,7 +108,7 @@ func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug stri
 	}.load(ctx, s, r)
 }
 
-// secretTarget returns what would be shown of a text if it was the target of a chat, and the keys that it would have on
+// secretTarget returns the shown part of a text, as if it were the target of a chat, and the keys that it would have on
 // a page.
 func secretTarget(pageID, text string) (shown string, keys []string) {
 	for _, channel := range allswell.ChatChannels {
@@ -389,9 +389,9 @@ func (t *tx) cancel(subscriberID, reason string) error {
 	return err
 }
 
-// cancelOfStrangers ends the deliveries to subscribers who signed up while the page was visible, because they get
+// cancelForSignedUp ends the deliveries to subscribers who signed up while the page was visible, because they get
 // nothing of a private page; see createDeliveries.
-func (t *tx) cancelOfStrangers(pageID string) error {
+func (t *tx) cancelForSignedUp(pageID string) error {
 	_, err := t.Exec(`UPDATE deliveries SET state = 'cancelled', reason = $2, lease_until_at = NULL, updated_at = $3
 		WHERE page_id = $1 AND purpose = 'event' AND state IN ('pending', 'sending')
 			AND subscriber_id IN (SELECT id FROM subscribers WHERE page_id = $1 AND NOT added_by_operator AND NOT admitted)`,

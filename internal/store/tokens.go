@@ -305,8 +305,8 @@ func (t *tx) issue(actor allswell.Actor, n allswell.NewToken, secret string) (al
 	return allswell.IssuedToken{Token: token, Secret: secret}, err
 }
 
-// found returns ErrNotFound if a statement changed no row.
-func found(n int64, err error) error {
+// requireRow returns ErrNotFound if a statement changed no row.
+func requireRow(n int64, err error) error {
 	if err == nil && n == 0 {
 		return allswell.ErrNotFound
 	}

@@ -16,7 +16,7 @@ func scanUser(row database.Row) (u allswell.User, err error) {
 	return
 }
 
-// Credentials are what a sign-in with a password is compared with.
+// Credentials are the stored values that a sign-in with a password is compared with.
 type Credentials struct {
 	UserID       string
 	PasswordHash string // "": the user has no password
@@ -178,8 +178,9 @@ func (s *Store) IssueEnterCode(ctx context.Context, userID string) (code string,
 	return write(ctx, s, func(t *tx) (string, error) { return t.issueCode(allswell.CodeEnter, userID) })
 }
 
-// Enter signs in with a code and uses it up. It returns allswell.ErrNotFound if the code is not valid (any more).
-func (s *Store) Enter(ctx context.Context, code string, b Browser) (secret string, err error) {
+// SignInWithCode signs in with a code and uses it up. It returns allswell.ErrNotFound if the code is not valid (any
+// more).
+func (s *Store) SignInWithCode(ctx context.Context, code string, b Browser) (secret string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {
 		id, err := t.takeCode(allswell.CodeEnter, code)
 		if err != nil {

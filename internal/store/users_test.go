@@ -333,7 +333,7 @@ func TestNewPasswordInvalidatesCodesAndIsAudited(t *testing.T) {
 			if _, err := w.ResetPassword(w.ctx, reset, "x", store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
 				w.Errorf("a reset code after %s: %v", what, err)
 			}
-			if _, err := w.Enter(w.ctx, enter, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+			if _, err := w.SignInWithCode(w.ctx, enter, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
 				w.Errorf("an enter code after %s: %v", what, err)
 			}
 			entries, _, err := w.AuditLog(w.ctx, actor, allswell.AuditFilter{ObjectKind: allswell.ObjectUser}, "", 10)

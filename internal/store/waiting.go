@@ -14,8 +14,8 @@ type Waiting struct {
 	Alerts     time.Duration // messages to channels, and events and rules that nobody has looked at
 }
 
-// Waiting returns for how long work has been overdue. It grows if nobody does it, and not while it is repeated because
-// others do not answer.
+// Waiting returns for how long work has been overdue. It grows while the work is not done, but not while it is repeated
+// because others do not answer.
 func (s *Store) Waiting(ctx context.Context) (w Waiting, err error) {
 	return read(ctx, s, func(c *session) (w Waiting, err error) {
 		for _, kind := range []struct {

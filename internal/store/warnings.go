@@ -134,10 +134,10 @@ func (s *Store) Warnings(ctx context.Context, actor allswell.Actor, ref string, 
 		}
 		from, args := `FROM warnings WHERE monitor_id = $1`, []any{m.ID}
 		if f.Condition != "" {
-			from, args = and(from, args, `condition = $%d`, string(f.Condition))
+			from, args = withCondition(from, args, `condition = $%d`, string(f.Condition))
 		}
 		if f.Before > 0 {
-			from, args = and(from, args, `number < $%d`, f.Before)
+			from, args = withCondition(from, args, `number < $%d`, f.Before)
 		}
 		args = append(args, limit+1)
 		return database.Query(c.Session, scanWarning, `SELECT `+warningColumns+` `+from+` ORDER BY number DESC LIMIT $`+strconv.Itoa(len(args)), args...)

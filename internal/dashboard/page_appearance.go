@@ -12,15 +12,15 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// look says what becomes of an accent that is hard to read.
-type look struct {
+// accentColours are the colours in which a page shows its accent, adapted if it would be hard to read.
+type accentColours struct {
 	Accent, Light, Dark string // "#rrggbb"
 	Adapted             bool   // a scheme does not show the accent as it is
 }
 
-func newLook(accent string) look {
+func newAccentColours(accent string) accentColours {
 	shades, ok := assets.AdaptAccent(accent)
-	l := look{Accent: accent, Light: shades.Text.Light, Dark: shades.Text.Dark}
+	l := accentColours{Accent: accent, Light: shades.Text.Light, Dark: shades.Text.Dark}
 	l.Adapted = ok && (l.Light != accent || l.Dark != accent)
 	return l
 }
@@ -38,9 +38,9 @@ func newPreviews(p allswell.Page) (all []preview) {
 	return all
 }
 
-// lookPath returns the path of an image of a page for its operators, or "" if there is none. name changes with its
+// imagePath returns the path of an image of a page for its operators, or "" if there is none. name changes with its
 // contents.
-func lookPath(p allswell.Page, kind allswell.ImageKind, name string) string {
+func imagePath(p allswell.Page, kind allswell.ImageKind, name string) string {
 	if name == "" {
 		return ""
 	}
@@ -58,9 +58,9 @@ type imageUpload struct {
 
 func (s *pageSettingsScreen) drawImages() {
 	for _, image := range []imageUpload{
-		{Kind: allswell.ImageLogo, Label: "Logo", Hint: "In place of the name.", URL: lookPath(s.Page, allswell.ImageLogo, s.Page.Logo)},
-		{Kind: allswell.ImageLogoDark, Label: "Logo on dark pages", Hint: "Without it, dark pages show the logo above.", URL: lookPath(s.Page, allswell.ImageLogoDark, s.Page.LogoDark)},
-		{Kind: allswell.ImageIcon, Label: "Icon", Hint: "In tabs of browsers. Without it, the icon shows the state.", URL: lookPath(s.Page, allswell.ImageIcon, s.Page.Icon)},
+		{Kind: allswell.ImageLogo, Label: "Logo", Hint: "In place of the name.", URL: imagePath(s.Page, allswell.ImageLogo, s.Page.Logo)},
+		{Kind: allswell.ImageLogoDark, Label: "Logo on dark pages", Hint: "Without it, dark pages show the logo above.", URL: imagePath(s.Page, allswell.ImageLogoDark, s.Page.LogoDark)},
+		{Kind: allswell.ImageIcon, Label: "Icon", Hint: "In tabs of browsers. Without it, the icon shows the state.", URL: imagePath(s.Page, allswell.ImageIcon, s.Page.Icon)},
 	} {
 		image.Path = pagePath(s.Page) + "/images/" + string(image.Kind)
 		s.shown[string(image.Kind)] = true
@@ -114,7 +114,7 @@ func (v *visit) setPageImage() error {
 	if err != nil {
 		return err
 	}
-	return v.redirect(pagePath(h.Page) + "?saved#look")
+	return v.redirect(pagePath(h.Page) + "?saved#appearance")
 }
 
 func (v *visit) removeImage(ctx context.Context, slug string, kind allswell.ImageKind) error {

@@ -7,16 +7,16 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// CheckSurroundings is what replicas that run checks need to know of the installation.
-type CheckSurroundings struct {
+// CheckEnvironment describes the installation to replicas that run checks.
+type CheckEnvironment struct {
 	Clock           time.Time // the database's
 	SingleWorkspace bool      // there is no second one
 	SingleReplica   bool      // no other replica is alive
 }
 
-// CheckSurroundings returns what replicas that run checks need to know.
-func (s *Store) CheckSurroundings(ctx context.Context) (CheckSurroundings, error) {
-	return read(ctx, s, func(c *session) (x CheckSurroundings, err error) {
+// CheckEnvironment returns the CheckEnvironment of the installation.
+func (s *Store) CheckEnvironment(ctx context.Context) (CheckEnvironment, error) {
+	return read(ctx, s, func(c *session) (x CheckEnvironment, err error) {
 		x.Clock = c.Now
 		workspaces, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM (SELECT id FROM workspaces LIMIT 2) AS few`)
 		if err != nil {
