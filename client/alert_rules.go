@@ -112,8 +112,9 @@ type ForecastRepeat struct {
 type ForecastStep struct {
 	At       time.Time         `json:"at"`
 	Kind     *string           `json:"kind"` // opened, repeated or escalated; nil: nothing is sent
-	Held     *string           `json:"held"` // silence or quiet_hours
+	Held     *string           `json:"held"` // flapping, silence or quiet_hours
 	Channels []ForecastChannel `json:"channels"`
+	Disabled []ChannelName     `json:"disabled"` // which would be notified if they were enabled
 }
 
 // ForecastChannel is a channel that would be notified.

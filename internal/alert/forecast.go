@@ -71,6 +71,9 @@ func (r Rule) ForecastFrom(p Progress, a Alert, silences []Silence, schedules []
 	return steps
 }
 
+// DescribeDisabled returns in words that a disabled channel would not be notified.
+func DescribeDisabled(name string) string { return name + " (disabled, would not be notified)" }
+
 // DescribeChannel returns a channel that would be notified in words: "Phone (Ada is on call; if Phone fails: Mail)".
 // onCall is who is then on call and has it; "": nobody. fallbacks are the channels that are notified if it fails.
 func DescribeChannel(name, onCall string, fallbacks []string) string {

@@ -265,6 +265,7 @@ type forecastStepJSON struct {
 	Kind     *alert.NoticeKind     `json:"kind"`
 	Held     *alert.HoldReason     `json:"held"`
 	Channels []forecastChannelJSON `json:"channels"`
+	Disabled []channelNameJSON     `json:"disabled"`
 }
 
 type forecastChannelJSON struct {
@@ -298,13 +299,16 @@ func newAlertForecastJSON(f store.AlertForecast) alertForecastJSON {
 func newForecastStepsJSON(steps []store.ForecastStep) []forecastStepJSON {
 	all := []forecastStepJSON{}
 	for _, s := range steps {
-		step := forecastStepJSON{At: allswell.FormatTime(s.At), Kind: ptrOrNil(s.Kind), Held: ptrOrNil(s.Held), Channels: []forecastChannelJSON{}}
+		step := forecastStepJSON{At: allswell.FormatTime(s.At), Kind: ptrOrNil(s.Kind), Held: ptrOrNil(s.Held), Channels: []forecastChannelJSON{}, Disabled: []channelNameJSON{}}
 		for _, ch := range s.Channels {
 			channel := forecastChannelJSON{ch.ChannelID, ch.Name, ptrOrNil(ch.Participant), []channelNameJSON{}}
 			for _, fallback := range ch.Fallbacks {
 				channel.Fallbacks = append(channel.Fallbacks, channelNameJSON(fallback))
 			}
 			step.Channels = append(step.Channels, channel)
+		}
+		for _, ch := range s.Disabled {
+			step.Disabled = append(step.Disabled, channelNameJSON(ch))
 		}
 		all = append(all, step)
 	}

@@ -17,14 +17,14 @@ func TestForecastOutput(t *testing.T) {
 			{"at": "2026-11-26T00:10:00.000Z", "kind": "repeated", "channels": [{"id": "chn_4", "name": "SMS"}]},
 			{"at": "2026-11-26T00:15:00.000Z", "kind": null, "held": "quiet_hours", "channels": []},
 			{"at": "2026-11-26T01:00:00.000Z", "kind": "repeated", "channels": [{"id": "chn_4", "name": "SMS"}]},
-			{"at": "2026-11-26T01:05:00.000Z", "kind": "repeated", "channels": []}]}]}`
+			{"at": "2026-11-26T01:05:00.000Z", "kind": "repeated", "channels": [], "disabled": [{"id": "chn_5", "name": "Pager"}]}]}]}`
 	const want = `Databases: nobody. The rule covers the tag db; the monitor has the tag web.
 Ops:
   2026-11-26 00:00:00 +00:00  opened     Phone (Ada is on call; if Phone fails: Mail, then Chat), SMS
   2026-11-26 00:05:00 +00:00  repeated   SMS, then every 5m until somebody acknowledges it, at most 100 times
   2026-11-26 00:15:00 +00:00  -          nobody, held by quiet hours
   2026-11-26 01:00:00 +00:00  repeated   SMS, then every 5m until somebody acknowledges it, at most 100 times
-  2026-11-26 01:05:00 +00:00  repeated   nobody: none of its channels can be used, then every 5m until somebody acknowledges it, at most 100 times
+  2026-11-26 01:05:00 +00:00  repeated   Pager (disabled, would not be notified), then every 5m until somebody acknowledges it, at most 100 times
 `
 	status, stdout, stderr := against(t, answer(200, "", "", `{"data": `+forecast+`}`), "alert", "rule", "test")
 	if status != console.ExitDone || stdout != want {

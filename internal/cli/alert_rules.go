@@ -360,7 +360,7 @@ func (c *commandContext) printForecast(f *client.AlertForecast) {
 func (c *commandContext) printForecastSteps(r client.RuleForecast) {
 	last := ""
 	for _, s := range r.Steps {
-		who := forecastChannels(s.Channels)
+		who := forecastChannels(s)
 		switch {
 		case s.Kind == nil:
 			who = "nobody" + heldText(s.Held)
@@ -384,14 +384,17 @@ func (c *commandContext) printForecastSteps(r client.RuleForecast) {
 }
 
 // forecastChannels returns the channels of a step in words.
-func forecastChannels(channels []client.ForecastChannel) string {
-	all := make([]string, len(channels))
-	for i, ch := range channels {
+func forecastChannels(s client.ForecastStep) string {
+	var all []string
+	for _, ch := range s.Channels {
 		var fallbacks []string
 		for _, fallback := range ch.Fallbacks {
 			fallbacks = append(fallbacks, fallback.Name)
 		}
-		all[i] = alert.DescribeChannel(ch.Name, valueOf(ch.OnCall), fallbacks)
+		all = append(all, alert.DescribeChannel(ch.Name, valueOf(ch.OnCall), fallbacks))
+	}
+	for _, ch := range s.Disabled {
+		all = append(all, alert.DescribeDisabled(ch.Name))
 	}
 	return strings.Join(all, ", ")
 }

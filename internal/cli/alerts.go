@@ -100,10 +100,30 @@ func (cmd *alertShow) Run(c *commandContext) error {
 			[2]string{"Reason", valueOf(a.Reason)}, [2]string{"Page", valueOf(a.Page)}, [2]string{"Since", console.Time(a.OpenedAt)},
 			[2]string{"Acknowledged", acknowledgedText(a)}, [2]string{"Ended", timeOr(a.ResolvedAt, "")}, [2]string{"Ended because", valueOf(a.EndReason)})
 		printAlertHistory(c, a)
-		for _, p := range a.Plans {
-			c.Printf("%s  planned by the rule %s%s\n", console.Time(p.DueAt), console.Visible(p.Rule), heldText(p.Held))
-		}
+		c.printPlans(a)
 	})
+}
+
+// printPlans prints what comes next, or why nothing does.
+func (c *commandContext) printPlans(a *client.Alert) {
+	switch {
+	case len(a.Plans) > 0:
+		c.Printf("What comes next, as long as it lasts and nobody acknowledges it:\n")
+	case a.State == string(alert.Resolved):
+		c.Printf("Nothing comes next: it is over.\n")
+	case a.State == string(alert.Acknowledged):
+		c.Printf("Nothing comes next before its end: it is acknowledged.\n")
+	case len(a.Notices) > 0:
+		c.Printf("Nothing comes next before its end: no rule repeats or escalates it any more.\n")
+	}
+	for _, p := range a.Plans {
+		held := ""
+		if p.Held != nil {
+			held = heldText(p.Held) + " until " + console.Time(p.DueAt)
+		}
+		c.Printf("%s%s:\n", console.Visible(p.Rule), held)
+		c.printForecastSteps(client.RuleForecast{Steps: p.Steps})
+	}
 }
 
 // printAlertHistory prints whom an alert has notified and what held it back, the oldest first.

@@ -39,6 +39,8 @@ type forecastLine struct {
 	Why   string        // what happens, or why nobody is notified
 	Rule  alert.Rule
 
+	Disabled []string // channels that are not notified because they are disabled, in words
+
 	step store.ForecastStep
 }
 
@@ -219,6 +221,9 @@ func (l *forecastLine) notify(notified map[string]bool) {
 			fallbacks = append(fallbacks, fallback.Name)
 		}
 		names = append(names, alert.DescribeChannel(ch.Name, ch.Participant, fallbacks))
+	}
+	for _, ch := range l.step.Disabled {
+		l.Disabled = append(l.Disabled, alert.DescribeDisabled(ch.Name))
 	}
 	l.Who, l.Why = strings.Join(names, ", "), noticeNames[l.step.Kind]
 	switch {

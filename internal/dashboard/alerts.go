@@ -163,12 +163,17 @@ func stepText(s store.ForecastStep, held alert.HoldReason) string {
 		}
 		names = append(names, name)
 	}
+	for _, c := range s.Disabled {
+		names = append(names, alert.DescribeDisabled(c.Name))
+	}
 	to := strings.Join(names, ", ")
 	switch {
 	case s.Held != "":
 		return "still waits: " + holdWords[s.Held]
 	case to == "":
 		return "notifies nobody: none of its channels can be used"
+	case len(s.Channels) == 0:
+		return "notifies nobody: " + to
 	case s.Kind == alert.NoticeRepeated:
 		return "notifies again: " + to
 	case s.Kind == alert.NoticeEscalated:

@@ -238,12 +238,12 @@ func (t *tx) openAlert(e allswell.MonitorEvent, s alert.Subject) (a alert.Alert,
 }
 
 // notifyAlertAt returns when anybody may be notified of an alert: at once, or later if its monitor is flapping.
-func (t *tx) notifyAlertAt(a alert.Alert) (time.Time, error) {
+func (c *session) notifyAlertAt(a alert.Alert) (time.Time, error) {
 	if a.MonitorID == "" || !a.Event.Lasts() {
 		return a.OpenedAt, nil
 	}
 	const enough = 100
-	earlier, err := database.Query(t.Session, func(row database.Row) (at time.Time, err error) {
+	earlier, err := database.Query(c.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
 	}, `SELECT DISTINCT notify_at FROM (SELECT notify_at FROM alerts WHERE monitor_id = $1 AND event = $2 AND opened_at > $3 ORDER BY opened_at DESC LIMIT $4) AS last

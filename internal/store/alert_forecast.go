@@ -45,10 +45,11 @@ type RuleForecast struct {
 	Steps   []ForecastStep
 }
 
-// ForecastStep is a step of a forecast with the channels that are enabled.
+// ForecastStep is a step of a forecast with its channels.
 type ForecastStep struct {
 	alert.ForecastStep
-	Channels []ForecastChannel
+	Channels []ForecastChannel // those that are enabled
+	Disabled []ChannelName     // those that would be notified if they were enabled
 }
 
 // ForecastChannel is a channel that would be notified.
@@ -96,6 +97,10 @@ func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q Alert
 		if !q.Event.Lasts() {
 			a.ResolvedAt = f.At
 		}
+		notifyAt, err := c.notifyAlertAt(a)
+		if err != nil {
+			return f, err
+		}
 		matching := 0
 		for _, r := range cfg.rules {
 			found := RuleForecast{Rule: r}
@@ -107,7 +112,7 @@ func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q Alert
 		limit := max(minForecastSteps, min(alert.MaxForecast, maxForecastSteps/max(1, matching)))
 		for i := range f.Rules {
 			if found := &f.Rules[i]; found.Differs == "" {
-				found.Steps = cfg.forecast(found.Rule, a, limit)
+				found.Steps = cfg.forecast(found.Rule, a, notifyAt, limit)
 				found.Repeats = found.Rule.Repeat > 0 && q.Event.Lasts()
 			}
 		}
@@ -115,10 +120,15 @@ func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q Alert
 	})
 }
 
-// forecast returns at most limit steps of a rule after the beginning of an alert.
-func (cfg alertConfiguration) forecast(r alert.Rule, a alert.Alert, limit int) (steps []ForecastStep) {
-	for _, step := range r.ForecastFrom(r.Begin(a, a.OpenedAt), a, cfg.silences, cfg.schedules, limit) {
-		steps = append(steps, ForecastStep{step, cfg.notified(step.Recipients)})
+// forecast returns at most limit steps of a rule after the beginning of an alert. notifyAt is that of
+// notifyAlertAt.
+func (cfg alertConfiguration) forecast(r alert.Rule, a alert.Alert, notifyAt time.Time, limit int) (steps []ForecastStep) {
+	begun := r.Begin(a, notifyAt)
+	if begun.Flapping {
+		steps = append(steps, ForecastStep{ForecastStep: alert.ForecastStep{At: a.OpenedAt, Held: alert.HeldByFlapping}})
+	}
+	for _, step := range r.ForecastFrom(begun, a, cfg.silences, cfg.schedules, limit) {
+		steps = append(steps, cfg.withChannels(step))
 	}
 	return steps
 }
@@ -136,43 +146,49 @@ func (c *session) explainDifferences(workspaceID string, f AlertForecast) error 
 	return err
 }
 
-// enabledChannel is a channel that can be notified.
-type enabledChannel struct {
+// configuredChannel is a channel that rules may notify.
+type configuredChannel struct {
 	ChannelName
+	enabled  bool
 	fallback string // id; "": none
 }
 
-// enabledChannels returns the enabled channels of a workspace by their ids.
-func (c *session) enabledChannels(workspaceID string) (map[string]enabledChannel, error) {
-	channels := make(map[string]enabledChannel)
+// configuredChannels returns the channels of a workspace by their ids.
+func (c *session) configuredChannels(workspaceID string) (map[string]configuredChannel, error) {
+	channels := make(map[string]configuredChannel)
 	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
-		var ch enabledChannel
-		if err = row.Scan(&ch.ID, &ch.Name, text{&ch.fallback}); err == nil {
+		var ch configuredChannel
+		if err = row.Scan(&ch.ID, &ch.Name, &ch.enabled, text{&ch.fallback}); err == nil {
 			channels[ch.ID] = ch
 		}
 		return
-	}, `SELECT id, name, fallback_id FROM alert_channels WHERE workspace_id = $1 AND enabled`, workspaceID)
+	}, `SELECT id, name, enabled, fallback_id FROM alert_channels WHERE workspace_id = $1 AND deleted_at IS NULL`, workspaceID)
 	return channels, err
 }
 
-// notified returns those of the recipients that are enabled, with their fallbacks. A disabled channel is not notified,
-// and neither is its fallback.
-func (cfg alertConfiguration) notified(recipients []alert.Recipient) (all []ForecastChannel) {
-	for _, r := range recipients {
-		ch, enabled := cfg.channels[r.ChannelID]
-		if !enabled {
+// withChannels returns a step with the channels of its recipients and their fallbacks. A disabled channel is not
+// notified, and neither is its fallback.
+func (cfg alertConfiguration) withChannels(s alert.ForecastStep) ForecastStep {
+	step := ForecastStep{ForecastStep: s}
+	for _, r := range s.Recipients {
+		ch, exists := cfg.channels[r.ChannelID]
+		if !exists {
+			continue
+		}
+		if !ch.enabled {
+			step.Disabled = append(step.Disabled, ch.ChannelName)
 			continue
 		}
 		found := ForecastChannel{Recipient: r, Name: ch.Name}
-		for next, ok := cfg.channels[ch.fallback]; ok; next, ok = cfg.channels[next.fallback] {
+		for next := cfg.channels[ch.fallback]; next.enabled; next = cfg.channels[next.fallback] {
 			if next.ID == r.ChannelID || slices.Contains(found.Fallbacks, next.ChannelName) {
 				break // earlier versions accepted fallbacks that lead back
 			}
 			found.Fallbacks = append(found.Fallbacks, next.ChannelName)
 		}
-		all = append(all, found)
+		step.Channels = append(step.Channels, found)
 	}
-	return all
+	return step
 }
 
 // subjectOf returns the subject of the alert of an event.

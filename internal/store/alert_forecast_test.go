@@ -113,8 +113,8 @@ func (f *forecastWorld) randomRule(rule int) alert.Rule {
 }
 
 // round forecasts an outage, lets it happen and last for some days, lets somebody acknowledge it or not, ends it, and
-// compares what was sent. The monitor may flap before it: then what is compared is the plan of the alert, because a
-// forecast is about a monitor that does not.
+// compares what was sent. The monitor may flap before it: then what is compared is the plan of the alert, because the
+// forecast would have to be made at the instant of the outage.
 func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 	f.Helper()
 	f.clock.set(f.clock.now().Add(f.duration(14 * 24 * time.Hour)))
@@ -292,7 +292,11 @@ func TestForecastNamesFallbacks(t *testing.T) {
 		phone := w.channel("phone", func(c *alert.Channel) { c.FallbackID = mail.ID })
 		w.rule(to(phone, disabled, last), func(*alert.Rule) {})
 		var got []string
-		for _, ch := range must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorDown}))(w).Rules[0].Steps[0].Channels {
+		step := must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorDown}))(w).Rules[0].Steps[0]
+		if want := []store.ChannelName{{ID: disabled.ID, Name: "disabled"}}; !slices.Equal(step.Disabled, want) {
+			w.Errorf("disabled: %v, want %v", step.Disabled, want)
+		}
+		for _, ch := range step.Channels {
 			got = append(got, fmt.Sprint(ch.Name, " ", ch.Fallbacks))
 		}
 		if want := []string{fmt.Sprintf("phone [{%s mail} {%s chat}]", mail.ID, chat.ID), "last []"}; !slices.Equal(got, want) {

@@ -51,7 +51,7 @@ func (c *session) alertPlans(workspaceID string, alerts []alert.Alert, steps int
 		r := cfg.rules[i]
 		plan := AlertPlan{RuleID: r.ID, RuleName: r.Name, DueAt: p.DueAt, Held: held[p.AlertID+p.RuleID]}
 		for _, step := range r.ForecastFrom(p, about[p.AlertID], cfg.silences, cfg.schedules, steps) {
-			plan.Steps = append(plan.Steps, ForecastStep{step, cfg.notified(step.Recipients)})
+			plan.Steps = append(plan.Steps, cfg.withChannels(step))
 		}
 		plans[p.AlertID] = append(plans[p.AlertID], plan)
 	}
@@ -63,7 +63,7 @@ type alertConfiguration struct {
 	rules     []alert.Rule // the oldest first
 	silences  []alert.Silence
 	schedules []alert.OnCall
-	channels  map[string]enabledChannel // by id
+	channels  map[string]configuredChannel // by id
 }
 
 // alertConfiguration loads the configuration of a workspace, without silences that end before an instant.
@@ -77,7 +77,7 @@ func (c *session) alertConfiguration(workspaceID string, at time.Time) (cfg aler
 	if cfg.schedules, err = database.Query(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1`, workspaceID); err != nil {
 		return cfg, err
 	}
-	cfg.channels, err = c.enabledChannels(workspaceID)
+	cfg.channels, err = c.configuredChannels(workspaceID)
 	return cfg, err
 }
 

@@ -467,6 +467,10 @@ func TestFlappingAlertsWait(t *testing.T) {
 		if want := opened[3] + time.Hour.Milliseconds(); notified[4] != want || notified[5] != want {
 			w.Errorf("began at %v, notified at %v, want the last at %d", opened, notified, want)
 		}
+		steps := must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: job.ID}))(w).Rules[0].Steps
+		if len(steps) != 2 || steps[0].Held != alert.HeldByFlapping || steps[1].Kind != alert.NoticeOpened || steps[1].At.UnixMilli() != notified[5] {
+			w.Errorf("forecast of another outage: %+v", steps)
+		}
 	})
 }
 
