@@ -155,6 +155,7 @@ func TestCalendarAsStored(t *testing.T) {
 //   - lists of days before the end of the month: it accepts a member only if it is at most 28, 25, 22 and so on;
 //   - seconds from a value to the same one (*:*:16..16), which it refuses.
 func TestCalendarAsSystemd(t *testing.T) {
+	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -265,6 +265,7 @@ func changes(zone *time.Location) (all []time.Time) {
 // TestCronAroundEveryChangeOfClocks compares Cron.Next with the references around every change of every zone in ten
 // years. The expressions are matched by the parser of robfig/cron, in UTC.
 func TestCronAroundEveryChangeOfClocks(t *testing.T) {
+	t.Parallel()
 	expressions := map[string]string{
 		"30 2 * * *": "02:30", "15,45 0-4 * * *": "*-*-* 0..4:15,45", "0 0,1,3,23 * * *": "0,1,3,23:00:00", "*/20 * * * *": "*:0/20",
 		"30 */2 * * *": "0/2:30", "*/30 2 * * *": "2:0/30",

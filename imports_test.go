@@ -304,6 +304,7 @@ func refuse(l layer, name, path string, test bool) string {
 }
 
 func TestImports(t *testing.T) {
+	t.Parallel()
 	packages := listPackages(t)
 	if len(packages) < 2 {
 		t.Fatalf("go list found %d packages", len(packages))
@@ -317,6 +318,7 @@ func TestImports(t *testing.T) {
 
 // TestLayersExist checks that every package in the tables exists.
 func TestLayersExist(t *testing.T) {
+	t.Parallel()
 	var existing []string
 	for _, p := range listPackages(t) {
 		name, _ := local(p.ImportPath)

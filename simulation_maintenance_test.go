@@ -105,6 +105,7 @@ func TestJobThatPausesForMaintenanceIsNeverMarkedDown(t *testing.T) {
 // TestRestartsDuringMaintenanceRaiseNothing checks a job that pauses for maintenance
 // while the service restarts.
 func TestRestartsDuringMaintenanceRaiseNothing(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)
 		from := time.Duration(rapid.Int64Range(0, 2*w.interval.Milliseconds()).Draw(t, "from ms")) * time.Millisecond

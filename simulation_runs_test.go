@@ -298,6 +298,7 @@ func (j *jobs) drawRestarts(t *rapid.T) {
 // TestJobThatSatisfiesItsConditionsRaisesNothing checks jobs with all conditions, while the service restarts, loses
 // signals, and is down for long: neither a warning nor an outage.
 func TestJobThatSatisfiesItsConditionsRaisesNothing(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		j := drawJobs(t)
 		j.drawConditions(t)
@@ -314,6 +315,7 @@ func TestJobThatSatisfiesItsConditionsRaisesNothing(t *testing.T) {
 
 // TestRunsDuringMaintenanceRaiseNothing checks runs that violate everything while the component is under maintenance.
 func TestRunsDuringMaintenanceRaiseNothing(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		j := drawJobs(t)
 		j.drawConditions(t)
@@ -409,6 +411,7 @@ func (j *jobs) sameInterval(a, b time.Time) bool {
 // TestViolationsAreFoundAtOnce checks that without faults every violation is found when it happens, a run without an
 // end at the first check after its limit, and nothing else.
 func TestViolationsAreFoundAtOnce(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		j := drawJobs(t)
 		j.drawConditions(t)
@@ -450,6 +453,7 @@ func TestViolationsAreFoundAtOnce(t *testing.T) {
 // TestRunWithoutEndIsFoundInTime checks the bound of max_runtime: a run that dies without faults after it is found at
 // the first check after its limit, whatever the service did before.
 func TestRunWithoutEndIsFoundInTime(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		j := drawJobs(t)
 		j.drawConditions(t)

@@ -199,6 +199,7 @@ func (w world) String() string {
 }
 
 func TestRunningJobIsNeverMarkedDownBecauseOfGaps(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)
 		w.drawDowntime(t)
@@ -222,6 +223,7 @@ func TestLateJobIsNeverMarkedDownBecauseOfGaps(t *testing.T) {
 // itself, so that each ping is a little late. Listening gaps must not make it go down if
 // the threshold tolerates that without gaps.
 func TestPunctualJobIsNeverMarkedDownBecauseOfGaps(t *testing.T) {
+	t.Parallel()
 	const lateness = 10 * time.Second
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)
@@ -236,6 +238,7 @@ func TestPunctualJobIsNeverMarkedDownBecauseOfGaps(t *testing.T) {
 }
 
 func TestJobWithRejectedPingsIsNeverMarkedDown(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)
 		w.drawDowntime(t)

@@ -239,6 +239,7 @@ func TestRetries(t *testing.T) {
 
 // TestLostConnection breaks connections after the request was sent.
 func TestLostConnection(t *testing.T) {
+	t.Parallel()
 	for method, want := range map[string]struct {
 		requests int32
 		executed bool

@@ -228,6 +228,7 @@ func (svc service) success(w http.ResponseWriter, _ int) {
 
 // TestShapes sends every message by every type to a service that accepts only what its documentation describes.
 func TestShapes(t *testing.T) {
+	t.Parallel()
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()
 	for name, svc := range services {
@@ -289,6 +290,7 @@ func TestShapes(t *testing.T) {
 
 // TestFaults checks what answers mean.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()
 	for name, svc := range services {
@@ -358,6 +360,7 @@ func TestFaults(t *testing.T) {
 // TestBrokenServices checks that an attempt ends with its time, and counts as one to repeat, wherever a service stops
 // or talks nonsense.
 func TestBrokenServices(t *testing.T) {
+	t.Parallel()
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()
 	for title, c := range map[string]struct {

@@ -75,6 +75,7 @@ var echoes = map[string]func(r *http.Request) string{
 
 // TestSecretsInAnswers checks that no reason has a secret of its channel that the service repeats.
 func TestSecretsInAnswers(t *testing.T) {
+	t.Parallel()
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()
 	for name, echo := range echoes {

@@ -15,6 +15,7 @@ import (
 // TestConnectionThatHangs checks that an attempt ends with its time, and counts as one to repeat, if a service does not
 // even accept the connection.
 func TestConnectionThatHangs(t *testing.T) {
+	t.Parallel()
 	sender := NewSender(Config{AllowPrivate: true})
 	defer sender.Close()
 	address := fullListener(t)

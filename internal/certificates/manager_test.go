@@ -127,6 +127,7 @@ func (w *fixture) await(name string, old *x509.Certificate) *x509.Certificate {
 // TestCertificateOfTheBaseURL checks that the certificate is obtained at the start, found again by the next start, renewed,
 // and kept while the certificate authority does not answer.
 func TestCertificateOfTheBaseURL(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
 		w := newFixture(t, s)
 		stop := w.run(w.Manager)
@@ -160,6 +161,7 @@ func TestCertificateOfTheBaseURL(t *testing.T) {
 
 // TestOtherNames checks that certificates are obtained during handshakes for allowed names only.
 func TestOtherNames(t *testing.T) {
+	t.Parallel()
 	w := newFixture(t, storetest.Open(t, storetest.SQLite(t), store.Options{}))
 	w.run(w.Manager)
 	w.await(w.name, nil)
@@ -186,6 +188,7 @@ func TestOtherNames(t *testing.T) {
 
 // TestFailedOrdersPause checks that a name whose validation fails is not ordered again at once, also by another replica.
 func TestFailedOrdersPause(t *testing.T) {
+	t.Parallel()
 	w := newFixture(t, storetest.Open(t, storetest.SQLite(t), store.Options{}))
 	if err := w.observeOnDemand(t.Context(), "cert_obtaining", map[string]any{"identifier": "a.example"}); err != nil {
 		t.Error(err)

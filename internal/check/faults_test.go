@@ -85,6 +85,7 @@ func halfClose(conn *net.TCPConn) {
 
 // TestFaults checks what an HTTP check says of each fault of a server or a network. ADDRESS stands for the server's.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	const ok = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"
 	for _, c := range []struct {
 		name    string
@@ -156,6 +157,7 @@ func TestSlowBytes(t *testing.T) {
 // TestEveryTypeEnds checks that every type ends at its timeout and when it is interrupted, against a server that only
 // accepts and one that resets, and says so.
 func TestEveryTypeEnds(t *testing.T) {
+	t.Parallel()
 	silent, broken := faulty(t, hang), faulty(t, reset)
 	for _, typ := range Types {
 		if typ.Name == "icmp" || typ.Name == "dns" {
@@ -277,6 +279,7 @@ func TestProxy(t *testing.T) {
 
 // TestProxyFails checks that what a proxy says is not the target's answer, and is named as the proxy's.
 func TestProxyFails(t *testing.T) {
+	t.Parallel()
 	forward := func(status int, header, value string) string {
 		s := webServer(t, false, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set(header, value)

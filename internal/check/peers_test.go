@@ -226,6 +226,7 @@ func nameServer(t *testing.T, records ...string) (address string) {
 
 // TestDNS checks records of a real name server.
 func TestDNS(t *testing.T) {
+	t.Parallel()
 	records := []string{
 		"www.example. 60 IN A 192.0.2.1", "www.example. 60 IN A 192.0.2.2", "www.example. 60 IN TXT \"v=spf1 \" \"-all\"",
 		"example. 60 IN MX 10 mail.example.", "signed.example. 60 IN A 192.0.2.3", "alias.example. 60 IN CNAME WWW.example.",
@@ -273,6 +274,7 @@ func TestDNS(t *testing.T) {
 
 // TestICMP checks packets to this machine, and to an address without one.
 func TestICMP(t *testing.T) {
+	t.Parallel()
 	o := runOnce(t, "icmp", fields(t, "host", "127.0.0.1", "packets", 2))
 	if o.Unknown && strings.HasPrefix(o.Failure, "this machine does not permit ICMP") {
 		t.Skip("skipped: ", o.Failure)
@@ -541,6 +543,7 @@ func startServer(t *testing.T, cmd *exec.Cmd) {
 // TestMySQL checks a real server. More checks than a server permits handshakes that do not end (max_connect_errors) do
 // not block this host.
 func TestMySQL(t *testing.T) {
+	t.Parallel()
 	bin, install := program(t, "mariadbd"), program(t, "mariadb-install-db")
 	program(t, "my_print_defaults") // which the other needs
 	dir := t.TempDir()

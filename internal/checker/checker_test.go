@@ -135,6 +135,7 @@ func create(t *testing.T, s *store.Store, actor allswell.Actor, name, target str
 
 // TestRun checks that due checks run once, and that their results are recorded.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
 		actor, _ := storetest.Workspace(t, s, "acme")
 		web := newSite(t)

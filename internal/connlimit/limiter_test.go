@@ -342,6 +342,7 @@ func TestShortageEndsWithoutClients(t *testing.T) {
 // TestDrain checks that clients that connected before the drain are served, and that
 // later clients are refused by the kernel and not reset.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	w := newTestServer(t, Config{Max: 1000, PerAddress: 1000}, nil)
 	var clients sync.WaitGroup
 	var reset, answered atomic.Int64

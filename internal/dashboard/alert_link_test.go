@@ -69,6 +69,7 @@ func (v *visitor) alertMessage() store.ClaimedMessage {
 
 // TestAlertLink checks that a link shows its alerts, and that only the button acknowledges them.
 func TestAlertLink(t *testing.T) {
+	t.Parallel()
 	onEachEngineInTime(t, func(s *site) {
 		owner := s.owner()
 		owner.failingJob()

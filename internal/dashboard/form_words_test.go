@@ -51,6 +51,7 @@ var keyOfAPI = regexp.MustCompile(`\b[a-z0-9]+(_[a-z0-9]+)+\b`)
 
 // TestFormsHaveWords sends every form with texts that are refused: no label, hint, choice or error has a name of the API.
 func TestFormsHaveWords(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
 		sent := make(map[string]bool)

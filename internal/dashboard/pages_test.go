@@ -160,6 +160,7 @@ func TestPageSettings(t *testing.T) {
 }
 
 func TestPageImages(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
 		v.post("/admin/pages", "name", "Acme", "slug", "acme", "visibility", "private")

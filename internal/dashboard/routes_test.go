@@ -12,6 +12,7 @@ import (
 
 // TestEveryRouteChecksTheRole requests every route without a session, and as a member with each role.
 func TestEveryRouteChecksTheRole(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(s *site) {
 		owner, stranger := s.owner(), s.visitor()
 		members := map[allswell.Role]*visitor{allswell.RoleOwner: owner}
@@ -95,6 +96,7 @@ func TestForgedRequestsChangeNothing(t *testing.T) {
 }
 
 func TestSecurityHeaders(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
 		for _, path := range []string{"/admin", "/admin/sign-in", "/admin/nowhere", "/admin/setup?code=x"} {

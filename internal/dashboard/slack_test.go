@@ -69,6 +69,7 @@ func pressed(t *testing.T, action, key, user string) string {
 
 // TestSlackButton presses the button of a message in Slack, and sends reports that Slack has not made.
 func TestSlackButton(t *testing.T) {
+	t.Parallel()
 	onEachEngineInTime(t, func(s *site) {
 		owner, slack := s.owner(), s.visitor()
 		bot := func(name string, secrets map[string]json.RawMessage) string {

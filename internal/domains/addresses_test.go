@@ -39,6 +39,7 @@ func (a answers) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr,
 
 // TestLookUpAddresses checks the lookups that a check makes and saves.
 func TestLookUpAddresses(t *testing.T) {
+	t.Parallel()
 	addresses := func(s string) []netip.Addr { return []netip.Addr{netip.MustParseAddr(s)} }
 	base := answer{cname: "allswell.example.", addresses: addresses("::ffff:198.51.100.4")}
 	run(t, func(w *world) {

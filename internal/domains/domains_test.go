@@ -67,6 +67,7 @@ func (w *world) verify() (allswell.Page, error) { return w.Verify(w.Context(), w
 
 // TestVerify queries a real DNS server.
 func TestVerify(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *world) {
 		w.expect(w.verify())(allswell.DomainPending, allswell.DomainMissing) // the name does not exist
 		asked := w.dns.Queries()

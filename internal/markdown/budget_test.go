@@ -31,6 +31,7 @@ func workOf(typed string) int {
 const mostWork = maxWork + 4*urlByte*maxChars
 
 func TestWorkIsBounded(t *testing.T) {
+	t.Parallel()
 	reached := 0
 	for _, a := range fragments {
 		for _, b := range append(fragments, "") {

@@ -139,6 +139,7 @@ func hostile() []string {
 }
 
 func TestHostileTexts(t *testing.T) {
+	t.Parallel()
 	for _, typed := range hostile() {
 		t.Run(fmt.Sprintf("%.20q", typed), func(t *testing.T) { check(t, typed) })
 	}

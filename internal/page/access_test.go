@@ -74,6 +74,7 @@ func visitOf(t *testing.T, rec *httptest.ResponseRecorder) string {
 // TestVisitorsOfPrivatePages requests every part of a private page, at its address and at its own domain, with every
 // wrong and every right credential.
 func TestVisitorsOfPrivatePages(t *testing.T) {
+	t.Parallel()
 	const own = "status.secret.example"
 	run(t, func(w *fixture) {
 		parts := w.secretPage("secret")
@@ -340,6 +341,7 @@ func TestMembersOfPrivatePage(t *testing.T) {
 
 // TestChangedPasswordEndsStreams: open event streams of a private page end when its password changes.
 func TestChangedPasswordEndsStreams(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *fixture) {
 		w.secretPage("secret")
 		w.see("secret", allswell.VisibilityPrivate)

@@ -40,6 +40,7 @@ func newLongTimelines(t *testing.T, updates int, message string) (w *fixture, in
 // TestManyLongUpdates checks that every document of a page with many long updates
 // is small, is rendered once, and leads to every update.
 func TestManyLongUpdates(t *testing.T) {
+	t.Parallel()
 	const updates = 200 // 5 MB each
 	w, inc, m := newLongTimelines(t, updates, strings.Repeat("long words *of* <one> ", allswell.MaxMessageLength/22))
 	paths := []string{"", "/history", "/incidents/" + inc, "/maintenances/" + m, "/history.atom", "/history.rss", "/history.ics"}

@@ -233,6 +233,7 @@ func TestServesHostOfPrivatePage(t *testing.T) {
 // TestServesHostOfAnotherReplica checks that a replica serves a domain that another one has just stored, before it is
 // notified, and that names of strangers cause a bounded number of queries.
 func TestServesHostOfAnotherReplica(t *testing.T) {
+	t.Parallel()
 	dsn, c := storetest.PostgreSQL(t), &clock{}
 	a, b := open(t, dsn, c), open(t, dsn, c) // b is never notified, because its site does not run
 	serves := func(host string, want bool) {

@@ -88,6 +88,7 @@ func (w *fixture) tag(path string) string {
 }
 
 func TestEventStream(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", "")
@@ -150,6 +151,7 @@ func TestEventStream(t *testing.T) {
 
 // TestStreamsOverHTTP2 checks that streams share a connection, receive changes, and end.
 func TestStreamsOverHTTP2(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", "")
@@ -212,6 +214,7 @@ func TestTagsOfHistoryAndIncidents(t *testing.T) {
 // TestEndOfStreams checks that streams end when their page is deleted, its slug
 // changes, or the service stops.
 func TestEndOfStreams(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *fixture) {
 		t := w.t
 		w.page("beta", "Beta")
@@ -276,6 +279,7 @@ func TestStreamsPerAddress(t *testing.T) {
 // TestManyViewersOfOneChange checks that all viewers of a page are notified, and
 // get the change when they request the page, which is rendered once per change.
 func TestManyViewersOfOneChange(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", "")

@@ -168,6 +168,7 @@ func TestNotFoundLimitOfKeys(t *testing.T) {
 // connections request unknown incidents, keys and pages, from the same address and
 // from others.
 func TestUnsubscribeUnderFlood(t *testing.T) {
+	t.Parallel()
 	runMail(t, func(w *mailFixture) {
 		t := w.t
 		w.get("/status/acme", 200)

@@ -80,6 +80,7 @@ func sameAs(t *testing.T, what string, got, want *httptest.ResponseRecorder, hid
 // TestPrivatePageDoesNotExist compares every response of a private page, at its address and at its
 // own domain, with the response of an address that does not exist.
 func TestPrivatePageDoesNotExist(t *testing.T) {
+	t.Parallel()
 	const own, unknown = "status.secret.example", "status.absent.example"
 	run(t, func(w *fixture) {
 		parts := w.secretPage("secret")
@@ -167,6 +168,7 @@ func TestPrivatePageWithToken(t *testing.T) {
 // TestPageBecomesPrivate: from the moment at which the change is acknowledged, nothing in memory is
 // served, even if the index cannot be loaded again, and open streams end.
 func TestPageBecomesPrivate(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *fixture) {
 		parts := w.secretPage("secret")
 		url := serveLive(w).URL + "/status/secret/events"

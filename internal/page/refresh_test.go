@@ -17,6 +17,7 @@ import (
 // TestChangeShowsWithoutDatabase checks that pages in memory show a change although
 // the database becomes unavailable as soon as it is acknowledged.
 func TestChangeShowsWithoutDatabase(t *testing.T) {
+	t.Parallel()
 	check := func(t *testing.T, dsn string, stop func(w *fixture)) {
 		w := open(t, dsn, &clock{})
 		w.page("acme", "Acme")

@@ -108,6 +108,7 @@ func TestOldSnapshotsAreFreed(t *testing.T) {
 // TestLoadsAreLimited checks that, with all loads in use, what is not in memory
 // gets 503, and what is in memory is served.
 func TestLoadsAreLimited(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *fixture) {
 		inc := w.incident("acme", allswell.NewIncident{Title: "One"})
 		w.get("/status/acme/incidents/"+inc.ID, 200)

@@ -112,6 +112,7 @@ func TestListOfPages(t *testing.T) {
 
 // TestChangedSlugs checks that a change of slugs shows on the next request.
 func TestChangedSlugs(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *fixture) {
 		ctx, t := w.t.Context(), w.t
 		inc := w.incident("acme", allswell.NewIncident{Title: "One"})

@@ -359,6 +359,7 @@ func TestBeforeStart(t *testing.T) {
 
 // TestBusy checks that the time of transactions is counted.
 func TestBusy(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		before := w.Busy()
 		w.want(w.ping(w.monitor.Token), 200, okBody)

@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	parallel.Tests(4)
+	parallel.Tests(12) // the slowest wait for timeouts
 	os.Exit(m.Run())
 }

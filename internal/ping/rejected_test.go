@@ -68,6 +68,7 @@ func TestRejectedPingsAreKept(t *testing.T) {
 
 // TestRejectedPingsAreBounded checks the limits in memory and per transaction.
 func TestRejectedPingsAreBounded(t *testing.T) {
+	t.Parallel()
 	var r rejectedPings
 	refused := 0
 	for i := range maxRejected + 1000 {

@@ -71,6 +71,7 @@ func TestBlock(t *testing.T) {
 
 // TestMergeIsTheModel checks that random segments, merged in steps of a few chunks, are the newest pings of each key.
 func TestMergeIsTheModel(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		const now = 1_790_000_000_000_000

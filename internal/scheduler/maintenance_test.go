@@ -51,6 +51,7 @@ func maintenanceOf(from time.Time, length time.Duration) allswell.NewMaintenance
 // and ends on time, and one that another replica has scheduled or moved at most
 // maintenancePoll later.
 func TestMaintenanceIsOnTime(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		beside bool
 		late   time.Duration
@@ -131,6 +132,7 @@ func TestMaintenanceSurvivesDatabaseOutage(t *testing.T) {
 // TestMaintenanceStartsBeforeTick checks that a tick first starts a maintenance that is
 // due, so that a monitor under it does not go down.
 func TestMaintenanceStartsBeforeTick(t *testing.T) {
+	t.Parallel()
 	var now atomic.Int64
 	storetest.RunWith(t, func(*testing.T) store.Options {
 		now.Store(noon.UnixMilli())

@@ -84,6 +84,7 @@ func TestStallDetector(t *testing.T) {
 
 // TestRunTicksAtNominalInstants runs a few ticks with an overdue monitor.
 func TestRunTicksAtNominalInstants(t *testing.T) {
+	t.Parallel()
 	const period = 100 * time.Millisecond
 	var ahead atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
@@ -133,6 +134,7 @@ func TestRunTicksAtNominalInstants(t *testing.T) {
 // TestRunEndsWhenTicksStall checks that Run ends when every tick is skipped for lack of
 // liveness records, while the database answers.
 func TestRunEndsWhenTicksStall(t *testing.T) {
+	t.Parallel()
 	storetest.RunWith(t, func(*testing.T) store.Options {
 		return store.Options{CheckInterval: 20 * time.Millisecond}
 	}, func(t *testing.T, s *store.Store) {
@@ -155,6 +157,7 @@ func TestRunEndsWhenTicksStall(t *testing.T) {
 
 // TestRunSurvivesDatabaseOutage checks that a database outage does not count as a stall.
 func TestRunSurvivesDatabaseOutage(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
 		w := New(Config{Store: s, Period: 10 * time.Millisecond, Replica: "a", Logger: slog.New(slog.DiscardHandler),
 			Backlog: func() time.Duration { return 0 }})

@@ -25,6 +25,7 @@ func mustNetworks(t testing.TB, list string) []netip.Prefix {
 // TestForgedHeadersDoNotRaiseTheLimit checks that no header raises the limit of a client, and that each client behind a
 // trusted proxy has its own limit.
 func TestForgedHeadersDoNotRaiseTheLimit(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
 		pings := ping.New(ping.Config{RateLimit: 3})
 		if err := pings.Start(t.Context(), s); err != nil {

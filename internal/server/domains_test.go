@@ -47,6 +47,7 @@ func ask(s *Server, method, host, path, token, body string) *httptest.ResponseRe
 // TestOwnHostsNeverServeAPage checks that no page is served at the names of the installation, whatever the token and the
 // contents of the database.
 func TestOwnHostsNeverServeAPage(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, database string) {
 		dns := dnsserver.New(t)
 		own := Settings{BaseURL: "https://Bücher.Example:8443", OwnHosts: "Alias.Example., status.example.net:443", DNSServer: dns.Address(), PageIndex: "on"}
@@ -136,6 +137,7 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 
 // TestServeChecksDomains runs a server until it has checked a claim.
 func TestServeChecksDomains(t *testing.T) {
+	t.Parallel()
 	dns := dnsserver.New(t)
 	s, _ := newServerOn(t, "sqlite:"+t.TempDir()+"/allswell.db", Settings{BaseURL: "https://allswell.example", DNSServer: dns.Address(), FailureThreshold: "3", CheckInterval: "1m"})
 	defer s.Close()

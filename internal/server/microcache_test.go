@@ -36,10 +36,9 @@ type countingBackend struct {
 
 func newCountingBackend(t *testing.T) *countingBackend {
 	t.Helper()
-	t.Chdir(t.TempDir())
 	const base = "https://status.example.com"
 	s, err := New(t.Context(), Config{
-		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3,
+		Listen: "127.0.0.1:0", Database: storetest.SQLite(t), CheckInterval: time.Minute, FailureThreshold: 3,
 		TrustedProxies: mustNetworks(t, "127.0.0.1"), BaseURL: base, Hosts: ownHosts(base, nil),
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -131,6 +130,7 @@ func get(t *testing.T, url string, header ...string) (status int, h http.Header,
 
 // TestNginxCachesPages runs deploy/nginx/allswell.conf.
 func TestNginxCachesPages(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile("../../deploy/nginx/allswell.conf")
 	if err != nil {
 		t.Fatal(err)
@@ -425,6 +425,7 @@ func checkStreams(t *testing.T, b *countingBackend, front string) {
 // TestCaddyPassesPages runs deploy/caddy/Caddyfile. Without Caddy it is skipped, or fails if
 // ALLSWELL_TEST_REQUIRE_CADDY is 1.
 func TestCaddyPassesPages(t *testing.T) {
+	t.Parallel()
 	program, err := exec.LookPath("caddy")
 	if err != nil {
 		if os.Getenv("ALLSWELL_TEST_REQUIRE_CADDY") == "1" {

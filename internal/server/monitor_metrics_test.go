@@ -15,6 +15,7 @@ import (
 
 // TestMonitorMetrics reads the metrics of monitors as Prometheus does.
 func TestMonitorMetrics(t *testing.T) {
+	t.Parallel()
 	s, ctx := newTestServer(t), t.Context()
 	secret := allswell.NewTokenSecret()
 	if first, err := s.store.CreateFirstToken(ctx, secret); err != nil || !first {

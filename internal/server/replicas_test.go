@@ -15,6 +15,7 @@ import (
 // TestVisibilityReachesOtherReplicas changes at one replica who can see a page and what is on it: another replica follows,
 // and nothing of what was hidden stays in its memory.
 func TestVisibilityReachesOtherReplicas(t *testing.T) {
+	t.Parallel()
 	database := storetest.PostgreSQL(t)
 	var replicas []*Server
 	for range 2 {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/connlimit"
+	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/syncbuffer"
 )
 
@@ -226,9 +227,8 @@ func FuzzLoggedPath(f *testing.F) {
 // newTestServer returns a server with its own database. It is not started.
 func newTestServer(t *testing.T) *Server {
 	t.Helper()
-	t.Chdir(t.TempDir())
 	s, err := New(t.Context(), Config{
-		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3, APIRateLimit: 1,
+		Listen: "127.0.0.1:0", Database: storetest.SQLite(t), CheckInterval: time.Minute, FailureThreshold: 3, APIRateLimit: 1,
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -239,6 +239,7 @@ func newTestServer(t *testing.T) *Server {
 
 // TestReadiness checks /readyz from the start to the stop of a server.
 func TestReadiness(t *testing.T) {
+	t.Parallel()
 	s := newTestServer(t)
 	ready := func(want int, says string) {
 		t.Helper()
@@ -264,6 +265,7 @@ func TestReadiness(t *testing.T) {
 // TestFailedAuthenticationsOfMetrics checks that failed authentications are limited, and that a valid token is always
 // accepted.
 func TestFailedAuthenticationsOfMetrics(t *testing.T) {
+	t.Parallel()
 	s := newTestServer(t)
 	secret := allswell.NewTokenSecret()
 	first, err := s.store.CreateFirstToken(t.Context(), secret)

@@ -92,11 +92,7 @@ func (w *world) dump() string {
 	if w.tables == nil {
 		w.tables = must(tables(w.Store))(w)
 	}
-	var finds []string
-	for _, table := range w.tables {
-		finds = append(finds, `SELECT '`+table+`' WHERE EXISTS (SELECT 1 FROM `+table+`)`)
-	}
-	filled := w.rows(strings.Join(finds, ` UNION ALL `))
+	filled := w.filled(w.tables)
 	var out strings.Builder
 	for _, table := range w.tables {
 		if !slices.Contains(filled, table) {
@@ -214,24 +210,50 @@ var contradictions = map[string]string{
 	"a gap that ends before it begins": `SELECT from_at FROM listening_gaps WHERE to_at <= from_at`,
 }
 
-// allContradictions is one statement of all contradictions, because the tables are checked often: each row has the name
-// of the contradiction and what has it.
-var allContradictions = func() string {
+// contradictionsIn returns one statement that finds all contradictions, because the tables are checked often: each row
+// has the name of the contradiction and what has it. Planning those that begin with an empty table would take most of the
+// time, so they are left out.
+func (w *world) contradictionsIn() string {
+	w.Helper()
+	firstTable := func(statement string) string {
+		_, rest, _ := strings.Cut(statement, " FROM ")
+		return strings.Fields(rest)[0]
+	}
+	var first []string
+	for _, statement := range contradictions {
+		first = append(first, firstTable(statement))
+	}
+	filled := w.filled(slices.Compact(slices.Sorted(slices.Values(first))))
 	var parts []string
 	for _, what := range slices.Sorted(maps.Keys(contradictions)) {
+		if !slices.Contains(filled, firstTable(contradictions[what])) {
+			continue
+		}
 		column, rest, _ := strings.Cut(strings.TrimPrefix(contradictions[what], "SELECT "), " FROM ")
 		parts = append(parts, fmt.Sprintf("SELECT '%s', CAST(%s AS TEXT) FROM %s", strings.ReplaceAll(what, "'", "''"), column, rest))
 	}
 	return strings.Join(parts, " UNION ALL ")
-}()
+}
+
+// filled returns those of the tables that have rows.
+func (w *world) filled(tables []string) []string {
+	w.Helper()
+	var finds []string
+	for _, table := range tables {
+		finds = append(finds, `SELECT '`+table+`' WHERE EXISTS (SELECT 1 FROM `+table+`)`)
+	}
+	return w.rows(strings.Join(finds, ` UNION ALL `))
+}
 
 // consistent fails if the tables contradict each other, or the events what is
 // shown: each component's events have to lead from one status to the next, and
 // the last to the present one.
 func (w *world) consistent() {
 	w.Helper()
-	for _, row := range w.rows(allContradictions) {
-		w.Error(row)
+	if find := w.contradictionsIn(); find != "" {
+		for _, row := range w.rows(find) {
+			w.Error(row)
+		}
 	}
 	var shown []allswell.Component // of all pages
 	for _, slug := range w.rows(`SELECT slug FROM pages`) {

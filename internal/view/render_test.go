@@ -17,6 +17,7 @@ import (
 // TestEveryTemplate renders all templates in all languages and checks what all
 // pages have in common.
 func TestEveryTemplate(t *testing.T) {
+	t.Parallel()
 	for _, at := range presentations() {
 		done := map[string]bool{}
 		for _, s := range models(at, "Hello") {
@@ -78,6 +79,7 @@ func checkLinks(t *testing.T, name string, at Presentation, p htmltest.Tree) {
 // TestTextIsEscaped compares the elements of pages with hostile texts to those with
 // harmless texts.
 func TestTextIsEscaped(t *testing.T) {
+	t.Parallel()
 	for _, at := range presentations() {
 		friendly := models(at, "Hello")
 		for i, s := range models(at, hostile) {

@@ -133,6 +133,7 @@ func TestBusyPageSize(t *testing.T) {
 // TestLargestPage checks that the largest page, and its documents for programs, are
 // within MaxBytes.
 func TestLargestPage(t *testing.T) {
+	t.Parallel()
 	p, page := largestPage()
 	sum := p.Summarize(day)
 	for _, l := range []*i18n.Language{i18ntest.Language(t, "en"), i18ntest.Language(t, "ar")} {

@@ -68,7 +68,7 @@ func (p *tab) ping() {
 // TestFirstStartInABrowser goes from the printed link to the first ping, which turns the screen green by itself.
 func TestFirstStartInABrowser(t *testing.T) {
 	t.Parallel()
-	for _, v := range []view{{name: "360", width: 360, height: 740}, views[3]} {
+	for _, v := range displays {
 		t.Run(v.name, func(t *testing.T) {
 			server, link := newInstallation(t)
 			p := newBrowser(t).open(t, v, link)

@@ -169,6 +169,7 @@ func TestRecipesInPowerShell(t *testing.T) {
 
 // TestMailAliases runs the commands to which Postfix passes mail.
 func TestMailAliases(t *testing.T) {
+	t.Parallel()
 	needs(t, "curl")
 	for _, b := range blocksIn(t, recipes, "aliases") {
 		for line := range strings.Lines(b.text) {
