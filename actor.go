@@ -49,7 +49,10 @@ func (a Actor) DisplayName() string {
 // Actor returns the actor of requests with the token t. address is the IP address of the
 // client.
 func (t Token) Actor(address string) Actor {
-	return Actor{Kind: ActorToken, ID: t.ID, Name: t.Name, WorkspaceID: t.WorkspaceID, Scope: t.Scope, PageLimited: t.Limit.Limited, Address: address}
+	return Actor{
+		Kind: ActorToken, ID: t.ID, Name: t.Name, WorkspaceID: t.WorkspaceID, Scope: t.Scope,
+		PageLimited: t.Limit.Limited, Address: address,
+	}
 }
 
 // SystemActor returns the actor of changes that the service, or a command on its

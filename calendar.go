@@ -208,7 +208,9 @@ func (p calendarPart) parseBackwards(text string) (values uint64, err error) {
 
 // values parses a list, and joins what spread returns for each of its members: the values from from to to in steps. If to
 // is -1, they go on to the end, and repeats says whether there is a second one.
-func (p calendarPart) values(text string, spread func(from, to, step int) (values uint64, repeats bool)) (values uint64, err error) {
+func (p calendarPart) values(
+	text string, spread func(from, to, step int) (values uint64, repeats bool),
+) (values uint64, err error) {
 	if text == "*" {
 		values, _ = spread(p.min, p.max, 1)
 		return values, nil

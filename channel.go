@@ -81,14 +81,23 @@ type channelRules struct {
 
 // channelTable has one row per channel, in the order in which they are listed.
 var channelTable = []channelRules{
-	{channel: ChannelEmail, name: "E-mail", label: "e-mail address", gateway: true, confirmed: true, merged: true, checkTarget: checkEmail, host: fixedHost("mail")},
-	{channel: ChannelWebhook, name: "Webhook", label: "webhook URL", signed: true, componentChanges: true, warnings: true, checkTarget: checkURL, host: hostOfURL},
+	{
+		channel: ChannelEmail, name: "E-mail", label: "e-mail address", gateway: true, confirmed: true, merged: true,
+		checkTarget: checkEmail, host: fixedHost("mail"),
+	},
+	{
+		channel: ChannelWebhook, name: "Webhook", label: "webhook URL", signed: true, componentChanges: true,
+		warnings: true, checkTarget: checkURL, host: hostOfURL,
+	},
 	chatRules(ChannelSlack, "Slack", "hooks.slack.com", "hooks.slack-gov.com"),
 	chatRules(ChannelDiscord, "Discord", "discord.com", "ptb.discord.com", "canary.discord.com", "discordapp.com"),
 	chatRules(ChannelTeams, "Microsoft Teams", ".logic.azure.com", ".environment.api.powerplatform.com", ".webhook.office.com"),
 	chatRules(ChannelGoogleChat, "Google Chat", "chat.googleapis.com"),
 	chatRules(ChannelMattermost, "Mattermost"),
-	{channel: ChannelSMS, name: "SMS", label: "mobile phone number", gateway: true, confirmed: true, coded: true, merged: true, checkTarget: checkPhone, host: fixedHost("sms")},
+	{
+		channel: ChannelSMS, name: "SMS", label: "mobile phone number", gateway: true, confirmed: true, coded: true,
+		merged: true, checkTarget: checkPhone, host: fixedHost("sms"),
+	},
 	{
 		channel: ChannelPush, name: "Browser", label: "subscription of a browser", secret: true, own: true, hosts: pushHosts, merged: true,
 		checkTarget: checkPush, host: func(target string) string { return hostOfURL(pushEndpoint(target)) },

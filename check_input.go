@@ -66,7 +66,10 @@ func (c CheckSpec) check(bad *ValidationError, interval time.Duration) {
 func (n NewMonitor) checkCheck(bad *ValidationError) {
 	interval, _, _ := n.Schedule()
 	n.Check.WithDefaults(max(interval, MinCheckInterval)).check(bad, interval)
-	ch := MonitorChange{Cron: &n.Cron, Grace: n.Grace, MaxRuntime: &n.MaxRuntime, PublishOutput: &n.PublishOutput, Conditions: n.replacement()}
+	ch := MonitorChange{
+		Cron: &n.Cron, Grace: n.Grace, MaxRuntime: &n.MaxRuntime, PublishOutput: &n.PublishOutput,
+		Conditions: n.replacement(),
+	}
 	ch.refuseHeartbeatFields(bad)
 	if n.Token != "" {
 		bad.Add("token", "Only a heartbeat monitor has a token.")

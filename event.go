@@ -184,14 +184,19 @@ func NewMaintenanceEvent(kind EventKind, m Maintenance, u *MaintenanceUpdate) Ev
 func NewIncidentEvent(kind EventKind, inc Incident, u *IncidentUpdate) Event {
 	e := Event{
 		Kind: kind, PageID: inc.PageID, IncidentID: inc.ID, OutageID: inc.OutageID,
-		Data: EventData{Title: inc.Title, DownMonitor: inc.DownMonitor, Impact: inc.Impact, State: inc.State, Resolved: inc.Resolved},
+		Data: EventData{
+			Title: inc.Title, DownMonitor: inc.DownMonitor, Impact: inc.Impact, State: inc.State,
+			Resolved: inc.Resolved,
+		},
 	}
 	for _, a := range inc.Affected {
 		e.Components = append(e.Components, a.ComponentID)
 		if a.Hidden {
 			continue
 		}
-		e.Data.Affected = append(e.Data.Affected, AffectedChange{ComponentID: a.ComponentID, Name: a.Name, New: inc.effectiveStatus(a)})
+		e.Data.Affected = append(e.Data.Affected, AffectedChange{
+			ComponentID: a.ComponentID, Name: a.Name, New: inc.effectiveStatus(a),
+		})
 	}
 	if u != nil {
 		e.UpdateID, e.Data.Message, e.Data.System = u.ID, u.Message, u.System

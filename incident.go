@@ -241,7 +241,10 @@ type NewIncidentUpdate struct {
 
 // Change returns the change of the incident, which includes the update.
 func (n NewIncidentUpdate) Change() IncidentChange {
-	return IncidentChange{State: n.State, Impact: n.Impact, Affected: n.Affected, Message: &n.Message, Silent: n.Silent, At: n.At, RepeatUpdate: true}
+	return IncidentChange{
+		State: n.State, Impact: n.Impact, Affected: n.Affected, Message: &n.Message, Silent: n.Silent, At: n.At,
+		RepeatUpdate: true,
+	}
 }
 
 // Validate returns a *ValidationError with every invalid field.

@@ -206,5 +206,8 @@ func (p Page) AuditObject() AuditObject {
 
 // AuditObject returns the form of a group in the audit log.
 func (g Group) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectGroup, ID: g.ID, Name: g.Name, Fields: map[string]any{"slug": g.Slug, "name": g.Name, "order": g.Order}}
+	return AuditObject{
+		Kind: ObjectGroup, ID: g.ID, Name: g.Name,
+		Fields: map[string]any{"slug": g.Slug, "name": g.Name, "order": g.Order},
+	}
 }

@@ -69,7 +69,9 @@ func (p *Postmortem) Apply(n PostmortemInput, now time.Time) {
 
 // AuditObject returns the form of a post-mortem in the audit log. It has the id of its incident.
 func (p Postmortem) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectPostmortem, ID: p.IncidentID, Fields: map[string]any{"body": p.Body, "published": p.Published()}}
+	return AuditObject{
+		Kind: ObjectPostmortem, ID: p.IncidentID, Fields: map[string]any{"body": p.Body, "published": p.Published()},
+	}
 }
 
 // NewPostmortemEvent returns the event of the publication of the post-mortem of an incident.

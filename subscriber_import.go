@@ -189,7 +189,10 @@ func readImportLine(in *csv.Reader, row []string, err error, columns importColum
 	if quoted, ok := strings.CutPrefix(target, "'"); ok && isFormula(quoted) {
 		target = quoted // as WriteCSV writes it
 	}
-	l := ImportLine{Line: line, Channel: Channel(cmp.Or(strings.ToLower(cell(columns.channel)), string(ChannelEmail))), Target: target, Components: strings.Fields(cell(columns.components))}
+	l := ImportLine{
+		Line: line, Channel: Channel(cmp.Or(strings.ToLower(cell(columns.channel)), string(ChannelEmail))),
+		Target: target, Components: strings.Fields(cell(columns.components)),
+	}
 	n, err := NewSubscriber{Channel: l.Channel, Target: target, Components: l.Components}.Check()
 	invalid := (*ValidationError)(nil)
 	state := SubscriberState(strings.ToLower(cell(columns.state)))

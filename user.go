@@ -55,7 +55,10 @@ type Member struct {
 
 // AuditObject returns the form of m in the audit log.
 func (m Member) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectMember, ID: m.ID, Name: m.Name, Fields: map[string]any{"role": string(m.Role), "pages": m.Limit.field()}}
+	return AuditObject{
+		Kind: ObjectMember, ID: m.ID, Name: m.Name,
+		Fields: map[string]any{"role": string(m.Role), "pages": m.Limit.field()},
+	}
 }
 
 // NewUser is the input for creating a user.
@@ -170,12 +173,18 @@ type SignedIn struct {
 
 // Actor returns the actor of requests of the session. address is the IP address of the client.
 func (s SignedIn) Actor(address string) Actor {
-	return Actor{Kind: ActorUser, ID: s.User.ID, Name: s.User.Name, WorkspaceID: s.WorkspaceID, SessionID: s.ID, Role: s.Role, PageLimited: s.PageLimited, Address: address}
+	return Actor{
+		Kind: ActorUser, ID: s.User.ID, Name: s.User.Name, WorkspaceID: s.WorkspaceID, SessionID: s.ID, Role: s.Role,
+		PageLimited: s.PageLimited, Address: address,
+	}
 }
 
 // ActorIn returns the actor of what the user reads in another of their workspaces.
 func (s SignedIn) ActorIn(workspaceID string) Actor {
-	return Actor{Kind: ActorUser, ID: s.User.ID, Name: s.User.Name, WorkspaceID: workspaceID, PageLimited: slices.Contains(s.LimitedIn, workspaceID)}
+	return Actor{
+		Kind: ActorUser, ID: s.User.ID, Name: s.User.Name, WorkspaceID: workspaceID,
+		PageLimited: slices.Contains(s.LimitedIn, workspaceID),
+	}
 }
 
 // CodePurpose is the purpose of a one-time code.

@@ -148,7 +148,9 @@ func (c *Client) GetAlertRule(ctx context.Context, id string) (*AlertRule, error
 }
 
 // ChangeAlertRule changes a rule. The option IfMatch applies.
-func (c *Client) ChangeAlertRule(ctx context.Context, id string, change AlertRuleChange, options ...CallOption) (*AlertRule, error) {
+func (c *Client) ChangeAlertRule(
+	ctx context.Context, id string, change AlertRuleChange, options ...CallOption,
+) (*AlertRule, error) {
 	return patch[AlertRule](ctx, c, pathOf("alert-rules", id), change, options...)
 }
 

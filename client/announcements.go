@@ -44,7 +44,9 @@ func (c *Client) ListAnnouncements(page string) *List[Announcement] {
 }
 
 // CreateAnnouncement creates an announcement on a page. Nobody is notified.
-func (c *Client) CreateAnnouncement(ctx context.Context, page string, announcement NewAnnouncement, options ...CallOption) (*Announcement, error) {
+func (c *Client) CreateAnnouncement(
+	ctx context.Context, page string, announcement NewAnnouncement, options ...CallOption,
+) (*Announcement, error) {
 	return post[Announcement](ctx, c, pathOf("pages", page, "announcements"), announcement, options...)
 }
 

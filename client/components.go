@@ -106,7 +106,9 @@ func (c *Client) ListHiddenComponents(page string) *List[Component] {
 }
 
 // CreateComponent creates a component on a page.
-func (c *Client) CreateComponent(ctx context.Context, page string, component NewComponent, options ...CallOption) (*Component, error) {
+func (c *Client) CreateComponent(
+	ctx context.Context, page string, component NewComponent, options ...CallOption,
+) (*Component, error) {
 	return post[Component](ctx, c, pathOf("pages", page, "components"), component, options...)
 }
 
@@ -117,20 +119,26 @@ func (c *Client) GetComponent(ctx context.Context, page, id string) (*Component,
 
 // PutComponent creates the component with the slug on a page, or replaces its configuration. Fields that are not set
 // get their defaults, but a status and an order are kept. The options are IfMatch and IfNoneMatch.
-func (c *Client) PutComponent(ctx context.Context, page, slug string, component NewComponent, options ...CallOption) (*Component, error) {
+func (c *Client) PutComponent(
+	ctx context.Context, page, slug string, component NewComponent, options ...CallOption,
+) (*Component, error) {
 	component.Slug, component.UniqueName = "", false
 	return put[Component](ctx, c, pathOf("pages", page, "components", slug), component, options...)
 }
 
 // ChangeComponentStatus sets a component's status. It is shown at once, whatever monitors report, until it is set
 // again or another monitor goes down. The option is IfMatch.
-func (c *Client) ChangeComponentStatus(ctx context.Context, page, id string, change ComponentStatusChange, options ...CallOption) (*Component, error) {
+func (c *Client) ChangeComponentStatus(
+	ctx context.Context, page, id string, change ComponentStatusChange, options ...CallOption,
+) (*Component, error) {
 	return patch[Component](ctx, c, pathOf("pages", page, "components", id), change, options...)
 }
 
 // EditComponent changes a component's name, description, order or group. The options are IfMatch and, to give its slug
 // instead of its id, OnPage.
-func (c *Client) EditComponent(ctx context.Context, id string, change ComponentChange, options ...CallOption) (*Component, error) {
+func (c *Client) EditComponent(
+	ctx context.Context, id string, change ComponentChange, options ...CallOption,
+) (*Component, error) {
 	return patch[Component](ctx, c, pathOf("components", id), change, options...)
 }
 

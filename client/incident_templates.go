@@ -54,7 +54,9 @@ func (c *Client) ListIncidentTemplates(page string) *List[IncidentTemplate] {
 }
 
 // CreateIncidentTemplate creates a template.
-func (c *Client) CreateIncidentTemplate(ctx context.Context, template NewIncidentTemplate, options ...CallOption) (*IncidentTemplate, error) {
+func (c *Client) CreateIncidentTemplate(
+	ctx context.Context, template NewIncidentTemplate, options ...CallOption,
+) (*IncidentTemplate, error) {
 	return post[IncidentTemplate](ctx, c, pathOf("incident-templates"), template, options...)
 }
 
@@ -64,7 +66,9 @@ func (c *Client) GetIncidentTemplate(ctx context.Context, ref string) (*Incident
 }
 
 // ChangeIncidentTemplate changes a template. The option IfMatch applies.
-func (c *Client) ChangeIncidentTemplate(ctx context.Context, id string, change IncidentTemplateChange, options ...CallOption) (*IncidentTemplate, error) {
+func (c *Client) ChangeIncidentTemplate(
+	ctx context.Context, id string, change IncidentTemplateChange, options ...CallOption,
+) (*IncidentTemplate, error) {
 	return patch[IncidentTemplate](ctx, c, pathOf("incident-templates", id), change, options...)
 }
 

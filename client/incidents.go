@@ -111,7 +111,9 @@ func (c *Client) ListIncidents(page string, filter IncidentFilter) *List[Inciden
 }
 
 // CreateIncident creates an incident on a page.
-func (c *Client) CreateIncident(ctx context.Context, page string, incident NewIncident, options ...CallOption) (*Incident, error) {
+func (c *Client) CreateIncident(
+	ctx context.Context, page string, incident NewIncident, options ...CallOption,
+) (*Incident, error) {
 	return post[Incident](ctx, c, pathOf("pages", page, "incidents"), incident, options...)
 }
 
@@ -142,7 +144,9 @@ func (c *Client) ListUpdates(incident string) *List[IncidentUpdate] {
 }
 
 // PostUpdate adds an update to an incident, and changes the incident. Subscribers are notified once.
-func (c *Client) PostUpdate(ctx context.Context, incident string, update NewIncidentUpdate, options ...CallOption) (*IncidentUpdate, error) {
+func (c *Client) PostUpdate(
+	ctx context.Context, incident string, update NewIncidentUpdate, options ...CallOption,
+) (*IncidentUpdate, error) {
 	return post[IncidentUpdate](ctx, c, pathOf("incidents", incident, "updates"), update, options...)
 }
 
@@ -173,7 +177,9 @@ func (c *Client) GetAffectedComponents(ctx context.Context, incident string) ([]
 }
 
 // SetAffectedComponents replaces the components that an incident affects, and returns them.
-func (c *Client) SetAffectedComponents(ctx context.Context, incident string, components []AffectedStatus) ([]*AffectedComponent, error) {
+func (c *Client) SetAffectedComponents(
+	ctx context.Context, incident string, components []AffectedStatus,
+) ([]*AffectedComponent, error) {
 	body := struct {
 		Components []AffectedStatus `json:"components"`
 	}{append([]AffectedStatus{}, components...)} // [], never null

@@ -81,7 +81,9 @@ func (c *Client) ListMaintenances(page string, filter MaintenanceFilter) *List[M
 }
 
 // CreateMaintenance plans maintenance on a page.
-func (c *Client) CreateMaintenance(ctx context.Context, page string, maintenance NewMaintenance, options ...CallOption) (*Maintenance, error) {
+func (c *Client) CreateMaintenance(
+	ctx context.Context, page string, maintenance NewMaintenance, options ...CallOption,
+) (*Maintenance, error) {
 	return post[Maintenance](ctx, c, pathOf("pages", page, "maintenances"), maintenance, options...)
 }
 
@@ -106,6 +108,8 @@ func (c *Client) ListMaintenanceUpdates(maintenance string) *List[MaintenanceUpd
 }
 
 // AddMaintenanceUpdate adds an update to maintenance. Subscribers are notified.
-func (c *Client) AddMaintenanceUpdate(ctx context.Context, maintenance string, update NewMaintenanceUpdate, options ...CallOption) (*MaintenanceUpdate, error) {
+func (c *Client) AddMaintenanceUpdate(
+	ctx context.Context, maintenance string, update NewMaintenanceUpdate, options ...CallOption,
+) (*MaintenanceUpdate, error) {
 	return post[MaintenanceUpdate](ctx, c, pathOf("maintenances", maintenance, "updates"), update, options...)
 }

@@ -42,12 +42,16 @@ type MonitorMetrics struct {
 
 // GetMonitorMetrics returns the statistics of a monitor's checks between two times, in periods of the given length: 5, 10,
 // 15, 20 or 30 minutes, or whole hours, and at most 1,000 of them. A zero time is the server's default: the last day.
-func (c *Client) GetMonitorMetrics(ctx context.Context, monitor string, from, to time.Time, step time.Duration) (*MonitorMetrics, error) {
+func (c *Client) GetMonitorMetrics(
+	ctx context.Context, monitor string, from, to time.Time, step time.Duration,
+) (*MonitorMetrics, error) {
 	query := url.Values{"step": {strconv.FormatInt(int64(SecondsOf(step)), 10)}}
 	for name, at := range map[string]time.Time{"from": from, "to": to} {
 		if !at.IsZero() {
 			query.Set(name, at.Format(time.RFC3339Nano))
 		}
 	}
-	return send[MonitorMetrics](ctx, c, request{method: http.MethodGet, path: pathOf("monitors", monitor, "metrics"), query: query})
+	return send[MonitorMetrics](ctx, c, request{
+		method: http.MethodGet, path: pathOf("monitors", monitor, "metrics"), query: query,
+	})
 }

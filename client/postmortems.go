@@ -32,7 +32,9 @@ func (c *Client) GetPostmortem(ctx context.Context, incident string) (*Postmorte
 
 // PutPostmortem creates or replaces the post-mortem of an incident. Subscribers are notified of its first publication.
 // The options IfMatch and IfNoneMatch apply.
-func (c *Client) PutPostmortem(ctx context.Context, incident string, postmortem PostmortemInput, options ...CallOption) (*Postmortem, error) {
+func (c *Client) PutPostmortem(
+	ctx context.Context, incident string, postmortem PostmortemInput, options ...CallOption,
+) (*Postmortem, error) {
 	return put[Postmortem](ctx, c, pathOf("incidents", incident, "postmortem"), postmortem, options...)
 }
 

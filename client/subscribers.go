@@ -129,12 +129,16 @@ func (c *Client) ListSubscribers(page string, filter SubscriberFilter) *List[Sub
 }
 
 // CreateSubscriber subscribes an e-mail address or a webhook to a page. The secret of a webhook is returned only here.
-func (c *Client) CreateSubscriber(ctx context.Context, page string, subscriber NewSubscriber, options ...CallOption) (*Subscriber, error) {
+func (c *Client) CreateSubscriber(
+	ctx context.Context, page string, subscriber NewSubscriber, options ...CallOption,
+) (*Subscriber, error) {
 	return post[Subscriber](ctx, c, pathOf("pages", page, "subscribers"), subscriber, options...)
 }
 
 // ImportSubscribers subscribes the e-mail addresses of a list. Lines that cannot be added do not affect the others.
-func (c *Client) ImportSubscribers(ctx context.Context, page string, list SubscriberImport, options ...CallOption) (*SubscriberImportReport, error) {
+func (c *Client) ImportSubscribers(
+	ctx context.Context, page string, list SubscriberImport, options ...CallOption,
+) (*SubscriberImportReport, error) {
 	return post[SubscriberImportReport](ctx, c, pathOf("pages", page, "subscribers", "import"), list, options...)
 }
 
@@ -144,7 +148,9 @@ func (c *Client) GetSubscriber(ctx context.Context, page, id string) (*Subscribe
 }
 
 // ChangeSubscriber changes the components of a subscriber, or whether a webhook is notified of warnings.
-func (c *Client) ChangeSubscriber(ctx context.Context, page, id string, change SubscriberChange, options ...CallOption) (*Subscriber, error) {
+func (c *Client) ChangeSubscriber(
+	ctx context.Context, page, id string, change SubscriberChange, options ...CallOption,
+) (*Subscriber, error) {
 	return patch[Subscriber](ctx, c, pathOf("pages", page, "subscribers", id), change, options...)
 }
 

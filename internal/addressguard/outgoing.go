@@ -28,7 +28,10 @@ type OutgoingGuard struct {
 // NewOutgoingGuard returns a guard that refuses denied networks (ALLSWELL_WEBHOOK_DENY), metadata services, and
 // addresses that are not public unless allowPrivate is true (ALLSWELL_WEBHOOK_ALLOW_PRIVATE).
 func NewOutgoingGuard(denied []netip.Prefix, allowPrivate bool) *OutgoingGuard {
-	return &OutgoingGuard{denied: denied, allowPrivate: allowPrivate, public: ssrf.New(ssrf.WithAnyPort()), own: OwnAddresses{List: net.InterfaceAddrs}}
+	return &OutgoingGuard{
+		denied: denied, allowPrivate: allowPrivate, public: ssrf.New(ssrf.WithAnyPort()),
+		own: OwnAddresses{List: net.InterfaceAddrs},
+	}
 }
 
 // Control is the Control of a net.Dialer. The dialer calls it with each address before

@@ -93,7 +93,10 @@ func newAlertDetailJSON(d store.AlertDetail) alertDetailJSON {
 // listAlerts filters by ?state, ?event and ?monitor.
 func (a *api) listAlerts(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
-	f := store.AlertFilter{State: web.Choice(q, "state", alert.States), Event: web.Choice(q, "event", alert.Events), Monitor: q.Text("monitor")}
+	f := store.AlertFilter{
+		State: web.Choice(q, "state", alert.States), Event: web.Choice(q, "event", alert.Events),
+		Monitor: q.Text("monitor"),
+	}
 	return servePage(q, newAlertJSON, func(r store.Pagination) ([]alert.Alert, int, error) {
 		return a.store.Alerts(c.Context(), c.actor(), f, r)
 	})

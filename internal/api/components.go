@@ -92,7 +92,9 @@ func (a *api) editComponent(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	o.Reject("status", "The status is set by PATCH /api/v1/pages/{pageSlug}/components/{componentId}.")
-	e := allswell.ComponentEdit{Name: o.Text("name"), Order: o.Integer("order"), GroupID: o.Text("group"), Hidden: o.Flag("hidden")}
+	e := allswell.ComponentEdit{
+		Name: o.Text("name"), Order: o.Integer("order"), GroupID: o.Text("group"), Hidden: o.Flag("hidden"),
+	}
 	e.Description, e.HasDescription = o.NullableText("description")
 	if err := o.Check(e.Validate()); err != nil {
 		return store.Response{}, err

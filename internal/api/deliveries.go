@@ -52,7 +52,9 @@ func newDeliveryJSON(d allswell.DeliveryLogEntry) deliveryJSON {
 // listDeliveries filters by ?state=, which is repeatable, and ?subscriber=.
 func (a *api) listDeliveries(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
-	r, f := readPagination(q), store.DeliveryFilter{States: web.Choices(q, "state", allswell.DeliveryStates), Subscriber: q.Text("subscriber")}
+	r, f := readPagination(q), store.DeliveryFilter{
+		States: web.Choices(q, "state", allswell.DeliveryStates), Subscriber: q.Text("subscriber"),
+	}
 	if err := q.Check(); err != nil {
 		return store.Response{}, err
 	}

@@ -49,7 +49,9 @@ type maintenanceWithUpdatesJSON struct {
 }
 
 func newMaintenanceWithUpdatesJSON(m allswell.Maintenance) maintenanceWithUpdatesJSON {
-	out := maintenanceWithUpdatesJSON{maintenanceJSON: newMaintenanceJSON(m), Updates: make([]maintenanceUpdateJSON, len(m.Updates))}
+	out := maintenanceWithUpdatesJSON{
+		maintenanceJSON: newMaintenanceJSON(m), Updates: make([]maintenanceUpdateJSON, len(m.Updates)),
+	}
 	for i, u := range m.Updates {
 		out.Updates[i] = newMaintenanceUpdateJSON(u)
 	}

@@ -72,7 +72,10 @@ func (a *api) getMonitorMetrics(c *call) (store.Response, error) {
 	within := store.StatisticsRange{From: from, To: to, Step: step}
 	periods, err := a.store.CheckStatistics(c.Context(), c.actor(), c.PathValue("monitorId"), within)
 	return resourceResponse(periods, err, func(periods []checkstats.Period) monitorMetricsJSON {
-		out := monitorMetricsJSON{From: allswell.FormatTime(from.Truncate(step)), To: allswell.FormatTime(to), Step: int64(step / time.Second), Periods: []checkPeriodJSON{}}
+		out := monitorMetricsJSON{
+			From: allswell.FormatTime(from.Truncate(step)), To: allswell.FormatTime(to),
+			Step: int64(step / time.Second), Periods: []checkPeriodJSON{},
+		}
 		var total checkstats.Summary
 		for _, p := range periods {
 			total.Merge(&p.Summary)

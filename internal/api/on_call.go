@@ -149,7 +149,9 @@ func (a *api) createOnCall(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	o.Require("name")
-	schedule := alert.OnCall{Zone: "UTC", HandOverDay: "mon", HandOverAt: 9 * 60, StartsOn: a.now().UTC().Truncate(24 * time.Hour)}
+	schedule := alert.OnCall{
+		Zone: "UTC", HandOverDay: "mon", HandOverAt: 9 * 60, StartsOn: a.now().UTC().Truncate(24 * time.Hour),
+	}
 	readOnCall(o)(&schedule)
 	schedule.Slug = orZero(o.Text("slug"))
 	if o.Given("slug") && !allswell.ValidSlug(schedule.Slug) {

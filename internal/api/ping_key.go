@@ -18,7 +18,10 @@ type pingKeyJSON struct {
 }
 
 func (c *call) newPingKeyJSON(k allswell.PingKey) pingKeyJSON {
-	out := pingKeyJSON{Key: ptrOrNil(k.Key), Access: k.Access, CreatedAt: timePtr(k.CreatedAt), PreviousUntil: timePtr(k.PreviousUntil)}
+	out := pingKeyJSON{
+		Key: ptrOrNil(k.Key), Access: k.Access, CreatedAt: timePtr(k.CreatedAt),
+		PreviousUntil: timePtr(k.PreviousUntil),
+	}
 	if k.Key != "" {
 		out.PingURL = new(c.base + "/api/v1/heartbeat/" + k.Key + "/")
 	}

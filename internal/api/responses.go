@@ -50,7 +50,9 @@ func serveList[T, J any](c *call, toJSON func(T) J, load func(store.Pagination) 
 }
 
 // serveNamedList is serveList for resources with slugs and names. It also reads ?slug and ?name.
-func serveNamedList[T, J any](c *call, toJSON func(T) J, load func(store.Filter, store.Pagination) ([]T, int, error)) (store.Response, error) {
+func serveNamedList[T, J any](
+	c *call, toJSON func(T) J, load func(store.Filter, store.Pagination) ([]T, int, error),
+) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	f := readFilter(q)
 	return servePage(q, toJSON, func(r store.Pagination) ([]T, int, error) { return load(f, r) })

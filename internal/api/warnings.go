@@ -68,7 +68,10 @@ func newWarningJSON(w allswell.Warning) warningJSON {
 // read.
 func (a *api) listWarnings(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
-	f := store.WarningFilter{Condition: web.Choice(q, "condition", allswell.WarningConditions), Before: int64(q.Integer("cursor", 0, 1, math.MaxInt32))}
+	f := store.WarningFilter{
+		Condition: web.Choice(q, "condition", allswell.WarningConditions),
+		Before:    int64(q.Integer("cursor", 0, 1, math.MaxInt32)),
+	}
 	limit := q.Integer("limit", defaultPerPage, 1, maxPerPage)
 	if err := q.Check(); err != nil {
 		return store.Response{}, err

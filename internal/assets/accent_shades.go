@@ -9,7 +9,10 @@ type Accent struct {
 }
 
 // DefaultAccent is the accent of links and buttons on pages without one.
-var DefaultAccent = Accent{Text: allswell.Shades{Light: "#1b4f9c", Dark: "#9dc3ff"}, OnText: allswell.Shades{Light: "#ffffff", Dark: "#0e1217"}}
+var DefaultAccent = Accent{
+	Text:   allswell.Shades{Light: "#1b4f9c", Dark: "#9dc3ff"},
+	OnText: allswell.Shades{Light: "#ffffff", Dark: "#0e1217"},
+}
 
 // AdaptAccent returns the readable shades of an accent, which is "#rrggbb". ok is false for any
 // other text; the result is then DefaultAccent.

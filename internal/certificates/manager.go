@@ -95,7 +95,10 @@ type load struct {
 
 // NewManager returns a Manager. It obtains nothing until Run is called or a handshake begins.
 func NewManager(c ManagerConfig) *Manager {
-	m := &Manager{host: c.Host, allowed: c.Allowed, log: c.Logger, orders: limit.New(maxOrders, ordersWindow), loads: make(map[string]*load)}
+	m := &Manager{
+		host: c.Host, allowed: c.Allowed, log: c.Logger, orders: limit.New(maxOrders, ordersWindow),
+		loads: make(map[string]*load),
+	}
 	m.running, m.stop = context.WithCancel(context.Background())
 	m.storage = &storage{store: c.Store, log: c.Logger, closed: m.running, held: make(map[string]*heldLock)}
 	logger := newLogger(c.Logger)

@@ -31,11 +31,26 @@ const resolvConf = "/etc/resolv.conf"
 var dnsType = Type{
 	Name: "dns", Label: "DNS", Help: "Asks a name server for records, and checks them.",
 	Fields: []Field{
-		{Name: "host", Label: "Name to look up", Help: "Name to look up; for PTR also an IP address.", Kind: configfield.KindText, Required: true, Max: 253, Example: "www.example.com"},
-		{Name: "record_type", Label: "Record type", Help: "Type of the records.", Kind: configfield.KindText, Choices: dnsRecordTypes, Default: "A"},
-		{Name: "resolver", Label: "Name server", Help: "Host and port of the name server; empty: this machine's.", Kind: configfield.KindText, Max: 260, Example: "9.9.9.9:53"},
-		{Name: "expected_values", Label: "Expected values", Help: "Values that the answer must contain.", Kind: configfield.KindList, Example: "192.0.2.1"},
-		{Name: "dnssec", Label: "DNSSEC", Help: "Whether the name server must have verified the answer (AD).", Kind: configfield.KindFlag, Advanced: true, Default: "false"},
+		{
+			Name: "host", Label: "Name to look up", Help: "Name to look up; for PTR also an IP address.",
+			Kind: configfield.KindText, Required: true, Max: 253, Example: "www.example.com",
+		},
+		{
+			Name: "record_type", Label: "Record type", Help: "Type of the records.", Kind: configfield.KindText,
+			Choices: dnsRecordTypes, Default: "A",
+		},
+		{
+			Name: "resolver", Label: "Name server", Help: "Host and port of the name server; empty: this machine's.",
+			Kind: configfield.KindText, Max: 260, Example: "9.9.9.9:53",
+		},
+		{
+			Name: "expected_values", Label: "Expected values", Help: "Values that the answer must contain.",
+			Kind: configfield.KindList, Example: "192.0.2.1",
+		},
+		{
+			Name: "dnssec", Label: "DNSSEC", Help: "Whether the name server must have verified the answer (AD).",
+			Kind: configfield.KindFlag, Advanced: true, Default: "false",
+		},
 		ipVersionField,
 	},
 	New: func() Probe { return &dnsProbe{RecordType: "A"} },

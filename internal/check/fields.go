@@ -21,25 +21,44 @@ import (
 
 // Fields that several types have.
 var (
-	insecureField = Field{Name: "insecure", Label: "Do not verify the certificate", Help: "Accept any certificate.", Kind: configfield.KindFlag, Advanced: true, Default: "false"}
+	insecureField = Field{
+		Name: "insecure", Label: "Do not verify the certificate", Help: "Accept any certificate.",
+		Kind: configfield.KindFlag, Advanced: true, Default: "false",
+	}
 
-	caField = Field{Name: "ca_certificates", Label: "CA certificates", Help: "PEM file with the only authorities to trust.", Kind: configfield.KindLongText, Advanced: true}
+	caField = Field{
+		Name: "ca_certificates", Label: "CA certificates", Help: "PEM file with the only authorities to trust.",
+		Kind: configfield.KindLongText, Advanced: true,
+	}
 
-	clientCertificateField = Field{Name: "client_certificate", Label: "Client certificate", Help: "PEM file with a certificate and its private key.", Kind: configfield.KindLongText, Secret: true, Advanced: true}
+	clientCertificateField = Field{
+		Name: "client_certificate", Label: "Client certificate",
+		Help: "PEM file with a certificate and its private key.", Kind: configfield.KindLongText, Secret: true,
+		Advanced: true,
+	}
 
 	tlsField = Field{Name: "tls", Label: "TLS", Help: "Whether to speak TLS.", Kind: configfield.KindFlag, Default: "false"}
 
-	ipVersionField = Field{Name: "ip_version", Label: "IP version", Help: "Use only this version of IP: 4 or 6.", Kind: configfield.KindText, Advanced: true, Choices: []string{"4", "6"}}
+	ipVersionField = Field{
+		Name: "ip_version", Label: "IP version", Help: "Use only this version of IP: 4 or 6.",
+		Kind: configfield.KindText, Advanced: true, Choices: []string{"4", "6"},
+	}
 )
 
 // hostField is the field of the target's name or address, with one that such a target might have.
 func hostField(example string) Field {
-	return Field{Name: "host", Label: "Host", Help: "Name or IP address.", Kind: configfield.KindText, Required: true, Max: 253, Example: example}
+	return Field{
+		Name: "host", Label: "Host", Help: "Name or IP address.", Kind: configfield.KindText, Required: true, Max: 253,
+		Example: example,
+	}
 }
 
 // portField is the field of a port that is required.
 func portField(example string) Field {
-	return Field{Name: "port", Label: "Port", Help: "TCP port.", Kind: configfield.KindInteger, Min: 1, Max: 65535, Required: true, Example: example}
+	return Field{
+		Name: "port", Label: "Port", Help: "TCP port.", Kind: configfield.KindInteger, Min: 1, Max: 65535,
+		Required: true, Example: example,
+	}
 }
 
 // standardPort is the field of a port that is the protocol's own by default.

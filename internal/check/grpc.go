@@ -24,7 +24,10 @@ var grpcType = Type{
 	Name: "grpc", Label: "gRPC", Help: "Asks a gRPC server for the health of a service (grpc.health.v1).",
 	Fields: []Field{
 		hostField("accounts.example.com"), portField("50051"), tlsField,
-		{Name: "service", Label: "Service", Help: "Name of the service; empty: the whole server.", Kind: configfield.KindText, Max: 255, Example: "acme.Orders"},
+		{
+			Name: "service", Label: "Service", Help: "Name of the service; empty: the whole server.",
+			Kind: configfield.KindText, Max: 255, Example: "acme.Orders",
+		},
 		insecureField, caField, clientCertificateField, ipVersionField,
 	},
 	New: func() Probe { return new(grpcProbe) },

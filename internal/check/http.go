@@ -34,29 +34,88 @@ const (
 var httpType = Type{
 	Name: "http", Label: "HTTP", Help: "Requests a URL, and checks the status, the headers and the body of the response.",
 	Fields: []Field{
-		{Name: "url", Label: "URL", Help: "http or https URL.", Kind: configfield.KindText, Required: true, Max: allswell.MaxURLLength, Example: "https://www.example.com/health"},
-		{Name: "method", Label: "Method", Help: "Method of the request.", Kind: configfield.KindText, Choices: httpMethods, Default: http.MethodGet},
-		{Name: "expected_statuses", Label: "Expected statuses", Help: "Statuses and ranges, such as 200-299 and 401.", Kind: configfield.KindList, Default: "200-299", Max: 7},
+		{
+			Name: "url", Label: "URL", Help: "http or https URL.", Kind: configfield.KindText, Required: true,
+			Max: allswell.MaxURLLength, Example: "https://www.example.com/health",
+		},
+		{
+			Name: "method", Label: "Method", Help: "Method of the request.", Kind: configfield.KindText,
+			Choices: httpMethods, Default: http.MethodGet,
+		},
+		{
+			Name: "expected_statuses", Label: "Expected statuses",
+			Help: "Statuses and ranges, such as 200-299 and 401.", Kind: configfield.KindList, Default: "200-299",
+			Max: 7,
+		},
 		{Name: "body_contains", Label: "Body contains", Help: "Text that the body must contain.", Kind: configfield.KindText},
-		{Name: "body_not_contains", Label: "Body does not contain", Help: "Text that the body must not contain.", Kind: configfield.KindText, Advanced: true},
+		{
+			Name: "body_not_contains", Label: "Body does not contain", Help: "Text that the body must not contain.",
+			Kind: configfield.KindText, Advanced: true,
+		},
 		{Name: "body_matches", Label: "Body matches", Help: "Regular expression (RE2) that the body must match.", Kind: configfield.KindText, Advanced: true, Max: 1000, Example: `"status":\s*"ok"`},
-		{Name: "json_path", Label: "JSON path", Help: "JSONPath of a value that the body must have.", Kind: configfield.KindText, Advanced: true, Max: maxJSONPath, Example: "$.checks[0].status"},
-		{Name: "json_value", Label: "JSON value", Help: "Expected value at the JSON path: text, number, true, false or null; empty: any.", Kind: configfield.KindText, Advanced: true, Example: "ok"},
-		{Name: "expected_headers", Label: "Expected headers", Help: "Headers that the response must have, with a text that each must contain.", Kind: configfield.KindMap, Advanced: true, Example: "Content-Type: text/html"},
-		{Name: "headers", Label: "Headers", Help: "Headers of the request.", Kind: configfield.KindMap, Advanced: true, Example: "Accept: application/json"},
-		{Name: "secret_headers", Label: "Secret headers", Help: "Secret headers of the request, which are write-only.", Kind: configfield.KindMap, Secret: true, Advanced: true, Example: "X-Api-Key: 1234"},
+		{
+			Name: "json_path", Label: "JSON path", Help: "JSONPath of a value that the body must have.",
+			Kind: configfield.KindText, Advanced: true, Max: maxJSONPath, Example: "$.checks[0].status",
+		},
+		{
+			Name: "json_value", Label: "JSON value",
+			Help: "Expected value at the JSON path: text, number, true, false or null; empty: any.",
+			Kind: configfield.KindText, Advanced: true, Example: "ok",
+		},
+		{
+			Name: "expected_headers", Label: "Expected headers",
+			Help: "Headers that the response must have, with a text that each must contain.", Kind: configfield.KindMap,
+			Advanced: true, Example: "Content-Type: text/html",
+		},
+		{
+			Name: "headers", Label: "Headers", Help: "Headers of the request.", Kind: configfield.KindMap,
+			Advanced: true, Example: "Accept: application/json",
+		},
+		{
+			Name: "secret_headers", Label: "Secret headers",
+			Help: "Secret headers of the request, which are write-only.", Kind: configfield.KindMap, Secret: true,
+			Advanced: true, Example: "X-Api-Key: 1234",
+		},
 		{Name: "body", Label: "Body", Help: "Body of the request.", Kind: configfield.KindLongText, Advanced: true},
-		{Name: "username", Label: "User name", Help: "User name for basic authentication.", Kind: configfield.KindText, Advanced: true, Max: 255},
-		{Name: "password", Label: "Password", Help: "Password for basic authentication.", Kind: configfield.KindText, Secret: true, Advanced: true},
-		{Name: "bearer_token", Label: "Bearer token", Help: "Token for the Authorization header.", Kind: configfield.KindText, Secret: true, Advanced: true, Max: 8192},
+		{
+			Name: "username", Label: "User name", Help: "User name for basic authentication.",
+			Kind: configfield.KindText, Advanced: true, Max: 255,
+		},
+		{
+			Name: "password", Label: "Password", Help: "Password for basic authentication.", Kind: configfield.KindText,
+			Secret: true, Advanced: true,
+		},
+		{
+			Name: "bearer_token", Label: "Bearer token", Help: "Token for the Authorization header.",
+			Kind: configfield.KindText, Secret: true, Advanced: true, Max: 8192,
+		},
 		oauthTokenURLField, oauthClientIDField, oauthClientSecretField, oauthScopesField,
 		warnDaysField, downDaysField, insecureField, caField, clientCertificateField,
-		{Name: "follow_redirects", Label: "Follow redirects", Help: "Whether to follow up to 10 redirects.", Kind: configfield.KindFlag, Advanced: true, Default: "true"},
-		{Name: "http_version", Label: "HTTP version", Help: "Use only this version of HTTP: 1.1 or 2.", Kind: configfield.KindText, Advanced: true, Choices: []string{"1.1", "2"}},
-		{Name: "max_body_size", Label: "Maximum size", Help: "How many bytes of the body are read.", Kind: configfield.KindInteger, Advanced: true, Min: 0, Max: maxMaxBodySize, Default: strconv.Itoa(defaultMaxBodySize)},
-		{Name: "proxy", Label: "Proxy", Help: "http, https or socks5 URL of a proxy.", Kind: configfield.KindText, Advanced: true, Example: "http://proxy.example.com:3128"},
-		{Name: "proxy_username", Label: "User name of the proxy", Help: "User name for the proxy.", Kind: configfield.KindText, Advanced: true, Max: 255},
-		{Name: "proxy_password", Label: "Password of the proxy", Help: "Password for the proxy.", Kind: configfield.KindText, Secret: true, Advanced: true},
+		{
+			Name: "follow_redirects", Label: "Follow redirects", Help: "Whether to follow up to 10 redirects.",
+			Kind: configfield.KindFlag, Advanced: true, Default: "true",
+		},
+		{
+			Name: "http_version", Label: "HTTP version", Help: "Use only this version of HTTP: 1.1 or 2.",
+			Kind: configfield.KindText, Advanced: true, Choices: []string{"1.1", "2"},
+		},
+		{
+			Name: "max_body_size", Label: "Maximum size", Help: "How many bytes of the body are read.",
+			Kind: configfield.KindInteger, Advanced: true, Min: 0, Max: maxMaxBodySize,
+			Default: strconv.Itoa(defaultMaxBodySize),
+		},
+		{
+			Name: "proxy", Label: "Proxy", Help: "http, https or socks5 URL of a proxy.", Kind: configfield.KindText,
+			Advanced: true, Example: "http://proxy.example.com:3128",
+		},
+		{
+			Name: "proxy_username", Label: "User name of the proxy", Help: "User name for the proxy.",
+			Kind: configfield.KindText, Advanced: true, Max: 255,
+		},
+		{
+			Name: "proxy_password", Label: "Password of the proxy", Help: "Password for the proxy.",
+			Kind: configfield.KindText, Secret: true, Advanced: true,
+		},
 		ipVersionField,
 	},
 	New: func() Probe {

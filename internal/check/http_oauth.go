@@ -21,10 +21,23 @@ import (
 )
 
 var (
-	oauthTokenURLField     = Field{Name: "oauth2_token_url", Label: "OAuth2 token URL", Help: "URL that gives access tokens for client credentials.", Kind: configfield.KindText, Advanced: true, Max: allswell.MaxURLLength, Example: "https://login.example.com/token"}
-	oauthClientIDField     = Field{Name: "oauth2_client_id", Label: "OAuth2 client id", Help: "Id of the client at the token URL.", Kind: configfield.KindText, Advanced: true, Max: 255}
-	oauthClientSecretField = Field{Name: "oauth2_client_secret", Label: "OAuth2 client secret", Help: "Secret of the client at the token URL.", Kind: configfield.KindText, Secret: true, Advanced: true}
-	oauthScopesField       = Field{Name: "oauth2_scopes", Label: "OAuth2 scopes", Help: "Scopes to request.", Kind: configfield.KindList, Advanced: true, Max: 255}
+	oauthTokenURLField = Field{
+		Name: "oauth2_token_url", Label: "OAuth2 token URL",
+		Help: "URL that gives access tokens for client credentials.", Kind: configfield.KindText, Advanced: true,
+		Max: allswell.MaxURLLength, Example: "https://login.example.com/token",
+	}
+	oauthClientIDField = Field{
+		Name: "oauth2_client_id", Label: "OAuth2 client id", Help: "Id of the client at the token URL.",
+		Kind: configfield.KindText, Advanced: true, Max: 255,
+	}
+	oauthClientSecretField = Field{
+		Name: "oauth2_client_secret", Label: "OAuth2 client secret", Help: "Secret of the client at the token URL.",
+		Kind: configfield.KindText, Secret: true, Advanced: true,
+	}
+	oauthScopesField = Field{
+		Name: "oauth2_scopes", Label: "OAuth2 scopes", Help: "Scopes to request.", Kind: configfield.KindList,
+		Advanced: true, Max: 255,
+	}
 )
 
 // oauth has the fields of OAuth2 client credentials.
@@ -82,8 +95,12 @@ func (a *oauth) token(ctx context.Context, r *run, transport func(*run) *http.Tr
 	t := transport(own)
 	defer t.CloseIdleConnections()
 	t.TLSClientConfig.Certificates = nil
-	client := &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	config := clientcredentials.Config{ClientID: a.OAuthClientID, ClientSecret: a.OAuthClientSecret, TokenURL: a.OAuthTokenURL, Scopes: a.OAuthScopes}
+	client := &http.Client{
+		Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	config := clientcredentials.Config{
+		ClientID: a.OAuthClientID, ClientSecret: a.OAuthClientSecret, TokenURL: a.OAuthTokenURL, Scopes: a.OAuthScopes,
+	}
 	ctx = context.WithValue(httptrace.WithClientTrace(ctx, requests.trace()), oauth2.HTTPClient, client)
 	token, err := config.Token(ctx)
 	var status *oauth2.RetrieveError

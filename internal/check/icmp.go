@@ -25,8 +25,14 @@ var icmpType = Type{
 	Name: "icmp", Label: "Ping (ICMP)", Help: "Sends echo requests, and measures loss and round trips.",
 	Fields: []Field{
 		hostField("router.example.com"),
-		{Name: "packets", Label: "Packets", Help: "Number of echo requests of a check.", Kind: configfield.KindInteger, Min: 1, Max: 20, Default: "3"},
-		{Name: "max_loss", Label: "Maximum loss", Help: "Percentage of packets that may be lost.", Kind: configfield.KindInteger, Min: 0, Max: 99, Default: "50"},
+		{
+			Name: "packets", Label: "Packets", Help: "Number of echo requests of a check.",
+			Kind: configfield.KindInteger, Min: 1, Max: 20, Default: "3",
+		},
+		{
+			Name: "max_loss", Label: "Maximum loss", Help: "Percentage of packets that may be lost.",
+			Kind: configfield.KindInteger, Min: 0, Max: 99, Default: "50",
+		},
 		ipVersionField,
 	},
 	New: func() Probe { return &icmpProbe{Packets: 3, MaxLoss: 50} },

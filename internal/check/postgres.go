@@ -22,8 +22,15 @@ var postgresType = Type{
 	Name: "postgres", Label: "PostgreSQL", Help: "Asks a PostgreSQL server whether it accepts connections, without signing in.",
 	Fields: []Field{
 		hostField("db.example.com"), standardPort(5432), tlsField,
-		{Name: "username", Label: "User", Help: "User whose connections must be accepted; empty: the check passes if the server responds.", Kind: configfield.KindText, Advanced: true, Max: 63},
-		{Name: "database", Label: "Database", Help: "Database; empty: postgres.", Kind: configfield.KindText, Advanced: true, Max: 63},
+		{
+			Name: "username", Label: "User",
+			Help: "User whose connections must be accepted; empty: the check passes if the server responds.",
+			Kind: configfield.KindText, Advanced: true, Max: 63,
+		},
+		{
+			Name: "database", Label: "Database", Help: "Database; empty: postgres.", Kind: configfield.KindText,
+			Advanced: true, Max: 63,
+		},
 		insecureField, caField, clientCertificateField, ipVersionField,
 	},
 	New: func() Probe { return &postgresProbe{Port: 5432} },

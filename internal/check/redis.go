@@ -18,8 +18,14 @@ var redisType = Type{
 	Name: "redis", Label: "Redis", Help: "Sends PING to a Redis or Valkey server.",
 	Fields: []Field{
 		hostField("cache.example.com"), standardPort(6379), tlsField,
-		{Name: "username", Label: "User", Help: "User of the password; empty: the default one.", Kind: configfield.KindText, Advanced: true, Max: 255},
-		{Name: "password", Label: "Password", Help: "Password; empty: the check passes if the server requires one.", Kind: configfield.KindText, Secret: true, Advanced: true},
+		{
+			Name: "username", Label: "User", Help: "User of the password; empty: the default one.",
+			Kind: configfield.KindText, Advanced: true, Max: 255,
+		},
+		{
+			Name: "password", Label: "Password", Help: "Password; empty: the check passes if the server requires one.",
+			Kind: configfield.KindText, Secret: true, Advanced: true,
+		},
 		insecureField, caField, clientCertificateField, ipVersionField,
 	},
 	New: func() Probe { return &redisProbe{Port: 6379} },

@@ -17,7 +17,10 @@ var smtpType = Type{
 	Name: "smtp", Label: "SMTP", Help: "Greets a mail server, and can switch to TLS.",
 	Fields: []Field{
 		hostField("mail.example.com"), standardPort(25),
-		{Name: "security", Label: "Security", Help: "none, starttls, or tls from the beginning.", Kind: configfield.KindText, Choices: []string{"none", "starttls", "tls"}, Default: "none"},
+		{
+			Name: "security", Label: "Security", Help: "none, starttls, or tls from the beginning.",
+			Kind: configfield.KindText, Choices: []string{"none", "starttls", "tls"}, Default: "none",
+		},
 		insecureField, caField, clientCertificateField, ipVersionField,
 	},
 	New: func() Probe { return &smtpProbe{Port: 25, Security: "none"} },
@@ -113,7 +116,10 @@ func (s *smtpSession) hello() (string, error) {
 func smtpFailure(r *run, to string, err error) Outcome {
 	var answer *textproto.Error
 	if errors.As(err, &answer) {
-		return Outcome{Answered: true, Failure: shorten(fmt.Sprintf("the mail server answered %s with %d %s", to, answer.Code, answer.Msg))}
+		return Outcome{
+			Answered: true,
+			Failure:  shorten(fmt.Sprintf("the mail server answered %s with %d %s", to, answer.Code, answer.Msg)),
+		}
 	}
 	var protocol textproto.ProtocolError
 	if errors.As(err, &protocol) {

@@ -17,7 +17,10 @@ var tcpType = Type{
 		hostField("queue.example.com"), portField("6379"),
 		tlsField,
 		{Name: "send", Label: "Send", Help: "Text to send after connecting.", Kind: configfield.KindLongText, Example: "PING\n"},
-		{Name: "expect", Label: "Expect", Help: "Text that the answer must contain.", Kind: configfield.KindText, Example: "PONG"},
+		{
+			Name: "expect", Label: "Expect", Help: "Text that the answer must contain.", Kind: configfield.KindText,
+			Example: "PONG",
+		},
 		insecureField, caField, clientCertificateField, ipVersionField,
 	},
 	New: func() Probe { return new(tcpProbe) },
@@ -83,5 +86,8 @@ func (p *tcpProbe) talk(r *run, conn net.Conn) Outcome {
 			return o
 		}
 	}
-	return Outcome{Failure: fmt.Sprintf("the first %d kB of the answer do not contain the expected text", maxExpect>>10), Body: string(answer)}
+	return Outcome{
+		Failure: fmt.Sprintf("the first %d kB of the answer do not contain the expected text", maxExpect>>10),
+		Body:    string(answer),
+	}
 }

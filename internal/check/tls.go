@@ -13,7 +13,10 @@ var tlsType = Type{
 	Name: "tls", Label: "TLS certificate", Help: "Checks the certificate of a server: its name, its chain and its expiry.",
 	Fields: []Field{
 		hostField("www.example.com"), standardPort(443),
-		{Name: "server_name", Label: "Server name", Help: "Name that the certificate must have; empty: the host.", Kind: configfield.KindText, Advanced: true, Max: 253, Example: "www.example.com"},
+		{
+			Name: "server_name", Label: "Server name", Help: "Name that the certificate must have; empty: the host.",
+			Kind: configfield.KindText, Advanced: true, Max: 253, Example: "www.example.com",
+		},
 		warnDaysField, downDaysField, insecureField, caField, clientCertificateField, ipVersionField,
 	},
 	New: func() Probe { return &tlsProbe{Port: 443, expiry: defaultExpiry} },

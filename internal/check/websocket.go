@@ -18,12 +18,29 @@ import (
 var websocketType = Type{
 	Name: "websocket", Label: "WebSocket", Help: "Opens a WebSocket, and can send a message and expect one.",
 	Fields: []Field{
-		{Name: "url", Label: "URL", Help: "ws or wss URL.", Kind: configfield.KindText, Required: true, Max: allswell.MaxURLLength, Example: "wss://www.example.com/socket"},
+		{
+			Name: "url", Label: "URL", Help: "ws or wss URL.", Kind: configfield.KindText, Required: true,
+			Max: allswell.MaxURLLength, Example: "wss://www.example.com/socket",
+		},
 		{Name: "send", Label: "Send", Help: "Text message to send.", Kind: configfield.KindLongText, Example: "ping"},
-		{Name: "expect", Label: "Expect", Help: "Text that a message of the server must contain; empty: the answer to a ping.", Kind: configfield.KindText, Example: "pong"},
-		{Name: "subprotocol", Label: "Subprotocol", Help: "Subprotocol that the server must choose.", Kind: configfield.KindText, Advanced: true, Max: 100},
-		{Name: "headers", Label: "Headers", Help: "Headers of the request.", Kind: configfield.KindMap, Advanced: true, Example: "Origin: https://www.example.com"},
-		{Name: "secret_headers", Label: "Secret headers", Help: "Secret headers of the request, which are write-only.", Kind: configfield.KindMap, Secret: true, Advanced: true, Example: "Authorization: Bearer 1234"},
+		{
+			Name: "expect", Label: "Expect",
+			Help: "Text that a message of the server must contain; empty: the answer to a ping.",
+			Kind: configfield.KindText, Example: "pong",
+		},
+		{
+			Name: "subprotocol", Label: "Subprotocol", Help: "Subprotocol that the server must choose.",
+			Kind: configfield.KindText, Advanced: true, Max: 100,
+		},
+		{
+			Name: "headers", Label: "Headers", Help: "Headers of the request.", Kind: configfield.KindMap,
+			Advanced: true, Example: "Origin: https://www.example.com",
+		},
+		{
+			Name: "secret_headers", Label: "Secret headers",
+			Help: "Secret headers of the request, which are write-only.", Kind: configfield.KindMap, Secret: true,
+			Advanced: true, Example: "Authorization: Bearer 1234",
+		},
 		insecureField, caField, clientCertificateField, ipVersionField,
 	},
 	New: func() Probe { return new(websocketProbe) },
@@ -63,7 +80,10 @@ func (p *websocketProbe) run(ctx context.Context, r *run) Outcome {
 	transport.Protocols.SetHTTP1(true)
 	defer transport.CloseIdleConnections()
 	options := &websocket.DialOptions{
-		HTTPClient: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		HTTPClient: &http.Client{
+			Transport:     transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
 		HTTPHeader: http.Header{"User-Agent": {"Allswell"}},
 	}
 	for _, headers := range []map[string]string{p.Headers, p.SecretHeaders} {
@@ -119,7 +139,10 @@ func (p *websocketProbe) talk(ctx context.Context, r *run, conn *websocket.Conn)
 		case err != nil && read > 0:
 			return Outcome{Answered: true, Failure: "no message contains the expected text"}
 		case websocket.CloseStatus(err) >= 0:
-			return Outcome{Answered: true, Failure: fmt.Sprintf("the server closed the WebSocket with status %d", websocket.CloseStatus(err))}
+			return Outcome{
+				Answered: true,
+				Failure:  fmt.Sprintf("the server closed the WebSocket with status %d", websocket.CloseStatus(err)),
+			}
 		case err != nil:
 			return r.fail(err)
 		case strings.Contains(string(message), p.Expect):
@@ -127,5 +150,8 @@ func (p *websocketProbe) talk(ctx context.Context, r *run, conn *websocket.Conn)
 		}
 		read += len(message) + 1
 	}
-	return Outcome{Answered: true, Failure: fmt.Sprintf("the first %d kB of messages do not contain the expected text", maxExpect>>10)}
+	return Outcome{
+		Answered: true,
+		Failure:  fmt.Sprintf("the first %d kB of messages do not contain the expected text", maxExpect>>10),
+	}
 }

@@ -76,7 +76,10 @@ func New(c Config) *Checker {
 		Config: c, network: n, guard: g, results: make(chan allswell.CheckResult, maxResults+c.Concurrency),
 		verdicts: &verdicts{canaries: c.Canaries, network: n, trusted: &check.Network{Resolver: c.Resolver}, reach: newReach()},
 		claims:   failurelog.Log{Logger: c.Logger, Failing: "due checks cannot be read", Working: "due checks are read again"},
-		records:  failurelog.Log{Logger: c.Logger, Failing: "results of checks cannot be saved", Working: "results of checks are saved again"},
+		records: failurelog.Log{
+			Logger: c.Logger, Failing: "results of checks cannot be saved",
+			Working: "results of checks are saved again",
+		},
 	}
 }
 
@@ -88,7 +91,9 @@ func (c *Checker) Run(ctx context.Context) {
 	r := &recorder{checker: c}
 	var recording sync.WaitGroup
 	recording.Go(func() { r.run(work) })
-	d := dispatcher{checker: c, work: work, results: c.results, done: make(chan string, c.Concurrency), hosts: make(map[string]int)}
+	d := dispatcher{
+		checker: c, work: work, results: c.results, done: make(chan string, c.Concurrency), hosts: make(map[string]int),
+	}
 	d.run(ctx)
 	d.drain(stop)
 	stop() // so that each batch is tried only once

@@ -34,7 +34,10 @@ type guard struct {
 }
 
 func newGuard(c Config) *guard {
-	return &guard{private: c.Private, self: c.Self, listeners: c.Listeners, own: &addressguard.OwnAddresses{List: net.InterfaceAddrs}, log: c.Logger}
+	return &guard{
+		private: c.Private, self: c.Self, listeners: c.Listeners,
+		own: &addressguard.OwnAddresses{List: net.InterfaceAddrs}, log: c.Logger,
+	}
 }
 
 // refuse returns why checks must not connect to an address, to follow "checks may not connect to ADDRESS: "; "": they may.

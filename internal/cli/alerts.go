@@ -77,7 +77,9 @@ func (a alertArgument) id(c *commandContext) (string, error) {
 }
 
 // findByID returns the id of a resource that is given by its id or an unambiguous beginning of it.
-func findByID[T any](c *commandContext, list *client.List[T], kind resourceKind, given string, idOf func(*T) string) (string, error) {
+func findByID[T any](
+	c *commandContext, list *client.List[T], kind resourceKind, given string, idOf func(*T) string,
+) (string, error) {
 	if !strings.HasPrefix(given, kind.prefix) {
 		return "", console.UsageErrorf("the id of the %s begins with %s", kind.noun, kind.prefix)
 	}
@@ -341,7 +343,10 @@ func (cmd *silenceCreate) Run(c *commandContext) error {
 }
 
 // silenceOfEverything is asked before a silence is about everything.
-var silenceOfEverything = question{verb: "silence", done: "silenced", what: "everything", warning: "nobody is notified of any alert until the silence ends", flag: "--all"}
+var silenceOfEverything = question{
+	verb: "silence", done: "silenced", what: "everything",
+	warning: "nobody is notified of any alert until the silence ends", flag: "--all",
+}
 
 // silenceEnds returns when a silence ends, given a duration from now or a time in the zone of the only page of pages.
 func silenceEnds(c *commandContext, lasts *timeinput.Duration, until *timeinput.Moment, pages []string) (time.Time, error) {

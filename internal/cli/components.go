@@ -40,7 +40,9 @@ func (cmd *groupCreate) Run(c *commandContext) error {
 	if err := cmd.choose(c); err != nil {
 		return err
 	}
-	group, err := c.api.CreateGroup(c.Ctx, cmd.Page, client.NewGroup{Slug: cmd.Slug, Name: cmd.Name, Order: cmd.Order, UniqueName: !cmd.AllowDuplicate})
+	group, err := c.api.CreateGroup(c.Ctx, cmd.Page, client.NewGroup{
+		Slug: cmd.Slug, Name: cmd.Name, Order: cmd.Order, UniqueName: !cmd.AllowDuplicate,
+	})
 	return object(c, group, cmd.explain(err), func(g *client.Group) {
 		c.Printf("The group %s is %s\n", console.Visible(g.Name), console.Visible(g.ID))
 	})
@@ -169,7 +171,10 @@ func (f *componentFields) component(c *commandContext, slug string) (client.NewC
 		return client.NewComponent{}, err
 	}
 	group, err := c.group(f.Group, &f.pageFlag)
-	return client.NewComponent{Slug: slug, Name: f.Name, Description: f.Description, Status: f.Status, Order: f.Order, Group: group, Hidden: f.Hidden}, err
+	return client.NewComponent{
+		Slug: slug, Name: f.Name, Description: f.Description, Status: f.Status, Order: f.Order, Group: group,
+		Hidden: f.Hidden,
+	}, err
 }
 
 func (cmd *componentCreate) Run(c *commandContext) error {
@@ -392,7 +397,9 @@ func (cmd *componentEdit) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	change := client.ComponentChange{Name: cmd.Name, Description: nullable(cmd.Description, cmd.NoDescription), Order: cmd.Order, Hidden: cmd.Hidden}
+	change := client.ComponentChange{
+		Name: cmd.Name, Description: nullable(cmd.Description, cmd.NoDescription), Order: cmd.Order, Hidden: cmd.Hidden,
+	}
 	if change.Group, err = c.group(cmd.Group, &cmd.pageFlag); err != nil {
 		return err
 	}

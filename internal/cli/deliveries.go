@@ -28,7 +28,9 @@ func (cmd *deliveryList) Run(c *commandContext) error {
 	if err := cmd.choose(c); err != nil {
 		return err
 	}
-	deliveries, total, err := c.api.ListDeliveries(cmd.Page, client.DeliveryFilter{States: cmd.States, Subscriber: cmd.Subscriber}).First(c.Ctx, int(cmd.Limit))
+	deliveries, total, err := c.api.ListDeliveries(cmd.Page, client.DeliveryFilter{
+		States: cmd.States, Subscriber: cmd.Subscriber,
+	}).First(c.Ctx, int(cmd.Limit))
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,9 @@ type resourceKind struct {
 
 // find returns the id of a resource that is given by its id, by an unambiguous beginning of its id, by its name, which
 // must be unique in the list, or by its slug.
-func find[T any](c *commandContext, list *client.List[T], kind resourceKind, given string, named func(*T) (id, name string)) (string, error) {
+func find[T any](
+	c *commandContext, list *client.List[T], kind resourceKind, given string, named func(*T) (id, name string),
+) (string, error) {
 	if isWholeID(kind.prefix, given) {
 		return given, nil
 	}
@@ -177,7 +179,9 @@ func findTitled[T any](c *commandContext, lists []*client.List[T], noun, given s
 }
 
 // findNamed is findTitled for a resource with a unique name.
-func findNamed[T any](c *commandContext, list *client.List[T], noun, given string, named func(*T) (id, name string)) (string, error) {
+func findNamed[T any](
+	c *commandContext, list *client.List[T], noun, given string, named func(*T) (id, name string),
+) (string, error) {
 	return findLabelled(c, []*client.List[T]{list}, labelledNoun{noun, "name"}, given, func(v *T) titled {
 		id, name := named(v)
 		return titled{id: id, title: name}
@@ -192,7 +196,9 @@ func (e notFound) Error() string { return string(e) }
 // labelledNoun is a kind of resources, and what they are found by besides their ids: title or name.
 type labelledNoun struct{ noun, label string }
 
-func findLabelled[T any](c *commandContext, lists []*client.List[T], what labelledNoun, given string, describe func(*T) titled) (string, error) {
+func findLabelled[T any](
+	c *commandContext, lists []*client.List[T], what labelledNoun, given string, describe func(*T) titled,
+) (string, error) {
 	var byTitle, active, byFoldedTitle, byID []string
 	look := func(v *T) {
 		d := describe(v)

@@ -141,7 +141,9 @@ type incidentEdit struct {
 }
 
 func (cmd *incidentEdit) Run(c *commandContext) error {
-	change := client.IncidentChange{Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Resolved: cmd.Resolved, Message: cmd.Message}
+	change := client.IncidentChange{
+		Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Resolved: cmd.Resolved, Message: cmd.Message,
+	}
 	if err := checkNotEmpty(change); err != nil {
 		return err
 	}
@@ -156,6 +158,8 @@ type incidentResolve struct {
 }
 
 func (cmd *incidentResolve) Run(c *commandContext) error {
-	change := client.IncidentChange{State: new(allswell.IncidentResolved), Resolved: new(true), Message: cmd.Message, Notify: cmd.notify()}
+	change := client.IncidentChange{
+		State: new(allswell.IncidentResolved), Resolved: new(true), Message: cmd.Message, Notify: cmd.notify(),
+	}
 	return c.changeIncident(&cmd.incidentArgument, change)
 }

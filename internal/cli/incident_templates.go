@@ -91,7 +91,9 @@ func (cmd *templateEdit) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	change := client.IncidentTemplateChange{Page: cmd.Page, Name: cmd.Name, Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message}
+	change := client.IncidentTemplateChange{
+		Page: cmd.Page, Name: cmd.Name, Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message,
+	}
 	if cmd.AllPages {
 		change.Page = new("")
 	}

@@ -64,7 +64,10 @@ func (cmd *incidentCreate) Run(c *commandContext) error {
 		return console.UsageErrorf("missing flags: --title=TEXT")
 	}
 	assumed := cmd.assumeStatuses()
-	incident := client.NewIncident{Template: cmd.Template, Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message, Draft: cmd.Draft, Notify: cmd.notify()}
+	incident := client.NewIncident{
+		Template: cmd.Template, Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message,
+		Draft: cmd.Draft, Notify: cmd.notify(),
+	}
 	if err := cmd.setTimes(c, &incident); err != nil {
 		return err
 	}
@@ -109,7 +112,9 @@ func (c *commandContext) optionalMoment(given *timeinput.Moment, page *pageFlag)
 
 // explain prints what the server and the command have chosen: the impact, and the statuses of the components that were
 // given without one, unless the incident is resolved already.
-func (cmd *incidentCreate) explain(c *commandContext, i *client.Incident, components []client.AffectedStatus, assumed []affected) {
+func (cmd *incidentCreate) explain(
+	c *commandContext, i *client.Incident, components []client.AffectedStatus, assumed []affected,
+) {
 	if len(components) == 0 {
 		return
 	}

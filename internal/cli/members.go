@@ -51,7 +51,9 @@ func (m *memberArgument) id(c *commandContext) (string, error) {
 
 // findByEmail returns the id of a resource that is given by its id, by an unambiguous beginning of it, or by its e-mail
 // address.
-func findByEmail[T any](c *commandContext, list *client.List[T], kind resourceKind, given string, named func(*T) (id, email string)) (string, error) {
+func findByEmail[T any](
+	c *commandContext, list *client.List[T], kind resourceKind, given string, named func(*T) (id, email string),
+) (string, error) {
 	if isWholeID(kind.prefix, given) {
 		return given, nil
 	}

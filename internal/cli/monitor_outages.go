@@ -90,14 +90,21 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 		}
 		if s := e.Check; s != nil {
 			of.Type = "check" // any that is no heartbeat
-			of.Check = allswell.CheckState{Status: valueOf(s.Status), Reason: valueOf(s.Reason), Good: s.GoodResults, Slow: s.SlowResults, SlowSince: valueOf(s.SlowSince), UnknownSince: valueOf(s.UnknownSince)}
+			of.Check = allswell.CheckState{
+				Status: valueOf(s.Status), Reason: valueOf(s.Reason), Good: s.GoodResults, Slow: s.SlowResults,
+				SlowSince: valueOf(s.SlowSince), UnknownSince: valueOf(s.UnknownSince),
+			}
 			of.RecoveryThreshold, of.SuppressedUntil = s.RecoveryThreshold, valueOf(s.SuppressedUntil)
 		}
 		for _, x := range e.Extensions {
-			of.Extensions = append(of.Extensions, allswell.Extension{Reason: x.Reason, From: valueOf(x.From), To: x.To, DueAt: x.DueAt})
+			of.Extensions = append(of.Extensions, allswell.Extension{
+				Reason: x.Reason, From: valueOf(x.From), To: x.To, DueAt: x.DueAt,
+			})
 		}
 		for _, gap := range e.PingGaps {
-			of.PingGaps = append(of.PingGaps, allswell.PingGap{PingedAt: gap.PingedAt, Length: time.Duration(gap.Length * float64(time.Second))})
+			of.PingGaps = append(of.PingGaps, allswell.PingGap{
+				PingedAt: gap.PingedAt, Length: time.Duration(gap.Length * float64(time.Second)),
+			})
 		}
 		for _, sentence := range of.Sentences(console.Time) {
 			c.Printf("%s\n", sentence)

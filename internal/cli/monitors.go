@@ -281,7 +281,9 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 	}
 	rhythm := ""
 	if e, err := c.api.ExplainMonitor(c.Ctx, id); err == nil && e.Rhythm != nil {
-		rhythm = allswell.PingRhythm{Every: e.Rhythm.Every.Duration(), Spread: e.Rhythm.Spread.Duration(), AtLeast: e.Rhythm.AtLeast}.String()
+		rhythm = allswell.PingRhythm{
+			Every: e.Rhythm.Every.Duration(), Spread: e.Rhythm.Spread.Duration(), AtLeast: e.Rhythm.AtLeast,
+		}.String()
 	}
 	c.Facts([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"Slug", m.Slug}, [2]string{"State", monitorState(m)},
 		[2]string{"Incident", valueOf(m.IncidentID)},

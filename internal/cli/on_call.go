@@ -154,7 +154,10 @@ func (cmd *onCallEdit) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	change := client.OnCallChange{Name: cmd.Name, Zone: cmd.Zone, HandOverDay: cmd.HandOverDay, HandOverAt: cmd.HandOverAt, StartsOn: cmd.StartsOn}
+	change := client.OnCallChange{
+		Name: cmd.Name, Zone: cmd.Zone, HandOverDay: cmd.HandOverDay, HandOverAt: cmd.HandOverAt,
+		StartsOn: cmd.StartsOn,
+	}
 	if len(participants) > 0 {
 		change.Participants = &participants
 	}

@@ -48,7 +48,9 @@ type tagged interface {
 
 // putResource creates or replaces a resource, such as "page acme", and prints whether that changed anything, which it
 // sees from the entity tags before and after.
-func putResource[T tagged](c *commandContext, f putFlags, what string, get func() (T, error), put func(...client.CallOption) (T, error)) error {
+func putResource[T tagged](
+	c *commandContext, f putFlags, what string, get func() (T, error), put func(...client.CallOption) (T, error),
+) error {
 	before := ""
 	if !c.JSON {
 		switch v, err := get(); {

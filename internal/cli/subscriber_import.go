@@ -26,7 +26,9 @@ func (cmd *subscriberImport) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.api.ImportSubscribers(c.Ctx, cmd.Page, client.SubscriberImport{CSV: list, Consent: cmd.Consent, Confirmed: cmd.Confirmed, DryRun: cmd.DryRun})
+	r, err := c.api.ImportSubscribers(c.Ctx, cmd.Page, client.SubscriberImport{
+		CSV: list, Consent: cmd.Consent, Confirmed: cmd.Confirmed, DryRun: cmd.DryRun,
+	})
 	return object(c, r, err, func(r *client.SubscriberImportReport) {
 		for _, l := range r.Lines {
 			if l.Result != allswell.ImportAdded {

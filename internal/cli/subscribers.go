@@ -201,7 +201,9 @@ func (cmd *subscriberList) Run(c *commandContext) error {
 	if err := cmd.choose(c); err != nil {
 		return err
 	}
-	subscribers, total, err := c.api.ListSubscribers(cmd.Page, client.SubscriberFilter{Contains: cmd.Search, Channel: cmd.Channel, State: cmd.State}).First(c.Ctx, int(cmd.Limit))
+	subscribers, total, err := c.api.ListSubscribers(cmd.Page, client.SubscriberFilter{
+		Contains: cmd.Search, Channel: cmd.Channel, State: cmd.State,
+	}).First(c.Ctx, int(cmd.Limit))
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,9 @@ import (
 // Otherwise anyone who can change the configuration could read its secrets on a server of their own. destination are
 // the fields that say where secrets are sent, before and after are configurations, kept the fields that have a secret,
 // and given the fields of the change.
-func CheckKeptSecrets(destination []string, before, after json.RawMessage, kept []string, given map[string]json.RawMessage) error {
+func CheckKeptSecrets(
+	destination []string, before, after json.RawMessage, kept []string, given map[string]json.RawMessage,
+) error {
 	if len(kept) == 0 || sameDestination(destination, before, after) {
 		return nil
 	}

@@ -17,7 +17,9 @@ import (
 // Read separates the fields in a request into the configuration that is shown, with defaults, and the secrets. blank
 // has the defaults. A null is like a missing field. The error is an *allswell.ValidationError with every invalid field;
 // "type" is that of all together if they are longer than maxSize bytes. Unknown fields are left to the caller.
-func Read(fields []Field, blank Configured, given map[string]json.RawMessage, maxSize int) (config json.RawMessage, secrets map[string]json.RawMessage, err error) {
+func Read(
+	fields []Field, blank Configured, given map[string]json.RawMessage, maxSize int,
+) (config json.RawMessage, secrets map[string]json.RawMessage, err error) {
 	var bad allswell.ValidationError
 	good := make(map[string]json.RawMessage)
 	for _, f := range fields {
@@ -54,7 +56,9 @@ func Read(fields []Field, blank Configured, given map[string]json.RawMessage, ma
 }
 
 // encode returns the configuration, and the secrets among the fields from which it was decoded.
-func encode(fields []Field, from Configured, given map[string]json.RawMessage, maxSize int) (config json.RawMessage, secrets map[string]json.RawMessage, err error) {
+func encode(
+	fields []Field, from Configured, given map[string]json.RawMessage, maxSize int,
+) (config json.RawMessage, secrets map[string]json.RawMessage, err error) {
 	encoded, err := json.Marshal(from)
 	if err != nil {
 		return nil, nil, fmt.Errorf("encoding a configuration: %w", err)

@@ -63,9 +63,14 @@ func (v *visit) showAcceptForm(status int, s *acceptScreen) error {
 		s.Fields = []field{s.draw(field{Name: "name", Label: "Your name", Autocomplete: "name"}), s.draw(newPassword)}
 		focusFirst(s.Fields)
 	default:
-		s.Fields = []field{s.draw(field{Name: "password", Label: "Password of your account", Type: "password", Autocomplete: "current-password"})}
+		s.Fields = []field{s.draw(field{
+			Name: "password", Label: "Password of your account", Type: "password", Autocomplete: "current-password",
+		})}
 		if s.NeedsCode {
-			s.Fields = append(s.Fields, s.draw(field{Name: "second_factor", Label: "Code of your authenticator app, or a recovery code", Autocomplete: "one-time-code"}))
+			s.Fields = append(s.Fields, s.draw(field{
+				Name: "second_factor", Label: "Code of your authenticator app, or a recovery code",
+				Autocomplete: "one-time-code",
+			}))
 		}
 		focusFirst(s.Fields)
 	}

@@ -111,9 +111,13 @@ func (v *visit) showAccountForms(status int, s *accountScreen) error {
 	if s.Password == nil {
 		s.Password = newForm(url.Values{})
 	}
-	s.NameField = s.Name.draw(field{Name: "name", Label: "Name", Autocomplete: "name", Hint: "Other members and the audit log show it."})
+	s.NameField = s.Name.draw(field{
+		Name: "name", Label: "Name", Autocomplete: "name", Hint: "Other members and the audit log show it.",
+	})
 	s.PasswordFields = []field{
-		s.Password.draw(field{Name: "current_password", Label: "Current password", Type: "password", Autocomplete: "current-password"}),
+		s.Password.draw(field{
+			Name: "current_password", Label: "Current password", Type: "password", Autocomplete: "current-password",
+		}),
 		s.Password.draw(newPassword),
 	}
 	var err error

@@ -111,10 +111,15 @@ func alertTimeline(d store.AlertDetail) (all []alertEntry) {
 		all = append(all, noticeEntry(t))
 	}
 	if !d.AcknowledgedAt.IsZero() {
-		all = append(all, alertEntry{At: d.AcknowledgedAt, Tone: allswell.StatusMaintenance.Tone().Name, Who: d.AcknowledgedBy, What: "acknowledged it"})
+		all = append(all, alertEntry{
+			At: d.AcknowledgedAt, Tone: allswell.StatusMaintenance.Tone().Name, Who: d.AcknowledgedBy,
+			What: "acknowledged it",
+		})
 	}
 	if d.Event.Lasts() && !d.ResolvedAt.IsZero() {
-		all = append(all, alertEntry{At: d.ResolvedAt, Tone: allswell.StatusOperational.Tone().Name, What: d.Title(), Result: d.EndReason})
+		all = append(all, alertEntry{
+			At: d.ResolvedAt, Tone: allswell.StatusOperational.Tone().Name, What: d.Title(), Result: d.EndReason,
+		})
 	}
 	slices.SortStableFunc(all, func(a, b alertEntry) int { return cmp.Compare(a.At.UnixMilli(), b.At.UnixMilli()) })
 	return all
@@ -141,12 +146,17 @@ func (v *visit) answerAlert(status int, f *form) error {
 	if err != nil {
 		return err
 	}
-	s := alertScreen{form: f, alertRow: alertRow{Alert: d.Alert}, Timeline: alertTimeline(d), CanEdit: v.can(allswell.RoleEditor), CanRules: !v.in.PageLimited, Durations: silenceDurations}
+	s := alertScreen{
+		form: f, alertRow: alertRow{Alert: d.Alert}, Timeline: alertTimeline(d), CanEdit: v.can(allswell.RoleEditor),
+		CanRules: !v.in.PageLimited, Durations: silenceDurations,
+	}
 	for _, p := range d.Plans {
 		s.Plans = append(s.Plans, newAlertPlan(p))
 	}
 	if s.CanRules {
-		silences, _, err := v.store.Silences(v.r.Context(), v.actor(), false, store.Pagination{Page: 1, PerPage: alert.MaxSilences})
+		silences, _, err := v.store.Silences(v.r.Context(), v.actor(), false, store.Pagination{
+			Page: 1, PerPage: alert.MaxSilences,
+		})
 		if err != nil {
 			return err
 		}
@@ -189,7 +199,9 @@ func (v *visit) silenceAlert() error {
 		f.refuse("for", "Choose for how long the monitor of the alert is silenced.")
 		return v.answerAlert(http.StatusUnprocessableEntity, f)
 	}
-	_, err = v.store.CreateSilence(v.r.Context(), v.actor(), alert.Silence{Filter: alert.Filter{Monitors: []string{d.MonitorID}}, EndsAt: end})
+	_, err = v.store.CreateSilence(v.r.Context(), v.actor(), alert.Silence{
+		Filter: alert.Filter{Monitors: []string{d.MonitorID}}, EndsAt: end,
+	})
 	if f.refused(err) {
 		return v.answerAlert(http.StatusUnprocessableEntity, f)
 	}

@@ -65,7 +65,9 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 	for _, s := range allswell.Impacts {
 		a.Severities.Options = append(a.Severities.Options, option{string(s), i18n.English().Impact(s), slices.Contains(chosen.Severities, s)})
 	}
-	pages, total, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{Page: 1, PerPage: maxLimitPages})
+	pages, total, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{
+		Page: 1, PerPage: maxLimitPages,
+	})
 	if err != nil {
 		return a, err
 	}
@@ -76,7 +78,9 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 		f.values.Set("pages", strings.Join(chosen.Pages, ", "))
 		a.Pages = f.draw(field{Name: "pages", Label: "Pages", Bare: true, Hint: "Their slugs, with commas between. Empty: all."})
 	}
-	monitors, total, err := v.store.Monitors(v.r.Context(), v.actor(), store.MonitorFilter{}, store.Pagination{Page: 1, PerPage: maxFilterMonitors})
+	monitors, total, err := v.store.Monitors(v.r.Context(), v.actor(), store.MonitorFilter{}, store.Pagination{
+		Page: 1, PerPage: maxFilterMonitors,
+	})
 	if err != nil {
 		return a, err
 	}
@@ -85,10 +89,15 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 	}
 	if total > maxFilterMonitors {
 		f.values.Set("monitors", strings.Join(chosen.Monitors, ", "))
-		a.Monitors = f.draw(field{Name: "monitors", Label: "Monitors", Bare: true, Hint: "Their slugs, with commas between. Empty: all."})
+		a.Monitors = f.draw(field{
+			Name: "monitors", Label: "Monitors", Bare: true, Hint: "Their slugs, with commas between. Empty: all.",
+		})
 	}
 	f.values.Set("tags", strings.Join(chosen.Tags, ", "))
-	a.Tags = f.draw(field{Name: "tags", Label: "Tags of monitors", Bare: true, Hint: "With commas between: one of them must match. Empty: all."})
+	a.Tags = f.draw(field{
+		Name: "tags", Label: "Tags of monitors", Bare: true,
+		Hint: "With commas between: one of them must match. Empty: all.",
+	})
 	for _, name := range []string{"events", "severities", "pages", "monitors"} {
 		if f.bad != nil && !f.shown[name] {
 			a.Errors = append(a.Errors, formMessages(name, "", f.bad.Fields[name])...)

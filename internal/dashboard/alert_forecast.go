@@ -77,7 +77,10 @@ func (v *visit) showForecast() error {
 		}
 		typed.Set("zone", zone.String())
 	}
-	q := store.AlertQuestion{Event: alert.Event(typed.Get("event")), Monitor: typed.Get("monitor"), Page: typed.Get("page"), Severity: allswell.Impact(typed.Get("severity"))}
+	q := store.AlertQuestion{
+		Event: alert.Event(typed.Get("event")), Monitor: typed.Get("monitor"), Page: typed.Get("page"),
+		Severity: allswell.Impact(typed.Get("severity")),
+	}
 	if tags := s.words("tags"); len(tags) > 0 {
 		q.Tags = tags
 	}
@@ -151,11 +154,22 @@ func (v *visit) drawForecast(s *forecastScreen) error {
 	}
 	s.Fields = []field{
 		s.draw(field{Name: "event", Label: "If this happens", Type: "select", Options: eventOptions(), Wide: true}),
-		s.draw(field{Name: "monitor", Label: "Monitor", Optional: true, Suggestions: names, Hint: "Its name or slug. Left empty: any."}),
-		s.draw(field{Name: "at", Label: "At", Type: "datetime-local", Optional: true, Hint: "In the zone " + s.zone().String() + ". Left empty: now."}),
+		s.draw(field{
+			Name: "monitor", Label: "Monitor", Optional: true, Suggestions: names,
+			Hint: "Its name or slug. Left empty: any.",
+		}),
+		s.draw(field{
+			Name: "at", Label: "At", Type: "datetime-local", Optional: true,
+			Hint: "In the zone " + s.zone().String() + ". Left empty: now.",
+		}),
 		s.draw(field{Name: "page", Label: "Page", Type: "select", Options: pageOptions}),
-		s.draw(field{Name: "tags", Label: "Tags", Optional: true, Placeholder: "prod", Hint: "In place of those of the monitor."}),
-		s.draw(field{Name: "severity", Label: "Severity", Type: "select", Options: append([]option{{Label: "That of the event"}}, impactOptions()...)}),
+		s.draw(field{
+			Name: "tags", Label: "Tags", Optional: true, Placeholder: "prod", Hint: "In place of those of the monitor.",
+		}),
+		s.draw(field{
+			Name: "severity", Label: "Severity", Type: "select",
+			Options: append([]option{{Label: "That of the event"}}, impactOptions()...),
+		}),
 	}
 	return nil
 }

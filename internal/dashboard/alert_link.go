@@ -39,7 +39,10 @@ func (v *visit) showAlertLinkForm(status int, f *form, key string) error {
 	}
 	s.More = s.Total - len(s.Alerts)
 	if v.in.ID == "" {
-		s.Name = s.draw(field{Name: "name", Label: "Your name", Hint: "Others see who acknowledged it.", Optional: true, Autocomplete: "name"})
+		s.Name = s.draw(field{
+			Name: "name", Label: "Your name", Hint: "Others see who acknowledged it.", Optional: true,
+			Autocomplete: "name",
+		})
 	}
 	return v.show(status, "alert_link", "Alert", s)
 }

@@ -97,7 +97,9 @@ func (f *alertRuleForm) read(r alert.Rule) (alert.Rule, error) {
 	r.Delay, r.Repeat = f.duration("delay", &bad), f.duration("repeat", &bad)
 	r.Escalation = nil
 	for i := range alert.MaxSteps {
-		step := alert.Step{After: f.duration(stepField(i, "after"), &bad), Target: readTarget(f.values[stepField(i, targetsField)])}
+		step := alert.Step{
+			After: f.duration(stepField(i, "after"), &bad), Target: readTarget(f.values[stepField(i, targetsField)]),
+		}
 		if strings.TrimSpace(f.Value(stepField(i, "after"))) == "" && len(f.values[stepField(i, targetsField)]) == 0 {
 			continue
 		}
@@ -126,7 +128,9 @@ func (f *alertRuleForm) quietHours(bad *allswell.ValidationError) *alert.QuietHo
 	if from == "" && until == "" {
 		return nil
 	}
-	q := alert.QuietHours{Zone: strings.TrimSpace(f.Value("quiet_hours.zone")), Target: readTarget(f.values["quiet_hours.targets"])}
+	q := alert.QuietHours{
+		Zone: strings.TrimSpace(f.Value("quiet_hours.zone")), Target: readTarget(f.values["quiet_hours.targets"]),
+	}
 	for _, t := range []struct {
 		name, text string
 		into       *alert.ClockTime
@@ -190,8 +194,15 @@ func (f *alertRuleForm) drawBasics(targets []option) {
 	f.Name = f.draw(field{Name: "name", Label: "Name", Placeholder: "Everything that is down"})
 	f.Targets = f.drawBoxes(field{Name: targetsField, Label: "Notify", Options: targets}, "channel_ids", "on_call_ids")
 	f.Events = f.drawBoxes(field{Name: "events", Label: "When", Options: describedEvents()})
-	f.Delay = f.draw(field{Name: "delay", Label: "Only if it lasts longer than", Optional: true, Placeholder: "5m", Suggestions: []string{"1m", "5m", "15m"}, Hint: "What ends before is not sent."})
-	f.Repeat = f.draw(field{Name: "repeat", Label: "Notify everybody again every", Optional: true, Placeholder: "30m", Suggestions: []string{"15m", "30m", "2h"}, Hint: "Until somebody acknowledges, at most " + strconv.Itoa(alert.MaxRepeats) + " times."})
+	f.Delay = f.draw(field{
+		Name: "delay", Label: "Only if it lasts longer than", Optional: true, Placeholder: "5m",
+		Suggestions: []string{"1m", "5m", "15m"}, Hint: "What ends before is not sent.",
+	})
+	f.Repeat = f.draw(field{
+		Name: "repeat", Label: "Notify everybody again every", Optional: true, Placeholder: "30m",
+		Suggestions: []string{"15m", "30m", "2h"},
+		Hint:        "Until somebody acknowledges, at most " + strconv.Itoa(alert.MaxRepeats) + " times.",
+	})
 }
 
 // drawSteps draws the steps that have something, and an empty one.
@@ -207,7 +218,10 @@ func (f *alertRuleForm) drawSteps(targets []option) {
 		if i > 0 {
 			label = "And after another"
 		}
-		step := stepFields{Number: i + 1, After: f.draw(field{Name: stepField(i, "after"), Label: label, Optional: true, Placeholder: "10m"})}
+		step := stepFields{
+			Number: i + 1,
+			After:  f.draw(field{Name: stepField(i, "after"), Label: label, Optional: true, Placeholder: "10m"}),
+		}
 		step.Targets = f.drawBoxes(field{Name: stepField(i, targetsField), Label: "Notify", Options: targets})
 		f.Steps = append(f.Steps, step)
 	}
@@ -224,8 +238,14 @@ func (f *alertRuleForm) drawQuietHours(targets []option) {
 	f.Until = f.draw(field{Name: "quiet_hours.until", Label: "Until", Type: "time", Optional: true})
 	f.Zone = f.draw(field{Name: "quiet_hours.zone", Label: "Time zone", Bare: true, Placeholder: "Europe/Berlin"})
 	f.Zone.Errors = append(f.Zone.Errors, f.errorsOf("quiet_hours", "")...)
-	f.Days = f.drawBoxes(field{Name: "quiet_hours.days", Label: "Only on these days", Short: true, Options: weekdayOptions(), Hint: "On which they begin. None chosen: every day."})
-	f.Instead = f.drawBoxes(field{Name: "quiet_hours.targets", Label: "Notify these instead", Options: targets, Hint: "None chosen: what arrives waits until the end."})
+	f.Days = f.drawBoxes(field{
+		Name: "quiet_hours.days", Label: "Only on these days", Short: true, Options: weekdayOptions(),
+		Hint: "On which they begin. None chosen: every day.",
+	})
+	f.Instead = f.drawBoxes(field{
+		Name: "quiet_hours.targets", Label: "Notify these instead", Options: targets,
+		Hint: "None chosen: what arrives waits until the end.",
+	})
 	f.QuietOpen = f.From.Value+f.Until.Value != "" || len(f.Zone.Errors)+len(f.From.Errors)+len(f.Until.Errors) > 0
 }
 

@@ -26,7 +26,10 @@ func (v *visit) showAlertRules() error {
 	if err != nil {
 		return err
 	}
-	s := alertRulesScreen{Rules: rules, Pager: newPager(alertRulesPath, url.Values{}, r, len(rules), total), CanEdit: v.can(allswell.RoleAdmin)}
+	s := alertRulesScreen{
+		Rules: rules, Pager: newPager(alertRulesPath, url.Values{}, r, len(rules), total),
+		CanEdit: v.can(allswell.RoleAdmin),
+	}
 	if total == 0 {
 		_, channels, err := v.store.AlertChannels(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: 1})
 		if err != nil {

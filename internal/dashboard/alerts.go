@@ -61,7 +61,9 @@ func eventOptions() (all []option) {
 // showAlerts lists the alerts, those that have not ended first.
 func (v *visit) showAlerts() error {
 	f := newForm(v.r.URL.Query())
-	filter := store.AlertFilter{State: alert.State(f.Value("state")), Event: alert.Event(f.Value("event")), Monitor: f.Value("monitor")}
+	filter := store.AlertFilter{
+		State: alert.State(f.Value("state")), Event: alert.Event(f.Value("event")), Monitor: f.Value("monitor"),
+	}
 	before, ok := parseAlertCursor(f.Value("before"))
 	if !ok || filter.State != "" && !slices.Contains(alert.States, filter.State) || filter.Event != "" && !slices.Contains(alert.Events, filter.Event) {
 		return errNotFound
@@ -76,7 +78,9 @@ func (v *visit) showAlerts() error {
 		states = append(states, option{Value: string(state), Label: stateNames[state]})
 	}
 	s.State = f.draw(field{Name: "state", Label: "State", Type: "select", Options: states})
-	s.Event = f.draw(field{Name: "event", Label: "Event", Type: "select", Options: append([]option{{Label: "All"}}, eventOptions()...)})
+	s.Event = f.draw(field{
+		Name: "event", Label: "Event", Type: "select", Options: append([]option{{Label: "All"}}, eventOptions()...),
+	})
 	query := url.Values{}
 	for _, name := range []string{"state", "event", "monitor"} {
 		if value := f.Value(name); value != "" {

@@ -51,13 +51,22 @@ func newAnnouncementForm(f *form, p allswell.Page, path string) announcementForm
 	zone := " In the zone of the page, " + p.TimeZone + "."
 	return announcementForm{form: f, Path: path, Fields: []field{
 		f.draw(field{Name: "title", Label: "Title", Placeholder: "We are moving to a new data centre"}),
-		f.draw(field{Name: "message", Label: "Text", Type: "textarea", Rows: 3, Optional: true, Hint: "Markdown: **bold**, lists, links."}),
+		f.draw(field{
+			Name: "message", Label: "Text", Type: "textarea", Rows: 3, Optional: true,
+			Hint: "Markdown: **bold**, lists, links.",
+		}),
 		f.draw(field{Name: "level", Label: "Level", Type: "select", Options: []option{
 			{Value: string(allswell.AnnouncementInfo), Label: "information"}, {Value: string(allswell.AnnouncementWarning), Label: "warning"},
 		}}),
 	}, Times: []field{
-		f.draw(field{Name: "shown_from", Label: "Shown from", Type: "datetime-local", Optional: true, Hint: "Left empty: from now on." + zone}),
-		f.draw(field{Name: "shown_until", Label: "Shown until", Type: "datetime-local", Optional: true, Hint: "Left empty: until it is deleted."}),
+		f.draw(field{
+			Name: "shown_from", Label: "Shown from", Type: "datetime-local", Optional: true,
+			Hint: "Left empty: from now on." + zone,
+		}),
+		f.draw(field{
+			Name: "shown_until", Label: "Shown until", Type: "datetime-local", Optional: true,
+			Hint: "Left empty: until it is deleted.",
+		}),
 	}}
 }
 
@@ -169,7 +178,10 @@ func (v *visit) showAnnouncement() error {
 }
 
 func (v *visit) answerAnnouncement(status int, h pageHead, a allswell.Announcement, f *form) error {
-	s := announcementScreen{pageHead: h, announcementForm: newAnnouncementForm(f, h.Page, announcementsPath(h.Page)+"/"+a.ID), Conflict: f.saved != nil}
+	s := announcementScreen{
+		pageHead: h, announcementForm: newAnnouncementForm(f, h.Page, announcementsPath(h.Page)+"/"+a.ID),
+		Conflict: f.saved != nil,
+	}
 	s.Tag = f.version("tag", allswell.EntityTag(a), s.Conflict)
 	return v.show(status, "announcement", a.Title, s)
 }

@@ -99,7 +99,10 @@ func (v *visit) showAudit() error {
 		return err
 	}
 	for _, e := range entries {
-		row := auditRow{AuditEntry: e, Who: actorName(e.Actor), Did: auditVerb(e), Kind: spaced(e.Object.Kind), Changes: changesOf(e)}
+		row := auditRow{
+			AuditEntry: e, Who: actorName(e.Actor), Did: auditVerb(e), Kind: spaced(e.Object.Kind),
+			Changes: changesOf(e),
+		}
 		row.OnlyObject = path + "?" + withParam(query, "object", e.Object.ID).Encode()
 		if e.Actor.ID != "" {
 			row.OnlyActor = path + "?" + withParam(query, "actor", e.Actor.ID).Encode()

@@ -62,12 +62,24 @@ func (f *channelForm) draw(others []alert.Channel) {
 		groups = append(groups, fieldGroup{Key: "type", Title: "More of " + f.Type.Label, Fields: more})
 	}
 	groups = append(groups, fieldGroup{Key: "words", Title: "Words of its messages", Fields: []field{
-		{Name: "title_template", Label: "Title", Optional: true, Wide: true, Placeholder: "[{{.Severity}}] {{.Title}}", Hint: "A template of Go. Left empty: the default words."},
-		{Name: "text_template", Label: "Text", Optional: true, Type: "textarea", Rows: 4, Wide: true, Placeholder: "{{range .Alerts}}{{.Name}}: {{.Reason}}\n{{end}}"},
+		{
+			Name: "title_template", Label: "Title", Optional: true, Wide: true,
+			Placeholder: "[{{.Severity}}] {{.Title}}", Hint: "A template of Go. Left empty: the default words.",
+		},
+		{
+			Name: "text_template", Label: "Text", Optional: true, Type: "textarea", Rows: 4, Wide: true,
+			Placeholder: "{{range .Alerts}}{{.Name}}: {{.Reason}}\n{{end}}",
+		},
 	}}, fieldGroup{Key: "when", Title: "Fallback, weekly test and limit", Fields: []field{
 		{Name: "fallback_id", Label: "If it does not accept a message", Type: "select", Options: fallbacks, Hint: "That channel is notified, too: after two failed attempts, or at once if the service refuses the message."},
-		{Name: "test_weekly", Label: "Weekly test", Type: "select", Options: []option{{Value: "false", Label: "No"}, {Value: "true", Label: "Send a test message every week"}}},
-		{Name: "max_per_minute", Label: "Messages in a minute, at most", InputMode: "numeric", Optional: true, Placeholder: strconv.Itoa(alert.DefaultMaxPerMinute), Hint: "What is more is sent together in one message."},
+		{
+			Name: "test_weekly", Label: "Weekly test", Type: "select",
+			Options: []option{{Value: "false", Label: "No"}, {Value: "true", Label: "Send a test message every week"}},
+		},
+		{
+			Name: "max_per_minute", Label: "Messages in a minute, at most", InputMode: "numeric", Optional: true,
+			Placeholder: strconv.Itoa(alert.DefaultMaxPerMinute), Hint: "What is more is sent together in one message.",
+		},
 	}})
 	f.Groups = f.drawGroups(groups, func(x field) bool {
 		own, _ := f.Type.Field(x.Name)

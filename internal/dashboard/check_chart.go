@@ -42,7 +42,9 @@ func (v *visit) loadCheckChart(m allswell.Monitor, now time.Time) (*checkChart, 
 	}
 	to := now.Truncate(chosen.step).Add(chosen.step)
 	from := to.Add(-chosen.length)
-	periods, err := v.store.CheckStatistics(v.r.Context(), v.actor(), m.ID, store.StatisticsRange{From: from, To: to, Step: chosen.step})
+	periods, err := v.store.CheckStatistics(v.r.Context(), v.actor(), m.ID, store.StatisticsRange{
+		From: from, To: to, Step: chosen.step,
+	})
 	return &checkChart{checkchart.New(from, to, chosen.step, periods), monitorsPath + "/" + m.ID, chosen, checkRanges}, err
 }
 

@@ -53,11 +53,26 @@ func checkProblem(m allswell.Monitor) string {
 // countingFields are the fields of the form of a check that say when a result counts.
 func countingFields(threshold int) []field {
 	return []field{
-		{Name: "timeout", Label: "Timeout", Optional: true, Placeholder: "10s", Hint: "The longest time that a check may take, less than the interval."},
-		{Name: "slow_after", Label: "Slow after", Optional: true, Placeholder: "800ms", Hint: "A good result that takes longer is slow. Left empty, none is."},
-		{Name: "failure_threshold", Label: "Failures in a row until it is down", Optional: true, Placeholder: strconv.Itoa(threshold), InputMode: "numeric", Hint: "Left empty, the setting of the server."},
-		{Name: "recovery_threshold", Label: "Good results in a row until it is up", Optional: true, Placeholder: "1", InputMode: "numeric"},
-		{Name: "confirm_from", Label: "Locations that must agree on a failure", Optional: true, Placeholder: "1", InputMode: "numeric", Hint: "For several replicas with ALLSWELL_LOCATION."},
+		{
+			Name: "timeout", Label: "Timeout", Optional: true, Placeholder: "10s",
+			Hint: "The longest time that a check may take, less than the interval.",
+		},
+		{
+			Name: "slow_after", Label: "Slow after", Optional: true, Placeholder: "800ms",
+			Hint: "A good result that takes longer is slow. Left empty, none is.",
+		},
+		{
+			Name: "failure_threshold", Label: "Failures in a row until it is down", Optional: true,
+			Placeholder: strconv.Itoa(threshold), InputMode: "numeric", Hint: "Left empty, the setting of the server.",
+		},
+		{
+			Name: "recovery_threshold", Label: "Good results in a row until it is up", Optional: true, Placeholder: "1",
+			InputMode: "numeric",
+		},
+		{
+			Name: "confirm_from", Label: "Locations that must agree on a failure", Optional: true, Placeholder: "1",
+			InputMode: "numeric", Hint: "For several replicas with ALLSWELL_LOCATION.",
+		},
 	}
 }
 

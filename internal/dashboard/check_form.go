@@ -14,7 +14,10 @@ import (
 func checkGroups(t check.Type, secrets []string, schedule, advanced []field, threshold int) []fieldGroup {
 	first := []field{{Name: "name", Label: "Name", Placeholder: "Web shop", Wide: true}}
 	first = append(first, typeFields(t.Fields, false, secrets)...)
-	first = append(first, field{Name: "interval", Label: "Interval", Bare: true, Placeholder: "1m", Suggestions: []string{"10s", "30s", "1m", "5m", "1h"}, Hint: "The time between two checks, from 10s to 24h."})
+	first = append(first, field{
+		Name: "interval", Label: "Interval", Bare: true, Placeholder: "1m",
+		Suggestions: []string{"10s", "30s", "1m", "5m", "1h"}, Hint: "The time between two checks, from 10s to 24h.",
+	})
 	var rest []field
 	for _, x := range schedule {
 		switch x.Name {
@@ -31,7 +34,9 @@ func checkGroups(t check.Type, secrets []string, schedule, advanced []field, thr
 	if more := typeFields(t.Fields, true, secrets); len(more) > 0 {
 		groups = append(groups, fieldGroup{Key: "type", Title: "More of " + t.Label, Fields: more})
 	}
-	return append(groups, fieldGroup{Key: "counting", Title: "When it counts", Fields: append(countingFields(threshold), rest...)})
+	return append(groups, fieldGroup{
+		Key: "counting", Title: "When it counts", Fields: append(countingFields(threshold), rest...),
+	})
 }
 
 // isDefaultOf reports for a type whether a field shows its default.
@@ -50,7 +55,10 @@ func isDefaultOf(t check.Type) func(field) bool {
 
 // parentField is the choice of the parent of a monitor.
 func parentField(parents []option) field {
-	return field{Name: "parent_id", Label: "It depends on", Type: "select", Options: parents, Hint: "While that is down, failures of this one raise no alarm."}
+	return field{
+		Name: "parent_id", Label: "It depends on", Type: "select", Options: parents,
+		Hint: "While that is down, failures of this one raise no alarm.",
+	}
 }
 
 // maxParents is how many monitors can be chosen from as a parent.

@@ -119,8 +119,13 @@ func (v *visit) confirm() (bool, error) {
 			s.Provider = v.sso.ProviderName
 		}
 	}
-	s.Password = s.draw(field{Name: confirmField, Label: "Your password", Type: "password", Autocomplete: "current-password", Focus: true})
-	s.Code = s.draw(field{Name: confirmCodeField, Label: "Code of your authenticator app, or a recovery code", Autocomplete: "one-time-code"})
+	s.Password = s.draw(field{
+		Name: confirmField, Label: "Your password", Type: "password", Autocomplete: "current-password", Focus: true,
+	})
+	s.Code = s.draw(field{
+		Name: confirmCodeField, Label: "Code of your authenticator app, or a recovery code",
+		Autocomplete: "one-time-code",
+	})
 	return false, v.show(status, "confirm", "Confirm that it is you", s)
 }
 

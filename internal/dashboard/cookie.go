@@ -43,5 +43,7 @@ func (c cookie) set(w http.ResponseWriter, secret string) {
 
 // clear makes the browser forget the secret.
 func (c cookie) clear(w http.ResponseWriter) {
-	http.SetCookie(w, &http.Cookie{Name: c.name, Path: "/", MaxAge: -1, HttpOnly: true, Secure: c.secure, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(w, &http.Cookie{
+		Name: c.name, Path: "/", MaxAge: -1, HttpOnly: true, Secure: c.secure, SameSite: http.SameSiteLaxMode,
+	})
 }

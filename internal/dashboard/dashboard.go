@@ -76,7 +76,11 @@ type Dashboard struct {
 
 // New returns a dashboard.
 func New(c Config) *Dashboard {
-	d := &Dashboard{store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/"), process: c.Process, sso: c.SingleSignOn, verifyDomain: c.VerifyDomain, checkTarget: c.CheckTarget, tests: c.Tests, channelTests: c.ChannelTests}
+	d := &Dashboard{
+		store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/"), process: c.Process,
+		sso: c.SingleSignOn, verifyDomain: c.VerifyDomain, checkTarget: c.CheckTarget, tests: c.Tests,
+		channelTests: c.ChannelTests,
+	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}

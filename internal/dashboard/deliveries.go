@@ -56,7 +56,9 @@ func (v *visit) showDeliveries() error {
 }
 
 func (v *visit) listDeliveries(status int, f *form) error {
-	pages, total, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{Page: 1, PerPage: maxPageChoices})
+	pages, total, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{
+		Page: 1, PerPage: maxPageChoices,
+	})
 	if err != nil {
 		return err
 	}

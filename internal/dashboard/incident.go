@@ -149,13 +149,22 @@ func (v *visit) fillIncidentForms(s *incidentScreen, forms incidentForms) error 
 			f.values.Set("status."+a.ComponentID, string(a.Status))
 		}
 	}
-	s.Update = updateForm{form: f, Seen: f.version("seen", i.Revision(), forms.conflict), Components: f.affectedFields(components), Preview: forms.preview}
-	s.Update.Message = f.draw(field{Name: "message", Label: "Message", Type: "textarea", Rows: 4, Optional: true, Hint: "Markdown: **bold**, lists, links."})
+	s.Update = updateForm{
+		form: f, Seen: f.version("seen", i.Revision(), forms.conflict), Components: f.affectedFields(components),
+		Preview: forms.preview,
+	}
+	s.Update.Message = f.draw(field{
+		Name: "message", Label: "Message", Type: "textarea", Rows: 4, Optional: true,
+		Hint: "Markdown: **bold**, lists, links.",
+	})
 	page, err := v.store.Page(v.r.Context(), v.actor(), i.PageSlug)
 	if err != nil {
 		return err
 	}
-	s.Update.Times = f.pastFields(page, field{Name: "at", Label: "Time", Hint: "Not before the newest update. If the update resolves the incident, it was over then."})
+	s.Update.Times = f.pastFields(page, field{
+		Name: "at", Label: "Time",
+		Hint: "Not before the newest update. If the update resolves the incident, it was over then.",
+	})
 	s.Update.State = f.draw(field{Name: "state", Label: "State", Type: "select", Options: stateOptions()})
 	if s.Merge, err = v.newMergeForm(i, forms.merge); err != nil {
 		return err
@@ -188,7 +197,10 @@ func (v *visit) updateIncident() error {
 	if err != nil {
 		return err
 	}
-	ch := allswell.IncidentChange{State: &state, Affected: &affected, Message: f.text("message"), Seen: f.Value("seen"), At: f.moment("at", page.Location(), v.now())}
+	ch := allswell.IncidentChange{
+		State: &state, Affected: &affected, Message: f.text("message"), Seen: f.Value("seen"),
+		At: f.moment("at", page.Location(), v.now()),
+	}
 	ch.Silent = notifiesNobodyOfPast(f, !ch.At.IsZero())
 	if resolves := state == allswell.IncidentResolved && !i.Resolved; ch.Message == nil && !ch.At.IsZero() && !resolves {
 		f.refuse("message", "An update with a time needs a message.")

@@ -55,9 +55,14 @@ type affectedField struct {
 // affectedFields returns a field for each component, with what was chosen.
 func (f *form) affectedFields(components []allswell.Component) (fields []affectedField) {
 	for _, c := range components {
-		x := affectedField{Name: "status." + c.ID, Label: c.Name, Hidden: c.Hidden, Now: c.Status(), Options: []option{{Label: "Not affected"}}}
+		x := affectedField{
+			Name: "status." + c.ID, Label: c.Name, Hidden: c.Hidden, Now: c.Status(),
+			Options: []option{{Label: "Not affected"}},
+		}
 		for _, s := range allswell.AffectedStatuses {
-			x.Options = append(x.Options, option{Value: string(s), Label: i18n.English().Status(s), Selected: f.Value(x.Name) == string(s)})
+			x.Options = append(x.Options, option{
+				Value: string(s), Label: i18n.English().Status(s), Selected: f.Value(x.Name) == string(s),
+			})
 		}
 		fields = append(fields, x)
 	}
@@ -68,7 +73,9 @@ func (f *form) affectedFields(components []allswell.Component) (fields []affecte
 func (f *form) affected(components []allswell.Component) (affected []allswell.AffectedComponent) {
 	for _, c := range components {
 		if status := f.Value("status." + c.ID); status != "" {
-			affected = append(affected, allswell.AffectedComponent{ComponentID: c.ID, Name: c.Name, Status: allswell.Status(status), Hidden: c.Hidden})
+			affected = append(affected, allswell.AffectedComponent{
+				ComponentID: c.ID, Name: c.Name, Status: allswell.Status(status), Hidden: c.Hidden,
+			})
 		}
 	}
 	return affected
@@ -124,7 +131,9 @@ func impactOptions() (options []option) {
 
 // allComponents returns all components of a page.
 func (v *visit) allComponents(slug string) ([]allswell.Component, error) {
-	components, _, err := v.store.Components(v.r.Context(), v.actor(), slug, store.ComponentFilter{}, store.Pagination{Page: 1, PerPage: allswell.MaxComponents})
+	components, _, err := v.store.Components(v.r.Context(), v.actor(), slug, store.ComponentFilter{}, store.Pagination{
+		Page: 1, PerPage: allswell.MaxComponents,
+	})
 	return components, err
 }
 
@@ -151,7 +160,9 @@ func (v *visit) showNewIncident() error {
 	return v.answerNewIncident(http.StatusOK, f, page, components, nil)
 }
 
-func (v *visit) answerNewIncident(status int, f *form, page allswell.Page, components []allswell.Component, preview *incidentPreview) error {
+func (v *visit) answerNewIncident(
+	status int, f *form, page allswell.Page, components []allswell.Component, preview *incidentPreview,
+) error {
 	s := newIncidentScreen{form: f, Page: page, Components: f.affectedFields(components), Preview: preview}
 	templates, err := v.templatesOf(page)
 	if err != nil {
@@ -169,7 +180,9 @@ func (v *visit) answerNewIncident(status int, f *form, page allswell.Page, compo
 	s.State = f.draw(field{Name: "state", Label: "State", Type: "select", Options: stateOptions()})
 	s.Impact = f.draw(field{Name: "impact", Label: "Impact", Type: "select", Optional: true,
 		Options: append([]option{{Label: "As severe as the worst component"}}, impactOptions()...)})
-	s.Times = f.pastFields(page, field{Name: "began_at", Label: "Began"}, field{Name: "resolved_at", Label: "Was over", Hint: "Left empty: it is not over."})
+	s.Times = f.pastFields(page, field{Name: "began_at", Label: "Began"}, field{
+		Name: "resolved_at", Label: "Was over", Hint: "Left empty: it is not over.",
+	})
 	s.Title.Focus = preview == nil
 	return v.show(status, "incident_new", "Report an incident", s)
 }

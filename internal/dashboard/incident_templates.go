@@ -41,7 +41,10 @@ func (v *visit) showIncidentTemplates() error {
 }
 
 func templateValues(t allswell.IncidentTemplate) url.Values {
-	return url.Values{"name": {t.Name}, "title": {t.Title}, "message": {t.Message}, "impact": {string(t.Impact)}, "state": {string(t.State)}, "page": {t.Page}}
+	return url.Values{
+		"name": {t.Name}, "title": {t.Title}, "message": {t.Message}, "impact": {string(t.Impact)},
+		"state": {string(t.State)}, "page": {t.Page},
+	}
 }
 
 // answerIncidentTemplate shows the form of a template. A template without an id is a new one.
@@ -66,11 +69,23 @@ func (v *visit) answerIncidentTemplate(status int, f *form, t allswell.IncidentT
 	}
 	const variables = "{{component}}, {{date}}, {{page}} and {{time}} are replaced."
 	s.Fields = []field{
-		f.draw(field{Name: "name", Label: "Name", Placeholder: "Slow payments", Hint: "Shown in the list of templates to choose from."}),
+		f.draw(field{
+			Name: "name", Label: "Name", Placeholder: "Slow payments",
+			Hint: "Shown in the list of templates to choose from.",
+		}),
 		f.draw(field{Name: "title", Label: "Title", Placeholder: "{{component}} is slow", Hint: variables}),
-		f.draw(field{Name: "message", Label: "Message", Type: "textarea", Rows: 5, Optional: true, Hint: "Markdown. " + variables}),
-		f.draw(field{Name: "impact", Label: "Impact", Type: "select", Options: append([]option{{Label: "As severe as the worst component"}}, impactOptions()...)}),
-		f.draw(field{Name: "state", Label: "State", Type: "select", Options: append([]option{{Label: "Investigating, as usual"}}, stateOptions()...)}),
+		f.draw(field{
+			Name: "message", Label: "Message", Type: "textarea", Rows: 5, Optional: true,
+			Hint: "Markdown. " + variables,
+		}),
+		f.draw(field{
+			Name: "impact", Label: "Impact", Type: "select",
+			Options: append([]option{{Label: "As severe as the worst component"}}, impactOptions()...),
+		}),
+		f.draw(field{
+			Name: "state", Label: "State", Type: "select",
+			Options: append([]option{{Label: "Investigating, as usual"}}, stateOptions()...),
+		}),
 		f.draw(field{Name: "page", Label: "Page", Type: "select", Options: choices}),
 	}
 	focusFirst(s.Fields)
@@ -84,7 +99,9 @@ func (f *form) templateChange() allswell.IncidentTemplateChange {
 	if typed := f.text("message"); typed != nil {
 		message = *typed
 	}
-	return allswell.IncidentTemplateChange{Name: &name, Title: &title, Page: &page, Impact: &impact, State: &state, Message: &message}
+	return allswell.IncidentTemplateChange{
+		Name: &name, Title: &title, Page: &page, Impact: &impact, State: &state, Message: &message,
+	}
 }
 
 func (v *visit) showNewIncidentTemplate() error {
@@ -176,6 +193,8 @@ func (v *visit) fillFromTemplate(n *allswell.NewIncident, page allswell.Page) {
 
 // templatesOf returns the templates to choose from on a page.
 func (v *visit) templatesOf(page allswell.Page) ([]allswell.IncidentTemplate, error) {
-	templates, _, err := v.store.IncidentTemplates(v.r.Context(), v.actor(), page.Slug, store.Pagination{Page: 1, PerPage: allswell.MaxIncidentTemplates})
+	templates, _, err := v.store.IncidentTemplates(v.r.Context(), v.actor(), page.Slug, store.Pagination{
+		Page: 1, PerPage: allswell.MaxIncidentTemplates,
+	})
 	return templates, err
 }

@@ -46,7 +46,10 @@ func (v *visit) answerIncidentUpdate(status int, f *form, conflict bool) error {
 	}
 	s := incidentUpdateScreen{form: f, Incident: i, Path: updatePath(u), Tag: f.version("tag", allswell.EntityTag(u), conflict), Conflict: conflict,
 		Entry: newTimelineEntry(u.Message, u.System, u.CreatedAt)}
-	s.Message = f.draw(field{Name: "message", Label: "Message", Type: "textarea", Rows: 8, Focus: true, Hint: "Markdown: **bold**, lists, links."})
+	s.Message = f.draw(field{
+		Name: "message", Label: "Message", Type: "textarea", Rows: 8, Focus: true,
+		Hint: "Markdown: **bold**, lists, links.",
+	})
 	return v.show(status, "incident_update", "Edit an update", s)
 }
 

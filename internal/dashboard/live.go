@@ -88,7 +88,9 @@ func (l *live) screen(key string, now time.Time, tag func(context.Context) (stri
 }
 
 // currentTag returns the tag of the screen, at most a moment old.
-func (s *openScreen) currentTag(ctx context.Context, polling chan struct{}, tag func(context.Context) (string, error)) (string, error) {
+func (s *openScreen) currentTag(
+	ctx context.Context, polling chan struct{}, tag func(context.Context) (string, error),
+) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	began := time.Now()

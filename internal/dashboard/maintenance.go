@@ -96,7 +96,10 @@ func (v *visit) fillMaintenanceForms(s *maintenanceScreen, forms maintenanceForm
 		f = newForm(url.Values{"state": {string(m.State)}})
 	}
 	s.Update = maintenanceUpdateForm{form: f, Seen: f.version("seen", m.Revision(), forms.conflict), Preview: forms.preview}
-	s.Update.Message = f.draw(field{Name: "message", Label: "Message", Type: "textarea", Rows: 4, Optional: true, Hint: "Markdown: **bold**, lists, links."})
+	s.Update.Message = f.draw(field{
+		Name: "message", Label: "Message", Type: "textarea", Rows: 4, Optional: true,
+		Hint: "Markdown: **bold**, lists, links.",
+	})
 	state := field{Name: "state", Label: "State", Type: "select"}
 	for _, next := range allswell.MaintenanceStates {
 		if (allswell.MaintenanceChange{State: &next}).Validate(m, v.now()) == nil {
@@ -141,7 +144,9 @@ func (v *visit) updateMaintenance() error {
 		return v.answerMaintenance(http.StatusOK, m, maintenanceForms{update: f, preview: preview})
 	}
 	if n.Message == "" && n.State != m.State {
-		_, err = v.store.ChangeMaintenance(v.r.Context(), v.actor(), m.ID, allswell.MaintenanceChange{State: &n.State, Seen: n.Seen})
+		_, err = v.store.ChangeMaintenance(v.r.Context(), v.actor(), m.ID, allswell.MaintenanceChange{
+			State: &n.State, Seen: n.Seen,
+		})
 	} else {
 		_, err = v.store.PostMaintenanceUpdate(v.r.Context(), v.actor(), m.ID, n)
 	}
@@ -149,7 +154,9 @@ func (v *visit) updateMaintenance() error {
 }
 
 // previewOfMaintenanceUpdate returns the preview of an update.
-func (v *visit) previewOfMaintenanceUpdate(m store.ListedMaintenance, n allswell.NewMaintenanceUpdate) (*maintenancePreview, error) {
+func (v *visit) previewOfMaintenanceUpdate(
+	m store.ListedMaintenance, n allswell.NewMaintenanceUpdate,
+) (*maintenancePreview, error) {
 	counts, err := v.store.Audience(v.r.Context(), v.actor(), m.PageSlug, m.ID, componentIDs(m.Maintenance))
 	if err != nil {
 		return nil, err

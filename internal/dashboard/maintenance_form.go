@@ -56,7 +56,10 @@ func (v *visit) newPlanForm(f *form, page allswell.Page) (planForm, error) {
 	p.Title = f.draw(field{Name: "title", Label: "What is planned?", Placeholder: "Database upgrade"})
 	p.From = f.draw(field{Name: "scheduled_for", Label: "From", Type: "datetime-local", Hint: zone})
 	p.Until = f.draw(field{Name: "scheduled_until", Label: "Until", Type: "datetime-local"})
-	p.Message = f.draw(field{Name: "message", Label: "Message", Type: "textarea", Rows: 4, Optional: true, Hint: "Markdown: **bold**, lists, links."})
+	p.Message = f.draw(field{
+		Name: "message", Label: "Message", Type: "textarea", Rows: 4, Optional: true,
+		Hint: "Markdown: **bold**, lists, links.",
+	})
 	reminder := field{Name: "remind_before", Label: "Reminder", Type: "select"}
 	for _, d := range reminders {
 		reminder.Options = append(reminder.Options, option{Value: seconds(d), Label: reminderLabel(d)})

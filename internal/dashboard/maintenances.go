@@ -22,7 +22,9 @@ func (v *visit) showMaintenances() error {
 	if err != nil {
 		return err
 	}
-	s := maintenancesScreen{Filter: pageFilter{Path + "/maintenances", pages, query.Get("page")}, CanEdit: v.can(allswell.RoleEditor)}
+	s := maintenancesScreen{
+		Filter: pageFilter{Path + "/maintenances", pages, query.Get("page")}, CanEdit: v.can(allswell.RoleEditor),
+	}
 	r := pagination(query)
 	all, total, err := v.store.ListMaintenances(v.r.Context(), v.actor(), s.Filter.Selected, r)
 	if err != nil {

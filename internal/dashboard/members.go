@@ -107,7 +107,9 @@ func (v *visit) withdrawInvitation() error {
 func (v *visit) changeMember() error {
 	typed := v.r.PostForm
 	_, err := v.store.ChangeMember(v.r.Context(), v.actor(), v.r.PathValue("member"),
-		allswell.MemberChange{Role: allswell.Role(typed.Get("role")), From: allswell.Role(typed.Get("from")), Limit: readLimit(typed)})
+		allswell.MemberChange{
+			Role: allswell.Role(typed.Get("role")), From: allswell.Role(typed.Get("from")), Limit: readLimit(typed),
+		})
 	return v.answerMembers(err)
 }
 
@@ -121,7 +123,9 @@ func (v *visit) answerMembers(err error) error {
 	var bad *allswell.ValidationError
 	switch {
 	case errors.As(err, &bad):
-		return v.listMembers(http.StatusUnprocessableEntity, &membersScreen{form: newInvitationForm(), Problem: firstMessage(bad)})
+		return v.listMembers(http.StatusUnprocessableEntity, &membersScreen{
+			form: newInvitationForm(), Problem: firstMessage(bad),
+		})
 	case errors.Is(err, allswell.ErrPreconditionFailed):
 		return v.listMembers(http.StatusConflict, &membersScreen{form: newInvitationForm(),
 			Problem: "Somebody else has changed this role meanwhile. The list shows it now. Nothing was overwritten."})

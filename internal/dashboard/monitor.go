@@ -215,7 +215,10 @@ func (v *visit) showMonitorWith(tested *checkResult) error {
 	if err != nil {
 		return err
 	}
-	s := monitorScreen{MonitorDetail: detail, CanEdit: v.can(allswell.RoleEditor), Chart: newPingChart(detail.Monitor, detail.Explanation), Times: dueTimes(detail.Cron, time.Now())}
+	s := monitorScreen{
+		MonitorDetail: detail, CanEdit: v.can(allswell.RoleEditor),
+		Chart: newPingChart(detail.Monitor, detail.Explanation), Times: dueTimes(detail.Cron, time.Now()),
+	}
 	s.Unlimited = !v.in.PageLimited
 	s.CanSilence = s.CanEdit && s.Unlimited
 	r := pagination(v.r.URL.Query())

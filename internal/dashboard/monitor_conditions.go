@@ -27,7 +27,10 @@ func conditionFields() []field {
 			Hint: "A failure makes the monitor down. A warning is for members and for webhooks that ask for it: the page does not change."},
 		{Name: "min_runtime", Label: "A run must take", Optional: true, Placeholder: "30s",
 			Hint: "A run that succeeds in less time is too short. Left empty, any time will do. Like the next fields, for jobs that report the start of a run."},
-		{Name: "min_runtime_action", Label: "A run that is too short", Type: "select", Options: actionOptions(allswell.ActionWarn)},
+		{
+			Name: "min_runtime_action", Label: "A run that is too short", Type: "select",
+			Options: actionOptions(allswell.ActionWarn),
+		},
 		{Name: "max_per_interval", Label: "Runs that may begin within the interval", Optional: true, Placeholder: "2",
 			Hint: "With a cron expression, between two of its times. Left empty, any number."},
 		{Name: "max_per_interval_action", Label: "A run too many", Type: "select", Options: actionOptions(allswell.ActionWarn)},

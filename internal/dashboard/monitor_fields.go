@@ -30,12 +30,18 @@ func monitorScheduleFields(where, down []option) []field {
 			Hint: "The longest time between two pings, with units: 90s, 5m, 25h, 8d. Leave room: 25h for a job that runs every night."},
 		{Name: "schedule.expression", Label: "Times", Bare: true, Placeholder: "30 2 * * *", Suggestions: []string{"30 2 * * *", "*/15 * * * *", "0 8-18 * * mon-fri", "@hourly", "02:30", "Mon..Fri 08..18:00/15", "Fri *-*~7/1 18:00"},
 			Hint: "As in a crontab: minute, hour, day of the month, month and day of the week, such as 30 2 * * *. As in OnCalendar= of a systemd timer: Mon..Fri 02:30."},
-		{Name: "schedule.time_zone", Label: "Time zone", Optional: true, Placeholder: "Europe/Berlin", Hint: "Of these times. Left empty: UTC, or the zone after the times of a timer."},
+		{
+			Name: "schedule.time_zone", Label: "Time zone", Optional: true, Placeholder: "Europe/Berlin",
+			Hint: "Of these times. Left empty: UTC, or the zone after the times of a timer.",
+		},
 		{Name: "grace", Label: "Grace", Optional: true, Placeholder: "5m", Suggestions: []string{"0s", "5m", "30m", "2h"},
 			Hint: "How much later a ping may come. Left empty, none with an interval, and 5m with times."},
 		{Name: "component_id", Label: "While it is down, this is affected", Type: "select", Options: where},
 		{Name: "down_status", Label: "The component is then", Type: "select", Options: down},
-		{Name: "tags", Label: "Tags", Optional: true, Placeholder: "prod nightly", Hint: "Words to find monitors by, with spaces between them: lower-case letters, digits and hyphens."},
+		{
+			Name: "tags", Label: "Tags", Optional: true, Placeholder: "prod nightly",
+			Hint: "Words to find monitors by, with spaces between them: lower-case letters, digits and hyphens.",
+		},
 	}
 }
 

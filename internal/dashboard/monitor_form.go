@@ -90,7 +90,9 @@ func dueTimes(cron allswell.Cron, now time.Time) (times []dueTime) {
 
 // showNewMonitor shows the form of a new monitor, or of a copy.
 func (v *visit) showNewMonitor() error {
-	values := url.Values{"schedule.kind": {"interval"}, "interval": {"25h"}, "component_id": {v.r.URL.Query().Get("component_id")}}
+	values := url.Values{
+		"schedule.kind": {"interval"}, "interval": {"25h"}, "component_id": {v.r.URL.Query().Get("component_id")},
+	}
 	s := &monitorFormScreen{Title: "New monitor", Cancel: monitorsPath}
 	if kind := v.r.URL.Query().Get("type"); kind != "" {
 		var ok bool
@@ -275,7 +277,9 @@ func (v *visit) createMonitor() error {
 func (v *visit) editedMonitor() (*monitorFormScreen, error) {
 	m, err := v.store.MonitorCheck(v.r.Context(), v.actor(), v.r.PathValue("monitor"))
 	t, _ := check.TypeOf(m.Type)
-	return &monitorFormScreen{Title: "Edit " + m.Name, Monitor: m, Tag: allswell.EntityTag(m), Cancel: monitorsPath + "/" + m.ID, Type: t}, err
+	return &monitorFormScreen{
+		Title: "Edit " + m.Name, Monitor: m, Tag: allswell.EntityTag(m), Cancel: monitorsPath + "/" + m.ID, Type: t,
+	}, err
 }
 
 // showEditMonitor shows the form of a monitor.

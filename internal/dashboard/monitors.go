@@ -82,7 +82,10 @@ func (v *visit) monitorsScreen(at *url.URL, chosen *form) (*monitorsScreen, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &monitorsScreen{form: newForm(typed), MonitorList: list, CanEdit: v.can(allswell.RoleEditor), Here: at.RequestURI(), Chosen: map[string]bool{}}
+	s := &monitorsScreen{
+		form: newForm(typed), MonitorList: list, CanEdit: v.can(allswell.RoleEditor), Here: at.RequestURI(),
+		Chosen: map[string]bool{},
+	}
 	s.Limited = query.Search != "" || query.Page != "" || query.Tag != "" || query.Type != "" || query.Condition != ""
 	shown := url.Values{}
 	for _, name := range []string{"search", "page_slug", "tag", "type", "state", "sort"} {

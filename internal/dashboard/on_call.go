@@ -83,7 +83,9 @@ func (v *visit) showOnCallList() error {
 	if err != nil {
 		return err
 	}
-	s := onCallListScreen{Pager: newPager(onCallPath, url.Values{}, r, len(schedules), total), CanEdit: v.can(allswell.RoleEditor)}
+	s := onCallListScreen{
+		Pager: newPager(onCallPath, url.Values{}, r, len(schedules), total), CanEdit: v.can(allswell.RoleEditor),
+	}
 	if s.Schedules, err = v.onCallRows(schedules...); err != nil {
 		return err
 	}
@@ -142,7 +144,10 @@ func onCallCalendar(o alert.OnCall, now time.Time) (weeks [][]calendarDay) {
 	turns := o.Turns(monday, monday.AddDate(0, 0, 7*calendarWeeks))
 	for i := range 7 * calendarWeeks {
 		from, until := monday.AddDate(0, 0, i), monday.AddDate(0, 0, i+1)
-		day := calendarDay{Day: from.Format("Mon"), Label: from.Format("2"), Past: !until.After(now), Today: from.Format(time.DateOnly) == today.Format(time.DateOnly)}
+		day := calendarDay{
+			Day: from.Format("Mon"), Label: from.Format("2"), Past: !until.After(now),
+			Today: from.Format(time.DateOnly) == today.Format(time.DateOnly),
+		}
 		if i == 0 || from.Day() == 1 {
 			day.Label = from.Format("2 Jan")
 		}
@@ -179,7 +184,10 @@ func (v *visit) answerOnCall(status int, f *form, o alert.OnCall) error {
 	if err != nil {
 		return err
 	}
-	s := onCallScreen{form: f, Schedule: rows[0], Tag: f.version("tag", allswell.EntityTag(o), false), Weeks: onCallCalendar(o, v.now()), Feed: o.CalendarURL(v.base), CanEdit: v.can(allswell.RoleEditor)}
+	s := onCallScreen{
+		form: f, Schedule: rows[0], Tag: f.version("tag", allswell.EntityTag(o), false),
+		Weeks: onCallCalendar(o, v.now()), Feed: o.CalendarURL(v.base), CanEdit: v.can(allswell.RoleEditor),
+	}
 	for i, override := range o.Overrides {
 		replaced := o.Replaced(i)
 		rest := override.EndsAt.Sub(override.StartsAt)

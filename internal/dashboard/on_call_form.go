@@ -133,7 +133,10 @@ func (v *visit) answerOnCallForm(status int, f *form, o alert.OnCall, conflict b
 		f.draw(field{Name: "name", Label: "Name", Placeholder: "Operations", Wide: true}),
 		f.draw(field{Name: "hand_over_day", Label: "Hand-over on", Type: "select", Options: weekdayOptions()}),
 		f.draw(field{Name: "hand_over_at", Label: "at", Type: "time"}),
-		f.draw(field{Name: "zone", Label: "Time zone", Placeholder: "Europe/Berlin", Hint: "Of the hand-over. It happens at the same time of the clock in summer and in winter."}),
+		f.draw(field{
+			Name: "zone", Label: "Time zone", Placeholder: "Europe/Berlin",
+			Hint: "Of the hand-over. It happens at the same time of the clock in summer and in winter.",
+		}),
 		f.draw(field{Name: "starts_on", Label: "First week", Type: "date", Hint: "A day in the week of the first participant."}),
 	}
 	if !conflict {
@@ -149,7 +152,10 @@ func (v *visit) answerOnCallForm(status int, f *form, o alert.OnCall, conflict b
 	s.NoChannel = len(channels) == 0
 	for i := range f.rows() {
 		prefix := rowPrefix(i)
-		row := participantRow{Number: strconv.Itoa(i + 1), Prefix: prefix, Was: f.Value(prefix + "was"), Channels: field{Name: prefix + "channels", Label: "Channels"}}
+		row := participantRow{
+			Number: strconv.Itoa(i + 1), Prefix: prefix, Was: f.Value(prefix + "was"),
+			Channels: field{Name: prefix + "channels", Label: "Channels"},
+		}
 		row.Name = f.draw(field{Name: prefix + "name", Label: "Name", Bare: true, Placeholder: "Ann"})
 		row.Turn = f.draw(field{Name: prefix + "turn", Label: "Turn", Type: "number", Bare: true, InputMode: "numeric"})
 		for _, c := range channels {

@@ -54,9 +54,15 @@ func (v *visit) showPageAccessForm(status int, s *pageAccessScreen) error {
 	s.Who = []field{
 		s.draw(field{Name: "members", Label: "Members of this workspace", Type: "select", Hint: "They see the page below " + v.base + "/status/, where their browser is known, not at its own domain.",
 			Options: []option{{Value: "false", Label: "cannot see it by signing in"}, {Value: "true", Label: "can see it while they are signed in to the dashboard"}}}),
-		s.draw(field{Name: "networks", Label: "Networks", Type: "textarea", Rows: 3, Optional: true, Placeholder: "10.0.0.0/8", Hint: "Addresses or networks, one per line. Visitors from these addresses can see the page."}),
+		s.draw(field{
+			Name: "networks", Label: "Networks", Type: "textarea", Rows: 3, Optional: true, Placeholder: "10.0.0.0/8",
+			Hint: "Addresses or networks, one per line. Visitors from these addresses can see the page.",
+		}),
 	}
-	s.Password = s.draw(field{Name: "password", Label: "New password", Type: "password", Autocomplete: "new-password", Hint: "At least 12 characters."})
+	s.Password = s.draw(field{
+		Name: "password", Label: "New password", Type: "password", Autocomplete: "new-password",
+		Hint: "At least 12 characters.",
+	})
 	return v.show(status, "page_access", s.Page.Name+": access", s)
 }
 

@@ -58,9 +58,19 @@ type imageUpload struct {
 
 func (s *pageSettingsScreen) drawImages() {
 	for _, image := range []imageUpload{
-		{Kind: allswell.ImageLogo, Label: "Logo", Hint: "In place of the name.", URL: imagePath(s.Page, allswell.ImageLogo, s.Page.Logo)},
-		{Kind: allswell.ImageLogoDark, Label: "Logo on dark pages", Hint: "Without it, dark pages show the logo above.", URL: imagePath(s.Page, allswell.ImageLogoDark, s.Page.LogoDark)},
-		{Kind: allswell.ImageIcon, Label: "Icon", Hint: "In tabs of browsers. Without it, the icon shows the state.", URL: imagePath(s.Page, allswell.ImageIcon, s.Page.Icon)},
+		{
+			Kind: allswell.ImageLogo, Label: "Logo", Hint: "In place of the name.",
+			URL: imagePath(s.Page, allswell.ImageLogo, s.Page.Logo),
+		},
+		{
+			Kind: allswell.ImageLogoDark, Label: "Logo on dark pages",
+			Hint: "Without it, dark pages show the logo above.",
+			URL:  imagePath(s.Page, allswell.ImageLogoDark, s.Page.LogoDark),
+		},
+		{
+			Kind: allswell.ImageIcon, Label: "Icon", Hint: "In tabs of browsers. Without it, the icon shows the state.",
+			URL: imagePath(s.Page, allswell.ImageIcon, s.Page.Icon),
+		},
 	} {
 		image.Path = pagePath(s.Page) + "/images/" + string(image.Kind)
 		s.shown[string(image.Kind)] = true

@@ -78,7 +78,9 @@ func (v *visit) newComponentsScreen(component, group *form) (s componentsScreen,
 		component.draw(field{Name: "name", Label: "Name", Placeholder: "Website"}),
 		component.draw(groupField(groups)),
 	}}
-	s.NewGroup = newObject{group, []field{group.draw(field{Name: "name", ID: "group-name", Label: "Name", Placeholder: "Europe"})}}
+	s.NewGroup = newObject{group, []field{group.draw(field{
+		Name: "name", ID: "group-name", Label: "Name", Placeholder: "Europe",
+	})}}
 	return s, nil
 }
 
@@ -146,7 +148,9 @@ func (v *visit) showComponentsAgain(component, group *form) error {
 // createComponent adds a component to a page.
 func (v *visit) createComponent() error {
 	f := newForm(v.r.PostForm)
-	_, err := v.store.CreateComponent(v.r.Context(), v.actor(), v.r.PathValue("page"), allswell.NewComponent{Name: strings.TrimSpace(f.Value("name")), GroupID: f.Value("group")})
+	_, err := v.store.CreateComponent(v.r.Context(), v.actor(), v.r.PathValue("page"), allswell.NewComponent{
+		Name: strings.TrimSpace(f.Value("name")), GroupID: f.Value("group"),
+	})
 	if f.refused(err) {
 		return v.showComponentsAgain(f, newForm(url.Values{}))
 	}
@@ -281,7 +285,10 @@ func (v *visit) showComponentForm(status int, f *form, conflict error) error {
 func (v *visit) changeComponent() error {
 	f := newForm(v.r.PostForm)
 	description := strings.TrimSpace(strings.ReplaceAll(f.Value("description"), "\r\n", "\n"))
-	e := allswell.ComponentEdit{Name: new(strings.TrimSpace(f.Value("name"))), HasDescription: true, GroupID: new(f.Value("group")), Hidden: new(f.Value("hidden") == "true")}
+	e := allswell.ComponentEdit{
+		Name: new(strings.TrimSpace(f.Value("name"))), HasDescription: true, GroupID: new(f.Value("group")),
+		Hidden: new(f.Value("hidden") == "true"),
+	}
 	if description != "" {
 		e.Description = &description
 	}

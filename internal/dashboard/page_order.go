@@ -23,7 +23,10 @@ func (v *visit) placeComponent() error {
 // placeGroup is placeComponent for a group.
 func (v *visit) placeGroup() error { return v.place(v.r.PathValue("group"), v.store.PlaceGroup) }
 
-func (v *visit) place(ref string, place func(ctx context.Context, actor allswell.Actor, slug, ref string, to allswell.Place) (string, error)) error {
+func (v *visit) place(
+	ref string,
+	place func(ctx context.Context, actor allswell.Actor, slug, ref string, to allswell.Place) (string, error),
+) error {
 	f := newForm(v.r.PostForm)
 	to := allswell.Place{GroupID: f.Value("group"), Before: f.Value("before"), After: f.Value("after"), Order: f.Value("order")}
 	order, err := place(v.r.Context(), v.actor(), v.r.PathValue("page"), ref, to)

@@ -88,7 +88,10 @@ func (v *visit) showPageForm(status int, s *pageSettingsScreen) error {
 	s.General = []field{
 		s.draw(field{Name: "name", Label: "Name"}),
 		s.draw(field{Name: "slug", Label: "Address", Hint: "Of " + v.base + "/status/" + s.Page.Slug + ". If you change it, links, feeds and badges with the present address break."}),
-		s.draw(field{Name: "description", Label: "Description", Type: "textarea", Rows: 3, Optional: true, Hint: "Visitors see it below the name."}),
+		s.draw(field{
+			Name: "description", Label: "Description", Type: "textarea", Rows: 3, Optional: true,
+			Hint: "Visitors see it below the name.",
+		}),
 	}
 	s.Visitors = []field{
 		s.draw(visibilityField),
@@ -96,7 +99,10 @@ func (v *visit) showPageForm(status int, s *pageSettingsScreen) error {
 			Options: []option{{Value: "false", Label: "no"}, {Value: "true", Label: "yes, it is the start page"}}}),
 		s.draw(field{Name: "language", Label: "Language", Type: "select", Options: languageOptions(s.Value("language")),
 			Hint: "For visitors whose own languages are not available."}),
-		s.draw(field{Name: "time_zone", Label: "Time zone", Placeholder: "Europe/Berlin", Hint: "Days of the history begin and end in it."}),
+		s.draw(field{
+			Name: "time_zone", Label: "Time zone", Placeholder: "Europe/Berlin",
+			Hint: "Days of the history begin and end in it.",
+		}),
 		s.draw(field{Name: "auto_incidents", Label: "When a monitor goes down", Type: "select", Options: []option{
 			{Value: string(allswell.AutoIncidentsPublish), Label: "publish an incident and notify subscribers"},
 			{Value: string(allswell.AutoIncidentsDraft), Label: "keep an incident as a draft"},
@@ -110,8 +116,14 @@ func (v *visit) showPageForm(status int, s *pageSettingsScreen) error {
 		}, Hint: "How long the checks of a component's monitors took in the last day, and which failed. Visitors see neither the names of monitors nor their targets."}),
 	}
 	s.drawFooter()
-	s.Domain = s.draw(field{Name: "domain", Label: "Domain", Optional: true, Placeholder: "status.example.com", Hint: "A host name of your own that leads to this service."})
-	s.Accent = s.draw(field{Name: "accent", Label: "Accent colour", Optional: true, Placeholder: "#1b4f9c", Hint: "For links and buttons. It is made lighter or darker where it would be hard to read."})
+	s.Domain = s.draw(field{
+		Name: "domain", Label: "Domain", Optional: true, Placeholder: "status.example.com",
+		Hint: "A host name of your own that leads to this service.",
+	})
+	s.Accent = s.draw(field{
+		Name: "accent", Label: "Accent colour", Optional: true, Placeholder: "#1b4f9c",
+		Hint: "For links and buttons. It is made lighter or darker where it would be hard to read.",
+	})
 	s.CSS = s.draw(field{Name: "custom_css", Label: "Style sheet", Type: "textarea", Rows: 6, Optional: true, Placeholder: ":root { --radius: 0; }",
 		Hint: "CSS, at most 20,000 bytes, which the page loads after its own. It may not load anything. Empty, the page looks as usual again."})
 	s.drawLanguages()
@@ -193,7 +205,10 @@ func (s *pageSettingsScreen) drawFooter() {
 	for i := range min(n+2, allswell.MaxFooterLinks) {
 		s.Footer = append(s.Footer, [2]field{
 			s.draw(field{Name: footerField(i, "label"), Label: "Label", Optional: true, Placeholder: "Contact"}),
-			s.draw(field{Name: footerField(i, "url"), Label: "Address", Optional: true, Placeholder: "https://example.com/contact"}),
+			s.draw(field{
+				Name: footerField(i, "url"), Label: "Address", Optional: true,
+				Placeholder: "https://example.com/contact",
+			}),
 		})
 	}
 }

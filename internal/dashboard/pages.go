@@ -63,7 +63,10 @@ func (v *visit) showNewPage() error {
 
 func (v *visit) showNewPageForm(status int, f *form) error {
 	s := newPageScreen{form: f, Fields: []field{
-		f.draw(field{Name: "name", Label: "Name of the page", Placeholder: "Acme Cloud", Hint: "Visitors see it at the top. Usually the name of your product or company."}),
+		f.draw(field{
+			Name: "name", Label: "Name of the page", Placeholder: "Acme Cloud",
+			Hint: "Visitors see it at the top. Usually the name of your product or company.",
+		}),
 		f.draw(field{Name: "slug", Label: "Its address", Optional: true, Placeholder: "acme-cloud",
 			Hint: "The page is shown at " + v.base + "/status/…. Left empty, it is made from the name."}),
 		f.draw(visibilityField),

@@ -234,6 +234,9 @@ func (v *visit) showPasskeys(s *accountScreen) error {
 	if s.NewPasskey == nil {
 		s.NewPasskey = newForm(url.Values{"name": {browserName(v.r.UserAgent())}})
 	}
-	s.PasskeyName = s.NewPasskey.draw(field{Name: "name", ID: "passkey-name", Label: "Name", Hint: "Helps you recognize the device or the password manager that stores it."})
+	s.PasskeyName = s.NewPasskey.draw(field{
+		Name: "name", ID: "passkey-name", Label: "Name",
+		Hint: "Helps you recognize the device or the password manager that stores it.",
+	})
 	return nil
 }

@@ -60,7 +60,10 @@ func (v *visit) answerPostmortem(status int, f *form, conflict bool) error {
 	if err != nil {
 		return err
 	}
-	s := postmortemScreen{form: f, Incident: i, Path: postmortemPath(i.ID), Conflict: conflict, Audience: "The publication notifies nobody."}
+	s := postmortemScreen{
+		form: f, Incident: i, Path: postmortemPath(i.ID), Conflict: conflict,
+		Audience: "The publication notifies nobody.",
+	}
 	if s.Saved, err = v.postmortem(i.ID); err != nil {
 		return err
 	}

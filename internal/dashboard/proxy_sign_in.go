@@ -22,7 +22,9 @@ func (v *visit) proxyIdentity() (i allswell.Identity, ok bool) {
 	if len(email) != 1 || email[0] == "" { // of two, the client may have sent one
 		return i, false
 	}
-	i = allswell.Identity{Issuer: allswell.IssuerProxy, Subject: allswell.NormalizeEmail(email[0]), Email: email[0], EmailVerified: true}
+	i = allswell.Identity{
+		Issuer: allswell.IssuerProxy, Subject: allswell.NormalizeEmail(email[0]), Email: email[0], EmailVerified: true,
+	}
 	if name := v.proxyValues(v.sso.Proxy.Name); len(name) == 1 {
 		i.Name = name[0]
 	}

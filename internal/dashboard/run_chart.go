@@ -57,7 +57,10 @@ func newRunChart(m allswell.Monitor, history []allswell.Signal) *runChart {
 	const step = chartWidth / chartBars
 	for i, run := range slices.Backward(c.Runs) {
 		h, x := height(*run.Duration), chartWidth-(i+1)*step+2
-		bar := runBar{chartBar: chartBar{x, chartHeight - h, step - 3, h, allswell.StatusOperational.Tone().Name}, MarkX: x + (step-3)/2}
+		bar := runBar{
+			chartBar: chartBar{x, chartHeight - h, step - 3, h, allswell.StatusOperational.Tone().Name},
+			MarkX:    x + (step-3)/2,
+		}
 		if run.Kind == allswell.SignalFail {
 			bar.Failed, bar.Tone = true, m.DownStatus.Tone().Name
 			c.Failed++

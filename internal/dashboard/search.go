@@ -101,7 +101,11 @@ func pageHits(all []store.MonitorListPage) (hits []searchHit) {
 
 func incidentHits(all []store.FoundIncident) (hits []searchHit) {
 	for _, i := range all {
-		hits = append(hits, searchHit{Label: i.Title, Detail: i18n.English().State(i.State) + " · " + i.PageName + " · " + i.CreatedAt.Format("2 Jan 2006"), Path: Path + "/incidents/" + i.ID})
+		hits = append(hits, searchHit{
+			Label:  i.Title,
+			Detail: i18n.English().State(i.State) + " · " + i.PageName + " · " + i.CreatedAt.Format("2 Jan 2006"),
+			Path:   Path + "/incidents/" + i.ID,
+		})
 	}
 	return hits
 }

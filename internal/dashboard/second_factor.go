@@ -32,8 +32,12 @@ func (v *visit) passwordProved(in store.PasswordSignIn, err error, next string) 
 }
 
 func (v *visit) askSecondFactor(status int, s *secondFactorScreen) error {
-	s.Code = s.draw(field{Name: "code", Label: "Code of your authenticator app", Autocomplete: "one-time-code", InputMode: "numeric"})
-	s.RecoveryCode = s.draw(field{Name: "recovery_code", Label: "Recovery code", Autocomplete: "off", Hint: "Each one works once."})
+	s.Code = s.draw(field{
+		Name: "code", Label: "Code of your authenticator app", Autocomplete: "one-time-code", InputMode: "numeric",
+	})
+	s.RecoveryCode = s.draw(field{
+		Name: "recovery_code", Label: "Recovery code", Autocomplete: "off", Hint: "Each one works once.",
+	})
 	s.RecoveryCode.Focus = len(s.RecoveryCode.Errors) > 0
 	s.Code.Focus = !s.RecoveryCode.Focus
 	return v.show(status, "second_factor", "Second factor", s)

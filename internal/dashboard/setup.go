@@ -111,7 +111,10 @@ func (v *visit) showSetupPage() error {
 
 func (v *visit) showPageStep(status int, f *form) error {
 	return v.showStep(status, &setupScreen{form: f, Step: 2, Skip: Path},
-		field{Name: "name", Label: "Name of the page", Placeholder: "Acme Cloud", Hint: "Visitors see it at the top. Usually the name of your product or company."},
+		field{
+			Name: "name", Label: "Name of the page", Placeholder: "Acme Cloud",
+			Hint: "Visitors see it at the top. Usually the name of your product or company.",
+		},
 		field{Name: "slug", Label: "Its address", Optional: true, Placeholder: "acme-cloud",
 			Hint: "The page is shown at " + v.base + "/status/…. Left empty, it is made from the name."})
 }

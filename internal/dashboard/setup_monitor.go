@@ -40,25 +40,36 @@ func (v *visit) showMonitorStep(status int, f *form, result *checkResult) error 
 	if err != nil {
 		return err
 	}
-	components, _, err := v.store.Components(v.r.Context(), v.actor(), slug, store.ComponentFilter{}, store.Pagination{Page: 1, PerPage: 200})
+	components, _, err := v.store.Components(v.r.Context(), v.actor(), slug, store.ComponentFilter{}, store.Pagination{
+		Page: 1, PerPage: 200,
+	})
 	if err != nil {
 		return err
 	}
-	affected := field{Name: "component_id", Label: "While it is down, this component is down, too", Type: "select", Options: []option{{Label: "none: show nothing on the page"}}}
+	affected := field{
+		Name: "component_id", Label: "While it is down, this component is down, too", Type: "select",
+		Options: []option{{Label: "none: show nothing on the page"}},
+	}
 	for _, c := range components {
 		affected.Options = append(affected.Options, option{Value: c.ID, Label: c.Name})
 	}
 	path := Path + "/setup/" + page.Slug + "/monitor"
 	s := &setupScreen{form: f, Step: 4, Page: page, Skip: Path, Check: f.Value("type") == string(setupCheck), Result: result}
 	s.Kinds = []typeChoice{{"A job that pings", path, !s.Check}, {"A target to check", path + "?type=" + string(setupCheck), s.Check}}
-	often := field{Name: "interval", Label: "It runs", Type: "select", Hint: "Its ping is overdue a quarter of this time later, at most an hour."}
+	often := field{
+		Name: "interval", Label: "It runs", Type: "select",
+		Hint: "Its ping is overdue a quarter of this time later, at most an hour.",
+	}
 	fields := []field{{Name: "name", Label: "A job that should run regularly", Placeholder: "Nightly backup"}}
 	suggested := len(components) - 1
 	if s.Check {
 		often.Label, often.Hint, suggested = "It is checked", "", 0
 		fields = []field{
 			{Name: "name", Label: "A website or an API", Placeholder: "Website"},
-			{Name: "url", Label: "Its URL", Placeholder: "https://www.example.com/", InputMode: "url", Hint: "It is up while it answers with a status from 200 to 299."},
+			{
+				Name: "url", Label: "Its URL", Placeholder: "https://www.example.com/", InputMode: "url",
+				Hint: "It is up while it answers with a status from 200 to 299.",
+			},
 		}
 	}
 	if len(components) > 0 && !f.values.Has("component_id") {

@@ -39,7 +39,9 @@ func (v *visit) showSilences() error {
 	if ended {
 		kept.Set("ended", "true")
 	}
-	s := silencesScreen{Ended: ended, Pager: newPager(silencesPath, kept, r, len(all), total), CanEdit: v.can(allswell.RoleEditor)}
+	s := silencesScreen{
+		Ended: ended, Pager: newPager(silencesPath, kept, r, len(all), total), CanEdit: v.can(allswell.RoleEditor),
+	}
 	for _, silence := range all {
 		s.Silences = append(s.Silences, silenceRow{silence, silenceState(silence, v.now())})
 	}
@@ -147,9 +149,14 @@ func (v *visit) answerSilence(status int, f *form, silence alert.Silence, confli
 		title, from = "Silence", ""
 		s.Path, s.Tag, s.Over = silencesPath+"/"+silence.ID, f.version("tag", allswell.EntityTag(silence), conflict), !silence.EndsAt.After(v.now())
 	}
-	s.From = f.draw(field{Name: "starts_at", Label: "From", Type: "datetime-local", Bare: true, Hint: from + "In the zone " + f.zone().String() + "."})
+	s.From = f.draw(field{
+		Name: "starts_at", Label: "From", Type: "datetime-local", Bare: true,
+		Hint: from + "In the zone " + f.zone().String() + ".",
+	})
 	s.Until = f.draw(field{Name: "ends_at", Label: "Until", Type: "datetime-local"})
-	s.Comment = f.draw(field{Name: "comment", Label: "Why", Type: "textarea", Rows: 2, Optional: true, Placeholder: "Restore test"})
+	s.Comment = f.draw(field{
+		Name: "comment", Label: "Why", Type: "textarea", Rows: 2, Optional: true, Placeholder: "Restore test",
+	})
 	s.Everything = f.draw(field{Name: "everything"})
 	return v.show(status, "silence", title, s)
 }

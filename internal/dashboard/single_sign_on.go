@@ -71,7 +71,10 @@ type oidcFlow struct {
 
 // flowCookie returns the cookie of a sign-in at the provider.
 func (v *visit) flowCookie(value string, maxAge int) *http.Cookie {
-	return &http.Cookie{Name: v.cookie.name + "-oidc", Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: v.cookie.secure, SameSite: http.SameSiteLaxMode}
+	return &http.Cookie{
+		Name: v.cookie.name + "-oidc", Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: v.cookie.secure,
+		SameSite: http.SameSiteLaxMode,
+	}
 }
 
 func (v *visit) setFlow(f oidcFlow) {
@@ -176,5 +179,7 @@ func (v *visit) confirmOIDC(identity allswell.Identity) error {
 	if err := v.store.ConfirmSession(v.r.Context(), v.actor()); err != nil {
 		return err
 	}
-	return v.showFailure(failure{Status: http.StatusOK, Title: "Confirmed", Text: "Close this tab, and press Continue in the other one."})
+	return v.showFailure(failure{
+		Status: http.StatusOK, Title: "Confirmed", Text: "Close this tab, and press Continue in the other one.",
+	})
 }

@@ -23,12 +23,27 @@ func snippets(url string, m allswell.Monitor) []snippet {
 	ping := allswell.PingCommand(url)
 	all := []snippet{
 		{Name: "curl", Note: "Add it to the end of your script.", Code: ping},
-		{Name: "wget", Note: "Add it to the end of your script.", Code: "wget -q -O /dev/null -T 10 -t 5 --retry-connrefused " + url},
-		{Name: "cron", Note: "The ping is sent only if the job succeeds.", Code: when + " /usr/local/bin/job && " + ping + " >/dev/null"},
-		{Name: "systemd", Note: "In the [Service] part of the unit that your timer starts.", Code: "[Service]\nType=oneshot\nExecStart=/usr/local/bin/job\nExecStartPost=/usr/bin/" + ping + timer},
-		{Name: "Kubernetes", Note: "In the container of your CronJob. Its image needs curl.", Code: "command: [\"sh\", \"-c\"]\nargs:\n  - /usr/local/bin/job && " + ping},
+		{
+			Name: "wget", Note: "Add it to the end of your script.",
+			Code: "wget -q -O /dev/null -T 10 -t 5 --retry-connrefused " + url,
+		},
+		{
+			Name: "cron", Note: "The ping is sent only if the job succeeds.",
+			Code: when + " /usr/local/bin/job && " + ping + " >/dev/null",
+		},
+		{
+			Name: "systemd", Note: "In the [Service] part of the unit that your timer starts.",
+			Code: "[Service]\nType=oneshot\nExecStart=/usr/local/bin/job\nExecStartPost=/usr/bin/" + ping + timer,
+		},
+		{
+			Name: "Kubernetes", Note: "In the container of your CronJob. Its image needs curl.",
+			Code: "command: [\"sh\", \"-c\"]\nargs:\n  - /usr/local/bin/job && " + ping,
+		},
 		{Name: "GitHub Actions", Note: "The last step of the job. Keep the URL as a secret of the repository.", Code: "- name: Report success\n  if: success()\n  run: " + allswell.PingCommand(`"${{ secrets.PING_URL }}"`)},
-		{Name: "PowerShell", Note: "At the end of your script.", Code: "Invoke-RestMethod -Uri " + url + " -TimeoutSec 10 -MaximumRetryCount 5 -RetryIntervalSec 2"},
+		{
+			Name: "PowerShell", Note: "At the end of your script.",
+			Code: "Invoke-RestMethod -Uri " + url + " -TimeoutSec 10 -MaximumRetryCount 5 -RetryIntervalSec 2",
+		},
 		{Name: "Go", Code: "client := &http.Client{Timeout: 10 * time.Second}\nresponse, err := client.Get(\"" + url + "\")\nif err == nil {\n\tresponse.Body.Close()\n}"},
 		{Name: "Python", Code: "import urllib.request\n\nurllib.request.urlopen(\"" + url + "\", timeout=10)"},
 		{Name: "Node.js", Code: "await fetch(\"" + url + "\", { signal: AbortSignal.timeout(10_000) });"},

@@ -124,13 +124,19 @@ func (v *visit) drawSubscribers(s *subscribersScreen, filter *form) {
 	}
 	s.Filter = []field{
 		filter.draw(field{Name: "state", Label: "State", Type: "select", Options: states}),
-		filter.draw(field{Name: "in", Label: "Channel", Type: "select", Options: append([]option{{Label: "All channels"}}, channels...)}),
+		filter.draw(field{
+			Name: "in", Label: "Channel", Type: "select",
+			Options: append([]option{{Label: "All channels"}}, channels...),
+		}),
 	}
 	warnings := warningsField
 	warnings.Hint = "Only to webhooks. The page does not show warnings, and visitors do not receive any."
 	s.Fields = []field{
 		s.draw(field{Name: "channel", Label: "Channel", Type: "select", Options: addable}),
-		s.draw(field{Name: "target", Label: "E-mail address, URL or phone number", Placeholder: "ada@example.com", Autocomplete: "off"}),
+		s.draw(field{
+			Name: "target", Label: "E-mail address, URL or phone number", Placeholder: "ada@example.com",
+			Autocomplete: "off",
+		}),
 		s.draw(field{Name: "confirmed", Label: "Consent", Type: "select", Options: []option{
 			{Value: "false", Label: "ask the address to confirm first"}, {Value: "true", Label: "its owner has already agreed"},
 		}, Hint: "Webhooks that you add are not asked. A chat or a phone is sent a code, to enter on the page."}),
@@ -171,7 +177,9 @@ func (v *visit) addSubscriber() error {
 	case err != nil:
 		return err
 	case added.Secret != "":
-		return v.listSubscribers(http.StatusCreated, &subscribersScreen{form: newSubscriberForm(), pageHead: h, Added: added}, url.Values{})
+		return v.listSubscribers(http.StatusCreated, &subscribersScreen{
+			form: newSubscriberForm(), pageHead: h, Added: added,
+		}, url.Values{})
 	}
 	return v.redirect(pagePath(h.Page) + "/subscribers?saved")
 }
@@ -205,7 +213,9 @@ func (v *visit) answerSubscribers(err error, path string) error {
 		if err != nil {
 			return err
 		}
-		return v.listSubscribers(http.StatusUnprocessableEntity, &subscribersScreen{form: newSubscriberForm(), pageHead: h, Problem: firstMessage(bad)}, back)
+		return v.listSubscribers(http.StatusUnprocessableEntity, &subscribersScreen{
+			form: newSubscriberForm(), pageHead: h, Problem: firstMessage(bad),
+		}, back)
 	}
 	if err != nil {
 		return err

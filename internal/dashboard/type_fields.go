@@ -15,7 +15,10 @@ import (
 
 // formField returns the field of a form for a field of a type. saved: it has a secret.
 func formField(f configfield.Field, saved bool) field {
-	x := field{Name: f.Name, Label: f.Label, Hint: strings.TrimSuffix(f.Help, ".") + ".", Optional: !f.Required, Placeholder: f.Example}
+	x := field{
+		Name: f.Name, Label: f.Label, Hint: strings.TrimSuffix(f.Help, ".") + ".", Optional: !f.Required,
+		Placeholder: f.Example,
+	}
 	if x.Placeholder == "" && f.Kind != configfield.KindFlag {
 		x.Placeholder = f.Default
 	}
@@ -88,7 +91,10 @@ func typeFields(fields []configfield.Field, advanced bool, secrets []string) (al
 		saved := slices.Contains(secrets, f.Name)
 		all = append(all, formField(f, saved))
 		if saved {
-			all = append(all, field{Name: removal(f), Label: "Saved " + lowerFirst(f.Label), Type: "select", Options: []option{{Label: "is kept"}, {Value: "true", Label: "is removed"}}})
+			all = append(all, field{
+				Name: removal(f), Label: "Saved " + lowerFirst(f.Label), Type: "select",
+				Options: []option{{Label: "is kept"}, {Value: "true", Label: "is removed"}},
+			})
 		}
 	}
 	return all
@@ -183,7 +189,9 @@ func setTypeDefaults(values url.Values, fields []configfield.Field) {
 
 // readTypeFields returns the fields of a type with the secrets that are kept, and the secrets that are typed; null: it
 // is removed. kept are the secrets that are saved.
-func readTypeFields(typed url.Values, all []configfield.Field, kept map[string]json.RawMessage) (fields, secrets map[string]json.RawMessage, err error) {
+func readTypeFields(
+	typed url.Values, all []configfield.Field, kept map[string]json.RawMessage,
+) (fields, secrets map[string]json.RawMessage, err error) {
 	fields, secrets = make(map[string]json.RawMessage), make(map[string]json.RawMessage)
 	for _, f := range all {
 		value, err := readField(f, typed.Get(f.Name))

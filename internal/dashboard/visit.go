@@ -205,7 +205,10 @@ type failure struct {
 // fail answers with the screen of an error.
 func (v *visit) fail(err error) {
 	var identity allswell.IdentityError
-	f := failure{Status: http.StatusInternalServerError, Title: "Something went wrong", Text: "The error is in the log of the service. Please try again."}
+	f := failure{
+		Status: http.StatusInternalServerError, Title: "Something went wrong",
+		Text: "The error is in the log of the service. Please try again.",
+	}
 	switch {
 	case errors.Is(err, allswell.ErrNotFound):
 		f = failure{Status: http.StatusNotFound, Title: "Not found", Text: "There is no such page, or it was deleted."}
@@ -229,27 +232,51 @@ func (v *visit) fail(err error) {
 		f = failure{Status: http.StatusNotFound, Title: "This link is not valid any more", Text: "It works once, and for a limited time. Ask the person who sent it for a new one. " +
 			"On the server, the command allswell setup-link prints a new link for the first account, and allswell user reset EMAIL one for a new password."}
 	case errors.Is(err, errOldAlert):
-		f = failure{Status: http.StatusNotFound, Title: "This link is not valid any more", Text: "It is of an alert that ended long ago, or is not complete."}
+		f = failure{
+			Status: http.StatusNotFound, Title: "This link is not valid any more",
+			Text: "It is of an alert that ended long ago, or is not complete.",
+		}
 	case errors.As(err, new(*tooManyAttempts)):
 		f = failure{Status: http.StatusTooManyRequests, Title: "Too many attempts", Text: "Please try again in some minutes."}
 	case errors.Is(err, errBackupRunning):
-		f = failure{Status: http.StatusConflict, Title: "One backup at a time", Text: "Somebody is downloading a backup. Please try again when it is done."}
+		f = failure{
+			Status: http.StatusConflict, Title: "One backup at a time",
+			Text: "Somebody is downloading a backup. Please try again when it is done.",
+		}
 	case errors.Is(err, errBadForm):
-		f = failure{Status: http.StatusRequestEntityTooLarge, Title: "The form could not be read", Text: fmt.Sprintf("It may have at most %d KiB.", maxFormBytes>>10)}
+		f = failure{
+			Status: http.StatusRequestEntityTooLarge, Title: "The form could not be read",
+			Text: fmt.Sprintf("It may have at most %d KiB.", maxFormBytes>>10),
+		}
 	case errors.Is(err, errOtherWorkspace):
 		f = failure{Status: http.StatusConflict, Title: "You have switched to another workspace", Text: "The form was opened in a workspace other than this one. Nothing was saved. Switch back, and send the form again."}
 	case errors.Is(err, errBadMove):
-		f = failure{Status: http.StatusBadRequest, Title: "Nothing was moved", Text: "A component or a group moves up or down. Please go back and try again."}
+		f = failure{
+			Status: http.StatusBadRequest, Title: "Nothing was moved",
+			Text: "A component or a group moves up or down. Please go back and try again.",
+		}
 	case errors.Is(err, errOrderChanged):
-		f = failure{Status: http.StatusConflict, Title: "Nothing was moved", Text: "Somebody else has changed the order meanwhile. Reload to see it, and move again."}
+		f = failure{
+			Status: http.StatusConflict, Title: "Nothing was moved",
+			Text: "Somebody else has changed the order meanwhile. Reload to see it, and move again.",
+		}
 	case errors.Is(err, errNotText):
-		f = failure{Status: http.StatusBadRequest, Title: "The form could not be read", Text: "It may contain only text in UTF-8. Please go back and try again."}
+		f = failure{
+			Status: http.StatusBadRequest, Title: "The form could not be read",
+			Text: "It may contain only text in UTF-8. Please go back and try again.",
+		}
 	case errors.Is(err, allswell.ErrPreconditionFailed):
 		f = failure{Status: http.StatusConflict, Title: "Somebody else has changed this", Text: "It was changed after you opened it. Nothing was saved. Go back, reload, and review the change first."}
 	case errors.Is(err, allswell.ErrUnknownOutcome):
-		f = failure{Status: http.StatusServiceUnavailable, Title: "The change may have been saved", Text: "The database did not confirm the change. Check whether it was saved before you try again."}
+		f = failure{
+			Status: http.StatusServiceUnavailable, Title: "The change may have been saved",
+			Text: "The database did not confirm the change. Check whether it was saved before you try again.",
+		}
 	case errors.Is(err, allswell.ErrBusy), v.r.Context().Err() != nil:
-		f = failure{Status: http.StatusServiceUnavailable, Title: "The database cannot be reached", Text: "Nothing was changed. Please try again in a moment."}
+		f = failure{
+			Status: http.StatusServiceUnavailable, Title: "The database cannot be reached",
+			Text: "Nothing was changed. Please try again in a moment.",
+		}
 	default:
 		v.log.ErrorContext(v.r.Context(), "a request failed", "method", v.r.Method, "path", v.r.URL.Path, "error", err)
 	}

@@ -118,7 +118,10 @@ func connect(dsn string, schema Schema, o Options) (*DB, error) {
 		return nil, err
 	}
 	db.address = db.dialect.address(db.dsn)
-	db.failures = failurelog.Log{Logger: db.log, Failing: "the database cannot be used", Working: "the database can be used again", Settle: Timeout}
+	db.failures = failurelog.Log{
+		Logger: db.log, Failing: "the database cannot be used", Working: "the database can be used again",
+		Settle: Timeout,
+	}
 	return db, nil
 }
 

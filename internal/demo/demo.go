@@ -70,7 +70,10 @@ var (
 	}{
 		{name: "mail sender", component: "E-mail"},
 		{name: "order worker", component: "Checkout"},
-		{name: "backup copier", component: "Backups", schedule: &client.Schedule{Kind: allswell.ScheduleCalendar, Expression: "*:*:0/2"}},
+		{
+			name: "backup copier", component: "Backups",
+			schedule: &client.Schedule{Kind: allswell.ScheduleCalendar, Expression: "*:*:0/2"},
+		},
 		{name: "search indexer", component: "Search"},
 	}
 )
@@ -268,7 +271,9 @@ func (d *demo) prepare() (err error) {
 		if err != nil {
 			return err
 		}
-		n := client.NewMonitor{Name: j.name, Page: demoPage, Interval: demoInterval, ComponentID: &component, Tags: []string{"demo"}}
+		n := client.NewMonitor{
+			Name: j.name, Page: demoPage, Interval: demoInterval, ComponentID: &component, Tags: []string{"demo"},
+		}
 		if j.schedule != nil {
 			n.Interval, n.Schedule, n.Grace = 0, j.schedule, new(client.Seconds(1))
 		}

@@ -184,7 +184,10 @@ func (p *past) plan(now time.Time) {
 	}
 	for _, m := range demoMaintenances {
 		begins := m.begins.before(now)
-		n := allswell.NewMaintenance{Title: m.title, Message: &m.message, ScheduledFor: begins, ScheduledUntil: begins.Add(m.lasts), Components: p.ids(m.components)}
+		n := allswell.NewMaintenance{
+			Title: m.title, Message: &m.message, ScheduledFor: begins, ScheduledUntil: begins.Add(m.lasts),
+			Components: p.ids(m.components),
+		}
 		p.at(begins.AddDate(0, 0, -4), func(ctx context.Context) error {
 			_, err := p.store.CreateMaintenance(ctx, p.actor, demoPage, n)
 			return err
@@ -214,7 +217,9 @@ func (p *past) affected(names []string, status allswell.Status) (all []allswell.
 }
 
 // planIncident adds the steps of an incident, with its messages at equal intervals, and of its post-mortem; "": none.
-func (p *past) planIncident(begins time.Time, duration time.Duration, n allswell.NewIncident, messages []string, postmortem string) {
+func (p *past) planIncident(
+	begins time.Time, duration time.Duration, n allswell.NewIncident, messages []string, postmortem string,
+) {
 	var id string
 	p.at(begins, func(ctx context.Context) error {
 		i, err := p.store.CreateIncident(ctx, p.actor, demoPage, n)
@@ -239,7 +244,9 @@ func (p *past) planIncident(begins time.Time, duration time.Duration, n allswell
 	}
 	if postmortem != "" {
 		p.at(begins.Add(duration+24*time.Hour), func(ctx context.Context) error {
-			_, _, err := p.store.PutPostmortem(ctx, p.actor, id, allswell.PostmortemInput{Body: postmortem, Published: new(true)}, allswell.Precondition{})
+			_, _, err := p.store.PutPostmortem(ctx, p.actor, id, allswell.PostmortemInput{
+				Body: postmortem, Published: new(true),
+			}, allswell.Precondition{})
 			return err
 		})
 	}

@@ -54,16 +54,23 @@ func (d *demo) preparePhones() error {
 
 // prepareAlerts creates a channel, an on-call schedule and a rule that notifies the person on call of outages.
 func (d *demo) prepareAlerts() error {
-	channel, err := d.api.CreateChannel(d.Ctx, client.NewChannel{Type: "webhook", Name: "Pager", Fields: client.ChannelFields{"url": d.pager.url}})
+	channel, err := d.api.CreateChannel(d.Ctx, client.NewChannel{
+		Type: "webhook", Name: "Pager", Fields: client.ChannelFields{"url": d.pager.url},
+	})
 	if err != nil {
 		return err
 	}
 	to := []string{channel.ID}
-	schedule, err := d.api.CreateOnCall(d.Ctx, client.NewOnCall{Name: "Operations", Participants: []client.OnCallParticipant{{Name: "Grace", ChannelIDs: to}, {Name: "Ada", ChannelIDs: to}}})
+	schedule, err := d.api.CreateOnCall(d.Ctx, client.NewOnCall{
+		Name:         "Operations",
+		Participants: []client.OnCallParticipant{{Name: "Grace", ChannelIDs: to}, {Name: "Ada", ChannelIDs: to}},
+	})
 	if err != nil {
 		return err
 	}
-	_, err = d.api.CreateAlertRule(d.Ctx, client.NewAlertRule{Name: "Everything that is down", AlertTarget: client.AlertTarget{OnCallIDs: []string{schedule.ID}}, Repeat: 600})
+	_, err = d.api.CreateAlertRule(d.Ctx, client.NewAlertRule{
+		Name: "Everything that is down", AlertTarget: client.AlertTarget{OnCallIDs: []string{schedule.ID}}, Repeat: 600,
+	})
 	return err
 }
 

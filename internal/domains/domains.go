@@ -129,7 +129,9 @@ func (d *Checker) CheckDue(ctx context.Context) int {
 // status. It looks for no record if the domain needs no proof, and makes no lookup if the
 // domain was checked less than allswell.DomainCheckPause ago. The error for a page without a domain is an
 // *allswell.ValidationError.
-func (d *Checker) Verify(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error) {
+func (d *Checker) Verify(
+	ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page],
+) (allswell.Page, error) {
 	p, err := d.store.Page(ctx, actor, slug)
 	if err != nil {
 		return p, err
@@ -155,7 +157,9 @@ func (d *Checker) Verify(ctx context.Context, actor allswell.Actor, slug string,
 }
 
 // check makes one check and records its result. prove is whether to look for the record.
-func (d *Checker) check(ctx context.Context, c store.DomainCheck, prove bool, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error) {
+func (d *Checker) check(
+	ctx context.Context, c store.DomainCheck, prove bool, save ...store.SaveResponse[allswell.Page],
+) (allswell.Page, error) {
 	result := d.lookUpAll(ctx, &c, prove)
 	if err := ctx.Err(); err != nil {
 		return allswell.Page{}, err // the lookup was interrupted: there is no result

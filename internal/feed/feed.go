@@ -144,7 +144,9 @@ func (f *Feed) incident(inc allswell.Incident, base string, room *int) entry {
 	}
 	notes := make([]note, 0, len(inc.Updates)+1)
 	for _, u := range inc.Timeline() {
-		notes = append(notes, note{l.State(u.State), u.CreatedAt, u.Number - 1, u.Truncated, i18n.UpdateText{Message: u.Message, System: u.System, At: u.CreatedAt}, u.EditedAt})
+		notes = append(notes, note{l.State(u.State), u.CreatedAt, u.Number - 1, u.Truncated, i18n.UpdateText{
+			Message: u.Message, System: u.System, At: u.CreatedAt,
+		}, u.EditedAt})
 	}
 	names := make([]string, 0, len(inc.Affected))
 	for _, a := range inc.Affected {
@@ -201,7 +203,9 @@ func (f *Feed) maintenance(m allswell.Maintenance, base string, room *int) entry
 func maintenanceNotes(l *i18n.Language, m allswell.Maintenance) []note {
 	notes := make([]note, 0, len(m.Updates))
 	for _, u := range m.Updates {
-		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, u.Number - 1, u.Truncated, i18n.UpdateText{Message: u.Message, System: u.System, At: u.CreatedAt}, time.Time{}})
+		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, u.Number - 1, u.Truncated, i18n.UpdateText{
+			Message: u.Message, System: u.System, At: u.CreatedAt,
+		}, time.Time{}})
 	}
 	slices.Reverse(notes) // updates are oldest first
 	return notes

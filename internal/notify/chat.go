@@ -69,11 +69,16 @@ func (c *chat) close() {
 // send makes one attempt to post a notification. It takes at most allswell.SendTimeout.
 func (c *chat) send(ctx context.Context, n allswell.Notification) allswell.SendOutcome {
 	if n.Subscriber.Address == "" {
-		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: "The URL cannot be read, because the server does not have the key that encrypted it."}
+		return allswell.SendOutcome{
+			Result: allswell.SendFailed,
+			Reason: "The URL cannot be read, because the server does not have the key that encrypted it.",
+		}
 	}
 	p, err := chatPost(n, c.base)
 	if err != nil {
-		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be composed: %v.", err)}
+		return allswell.SendOutcome{
+			Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be composed: %v.", err),
+		}
 	}
 	sender := c.operators
 	if !n.Subscriber.AddedByOperator {

@@ -29,7 +29,9 @@ var emailChannel = channel{
 type mailDisabled struct{}
 
 func (mailDisabled) send(context.Context, allswell.Notification) allswell.SendOutcome {
-	return allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "Mail is off: ALLSWELL_SMTP_URL is not set.", Unreachable: true}
+	return allswell.SendOutcome{
+		Result: allswell.SendServerUnavailable, Reason: "Mail is off: ALLSWELL_SMTP_URL is not set.", Unreachable: true,
+	}
 }
 
 func (mailDisabled) refuses(context.Context, string) error { return nil }

@@ -101,7 +101,9 @@ func (m *mailer) outcome(ctx context.Context, to string, err error) allswell.Sen
 	}
 	detail := m.describe(ctx, f)
 	// A server that is silent after the message may be examining this message, or have accepted it.
-	return allswell.SendOutcome{Result: f.result(), Reason: f.reason(detail), Detail: detail, Unreachable: f.step != "the message"}
+	return allswell.SendOutcome{
+		Result: f.result(), Reason: f.reason(detail), Detail: detail, Unreachable: f.step != "the message",
+	}
 }
 
 // isOurs reports whether a permanent rejection at RCPT TO concerns this installation and

@@ -103,11 +103,16 @@ func (m *mailer) send(ctx context.Context, n allswell.Notification) allswell.Sen
 // attempt is send without removing confidential details from the reason.
 func (m *mailer) attempt(ctx context.Context, n allswell.Notification) allswell.SendOutcome {
 	if m.base == "" {
-		return allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "The links of a mail need the setting ALLSWELL_BASE_URL.", Unreachable: true}
+		return allswell.SendOutcome{
+			Result: allswell.SendServerUnavailable, Reason: "The links of a mail need the setting ALLSWELL_BASE_URL.",
+			Unreachable: true,
+		}
 	}
 	e, err := compose(n, m.base, m.from)
 	if err != nil {
-		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: fmt.Sprintf("The mail cannot be composed: %v.", err)}
+		return allswell.SendOutcome{
+			Result: allswell.SendUndeliverable, Reason: fmt.Sprintf("The mail cannot be composed: %v.", err),
+		}
 	}
 	return m.deliver(ctx, e)
 }

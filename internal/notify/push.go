@@ -89,7 +89,9 @@ func (p *push) send(ctx context.Context, n allswell.Notification) allswell.SendO
 		body, err = json.Marshal(m)
 	}
 	if err != nil {
-		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be composed: %v.", err)}
+		return allswell.SendOutcome{
+			Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be composed: %v.", err),
+		}
 	}
 	resp, err := webpush.SendNotificationWithContext(ctx, body, &webpush.Subscription{
 		Endpoint: target.Endpoint, Keys: webpush.Keys{Auth: target.Auth, P256dh: target.P256DH},
@@ -98,7 +100,10 @@ func (p *push) send(ctx context.Context, n allswell.Notification) allswell.SendO
 		VAPIDPublicKey: key.Public, VAPIDPrivateKey: key.Private,
 	})
 	if err != nil {
-		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: "The browser's push service gave no HTTP answer.", Detail: webhookReason("%v", withoutAddress(err, target.Endpoint)), Unreachable: true}
+		return allswell.SendOutcome{
+			Result: allswell.SendFailed, Reason: "The browser's push service gave no HTTP answer.",
+			Detail: webhookReason("%v", withoutAddress(err, target.Endpoint)), Unreachable: true,
+		}
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, webhookRead))
 	_ = resp.Body.Close()
@@ -119,7 +124,10 @@ func pushOutcome(resp *http.Response, now time.Time) allswell.SendOutcome {
 	case code == http.StatusNotFound || code == http.StatusGone:
 		return allswell.SendOutcome{Result: allswell.SendGone, Reason: "The browser's subscription has ended."}
 	case code == http.StatusTooManyRequests || code >= 500:
-		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: reason, RetryAfter: webhookAfter(resp.Header.Get("Retry-After"), now), Unreachable: code >= 500}
+		return allswell.SendOutcome{
+			Result: allswell.SendFailed, Reason: reason, RetryAfter: webhookAfter(resp.Header.Get("Retry-After"), now),
+			Unreachable: code >= 500,
+		}
 	}
 	return allswell.SendOutcome{Result: allswell.SendRejected, Reason: reason}
 }

@@ -167,7 +167,9 @@ func (q *queue) removeInFlight(hosts ...string) {
 // for DrainTimeout.
 func (q *queue) work(ctx, sending context.Context, d queuedDelivery) {
 	if ctx.Err() != nil || time.Since(d.claimed) > maxQueued {
-		q.results <- store.DeliveryResult{ClaimedDelivery: d.ClaimedDelivery, Outcome: allswell.SendOutcome{Result: allswell.SendNotAttempted}}
+		q.results <- store.DeliveryResult{
+			ClaimedDelivery: d.ClaimedDelivery, Outcome: allswell.SendOutcome{Result: allswell.SendNotAttempted},
+		}
 		return
 	}
 	notification, err := q.Store.Notification(sending, d.ClaimedDelivery)

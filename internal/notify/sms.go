@@ -47,7 +47,9 @@ func newSMS(c Config) *sms {
 	return &sms{
 		store: c.Store, base: c.BaseURL, log: log,
 		sender: alertchannel.NewSender(alertchannel.Config{Denied: c.Deny, AllowPrivate: c.AllowPrivate}),
-		outage: &failurelog.Log{Logger: log, Failing: "SMS cannot be sent to subscribers", Working: "SMS can be sent to subscribers again"},
+		outage: &failurelog.Log{
+			Logger: log, Failing: "SMS cannot be sent to subscribers", Working: "SMS can be sent to subscribers again",
+		},
 	}
 }
 
@@ -64,7 +66,9 @@ func (s *sms) close() { s.sender.Close() }
 func (s *sms) send(ctx context.Context, n allswell.Notification) allswell.SendOutcome {
 	text, err := newSMSText(n, s.base)
 	if err != nil {
-		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be composed: %v.", err)}
+		return allswell.SendOutcome{
+			Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be composed: %v.", err),
+		}
 	}
 	gateway, err := s.store.SMSGateway(ctx)
 	switch {
@@ -73,9 +77,15 @@ func (s *sms) send(ctx context.Context, n allswell.Notification) allswell.SendOu
 		return allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "The gateway for SMS could not be loaded."}
 	case gateway.Problem != "":
 		s.outage.Failed(time.Now(), "error", gateway.Problem)
-		return allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "No gateway for SMS can be used (ALLSWELL_SMS_CHANNEL).", Unreachable: true}
+		return allswell.SendOutcome{
+			Result: allswell.SendServerUnavailable, Reason: "No gateway for SMS can be used (ALLSWELL_SMS_CHANNEL).",
+			Unreachable: true,
+		}
 	case !gateway.Serves(n.Page.WorkspaceID):
-		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: "The gateway for SMS belongs to another workspace (ALLSWELL_SMS_CHANNEL)."}
+		return allswell.SendOutcome{
+			Result: allswell.SendFailed,
+			Reason: "The gateway for SMS belongs to another workspace (ALLSWELL_SMS_CHANNEL).",
+		}
 	}
 	if o, ok := s.count(ctx); !ok {
 		return o
@@ -105,7 +115,10 @@ func (s *sms) count(ctx context.Context) (o allswell.SendOutcome, ok bool) {
 		return o, true
 	case errors.Is(err, allswell.ErrSMSLimit):
 		wait := min(smsLimitRetry, time.Until(next))
-		return allswell.SendOutcome{Result: allswell.SendServerUnavailable, RetryAfter: wait, Reason: "The daily limit of SMS is reached (ALLSWELL_SMS_DAILY_LIMIT)."}, false
+		return allswell.SendOutcome{
+			Result: allswell.SendServerUnavailable, RetryAfter: wait,
+			Reason: "The daily limit of SMS is reached (ALLSWELL_SMS_DAILY_LIMIT).",
+		}, false
 	}
 	s.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "counting an SMS failed; retrying", "error", err)
 	return allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "The SMS could not be counted."}, false

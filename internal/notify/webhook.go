@@ -151,7 +151,9 @@ func (w *webhooks) send(ctx context.Context, n allswell.Notification) allswell.S
 	defer cancel()
 	req, err := w.request(ctx, n)
 	if err != nil {
-		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be composed: %v.", err)}
+		return allswell.SendOutcome{
+			Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be composed: %v.", err),
+		}
 	}
 	return limitConfirmations(n, w.roundTrip(ctx, req, n.Subscriber))
 }
@@ -174,7 +176,10 @@ func (w *webhooks) roundTrip(ctx context.Context, req *http.Request, sub allswel
 	// targets.
 	resp, err := connections.transport.RoundTrip(req)
 	if err != nil {
-		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: w.failure(ctx, sub.Target), Detail: webhookReason("%v", err), Unreachable: true}
+		return allswell.SendOutcome{
+			Result: allswell.SendFailed, Reason: w.failure(ctx, sub.Target), Detail: webhookReason("%v", err),
+			Unreachable: true,
+		}
 	}
 	// Reading the whole body makes the connection reusable. If the body is too long or
 	// too slow, the connection is closed; only the status counts. Reading after a 101

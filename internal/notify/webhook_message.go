@@ -129,7 +129,9 @@ func webhookBody(n allswell.Notification, base string) ([]byte, error) {
 	case allswell.PurposeTest:
 		return json.Marshal(webhookMessage{Type: webhookTest, Timestamp: allswell.FormatTime(n.Delivery.CreatedAt), Data: data})
 	case allswell.PurposeConfirmation:
-		return json.Marshal(webhookMessage{Type: webhookConfirmation, Timestamp: allswell.FormatTime(n.Delivery.HappenedAt), Data: data})
+		return json.Marshal(webhookMessage{
+			Type: webhookConfirmation, Timestamp: allswell.FormatTime(n.Delivery.HappenedAt), Data: data,
+		})
 	}
 	if len(n.Events) == 0 {
 		return nil, errors.New("the notification has no event")
@@ -217,7 +219,10 @@ func webhookWarningOf(e allswell.Event, base string) (*webhookMonitor, *webhookW
 	if !d.EndedAt.IsZero() {
 		w.EndedAt = new(allswell.FormatTime(d.EndedAt))
 	}
-	return &webhookMonitor{ID: e.MonitorID, Name: d.MonitorName, Slug: d.MonitorSlug, URL: webhookLink(base, "/admin/monitors/"+e.MonitorID)}, w
+	return &webhookMonitor{
+		ID: e.MonitorID, Name: d.MonitorName, Slug: d.MonitorSlug,
+		URL: webhookLink(base, "/admin/monitors/"+e.MonitorID),
+	}, w
 }
 
 // webhookLink returns a URL below the page's, or nil if that is "".

@@ -82,7 +82,9 @@ func (s *Site) appDocument(req pageRequest) (*web.Document, error) {
 	for _, size := range appIconSizes {
 		if req.part == "app/"+strconv.Itoa(size)+".png" {
 			body, err := picture.AppIcon(size)
-			return web.NewDocument(body, web.DocumentHeader{ContentType: typePNG, CacheControl: "public, max-age=86400", Policy: web.PolicyData}), err
+			return web.NewDocument(body, web.DocumentHeader{
+				ContentType: typePNG, CacheControl: "public, max-age=86400", Policy: web.PolicyData,
+			}), err
 		}
 	}
 	return nil, allswell.ErrNotFound
@@ -134,7 +136,9 @@ func (s *Site) servePush(w http.ResponseWriter, r *http.Request, req pageRequest
 		s.rejectSignUp(w, r, req, verdict.Reset.Sub(now))
 		return
 	}
-	sign := store.PushSignUp{Slug: req.entry.slug, IncidentID: asked.IncidentID, Target: asked.PushTarget, Admitted: req.entry.private}
+	sign := store.PushSignUp{
+		Slug: req.entry.slug, IncidentID: asked.IncidentID, Target: asked.PushTarget, Admitted: req.entry.private,
+	}
 	err = s.forms.signUps.run(r.Context(), func() error { return s.store.SubscribeToEnd(r.Context(), sign) })
 	switch invalid := (*allswell.ValidationError)(nil); {
 	case err == nil:

@@ -112,7 +112,10 @@ func (idx *index) current(e *entry) bool {
 }
 
 func (s *Site) newEntry(p allswell.Page) *entry {
-	e := &entry{id: p.ID, slug: p.Slug, workspace: p.WorkspaceID, private: p.Visibility == allswell.VisibilityPrivate, access: p.Access}
+	e := &entry{
+		id: p.ID, slug: p.Slug, workspace: p.WorkspaceID, private: p.Visibility == allswell.VisibilityPrivate,
+		access: p.Access,
+	}
 	e.topic = stream.NewTopic(func(ctx context.Context) (string, time.Time, error) { return s.currentTag(ctx, e) })
 	e.snapshot.Version, e.snapshot.Now = &e.version, s.now
 	e.snapshot.Load = func(ctx context.Context) (*snapshot, time.Time, error) { return s.loadSnapshot(ctx, e) }

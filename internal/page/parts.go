@@ -47,7 +47,9 @@ type partLoader func(ctx context.Context, k key) (page *renderedPage, expires ti
 // loadPart returns a page's snapshot, and the contents of a part of it that load
 // loads from the store. The error is allswell.ErrNotFound if the slug belongs to
 // another page now, or the visibility of the page has changed.
-func (e *entry) loadPart(ctx context.Context, load func(*snapshot) (allswell.PageContents, error)) (*snapshot, allswell.PageContents, error) {
+func (e *entry) loadPart(
+	ctx context.Context, load func(*snapshot) (allswell.PageContents, error),
+) (*snapshot, allswell.PageContents, error) {
 	snap, err := e.snapshot.Get(ctx)
 	if err != nil {
 		return nil, allswell.PageContents{}, err
@@ -235,7 +237,9 @@ const (
 
 // responseTimes returns the chart of a component's response times, and until when it may be shown. It is nil if the
 // page does not show them, or if no check belongs to the component.
-func (s *Site) responseTimes(ctx context.Context, snap *snapshot, c allswell.Component) (chart *checkchart.Chart, until time.Time, err error) {
+func (s *Site) responseTimes(
+	ctx context.Context, snap *snapshot, c allswell.Component,
+) (chart *checkchart.Chart, until time.Time, err error) {
 	until = snap.until
 	if !snap.page.ResponseTimes {
 		return nil, until, nil
@@ -245,7 +249,9 @@ func (s *Site) responseTimes(ctx context.Context, snap *snapshot, c allswell.Com
 		return nil, until, err
 	}
 	to := now.Truncate(timesStep).Add(timesStep)
-	periods, checked, err := s.store.ComponentStatistics(ctx, c.ID, store.StatisticsRange{From: to.Add(-timesSpan), To: to, Step: timesStep})
+	periods, checked, err := s.store.ComponentStatistics(ctx, c.ID, store.StatisticsRange{
+		From: to.Add(-timesSpan), To: to, Step: timesStep,
+	})
 	if err != nil || !checked {
 		return nil, until, err
 	}

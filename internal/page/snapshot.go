@@ -64,7 +64,9 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	}
 	view.CleanNames(&contents)
 	sum := contents.Summarize(contents.AsOf)
-	snap := &snapshot{sum: sum, page: sum.Page, severity: sum.Severity(), first: contents.Page.CreatedAt, badges: badge.NewSet(sum)}
+	snap := &snapshot{
+		sum: sum, page: sum.Page, severity: sum.Severity(), first: contents.Page.CreatedAt, badges: badge.NewSet(sum),
+	}
 	snap.picture = picture.New(sum, sum.Page.URL(s.base))
 	for _, inc := range contents.Incidents {
 		if inc.CreatedAt.Before(snap.first) {
@@ -101,7 +103,9 @@ func (s *Site) snapshotOf(ctx context.Context, slug string) (*entry, *snapshot, 
 
 // snapshotBy is snapshotOf for the page that find returns. The index may be old:
 // matches reports whether the loaded page is still the one that was asked for.
-func (s *Site) snapshotBy(ctx context.Context, find func() (*entry, error), matches func(allswell.Page) bool) (*entry, *snapshot, error) {
+func (s *Site) snapshotBy(
+	ctx context.Context, find func() (*entry, error), matches func(allswell.Page) bool,
+) (*entry, *snapshot, error) {
 	for range 3 {
 		e, err := find()
 		if err != nil {

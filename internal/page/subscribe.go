@@ -110,7 +110,10 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 			s.rejectSignUp(w, r, req, verdict.Reset.Sub(now))
 			return
 		}
-		request := store.SignUp{Slug: req.entry.slug, Subscriber: checked, Discard: !s.signUps.takeTarget(checked, now), Admitted: req.entry.private}
+		request := store.SignUp{
+			Slug: req.entry.slug, Subscriber: checked, Discard: !s.signUps.takeTarget(checked, now),
+			Admitted: req.entry.private,
+		}
 		err = s.forms.signUps.run(r.Context(), func() error { return s.store.RequestSignUp(r.Context(), request) })
 	}
 	l := req.variant.Language

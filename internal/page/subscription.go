@@ -206,7 +206,9 @@ func (s *Site) saveSubscription(r *http.Request, slug, key string, ch change) (a
 }
 
 // showSubscription answers with a subscription, and what was done with it.
-func (s *Site) showSubscription(w http.ResponseWriter, r *http.Request, req pageRequest, sub allswell.Subscriber, done view.SubscriptionChange) {
+func (s *Site) showSubscription(
+	w http.ResponseWriter, r *http.Request, req pageRequest, sub allswell.Subscriber, done view.SubscriptionChange,
+) {
 	s.answer(w, r, http.StatusOK, view.Subscription(s.secretLayout(req), req.choices(), sub, done))
 }
 

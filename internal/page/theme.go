@@ -25,7 +25,10 @@ func (s *Site) serveTheme(w http.ResponseWriter, r *http.Request, req pageReques
 	case page.CustomCSSName():
 		css := page.CustomCSS
 		load = func(context.Context) (*web.Document, time.Time, error) {
-			h := web.DocumentHeader{ContentType: "text/css; charset=utf-8", CacheControl: web.CacheForever, Policy: web.PolicyPage(false, false)}
+			h := web.DocumentHeader{
+				ContentType: "text/css; charset=utf-8", CacheControl: web.CacheForever,
+				Policy: web.PolicyPage(false, false),
+			}
 			return web.NewDocument([]byte(css), h), time.Time{}, nil
 		}
 	case page.Logo:

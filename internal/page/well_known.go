@@ -17,7 +17,9 @@ const typeText = "text/plain; charset=utf-8"
 var robots = sync.OnceValue(func() *web.Document { return newTextDocument("User-agent: *\nDisallow: /api/\n") })
 
 func newTextDocument(text string) *web.Document {
-	return web.NewDocument([]byte(text), web.DocumentHeader{ContentType: typeText, CacheControl: "public, max-age=3600", Policy: web.PolicyData})
+	return web.NewDocument([]byte(text), web.DocumentHeader{
+		ContentType: typeText, CacheControl: "public, max-age=3600", Policy: web.PolicyData,
+	})
 }
 
 // routeWellKnown serves the paths that clients ask for at every host, whether or not a page is

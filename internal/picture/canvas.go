@@ -118,7 +118,9 @@ type paragraph struct {
 
 // open returns the face that draws the paragraph, which the caller closes.
 func (p paragraph) open() font.Face {
-	face, err := opentype.NewFace(p.typeface.font(), &opentype.FaceOptions{Size: p.typeface.size, DPI: 72, Hinting: font.HintingNone})
+	face, err := opentype.NewFace(p.typeface.font(), &opentype.FaceOptions{
+		Size: p.typeface.size, DPI: 72, Hinting: font.HintingNone,
+	})
 	if err != nil {
 		panic(err) // the options are valid
 	}

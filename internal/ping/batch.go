@@ -131,7 +131,9 @@ func newBatcher(replica string, log *slog.Logger) *batcher {
 	return &batcher{
 		replica: replica, log: log,
 		livenessInterval: store.LivenessInterval, commitTimeout: commitTimeout, maxPending: maxPending,
-		signal: make(chan struct{}, 1), failures: failurelog.Log{Logger: log, Failing: "recording pings failed", Working: "recording pings again"},
+		signal: make(chan struct{}, 1), failures: failurelog.Log{
+			Logger: log, Failing: "recording pings failed", Working: "recording pings again",
+		},
 	}
 }
 

@@ -54,7 +54,9 @@ func (s *Server) serveContact(w http.ResponseWriter, r *http.Request, c contact)
 		defer s.outputs.Add(-size)
 	}
 	body.trim()
-	n := store.NewSignal{Token: c.address, Kind: c.kind, ExitCode: c.exitCode, RunID: c.runID, UserAgent: userAgent(r.UserAgent())}
+	n := store.NewSignal{
+		Token: c.address, Kind: c.kind, ExitCode: c.exitCode, RunID: c.runID, UserAgent: userAgent(r.UserAgent()),
+	}
 	if client := clientaddr.Of(r); client.IsValid() {
 		n.Address = client.String()
 	}

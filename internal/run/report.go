@@ -34,7 +34,9 @@ type target struct {
 }
 
 func newTarget(base, apiToken, monitor, token string) (*target, error) {
-	api, err := client.New(base, apiToken, client.Options{Timeout: requestTimeout, Retries: -1, UserAgent: "allswell/" + buildinfo.Read().Version})
+	api, err := client.New(base, apiToken, client.Options{
+		Timeout: requestTimeout, Retries: -1, UserAgent: "allswell/" + buildinfo.Read().Version,
+	})
 	return &target{api, strings.TrimRight(base, "/"), monitor, token}, err
 }
 

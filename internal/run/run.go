@@ -105,7 +105,10 @@ func (cmd *Command) run(c *console.Console, args []string, to *target) int {
 	reports := newReporter(to, cmd.Spool)
 	reports.begin(id)
 	out := &tail{limit: int(cmd.Tail)}
-	p := process{args: args, in: c.In, out: io.MultiWriter(out, lenient{c.Out}), err: io.MultiWriter(out, lenient{c.Err}), timeout: time.Duration(cmd.Timeout)}
+	p := process{
+		args: args, in: c.In, out: io.MultiWriter(out, lenient{c.Out}), err: io.MultiWriter(out, lenient{c.Err}),
+		timeout: time.Duration(cmd.Timeout),
+	}
 	result := p.run(signals)
 	if result.message != "" {
 		fmt.Fprintf(c.Err, "allswell: %s\n", result.message)

@@ -19,7 +19,9 @@ const (
 )
 
 // compact calls step until it reports that nothing is left to do, and again after due or compactInterval, until ctx ends.
-func (s *Scheduler) compact(ctx context.Context, what string, step func(context.Context) (more bool, err error), due <-chan struct{}) {
+func (s *Scheduler) compact(
+	ctx context.Context, what string, step func(context.Context) (more bool, err error), due <-chan struct{},
+) {
 	for {
 		began := time.Now()
 		more, err := step(ctx)

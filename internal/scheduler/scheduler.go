@@ -54,7 +54,10 @@ type Scheduler struct {
 
 // New returns a Scheduler. It is idle until Run is called.
 func New(c Config) *Scheduler {
-	s := &Scheduler{Config: c, maintenanceDue: make(chan struct{}, 1), pingMergeDue: make(chan struct{}, 1), stallTimeout: max(3*c.Period, minStallTimeout), watchdogInterval: watchdogInterval}
+	s := &Scheduler{
+		Config: c, maintenanceDue: make(chan struct{}, 1), pingMergeDue: make(chan struct{}, 1),
+		stallTimeout: max(3*c.Period, minStallTimeout), watchdogInterval: watchdogInterval,
+	}
 	s.note(time.Now())
 	c.Store.OnMaintenanceChange(func() { notify(s.maintenanceDue) })
 	c.Store.OnPingMergeDue(func() { notify(s.pingMergeDue) })

@@ -26,7 +26,10 @@ const (
 
 // sendHeartbeats requests ALLSWELL_HEARTBEAT_URL each minute while this replica works, until ctx ends.
 func (s *Server) sendHeartbeats(ctx context.Context) {
-	log := failurelog.Log{Logger: s.log, Failing: "no heartbeat is sent: ALLSWELL_HEARTBEAT_URL", Working: "heartbeats are sent again: ALLSWELL_HEARTBEAT_URL"}
+	log := failurelog.Log{
+		Logger: s.log, Failing: "no heartbeat is sent: ALLSWELL_HEARTBEAT_URL",
+		Working: "heartbeats are sent again: ALLSWELL_HEARTBEAT_URL",
+	}
 	client := &http.Client{Timeout: heartbeatTimeout}
 	defer client.CloseIdleConnections()
 	ticker := time.NewTicker(heartbeatInterval)

@@ -95,7 +95,9 @@ func (c *monitorCollector) add(ctx context.Context, s *store.Store, actor allswe
 		return err
 	}
 	end := now.Truncate(metricsStep)
-	periods, err := s.CheckStatistics(ctx, actor, m.ID, store.StatisticsRange{From: end.Add(-metricsStep), To: end, Step: metricsStep})
+	periods, err := s.CheckStatistics(ctx, actor, m.ID, store.StatisticsRange{
+		From: end.Add(-metricsStep), To: end, Step: metricsStep,
+	})
 	if err != nil || len(periods) == 0 {
 		return err
 	}

@@ -311,7 +311,9 @@ func (s *Server) wire() {
 	s.notify = notify.New(s.notifyConfig())
 	sender := s.newAlertSender()
 	s.channelTests = web.NewChannelTester(sender.Test, nil)
-	s.alerts = alerter.New(alerter.Config{Store: s.store, Sender: sender, BaseURL: s.URL(), Logger: s.log, Sent: s.metrics.countAlert})
+	s.alerts = alerter.New(alerter.Config{
+		Store: s.store, Sender: sender, BaseURL: s.URL(), Logger: s.log, Sent: s.metrics.countAlert,
+	})
 	s.tests = web.NewCheckTester(s.checker.Once, nil)
 	s.dashboard = dashboard.New(dashboard.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget, Process: s.process(),
@@ -376,7 +378,10 @@ func (s *Server) newAlertSender() *alertchannel.Sender {
 	c := alertchannel.Config{AllowPrivate: s.cfg.WebhookAllowPrivate, Denied: s.cfg.WebhookDeny, Command: s.cfg.AlertCommand}
 	if s.cfg.SMTPURL != nil {
 		c.Mail = func(ctx context.Context, m alertchannel.Mail) allswell.SendOutcome {
-			return s.notify.SendAlertMail(ctx, notify.AlertMail{AccountMail: notify.AccountMail{To: m.To, Subject: m.Subject, Text: m.Text}, ID: m.ID, ThreadID: m.ThreadID})
+			return s.notify.SendAlertMail(ctx, notify.AlertMail{
+				AccountMail: notify.AccountMail{To: m.To, Subject: m.Subject, Text: m.Text}, ID: m.ID,
+				ThreadID: m.ThreadID,
+			})
 		}
 	}
 	return alertchannel.NewSender(c)

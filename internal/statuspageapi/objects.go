@@ -240,7 +240,9 @@ func (v *builder) incident(inc allswell.Incident, room *budget) incidentObject {
 	fits := true
 	if p := inc.Postmortem; p != nil {
 		out.Status = postmortemStatus
-		entry := newUpdate(updateObject{ID: postmortemID(inc), Status: postmortemStatus, Body: p.Body, IncidentID: inc.ID}, p.PublishedAt)
+		entry := newUpdate(updateObject{
+			ID: postmortemID(inc), Status: postmortemStatus, Body: p.Body, IncidentID: inc.ID,
+		}, p.PublishedAt)
 		if !p.EditedAt.IsZero() {
 			entry.UpdatedAt = timestamp(p.EditedAt)
 		}

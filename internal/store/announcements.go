@@ -25,7 +25,9 @@ func (c *session) fillAnnouncements(p *allswell.PageContents) (err error) {
 }
 
 // Announcements lists a page's announcements, the latest first.
-func (s *Store) Announcements(ctx context.Context, actor allswell.Actor, slug string, r Pagination) ([]allswell.Announcement, int, error) {
+func (s *Store) Announcements(
+	ctx context.Context, actor allswell.Actor, slug string, r Pagination,
+) ([]allswell.Announcement, int, error) {
 	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
@@ -71,7 +73,10 @@ func (t *tx) checkAnnouncements(pageID, besides string) error {
 }
 
 // CreateAnnouncement adds an announcement to a page. Nobody is notified.
-func (s *Store) CreateAnnouncement(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewAnnouncement, save ...SaveResponse[allswell.Announcement]) (allswell.Announcement, error) {
+func (s *Store) CreateAnnouncement(
+	ctx context.Context, actor allswell.Actor, slug string, n allswell.NewAnnouncement,
+	save ...SaveResponse[allswell.Announcement],
+) (allswell.Announcement, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (a allswell.Announcement, err error) {
 		if err := n.Validate(t.Now); err != nil {
 			return a, err
@@ -98,7 +103,10 @@ func (s *Store) CreateAnnouncement(ctx context.Context, actor allswell.Actor, sl
 
 // ChangeAnnouncement changes an announcement. If it does not meet all conditions, the error is
 // allswell.ErrPreconditionFailed.
-func (s *Store) ChangeAnnouncement(ctx context.Context, actor allswell.Actor, id string, ch allswell.AnnouncementChange, conds ...allswell.Precondition) (allswell.Announcement, error) {
+func (s *Store) ChangeAnnouncement(
+	ctx context.Context, actor allswell.Actor, id string, ch allswell.AnnouncementChange,
+	conds ...allswell.Precondition,
+) (allswell.Announcement, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Announcement, error) {
 		a, err := t.lockAnnouncement(actor, id)
 		if err == nil {

@@ -57,7 +57,9 @@ func (t *tx) auditSubscriber(action allswell.AuditAction, before, after allswell
 // filter, newest first: at most limit entries that are older than the entry with
 // the id before, or the newest if before is "". more reports whether there are
 // older ones.
-func (s *Store) AuditLog(ctx context.Context, actor allswell.Actor, f allswell.AuditFilter, before string, limit int) (entries []allswell.AuditEntry, more bool, err error) {
+func (s *Store) AuditLog(
+	ctx context.Context, actor allswell.Actor, f allswell.AuditFilter, before string, limit int,
+) (entries []allswell.AuditEntry, more bool, err error) {
 	where, args := `workspace_id = $1`, []any{actor.WorkspaceID}
 	and := func(condition string, value any) {
 		args = append(args, value)

@@ -46,7 +46,9 @@ func (f checkFamily) parentDown(id string) bool {
 }
 
 // lockForResults locks what the beginning and the end of outages and of slowness change.
-func (t *tx) lockForResults(results []allswell.CheckResult, monitors map[string]*allswell.Monitor, f checkFamily, v allswell.CheckView) error {
+func (t *tx) lockForResults(
+	results []allswell.CheckResult, monitors map[string]*allswell.Monitor, f checkFamily, v allswell.CheckView,
+) error {
 	trial := make(map[string]allswell.Monitor, len(monitors))
 	for id, m := range monitors {
 		trial[id] = *m

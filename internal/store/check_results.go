@@ -310,7 +310,9 @@ func scanCheckResult(row database.Row) (r allswell.CheckResult, err error) {
 
 // CheckResults lists the results of a workspace's monitor, given its id or slug, of the last allswell.CheckResultRetention,
 // newest first. They have no Version and no Replica.
-func (s *Store) CheckResults(ctx context.Context, actor allswell.Actor, ref string, r Pagination) ([]allswell.CheckResult, int, error) {
+func (s *Store) CheckResults(
+	ctx context.Context, actor allswell.Actor, ref string, r Pagination,
+) ([]allswell.CheckResult, int, error) {
 	id, err := read(ctx, s, func(c *session) (string, error) {
 		reach := reachOf(actor)
 		return database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND `+reach.objects(2), ref, reach.arg)

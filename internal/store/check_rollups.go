@@ -213,7 +213,9 @@ type StatisticsRange struct {
 
 // CheckStatistics returns what the checks of a monitor, given its id or slug, found in each period of a range, oldest
 // first. Periods without results are left out. The error is an *allswell.ValidationError on from, to or step.
-func (s *Store) CheckStatistics(ctx context.Context, actor allswell.Actor, ref string, within StatisticsRange) ([]checkstats.Period, error) {
+func (s *Store) CheckStatistics(
+	ctx context.Context, actor allswell.Actor, ref string, within StatisticsRange,
+) ([]checkstats.Period, error) {
 	if err := within.validate(); err != nil {
 		return nil, err
 	}
@@ -228,7 +230,9 @@ func (s *Store) CheckStatistics(ctx context.Context, actor allswell.Actor, ref s
 }
 
 // ComponentStatistics is CheckStatistics of all checks that belong to a component. checked is false if there are none.
-func (s *Store) ComponentStatistics(ctx context.Context, componentID string, within StatisticsRange) (periods []checkstats.Period, checked bool, err error) {
+func (s *Store) ComponentStatistics(
+	ctx context.Context, componentID string, within StatisticsRange,
+) (periods []checkstats.Period, checked bool, err error) {
 	if err := within.validate(); err != nil {
 		return nil, false, err
 	}

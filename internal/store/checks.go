@@ -281,7 +281,9 @@ func (t *tx) saveCheckingGap(before, m allswell.Monitor) error {
 	}
 	_, err := t.Exec(`INSERT INTO checking_gaps (monitor_id, from_at, to_at) VALUES ($1, $2, $3) ON CONFLICT (monitor_id, from_at) DO NOTHING`, m.ID, millis(from), millis(t.Now))
 	if err == nil {
-		err = t.emitAlertEvent(alert.ServiceGap, m.WorkspaceID, m.ID, "checking:"+m.ID, allswell.MonitorEventData{Name: "Checking " + m.Name, Detail: "from " + from.UTC().Format(alertTime)})
+		err = t.emitAlertEvent(alert.ServiceGap, m.WorkspaceID, m.ID, "checking:"+m.ID, allswell.MonitorEventData{
+			Name: "Checking " + m.Name, Detail: "from " + from.UTC().Format(alertTime),
+		})
 	}
 	if err != nil || m.PageID == "" {
 		return err

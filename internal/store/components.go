@@ -69,7 +69,9 @@ type ComponentFilter struct {
 }
 
 // Components lists a page's components that match the filter, in their order.
-func (s *Store) Components(ctx context.Context, actor allswell.Actor, slug string, f ComponentFilter, r Pagination) ([]allswell.Component, int, error) {
+func (s *Store) Components(
+	ctx context.Context, actor allswell.Actor, slug string, f ComponentFilter, r Pagination,
+) ([]allswell.Component, int, error) {
 	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
@@ -102,7 +104,10 @@ func (s *Store) Component(ctx context.Context, actor allswell.Actor, slug, ref s
 
 // CreateComponent adds a component to a page, after all others unless it is given an
 // order.
-func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewComponent, save ...SaveResponse[allswell.Component]) (allswell.Component, error) {
+func (s *Store) CreateComponent(
+	ctx context.Context, actor allswell.Actor, slug string, n allswell.NewComponent,
+	save ...SaveResponse[allswell.Component],
+) (allswell.Component, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Component{}, err
 	}
@@ -195,7 +200,10 @@ func (t *tx) groupID(pageID, ref string) (string, error) {
 // ChangeComponent sets the status of a component by hand: it sets the baseline and
 // acknowledges the current causes. See docs/design.md, The status of a component. If the
 // component does not meet all conditions, the error is allswell.ErrPreconditionFailed.
-func (s *Store) ChangeComponent(ctx context.Context, actor allswell.Actor, slug, id string, ch allswell.ComponentChange, conds ...allswell.Precondition) (allswell.Component, error) {
+func (s *Store) ChangeComponent(
+	ctx context.Context, actor allswell.Actor, slug, id string, ch allswell.ComponentChange,
+	conds ...allswell.Precondition,
+) (allswell.Component, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Component{}, err
 	}
@@ -247,7 +255,10 @@ func (t *tx) setStatus(c allswell.Component, ch allswell.ComponentChange) (allsw
 // EditComponent changes a component, except its status. The component is given by its
 // id, or by its slug if the page's slug is not "". If it does not meet all conditions, the
 // error is allswell.ErrPreconditionFailed.
-func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, page, ref string, e allswell.ComponentEdit, conds ...allswell.Precondition) (allswell.Component, error) {
+func (s *Store) EditComponent(
+	ctx context.Context, actor allswell.Actor, page, ref string, e allswell.ComponentEdit,
+	conds ...allswell.Precondition,
+) (allswell.Component, error) {
 	if err := e.Validate(); err != nil {
 		return allswell.Component{}, err
 	}
@@ -288,7 +299,9 @@ func (t *tx) edit(c allswell.Component, e allswell.ComponentEdit) (allswell.Comp
 // DeleteComponent deletes a component, given its id or slug. Its monitors remain, without a component, and are no
 // longer suppressed by its maintenance. If the component does not meet all conditions, the error is
 // allswell.ErrPreconditionFailed.
-func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug, ref string, conds ...allswell.Precondition) error {
+func (s *Store) DeleteComponent(
+	ctx context.Context, actor allswell.Actor, slug, ref string, conds ...allswell.Precondition,
+) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		p, err := t.pageBySlug(actor, slug)
 		if err != nil {
@@ -336,7 +349,9 @@ func scanGroup(row database.Row) (g allswell.Group, err error) {
 }
 
 // Groups lists a page's groups that match the filter, in their order.
-func (s *Store) Groups(ctx context.Context, actor allswell.Actor, slug string, f Filter, r Pagination) ([]allswell.Group, int, error) {
+func (s *Store) Groups(
+	ctx context.Context, actor allswell.Actor, slug string, f Filter, r Pagination,
+) ([]allswell.Group, int, error) {
 	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
@@ -349,7 +364,9 @@ func (s *Store) Groups(ctx context.Context, actor allswell.Actor, slug string, f
 }
 
 // CreateGroup adds a group to a page.
-func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewGroup, save ...SaveResponse[allswell.Group]) (allswell.Group, error) {
+func (s *Store) CreateGroup(
+	ctx context.Context, actor allswell.Actor, slug string, n allswell.NewGroup, save ...SaveResponse[allswell.Group],
+) (allswell.Group, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Group{}, err
 	}
@@ -370,7 +387,10 @@ func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug stri
 		if err != nil {
 			return allswell.Group{}, err
 		}
-		g := allswell.Group{ID: allswell.NewID(allswell.PrefixGroup, t.Now), PageID: p.ID, Slug: n.Slug, Name: n.Name, CreatedAt: t.Now, UpdatedAt: t.Now}
+		g := allswell.Group{
+			ID: allswell.NewID(allswell.PrefixGroup, t.Now), PageID: p.ID, Slug: n.Slug, Name: n.Name, CreatedAt: t.Now,
+			UpdatedAt: t.Now,
+		}
 		if g.Order, err = t.order(n.Order, `SELECT coalesce(max(position) + 1, 0) FROM component_groups WHERE page_id = $1`, p.ID); err != nil {
 			return g, err
 		}
@@ -386,7 +406,9 @@ func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug stri
 
 // ChangeGroup changes a group. The group is given by its id, or by its slug if the page's
 // slug is not "".
-func (s *Store) ChangeGroup(ctx context.Context, actor allswell.Actor, page, ref string, ch allswell.GroupChange) (allswell.Group, error) {
+func (s *Store) ChangeGroup(
+	ctx context.Context, actor allswell.Actor, page, ref string, ch allswell.GroupChange,
+) (allswell.Group, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Group{}, err
 	}

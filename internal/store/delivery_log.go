@@ -33,7 +33,9 @@ type DeliveryFilter struct {
 }
 
 // Deliveries lists a page's deliveries that match the filter, newest first, with the total number.
-func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug string, f DeliveryFilter, r Pagination) ([]allswell.DeliveryLogEntry, int, error) {
+func (s *Store) Deliveries(
+	ctx context.Context, actor allswell.Actor, slug string, f DeliveryFilter, r Pagination,
+) ([]allswell.DeliveryLogEntry, int, error) {
 	p, err := s.Page(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
@@ -117,7 +119,9 @@ func (c *session) fillWaitsFor(entries []allswell.DeliveryLogEntry, now time.Tim
 // allswell.DeliveryLifetime. If it waits for another delivery of its ordering key, that one
 // is due at once, too. In any other state, or if the subscription has ended or is
 // suspended, it returns an *allswell.ValidationError.
-func (s *Store) RetryDelivery(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.DeliveryLogEntry]) (allswell.DeliveryLogEntry, error) {
+func (s *Store) RetryDelivery(
+	ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.DeliveryLogEntry],
+) (allswell.DeliveryLogEntry, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.DeliveryLogEntry, error) {
 		r := reachOf(actor)
 		d, err := database.One(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries

@@ -131,7 +131,9 @@ func (s *Store) BeginDomainChecks(ctx context.Context, limit int) ([]DomainCheck
 // allswell.ErrNotFound. If the record was found but another page is served at the
 // domain, that page is released from it if its own record was missing in its last
 // check; otherwise the recorded result is allswell.DomainUsedByOther.
-func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result allswell.DomainResult, save ...SaveResponse[allswell.Page]) (allswell.Page, error) {
+func (s *Store) RecordDomainCheck(
+	ctx context.Context, c DomainCheck, result allswell.DomainResult, save ...SaveResponse[allswell.Page],
+) (allswell.Page, error) {
 	return writeAs(ctx, s, c.Actor, func(t *tx) (p allswell.Page, err error) {
 		t.unattended = true
 		if err := t.lockMutex("domains"); err != nil {

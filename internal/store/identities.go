@@ -44,7 +44,9 @@ func (s *Store) TakeStateCode(ctx context.Context, code string) error {
 // role; without a verified address it belongs to nobody. The rules decide about the membership of their workspace. It
 // returns an allswell.IdentityError if the person cannot sign in; a membership that the groups do not allow any more is
 // removed then.
-func (s *Store) SignInIdentity(ctx context.Context, i allswell.Identity, rules allswell.SignInRules, b Browser) (secret string, err error) {
+func (s *Store) SignInIdentity(
+	ctx context.Context, i allswell.Identity, rules allswell.SignInRules, b Browser,
+) (secret string, err error) {
 	if rules.Workspace == "" {
 		rules.Workspace = allswell.DefaultWorkspace
 	}

@@ -26,7 +26,9 @@ func (s *Store) IncidentComponents(ctx context.Context, actor allswell.Actor, id
 // SetIncidentComponents replaces the affected components of an incident and their
 // statuses. While the incident is not resolved, the components get these statuses at once.
 // A cause that a person has acknowledged stays acknowledged if its status is the same.
-func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor, id string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
+func (s *Store) SetIncidentComponents(
+	ctx context.Context, actor allswell.Actor, id string, affected []allswell.AffectedComponent,
+) ([]allswell.AffectedComponent, error) {
 	ch := allswell.IncidentChange{Affected: &affected}
 	if err := ch.Validate(); err != nil {
 		return nil, err

@@ -12,7 +12,9 @@ import (
 // unless taken, gives it back. It returns the incident with its updates, oldest first. It returns a
 // *allswell.ValidationError if no monitor opened the incident, if it is resolved, or if it is given back although the
 // monitor has recovered.
-func (s *Store) TakeOverIncident(ctx context.Context, actor allswell.Actor, id string, taken bool, save ...SaveResponse[allswell.Incident]) (allswell.Incident, error) {
+func (s *Store) TakeOverIncident(
+	ctx context.Context, actor allswell.Actor, id string, taken bool, save ...SaveResponse[allswell.Incident],
+) (allswell.Incident, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
 		i, err := t.lockIncident(actor, id)
 		if err != nil {

@@ -25,7 +25,9 @@ func scanListedIncident(row database.Row) (i ListedIncident, err error) {
 
 // ListIncidents lists the incidents of the actor's workspace, drafts included: the active ones first, each part newest
 // first. Updates has the newest update at most, with the beginning of its message. page is the slug of a page; "": all.
-func (s *Store) ListIncidents(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]ListedIncident, int, error) {
+func (s *Store) ListIncidents(
+	ctx context.Context, actor allswell.Actor, page string, r Pagination,
+) ([]ListedIncident, int, error) {
 	from, args := reachOf(actor).rows(`incidents`, page)
 	return listQuery[ListedIncident]{
 		scan: scanListedIncident, fill: (*session).fillNewestUpdates, columns: listedIncidentColumns,
@@ -69,7 +71,9 @@ func (s *Store) IncidentWithPage(ctx context.Context, actor allswell.Actor, id s
 // Audience counts by channel the subscribers of a page who are notified when an incident or a maintenance is published or
 // updated now: the recipients of an event about the components, and of its earlier events. No components mean the whole
 // page; id is "" for a new object. TestAudience holds it to what createDeliveries does.
-func (s *Store) Audience(ctx context.Context, actor allswell.Actor, page, id string, components []string) (map[allswell.Channel]int, error) {
+func (s *Store) Audience(
+	ctx context.Context, actor allswell.Actor, page, id string, components []string,
+) (map[allswell.Channel]int, error) {
 	return read(ctx, s, func(c *session) (map[allswell.Channel]int, error) {
 		p, err := c.pageBySlug(actor, page)
 		if err != nil {
@@ -113,7 +117,9 @@ func (c *session) audience(p allswell.Page, whole bool, components []string) (ma
 
 // ObjectLog returns the newest audit entries of objects that the caller has loaded for the actor, newest first, and whether
 // there are more than limit. If the first id is that of an incident, the deletions of its updates are included.
-func (s *Store) ObjectLog(ctx context.Context, actor allswell.Actor, ids []string, limit int) (entries []allswell.AuditEntry, more bool, err error) {
+func (s *Store) ObjectLog(
+	ctx context.Context, actor allswell.Actor, ids []string, limit int,
+) (entries []allswell.AuditEntry, more bool, err error) {
 	deleted := `{"incident_id":"` + ids[0] + `"` // how the fields of a deleted update begin
 	entries, err = read(ctx, s, func(c *session) ([]allswell.AuditEntry, error) {
 		return database.Query(c.Session, scanAuditEntry, `SELECT `+auditColumns+` FROM audit_entries

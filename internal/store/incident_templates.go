@@ -17,7 +17,9 @@ func scanIncidentTemplate(row database.Row) (t allswell.IncidentTemplate, err er
 
 // IncidentTemplates lists the templates of a workspace, the oldest first. If page is the slug of a page, it lists those
 // that can be used on it.
-func (s *Store) IncidentTemplates(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]allswell.IncidentTemplate, int, error) {
+func (s *Store) IncidentTemplates(
+	ctx context.Context, actor allswell.Actor, page string, r Pagination,
+) ([]allswell.IncidentTemplate, int, error) {
 	reach := reachOf(actor)
 	from, args := `FROM incident_templates WHERE `+reach.templates(1), []any{reach.arg}
 	if page != "" {
@@ -40,9 +42,14 @@ func (c *session) incidentTemplate(actor allswell.Actor, ref string) (allswell.I
 }
 
 // CreateIncidentTemplate creates a template.
-func (s *Store) CreateIncidentTemplate(ctx context.Context, actor allswell.Actor, ch allswell.IncidentTemplateChange, save ...SaveResponse[allswell.IncidentTemplate]) (allswell.IncidentTemplate, error) {
+func (s *Store) CreateIncidentTemplate(
+	ctx context.Context, actor allswell.Actor, ch allswell.IncidentTemplateChange,
+	save ...SaveResponse[allswell.IncidentTemplate],
+) (allswell.IncidentTemplate, error) {
 	v, err := writeAs(ctx, s, actor, func(t *tx) (allswell.IncidentTemplate, error) {
-		v := allswell.IncidentTemplate{ID: allswell.NewID(allswell.PrefixIncidentTemplate, t.Now), CreatedAt: t.Now, UpdatedAt: t.Now}
+		v := allswell.IncidentTemplate{
+			ID: allswell.NewID(allswell.PrefixIncidentTemplate, t.Now), CreatedAt: t.Now, UpdatedAt: t.Now,
+		}
 		if err := t.applyIncidentTemplate(actor, &v, ch); err != nil {
 			return v, err
 		}
@@ -62,7 +69,9 @@ func (s *Store) CreateIncidentTemplate(ctx context.Context, actor allswell.Actor
 
 // ChangeIncidentTemplate changes a template, given its id. If it does not meet all conditions, the error is
 // allswell.ErrPreconditionFailed.
-func (s *Store) ChangeIncidentTemplate(ctx context.Context, actor allswell.Actor, id string, ch allswell.IncidentTemplateChange, p allswell.Precondition) (allswell.IncidentTemplate, error) {
+func (s *Store) ChangeIncidentTemplate(
+	ctx context.Context, actor allswell.Actor, id string, ch allswell.IncidentTemplateChange, p allswell.Precondition,
+) (allswell.IncidentTemplate, error) {
 	v, err := writeAs(ctx, s, actor, func(t *tx) (allswell.IncidentTemplate, error) {
 		v, err := t.lockIncidentTemplate(actor, id, p)
 		if err != nil {
@@ -137,7 +146,9 @@ func (t *tx) applyIncidentTemplate(actor allswell.Actor, v *allswell.IncidentTem
 }
 
 // beginFromTemplate fills a new incident of a page from the template that it names.
-func (s *Store) beginFromTemplate(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewIncident) (allswell.NewIncident, error) {
+func (s *Store) beginFromTemplate(
+	ctx context.Context, actor allswell.Actor, slug string, n allswell.NewIncident,
+) (allswell.NewIncident, error) {
 	return read(ctx, s, func(c *session) (allswell.NewIncident, error) {
 		p, err := c.pageBySlug(actor, slug)
 		if err != nil {

@@ -24,7 +24,9 @@ func (c *session) updateOf(incidentID, id string) (allswell.IncidentUpdate, erro
 
 // EditUpdate replaces the text of an update. Subscribers are not notified; messages that are not sent yet get the new
 // text. It returns allswell.ErrPreconditionFailed if the update does not meet the precondition.
-func (s *Store) EditUpdate(ctx context.Context, actor allswell.Actor, incidentID, id, message string, p allswell.Precondition) (allswell.IncidentUpdate, error) {
+func (s *Store) EditUpdate(
+	ctx context.Context, actor allswell.Actor, incidentID, id, message string, p allswell.Precondition,
+) (allswell.IncidentUpdate, error) {
 	if err := allswell.CheckMessage(message); err != nil {
 		return allswell.IncidentUpdate{}, err
 	}
@@ -74,7 +76,9 @@ func (s *Store) DeleteUpdate(ctx context.Context, actor allswell.Actor, incident
 }
 
 // lockUpdate locks an incident and loads one of its updates.
-func (t *tx) lockUpdate(actor allswell.Actor, incidentID, id string, p allswell.Precondition) (i allswell.Incident, u allswell.IncidentUpdate, err error) {
+func (t *tx) lockUpdate(
+	actor allswell.Actor, incidentID, id string, p allswell.Precondition,
+) (i allswell.Incident, u allswell.IncidentUpdate, err error) {
 	if i, err = t.lockIncident(actor, incidentID); err != nil {
 		return i, u, err
 	}

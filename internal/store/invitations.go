@@ -36,7 +36,10 @@ func fillInvitationLimits(c *session, invitations []allswell.Invitation) error {
 // Invite invites an e-mail address to the actor's workspace. An earlier invitation of the address becomes invalid. Only
 // the result has the code, which is not stored. It returns a *allswell.ValidationError if the input is invalid, the
 // actor may not give the role, or the address belongs to a member.
-func (s *Store) Invite(ctx context.Context, actor allswell.Actor, n allswell.NewInvitation, save ...SaveResponse[allswell.IssuedInvitation]) (allswell.IssuedInvitation, error) {
+func (s *Store) Invite(
+	ctx context.Context, actor allswell.Actor, n allswell.NewInvitation,
+	save ...SaveResponse[allswell.IssuedInvitation],
+) (allswell.IssuedInvitation, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.IssuedInvitation{}, err
 	}
@@ -197,7 +200,9 @@ func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance,
 		if err != nil {
 			return "", err
 		}
-		actor := allswell.Actor{Kind: allswell.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: i.WorkspaceID, Address: b.Address}
+		actor := allswell.Actor{
+			Kind: allswell.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: i.WorkspaceID, Address: b.Address,
+		}
 		limited := []allswell.Invitation{i.Invitation}
 		if err := fillInvitationLimits(&t.session, limited); err != nil {
 			return "", err

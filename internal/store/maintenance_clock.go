@@ -94,7 +94,9 @@ func (t *tx) advance(m *allswell.Maintenance) error {
 // applyTransition saves a maintenance after a transition, which may be TransitionNone, with
 // all its effects: the update if there is a message, the causes of the components, the suppression of the
 // monitors, and the event. auto is the form of the message if the service wrote it.
-func (t *tx) applyTransition(m *allswell.Maintenance, transition allswell.MaintenanceTransition, message string, auto allswell.SystemMessage) error {
+func (t *tx) applyTransition(
+	m *allswell.Maintenance, transition allswell.MaintenanceTransition, message string, auto allswell.SystemMessage,
+) error {
 	kind, hasEvent := map[allswell.MaintenanceTransition]allswell.EventKind{
 		allswell.TransitionRemind: allswell.EventMaintenanceReminder, allswell.TransitionBegin: allswell.EventMaintenanceBegun,
 		allswell.TransitionEnd: allswell.EventMaintenanceEnded, allswell.TransitionMissed: allswell.EventMaintenanceEnded,

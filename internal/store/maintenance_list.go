@@ -22,7 +22,9 @@ func scanListedMaintenance(row database.Row) (m ListedMaintenance, err error) {
 
 // ListMaintenances lists the maintenances of the actor's workspace, without their updates: those that are not completed
 // first, the next one first, and then the others, newest first. page is the slug of a page; "": all.
-func (s *Store) ListMaintenances(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]ListedMaintenance, int, error) {
+func (s *Store) ListMaintenances(
+	ctx context.Context, actor allswell.Actor, page string, r Pagination,
+) ([]ListedMaintenance, int, error) {
 	from, args := reachOf(actor).rows(`maintenances`, page)
 	return listQuery[ListedMaintenance]{
 		scan: scanListedMaintenance, columns: listedMaintenanceColumns,

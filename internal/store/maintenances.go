@@ -32,7 +32,9 @@ func scanMaintenanceUpdate(row database.Row) (u allswell.MaintenanceUpdate, err 
 
 // Maintenances lists a page's planned maintenances, the latest first, without
 // their updates. It lists those in the given state, or all if state is "".
-func (s *Store) Maintenances(ctx context.Context, actor allswell.Actor, slug string, state allswell.MaintenanceState, r Pagination) ([]allswell.Maintenance, int, error) {
+func (s *Store) Maintenances(
+	ctx context.Context, actor allswell.Actor, slug string, state allswell.MaintenanceState, r Pagination,
+) ([]allswell.Maintenance, int, error) {
 	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
@@ -101,7 +103,9 @@ func (s *Store) Maintenance(ctx context.Context, actor allswell.Actor, id string
 }
 
 // MaintenanceUpdates lists a maintenance's updates, oldest first.
-func (s *Store) MaintenanceUpdates(ctx context.Context, actor allswell.Actor, id string, r Pagination) ([]allswell.MaintenanceUpdate, int, error) {
+func (s *Store) MaintenanceUpdates(
+	ctx context.Context, actor allswell.Actor, id string, r Pagination,
+) ([]allswell.MaintenanceUpdate, int, error) {
 	if _, err := read(ctx, s, func(c *session) (allswell.Maintenance, error) { return c.maintenanceOf(actor, id) }); err != nil {
 		return nil, 0, err
 	}
@@ -114,7 +118,10 @@ func (s *Store) MaintenanceUpdates(ctx context.Context, actor allswell.Actor, id
 // CreateMaintenance plans a maintenance and emits its event. If its time has come, it
 // begins in the same transaction. If the workspace has a maintenance with the ID that the
 // client has chosen, it returns that one.
-func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewMaintenance, save ...SaveResponse[allswell.Maintenance]) (allswell.Maintenance, error) {
+func (s *Store) CreateMaintenance(
+	ctx context.Context, actor allswell.Actor, slug string, n allswell.NewMaintenance,
+	save ...SaveResponse[allswell.Maintenance],
+) (allswell.Maintenance, error) {
 	m, err := writeAs(ctx, s, actor, func(t *tx) (m allswell.Maintenance, err error) {
 		if err := n.Validate(t.Now); err != nil {
 			return m, err
@@ -214,7 +221,9 @@ func (t *tx) saveMaintenance(m allswell.Maintenance) error {
 
 // ChangeMaintenance changes, begins or ends a maintenance by hand. It emits an event for
 // a new time, for the beginning and for the end.
-func (s *Store) ChangeMaintenance(ctx context.Context, actor allswell.Actor, id string, ch allswell.MaintenanceChange) (allswell.Maintenance, error) {
+func (s *Store) ChangeMaintenance(
+	ctx context.Context, actor allswell.Actor, id string, ch allswell.MaintenanceChange,
+) (allswell.Maintenance, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Maintenance, error) {
 		m, err := t.maintenanceOf(actor, id)
 		var others []string
@@ -293,7 +302,10 @@ func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswel
 
 // PostMaintenanceUpdate adds an update to a maintenance's timeline and emits its event. A
 // state that is not "" is also set, as by ChangeMaintenance.
-func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor, id string, n allswell.NewMaintenanceUpdate, save ...SaveResponse[allswell.MaintenanceUpdate]) (allswell.MaintenanceUpdate, error) {
+func (s *Store) PostMaintenanceUpdate(
+	ctx context.Context, actor allswell.Actor, id string, n allswell.NewMaintenanceUpdate,
+	save ...SaveResponse[allswell.MaintenanceUpdate],
+) (allswell.MaintenanceUpdate, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (u allswell.MaintenanceUpdate, err error) {
 		if err := allswell.CheckMessage(n.Message); err != nil {
 			return u, err

@@ -34,7 +34,9 @@ func (t *tx) addMember(actor allswell.Actor, m allswell.Member) error {
 
 // writeMembersAs is writeAs for an f that changes the members of the actor's workspace. Such changes wait for each
 // other, and an actor whose role one of them has changed is refused.
-func writeMembersAs[T any](ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) (T, error), save ...SaveResponse[T]) (T, error) {
+func writeMembersAs[T any](
+	ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) (T, error), save ...SaveResponse[T],
+) (T, error) {
 	return write(ctx, s, func(t *tx) (none T, err error) {
 		if err := t.lockMembers(actor.WorkspaceID); err != nil {
 			return none, err
@@ -77,7 +79,9 @@ func (t *tx) owners(workspaceID string) (int64, error) {
 // returns nil, no write with the earlier role is under way, and none will be accepted. It returns a
 // *allswell.ValidationError if the actor may not do this or no owner would be left, and allswell.ErrPreconditionFailed
 // if the member's role is not the one given in c.
-func (s *Store) ChangeMember(ctx context.Context, actor allswell.Actor, userID string, c allswell.MemberChange) (allswell.Member, error) {
+func (s *Store) ChangeMember(
+	ctx context.Context, actor allswell.Actor, userID string, c allswell.MemberChange,
+) (allswell.Member, error) {
 	if err := c.Validate(); err != nil {
 		return allswell.Member{}, err
 	}

@@ -18,7 +18,9 @@ const PingTokenOverlap = 24 * time.Hour
 
 // CreateMonitor creates a monitor, which waits for its first ping. The error is an *allswell.ValidationError if a monitor
 // of any workspace has the given slug or token.
-func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save ...SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
+func (s *Store) CreateMonitor(
+	ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save ...SaveResponse[allswell.Monitor],
+) (allswell.Monitor, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Monitor{}, err
 	}
@@ -34,7 +36,9 @@ func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allsw
 // slugAttempts is how often CreateMonitor looks for another free slug.
 const slugAttempts = 10
 
-func (s *Store) createMonitor(ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save []SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
+func (s *Store) createMonitor(
+	ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save []SaveResponse[allswell.Monitor],
+) (allswell.Monitor, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) { return t.createMonitor(actor, n) }, save...)
 }
 
@@ -212,7 +216,9 @@ func (t *tx) applySuppression(m *allswell.Monitor) error {
 // ChangeMonitor changes a monitor. Disabling a monitor that is down ends its outage; linking
 // it to another component moves the outage's cause there. If the monitor does not meet all
 // conditions, the error is allswell.ErrPreconditionFailed.
-func (s *Store) ChangeMonitor(ctx context.Context, actor allswell.Actor, id string, ch allswell.MonitorChange, conds ...allswell.Precondition) (allswell.Monitor, error) {
+func (s *Store) ChangeMonitor(
+	ctx context.Context, actor allswell.Actor, id string, ch allswell.MonitorChange, conds ...allswell.Precondition,
+) (allswell.Monitor, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) {
 		if err := ch.Validate(t.Now); err != nil {
 			return allswell.Monitor{}, err
@@ -383,7 +389,9 @@ func (t *tx) saveHealthy(m allswell.Monitor) error {
 
 // RotateMonitor gives a monitor a new ping token. The old one stays valid for
 // PingTokenOverlap; the one before it becomes invalid.
-func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
+func (s *Store) RotateMonitor(
+	ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.Monitor],
+) (allswell.Monitor, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) {
 		m, err := t.lockMonitor(actor, id)
 		if err == nil && m.IsCheck() {
@@ -430,7 +438,9 @@ func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id stri
 		}
 		if err == nil && !m.CheckState.SlowSince.IsZero() {
 			if err = t.removeCauses(m.ID, originOf(m, "", "")); err == nil {
-				err = t.emitAlertEvent(alert.MonitorSlowEnded, m.WorkspaceID, m.ID, m.ID, allswell.MonitorEventData{Name: m.Name, Reason: allswell.OutageEndedByDelete.String()})
+				err = t.emitAlertEvent(alert.MonitorSlowEnded, m.WorkspaceID, m.ID, m.ID, allswell.MonitorEventData{
+					Name: m.Name, Reason: allswell.OutageEndedByDelete.String(),
+				})
 			}
 		}
 		if err != nil {

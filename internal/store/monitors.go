@@ -104,7 +104,9 @@ type MonitorFilter struct {
 }
 
 // Monitors lists a workspace's monitors that match the filter, oldest first.
-func (s *Store) Monitors(ctx context.Context, actor allswell.Actor, f MonitorFilter, r Pagination) (monitors []allswell.Monitor, total int, err error) {
+func (s *Store) Monitors(
+	ctx context.Context, actor allswell.Actor, f MonitorFilter, r Pagination,
+) (monitors []allswell.Monitor, total int, err error) {
 	type statement struct {
 		from string
 		args []any

@@ -41,7 +41,9 @@ func (c *session) onCallSchedule(actor allswell.Actor, ref string) (alert.OnCall
 }
 
 // CreateOnCall creates an on-call schedule.
-func (s *Store) CreateOnCall(ctx context.Context, actor allswell.Actor, o alert.OnCall, save ...SaveResponse[alert.OnCall]) (alert.OnCall, error) {
+func (s *Store) CreateOnCall(
+	ctx context.Context, actor allswell.Actor, o alert.OnCall, save ...SaveResponse[alert.OnCall],
+) (alert.OnCall, error) {
 	o, err := writeAs(ctx, s, actor, func(t *tx) (alert.OnCall, error) {
 		if err := checkUnlimited(actor); err != nil {
 			return o, err
@@ -67,7 +69,9 @@ func (s *Store) CreateOnCall(ctx context.Context, actor allswell.Actor, o alert.
 }
 
 // ChangeOnCall changes an on-call schedule, given its id or slug, with a function that gets the schedule as it is.
-func (s *Store) ChangeOnCall(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.OnCall) error) (alert.OnCall, error) {
+func (s *Store) ChangeOnCall(
+	ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.OnCall) error,
+) (alert.OnCall, error) {
 	o, err := writeAs(ctx, s, actor, func(t *tx) (alert.OnCall, error) {
 		before, err := t.lockOnCall(actor, id, p)
 		if err != nil {

@@ -146,7 +146,9 @@ func (c *session) fillStatus(pages []allswell.Page) error {
 
 // CreatePage creates a page. A slug that is taken, in any workspace, is an
 // *allswell.ValidationError.
-func (s *Store) CreatePage(ctx context.Context, actor allswell.Actor, n allswell.NewPage, save ...SaveResponse[allswell.Page]) (allswell.Page, error) {
+func (s *Store) CreatePage(
+	ctx context.Context, actor allswell.Actor, n allswell.NewPage, save ...SaveResponse[allswell.Page],
+) (allswell.Page, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Page{}, err
 	}
@@ -196,7 +198,9 @@ func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page
 
 // ChangePage changes a page's own fields, if the page meets all conditions; otherwise
 // the error is allswell.ErrPreconditionFailed.
-func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug string, ch allswell.PageChange, conds ...allswell.Precondition) (allswell.Page, error) {
+func (s *Store) ChangePage(
+	ctx context.Context, actor allswell.Actor, slug string, ch allswell.PageChange, conds ...allswell.Precondition,
+) (allswell.Page, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Page{}, err
 	}
@@ -270,7 +274,10 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 
 // ChangePageAccess changes who can see a page while it is private, if the page meets all conditions; otherwise the error
 // is allswell.ErrPreconditionFailed. The key of a new link is in Access.LinkKey of the result, and nowhere else.
-func (s *Store) ChangePageAccess(ctx context.Context, actor allswell.Actor, slug string, ch allswell.PageAccessChange, conds ...allswell.Precondition) (allswell.Page, error) {
+func (s *Store) ChangePageAccess(
+	ctx context.Context, actor allswell.Actor, slug string, ch allswell.PageAccessChange,
+	conds ...allswell.Precondition,
+) (allswell.Page, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Page{}, err
 	}
@@ -355,7 +362,9 @@ func (t *tx) claimHome(actor allswell.Actor, p allswell.Page) error {
 }
 
 // SetPageImage sets an image of a page.
-func (s *Store) SetPageImage(ctx context.Context, actor allswell.Actor, slug string, image allswell.PageImage) (allswell.Page, error) {
+func (s *Store) SetPageImage(
+	ctx context.Context, actor allswell.Actor, slug string, image allswell.PageImage,
+) (allswell.Page, error) {
 	return s.changeImage(ctx, actor, slug, func(t *tx, pageID string) error {
 		_, err := t.Exec(`INSERT INTO page_images (page_id, kind, type, name, body) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (page_id, kind) DO UPDATE SET type = excluded.type, name = excluded.name, body = excluded.body`,
@@ -365,14 +374,18 @@ func (s *Store) SetPageImage(ctx context.Context, actor allswell.Actor, slug str
 }
 
 // DeletePageImage removes an image of a page, if it has one.
-func (s *Store) DeletePageImage(ctx context.Context, actor allswell.Actor, slug string, kind allswell.ImageKind) (allswell.Page, error) {
+func (s *Store) DeletePageImage(
+	ctx context.Context, actor allswell.Actor, slug string, kind allswell.ImageKind,
+) (allswell.Page, error) {
 	return s.changeImage(ctx, actor, slug, func(t *tx, pageID string) error {
 		_, err := t.Exec(`DELETE FROM page_images WHERE page_id = $1 AND kind = $2`, pageID, string(kind))
 		return err
 	})
 }
 
-func (s *Store) changeImage(ctx context.Context, actor allswell.Actor, slug string, change func(t *tx, pageID string) error) (allswell.Page, error) {
+func (s *Store) changeImage(
+	ctx context.Context, actor allswell.Actor, slug string, change func(t *tx, pageID string) error,
+) (allswell.Page, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
 		before, err := t.lockPage(actor, slug)
 		if err == nil {

@@ -118,7 +118,9 @@ func (s *Store) RemovePasskey(ctx context.Context, actor allswell.Actor, id stri
 
 // SignInWithPasskey starts a session of the user of a passkey whose signature was right. It returns ErrWrongFactor if the
 // passkey is gone, or its sign count has not increased, so that it may have been copied.
-func (s *Store) SignInWithPasskey(ctx context.Context, p allswell.Passkey, signCount uint32, b Browser) (secret string, err error) {
+func (s *Store) SignInWithPasskey(
+	ctx context.Context, p allswell.Passkey, signCount uint32, b Browser,
+) (secret string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {
 		if err := t.usePasskey(p, signCount); err != nil {
 			return "", err

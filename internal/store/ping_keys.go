@@ -36,7 +36,9 @@ func (c *session) pingKey(pageID string) (allswell.PingKey, error) {
 
 // ChangePingKey changes what the ping key of a page allows, makes the key, or removes it. A new key is random unless ch
 // has one; the error is an *allswell.ValidationError if a page has that, or if the page has another key.
-func (s *Store) ChangePingKey(ctx context.Context, actor allswell.Actor, slug string, ch allswell.PingKeyChange) (allswell.PingKey, error) {
+func (s *Store) ChangePingKey(
+	ctx context.Context, actor allswell.Actor, slug string, ch allswell.PingKeyChange,
+) (allswell.PingKey, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.PingKey{}, err
 	}
@@ -63,7 +65,9 @@ func (s *Store) ChangePingKey(ctx context.Context, actor allswell.Actor, slug st
 }
 
 // changePingKey changes the ping key of a locked page.
-func (t *tx) changePingKey(p allswell.Page, before allswell.PingKey, ch allswell.PingKeyChange) (after allswell.PingKey, err error) {
+func (t *tx) changePingKey(
+	p allswell.Page, before allswell.PingKey, ch allswell.PingKeyChange,
+) (after allswell.PingKey, err error) {
 	after = before
 	if ch.Access != nil {
 		after.Access = *ch.Access
@@ -111,7 +115,9 @@ func (t *tx) addPingKey(p allswell.Page, k allswell.PingKey) error {
 
 // RotatePingKey gives a page a new ping key. The old one stays valid for PingTokenOverlap; the one before it becomes
 // invalid. The error is allswell.ErrNotFound if the page has none.
-func (s *Store) RotatePingKey(ctx context.Context, actor allswell.Actor, slug string, save ...SaveResponse[allswell.PingKey]) (allswell.PingKey, error) {
+func (s *Store) RotatePingKey(
+	ctx context.Context, actor allswell.Actor, slug string, save ...SaveResponse[allswell.PingKey],
+) (allswell.PingKey, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.PingKey, error) {
 		p, err := t.lockPage(actor, slug)
 		if err != nil {

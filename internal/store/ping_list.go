@@ -38,7 +38,9 @@ type signalEntry struct {
 
 // Signals lists at most limit of the pings and signals of a workspace's monitor, given its id or slug, newest first: of
 // both together, the last allswell.MaxSignals. next is the place of the last one; zero if there are no others.
-func (s *Store) Signals(ctx context.Context, actor allswell.Actor, ref string, f SignalFilter, limit int) (signals []allswell.Signal, next SignalCursor, err error) {
+func (s *Store) Signals(
+	ctx context.Context, actor allswell.Actor, ref string, f SignalFilter, limit int,
+) (signals []allswell.Signal, next SignalCursor, err error) {
 	entries, err := read(ctx, s, func(c *session) ([]signalEntry, error) {
 		m, err := c.monitorOf(actor, ref)
 		if err != nil {
@@ -92,7 +94,10 @@ func (c *session) signalEntries(m allswell.Monitor) ([]signalEntry, error) {
 
 // plainPing returns a ping of a monitor as an entry of its history.
 func plainPing(m allswell.Monitor, p pinghistory.Ping) allswell.Signal {
-	out := allswell.Signal{ID: allswell.PingID(p.At, m.ID), MonitorID: m.ID, ReceivedAt: time.UnixMilli(p.At / 1000).UTC(), Kind: allswell.SignalPing, UserAgent: p.Client.UserAgent}
+	out := allswell.Signal{
+		ID: allswell.PingID(p.At, m.ID), MonitorID: m.ID, ReceivedAt: time.UnixMilli(p.At / 1000).UTC(),
+		Kind: allswell.SignalPing, UserAgent: p.Client.UserAgent,
+	}
 	if p.Client.Address.IsValid() {
 		out.Address = p.Client.Address.String()
 	}

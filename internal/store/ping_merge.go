@@ -240,7 +240,9 @@ func (s *Store) mergeable(segments []pingSegment, now time.Time) (from []pingSeg
 func (s *Store) beginMerge(ctx context.Context, from []pingSegment, level int64) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		t.unattended = true
-		into := pingSegment{id: allswell.NewID("", t.Now), state: segmentBuilding, level: level, nextKey: math.MinInt64, oldest: t.Now}
+		into := pingSegment{
+			id: allswell.NewID("", t.Now), state: segmentBuilding, level: level, nextKey: math.MinInt64, oldest: t.Now,
+		}
 		var ids []string
 		for _, g := range from {
 			ids = append(ids, g.id)

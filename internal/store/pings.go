@@ -29,7 +29,9 @@ const (
 // error no ping is known to be recorded.
 //
 // origins says who sent the pings, for the history. If it is zero, each monitor had one ping, of an unknown client.
-func (s *Store) RecordPings(ctx context.Context, addresses []string, record LivenessRecord, origins PingOrigins) ([]PingResult, error) {
+func (s *Store) RecordPings(
+	ctx context.Context, addresses []string, record LivenessRecord, origins PingOrigins,
+) ([]PingResult, error) {
 	return write(ctx, s, func(t *tx) ([]PingResult, error) {
 		t.unattended = true
 		if err := t.recordPingLiveness(record); err != nil {
@@ -96,7 +98,9 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 // recordEach records the pings of monitors that are down, were never pinged, were given
 // by their old token, or whose last ping lies in the future. A ping that fails is rolled
 // back alone.
-func (t *tx) recordEach(given func(monitorRow) string, where string, args []any, index map[string]int, results []PingResult) error {
+func (t *tx) recordEach(
+	given func(monitorRow) string, where string, args []any, index map[string]int, results []PingResult,
+) error {
 	rows, err := t.monitorRows(`WHERE enabled AND `+where+` ORDER BY id FOR UPDATE`, args...)
 	if err != nil || len(rows) == 0 {
 		return err

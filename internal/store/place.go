@@ -59,7 +59,9 @@ func (s *Store) PlaceGroup(ctx context.Context, actor allswell.Actor, slug, ref 
 }
 
 // placeComponent puts a component into a group, at a place among the others there.
-func (t *tx) placeComponent(actor allswell.Actor, moved allswell.Component, others []allswell.Component, to allswell.Place) error {
+func (t *tx) placeComponent(
+	actor allswell.Actor, moved allswell.Component, others []allswell.Component, to allswell.Place,
+) error {
 	return placeAmong(t, actor, placement[allswell.Component]{moved, others, to}, func(c allswell.Component, order int) (allswell.Component, error) {
 		e := allswell.ComponentEdit{Order: &order}
 		if c.ID == moved.ID {
@@ -93,7 +95,9 @@ func inGroup(components []allswell.Component, groupID string) []allswell.Compone
 }
 
 // lockOrder locks a page with all its components, and loads its groups and components in their order.
-func (t *tx) lockOrder(actor allswell.Actor, slug string) (p allswell.Page, groups []allswell.Group, components []allswell.Component, err error) {
+func (t *tx) lockOrder(
+	actor allswell.Actor, slug string,
+) (p allswell.Page, groups []allswell.Group, components []allswell.Component, err error) {
 	if p, err = t.pageBySlug(actor, slug); err == nil {
 		err = t.lockRows(func() (s lockSet, err error) {
 			s.pages = []string{p.ID}

@@ -33,7 +33,10 @@ func (c *session) postmortem(incidentID string) (allswell.Postmortem, error) {
 // PutPostmortem creates or replaces the post-mortem of an incident. The first publication of any post-mortem of the
 // incident emits an event, unless it is silent; nothing else notifies subscribers. It returns
 // allswell.ErrPreconditionFailed if the post-mortem does not meet the precondition.
-func (s *Store) PutPostmortem(ctx context.Context, actor allswell.Actor, incidentID string, n allswell.PostmortemInput, cond allswell.Precondition) (allswell.Postmortem, bool, error) {
+func (s *Store) PutPostmortem(
+	ctx context.Context, actor allswell.Actor, incidentID string, n allswell.PostmortemInput,
+	cond allswell.Precondition,
+) (allswell.Postmortem, bool, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Postmortem{}, false, err
 	}
@@ -57,7 +60,9 @@ func (s *Store) PutPostmortem(ctx context.Context, actor allswell.Actor, inciden
 }
 
 // lockPostmortem locks an incident and loads its post-mortem; nil: it has none.
-func (t *tx) lockPostmortem(actor allswell.Actor, incidentID string, cond allswell.Precondition) (i allswell.Incident, p *allswell.Postmortem, err error) {
+func (t *tx) lockPostmortem(
+	actor allswell.Actor, incidentID string, cond allswell.Precondition,
+) (i allswell.Incident, p *allswell.Postmortem, err error) {
 	if i, err = t.lockIncident(actor, incidentID); err != nil {
 		return i, nil, err
 	}

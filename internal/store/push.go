@@ -82,7 +82,9 @@ type PushSignUp struct {
 // *allswell.ValidationError if the browser's subscription is invalid or the incident is over, and allswell.ErrNotFound
 // if the page does not show the incident.
 func (s *Store) SubscribeToEnd(ctx context.Context, r PushSignUp) error {
-	n, err := allswell.NewSubscriber{Channel: allswell.ChannelPush, Target: r.Target.String(), IncidentID: r.IncidentID}.CheckSignUp()
+	n, err := allswell.NewSubscriber{
+		Channel: allswell.ChannelPush, Target: r.Target.String(), IncidentID: r.IncidentID,
+	}.CheckSignUp()
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,9 @@ func check(conds []allswell.Precondition, o allswell.Auditable) error {
 // does not have get their defaults, except for those that NewPage.Replacement keeps; images are kept. It returns
 // allswell.ErrPreconditionFailed if the page does not meet cond, and an
 // *allswell.ValidationError if another workspace has the slug.
-func (s *Store) PutPage(ctx context.Context, actor allswell.Actor, n allswell.NewPage, cond allswell.Precondition) (p allswell.Page, created bool, err error) {
+func (s *Store) PutPage(
+	ctx context.Context, actor allswell.Actor, n allswell.NewPage, cond allswell.Precondition,
+) (p allswell.Page, created bool, err error) {
 	if err := n.Validate(); err != nil {
 		return p, false, err
 	}
@@ -67,7 +69,10 @@ func (s *Store) PutPage(ctx context.Context, actor allswell.Actor, n allswell.Ne
 // PutComponent is PutPage for a component of a page, given its id or slug. A component
 // given by its id must exist. A status, an order and Hidden that n does not have are
 // kept, and the group is kept if n says so.
-func (s *Store) PutComponent(ctx context.Context, actor allswell.Actor, pageSlug, ref string, n allswell.NewComponent, cond allswell.Precondition) (c allswell.Component, created bool, err error) {
+func (s *Store) PutComponent(
+	ctx context.Context, actor allswell.Actor, pageSlug, ref string, n allswell.NewComponent,
+	cond allswell.Precondition,
+) (c allswell.Component, created bool, err error) {
 	if n.Slug = ""; allswell.ValidSlug(ref) {
 		n.Slug = ref
 	}
@@ -112,7 +117,9 @@ func (t *tx) replaceComponent(actor allswell.Actor, c allswell.Component, n alls
 
 // PutMonitor is PutPage for a monitor, given its id or slug. A monitor given by its id must
 // exist. The ping token is kept; another one in n is an *allswell.ValidationError.
-func (s *Store) PutMonitor(ctx context.Context, actor allswell.Actor, ref string, n allswell.NewMonitor, cond allswell.Precondition) (m allswell.Monitor, created bool, err error) {
+func (s *Store) PutMonitor(
+	ctx context.Context, actor allswell.Actor, ref string, n allswell.NewMonitor, cond allswell.Precondition,
+) (m allswell.Monitor, created bool, err error) {
 	if n.Slug = ""; allswell.ValidSlug(ref) {
 		n.Slug = ref
 	}

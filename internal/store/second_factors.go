@@ -81,7 +81,9 @@ func (s *Store) UseSecondFactor(ctx context.Context, userID, workspaceID string,
 		if err != nil {
 			return err
 		}
-		return t.useSecondFactor(allswell.Actor{Kind: allswell.ActorUser, ID: userID, Name: user.Name, WorkspaceID: workspaceID, Address: b.Address}, f)
+		return t.useSecondFactor(allswell.Actor{
+			Kind: allswell.ActorUser, ID: userID, Name: user.Name, WorkspaceID: workspaceID, Address: b.Address,
+		}, f)
 	})
 }
 
@@ -135,7 +137,9 @@ func (t *tx) auditFactors(actor allswell.Actor, before allswell.UserFactors) err
 
 // changeFactors changes the factors of the actor, who is a user: it ends all other sessions of the user, invalidates the
 // user's codes, and audits the change.
-func changeFactors[T any](ctx context.Context, s *Store, actor allswell.Actor, f func(t *tx, before allswell.UserFactors) (T, error)) (T, error) {
+func changeFactors[T any](
+	ctx context.Context, s *Store, actor allswell.Actor, f func(t *tx, before allswell.UserFactors) (T, error),
+) (T, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (none T, err error) {
 		before, err := t.lockFactors(actor.ID)
 		if err != nil {
@@ -155,7 +159,9 @@ func changeFactors[T any](ctx context.Context, s *Store, actor allswell.Actor, f
 // SetAuthenticator gives the actor, who is a user, an authenticator app, and returns recovery codes. step is that of the
 // code that has proved it. It ends all other sessions of the user, and invalidates the user's codes. It returns
 // allswell.ErrPreconditionFailed if the user has an authenticator app.
-func (s *Store) SetAuthenticator(ctx context.Context, actor allswell.Actor, secret string, step int64) (recoveryCodes []string, err error) {
+func (s *Store) SetAuthenticator(
+	ctx context.Context, actor allswell.Actor, secret string, step int64,
+) (recoveryCodes []string, err error) {
 	return changeFactors(ctx, s, actor, func(t *tx, before allswell.UserFactors) ([]string, error) {
 		if before.HasAuthenticator() {
 			return nil, allswell.ErrPreconditionFailed

@@ -48,7 +48,9 @@ func scanSession(row database.Row) (s allswell.Session, err error) {
 
 // StartSession signs in a user who has proved who they are, to the workspace that the user joined first, and returns
 // the secret of the session. It returns allswell.ErrNotFound if the user does not exist or is a member of no workspace.
-func (s *Store) StartSession(ctx context.Context, userID string, method allswell.SignInMethod, b Browser) (secret string, err error) {
+func (s *Store) StartSession(
+	ctx context.Context, userID string, method allswell.SignInMethod, b Browser,
+) (secret string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) { return t.startSessionAnywhere(userID, t.signInNow(method, b)) })
 }
 

@@ -232,7 +232,9 @@ func (t *tx) addNote(incidentID string, failed NewSignal) error {
 }
 
 // IncidentNotes lists the notes of a workspace's incident, oldest first.
-func (s *Store) IncidentNotes(ctx context.Context, actor allswell.Actor, incidentID string, r Pagination) ([]allswell.IncidentNote, int, error) {
+func (s *Store) IncidentNotes(
+	ctx context.Context, actor allswell.Actor, incidentID string, r Pagination,
+) ([]allswell.IncidentNote, int, error) {
 	if _, err := read(ctx, s, func(c *session) (allswell.Incident, error) { return c.incidentOf(actor, incidentID) }); err != nil {
 		return nil, 0, err
 	}

@@ -66,7 +66,9 @@ func (c *session) describeSilences(all []alert.Silence) error {
 }
 
 // CreateSilence creates a silence. A zero StartsAt is now.
-func (s *Store) CreateSilence(ctx context.Context, actor allswell.Actor, v alert.Silence, save ...SaveResponse[alert.Silence]) (alert.Silence, error) {
+func (s *Store) CreateSilence(
+	ctx context.Context, actor allswell.Actor, v alert.Silence, save ...SaveResponse[alert.Silence],
+) (alert.Silence, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (alert.Silence, error) {
 		if err := checkUnlimited(actor); err != nil {
 			return v, err
@@ -102,7 +104,9 @@ func (s *Store) CreateSilence(ctx context.Context, actor allswell.Actor, v alert
 
 // ChangeSilence changes a silence, given its id, with a function that gets the silence as it is. The error is an
 // *allswell.ValidationError if the silence has ended.
-func (s *Store) ChangeSilence(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Silence) error) (alert.Silence, error) {
+func (s *Store) ChangeSilence(
+	ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Silence) error,
+) (alert.Silence, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (alert.Silence, error) {
 		before, err := t.lockSilence(actor, id, p)
 		if err != nil {

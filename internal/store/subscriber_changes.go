@@ -10,7 +10,9 @@ import (
 // RotateSubscriber gives a webhook a new secret. The old one also signs for
 // allswell.SecretOverlap. The error is an *allswell.ValidationError unless the
 // channel has secrets.
-func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
+func (s *Store) RotateSubscriber(
+	ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber],
+) (allswell.Subscriber, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
 		r := reachOf(actor)
 		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)
@@ -37,7 +39,9 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 // ChangeSubscriber changes a subscriber on behalf of an operator. The components are ids or slugs. Visitors' webhooks
 // and other channels cannot ask for warnings: this is an *allswell.ValidationError. Messages that are being delivered
 // to the subscriber still are after it has chosen other components or asks for no warnings.
-func (s *Store) ChangeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, p allswell.Precondition, ch allswell.SubscriberChange) (allswell.Subscriber, error) {
+func (s *Store) ChangeSubscriber(
+	ctx context.Context, actor allswell.Actor, slug, id string, p allswell.Precondition, ch allswell.SubscriberChange,
+) (allswell.Subscriber, error) {
 	return s.changeAsOperator(ctx, actor, subscriberChange{slug, id, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) (bool, error) {
 		if err := p.Check(*sub); err != nil {
 			return false, err
@@ -64,7 +68,9 @@ func (s *Store) ChangeSubscriber(ctx context.Context, actor allswell.Actor, slug
 }
 
 // ResumeSubscriber ends the suspension of a subscriber, if there is one, on behalf of an operator.
-func (s *Store) ResumeSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
+func (s *Store) ResumeSubscriber(
+	ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber],
+) (allswell.Subscriber, error) {
 	return s.changeAsOperator(ctx, actor, subscriberChange{slug, id, allswell.AuditResume, func(_ *tx, sub *allswell.Subscriber) (bool, error) {
 		suspended := !sub.SuspendedAt.IsZero()
 		if suspended {
@@ -82,7 +88,9 @@ type subscriberChange struct {
 }
 
 // changeAsOperator applies a change to a locked subscriber, and saves and audits it.
-func (s *Store) changeAsOperator(ctx context.Context, actor allswell.Actor, ch subscriberChange, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
+func (s *Store) changeAsOperator(
+	ctx context.Context, actor allswell.Actor, ch subscriberChange, save ...SaveResponse[allswell.Subscriber],
+) (allswell.Subscriber, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
 		r := reachOf(actor)
 		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, ch.id, ch.slug, r.arg)

@@ -14,14 +14,20 @@ import (
 // ImportSubscribers subscribes e-mail addresses, phones and chats to a page in one transaction, and returns what
 // happened to each line. Lines that cannot be added do not affect the others. It returns an *allswell.ValidationError
 // if the list as a whole, or the consent, is invalid. A dry run returns the same report and changes nothing.
-func (s *Store) ImportSubscribers(ctx context.Context, actor allswell.Actor, slug string, n allswell.SubscriberImport, save ...SaveResponse[allswell.SubscriberImportReport]) (allswell.SubscriberImportReport, error) {
+func (s *Store) ImportSubscribers(
+	ctx context.Context, actor allswell.Actor, slug string, n allswell.SubscriberImport,
+	save ...SaveResponse[allswell.SubscriberImportReport],
+) (allswell.SubscriberImportReport, error) {
 	checked, err := n.Check()
 	if err != nil {
 		return allswell.SubscriberImportReport{}, err
 	}
 	report := func(c *session) (allswell.SubscriberImportReport, error) {
 		p, err := c.pageBySlug(actor, slug)
-		r := allswell.SubscriberImportReport{PageID: p.ID, PageName: p.Name, Consent: n.Consent, Confirmed: n.Confirmed, DryRun: n.DryRun, Lines: slices.Clone(checked)}
+		r := allswell.SubscriberImportReport{
+			PageID: p.ID, PageName: p.Name, Consent: n.Consent, Confirmed: n.Confirmed, DryRun: n.DryRun,
+			Lines: slices.Clone(checked),
+		}
 		if err == nil {
 			err = c.checkImportLines(p, r.Lines)
 		}

@@ -76,7 +76,9 @@ var subscriberStateConditions = map[allswell.SubscriberState]string{
 }
 
 // Subscribers lists a page's subscribers that match the filter, newest first, and returns how many there are.
-func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug string, f SubscriberFilter, r Pagination) ([]allswell.Subscriber, int, error) {
+func (s *Store) Subscribers(
+	ctx context.Context, actor allswell.Actor, slug string, f SubscriberFilter, r Pagination,
+) ([]allswell.Subscriber, int, error) {
 	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
@@ -122,7 +124,9 @@ func secretTarget(pageID, text string) (shown string, keys []string) {
 // SubscribersBefore returns all subscribers of a page, newest first: at most limit that are older than the one with the
 // id before, or the newest if before is "". more reports whether there are older ones. Subscriptions that begin or end
 // meanwhile neither repeat nor hide others.
-func (s *Store) SubscribersBefore(ctx context.Context, actor allswell.Actor, slug, before string, limit int) (subscribers []allswell.Subscriber, more bool, err error) {
+func (s *Store) SubscribersBefore(
+	ctx context.Context, actor allswell.Actor, slug, before string, limit int,
+) (subscribers []allswell.Subscriber, more bool, err error) {
 	p, err := s.pageOf(ctx, actor, slug)
 	if err != nil {
 		return nil, false, err
@@ -163,7 +167,10 @@ func (s *Store) Subscriber(ctx context.Context, actor allswell.Actor, slug, id s
 // CreateSubscriber adds a subscriber on behalf of an operator. If the target is
 // subscribed already, or no SMS can be sent to a phone, it returns an *allswell.ValidationError. An unconfirmed e-mail
 // address is sent a confirmation mail first.
-func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewSubscriber, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
+func (s *Store) CreateSubscriber(
+	ctx context.Context, actor allswell.Actor, slug string, n allswell.NewSubscriber,
+	save ...SaveResponse[allswell.Subscriber],
+) (allswell.Subscriber, error) {
 	n, err := n.Check()
 	if err != nil {
 		return allswell.Subscriber{}, err
@@ -341,7 +348,9 @@ func (s *Store) Unsubscribe(ctx context.Context, slug, key string) error {
 	}, subscriberOfKey, key, slug)
 }
 
-func (s *Store) unsubscribe(ctx context.Context, actor allswell.Actor, audit func(*tx, allswell.Subscriber) error, where string, args ...any) error {
+func (s *Store) unsubscribe(
+	ctx context.Context, actor allswell.Actor, audit func(*tx, allswell.Subscriber) error, where string, args ...any,
+) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		sub, err := t.subscriber(where+` FOR UPDATE`, args...)
 		if err == nil {
@@ -402,7 +411,9 @@ func (t *tx) cancelForSignedUp(pageID string) error {
 // SendTestMessage queues a test message to a subscriber, which is delivered like any other, and returns its entry in the
 // delivery log. It is an *allswell.ValidationError if the subscriber is not notified, or was sent one within
 // allswell.TestMessageInterval.
-func (s *Store) SendTestMessage(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.DeliveryLogEntry]) (allswell.DeliveryLogEntry, error) {
+func (s *Store) SendTestMessage(
+	ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.DeliveryLogEntry],
+) (allswell.DeliveryLogEntry, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (entry allswell.DeliveryLogEntry, err error) {
 		r := reachOf(actor)
 		sub, err := t.subscriber(r.subscriberOfPage()+` FOR UPDATE`, id, slug, r.arg)

@@ -70,7 +70,9 @@ func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, compon
 	})
 }
 
-func (s *Store) changeSubscription(ctx context.Context, slug, key string, action allswell.AuditAction, change func(*tx, *allswell.Subscriber) error) (allswell.Subscriber, error) {
+func (s *Store) changeSubscription(
+	ctx context.Context, slug, key string, action allswell.AuditAction, change func(*tx, *allswell.Subscriber) error,
+) (allswell.Subscriber, error) {
 	return write(ctx, s, func(t *tx) (allswell.Subscriber, error) {
 		sub, err := t.subscriber(subscriberOfKey+` FOR UPDATE`, key, slug)
 		if err != nil {

@@ -119,7 +119,9 @@ func fillTokenLimits(c *session, tokens []allswell.Token) error {
 }
 
 // IssueToken creates a token. Only the result has its secret, which is not stored.
-func (s *Store) IssueToken(ctx context.Context, actor allswell.Actor, n allswell.NewToken, save ...SaveResponse[allswell.IssuedToken]) (allswell.IssuedToken, error) {
+func (s *Store) IssueToken(
+	ctx context.Context, actor allswell.Actor, n allswell.NewToken, save ...SaveResponse[allswell.IssuedToken],
+) (allswell.IssuedToken, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.IssuedToken{}, err
 	}
@@ -272,7 +274,9 @@ func (s *Store) CreateFirstToken(ctx context.Context, secret string) (first bool
 			n, err = database.One(t.Session, database.ScanInt, `SELECT count(*) FROM tokens WHERE hash = $1`, allswell.HashTokenSecret(secret))
 			return n > 0, err
 		}
-		_, err = t.issue(allswell.SystemActor("first start", id), allswell.NewToken{Name: "first start", Scope: allswell.ScopeAdmin}, secret)
+		_, err = t.issue(allswell.SystemActor("first start", id), allswell.NewToken{
+			Name: "first start", Scope: allswell.ScopeAdmin,
+		}, secret)
 		return err == nil, err
 	})
 }

@@ -99,7 +99,9 @@ func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error), save ..
 
 // writeAs is write for a change by an actor. It returns allswell.ErrUnauthenticated if the
 // actor's token is revoked: see authorize.
-func writeAs[T any](ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) (T, error), save ...SaveResponse[T]) (T, error) {
+func writeAs[T any](
+	ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) (T, error), save ...SaveResponse[T],
+) (T, error) {
 	return write(ctx, s, func(t *tx) (T, error) {
 		if err := t.authorize(actor); err != nil {
 			var none T

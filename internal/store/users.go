@@ -139,7 +139,9 @@ func (s *Store) SetUp(ctx context.Context, code string, n allswell.NewUser, b Br
 		if err := t.insertUser(user, n.PasswordHash); err != nil {
 			return "", err
 		}
-		actor := allswell.Actor{Kind: allswell.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: workspace, Address: b.Address}
+		actor := allswell.Actor{
+			Kind: allswell.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: workspace, Address: b.Address,
+		}
 		member := allswell.Member{User: user, WorkspaceID: workspace, Role: allswell.RoleOwner, Since: t.Now}
 		if err := t.addMember(actor, member); err != nil {
 			return "", err

@@ -126,7 +126,9 @@ type WarningFilter struct {
 
 // Warnings lists at most limit warnings of a workspace's monitor, given its id or slug, newest first. more reports whether
 // there are others.
-func (s *Store) Warnings(ctx context.Context, actor allswell.Actor, ref string, f WarningFilter, limit int) (warnings []allswell.Warning, more bool, err error) {
+func (s *Store) Warnings(
+	ctx context.Context, actor allswell.Actor, ref string, f WarningFilter, limit int,
+) (warnings []allswell.Warning, more bool, err error) {
 	warnings, err = read(ctx, s, func(c *session) ([]allswell.Warning, error) {
 		m, err := c.monitorOf(actor, ref)
 		if err != nil {

@@ -50,7 +50,9 @@ func Match(secret, typed string, at time.Time) (matched int64, ok bool) {
 // Address returns the address that an authenticator app reads from a QR code.
 func Address(secret, issuer, account string) string {
 	label := url.PathEscape(issuer) + ":" + url.PathEscape(account)
-	return "otpauth://totp/" + label + "?" + strings.ReplaceAll(url.Values{"secret": {secret}, "issuer": {issuer}}.Encode(), "+", "%20")
+	return "otpauth://totp/" + label + "?" + strings.ReplaceAll(url.Values{
+		"secret": {secret}, "issuer": {issuer},
+	}.Encode(), "+", "%20")
 }
 
 // QRCode is a QR code as the path of an SVG image.

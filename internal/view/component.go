@@ -46,7 +46,9 @@ type badgeView struct{ URL, Code string }
 
 // Component returns the page of a component of sum. contents has its incidents and
 // maintenances. times are the response times of the last day; nil: they are not shown.
-func Component(layout Layout, sum allswell.Summary, c allswell.Component, contents allswell.PageContents, times *checkchart.Chart) Model {
+func Component(
+	layout Layout, sum allswell.Summary, c allswell.Component, contents allswell.PageContents, times *checkchart.Chart,
+) Model {
 	at := layout.At
 	l, history := at.lang, sum.Histories[c.ID]
 	b := componentBody{
@@ -63,7 +65,9 @@ func Component(layout Layout, sum allswell.Summary, c allswell.Component, conten
 	b.Figures = viewFigures(l, history)
 	b.Times = viewTimes(l, sum, times)
 	left := newBudget()
-	line, latest := detail{names: maxNamed, budget: left, lines: left}, detail{updates: 1, names: maxNamed, budget: left, lines: left}
+	line, latest := detail{names: maxNamed, budget: left, lines: left}, detail{
+		updates: 1, names: maxNamed, budget: left, lines: left,
+	}
 	var active []allswell.Incident
 	for _, inc := range contents.Incidents {
 		switch {

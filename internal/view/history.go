@@ -177,7 +177,10 @@ func History(l Layout, m Month) Model {
 	}
 	text := at.lang.Month(m.Start)
 	days := allswell.Days(m.Contents.Incidents, m.Contents.Maintenances, from, to)
-	limits := detail{updates: maxUpdates, names: allswell.MaxAffectedComponents, budget: &budget{monthBudget, budgetChars}, lines: newBudget()}
+	limits := detail{
+		updates: maxUpdates, names: allswell.MaxAffectedComponents, budget: &budget{monthBudget, budgetChars},
+		lines: newBudget(),
+	}
 	earlier := beganBefore(m.Contents, m.Start)
 	b := historyBody{Month: text, Days: viewDays(at, days, len(m.Contents.Incidents)+len(m.Contents.Maintenances), limits)}
 	b.Since = at.moment(since)

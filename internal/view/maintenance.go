@@ -72,7 +72,9 @@ func viewMaintenance(at Presentation, m allswell.Maintenance, limits detail) mai
 	if len(updates) == 0 {
 		return v
 	}
-	v.Excerpt = limits.lines.excerpt(at, i18n.UpdateText{Message: updates[0].Message, System: updates[0].System, At: updates[0].CreatedAt})
+	v.Excerpt = limits.lines.excerpt(at, i18n.UpdateText{
+		Message: updates[0].Message, System: updates[0].System, At: updates[0].CreatedAt,
+	})
 	v.Earlier = updates[0].Number
 	for _, u := range updates[:min(len(updates), limits.updates)] {
 		shown, ok := limits.budget.maintenanceUpdateView(at, u)

@@ -79,7 +79,10 @@ func viewListed(at Presentation, e ListEntry) listedPage {
 	p := listedPage{URL: page.Home(), Name: displayName(e.Name), Status: e.Status}
 	if e.Lead.ID != "" {
 		sum.Active = []allswell.Incident{e.Lead}
-		p.Lead = &incidentView{URL: page.incident(e.Lead.ID), Title: displayName(at.lang.IncidentTitle(e.Lead)), Impact: e.Lead.Impact, Began: at.moment(e.Lead.CreatedAt)}
+		p.Lead = &incidentView{
+			URL: page.incident(e.Lead.ID), Title: displayName(at.lang.IncidentTitle(e.Lead)), Impact: e.Lead.Impact,
+			Began: at.moment(e.Lead.CreatedAt),
+		}
 	}
 	p.Severity = sum.Severity()
 	return p

@@ -40,7 +40,10 @@ type Variant struct {
 
 // Present returns the presentation of a variant of a status page.
 func Present(page allswell.Page, v Variant) Presentation {
-	at := Presentation{base: "/status/" + page.Slug, lang: v.Language, chosen: v.Chosen, zone: page.Location(), languages: i18n.Offered(page.Languages).All()}
+	at := Presentation{
+		base: "/status/" + page.Slug, lang: v.Language, chosen: v.Chosen, zone: page.Location(),
+		languages: i18n.Offered(page.Languages).All(),
+	}
 	at.root = at.base
 	if page.Host != "" {
 		at.root = "https://" + page.Host

@@ -108,7 +108,10 @@ type ongoingEvent struct {
 func Status(l Layout, sum allswell.Summary) Model {
 	at := l.At
 	left := &budget{statusBytes, budgetChars}
-	b := statusBody{Announcements: viewAnnouncements(sum.Announcements), Status: sum.Status, Counts: countsText(at.lang, sum), History: at.history(), Calendar: at.calendar()}
+	b := statusBody{
+		Announcements: viewAnnouncements(sum.Announcements), Status: sum.Status, Counts: countsText(at.lang, sum),
+		History: at.history(), Calendar: at.calendar(),
+	}
 	b.addEvents(at, sum, left)
 	ongoing := ongoingEvents(at, sum)
 	for _, block := range sum.Blocks {
@@ -161,7 +164,9 @@ func (b *statusBody) addEvents(at Presentation, sum allswell.Summary, left *budg
 	b.MoreUpcoming = len(sum.Upcoming) - len(upcoming)
 }
 
-func viewBlock(at Presentation, sum allswell.Summary, block allswell.Block, ongoing map[string][]ongoingEvent, left *budget) blockView {
+func viewBlock(
+	at Presentation, sum allswell.Summary, block allswell.Block, ongoing map[string][]ongoingEvent, left *budget,
+) blockView {
 	v := blockView{Key: block.Group.ID, Name: block.Group.Name, Status: block.Status}
 	if v.Key != "" {
 		v.Bars, v.Spans = drawBars(block.History), knownSpans(at.lang, block.History)

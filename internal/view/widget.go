@@ -29,7 +29,10 @@ type widget struct {
 // is inline. at.Public must be set. If delayed, the state is unknown.
 func Widget(at Presentation, sum allswell.Summary, delayed bool) (html []byte, style string, err error) {
 	tone := sum.Status.Tone()
-	w := widget{Lang: at.lang.Tag, Dir: at.lang.Dir, URL: at.withLanguage(at.Public), Page: sum.Page.Name, Headline: at.lang.Banner(sum.Status)}
+	w := widget{
+		Lang: at.lang.Tag, Dir: at.lang.Dir, URL: at.withLanguage(at.Public), Page: sum.Page.Name,
+		Headline: at.lang.Banner(sum.Status),
+	}
 	if delayed {
 		tone = allswell.StatusUnknown.Tone()
 		w.Headline = at.lang.Banner(allswell.StatusUnknown)

@@ -133,7 +133,9 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 		writeFailure(w, http.StatusForbidden, failure{Code: CodeForbidden, Message: fmt.Sprintf(
 			"This token has the scope %s; this call needs %s.", forbidden.Has, forbidden.Needs)})
 	case errors.Is(err, allswell.ErrPageLimited):
-		writeFailure(w, http.StatusForbidden, failure{Code: CodeForbidden, Message: "This token is limited to some pages; this call needs all of them."})
+		writeFailure(w, http.StatusForbidden, failure{
+			Code: CodeForbidden, Message: "This token is limited to some pages; this call needs all of them.",
+		})
 	case errors.As(err, &method):
 		h.Set("Allow", strings.Join(method.Allow, ", "))
 		writeFailure(w, http.StatusMethodNotAllowed, failure{Message: "Method not allowed.", Code: CodeMethodNotAllowed})

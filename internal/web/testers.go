@@ -54,13 +54,18 @@ type CheckTester struct {
 
 // NewCheckTester returns a CheckTester that checks with run, which gets the type and a valid check with its secrets.
 // now is the clock of the limit; nil: time.Now.
-func NewCheckTester(run func(context.Context, allswell.MonitorType, allswell.CheckSpec) (allswell.CheckResult, error), now func() time.Time) *CheckTester {
+func NewCheckTester(
+	run func(context.Context, allswell.MonitorType, allswell.CheckSpec) (allswell.CheckResult, error),
+	now func() time.Time,
+) *CheckTester {
 	return &CheckTester{run, newTestLimits(now)}
 }
 
 // Test checks once, within the timeout of spec and MaxTestTimeout. A check that fails is a result. The error is a
 // *TooMany above the limit of the workspace, and allswell.ErrBusy while too many tests run.
-func (t *CheckTester) Test(ctx context.Context, workspaceID string, kind allswell.MonitorType, spec allswell.CheckSpec) (allswell.CheckResult, error) {
+func (t *CheckTester) Test(
+	ctx context.Context, workspaceID string, kind allswell.MonitorType, spec allswell.CheckSpec,
+) (allswell.CheckResult, error) {
 	end, err := t.limits.begin(workspaceID)
 	if err != nil {
 		return allswell.CheckResult{}, err
@@ -79,7 +84,9 @@ type ChannelTester struct {
 
 // NewChannelTester returns a ChannelTester that sends with send, which gets a valid channel with its secrets, and who
 // asks for the test. now is the clock of the limit; nil: time.Now.
-func NewChannelTester(send func(ctx context.Context, c alert.Channel, by string) allswell.SendOutcome, now func() time.Time) *ChannelTester {
+func NewChannelTester(
+	send func(ctx context.Context, c alert.Channel, by string) allswell.SendOutcome, now func() time.Time,
+) *ChannelTester {
 	return &ChannelTester{send, newTestLimits(now)}
 }
 

@@ -80,7 +80,9 @@ func (r release) image(t target, licenses []byte) (v1.Image, error) {
 		return nil, err
 	}
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	image, err := mutate.Append(base, mutate.Addendum{Layer: layer, History: v1.History{CreatedBy: ".ci/release", Created: v1.Time{Time: r.time}}})
+	image, err := mutate.Append(base, mutate.Addendum{
+		Layer: layer, History: v1.History{CreatedBy: ".ci/release", Created: v1.Time{Time: r.time}},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +181,9 @@ func (r release) tarOf(dir string) ([]byte, error) {
 		if err != nil {
 			return err
 		}
-		return writeEntry(w, &tar.Header{Name: path, Size: int64(len(data)), Mode: 0o644, ModTime: r.time, Format: tar.FormatPAX}, data)
+		return writeEntry(w, &tar.Header{
+			Name: path, Size: int64(len(data)), Mode: 0o644, ModTime: r.time, Format: tar.FormatPAX,
+		}, data)
 	})
 	err = errors.Join(err, w.Close())
 	return b.Bytes(), err
