@@ -210,7 +210,7 @@ func (m *Monitor) Warn(v Verdict) (warnings []Violation) {
 	return warnings
 }
 
-// dropWarned removes from Warned what can no longer be violated with a warning.
+// dropWarned removes from Warned the conditions that can no longer be violated with a warning.
 func (m *Monitor) dropWarned() {
 	m.Warned = slices.DeleteFunc(slices.Clone(m.Warned), func(c Condition) bool {
 		return !m.Enabled || !m.Has(c) || m.Action(c) != ActionWarn

@@ -24,7 +24,7 @@ func (l PageLimit) field() any {
 }
 
 // check adds an error for the field "pages" if there is a limit and it has no pages or too many, or cannot be combined with
-// the permissions. who names what has them.
+// the permissions of who, such as "Admins and owners".
 func (l PageLimit) check(bad *ValidationError, allowed bool, who string) {
 	switch {
 	case !l.Limited:

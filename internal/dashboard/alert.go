@@ -88,7 +88,7 @@ func noticeEntry(n store.AlertNotice) alertEntry {
 	return e
 }
 
-// alertTimeline returns what happened with an alert, in the order of time.
+// alertTimeline returns the timeline of an alert, oldest first.
 func alertTimeline(d store.AlertDetail) (all []alertEntry) {
 	began := alertEntry{At: d.OpenedAt, Tone: alertTone(alert.Alert{Subject: d.Subject}), What: d.Name + " " + d.Event.Words()}
 	if d.Reason != "" {

@@ -34,7 +34,7 @@ func filterValues(f alert.Filter) url.Values {
 	return values
 }
 
-// words returns what was chosen or typed into a field, with commas or spaces between.
+// words returns the values of a field, which were chosen, or typed with commas or spaces between.
 func (f *form) words(name string) (all []string) {
 	for _, value := range f.values[name] {
 		all = append(all, strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' || r == '\r' })...)

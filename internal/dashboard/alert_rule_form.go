@@ -28,7 +28,7 @@ type alertRuleForm struct {
 	Rule     alert.Rule // zero: a new one
 	Conflict bool
 	Tag      string
-	Summary  string // of what was typed, if it was asked for and is valid
+	Summary  string // of the input, if it was requested and is valid
 
 	Name, Delay, Repeat, Zone, From, Until                 field
 	Targets, Events, Days, Instead                         field // boxes
@@ -304,7 +304,7 @@ func (v *visit) monitorOptions(chosen []string) (all []option, err error) {
 	return all, err
 }
 
-// describedEvents are the events of rules with what they mean.
+// describedEvents are the events of rules with their descriptions.
 func describedEvents() (all []option) {
 	for _, e := range alert.Events {
 		all = append(all, option{Value: string(e), Label: strings.TrimSuffix(e.Help(), ".")})

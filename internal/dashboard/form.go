@@ -15,7 +15,7 @@ import (
 // the store stand beside their fields.
 type form struct {
 	values  url.Values
-	saved   url.Values // what somebody else has saved meanwhile; nil: nothing
+	saved   url.Values // the values that somebody else has saved meanwhile; nil: nothing
 	bad     *allswell.ValidationError
 	shown   map[string]bool // the fields that the template has drawn
 	focused bool            // a field has the focus
@@ -68,7 +68,7 @@ func (f *form) Others() (messages []string) {
 	return messages
 }
 
-// HasErrors reports whether anything is wrong with what was typed.
+// HasErrors reports whether the input is invalid.
 func (f *form) HasErrors() bool { return f.bad != nil }
 
 // field is a field of a form, as the template "field" draws it.
@@ -85,7 +85,7 @@ type field struct {
 	Bare                           bool // optional, without a word about it
 	Short                          bool // boxes with short labels, several in a line
 	Errors                         []string
-	Saved                          string // what somebody else has saved meanwhile, if that is not what was typed
+	Saved                          string // the values that somebody else has saved meanwhile, if it differs from the input
 }
 
 // maxBoxes is the number of boxes up to which all of a compact list are shown at once.
@@ -123,7 +123,7 @@ type option struct {
 	Selected     bool
 }
 
-// draw returns a field with what was typed and what is wrong with it. The first one that is wrong has the focus.
+// draw returns a field with its input and its errors. The first one with an error has the focus.
 func (f *form) draw(x field) field {
 	f.shown[x.Name] = true
 	if x.Type == "" {
@@ -158,7 +158,7 @@ func (f *form) draw(x field) field {
 	return x
 }
 
-// drawBoxes returns a field of which any number of options is chosen, with what is wrong with it, or with one of other
+// drawBoxes returns a field of which any number of options is chosen, with its errors, or with one of other
 // fields of the API. The template "boxes" draws it.
 func (f *form) drawBoxes(x field, others ...string) field {
 	x.ID = x.Name

@@ -67,7 +67,7 @@ type editForm struct {
 	Title, Impact field
 }
 
-// incidentForms are the two forms of the screen of an incident, with what was typed into one of them.
+// incidentForms are the two forms of the screen of an incident, with the input of one of them.
 type incidentForms struct {
 	update, edit, merge *form // nil: nothing was typed
 
@@ -75,7 +75,7 @@ type incidentForms struct {
 	conflict bool
 }
 
-// showIncident shows an incident with its timeline, what can be done with it, and who has done what.
+// showIncident shows an incident with its timeline, its forms and its changes.
 func (v *visit) showIncident() error {
 	i, err := v.store.IncidentWithPage(v.r.Context(), v.actor(), v.r.PathValue("incident"))
 	if err != nil {
@@ -127,7 +127,7 @@ func (v *visit) answerIncident(status int, i store.ListedIncident, forms inciden
 	return v.show(status, "incident", i.Title, s)
 }
 
-// fillIncidentForms sets the forms, with what was typed or else with what the incident has.
+// fillIncidentForms sets the forms, from the input or else from the incident.
 func (v *visit) fillIncidentForms(s *incidentScreen, forms incidentForms) error {
 	i := s.ListedIncident
 	components, err := v.allComponents(i.PageSlug)
@@ -242,7 +242,7 @@ func (v *visit) previewOfUpdate(i store.ListedIncident, ch allswell.IncidentChan
 	return v.previewOf(allswell.Page{Slug: i.PageSlug}, changed)
 }
 
-// changeIncident changes an incident. If somebody else was faster, it shows what they did, and the form again.
+// changeIncident changes an incident. If somebody else was faster, it shows their change, and the form again.
 func (v *visit) changeIncident(i store.ListedIncident, ch allswell.IncidentChange, forms incidentForms) error {
 	f := forms.update
 	if f == nil {

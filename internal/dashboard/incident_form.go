@@ -52,7 +52,7 @@ type affectedField struct {
 	Options            []option
 }
 
-// affectedFields returns a field for each component, with what was chosen.
+// affectedFields returns a field for each component, with its input.
 func (f *form) affectedFields(components []allswell.Component) (fields []affectedField) {
 	for _, c := range components {
 		x := affectedField{
@@ -84,7 +84,7 @@ func (f *form) affected(components []allswell.Component) (affected []allswell.Af
 // notifiesNobody reports whether "Don't notify" was chosen.
 func notifiesNobody(f *form) bool { return f.Value("notify") == "false" }
 
-// notifiesNobodyOfPast is notifiesNobody, but of what is over nobody is notified unless that was chosen.
+// notifiesNobodyOfPast is notifiesNobody, except that nobody is notified of what is over unless that was chosen.
 func notifiesNobodyOfPast(f *form, over bool) bool {
 	return notifiesNobody(f) || over && f.Value("notify") != "true"
 }
@@ -92,7 +92,7 @@ func notifiesNobodyOfPast(f *form, over bool) bool {
 // NotifyPast reports whether "Notify subscribers all the same" was chosen, for templates.
 func (f *form) NotifyPast() bool { return f.Value("notify") == "true" }
 
-// pastFields returns the fields of the times of what was earlier, in the zone of a page.
+// pastFields returns the fields of the times of an incident that is recorded later, in the zone of a page.
 func (f *form) pastFields(p allswell.Page, fields ...field) []field {
 	for i, x := range fields {
 		x.Type, x.Optional = "datetime-local", true
@@ -105,7 +105,7 @@ func (f *form) pastFields(p allswell.Page, fields ...field) []field {
 // Silent is notifiesNobody, for templates.
 func (f *form) Silent() bool { return notifiesNobody(f) }
 
-// text returns what was typed into a field of several lines; nil: nothing.
+// text returns the input of a field of several lines; nil: nothing.
 func (f *form) text(name string) *string {
 	text := strings.TrimSpace(strings.ReplaceAll(f.Value(name), "\r\n", "\n"))
 	if text == "" {

@@ -36,14 +36,14 @@ type maintenanceUpdateForm struct {
 	Preview        *maintenancePreview // nil: none was asked for
 }
 
-// maintenanceForms are the two forms of the screen of a maintenance, with what was typed into one of them.
+// maintenanceForms are the two forms of the screen of a maintenance, with the input of one of them.
 type maintenanceForms struct {
 	update, plan *form // nil: nothing was typed
 	conflict     bool
 	preview      *maintenancePreview
 }
 
-// showMaintenance shows a maintenance with its timeline, what can be done with it, and who has done what.
+// showMaintenance shows a maintenance with its timeline, its forms and its changes.
 func (v *visit) showMaintenance() error {
 	m, err := v.store.MaintenanceWithPage(v.r.Context(), v.actor(), v.r.PathValue("maintenance"))
 	if err != nil {
@@ -78,7 +78,7 @@ func (v *visit) answerMaintenance(status int, m store.ListedMaintenance, forms m
 	return v.show(status, "maintenance", m.Title, s)
 }
 
-// fillMaintenanceForms sets the forms, with what was typed or else with what the maintenance has.
+// fillMaintenanceForms sets the forms, from the input or else from the maintenance.
 func (v *visit) fillMaintenanceForms(s *maintenanceScreen, forms maintenanceForms) error {
 	m := s.Maintenance
 	page, err := v.store.Page(v.r.Context(), v.actor(), s.PageSlug)
@@ -180,7 +180,7 @@ func componentIDs(m allswell.Maintenance) (ids []string) {
 }
 
 // afterMaintenanceChange leads back to a maintenance after a change, or shows the form again if it was refused. If
-// somebody else was faster, it shows what they did.
+// somebody else was faster, it shows their change.
 func (v *visit) afterMaintenanceChange(m store.ListedMaintenance, err error, forms maintenanceForms) error {
 	f := forms.update
 	if f == nil {

@@ -35,7 +35,7 @@ type monitorScreen struct {
 	Results    []checkResult      // the last ones
 	Tested     *checkResult       // of the test that was asked for; nil: none was
 	Family     []relative         // its parent and its children
-	Facts      []fact             // what it checks
+	Facts      []fact             // the settings of its check
 }
 
 // maxSignals is how many of the last pings and signals are shown, maxShownOutput how many characters of their outputs, and

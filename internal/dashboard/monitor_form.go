@@ -193,7 +193,7 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 	return v.show(status, "monitor_form", s.Title, s)
 }
 
-// readMonitor reads the fields, and returns what they describe and what cannot be read.
+// readMonitor reads the fields into a monitor. The error has the fields that cannot be read.
 func readMonitor(typed url.Values, t check.Type, kept map[string]json.RawMessage) (allswell.NewMonitor, error) {
 	var bad allswell.ValidationError
 	page, component, _ := strings.Cut(typed.Get("component_id"), "/")
@@ -342,7 +342,7 @@ var monitorFieldNames = [][2]string{
 	{"parent_id", "monitor on which it depends"},
 }
 
-// otherValues returns what is saved in place of what was typed.
+// otherValues describes the saved values that differ from the input.
 func otherValues(t check.Type, typed, saved url.Values) (all []string) {
 	names := monitorFieldNames
 	for _, f := range t.Fields {

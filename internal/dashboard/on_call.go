@@ -345,5 +345,5 @@ func (v *visit) editOnCall() error {
 // errOverridesLost is returned for a change that would delete overrides without a word.
 var errOverridesLost = errors.New("the change deletes overrides")
 
-// trimmed returns what was typed into a field without the space around it.
+// trimmed returns the input of a field without the space around it.
 func (f *form) trimmed(name string) string { return strings.TrimSpace(f.Value(name)) }

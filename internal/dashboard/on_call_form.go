@@ -70,7 +70,7 @@ func (f *form) rows() int {
 	return min(max(n, 1), alert.MaxParticipants+blankRows)
 }
 
-// fillOnCall sets what was typed, and returns the overrides that it removes with their participants. Overrides keep
+// fillOnCall sets the input, and returns the overrides that it removes with their participants. Overrides keep
 // their participants if these are renamed. Those that have ended stay.
 func (f *form) fillOnCall(o *alert.OnCall, now time.Time) (lost []alert.Override) {
 	o.Name, o.Zone, o.HandOverDay = f.trimmed("name"), f.trimmed("zone"), alert.Weekday(f.Value("hand_over_day"))

@@ -34,7 +34,7 @@ type recentEvent struct {
 	Text, Path, Tone string
 }
 
-// RecentEvents returns what happened in the last hour.
+// RecentEvents returns the events of the last hour.
 func (s overviewScreen) RecentEvents() (all []recentEvent) {
 	for _, e := range s.Recent {
 		words := recentWords[e.Kind]
@@ -87,7 +87,7 @@ func (s overviewScreen) Title() string {
 // Empty reports whether the workspace has neither pages nor monitors.
 func (s overviewScreen) Empty() bool { return len(s.Pages) == 0 && s.Monitors == 0 }
 
-// showOverview shows what is wrong now, and the pages with their states.
+// showOverview shows the current problems, and the pages with their states.
 func (v *visit) showOverview() error {
 	overview, err := v.store.Overview(v.r.Context(), v.actor())
 	if err != nil {

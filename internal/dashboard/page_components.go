@@ -241,7 +241,7 @@ type componentScreen struct {
 // showComponent shows the form for a component.
 func (v *visit) showComponent() error { return v.showComponentForm(http.StatusOK, nil, nil) }
 
-// showComponentForm shows the form for a component. f has what was typed; nil: the component as it is.
+// showComponentForm shows the form for a component. f has the input; nil: the component as it is.
 func (v *visit) showComponentForm(status int, f *form, conflict error) error {
 	h, err := v.pageHead()
 	if err != nil {

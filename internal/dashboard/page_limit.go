@@ -17,7 +17,7 @@ type limitForm struct {
 // maxLimitPages is the number of pages that the form offers. Others can be named in the API.
 const maxLimitPages = 100
 
-// limitForm returns the part with what was typed.
+// limitForm returns the part with its input.
 func (v *visit) limitForm(typed url.Values) (limitForm, error) {
 	pages, _, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{Page: 1, PerPage: maxLimitPages})
 	if err != nil {

@@ -58,7 +58,7 @@ func (v *visit) showPreview() error {
 	return nil
 }
 
-// applyValid applies what is valid of a change of a page's look.
+// applyValid applies the valid fields of a change of a page's appearance.
 func applyValid(p *allswell.Page, ch allswell.PageChange) {
 	for _, part := range []allswell.PageChange{
 		{Name: ch.Name}, {Description: ch.Description, HasDescription: ch.HasDescription},

@@ -184,7 +184,7 @@ func readLanguages(values url.Values) *[]string {
 	return &chosen
 }
 
-// checkLanguages returns what is wrong with the languages of a form.
+// checkLanguages returns the errors of the languages of a form.
 func checkLanguages(values url.Values) error {
 	bad := new(allswell.ValidationError)
 	if l := cmp.Or(values.Get("language"), "en"); i18n.Find(l) == nil {

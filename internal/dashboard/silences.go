@@ -178,7 +178,7 @@ func (v *visit) readSilence(f *form, s alert.Silence) alert.Silence {
 	return s
 }
 
-// checkEverything asks for a confirmation if nothing limits what was typed, unless that is so already.
+// checkEverything asks for a confirmation if nothing limits the input, unless that is so already.
 func (f *form) checkEverything(typed, saved alert.Silence) {
 	if typed.Filter.MatchesAll() && f.Value("everything") != "yes" && (saved.ID == "" || !saved.Filter.MatchesAll()) {
 		f.refuse("everything", "Nothing is chosen, so nobody is notified of any alert of this workspace until the end.")

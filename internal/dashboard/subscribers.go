@@ -144,7 +144,7 @@ func (v *visit) drawSubscribers(s *subscribersScreen, filter *form) {
 	}
 }
 
-// Search returns what was searched for.
+// Search returns the text of the search.
 func (s *subscribersScreen) Search() string {
 	query, err := url.ParseQuery(s.Back)
 	if err != nil {

@@ -133,7 +133,7 @@ func hasOnlyText(fields url.Values) bool {
 	return true
 }
 
-// replaceNoText returns a query in which U+FFFD, which matches nothing, stands for what is no text.
+// replaceNoText returns a query in which U+FFFD, which matches nothing, replaces bytes that are not text.
 func replaceNoText(query url.Values) url.Values {
 	clean := url.Values{}
 	for name, values := range query {

@@ -74,7 +74,7 @@ func (t *tx) removeFallback(actor allswell.Actor, id string) error {
 	return nil
 }
 
-// abandonNotices gives up what waits for a channel that is deleted, or is being sent to it.
+// abandonNotices gives up the notices of a deleted channel, including those that are being sent.
 func (t *tx) abandonNotices(channelID string) error {
 	const reason = "The channel was deleted before it took the message."
 	waiting, err := t.ids(`SELECT id FROM alert_notices WHERE channel_id = $1 AND message_id IS NULL LIMIT 1`, channelID)

@@ -72,7 +72,7 @@ func (c *session) alertChannel(actor allswell.Actor, ref string) (alert.Channel,
 	return c.completeChannel(ch)
 }
 
-// completeChannel returns a channel with what is not in its row: see completeChannels.
+// completeChannel returns a channel with the fields that are not in its row: see completeChannels.
 func (c *session) completeChannel(ch alert.Channel) (alert.Channel, error) {
 	one := []alert.Channel{ch}
 	err := c.completeChannels(one)

@@ -106,7 +106,7 @@ func scanMonitorEvent(row database.Row) (e allswell.MonitorEvent, err error) {
 	return e, json.Unmarshal([]byte(data), &e.Data)
 }
 
-// alertEvents are events that no rule has been asked about, with what they are about.
+// alertEvents are the events that no rule has processed yet, with their subjects.
 type alertEvents struct {
 	events   []allswell.MonitorEvent
 	monitors map[string]alert.Subject // by id, with what the monitor says
@@ -194,7 +194,7 @@ func reasonOf(d allswell.MonitorEventData) string {
 	return d.Detail
 }
 
-// endReasonOf says why an alert ended although what it was about may last; "": it is over.
+// endReasonOf returns why an alert ended although its cause may last; "": it is over.
 func endReasonOf(d allswell.MonitorEventData) string {
 	switch d.Reason {
 	case allswell.OutageEndedByDisable.String():

@@ -95,7 +95,7 @@ type AlertList struct {
 	Counts  AlertCounts
 }
 
-// ListedAlert is an alert with what comes next.
+// ListedAlert is an alert with its next step.
 type ListedAlert struct {
 	alert.Alert
 	Plan *AlertPlan // nil: nothing comes next

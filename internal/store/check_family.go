@@ -8,15 +8,15 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// checkFamily says which monitors are above others, and which of them are down while results are applied.
+// checkFamily has the ancestors of monitors, and which monitors are down while results are applied.
 type checkFamily struct {
-	above map[string][]string // the parent of a monitor, the parent's parent, and so on; nothing for a monitor without a parent
-	down  map[string]bool
+	ancestors map[string][]string // the parent of a monitor, the parent's parent, and so on; nothing for a monitor without a parent
+	down      map[string]bool
 }
 
-// familyOf loads what is above some monitors.
+// familyOf loads the ancestors of monitors.
 func (t *tx) familyOf(monitors map[string]*allswell.Monitor) (checkFamily, error) {
-	f := checkFamily{above: make(map[string][]string), down: make(map[string]bool)}
+	f := checkFamily{ancestors: make(map[string][]string), down: make(map[string]bool)}
 	var below []string
 	for id, m := range monitors {
 		if m.ParentID != "" {
@@ -30,7 +30,7 @@ func (t *tx) familyOf(monitors map[string]*allswell.Monitor) (checkFamily, error
 		var id, parent string
 		var down bool
 		if err = row.Scan(&id, &parent, &down); err == nil {
-			f.above[id] = append(f.above[id], parent)
+			f.ancestors[id] = append(f.ancestors[id], parent)
 			f.down[parent] = down
 		}
 		return
@@ -42,7 +42,7 @@ func (t *tx) familyOf(monitors map[string]*allswell.Monitor) (checkFamily, error
 
 // parentDown computes Monitor.ParentDown.
 func (f checkFamily) parentDown(id string) bool {
-	return slices.ContainsFunc(f.above[id], func(parent string) bool { return f.down[parent] })
+	return slices.ContainsFunc(f.ancestors[id], func(parent string) bool { return f.down[parent] })
 }
 
 // lockForResults locks what the beginning and the end of outages and of slowness change.

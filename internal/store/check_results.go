@@ -147,7 +147,7 @@ func (t *tx) applyResults(results []allswell.CheckResult) error {
 		return err
 	}
 	slices.SortStableFunc(results, func(a, b allswell.CheckResult) int {
-		return cmp.Compare(len(family.above[a.MonitorID]), len(family.above[b.MonitorID]))
+		return cmp.Compare(len(family.ancestors[a.MonitorID]), len(family.ancestors[b.MonitorID]))
 	})
 	if err := t.lockForResults(results, monitors, family, view); err != nil {
 		return err

@@ -263,7 +263,7 @@ func (r StatisticsRange) validate() error {
 	return bad.Err()
 }
 
-// checkStatistics takes from check_rollups what is summed up, and the rest from the results.
+// checkStatistics reads the summaries in check_rollups, and sums up the later results.
 func (c *session) checkStatistics(ids []string, within StatisticsRange) ([]checkstats.Period, error) {
 	from, to, length := within.From, within.To, within.Step
 	step := checkSteps[0]

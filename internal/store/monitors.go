@@ -194,7 +194,7 @@ func (c *session) monitorsFrom(actor allswell.Actor, f MonitorFilter) (from stri
 // tagPattern returns the pattern of LIKE that lists with a valid tag have, as listText stores them.
 func tagPattern(tag string) string { return `%"` + tag + `"%` }
 
-// fillMonitors computes what is not stored with the monitors: their deadlines,
+// fillMonitors computes the fields that are not stored with the monitors: their deadlines,
 // effective thresholds and open incidents.
 func (c *session) fillMonitors(monitors []allswell.Monitor) error {
 	var down []string

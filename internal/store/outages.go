@@ -61,7 +61,7 @@ func (t *tx) beginOutage(m allswell.Monitor, reason allswell.OutageReason, faile
 	return t.addNote(i.ID, failed)
 }
 
-// autoIncidentsOf returns what happens to the incident of a monitor's outage. A monitor
+// autoIncidentsOf returns the setting for the incident of a monitor's outage. A monitor
 // without a page opens none.
 func (t *tx) autoIncidentsOf(m allswell.Monitor) (auto allswell.AutoIncidents, err error) {
 	if m.PageID == "" {

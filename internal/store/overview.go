@@ -14,10 +14,10 @@ const (
 	maxOverviewPages   = 100
 )
 
-// The period of which an overview shows what happened.
+// The period whose events an overview shows.
 const overviewPeriod = 24 * time.Hour
 
-// Overview is what is wrong in a workspace now, and the state of its pages.
+// Overview has the current problems of a workspace, and the state of its pages.
 type Overview struct {
 	AsOf         time.Time
 	Incidents    []ListedIncident   // active, drafts included, newest first

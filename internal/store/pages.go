@@ -60,7 +60,7 @@ type listQuery[T any] struct {
 	from    string // from FROM to the end of WHERE
 	args    []any  // the parameters of from
 	order   string
-	fill    func(*session, []T) error // loads what is not in the rows; nil: nothing
+	fill    func(*session, []T) error // loads fields that are not in the rows; nil: none
 }
 
 // load returns one page of the list and the total number of rows, from the same snapshot.

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// recentPeriod is the period of which an overview lists what happened.
+	// recentPeriod is the period whose events an overview lists.
 	recentPeriod = time.Hour
 	// maxRecentEvents is how many events of it an overview lists.
 	maxRecentEvents = 20
@@ -34,7 +34,7 @@ type RecentEvent struct {
 	ID, Name string // of the object: the slug and the name of the page, for subscriptions
 }
 
-// overviewRecent loads what happened in the last hour, newest first.
+// overviewRecent loads the events of the last hour, newest first.
 func (c *session) overviewRecent(r reach, o *Overview) (err error) {
 	pages, ofMonitors := r.on(`page_id`, 1), `e.workspace_id = $1`
 	if r.limited {

@@ -193,7 +193,7 @@ func (t *tx) importSubscribers(actor allswell.Actor, r allswell.SubscriberImport
 	return t.audit(actor, allswell.AuditImport, nil, r)
 }
 
-// targetHash returns what is stored of an address whose owner has unsubscribed. It differs on every page.
+// targetHash returns the hash that is stored of an address whose owner has unsubscribed. It differs on every page.
 func targetHash(pageID string, channel allswell.Channel, target string) string {
 	sum := sha256.Sum256([]byte(pageID + "\n" + string(channel) + "\n" + target))
 	return hex.EncodeToString(sum[:])
