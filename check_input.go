@@ -42,7 +42,7 @@ func (c CheckSpec) check(bad *ValidationError, interval time.Duration) {
 	case c.Timeout < MinCheckTimeout || c.Timeout > MaxCheckTimeout || c.Timeout%time.Second != 0:
 		bad.Add("timeout", "The timeout must be a whole number of seconds from %d to %d.", MinCheckTimeout/time.Second, MaxCheckTimeout/time.Second)
 	case c.Timeout >= interval:
-		bad.Add("timeout", "The timeout must be shorter than the interval.")
+		bad.Add("timeout", "The timeout, %d s, must be shorter than the interval, %d s: give a shorter timeout, too.", c.Timeout/time.Second, interval/time.Second)
 	}
 	if c.SlowAfter != 0 && (c.SlowAfter < time.Millisecond || c.SlowAfter >= c.Timeout || c.SlowAfter%time.Millisecond != 0) {
 		bad.Add("slow_after", "The slow_after must be at least a millisecond, and shorter than the timeout.")

@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"time"
@@ -54,7 +55,7 @@ func (o OnCall) AuditObject() allswell.AuditObject {
 func (s Silence) AuditObject() allswell.AuditObject {
 	fields := s.Filter.auditFields()
 	fields["comment"], fields["starts_at"], fields["ends_at"] = s.Comment, allswell.FormatTime(s.StartsAt), allswell.FormatTime(s.EndsAt)
-	return allswell.AuditObject{Kind: allswell.ObjectSilence, ID: s.ID, Name: allswell.FormatTime(s.EndsAt), Fields: fields}
+	return allswell.AuditObject{Kind: allswell.ObjectSilence, ID: s.ID, Name: cmp.Or(Shorten(allswell.OneLine(s.Comment), 80), "until "+allswell.FormatTime(s.EndsAt)), Fields: fields}
 }
 
 // AuditObject returns what the audit log records of the alert.

@@ -22,7 +22,7 @@ type AuditCommands struct {
 }
 
 type auditList struct {
-	Kind   allswell.ObjectKind  `placeholder:"KIND" help:"Only changes of this kind of object, such as component or incident_update."`
+	Kind   string               `placeholder:"KIND" help:"Only changes of this kind of object, such as component, channel or incident_update."`
 	Object string               `placeholder:"ID" help:"Only changes of the object with this id."`
 	Actor  string               `placeholder:"ID" help:"Only changes by the token or subscriber with this id."`
 	Action allswell.AuditAction `placeholder:"ACTION" help:"Only this action: create, update, delete, rotate, revoke, retry, confirm, resume, test or export."`
@@ -32,7 +32,7 @@ type auditList struct {
 }
 
 func (cmd *auditList) Run(c *commandContext) error {
-	filter := allswell.AuditFilter{ObjectKind: cmd.Kind, ObjectID: cmd.Object, ActorID: cmd.Actor, Action: cmd.Action}
+	filter := allswell.AuditFilter{ObjectKind: auditKind(cmd.Kind), ObjectID: cmd.Object, ActorID: cmd.Actor, Action: cmd.Action}
 	for _, limit := range []struct {
 		given *timeinput.Moment
 		at    *time.Time
@@ -58,6 +58,20 @@ func (cmd *auditList) Run(c *commandContext) error {
 	return table(c, entries, len(entries), "No changes.", header, func(e *client.AuditEntry) []string {
 		return []string{console.Time(e.At), auditActor(e.Actor), string(e.Action), auditObject(e.Object), auditChanges(e)}
 	})
+}
+
+// auditKinds are the kinds of objects that have another name in the audit log than in commands.
+var auditKinds = map[string]allswell.ObjectKind{
+	"channel": allswell.ObjectAlertChannel, "rule": allswell.ObjectAlertRule, "oncall": allswell.ObjectOnCall, "schedule": allswell.ObjectOnCall,
+}
+
+// auditKind returns the kind of objects that is given by its name in the audit log, with hyphens or underscores, or in
+// commands.
+func auditKind(given string) allswell.ObjectKind {
+	if kind, found := auditKinds[given]; found {
+		return kind
+	}
+	return allswell.ObjectKind(strings.ReplaceAll(given, "-", "_"))
 }
 
 func auditActor(a client.AuditActor) string {

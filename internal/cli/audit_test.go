@@ -24,3 +24,15 @@ func TestAuditActor(t *testing.T) {
 		}
 	}
 }
+
+// TestAuditKind checks that kinds of objects may be given by the nouns of commands.
+func TestAuditKind(t *testing.T) {
+	for given, want := range map[string]allswell.ObjectKind{
+		"channel": allswell.ObjectAlertChannel, "rule": allswell.ObjectAlertRule, "schedule": allswell.ObjectOnCall, "oncall": allswell.ObjectOnCall, "on-call": allswell.ObjectOnCall,
+		"silence": allswell.ObjectSilence, "incident-template": allswell.ObjectIncidentTemplate, "alert_channel": allswell.ObjectAlertChannel,
+	} {
+		if got := auditKind(given); got != want {
+			t.Errorf("%s: %s, want %s", given, got, want)
+		}
+	}
+}

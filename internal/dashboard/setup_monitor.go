@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -91,7 +92,7 @@ func (v *visit) setUpMonitor() error {
 		return v.setUpCheck(f)
 	}
 	every := readSeconds(f.values, "interval", new(allswell.ValidationError))
-	m, err := v.store.CreateMonitor(v.r.Context(), v.actor(), allswell.NewMonitor{
+	m, err := v.createFirstMonitor(allswell.NewMonitor{
 		Name: strings.TrimSpace(f.Value("name")), Interval: every + slack(every), Page: v.r.PathValue("page"), ComponentID: f.Value("component_id"),
 	})
 	if f.refused(err) {
@@ -101,6 +102,22 @@ func (v *visit) setUpMonitor() error {
 		return err
 	}
 	return v.redirect(monitorsPath + "/" + m.ID + "/first-ping")
+}
+
+// createFirstMonitor creates a monitor, or returns the one of this name on the page if it was created within the last hour:
+// then the form was sent twice.
+func (v *visit) createFirstMonitor(n allswell.NewMonitor) (allswell.Monitor, error) {
+	n.Slug = allswell.SlugOf(n.Name, "monitor")
+	m, err := v.store.CreateMonitor(v.r.Context(), v.actor(), n)
+	if bad := (*allswell.ValidationError)(nil); !errors.As(err, &bad) || bad.Fields["slug"] == nil {
+		return m, err
+	}
+	earlier, findErr := v.store.Monitor(v.r.Context(), v.actor(), n.Slug)
+	if findErr == nil && earlier.Name == n.Name && earlier.PageSlug == v.r.PathValue("page") && earlier.IsCheck() == n.IsCheck() && v.now().Sub(earlier.CreatedAt) < time.Hour {
+		return earlier, nil
+	}
+	n.Slug = ""
+	return v.store.CreateMonitor(v.r.Context(), v.actor(), n)
 }
 
 // setUpCheck creates the first monitor as a check of a URL, or tests the URL.
@@ -120,7 +137,7 @@ func (v *visit) setUpCheck(f *form) error {
 	case test:
 		result, err = v.testCheck(setupCheck, n.Check)
 	default:
-		made, err = v.store.CreateMonitor(v.r.Context(), v.actor(), n)
+		made, err = v.createFirstMonitor(n)
 	}
 	switch {
 	case f.refused(err):

@@ -50,6 +50,10 @@ func TestFirstStart(t *testing.T) {
 		v.wants(v.get("/admin/setup/acme-cloud/monitor"), http.StatusOK, "API</option>")
 		v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "", "interval", "x", "component_id", ""), http.StatusUnprocessableEntity, "This field is required.")
 		done := v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "Backup", "interval", "1h", "component_id", components[1].ID), http.StatusSeeOther, "/first-ping")
+		again := v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "Backup", "interval", "1h", "component_id", components[1].ID), http.StatusSeeOther, "/first-ping")
+		if first, second := done.Header.Get("Location"), again.Header.Get("Location"); first != second {
+			s.Errorf("sent twice, the form made %s and %s", first, second)
+		}
 		screen := done.Header.Get("Location")
 		waiting := v.wants(v.get(screen), http.StatusOK, "Waiting for the first ping", `<a class="plain-button" href="/admin">Go to the overview</a>`, "curl -fsS", "CronJob", "ExecStartPost", "urlopen", "fetch(")
 		m, err := s.store.Monitor(s.Context(), v.actor(), "backup")
