@@ -50,7 +50,7 @@ type commands struct {
 	Invitation  cli.InvitationCommands  `cmd:"" group:"Using the API of a running server:" help:"List, create and delete invitations to the workspace."`
 	Session     cli.SessionCommands     `cmd:"" group:"Using the API of a running server:" help:"List and delete the sessions of members."`
 	Run         run.Command             `cmd:"" group:"Using the API of a running server:" help:"Run a command, and report its start, its end and its output to a monitor."`
-	Audit       cli.AuditCommands       `cmd:"" group:"Using the API of a running server:" help:"List who changed what."`
+	Audit       cli.AuditCommands       `cmd:"" group:"Using the API of a running server:" help:"List changes and their authors."`
 
 	Announcement cli.AnnouncementCommands `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit and delete announcements, the notices at the top of a page."`
 

@@ -314,7 +314,7 @@ func (cmd *ruleDelete) Run(c *commandContext) error {
 }
 
 type ruleTest struct {
-	Event    alert.Event       `default:"monitor.down" placeholder:"EVENT" help:"What happens. Default: monitor.down."`
+	Event    alert.Event       `default:"monitor.down" placeholder:"EVENT" help:"Event. Default: monitor.down."`
 	Monitor  string            `placeholder:"MONITOR" help:"The monitor that it is about, given by its id, name or slug."`
 	Page     string            `placeholder:"SLUG" help:"Slug of a page. Default: that of the monitor."`
 	Tag      []string          `placeholder:"TAG" help:"Tag of the monitor; repeatable. Replaces all others."`

@@ -18,7 +18,7 @@ import (
 type AuditCommands struct {
 	ClientSettings `embed:""`
 
-	List auditList `cmd:"" help:"List who changed what, newest first."`
+	List auditList `cmd:"" help:"List changes and their authors, newest first."`
 }
 
 type auditList struct {

@@ -20,7 +20,7 @@ type MonitorCommands struct {
 	monitorSettings `embed:""`
 
 	List     monitorList     `cmd:"" help:"List the monitors of all pages, or of one. Until its first ping, a monitor is waiting and cannot go down."`
-	Show     monitorShow     `cmd:"" help:"Show a monitor: its ping URL, or what it checks."`
+	Show     monitorShow     `cmd:"" help:"Show a monitor: its ping URL, or its target."`
 	Create   monitorCreate   `cmd:"" help:"Create a monitor. Without --type, print the command that its job has to run."`
 	Put      monitorPut      `cmd:"" help:"Create a monitor, or replace its configuration. Missing flags get their defaults; ping URL and down status are kept."`
 	Edit     monitorEdit     `cmd:"" aliases:"set" help:"Change a monitor."`

@@ -196,7 +196,7 @@ func (f *alertRuleForm) drawBasics(targets []option) {
 	f.Events = f.drawBoxes(field{Name: "events", Label: "When", Options: describedEvents()})
 	f.Delay = f.draw(field{
 		Name: "delay", Label: "Only if it lasts longer than", Optional: true, Placeholder: "5m",
-		Suggestions: []string{"1m", "5m", "15m"}, Hint: "What ends before is not sent.",
+		Suggestions: []string{"1m", "5m", "15m"}, Hint: "Alerts that end before are not sent.",
 	})
 	f.Repeat = f.draw(field{
 		Name: "repeat", Label: "Notify everybody again every", Optional: true, Placeholder: "30m",
@@ -244,7 +244,7 @@ func (f *alertRuleForm) drawQuietHours(targets []option) {
 	})
 	f.Instead = f.drawBoxes(field{
 		Name: "quiet_hours.targets", Label: "Notify these instead", Options: targets,
-		Hint: "None chosen: what arrives waits until the end.",
+		Hint: "None chosen: messages wait until the end.",
 	})
 	f.QuietOpen = f.From.Value+f.Until.Value != "" || len(f.Zone.Errors)+len(f.From.Errors)+len(f.Until.Errors) > 0
 }

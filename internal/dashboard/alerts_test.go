@@ -41,7 +41,7 @@ func TestAlerts(t *testing.T) {
 		path := owner.alertPath()
 		list := owner.wants(owner.get("/admin/alerts"), http.StatusOK, "1 open, 0 acknowledged", "the rule <bdi>Everything</bdi> notifies &#34;&gt;&lt;script&gt;", "it only sends what lasts longer", "(1) Alerts")
 		owner.wants(list, http.StatusOK, `Alerts<span class="badge">1<span class="hidden"> open</span></span>`)
-		owner.wants(owner.get(path), http.StatusOK, "Nobody has acknowledged it", "waits: it only sends what lasts longer, until", "What comes next", "notifies again: ", ", and then every 10 minutes")
+		owner.wants(owner.get(path), http.StatusOK, "Nobody has acknowledged it", "waits: it only sends what lasts longer, until", "Next steps", "notifies again: ", ", and then every 10 minutes")
 		owner.wants(owner.get("/admin"), http.StatusOK, "1 open alert")
 
 		s.skip(time.Minute)

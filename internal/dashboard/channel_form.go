@@ -78,7 +78,7 @@ func (f *channelForm) draw(others []alert.Channel) {
 		},
 		{
 			Name: "max_per_minute", Label: "Messages in a minute, at most", InputMode: "numeric", Optional: true,
-			Placeholder: strconv.Itoa(alert.DefaultMaxPerMinute), Hint: "What is more is sent together in one message.",
+			Placeholder: strconv.Itoa(alert.DefaultMaxPerMinute), Hint: "Further notices are sent together in one message.",
 		},
 	}})
 	f.Groups = f.drawGroups(groups, func(x field) bool {

@@ -132,7 +132,7 @@ func TestMessagesOfAChannel(t *testing.T) {
 		second := v.channel("Boss")
 		v.wants(v.post(second, "name", "Boss", "topic", "acme", "fallback_id", id, "tag", tagOf(s, v, "Boss")), http.StatusSeeOther)
 		v.wants(v.get(screen), http.StatusOK, "fallback of Boss", "It will no longer be the <bdi>fallback of Boss</bdi>: what these do not accept reaches nobody.")
-		v.wants(v.get(second), http.StatusOK, "What it does not accept goes to")
+		v.wants(v.get(second), http.StatusOK, "Messages that it does not accept go to")
 		if err := s.store.RecordFailedTest(s.Context(), id, "no route to <ntfy>"); err != nil {
 			s.Fatal(err)
 		}

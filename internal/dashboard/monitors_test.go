@@ -394,7 +394,7 @@ func TestSignalsAreShown(t *testing.T) {
 		if err != nil {
 			s.Fatal(err)
 		}
-		v.wants(v.get("/admin/incidents/"+m.IncidentID), http.StatusOK, "What failed", "exit code 3", "&lt;b&gt;disk full", "do not see this")
+		v.wants(v.get("/admin/incidents/"+m.IncidentID), http.StatusOK, ">Failures<", "exit code 3", "&lt;b&gt;disk full", "do not see this")
 		v.wants(v.post(path+"/edit", "name", "Backup", "interval", "1h", "component_id", "acme/", "max_runtime", "0s"), http.StatusUnprocessableEntity, "The longest run must be")
 		v.wants(v.get(path+"/edit"), http.StatusOK, "A run may take", "is for members only")
 	})

@@ -110,7 +110,7 @@ func (v *visit) showPageForm(status int, s *pageSettingsScreen) error {
 		}, Hint: "Monitors can have a setting of their own. The component changes in any case."}),
 		s.draw(field{Name: "webhook_sign_ups", Label: "Webhooks, chats and SMS", Type: "select", Options: []option{
 			{Value: "true", Label: "visitors can subscribe them"}, {Value: "false", Label: "only operators can subscribe them"},
-		}, Hint: "What a visitor adds receives nothing before it is confirmed, and never has a private address."}),
+		}, Hint: "Targets that visitors add receive nothing before they are confirmed, and never have a private address."}),
 		s.draw(field{Name: "response_times", Label: "Response times", Type: "select", Options: []option{
 			{Value: "false", Label: "are not shown to visitors"}, {Value: "true", Label: "are shown on the pages of components"},
 		}, Hint: "How long the checks of a component's monitors took in the last day, and which failed. Visitors see neither the names of monitors nor their targets."}),

@@ -147,7 +147,7 @@ func (v *visitor) addsWithComponents(path string) {
 	if err := v.store.DeleteComponent(v.Context(), v.actor(), "acme", ids[1], allswell.Precondition{}); err != nil {
 		v.Fatal(err)
 	}
-	v.wants(v.get(kay), 200, "The components that were chosen no longer exist.")
+	v.wants(v.get(kay), 200, "The chosen components no longer exist.")
 	v.wants(v.postSubscriber(kay), 303)
 	if got := v.subscriber(v, "kay@example.com"); !got.WholePage || len(got.Components) > 0 {
 		v.Errorf("about the whole page: %+v", got)

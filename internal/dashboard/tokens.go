@@ -42,7 +42,7 @@ func (v *visit) listTokens(status int, f *form, issued allswell.IssuedToken) err
 	}
 	s.Back = path + "?" + url.Values{"p": {query.Get("p")}}.Encode()
 	s.Fields = []field{
-		f.draw(field{Name: "name", Label: "Name", Placeholder: "deploy pipeline", Hint: "Who or what uses it."}),
+		f.draw(field{Name: "name", Label: "Name", Placeholder: "deploy pipeline", Hint: "The person or program that uses it."}),
 		f.draw(field{Name: "scope", Label: "Scope", Type: "select", Options: []option{
 			{Value: string(allswell.ScopeRead), Label: "read: see everything but secrets and addresses"},
 			{Value: string(allswell.ScopeWrite), Label: "write: also change pages, incidents, monitors and subscribers"},

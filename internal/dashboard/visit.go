@@ -220,7 +220,7 @@ func (v *visit) fail(err error) {
 	case errors.Is(err, allswell.ErrPageLimited):
 		f = failure{Status: http.StatusForbidden, Title: "Not allowed", Text: "You are limited to some pages of this workspace, and this is about all of it. An admin or owner can change it."}
 	case errors.Is(err, errByProxy):
-		f = failure{Status: http.StatusForbidden, Title: "Not with this sign-in", Text: "The reverse proxy has signed you in, so you cannot change passkeys, authenticator apps or recovery codes here. Who has a password signs out, and signs in with it first."}
+		f = failure{Status: http.StatusForbidden, Title: "Not with this sign-in", Text: "The reverse proxy has signed you in, so you cannot change passkeys, authenticator apps or recovery codes here. If you have a password, sign out, and sign in with it first."}
 	case errors.Is(err, errSignedOut):
 		v.askToSignIn()
 		return
