@@ -92,17 +92,21 @@ func auditObject(o client.AuditObject) string {
 	return string(o.Kind) + " " + *o.Name
 }
 
-// auditChanges returns the changed fields: "status: operational → degraded".
+// auditChanges returns the changed fields: "status: operational → degraded", and of a new object those that it has
+// besides its name: "interval: 300".
 func auditChanges(e *client.AuditEntry) string {
 	var before, after map[string]any
 	if json.Unmarshal(e.Before, &before) != nil || json.Unmarshal(e.After, &after) != nil {
 		return ""
 	}
-	if e.Action == allswell.AuditCreate || e.Action == allswell.AuditDelete {
-		return ""
-	}
 	var changes []string
 	for _, field := range slices.Sorted(maps.Keys(after)) {
+		if e.Action == allswell.AuditCreate {
+			if value := auditValue(after[field]); field != "name" && value != "none" && value != "false" && value != "[]" {
+				changes = append(changes, field+": "+value)
+			}
+			continue
+		}
 		changes = append(changes, fmt.Sprintf("%s: %s → %s", field, auditValue(before[field]), auditValue(after[field])))
 	}
 	return strings.Join(changes, ", ")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/allswell/allswell"
@@ -33,6 +34,19 @@ func TestAuditKind(t *testing.T) {
 	} {
 		if got := auditKind(given); got != want {
 			t.Errorf("%s: %s, want %s", given, got, want)
+		}
+	}
+}
+
+// TestAuditChanges checks that entries about new objects have the fields of these that are set.
+func TestAuditChanges(t *testing.T) {
+	for want, e := range map[string]client.AuditEntry{
+		`status: operational → degraded`: {Action: allswell.AuditUpdate, Before: json.RawMessage(`{"status":"operational"}`), After: json.RawMessage(`{"status":"degraded"}`)},
+		`interval: 300, tags: ["prod"]`:  {Action: allswell.AuditCreate, Before: json.RawMessage(`{}`), After: json.RawMessage(`{"name":"Shop","interval":300,"tags":["prod"],"pages":[],"hidden":false,"slug":"","page":null}`)},
+		"":                               {Action: allswell.AuditDelete, Before: json.RawMessage(`{"name":"Shop"}`), After: json.RawMessage(`{}`)},
+	} {
+		if got := auditChanges(&e); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
