@@ -320,9 +320,8 @@ func (s *Store) CheckResults(
 	if err != nil {
 		return nil, 0, err
 	}
-	fill := func(*session, []allswell.CheckResult) error { return nil }
 	return listQuery[allswell.CheckResult]{
-		scan: scanCheckResult, fill: fill, columns: checkResultColumns,
+		scan: scanCheckResult, columns: checkResultColumns,
 		from: `FROM check_results WHERE monitor_id = $1`, args: []any{id}, order: `ORDER BY started_at DESC, due_at DESC`,
 	}.load(ctx, s, r)
 }
