@@ -38,13 +38,16 @@ const misplaced = `(() => {
 })()`
 
 // TestRefusedForms sends every form of the dashboard with texts that are too long: the errors stand beside the fields,
-// what was typed is kept, and the first field that is wrong has the focus.
+// what was typed is kept, and the first field that is wrong has the focus. The short form sends those of every second screen.
 func TestRefusedForms(t *testing.T) {
 	t.Parallel()
 	f := furnish(t, func(*tab) {})
 	p := f.owner.open(t, phone, "about:blank")
 	sent := make(map[string]bool) // by their addresses and fields; variants of a screen have the same forms
-	for _, s := range f.screens(t) {
+	for i, s := range f.screens(t) {
+		if !full && i%2 > 0 {
+			continue
+		}
 		p.load(t, s.url)
 		for n, form := range eval[[]string](p, textForms+`.map(f => (f.getAttribute("action") ?? location.pathname) + [...f.elements].map(e => " " + e.name))`) {
 			if sent[form] {
@@ -69,7 +72,7 @@ func TestRefusedForms(t *testing.T) {
 			}
 		}
 	}
-	if len(sent) < 20 {
+	if len(sent) < 15 {
 		t.Errorf("only %d forms were sent", len(sent))
 	}
 }
