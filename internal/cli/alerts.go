@@ -165,7 +165,7 @@ func acknowledgedText(a *client.Alert) string {
 	return console.Time(*a.AcknowledgedAt) + " by " + valueOf(a.AcknowledgedBy)
 }
 
-// noticeState says what became of a notice.
+// noticeState returns the outcome of a notice in words.
 func noticeState(n client.AlertNotice) string {
 	switch {
 	case n.SentAt != nil:

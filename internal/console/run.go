@@ -101,7 +101,8 @@ func checkLists(parsed *kong.Context) error {
 		}
 		err := fmt.Errorf("--%s must not be empty: leave it out", p.Flag.Name)
 		for _, other := range parsed.Selected().Flags {
-			if strings.HasPrefix(other.Name, "no-"+p.Flag.Name[:len(p.Flag.Name)-1]) {
+			excludes := func(group string) bool { return slices.Contains(p.Flag.Xor, group) }
+			if other.IsBool() && slices.ContainsFunc(other.Xor, excludes) {
 				err = fmt.Errorf("--%s must not be empty: --%s removes all", p.Flag.Name, other.Name)
 			}
 		}

@@ -33,7 +33,7 @@ type alertEntry struct {
 	Tone   string // "": neutral
 	What   string
 	Who    string // of a channel or a person
-	Result string // what became of a message; "": it is none
+	Result string // details, such as why a message was not accepted; "": none
 	Sent   time.Time
 	Rule   string
 	Until  time.Time // of a wait
@@ -66,7 +66,7 @@ var noticeNames = map[alert.NoticeKind]string{
 	alert.NoticeOpened: "New", alert.NoticeRepeated: "Repeated", alert.NoticeEscalated: "Escalated", alert.NoticeAcknowledged: "Acknowledged", alert.NoticeResolved: "Over",
 }
 
-// noticeEntry returns what became of a notice for a channel.
+// noticeEntry returns the entry of a notice for a channel, with its outcome.
 func noticeEntry(n store.AlertNotice) alertEntry {
 	e := alertEntry{At: n.At, Who: n.ChannelName, What: "was notified: " + noticeNames[n.Kind], Rule: n.RuleName, Sent: n.SentAt}
 	if n.Deleted {

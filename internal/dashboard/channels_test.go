@@ -162,7 +162,7 @@ func TestChannelOfSubscribersSMS(t *testing.T) {
 	}, func(*site) store.Options { return store.Options{SMS: store.SMSOptions{Channel: "Phones"}} })
 }
 
-// TestLastMessagesOfAChannel shows what became of what a channel was sent.
+// TestLastMessagesOfAChannel checks that the screen of a channel shows its last messages with their outcomes.
 func TestLastMessagesOfAChannel(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
 		v := s.owner()

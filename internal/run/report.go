@@ -182,8 +182,8 @@ func (r *reporter) end(ctx context.Context, e entry) error {
 	return nil
 }
 
-// warning returns what became of the ends of earlier runs that the server refused, or "" if it has refused none. Call
-// it after end.
+// warning returns a text about the ends of earlier runs that the server refused, or "" if it has refused none. Call it
+// after end.
 func (r *reporter) warning() string {
 	if r.target == nil {
 		return ""

@@ -146,7 +146,7 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 		}
 		c.ID, c.WorkspaceID, c.CreatedAt, c.UpdatedAt = allswell.NewID(alert.PrefixChannel, t.Now), actor.WorkspaceID, t.Now, t.Now
 		c.SecretFields = slices.Sorted(maps.Keys(c.Secrets))
-		if err := t.lockMutex("alerts"); err != nil { // so that the fallback is not deleted meanwhile
+		if err := t.lockMutex("alerts"); err != nil { // so that the fallback is not deleted meanwhile; for checkNameOfSMS
 			return c, err
 		}
 		if err := t.validateChannel(actor, c); err != nil {
@@ -186,7 +186,7 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 // is allswell.ErrPreconditionFailed if the channel does not meet all conditions.
 func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Channel) error) (alert.Channel, error) {
 	c, err := writeAs(ctx, s, actor, func(t *tx) (alert.Channel, error) {
-		if err := t.lockMutex("alerts"); err != nil { // so that two changes cannot make a cycle of fallbacks
+		if err := t.lockMutex("alerts"); err != nil { // so that two changes cannot make a cycle of fallbacks; for checkRename
 			return alert.Channel{}, err
 		}
 		before, err := t.lockAlertChannel(actor, id, p)
@@ -241,13 +241,11 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 }
 
 // checkNameOfSMS returns an *allswell.ValidationError if the new name of a channel would stop SMS, because the settings
-// name a channel of another workspace by it.
+// name a channel of another workspace by it. The mutex of the alerts must be held, so that two workspaces cannot take the
+// name at once.
 func (t *tx) checkNameOfSMS(c alert.Channel) error {
 	if c.Name != t.s.sms.Channel {
 		return nil
-	}
-	if err := t.lockMutex("alerts"); err != nil { // so that two workspaces cannot take the name at once
-		return err
 	}
 	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM alert_channels WHERE name = $1 AND workspace_id <> $2 AND deleted_at IS NULL`, c.Name, c.WorkspaceID)
 	if err == nil && n > 0 {
@@ -378,7 +376,7 @@ func (s *Store) nameTaken(err error, kind string) error {
 	return bad.Err()
 }
 
-// ChannelMessage is a message of a channel with what became of it.
+// ChannelMessage is a message of a channel with its outcome.
 type ChannelMessage struct {
 	ID         string
 	AlertID    string // the first alert in it; "": all were deleted

@@ -58,7 +58,7 @@ func alertsOf(actor allswell.Actor) (from string, args []any) {
 	return `FROM alerts WHERE workspace_id = $1`, []any{r.arg}
 }
 
-// AlertNotice is a notice of an alert with what became of it.
+// AlertNotice is a notice of an alert with its outcome.
 type AlertNotice struct {
 	Kind        alert.NoticeKind
 	ChannelID   string
@@ -68,9 +68,9 @@ type AlertNotice struct {
 	RuleName    string // the rule that sent it; "": none, or it was deleted
 	FallbackFor string // the name of the channel that did not accept it; "": none
 	At          time.Time
-	SentAt      time.Time // zero: the channel has not taken it
+	SentAt      time.Time // zero: the channel has not accepted it
 	Failed      bool      // it is not tried again
-	Reason      string    // why it was not taken; "": it was, or was not tried yet
+	Reason      string    // why it was not accepted; "": it was, or was not tried yet
 }
 
 // AlertHold is a time in which a rule held an alert back.

@@ -97,7 +97,7 @@ func TestKeyOfSecrets(t *testing.T) {
 			}
 			return
 		}
-		path := filepath.Join(filepath.Dir(strings.TrimPrefix(w.dsn, "sqlite:")), "allswell.key")
+		path := w.keyFile()
 		w.newCheck("plain")
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("a key that nobody needs: %v", err)
@@ -121,15 +121,19 @@ func TestKeyOfSecrets(t *testing.T) {
 	})
 }
 
+// keyFile returns the path of the file with the key of secrets that a store on SQLite makes.
+func (w *world) keyFile() string {
+	return filepath.Join(filepath.Dir(strings.TrimPrefix(w.dsn, "sqlite:")), "allswell.key")
+}
+
 // TestNewKeyBesideOldSecrets loses the file with the key: the log says that a new one was made, and which secrets it
 // cannot open.
 func TestNewKeyBesideOldSecrets(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		path, ok := strings.CutPrefix(w.dsn, "sqlite:")
-		if !ok {
+		if !isSQLite(w.Store) {
 			return // no key is made
 		}
-		path = filepath.Join(filepath.Dir(path), "allswell.key")
+		path := w.keyFile()
 		password := withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`)})
 		reopen := func() *bytes.Buffer {
 			log := new(bytes.Buffer)
@@ -237,11 +241,10 @@ func TestRotateManySecrets(t *testing.T) {
 // say why.
 func TestKeyFileIsRemoved(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		path, ok := strings.CutPrefix(w.dsn, "sqlite:")
-		if !ok {
+		if !isSQLite(w.Store) {
 			return // there is no file
 		}
-		path = filepath.Join(filepath.Dir(path), "allswell.key")
+		path := w.keyFile()
 		log := new(bytes.Buffer)
 		w.ok(w.Store.Close())
 		w.Store = storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, Logger: slog.New(slog.NewTextHandler(log, nil))})
@@ -275,7 +278,7 @@ func TestRotateKeyFile(t *testing.T) {
 		if !isSQLite(w.Store) {
 			return // there is no file
 		}
-		path := filepath.Join(filepath.Dir(strings.TrimPrefix(w.dsn, "sqlite:")), "allswell.key")
+		path := w.keyFile()
 		beside := must(store.OpenBeside(w.ctx, w.dsn, store.Options{}))(w)
 		defer beside.Close()
 		if n := must(beside.RotateSecrets(w.ctx))(w); n != 0 {
