@@ -88,8 +88,7 @@ func program() console.Program {
 			"To try it: allswell demo. To run it: allswell serve.\n\n" +
 			"The exit status is 0 on success, 1 if the command failed or was refused, and 2 if the command line or a setting is invalid.",
 		EnvPrefix: envPrefix,
-		// Those that read the configuration file, which may have settings of serve, and those that complete command lines.
-		Whole:     []string{"demo", "token", "secret", "setup-link", "user", "migrate", "backup", "restore", "completion", "complete"},
+		Whole:     []string{"completion", "complete"}, // they complete command lines of all commands
 		Variables: cli.HelpVariables(), BeforeHelp: cli.NarrowHelp,
 		Message: cli.Message,
 	}

@@ -26,9 +26,7 @@ type ChannelCommands struct {
 
 // NewChannelCommands returns the commands, with flags for all types of channels.
 func NewChannelCommands() (c ChannelCommands) {
-	for _, flags := range []*fieldFlags{&c.Create.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags} {
-		*flags = newFieldFlags(alertchannel.Fields(), len(alertchannel.Types), "Of all types:")
-	}
+	addFieldFlags(alertchannel.Fields(), len(alertchannel.Types), "Of all types:", &c.Create.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags)
 	return c
 }
 

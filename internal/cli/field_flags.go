@@ -24,17 +24,21 @@ type fieldFlags struct {
 	of []configfield.Shared
 }
 
-// newFieldFlags returns the flags of some fields. all is the heading of those that all types have, of which there are some.
-func newFieldFlags(of []configfield.Shared, types int, all string) fieldFlags {
+// addFieldFlags gives commands the flags of some fields. heading is that of those that all types have, of which there are
+// some.
+func addFieldFlags(of []configfield.Shared, types int, heading string, commands ...*fieldFlags) {
 	var fields []reflect.StructField
 	for i, f := range of {
 		fields = append(fields, reflect.StructField{
 			Name: fmt.Sprintf("Field%d", i), Type: flagType(f.Kind),
 			Tag: reflect.StructTag(fmt.Sprintf(`name:%q placeholder:%q group:%q sep:"none" help:%q%s`,
-				flagName(f.Field), flagPlaceholder(f.Field), flagGroup(f, types, all), flagText(f), negatable(f.Kind))),
+				flagName(f.Field), flagPlaceholder(f.Field), flagGroup(f, types, heading), flagText(f), negatable(f.Kind))),
 		})
 	}
-	return fieldFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}, of}
+	flags := reflect.StructOf(fields)
+	for _, command := range commands {
+		*command = fieldFlags{kong.Plugins{reflect.New(flags).Interface()}, of}
+	}
 }
 
 func flagType(kind configfield.Kind) reflect.Type {

@@ -41,9 +41,8 @@ type MonitorCommands struct {
 
 // NewMonitorCommands returns the commands, with flags for all types of checks.
 func NewMonitorCommands() (c MonitorCommands) {
-	for _, flags := range []*fieldFlags{&c.Create.fieldFlags, &c.Put.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags} {
-		*flags = newFieldFlags(check.Fields(), len(check.Types), "Of all checks:")
-	}
+	addFieldFlags(check.Fields(), len(check.Types), "Of all checks:",
+		&c.Create.fieldFlags, &c.Put.fieldFlags, &c.Edit.fieldFlags, &c.Test.fieldFlags)
 	return c
 }
 

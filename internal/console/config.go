@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -23,6 +24,7 @@ const configFlag = "config"
 // configFile gives flags the values of the configuration file, unless they are set by the command line or the
 // environment. See docs/decisions/0059-a-configuration-file.md.
 type configFile struct {
+	commands reflect.Type // the tree of all commands, whose settings the file may contain
 	read     bool
 	path     string // "" if there is no file
 	values   map[string]settings.Assignment
@@ -113,7 +115,7 @@ func (f *configFile) load(context *kong.Context, command *kong.Node) {
 		f.err = fmt.Errorf("%s:%d: %s", path, bad.Line, bad.Reason)
 		return
 	}
-	f.check(all, secretsOf(context.Model.Node))
+	f.check(all, fileSettings(f.commands))
 }
 
 // isGiven reports whether a flag is set on the command line or by the environment.
@@ -121,25 +123,6 @@ func isGiven(context *kong.Context, flag *kong.Flag) bool {
 	isFlag := func(p *kong.Path) bool { return p.Flag == flag }
 	isSet := func(env string) bool { return os.Getenv(env) != "" }
 	return flag != nil && (slices.ContainsFunc(context.Path, isFlag) || slices.ContainsFunc(flag.Envs, isSet))
-}
-
-// secretsOf returns the settings that a configuration file may contain, and whether they are secret: those of all commands
-// that read it.
-func secretsOf(root *kong.Node) map[string]bool {
-	secret := make(map[string]bool)
-	visitCommands(root, func(n *kong.Node) {
-		if flagOf(n, configFlag) == nil {
-			return
-		}
-		for _, flag := range n.Flags {
-			for _, env := range flag.Envs {
-				if flag.Name != configFlag {
-					secret[env] = secret[env] || flag.Tag.Has("secret")
-				}
-			}
-		}
-	})
-	return secret
 }
 
 // check keeps the values of the file. It refuses unknown settings, and warns of other variables and of secrets that every

@@ -33,6 +33,7 @@ type Program struct {
 	Description string
 	EnvPrefix   string             // of the environment variables that are settings
 	Whole       []string           // the commands that need the parser of the whole tree; the others are parsed alone
+	without     string             // a pattern of the commands that the parser leaves out; "": none
 	Variables   map[string]string  // in help texts, as ${name}
 	Message     func(error) string // describes an error for the user; nil: its text
 
@@ -60,10 +61,11 @@ func (p Program) Run(c *Console, args, environ []string) (status int) {
 	case args[0] == "--version": // a common attempt
 		args = append([]string{"version"}, args[1:]...)
 	}
-	alone := p.subtree(args[0])
-	parsed, file, err := alone.parse(c, args)
+	commands := reflect.TypeOf(p.Commands).Elem()
+	alone := p.subtree(args)
+	parsed, file, err := alone.parse(c, args, commands)
 	if err != nil && alone.Commands != p.Commands { // other commands may explain the error
-		parsed, file, err = p.parse(c, args)
+		parsed, file, err = p.parse(c, args, commands)
 	}
 	for _, warning := range file.warnings {
 		fmt.Fprintf(c.Err, "%s: warning: %s\n", p.Name, warning)
@@ -77,9 +79,10 @@ func (p Program) Run(c *Console, args, environ []string) (status int) {
 	return p.fail(c, file.locate(parsed.Run(c)))
 }
 
-// parse parses a command line, and returns the configuration file that the command reads.
-func (p Program) parse(c *Console, args []string) (*kong.Context, *configFile, error) {
-	file := new(configFile)
+// parse parses a command line, and returns the configuration file that the command reads. It may contain the settings of
+// all commands.
+func (p Program) parse(c *Console, args []string, all reflect.Type) (*kong.Context, *configFile, error) {
+	file := &configFile{commands: all}
 	parser, err := p.Parser(c, kong.Resolvers(file))
 	if err != nil {
 		return nil, file, err
@@ -113,6 +116,9 @@ func checkLists(parsed *kong.Context) error {
 
 // Parser returns the parser of the command line.
 func (p Program) Parser(c *Console, options ...kong.Option) (*kong.Kong, error) {
+	if p.without != "" {
+		options = append(options, kong.IgnoreFields(p.without))
+	}
 	return kong.New(p.Commands, append(options,
 		kong.Name(p.Name),
 		kong.Description(p.Description),
