@@ -24,6 +24,8 @@ type Channel struct {
 
 	SubscriberSMS bool `json:"subscriber_sms"` // subscribers get SMS through it, because ALLSWELL_SMS_CHANNEL names it
 
+	UsedBy []ChannelUse `json:"used_by"` // what uses it
+
 	TitleTemplate *string `json:"title_template"` // nil: the default words
 	TextTemplate  *string `json:"text_template"`
 
@@ -32,6 +34,13 @@ type Channel struct {
 	CreatedAt time.Time     `json:"created_at"`
 	UpdatedAt time.Time     `json:"updated_at"`
 	Fields    ChannelFields `json:"-"` // of the Type, such as url
+}
+
+// ChannelUse is something that uses a channel.
+type ChannelUse struct {
+	Kind string `json:"kind"` // rule, on_call, fallback_of or subscriber_sms
+	ID   string `json:"id"`   // of the rule, the schedule or the other channel; "" for subscriber_sms
+	Name string `json:"name"`
 }
 
 // ChannelHealth is what the last attempts to use a channel have shown.

@@ -36,6 +36,7 @@ type Channel struct {
 	// SubscriberSMS reports whether the setting ALLSWELL_SMS_CHANNEL names the channel, so that subscribers get SMS
 	// through it.
 	SubscriberSMS bool
+	UsedBy        []ChannelUse // subscribers' SMS first, then rules, on-call schedules and other channels, the oldest first
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 }

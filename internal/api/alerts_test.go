@@ -61,7 +61,7 @@ func TestChannels(t *testing.T) {
 		const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 		url := sink() + "/hook"
 		made := c.post("/api/v1/channels", map[string]any{"type": "webhook", "name": "Ops", "url": url, "secret": secret}).is(201)
-		made.has(map[string]any{"url": url, "secrets": []any{"secret"}, "enabled": true, "max_per_minute": 10.0, "fallback_id": nil})
+		made.has(map[string]any{"url": url, "secrets": []any{"secret"}, "enabled": true, "max_per_minute": 10.0, "fallback_id": nil, "used_by": []any{}})
 		if strings.Contains(string(made.body), secret) {
 			t.Error("the secret is shown")
 		}
@@ -97,6 +97,7 @@ func TestChannels(t *testing.T) {
 		c.post("/api/v1/channels/test", map[string]any{"type": "webhook"}).complains("url")
 
 		rule := c.post("/api/v1/alert-rules", map[string]any{"name": "Down", "channel_ids": []string{made.id()}}).is(201).has(map[string]any{"summary": "When a monitor is down, notify Ops."}).id()
+		c.get(path).is(200).has(map[string]any{"used_by": []any{map[string]any{"kind": "rule", "id": rule, "name": "Down"}}})
 		summary := map[string]any{"summary": "When a monitor tagged prod is down, notify Ops."}
 		c.patch("/api/v1/alert-rules/"+rule, map[string]any{"tags": []string{"prod"}}).is(200).has(summary)
 		c.get("/api/v1/alert-rules/" + rule).is(200).has(summary)

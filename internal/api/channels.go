@@ -25,7 +25,8 @@ type channelJSON struct {
 	FallbackID   *string `json:"fallback_id"`
 	TestWeekly   bool    `json:"test_weekly"`
 
-	SubscriberSMS bool `json:"subscriber_sms"`
+	SubscriberSMS bool             `json:"subscriber_sms"`
+	UsedBy        []channelUseJSON `json:"used_by"`
 
 	TitleTemplate *string `json:"title_template"`
 	TextTemplate  *string `json:"text_template"`
@@ -36,6 +37,13 @@ type channelJSON struct {
 	UpdatedAt string     `json:"updated_at"`
 
 	config json.RawMessage // the fields of the type, which stand beside the others
+}
+
+// channelUseJSON is something that uses a channel. Subscribers' SMS have no id and no name.
+type channelUseJSON struct {
+	Kind string  `json:"kind"`
+	ID   *string `json:"id"`
+	Name *string `json:"name"`
 }
 
 type healthJSON struct {
@@ -68,8 +76,13 @@ func withFields(object, config []byte) []byte {
 }
 
 func newChannelJSON(c alert.Channel) channelJSON {
+	uses := make([]channelUseJSON, len(c.UsedBy))
+	for i, u := range c.UsedBy {
+		uses[i] = channelUseJSON{string(u.Kind), ptrOrNil(u.ID), ptrOrNil(u.Name)}
+	}
 	return channelJSON{
-		ID: c.ID, Type: c.Type, Name: c.Name, Enabled: c.Enabled, MaxPerMinute: c.MaxPerMinute, FallbackID: ptrOrNil(c.FallbackID), TestWeekly: c.TestWeekly, SubscriberSMS: c.SubscriberSMS,
+		ID: c.ID, Type: c.Type, Name: c.Name, Enabled: c.Enabled, MaxPerMinute: c.MaxPerMinute, FallbackID: ptrOrNil(c.FallbackID), TestWeekly: c.TestWeekly,
+		SubscriberSMS: c.SubscriberSMS, UsedBy: uses,
 		TitleTemplate: ptrOrNil(c.TitleTemplate), TextTemplate: ptrOrNil(c.TextTemplate),
 		Secrets: append([]string{}, c.SecretFields...),
 		Health: healthJSON{

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/console"
@@ -105,15 +106,11 @@ func (cmd *channelShow) Run(c *commandContext) error {
 		return err
 	}
 	fallback, err := c.channelNames(valueOf(ch.FallbackID))
-	var uses channelUses
-	if err == nil && !c.JSON {
-		uses, err = c.channelUses(ch)
-	}
 	return object(c, ch, err, func(ch *client.Channel) {
 		facts := [][2]string{{"Channel", ch.Name}, {"Id", ch.ID}, {"Type", ch.Type}, {"State", channelState(ch)}, {"Reason", valueOf(ch.Health.Reason)}}
 		t, _ := alertchannel.TypeOf(ch.Type)
 		facts = append(facts, fieldFacts(t.Fields, ch.Fields, ch.Secrets)...)
-		facts = append(facts, [2]string{"Used by", uses.text(ch)})
+		facts = append(facts, [2]string{"Used by", strings.Join(channelUses(ch), ", ")})
 		for _, t := range [][2]string{{"Title template", valueOf(ch.TitleTemplate)}, {"Text template", valueOf(ch.TextTemplate)}, {"Template error", valueOf(ch.Health.TemplateError)}} {
 			if t[1] != "" {
 				facts = append(facts, t)
@@ -226,66 +223,28 @@ func (cmd *channelDelete) Run(c *commandContext) error {
 }
 
 // confirmDeletion asks whether to delete a channel that is the fallback of others. The API refuses to delete one that
-// rules or on-call schedules use, so that these are not asked about.
+// something else uses, so that these are not asked about.
 func (c *commandContext) confirmDeletion(ch *client.Channel) error {
-	uses, err := c.channelUses(ch)
-	if err != nil || uses.needed() || len(uses.fallbackOf) == 0 {
-		return err
+	var names []string
+	for _, u := range ch.UsedBy {
+		if u.Kind != string(alert.UseFallback) {
+			return nil
+		}
+		names = append(names, u.Name)
+	}
+	if len(names) == 0 {
+		return nil
 	}
 	return c.confirm(question{verb: "delete", done: "deleted", what: "the channel " + ch.Name,
-		warning: "it is the fallback of " + strings.Join(uses.fallbackOf, ", ") + ", which will have none"})
+		warning: "it is the fallback of " + strings.Join(names, ", ") + ", which will have none"})
 }
 
-// channelUses has the names of what uses a channel.
-type channelUses struct{ rules, schedules, fallbackOf []string }
-
-// needed reports whether something uses the channel so that it cannot be deleted.
-func (u channelUses) needed() bool { return len(u.rules)+len(u.schedules) > 0 }
-
-// channelUses returns what uses a channel, but not whether subscribers get SMS through it.
-func (c *commandContext) channelUses(ch *client.Channel) (u channelUses, err error) {
-	for other, err := range c.api.ListChannels().All(c.Ctx) {
-		if err != nil {
-			return u, err
-		}
-		if valueOf(other.FallbackID) == ch.ID {
-			u.fallbackOf = append(u.fallbackOf, other.Name)
-		}
+// channelUses returns what uses a channel, in words.
+func channelUses(ch *client.Channel) (uses []string) {
+	for _, u := range ch.UsedBy {
+		uses = append(uses, alert.ChannelUse{Kind: alert.ChannelUseKind(u.Kind), ID: u.ID, Name: u.Name}.String())
 	}
-	for r, err := range c.api.ListAlertRules().All(c.Ctx) {
-		if err != nil {
-			return u, err
-		}
-		if slices.ContainsFunc(ruleTargets(r), func(t client.AlertTarget) bool { return slices.Contains(t.ChannelIDs, ch.ID) }) {
-			u.rules = append(u.rules, r.Name)
-		}
-	}
-	for o, err := range c.api.ListOnCall().All(c.Ctx) {
-		if err != nil {
-			return u, err
-		}
-		if slices.ContainsFunc(o.Participants, func(p client.OnCallParticipant) bool { return slices.Contains(p.ChannelIDs, ch.ID) }) {
-			u.schedules = append(u.schedules, o.Name)
-		}
-	}
-	return u, nil
-}
-
-// text says what uses the channel, such as "the rule Night, fallback of Phone".
-func (u channelUses) text(ch *client.Channel) string {
-	var all []string
-	if ch.SubscriberSMS {
-		all = append(all, "subscribers' SMS")
-	}
-	for _, use := range []struct {
-		as    string
-		names []string
-	}{{"the rule ", u.rules}, {"on call for ", u.schedules}, {"fallback of ", u.fallbackOf}} {
-		for _, name := range use.names {
-			all = append(all, use.as+name)
-		}
-	}
-	return strings.Join(all, ", ")
+	return uses
 }
 
 type channelTest struct {

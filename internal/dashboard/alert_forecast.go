@@ -176,7 +176,7 @@ func (v *visit) drawForecast(s *forecastScreen) error {
 
 // addForecast adds to the screen what a forecast says.
 func (v *visit) addForecast(s *forecastScreen, f store.AlertForecast) error {
-	uses, err := v.loadUses()
+	channels, err := v.channels()
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (v *visit) addForecast(s *forecastScreen, f store.AlertForecast) error {
 			}
 		}
 	}
-	for _, ch := range uses.channels {
+	for _, ch := range channels {
 		switch {
 		case notified[ch.ID] || fallbacks[ch.ID]:
 		case !ch.Enabled:

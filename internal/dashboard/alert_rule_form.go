@@ -256,20 +256,24 @@ type ruleChoices struct {
 }
 
 func (v *visit) ruleChoices(typed url.Values) (c ruleChoices, err error) {
-	uses, err := v.loadUses()
+	channels, err := v.channels()
 	if err != nil {
 		return c, err
 	}
 	c.names = make(map[string]string)
-	for _, ch := range uses.channels {
+	for _, ch := range channels {
 		c.names[ch.ID] = ch.Name
-		label := ch.Name + " (" + shownChannel{Channel: ch}.TypeName() + ")"
+		label := ch.Name + " (" + typeName(ch.Type) + ")"
 		if !ch.Enabled {
 			label += ", disabled"
 		}
 		c.targets = append(c.targets, option{Value: ch.ID, Label: label})
 	}
-	for _, o := range uses.schedules {
+	schedules, _, err := v.store.OnCallSchedules(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: alert.MaxOnCall})
+	if err != nil {
+		return c, err
+	}
+	for _, o := range schedules {
 		c.names[o.ID] = o.Name
 		c.targets = append(c.targets, option{Value: o.ID, Label: "The person on call for " + o.Name})
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
-	"github.com/allswell/allswell/internal/store"
 )
 
 // channelForm is the form of a channel.
@@ -154,7 +153,7 @@ func blankChannelForm(values url.Values, kind string) (f *channelForm, ok bool) 
 func (v *visit) answerNewChannel(status int, f *channelForm) error {
 	s := newChannelScreen{channelForm: f, Kinds: alertchannel.Groups}
 	if f.Type.Name != "" {
-		others, _, err := v.store.AlertChannels(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: alert.MaxChannels})
+		others, err := v.channels()
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
@@ -23,32 +22,21 @@ type channelsScreen struct {
 }
 
 // shownChannel is a channel with words for people.
-type shownChannel struct {
-	alert.Channel
-	Uses []channelUse
-}
+type shownChannel struct{ alert.Channel }
 
 // FallbackOf returns the uses of the channel as a fallback, which end when it is deleted.
-func (c shownChannel) FallbackOf() []string { return c.usedAs(true) }
+func (c shownChannel) FallbackOf() []alert.ChannelUse { return c.usedAs(true) }
 
 // NeededBy returns what uses the channel other than as a fallback. Until that has changed, it cannot be deleted.
-func (c shownChannel) NeededBy() []string { return c.usedAs(false) }
+func (c shownChannel) NeededBy() []alert.ChannelUse { return c.usedAs(false) }
 
-func (c shownChannel) usedAs(fallback bool) (names []string) {
-	for _, use := range c.Uses {
-		if use.fallback == fallback {
-			names = append(names, use.Name)
+func (c shownChannel) usedAs(fallback bool) (uses []alert.ChannelUse) {
+	for _, u := range c.UsedBy {
+		if (u.Kind == alert.UseFallback) == fallback {
+			uses = append(uses, u)
 		}
 	}
-	return names
-}
-
-// channelUse is what uses a channel.
-type channelUse struct {
-	Name string // such as "rule Phone"
-	Path string // "": it has no screen that the visitor may open
-
-	fallback bool // the channel is the fallback of this one
+	return uses
 }
 
 // TypeName returns the name of the channel's type for people.
@@ -106,66 +94,17 @@ func (v *visit) showChannels() error {
 	if err != nil {
 		return err
 	}
-	uses, err := v.loadUses()
-	if err != nil {
-		return err
-	}
 	s := channelsScreen{Pager: newPager(channelsPath, url.Values{}, r, len(channels), total), CanEdit: v.can(allswell.RoleAdmin)}
 	for _, c := range channels {
-		s.Channels = append(s.Channels, shownChannel{c, uses.usesOf(c)})
+		s.Channels = append(s.Channels, shownChannel{c})
 	}
 	return v.showLive("channels", "Channels", s)
 }
 
-// channelUses are what may use channels.
-type channelUses struct {
-	rules     []alert.Rule
-	schedules []alert.OnCall
-	channels  []alert.Channel
-	canEdit   bool
-}
-
-// loadUses loads everything that may use channels.
-func (v *visit) loadUses() (u channelUses, err error) {
-	u.canEdit = v.can(allswell.RoleAdmin)
-	if u.rules, _, err = v.store.AlertRules(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: alert.MaxRules}); err != nil {
-		return u, err
-	}
-	if u.schedules, _, err = v.store.OnCallSchedules(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: alert.MaxOnCall}); err != nil {
-		return u, err
-	}
-	u.channels, _, err = v.store.AlertChannels(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: alert.MaxChannels})
-	return u, err
-}
-
-// usesOf returns what uses a channel.
-func (u channelUses) usesOf(channel alert.Channel) (all []channelUse) {
-	id := channel.ID
-	path := func(path string) string {
-		if !u.canEdit {
-			return ""
-		}
-		return path
-	}
-	if channel.SubscriberSMS {
-		all = append(all, channelUse{Name: "subscribers' SMS"})
-	}
-	for _, r := range u.rules {
-		if slices.ContainsFunc(r.Targets(), func(t alert.Target) bool { return slices.Contains(t.ChannelIDs, id) }) {
-			all = append(all, channelUse{Name: "rule " + r.Name, Path: path(alertRulesPath + "/" + r.ID)})
-		}
-	}
-	for _, o := range u.schedules {
-		if slices.ContainsFunc(o.Participants, func(p alert.Participant) bool { return slices.Contains(p.ChannelIDs, id) }) {
-			all = append(all, channelUse{Name: "on call for " + o.Name})
-		}
-	}
-	for _, c := range u.channels {
-		if c.FallbackID == id {
-			all = append(all, channelUse{"fallback of " + c.Name, channelsPath + "/" + c.ID, true})
-		}
-	}
-	return all
+// channels returns all channels of the workspace.
+func (v *visit) channels() ([]alert.Channel, error) {
+	all, _, err := v.store.AlertChannels(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: alert.MaxChannels})
+	return all, err
 }
 
 // maxChannelMessages is how many of the last messages of a channel are shown.
@@ -185,6 +124,21 @@ type channelScreen struct {
 
 // WorkspaceID returns the workspace in which the form acts. The channel has a field of this name, too.
 func (s channelScreen) WorkspaceID() string { return s.channelForm.WorkspaceID }
+
+// UsePath returns the path of what uses the channel; "": there is no screen of it that the visitor may open.
+func (s channelScreen) UsePath(u alert.ChannelUse) string {
+	switch u.Kind {
+	case alert.UseRule:
+		if s.CanEdit {
+			return alertRulesPath + "/" + u.ID
+		}
+	case alert.UseOnCall:
+		return onCallPath + "/" + u.ID
+	case alert.UseFallback:
+		return channelsPath + "/" + u.ID
+	}
+	return ""
+}
 
 // Retried reports whether a message that was not accepted is sent again.
 func (s channelScreen) Retried() bool { return s.Enabled && s.Failing() && !s.Health.NextAt.IsZero() }
@@ -209,20 +163,24 @@ func (v *visit) showChannel() error {
 
 // answerChannel shows a channel with the form that edits it.
 func (v *visit) answerChannel(status int, c alert.Channel, f *channelForm, tested *channelResult) error {
-	uses, err := v.loadUses()
+	all, err := v.channels()
+	if err != nil {
+		return err
+	}
+	_, rules, err := v.store.AlertRules(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: 1})
 	if err != nil {
 		return err
 	}
 	s := channelScreen{
-		channelForm: f, shownChannel: shownChannel{c, uses.usesOf(c)}, CanEdit: v.can(allswell.RoleAdmin), NoRules: len(uses.rules) == 0, Tested: tested,
+		channelForm: f, shownChannel: shownChannel{c}, CanEdit: v.can(allswell.RoleAdmin), NoRules: rules == 0, Tested: tested,
 		Facts: typeFacts(f.Type.Fields, channelValues(c), c.SecretFields),
 	}
-	for _, other := range uses.channels {
+	for _, other := range all {
 		if other.ID == c.FallbackID {
 			s.Fallback = other.Name
 		}
 	}
-	f.draw(uses.channels)
+	f.draw(all)
 	messages, err := v.store.ChannelMessages(v.r.Context(), v.actor(), c.ID, maxChannelMessages)
 	if err != nil {
 		return err

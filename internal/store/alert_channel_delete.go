@@ -6,7 +6,6 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/database"
 )
 
 // DeleteAlertChannel deletes a channel, given its id or name, with its settings and secrets. What waits for it is not
@@ -92,31 +91,4 @@ func (t *tx) abandonNotices(channelID string) error {
 	}
 	_, err = t.Exec(`UPDATE alert_messages SET state = 'failed', finished_at = $2, reason = $3 WHERE channel_id = $1 AND state = 'sending'`, channelID, millis(t.Now), reason)
 	return err
-}
-
-// checkUnused returns an *allswell.ValidationError if a rule or an on-call schedule of a workspace names a channel or a
-// schedule.
-func (c *session) checkUnused(workspaceID, id string) error {
-	var bad allswell.ValidationError
-	rules, err := database.Query(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
-	if err != nil {
-		return err
-	}
-	for _, r := range rules {
-		if slices.ContainsFunc(r.Targets(), func(t alert.Target) bool {
-			return slices.Contains(t.ChannelIDs, id) || slices.Contains(t.OnCallIDs, id)
-		}) {
-			bad.Add("id", "The rule %q uses it.", r.Name)
-		}
-	}
-	schedules, err := database.Query(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
-	if err != nil {
-		return err
-	}
-	for _, o := range schedules {
-		if slices.ContainsFunc(o.Participants, func(p alert.Participant) bool { return slices.Contains(p.ChannelIDs, id) }) {
-			bad.Add("id", "The on-call schedule %q uses it.", o.Name)
-		}
-	}
-	return bad.Err()
 }

@@ -79,11 +79,17 @@ func (c *session) completeChannel(ch alert.Channel) (alert.Channel, error) {
 	return one[0], err
 }
 
-// completeChannels sets whether subscribers get SMS through channels, whether the secrets of channels cannot be opened,
-// and whether they lack their program.
+// completeChannels sets what uses channels of one workspace, whether the secrets of channels cannot be opened, and
+// whether they lack their program.
 func (c *session) completeChannels(channels []alert.Channel) error {
+	if len(channels) == 0 {
+		return nil
+	}
 	gateway, err := c.smsChannel()
 	if err != nil {
+		return err
+	}
+	if err := c.setUses(channels, gateway.Channel.ID); err != nil {
 		return err
 	}
 	ids := make([]string, len(channels))
@@ -108,7 +114,7 @@ func (c *session) completeChannels(channels []alert.Channel) error {
 	}
 	for i := range channels {
 		ch := &channels[i]
-		ch.SubscriberSMS, ch.Health.SecretsUnreadable = ch.ID == gateway.Channel.ID, unreadable[ch.ID]
+		ch.Health.SecretsUnreadable = unreadable[ch.ID]
 		ch.Health.CommandMissing = ch.Type == alert.CommandType && c.s.noCommands
 	}
 	return nil
