@@ -48,6 +48,9 @@ func (s *Store) CreateOnCall(
 		if err := checkUnlimited(actor); err != nil {
 			return o, err
 		}
+		if err := t.lockMutex("alerts"); err != nil { // for validateOnCall
+			return o, err
+		}
 		o.ID, o.WorkspaceID, o.CalendarKey, o.CreatedAt, o.UpdatedAt = allswell.NewID(alert.PrefixOnCall, t.Now), actor.WorkspaceID, rand.Text(), t.Now, t.Now
 		if err := t.validateOnCall(&o, nil); err != nil {
 			return o, err
@@ -65,7 +68,7 @@ func (s *Store) CreateOnCall(
 		}
 		return o, t.audit(actor, allswell.AuditCreate, nil, o)
 	}, save...)
-	return o, s.slugTaken(err)
+	return o, err
 }
 
 // ChangeOnCall changes an on-call schedule, given its id or slug, with a function that gets the schedule as it is.
@@ -73,6 +76,9 @@ func (s *Store) ChangeOnCall(
 	ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.OnCall) error,
 ) (alert.OnCall, error) {
 	o, err := writeAs(ctx, s, actor, func(t *tx) (alert.OnCall, error) {
+		if err := t.lockMutex("alerts"); err != nil { // for validateOnCall
+			return alert.OnCall{}, err
+		}
 		before, err := t.lockOnCall(actor, id, p)
 		if err != nil {
 			return before, err
@@ -94,7 +100,7 @@ func (s *Store) ChangeOnCall(
 		}
 		return o, t.audit(actor, allswell.AuditUpdate, before, o)
 	})
-	return o, s.nameTaken(err, "on-call schedule")
+	return o, err
 }
 
 // DeleteOnCall deletes an on-call schedule, given its id or slug. The error is an *allswell.ValidationError if a rule
@@ -128,15 +134,20 @@ func (t *tx) lockOnCall(actor allswell.Actor, ref string, p allswell.Preconditio
 }
 
 // validateOnCall returns an *allswell.ValidationError with every invalid field. It gives a schedule without a slug one, and
-// overrides without an id theirs. before are the overrides that the schedule already has.
+// overrides without an id theirs. before are the overrides that the schedule already has. The mutex of the alerts must be
+// held, so that no other schedule takes the name or the slug, and no channel is deleted meanwhile.
 func (t *tx) validateOnCall(o *alert.OnCall, before []alert.Override) error {
 	invalid := o.Validate(t.Now, before)
-	others, err := t.ids(`SELECT id FROM on_call WHERE workspace_id = $1 AND name = $2 AND id <> $3`, o.WorkspaceID, o.Name, o.ID)
-	if err != nil {
-		return err
-	}
-	if len(others) > 0 {
-		invalid = withField(invalid, "name", "Another on-call schedule has this name.")
+	for _, unique := range []struct{ column, value, message string }{
+		{"name", o.Name, "Another on-call schedule has this name."}, {"slug", o.Slug, "The slug has already been taken."},
+	} {
+		others, err := t.ids(`SELECT id FROM on_call WHERE workspace_id = $1 AND `+unique.column+` = $2 AND id <> $3`, o.WorkspaceID, unique.value, o.ID)
+		if err != nil {
+			return err
+		}
+		if len(others) > 0 {
+			invalid = withField(invalid, unique.column, unique.message)
+		}
 	}
 	if o.Slug == "" {
 		slug, err := t.freeSlug(allswell.SlugOf(o.Name, "on-call"), `FROM on_call WHERE workspace_id = $1`, o.WorkspaceID)

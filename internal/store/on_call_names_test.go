@@ -17,8 +17,14 @@ func TestNamesOfOnCallSchedulesAreUnique(t *testing.T) {
 		made := must(w.CreateOnCall(w.ctx, w.ws, night))(w)
 		_, err := w.CreateOnCall(w.ctx, w.ws, night)
 		w.refused(err, "name")
-		must(w.CreateOnCall(w.ctx, w.otherWorkspace(), night))(w)
-		night.Name = "Day"
+		other := must(w.CreateOnCall(w.ctx, w.otherWorkspace(), night))(w)
+		if made.Slug != "night" || other.Slug != "night" {
+			t.Errorf("the slugs are %s and %s", made.Slug, other.Slug)
+		}
+		night.Name, night.Slug = "Day", made.Slug
+		_, err = w.CreateOnCall(w.ctx, w.ws, night)
+		w.refused(err, "slug")
+		night.Slug = ""
 		day := must(w.CreateOnCall(w.ctx, w.ws, night))(w)
 		rename := func(id, name string) error {
 			_, err := w.ChangeOnCall(w.ctx, w.ws, id, allswell.Precondition{}, func(o *alert.OnCall) error { o.Name = name; return nil })
@@ -26,6 +32,49 @@ func TestNamesOfOnCallSchedulesAreUnique(t *testing.T) {
 		}
 		w.refused(rename(day.ID, "Night"), "name")
 		w.ok(rename(made.ID, "Night"))
+	})
+}
+
+// TestNamesOfOnCallSchedulesTakenAtOnce checks that of several replicas that give schedules one name, all but one say so
+// of the name, and that names with the same slug can be given at once.
+func TestNamesOfOnCallSchedulesTakenAtOnce(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		replicas := []*store.Store{w.Store, w.replica(), w.replica(), w.replica()}
+		errs := make([]error, len(replicas))
+		each := func(f func(i int, s *store.Store) error) (refused int) {
+			t.Helper()
+			var fs []func()
+			for i, s := range replicas {
+				fs = append(fs, func() { errs[i] = f(i, s) })
+			}
+			together(fs...)
+			for _, err := range errs {
+				if err != nil {
+					w.refused(err, "name")
+					refused++
+				}
+			}
+			return refused
+		}
+		create := func(s *store.Store, name string) (alert.OnCall, error) {
+			return s.CreateOnCall(w.ctx, w.ws, alert.OnCall{Name: name, Zone: "UTC", HandOverDay: "mon", StartsOn: began})
+		}
+		if n := each(func(_ int, s *store.Store) error { _, err := create(s, "Night"); return err }); n != 3 {
+			t.Errorf("%d creations were refused", n)
+		}
+		made := make([]alert.OnCall, len(replicas))
+		if n := each(func(i int, s *store.Store) (err error) {
+			made[i], err = create(s, "Day"+strings.Repeat("!", i))
+			return err
+		}); n > 0 {
+			t.Errorf("of names with the same slug, %d were refused", n)
+		}
+		if n := each(func(i int, s *store.Store) error {
+			_, err := s.ChangeOnCall(w.ctx, w.ws, made[i].ID, allswell.Precondition{}, func(o *alert.OnCall) error { o.Name = "Evening"; return nil })
+			return err
+		}); n != 3 {
+			t.Errorf("%d names were refused", n)
+		}
 	})
 }
 
