@@ -13,6 +13,9 @@ const (
 	MaxOnCall       = 50  // schedules of a workspace
 	MaxParticipants = 50  // of a schedule
 	MaxOverrides    = 200 // of a schedule
+
+	MaxOverrideLength     = 366 * 24 * time.Hour
+	MaxOverrideYearsAhead = 5 // years until an override begins
 )
 
 // OnCall says who is on call. Every week at the same time of a clock the next participant takes over.
@@ -192,7 +195,7 @@ func (o OnCall) participant(name string) (Participant, bool) {
 }
 
 // Validate returns an *allswell.ValidationError with every invalid field. before are the overrides that the schedule
-// already has: those that have ended may go on naming former participants. The store checks that the channels exist.
+// already has: those that have ended may go on naming former participants, and new ones must not have ended. The store checks that the channels exist.
 func (o OnCall) Validate(now time.Time, before []Override) error {
 	var bad allswell.ValidationError
 	allswell.CheckLine(&bad, "name", o.Name, allswell.MaxNameLength)
@@ -227,13 +230,26 @@ func (o OnCall) Validate(now time.Time, before []Override) error {
 func (o OnCall) validateOverrides(bad *allswell.ValidationError, now time.Time, before []Override) {
 	for _, v := range o.Overrides {
 		_, named := o.participant(v.Participant)
-		known := slices.ContainsFunc(before, func(b Override) bool { return b.ID == v.ID && b.Participant == v.Participant })
+		var old Override // zero: it is new
+		if i := slices.IndexFunc(before, func(b Override) bool { return b.ID == v.ID }); i >= 0 {
+			old = before[i]
+		}
+		moved := !v.StartsAt.Equal(old.StartsAt) || !v.EndsAt.Equal(old.EndsAt)
 		switch {
-		case !named && !known:
+		case !named && (old.ID == "" || old.Participant != v.Participant):
 			bad.Add("overrides", "Each of the overrides must name a participant; %q is none.", allswell.OneLine(v.Participant))
 			return
 		case v.StartsAt.IsZero() || !v.EndsAt.After(v.StartsAt):
 			bad.Add("overrides", "Each of the overrides must have a start, and end after it.")
+			return
+		case old.ID == "" && v.Ended(now):
+			bad.Add("overrides", "A new override must end in the future.")
+			return
+		case moved && v.EndsAt.Sub(v.StartsAt) > MaxOverrideLength:
+			bad.Add("overrides", "An override may last at most %d days.", MaxOverrideLength/(24*time.Hour))
+			return
+		case moved && v.StartsAt.After(now.AddDate(MaxOverrideYearsAhead, 0, 0)):
+			bad.Add("overrides", "An override may begin at most %d years ahead.", MaxOverrideYearsAhead)
 			return
 		case !named && !v.Ended(now):
 			bad.Add("overrides", "%q has an override until %s; delete it first.", v.Participant, v.EndsAt.In(o.Location()).Format("2006-01-02 15:04 -07:00"))

@@ -36,6 +36,45 @@ func TestOverrideWithoutParticipant(t *testing.T) {
 	}
 }
 
+// TestTimesOfOverrides checks which times overrides may have. Those that the schedule has may keep theirs.
+func TestTimesOfOverrides(t *testing.T) {
+	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	o := OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", Participants: []Participant{{Name: "Ann", ChannelIDs: []string{"chn_1"}}}}
+	override := func(starts, ends time.Time) Override {
+		return Override{ID: "ovr_1", Participant: "Ann", StartsAt: starts, EndsAt: ends}
+	}
+	five := now.AddDate(5, 0, 0)
+	for _, tt := range []struct {
+		what  string
+		given Override
+		want  string
+	}{
+		{"ending now", override(now.Add(-time.Hour), now), "must end in the future"},
+		{"ending soon", override(now.Add(-time.Hour), now.Add(time.Second)), ""},
+		{"a year", override(now, now.Add(MaxOverrideLength)), ""},
+		{"longer", override(now, now.Add(MaxOverrideLength+time.Second)), "at most 366 days"},
+		{"in five years", override(five, five.Add(time.Hour)), ""},
+		{"later", override(five.Add(time.Second), five.Add(time.Hour)), "at most 5 years ahead"},
+	} {
+		o.Overrides = []Override{tt.given}
+		if err := o.Validate(now, nil); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", tt.what, err)
+		}
+		if err := o.Validate(now, o.Overrides); err != nil {
+			t.Errorf("%s, unchanged: %v", tt.what, err)
+		}
+	}
+	before := []Override{override(now.Add(-time.Hour), now.Add(time.Hour))}
+	o.Overrides = []Override{override(before[0].StartsAt, now)}
+	if err := o.Validate(now, before); err != nil {
+		t.Errorf("ended early: %v", err)
+	}
+	o.Overrides = []Override{override(before[0].StartsAt, five)}
+	if err := o.Validate(now, before); err == nil {
+		t.Error("an override was made too long")
+	}
+}
+
 // TestReplacedOverrides checks which parts of an override newer ones replace.
 func TestReplacedOverrides(t *testing.T) {
 	at := func(hour int) time.Time { return time.Date(2026, 11, 21, hour, 0, 0, 0, time.UTC) }

@@ -287,6 +287,7 @@ func TestOnCallSchedules(t *testing.T) {
 		changed := c.patch(path, map[string]any{"overrides": []any{override}}).is(200).has(map[string]any{"now": "Bob"})
 		c.patch(path, map[string]any{"overrides": changed.data()["overrides"]}).is(200).has(map[string]any{"overrides": changed.data()["overrides"]})
 		c.patch(path, map[string]any{"overrides": []any{map[string]any{"participant": "Eve", "starts_at": c.clock.Now(), "ends_at": c.clock.Now().Add(time.Hour)}}}).complains("overrides")
+		c.patch(path, map[string]any{"overrides": []any{map[string]any{"participant": "Ada", "starts_at": c.clock.Now().Add(-time.Hour), "ends_at": c.clock.Now()}}}).complains("overrides")
 		alone := map[string]any{"participants": []any{person("Ada")}}
 		c.patch(path, alone).complains("overrides")
 		c.clock.Advance(time.Hour)

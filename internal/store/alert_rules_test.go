@@ -44,8 +44,9 @@ func TestOverridesOfFormerParticipants(t *testing.T) {
 		o.Overrides = []alert.Override{past}
 		_, err := w.CreateOnCall(w.ctx, w.ws, o)
 		w.refused(err, "overrides")
-		o.Overrides = []alert.Override{{Participant: "Bob", StartsAt: past.StartsAt, EndsAt: past.EndsAt}}
+		o.Overrides = []alert.Override{{Participant: "Bob", StartsAt: past.StartsAt, EndsAt: now.Add(time.Hour)}}
 		o = must(w.CreateOnCall(w.ctx, w.ws, o))(w)
+		w.clock.move(time.Hour)
 		change := func(change func(*alert.OnCall)) error {
 			_, err := w.ChangeOnCall(w.ctx, w.ws, o.ID, allswell.Precondition{}, func(o *alert.OnCall) error { change(o); return nil })
 			return err
