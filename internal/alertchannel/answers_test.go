@@ -216,6 +216,8 @@ func TestInvalidChannels(t *testing.T) {
 		{"sms", `{"to":"+49151123","url":"https://sms.example.com/","body":"no place"}`, "body"},
 		{"sms", `{"to":"+49151123","url":"https://sms.example.com/","encoding":"json","body":"{text}"}`, "body"},
 		{"sms", `{"to":"+49151123","url":"https://sms.example.com/","headers":{"A b":"c"}}`, "headers"},
+		{"sms", `{"to":"+49151123","url":"https://sms.example.com/","headers":{"host":"c"}}`, "headers"},
+		{"sms", `{"to":"+49151123","url":"https://sms.example.com/","headers":{"content-length":"1"}}`, "headers"},
 		{"oncall_webhook", `{"url":"https://example.com/","format":"x"}`, "format"},
 		{"home_assistant", `{"server_url":"https://ha.example.com"}`, "webhook_id"},
 		{"home_assistant", `{"server_url":"https://ha.example.com","webhook_id":"../x"}`, "webhook_id"},

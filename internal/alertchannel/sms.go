@@ -57,12 +57,7 @@ func (c *sms) Validate(bad *allswell.ValidationError) {
 	if !strings.Contains(c.URL+map[bool]string{false: c.Body}[c.Method == http.MethodGet], "{text}") {
 		bad.Add("body", "The body or the url must contain {text}.")
 	}
-	for name := range c.Headers {
-		if strings.ContainsAny(name, " :\t()<>@,;\\\"/[]?={}") {
-			bad.Add("headers", "The headers must have valid names.")
-			return
-		}
-	}
+	configfield.CheckHeaders(bad, "headers", c.Headers, "Host")
 	if c.Encoding == smsJSON && c.Method != http.MethodGet && !json.Valid([]byte(c.fill(c.Body, c.To, "x", jsonInner))) {
 		bad.Add("body", "The body must be valid JSON; {to}, {text} and {secret} must be inside quotation marks.")
 	}

@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/net/http/httpguts"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/configfield"
@@ -123,21 +120,6 @@ func checkURL(bad *allswell.ValidationError, field string, text *string, schemes
 	}
 	checkAddress(bad, field, u.Hostname())
 	return u
-}
-
-// checkHeaders checks names and values of headers. Some are part of the transfer and not of a request.
-func checkHeaders(bad *allswell.ValidationError, field string, headers map[string]string) {
-	for name, value := range headers {
-		switch http.CanonicalHeaderKey(name) {
-		case "Content-Length", "Transfer-Encoding", "Trailer", "Connection", "Upgrade":
-			bad.Add(field, "The %s must not contain Content-Length, Transfer-Encoding, Trailer, Connection or Upgrade.", field)
-			return
-		}
-		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			bad.Add(field, "The %s must have names and values of HTTP headers.", field)
-			return
-		}
-	}
 }
 
 // tlsOptions has the fields of types that can speak TLS.

@@ -189,9 +189,9 @@ func (p *httpProbe) Validate(bad *allswell.ValidationError) {
 			bad.Add("body_matches", "The body_matches must be a regular expression in RE2 syntax.")
 		}
 	}
-	checkHeaders(bad, "headers", p.Headers)
-	checkHeaders(bad, "secret_headers", p.SecretHeaders)
-	checkHeaders(bad, "expected_headers", p.ExpectedHeaders)
+	configfield.CheckHeaders(bad, "headers", p.Headers)
+	configfield.CheckHeaders(bad, "secret_headers", p.SecretHeaders)
+	configfield.CheckHeaders(bad, "expected_headers", p.ExpectedHeaders)
 	if p.JSONPath != "" {
 		p.json = checkJSONPath(bad, p.JSONPath)
 	} else if p.JSONValue != "" {

@@ -62,8 +62,8 @@ type websocketProbe struct {
 // Validate adds what is invalid, and prepares the probe to run.
 func (p *websocketProbe) Validate(bad *allswell.ValidationError) {
 	p.url = checkURL(bad, "url", &p.URL, "ws", "wss")
-	checkHeaders(bad, "headers", p.Headers)
-	checkHeaders(bad, "secret_headers", p.SecretHeaders)
+	configfield.CheckHeaders(bad, "headers", p.Headers)
+	configfield.CheckHeaders(bad, "secret_headers", p.SecretHeaders)
 	if strings.ContainsAny(p.Subprotocol, " ,") {
 		bad.Add("subprotocol", "The subprotocol must be one name.")
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/spelling"
 )
 
 // fieldFlags are the flags for the fields of all types of checks or of channels. Because the types are a table, the
@@ -90,6 +92,8 @@ func flagPlaceholder(f configfield.Field) string {
 	switch {
 	case len(f.Choices) > 1:
 		return strings.Join(f.Choices, "|")
+	case f.Kind == configfield.KindMap && f.Secret:
+		return "NAME:VALUE|NAME:@FILE"
 	case f.Kind == configfield.KindMap:
 		return "NAME:VALUE"
 	case f.Kind == configfield.KindInteger && word != "PORT":
@@ -145,36 +149,60 @@ func fieldText(f configfield.Field) string {
 	return strings.ReplaceAll(help, "${", "$${")
 }
 
+// typesOf returns the types of a noun whose flags depend on --type, and the fields of these types.
+func typesOf(noun string) (fields []configfield.Shared, types []string) {
+	switch noun {
+	case "channel":
+		return alertchannel.Fields(), alertchannel.Names()
+	case "monitor":
+		return check.Fields(), textsOf(check.MonitorTypes())
+	}
+	return nil, nil
+}
+
 // NarrowHelp prepares the help of a command for the type that --type names, if it does: of the flags of types, only
-// those of this type are shown, with their own texts.
-func NarrowHelp(ctx *kong.Context) {
+// those of this type are shown, with their own texts. It returns an error if there is no such type.
+func NarrowHelp(ctx *kong.Context) error {
 	node := ctx.Selected()
 	if node == nil || node.Parent == nil {
-		return
+		return nil
 	}
-	shared := map[string][]configfield.Shared{"channel": alertchannel.Fields(), "monitor": check.Fields()}[node.Parent.Name]
+	fields, types := typesOf(node.Parent.Name)
 	i := slices.IndexFunc(node.Flags, func(f *kong.Flag) bool { return f.Name == "type" })
-	if shared == nil || i < 0 {
-		return
+	if fields == nil || i < 0 {
+		return nil
 	}
 	kind := fmt.Sprint(ctx.FlagValue(node.Flags[i]))
-	if !slices.ContainsFunc(shared, func(s configfield.Shared) bool { return slices.Contains(s.Types(), kind) }) {
-		return
+	if kind == "" {
+		return nil
+	}
+	if !slices.Contains(types, kind) {
+		return unknownType(kind, types)
 	}
 	group := &kong.Group{Key: kind, Title: "Of --type " + kind + ":"}
 	for _, flag := range node.Flags {
-		at := slices.IndexFunc(shared, func(s configfield.Shared) bool { return flagName(s.Field) == flag.Name })
+		at := slices.IndexFunc(fields, func(s configfield.Shared) bool { return flagName(s.Field) == flag.Name })
 		if at < 0 {
 			continue
 		}
 		flag.Hidden = true
-		for _, owner := range shared[at].Of {
+		for _, owner := range fields[at].Of {
 			if owner.Type == kind {
 				flag.Hidden, flag.Group = false, group
 				flag.Help, flag.PlaceHolder = strings.ReplaceAll(fieldText(owner.Field), "$${", "${"), flagPlaceholder(owner.Field)
 			}
 		}
 	}
+	return nil
+}
+
+// unknownType returns the error for a --type that does not exist.
+func unknownType(given string, types []string) error {
+	suggestion := ""
+	if meant := spelling.Closest(given, types); meant != "" {
+		suggestion = ": did you mean " + meant + "?"
+	}
+	return console.UsageErrorf("--type: there is no type %q%s The types are %s", given, cmp.Or(suggestion, "."), strings.Join(types, ", "))
 }
 
 // fields returns the fields that are given.
@@ -208,7 +236,7 @@ func (f fieldFlags) fields(c *commandContext) (map[string]any, error) {
 				given[field.Name] = value
 				continue
 			}
-			entries, err := readEntries(field.Field, value)
+			entries, err := readEntries(c, field.Field, value)
 			if err != nil {
 				return nil, err
 			}
@@ -260,15 +288,19 @@ func textOrFile(c *commandContext, f configfield.Field, value string) (string, e
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-// readEntries returns the entries of a map, which are given as "Name: value" or NAME=VALUE.
-func readEntries(f configfield.Field, all []string) (map[string]string, error) {
+// readEntries returns the entries of a map, which are given as "Name: value" or NAME=VALUE. Values of secrets may be @FILE.
+func readEntries(c *commandContext, f configfield.Field, all []string) (map[string]string, error) {
 	entries := make(map[string]string)
 	for _, entry := range all {
 		at := strings.IndexAny(entry, ":=")
 		if at <= 0 {
 			return nil, console.UsageErrorf("--%s must be NAME:VALUE", flagName(f)) // the value may be a secret
 		}
-		entries[strings.TrimSpace(entry[:at])] = strings.TrimSpace(entry[at+1:])
+		value, err := textOrFile(c, f, strings.TrimSpace(entry[at+1:]))
+		if err != nil {
+			return nil, err
+		}
+		entries[strings.TrimSpace(entry[:at])] = value
 	}
 	return entries, nil
 }

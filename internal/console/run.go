@@ -37,7 +37,7 @@ type Program struct {
 	Variables   map[string]string  // in help texts, as ${name}
 	Message     func(error) string // describes an error for the user; nil: its text
 
-	BeforeHelp func(*kong.Context) // prepares the commands and flags for the help of a command line; nil: nothing
+	BeforeHelp func(*kong.Context) error // prepares the commands and flags for the help of a command line; nil: nothing
 }
 
 // exiting is the panic that ends the program after the parser has printed a help text.
@@ -133,7 +133,9 @@ func (p Program) Parser(c *Console, options ...kong.Option) (*kong.Kong, error) 
 
 func (p Program) printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	if p.BeforeHelp != nil {
-		p.BeforeHelp(ctx)
+		if err := p.BeforeHelp(ctx); err != nil {
+			return err
+		}
 	}
 	return kong.DefaultHelpPrinter(options, ctx)
 }
