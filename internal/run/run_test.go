@@ -35,7 +35,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{T: t, exe: binary.Build(t)}
-	w.server = binary.NewServer(t, w.exe, "ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "a.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+apiToken,
+	w.server = binary.NewServer(t, w.exe, "ALLSWELL_DATABASE=sqlite:"+binary.Database(t), "ALLSWELL_BOOTSTRAP_TOKEN="+apiToken,
 		"ALLSWELL_PING_RATE_LIMIT=0", "ALLSWELL_LOG_LEVEL=warn")
 	w.server.Start()
 	w.api = binary.NewClient(w.server.URL, apiToken)

@@ -72,7 +72,7 @@ func newEnvironment(t *testing.T, s setup) *environment {
 		exe = limited(t, exe, s.files)
 	}
 	w.server = binary.NewServer(t, exe,
-		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+adminToken,
+		"ALLSWELL_DATABASE=sqlite:"+binary.Database(t), "ALLSWELL_BOOTSTRAP_TOKEN="+adminToken,
 		"ALLSWELL_CHECK_INTERVAL=1s", "ALLSWELL_API_RATE_LIMIT=0", "ALLSWELL_LOG_LEVEL=warn")
 	w.server.Start()
 	w.api = binary.NewClient(w.server.URL, adminToken)

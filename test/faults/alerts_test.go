@@ -3,7 +3,6 @@ package faults
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -55,7 +54,7 @@ func TestKilledServerNotifiesOnce(t *testing.T) {
 	exe := binary.Build(t)
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "allswell.db")
+		path := binary.Database(t)
 		killWhileNotifying(t, newCheckedSite(t, exe, "sqlite:"+path, "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)", "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on"), n)
 		checkIntegrity(t, path)
 	})

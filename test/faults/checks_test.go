@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -106,7 +105,7 @@ func TestKilledServerCountsChecksOnce(t *testing.T) {
 	exe := binary.Build(t)
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "allswell.db")
+		path := binary.Database(t)
 		killWhileChecking(t, newCheckedSite(t, exe, "sqlite:"+path, "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)"), n)
 		checkIntegrity(t, path)
 	})

@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -42,7 +41,7 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	exe := binary.Build(t)
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "allswell.db")
+		path := binary.Database(t)
 		killRepeatedly(t, newEnvironment(t, exe, "sqlite:"+path), n, func() { checkIntegrity(t, path) })
 	})
 	t.Run("postgres", func(t *testing.T) {

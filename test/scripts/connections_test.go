@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,7 +26,7 @@ const connectionsToken = "bootstrap-token-of-thirty-two-characters"
 func monitored(t *testing.T, interval int, env ...string) (server *binary.Server, api *binary.Client, pingURL func() string) {
 	t.Helper()
 	server = binary.NewServer(t, binary.Build(t), append([]string{
-		"ALLSWELL_DATABASE=sqlite:" + filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN=" + connectionsToken,
+		"ALLSWELL_DATABASE=sqlite:" + binary.Database(t), "ALLSWELL_BOOTSTRAP_TOKEN=" + connectionsToken,
 		"ALLSWELL_PING_RATE_LIMIT=0", "ALLSWELL_API_RATE_LIMIT=0"}, env...)...)
 	api = binary.NewClient(server.URL, connectionsToken)
 	api.HTTP.Transport = &http.Transport{DisableKeepAlives: true}

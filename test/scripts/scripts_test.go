@@ -1,6 +1,6 @@
 // Package scripts runs scripts of commands, as a user types them, with the built
-// binary. The scripts of testdata use SQLite, those of testdata/both run on both
-// engines, with a database that has the current schema. In addition to testscript's commands they have
+// binary. The scripts of testdata use SQLite, and create its file or copy $MIGRATED; those of
+// testdata/both run on both engines, with a database that has the current schema. In addition to testscript's commands they have
 //
 //	serve NAME [FLAG…]     start `allswell serve` on a free port and wait until it serves;
 //	                       sets ALLSWELL_URL; its output is in NAME.out and NAME.err
@@ -51,13 +51,19 @@ func TestScripts(t *testing.T) {
 	exe := binary.Build(t)
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		testscript.Run(t, params(exe, "testdata", nil, "sqlite:allswell.db"))
-		migrated, err := os.ReadFile(strings.TrimPrefix(storetest.SQLite(t), "sqlite:"))
+		database := binary.Database(t)
+		migrated, err := os.ReadFile(database)
 		if err != nil {
 			t.Fatal(err)
 		}
+		one := params(exe, "testdata", nil, "sqlite:allswell.db")
+		setup := one.Setup
+		one.Setup = func(env *testscript.Env) error {
+			env.Setenv("MIGRATED", database)
+			return setup(env)
+		}
+		testscript.Run(t, one)
 		both := params(exe, "testdata/both", nil, "sqlite:allswell.db")
-		setup := both.Setup
 		both.Setup = func(env *testscript.Env) error {
 			return errors.Join(setup(env), os.WriteFile(filepath.Join(env.WorkDir, "allswell.db"), migrated, 0o600))
 		}

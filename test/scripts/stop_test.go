@@ -3,7 +3,6 @@ package scripts
 import (
 	"context"
 	"net/http"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -20,7 +19,7 @@ func TestStopAnswersPings(t *testing.T) {
 	t.Parallel()
 	const jobs, token = 32, "bootstrap-token-of-thirty-two-characters"
 	server := binary.NewServer(t, binary.Build(t),
-		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token,
+		"ALLSWELL_DATABASE=sqlite:"+binary.Database(t), "ALLSWELL_BOOTSTRAP_TOKEN="+token,
 		"ALLSWELL_PING_RATE_LIMIT=0", "ALLSWELL_API_RATE_LIMIT=0")
 	server.Start()
 	api := binary.NewClient(server.URL, token)
