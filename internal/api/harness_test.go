@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -60,6 +61,38 @@ type service struct {
 	log   *strings.Builder
 	found allswell.DomainResult  // result of every domain check
 	seen  *allswell.DomainLookup // what it sees of the domain
+
+	commits func() int64 // a number that changes with every commit; nil: unknown
+	stateMu sync.Mutex
+	states  map[string]savedState // by token
+}
+
+// savedState is what state returned.
+type savedState struct {
+	commits int64
+	objects map[string]any
+}
+
+// countCommits returns a function that returns a number which changes when a transaction on a SQLite database is
+// committed, and nil for other databases.
+func countCommits(t testing.TB, dsn string) func() int64 {
+	t.Helper()
+	path, isFile := strings.CutPrefix(dsn, "sqlite:")
+	if !isFile {
+		return nil
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(1) // the number is that of a connection
+	return func() (n int64) {
+		if err := db.QueryRow("PRAGMA data_version").Scan(&n); err != nil {
+			panic(err)
+		}
+		return n
+	}
 }
 
 // client calls the service. It checks each response against the OpenAPI document.
@@ -79,17 +112,15 @@ func each(t *testing.T, f func(t *testing.T, c *client)) {
 func eachWith(t *testing.T, config Config, f func(t *testing.T, c *client)) {
 	t.Helper()
 	t.Parallel() // most of a test is waiting for the disk
-	var clk *clock
 	hosts := allswell.NewHosts("allswell.example", "alias.allswell.example")
 	if base, err := url.Parse(config.BaseURL); err == nil && base.Host != "" {
 		hosts = allswell.NewHosts(base.Host)
 	}
-	options := func(*testing.T) store.Options {
-		clk = newClock()
-		return store.Options{Clock: clk.Now, Hosts: hosts}
-	}
-	storetest.RunWith(t, options, func(t *testing.T, s *store.Store) {
-		f(t, newClient(t, s, clk, config))
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		clk := newClock()
+		c := newClient(t, storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: clk.Now, Hosts: hosts})), clk, config)
+		c.commits = countCommits(t, dsn)
+		f(t, c)
 	})
 }
 
@@ -427,9 +458,28 @@ func (w world) path(rt route) string {
 	).Replace(rt.path)
 }
 
-// state returns all objects of a workspace, read from the store. It omits the last use of
-// tokens, which rejected requests change too.
+// state returns all objects of a workspace, read from the store unless nothing was committed since they were read. It omits
+// the last use of tokens, which rejected requests change too.
 func (c *client) state() map[string]any {
+	c.t.Helper()
+	if c.commits == nil {
+		return c.readState()
+	}
+	c.stateMu.Lock()
+	defer c.stateMu.Unlock()
+	commits := c.commits()
+	saved, ok := c.states[c.token]
+	if !ok || saved.commits != commits {
+		saved = savedState{commits, c.readState()}
+		if c.states == nil {
+			c.states = make(map[string]savedState)
+		}
+		c.states[c.token] = saved
+	}
+	return saved.objects
+}
+
+func (c *client) readState() map[string]any {
 	c.t.Helper()
 	ctx := context.Background()
 	by, err := c.store.Authenticate(ctx, c.token)

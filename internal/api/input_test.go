@@ -502,6 +502,7 @@ func FuzzBody(f *testing.F) {
 	clk := newClock()
 	dsn := "sqlite:" + filepath.Join(f.TempDir(), "allswell.db")
 	c := newClient(f, storetest.Open(f, dsn, store.Options{Clock: clk.Now, Hosts: allswell.NewHosts("allswell.example")}), clk, Config{})
+	c.commits = countCommits(f, dsn)
 	w := c.build("acme")
 	before, changes := c.state(), 0
 	f.Fuzz(func(t *testing.T, which uint, body []byte) {
