@@ -46,7 +46,7 @@ var layers = []layer{
 		"Draws what the checks of a monitor found. It depends on no surface, so that all can show it."},
 	{"internal/store", []string{".", "internal/alert", "internal/checkstats", "internal/database", "internal/pinghistory", "internal/secret"}, []string{"internal/store/storetest", "test/parallel"},
 		"A method of the store loads objects, applies the rules of the domain, saves the result and emits events. It does not depend on its callers."},
-	{"internal/store/storetest", []string{".", "internal/secret", "internal/store", "test/subprocess"}, nil,
+	{"internal/store/storetest", []string{".", "internal/database", "internal/secret", "internal/store", "test/subprocess"}, nil,
 		"Opens a real store of each engine for the tests of other packages. Only tests import it."},
 	{"internal/failurelog", nil, nil,
 		"Logs one line when failures begin and one when they end. It does not depend on what fails."},

@@ -33,8 +33,7 @@ type received struct {
 // runParallel runs f once per engine, in parallel with other tests: most of them wait.
 func runParallel(t *testing.T, f func(t *testing.T, s *store.Store)) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, dsn string) {
-		t.Parallel()
+	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		f(t, storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{})))
 	})
 }

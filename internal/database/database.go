@@ -36,6 +36,9 @@ type Options struct {
 
 	// Logger gets the messages that no error carries. nil discards them.
 	Logger *slog.Logger
+
+	// Connections are used on PostgreSQL and stay open, in tests. nil: the DB opens and closes its own.
+	Connections *Connections
 }
 
 // DB is an open database. It is safe for concurrent use.
@@ -43,7 +46,8 @@ type DB struct {
 	dialect *dialect
 	writer  *sql.DB // SQLite: one connection; PostgreSQL: the same as reader
 	reader  *sql.DB
-	primary *primary // PostgreSQL only
+	primary *primary     // PostgreSQL only
+	kept    *Connections // see Options.Connections
 	dsn     string
 	schema  Schema
 	unlock  func() // releases the serving lock; nil if it is not held
@@ -107,10 +111,7 @@ func connect(dsn string, schema Schema, o Options) (*DB, error) {
 		db.writer, db.reader, err = openSQLite(db.dsn)
 	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):
 		db.dialect, db.dsn = &postgresDialect, dsn
-		if db.primary, err = newPrimary(db.dsn, db.log); err == nil {
-			db.writer = openPostgres(db.primary)
-			db.reader = db.writer
-		}
+		err = db.openPostgres(o.Connections)
 	default:
 		err = errors.New("the database must be sqlite:PATH or postgres://…")
 	}

@@ -19,6 +19,9 @@ func (db *DB) TraceStatements(started func(statement string)) {
 	for _, host := range db.primary.hosts {
 		host.Tracer = tracer(started)
 	}
+	if db.kept != nil {
+		db.kept.Retire() // they would not be traced
+	}
 	db.writer.SetMaxIdleConns(0) // closes the open ones
 	db.writer.SetMaxIdleConns(postgresConnections)
 }

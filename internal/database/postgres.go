@@ -121,12 +121,24 @@ func postgresCode(err error) string {
 
 // openPostgres opens one pool for reading and writing. A commit is durable when it
 // returns, independently of the server's default.
-func openPostgres(p *primary) *sql.DB {
-	db := sql.OpenDB(p)
-	db.SetMaxOpenConns(postgresConnections)
-	db.SetMaxIdleConns(postgresConnections)
-	db.SetConnMaxIdleTime(5 * time.Minute)
-	return db
+func (db *DB) openPostgres(kept *Connections) (err error) {
+	var connector driver.Connector
+	if db.kept = kept; kept != nil {
+		db.primary, connector = kept.primary, kept
+		db.primary.log = db.log
+	} else {
+		db.primary, err = newPrimary(db.dsn, db.log)
+		connector = db.primary
+	}
+	if err != nil {
+		return err
+	}
+	pool := sql.OpenDB(connector)
+	pool.SetMaxOpenConns(postgresConnections)
+	pool.SetMaxIdleConns(postgresConnections)
+	pool.SetConnMaxIdleTime(5 * time.Minute)
+	db.writer, db.reader = pool, pool
+	return nil
 }
 
 // Listen listens on a channel and calls notified with the payload of each notification,

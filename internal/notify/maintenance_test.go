@@ -210,8 +210,7 @@ type plannedSite struct {
 // runOnPlannedSites runs f once per engine, in parallel with other tests, with a subscriber by e-mail and a webhook.
 func runOnPlannedSites(t *testing.T, f func(s *plannedSite)) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, dsn string) {
-		t.Parallel()
+	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		ahead := new(atomic.Int64)
 		clock := func() time.Time { return mailStart.Add(time.Duration(ahead.Load())) }
 		st := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: clock, Hosts: allswell.NewHosts("allswell.example")}))

@@ -32,8 +32,7 @@ type site struct {
 // runOnSites runs f once per engine, in parallel with other tests.
 func runOnSites(t *testing.T, f func(s *site)) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, dsn string) {
-		t.Parallel()
+	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		f(newSite(t, storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{}))))
 	})
 }

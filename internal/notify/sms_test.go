@@ -59,8 +59,7 @@ func newFakeGateway(t *testing.T) *fakeGateway {
 func runOnPhones(t *testing.T, o store.SMSOptions, f func(s *site, g *fakeGateway)) {
 	t.Parallel()
 	o.Channel = "phones"
-	storetest.Each(t, func(t *testing.T, dsn string) {
-		t.Parallel()
+	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		g := newFakeGateway(t)
 		s := newSite(t, storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{SMS: o})))
 		s.dsn = dsn
@@ -312,8 +311,7 @@ func TestSMSDailyLimitDelays(t *testing.T) {
 // the settings have changed.
 func TestSMSOfAnotherWorkspace(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, dsn string) {
-		t.Parallel()
+	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		g := newFakeGateway(t)
 		st := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{SMS: store.SMSOptions{Channel: "phones"}}))
 		s := newSite(t, st)

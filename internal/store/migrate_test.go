@@ -258,7 +258,7 @@ func TestEverySessionSettingIsSet(t *testing.T) {
 		}
 		if !isSQLite(w.Store) {
 			w.run(`ALTER DATABASE ` + w.value(`SELECT current_database()`) + ` SET synchronous_commit = off`)
-			writer.SetMaxIdleConns(0) // the next connection is a new one
+			writer, _ = w.replica().Pools() // whose connections are new
 			ask("writer", map[string]string{`SHOW synchronous_commit`: "on", `SHOW application_name`: "allswell",
 				`SHOW lock_timeout`: "4s", `SHOW idle_in_transaction_session_timeout`: "5s", `SHOW client_min_messages`: "warning"})
 			return

@@ -15,8 +15,7 @@ import (
 // TestPageList compares the statuses of the short query with the rollup of the
 // whole components, over random baselines and causes.
 func TestPageList(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, dsn string) {
-		t.Parallel()
+	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, dsn, "")
 		random := rand.New(rand.NewPCG(1, 2))
 		status := func() string { return string(allswell.Statuses[random.IntN(len(allswell.Statuses))]) }
@@ -69,8 +68,7 @@ func TestPageList(t *testing.T) {
 // TestPageListLeads compares the incidents that the list leads with to those of the pages, over
 // random incidents, of which some are resolved or drafts.
 func TestPageListLeads(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, dsn string) {
-		t.Parallel()
+	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, dsn, "")
 		random := rand.New(rand.NewPCG(3, 4))
 		for i := range 8 {

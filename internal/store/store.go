@@ -31,6 +31,9 @@ type Options struct {
 	// Logger logs problems that no method returns as an error. nil discards them.
 	Logger *slog.Logger
 
+	// Connections are used on PostgreSQL and stay open, in tests. nil: the store opens and closes its own.
+	Connections *database.Connections
+
 	// FailureThreshold applies to monitors that have none of their own; 0 means
 	// allswell.DefaultFailureThreshold.
 	FailureThreshold int
@@ -137,7 +140,7 @@ func open(ctx context.Context, dsn string, o Options,
 		pingRetention:  cmp.Or(o.PingRetention, allswell.SignalRetention),
 	}
 	var err error
-	if s.db, err = openDB(ctx, dsn, schema, database.Options{Clock: o.Clock, Logger: s.log}); err != nil {
+	if s.db, err = openDB(ctx, dsn, schema, database.Options{Clock: o.Clock, Logger: s.log, Connections: o.Connections}); err != nil {
 		return nil, err
 	}
 	s.recordPings = recordPingsOnSQLite

@@ -88,8 +88,7 @@ func TestTokenRevokedOnOneReplicaIsRefusedByTheOther(t *testing.T) {
 }
 
 func TestFirstTokenAndBootstrap(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, dsn string) {
-		t.Parallel()
+	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		s := storetest.Open(t, dsn, store.Options{})
 		secret := allswell.NewTokenSecret()
 		first, err := s.CreateFirstToken(t.Context(), secret)
@@ -135,8 +134,7 @@ func TestFirstTokenAndBootstrap(t *testing.T) {
 // TestBootstrapTokenReplaced walks through a rolling deployment: the new value
 // revokes the old one, for good, and touches no other token.
 func TestBootstrapTokenReplaced(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, dsn string) {
-		t.Parallel()
+	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		s := storetest.Open(t, dsn, store.Options{})
 		ctx := t.Context()
 		by := func(letter string) string { return strings.Repeat(letter, 40) }

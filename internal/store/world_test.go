@@ -47,8 +47,7 @@ var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func inWorlds(t *testing.T, f func(w *world)) {
 	t.Helper()
 	t.Parallel() // a test that is not parallel would wait for the slower engine
-	storetest.Each(t, func(t *testing.T, dsn string) {
-		t.Parallel()
+	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, dsn, "")
 		f(w)
 		if !t.Failed() {

@@ -35,8 +35,9 @@ const (
 	stopTimeout  = 30 * time.Second
 )
 
-// PostgreSQL returns the address (postgres://…) of a fresh database with the
-// current schema, which is dropped when the test ends. The first call starts a cluster
+// PostgreSQL returns the address (postgres://…) of a database with the current schema and
+// no rows, which no other test uses until this one ends. Call it after t.Parallel: a test that
+// waits for its turn would keep a database and its connections. The first call starts a cluster
 // for all databases of the test process; it ends with the process, even if that is
 // killed. It is fast and not durable (fsync is off); tests of crashes need NewCluster.
 //
@@ -44,12 +45,13 @@ const (
 // ALLSWELL_TEST_REQUIRE_POSTGRES=1.
 func PostgreSQL(t testing.TB) string {
 	t.Helper()
-	c := shared(t)
-	name, err := preparedDatabase()
+	shared(t)
+	l, err := borrow()
 	if err != nil {
 		t.Fatalf("preparing a PostgreSQL database: %v", err)
 	}
-	return c.clone(t, name)
+	t.Cleanup(func() { l.giveBack(t) })
+	return l.address()
 }
 
 // EmptyPostgreSQL is PostgreSQL with a database that has no schema, for tests of

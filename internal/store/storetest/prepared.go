@@ -42,12 +42,14 @@ func prepareFile(path string) error {
 }
 
 // preparedDatabase creates a database with the current schema in the shared
-// cluster and returns its name.
-var preparedDatabase = sync.OnceValues(func() (string, error) {
+// cluster and describes it.
+var preparedDatabase = sync.OnceValues(func() (pristine, error) {
 	const name = "prepared"
 	if err := sharedCluster.create(name, "template0"); err != nil {
-		return "", err
+		return pristine{}, err
 	}
-	_, _, err := store.Migrate(context.Background(), sharedCluster.Address(name), nil)
-	return name, err
+	if _, _, err := store.Migrate(context.Background(), sharedCluster.Address(name), nil); err != nil {
+		return pristine{}, err
+	}
+	return inspect(context.Background(), name)
 })

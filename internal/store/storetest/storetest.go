@@ -57,11 +57,26 @@ func WithKey(t testing.TB, dsn string, o store.Options) store.Options {
 // that open it themselves. It has the current schema and no rows.
 func Each(t *testing.T, f func(t *testing.T, dsn string)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, SQLite(t)) })
+	each(t, func(*testing.T) {}, f)
+}
+
+// EachParallel is Each in parallel with other tests. A test that waits for its turn has no database yet.
+func EachParallel(t *testing.T, f func(t *testing.T, dsn string)) {
+	t.Helper()
+	each(t, (*testing.T).Parallel, f)
+}
+
+func each(t *testing.T, begin func(*testing.T), f func(t *testing.T, dsn string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		begin(t)
+		f(t, SQLite(t))
+	})
 	t.Run("postgres", func(t *testing.T) {
 		if oneEngine {
 			t.Skip("skipped: only with " + Full + "=1")
 		}
+		begin(t)
 		f(t, PostgreSQL(t))
 	})
 }
@@ -107,6 +122,7 @@ func Open(t testing.TB, dsn string, o store.Options) *store.Store {
 			t.Fatalf("creating a SQLite file: %v", err)
 		}
 	}
+	o.Connections = lend(t, dsn)
 	s, err := store.Open(context.Background(), dsn, o)
 	if err != nil {
 		t.Fatal(err)
