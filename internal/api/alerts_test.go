@@ -276,8 +276,10 @@ func TestOnCallSchedules(t *testing.T) {
 		person := func(name string) map[string]any {
 			return map[string]any{"name": name, "channel_ids": []string{w.channel}}
 		}
+		// On the day of the hand-over, the first week has not begun before it.
+		inThisWeek := strings.ToLower(c.clock.Now().AddDate(0, 0, -3).Format("Mon"))
 		made := c.post("/api/v1/on-call", map[string]any{
-			"name": "Night shift", "zone": "Europe/Berlin", "hand_over_at": "08:00", "hand_over_day": "fri", "participants": []any{person("Ada"), person("Bob")},
+			"name": "Night shift", "zone": "Europe/Berlin", "hand_over_at": "08:00", "hand_over_day": inThisWeek, "participants": []any{person("Ada"), person("Bob")},
 		}).is(201).has(map[string]any{"slug": "night-shift", "hand_over_at": "08:00", "now": "Ada"})
 		if next := made.data()["next"].([]any); len(next) != 10 || next[1].(map[string]any)["participant"] != "Bob" {
 			t.Errorf("next: %v", next)
