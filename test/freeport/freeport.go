@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync"
 	"testing"
 )
 
@@ -12,17 +13,24 @@ import (
 // before the server listens.
 const first, last = 16_000, 32_000
 
-// Port returns a port of the loopback interface, chosen at random, that nothing listens on.
+// given has the ports that were returned. A server may not listen yet when the next one gets its port.
+var given sync.Map
+
+// Port returns a port of the loopback interface, chosen at random, that nothing listens on. It returns each once per process.
 func Port(t testing.TB) int {
 	t.Helper()
 	for range 100 {
 		port := first + rand.IntN(last-first)
-		if l, err := net.Listen("tcp", loopback(port)); err == nil {
-			l.Close()
+		l, err := net.Listen("tcp", loopback(port))
+		if err != nil {
+			continue
+		}
+		l.Close()
+		if _, again := given.LoadOrStore(port, true); !again {
 			return port
 		}
 	}
-	t.Fatal("100 ports of the loopback interface are in use")
+	t.Fatal("100 ports of the loopback interface are in use, or were returned before")
 	return 0
 }
 
