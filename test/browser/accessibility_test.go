@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 )
 
@@ -53,11 +54,11 @@ func TestAccessibilityInJavaScript(t *testing.T) {
 	}
 	c := newBrowser(t)
 	server, kinds := everyKind(t)
+	p := c.open(t, views[0], "about:blank")
 	for _, v := range views[:4] {
-		p := c.open(t, v, "about:blank")
 		for kind, path := range kinds {
 			t.Run(kind+"/"+v.name, func(t *testing.T) {
-				p.load(t, server.URL+path)
+				p.visit(t, v, server.URL+path)
 				for _, fault := range violations(p, string(axe)) {
 					t.Error(fault)
 				}
@@ -168,9 +169,9 @@ func markupFaults(t *testing.T, program, folder string) (faults []string) {
 // has, those of subscribers and those that say what is not there included.
 func everyKind(t *testing.T) (*binary.Server, map[string]string) {
 	t.Helper()
-	database := filepath.Join(t.TempDir(), "allswell.db")
-	server := binary.NewServer(t, binary.Build(t),
-		"ALLSWELL_DATABASE=sqlite:"+database, "ALLSWELL_BOOTSTRAP_TOKEN="+token,
+	database := storetest.SQLite(t)
+	server := binary.NewServer(t, program(t),
+		"ALLSWELL_DATABASE="+database, "ALLSWELL_BOOTSTRAP_TOKEN="+token,
 		"ALLSWELL_SMTP_URL=smtp://127.0.0.1:1", "ALLSWELL_MAIL_FROM=status@example.com") // nobody is there
 	server.Start()
 	first := read(t, server.URL+"/")

@@ -16,7 +16,7 @@ import (
 // serveAcme starts a server with a page called Acme.
 func serveAcme(t *testing.T) (*binary.Server, *binary.Client) {
 	t.Helper()
-	server := binary.NewServer(t, binary.Build(t),
+	server := binary.NewServer(t, program(t),
 		"ALLSWELL_DATABASE="+storetest.SQLite(t), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
 	server.Start()
 	client := binary.NewClient(server.URL, token)
@@ -28,8 +28,8 @@ func serveAcme(t *testing.T) (*binary.Server, *binary.Client) {
 // all good, and returns the addresses of both.
 func troubled(t *testing.T) (page, component string) {
 	t.Helper()
-	database := filepath.Join(t.TempDir(), "allswell.db")
-	server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE=sqlite:"+database, "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+	database := storetest.SQLite(t)
+	server := binary.NewServer(t, program(t), "ALLSWELL_DATABASE="+database, "ALLSWELL_BOOTSTRAP_TOKEN="+token)
 	server.Start()
 	client := binary.NewClient(server.URL, token)
 	type params = map[string]any
@@ -42,7 +42,7 @@ func troubled(t *testing.T) (page, component string) {
 	var group, mirror binary.Data[struct{ ID string }]
 	client.Must(t, "POST", "/api/v1/pages/acme/groups", params{"name": "Copies"}, &group)
 	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Mirror", "group": group.Data.ID}, &mirror)
-	db, err := sql.Open("sqlite", "file:"+database+"?_busy_timeout=5000") // the server writes, too
+	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(database, "sqlite:")+"?_busy_timeout=5000") // the server writes, too
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,11 +130,11 @@ func TestBarsByKeyboard(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
 	page, component := troubled(t)
+	p := c.open(t, views[0], "about:blank")
 	for _, v := range []view{views[0], views[3]} {
-		p := c.open(t, v, "about:blank")
 		for _, url := range []string{page, component, page + "?lang=ar"} {
 			t.Run(v.name+url[strings.LastIndexByte(url, '/'):], func(t *testing.T) {
-				p.load(t, url)
+				p.visit(t, v, url)
 				back, on := "ArrowLeft", "ArrowRight"
 				if strings.HasSuffix(url, "lang=ar") {
 					back, on = on, back
@@ -340,8 +340,9 @@ func TestUptimesCoverVisibleBars(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
 	page, _ := troubled(t)
+	p := c.open(t, view{width: 320, height: 800}, page)
 	for width, days := range map[int]int{320: 30, 600: 60, 768: 90, 1280: 90} {
-		p := c.open(t, view{width: width, height: 800}, page)
+		p.show(view{width: width, height: 800})
 		eval[any](p, `document.querySelectorAll(".group").forEach(g => g.open = true)`)
 		got := eval[[]string](p, `[...document.querySelectorAll("main [class^=of-]")].filter(e => e.checkVisibility() && /uptime/.test(e.textContent)).map(e => e.textContent.trim())`)
 		if len(got) != 1+1+5 { // the page's, the group's, the components'
@@ -398,8 +399,8 @@ func TestForcedColours(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
 	page, _ := troubled(t)
+	p := c.open(t, views[2], page)
 	for _, scheme := range []string{"light", "dark"} {
-		p := c.open(t, views[2], page)
 		p.do("Emulation.setEmulatedMedia", params{"features": []params{
 			{"name": "prefers-color-scheme", "value": scheme}, {"name": "forced-colors", "value": "active"}}}, nil)
 		p.is(`matchMedia("(forced-colors: active)").matches`)
@@ -425,13 +426,13 @@ func TestLocalTimes(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
 	page, _ := troubled(t)
+	p := c.open(t, views[2], "about:blank")
 	const first, planned = `document.querySelector(".lead .meta time")`, `document.querySelector(".planned .meta time")`
 	for _, want := range []struct{ lang, note string }{
 		{"en", "Times are in your time zone."}, {"de", "Alle Zeitangaben in Ihrer Zeitzone."}, {"ar", ""},
 	} {
-		p := c.open(t, views[2], page+"?lang="+want.lang)
 		p.do("Emulation.setTimezoneOverride", params{"timezoneId": "America/New_York"}, nil)
-		p.reload()
+		p.load(t, page+"?lang="+want.lang)
 		zone, err := time.LoadLocation("America/New_York")
 		if err != nil {
 			t.Fatal(err)
@@ -463,7 +464,7 @@ func TestLocalTimes(t *testing.T) {
 		p.is(`!document.querySelector("time[datetime*=T]:not([title])")`)
 		p.do("Emulation.setTimezoneOverride", params{"timezoneId": ""}, nil)
 	}
-	p := c.open(t, views[4], page)
+	p.visit(t, views[4], page)
 	p.is(`!`+first+`.textContent.includes("ago") && /\d\d:\d\d/.test(`+first+`.textContent)`, first+`.title === ""`, `document.querySelector("[data-local]").textContent.includes("UTC")`)
 }
 

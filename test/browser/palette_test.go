@@ -37,7 +37,7 @@ const found = `document.querySelector(".palette .hit .what")?.innerText === "Ord
 // TestCommandPalette finds screens and objects by the keyboard alone.
 func TestCommandPalette(t *testing.T) {
 	t.Parallel()
-	f := furnish(t, func(*tab) {})
+	f := furnish(t)
 	const closed = `!document.querySelector("dialog[open]")`
 	for _, v := range displays {
 		t.Run(v.name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestCommandPaletteInJavaScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := furnish(t, func(*tab) {})
+	f := furnish(t)
 	for _, v := range []view{darkPhone, desktop} {
 		p := f.owner.open(t, v, f.base+"/admin/maintenances")
 		p.do("Page.bringToFront", nil, nil)

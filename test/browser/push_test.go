@@ -12,7 +12,7 @@ import (
 func TestPushInABrowser(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
-	server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE="+storetest.SQLite(t), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+	server := binary.NewServer(t, program(t), "ALLSWELL_DATABASE="+storetest.SQLite(t), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
 	server.Start()
 	client := binary.NewClient(server.URL, token)
 	type made struct{ ID string }

@@ -8,26 +8,27 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// The displays that every screen of the dashboard has to fit: the smallest phone that it is made for, and a desktop.
+// The displays that every screen of the dashboard has to fit: the smallest phone that it is made for, and a desktop. The short
+// form leaves out animations, which take a fifteenth of the processor time.
 var (
-	phone       = view{name: "360", width: 360, height: 740}
-	darkPhone   = view{name: "360-dark", width: 360, height: 740, dark: true}
-	desktop     = view{name: "1280", width: 1280, height: 800}
-	darkDesktop = view{name: "1280-dark", width: 1280, height: 800, dark: true}
+	phone       = view{name: "360", width: 360, height: 740, still: !full}
+	darkPhone   = view{name: "360-dark", width: 360, height: 740, dark: true, still: !full}
+	desktop     = view{name: "1280", width: 1280, height: 800, still: !full}
+	darkDesktop = view{name: "1280-dark", width: 1280, height: 800, dark: true, still: !full}
 )
 
 // allDisplays is set in .ci/run: every screen is seen on all displays. Otherwise each is seen on one, by turns on a
 // phone and a desktop.
 var allDisplays = os.Getenv("ALLSWELL_TEST_ALL_DISPLAYS") != ""
 
-// full is set in .ci/run: every screen is walked through by keyboard. Otherwise every third one is.
+// full is set in .ci/run: every screen is walked through by keyboard, and has its animations. Otherwise every third one is walked
+// through.
 var full = os.Getenv(storetest.Full) == "1"
 
 // displays are those that a test looks at.
@@ -130,21 +131,25 @@ func screenName(path string) string {
 	return cmp.Or(strings.Trim(regexp.MustCompile(`\W+`).ReplaceAllString(path, "-"), "-"), "overview")
 }
 
-// inspection looks at screens for what is wrong with them.
+// inspection looks at screens for what is wrong with them, one after the other.
 type inspection struct {
-	axe    string // the program; "": not run
-	folder string // for the markup; "": not saved
-	answer bool   // the screen answers a form, which may be refused
-	seen   atomic.Int32
+	axe      string // the program; "": not run
+	folder   string // for the markup; "": not saved
+	answer   bool   // the screens answer a form, which may be refused
+	displays []view // on which it looks at screens, by turns, unless at each on all
+	seen     int    // screens so far
 }
 
-// turn returns the displays on which to look at the next screen.
-func (i *inspection) turn() []view {
-	if allDisplays {
-		return displays
+// turn returns the displays on which to look at the next screen, and whether to walk through it. The short form walks through
+// two thirds of those that it sees on a phone.
+func (i *inspection) turn() (on []view, walked bool) {
+	i.seen++
+	on = displays
+	if !allDisplays {
+		n := i.seen % len(i.displays)
+		on = i.displays[n : n+1]
 	}
-	n := int(i.seen.Add(1)) % len(displays)
-	return displays[n : n+1]
+	return on, i.axe == "" && (full || on[0] == phone && i.seen%3 > 0)
 }
 
 // visit loads a screen and inspects it.
@@ -163,12 +168,14 @@ func (i *inspection) inspect(p *tab, name string) {
 			p.t.Fatal(err)
 		}
 	}
-	if i.axe == "" && (full || i.seen.Load()%3 == 0) {
+	on, walked := i.turn()
+	if walked {
+		p.show(phone)
 		for _, fault := range p.walk() {
 			p.t.Errorf("%s: by keyboard: %s", name, fault)
 		}
 	}
-	for _, v := range i.turn() {
+	for _, v := range on {
 		p.show(v)
 		for _, fault := range faults(p, v) {
 			if i.answer && strings.Contains(fault, "422") {
@@ -190,7 +197,6 @@ func (i *inspection) inspect(p *tab, name string) {
 			}
 		}
 	}
-	p.show(phone)
 }
 
 // violations returns what axe-core has against the screen: everything on light displays, contrast alone on the dark phone.
@@ -255,7 +261,7 @@ const startWalk = `(() => {
 // too small for a finger, or hidden from the keyboard, and what the browser complains about.
 func TestDashboardScreens(t *testing.T) {
 	t.Parallel()
-	inspectAll(t, &inspection{})
+	inspectAll(t, inspection{})
 }
 
 // TestDashboardScreensInJavaScript has axe-core inspect every screen, and html-validate read its markup.
@@ -266,7 +272,7 @@ func TestDashboardScreensInJavaScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := module(t, ".bin/html-validate")
-	i := &inspection{axe: string(axe), folder: t.TempDir()}
+	i := inspection{axe: string(axe), folder: t.TempDir()}
 	inspectAll(t, i)
 	for _, fault := range markupFaults(t, program, i.folder) {
 		t.Error(fault)
@@ -295,7 +301,6 @@ var answers = []struct {
 // inspectAnswers sends the forms and inspects the answers.
 func (i *inspection) inspectAnswers(t *testing.T, f *furnished) {
 	p := f.owner.open(t, phone, "about:blank")
-	answer := &inspection{axe: i.axe, answer: true}
 	for _, a := range answers {
 		p.load(t, f.base+strings.ReplaceAll(a.path, "{incident}", f.ids["incident"]))
 		typed, err := json.Marshal(a.typed)
@@ -313,16 +318,18 @@ func (i *inspection) inspectAnswers(t *testing.T, f *furnished) {
 		case <-time.After(browserTimeout):
 			t.Fatalf("%s: no answer", a.name)
 		}
-		answer.inspect(p, a.name)
+		i.inspect(p, a.name)
 	}
 }
 
-// inspectAll inspects every screen, in three tabs at a time.
-func inspectAll(t *testing.T, i *inspection) {
+// inspectAll inspects every screen, in three tabs at a time: one with phones, one with desktops, and one with answers.
+func inspectAll(t *testing.T, i inspection) {
 	t.Helper()
-	f := furnish(t, func(p *tab) { i.inspect(p, "setup") })
+	f := furnish(t)
+	i.displays = displays
 	alone := newBrowser(t).open(t, phone, "about:blank")
-	for _, url := range append(f.links, f.base+"/admin/sign-in", f.base+"/admin/forgot") {
+	_, setup := newInstallation(t)
+	for _, url := range append(f.links, setup, f.base+"/admin/sign-in", f.base+"/admin/forgot") {
 		path, _, _ := strings.Cut(url, "?")
 		i.visit(t, alone, screen{screenName(path), url})
 	}
@@ -330,12 +337,18 @@ func inspectAll(t *testing.T, i *inspection) {
 	t.Run("screens", func(t *testing.T) {
 		t.Run("answers", func(t *testing.T) {
 			t.Parallel()
+			i := i
+			i.answer, i.folder = true, ""
 			i.inspectAnswers(t, f)
 		})
 		for half := range 2 {
 			t.Run(fmt.Sprint(half), func(t *testing.T) {
 				t.Parallel()
-				p := f.owner.open(t, phone, "about:blank")
+				i := i
+				if !allDisplays {
+					i.displays = displays[half : half+1]
+				}
+				p := f.owner.open(t, displays[half], "about:blank")
 				for n := half; n < len(all); n += 2 {
 					i.visit(t, p, all[n])
 				}

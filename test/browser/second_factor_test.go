@@ -27,7 +27,7 @@ func (p *tab) newAuthenticator() {
 // TestPasskeyInABrowser adds a passkey, signs out, and signs in with it.
 func TestPasskeyInABrowser(t *testing.T) {
 	t.Parallel()
-	server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE="+storetest.SQLite(t))
+	server := binary.NewServer(t, program(t), "ALLSWELL_DATABASE="+storetest.SQLite(t))
 	base := strings.Replace(server.URL, "127.0.0.1", "localhost", 1) // browsers make passkeys for no IP address
 	server.Setenv("ALLSWELL_BASE_URL", base)
 	server.Start()

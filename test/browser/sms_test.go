@@ -42,15 +42,16 @@ func TestSMSInABrowser(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
 	url, texts := gateway(t)
-	server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE="+storetest.SQLite(t), "ALLSWELL_BOOTSTRAP_TOKEN="+token,
+	server := binary.NewServer(t, program(t), "ALLSWELL_DATABASE="+storetest.SQLite(t), "ALLSWELL_BOOTSTRAP_TOKEN="+token,
 		"ALLSWELL_SMS_CHANNEL=Phones", "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on")
 	server.Start()
 	client := binary.NewClient(server.URL, token)
 	client.Must(t, "POST", "/api/v1/channels", params{"type": "sms", "name": "Phones", "to": "+15550000000", "url": url}, nil)
 	page := server.URL + fill(t, client)["page"]
+	p := c.open(t, views[0], "about:blank")
 	for i, v := range views[:2] {
 		t.Run(v.name, func(t *testing.T) {
-			p := c.open(t, v, page+"/subscribe")
+			p.visit(t, v, page+"/subscribe")
 			eval[any](p, `document.querySelector("#sms").scrollIntoView()`)
 			look(p, v, "subscribe-sms")
 			number := []string{"+4915112345678", "+4915187654321"}[i]

@@ -110,7 +110,7 @@ func TestPageFollowsDespiteDeadStream(t *testing.T) {
 func TestOpenPageMarksOldData(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
-	server := binary.NewServer(t, binary.Build(t),
+	server := binary.NewServer(t, program(t),
 		"ALLSWELL_DATABASE="+storetest.SQLite(t), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
 	server.Start()
 	client := binary.NewClient(server.URL, token)

@@ -3,12 +3,13 @@ package browser
 import (
 	"database/sql"
 	"errors"
-	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	_ "modernc.org/sqlite" // looks up the keys that mails would have carried
 
+	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 )
 
@@ -17,16 +18,17 @@ import (
 func TestSubscriptionInABrowser(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
-	database := filepath.Join(t.TempDir(), "allswell.db")
-	server := binary.NewServer(t, binary.Build(t),
-		"ALLSWELL_DATABASE=sqlite:"+database, "ALLSWELL_BOOTSTRAP_TOKEN="+token,
+	database := storetest.SQLite(t)
+	server := binary.NewServer(t, program(t),
+		"ALLSWELL_DATABASE="+database, "ALLSWELL_BOOTSTRAP_TOKEN="+token,
 		"ALLSWELL_SMTP_URL=smtp://127.0.0.1:1", "ALLSWELL_MAIL_FROM=status@example.com") // nobody is there
 	server.Start()
 	page := server.URL + fill(t, binary.NewClient(server.URL, token))["page"]
+	p := c.open(t, someViews[0], "about:blank")
 	for _, v := range someViews {
 		t.Run(v.name, func(t *testing.T) {
 			address := "name-" + v.name + "@example.com"
-			p := c.open(t, v, page)
+			p.visit(t, v, page)
 			const panel = `document.querySelector("header .subscribe")`
 			p.is(panel+`.checkVisibility()`, `!`+panel+`.open`)
 			eval[any](p, panel+`.querySelector("summary").click()`)
@@ -85,7 +87,7 @@ func (p *tab) press(button, heading string) {
 // after it was asked for.
 func keyOf(t *testing.T, database, address string) (key string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+database+"?_query_only=1&_busy_timeout=5000")
+	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(database, "sqlite:")+"?_query_only=1&_busy_timeout=5000")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func TestDashboardTasksByKeyboard(t *testing.T) {
 			t.Parallel()
 			dns := dnsserver.New(t)
 			dns.Resolve([4]byte{192, 0, 2, 1})
-			server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE="+storetest.SQLite(t),
+			server := binary.NewServer(t, program(t), "ALLSWELL_DATABASE="+storetest.SQLite(t),
 				"ALLSWELL_DNS_SERVER="+dns.Address(), "ALLSWELL_SMTP_URL=smtp://127.0.0.1:1", "ALLSWELL_MAIL_FROM=status@example.com") // nobody is there
 			server.Setenv("ALLSWELL_BASE_URL", server.URL)
 			server.Start()
