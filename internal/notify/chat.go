@@ -111,7 +111,7 @@ func chatPost(n allswell.Notification, base string) (p alertchannel.Post, err er
 		if len(threads) == 0 {
 			return p, fmt.Errorf("no event of the notification is reported to chats")
 		}
-		p.Title, p.Text = "["+name+"] "+headline(threads, l), chatThreadsText(threads, l)
+		p.Title, p.Text = "["+name+"] "+headline(threads, l, mailTitle), chatThreadsText(threads, l)
 		p.URL, p.Color = threads[0].URL, chatColor(threads)
 		p.Links = []alert.Button{{Label: threads[0].Link, URL: threads[0].URL}, {Label: l.T("mail.manage"), URL: manage}, leave}
 	default:

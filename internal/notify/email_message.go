@@ -37,7 +37,7 @@ const (
 	mailMessages   = 50_000 // characters of all messages together
 	mailReferences = 20     // threads in the References header
 	mailNameInLine = 60     // characters of the page's name in From and Subject
-	mailTitle      = 150    // characters of a title in the subject
+	mailTitle      = 150    // characters of the titles in a headline
 	mailPreview    = 140    // characters of the preview text in an inbox
 	mailComponents = 20     // component names of one thread
 )
@@ -122,7 +122,7 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 		if len(threads) == 0 {
 			return envelope{}, errors.New("no event of the notification is reported by mail")
 		}
-		l.Subject = headline(threads, lang)
+		l.Subject = headline(threads, lang, mailTitle)
 		l.Preview = threads[0].preview()
 		l.Threads, l.Hidden = threads[:min(len(threads), mailThreads)], max(0, len(threads)-mailThreads)
 		roots = rootsOf(n.Events)

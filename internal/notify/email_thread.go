@@ -298,10 +298,10 @@ func affectedList(e allswell.Event, l *i18n.Language) string {
 }
 
 // headline returns a summary of the threads in one line. threads is sorted newest first.
-func headline(threads []thread, l *i18n.Language) string {
+func headline(threads []thread, l *i18n.Language, limit int) string {
 	newest := threads[0]
 	if len(threads) == 1 {
-		title := shortTitle(newest.Title)
+		title := shortTitle(newest.Title, limit)
 		if newest.Outages > 1 {
 			title = l.T("mail.outages", "title", title, "n", newest.Outages)
 		}
@@ -321,7 +321,7 @@ func headline(threads []thread, l *i18n.Language) string {
 			down++
 		}
 	}
-	switch all := shortTitle(strings.Join(titles, l.Separator)); {
+	switch all := shortTitle(strings.Join(titles, l.Separator), limit); {
 	case planned > 0:
 		return l.T("mail.notices", "n", len(threads), "titles", all)
 	case machines < len(threads):
@@ -335,10 +335,9 @@ func headline(threads []thread, l *i18n.Language) string {
 	}
 }
 
-// shortTitle shortens a title to mailTitle characters, and closes the Unicode isolates
-// that it cuts.
-func shortTitle(title string) string {
-	short, _ := truncate(title, mailTitle)
+// shortTitle shortens a title to limit characters, and closes the Unicode isolates that it cuts.
+func shortTitle(title string, limit int) string {
+	short, _ := truncate(title, limit)
 	open := strings.Count(short, "\u2068") - strings.Count(short, "\u2069")
 	return short + strings.Repeat("\u2069", max(0, open))
 }

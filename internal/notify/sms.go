@@ -145,11 +145,11 @@ func newSMSText(n allswell.Notification, base string) (string, error) {
 		if len(threads) == 0 {
 			return "", fmt.Errorf("no event of the notification is reported by SMS")
 		}
-		text := name + ": " + headline(threads, l)
+		lines := []string{page.url, leave}
 		if when := threads[0].When; len(threads) == 1 && when != "" {
-			text += "\n" + when
+			lines = append([]string{when}, lines...)
 		}
-		return fitSMS(text, page.url, leave), nil
+		return fitSMS(name+": "+headline(threads, l, smsSeptets), lines...), nil
 	}
 	return "", fmt.Errorf("unknown purpose of an SMS: %q", n.Delivery.Purpose)
 }

@@ -44,7 +44,7 @@ func fitsSMS(text string) bool {
 	return septets <= smsSeptets
 }
 
-// fitSMS returns a text followed by lines with links. It cuts the text, but never the lines, to fit the SMS into smsParts parts.
+// fitSMS returns a text followed by lines, such as links. It cuts the text, but never the lines, to fit the SMS into smsParts parts.
 func fitSMS(text string, lines ...string) string {
 	text = gsmFriendly.Replace(text)
 	tail := gsmFriendly.Replace("\n" + strings.Join(lines, "\n"))

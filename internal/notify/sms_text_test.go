@@ -66,6 +66,21 @@ func TestSMSTexts(t *testing.T) {
 	}
 }
 
+// TestLongTitleBySMS checks that a title is cut only if three parts have no room for it, and the times of a maintenance never.
+func TestLongTitleBySMS(t *testing.T) {
+	start := time.Date(2026, 3, 1, 22, 0, 0, 0, time.UTC)
+	for title, whole := range map[string]bool{strings.Repeat("long ", 50) + "title": true, strings.Repeat("ж", 250) + "title": false} {
+		maintenance := mailEvent(0, allswell.EventMaintenanceScheduled, "", "", allswell.EventData{
+			Title: title, Maintenance: &allswell.MaintenanceData{ScheduledFor: start, ScheduledUntil: start.Add(time.Hour)},
+		})
+		maintenance.MaintenanceID = "mnt_1"
+		text, err := newSMSText(smsNotification(allswell.PurposeEvent, maintenance), mailBase)
+		if err != nil || strings.Contains(text, title) != whole || !strings.Contains(text, "\n1 Mar 2026, 22:00-23:00 UTC\n") || !fitsSMS(text) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 // TestFitSMS checks that texts are cut to three parts in both alphabets, and links never.
 func TestFitSMS(t *testing.T) {
 	link := "https://status.example.com/u/" + strings.Repeat("k", 32)
