@@ -252,7 +252,8 @@ type matchFlags struct {
 }
 
 func (f matchFlags) match(c *commandContext) (client.AlertMatch, error) {
-	m := client.AlertMatch{Events: f.Event, Pages: f.Page, Tags: f.Tag, Severities: f.Severity}
+	m := f.given()
+	m.Monitors = nil
 	for _, given := range f.Monitor {
 		id, err := c.monitor(given)
 		if err != nil {
@@ -263,9 +264,9 @@ func (f matchFlags) match(c *commandContext) (client.AlertMatch, error) {
 	return m, nil
 }
 
-// matchesAll reports whether no flag limits it.
-func (f matchFlags) matchesAll() bool {
-	return len(f.Event)+len(f.Page)+len(f.Monitor)+len(f.Tag)+len(f.Severity) == 0
+// given returns what the flags say, with monitors as they are given.
+func (f matchFlags) given() client.AlertMatch {
+	return client.AlertMatch{Events: f.Event, Pages: f.Page, Monitors: f.Monitor, Tags: f.Tag, Severities: f.Severity}
 }
 
 // matchesAll reports whether nothing limits a rule or a silence.
@@ -321,9 +322,9 @@ type silenceCreate struct {
 
 func (cmd *silenceCreate) Run(c *commandContext) error {
 	switch {
-	case cmd.All && !cmd.matchesAll():
+	case cmd.All && !matchesAll(cmd.given()):
 		return console.UsageErrorf("--all silences everything, so no other flag can limit the silence")
-	case !cmd.All && cmd.matchesAll():
+	case !cmd.All && matchesAll(cmd.given()):
 		if err := c.confirm(silenceOfEverything); err != nil {
 			return err
 		}
