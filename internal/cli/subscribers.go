@@ -248,6 +248,9 @@ func (s *subscriberArgument) id(c *commandContext) (string, error) {
 	if err := s.choose(c); err != nil || strings.HasPrefix(s.Subscriber, allswell.PrefixSubscriber) {
 		return s.Subscriber, err
 	}
+	if phone, err := (allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: s.Subscriber}).Check(); err == nil {
+		s.Subscriber = phone.Target // without spaces, as the server stores it
+	}
 	list := c.api.ListSubscribers(s.Page, client.SubscriberFilter{Target: s.Subscriber})
 	return find(c, list, resourceKind{"subscriber", allswell.PrefixSubscriber}, s.Subscriber,
 		func(v *client.Subscriber) (id, name string) {
