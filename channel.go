@@ -5,6 +5,7 @@ import (
 	"net/mail"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -279,6 +280,10 @@ func checkURL(bad *ValidationError, field, address string) string {
 	if u.Scheme != "http" && u.Scheme != "https" || u.User != nil ||
 		net.ParseIP(host) == nil && !isHostname(host) || strings.HasSuffix(u.Host, ":") {
 		bad.Add(field, "The %s must be a URL of http or https, without a user name in it.", field)
+		return ""
+	}
+	if n, err := strconv.Atoi(port); port != "" && (err != nil || n < 1 || n > 65535) {
+		bad.Add(field, "The %s has the port %s: ports are from 1 to 65535.", field, port)
 		return ""
 	}
 	if u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {

@@ -61,6 +61,7 @@ func TestTargetsAreNormalised(t *testing.T) {
 		{allswell.ChannelWebhook, "", "", "is required"},
 		{allswell.ChannelWebhook, "example.com/x", "", "must be a URL"},
 		{allswell.ChannelWebhook, "ftp://example.com/x", "", "must be a URL"},
+		{allswell.ChannelWebhook, "https://example.com:99999/x", "", "ports are from 1 to 65535"},
 		{allswell.ChannelWebhook, "mailto:ann@example.com", "", "must be a URL"},
 		{allswell.ChannelWebhook, "https:///x", "", "must be a URL"},
 		{allswell.ChannelWebhook, "https://:443/", "", "must be a URL"},

@@ -3,13 +3,11 @@ package check
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/allswell/allswell"
@@ -106,16 +104,13 @@ func isHostName(name string) bool {
 func checkURL(bad *allswell.ValidationError, field string, text *string, schemes ...string) *url.URL {
 	*text = strings.TrimSpace(*text)
 	u, err := url.Parse(*text)
-	port := 0
-	if err == nil && u.Port() != "" {
-		if port, err = strconv.Atoi(u.Port()); err == nil && (port < 1 || port > 65535) {
-			err = errors.New("port")
-		}
-	}
 	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" || u.Fragment != "" || u.User != nil ||
 		strings.HasSuffix(u.Host, ":") || net.ParseIP(u.Hostname()) == nil && !isHostName(u.Hostname()) {
 		bad.Add(field, "The %s must be a URL of %s with a host name or an IP address, and without a user name and a fragment.",
 			field, strings.Join(schemes, " or "))
+		return &url.URL{}
+	}
+	if !configfield.CheckPort(bad, field, u) {
 		return &url.URL{}
 	}
 	checkAddress(bad, field, u.Hostname())
