@@ -147,16 +147,17 @@ func (c *Client) GetSubscriber(ctx context.Context, page, id string) (*Subscribe
 	return get[Subscriber](ctx, c, pathOf("pages", page, "subscribers", id))
 }
 
-// ChangeSubscriber changes the components of a subscriber, or whether a webhook is notified of warnings.
+// ChangeSubscriber changes the components of a subscriber, or whether a webhook is notified of warnings. The option
+// IfMatch applies.
 func (c *Client) ChangeSubscriber(
 	ctx context.Context, page, id string, change SubscriberChange, options ...CallOption,
 ) (*Subscriber, error) {
 	return patch[Subscriber](ctx, c, pathOf("pages", page, "subscribers", id), change, options...)
 }
 
-// DeleteSubscriber ends a subscription. The server forgets its address.
-func (c *Client) DeleteSubscriber(ctx context.Context, page, id string) error {
-	return c.remove(ctx, pathOf("pages", page, "subscribers", id))
+// DeleteSubscriber ends a subscription. The server forgets its address. The option IfMatch applies.
+func (c *Client) DeleteSubscriber(ctx context.Context, page, id string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("pages", page, "subscribers", id), options...)
 }
 
 // RotateSubscriber gives a webhook another secret and returns it. Messages are signed with both for another 24 hours.

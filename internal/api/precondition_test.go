@@ -38,12 +38,13 @@ func TestIfMatchWithTheTag(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		page, component := "/api/v1/pages/acme", "/api/v1/pages/acme/components/"+w.component
-		monitor := "/api/v1/monitors/" + w.monitor
+		monitor, subscriber := "/api/v1/monitors/"+w.monitor, page+"/subscribers/"+w.subscriber
 		for _, tt := range []struct{ get, patch, body string }{
 			{page, page, `{"name":"Acme 2","accent":"#102030"}`},
 			{component, "/api/v1/components/" + w.component, `{"name":"API 2","group":""}`},
 			{component, component, `{"status":"degraded","description":"Slow"}`},
 			{monitor, monitor, `{"name":"Backup 2","interval":120}`},
+			{subscriber, subscriber, `{"components":[]}`},
 		} {
 			old := c.get(tt.get).is(200).header.Get("ETag")
 			changed := c.do("PATCH", tt.patch, tt.body, "If-Match", `"x", `+old).is(200).header.Get("ETag")
@@ -55,7 +56,7 @@ func TestIfMatchWithTheTag(t *testing.T) {
 			c.do("PATCH", tt.patch, tt.body, "If-Match", "*").is(200)
 		}
 		c.do("PATCH", "/api/v1/pages/nowhere", `{"name":"x"}`, "If-Match", "*").is(404)
-		for _, path := range []string{monitor, component, page} {
+		for _, path := range []string{subscriber, monitor, component, page} {
 			tag := c.get(path).is(200).header.Get("ETag")
 			c.do("DELETE", path, nil, "If-Match", "W/"+tag).is(412)
 			c.do("DELETE", path, nil, "If-Match", tag).is(204)

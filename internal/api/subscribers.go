@@ -98,7 +98,7 @@ func (a *api) createSubscriber(c *call) (store.Response, error) {
 
 func (a *api) getSubscriber(c *call) (store.Response, error) {
 	subscriber, err := a.store.Subscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"))
-	return resourceResponse(subscriber, err, newSubscriberJSON)
+	return taggedResponse(c, subscriber, err, newSubscriberJSON)
 }
 
 // changeSubscriber changes the components that a subscriber has chosen, and whether a webhook is notified of warnings.
@@ -114,12 +114,12 @@ func (a *api) changeSubscriber(c *call) (store.Response, error) {
 	if err := o.Check(nil); err != nil {
 		return store.Response{}, err
 	}
-	subscriber, err := a.store.ChangeSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), allswell.Precondition{}, ch)
-	return resourceResponse(subscriber, err, newSubscriberJSON)
+	subscriber, err := a.store.ChangeSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), c.cond, ch)
+	return taggedResponse(c, subscriber, err, newSubscriberJSON)
 }
 
 func (a *api) deleteSubscriber(c *call) (store.Response, error) {
-	return noContent(a.store.DeleteSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId")))
+	return noContent(a.store.DeleteSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), c.cond))
 }
 
 // rotateSubscriber replaces the secret of a webhook. It reads no body.

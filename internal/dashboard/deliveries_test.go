@@ -80,7 +80,7 @@ func TestDeliveries(t *testing.T) {
 		if err != nil || len(subscribers) != 1 {
 			s.Fatalf("%v, %v", subscribers, err)
 		}
-		if err := s.store.DeleteSubscriber(s.Context(), owner.actor(), "acme", subscribers[0].ID); err != nil {
+		if err := s.store.DeleteSubscriber(s.Context(), owner.actor(), "acme", subscribers[0].ID, allswell.Precondition{}); err != nil {
 			s.Fatal(err)
 		}
 		owner.wants(owner.post(retry, "back", "/admin/deliveries?page=acme"), http.StatusUnprocessableEntity, "cannot be tried again", "a recipient who has left")

@@ -192,7 +192,7 @@ func (v *visit) resumeSubscriber() error {
 
 // removeSubscriber ends a subscription.
 func (v *visit) removeSubscriber() error {
-	return v.answerSubscribers(v.store.DeleteSubscriber(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("subscriber")), "")
+	return v.answerSubscribers(v.store.DeleteSubscriber(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("subscriber"), allswell.Precondition{}), "")
 }
 
 // testSubscriber sends a test message, and redirects to the deliveries, which show its result.

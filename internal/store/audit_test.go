@@ -141,7 +141,7 @@ func TestChangesAreAudited(t *testing.T) {
 				rotated, err = w.RotateSubscriber(w.ctx, w.ws, "acme", hook.ID)
 				return
 			}, []string{`rotate subscriber {} {}`}},
-			{"removed webhook", func() error { return w.DeleteSubscriber(w.ctx, w.ws, "acme", hook.ID) },
+			{"removed webhook", func() error { return w.DeleteSubscriber(w.ctx, w.ws, "acme", hook.ID, allswell.Precondition{}) },
 				[]string{`delete subscriber {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true} {}`}},
 			{"token", func() (err error) {
 				token, err = w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeWrite})

@@ -368,7 +368,7 @@ func TestRetryWithoutSubscriber(t *testing.T) {
 		w.clock.move(time.Second)
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
 		w.deliver(allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: "no"})
-		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", a.ID))
+		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", a.ID, allswell.Precondition{}))
 		_, err := w.RetryDelivery(w.ctx, w.ws, w.value(`SELECT id FROM deliveries`))
 		if refused(err, "state") != allswell.ErrNotFound {
 			t.Errorf("again: %v", err)

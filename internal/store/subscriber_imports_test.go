@@ -59,7 +59,7 @@ func TestImportSubscribers(t *testing.T) {
 			w.Errorf("the second time: %+v", r.Lines)
 		}
 		// Its owner subscribes again, and so it can be imported after an operator removes it.
-		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", add("gone@example.com").ID))
+		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", add("gone@example.com").ID, allswell.Precondition{}))
 		n = allswell.SubscriberImport{CSV: "gone@example.com", Consent: "a contract", Confirmed: true}
 		if r := must(w.ImportSubscribers(w.ctx, w.ws, "acme", n))(w); r.Count(allswell.ImportAdded) != 1 {
 			w.Errorf("after the confirmation: %+v", r.Lines)

@@ -331,9 +331,12 @@ func (t *tx) newDelivery(sub allswell.Subscriber, purpose allswell.DeliveryPurpo
 
 // DeleteSubscriber ends a subscription: open deliveries are cancelled and the
 // subscriber's address is deleted.
-func (s *Store) DeleteSubscriber(ctx context.Context, actor allswell.Actor, slug, id string) error {
+func (s *Store) DeleteSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, p allswell.Precondition) error {
 	r := reachOf(actor)
 	return s.unsubscribe(ctx, actor, func(t *tx, sub allswell.Subscriber) error {
+		if err := p.Check(sub); err != nil {
+			return err
+		}
 		return t.audit(actor, allswell.AuditDelete, sub, nil)
 	}, r.subscriberOfPage(), id, slug, r.arg)
 }

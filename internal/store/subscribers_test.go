@@ -30,7 +30,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 		}
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
 		w.fanOut()
-		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", b.ID))
+		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", b.ID, allswell.Precondition{}))
 		w.clock.move(time.Hour)
 		w.expect("after both have gone", w.deliver(taken))
 		if got := w.states(); got["cancelled"] != 3 || len(got) != 1 {

@@ -521,7 +521,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"DeleteSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		return s.DeleteSubscriber(ctx, ws, x.slug, x.subscriber)
+		return s.DeleteSubscriber(ctx, ws, x.slug, x.subscriber, allswell.Precondition{})
 	},
 	"ResumeSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ResumeSubscriber(ctx, ws, x.slug, x.subscriber)
