@@ -38,7 +38,7 @@ type logged struct{ syncbuffer.Buffer }
 // onEachEngine runs f once per database engine, with a started server.
 func onEachEngine(t *testing.T, c Config, f func(w *testServer)) {
 	t.Helper()
-	storetest.Each(t, func(t *testing.T, dsn string) {
+	storetest.EachParallel(t, func(t *testing.T, dsn string) {
 		w := newTestServer(t, dsn, c)
 		w.start()
 		f(w)

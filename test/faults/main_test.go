@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	parallel.Tests(5)
+	parallel.Tests(8) // the longest wait until what a killed server was sending may be sent again
 	os.Exit(m.Run())
 }

@@ -1,5 +1,5 @@
 // Package scripts runs scripts of commands, as a user types them, with the built
-// binary. The scripts of testdata use SQLite, and create its file or copy $MIGRATED; those of
+// binary. The scripts of testdata and testdata/demo use SQLite, and create its file or copy $MIGRATED; those of
 // testdata/both run on both engines, with a database that has the current schema. In addition to testscript's commands they have
 //
 //	serve NAME [FLAG…]     start `allswell serve` on a free port and wait until it serves;
@@ -82,6 +82,12 @@ func TestScripts(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestDemo is a test of its own, so that it begins first: the demo tells a story that takes its time.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, params(binary.Build(t), "testdata/demo", nil, "sqlite:allswell.db"))
 }
 
 func params(exe, dir string, files []string, database string) testscript.Params {

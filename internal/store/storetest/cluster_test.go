@@ -104,6 +104,7 @@ func TestPausedClusterAnswersAfterResume(t *testing.T) {
 // TestNoServerOutlivesItsTestProcess kills a process that has started a
 // cluster, which is this test binary again.
 func TestNoServerOutlivesItsTestProcess(t *testing.T) {
+	t.Parallel()
 	const role = "STORETEST_HOLD_A_CLUSTER"
 	if os.Getenv(role) == "1" {
 		PostgreSQL(t)

@@ -10,6 +10,7 @@ import (
 // TestPreparedDatabasesNeedNoMigration checks that databases of Each have the current
 // schema.
 func TestPreparedDatabasesNeedNoMigration(t *testing.T) {
+	t.Parallel()
 	migrate := func(t *testing.T, dsn string) (from, to int64) {
 		t.Helper()
 		from, to, err := store.Migrate(context.Background(), dsn, nil)
