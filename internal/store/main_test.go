@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	parallel.Tests(5) // more would be too many for the timeouts of transactions
+	parallel.Tests(4) // more would be too many for the timeouts of transactions
 	os.Exit(m.Run())
 }

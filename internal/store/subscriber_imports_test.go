@@ -69,7 +69,7 @@ func TestImportSubscribers(t *testing.T) {
 
 // TestLargestImport imports as many addresses as a list may have, twice. The second time, no statistics know them yet.
 func TestLargestImport(t *testing.T) {
-	inWorlds(t, func(w *world) {
+	inWorldsAlone(t, func(w *world) {
 		var list strings.Builder
 		for i := range allswell.MaxImportLines {
 			fmt.Fprintf(&list, "reader%d@example.com\n", i)

@@ -169,7 +169,7 @@ func TestBacklogShiftsTheCheckedInstant(t *testing.T) {
 // TestTickOverManyMonitors has more candidates than one lookup finds, with the
 // same deadline, and more that go down than one transaction takes.
 func TestTickOverManyMonitors(t *testing.T) {
-	inWorlds(t, func(w *world) {
+	inWorldsAlone(t, func(w *world) {
 		monitors := w.fill(1_100, 2*time.Minute)
 		for chunk := range slices.Chunk(monitors, 500) {
 			w.ping(tokensOf(chunk)...)

@@ -47,13 +47,14 @@ var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func inWorlds(t *testing.T, f func(w *world)) {
 	t.Helper()
 	t.Parallel() // a test that is not parallel would wait for the slower engine
-	storetest.EachParallel(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, dsn, "")
-		f(w)
-		if !t.Failed() {
-			w.consistent()
-		}
-	})
+	storetest.EachParallel(t, func(t *testing.T, dsn string) { inWorld(t, dsn, "", f) })
+}
+
+// inWorldsAlone is inWorlds before all parallel tests, for tests with transactions so long that, beside others on a busy
+// machine, they would reach their timeout.
+func inWorldsAlone(t *testing.T, f func(w *world)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, dsn string) { inWorld(t, dsn, "", f) })
 }
 
 // onPostgres is inWorlds on PostgreSQL only, for tests with several replicas. parameters are
@@ -61,7 +62,12 @@ func inWorlds(t *testing.T, f func(w *world)) {
 func onPostgres(t *testing.T, parameters string, f func(w *world)) {
 	t.Helper()
 	t.Parallel()
-	w := newWorld(t, storetest.PostgreSQL(t), parameters)
+	inWorld(t, storetest.PostgreSQL(t), parameters, f)
+}
+
+func inWorld(t *testing.T, dsn, parameters string, f func(w *world)) {
+	t.Helper()
+	w := newWorld(t, dsn, parameters)
 	f(w)
 	if !t.Failed() {
 		w.consistent()
