@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	parallel.Tests(12) // most of them wait
+	parallel.Tests(8) // most of them wait
 	os.Exit(m.Run())
 }

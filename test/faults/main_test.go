@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	parallel.Tests(8) // the longest wait until what a killed server was sending may be sent again
+	parallel.Tests(5)
 	os.Exit(m.Run())
 }
