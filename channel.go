@@ -5,7 +5,6 @@ import (
 	"net/mail"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -282,8 +281,7 @@ func checkURL(bad *ValidationError, field, address string) string {
 		bad.Add(field, "The %s must be a URL of http or https, without a user name in it.", field)
 		return ""
 	}
-	if n, err := strconv.Atoi(port); port != "" && (err != nil || n < 1 || n > 65535) {
-		bad.Add(field, "The %s has the port %s: ports are from 1 to 65535.", field, port)
+	if !CheckPort(bad, field, u) {
 		return ""
 	}
 	if u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {

@@ -195,7 +195,8 @@ func (o OnCall) participant(name string) (Participant, bool) {
 }
 
 // Validate returns an *allswell.ValidationError with every invalid field. before are the overrides that the schedule
-// already has: those that have ended may go on naming former participants, and new ones must not have ended. The store checks that the channels exist.
+// already has: those that have ended may go on naming former participants, and new ones must not have ended. The store
+// checks that the channels exist.
 func (o OnCall) Validate(now time.Time, before []Override) error {
 	var bad allswell.ValidationError
 	allswell.CheckLine(&bad, "name", o.Name, allswell.MaxNameLength)

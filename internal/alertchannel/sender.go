@@ -288,5 +288,5 @@ func checkURL(bad *allswell.ValidationError, field string, text *string) {
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && addressguard.IsMetadata(addr.WithZone("").Unmap()) {
 		bad.Add(field, "The %s may not be at %s: it belongs to a cloud's metadata service.", field, addr)
 	}
-	configfield.CheckPort(bad, field, u)
+	allswell.CheckPort(bad, field, u)
 }

@@ -110,7 +110,7 @@ func checkURL(bad *allswell.ValidationError, field string, text *string, schemes
 			field, strings.Join(schemes, " or "))
 		return &url.URL{}
 	}
-	if !configfield.CheckPort(bad, field, u) {
+	if !allswell.CheckPort(bad, field, u) {
 		return &url.URL{}
 	}
 	checkAddress(bad, field, u.Hostname())

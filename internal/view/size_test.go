@@ -136,7 +136,7 @@ func TestLargestPage(t *testing.T) {
 	t.Parallel()
 	p, page := largestPage()
 	sum := p.Summarize(day)
-	l := i18ntest.Language(t, "ar") // whose words take the most bytes
+	l := i18ntest.Language(t, "ar") // its words take the most bytes
 	at := Presentation{base: "/status/acme", lang: l, zone: time.UTC, Mail: true}
 	screens := map[string]Model{
 		"status":      statusModel(at, sum),
