@@ -84,7 +84,7 @@ func (n *Notifier) composeMail(m AccountMail, more [][2]string) ([]byte, error) 
 	var w bytes.Buffer
 	for _, field := range append([][2]string{
 		{"Date", time.Now().UTC().Format(time.RFC1123Z)},
-		{"From", from.String()},
+		{"From", addressField(from)},
 		{"To", angle(m.To)},
 		{"Subject", mime.QEncoding.Encode("utf-8", oneLine(m.Subject, mailTitle))},
 		{"Auto-Submitted", "auto-generated"},

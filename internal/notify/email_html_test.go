@@ -120,6 +120,7 @@ func FuzzMail(f *testing.F) {
 	f.Add("\u202e=?utf-8?q?=0D=0A?=", "?= =?utf-8?b?DQo=?=", "\u2066", "<script>alert(1)</script>&amp;<br>", "ann@example.org>,<eve@example.net")
 	f.Add(strings.Repeat("ä", 300), strings.Repeat("> <", 200), "{{.}}&amp;lt;", strings.Repeat("--=_dlv_0123456789abcdefghij--\n", 9), "a@b.cd")
 	f.Add("# *a*", "[b](http://c)", "<li>", "- `a`\n\n  > **b** [c](http://d 'e') <f@g.hi>\n1. ![j](k:l)\n\n---\n```\n</code></pre>\n```\n~~m~~", "a@b.cd")
+	f.Add("Down", `Café \ Bar`, "API", "", "a@b.cd")
 	f.Fuzz(func(t *testing.T, title, page, component, message, address string) {
 		data := allswell.EventData{
 			Title: title, Component: component, Message: message, State: allswell.IncidentIdentified, Impact: allswell.ImpactMinor,

@@ -142,6 +142,15 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 	return e, err
 }
 
+// addressField returns an address for the header. Names that are not ASCII are base64: mail.Address
+// leaves backslashes in other encoded words, where a name must not have them (RFC 2047, section 5).
+func addressField(a mail.Address) string {
+	if encoded := mime.BEncoding.Encode("utf-8", a.Name); encoded != a.Name {
+		return encoded + " " + (&mail.Address{Address: a.Address}).String()
+	}
+	return a.String()
+}
+
 // writeHeader writes the header except the Content-Type field. roots are the threads that
 // the mail belongs to, oldest first.
 func writeHeader(w *bytes.Buffer, n allswell.Notification, l mailData, from mail.Address, roots []string) {
@@ -152,7 +161,7 @@ func writeHeader(w *bytes.Buffer, n allswell.Notification, l mailData, from mail
 		w.WriteString(name + ": " + value + "\r\n")
 	}
 	field("Date", time.Now().UTC().Format(time.RFC1123Z))
-	field("From", from.String())
+	field("From", addressField(from))
 	field("To", "<"+n.Subscriber.Target+">")
 	field("Subject", mime.QEncoding.Encode("utf-8", l.Subject))
 	field("Message-ID", "<"+n.Delivery.ID+"@"+domain+">")
