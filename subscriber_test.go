@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/mail"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -113,6 +114,7 @@ func FuzzTarget(f *testing.F) {
 		"ann@example.com", "Ann <ann@example.com>", "a@b.c, d@e.f", "a@b.c\r\nBcc: d@e.f", `"a b"@c.d`, "a@[::1]", "ſ@example.com", "\u212a@example.com",
 		"https://example.com", "HTTP://[2001:DB8::1%25eth0]:80/a?b#c", "http://a:80:80/", "//a/b", "https:a", "http://a/%zz", "http://a/\x7f", "https://a%2fb/",
 		"http://a?b", "http://a/b%", "http://a:080/", "http://%61/", "http://a/?%zz", "https://a//b/../c", "http://example.com:443:443/",
+		"+49 151 12345678", "+666-6666",
 	} {
 		f.Add(s)
 	}
@@ -132,6 +134,12 @@ func FuzzTarget(f *testing.F) {
 				parsed, err := mail.ParseAddressList(n.Target)
 				if err != nil || len(parsed) != 1 || parsed[0].Address != n.Target || len(n.Target) > allswell.MaxEmailLength {
 					t.Errorf("%q is not one address: %v, %v", n.Target, parsed, err)
+				}
+				continue
+			}
+			if channel == allswell.ChannelSMS {
+				if !regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`).MatchString(n.Target) {
+					t.Errorf("%q is not a phone number", n.Target)
 				}
 				continue
 			}

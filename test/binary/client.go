@@ -18,10 +18,11 @@ type Client struct {
 	HTTP  *http.Client
 }
 
-// NewClient returns a client with a deadline for every request.
+// NewClient returns a client with a deadline for every request. It is longer than the ten seconds after which the server
+// responds with 503 if its database does not.
 func NewClient(url, token string) *Client {
 	return &Client{URL: url, Token: token, HTTP: &http.Client{
-		Timeout:   10 * time.Second,
+		Timeout:   15 * time.Second,
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 	}}
 }
@@ -88,16 +89,35 @@ type List[T any] struct {
 	} `json:"meta"`
 }
 
-// All returns every item of a list, over all its pages. path has no query.
+// All returns every item of a list, over all its pages. path has no query. Like any client, it repeats a GET that did not
+// get to a database: after a failover, the server may still hold connections that are dead.
 func All[T any](t testing.TB, c *Client, path string) []T {
 	t.Helper()
 	var all []T
 	for page := 1; ; page++ {
-		var l List[T]
-		c.Must(t, "GET", fmt.Sprintf("%s?per_page=100&page=%d", path, page), nil, &l)
+		l := list[T](t, c, fmt.Sprintf("%s?per_page=100&page=%d", path, page))
 		all = append(all, l.Data...)
 		if len(all) >= l.Meta.Total || len(l.Data) == 0 {
 			return all
 		}
 	}
+}
+
+// list returns one page of a list, in at most three attempts.
+func list[T any](t testing.TB, c *Client, path string) (l List[T]) {
+	t.Helper()
+	var status int
+	var err error
+	for range 3 {
+		status, err = c.Do(context.Background(), "GET", path, nil, &l)
+		if err == nil && status == http.StatusOK {
+			return l
+		}
+		if err == nil && status != http.StatusServiceUnavailable {
+			break
+		}
+		t.Logf("GET %s: status %d, %v", path, status, err)
+	}
+	t.Fatalf("GET %s: status %d, %v", path, status, err)
+	return l
 }
