@@ -3,11 +3,9 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/secret"
 )
 
 // ChannelToTest is a channel whose weekly test is due.
@@ -38,10 +36,7 @@ func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]ChannelToTes
 			if test.Channel, err = t.channelByID(id); err != nil {
 				return nil, err
 			}
-			if test.Secrets, err = t.channelSecrets(id); errors.Is(err, secret.ErrNoKey) {
-				test.SecretsMissing, err = true, nil
-			}
-			if err != nil {
+			if test.Secrets, test.SecretsMissing, err = t.readableSecrets(id); err != nil {
 				return nil, err
 			}
 			tests = append(tests, test)

@@ -12,7 +12,6 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/secret"
 )
 
 const channelColumns = `id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute, fallback_id, test_weekly,
@@ -52,10 +51,7 @@ func (s *Store) AlertChannelWithSecrets(ctx context.Context, actor allswell.Acto
 	return read(ctx, s, func(c *session) (alert.Channel, error) {
 		ch, err := c.alertChannel(actor, ref)
 		if err == nil {
-			ch.Secrets, err = c.channelSecrets(ch.ID)
-		}
-		if errors.Is(err, secret.ErrNoKey) {
-			err = nil
+			ch.Secrets, _, err = c.readableSecrets(ch.ID)
 		}
 		return ch, err
 	})
@@ -142,6 +138,15 @@ func (c *session) channelSecrets(id string) (map[string]json.RawMessage, error) 
 		return nil, err
 	}
 	return c.s.openSecrets(id, sealed)
+}
+
+// readableSecrets returns the secrets of a channel, or none and true if they cannot be opened, so that one channel
+// does not stop the others.
+func (c *session) readableSecrets(id string) (secrets map[string]json.RawMessage, missing bool, err error) {
+	if secrets, err = c.channelSecrets(id); isUnreadable(err) {
+		return nil, true, nil
+	}
+	return secrets, false, err
 }
 
 // CreateAlertChannel creates a channel with its secrets.

@@ -11,7 +11,6 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/secret"
 )
 
 // maxNotices is the most notices in one message; the others are in the next message.
@@ -82,10 +81,7 @@ func (t *tx) claimChannel(claimed []ClaimedMessage, id string, follows []string)
 		return claimed, err
 	}
 	c := ClaimedMessage{Message: m, Channel: ch, Since: since, LeaseUntil: t.Now.Add(alert.LeaseDuration)}
-	if c.Channel.Secrets, err = t.channelSecrets(id); errors.Is(err, secret.ErrNoKey) {
-		c.SecretsMissing, err = true, nil
-	}
-	if err != nil {
+	if c.Channel.Secrets, c.SecretsMissing, err = t.readableSecrets(id); err != nil {
 		return claimed, err
 	}
 	c.FencingToken, err = database.One(t.Session, database.ScanInt, `UPDATE alert_channels SET lease_until_at = $2, fencing_token = fencing_token + 1 WHERE id = $1 RETURNING fencing_token`,

@@ -9,7 +9,6 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/secret"
 )
 
 // AlertFilter limits a list of alerts. Zero fields do not limit it.
@@ -227,9 +226,7 @@ func (s *Store) ThreadChannel(ctx context.Context, key string) (alert.Channel, e
 		if ch, err = c.channelByID(id); err != nil {
 			return ch, err
 		}
-		if ch.Secrets, err = c.channelSecrets(id); errors.Is(err, secret.ErrNoKey) {
-			err = nil
-		}
+		ch.Secrets, _, err = c.readableSecrets(id)
 		return ch, err
 	})
 }

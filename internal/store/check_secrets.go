@@ -136,7 +136,8 @@ func (t *tx) sealSecrets(monitorID string, secrets map[string]json.RawMessage) (
 	return keys.Seal(plain, monitorID), nil
 }
 
-// openSecrets returns what sealSecrets sealed. If the key is missing or another one, the error is secret.ErrNoKey.
+// openSecrets returns what sealSecrets sealed. The error is secret.ErrNoKey if the key is missing or another one, and
+// secret.ErrDamaged if what was sealed is not as it was.
 func (s *Store) openSecrets(monitorID string, sealed []byte) (secrets map[string]json.RawMessage, err error) {
 	if len(sealed) == 0 {
 		return nil, nil
@@ -149,5 +150,8 @@ func (s *Store) openSecrets(monitorID string, sealed []byte) (secrets map[string
 	if err != nil {
 		return nil, err
 	}
-	return secrets, json.Unmarshal(plain, &secrets)
+	if err := json.Unmarshal(plain, &secrets); err != nil {
+		return nil, fmt.Errorf("%w: %w", secret.ErrDamaged, err)
+	}
+	return secrets, nil
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/secret"
 )
 
 // storedTarget is how a target is stored: in full, or sealed if it is the URL of a chat's incoming webhook.
@@ -63,7 +62,7 @@ func (c *session) address(s *Store, sub allswell.Subscriber) (string, error) {
 		return "", err
 	}
 	address, err := s.openTarget(sub.ID, sub.Target, sealed)
-	if errors.Is(err, secret.ErrNoKey) || errors.Is(err, secret.ErrDamaged) {
+	if isUnreadable(err) {
 		s.log.Error("the URL of a subscriber cannot be read", "subscriber", sub.ID, "error", err)
 		return "", nil
 	}
