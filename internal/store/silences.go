@@ -130,7 +130,8 @@ func (s *Store) ChangeSilence(
 	})
 }
 
-// EndSilence ends a silence now. What it held back is sent, if it still lasts. A silence that has ended stays as it is.
+// EndSilence ends a silence now. What it held back is sent, unless it is over by now. A silence that has ended stays as
+// it is.
 func (s *Store) EndSilence(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		before, err := t.lockSilence(actor, id, p)
@@ -168,8 +169,8 @@ func (t *tx) saveSilence(actor allswell.Actor, before, v alert.Silence) error {
 // planSilenced plans when the rules look again at what the silences of a workspace hold back.
 func (t *tx) planSilenced(workspaceID string) error {
 	const held = `held = $2 AND due_at > $3`
-	ids, err := t.ids(`SELECT id FROM alerts WHERE workspace_id = $1 AND resolved_at IS NULL AND id IN (SELECT alert_id FROM alert_progress WHERE `+held+`)`,
-		workspaceID, string(alert.HeldBySilence), millis(t.Now))
+	ids, err := t.ids(`SELECT id FROM alerts WHERE workspace_id = $1
+		AND id IN (SELECT alert_id FROM alert_progress WHERE `+held+`)`, workspaceID, string(alert.HeldBySilence), millis(t.Now))
 	if err != nil || len(ids) == 0 {
 		return err
 	}

@@ -85,3 +85,37 @@ func TestCommentsOfSilences(t *testing.T) {
 		w.refused(change(func(v *alert.Silence) { v.Comment = "a\u202ec" }), "comment")
 	})
 }
+
+// TestEndedSilenceReleasesInstants checks that what a silence holds back is sent when the silence ends earlier than
+// planned, also if it is about an instant, and that an outage which was over by then is not.
+func TestEndedSilenceReleasesInstants(t *testing.T) {
+	ended := map[string]func(w *world, s alert.Silence){
+		"ended": func(w *world, s alert.Silence) { w.ok(w.EndSilence(w.ctx, w.ws, s.ID, allswell.Precondition{})) },
+		"shortened": func(w *world, s alert.Silence) {
+			must(w.ChangeSilence(w.ctx, w.ws, s.ID, allswell.Precondition{}, func(s *alert.Silence) error {
+				s.EndsAt = w.clock.now().Add(time.Minute)
+				return nil
+			}))(w)
+		},
+	}
+	for name, end := range ended {
+		t.Run(name, func(t *testing.T) {
+			inWorlds(t, func(w *world) {
+				w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.MonitorDown, alert.MonitorUp} })
+				silence := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(5 * time.Hour)}))(w)
+				job := w.quick("Nightly backup", w.component, "")
+				w.goDown(job)
+				w.expect("silenced", w.notified(time.Minute, taken))
+				w.pinged(job)
+				w.expect("silenced", w.notified(time.Minute, taken))
+				end(w, silence)
+				w.expect("released", w.notified(2*time.Minute, taken), "* phone: Nightly backup is up again")
+				all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{Event: alert.MonitorUp}, firstHundred)
+				w.ok(err)
+				if d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w); len(d.Holds) != 1 || !d.Holds[0].Over || d.Holds[0].Until.After(w.clock.now()) {
+					w.Errorf("holds %+v", d.Holds)
+				}
+			})
+		})
+	}
+}
