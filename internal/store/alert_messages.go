@@ -324,7 +324,8 @@ func (t *tx) planAfter(ch alert.Channel, r MessageResult) error {
 }
 
 // planChannel sets when a locked channel is used next: when a message is to be repeated, or when the notices that wait
-// are gathered; not before its pace allows it, and never if it is disabled or nothing waits.
+// are gathered; not before its pace allows it, nor while it is failing before planAfter has planned it, and never if it
+// is disabled or nothing waits.
 func (t *tx) planChannel(id string) error {
 	ch, err := t.channelByID(id)
 	if err != nil {
@@ -360,6 +361,9 @@ func (t *tx) planChannel(id string) error {
 			return err
 		}
 		due = allswell.Later(due, allowed)
+		if ch.Health.Failures > 0 { // the service may have asked for the wait
+			due = allswell.Later(due, ch.Health.NextAt)
+		}
 	}
 	_, err = t.Exec(`UPDATE alert_channels SET due_at = $2 WHERE id = $1`, id, millis(due))
 	return err
