@@ -89,6 +89,9 @@ func (s *Store) CreateAlertRule(ctx context.Context, actor allswell.Actor, r ale
 		if err := checkUnlimited(actor); err != nil {
 			return r, err
 		}
+		if err := t.lockMutex("alerts"); err != nil { // so that no channel or schedule that it names is deleted meanwhile
+			return r, err
+		}
 		r.ID, r.WorkspaceID, r.CreatedAt, r.UpdatedAt = allswell.NewID(alert.PrefixRule, t.Now), actor.WorkspaceID, t.Now, t.Now
 		if err := t.validateRule(&r); err != nil {
 			return r, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
 )
 
 // TestTargetOfQuietHours checks that whom quiet hours notify is checked, kept and shown like the other targets of a rule.
@@ -59,5 +60,35 @@ func TestOverridesOfFormerParticipants(t *testing.T) {
 		if len(got.Overrides) != 1 || got.Overrides[0].Participant != "Bob" || len(got.Participants) != 1 {
 			t.Errorf("%+v", got)
 		}
+	})
+}
+
+// TestTargetsOfRulesAreNotDeletedMeanwhile deletes a channel and an on-call schedule on a replica while another one saves a
+// rule that names them: they stay.
+func TestTargetsOfRulesAreNotDeletedMeanwhile(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		phone, chat := w.channel("phone"), w.channel("chat")
+		schedule := func(name string) alert.OnCall {
+			return must(w.CreateOnCall(w.ctx, w.ws, alert.OnCall{Name: name, Zone: "UTC", HandOverDay: "mon", StartsOn: began}))(w)
+		}
+		night, day := schedule("Night"), schedule("Day")
+		create := func(name string, target alert.Target) func(*store.Store) error {
+			return func(s *store.Store) error {
+				_, err := s.CreateAlertRule(w.ctx, w.ws, alert.Rule{Name: name, Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: target})
+				return err
+			}
+		}
+		deleteSchedule := func(o alert.OnCall) func(*store.Store) error {
+			return func(s *store.Store) error { return s.DeleteOnCall(w.ctx, w.ws, o.ID, allswell.Precondition{}) }
+		}
+		w.refused(w.overlap(create("A", to(phone)), func(s *store.Store) error {
+			return s.DeleteAlertChannel(w.ctx, w.ws, phone.ID, allswell.Precondition{})
+		}), "id")
+		w.refused(w.overlap(create("B", alert.Target{OnCallIDs: []string{night.ID}}), deleteSchedule(night)), "id")
+		r := w.rule(to(chat))
+		w.refused(w.overlap(func(s *store.Store) error {
+			_, err := s.ChangeAlertRule(w.ctx, w.ws, r.ID, allswell.Precondition{}, func(r *alert.Rule) error { r.OnCallIDs = []string{day.ID}; return nil })
+			return err
+		}, deleteSchedule(day)), "id")
 	})
 }

@@ -107,6 +107,9 @@ func (s *Store) ChangeOnCall(
 // names it.
 func (s *Store) DeleteOnCall(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
+		if err := t.lockMutex("alerts"); err != nil { // so that no rule names it meanwhile
+			return err
+		}
 		o, err := t.lockOnCall(actor, id, p)
 		if err != nil {
 			return err
