@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -20,8 +18,6 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/ping"
 	"github.com/allswell/allswell/internal/store/storetest"
-	"github.com/allswell/allswell/test/freeport"
-	"github.com/allswell/allswell/test/syncbuffer"
 )
 
 // countingBackend is a server with the page "acme" that counts the requests which reach it, by path.
@@ -218,7 +214,9 @@ func TestNginxCachesPages(t *testing.T) {
 		}
 	})
 
-	t.Run("pings with a long body", func(t *testing.T) { checkLongPings(t, front) })
+	t.Run("pings with a long body", func(t *testing.T) { checkLongPings(t, b.url, front) })
+
+	requestSecrets(t, front, 0)
 
 	t.Run("live updates", func(t *testing.T) { checkStreams(t, b, front) })
 
@@ -233,33 +231,6 @@ func TestNginxCachesPages(t *testing.T) {
 		}
 		checkSecretsAreNotLogged(t, front, log)
 	})
-}
-
-// checkSecretsAreNotLogged requests addresses that are secrets through a proxy whose backend is down. The proxy logs
-// that error, but not the secret.
-func checkSecretsAreNotLogged(t *testing.T, front string, log *syncbuffer.Buffer) {
-	t.Helper()
-	const secret = "a-secret-address"
-	for _, path := range []string{ping.Path, "/status/acme/subscription/", "/status/acme/unsubscribe/", "/subscription/", "/unsubscribe/"} {
-		if status, _, _ := get(t, front+path+secret); status != http.StatusBadGateway {
-			t.Errorf("%s: %d", path, status)
-		}
-	}
-	if status, _, _ := get(t, front+"/api/v1/not-a-secret"); status != http.StatusBadGateway {
-		t.Errorf("the API: %d", status)
-	}
-	deadline, tick := time.After(20*time.Second), time.NewTicker(10*time.Millisecond)
-	defer tick.Stop()
-	for !strings.Contains(log.String(), "/api/v1/not-a-secret") { // the log of the last request
-		select {
-		case <-deadline:
-			t.Fatalf("the proxy did not log an error\n%s", log.String())
-		case <-tick.C:
-		}
-	}
-	if strings.Contains(log.String(), secret) {
-		t.Errorf("the proxy logged a secret:\n%s", log.String())
-	}
 }
 
 // visit sends requests for a URL from some clients at once, each until next returns false. They leave the processors time
@@ -366,22 +337,6 @@ func checkPrivatePage(t *testing.T, b *countingBackend, front string) {
 	}
 }
 
-// checkLongPings sends pings whose body is longer than proxies permit by default, as jobs that send their output do. They
-// are answered as without a proxy.
-func checkLongPings(t *testing.T, front string) {
-	t.Helper()
-	body := strings.Repeat("a line of the output of a job\n", 1<<18) // 8 MB
-	for range 10 {
-		r, err := http.NewRequestWithContext(t.Context(), "POST", front+ping.Path+"unknown", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if status, h, _ := do(t, r); status != http.StatusNotFound || h.Get("Content-Type") != "application/json" {
-			t.Errorf("a ping with %d bytes: %d %s", len(body), status, h.Get("Content-Type"))
-		}
-	}
-}
-
 // checkStreams opens two event streams of the page and changes it: both are open at the same time, and both get the
 // change without delay.
 func checkStreams(t *testing.T, b *countingBackend, front string) {
@@ -420,37 +375,4 @@ func checkStreams(t *testing.T, b *countingBackend, front string) {
 		for nextID(s) == first[i] {
 		}
 	}
-}
-
-// TestCaddyPassesPages runs deploy/caddy/Caddyfile. Without Caddy it is skipped, or fails if
-// ALLSWELL_TEST_REQUIRE_CADDY is 1.
-func TestCaddyPassesPages(t *testing.T) {
-	t.Parallel()
-	program, err := exec.LookPath("caddy")
-	if err != nil {
-		if os.Getenv("ALLSWELL_TEST_REQUIRE_CADDY") == "1" {
-			t.Fatal("Caddy is not installed")
-		}
-		t.Skip("skipped: Caddy is not installed")
-	}
-	raw, err := os.ReadFile("../../deploy/caddy/Caddyfile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := newCountingBackend(t)
-	dir, address := t.TempDir(), freeport.Address(t)
-	file := filepath.Join(dir, "Caddyfile")
-	conf := strings.NewReplacer("{\n\t# A ping", "{\n\tadmin off\n\t# A ping", "\nstatus.example.com {", "\nhttp://"+address+" {", "127.0.0.1:8080", strings.TrimPrefix(b.url, "http://")).Replace(string(raw))
-	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(program, "run", "--config", file, "--adapter", "caddyfile")
-	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir)
-	log := startProxy(t, address, cmd)
-	front := "http://" + address
-	checkDocuments(t, front+"/status/acme")
-	checkLongPings(t, front)
-	checkStreams(t, b, front)
-	b.stop()
-	checkSecretsAreNotLogged(t, front, log)
 }
