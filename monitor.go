@@ -185,7 +185,7 @@ func (m *Monitor) RecordPing(now time.Time) (recovered bool) {
 	return recovered
 }
 
-// Tick is one run of the periodic check.
+// Tick is one look at all monitors for overdue pings and runs.
 type Tick struct {
 	Instant   time.Time // nominal instant, a multiple of Period
 	AsOf      time.Time // the instant that deadlines are compared with: Instant minus the age of uncommitted pings

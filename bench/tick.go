@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// tick measures one periodic check with 1 % of the monitors overdue: once when their
+// tick measures one tick with 1 % of the monitors overdue: once when their
 // failures are counted, and once when all of them go down.
 func (b *bench) tick() ([]result, error) {
 	var out []result

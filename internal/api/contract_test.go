@@ -11,7 +11,7 @@ import (
 )
 
 // The tests of the contract, one for each section. Package ping tests the ping, and
-// package scheduler the periodic check.
+// package scheduler the tick.
 
 var (
 	uuidForm      = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)

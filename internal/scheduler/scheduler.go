@@ -84,7 +84,7 @@ func (s *Scheduler) Stalled() bool { return time.Since(s.LastTick()) > s.stallTi
 
 // ErrStalled is returned by Run when ticks have stalled although the database
 // answers. The process is stuck, and a restart may help.
-var ErrStalled = errors.New("periodic checks have stalled although the database answers")
+var ErrStalled = errors.New("ticks have stalled although the database answers")
 
 // Run runs until ctx ends, and then returns nil. If ticks stall, it returns an error
 // that wraps ErrStalled.
@@ -198,14 +198,14 @@ func (s *Scheduler) Tick(ctx context.Context, instant time.Time) {
 	switch {
 	case err != nil:
 		if ctx.Err() == nil {
-			s.Logger.Log(ctx, store.LogLevel(err, slog.LevelError), "periodic check failed", "instant", instant, "error", err)
+			s.Logger.Log(ctx, store.LogLevel(err, slog.LevelError), "tick failed", "instant", instant, "error", err)
 		}
 		return
 	case report.Skipped != "":
 		s.skip(instant, report.Skipped)
 		return
 	case report.Overdue > 0:
-		s.Logger.Info("periodic check", "instant", instant, "overdue", report.Overdue, "down", report.Down, "took", time.Since(began).Round(time.Millisecond))
+		s.Logger.Info("tick", "instant", instant, "overdue", report.Overdue, "down", report.Down, "took", time.Since(began).Round(time.Millisecond))
 	}
 	s.resume(instant)
 	s.note(time.Now())
@@ -217,14 +217,14 @@ func (s *Scheduler) skip(instant time.Time, reason string) {
 	s.skipCount++
 	if reason != s.skipReason {
 		s.skipReason = reason
-		s.Logger.Warn("periodic check skipped", "instant", instant, "reason", reason)
+		s.Logger.Warn("tick skipped", "instant", instant, "reason", reason)
 	}
 }
 
 // resume notes a tick that was not skipped, and logs it if the one before was.
 func (s *Scheduler) resume(instant time.Time) {
 	if s.skipReason != "" {
-		s.Logger.Info("periodic checks resumed", "instant", instant, "skipped", s.skipCount)
+		s.Logger.Info("ticks resumed", "instant", instant, "skipped", s.skipCount)
 		s.skipReason, s.skipCount = "", 0
 	}
 }

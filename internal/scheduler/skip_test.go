@@ -15,12 +15,12 @@ func TestSkipsAreLoggedOnce(t *testing.T) {
 		w.skip(noon, "pings are being lost")
 	}
 	w.skip(noon, "no recent liveness record")
-	if n := strings.Count(out.String(), "periodic check skipped"); n != 2 {
+	if n := strings.Count(out.String(), "tick skipped"); n != 2 {
 		t.Errorf("%d lines for two reasons:\n%s", n, &out)
 	}
 	w.resume(noon)
 	w.resume(noon)
-	if n := strings.Count(out.String(), `msg="periodic checks resumed"`); n != 1 || !strings.Contains(out.String(), "skipped=21") {
+	if n := strings.Count(out.String(), `msg="ticks resumed"`); n != 1 || !strings.Contains(out.String(), "skipped=21") {
 		t.Errorf("%d lines after the end:\n%s", n, &out)
 	}
 }

@@ -38,7 +38,7 @@ func (s *Server) readinessHandler() http.Handler {
 	})
 }
 
-// Ready reports whether pings can be recorded, monitors are checked and requests answered.
+// Ready reports whether pings can be recorded, ticks run and requests are answered.
 func (s *Server) Ready() bool { return s.notReadyReason() == "" }
 
 // notReadyReason returns why this replica is not ready, or "".
@@ -53,7 +53,7 @@ func (s *Server) notReadyReason() string {
 	case !s.open.Load():
 		return "the service is starting"
 	case s.scheduler.Stalled():
-		return "the periodic checks have stalled"
+		return "ticks have stalled"
 	}
 	return ""
 }

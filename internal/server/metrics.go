@@ -143,7 +143,7 @@ func (s *Server) registerMetrics() {
 	})
 	info.Set(1)
 	m.registry.MustRegister(info)
-	m.registerGauge("allswell_ready", "1 while pings can be recorded and monitors are checked, as /readyz reports.",
+	m.registerGauge("allswell_ready", "1 while pings can be recorded and ticks run, as /readyz reports.",
 		func() float64 { return boolGauge(s.Ready()) })
 	m.registerGauge("allswell_ping_backlog_seconds", "Age of the oldest ping that was received and is not recorded yet.",
 		func() float64 { return s.pings.Backlog().Seconds() })
@@ -154,7 +154,7 @@ func (s *Server) registerMetrics() {
 // registerStoreMetrics registers the metrics that need the store.
 func (s *Server) registerStoreMetrics() {
 	m := s.metrics
-	m.registerGauge("allswell_last_tick_timestamp_seconds", "When the last periodic check of all monitors ended.",
+	m.registerGauge("allswell_last_tick_timestamp_seconds", "When the last tick ended.",
 		func() float64 { return timeGauge(s.scheduler.LastTick()) })
 	m.registerGauge("allswell_page_streams", "Open event streams of pages.",
 		func() float64 { return float64(s.site.Streams()) })

@@ -52,13 +52,13 @@ type Settings struct {
 
 	settings.SecretKeySetting `embed:""`
 
-	CheckInterval string `env:"ALLSWELL_CHECK_INTERVAL" default:"1m" placeholder:"DURATION" help:"How often monitors are checked, from 1s to 1h."`
+	CheckInterval string `env:"ALLSWELL_CHECK_INTERVAL" default:"1m" placeholder:"DURATION" help:"How often Allswell looks for overdue pings (a tick), from 1s to 1h. Checks have intervals of their own."`
 
 	CheckSettings `embed:""`
 
-	HeartbeatURL string `name:"heartbeat-url" env:"ALLSWELL_HEARTBEAT_URL" secret:"" placeholder:"URL" help:"URL of another monitoring service that is requested each minute, while pings can be recorded, checks run and messages are sent. Empty: none."`
+	HeartbeatURL string `name:"heartbeat-url" env:"ALLSWELL_HEARTBEAT_URL" secret:"" placeholder:"URL" help:"URL of another monitoring service, requested every minute while pings are recorded, checks run and messages are sent. Empty: none."`
 
-	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"Consecutive checks that must find a monitor overdue, from 1 to 1000, unless the monitor has its own threshold."`
+	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"Ticks in a row that find a ping overdue, or failed checks in a row, after which a monitor is down, from 1 to 1000, unless it has its own threshold."`
 
 	PingRateLimit string `env:"ALLSWELL_PING_RATE_LIMIT" default:"60" placeholder:"COUNT" help:"Pings per client address in any minute. 0: no limit."`
 

@@ -8,7 +8,7 @@ import (
 
 // SecretKeySetting is the setting of all commands that seal or open secrets.
 type SecretKeySetting struct {
-	SecretKey string `env:"ALLSWELL_SECRET_KEY" secret:"" placeholder:"SECRET" help:"Key that encrypts the secrets of checks and channels, 32 or more characters. While you replace it, several keys, separated by commas: the first encrypts, and all decrypt. Empty: the key in ALLSWELL_SECRET_KEY_FILE, or with SQLite in the file allswell.key beside the database."`
+	SecretKey string `env:"ALLSWELL_SECRET_KEY" secret:"" placeholder:"SECRET" help:"Key that encrypts the secrets of checks and channels, and the addresses of subscribed chats and browsers, 32 or more characters. While you replace it, several keys, separated by commas: the first encrypts, and all decrypt. Empty: the key in ALLSWELL_SECRET_KEY_FILE, or with SQLite in the file allswell.key beside the database."`
 
 	SecretKeyFile string `env:"ALLSWELL_SECRET_KEY_FILE" placeholder:"PATH" help:"File with this key, or with several, one per line."`
 }

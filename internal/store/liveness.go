@@ -90,7 +90,7 @@ func (t *tx) recordLiveness(record LivenessRecord) error {
 
 // saveGap stores a listening gap from an instant until now. It replaces the gaps that it
 // overlaps and those that ended less than LivenessInterval before it. A gap is stored
-// while it lasts, because other replicas may run periodic checks meanwhile.
+// while it lasts, because other replicas may run ticks meanwhile.
 func (t *tx) saveGap(from time.Time) error {
 	since := millis(from.Add(-LivenessInterval))
 	earliest, err := database.One(t.Session, func(row database.Row) (at time.Time, err error) {

@@ -191,7 +191,7 @@ func (s *Store) OnPageHidden(f func(pageID string)) {
 
 // BeforeReturn registers f, which is called after each commit of this store that changed
 // the content of pages, after the functions of OnPageChange and before the method returns.
-// It is not called for pings, periodic checks, transitions of maintenances and checks of
+// It is not called for pings, ticks, transitions of maintenances and checks of
 // domains. f delays the result and cannot change it; ctx is that of the method. Register before serving.
 func (s *Store) BeforeReturn(f func(ctx context.Context, pageIDs []string)) {
 	s.beforeReturn = append(s.beforeReturn, f)

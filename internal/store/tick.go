@@ -38,7 +38,7 @@ func (s *Store) Clock(ctx context.Context) (time.Time, error) {
 	return read(ctx, s, func(c *session) (time.Time, error) { return c.Now, nil })
 }
 
-// Tick runs the periodic check of all monitors for the nominal instant
+// Tick runs the tick of all monitors for the nominal instant
 // (docs/deadlines.md). replica is this replica's name, and backlog the age of the oldest
 // ping that it received and has not committed. Any number of replicas may run a tick,
 // also repeatedly: each monitor is counted at most once per instant. An instant in the
