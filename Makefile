@@ -6,13 +6,13 @@ build: ## the binary, ./allswell
 test: ## everything; PostgreSQL and the browser only where they are installed
 	go test ./...
 
-race: ## the same under the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race $$(go list ./... | grep -v /test/)
+race: ## what runs concurrently, under the race detector (needs a C compiler)
+	.ci/run race
 
 lint: ## gofmt, go vet, staticcheck
 	.ci/run format vet lint
 
-fuzz: ## each fuzz target for three seconds
+fuzz: ## each fuzz target for two seconds or more
 	.ci/run fuzz
 
 bench: ## the promised figures, as ratios of one run

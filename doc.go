@@ -1,4 +1,4 @@
-// Package allswell is the domain of a status page and heartbeat monitor: its types and rules. It
+// Package allswell is the domain of a status page and monitor: its types and rules. It
 // has no dependencies beyond the standard library, performs no I/O and takes the time as a
 // parameter. Package internal/store loads and saves these types; docs/architecture.md describes
 // the rest of the program.
@@ -12,11 +12,15 @@
 //
 // # Monitors
 //
-// A [Monitor] expects a ping within every interval. [Monitor.RecordPing] applies a ping, and
-// [Monitor.ApplyTick] applies a periodic check. [PingWait.Deadline] decides when silence counts: the
-// service may have been unable to receive pings, which it records as a [ListeningGap]. A monitor
-// that goes down begins an [Outage], which adds a [Cause] to its component and opens an
-// [Incident]. The next ping ends the outage, removes the cause and resolves the incident.
+// A [Monitor] either expects pings, within an interval or at the times of a [Cron], or checks a target ([CheckSpec]).
+// [Monitor.RecordPing] applies a ping, [Monitor.ApplyTick] a tick, and [Monitor.ApplyCheckResult] the result of a check.
+// [PingWait.Deadline] decides when silence counts: the service may have been unable to receive pings, which it records
+// as a [ListeningGap]. Jobs can also send a [Signal]: that a [Run] starts, has ended or has failed, with its output. Each
+// [Condition] that runs violate makes a [Warning] or an [Outage].
+//
+// A monitor that goes down begins an [Outage], which adds a [Cause] to its component and opens an [Incident]. The next
+// ping or good result ends the outage, removes the cause and resolves the incident. Package internal/alert decides who on
+// call is notified.
 //
 // # Incidents and maintenances
 //

@@ -50,7 +50,8 @@ func siblings(group reflect.Type, name string) string {
 	return "^" + regexp.QuoteMeta(group.Name()) + `\.(` + strings.Join(others, "|") + ")$"
 }
 
-// hasName reports whether the command of a field may have a name. If it has not, the parser finds an error.
+// hasName reports whether the command of a field may be called name. It may report true for a name that the parser then
+// refuses.
 func hasName(field reflect.StructField, name string) bool {
 	return field.Tag.Get("name") == name || strings.EqualFold(field.Name, strings.ReplaceAll(name, "-", "")) ||
 		slices.Contains(strings.Split(field.Tag.Get("aliases"), ","), name)

@@ -22,7 +22,7 @@ type alertFilterForm struct {
 // maxFilterMonitors is the number of monitors up to which a form offers them. With more, their slugs are typed.
 const maxFilterMonitors = 100
 
-// filterValues are the names of the fields of a filter, as in the API.
+// filterValues returns the values of the fields of a filter, by their names in the API.
 func filterValues(f alert.Filter) url.Values {
 	values := url.Values{"pages": f.Pages, "monitors": f.Monitors, "tags": {strings.Join(f.Tags, ", ")}}
 	for _, e := range f.Events {

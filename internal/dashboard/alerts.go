@@ -21,7 +21,7 @@ type alertsScreen struct {
 	State, Event   field
 	Monitor        *allswell.Monitor // the only one whose alerts are listed; nil: all
 	Newest, Older  string            // addresses; "": none
-	All            string            // the address of all that last, if not all are listed; "": they are
+	All            string            // the address of all that are open; "": all are listed
 	Filtered       bool
 	NoRules        bool // nobody is notified of anything
 }
