@@ -33,7 +33,7 @@ func calendarZone(expression string) (zone string, at int) {
 	if strings.EqualFold(zone, "UTC") {
 		zone = "UTC"
 	}
-	if _, ok := cronZone(zone); !ok {
+	if !ValidZone(zone) {
 		return "", 0
 	}
 	return zone, at

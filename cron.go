@@ -95,7 +95,7 @@ func (c Cron) validate(bad *ValidationError) {
 	case times.next(longestFrom, c.Zone()).IsZero():
 		bad.Add("schedule.expression", "The expression never matches: there is no such time.")
 	}
-	if _, ok := cronZone(c.TimeZone); !ok {
+	if !ValidZone(c.TimeZone) {
 		bad.Add("schedule.time_zone", "The time_zone must be the name of a zone, such as Europe/Berlin.")
 	}
 }
@@ -122,21 +122,11 @@ func (c Cron) Longest() time.Duration {
 
 // Zone returns the zone of the schedule; an unknown one is UTC.
 func (c Cron) Zone() *time.Location {
-	zone, _ := cronZone(c.TimeZone)
-	return zone
-}
-
-// cronZone returns a zone. ok is false, and the zone UTC, if there is none with this name.
-func cronZone(name string) (zone *time.Location, ok bool) {
-	switch name {
-	case "", "Local", "localtime", "posixrules": // these differ between hosts
-		return time.UTC, false
-	}
-	zone, err := LoadZone(name)
+	zone, err := LoadZone(c.TimeZone)
 	if err != nil {
-		return time.UTC, false
+		return time.UTC
 	}
-	return zone, true
+	return zone
 }
 
 // cronField is a field of an expression. Its values are the bits of a number.

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Limits of page settings.
@@ -94,7 +93,7 @@ var (
 
 // check adds an error to bad for every invalid setting. The store checks that the domain is free.
 func (s PageSettings) check(bad *ValidationError) {
-	if s.TimeZone != nil && !validZone(*s.TimeZone) {
+	if s.TimeZone != nil && !ValidZone(*s.TimeZone) {
 		bad.Add("time_zone", "The time_zone must be the name of a time zone, such as Europe/Berlin or UTC.")
 	}
 	if s.Language != nil && *s.Language != "" && !languageForm.MatchString(*s.Language) {
@@ -122,16 +121,6 @@ func (s PageSettings) check(bad *ValidationError) {
 	if s.Visibility != nil && !slices.Contains(Visibilities, *s.Visibility) {
 		bad.Add("visibility", "The visibility must be one of: %s.", joinValues(Visibilities))
 	}
-}
-
-// validZone reports whether name is in the time zone database. "Local" depends on the host and is
-// not valid.
-func validZone(name string) bool {
-	if name == "" || name == "Local" || len(name) > 64 {
-		return false
-	}
-	_, err := time.LoadLocation(name)
-	return err == nil
 }
 
 // ValidDomain reports whether s is a host name that can be public, in the form of a Host header:

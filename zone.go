@@ -1,21 +1,40 @@
 package allswell
 
 import (
+	"fmt"
 	"sync"
 	"time"
 )
 
+// maxZoneLength is the maximum length of the name of a time zone. The longest one in the database has 32 characters.
+const maxZoneLength = 64
+
 // zones are the zones that were loaded, by name. There are only as many as the zone database has.
 var zones sync.Map
 
-// LoadZone is time.LoadLocation, which reads a file each time, but remembers zones.
+// LoadZone returns the time zone with the name, such as Europe/Berlin. It is time.LoadLocation, which reads a file each time,
+// but remembers zones. It returns an error for an unknown name, and for names whose zones differ between hosts: "",
+// "Local", "localtime" and "posixrules".
 func LoadZone(name string) (*time.Location, error) {
 	if known, ok := zones.Load(name); ok {
 		return known.(*time.Location), nil
+	}
+	switch name {
+	case "", "Local", "localtime", "posixrules":
+		return nil, fmt.Errorf("the time zone %q depends on the host", name)
+	}
+	if len(name) > maxZoneLength {
+		return nil, fmt.Errorf("the name of a time zone has more than %d characters", maxZoneLength)
 	}
 	zone, err := time.LoadLocation(name)
 	if err == nil {
 		zones.Store(name, zone)
 	}
 	return zone, err
+}
+
+// ValidZone reports whether LoadZone knows the time zone.
+func ValidZone(name string) bool {
+	_, err := LoadZone(name)
+	return err == nil
 }

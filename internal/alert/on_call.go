@@ -200,7 +200,7 @@ func (o OnCall) participant(name string) (Participant, bool) {
 func (o OnCall) Validate(now time.Time, before []Override) error {
 	var bad allswell.ValidationError
 	allswell.CheckLine(&bad, "name", o.Name, allswell.MaxNameLength)
-	if !validZone(o.Zone) {
+	if !allswell.ValidZone(o.Zone) {
 		bad.Add("zone", "The zone must be the name of a time zone, such as Europe/Berlin.")
 	}
 	if !slices.Contains(Weekdays, o.HandOverDay) {

@@ -73,7 +73,7 @@ func (q QuietHours) EndAfter(at time.Time) (end time.Time, ok bool) {
 
 // check adds every invalid field to bad.
 func (q QuietHours) check(bad *allswell.ValidationError) {
-	if !validZone(q.Zone) {
+	if !allswell.ValidZone(q.Zone) {
 		bad.Add("quiet_hours", "The zone of the quiet_hours must be the name of a time zone, such as Europe/Berlin.")
 	}
 	if q.From < 0 || q.From >= 24*60 || q.Until < 0 || q.Until >= 24*60 || q.From == q.Until {
@@ -85,10 +85,4 @@ func (q QuietHours) check(bad *allswell.ValidationError) {
 			break
 		}
 	}
-}
-
-// validZone reports whether a name is that of a time zone, and not that of the machine.
-func validZone(name string) bool {
-	_, err := allswell.LoadZone(name)
-	return err == nil && name != "" && name != "Local"
 }

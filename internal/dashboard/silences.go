@@ -118,8 +118,8 @@ func (v *visit) zoneOfForm(slug string) (*time.Location, error) {
 
 // zone returns the zone of the times of a form.
 func (f *form) zone() *time.Location {
-	zone, err := time.LoadLocation(f.Value("zone"))
-	if err != nil || f.Value("zone") == "Local" {
+	zone, err := allswell.LoadZone(f.Value("zone"))
+	if err != nil {
 		return time.UTC
 	}
 	return zone

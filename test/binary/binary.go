@@ -72,36 +72,39 @@ var built = sync.OnceValues(func() (f *os.File, err error) {
 	return os.Open(path)
 })
 
-// Database returns the path of a fresh SQLite database with the current schema. `allswell migrate` makes it once per process,
-// which takes longer than most starts of a server.
+// Database returns the path of a fresh SQLite database with the current schema. Unlike storetest.SQLite, it is on disk, where
+// kills interrupt writes, and its tests need not link the store.
 func Database(t testing.TB) string {
 	t.Helper()
-	migrateOnce.Do(func() { migrated, errMigrate = migrate(Build(t), t.TempDir()) })
-	if errMigrate != nil {
-		t.Fatal(errMigrate)
+	content, err := migrated()
+	if err != nil {
+		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "allswell.db")
-	if err := os.WriteFile(path, migrated, 0o600); err != nil {
+	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-var (
-	migrateOnce sync.Once
-	migrated    []byte
-	errMigrate  error
-)
-
-// migrate returns a database that is made in a folder.
-func migrate(exe, dir string) ([]byte, error) {
+// migrated returns a database that `allswell migrate` made. That takes longer than most starts of a server.
+var migrated = sync.OnceValues(func() (content []byte, err error) {
+	dir, err := os.MkdirTemp("", "allswell-database-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	exe, err := BuildIn(dir)
+	if err != nil {
+		return nil, err
+	}
 	cmd := exec.Command(exe, "migrate")
 	cmd.Dir, cmd.Env = dir, []string{"ALLSWELL_DATABASE=sqlite:allswell.db"}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("creating a database: %w\n%s", err, out)
 	}
 	return os.ReadFile(filepath.Join(dir, "allswell.db"))
-}
+})
 
 // A Server is one `allswell serve`, with the database that it is given and
 // nothing else of the environment. It can be killed and started again.

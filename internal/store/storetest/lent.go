@@ -21,7 +21,7 @@ import (
 // leaves a connection open is the last one of its database.
 
 const (
-	// maxFree is the maximum number of databases that wait for a test, and maxKept that of connections of each.
+	// maxFree is the maximum number of free databases, and maxKept the maximum number of connections that each keeps.
 	maxFree, maxKept = 8, 4
 
 	// maxSize is how large the tables of a database may get, in bytes. It is not vacuumed.
@@ -60,10 +60,15 @@ func borrow() (*lentDatabase, error) {
 	if err := sharedCluster.create(l.name, template.name); err != nil {
 		return nil, err
 	}
-	if l.connections, err = database.NewConnections(l.address()); err == nil {
-		lent[l.address()] = l
+	if l.connections, err = database.NewConnections(l.address()); err != nil {
+		return nil, errors.Join(err, l.drop())
 	}
-	return l, err
+	lent[l.address()] = l
+	return l, nil
+}
+
+func (l *lentDatabase) drop() error {
+	return sharedCluster.exec("DROP DATABASE IF EXISTS " + l.name + " WITH (FORCE)")
 }
 
 func (l *lentDatabase) address() string { return sharedCluster.Address(l.name) }
@@ -84,7 +89,7 @@ func (l *lentDatabase) giveBack(t testing.TB) {
 	if l.cleaner != nil {
 		_ = l.cleaner.Close(context.Background()) // the server ends it anyway
 	}
-	if err := sharedCluster.exec("DROP DATABASE IF EXISTS " + l.name + " WITH (FORCE)"); err != nil {
+	if err := l.drop(); err != nil {
 		t.Errorf("dropping a database: %v", err)
 	}
 }
