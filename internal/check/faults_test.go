@@ -389,6 +389,24 @@ func TestOAuth(t *testing.T) {
 	expectFailure(t, o, "no OAuth2 token: connection refused by "+s.Listener.Addr().String())
 }
 
+// TestTokensOfOtherScopes checks that two checks of one client with different scopes have access tokens of their own.
+func TestTokensOfOtherScopes(t *testing.T) {
+	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/token":
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"access_token": "may-%s", "token_type": "Bearer", "expires_in": 3600}`, r.FormValue("scope"))
+		case r.Header.Get("Authorization") != "Bearer may-"+r.URL.Path[1:]:
+			w.WriteHeader(http.StatusForbidden)
+		}
+	})
+	n := new(Network)
+	for _, scope := range []string{"read", "write", "read"} {
+		expectGood(t, Run(t.Context(), n, probe(t, "http", fields(t, "url", s.URL+"/"+scope, "oauth2_token_url", s.URL+"/token", "oauth2_client_id", "client",
+			"oauth2_client_secret", "secret", "oauth2_scopes", []string{scope})), testTimeout))
+	}
+}
+
 // TestJSON checks values in bodies.
 func TestJSON(t *testing.T) {
 	body := `{"status": "ok", "checks": [{"name": "db", "ms": 12.0}, {"name": "queue", "ms": 3}], "none": null, "on": true}`
