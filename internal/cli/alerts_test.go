@@ -42,3 +42,27 @@ func TestLimitedSilenceDoesNotAsk(t *testing.T) {
 		}
 	}
 }
+
+// TestAlertsByTitle checks that alerts which have not ended are found by their titles, and that of two with the same
+// title the open one is meant.
+func TestAlertsByTitle(t *testing.T) {
+	listed := map[string]string{
+		"open":         `{"id":"alt_1","state":"open","title":"Shop is down"}`,
+		"acknowledged": `{"id":"alt_2","state":"acknowledged","title":"Shop is down"},{"id":"alt_3","state":"acknowledged","title":"Backup is down"}`,
+		"resolved":     `{"id":"alt_4","state":"resolved","title":"Mail is down"}`,
+	}
+	for title, want := range map[string]string{"Shop is down": "alt_1", "Backup is down": "alt_3", "Mail is down": ""} {
+		shown := ""
+		status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/api/v1/alerts" {
+				answer(200, "", "", `{"data":[`+listed[r.URL.Query().Get("state")]+`]}`)(w, r)
+				return
+			}
+			shown = strings.TrimPrefix(r.URL.Path, "/api/v1/alerts/")
+			answer(200, "", "", `{"data":{"id":"alt_1","title":"x","event":"monitor.down","state":"open","severity":"major","opened_at":"2026-11-26T00:00:00.000Z","notices":[],"holds":[],"plans":[]}}`)(w, r)
+		}, "alert", "show", title)
+		if shown != want || (status == console.ExitDone) != (want != "") {
+			t.Errorf("%s: %q was shown, status %d, %s", title, shown, status, stderr)
+		}
+	}
+}
