@@ -178,8 +178,8 @@ func TestOnCallCalendar(t *testing.T) {
 		}
 		stranger := s.visitor()
 		a := stranger.wants(stranger.get(alert.CalendarPath+"?key="+o.CalendarKey), http.StatusOK, "BEGIN:VCALENDAR\r\n")
-		if kind := a.Header.Get("Content-Type"); kind != "text/calendar; charset=utf-8" {
-			t.Error(kind)
+		if kind, cached := a.Header.Get("Content-Type"), a.Header.Get("Cache-Control"); kind != "text/calendar; charset=utf-8" || !strings.HasPrefix(cached, "private") {
+			t.Errorf("type %q, cached %q", kind, cached)
 		}
 		stranger.wants(stranger.get(alert.CalendarPath+"?key=x"), http.StatusNotFound)
 	})

@@ -208,6 +208,7 @@ func TestSilences(t *testing.T) {
 		owner.wants(owner.post(path+"/end"), http.StatusSeeOther, "/admin/silences")
 		owner.wants(owner.get("/admin/silences"), http.StatusOK, "Nothing is silenced.")
 		owner.wants(owner.get("/admin/silences?ended=true"), http.StatusOK, "everything, tagged db", ">Ended</span>")
+		owner.wants(owner.get("/admin/silences?ended=true&p=2"), http.StatusOK, `href="/admin/silences?ended=true&amp;p=1"`)
 
 		path = "/admin/silences/new"
 		owner.lacks(owner.get(path), "Silence everything")
