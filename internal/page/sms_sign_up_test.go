@@ -94,7 +94,7 @@ func TestSMSSignUp(t *testing.T) {
 			t.Errorf("before the code: %s", p.Text())
 		}
 		rec := w.post(subscribePath, url.Values{fieldPhone: {"+49 151 12345678"}, fieldCode: {sub.ShownCode()}})
-		if rec.Code != 303 || !strings.HasSuffix(rec.Header().Get("Location"), path+"?confirmed") || w.subscribers()["+4915112345678"].ConfirmedAt.IsZero() {
+		if rec.Code != 303 || !strings.HasSuffix(rec.Header().Get("Location"), path+"?confirmed") || rec.Header().Get("Cache-Control") != "no-store" || w.subscribers()["+4915112345678"].ConfirmedAt.IsZero() {
 			t.Errorf("%d %v", rec.Code, rec.Header())
 		}
 		if p := w.answer(w.do("GET", path+"?confirmed"), 200); !strings.Contains(p.Text(), "Thank you. Your subscription is confirmed.") {

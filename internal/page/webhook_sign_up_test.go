@@ -148,9 +148,11 @@ func TestWebhookSignUpLimits(t *testing.T) {
 		if got := len(w.subscribers()); got != signUpsPerAddress+webhooksPerHost {
 			t.Errorf("%d subscribers", got)
 		}
-		for i := signUpsPerAddress + webhooksPerHost + 5; i < webhooksPerPage; i++ {
+		for i := signUpsPerAddress + webhooksPerHost + 5; i < webhooksPerPage-1; i++ {
 			w.answer(w.hook(fmt.Sprintf("https://p%d.example.com/", i), from(i)...), 200)
 		}
+		chat := url.Values{fieldURL: {"https://discord.com/api/webhooks/1/abcdefghijklmnop"}, fieldChannel: {"discord"}} // which counts, too
+		w.answer(w.post("/status/acme/subscribe", chat, from(199)...), 200)
 		w.answer(w.hook("https://last.example.com/", from(200)...), 429)
 		w.answer(w.post("/status/acme/subscribe", url.Values{fieldEmail: {"ann@example.com"}}, from(200)...), 200)
 		w.clock.move(time.Hour)
