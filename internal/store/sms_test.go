@@ -267,6 +267,14 @@ func TestSMSDailyLimit(t *testing.T) {
 		if _, err := w.TakeSMS(w.ctx); !errors.Is(err, allswell.ErrSMSLimit) {
 			t.Errorf("after one that was not sent: %v", err)
 		}
+		w.newGateway(w.ws, "phones")
+		w.SetSMS(store.SMSOptions{Channel: "phones"})
+		w.ok(w.RequestSignUp(w.ctx, smsSignUp(phone)))
+		w.ok(w.ReturnSMS(w.ctx)) // it makes no room for another sign-up
+		if counted := strings.Join(w.rows(`SELECT n FROM sms_counts ORDER BY n`), " "); counted != "1 1 2" {
+			t.Errorf("after a sign-up and an SMS that was not sent, %s are counted", counted)
+		}
+		w.SetSMS(store.SMSOptions{DailyLimit: 3})
 		w.clock.move(12 * time.Hour)
 		w.ok(w.ReturnSMS(w.ctx)) // of the day before
 		must(w.TakeSMS(w.ctx))(w)
