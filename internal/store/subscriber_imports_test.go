@@ -67,6 +67,33 @@ func TestImportSubscribers(t *testing.T) {
 	})
 }
 
+// TestImportAfterConfirmation checks that an address whose owner has unsubscribed can be imported again after the owner
+// has confirmed another subscription, and only then.
+func TestImportAfterConfirmation(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ann@example.com"}
+		confirmed := n
+		confirmed.Confirmed = true
+		w.ok(w.Unsubscribe(w.ctx, "acme", must(w.CreateSubscriber(w.ctx, w.ws, "acme", confirmed))(w).Key))
+		imported := func() allswell.ImportResult {
+			list := allswell.SubscriberImport{CSV: n.Target, Consent: "a form", DryRun: true}
+			return must(w.ImportSubscribers(w.ctx, w.ws, "acme", list))(w).Lines[0].Result
+		}
+		for _, want := range []allswell.ImportResult{allswell.ImportUnsubscribed, allswell.ImportAdded} {
+			w.ok(w.signUp("acme", n))
+			found, _, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Target: n.Target}, firstHundred)
+			w.ok(err)
+			if want == allswell.ImportAdded {
+				must(w.ConfirmSubscription(w.ctx, "acme", found[0].Key))(w)
+			}
+			w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", found[0].ID, allswell.Precondition{}))
+			if got := imported(); got != want {
+				t.Errorf("it is %s, want %s", got, want)
+			}
+		}
+	})
+}
+
 // TestLargestImport imports as many addresses as a list may have, twice. The second time, no statistics know them yet.
 func TestLargestImport(t *testing.T) {
 	inWorldsAlone(t, func(w *world) {
