@@ -38,3 +38,25 @@ func TestAlertsArePruned(t *testing.T) {
 		w.expect("a day later", kept(), "open open")
 	})
 }
+
+// TestSilencesArePruned checks that a silence is kept until it ends, and for a time after that, however long ago it began.
+func TestSilencesArePruned(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		long := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(alert.Retention + 24*time.Hour)}))(w)
+		kept := func(what string, want int) {
+			t.Helper()
+			w.ok(w.Prune(w.ctx))
+			all, _, err := w.Silences(w.ctx, w.ws, true, firstHundred)
+			w.ok(err)
+			if len(all) != want {
+				t.Errorf("%s: %d silences, want %d", what, len(all), want)
+			}
+		}
+		w.clock.move(alert.Retention + time.Hour)
+		kept("before its end", 1)
+		w.clock.set(long.EndsAt.Add(alert.Retention - time.Second))
+		kept("before the end of the retention", 1)
+		w.clock.move(time.Second)
+		kept("at its end", 0)
+	})
+}

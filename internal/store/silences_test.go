@@ -61,6 +61,37 @@ func TestChangedSilenceHoldsOn(t *testing.T) {
 	})
 }
 
+// TestSilenceOfAnotherWorkspace checks that a silence holds nothing back in other workspaces, even if nothing limits it.
+func TestSilenceOfAnotherWorkspace(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Nightly backup", w.component, "")
+		w.rule(to(w.channel("phone")))
+		must(w.CreateSilence(w.ctx, w.otherWorkspace(), alert.Silence{EndsAt: w.clock.now().Add(24 * time.Hour)}))(w)
+		w.goDown(job)
+		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
+			t.Errorf("%q", lines)
+		}
+	})
+}
+
+// TestSilenceIsPutOff checks that what a silence holds back is sent at once when its beginning is moved into the future.
+func TestSilenceIsPutOff(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Nightly backup", w.component, "")
+		w.rule(to(w.channel("phone")))
+		v := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(24 * time.Hour)}))(w)
+		w.goDown(job)
+		w.expect("silenced", w.notified(10*time.Minute, taken))
+		must(w.ChangeSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}, func(v *alert.Silence) error {
+			v.StartsAt = w.clock.now().Add(time.Hour)
+			return nil
+		}))(w)
+		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
+			t.Errorf("after the silence was put off: %q", lines)
+		}
+	})
+}
+
 // TestCommentsOfSilences: line breaks are saved as line feeds, and a comment that would not be accepted today hinders
 // no other change.
 func TestCommentsOfSilences(t *testing.T) {
