@@ -54,6 +54,33 @@ func TestHistoryOfDeletedChannels(t *testing.T) {
 	})
 }
 
+// TestLinksOfDeletedChannels checks that the links in the messages of a deleted channel are not valid any more.
+func TestLinksOfDeletedChannels(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		phone := w.channel("Phone")
+		r := w.rule(to(phone))
+		w.goDown(w.quick("Shop", w.component, ""))
+		key := ""
+		w.passAlerts(time.Minute, func(m store.ClaimedMessage) {
+			key = m.Thread.Key
+			w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: taken}))
+		})
+		if h := must(w.AlertThread(w.ctx, key))(w); len(h.Alerts) != 1 || h.ChannelName != "Phone" {
+			t.Fatalf("%+v", h)
+		}
+		w.ok(w.DeleteAlertRule(w.ctx, w.ws, r.ID, allswell.Precondition{}))
+		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, phone.ID, allswell.Precondition{}))
+		_, shown := w.AlertThread(w.ctx, key)
+		_, acknowledged := w.AcknowledgeThread(w.ctx, key, allswell.Actor{Kind: allswell.ActorLink})
+		_, pressed := w.ThreadChannel(w.ctx, key)
+		for what, err := range map[string]error{"shown": shown, "acknowledged": acknowledged, "its channel": pressed} {
+			if !errors.Is(err, allswell.ErrNotFound) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	})
+}
+
 // TestDeletedChannelIsKeptByOpenAlerts checks that a channel that was deleted long ago is kept while an alert names it.
 func TestDeletedChannelIsKeptByOpenAlerts(t *testing.T) {
 	inWorlds(t, func(w *world) {

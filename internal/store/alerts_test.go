@@ -391,6 +391,57 @@ func TestChannelThatFails(t *testing.T) {
 	})
 }
 
+// TestChannelIsNotToldOfItsOwnFailure checks that a channel which does not accept alerts is not sent that as well.
+func TestChannelIsNotToldOfItsOwnFailure(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		chat, mail := w.channel("chat"), w.channel("mail")
+		w.rule(to(chat, mail), func(r *alert.Rule) { r.Events = []alert.Event{alert.MonitorDown, alert.ChannelFailed} })
+		w.goDown(w.quick("Nightly backup", w.component, ""))
+		told := make(map[string][]string)
+		w.passAlerts(time.Minute, func(m store.ClaimedMessage) {
+			outcome := taken
+			if m.Channel.Name == "chat" {
+				outcome = allswell.SendOutcome{Result: allswell.SendRejected, Reason: "status 404"}
+			}
+			told[m.Channel.Name] = append(told[m.Channel.Name], m.Headline())
+			w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: outcome}))
+		})
+		w.expect("chat", told["chat"], "Nightly backup is down")
+		w.expect("mail", told["mail"], "Nightly backup is down", "chat does not accept alerts")
+	})
+}
+
+// TestAlertsByState checks that every alert is listed in one state, whatever happened before.
+func TestAlertsByState(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.rule(to(w.channel("phone")))
+		open, known, over, forgotten := w.quick("open", w.component, ""), w.quick("known", w.component, ""), w.quick("over", w.component, ""), w.quick("forgotten", w.component, "")
+		w.goDown(open, known, over, forgotten)
+		w.notified(10*time.Second, taken)
+		listed := func(state alert.State) (names []string) {
+			all, total, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{State: state}, firstHundred)
+			w.ok(err)
+			if total != len(all) {
+				t.Errorf("%d of %d alerts", len(all), total)
+			}
+			for _, a := range all {
+				if a.Name == known.Name || a.Name == over.Name {
+					must(w.AcknowledgeAlert(w.ctx, w.ws, a.ID))(w)
+				}
+				names = append(names, a.Name)
+			}
+			slices.Sort(names)
+			return names
+		}
+		listed("") // acknowledges two of them
+		w.pinged(over, forgotten)
+		w.advanceAlerts()
+		for state, want := range map[alert.State][]string{alert.Open: {"open"}, alert.Acknowledged: {"known"}, alert.Resolved: {"forgotten", "over"}, "": {"forgotten", "known", "open", "over"}} {
+			w.expect(string(state), listed(state), want...)
+		}
+	})
+}
+
 // TestReplicaThatStopsWhileSending checks that a message is claimed again when its lease has ended, and that the first
 // replica's outcome counts no more.
 func TestReplicaThatStopsWhileSending(t *testing.T) {
@@ -490,6 +541,13 @@ func TestOtherEventsNotify(t *testing.T) {
 		}
 		w.check(allswell.CheckSlow, allswell.CheckSlow)
 		w.notified(3*time.Second, taken)
+		must(w.ChangeMonitor(w.ctx, w.ws, site.ID, allswell.Pause(time.Time{})))(w)
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: The alert of site is over after ") || !strings.HasSuffix(lines[0], " / The monitor was disabled.") {
+			t.Errorf("disabled: %q", lines)
+		}
+		must(w.ChangeMonitor(w.ctx, w.ws, site.ID, allswell.Resume()))(w)
+		w.check(allswell.CheckSlow, allswell.CheckSlow)
+		w.notified(3*time.Second, taken)
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, site.ID))
 		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: The alert of site is over after ") || !strings.HasSuffix(lines[0], " / The monitor was deleted.") {
 			t.Errorf("deleted: %q", lines)
@@ -580,5 +638,40 @@ func TestWeeklyTest(t *testing.T) {
 			t.Errorf("%+v", c.Health)
 		}
 		w.expect("failed", w.notified(3*time.Second, taken), "* mail: chat does not accept alerts / It was not there.")
+		since := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w).Health.FailingSince
+		w.clock.set(w.clock.now().Add(alert.TestInterval))
+		w.ok(w.RecordChannelTest(w.ctx, due(1)[0].ID, failed))
+		w.expect("failed again", w.notified(3*time.Second, taken))
+		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); !c.Health.FailingSince.Equal(since) {
+			t.Errorf("failing since %s, and not %s", c.Health.FailingSince, since)
+		}
+	})
+}
+
+// TestChannelFailsOnce checks that a channel which refuses one message after the other is said to fail once.
+func TestChannelFailsOnce(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		chat, mail := w.channel("chat"), w.channel("mail")
+		w.rule(to(chat))
+		w.rule(to(mail), func(r *alert.Rule) { r.Name, r.Events = "watch", []alert.Event{alert.ChannelFailed} })
+		refused := 0
+		var lines []string
+		for _, name := range []string{"Nightly backup", "Shop"} {
+			w.goDown(w.quick(name, w.component, ""))
+			w.passAlerts(time.Minute, func(m store.ClaimedMessage) {
+				outcome := taken
+				if m.Channel.Name == "chat" {
+					outcome = allswell.SendOutcome{Result: allswell.SendRejected, Reason: "status 404"}
+					refused++
+				} else {
+					lines = append(lines, m.Headline())
+				}
+				w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: outcome}))
+			})
+		}
+		if refused != 2 {
+			t.Errorf("%d messages were refused", refused)
+		}
+		w.expect("mail", lines, "chat does not accept alerts")
 	})
 }
