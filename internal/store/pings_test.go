@@ -200,8 +200,18 @@ func TestOldPingKeyIsValidForADay(t *testing.T) {
 		}
 		w.clock.move(store.PingTokenOverlap - time.Millisecond)
 		reach(store.PingRecorded, store.PingRecorded)
+		if k := must(w.PingKey(w.ctx, w.ws, "acme"))(w); k.Key != second || !k.PreviousUntil.Equal(w.clock.now().Add(time.Millisecond)) {
+			w.Errorf("%+v", k)
+		}
 		w.clock.move(time.Millisecond)
 		reach(store.PingUnknown, store.PingRecorded)
+		if k := must(w.PingKey(w.ctx, w.ws, "acme"))(w); k.Key != second || !k.PreviousUntil.IsZero() {
+			w.Errorf("afterwards: %+v", k)
+		}
+		first = must(w.RotatePingKey(w.ctx, w.ws, "acme"))(w).Key
+		reach(store.PingRecorded, store.PingRecorded)
+		must(w.RotatePingKey(w.ctx, w.ws, "acme"))(w)
+		reach(store.PingRecorded, store.PingUnknown)
 	})
 }
 

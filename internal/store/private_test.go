@@ -117,6 +117,24 @@ func TestDeliveriesOfAPrivatePage(t *testing.T) {
 	})
 }
 
+// TestAdmittedDeliveries: mails to people who signed up on a private page are sent after it was visible for a while, too.
+func TestAdmittedDeliveries(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
+		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "guest@example.com"}, Admitted: true}))
+		for must(w.ProcessSignUps(w.ctx))(w) {
+		}
+		must(w.ConfirmSubscription(w.ctx, "acme", w.value(`SELECT key FROM subscribers`)))(w)
+		w.deliver(taken) // the confirmation
+		w.clock.move(time.Second)
+		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPublic)})
+		w.about("Slow", ptr("one"))
+		w.fanOut()
+		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
+		w.expect("after the page became private again", w.deliver(taken), "guest@example.com: one")
+	})
+}
+
 // TestHiddenComponentInStatuses: the status of a page, in lists too, is that of what it shows.
 func TestHiddenComponentInStatuses(t *testing.T) {
 	inWorlds(t, func(w *world) {

@@ -365,6 +365,9 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 func TestTestMessages(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		mail, hook := w.subscribe("ada@example.com"), w.subscribe("https://hooks.example.com/")
+		w.clock.move(time.Second)
+		w.about("Slow", ptr("one"))
+		w.deliver(taken) // which is no test
 		for channel, sub := range map[allswell.Channel]allswell.Subscriber{allswell.ChannelEmail: mail, allswell.ChannelWebhook: hook} {
 			sent := must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)
 			if sent.Purpose != allswell.PurposeTest || sent.State != allswell.DeliveryPending || sent.Target != sub.Target {
@@ -390,8 +393,24 @@ func TestTestMessages(t *testing.T) {
 		}
 		must(w.SendTestMessage(w.ctx, w.ws, "acme", mail.ID))(w)
 		of := store.DeliveryFilter{Subscriber: mail.ID}
-		if found, total, err := w.Deliveries(w.ctx, w.ws, "acme", of, firstHundred); err != nil || total != 2 || found[0].SubscriberID != mail.ID {
+		if found, total, err := w.Deliveries(w.ctx, w.ws, "acme", of, firstHundred); err != nil || total != 3 || found[0].SubscriberID != mail.ID {
 			w.Errorf("the deliveries of a subscriber: %+v, %d, %v", found, total, err)
+		}
+	})
+}
+
+// TestSubscribersAreSearched checks that the list is limited by a part of an address in any case, in which no character is
+// a wildcard.
+func TestSubscribersAreSearched(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("ada.b@example.com")
+		w.subscribe("https://Hooks.example.com/Ada")
+		w.subscribe("bob@example.net")
+		for part, want := range map[string]int{"ADA": 2, "ada": 2, "Example.COM": 2, "example": 3, "/ada": 1, "a_a": 0, "%": 0, "ada.b@": 1} {
+			found, total, err := w.Subscribers(w.ctx, w.ws, "acme", store.SubscriberFilter{Contains: part}, firstHundred)
+			if err != nil || len(found) != want || total != want {
+				w.Errorf("%q: %d of %d subscribers, want %d, %v", part, len(found), total, want, err)
+			}
 		}
 	})
 }
