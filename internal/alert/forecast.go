@@ -71,6 +71,20 @@ func (r Rule) ForecastFrom(p Progress, a Alert, silences []Silence, schedules []
 	return steps
 }
 
+// WhyNobody returns in words why a step of a rule notifies nobody, if disabled of its channels are disabled, and informed
+// were notified by another rule.
+func WhyNobody(disabled, informed int) string {
+	switch {
+	case disabled+informed == 0:
+		return "nobody is on call, or has a channel"
+	case informed == 0:
+		return "the channels are disabled"
+	case disabled == 0:
+		return "all of its channels were notified by another rule"
+	}
+	return "its channels are disabled, or were notified by another rule"
+}
+
 // DescribeDisabled returns in words that a disabled channel would not be notified.
 func DescribeDisabled(name string) string { return name + " (disabled, would not be notified)" }
 

@@ -266,6 +266,7 @@ type forecastStepJSON struct {
 	Held     *alert.HoldReason     `json:"held"`
 	Channels []forecastChannelJSON `json:"channels"`
 	Disabled []channelNameJSON     `json:"disabled"`
+	Informed []channelNameJSON     `json:"informed"`
 }
 
 type forecastChannelJSON struct {
@@ -299,18 +300,22 @@ func newAlertForecastJSON(f store.AlertForecast) alertForecastJSON {
 func newForecastStepsJSON(steps []store.ForecastStep) []forecastStepJSON {
 	all := []forecastStepJSON{}
 	for _, s := range steps {
-		step := forecastStepJSON{At: allswell.FormatTime(s.At), Kind: ptrOrNil(s.Kind), Held: ptrOrNil(s.Held), Channels: []forecastChannelJSON{}, Disabled: []channelNameJSON{}}
-		for _, ch := range s.Channels {
-			channel := forecastChannelJSON{ch.ChannelID, ch.Name, ptrOrNil(ch.Participant), []channelNameJSON{}}
-			for _, fallback := range ch.Fallbacks {
-				channel.Fallbacks = append(channel.Fallbacks, channelNameJSON(fallback))
-			}
-			step.Channels = append(step.Channels, channel)
+		step := forecastStepJSON{
+			At: allswell.FormatTime(s.At), Kind: ptrOrNil(s.Kind), Held: ptrOrNil(s.Held),
+			Channels: []forecastChannelJSON{}, Disabled: newChannelNamesJSON(s.Disabled), Informed: newChannelNamesJSON(s.Informed),
 		}
-		for _, ch := range s.Disabled {
-			step.Disabled = append(step.Disabled, channelNameJSON(ch))
+		for _, ch := range s.Channels {
+			step.Channels = append(step.Channels, forecastChannelJSON{ch.ChannelID, ch.Name, ptrOrNil(ch.Participant), newChannelNamesJSON(ch.Fallbacks)})
 		}
 		all = append(all, step)
+	}
+	return all
+}
+
+func newChannelNamesJSON(channels []store.ChannelName) []channelNameJSON {
+	all := []channelNameJSON{}
+	for _, ch := range channels {
+		all = append(all, channelNameJSON(ch))
 	}
 	return all
 }

@@ -365,7 +365,7 @@ func (c *commandContext) printForecastSteps(r client.RuleForecast) {
 		case s.Kind == nil:
 			who = "nobody" + heldText(s.Held)
 		case who == "":
-			who = "nobody: none of its channels can be used"
+			who = "nobody: " + alert.WhyNobody(len(s.Disabled), len(s.Informed))
 		}
 		line := fmt.Sprintf("%-10s %s", valueOr(s.Kind, "-"), console.Visible(who))
 		if valueOf(s.Kind) == string(alert.NoticeRepeated) {

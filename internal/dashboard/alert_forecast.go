@@ -191,8 +191,9 @@ func (v *visit) addForecast(s *forecastScreen, f store.AlertForecast) error {
 	slices.SortStableFunc(s.Notified, func(a, b forecastLine) int { return a.At.Compare(b.At) })
 	notified, fallbacks := make(map[string]bool), make(map[string]bool) // by id of the channel
 	for i := range s.Notified {
-		s.Notified[i].notify(notified)
+		s.Notified[i].describe()
 		for _, ch := range s.Notified[i].step.Channels {
+			notified[ch.ChannelID] = true
 			for _, fallback := range ch.Fallbacks {
 				fallbacks[fallback.ID] = true
 			}
@@ -221,15 +222,10 @@ func forecastLines(r store.RuleForecast, from time.Time) (lines []forecastLine) 
 	return lines
 }
 
-// notify says in words whom the line notifies, and why. notified are the channels that have been notified before; a
-// rule does not notify them again that the alert is open.
-func (l *forecastLine) notify(notified map[string]bool) {
+// describe says in words whom the line notifies, and why.
+func (l *forecastLine) describe() {
 	var names []string
 	for _, ch := range l.step.Channels {
-		if notified[ch.ChannelID] && l.step.Kind == alert.NoticeOpened {
-			continue
-		}
-		notified[ch.ChannelID] = true
 		var fallbacks []string
 		for _, fallback := range ch.Fallbacks {
 			fallbacks = append(fallbacks, fallback.Name)
@@ -243,15 +239,11 @@ func (l *forecastLine) notify(notified map[string]bool) {
 	switch {
 	case l.step.Held != "":
 		l.Why = "held back: " + holdWords[l.step.Held]
-	case len(l.step.Recipients) == 0:
-		l.Why = "nobody is on call, or has a channel"
 	case len(l.step.Channels) == 0:
-		l.Why = "the channels are disabled"
+		l.Why = alert.WhyNobody(len(l.step.Disabled), len(l.step.Informed))
 	case l.step.Kind == alert.NoticeEscalated:
 		l.Why += ": nobody has acknowledged"
 	case l.step.Kind == alert.NoticeRepeated:
 		l.Why += fmt.Sprintf(" every %s until somebody acknowledges, at most %d times", i18n.English().Duration(l.Rule.Repeat), alert.MaxRepeats)
-	case l.Who == "":
-		l.Why = "all of its channels were notified by another rule"
 	}
 }

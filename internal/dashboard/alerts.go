@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -174,10 +175,8 @@ func stepText(s store.ForecastStep, held alert.HoldReason) string {
 	switch {
 	case s.Held != "":
 		return "still waits: " + holdWords[s.Held]
-	case to == "":
-		return "notifies nobody: none of its channels can be used"
 	case len(s.Channels) == 0:
-		return "notifies nobody: " + to
+		return "notifies nobody: " + cmp.Or(to, alert.WhyNobody(len(s.Disabled), len(s.Informed)))
 	case s.Kind == alert.NoticeRepeated:
 		return "notifies again: " + to
 	case s.Kind == alert.NoticeEscalated:

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -48,8 +49,9 @@ type RuleForecast struct {
 // ForecastStep is a step of a forecast with its channels.
 type ForecastStep struct {
 	alert.ForecastStep
-	Channels []ForecastChannel // those that are enabled
+	Channels []ForecastChannel // those that are notified
 	Disabled []ChannelName     // those that would be notified if they were enabled
+	Informed []ChannelName     // those that are not notified, because another rule has notified them by then
 }
 
 // ForecastChannel is a channel that would be notified.
@@ -116,6 +118,7 @@ func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q Alert
 				found.Repeats = found.Rule.Repeat > 0 && q.Event.Lasts()
 			}
 		}
+		f.skipInformed()
 		return f, c.explainDifferences(actor.WorkspaceID, f)
 	})
 }
@@ -131,6 +134,45 @@ func (cfg alertConfiguration) forecast(r alert.Rule, a alert.Alert, notifyAt tim
 		steps = append(steps, cfg.withChannels(step))
 	}
 	return steps
+}
+
+func (f AlertForecast) skipInformed() {
+	steps := make(map[string][]ForecastStep)
+	for _, r := range f.Rules {
+		steps[r.Rule.ID] = r.Steps
+	}
+	skipInformed(steps, make(map[string]bool))
+}
+
+// skipInformed takes the channels out of the steps of rules about an alert that another rule has notified by then, as
+// addNotices does: no channel is notified twice that the alert is open, nor twice at once of the same. The steps are
+// those of all rules, by the ids of these. notified are the channels, by id, that have been notified of the alert before;
+// those of the steps are added. Rules that are due at once are asked in the order of their ids: see askRules.
+func skipInformed(steps map[string][]ForecastStep, notified map[string]bool) {
+	var all []*ForecastStep
+	for _, id := range slices.Sorted(maps.Keys(steps)) {
+		for i := range steps[id] {
+			all = append(all, &steps[id][i])
+		}
+	}
+	type notice struct {
+		channelID string
+		kind      alert.NoticeKind
+		at        int64
+	}
+	known := make(map[notice]bool)
+	slices.SortStableFunc(all, func(a, b *ForecastStep) int { return a.At.Compare(b.At) })
+	for _, step := range all {
+		step.Channels = slices.DeleteFunc(step.Channels, func(ch ForecastChannel) bool {
+			this := notice{ch.ChannelID, step.Kind, step.At.UnixMilli()}
+			informed := known[this] || step.Kind == alert.NoticeOpened && notified[ch.ChannelID]
+			if informed {
+				step.Informed = append(step.Informed, ChannelName{ch.ChannelID, ch.Name})
+			}
+			known[this], notified[ch.ChannelID] = true, true
+			return informed
+		})
+	}
 }
 
 // explainDifferences sets the Reason of the rules of a forecast that do not match.

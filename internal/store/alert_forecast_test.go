@@ -39,7 +39,7 @@ func TestForecastIsWhatHappens(t *testing.T) {
 	})
 }
 
-// forecastWorld is a world with channels for two rules, which share none, and with people on call.
+// forecastWorld is a world with channels for two rules, which share one, and with people on call.
 type forecastWorld struct {
 	*world
 	random   *rand.Rand
@@ -72,7 +72,7 @@ func (f *forecastWorld) duration(most time.Duration) time.Duration {
 
 func (f *forecastWorld) yes() bool { return f.random.IntN(2) == 0 }
 
-// target returns one of the rule's own channels, or the person on call.
+// target returns one of the rule's channels, or the person on call.
 func (f *forecastWorld) target(rule int) (t alert.Target) {
 	if rule == 1 {
 		if f.yes() {
@@ -83,7 +83,7 @@ func (f *forecastWorld) target(rule int) (t alert.Target) {
 		}
 		return t
 	}
-	return to(f.channels[2+f.random.IntN(3)])
+	return to(f.channels[1+f.random.IntN(4)])
 }
 
 func (f *forecastWorld) randomRule(rule int) alert.Rule {
@@ -147,6 +147,8 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 		f.advanceUntil(until.Add(48 * time.Hour))
 	}
 	e.toRecipients(alert.NoticeResolved, f.clock.now())
+	f.send(store.NewSignal{Kind: allswell.SignalSuccess, Token: m.Token})
+	f.advanceAlerts()
 	for _, p := range f.waitingForEnd(about) {
 		i := slices.IndexFunc(p.Steps, func(s store.ForecastStep) bool { return s.Kind != "" })
 		if i < 0 {
@@ -155,7 +157,6 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 		e.add(p.rule, p.Steps[i].Kind, p.Steps[i].At, p.Steps[i].Channels)
 		e.add("", alert.NoticeResolved, p.Steps[i].At, p.Steps[i].Channels)
 	}
-	f.send(store.NewSignal{Kind: allswell.SignalSuccess, Token: m.Token})
 	f.advanceUntil(f.clock.now().Add(14 * 24 * time.Hour))
 	got := f.rows(fmt.Sprintf(`SELECT CASE WHEN kind IN ('acknowledged', 'resolved') THEN '' ELSE rule_id END || ' ' || kind || ' ' || channel_id || ' ' || created_at FROM alert_notices WHERE alert_id = '%s'`, about))
 	slices.Sort(got)
@@ -234,7 +235,7 @@ func (f *forecastWorld) plansOf(id string) (plans []plannedRule) {
 	return plans
 }
 
-// waitingForEnd returns the plans of rules that notify of an alert even if it ends now.
+// waitingForEnd returns the plans of rules that notify of an alert although it has ended.
 func (f *forecastWorld) waitingForEnd(id string) []plannedRule {
 	f.Helper()
 	waiting := f.rows(fmt.Sprintf(`SELECT rule_id FROM alert_progress WHERE alert_id = '%s' AND flapping AND due_at IS NOT NULL`, id))

@@ -55,7 +55,31 @@ func (c *session) alertPlans(workspaceID string, alerts []alert.Alert, steps int
 		}
 		plans[p.AlertID] = append(plans[p.AlertID], plan)
 	}
-	return plans, nil
+	notified, err := c.alertRecipients(ids)
+	for id, about := range plans {
+		steps := make(map[string][]ForecastStep)
+		for _, p := range about {
+			steps[p.RuleID] = p.Steps
+		}
+		skipInformed(steps, notified[id])
+	}
+	return plans, err
+}
+
+// alertRecipients returns the channels that were notified of alerts, by the ids of the alerts and theirs.
+func (c *session) alertRecipients(alertIDs []string) (map[string]map[string]bool, error) {
+	notified := make(map[string]map[string]bool)
+	for _, id := range alertIDs {
+		notified[id] = make(map[string]bool)
+	}
+	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+		var id, channelID string
+		if err = row.Scan(&id, &channelID); err == nil {
+			notified[id][channelID] = true
+		}
+		return
+	}, `SELECT alert_id, channel_id FROM alert_recipients WHERE alert_id IN EACH($1)`, list(alertIDs))
+	return notified, err
 }
 
 // alertConfiguration is what decides who is notified of the alerts of a workspace.
