@@ -60,10 +60,10 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 	a.Events, a.Severities = field{Name: "events", Label: "Events"}, field{Name: "severities", Label: "Severities", Short: true}
 	a.Pages, a.Monitors = field{Name: "pages", Label: "Pages"}, field{Name: "monitors", Label: "Monitors"}
 	for _, e := range alert.Events {
-		a.Events.Options = append(a.Events.Options, option{string(e), e.Label(), slices.Contains(chosen.Events, e)})
+		a.Events.Options = append(a.Events.Options, option{Value: string(e), Label: e.Label(), Selected: slices.Contains(chosen.Events, e)})
 	}
 	for _, s := range allswell.Impacts {
-		a.Severities.Options = append(a.Severities.Options, option{string(s), i18n.English().Impact(s), slices.Contains(chosen.Severities, s)})
+		a.Severities.Options = append(a.Severities.Options, option{Value: string(s), Label: i18n.English().Impact(s), Selected: slices.Contains(chosen.Severities, s)})
 	}
 	pages, total, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{
 		Page: 1, PerPage: maxLimitPages,
@@ -72,7 +72,10 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 		return a, err
 	}
 	for _, p := range pages {
-		a.Pages.Options = append(a.Pages.Options, option{p.ID, p.Name, slices.Contains(chosen.Pages, p.ID) || slices.Contains(chosen.Pages, p.Slug)})
+		a.Pages.Options = append(a.Pages.Options, option{
+			Value: p.ID, Label: p.Name,
+			Selected: slices.Contains(chosen.Pages, p.ID) || slices.Contains(chosen.Pages, p.Slug),
+		})
 	}
 	if total > maxLimitPages {
 		f.values.Set("pages", strings.Join(chosen.Pages, ", "))
@@ -85,7 +88,10 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 		return a, err
 	}
 	for _, m := range monitors {
-		a.Monitors.Options = append(a.Monitors.Options, option{m.ID, m.Name, slices.Contains(chosen.Monitors, m.ID) || slices.Contains(chosen.Monitors, m.Slug)})
+		a.Monitors.Options = append(a.Monitors.Options, option{
+			Value: m.ID, Label: m.Name,
+			Selected: slices.Contains(chosen.Monitors, m.ID) || slices.Contains(chosen.Monitors, m.Slug),
+		})
 	}
 	if total > maxFilterMonitors {
 		f.values.Set("monitors", strings.Join(chosen.Monitors, ", "))

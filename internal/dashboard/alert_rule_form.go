@@ -103,6 +103,9 @@ func (f *alertRuleForm) read(r alert.Rule) (alert.Rule, error) {
 		if strings.TrimSpace(f.Value(stepField(i, "after"))) == "" && len(f.values[stepField(i, targetsField)]) == 0 {
 			continue
 		}
+		if bad.Fields[stepField(i, "after")] != nil {
+			step.After = alert.MinStepAfter // its text has an error of its own
+		}
 		r.Escalation = append(r.Escalation, step)
 	}
 	r.QuietHours = f.quietHours(&bad)
@@ -226,8 +229,7 @@ func (f *alertRuleForm) drawSteps(targets []option) {
 		f.Steps = append(f.Steps, step)
 	}
 	if errs := f.errorsOf("escalation", ""); len(errs) > 0 {
-		at := &f.Steps[max(0, last-1)]
-		at.After.Errors = append(at.After.Errors, errs...)
+		f.complain(&f.Steps[max(0, last-1)].After, errs)
 	}
 	f.MoreSteps = last > 0 && last < alert.MaxSteps
 	f.LaterOpen = last > 0 || f.Delay.Value+f.Repeat.Value != "" || len(f.Delay.Errors)+len(f.Repeat.Errors) > 0 || f.Value("preview") == "step"
@@ -237,7 +239,7 @@ func (f *alertRuleForm) drawQuietHours(targets []option) {
 	f.From = f.draw(field{Name: "quiet_hours.from", Label: "From", Type: "time", Optional: true})
 	f.Until = f.draw(field{Name: "quiet_hours.until", Label: "Until", Type: "time", Optional: true})
 	f.Zone = f.draw(field{Name: "quiet_hours.zone", Label: "Time zone", Bare: true, Placeholder: "Europe/Berlin"})
-	f.Zone.Errors = append(f.Zone.Errors, f.errorsOf("quiet_hours", "")...)
+	f.complain(&f.Zone, f.errorsOf("quiet_hours", ""))
 	f.Days = f.drawBoxes(field{
 		Name: "quiet_hours.days", Label: "Only on these days", Short: true, Options: weekdayOptions(),
 		Hint: "On which they begin. None chosen: every day.",

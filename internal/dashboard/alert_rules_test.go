@@ -64,6 +64,19 @@ func TestAlertRulesInTheForm(t *testing.T) {
 		bad := []string{"name", "", "tags", "No Tag", "delay", "soon", "repeat", "5s", "step.0.after", "x", "quiet_hours.from", "25", "quiet_hours.until", "", "quiet_hours.zone", "Mars"}
 		v.wants(v.post(create, bad...), http.StatusUnprocessableEntity, "The name field is required", "This field is required", "Each of the tags", "The duration must", "This must", "Choose who is notified.",
 			"A time of day such as 22:00", "name of a time zone")
+		nobody := v.post(create, "name", "Shop", "events", "monitor.down")
+		v.wants(nobody, http.StatusUnprocessableEntity, `value="`+phone+`" autofocus>`)
+		emptyStep := v.post(create, "name", "Shop", "events", "monitor.down", "targets", phone, "step.0.after", "10m")
+		v.wants(emptyStep, http.StatusUnprocessableEntity, "Choose who is notified in each step.", `placeholder="10m" autofocus`)
+		shortStep := v.post(create, "name", "Shop", "events", "monitor.down", "targets", phone, "step.0.after", "5s", "step.0.targets", boss)
+		v.wants(shortStep, http.StatusUnprocessableEntity, "The time of each step must be from 1m to 24h.")
+		noUnit := v.post(create, "name", "Shop", "events", "monitor.down", "targets", phone, "step.0.after", "10", "step.0.targets", boss)
+		v.lacks(v.wants(noUnit, http.StatusUnprocessableEntity, "The duration needs a unit"), "The time of each step")
+		for _, a := range []answer{nobody, emptyStep, shortStep, noUnit} {
+			if n := strings.Count(a.body, "autofocus"); n != 1 {
+				t.Errorf("%d fields have the focus", n)
+			}
+		}
 		v.wants(v.post(create, append(fields, "targets", "chn_nobody")...), http.StatusUnprocessableEntity, "names a channel that does not exist")
 		v.wants(v.post(create, append(fields, "preview", "summary", "repeat", "x")...), http.StatusOK) // only the first value counts
 		v.wants(v.post(create, fields...), http.StatusSeeOther, "/admin/alert-rules")

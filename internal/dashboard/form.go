@@ -121,6 +121,7 @@ func (x field) Folded() (all []option) {
 type option struct {
 	Value, Label string
 	Selected     bool
+	Focus        bool // of a box: it has the focus
 }
 
 // draw returns a field with its input and its errors. The first one with an error has the focus.
@@ -169,10 +170,25 @@ func (f *form) drawBoxes(x field, others ...string) field {
 	for _, name := range append(others, x.Name) {
 		x.Errors = append(x.Errors, f.errorsOf(name, x.Label)...)
 	}
+	f.complain(&x, nil)
 	if f.saved != nil {
 		x.Saved = x.savedBoxes(f.saved[x.Name])
 	}
 	return x
+}
+
+// complain adds errors to a drawn field. If it is the first one with an error, it has the focus, or the first of its
+// boxes that is shown.
+func (f *form) complain(x *field, errs []string) {
+	x.Errors = append(x.Errors, errs...)
+	switch {
+	case len(x.Errors) == 0 || f.focused:
+	case x.Type != "":
+		x.Focus, f.focused = true, true
+	case len(x.Options) > 0:
+		at := max(0, slices.IndexFunc(x.Options, func(o option) bool { return o.Selected }))
+		x.Options[at].Focus, f.focused = true, true
+	}
 }
 
 // savedBoxes returns the labels of the saved options, unless they are those that are chosen.

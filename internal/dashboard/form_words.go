@@ -28,6 +28,8 @@ var formWords = map[string]string{
 var formSentences = strings.NewReplacer(
 	"A rule must have channel_ids or on_call_ids.", "Choose who is notified.",
 	"Each of the escalation's steps must have channel_ids or on_call_ids.", "Choose who is notified in each step.",
+	"The after of each of the escalation's steps must be a whole number of seconds from 60 to 86400.",
+	"The time of each step must be from 1m to 24h.",
 )
 
 // fieldWords returns a function that replaces the names of fields of the API in an error by words. Only those after an

@@ -163,7 +163,7 @@ func (v *visit) answerOnCallForm(status int, f *form, o alert.OnCall, conflict b
 			if !c.Enabled {
 				label += " (disabled)"
 			}
-			row.Channels.Options = append(row.Channels.Options, option{c.ID, label, slices.Contains(f.values[prefix+"channels"], c.ID)})
+			row.Channels.Options = append(row.Channels.Options, option{Value: c.ID, Label: label, Selected: slices.Contains(f.values[prefix+"channels"], c.ID)})
 		}
 		s.Rows = append(s.Rows, row)
 	}
