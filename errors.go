@@ -42,6 +42,8 @@ var (
 // zero value is ready to use.
 type ValidationError struct {
 	Fields map[string][]string
+
+	SameName string // the id of what has the name, if that is refused only because the input has UniqueName
 }
 
 // Add adds an error for a field. The message is a sentence for people and never contains the

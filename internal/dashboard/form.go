@@ -20,6 +20,8 @@ type form struct {
 	shown   map[string]bool // the fields that the template has drawn
 	focused bool            // a field has the focus
 
+	existing string // the address of what has the name that was typed, and may be had twice; "": nothing
+
 	WorkspaceID string // in which the form acts; "": in that of the session
 }
 
@@ -85,6 +87,7 @@ type field struct {
 	Bare                           bool // optional, without a word about it
 	Short                          bool // boxes with short labels, several in a line
 	Errors                         []string
+	Existing                       string // the address of what has this name; "": nothing, or it must not be had twice
 	Saved                          string // the values that somebody else has saved meanwhile, if it differs from the input
 }
 
@@ -142,6 +145,9 @@ func (f *form) draw(x field) field {
 	}
 	if f.bad != nil {
 		x.Errors = formMessages(x.Name, x.Label, f.bad.Fields[x.Name])
+	}
+	if x.Name == "name" {
+		x.Existing = f.existing
 	}
 	x.Focus = x.Focus || len(x.Errors) > 0 && !f.focused
 	f.focused = f.focused || x.Focus

@@ -258,11 +258,13 @@ func (v *visit) createMonitor() error {
 	if s.Value("preview") == "test" {
 		return v.showTest(s, n, err, nil)
 	}
+	n.UniqueName = !s.allowsSameName()
 	var m allswell.Monitor
 	if err == nil {
 		m, err = v.store.CreateMonitor(v.r.Context(), v.actor(), n)
 	}
 	if s.refused(err) {
+		s.offerSameName("monitor", func(id string) string { return monitorsPath + "/" + id })
 		return v.showMonitorForm(http.StatusUnprocessableEntity, s)
 	}
 	if err != nil {

@@ -149,9 +149,10 @@ func (v *visit) showComponentsAgain(component, group *form) error {
 func (v *visit) createComponent() error {
 	f := newForm(v.r.PostForm)
 	_, err := v.store.CreateComponent(v.r.Context(), v.actor(), v.r.PathValue("page"), allswell.NewComponent{
-		Name: strings.TrimSpace(f.Value("name")), GroupID: f.Value("group"),
+		Name: strings.TrimSpace(f.Value("name")), GroupID: f.Value("group"), UniqueName: !f.allowsSameName(),
 	})
 	if f.refused(err) {
+		f.offerSameName("component", v.onThisPage("components"))
 		return v.showComponentsAgain(f, newForm(url.Values{}))
 	}
 	if err != nil {
@@ -163,14 +164,24 @@ func (v *visit) createComponent() error {
 // createGroup adds a group to a page.
 func (v *visit) createGroup() error {
 	f := newForm(v.r.PostForm)
-	_, err := v.store.CreateGroup(v.r.Context(), v.actor(), v.r.PathValue("page"), allswell.NewGroup{Name: strings.TrimSpace(f.Value("name"))})
+	_, err := v.store.CreateGroup(v.r.Context(), v.actor(), v.r.PathValue("page"), allswell.NewGroup{
+		Name: strings.TrimSpace(f.Value("name")), UniqueName: !f.allowsSameName(),
+	})
 	if f.refused(err) {
+		f.offerSameName("group", v.onThisPage("groups"))
 		return v.showComponentsAgain(newForm(url.Values{}), f)
 	}
 	if err != nil {
 		return err
 	}
 	return v.redirectToComponents(nil)
+}
+
+// onThisPage returns a function that returns the address of a component or of a group by its id.
+func (v *visit) onThisPage(kind string) func(id string) string {
+	return func(id string) string {
+		return Path + "/pages/" + url.PathEscape(v.r.PathValue("page")) + "/" + kind + "/" + id
+	}
 }
 
 // redirectToComponents leads back to the part of the list where the form was.

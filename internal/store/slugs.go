@@ -82,13 +82,14 @@ func objectOf(actor allswell.Actor, pageSlug, ref string) (where string, args []
 }
 
 // checkUniqueName returns an *allswell.ValidationError if the rows that from selects include one with the name.
+// Its SameName is the id of the first.
 func (t *tx) checkUniqueName(noun, name, from string, args ...any) error {
 	from, args = withCondition(from, args, `name = $%d`, name)
 	same, err := database.Query(t.Session, database.ScanString, `SELECT id `+from+` ORDER BY created_at, id LIMIT 1`, args...)
 	if err != nil || len(same) == 0 {
 		return err
 	}
-	var bad allswell.ValidationError
+	bad := allswell.ValidationError{SameName: same[0]}
 	bad.Add("name", "The page has a %s with this name: %s.", noun, same[0])
 	return bad.Err()
 }
