@@ -30,7 +30,7 @@ func Backup(ctx context.Context, dsn, path string, schema Schema, progress Progr
 		return errUsePgDump
 	}
 	progress.begin("Checking the database", nil)
-	if err := schema.check(ctx, db.dsn); err != nil {
+	if _, err := schema.check(ctx, db.dsn); err != nil {
 		return err
 	}
 	if _, err := os.Stat(path); err == nil {
@@ -127,8 +127,16 @@ func Restore(ctx context.Context, dsn, path string, schema Schema, progress Prog
 		return "", errUsePgDump
 	}
 	progress.begin("Checking the backup", nil)
-	if err := schema.check(ctx, path); err != nil {
+	version, err := schema.check(ctx, path)
+	if err != nil {
 		return "", err
+	}
+	p, err := db.provider()
+	if err != nil {
+		return "", err
+	}
+	if latest := newest(p); version > latest {
+		return "", fmt.Errorf("%s cannot be restored: %w", path, newerVersion(version, latest))
 	}
 	if db.unlock, err = db.dialect.lock(db.dsn); err != nil {
 		return "", err

@@ -15,6 +15,7 @@ import (
 	"github.com/pressly/goose/v3"
 	goosedb "github.com/pressly/goose/v3/database"
 	"github.com/pressly/goose/v3/lock"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Schema describes the schema of a database. Migrations only go forward.
@@ -91,6 +92,12 @@ func (db *DB) provider() (*goose.Provider, error) {
 	return goose.NewProvider(goosedb.DialectPostgres, db.writer, files, append(options, goose.WithSessionLocker(migrationLock{locker}))...)
 }
 
+// newest returns the newest version that this program knows.
+func newest(p *goose.Provider) int64 {
+	sources := p.ListSources()
+	return sources[len(sources)-1].Version
+}
+
 // versions returns the database's version, 0 for an empty one, and the newest
 // that this program knows. It changes nothing. The error for a database that lacks a migration
 // older than its version says which.
@@ -99,8 +106,7 @@ func (db *DB) versions(ctx context.Context) (current, latest int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	sources := p.ListSources()
-	latest = sources[len(sources)-1].Version
+	sources, latest := p.ListSources(), newest(p)
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	c := &Session{db: db, ctx: ctx, q: db.reader}
@@ -194,30 +200,35 @@ func newerVersion(current, latest int64) error {
 	return fmt.Errorf("the database is of version %d, but this allswell only knows versions up to %d: use a newer allswell", current, latest)
 }
 
-// check returns an error if the SQLite file at path is damaged or lacks a table of the
-// schema.
-func (s Schema) check(ctx context.Context, path string) error {
+// check returns an error if the SQLite file at path is damaged or lacks a table of the schema, and its version.
+func (s Schema) check(ctx context.Context, path string) (version int64, err error) {
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("%s cannot be read: %w", path, reason(err))
+		return 0, fmt.Errorf("%s cannot be read: %w", path, reason(err))
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	db, err := sql.Open("sqlite", fileURI(abs, url.Values{"mode": {"ro"}, "_query_only": {"1"}}))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer db.Close()
+	damaged := fmt.Errorf("%s is damaged: its integrity check failed", path)
 	for _, table := range append([]string{"goose_db_version"}, s.Tables...) {
 		var n int
-		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = $1`, table).Scan(&n); err != nil || n != 1 {
-			return fmt.Errorf("%s is not an Allswell database", path)
+		err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = $1`, table).Scan(&n)
+		if sqliteCode(err)&0xff == sqlite3.SQLITE_CORRUPT {
+			return 0, damaged
+		}
+		if err != nil || n != 1 {
+			return 0, fmt.Errorf("%s is not an Allswell database", path)
 		}
 	}
 	var verdict string
 	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&verdict); err != nil || verdict != "ok" {
-		return fmt.Errorf("%s is damaged: its integrity check failed", path)
+		return 0, damaged
 	}
-	return nil
+	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
+	return version, err
 }

@@ -249,6 +249,9 @@ func TestInvalidBackups(t *testing.T) {
 	db := must(sql.Open("sqlite", foreign))(t)
 	must(db.Exec(`CREATE TABLE monitors (id TEXT)`))(t)
 	w.ok(db.Close())
+	if _, err := store.Restore(w.ctx, w.dsn, write("cut.db", whole[:len(whole)/2]), nil); err == nil || !strings.Contains(err.Error(), "is damaged") {
+		t.Errorf("half of a backup: %v", err)
+	}
 	for name, path := range map[string]string{
 		"missing":   filepath.Join(dir, "missing.db"),
 		"empty":     write("empty.db", nil),
@@ -396,4 +399,24 @@ func TestProgress(t *testing.T) {
 	w.ok(err)
 	expect("Migrating the database")
 	w.Store = w.replica()
+}
+
+// TestRestoreOfNewerVersion checks that a backup that this program cannot serve replaces nothing.
+func TestRestoreOfNewerVersion(t *testing.T) {
+	w, dir := onSQLite(t)
+	path := filepath.Join(dir, "newer.db")
+	w.ok(store.Backup(w.ctx, w.dsn, path, nil))
+	before := w.dump()
+	db := must(sql.Open("sqlite", path))(t)
+	must(db.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)`))(t)
+	w.ok(db.Close())
+	w.ok(w.Store.Close())
+	kept, err := store.Restore(w.ctx, w.dsn, path, nil)
+	if kept != "" || err == nil || !strings.Contains(err.Error(), "use a newer allswell") {
+		t.Errorf("kept %q, %v", kept, err)
+	}
+	w.Store = w.replica()
+	if w.dump() != before {
+		t.Error("the database has changed")
+	}
 }

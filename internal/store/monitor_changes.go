@@ -17,24 +17,25 @@ import (
 const PingTokenOverlap = 24 * time.Hour
 
 // CreateMonitor creates a monitor, which waits for its first ping. The error is an *allswell.ValidationError if a monitor
-// of any workspace has the given slug or token.
+// of any workspace has the given slug or token, and allswell.ErrBusy if others took every free slug that it found.
 func (s *Store) CreateMonitor(
 	ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save ...SaveResponse[allswell.Monitor],
 ) (allswell.Monitor, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Monitor{}, err
 	}
-	for attempt := 0; ; attempt++ {
+	for range slugAttempts {
 		m, err := s.createMonitor(ctx, actor, n, save)
 		// Another transaction can take the slug or the token that this one found free.
-		if err == nil || n.Slug != "" && n.Token == "" || !s.db.IsDuplicate(err) || attempt == slugAttempts {
+		if err == nil || n.Slug != "" && n.Token == "" || !s.db.IsDuplicate(err) {
 			return m, s.slugTaken(err)
 		}
 	}
+	return allswell.Monitor{}, allswell.ErrBusy
 }
 
-// slugAttempts is how often CreateMonitor looks for another free slug.
-const slugAttempts = 10
+// slugAttempts is how often CreateMonitor looks for a free slug, while others take what it finds.
+const slugAttempts = 30
 
 func (s *Store) createMonitor(
 	ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save []SaveResponse[allswell.Monitor],

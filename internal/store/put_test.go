@@ -337,3 +337,20 @@ func TestSlugsOfLongNames(t *testing.T) {
 		}
 	})
 }
+
+// TestMonitorsWithOneNameAtOnce checks that monitors without a slug get different ones, although several replicas look for
+// a free one at once.
+func TestMonitorsWithOneNameAtOnce(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		replicas := []*store.Store{w.Store, w.replica(), w.replica(), w.replica()}
+		errs := make([]error, 24)
+		var creations []func()
+		for i := range errs {
+			creations = append(creations, func() {
+				_, errs[i] = replicas[i%len(replicas)].CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "Twin", Interval: time.Minute})
+			})
+		}
+		together(creations...)
+		w.ok(errors.Join(errs...))
+	})
+}
