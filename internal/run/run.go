@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"reflect"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/spelling"
 	"github.com/allswell/allswell/internal/timeinput"
 )
 
@@ -48,8 +50,11 @@ const (
 // Run runs the command and returns its exit status as a console.ExitStatus.
 func (cmd *Command) Run(c *console.Console) error {
 	args := cmd.Args
-	if len(args) > 0 && args[0] == "--" {
+	switch {
+	case len(args) > 0 && args[0] == "--":
 		args = args[1:]
+	case len(args) > 0 && strings.HasPrefix(args[0], "-"):
+		return unknownFlag(args[0])
 	}
 	switch {
 	case cmd.Shell != "" && len(args) > 0:
@@ -70,6 +75,22 @@ func (cmd *Command) Run(c *console.Console) error {
 		return console.UsageErrorf("--timeout must be positive")
 	}
 	return console.ExitStatus(cmd.run(c, args, to))
+}
+
+// unknownFlag returns the error for a word before -- that looks like a flag. It is not taken for the command: that would
+// report an outage because of a typo.
+func unknownFlag(word string) error {
+	name, _, _ := strings.Cut(word, "=")
+	var known []string
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[Command]()) {
+		if _, isArgument := field.Tag.Lookup("arg"); !isArgument {
+			known = append(known, "--"+cmp.Or(field.Tag.Get("name"), strings.ToLower(field.Name)))
+		}
+	}
+	if meant := spelling.Closest(name, known); meant != "" {
+		return console.UsageErrorf("unknown flag %s, did you mean %q?", name, meant)
+	}
+	return console.UsageErrorf("unknown flag %s; give the command after --", name)
 }
 
 // target returns where the reports go.

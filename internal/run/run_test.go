@@ -376,7 +376,10 @@ func TestWrongCommandLines(t *testing.T) {
 		"must be a slug, or a ping URL": {"--monitor", "http://127.0.0.1:1/x", "--", "echo", "ran"},
 		"after --":                      {"--monitor", token},
 		"not both":                      {"--monitor", token, "-c", "echo ran", "--", "echo", "ran"},
-		"from 0 to 100kB":               {"--monitor", token, "--tail", "1MB", "--", "echo", "ran"},
+		`unknown flag --timout, did you mean "--timeout"?`: {"--monitor", token, "--timout", "3s", "--", "echo", "ran"},
+		"unknown flag --nothing-like-it":                   {"--monitor", token, "--nothing-like-it=1", "echo", "ran"},
+		"unknown flag -x":                                  {"--monitor", token, "-x", "echo", "ran"},
+		"from 0 to 100kB":                                  {"--monitor", token, "--tail", "1MB", "--", "echo", "ran"},
 	} {
 		if status, out, errs := w.run(nil, args...); status != 2 || out != "" || !strings.Contains(errs, says) {
 			t.Errorf("%v: status %d, %q, %q", args, status, out, errs)
