@@ -19,13 +19,8 @@ const (
 	slackTimeout  = 2500 * time.Millisecond
 )
 
-// pressSlackButton acknowledges the alerts of a message whose button somebody has pressed in Slack. Reports that are
-// not signed all have the same answer, so that it says nothing about keys.
+// pressSlackButton acknowledges the alerts of a message whose button somebody has pressed in Slack.
 func (v *visit) pressSlackButton() error {
-	from := clientaddr.Of(v.r)
-	if v.slackFaults.Full(from, v.now()) {
-		return v.answerProgram(http.StatusTooManyRequests, "Too many reports that are not signed.")
-	}
 	body, err := io.ReadAll(http.MaxBytesReader(v.w, v.r.Body, maxSlackBytes))
 	if err != nil {
 		return v.answerProgram(http.StatusRequestEntityTooLarge, "The report is too long.")
@@ -40,8 +35,7 @@ func (v *visit) pressSlackButton() error {
 		}
 	}
 	if !alertchannel.VerifySlack(channel, v.r.Header, body, v.now()) {
-		v.slackFaults.Take(from, v.now())
-		return v.answerProgram(http.StatusUnauthorized, "The report is not signed by the app of a channel.")
+		return v.refuseSlackReport()
 	}
 	if !action.Acknowledge {
 		return v.answerProgram(http.StatusOK, "")
@@ -50,6 +44,15 @@ func (v *visit) pressSlackButton() error {
 		return v.busy()
 	}
 	return v.answerProgram(http.StatusOK, "")
+}
+
+// refuseSlackReport answers a report that is not signed. All have the same answer, so that it says nothing about keys.
+// Their limit does not keep out signed reports, because other apps can send from Slack's addresses, too.
+func (v *visit) refuseSlackReport() error {
+	if !v.slackFaults.Take(clientaddr.Of(v.r), v.now()).Allowed {
+		return v.answerProgram(http.StatusTooManyRequests, "Too many reports that are not signed.")
+	}
+	return v.answerProgram(http.StatusUnauthorized, "The report is not signed by the app of a channel.")
 }
 
 // slackName returns the name that Slack gives for the person who pressed a button; "": it is not known.

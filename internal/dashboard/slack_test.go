@@ -117,7 +117,8 @@ func TestSlackButton(t *testing.T) {
 		for range signInsPerAddress {
 			slack.press(slackPress{body: good, secret: new("x")})
 		}
-		slack.wants(slack.press(slackPress{body: good}), http.StatusTooManyRequests)
+		slack.wants(slack.press(slackPress{body: good, secret: new("x")}), http.StatusTooManyRequests)
+		slack.wants(slack.press(slackPress{body: pressed(t, "details", key, "Grace Hopper")}), http.StatusOK)
 		if owner.get("/admin/sign-in").StatusCode == http.StatusTooManyRequests {
 			t.Error("reports that are not signed keep people from signing in")
 		}
