@@ -125,8 +125,13 @@ func alertTimeline(d store.AlertDetail) (all []alertEntry) {
 	return all
 }
 
-// silenceDurations are those of the buttons of an alert; "tomorrow" is until the morning.
-var silenceDurations = []option{{Value: "1h", Label: "1 hour"}, {Value: "4h", Label: "4 hours"}, {Value: "tomorrow", Label: "until tomorrow 8:00"}}
+// silenceDurations returns those of the buttons of an alert; "tomorrow" is until the morning in a zone.
+func silenceDurations(zone *time.Location) []option {
+	return []option{
+		{Value: "1h", Label: "1 hour"}, {Value: "4h", Label: "4 hours"},
+		{Value: "tomorrow", Label: "until tomorrow 8:00 (" + zone.String() + ")"},
+	}
+}
 
 // silenceEnd returns when a silence ends that lasts for one of silenceDurations.
 func silenceEnd(how string, zone *time.Location, now time.Time) (time.Time, bool) {
@@ -135,7 +140,7 @@ func silenceEnd(how string, zone *time.Location, now time.Time) (time.Time, bool
 		return time.Date(local.Year(), local.Month(), local.Day()+1, 8, 0, 0, 0, zone), true
 	}
 	d, err := time.ParseDuration(how)
-	return now.Add(d), err == nil && slices.ContainsFunc(silenceDurations, func(o option) bool { return o.Value == how })
+	return now.Add(d), err == nil && slices.ContainsFunc(silenceDurations(zone), func(o option) bool { return o.Value == how })
 }
 
 // showAlert shows an alert with its timeline, and what the rules will do.
@@ -148,8 +153,13 @@ func (v *visit) answerAlert(status int, f *form) error {
 	}
 	s := alertScreen{
 		form: f, alertRow: alertRow{Alert: d.Alert}, Timeline: alertTimeline(d), CanEdit: v.can(allswell.RoleEditor),
-		CanRules: !v.in.PageLimited, Durations: silenceDurations,
+		CanRules: !v.in.PageLimited,
 	}
+	zone, err := v.zoneOfForm(d.PageSlug)
+	if err != nil {
+		return err
+	}
+	s.Durations = silenceDurations(zone)
 	for _, p := range d.Plans {
 		s.Plans = append(s.Plans, newAlertPlan(p))
 	}
@@ -190,7 +200,7 @@ func (v *visit) silenceAlert() error {
 		return err
 	}
 	f := newForm(v.r.PostForm)
-	zone, err := v.zoneOf(d.PageSlug)
+	zone, err := v.zoneOfForm(d.PageSlug)
 	if err != nil {
 		return err
 	}

@@ -138,6 +138,33 @@ func TestSilenceUntilTomorrow(t *testing.T) {
 	}
 }
 
+// TestSilenceUntilTomorrowWithoutPage checks that the button of an alert that belongs to no page is in the zone of the
+// only page, as the form of silences is, and says so.
+func TestSilenceUntilTomorrowWithoutPage(t *testing.T) {
+	onEachEngineInTime(t, func(s *site) {
+		owner := s.owner()
+		settings := allswell.PageSettings{TimeZone: ptr("Europe/Berlin")}
+		if _, err := s.store.CreatePage(s.Context(), owner.actor(), allswell.NewPage{Name: "Acme", Slug: "acme", PageSettings: settings}); err != nil {
+			t.Fatal(err)
+		}
+		owner.failingJob()
+		path := owner.alertPath()
+		owner.wants(owner.get(path), http.StatusOK, ">until tomorrow 8:00 (Europe/Berlin)<")
+		owner.wants(owner.post(path+"/silence", "for", "tomorrow"), http.StatusSeeOther, path)
+		silences, _, err := s.store.Silences(s.Context(), owner.actor(), false, store.Pagination{Page: 1, PerPage: 10})
+		if err != nil || len(silences) != 1 {
+			t.Fatalf("%+v, %v", silences, err)
+		}
+		berlin, err := time.LoadLocation("Europe/Berlin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end := silences[0].EndsAt.In(berlin).Format(time.TimeOnly); end != "08:00:00" {
+			t.Errorf("the silence ends at %s", end)
+		}
+	})
+}
+
 // TestListOfAlertsHasPages checks that all alerts are on one page of the list, also of those that began at the same time.
 func TestListOfAlertsHasPages(t *testing.T) {
 	onEachEngineInTime(t, func(s *site) {
