@@ -151,7 +151,8 @@ func (s *Store) ChangeAlertRule(ctx context.Context, actor allswell.Actor, id st
 	return r, s.nameTaken(err, "rule")
 }
 
-// DeleteAlertRule deletes a rule, given its id or name. Its notices that wait are not sent.
+// DeleteAlertRule deletes a rule, given its id or name. It takes no further steps; notices that it has already left for
+// channels are sent.
 func (s *Store) DeleteAlertRule(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		r, err := t.lockAlertRule(actor, id, p)
