@@ -307,10 +307,7 @@ func (t *tx) channelFailed(ch alert.Channel) error {
 		string(alert.ChannelFailed), ch.ID, millis(h.FailingSince)); err != nil || len(earlier) > 0 {
 		return err
 	}
-	return t.emitMonitorEvent(allswell.MonitorEvent{
-		ID: allswell.NewID(allswell.PrefixEvent, t.Now), WorkspaceID: ch.WorkspaceID, OutageID: ch.ID, Kind: allswell.EventKind(alert.ChannelFailed),
-		Data: allswell.MonitorEventData{Name: ch.Name, Detail: h.Reason}, CreatedAt: t.Now,
-	})
+	return t.emitAlertEvent(alert.ChannelFailed, ch.WorkspaceID, "", ch.ID, allswell.MonitorEventData{Name: ch.Name, Detail: h.Reason})
 }
 
 // planAfter plans when a channel is used next after an attempt.
