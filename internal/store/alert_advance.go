@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -265,19 +266,34 @@ func (a *advance) rulesOf(workspaceID string) ([]alert.Rule, error) {
 
 // enabledRules returns the rules of a workspace that are enabled.
 func (c *session) enabledRules(workspaceID string) ([]alert.Rule, error) {
-	return database.Query(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 AND enabled ORDER BY created_at, id`, workspaceID)
+	rules, err := c.allRules(workspaceID)
+	return slices.DeleteFunc(rules, func(r alert.Rule) bool { return !r.Enabled }), err
+}
+
+// allRules returns the rules of a workspace, the oldest first.
+func (c *session) allRules(workspaceID string) ([]alert.Rule, error) {
+	return database.Query(c.Session, scanAlertRule,
+		`SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
 }
 
 func (a *advance) silencesOf(workspaceID string) ([]alert.Silence, error) {
-	return getOrLoad(a.silences, workspaceID, func() ([]alert.Silence, error) {
-		return database.Query(a.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND ends_at > $2`, workspaceID, millis(a.Now))
-	})
+	return getOrLoad(a.silences, workspaceID, func() ([]alert.Silence, error) { return a.silencesAfter(workspaceID, a.Now) })
+}
+
+// silencesAfter returns the silences of a workspace that end after an instant.
+func (c *session) silencesAfter(workspaceID string, at time.Time) ([]alert.Silence, error) {
+	return database.Query(c.Session, scanSilence,
+		`SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND ends_at > $2`, workspaceID, millis(at))
 }
 
 func (a *advance) onCallOf(workspaceID string) ([]alert.OnCall, error) {
-	return getOrLoad(a.onCall, workspaceID, func() ([]alert.OnCall, error) {
-		return database.Query(a.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1`, workspaceID)
-	})
+	return getOrLoad(a.onCall, workspaceID, func() ([]alert.OnCall, error) { return a.schedulesOf(workspaceID) })
+}
+
+// schedulesOf returns the on-call schedules of a workspace, the oldest first.
+func (c *session) schedulesOf(workspaceID string) ([]alert.OnCall, error) {
+	return database.Query(c.Session, scanOnCall,
+		`SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
 }
 
 // getOrLoad returns the value of a key in a cache, and loads it first if it is missing.

@@ -45,12 +45,10 @@ type channelUsers struct {
 }
 
 func (c *session) channelUsers(workspaceID string) (u channelUsers, err error) {
-	if u.rules, err = database.Query(c.Session, scanAlertRule,
-		`SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID); err != nil {
+	if u.rules, err = c.allRules(workspaceID); err != nil {
 		return u, err
 	}
-	u.schedules, err = database.Query(c.Session, scanOnCall,
-		`SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
+	u.schedules, err = c.schedulesOf(workspaceID)
 	return u, err
 }
 

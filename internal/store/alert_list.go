@@ -92,13 +92,13 @@ type alertConfiguration struct {
 
 // alertConfiguration loads the configuration of a workspace, without silences that end before an instant.
 func (c *session) alertConfiguration(workspaceID string, at time.Time) (cfg alertConfiguration, err error) {
-	if cfg.rules, err = database.Query(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID); err != nil {
+	if cfg.rules, err = c.allRules(workspaceID); err != nil {
 		return cfg, err
 	}
-	if cfg.silences, err = database.Query(c.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND ends_at > $2`, workspaceID, millis(at)); err != nil {
+	if cfg.silences, err = c.silencesAfter(workspaceID, at); err != nil {
 		return cfg, err
 	}
-	if cfg.schedules, err = database.Query(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1`, workspaceID); err != nil {
+	if cfg.schedules, err = c.schedulesOf(workspaceID); err != nil {
 		return cfg, err
 	}
 	cfg.channels, err = c.configuredChannels(workspaceID)

@@ -178,7 +178,7 @@ func (t *tx) planSilenced(workspaceID string) error {
 	if err != nil {
 		return err
 	}
-	silences, err := database.Query(t.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND ends_at > $2`, workspaceID, millis(t.Now))
+	silences, err := t.silencesAfter(workspaceID, t.Now)
 	if err != nil {
 		return err
 	}
