@@ -203,7 +203,7 @@ func (a *Alerter) testWeekly(ctx, sending context.Context) {
 		}
 		for _, t := range tests {
 			m := store.ClaimedMessage{Message: alertchannel.TestMessage(t.Name, "", time.Now()), Channel: t.Channel, SecretsMissing: t.SecretsMissing}
-			if err := a.Store.RecordChannelTest(sending, t.ID, a.attempt(sending, m).SendOutcome); err != nil {
+			if err := a.Store.RecordWeeklyTest(sending, t.ID, a.attempt(sending, m).SendOutcome); err != nil {
 				a.Logger.Warn("saving the outcome of a weekly test failed", "channel", t.ID, "error", err)
 			}
 		}

@@ -260,12 +260,8 @@ func (a *api) testChannel(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	outcome, err := a.channelTests.Test(c.Context(), c.actor(), ch)
-	switch {
-	case err != nil || outcome.Result == allswell.SendNotAttempted:
-	case outcome.Result == allswell.SendAccepted:
-		err = a.store.RecordChannelTest(c.Context(), ch.ID, outcome)
-	default:
-		err = a.store.RecordFailedTest(c.Context(), ch.ID, outcome.Reason)
+	if err == nil {
+		err = a.store.RecordRequestedTest(c.Context(), ch.ID, outcome)
 	}
 	return resourceResponse(outcome, err, newChannelTestJSON)
 }

@@ -208,13 +208,7 @@ func (v *visit) testChannel() error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case result.Accepted():
-		err = v.store.RecordChannelTest(v.r.Context(), c.ID, result.SendOutcome)
-	case result.Result != allswell.SendNotAttempted:
-		err = v.store.RecordFailedTest(v.r.Context(), c.ID, result.Reason)
-	}
-	if err == nil {
+	if err = v.store.RecordRequestedTest(v.r.Context(), c.ID, result.SendOutcome); err == nil {
 		c, err = v.store.AlertChannel(v.r.Context(), v.actor(), c.ID)
 	}
 	if err != nil {

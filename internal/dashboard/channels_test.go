@@ -133,12 +133,12 @@ func TestMessagesOfAChannel(t *testing.T) {
 		v.wants(v.post(second, "name", "Boss", "topic", "acme", "fallback_id", id, "tag", tagOf(s, v, "Boss")), http.StatusSeeOther)
 		v.wants(v.get(screen), http.StatusOK, "fallback of Boss", "It will no longer be the <bdi>fallback of Boss</bdi>: what these do not accept reaches nobody.")
 		v.wants(v.get(second), http.StatusOK, "Messages that it does not accept go to")
-		if err := s.store.RecordFailedTest(s.Context(), id, "no route to <ntfy>"); err != nil {
+		if err := s.store.RecordRequestedTest(s.Context(), id, allswell.SendOutcome{Result: allswell.SendFailed, Reason: "no route to <ntfy>"}); err != nil {
 			s.Fatal(err)
 		}
 		v.wants(v.get(screen), http.StatusOK, "The last test failed", "no route to &lt;ntfy&gt;")
 		v.wants(v.get("/admin/channels"), http.StatusOK, "Test failed", "The last test failed <time", "no route to &lt;ntfy&gt;")
-		if err := s.store.RecordChannelTest(s.Context(), id, allswell.SendOutcome{Result: allswell.SendFailed, Reason: "connection refused by <ntfy>"}); err != nil {
+		if err := s.store.RecordWeeklyTest(s.Context(), id, allswell.SendOutcome{Result: allswell.SendFailed, Reason: "connection refused by <ntfy>"}); err != nil {
 			s.Fatal(err)
 		}
 		v.wants(v.get(screen), http.StatusOK, "It does not accept messages", "connection refused by &lt;ntfy&gt;")

@@ -27,7 +27,8 @@ func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]ChannelToTes
 	}
 	return write(ctx, s, func(t *tx) (tests []ChannelToTest, err error) {
 		t.unattended = true
-		ids, err := t.ids(`SELECT id `+due+` ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED`, millis(t.Now.Add(-alert.TestInterval)), limit)
+		ids, err := t.ids(`SELECT id `+due+` ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED`,
+			millis(t.Now.Add(-alert.TestInterval)), limit)
 		if err != nil {
 			return nil, err
 		}
@@ -46,12 +47,27 @@ func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]ChannelToTes
 	})
 }
 
-// RecordChannelTest records the outcome of a test of a channel: what Health shows, and the event that the channel
+// RecordWeeklyTest records the outcome of a weekly test of a channel: what Health shows, and the event that the channel
 // fails. It does nothing if the channel was deleted.
-func (s *Store) RecordChannelTest(ctx context.Context, id string, o allswell.SendOutcome) error {
+func (s *Store) RecordWeeklyTest(ctx context.Context, id string, o allswell.SendOutcome) error {
+	return s.recordTest(ctx, id, o, true)
+}
+
+// RecordRequestedTest records the outcome of a test of a channel that somebody requested: what Health shows. The channel
+// is not failing because it did not accept the test, so that nobody is notified, and its fallback is not used. It does
+// nothing if the test was not sent, or the channel was deleted.
+func (s *Store) RecordRequestedTest(ctx context.Context, id string, o allswell.SendOutcome) error {
+	if o.Result == allswell.SendNotAttempted {
+		return nil
+	}
+	return s.recordTest(ctx, id, o, false)
+}
+
+func (s *Store) recordTest(ctx context.Context, id string, o allswell.SendOutcome, weekly bool) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		t.unattended = true
-		if found, err := t.ids(`SELECT id FROM alert_channels WHERE id = $1 FOR UPDATE`, id); err != nil || len(found) == 0 {
+		found, err := t.ids(`SELECT id FROM alert_channels WHERE id = $1 AND deleted_at IS NULL FOR UPDATE`, id)
+		if err != nil || len(found) == 0 {
 			return err
 		}
 		ch, err := t.channelByID(id)
@@ -63,23 +79,13 @@ func (s *Store) RecordChannelTest(ctx context.Context, id string, o allswell.Sen
 			return t.saveHealth(ch)
 		}
 		ch.Health.AttemptedAt, ch.Health.Reason = t.Now, cmp.Or(o.Reason, channelRefused)
-		if ch.Health.FailingSince.IsZero() {
+		if weekly && ch.Health.FailingSince.IsZero() {
 			ch.Health.FailingSince = t.Now
 		}
-		if err := t.saveHealth(ch); err != nil {
+		if err := t.saveHealth(ch); err != nil || !weekly {
 			return err
 		}
 		return t.channelFailed(ch)
-	})
-}
-
-// RecordFailedTest records that a channel did not accept a test that somebody sent: its Health shows why. It is not
-// failing because of that, so that nobody is notified, and its fallback is not used.
-func (s *Store) RecordFailedTest(ctx context.Context, id, reason string) error {
-	return writeOnly(ctx, s, func(t *tx) error {
-		t.unattended = true
-		_, err := t.Exec(`UPDATE alert_channels SET attempted_at = $2, reason = $3 WHERE id = $1`, id, millis(t.Now), cmp.Or(reason, channelRefused))
-		return err
 	})
 }
 
@@ -89,7 +95,8 @@ const channelRefused = "The channel did not accept the message."
 // saveHealth saves what the last attempts to use a locked channel have shown.
 func (t *tx) saveHealth(ch alert.Channel) error {
 	h := ch.Health
-	_, err := t.Exec(`UPDATE alert_channels SET attempted_at = $2, taken_at = coalesce($3, taken_at), failing_since_at = $4, failures = $5, reason = $6, template_error = $7 WHERE id = $1`,
+	_, err := t.Exec(`UPDATE alert_channels SET attempted_at = $2, taken_at = coalesce($3, taken_at), failing_since_at = $4,
+			failures = $5, reason = $6, template_error = $7 WHERE id = $1`,
 		ch.ID, millis(h.AttemptedAt), millis(h.TakenAt), millis(h.FailingSince), h.Failures, nullIfEmpty(h.Reason), nullIfEmpty(h.TemplateError))
 	return err
 }

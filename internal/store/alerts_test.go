@@ -249,7 +249,7 @@ func TestFailedTestIsShown(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		phone := w.channel("phone")
 		w.rule(to(phone))
-		w.ok(w.RecordFailedTest(w.ctx, phone.ID, "It answered 500."))
+		w.ok(w.RecordRequestedTest(w.ctx, phone.ID, allswell.SendOutcome{Result: allswell.SendFailed, Reason: "It answered 500."}))
 		h := must(w.AlertChannel(w.ctx, w.ws, phone.ID))(w).Health
 		if !h.TestFailed() || h.Reason != "It answered 500." || !h.AttemptedAt.Equal(w.clock.now()) || !h.FailingSince.IsZero() || h.Failures != 0 {
 			w.Errorf("%+v", h)
@@ -631,16 +631,16 @@ func TestWeeklyTest(t *testing.T) {
 		}
 		first := due(1)
 		due(0)
-		w.ok(w.RecordChannelTest(w.ctx, first[0].ID, taken))
+		w.ok(w.RecordWeeklyTest(w.ctx, first[0].ID, taken))
 		w.clock.set(w.clock.now().Add(alert.TestInterval))
-		w.ok(w.RecordChannelTest(w.ctx, due(1)[0].ID, failed))
+		w.ok(w.RecordWeeklyTest(w.ctx, due(1)[0].ID, failed))
 		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); c.Health.Reason != failed.Reason || c.Health.TakenAt.IsZero() || c.Health.FailingSince.IsZero() {
 			t.Errorf("%+v", c.Health)
 		}
 		w.expect("failed", w.notified(3*time.Second, taken), "* mail: chat does not accept alerts / It was not there.")
 		since := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w).Health.FailingSince
 		w.clock.set(w.clock.now().Add(alert.TestInterval))
-		w.ok(w.RecordChannelTest(w.ctx, due(1)[0].ID, failed))
+		w.ok(w.RecordWeeklyTest(w.ctx, due(1)[0].ID, failed))
 		w.expect("failed again", w.notified(3*time.Second, taken))
 		if c := must(w.AlertChannel(w.ctx, w.ws, "chat"))(w); !c.Health.FailingSince.Equal(since) {
 			t.Errorf("failing since %s, and not %s", c.Health.FailingSince, since)
