@@ -52,13 +52,8 @@ type ForecastStep struct {
 	Recipients []Recipient
 }
 
-// Forecast returns what the rule does about an alert that begins, as long as nobody acknowledges it, it lasts, its
-// monitor is not flapping, and nothing of the configuration changes. There are at most MaxForecast steps.
-func (r Rule) Forecast(a Alert, silences []Silence, schedules []OnCall) []ForecastStep {
-	return r.ForecastFrom(r.Begin(a, a.OpenedAt), a, silences, schedules, MaxForecast)
-}
-
-// ForecastFrom is Forecast of at most limit steps, if the rule is as far as p with the alert.
+// ForecastFrom returns what the rule does about an alert with which it is as far as p, as long as nobody acknowledges the
+// alert, it lasts, and nothing of the configuration changes. There are at most limit steps.
 func (r Rule) ForecastFrom(p Progress, a Alert, silences []Silence, schedules []OnCall, limit int) (steps []ForecastStep) {
 	for !p.DueAt.IsZero() && len(steps) < limit {
 		now := p.DueAt

@@ -30,10 +30,10 @@ func maximalRule() (r Rule, schedules []OnCall) {
 func TestCostOfForecast(t *testing.T) {
 	r, schedules := maximalRule()
 	a := Alert{Subject: Subject{Event: MonitorDown, Severity: allswell.ImpactMajor}, OpenedAt: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)}
-	if steps := r.Forecast(a, nil, schedules); len(steps) != MaxForecast || len(steps[20].Recipients) != 2*MaxTargets {
+	if steps := r.forecast(a, nil, schedules); len(steps) != MaxForecast || len(steps[20].Recipients) != 2*MaxTargets {
 		t.Fatalf("%d steps: %+v", len(steps), steps)
 	}
-	perStep := testing.AllocsPerRun(5, func() { r.Forecast(a, nil, schedules) }) / MaxForecast
+	perStep := testing.AllocsPerRun(5, func() { r.forecast(a, nil, schedules) }) / MaxForecast
 	if perStep > 200 {
 		t.Errorf("%g allocations for a step", perStep)
 	}
@@ -43,6 +43,6 @@ func BenchmarkForecast(b *testing.B) {
 	r, schedules := maximalRule()
 	a := Alert{Subject: Subject{Event: MonitorDown, Severity: allswell.ImpactMajor}, OpenedAt: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)}
 	for b.Loop() {
-		r.Forecast(a, nil, schedules)
+		r.forecast(a, nil, schedules)
 	}
 }

@@ -195,7 +195,7 @@ func TestRuleIsTheModel(t *testing.T) {
 		}
 		var got []modelStep
 		last := HoldReason("")
-		for _, s := range r.Forecast(a, silences, nil) {
+		for _, s := range r.forecast(a, silences, nil) {
 			step := modelStep{at: s.At, kind: s.Kind, held: s.Held}
 			for _, to := range s.Recipients {
 				step.to = append(step.to, to.ChannelID)
@@ -223,4 +223,9 @@ func TestRuleIsTheModel(t *testing.T) {
 	if silent == 0 {
 		t.Error("nothing was held")
 	}
+}
+
+// forecast is ForecastFrom of an alert that begins, if its monitor is not flapping.
+func (r Rule) forecast(a Alert, silences []Silence, schedules []OnCall) []ForecastStep {
+	return r.ForecastFrom(r.Begin(a, a.OpenedAt), a, silences, schedules, MaxForecast)
 }
