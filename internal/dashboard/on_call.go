@@ -46,16 +46,13 @@ type onCallListScreen struct {
 	CanEdit   bool
 }
 
-// everyOne is a list that fits on one page.
-var everyOne = store.Pagination{Page: 1, PerPage: max(alert.MaxRules, alert.MaxChannels)}
-
 // onCallRows completes schedules with what rules and channels say of them.
 func (v *visit) onCallRows(schedules ...alert.OnCall) (rows []onCallRow, err error) {
-	rules, _, err := v.store.AlertRules(v.r.Context(), v.actor(), everyOne)
+	rules, _, err := v.store.AlertRules(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: alert.MaxRules})
 	if err != nil {
 		return nil, err
 	}
-	channels, _, err := v.store.AlertChannels(v.r.Context(), v.actor(), everyOne)
+	channels, err := v.channels()
 	if err != nil {
 		return nil, err
 	}

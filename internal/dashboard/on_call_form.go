@@ -145,7 +145,7 @@ func (v *visit) answerOnCallForm(status int, f *form, o alert.OnCall, conflict b
 			s.Lost = append(s.Lost, lostOverride{lost.Participant, shown.Clock(lost.StartsAt), shown.Clock(lost.EndsAt)})
 		}
 	}
-	channels, _, err := v.store.AlertChannels(v.r.Context(), v.actor(), everyOne)
+	channels, err := v.channels()
 	if err != nil {
 		return err
 	}
