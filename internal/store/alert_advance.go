@@ -34,7 +34,7 @@ func (s *Store) AdvanceAlerts(ctx context.Context) (more bool, next time.Time, e
 	}
 	more, err = write(ctx, s, func(t *tx) (bool, error) {
 		t.unattended = true
-		if err := t.lockMutex("alerts"); err != nil {
+		if err := t.lockMutex(mutexAlerts); err != nil {
 			return false, err
 		}
 		a := advance{tx: t, rules: make(map[string][]alert.Rule), silences: make(map[string][]alert.Silence), onCall: make(map[string][]alert.OnCall)}

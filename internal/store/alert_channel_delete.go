@@ -13,7 +13,7 @@ import (
 // an *allswell.ValidationError if a rule, an on-call schedule or the setting ALLSWELL_SMS_CHANNEL names it.
 func (s *Store) DeleteAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		if err := t.lockMutex("alerts"); err != nil { // so that no notice for the channel is added meanwhile
+		if err := t.lockMutex(mutexAlerts); err != nil { // so that no notice for the channel is added meanwhile
 			return err
 		}
 		c, err := t.alertChannel(actor, id)

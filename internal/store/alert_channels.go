@@ -157,7 +157,7 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 		}
 		c.ID, c.WorkspaceID, c.CreatedAt, c.UpdatedAt = allswell.NewID(alert.PrefixChannel, t.Now), actor.WorkspaceID, t.Now, t.Now
 		c.SecretFields = slices.Sorted(maps.Keys(c.Secrets))
-		if err := t.lockMutex("alerts"); err != nil { // so that the fallback is not deleted meanwhile; for checkNameOfSMS
+		if err := t.lockMutex(mutexAlerts); err != nil { // so that the fallback is not deleted meanwhile; for checkNameOfSMS
 			return c, err
 		}
 		if err := t.validateChannel(actor, c); err != nil {
@@ -197,7 +197,7 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 // is allswell.ErrPreconditionFailed if the channel does not meet all conditions.
 func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Channel) error) (alert.Channel, error) {
 	c, err := writeAs(ctx, s, actor, func(t *tx) (alert.Channel, error) {
-		if err := t.lockMutex("alerts"); err != nil { // so that two changes cannot make a cycle of fallbacks; for checkRename
+		if err := t.lockMutex(mutexAlerts); err != nil { // so that two changes cannot make a cycle of fallbacks; for checkRename
 			return alert.Channel{}, err
 		}
 		before, err := t.lockAlertChannel(actor, id, p)
@@ -411,7 +411,7 @@ func (s *Store) ChannelMessages(ctx context.Context, actor allswell.Actor, ref s
 		messages, err := database.Query(c.Session, func(row database.Row) (m ChannelMessage, err error) {
 			var state string
 			err = row.Scan(&m.ID, &state, &m.Attempts, text{&m.Reason}, instant{&m.CreatedAt}, instant{&m.FinishedAt}, &m.Notices, text{(*string)(&m.Kind)}, text{&m.AlertID})
-			m.Failed = state == "failed"
+			m.Failed = state == messageFailed
 			return
 		}, `SELECT m.id, m.state, m.attempts, m.reason, m.created_at, m.finished_at, (SELECT count(*) FROM alert_notices WHERE message_id = m.id), n.kind, n.alert_id
 			FROM alert_messages m LEFT JOIN alert_notices n ON n.id = (SELECT id FROM alert_notices WHERE message_id = m.id ORDER BY created_at, id LIMIT 1)

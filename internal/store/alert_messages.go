@@ -13,8 +13,14 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// maxNotices is the most notices in one message; the others are in the next message.
+// maxNotices is the maximum number of notices in one message; the others are in the next message.
 const maxNotices = 5000
+
+// The states of messages that are not tried again; the others are being sent.
+const (
+	messageSent   = "sent"
+	messageFailed = "failed"
+)
 
 // MessageClaim says which messages a replica can send.
 type MessageClaim struct {
@@ -264,7 +270,7 @@ func (t *tx) messageSent(ch *alert.Channel, m messageRow, r MessageResult) error
 			return err
 		}
 	}
-	return t.finishMessage(m, "sent", "")
+	return t.finishMessage(m, messageSent, "")
 }
 
 // messageFailed records that a message was not taken. What cannot be cured, or has failed for alert.MessageLifetime, is
@@ -280,7 +286,7 @@ func (t *tx) messageFailed(ch *alert.Channel, m messageRow, r MessageResult) err
 	lost := r.Outcome.Result == allswell.SendRejected || r.Outcome.Result == allswell.SendUndeliverable || r.Outcome.Result == allswell.SendGone ||
 		!t.Now.Before(m.createdAt.Add(alert.MessageLifetime))
 	if lost {
-		if err := t.finishMessage(m, "failed", h.Reason); err != nil {
+		if err := t.finishMessage(m, messageFailed, h.Reason); err != nil {
 			return err
 		}
 	} else if _, err := t.Exec(`UPDATE alert_messages SET attempts = attempts + 1, reason = $2 WHERE id = $1`, m.id, h.Reason); err != nil {

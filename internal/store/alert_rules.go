@@ -89,7 +89,7 @@ func (s *Store) CreateAlertRule(ctx context.Context, actor allswell.Actor, r ale
 		if err := checkUnlimited(actor); err != nil {
 			return r, err
 		}
-		if err := t.lockMutex("alerts"); err != nil { // so that no channel or schedule that it names is deleted meanwhile
+		if err := t.lockMutex(mutexAlerts); err != nil { // so that no channel or schedule that it names is deleted meanwhile
 			return r, err
 		}
 		r.ID, r.WorkspaceID, r.CreatedAt, r.UpdatedAt = allswell.NewID(alert.PrefixRule, t.Now), actor.WorkspaceID, t.Now, t.Now
@@ -181,7 +181,7 @@ func (t *tx) lockAlertRule(actor allswell.Actor, ref string, p allswell.Precondi
 	if err := checkUnlimited(actor); err != nil {
 		return alert.Rule{}, err
 	}
-	if err := t.lockMutex("alerts"); err != nil { // so that the rule does not begin to hold an alert back meanwhile
+	if err := t.lockMutex(mutexAlerts); err != nil { // so that the rule does not begin to hold an alert back meanwhile
 		return alert.Rule{}, err
 	}
 	r, err := database.One(t.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE `+idOrName(ref, alert.PrefixRule)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, actor.WorkspaceID)

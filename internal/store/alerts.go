@@ -123,7 +123,7 @@ func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (Ale
 		if d.Notices, err = database.Query(c.Session, func(row database.Row) (t AlertNotice, err error) {
 			var state string
 			err = row.Scan(&t.Kind, &t.ChannelID, &t.ChannelName, &t.ChannelType, &t.Deleted, text{&t.RuleName}, instant{&t.At}, text{&state}, instant{&t.SentAt}, text{&t.Reason}, text{&t.FallbackFor})
-			if t.Failed = state == "failed"; state != "sent" {
+			if t.Failed = state == messageFailed; state != messageSent {
 				t.SentAt = time.Time{}
 			}
 			return
@@ -149,7 +149,7 @@ func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (Ale
 // stays as it is.
 func (s *Store) AcknowledgeAlert(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[alert.Alert]) (alert.Alert, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (alert.Alert, error) {
-		if err := t.lockMutex("alerts"); err != nil {
+		if err := t.lockMutex(mutexAlerts); err != nil {
 			return alert.Alert{}, err
 		}
 		from, args := alertsOf(actor)
@@ -236,7 +236,7 @@ func (s *Store) ThreadChannel(ctx context.Context, key string) (alert.Channel, e
 // the link.
 func (s *Store) AcknowledgeThread(ctx context.Context, key string, actor allswell.Actor) (count int, err error) {
 	return write(ctx, s, func(t *tx) (int, error) {
-		if err := t.lockMutex("alerts"); err != nil {
+		if err := t.lockMutex(mutexAlerts); err != nil {
 			return 0, err
 		}
 		h, err := t.alertThread(key, maxNotices)

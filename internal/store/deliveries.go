@@ -94,7 +94,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, c ClaimOptions) (claimed []
 		return nil, false, err
 	}
 	claimed, err = write(ctx, s, func(t *tx) (claimed []ClaimedDelivery, err error) {
-		if err := t.lockMutex("claim"); err != nil {
+		if err := t.lockMutex(mutexClaim); err != nil {
 			return nil, err
 		}
 		if _, err := t.Exec(`UPDATE deliveries SET state = 'pending', next_attempt_at = $1, lease_until_at = NULL, reason = $2
@@ -327,7 +327,7 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 	return writeOnly(ctx, s, func(t *tx) error {
 		// Not concurrently with a claim, which would postpone the waiting deliveries of a
 		// key to the end of a lease that this transaction ends.
-		if err := t.lockMutex("claim"); err != nil {
+		if err := t.lockMutex(mutexClaim); err != nil {
 			return err
 		}
 		// Subscribers before deliveries, as everywhere.

@@ -17,7 +17,7 @@ func (t *tx) lockDomains(settings allswell.PageSettings) error {
 	if settings.Domain == nil {
 		return nil
 	}
-	return t.lockMutex("domains")
+	return t.lockMutex(mutexDomains)
 }
 
 // claimDomain sets the claim of a page to its new domain: verified at once in the first
@@ -106,7 +106,7 @@ func (s *Store) BeginDomainChecks(ctx context.Context, limit int) ([]DomainCheck
 		return nil, err
 	}
 	return write(ctx, s, func(t *tx) ([]DomainCheck, error) {
-		if err := t.lockMutex("domains"); err != nil {
+		if err := t.lockMutex(mutexDomains); err != nil {
 			return nil, err
 		}
 		checks, err := database.Query(t.Session, func(row database.Row) (c DomainCheck, err error) {
@@ -136,7 +136,7 @@ func (s *Store) RecordDomainCheck(
 ) (allswell.Page, error) {
 	return writeAs(ctx, s, c.Actor, func(t *tx) (p allswell.Page, err error) {
 		t.unattended = true
-		if err := t.lockMutex("domains"); err != nil {
+		if err := t.lockMutex(mutexDomains); err != nil {
 			return p, err
 		}
 		// In one statement, and so by id, also the page that may lose the domain.

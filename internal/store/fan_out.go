@@ -40,7 +40,7 @@ func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 	}
 	large := false
 	more, err = write(ctx, s, func(t *tx) (bool, error) {
-		if err := t.lockMutex("fan-out"); err != nil {
+		if err := t.lockMutex(mutexFanOut); err != nil {
 			return false, err
 		}
 		e, err := database.One(t.Session, scanOpenEvent, `SELECT `+openEventColumns+` FROM events e

@@ -132,10 +132,22 @@ func (t *tx) bumpVersion(pageID string) error {
 	return nil
 }
 
+// mutex is the name of a row of mutexes.
+type mutex string
+
+const (
+	mutexAlerts  mutex = "alerts"  // rules, silences, on-call schedules and channels, and how far alerts are
+	mutexClaim   mutex = "claim"   // deliveries that are claimed
+	mutexDomains mutex = "domains" // of pages
+	mutexFanOut  mutex = "fan-out" // events that become deliveries
+	mutexHome    mutex = "home"    // which page is the home page
+	mutexParents mutex = "parents" // of monitors
+)
+
 // lockMutex waits until no other transaction holds the mutex, and holds it until this one
 // ends.
-func (t *tx) lockMutex(name string) error {
-	_, err := database.One(t.Session, database.ScanString, `SELECT name FROM mutexes WHERE name = $1 FOR UPDATE`, name)
+func (t *tx) lockMutex(m mutex) error {
+	_, err := database.One(t.Session, database.ScanString, `SELECT name FROM mutexes WHERE name = $1 FOR UPDATE`, string(m))
 	return err
 }
 

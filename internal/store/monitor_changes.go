@@ -225,7 +225,7 @@ func (s *Store) ChangeMonitor(
 			return allswell.Monitor{}, err
 		}
 		if ch.ParentID != nil {
-			if err := t.lockMutex("parents"); err != nil {
+			if err := t.lockMutex(mutexParents); err != nil {
 				return allswell.Monitor{}, err
 			}
 		}

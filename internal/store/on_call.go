@@ -48,7 +48,7 @@ func (s *Store) CreateOnCall(
 		if err := checkUnlimited(actor); err != nil {
 			return o, err
 		}
-		if err := t.lockMutex("alerts"); err != nil { // for validateOnCall
+		if err := t.lockMutex(mutexAlerts); err != nil { // for validateOnCall
 			return o, err
 		}
 		o.ID, o.WorkspaceID, o.CalendarKey, o.CreatedAt, o.UpdatedAt = allswell.NewID(alert.PrefixOnCall, t.Now), actor.WorkspaceID, rand.Text(), t.Now, t.Now
@@ -76,7 +76,7 @@ func (s *Store) ChangeOnCall(
 	ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.OnCall) error,
 ) (alert.OnCall, error) {
 	o, err := writeAs(ctx, s, actor, func(t *tx) (alert.OnCall, error) {
-		if err := t.lockMutex("alerts"); err != nil { // for validateOnCall
+		if err := t.lockMutex(mutexAlerts); err != nil { // for validateOnCall
 			return alert.OnCall{}, err
 		}
 		before, err := t.lockOnCall(actor, id, p)
@@ -107,7 +107,7 @@ func (s *Store) ChangeOnCall(
 // names it.
 func (s *Store) DeleteOnCall(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		if err := t.lockMutex("alerts"); err != nil { // so that no rule names it meanwhile
+		if err := t.lockMutex(mutexAlerts); err != nil { // so that no rule names it meanwhile
 			return err
 		}
 		o, err := t.lockOnCall(actor, id, p)

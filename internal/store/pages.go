@@ -327,7 +327,7 @@ func (t *tx) lockHome(workspaceID, slug string, settings allswell.PageSettings) 
 	if settings.Home == nil || !*settings.Home {
 		return nil
 	}
-	if err := t.lockMutex("home"); err != nil {
+	if err := t.lockMutex(mutexHome); err != nil {
 		return err
 	}
 	return t.lockRows(func() (s lockSet, err error) {

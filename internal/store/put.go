@@ -128,7 +128,7 @@ func (s *Store) PutMonitor(
 	}
 	done, err := writePut(ctx, s, actor, func(t *tx) (done put[allswell.Monitor], err error) {
 		if n.ParentID != "" {
-			if err := t.lockMutex("parents"); err != nil {
+			if err := t.lockMutex(mutexParents); err != nil {
 				return done, err
 			}
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 
@@ -82,7 +83,7 @@ func (s *Store) CreateSilence(
 		}
 		n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM silences WHERE workspace_id = $1 AND ends_at > $2`, actor.WorkspaceID, millis(t.Now))
 		if err == nil && n >= alert.MaxSilences {
-			err = withField(nil, "ends_at", "A workspace can have no more than 500 silences that have not ended.")
+			err = withField(nil, "ends_at", fmt.Sprintf("A workspace can have no more than %d silences that have not ended.", alert.MaxSilences))
 		}
 		if err != nil {
 			return v, err
@@ -204,7 +205,7 @@ func (t *tx) lockSilence(actor allswell.Actor, id string, p allswell.Preconditio
 	if err := checkUnlimited(actor); err != nil {
 		return alert.Silence{}, err
 	}
-	if err := t.lockMutex("alerts"); err != nil {
+	if err := t.lockMutex(mutexAlerts); err != nil {
 		return alert.Silence{}, err
 	}
 	v, err := database.One(t.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID)
