@@ -155,13 +155,15 @@ func (a *advance) recordHold(p alert.Progress, why alert.HoldReason) error {
 // endAlert ends the alert of an event that e ends, and notifies the channels that were notified of it. Rules that would
 // have notified later than its end do not, unless they wait because the monitor is flapping: see alert.Rule.Advance.
 func (a *advance) endAlert(begun alert.Event, e allswell.MonitorEvent) error {
-	ids, err := a.ids(`UPDATE alerts SET resolved_at = $4, end_reason = $5 WHERE workspace_id = $1 AND event = $2 AND event_key = $3 AND resolved_at IS NULL RETURNING id`,
+	ids, err := a.ids(`UPDATE alerts SET resolved_at = $4, end_reason = $5
+			WHERE workspace_id = $1 AND event = $2 AND event_key = $3 AND resolved_at IS NULL RETURNING id`,
 		e.WorkspaceID, string(begun), e.OutageID, millis(e.CreatedAt), nullIfEmpty(endReasonOf(e.Data)))
 	if err != nil || len(ids) == 0 {
 		return err
 	}
 	a.MarkChanged()
-	if _, err := a.Exec(`UPDATE alert_progress SET due_at = NULL, held = NULL WHERE alert_id IN EACH($1) AND NOT flapping AND due_at > $2`, list(ids), millis(e.CreatedAt)); err != nil {
+	if _, err := a.Exec(`UPDATE alert_progress SET due_at = NULL, held = NULL
+			WHERE alert_id IN EACH($1) AND NOT flapping AND due_at > $2`, list(ids), millis(e.CreatedAt)); err != nil {
 		return err
 	}
 	ended, err := a.noticesToRecipients(ids, alert.NoticeResolved)
@@ -176,7 +178,8 @@ func (c *session) noticesToRecipients(alertIDs []string, kind alert.NoticeKind) 
 		n.kind = kind
 		err = row.Scan(&n.alertID, &n.channelID)
 		return
-	}, `SELECT r.alert_id, r.channel_id FROM alert_recipients r WHERE r.alert_id IN EACH($1) AND `+wasNotified+` ORDER BY r.alert_id, r.channel_id`, list(alertIDs))
+	}, `SELECT r.alert_id, r.channel_id FROM alert_recipients r WHERE r.alert_id IN EACH($1) AND `+wasNotified+`
+			ORDER BY r.alert_id, r.channel_id`, list(alertIDs))
 }
 
 const progressColumns = `alert_id, rule_id, due_at, step, repeats, holds, flapping`
@@ -188,7 +191,8 @@ func scanProgress(row database.Row) (p alert.Progress, err error) {
 
 // askRules does what the rules that are due say, and returns how many there were.
 func (a *advance) askRules() (int, error) {
-	due, err := database.Query(a.Session, scanProgress, `SELECT `+progressColumns+` FROM alert_progress WHERE due_at <= $1 ORDER BY due_at, alert_id, rule_id LIMIT $2`,
+	due, err := database.Query(a.Session, scanProgress, `SELECT `+progressColumns+` FROM alert_progress WHERE due_at <= $1
+			ORDER BY due_at, alert_id, rule_id LIMIT $2`,
 		millis(a.Now), advanceRules)
 	if err != nil || len(due) == 0 {
 		return 0, err
@@ -360,7 +364,8 @@ func (t *tx) addNotice(n newNotice) (bool, error) {
 	if err != nil || first == 0 && n.kind == alert.NoticeOpened {
 		return false, err
 	}
-	_, err = t.Exec(`INSERT INTO alert_notices (id, alert_id, channel_id, kind, rule_id, created_at, decided_at, fallback_for) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+	_, err = t.Exec(`INSERT INTO alert_notices (id, alert_id, channel_id, kind, rule_id, created_at, decided_at, fallback_for)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		allswell.NewID(alert.PrefixNotice, t.Now), n.alertID, n.channelID, string(n.kind), nullIfEmpty(n.ruleID), millis(t.Now), millis(n.decidedAt), nullIfEmpty(n.fallbackFor))
 	return err == nil, err
 }

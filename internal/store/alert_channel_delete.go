@@ -20,7 +20,8 @@ func (s *Store) DeleteAlertChannel(ctx context.Context, actor allswell.Actor, id
 		if err != nil {
 			return err
 		}
-		if _, err := t.ids(`SELECT id FROM alert_channels WHERE fallback_id = $1 ORDER BY id FOR UPDATE`, c.ID); err != nil { // a fallback is locked after its channels
+		// A fallback is locked after its channels.
+		if _, err := t.ids(`SELECT id FROM alert_channels WHERE fallback_id = $1 ORDER BY id FOR UPDATE`, c.ID); err != nil {
 			return err
 		}
 		c, err = t.lockAlertChannel(actor, c.ID, p)
@@ -44,8 +45,10 @@ func (s *Store) DeleteAlertChannel(ctx context.Context, actor allswell.Actor, id
 		if err := t.abandonNotices(c.ID); err != nil {
 			return err
 		}
-		if _, err := t.Exec(`UPDATE alert_channels SET deleted_at = $2, enabled = FALSE, test_weekly = FALSE, config = '{}', secrets = NULL, secret_fields = $3, title_template = '', text_template = '',
-			fallback_id = NULL, due_at = NULL, lease_until_at = NULL, fencing_token = fencing_token + 1 WHERE id = $1`, c.ID, millis(t.Now), listText[string](nil)); err != nil {
+		if _, err := t.Exec(`UPDATE alert_channels SET deleted_at = $2, enabled = FALSE, test_weekly = FALSE, config = '{}',
+				secrets = NULL, secret_fields = $3, title_template = '', text_template = '',
+				fallback_id = NULL, due_at = NULL, lease_until_at = NULL, fencing_token = fencing_token + 1 WHERE id = $1`,
+			c.ID, millis(t.Now), listText[string](nil)); err != nil {
 			return err
 		}
 		return t.audit(actor, allswell.AuditDelete, c, nil)
@@ -82,13 +85,15 @@ func (t *tx) abandonNotices(channelID string) error {
 	}
 	if len(waiting) > 0 {
 		message := allswell.NewID(alert.PrefixMessage, t.Now)
-		if _, err := t.Exec(`INSERT INTO alert_messages (id, channel_id, first, state, attempts, created_at) VALUES ($1, $2, FALSE, 'sending', 0, $3)`, message, channelID, millis(t.Now)); err != nil {
+		if _, err := t.Exec(`INSERT INTO alert_messages (id, channel_id, first, state, attempts, created_at)
+				VALUES ($1, $2, FALSE, 'sending', 0, $3)`, message, channelID, millis(t.Now)); err != nil {
 			return err
 		}
 		if _, err := t.Exec(`UPDATE alert_notices SET message_id = $2 WHERE channel_id = $1 AND message_id IS NULL`, channelID, message); err != nil {
 			return err
 		}
 	}
-	_, err = t.Exec(`UPDATE alert_messages SET state = 'failed', finished_at = $2, reason = $3 WHERE channel_id = $1 AND state = 'sending'`, channelID, millis(t.Now), reason)
+	_, err = t.Exec(`UPDATE alert_messages SET state = 'failed', finished_at = $2, reason = $3
+			WHERE channel_id = $1 AND state = 'sending'`, channelID, millis(t.Now), reason)
 	return err
 }

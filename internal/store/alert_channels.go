@@ -61,7 +61,9 @@ func (c *session) alertChannel(actor allswell.Actor, ref string) (alert.Channel,
 	if err := checkUnlimited(actor); err != nil {
 		return alert.Channel{}, err
 	}
-	ch, err := database.One(c.Session, scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE workspace_id = $1 AND deleted_at IS NULL AND `+idOrName(ref, alert.PrefixChannel)+` = $2`, actor.WorkspaceID, ref)
+	ch, err := database.One(c.Session, scanChannel, `SELECT `+channelColumns+` FROM alert_channels
+			WHERE workspace_id = $1 AND deleted_at IS NULL AND `+idOrName(ref, alert.PrefixChannel)+` = $2`,
+		actor.WorkspaceID, ref)
 	if err != nil {
 		return ch, err
 	}
@@ -179,7 +181,8 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 		if err != nil {
 			return c, err
 		}
-		if _, err = t.Exec(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secrets, secret_fields, max_per_minute, fallback_id, test_weekly, created_at, updated_at, title_template, text_template)
+		if _, err = t.Exec(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secrets, secret_fields,
+				max_per_minute, fallback_id, test_weekly, created_at, updated_at, title_template, text_template)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14)`, c.ID, c.WorkspaceID, c.Type, c.Name, c.Enabled, string(c.Config), sealed,
 			listText(c.SecretFields), c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now), c.TitleTemplate, c.TextTemplate); err != nil {
 			return c, err
@@ -234,8 +237,11 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 		if err != nil {
 			return c, err
 		}
-		if _, err = t.Exec(`UPDATE alert_channels SET name = $2, enabled = $3, config = $4, secrets = $5, secret_fields = $6, max_per_minute = $7, fallback_id = $8, test_weekly = $9, updated_at = $10,
-			title_template = $11, text_template = $12, template_error = $13 WHERE id = $1`, c.ID, c.Name, c.Enabled, string(c.Config), sealed, listText(c.SecretFields), c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now),
+		if _, err = t.Exec(`UPDATE alert_channels SET name = $2, enabled = $3, config = $4, secrets = $5, secret_fields = $6,
+				max_per_minute = $7, fallback_id = $8, test_weekly = $9, updated_at = $10,
+				title_template = $11, text_template = $12, template_error = $13 WHERE id = $1`,
+			c.ID, c.Name, c.Enabled, string(c.Config), sealed, listText(c.SecretFields),
+			c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now),
 			c.TitleTemplate, c.TextTemplate, nullIfEmpty(c.Health.TemplateError)); err != nil {
 			return c, err
 		}
@@ -258,7 +264,8 @@ func (t *tx) checkNameOfSMS(c alert.Channel) error {
 	if c.Name != t.s.sms.Channel {
 		return nil
 	}
-	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM alert_channels WHERE name = $1 AND workspace_id <> $2 AND deleted_at IS NULL`, c.Name, c.WorkspaceID)
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM alert_channels
+			WHERE name = $1 AND workspace_id <> $2 AND deleted_at IS NULL`, c.Name, c.WorkspaceID)
 	if err == nil && n > 0 {
 		err = withField(nil, "name", "ALLSWELL_SMS_CHANNEL has this name, which a channel of another workspace has. Choose another one.")
 	}
@@ -308,7 +315,9 @@ func (t *tx) lockAlertChannel(actor allswell.Actor, ref string, p allswell.Preco
 	if err := checkUnlimited(actor); err != nil {
 		return alert.Channel{}, err
 	}
-	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels WHERE `+idOrName(ref, alert.PrefixChannel)+` = $1 AND workspace_id = $2 AND deleted_at IS NULL FOR UPDATE`, ref, actor.WorkspaceID)
+	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels
+			WHERE `+idOrName(ref, alert.PrefixChannel)+` = $1 AND workspace_id = $2 AND deleted_at IS NULL FOR UPDATE`,
+		ref, actor.WorkspaceID)
 	if err != nil {
 		return alert.Channel{}, err
 	}
@@ -328,7 +337,8 @@ func (t *tx) lockChannels(ids map[string]bool) (enabled map[string]string, err e
 		err = row.Scan(&id, &fallback)
 		enabled[id] = fallback
 		return
-	}, `SELECT id, CASE WHEN failures >= $2 THEN coalesce(fallback_id, '') ELSE '' END FROM alert_channels WHERE id IN EACH($1) AND enabled ORDER BY id FOR UPDATE`,
+	}, `SELECT id, CASE WHEN failures >= $2 THEN coalesce(fallback_id, '') ELSE '' END FROM alert_channels
+			WHERE id IN EACH($1) AND enabled ORDER BY id FOR UPDATE`,
 		list(slices.Sorted(maps.Keys(ids))), alert.FallbackAfter)
 	return enabled, err
 }

@@ -55,7 +55,8 @@ func (t *tx) emitGap(from time.Time) error {
 		return nil
 	}
 	key := "listening:" + strconv.FormatInt(from.UnixMilli(), 10)
-	if known, err := t.ids(`SELECT id FROM monitor_events WHERE kind = $1 AND outage_id = $2 AND created_at >= $3 LIMIT 1`, string(alert.ServiceGap), key, millis(from)); err != nil || len(known) > 0 {
+	if known, err := t.ids(`SELECT id FROM monitor_events WHERE kind = $1 AND outage_id = $2 AND created_at >= $3 LIMIT 1`,
+		string(alert.ServiceGap), key, millis(from)); err != nil || len(known) > 0 {
 		return err
 	}
 	workspaces, err := t.ids(`SELECT DISTINCT workspace_id FROM alert_rules WHERE enabled ORDER BY workspace_id`)
@@ -246,7 +247,8 @@ func (c *session) notifyAlertAt(a alert.Alert) (time.Time, error) {
 	earlier, err := database.Query(c.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
-	}, `SELECT DISTINCT notify_at FROM (SELECT notify_at FROM alerts WHERE monitor_id = $1 AND event = $2 AND opened_at > $3 ORDER BY opened_at DESC LIMIT $4) AS last
+	}, `SELECT DISTINCT notify_at FROM (SELECT notify_at FROM alerts
+			WHERE monitor_id = $1 AND event = $2 AND opened_at > $3 ORDER BY opened_at DESC LIMIT $4) AS last
 		ORDER BY notify_at`, a.MonitorID, string(a.Event), millis(a.OpenedAt.Add(-2*allswell.DeliveryLifetime)), enough)
 	return allswell.NotificationTime(earlier, a.OpenedAt), err
 }

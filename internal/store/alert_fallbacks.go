@@ -66,14 +66,16 @@ func (n newNotice) closes() bool {
 }
 
 // wasNotified is the condition of a recipient r of an alert that a notice waits for it, or that it accepted one.
-const wasNotified = `(EXISTS (SELECT 1 FROM alert_notices n LEFT JOIN alert_messages m ON m.id = n.message_id WHERE n.alert_id = r.alert_id AND n.channel_id = r.channel_id AND coalesce(m.state, '') <> 'failed')
+const wasNotified = `(EXISTS (SELECT 1 FROM alert_notices n LEFT JOIN alert_messages m ON m.id = n.message_id
+		WHERE n.alert_id = r.alert_id AND n.channel_id = r.channel_id AND coalesce(m.state, '') <> 'failed')
 	OR NOT EXISTS (SELECT 1 FROM alert_notices n WHERE n.alert_id = r.alert_id AND n.channel_id = r.channel_id))`
 
 // isNew reports whether a notice says something new to its channel: each notice reaches each channel at most once,
 // whatever fallbacks there are, and an alert ends once, and is acknowledged once. A fallback is notified of that only
 // if it was notified of the alert.
 func (c *session) isNew(n newNotice) (bool, error) {
-	earlier, err := c.ids(`SELECT id FROM alert_notices WHERE alert_id = $1 AND channel_id = $2 AND kind = $3 AND ($4 OR coalesce(decided_at, created_at) = $5) LIMIT 1`,
+	earlier, err := c.ids(`SELECT id FROM alert_notices WHERE alert_id = $1 AND channel_id = $2 AND kind = $3
+			AND ($4 OR coalesce(decided_at, created_at) = $5) LIMIT 1`,
 		n.alertID, n.channelID, string(n.kind), n.closes(), millis(n.decidedAt))
 	if err != nil || len(earlier) > 0 || n.fallbackFor == "" || !n.closes() {
 		return err == nil && len(earlier) == 0, err

@@ -178,7 +178,8 @@ func (c *session) alertsBefore(actor allswell.Actor, f AlertFilter, before Alert
 		from += fmt.Sprintf(` AND (opened_at, id) < ($%d, $%d)`, len(args)-1, len(args))
 	}
 	args = append(args, limit+1)
-	alerts, err = database.Query(c.Session, scanAlert, `SELECT `+alertColumns+` `+from+` ORDER BY opened_at DESC, id DESC LIMIT $`+strconv.Itoa(len(args)), args...)
+	alerts, err = database.Query(c.Session, scanAlert, `SELECT `+alertColumns+` `+from+`
+			ORDER BY opened_at DESC, id DESC LIMIT $`+strconv.Itoa(len(args)), args...)
 	if len(alerts) > limit {
 		alerts = alerts[:limit]
 		next = AlertCursor{alerts[limit-1].OpenedAt, alerts[limit-1].ID}

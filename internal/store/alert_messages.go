@@ -50,7 +50,9 @@ func (s *Store) ClaimMessages(ctx context.Context, c MessageClaim) (claimed []Cl
 	}
 	claimed, err = write(ctx, s, func(t *tx) (claimed []ClaimedMessage, err error) {
 		t.unattended = true
-		ids, err := t.ids(`SELECT id FROM alert_channels WHERE due_at <= $1 AND (lease_until_at IS NULL OR lease_until_at <= $1) ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED`,
+		ids, err := t.ids(`SELECT id FROM alert_channels
+				WHERE due_at <= $1 AND (lease_until_at IS NULL OR lease_until_at <= $1)
+				ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED`,
 			millis(t.Now), c.Limit)
 		for _, id := range ids {
 			if err == nil {
@@ -90,7 +92,8 @@ func (t *tx) claimChannel(claimed []ClaimedMessage, id string, follows []string)
 	if c.Channel.Secrets, c.SecretsMissing, err = t.readableSecrets(id); err != nil {
 		return claimed, err
 	}
-	c.FencingToken, err = database.One(t.Session, database.ScanInt, `UPDATE alert_channels SET lease_until_at = $2, fencing_token = fencing_token + 1 WHERE id = $1 RETURNING fencing_token`,
+	c.FencingToken, err = database.One(t.Session, database.ScanInt, `UPDATE alert_channels
+			SET lease_until_at = $2, fencing_token = fencing_token + 1 WHERE id = $1 RETURNING fencing_token`,
 		id, millis(c.LeaseUntil))
 	t.MarkChanged()
 	return append(claimed, c), err
@@ -151,7 +154,8 @@ func (t *tx) composeMessage(ch alert.Channel, follows bool) (m messageRow, err e
 	}
 	if m.first {
 		m.threadID = allswell.NewID(alert.PrefixThread, t.Now)
-		if _, err = t.Exec(`INSERT INTO alert_threads (id, channel_id, secret_key, created_at) VALUES ($1, $2, $3, $4)`, m.threadID, ch.ID, rand.Text(), millis(t.Now)); err != nil {
+		if _, err = t.Exec(`INSERT INTO alert_threads (id, channel_id, secret_key, created_at) VALUES ($1, $2, $3, $4)`,
+			m.threadID, ch.ID, rand.Text(), millis(t.Now)); err != nil {
 			return m, err
 		}
 		if _, err = t.Exec(`UPDATE alert_recipients SET thread_id = $3 WHERE channel_id = $1 AND alert_id IN EACH($2)`, ch.ID, list(alerts), m.threadID); err != nil {
@@ -197,7 +201,8 @@ func (c *session) message(row messageRow) (m alert.Message, err error) {
 		return m, err
 	}
 	if thread.First = row.first; !thread.First {
-		thread.Alerts, err = database.Query(c.Session, scanAlert, `SELECT `+alertColumns+` FROM alerts WHERE id IN (SELECT alert_id FROM alert_recipients WHERE thread_id = $1)
+		thread.Alerts, err = database.Query(c.Session, scanAlert, `SELECT `+alertColumns+` FROM alerts
+				WHERE id IN (SELECT alert_id FROM alert_recipients WHERE thread_id = $1)
 			ORDER BY opened_at, id LIMIT $2`, thread.ID, maxNotices)
 	}
 	m.Thread = &thread
@@ -256,7 +261,8 @@ func (s *Store) SaveMessageResult(ctx context.Context, r MessageResult) error {
 
 // lockClaimedChannel locks and loads the channel of a claimed message, if it is still claimed.
 func (t *tx) lockClaimedChannel(r MessageResult) (alert.Channel, error) {
-	if _, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels WHERE id = $1 AND fencing_token = $2 FOR UPDATE`, r.Channel.ID, r.FencingToken); err != nil {
+	if _, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels
+			WHERE id = $1 AND fencing_token = $2 FOR UPDATE`, r.Channel.ID, r.FencingToken); err != nil {
 		return alert.Channel{}, err
 	}
 	return t.channelByID(r.Channel.ID)
@@ -302,7 +308,8 @@ func (t *tx) messageFailed(ch *alert.Channel, m messageRow, r MessageResult) err
 }
 
 func (t *tx) finishMessage(m messageRow, state, reason string) error {
-	_, err := t.Exec(`UPDATE alert_messages SET state = $2, attempts = attempts + 1, finished_at = $3, reason = $4 WHERE id = $1`, m.id, state, millis(t.Now), nullIfEmpty(reason))
+	_, err := t.Exec(`UPDATE alert_messages SET state = $2, attempts = attempts + 1, finished_at = $3, reason = $4
+			WHERE id = $1`, m.id, state, millis(t.Now), nullIfEmpty(reason))
 	return err
 }
 

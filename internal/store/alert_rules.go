@@ -80,7 +80,8 @@ func (c *session) alertRule(actor allswell.Actor, ref string) (alert.Rule, error
 	if err := checkUnlimited(actor); err != nil {
 		return alert.Rule{}, err
 	}
-	return database.One(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 AND `+idOrName(ref, alert.PrefixRule)+` = $2`, actor.WorkspaceID, ref)
+	return database.One(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules
+			WHERE workspace_id = $1 AND `+idOrName(ref, alert.PrefixRule)+` = $2`, actor.WorkspaceID, ref)
 }
 
 // CreateAlertRule creates a rule. It is about alerts that begin afterwards.
@@ -135,7 +136,8 @@ func (s *Store) ChangeAlertRule(ctx context.Context, actor allswell.Actor, id st
 		if err != nil {
 			return r, err
 		}
-		if _, err = t.Exec(`UPDATE alert_rules SET name = $2, enabled = $3, rule = $4, updated_at = $5 WHERE id = $1`, r.ID, r.Name, r.Enabled, data, millis(t.Now)); err != nil {
+		if _, err = t.Exec(`UPDATE alert_rules SET name = $2, enabled = $3, rule = $4, updated_at = $5 WHERE id = $1`,
+			r.ID, r.Name, r.Enabled, data, millis(t.Now)); err != nil {
 			return r, err
 		}
 		if !r.Enabled {
@@ -171,7 +173,8 @@ func (s *Store) DeleteAlertRule(ctx context.Context, actor allswell.Actor, id st
 
 // endHoldsOf records that a rule that is disabled or deleted holds no alerts back any more.
 func (t *tx) endHoldsOf(r alert.Rule) error {
-	_, err := t.Exec(`UPDATE alert_holds SET until_at = $2 WHERE rule_id = $1 AND until_at > $2 AND alert_id IN (SELECT alert_id FROM alert_progress WHERE rule_id = $1 AND due_at IS NOT NULL)`,
+	_, err := t.Exec(`UPDATE alert_holds SET until_at = $2 WHERE rule_id = $1 AND until_at > $2
+			AND alert_id IN (SELECT alert_id FROM alert_progress WHERE rule_id = $1 AND due_at IS NOT NULL)`,
 		r.ID, millis(t.Now))
 	return err
 }
@@ -184,7 +187,8 @@ func (t *tx) lockAlertRule(actor allswell.Actor, ref string, p allswell.Precondi
 	if err := t.lockMutex(mutexAlerts); err != nil { // so that the rule does not begin to hold an alert back meanwhile
 		return alert.Rule{}, err
 	}
-	r, err := database.One(t.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules WHERE `+idOrName(ref, alert.PrefixRule)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, actor.WorkspaceID)
+	r, err := database.One(t.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules
+			WHERE `+idOrName(ref, alert.PrefixRule)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, actor.WorkspaceID)
 	if err != nil {
 		return r, err
 	}

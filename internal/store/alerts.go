@@ -42,7 +42,8 @@ func (f AlertFilter) from(actor allswell.Actor) (from string, args []any) {
 		from, args = withCondition(from, args, `event = $%d`, string(f.Event))
 	}
 	if f.Monitor != "" {
-		from, args = withCondition(from, args, `(monitor_id = $%[1]d OR monitor_id IN (SELECT id FROM monitors WHERE slug = $%[1]d AND workspace_id = alerts.workspace_id))`, f.Monitor)
+		from, args = withCondition(from, args, `(monitor_id = $%[1]d OR monitor_id IN (SELECT id FROM monitors
+				WHERE slug = $%[1]d AND workspace_id = alerts.workspace_id))`, f.Monitor)
 	}
 	return from, args
 }
@@ -127,14 +128,19 @@ func (s *Store) Alert(ctx context.Context, actor allswell.Actor, id string) (Ale
 				t.SentAt = time.Time{}
 			}
 			return
-		}, `SELECT n.kind, n.channel_id, c.name, c.type, c.deleted_at IS NOT NULL, r.name, n.created_at, m.state, m.finished_at, m.reason, f.name FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id LEFT JOIN alert_channels f ON f.id = n.fallback_for
-			LEFT JOIN alert_rules r ON r.id = n.rule_id LEFT JOIN alert_messages m ON m.id = n.message_id WHERE n.alert_id = $1 ORDER BY n.created_at, n.id LIMIT $2`, id, maxShownNotices); err != nil {
+		}, `SELECT n.kind, n.channel_id, c.name, c.type, c.deleted_at IS NOT NULL, r.name, n.created_at, m.state,
+				m.finished_at, m.reason, f.name FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id
+				LEFT JOIN alert_channels f ON f.id = n.fallback_for LEFT JOIN alert_rules r ON r.id = n.rule_id
+				LEFT JOIN alert_messages m ON m.id = n.message_id
+				WHERE n.alert_id = $1 ORDER BY n.created_at, n.id LIMIT $2`, id, maxShownNotices); err != nil {
 			return d, err
 		}
 		if d.Holds, err = database.Query(c.Session, func(row database.Row) (h AlertHold, err error) {
 			err = row.Scan(&h.RuleID, text{&h.RuleName}, &h.Reason, instant{&h.At}, instant{&h.Until})
 			return
-		}, `SELECT h.rule_id, r.name, h.reason, h.held_at, h.until_at FROM alert_holds h LEFT JOIN alert_rules r ON r.id = h.rule_id WHERE h.alert_id = $1 ORDER BY h.held_at, h.rule_id LIMIT $2`, id, maxShownNotices); err != nil {
+		}, `SELECT h.rule_id, r.name, h.reason, h.held_at, h.until_at FROM alert_holds h
+				LEFT JOIN alert_rules r ON r.id = h.rule_id WHERE h.alert_id = $1 ORDER BY h.held_at, h.rule_id LIMIT $2`,
+			id, maxShownNotices); err != nil {
 			return d, err
 		}
 		plans, err := c.alertPlans(d.WorkspaceID, []alert.Alert{d.Alert}, MaxPlanSteps)
@@ -169,7 +175,8 @@ func (t *tx) acknowledge(actor allswell.Actor, before alert.Alert) (alert.Alert,
 	}
 	a := before
 	a.AcknowledgedAt, a.AcknowledgedBy = t.Now, actor.DisplayName()
-	if _, err := t.Exec(`UPDATE alerts SET acknowledged_at = $2, acknowledged_by = $3 WHERE id = $1`, a.ID, millis(a.AcknowledgedAt), a.AcknowledgedBy); err != nil {
+	if _, err := t.Exec(`UPDATE alerts SET acknowledged_at = $2, acknowledged_by = $3 WHERE id = $1`,
+		a.ID, millis(a.AcknowledgedAt), a.AcknowledgedBy); err != nil {
 		return a, err
 	}
 	if err := t.audit(actor, allswell.AuditAcknowledge, before, a); err != nil {
@@ -203,7 +210,8 @@ func (c *session) alertThread(key string, limit int) (h AlertThread, err error) 
 	if _, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
 		err = row.Scan(&thread, &h.ChannelName, &h.workspaceID)
 		return
-	}, `SELECT h.id, c.name, c.workspace_id FROM alert_threads h JOIN alert_channels c ON c.id = h.channel_id WHERE h.secret_key = $1 AND c.deleted_at IS NULL`, key); err != nil {
+	}, `SELECT h.id, c.name, c.workspace_id FROM alert_threads h JOIN alert_channels c ON c.id = h.channel_id
+			WHERE h.secret_key = $1 AND c.deleted_at IS NULL`, key); err != nil {
 		return h, err
 	}
 	const of = `FROM alerts WHERE id IN (SELECT alert_id FROM alert_recipients WHERE thread_id = $1)`
@@ -282,8 +290,10 @@ func (s *Store) pruneAlerts(ctx context.Context) error {
 	return errors.Join(
 		s.deleteInSteps(ctx, `FROM alerts WHERE resolved_at <= $1`, before),
 		s.deleteInSteps(ctx, `FROM silences WHERE ends_at <= $1`, before),
-		s.deleteInSteps(ctx, `FROM alert_threads WHERE created_at <= $1 AND NOT EXISTS (SELECT 1 FROM alert_recipients r WHERE r.thread_id = alert_threads.id)`, before),
+		s.deleteInSteps(ctx, `FROM alert_threads WHERE created_at <= $1
+				AND NOT EXISTS (SELECT 1 FROM alert_recipients r WHERE r.thread_id = alert_threads.id)`, before),
 		s.deleteInSteps(ctx, `FROM alert_messages WHERE finished_at <= $1`, before),
-		s.deleteInSteps(ctx, `FROM alert_channels WHERE deleted_at <= $1 AND NOT EXISTS (SELECT 1 FROM alert_recipients r WHERE r.channel_id = alert_channels.id)`, before),
+		s.deleteInSteps(ctx, `FROM alert_channels WHERE deleted_at <= $1
+				AND NOT EXISTS (SELECT 1 FROM alert_recipients r WHERE r.channel_id = alert_channels.id)`, before),
 	)
 }

@@ -62,7 +62,8 @@ func (s *Store) CreateOnCall(
 		if err != nil {
 			return o, err
 		}
-		if _, err = t.Exec(`INSERT INTO on_call (id, workspace_id, slug, name, schedule, calendar_key, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
+		if _, err = t.Exec(`INSERT INTO on_call (id, workspace_id, slug, name, schedule, calendar_key, created_at, updated_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
 			o.ID, o.WorkspaceID, o.Slug, o.Name, data, o.CalendarKey, millis(t.Now)); err != nil {
 			return o, err
 		}
@@ -129,7 +130,8 @@ func (t *tx) lockOnCall(actor allswell.Actor, ref string, p allswell.Preconditio
 	if err := checkUnlimited(actor); err != nil {
 		return alert.OnCall{}, err
 	}
-	o, err := database.One(t.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, actor.WorkspaceID)
+	o, err := database.One(t.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call
+			WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, actor.WorkspaceID)
 	if err != nil {
 		return o, err
 	}

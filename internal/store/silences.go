@@ -81,7 +81,8 @@ func (s *Store) CreateSilence(
 		if err := t.validateSilence(&v, alert.Silence{}); err != nil {
 			return v, err
 		}
-		n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM silences WHERE workspace_id = $1 AND ends_at > $2`, actor.WorkspaceID, millis(t.Now))
+		n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM silences
+				WHERE workspace_id = $1 AND ends_at > $2`, actor.WorkspaceID, millis(t.Now))
 		if err == nil && n >= alert.MaxSilences {
 			err = withField(nil, "ends_at", fmt.Sprintf("A workspace can have no more than %d silences that have not ended.", alert.MaxSilences))
 		}
@@ -92,7 +93,8 @@ func (s *Store) CreateSilence(
 		if err != nil {
 			return v, err
 		}
-		if _, err = t.Exec(`INSERT INTO silences (id, workspace_id, filter, comment, starts_at, ends_at, created_by, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
+		if _, err = t.Exec(`INSERT INTO silences (id, workspace_id, filter, comment, starts_at, ends_at, created_by, created_at, updated_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
 			v.ID, v.WorkspaceID, string(filter), v.Comment, millis(v.StartsAt), millis(v.EndsAt), v.CreatedBy, millis(t.Now)); err != nil {
 			return v, err
 		}
@@ -189,10 +191,12 @@ func (t *tx) planSilenced(workspaceID string) error {
 		until[end] = append(until[end], id)
 	}
 	for end, ids := range until {
-		if _, err := t.Exec(`UPDATE alert_holds SET until_at = $4 WHERE alert_id IN EACH($1) AND reason = $2 AND until_at > $3`, list(ids), string(alert.HeldBySilence), millis(t.Now), end); err != nil {
+		if _, err := t.Exec(`UPDATE alert_holds SET until_at = $4 WHERE alert_id IN EACH($1) AND reason = $2
+				AND until_at > $3`, list(ids), string(alert.HeldBySilence), millis(t.Now), end); err != nil {
 			return err
 		}
-		if _, err := t.Exec(`UPDATE alert_progress SET due_at = $4 WHERE alert_id IN EACH($1) AND `+held, list(ids), string(alert.HeldBySilence), millis(t.Now), end); err != nil {
+		if _, err := t.Exec(`UPDATE alert_progress SET due_at = $4
+				WHERE alert_id IN EACH($1) AND `+held, list(ids), string(alert.HeldBySilence), millis(t.Now), end); err != nil {
 			return err
 		}
 	}
