@@ -180,8 +180,8 @@ type Alert struct {
 	ID             string          `json:"id"`
 	Event          string          `json:"event"` // such as monitor.down
 	State          string          `json:"state"` // open, acknowledged or resolved
-	Title          string          `json:"title"`
-	Name           string          `json:"name"` // of what it is about
+	Title          string          `json:"title"` // what has happened, also after its end
+	Name           string          `json:"name"`  // of what it is about
 	MonitorID      *string         `json:"monitor_id"`
 	Page           *string         `json:"page"` // slug
 	Severity       allswell.Impact `json:"severity"`

@@ -74,9 +74,13 @@ func (a Alert) State() State {
 	return Open
 }
 
-// Title returns a sentence without a full stop: "Nightly backup is down", or "Nightly backup is up again" if the alert
-// has ended.
-func (a Alert) Title() string {
+// Title returns what has happened as a sentence without a full stop: "Nightly backup is down", also if the alert has
+// ended.
+func (a Alert) Title() string { return a.Name + " " + a.Event.row().one }
+
+// Outcome returns what is true now as a sentence without a full stop: "Nightly backup is down", or "Nightly backup is up
+// again" if the alert has ended.
+func (a Alert) Outcome() string {
 	row := a.Event.row()
 	switch {
 	case a.State() != Resolved || row.over == "":
@@ -85,7 +89,7 @@ func (a Alert) Title() string {
 	default:
 		return a.Name + " " + row.over
 	}
-	return a.Name + " " + row.one
+	return a.Title()
 }
 
 // Filter says which alerts a rule or a silence is about. An empty list does not limit it; otherwise one of its values must

@@ -158,9 +158,9 @@ func (i Item) Title(now time.Time) string {
 	last := i.Kinds[len(i.Kinds)-1]
 	switch {
 	case i.brief():
-		return fmt.Sprintf("%s %s for %s. %s", i.Name, past(row.one), words(i.ResolvedAt.Sub(i.OpenedAt)), i.Alert.Title())
+		return fmt.Sprintf("%s %s for %s. %s", i.Name, past(row.one), words(i.ResolvedAt.Sub(i.OpenedAt)), i.Alert.Outcome())
 	case i.over():
-		return fmt.Sprintf("%s after %s", i.Alert.Title(), words(i.ResolvedAt.Sub(i.OpenedAt)))
+		return fmt.Sprintf("%s after %s", i.Alert.Outcome(), words(i.ResolvedAt.Sub(i.OpenedAt)))
 	case last == NoticeAcknowledged:
 		return fmt.Sprintf("Acknowledged by %s: %s %s", i.AcknowledgedBy, i.Name, row.one)
 	case last == NoticeRepeated:
@@ -210,7 +210,7 @@ func (m Message) Headline() string {
 		row, over := items[0].Event.row(), items[0].over()
 		switch {
 		case group == 1:
-			parts = append(parts, items[0].Alert.Title())
+			parts = append(parts, items[0].Alert.Outcome())
 		case over:
 			parts = append(parts, i18n.English().Number(group)+" "+row.overMany)
 		default:

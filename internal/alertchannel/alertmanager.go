@@ -60,7 +60,7 @@ func newPostableAlert(i alert.Item, m alert.Message) postableAlert {
 	}
 	p := postableAlert{
 		Labels:      map[string]string{"alertname": string(i.Event), "alert_id": i.ID, "name": i.Name, "severity": string(i.Severity)},
-		Annotations: map[string]string{"summary": i.Alert.Title()},
+		Annotations: map[string]string{"summary": i.Alert.Outcome()},
 		StartsAt:    i.OpenedAt.UTC().Format(time.RFC3339Nano), EndsAt: ends.UTC().Format(time.RFC3339Nano), GeneratorURL: m.Details(),
 	}
 	for label, value := range map[string]string{"page": i.PageSlug, "monitor": i.MonitorSlug} {

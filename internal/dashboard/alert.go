@@ -118,7 +118,7 @@ func alertTimeline(d store.AlertDetail) (all []alertEntry) {
 	}
 	if d.Event.Lasts() && !d.ResolvedAt.IsZero() {
 		all = append(all, alertEntry{
-			At: d.ResolvedAt, Tone: allswell.StatusOperational.Tone().Name, What: d.Title(), Result: d.EndReason,
+			At: d.ResolvedAt, Tone: allswell.StatusOperational.Tone().Name, What: d.Outcome(), Result: d.EndReason,
 		})
 	}
 	slices.SortStableFunc(all, func(a, b alertEntry) int { return cmp.Compare(a.At.UnixMilli(), b.At.UnixMilli()) })

@@ -62,7 +62,7 @@ func TestAlerts(t *testing.T) {
 
 		owner.signal(m, allswell.SignalSuccess)
 		owner.wants(owner.get(path), http.StatusOK, "It is over", "is up again")
-		owner.wants(owner.get("/admin/alerts"), http.StatusOK, "No alert is open", path)
+		owner.wants(owner.get("/admin/alerts"), http.StatusOK, "No alert is open", path, "is down</a>")
 		owner.wants(owner.get("/admin/alerts?monitor="+m.Slug), http.StatusOK, "Only of", path)
 		owner.lacks(owner.get("/admin/alerts?event=service.gap"), path)
 		for _, bad := range []string{"?state=x", "?event=x", "?before=x", "?before=1.alt_x", "?monitor=nothing"} {

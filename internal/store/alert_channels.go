@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -401,7 +402,7 @@ func (s *Store) nameTaken(err error, kind string) error {
 type ChannelMessage struct {
 	ID         string
 	AlertID    string // the first alert in it; "": all were deleted
-	Title      string // of that alert, as it is now
+	Title      string // of that alert in the default words, as it was sent
 	Kind       alert.NoticeKind
 	Notices    int // in it
 	Attempts   int
@@ -436,11 +437,19 @@ func (s *Store) ChannelMessages(ctx context.Context, actor allswell.Actor, ref s
 		alerts, err := c.alertsByID(ids)
 		for i := range messages {
 			if a, found := alerts[messages[i].AlertID]; found {
-				messages[i].Title = a.Title()
+				messages[i].Title = messages[i].titleOf(a)
 			}
 		}
 		return messages, err
 	})
+}
+
+// titleOf returns the title of the message if a is its first alert.
+func (m ChannelMessage) titleOf(a alert.Alert) string {
+	if at := m.FinishedAt; !at.IsZero() && a.ResolvedAt.After(at) {
+		a.ResolvedAt = time.Time{}
+	}
+	return alert.Item{Alert: a, Kinds: []alert.NoticeKind{m.Kind}}.Title(cmp.Or(m.FinishedAt, m.CreatedAt))
 }
 
 // More returns how many notices the message has besides the first one.

@@ -132,8 +132,15 @@ func TestAlertOfOutage(t *testing.T) {
 		w.pinged(job)
 		w.expect("up", w.notified(5*time.Second, taken), "> phone: Nightly backup is up again after 1 minute 5 seconds")
 		w.expect("nothing more", w.notified(time.Minute, taken))
-		if all, _, err = w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Resolved}, firstHundred); err != nil || len(all) != 1 {
+		if all, _, err = w.Alerts(w.ctx, w.ws, store.AlertFilter{State: alert.Resolved}, firstHundred); err != nil || len(all) != 1 || all[0].Title() != "Nightly backup is down" {
 			t.Errorf("%+v, %v", all, err)
+		}
+		var sent []string
+		for _, m := range must(w.ChannelMessages(w.ctx, w.ws, "phone", 10))(w) {
+			sent = append(sent, m.Title)
+		}
+		if want := []string{"Nightly backup is up again after 1 minute 5 seconds", "Nightly backup is down"}; !slices.Equal(sent, want) {
+			t.Errorf("last messages: %q, want %q", sent, want)
 		}
 	})
 }
