@@ -268,6 +268,10 @@ func checkURL(bad *ValidationError, field, address string) string {
 		bad.Add(field, "The %s field is required.", field)
 		return ""
 	}
+	if !strings.Contains(address, "://") {
+		bad.Add(field, "The %s must begin with https:// or http://, such as https://www.example.com.", field)
+		return ""
+	}
 	u, err := url.Parse(address)
 	if err != nil || len(address) > MaxURLLength || u.Opaque != "" || u.Host == "" ||
 		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {

@@ -328,7 +328,8 @@ type DeliveryLogEntry struct {
 
 	MaintenanceID string // "": none
 	MonitorID     string // of a warning; "": none
-	Title         string // of the incident or the maintenance, or the monitor's name, as it is now; "": it was deleted, or there is none
+	ComponentID   string // whose status has changed; "": none
+	Title         string // of the incident or the maintenance, or the name of the monitor or component, as it is now; "": it was deleted, or there is none
 
 	WaitsFor string // id of the delivery to the same receiver that is sent first; "": none
 }

@@ -280,6 +280,10 @@ func (a answer) decode(v any) bool { return json.Unmarshal(a.body, v) == nil }
 // it is when a message is sent; the settings of the server say which other addresses are.
 func checkURL(bad *allswell.ValidationError, field string, text *string) {
 	*text = strings.TrimSpace(*text)
+	if !strings.Contains(*text, "://") {
+		bad.Add(field, "The %s must begin with https:// or http://, such as https://www.example.com.", field)
+		return
+	}
 	u, err := url.Parse(*text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
 		bad.Add(field, "The %s must be an http or https URL without a user name and a fragment.", field)

@@ -165,6 +165,7 @@ func TestRead(t *testing.T) {
 		{"null is missing", "http", `{"url": null}`, "url"},
 		{"all that is invalid", "http", `{"url": 1, "method": "BREW", "insecure": "yes", "max_body_size": 1.5}`, "insecure max_body_size method url"},
 		{"scheme", "http", `{"url": "ftp://example.com"}`, "url"},
+		{"no scheme", "http", `{"url": "example"}`, "url"},
 		{"credentials in a URL", "http", `{"url": "https://a:b@example.com"}`, "url"},
 		{"port of a URL", "http", `{"url": "https://example.com:99999"}`, "url"},
 		{"a line in a URL", "http", `{"url": "https://example.com/\nX"}`, "url"},

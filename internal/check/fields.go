@@ -100,9 +100,13 @@ func isHostName(name string) bool {
 	return true
 }
 
-// checkURL checks a URL of some schemes, without user and fragment.
+// checkURL checks a URL of some schemes, the second of which is the usual one, without user and fragment.
 func checkURL(bad *allswell.ValidationError, field string, text *string, schemes ...string) *url.URL {
 	*text = strings.TrimSpace(*text)
+	if !strings.Contains(*text, "://") {
+		bad.Add(field, "The %s must begin with %s://, such as %s://www.example.com.", field, strings.Join(schemes, ":// or "), schemes[1])
+		return &url.URL{}
+	}
 	u, err := url.Parse(*text)
 	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" || u.Fragment != "" || u.User != nil ||
 		strings.HasSuffix(u.Host, ":") || net.ParseIP(u.Hostname()) == nil && !isHostName(u.Hostname()) {

@@ -223,7 +223,7 @@ func downAfter(m *client.Monitor) string {
 	}
 	if !cronOf(m.Schedule).IsZero() {
 		late := m.Grace.Duration() + time.Duration(threshold(m))*defaultCheck
-		return fmt.Sprintf("%s without a ping after one was due, if the server checks every minute %s", settings.ShortDuration(late), assumption)
+		return fmt.Sprintf("%s after a ping was due that has not come, if the server checks every minute %s", settings.ShortDuration(late), assumption)
 	}
 	silence := m.Interval.Duration() + m.Grace.Duration() + time.Duration(threshold(m))*defaultCheck
 	return fmt.Sprintf("%s without a ping, if the server checks every minute %s", settings.ShortDuration(silence), assumption)

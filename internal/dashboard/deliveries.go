@@ -96,7 +96,7 @@ func (v *visit) listDeliveries(status int, f *form) error {
 		return err
 	}
 	for _, e := range entries {
-		row := v.newDeliveryRow(e)
+		row := v.newDeliveryRow(f.Value("page"), e)
 		s.Rows = append(s.Rows, row)
 		if filter.Subscriber != "" {
 			s.Recipient = row.Target
@@ -157,7 +157,7 @@ var eventWords = map[allswell.EventKind]string{
 	allswell.EventMonitorWarningEnded:    "The end of a monitor's warning",
 }
 
-func (v *visit) newDeliveryRow(e allswell.DeliveryLogEntry) deliveryRow {
+func (v *visit) newDeliveryRow(slug string, e allswell.DeliveryLogEntry) deliveryRow {
 	look := deliveryLooks[e.State]
 	row := deliveryRow{DeliveryLogEntry: e, Label: look.label, Tone: look.tone, Note: e.Reason}
 	switch e.Purpose {
@@ -176,6 +176,8 @@ func (v *visit) newDeliveryRow(e allswell.DeliveryLogEntry) deliveryRow {
 		row.AboutPath = Path + "/incidents/" + e.IncidentID
 	case e.MonitorID != "":
 		row.AboutPath = Path + "/monitors/" + e.MonitorID
+	case e.ComponentID != "":
+		row.AboutPath = Path + "/pages/" + url.PathEscape(slug) + "/components/" + e.ComponentID
 	default:
 		row.AboutPath = Path + "/maintenances/" + e.MaintenanceID
 	}

@@ -95,7 +95,7 @@ func TestRecipientsAreForAdmins(t *testing.T) {
 		allswell.RoleViewer: "550 <…> forwards to <…>, which is full", allswell.RoleEditor: "550 <…> forwards to <…>, which is full", allswell.RoleAdmin: e.Reason,
 	} {
 		v := &visit{in: allswell.SignedIn{Role: role}}
-		row := v.newDeliveryRow(e)
+		row := v.newDeliveryRow("acme", e)
 		if row.Note != want || (row.Target == "") != (role != allswell.RoleAdmin) || row.CanRetry != (role != allswell.RoleViewer) {
 			t.Errorf("as %s: %+v", role, row)
 		}

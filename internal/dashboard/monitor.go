@@ -153,6 +153,16 @@ func (s monitorScreen) UptimePeriods() []uptimePeriod {
 	return all
 }
 
+// UptimeNote says from when there are figures, if one of the uptimes has none yet.
+func (s monitorScreen) UptimeNote() string {
+	for _, u := range s.Uptimes {
+		if _, ok := u.Uptime(); ok && u.Known() < minUptime {
+			return "A period has a figure once at least an hour of it is known."
+		}
+	}
+	return ""
+}
+
 // minUptime is the time of which an uptime says something.
 const minUptime = time.Hour
 

@@ -217,6 +217,9 @@ func (v *visit) addOverride() error {
 	if !f.HasErrors() && override.StartsAt.IsZero() {
 		f.refuse("starts_at", "The start is required.")
 	}
+	if !f.HasErrors() && override.EndsAt.IsZero() {
+		f.refuse("ends_at", "The end is required.")
+	}
 	if !f.HasErrors() && !override.EndsAt.After(override.StartsAt) {
 		f.refuse("ends_at", "The end must be after the start.")
 	}

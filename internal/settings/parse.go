@@ -61,7 +61,7 @@ func OptionalListenAddress(value string) (string, error) {
 func HTTPURL(value string) (string, error) {
 	u, err := url.Parse(value)
 	if value != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil) {
-		return "", errors.New("an http:// or https:// URL, such as https://ca.example.com/acme/directory")
+		return "", errors.New("an http:// or https:// URL, such as https://www.example.com/path")
 	}
 	return value, nil
 }

@@ -453,3 +453,17 @@ func TestNotificationIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestDeliveriesNameComponents checks that a delivery about the status of a component has its name.
+func TestDeliveriesNameComponents(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("https://example.com/hook")
+		must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded}))(w)
+		w.fanOut()
+		rows, total, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, firstHundred)
+		w.ok(err)
+		if total != 1 || rows[0].ComponentID != w.component.ID || rows[0].Title != w.component.Name {
+			t.Fatalf("%d deliveries: %+v", total, rows)
+		}
+	})
+}

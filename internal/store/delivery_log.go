@@ -11,7 +11,7 @@ import (
 )
 
 func scanDeliveryLogEntry(row database.Row) (l allswell.DeliveryLogEntry, err error) {
-	d, err := scanDelivery(widerRow{row, []any{text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}, text{&l.MaintenanceID}, text{&l.MonitorID}}})
+	d, err := scanDelivery(widerRow{row, []any{text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}, text{&l.MaintenanceID}, text{&l.MonitorID}, text{&l.ComponentID}}})
 	l.Delivery = d.Delivery
 	return
 }
@@ -22,7 +22,8 @@ const (
 	deliveryLogColumns = deliveryColumns + `, (SELECT target FROM subscribers s WHERE s.id = d.subscriber_id),
 		(SELECT kind FROM events e WHERE e.id = d.event_id), (SELECT incident_id FROM events e WHERE e.id = d.event_id),
 		(SELECT maintenance_id FROM events e WHERE e.id = d.event_id),
-		(SELECT monitor_id FROM events e WHERE e.id = d.event_id AND e.warning_id IS NOT NULL)`
+		(SELECT monitor_id FROM events e WHERE e.id = d.event_id AND e.warning_id IS NOT NULL),
+		(SELECT component_id FROM events e WHERE e.id = d.event_id AND e.kind = '` + string(allswell.EventComponentStatusChanged) + `')`
 	deliveryLogFrom = `FROM deliveries d WHERE d.page_id = $1`
 )
 
@@ -64,11 +65,11 @@ func (s *Store) Deliveries(
 	}.load(ctx, s, r)
 }
 
-// fillTitles sets Title of deliveries about an incident, a maintenance or the warning of a monitor.
+// fillTitles sets Title of deliveries about an incident, a maintenance, the warning of a monitor or a component.
 func (c *session) fillTitles(entries []allswell.DeliveryLogEntry) error {
 	var ids []string
 	for _, e := range entries {
-		if id := cmp.Or(e.IncidentID, e.MaintenanceID, e.MonitorID); id != "" {
+		if id := cmp.Or(e.IncidentID, e.MaintenanceID, e.MonitorID, e.ComponentID); id != "" {
 			ids = append(ids, id)
 		}
 	}
@@ -78,13 +79,14 @@ func (c *session) fillTitles(entries []allswell.DeliveryLogEntry) error {
 		return
 	},
 		`SELECT id, title FROM incidents WHERE id IN EACH($1) UNION ALL SELECT id, title FROM maintenances WHERE id IN EACH($1)
-			UNION ALL SELECT id, name FROM monitors WHERE id IN EACH($1)`, list(ids))
+			UNION ALL SELECT id, name FROM monitors WHERE id IN EACH($1)
+			UNION ALL SELECT id, name FROM components WHERE id IN EACH($1)`, list(ids))
 	titles := make(map[string]string)
 	for _, t := range rows {
 		titles[t.id] = t.title
 	}
 	for i, e := range entries {
-		entries[i].Title = titles[cmp.Or(e.IncidentID, e.MaintenanceID, e.MonitorID)]
+		entries[i].Title = titles[cmp.Or(e.IncidentID, e.MaintenanceID, e.MonitorID, e.ComponentID)]
 	}
 	return err
 }
