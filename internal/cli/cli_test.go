@@ -156,6 +156,9 @@ func TestFieldErrors(t *testing.T) {
 		`"components.0": ["There is none."]`:                                                        "component 1: There is none.",
 		`"footer_links.3.url": ["No."]`:                                                             "footer link 4, url: No.",
 		`"name": ["The name is too long."]`:                                                         "name: is too long.",
+		`"channel_ids": ["A rule must have channel_ids or on_call_ids."]`:                           "--channel: A rule must have --channel or --on-call.",
+		`"id": ["The rule \"R2\" uses it."]`:                                                        `The rule "R2" uses it.`,
+		`"schedule.expression": ["The expression is not one."]`:                                     "--cron/--calendar: is not one.",
 	} {
 		_, _, stderr := against(t, answer(422, "", "", `{"message": "x", "errors": {`+errors+`}}`), "page", "create", "--name=x")
 		if stderr != "allswell: the request was refused, nothing was changed:\n  "+want+"\n" {

@@ -88,6 +88,10 @@ func fields(err error, refused *client.Error) string {
 			name = flag.flag
 		}
 		for _, complaint := range refused.Errors[field] {
+			if name == "" { // the resource itself
+				fmt.Fprintf(&b, "\n  %s", console.Visible(complaint))
+				continue
+			}
 			fmt.Fprintf(&b, "\n  %s: %s", console.Visible(name), console.Visible(withFlags(field, complaint)))
 		}
 	}
@@ -132,6 +136,7 @@ func missing(path string) string {
 var flags = map[string]string{
 	"scheduled_for": "--at/--in", "scheduled_until": "--until/--for", "remind_before": "--remind", "shown_from": "--from", "shown_until": "--until/--for", "time_zone": "--time-zone",
 	"footer_links": "--footer", "component_id": "--component", "failure_threshold": "--failure-threshold",
+	"channel_ids": "--channel", "on_call_ids": "--on-call", "fallback_id": "--fallback", "schedule.expression": "--cron/--calendar", "id": "",
 	"down_status": "--down-status", "target": flagsOfChannels(), "per_page": "--limit",
 }
 
@@ -148,7 +153,10 @@ func flagOf(field string) string {
 		}
 		return name
 	}
-	return cmp.Or(flags[field], field)
+	if flag, known := flags[field]; known {
+		return flag
+	}
+	return field
 }
 
 // withFlags replaces the names of fields in a complaint about one by those of flags, and removes the field's own, which

@@ -82,8 +82,14 @@ func (cmd *onCallShow) Run(c *commandContext) error {
 		c.Facts([2]string{"Schedule", o.Name}, [2]string{"Id", o.ID}, [2]string{"Slug", o.Slug}, [2]string{"Now", valueOr(o.Now, "nobody")},
 			[2]string{"Hand-over", o.HandOverDay + " " + o.HandOverAt + " " + o.Zone}, [2]string{"Participants", strings.Join(names, ", ")},
 			[2]string{"Calendar", o.CalendarURL})
+		if len(o.Overrides) > 0 {
+			c.Printf("Overrides:\n")
+		}
 		for _, v := range o.Overrides {
 			c.Printf("%s to %s  %s (override %s)\n", console.Time(v.StartsAt), console.Time(v.EndsAt), console.Visible(v.Participant), console.Visible(v.ID))
+		}
+		if len(o.Next) > 0 {
+			c.Printf("Next turns:\n")
 		}
 		for _, t := range o.Next {
 			c.Printf("%s to %s  %s\n", console.Time(t.StartsAt), console.Time(t.EndsAt), console.Visible(t.Participant))

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
 )
@@ -96,5 +97,16 @@ func (cmd *pageAccess) Run(c *commandContext) error {
 		if a.Link != "" {
 			c.Printf("\nEverybody with this link sees the page. It is shown only this once:\n\n  %s\n", console.Visible(a.Link))
 		}
+		c.printAccessWithoutEffect(cmd.Page)
 	})
+}
+
+// printAccessWithoutEffect says that access does not limit who sees a page that is not private.
+func (c *commandContext) printAccessWithoutEffect(slug string) {
+	page, err := c.api.GetPage(c.Ctx, slug)
+	if err != nil || page.Visibility == "" || page.Visibility == allswell.VisibilityPrivate {
+		return
+	}
+	c.Printf("\nThis page is %s. What is set here has an effect while it is private: allswell page edit %s --visibility private\n",
+		page.Visibility, console.Visible(slug))
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -50,12 +51,22 @@ func (cmd *pageCreate) Run(c *commandContext) error {
 		return err
 	}
 	page, err := c.api.CreatePage(c.Ctx, n)
+	if cmd.Slug == "" && isTaken(err, "slug") {
+		return console.UsageErrorf("the page %s exists already, nothing was changed: give the new page another slug with --slug", slug)
+	}
 	return object(c, page, err, func(page *client.Page) {
 		c.Printf("The page %s is at %s\n", console.Visible(page.Name), console.Visible(page.URL))
 		if who := audience(page.Visibility); who != "" {
 			c.Printf("It is shown%s.\n", who)
 		}
 	})
+}
+
+// isTaken reports whether the API refused nothing but a field, because its value is taken.
+func isTaken(err error, field string) bool {
+	refused := (*client.Error)(nil)
+	return errors.As(err, &refused) && len(refused.Errors) == 1 && len(refused.Errors[field]) == 1 &&
+		strings.Contains(refused.Errors[field][0], "already been taken")
 }
 
 type pagePut struct {

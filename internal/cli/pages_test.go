@@ -156,3 +156,27 @@ func TestLargeStyleSheet(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPageThatExists checks that a slug which was made from the name is explained if another page has it.
+func TestPageThatExists(t *testing.T) {
+	taken := answer(422, "", "", `{"message": "x", "code": "invalid", "errors": {"slug": ["The slug has already been taken."]}}`)
+	for says, args := range map[string][]string{
+		"the page acme exists already":  {"page", "create", "--name=Acme"},
+		"slug: has already been taken.": {"page", "create", "--name=Acme", "--slug=acme"},
+	} {
+		if status, _, stderr := against(t, taken, args...); status == console.ExitDone || !strings.Contains(stderr, says) {
+			t.Errorf("%v: status %d, %q, want %q", args, status, stderr, says)
+		}
+	}
+}
+
+// TestAccessOfPublicPage checks that a password for a page that is not private is said to have no effect.
+func TestAccessOfPublicPage(t *testing.T) {
+	for visibility, warns := range map[string]bool{"public": true, "unlisted": true, "private": false} {
+		_, stdout, stderr := against(t, answer(200, "", "", `{"data": {"slug": "acme", "visibility": "`+visibility+`"}}`), "page", "access", "acme", "--members")
+		const effect = ". What is set here has an effect while it is private: allswell page edit acme --visibility private"
+		if strings.Contains(stdout, "This page is "+visibility+effect) != warns {
+			t.Errorf("%s: %q %q", visibility, stdout, stderr)
+		}
+	}
+}

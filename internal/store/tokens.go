@@ -275,7 +275,7 @@ func (s *Store) CreateFirstToken(ctx context.Context, secret string) (first bool
 			return n > 0, err
 		}
 		_, err = t.issue(allswell.SystemActor("first start", id), allswell.NewToken{
-			Name: "first start", Scope: allswell.ScopeAdmin,
+			Name: "admin token (first start)", Scope: allswell.ScopeAdmin,
 		}, secret)
 		return err == nil, err
 	})

@@ -39,7 +39,7 @@ sudo() { while [[ $1 == -u ]]; do shift 2; done; "$@"; }
 systemctl() { case $1 in stop | start) $1 ;; esac }
 journalctl() { allswell delivery list --page acme; }
 id_of() { # PATH PATTERN: the id of the first object of a list
-	curl -fsS -H "Authorization: Bearer $ADMIN_TOKEN" "$URL/api/v1/$1" | tr '{' '\n' | { grep -v '"name":"first start"' || true; } |
+	curl -fsS -H "Authorization: Bearer $ADMIN_TOKEN" "$URL/api/v1/$1" | tr '{' '\n' | { grep -v '"name":"admin token (first start)"' || true; } |
 		grep -o "\"id\":\"$2[^\"]*" | head -1 | cut -d'"' -f4
 }
 start
