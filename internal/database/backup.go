@@ -15,7 +15,11 @@ import (
 	"time"
 )
 
-// errUsePgDump is the error of Backup and Restore on PostgreSQL, which has tools of its own.
+// errRestoreSQLite is the error of Restore on PostgreSQL.
+var errRestoreSQLite = errors.New(
+	"this database is PostgreSQL, and a backup of SQLite cannot be moved to it: to restore a dump of pg_dump, use pg_restore")
+
+// errUsePgDump is the error of Backup on PostgreSQL, which has tools of its own.
 var errUsePgDump = errors.New("this database is PostgreSQL: use pg_dump and pg_restore")
 
 // Backup writes a consistent copy of a SQLite database to path, also while it is being
@@ -124,7 +128,7 @@ func Restore(ctx context.Context, dsn, path string, schema Schema, progress Prog
 	}
 	defer db.Close()
 	if db.dialect != &sqliteDialect {
-		return "", errUsePgDump
+		return "", errRestoreSQLite
 	}
 	progress.begin("Checking the backup", nil)
 	version, err := schema.check(ctx, path)
