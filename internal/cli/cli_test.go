@@ -428,6 +428,16 @@ func TestMonitorCreateOutput(t *testing.T) {
 	}
 }
 
+// TestCrontabLine checks that a monitor with a cron schedule comes with a line for a crontab.
+func TestCrontabLine(t *testing.T) {
+	const want = "\n  30 2 * * *  COMMAND && curl -fsS -m 10 --retry 5 --retry-connrefused URL/p >/dev/null\n"
+	_, stdout, stderr := against(t, answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", "enabled": true, "schedule": {"kind": "cron", "expression": "30 2 * * *", "time_zone": "UTC"}}}`),
+		"monitor", "create", "--name=x", "--page=p", "--cron=30 2 * * *")
+	if !strings.Contains(stdout, want) {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+}
+
 // TestExplainedViews compares what monitor explain prints of locations and of times without a reliable view.
 func TestExplainedViews(t *testing.T) {
 	_, stdout, stderr := against(t, answer(200, "", "", `{"data": {"state": "up", "as_of": "2026-11-24T05:00:00.000Z", "check": {"status": "ok",

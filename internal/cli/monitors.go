@@ -179,6 +179,9 @@ func (c *commandContext) printPing(m *client.Monitor) {
 	}
 	c.Printf("The monitor %s is %s%s. %s %s:\n\n  %s\n", console.Visible(m.Name), console.Visible(m.ID), state,
 		instruction, often(m), allswell.PingCommand(console.Visible(m.PingURL)))
+	if m.Schedule.Kind == allswell.ScheduleCron {
+		c.Printf("\nIn a crontab, after its command:\n\n  %s  COMMAND && %s >/dev/null\n", console.Visible(m.Schedule.Expression), allswell.PingCommand(console.Visible(m.PingURL)))
+	}
 }
 
 // printDownStatus prints what the component of a monitor becomes while it is down, and why if that is the default.
