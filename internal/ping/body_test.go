@@ -3,12 +3,14 @@ package ping
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -48,11 +50,12 @@ func TestBodies(t *testing.T) {
 			w.Run(name, func(t *testing.T) {
 				in := w.in(t)
 				m := in.newMonitor()
-				in.want(in.send("POST", Path+m.Token, body()), 200, okBody)
+				long := strings.Contains(name, "MiB")
+				in.wantBody(Path+m.Token, body(), long, 200, okBody)
 				if in.now(m.ID).LastPingAt.IsZero() {
 					t.Error("not recorded")
 				}
-				in.want(in.send("POST", Path+"unknown", body()), 404, notFoundBody)
+				in.wantBody(Path+"unknown", body(), long, 404, notFoundBody)
 			})
 		}
 		w.Run("Expect: 100-continue", func(t *testing.T) {
@@ -60,6 +63,20 @@ func TestBodies(t *testing.T) {
 			in.want(in.send("POST", Path+w.monitor.Token, strings.NewReader("hello"), "Expect", "100-continue"), 200, okBody)
 		})
 	})
+}
+
+// wantBody sends a POST with a body and fails the test if the answer differs. With a long body, on a slow machine, the
+// client may get a reset before it has read the answer, because it still sends when the server closes the connection.
+func (w *testServer) wantBody(path string, body io.Reader, long bool, status int, want string) {
+	w.Helper()
+	res, err := w.http.Client().Do(must(http.NewRequestWithContext(w.Context(), "POST", w.http.URL+path, body))(w))
+	if long && (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)) {
+		w.Logf("no answer: %v", err)
+		return
+	}
+	must(res, err)(w)
+	defer res.Body.Close()
+	w.want(reply{res, string(must(io.ReadAll(res.Body))(w))}, status, want)
 }
 
 // raw is a connection without an HTTP library.
