@@ -37,7 +37,7 @@ type carelessJob struct {
 func (w *environment) createJobsWithConditions() {
 	w.t.Helper()
 	create := func(name string, conditions params) (id, token string) {
-		monitor := params{"name": name, "interval": 3600, "max_runtime": 600, "no_overlap": true}
+		monitor := params{"name": name, "interval": 3600, "max_runtime": 3600, "no_overlap": true}
 		for field, value := range conditions {
 			monitor[field] = value
 		}
