@@ -51,7 +51,7 @@ func (cmd *pageCreate) Run(c *commandContext) error {
 		return err
 	}
 	page, err := c.api.CreatePage(c.Ctx, n)
-	if cmd.Slug == "" && isTaken(err, "slug") {
+	if cmd.Slug == "" && refusesOnly(err, "slug") { // it was made from the name, so it is valid
 		return console.UsageErrorf("the page %s exists already, nothing was changed: give the new page another slug with --slug", slug)
 	}
 	return object(c, page, err, func(page *client.Page) {
@@ -62,11 +62,10 @@ func (cmd *pageCreate) Run(c *commandContext) error {
 	})
 }
 
-// isTaken reports whether the API refused nothing but a field, because its value is taken.
-func isTaken(err error, field string) bool {
+// refusesOnly reports whether the API refused a request for nothing but a field.
+func refusesOnly(err error, field string) bool {
 	refused := (*client.Error)(nil)
-	return errors.As(err, &refused) && len(refused.Errors) == 1 && len(refused.Errors[field]) == 1 &&
-		strings.Contains(refused.Errors[field][0], "already been taken")
+	return errors.As(err, &refused) && len(refused.Errors) == 1 && len(refused.Errors[field]) == 1
 }
 
 type pagePut struct {

@@ -105,27 +105,26 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 	}
 }
 
-// findNginx returns the path of nginx. Without nginx the test is skipped, or fails if ALLSWELL_TEST_REQUIRE_NGINX is 1.
-func findNginx(t *testing.T) string {
+// findProgram returns the path of a program. Without it the test is skipped, or fails if the variable is 1.
+func findProgram(t *testing.T, name, variable string) string {
 	t.Helper()
-	if program, err := exec.LookPath("nginx"); err == nil {
-		return program
-	}
-	const program = "/usr/sbin/nginx" // not in the path of ordinary users
-	if exec.Command(program, "-v").Run() != nil {
-		if os.Getenv("ALLSWELL_TEST_REQUIRE_NGINX") == "1" {
-			t.Fatal("nginx is not installed")
+	for _, path := range []string{name, "/usr/sbin/" + name} { // the latter is not in the path of ordinary users
+		if program, err := exec.LookPath(path); err == nil {
+			return program
 		}
-		t.Skip("skipped: nginx is not installed")
 	}
-	return program
+	if os.Getenv(variable) == "1" {
+		t.Fatal(name + " is not installed")
+	}
+	t.Skip("skipped: " + name + " is not installed")
+	return ""
 }
 
 // startNginx runs a documented configuration in front of a backend and returns its URL, without TLS, and what it logs.
 // Of the configuration only addresses and paths of files are replaced. It listens without TLS, too.
 func startNginx(t *testing.T, documented, backend string) (url string, log *syncbuffer.Buffer) {
 	t.Helper()
-	program := findNginx(t)
+	program := findProgram(t, "nginx", "ALLSWELL_TEST_REQUIRE_NGINX")
 	dir, address := t.TempDir(), freeport.Address(t)
 	certificate, key := writeCertificate(t, dir)
 	for _, change := range [][2]string{

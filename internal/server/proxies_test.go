@@ -89,13 +89,7 @@ func checkLog(t *testing.T, log *syncbuffer.Buffer) {
 // ALLSWELL_TEST_REQUIRE_CADDY is 1.
 func TestCaddyPassesPages(t *testing.T) {
 	t.Parallel()
-	program, err := exec.LookPath("caddy")
-	if err != nil {
-		if os.Getenv("ALLSWELL_TEST_REQUIRE_CADDY") == "1" {
-			t.Fatal("Caddy is not installed")
-		}
-		t.Skip("skipped: Caddy is not installed")
-	}
+	program := findProgram(t, "caddy", "ALLSWELL_TEST_REQUIRE_CADDY")
 	raw, err := os.ReadFile("../../deploy/caddy/Caddyfile")
 	if err != nil {
 		t.Fatal(err)
@@ -127,13 +121,7 @@ func TestCaddyPassesPages(t *testing.T) {
 // two that cannot. Without HAProxy it is skipped, or fails if ALLSWELL_TEST_REQUIRE_HAPROXY is 1.
 func TestHAProxyPassesPings(t *testing.T) {
 	t.Parallel()
-	program, err := exec.LookPath("haproxy")
-	if err != nil {
-		if os.Getenv("ALLSWELL_TEST_REQUIRE_HAPROXY") == "1" {
-			t.Fatal("HAProxy is not installed")
-		}
-		t.Skip("skipped: HAProxy is not installed")
-	}
+	program := findProgram(t, "haproxy", "ALLSWELL_TEST_REQUIRE_HAPROXY")
 	raw, err := os.ReadFile("../../deploy/high-availability/haproxy-edge.cfg")
 	if err != nil {
 		t.Fatal(err)
