@@ -58,6 +58,8 @@ var layers = []layer{
 		"Parses settings. It does not depend on the packages that use them."},
 	{"internal/limit", nil, nil,
 		"Counts events per key. It depends on neither pings nor HTTP, so all surfaces can use it."},
+	{"internal/fair", nil, nil,
+		"Shares places among keys. It does not depend on what is done in a place, so that every pool can use it."},
 	{"internal/spelling", nil, nil,
 		"Finds the name that a misspelled one may mean. It does not depend on what is named."},
 	{"internal/connlimit", nil, []string{"test/syncbuffer"},

@@ -1,0 +1,176 @@
+package fair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// fill takes places for a key until it gets no more, and returns how many it got.
+func fill(p *Pool, keys ...Key) (n int) {
+	for {
+		if _, ok := p.TryAcquire(keys...); !ok {
+			return n
+		}
+		n++
+	}
+}
+
+func TestOneKeyGetsHalf(t *testing.T) {
+	for _, test := range []struct{ size, want int }{{1, 1}, {2, 1}, {3, 2}, {8, 4}, {200, 100}} {
+		if got := fill(NewPool(test.size, 0), Workspace("a")); got != test.want {
+			t.Errorf("of %d places one key got %d, not %d", test.size, got, test.want)
+		}
+	}
+}
+
+func TestBusyKeysLeavePlaces(t *testing.T) {
+	p := NewPool(120, 0)
+	for i, want := range []int{60, 30, 15} {
+		if got := fill(p, Host(fmt.Sprint(i))); got != want {
+			t.Errorf("key %d got %d places, not %d", i, got, want)
+		}
+	}
+	if fill(p, Host("another")) == 0 {
+		t.Error("a key without a place found none")
+	}
+}
+
+func TestMaximumOfAKey(t *testing.T) {
+	p := NewPool(100, 0)
+	if got := p.Room(Host("a").AtMost(20)); got != 20 {
+		t.Errorf("there is room for %d, not 20", got)
+	}
+	if got := fill(p, Workspace("w"), Host("a").AtMost(20)); got != 20 {
+		t.Errorf("the host got %d places, not 20", got)
+	}
+	if got := p.Room(Workspace("w")); got != 30 {
+		t.Errorf("the workspace has room for %d places, not 30", got)
+	}
+	if got := fill(p, Workspace("w"), Host("b")); got != 30 {
+		t.Errorf("the workspace got %d more places, not 30", got)
+	}
+	if p.Held(Workspace("w")) != 50 || p.Free() != 50 {
+		t.Errorf("the workspace holds %d places, and %d are free", p.Held(Workspace("w")), p.Free())
+	}
+}
+
+func TestReleasingTwiceFreesOnePlace(t *testing.T) {
+	p := NewPool(1, 0)
+	release, _ := p.TryAcquire(Host("a"))
+	release()
+	release()
+	if p.Free() != 1 {
+		t.Errorf("%d places are free", p.Free())
+	}
+}
+
+// TestOneThatWaitsIsNext checks that a key gets the only place after one turn of a key for which a hundred wait.
+func TestOneThatWaitsIsNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(1, 1000)
+		var order []string
+		var mu sync.Mutex
+		use := func(key string) {
+			release, err := p.Acquire(t.Context(), Workspace(key))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			time.Sleep(time.Second)
+			mu.Lock()
+			order = append(order, key)
+			mu.Unlock()
+			release()
+		}
+		for range 100 {
+			go use("many")
+		}
+		synctest.Wait()
+		go use("one")
+		time.Sleep(time.Minute * 5)
+		if len(order) != 101 || order[1] != "one" {
+			t.Errorf("of %d turns, the first were %v", len(order), order[:3])
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.held)+len(p.queued)+len(p.served)+len(p.waiting) != 0 || p.free != 1 {
+			t.Errorf("the pool keeps %v %v %v", p.held, p.queued, p.served)
+		}
+	})
+}
+
+func TestTheQueueIsBoundedAndShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(1, 10)
+		release, _ := p.TryAcquire(Workspace("a"))
+		ctx, cancel := context.WithCancel(t.Context())
+		refused := 0
+		var mu sync.Mutex
+		for range 20 {
+			go func() {
+				if _, err := p.Acquire(ctx, Workspace("a")); errors.Is(err, ErrFull) {
+					mu.Lock()
+					refused++
+					mu.Unlock()
+				}
+			}()
+		}
+		synctest.Wait()
+		if refused != 15 {
+			t.Errorf("%d of 20 callers may not wait, want 15", refused)
+		}
+		got := make(chan error, 1)
+		go func() {
+			release, err := p.Acquire(t.Context(), Workspace("b"))
+			if err == nil {
+				release()
+			}
+			got <- err
+		}()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		release()
+		if err := <-got; err != nil {
+			t.Errorf("the other key: %v", err)
+		}
+		if p.Free() != 1 {
+			t.Errorf("%d places are free", p.Free())
+		}
+	})
+}
+
+// TestNewcomersFindAPlace checks, for random pools and keys, that keys which take what they can and never give it back
+// leave a place to a key that appears, as long as they are fewer than the pool allows, and that no key exceeds its share.
+func TestNewcomersFindAPlace(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(4, 300).Draw(t, "size")
+		hogs := 0
+		for 1<<(hogs+2) <= size { // each hog takes half of what is left
+			hogs++
+		}
+		hogs = rapid.IntRange(0, hogs).Draw(t, "hogs")
+		p := NewPool(size, 0)
+		for range rapid.IntRange(0, 3*size).Draw(t, "attempts") {
+			if hogs == 0 {
+				break
+			}
+			p.TryAcquire(Workspace(fmt.Sprint(rapid.IntRange(0, hogs-1).Draw(t, "hog"))))
+		}
+		for i := range hogs {
+			if held := p.Held(Workspace(fmt.Sprint(i))); held > (size+1)/2 {
+				t.Fatalf("a key holds %d of %d places", held, size)
+			}
+		}
+		if _, ok := p.TryAcquire(Workspace("newcomer")); !ok {
+			t.Fatalf("%d keys left no place of %d", hogs, size)
+		}
+	})
+}
