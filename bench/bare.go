@@ -18,6 +18,18 @@ type recordedResponse struct {
 	Body   []byte
 }
 
+// withFewFields returns the response with three header fields: two if it is not compressed.
+func (r recordedResponse) withFewFields() recordedResponse {
+	header := make(http.Header)
+	for _, name := range []string{"Content-Type", "Content-Encoding", "Etag"} {
+		if values := r.Header[name]; values != nil {
+			header[name] = values
+		}
+	}
+	r.Header = header
+	return r
+}
+
 // record requests a URL, with a header field "Name: value" unless it is "".
 func record(method, url, field string) (recordedResponse, error) {
 	req, err := http.NewRequest(method, url, nil)
@@ -80,13 +92,13 @@ func serveBare(addr, file string) error {
 		byKind[kind] = r
 	}
 	plain, packed, unmodified := byKind[""], byKind["gzip"], byKind["304"]
-	answer := func(w http.ResponseWriter, r *http.Request) {
-		response := &plain
+	answer := func(w http.ResponseWriter, r *http.Request, plain, packed, unmodified *recordedResponse) {
+		response := plain
 		switch {
 		case r.Header.Get("If-None-Match") != "":
-			response = &unmodified
+			response = unmodified
 		case r.Header.Get("Accept-Encoding") == "gzip":
-			response = &packed
+			response = packed
 		}
 		header := w.Header()
 		for name, values := range response.Header {
@@ -95,9 +107,12 @@ func serveBare(addr, file string) error {
 		w.WriteHeader(response.Status)
 		w.Write(response.Body)
 	}
+	all := func(w http.ResponseWriter, r *http.Request) { answer(w, r, &plain, &packed, &unmodified) }
+	fewPlain, fewPacked, fewUnmodified := plain.withFewFields(), packed.withFewFields(), unmodified.withFewFields()
 	mux := http.NewServeMux()
-	mux.HandleFunc("/api/v1/heartbeat/{token}", answer)
-	mux.HandleFunc("/status/{slug}", answer)
+	mux.HandleFunc("/api/v1/heartbeat/{token}", all)
+	mux.HandleFunc("/status/{slug}", all)
+	mux.HandleFunc("/three/{slug}", func(w http.ResponseWriter, r *http.Request) { answer(w, r, &fewPlain, &fewPacked, &fewUnmodified) })
 	mux.HandleFunc("/readyz", func(http.ResponseWriter, *http.Request) {})
 	server := http.Server{
 		Addr: addr, Handler: mux,

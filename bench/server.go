@@ -40,7 +40,9 @@ func freePort() (string, error) {
 // launch starts a command and waits until the response at path is 200, at most a minute.
 func (b *bench) launch(cmd *exec.Cmd, port, path string) (*process, error) {
 	p := &process{cmd: cmd, base: "http://127.0.0.1:" + port}
-	cmd.Stderr = os.Stderr
+	if cmd.Stderr == nil {
+		cmd.Stderr = os.Stderr
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -64,16 +66,21 @@ func (p *process) stop() {
 	p.cmd.Wait()
 }
 
-// allswell starts the service on a SQLite database.
+// allswell starts the service on a SQLite database, without an access log.
 func (b *bench) allswell(database string, env ...string) (*process, error) {
+	return b.serve(os.Stderr, database, append([]string{"ALLSWELL_LOG_LEVEL=warn"}, env...)...)
+}
+
+// serve starts the service on a SQLite database.
+func (b *bench) serve(log *os.File, database string, env ...string) (*process, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(b.ctx, b.binary, "serve")
+	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), "ALLSWELL_LISTEN=127.0.0.1:"+port, "ALLSWELL_DATABASE=sqlite:"+database,
-		"ALLSWELL_PING_RATE_LIMIT=0", "ALLSWELL_API_RATE_LIMIT=0", "ALLSWELL_LOG_LEVEL=warn",
-		"ALLSWELL_BOOTSTRAP_TOKEN="+benchToken)
+		"ALLSWELL_PING_RATE_LIMIT=0", "ALLSWELL_API_RATE_LIMIT=0", "ALLSWELL_BOOTSTRAP_TOKEN="+benchToken)
 	cmd.Env = append(cmd.Env, env...)
 	return b.launch(cmd, port, "/readyz")
 }

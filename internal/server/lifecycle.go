@@ -180,4 +180,5 @@ func (s *Server) Close() {
 			s.log.Warn("closing the database failed", "error", err)
 		}
 	}
+	flushAccessLog(s.log)
 }

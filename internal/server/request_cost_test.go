@@ -1,7 +1,7 @@
 package server
 
 import (
-	"log/slog"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -25,7 +25,7 @@ func (w *blankWriter) Write(p []byte) (int, error) { return len(p), nil }
 func pageRequests(tb testing.TB) map[string]func() int {
 	s, _ := newServerOn(tb, "sqlite:"+tb.TempDir()+"/pages.db", Settings{})
 	tb.Cleanup(s.Close)
-	s.router.log = slog.New(slog.DiscardHandler)
+	s.router.accessLog = newAccessLog(Config{}, Config{}.Logger(io.Discard))
 	_, token := storetest.Workspace(tb, s.store, allswell.DefaultWorkspace)
 	if w := ask(s, "POST", "x", "/api/v1/pages", token, `{"name":"Acme","slug":"acme"}`); w.Code != http.StatusCreated {
 		tb.Fatal(w.Body)

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -39,7 +38,7 @@ type router struct {
 	health, readiness, metrics http.Handler
 
 	hosts       allswell.Hosts // the installation's own
-	log         *slog.Logger
+	accessLog   *accessLog
 	observed    *metrics
 	ids         requestIDs
 	connections *connlimit.Limiter
@@ -100,7 +99,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rec.ResponseWriter, rec.status, rec.written = w, 0, 0
 	defer func() {
 		streamed := r.ProtoMajor > 1 && rec.Header().Get("Content-Type") == "text/event-stream"
-		rt.observe(answered{surface, r, rec.statusCode(), rec.written, id, time.Since(began), streamed})
+		rt.observe(answered{surface, r, rec.statusCode(), rec.written, id, began, time.Since(began), streamed})
 		rec.ResponseWriter = nil
 		responseRecorders.Put(rec)
 	}()

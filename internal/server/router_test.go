@@ -30,8 +30,8 @@ func newTestRouter(log io.Writer, level slog.Level) *router {
 	return &router{
 		heartbeat: answering("heartbeat"), api: answering("api"), page: answering("page"),
 		health: answering("health"), readiness: answering("ready"), metrics: answering("metrics"),
-		log:      slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level})),
-		observed: newMetrics(), connections: connlimit.New(connlimit.Config{Max: 100, PerAddress: 100}),
+		accessLog: &accessLog{out: log, level: level},
+		observed:  newMetrics(), connections: connlimit.New(connlimit.Config{Max: 100, PerAddress: 100}),
 	}
 }
 

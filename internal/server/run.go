@@ -77,15 +77,6 @@ func unlessStopped(ctx context.Context, log *slog.Logger, err error) error {
 	return nil
 }
 
-// Logger returns a logger that writes to w in the configured format, from the configured level on.
-func (c Config) Logger(w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.LogLevel}
-	if c.LogJSON {
-		return slog.New(slog.NewJSONHandler(w, options))
-	}
-	return slog.New(slog.NewTextHandler(w, options))
-}
-
 // firstSteps returns what the first start prints: the setup link, the token, and commands to paste into a shell. local
 // says that only this machine can connect.
 func firstSteps(base, code, secret string, local bool) string {

@@ -259,7 +259,7 @@ func (s *Server) prepareHTTP() {
 		health:      healthHandler(),
 		readiness:   s.readinessHandler(),
 		metrics:     s.metricsHandler,
-		log:         s.log,
+		accessLog:   newAccessLog(s.cfg, s.log),
 		observed:    s.metrics,
 		connections: s.connections,
 	}
