@@ -190,6 +190,7 @@ func TestLoggedPath(t *testing.T) {
 		"/ping/f618072a-7bde-4eee-af63-71a77c5723bc/start": "/ping/…", "/Ping/0123456789abcdefghijkl/job": "/Ping/…", "/p/short/job": "/p/…",
 		"/snitch/c2354d53d2": "/snitch/…", "/api/push/0123456789": "/api/push/…",
 		"/API/v1/Heartbeat/" + token[:20]:                        "/API/v1/Heartbeat/…",
+		"/x/Heartbeat/" + token[:20]:                             "/x/Heartbeat/…",
 		"//x/" + token:                                           "//x/…",
 		"/x-" + token + "-y":                                     "/x-…-y",
 		"/" + allswell.NewTokenSecret():                          "/aw_…",
