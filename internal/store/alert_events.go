@@ -24,7 +24,7 @@ func lastLine(output string) string {
 // is about.
 func (t *tx) emitAlertEvent(event alert.Event, workspaceID, monitorID, key string, data allswell.MonitorEventData) error {
 	data.Detail = alert.Shorten(data.Detail, maxAlertDetail)
-	return t.emitMonitorEvent(allswell.MonitorEvent{
+	return t.emitMonitorEvents(allswell.MonitorEvent{
 		ID: allswell.NewID(allswell.PrefixEvent, t.Now), WorkspaceID: workspaceID, MonitorID: monitorID, OutageID: key, Kind: allswell.EventKind(event), Data: data, CreatedAt: t.Now,
 	})
 }

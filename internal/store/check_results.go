@@ -222,7 +222,8 @@ func (t *tx) applyResult(m *allswell.Monitor, r allswell.CheckResult, v allswell
 	if e.WentDown || e.Recovered {
 		m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
 	}
-	if m.State != before.State || m.ConsecutiveFailures != before.ConsecutiveFailures || m.FailuresSuppressed != before.FailuresSuppressed {
+	changed := m.State != before.State || m.ConsecutiveFailures != before.ConsecutiveFailures || m.FailuresSuppressed != before.FailuresSuppressed
+	if changed && !e.WentDown { // which beginOutages saves
 		if err := t.saveMonitorState(*m); err != nil {
 			return err
 		}
@@ -234,7 +235,7 @@ func (t *tx) applyResult(m *allswell.Monitor, r allswell.CheckResult, v allswell
 		return err
 	}
 	if e.WentDown {
-		if err := t.beginOutage(*m, allswell.OutageCheckFailed, NewSignal{Excerpt: r.Reason}); err != nil {
+		if err := t.beginOutages(allswell.OutageCheckFailed, NewSignal{Excerpt: r.Reason}, *m); err != nil {
 			return err
 		}
 	}

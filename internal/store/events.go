@@ -65,17 +65,19 @@ func (t *tx) emitMaintenance(kind allswell.EventKind, m allswell.Maintenance, u 
 	return t.emit(e)
 }
 
-// emitMonitorEvent writes an event for the members of a workspace in the transaction of the
+// emitMonitorEvents writes events for the members of a workspace in the transaction of the
 // change. AdvanceAlerts takes it from there.
-func (t *tx) emitMonitorEvent(e allswell.MonitorEvent) error {
+func (t *tx) emitMonitorEvents(events ...allswell.MonitorEvent) error {
 	t.alertsPending = true
-	data, err := json.Marshal(e.Data)
-	if err != nil {
-		return err
+	var rows [][]any
+	for _, e := range events {
+		data, err := json.Marshal(e.Data)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []any{e.ID, e.WorkspaceID, e.MonitorID, e.OutageID, string(e.Kind), string(data), millis(e.CreatedAt)})
 	}
-	_, err = t.Exec(`INSERT INTO monitor_events (id, workspace_id, monitor_id, outage_id, kind, data, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		e.ID, e.WorkspaceID, e.MonitorID, e.OutageID, string(e.Kind), string(data), millis(e.CreatedAt))
-	return err
+	return t.insertRows(`INSERT INTO monitor_events (id, workspace_id, monitor_id, outage_id, kind, data, created_at)`, rows)
 }
 
 const eventColumns = `id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, digest_key, maintenance_id, warning_id, components, data, created_at`

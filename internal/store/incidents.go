@@ -212,6 +212,7 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 	}
 	i := n.Open(pageID, id.String(), allswell.NewID(allswell.PrefixUpdate, t.Now), t.Now)
 	i.OutageID = from.outageID
+	_, i.Notified = i.NotifiedKind(allswell.EventIncidentCreated)
 	if err := t.bumpVersion(pageID); err != nil {
 		return i, err
 	}

@@ -4,79 +4,124 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
 )
 
-// beginOutage saves the outage of a monitor that goes down, the cause of its component,
-// and, unless allswell.AutoIncidentsOff applies, the incident with its first update, and
-// emits the events, in the transaction that marks the monitor down. failed is the signal of
-// the failure, or has the violation of a condition as its Excerpt, if that is the reason.
-func (t *tx) beginOutage(m allswell.Monitor, reason allswell.OutageReason, failed NewSignal) error {
-	o := allswell.Outage{
-		ID: allswell.NewID(allswell.PrefixOutage, t.Now), MonitorID: m.ID, Reason: reason,
-		SilentSince: m.WaitingSince, StartedAt: t.Now,
+// fallen is a monitor that goes down.
+type fallen struct {
+	allswell.Monitor
+	outage allswell.Outage
+	auto   allswell.AutoIncidents // that apply to it
+}
+
+// beginOutages saves the state of monitors that go down for the same reason, their outages, the causes of their
+// components, and, unless allswell.AutoIncidentsOff applies, the incidents with their first updates, and emits the events.
+// failed is the signal of the failure, or has the violation of a condition as its Excerpt, if that is the reason.
+func (t *tx) beginOutages(reason allswell.OutageReason, failed NewSignal, down ...allswell.Monitor) error {
+	var outages [][]any
+	var events []allswell.MonitorEvent
+	all := make([]fallen, len(down))
+	for i, m := range down {
+		o := allswell.Outage{
+			ID: allswell.NewID(allswell.PrefixOutage, t.Now), MonitorID: m.ID, Reason: reason,
+			SilentSince: m.WaitingSince, StartedAt: t.Now,
+		}
+		if o.SilentSince.IsZero() { // never pinged
+			o.SilentSince = t.Now
+		}
+		all[i] = fallen{Monitor: m, outage: o}
+		outages = append(outages, []any{o.ID, o.MonitorID, millis(o.SilentSince), millis(o.StartedAt), string(o.Reason)})
+		e := allswell.NewMonitorEvent(allswell.EventMonitorDown, m, o, "", t.Now)
+		e.Data.Cause, e.Data.Detail = reason, lastLine(failed.Excerpt)
+		events = append(events, e)
+		t.logEntries = append(t.logEntries, logEntry{"monitor is down", "monitor", m.ID, m.Name})
 	}
-	digest := allswell.DownDigestKey(m.TickedAt)
+	if err := t.insertRows(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at, reason)`, outages); err != nil {
+		return err
+	}
+	if err := t.emitMonitorEvents(events...); err != nil {
+		return err
+	}
+	if err := t.loadAutoIncidents(all); err != nil {
+		return err
+	}
+	for _, f := range all {
+		if err := t.saveMonitorState(f.Monitor); err != nil { // one after the other: the cause depends on which are down
+			return err
+		}
+		if err := t.addCause(f.outage.ID, f.ComponentID, f.DownStatus, originOf(f.Monitor, f.outage.ID, "")); err != nil {
+			return err
+		}
+		if f.auto == allswell.AutoIncidentsOff {
+			continue
+		}
+		if err := t.openOutageIncident(f, failed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openOutageIncident opens the incident of an outage.
+func (t *tx) openOutageIncident(f fallen, failed NewSignal) error {
+	reason := f.outage.Reason
+	digest := allswell.DownDigestKey(f.TickedAt)
+	n := f.DownIncident(f.outage.SilentSince)
 	if reason != allswell.OutageSilent {
 		digest = allswell.DownDigestKey(t.Now.Truncate(t.s.period))
-	}
-	if o.SilentSince.IsZero() { // never pinged
-		o.SilentSince = t.Now
-	}
-	if _, err := t.Exec(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at, reason) VALUES ($1, $2, $3, $4, $5)`,
-		o.ID, o.MonitorID, millis(o.SilentSince), millis(o.StartedAt), string(o.Reason)); err != nil {
-		return err
-	}
-	t.logEntries = append(t.logEntries, logEntry{"monitor is down", "monitor", m.ID, m.Name})
-	down := allswell.NewMonitorEvent(allswell.EventMonitorDown, m, o, "", t.Now)
-	down.Data.Cause, down.Data.Detail = reason, lastLine(failed.Excerpt)
-	if err := t.emitMonitorEvent(down); err != nil {
-		return err
-	}
-	if err := t.addCause(o.ID, m.ComponentID, m.DownStatus, originOf(m, o.ID, "")); err != nil {
-		return err
-	}
-	auto, err := t.autoIncidentsOf(m)
-	if err != nil || auto == allswell.AutoIncidentsOff {
-		return err
-	}
-	n := m.DownIncident(o.SilentSince)
-	if reason != allswell.OutageSilent {
 		output := ""
-		if m.PublishOutput {
+		if f.PublishOutput {
 			output = failed.Excerpt
 		}
-		n = m.FailureIncident(reason, output)
+		n = f.FailureIncident(reason, output)
 	}
-	n.Draft = auto == allswell.AutoIncidentsDraft
-	if m.ComponentID != "" {
-		n.Affected = []allswell.AffectedComponent{{ComponentID: m.ComponentID, Status: m.DownStatus}}
+	n.Draft = f.auto == allswell.AutoIncidentsDraft
+	if f.ComponentID != "" {
+		n.Affected = []allswell.AffectedComponent{{ComponentID: f.ComponentID, Status: f.DownStatus}}
 	}
-	i, err := t.openIncident(m.PageID, originOf(m, o.ID, digest), n)
+	i, err := t.openIncident(f.PageID, originOf(f.Monitor, f.outage.ID, digest), n)
 	if err != nil || reason == allswell.OutageSilent || reason == allswell.OutageRunOverdue {
 		return err
 	}
 	return t.addNote(i.ID, failed)
 }
 
-// autoIncidentsOf returns the setting for the incident of a monitor's outage. A monitor
-// without a page opens none.
-func (t *tx) autoIncidentsOf(m allswell.Monitor) (auto allswell.AutoIncidents, err error) {
-	if m.PageID == "" {
-		return allswell.AutoIncidentsOff, nil
+// loadAutoIncidents sets which setting applies to the incident of each monitor's outage. A monitor without a page opens
+// none.
+func (t *tx) loadAutoIncidents(all []fallen) error {
+	var pages, components []string
+	for _, f := range all {
+		pages, components = append(pages, f.PageID), append(components, f.ComponentID)
 	}
-	return database.One(t.Session, func(row database.Row) (auto allswell.AutoIncidents, err error) {
-		var ofPage allswell.AutoIncidents
-		var hidden bool
-		err = row.Scan(&ofPage, &hidden)
-		return allswell.EffectiveAutoIncidents(m.AutoIncidents, ofPage, hidden), err
-	}, `SELECT auto_incidents, EXISTS (SELECT 1 FROM components c WHERE c.id = $2 AND c.hidden) FROM pages WHERE id = $1`,
-		m.PageID, m.ComponentID)
+	type row struct{ id, auto string }
+	settings, err := database.Query(t.Session, func(sc database.Row) (r row, err error) {
+		err = sc.Scan(&r.id, &r.auto)
+		return
+	}, `SELECT id, auto_incidents FROM pages WHERE id IN EACH($1)`, list(pages))
+	if err != nil {
+		return err
+	}
+	hidden, err := t.ids(`SELECT id FROM components WHERE hidden AND id IN EACH($1)`, list(components))
+	if err != nil {
+		return err
+	}
+	ofPage := make(map[string]allswell.AutoIncidents)
+	for _, r := range settings {
+		ofPage[r.id] = allswell.AutoIncidents(r.auto)
+	}
+	for i, f := range all {
+		all[i].auto = allswell.AutoIncidentsOff
+		if f.PageID != "" {
+			all[i].auto = allswell.EffectiveAutoIncidents(f.AutoIncidents, ofPage[f.PageID], slices.Contains(hidden, f.ComponentID))
+		}
+	}
+	return nil
 }
 
-// endOutage reverses beginOutage: it ends the outage, removes its cause, and resolves its
+// endOutage reverses beginOutages: it ends the outage, removes its cause, and resolves its
 // incident unless a person has resolved, deleted or taken it over. A draft stays a draft.
 func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	o, err := t.openOutage(m.ID)
@@ -90,7 +135,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 		return err
 	}
 	t.logEntries = append(t.logEntries, logEntry{"monitor's outage is over", "monitor", m.ID, m.Name})
-	if err := t.emitMonitorEvent(allswell.NewMonitorEvent(allswell.EventMonitorUp, m, o, why.String(), t.Now)); err != nil {
+	if err := t.emitMonitorEvents(allswell.NewMonitorEvent(allswell.EventMonitorUp, m, o, why.String(), t.Now)); err != nil {
 		return err
 	}
 	if err := t.removeCauses(o.ID, originOf(m, o.ID, "")); err != nil {

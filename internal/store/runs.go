@@ -97,10 +97,10 @@ func (t *tx) applyViolation(m *allswell.Monitor, v allswell.Verdict, failed alls
 		return errors.Join(t.saveRunDue(m), t.warn(m, v))
 	}
 	m.NextCheckAt, m.UpdatedAt = m.DueAt(nil), allswell.Later(t.Now, m.UpdatedAt)
-	if err := errors.Join(t.saveMonitorState(*m), t.saveHealthy(*m)); err != nil {
+	if err := t.saveHealthy(*m); err != nil {
 		return err
 	}
-	if err := t.beginOutage(*m, failed.Condition.Reason(), NewSignal{Excerpt: failed.Message}); err != nil {
+	if err := t.beginOutages(failed.Condition.Reason(), NewSignal{Excerpt: failed.Message}, *m); err != nil {
 		return err
 	}
 	return t.warn(m, v)
@@ -118,10 +118,10 @@ func (t *tx) applyFailure(m *allswell.Monitor, n NewSignal) (ended allswell.Run,
 		return ended, t.saveRunDue(m)
 	}
 	m.NextCheckAt, m.UpdatedAt = m.DueAt(nil), allswell.Later(t.Now, m.UpdatedAt)
-	if err := errors.Join(t.saveMonitorState(*m), t.saveHealthy(*m)); err != nil {
+	if err := t.saveHealthy(*m); err != nil {
 		return ended, err
 	}
-	return ended, t.beginOutage(*m, allswell.OutageFailed, n)
+	return ended, t.beginOutages(allswell.OutageFailed, n, *m)
 }
 
 // endRun ends the run of a locked monitor with the id, and returns it; its StartedAt is zero if there is none. The caller

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -252,32 +250,48 @@ func (t *tx) gapsFor(rows []monitorRow) ([]allswell.ListeningGap, error) {
 // for the monitor's lock, so the row of its last ping decides. Later pings find that row
 // not healthy and wait for the lock.
 func (t *tx) markDown(down []allswell.Monitor, reason allswell.OutageReason) (int, error) {
-	slices.SortFunc(down, func(a, b allswell.Monitor) int { return strings.Compare(a.Token, b.Token) }) // the lock order of last_pings
-	fell := make([]allswell.Monitor, 0, len(down))
-	for _, m := range down {
-		n, err := t.Exec(`UPDATE last_pings SET healthy = FALSE WHERE token = $1 AND (pinged_at IS NULL OR pinged_at <= $2)`,
-			m.Token, millis(m.LastPingAt))
-		if err != nil {
-			return 0, err
-		}
-		if n > 0 {
-			m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
-			fell = append(fell, m)
-		}
-	}
-	if len(fell) == 0 {
-		return 0, nil
+	fell, err := t.markUnhealthy(down)
+	if err != nil || len(fell) == 0 {
+		return 0, err
 	}
 	if err := t.lockForOutage(fell...); err != nil {
 		return 0, err
 	}
-	for _, m := range fell {
-		if err := t.saveMonitorState(m); err != nil {
-			return 0, err
-		}
-		if err := t.beginOutage(m, reason, NewSignal{}); err != nil {
-			return 0, err
-		}
+	if err := t.beginOutages(reason, NewSignal{}, fell...); err != nil {
+		return 0, err
 	}
 	return len(fell), nil
+}
+
+// markUnhealthy returns the monitors that were not pinged since they were checked, whose next ping will be recorded with
+// the monitor. It locks their rows in last_pings.
+func (t *tx) markUnhealthy(down []allswell.Monitor) (fell []allswell.Monitor, err error) {
+	tokens := make([]string, len(down))
+	for i, m := range down {
+		tokens[i] = m.Token
+	}
+	type row struct {
+		token    string
+		pingedAt time.Time
+	}
+	rows, err := database.Query(t.Session, func(sc database.Row) (r row, err error) {
+		err = sc.Scan(&r.token, instant{&r.pingedAt})
+		return
+	}, `SELECT token, pinged_at FROM last_pings WHERE token IN EACH($1) ORDER BY token FOR UPDATE`, list(tokens))
+	if err != nil {
+		return nil, err
+	}
+	pingedAt := make(map[string]time.Time, len(rows))
+	for _, r := range rows {
+		pingedAt[r.token] = r.pingedAt
+	}
+	tokens = tokens[:0]
+	for _, m := range down {
+		if at, found := pingedAt[m.Token]; found && !at.After(m.LastPingAt) {
+			m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
+			fell, tokens = append(fell, m), append(tokens, m.Token)
+		}
+	}
+	_, err = t.Exec(`UPDATE last_pings SET healthy = FALSE WHERE token IN EACH($1)`, list(tokens))
+	return fell, err
 }

@@ -269,7 +269,7 @@ func TestPingBetweenCheckAndMarkDown(t *testing.T) {
 				}
 				done := false
 				w.SetFault(func(at, query string) error {
-					if !done && at == when && strings.HasPrefix(query, `UPDATE last_pings SET healthy = FALSE`) {
+					if !done && at == when && strings.HasPrefix(query, `SELECT token, pinged_at FROM last_pings`) {
 						if done = true; when == "before" {
 							ping()
 						} else {
