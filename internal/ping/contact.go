@@ -1,8 +1,10 @@
 package ping
 
 import (
+	"cmp"
+	"errors"
 	"net/http"
-	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,10 +13,6 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Prefixes are the beginnings of all paths that this package serves. What follows is secret. All but Path are those of
-// other services, so that jobs move here unchanged: see docs/jobs.md.
-var Prefixes = []string{Path, healthchecksPath, kumaPath, cronitorPath, snitchPath}
-
 // Paths of other services.
 const (
 	healthchecksPath = "/ping/"
@@ -22,6 +20,10 @@ const (
 	cronitorPath     = "/p/"
 	snitchPath       = "/snitch/"
 )
+
+// Prefixes are the beginnings of all paths that this package serves. What follows is secret. All but Path are those of
+// other services, so that jobs move here unchanged: see docs/jobs.md.
+var Prefixes = []string{Path, healthchecksPath, kumaPath, cronitorPath, snitchPath}
 
 // contact is what a request says, in whatever form.
 type contact struct {
@@ -32,46 +34,52 @@ type contact struct {
 	plain    bool // a plain ping, whose body is ignored
 	exitCode *int
 	runID    string
-	output   string     // given in the query
-	body     bool       // the body is output
-	query    url.Values // for the monitor that it may create
-	creates  bool       // asks for a monitor to be created
-	invalid  *answer    // nil: it is valid
+	output   string  // given in the query
+	body     bool    // the body is output
+	query    query   // for the monitor that it may create
+	creates  bool    // asks for a monitor to be created
+	invalid  *answer // nil: it is valid
+
+	unreadable bool // the query has mistakes, which plain pings of ours ignore
 }
 
-// readContact reads a request, except for its body.
-func readContact(r *http.Request) contact {
-	path := r.URL.Path
-	if rest, ok := strings.CutPrefix(path, Path); ok {
-		return readOwn(r, rest)
+// readContact reads a request, except for its body. raw is its query. A slash at the end of a path is ignored.
+func readContact(r *http.Request, raw string) contact {
+	at := slices.IndexFunc(Prefixes, func(prefix string) bool { return strings.HasPrefix(r.URL.Path, prefix) })
+	if at < 0 {
+		return contact{style: ownStyle}
 	}
-	if rest, ok := strings.CutPrefix(path, healthchecksPath); ok {
-		return readHealthchecks(r, rest)
+	rest := strings.TrimSuffix(r.URL.Path[len(Prefixes[at]):], "/")
+	switch Prefixes[at] {
+	case healthchecksPath:
+		return readHealthchecks(rest, raw, r.ContentLength == 0)
+	case kumaPath:
+		return readKuma(rest, raw)
+	case cronitorPath:
+		return readCronitor(rest, raw)
+	case snitchPath:
+		return readSnitch(rest, raw)
+	default:
+		return readOwn(rest, raw)
 	}
-	if rest, ok := strings.CutPrefix(path, kumaPath); ok {
-		return readKuma(r, rest)
-	}
-	if rest, ok := strings.CutPrefix(path, cronitorPath); ok {
-		return readCronitor(r, rest)
-	}
-	if rest, ok := strings.CutPrefix(path, snitchPath); ok {
-		return readSnitch(r, rest)
-	}
-	return contact{style: ownStyle}
 }
 
 // segments splits a path into at most n segments; the last one has the rest.
 func segments(path string, n int) []string { return strings.SplitN(path, "/", n) }
 
 // setQuery reads the query. It reports whether that is valid.
-func (c *contact) setQuery(r *http.Request) bool {
-	if r.URL.RawQuery == "" {
-		return true
+func (c *contact) setQuery(g *grammar, raw string) bool {
+	var ok bool
+	c.query, ok = g.read(raw)
+	c.creates, c.unreadable = c.query.last("create") == "1", !ok
+	return ok
+}
+
+// checkVerdict makes a contact invalid if it would be a success although its query also says something else.
+func (c *contact) checkVerdict(g *grammar, raw string) {
+	if c.invalid == nil && (c.unreadable || c.kind != allswell.SignalFail && g.contradicts(raw)) {
+		c.invalid = c.style.unreadable
 	}
-	var err error
-	c.query, err = url.ParseQuery(r.URL.RawQuery)
-	c.creates = c.query.Get("create") == "1"
-	return err == nil
 }
 
 // setAddress sets the address from a ping key and the slug of a monitor.
@@ -88,7 +96,7 @@ func (c *contact) setForeignAddress(key, slug string) {
 
 // readOwn reads what follows Path: {token}, {token}/{signal}, {ping key}/{slug} or {ping key}/{slug}/{signal}. The length
 // says whether the first segment is a ping key, so that the second one is a slug, whatever it is.
-func readOwn(r *http.Request, rest string) contact {
+func readOwn(rest, raw string) contact {
 	c := contact{style: ownStyle, plain: true, kind: allswell.SignalSuccess}
 	parts := segments(rest, 2)
 	if allswell.IsPingKey(parts[0]) && len(parts) == 2 {
@@ -98,7 +106,7 @@ func readOwn(r *http.Request, rest string) contact {
 	} else {
 		c.address = parts[0]
 	}
-	valid := c.setQuery(r)
+	valid := c.setQuery(ownQuery, raw)
 	if len(parts) == 1 {
 		return c
 	}
@@ -116,25 +124,22 @@ func readOwn(r *http.Request, rest string) contact {
 
 // readHealthchecks reads the paths of Healthchecks: {uuid} and {ping key}/{slug}, both with start, fail, log or an exit
 // code. Cronitor's library for JavaScript uses the same path, with the state in the query.
-func readHealthchecks(r *http.Request, rest string) contact {
+func readHealthchecks(rest, raw string, noBody bool) contact {
 	c := contact{style: healthchecksStyle, kind: allswell.SignalSuccess, body: true}
-	valid := c.setQuery(r)
+	valid := c.setQuery(healthchecksQuery, raw)
 	parts := segments(rest, 4)
 	if allswell.IsPingKey(parts[0]) && len(parts) > 1 {
-		if len(parts) == 2 && c.query.Has("state") {
-			return readCronitor(r, rest)
+		if len(parts) == 2 && c.query.mentions("state") {
+			return readCronitor(rest, raw)
 		}
 		c.setForeignAddress(parts[0], parts[1])
 		parts = parts[1:]
 	} else {
 		c.address = parts[0]
-		if len(parts) == 2 && parts[1] == "" {
-			parts = parts[:1]
-		}
 	}
 	var validRun bool
 	c.runID, validRun = readRunID(c.query)
-	c.plain = len(parts) == 1 && c.runID == "" && r.ContentLength == 0
+	c.plain = len(parts) == 1 && c.runID == "" && noBody
 	switch {
 	case len(parts) > 2:
 		c.address = ""
@@ -165,20 +170,22 @@ func (c *contact) readHealthchecksAction(action string) {
 	}
 }
 
-// readKuma reads the path of push monitors of Uptime Kuma: {token}, with the status and a message in the query.
-func readKuma(r *http.Request, rest string) contact {
+// readKuma reads the path of push monitors of Uptime Kuma: {token}, with the status and a message in the query. As there,
+// every status but up is a failure, and so is a list of them.
+func readKuma(rest, raw string) contact {
 	c := contact{style: kumaStyle, address: rest, kind: allswell.SignalSuccess}
-	c.setQuery(r) // Kuma ignores what it does not understand
+	c.setQuery(kumaQuery, raw)
 	if !allswell.IsPingToken(rest) {
 		c.address = ""
 	}
 	c.creates = false
-	if status := c.query.Get("status"); status != "" && status != "up" {
+	if c.query.compound("status") || len(c.query.all("status")) > 1 || !goodKumaStatus(c.query.last("status")) {
 		c.kind = allswell.SignalFail
 	}
-	if message := c.query.Get("msg"); message != "OK" { // which its examples send
+	if message := strings.Join(c.query.all("msg"), ", "); message != "OK" { // which its examples send
 		c.output = message
 	}
+	c.checkVerdict(kumaQuery, raw)
 	c.plain = c.kind == allswell.SignalSuccess && c.output == ""
 	return c
 }
@@ -188,36 +195,46 @@ var series = uuid.MustParse("2e0b7f8c-9f0c-5d0f-8f3a-6b1f6d6d2c11")
 
 // readCronitor reads the path of Cronitor's telemetry: {ping key}/{monitor}, with the state, the message and the series in
 // the query. As there, an unknown monitor is created.
-func readCronitor(r *http.Request, rest string) contact {
+func readCronitor(rest, raw string) contact {
 	c := contact{style: cronitorStyle, kind: allswell.SignalSuccess}
-	valid := c.setQuery(r)
+	c.setQuery(cronitorQuery, raw)
 	if parts := segments(rest, 2); len(parts) == 2 && allswell.IsPingKey(parts[0]) {
 		c.setForeignAddress(parts[0], parts[1])
 	}
 	c.creates = true
-	switch c.query.Get("state") {
-	case "":
-		c.plain = true
-	case "run":
+	switch state := c.query.last("state"); {
+	case state == "run":
 		c.kind = allswell.SignalStart
-	case "complete", "ok":
-	case "fail":
+	case state == "fail":
 		c.kind = allswell.SignalFail
-	default:
+	case !isCronitorSuccess(state):
 		c.invalid = badCronitorState
-	}
-	if !valid {
-		c.invalid = badCronitorState
-	}
-	c.output = c.query.Get("message")
-	if given := c.query.Get("series"); given != "" {
-		c.runID = uuid.NewSHA1(series, []byte(given)).String()
 	}
 	if c.kind != allswell.SignalStart {
-		c.setExitCode(c.query.Get("status_code"))
+		c.setStatusCode(c.query.last("status_code"))
 	}
-	c.plain = c.plain && c.output == "" && c.runID == ""
+	c.checkVerdict(cronitorQuery, raw)
+	c.output = cmp.Or(c.query.last("message"), c.query.last("msg"))
+	if given := c.query.last("series"); given != "" {
+		c.runID = uuid.NewSHA1(series, []byte(given)).String()
+	}
+	c.plain = c.query.last("state") == "" && c.kind == allswell.SignalSuccess && c.output == "" && c.runID == "" && c.exitCode == nil
 	return c
+}
+
+// setStatusCode makes a success with an exit code other than 0 a failure. A code that is no number cannot be read.
+func (c *contact) setStatusCode(text string) {
+	text = strings.TrimSpace(text)
+	_, err := strconv.Atoi(text)
+	if numeric := err == nil || errors.Is(err, strconv.ErrRange); c.kind == allswell.SignalSuccess && text != "" {
+		switch {
+		case !numeric && c.invalid == nil:
+			c.invalid = badCronitorCode
+		case numeric && !isZero(text):
+			c.kind = allswell.SignalFail
+		}
+	}
+	c.setExitCode(text)
 }
 
 // setExitCode sets the exit code if there is one that agrees with the kind.
@@ -229,30 +246,31 @@ func (c *contact) setExitCode(text string) {
 }
 
 // readSnitch reads check-ins of Dead Man's Snitch: {ping token} or {ping key}/{slug}, with the exit status and a message in
-// the query.
-func readSnitch(r *http.Request, rest string) contact {
+// the query or in a form.
+func readSnitch(rest, raw string) contact {
 	c := contact{style: snitchStyle, kind: allswell.SignalSuccess}
-	c.setQuery(r)
+	c.setQuery(snitchQuery, raw)
+	c.unreadable = c.unreadable || c.query.compound("s") || c.query.compound("m")
 	if parts := segments(rest, 2); len(parts) == 2 && allswell.IsPingKey(parts[0]) {
 		c.setForeignAddress(parts[0], parts[1])
 	} else {
 		c.address = rest
 	}
-	if status := c.query.Get("s"); status != "" {
-		if n, err := strconv.Atoi(status); err != nil || n != 0 {
-			c.kind = allswell.SignalFail
-		}
-		c.setExitCode(status)
+	status := c.query.last("s")
+	if !isZero(status) {
+		c.kind = allswell.SignalFail
 	}
-	c.output = c.query.Get("m")
+	c.setExitCode(strings.TrimSpace(status))
+	c.checkVerdict(snitchQuery, raw)
+	c.output = c.query.last("m")
 	c.plain = c.kind == allswell.SignalSuccess && c.output == "" && c.exitCode == nil
 	return c
 }
 
 // readRunID returns the run id of a query in lower case; "": there is none. ok is false if it is not a UUID, or not the
 // only one.
-func readRunID(query url.Values) (id string, ok bool) {
-	switch given := query["rid"]; {
+func readRunID(q query) (id string, ok bool) {
+	switch given := q.all("rid"); {
 	case len(given) > 1:
 		return "", false
 	case len(given) == 0:

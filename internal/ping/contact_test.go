@@ -59,7 +59,13 @@ func TestContactPaths(t *testing.T) {
 		{"/api/v1/heartbeat/{key}/{slug}/log", 200, ok, "log", -1, false, "BODY"},
 		{"/api/v1/heartbeat/{key}/{slug}/7", 200, ok, "fail", 7, false, "BODY"},
 		{"/api/v1/heartbeat/{key}/{slug}/log?rid=x", 422, string(badRun.body), "", 0, false, ""},
-		{"/api/v1/heartbeat/{key}/{slug}/", 404, notFoundBody, "", 0, false, ""},
+		{"/api/v1/heartbeat/{token}/", 200, ok, "", -1, false, ""},              // a slash at the end changes no path
+		{"/api/v1/heartbeat/{token}?status=down%;", 200, ok, "", -1, false, ""}, // the contract knows no query
+		{"/api/v1/heartbeat/{token}/fail/", 200, ok, "fail", -1, false, "BODY"},
+		{"/api/v1/heartbeat/{token}/7/", 200, ok, "fail", 7, false, "BODY"},
+		{"/api/v1/heartbeat/{token}/fail//", 404, notFoundBody, "", 0, false, ""},
+		{"/api/v1/heartbeat/{key}/{slug}/", 200, ok, "", -1, false, ""},
+		{"/api/v1/heartbeat/{key}/{slug}/start/", 200, ok, "start", -1, false, "BODY"},
 		{"/api/v1/heartbeat/{key}/{slug}/256", 404, notFoundBody, "", 0, false, ""},
 		{"/api/v1/heartbeat/{key}/{slug}/start/x", 404, notFoundBody, "", 0, false, ""},
 		{"/api/v1/heartbeat/{key}", 404, notFoundBody, "", 0, false, ""},
@@ -80,7 +86,11 @@ func TestContactPaths(t *testing.T) {
 		{"/ping/{token}/99999999999999999999", 400, "invalid url format", "", 0, false, ""},
 		{"/ping/{token}?rid=x", 400, "invalid uuid format", "", 0, false, ""},
 		{"/ping/{token}/success", 404, "not found", "", 0, false, ""},
-		{"/ping/{token}/fail/", 404, "not found", "", 0, false, ""},
+		{"/ping/{token}/fail/", 200, hc, "fail", -1, false, "BODY"},
+		{"/ping/{token}/3/", 200, hc, "fail", 3, false, "BODY"},
+		{"/ping/{token}/log/?rid=f618072a-7bde-4eee-af63-71a77c5723bc&x=100%", 200, hc, "log", -1, true, "BODY"},
+		{"/ping/{key}/{slug}/fail/", 200, hc, "fail", -1, false, "BODY"},
+		{"/ping/{key}/{slug}/", 200, hc, "BODY", -1, false, "BODY"},
 		{"/ping/{token}/x", 404, "not found", "", 0, false, ""},
 		{"/ping/", 404, "not found", "", 0, false, ""},
 		{"/ping/{key}", 404, "not found", "", 0, false, ""},
@@ -98,6 +108,10 @@ func TestContactPaths(t *testing.T) {
 		{"/api/push/{token}?status=up&msg=12%20files&ping=34", 200, ok, "success", -1, false, "12 files"},
 		{"/api/push/{token}?status=down&msg=disk%20full", 200, ok, "fail", -1, false, "disk full"},
 		{"/api/push/{token}?status=DOWN", 200, ok, "fail", -1, false, ""}, // as there: what is not up is down
+		{"/api/push/{token}/?status=down%&msg=x", 200, ok, "fail", -1, false, "x"},
+		{"/api/push/{token}?status=down;msg=x", 200, ok, "fail", -1, false, ""},
+		{"/api/push/{token}?msg=disk+95%+full", 200, ok, "success", -1, false, "disk 95% full"},
+		{"/api/push/{token}?STATUS=Down", 400, string(kumaStyle.unreadable.body), "", 0, false, ""},
 		{"/api/push/{token}/x", 404, gone, "", 0, false, ""},
 		{"/api/push/{key}/{slug}", 404, gone, "", 0, false, ""},
 
@@ -108,6 +122,11 @@ func TestContactPaths(t *testing.T) {
 		{"/p/{key}/{slug}?state=fail&status_code=3", 200, hc, "fail", 3, false, ""},
 		{"/p/{key}/{slug}?state=fail&status_code=0", 200, hc, "fail", -1, false, ""},
 		{"/p/{key}/{slug}?state=ok", 200, hc, "success", -1, false, ""},
+		{"/p/{key}/{slug}/?state=tick&msg=12+files", 200, hc, "success", -1, false, "12 files"},
+		{"/p/{key}/{slug}?state=complete&status_code=3", 200, hc, "fail", 3, false, ""},
+		{"/p/{key}/{slug}?state=complete&status_code=x", 400, string(badCronitorCode.body), "", 0, false, ""},
+		{"/p/{key}/{slug}?status_code=1", 200, hc, "fail", 1, false, ""},
+		{"/p/{key}/{slug}?state=fail;message=x", 400, string(badCronitorState.body), "", 0, false, ""},
 		{"/p/{key}/{slug}?state=x", 400, string(badCronitorState.body), "", 0, false, ""},
 		{"/ping/{key}/{slug}?state=fail&message=no", 200, hc, "fail", -1, false, "no"}, // the library for JavaScript
 		{"/p/{token}", 404, "not found", "", 0, false, ""},
@@ -118,6 +137,10 @@ func TestContactPaths(t *testing.T) {
 		{"/snitch/{key}/{slug}?s=2&m=no", 202, "Got it, thanks!", "fail", 2, false, "no"},
 		{"/snitch/{key}/{slug}?s=killed", 202, "Got it, thanks!", "fail", -1, false, ""},
 		{"/snitch/{key}/{slug}?s=256", 202, "Got it, thanks!", "fail", -1, false, ""},
+		{"/snitch/{key}/{slug}/?s=1;m=no", 202, "Got it, thanks!", "fail", 1, false, "no"},
+		{"/snitch/{key}/{slug}?s=1%", 400, queryText, "", 0, false, ""},
+		{"/snitch/{key}/{slug}?s=1&s=0", 400, queryText, "", 0, false, ""},
+		{"/snitch/{token}/?s[]=1", 400, queryText, "", 0, false, ""},
 		{"/snitch/{key}/{slug}/x", 404, "not found", "", 0, false, ""},
 	}
 	onEachEngine(t, Config{}, func(w *testServer) {
@@ -189,7 +212,7 @@ func (w *testServer) checkPath(p path, key, slug string, off, foreign allswell.M
 	if p.status >= 400 {
 		return
 	}
-	unknown := string(readContact(&http.Request{URL: must(url.Parse(p.path))(w)}).style.unknown.body)
+	unknown := string(readContact(&http.Request{URL: must(url.Parse(p.path))(w)}, "").style.unknown.body)
 	for _, path := range []string{to(allswell.NewPingToken(), key, "none"), to(allswell.NewPingToken(), allswell.NewPingKey(), slug), to(off.Token, key, off.Slug), to("x", key, foreign.Slug), to("", "", "")} {
 		switch {
 		case strings.Contains(path, "create=1"), strings.HasPrefix(path, "/p/"), strings.Contains(path, "state="): // they create monitors
@@ -421,7 +444,7 @@ func FuzzContact(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, path, query string) {
-		c := readContact(&http.Request{URL: &url.URL{Path: path, RawQuery: query}})
+		c := readContact(&http.Request{URL: &url.URL{Path: path}}, query)
 		if c.style == nil {
 			t.Fatal("no style")
 		}
@@ -436,7 +459,7 @@ func FuzzContact(f *testing.F) {
 				t.Fatalf("%s creates a monitor without an answer", path)
 			}
 		}
-		if n, err := readMonitor(c.query, "x"); err == nil {
+		if n, err := readMonitor(c.query.values(), "x"); err == nil {
 			_ = n.Validate()
 		}
 		if c.style.of(store.PingFailed) == nil || c.style.of(store.PingUnknown) == nil {

@@ -52,7 +52,7 @@ func FuzzPing(f *testing.F) {
 		switch {
 		case method != "POST" && method != "GET" && method != "HEAD":
 			want = http.StatusMethodNotAllowed
-		case token == m.Token:
+		case strings.TrimSuffix(token, "/") == m.Token:
 			want = http.StatusOK
 		}
 		if rec.Code != want {

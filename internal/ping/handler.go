@@ -121,7 +121,7 @@ var (
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token, ok := strings.CutPrefix(r.URL.Path, Path)
 	if !ok || strings.Contains(token, "/") {
-		s.serveContact(w, r, readContact(r))
+		s.serveContact(w, r)
 		return
 	}
 	now := time.Now()

@@ -18,7 +18,7 @@ var document = sync.OnceValues(func() (*openapi3.T, error) {
 
 // documentedPath returns the path in the document that describes a request path.
 func documentedPath(path string) string {
-	switch strings.Count(strings.TrimPrefix(path, Path), "/") {
+	switch strings.Count(strings.TrimSuffix(strings.TrimPrefix(path, Path), "/"), "/") {
 	case 0:
 		return Path + "{token}"
 	case 1:

@@ -32,7 +32,10 @@ func (s *Server) provision(ctx context.Context, c contact) (created bool, a *ans
 	} else if !known {
 		return false, c.style.unknown
 	}
-	n, err := readMonitor(c.query, c.name)
+	if c.unreadable {
+		return false, c.style.unreadable
+	}
+	n, err := readMonitor(c.query.values(), c.name)
 	if err == nil {
 		err = n.Validate()
 	}
@@ -78,7 +81,7 @@ func (c contact) invalidMonitor(err error) *answer {
 	if !errors.As(err, &bad) {
 		return nil
 	}
-	bad.Fields = queryFields(bad.Fields, c.query)
+	bad.Fields = queryFields(bad.Fields, c.query.values())
 	return c.style.invalid(bad)
 }
 

@@ -29,8 +29,11 @@ const (
 var badRun = newAnswer(http.StatusUnprocessableEntity, `{"message":"The given data was invalid.","errors":{"rid":["The rid must be a UUID."]}}`)
 
 // serveContact answers a request to any other path than that of plain pings. The answers mean the same.
-func (s *Server) serveContact(w http.ResponseWriter, r *http.Request, c contact) {
+func (s *Server) serveContact(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
+	form, refused := s.readForm(w, r)
+	c := readContact(r, r.URL.RawQuery+"&"+form)
+	c.invalid = cmp.Or(refused, c.invalid)
 	h := w.Header()
 	c.style.setHeaders(h)
 	c.address = strings.Clone(c.address) // a substring of the request

@@ -15,6 +15,7 @@ type style struct {
 	bodyLimit   bool // the answers say how much of a body is kept
 
 	recorded, created, unknown, badMethod, unavailable *answer
+	unreadable                                         *answer // to queries and forms that cannot be read
 	tooMany                                            *answer // nil: Server.tooMany
 	refused, taken, full, hasty                        *answer // to requests that would create a monitor
 
@@ -60,6 +61,7 @@ const (
 	refusedText = "There is no such monitor, and the ping key may not create one."
 	takenText   = "Another monitor of the workspace, which is not on this page, has the slug."
 	fullText    = "The page has too many monitors for pings to create more."
+	queryText   = "The parameters cannot be read, or contradict each other. Nothing was recorded."
 	hastyText   = "Too many monitors of the page were created in the last minute. Please try again."
 )
 
@@ -69,7 +71,7 @@ func message(status int, text string) *answer { return newAnswer(status, `{"mess
 var ownStyle = &style{
 	contentType: jsonType,
 	recorded:    recorded, unknown: notFound, badMethod: badMethod, unavailable: unavailable,
-	created: newAnswer(http.StatusCreated, `{"ok":true}`),
+	created: newAnswer(http.StatusCreated, `{"ok":true}`), unreadable: message(http.StatusUnprocessableEntity, queryText),
 	refused: message(http.StatusForbidden, refusedText), taken: message(http.StatusConflict, takenText),
 	full: message(http.StatusForbidden, fullText), hasty: message(http.StatusTooManyRequests, hastyText),
 	invalid: invalidAsJSON,
@@ -80,7 +82,7 @@ var healthchecksStyle = &style{
 	contentType: textType, cors: true, bodyLimit: true,
 	recorded: newAnswer(http.StatusOK, "OK"), created: newAnswer(http.StatusCreated, "Created"), unknown: newAnswer(http.StatusNotFound, "not found"),
 	badMethod: newAnswer(http.StatusMethodNotAllowed, "method not allowed"), unavailable: newAnswer(http.StatusServiceUnavailable, busyText),
-	tooMany: newAnswer(http.StatusTooManyRequests, "rate limit exceeded"),
+	tooMany: newAnswer(http.StatusTooManyRequests, "rate limit exceeded"), unreadable: newAnswer(http.StatusBadRequest, queryText),
 	refused: newAnswer(http.StatusForbidden, refusedText), taken: newAnswer(http.StatusConflict, "ambiguous slug"),
 	full: newAnswer(http.StatusForbidden, fullText), hasty: newAnswer(http.StatusTooManyRequests, hastyText),
 	invalid: invalidAsText,
@@ -90,7 +92,8 @@ var healthchecksStyle = &style{
 var (
 	badHealthchecksRun  = newAnswer(http.StatusBadRequest, "invalid uuid format")
 	badHealthchecksCode = newAnswer(http.StatusBadRequest, "invalid url format")
-	badCronitorState    = newAnswer(http.StatusBadRequest, "The state must be run, complete, fail or ok.")
+	badCronitorState    = newAnswer(http.StatusBadRequest, "The state must be run, complete, tick, fail or ok.")
+	badCronitorCode     = newAnswer(http.StatusBadRequest, "The status_code must be a number.")
 )
 
 // kumaMessage returns an answer with a message as Uptime Kuma has them.
@@ -103,7 +106,7 @@ var kumaStyle = &style{
 	contentType: []string{"application/json; charset=utf-8"},
 	recorded:    newAnswer(http.StatusOK, `{"ok":true}`), unknown: kumaMessage(http.StatusNotFound, "Monitor not found or not active."),
 	badMethod: kumaMessage(http.StatusMethodNotAllowed, "Method not allowed."), unavailable: kumaMessage(http.StatusServiceUnavailable, busyText),
-	tooMany: kumaMessage(http.StatusTooManyRequests, tooManyText),
+	tooMany: kumaMessage(http.StatusTooManyRequests, tooManyText), unreadable: kumaMessage(http.StatusBadRequest, queryText),
 }
 
 // cronitorStyle and snitchStyle differ in the answer to what was recorded.

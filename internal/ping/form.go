@@ -1,0 +1,55 @@
+package ping
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// maxForm is the maximum length of a form. It is read for at most maxBodyTime.
+const maxForm = 256 << 10
+
+// readForm returns the parameters in the body of a check-in of Dead Man's Snitch, encoded as a query. As there, a body
+// without a type is a form. refused is not nil if the body may have parameters that cannot be read.
+func (s *Server) readForm(w http.ResponseWriter, r *http.Request) (form string, refused *answer) {
+	if !strings.HasPrefix(r.URL.Path, snitchPath) || r.Method != http.MethodPost || r.ContentLength == 0 {
+		return "", nil
+	}
+	kind, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case r.Header.Get("Content-Type") == "":
+		kind = "application/x-www-form-urlencoded"
+	case err != nil, kind == "application/json":
+		return "", snitchStyle.unreadable
+	case kind != "application/x-www-form-urlencoded" && kind != "multipart/form-data":
+		return "", nil
+	}
+	const size = 4 * maxForm // with the copies that are made of it
+	defer s.outputs.Add(-size)
+	if s.outputs.Add(size) > maxOutputs {
+		return "", snitchStyle.unavailable
+	}
+	conn := http.NewResponseController(w)
+	bounded := conn.SetReadDeadline(time.Now().Add(maxBodyTime)) == nil
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxForm+1))
+	if err != nil || len(body) > maxForm {
+		return "", snitchStyle.unreadable
+	}
+	if bounded {
+		conn.SetReadDeadline(time.Time{}) // net/http sets its own for the next request
+	}
+	if kind != "multipart/form-data" {
+		return strings.Trim(string(body), "\r\n"), nil
+	}
+	parts, err := multipart.NewReader(bytes.NewReader(body), parameters["boundary"]).ReadForm(maxForm)
+	if err != nil {
+		return "", snitchStyle.unreadable
+	}
+	defer parts.RemoveAll() // all is in memory
+	return url.Values(parts.Value).Encode(), nil
+}
