@@ -5,6 +5,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/password"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -61,7 +62,7 @@ func (a *api) changePageAccess(c *call) (store.Response, error) {
 	if changed {
 		ch.PasswordHash = new("")
 		if secret != nil {
-			if *ch.PasswordHash, err = password.Hash(c.Context(), *secret); err != nil {
+			if *ch.PasswordHash, err = password.Hash(c.Context(), password.Proven(fair.Workspace(c.actor().WorkspaceID)), *secret); err != nil {
 				return store.Response{}, err
 			}
 		}

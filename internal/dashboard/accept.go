@@ -29,7 +29,7 @@ func (v *visit) findInvitation(values url.Values) (*acceptScreen, error) {
 	var err error
 	s.FoundInvitation, err = v.store.FindInvitation(v.r.Context(), values.Get("code"))
 	if errors.Is(err, allswell.ErrNotFound) {
-		if err := v.attempt(""); err != nil {
+		if err := v.attempt(attempter{}); err != nil {
 			return s, err
 		}
 		return s, errBadCode
@@ -122,7 +122,7 @@ func (v *visit) newAccount(s *acceptScreen) (store.Acceptance, error) {
 	if err := joinInvalid(n.Validate(), password.Check(s.Value("password"), n.Name, n.Email)); err != nil {
 		return store.Acceptance{}, err
 	}
-	hash, err := password.Hash(v.r.Context(), s.Value("password"))
+	hash, err := password.Hash(v.r.Context(), v.asker(attempter{account: s.Email, proven: true}), s.Value("password"))
 	return store.Acceptance{Name: n.Name, PasswordHash: hash}, err
 }
 
@@ -140,7 +140,7 @@ func (v *visit) proveAccount(s *acceptScreen) (store.Acceptance, error) {
 	return by, v.factorError("second_factor", err)
 }
 
-// checkPassword counts an attempt, checks the password of the account with an e-mail address, and returns its hash. It
+// checkPassword is for visitors with a session or a one-time code. It counts an attempt, checks the password of the account with an e-mail address, and returns its hash. It
 // returns a *allswell.ValidationError for a field if the password is wrong, or there were too many attempts.
 func (v *visit) checkPassword(email, name, typed string) (hash string, err error) {
 	var bad allswell.ValidationError
@@ -148,14 +148,10 @@ func (v *visit) checkPassword(email, name, typed string) (hash string, err error
 		bad.Add(name, message, args...)
 		return bad.Err()
 	}
-	if err := v.attempt(email); err != nil {
+	account, matches, err := v.tryPassword(attempter{account: email, proven: true}, typed)
+	if errors.As(err, new(*tooManyAttempts)) || errors.Is(err, password.ErrBusy) {
 		return "", v.refuseAttempt(err, refuse)
 	}
-	account, err := v.store.Credentials(v.r.Context(), email)
-	if err != nil {
-		return "", err
-	}
-	matches, err := password.Matches(v.r.Context(), account.PasswordHash, typed)
 	if err == nil && !matches {
 		bad.Add(name, "The password is wrong.")
 		err = bad.Err()

@@ -171,13 +171,14 @@ func (v *visit) changePassword() error {
 	if err != nil {
 		return err
 	}
-	hash, err := password.Hash(v.r.Context(), f.Value("password"))
+	hash, err := password.Hash(v.r.Context(), v.asker(attempter{account: v.in.User.Email, proven: true}), f.Value("password"))
 	if err == nil {
 		err = v.store.ChangePassword(v.r.Context(), v.actor(), hash)
 	}
 	if err != nil {
 		return err
 	}
+	v.rememberBrowser(hash)
 	return v.redirect(accountPath)
 }
 

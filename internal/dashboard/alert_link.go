@@ -70,7 +70,7 @@ func (v *visit) alertLinkError(err error) error {
 	if !errors.Is(err, allswell.ErrNotFound) {
 		return err
 	}
-	if err := v.attempt(""); err != nil {
+	if err := v.attempt(attempter{}); err != nil {
 		return err
 	}
 	return errOldAlert

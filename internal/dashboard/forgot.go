@@ -65,7 +65,7 @@ func (v *visit) requestReset() error {
 	if s.refused(n.Validate()) {
 		return v.showForgotForm(http.StatusUnprocessableEntity, s)
 	}
-	if err := v.attempt(""); err != nil {
+	if err := v.attempt(attempter{}); err != nil {
 		return err
 	}
 	if v.forgot.accounts.Take(n.Email, v.now()).Allowed {

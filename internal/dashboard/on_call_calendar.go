@@ -12,7 +12,7 @@ import (
 func (v *visit) showOnCallCalendar() error {
 	o, err := v.store.OnCallCalendar(v.r.Context(), v.r.URL.Query().Get("key"))
 	if errors.Is(err, allswell.ErrNotFound) {
-		if err := v.attempt(""); err != nil {
+		if err := v.attempt(attempter{}); err != nil {
 			return err
 		}
 		return errNotFound

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/password"
 )
 
@@ -73,7 +73,7 @@ func (v *visit) changePageAccess() error {
 		return err
 	}
 	s := &pageAccessScreen{form: newForm(v.r.PostForm), pageHead: h}
-	ch, err := readAccessChange(v.r.Context(), s.form)
+	ch, err := v.readAccessChange(s.form)
 	if err == nil {
 		s.Page, err = v.store.ChangePageAccess(v.r.Context(), v.actor(), h.Page.Slug, ch, allswell.Precondition{Tags: []string{s.Value("tag")}})
 	}
@@ -94,7 +94,7 @@ func (v *visit) changePageAccess() error {
 }
 
 // readAccessChange returns the change that one of the forms of the screen asks for: the button says which.
-func readAccessChange(ctx context.Context, f *form) (ch allswell.PageAccessChange, err error) {
+func (v *visit) readAccessChange(f *form) (ch allswell.PageAccessChange, err error) {
 	switch f.Value("change") {
 	case "who":
 		networks, err := clientaddr.ParseNetworks(strings.Join(strings.Fields(strings.ReplaceAll(f.Value("networks"), ",", " ")), ","))
@@ -108,7 +108,7 @@ func readAccessChange(ctx context.Context, f *form) (ch allswell.PageAccessChang
 		if err := password.Check(f.Value("password")); err != nil {
 			return ch, err
 		}
-		hash, err := password.Hash(ctx, f.Value("password"))
+		hash, err := password.Hash(v.r.Context(), password.Proven(fair.Workspace(v.in.WorkspaceID)), f.Value("password"))
 		ch.PasswordHash = &hash
 		return ch, err
 	case "no_password":

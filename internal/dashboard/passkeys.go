@@ -33,7 +33,7 @@ func (v *visit) requestOptions(userID string) error {
 	if v.passkeys == nil {
 		return errNotFound
 	}
-	if err := v.attempt(""); err != nil {
+	if err := v.attempt(attempter{}); err != nil {
 		return err
 	}
 	challenge, err := v.store.IssuePasskeyChallenge(v.r.Context(), userID)
@@ -112,7 +112,7 @@ func passkeyInvalid(name, response string, err error) error {
 // what it asks of its user is another.
 func (v *visit) signInWithPasskey() error {
 	s := v.newSignIn(v.r.PostForm)
-	if err := v.attempt(""); err != nil {
+	if err := v.attempt(attempter{}); err != nil {
 		return v.refuseAttempt(err, func(status int, message string, args ...any) error {
 			s.refuse(passkeyField, message, args...)
 			return v.showSignInForm(status, s)
@@ -146,7 +146,7 @@ func (v *visit) creationOptions() error {
 	if v.passkeys == nil {
 		return errNotFound
 	}
-	if err := v.attempt(""); err != nil {
+	if err := v.attempt(attempter{}); err != nil {
 		return err
 	}
 	others, err := v.store.Passkeys(v.r.Context(), v.actor())

@@ -66,7 +66,7 @@ func (v *visit) admitByProxy(route route) error {
 	if v.in.ID != "" || !ok || route.access == accessAnyone || !v.opensScreen() || v.polled {
 		return nil
 	}
-	if err := v.attempt(""); err != nil {
+	if err := v.attempt(attempter{}); err != nil {
 		return err
 	}
 	secret, err := v.store.SignInIdentity(v.r.Context(), identity, v.sso.Rules, v.browser())

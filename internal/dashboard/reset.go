@@ -41,7 +41,7 @@ var errBadCode = errors.New("the code is not valid")
 func (v *visit) findCode(purpose allswell.CodePurpose, code string, user *allswell.User) error {
 	found, err := v.store.FindCode(v.r.Context(), purpose, code)
 	if errors.Is(err, allswell.ErrNotFound) {
-		if err := v.attempt(""); err != nil {
+		if err := v.attempt(attempter{}); err != nil {
 			return err
 		}
 		return errBadCode
@@ -62,10 +62,13 @@ func (v *visit) reset() error {
 	if s.refused(password.Check(chosen, s.User.Name, s.User.Email)) {
 		return v.showResetForm(http.StatusUnprocessableEntity, s)
 	}
-	hash, err := password.Hash(v.r.Context(), chosen)
+	hash, err := password.Hash(v.r.Context(), v.asker(attempter{account: s.User.Email, proven: true}), chosen)
 	if err != nil {
 		return err
 	}
 	in, err := v.store.ResetPassword(v.r.Context(), s.Code, hash, v.browser())
+	if err == nil && in.Pending == "" {
+		v.rememberBrowser(hash)
+	}
 	return v.passwordProved(in, err, Path)
 }

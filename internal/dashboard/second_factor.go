@@ -58,7 +58,7 @@ func (v *visit) finishSignIn() error {
 	if v.r.PostForm.Has("recovery_code") {
 		name = "recovery_code"
 	}
-	if err := v.attempt(user.Email); err != nil {
+	if err := v.attempt(attempter{account: user.Email, proven: true}); err != nil {
 		return v.refuseAttempt(err, func(status int, message string, args ...any) error {
 			s.refuse(name, message, args...)
 			return v.askSecondFactor(status, s)
@@ -75,12 +75,19 @@ func (v *visit) finishSignIn() error {
 	if errors.Is(err, allswell.ErrNotFound) {
 		return v.signInAgain()
 	}
+	if err == nil {
+		account, err := v.store.Credentials(v.r.Context(), user.Email)
+		if err != nil {
+			v.log.WarnContext(v.r.Context(), "a browser is not remembered", "error", err)
+		}
+		v.rememberBrowser(account.PasswordHash)
+	}
 	return v.startSession(secret, err, s.Next)
 }
 
 // signInAgain says that the time for the second factor is over.
 func (v *visit) signInAgain() error {
-	if err := v.attempt(""); err != nil {
+	if err := v.attempt(attempter{}); err != nil {
 		return err
 	}
 	s := v.newSignIn(url.Values{})

@@ -87,7 +87,10 @@ func TestSecondFactor(t *testing.T) {
 		v.wants(v.post("/admin/sign-in/code", append(next, "code", s.code(secret, 2))...), http.StatusUnprocessableEntity, "The code is wrong")
 		v.wants(v.get("/admin"), http.StatusSeeOther, "/admin/sign-in")
 		typed := s.code(secret, 0)
-		v.wants(v.post("/admin/sign-in/code", append(next, "code", typed[:3]+" "+typed[3:])...), http.StatusSeeOther, "/admin/monitors")
+		in := v.wants(v.post("/admin/sign-in/code", append(next, "code", typed[:3]+" "+typed[3:])...), http.StatusSeeOther, "/admin/monitors")
+		if known(in) == "" {
+			t.Error("the browser is not remembered")
+		}
 		v.wants(v.get("/admin"), http.StatusOK)
 		v.wants(v.post("/admin/sign-in/code", append(next, "code", s.code(secret, 1))...), http.StatusUnprocessableEntity, "took too long")
 		elsewhere := v.post("/admin/sign-in/code", "pending", password(v), "next", "https://evil.example/", "code", s.code(secret, 1))

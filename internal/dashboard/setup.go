@@ -72,10 +72,13 @@ func (v *visit) setUp() error {
 		return v.showAccount(http.StatusUnprocessableEntity, f)
 	}
 	var err error
-	if n.PasswordHash, err = password.Hash(v.r.Context(), f.Value("password")); err != nil {
+	if n.PasswordHash, err = password.Hash(v.r.Context(), v.asker(attempter{account: n.Email, proven: true}), f.Value("password")); err != nil {
 		return err
 	}
 	secret, err := v.store.SetUp(v.r.Context(), f.Value("code"), n, v.browser())
+	if err == nil {
+		v.rememberBrowser(n.PasswordHash)
+	}
 	return v.startSession(secret, err, Path+"/setup/page")
 }
 

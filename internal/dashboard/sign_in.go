@@ -11,6 +11,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/password"
 	"github.com/allswell/allswell/internal/store"
@@ -40,11 +41,22 @@ func newSignInLimits() *signInLimits {
 	return &signInLimits{limit.NewAddresses(signInsPerAddress, signInWindow), limit.New(signInsPerAccount, signInWindow), limit.New(codesPerUser, codeWindow)}
 }
 
-// take counts an attempt. account is the e-mail address that was entered, "" for a code.
-func (l *signInLimits) take(r *http.Request, account string, now time.Time) limit.Verdict {
+// attempter is who tries a password or a code.
+type attempter struct {
+	account string // e-mail address, "" for a code
+	browser string // of a browser that has signed in to the account before; see knownBrowsers
+	proven  bool   // by a session or a one-time code of the account
+}
+
+// take counts an attempt. Those who have shown before who they are have limits of their own, which strangers at the same
+// address, such as that of a proxy, cannot use up.
+func (l *signInLimits) take(r *http.Request, a attempter, now time.Time) limit.Verdict {
 	address := clientaddr.Of(r)
-	if account != "" && !l.addresses.Full(address, now) { // an address above its limit cannot fill the table of accounts
-		if v := l.accounts.Take(accountKey(address, account), now); !v.Allowed {
+	if a.browser != "" {
+		return l.accounts.Take("browser "+a.browser, now)
+	}
+	if a.account != "" && (a.proven || !l.addresses.Full(address, now)) { // an address above its limit cannot fill the table of accounts
+		if v := l.accounts.Take(accountKey(address, a), now); !v.Allowed || a.proven {
 			return v
 		}
 	}
@@ -53,12 +65,15 @@ func (l *signInLimits) take(r *http.Request, account string, now time.Time) limi
 
 // accountKey returns the key of the attempts for an account from an address. Its length does not depend on what was
 // entered.
-func accountKey(address netip.Addr, account string) string {
+func accountKey(address netip.Addr, a attempter) string {
 	network := address.Unmap()
 	if p, err := network.Prefix(64); err == nil { // not IPv4
 		network = p.Addr()
 	}
-	sum := sha256.Sum256([]byte(allswell.NormalizeEmail(account)))
+	sum := sha256.Sum256([]byte(allswell.NormalizeEmail(a.account)))
+	if a.proven {
+		return "proven " + network.String() + " " + string(sum[:])
+	}
 	return network.String() + " " + string(sum[:])
 }
 
@@ -68,9 +83,9 @@ type tooManyAttempts struct{ wait time.Duration }
 func (e *tooManyAttempts) Error() string { return "too many attempts to sign in" }
 
 // attempt counts an attempt to sign in, and returns an error if there were too many.
-func (v *visit) attempt(account string) error {
+func (v *visit) attempt(a attempter) error {
 	now := v.now()
-	if verdict := v.signIns.take(v.r, account, now); !verdict.Allowed {
+	if verdict := v.signIns.take(v.r, a, now); !verdict.Allowed {
 		return &tooManyAttempts{max(time.Second, verdict.Reset.Sub(now))}
 	}
 	return nil
@@ -133,14 +148,10 @@ func (v *visit) signIn() error {
 	if v.sso.NoPasswords {
 		return refuse(http.StatusForbidden, "Nobody can sign in with a password here.")
 	}
-	if err := v.attempt(typed.Get("email")); err != nil {
+	account, matches, err := v.tryPassword(attempter{account: typed.Get("email")}, typed.Get("password"))
+	if errors.As(err, new(*tooManyAttempts)) || errors.Is(err, password.ErrBusy) {
 		return v.refuseAttempt(err, refuse)
 	}
-	account, err := v.store.Credentials(v.r.Context(), typed.Get("email"))
-	if err != nil {
-		return err
-	}
-	matches, err := password.Matches(v.r.Context(), account.PasswordHash, typed.Get("password"))
 	if err != nil {
 		return err
 	}
@@ -151,11 +162,49 @@ func (v *visit) signIn() error {
 	if !matches || errors.Is(err, allswell.ErrNotFound) {
 		return refuse(http.StatusUnprocessableEntity, "The e-mail address or the password is wrong.")
 	}
+	if err == nil && in.Pending == "" {
+		v.rememberBrowser(account.PasswordHash)
+	}
 	return v.passwordProved(in, err, s.Next)
 }
 
-// refuseAttempt answers an attempt above the limit.
+// tryPassword counts an attempt, and reports whether a password is that of an account. It returns a *tooManyAttempts
+// above the limit, and password.ErrBusy while too many passwords are being checked.
+func (v *visit) tryPassword(a attempter, typed string) (account store.Credentials, matches bool, err error) {
+	known := v.knownBrowsers()
+	if len(known) > 0 {
+		if account, err = v.store.Credentials(v.r.Context(), a.account); err != nil {
+			return account, false, err
+		}
+		a.browser = known.find(account.PasswordHash, v.now())
+	}
+	if err := v.attempt(a); err != nil {
+		return account, false, err
+	}
+	if len(known) == 0 {
+		if account, err = v.store.Credentials(v.r.Context(), a.account); err != nil {
+			return account, false, err
+		}
+	}
+	matches, err = password.Matches(v.r.Context(), v.asker(a), account.PasswordHash, typed)
+	return account, matches, err
+}
+
+// asker returns whose password is hashed, and how that waits.
+func (v *visit) asker(a attempter) password.Asker {
+	account := fair.User(allswell.NormalizeEmail(a.account))
+	if a.proven || a.browser != "" {
+		return password.Proven(account)
+	}
+	return password.Stranger(append(fair.Client(clientaddr.Of(v.r)), account, fair.Page(""))...)
+}
+
+// refuseAttempt answers an attempt above the limit, or one for which there is no room now.
 func (v *visit) refuseAttempt(err error, refuse func(status int, message string, args ...any) error) error {
+	if errors.Is(err, password.ErrBusy) {
+		v.w.Header().Set("Retry-After", busyRetryAfter)
+		return refuse(http.StatusServiceUnavailable, "Too many people are signing in at this moment. Please try again in some seconds.")
+	}
 	var tooMany *tooManyAttempts
 	if !errors.As(err, &tooMany) {
 		return err
@@ -192,7 +241,7 @@ func (v *visit) endPrevious() {
 func (v *visit) signInWithCode() error {
 	secret, err := v.store.SignInWithCode(v.r.Context(), v.r.URL.Query().Get("code"), v.browser())
 	if errors.Is(err, allswell.ErrNotFound) {
-		if err := v.attempt(""); err != nil {
+		if err := v.attempt(attempter{}); err != nil {
 			return err
 		}
 	}

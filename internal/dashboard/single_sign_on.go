@@ -46,7 +46,7 @@ func (v *visit) startOIDC() error {
 	if confirm && v.in.ID == "" {
 		return errSignedOut
 	}
-	if err := v.attempt(""); err != nil {
+	if err := v.attempt(attempter{}); err != nil {
 		return err
 	}
 	code, err := v.store.IssueStateCode(v.r.Context())

@@ -11,12 +11,16 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/password"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // maxFormBytes is the maximum size of a form, which may contain an image or a list of subscribers.
 const maxFormBytes = max(allswell.MaxImageSize, allswell.MaxImportBytes) + 64<<10
+
+// busyRetryAfter is when a request that found no room may be sent again, in seconds.
+const busyRetryAfter = "5"
 
 var errNotFound = allswell.ErrNotFound
 
@@ -272,6 +276,11 @@ func (v *visit) fail(err error) {
 			Status: http.StatusServiceUnavailable, Title: "The change may have been saved",
 			Text: "The database did not confirm the change. Check whether it was saved before you try again.",
 		}
+	case errors.Is(err, password.ErrBusy):
+		f = failure{
+			Status: http.StatusServiceUnavailable, Title: "Too many passwords are being checked",
+			Text: "Nothing was changed. Please try again in a moment.",
+		}
 	case errors.Is(err, allswell.ErrBusy), v.r.Context().Err() != nil:
 		f = failure{
 			Status: http.StatusServiceUnavailable, Title: "The database cannot be reached",
@@ -281,7 +290,7 @@ func (v *visit) fail(err error) {
 		v.log.ErrorContext(v.r.Context(), "a request failed", "method", v.r.Method, "path", v.r.URL.Path, "error", err)
 	}
 	if f.Status == http.StatusServiceUnavailable {
-		v.w.Header().Set("Retry-After", "5")
+		v.w.Header().Set("Retry-After", busyRetryAfter)
 		v.log.Log(v.r.Context(), slog.LevelDebug, "a request could not be served now", "path", v.r.URL.Path, "error", err)
 		if v.r.Method == http.MethodGet {
 			f.Next = v.r.URL.RequestURI()

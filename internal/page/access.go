@@ -16,6 +16,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/password"
 	"github.com/allswell/allswell/internal/picture"
@@ -29,6 +30,10 @@ const (
 
 	// visitLifetime is how long such a visitor may come back.
 	visitLifetime = 30 * 24 * time.Hour
+
+	// knownVisitorLifetime is how long a browser keeps the cookie after that. It lets nobody in any more, but shows that
+	// the visitor has entered the password before.
+	knownVisitorLifetime = 150 * 24 * time.Hour
 
 	// maxWrongPasswords is how many wrong passwords of private pages one address may enter in wrongPasswordWindow. An
 	// IPv6 network of 64 bits may enter ten times as many.
@@ -81,26 +86,32 @@ func signVisit(key, pageID string, ends int64) string {
 
 // hasVisit reports whether a request has a valid cookie of the page.
 func (s *Site) hasVisit(r *http.Request, e *entry) bool {
+	return s.findVisit(r, 0, e.id, e.visitKeys()...) != ""
+}
+
+// findVisit returns the value of a request's cookie that one of the keys has signed, if the visit ended less than grace
+// ago, and otherwise "".
+func (s *Site) findVisit(r *http.Request, grace time.Duration, pageID string, keys ...string) string {
 	for _, cookie := range r.CookiesNamed(visitCookie) {
 		text, _, _ := strings.Cut(cookie.Value, ".")
 		ends, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || !s.now().Before(time.Unix(ends, 0)) {
+		if err != nil || !s.now().Before(time.Unix(ends, 0).Add(grace)) {
 			continue
 		}
-		for _, key := range e.visitKeys() {
-			if hmac.Equal([]byte(cookie.Value), []byte(signVisit(key, e.id, ends))) {
-				return true
+		for _, key := range keys {
+			if hmac.Equal([]byte(cookie.Value), []byte(signVisit(key, pageID, ends))) {
+				return cookie.Value
 			}
 		}
 	}
-	return false
+	return ""
 }
 
 // setVisit gives the visitor the cookie that key signs. Browsers send it only to this page.
 func (s *Site) setVisit(w http.ResponseWriter, r *http.Request, req accessRequest, key string) {
 	http.SetCookie(w, &http.Cookie{
 		Name: visitCookie, Value: signVisit(key, req.entry.id, s.now().Add(visitLifetime).Unix()), Path: req.path(""),
-		MaxAge: int(visitLifetime.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		MaxAge: int((visitLifetime + knownVisitorLifetime).Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 		Secure: r.TLS != nil || strings.HasPrefix(s.base, "https:"),
 	})
 }
@@ -212,20 +223,33 @@ var (
 )
 
 // checkPassword returns nil if a password is that of a private page. wait is when the next attempt is allowed, after
-// errTooManyPasswords.
+// errTooManyPasswords. Visitors who have entered the present password before wait apart from strangers, whose wrong
+// passwords at the same address do not count for them: they have nothing to guess.
 func (s *Site) checkPassword(r *http.Request, e *entry, typed string) (wait time.Duration, err error) {
-	err = s.forms.passwords.run(r.Context(), func() error {
-		client, now := clientaddr.Of(r), s.now()
-		if s.passwords.Full(client, now) {
-			wait = max(time.Second, s.passwords.Take(client, now).Reset.Sub(now))
-			return errTooManyPasswords
-		}
-		matches, err := password.Matches(r.Context(), e.access.PasswordHash, typed)
-		if err == nil && !matches {
-			s.passwords.Take(client, now)
-			err = errWrongPassword
-		}
-		return err
-	})
-	return wait, err
+	client, now := clientaddr.Of(r), s.now()
+	asker := password.Stranger(append(fair.Client(client), fair.Page(e.id), fair.Workspace(e.workspace))...)
+	known := ""
+	if hash := e.access.PasswordHash; hash != "" {
+		known = s.findVisit(r, knownVisitorLifetime, e.id, hash)
+	}
+	tooMany := func() (time.Duration, error) {
+		return max(time.Second, s.passwords.Take(client, now).Reset.Sub(now)), errTooManyPasswords
+	}
+	if known != "" {
+		asker = password.Proven(fair.User(e.id + " " + known))
+	} else if s.passwords.Full(client, now) {
+		return tooMany()
+	}
+	matches, err := password.Matches(r.Context(), asker, e.access.PasswordHash, typed)
+	switch {
+	case err != nil:
+		return 0, err
+	case known == "" && s.passwords.Full(client, now): // others that were tried meanwhile were wrong: this result stays unknown
+		return tooMany()
+	case !matches && known == "" && !s.passwords.Take(client, now).Allowed:
+		return tooMany()
+	case !matches:
+		return 0, errWrongPassword
+	}
+	return 0, nil
 }

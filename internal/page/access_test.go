@@ -12,6 +12,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/htmltest"
 	"github.com/allswell/allswell/internal/password"
 	"github.com/allswell/allswell/internal/store"
@@ -30,7 +31,7 @@ func (w *fixture) allow(slug string, ch allswell.PageAccessChange) allswell.Page
 // protect sets the password of a page.
 func (w *fixture) protect(slug, secret string) {
 	w.t.Helper()
-	hash, err := password.Hash(w.t.Context(), secret)
+	hash, err := password.Hash(w.t.Context(), password.Proven(fair.Workspace("w")), secret)
 	w.allow(slug, allswell.PageAccessChange{PasswordHash: new(must(w, hash, err))})
 }
 
@@ -54,6 +55,33 @@ func (w *fixture) enter(host, path, secret string, fields ...string) *httptest.R
 	rec := httptest.NewRecorder()
 	w.site.Handler().ServeHTTP(rec, r)
 	return rec
+}
+
+// entersAsKnown checks that the wrong passwords of others at its address do not keep out a browser whose visit has ended,
+// and that a cookie which the present password has not signed is of no use.
+func (w *fixture) entersAsKnown(host, visit string) {
+	w.t.Helper()
+	enter := func(cookie, secret string) int {
+		r := httptest.NewRequest("POST", "/status/secret/access", strings.NewReader(url.Values{"password": {secret}}.Encode()))
+		r.Host = host
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.Header.Set("Cookie", cookie)
+		rec := httptest.NewRecorder()
+		w.site.Handler().ServeHTTP(rec, r)
+		return rec.Code
+	}
+	last := visit[len(visit)-5:]
+	for _, test := range []struct {
+		cookie, secret string
+		want           int
+	}{
+		{visit, "nonsense", 403}, {visit, pagePassword, 303}, {strings.TrimSuffix(visit, last) + "AAAAA", pagePassword, 429},
+	} {
+		if got := enter(test.cookie, test.secret); got != test.want {
+			w.t.Errorf("with the cookie %.30s, the password %q gets %d, want %d", test.cookie, test.secret, got, test.want)
+		}
+	}
 }
 
 // visitOf returns the cookie of a response, as a header of the next request.
@@ -252,6 +280,7 @@ func TestPasswordOfPrivatePage(t *testing.T) {
 		if rec := w.enter(host, "/status/secret/access", pagePassword); rec.Code != 429 || rec.Header().Get("Retry-After") != "600" || rec.Header().Get("Set-Cookie") != "" {
 			w.t.Errorf("after many wrong passwords: %d %v", rec.Code, rec.Header())
 		}
+		w.entersAsKnown(host, visit)
 		w.clock.move(wrongPasswordWindow)
 		visit = visitOf(w.t, w.enter(host, "/status/secret/access", pagePassword))
 		w.allow("secret", allswell.PageAccessChange{PasswordHash: new("")})
@@ -308,7 +337,7 @@ func TestMembersOfPrivatePage(t *testing.T) {
 		counts := true
 		w.site.sessionCounts = func(*http.Request, allswell.SignedIn) (bool, error) { return counts, nil }
 		w.allow("secret", allswell.PageAccessChange{Members: new(true)})
-		hash, err := password.Hash(w.t.Context(), pagePassword)
+		hash, err := password.Hash(w.t.Context(), password.Proven(fair.Workspace("w")), pagePassword)
 		must(w, hash, err)
 		code, err := w.store.IssueSetupCode(w.t.Context())
 		must(w, code, err)

@@ -27,7 +27,6 @@ const (
 	maxTokenLookups      = 2
 	maxLimitedTokens     = 1 // look-ups of tokens from clients above maxNotFoundPerAddress
 	maxSessionLookups    = 2 // of members who look at private pages
-	maxPasswordChecks    = 1 // they take a processor, which pings need too
 )
 
 // maxHostLookups is how many queries for unknown hosts ServesHost may make in a second. Anybody can send
@@ -67,14 +66,14 @@ func (s semaphore) run(ctx context.Context, f func() error) error {
 
 // formSemaphores are the semaphores for requests of subscribers and of clients with tokens.
 type formSemaphores struct {
-	signUps, keys, limitedKeys, subscriptions, unsubscribes, tokens, limitedTokens, sessions, passwords semaphore
+	signUps, keys, limitedKeys, subscriptions, unsubscribes, tokens, limitedTokens, sessions semaphore
 }
 
 func newFormSemaphores() formSemaphores {
 	return formSemaphores{
 		make(semaphore, maxSignUps), make(semaphore, maxKeyLookups), make(semaphore, maxLimitedKeyLookups),
 		make(semaphore, maxSubscriptionJobs), make(semaphore, maxUnsubscribes),
-		make(semaphore, maxTokenLookups), make(semaphore, maxLimitedTokens), make(semaphore, maxSessionLookups), make(semaphore, maxPasswordChecks),
+		make(semaphore, maxTokenLookups), make(semaphore, maxLimitedTokens), make(semaphore, maxSessionLookups),
 	}
 }
 

@@ -4,7 +4,6 @@ package password
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"unicode/utf8"
 
@@ -26,22 +25,9 @@ var memory, passes = 19 << 10, 2
 // TestOnlyTestsWeakenHashes finds other callers.
 func Weaken() { memory, passes = 8, 1 }
 
-// hashing limits how many hashes are computed at a time, because each takes memory and a processor.
-var hashing = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
-
-// begin waits until a hash may be computed. It returns an error if ctx ends first.
-func begin(ctx context.Context) (end func(), err error) {
-	select {
-	case hashing <- struct{}{}:
-		return func() { <-hashing }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// Hash returns the argon2id hash of a password in PHC format.
-func Hash(ctx context.Context, password string) (string, error) {
-	end, err := begin(ctx)
+// Hash returns the argon2id hash of a password in PHC format, or ErrBusy.
+func Hash(ctx context.Context, asker Asker, password string) (string, error) {
+	end, err := hashes.begin(ctx, asker)
 	if err != nil {
 		return "", err
 	}
@@ -63,9 +49,10 @@ func decoy() string {
 	return fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=1$bm8gcGFzc3dvcmQgaGVyZQ$Jx0u3r3cQp1Yy8N4m0s8o2fUu5Yw1m0b4o0Q0p9Xl0c", memory, passes)
 }
 
-// Matches reports whether password has the hash. With the hash "" it takes as long, and returns false.
-func Matches(ctx context.Context, hash, password string) (bool, error) {
-	end, err := begin(ctx)
+// Matches reports whether password has the hash. With the hash "" it takes as long, and returns false. It returns ErrBusy
+// if too many passwords are being checked.
+func Matches(ctx context.Context, asker Asker, hash, password string) (bool, error) {
+	end, err := hashes.begin(ctx, asker)
 	if err != nil {
 		return false, err
 	}
