@@ -49,7 +49,7 @@ func (f *configFile) Resolve(context *kong.Context, parent *kong.Path, flag *kon
 		return f.path, nil
 	}
 	for _, env := range flag.Envs {
-		if os.Getenv(env) != "" {
+		if isSet(env) {
 			return nil, nil
 		}
 		if a := f.values[env]; a.Value != "" {
@@ -121,7 +121,6 @@ func (f *configFile) load(context *kong.Context, command *kong.Node) {
 // isGiven reports whether a flag is set on the command line or by the environment.
 func isGiven(context *kong.Context, flag *kong.Flag) bool {
 	isFlag := func(p *kong.Path) bool { return p.Flag == flag }
-	isSet := func(env string) bool { return os.Getenv(env) != "" }
 	return flag != nil && (slices.ContainsFunc(context.Path, isFlag) || slices.ContainsFunc(flag.Envs, isSet))
 }
 
@@ -178,7 +177,7 @@ func (f *configFile) locate(err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
-	if a, ok := f.values[bad.Setting.Env]; ok && os.Getenv(a.Name) == "" && strings.TrimSpace(a.Value) == strings.TrimSpace(bad.Value) {
+	if a, ok := f.values[bad.Setting.Env]; ok && !isSet(a.Name) && strings.TrimSpace(a.Value) == strings.TrimSpace(bad.Value) {
 		return fmt.Errorf("%s:%d: %w", f.path, a.Line, err)
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -119,7 +120,7 @@ func (p Program) Parser(c *Console, options ...kong.Option) (*kong.Kong, error) 
 	if p.without != "" {
 		options = append(options, kong.IgnoreFields(p.without))
 	}
-	return kong.New(p.Commands, append(options,
+	parser, err := kong.New(p.Commands, append(options,
 		kong.Name(p.Name),
 		kong.Description(p.Description),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
@@ -127,8 +128,43 @@ func (p Program) Parser(c *Console, options ...kong.Option) (*kong.Kong, error) 
 		kong.ValueFormatter(flagHelp),
 		kong.Vars(p.Variables),
 		kong.Writers(c.Out, c.Err),
+		kong.NamedMapper("path", kong.MapperFunc(decodePath)),
 		kong.Exit(func(code int) { panic(exiting(code)) }),
 	)...)
+	if err != nil {
+		return nil, err
+	}
+	return parser, kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
+		switch v := node.(type) {
+		case *kong.Flag:
+			ignoreEmpty(v.Value)
+		case *kong.Value:
+			ignoreEmpty(v)
+		}
+		return next(nil)
+	})
+}
+
+// ignoreEmpty makes the parser ignore empty environment variables, as it would read "" as a number, or as the path of the
+// current folder.
+func ignoreEmpty(v *kong.Value) {
+	v.Tag.Envs = slices.DeleteFunc(slices.Clone(v.Tag.Envs), func(env string) bool { return !isSet(env) })
+}
+
+// isSet reports whether an environment variable has a value. An empty one is not set.
+func isSet(env string) bool { return strings.TrimSpace(os.Getenv(env)) != "" }
+
+// decodePath reads the path of a file, as the parser does by default. "" remains empty.
+func decodePath(ctx *kong.DecodeContext, target reflect.Value) error {
+	var path string
+	if err := ctx.Scan.PopValueInto("file", &path); err != nil {
+		return err
+	}
+	if path != "" && path != "-" {
+		path = kong.ExpandPath(path)
+	}
+	target.SetString(path)
+	return nil
 }
 
 func (p Program) printHelp(options kong.HelpOptions, ctx *kong.Context) error {
@@ -318,7 +354,7 @@ func commandNames(n *kong.Node) string {
 // flagHelp returns the help of a flag or argument: its text, its environment variable and its default.
 func flagHelp(v *kong.Value) string {
 	var notes []string
-	for _, env := range v.Tag.Envs {
+	if env := v.Tag.Get("env"); env != "" { // v.Tag.Envs has only those that are set
 		notes = append(notes, "$"+env)
 	}
 	if v.HasDefault && v.Default != "" {

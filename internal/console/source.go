@@ -1,7 +1,6 @@
 package console
 
 import (
-	"os"
 	"slices"
 
 	"github.com/alecthomas/kong"
@@ -23,7 +22,7 @@ func SettingValues(group any, parsed *kong.Context) []settings.Value {
 				source = settings.SourceFile
 			}
 		}
-		if os.Getenv(env) != "" {
+		if isSet(env) {
 			source = settings.SourceEnvironment
 		}
 		return source

@@ -96,6 +96,7 @@ func params(exe, dir string, files []string, database string) testscript.Params 
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", filepath.Dir(exe)+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("ALLSWELL_DATABASE", database)
+			env.Setenv("ALLSWELL_LISTEN", "127.0.0.1:0") // the default port may be in use
 			env.Setenv("TZ", "UTC")
 			env.Values["servers"] = make(map[string]*subprocess.Process)
 			return nil
