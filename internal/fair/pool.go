@@ -34,11 +34,10 @@ type keyID struct{ kind, name string }
 
 // Pool shares places among keys. It is safe for concurrent use.
 type Pool struct {
-	size, maxWaiting int
+	maxWaiting int
 
 	mu      sync.Mutex
-	free    int
-	held    map[keyID]int
+	shares  *Shares
 	waiting []*waiter       // in the order of their arrival
 	queued  map[keyID]int   // how many of them have the key
 	served  map[keyID]int64 // when the key got its last place, for keys that hold a place or wait for one
@@ -52,10 +51,9 @@ type waiter struct {
 
 // NewPool returns a pool with size places, for which up to maxWaiting callers of Acquire may wait.
 func NewPool(size, maxWaiting int) *Pool {
-	size = max(1, size)
 	return &Pool{
-		size: size, free: size, maxWaiting: maxWaiting,
-		held: make(map[keyID]int), queued: make(map[keyID]int), served: make(map[keyID]int64),
+		maxWaiting: maxWaiting, shares: NewShares(size),
+		queued: make(map[keyID]int), served: make(map[keyID]int64),
 	}
 }
 
@@ -64,7 +62,7 @@ func NewPool(size, maxWaiting int) *Pool {
 func (p *Pool) TryAcquire(keys ...Key) (release func(), ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.fits(keys) {
+	if !p.shares.Fit(keys...) {
 		return nil, false
 	}
 	p.take(keys)
@@ -76,7 +74,7 @@ func (p *Pool) TryAcquire(keys ...Key) (release func(), ok bool) {
 // places; among equals to the one whose keys got none for the longest time.
 func (p *Pool) Acquire(ctx context.Context, keys ...Key) (release func(), err error) {
 	p.mu.Lock()
-	if p.fits(keys) {
+	if p.shares.Fit(keys...) {
 		p.take(keys)
 		p.mu.Unlock()
 		return p.releaser(keys), nil
@@ -108,43 +106,18 @@ func (p *Pool) Acquire(ctx context.Context, keys ...Key) (release func(), err er
 	return nil, ctx.Err()
 }
 
-// Held returns how many places a key holds.
-func (p *Pool) Held(k Key) int {
+// Shares returns a copy of what is free and held now.
+func (p *Pool) Shares() *Shares {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.held[k.id()]
-}
-
-// Room returns how many places a key could take now if it alone took some.
-func (p *Pool) Room(k Key) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	room := 0
-	for p.free-room > p.held[k.id()]+room && (k.Max == 0 || p.held[k.id()]+room < k.Max) {
-		room++
-	}
-	return room
+	return p.shares.Clone()
 }
 
 // Free returns how many places are free.
 func (p *Pool) Free() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.free
-}
-
-// fits reports whether each key holds fewer places than are free, and fewer than its maximum.
-func (p *Pool) fits(keys []Key) bool {
-	if p.free == 0 {
-		return false
-	}
-	for _, k := range keys {
-		held := p.held[k.id()]
-		if held >= p.free || k.Max > 0 && held >= k.Max {
-			return false
-		}
-	}
-	return true
+	return p.shares.Free()
 }
 
 // mayWait reports whether fewer callers wait with each key than may still join them.
@@ -159,10 +132,9 @@ func (p *Pool) mayWait(keys []Key) bool {
 }
 
 func (p *Pool) take(keys []Key) {
-	p.free--
+	p.shares.Take(keys...)
 	p.serving++
 	for _, k := range keys {
-		p.held[k.id()]++
 		p.served[k.id()] = p.serving
 	}
 }
@@ -177,11 +149,8 @@ func (p *Pool) releaser(keys []Key) func() {
 
 // put gives a place back, and gives places to those who wait.
 func (p *Pool) put(keys []Key) {
-	p.free++
-	for _, k := range keys {
-		decrement(p.held, k.id())
-	}
-	for p.free > 0 {
+	p.shares.put(keys)
+	for p.shares.Free() > 0 {
 		next := p.next()
 		if next < 0 {
 			break
@@ -200,12 +169,12 @@ func (p *Pool) put(keys []Key) {
 func (p *Pool) next() int {
 	best, bestHeld, bestServed := -1, 0, int64(0)
 	for i, w := range p.waiting {
-		if !p.fits(w.keys) {
+		if !p.shares.Fit(w.keys...) {
 			continue
 		}
 		held, served := 0, int64(0)
 		for _, k := range w.keys {
-			held = max(held, p.held[k.id()])
+			held = max(held, p.shares.held[k.id()])
 			served = max(served, p.served[k.id()])
 		}
 		if best < 0 || held < bestHeld || held == bestHeld && served < bestServed {
@@ -226,7 +195,7 @@ func (p *Pool) leaveQueue(i int) {
 
 // forget drops what is known of a key that neither holds nor waits for a place.
 func (p *Pool) forget(k Key) {
-	if p.held[k.id()] == 0 && p.queued[k.id()] == 0 {
+	if p.shares.held[k.id()] == 0 && p.queued[k.id()] == 0 {
 		delete(p.served, k.id())
 	}
 }

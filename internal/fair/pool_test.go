@@ -44,20 +44,19 @@ func TestBusyKeysLeavePlaces(t *testing.T) {
 
 func TestMaximumOfAKey(t *testing.T) {
 	p := NewPool(100, 0)
-	if got := p.Room(Host("a").AtMost(20)); got != 20 {
-		t.Errorf("there is room for %d, not 20", got)
-	}
 	if got := fill(p, Workspace("w"), Host("a").AtMost(20)); got != 20 {
 		t.Errorf("the host got %d places, not 20", got)
 	}
-	if got := p.Room(Workspace("w")); got != 30 {
-		t.Errorf("the workspace has room for %d places, not 30", got)
+	if planned := p.Shares(); !planned.Fit(Workspace("w")) || planned.Limit(20).Fit(Workspace("w")) || planned.Limit(0).Fit(Host("b")) {
+		t.Errorf("the shares are %+v", planned)
+	} else if planned.Take(Host("b")); p.Free() != 80 {
+		t.Error("a plan takes places of the pool")
 	}
 	if got := fill(p, Workspace("w"), Host("b")); got != 30 {
 		t.Errorf("the workspace got %d more places, not 30", got)
 	}
-	if p.Held(Workspace("w")) != 50 || p.Free() != 50 {
-		t.Errorf("the workspace holds %d places, and %d are free", p.Held(Workspace("w")), p.Free())
+	if p.Shares().Held(Workspace("w")) != 50 || p.Free() != 50 {
+		t.Errorf("the workspace holds %d places, and %d are free", p.Shares().Held(Workspace("w")), p.Free())
 	}
 }
 
@@ -100,8 +99,8 @@ func TestOneThatWaitsIsNext(t *testing.T) {
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if len(p.held)+len(p.queued)+len(p.served)+len(p.waiting) != 0 || p.free != 1 {
-			t.Errorf("the pool keeps %v %v %v", p.held, p.queued, p.served)
+		if len(p.shares.held)+len(p.queued)+len(p.served)+len(p.waiting) != 0 || p.shares.free != 1 {
+			t.Errorf("the pool keeps %v %v %v", p.shares.held, p.queued, p.served)
 		}
 	})
 }
@@ -165,7 +164,7 @@ func TestNewcomersFindAPlace(t *testing.T) {
 			p.TryAcquire(Workspace(fmt.Sprint(rapid.IntRange(0, hogs-1).Draw(t, "hog"))))
 		}
 		for i := range hogs {
-			if held := p.Held(Workspace(fmt.Sprint(i))); held > (size+1)/2 {
+			if held := p.Shares().Held(Workspace(fmt.Sprint(i))); held > (size+1)/2 {
 				t.Fatalf("a key holds %d of %d places", held, size)
 			}
 		}

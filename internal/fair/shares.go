@@ -1,0 +1,59 @@
+package fair
+
+import "maps"
+
+// Shares says how many places of a pool are free and which keys hold the others, and decides who may have one. It is not
+// safe for concurrent use.
+type Shares struct {
+	free int
+	held map[keyID]int
+}
+
+// NewShares returns shares of which all places are free.
+func NewShares(size int) *Shares { return &Shares{max(1, size), make(map[keyID]int)} }
+
+// Clone returns a copy for somebody who plans, such as a claim of work.
+func (s *Shares) Clone() *Shares { return &Shares{s.free, maps.Clone(s.held)} }
+
+// Limit returns a copy in which at most n places are free.
+func (s *Shares) Limit(n int) *Shares {
+	limited := s.Clone()
+	limited.free = min(s.free, max(0, n))
+	return limited
+}
+
+// Free returns how many places are free.
+func (s *Shares) Free() int { return s.free }
+
+// Held returns how many places a key holds.
+func (s *Shares) Held(k Key) int { return s.held[k.id()] }
+
+// Fit reports whether each key holds fewer places than are free, and fewer than its maximum.
+func (s *Shares) Fit(keys ...Key) bool {
+	if s.free == 0 {
+		return false
+	}
+	for _, k := range keys {
+		held := s.held[k.id()]
+		if held >= s.free || k.Max > 0 && held >= k.Max {
+			return false
+		}
+	}
+	return true
+}
+
+// Take takes a place for keys that fit.
+func (s *Shares) Take(keys ...Key) {
+	s.free--
+	for _, k := range keys {
+		s.held[k.id()]++
+	}
+}
+
+// put gives a place back.
+func (s *Shares) put(keys []Key) {
+	s.free++
+	for _, k := range keys {
+		decrement(s.held, k.id())
+	}
+}
