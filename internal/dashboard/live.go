@@ -12,31 +12,42 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/stream"
 )
 
 const (
 	// maxStreams is the maximum number of open event streams.
 	maxStreams = 500
-	// maxScreens is the maximum number of screens that are watched.
-	maxScreens = 2 * maxStreams
+	// The number of streams of one user and of one address, or IPv6 network of 64 bits.
+	maxStreamsPerUser    = 30
+	maxStreamsPerAddress = 100
+	// maxScreens is the maximum number of screens that are watched. A workspace has at most half of them.
+	maxScreens        = 2 * maxStreams
+	maxScreensPerUser = 2 * maxStreamsPerUser
 	// watchInterval is the time between two looks at a screen that somebody has open.
 	watchInterval = 2 * time.Second
 )
 
 // live notifies open screens when they have changed. Monitors change by pings and by time, on any replica, so it looks
 // regularly, and only while somebody watches. It looks at one screen at a time, so that many open screens do not keep
-// the database busy.
+// the database busy, and users and workspaces take turns.
 type live struct {
 	streams *stream.Broadcaster
-	polling chan struct{} // holds one element while a screen is rendered
+	polling *fair.Pool // has one place, for the screen that is rendered
 
 	mu      sync.Mutex
 	screens map[string]*openScreen // by session and path
 }
 
+// viewer is who has a screen open.
+type viewer struct{ user, workspace string }
+
+func (w viewer) keys() []fair.Key { return []fair.Key{fair.User(w.user), fair.Workspace(w.workspace)} }
+
 // openScreen is a screen that a session has open.
 type openScreen struct {
+	viewer   viewer
 	topic    *stream.Topic
 	asked    atomic.Int64 // when its state was last asked for, in Unix milliseconds
 	mu       sync.Mutex
@@ -49,7 +60,7 @@ const pollPause = 20
 
 func newLive(c stream.Config) *live {
 	c.Gone = func(err error) bool { return errors.Is(err, errNoScreen) }
-	return &live{streams: stream.New(c), polling: make(chan struct{}, 1), screens: map[string]*openScreen{}}
+	return &live{streams: stream.New(c), polling: fair.NewPool(1, 2*maxScreens), screens: map[string]*openScreen{}}
 }
 
 // poll makes all open screens look for changes. It forgets those whose tag nobody has requested within a minute; the
@@ -66,18 +77,35 @@ func (l *live) poll(now time.Time) {
 	}
 }
 
+// room returns allswell.ErrBusy if a viewer can open no further screen.
+func (l *live) room(w viewer) error {
+	users, workspaces := 0, 0
+	for _, s := range l.screens {
+		if s.viewer.user == w.user {
+			users++
+		}
+		if s.viewer.workspace == w.workspace {
+			workspaces++
+		}
+	}
+	if len(l.screens) >= maxScreens || users >= maxScreensPerUser || workspaces >= maxScreens/2 {
+		return allswell.ErrBusy
+	}
+	return nil
+}
+
 // screen returns the open screen with a key. tag returns the screen's tag as it is now. It returns allswell.ErrBusy if
-// too many are open.
-func (l *live) screen(key string, now time.Time, tag func(context.Context) (string, error)) (*openScreen, error) {
+// too many are open, in all or of the viewer.
+func (l *live) screen(w viewer, key string, now time.Time, tag func(context.Context) (string, error)) (*openScreen, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s := l.screens[key]; s != nil {
 		return s, nil
 	}
-	if len(l.screens) >= maxScreens {
-		return nil, allswell.ErrBusy
+	if err := l.room(w); err != nil {
+		return nil, err
 	}
-	s := new(openScreen)
+	s := &openScreen{viewer: w}
 	s.asked.Store(now.UnixMilli())
 	s.topic = stream.NewTopic(func(ctx context.Context) (string, time.Time, error) {
 		tag, err := s.currentTag(ctx, l.polling, tag)
@@ -89,7 +117,7 @@ func (l *live) screen(key string, now time.Time, tag func(context.Context) (stri
 
 // currentTag returns the tag of the screen, at most a moment old.
 func (s *openScreen) currentTag(
-	ctx context.Context, polling chan struct{}, tag func(context.Context) (string, error),
+	ctx context.Context, polling *fair.Pool, tag func(context.Context) (string, error),
 ) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,12 +126,14 @@ func (s *openScreen) currentTag(
 	if s.tag != "" && began.Before(s.nextPoll) {
 		return s.tag, nil
 	}
-	select {
-	case polling <- struct{}{}:
-		defer func() { <-polling }()
-	case <-ctx.Done():
-		return s.tag, ctx.Err()
+	end, err := polling.Acquire(ctx, s.viewer.keys()...)
+	if errors.Is(err, fair.ErrFull) {
+		err = allswell.ErrBusy
 	}
+	if err != nil {
+		return s.tag, err
+	}
+	defer end()
 	began = time.Now()
 	now, err := tag(ctx)
 	s.nextPoll = time.Now().Add(pollPause * time.Since(began))
@@ -123,15 +153,23 @@ func (v *visit) serveLive() error {
 		return allswell.ErrNotFound
 	}
 	d, r := v.Dashboard, v.r
-	open, err := d.live.screen(v.in.ID+" "+of.String(), time.Now(), func(ctx context.Context) (string, error) { return d.tagOf(ctx, r, of) })
+	viewer := viewer{v.in.User.ID, v.in.WorkspaceID}
+	open, err := d.live.screen(viewer, v.in.ID+" "+of.String(), time.Now(), func(ctx context.Context) (string, error) { return d.tagOf(ctx, r, of) })
 	if err != nil {
 		return err
 	}
-	err = d.live.streams.Serve(v.w, v.r, open.topic, clientaddr.Of(v.r))
+	err = d.live.streams.Serve(v.w, v.r, open.topic, v.streamKeys()...)
 	if errors.Is(err, errNoScreen) {
 		return allswell.ErrNotFound
 	}
 	return err
+}
+
+// streamKeys returns what shares the event streams.
+func (v *visit) streamKeys() []fair.Key {
+	keys := fair.Client(clientaddr.Of(v.r))
+	keys[0] = keys[0].AtMost(maxStreamsPerAddress)
+	return append(keys, fair.User(v.in.User.ID).AtMost(maxStreamsPerUser), fair.Workspace(v.in.WorkspaceID))
 }
 
 // tagOf returns the tag of a screen as the session of r sees it now.

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -27,7 +28,7 @@ func TestLooksAreOneAtATime(t *testing.T) {
 			return "tag", nil
 		}
 		for _, key := range []string{"a", "b"} {
-			s, err := l.screen(key, time.Now(), tag)
+			s, err := l.screen(viewer{key, "w"}, key, time.Now(), tag)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,20 +48,71 @@ func TestLooksAreOneAtATime(t *testing.T) {
 	})
 }
 
+// TestUsersTakeTurnsToLook lets one user have many slow screens open: the screen of another one waits for one look.
+func TestUsersTakeTurnsToLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLive(stream.Config{Now: time.Now})
+		tag := func(context.Context) (string, error) {
+			time.Sleep(time.Second)
+			return "tag", nil
+		}
+		look := func(user, workspace string, n int) time.Duration {
+			s, err := l.screen(viewer{user, workspace}, fmt.Sprint(user, n), time.Now(), tag)
+			if err != nil {
+				t.Error(err)
+				return 0
+			}
+			began := time.Now()
+			if _, err := s.currentTag(t.Context(), l.polling, tag); err != nil {
+				t.Error(err)
+			}
+			return time.Since(began)
+		}
+		for i := range maxScreensPerUser {
+			go look("hog", "big", i)
+		}
+		time.Sleep(10*time.Second + time.Millisecond)
+		if took := look("ann", "small", 0); took > 2*time.Second {
+			t.Errorf("the screen of another user waited for %v", took)
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
 func TestScreensThatNobodyWatchesAreForgotten(t *testing.T) {
 	l := newLive(stream.Config{Now: time.Now})
 	tag := func(context.Context) (string, error) { return "tag", nil }
 	now := time.Now()
-	watched, err := l.screen("watched", now, tag)
+	watched, err := l.screen(viewer{"ada", "w"}, "watched", now, tag)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range maxScreens - 1 {
-		if _, err := l.screen(time.Duration(i).String(), now, tag); err != nil {
+	open := func(user, workspace string, n int) error {
+		_, err := l.screen(viewer{user, workspace}, fmt.Sprint(user, workspace, n), now, tag)
+		return err
+	}
+	for i := range maxScreensPerUser {
+		if err := open("hog", "w", i); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.screen("one more", now, tag); !errors.Is(err, allswell.ErrBusy) {
+	if err := open("hog", "another", 0); !errors.Is(err, allswell.ErrBusy) {
+		t.Errorf("one screen more than a user may have open: %v", err)
+	}
+	for i := range maxScreens/2 - maxScreensPerUser - 1 {
+		if err := open(fmt.Sprint(i/10), "w", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := open("bob", "w", 0); !errors.Is(err, allswell.ErrBusy) {
+		t.Errorf("one screen more than a workspace may have open: %v", err)
+	}
+	for i := range maxScreens / 2 {
+		if err := open(fmt.Sprint(i/10), fmt.Sprint("x", i/100), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := open("eve", "y", 0); !errors.Is(err, allswell.ErrBusy) {
 		t.Errorf("one screen more than may be open: %v", err)
 	}
 	watched.asked.Store(now.Add(2 * time.Minute).UnixMilli())
@@ -68,7 +120,7 @@ func TestScreensThatNobodyWatchesAreForgotten(t *testing.T) {
 	if len(l.screens) != 1 || l.screens["watched"] != watched {
 		t.Errorf("%d screens are left, want the one that is watched", len(l.screens))
 	}
-	if _, err := l.screen("one more", now, tag); err != nil {
+	if _, err := l.screen(viewer{"eve", "y"}, "one more", now, tag); err != nil {
 		t.Error(err)
 	}
 }

@@ -93,7 +93,7 @@ func (s *Site) appDocument(req pageRequest) (*web.Document, error) {
 // servePushKey answers with the public key by which push services know this installation. The first request makes it.
 func (s *Site) servePushKey(w http.ResponseWriter, r *http.Request, req pageRequest) {
 	var key store.PushKey
-	err := s.forms.signUps.run(r.Context(), func() (err error) {
+	err := runIn(r.Context(), s.forms.signUps, keysOf(r, req.entry), func() (err error) {
 		key, err = s.store.PushKey(r.Context())
 		return err
 	})
@@ -139,7 +139,7 @@ func (s *Site) servePush(w http.ResponseWriter, r *http.Request, req pageRequest
 	sign := store.PushSignUp{
 		Slug: req.entry.slug, IncidentID: asked.IncidentID, Target: asked.PushTarget, Admitted: req.entry.private,
 	}
-	err = s.forms.signUps.run(r.Context(), func() error { return s.store.SubscribeToEnd(r.Context(), sign) })
+	err = runIn(r.Context(), s.forms.signUps, keysOf(r, req.entry), func() error { return s.store.SubscribeToEnd(r.Context(), sign) })
 	switch invalid := (*allswell.ValidationError)(nil); {
 	case err == nil:
 		w.Header()["Cache-Control"] = []string{web.CacheNever}

@@ -8,16 +8,26 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/view"
 )
 
 // serveEvents answers with the event stream of a page. An event has the tag of the
 // status page.
 func (s *Site) serveEvents(w http.ResponseWriter, r *http.Request, req pageRequest) {
-	if err := s.events.Serve(w, r, req.entry.topic, clientaddr.Of(r)); err != nil {
+	if err := s.events.Serve(w, r, req.entry.topic, streamKeys(r, req.entry)...); err != nil {
 		s.failForAt(w, r, req, err)
 	}
+}
+
+// maxStreamsPerAddress is how many event streams of pages one address may have open. An IPv6 network of 64 bits counts as
+// one address.
+const maxStreamsPerAddress = 100
+
+func streamKeys(r *http.Request, e *entry) []fair.Key {
+	keys := keysOf(r, e)
+	keys[0] = keys[0].AtMost(maxStreamsPerAddress)
+	return keys
 }
 
 // currentTag returns the tag of a status page as a request gets it now, and when it

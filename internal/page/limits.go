@@ -11,52 +11,38 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/limit"
 )
 
-// The number of requests of each kind that use the database at the same time. Each
-// kind has its own semaphore, so that a flood of one kind cannot starve the others.
+// The number of requests of each kind that use the database at the same time. Each kind has its own pool, so that a flood
+// of one kind cannot starve the others. Workspaces and clients share a pool: one of them has at most half of the places.
 // Unsubscribing matters most: mail providers send the request only once.
 const (
-	maxLoads             = 4 // of parts of pages that are not in memory
-	maxSignUps           = 2
-	maxKeyLookups        = 2
+	maxLoads             = 8 // of parts of pages that are not in memory
+	maxSignUps           = 4
+	maxKeyLookups        = 4
 	maxLimitedKeyLookups = 1 // from clients above maxNotFoundPerAddress
-	maxSubscriptionJobs  = 2 // showing, confirming and changing a subscription
-	maxUnsubscribes      = 4
-	maxTokenLookups      = 2
+	maxSubscriptionJobs  = 4 // showing, confirming and changing a subscription
+	maxUnsubscribes      = 8
+	maxTokenLookups      = 4
 	maxLimitedTokens     = 1 // look-ups of tokens from clients above maxNotFoundPerAddress
-	maxSessionLookups    = 2 // of members who look at private pages
+	maxSessionLookups    = 4 // of members who look at private pages
+
+	maxWaiting = 512 // requests for a place, of each kind
 )
 
 // maxHostLookups is how many queries for unknown hosts ServesHost may make in a second. Anybody can send
 // any name in a handshake.
 const maxHostLookups = 10
 
-// formTimeout is how long a request of a subscriber waits for its semaphore.
+// formTimeout is how long a request of a subscriber waits for a place.
 const formTimeout = 5 * time.Second
 
-// semaphore bounds how many requests do one thing at the same time.
-type semaphore chan struct{}
-
-// acquire waits up to timeout for the semaphore, and returns the function that
-// releases it.
-func (s semaphore) acquire(ctx context.Context, timeout time.Duration) (release func(), ok bool) {
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
-	select {
-	case s <- struct{}{}:
-		return func() { <-s }, true
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return nil, false
-}
-
-// run calls f with the semaphore held. If it is not acquired within formTimeout,
-// run returns allswell.ErrBusy and does not call f.
-func (s semaphore) run(ctx context.Context, f func() error) error {
-	release, ok := s.acquire(ctx, formTimeout)
+// runIn calls f in a place of a pool. If it does not get one within formTimeout, it returns allswell.ErrBusy and does not
+// call f.
+func runIn(ctx context.Context, p *fair.Pool, keys []fair.Key, f func() error) error {
+	release, ok := p.Within(ctx, formTimeout, keys...)
 	if !ok {
 		return allswell.ErrBusy
 	}
@@ -64,16 +50,25 @@ func (s semaphore) run(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// formSemaphores are the semaphores for requests of subscribers and of clients with tokens.
-type formSemaphores struct {
-	signUps, keys, limitedKeys, subscriptions, unsubscribes, tokens, limitedTokens, sessions semaphore
+// keysOf returns the keys of a request: of its client, and of the workspace of a page; nil: the page is not known yet.
+func keysOf(r *http.Request, e *entry) []fair.Key {
+	keys := fair.Client(clientaddr.Of(r))
+	if e != nil {
+		keys = append(keys, fair.Workspace(e.workspace))
+	}
+	return keys
 }
 
-func newFormSemaphores() formSemaphores {
-	return formSemaphores{
-		make(semaphore, maxSignUps), make(semaphore, maxKeyLookups), make(semaphore, maxLimitedKeyLookups),
-		make(semaphore, maxSubscriptionJobs), make(semaphore, maxUnsubscribes),
-		make(semaphore, maxTokenLookups), make(semaphore, maxLimitedTokens), make(semaphore, maxSessionLookups),
+// formPools are the pools for requests of subscribers and of clients with tokens.
+type formPools struct {
+	signUps, keys, limitedKeys, subscriptions, unsubscribes, tokens, limitedTokens, sessions *fair.Pool
+}
+
+func newFormPools() formPools {
+	p := func(size int) *fair.Pool { return fair.NewPool(size, maxWaiting) }
+	return formPools{
+		p(maxSignUps), p(maxKeyLookups), p(maxLimitedKeyLookups), p(maxSubscriptionJobs), p(maxUnsubscribes),
+		p(maxTokenLookups), p(maxLimitedTokens), p(maxSessionLookups),
 	}
 }
 

@@ -16,13 +16,22 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/fair"
 )
 
-// occupy acquires semaphores for the rest of the test.
-func occupy(semaphores ...semaphore) {
-	for _, s := range semaphores {
-		for range cap(s) {
-			s <- struct{}{}
+// occupy takes all places of pools, each for a key of its own, and returns the function that gives them back.
+func occupy(pools ...*fair.Pool) (free func()) {
+	var releases []func()
+	for _, p := range pools {
+		for i := 0; p.Free() > 0; i++ {
+			if release, ok := p.TryAcquire(fair.User(fmt.Sprint(i))); ok {
+				releases = append(releases, release)
+			}
+		}
+	}
+	return func() {
+		for _, release := range releases {
+			release()
 		}
 	}
 }
@@ -33,9 +42,9 @@ func unknownIncident(i int) string {
 
 func unknownKey(i int) string { return fmt.Sprintf("%032d", i) }
 
-// TestSemaphoresAreIndependent occupies all semaphores except those of one kind of
+// TestPoolsAreIndependent occupies all pools except those of one kind of
 // request, which must succeed.
-func TestSemaphoresAreIndependent(t *testing.T) {
+func TestPoolsAreIndependent(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		t, all := w.t, &w.site.forms
 		sub := w.subscriber("ann@example.com")
@@ -43,34 +52,31 @@ func TestSemaphoresAreIndependent(t *testing.T) {
 		w.get("/status/acme", 200)
 		for _, c := range []struct {
 			name   string
-			needed []semaphore // by the request
+			needed []*fair.Pool // by the request
 			ask    func() *httptest.ResponseRecorder
 		}{
-			{"sign-up", []semaphore{all.signUps}, func() *httptest.ResponseRecorder {
+			{"sign-up", []*fair.Pool{all.signUps}, func() *httptest.ResponseRecorder {
 				return w.post("/status/acme/subscribe", url.Values{fieldEmail: {"bob@example.com"}})
 			}},
-			{"showing", []semaphore{all.keys, all.subscriptions}, func() *httptest.ResponseRecorder { return w.do("GET", subscription) }},
-			{"confirming", []semaphore{all.keys, all.subscriptions}, func() *httptest.ResponseRecorder {
+			{"showing", []*fair.Pool{all.keys, all.subscriptions}, func() *httptest.ResponseRecorder { return w.do("GET", subscription) }},
+			{"confirming", []*fair.Pool{all.keys, all.subscriptions}, func() *httptest.ResponseRecorder {
 				return w.post(subscription, url.Values{fieldAction: {actConfirm}})
 			}},
-			{"one click", []semaphore{all.keys, all.unsubscribes}, func() *httptest.ResponseRecorder {
+			{"one click", []*fair.Pool{all.keys, all.unsubscribes}, func() *httptest.ResponseRecorder {
 				return w.send(unsubscribe, "List-Unsubscribe=One-Click")
 			}},
 		} {
-			kinds := []*semaphore{&w.site.loads, &all.signUps, &all.keys, &all.limitedKeys, &all.subscriptions, &all.unsubscribes, &all.tokens, &all.limitedTokens}
-			for _, kind := range kinds {
-				if !slices.Contains(c.needed, *kind) {
-					occupy(*kind)
+			var others []*fair.Pool
+			for _, p := range []*fair.Pool{w.site.loads, all.signUps, all.keys, all.limitedKeys, all.subscriptions, all.unsubscribes, all.tokens, all.limitedTokens} {
+				if !slices.Contains(c.needed, p) {
+					others = append(others, p)
 				}
 			}
+			free := occupy(others...)
 			if rec := c.ask(); rec.Code != 200 {
-				t.Errorf("%s: %d while the other semaphores are occupied", c.name, rec.Code)
+				t.Errorf("%s: %d while the other pools are occupied", c.name, rec.Code)
 			}
-			for _, kind := range kinds {
-				for len(*kind) > 0 {
-					<-*kind
-				}
-			}
+			free()
 		}
 		if _, ok := w.subscribers()["ann@example.com"]; ok {
 			t.Error("the one-click request did not unsubscribe")
@@ -91,7 +97,7 @@ func TestNotFoundLimit(t *testing.T) {
 				t.Fatalf("request %d: %d", i, rec.Code)
 			}
 		}
-		occupy(w.site.loads) // from here on nothing is loaded
+		free := occupy(w.site.loads) // from here on nothing is loaded
 		for i := range 100 {
 			rec := w.from("192.0.2.7", "GET", unknownIncident(1000+i))
 			if rec.Code != http.StatusTooManyRequests || rec.Header().Get("Retry-After") != "60" {
@@ -106,9 +112,7 @@ func TestNotFoundLimit(t *testing.T) {
 				t.Errorf("%s from the limited address: %d, want %d", path, rec.Code, want)
 			}
 		}
-		for len(w.site.loads) > 0 {
-			<-w.site.loads
-		}
+		free()
 		for path, want := range map[string]int{other.ID: 200, unknownIncident(1): 404} {
 			if rec := w.from("192.0.2.8", "GET", path); rec.Code != want {
 				t.Errorf("%s from another address: %d, want %d", path, rec.Code, want)
@@ -145,7 +149,7 @@ func TestNotFoundLimitOfKeys(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		t := w.t
 		sub := w.subscriber("ann@example.com")
-		occupy(w.site.forms.unsubscribes, w.site.forms.subscriptions) // nothing is read or written
+		free := occupy(w.site.forms.unsubscribes, w.site.forms.subscriptions) // nothing is read or written
 		codes := map[int]int{}
 		for i := range 3 * maxNotFoundPerAddress {
 			path := "/status/acme/" + []string{"subscription/", "unsubscribe/"}[i%2] + unknownKey(i)
@@ -155,9 +159,7 @@ func TestNotFoundLimitOfKeys(t *testing.T) {
 		if codes[404] != maxNotFoundPerAddress/2 || codes[200] != maxNotFoundPerAddress/2 || codes[429] != 2*maxNotFoundPerAddress {
 			t.Errorf("%v", codes)
 		}
-		for len(w.site.forms.unsubscribes) > 0 {
-			<-w.site.forms.unsubscribes
-		}
+		free()
 		if rec := w.from("192.0.2.7", "POST", "/status/acme/unsubscribe/"+sub.Key); rec.Code != 200 || len(w.subscribers()) != 0 {
 			t.Errorf("the valid key: %d, %d subscribers", rec.Code, len(w.subscribers()))
 		}
@@ -212,29 +214,36 @@ func TestUnsubscribeUnderFlood(t *testing.T) {
 	})
 }
 
-func TestSemaphore(t *testing.T) {
-	s := make(semaphore, 1)
-	release, ok := s.acquire(t.Context(), time.Minute)
-	if !ok {
-		t.Fatal("a free semaphore is not acquired")
-	}
-	if _, ok := s.acquire(t.Context(), 0); ok {
-		t.Error("a semaphore is acquired twice")
-	}
-	release()
-	if err := s.run(t.Context(), func() error { return nil }); err != nil || len(s) != 0 {
-		t.Errorf("%v, %d held", err, len(s))
-	}
-}
-
-// TestSemaphoreBusy checks the error of a semaphore that is not acquired in time.
-func TestSemaphoreBusy(t *testing.T) {
+// TestPoolBusy checks the error of a pool without a free place.
+func TestPoolBusy(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		occupy(w.site.forms.unsubscribes)
 		ctx, cancel := context.WithCancel(w.t.Context())
 		cancel()
-		if err := w.site.forms.unsubscribes.run(ctx, func() error { return nil }); err != allswell.ErrBusy {
+		if err := runIn(ctx, w.site.forms.unsubscribes, nil, func() error { return nil }); err != allswell.ErrBusy {
 			w.t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestPoolsAreShared checks, for each pool, that neither a client nor a workspace keeps the others out.
+func TestPoolsAreShared(t *testing.T) {
+	runMail(t, func(w *mailFixture) {
+		forms := w.site.forms
+		for i, p := range []*fair.Pool{forms.signUps, forms.keys, forms.subscriptions, forms.unsubscribes, forms.tokens, forms.sessions, w.site.loads} {
+			request := func(address string) *http.Request {
+				r := httptest.NewRequest("GET", "/", nil)
+				r.RemoteAddr = address
+				return r
+			}
+			busy, other := &entry{workspace: "busy"}, &entry{workspace: "other"}
+			for range 100 {
+				p.TryAcquire(keysOf(request("192.0.2.1:1"), busy)...)
+				p.TryAcquire(keysOf(request("192.0.2.1:1"), nil)...)
+			}
+			if err := runIn(w.t.Context(), p, keysOf(request("198.51.100.1:1"), other), func() error { return nil }); err != nil {
+				w.t.Errorf("pool %d: a client and a workspace keep others out: %v", i, err)
+			}
 		}
 	})
 }

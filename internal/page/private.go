@@ -38,7 +38,7 @@ func (s *Site) credentialsOf(r *http.Request, key keyLookup) (credentials, error
 		tokens = s.forms.limitedTokens
 	}
 	var token allswell.Token
-	err := tokens.run(r.Context(), func() (err error) {
+	err := runIn(r.Context(), tokens, keysOf(r, nil), func() (err error) {
 		token, err = s.store.Authenticate(r.Context(), secret)
 		return err
 	})
@@ -115,7 +115,7 @@ func (s *Site) isMember(r *http.Request, e *entry) (member bool, err error) {
 	if secret == "" || s.notFound.exceeded(r) {
 		return false, nil
 	}
-	err = s.forms.sessions.run(r.Context(), func() error {
+	err = runIn(r.Context(), s.forms.sessions, keysOf(r, e), func() error {
 		in, err := s.store.FindSession(r.Context(), secret)
 		if err != nil || !slices.ContainsFunc(in.Workspaces, func(w allswell.Workspace) bool { return w.ID == e.workspace }) {
 			return err

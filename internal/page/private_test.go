@@ -14,6 +14,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/assets"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/feed"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/store"
@@ -348,7 +349,7 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 		shows("an unknown action", m.send(path, "action=dance"), 400)
 		shows("another site's form", m.send(path, "action=save", "Origin", "https://evil.example"), 403)
 		shows("a large form", m.send(path, strings.Repeat("x", maxForm+1)), 413)
-		w.site.forms.subscriptions = make(semaphore, maxSubscriptionJobs)
+		w.site.forms.subscriptions = fair.NewPool(maxSubscriptionJobs, maxWaiting)
 		occupy(w.site.forms.subscriptions)
 		busy := httptest.NewRecorder()
 		ctx, cancel := context.WithCancel(w.t.Context())

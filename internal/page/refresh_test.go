@@ -11,6 +11,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/cache"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
@@ -91,7 +92,7 @@ type refreshing struct {
 }
 
 func newRefreshing(takes time.Duration) *refreshing {
-	r := &refreshing{Site: &Site{now: time.Now, refreshes: make(semaphore, maxRefreshes)}, takes: takes}
+	r := &refreshing{Site: &Site{now: time.Now, refreshes: fair.NewPool(maxRefreshes, maxWaiting)}, takes: takes}
 	r.p = r.newEntry(allswell.Page{ID: "p", Slug: "p"})
 	r.p.snapshot.OnError = nil
 	r.p.snapshot.Load = func(ctx context.Context) (*snapshot, time.Time, error) {

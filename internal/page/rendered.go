@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/cache"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/view"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -53,11 +54,11 @@ func getRendered[T rendered](ctx context.Context, s *Site, k key, version *atomi
 }
 
 // loadRendered is getRendered for values that are loaded from the store. At most
-// maxLoads requests at a time load what is not in memory, so that requests for what
-// does not exist cannot keep the database busy.
+// maxLoads requests at a time load what is not in memory, at most half of them of one workspace, so that requests for
+// what does not exist cannot keep the database busy.
 func loadRendered[T rendered](ctx context.Context, s *Site, k key, load cache.Loader[T]) (T, error) {
 	if !s.rendered.Contains(k) {
-		release, ok := s.loads.acquire(ctx, cache.WaitTimeout)
+		release, ok := s.loads.Within(ctx, cache.WaitTimeout, fair.Page(k.entry.id), fair.Workspace(k.entry.workspace))
 		if !ok {
 			var none T
 			return none, allswell.ErrBusy

@@ -112,13 +112,11 @@ func TestLoadsAreLimited(t *testing.T) {
 	run(t, func(w *fixture) {
 		inc := w.incident("acme", allswell.NewIncident{Title: "One"})
 		w.get("/status/acme/incidents/"+inc.ID, 200)
-		for range maxLoads {
-			w.site.loads <- struct{}{}
-		}
+		free := occupy(w.site.loads)
 		w.get("/status/acme/incidents/"+inc.ID, 200)
 		w.get("/status/acme", 200)
 		w.get("/status/acme/history", http.StatusServiceUnavailable)
-		<-w.site.loads
+		free()
 		w.get("/status/acme/history", 200)
 	})
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/cache"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/stream"
@@ -70,9 +71,9 @@ type Site struct {
 
 	rendered *cache.Cache[key, rendered]
 
-	loads         semaphore // see loadRendered
-	refreshes     semaphore // see refresh
-	forms         formSemaphores
+	loads         *fair.Pool // see loadRendered
+	refreshes     *fair.Pool // see refresh
+	forms         formPools
 	notFound      notFoundLimit
 	hostLookups   *limit.Limiter                                       // see ServesHost
 	passwords     *limit.Addresses                                     // wrong passwords of private pages
@@ -90,7 +91,7 @@ type Site struct {
 func New(c Config) *Site {
 	s := &Site{
 		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail, seals: c.Store.CanSeal(), pageIndex: c.PageIndex, security: c.SecurityContact,
-		loads: make(semaphore, maxLoads), refreshes: make(semaphore, maxRefreshes), forms: newFormSemaphores(),
+		loads: fair.NewPool(maxLoads, maxWaiting), refreshes: fair.NewPool(maxRefreshes, maxWaiting), forms: newFormPools(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -8,6 +8,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/badge"
 	"github.com/allswell/allswell/internal/cache"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/picture"
 	"github.com/allswell/allswell/internal/view"
@@ -132,7 +133,7 @@ const (
 
 	// maxRefreshes is how many pages are loaded at the same time because of changes.
 	// Further ones wait, so that scripts that change many pages leave processors and
-	// connections to pings and visitors.
+	// connections to pings and visitors. Workspaces take turns.
 	maxRefreshes = 1
 )
 
@@ -159,7 +160,7 @@ func (s *Site) refresh(ctx context.Context, pageIDs []string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, refreshWait)
 	defer cancel()
-	release, ok := s.refreshes.acquire(ctx, refreshWait)
+	release, ok := s.refreshes.Within(ctx, refreshWait, fair.Workspace(idx.byID[loaded[0]].workspace))
 	if !ok {
 		return
 	}

@@ -114,7 +114,7 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 			Slug: req.entry.slug, Subscriber: checked, Discard: !s.signUps.takeTarget(checked, now),
 			Admitted: req.entry.private,
 		}
-		err = s.forms.signUps.run(r.Context(), func() error { return s.store.RequestSignUp(r.Context(), request) })
+		err = runIn(r.Context(), s.forms.signUps, keysOf(r, req.entry), func() error { return s.store.RequestSignUp(r.Context(), request) })
 	}
 	l := req.variant.Language
 	switch invalid := (*allswell.ValidationError)(nil); {
@@ -163,7 +163,7 @@ func (s *Site) confirmSignUp(w http.ResponseWriter, r *http.Request, req pageReq
 	}
 	var sub allswell.Subscriber
 	try := store.CodeTry{Slug: req.entry.slug, Channel: n.Channel, Target: n.Target, Code: code}
-	err := s.forms.subscriptions.run(r.Context(), func() (err error) {
+	err := runIn(r.Context(), s.forms.subscriptions, keysOf(r, req.entry), func() (err error) {
 		sub, err = s.store.ConfirmWithCode(r.Context(), try)
 		return err
 	})

@@ -45,7 +45,7 @@ func (s *Site) lookUpKey(r *http.Request, part string) keyLookup {
 		keys = s.forms.limitedKeys
 	}
 	var found keyLookup
-	found.err = keys.run(r.Context(), func() (err error) {
+	found.err = runIn(r.Context(), keys, keysOf(r, nil), func() (err error) {
 		found.slug, err = s.store.SubscriptionPageSlug(r.Context(), key)
 		return err
 	})
@@ -71,7 +71,7 @@ func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, req pag
 		var sub allswell.Subscriber
 		err := req.key.err
 		if err == nil {
-			err = s.forms.subscriptions.run(r.Context(), func() (err error) {
+			err = runIn(r.Context(), s.forms.subscriptions, keysOf(r, req.entry), func() (err error) {
 				sub, err = s.store.Subscription(r.Context(), req.entry.slug, key)
 				return
 			})
@@ -143,7 +143,7 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, req pa
 	if ch.action == actUnsubscribe {
 		at = s.forms.unsubscribes
 	}
-	err := at.run(ctx, func() (err error) {
+	err := runIn(ctx, at, keysOf(r, req.entry), func() (err error) {
 		switch ch.action {
 		case actConfirm:
 			done.Done = l.T("subscription.done.confirmed")
@@ -170,7 +170,7 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, req pa
 		s.answerUnsubscribed(w, r, req)
 	case errors.As(err, &invalid):
 		// Show the form as it was sent, with the current subscription.
-		loadErr := s.forms.subscriptions.run(ctx, func() (err error) {
+		loadErr := runIn(ctx, s.forms.subscriptions, keysOf(r, req.entry), func() (err error) {
 			sub, err = s.store.Subscription(ctx, req.entry.slug, key)
 			return err
 		})
@@ -239,7 +239,7 @@ func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, req page
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxForm))
 	err := req.key.err
 	if err == nil {
-		err = s.forms.unsubscribes.run(r.Context(), func() error { return s.store.Unsubscribe(r.Context(), req.entry.slug, key) })
+		err = runIn(r.Context(), s.forms.unsubscribes, keysOf(r, req.entry), func() error { return s.store.Unsubscribe(r.Context(), req.entry.slug, key) })
 	}
 	if err != nil && !errors.Is(err, allswell.ErrNotFound) {
 		s.failForm(w, r, req, "unsubscribing failed", err)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/pinghistory"
 	"github.com/allswell/allswell/internal/store"
@@ -61,7 +62,7 @@ type Server struct {
 	outputs atomic.Int64             // memory for the bodies of signals, in bytes
 	batcher *batcher
 
-	provisioning   chan struct{} // has a value for each monitor that is being created
+	provisioning   *fair.Pool // has a place for each monitor that is being created
 	unacknowledged unacknowledgedStarts
 }
 
@@ -81,7 +82,7 @@ func New(c Config) *Server {
 		exempt:  c.Exempt,
 		batcher: newBatcher(c.Replica, c.Logger),
 
-		provisioning: make(chan struct{}, maxProvisioning),
+		provisioning: fair.NewPool(maxProvisioning, waitingToProvision),
 	}
 }
 

@@ -11,17 +11,22 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/timeinput"
 )
 
-// maxProvisioning is how many monitors are created at the same time. Pings have priority.
-const maxProvisioning = 2
+// maxProvisioning is how many monitors are created at the same time, half of them by one key at most, and
+// waitingToProvision is how many pings wait for that. Pings of monitors that exist have priority.
+const (
+	maxProvisioning    = 4
+	waitingToProvision = 256
+)
 
 // provision creates the monitor of a contact that found none. It returns nil if there is one now, and whether it was
 // created; and otherwise the answer. ctx has a deadline.
 func (s *Server) provision(ctx context.Context, c contact) (created bool, a *answer) {
-	_, slug, ok := allswell.CutSlugAddress(c.address)
+	key, slug, ok := allswell.CutSlugAddress(c.address)
 	if _, _, signal := allswell.ParseSignal(slug); !ok || signal { // a ping key that was taken for a token
 		return false, c.style.unknown
 	}
@@ -42,12 +47,11 @@ func (s *Server) provision(ctx context.Context, c contact) (created bool, a *ans
 	if invalid := c.invalidMonitor(err); invalid != nil {
 		return false, invalid
 	}
-	select {
-	case s.provisioning <- struct{}{}:
-		defer func() { <-s.provisioning }()
-	case <-ctx.Done():
+	end, err := s.provisioning.Acquire(ctx, fair.Key{Kind: "ping key", Name: key})
+	if err != nil {
 		return false, c.style.unavailable
 	}
+	defer end()
 	result, err := s.batcher.store.Provision(ctx, c.address, n)
 	if invalid := c.invalidMonitor(err); invalid != nil {
 		return false, invalid

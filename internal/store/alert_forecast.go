@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -10,11 +11,13 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/fair"
 )
 
 // Limits of forecasts. They take a processor, which pings need too.
 const (
-	maxForecasts     = 2               // at the same time, of this process
+	maxForecasts     = 2 // at the same time, of this process, and of different workspaces
+	waitingForecasts = 16
 	forecastWait     = 2 * time.Second // for one of them
 	maxForecastSteps = 2000            // of all rules together, if each has minForecastSteps
 	minForecastSteps = 10              // of a rule
@@ -68,16 +71,11 @@ type ChannelName struct{ ID, Name string }
 // *allswell.ValidationError if there is no such monitor or page, and allswell.ErrBusy while too many forecasts are
 // made.
 func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q AlertQuestion) (AlertForecast, error) {
-	timer := time.NewTimer(forecastWait)
-	defer timer.Stop()
-	select {
-	case s.forecasts <- struct{}{}:
-		defer func() { <-s.forecasts }()
-	case <-timer.C:
-		return AlertForecast{}, allswell.ErrBusy
-	case <-ctx.Done():
-		return AlertForecast{}, ctx.Err()
+	end, ok := s.forecasts.Within(ctx, forecastWait, fair.Workspace(actor.WorkspaceID))
+	if !ok {
+		return AlertForecast{}, cmp.Or(ctx.Err(), allswell.ErrBusy)
 	}
+	defer end()
 	return read(ctx, s, func(c *session) (f AlertForecast, err error) {
 		if err := checkUnlimited(actor); err != nil {
 			return f, err

@@ -322,11 +322,19 @@ func TestForecastsAreLimited(t *testing.T) {
 		if err != nil || len(f.Rules) != 60 || len(f.Rules[0].Steps) != 2000/60 || len(f.Rules[59].Steps) != 2000/60 {
 			t.Errorf("%d rules with %d steps, %v", len(f.Rules), len(f.Rules[0].Steps), err)
 		}
-		free := store.OccupyForecasts(w.Store)
+		_, free := store.OccupyForecasts(w.Store, "wsp_of_others")
+		if _, err := w.ForecastAlert(t.Context(), w.ws, question); err != nil {
+			t.Errorf("while another workspace makes all it may: %v", err)
+		}
+		n, freeOwn := store.OccupyForecasts(w.Store, w.ws.WorkspaceID)
+		if n != 1 {
+			t.Errorf("%d forecasts of a workspace at a time", n)
+		}
 		if _, err := w.ForecastAlert(t.Context(), w.ws, question); !errors.Is(err, allswell.ErrBusy) {
 			t.Errorf("another forecast: %v", err)
 		}
 		free()
+		freeOwn()
 		if _, err := w.ForecastAlert(t.Context(), w.ws, question); err != nil {
 			t.Error(err)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/pinghistory"
 	"github.com/allswell/allswell/internal/secret"
 )
@@ -217,14 +218,19 @@ func SealedColumns() (all []string) {
 	return all
 }
 
-// OccupyForecasts leaves room for no forecast, until free is called.
-func OccupyForecasts(s *Store) (free func()) {
-	for range maxForecasts {
-		s.forecasts <- struct{}{}
+// OccupyForecasts makes as many forecasts of a workspace as it may at a time, until free is called, and returns how many.
+func OccupyForecasts(s *Store, workspace string) (n int, free func()) {
+	var ends []func()
+	for {
+		end, ok := s.forecasts.TryAcquire(fair.Workspace(workspace))
+		if !ok {
+			break
+		}
+		ends = append(ends, end)
 	}
-	return func() {
-		for range maxForecasts {
-			<-s.forecasts
+	return len(ends), func() {
+		for _, end := range ends {
+			end()
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/secret"
 )
 
@@ -91,7 +92,7 @@ type Store struct {
 	lastLiveness sync.Map     // replica -> time of its last liveness record that this store committed
 	analyzed     atomic.Int64 // when the statistics of deliveries were last refreshed, in ms
 
-	forecasts chan struct{} // holds a value for each forecast that is being made
+	forecasts *fair.Pool // of alerts
 
 	onPageChange        []func(pageID string)
 	onPageHidden        []func(pageID string)
@@ -125,7 +126,7 @@ func open(ctx context.Context, dsn string, o Options,
 	openDB func(context.Context, string, database.Schema, database.Options) (*database.DB, error)) (*Store, error) {
 	s := &Store{
 		replica:        rand.Text(),
-		forecasts:      make(chan struct{}, maxForecasts),
+		forecasts:      fair.NewPool(maxForecasts, waitingForecasts),
 		pages:          newKnownPages(),
 		log:            cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 		threshold:      cmp.Or(o.FailureThreshold, allswell.DefaultFailureThreshold),

@@ -12,17 +12,17 @@ package stream
 import (
 	"context"
 	"net/http"
-	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/allswell/allswell/internal/fair"
 )
 
 const (
 	// DefaultMaxSubscribers is the default of Config.MaxSubscribers.
 	DefaultMaxSubscribers = 20_000
-
-	maxPerAddress = 100 // subscribers; an IPv6 network of 64 bits counts as one address
 
 	minInterval  = 500 * time.Millisecond // between two messages of one topic
 	pollInterval = 30 * time.Second       // between two checks of a topic that is not marked as changed
@@ -42,8 +42,7 @@ type Broadcaster struct {
 
 	mu          sync.Mutex
 	closed      bool
-	open        int                // subscribers
-	addresses   map[netip.Addr]int // number of subscribers by address
+	admission   admission
 	subscribers map[*Topic]*subscribers
 }
 
@@ -67,7 +66,7 @@ func New(c Config) *Broadcaster {
 	if c.MaxSubscribers <= 0 {
 		c.MaxSubscribers = DefaultMaxSubscribers
 	}
-	return &Broadcaster{config: c, addresses: make(map[netip.Addr]int), subscribers: make(map[*Topic]*subscribers)}
+	return &Broadcaster{config: c, admission: newAdmission(c.MaxSubscribers), subscribers: make(map[*Topic]*subscribers)}
 }
 
 // NewTopic returns a topic with a state. state returns the tag of the present
@@ -89,7 +88,7 @@ func (t *Topic) Changed() {
 func (b *Broadcaster) Subscribers() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.open
+	return b.admission.open
 }
 
 // Close ends all streams and accepts no more.
@@ -117,33 +116,49 @@ func (b *Broadcaster) latest(t *Topic) *message {
 
 // admit counts a subscriber until release and returns 200. If there are too many, it
 // returns the HTTP status of the rejection.
-func (b *Broadcaster) admit(address netip.Addr) (status int) {
+func (b *Broadcaster) admit(sub *subscriber) (status int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch {
-	case b.closed || b.open >= b.config.MaxSubscribers:
+	if b.closed {
 		return http.StatusServiceUnavailable
-	case b.addresses[address] >= maxPerAddress:
-		return http.StatusTooManyRequests
 	}
-	b.open++
-	b.addresses[address]++
-	return http.StatusOK
+	status = b.admission.add(sub.keys, b.evict)
+	sub.counted = status == http.StatusOK
+	return status
 }
 
-func (b *Broadcaster) release(address netip.Addr) {
+func (b *Broadcaster) release(sub *subscriber) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.open--
-	if b.addresses[address]--; b.addresses[address] == 0 {
-		delete(b.addresses, address)
+	b.uncount(sub)
+}
+
+// uncount frees the place of a subscriber, once.
+func (b *Broadcaster) uncount(sub *subscriber) {
+	if sub.counted {
+		sub.counted = false
+		b.admission.remove(sub.keys)
 	}
+}
+
+// evict ends one of the streams of a key, and reports whether there was one.
+func (b *Broadcaster) evict(of fair.Key) bool {
+	for _, subs := range b.subscribers {
+		for sub := range subs.set {
+			if sub.counted && slices.ContainsFunc(sub.keys, func(k fair.Key) bool { return bare(k) == of }) {
+				b.uncount(sub)
+				go sub.conn.Close() // over TLS it waits for a slow client
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // run sends messages to an admitted subscriber until its topic or its connection
 // ends.
 func (b *Broadcaster) run(t *Topic, sub *subscriber) {
-	defer b.release(sub.address)
+	defer b.release(sub)
 	defer sub.conn.Close()
 	if subs := b.join(t, sub); subs != nil {
 		sub.send(subs)

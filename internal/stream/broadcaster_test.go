@@ -8,13 +8,14 @@ import (
 	"io"
 	"net"
 	"net/http/httptest"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/allswell/allswell/internal/fair"
 )
 
 var errGone = errors.New("gone")
@@ -85,11 +86,12 @@ type client struct {
 // subscribe opens a stream for a lifetime.
 func (f *fixture) subscribe(life time.Duration) *client {
 	near, far := net.Pipe()
-	f.admit(netip.Addr{})
 	f.mu.Lock()
 	tag := f.tag
 	f.mu.Unlock()
-	go f.run(f.topic, &subscriber{conn: near, ends: time.Now().Add(life), seen: f.latest(f.topic), tag: tag})
+	sub := &subscriber{conn: near, ends: time.Now().Add(life), seen: f.latest(f.topic), tag: tag}
+	f.admit(sub)
+	go f.run(f.topic, sub)
 	return &client{conn: far}
 }
 
@@ -136,8 +138,8 @@ func run(t *testing.T, f func(t *testing.T, s *fixture)) {
 		f(t, s)
 		s.Close()
 		synctest.Wait()
-		if s.open != 0 || len(s.subscribers) != 0 || len(s.addresses) != 0 {
-			t.Errorf("after Close %d streams, %d topics, %v", s.open, len(s.subscribers), s.addresses)
+		if a := s.admission; a.open+len(s.subscribers)+len(a.count)+len(a.heavy) != 0 {
+			t.Errorf("after Close %d topics, %v", len(s.subscribers), a)
 		}
 	})
 }
@@ -205,8 +207,9 @@ func TestChangeWhileSubscribing(t *testing.T) {
 		s.change("b", nil)
 		first.want(t, false, change("b"))
 		near, far = net.Pipe()
-		s.admit(netip.Addr{})
-		go s.run(s.topic, &subscriber{conn: near, ends: time.Now().Add(lifetime), seen: seen, tag: "a"})
+		sub := &subscriber{conn: near, ends: time.Now().Add(lifetime), seen: seen, tag: "a"}
+		s.admit(sub)
+		go s.run(s.topic, sub)
 		(&client{conn: far}).read().want(t, false, change("b"))
 	})
 }
@@ -244,7 +247,7 @@ func TestChangeWhileTheStateIsLoaded(t *testing.T) {
 		near, far := net.Pipe()
 		v := (&client{conn: far}).read()
 		r := httptest.NewRequestWithContext(ctx, "GET", "/events", nil)
-		if err := s.Serve(hijacked{httptest.NewRecorder(), near}, r, s.topic, netip.MustParseAddr("192.0.2.1")); err != nil {
+		if err := s.Serve(hijacked{httptest.NewRecorder(), near}, r, s.topic); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -267,8 +270,9 @@ func TestNewSubscribersAfterTheLastLeft(t *testing.T) {
 		synctest.Wait()
 		s.set("", errors.New("broken"))
 		near, far := net.Pipe()
-		s.admit(netip.Addr{})
-		go s.run(s.topic, &subscriber{conn: near, ends: time.Now().Add(lifetime), seen: seen, tag: "a"})
+		sub := &subscriber{conn: near, ends: time.Now().Add(lifetime), seen: seen, tag: "a"}
+		s.admit(sub)
+		go s.run(s.topic, sub)
 		v := (&client{conn: far}).read()
 		time.Sleep(aliveInterval)
 		v.want(t, false, alive)
@@ -399,30 +403,120 @@ func TestEndedStreamsFreeTheirSlots(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	b := newBroadcaster(2*maxPerAddress + 10)
-	admit := func(address string, want int) {
+	b := newBroadcaster(120)
+	viewer := func(name string) *subscriber {
+		return &subscriber{keys: []fair.Key{fair.User(name).AtMost(30), fair.Workspace("w")}}
+	}
+	admit := func(sub *subscriber, want int) {
 		t.Helper()
-		if got := b.admit(networkOf(netip.MustParseAddr(address))); got != want {
-			t.Errorf("%s gets %d, want %d", address, got, want)
+		if got := b.admit(sub); got != want {
+			t.Errorf("%v gets %d, want %d", sub.keys, got, want)
 		}
 	}
-	for i := range maxPerAddress {
-		admit("192.0.2.1", 200)
-		admit(fmt.Sprintf("2001:db8::%x", i), 200)
+	first := viewer("ada")
+	admit(first, 200)
+	for range 29 {
+		admit(viewer("ada"), 200)
 	}
-	admit("192.0.2.1", 429)
-	admit("::ffff:192.0.2.1", 429)
-	admit("2001:db8::ffff:1:1", 429)
-	b.release(networkOf(netip.MustParseAddr("2001:db8::5")))
-	admit("2001:db8::ffff:1:1%eth0", 200)
-	for i := range 10 {
-		admit(fmt.Sprintf("2001:db8:0:%x::1", i+1), 200)
+	admit(viewer("ada"), 429)
+	b.release(first)
+	b.release(first) // counts once
+	admit(viewer("ada"), 200)
+	admit(viewer("ada"), 429)
+	for i := range 90 {
+		admit(viewer(fmt.Sprint(i)), 200)
 	}
-	admit("192.0.2.2", 503)
+	if b.Subscribers() != 120 {
+		t.Errorf("%d streams", b.Subscribers())
+	}
 	if b := newBroadcaster(0); b.config.MaxSubscribers != 20_000 {
 		t.Errorf("%d subscribers", b.config.MaxSubscribers)
 	}
 	b.Close()
-	b.release(netip.MustParseAddr("192.0.2.1"))
-	admit("192.0.2.1", 503)
+	b.release(viewer("bob"))
+	admit(viewer("bob"), 503)
+}
+
+// TestOneViewerDoesNotEndTheStreamsOfOthers opens 500 streams of one viewer, and more of one workspace than there is room
+// for: the streams of other viewers stay open, and new ones of others get places.
+func TestOneViewerDoesNotEndTheStreamsOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFixture("a")
+		s.Broadcaster = newBroadcaster(100)
+		open := func(user, workspace string) (*client, int) {
+			near, far := net.Pipe()
+			sub := &subscriber{conn: near, keys: []fair.Key{fair.User(user).AtMost(30), fair.Workspace(workspace)}, ends: time.Now().Add(lifetime), tag: "a"}
+			status := s.admit(sub)
+			if status == 200 {
+				go s.run(s.topic, sub)
+			}
+			v := (&client{conn: far}).read()
+			if status != 200 {
+				near.Close()
+			}
+			synctest.Wait()
+			return v, status
+		}
+		before, _ := open("ann", "small")
+		refused := 0
+		for range 500 {
+			if _, status := open("hog", "big"); status == 429 {
+				refused++
+			}
+		}
+		if refused != 470 {
+			t.Errorf("%d of 500 streams of one viewer are refused, want 470", refused)
+		}
+		for i := range 200 { // other accounts of the same workspace
+			open(fmt.Sprint("hog", i/30), "big")
+		}
+		if s.Subscribers() != 100 {
+			t.Errorf("%d streams are open", s.Subscribers())
+		}
+		var after []*client
+		for i := range 20 {
+			v, status := open(fmt.Sprint("bob", i), fmt.Sprint("other", i))
+			if status != 200 {
+				t.Fatalf("stream %d of another workspace is refused with %d", i, status)
+			}
+			after = append(after, v)
+		}
+		if _, status := open("hog again", "big"); status != 503 {
+			t.Errorf("one more stream of the workspace that has the most gets %d", status)
+		}
+		if s.Subscribers() != 100 {
+			t.Errorf("%d streams are open", s.Subscribers())
+		}
+		time.Sleep(minInterval)
+		s.change("b", nil)
+		for _, v := range append(after, before) {
+			v.want(t, false, change("b"))
+		}
+		s.Close()
+		synctest.Wait()
+		if a := s.admission; a.open+len(a.count)+len(a.heavy) != 0 {
+			t.Errorf("after Close %v", a)
+		}
+	})
+}
+
+// TestRefusedStreamsCostNothing checks that no state is computed for a stream that is refused.
+func TestRefusedStreamsCostNothing(t *testing.T) {
+	s := newFixture("a")
+	s.Broadcaster = newBroadcaster(1)
+	s.admit(&subscriber{})
+	rec := httptest.NewRecorder()
+	if err := s.Serve(rec, httptest.NewRequest("GET", "/events", nil), s.topic); err != nil || rec.Code != 503 || rec.Header().Get("Retry-After") == "" {
+		t.Errorf("%d %v, %v", rec.Code, rec.Header(), err)
+	}
+	if s.checks != 0 {
+		t.Errorf("the state was computed %d times", s.checks)
+	}
+	s.set("", errGone)
+	s.Broadcaster = newBroadcaster(1)
+	for range 2 {
+		if err := s.Serve(httptest.NewRecorder(), httptest.NewRequest("GET", "/events", nil), s.topic); !errors.Is(err, errGone) {
+			t.Errorf("a topic that is gone: %v", err)
+		}
+	}
 }

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"net/http"
-	"net/netip"
 	"time"
+
+	"github.com/allswell/allswell/internal/fair"
 )
 
 // retryAfter is when a refused client may ask again, in seconds.
@@ -16,24 +17,27 @@ const retryAfter = "60"
 // can send the tag of its state as Last-Event-ID or ?have=. If it differs from the
 // present tag, the first event is a change event.
 //
-// address is the address of the client. If the topic has no tag, Serve returns the
-// error of its state and writes nothing. It answers all other requests itself, with
-// 429 or 503 if there are too many subscribers. Over HTTP/2 it returns when the stream ends,
+// The keys are what share the streams, such as the client's address and the workspace. If the topic has no tag, Serve
+// returns the error of its state and writes nothing. It answers all other requests itself, with 429 if there are too many
+// streams of a key, or 503 if there are too many in all, before it asks for the state. Over HTTP/2 it returns when the stream ends,
 // otherwise at once.
-func (b *Broadcaster) Serve(w http.ResponseWriter, r *http.Request, t *Topic, address netip.Addr) error {
-	sub := &subscriber{address: networkOf(address), ends: time.Now().Add(lifetime*3/4 + rand.N(lifetime/2))}
+func (b *Broadcaster) Serve(w http.ResponseWriter, r *http.Request, t *Topic, keys ...fair.Key) error {
+	sub := &subscriber{keys: keys, ends: time.Now().Add(lifetime*3/4 + rand.N(lifetime/2))}
+	if r.Method != http.MethodHead {
+		if status := b.admit(sub); status != http.StatusOK {
+			refuse(w, status)
+			return nil
+		}
+	}
 	sub.seen = b.latest(t) // before the state: a later message is newer than the state
 	tag, _, err := t.state(r.Context())
 	if tag == "" {
+		b.release(sub)
 		return err
 	}
 	sub.tag = tag
 	if r.Method == http.MethodHead {
 		setHeader(w.Header())
-		return nil
-	}
-	if status := b.admit(sub.address); status != http.StatusOK {
-		refuse(w, status)
 		return nil
 	}
 	have := r.Header.Get("Last-Event-Id")
@@ -46,20 +50,20 @@ func (b *Broadcaster) Serve(w http.ResponseWriter, r *http.Request, t *Topic, ad
 		if sub.conn = conn; conn.begin() && sub.write(firstEvent(have, tag)) {
 			b.run(t, sub)
 		} else {
-			b.release(sub.address)
+			b.release(sub)
 		}
 		return nil
 	}
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil { // the client polls instead
-		b.release(sub.address)
+		b.release(sub)
 		refuse(w, http.StatusServiceUnavailable)
 		return nil
 	}
 	sub.conn = conn
 	if buffered.Reader.Buffered() > 0 || !sub.write(append(responseHead(w.Header()), firstEvent(have, tag)...)) {
 		conn.Close()
-		b.release(sub.address)
+		b.release(sub)
 		return nil
 	}
 	go b.run(t, sub) // the request ends here, which frees the memory of net/http
@@ -87,14 +91,4 @@ func refuse(w http.ResponseWriter, status int) {
 	w.Header()["Retry-After"] = []string{retryAfter}
 	w.Header()["Cache-Control"] = []string{"no-store"}
 	http.Error(w, "Too many event streams are open. Please try again in a minute.", status)
-}
-
-// networkOf returns the key under which an address is counted: the address, or its
-// IPv6 /64 network.
-func networkOf(addr netip.Addr) netip.Addr {
-	addr = addr.Unmap().WithZone("")
-	if network, err := addr.Prefix(64); err == nil { // too long for IPv4
-		return network.Addr()
-	}
-	return addr
 }

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"net/netip"
 	"os"
 	"time"
+
+	"github.com/allswell/allswell/internal/fair"
 )
 
 const (
@@ -30,7 +31,8 @@ type message struct {
 // subscriber is one open stream. Its goroutine waits on the connection.
 type subscriber struct {
 	conn    net.Conn
-	address netip.Addr // counted by networkOf
+	keys    []fair.Key
+	counted bool // guarded by the broadcaster's mutex
 	ends    time.Time
 	seen    *message // the last message it has handled
 	tag     string   // the state that the client has

@@ -1,0 +1,17 @@
+package fair
+
+import (
+	"context"
+	"time"
+)
+
+// Within is Acquire that gives up after a time. ok is false if there was no place by then, or too many wait.
+func (p *Pool) Within(ctx context.Context, wait time.Duration, keys ...Key) (release func(), ok bool) {
+	if release, ok := p.TryAcquire(keys...); ok {
+		return release, true
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	release, err := p.Acquire(ctx, keys...)
+	return release, err == nil
+}
