@@ -409,7 +409,8 @@ func TestTokensOfOtherScopes(t *testing.T) {
 
 // TestJSON checks values in bodies.
 func TestJSON(t *testing.T) {
-	body := `{"status": "ok", "checks": [{"name": "db", "ms": 12.0}, {"name": "queue", "ms": 3}], "none": null, "on": true}`
+	body := `{"status": "ok", "checks": [{"name": "db", "ms": 12.0}, {"name": "queue", "ms": 3}], "none": null, "on": true,
+		"list": [ ], "empty": "", "id": 9007199254740993, "huge": 1E999999999}`
 	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, body) })
 	for _, c := range []struct{ path, value, failure string }{
 		{"$.status", "ok", ""},
@@ -422,16 +423,32 @@ func TestJSON(t *testing.T) {
 		{"$.on", "true", ""},
 		{"$.status", "bad", "the value at $.status is ok, expected bad"},
 		{"$.missing", "ok", "the body has no value at $.missing"},
+		{"$.checks[?(@.ms > 3)].name", "db", ""},
+		{"$.checks[?@.ms == 3.0].name", "queue", ""},
+		{"$.checks[0]", `{"ms": 12, "name": "db"}`, ""},
+		{"$", "", ""},
+		{"$.list", "[]", ""},
+		{"$.list", "[1]", "the value at $.list is [ ], expected [1]"},
+		{"$.list[*]", "", "the body has no value at $.list[*]"},
+		{"$.empty", "x", `the value at $.empty is "", expected x`},
+		{"$.id", "9007199254740993", ""},
+		{"$.id", "9007199254740992", "the value at $.id is 9007199254740993, expected 9007199254740992"},
+		{"$[?@ == 9007199254740992]", "", "the body has no value at $[?@ == 9007199254740992]"},
+		{"$.huge", "1e999999999", ""},
+		{"$.huge", "1e999999998", "the value at $.huge is 1E999999999, expected 1e999999998"},
 	} {
 		o := runOnce(t, "http", fields(t, "url", s.URL, "json_path", c.path, "json_value", c.value))
 		expectFailure(t, o, c.failure)
 	}
 	expectFailure(t, runOnce(t, "http", fields(t, "url", s.URL, "json_path", "$.status", "max_body_size", 20)),
 		"the body is not valid JSON; it is longer than the 20 bytes that are read (max_body_size)")
-	body = "<html>"
-	expectFailure(t, runOnce(t, "http", fields(t, "url", s.URL, "json_path", "$.a")), "the body is not valid JSON")
+	for _, body = range []string{"<html>", `{"a": 1} <b>Warning</b>`, `{"a": 1}{"a": 1}`, `{"a": 1`, ""} {
+		expectFailure(t, runOnce(t, "http", fields(t, "url", s.URL, "json_path", "$.a")), "the body is not valid JSON")
+	}
+	body = strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
+	expectFailure(t, runOnce(t, "http", fields(t, "url", s.URL, "json_path", "$[0]")), "the body has more than 1000 arrays and objects within each other")
 	typ, _ := TypeOf("http")
-	for _, path := range []string{"$", "status", "$..a..b", "$[?(@.a == $.b)]", "$["} {
+	for _, path := range []string{"status", "$.foo-bar", "$ ", "$[?@.a === 1]", "$["} {
 		_, _, err := typ.Read(object(t, fields(t, "url", s.URL, "json_path", path)))
 		if bad, ok := err.(*allswell.ValidationError); !ok || len(bad.Fields["json_path"]) != 1 {
 			t.Errorf("%s: %v", path, err)

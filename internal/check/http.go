@@ -6,21 +6,19 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/ohler55/ojg/jp"
-
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/jsonpath"
+	"github.com/allswell/allswell/internal/pattern"
 	"github.com/allswell/allswell/internal/redact"
 )
 
@@ -54,7 +52,7 @@ var httpType = Type{
 		},
 		{Name: "body_matches", Label: "Body matches", Help: "Regular expression (RE2) that the body must match.", Kind: configfield.KindText, Advanced: true, Max: 1000, Example: `"status":\s*"ok"`},
 		{
-			Name: "json_path", Label: "JSON path", Help: "JSONPath of a value that the body must have.",
+			Name: "json_path", Label: "JSON path", Help: "JSONPath (RFC 9535) of a value that the body must have.",
 			Kind: configfield.KindText, Advanced: true, Max: maxJSONPath, Example: "$.checks[0].status",
 		},
 		{
@@ -100,7 +98,7 @@ var httpType = Type{
 			Kind: configfield.KindText, Advanced: true, Choices: []string{"1.1", "2"},
 		},
 		{
-			Name: "max_body_size", Label: "Maximum size", Help: "How many bytes of the body are read.",
+			Name: "max_body_size", Label: "Maximum size", Help: "How many bytes of the body are read, before and after decompression.",
 			Kind: configfield.KindInteger, Advanced: true, Min: 0, Max: maxMaxBodySize,
 			Default: strconv.Itoa(defaultMaxBodySize),
 		},
@@ -160,8 +158,8 @@ type httpProbe struct {
 	url      *url.URL
 	proxy    *url.URL // nil: none
 	statuses []statusRange
-	matches  *regexp.Regexp // nil: none
-	json     jp.Expr        // nil: none
+	matches  *pattern.Pattern // nil: none
+	json     *jsonpath.Path   // nil: none
 }
 
 // statusRange is a range of statuses, including both ends.
@@ -184,10 +182,7 @@ func (p *httpProbe) Validate(bad *allswell.ValidationError) {
 		p.statuses = append(p.statuses, r)
 	}
 	if p.BodyMatches != "" {
-		var err error
-		if p.matches, err = regexp.Compile(p.BodyMatches); err != nil {
-			bad.Add("body_matches", "The body_matches must be a regular expression in RE2 syntax.")
-		}
+		p.matches = checkPattern(bad, "body_matches", p.BodyMatches)
 	}
 	configfield.CheckHeaders(bad, "headers", p.Headers)
 	configfield.CheckHeaders(bad, "secret_headers", p.SecretHeaders)
@@ -269,7 +264,7 @@ func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
 	if response.StatusCode == http.StatusUnauthorized {
 		p.forget(r.network)
 	}
-	o := p.judge(hops, response)
+	o := p.judge(ctx, hops, response)
 	if _, token, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok { // one of OAuth2 is known only here
 		secret := redact.New(token)
 		o.Failure, o.Body = secret.Hide(o.Failure), secret.Hide(allswell.FailedBody(o.Body))
@@ -416,30 +411,40 @@ func (q *requests) fail(err error) Outcome {
 }
 
 // judge compares a response with what is expected.
-func (p *httpProbe) judge(q *requests, response *http.Response) Outcome {
+func (p *httpProbe) judge(ctx context.Context, q *requests, response *http.Response) Outcome {
 	o := Outcome{Answered: true}
 	if response.TLS != nil { // of the last response; no proxy's
 		o.CertificateExpiresAt = firstExpiry(*response.TLS)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, int64(p.MaxBodySize)))
+	isExpected := slices.ContainsFunc(p.statuses, func(s statusRange) bool { return s.first <= response.StatusCode && response.StatusCode <= s.last })
+	body, err := p.receive(ctx, q.run, response, isExpected && p.judgesText())
+	defer func() { body.release() }()
+	q.run.finish()
 	switch {
-	case !slices.ContainsFunc(p.statuses, func(s statusRange) bool { return s.first <= response.StatusCode && response.StatusCode <= s.last }):
+	case !isExpected:
 		if why := p.proxyFailure(q, response); why != "" {
 			return Outcome{Failure: why}
 		}
 		o.Failure = fmt.Sprintf("status %d, expected %s", response.StatusCode, strings.Join(p.ExpectedStatuses, ", "))
 	case p.HTTPVersion == "2" && response.ProtoMajor != 2:
 		o.Failure = "the response is HTTP/1.1, expected HTTP/2"
+	case errors.Is(err, errBusy):
+		q.run.notJudged(ctx, err, &o)
 	case err != nil:
 		o.Failure = q.run.fail(err).Failure
 	default:
-		o.Failure = cmp.Or(p.judgeHeaders(response.Header), p.judgeBody(body, response))
+		if o.Failure = p.judgeHeaders(response.Header); o.Failure == "" && p.judgesText() {
+			p.judgeBody(ctx, q.run, &body, &o)
+		}
 	}
 	if o.Failure != "" {
 		o.Failure += afterRedirects(response.Request)
-		o.Body = string(body)
+		if o.Body == "" && !o.Unknown {
+			o.Body = body.excerpt(ctx, q.run)
+		}
 		return o
 	}
+	o.Body = ""
 	if !p.Insecure {
 		p.judgeExpiry(&o, time.Now())
 	}
@@ -484,32 +489,6 @@ func (p *httpProbe) judgeHeaders(headers http.Header) string {
 		if want := strings.ToLower(p.ExpectedHeaders[name]); !slices.ContainsFunc(values, func(v string) bool { return strings.Contains(strings.ToLower(v), want) }) {
 			return "the header " + name + " does not contain the expected text"
 		}
-	}
-	return ""
-}
-
-// judgeBody returns why a body is not the expected one, or "". It says so if the body is longer than what was read.
-func (p *httpProbe) judgeBody(body []byte, response *http.Response) string {
-	why := p.judgeText(body)
-	if why == "" || len(body) < p.MaxBodySize {
-		return why
-	}
-	if n, _ := io.ReadFull(response.Body, make([]byte, 1)); n == 0 {
-		return why
-	}
-	return fmt.Sprintf("%s; it is longer than the %d bytes that are read (max_body_size)", why, p.MaxBodySize)
-}
-
-func (p *httpProbe) judgeText(body []byte) string {
-	switch text := string(body); {
-	case p.BodyContains != "" && !strings.Contains(text, p.BodyContains):
-		return "the body does not contain the expected text"
-	case p.BodyNotContains != "" && strings.Contains(text, p.BodyNotContains):
-		return "the body contains a text that it must not contain"
-	case p.matches != nil && !p.matches.Match(body):
-		return "the body does not match the regular expression"
-	case p.json != nil:
-		return judgeJSON(body, p.json, p.JSONPath, p.JSONValue)
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http/httptrace"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/addressguard"
+	"github.com/allswell/allswell/internal/fair"
 )
 
 // maxWire is how much a probe reads from the network at most, besides the body that a check of HTTP is configured to read.
@@ -26,22 +28,24 @@ type Network struct {
 	Refuse   func(network string, address netip.AddrPort) (why string) // "": the address may be reached; nil: all may
 	Resolver *net.Resolver                                             // nil: the system's
 
-	trusted bool // all addresses may be reached
-	tokens  tokenCache
+	trusted  bool // all addresses may be reached
+	tokens   tokenCache
+	capacity capacity
 }
 
-// Run runs a probe once, with a timeout, and measures it.
-func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration) Outcome {
+// Run runs a probe once, with a timeout, and measures it. The keys say, besides its host, for whom it takes room and time
+// of this machine.
+func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration, keys ...fair.Key) Outcome {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	r := &run{network: n, timeout: timeout, limit: maxWire}
-	began := time.Now()
+	keys = append(slices.Clip(keys), fair.Host(p.Target().Host))
+	r := &run{network: n, timeout: timeout, limit: maxWire, keys: keys, started: time.Now()}
 	o := p.run(ctx, r)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o.Phases = r.phases
 	if o.Phases.Total == 0 {
-		o.Phases.Total = time.Since(began) - r.before
+		o.Phases.Total = time.Since(r.started) - r.before
 	}
 	o.Answered = o.Answered || r.answered
 	if o.CertificateExpiresAt.IsZero() {
@@ -79,6 +83,8 @@ const (
 type run struct {
 	network *Network
 	timeout time.Duration
+	keys    []fair.Key
+	started time.Time
 
 	mu       sync.Mutex
 	phases   allswell.CheckPhases
@@ -93,7 +99,7 @@ type run struct {
 	proxy    string // the scheme of the proxy; "": none
 	past     bool   // what is received comes from the target, through the proxy
 	began    time.Time
-	before   time.Duration // in which the check was prepared
+	before   time.Duration // in which the check was prepared, or waited for this machine
 	expires  time.Time     // see Outcome.CertificateExpiresAt
 }
 

@@ -10,12 +10,14 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/failurelog"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -136,15 +138,27 @@ func probeOf(claimed store.ClaimedCheck) (p check.Probe, reason string) {
 	}
 	p, err := t.Probe(claimed.Spec.Config, claimed.Spec.Secrets)
 	if err != nil {
-		return nil, "the configuration of the check is not valid for this version"
+		return nil, notValid(err)
 	}
 	return p, ""
+}
+
+// maxNotValid is the maximum length of notValid in bytes.
+const maxNotValid = 300
+
+// notValid returns the reason why a check whose configuration is not valid any more cannot run.
+func notValid(err error) string {
+	reason := "the configuration of the check is not valid for this version: " + strings.TrimSuffix(err.Error(), ".")
+	if len(reason) > maxNotValid {
+		reason = strings.ToValidUTF8(reason[:maxNotValid], "") + "…"
+	}
+	return reason
 }
 
 // check runs a claimed check and returns its result. A failure is unknown if this replica's own network may have caused it.
 func (c *Checker) check(ctx context.Context, claimed store.ClaimedCheck, p check.Probe) allswell.CheckResult {
 	began, started := time.Now(), c.now()
-	o := c.probe(ctx, p, claimed.Spec.Timeout)
+	o := c.probe(ctx, p, claimed.Spec.Timeout, fair.Workspace(claimed.WorkspaceID))
 	answered := o.Answered && !o.Unknown
 	if answered || !o.Unknown {
 		c.verdicts.note(p.Target(), answered, claimed.Interval)
@@ -160,14 +174,14 @@ func (c *Checker) check(ctx context.Context, claimed store.ClaimedCheck, p check
 }
 
 // probe runs a probe. A panic is a bug of this program and not a failure of the target, so the outcome is then unknown.
-func (c *Checker) probe(ctx context.Context, p check.Probe, timeout time.Duration) (o check.Outcome) {
+func (c *Checker) probe(ctx context.Context, p check.Probe, timeout time.Duration, keys ...fair.Key) (o check.Outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			c.Logger.Error("panic while checking", "host", p.Target().Host, "cause", fmt.Sprint(cause))
 			o = check.Outcome{Failure: "the check failed inside Allswell", Unknown: true}
 		}
 	}()
-	return check.Run(ctx, c.network, p, timeout)
+	return check.Run(ctx, c.network, p, timeout, keys...)
 }
 
 // resultOf returns the result of an outcome, without the check's secrets. Its monitor, replica and times are not set.

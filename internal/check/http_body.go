@@ -1,0 +1,219 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/bodytext"
+	"github.com/allswell/allswell/internal/jsonpath"
+	"github.com/allswell/allswell/internal/pattern"
+)
+
+// maxJSONPath is the maximum length of a JSONPath in characters.
+const maxJSONPath = 200
+
+// checkJSONPath parses a JSONPath.
+func checkJSONPath(bad *allswell.ValidationError, path string) *jsonpath.Path {
+	parsed, err := jsonpath.Parse(path)
+	if err != nil {
+		bad.Add("json_path", "The json_path must be a JSONPath (RFC 9535), such as $.status: %s.", err)
+	}
+	return parsed
+}
+
+// checkPattern compiles a regular expression.
+func checkPattern(bad *allswell.ValidationError, field, text string) *pattern.Pattern {
+	compiled, err := pattern.Compile(text)
+	switch {
+	case errors.Is(err, pattern.ErrTooLarge):
+		bad.Add(field, "The %s may have at most %d characters and operators, where x{10} are ten.", field, pattern.MaxSize)
+	case err != nil:
+		bad.Add(field, "The %s must be a regular expression in RE2 syntax.", field)
+	}
+	return compiled
+}
+
+// judgesText reports whether the text of the body is expected to be something.
+func (p *httpProbe) judgesText() bool {
+	return p.BodyContains != "" || p.BodyNotContains != "" || p.matches != nil || p.json != nil
+}
+
+// received is the body of a response.
+type received struct {
+	bodytext.Body
+	response *http.Response
+	limit    int // bytes that were to be read
+	release  func()
+}
+
+// receive reads up to MaxBodySize bytes of a body. Only the first ones are kept, unless all of them are to be judged: these
+// need a place, so that the bodies of all checks together have limited room.
+func (p *httpProbe) receive(ctx context.Context, r *run, response *http.Response, keep bool) (received, error) {
+	b := received{Body: bodytext.Body{Header: response.Header}, response: response, limit: p.MaxBodySize, release: func() {}}
+	err := b.read(min(freeBody, p.MaxBodySize))
+	if err == io.EOF {
+		return b, nil
+	}
+	rest := int64(p.MaxBodySize - len(b.Raw))
+	if err != nil || rest == 0 {
+		return b, err
+	}
+	if !keep {
+		b.Cut = true
+		_, err = io.Copy(io.Discard, io.LimitReader(response.Body, rest))
+		return b, err
+	}
+	size := p.MaxBodySize
+	if length := response.ContentLength; length >= 0 {
+		size = int(min(int64(size), length))
+	}
+	if response.ContentLength < 0 && size > smallBody { // it may be small
+		err = b.readInPlace(ctx, r, smallBody)
+	}
+	if err == nil {
+		err = b.readInPlace(ctx, r, size)
+	}
+	if err == io.EOF {
+		return b, nil
+	}
+	return b, err
+}
+
+// readInPlace reads until Raw has size bytes, in a place for a body of that size.
+func (b *received) readInPlace(ctx context.Context, r *run, size int) error {
+	began := time.Now()
+	release, err := r.network.capacity.reserve(ctx, size, r.keys)
+	r.wait(time.Since(began))
+	if err != nil {
+		return errBusy
+	}
+	b.release() // of a smaller place
+	b.release = release
+	return b.read(size)
+}
+
+// read reads until Raw has size bytes. The error is io.EOF at the end of the body.
+func (b *received) read(size int) error {
+	for len(b.Raw) < size {
+		if len(b.Raw) == cap(b.Raw) {
+			next := min(size, max(4096, 4*cap(b.Raw)))
+			if cap(b.Raw) >= smallBody {
+				next = size
+			}
+			b.Raw = append(make([]byte, 0, next), b.Raw...)
+		}
+		n, err := b.response.Body.Read(b.Raw[len(b.Raw):min(cap(b.Raw), size)])
+		b.Raw = b.Raw[:len(b.Raw)+n]
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// excerpt returns the beginning of the text of a body that is not judged.
+func (b *received) excerpt(ctx context.Context, r *run) string {
+	begin := b.Body
+	begin.Cut = true
+	text, stop := bodytext.Text{}, func() bool { return ctx.Err() != nil }
+	if !begin.Encoded() {
+		text, _ = begin.Decode(maxExcerpt, stop) // what cannot be decoded is not shown
+		return string(text.UTF8)
+	}
+	_ = r.inTurn(ctx, func(stop func() bool) error { // without a turn there is no excerpt
+		text, _ = begin.Decode(maxExcerpt, stop)
+		return nil
+	})
+	return string(text.UTF8)
+}
+
+// maxExcerpt is how many bytes of a text are decoded to keep some of them.
+const maxExcerpt = 4 * allswell.MaxFailedBody
+
+// judgeBody compares the text of a body with what is expected, until ctx ends.
+func (p *httpProbe) judgeBody(ctx context.Context, r *run, b *received, o *Outcome) {
+	b.Cut = b.Encoded() && len(b.Raw) == b.limit // then it may have an end that was not read
+	err := r.inTurn(ctx, func(stop func() bool) error {
+		text, err := b.Decode(b.limit, stop)
+		o.Body = string(text.UTF8[:min(len(text.UTF8), maxExcerpt)])
+		var bad *bodytext.Error
+		switch {
+		case errors.As(err, &bad):
+			o.Failure = "the body " + bad.Error()
+			return nil
+		case err != nil:
+			return err
+		}
+		if o.Failure, err = p.judgeText(text.UTF8, stop); err != nil {
+			return err
+		}
+		if o.Failure == "" && p.BodyNotContains != "" && text.Cut && b.Encoded() {
+			o.Failure = "the body may contain a text that it must not contain"
+		}
+		if o.Failure != "" && (text.Cut || b.isLonger()) {
+			o.Failure += fmt.Sprintf("; it is longer than the %d bytes that are read (max_body_size)", b.limit)
+		}
+		return nil
+	})
+	if err != nil {
+		r.notJudged(ctx, err, o)
+	}
+}
+
+// isLonger reports whether the body has more than what was read.
+func (b *received) isLonger() bool {
+	if len(b.Raw) < b.limit {
+		return false
+	}
+	n, _ := io.ReadFull(b.response.Body, make([]byte, 1))
+	return n > 0
+}
+
+// judgeText returns why a text is not the expected one, or "".
+func (p *httpProbe) judgeText(text []byte, stop func() bool) (why string, err error) {
+	switch {
+	case p.BodyContains != "" && !bytes.Contains(text, []byte(p.BodyContains)):
+		return "the body does not contain the expected text", nil
+	case p.BodyNotContains != "" && bytes.Contains(text, []byte(p.BodyNotContains)):
+		return "the body contains a text that it must not contain", nil
+	}
+	if p.matches != nil {
+		if matched, err := p.matches.Match(text, stop); err != nil || !matched {
+			return "the body does not match the regular expression", err
+		}
+	}
+	if p.json != nil {
+		return judgeJSON(text, p.json, p.JSONPath, p.JSONValue, stop)
+	}
+	return "", nil
+}
+
+// judgeJSON returns why a text does not have the expected value at a path, or "".
+func judgeJSON(text []byte, path *jsonpath.Path, name, expected string, stop func() bool) (why string, err error) {
+	document, err := jsonpath.ParseDocument(text)
+	if errors.Is(err, jsonpath.ErrDepth) {
+		return "the body has " + err.Error(), nil
+	}
+	if err != nil {
+		return "the body is not valid JSON", nil
+	}
+	found, ok, err := path.First(document, stop)
+	switch {
+	case errors.Is(err, jsonpath.ErrWork):
+		return "finding " + name + " in the body takes too long; use a simpler path", nil
+	case err != nil:
+		return "", err
+	case !ok:
+		return "the body has no value at " + name, nil
+	case expected == "" || found.Is(expected):
+		return "", nil
+	}
+	return "the value at " + name + " is " + cmp.Or(shorten(found.String()), `""`) + ", expected " + expected, nil
+}

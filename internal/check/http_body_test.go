@@ -1,0 +1,199 @@
+package check
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/fair"
+)
+
+func gzipped(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestBodiesAreDecoded checks that expectations and what is kept of a body are about the text that a browser shows, and
+// that a body that cannot be decoded is a failure whatever is expected.
+func TestBodiesAreDecoded(t *testing.T) {
+	latin1 := "gr\xfc\xdfe"
+	utf16 := "\xff\xfeh\x00e\x00l\x00l\x00o\x00"
+	long := strings.Repeat(" ", 3000) + "hello"
+	for _, c := range []struct {
+		name, encoding, contentType, body, field, value, failure string
+	}{
+		{"gzip contains", "gzip", "", gzipped(t, "hello ok"), "body_contains", "hello ok", ""},
+		{"gzip must not contain", "gzip", "", gzipped(t, "hello ok"), "body_not_contains", "hello", "the body contains a text that it must not contain"},
+		{"gzip does not contain", "gzip", "", gzipped(t, "hello ok"), "body_not_contains", "error", ""},
+		{"gzip matches", "gzip", "", gzipped(t, "hello ok"), "body_matches", "^hello ok$", ""},
+		{"JSON in gzip", "gzip", "", gzipped(t, `{"a": 1}`), "json_path", "$.a", ""},
+		{"not gzip", "gzip", "", "hello ok, hello ok", "body_not_contains", "error", "the body cannot be decompressed (gzip): it is not valid"},
+		{"half of gzip", "gzip", "", gzipped(t, "hello ok")[:20], "body_not_contains", "error", "the body cannot be decompressed (gzip): it ends too early"},
+		{"unknown encoding", "lzma", "", "hello ok", "body_not_contains", "error", `the body has the content encoding "lzma", which cannot be decoded`},
+		{"ISO-8859-1 contains", "", "text/html; charset=iso-8859-1", latin1, "body_contains", "grüße", ""},
+		{"ISO-8859-1 must not contain", "", "text/html; charset=iso-8859-1", latin1, "body_not_contains", "grüße", "the body contains a text that it must not contain"},
+		{"meta", "", "text/html", "<meta charset=iso-8859-1>" + latin1, "body_matches", "grü.e", ""},
+		{"UTF-16", "", "", utf16, "body_matches", "^hello$", ""},
+		{"JSON with a mark", "", "application/json", "\ufeff{\"a\": 1}", "json_path", "$.a", ""},
+		{"unknown charset", "", "text/plain; charset=x-nonsense", latin1, "body_not_contains", "error", `the body has the charset "x-nonsense", which is not known`},
+		{"long gzip contains", "gzip", "", gzipped(t, "hello"+long), "body_contains", "hello", ""},
+		{"long gzip may contain", "gzip", "", gzipped(t, long), "body_not_contains", "hello", "the body may contain a text that it must not contain; it is longer than the 2000 bytes that are read (max_body_size)"},
+		{"long gzip does not contain", "gzip", "", gzipped(t, long), "body_contains", "hello", "the body does not contain the expected text; it is longer than the 2000 bytes that are read (max_body_size)"},
+		{"empty", "gzip", "", "", "body_not_contains", "hello", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
+				if c.encoding != "" {
+					w.Header().Set("Content-Encoding", c.encoding)
+				}
+				w.Header().Set("Content-Type", c.contentType)
+				fmt.Fprint(w, c.body)
+			})
+			o := runOnce(t, "http", fields(t, "url", s.URL, "max_body_size", 2000, c.field, c.value))
+			expectFailure(t, o, c.failure)
+			if o.Unknown || c.failure == "" && o.Body != "" {
+				t.Errorf("outcome %+v", o)
+			}
+		})
+	}
+}
+
+// TestKeptBodiesAreDecoded checks what is kept of bodies that are a reason of a failure, judged or not.
+func TestKeptBodiesAreDecoded(t *testing.T) {
+	status := http.StatusOK
+	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Set("Content-Type", "text/plain; charset=iso-8859-1")
+		w.WriteHeader(status)
+		fmt.Fprint(w, gzipped(t, "gr\xfc\xdfe"+strings.Repeat(" ", 100_000)))
+	})
+	for _, status = range []int{http.StatusOK, http.StatusBadGateway} {
+		o := runOnce(t, "http", fields(t, "url", s.URL, "body_contains", "x"))
+		if o.Failure == "" || !strings.HasPrefix(o.Body, "grüße  ") || len(o.Body) != allswell.MaxFailedBody {
+			t.Errorf("status %d: %q is kept as %q", status, o.Failure, o.Body)
+		}
+	}
+}
+
+// TestExpensiveExpressions checks that an expression is limited when it is saved, and that judging ends with the check.
+func TestExpensiveExpressions(t *testing.T) {
+	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, strings.Repeat("a", 1<<20)) })
+	typ, _ := TypeOf("http")
+	_, _, err := typ.Read(object(t, fields(t, "url", s.URL, "body_matches", "(?:a?){990}b$")))
+	var bad *allswell.ValidationError
+	if !errors.As(err, &bad) || len(bad.Fields["body_matches"]) != 1 || !strings.Contains(err.Error(), "at most 1500 characters and operators") {
+		t.Errorf("error %v", err)
+	}
+	o := Run(t.Context(), new(Network), probe(t, "http", fields(t, "url", s.URL, "body_matches", "(?:a?){700}b$")), 2*time.Second)
+	expectFailure(t, o, "the body could not be judged within 2 s")
+	if o.Unknown || !o.Answered || o.Phases.Total >= 2*time.Second {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
+// TestTurns checks that a body that takes long to judge lets others have their turn, and that one that cannot have a turn
+// is not a failure of its target.
+func TestTurns(t *testing.T) {
+	n := new(Network)
+	n.capacity.open().turns = fair.NewPool(1, 2)
+	first, second := &run{network: n, timeout: time.Minute, keys: []fair.Key{fair.Host("a")}}, &run{network: n, timeout: time.Minute, keys: []fair.Key{fair.Host("b")}}
+	var began, ended atomic.Bool
+	var others sync.WaitGroup
+	others.Go(func() {
+		for !began.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		if err := second.inTurn(t.Context(), func(func() bool) error { ended.Store(true); return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	err := first.inTurn(t.Context(), func(stop func() bool) error {
+		began.Store(true)
+		for !ended.Load() && !stop() {
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var o Outcome
+		if err := second.inTurn(ctx, func(func() bool) error { return nil }); !errors.Is(err, errBusy) {
+			t.Errorf("error %v without a turn", err)
+		} else if second.notJudged(ctx, err, &o); !o.Unknown {
+			t.Errorf("outcome %+v", o)
+		}
+		return nil
+	})
+	others.Wait()
+	if err != nil || !ended.Load() {
+		t.Errorf("error %v, the other one ended: %v", err, ended.Load())
+	}
+	if free := n.capacity.turns.Free(); free != 1 {
+		t.Errorf("%d turns are free", free)
+	}
+}
+
+// TestMemoryOfBodies checks the memory that twenty of the largest bodies take at the same time, each a document whose
+// decoded values would take thirty times its size.
+func TestMemoryOfBodies(t *testing.T) {
+	chunk := []byte(strings.Repeat("[],", (1<<20)/3))
+	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte("["))
+		for range 9 {
+			_, _ = w.Write(chunk)
+		}
+		_, _ = w.Write([]byte("7]"))
+	})
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	debug.FreeOSMemory()
+	done, peak := make(chan struct{}), make(chan uint64)
+	go func() {
+		sample, highest := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}, uint64(0)
+		for {
+			metrics.Read(sample)
+			highest = max(highest, sample[0].Value.Uint64()+sample[1].Value.Uint64())
+			select {
+			case <-done:
+				peak <- highest
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
+	n := new(Network)
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			p := probe(t, "http", fields(t, "url", s.URL, "json_path", "$[-1]", "json_value", "7", "max_body_size", maxMaxBodySize))
+			if o := Run(t.Context(), n, p, 2*time.Minute, fair.Workspace(fmt.Sprint(i%3))); o.Failure != "" {
+				t.Error(o.Failure)
+			}
+		})
+	}
+	all.Wait()
+	close(done)
+	if highest := <-peak; highest > 300<<20 {
+		t.Errorf("twenty bodies take %d MB", highest>>20)
+	} else {
+		t.Logf("twenty bodies take %d MB", highest>>20)
+	}
+	if small, large, turns := n.capacity.small.Free(), n.capacity.large.Free(), n.capacity.turns.Free(); small != smallBodies || large != largeBodies || turns < 1 {
+		t.Errorf("free places: %d, %d and %d", small, large, turns)
+	}
+}

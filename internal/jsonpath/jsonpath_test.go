@@ -1,0 +1,216 @@
+package jsonpath
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestExactNumbers checks that numbers are compared as decimal numbers, however large they are.
+func TestExactNumbers(t *testing.T) {
+	for _, c := range []struct {
+		value, expected string
+		same            bool
+	}{
+		{"9007199254740993", "9007199254740993", true},
+		{"9007199254740993", "9007199254740992", false},
+		{"1", "1.0", true},
+		{"100", "1e2", true},
+		{"1E+2", "100.000", true},
+		{"0.1", "1e-1", true},
+		{"0.1", ".1", true},
+		{"0.30000000000000004", "0.3", false},
+		{"-0", "0", true},
+		{"0e999999999999999999999", "0", true},
+		{"-5", "5", false},
+		{"5", "+5", true},
+		{"1e999999999", "1e999999999", true},
+		{"1e999999999", "1e999999998", false},
+		{"1e-999999999", "0", false},
+		{"1e99999999999999999999999999", "1", false},
+		{"1", "", false},
+		{"1", "0x1", false},
+		{"1", "1 1", false},
+		{`"1.0"`, "1", false},
+		{`"1.0"`, "1.0", true},
+		{"[1.0, 2]", "[1,2e0]", true},
+		{"[9007199254740993]", "[9007199254740992]", false},
+		{"[ ]", "[]", true},
+		{"{}", "[]", false},
+		{`{"a": 1, "b": [ ]}`, `{"b":[],"a":1.0}`, true},
+		{`{"a": 1}`, `{"a": 1} x`, false},
+		{"null", "null", true},
+		{"true", "false", false},
+	} {
+		if v := first(t, "$", c.value); v.Is(c.expected) != c.same {
+			t.Errorf("%s is %s: %v", c.value, c.expected, !c.same)
+		}
+		if _, isNumber := parseNumber(c.expected); isNumber && json.Valid([]byte(c.expected)) && c.value[0] != '"' {
+			filter, document := "$[?@=="+c.expected+"]", "["+c.value+"]"
+			if found := len(selectAllOf(t, parse(t, filter), []byte(document))) == 1; found != c.same {
+				t.Errorf("%s finds %s: %v", filter, document, found)
+			}
+		}
+	}
+}
+
+// TestNumbersAreOrdered compares with integers whose order is known.
+func TestNumbersAreOrdered(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.Int64Range(-1<<40, 1<<40).Draw(t, "a"), rapid.Int64Range(-1<<40, 1<<40).Draw(t, "b")
+		power := rapid.IntRange(0, 5).Draw(t, "power")
+		x, _ := parseNumber(fmt.Sprintf("%de-%d", a, power))
+		y, _ := parseNumber(fmt.Sprintf("%d%s", b, strings.Repeat("0", power)))
+		y.exponent -= int64(2 * power)
+		if y.digits == "" {
+			y.exponent = 0
+		}
+		want := 0
+		switch {
+		case a < b:
+			want = -1
+		case a > b:
+			want = 1
+		}
+		if x.compare(y) != want {
+			t.Fatalf("%d and %d times the same: %d", a, b, x.compare(y))
+		}
+	})
+}
+
+func parse(t *testing.T, path string) *Path {
+	t.Helper()
+	p, err := Parse(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func first(t *testing.T, path, document string) Value {
+	t.Helper()
+	d, err := ParseDocument([]byte(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, ok, err := parse(t, path).First(d, goOn)
+	if !ok || err != nil {
+		t.Fatalf("%s of %s: %v, %v", path, document, ok, err)
+	}
+	return v
+}
+
+// TestFirst checks that the first value is that of the document, and that the last of several members counts.
+func TestFirst(t *testing.T) {
+	for _, c := range []struct{ path, document, want string }{
+		{"$", " [1] ", "[1]"},
+		{"$.a", `{"a": 1, "a": 2}`, "2"},
+		{"$.*", `{"z": 1, "a": 2}`, "1"},
+		{"$..b", `{"x": {"y": {"b": 1}}, "b": 2}`, "2"},
+		{"$['a\\u0041']", `{"aA": "\u00fcber\ud83d\ude00"}`, "über😀"},
+		{"$.é", `{"\u00e9": "x"}`, "x"},
+		{"$[?(@.b > 1)].b", `[{"b": 1}, {"b": 2}]`, "2"},
+		{"$[?match(@, 'ab|c')]", `["abx", "xc", "c"]`, "c"},
+		{"$[?length(@)==1]", `["ab", "😀"]`, "😀"},
+	} {
+		if got := first(t, c.path, c.document).String(); got != c.want {
+			t.Errorf("%s of %s: %s", c.path, c.document, got)
+		}
+	}
+}
+
+// TestInvalidDocuments checks texts that are not one JSON document.
+func TestInvalidDocuments(t *testing.T) {
+	for text, want := range map[string]error{
+		"": ErrInvalid, `{"a": 1} x`: ErrInvalid, `{"a": 1}{}`: ErrInvalid, "[1,]": ErrInvalid, "\ufeff{}": ErrInvalid, "NaN": ErrInvalid,
+		strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth):     nil,
+		strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1): ErrDepth,
+		strings.Repeat("[", 1_000_000):                                    ErrInvalid,
+	} {
+		if _, err := ParseDocument([]byte(text)); !errors.Is(err, want) {
+			t.Errorf("%.20s: %v", text, err)
+		}
+	}
+}
+
+// TestExpensivePaths checks that the work of nested queries is limited, and that it can be stopped before.
+func TestExpensivePaths(t *testing.T) {
+	list := "[" + strings.TrimSuffix(strings.Repeat(`{"a":[1,2,3]},`, 100_000), ",") + "]"
+	d, err := ParseDocument([]byte(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{
+		"$[?$[?$[?@.b]]]", "$[?count($..*)<0]", "$[?$[-1]==1]",
+	} {
+		if _, _, err := parse(t, path).First(d, goOn); !errors.Is(err, ErrWork) {
+			t.Errorf("%s: %v", path, err)
+		}
+		asked := 0
+		_, _, err := parse(t, path).First(d, func() bool { asked++; return asked == 10 })
+		if !errors.Is(err, ErrStopped) || asked != 10 {
+			t.Errorf("%s: %v after %d questions", path, err, asked)
+		}
+	}
+}
+
+// TestExpensiveExpressions checks that regular expressions of paths and of documents are limited.
+func TestExpensiveExpressions(t *testing.T) {
+	if _, err := Parse("$[?match(@, '(?:a?){990}b')]"); err == nil {
+		t.Error("a huge expression is accepted")
+	}
+	text := `[{"re": "(?:a?){990}b$", "text": "` + strings.Repeat("a", 1<<20) + `"}]`
+	if got := selectAllOf(t, parse(t, "$[?match(@.text, @.re)]"), []byte(text)); len(got) > 0 {
+		t.Error("a huge expression of a document matches")
+	}
+	d, err := ParseDocument([]byte(strings.ReplaceAll(text, "990", "700")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	_, _, err = parse(t, "$[?search(@.text, @.re)]").First(d, func() bool { asked++; return asked == 20 })
+	if !errors.Is(err, ErrStopped) {
+		t.Errorf("error %v after %d questions", err, asked)
+	}
+}
+
+// TestParseErrors checks that an error says where a path is not valid, and that nothing nests without limit.
+func TestParseErrors(t *testing.T) {
+	for path, want := range map[string]string{
+		"status":                            `expected $ at "status"`,
+		"$.foo-bar":                         `unexpected text at "-bar"`,
+		"$.a[(@.length-1)]":                 `expected a selector at "(@.length-1)]"`,
+		"$[?@.a":                            "expected , or ] at its end",
+		"$[?" + strings.Repeat("(", 1_000):  "more than 100 levels",
+		"$[?" + strings.Repeat("@[?", 1000): "more than 100 levels",
+		strings.Repeat("$", 5_000):          "it is longer than 4096 bytes",
+		"$['\xff']":                         "it is not valid UTF-8",
+	} {
+		if _, err := Parse(path); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.30s: %v", path, err)
+		}
+	}
+}
+
+// FuzzPaths checks that no path and no document break an evaluation.
+func FuzzPaths(f *testing.F) {
+	for _, path := range []string{"$.a", "$..[?(@.b > 1)]", "$[1:2:-1, 'x']", "$[?match(@, $.re) && !count(@..*) == 1]"} {
+		f.Add(path, []byte(`{"a": [{"b": 2.5e1}, "\u00fc"], "re": "x.*"}`))
+	}
+	f.Fuzz(func(t *testing.T, path string, document []byte) {
+		d, err := ParseDocument(document)
+		if err != nil {
+			return
+		}
+		p, err := Parse(path)
+		if err != nil {
+			return
+		}
+		asked := 0
+		_ = p.Select(d, func() bool { asked++; return asked > 100 }, func(v Value) bool { return v.Is("1") || v.String() != "x" })
+	})
+}
