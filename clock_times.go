@@ -17,8 +17,31 @@ const horizon = 41
 type clockTimes struct {
 	seconds, minutes, hours, days, months, weekdays uint64
 	lastDays                                        uint64 // of the month in place of days: 1 is the last one
-	eitherDay                                       bool   // days or weekdays have to match, not both
+	special                                         specialDays
+	eitherDay                                       bool // days or weekdays have to match, not both
 	change                                          changeRule
+}
+
+// specialDays are the days of cron expressions that depend on the month. They match beside days and weekdays.
+type specialDays struct {
+	last        bool      // the last day of the month
+	lastWorkday bool      // the last day of the month from Monday to Friday
+	weekdays    [7]uint64 // by day of the week: 1 to 5 is the first to the fifth one of the month, and 0 the last one
+}
+
+// onDay reports whether a day of the month, and whether a day of the week, matches.
+func (s specialDays) onDay(t time.Time) (day, weekday bool) {
+	end := time.Date(t.Year(), t.Month()+1, 0, 0, 0, 0, 0, time.UTC)
+	workday := end.Day()
+	switch end.Weekday() {
+	case time.Saturday:
+		workday--
+	case time.Sunday:
+		workday -= 2
+	}
+	week := s.weekdays[t.Weekday()]
+	day = s.last && t.Day() == end.Day() || s.lastWorkday && t.Day() == workday
+	return day, week>>((t.Day()+6)/7)&1 == 1 || week&1 == 1 && t.Day()+7 > end.Day()
 }
 
 // changeRule decides how times are treated when the clock of the zone changes.
@@ -96,6 +119,10 @@ func (c clockTimes) onDay(t time.Time) bool {
 	if c.lastDays != 0 {
 		length := time.Date(t.Year(), t.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 		day = c.lastDays>>(length-t.Day()+1)&1 == 1
+	}
+	if c.special != (specialDays{}) {
+		specialDay, specialWeekday := c.special.onDay(t)
+		day, weekday = day || specialDay, weekday || specialWeekday
 	}
 	if c.eitherDay {
 		return day || weekday

@@ -28,11 +28,13 @@ const MaxCronLength = 255
 // jobs. The zero Cron is no schedule.
 //
 // A cron expression has five fields: minute, hour, day of the month, month (1 to 12 or jan to dec) and day of the week
-// (0 to 7 or sun to sat, 0 and 7 are Sunday). A field is a list of *, numbers and ranges, with steps after a slash; a
-// number with a step begins a range to the end. If neither the third nor the fifth field begins with *, one of them has to
+// (0 to 7 or sun to sat, 0 and 7 are Sunday); with six fields, the first one is the second. A field is a list of *, numbers
+// and ranges, with steps after a slash; a number with a step begins a range to the end. The days of the month may also have
+// L, the last day, and LW, the last day from Monday to Friday; those of the week 5L, the last Friday of the month, and mon#2,
+// the second Monday. If neither the third nor the fifth field begins with *, one of them has to
 // match. Macros are @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly.
 //
-// If the minute or the hour begins with *, skipped times do not fire when the clock changes, and repeated times
+// With six fields, or if the minute or the hour begins with *, skipped times do not fire when the clock changes, and repeated times
 // fire twice. Other times fire once: right after a change that skips them, or the first
 // time. This does not apply to changes of three hours or more.
 //
@@ -136,8 +138,8 @@ type cronField struct {
 	names    string // three letters each, of the values from min on
 }
 
-var cronFields = [5]cronField{
-	{"minute", 0, 59, ""}, {"hour", 0, 23, ""}, {"day of the month", 1, 31, ""},
+var cronFields = [6]cronField{
+	{"second", 0, 59, ""}, {"minute", 0, 59, ""}, {"hour", 0, 23, ""}, {"day of the month", 1, 31, ""},
 	{"month", 1, 12, "janfebmaraprmayjunjulaugsepoctnovdec"}, {"day of the week", 0, 7, "sunmontuewedthufrisat"},
 }
 
@@ -159,21 +161,76 @@ func parseCron(expression string) (c clockTimes, err error) {
 		expression = fields
 	}
 	fields := strings.FieldsFunc(expression, func(r rune) bool { return r == ' ' || r == '\t' })
-	if len(fields) != len(cronFields) {
-		return c, fmt.Errorf("it must have five fields, minute, hour, day of the month, month and day of the week, and has %d", len(fields))
+	seconds := len(fields) == len(cronFields)
+	if !seconds {
+		fields = append([]string{"0"}, fields...)
 	}
-	for i, into := range []*uint64{&c.minutes, &c.hours, &c.days, &c.months, &c.weekdays} {
+	if len(fields) != len(cronFields) {
+		return c, fmt.Errorf("it must have five fields, minute, hour, day of the month, month and day of the week, or six with the second first, and has %d", len(fields)-1)
+	}
+	fields[3], fields[5] = c.special.cutDays(fields[3]), c.special.cutWeekdays(fields[5])
+	for i, into := range []*uint64{&c.seconds, &c.minutes, &c.hours, &c.days, &c.months, &c.weekdays} {
+		if fields[i] == "" && c.special != (specialDays{}) {
+			continue // it had special days only
+		}
 		if *into, err = cronFields[i].parse(fields[i]); err != nil {
-			return c, fmt.Errorf("in field %d, the %s, %w", i+1, cronFields[i].name, err)
+			number := i
+			if seconds {
+				number++
+			}
+			return c, fmt.Errorf("in field %d, the %s, %w", number, cronFields[i].name, err)
 		}
 	}
 	c.weekdays |= c.weekdays >> 7 // 7 is Sunday, as 0
-	star := func(i int) bool { return fields[i][0] == '*' }
-	c.seconds, c.eitherDay = 1, !star(2) && !star(4)
-	if star(0) || star(1) {
+	star := func(i int) bool { return strings.HasPrefix(fields[i], "*") }
+	c.eitherDay = !star(3) && !star(5)
+	if seconds || star(1) || star(2) {
 		c.change = changeDecides
 	}
 	return c, nil
+}
+
+// cutDays takes the special days of a month out of a list: L and LW.
+func (s *specialDays) cutDays(list string) (rest string) {
+	var others []string
+	for part := range strings.SplitSeq(list, ",") {
+		day, step, stepped := strings.Cut(strings.ToUpper(part), "/")
+		n, err := digits(step)
+		switch validStep := !stepped || err == nil && n > 0; {
+		case day == "L" && validStep: // a step changes nothing
+			s.last = true
+		case day == "LW" && validStep:
+			s.lastWorkday = true
+		default:
+			others = append(others, part)
+		}
+	}
+	return strings.Join(others, ",")
+}
+
+// cutWeekdays takes the special days of the week out of a list: 5L, the last Friday of the month, and 1#2 or mon#2, the second
+// Monday.
+func (s *specialDays) cutWeekdays(list string) (rest string) {
+	field := cronFields[len(cronFields)-1]
+	var others []string
+	for part := range strings.SplitSeq(list, ",") {
+		day, nth, isNth := strings.Cut(part, "#")
+		number, isLast := strings.CutSuffix(strings.ToUpper(part), "L")
+		switch n, err := digits(nth); {
+		case isNth && err == nil && n >= 1 && n <= 5:
+			if weekday, err := field.value(day); err == nil {
+				s.weekdays[weekday%7] |= 1 << n
+				continue
+			}
+		case isLast && number != "" && strings.Trim(number, "0123456789") == "":
+			if weekday, err := field.value(number); err == nil {
+				s.weekdays[weekday%7] |= 1
+				continue
+			}
+		}
+		others = append(others, part)
+	}
+	return strings.Join(others, ",")
 }
 
 // parse returns the values of a field.
@@ -196,7 +253,7 @@ func (f cronField) parse(text string) (values uint64, err error) {
 			}
 		}
 		if to < from {
-			return 0, fmt.Errorf("the range %q ends before it begins", span)
+			return 0, fmt.Errorf("the range %q ends before it begins, so cron would not run the job: give two, %s-%d,%d-%s", span, first, f.last(), f.min, last)
 		}
 		if stepped {
 			if step, err = digits(stepText); err != nil || step < 1 {
@@ -208,6 +265,14 @@ func (f cronField) parse(text string) (values uint64, err error) {
 		}
 	}
 	return values, nil
+}
+
+// last returns the last value; 7 is Sunday, as 0.
+func (f cronField) last() int {
+	if f.max == 7 {
+		return 6
+	}
+	return f.max
 }
 
 // value returns the value of a number or a name.
