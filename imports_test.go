@@ -100,7 +100,7 @@ var layers = []layer{
 		"Checks the form of documents. Only tests import it."},
 	{"internal/stream", []string{"internal/fair"}, nil,
 		"Sends events to clients. It depends on neither pages nor visitors."},
-	{"internal/web", []string{".", "internal/alert", "internal/store", "internal/limit", "internal/spelling"}, []string{"internal/store/storetest"},
+	{"internal/web", []string{".", "internal/alert", "internal/clientaddr", "internal/fair", "internal/store", "internal/limit", "internal/spelling"}, []string{"internal/store/storetest"},
 		"Code that the HTTP surfaces share. It does not depend on any of them."},
 	{"internal/api", []string{".", "internal/alert", "internal/alertchannel", "internal/check", "internal/checkstats", "internal/clientaddr", "internal/configfield", "internal/fair", "internal/password", "internal/store", "internal/web", "internal/limit"}, []string{"internal/pinghistory", "internal/store/storetest"},
 		"An HTTP surface. Code that it shares with other surfaces belongs in web."},

@@ -1,14 +1,27 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/fair"
 )
 
-// exportStep is the number of rows that an export reads at a time.
-const exportStep = 500
+// Limits of exports.
+const (
+	exportStep     = 500 // rows that are read, and kept in memory, at a time
+	maxExports     = 16  // at a time, half of them for one workspace
+	exportsPerUser = 4
+	exportWait     = 5 * time.Second
+	waitingExports = 64
+)
+
+// errExports means that too many lists are being downloaded.
+var errExports = fmt.Errorf("%w: too many lists are being downloaded", allswell.ErrBusy)
+
+func newExports() *fair.Pool { return fair.NewPool(maxExports, waitingExports) }
 
 // csvExport is a list that is downloaded as CSV.
 type csvExport[T any] struct {
@@ -23,6 +36,12 @@ type csvExport[T any] struct {
 // sendCSV answers with the whole list, or only with the header fields of that answer. If the list cannot all be read, the
 // download breaks off, so that nothing is missing silently.
 func sendCSV[T any](v *visit, e csvExport[T]) error {
+	// The place is held until the end, because the rows are kept while a slow client reads them.
+	end, ok := v.exports.Within(v.r.Context(), exportWait, fair.User(v.in.User.ID).AtMost(exportsPerUser), fair.Workspace(v.in.WorkspaceID))
+	if !ok {
+		return errExports
+	}
+	defer end()
 	list, more, err := e.read("")
 	if err != nil {
 		return err

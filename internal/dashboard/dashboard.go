@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/passkey"
 	"github.com/allswell/allswell/internal/store"
@@ -71,6 +72,7 @@ type Dashboard struct {
 	handler     http.Handler
 	polling     http.Handler // for the event streams of open screens
 
+	exports   *fair.Pool // of lists that are downloaded
 	backingUp sync.Mutex // held while a backup is downloaded
 }
 
@@ -79,7 +81,7 @@ func New(c Config) *Dashboard {
 	d := &Dashboard{
 		store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/"), process: c.Process,
 		sso: c.SingleSignOn, verifyDomain: c.VerifyDomain, checkTarget: c.CheckTarget, tests: c.Tests,
-		channelTests: c.ChannelTests,
+		channelTests: c.ChannelTests, exports: newExports(),
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)

@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // Limits of a report of Slack, which waits three seconds for the answer.
@@ -22,6 +23,9 @@ const (
 // pressSlackButton acknowledges the alerts of a message whose button somebody has pressed in Slack.
 func (v *visit) pressSlackButton() error {
 	body, err := io.ReadAll(http.MaxBytesReader(v.w, v.r.Body, maxSlackBytes))
+	if errors.Is(err, web.ErrBodies) {
+		return v.busy()
+	}
 	if err != nil {
 		return v.answerProgram(http.StatusRequestEntityTooLarge, "The report is too long.")
 	}

@@ -19,6 +19,9 @@ import (
 // maxFormBytes is the maximum size of a form, which may contain an image or a list of subscribers.
 const maxFormBytes = max(allswell.MaxImageSize, allswell.MaxImportBytes) + 64<<10
 
+// maxStrangersForm is the maximum size of a form of somebody who is not signed in, such as the report of an acknowledgement.
+const maxStrangersForm = 64 << 10
+
 // busyRetryAfter is when a request that found no room may be sent again, in seconds.
 const busyRetryAfter = "5"
 
@@ -95,10 +98,13 @@ func (v *visit) admit(route route) error {
 		}
 	}
 	if v.r.Method == http.MethodPost {
-		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxFormBytes)
+		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, int64(v.maxForm()))
 		err := v.r.ParseForm()
 		if err == nil && strings.HasPrefix(v.r.Header.Get("Content-Type"), "multipart/form-data") {
 			err = v.r.ParseMultipartForm(maxFormBytes)
+		}
+		if errors.Is(err, web.ErrBodies) {
+			return err
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %v", errBadForm, err)
@@ -118,6 +124,14 @@ func (v *visit) admit(route route) error {
 		return errNotText
 	}
 	return nil
+}
+
+// maxForm returns the maximum size of a form of the visitor.
+func (v *visit) maxForm() int {
+	if v.in.ID == "" {
+		return maxStrangersForm
+	}
+	return maxFormBytes
 }
 
 // errOtherWorkspace means that another tab has switched to another workspace since a form was shown.
@@ -250,7 +264,7 @@ func (v *visit) fail(err error) {
 	case errors.Is(err, errBadForm):
 		f = failure{
 			Status: http.StatusRequestEntityTooLarge, Title: "The form could not be read",
-			Text: fmt.Sprintf("It may have at most %d KiB.", maxFormBytes>>10),
+			Text: fmt.Sprintf("It may have at most %d KiB.", v.maxForm()>>10),
 		}
 	case errors.Is(err, errOtherWorkspace):
 		f = failure{Status: http.StatusConflict, Title: "You have switched to another workspace", Text: "The form was opened in a workspace other than this one. Nothing was saved. Switch back, and send the form again."}
@@ -279,6 +293,16 @@ func (v *visit) fail(err error) {
 	case errors.Is(err, password.ErrBusy):
 		f = failure{
 			Status: http.StatusServiceUnavailable, Title: "Too many passwords are being checked",
+			Text: "Nothing was changed. Please try again in a moment.",
+		}
+	case errors.Is(err, errExports):
+		f = failure{
+			Status: http.StatusServiceUnavailable, Title: "Too many lists are being downloaded",
+			Text: "Please try again when a download has ended.",
+		}
+	case errors.Is(err, web.ErrBodies):
+		f = failure{
+			Status: http.StatusServiceUnavailable, Title: "Too many large forms are being read",
 			Text: "Nothing was changed. Please try again in a moment.",
 		}
 	case errors.Is(err, allswell.ErrBusy), v.r.Context().Err() != nil:

@@ -127,6 +127,10 @@ func (s *Site) servePush(w http.ResponseWriter, r *http.Request, req pageRequest
 		s.failAt(w, r, req, http.StatusRequestEntityTooLarge)
 		return
 	}
+	if errors.Is(err, web.ErrBodies) {
+		s.failForAt(w, r, req, err)
+		return
+	}
 	if err != nil || json.Unmarshal(body, &asked) != nil || !incidentID.MatchString(asked.IncidentID) {
 		s.failAt(w, r, req, http.StatusBadRequest)
 		return

@@ -244,6 +244,9 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, int) {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return nil, http.StatusRequestEntityTooLarge
 	}
+	if errors.Is(err, web.ErrBodies) {
+		return nil, statusFor(w, err)
+	}
 	body := string(raw)
 	if err != nil || strings.Count(body, "&") >= maxFields {
 		return nil, http.StatusBadRequest

@@ -250,11 +250,12 @@ func (s *Server) prepareHTTP() {
 	})
 	s.registerMetrics()
 	s.metrics.registerConnections(s.connections, s.pings.LosingPings)
+	bodies := web.NewBodies()
 	s.router = &router{
-		heartbeat:   s.pings,
-		api:         s.apiHandler,
-		page:        s.pageHandler,
-		dashboard:   s.dashboardHandler,
+		heartbeat:   s.pings, // bounds the bodies of signals itself
+		api:         bodies.Handler(s.apiHandler),
+		page:        bodies.Handler(s.pageHandler),
+		dashboard:   bodies.Handler(s.dashboardHandler),
 		hosts:       s.cfg.Hosts,
 		health:      healthHandler(),
 		readiness:   s.readinessHandler(),

@@ -29,11 +29,14 @@ const (
 const BodyField = "body"
 
 // ReadBody returns the request's body. The error is a *TooLarge if the body has more than limit bytes, and an
-// *allswell.ValidationError if it ends early.
+// *allswell.ValidationError if it ends early, and ErrBodies if there is no room for it now.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return nil, &TooLarge{limit}
+	}
+	if errors.Is(err, ErrBodies) {
+		return nil, ErrBodies
 	}
 	if err != nil {
 		return nil, invalid(BodyField, "The body could not be read to its end.")
