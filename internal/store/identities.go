@@ -85,13 +85,13 @@ func (x *identitySignIn) signIn(b Browser) (secret string, err error) {
 	if err != nil {
 		return "", err
 	}
-	joined, err := x.applyRole(user)
+	joined, err := x.applyRole(user, b)
 	if err != nil {
 		return "", err
 	}
 	workspace := x.workspace
 	if !joined {
-		if workspace, err = x.otherWorkspace(user); err != nil {
+		if workspace, err = x.otherWorkspace(user, b); err != nil {
 			return "", err
 		}
 	}
@@ -176,9 +176,17 @@ func (x *identitySignIn) link(user allswell.User) error {
 }
 
 // applyRole makes the user a member of the workspace of the rules with the role that they give, and reports whether the
-// user is a member then.
-func (x *identitySignIn) applyRole(user allswell.User) (joined bool, err error) {
-	was, err := database.One(x.Session, database.ScanString, `SELECT role FROM members WHERE user_id = $1 AND workspace_id = $2`, user.ID, x.workspace)
+// user is a member then. Somebody new joins by a pending invitation, if there is one, which may limit them to pages.
+func (x *identitySignIn) applyRole(user allswell.User, b Browser) (joined bool, err error) {
+	role := func() (string, error) {
+		return database.One(x.Session, database.ScanString, `SELECT role FROM members WHERE user_id = $1 AND workspace_id = $2`, user.ID, x.workspace)
+	}
+	was, err := role()
+	if errors.Is(err, allswell.ErrNotFound) && x.role != "" && x.rules.CreateAccounts {
+		if err = x.acceptInvitations(user, x.workspace, b); err == nil {
+			was, err = role()
+		}
+	}
 	actor, before := allswell.SystemActor("single sign-on", x.workspace), allswell.Role(was)
 	switch {
 	case errors.Is(err, allswell.ErrNotFound) && (x.role == "" || !x.rules.CreateAccounts):
@@ -210,16 +218,13 @@ func (x *identitySignIn) applyRole(user allswell.User) (joined bool, err error) 
 
 // otherWorkspace returns the workspace that the session of a user begins in who is no member of that of the rules: one
 // that the user belongs to, or has been invited to.
-func (x *identitySignIn) otherWorkspace(user allswell.User) (string, error) {
+func (x *identitySignIn) otherWorkspace(user allswell.User, b Browser) (string, error) {
 	workspace, err := x.firstWorkspace(user.ID)
 	if !errors.Is(err, allswell.ErrNotFound) {
 		return workspace, err
 	}
-	if x.identity.EmailVerified && allswell.NormalizeEmail(x.identity.Email) == user.Email {
-		err = x.acceptInvitations(user)
-		if err == nil {
-			workspace, err = x.firstWorkspace(user.ID)
-		}
+	if err = x.acceptInvitations(user, "", b); err == nil {
+		workspace, err = x.firstWorkspace(user.ID)
 	}
 	if errors.Is(err, allswell.ErrNotFound) {
 		err = allswell.IdentityNoAccount
@@ -235,21 +240,34 @@ func (t *tx) countInvitations(email string) (int, error) {
 	return int(n), err
 }
 
-// acceptInvitations makes a user, whose e-mail address is verified, a member of all workspaces that invite them.
-func (x *identitySignIn) acceptInvitations(user allswell.User) error {
-	pending, err := database.Query(x.Session, scanInvitation, `SELECT `+invitationColumns+` FROM invitations
-		WHERE email = $1 AND ends_at > $2 ORDER BY workspace_id`, user.Email, millis(x.Now))
-	for _, i := range pending {
-		actor := allswell.Actor{Kind: allswell.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: i.WorkspaceID}
+// acceptInvitations accepts the invitations of a user to a workspace ("": to all), if the issuer has verified that the
+// account's address belongs to the person.
+func (x *identitySignIn) acceptInvitations(user allswell.User, workspaceID string, b Browser) error {
+	if !x.identity.EmailVerified || allswell.NormalizeEmail(x.identity.Email) != user.Email {
+		return nil
+	}
+	pending, err := database.Query(x.Session, database.ScanString, `SELECT workspace_id FROM invitations
+		WHERE email = $1 AND ends_at > $2 AND (workspace_id = $3 OR $4) ORDER BY workspace_id`, user.Email, millis(x.Now), workspaceID, workspaceID == "")
+	for _, id := range pending {
 		if err == nil {
-			err = x.lockMembers(i.WorkspaceID)
-		}
-		if err == nil {
-			err = x.deleteInvitation(actor, i)
-		}
-		if err == nil {
-			err = x.addMember(actor, allswell.Member{User: user, WorkspaceID: i.WorkspaceID, Role: i.Role, Since: x.Now})
+			err = x.acceptInvitation(user, id, b)
 		}
 	}
 	return err
+}
+
+// acceptInvitation accepts the invitation of a user to a workspace, unless it was withdrawn meanwhile.
+func (x *identitySignIn) acceptInvitation(user allswell.User, workspaceID string, b Browser) error {
+	if err := x.lockMembers(workspaceID); err != nil {
+		return err
+	}
+	i, err := database.One(x.Session, scanInvitation, `SELECT `+invitationColumns+` FROM invitations
+		WHERE email = $1 AND ends_at > $2 AND workspace_id = $3`, user.Email, millis(x.Now), workspaceID)
+	if errors.Is(err, allswell.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return x.joinInvited(user, i, b)
 }

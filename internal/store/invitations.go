@@ -200,26 +200,34 @@ func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance,
 		if err != nil {
 			return "", err
 		}
-		actor := allswell.Actor{
-			Kind: allswell.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: i.WorkspaceID, Address: b.Address,
-		}
-		limited := []allswell.Invitation{i.Invitation}
-		if err := fillInvitationLimits(&t.session, limited); err != nil {
-			return "", err
-		}
-		i.Limit = limited[0].Limit
-		if _, err := t.Exec(`UPDATE page_limits SET holder_id = $2 WHERE holder_id = $1`, i.ID, memberHolder(i.WorkspaceID, user.ID)); err != nil {
-			return "", err
-		}
-		if err := t.deleteInvitation(actor, i.Invitation); err != nil {
-			return "", err
-		}
-		member := allswell.Member{User: user, WorkspaceID: i.WorkspaceID, Role: i.Role, Limit: i.Limit, Since: t.Now}
-		if err := t.addMember(actor, member); err != nil {
+		if err := t.joinInvited(user, i.Invitation, b); err != nil {
 			return "", err
 		}
 		return t.startSession(user.ID, i.WorkspaceID, t.signInNow(cmp.Or(a.Method, allswell.SignInInvitation), b))
 	})
+}
+
+// joinInvited makes a user a member as an invitation says, and deletes the invitation. It is the only way from an
+// invitation to a membership, for every way of signing in. The members of the workspace are locked. Somebody who is a
+// member already keeps their membership.
+func (t *tx) joinInvited(user allswell.User, i allswell.Invitation, b Browser) error {
+	actor := allswell.Actor{Kind: allswell.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: i.WorkspaceID, Address: b.Address}
+	limited := []allswell.Invitation{i}
+	if err := fillInvitationLimits(&t.session, limited); err != nil {
+		return err
+	}
+	i = limited[0]
+	members, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE user_id = $1 AND workspace_id = $2`, user.ID, i.WorkspaceID)
+	if err != nil || members > 0 {
+		return cmp.Or(err, t.deleteInvitation(actor, i))
+	}
+	if _, err := t.Exec(`UPDATE page_limits SET holder_id = $2 WHERE holder_id = $1`, i.ID, memberHolder(i.WorkspaceID, user.ID)); err != nil {
+		return err
+	}
+	if err := t.deleteInvitation(actor, i); err != nil {
+		return err
+	}
+	return t.addMember(actor, allswell.Member{User: user, WorkspaceID: i.WorkspaceID, Role: i.Role, Limit: i.Limit, Since: t.Now})
 }
 
 // acceptingUser returns the account that accepts an invitation, which it creates if the address has none.

@@ -1,0 +1,196 @@
+package store_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// invitedFields says for each field of an invitation which values the ways in are tried with. A field that is missing
+// here fails TestEveryWayIntoAWorkspaceKeepsTheInvitation.
+var invitedFields = map[string][]func(*allswell.NewInvitation){
+	"Email": {func(n *allswell.NewInvitation) { n.Email = "somebody@example.com" }}, // another one each time
+	"Role": {
+		func(n *allswell.NewInvitation) { n.Role = allswell.RoleViewer },
+		func(n *allswell.NewInvitation) { n.Role = allswell.RoleEditor },
+		func(n *allswell.NewInvitation) { n.Role = allswell.RoleAdmin },
+		func(n *allswell.NewInvitation) { n.Role = allswell.RoleOwner },
+	},
+	"Limit": {
+		func(*allswell.NewInvitation) {},
+		func(n *allswell.NewInvitation) { n.Limit = allswell.LimitTo([]string{"a"}) },
+		func(n *allswell.NewInvitation) { n.Limit = allswell.LimitTo([]string{"a", "b"}) },
+	},
+}
+
+// wayIn is a way to accept an invitation: it returns the secret of a session.
+type wayIn struct {
+	account bool // the address has an account before
+	enter   func(w *world, code, email string) (string, error)
+}
+
+func waysIn() map[string]wayIn {
+	byIdentity := func(issuer string, rules allswell.SignInRules) func(*world, string, string) (string, error) {
+		return func(w *world, _, email string) (string, error) {
+			i := identity(email)
+			i.Issuer, i.GroupsKnown = issuer, false
+			return w.SignInIdentity(w.ctx, i, rules, store.Browser{Address: "192.0.2.9"})
+		}
+	}
+	byDomain := allswell.SignInRules{CreateAccounts: true, Domains: map[string]allswell.Role{"example.com": allswell.RoleViewer}}
+	byAccount := func(w *world, code, _ string) (string, error) {
+		found, err := w.FindInvitation(w.ctx, code)
+		if err != nil {
+			return "", err
+		}
+		return w.AcceptInvitation(w.ctx, code, store.Acceptance{UserID: found.UserID}, store.Browser{Address: "192.0.2.9"})
+	}
+	return map[string]wayIn{
+		"a new password": {false, func(w *world, code, _ string) (string, error) {
+			return w.AcceptInvitation(w.ctx, code, store.Acceptance{Name: "Grace", PasswordHash: "hash"}, store.Browser{Address: "192.0.2.9"})
+		}},
+		"an account that has signed in":           {true, byAccount},
+		"OpenID Connect":                          {false, byIdentity(issuer, allswell.SignInRules{})},
+		"OpenID Connect with an account":          {true, byIdentity(issuer, allswell.SignInRules{})},
+		"OpenID Connect and a rule of the domain": {false, byIdentity(issuer, byDomain)},
+		"a proxy":                                  {false, byIdentity(allswell.IssuerProxy, allswell.SignInRules{})},
+		"a proxy and a rule of the domain":         {false, byIdentity(allswell.IssuerProxy, byDomain)},
+		"a proxy with an account and such a rule":  {true, byIdentity(allswell.IssuerProxy, byDomain)},
+		"OpenID Connect to the platform workspace": {false, byIdentity(issuer, allswell.SignInRules{Workspace: "platform", CreateAccounts: false})},
+	}
+}
+
+// invitationCases returns an invitation for every combination of the values of fields that is valid.
+func invitationCases() []allswell.NewInvitation {
+	all := []allswell.NewInvitation{{}}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[allswell.NewInvitation]()) {
+		var next []allswell.NewInvitation
+		for _, n := range all {
+			for _, set := range invitedFields[f.Name] {
+				n := n
+				set(&n)
+				next = append(next, n)
+			}
+		}
+		all = next
+	}
+	return slices.DeleteFunc(all, func(n allswell.NewInvitation) bool { return n.Validate() != nil })
+}
+
+// TestEveryWayIntoAWorkspaceKeepsTheInvitation accepts every kind of invitation in every way: the membership is what the
+// invitation says, its pages are the only ones that the session reaches, it is used up, and the audit log has both.
+func TestEveryWayIntoAWorkspaceKeepsTheInvitation(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
+		for _, slug := range []string{"a", "b", "c"} {
+			must(w.CreatePage(w.ctx, owner, allswell.NewPage{Name: slug, Slug: slug}))(w)
+		}
+		cases := invitationCases()
+		if len(cases) != 8 {
+			w.Fatalf("%d kinds of invitations, want 8: is a field missing from invitedFields?", len(cases))
+		}
+		count := 0
+		for name, way := range waysIn() {
+			for _, n := range cases {
+				count++
+				n.Email = fmt.Sprintf("Grace%d@Example.com", count)
+				w.acceptsAsInvited(name, way, owner, n)
+			}
+		}
+	})
+}
+
+// acceptsAsInvited accepts an invitation in one way, checks what it gave, and removes the member again.
+func (w *world) acceptsAsInvited(name string, way wayIn, owner allswell.Actor, n allswell.NewInvitation) {
+	w.Helper()
+	email := allswell.NormalizeEmail(n.Email)
+	if way.account {
+		old := w.signedIn(w.joined(email, allswell.RoleViewer))
+		w.ok(w.RemoveMember(w.ctx, owner, old.ID))
+	}
+	issued := must(w.Invite(w.ctx, owner, n))(w)
+	secret, err := way.enter(w, issued.Code, email)
+	if err != nil {
+		w.Fatalf("%s: %+v: %v", name, n, err)
+	}
+	in := must(w.FindSession(w.ctx, secret))(w)
+	members, _, err := w.Members(w.ctx, owner, firstHundred)
+	at := slices.IndexFunc(members, func(m allswell.Member) bool { return m.Email == email })
+	if err != nil || at < 0 {
+		w.Fatalf("%s: %+v: no member: %v", name, n, err)
+	}
+	m := members[at]
+	if m.Role != n.Role || !reflect.DeepEqual(m.Limit, n.Limit) || in.Role != n.Role || in.WorkspaceID != owner.WorkspaceID {
+		w.Errorf("%s: the invitation %+v made the member %+v", name, n, m)
+	}
+	reached, _, err := w.Pages(w.ctx, in.Actor("192.0.2.9"), store.Filter{}, firstHundred)
+	want := []string{"a", "acme", "b", "c"}
+	if n.Limit.Limited {
+		want = n.Limit.Pages
+	}
+	var slugs []string
+	for _, p := range reached {
+		slugs = append(slugs, p.Slug)
+	}
+	slices.Sort(slugs)
+	if err != nil || !slices.Equal(slugs, want) {
+		w.Errorf("%s: invited to %v, reaches %v, %v", name, want, slugs, err)
+	}
+	log, _, err := w.AuditLog(w.ctx, owner, allswell.AuditFilter{ActorID: m.ID}, "", 100)
+	var seen []string
+	for _, e := range log {
+		if len(seen) < 2 && (e.Object.Kind == allswell.ObjectMember || e.Object.Kind == allswell.ObjectInvitation) {
+			seen = append(seen, string(e.Object.Kind)+" "+string(e.Action)+" "+e.Actor.Address)
+			if given := string(e.After) + string(e.Before); !strings.Contains(given, strings.Join(n.Limit.Pages, ", ")) || !strings.Contains(given, string(n.Role)) {
+				w.Errorf("%s: the audit log has %s", name, given)
+			}
+		}
+	}
+	if !slices.Equal(seen, []string{"member create 192.0.2.9", "invitation delete 192.0.2.9"}) {
+		w.Errorf("%s: the audit log has %q, %v", name, seen, err)
+	}
+	if _, err := w.FindInvitation(w.ctx, issued.Code); err == nil {
+		w.Errorf("%s: the invitation can be accepted twice", name)
+	}
+	if m.Role == allswell.RoleOwner {
+		must(w.ChangeMember(w.ctx, owner, m.ID, allswell.MemberChange{Role: allswell.RoleViewer}))(w)
+	}
+	w.ok(w.RemoveMember(w.ctx, owner, m.ID))
+}
+
+// TestNoWayAcceptsAnInvitationThatIsOver tries every way with an invitation that was withdrawn, has expired, or was
+// replaced by another one, which counts alone.
+func TestNoWayAcceptsAnInvitationThatIsOver(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
+		count := 0
+		for name, way := range waysIn() {
+			count++
+			n := allswell.NewInvitation{Email: fmt.Sprintf("grace%d@example.com", count), Role: allswell.RoleEditor}
+			if strings.Contains(name, "rule") { // the rule lets them in without an invitation
+				continue
+			}
+			if way.account {
+				old := w.signedIn(w.joined(n.Email, allswell.RoleViewer))
+				w.ok(w.RemoveMember(w.ctx, owner, old.ID))
+			}
+			withdrawn := must(w.Invite(w.ctx, owner, n))(w)
+			w.ok(w.WithdrawInvitation(w.ctx, owner, withdrawn.ID))
+			if _, err := way.enter(w, withdrawn.Code, n.Email); err == nil {
+				w.Errorf("%s: accepted after it was withdrawn", name)
+			}
+			expired := must(w.Invite(w.ctx, owner, n))(w)
+			w.clock.move(allswell.InvitationAge)
+			if _, err := way.enter(w, expired.Code, n.Email); err == nil {
+				w.Errorf("%s: accepted after it had expired", name)
+			}
+			w.clock.move(time.Minute)
+		}
+	})
+}
