@@ -16,13 +16,12 @@ import (
 
 // Type is a type of channels.
 type Type struct {
-	Name        string // such as "slack"
-	Label       string // such as "Slack"
-	Help        string // one line
-	Fields      []configfield.Field
-	Destination []string       // the fields that say where secrets are sent; one that is a secret itself need not be here
-	Follows     bool           // the service keeps an object for each thread, which has to be closed: see alert.Compose
-	New         func() Channel // a channel with the defaults of its fields, into which JSON is decoded
+	Name    string // such as "slack"
+	Label   string // such as "Slack"
+	Help    string // one line
+	Fields  []configfield.Field
+	Follows bool           // the service keeps an object for each thread, which has to be closed: see alert.Compose
+	New     func() Channel // a channel with the defaults of its fields, into which JSON is decoded
 }
 
 // Group is types of channels of one kind.
@@ -78,7 +77,7 @@ func Following() (all []string) {
 
 // Channel is a configured channel. Its type is a struct whose fields have the JSON keys of the Fields of its Type.
 type Channel interface {
-	configfield.Configured
+	configfield.Destined
 
 	// send makes one attempt to send a message. It ends soon after ctx does.
 	send(ctx context.Context, s *Sender, m alert.Message) Result
@@ -103,8 +102,8 @@ func (t Type) Field(name string) (configfield.Field, bool) { return configfield.
 
 // CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere: see
 // configfield.CheckKeptSecrets.
-func (t Type) CheckKeptSecrets(before, after json.RawMessage, kept []string, given map[string]json.RawMessage) error {
-	return configfield.CheckKeptSecrets(t.Destination, before, after, kept, given)
+func (t Type) CheckKeptSecrets(c configfield.Change) error {
+	return configfield.CheckKeptSecrets(func() configfield.Destined { return t.New() }, c)
 }
 
 // TestMessage returns the message that tests a channel. by is who asked for it; "": the weekly test.

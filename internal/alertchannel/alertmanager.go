@@ -19,9 +19,8 @@ var alertmanagerType = Type{
 		{Name: "username", Label: "User name", Help: "For basic authentication.", Kind: configfield.KindText, Max: 200, Advanced: true},
 		{Name: "password", Label: "Password", Help: "For basic authentication, or the bearer token if there is no user name.", Kind: configfield.KindText, Secret: true, Max: 500, Advanced: true},
 	},
-	Destination: []string{"server_url"},
-	Follows:     true,
-	New:         func() Channel { return new(alertmanager) },
+	Follows: true,
+	New:     func() Channel { return new(alertmanager) },
 }
 
 // How long Alertmanager takes an alert for open without news of it.
@@ -38,6 +37,9 @@ type alertmanager struct {
 	Username string `json:"username"`
 	Password string `json:"password,omitzero"`
 }
+
+// Destination returns the server.
+func (c *alertmanager) Destination() configfield.Destination { return serverDestination(c.Server) }
 
 func (c *alertmanager) Validate(bad *allswell.ValidationError) { checkServer(bad, &c.Server) }
 

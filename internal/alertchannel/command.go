@@ -34,6 +34,9 @@ type command struct {
 	Arguments []string `json:"arguments"`
 }
 
+// Destination returns nothing, because there are no secrets.
+func (c *command) Destination() configfield.Destination { return nil }
+
 // Validate allows every argument that does not look like an option, which the operator may not expect.
 func (c *command) Validate(bad *allswell.ValidationError) {
 	for _, a := range c.Arguments {

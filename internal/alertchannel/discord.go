@@ -32,6 +32,9 @@ type discord struct {
 	URL string `json:"url"`
 }
 
+// Destination returns the server.
+func (c *discord) Destination() configfield.Destination { return serverDestination(c.URL) }
+
 func (c *discord) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
 
 // discordMarkup are the signs that can begin markup; a backslash before a sign makes it text.

@@ -30,6 +30,9 @@ type email struct {
 	To string `json:"to"`
 }
 
+// Destination returns nothing, because there are no secrets.
+func (c *email) Destination() configfield.Destination { return nil }
+
 func (c *email) Validate(bad *allswell.ValidationError) {
 	c.To = strings.TrimSpace(c.To)
 	a, err := mail.ParseAddress(c.To)

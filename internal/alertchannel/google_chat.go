@@ -29,6 +29,9 @@ type googleChat struct {
 	URL string `json:"url"`
 }
 
+// Destination returns the server.
+func (c *googleChat) Destination() configfield.Destination { return serverDestination(c.URL) }
+
 func (c *googleChat) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
 
 // googleChatLines writes text of several lines in which nothing is HTML.

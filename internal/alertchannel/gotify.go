@@ -16,8 +16,7 @@ var gotifyType = Type{
 		{Name: "server_url", Label: "Server", Help: "The URL of the server.", Kind: configfield.KindText, Required: true, Max: 500, Example: "https://gotify.example.com"},
 		secretField("app_token", "Application token", "The token of an application."),
 	},
-	Destination: []string{"server_url"},
-	New:         func() Channel { return new(gotify) },
+	New: func() Channel { return new(gotify) },
 }
 
 // gotifyText is the maximum length of a message in characters, which the server does not limit.
@@ -27,6 +26,9 @@ type gotify struct {
 	Server   string `json:"server_url"`
 	AppToken string `json:"app_token,omitzero"`
 }
+
+// Destination returns the server.
+func (c *gotify) Destination() configfield.Destination { return serverDestination(c.Server) }
 
 func (c *gotify) Validate(bad *allswell.ValidationError) { checkServer(bad, &c.Server) }
 

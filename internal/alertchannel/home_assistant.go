@@ -21,8 +21,7 @@ var homeAssistantType = Type{
 		{Name: "notify_action", Label: "Notify action", Help: "In place of a webhook, the part of a notify action after notify.", Kind: configfield.KindText, Max: 100, Example: "mobile_app_phone"},
 		{Name: "access_token", Label: "Access token", Help: "A long-lived access token, which a notify action needs.", Kind: configfield.KindText, Secret: true, Max: 500},
 	},
-	Destination: []string{"server_url"},
-	New:         func() Channel { return new(homeAssistant) },
+	New: func() Channel { return new(homeAssistant) },
 }
 
 // homeAssistantText is the maximum length of a message in characters.
@@ -36,6 +35,9 @@ type homeAssistant struct {
 	NotifyAction string `json:"notify_action"`
 	AccessToken  string `json:"access_token,omitzero"`
 }
+
+// Destination returns the server.
+func (c *homeAssistant) Destination() configfield.Destination { return serverDestination(c.Server) }
 
 func (c *homeAssistant) Validate(bad *allswell.ValidationError) {
 	checkServer(bad, &c.Server)

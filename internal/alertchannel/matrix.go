@@ -21,8 +21,7 @@ var matrixType = Type{
 		{Name: "room_id", Label: "Room", Help: "The internal id of the room, which begins with an exclamation mark.", Kind: configfield.KindText, Required: true, Max: 255, Example: "!abcdefghijkl:example.com"},
 		secretField("access_token", "Access token", "Access token of the account that sends, which is in the room."),
 	},
-	Destination: []string{"server_url"},
-	New:         func() Channel { return new(matrix) },
+	New: func() Channel { return new(matrix) },
 }
 
 // matrixText is the maximum length of a text in characters. An event may have 65,536 bytes.
@@ -33,6 +32,9 @@ type matrix struct {
 	RoomID      string `json:"room_id"`
 	AccessToken string `json:"access_token,omitzero"`
 }
+
+// Destination returns the server.
+func (c *matrix) Destination() configfield.Destination { return serverDestination(c.Server) }
 
 func (c *matrix) Validate(bad *allswell.ValidationError) {
 	checkServer(bad, &c.Server)

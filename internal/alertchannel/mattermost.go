@@ -24,6 +24,9 @@ type mattermost struct {
 	URL string `json:"url"`
 }
 
+// Destination returns the server.
+func (c *mattermost) Destination() configfield.Destination { return serverDestination(c.URL) }
+
 func (c *mattermost) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
 
 // markdownSigns are the signs of ASCII that can begin markup of CommonMark.

@@ -18,8 +18,7 @@ var ntfyType = Type{
 		{Name: "topic", Label: "Topic", Help: "The name of the topic, which anyone who knows it can read.", Kind: configfield.KindText, Required: true, Max: 64, Example: "acme-ops-x7Hq2"},
 		{Name: "access_token", Label: "Access token", Help: "For a protected topic.", Kind: configfield.KindText, Secret: true, Max: 200},
 	},
-	Destination: []string{"server_url"},
-	New:         func() Channel { return &ntfy{Server: "https://ntfy.sh"} },
+	New: func() Channel { return &ntfy{Server: "https://ntfy.sh"} },
 }
 
 // ntfyText is the maximum length of a message in characters; the server's limit is 4,096 bytes.
@@ -32,6 +31,9 @@ type ntfy struct {
 	Topic  string `json:"topic"`
 	Token  string `json:"access_token,omitzero"`
 }
+
+// Destination returns the server.
+func (c *ntfy) Destination() configfield.Destination { return serverDestination(c.Server) }
 
 func (c *ntfy) Validate(bad *allswell.ValidationError) {
 	checkURL(bad, "server_url", &c.Server)

@@ -38,6 +38,9 @@ type onCallWebhook struct {
 	Format string `json:"format"`
 }
 
+// Destination returns the server.
+func (c *onCallWebhook) Destination() configfield.Destination { return serverDestination(c.URL) }
+
 func (c *onCallWebhook) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
 
 // body returns an alert, of which the services know only whether it is over.

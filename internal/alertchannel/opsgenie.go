@@ -16,9 +16,8 @@ var opsgenieType = Type{
 		secretField("api_key", "API key", "The key of an API integration."),
 		serverField("https://api.opsgenie.com", "https://api.eu.opsgenie.com for accounts in the EU."),
 	},
-	Destination: []string{"server_url"},
-	Follows:     true,
-	New:         func() Channel { return &opsgenie{Server: "https://api.opsgenie.com"} },
+	Follows: true,
+	New:     func() Channel { return &opsgenie{Server: "https://api.opsgenie.com"} },
 }
 
 // Limits of an alert, in characters.
@@ -32,6 +31,9 @@ type opsgenie struct {
 	APIKey string `json:"api_key,omitzero"`
 	Server string `json:"server_url"`
 }
+
+// Destination returns the server.
+func (c *opsgenie) Destination() configfield.Destination { return serverDestination(c.Server) }
 
 func (c *opsgenie) Validate(bad *allswell.ValidationError) { checkServer(bad, &c.Server) }
 

@@ -15,9 +15,8 @@ var pagerDutyType = Type{
 		secretField("routing_key", "Integration key", "The key of an Events API v2 integration: 32 characters."),
 		serverField("https://events.pagerduty.com", "https://events.eu.pagerduty.com for accounts in the EU."),
 	},
-	Destination: []string{"server_url"},
-	Follows:     true,
-	New:         func() Channel { return &pagerDuty{Server: "https://events.pagerduty.com"} },
+	Follows: true,
+	New:     func() Channel { return &pagerDuty{Server: "https://events.pagerduty.com"} },
 }
 
 // Limits of an event, in characters.
@@ -30,6 +29,9 @@ type pagerDuty struct {
 	RoutingKey string `json:"routing_key,omitzero"`
 	Server     string `json:"server_url"`
 }
+
+// Destination returns the server.
+func (c *pagerDuty) Destination() configfield.Destination { return serverDestination(c.Server) }
 
 func (c *pagerDuty) Validate(bad *allswell.ValidationError) {
 	checkServer(bad, &c.Server)

@@ -19,8 +19,7 @@ var pushoverType = Type{
 		{Name: "emergency", Label: "Emergency", Help: "Whether critical alerts sound every minute for an hour until somebody confirms them on a device.", Kind: configfield.KindFlag, Default: "false"},
 		serverField("https://api.pushover.net", "URL of the API."),
 	},
-	Destination: []string{"server_url"},
-	New:         func() Channel { return &pushover{Server: "https://api.pushover.net"} },
+	New: func() Channel { return &pushover{Server: "https://api.pushover.net"} },
 }
 
 // Limits of a message, in characters.
@@ -36,6 +35,9 @@ type pushover struct {
 	Emergency bool   `json:"emergency"`
 	Server    string `json:"server_url"`
 }
+
+// Destination returns the server.
+func (c *pushover) Destination() configfield.Destination { return serverDestination(c.Server) }
 
 func (c *pushover) Validate(bad *allswell.ValidationError) { checkServer(bad, &c.Server) }
 

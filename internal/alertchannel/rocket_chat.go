@@ -23,6 +23,9 @@ type rocketChat struct {
 	URL string `json:"url"`
 }
 
+// Destination returns the server.
+func (c *rocketChat) Destination() configfield.Destination { return serverDestination(c.URL) }
+
 func (c *rocketChat) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
 
 // rocketChatEscape writes text in which nothing is markup or a mention. Only some signs can be escaped.

@@ -29,6 +29,9 @@ type slack struct {
 	URL string `json:"url"`
 }
 
+// Destination returns the server.
+func (c *slack) Destination() configfield.Destination { return serverDestination(c.URL) }
+
 func (c *slack) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
 
 // slackEscape writes text in which nothing is markup: without it a name could mention everybody in the channel.

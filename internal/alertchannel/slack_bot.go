@@ -21,8 +21,7 @@ var slackBotType = Type{
 		{Name: "signing_secret", Label: "Signing secret", Help: "Signing secret of the app. With it, the button Acknowledge works within Slack.", Kind: configfield.KindText, Secret: true, Max: 200},
 		serverField("https://slack.com/api", "URL of the API."),
 	},
-	Destination: []string{"server_url"},
-	New:         func() Channel { return &slackBot{Server: "https://slack.com/api"} },
+	New: func() Channel { return &slackBot{Server: "https://slack.com/api"} },
 }
 
 type slackBot struct {
@@ -31,6 +30,9 @@ type slackBot struct {
 	Signing string `json:"signing_secret,omitzero"`
 	Server  string `json:"server_url"`
 }
+
+// Destination returns the server.
+func (c *slackBot) Destination() configfield.Destination { return serverDestination(c.Server) }
 
 func (c *slackBot) Validate(bad *allswell.ValidationError) {
 	checkServer(bad, &c.Server)

@@ -31,8 +31,7 @@ var smsType = Type{
 		{Name: "headers", Label: "Headers", Help: "Headers of the request, such as Authorization.", Kind: configfield.KindMap, Secret: true, Max: 2000},
 		{Name: "secret", Label: "Secret", Help: "Value that replaces {secret}.", Kind: configfield.KindText, Secret: true, Max: 500},
 	},
-	Destination: []string{"url", "method", "encoding", "body", "to"}, // anyone who changes the request could otherwise have the secret sent to a host of theirs
-	New:         func() Channel { return &sms{Method: http.MethodPost, Encoding: smsForm, Body: smsBody} },
+	New: func() Channel { return &sms{Method: http.MethodPost, Encoding: smsForm, Body: smsBody} },
 }
 
 const smsBody = "to={to}&text={text}"
@@ -45,6 +44,11 @@ type sms struct {
 	Body     string            `json:"body"`
 	Headers  map[string]string `json:"headers,omitzero"`
 	Secret   string            `json:"secret,omitzero"`
+}
+
+// Destination returns the whole request: it can send the secret as the text of a message to any number.
+func (c *sms) Destination() configfield.Destination {
+	return configfield.Destination{c.URL, c.Method, c.Encoding, c.Body, c.To}
 }
 
 func (c *sms) Validate(bad *allswell.ValidationError) {

@@ -27,6 +27,9 @@ type teams struct {
 	URL string `json:"url"`
 }
 
+// Destination returns the server.
+func (c *teams) Destination() configfield.Destination { return serverDestination(c.URL) }
+
 func (c *teams) Validate(bad *allswell.ValidationError) { checkURL(bad, "url", &c.URL) }
 
 type teamsBlock struct {

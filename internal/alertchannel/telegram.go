@@ -19,8 +19,7 @@ var telegramType = Type{
 		{Name: "topic_id", Label: "Topic", Help: "The id of a topic in a group with topics; 0: none.", Kind: configfield.KindInteger, Default: "0", Max: 2_000_000_000, Advanced: true},
 		serverField("https://api.telegram.org", "For a Bot API server of your own."),
 	},
-	Destination: []string{"server_url"},
-	New:         func() Channel { return &telegram{Server: "https://api.telegram.org"} },
+	New: func() Channel { return &telegram{Server: "https://api.telegram.org"} },
 }
 
 // telegramText is the maximum length of a message in characters.
@@ -32,6 +31,9 @@ type telegram struct {
 	TopicID int    `json:"topic_id"`
 	Server  string `json:"server_url"`
 }
+
+// Destination returns the server.
+func (c *telegram) Destination() configfield.Destination { return serverDestination(c.Server) }
 
 func (c *telegram) Validate(bad *allswell.ValidationError) {
 	checkServer(bad, &c.Server)

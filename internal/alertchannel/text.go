@@ -2,6 +2,7 @@ package alertchannel
 
 import (
 	"context"
+	"net/url"
 	"sort"
 	"strings"
 	"time"
@@ -143,6 +144,15 @@ func (r Result) wait(seconds float64) Result {
 // another region.
 func serverField(address, help string) configfield.Field {
 	return configfield.Field{Name: "server_url", Label: "Server", Help: help, Kind: configfield.KindText, Default: address, Max: 500, Advanced: true}
+}
+
+// serverDestination returns a server with its path, which can lead to another one behind the same name.
+func serverDestination(address string) configfield.Destination {
+	u, err := url.Parse(address)
+	if err != nil {
+		return configfield.Destination{address}
+	}
+	return configfield.Destination{configfield.Server(address), strings.TrimRight(u.Path, "/")}
 }
 
 // checkServer checks the address of a server, and removes slashes at its end.

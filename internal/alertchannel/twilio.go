@@ -23,8 +23,7 @@ var twilioType = Type{
 		phoneField,
 		serverField("https://api.twilio.com", "URL of the API."),
 	},
-	Destination: []string{"server_url"},
-	New:         func() Channel { return &twilio{Server: "https://api.twilio.com"} },
+	New: func() Channel { return &twilio{Server: "https://api.twilio.com"} },
 }
 
 // phoneField is the field of the number that receives the SMS.
@@ -46,6 +45,9 @@ type twilio struct {
 	To         string `json:"to"`
 	Server     string `json:"server_url"`
 }
+
+// Destination returns the server.
+func (c *twilio) Destination() configfield.Destination { return serverDestination(c.Server) }
 
 func (c *twilio) Validate(bad *allswell.ValidationError) {
 	checkServer(bad, &c.Server)

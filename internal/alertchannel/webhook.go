@@ -21,13 +21,17 @@ var webhookType = Type{
 		{Name: "url", Label: "URL", Help: "Where messages are posted.", Kind: configfield.KindText, Required: true, Max: 2000, Example: "https://ops.example.com/alerts"},
 		{Name: "secret", Label: "Secret", Help: "Signs messages: whsec_ and 24 to 64 bytes in base64.", Kind: configfield.KindText, Secret: true, Max: 200},
 	},
-	Destination: []string{"url"},
-	New:         func() Channel { return new(webhook) },
+	New: func() Channel { return new(webhook) },
 }
 
 type webhook struct {
 	URL    string `json:"url"`
 	Secret string `json:"secret,omitzero"`
+}
+
+// Destination returns the server that gets signatures.
+func (w *webhook) Destination() configfield.Destination {
+	return configfield.Destination{configfield.Server(w.URL)}
 }
 
 func (w *webhook) Validate(bad *allswell.ValidationError) {

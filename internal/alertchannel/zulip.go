@@ -22,8 +22,7 @@ var zulipType = Type{
 		{Name: "channel", Label: "Channel", Help: "The name of the channel.", Kind: configfield.KindText, Required: true, Max: 100, Example: "ops"},
 		{Name: "topic", Label: "Topic", Help: "One topic for all alerts. Without it each alert has its own.", Kind: configfield.KindText, Max: zulipTopic, Advanced: true},
 	},
-	Destination: []string{"server_url"},
-	New:         func() Channel { return new(zulip) },
+	New: func() Channel { return new(zulip) },
 }
 
 // Limits of a message, in characters.
@@ -43,6 +42,9 @@ type zulip struct {
 	Channel  string `json:"channel"`
 	Topic    string `json:"topic"`
 }
+
+// Destination returns the server.
+func (c *zulip) Destination() configfield.Destination { return serverDestination(c.Server) }
 
 func (c *zulip) Validate(bad *allswell.ValidationError) {
 	checkServer(bad, &c.Server)

@@ -226,7 +226,7 @@ func readChannelChange(o *web.Object, before alert.Channel) (alert.Channel, erro
 	config, _, invalid := t.Read(fields)
 	if invalid == nil {
 		ch.Config = config
-		invalid = t.CheckKeptSecrets(before.Config, config, before.SecretFields, given)
+		invalid = t.CheckKeptSecrets(configfield.Change{Before: before.Config, After: config, Secrets: before.Secrets, Kept: before.SecretFields, Given: given})
 	}
 	return ch, joinInvalid(ch.Validate(), invalid)
 }

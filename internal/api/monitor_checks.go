@@ -93,7 +93,7 @@ func readNewCheck(o *web.Object, n allswell.NewMonitor, t check.Type, before *al
 	var invalid error
 	n.Check.Config, _, invalid = t.Read(fields)
 	if invalid == nil && before != nil {
-		invalid = t.CheckKeptSecrets(before.Check.Config, n.Check.Config, before.Check.SecretFields, given)
+		invalid = checkKept(t, before.Check, n.Check.Config, given)
 	}
 	n.Check.Secrets = secretsOf(t.Fields, given)
 	if before == nil {
@@ -212,7 +212,14 @@ func readCheckConfig(o *web.Object, m allswell.Monitor, ch *allswell.MonitorChan
 	if ch.Check.Config, _, err = t.Read(fields); err != nil {
 		return err
 	}
-	return t.CheckKeptSecrets(m.Check.Config, ch.Check.Config, m.Check.SecretFields, given)
+	return checkKept(t, m.Check, ch.Check.Config, given)
+}
+
+// checkKept refuses a change of a check that would send secrets elsewhere.
+func checkKept(t check.Type, before allswell.CheckSpec, config json.RawMessage, given map[string]json.RawMessage) error {
+	return t.CheckKeptSecrets(configfield.Change{
+		Before: before.Config, After: config, Secrets: before.Secrets, Kept: before.SecretFields, Given: given,
+	})
 }
 
 type checkResultJSON struct {

@@ -56,7 +56,7 @@ type Target struct {
 // Probe is the configured check of one target. Its type is a struct whose fields have the JSON keys of the Fields of
 // its Type.
 type Probe interface {
-	configfield.Configured
+	configfield.Destined
 
 	// Target returns the target of a valid probe.
 	Target() Target

@@ -90,6 +90,11 @@ func (p *dnsProbe) Validate(bad *allswell.ValidationError) {
 	}
 }
 
+// Destination returns the name server, which gets the question.
+func (p *dnsProbe) Destination() configfield.Destination {
+	return configfield.Destination{strings.ToLower(p.Resolver)}
+}
+
 // Target returns the name server; the zero Target: this machine's, which says nothing about the network.
 func (p *dnsProbe) Target() Target {
 	if p.host == "" {

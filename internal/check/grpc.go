@@ -50,6 +50,11 @@ func (p *grpcProbe) Validate(bad *allswell.ValidationError) {
 	p.prepare(bad, p.Host)
 }
 
+// Destination returns where secrets are sent.
+func (p *grpcProbe) Destination() configfield.Destination {
+	return hostDestination(p.Host, p.Port, onOff(p.TLS), &p.tlsOptions)
+}
+
 // Target returns the target.
 func (p *grpcProbe) Target() Target { return Target{p.Host, p.Port} }
 

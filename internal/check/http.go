@@ -214,6 +214,12 @@ func (p *httpProbe) checkCredentials(bad *allswell.ValidationError) {
 	}
 }
 
+// Destination returns where secrets are sent.
+func (p *httpProbe) Destination() configfield.Destination {
+	d := configfield.Destination{configfield.Server(p.URL), configfield.Server(p.Proxy), strings.TrimSpace(p.OAuthTokenURL)}
+	return append(append(d, p.tlsOptions.destination()...), headerDestination(p.Headers, p.SecretHeaders)...)
+}
+
 // Target returns the host of the URL. Through a proxy it has no port, because it may not be reached otherwise.
 func (p *httpProbe) Target() Target {
 	t := urlTarget(p.url)

@@ -48,6 +48,11 @@ type icmpProbe struct {
 // Validate adds what is invalid.
 func (p *icmpProbe) Validate(bad *allswell.ValidationError) { checkHost(bad, "host", &p.Host) }
 
+// Destination returns where secrets are sent.
+func (p *icmpProbe) Destination() configfield.Destination {
+	return configfield.Destination{strings.ToLower(p.Host)}
+}
+
 // Target returns the target, without a port.
 func (p *icmpProbe) Target() Target { return Target{p.Host, 0} }
 

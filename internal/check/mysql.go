@@ -31,6 +31,11 @@ type mysqlProbe struct {
 // Validate adds what is invalid.
 func (p *mysqlProbe) Validate(bad *allswell.ValidationError) { checkHost(bad, "host", &p.Host) }
 
+// Destination returns where secrets are sent.
+func (p *mysqlProbe) Destination() configfield.Destination {
+	return hostDestination(p.Host, p.Port, "", new(tlsOptions))
+}
+
 // Target returns the target.
 func (p *mysqlProbe) Target() Target { return Target{p.Host, p.Port} }
 

@@ -53,6 +53,11 @@ func (p *postgresProbe) Validate(bad *allswell.ValidationError) {
 	p.config.NextProtos = []string{"postgresql"}
 }
 
+// Destination returns where secrets are sent.
+func (p *postgresProbe) Destination() configfield.Destination {
+	return hostDestination(p.Host, p.Port, onOff(p.TLS), &p.tlsOptions)
+}
+
 // Target returns the target.
 func (p *postgresProbe) Target() Target { return Target{p.Host, p.Port} }
 

@@ -47,6 +47,11 @@ func (p *redisProbe) Validate(bad *allswell.ValidationError) {
 	p.prepare(bad, p.Host)
 }
 
+// Destination returns where secrets are sent.
+func (p *redisProbe) Destination() configfield.Destination {
+	return hostDestination(p.Host, p.Port, onOff(p.TLS), &p.tlsOptions)
+}
+
 // Target returns the target.
 func (p *redisProbe) Target() Target { return Target{p.Host, p.Port} }
 

@@ -2,19 +2,56 @@ package check
 
 import (
 	"encoding/json"
+	"net/textproto"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/redact"
 )
 
-// destinationFields are the fields that say where a probe sends its secrets, and how well that is verified.
-var destinationFields = []string{"url", "host", "port", "proxy", "oauth2_token_url", "tls", "insecure", "ca_certificates"}
-
 // CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere: see
 // configfield.CheckKeptSecrets.
-func (t Type) CheckKeptSecrets(before, after json.RawMessage, kept []string, given map[string]json.RawMessage) error {
-	return configfield.CheckKeptSecrets(destinationFields, before, after, kept, given)
+func (t Type) CheckKeptSecrets(c configfield.Change) error {
+	return configfield.CheckKeptSecrets(func() configfield.Destined { return t.New() }, c)
+}
+
+// routingHeaders are the headers by which servers and proxies choose who gets a request, in their canonical form.
+var routingHeaders = []string{
+	"Host", "Forwarded", "X-Forwarded-Host", "X-Forwarded-Server", "X-Host", "X-Original-Host", "X-Original-Url", "X-Rewrite-Url",
+}
+
+// headerDestination returns the routingHeaders among headers.
+func headerDestination(all ...map[string]string) (d configfield.Destination) {
+	for _, headers := range all {
+		for name, value := range headers {
+			if name = textproto.CanonicalMIMEHeaderKey(name); slices.Contains(routingHeaders, name) {
+				d = append(d, name+": "+strings.ToLower(strings.TrimSpace(value)))
+			}
+		}
+	}
+	slices.Sort(d)
+	return d
+}
+
+// hostDestination returns the destination of a probe that connects to a port; secure says whether and how it speaks TLS.
+func hostDestination(host string, port int, secure string, o *tlsOptions) configfield.Destination {
+	return append(configfield.Destination{strings.ToLower(host), strconv.Itoa(port), secure}, o.destination()...)
+}
+
+// onOff says whether a probe speaks TLS.
+func onOff(secure bool) string {
+	if secure {
+		return "tls"
+	}
+	return "plain"
+}
+
+// destination returns how well the destination is verified.
+func (o *tlsOptions) destination() configfield.Destination {
+	return configfield.Destination{strconv.FormatBool(o.Insecure), strings.TrimSpace(o.CACertificates)}
 }
 
 // HideSecrets returns what a target said without the secrets of the check, which a debugging page may repeat.

@@ -5,42 +5,149 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 )
+
+// destinations says for every field of every type whether a change of it sends secrets elsewhere. A new field that is in
+// neither list fails the test.
+var destinations = map[string][]string{
+	"elsewhere": {
+		"url", "host", "port", "proxy", "oauth2_token_url", "tls", "insecure", "ca_certificates", "security", "server_name", "resolver",
+		"headers", "secret_headers",
+	},
+	"the same": {
+		"method", "expected_statuses", "body_contains", "body_not_contains", "body_matches", "json_path", "json_value", "expected_headers", "body",
+		"username", "password", "bearer_token", "oauth2_client_id", "oauth2_client_secret", "oauth2_scopes", "warn_days", "down_days",
+		"client_certificate", "follow_redirects", "http_version", "max_body_size", "proxy_username", "proxy_password", "ip_version", "send", "expect",
+		"record_type", "expected_values", "dnssec", "packets", "max_loss", "subprotocol", "service", "database",
+	},
+}
+
+// otherValues are values that the fields do not have before.
+var otherValues = map[string]string{
+	"url": `"https://other.example.com"`, "host": `"other.example.com"`, "port": `4711`, "proxy": `"http://proxy.example.com"`, "tls": `true`,
+	"oauth2_token_url": `"https://login.example.com/other"`, "insecure": `true`, "ca_certificates": `"x"`, "security": `"tls"`,
+	"server_name": `"other.example.com"`, "resolver": `"192.0.2.1:53"`, "headers": `{"hOST":"other.example.com"}`,
+	"secret_headers": `{"X-Forwarded-Host":"other.example.com"}`, "http_version": `"2"`, "ip_version": `"6"`, "method": `"POST"`, "record_type": `"AAAA"`,
+}
+
+// otherValue returns a value of a field that it does not have before.
+func otherValue(f Field) json.RawMessage {
+	if value, ok := otherValues[f.Name]; ok {
+		return json.RawMessage(value)
+	}
+	switch f.Kind {
+	case configfield.KindInteger:
+		return json.RawMessage(strconv.Itoa(f.Min + 1))
+	case configfield.KindFlag:
+		return json.RawMessage(strconv.FormatBool(f.Default != "true"))
+	case configfield.KindList:
+		return json.RawMessage(`["x"]`)
+	case configfield.KindMap:
+		return json.RawMessage(`{"X-Other":"x"}`)
+	}
+	return json.RawMessage(`"x"`)
+}
+
+// TestEveryFieldThatMovesSecrets changes each field of each type: what sends secrets elsewhere needs them again.
+func TestEveryFieldThatMovesSecrets(t *testing.T) {
+	for _, kind := range Types {
+		before := map[string]json.RawMessage{}
+		for _, f := range kind.Fields {
+			switch {
+			case f.Name == "url" && kind.Name == "websocket":
+				before[f.Name] = json.RawMessage(`"wss://shop.example.com/health"`)
+			case f.Name == "url":
+				before[f.Name] = json.RawMessage(`"https://shop.example.com/health"`)
+			case f.Name == "host":
+				before[f.Name] = json.RawMessage(`"shop.example.com"`)
+			case f.Name == "port":
+				before[f.Name] = json.RawMessage(`443`)
+			}
+		}
+		for _, f := range kind.Fields {
+			moves, stays := slices.Contains(destinations["elsewhere"], f.Name), slices.Contains(destinations["the same"], f.Name)
+			if moves == stays {
+				t.Errorf("the field %s of %s: does a change send secrets elsewhere?", f.Name, kind.Name)
+			}
+			if kind.Name == "dns" && f.Name == "host" { // is the question, and not who is asked
+				moves = false
+			}
+			after := maps.Clone(before)
+			given := map[string]json.RawMessage{f.Name: otherValue(f)}
+			if !f.Secret {
+				after[f.Name] = given[f.Name]
+			}
+			kept := []string{"a_secret"}
+			change := configfield.Change{Before: encoded(before), After: encoded(after), Kept: kept, Given: given}
+			if got := kind.CheckKeptSecrets(change) != nil; got != moves {
+				t.Errorf("%s: a change of %s to %s asks for the secrets again: %t, want %t", kind.Name, f.Name, given[f.Name], got, moves)
+			}
+			change.Given["a_secret"] = json.RawMessage(`"new"`)
+			if err := kind.CheckKeptSecrets(change); err != nil {
+				t.Errorf("%s: %s with the secret: %v", kind.Name, f.Name, err)
+			}
+			change.Before = change.After
+			delete(change.Given, "a_secret")
+			if err := kind.CheckKeptSecrets(change); err != nil && !f.Secret {
+				t.Errorf("%s: the same %s: %v", kind.Name, f.Name, err)
+			}
+		}
+	}
+}
+
+func encoded(fields map[string]json.RawMessage) json.RawMessage {
+	out, err := json.Marshal(fields)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
 
 // TestKeptSecrets checks which changes need the secrets again.
 func TestKeptSecrets(t *testing.T) {
 	type fields = map[string]json.RawMessage
-	const before = `{"url":"https://shop.example.com/health","method":"GET","insecure":false}`
+	const before = `{"url":"https://shop.example.com/health","method":"GET","insecure":false,"headers":{"Accept":"x"},"oauth2_token_url":"https://login.example.com/acme/token"}`
+	both := []string{"bearer_token", "password"}
 	for _, c := range []struct {
-		name, after string
-		given       fields
-		refused     []string
+		name, from, to string // of the text of before
+		given          fields
+		refused        []string
 	}{
-		{"another path", `{"url":"https://SHOP.example.com/other?x=1","method":"POST","insecure":false}`, nil, nil},
-		{"another host", `{"url":"https://evil.example.com/health","method":"GET","insecure":false}`, nil, []string{"bearer_token", "password"}},
-		{"another port", `{"url":"https://shop.example.com:444/health","method":"GET","insecure":false}`, nil, []string{"bearer_token", "password"}},
-		{"without TLS", `{"url":"http://shop.example.com/health","method":"GET","insecure":false}`, nil, []string{"bearer_token", "password"}},
-		{"by a proxy", `{"url":"https://shop.example.com/health","method":"GET","insecure":false,"proxy":"http://evil.example.com"}`, nil, []string{"bearer_token", "password"}},
-		{"without a verified certificate", `{"url":"https://shop.example.com/health","method":"GET","insecure":true}`, nil, []string{"bearer_token", "password"}},
-		{"with one of the secrets", `{"url":"https://evil.example.com/"}`, fields{"password": json.RawMessage(`"new"`)}, []string{"bearer_token"}},
-		{"with all of them", `{"url":"https://evil.example.com/"}`, fields{"password": json.RawMessage(`"new"`), "bearer_token": json.RawMessage("null")}, nil},
+		{"another path", "shop.example.com/health", "SHOP.example.com:443/other?x=1", nil, nil},
+		{"another host", "shop.example.com", "evil.example.com", nil, both},
+		{"another port", "shop.example.com", "shop.example.com:444", nil, both},
+		{"without TLS", "https://shop", "http://shop", nil, both},
+		{"by a proxy", `"method"`, `"proxy":"http://evil.example.com","method"`, nil, both},
+		{"without a verified certificate", `"insecure":false`, `"insecure":true`, nil, both},
+		{"with another header", `"Accept":"x"`, `"Accept":"y"`, nil, nil},
+		{"to another virtual host", `"Accept":"x"`, `"Host":"evil.example.com"`, nil, both},
+		{"to another virtual host, in small letters", `"Accept":"x"`, `"host":"evil.example.com"`, nil, both},
+		{"behind a proxy, to another host", `"Accept":"x"`, `"X-Forwarded-Host":"evil.example.com"`, nil, both},
+		{"to a secret virtual host", `x`, `x`, fields{"secret_headers": json.RawMessage(`{"HOST":"evil.example.com"}`)}, both},
+		{"with a secret header", `x`, `x`, fields{"secret_headers": json.RawMessage(`{"X-Api-Key":"1"}`)}, nil},
+		{"to another customer of the login", `acme/token`, `evil/token`, nil, both},
+		{"with one of the secrets", "shop.example.com", "evil.example.com", fields{"password": json.RawMessage(`"new"`)}, both[:1]},
+		{"with all of them", "shop.example.com", "evil.example.com", fields{"password": json.RawMessage(`"new"`), "bearer_token": json.RawMessage("null")}, nil},
 	} {
-		err := httpType.CheckKeptSecrets(json.RawMessage(before), json.RawMessage(c.after), []string{"bearer_token", "password"}, c.given)
+		change := configfield.Change{Before: json.RawMessage(before), After: json.RawMessage(strings.Replace(before, c.from, c.to, 1)), Kept: both, Given: c.given}
 		var bad *allswell.ValidationError
 		var refused []string
-		if errors.As(err, &bad) {
+		if errors.As(httpType.CheckKeptSecrets(change), &bad) {
 			refused = slices.Sorted(maps.Keys(bad.Fields))
 		}
 		if !slices.Equal(refused, c.refused) {
 			t.Errorf("%s: %v, want %v", c.name, refused, c.refused)
 		}
-	}
-	if err := httpType.CheckKeptSecrets(json.RawMessage(before), json.RawMessage(`{"url":"https://evil.example.com/"}`), nil, nil); err != nil {
-		t.Errorf("without secrets: %v", err)
+		change.Kept = nil
+		if err := httpType.CheckKeptSecrets(change); err != nil {
+			t.Errorf("%s, without secrets: %v", c.name, err)
+		}
 	}
 }
 

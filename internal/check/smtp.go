@@ -40,6 +40,11 @@ func (p *smtpProbe) Validate(bad *allswell.ValidationError) {
 	p.prepare(bad, p.Host)
 }
 
+// Destination returns where secrets are sent.
+func (p *smtpProbe) Destination() configfield.Destination {
+	return hostDestination(p.Host, p.Port, p.Security, &p.tlsOptions)
+}
+
 // Target returns the target.
 func (p *smtpProbe) Target() Target { return Target{p.Host, p.Port} }
 

@@ -42,6 +42,11 @@ func (p *tcpProbe) Validate(bad *allswell.ValidationError) {
 	p.prepare(bad, p.Host)
 }
 
+// Destination returns where secrets are sent.
+func (p *tcpProbe) Destination() configfield.Destination {
+	return hostDestination(p.Host, p.Port, onOff(p.TLS), &p.tlsOptions)
+}
+
 // Target returns the target.
 func (p *tcpProbe) Target() Target { return Target{p.Host, p.Port} }
 

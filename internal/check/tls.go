@@ -41,6 +41,11 @@ func (p *tlsProbe) Validate(bad *allswell.ValidationError) {
 	p.check(bad)
 }
 
+// Destination returns where secrets are sent.
+func (p *tlsProbe) Destination() configfield.Destination {
+	return hostDestination(p.Host, p.Port, "tls "+p.ServerName, &p.tlsOptions)
+}
+
 // Target returns the target.
 func (p *tlsProbe) Target() Target { return Target{p.Host, p.Port} }
 

@@ -70,6 +70,12 @@ func (p *websocketProbe) Validate(bad *allswell.ValidationError) {
 	p.prepare(bad, "")
 }
 
+// Destination returns where secrets are sent.
+func (p *websocketProbe) Destination() configfield.Destination {
+	d := append(configfield.Destination{configfield.Server(p.URL)}, p.tlsOptions.destination()...)
+	return append(d, headerDestination(p.Headers, p.SecretHeaders)...)
+}
+
 // Target returns the host of the URL.
 func (p *websocketProbe) Target() Target { return urlTarget(p.url) }
 

@@ -1,7 +1,6 @@
 package configfield
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -10,46 +9,70 @@ import (
 	"github.com/allswell/allswell"
 )
 
+// Destination is where something sends its secrets, and how well that is verified: parts such as the server, the Host
+// header and the proxy. If one of them changes, secrets are sent elsewhere.
+type Destination []string
+
+// Destined is something configured that sends secrets.
+type Destined interface {
+	Configured
+
+	// Destination returns where secrets are sent. It may be called although Validate has found something invalid.
+	Destination() Destination
+}
+
+// Server returns a URL as a part of a destination: its scheme, host and port.
+func Server(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return text
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "ws": "80", "https": "443", "wss": "443", "socks5": "1080"}[strings.ToLower(u.Scheme)]
+	}
+	return strings.ToLower(u.Scheme) + " " + strings.ToLower(u.Hostname()) + " " + port
+}
+
+// Change is a change of a configuration that has secrets.
+type Change struct {
+	Before, After json.RawMessage            // without secrets
+	Secrets       map[string]json.RawMessage // before
+	Kept          []string                   // the fields that had a secret before
+	Given         map[string]json.RawMessage // the fields that the change sets; others are kept
+}
+
 // CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere.
-// Otherwise anyone who can change the configuration could read its secrets on a server of their own. destination are
-// the fields that say where secrets are sent, before and after are configurations, kept the fields that have a secret,
-// and given the fields of the change.
-func CheckKeptSecrets(
-	destination []string, before, after json.RawMessage, kept []string, given map[string]json.RawMessage,
-) error {
-	if len(kept) == 0 || sameDestination(destination, before, after) {
+// Otherwise anyone who can change the configuration could read its secrets on a server of their own. blank makes
+// what is configured, with its defaults. A secret can be a part of the destination, such as a secret Host header.
+func CheckKeptSecrets(blank func() Destined, c Change) error {
+	if len(c.Kept) == 0 {
+		return nil
+	}
+	before, err1 := destination(blank(), c.Before, c.Secrets, nil)
+	after, err2 := destination(blank(), c.After, c.Secrets, c.Given)
+	if err1 == nil && err2 == nil && slices.Equal(before, after) {
 		return nil
 	}
 	var bad allswell.ValidationError
-	for _, name := range kept {
-		if _, ok := given[name]; !ok {
+	for _, name := range c.Kept {
+		if _, ok := c.Given[name]; !ok {
 			bad.Add(name, "The %s must be given again, or removed, because it would be sent elsewhere, or with less verification.", name)
 		}
 	}
 	return bad.Err()
 }
 
-func sameDestination(destination []string, before, after json.RawMessage) bool {
-	var old, changed map[string]json.RawMessage
-	if json.Unmarshal(before, &old) != nil || json.Unmarshal(after, &changed) != nil {
-		return false
-	}
-	return !slices.ContainsFunc(destination, func(name string) bool { return !sameServer(old[name], changed[name]) })
-}
-
-// sameServer compares values of a destination. Of URLs only the scheme, the host and the port matter.
-func sameServer(a, b json.RawMessage) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	var x, y string
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return false
-	}
-	u, err := url.Parse(x)
+// destination returns the destination of a configuration with the secrets that a change leaves.
+func destination(blank Destined, config json.RawMessage, secrets, given map[string]json.RawMessage) (Destination, error) {
+	fields, err := Merge(config, secrets, given)
 	if err != nil {
-		return false
+		return nil, err
 	}
-	v, err := url.Parse(y)
-	return err == nil && u.Host != "" && u.Scheme == v.Scheme && strings.EqualFold(u.Host, v.Host)
+	if err := decode(blank, fields); err != nil {
+		return nil, err
+	}
+	var ignored allswell.ValidationError // secrets may be missing, which is no matter here
+	blank.Validate(&ignored)
+	return blank.Destination(), nil
 }

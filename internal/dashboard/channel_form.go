@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/configfield"
 )
 
 // channelForm is the form of a channel.
@@ -107,7 +108,9 @@ func (f *channelForm) read(kept map[string]json.RawMessage) (alert.Channel, erro
 	}
 	config, _, invalid := f.Type.Read(fields)
 	if invalid == nil && c.ID != "" {
-		invalid = f.Type.CheckKeptSecrets(f.channel.Config, config, f.channel.SecretFields, secrets)
+		invalid = f.Type.CheckKeptSecrets(configfield.Change{
+			Before: f.channel.Config, After: config, Secrets: kept, Kept: f.channel.SecretFields, Given: secrets,
+		})
 	}
 	c.Config, c.Secrets = config, secrets
 	return c, joinInvalid(c.Validate(), invalid)

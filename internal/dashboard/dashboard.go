@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -105,7 +106,9 @@ func New(c Config) *Dashboard {
 func (d *Dashboard) newMux(polled bool) http.Handler {
 	mux := http.NewServeMux()
 	for _, route := range d.routes() {
-		mux.Handle(route.pattern, d.handle(route, polled))
+		if !polled || slices.Contains(liveScreens, route.pattern) {
+			mux.Handle(route.pattern, d.handle(route, polled))
+		}
 	}
 	mux.Handle(Path+"/", d.handle(route{access: accessAnyone, serve: (*visit).showUnknown}, polled))
 	return mux

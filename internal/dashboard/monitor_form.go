@@ -12,6 +12,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/timeinput"
@@ -304,7 +305,9 @@ func (v *visit) editMonitor() error {
 	kept := s.Monitor.Check.Secrets
 	n, err := readMonitor(v.r.PostForm, s.Type, kept)
 	if err == nil && s.Monitor.IsCheck() {
-		err = s.Type.CheckKeptSecrets(s.Monitor.Check.Config, n.Check.Config, s.Monitor.Check.SecretFields, n.Check.Secrets)
+		err = s.Type.CheckKeptSecrets(configfield.Change{
+			Before: s.Monitor.Check.Config, After: n.Check.Config, Secrets: kept, Kept: s.Monitor.Check.SecretFields, Given: n.Check.Secrets,
+		})
 	}
 	switch s.Value("preview") {
 	case "":

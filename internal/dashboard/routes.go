@@ -24,6 +24,14 @@ type route struct {
 	serve   func(*visit) error
 }
 
+// liveScreens are the patterns of the screens that are kept current while they are open: see showLive. An event stream
+// can name no other path, such as that of an export.
+var liveScreens = []string{
+	"GET /admin", "GET /admin/alerts", "GET /admin/alerts/{alert}", "GET /admin/silences", "GET /admin/incidents", "GET /admin/maintenances",
+	"GET /admin/monitors", "GET /admin/monitors/{monitor}", "GET /admin/monitors/{monitor}/first-ping", "GET /admin/channels", "GET /admin/alert-rules",
+	"GET /admin/deliveries", "GET /admin/pages", "GET /admin/pages/{page}/components", "GET /admin/pages/{page}/announcements",
+}
+
 // routes lists all routes.
 func (d *Dashboard) routes() []route {
 	return []route{

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -34,9 +35,19 @@ type systemScreen struct {
 	Peak  load // the highest values of Pings in the last hour
 
 	Backup backupCard
+
+	Operator bool // the member may see what concerns the server, and not only this workspace
 }
 
-// showSystem shows the installation: its version, database, replicas, listening gaps and settings.
+// isOperator reports whether the member runs the installation: the admins of its first workspace do.
+func (v *visit) isOperator() bool {
+	return v.can(allswell.RoleAdmin) && slices.ContainsFunc(v.in.Workspaces, func(w allswell.Workspace) bool {
+		return w.ID == v.in.WorkspaceID && w.Name == allswell.DefaultWorkspace
+	})
+}
+
+// showSystem shows the installation: its version, database, replicas, listening gaps and settings. Admins of other
+// workspaces than the first see the version and the gaps, which concern their monitors.
 func (v *visit) showSystem() error {
 	state, err := v.store.System(v.r.Context())
 	if err != nil {
@@ -44,6 +55,10 @@ func (v *visit) showSystem() error {
 	}
 	slices.Reverse(state.Gaps) // newest first
 	s := systemScreen{Process: v.process, System: state}
+	if s.Operator = v.isOperator(); !s.Operator {
+		s.Process, s.System = Process{Version: v.process.Version}, store.System{AsOf: state.AsOf, Gaps: state.Gaps}
+		return v.show(http.StatusOK, "system", "System", s)
+	}
 	if s.Backup, err = v.newBackupCard(); err != nil {
 		return err
 	}

@@ -2,12 +2,15 @@ package dashboard
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -23,6 +26,65 @@ func TestSystem(t *testing.T) {
 			s.Fatal(err)
 		}
 		owner.wants(owner.get("/admin/system"), http.StatusOK, "this one")
+	})
+}
+
+// TestSystemOfAnotherWorkspace is seen by an admin who does not run the installation: without its settings, database and
+// replicas.
+func TestSystemOfAnotherWorkspace(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		s.dashboard.process = Process{
+			Version: "v1.2.3", Go: "go1.99", Database: "postgres://db.example/allswell", Replica: "here", Settings: []Setting{{"ALLSWELL_LISTEN", ":8080", "flag"}},
+		}
+		owner := s.owner()
+		if _, err := s.store.IssueTokenFor(s.Context(), "Second", allswell.NewToken{Name: "first", Scope: allswell.ScopeAdmin}); err != nil {
+			s.Fatal(err)
+		}
+		all, err := s.store.AllTokens(s.Context())
+		if err != nil {
+			s.Fatal(err)
+		}
+		second := all[len(all)-1].WorkspaceID
+		issued, err := s.store.Invite(s.Context(), allswell.SystemActor("test", second), allswell.NewInvitation{Email: "ada@example.com", Role: allswell.RoleOwner})
+		if err != nil {
+			s.Fatal(err)
+		}
+		owner.wants(owner.post("/admin/accept", "code", issued.Code), http.StatusSeeOther, "/admin")
+		screen := owner.wants(owner.get("/admin/system"), http.StatusOK, "v1.2.3", "Listening gaps")
+		for _, secret := range []string{"db.example", "ALLSWELL_LISTEN", "go1.99", "Replicas", "here", "Backup"} {
+			if main := screen.body[strings.Index(screen.body, "<main"):]; strings.Contains(main, secret) {
+				s.Errorf("an admin of another workspace sees %s", secret)
+			}
+		}
+	})
+}
+
+// TestOnlyScreensAreLive asks for paths as event streams do: all but the screens that show changes are unknown.
+func TestOnlyScreensAreLive(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		for _, route := range s.dashboard.routes() {
+			method, path, _ := strings.Cut(route.pattern, " ")
+			if method != http.MethodGet || slices.Contains(liveScreens, route.pattern) {
+				continue
+			}
+			for _, part := range []string{"page", "monitor", "incident", "alert", "channel"} {
+				path = strings.ReplaceAll(path, "{"+part+"}", part)
+			}
+			_, pattern := s.dashboard.newMux(true).(*http.ServeMux).Handler(httptest.NewRequest(method, path, nil))
+			if pattern == route.pattern {
+				s.Errorf("an event stream can name %s", route.pattern)
+			}
+		}
+		for _, pattern := range liveScreens {
+			path := strings.TrimPrefix(pattern, "GET ")
+			if strings.Contains(path, "{") {
+				continue
+			}
+			if body := owner.wants(owner.get(path), http.StatusOK).body; !strings.Contains(body, "/admin/live?of=") {
+				s.Errorf("%s is not kept current", path)
+			}
+		}
 	})
 }
 
