@@ -27,6 +27,7 @@ const (
 	DefaultConcurrency = 200
 	perHost            = 20                     // checks of one host at a time
 	claimInterval      = 250 * time.Millisecond // between claims, each of which is a transaction
+	fullClaimInterval  = 50 * time.Millisecond  // the same while checks are due that had no place, after one has ended
 	claimLimit         = 200                    // checks of a claim
 	cutOffClaimLimit   = 1                      // that run at a time while other replicas are likely to reach more
 	idleInterval       = time.Second            // between queries while no check is due
@@ -93,9 +94,7 @@ func (c *Checker) Run(ctx context.Context) {
 	r := &recorder{checker: c}
 	var recording sync.WaitGroup
 	recording.Go(func() { r.run(work) })
-	d := dispatcher{
-		checker: c, work: work, results: c.results, done: make(chan string, c.Concurrency), hosts: make(map[string]int),
-	}
+	d := newDispatcher(c, work)
 	d.run(ctx)
 	d.drain(stop)
 	stop() // so that each batch is tried only once

@@ -3,6 +3,7 @@ package checker
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -10,36 +11,41 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// dispatcher claims checks and runs them. Only its goroutine uses its fields.
+// dispatcher claims checks and runs them, each in a place that its host and its workspace share with others. It claims none
+// for a host or workspace without a free place: these stay due, and other replicas can run them. Only its goroutine uses
+// its fields.
 type dispatcher struct {
 	checker *Checker
 	work    context.Context // of checks that run
 	results chan<- allswell.CheckResult
-	done    chan string // hosts of checks that have ended
+	places  *places
+	ended   chan struct{} // holds a value if a place may have become free
 
-	running   int
-	hosts     map[string]int // checks that run, by host
-	waiting   []waitingCheck // for their hosts, oldest first
+	running   sync.WaitGroup
+	full      bool // checks are due for which there was no place
 	refreshed time.Time
 }
 
-// waitingCheck is a check that waits until fewer checks of its host run.
-type waitingCheck struct {
-	claimed store.ClaimedCheck
-	probe   check.Probe
+func newDispatcher(c *Checker, work context.Context) *dispatcher {
+	ended := make(chan struct{}, 1)
+	return &dispatcher{checker: c, work: work, results: c.results, places: newPlaces(c, ended), ended: ended}
 }
 
 // run claims checks until ctx ends.
 func (d *dispatcher) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	var claimed time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case host := <-d.done:
-			d.ended(host)
+		case <-d.ended:
+			if d.full {
+				timer.Reset(fullClaimInterval - time.Since(claimed))
+			}
 		case <-timer.C:
+			claimed = time.Now()
 			timer.Reset(d.claim(ctx))
 		}
 	}
@@ -55,22 +61,26 @@ func (d *dispatcher) claim(ctx context.Context) time.Duration {
 		}
 		d.refreshed = time.Now()
 	}
-	free := min(c.Concurrency-d.running-len(d.waiting), claimLimit, maxResults-c.Waiting())
+	plan := d.places.plan()
+	limit := min(plan.free(), claimLimit, maxResults-c.Waiting())
 	if c.verdicts.isCutOff(time.Now()) {
-		free = min(free, cutOffClaimLimit-d.running)
+		limit = min(limit, cutOffClaimLimit-d.places.taken())
 	}
-	if free <= 0 {
+	if limit <= 0 {
+		d.full = true
 		return claimInterval
 	}
-	claimed, next, err := c.Store.ClaimChecks(ctx, store.CheckClaim{Replica: c.Replica, Location: c.Location, Limit: free})
+	claimed, next, err := c.Store.ClaimChecks(ctx, store.CheckClaim{
+		Replica: c.Replica, Location: c.Location, Limit: limit, Place: plan.place, Full: plan.isFull,
+	})
 	if err != nil {
 		return d.failed(ctx, err)
 	}
 	c.claims.Worked(time.Now())
-	for _, check := range claimed {
-		d.start(check)
+	if returned := d.startAll(ctx, claimed); returned > 0 {
+		return 0 // their hosts are known now, so others are claimed
 	}
-	if next.IsZero() {
+	if d.full = !next.IsZero() && !next.After(c.now()); next.IsZero() {
 		return emptyInterval
 	}
 	return min(max(next.Sub(c.now()), claimInterval), idleInterval)
@@ -86,68 +96,54 @@ func (d *dispatcher) failed(ctx context.Context, err error) time.Duration {
 	return idleInterval
 }
 
-// start launches a check, or queues it if perHost checks of its host are running. If the queue is full, the oldest
-// check in it is unknown.
-func (d *dispatcher) start(claimed store.ClaimedCheck) {
+// startAll launches claimed checks. It returns those whose host turns out to have no place, and saves what the hosts are.
+func (d *dispatcher) startAll(ctx context.Context, claimed []store.ClaimedCheck) (returned int) {
 	c := d.checker
-	probe, reason := probeOf(claimed)
-	if reason != "" {
-		d.results <- c.unknown(claimed, reason)
-		return
+	var hosts []store.CheckHost
+	for _, claim := range claimed {
+		probe, reason := probeOf(claim)
+		if reason != "" {
+			d.results <- c.unknown(claim, reason)
+			continue
+		}
+		host := probe.Target().Host
+		place := d.places.take(claim.WorkspaceID, host)
+		if place != nil {
+			d.launch(claim, probe, place)
+		} else {
+			returned++
+		}
+		if place == nil || host != claim.Host {
+			hosts = append(hosts, store.CheckHost{ClaimedCheck: claim, Host: host, Returned: place == nil})
+		}
 	}
-	host := probe.Target().Host
-	if d.hosts[host] < perHost {
-		d.launch(waitingCheck{claimed, probe})
-		return
+	if err := c.Store.SaveCheckHosts(ctx, hosts); err != nil {
+		d.failed(ctx, err)
+		for _, h := range hosts {
+			if h.Returned {
+				d.results <- c.unknown(h.ClaimedCheck, "too many checks of "+h.Host+" were running")
+			}
+		}
+		return 0
 	}
-	d.waiting = append(d.waiting, waitingCheck{claimed, probe})
-	if len(d.waiting) > c.Concurrency {
-		first := d.waiting[0]
-		d.waiting = d.waiting[1:]
-		d.results <- c.unknown(first.claimed, "too many checks of "+first.probe.Target().Host+" were running")
-	}
+	return returned
 }
 
-func (d *dispatcher) launch(w waitingCheck) {
-	host := w.probe.Target().Host
-	d.running++
-	d.hosts[host]++
-	go func() {
-		result := d.checker.check(d.work, w.claimed, w.probe)
+// launch runs a check in a place, which it gives back when the check has ended.
+func (d *dispatcher) launch(claimed store.ClaimedCheck, probe check.Probe, p *place) {
+	d.running.Go(func() {
+		result := d.checker.check(d.work, claimed, probe)
 		if d.work.Err() == nil {
 			d.results <- result
 		}
-		d.done <- host
-	}()
-}
-
-// ended notes that a check of a host has ended, and launches the oldest one that waits for this host.
-func (d *dispatcher) ended(host string) {
-	d.running--
-	if d.hosts[host]--; d.hosts[host] == 0 {
-		delete(d.hosts, host)
-	}
-	for i, w := range d.waiting {
-		if w.probe.Target().Host == host {
-			d.waiting = append(d.waiting[:i], d.waiting[i+1:]...)
-			d.launch(w)
-			return
-		}
-	}
+		p.leave()
+	})
 }
 
 // drain waits until no check runs. After drainTimeout it calls stop, which cancels the checks that still run. These
 // have no result: other replicas, or this one after its next start, check again at the next due time.
 func (d *dispatcher) drain(stop context.CancelFunc) {
-	timer := time.NewTimer(drainTimeout)
+	timer := time.AfterFunc(drainTimeout, stop)
 	defer timer.Stop()
-	d.waiting = nil
-	for d.running > 0 {
-		select {
-		case host := <-d.done:
-			d.ended(host)
-		case <-timer.C:
-			stop()
-		}
-	}
+	d.running.Wait()
 }

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -63,23 +64,24 @@ func TestFewClaimsWhileCutOff(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
 	actor, _ := storetest.Workspace(t, s, "acme")
 	for _, name := range []string{"a", "b", "c"} {
-		create(t, s, actor, name, "http://127.0.0.1:1")
+		create(t, s, actor, name, "http://"+silent(t, "127.0.0.1"))
 	}
-	c := newChecker(t, s, "x", nil)
-	d := dispatcher{checker: c, work: t.Context(), results: c.results, done: make(chan string, c.Concurrency), hosts: make(map[string]int), refreshed: time.Now()}
+	c := newChecker(t, s, "x", nil, func(c *Config) { c.Private = PrivateOn })
+	work, stop := context.WithCancel(t.Context())
+	d := newDispatcher(c, work)
+	d.refreshed = time.Now()
 	c.verdicts.cutOff = time.Now()
-	for range 2 { // the second while the first one's check has not been seen to end
-		if d.claim(t.Context()); d.running != 1 {
-			t.Fatalf("while cut off: %d checks run", d.running)
+	for range 2 {
+		if d.claim(t.Context()); d.places.taken() != 1 {
+			t.Fatalf("while cut off: %d checks run", d.places.taken())
 		}
 	}
 	c.verdicts.cutOff = time.Time{}
-	if d.claim(t.Context()); d.running != 3 {
-		t.Errorf("with a network: %d checks run", d.running)
+	if d.claim(t.Context()); d.places.taken() != 3 {
+		t.Errorf("with a network: %d checks run", d.places.taken())
 	}
-	for d.running > 0 {
-		d.ended(<-d.done)
-	}
+	stop()
+	d.drain(stop)
 }
 
 // TestFullQueue checks that no checks are claimed while too many results wait, so that each has a place.
@@ -88,18 +90,16 @@ func TestFullQueue(t *testing.T) {
 	actor, _ := storetest.Workspace(t, s, "acme")
 	create(t, s, actor, "a", "http://127.0.0.1:1")
 	c := newChecker(t, s, "x", nil)
-	d := dispatcher{checker: c, work: t.Context(), results: c.results, done: make(chan string, c.Concurrency), hosts: make(map[string]int)}
+	d := newDispatcher(c, t.Context())
 	for range maxResults {
 		c.results <- allswell.CheckResult{}
 	}
-	if wait := d.claim(t.Context()); wait != claimInterval || d.running != 0 || c.Waiting() != maxResults {
-		t.Errorf("a full queue: %d checks run, %d results wait, next claim in %s", d.running, c.Waiting(), wait)
+	if wait := d.claim(t.Context()); wait != claimInterval || d.places.taken() != 0 || c.Waiting() != maxResults {
+		t.Errorf("a full queue: %d checks run, %d results wait, next claim in %s", d.places.taken(), c.Waiting(), wait)
 	}
 	<-c.results
-	if d.claim(t.Context()); d.running != 1 {
-		t.Errorf("with a place: %d checks run", d.running)
-	}
-	d.ended(<-d.done)
+	d.claim(t.Context())
+	d.running.Wait()
 	if c.Waiting() != maxResults || cap(c.results) < maxResults+c.Concurrency {
 		t.Errorf("%d results wait, of %d", c.Waiting(), cap(c.results))
 	}

@@ -17,7 +17,7 @@ import (
 var ErrFull = errors.New("too many are waiting for a place")
 
 // Key is something that shares a pool with others of its kind. A place belongs to one or several keys of different kinds,
-// and each of them has to have room.
+// the outermost first, and each of them has to have room.
 type Key struct {
 	Kind, Name string
 	Max        int // places at a time, besides the rule of the pool; 0: no other limit

@@ -52,10 +52,13 @@ func TestMaximumOfAKey(t *testing.T) {
 	} else if planned.Take(Host("b")); p.Free() != 80 {
 		t.Error("a plan takes places of the pool")
 	}
-	if got := fill(p, Workspace("w"), Host("b")); got != 30 {
-		t.Errorf("the workspace got %d more places, not 30", got)
+	if got := fill(p, Workspace("w"), Host("b")); got != 20 {
+		t.Errorf("another host of the workspace got %d places, not 20, a third of those that the first one left it", got)
 	}
-	if p.Shares().Held(Workspace("w")) != 50 || p.Free() != 50 {
+	if _, ok := p.TryAcquire(Workspace("w"), Host("c")); !ok {
+		t.Error("a third host of the workspace got no place")
+	}
+	if p.Shares().Held(Workspace("w")) != 41 || p.Free() != 59 {
 		t.Errorf("the workspace holds %d places, and %d are free", p.Shares().Held(Workspace("w")), p.Free())
 	}
 }

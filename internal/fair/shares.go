@@ -28,18 +28,19 @@ func (s *Shares) Free() int { return s.free }
 // Held returns how many places a key holds.
 func (s *Shares) Held(k Key) int { return s.held[k.id()] }
 
-// Fit reports whether each key holds fewer places than are free, and fewer than its maximum.
+// Fit reports whether there is a place for keys, the outermost first: each holds fewer places than the one before it leaves
+// free, the first fewer than are free, and fewer than its maximum. So one of the hosts of a workspace leaves places of
+// this workspace to the others.
 func (s *Shares) Fit(keys ...Key) bool {
-	if s.free == 0 {
-		return false
-	}
+	left := s.free
 	for _, k := range keys {
 		held := s.held[k.id()]
-		if held >= s.free || k.Max > 0 && held >= k.Max {
+		if held >= left || k.Max > 0 && held >= k.Max {
 			return false
 		}
+		left -= held
 	}
-	return true
+	return left > 0
 }
 
 // Take takes a place for keys that fit.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/secret"
 )
 
@@ -17,15 +18,24 @@ type CheckClaim struct {
 	Replica  string // as in its liveness records
 	Location string // as in Options
 	Limit    int    // checks
+
+	// Place returns the shares of which a check of a workspace and a host needs a place, and the keys that take it. The
+	// host is "" if it is not known. The claim takes places of the shares. nil: only Limit counts.
+	Place func(workspaceID, host string) (*fair.Shares, []fair.Key)
+
+	// Full reports whether no check of a workspace has a place, whatever its host.
+	Full func(workspaceID string) bool
 }
 
 // ClaimedCheck is a check that a replica runs now. No other one runs it for the same due time.
 type ClaimedCheck struct {
 	MonitorID, WorkspaceID string
+	Host                   string // that the replica which ran the check last has saved
 	Type                   allswell.MonitorType
 	Interval               time.Duration
 	Spec                   allswell.CheckSpec // with its secrets
 	DueAt                  time.Time
+	Retry                  bool  // another replica could not decide
 	Version                int64 // of the configuration: see CheckResult
 	SecretsMissing         bool  // the secrets cannot be opened, so the result is unknown
 }
@@ -52,18 +62,23 @@ func retryWithout(r allswell.CheckRound) string {
 
 // ClaimChecks claims due checks for a replica: it moves their due times to the next regular ones and returns once that is
 // durable. So each due time is claimed once, a replica that stops loses only what it had claimed, and checks that are
-// late are not made up. next is when the next check is due, by Clock; zero: none is planned.
+// late are not made up. Checks for which the replica has no place stay due, and do not delay those behind them. next is
+// when the next check is due, by Clock; zero: none is planned.
 func (s *Store) ClaimChecks(ctx context.Context, c CheckClaim) (claimed []ClaimedCheck, next time.Time, err error) {
+	var chosen chosenChecks
 	due, err := read(ctx, s, func(x *session) (bool, error) {
-		next, err = x.nextCheck(c)
-		return !next.IsZero() && !next.After(x.Now), err
+		if next, err = x.nextCheck(c); err != nil || next.IsZero() || next.After(x.Now) {
+			return false, err
+		}
+		chosen, err = x.chooseChecks(c)
+		return len(chosen.retries)+len(chosen.due) > 0, err
 	})
 	if err != nil || !due {
 		return nil, next, err
 	}
 	claimed, err = write(ctx, s, func(t *tx) ([]ClaimedCheck, error) {
 		t.unattended = true
-		claimed, err := t.claimChecks(c)
+		claimed, err := t.claimChecks(chosen)
 		if err == nil {
 			next, err = t.nextCheck(c)
 		}
@@ -95,22 +110,22 @@ type dueCheck struct {
 	sealed []byte
 }
 
-// claimChecks claims checks, those first that another replica could not decide.
-func (t *tx) claimChecks(c CheckClaim) ([]ClaimedCheck, error) {
-	retries, err := t.dueChecks(true, checkRetryable+` ORDER BY retry_at, monitor_id LIMIT $4`, millis(t.Now), withoutLocation(c.Location), withoutReplica(c.Replica), c.Limit)
+// claimChecks claims chosen checks that are still due.
+func (t *tx) claimChecks(chosen chosenChecks) ([]ClaimedCheck, error) {
+	retries, err := t.dueChecks("retry_at", chosen.retries)
 	if err != nil {
 		return nil, err
 	}
 	if len(retries) > 0 {
 		ids := make([]string, len(retries))
 		for i, d := range retries {
-			ids[i] = d.MonitorID
+			ids[i], retries[i].Retry = d.MonitorID, true
 		}
 		if _, err := t.Exec(`UPDATE checks SET retry_at = NULL WHERE monitor_id IN EACH($1)`, list(ids)); err != nil {
 			return nil, err
 		}
 	}
-	due, err := t.dueChecks(false, `due_at <= $1 ORDER BY due_at, monitor_id LIMIT $2`, millis(t.Now), c.Limit-len(retries))
+	due, err := t.dueChecks("due_at", chosen.due)
 	if err != nil {
 		return nil, err
 	}
@@ -131,21 +146,21 @@ func (t *tx) claimChecks(c CheckClaim) ([]ClaimedCheck, error) {
 	return claimed, nil
 }
 
-// dueChecks locks and loads checks. Those that another transaction holds are left to the next claim.
-func (t *tx) dueChecks(retry bool, where string, args ...any) ([]dueCheck, error) {
-	column := "due_at"
-	if retry {
-		column = "retry_at"
+// dueChecks locks and loads checks whose column due_at or retry_at has passed. Those that another transaction holds are left
+// to the next claim.
+func (t *tx) dueChecks(column string, chosen []string) ([]dueCheck, error) {
+	if len(chosen) == 0 {
+		return nil, nil
 	}
-	ids, err := t.ids(`SELECT monitor_id FROM checks WHERE `+where+` FOR UPDATE SKIP LOCKED`, args...)
+	ids, err := t.ids(`SELECT monitor_id FROM checks WHERE monitor_id IN EACH($1) AND `+column+` <= $2 FOR UPDATE SKIP LOCKED`, list(chosen), millis(t.Now))
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	return database.Query(t.Session, func(row database.Row) (d dueCheck, err error) {
-		c, err := scanCheck(widerRow{row, []any{instant{&d.DueAt}, &d.Version, &d.sealed, &d.WorkspaceID, &d.Type, duration{&d.Interval}}})
+		c, err := scanCheck(widerRow{row, []any{instant{&d.DueAt}, &d.Host, &d.Version, &d.sealed, &d.WorkspaceID, &d.Type, duration{&d.Interval}}})
 		d.MonitorID, d.Spec = c.monitorID, c.CheckSpec
 		return d, err
-	}, `SELECT `+checkColumns+`, `+column+`, version, secrets, workspace_id, type, interval_ms FROM (SELECT * FROM checks WHERE monitor_id IN EACH($1)) AS due
+	}, `SELECT `+checkColumns+`, `+column+`, host, version, secrets, m.workspace_id, type, interval_ms FROM (SELECT * FROM checks WHERE monitor_id IN EACH($1)) AS due
 		JOIN (SELECT id, workspace_id, type, interval_ms FROM monitors) AS m ON m.id = due.monitor_id ORDER BY `+column+`, monitor_id`, list(ids))
 }
 

@@ -67,9 +67,9 @@ func (t *tx) createCheck(m *allswell.Monitor) error {
 	m.Check.Secrets = nil
 	m.NextCheckAt = firstCheck(*m, t.Now)
 	c := m.Check
-	_, err = t.Exec(`INSERT INTO checks (monitor_id, version, timeout_ms, slow_after_ms, recovery_threshold, confirm_from, config, secret_fields, secrets, due_at)
-		VALUES ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		m.ID, c.Timeout.Milliseconds(), nullIfZero(c.SlowAfter.Milliseconds()), c.RecoveryThreshold, c.ConfirmFrom, configText(c), listText(c.SecretFields), sealed, millis(m.NextCheckAt))
+	_, err = t.Exec(`INSERT INTO checks (monitor_id, workspace_id, version, timeout_ms, slow_after_ms, recovery_threshold, confirm_from, config, secret_fields, secrets, due_at)
+		VALUES ($1, $2, 1, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		m.ID, m.WorkspaceID, c.Timeout.Milliseconds(), nullIfZero(c.SlowAfter.Milliseconds()), c.RecoveryThreshold, c.ConfirmFrom, configText(c), listText(c.SecretFields), sealed, millis(m.NextCheckAt))
 	return err
 }
 
@@ -101,7 +101,7 @@ func (t *tx) changeCheck(before allswell.Monitor, m *allswell.Monitor, ch allswe
 	if m.Enabled != before.Enabled || m.Interval != before.Interval || len(ch.Secrets) > 0 || !reflect.DeepEqual(c, before.Check) {
 		m.NextCheckAt = firstCheck(*m, t.Now)
 		if _, err := t.Exec(`UPDATE checks SET version = version + 1, timeout_ms = $2, slow_after_ms = $3, recovery_threshold = $4, confirm_from = $5, config = $6,
-				secret_fields = $7, due_at = $8, retry_at = NULL WHERE monitor_id = $1`,
+				secret_fields = $7, due_at = $8, retry_at = NULL, host = '' WHERE monitor_id = $1`,
 			m.ID, c.Timeout.Milliseconds(), nullIfZero(c.SlowAfter.Milliseconds()), c.RecoveryThreshold, c.ConfirmFrom, configText(c), listText(c.SecretFields), millis(m.NextCheckAt)); err != nil {
 			return err
 		}

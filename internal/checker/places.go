@@ -1,0 +1,161 @@
+package checker
+
+import (
+	"sync"
+	"time"
+
+	"github.com/allswell/allswell/internal/fair"
+)
+
+const (
+	// slowAfter is how long a check may run until its host is slow.
+	slowAfter = 2 * time.Second
+
+	// maxSlowHosts is the maximum number of slow hosts that are known.
+	maxSlowHosts = 100_000
+)
+
+// places are where checks run. Half of them are for hosts that are known to be slow, such as those that do not answer: a
+// check moves there when its host turns out to be slow. So checks of hosts that answer wait for those that do not for at
+// most slowAfter, however many these are.
+type places struct {
+	checker    *Checker
+	fast, slow *fair.Pool
+	size       int
+	freed      chan<- struct{}
+
+	mu        sync.Mutex
+	slowHosts map[string]bool
+}
+
+func newPlaces(c *Checker, freed chan<- struct{}) *places {
+	fast, slow := (c.Concurrency+1)/2, max(1, c.Concurrency/2)
+	return &places{
+		checker: c, fast: fair.NewPool(fast, 0), slow: fair.NewPool(slow, 0), size: fast + slow, freed: freed,
+		slowHosts: make(map[string]bool),
+	}
+}
+
+// taken returns how many checks run.
+func (p *places) taken() int { return p.size - p.fast.Free() - p.slow.Free() }
+
+// keys returns what a check needs a place of. A workspace that is alone shares with nobody.
+func (p *places) keys(workspaceID, host string) (keys []fair.Key) {
+	if !p.checker.guard.singleWorkspace.Load() {
+		keys = append(keys, fair.Workspace(workspaceID))
+	}
+	return append(keys, fair.Host(host).AtMost(perHost))
+}
+
+func (p *places) isSlow(host string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.slowHosts[host]
+}
+
+// note notes whether a host is slow.
+func (p *places) note(host string, slow bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slow {
+		delete(p.slowHosts, host)
+		return
+	}
+	if len(p.slowHosts) >= maxSlowHosts {
+		clear(p.slowHosts)
+	}
+	p.slowHosts[host] = true
+}
+
+// plan is a choice of checks that take places later.
+type plan struct {
+	*places
+	fast, slow *fair.Shares
+}
+
+func (p *places) plan() plan { return plan{p, p.fast.Shares(), p.slow.Shares()} }
+
+func (p plan) free() int { return p.fast.Free() + p.slow.Free() }
+
+// place is what store.CheckClaim.Place needs. A check whose host is not known is claimed to find out, and returned if there
+// is no place for it.
+func (p plan) place(workspaceID, host string) (*fair.Shares, []fair.Key) {
+	switch {
+	case host == "":
+		return p.fast, nil
+	case p.isSlow(host):
+		return p.slow, p.keys(workspaceID, host)
+	}
+	return p.fast, p.keys(workspaceID, host)
+}
+
+// isFull reports whether a workspace has no place for any host.
+func (p plan) isFull(workspaceID string) bool {
+	keys := p.keys(workspaceID, "")
+	keys = keys[:len(keys)-1]
+	return !p.fast.Fit(keys...) && !p.slow.Fit(keys...)
+}
+
+// place is where a check runs.
+type place struct {
+	places *places
+	host   string
+	began  time.Time
+	move   *time.Timer
+
+	mu      sync.Mutex
+	left    bool
+	release func()
+}
+
+// take returns the place of a check that begins, or nil if there is none.
+func (p *places) take(workspaceID, host string) *place {
+	pool, keys, slow := p.fast, p.keys(workspaceID, host), p.isSlow(host)
+	if slow {
+		pool = p.slow
+	}
+	release, ok := pool.TryAcquire(keys...)
+	if !ok {
+		return nil
+	}
+	c := &place{places: p, host: host, began: time.Now(), release: release}
+	if !slow {
+		c.move = time.AfterFunc(slowAfter, func() { c.moveToSlow(keys) })
+	}
+	return c
+}
+
+// moveToSlow gives the place to others if there is one for slow hosts.
+func (c *place) moveToSlow(keys []fair.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left {
+		return
+	}
+	c.places.note(c.host, true)
+	if release, ok := c.places.slow.TryAcquire(keys...); ok {
+		c.release()
+		c.release = release
+		c.places.notify()
+	}
+}
+
+// leave gives the place to others after the check has ended.
+func (c *place) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left = true
+	if c.move != nil {
+		c.move.Stop()
+	}
+	c.places.note(c.host, time.Since(c.began) > slowAfter)
+	c.release()
+	c.places.notify()
+}
+
+func (p *places) notify() {
+	select {
+	case p.freed <- struct{}{}:
+	default:
+	}
+}
