@@ -69,8 +69,8 @@ func TestSilentHostDelaysNoOther(t *testing.T) {
 		if d.places.taken() > perHost {
 			t.Errorf("%d checks of one host run", d.places.taken())
 		}
-		if n := due(t, s); n != 300-d.places.taken() {
-			t.Errorf("%d checks of the host stay due, and %d run", n, d.places.taken())
+		if n := due(t, s) + d.places.taken(); n < 300 || n > 302 { // the others may be due again
+			t.Errorf("%d checks of the host are due or run", n)
 		}
 		stop()
 		d.drain(stop)

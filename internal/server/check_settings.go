@@ -34,7 +34,7 @@ type CheckSettings struct {
 
 	CheckSelf string `env:"ALLSWELL_CHECK_SELF" default:"off" placeholder:"on|off" help:"Whether checks may reach this service itself."`
 
-	CheckConcurrency string `env:"ALLSWELL_CHECK_CONCURRENCY" default:"200" placeholder:"COUNT" help:"Checks that this replica runs at a time, from 1 to 10000."`
+	CheckConcurrency string `env:"ALLSWELL_CHECK_CONCURRENCY" default:"200" placeholder:"COUNT" help:"Checks that this replica runs at a time, from 1 to 10000; half of these places are for hosts that take more than 2 s to answer. One host gets at most 20 places, and one of several workspaces at most half."`
 }
 
 // CheckConfig holds the values of CheckSettings.
