@@ -435,6 +435,7 @@ func TestJSON(t *testing.T) {
 		{"$.id", "9007199254740992", "the value at $.id is 9007199254740993, expected 9007199254740992"},
 		{"$[?@ == 9007199254740992]", "", "the body has no value at $[?@ == 9007199254740992]"},
 		{"$.huge", "1e999999999", ""},
+		{"$\n.missing", "", "the body has no value at $ .missing"},
 		{"$.huge", "1e999999998", "the value at $.huge is 1E999999999, expected 1e999999998"},
 	} {
 		o := runOnce(t, "http", fields(t, "url", s.URL, "json_path", c.path, "json_value", c.value))

@@ -53,7 +53,7 @@ var httpType = Type{
 		{Name: "body_matches", Label: "Body matches", Help: "Regular expression (RE2) that the body must match.", Kind: configfield.KindText, Advanced: true, Max: 1000, Example: `"status":\s*"ok"`},
 		{
 			Name: "json_path", Label: "JSON path", Help: "JSONPath (RFC 9535) of a value that the body must have.",
-			Kind: configfield.KindText, Advanced: true, Max: maxJSONPath, Example: "$.checks[0].status",
+			Kind: configfield.KindText, Advanced: true, Syntax: true, Max: maxJSONPath, Example: "$.checks[0].status",
 		},
 		{
 			Name: "json_value", Label: "JSON value",

@@ -197,6 +197,7 @@ func (p *httpProbe) judgeText(text []byte, stop func() bool) (why string, err er
 
 // judgeJSON returns why a text does not have the expected value at a path, or "".
 func judgeJSON(text []byte, path *jsonpath.Path, name, expected string, stop func() bool) (why string, err error) {
+	name = shorten(name)
 	document, err := jsonpath.ParseDocument(text)
 	if errors.Is(err, jsonpath.ErrDepth) {
 		return "the body has " + err.Error(), nil
@@ -215,5 +216,5 @@ func judgeJSON(text []byte, path *jsonpath.Path, name, expected string, stop fun
 	case expected == "" || found.Is(expected):
 		return "", nil
 	}
-	return "the value at " + name + " is " + cmp.Or(shorten(found.String()), `""`) + ", expected " + expected, nil
+	return "the value at " + name + " is " + cmp.Or(shorten(found.Beginning(maxExcerpt)), `""`) + ", expected " + expected, nil
 }

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -195,5 +198,45 @@ func TestMemoryOfBodies(t *testing.T) {
 	}
 	if small, large, turns := n.capacity.small.Free(), n.capacity.large.Free(), n.capacity.turns.Free(); small != smallBodies || large != largeBodies || turns < 1 {
 		t.Errorf("free places: %d, %d and %d", small, large, turns)
+	}
+}
+
+// TestPathsOfTheSuite checks that exactly the valid paths of the compliance suite of RFC 9535 can be saved.
+func TestPathsOfTheSuite(t *testing.T) {
+	text, err := os.ReadFile("../jsonpath/testdata/jsonpath-compliance-suite.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var suite struct {
+		Tests []struct {
+			Name, Selector  string
+			InvalidSelector bool `json:"invalid_selector"`
+			Document        json.RawMessage
+			Result          []json.RawMessage
+			Results         [][]json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(text, &suite); err != nil {
+		t.Fatal(err)
+	}
+	typ, _ := TypeOf("http")
+	for _, c := range suite.Tests {
+		config, _, err := typ.Read(object(t, fields(t, "url", "http://127.0.0.1/", "json_path", c.Selector)))
+		if (err != nil) != c.InvalidSelector {
+			t.Errorf("%s: %q: error %v", c.Name, c.Selector, err)
+		}
+		if err != nil {
+			continue
+		}
+		p, err := typ.Probe(config, nil)
+		if err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+			continue
+		}
+		results := append(c.Results, c.Result)
+		why, err := judgeJSON(c.Document, p.(*httpProbe).json, "it", "", func() bool { return false })
+		if found := slices.ContainsFunc(results, func(r []json.RawMessage) bool { return len(r) > 0 }); err != nil || (why == "") != found {
+			t.Errorf("%s: %q, error %v", c.Name, why, err)
+		}
 	}
 }

@@ -80,8 +80,9 @@ func (p *tcpProbe) talk(r *run, conn net.Conn) Outcome {
 			r.gotFirstByte()
 		}
 		answer = append(answer, buffer[:n]...)
+		begin := max(0, len(answer)-n-len(p.Expect)) // what is before it was searched
 		switch {
-		case bytes.Contains(answer, []byte(p.Expect)):
+		case bytes.Contains(answer[begin:], []byte(p.Expect)):
 			return Outcome{Answered: true}
 		case err != nil && len(answer) == 0:
 			return r.fail(err)

@@ -203,6 +203,9 @@ func (f Field) checkText(text string) string {
 	if utf8.RuneCountInString(text) > f.Limit() {
 		return fmt.Sprintf("may not be longer than %d characters", f.Limit())
 	}
+	if f.Syntax {
+		return ""
+	}
 	several := f.Kind == KindLongText
 	if strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) && !(several && (r == '\n' || r == '\r' || r == '\t'))

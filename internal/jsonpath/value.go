@@ -71,6 +71,14 @@ func (v Value) String() string {
 	return unquote(v.JSON())
 }
 
+// Beginning returns String, or the first n bytes of JSON if that is longer.
+func (v Value) Beginning(n int) string {
+	if raw := v.JSON(); len(raw) > n {
+		return string(raw[:n])
+	}
+	return v.String()
+}
+
 // Is reports whether the value is the expected one: the same characters, the same number in any notation, or an array or
 // object with the same values, whatever the order of the members.
 func (v Value) Is(expected string) bool {
