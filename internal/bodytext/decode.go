@@ -134,7 +134,11 @@ func readAll(r io.Reader, limit int, stop func() bool) (plain []byte, cut bool, 
 			return nil, false, ErrStopped
 		}
 		if len(plain) == cap(plain) {
-			plain = append(make([]byte, 0, min(limit+1, 2*cap(plain))), plain...)
+			next := min(limit+1, 4*cap(plain))
+			if next > 1<<20 { // no more garbage by growing
+				next = limit + 1
+			}
+			plain = append(make([]byte, 0, next), plain...)
 		}
 		n, err := r.Read(plain[len(plain):min(cap(plain), len(plain)+readSize)])
 		plain = plain[:len(plain)+n]

@@ -35,23 +35,41 @@ type capacity struct {
 	once         sync.Once
 	small, large *fair.Pool // places for bodies
 	turns        *fair.Pool // places of those who judge a body; at most a quarter of the processors
+
+	smallBuffers, largeBuffers sync.Pool // of *[]byte, so that bodies leave no garbage
 }
 
 func (c *capacity) open() *capacity {
 	c.once.Do(func() {
 		c.small, c.large = fair.NewPool(smallBodies, maxWaiting), fair.NewPool(largeBodies, maxWaiting)
+		c.smallBuffers.New = func() any { return newBuffer(smallBody) }
+		c.largeBuffers.New = func() any { return newBuffer(maxMaxBodySize) }
 		c.turns = fair.NewPool(min(maxTurns, max(1, runtime.GOMAXPROCS(0)/4)), maxWaiting)
 	})
 	return c
 }
 
-// reserve waits for a place for a body of up to size bytes.
-func (c *capacity) reserve(ctx context.Context, size int, keys []fair.Key) (release func(), err error) {
-	c.open()
-	if size <= smallBody {
-		return c.small.Acquire(ctx, keys...)
+func newBuffer(size int) *[]byte {
+	buffer := make([]byte, 0, size)
+	return &buffer
+}
+
+// reserve waits for a place for a body of up to size bytes, and returns its empty buffer, which must not be used after
+// release.
+func (c *capacity) reserve(ctx context.Context, size int, keys []fair.Key) (buffer []byte, release func(), err error) {
+	places, buffers := c.open().small, &c.smallBuffers
+	if size > smallBody {
+		places, buffers = c.large, &c.largeBuffers
 	}
-	return c.large.Acquire(ctx, keys...)
+	leave, err := places.Acquire(ctx, keys...)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := buffers.Get().(*[]byte)
+	return (*b)[:0], sync.OnceFunc(func() {
+		buffers.Put(b)
+		leave()
+	}), nil
 }
 
 // turn is the right to judge a body. It is passed on after turnLength, so that no body keeps others waiting for long.

@@ -49,8 +49,8 @@ func (p *httpProbe) judgesText() bool {
 type received struct {
 	bodytext.Body
 	response *http.Response
-	limit    int // bytes that were to be read
-	release  func()
+	limit    int    // bytes that were to be read
+	release  func() // gives the place back; Raw must not be used any more
 }
 
 // receive reads up to MaxBodySize bytes of a body. Only the first ones are kept, unless all of them are to be judged: these
@@ -89,11 +89,12 @@ func (p *httpProbe) receive(ctx context.Context, r *run, response *http.Response
 // readInPlace reads until Raw has size bytes, in a place for a body of that size.
 func (b *received) readInPlace(ctx context.Context, r *run, size int) error {
 	began := time.Now()
-	release, err := r.network.capacity.reserve(ctx, size, r.keys)
+	buffer, release, err := r.network.capacity.reserve(ctx, size, r.keys)
 	r.wait(time.Since(began))
 	if err != nil {
 		return errBusy
 	}
+	b.Raw = append(buffer, b.Raw...)
 	b.release() // of a smaller place
 	b.release = release
 	return b.read(size)
@@ -103,11 +104,7 @@ func (b *received) readInPlace(ctx context.Context, r *run, size int) error {
 func (b *received) read(size int) error {
 	for len(b.Raw) < size {
 		if len(b.Raw) == cap(b.Raw) {
-			next := min(size, max(4096, 4*cap(b.Raw)))
-			if cap(b.Raw) >= smallBody {
-				next = size
-			}
-			b.Raw = append(make([]byte, 0, next), b.Raw...)
+			b.Raw = append(make([]byte, 0, min(size, max(4096, 4*cap(b.Raw)))), b.Raw...)
 		}
 		n, err := b.response.Body.Read(b.Raw[len(b.Raw):min(cap(b.Raw), size)])
 		b.Raw = b.Raw[:len(b.Raw)+n]
@@ -205,6 +202,7 @@ func judgeJSON(text []byte, path *jsonpath.Path, name, expected string, stop fun
 	if err != nil {
 		return "the body is not valid JSON", nil
 	}
+	defer document.Release()
 	found, ok, err := path.First(document, stop)
 	switch {
 	case errors.Is(err, jsonpath.ErrWork):

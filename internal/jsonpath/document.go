@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"sync"
 )
 
 // maxDepth is the maximum number of arrays and objects within each other.
@@ -41,7 +42,7 @@ func ParseDocument(text []byte) (*Document, error) {
 	if len(text) > math.MaxInt32 || !json.Valid(text) {
 		return nil, ErrInvalid
 	}
-	d := &Document{text, make([]container, 0, bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")))}
+	d := &Document{text, takeContainers(bytes.Count(text, []byte("[")) + bytes.Count(text, []byte("{")))}
 	var open []uint32
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -49,6 +50,7 @@ func ParseDocument(text []byte) (*Document, error) {
 			i = endOfString(text, i) - 1
 		case '[', '{':
 			if len(open) == maxDepth {
+				d.Release()
 				return nil, ErrDepth
 			}
 			open = append(open, uint32(len(d.containers)))
@@ -59,6 +61,24 @@ func ParseDocument(text []byte) (*Document, error) {
 		}
 	}
 	return d, nil
+}
+
+// containers keeps lists of containers of documents for the next ones, so that large documents leave no garbage.
+var containers sync.Pool // of *[]container
+
+// takeContainers returns an empty list for up to n containers.
+func takeContainers(n int) []container {
+	if list, ok := containers.Get().(*[]container); ok && cap(*list) >= n {
+		return (*list)[:0]
+	}
+	return make([]container, 0, n)
+}
+
+// Release gives the memory of the document to the next ones. The document and its values must not be used any more.
+func (d *Document) Release() {
+	list := d.containers
+	d.containers = nil
+	containers.Put(&list)
 }
 
 // endOfString returns the offset after the string that begins at i.

@@ -8,7 +8,7 @@ import (
 
 // Limits of the work of an evaluation.
 const (
-	maxWork            = 20_000_000 // visited values, and bytesPerWork bytes that are read each, which take about 2 s
+	maxWork            = 10_000_000 // visited values, and bytesPerWork bytes that are read each, which take about 1 s
 	bytesPerWork       = 32
 	patternWork        = 100 * bytesPerWork // bytes that take as long as compiling one of a regular expression
 	maxDocumentPattern = 1000               // bytes of a regular expression of a document; longer ones match nothing
