@@ -439,7 +439,7 @@ func (p *httpProbe) judge(ctx context.Context, q *requests, response *http.Respo
 	case err != nil:
 		o.Failure = q.run.fail(err).Failure
 	default:
-		if o.Failure = p.judgeHeaders(response.Header); o.Failure == "" && p.judgesText() {
+		if o.Failure = p.judgeHeaders(response.Header, p.guard(response.Request)); o.Failure == "" && p.judgesText() {
 			p.judgeBody(ctx, q.run, &body, &o)
 		}
 	}
@@ -481,7 +481,7 @@ func (p *httpProbe) proxyFailure(q *requests, response *http.Response) string {
 	return why
 }
 
-func (p *httpProbe) judgeHeaders(headers http.Header) string {
+func (p *httpProbe) judgeHeaders(headers http.Header, g guard) string {
 	names := make([]string, 0, len(p.ExpectedHeaders))
 	for name := range p.ExpectedHeaders {
 		names = append(names, name)
@@ -492,7 +492,7 @@ func (p *httpProbe) judgeHeaders(headers http.Header) string {
 		if len(values) == 0 {
 			return "the response has no header " + name
 		}
-		if want := strings.ToLower(p.ExpectedHeaders[name]); !slices.ContainsFunc(values, func(v string) bool { return strings.Contains(strings.ToLower(v), want) }) {
+		if want := strings.ToLower(p.ExpectedHeaders[name]); !slices.ContainsFunc(values, func(v string) bool { return strings.Contains(strings.ToLower(string(g.hide([]byte(v)))), want) }) {
 			return "the header " + name + " does not contain the expected text"
 		}
 	}

@@ -148,7 +148,12 @@ func (p *httpProbe) judgeBody(ctx context.Context, r *run, b *received, o *Outco
 		case err != nil:
 			return err
 		}
-		if o.Failure, err = p.judgeText(text.UTF8, stop); err != nil {
+		secrets := p.guard(b.response.Request)
+		judged := secrets.hide(text.UTF8)
+		if text.Cut || len(b.Raw) == b.limit {
+			judged = secrets.hideEnd(judged)
+		}
+		if o.Failure, err = p.judgeText(judged, stop); err != nil {
 			return err
 		}
 		if o.Failure == "" && p.BodyNotContains != "" && text.Cut && b.Encoded() {

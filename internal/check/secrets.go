@@ -1,7 +1,10 @@
 package check
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"net/http"
 	"net/textproto"
 	"slices"
 	"strconv"
@@ -67,4 +70,65 @@ func HideSecrets(text string, spec allswell.CheckSpec) string {
 		}
 	}
 	return redact.New(all...).Hide(text)
+}
+
+// guard hides the secrets of a check from what judges a response: a target that repeats them would otherwise let
+// anyone who can change the conditions of a check guess them.
+type guard struct {
+	secrets  redact.Secrets
+	replacer *strings.Replacer // nil: there are no secrets
+}
+
+// newGuard returns a guard of secrets, which may be empty.
+func newGuard(secrets ...string) guard {
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
+	for _, s := range slices.Clone(secrets) {
+		secrets = append(append(secrets, redact.Parts(s)...), base64.StdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)))
+	}
+	g := guard{secrets: redact.New(secrets...)}
+	if len(g.secrets) == 0 {
+		return g
+	}
+	var pairs []string
+	for _, s := range g.secrets { // the longest first
+		pairs = append(pairs, s, redact.Mark)
+	}
+	g.replacer = strings.NewReplacer(pairs...)
+	return g
+}
+
+// hide returns a text without the secrets.
+func (g guard) hide(text []byte) []byte {
+	if g.replacer == nil {
+		return text
+	}
+	return []byte(g.replacer.Replace(string(text)))
+}
+
+// hideEnd returns a text that was cut, without the beginning of a secret at its end: the limit of what is read could
+// otherwise be moved along a secret.
+func (g guard) hideEnd(text []byte) []byte {
+	for _, s := range g.secrets {
+		for n := min(len(s), len(text)); n > 0; n-- {
+			if bytes.HasSuffix(text, []byte(s[:n])) {
+				return append(slices.Clone(text[:len(text)-n]), redact.Mark...)
+			}
+		}
+	}
+	return text
+}
+
+// guard returns what hides the secrets of a check, and those of the request that was sent.
+func (p *httpProbe) guard(request *http.Request) guard {
+	secrets := []string{p.Password, p.BearerToken, p.ProxyPassword, p.OAuthClientSecret}
+	for _, value := range p.SecretHeaders {
+		secrets = append(secrets, value)
+	}
+	if p.Password != "" {
+		secrets = append(secrets, redact.BasicAuth(p.Username, p.Password))
+	}
+	if _, token, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok && p.OAuthTokenURL != "" { // known only here
+		secrets = append(secrets, token)
+	}
+	return newGuard(secrets...)
 }

@@ -1,13 +1,21 @@
 package check
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"html"
+	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/configfield"
@@ -179,5 +187,45 @@ func TestSecretsInDocumentsAreHidden(t *testing.T) {
 		if got := HideSecrets("before "+text+" after", spec); got != "before [secret] after" {
 			t.Errorf("%q becomes %q", text, got)
 		}
+	}
+}
+
+// TestSecretsCannotBeGuessed: the target repeats the headers of the request, in several forms, in its body and its headers.
+func TestSecretsCannotBeGuessed(t *testing.T) {
+	forms := map[string]func(string) string{
+		"as it is": func(s string) string { return s }, "in a URL": url.QueryEscape, "in HTML": html.EscapeString,
+		"in base64": func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+	}
+	const secret = `Zx9&SEKRIT"q`
+	for name, write := range forms {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			echo := write(r.Header.Get("X-Api-Key"))
+			w.Header().Set("X-Echo", echo)
+			io.WriteString(w, "key="+echo)
+		}))
+		t.Cleanup(server.Close)
+		guess := write(secret)
+		for field, value := range map[string]any{
+			"max_body_size": len("key=") + 3, "body_contains": guess, "body_matches": "^key=" + regexp.QuoteMeta(guess[:3]), "expected_headers": map[string]string{"X-Echo": guess[:6]},
+		} {
+			given := map[string]any{"url": server.URL, "secret_headers": map[string]string{"X-Api-Key": secret}, field: value}
+			if field == "max_body_size" { // the body ends within the secret
+				given["body_contains"] = "key=" + guess[:3]
+			}
+			fields := map[string]json.RawMessage{}
+			for key, v := range given {
+				fields[key], _ = json.Marshal(v)
+			}
+			p := httpType.New()
+			if err := configfield.Configure(p, json.RawMessage("{}"), fields); err != nil {
+				t.Fatal(err)
+			}
+			if o := Run(t.Context(), &Network{}, p, 10*time.Second); o.Failure == "" {
+				t.Errorf("%s, %s: a right guess can be told from a wrong one", name, field)
+			}
+		}
+	}
+	if got := string(newGuard("SEKRIT1").hideEnd([]byte("the body ends within SEKR"))); strings.Contains(got, "SEKR") {
+		t.Errorf("a beginning is left: %q", got)
 	}
 }

@@ -3,9 +3,11 @@ package check
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,6 +141,7 @@ func (p *websocketProbe) talk(ctx context.Context, r *run, conn *websocket.Conn)
 		}
 		return Outcome{Answered: true}
 	}
+	hidden := newGuard(slices.Collect(maps.Values(p.SecretHeaders))...)
 	for read := 0; read < maxExpect; {
 		_, message, err := conn.Read(ctx)
 		switch {
@@ -151,7 +154,7 @@ func (p *websocketProbe) talk(ctx context.Context, r *run, conn *websocket.Conn)
 			}
 		case err != nil:
 			return r.fail(err)
-		case strings.Contains(string(message), p.Expect):
+		case strings.Contains(string(hidden.hide(message)), p.Expect):
 			return Outcome{Answered: true}
 		}
 		read += len(message) + 1
