@@ -2,6 +2,9 @@ module github.com/allswell/allswell
 
 go 1.26.0
 
+// Checks with insecure accept certificates with a negative serial number; all others refuse them (internal/check).
+godebug x509negativeserial=1
+
 require (
 	code.dny.dev/ssrf v0.3.0
 	github.com/DataDog/sketches-go v1.4.8

@@ -117,7 +117,7 @@ var layers = []layer{
 		[]string{"internal/alert", "internal/htmltest", "internal/i18n/i18ntest", "internal/markdown", "internal/markdown/markdowntest", "internal/statuspageapi/statuspagetest",
 			"internal/store/storetest", "test/nodeclient"},
 		"An HTTP surface. It loads, caches and serves pages, and limits sign-ups, which send mail to others."},
-	{"internal/openid", []string{".", "internal/cache"}, []string{"internal/openid/openidtest"},
+	{"internal/openid", []string{".", "internal/addressguard", "internal/cache"}, []string{"internal/openid/openidtest"},
 		"Talks to OpenID Connect providers. It depends on neither the store nor the dashboard, so that it can be tested with a provider alone."},
 	{"internal/openid/openidtest", nil, nil,
 		"An OpenID Connect provider for tests. Only tests import it."},

@@ -3,10 +3,11 @@
 package addressguard
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
-	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"code.dny.dev/ssrf"
@@ -16,7 +17,7 @@ import (
 // new address is noticed after at most this time.
 const OwnAddressesAge = 5 * time.Second
 
-// metadata are the addresses of clouds' metadata services, which give out credentials.
+// metadata are the addresses of clouds' metadata services, which give out credentials, besides those that are link-local.
 var metadata = []netip.Prefix{
 	netip.MustParsePrefix("169.254.169.254/32"),
 	netip.MustParsePrefix("169.254.170.0/24"),   // AWS, tasks and pods
@@ -29,27 +30,82 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("169.254.42.42/32"),   // Scaleway
 }
 
-// translated are the networks of IPv6 in whose addresses translators and tunnels find one of IPv4, with the index of
-// its first byte.
-var translated = map[netip.Prefix]int{
-	netip.MustParsePrefix("::/96"):           12, // IPv4-compatible
-	netip.MustParsePrefix("::ffff:0:0:0/96"): 12, // SIIT
-	netip.MustParsePrefix("64:ff9b::/96"):    12, // NAT64
-	netip.MustParsePrefix("64:ff9b:1::/48"):  12, // NAT64 of a local network, with the usual prefixes of 96 bits
-	netip.MustParsePrefix("2002::/16"):       2,  // 6to4
+// noHost are the addresses that do not belong to one host.
+var noHost = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),
+	netip.MustParsePrefix("224.0.0.0/4"),
+	netip.MustParsePrefix("255.255.255.255/32"),
+	netip.MustParsePrefix("::/128"),
+	netip.MustParsePrefix("ff00::/8"),
 }
 
-// IsMetadata reports whether an address belongs to a cloud's metadata service, also if a translator of addresses leads
-// there.
-func IsMetadata(addr netip.Addr) bool {
-	for network, at := range translated {
-		if network.Contains(addr) {
-			bytes := addr.As16()
-			addr = netip.AddrFrom4([4]byte(bytes[at : at+4]))
-			break
+// translated are the networks of IPv6 in whose addresses translators and tunnels find one of IPv4.
+var translated = []struct {
+	network netip.Prefix
+	bytes   [4]int // indexes of the bytes of the IPv4 address
+}{
+	{netip.MustParsePrefix("::/96"), [4]int{12, 13, 14, 15}},             // IPv4-compatible
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), [4]int{12, 13, 14, 15}},   // SIIT
+	{netip.MustParsePrefix("64:ff9b::/96"), [4]int{12, 13, 14, 15}},      // NAT64
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{6, 7, 9, 10}},       // NAT64 of a local network with a prefix of 48 bits (RFC 6052)
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{7, 9, 10, 11}},      // 56
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{9, 10, 11, 12}},     // 64
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{12, 13, 14, 15}},    // 96
+	{netip.MustParsePrefix("2002::/16"), [4]int{2, 3, 4, 5}},             // 6to4
+	{netip.MustParsePrefix("2001::/32"), [4]int{4, 5, 6, 7}},             // Teredo: its server
+	{netip.MustParsePrefix("::200:5efe:0:0/96"), [4]int{12, 13, 14, 15}}, // ISATAP without a prefix
+	{netip.MustParsePrefix("::5efe:0:0/96"), [4]int{12, 13, 14, 15}},
+}
+
+// WhyNever returns why nothing may ever connect to an address, whatever the operator permits, such as "it is link-local";
+// "": it may be permitted. It also finds addresses of IPv4 in those of IPv6 that lead there.
+func WhyNever(addr netip.Addr) string {
+	addr = addr.WithZone("").Unmap()
+	if addr.IsLoopback() {
+		return "" // ::1 is not 0.0.0.1
+	}
+	if why := whyNever(addr); why != "" || addr.Is4() {
+		return why
+	}
+	all := addr.As16()
+	for _, t := range translated {
+		if !t.network.Contains(addr) {
+			continue
+		}
+		inner := netip.AddrFrom4([4]byte{all[t.bytes[0]], all[t.bytes[1]], all[t.bytes[2]], all[t.bytes[3]]})
+		if why := whyNever(inner); why != "" && (t.bytes[3] == 15 || !inAny(noHost, inner)) {
+			return why
 		}
 	}
-	return slices.ContainsFunc(metadata, func(p netip.Prefix) bool { return p.Contains(addr) })
+	if teredo := netip.MustParsePrefix("2001::/32"); teredo.Contains(addr) { // its client, whose bits are inverted
+		return whyNever(netip.AddrFrom4([4]byte{^all[12], ^all[13], ^all[14], ^all[15]}))
+	}
+	return ""
+}
+
+func whyNever(addr netip.Addr) string {
+	switch {
+	case inAny(metadata, addr):
+		return "it belongs to a cloud's metadata service"
+	case addr.IsLinkLocalUnicast():
+		return "it is link-local"
+	case inAny(noHost, addr):
+		return "it is not the address of one host"
+	}
+	return ""
+}
+
+// Control is the Control of a net.Dialer that connects to everything but the addresses of WhyNever, for servers that the
+// operator configures.
+func Control(_, address string, _ syscall.RawConn) error {
+	target, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrRefused, address, err)
+	}
+	if why := WhyNever(target.Addr()); why != "" {
+		return fmt.Errorf("%w: %s: %s", ErrRefused, target.Addr(), why)
+	}
+	return nil
 }
 
 var public = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork())

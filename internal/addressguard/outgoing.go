@@ -25,8 +25,8 @@ type OutgoingGuard struct {
 	own          OwnAddresses
 }
 
-// NewOutgoingGuard returns a guard that refuses denied networks (ALLSWELL_WEBHOOK_DENY), metadata services, and
-// addresses that are not public unless allowPrivate is true (ALLSWELL_WEBHOOK_ALLOW_PRIVATE).
+// NewOutgoingGuard returns a guard that refuses denied networks (ALLSWELL_WEBHOOK_DENY), the addresses of
+// WhyNever, and addresses that are not public unless allowPrivate is true (ALLSWELL_WEBHOOK_ALLOW_PRIVATE).
 func NewOutgoingGuard(denied []netip.Prefix, allowPrivate bool) *OutgoingGuard {
 	return &OutgoingGuard{
 		denied: denied, allowPrivate: allowPrivate, public: ssrf.New(ssrf.WithAnyPort()),
@@ -45,8 +45,8 @@ func (g *OutgoingGuard) Control(network, address string, _ syscall.RawConn) erro
 	if inAny(g.denied, addr) {
 		return fmt.Errorf("%w: %s is in ALLSWELL_WEBHOOK_DENY", ErrRefused, addr)
 	}
-	if IsMetadata(addr) {
-		return fmt.Errorf("%w: %s is a cloud's metadata service", ErrRefused, addr)
+	if why := WhyNever(addr); why != "" {
+		return fmt.Errorf("%w: %s: %s", ErrRefused, addr, why)
 	}
 	if g.allowPrivate {
 		return nil

@@ -276,8 +276,8 @@ func (a answer) retryAfter(now time.Time) time.Duration {
 // decode reads the answer as JSON into v, and returns whether it is.
 func (a answer) decode(v any) bool { return json.Unmarshal(a.body, v) == nil }
 
-// checkURL checks the URL of a service, which may be http or https. An address of a metadata service is refused here, as
-// it is when a message is sent; the settings of the server say which other addresses are.
+// checkURL checks the URL of a service, which may be http or https. Addresses to which nothing connects are refused here, as
+// they are when a message is sent; the settings of the server say which other addresses are.
 func checkURL(bad *allswell.ValidationError, field string, text *string) {
 	*text = strings.TrimSpace(*text)
 	if !strings.Contains(*text, "://") {
@@ -289,8 +289,10 @@ func checkURL(bad *allswell.ValidationError, field string, text *string) {
 		bad.Add(field, "The %s must be an http or https URL without a user name and a fragment.", field)
 		return
 	}
-	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && addressguard.IsMetadata(addr.WithZone("").Unmap()) {
-		bad.Add(field, "The %s may not be at %s: it belongs to a cloud's metadata service.", field, addr)
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
+		if why := addressguard.WhyNever(addr); why != "" {
+			bad.Add(field, "The %s may not be at %s: %s.", field, addr, why)
+		}
 	}
 	allswell.CheckPort(bad, field, u)
 }

@@ -30,7 +30,7 @@ type expiry struct {
 	DownDays int `json:"down_days"`
 }
 
-var defaultExpiry = expiry{WarnDays: 21}
+var defaultTLS = tlsOptions{expiry: expiry{WarnDays: 21}}
 
 func (e expiry) check(bad *allswell.ValidationError) {
 	if e.WarnDays != 0 && e.DownDays > e.WarnDays {

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net"
 	"net/netip"
@@ -11,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/addressguard"
 	"github.com/allswell/allswell/internal/configfield"
 )
 
@@ -79,7 +78,7 @@ func checkHost(bad *allswell.ValidationError, field string, host *string) {
 // checkAddress refuses a host that is an address to which no check connects. Names are looked up when they are checked.
 func checkAddress(bad *allswell.ValidationError, field, host string) {
 	if addr, err := netip.ParseAddr(host); err == nil {
-		if why := neverChecked(addr); why != "" {
+		if why := addressguard.WhyNever(addr); why != "" {
 			bad.Add(field, "The %s may not be at %s: %s.", field, addr, why)
 		}
 	}
@@ -119,31 +118,4 @@ func checkURL(bad *allswell.ValidationError, field string, text *string, schemes
 	}
 	checkAddress(bad, field, u.Hostname())
 	return u
-}
-
-// tlsOptions has the fields of types that can speak TLS.
-type tlsOptions struct {
-	Insecure          bool   `json:"insecure"`
-	CACertificates    string `json:"ca_certificates,omitzero"`
-	ClientCertificate string `json:"client_certificate,omitzero"`
-
-	config *tls.Config
-}
-
-// prepare checks the fields, and makes the configuration for a server's name; "": the name is set for each connection.
-func (o *tlsOptions) prepare(bad *allswell.ValidationError, name string) {
-	o.config = &tls.Config{ServerName: name, InsecureSkipVerify: o.Insecure}
-	if o.CACertificates != "" {
-		o.config.RootCAs = x509.NewCertPool()
-		if !o.config.RootCAs.AppendCertsFromPEM([]byte(o.CACertificates)) {
-			bad.Add("ca_certificates", "The ca_certificates must be certificates in PEM format.")
-		}
-	}
-	if o.ClientCertificate != "" {
-		pair, err := tls.X509KeyPair([]byte(o.ClientCertificate), []byte(o.ClientCertificate))
-		if err != nil {
-			bad.Add("client_certificate", "The client_certificate must be a certificate and its private key, both in PEM format.")
-		}
-		o.config.Certificates = []tls.Certificate{pair}
-	}
 }

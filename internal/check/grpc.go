@@ -28,9 +28,9 @@ var grpcType = Type{
 			Name: "service", Label: "Service", Help: "Name of the service; empty: the whole server.",
 			Kind: configfield.KindText, Max: 255, Example: "acme.Orders",
 		},
-		insecureField, caField, clientCertificateField, ipVersionField,
+		warnDaysField, downDaysField, insecureField, caField, clientCertificateField, ipVersionField,
 	},
-	New: func() Probe { return new(grpcProbe) },
+	New: func() Probe { return &grpcProbe{tlsOptions: defaultTLS} },
 }
 
 // grpcProbe speaks gRPC over the HTTP/2 of the standard library: one request with one message of one field does not

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/configfield"
@@ -119,7 +118,7 @@ var httpType = Type{
 	New: func() Probe {
 		return &httpProbe{
 			Method: http.MethodGet, ExpectedStatuses: []string{"200-299"}, FollowRedirects: true, MaxBodySize: defaultMaxBodySize,
-			expiry: defaultExpiry,
+			tlsOptions: defaultTLS,
 		}
 	},
 }
@@ -152,7 +151,6 @@ type httpProbe struct {
 	ProxyPassword    string            `json:"proxy_password,omitzero"`
 	IPVersion        string            `json:"ip_version,omitzero"`
 	oauth
-	expiry
 	tlsOptions
 
 	url      *url.URL
@@ -199,7 +197,6 @@ func (p *httpProbe) Validate(bad *allswell.ValidationError) {
 		}
 	}
 	p.prepare(bad, "")
-	p.expiry.check(bad)
 	p.checkCredentials(bad)
 }
 
@@ -261,7 +258,7 @@ func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
 	}
 	transport := p.transport(r)
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, CheckRedirect: p.redirect(transport, hops)}
+	client := &http.Client{Transport: transport, CheckRedirect: p.redirect(transport, hops), Jar: newJar()}
 	response, err := client.Do(request)
 	if err != nil {
 		return hops.fail(err)
@@ -387,7 +384,7 @@ func (q *requests) trace() *httptrace.ClientTrace {
 			took := r.enterLocked(stageWaiting)
 			if !r.isProxy() {
 				r.phases.TLS += took
-				r.expires = firstExpiry(s)
+				r.sawCertificates(s)
 			}
 		},
 		WroteRequest: func(httptrace.WroteRequestInfo) {
@@ -412,6 +409,10 @@ func (q *requests) fail(err error) Outcome {
 		return Outcome{Failure: fmt.Sprintf("more than %d redirects", maxRedirects), Answered: true}
 	case errors.Is(err, errRedirectScheme):
 		return Outcome{Failure: "the target redirects to a URL that is neither http nor https", Answered: true}
+	case errors.Is(err, errRedirectTarget):
+		return Outcome{Failure: "the target redirects to a URL without a host", Answered: true}
+	case errors.Is(err, errRedirectLoop):
+		return Outcome{Failure: fmt.Sprintf("more than %d redirects, in a circle", maxRedirects), Answered: true}
 	}
 	return q.run.fail(err)
 }
@@ -419,9 +420,6 @@ func (q *requests) fail(err error) Outcome {
 // judge compares a response with what is expected.
 func (p *httpProbe) judge(ctx context.Context, q *requests, response *http.Response) Outcome {
 	o := Outcome{Answered: true}
-	if response.TLS != nil { // of the last response; no proxy's
-		o.CertificateExpiresAt = firstExpiry(*response.TLS)
-	}
 	isExpected := slices.ContainsFunc(p.statuses, func(s statusRange) bool { return s.first <= response.StatusCode && response.StatusCode <= s.last })
 	body, err := p.receive(ctx, q.run, response, isExpected && p.judgesText())
 	defer func() { body.release() }()
@@ -451,9 +449,6 @@ func (p *httpProbe) judge(ctx context.Context, q *requests, response *http.Respo
 		return o
 	}
 	o.Body = ""
-	if !p.Insecure {
-		p.judgeExpiry(&o, time.Now())
-	}
 	return o
 }
 

@@ -4,10 +4,13 @@ import (
 	"crypto/tls"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,7 +77,7 @@ func TestHTTP(t *testing.T) {
 		{"header", "/", "", []any{"expected_headers", map[string]string{"content-type": "TEXT/plain"}}},
 		{"another header", "/", "the header Content-Type does not contain the expected text", []any{"expected_headers", map[string]string{"Content-Type": "html"}}},
 		{"no header", "/", "the response has no header X-A", []any{"expected_headers", map[string]string{"X-A": ""}}},
-		{"redirects", "/loop", "more than 10 redirects", nil},
+		{"redirects", "/loop", "more than 10 redirects, in a circle", nil},
 		{"redirect to a file", "/file", "the target redirects to a URL that is neither http nor https", nil},
 		{"redirected", "/moved", "", []any{"body_contains", "all is well"}},
 		{"redirect not followed", "/moved", "status 301, expected 200-299", []any{"follow_redirects", false}},
@@ -142,15 +145,112 @@ func TestRedirectElsewhere(t *testing.T) {
 	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	})
-	expectGood(t, runOnce(t, "http", fields(t, "url", s.URL, "headers", map[string]string{"X-A": "b", "Cookie": "c=d"},
-		"secret_headers", map[string]string{"X-Key": "k"}, "username", "u", "password", "p")))
-	for name := range got {
-		if name != "User-Agent" && name != "Referer" && name != "Connection" {
-			t.Errorf("another host got %s", name)
+	expectGood(t, runOnce(t, "http", fields(t, "url", s.URL+"/?token=secret", "headers", map[string]string{"X-A": "b", "Cookie": "c=d", "Accept": "text/html"},
+		"secret_headers", map[string]string{"X-Key": "k", "user-agent": "secret", "Referer": "secret", "Accept-Language": "secret"}, "username", "u", "password", "p")))
+	for name, values := range got {
+		if want := map[string]string{"User-Agent": "Allswell", "Accept": "text/html", "Connection": "close"}[name]; want != values[0] {
+			t.Errorf("another host got %s: %s", name, values)
 		}
 	}
-	o := runOnce(t, "http", fields(t, "url", s.URL, "method", "POST", "body", "secret"))
-	expectFailure(t, o, "status 307, expected 200-299")
+}
+
+// TestRedirectBack checks that a host that was left by a redirect gets no header afterwards, and neither does its
+// neighbour by a relative redirect.
+func TestRedirectBack(t *testing.T) {
+	var seen []string
+	note := func(w http.ResponseWriter, r *http.Request, to string) {
+		seen = append(seen, fmt.Sprint(r.URL.Path, r.Header["X-Key"], r.Header["Authorization"], r.Header["Referer"] != nil, strings.HasPrefix(r.Host, "127.")))
+		if to != "" {
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusFound)
+		}
+	}
+	var s *httptest.Server
+	other := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
+		note(w, r, map[string]string{"/b": "/c", "/c": s.URL + "/d"}[r.URL.Path])
+	})
+	s = webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
+		note(w, r, map[string]string{"/": "/a", "/a": other.URL + "/b"}[r.URL.Path])
+	})
+	expectGood(t, runOnce(t, "http", fields(t, "url", s.URL+"/", "secret_headers", map[string]string{"X-Key": "k", "Host": "secret.example"}, "bearer_token", "x")))
+	want := "/[k] [Bearer x] false false,/a[k] [Bearer x] true false,/b[] [] false true,/c[] [] true true,/d[] [] false true"
+	if got := strings.Join(seen, ","); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestRedirectsLikeABrowser checks which method, body and cookies follow a redirect, to the same host and to another.
+func TestRedirectsLikeABrowser(t *testing.T) {
+	end := func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		cookies := ""
+		for _, c := range r.Cookies() {
+			cookies += " " + c.String()
+		}
+		fmt.Fprintf(w, "%s %q %s%s", r.Method, body, r.Header.Get("Content-Type"), cookies)
+	}
+	other := webServer(t, false, end)
+	otherURL := strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
+	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
+		status, err := strconv.Atoi(r.URL.Query().Get("status"))
+		if err != nil {
+			end(w, r)
+			return
+		}
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: "1"})
+		to := "/end"
+		if r.URL.Query().Has("away") {
+			to = otherURL
+		}
+		w.Header().Set("Location", to)
+		w.WriteHeader(status)
+	})
+	for status, want := range map[int]string{
+		301: `GET ""`, 302: `GET ""`, 303: `GET ""`, 307: `POST "a" text/csv`, 308: `POST "a" text/csv`,
+	} {
+		for query, cookie := range map[string]string{"": " session=1", "&away": ""} {
+			url := fmt.Sprintf("%s/?status=%d%s", s.URL, status, query)
+			o := runOnce(t, "http", fields(t, "url", url, "method", "POST", "body", "a", "headers", map[string]string{"Content-Type": "text/csv"},
+				"ip_version", "4", "body_matches", "^"+regexp.QuoteMeta(want)+" *"+cookie+"$"))
+			if expectGood(t, o); o.Failure != "" {
+				t.Errorf("%s: %s", url, o.Body)
+			}
+		}
+	}
+}
+
+// TestCertificatesOfEveryHop checks that the certificate that expires first counts, also of a host that only redirects, and
+// with insecure.
+func TestCertificatesOfEveryHop(t *testing.T) {
+	const day = 24 * time.Hour
+	a := newAuthority(t)
+	secure := func(left time.Duration, h http.HandlerFunc) *httptest.Server {
+		s := httptest.NewUnstartedServer(h)
+		certificate, _ := a.issue(t, left)
+		s.Config.ErrorLog, s.TLS = quiet, &tls.Config{Certificates: []tls.Certificate{certificate}}
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		return s
+	}
+	last := secure(60*day, func(http.ResponseWriter, *http.Request) {})
+	plain := webServer(t, false, func(http.ResponseWriter, *http.Request) {})
+	for _, target := range []string{last.URL, plain.URL} {
+		redirect := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target, http.StatusFound) }
+		first, expired := secure(3*day+time.Hour, redirect), secure(-time.Hour, redirect)
+		for _, more := range [][]any{{"ca_certificates", a.pem}, {"insecure", true}} {
+			o := runOnce(t, "http", fields(t, append(more, "url", first.URL)...))
+			if expectGood(t, o); o.Warning != "the certificate expires in 3 days" {
+				t.Errorf("%v: outcome %+v", more, o)
+			}
+			expectFailure(t, runOnce(t, "http", fields(t, append(more, "url", first.URL, "down_days", 7)...)), "the certificate expires in 3 days")
+		}
+		today := "the certificate expired on " + time.Now().Add(-time.Hour).UTC().Format("2006-01-02")
+		o := runOnce(t, "http", fields(t, "insecure", true, "url", expired.URL))
+		if expectGood(t, o); o.Warning != today {
+			t.Errorf("outcome %+v", o)
+		}
+		expectFailure(t, runOnce(t, "http", fields(t, "insecure", true, "url", expired.URL, "down_days", 1)), today)
+	}
 }
 
 // TestRedirectToAnotherScheme checks that what was sent to the configured host over TLS is not sent to it again in clear.

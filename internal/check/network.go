@@ -23,7 +23,7 @@ import (
 const maxWire = 1 << 20
 
 // Network is how probes reach their targets: it resolves names, and refuses addresses that checks must not reach. The
-// zero value reaches all but the metadata services of clouds.
+// zero value reaches all but the addresses of addressguard.WhyNever.
 type Network struct {
 	Refuse   func(network string, address netip.AddrPort) (why string) // "": the address may be reached; nil: all may
 	Resolver *net.Resolver                                             // nil: the system's
@@ -50,6 +50,9 @@ func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration, keys .
 	o.Answered = o.Answered || r.answered
 	if o.CertificateExpiresAt.IsZero() {
 		o.CertificateExpiresAt = r.expires
+	}
+	if e, ok := p.(interface{ judgeExpiry(*Outcome, time.Time) }); ok && o.Failure == "" {
+		e.judgeExpiry(&o, time.Now())
 	}
 	o.Body = allswell.FailedBody(o.Body)
 	return o
@@ -192,7 +195,7 @@ func (r *run) control(_ context.Context, network, address string, _ syscall.RawC
 	if r.network.trusted {
 		return nil
 	}
-	why := neverChecked(target.Addr())
+	why := addressguard.WhyNever(target.Addr())
 	if why == "" && r.network.Refuse != nil {
 		why = r.network.Refuse(network, target)
 	}
@@ -203,18 +206,6 @@ func (r *run) control(_ context.Context, network, address string, _ syscall.RawC
 	r.refused = "checks may not connect to " + target.Addr().String() + ": " + why
 	r.mu.Unlock()
 	return errRefused
-}
-
-// neverChecked returns why no check connects to an address, to follow "checks may not connect to ADDRESS: "; "": it may
-// be that one does.
-func neverChecked(addr netip.Addr) string {
-	switch addr = addr.WithZone("").Unmap(); {
-	case addressguard.IsMetadata(addr):
-		return "it belongs to a cloud's metadata service"
-	case addr.IsUnspecified() || addr.IsMulticast() || addr == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
-		return "it is not the address of one host"
-	}
-	return ""
 }
 
 // errRefused means that an address must not be reached. run.refused says why.
@@ -280,9 +271,16 @@ func (r *run) startTLS(ctx context.Context, conn net.Conn, config *tls.Config) (
 	}
 	r.mu.Lock()
 	r.phases.TLS += r.enterLocked(stageWaiting)
-	r.expires = firstExpiry(secured.ConnectionState())
+	r.sawCertificates(secured.ConnectionState())
 	r.mu.Unlock()
 	return secured, nil
+}
+
+// sawCertificates notes when the first certificate of all connections expires. The caller holds r.mu.
+func (r *run) sawCertificates(s tls.ConnectionState) {
+	if at := firstExpiry(s); !at.IsZero() && (r.expires.IsZero() || at.Before(r.expires)) {
+		r.expires = at
+	}
 }
 
 // connect dials, and speaks TLS if secure.

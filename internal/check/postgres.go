@@ -31,9 +31,9 @@ var postgresType = Type{
 			Name: "database", Label: "Database", Help: "Database; empty: postgres.", Kind: configfield.KindText,
 			Advanced: true, Max: 63,
 		},
-		insecureField, caField, clientCertificateField, ipVersionField,
+		warnDaysField, downDaysField, insecureField, caField, clientCertificateField, ipVersionField,
 	},
-	New: func() Probe { return &postgresProbe{Port: 5432} },
+	New: func() Probe { return &postgresProbe{Port: 5432, tlsOptions: defaultTLS} },
 }
 
 type postgresProbe struct {

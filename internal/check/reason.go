@@ -196,6 +196,8 @@ func tlsReason(err error, address string) string {
 	var roots x509.SystemRootsError
 	var header tls.RecordHeaderError
 	switch {
+	case errors.Is(err, errNegativeSerial):
+		return "the certificate has a negative serial number, which the standard forbids; a check with insecure accepts it"
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return address + " does not speak TLS"
 	case errors.As(err, &name):
@@ -208,6 +210,9 @@ func tlsReason(err error, address string) string {
 		return "this machine has no list of trusted certificate authorities"
 	case errors.As(err, &header):
 		return address + " does not speak TLS"
+	}
+	if strings.Contains(err.Error(), "server selected unsupported protocol version") { // crypto/tls has no type for it
+		return address + " speaks only an old version of TLS, which a check with insecure accepts"
 	}
 	if alert, ok := receivedAlert(err); ok {
 		return address + " refused the TLS handshake: " + alertText(alert)
@@ -263,7 +268,7 @@ func receivedAlert(err error) (alert uint8, ok bool) {
 // alertText returns what an alert of TLS means (RFC 8446, section 6).
 func alertText(alert uint8) string {
 	if text, ok := map[uint8]string{
-		40: "no common ground, or a client certificate is missing", 42: "the client certificate is not accepted", 43: "the client certificate is not accepted",
+		40: "no cipher suite or version in common (it may know only old ones, such as RSA key exchange, which a check with insecure accepts), or a client certificate is missing", 42: "the client certificate is not accepted", 43: "the client certificate is not accepted",
 		44: "the client certificate is revoked", 45: "the client certificate has expired", 46: "the client certificate is not accepted",
 		48: "the client certificate is not signed by an authority that it trusts", 49: "access denied", 70: "no common version of TLS",
 		71: "insufficient security", 80: "internal error", 112: "it does not know the name", 116: "it requires a client certificate",

@@ -26,9 +26,9 @@ var redisType = Type{
 			Name: "password", Label: "Password", Help: "Password; empty: the check passes if the server requires one.",
 			Kind: configfield.KindText, Secret: true, Advanced: true,
 		},
-		insecureField, caField, clientCertificateField, ipVersionField,
+		warnDaysField, downDaysField, insecureField, caField, clientCertificateField, ipVersionField,
 	},
-	New: func() Probe { return &redisProbe{Port: 6379} },
+	New: func() Probe { return &redisProbe{Port: 6379, tlsOptions: defaultTLS} },
 }
 
 type redisProbe struct {

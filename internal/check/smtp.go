@@ -21,9 +21,9 @@ var smtpType = Type{
 			Name: "security", Label: "Security", Help: "none, starttls, or tls from the beginning.",
 			Kind: configfield.KindText, Choices: []string{"none", "starttls", "tls"}, Default: "none",
 		},
-		insecureField, caField, clientCertificateField, ipVersionField,
+		warnDaysField, downDaysField, insecureField, caField, clientCertificateField, ipVersionField,
 	},
-	New: func() Probe { return &smtpProbe{Port: 25, Security: "none"} },
+	New: func() Probe { return &smtpProbe{Port: 25, Security: "none", tlsOptions: defaultTLS} },
 }
 
 type smtpProbe struct {

@@ -21,9 +21,9 @@ var tcpType = Type{
 			Name: "expect", Label: "Expect", Help: "Text that the answer must contain.", Kind: configfield.KindText,
 			Example: "PONG",
 		},
-		insecureField, caField, clientCertificateField, ipVersionField,
+		warnDaysField, downDaysField, insecureField, caField, clientCertificateField, ipVersionField,
 	},
-	New: func() Probe { return new(tcpProbe) },
+	New: func() Probe { return &tcpProbe{tlsOptions: defaultTLS} },
 }
 
 type tcpProbe struct {

@@ -43,9 +43,9 @@ var websocketType = Type{
 			Help: "Secret headers of the request, which are write-only.", Kind: configfield.KindMap, Secret: true,
 			Advanced: true, Example: "Authorization: Bearer 1234",
 		},
-		insecureField, caField, clientCertificateField, ipVersionField,
+		warnDaysField, downDaysField, insecureField, caField, clientCertificateField, ipVersionField,
 	},
-	New: func() Probe { return new(websocketProbe) },
+	New: func() Probe { return &websocketProbe{tlsOptions: defaultTLS} },
 }
 
 type websocketProbe struct {

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/addressguard"
 	"github.com/allswell/allswell/internal/cache"
 )
 
@@ -63,6 +65,7 @@ type discovered struct {
 // New returns a provider. It sends no request.
 func New(c Config) *Provider {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = (&net.Dialer{Timeout: requestTimeout, Control: addressguard.Control}).DialContext
 	p := &Provider{config: c, client: &http.Client{
 		Timeout: requestTimeout, Transport: limitedTransport{transport},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

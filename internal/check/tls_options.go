@@ -1,0 +1,77 @@
+package check
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// tlsOptions has the fields of types that can speak TLS.
+type tlsOptions struct {
+	expiry
+	Insecure          bool   `json:"insecure"`
+	CACertificates    string `json:"ca_certificates,omitzero"`
+	ClientCertificate string `json:"client_certificate,omitzero"`
+
+	config *tls.Config
+}
+
+// prepare checks the fields, and makes the configuration for a server's name; "": the name is set for each connection.
+func (o *tlsOptions) prepare(bad *allswell.ValidationError, name string) {
+	o.check(bad)
+	o.config = &tls.Config{ServerName: name, InsecureSkipVerify: o.Insecure, VerifyConnection: refuseNegativeSerials}
+	if o.Insecure {
+		o.config.MinVersion, o.config.CipherSuites, o.config.VerifyConnection = tls.VersionTLS10, allCipherSuites(), nil
+	}
+	if o.CACertificates != "" {
+		o.config.RootCAs = x509.NewCertPool()
+		if !o.config.RootCAs.AppendCertsFromPEM([]byte(o.CACertificates)) {
+			bad.Add("ca_certificates", "The ca_certificates must be certificates in PEM format.")
+		}
+	}
+	if o.ClientCertificate != "" {
+		pair, err := tls.X509KeyPair([]byte(o.ClientCertificate), []byte(o.ClientCertificate))
+		if err != nil {
+			bad.Add("client_certificate", "The client_certificate must be a certificate and its private key, both in PEM format.")
+		}
+		o.config.Certificates = []tls.Certificate{pair}
+	}
+}
+
+// judgeExpiry judges the certificates of a target that works. With insecure, an expired one is no failure unless there is
+// a number of days at which the check fails.
+func (o *tlsOptions) judgeExpiry(out *Outcome, now time.Time) {
+	o.expiry.judgeExpiry(out, now)
+	if o.Insecure && o.DownDays == 0 && out.Failure != "" {
+		if o.WarnDays > 0 {
+			out.Warning = out.Failure
+		}
+		out.Failure = ""
+	}
+}
+
+// errNegativeSerial means that a certificate breaks RFC 5280: go.mod lets such certificates be read, so that a check with
+// insecure can accept them.
+var errNegativeSerial = errors.New("negative serial number")
+
+func refuseNegativeSerials(s tls.ConnectionState) error {
+	for _, c := range s.PeerCertificates {
+		if c.SerialNumber.Sign() < 0 {
+			return errNegativeSerial
+		}
+	}
+	return nil
+}
+
+// allCipherSuites returns all cipher suites, also those with RSA key exchange, RC4 or 3DES, which servers of old have.
+func allCipherSuites() []uint16 {
+	var all []uint16
+	for _, suite := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {
+		all = append(all, suite.ID)
+	}
+	return all
+}
