@@ -33,10 +33,11 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 	}
 	var log syncbuffer.Buffer
 	t.Chdir(t.TempDir())
-	s, err := New(t.Context(), Config{
-		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3,
+	cfg := Config{
+		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3, LogLevel: slog.LevelDebug,
 		PingRateLimit: limited, TrustedProxies: mustNetworks(t, "127.0.0.1"), PingExempt: mustNetworks(t, "127.0.0.1, "+job),
-	}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	}
+	s, err := New(t.Context(), cfg, cfg.Logger(&log))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +98,7 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 		}
 	}
 	backend.Close() // after the last line of the log
+	flushAccessLog(s.log)
 	text := log.String()
 	for _, client := range clients {
 		if got := strings.Count(text, " client="+client+" "); got != 2*limited {
