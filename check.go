@@ -28,7 +28,11 @@ const (
 	MaxCheckConfig           = 64 << 10 // bytes of a CheckSpec's Config and Secrets
 	MaxFailedBody            = 1 << 10  // bytes of the response to a failed check that are kept
 	CheckResultRetention     = 24 * time.Hour
-	MaxParents               = 10 // of a monitor: its parent, the parent's parent, and so on
+	// MaxMonitors is the highest limit of the monitors of a workspace that can be set.
+	MaxMonitors        = 10_000_000
+	DefaultMaxMonitors = 10_000
+
+	MaxParents = 10 // of a monitor: its parent, the parent's parent, and so on
 )
 
 // CheckSpec is the configuration of a check. The zero value belongs to heartbeat monitors.

@@ -146,7 +146,7 @@ var layers = []layer{
 	{"internal/certificates", []string{".", "internal/limit", "internal/store"}, []string{"internal/store/storetest", "test/dnsserver", "test/pebble"},
 		"Obtains certificates and keeps them in the store. It depends on no surface, so that it can be tested with a certificate authority alone."},
 	{"internal/server", []string{
-		".", "internal/alertchannel", "internal/alerter", "internal/api", "internal/buildinfo", "internal/certificates", "internal/check", "internal/checker", "internal/clientaddr", "internal/connlimit", "internal/dashboard", "internal/database", "internal/domains", "internal/failurelog", "internal/i18n", "internal/limit",
+		".", "internal/alert", "internal/alertchannel", "internal/alerter", "internal/api", "internal/buildinfo", "internal/certificates", "internal/check", "internal/checker", "internal/clientaddr", "internal/connlimit", "internal/dashboard", "internal/database", "internal/domains", "internal/failurelog", "internal/i18n", "internal/limit",
 		"internal/notify", "internal/openid", "internal/page", "internal/ping", "internal/scheduler", "internal/secret", "internal/settings", "internal/store", "internal/stream", "internal/web",
 	}, []string{"internal/store/storetest", "test/dnsserver", "test/freeport", "test/syncbuffer"},
 		"Connects all parts of the serving process."},

@@ -10,7 +10,8 @@ import (
 
 // Limits and defaults of channels.
 const (
-	MaxChannels         = 200 // of a workspace
+	MaxChannels         = 1000 // of a workspace, at most
+	DefaultMaxChannels  = 200
 	DefaultMaxPerMinute = 10
 	HighestMaxPerMinute = 300
 	MaxChannelConfig    = 16 << 10 // bytes of Config and Secrets

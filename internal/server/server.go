@@ -154,6 +154,7 @@ func (s *Server) openDatabase(ctx context.Context) error {
 			Logger: s.log, Location: s.cfg.Checks.Location, FailureThreshold: s.cfg.FailureThreshold, CheckInterval: s.cfg.CheckInterval, Hosts: s.cfg.Hosts,
 			AuditRetention: s.cfg.AuditRetention, PingRetention: cmp.Or(s.cfg.PingRetention, -1),
 			SecretKeys: s.cfg.SecretKeys, SMS: s.cfg.SMS, NoCommands: s.cfg.AlertCommand == "",
+			MaxMonitors: s.cfg.MaxMonitors, MaxChannels: s.cfg.MaxChannels,
 		})
 		return err
 	})

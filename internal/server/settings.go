@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/secret"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/store"
@@ -59,6 +60,10 @@ type Settings struct {
 	HeartbeatURL string `name:"heartbeat-url" env:"ALLSWELL_HEARTBEAT_URL" secret:"" placeholder:"URL" help:"URL of another monitoring service, requested every minute while pings are recorded, checks run and messages are sent. Empty: none."`
 
 	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"Ticks in a row that find a ping overdue, or failed checks in a row, after which a monitor is down, from 1 to 1000, unless it has its own threshold."`
+
+	MaxMonitors string `env:"ALLSWELL_MAX_MONITORS" default:"10000" placeholder:"COUNT" help:"Monitors that a workspace can have, from 1 to 10000000."`
+
+	MaxChannels string `env:"ALLSWELL_MAX_CHANNELS" default:"200" placeholder:"COUNT" help:"Alert channels that a workspace can have, from 1 to 1000."`
 
 	PingRateLimit string `env:"ALLSWELL_PING_RATE_LIMIT" default:"60" placeholder:"COUNT" help:"Pings per client address in any minute. 0: no limit."`
 
@@ -123,6 +128,8 @@ type Config struct {
 	CheckInterval            time.Duration
 	Checks                   CheckConfig
 	FailureThreshold         int
+	MaxMonitors              int
+	MaxChannels              int
 	PingRateLimit            int // per minute; 0: no limit
 	APIRateLimit             int // per minute; 0: no limit
 	SignUpLimit              int // per hour; 0: no limit
@@ -178,6 +185,8 @@ func (s Settings) Parse() (Config, error) {
 		SecretKeyFile:    s.SecretKeyFile,
 		CheckInterval:    settings.Parse(p, &s.CheckInterval, settings.Seconds(time.Second, time.Hour)),
 		FailureThreshold: settings.Parse(p, &s.FailureThreshold, settings.Integer(1, allswell.MaxFailureThreshold)),
+		MaxMonitors:      settings.Parse(p, &s.MaxMonitors, settings.Integer(1, allswell.MaxMonitors)),
+		MaxChannels:      settings.Parse(p, &s.MaxChannels, settings.Integer(1, alert.MaxChannels)),
 		PingRateLimit:    settings.Parse(p, &s.PingRateLimit, settings.Integer(0, maxRate)),
 		APIRateLimit:     settings.Parse(p, &s.APIRateLimit, settings.Integer(0, maxRate)),
 		SignUpLimit:      settings.Parse(p, &s.SignUpLimit, settings.Integer(0, maxRate)),

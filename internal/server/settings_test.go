@@ -16,7 +16,7 @@ import (
 func TestSettings(t *testing.T) {
 	got, err := Settings{
 		Listen: "[::1]:080", BaseURL: "https://Status.example.com:8443/",
-		OwnHosts: " Alias.Example.:80, bücher.example,192.0.2.1,[::1], localhost,", DNSServer: "[::1]:053", CheckInterval: " 90s ", FailureThreshold: "5",
+		OwnHosts: " Alias.Example.:80, bücher.example,192.0.2.1,[::1], localhost,", DNSServer: "[::1]:053", CheckInterval: " 90s ", FailureThreshold: "5", MaxMonitors: "1000000", MaxChannels: "7",
 		PingRateLimit: "0", APIRateLimit: "7", SignUpLimit: "50", TrustedProxies: "10.0.0.0/8, 192.0.2.1,::1", PingExempt: "2001:db8::/32", ClientIPHeader: "x-real-ip",
 		MetricsListen: "127.0.0.1:0", WebhookAllowPrivate: "ON", WebhookDeny: "192.0.2.7", LogFormat: "json", LogLevel: "WARN",
 		SMSSettings:     SMSSettings{SMSChannel: " phones ", SMSCountries: "+49, 1876,", SMSDailyLimit: "5"},
@@ -34,7 +34,7 @@ func TestSettings(t *testing.T) {
 	want := Config{
 		Listen: "[::1]:80", Database: "postgresql:///allswell?host=/run/postgresql", BaseURL: "https://Status.example.com:8443",
 		Hosts: allswell.NewHosts("status.example.com", "alias.example", "xn--bcher-kva.example", "192.0.2.1", "[::1]", "localhost"), DNSServer: "[::1]:53",
-		BootstrapToken: strings.Repeat("b", 32), CheckInterval: 90 * time.Second, FailureThreshold: 5, APIRateLimit: 7, SignUpLimit: 50, AuditRetention: 400 * 24 * time.Hour, PingRetention: 90 * 24 * time.Hour,
+		BootstrapToken: strings.Repeat("b", 32), CheckInterval: 90 * time.Second, FailureThreshold: 5, MaxMonitors: 1_000_000, MaxChannels: 7, APIRateLimit: 7, SignUpLimit: 50, AuditRetention: 400 * 24 * time.Hour, PingRetention: 90 * 24 * time.Hour,
 		TrustedProxies: prefixes("10.0.0.0/8", "192.0.2.1/32", "::1/128"), PingExempt: prefixes("2001:db8::/32"), ClientIPHeader: "X-Real-IP",
 		Checks: checkDefaults, SignIn: signInDefaults, SMS: store.SMSOptions{Channel: "phones", DailyLimit: 5, SignUpLimit: 200, Countries: []string{"49", "1876"}}, MetricsListen: "127.0.0.1:0", WebhookAllowPrivate: true, WebhookDeny: prefixes("192.0.2.7/32"), LogJSON: true, LogLevel: slog.LevelWarn,
 	}
@@ -45,7 +45,7 @@ func TestSettings(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	want := Config{
-		Listen: "127.0.0.1:8080", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3,
+		Listen: "127.0.0.1:8080", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3, MaxMonitors: 10_000, MaxChannels: 200,
 		PingRateLimit: 60, APIRateLimit: 600, SignUpLimit: 1000, AuditRetention: 400 * 24 * time.Hour, PingRetention: 90 * 24 * time.Hour, ClientIPHeader: "X-Forwarded-For",
 		SignIn: signInDefaults, Checks: checkDefaults, SMS: store.SMSOptions{DailyLimit: 1000, SignUpLimit: 200},
 	}

@@ -175,7 +175,7 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 		if err := t.checkNameOfSMS(c); err != nil {
 			return c, err
 		}
-		if err := t.checkCount(presentChannels, actor.WorkspaceID, "channels", alert.MaxChannels); err != nil {
+		if err := t.checkCount(presentChannels, actor.WorkspaceID, "channels", t.s.maxChannels); err != nil {
 			return c, err
 		}
 		sealed, err := t.sealSecrets(c.ID, c.Secrets)
@@ -379,7 +379,7 @@ func withField(err error, field, message string) error {
 // checkCount returns an *allswell.ValidationError if a workspace cannot have another object in a table. what is their
 // name in the plural.
 func (c *session) checkCount(table, workspaceID, what string, limit int64) error {
-	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM `+table+` WHERE workspace_id = $1`, workspaceID)
+	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM (SELECT 1 FROM `+table+` WHERE workspace_id = $1 LIMIT $2) AS first`, workspaceID, limit)
 	if err != nil || n < limit {
 		return err
 	}

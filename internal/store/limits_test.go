@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,7 +9,9 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 // fillTimeline gives a timeline updates up to a number, past what the verbs would
@@ -191,5 +194,33 @@ func TestPagesAreBounded(t *testing.T) {
 		w.refused(err, "resolved")
 		m := w.quick("hourly", w.component, "")
 		w.goDown(m)
+	})
+}
+
+// TestLimitsOfAWorkspace checks that the last monitor and the last alert channel that the settings allow can be created, one
+// more cannot, and other workspaces are not affected.
+func TestLimitsOfAWorkspace(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.ok(w.Store.Close())
+		w.Store = storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, MaxMonitors: 3, MaxChannels: 2}) // the world has one monitor
+		monitor := func(actor allswell.Actor, name string) error {
+			_, err := w.CreateMonitor(w.ctx, actor, allswell.NewMonitor{Name: name, Interval: time.Minute})
+			return err
+		}
+		channel := func(actor allswell.Actor, name string) error {
+			_, err := w.CreateAlertChannel(w.ctx, actor, alert.Channel{Type: "webhook", Name: name, Enabled: true, MaxPerMinute: 10, Config: json.RawMessage(`{}`)})
+			return err
+		}
+		for _, create := range []func(allswell.Actor, string) error{monitor, channel} {
+			w.ok(create(w.ws, "first"))
+			w.ok(create(w.ws, "last"))
+			before := w.dump()
+			if w.refused(create(w.ws, "one too many"), "name"); w.dump() != before {
+				t.Error("a refused object changes something")
+			}
+			w.ok(create(w.otherWorkspace(), "first"))
+		}
+		_, _, err := w.PutMonitor(w.ctx, w.ws, "put", allswell.NewMonitor{Name: "put", Interval: time.Minute}, allswell.Precondition{})
+		w.refused(err, "name")
 	})
 }

@@ -59,6 +59,9 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 			return allswell.Monitor{}, err
 		}
 	}
+	if err := t.checkCount("monitors", actor.WorkspaceID, "monitors", t.s.maxMonitors); err != nil {
+		return allswell.Monitor{}, err
+	}
 	m := t.newMonitor(actor, n, slug, token)
 	if err := t.link(actor, &m); err != nil {
 		return m, err

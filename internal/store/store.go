@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
 	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/secret"
@@ -53,6 +54,10 @@ type Options struct {
 	// NoCommands says that there is no program for alert channels of the type command: none can be created, and the
 	// health of others shows it.
 	NoCommands bool
+
+	// MaxMonitors and MaxChannels are how many monitors and alert channels a workspace can have; 0 means
+	// allswell.DefaultMaxMonitors and alert.DefaultMaxChannels.
+	MaxMonitors, MaxChannels int
 
 	// Location is where this replica is, for checks that several locations confirm. It is written with liveness records.
 	Location string
@@ -105,6 +110,8 @@ type Store struct {
 	onPingMergeDue      []func()
 
 	noCommands bool // see Options.NoCommands
+
+	maxMonitors, maxChannels int64 // of a workspace
 }
 
 // Open opens the database for serving and brings its schema up to date. dsn is
@@ -136,6 +143,8 @@ func open(ctx context.Context, dsn string, o Options,
 		secretKeys:     newSecretKeys(dsn, o.SecretKeys),
 		sms:            o.SMS,
 		noCommands:     o.NoCommands,
+		maxMonitors:    int64(cmp.Or(o.MaxMonitors, allswell.DefaultMaxMonitors)),
+		maxChannels:    int64(cmp.Or(o.MaxChannels, alert.DefaultMaxChannels)),
 		counts:         newRunCounts(),
 		auditRetention: cmp.Or(o.AuditRetention, allswell.DefaultAuditRetention),
 		pingRetention:  cmp.Or(o.PingRetention, allswell.SignalRetention),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/limit"
 )
 
@@ -13,14 +14,15 @@ import (
 const (
 	MaxTestTimeout     = 30 * time.Second // less than a response may take
 	maxTestsPerMinute  = 30               // of a workspace, on each replica
-	maxConcurrentTests = 8                // of each replica
+	maxConcurrentTests = 32               // of each replica, of which a workspace gets at most half
+	maxWorkspaceTests  = 8
 )
 
 // testLimits limit tests.
 type testLimits struct {
-	now   func() time.Time
-	rate  *limit.Limiter // by workspace
-	slots chan struct{}
+	now  func() time.Time
+	rate *limit.Limiter // by workspace
+	pool *fair.Pool
 }
 
 // newTestLimits returns the limits. now is their clock; nil: time.Now.
@@ -28,7 +30,7 @@ func newTestLimits(now func() time.Time) testLimits {
 	if now == nil {
 		now = time.Now
 	}
-	return testLimits{now, limit.New(maxTestsPerMinute, time.Minute), make(chan struct{}, maxConcurrentTests)}
+	return testLimits{now, limit.New(maxTestsPerMinute, time.Minute), fair.NewPool(maxConcurrentTests, 0)}
 }
 
 // begin begins a test, which is over when end is called. The error is a *TooMany above the limit of the workspace, and
@@ -38,12 +40,11 @@ func (l testLimits) begin(workspaceID string) (end func(), err error) {
 	if v := l.rate.Take(workspaceID, now); !v.Allowed {
 		return nil, &TooMany{Now: now, Reset: v.Reset, Limit: v.Limit}
 	}
-	select {
-	case l.slots <- struct{}{}:
-		return func() { <-l.slots }, nil
-	default:
+	end, ok := l.pool.TryAcquire(fair.Workspace(workspaceID).AtMost(maxWorkspaceTests))
+	if !ok {
 		return nil, allswell.ErrBusy
 	}
+	return end, nil
 }
 
 // CheckTester runs checks of configurations that people try. All surfaces share it, and its limits.
