@@ -79,6 +79,9 @@ func Following() (all []string) {
 type Channel interface {
 	configfield.Destined
 
+	// host returns the server that takes the messages: a host with the port if the URL has one, or a fixed name.
+	host() string
+
 	// send makes one attempt to send a message. It ends soon after ctx does.
 	send(ctx context.Context, s *Sender, m alert.Message) Result
 }

@@ -79,6 +79,8 @@ func newPostableAlert(i alert.Item, m alert.Message) postableAlert {
 	return p
 }
 
+func (c *alertmanager) host() string { return hostOf(c.Server) }
+
 func (c *alertmanager) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	header := map[string]string{}
 	switch {

@@ -47,6 +47,8 @@ func (c *command) Validate(bad *allswell.ValidationError) {
 	}
 }
 
+func (c *command) host() string { return "program" }
+
 // send gives the program the JSON of a webhook on its standard input. Its output is not kept: it may contain what only
 // the operator may see.
 func (c *command) send(ctx context.Context, s *Sender, m alert.Message) Result {

@@ -78,6 +78,8 @@ func (c *discord) address(path, key, value string) string {
 	return u.String()
 }
 
+func (c *discord) host() string { return hostOf(c.URL) }
+
 func (c *discord) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	p := postOf(m)
 	r := c.post(ctx, s, p)

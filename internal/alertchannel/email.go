@@ -41,6 +41,8 @@ func (c *email) Validate(bad *allswell.ValidationError) {
 	}
 }
 
+func (c *email) host() string { return "mail server" }
+
 func (c *email) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	if s.Mail == nil {
 		return failed(allswell.SendFailed, "This service has no mail server (ALLSWELL_SMTP_URL).")

@@ -42,6 +42,8 @@ func googleChatLines(text string) string {
 // googleChatPlain writes a text message without mentions and markup; there are no escapes for these.
 var googleChatPlain = strings.NewReplacer("<", "<"+zeroWidth, "@", "@"+zeroWidth, "*", "∗", "_", "_"+zeroWidth, "~", "∼", "`", "ˋ")
 
+func (c *googleChat) host() string { return hostOf(c.URL) }
+
 func (c *googleChat) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	return c.post(ctx, s, postOf(m))
 }

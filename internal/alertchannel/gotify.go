@@ -35,6 +35,8 @@ func (c *gotify) Validate(bad *allswell.ValidationError) { checkServer(bad, &c.S
 // gotifyPriorities are the priorities of severities: from 8, a phone makes a noise.
 var gotifyPriorities = map[allswell.Impact]int{allswell.ImpactCritical: 10, allswell.ImpactMajor: 8, allswell.ImpactMinor: 5, allswell.ImpactNone: 5}
 
+func (c *gotify) host() string { return hostOf(c.Server) }
+
 func (c *gotify) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	priority := gotifyPriorities[m.Severity()]
 	if m.Phase() != alert.PhaseTrigger {

@@ -52,6 +52,8 @@ func (c *homeAssistant) Validate(bad *allswell.ValidationError) {
 	}
 }
 
+func (c *homeAssistant) host() string { return hostOf(c.Server) }
+
 func (c *homeAssistant) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	title, text := fit(m.Headline(), 250, nil), plainText(m, homeAssistantText, nil)
 	r := request{name: "Home Assistant", header: map[string]string{}}

@@ -54,6 +54,8 @@ func (c *matrix) content(m alert.Message) map[string]any {
 	return content
 }
 
+func (c *matrix) host() string { return hostOf(c.Server) }
+
 func (c *matrix) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	html := "<strong>" + fit(m.Headline(), matrixText/4, htmlEscape.Replace) + "</strong>"
 	if text := details(m); text != "" {

@@ -37,6 +37,8 @@ func mattermostEscape(text string) string {
 	return noMentions.Replace(markdownSigns.ReplaceAllString(text, `\$0`))
 }
 
+func (c *mattermost) host() string { return hostOf(c.URL) }
+
 func (c *mattermost) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	return c.post(ctx, s, postOf(m))
 }

@@ -46,6 +46,8 @@ func (c *ntfy) Validate(bad *allswell.ValidationError) {
 // ntfyPriorities are the priorities of severities; 3 is the default.
 var ntfyPriorities = map[allswell.Impact]int{allswell.ImpactCritical: 5, allswell.ImpactMajor: 4, allswell.ImpactMinor: 3, allswell.ImpactNone: 3}
 
+func (c *ntfy) host() string { return hostOf(c.Server) }
+
 func (c *ntfy) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	body := map[string]any{"topic": c.Topic, "message": fit(m.Headline(), ntfyText, nil), "priority": ntfyPriorities[m.Severity()]}
 	if text := details(m); text != "" {

@@ -63,6 +63,8 @@ func (c *onCallWebhook) body(phase alert.Phase, m alert.Message) map[string]any 
 	return body
 }
 
+func (c *onCallWebhook) host() string { return hostOf(c.URL) }
+
 func (c *onCallWebhook) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	for _, phase := range phases(m) {
 		a, bad := s.call(ctx, request{url: c.URL, body: c.body(phase, m), name: "The service"})

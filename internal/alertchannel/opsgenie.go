@@ -42,6 +42,8 @@ var opsgeniePriorities = map[allswell.Impact]string{
 	allswell.ImpactCritical: "P1", allswell.ImpactMajor: "P2", allswell.ImpactMinor: "P3", allswell.ImpactNone: "P5",
 }
 
+func (c *opsgenie) host() string { return hostOf(c.Server) }
+
 func (c *opsgenie) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	alias := threadKey(m)
 	for _, phase := range phases(m) {

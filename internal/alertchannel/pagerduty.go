@@ -68,6 +68,8 @@ func (c *pagerDuty) event(phase alert.Phase, m alert.Message) map[string]any {
 	return event
 }
 
+func (c *pagerDuty) host() string { return hostOf(c.Server) }
+
 func (c *pagerDuty) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	for _, phase := range phases(m) {
 		body := c.event(phase, m)

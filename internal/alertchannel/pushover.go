@@ -44,6 +44,8 @@ func (c *pushover) Validate(bad *allswell.ValidationError) { checkServer(bad, &c
 // pushoverPriorities are the priorities of severities: 1 ignores quiet hours.
 var pushoverPriorities = map[allswell.Impact]int{allswell.ImpactCritical: 1, allswell.ImpactMajor: 1}
 
+func (c *pushover) host() string { return hostOf(c.Server) }
+
 func (c *pushover) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	form := url.Values{"token": {c.AppToken}, "user": {c.UserKey}, "timestamp": {strconv.FormatInt(m.At.Unix(), 10)}}
 	headline := fit(m.Headline(), pushoverTitle, nil)

@@ -33,6 +33,8 @@ var rocketChatEscape = strings.NewReplacer(
 	`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "#", `\#`, "@", "@"+zeroWidth, "<", "<"+zeroWidth, "](", "]"+zeroWidth+"(",
 )
 
+func (c *rocketChat) host() string { return hostOf(c.URL) }
+
 func (c *rocketChat) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	text := "*" + fit(m.Headline(), rocketChatText/4, rocketChatEscape.Replace) + "*"
 	if more := details(m); more != "" {

@@ -2,6 +2,7 @@ package alertchannel
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,6 +73,29 @@ func NewSender(c Config) *Sender {
 
 // Close closes idle connections.
 func (s *Sender) Close() { s.client.CloseIdleConnections() }
+
+// Host returns the server that takes the messages of a channel with its secrets; "": it cannot be sent any. Channels
+// with the same host share its capacity and its failures.
+func Host(c alert.Channel) string {
+	t, ok := TypeOf(c.Type)
+	if !ok {
+		return ""
+	}
+	channel := t.New()
+	if err := configfield.Configure(channel, c.Config, c.Secrets); err != nil {
+		return ""
+	}
+	return channel.host()
+}
+
+// hostOf returns the host of a URL in lower case and its port, or its scheme if it has none.
+func hostOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) + ":" + cmp.Or(u.Port(), u.Scheme)
+}
 
 // Send makes one attempt to send a message to a channel with its secrets. It takes at most 20 seconds.
 func (s *Sender) Send(ctx context.Context, c alert.Channel, m alert.Message) Result {

@@ -79,6 +79,8 @@ func slackPlain(p Post) map[string]any {
 	return map[string]any{"text": p.plain(slackSection, slackEscape.Replace), "mrkdwn": false}
 }
 
+func (c *slack) host() string { return hostOf(c.URL) }
+
 func (c *slack) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	return c.post(ctx, s, postOf(m))
 }

@@ -53,6 +53,8 @@ var (
 	slackMalformed = []string{"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "invalid_arguments", "invalid_thread_ts", "thread_not_found", "cannot_reply_to_message"}
 )
 
+func (c *slackBot) host() string { return hostOf(c.Server) }
+
 func (c *slackBot) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	body := c.message(m)
 	room, first, threaded := strings.Cut(reference(m), " ")

@@ -82,6 +82,8 @@ func (c *sms) fill(template, to, text string, encode func(string) string) string
 	return strings.NewReplacer("{to}", encode(to), "{text}", encode(text), "{secret}", encode(c.Secret)).Replace(template)
 }
 
+func (c *sms) host() string { return hostOf(c.URL) }
+
 func (c *sms) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	a, bad := c.text(ctx, s, c.To, plainText(m, smsText, nil))
 	if bad != nil {

@@ -65,6 +65,8 @@ func teamsMessage(body []teamsBlock, actions []teamsAction) map[string]any {
 	}}}
 }
 
+func (c *teams) host() string { return hostOf(c.URL) }
+
 func (c *teams) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	return c.post(ctx, s, postOf(m))
 }

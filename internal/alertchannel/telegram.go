@@ -83,6 +83,8 @@ func (c *telegram) html(m alert.Message) map[string]any {
 	return body
 }
 
+func (c *telegram) host() string { return hostOf(c.Server) }
+
 func (c *telegram) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	body, plain := c.html(m), c.body()
 	first, err := strconv.ParseInt(reference(m), 10, 64)

@@ -68,6 +68,8 @@ func checkPhone(bad *allswell.ValidationError, to *string) {
 	}
 }
 
+func (c *twilio) host() string { return hostOf(c.Server) }
+
 func (c *twilio) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	a, bad := c.text(ctx, s, c.To, plainText(m, smsText, nil))
 	if bad != nil {

@@ -101,6 +101,8 @@ func optional(text string) *string {
 	return &text
 }
 
+func (w *webhook) host() string { return hostOf(w.URL) }
+
 func (w *webhook) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	body, err := json.Marshal(newWebhookMessage(m))
 	if err != nil {

@@ -54,6 +54,8 @@ func (c *zulip) Validate(bad *allswell.ValidationError) {
 	}
 }
 
+func (c *zulip) host() string { return hostOf(c.Server) }
+
 func (c *zulip) send(ctx context.Context, s *Sender, m alert.Message) Result {
 	topic := cmp.Or(c.Topic, reference(m), fit(m.Headline(), zulipTopic, nil))
 	content := zulipFence + "text\n" + fit(m.WithoutLinks().Text(zulipContent/2), zulipContent/2, nil) + "\n" + zulipFence

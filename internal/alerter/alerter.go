@@ -12,6 +12,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -22,8 +23,23 @@ const (
 	// testPollInterval is how often each replica looks for weekly tests that are due.
 	testPollInterval = 10 * time.Minute
 
-	// workers is the maximum number of channels that are sent something at a time.
-	workers = 16
+	// Messages at a time: of all workspaces, of one, and of one to one host. Twelve workspaces whose channels all hang
+	// leave a place for another one.
+	places       = 128
+	perWorkspace = 16
+	perHost      = 4
+
+	// A host that cannot be reached is not sent to by a workspace for a pause, which doubles from minPause to maxPause.
+	minPause = 10 * time.Second
+	maxPause = 2 * time.Minute
+
+	// weeklyTests is the number of weekly tests that are taken and made at a time; testWait is how long one waits for
+	// its place.
+	weeklyTests = 16
+	testWait    = 5 * time.Minute
+
+	// maxHosts is the number of channels whose hosts are remembered.
+	maxHosts = 10_000
 
 	// Saving the outcome of an attempt is tried for as long as no other replica can send the message.
 	saveTimeout = alert.LeaseDuration
@@ -47,7 +63,15 @@ type Config struct {
 // Alerter notifies people of the alerts of one store. Each replica may run one.
 type Alerter struct {
 	Config
-	due chan struct{} // holds a value if there may be something to do
+	due   chan struct{} // holds a value if there may be something to do
+	gate  *fair.Gate
+	hosts map[string]channelHost // by channel; only the goroutine of Run uses it
+}
+
+// channelHost is the host of a channel as it was configured at an instant.
+type channelHost struct {
+	name string
+	at   time.Time
 }
 
 // New returns an Alerter. It is idle until Run is called, and must be called before the store is used.
@@ -55,9 +79,15 @@ func New(c Config) *Alerter {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &Alerter{Config: c, due: make(chan struct{}, 1)}
+	a := &Alerter{Config: c, due: make(chan struct{}, 1), gate: newGate(), hosts: make(map[string]channelHost)}
 	c.Store.OnAlertsPending(a.notify)
 	return a
+}
+
+func newGate() *fair.Gate {
+	return fair.NewGate(fair.GateConfig{
+		Places: places, PerWorkspace: perWorkspace, PerHost: perHost, MinPause: minPause, MaxPause: maxPause,
+	})
 }
 
 func (a *Alerter) notify() {
@@ -73,11 +103,10 @@ func (a *Alerter) Run(ctx context.Context) {
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var running sync.WaitGroup
-	free := make(chan struct{}, workers)
 	running.Go(func() { a.testWeekly(ctx, sending) })
 	for ctx.Err() == nil {
 		next := a.advance(ctx)
-		sendNext := a.claim(ctx, sending, &running, free)
+		sendNext := a.claim(ctx, sending, &running)
 		a.wait(ctx, earliest(next, sendNext))
 	}
 	timer := time.AfterFunc(DrainTimeout, stop)
@@ -126,30 +155,56 @@ func (a *Alerter) advance(ctx context.Context) time.Time {
 	return time.Time{}
 }
 
-// claim claims messages for the workers that are free, and returns when the next one is due.
-func (a *Alerter) claim(ctx, sending context.Context, running *sync.WaitGroup, busy chan struct{}) time.Time {
-	free := workers - len(busy)
-	if free == 0 || ctx.Err() != nil {
+// claim claims the messages for which there are places, and returns when the next one is due.
+func (a *Alerter) claim(ctx, sending context.Context, running *sync.WaitGroup) time.Time {
+	free := a.gate.Free()
+	if free <= 0 || ctx.Err() != nil {
 		return time.Time{}
 	}
-	claimed, next, err := a.Store.ClaimMessages(ctx, store.MessageClaim{Limit: free, Follows: alertchannel.Following()})
+	claimed, next, err := a.Store.ClaimMessages(ctx, store.MessageClaim{
+		Limit: free, Follows: alertchannel.Following(), Plan: a.gate.Plan(time.Now()), Host: a.hostOf,
+	})
 	if err != nil && ctx.Err() == nil {
 		a.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "claiming alerts failed; retrying", "error", err)
 	}
 	for _, m := range claimed {
-		busy <- struct{}{}
+		to := target(m.Channel)
+		release := a.gate.Enter(to)
 		running.Go(func() {
-			a.send(sending, m)
-			<-busy
+			a.send(sending, m, to)
+			release()
 			a.notify()
 		})
 	}
 	return next
 }
 
+// hostOf returns the host of a channel, which is computed once for each configuration.
+func (a *Alerter) hostOf(d store.DueChannel) string {
+	if known, ok := a.hosts[d.ID]; ok && known.at.Equal(d.UpdatedAt) {
+		return known.name
+	}
+	c, err := d.Channel()
+	if err != nil {
+		return "" // claiming it fails too, and says why
+	}
+	if len(a.hosts) >= maxHosts {
+		clear(a.hosts)
+	}
+	name := alertchannel.Host(c)
+	a.hosts[d.ID] = channelHost{name, d.UpdatedAt}
+	return name
+}
+
+// target returns where the messages of a channel go.
+func target(c alert.Channel) fair.Target {
+	return fair.Target{Workspace: c.WorkspaceID, Host: alertchannel.Host(c)}
+}
+
 // send sends a message and saves the outcome.
-func (a *Alerter) send(ctx context.Context, m store.ClaimedMessage) {
+func (a *Alerter) send(ctx context.Context, m store.ClaimedMessage, to fair.Target) {
 	result := a.attempt(ctx, m)
+	a.note(to, result)
 	r := store.MessageResult{ClaimedMessage: m, Outcome: result.SendOutcome, Reference: result.Reference, TemplateError: result.TemplateError, Jitter: rand.Float64()}
 	a.save(context.WithoutCancel(ctx), r)
 	if result.Result != allswell.SendAccepted && result.Result != allswell.SendNotAttempted {
@@ -192,26 +247,61 @@ func (a *Alerter) attempt(ctx context.Context, m store.ClaimedMessage) (result a
 	return a.Sender.Send(ctx, m.Channel, WithLinks(m.Message, a.BaseURL))
 }
 
+// note tells the gate whether an attempt reached its host.
+func (a *Alerter) note(to fair.Target, r alertchannel.Result) {
+	if r.Result != allswell.SendNotAttempted {
+		a.gate.Note(to, r.Unreachable, time.Now())
+	}
+}
+
 // testWeekly sends the weekly tests of channels that ask for them, until ctx ends.
 func (a *Alerter) testWeekly(ctx, sending context.Context) {
 	ticker := time.NewTicker(testPollInterval)
 	defer ticker.Stop()
 	for {
-		tests, err := a.Store.TakeChannelTests(ctx, workers)
-		if err != nil && ctx.Err() == nil {
-			a.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "looking for weekly tests of channels failed; retrying", "error", err)
-		}
-		for _, t := range tests {
-			m := store.ClaimedMessage{Message: alertchannel.TestMessage(t.Name, "", time.Now()), Channel: t.Channel, SecretsMissing: t.SecretsMissing}
-			if err := a.Store.RecordWeeklyTest(sending, t.ID, a.attempt(sending, m).SendOutcome); err != nil {
-				a.Logger.Warn("saving the outcome of a weekly test failed", "channel", t.ID, "error", err)
-			}
+		for a.testDue(ctx, sending) == weeklyTests { // there may be more
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
+	}
+}
+
+// testDue sends some weekly tests that are due, and returns their number.
+func (a *Alerter) testDue(ctx, sending context.Context) int {
+	if ctx.Err() != nil {
+		return 0
+	}
+	tests, err := a.Store.TakeChannelTests(ctx, weeklyTests)
+	if err != nil && ctx.Err() == nil {
+		a.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "looking for weekly tests of channels failed; retrying", "error", err)
+	}
+	var running sync.WaitGroup
+	for _, t := range tests {
+		running.Go(func() { a.test(sending, t) })
+	}
+	running.Wait()
+	return len(tests)
+}
+
+// test sends the weekly test of a channel. All weekly tests together take at most weeklyTests/2 places from alerts.
+func (a *Alerter) test(ctx context.Context, t store.ChannelToTest) {
+	to := target(t.Channel)
+	wait, cancel := context.WithTimeout(ctx, testWait)
+	defer cancel()
+	release, err := a.gate.Wait(wait, to, fair.Key{Kind: "weekly tests", Max: weeklyTests / 2})
+	if err != nil {
+		a.Logger.Warn("a weekly test was not sent, because no place was free for it", "channel", t.ID, "error", err)
+		return
+	}
+	defer release()
+	m := store.ClaimedMessage{Message: alertchannel.TestMessage(t.Name, "", time.Now()), Channel: t.Channel, SecretsMissing: t.SecretsMissing}
+	result := a.attempt(ctx, m)
+	a.note(to, result)
+	if err := a.Store.RecordWeeklyTest(ctx, t.ID, result.SendOutcome); err != nil {
+		a.Logger.Warn("saving the outcome of a weekly test failed", "channel", t.ID, "error", err)
 	}
 }
 

@@ -14,8 +14,8 @@ type ChannelToTest struct {
 	SecretsMissing bool // the secrets cannot be opened
 }
 
-// TakeChannelTests returns the channels whose weekly test is due, at most limit, for the caller to test. Each is
-// returned once; a test that a crash prevents is made a week later.
+// TakeChannelTests returns the channels whose weekly test is due, at most limit, for the caller to test.
+// Workspaces take turns. Each channel is returned once; a test that a crash prevents is made a week later.
 func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]ChannelToTest, error) {
 	const due = `FROM alert_channels WHERE test_weekly AND enabled AND (tested_at IS NULL OR tested_at <= $1)`
 	now, err := s.Clock(ctx)
@@ -27,8 +27,9 @@ func (s *Store) TakeChannelTests(ctx context.Context, limit int) ([]ChannelToTes
 	}
 	return write(ctx, s, func(t *tx) (tests []ChannelToTest, err error) {
 		t.unattended = true
-		ids, err := t.ids(`SELECT id `+due+` ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED`,
-			millis(t.Now.Add(-alert.TestInterval)), limit)
+		before := millis(t.Now.Add(-alert.TestInterval))
+		ids, err := t.ids(`SELECT id `+due+` AND id IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY workspace_id ORDER BY id) AS turn `+due+`) AS tests
+			ORDER BY turn, id LIMIT $2) ORDER BY id FOR UPDATE SKIP LOCKED`, before, limit)
 		if err != nil {
 			return nil, err
 		}

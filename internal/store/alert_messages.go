@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/fair"
 )
 
 // maxNotices is the maximum number of notices in one message; the others are in the next message.
@@ -22,11 +23,29 @@ const (
 	messageFailed = "failed"
 )
 
+// maxDueChannels is the maximum number of due channels that one claim looks at.
+const maxDueChannels = 2000
+
 // MessageClaim says which messages a replica can send.
 type MessageClaim struct {
 	Limit   int      // channels
 	Follows []string // the types of channels that keep an object for each thread: see alert.Compose
+
+	// Plan decides which channels are claimed. nil: all that are due are.
+	Plan *fair.Plan
+	Host func(DueChannel) string // the server of a channel; needed with a plan
 }
+
+// DueChannel is a channel for which something waits.
+type DueChannel struct {
+	ID, WorkspaceID string
+	UpdatedAt       time.Time // of the configuration
+
+	load func() (alert.Channel, error)
+}
+
+// Channel loads the channel with those of its secrets that can be opened.
+func (d DueChannel) Channel() (alert.Channel, error) { return d.load() }
 
 // ClaimedMessage is a message that only the replica which claimed its channel may send, until the lease ends.
 type ClaimedMessage struct {
@@ -39,40 +58,82 @@ type ClaimedMessage struct {
 }
 
 // ClaimMessages claims channels for which something waits, and returns a message for each, durably. After a crash the same
-// message is claimed again when the lease has ended. next is when another channel is due, by Clock; zero: none is.
+// message is claimed again when the lease has ended. Workspaces take turns, and channels that the plan does not admit
+// stay due. next is when another channel will be due, by Clock; zero: none will.
 func (s *Store) ClaimMessages(ctx context.Context, c MessageClaim) (claimed []ClaimedMessage, next time.Time, err error) {
-	due, err := read(ctx, s, func(x *session) (bool, error) {
-		next, err = x.nextChannel()
-		return !next.IsZero() && !next.After(x.Now), err
+	chosen, err := read(ctx, s, func(x *session) (chosen []DueChannel, err error) {
+		if next, err = x.nextChannel(); err != nil {
+			return nil, err
+		}
+		return x.chooseChannels(c)
 	})
-	if err != nil || !due {
+	if err != nil || len(chosen) == 0 {
 		return nil, next, err
 	}
 	claimed, err = write(ctx, s, func(t *tx) (claimed []ClaimedMessage, err error) {
 		t.unattended = true
-		ids, err := t.ids(`SELECT id FROM alert_channels
-				WHERE due_at <= $1 AND (lease_until_at IS NULL OR lease_until_at <= $1)
-				ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED`,
-			millis(t.Now), c.Limit)
-		for _, id := range ids {
-			if err == nil {
-				claimed, err = t.claimChannel(claimed, id, c.Follows)
+		for _, d := range chosen {
+			// A channel that was changed meanwhile may have another host.
+			ids, err := t.ids(`SELECT id FROM alert_channels WHERE id = $1 AND updated_at = $2
+					AND due_at <= $3 AND (lease_until_at IS NULL OR lease_until_at <= $3) FOR UPDATE SKIP LOCKED`,
+				d.ID, millis(d.UpdatedAt), millis(t.Now))
+			if err == nil && len(ids) > 0 {
+				claimed, err = t.claimChannel(claimed, d.ID, c.Follows)
+			}
+			if err != nil {
+				return nil, err
 			}
 		}
-		if err == nil {
-			next, err = t.nextChannel()
-		}
+		next, err = t.nextChannel()
 		return claimed, err
 	})
 	return claimed, next, err
 }
 
-// nextChannel returns when the next channel may be claimed.
+// chooseChannels returns the due channels that the plan admits, the first of each workspace before the second of any.
+func (c *session) chooseChannels(claim MessageClaim) (chosen []DueChannel, err error) {
+	due, err := database.Query(c.Session, func(row database.Row) (d DueChannel, err error) {
+		err = row.Scan(&d.ID, &d.WorkspaceID, instant{&d.UpdatedAt})
+		return
+	}, `SELECT id, workspace_id, updated_at FROM (SELECT id, workspace_id, updated_at, due_at,
+			row_number() OVER (PARTITION BY workspace_id ORDER BY due_at, id) AS turn
+			FROM alert_channels WHERE due_at <= $1 AND (lease_until_at IS NULL OR lease_until_at <= $1)) AS due
+		ORDER BY turn, due_at, id LIMIT $2`, millis(c.Now), maxDueChannels)
+	for _, d := range due {
+		if len(chosen) == claim.Limit {
+			break
+		}
+		if claim.Plan.Full(d.WorkspaceID) {
+			continue
+		}
+		if claim.Plan != nil {
+			d.load = func() (alert.Channel, error) { return c.channelToSend(d.ID) }
+			to := fair.Target{Workspace: d.WorkspaceID, Host: claim.Host(d)}
+			if !claim.Plan.Admits(to) {
+				continue
+			}
+			claim.Plan.Add(to)
+		}
+		chosen = append(chosen, d)
+	}
+	return chosen, err
+}
+
+// channelToSend returns a channel with those of its secrets that can be opened.
+func (c *session) channelToSend(id string) (ch alert.Channel, err error) {
+	if ch, err = c.channelByID(id); err == nil {
+		ch.Secrets, _, err = c.readableSecrets(id)
+	}
+	return ch, err
+}
+
+// nextChannel returns when the next channel will be due that is not yet.
 func (c *session) nextChannel() (time.Time, error) {
 	return database.One(c.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
-	}, `SELECT min(CASE WHEN lease_until_at > due_at THEN lease_until_at ELSE due_at END) FROM alert_channels WHERE due_at IS NOT NULL`)
+	}, `SELECT min(CASE WHEN lease_until_at > due_at THEN lease_until_at ELSE due_at END) FROM alert_channels
+		WHERE due_at IS NOT NULL AND (due_at > $1 OR lease_until_at > $1)`, millis(c.Now))
 }
 
 // claimChannel claims a locked channel, and appends its message. There is none if all alerts in it have been deleted.

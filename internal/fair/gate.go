@@ -1,0 +1,167 @@
+package fair
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+)
+
+// Target is where a message goes, and the workspace that sends it there.
+type Target struct{ Workspace, Host string }
+
+// GateConfig configures a Gate.
+type GateConfig struct {
+	Places       int // messages at a time
+	PerWorkspace int // messages of one workspace at a time; 0: only the rule of the pool limits them
+
+	// PerHost is how many messages of one workspace go to one host at a time. Those of all workspaces together are
+	// at most twice as many. 0: all hosts are one server, which the settings name.
+	PerHost int
+
+	// A target that cannot be reached is not sent to for a pause, which doubles from MinPause to MaxPause.
+	MinPause, MaxPause time.Duration
+}
+
+// Gate decides which messages may be sent now. It is a Pool of places for them, with a circuit breaker for each target:
+// where a host fails for one workspace, those of others still try it. It is safe for concurrent use; of the callers
+// that use plans, there may be one.
+type Gate struct {
+	GateConfig
+	pool *Pool
+
+	mu       sync.Mutex
+	breakers *breakers
+}
+
+// NewGate returns a gate whose places are free.
+func NewGate(c GateConfig) *Gate {
+	return &Gate{GateConfig: c, pool: NewPool(c.Places, c.Places), breakers: newBreakers(c.MinPause, c.MaxPause)}
+}
+
+// limits returns the keys that must have room for a message.
+func (g *Gate) limits(t Target) []Key {
+	keys := []Key{Workspace(t.Workspace).AtMost(g.PerWorkspace)}
+	if g.PerHost > 0 {
+		keys = append(keys, Host(t.Host).AtMost(2*g.PerHost), g.probed(t).AtMost(g.PerHost))
+	}
+	return keys
+}
+
+// keys returns the keys of a message that is being sent.
+func (g *Gate) keys(t Target) []Key {
+	if g.PerHost > 0 {
+		return g.limits(t)
+	}
+	return append(g.limits(t), g.probed(t))
+}
+
+// probed returns the key that counts the messages which share a circuit breaker.
+func (g *Gate) probed(t Target) Key {
+	b := g.breakerOf(t)
+	return Key{Kind: "workspace at host", Name: b.Workspace + " " + b.Host}
+}
+
+// breakerOf returns the target by which breakers know t.
+func (g *Gate) breakerOf(t Target) Target {
+	if g.PerHost == 0 {
+		return Target{}
+	}
+	return t
+}
+
+// Enter takes a place, whether or not the target has room for it. Messages that a plan has admitted enter so. release
+// gives the place back, and may be called again without effect.
+func (g *Gate) Enter(t Target) (release func()) {
+	g.pool.mu.Lock()
+	defer g.pool.mu.Unlock()
+	g.pool.take(g.keys(t))
+	return g.pool.releaser(g.keys(t))
+}
+
+// Wait waits for a place until ctx ends, also one of another key, for a message that is sent even if its target is
+// paused. If too many wait, it returns ErrFull.
+func (g *Gate) Wait(ctx context.Context, t Target, also Key) (release func(), err error) {
+	return g.pool.Acquire(ctx, append(g.keys(t), also)...)
+}
+
+// Free returns how many places are free.
+func (g *Gate) Free() int { return g.pool.Free() }
+
+// Note records whether an attempt found a target unreachable.
+func (g *Gate) Note(t Target, unreachable bool, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.breakers.note(g.breakerOf(t), unreachable, now)
+}
+
+// Failing reports whether the last attempt found a target unreachable.
+func (g *Gate) Failing(t Target) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.breakers.isFailing(g.breakerOf(t))
+}
+
+// Plan is a choice of messages to be claimed. It changes nothing at the gate, so that a transaction that chooses may be
+// repeated with a new plan. A nil Plan admits everything. It is not safe for concurrent use.
+type Plan struct {
+	gate   *Gate
+	now    time.Time
+	shares *Shares
+}
+
+// Plan returns a plan that begins with the places that are free now.
+func (g *Gate) Plan(now time.Time) *Plan { return &Plan{g, now, g.pool.Shares()} }
+
+// Full reports whether a workspace has no room for any message.
+func (p *Plan) Full(workspace string) bool {
+	return p != nil && !p.shares.Fit(Workspace(workspace).AtMost(p.gate.PerWorkspace))
+}
+
+// Closed returns the hosts to which a workspace may send nothing now, because they are full or failing.
+func (p *Plan) Closed(workspace string) (hosts []string) {
+	if p == nil || p.gate.PerHost == 0 {
+		return nil
+	}
+	seen := make(map[string]bool)
+	check := func(host string) {
+		if !seen[host] && !p.Admits(Target{workspace, host}) {
+			hosts = append(hosts, host)
+		}
+		seen[host] = true
+	}
+	for k := range p.shares.held {
+		if k.kind == Host("").Kind {
+			check(k.name)
+		}
+	}
+	p.gate.mu.Lock()
+	failing := maps.Clone(p.gate.breakers.failing[workspace])
+	p.gate.mu.Unlock()
+	for host := range failing {
+		check(host)
+	}
+	return hosts
+}
+
+// Admits reports whether a target has room for a message and is not paused.
+func (p *Plan) Admits(t Target) bool {
+	if p == nil {
+		return true
+	}
+	p.gate.mu.Lock()
+	limit := p.gate.breakers.max(p.gate.breakerOf(t), p.now)
+	p.gate.mu.Unlock()
+	if limit >= 0 && p.shares.held[p.gate.probed(t).id()] >= limit {
+		return false
+	}
+	return p.shares.Fit(p.gate.limits(t)...)
+}
+
+// Add adds a message to the plan.
+func (p *Plan) Add(t Target) {
+	if p == nil {
+		return
+	}
+	p.shares.Take(p.gate.keys(t)...)
+}

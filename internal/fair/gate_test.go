@@ -1,0 +1,191 @@
+package fair
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func testGate() *Gate {
+	return NewGate(GateConfig{Places: 128, PerWorkspace: 16, PerHost: 4, MinPause: 10 * time.Second, MaxPause: 5 * time.Minute})
+}
+
+// enter sends what a plan admits to a target, and returns how many messages that are.
+func enter(g *Gate, to Target, now time.Time) (n int) {
+	for p := g.Plan(now); p.Admits(to); n++ {
+		p.Add(to)
+		g.Enter(to)
+	}
+	return n
+}
+
+// TestBreaker plays a history of attempts to a host that takes four messages at a time: "f" is a failure, "k" a success,
+// and "." a second without an attempt.
+func TestBreaker(t *testing.T) {
+	seconds := func(n int) string { return strings.Repeat(".", n) }
+	const free, probe, none = 4, 1, 0 // messages that may be sent
+	for _, c := range []struct {
+		name, history string
+		want          int
+	}{
+		{"no attempts", "", free},
+		{"only successes", "kkk", free},
+		{"four failures", "ffff", free},
+		{"five failures", "fffff", none},
+		{"five failures, but not in a row", "ffffkffff", free},
+		{"just before the pause ends", "fffff" + seconds(9), none},
+		{"when the pause ends", "fffff" + seconds(10), probe},
+		{"the probe succeeds", "fffff" + seconds(10) + "k", free},
+		{"and the failures are forgotten", "fffff" + seconds(10) + "kffff", free},
+		{"the probe fails", "fffff" + seconds(10) + "f", none},
+		{"the second pause is longer", "fffff" + seconds(10) + "f" + seconds(19), none},
+		{"and ends", "fffff" + seconds(10) + "f" + seconds(20), probe},
+		{"messages in flight do not extend it", "ffffffff" + seconds(10), probe},
+		{"no pause is longer than five minutes", "fffff" + strings.Repeat(seconds(300)+"f", 20) + seconds(299), none},
+		{"the longest one ends", "fffff" + strings.Repeat(seconds(300)+"f", 20) + seconds(300), probe},
+	} {
+		g, to, now := testGate(), Target{"w", "host"}, began
+		for _, what := range c.history {
+			if what == '.' {
+				now = now.Add(time.Second)
+			} else {
+				g.Note(to, what == 'f', now)
+			}
+		}
+		if got := enter(g, to, now); got != c.want {
+			t.Errorf("%s: %d messages may be sent, want %d", c.name, got, c.want)
+		}
+		if got := enter(g, to, now); got != 0 {
+			t.Errorf("%s: %d more messages may be sent", c.name, got)
+		}
+		if got := g.Plan(now).Closed("w"); len(got) != 1 || got[0] != "host" {
+			t.Errorf("%s: closed: %v", c.name, got)
+		}
+		if got := enter(g, Target{"other", "host"}, now); got != 4 {
+			t.Errorf("%s: another workspace may send %d messages to the host, want 4", c.name, got)
+		}
+		if got := enter(g, Target{"third", "host"}, now); got > 4 {
+			t.Errorf("%s: a third workspace may send %d messages to the host", c.name, got)
+		}
+	}
+}
+
+// TestServerHasOneBreaker checks that a gate without hosts pauses all workspaces when its server fails, and that one of
+// them tests it.
+func TestServerHasOneBreaker(t *testing.T) {
+	g := NewGate(GateConfig{Places: 16, MinPause: time.Second, MaxPause: time.Second})
+	for range BreakAfter {
+		g.Note(Target{"a", "smtp"}, true, began)
+	}
+	if !g.Failing(Target{"b", "smtp"}) || enter(g, Target{"b", "smtp"}, began) != 0 {
+		t.Error("another workspace uses the server that fails")
+	}
+	later := began.Add(time.Second)
+	if a, b := enter(g, Target{"a", "smtp"}, later), enter(g, Target{"b", "smtp"}, later); a != 1 || b != 0 {
+		t.Errorf("%d and %d messages test the server", a, b)
+	}
+	g.Note(Target{"a", "smtp"}, false, later)
+	if got := enter(g, Target{"b", "smtp"}, later); got != 8 && got != 7 {
+		t.Errorf("one workspace may send %d messages at a time", got)
+	}
+}
+
+func TestBreakersAreBounded(t *testing.T) {
+	b := newBreakers(time.Second, time.Minute)
+	for n := range 3 * maxBreakers {
+		b.note(Target{fmt.Sprint(n % 7), fmt.Sprint(n)}, true, began)
+		count := 0
+		if n%1000 == 0 || n > maxBreakers-3 && n < maxBreakers+3 {
+			for _, hosts := range b.failing {
+				count += len(hosts)
+			}
+			if count > maxBreakers || count != b.count {
+				t.Fatalf("%d hosts are tracked, and %d are counted", count, b.count)
+			}
+		}
+	}
+	for n := range 3 * maxBreakers {
+		b.note(Target{fmt.Sprint(n % 7), fmt.Sprint(n)}, false, began)
+	}
+	if b.count != 0 || len(b.failing) != 0 {
+		t.Errorf("%d are counted after their successes, and %d workspaces are tracked", b.count, len(b.failing))
+	}
+}
+
+// TestNobodyIsLate simulates workspaces with messages for random hosts. Those of up to eleven workspaces hang for 20
+// seconds and are tried again. Every message of the others is sent in the second in which it is due.
+func TestNobodyIsLate(t *testing.T) {
+	type message struct {
+		to    Target
+		due   time.Time
+		hangs bool
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		g, now := testGate(), began
+		hanging := rapid.IntRange(0, 11).Draw(t, "hanging workspaces")
+		hostsEach := rapid.IntRange(1, 40).Draw(t, "hosts of each")
+		var waiting []message
+		for w := range hanging {
+			for n := range rapid.IntRange(1, 100).Draw(t, "messages") {
+				host := fmt.Sprintf("%d.%d", w, n%hostsEach)
+				if n%5 == 0 {
+					host = "shared" // with those who do not hang
+				}
+				waiting = append(waiting, message{Target{fmt.Sprint("hanging ", w), host}, now, true})
+			}
+		}
+		type ending struct {
+			message
+			at      time.Time
+			release func()
+		}
+		var sending []ending
+		for second := range 90 {
+			now = began.Add(time.Duration(second) * time.Second)
+			left := sending[:0]
+			for _, s := range sending {
+				if s.at.After(now) {
+					left = append(left, s)
+					continue
+				}
+				s.release()
+				if g.Note(s.to, s.hangs, now); s.hangs {
+					s.due = now.Add(5 * time.Second)
+					waiting = append(waiting, s.message)
+				}
+			}
+			sending = left
+			if second%7 == rapid.IntRange(0, 6).Draw(t, "moment") {
+				waiting = append(waiting, message{Target{"works", fmt.Sprint("fine ", second)}, now, false})
+			}
+			plan := g.Plan(now)
+			still := waiting[:0]
+			for _, m := range waiting {
+				if m.due.After(now) || !plan.Admits(m.to) {
+					if still = append(still, m); !m.hangs {
+						t.Fatalf("after %d s, the message to %s waits for %d hanging workspaces", second, m.to.Host, hanging)
+					}
+					continue
+				}
+				plan.Add(m.to)
+				took := time.Second
+				if m.hangs {
+					took = 20 * time.Second
+				}
+				sending = append(sending, ending{m, now.Add(took), g.Enter(m.to)})
+			}
+			waiting = still
+		}
+		for _, s := range sending {
+			s.release()
+		}
+		if g.Free() != g.Places {
+			t.Fatalf("%d places are free after all", g.Free())
+		}
+	})
+}
