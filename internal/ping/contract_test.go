@@ -49,6 +49,10 @@ func TestContract(t *testing.T) {
 				t.Error("not recorded")
 			}
 		})
+		w.Run("a slash at the end does not matter", func(t *testing.T) {
+			in := w.in(t)
+			in.want(in.send("POST", Path+w.monitor.Token+"/", nil), 200, okBody)
+		})
 		w.Run("HEAD does the same", func(t *testing.T) {
 			in := w.in(t)
 			m := in.newMonitor()
@@ -66,8 +70,8 @@ func TestContract(t *testing.T) {
 		})
 		w.Run("a malformed token: the same", func(t *testing.T) {
 			in, token := w.in(t), w.monitor.Token
-			for _, path := range []string{"", "x", token + "x", token[:31], token + "/", token + "/x", "/" + token, token + "%00", "%20" + token,
-				strings.Repeat("a", 8000), "%FF%FE" + token[2:], token[:31] + "é", w.monitor.ID, token + "%2F"} {
+			for _, path := range []string{"", "x", token + "x", token[:31], token + "/x", "/" + token, token + "%00", "%20" + token,
+				strings.Repeat("a", 8000), "%FF%FE" + token[2:], token[:31] + "é", w.monitor.ID, token + "//"} {
 				in.want(in.send("POST", Path+path, nil), 404, notFoundBody)
 			}
 			if swapped := swapCase(token); swapped != token {

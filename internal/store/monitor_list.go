@@ -93,7 +93,8 @@ func (c *session) monitorListRows(actor allswell.Actor) ([]allswell.Monitor, err
 		return
 	}, `SELECT monitors.id, page_id, name, tags, enabled, state, consecutive_failures, last_ping_at, waiting_since_at,
 			type, failures_suppressed, `+parentDown+`, checks.status, slow_since_at, pinged_at
-		FROM monitors LEFT JOIN last_pings ON last_pings.token = monitors.token LEFT JOIN checks ON checks.monitor_id = monitors.id WHERE `+reach.objects(1), reach.arg)
+		FROM monitors LEFT JOIN last_pings ON last_pings.token = monitors.token
+		LEFT JOIN (SELECT monitor_id, status, slow_since_at FROM checks) AS checks ON checks.monitor_id = monitors.id WHERE `+reach.objects(1), reach.arg)
 	return currentMonitors(rows), err
 }
 
