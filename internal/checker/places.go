@@ -44,7 +44,7 @@ func (p *places) keys(workspaceID, host string) (keys []fair.Key) {
 	if !p.checker.guard.singleWorkspace.Load() {
 		keys = append(keys, fair.Workspace(workspaceID))
 	}
-	return append(keys, fair.Host(host).AtMost(perHost))
+	return append(keys, fair.Host(host).AtMost(perHost).Nested())
 }
 
 func (p *places) isSlow(host string) bool {

@@ -17,16 +17,21 @@ import (
 var ErrFull = errors.New("too many are waiting for a place")
 
 // Key is something that shares a pool with others of its kind. A place belongs to one or several keys of different kinds,
-// the outermost first, and each of them has to have room.
+// and each of them has to have room.
 type Key struct {
 	Kind, Name string
 	Max        int // places at a time, besides the rule of the pool; 0: no other limit
+	nested     bool
 }
 
 // Workspace and Host return keys of the usual kinds.
 func Workspace(id string) Key  { return Key{Kind: "workspace", Name: id} }
 func Host(name string) Key     { return Key{Kind: "host", Name: name} }
 func (k Key) AtMost(n int) Key { k.Max = n; return k }
+
+// Nested returns the key as one of several within the key before it, such as a host of a workspace: it leaves places of
+// that key to the others.
+func (k Key) Nested() Key { k.nested = true; return k }
 
 func (k Key) id() keyID { return keyID{k.Kind, k.Name} }
 

@@ -44,7 +44,7 @@ func TestBusyKeysLeavePlaces(t *testing.T) {
 
 func TestMaximumOfAKey(t *testing.T) {
 	p := NewPool(100, 0)
-	if got := fill(p, Workspace("w"), Host("a").AtMost(20)); got != 20 {
+	if got := fill(p, Workspace("w"), Host("a").AtMost(20).Nested()); got != 20 {
 		t.Errorf("the host got %d places, not 20", got)
 	}
 	if planned := p.Shares(); !planned.Fit(Workspace("w")) || planned.Limit(20).Fit(Workspace("w")) || planned.Limit(0).Fit(Host("b")) {
@@ -52,10 +52,10 @@ func TestMaximumOfAKey(t *testing.T) {
 	} else if planned.Take(Host("b")); p.Free() != 80 {
 		t.Error("a plan takes places of the pool")
 	}
-	if got := fill(p, Workspace("w"), Host("b")); got != 20 {
+	if got := fill(p, Workspace("w"), Host("b").Nested()); got != 20 {
 		t.Errorf("another host of the workspace got %d places, not 20, a third of those that the first one left it", got)
 	}
-	if _, ok := p.TryAcquire(Workspace("w"), Host("c")); !ok {
+	if _, ok := p.TryAcquire(Workspace("w"), Host("c").Nested()); !ok {
 		t.Error("a third host of the workspace got no place")
 	}
 	if p.Shares().Held(Workspace("w")) != 41 || p.Free() != 59 {

@@ -28,19 +28,21 @@ func (s *Shares) Free() int { return s.free }
 // Held returns how many places a key holds.
 func (s *Shares) Held(k Key) int { return s.held[k.id()] }
 
-// Fit reports whether there is a place for keys, the outermost first: each holds fewer places than the one before it leaves
-// free, the first fewer than are free, and fewer than its maximum. So one of the hosts of a workspace leaves places of
-// this workspace to the others.
+// Fit reports whether there is a place for keys: each holds fewer places than are free, a nested one fewer than the key
+// before it leaves free, and each fewer than its maximum.
 func (s *Shares) Fit(keys ...Key) bool {
 	left := s.free
 	for _, k := range keys {
+		if !k.nested {
+			left = s.free
+		}
 		held := s.held[k.id()]
 		if held >= left || k.Max > 0 && held >= k.Max {
 			return false
 		}
 		left -= held
 	}
-	return left > 0
+	return s.free > 0
 }
 
 // Take takes a place for keys that fit.

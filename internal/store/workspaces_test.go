@@ -26,7 +26,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"FindResponse": nil, "Clock": nil, "CheckEnvironment": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "System": nil, "MayBackUp": nil, "OpenBackup": nil, "LastContact": nil, "Close": nil,
 	"OnPageHidden": nil, "OnPageChange": nil, "OnNewPingToken": nil, "OnDeliveriesPending": nil, "OnMaintenanceChange": nil, "OnDomainCheckDue": nil, "BeforeReturn": nil, "Hosts": nil, "DisabledDomains": nil,
 	"RequestSignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ConfirmWithCode": nil, "CanSeal": nil, "PushKey": nil, "SMSGateway": nil, "SetSMS": nil, "TakeSMS": nil, "ReturnSMS": nil, "SubscribeToEnd": nil, "ChangeSubscription": nil, "Unsubscribe": nil, "ResumeSubscription": nil, "SubscriptionPageSlug": nil, // public, by key
-	"ClaimChecks": nil, "RecordCheckResults": nil, "FoldCheckResults": nil, "CheckSecrets": nil, "RotateSecrets": nil, "SetSecretKeys": nil, // over all
+	"ClaimChecks": nil, "SaveCheckHosts": nil, "RecordCheckResults": nil, "FoldCheckResults": nil, "CheckSecrets": nil, "RotateSecrets": nil, "SetSecretKeys": nil, // over all
 	"ComponentStatistics": nil,                                                                                                                                                                    // public
 	"AdvanceMaintenances": nil, "ProcessSignUps": nil, "FanOut": nil, "ClaimDeliveries": nil, "Notification": nil, "SaveDeliveryResults": nil, "BeginDomainChecks": nil, "RecordDomainCheck": nil, // over all
 	"SaveCertificateFile": nil, "CertificateFile": nil, "CertificatePaths": nil, "DeleteCertificateFiles": nil, "LockCertificate": nil, "UnlockCertificate": nil, // of the installation

@@ -481,8 +481,8 @@ func TestOneViewerDoesNotEndTheStreamsOfOthers(t *testing.T) {
 			}
 			after = append(after, v)
 		}
-		if _, status := open("hog again", "big"); status != 503 {
-			t.Errorf("one more stream of the workspace that has the most gets %d", status)
+		if _, status := open("hog0", "big"); status != 503 && status != 429 {
+			t.Errorf("one more stream of a user and a workspace that have the most gets %d", status)
 		}
 		if s.Subscribers() != 100 {
 			t.Errorf("%d streams are open", s.Subscribers())
