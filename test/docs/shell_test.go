@@ -74,7 +74,12 @@ const releases = `curl() {
 	https://healthchecks.io/api/v3/checks/) echo '{"checks": [
 		{"name": "Weekly report", "slug": "weekly-report", "grace": 300, "ping_url": "https://hc-ping.com/0c4f1c1e-6c5b-4c5e-8f5f-3a0f6f6d2b10", "timeout": 86400},
 		{"name": "It'"'"'s $(late)", "slug": "", "grace": 60, "ping_url": "https://hc-ping.com/0c4f1c1e-6c5b-4c5e-8f5f-3a0f6f6d2b11", "schedule": "30 2 * * *", "tz": "Europe/Berlin"},
-		{"name": "", "slug": "disk", "grace": 60, "ping_url": "https://hc-ping.com/0c4f1c1e-6c5b-4c5e-8f5f-3a0f6f6d2b12", "schedule": "*-*-* 06:00:00", "tz": "UTC"}]}' ;;
+		{"name": "", "slug": "disk", "grace": 60, "ping_url": "https://hc-ping.com/0c4f1c1e-6c5b-4c5e-8f5f-3a0f6f6d2b12", "schedule": "*-*-* 06:00:00", "tz": "UTC"},
+		{"name": "Under", "slug": "DB_back.up", "grace": 60, "ping_url": "https://hc-ping.com/0c4f1c1e-6c5b-4c5e-8f5f-3a0f6f6d2b13", "schedule": "Mon,Wed *-*-* 06:00", "tz": "UTC"},
+		{"name": "Five words", "slug": "five", "grace": 60, "ping_url": "https://hc-ping.com/0c4f1c1e-6c5b-4c5e-8f5f-3a0f6f6d2b14", "schedule": "Mon..Fri   *-*-01..07   06:00    Europe/Berlin", "tz": "UTC"},
+		{"name": "Twice", "slug": "twice", "grace": 60, "ping_url": "https://hc-ping.com/0c4f1c1e-6c5b-4c5e-8f5f-3a0f6f6d2b15", "schedule": "0 0  L * *", "tz": "UTC"},
+		{"name": "Twice more", "slug": "twice", "grace": 60, "ping_url": "https://hc-ping.com/0c4f1c1e-6c5b-4c5e-8f5f-3a0f6f6d2b16", "timeout": 60},
+		{"name": "Lines", "slug": "lines", "grace": 60, "ping_url": "https://hc-ping.com/0c4f1c1e-6c5b-4c5e-8f5f-3a0f6f6d2b17", "schedule": "Mon 06:00\nTue 07:00", "tz": "UTC"}]}' ;;
 	https://github.com/*) echo "a release has no $address" >&2; return 1 ;;
 	*) command curl "$@" ;;
 	esac
