@@ -80,8 +80,11 @@ func (c clockTimes) next(after time.Time, zone *time.Location) time.Time {
 		if end.IsZero() || match.Before(end) {
 			return match
 		}
-		// The clock matches no earlier time, and no offset differs by two days.
-		at = Later(end, match.AddDate(0, 0, -2))
+		at = end
+		if c.change != changeDecides || zoneOffset(end.In(zone)) >= offset {
+			// The clock matches no earlier time, and no offset differs by two days. A clock that goes back may match again.
+			at = Later(end, match.AddDate(0, 0, -2))
+		}
 	}
 	return time.Time{}
 }

@@ -110,6 +110,7 @@ func TestCronNext(t *testing.T) {
 		{"autumn, a repeated time: the first", "30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
 		{"autumn, a repeated time: not the second", "30 2 * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
 		{"autumn, wildcard hours run twice", "30 * * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
+		{"autumn, rare times run twice, too", "*/30 2 * oct 0", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-25T01:00:00Z"},
 		{"autumn, after the repeated hour", "0 3 * * *", "Europe/Berlin", "2026-10-25T00:59:59Z", "2026-10-25T02:00:00Z"},
 		{"a skipped day is not made up", "0 2 30 12 *", "Pacific/Apia", "2011-12-01T00:00:00Z", "2012-12-29T12:00:00Z"},
 	} {
