@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +16,8 @@ import (
 )
 
 // completeTypes writes what the tables of types say into a parsed openapi.yaml: x-check-types, x-channel-types and
-// x-alert-events become lists, and x-check-fields and x-channel-fields the properties of the fields of types; "shown"
-// leaves out secrets.
+// x-alert-events become lists, and x-check-fields and x-channel-fields further properties, the fields of types; "shown"
+// leaves out secrets. The schema of such a property has x-types, the types that have the field.
 func completeTypes(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -39,7 +40,10 @@ func completeTypes(value any) {
 		for key, fields := range map[string][]configfield.Shared{"x-check-fields": check.Fields(), "x-channel-fields": alertchannel.Fields()} {
 			if which, ok := v[key]; ok {
 				delete(v, key)
-				v["properties"] = fieldProperties(fields, which == "written")
+				if _, ok := v["properties"]; !ok {
+					v["properties"] = make(map[string]any)
+				}
+				maps.Copy(v["properties"].(map[string]any), fieldProperties(fields, which == "written"))
 			}
 		}
 		for _, child := range v {
@@ -94,6 +98,11 @@ func fieldSchema(f configfield.Shared, written bool) map[string]any {
 		}
 	}
 	schema["description"] = fieldDescription(f)
+	var types []any
+	for _, t := range f.Of {
+		types = append(types, t.Type)
+	}
+	schema["x-types"] = types
 	return schema
 }
 

@@ -35,6 +35,8 @@ func TestDocumentIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	completeTypes(value)
+	completeNullables(value.(map[string]any))
+	completeScopes(value.(map[string]any))
 	want, err := json.MarshalIndent(value, "", " ")
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +50,18 @@ func TestDocumentIsCurrent(t *testing.T) {
 	}
 	if !bytes.Equal(document, want) {
 		t.Error("openapi.json is not what openapi.yaml says; run go generate ./internal/api")
+	}
+}
+
+// completeScopes adds the scope that a token needs to the description of each operation.
+func completeScopes(document map[string]any) {
+	for _, rt := range new(api).routes() {
+		if rt.scope == open {
+			continue
+		}
+		operation := document["paths"].(map[string]any)[rt.path].(map[string]any)[strings.ToLower(rt.method)].(map[string]any)
+		description, _ := operation["description"].(string)
+		operation["description"] = strings.TrimLeft(fmt.Sprintf("%s\n\nScope of the token: `%s`.", strings.TrimSpace(description), rt.scope), "\n")
 	}
 }
 

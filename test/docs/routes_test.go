@@ -26,8 +26,9 @@ type openAPI struct {
 type schema struct {
 	Ref        string `json:"$ref"`
 	Required   []string
-	Properties map[string]any
-	AllOf      []schema
+	Properties map[string]struct {
+		Types []string `json:"x-types"` // of checks or channels that have the field; none: it is in all
+	}
 }
 
 type parameter struct {
@@ -46,19 +47,17 @@ type operation struct {
 
 // fields returns the fields of a schema.
 func (d *openAPI) fields(s schema) (all, required []string) {
-	if filepath.Base(s.Ref) == "CheckFields" {
-		return []string{"(fields of the type)"}, []string{"(fields of the type)"}
-	}
 	if s.Ref != "" {
 		s = d.Components.Schemas[filepath.Base(s.Ref)]
 	}
 	required = s.Required
-	for name := range s.Properties {
+	const ofType = "(fields of the type)"
+	for name, property := range s.Properties {
+		if len(property.Types) > 0 {
+			name = ofType
+			required = append(required, ofType)
+		}
 		all = append(all, name)
-	}
-	for _, part := range s.AllOf {
-		a, r := d.fields(part)
-		all, required = append(all, a...), append(required, r...)
 	}
 	return all, required
 }
