@@ -170,21 +170,35 @@ func needs(t *testing.T, program, variable string) {
 	}
 }
 
-// TestUnit checks the systemd unit of the packages with systemd itself, if it is installed.
-func TestUnit(t *testing.T) {
+// TestUnits checks every systemd unit with systemd itself, if it is installed.
+func TestUnits(t *testing.T) {
 	needs(t, "systemd-analyze", "ALLSWELL_TEST_REQUIRE_SAMPLES")
-	// The program is not installed here; true is.
-	path := filepath.Join(t.TempDir(), "allswell.service")
-	unit := strings.Replace(read(t, "packages/allswell.service"), "/usr/bin/allswell serve", "/bin/true serve", 1)
-	if err := os.WriteFile(path, []byte(unit), 0o644); err != nil {
-		t.Fatal(err)
+	var units []string
+	err := filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".service") {
+			units = append(units, path)
+		}
+		return err
+	})
+	if err != nil || len(units) < 2 {
+		t.Fatalf("the units are %q: %v", units, err)
 	}
-	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil || strings.Contains(string(out), "allswell.service") {
-		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
-	}
-	// The exposure is at most 2.0 of 10.
-	if out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", path).CombinedOutput(); err != nil {
-		t.Errorf("systemd-analyze security: %v\n%s", err, out)
+	command := regexp.MustCompile(`(?m)^ExecStart=\S+`)
+	for _, name := range units {
+		t.Run(name, func(t *testing.T) {
+			// The program is not installed here; true is.
+			path := filepath.Join(t.TempDir(), "allswell.service")
+			if err := os.WriteFile(path, []byte(command.ReplaceAllString(read(t, name), "ExecStart=/bin/true")), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil || strings.Contains(string(out), "allswell.service") {
+				t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+			}
+			// The exposure is at most 2.0 of 10.
+			if out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", path).CombinedOutput(); err != nil {
+				t.Errorf("systemd-analyze security: %v\n%s", err, out)
+			}
+		})
 	}
 }
 
