@@ -81,7 +81,7 @@ func walkTimeline(t *testing.T, w *fixture, base string, want int) {
 		if rec.Code != 200 || len(body) > view.MaxBytes {
 			t.Fatalf("%s: %d, %d bytes", path, rec.Code, len(body))
 		}
-		if canonical := `<link rel="canonical" href="` + path + `">`; !strings.Contains(body, canonical) {
+		if canonical := `<link rel="canonical" href="http://localhost:8080` + path + `">`; !strings.Contains(body, canonical) {
 			t.Errorf("%s does not have %s", path, canonical)
 		}
 		if again := w.do("GET", path, "If-None-Match", rec.Header().Get("Etag")); again.Code != 304 {

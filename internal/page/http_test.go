@@ -63,7 +63,7 @@ func TestHeadersAndMethods(t *testing.T) {
 			w.get(path, 404)
 		}
 		// The page as an app begins with a slash at its end; its links stay below it.
-		if with := w.do("GET", "/status/acme/"); with.Code != 200 || with.Body.String() != w.do("GET", "/status/acme").Body.String() || !strings.Contains(with.Body.String(), `<link rel="canonical" href="/status/acme">`) {
+		if with := w.do("GET", "/status/acme/"); with.Code != 200 || with.Body.String() != w.do("GET", "/status/acme").Body.String() || !strings.Contains(with.Body.String(), `<link rel="canonical" href="http://localhost:8080/status/acme">`) {
 			t.Errorf("with a slash: %s", with.Body)
 		}
 	})

@@ -213,3 +213,32 @@ func TestTitleOfOutage(t *testing.T) {
 		}
 	}
 }
+
+// TestCanonicalLinksAreAbsolute checks the canonical links, those of previews and those to other languages, for search engines.
+func TestCanonicalLinksAreAbsolute(t *testing.T) {
+	run(t, func(w *fixture) {
+		for path, canonical := range map[string]string{
+			"/": "/status/acme", "/status/acme": "/status/acme", "/status/acme?lang=de": "/status/acme?lang=de",
+			"/status/acme/history": "/status/acme/history?month=2020-11", "/status/acme/history?lang=ar": "/status/acme/history?month=2020-11&lang=ar",
+		} {
+			p := w.get(path, 200)
+			want := "http://localhost:8080" + canonical
+			if links := p.All("link[rel=canonical]"); len(links) != 1 || links[0].Attr("href") != want {
+				t.Errorf("%s: the canonical link is not %s", path, want)
+			}
+			for _, link := range p.All("meta[property=og:url]") {
+				if got := link.Attr("content"); got != want {
+					t.Errorf("%s: og:url is %s", path, got)
+				}
+			}
+			for _, link := range p.All("link[rel=alternate][hreflang]") {
+				if got := link.Attr("href"); !strings.HasPrefix(got, "http://localhost:8080/") {
+					t.Errorf("%s: an alternate is %s", path, got)
+				}
+			}
+		}
+		if links := w.get("/status/acme", 200).All("meta[property=og:url]"); len(links) != 1 {
+			t.Errorf("%d og:url", len(links))
+		}
+	})
+}

@@ -13,7 +13,7 @@ import (
 // Presentation is how a page is shown: its URLs, its language and its time zone.
 // It makes all links of a page.
 type Presentation struct {
-	Public string // absolute URL of the page, for alternate links; "": root
+	Public string // absolute URL of the page, for canonical and alternate links; "": root
 	Mail   bool   // subscribing by mail is offered
 
 	Webhooks bool // subscribing webhooks is offered
@@ -68,8 +68,10 @@ func (at Presentation) link(path string) string { return at.withLanguage(at.base
 // Scope returns the path that only URLs of the page begin with: with its slash, /status/acme/ is not of /status/acme-2.
 func (at Presentation) Scope() string { return at.base + "/" }
 
-// canonical returns the canonical URL of a path.
-func (at Presentation) canonical(path string) string { return at.withLanguage(at.plain(at.root, path)) }
+// canonical returns the canonical URL of a path, absolute if Public is.
+func (at Presentation) canonical(path string) string {
+	return at.withLanguage(at.plain(cmp.Or(at.Public, at.root), path))
+}
 
 // inLanguage returns the URL of a path in a language.
 func (at Presentation) inLanguage(path string, l *i18n.Language) string {
@@ -81,7 +83,7 @@ func (at Presentation) inLanguage(path string, l *i18n.Language) string {
 // that the visitor's browser prefers.
 func (at Presentation) alternate(path string, l *i18n.Language) string {
 	at.lang, at.chosen = l, l != nil
-	return at.withLanguage(at.plain(cmp.Or(at.Public, at.root), path))
+	return at.canonical(path)
 }
 
 func (at Presentation) plain(base, path string) string {
