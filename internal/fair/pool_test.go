@@ -97,6 +97,8 @@ func TestOneThatWaitsIsNext(t *testing.T) {
 		synctest.Wait()
 		go use("one")
 		time.Sleep(time.Minute * 5)
+		mu.Lock()
+		defer mu.Unlock()
 		if len(order) != 101 || order[1] != "one" {
 			t.Errorf("of %d turns, the first were %v", len(order), order[:3])
 		}

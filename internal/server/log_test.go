@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,13 +68,23 @@ func TestAccessLogIsLikeOtherLines(t *testing.T) {
 
 // counter counts calls of Write.
 type counter struct {
-	bytes.Buffer
+	mu     sync.Mutex
+	text   bytes.Buffer
 	writes int
 }
 
 func (c *counter) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.writes++
-	return c.Buffer.Write(p)
+	return c.text.Write(p)
+}
+
+// written returns the number of calls, and what they wrote.
+func (c *counter) written() (writes int, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.writes, c.text.String()
 }
 
 func TestAccessLogIsBuffered(t *testing.T) {
@@ -87,22 +98,26 @@ func TestAccessLogIsBuffered(t *testing.T) {
 				access.write(slog.LevelInfo, line)
 			}
 		}
-		if write(10); out.writes != 0 {
+		write(10)
+		if writes, _ := out.written(); writes != 0 {
 			t.Error("a line was written immediately")
 		}
 		time.Sleep(logDelay)
-		if synctest.Wait(); out.writes != 1 || strings.Count(out.String(), "\n") != 10 {
-			t.Errorf("after %s, %d writes had %q", logDelay, out.writes, &out)
+		synctest.Wait()
+		if writes, text := out.written(); writes != 1 || strings.Count(text, "\n") != 10 {
+			t.Errorf("after %s, %d writes had %q", logDelay, writes, text)
 		}
 		write(3)
-		if log.Warn("a warning"); out.writes != 2 || !strings.HasSuffix(out.String(), "msg=\"a warning\"\n") || strings.Count(out.String(), "\n") != 14 {
-			t.Errorf("with a warning, %d writes had %q", out.writes, &out)
+		log.Warn("a warning")
+		if writes, text := out.written(); writes != 2 || !strings.HasSuffix(text, "msg=\"a warning\"\n") || strings.Count(text, "\n") != 14 {
+			t.Errorf("with a warning, %d writes had %q", writes, text)
 		}
 		write(2000)
-		if most := 2000*200/maxBufferedLog + 3; out.writes < 4 || out.writes > most {
-			t.Errorf("%d writes for 2,000 lines", out.writes)
+		if writes, _ := out.written(); writes < 4 || writes > 2000*200/maxBufferedLog+3 {
+			t.Errorf("%d writes for 2,000 lines", writes)
 		}
-		if flushAccessLog(log); strings.Count(out.String(), "\n") != 2014 {
+		flushAccessLog(log)
+		if _, text := out.written(); strings.Count(text, "\n") != 2014 {
 			t.Error("lines are missing")
 		}
 		time.Sleep(time.Minute)
