@@ -364,7 +364,7 @@ var stepsToSunday = regexp.MustCompile(`(^|,)[^-,]+/`)
 
 // FuzzCron checks that every expression is either refused or understood as robfig/cron understands it, in UTC.
 func FuzzCron(f *testing.F) {
-	for _, seed := range []string{"0 2 * * *", "*/5 1-3,7 1,15 jan-mar sun", "@hourly", "0 0 29 2 *", "10/20 * * * mon-fri/2", "20 0 1 * fri/2", "TZ=UTC", "* * * * 7", "00 02 * * 0-6", "\x00"} {
+	for _, seed := range []string{"0 2 * * *", "*/5 1-3,7 1,15 jan-mar sun", "@hourly", "0 0 29 2 *", "10/20 * * * mon-fri/2", "20 0 1 * fri/2", "TZ=UTC", "* * * * 7", "00 02 * * 0-6", "\x00", "0 2 * * *  *", "30 0 2 1 jul fri", "0 2 L * *", "0 2 * * 5L"} {
 		f.Add(seed, int64(0))
 	}
 	f.Fuzz(func(t *testing.T, expression string, seconds int64) {
@@ -378,15 +378,19 @@ func FuzzCron(f *testing.F) {
 		if !next.After(at) {
 			t.Fatalf("%q after %v: %v", expression, at, next)
 		}
-		fields := strings.Fields(expression)
+		fields, parse := strings.Fields(expression), cron.ParseStandard
+		if len(fields) == 6 {
+			fields, parse = fields[1:], cron.NewParser(cron.Second|cron.Minute|cron.Hour|cron.Dom|cron.Month|cron.Dow).Parse
+		}
 		if len(fields) == 5 && (strings.HasPrefix(fields[2], "*") && fields[2] != "*" || strings.HasPrefix(fields[4], "*") && fields[4] != "*" ||
-			strings.Contains(fields[4], "7") || strings.Contains(fields[2], "*,") || strings.Contains(expression, ",*") || strings.Contains(fields[4], "*")) {
-			return // robfig/cron has no 7, and other rules of the stars
+			strings.Contains(fields[4], "7") || strings.Contains(fields[2], "*,") || strings.Contains(expression, ",*") || strings.Contains(fields[4], "*") ||
+			strings.ContainsAny(fields[2]+fields[4], "lL#")) {
+			return // robfig/cron has no 7, no last days and no nth days of the week, and other rules of the stars
 		}
 		if len(fields) == 5 && stepsToSunday.MatchString(fields[4]) {
 			return // steps from a day go to 7 here, as in cronie, and to 6 there
 		}
-		other, err := cron.ParseStandard(expression)
+		other, err := parse(expression)
 		if err != nil {
 			t.Fatalf("%q: robfig/cron says %v", expression, err)
 		}
