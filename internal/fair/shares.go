@@ -15,13 +15,6 @@ func NewShares(size int) *Shares { return &Shares{max(1, size), make(map[keyID]i
 // Clone returns a copy for somebody who plans, such as a claim of work.
 func (s *Shares) Clone() *Shares { return &Shares{s.free, maps.Clone(s.held)} }
 
-// Limit returns a copy in which at most n places are free.
-func (s *Shares) Limit(n int) *Shares {
-	limited := s.Clone()
-	limited.free = min(s.free, max(0, n))
-	return limited
-}
-
 // Free returns how many places are free.
 func (s *Shares) Free() int { return s.free }
 
