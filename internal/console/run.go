@@ -125,7 +125,7 @@ func (p Program) Parser(c *Console, options ...kong.Option) (*kong.Kong, error) 
 		kong.Description(p.Description),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.Help(p.printHelp),
-		kong.ValueFormatter(flagHelp),
+		kong.ValueFormatter(FlagHelp),
 		kong.Vars(p.Variables),
 		kong.Writers(c.Out, c.Err),
 		kong.NamedMapper("path", kong.MapperFunc(decodePath)),
@@ -351,8 +351,8 @@ func commandNames(n *kong.Node) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// flagHelp returns the help of a flag or argument: its text, its environment variable and its default.
-func flagHelp(v *kong.Value) string {
+// FlagHelp returns the help of a flag or argument: its text, its environment variable and its default.
+func FlagHelp(v *kong.Value) string {
 	var notes []string
 	if env := v.Tag.Get("env"); env != "" { // v.Tag.Envs has only those that are set
 		notes = append(notes, "$"+env)

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/goreleaser/nfpm/v2"
 	_ "github.com/goreleaser/nfpm/v2/deb"
@@ -13,6 +18,7 @@ import (
 // What package managers show.
 const (
 	summary     = "Status page and heartbeat monitor"
+	maintainer  = "The Allswell authors <allswell@users.noreply.github.com>"
 	description = "Jobs ping a URL. When a ping is overdue, Allswell changes the public\nstatus page and notifies its subscribers."
 )
 
@@ -70,6 +76,10 @@ func (r release) packageInfo(t target, format, dir string, licenses []byte) (*nf
 	if err := os.WriteFile(thirdParty, licenses, 0o644); err != nil {
 		return nil, err
 	}
+	documents, err := r.compressedDocuments(dir)
+	if err != nil {
+		return nil, err
+	}
 	info := &nfpm.Info{
 		Name:        "allswell",
 		Arch:        t.arch,
@@ -78,7 +88,7 @@ func (r release) packageInfo(t target, format, dir string, licenses []byte) (*nf
 		Release:     "1",
 		Section:     "net",
 		Priority:    "optional",
-		Maintainer:  "The Allswell authors <allswell@users.noreply.github.com>",
+		Maintainer:  maintainer,
 		Vendor:      "Allswell",
 		Homepage:    "https://github.com/allswell/allswell",
 		License:     "MIT",
@@ -93,12 +103,17 @@ func (r release) packageInfo(t target, format, dir string, licenses []byte) (*nf
 				r.content(filepath.Join(completion, "bash"), "/usr/share/bash-completion/completions/allswell", "", 0o644),
 				r.content(filepath.Join(completion, "fish"), "/usr/share/fish/vendor_completions.d/allswell.fish", "", 0o644),
 				r.content(filepath.Join(completion, "zsh"), zshFolders[format]+"_allswell", "", 0o644),
+				r.content(documents["allswell.1"], "/usr/share/man/man1/allswell.1.gz", "", 0o644),
+				r.content(documents["CHANGELOG.md"], doc+"changelog.gz", "", 0o644),
 				r.content(filepath.Join(r.source, "LICENSE"), doc+"copyright", "", 0o644),
 				r.content(thirdParty, doc+"third-party-licenses.txt", "", 0o644),
 			},
 		},
 	}
 	info.Depends = []string{"passwd"} // useradd
+	if format == "deb" {              // Debian's policy wants the changes of the package apart from those of the program
+		info.Contents = append(info.Contents, r.content(documents["changelog.Debian"], doc+"changelog.Debian.gz", "", 0o644))
+	}
 	if format == "rpm" {
 		info.Depends = []string{"shadow-utils"}
 		info.RPM.BuildHost = "allswell" // the default is the name of this machine
@@ -126,6 +141,39 @@ func (r release) packageInfo(t target, format, dir string, licenses []byte) (*nf
 		}
 	}
 	return nfpm.WithDefaults(info), nil
+}
+
+// compressedDocuments writes the manual page and the changelogs to dir, compressed, and returns their paths by name.
+func (r release) compressedDocuments(dir string) (map[string]string, error) {
+	manual, err := os.ReadFile(filepath.Join(r.source, "deploy", "packages", "allswell.1"))
+	if err != nil {
+		return nil, err
+	}
+	changes, err := os.ReadFile(filepath.Join(r.source, "CHANGELOG.md"))
+	if err != nil {
+		return nil, err
+	}
+	debian := fmt.Sprintf("allswell (%s-1) stable; urgency=medium\n\n  * Release %s: see changelog.gz.\n\n -- %s  %s\n",
+		strings.ReplaceAll(r.version, "-", "~"), r.version, maintainer, r.time.UTC().Format(time.RFC1123Z))
+	paths := make(map[string]string)
+	for name, text := range map[string][]byte{"allswell.1": manual, "CHANGELOG.md": changes, "changelog.Debian": []byte(debian)} {
+		var b bytes.Buffer
+		w, err := gzip.NewWriterLevel(&b, gzip.BestCompression) // without name and time, so that its bytes depend on the text alone
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(text); err != nil {
+			return nil, err
+		}
+		if err := w.Close(); err != nil {
+			return nil, err
+		}
+		paths[name] = filepath.Join(dir, name+".gz")
+		if err := os.WriteFile(paths[name], b.Bytes(), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return paths, nil
 }
 
 // content describes a file of a package. It belongs to root.

@@ -30,6 +30,11 @@ completed=$(in_root env -i PATH=/usr/bin bash -c '. /usr/share/bash-completion/c
   COMP_WORDS=(allswell vers); COMP_CWORD=1; _allswell; echo "${COMPREPLY[@]}"')
 expect "what vers completes to" "${completed% }" version
 
+# The manual page names the commands, and the first entry of the package's changelog its version.
+expect "the manual page" "$(in_root zcat /usr/share/man/man1/allswell.1.gz | grep -c '^.SS serve ')" 1
+expect "the changelog" "$(in_root zcat /usr/share/doc/allswell/changelog.Debian.gz | sed -n '1s/.*(\(.*\)).*/\1/p')" "$(dpkg-deb -f "$old" Version)"
+expect "the program's changelog" "$(in_root zcat /usr/share/doc/allswell/changelog.gz | head -n 1)" "# Changelog"
+
 echo "== the first page"
 as_service /usr/bin/allswell serve >"$memory/log" 2>&1 &
 server=$!
