@@ -196,6 +196,35 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
+// TestConditions evaluates the paths by which the manual expresses conditions on bodies: a filter on the whole document
+// finds something while its comparison is true.
+func TestConditions(t *testing.T) {
+	document, err := ParseDocument([]byte(`{"a": 6, "b": "x", "list": [1, 2, 3]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{
+		"$[?$.a > 5]":                  true,
+		"$[?$.a > 6]":                  false,
+		"$[?$.a != 6]":                 false,
+		`$[?$.a > 5 && $.b == "x"]`:    true,
+		`$[?$.a > 5 && $.b == "y"]`:    false,
+		"$[?length($.list) > 2]":       true,
+		"$[?length($.list) > 3]":       false,
+		"$[?!$.error]":                 true,
+		"$[?!$.a]":                     false,
+		"$[?$.a == 1 || $.list[2]==3]": true,
+	} {
+		path, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := path.First(document, func() bool { return false }); err != nil || found != want {
+			t.Errorf("%s: %t, %v", text, found, err)
+		}
+	}
+}
+
 // FuzzPaths checks that no path and no document break an evaluation.
 func FuzzPaths(f *testing.F) {
 	for _, path := range []string{"$.a", "$..[?(@.b > 1)]", "$[1:2:-1, 'x']", "$[?match(@, $.re) && !count(@..*) == 1]"} {

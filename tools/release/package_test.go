@@ -66,11 +66,11 @@ func TestRPMPackage(t *testing.T) {
 				"/usr/bin/allswell root root -rwxr-xr-x \n" +
 				"/usr/lib/systemd/system/allswell.service root root -rw-r--r-- \n" +
 				"/usr/share/bash-completion/completions/allswell root root -rw-r--r-- \n" +
-				"/usr/share/doc/allswell/changelog.gz root root -rw-r--r-- d\n" +
+				"/usr/share/doc/allswell/changelog.gz root root -rw-r--r-- \n" +
 				"/usr/share/doc/allswell/copyright root root -rw-r--r-- \n" +
 				"/usr/share/doc/allswell/third-party-licenses.txt root root -rw-r--r-- \n" +
 				"/usr/share/fish/vendor_completions.d/allswell.fish root root -rw-r--r-- \n" +
-				"/usr/share/man/man1/allswell.1.gz root root -rw-r--r-- d\n" +
+				"/usr/share/man/man1/allswell.1.gz root root -rw-r--r-- \n" +
 				"/usr/share/zsh/site-functions/_allswell root root -rw-r--r-- \n",
 		} {
 			if got := output(t, "rpm", "--query", "--package", "--queryformat", query, path); got != want {
