@@ -26,18 +26,12 @@ var update = flag.Bool("update", false, "write openapi.json anew from openapi.ya
 // TestDocumentIsCurrent compares openapi.json, which is served, with its sources: openapi.yaml, and the table of types of
 // checks.
 func TestDocumentIsCurrent(t *testing.T) {
-	source, err := os.ReadFile("openapi.yaml")
+	source, err := completedSource()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var value any
-	if _, err := yaml.Unmarshal(source, &value, yaml.DecodeOpts{DisableTimestamps: true}); err != nil {
-		t.Fatal(err)
-	}
-	completeTypes(value)
-	completeNullables(value.(map[string]any))
-	completeScopes(value.(map[string]any))
-	want, err := json.MarshalIndent(value, "", " ")
+	openResponses(source)
+	want, err := json.MarshalIndent(source, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +47,22 @@ func TestDocumentIsCurrent(t *testing.T) {
 	}
 }
 
+// completedSource returns openapi.yaml with what follows from tables.
+func completedSource() (map[string]any, error) {
+	text, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var source map[string]any
+	if _, err := yaml.Unmarshal(text, &source, yaml.DecodeOpts{DisableTimestamps: true}); err != nil {
+		return nil, err
+	}
+	completeTypes(source)
+	completeNullables(source)
+	completeScopes(source)
+	return source, nil
+}
+
 // completeScopes adds the scope that a token needs to the description of each operation.
 func completeScopes(document map[string]any) {
 	for _, rt := range new(api).routes() {
@@ -65,9 +75,22 @@ func completeScopes(document map[string]any) {
 	}
 }
 
-// spec is the document that clients get.
+// strictDocument is the document that clients get, except that responses have only the fields that it names.
+var strictDocument = sync.OnceValues(func() ([]byte, error) {
+	source, err := completedSource()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(source)
+})
+
+// spec is strictDocument, parsed.
 var spec = sync.OnceValues(func() (*openapi3.T, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(document)
+	text, err := strictDocument()
+	if err != nil {
+		return nil, err
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +274,11 @@ func schemaAt(pointer string) (*jsonschema.Schema, error) {
 	schemas.Lock()
 	defer schemas.Unlock()
 	if schemas.compiler == nil {
-		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+		text, err := strictDocument()
+		if err != nil {
+			return nil, err
+		}
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {
 			return nil, err
 		}
