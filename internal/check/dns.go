@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/addressguard"
 	"github.com/allswell/allswell/internal/configfield"
 )
 
@@ -114,6 +116,8 @@ func (p *dnsProbe) run(ctx context.Context, r *run) Outcome {
 	o := Outcome{Answered: p.host != "" || answer.Rcode != dns.RcodeServerFailure} // a stub on this machine answers so without a network
 	values := recordValues(answer, query.Question[0].Qtype)
 	switch {
+	case p.host == "" && answer.Rcode != dns.RcodeServerFailure && r.network.isDiscreet() && p.isInternal(answer):
+		o.Failure = fmt.Sprintf("%s has no %s record", p.Name, p.RecordType)
 	case answer.Rcode != dns.RcodeSuccess:
 		o.Failure = rcodeReason(answer.Rcode, p.Name)
 	case len(values) == 0:
@@ -124,6 +128,53 @@ func (p *dnsProbe) run(ctx context.Context, r *run) Outcome {
 		o.Failure = p.missing(values)
 	}
 	return o
+}
+
+// isInternal reports whether an answer of this machine's name server may tell of its own network: it has an address that
+// is not public, or is the name of one. Neither may differ from an answer without records.
+func (p *dnsProbe) isInternal(answer *dns.Msg) bool {
+	if addr, err := netip.ParseAddr(addressOfReverse(answer.Question[0].Name)); err == nil && addressguard.CheckPublic(addr) != nil {
+		return true
+	}
+	for _, record := range slices.Concat(answer.Answer, answer.Extra) {
+		var ip net.IP
+		switch v := record.(type) {
+		case *dns.A:
+			ip = v.A
+		case *dns.AAAA:
+			ip = v.AAAA
+		default:
+			continue
+		}
+		if addr, ok := netip.AddrFromSlice(ip); !ok || addressguard.CheckPublic(addr.Unmap()) != nil {
+			return true
+		}
+	}
+	return answer.Rcode != dns.RcodeSuccess || len(recordValues(answer, answer.Question[0].Qtype)) == 0
+}
+
+// addressOfReverse returns the address that a name below in-addr.arpa or ip6.arpa is for, or "".
+func addressOfReverse(name string) string {
+	name = strings.ToLower(dns.Fqdn(name))
+	if labels, ok := strings.CutSuffix(name, ".in-addr.arpa."); ok {
+		parts := strings.Split(labels, ".")
+		slices.Reverse(parts)
+		return strings.Join(parts, ".")
+	}
+	labels, ok := strings.CutSuffix(name, ".ip6.arpa.")
+	digits := strings.Split(labels, ".")
+	if !ok || len(digits) != 32 {
+		return ""
+	}
+	slices.Reverse(digits)
+	var address strings.Builder
+	for i, d := range digits {
+		if i > 0 && i%4 == 0 {
+			address.WriteByte(':')
+		}
+		address.WriteString(d)
+	}
+	return address.String()
 }
 
 // question returns the name that is asked for: for PTR, that of an address.

@@ -110,12 +110,13 @@ func (r *run) resolve(ctx context.Context, host, family string) (netip.Addr, err
 	r.enterLocked(stageResolving)
 	r.mu.Unlock()
 	addresses, err := cmp.Or(r.network.Resolver, net.DefaultResolver).LookupNetIP(ctx, family, host)
+	r.mu.Lock()
+	r.phases.DNS = time.Since(r.began)
+	r.mu.Unlock()
 	if err != nil {
 		return netip.Addr{}, err
 	}
-	r.mu.Lock()
-	r.phases.DNS = r.enterLocked(stageConnecting)
-	r.mu.Unlock()
+	r.enter(stageConnecting)
 	chosen := addresses[0].Unmap()
 	for _, a := range addresses {
 		if a.Unmap().Is4() && family != "ip6" {

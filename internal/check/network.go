@@ -28,6 +28,10 @@ type Network struct {
 	Refuse   func(network string, address netip.AddrPort) (why string) // "": the address may be reached; nil: all may
 	Resolver *net.Resolver                                             // nil: the system's
 
+	// Discreet reports whether who configures checks must not learn which internal names there are: a name with an
+	// address that is refused looks like one that does not exist. nil: it is not.
+	Discreet func() bool
+
 	trusted  bool // all addresses may be reached
 	tokens   tokenCache
 	capacity capacity
@@ -203,10 +207,16 @@ func (r *run) control(_ context.Context, network, address string, _ syscall.RawC
 		return nil
 	}
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, err := netip.ParseAddr(r.name); err != nil && r.network.isDiscreet() {
+		r.address = r.name
+		return &net.DNSError{Err: "no such host", Name: r.name, IsNotFound: true}
+	}
 	r.refused = "checks may not connect to " + target.Addr().String() + ": " + why
-	r.mu.Unlock()
 	return errRefused
 }
+
+func (n *Network) isDiscreet() bool { return n.Discreet != nil && n.Discreet() }
 
 // errRefused means that an address must not be reached. run.refused says why.
 var errRefused = errors.New("refused address")

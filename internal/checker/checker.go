@@ -74,7 +74,7 @@ type Checker struct {
 func New(c Config) *Checker {
 	c.Concurrency = min(max(cmp.Or(c.Concurrency, DefaultConcurrency), 1), MaxConcurrency)
 	g := newGuard(c)
-	n := &check.Network{Refuse: g.refuse, Resolver: c.Resolver}
+	n := &check.Network{Refuse: g.refuse, Discreet: g.forbidsPrivate, Resolver: c.Resolver}
 	return &Checker{
 		Config: c, network: n, guard: g, results: make(chan allswell.CheckResult, maxResults+c.Concurrency),
 		verdicts: &verdicts{canaries: c.Canaries, network: n, trusted: &check.Network{Resolver: c.Resolver}, reach: newReach()},

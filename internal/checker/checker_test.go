@@ -394,6 +394,12 @@ func TestOnce(t *testing.T) {
 		{"self on all addresses", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) {
 			c.Listeners = []netip.AddrPort{netip.AddrPortFrom(netip.IPv6Unspecified(), listener.Port())}
 		}, allswell.CheckUnknown, "checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)"},
+		{"self while private addresses are forbidden", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) {
+			c.Private, c.Listeners = PrivateOff, []netip.AddrPort{listener}
+		}, allswell.CheckUnknown, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)"},
+		{"a name of this machine while private addresses are forbidden", `{"url": "http://localhost:1/"}`, func(c *Config) {
+			c.Private = PrivateOff
+		}, allswell.CheckFailed, "the name localhost has no address"},
 		{"self permitted", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) { c.Listeners, c.Self = []netip.AddrPort{listener}, true }, allswell.CheckOK, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -46,20 +46,26 @@ func (g *guard) refuse(network string, target netip.AddrPort) string {
 	if err != nil {
 		return "this machine's own addresses cannot be read"
 	}
-	own = own || target.Addr().IsLoopback() || target.Addr().IsUnspecified()
-	if !g.self && own && g.isListener(target) {
-		return "it is this service (ALLSWELL_CHECK_SELF)"
-	}
-	if g.private == PrivateOn || g.private != PrivateOff && g.singleWorkspace.Load() {
+	local := target.Addr().IsLoopback() || target.Addr().IsUnspecified()
+	own = own || local
+	if !g.forbidsPrivate() {
+		if !g.self && own && g.isListener(target) {
+			return "it is this service (ALLSWELL_CHECK_SELF)"
+		}
 		return ""
 	}
-	switch {
+	switch { // the same for all ports, and for all addresses of the private network
+	case !local && addressguard.CheckPublic(target.Addr()) != nil:
+		return "it is not public" + g.whyNotPrivate()
 	case own:
 		return "it is this machine" + g.whyNotPrivate()
-	case addressguard.CheckPublic(target.Addr()) != nil:
-		return "it is not public" + g.whyNotPrivate()
 	}
 	return ""
+}
+
+// forbidsPrivate reports whether checks must not reach private addresses and this machine, nor tell which there are.
+func (g *guard) forbidsPrivate() bool {
+	return g.private == PrivateOff || g.private != PrivateOn && !g.singleWorkspace.Load()
 }
 
 // whyNotPrivate returns which setting forbids private addresses. If the reason is a second workspace, it is also logged
