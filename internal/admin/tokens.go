@@ -71,7 +71,7 @@ type tokenCreate struct {
 	Scope     string              `default:"write" placeholder:"read|write|admin" help:"Permissions: read, write or admin."`
 	Expires   *timeinput.Duration `placeholder:"DURATION" help:"Time from now until it expires, such as 90d. Never by default."`
 	Pages     []string            `name:"page" sep:"none" placeholder:"SLUG" help:"Limit it to this page; repeatable. Not with the scope admin."`
-	Workspace string              `default:"default" placeholder:"NAME" help:"Workspace of the token. It is created if it does not exist; with a second one, checks no longer reach private addresses, unless the service has ALLSWELL_CHECK_PRIVATE=on."`
+	Workspace string              `default:"default" placeholder:"NAME" help:"Workspace of the token. It is created if it does not exist. Only checks of the first one reach private addresses, unless the service has ALLSWELL_CHECK_PRIVATE=on."`
 }
 
 func (cmd *tokenCreate) Run(c *databaseContext) error {
@@ -89,7 +89,7 @@ func (cmd *tokenCreate) Run(c *databaseContext) error {
 			return refused(err)
 		}
 		if after, err := s.CheckEnvironment(c.Ctx); err == nil && before.SingleWorkspace && !after.SingleWorkspace {
-			fmt.Fprintln(c.Err, "There are two workspaces now: checks no longer reach private addresses and this machine, unless the service has ALLSWELL_CHECK_PRIVATE=on.")
+			fmt.Fprintln(c.Err, "There are two workspaces now: only checks of the first one reach private addresses and this machine, unless the service has ALLSWELL_CHECK_PRIVATE=on.")
 		}
 		if c.JSON {
 			record := recordOf(issued.Token, cmd.Workspace)

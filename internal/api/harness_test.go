@@ -141,7 +141,7 @@ func newClient(t testing.TB, s *store.Store, clk *clock, config Config) *client 
 		}
 		return s.RecordDomainCheck(ctx, store.DomainCheck{PageID: p.ID, Domain: p.Domain, Actor: actor, Lookup: svc.seen}, svc.found, save...)
 	}
-	config.Tests = web.NewCheckTester(func(ctx context.Context, kind allswell.MonitorType, spec allswell.CheckSpec) (r allswell.CheckResult, err error) {
+	config.Tests = web.NewCheckTester(func(ctx context.Context, _ string, kind allswell.MonitorType, spec allswell.CheckSpec) (r allswell.CheckResult, err error) {
 		of, _ := check.TypeOf(kind)
 		p, err := of.Probe(spec.Config, spec.Secrets)
 		if err != nil {

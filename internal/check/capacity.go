@@ -87,7 +87,7 @@ type turn struct {
 // inTurn waits for a turn, and runs what judges a body. That must end with an error soon after stop returned true.
 // inTurn then returns why: errBusy, errTooExpensive or the error of ctx.
 func (r *run) inTurn(ctx context.Context, judge func(stop func() bool) error) error {
-	t := &turn{ctx: ctx, pool: r.network.capacity.open().turns, keys: r.keys}
+	t := &turn{ctx: ctx, pool: r.network.room().open().turns, keys: r.keys}
 	if !t.begin() {
 		return t.err
 	}

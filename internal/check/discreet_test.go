@@ -2,12 +2,12 @@ package check
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"strings"
 	"testing"
-
-	"github.com/miekg/dns"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/addressguard"
@@ -18,13 +18,12 @@ func discreetNetwork(t *testing.T) *Network {
 	server := nameServer(t, "inside.test. 60 IN A 10.0.0.7", "loopback.test. 60 IN A 127.0.0.1", "cloud.test. 60 IN A 169.254.169.254",
 		"six.test. 60 IN AAAA fd12::7")
 	return &Network{
-		Discreet: func() bool { return true },
-		Refuse: func(_ string, a netip.AddrPort) string {
+		Rules: Rules{Discreet: true, Refuse: func(_ string, a netip.AddrPort) error {
 			if addressguard.CheckPublic(a.Addr()) != nil {
-				return "it is not public"
+				return errors.New("it is not public")
 			}
-			return ""
-		},
+			return nil
+		}},
 		Resolver: &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", server)
 		}},
@@ -72,45 +71,64 @@ func TestInternalNames(t *testing.T) {
 	if o.Failure != "checks may not connect to 10.0.0.7: it is not public" || !o.Unknown {
 		t.Errorf("an address has no reason: %+v", o)
 	}
-	n.Discreet = nil
+	n.Discreet = false
 	o = Run(t.Context(), n, probe(t, "tcp", fields(t, "host", "inside.test", "port", 1)), testTimeout)
 	if o.Failure != "checks may not connect to 10.0.0.7: it is not public" || !o.Unknown {
 		t.Errorf("without discretion: %+v", o)
 	}
 }
 
-// TestInternalAnswers checks which answers of this machine's name server tell of its network.
+// TestInternalAnswers checks which answers of this machine's name server are told where private addresses are forbidden.
 func TestInternalAnswers(t *testing.T) {
-	for _, c := range []struct {
-		name, kind string
-		records    []string
-		internal   bool
-	}{
-		{"a.test.", "A", []string{"a.test. 60 IN A 9.9.9.9"}, false},
-		{"a.test.", "A", []string{"a.test. 60 IN A 9.9.9.9", "a.test. 60 IN A 10.0.0.7"}, true},
-		{"a.test.", "A", []string{"a.test. 60 IN CNAME b.test.", "b.test. 60 IN A 192.168.0.1"}, true},
-		{"a.test.", "AAAA", []string{"a.test. 60 IN AAAA fd12::1"}, true},
-		{"a.test.", "AAAA", []string{"a.test. 60 IN AAAA ::ffff:10.0.0.7"}, true},
-		{"a.test.", "MX", nil, true},
-		{"7.0.0.10.in-addr.arpa.", "PTR", []string{"7.0.0.10.in-addr.arpa. 60 IN PTR db.test."}, true},
-		{"9.9.9.9.in-addr.arpa.", "PTR", []string{"9.9.9.9.in-addr.arpa. 60 IN PTR dns9.test."}, false},
-		{"1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.2.1.d.f.ip6.arpa.", "PTR", []string{
-			"1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.2.1.d.f.ip6.arpa. 60 IN PTR db.test.",
-		}, true},
+	records := []string{
+		"a.example.com. 60 IN A 9.9.9.9", "b.example.com. 60 IN A 9.9.9.9", "b.example.com. 60 IN A 10.0.0.7",
+		"c.example.com. 60 IN AAAA fd12::1", "d.example.com. 60 IN AAAA ::ffff:10.0.0.7", "db.example.com. 60 IN A 10.1.2.3",
+		"web.internal. 60 IN A 9.9.9.9", "wiki. 60 IN A 9.9.9.9", "nas.home.arpa. 60 IN A 9.9.9.9", "x.example. 60 IN A 9.9.9.9",
+		"a.github.io. 60 IN A 9.9.9.9",
+		"7.0.0.10.in-addr.arpa. 60 IN PTR a.example.com.", "9.9.9.9.in-addr.arpa. 60 IN PTR a.example.com.",
+		"10.9.9.9.in-addr.arpa. 60 IN PTR db.example.com.",
+		"1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.2.1.d.f.ip6.arpa. 60 IN PTR a.example.com.",
+	}
+	for target, name := range map[string]string{"a.example.com.": "out", "db.example.com.": "in", "mail.corp.": "low", "gone.example.com.": "gone"} {
+		records = append(records, fmt.Sprintf("c-%s.example.com. 60 IN CNAME %s", name, target), fmt.Sprintf("m-%s.example.com. 60 IN MX 10 %s", name, target),
+			fmt.Sprintf("s-%s.example.com. 60 IN SRV 1 1 80 %s", name, target), fmt.Sprintf("n-%s.example.com. 60 IN NS %s", name, target))
+	}
+	n := discreetNetwork(t)
+	n.nameServer = nameServer(t, records...)
+	n.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", n.nameServer)
+	}}
+	ask := func(name, kind string) Outcome {
+		return Run(t.Context(), n, probe(t, "dns", fields(t, "host", name, "record_type", kind)), testTimeout)
+	}
+	for kind, names := range map[string]map[string]bool{
+		"A": {
+			"a.example.com": true, "b.example.com": false, "db.example.com": false, "unknown.example.com": false, "web.internal": false,
+			"wiki": false, "nas.home.arpa": false, "x.example": false, "a.github.io": true, "none.internal": false,
+		},
+		"AAAA": {"c.example.com": false, "d.example.com": false, "a.example.com": false},
+		"PTR": {
+			"10.0.0.7": false, "9.9.9.9": true, "9.9.9.10": false, "fd12::1": false, "7.0.0.10.IN-ADDR.ARPA": false, "10.in-addr.arpa": false,
+			"8.8.8.8": false,
+		},
+		"CNAME": {"c-out.example.com": true, "c-in.example.com": false, "c-low.example.com": false, "c-gone.example.com": true},
+		"MX":    {"m-out.example.com": true, "m-in.example.com": false, "m-low.example.com": false, "a.example.com": false},
+		"SRV":   {"s-out.example.com": true, "s-in.example.com": false, "s-low.example.com": false},
+		"NS":    {"n-out.example.com": true, "n-in.example.com": false, "n-low.example.com": false},
 	} {
-		answer := new(dns.Msg).SetQuestion(c.name, dns.StringToType[c.kind])
-		for _, text := range c.records {
-			record, err := dns.NewRR(text)
-			if err != nil {
-				t.Fatal(err)
+		for name, told := range names {
+			o := ask(name, kind)
+			want := ""
+			if !told {
+				want = fmt.Sprintf("%s has no %s record", name, kind)
 			}
-			answer.Answer = append(answer.Answer, record)
-		}
-		if got := new(dnsProbe).isInternal(answer); got != c.internal {
-			t.Errorf("%s %s %v: internal %v", c.name, c.kind, c.records, got)
+			if o.Failure != want || !o.Answered || o.Unknown || o.Body != "" {
+				t.Errorf("%s %s: %+v, expected %q", name, kind, o, want)
+			}
 		}
 	}
-	if a := new(dns.Msg).SetRcode(new(dns.Msg).SetQuestion("a.test.", dns.TypeA), dns.RcodeNameError); !new(dnsProbe).isInternal(a) {
-		t.Error("a name that does not exist differs from one without records")
+	n.Discreet = false
+	if o := ask("wiki", "A"); o.Failure != "" {
+		t.Errorf("where private addresses are permitted: %+v", o)
 	}
 }

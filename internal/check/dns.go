@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/addressguard"
 	"github.com/allswell/allswell/internal/configfield"
 )
 
@@ -106,6 +104,10 @@ func (p *dnsProbe) Target() Target {
 }
 
 func (p *dnsProbe) run(ctx context.Context, r *run) Outcome {
+	discreet := p.host == "" && r.network.Discreet
+	if discreet && isInternalName(p.question()) { // not even how long it takes tells whether it exists
+		return Outcome{Answered: true, Failure: p.none()}
+	}
 	query := new(dns.Msg).SetQuestion(p.question(), dns.StringToType[p.RecordType])
 	query.SetEdns0(dnsUDPSize, p.DNSSEC)
 	query.AuthenticatedData = p.DNSSEC
@@ -116,12 +118,12 @@ func (p *dnsProbe) run(ctx context.Context, r *run) Outcome {
 	o := Outcome{Answered: p.host != "" || answer.Rcode != dns.RcodeServerFailure} // a stub on this machine answers so without a network
 	values := recordValues(answer, query.Question[0].Qtype)
 	switch {
-	case p.host == "" && answer.Rcode != dns.RcodeServerFailure && r.network.isDiscreet() && p.isInternal(answer):
-		o.Failure = fmt.Sprintf("%s has no %s record", p.Name, p.RecordType)
+	case discreet && answer.Rcode != dns.RcodeServerFailure && r.isInternal(ctx, answer):
+		o.Failure = p.none()
 	case answer.Rcode != dns.RcodeSuccess:
 		o.Failure = rcodeReason(answer.Rcode, p.Name)
 	case len(values) == 0:
-		o.Failure = fmt.Sprintf("%s has no %s record", p.Name, p.RecordType)
+		o.Failure = p.none()
 	case p.DNSSEC && !answer.AuthenticatedData:
 		o.Failure = "the name server did not verify the answer with DNSSEC"
 	default:
@@ -130,52 +132,8 @@ func (p *dnsProbe) run(ctx context.Context, r *run) Outcome {
 	return o
 }
 
-// isInternal reports whether an answer of this machine's name server may tell of its own network: it has an address that
-// is not public, or is the name of one. Neither may differ from an answer without records.
-func (p *dnsProbe) isInternal(answer *dns.Msg) bool {
-	if addr, err := netip.ParseAddr(addressOfReverse(answer.Question[0].Name)); err == nil && addressguard.CheckPublic(addr) != nil {
-		return true
-	}
-	for _, record := range slices.Concat(answer.Answer, answer.Extra) {
-		var ip net.IP
-		switch v := record.(type) {
-		case *dns.A:
-			ip = v.A
-		case *dns.AAAA:
-			ip = v.AAAA
-		default:
-			continue
-		}
-		if addr, ok := netip.AddrFromSlice(ip); !ok || addressguard.CheckPublic(addr.Unmap()) != nil {
-			return true
-		}
-	}
-	return answer.Rcode != dns.RcodeSuccess || len(recordValues(answer, answer.Question[0].Qtype)) == 0
-}
-
-// addressOfReverse returns the address that a name below in-addr.arpa or ip6.arpa is for, or "".
-func addressOfReverse(name string) string {
-	name = strings.ToLower(dns.Fqdn(name))
-	if labels, ok := strings.CutSuffix(name, ".in-addr.arpa."); ok {
-		parts := strings.Split(labels, ".")
-		slices.Reverse(parts)
-		return strings.Join(parts, ".")
-	}
-	labels, ok := strings.CutSuffix(name, ".ip6.arpa.")
-	digits := strings.Split(labels, ".")
-	if !ok || len(digits) != 32 {
-		return ""
-	}
-	slices.Reverse(digits)
-	var address strings.Builder
-	for i, d := range digits {
-		if i > 0 && i%4 == 0 {
-			address.WriteByte(':')
-		}
-		address.WriteString(d)
-	}
-	return address.String()
-}
+// none is the failure of a name without records.
+func (p *dnsProbe) none() string { return fmt.Sprintf("%s has no %s record", p.Name, p.RecordType) }
 
 // question returns the name that is asked for: for PTR, that of an address.
 func (p *dnsProbe) question() string {
@@ -282,8 +240,8 @@ func (p *dnsProbe) connect(ctx context.Context, r *run, network string) (net.Con
 	if p.host != "" {
 		return r.dial(ctx, network+p.IPVersion, joinHostPort(p.host, p.port))
 	}
-	address := "127.0.0.1:53"
-	if system, err := dns.ClientConfigFromFile(resolvConf); err == nil && len(system.Servers) > 0 {
+	address := cmp.Or(r.network.nameServer, "127.0.0.1:53")
+	if system, err := dns.ClientConfigFromFile(resolvConf); r.network.nameServer == "" && err == nil && len(system.Servers) > 0 {
 		address = net.JoinHostPort(system.Servers[0], system.Port)
 	}
 	trusted := &run{network: &Network{trusted: true}, timeout: r.timeout, limit: maxWire}

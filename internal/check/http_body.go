@@ -89,7 +89,7 @@ func (p *httpProbe) receive(ctx context.Context, r *run, response *http.Response
 // readInPlace reads until Raw has size bytes, in a place for a body of that size.
 func (b *received) readInPlace(ctx context.Context, r *run, size int) error {
 	began := time.Now()
-	buffer, release, err := r.network.capacity.reserve(ctx, size, r.keys)
+	buffer, release, err := r.network.room().reserve(ctx, size, r.keys)
 	r.wait(time.Since(began))
 	if err != nil {
 		return errBusy

@@ -3,6 +3,7 @@ package check
 import (
 	"crypto/tls"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -278,12 +279,12 @@ func TestRefusedAddresses(t *testing.T) {
 	})
 	o := runOnce(t, "http", fields(t, "url", s.URL))
 	expectFailure(t, o, "checks may not connect to 169.254.169.254: it belongs to a cloud's metadata service")
-	n := &Network{Refuse: func(_ string, a netip.AddrPort) string {
+	n := &Network{Rules: Rules{Refuse: func(_ string, a netip.AddrPort) error {
 		if a.Addr().IsLoopback() {
-			return "it is private"
+			return errors.New("it is private")
 		}
-		return ""
-	}}
+		return nil
+	}}}
 	o = Run(t.Context(), n, probe(t, "http", fields(t, "url", strings.Replace(s.URL, "127.0.0.1", "localhost", 1))), testTimeout)
 	if !strings.HasSuffix(o.Failure, ": it is private") || o.Answered {
 		t.Errorf("outcome %+v", o)

@@ -25,16 +25,38 @@ const maxWire = 1 << 20
 // Network is how probes reach their targets: it resolves names, and refuses addresses that checks must not reach. The
 // zero value reaches all but the addresses of addressguard.WhyNever.
 type Network struct {
-	Refuse   func(network string, address netip.AddrPort) (why string) // "": the address may be reached; nil: all may
-	Resolver *net.Resolver                                             // nil: the system's
+	Rules
+	Resolver *net.Resolver // nil: the system's
 
-	// Discreet reports whether who configures checks must not learn which internal names there are: a name with an
-	// address that is refused looks like one that does not exist. nil: it is not.
-	Discreet func() bool
+	trusted    bool   // all addresses may be reached
+	nameServer string // this machine's; "": of resolvConf
+	tokens     tokenCache
+	capacity   capacity
+	shared     *Network // whose capacity is used; nil: its own
+}
 
-	trusted  bool // all addresses may be reached
-	tokens   tokenCache
-	capacity capacity
+// Rules are which addresses checks may reach, besides those of addressguard.WhyNever, and what they tell of others.
+type Rules struct {
+	// Refuse returns why an address must not be reached, or syscall.ECONNREFUSED if it must look like a closed port; nil:
+	// it may be reached. A nil function refuses nothing.
+	Refuse func(network string, address netip.AddrPort) error
+
+	// Discreet is whether who configures checks must not learn which internal names there are: a name with an address that
+	// is refused looks like one that does not exist.
+	Discreet bool
+}
+
+// With returns the same network by other rules. Both share what they take of this machine.
+func (n *Network) With(rules Rules) *Network {
+	return &Network{Rules: rules, Resolver: n.Resolver, nameServer: n.nameServer, shared: n}
+}
+
+// room returns what the bodies of checks take of this machine.
+func (n *Network) room() *capacity {
+	if n.shared != nil {
+		return &n.shared.capacity
+	}
+	return &n.capacity
 }
 
 // Run runs a probe once, with a timeout, and measures it. The keys say, besides its host, for whom it takes room and time
@@ -201,22 +223,25 @@ func (r *run) control(_ context.Context, network, address string, _ syscall.RawC
 	}
 	why := addressguard.WhyNever(target.Addr())
 	if why == "" && r.network.Refuse != nil {
-		why = r.network.Refuse(network, target)
+		switch err := r.network.Refuse(network, target); {
+		case errors.Is(err, syscall.ECONNREFUSED):
+			return err
+		case err != nil:
+			why = err.Error()
+		}
 	}
 	if why == "" {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, err := netip.ParseAddr(r.name); err != nil && r.network.isDiscreet() {
+	if _, err := netip.ParseAddr(r.name); err != nil && r.network.Discreet {
 		r.address = r.name
 		return &net.DNSError{Err: "no such host", Name: r.name, IsNotFound: true}
 	}
 	r.refused = "checks may not connect to " + target.Addr().String() + ": " + why
 	return errRefused
 }
-
-func (n *Network) isDiscreet() bool { return n.Discreet != nil && n.Discreet() }
 
 // errRefused means that an address must not be reached. run.refused says why.
 var errRefused = errors.New("refused address")

@@ -59,25 +59,27 @@ type Config struct {
 // Checker runs checks. It is safe for concurrent use.
 type Checker struct {
 	Config
-	network  *check.Network
-	guard    *guard
+	first    *check.Network // as the first workspace may use it
+	others   *check.Network // as all others may
 	verdicts *verdicts
 	claims   failurelog.Log
 	records  failurelog.Log
 	results  chan allswell.CheckResult // that wait to be saved; it has a place for each check that is claimed
 
-	mu     sync.Mutex
-	offset time.Duration // of the database's clock from this host's
+	mu          sync.Mutex
+	offset      time.Duration // of the database's clock from this host's
+	firstID     string        // of the first workspace; "": not known
+	isOnlyFirst bool          // there is no other workspace
 }
 
 // New returns a Checker. It is idle until Run is called.
 func New(c Config) *Checker {
 	c.Concurrency = min(max(cmp.Or(c.Concurrency, DefaultConcurrency), 1), MaxConcurrency)
-	g := newGuard(c)
-	n := &check.Network{Refuse: g.refuse, Discreet: g.forbidsPrivate, Resolver: c.Resolver}
+	first, others := newGuards(c)
+	n := &check.Network{Rules: first.rules(), Resolver: c.Resolver}
 	return &Checker{
-		Config: c, network: n, guard: g, results: make(chan allswell.CheckResult, maxResults+c.Concurrency),
-		verdicts: &verdicts{canaries: c.Canaries, network: n, trusted: &check.Network{Resolver: c.Resolver}, reach: newReach()},
+		Config: c, first: n, others: n.With(others.rules()), results: make(chan allswell.CheckResult, maxResults+c.Concurrency),
+		verdicts: &verdicts{canaries: c.Canaries, trusted: &check.Network{Resolver: c.Resolver}, reach: newReach()},
 		claims:   failurelog.Log{Logger: c.Logger, Failing: "due checks cannot be read", Working: "due checks are read again"},
 		records: failurelog.Log{
 			Logger: c.Logger, Failing: "results of checks cannot be saved",
@@ -105,16 +107,32 @@ func (c *Checker) Run(ctx context.Context) {
 // Waiting returns how many results wait to be saved.
 func (c *Checker) Waiting() int { return len(c.results) }
 
-// refresh reads the clock of the database, and how many workspaces and replicas there are. Only the dispatcher calls it.
+// networkOf returns the network as the checks of a workspace may use it.
+func (c *Checker) networkOf(workspaceID string) *check.Network {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.firstID != "" && workspaceID == c.firstID {
+		return c.first
+	}
+	return c.others
+}
+
+// isAlone reports whether there is only one workspace.
+func (c *Checker) isAlone() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.isOnlyFirst
+}
+
+// refresh reads the clock of the database, and which workspaces and replicas there are.
 func (c *Checker) refresh(ctx context.Context) error {
 	x, err := c.Store.CheckEnvironment(ctx)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
-	c.offset = time.Until(x.Clock)
+	c.offset, c.firstID, c.isOnlyFirst = time.Until(x.Clock), x.FirstWorkspace, x.SingleWorkspace
 	c.mu.Unlock()
-	c.guard.singleWorkspace.Store(x.SingleWorkspace)
 	c.verdicts.setSingle(x.SingleReplica)
 	return nil
 }
@@ -157,10 +175,11 @@ func notValid(err error) string {
 // check runs a claimed check and returns its result. A failure is unknown if this replica's own network may have caused it.
 func (c *Checker) check(ctx context.Context, claimed store.ClaimedCheck, p check.Probe) allswell.CheckResult {
 	began, started := time.Now(), c.now()
-	o := c.probe(ctx, p, claimed.Spec.Timeout, fair.Workspace(claimed.WorkspaceID))
+	network := c.networkOf(claimed.WorkspaceID)
+	o := c.probe(ctx, network, p, claimed.Spec.Timeout, fair.Workspace(claimed.WorkspaceID))
 	answered := o.Answered && !o.Unknown
 	if answered || !o.Unknown {
-		c.verdicts.note(p.Target(), answered, claimed.Interval)
+		c.verdicts.note(reachable{p.Target(), network}, answered, claimed.Interval)
 	}
 	if o.Failure != "" && !answered && !o.Unknown && !c.verdicts.counts(ctx, p.Target(), began, claimed.Interval) {
 		o.Unknown = true
@@ -173,14 +192,14 @@ func (c *Checker) check(ctx context.Context, claimed store.ClaimedCheck, p check
 }
 
 // probe runs a probe. A panic is a bug of this program and not a failure of the target, so the outcome is then unknown.
-func (c *Checker) probe(ctx context.Context, p check.Probe, timeout time.Duration, keys ...fair.Key) (o check.Outcome) {
+func (c *Checker) probe(ctx context.Context, n *check.Network, p check.Probe, timeout time.Duration, keys ...fair.Key) (o check.Outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			c.Logger.Error("panic while checking", "host", p.Target().Host, "cause", fmt.Sprint(cause))
 			o = check.Outcome{Failure: "the check failed inside Allswell", Unknown: true}
 		}
 	}()
-	return check.Run(ctx, c.network, p, timeout, keys...)
+	return check.Run(ctx, n, p, timeout, keys...)
 }
 
 // resultOf returns the result of an outcome, without the check's secrets. Its monitor, replica and times are not set.
@@ -209,10 +228,10 @@ func (c *Checker) unknown(claimed store.ClaimedCheck, reason string) allswell.Ch
 	}
 }
 
-// Once runs a check once, to test its configuration, and records nothing. The result has no monitor. A failure of the
+// Once runs a check of a workspace once, to test its configuration, and records nothing. The result has no monitor. A failure of the
 // check is a result and not an error. Once returns an *allswell.ValidationError if the configuration is not valid.
 // Callers limit the number and the duration of tests.
-func (c *Checker) Once(ctx context.Context, name allswell.MonitorType, spec allswell.CheckSpec) (allswell.CheckResult, error) {
+func (c *Checker) Once(ctx context.Context, workspaceID string, name allswell.MonitorType, spec allswell.CheckSpec) (allswell.CheckResult, error) {
 	t, ok := check.TypeOf(name)
 	if !ok {
 		var bad allswell.ValidationError
@@ -223,13 +242,13 @@ func (c *Checker) Once(ctx context.Context, name allswell.MonitorType, spec alls
 	if err != nil {
 		return allswell.CheckResult{}, err
 	}
-	if x, err := c.Store.CheckEnvironment(ctx); err != nil {
-		return allswell.CheckResult{}, err
-	} else {
-		c.guard.singleWorkspace.Store(x.SingleWorkspace)
+	if c.networkOf(workspaceID) != c.first { // it may have become the first one
+		if err := c.refresh(ctx); err != nil {
+			return allswell.CheckResult{}, err
+		}
 	}
 	started := c.now()
-	o := c.probe(ctx, p, cmp.Or(spec.Timeout, allswell.DefaultCheckTimeout))
+	o := c.probe(ctx, c.networkOf(workspaceID), p, cmp.Or(spec.Timeout, allswell.DefaultCheckTimeout), fair.Workspace(workspaceID))
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return allswell.CheckResult{}, ctx.Err()
 	}

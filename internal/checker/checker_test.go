@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -269,8 +270,8 @@ func TestCutOffDuringCheck(t *testing.T) {
 		for _, lost := range []bool{true, false} {
 			dns.cut.Store(lost)
 			now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
-			v := verdicts{canaries: canaries, network: n, trusted: n, reach: newReach(), canaryUp: now.Add(-2 * answerAge)}
-			v.reach.note(other, true, time.Minute, now.Add(-2*answerAge))
+			v := verdicts{canaries: canaries, trusted: n, reach: newReach(), canaryUp: now.Add(-2 * answerAge)}
+			v.reach.note(reachable{other, n}, true, time.Minute, now.Add(-2*answerAge))
 			if got := v.counts(t.Context(), target("a.test"), now.Add(-time.Second), time.Minute); got == lost {
 				t.Errorf("%s, network lost: %v, counts: %v", name, lost, got)
 			}
@@ -288,8 +289,8 @@ func TestBackDuringCheck(t *testing.T) {
 	other := check.Target{Host: "b.test", Port: port}
 	for name, canaries := range map[string][]check.Target{"other hosts": nil, "canaries": {other}} {
 		now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
-		v := verdicts{canaries: canaries, network: n, trusted: n, reach: newReach(), cutOff: now.Add(-2 * time.Second), canaryUp: now.Add(-time.Hour)}
-		v.reach.note(other, true, time.Minute, now.Add(-time.Minute))
+		v := verdicts{canaries: canaries, trusted: n, reach: newReach(), cutOff: now.Add(-2 * time.Second), canaryUp: now.Add(-time.Hour)}
+		v.reach.note(reachable{other, n}, true, time.Minute, now.Add(-time.Minute))
 		if v.counts(t.Context(), target("a.test"), now.Add(-time.Second), time.Minute) {
 			t.Errorf("%s: a check that began while the network was lost counts", name)
 		}
@@ -303,15 +304,15 @@ func TestBackDuringCheck(t *testing.T) {
 	}
 	// The loss of most hosts is known before a try of others has ended.
 	now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
-	v := verdicts{network: n, trusted: n, reach: newReach()}
+	v := verdicts{trusted: n, reach: newReach()}
 	for _, host := range []check.Target{target("c.test"), target("d.test"), target("e.test"), other} {
-		v.reach.note(host, true, time.Minute, now.Add(-time.Minute))
-		v.reach.note(host, host == other, time.Minute, now.Add(-time.Second))
+		v.reach.note(reachable{host, n}, true, time.Minute, now.Add(-time.Minute))
+		v.reach.note(reachable{host, n}, host == other, time.Minute, now.Add(-time.Second))
 	}
 	if v.counts(t.Context(), target("c.test"), now.Add(-2*time.Second), time.Minute) {
 		t.Error("the loss of three of four hosts counts")
 	}
-	v.note(other, true, time.Minute)
+	v.note(reachable{other, n}, true, time.Minute)
 	if v.counts(t.Context(), target("a.test"), now.Add(-2*time.Second), time.Minute) {
 		t.Error("a check that began before hosts were lost and one came back counts")
 	}
@@ -352,6 +353,7 @@ func TestThreeReplicas(t *testing.T) {
 	}
 	for _, host := range []string{"a.test", "b.test"} { // which it reached before
 		claim, p := claimed(t, "http://"+host+":"+web.port())
+		claim.WorkspaceID = actor.WorkspaceID
 		if r := checkers[0].check(t.Context(), claim, p); r.Status != allswell.CheckOK {
 			t.Fatalf("result %+v", r)
 		}
@@ -380,6 +382,7 @@ func TestThreeReplicas(t *testing.T) {
 func TestOnce(t *testing.T) {
 	web := newSite(t)
 	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
+	actor, _ := storetest.Workspace(t, s, "first")
 	listener := netip.MustParseAddrPort(strings.TrimPrefix(web.URL, "http://"))
 	for _, c := range []struct {
 		name, config string
@@ -403,38 +406,98 @@ func TestOnce(t *testing.T) {
 		{"self permitted", fmt.Sprintf(`{"url": %q}`, web.URL), func(c *Config) { c.Listeners, c.Self = []netip.AddrPort{listener}, true }, allswell.CheckOK, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := newChecker(t, s, "a", nil, c.change).Once(t.Context(), "http", allswell.CheckSpec{Config: json.RawMessage(c.config)})
+			r, err := newChecker(t, s, "a", nil, c.change).Once(t.Context(), actor.WorkspaceID, "http", allswell.CheckSpec{Config: json.RawMessage(c.config)})
 			if err != nil || r.Status != c.status || r.Reason != c.reason {
 				t.Errorf("result %+v, %v", r, err)
 			}
 		})
 	}
 	var bad *allswell.ValidationError
-	if _, err := newChecker(t, s, "a", nil).Once(t.Context(), "http", allswell.CheckSpec{Config: json.RawMessage(`{"url": "x"}`)}); !errors.As(err, &bad) || len(bad.Fields["url"]) != 1 {
+	if _, err := newChecker(t, s, "a", nil).Once(t.Context(), actor.WorkspaceID, "http", allswell.CheckSpec{Config: json.RawMessage(`{"url": "x"}`)}); !errors.As(err, &bad) || len(bad.Fields["url"]) != 1 {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestSecondWorkspace checks that private addresses are not reached as soon as there is a second workspace.
-func TestSecondWorkspace(t *testing.T) {
-	web := newSite(t)
-	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
-	log := new(strings.Builder)
-	c := newChecker(t, s, "a", nil, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) })
-	spec := allswell.CheckSpec{Config: json.RawMessage(fmt.Sprintf(`{"url": %q}`, web.URL))}
-	storetest.Workspace(t, s, "first")
-	if r, err := c.Once(t.Context(), "http", spec); err != nil || r.Status != allswell.CheckOK {
-		t.Errorf("one workspace: %+v, %v", r, err)
-	}
-	storetest.Workspace(t, s, "second")
-	for range 2 {
-		if r, err := c.Once(t.Context(), "http", spec); err != nil || r.Status != allswell.CheckUnknown || !strings.HasSuffix(r.Reason, "it is this machine, and there is more than one workspace (ALLSWELL_CHECK_PRIVATE)") {
-			t.Errorf("two workspaces: %+v, %v", r, err)
+// TestPrivateAddressesOfWorkspaces checks whose checks reach private addresses and this process, in tests and at their due time.
+func TestPrivateAddressesOfWorkspaces(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		web := newSite(t)
+		own, err := netip.ParseAddrPort(strings.TrimPrefix(web.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if strings.Count(log.String(), "because there is more than one workspace") != 1 {
-		t.Errorf("the log does not say so once: %s", log)
-	}
+		first, _ := storetest.Workspace(t, s, "first")
+		running := newChecker(t, s, "a", nil)
+		if r, err := running.Once(t.Context(), first.WorkspaceID, "http", urlSpec(web.URL)); err != nil || r.Status != allswell.CheckOK {
+			t.Errorf("one workspace: %+v, %v", r, err)
+		}
+		for created := time.Now().UnixMilli(); time.Now().UnixMilli() <= created; { // until the next is created later
+			runtime.Gosched()
+		}
+		second, _ := storetest.Workspace(t, s, "second")
+		const failed, unknown, ok = allswell.CheckFailed, allswell.CheckUnknown, allswell.CheckOK
+		byName := strings.Replace(web.URL, "127.0.0.1", "localhost", 1)
+		for _, c := range []struct {
+			mode                PrivateMode
+			self                bool // the target is this process
+			actor               allswell.Actor
+			byAddress, byName   allswell.CheckStatus
+			whyAddress, whyName string
+		}{
+			{PrivateAuto, false, first, ok, ok, "", ""},
+			{PrivateAuto, false, second, unknown, failed, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)", "the name localhost has no address"},
+			{PrivateOn, false, first, ok, ok, "", ""},
+			{PrivateOn, false, second, ok, ok, "", ""},
+			{PrivateOff, false, first, unknown, failed, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)", "the name localhost has no address"},
+			{PrivateOff, false, second, unknown, failed, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)", "the name localhost has no address"},
+			{PrivateAuto, true, first, unknown, unknown, "checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)", "checks may not connect to 127.0.0.1: it is this service (ALLSWELL_CHECK_SELF)"},
+			{PrivateAuto, true, second, unknown, failed, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)", "the name localhost has no address"},
+			{PrivateOn, true, second, failed, failed, "connection refused by " + own.String(), "connection refused by " + own.String()},
+			{PrivateOff, true, first, unknown, failed, "checks may not connect to 127.0.0.1: it is this machine (ALLSWELL_CHECK_PRIVATE)", "the name localhost has no address"},
+		} {
+			checker := newChecker(t, s, "a", nil, func(n *Config) {
+				if n.Private = c.mode; c.self {
+					n.Listeners = []netip.AddrPort{own}
+				}
+			})
+			for target, want := range map[string]struct {
+				status allswell.CheckStatus
+				reason string
+			}{web.URL: {c.byAddress, c.whyAddress}, byName: {c.byName, c.whyName}} {
+				spec := urlSpec(target)
+				spec.Config = json.RawMessage(fmt.Sprintf(`{"url": %q, "ip_version": "4"}`, target))
+				want.reason = strings.Replace(want.reason, "has no address", "has no IPv4 address", 1)
+				r, err := checker.Once(t.Context(), c.actor.WorkspaceID, "http", spec)
+				if err != nil || r.Status != want.status || r.Reason != want.reason {
+					t.Errorf("%+v, %s: a test says %s %q, %v", c, target, r.Status, r.Reason, err)
+				}
+				typ, _ := check.TypeOf("http")
+				p, err := typ.Probe(spec.Config, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				spec.Timeout = 5 * time.Second
+				claimed := store.ClaimedCheck{WorkspaceID: c.actor.WorkspaceID, Type: "http", Interval: time.Minute, Spec: spec}
+				if r := checker.check(t.Context(), claimed, p); r.Status != want.status || r.Reason != want.reason {
+					t.Errorf("%+v, %s: a check says %s %q", c, target, r.Status, r.Reason)
+				}
+			}
+		}
+		if r, err := running.Once(t.Context(), first.WorkspaceID, "http", urlSpec(web.URL)); err != nil || r.Status != allswell.CheckOK {
+			t.Errorf("the first workspace, after there was a second one: %+v, %v", r, err)
+		}
+		if r := running.first.Reaches(t.Context(), check.Target{Host: "127.0.0.1", Port: int(own.Port())}); !r {
+			t.Error("a host of the first workspace is not tried")
+		}
+		if r := running.others.Reaches(t.Context(), check.Target{Host: "127.0.0.1", Port: int(own.Port())}); r {
+			t.Error("a host of another workspace is tried inside")
+		}
+	})
+}
+
+func urlSpec(target string) allswell.CheckSpec {
+	return allswell.CheckSpec{Config: json.RawMessage(fmt.Sprintf(`{"url": %q}`, target))}
 }
 
 // TestPostgreSQL checks a real server.

@@ -1,14 +1,14 @@
 package checker
 
 import (
-	"log/slog"
+	"errors"
 	"net"
 	"net/netip"
-	"sync"
-	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/allswell/allswell/internal/addressguard"
+	"github.com/allswell/allswell/internal/check"
 )
 
 // PrivateMode is whether checks may connect to private addresses.
@@ -16,68 +16,55 @@ type PrivateMode string
 
 // The modes.
 const (
-	PrivateAuto PrivateMode = "auto" // while there is one workspace
-	PrivateOn   PrivateMode = "on"   // always
-	PrivateOff  PrivateMode = "off"  // never
+	PrivateAuto PrivateMode = "auto" // those of the first workspace
+	PrivateOn   PrivateMode = "on"   // all
+	PrivateOff  PrivateMode = "off"  // none
 )
 
-// guard decides which addresses checks may reach, besides the metadata services of clouds, which package check refuses.
+// guard decides which addresses the checks of a workspace may reach, besides those that package check always refuses.
 type guard struct {
-	private   PrivateMode
+	private   bool // whether private addresses and this machine may be reached
 	self      bool
+	first     bool             // the workspace is the first one, which is the operator's
 	listeners []netip.AddrPort // of this process
 	own       *addressguard.OwnAddresses
-
-	singleWorkspace atomic.Bool
-	log             *slog.Logger
-	warned          sync.Once
 }
 
-func newGuard(c Config) *guard {
-	return &guard{
-		private: c.Private, self: c.Self, listeners: c.Listeners,
-		own: &addressguard.OwnAddresses{List: net.InterfaceAddrs}, log: c.Logger,
+// newGuards returns the guards of the first workspace and of all others.
+func newGuards(c Config) (first, others *guard) {
+	first = &guard{
+		private: c.Private != PrivateOff, self: c.Self, first: true, listeners: c.Listeners,
+		own: &addressguard.OwnAddresses{List: net.InterfaceAddrs},
 	}
+	copied := *first
+	copied.private, copied.first = c.Private == PrivateOn, false
+	return first, &copied
 }
 
-// refuse returns why checks must not connect to an address, to follow "checks may not connect to ADDRESS: "; "": they may.
-func (g *guard) refuse(network string, target netip.AddrPort) string {
+// rules returns what the guard permits. While private addresses are forbidden, checks do not tell which there are.
+func (g *guard) rules() check.Rules { return check.Rules{Refuse: g.refuse, Discreet: !g.private} }
+
+// refuse returns why checks must not connect to an address, to follow "checks may not connect to ADDRESS: "; nil: they may.
+func (g *guard) refuse(_ string, target netip.AddrPort) error {
 	own, err := g.own.Has(target.Addr(), time.Now())
 	if err != nil {
-		return "this machine's own addresses cannot be read"
+		return errors.New("this machine's own addresses cannot be read")
 	}
 	local := target.Addr().IsLoopback() || target.Addr().IsUnspecified()
 	own = own || local
-	if !g.forbidsPrivate() {
-		if !g.self && own && g.isListener(target) {
-			return "it is this service (ALLSWELL_CHECK_SELF)"
-		}
-		return ""
-	}
-	switch { // the same for all ports, and for all addresses of the private network
-	case !local && addressguard.CheckPublic(target.Addr()) != nil:
-		return "it is not public" + g.whyNotPrivate()
+	switch {
+	case g.private && !g.self && own && g.isListener(target) && g.first:
+		return errors.New("it is this service (ALLSWELL_CHECK_SELF)")
+	case g.private && !g.self && own && g.isListener(target):
+		return syscall.ECONNREFUSED // other workspaces do not learn on which ports this process listens
+	case g.private:
+		return nil
+	case !local && addressguard.CheckPublic(target.Addr()) != nil: // the same for all ports, and for the whole private network
+		return errors.New("it is not public (ALLSWELL_CHECK_PRIVATE)")
 	case own:
-		return "it is this machine" + g.whyNotPrivate()
+		return errors.New("it is this machine (ALLSWELL_CHECK_PRIVATE)")
 	}
-	return ""
-}
-
-// forbidsPrivate reports whether checks must not reach private addresses and this machine, nor tell which there are.
-func (g *guard) forbidsPrivate() bool {
-	return g.private == PrivateOff || g.private != PrivateOn && !g.singleWorkspace.Load()
-}
-
-// whyNotPrivate returns which setting forbids private addresses. If the reason is a second workspace, it is also logged
-// once, because the checks worked before.
-func (g *guard) whyNotPrivate() string {
-	if g.private == PrivateOff {
-		return " (ALLSWELL_CHECK_PRIVATE)"
-	}
-	g.warned.Do(func() {
-		g.log.Warn("checks of private addresses and of this machine do not run, because there is more than one workspace: set ALLSWELL_CHECK_PRIVATE to on to permit them, or to off to silence this warning")
-	})
-	return ", and there is more than one workspace (ALLSWELL_CHECK_PRIVATE)"
+	return nil
 }
 
 // isListener reports whether one of this machine's addresses is one on which this process listens.

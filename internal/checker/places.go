@@ -41,7 +41,7 @@ func (p *places) taken() int { return p.size - p.fast.Free() - p.slow.Free() }
 
 // keys returns what a check needs a place of. A workspace that is alone shares with nobody.
 func (p *places) keys(workspaceID, host string) (keys []fair.Key) {
-	if !p.checker.guard.singleWorkspace.Load() {
+	if !p.checker.isAlone() {
 		keys = append(keys, fair.Workspace(workspaceID))
 	}
 	return append(keys, fair.Host(host).AtMost(perHost).Nested())

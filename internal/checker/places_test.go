@@ -57,7 +57,7 @@ func TestHangingHostsDelayNoOther(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 1))
 				freed := make(chan struct{}, 1)
-				c := &Checker{Config: Config{Concurrency: 60 + random.IntN(300)}, guard: new(guard)}
+				c := &Checker{Config: Config{Concurrency: 60 + random.IntN(300)}}
 				p := newPlaces(c, freed)
 				checks := simulatedChecks(random)
 				var latest time.Duration
@@ -113,8 +113,7 @@ func claimSimulated(t *testing.T, p *places, checks []*simulatedCheck) (latest t
 // hosts from then on, until their host answers quickly.
 func TestHangingChecksMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Checker{Config: Config{Concurrency: 40}, guard: new(guard)}
-		c.guard.singleWorkspace.Store(true)
+		c := &Checker{Config: Config{Concurrency: 40}, isOnlyFirst: true}
 		p := newPlaces(c, make(chan struct{}, 1))
 		var hanging []*place
 		for i := range 20 {

@@ -36,7 +36,7 @@ type reach struct {
 
 // hostReach is the state of one host.
 type hostReach struct {
-	target check.Target
+	target reachable
 	well   time.Time // when it last answered; zero: never
 	lost   time.Time // when it became unreachable after it had answered; zero: it has not
 	until  time.Time // when it is forgotten
@@ -52,8 +52,8 @@ func isLoopback(t check.Target) bool {
 
 // note records that a target answered, or that it was unreachable, in a check with an interval; 0: it was tried without
 // a check.
-func (r *reach) note(t check.Target, answered bool, interval time.Duration, now time.Time) {
-	if isLoopback(t) || t.Host == "" { // a resolver of this machine may answer from its cache
+func (r *reach) note(t reachable, answered bool, interval time.Duration, now time.Time) {
+	if isLoopback(t.Target) || t.Host == "" { // a resolver of this machine may answer from its cache
 		return
 	}
 	r.sweep(now)
@@ -117,7 +117,7 @@ func (r *reach) works(t check.Target, since time.Time) bool {
 // others returns up to maxOthers targets of other hosts that have a port, the one that answered most recently first. If
 // single, there is no other replica, and hosts that have not answered for otherAge are left out, so that an outage of
 // all targets is not hidden forever.
-func (r *reach) others(t check.Target, now time.Time, single bool) (others []check.Target) {
+func (r *reach) others(t check.Target, now time.Time, single bool) (others []reachable) {
 	for _, h := range r.sorted() {
 		if len(others) == maxOthers || single && now.Sub(h.well) > otherAge {
 			break

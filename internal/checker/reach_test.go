@@ -35,14 +35,14 @@ func TestMassLoss(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newReach()
 			for i := range c.well {
-				r.note(target(fmt.Sprint("host", i)), true, time.Minute, start)
+				r.note(reachable{target(fmt.Sprint("host", i)), nil}, true, time.Minute, start)
 			}
 			now := start.Add(time.Hour)
 			for i := range c.lost {
 				now = now.Add(c.apart)
-				r.note(target(fmt.Sprint("host", i)), false, time.Minute, now)
+				r.note(reachable{target(fmt.Sprint("host", i)), nil}, false, time.Minute, now)
 			}
-			r.note(target("never well"), false, time.Minute, now)
+			r.note(reachable{target("never well"), nil}, false, time.Minute, now)
 			if got := r.massLoss(now, c.within); got != c.mass {
 				t.Errorf("mass loss: %v", got)
 			}
@@ -58,11 +58,11 @@ func TestOthers(t *testing.T) {
 		t.Errorf("others %v", others)
 	}
 	for i := range 10 {
-		r.note(target(fmt.Sprint("host", i)), true, time.Minute, now.Add(time.Duration(i)*time.Minute))
+		r.note(reachable{target(fmt.Sprint("host", i)), nil}, true, time.Minute, now.Add(time.Duration(i)*time.Minute))
 	}
-	r.note(check.Target{Host: "pinged"}, true, time.Minute, now.Add(time.Hour))
-	r.note(target("localhost"), true, time.Minute, now.Add(time.Hour))
-	r.note(target("127.0.0.1"), true, time.Minute, now.Add(time.Hour))
+	r.note(reachable{check.Target{Host: "pinged"}, nil}, true, time.Minute, now.Add(time.Hour))
+	r.note(reachable{target("localhost"), nil}, true, time.Minute, now.Add(time.Hour))
+	r.note(reachable{target("127.0.0.1"), nil}, true, time.Minute, now.Add(time.Hour))
 	now = now.Add(9 * time.Minute)
 	others := r.others(target("host9"), now, true)
 	if len(others) != maxOthers || others[0].Host != "host8" || others[4].Host != "host4" {
@@ -85,7 +85,7 @@ func TestReachIsBounded(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := newReach()
 	for i := range maxHosts + 1 {
-		r.note(target(fmt.Sprint("host", i)), true, time.Minute, now.Add(time.Duration(i)*time.Millisecond))
+		r.note(reachable{target(fmt.Sprint("host", i)), nil}, true, time.Minute, now.Add(time.Duration(i)*time.Millisecond))
 	}
 	if len(r.hosts) != maxHosts-evictedAtATime+1 || r.hosts["host0"] != nil || r.hosts[fmt.Sprint("host", maxHosts)] == nil {
 		t.Errorf("%d hosts", len(r.hosts))
@@ -97,17 +97,17 @@ func TestReachIsBounded(t *testing.T) {
 func TestReachForgets(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := newReach()
-	r.note(target("deleted"), true, time.Minute, now)
-	r.note(target("daily"), true, 24*time.Hour, now)
-	r.note(target("failing"), true, time.Minute, now)
+	r.note(reachable{target("deleted"), nil}, true, time.Minute, now)
+	r.note(reachable{target("daily"), nil}, true, 24*time.Hour, now)
+	r.note(reachable{target("failing"), nil}, true, time.Minute, now)
 	left := func(at time.Duration) string {
-		r.note(target("failing"), false, time.Minute, now.Add(at))
+		r.note(reachable{target("failing"), nil}, false, time.Minute, now.Add(at))
 		return strings.Join(slices.Sorted(maps.Keys(r.hosts)), " ")
 	}
 	if got := left(time.Hour); got != "daily deleted failing" {
 		t.Errorf("after an hour: %s", got)
 	}
-	r.note(target("deleted"), true, 0, now.Add(time.Hour)) // tried, which is no check
+	r.note(reachable{target("deleted"), nil}, true, 0, now.Add(time.Hour)) // tried, which is no check
 	if got := left(time.Hour + 5*time.Minute); got != "daily failing" {
 		t.Errorf("after four intervals and an hour: %s", got)
 	}
@@ -134,7 +134,7 @@ func TestCutOffReplica(t *testing.T) {
 		{"long ago", false, 2 * time.Minute, time.Hour, time.Hour, false},
 	} {
 		v := &verdicts{reach: newReach(), single: c.single, cutOff: now.Add(-c.cutOff), canaryUp: now.Add(-c.canary)}
-		v.reach.note(target("a"), true, time.Minute, now.Add(-c.answered))
+		v.reach.note(reachable{target("a"), nil}, true, time.Minute, now.Add(-c.answered))
 		if got := v.isCutOff(now); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}

@@ -22,7 +22,6 @@ const (
 // use.
 type verdicts struct {
 	canaries []check.Target // configured
-	network  *check.Network
 	trusted  *check.Network // for canaries, which the operator configured
 
 	mu       sync.Mutex
@@ -35,12 +34,18 @@ type verdicts struct {
 	trying sync.Mutex // held while canaries are tried
 }
 
+// reachable is a target, and the network over which its check may reach it.
+type reachable struct {
+	check.Target
+	network *check.Network
+}
+
 // note records whether a target answered in a check with an interval; 0: it was tried without a check.
-func (v *verdicts) note(t check.Target, answered bool, interval time.Duration) {
+func (v *verdicts) note(t reachable, answered bool, interval time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := time.Now()
-	if answered && !isLoopback(t) && t.Host != "" {
+	if answered && !isLoopback(t.Target) && t.Host != "" {
 		v.answered(now)
 	}
 	v.reach.note(t, answered, interval, now)
@@ -150,7 +155,7 @@ func (v *verdicts) tryOthers(ctx context.Context, t check.Target, began time.Tim
 	case cutOff:
 		return false
 	}
-	for _, host := range reached(ctx, v.network, others) {
+	for _, host := range reached(ctx, others) {
 		v.note(host, true, 0)
 		return true
 	}
@@ -161,18 +166,22 @@ func (v *verdicts) tryOthers(ctx context.Context, t check.Target, began time.Tim
 }
 
 func reachesAny(ctx context.Context, n *check.Network, targets []check.Target) bool {
-	return len(reached(ctx, n, targets)) > 0
+	all := make([]reachable, len(targets))
+	for i, t := range targets {
+		all[i] = reachable{t, n}
+	}
+	return len(reached(ctx, all)) > 0
 }
 
 // reached tries all targets at once, and returns the first one that answers within canaryTimeout, or nil.
-func reached(ctx context.Context, n *check.Network, targets []check.Target) []check.Target {
+func reached(ctx context.Context, targets []reachable) []reachable {
 	ctx, cancel := context.WithTimeout(ctx, canaryTimeout)
 	defer cancel()
-	answers := make(chan []check.Target, len(targets))
+	answers := make(chan []reachable, len(targets))
 	for _, t := range targets {
 		go func() {
-			if n.Reaches(ctx, t) {
-				answers <- []check.Target{t}
+			if t.network.Reaches(ctx, t.Target) {
+				answers <- []reachable{t}
 			} else {
 				answers <- nil
 			}

@@ -70,7 +70,7 @@ func eachSite(t *testing.T, f func(s *site), options func(*site) store.Options) 
 }
 
 // runCheck runs a check once, as the service does.
-func runCheck(ctx context.Context, kind allswell.MonitorType, spec allswell.CheckSpec) (r allswell.CheckResult, err error) {
+func runCheck(ctx context.Context, _ string, kind allswell.MonitorType, spec allswell.CheckSpec) (r allswell.CheckResult, err error) {
 	t, _ := check.TypeOf(kind)
 	p, err := t.Probe(spec.Config, spec.Secrets)
 	if err != nil {

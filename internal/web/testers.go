@@ -49,14 +49,14 @@ func (l testLimits) begin(workspaceID string) (end func(), err error) {
 
 // CheckTester runs checks of configurations that people try. All surfaces share it, and its limits.
 type CheckTester struct {
-	run    func(context.Context, allswell.MonitorType, allswell.CheckSpec) (allswell.CheckResult, error)
+	run    func(ctx context.Context, workspaceID string, kind allswell.MonitorType, spec allswell.CheckSpec) (allswell.CheckResult, error)
 	limits testLimits
 }
 
-// NewCheckTester returns a CheckTester that checks with run, which gets the type and a valid check with its secrets.
+// NewCheckTester returns a CheckTester that checks with run, which gets the workspace, the type and a valid check with its secrets.
 // now is the clock of the limit; nil: time.Now.
 func NewCheckTester(
-	run func(context.Context, allswell.MonitorType, allswell.CheckSpec) (allswell.CheckResult, error),
+	run func(ctx context.Context, workspaceID string, kind allswell.MonitorType, spec allswell.CheckSpec) (allswell.CheckResult, error),
 	now func() time.Time,
 ) *CheckTester {
 	return &CheckTester{run, newTestLimits(now)}
@@ -74,7 +74,7 @@ func (t *CheckTester) Test(
 	defer end()
 	spec = spec.WithDefaults(allswell.DefaultCheckInterval)
 	spec.Timeout = min(spec.Timeout, MaxTestTimeout)
-	return t.run(ctx, kind, spec)
+	return t.run(ctx, workspaceID, kind, spec)
 }
 
 // ChannelTester sends test messages to channels of alerts that people try. All surfaces share it, and its limits.
