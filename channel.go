@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/allswell/allswell/internal/hostname"
 )
 
 // Channel is a way to reach a subscriber.
@@ -243,7 +245,7 @@ func hostOfURL(target string) string {
 // accepts only a bare address of printable ASCII at a domain name, so that an address
 // cannot contain a header field or a second recipient, or name a host by its IP address.
 func checkEmail(bad *ValidationError, field, address string) string {
-	address = strings.ToLower(strings.TrimSpace(address))
+	address, _ = hostname.InAddress(strings.ToLower(strings.TrimSpace(address))) // what has no ASCII form is refused below
 	if address == "" {
 		bad.Add(field, "The %s field is required.", field)
 		return ""
@@ -272,6 +274,7 @@ func checkURL(bad *ValidationError, field, address string) string {
 		bad.Add(field, "The %s must begin with https:// or http://, such as https://www.example.com.", field)
 		return ""
 	}
+	address, _ = hostname.InURL(address) // what has no ASCII form is refused below
 	u, err := url.Parse(address)
 	if err != nil || len(address) > MaxURLLength || u.Opaque != "" || u.Host == "" ||
 		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/allswell/allswell/internal/hostname"
 )
 
 // Limits of page settings.
@@ -29,7 +31,7 @@ func (p *Page) ApplySettings(s PageSettings) {
 		p.Language = *s.Language
 	}
 	if s.Domain != nil {
-		p.Domain = *s.Domain
+		p.Domain = asciiDomain(*s.Domain)
 	}
 	if s.Accent != nil {
 		p.Accent = strings.ToLower(*s.Accent)
@@ -99,7 +101,7 @@ func (s PageSettings) check(bad *ValidationError) {
 	if s.Language != nil && *s.Language != "" && !languageForm.MatchString(*s.Language) {
 		bad.Add("language", "The language must be a language tag, such as en or de.")
 	}
-	if s.Domain != nil && *s.Domain != "" && !ValidDomain(*s.Domain) {
+	if s.Domain != nil && *s.Domain != "" && !ValidDomain(asciiDomain(*s.Domain)) {
 		bad.Add("domain", "The domain must be a public host name in lower case, such as status.example.com, without a port, "+
 			"of at most %d characters.", MaxDomainLength)
 	}
@@ -123,9 +125,15 @@ func (s PageSettings) check(bad *ValidationError) {
 	}
 }
 
+// asciiDomain returns a domain as browsers send it. What has no ASCII form stays as it is, and is not valid.
+func asciiDomain(domain string) string {
+	ascii, _ := hostname.ASCII(domain)
+	return ascii
+}
+
 // ValidDomain reports whether s is a host name that can be public, in the form of a Host header:
 // lower case, with at least two labels of letters, digits and hyphens. Internationalized names are
-// given in ASCII (xn--…). IP addresses are not valid in any notation that browsers accept
+// in ASCII (xn--…). IP addresses are not valid in any notation that browsers accept
 // (127.0.0.1, 127.1, 0x7f.1), and neither are names under localhost.
 func ValidDomain(s string) bool {
 	labels := strings.Split(s, ".")

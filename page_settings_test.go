@@ -23,7 +23,7 @@ func TestPageSettingsAreChecked(t *testing.T) {
 			"example": false, "Status.example.com": false, "status.example.com:443": false, "https://status.example.com": false, "status.example.com.": false,
 			".example.com": false, "a..b": false, "-a.example": false, "a-.example": false, "a_b.example": false, "127.0.0.1": false, "::1": false, "127.1": false, "0x7f.1": false, "127.0.0.0x1": false, "127.0x": false, "[::1]": false,
 			"localhost": false, "status.localhost": false,
-			"bücher.example": false, long + ".example": false, strings.Repeat("abc.", 63) + "example": false, "status.example.com\n": false},
+			"bücher.example": true, "status.bücher。example": true, "ü／a.example": false, "１２７.0.0.1": false, "ü\u202e.example": false, strings.Repeat("ü", 64) + ".example": false, long + ".example": false, strings.Repeat("abc.", 63) + "example": false, "status.example.com\n": false},
 		"accent": {"": true, "#1b4f9c": true, "#ABCDEF": true, "#fff": false, "1b4f9c": false, "#1b4f9": false, "#1b4f9cff": false, "#1b4f9g": false, "red": false, "#1b4f9c\n": false},
 	} {
 		for value, fine := range values {

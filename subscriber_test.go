@@ -41,7 +41,9 @@ func TestTargetsAreNormalised(t *testing.T) {
 		{allswell.ChannelEmail, "ann@mail.0X7F", "", "must be an e-mail address"},
 		{allswell.ChannelEmail, "ann@1.2.3.example4", "ann@1.2.3.example4", ""},
 		{allswell.ChannelEmail, "ann@127.0.0.0xyz", "ann@127.0.0.0xyz", ""},
-		{allswell.ChannelEmail, "ann@bücher.example", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "Ann@Bücher.example", "ann@xn--bcher-kva.example", ""},
+		{allswell.ChannelEmail, "jörg@bücher.example", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@ü\u202e.example", "", "must be an e-mail address"},
 		{allswell.ChannelEmail, "ann@b@example.com", "", "must be an e-mail address"},
 		{allswell.ChannelEmail, "ann@example.com, bob@example.com", "", "must be an e-mail address"},
 		{allswell.ChannelEmail, "Ann <ann@example.com>", "", "must be an e-mail address"},
@@ -72,7 +74,7 @@ func TestTargetsAreNormalised(t *testing.T) {
 		{allswell.ChannelWebhook, "https://exam ple.com/x", "", "must be a URL"},
 		{allswell.ChannelWebhook, "https://example.com/a b", "", "must be a URL"},
 		{allswell.ChannelWebhook, "https://example.com/x\r\nHost: other", "", "must be a URL"},
-		{allswell.ChannelWebhook, "https://bücher.example/x", "", "must be a URL"},
+		{allswell.ChannelWebhook, "https://bücher.example:443/x", "https://xn--bcher-kva.example/x", ""},
 		{allswell.ChannelWebhook, "https://example.com/" + long, "", "must be a URL"},
 
 		{"pigeon", "ann@example.com", "", "must be one of: email, webhook, slack"},
@@ -285,6 +287,9 @@ func TestVisitorsWebhooks(t *testing.T) {
 		"https://hooks.example.com/a?b=c":    "https://hooks.example.com/a?b=c",
 		" HTTPS://Hooks.Example.com:443#a":   "https://hooks.example.com/",
 		"https://xn--bcher-kva.example/hook": "https://xn--bcher-kva.example/hook",
+		"https://Bücher.example/hook":        "https://xn--bcher-kva.example/hook",
+
+		"https://１２７.0.0.1/": "", "https://ｌocalhost/": "", "https://ü\u202e.example/": "", "https://bücher.example:22/": "", "https://bücher.example/ü": "",
 
 		"http://hooks.example.com/": "", "https://hooks.example.com:8443/": "", "https://hooks.example.com:22/": "", "https://hooks.example.com:/": "",
 		"https://user@hooks.example.com/": "", "https://user:pass@hooks.example.com/": "", "https://hooks.example.com@10.0.0.1/": "",

@@ -8,6 +8,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/hostname"
 )
 
 // emailType sends mail through the operator's mail server. Mails of a thread refer to the same message: RFC 5322,
@@ -34,9 +35,10 @@ type email struct {
 func (c *email) Destination() configfield.Destination { return nil }
 
 func (c *email) Validate(bad *allswell.ValidationError) {
-	c.To = strings.TrimSpace(c.To)
+	to, ok := hostname.InAddress(strings.TrimSpace(c.To))
+	c.To = to
 	a, err := mail.ParseAddress(c.To)
-	if err != nil || a.Address != c.To {
+	if !ok || err != nil || a.Address != c.To {
 		bad.Add("to", "The to must be an e-mail address such as oncall@example.com.")
 	}
 }

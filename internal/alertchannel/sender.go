@@ -21,6 +21,7 @@ import (
 	"github.com/allswell/allswell/internal/addressguard"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/hostname"
 )
 
 // Limits of one attempt.
@@ -308,8 +309,10 @@ func checkURL(bad *allswell.ValidationError, field string, text *string) {
 		bad.Add(field, "The %s must begin with https:// or http://, such as https://www.example.com.", field)
 		return
 	}
-	u, err := url.Parse(*text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
+	ascii, ok := hostname.InURL(*text)
+	*text = ascii
+	u, err := url.Parse(ascii)
+	if !ok || err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
 		bad.Add(field, "The %s must be an http or https URL without a user name and a fragment.", field)
 		return
 	}

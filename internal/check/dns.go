@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/hostname"
 )
 
 // Limits of a DNS check.
@@ -72,11 +72,12 @@ type dnsProbe struct {
 
 // Validate adds what is invalid.
 func (p *dnsProbe) Validate(bad *allswell.ValidationError) {
-	p.Name = strings.TrimSpace(p.Name)
-	p.RecordType = cmp.Or(p.RecordType, "A")
-	if _, ok := dns.IsDomainName(p.Name); !ok || p.Name == "" || strings.ContainsAny(p.Name, " \\\"") {
+	name, ascii := hostname.ASCII(strings.TrimSpace(p.Name))
+	p.Name, p.RecordType = name, cmp.Or(p.RecordType, "A")
+	if _, ok := dns.IsDomainName(p.Name); !ok || !ascii || p.Name == "" || strings.ContainsAny(p.Name, " \\\"") {
 		bad.Add("host", "The host must be a DNS name.")
 	}
+	p.Resolver, _ = hostname.InHostPort(strings.TrimSpace(p.Resolver)) // checkHost refuses what has no ASCII form
 	p.host, p.port = p.Resolver, 53
 	if host, port, err := net.SplitHostPort(p.Resolver); err == nil {
 		p.host = host
@@ -250,41 +251,6 @@ func (p *dnsProbe) connect(ctx context.Context, r *run, network string) (net.Con
 	r.address = address
 	r.mu.Unlock()
 	return conn, err
-}
-
-// recordValues returns the values of the records of one type, as people write them.
-func recordValues(answer *dns.Msg, qtype uint16) []string {
-	var values []string
-	for _, record := range answer.Answer {
-		if record.Header().Rrtype == qtype && len(values) < maxDNSRecords {
-			values = append(values, recordValue(record))
-		}
-	}
-	return values
-}
-
-func recordValue(record dns.RR) string {
-	switch v := record.(type) {
-	case *dns.TXT:
-		return strings.Join(v.Txt, "")
-	case *dns.CAA:
-		return fmt.Sprintf("%d %s %s", v.Flag, v.Tag, v.Value)
-	}
-	return strings.TrimPrefix(record.String(), record.Header().String())
-}
-
-// missing returns a failure if an expected value is not among the values. Case and the dot after a name do not matter.
-func (p *dnsProbe) missing(values []string) string {
-	for _, expected := range p.ExpectedValues {
-		if !slices.ContainsFunc(values, func(v string) bool { return normalized(v) == normalized(expected) }) {
-			return "the answer does not have " + expected + ", but " + shortList(values)
-		}
-	}
-	return ""
-}
-
-func normalized(value string) string {
-	return strings.ToLower(strings.TrimSuffix(strings.TrimSpace(strings.Trim(value, `"`)), "."))
 }
 
 // rcodeReason returns what a response code means.

@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/addressguard"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/hostname"
 )
 
 // Fields that several types have.
@@ -65,10 +66,12 @@ func standardPort(port int) Field {
 // checkHost trims a name or address, and adds an error to bad if it is not valid.
 func checkHost(bad *allswell.ValidationError, field string, host *string) {
 	*host = strings.Trim(strings.TrimSpace(*host), "[]")
+	ascii, ok := hostname.ASCII(*host)
+	*host = ascii
 	switch {
 	case *host == "":
 		bad.Add(field, "The %s field is required.", field)
-	case net.ParseIP(*host) == nil && !isHostName(*host):
+	case !ok || net.ParseIP(*host) == nil && !isHostName(*host):
 		bad.Add(field, "The %s must be a host name or an IP address.", field)
 	default:
 		checkAddress(bad, field, *host)
@@ -84,7 +87,7 @@ func checkAddress(bad *allswell.ValidationError, field, host string) {
 	}
 }
 
-// isHostName reports whether a text can be a name in DNS. Names in other scripts are given in their ASCII form.
+// isHostName reports whether a text can be a name in DNS. Names in other scripts are in ASCII already.
 // Underscores are common in names of containers.
 func isHostName(name string) bool {
 	name = strings.TrimSuffix(name, ".")
@@ -106,8 +109,10 @@ func checkURL(bad *allswell.ValidationError, field string, text *string, schemes
 		bad.Add(field, "The %s must begin with %s://, such as %s://www.example.com.", field, strings.Join(schemes, ":// or "), schemes[1])
 		return &url.URL{}
 	}
-	u, err := url.Parse(*text)
-	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" || u.Fragment != "" || u.User != nil ||
+	ascii, ok := hostname.InURL(*text)
+	u, err := url.Parse(ascii)
+	*text = ascii
+	if !ok || err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" || u.Fragment != "" || u.User != nil ||
 		strings.HasSuffix(u.Host, ":") || net.ParseIP(u.Hostname()) == nil && !isHostName(u.Hostname()) {
 		bad.Add(field, "The %s must be a URL of %s with a host name or an IP address, and without a user name and a fragment.",
 			field, strings.Join(schemes, " or "))
@@ -118,4 +123,18 @@ func checkURL(bad *allswell.ValidationError, field string, text *string, schemes
 	}
 	checkAddress(bad, field, u.Hostname())
 	return u
+}
+
+// checkHostHeader turns the name in a Host header into the form that HTTP sends.
+func checkHostHeader(bad *allswell.ValidationError, field string, headers map[string]string) {
+	for name, value := range headers {
+		if !strings.EqualFold(name, "Host") {
+			continue
+		}
+		ascii, ok := hostname.InHostPort(strings.TrimSpace(value))
+		if !ok {
+			bad.Add(field, "The Host in the %s must be a host name.", field)
+		}
+		headers[name] = ascii
+	}
 }

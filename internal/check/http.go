@@ -182,6 +182,8 @@ func (p *httpProbe) Validate(bad *allswell.ValidationError) {
 	if p.BodyMatches != "" {
 		p.matches = checkPattern(bad, "body_matches", p.BodyMatches)
 	}
+	checkHostHeader(bad, "headers", p.Headers)
+	checkHostHeader(bad, "secret_headers", p.SecretHeaders)
 	configfield.CheckHeaders(bad, "headers", p.Headers)
 	configfield.CheckHeaders(bad, "secret_headers", p.SecretHeaders)
 	configfield.CheckHeaders(bad, "expected_headers", p.ExpectedHeaders)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
+
+	"github.com/allswell/allswell/internal/hostname"
 )
 
 // Limits of redirects.
@@ -45,6 +47,9 @@ func (p *httpProbe) redirect(transport *http.Transport, hops *requests) func(*ht
 		}
 		if next.URL.Hostname() == "" {
 			return errRedirectTarget
+		}
+		if host, ok := hostname.InHostPort(next.URL.Host); ok {
+			next.URL.Host = host
 		}
 		if left = left || !isSameOrigin(next.URL, p.url); left && hasBody(next) && p.url.Scheme == "https" && next.URL.Scheme == "http" {
 			return http.ErrUseLastResponse // the body was encrypted before

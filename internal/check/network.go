@@ -27,6 +27,7 @@ const maxWire = 1 << 20
 type Network struct {
 	Rules
 	Resolver *net.Resolver // nil: the system's
+	Hello    string        // the name of this machine in EHLO; "": its address
 
 	trusted    bool   // all addresses may be reached
 	nameServer string // this machine's; "": of resolvConf
@@ -48,7 +49,7 @@ type Rules struct {
 
 // With returns the same network by other rules. Both share what they take of this machine.
 func (n *Network) With(rules Rules) *Network {
-	return &Network{Rules: rules, Resolver: n.Resolver, nameServer: n.nameServer, shared: n}
+	return &Network{Rules: rules, Resolver: n.Resolver, Hello: n.Hello, nameServer: n.nameServer, shared: n}
 }
 
 // room returns what the bodies of checks take of this machine.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/hostname"
 )
 
 var smtpType = Type{
@@ -55,12 +57,13 @@ func (p *smtpProbe) run(ctx context.Context, r *run) Outcome {
 	}
 	defer func() { conn.Close() }()
 	r.enter(stageWaiting)
+	hello := cmp.Or(r.network.Hello, hostname.HelloFrom(conn.LocalAddr()))
 	session := newSMTPSession(conn)
 	if _, err := session.read(220); err != nil {
 		return smtpFailure(r, "the greeting", err)
 	}
 	r.gotFirstByte()
-	extensions, err := session.hello()
+	extensions, err := session.hello(hello)
 	if err != nil {
 		return smtpFailure(r, "EHLO", err)
 	}
@@ -77,7 +80,7 @@ func (p *smtpProbe) run(ctx context.Context, r *run) Outcome {
 		}
 		conn = secured
 		session = newSMTPSession(conn)
-		if _, err := session.hello(); err != nil {
+		if _, err := session.hello(hello); err != nil {
 			return smtpFailure(r, "EHLO", err)
 		}
 	}
@@ -110,8 +113,8 @@ func (s *smtpSession) command(code int, line string) error {
 }
 
 // hello returns the lines of the answer to EHLO.
-func (s *smtpSession) hello() (string, error) {
-	if _, err := fmt.Fprint(s.conn, "EHLO localhost\r\n"); err != nil {
+func (s *smtpSession) hello(name string) (string, error) {
+	if _, err := fmt.Fprintf(s.conn, "EHLO %s\r\n", name); err != nil {
 		return "", err
 	}
 	return s.read(250)

@@ -64,6 +64,8 @@ type websocketProbe struct {
 // Validate adds what is invalid, and prepares the probe to run.
 func (p *websocketProbe) Validate(bad *allswell.ValidationError) {
 	p.url = checkURL(bad, "url", &p.URL, "ws", "wss")
+	checkHostHeader(bad, "headers", p.Headers)
+	checkHostHeader(bad, "secret_headers", p.SecretHeaders)
 	configfield.CheckHeaders(bad, "headers", p.Headers)
 	configfield.CheckHeaders(bad, "secret_headers", p.SecretHeaders)
 	if strings.ContainsAny(p.Subprotocol, " ,") {

@@ -47,6 +47,7 @@ type Config struct {
 	Self        bool             // checks may reach this process
 	Listeners   []netip.AddrPort // on which this process listens
 	Resolver    *net.Resolver    // nil: the system's
+	Hello       string           // the name of this machine in EHLO; "": its address
 	Logger      *slog.Logger
 
 	// Observe is called for each result, with how late its check began; nil: it is not.
@@ -76,7 +77,7 @@ type Checker struct {
 func New(c Config) *Checker {
 	c.Concurrency = min(max(cmp.Or(c.Concurrency, DefaultConcurrency), 1), MaxConcurrency)
 	first, others := newGuards(c)
-	n := &check.Network{Rules: first.rules(), Resolver: c.Resolver}
+	n := &check.Network{Rules: first.rules(), Resolver: c.Resolver, Hello: c.Hello}
 	return &Checker{
 		Config: c, first: n, others: n.With(others.rules()), results: make(chan allswell.CheckResult, maxResults+c.Concurrency),
 		verdicts: &verdicts{canaries: c.Canaries, trusted: &check.Network{Resolver: c.Resolver}, reach: newReach()},

@@ -63,7 +63,7 @@ func (n *Notifier) SendAlertMail(ctx context.Context, m AlertMail) allswell.Send
 
 // sendAtOnce makes one attempt to send a mail over a connection of its own.
 func (n *Notifier) sendAtOnce(ctx context.Context, to string, content []byte) allswell.SendOutcome {
-	mailer := newMailer(n.SMTP, n.BaseURL, n.From)
+	mailer := newMailer(n.SMTP, n.BaseURL, n.Hello, n.From)
 	defer mailer.close()
 	o := mailer.deliver(ctx, envelope{from: n.From.Address, to: to, content: content})
 	o.Detail, o.Reason = mailer.reason(o.Detail, to), mailer.withoutNames(mailer.reason(o.Reason, to))

@@ -20,7 +20,7 @@ var emailChannel = channel{
 		if c.SMTP == nil {
 			return mailDisabled{}
 		}
-		return newMailer(c.SMTP, c.BaseURL, c.From)
+		return newMailer(c.SMTP, c.BaseURL, c.Hello, c.From)
 	},
 }
 

@@ -22,10 +22,9 @@ import (
 	texttemplate "text/template"
 	"time"
 
-	"golang.org/x/net/idna"
-
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/assets"
+	"github.com/allswell/allswell/internal/hostname"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/markdown"
 )
@@ -219,8 +218,8 @@ func writeBody(w *bytes.Buffer, name, id string, l mailData) error {
 
 // domainOf returns the domain of a mail address in ASCII, or "localhost".
 func domainOf(address string) string {
-	domain, err := idna.Lookup.ToASCII(address[strings.LastIndexByte(address, '@')+1:])
-	if err != nil || domain == "" {
+	domain, ok := hostname.ASCII(address[strings.LastIndexByte(address, '@')+1:])
+	if !ok || domain == "" {
 		return "localhost"
 	}
 	return domain

@@ -10,7 +10,6 @@ import (
 	"net/mail"
 	"net/textproto"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/hostname"
 )
 
 // Limits of the connections to the mail server.
@@ -50,14 +50,14 @@ type mailer struct {
 
 // newMailer returns a mailer for the server at u, the setting ALLSWELL_SMTP_URL:
 // smtp://user:password@host:port or smtps://…. The links in its mails begin with base,
-// which has no trailing slash.
+// which has no trailing slash. hello is the name of this machine in EHLO; "": its address.
 //
 // With smtp, the mailer uses STARTTLS if the server offers it, and requires it if there
 // are credentials and the host is not this machine. Where TLS is not required, the
 // certificate is not verified: an attacker who can forge it can also remove the offer
 // of STARTTLS.
-func newMailer(u *url.URL, base string, from mail.Address) *mailer {
-	m := &mailer{url: u, base: base, host: u.Hostname(), from: from, implicit: u.Scheme == "smtps"}
+func newMailer(u *url.URL, base, hello string, from mail.Address) *mailer {
+	m := &mailer{url: u, base: base, hello: hello, host: u.Hostname(), from: from, implicit: u.Scheme == "smtps"}
 	m.user = u.User.Username()
 	m.password, _ = u.User.Password()
 	ip := net.ParseIP(m.host)
@@ -75,10 +75,6 @@ func newMailer(u *url.URL, base string, from mail.Address) *mailer {
 		port = "25"
 	}
 	m.address = net.JoinHostPort(m.host, port)
-	// The server cannot look up a name without a dot.
-	if name, err := os.Hostname(); err == nil && strings.Contains(name, ".") {
-		m.hello = name
-	}
 	encode := base64.StdEncoding.EncodeToString
 	secrets := []string{encode([]byte("\x00" + m.user + "\x00" + m.password)), encode([]byte(m.password)), m.password}
 	var pairs []string
@@ -184,7 +180,7 @@ func (m *mailer) greet(s *session) (err error) {
 	s.client.SkipSMTPUTF8(isASCII(m.from.Address))
 	hello := m.hello
 	if hello == "" {
-		hello = literalOf(s.conn.LocalAddr())
+		hello = hostname.HelloFrom(s.conn.LocalAddr())
 	}
 	if err := s.client.Hello(hello); err != nil {
 		return &failure{"EHLO", err}
@@ -357,18 +353,4 @@ func angle(address string) string { return (&mail.Address{Address: address}).Str
 
 func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
-}
-
-// literalOf returns a local address as an address literal for EHLO.
-func literalOf(local net.Addr) string {
-	host, _, err := net.SplitHostPort(local.String())
-	ip := net.ParseIP(host)
-	switch {
-	case err != nil || ip == nil:
-		return "localhost"
-	case ip.To4() != nil:
-		return "[" + ip.To4().String() + "]"
-	default:
-		return "[IPv6:" + ip.String() + "]"
-	}
 }

@@ -39,8 +39,9 @@ type Config struct {
 	Logger  *slog.Logger // nil: no log
 	BaseURL string       // base URL of links, without a slash at the end
 
-	SMTP *url.URL     // mail server; nil: mail is disabled
-	From mail.Address // sender of all mail
+	SMTP  *url.URL     // mail server; nil: mail is disabled
+	Hello string       // the name of this machine in EHLO; "": its address
+	From  mail.Address // sender of all mail
 
 	AllowPrivate bool           // whether webhooks may connect to private addresses
 	Deny         []netip.Prefix // networks that webhooks must not connect to

@@ -15,6 +15,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/checker"
+	"github.com/allswell/allswell/internal/hostname"
 	"github.com/allswell/allswell/internal/settings"
 )
 
@@ -70,9 +71,10 @@ func parseCanaries(value string) (canaries []check.Target, err error) {
 		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
+		text, ok := hostname.InHostPort(text)
 		host, port, err := net.SplitHostPort(text)
 		number, errPort := strconv.Atoi(port)
-		if err != nil || errPort != nil || host == "" || number < 1 || number > 65535 || len(canaries) == maxCanaries {
+		if !ok || err != nil || errPort != nil || host == "" || number < 1 || number > 65535 || len(canaries) == maxCanaries {
 			return nil, errors.New("up to 20 hosts with ports, separated by commas, such as 192.0.2.1:443,example.com:443")
 		}
 		canaries = append(canaries, check.Target{Host: host, Port: number})
@@ -86,7 +88,7 @@ func (s *Server) newChecker() *checker.Checker {
 	observe, dropped := s.observeChecks()
 	run := checker.New(checker.Config{
 		Store: s.store, Replica: s.replica, Location: c.Location, Concurrency: c.Concurrency, Canaries: c.Canaries,
-		Private: c.Private, Self: c.Self, Listeners: s.listeners(), Logger: s.log, Observe: observe, ObserveDropped: dropped,
+		Private: c.Private, Self: c.Self, Listeners: s.listeners(), Hello: s.hello(), Logger: s.log, Observe: observe, ObserveDropped: dropped,
 	})
 	s.metrics.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "allswell_check_results_waiting", Help: "Results of checks that wait to be saved. At 5000 no more checks are begun.",

@@ -27,6 +27,7 @@ import (
 	"github.com/allswell/allswell/internal/connlimit"
 	"github.com/allswell/allswell/internal/dashboard"
 	"github.com/allswell/allswell/internal/domains"
+	"github.com/allswell/allswell/internal/hostname"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/notify"
@@ -365,7 +366,7 @@ func (s *Server) openHandlers() {
 
 func (s *Server) notifyConfig() notify.Config {
 	c := notify.Config{
-		Store: s.store, Logger: s.log, BaseURL: s.URL(), SMTP: s.cfg.SMTPURL,
+		Store: s.store, Logger: s.log, BaseURL: s.URL(), SMTP: s.cfg.SMTPURL, Hello: s.hello(),
 		AllowPrivate: s.cfg.WebhookAllowPrivate, Deny: s.cfg.WebhookDeny,
 		Settled: s.metrics.countDelivery,
 	}
@@ -373,6 +374,12 @@ func (s *Server) notifyConfig() notify.Config {
 		c.From = *s.cfg.MailFrom
 	}
 	return c
+}
+
+// hello returns the name of this machine in EHLO; "": its address.
+func (s *Server) hello() string {
+	system, _ := os.Hostname() // "" is no name
+	return hostname.Hello(s.cfg.MailHello, system)
 }
 
 // newAlertSender returns what sends alerts, with the limits of webhooks and through the mail server of notifications.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/hostname"
 	"github.com/allswell/allswell/internal/secret"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/store"
@@ -91,6 +92,8 @@ type Settings struct {
 
 	SMTPURL string `name:"smtp-url" env:"ALLSWELL_SMTP_URL" secret:"" placeholder:"URL" help:"Mail server: smtp://user:password@host:587 or smtps://user:password@host:465. Empty: no mail."`
 
+	MailHello string `name:"mail-helo" env:"ALLSWELL_MAIL_HELO" placeholder:"NAME" help:"Name of this machine in EHLO, for mails and for checks of mail servers. By default the host of ALLSWELL_BASE_URL or, if it has no dot, the name or address of this machine."`
+
 	MailFrom string `env:"ALLSWELL_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails, such as Example Status <status@example.com>."`
 
 	SMSSettings `embed:""`
@@ -144,6 +147,7 @@ type Config struct {
 	MetricsListen            string // "": none
 	SMTPURL                  *url.URL
 	MailFrom                 *mail.Address
+	MailHello                string // "": the name or address of this machine
 	SMS                      store.SMSOptions
 	WebhookAllowPrivate      bool
 	WebhookDeny              []netip.Prefix
@@ -202,6 +206,7 @@ func (s Settings) Parse() (Config, error) {
 		MetricsListen:       settings.Parse(p, &s.MetricsListen, settings.ListenAddress),
 		SMTPURL:             settings.Parse(p, &s.SMTPURL, settings.MailServer),
 		MailFrom:            settings.Parse(p, &s.MailFrom, settings.MailAddress),
+		MailHello:           settings.Parse(p, &s.MailHello, settings.HelloName),
 		WebhookAllowPrivate: settings.Parse(p, &s.WebhookAllowPrivate, settings.Switch),
 		WebhookDeny:         settings.Parse(p, &s.WebhookDeny, settings.Networks),
 		AlertCommand:        settings.Parse(p, &s.AlertCommand, settings.AbsolutePath),
@@ -213,6 +218,7 @@ func (s Settings) Parse() (Config, error) {
 	s.parseTLS(p, &c)
 	c.Checks, c.SMS = s.CheckSettings.parse(p), s.SMSSettings.parse(p)
 	c.SignIn = s.SignInSettings.parse(p, c.BaseURL, len(c.TrustedProxies) > 0)
+	c.MailHello = helloName(c.MailHello, c.BaseURL)
 	c.Hosts = ownHosts(c.BaseURL, settings.Parse(p, &s.OwnHosts, settings.HostNames))
 	if c.SMTPURL != nil && c.MailFrom == nil {
 		p.Refuse(&s.MailFrom, "set when ALLSWELL_SMTP_URL is, such as status@example.com")
@@ -249,6 +255,15 @@ func (s *Settings) parseTLS(p *settings.Parser, c *Config) {
 	if strings.TrimSpace(s.Listen) == "" {
 		c.Listen = ":443"
 	}
+}
+
+// helloName returns the name of this machine in EHLO: the configured one, or the host of the base URL.
+func helloName(configured, baseURL string) string {
+	base := ""
+	if u, err := url.Parse(baseURL); err == nil {
+		base = u.Hostname()
+	}
+	return strings.ToLower(hostname.Hello(configured, base))
 }
 
 // ownHosts returns the host names of the installation: that of the base URL, and others.

@@ -32,7 +32,7 @@ func TestSettings(t *testing.T) {
 		return out
 	}
 	want := Config{
-		Listen: "[::1]:80", Database: "postgresql:///allswell?host=/run/postgresql", BaseURL: "https://Status.example.com:8443",
+		Listen: "[::1]:80", Database: "postgresql:///allswell?host=/run/postgresql", BaseURL: "https://Status.example.com:8443", MailHello: "status.example.com",
 		Hosts: allswell.NewHosts("status.example.com", "alias.example", "xn--bcher-kva.example", "192.0.2.1", "[::1]", "localhost"), DNSServer: "[::1]:53",
 		BootstrapToken: strings.Repeat("b", 32), CheckInterval: 90 * time.Second, FailureThreshold: 5, MaxMonitors: 1_000_000, MaxChannels: 7, APIRateLimit: 7, SignUpLimit: 50, AuditRetention: 400 * 24 * time.Hour, PingRetention: 90 * 24 * time.Hour,
 		TrustedProxies: prefixes("10.0.0.0/8", "192.0.2.1/32", "::1/128"), PingExempt: prefixes("2001:db8::/32"), ClientIPHeader: "X-Real-IP",
@@ -52,6 +52,40 @@ func TestDefaults(t *testing.T) {
 	got, err := Settings{}.Parse()
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+	}
+}
+
+// TestNamesInOtherScripts checks that hosts in settings are in ASCII, and which name mail servers are greeted with.
+func TestNamesInOtherScripts(t *testing.T) {
+	s := Settings{
+		BaseURL: "https://bücher.example", SMTPURL: "smtp://j%C3%B6rg:geheim@bücher.example:587", MailFrom: "a@example.com", DNSServer: "bücher.example:53",
+		CheckSettings: CheckSettings{CheckCanaries: "bücher.example:443"},
+	}
+	got, err := s.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "xn--bcher-kva.example"
+	if got.BaseURL != "https://"+name || got.SMTPURL.Host != name+":587" || got.SMTPURL.User.Username() != "jörg" || got.DNSServer != name+":53" ||
+		got.Checks.Canaries[0].Host != name || got.MailHello != name || !got.Hosts.Contains(name) {
+		t.Errorf("got %+v", got)
+	}
+	s.MailHello = "Mail.bücher.example."
+	if got, err = s.Parse(); err != nil || got.MailHello != "mail."+name {
+		t.Errorf("the name for EHLO: %q, %v", got.MailHello, err)
+	}
+	for _, c := range []struct {
+		setting string
+		s       Settings
+	}{
+		{"ALLSWELL_BASE_URL", Settings{BaseURL: "https://ü\u202e.example"}}, {"ALLSWELL_SMTP_URL", Settings{SMTPURL: "smtp://ü\u202e.example", MailFrom: "a@example.com"}},
+		{"ALLSWELL_DNS_SERVER", Settings{DNSServer: "ü\u202e.example:53"}}, {"ALLSWELL_CHECK_CANARIES", Settings{CheckSettings: CheckSettings{CheckCanaries: "ü\u202e.example:53"}}},
+		{"ALLSWELL_MAIL_HELO", Settings{MailHello: "localhost"}}, {"ALLSWELL_MAIL_HELO", Settings{MailHello: "192.0.2.1"}}, {"ALLSWELL_MAIL_HELO", Settings{MailHello: "a b.example"}},
+		{"ALLSWELL_MAIL_HELO", Settings{MailHello: "a.example\r\nMAIL FROM:<x>"}},
+	} {
+		if _, err := c.s.Parse(); err == nil || !strings.Contains(err.Error(), c.setting) {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }
 

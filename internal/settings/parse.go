@@ -15,10 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/idna"
-
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/hostname"
 )
 
 // The functions below parse one value each, for Parse. Their errors say what is accepted.
@@ -68,8 +67,9 @@ func HTTPURL(value string) (string, error) {
 
 // ServerAddress parses the HOST:PORT of a server to connect to. It returns "" for the empty value.
 func ServerAddress(value string) (string, error) {
+	value, ok := hostname.InHostPort(value)
 	address, err := ListenAddress(value)
-	if host, port, _ := net.SplitHostPort(address); err == nil && address != "" && (host == "" || port == "0") {
+	if host, port, _ := net.SplitHostPort(address); err == nil && address != "" && (!ok || host == "" || port == "0") {
 		return "", errors.New("HOST:PORT, such as 192.0.2.53:53")
 	}
 	return address, err
@@ -80,8 +80,9 @@ func BaseURL(value string) (string, error) {
 	if value == "" {
 		return "", nil
 	}
+	value, ok := hostname.InURL(value)
 	u, err := url.Parse(value)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil ||
+	if !ok || err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return "", errors.New("an http:// or https:// address without a path, such as https://status.example.com")
 	}
@@ -129,8 +130,17 @@ func ASCIIHost(host string) (name string, ok bool) {
 	if strings.HasPrefix(name, "[") || name == "" {
 		return name, true
 	}
-	name, err := idna.Lookup.ToASCII(name)
-	return name, err == nil
+	name, ok = hostname.ASCII(name)
+	return strings.ToLower(name), ok
+}
+
+// HelloName parses the name of this machine for EHLO. It returns "" for the empty value.
+func HelloName(value string) (string, error) {
+	name := hostname.Hello(value)
+	if value != "" && (name == "" || !allswell.ValidDomain(strings.ToLower(name))) {
+		return "", errors.New("a host name with a dot, such as mail.example.com")
+	}
+	return name, nil
 }
 
 // BootstrapToken parses the secret of an API token. It returns "" for the empty value.
@@ -253,8 +263,9 @@ func MailServer(value string) (*url.URL, error) {
 	if value == "" {
 		return nil, nil
 	}
-	u, err := url.Parse(value)
-	if err != nil || (u.Scheme != "smtp" && u.Scheme != "smtps") || u.Hostname() == "" ||
+	ascii, ok := hostname.InURL(value)
+	u, err := url.Parse(ascii)
+	if !ok || err != nil || (u.Scheme != "smtp" && u.Scheme != "smtps") || u.Hostname() == "" ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("smtp://user:password@host:587 or smtps://user:password@host:465, with %-escapes for special characters")
 	}
