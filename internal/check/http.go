@@ -263,14 +263,18 @@ func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
 	client := &http.Client{Transport: transport, CheckRedirect: p.redirect(transport, hops), Jar: newJar()}
 	response, err := client.Do(request)
 	if err != nil {
-		return hops.fail(err)
+		return hideToken(request, hops.fail(err))
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusUnauthorized {
 		p.forget(r.network)
 	}
-	o := p.judge(ctx, hops, response)
-	if _, token, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok { // one of OAuth2 is known only here
+	return hideToken(request, p.judge(ctx, hops, response))
+}
+
+// hideToken hides the token of a request, because one of OAuth2 is known only here.
+func hideToken(request *http.Request, o Outcome) Outcome {
+	if _, token, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok {
 		secret := redact.New(token)
 		o.Failure, o.Body = secret.Hide(o.Failure), secret.Hide(allswell.FailedBody(o.Body))
 	}
@@ -431,7 +435,8 @@ func (p *httpProbe) judge(ctx context.Context, q *requests, response *http.Respo
 		if why := p.proxyFailure(q, response); why != "" {
 			return Outcome{Failure: why}
 		}
-		o.Failure = fmt.Sprintf("status %d, expected %s", response.StatusCode, strings.Join(p.ExpectedStatuses, ", "))
+		o.Body = body.excerpt(ctx, q.run)
+		o.Failure = fmt.Sprintf("status %d, expected %s", response.StatusCode, strings.Join(p.ExpectedStatuses, ", ")) + statusHint(response, o.Body)
 	case p.HTTPVersion == "2" && response.ProtoMajor != 2:
 		o.Failure = "the response is HTTP/1.1, expected HTTP/2"
 	case errors.Is(err, errBusy):

@@ -127,10 +127,10 @@ func TestHTTPS(t *testing.T) {
 	o = runOnce(t, "http", fields(t, "url", fmt.Sprintf("https://localhost:%d", port), "ca_certificates", authority, "ip_version", "4"))
 	expectFailure(t, o, "the certificate is not valid for localhost, but for example.com, *.example.com")
 	o = runOnce(t, "http", fields(t, "url", fmt.Sprintf("http://127.0.0.1:%d", port)))
-	expectFailure(t, o, "status 400, expected 200-299")
+	expectFailure(t, o, "status 400, expected 200-299: the port expects https")
 	plain := webServer(t, false, func(http.ResponseWriter, *http.Request) {})
 	o = runOnce(t, "http", fields(t, "url", strings.Replace(plain.URL, "http:", "https:", 1)))
-	expectFailure(t, o, plain.Listener.Addr().String()+" does not speak TLS")
+	expectFailure(t, o, plain.Listener.Addr().String()+" does not speak TLS, but HTTP: the URL is one of https")
 	strict := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	strict.Config.ErrorLog, strict.TLS = quiet, &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	strict.StartTLS()

@@ -337,7 +337,7 @@ func TestGRPC(t *testing.T) {
 		{"not serving", plain, "acme.Mail", false, "the service acme.Mail is not serving"},
 		{"unknown service", plain, "acme.Nothing", false, "the server does not know the service acme.Nothing"},
 		{"no health checks", empty, "", false, "the server has no health checks (grpc.health.v1)"},
-		{"HTTP/1.1", web, "", false, "the response from 127.0.0.1:" + strconv.Itoa(web) + " is not valid"},
+		{"HTTP/1.1", web, "", false, "127.0.0.1:" + strconv.Itoa(web) + " answered in HTTP/1.1, expected HTTP/2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			more := []any{"host", "127.0.0.1", "port", c.port, "service", c.service, "tls", c.secure}

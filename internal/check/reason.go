@@ -74,6 +74,9 @@ func (r *run) reason(err error) string {
 	if why := tlsReason(err, r.address); why != "" {
 		return why
 	}
+	if why := httpReason(err, r.address); why != "" {
+		return why
+	}
 	return r.unexpected(err)
 }
 
@@ -199,7 +202,7 @@ func tlsReason(err error, address string) string {
 	case errors.Is(err, errNegativeSerial):
 		return "the certificate has a negative serial number, which the standard forbids; a check with insecure accepts it"
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return address + " does not speak TLS"
+		return address + " does not speak TLS, but HTTP: the URL is one of https"
 	case errors.As(err, &name):
 		return "the certificate is not valid for " + name.Host + certificateNames(name.Certificate)
 	case errors.As(err, &invalid):
@@ -208,8 +211,10 @@ func tlsReason(err error, address string) string {
 		return "the certificate is not signed by a trusted authority"
 	case errors.As(err, &roots):
 		return "this machine has no list of trusted certificate authorities"
+	case errors.As(err, &header) && header.Msg != "first record does not look like a TLS handshake":
+		return address + " sent a record of TLS that is not valid"
 	case errors.As(err, &header):
-		return address + " does not speak TLS"
+		return address + " does not speak TLS" + firstBytes(header.RecordHeader)
 	}
 	if strings.Contains(err.Error(), "server selected unsupported protocol version") { // crypto/tls has no type for it
 		return address + " speaks only an old version of TLS, which a check with insecure accepts"
@@ -267,16 +272,57 @@ func receivedAlert(err error) (alert uint8, ok bool) {
 
 // alertText returns what an alert of TLS means (RFC 8446, section 6).
 func alertText(alert uint8) string {
-	if text, ok := map[uint8]string{
-		40: "no cipher suite or version in common (it may know only old ones, such as RSA key exchange, which a check with insecure accepts), or a client certificate is missing", 42: "the client certificate is not accepted", 43: "the client certificate is not accepted",
-		44: "the client certificate is revoked", 45: "the client certificate has expired", 46: "the client certificate is not accepted",
-		48: "the client certificate is not signed by an authority that it trusts", 49: "access denied", 70: "no common version of TLS",
-		71: "insufficient security", 80: "internal error", 112: "it does not know the name", 116: "it requires a client certificate",
-		120: "no common application protocol",
-	}[alert]; ok {
+	if text, ok := alertTexts[alert]; ok {
 		return text
 	}
 	return fmt.Sprintf("alert %d", alert)
+}
+
+// alertTexts are what the alerts of a server mean. TLS numbers them.
+var alertTexts = map[uint8]string{
+	10:  "it did not expect a message that it got",
+	20:  "a record is not valid (bad_record_mac)",
+	21:  "it could not decrypt a record (decryption_failed)",
+	22:  "a record is too long (record_overflow)",
+	30:  "it could not decompress a record (decompression_failure)",
+	40:  "no cipher suite or version in common (it may know only old ones, such as RSA key exchange, which a check with insecure accepts), or a client certificate is missing",
+	41:  "there is no certificate (no_certificate)",
+	42:  "the client certificate is not accepted",
+	43:  "the client certificate is not accepted",
+	44:  "the client certificate is revoked",
+	45:  "the client certificate has expired",
+	46:  "the client certificate is not accepted",
+	47:  "a parameter of the handshake is not valid (illegal_parameter)",
+	48:  "the client certificate is not signed by an authority that it trusts",
+	49:  "access denied",
+	50:  "it could not read a message (decode_error)",
+	51:  "a signature or a key is not valid (decrypt_error)",
+	60:  "an export restriction",
+	70:  "no common version of TLS",
+	71:  "insufficient security",
+	80:  "internal error",
+	86:  "the version of TLS is a fallback that it refuses (inappropriate_fallback)",
+	90:  "it canceled the handshake (user_canceled)",
+	100: "it refuses to negotiate again (no_renegotiation)",
+	109: "an extension is missing (missing_extension)",
+	110: "it does not support an extension (unsupported_extension)",
+	111: "it could not obtain the client certificate (certificate_unobtainable)",
+	112: "it does not know the name",
+	113: "the status of a certificate is not valid (bad_certificate_status_response)",
+	114: "the hash of a certificate is not valid (bad_certificate_hash_value)",
+	115: "it does not know the key (unknown_psk_identity)",
+	116: "it requires a client certificate",
+	120: "no common application protocol",
+	121: "it requires an encrypted hello (ech_required)",
+}
+
+// firstBytes returns what a server sent instead of a record of TLS, to follow the reason, or "" if it is no text.
+func firstBytes(header [5]byte) string {
+	text := strings.TrimRight(string(header[:]), "\r\n")
+	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return ""
+	}
+	return `: its answer begins with "` + text + `"`
 }
 
 func day(t time.Time) string { return t.UTC().Format("2006-01-02") }
