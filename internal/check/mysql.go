@@ -69,6 +69,11 @@ func (p *mysqlProbe) run(ctx context.Context, r *run) Outcome {
 	if packet[0] != mysqlGreeting {
 		return Outcome{Answered: true, Failure: mysqlReason(packet)}
 	}
+	return p.signInAs(r, conn)
+}
+
+// signInAs ends the handshake after the greeting.
+func (p *mysqlProbe) signInAs(r *run, conn io.ReadWriter) Outcome {
 	if _, err := conn.Write(mysqlPacket(1, p.signIn())); err != nil {
 		return r.fail(err)
 	}

@@ -87,12 +87,13 @@ func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration, keys .
 
 // Reaches reports whether a target accepts a connection, until ctx ends.
 func (n *Network) Reaches(ctx context.Context, t Target) bool {
-	r := &run{network: n, limit: maxWire, timeout: time.Minute}
+	r := &run{network: n, limit: maxWire, timeout: time.Minute, started: time.Now()}
 	conn, err := r.dial(ctx, "tcp", joinHostPort(t.Host, t.Port))
 	if err != nil {
 		return false
 	}
-	conn.Close()
+	defer conn.Close()
+	_ = r.endGreeting(conn, nil) // what it says does not matter
 	return true
 }
 

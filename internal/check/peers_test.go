@@ -11,6 +11,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -557,11 +558,16 @@ func TestMySQL(t *testing.T) {
 		t.Fatalf("mariadb-install-db: %v\n%s", err, out)
 	}
 	port := freeport.Port(t)
+	users := filepath.Join(dir, "users.sql")
+	if err := os.WriteFile(users, []byte("CREATE USER root@'%';\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	startServer(t, exec.Command(bin, slices.Concat([]string{
-		"--no-defaults", "--datadir=" + data, "--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
+		"--no-defaults", "--datadir=" + data, "--init-file=" + users, "--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
 		"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"), "--max-connect-errors=5",
 		"--innodb-flush-log-at-trx-commit=0", "--innodb-log-file-size=4M",
 	}, owner)...))
+	port = fromAddress(t, "127.0.0.2", port) // the server blocks no loopback address but this
 	p := probe(t, "mysql", fields(t, "host", "127.0.0.1", "port", port))
 	await(t, p, func(o Outcome) bool { return o.Failure == "" && o.Answered })
 	for range 20 {
@@ -571,6 +577,86 @@ func TestMySQL(t *testing.T) {
 	o := runOnce(t, "mysql", fields(t, "host", "127.0.0.1", "port", port, "username", "nobody"))
 	if !strings.HasPrefix(o.Failure, "the server refused: Access denied for user 'nobody'@") {
 		t.Errorf("failure %q", o.Failure)
+	}
+	for range 10 {
+		expectGood(t, runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", port)))
+		expectGood(t, runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", port, "expect", "MariaDB")))
+		if !new(Network).Reaches(t.Context(), Target{"127.0.0.1", port}) {
+			t.Error("the server is not reached")
+		}
+	}
+	expectGood(t, Run(t.Context(), new(Network), p, testTimeout))
+	for range 20 { // clients that connect and leave
+		if conn, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", port)); err == nil {
+			_, _ = io.ReadFull(conn, make([]byte, 5))
+			conn.Close()
+		}
+	}
+	for _, expect := range []string{"", "MariaDB", "blocked"} {
+		o = runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", port, "expect", expect))
+		if !strings.HasPrefix(o.Failure, "the server refused: Host '127.0.0.2' is blocked because of many connection errors") || !o.Answered {
+			t.Errorf("after clients that leave, expecting %q: %+v", expect, o)
+		}
+	}
+	if o = Run(t.Context(), new(Network), p, testTimeout); !strings.HasPrefix(o.Failure, "the server refused: Host '127.0.0.2' is blocked") {
+		t.Errorf("after clients that leave: %+v", o)
+	}
+}
+
+// fromAddress forwards connections to a port of 127.0.0.1, which they reach from another address of this machine.
+func fromAddress(t *testing.T, from string, to int) (port int) {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	return acceptEach(t, func(conn *net.TCPConn) {
+		server, err := d.Dial("tcp", fmt.Sprint("127.0.0.1:", to))
+		if err != nil {
+			_ = conn.SetLinger(0)
+			return
+		}
+		defer server.Close()
+		go func() {
+			_, _ = io.Copy(conn, server)
+			_ = conn.CloseWrite()
+		}()
+		_, _ = io.Copy(server, conn)
+	})
+}
+
+// TestGreetings checks what a check of a port does for servers that speak first.
+func TestGreetings(t *testing.T) {
+	t.Parallel()
+	const version = "8.0.36-community-and-some-more\x00"
+	for _, c := range []struct {
+		name, greeting, expect, failure string
+		ends                            bool // the check sends something
+	}{
+		{"MySQL", "\x4a\x00\x00\x00\x0a" + version + strings.Repeat("x", 0x4a-1-len(version)), "", "", true},
+		{"MySQL with a text", "\x4a\x00\x00\x00\x0a" + version + strings.Repeat("x", 0x4a-1-len(version)), "8.0", "", true},
+		{"half a greeting", "\x4a\x00\x00\x00\x0a8.0.36", "", "", false},
+		{"blocked", "\x16\x00\x00\x00\xff\x69\x04Host 'a' is blocked", "", "the server refused: Host 'a' is blocked; a check of type mysql does not cause this", false},
+		{"too many connections", "\x17\x00\x00\x00\xff\x10\x04Too many connections", "", "the server refused: Too many connections", false},
+		{"not for this host", "\x0f\x00\x00\x00\xff\x6a\x04not allowed.", "", "", false},
+		{"another error", "\x0f\x00\x00\x00\xff\x00\x04not allowed.", "", "", false},
+		{"SMTP", "220 mail.example.com ESMTP\r\n", "", "", false},
+		{"SSH", "SSH-2.0-OpenSSH_9.9\r\n", "", "", false},
+		{"silence", "", "", "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sent := make(chan int, 1)
+			port := acceptEach(t, func(conn *net.TCPConn) {
+				fmt.Fprint(conn, c.greeting)
+				if strings.HasPrefix(c.name, "half") {
+					_ = conn.CloseWrite()
+				}
+				n, _ := conn.Read(make([]byte, 1000))
+				sent <- n
+			})
+			o := runOnce(t, "tcp", fields(t, "host", "127.0.0.1", "port", port, "expect", c.expect))
+			expectFailure(t, o, c.failure)
+			if n := <-sent; n > 0 != c.ends || !o.Answered {
+				t.Errorf("%d bytes were sent: %+v", n, o)
+			}
+		})
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 var tcpType = Type{
-	Name: "tcp", Label: "TCP", Help: "Connects to a port, and can send a text and expect one.",
+	Name: "tcp", Label: "TCP", Help: "Connects to a port, and can send a text and expect one. For MySQL and MariaDB use the type mysql: they block hosts that connect and leave.",
 	Fields: []Field{
 		hostField("queue.example.com"), portField("6379"),
 		tlsField,
@@ -56,24 +56,31 @@ func (p *tcpProbe) run(ctx context.Context, r *run) Outcome {
 		return r.fail(err)
 	}
 	defer conn.Close()
-	return p.talk(r, conn)
+	o, received := p.talk(r, conn)
+	if p.Send != "" || p.TLS || len(received) == 0 && o.Failure != "" {
+		return o
+	}
+	if why := r.endGreeting(conn, received); why != "" {
+		o.Failure, o.Answered = why, true
+	}
+	return o
 }
 
 // maxExpect is how many bytes are read to find the expected text.
 const maxExpect = 64 << 10
 
-// talk sends and expects on an open connection.
-func (p *tcpProbe) talk(r *run, conn net.Conn) Outcome {
+// talk sends and expects on an open connection. It also returns what it received.
+func (p *tcpProbe) talk(r *run, conn net.Conn) (o Outcome, answer []byte) {
 	if p.Send != "" {
 		if _, err := io.WriteString(conn, p.Send); err != nil {
-			return r.fail(err)
+			return r.fail(err), nil
 		}
 	}
 	if p.Expect == "" {
-		return Outcome{Answered: true}
+		return Outcome{Answered: true}, nil
 	}
 	r.enter(stageWaiting)
-	answer, buffer := []byte(nil), make([]byte, 4096)
+	buffer := make([]byte, 4096)
 	for len(answer) < maxExpect {
 		n, err := conn.Read(buffer)
 		if n > 0 && len(answer) == 0 {
@@ -83,17 +90,17 @@ func (p *tcpProbe) talk(r *run, conn net.Conn) Outcome {
 		begin := max(0, len(answer)-n-len(p.Expect)) // what is before it was searched
 		switch {
 		case bytes.Contains(answer[begin:], []byte(p.Expect)):
-			return Outcome{Answered: true}
+			return Outcome{Answered: true}, answer
 		case err != nil && len(answer) == 0:
-			return r.fail(err)
+			return r.fail(err), nil
 		case err != nil:
 			o := r.fail(err)
 			o.Failure, o.Body = "the answer does not contain the expected text", string(answer)
-			return o
+			return o, answer
 		}
 	}
 	return Outcome{
 		Failure: fmt.Sprintf("the first %d kB of the answer do not contain the expected text", maxExpect>>10),
 		Body:    string(answer),
-	}
+	}, answer
 }
