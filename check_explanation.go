@@ -42,13 +42,17 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 	if s.Status == CheckFailed && s.Reason != "" {
 		say("The last failure: %s.", s.Reason)
 	}
-	if !s.UnknownSince.IsZero() {
+	switch {
+	case s.UnknownSince.IsZero():
+	case s.Late:
+		say("Not checked since %s, when a check was due: until the next result it is unknown whether the target works.", clock(s.UnknownSince))
+	default:
 		say("Since %s it is unknown whether the target works: the server's own network did not work, or it is not allowed to connect to the target, as the last results say. Such checks do not count.", clock(s.UnknownSince))
 	}
 	if e.SuppressedUntil.After(e.AsOf) {
 		say("Until %s failures do not count, because the component is under maintenance.", clock(e.SuppressedUntil))
 	}
-	if !e.DueAt.IsZero() {
+	if e.DueAt.After(e.AsOf) || !s.Late && !e.DueAt.IsZero() {
 		say("The next check is at %s.", clock(e.DueAt))
 	}
 	return append(all, e.warningSentences()...)
@@ -57,7 +61,7 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 // MaxShownGaps is how many checking gaps LastCheckingGaps returns.
 const MaxShownGaps = 10
 
-// CheckingGap is a time in which all results of a monitor's checks were unknown.
+// CheckingGap is a time in which all results of a monitor's checks were unknown, or there were none.
 type CheckingGap struct {
 	ListeningGap
 	Open bool // it has not ended

@@ -20,7 +20,8 @@ type CheckState struct {
 	Good         int         // consecutive results toward the end of an outage or of SlowSince
 	Slow         int         // consecutive slow results
 	SlowSince    time.Time   // since when the component is degraded; zero: it is not
-	UnknownSince time.Time   // since when no replica could check it, because of its own network; zero: one could
+	UnknownSince time.Time   // since when no replica could check it, because of its own network or because it is Late; zero: one could
+	Late         bool        // the next result is overdue: see CheckWait.LateAt
 	Round        CheckRound
 }
 
@@ -31,11 +32,20 @@ type CheckRound struct {
 	Counted bool     // the round has counted as a failure
 }
 
-// Healthy reports whether a good result, without a warning, changes nothing.
+// Healthy reports whether a good result, without a warning, changes nothing. One of a long interval does: it is not kept
+// until the check is late without another one.
 func (m Monitor) Healthy() bool {
 	s := m.CheckState
+	if m.ForgetsResults() {
+		return false
+	}
 	return m.Enabled && m.State == MonitorUp && m.ConsecutiveFailures == 0 && s.Status == CheckOK && s.Slow == 0 && s.SlowSince.IsZero() &&
 		s.UnknownSince.IsZero() && s.Round.isZero() && len(m.Warned) == 0
+}
+
+// ForgetsResults reports whether the last result of a check may not be kept until the check is late.
+func (m Monitor) ForgetsResults() bool {
+	return (1+LateCheckIntervals)*m.Interval >= CheckResultRetention
 }
 
 func (r CheckRound) isZero() bool { return len(r.Failed) == 0 && len(r.Unknown) == 0 && !r.Counted }
@@ -43,6 +53,8 @@ func (r CheckRound) isZero() bool { return len(r.Failed) == 0 && len(r.Unknown) 
 // checkCondition is Condition of a check that is enabled and up.
 func (m Monitor) checkCondition() MonitorState {
 	switch {
+	case m.CheckState.Late:
+		return MonitorLate
 	case m.ConsecutiveFailures > 0 && m.FailuresSuppressed && m.ParentDown:
 		return MonitorSuppressed
 	case m.ConsecutiveFailures > 0:
@@ -79,15 +91,15 @@ type CheckEffect struct {
 // Check.RecoveryThreshold good results, which may be slow, it is up. As many slow results as the failure threshold make
 // its component degraded, which ends with RecoveryThreshold results that are not slow, or with an outage. During a
 // maintenance of the component only good results count, and while a parent is down failures count but have no effect:
-// afterwards they are counted from zero. An unknown result does not count.
+// afterwards they are counted from zero. An unknown result does not count. Every result ends that the check is late.
 func (m *Monitor) ApplyCheckResult(r CheckResult, v CheckView) (e CheckEffect) {
 	s := &m.CheckState
 	switch {
 	case !m.Enabled:
 		return e
 	case r.Status == CheckUnknown:
-		if s.UnknownSince.IsZero() {
-			s.UnknownSince = r.StartedAt
+		if s.UnknownSince.IsZero() || s.Late { // what began because it was late ends, and has its own event
+			s.UnknownSince, s.Late = r.StartedAt, false
 		}
 		s.Round.Unknown = addTo(s.Round.Unknown, r.Replica)
 		if m.SuppressedUntil.After(v.Now) || !m.confirmed(v) {
@@ -97,7 +109,7 @@ func (m *Monitor) ApplyCheckResult(r CheckResult, v CheckView) (e CheckEffect) {
 		return m.countCheckFailure(v)
 	}
 	s.Status, s.Reason = r.Status, r.Reason
-	s.UnknownSince = time.Time{}
+	s.UnknownSince, s.Late = time.Time{}, false
 	if r.Status != CheckFailed {
 		return m.applyGoodResult(r, v)
 	}
@@ -210,6 +222,14 @@ func addTo(list []string, value string) []string {
 		return list
 	}
 	return append(slices.Clip(list), value)
+}
+
+// MarkLate notes that the check is late since an instant. It has no other effect: a monitor that is down stays down.
+func (s *CheckState) MarkLate(since time.Time) {
+	s.Late = true
+	if s.UnknownSince.IsZero() {
+		s.UnknownSince = since
+	}
 }
 
 // countFailure counts a failure. Failures while a parent is down are dropped when the parent has recovered.

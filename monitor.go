@@ -22,7 +22,7 @@ var MonitorStates = []MonitorState{MonitorUp, MonitorDown}
 const (
 	MonitorWaiting  MonitorState = "waiting"  // enabled and never pinged
 	MonitorDisabled MonitorState = "disabled" // not enabled
-	MonitorLate     MonitorState = "late"     // the last check found it overdue; see Monitor.Condition
+	MonitorLate     MonitorState = "late"     // the last tick found it overdue, or the next result of its check; see Monitor.Condition
 )
 
 // MonitorConditions lists the results of Monitor.Condition, the most urgent first.

@@ -333,13 +333,13 @@ type CheckState struct {
 	SlowResults       int                   `json:"slow_results"` // in a row
 	RecoveryThreshold int                   `json:"recovery_threshold"`
 	SlowSince         *time.Time            `json:"slow_since"`       // since when the component is degraded; nil: it is not
-	UnknownSince      *time.Time            `json:"unknown_since"`    // since when no replica could check, because of its own network
+	UnknownSince      *time.Time            `json:"unknown_since"`    // since when no replica could check, because of its own network or because checks are late
 	SuppressedUntil   *time.Time            `json:"suppressed_until"` // end of the component's maintenance, past or planned
 	Gaps              []CheckingGap         `json:"gaps"`             // the last ones, newest first, of 30 seconds or more, and one that has not ended
 	Views             []CheckResult         `json:"views"`            // the last result of the last day from each location, in the order of their names
 }
 
-// CheckingGap is a time in which all results of a monitor's checks were unknown.
+// CheckingGap is a time in which all results of a monitor's checks were unknown, or there were none.
 type CheckingGap struct {
 	From time.Time  `json:"from"`
 	To   *time.Time `json:"to"` // nil: it has not ended

@@ -26,6 +26,8 @@ const (
 	MaintenanceBegun        Event = "maintenance.begun"
 	MaintenanceEnded        Event = "maintenance.ended"
 	ServiceGap              Event = "service.gap"
+	ChecksLate              Event = "checks.late"
+	ChecksLateEnded         Event = "checks.late_ended"
 	DeliveryFailed          Event = "delivery.failed"
 	ChannelFailed           Event = "channel.failed"
 	ChannelTest             Event = "channel.test" // no rule is about it
@@ -62,6 +64,8 @@ var eventTable = []eventRow{
 	{MaintenanceEnded, "has ended", "maintenances have ended", "", "", "", allswell.ImpactNone, "A maintenance of a page has ended."},
 	{ServiceGap, "was interrupted", "interruptions of Allswell", "", "", "", allswell.ImpactMajor,
 		"Allswell itself could not receive pings, or could not check targets, for a while."},
+	{ChecksLate, "are late", "alerts about late checks", ChecksLateEnded, "are on time again", "alerts about late checks are over", allswell.ImpactMajor,
+		"Checks are overdue by more than two of their intervals, so it is unknown whether their targets work. One alert for all of a workspace."},
 	{DeliveryFailed, "is not notified any more", "subscribers are not notified any more", "", "", "", allswell.ImpactMinor,
 		"Messages to a subscriber cannot be delivered."},
 	{ChannelFailed, "does not accept alerts", "channels do not accept alerts", "", "", "", allswell.ImpactMajor,

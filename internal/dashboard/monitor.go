@@ -116,7 +116,7 @@ func (s monitorScreen) Heading() string {
 
 // checkHeading is Heading of a monitor that is checked.
 func checkHeading(e allswell.Explanation) string {
-	if !e.Check.UnknownSince.IsZero() && (e.State == allswell.MonitorUp || e.State == allswell.MonitorWaiting) {
+	if !e.Check.UnknownSince.IsZero() && (e.State == allswell.MonitorUp || e.State == allswell.MonitorWaiting || e.State == allswell.MonitorLate) {
 		return "Whether the target works is unknown"
 	}
 	switch e.State {

@@ -94,6 +94,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	go s.runWatchdog(ctx, cancel)
 	go s.prune(ctx)
 	go s.runMaintenances(ctx)
+	go s.runLateChecks(ctx)
 	go s.compact(ctx, "merging the history of pings", s.Store.MergePings, s.pingMergeDue)
 	go s.compact(ctx, "summing up the results of checks", s.Store.FoldCheckResults, nil)
 	s.runTicks(ctx)
@@ -226,6 +227,19 @@ func (s *Scheduler) resume(instant time.Time) {
 	if s.skipReason != "" {
 		s.Logger.Info("ticks resumed", "instant", instant, "skipped", s.skipCount)
 		s.skipReason, s.skipCount = "", 0
+	}
+}
+
+// runLateChecks looks for late checks once per period. It does not delay the ticks, however many there are.
+func (s *Scheduler) runLateChecks(ctx context.Context) {
+	for sleep(ctx, s.Period) {
+		late, err := s.Store.TickChecks(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "looking for late checks failed", "error", err)
+		}
+		if late > 0 {
+			s.Logger.Warn("checks are late: whether their targets work is unknown", "checks", late)
+		}
 	}
 }
 

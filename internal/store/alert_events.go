@@ -238,17 +238,22 @@ func (t *tx) openAlert(e allswell.MonitorEvent, s alert.Subject) (a alert.Alert,
 	return a, notifyAt, err
 }
 
-// notifyAlertAt returns when anybody may be notified of an alert: at once, or later if its monitor is flapping.
+// notifyAlertAt returns when anybody may be notified of an alert: at once, or later if its monitor is flapping, or the late checks
+// of its workspace are.
 func (c *session) notifyAlertAt(a alert.Alert) (time.Time, error) {
-	if a.MonitorID == "" || !a.Event.Lasts() {
+	if !a.Event.Lasts() {
 		return a.OpenedAt, nil
 	}
 	const enough = 100
+	of, id := `monitor_id = $1`, a.MonitorID
+	if id == "" { // each workspace has one key
+		of, id = `workspace_id = $1`, a.WorkspaceID
+	}
 	earlier, err := database.Query(c.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
 	}, `SELECT DISTINCT notify_at FROM (SELECT notify_at FROM alerts
-			WHERE monitor_id = $1 AND event = $2 AND opened_at > $3 ORDER BY opened_at DESC LIMIT $4) AS last
-		ORDER BY notify_at`, a.MonitorID, string(a.Event), millis(a.OpenedAt.Add(-2*allswell.DeliveryLifetime)), enough)
+			WHERE `+of+` AND event = $2 AND opened_at > $3 ORDER BY opened_at DESC LIMIT $4) AS last
+		ORDER BY notify_at`, id, string(a.Event), millis(a.OpenedAt.Add(-2*allswell.DeliveryLifetime)), enough)
 	return allswell.NotificationTime(earlier, a.OpenedAt), err
 }

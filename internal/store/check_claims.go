@@ -107,7 +107,8 @@ func (c *session) nextCheck(claim CheckClaim) (next time.Time, err error) {
 // dueCheck is a check that is due.
 type dueCheck struct {
 	ClaimedCheck
-	sealed []byte
+	sealed       []byte
+	lastResultAt time.Time // when the check of its last result began; zero: it has none
 }
 
 // claimChecks claims chosen checks that are still due.
@@ -157,14 +158,15 @@ func (t *tx) dueChecks(column string, chosen []string) ([]dueCheck, error) {
 		return nil, err
 	}
 	return database.Query(t.Session, func(row database.Row) (d dueCheck, err error) {
-		c, err := scanCheck(widerRow{row, []any{instant{&d.DueAt}, &d.Host, &d.Version, &d.sealed, &d.WorkspaceID, &d.Type, duration{&d.Interval}}})
+		c, err := scanCheck(widerRow{row, []any{instant{&d.DueAt}, &d.Host, &d.Version, &d.sealed, &d.WorkspaceID, &d.Type, duration{&d.Interval}, instant{&d.lastResultAt}}})
 		d.MonitorID, d.Spec = c.monitorID, c.CheckSpec
 		return d, err
-	}, `SELECT `+checkColumns+`, `+column+`, host, version, secrets, m.workspace_id, type, interval_ms FROM (SELECT * FROM checks WHERE monitor_id IN EACH($1)) AS due
+	}, `SELECT `+checkColumns+`, `+column+`, host, version, secrets, m.workspace_id, type, interval_ms, `+lastResultAt("due.monitor_id")+` FROM (SELECT * FROM checks WHERE monitor_id IN EACH($1)) AS due
 		JOIN (SELECT id, workspace_id, type, interval_ms FROM monitors) AS m ON m.id = due.monitor_id ORDER BY `+column+`, monitor_id`, list(ids))
 }
 
-// postponeChecks moves checks to their next regular times, and begins a round of each.
+// postponeChecks moves checks to their next regular times, and begins a round of each. It also notes their last results, so
+// that TickChecks need not look at checks that have some.
 func (t *tx) postponeChecks(due []dueCheck) error {
 	for len(due) > 0 {
 		some := due[:min(len(due), rowsPerInsert)]
@@ -172,11 +174,19 @@ func (t *tx) postponeChecks(due []dueCheck) error {
 		var values []string
 		var args []any
 		for _, d := range some {
-			args = append(args, d.MonitorID, millis(allswell.NextCheck(d.MonitorID, d.Interval, t.Now)))
-			values = append(values, fmt.Sprintf(`($%d, CAST($%d AS BIGINT))`, len(args)-1, len(args)))
+			var lateAt time.Time
+			if !d.lastResultAt.IsZero() {
+				lateAt = allswell.CheckWait{Since: d.lastResultAt, Interval: d.Interval}.LateAt(nil)
+			}
+			n := len(args)
+			args = append(args, d.MonitorID, millis(allswell.NextCheck(d.MonitorID, d.Interval, t.Now)), millis(d.lastResultAt), millis(lateAt))
+			values = append(values, fmt.Sprintf(`($%d, CAST($%d AS BIGINT), CAST($%d AS BIGINT), CAST($%d AS BIGINT))`, n+1, n+2, n+3, n+4))
 		}
-		if _, err := t.Exec(`WITH given (id, at) AS (VALUES `+strings.Join(values, ", ")+`)
-			UPDATE checks SET due_at = given.at, retry_at = NULL, failed_from = '[]', unknown_from = '[]', counted = FALSE FROM given WHERE monitor_id = given.id`, args...); err != nil {
+		if _, err := t.Exec(`WITH given (id, at, heard, late) AS (VALUES `+strings.Join(values, ", ")+`)
+			UPDATE checks SET due_at = given.at, retry_at = NULL, failed_from = '[]', unknown_from = '[]', counted = FALSE,
+				late_at = CASE WHEN NOT checks.late AND given.heard > awaited_since_at THEN given.late ELSE late_at END,
+				awaited_since_at = CASE WHEN given.heard > awaited_since_at THEN given.heard ELSE awaited_since_at END
+			FROM given WHERE monitor_id = given.id`, args...); err != nil {
 			return err
 		}
 	}

@@ -255,6 +255,11 @@ func (t *tx) applyResult(m *allswell.Monitor, r allswell.CheckResult, v allswell
 	if err := t.saveCheckState(*m); err != nil {
 		return err
 	}
+	if before.CheckState.Late || m.ForgetsResults() {
+		if err := t.awaitResult(*m, r.StartedAt); err != nil {
+			return err
+		}
+	}
 	return t.saveNextCheck(m, e)
 }
 

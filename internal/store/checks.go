@@ -16,7 +16,7 @@ import (
 )
 
 const checkColumns = `monitor_id, timeout_ms, slow_after_ms, recovery_threshold, confirm_from, config, secret_fields, due_at,
-	failed_from, unknown_from, counted, status, reason, good_results, slow_results, slow_since_at, unknown_since_at`
+	failed_from, unknown_from, counted, status, reason, good_results, slow_results, slow_since_at, unknown_since_at, late`
 
 // checkRow is a row of checks.
 type checkRow struct {
@@ -29,7 +29,7 @@ type checkRow struct {
 func scanCheck(row database.Row) (r checkRow, err error) {
 	var config string
 	err = row.Scan(&r.monitorID, duration{&r.Timeout}, duration{&r.SlowAfter}, &r.RecoveryThreshold, &r.ConfirmFrom, &config, listOf[string]{&r.SecretFields}, instant{&r.dueAt},
-		listOf[string]{&r.Round.Failed}, listOf[string]{&r.Round.Unknown}, &r.Round.Counted, text{(*string)(&r.Status)}, text{&r.Reason}, &r.Good, &r.Slow, instant{&r.SlowSince}, instant{&r.UnknownSince})
+		listOf[string]{&r.Round.Failed}, listOf[string]{&r.Round.Unknown}, &r.Round.Counted, text{(*string)(&r.Status)}, text{&r.Reason}, &r.Good, &r.Slow, instant{&r.SlowSince}, instant{&r.UnknownSince}, &r.Late)
 	r.Config = json.RawMessage(config)
 	return
 }
@@ -66,10 +66,10 @@ func (t *tx) createCheck(m *allswell.Monitor) error {
 	}
 	m.Check.Secrets = nil
 	m.NextCheckAt = firstCheck(*m, t.Now)
-	c := m.Check
-	_, err = t.Exec(`INSERT INTO checks (monitor_id, workspace_id, version, timeout_ms, slow_after_ms, recovery_threshold, confirm_from, config, secret_fields, secrets, due_at)
-		VALUES ($1, $2, 1, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		m.ID, m.WorkspaceID, c.Timeout.Milliseconds(), nullIfZero(c.SlowAfter.Milliseconds()), c.RecoveryThreshold, c.ConfirmFrom, configText(c), listText(c.SecretFields), sealed, millis(m.NextCheckAt))
+	c, since, lateAt := m.Check, m.NextCheckAt, lateFrom(*m, m.NextCheckAt)
+	_, err = t.Exec(`INSERT INTO checks (monitor_id, workspace_id, version, timeout_ms, slow_after_ms, recovery_threshold, confirm_from, config, secret_fields, secrets, due_at,
+			awaited_since_at, late_at) VALUES ($1, $2, 1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		m.ID, m.WorkspaceID, c.Timeout.Milliseconds(), nullIfZero(c.SlowAfter.Milliseconds()), c.RecoveryThreshold, c.ConfirmFrom, configText(c), listText(c.SecretFields), sealed, millis(m.NextCheckAt), millis(since), millis(lateAt))
 	return err
 }
 
@@ -101,8 +101,8 @@ func (t *tx) changeCheck(before allswell.Monitor, m *allswell.Monitor, ch allswe
 	if m.Enabled != before.Enabled || m.Interval != before.Interval || len(ch.Secrets) > 0 || !reflect.DeepEqual(c, before.Check) {
 		m.NextCheckAt = firstCheck(*m, t.Now)
 		if _, err := t.Exec(`UPDATE checks SET version = version + 1, timeout_ms = $2, slow_after_ms = $3, recovery_threshold = $4, confirm_from = $5, config = $6,
-				secret_fields = $7, due_at = $8, retry_at = NULL, host = '' WHERE monitor_id = $1`,
-			m.ID, c.Timeout.Milliseconds(), nullIfZero(c.SlowAfter.Milliseconds()), c.RecoveryThreshold, c.ConfirmFrom, configText(c), listText(c.SecretFields), millis(m.NextCheckAt)); err != nil {
+				secret_fields = $7, due_at = $8, retry_at = NULL, host = '', awaited_since_at = $8, late_at = $9 WHERE monitor_id = $1`,
+			m.ID, c.Timeout.Milliseconds(), nullIfZero(c.SlowAfter.Milliseconds()), c.RecoveryThreshold, c.ConfirmFrom, configText(c), listText(c.SecretFields), millis(m.NextCheckAt), millis(lateFrom(*m, m.NextCheckAt))); err != nil {
 			return err
 		}
 	}
@@ -187,9 +187,9 @@ func sameJSON(a, b json.RawMessage) bool {
 func (t *tx) saveCheckState(m allswell.Monitor) error {
 	s := m.CheckState
 	_, err := t.Exec(`UPDATE checks SET failed_from = $2, unknown_from = $3, counted = $4, healthy = $5, status = $6, reason = $7, good_results = $8, slow_results = $9,
-			slow_since_at = $10, unknown_since_at = $11 WHERE monitor_id = $1`,
+			slow_since_at = $10, unknown_since_at = $11, late = $12 WHERE monitor_id = $1`,
 		m.ID, listText(s.Round.Failed), listText(s.Round.Unknown), s.Round.Counted, m.Healthy(), nullIfEmpty(string(s.Status)), nullIfEmpty(s.Reason), s.Good, s.Slow,
-		millis(s.SlowSince), millis(s.UnknownSince))
+		millis(s.SlowSince), millis(s.UnknownSince), s.Late)
 	return err
 }
 
@@ -273,14 +273,16 @@ func (c *session) checkingGaps(where string, since time.Time, arg any) (map[stri
 	return gaps, err
 }
 
-// saveCheckingGap saves a checking gap that has ended.
+// saveCheckingGap saves a checking gap that has ended, or that goes on for another reason. Members were notified already of one
+// that began because the check was late: see announceLate.
 func (t *tx) saveCheckingGap(before, m allswell.Monitor) error {
 	from := before.CheckState.UnknownSince
-	if from.IsZero() || !m.CheckState.UnknownSince.IsZero() || t.Now.Sub(from) < allswell.LongGap {
+	wasLate := before.CheckState.Late && !m.CheckState.Late
+	if from.IsZero() || !m.CheckState.UnknownSince.IsZero() && !wasLate || t.Now.Sub(from) < allswell.LongGap {
 		return nil
 	}
 	_, err := t.Exec(`INSERT INTO checking_gaps (monitor_id, from_at, to_at) VALUES ($1, $2, $3) ON CONFLICT (monitor_id, from_at) DO NOTHING`, m.ID, millis(from), millis(t.Now))
-	if err == nil {
+	if err == nil && !wasLate {
 		err = t.emitAlertEvent(alert.ServiceGap, m.WorkspaceID, m.ID, "checking:"+m.ID, allswell.MonitorEventData{
 			Name: "Checking " + m.Name, Detail: "from " + from.UTC().Format(alertTime),
 		})

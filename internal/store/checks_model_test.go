@@ -32,6 +32,7 @@ type modelCheck struct {
 	retry   bool // other replicas are asked
 	outages int
 	version int64
+	since   time.Time // when the wait for the next result began
 }
 
 // create adds a monitor with drawn settings.
@@ -49,7 +50,7 @@ func (m *checksModel) create() {
 			n.ParentID = m.monitors[m.random.IntN(2)*m.random.IntN(len(m.monitors))].ID
 		}
 	})
-	m.monitors = append(m.monitors, &modelCheck{Monitor: n, version: 1})
+	m.monitors = append(m.monitors, &modelCheck{Monitor: n, version: 1, since: m.clock.now()})
 }
 
 func (m *checksModel) of(id string) *modelCheck {
@@ -147,6 +148,7 @@ func (m *checksModel) recordSome() {
 			continue
 		}
 		m.recorded++
+		c.since = allswell.Later(c.since, r.StartedAt)
 		c.ParentDown = m.parentDown(c)
 		e := c.ApplyCheckResult(r, view)
 		c.Warn(e.Verdict)
@@ -166,6 +168,23 @@ func (m *checksModel) recordSome() {
 	m.ok(m.RecordCheckResults(m.ctx, results))
 }
 
+// tickChecks marks the checks that are late.
+func (m *checksModel) tickChecks() {
+	m.Helper()
+	want, now := 0, m.clock.now()
+	for _, c := range m.monitors {
+		wait := allswell.CheckWait{Since: c.since, Interval: c.Interval}
+		if c.Enabled && !c.CheckState.Late && wait.LateAt(nil).Before(now) {
+			c.CheckState.MarkLate(wait.DueAt())
+			want++
+			m.seen["late"]++
+		}
+	}
+	if n := must(m.TickChecks(m.ctx))(m); n != want {
+		m.Fatalf("%d checks are late at %s, want %d", n, now, want)
+	}
+}
+
 // change pauses, resumes or changes a monitor.
 func (m *checksModel) change() {
 	m.Helper()
@@ -182,7 +201,7 @@ func (m *checksModel) change() {
 	c.Apply(ch, m.clock.now())
 	if c.Enabled != before.Enabled || string(c.Check.Config) != string(before.Check.Config) {
 		c.version++
-		c.retry = false
+		c.retry, c.since = false, m.clock.now()
 		if c.NextCheckAt = m.clock.now(); !c.Enabled {
 			c.NextCheckAt = time.Time{}
 		}
@@ -245,7 +264,9 @@ func TestCheckResultsAreTheRule(t *testing.T) {
 				switch n := m.random.IntN(20); {
 				case n == 0:
 					m.change()
-				case n < 10:
+				case n < 4:
+					m.tickChecks()
+				case n < 11:
 					m.claimSome()
 				default:
 					m.recordSome()
@@ -253,8 +274,11 @@ func TestCheckResultsAreTheRule(t *testing.T) {
 			}
 			m.compare()
 			w.clock.move(time.Duration(m.random.IntN(20_000)) * time.Millisecond)
+			if m.random.IntN(10) == 0 {
+				w.clock.move(time.Duration(m.random.IntN(300)) * time.Second) // no replica has claimed any
+			}
 		}
-		for _, what := range []string{"retry", "outage", "up"} {
+		for _, what := range []string{"retry", "outage", "up", "late"} {
 			if m.seen[what] == 0 {
 				w.Errorf("%s never happened: %v", what, m.seen)
 			}

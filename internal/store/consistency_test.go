@@ -159,6 +159,9 @@ var contradictions = map[string]string{
 	"a check of a disabled monitor, or none of one that is enabled": `SELECT monitors.id FROM checks JOIN monitors ON monitors.id = monitor_id WHERE enabled <> (due_at IS NOT NULL)`,
 	"a healthy check of a monitor in trouble": `SELECT monitors.id FROM checks JOIN monitors ON monitors.id = monitor_id
 		WHERE healthy AND (NOT enabled OR state = 'down' OR consecutive_failures > 0 OR warned <> '[]' OR status <> 'ok')`,
+	"a late check whose gap no result would end": `SELECT monitor_id FROM checks WHERE late AND (unknown_since_at IS NULL OR healthy OR due_at IS NULL)`,
+	"a check that is never found late, or is looked at for nothing": `SELECT monitor_id FROM checks WHERE (late_at IS NOT NULL) <> (due_at IS NOT NULL AND NOT late)
+		OR awaited_since_at IS NULL AND due_at IS NOT NULL`,
 	"a check of a heartbeat, or none of another monitor": `SELECT id FROM monitors WHERE (type <> 'heartbeat') <> EXISTS (SELECT 1 FROM checks WHERE monitor_id = monitors.id)`,
 	"an outage without its cause": `SELECT outages.id FROM outages JOIN monitors ON monitors.id = monitor_id
 		WHERE ended_at IS NULL AND component_id IS NOT NULL

@@ -197,6 +197,13 @@ func FillPings(ctx context.Context, s *Store, tokens []string, now time.Time) (s
 // TokensOfAddresses is a statement of pings, for its plan.
 const TokensOfAddresses = tokensOfAddresses
 
+// OverdueChecks, LateChecksBegun and LateChecksOver are the statements of a tick that finds no late check, for their plans.
+const (
+	OverdueChecks   = overdueChecks
+	LateChecksBegun = lateChecksBegun
+	LateChecksOver  = lateChecksOver
+)
+
 // SomeMonitors returns the ids of monitors that are chosen by their tokens, at random.
 func SomeMonitors(ctx context.Context, s *Store, n int) ([]string, error) {
 	return read(ctx, s, func(c *session) ([]string, error) {

@@ -205,6 +205,10 @@ func (t *tx) repairFutureTimes() error {
 		`UPDATE checks SET retry_at = $1 WHERE retry_at > $1`,
 		`UPDATE checks SET slow_since_at = $1 WHERE slow_since_at > $1`,
 		`UPDATE checks SET unknown_since_at = $1 WHERE unknown_since_at > $1`,
+		`UPDATE checks SET awaited_since_at = $1 WHERE awaited_since_at > $1`,
+		// TickChecks computes the time granted for gaps again.
+		`UPDATE checks SET late_at = awaited_since_at + 3 * (SELECT interval_ms FROM monitors WHERE monitors.id = checks.monitor_id)
+			WHERE late_at > $1`,
 		`UPDATE check_results SET started_at = $1 WHERE started_at > $1`,
 		`UPDATE check_fold SET hour_at = $1 - $1 % 3600000, after_id = '' WHERE hour_at > $1`,
 		`DELETE FROM checking_gaps WHERE from_at >= $1`,

@@ -31,6 +31,19 @@ func TestSlugAddressesAreFoundByIndex(t *testing.T) {
 	}
 }
 
+// TestLateChecksAreFoundByIndex checks that SQLite reads only the checks that may be late, and those that are.
+func TestLateChecksAreFoundByIndex(t *testing.T) {
+	for text, index := range map[string]string{
+		store.OverdueChecks: "checks USING COVERING INDEX checks_late_at (late_at<?)", store.LateChecksBegun: "SEARCH checks USING INDEX checks_late; ",
+		store.LateChecksOver: "SEARCH c USING INDEX checks_late (workspace_id=?)",
+	} {
+		plan := planOnSQLite(t, strings.NewReplacer("$1", "0", "$2", "1").Replace(text))
+		if !strings.Contains(plan, index) || strings.Contains(plan, "SCAN checks") || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s: the plan: %s", text, plan)
+		}
+	}
+}
+
 // planOnSQLite returns the steps of SQLite's plan for a statement.
 func planOnSQLite(t *testing.T, statement string) string {
 	t.Helper()

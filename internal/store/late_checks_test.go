@@ -1,0 +1,385 @@
+package store_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// runs lets time pass while the service runs, as its liveness records say, but claims no check.
+func (w *world) runs(d time.Duration) {
+	w.Helper()
+	w.clock.move(d)
+	w.run(`UPDATE liveness SET seen_at = $1`, w.clock.now().UnixMilli())
+	w.recordLiveness()
+}
+
+// marks fails unless a tick marks as many checks.
+func (w *world) marks(when string, want int) {
+	w.Helper()
+	if n, err := w.TickChecks(w.ctx); err != nil || n != want {
+		w.Errorf("%s: %d checks are marked, %v, not %d", when, n, err, want)
+	}
+}
+
+// explained returns the explanation of a monitor as text.
+func (w *world) explained(m allswell.Monitor) string {
+	w.Helper()
+	e := must(w.MonitorDetail(w.ctx, w.ws, m.ID))(w).Explanation
+	return strings.Join(e.Sentences(func(t time.Time) string { return t.Format(time.TimeOnly) }), " ")
+}
+
+// unknownTime returns how much of today is unknown on the page of the world's component.
+func (w *world) unknownTime() time.Duration {
+	w.Helper()
+	summary := must(w.LoadPage(w.ctx, "acme"))(w).Summarize(w.clock.now())
+	return summary.Histories[w.component.ID].Last(1).In(allswell.StatusUnknown)
+}
+
+// copyCheck makes n monitors with the same check.
+func (w *world) copyCheck(m allswell.Monitor, n int) {
+	w.Helper()
+	tokens := must(store.FillMonitors(w.ctx, w.Store, w.ws.WorkspaceID, "acme", n, m.Interval))(w)
+	w.run(`DELETE FROM last_pings WHERE token <> $1`, w.monitor.Token)
+	w.run(`UPDATE monitors SET type = 'http' WHERE token <> $1 AND type = 'heartbeat'`, w.monitor.Token)
+	const columns = `workspace_id, version, timeout_ms, recovery_threshold, confirm_from, config, secret_fields, due_at, awaited_since_at, late_at`
+	w.run(`INSERT INTO checks (monitor_id, `+columns+`) SELECT m.id, `+strings.ReplaceAll("c."+columns, ", ", ", c.")+` FROM monitors m
+		JOIN checks c ON c.monitor_id = $1 WHERE m.type = 'http' AND NOT EXISTS (SELECT 1 FROM checks WHERE monitor_id = m.id)`, m.ID)
+	if n != len(tokens) {
+		w.Fatalf("%d copies", len(tokens))
+	}
+}
+
+// TestLateChecks checks from when a check without results is late, what says so, and what ends it.
+func TestLateChecks(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.newCheck("shop")
+		w.check(allswell.CheckOK)
+		last := w.clock.now()
+		w.runs(3 * time.Minute)
+		w.marks("two intervals after it was due", 0)
+		version := must(w.LoadPage(w.ctx, "acme"))(w).Page.Version
+		w.runs(time.Millisecond)
+		w.marks("later", 1)
+		w.marks("again", 0)
+		w.runs(10 * time.Minute)
+		m = w.monitorNow(m)
+		if m.Condition() != allswell.MonitorLate || m.State != allswell.MonitorUp || !m.CheckState.UnknownSince.Equal(last.Add(time.Minute)) {
+			t.Errorf("late: %s, %+v", m.Condition(), m)
+		}
+		if got, want := w.explained(m), "Not checked since "+last.Add(time.Minute).Format(time.TimeOnly)+", when a check was due: until the next result it is unknown whether the target works."; got != want {
+			t.Errorf("explained: %s", got)
+		}
+		page := must(w.LoadPage(w.ctx, "acme"))(w)
+		if page.Page.Version <= version {
+			t.Error("pages in memory do not change")
+		}
+		if got := w.unknownTime(); got != 12*time.Minute+time.Millisecond {
+			t.Errorf("unknown for %v", got)
+		}
+		day := must(w.MonitorDetail(w.ctx, w.ws, m.ID))(w).Uptimes[0]
+		if got := day.In(allswell.StatusUnknown); got != 12*time.Minute+time.Millisecond || day.In(allswell.StatusMajorOutage) != 0 {
+			t.Errorf("the uptime has %v of unknown time", got)
+		}
+		w.check(allswell.CheckOK)
+		if m = w.monitorNow(m); m.Condition() != allswell.MonitorUp || !m.CheckState.UnknownSince.IsZero() || !m.Healthy() {
+			t.Errorf("after a result: %+v", m)
+		}
+		w.runs(3 * time.Minute)
+		if got := w.unknownTime(); got != 12*time.Minute+time.Millisecond {
+			t.Errorf("afterwards unknown for %v", got)
+		}
+		w.marks("the end, without events of gaps", 0)
+		w.runs(time.Millisecond)
+		w.marks("again after three intervals", 1)
+		if got := w.rows(`SELECT kind FROM monitor_events ORDER BY created_at`); !slices.Equal(got, []string{"checks.late", "checks.late_ended", "checks.late"}) {
+			t.Errorf("events: %v", got)
+		}
+	})
+}
+
+// TestClaimsOfADeadReplicaAreLate: a claim is no result, however often a replica claims.
+func TestClaimsOfADeadReplicaAreLate(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.newCheck("shop")
+		w.check(allswell.CheckOK, allswell.CheckOK)
+		last := w.clock.now()
+		for range 6 { // every half a minute
+			w.marks("before", 0)
+			w.runs(30 * time.Second)
+			w.claimChecks("dead", "")
+		}
+		w.marks("three intervals after the last result", 0)
+		w.runs(time.Millisecond)
+		w.marks("later", 1)
+		if got := w.monitorNow(m).CheckState.UnknownSince; !got.Equal(last.Add(time.Minute)) {
+			t.Errorf("unknown since %v", got)
+		}
+		w.claimChecks("dead", "")
+		w.marks("claimed again", 0)
+	})
+}
+
+// TestResultsAreNotLate: checks with results are not late, whatever they say.
+func TestResultsAreNotLate(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.newCheck("shop")
+		for _, status := range []allswell.CheckStatus{"ok", "ok", "ok", "ok", "failed", "failed", "failed", "unknown", "unknown", "unknown", "unknown", "slow", "ok", "ok"} {
+			w.check(status)
+			w.marks(string(status), 0)
+		}
+	})
+}
+
+// TestLateChecksOfMonitorsThatAreDown: late is unknown, as with a network that does not work, and does not end the outage.
+func TestLateChecksOfMonitorsThatAreDown(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.newCheck("shop")
+		w.check(allswell.CheckFailed, allswell.CheckFailed)
+		w.runs(time.Hour)
+		w.marks("down", 1)
+		if m = w.monitorNow(m); m.State != allswell.MonitorDown || m.Condition() != allswell.MonitorDown || !m.CheckState.Late {
+			t.Errorf("late: %+v", m)
+		}
+		if got := w.explained(m); !strings.Contains(got, "has been down since") || !strings.Contains(got, "Not checked since") {
+			t.Errorf("explained: %s", got)
+		}
+		w.shows(allswell.StatusPartialOutage)
+		if got := w.unknownTime(); got != 59*time.Minute {
+			t.Errorf("unknown for %v", got)
+		}
+		w.check(allswell.CheckUnknown) // of a replica without network
+		if m = w.monitorNow(m); m.CheckState.Late || !m.CheckState.UnknownSince.Equal(w.clock.now()) {
+			t.Errorf("after an unknown result: %+v", m.CheckState)
+		}
+		w.runs(time.Minute)
+		w.check(allswell.CheckOK)
+		if m = w.monitorNow(m); m.State != allswell.MonitorUp || !m.CheckState.UnknownSince.IsZero() {
+			t.Errorf("after a good result: %+v", m)
+		}
+		if gaps := w.rows(`SELECT to_at - from_at FROM checking_gaps ORDER BY from_at`); !slices.Equal(gaps, []string{"3540000", "60000"}) {
+			t.Errorf("gaps: %v", gaps)
+		}
+		if n := w.value(`SELECT count(*) FROM monitor_events WHERE kind = 'service.gap'`); n != "1" { // of the unknown result
+			t.Errorf("%s events of gaps", n)
+		}
+	})
+}
+
+// TestChecksThatAreNotLate: what was just created, resumed or changed is not late, nor is what is paused.
+func TestChecksThatAreNotLate(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.newCheck("shop")
+		w.runs(3 * time.Minute)
+		w.marks("new", 0)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Interval: ptr(2 * time.Minute)}))(w)
+		w.runs(6 * time.Minute)
+		w.marks("changed", 0)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.Pause(w.clock.now().Add(time.Hour))))(w)
+		w.runs(time.Hour)
+		w.marks("paused", 0)
+		if n := must(w.ResumePaused(w.ctx))(w); n != 1 {
+			t.Fatalf("%d resumed", n)
+		}
+		w.runs(6 * time.Minute)
+		w.marks("resumed", 0)
+		w.runs(time.Millisecond)
+		w.marks("late", 1)
+		w.runs(time.Minute)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.Pause(time.Time{})))(w)
+		if got := w.monitorNow(m).CheckState; got.Late || !got.UnknownSince.IsZero() {
+			t.Errorf("paused while late: %+v", got)
+		}
+		w.marks("paused while late", 0)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.Resume()))(w)
+		w.runs(7 * time.Minute)
+		w.marks("resumed and late", 1)
+		w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
+		w.runs(time.Millisecond)
+		w.marks("deleted", 0)
+		if got := w.rows(`SELECT kind FROM monitor_events ORDER BY created_at`); !slices.Equal(got, []string{"checks.late", "checks.late_ended", "checks.late", "checks.late_ended"}) {
+			t.Errorf("events: %v", got)
+		}
+	})
+}
+
+// TestLateChecksOfADay: an interval of a day is counted from the last result, although the history forgets it before the
+// check is late.
+func TestLateChecksOfADay(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.newCheck("shop", func(n *allswell.NewMonitor) { n.Interval = 24 * time.Hour })
+		w.check(allswell.CheckOK)
+		w.runs(24 * time.Hour)
+		w.check(allswell.CheckOK)
+		w.runs(25 * time.Hour)
+		w.ok(w.Prune(w.ctx))
+		w.claimChecks("dead", "")
+		w.runs(47 * time.Hour)
+		w.marks("three days after the last result", 0)
+		w.runs(time.Millisecond)
+		w.marks("later", 1)
+		if got := w.monitorNow(m); got.CheckState.Status != allswell.CheckOK {
+			t.Errorf("late: %+v", got)
+		}
+	})
+}
+
+// TestLateChecksAfterAStop: the time in which the service was stopped does not count, and its gap has one event already.
+func TestLateChecksAfterAStop(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ServiceGap, alert.ChecksLate} })
+		m := w.newCheck("shop")
+		w.check(allswell.CheckOK)
+		last := w.clock.now()
+		w.runs(90 * time.Second)
+		w.clock.move(12 * time.Hour)
+		w.marks("before the first liveness record", 0)
+		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", First: true}))
+		w.marks("at the start", 0)
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "Receiving pings was interrupted") {
+			t.Errorf("at the start: %q", lines)
+		}
+		w.runs(87 * time.Second)
+		w.marks("two intervals that it ran", 0)
+		w.runs(time.Millisecond)
+		w.marks("still not checked", 1)
+		if got := w.monitorNow(m).CheckState.UnknownSince; !got.Equal(last.Add(time.Minute)) {
+			t.Errorf("unknown since %v", got)
+		}
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "Checks are late") {
+			t.Errorf("late: %q", lines)
+		}
+	})
+}
+
+// TestClocksOfLateChecks: a clock that was set back strands no check, and one that was set forward makes none late.
+func TestClocksOfLateChecks(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.newCheck("shop")
+		w.check(allswell.CheckOK)
+		w.clock.move(-time.Hour)
+		w.recordLiveness()
+		w.runs(3 * time.Minute)
+		w.marks("set back", 0)
+		w.runs(time.Millisecond)
+		w.marks("set back, and late", 1)
+		w.check(allswell.CheckOK)
+		w.clock.move(time.Hour)
+		w.marks("set forward", 0)
+		w.recordLiveness()
+		w.marks("set forward", 0)
+		w.runs(time.Minute)
+		w.marks("set forward", 0)
+	})
+}
+
+// TestLateChecksAreOneAlert: members of a workspace get one message, however many checks are late and however many replicas
+// look, and one at the end. Those of another workspace get none.
+func TestLateChecksAreOneAlert(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		const many = 1_100 // three transactions
+		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ServiceGap, alert.ChecksLate} })
+		w.newCheck("other", func(n *allswell.NewMonitor) { n.Interval = time.Hour })
+		shop := w.newCheck("shop")
+		w.copyCheck(shop, many-1)
+		other := w.Store
+		if strings.HasPrefix(w.dsn, "postgres") {
+			other = w.replica()
+		}
+		w.runs(4 * time.Minute)
+		var both sync.WaitGroup
+		var marked [2]int
+		for i, s := range []*store.Store{w.Store, other} {
+			both.Go(func() {
+				n, err := s.TickChecks(w.ctx)
+				if err != nil {
+					t.Error(err)
+				}
+				marked[i] = n
+			})
+		}
+		both.Wait()
+		if marked[0]+marked[1] != many {
+			t.Errorf("%v are marked", marked)
+		}
+		since := w.clock.now().Add(-3 * time.Minute).Format("2006-01-02 15:04:05 UTC")
+		w.expect("begin", w.notified(3*time.Second, taken), "* phone: Checks are late / "+
+			"1100 checks have no result, the first since "+since+": whether their targets work is unknown.")
+		w.runs(time.Minute)
+		w.marks("still late", 0)
+		w.expect("still late", w.notified(3*time.Second, taken))
+		for {
+			claimed := w.claimChecks("a", "")
+			if len(claimed) == 0 {
+				break
+			}
+			w.marks("some are still late", 0)
+			var results []allswell.CheckResult
+			for _, c := range claimed {
+				results = append(results, w.resultOf(c, allswell.CheckOK))
+			}
+			w.ok(w.RecordCheckResults(w.ctx, results))
+		}
+		w.runs(time.Millisecond)
+		w.marks("on time", 0)
+		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "> phone: Checks are on time again after ") {
+			t.Errorf("end: %q", lines)
+		}
+		if got := w.rows(`SELECT kind, monitor_id FROM monitor_events ORDER BY created_at`); !slices.Equal(got, []string{"checks.late|", "checks.late_ended|"}) {
+			t.Errorf("events: %v", got)
+		}
+	})
+}
+
+// TestLateChecksWithoutARule: the next tick does not write the event again although no alert is open, and a replica that
+// stopped before it wrote the event leaves that to the next tick.
+func TestLateChecksWithoutARule(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.newCheck("shop")
+		w.newCheck("other", func(n *allswell.NewMonitor) { n.Interval = 2 * time.Minute })
+		w.runs(4 * time.Minute)
+		w.marks("the first", 1)
+		w.advanceAlerts()
+		w.run(`DELETE FROM alerts`)
+		w.runs(4 * time.Minute)
+		w.marks("the second", 1)
+		w.runs(4 * time.Minute)
+		w.marks("none", 0)
+		if n := w.value(`SELECT count(*) FROM monitor_events`); n != "1" {
+			t.Errorf("%s events", n)
+		}
+		w.run(`DELETE FROM monitor_events`)
+		w.run(`DELETE FROM late_workspaces`) // as before the transaction of the event
+		w.marks("none", 0)
+		if n := w.value(`SELECT count(*) FROM monitor_events WHERE kind = 'checks.late'`); n != "1" {
+			t.Errorf("%s events", n)
+		}
+	})
+}
+
+// TestLateChecksThatComeAndGo: a service that is too slow all day does not notify members all day.
+func TestLateChecksThatComeAndGo(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ChecksLate} })
+		w.newCheck("shop")
+		w.check(allswell.CheckOK)
+		began, messages := w.clock.now(), 0
+		for w.clock.now().Sub(began) < 2*time.Hour {
+			w.runs(4 * time.Minute)
+			w.marks("late", 1)
+			messages += len(w.notified(10*time.Second, taken))
+			w.check(allswell.CheckOK)
+			w.marks("on time", 0)
+			messages += len(w.notified(10*time.Second, taken))
+		}
+		if messages > 14 {
+			t.Errorf("%d messages in two hours", messages)
+		}
+	})
+}
