@@ -34,7 +34,7 @@ func (c *client) fanOut() {
 // claim claims the due deliveries and returns them by id.
 func (c *client) claim(channel allswell.Channel) map[string]store.ClaimedDelivery {
 	c.t.Helper()
-	claimed, _, err := c.store.ClaimDeliveries(context.Background(), store.ClaimOptions{Channel: channel, Limit: 100})
+	claimed, _, _, err := c.store.ClaimDeliveries(context.Background(), store.ClaimOptions{Channel: channel, Limit: 100})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (v *visitor) subscribe(slug, address string) {
 // reject claims the deliveries by mail that are due, and rejects them.
 func (s *site) reject(reason string) {
 	s.Helper()
-	claimed, _, err := s.store.ClaimDeliveries(s.Context(), store.ClaimOptions{Channel: allswell.ChannelEmail, Limit: 100})
+	claimed, _, _, err := s.store.ClaimDeliveries(s.Context(), store.ClaimOptions{Channel: allswell.ChannelEmail, Limit: 100})
 	if err != nil || len(claimed) == 0 {
 		s.Fatalf("claimed %v, %v", claimed, err)
 	}

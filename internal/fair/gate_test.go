@@ -66,10 +66,10 @@ func TestBreaker(t *testing.T) {
 		if got := g.Plan(now).Closed("w"); len(got) != 1 || got[0] != "host" {
 			t.Errorf("%s: closed: %v", c.name, got)
 		}
-		if got := enter(g, Target{"other", "host"}, now); got != 4 {
-			t.Errorf("%s: another workspace may send %d messages to the host, want 4", c.name, got)
+		if got := enter(g, Target{"other", "host"}, now); got != 4 && (got != 2 || c.want != free) {
+			t.Errorf("%s: another workspace may send %d messages to the host, want 4, or half of what is left", c.name, got)
 		}
-		if got := enter(g, Target{"third", "host"}, now); got > 4 {
+		if got := enter(g, Target{"third", "host"}, now); got < 1 || got > 4 {
 			t.Errorf("%s: a third workspace may send %d messages to the host", c.name, got)
 		}
 	}

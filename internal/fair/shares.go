@@ -22,7 +22,7 @@ func (s *Shares) Free() int { return s.free }
 func (s *Shares) Held(k Key) int { return s.held[k.id()] }
 
 // Fit reports whether there is a place for keys: each holds fewer places than are free, a nested one fewer than the key
-// before it leaves free, and each fewer than its maximum.
+// before it leaves free of the places or of its maximum, and each fewer than its maximum.
 func (s *Shares) Fit(keys ...Key) bool {
 	left := s.free
 	for _, k := range keys {
@@ -32,6 +32,9 @@ func (s *Shares) Fit(keys ...Key) bool {
 		held := s.held[k.id()]
 		if held >= left || k.Max > 0 && held >= k.Max {
 			return false
+		}
+		if k.Max > 0 {
+			left = min(left, k.Max)
 		}
 		left -= held
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/fair"
 )
 
 // channels is the registry. Each channel is one file of this package, one row of the
@@ -21,13 +22,25 @@ type channel struct {
 	name       allswell.Channel
 	serverName string // what the log calls the server that takes all messages; "": each target has its own
 
-	workers  int // maximum number of messages being sent at a time
-	perHost  int // maximum number of messages being sent to one destination at a time; 0: no limit
+	places       int // maximum number of messages being sent at a time, of which one workspace has half
+	perWorkspace int // maximum number of messages of one workspace being sent at a time; 0: half of all
+	perHost      int // maximum number of messages of one workspace being sent to one destination: see fair.GateConfig
+	ahead        int // maximum number of further messages that are claimed
+
 	minPause time.Duration
 	maxPause time.Duration // a failing destination is not sent to for a pause, which doubles from minPause to maxPause
 
 	// open returns the sender of a Notifier with the given settings.
 	open func(Config) sender
+}
+
+// claims returns the maximum number of messages that are claimed at a time.
+func (c channel) claims() int { return c.places + c.ahead }
+
+func (c channel) gate() *fair.Gate {
+	return fair.NewGate(fair.GateConfig{
+		Places: c.claims(), PerWorkspace: c.perWorkspace, PerHost: c.perHost, MinPause: c.minPause, MaxPause: c.maxPause,
+	})
 }
 
 // sender sends the messages of one channel. It is safe for concurrent use.

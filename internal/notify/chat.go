@@ -15,8 +15,9 @@ import (
 
 // Limits of the messages to one chat.
 const (
-	chatWorkers = 8
-	chatPerHost = 8 // most chats of a service have one host
+	chatPlaces       = 128
+	chatPerWorkspace = 16
+	chatPerHost      = 8 // most chats of a service have one host
 
 	chatThreads = 5     // threads of one message
 	chatEntries = 3     // entries of one thread
@@ -26,7 +27,8 @@ const (
 // chatChannel returns the channel of a chat with incoming webhooks. The formats are those of internal/alertchannel.
 func chatChannel(name allswell.Channel) channel {
 	return channel{
-		name: name, workers: chatWorkers, perHost: chatPerHost, minPause: 10 * time.Second, maxPause: 5 * time.Minute,
+		name: name, places: chatPlaces, perWorkspace: chatPerWorkspace, perHost: chatPerHost,
+		minPause: 10 * time.Second, maxPause: 5 * time.Minute,
 		open: func(c Config) sender { return newChat(name, c) },
 	}
 }

@@ -7,14 +7,17 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// mailWorkers is small because all mail goes to one server, which may limit the number
-// of connections.
-const mailWorkers = 8
+// All mail goes to one server, which may limit the number of connections: one workspace has at most eight, and all
+// have at most sixteen. Mails are claimed many at a time.
+const (
+	mailPlaces = 16
+	mailAhead  = 112
+)
 
 // emailChannel sends mail through the server of the setting ALLSWELL_SMTP_URL.
 var emailChannel = channel{
 	name: allswell.ChannelEmail, serverName: "mail server",
-	workers: mailWorkers, perHost: 2 * mailWorkers, // everything that is claimed at a time
+	places: mailPlaces, ahead: mailAhead,
 	minPause: 5 * time.Second, maxPause: 30 * time.Second,
 	open: func(c Config) sender {
 		if c.SMTP == nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -271,14 +272,11 @@ func (s *site) claimed(sent *int) (*queue, queuedDelivery) {
 		return allswell.SendOutcome{Result: allswell.SendAccepted}
 	})
 	before := time.Now()
-	claims, _ := q.claimOptions(before)
-	got, _, err := s.ClaimDeliveries(s.Context(), claims)
-	s.ok(err)
-	if len(got) != 1 {
+	got, _ := q.claimSome(s.Context())
+	if len(got) != 1 || got[0].claimed.Before(before) {
 		s.Fatalf("claimed %v", got)
 	}
-	q.addInFlight(got)
-	return q, queuedDelivery{got[0], before}
+	return q, got[0]
 }
 
 // fakeSender calls a function for each message.
@@ -291,10 +289,10 @@ func (f fakeSender) refuses(context.Context, string) error { return nil }
 func (f fakeSender) server() string                        { return "" }
 func (f fakeSender) close()                                {}
 
-// testQueue returns a queue for mail with one worker and a fake sender.
+// testQueue returns a queue for mail with one place and a fake sender.
 func testQueue(n *Notifier, send fakeSender) *queue {
 	c := emailChannel
-	c.workers, c.perHost = 1, 2
+	c.places, c.ahead = 1, 1
 	return newQueue(n, c, send)
 }
 
@@ -348,9 +346,8 @@ func TestFailedLoadIsNotInFlight(t *testing.T) {
 		gone, cancel := context.WithCancel(s.Context())
 		cancel() // loading fails
 		q.work(s.Context(), gone, j)
-		claims, ok := q.claimOptions(time.Now())
-		if sent != 0 || len(q.results) != 0 || !ok || claims.Limit != cap(q.queued) || len(claims.InFlight) != 0 {
-			t.Errorf("sent %d, settled %d; room for %+v (%t), want for all", sent, len(q.results), claims, ok)
+		if free := q.gate.Free(); sent != 0 || len(q.results) != 0 || free != q.claims() {
+			t.Errorf("sent %d, settled %d; %d places are free, want all %d", sent, len(q.results), free, q.claims())
 		}
 	})
 }
@@ -362,15 +359,14 @@ func TestUnreachableDestinationIsPaused(t *testing.T) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
 		q, j := s.claimed(&sent)
-		q.removeInFlight(j.Host)
-		save := func(o allswell.SendOutcome) (full bool) {
+		q.leave(j.ID)
+		save := func(o allswell.SendOutcome) (paused bool) {
 			o.Result = allswell.SendFailed
-			for range breakAfter {
-				q.addInFlight([]store.ClaimedDelivery{j.ClaimedDelivery})
+			for range fair.BreakAfter {
+				q.enter([]store.ClaimedDelivery{j.ClaimedDelivery})
 				q.save([]store.DeliveryResult{{ClaimedDelivery: j.ClaimedDelivery, Outcome: o}})
 			}
-			claims, _ := q.claimOptions(time.Now())
-			return claims.InFlight[j.Host] >= claims.LimitPerHost
+			return !q.gate.Plan(time.Now()).Admits(target(j.ClaimedDelivery))
 		}
 		if save(allswell.SendOutcome{Reason: "No."}) {
 			t.Error("failures of single messages paused the destination")

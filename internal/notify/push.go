@@ -18,15 +18,17 @@ import (
 
 // Limits of one message to a browser.
 const (
-	pushWorkers = 16
-	pushPerHost = 16  // most browsers of one kind have the same push service
-	pushTitle   = 150 // characters
-	pushBody    = 300 // characters; a message may have some 3,900 bytes
+	pushPlaces       = 256
+	pushPerWorkspace = 32
+	pushPerHost      = 16  // most browsers of one kind have the same push service
+	pushTitle        = 150 // characters
+	pushBody         = 300 // characters; a message may have some 3,900 bytes
 )
 
 // pushChannel notifies browsers by the push services of their makers (RFC 8030), encrypted for the browser (RFC 8291).
 var pushChannel = channel{
-	name: allswell.ChannelPush, workers: pushWorkers, perHost: pushPerHost, minPause: 10 * time.Second, maxPause: 5 * time.Minute,
+	name: allswell.ChannelPush, places: pushPlaces, perWorkspace: pushPerWorkspace, perHost: pushPerHost,
+	minPause: 10 * time.Second, maxPause: 5 * time.Minute,
 	open: func(c Config) sender { return newPush(c) },
 }
 

@@ -6,17 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/failurelog"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/store"
 )
 
 const (
+	// claimPause is the minimum time from one claim to the next. A claim that takes longer is followed by a pause as
+	// long as it took.
+	claimPause = 5 * time.Millisecond
+
 	// maxSaved is the maximum number of outcomes that one transaction saves.
 	maxSaved = 100
 
@@ -33,10 +37,14 @@ const (
 	maxQueued   = allswell.LeaseDuration - allswell.SendTimeout - leaseMargin
 )
 
-// queuedDelivery is a claimed delivery that waits for a worker.
+// queuedDelivery is a claimed delivery, which has a place at the gate until its outcome is saved.
 type queuedDelivery struct {
 	store.ClaimedDelivery
 	claimed time.Time // just before the claim, by the clock of this host
+}
+
+func target(d store.ClaimedDelivery) fair.Target {
+	return fair.Target{Workspace: d.WorkspaceID, Host: d.Host}
 }
 
 // queue claims and sends the deliveries of one channel.
@@ -45,14 +53,14 @@ type queue struct {
 	channel
 	sender sender
 
+	gate    *fair.Gate    // a claimed delivery has a place
+	turns   *fair.Pool    // one that is being sent has a place here, too
 	due     chan struct{} // holds a value if deliveries may be due
-	queued  chan queuedDelivery
+	last    string        // the workspace whose turn was last; only claim uses it
 	results chan store.DeliveryResult
 
 	mu       sync.Mutex
-	claimed  int            // number of claimed deliveries whose outcome is not saved
-	inFlight map[string]int // the same by destination
-	breakers breakers
+	releases map[string]func() // of claimed deliveries, by id
 
 	serverLog *failurelog.Log // logs outages of the channel's server; nil if it has none
 }
@@ -60,8 +68,8 @@ type queue struct {
 func newQueue(n *Notifier, c channel, s sender) *queue {
 	q := &queue{
 		Notifier: n, channel: c, sender: s,
-		due: make(chan struct{}, 1), queued: make(chan queuedDelivery, 2*c.workers), results: make(chan store.DeliveryResult, 2*c.workers),
-		inFlight: make(map[string]int), breakers: newBreakers(c),
+		gate: c.gate(), turns: fair.NewPool(c.places, 4*c.claims()),
+		due: make(chan struct{}, 1), results: make(chan store.DeliveryResult, c.claims()), releases: make(map[string]func()),
 	}
 	if s.server() != "" {
 		q.serverLog = &failurelog.Log{
@@ -80,44 +88,38 @@ func (q *queue) notify() { signal(q.due) }
 func (q *queue) run(ctx context.Context) {
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	var workers, saver sync.WaitGroup
-	for range q.workers {
-		workers.Go(func() {
-			for d := range q.queued {
-				q.work(ctx, sending, d)
-			}
-		})
-	}
+	var working, saver sync.WaitGroup
 	saver.Go(q.saveResults)
-	q.claim(ctx)
-	close(q.queued)
+	q.claim(ctx, func(d queuedDelivery) {
+		working.Go(func() { q.work(ctx, sending, d) })
+	})
 	timer := time.AfterFunc(DrainTimeout, stop)
-	workers.Wait()
+	working.Wait()
 	timer.Stop()
 	close(q.results)
 	saver.Wait()
 	q.sender.close()
 }
 
-// claim claims due deliveries for the workers until ctx ends.
-func (q *queue) claim(ctx context.Context) {
+// claim claims due deliveries until ctx ends, and starts work on each. Pauses let deliveries that are sent quickly be
+// claimed together, and leave the database to others while claims pass over many deliveries that must wait.
+func (q *queue) claim(ctx context.Context, start func(queuedDelivery)) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		options, ok := q.claimOptions(time.Now())
-		if ok {
-			now := time.Now()
-			claimed, more, err := q.Store.ClaimDeliveries(ctx, options)
-			if err != nil && ctx.Err() == nil {
-				q.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "claiming deliveries failed; retrying", "channel", q.name, "error", err)
-			}
-			q.addInFlight(claimed)
-			for _, c := range claimed {
-				q.queued <- queuedDelivery{c, now}
-			}
-			if len(claimed) > 0 || more {
-				continue
-			}
+		began := time.Now()
+		claimed, more := q.claimSome(ctx)
+		for _, d := range claimed {
+			start(d)
+		}
+		pause := time.NewTimer(max(claimPause, time.Since(began)))
+		select {
+		case <-ctx.Done():
+		case <-pause.C:
+		}
+		pause.Stop()
+		if more && q.gate.Free() > 0 {
+			continue
 		}
 		select {
 		case <-ctx.Done():
@@ -127,46 +129,63 @@ func (q *queue) claim(ctx context.Context) {
 	}
 }
 
-// claimOptions returns what may be claimed now. ok is false if the queue is too full.
-func (q *queue) claimOptions(now time.Time) (options store.ClaimOptions, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	free := cap(q.queued) - q.claimed
-	if free < q.workers/2 {
-		return store.ClaimOptions{}, false
+// claimSome claims the due deliveries for which there are places.
+func (q *queue) claimSome(ctx context.Context) (claimed []queuedDelivery, more bool) {
+	now := time.Now()
+	options := store.ClaimOptions{
+		Channel: q.name, Limit: q.gate.Free(), After: q.last, Plan: func() *fair.Plan { return q.gate.Plan(time.Now()) },
 	}
-	options = store.ClaimOptions{Channel: q.name, Limit: free, LimitPerHost: q.perHost, InFlight: maps.Clone(q.inFlight)}
-	q.breakers.block(options.InFlight, now)
-	return options, true
+	if options.Limit <= 0 {
+		return nil, false
+	}
+	deliveries, last, more, err := q.Store.ClaimDeliveries(ctx, options)
+	if err != nil && ctx.Err() == nil {
+		q.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "claiming deliveries failed; retrying", "channel", q.name, "error", err)
+	}
+	if err != nil {
+		return nil, false
+	}
+	q.last = last
+	q.enter(deliveries)
+	for _, d := range deliveries {
+		claimed = append(claimed, queuedDelivery{d, now})
+	}
+	return claimed, more
 }
 
-func (q *queue) addInFlight(claimed []store.ClaimedDelivery) {
+// enter gives claimed deliveries their places.
+func (q *queue) enter(claimed []store.ClaimedDelivery) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, c := range claimed {
-		q.claimed++
-		q.inFlight[c.Host]++
+		q.releases[c.ID] = q.gate.Enter(target(c))
 	}
 }
 
-// removeInFlight makes room for further deliveries.
-func (q *queue) removeInFlight(hosts ...string) {
+// leave makes room for further deliveries.
+func (q *queue) leave(ids ...string) {
 	q.mu.Lock()
-	for _, host := range hosts {
-		q.claimed--
-		if q.inFlight[host]--; q.inFlight[host] == 0 {
-			delete(q.inFlight, host)
+	for _, id := range ids {
+		if release := q.releases[id]; release != nil {
+			release()
+			delete(q.releases, id)
 		}
 	}
 	q.mu.Unlock()
 	q.notify()
 }
 
-// work sends one delivery. It gives the delivery back if ctx has ended, or if it has
-// been queued for longer than maxQueued. sending is cancelled when a stop has waited
-// for DrainTimeout.
+// work sends one delivery when it is its workspace's turn. It gives the delivery back if ctx has ended, or if that takes
+// longer than maxQueued. sending is cancelled when a stop has waited for DrainTimeout.
 func (q *queue) work(ctx, sending context.Context, d queuedDelivery) {
-	if ctx.Err() != nil || time.Since(d.claimed) > maxQueued {
+	wait, cancel := context.WithDeadline(ctx, d.claimed.Add(maxQueued))
+	release, err := q.turns.Acquire(wait, fair.Workspace(d.WorkspaceID))
+	if err == nil {
+		defer release()
+		err = wait.Err()
+	}
+	cancel()
+	if err != nil {
 		q.results <- store.DeliveryResult{
 			ClaimedDelivery: d.ClaimedDelivery, Outcome: allswell.SendOutcome{Result: allswell.SendNotAttempted},
 		}
@@ -179,7 +198,7 @@ func (q *queue) work(ctx, sending context.Context, d queuedDelivery) {
 		o = allswell.SendOutcome{Result: allswell.SendGone, Reason: "The subscription has ended."}
 	case err != nil:
 		q.Logger.Log(sending, store.LogLevel(err, slog.LevelWarn), "loading a delivery failed; retrying", "delivery", d.ID, "error", err)
-		q.removeInFlight(d.Host)
+		q.leave(d.ID)
 		return
 	default:
 		o = q.attempt(sending, d.claimed, notification)
@@ -234,12 +253,12 @@ func (q *queue) save(batch []store.DeliveryResult) {
 	} else if err != nil {
 		q.logUnsaved(len(batch), err)
 	}
-	hosts := make([]string, len(batch))
+	ids := make([]string, len(batch))
 	for i, r := range batch {
-		hosts[i] = r.Host
+		ids[i] = r.ID
 		q.report(r)
 	}
-	q.removeInFlight(hosts...)
+	q.leave(ids...)
 }
 
 // trySaving saves outcomes. It repeats this while the database cannot be used, until deadline.
@@ -272,7 +291,7 @@ func (q *queue) logUnsaved(deliveries int, err error) {
 	q.Logger.Error("saving delivery results failed; the deliveries will be sent again", "channel", q.name, "deliveries", deliveries, "error", err)
 }
 
-// noteResults reports to the breakers and the log whether the destinations work. A failure of the
+// noteResults reports to the gate and the log whether the destinations work. A failure of the
 // channel's server during a session about one message may be due to that message. It counts as
 // an attempt, unless the attempt before, of any message, failed in such a way too.
 func (q *queue) noteResults(batch []store.DeliveryResult, now time.Time) {
@@ -283,10 +302,10 @@ func (q *queue) noteResults(batch []store.DeliveryResult, now time.Time) {
 		if r.Outcome.Result == allswell.SendNotAttempted {
 			continue
 		}
-		if r.Outcome.Result == allswell.SendFailed && r.Outcome.Unreachable && q.serverName != "" && q.breakers.failing(r.Host) {
+		if r.Outcome.Result == allswell.SendFailed && r.Outcome.Unreachable && q.serverName != "" && q.gate.Failing(target(r.ClaimedDelivery)) {
 			r.Outcome.Result = allswell.SendServerUnavailable
 		}
-		q.breakers.note(r.Host, r.Outcome.Unreachable, now)
+		q.gate.Note(target(r.ClaimedDelivery), r.Outcome.Unreachable, now)
 		q.noteOutage(r.Outcome, now)
 	}
 }

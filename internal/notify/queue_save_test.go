@@ -21,7 +21,7 @@ func TestOneResultThatCannotBeSaved(t *testing.T) {
 			more, err = s.FanOut(s.Context())
 			s.ok(err)
 		}
-		claimed, _, err := s.ClaimDeliveries(s.Context(), store.ClaimOptions{Channel: allswell.ChannelWebhook, Limit: 10, LimitPerHost: 10})
+		claimed, _, _, err := s.ClaimDeliveries(s.Context(), store.ClaimOptions{Channel: allswell.ChannelWebhook, Limit: 10})
 		if s.ok(err); len(claimed) != 3 {
 			s.Fatalf("%d deliveries", len(claimed))
 		}
@@ -37,7 +37,7 @@ func TestOneResultThatCannotBeSaved(t *testing.T) {
 		c := Config{Store: s.Store}
 		n := New(c)
 		q := newQueue(n, webhookChannel, newWebhooks(c))
-		q.addInFlight(claimed)
+		q.enter(claimed)
 		q.save(batch)
 		if got := s.states(); got != "map[dead:1 sent:2]" {
 			s.Errorf("%s", got)

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	smsWorkers = 4 // gateways limit the messages that they accept in a second
+	smsPlaces = 8 // gateways limit the messages that they accept in a second
 
 	// smsLimitRetry is how long a delivery waits at most when the daily limit is reached: an operator may raise the
 	// limit before the day ends.
@@ -26,7 +26,7 @@ const (
 
 // smsChannel sends SMS through the alert channel of the setting ALLSWELL_SMS_CHANNEL.
 var smsChannel = channel{
-	name: allswell.ChannelSMS, workers: smsWorkers, perHost: 2 * smsWorkers, minPause: 10 * time.Second, maxPause: 5 * time.Minute,
+	name: allswell.ChannelSMS, places: smsPlaces, minPause: 10 * time.Second, maxPause: 5 * time.Minute,
 	open: func(c Config) sender { return newSMS(c) },
 }
 

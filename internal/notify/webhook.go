@@ -29,8 +29,10 @@ const (
 	webhookRetryAfter = 24 * time.Hour   // the maximum accepted Retry-After
 	webhookReasonMax  = 300              // characters of a reason
 
-	webhookWorkers = 64
-	webhookPerHost = 4 // so that one slow host does not take all workers
+	// Thirteen workspaces whose webhooks all hang leave a place to another one.
+	webhookPlaces       = 512
+	webhookPerWorkspace = 64
+	webhookPerHost      = 4 // so that one slow host does not take all places
 
 	// Idle connections are kept for webhookIdleTime, at most webhookPerHost per host and
 	// webhookIdle in total.
@@ -40,8 +42,8 @@ const (
 
 // webhookChannel calls the URLs of subscribers, as described in docs/webhooks.md.
 var webhookChannel = channel{
-	name:    allswell.ChannelWebhook,
-	workers: webhookWorkers, perHost: webhookPerHost,
+	name:   allswell.ChannelWebhook,
+	places: webhookPlaces, perWorkspace: webhookPerWorkspace, perHost: webhookPerHost,
 	minPause: 10 * time.Second, maxPause: 5 * time.Minute,
 	open: func(c Config) sender { return newWebhooks(c) },
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/fair"
 )
 
 const deliveryColumns = `id, page_id, subscriber_id, event_id, purpose, channel, ordering_key, position, collapse_key, digest_key, state, happened_at,
@@ -24,7 +25,7 @@ const waitingCondition = openCondition + ` AND state <> 'sending'`
 
 // Limits of one claim and of one notification.
 const (
-	maxClaimRows          = 5000 // deliveries of all ordering keys of one claim
+	maxClaimRows          = 5000 // deliveries of all ordering keys of one workspace in one claim
 	maxNotificationEvents = 2500 // events
 
 	// maxNotificationText is how many bytes of messages a notification holds in memory. A mail
@@ -47,10 +48,26 @@ func scanDelivery(row database.Row) (d deliveryRow, err error) {
 
 // ClaimOptions are what a replica can send now.
 type ClaimOptions struct {
-	Channel      allswell.Channel
-	Limit        int            // deliveries
-	LimitPerHost int            // in flight to one destination; 0: no limit
-	InFlight     map[string]int // number of deliveries in flight, by destination
+	Channel allswell.Channel
+	Limit   int               // deliveries
+	After   string            // the workspace whose turn was last: see ClaimDeliveries
+	Plan    func() *fair.Plan // returns a new plan, which decides what is claimed; nil: all that is due is
+}
+
+// plan returns a new plan.
+func (c ClaimOptions) plan() *fair.Plan {
+	if c.Plan == nil {
+		return nil
+	}
+	return c.Plan()
+}
+
+// keys returns how many ordering keys are looked at to claim a number of deliveries.
+func (c ClaimOptions) keys(limit int) int {
+	if c.Plan == nil {
+		return limit
+	}
+	return limit * keysPerClaim
 }
 
 // ClaimedDelivery is a delivery that only the replica that claimed it may send, until the
@@ -58,94 +75,163 @@ type ClaimOptions struct {
 type ClaimedDelivery struct {
 	ID           string
 	FencingToken int64
+	WorkspaceID  string
 	Host         string // the destination
 	LeaseUntil   time.Time
 }
 
-// keysPerClaim is how many ordering keys are looked at for each delivery that may be
-// claimed, if destinations have a limit. dueRows is how many due deliveries are read
-// from each end of the queue to find them: many may have the same key.
+// Limits of a claim. keysPerClaim is how many ordering keys are looked at for each delivery that may be claimed, because
+// some of their destinations may be full. dueRows is how many due deliveries of a workspace are read from each end of its
+// queue to find them: many may have the same key.
 const (
-	keysPerClaim = 4
-	dueRows      = 500
+	keysPerClaim       = 4
+	dueRows            = 500
+	workspacesPerClaim = 16
 )
 
-// orderingKeys returns how many ordering keys a claim looks at.
-func (c ClaimOptions) orderingKeys() int {
-	if c.LimitPerHost == 0 {
-		return c.Limit
-	}
-	return c.Limit * keysPerClaim
-}
+// dueWorkspaces selects the workspaces with due deliveries of a channel. It jumps from one workspace to the next in the
+// index, and reads one due delivery of each.
+const dueWorkspaces = `WITH RECURSIVE found (id) AS (SELECT min(workspace_id) FROM deliveries WHERE state = 'pending' AND channel = $1
+		UNION ALL SELECT (SELECT min(d.workspace_id) FROM deliveries d WHERE d.state = 'pending' AND d.channel = $1 AND d.workspace_id > found.id)
+		FROM found WHERE found.id IS NOT NULL)
+	SELECT id FROM found WHERE id IS NOT NULL AND EXISTS (SELECT 1 FROM deliveries d
+		WHERE d.state = 'pending' AND d.channel = $1 AND d.workspace_id = found.id AND d.next_attempt_at <= $2) ORDER BY id`
 
-// ClaimDeliveries claims due deliveries for this replica and returns once that is
-// durable. more reports whether another call may claim more at once. Half of the ordering
-// keys that it looks at are those due longest, the other half the newest ones, so that a
-// long queue does not delay new notifications. A delivery whose lease has ended may be
-// claimed again.
-func (s *Store) ClaimDeliveries(ctx context.Context, c ClaimOptions) (claimed []ClaimedDelivery, more bool, err error) {
-	now, err := s.Clock(ctx)
-	if err != nil {
-		return nil, false, err
+// ClaimDeliveries claims due deliveries for this replica and returns once that is durable. Workspaces take turns: first
+// are those after c.After, and next is what After should be in the next claim. Half of the ordering keys of a workspace
+// are those due longest, the other half the newest ones, so that a long queue does not delay new notifications. more
+// reports whether another call may claim more at once. A delivery whose lease has ended may be claimed again.
+//
+// What is due is looked for before the transaction that claims it: this may read many deliveries to hosts that are full,
+// and must not keep others from writing.
+func (s *Store) ClaimDeliveries(ctx context.Context, c ClaimOptions) (claimed []ClaimedDelivery, next string, more bool, err error) {
+	next = c.After
+	if err := s.endLeases(ctx); err != nil {
+		return nil, next, false, err
 	}
-	due, err := s.exists(ctx, `SELECT 1 FROM deliveries WHERE state = 'pending' AND channel = $1 AND next_attempt_at <= $2
-			UNION ALL SELECT 1 FROM deliveries WHERE state = 'sending' AND lease_until_at <= $2`, string(c.Channel), millis(now))
-	if err != nil || !due {
-		return nil, false, err
+	var turns []workspaceClaim
+	others, err := read(ctx, s, func(x *session) (others bool, err error) {
+		turns, others, err = x.turns(c)
+		return others, err
+	})
+	if err != nil || len(turns) == 0 {
+		return nil, next, false, err
 	}
 	claimed, err = write(ctx, s, func(t *tx) (claimed []ClaimedDelivery, err error) {
 		if err := t.lockMutex(mutexClaim); err != nil {
 			return nil, err
 		}
-		if _, err := t.Exec(`UPDATE deliveries SET state = 'pending', next_attempt_at = $1, lease_until_at = NULL, reason = $2
-			WHERE state = 'sending' AND lease_until_at <= $1`, millis(t.Now), "The replica that was sending it stopped before it finished."); err != nil {
-			return nil, err
-		}
-		due, err := t.dueDeliveries(c)
-		if err != nil {
-			return nil, err
-		}
-		claimed, changed, err := t.claimDue(due, c)
-		more = changed && len(due) >= c.orderingKeys()
+		claimed, next, more, err = t.claimInTurns(c, turns)
 		return claimed, err
 	})
-	return claimed, more, err
+	return claimed, next, more || others, err
 }
 
-// dueDeliveries loads all open deliveries of the ordering keys that have a due one, a
-// slice for each key.
-func (t *tx) dueDeliveries(c ClaimOptions) (due [][]deliveryRow, err error) {
-	var full []string
-	for host, n := range c.InFlight {
-		if c.LimitPerHost > 0 && n >= c.LimitPerHost {
-			full = append(full, host)
-		}
+// endLeases makes deliveries pending whose lease has ended.
+func (s *Store) endLeases(ctx context.Context) error {
+	ended, err := read(ctx, s, func(x *session) ([]string, error) {
+		return x.ids(`SELECT id FROM deliveries WHERE state = 'sending' AND lease_until_at <= $1 LIMIT 1`, millis(x.Now))
+	})
+	if err != nil || len(ended) == 0 {
+		return err
 	}
+	return writeOnly(ctx, s, func(t *tx) error {
+		if err := t.lockMutex(mutexClaim); err != nil {
+			return err
+		}
+		_, err := t.Exec(`UPDATE deliveries SET state = 'pending', next_attempt_at = $1, lease_until_at = NULL, reason = $2
+			WHERE state = 'sending' AND lease_until_at <= $1`, millis(t.Now), "The replica that was sending it stopped before it finished.")
+		return err
+	})
+}
+
+// workspaceClaim is what may be claimed of a workspace.
+type workspaceClaim struct {
+	workspace string
+	keys      []string // ordering keys of due deliveries
+	limit     int
+	plan      *fair.Plan
+}
+
+// turns returns the workspaces whose turn is next, and whether there are others.
+func (x *session) turns(c ClaimOptions) (turns []workspaceClaim, others bool, err error) {
+	plan := c.plan()
+	waiting, err := x.ids(dueWorkspaces, string(c.Channel), millis(x.Now))
+	if err != nil {
+		return nil, false, err
+	}
+	first, _ := slices.BinarySearch(waiting, c.After+"\x00")
+	waiting = slices.Concat(waiting[first:], waiting[:first])
+	waiting = slices.DeleteFunc(waiting, plan.Full)
+	for _, workspace := range waiting[:min(len(waiting), workspacesPerClaim)] {
+		keys, err := x.dueKeys(c, workspace, plan.Closed(workspace))
+		if err != nil {
+			return nil, false, err
+		}
+		turns = append(turns, workspaceClaim{workspace: workspace, keys: keys})
+	}
+	return turns, len(waiting) > len(turns), nil
+}
+
+// dueKeys returns ordering keys of due deliveries of a workspace. Those due longest and the newest ones alternate, so
+// that each end gets its share.
+func (x *session) dueKeys(c ClaimOptions, workspace string, closed []string) (mixed []string, err error) {
 	var ends [2][]string // due longest, newest
 	for i, order := range []string{``, ` DESC`} {
-		var err error
-		ends[i], err = database.Query(t.Session, database.ScanString, `SELECT ordering_key FROM (SELECT ordering_key, next_attempt_at FROM deliveries
-				WHERE state = 'pending' AND channel = $1 AND next_attempt_at <= $2 AND host NOT IN EACH($3)
-				ORDER BY next_attempt_at`+order+` LIMIT $4) AS due
-			GROUP BY ordering_key ORDER BY min(next_attempt_at)`+order+`, ordering_key LIMIT $5`,
-			string(c.Channel), millis(t.Now), list(full), dueRows, c.orderingKeys())
-		if err != nil {
+		ends[i], err = database.Query(x.Session, database.ScanString, dueKeys(order),
+			string(c.Channel), workspace, millis(x.Now), list(closed), dueRows, c.keys(c.Limit))
+		if err != nil || len(ends[i]) == 0 {
 			return nil, err
 		}
 	}
-	// Both ends alternate, so that each gets its share.
-	var mixed []string
 	seen := make(map[string]bool)
 	for i := range max(len(ends[0]), len(ends[1])) {
 		for _, end := range ends {
-			if i < len(end) && !seen[end[i]] && len(mixed) < c.orderingKeys() {
+			if i < len(end) && !seen[end[i]] && len(mixed) < c.keys(c.Limit) {
 				seen[end[i]] = true
 				mixed = append(mixed, end[i])
 			}
 		}
 	}
+	return mixed, nil
+}
+
+// dueKeys selects ordering keys of due deliveries of a workspace, from one end of its queue.
+func dueKeys(order string) string {
+	return `SELECT ordering_key FROM (SELECT ordering_key, next_attempt_at FROM deliveries
+			WHERE state = 'pending' AND channel = $1 AND workspace_id = $2 AND next_attempt_at <= $3 AND host NOT IN EACH($4)
+			ORDER BY next_attempt_at` + order + ` LIMIT $5) AS due
+		GROUP BY ordering_key ORDER BY min(next_attempt_at)` + order + `, ordering_key LIMIT $6`
+}
+
+// claimInTurns claims due deliveries of several workspaces, of each about as many.
+func (t *tx) claimInTurns(c ClaimOptions, turns []workspaceClaim) (claimed []ClaimedDelivery, next string, more bool, err error) {
+	next = c.After
+	plan := c.plan()
+	for i, turn := range turns {
+		left := len(turns) - i
+		turn.limit, turn.plan = (c.Limit-len(claimed)+left-1)/left, plan
+		if turn.limit == 0 {
+			return claimed, next, true, nil
+		}
+		turn.keys = turn.keys[:min(len(turn.keys), c.keys(turn.limit))]
+		due, err := t.openDeliveries(turn.keys)
+		if err != nil {
+			return nil, next, false, err
+		}
+		some, changed, err := t.claimDue(due, turn)
+		if err != nil {
+			return nil, next, false, err
+		}
+		claimed, next, more = append(claimed, some...), turn.workspace, more || changed && len(due) >= turn.limit
+	}
+	return claimed, next, more, nil
+}
+
+// openDeliveries loads all open deliveries of ordering keys, a slice for each key.
+func (t *tx) openDeliveries(keys []string) (due [][]deliveryRow, err error) {
 	open, err := database.Query(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
-		WHERE ordering_key IN EACH($1) AND `+openCondition+` ORDER BY ordering_key, position, id LIMIT $2 FOR UPDATE`, list(mixed), maxClaimRows)
+		WHERE ordering_key IN EACH($1) AND `+openCondition+` ORDER BY ordering_key, position, id LIMIT $2 FOR UPDATE`, list(keys), maxClaimRows)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +239,7 @@ func (t *tx) dueDeliveries(c ClaimOptions) (due [][]deliveryRow, err error) {
 	for _, d := range open {
 		byKey[d.OrderingKey] = append(byKey[d.OrderingKey], d)
 	}
-	for _, key := range mixed {
+	for _, key := range keys {
 		if deliveries := byKey[key]; deliveries != nil { // not cancelled meanwhile
 			due = append(due, deliveries)
 		}
@@ -163,18 +249,15 @@ func (t *tx) dueDeliveries(c ClaimOptions) (due [][]deliveryRow, err error) {
 
 // claimDue plans the deliveries of each ordering key, saves the plans, and returns the
 // claimed deliveries and whether anything changed.
-func (t *tx) claimDue(due [][]deliveryRow, c ClaimOptions) (claimed []ClaimedDelivery, changed bool, err error) {
-	busy := make(map[string]int, len(c.InFlight))
-	for host, n := range c.InFlight {
-		busy[host] = n
-	}
+func (t *tx) claimDue(due [][]deliveryRow, c workspaceClaim) (claimed []ClaimedDelivery, changed bool, err error) {
 	var expired, taken, behind []string
 	until := t.Now.Add(allswell.LeaseDuration)
 	for _, deliveries := range due {
-		if len(claimed) == c.Limit {
+		if len(claimed) == c.limit {
 			break
 		}
-		if host := deliveries[0].host; c.LimitPerHost > 0 && busy[host] >= c.LimitPerHost {
+		to := fair.Target{Workspace: c.workspace, Host: deliveries[0].host}
+		if !c.plan.Admits(to) {
 			continue
 		}
 		open := make([]allswell.Delivery, len(deliveries))
@@ -192,9 +275,9 @@ func (t *tx) claimDue(due [][]deliveryRow, c ClaimOptions) (claimed []ClaimedDel
 			}
 		} else {
 			d := deliveries[plan.Claim]
-			busy[d.host]++
+			c.plan.Add(to)
 			taken = append(taken, d.ID)
-			claimed = append(claimed, ClaimedDelivery{d.ID, d.FencingToken + 1, d.host, until})
+			claimed = append(claimed, ClaimedDelivery{d.ID, d.FencingToken + 1, c.workspace, d.host, until})
 			if len(open) > 1+len(plan.Merge)+len(plan.Expire) {
 				behind = append(behind, d.OrderingKey)
 			}

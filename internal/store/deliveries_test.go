@@ -40,7 +40,7 @@ func (w *world) subscribe(target string, components ...string) allswell.Subscrib
 func (w *world) claim() (claimed []store.ClaimedDelivery) {
 	w.Helper()
 	for _, channel := range allswell.Channels {
-		got, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: channel, Limit: 100})
+		got, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: channel, Limit: 100})
 		w.ok(err)
 		claimed = append(claimed, got...)
 	}

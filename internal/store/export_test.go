@@ -241,3 +241,8 @@ func OccupyForecasts(s *Store, workspace string) (n int, free func()) {
 		}
 	}
 }
+
+// DueWorkspaces and DueKeys are statements of claims of deliveries.
+const DueWorkspaces = dueWorkspaces
+
+func DueKeys(order string) string { return dueKeys(order) }

@@ -163,9 +163,9 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 	if notifyAt.After(t.Now) {
 		held, next = notifyAt, notifyAt
 	}
-	_, err = t.Exec(`INSERT INTO deliveries (id, page_id, subscriber_id, event_id, purpose, channel, host, ordering_key, position, collapse_key, digest_key,
+	_, err = t.Exec(`INSERT INTO deliveries (id, page_id, workspace_id, subscriber_id, event_id, purpose, channel, host, ordering_key, position, collapse_key, digest_key,
 			state, happened_at, held_until_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)
-		SELECT $1 || substr(s.id, 5), s.page_id, s.id, $2, 'event', s.channel, s.host,
+		SELECT $1 || substr(s.id, 5), s.page_id, (SELECT p.workspace_id FROM pages p WHERE p.id = s.page_id), s.id, $2, 'event', s.channel, s.host,
 			CASE WHEN s.channel IN EACH($17) THEN s.id ELSE s.id || '/' || $3 END, $4,
 			CASE WHEN s.channel IN EACH($17) THEN $5 ELSE $3 END, $6, 'pending', $7,
 			CASE WHEN s.channel IN EACH($17) THEN CAST($8 AS BIGINT) END,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -79,18 +80,21 @@ func TestFairness(t *testing.T) {
 		w.clock.move(time.Second)
 		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.NewIncident{Title: "b", Message: ptr("short")}))(w)
 		w.fanOut()
-		claims := store.ClaimOptions{Channel: allswell.ChannelWebhook, Limit: 8, LimitPerHost: 4}
-		got, more, err := w.ClaimDeliveries(w.ctx, claims)
+		gate := fair.NewGate(fair.GateConfig{Places: 32, PerHost: 4})
+		claims := store.ClaimOptions{
+			Channel: allswell.ChannelWebhook, Limit: 8, Plan: func() *fair.Plan { return gate.Plan(time.Now()) },
+		}
+		got, _, more, err := w.ClaimDeliveries(w.ctx, claims)
 		w.ok(err)
 		hosts := make(map[string]int)
 		for _, c := range got {
 			hosts[c.Host]++
+			gate.Enter(fair.Target{Workspace: c.WorkspaceID, Host: c.Host})
 		}
 		if !more || hosts["slow.example.com"] != 4 || hosts["fast.example.com"] != 1 || len(hosts) != 2 {
 			t.Errorf("claimed %v, more: %v", hosts, more)
 		}
-		claims.InFlight = hosts
-		if got, more, err = w.ClaimDeliveries(w.ctx, claims); err != nil || len(got) != 0 || more {
+		if got, _, more, err = w.ClaimDeliveries(w.ctx, claims); err != nil || len(got) != 0 || more {
 			t.Errorf("claimed %v of a busy host, more: %v, %v", got, more, err)
 		}
 	})

@@ -26,7 +26,7 @@ func TestClaimFillsItsLimit(t *testing.T) {
 		}
 		w.fanOut()
 		for n := range 6 {
-			claimed, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelEmail, Limit: most})
+			claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelEmail, Limit: most})
 			w.ok(err)
 			if len(claimed) != most {
 				t.Errorf("claim %d found %d of %d mailboxes, for each of which much waits", n, len(claimed), most)

@@ -293,7 +293,7 @@ func TestSMSStopUnsubscribes(t *testing.T) {
 		w.SetSMS(store.SMSOptions{Channel: ch.ID})
 		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone, Confirmed: true}))(w)
 		must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)
-		claimed, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelSMS, Limit: 10})
+		claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelSMS, Limit: 10})
 		w.ok(err)
 		if len(claimed) != 1 {
 			t.Fatalf("%v", claimed)
@@ -329,7 +329,7 @@ func TestExpiredDeliveriesSayWhy(t *testing.T) {
 		sub := must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phone, Confirmed: true}))(w)
 		must(w.SendTestMessage(w.ctx, w.ws, "acme", sub.ID))(w)
 		claim := func() []store.ClaimedDelivery {
-			claimed, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelSMS, Limit: 10})
+			claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelSMS, Limit: 10})
 			w.ok(err)
 			return claimed
 		}

@@ -210,7 +210,7 @@ var faultTests = map[string]struct {
 			w.fanOut()
 		},
 		act: func(w *world, _ allswell.Monitor) error {
-			_, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelEmail, Limit: 10})
+			_, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelEmail, Limit: 10})
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) { w.deliveriesAre("pending 2", "sending 1", "superseded 1") },

@@ -250,6 +250,7 @@ func (t *tx) newSubscriber(pageID string, n allswell.NewSubscriber, byOperator b
 // they need.
 func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 	var rows, chosen, requests [][]any
+	workspaces := make(map[string]string) // by page
 	for _, sub := range subs {
 		target, err := t.storeTarget(sub.ID, sub.TargetKey, sub.Channel, sub.Address)
 		if err != nil {
@@ -262,7 +263,12 @@ func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 			chosen = append(chosen, []any{sub.ID, component})
 		}
 		if sub.ConfirmedAt.IsZero() {
-			_, row := t.newDelivery(sub, allswell.PurposeConfirmation)
+			if workspaces[sub.PageID] == "" {
+				if workspaces[sub.PageID], err = t.workspaceOfPage(sub.PageID); err != nil {
+					return err
+				}
+			}
+			_, row := t.newDelivery(workspaces[sub.PageID], sub, allswell.PurposeConfirmation)
 			requests = append(requests, row)
 		}
 	}
@@ -315,18 +321,22 @@ func (t *tx) queueMessage(sub allswell.Subscriber, purpose allswell.DeliveryPurp
 
 // queueDelivery is queueMessage, and returns the id of the delivery.
 func (t *tx) queueDelivery(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) (string, error) {
-	id, row := t.newDelivery(sub, purpose)
+	workspace, err := t.workspaceOfPage(sub.PageID)
+	if err != nil {
+		return "", err
+	}
+	id, row := t.newDelivery(workspace, sub, purpose)
 	return id, t.insertRows(insertDelivery, [][]any{row})
 }
 
-const insertDelivery = `INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
+const insertDelivery = `INSERT INTO deliveries (id, page_id, workspace_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
 	happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)`
 
 // newDelivery returns a row for insertDelivery, with its id.
-func (t *tx) newDelivery(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) (id string, row []any) {
+func (t *tx) newDelivery(workspaceID string, sub allswell.Subscriber, purpose allswell.DeliveryPurpose) (id string, row []any) {
 	id, now := allswell.NewID(allswell.PrefixDelivery, t.Now), millis(t.Now)
 	t.mailQueued = true
-	return id, []any{id, sub.PageID, sub.ID, string(purpose), string(sub.Channel), sub.Destination(), sub.ID, 0, id, string(allswell.DeliveryPending), now, now, 0, 0, now, now}
+	return id, []any{id, sub.PageID, workspaceID, sub.ID, string(purpose), string(sub.Channel), sub.Destination(), sub.ID, 0, id, string(allswell.DeliveryPending), now, now, 0, 0, now, now}
 }
 
 // DeleteSubscriber ends a subscription: open deliveries are cancelled and the

@@ -373,7 +373,7 @@ func TestTestMessages(t *testing.T) {
 			if sent.Purpose != allswell.PurposeTest || sent.State != allswell.DeliveryPending || sent.Target != sub.Target {
 				w.Errorf("%s: %+v", channel, sent)
 			}
-			claimed, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: channel, Limit: 10})
+			claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: channel, Limit: 10})
 			if w.ok(err); len(claimed) != 1 || claimed[0].ID != sent.ID {
 				w.Errorf("%s: claimed %+v, want %s", channel, claimed, sent.ID)
 			}

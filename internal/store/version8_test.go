@@ -193,7 +193,7 @@ func (w *world) goesOnFromVersion8() {
 	}
 	must(w.ProcessSignUps(w.ctx))(w)
 	w.clock.move(time.Minute) // claims of version 8 have expired
-	claimed, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelEmail, Limit: 10})
+	claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelEmail, Limit: 10})
 	w.ok(err)
 	if len(claimed) == 0 {
 		w.Fatal("nothing is due")

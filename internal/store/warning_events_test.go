@@ -156,7 +156,7 @@ var warningEventTests = map[string]func(w *world){
 		w.fanOut()
 		for range 3 {
 			for _, want := range []string{begun, ended} {
-				claimed, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelWebhook, Limit: 100})
+				claimed, _, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelWebhook, Limit: 100})
 				w.ok(err)
 				var got []string
 				var results []store.DeliveryResult
