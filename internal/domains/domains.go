@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -22,8 +23,13 @@ const (
 	// and waiting for a slot.
 	lookupTimeout = 10 * time.Second
 
-	// maxLookups is the maximum number of concurrent checks of a replica.
-	maxLookups = 8
+	// maxLookups is the maximum number of concurrent checks of a replica, of which one workspace has half while others
+	// wait. dueChecks is how many due ones begin together.
+	maxLookups = 16
+	dueChecks  = maxLookups / 2
+
+	// maxWaiting is how many checks wait for a place.
+	maxWaiting = 64
 
 	// pollInterval is how often Run looks for due checks.
 	pollInterval = time.Minute
@@ -50,7 +56,7 @@ type Checker struct {
 	log      *slog.Logger
 	resolver Resolver
 	timeout  time.Duration
-	lookups  chan struct{} // holds one element for each check under way
+	lookups  *fair.Pool    // a place is a check under way
 	due      chan struct{} // signals that a check may be due
 }
 
@@ -59,7 +65,7 @@ type Checker struct {
 func New(c Config) *Checker {
 	d := &Checker{
 		store: c.Store, log: c.Logger, resolver: c.Resolver, timeout: lookupTimeout,
-		lookups: make(chan struct{}, maxLookups), due: make(chan struct{}, 1),
+		lookups: fair.NewPool(maxLookups, maxWaiting), due: make(chan struct{}, 1),
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
@@ -92,7 +98,7 @@ func (d *Checker) Run(ctx context.Context) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
-		for d.CheckDue(ctx) == maxLookups { // there may be more
+		for d.CheckDue(ctx) == dueChecks { // there may be more
 		}
 		select {
 		case <-ctx.Done():
@@ -103,10 +109,10 @@ func (d *Checker) Run(ctx context.Context) {
 	}
 }
 
-// CheckDue makes at most maxLookups due checks and returns their number. It logs errors;
+// CheckDue makes at most dueChecks due checks and returns their number. It logs errors;
 // a failed check is due again in two minutes.
 func (d *Checker) CheckDue(ctx context.Context) int {
-	checks, err := d.store.BeginDomainChecks(ctx, maxLookups)
+	checks, err := d.store.BeginDomainChecks(ctx, dueChecks)
 	if err != nil {
 		if ctx.Err() == nil {
 			d.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "finding due domain checks failed", "error", err)
@@ -145,7 +151,7 @@ func (d *Checker) Verify(
 	if err != nil {
 		return p, err
 	}
-	check := store.DomainCheck{PageID: p.ID, Domain: p.Domain, Actor: actor}
+	check := store.DomainCheck{PageID: p.ID, WorkspaceID: p.WorkspaceID, Domain: p.Domain, Actor: actor}
 	last := p.Claim.CheckedAt
 	if p.Lookup != nil && p.Lookup.CheckedAt.After(last) {
 		last = p.Lookup.CheckedAt
@@ -172,15 +178,14 @@ func (d *Checker) lookUpAll(ctx context.Context, c *store.DomainCheck, prove boo
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	result := allswell.DomainUnchecked
-	select {
-	case d.lookups <- struct{}{}:
-		defer func() { <-d.lookups }()
-	case <-ctx.Done():
+	release, err := d.lookups.Acquire(ctx, fair.Workspace(c.WorkspaceID))
+	if err != nil {
 		if prove {
 			result = allswell.DomainNoAnswer
 		}
 		return result
 	}
+	defer release()
 	domain, record := c.Domain, c.Record()
 	var running sync.WaitGroup
 	running.Go(func() { c.Lookup = d.lookUpAddresses(ctx, domain) })

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/dnsserver"
@@ -219,6 +220,26 @@ func TestVerifyWithoutAnythingToDo(t *testing.T) {
 		w.expect(w.Verify(w.Context(), first, "x"))(allswell.DomainVerified, allswell.DomainUnchecked)
 		if n := w.dns.Queries(); asked == 0 || n != asked {
 			w.Errorf("%d queries, then %d more within the pause", asked, n-asked)
+		}
+	})
+}
+
+// TestWorkspaceLeavesPlaces checks that a workspace whose lookups hang leaves places to others, and that a check does not
+// wait for ever for one.
+func TestWorkspaceLeavesPlaces(t *testing.T) {
+	run(t, func(w *world) {
+		w.publish()
+		w.timeout = 50 * time.Millisecond
+		for {
+			if _, ok := w.lookups.TryAcquire(fair.Workspace(w.ws.WorkspaceID)); !ok {
+				break
+			}
+		}
+		w.expect(w.verify())(allswell.DomainPending, allswell.DomainNoAnswer)
+		w.timeout = lookupTimeout
+		other := store.DomainCheck{PageID: w.page.ID, WorkspaceID: "another", Domain: domain}
+		if got := w.lookUpAll(w.Context(), &other, true); got != allswell.DomainFound {
+			w.Errorf("a check of another workspace: %v", got)
 		}
 	})
 }

@@ -75,10 +75,11 @@ func (t *tx) saveDomainClaim(p allswell.Page) error {
 
 // DomainCheck is a check of a page's domain that is due.
 type DomainCheck struct {
-	PageID string
-	Domain string
-	Actor  allswell.Actor         // who asked for it; zero: the service itself
-	Lookup *allswell.DomainLookup // where the domain points to; nil: not looked up
+	PageID      string
+	WorkspaceID string
+	Domain      string
+	Actor       allswell.Actor         // who asked for it; zero: the service itself
+	Lookup      *allswell.DomainLookup // where the domain points to; nil: not looked up
 }
 
 // Record returns the record to look for.
@@ -91,7 +92,7 @@ func (c DomainCheck) Record() allswell.DomainRecord {
 const domainLease = 2 * time.Minute
 
 // BeginDomainChecks returns up to limit checks of domains that are due, those that have
-// been due longest first. No other replica gets them for domainLease; call
+// been due longest first, of each workspace in turn. No other replica gets them for domainLease; call
 // RecordDomainCheck for each within that time.
 func (s *Store) BeginDomainChecks(ctx context.Context, limit int) ([]DomainCheck, error) {
 	// Checks that are due later than any scheduled now were scheduled before the clock went
@@ -110,9 +111,11 @@ func (s *Store) BeginDomainChecks(ctx context.Context, limit int) ([]DomainCheck
 			return nil, err
 		}
 		checks, err := database.Query(t.Session, func(row database.Row) (c DomainCheck, err error) {
-			err = row.Scan(&c.PageID, &c.Domain)
+			err = row.Scan(&c.PageID, &c.Domain, &c.WorkspaceID)
 			return
-		}, `SELECT id, domain FROM pages WHERE `+due+` ORDER BY domain_check_at, id LIMIT $3`, millis(t.Now), ahead(t.Now), limit)
+		}, `SELECT id, domain, workspace_id FROM (SELECT id, domain, workspace_id, domain_check_at,
+				row_number() OVER (PARTITION BY workspace_id ORDER BY domain_check_at, id) AS turn FROM pages WHERE `+due+`) AS due
+			ORDER BY turn, domain_check_at, id LIMIT $3`, millis(t.Now), ahead(t.Now), limit)
 		if err != nil || len(checks) == 0 {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -318,7 +319,7 @@ func TestVersion3IsMigrated(t *testing.T) {
 		w.Store = w.replica()
 		w.serves("status.acme.example acme", someDomain+" x")
 		due := must(w.BeginDomainChecks(w.ctx, 8))(t)
-		if len(due) != 1 || due[0] != (store.DomainCheck{PageID: "page_2", Domain: someDomain}) {
+		if len(due) != 1 || due[0] != (store.DomainCheck{PageID: "page_2", WorkspaceID: "ws_2", Domain: someDomain}) {
 			t.Fatalf("due: %+v", due)
 		}
 		x := must(w.Page(w.ctx, allswell.Actor{WorkspaceID: "ws_2"}, "x"))(t)
@@ -328,5 +329,25 @@ func TestVersion3IsMigrated(t *testing.T) {
 		w.clock.move(7 * 24 * time.Hour)
 		w.checked(x, allswell.DomainMissing)
 		w.serves("status.acme.example acme")
+	})
+}
+
+// TestDueDomainsTakeTurns checks that many due checks of one workspace do not put off those of another.
+func TestDueDomainsTakeTurns(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		create := func(ws allswell.Actor, slug string) {
+			domain := slug + ".example"
+			must(w.CreatePage(w.ctx, ws, allswell.NewPage{Name: slug, Slug: slug, PageSettings: allswell.PageSettings{Domain: &domain}}))(w)
+		}
+		for n := range 20 {
+			create(w.ws, fmt.Sprint("many-", n))
+		}
+		w.clock.move(time.Second)
+		create(w.otherWorkspace(), "one")
+		w.clock.move(time.Hour)
+		due := must(w.BeginDomainChecks(w.ctx, 8))(w)
+		if !slices.ContainsFunc(due, func(c store.DomainCheck) bool { return c.Domain == "one.example" }) {
+			t.Errorf("the first checks are %+v", due)
+		}
 	})
 }
