@@ -33,20 +33,30 @@ const openEventColumns = eventColumns + `, fan_out_cursor, notify_at`
 
 // FanOut creates deliveries of new events, for at most 500 subscribers in one
 // transaction, and reports whether there may be more to do. The events of a page are
-// taken in commit order; among pages, the one that has waited longest comes first.
+// taken in commit order. Workspaces take turns, and among the pages of a workspace, the one that has waited longest
+// comes first.
 func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 	if found, err := s.exists(ctx, `SELECT 1 FROM events WHERE fanned_out_at IS NULL`); err != nil || !found {
 		return false, err
 	}
-	large := false
+	large, turn := false, "" // turn: the workspace
+	last := ""
+	if l := s.fanOutTurn.Load(); l != nil {
+		last = *l
+	}
 	more, err = write(ctx, s, func(t *tx) (bool, error) {
 		if err := t.lockMutex(mutexFanOut); err != nil {
 			return false, err
 		}
+		// The workspaces after the last one come first.
 		e, err := database.One(t.Session, scanOpenEvent, `SELECT `+openEventColumns+` FROM events e
 			WHERE fanned_out_at IS NULL AND NOT EXISTS (SELECT 1 FROM events o WHERE o.page_id = e.page_id AND o.fanned_out_at IS NULL
 				AND (o.page_version < e.page_version OR o.page_version = e.page_version AND o.ordinal < e.ordinal))
-			ORDER BY fan_out_progress_at, created_at, id LIMIT 1`)
+			ORDER BY (SELECT CASE WHEN p.workspace_id > $1 THEN 0 ELSE 1 END FROM pages p WHERE p.id = e.page_id),
+				(SELECT p.workspace_id FROM pages p WHERE p.id = e.page_id), fan_out_progress_at, created_at, id LIMIT 1`, last)
+		if err == nil {
+			turn, err = t.workspaceOfPage(e.PageID)
+		}
 		rows := fanOutRows
 		for n := 0; err == nil && n < fanOutEvents; n++ {
 			var done bool
@@ -62,6 +72,9 @@ func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 		}
 		return true, err
 	})
+	if err == nil {
+		s.fanOutTurn.Store(&turn)
+	}
 	if err == nil && large {
 		s.refreshStatistics(ctx)
 	}

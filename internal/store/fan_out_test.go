@@ -128,3 +128,25 @@ func TestFanOutInSteps(t *testing.T) {
 		}
 	})
 }
+
+// TestFanOutTakesTurns checks that a workspace with events of many pages does not put off the event of another.
+func TestFanOutTakesTurns(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		event := func(ws allswell.Actor, slug string) {
+			must(w.CreatePage(w.ctx, ws, allswell.NewPage{Name: slug, Slug: slug}))(w)
+			must(w.CreateSubscriber(w.ctx, ws, slug, allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/", Confirmed: true}))(w)
+			w.clock.move(time.Second)
+			must(w.CreateIncident(w.ctx, ws, slug, allswell.NewIncident{Title: "i", Message: ptr("a")}))(w)
+		}
+		for n := range 20 {
+			event(w.ws, fmt.Sprint("many-", n))
+		}
+		event(w.otherWorkspace(), "one")
+		for range 2 {
+			must(w.FanOut(w.ctx))(w)
+		}
+		if got := w.value(`SELECT count(*) FROM deliveries d JOIN pages p ON p.id = d.page_id WHERE p.slug = 'one'`); got != "1" {
+			t.Errorf("%s deliveries of the other workspace after two steps", got)
+		}
+	})
+}

@@ -94,8 +94,9 @@ type Store struct {
 
 	recordPings  string // the engine's statement
 	counts       runCounts
-	lastLiveness sync.Map     // replica -> time of its last liveness record that this store committed
-	analyzed     atomic.Int64 // when the statistics of deliveries were last refreshed, in ms
+	lastLiveness sync.Map               // replica -> time of its last liveness record that this store committed
+	fanOutTurn   atomic.Pointer[string] // the workspace whose events were fanned out last
+	analyzed     atomic.Int64           // when the statistics of deliveries were last refreshed, in ms
 
 	forecasts *fair.Pool // of alerts
 
