@@ -18,7 +18,6 @@ import (
 	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/jsonpath"
 	"github.com/allswell/allswell/internal/pattern"
-	"github.com/allswell/allswell/internal/redact"
 )
 
 // Limits of an HTTP check.
@@ -75,18 +74,22 @@ var httpType = Type{
 		},
 		{Name: "body", Label: "Body", Help: "Body of the request.", Kind: configfield.KindLongText, Advanced: true},
 		{
-			Name: "username", Label: "User name", Help: "User name for basic authentication.",
+			Name: "username", Label: "User name", Help: "User name for basic or Digest authentication.",
 			Kind: configfield.KindText, Advanced: true, Max: 255,
 		},
 		{
-			Name: "password", Label: "Password", Help: "Password for basic authentication.", Kind: configfield.KindText,
+			Name: "password", Label: "Password", Help: "Password for basic or Digest authentication.", Kind: configfield.KindText,
 			Secret: true, Advanced: true,
+		},
+		{
+			Name: "digest", Label: "Digest authentication", Help: "Whether to use Digest authentication (MD5, SHA-256) instead of basic.",
+			Kind: configfield.KindFlag, Advanced: true, Default: "false",
 		},
 		{
 			Name: "bearer_token", Label: "Bearer token", Help: "Token for the Authorization header.",
 			Kind: configfield.KindText, Secret: true, Advanced: true, Max: 8192,
 		},
-		oauthTokenURLField, oauthClientIDField, oauthClientSecretField, oauthScopesField,
+		oauthTokenURLField, oauthClientIDField, oauthClientSecretField, oauthScopesField, oauthAudienceField, oauthResourceField,
 		warnDaysField, downDaysField, insecureField, caField, clientCertificateField,
 		{
 			Name: "follow_redirects", Label: "Follow redirects", Help: "Whether to follow up to 10 redirects.",
@@ -142,6 +145,7 @@ type httpProbe struct {
 	Body             string            `json:"body,omitzero"`
 	Username         string            `json:"username,omitzero"`
 	Password         string            `json:"password,omitzero"`
+	Digest           bool              `json:"digest"`
 	BearerToken      string            `json:"bearer_token,omitzero"`
 	FollowRedirects  bool              `json:"follow_redirects"`
 	HTTPVersion      string            `json:"http_version,omitzero"`
@@ -205,6 +209,9 @@ func (p *httpProbe) Validate(bad *allswell.ValidationError) {
 // checkCredentials checks that there is one way to authenticate.
 func (p *httpProbe) checkCredentials(bad *allswell.ValidationError) {
 	p.checkOAuth(bad)
+	if p.Digest && p.Username == "" {
+		bad.Add("digest", "The digest needs a username.")
+	}
 	if p.Username != "" && p.BearerToken != "" {
 		bad.Add("bearer_token", "The bearer_token cannot be used together with the username.")
 	}
@@ -215,7 +222,7 @@ func (p *httpProbe) checkCredentials(bad *allswell.ValidationError) {
 
 // Destination returns where secrets are sent.
 func (p *httpProbe) Destination() configfield.Destination {
-	d := configfield.Destination{configfield.Server(p.URL), configfield.Server(p.Proxy), strings.TrimSpace(p.OAuthTokenURL)}
+	d := configfield.Destination{configfield.Server(p.URL), configfield.Server(p.Proxy), strings.TrimSpace(p.OAuthTokenURL), strconv.FormatBool(p.Digest)}
 	return append(append(d, p.tlsOptions.destination()...), headerDestination(p.Headers, p.SecretHeaders)...)
 }
 
@@ -260,7 +267,7 @@ func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
 	}
 	transport := p.transport(r)
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, CheckRedirect: p.redirect(transport, hops), Jar: newJar()}
+	client := &http.Client{Transport: p.authenticating(transport), CheckRedirect: p.redirect(transport, hops), Jar: newJar()}
 	response, err := client.Do(request)
 	if err != nil {
 		return hideToken(request, hops.fail(err))
@@ -269,16 +276,7 @@ func (p *httpProbe) run(ctx context.Context, r *run) Outcome {
 	if response.StatusCode == http.StatusUnauthorized {
 		p.forget(r.network)
 	}
-	return hideToken(request, p.judge(ctx, hops, response))
-}
-
-// hideToken hides the token of a request, because one of OAuth2 is known only here.
-func hideToken(request *http.Request, o Outcome) Outcome {
-	if _, token, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok {
-		secret := redact.New(token)
-		o.Failure, o.Body = secret.Hide(o.Failure), secret.Hide(allswell.FailedBody(o.Body))
-	}
-	return o
+	return hideToken(response.Request, hideToken(request, p.judge(ctx, hops, response)))
 }
 
 // addHeaders adds headers and credentials. It returns a failure if no access token could be obtained.
@@ -293,6 +291,7 @@ func (p *httpProbe) addHeaders(ctx context.Context, r *run, request *http.Reques
 		request.Host = host
 	}
 	switch {
+	case p.Digest: // after a challenge
 	case p.Username != "":
 		request.SetBasicAuth(p.Username, p.Password)
 	case p.BearerToken != "":
@@ -436,7 +435,7 @@ func (p *httpProbe) judge(ctx context.Context, q *requests, response *http.Respo
 			return Outcome{Failure: why}
 		}
 		o.Body = body.excerpt(ctx, q.run)
-		o.Failure = fmt.Sprintf("status %d, expected %s", response.StatusCode, strings.Join(p.ExpectedStatuses, ", ")) + statusHint(response, o.Body)
+		o.Failure = fmt.Sprintf("status %d, expected %s", response.StatusCode, strings.Join(p.ExpectedStatuses, ", ")) + statusHint(response, o.Body) + p.authenticationHint(response)
 	case p.HTTPVersion == "2" && response.ProtoMajor != 2:
 		o.Failure = "the response is HTTP/1.1, expected HTTP/2"
 	case errors.Is(err, errBusy):

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -57,6 +59,9 @@ type received struct {
 // need a place, so that the bodies of all checks together have limited room.
 func (p *httpProbe) receive(ctx context.Context, r *run, response *http.Response, keep bool) (received, error) {
 	b := received{Body: bodytext.Body{Header: response.Header}, response: response, limit: p.MaxBodySize, release: func() {}}
+	if isEndless(response) {
+		return p.receiveSome(ctx, r, b, keep)
+	}
 	err := b.read(min(freeBody, p.MaxBodySize))
 	if err == io.EOF {
 		return b, nil
@@ -82,6 +87,38 @@ func (p *httpProbe) receive(ctx context.Context, r *run, response *http.Response
 	}
 	if err == io.EOF {
 		return b, nil
+	}
+	return b, err
+}
+
+// isEndless reports whether a body has no end by its type, such as that of a stream of events.
+func isEndless(response *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	return kind == "text/event-stream" || kind == "multipart/x-mixed-replace"
+}
+
+// receiveSome reads the beginning of a body without an end, if it is to be judged: up to freeBody bytes, in half of the time that
+// is left. This does not count to the time of the check.
+func (p *httpProbe) receiveSome(ctx context.Context, r *run, b received, keep bool) (received, error) {
+	b.Cut = true
+	if !keep {
+		return b, nil
+	}
+	began := time.Now()
+	limit := r.timeout / 2
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = time.Until(deadline) / 2
+	}
+	var over atomic.Bool
+	timer := time.AfterFunc(limit, func() {
+		over.Store(true)
+		b.response.Body.Close()
+	})
+	defer timer.Stop()
+	err := b.read(min(freeBody, p.MaxBodySize))
+	r.wait(time.Since(began))
+	if err == io.EOF || over.Load() {
+		err = nil
 	}
 	return b, err
 }

@@ -38,6 +38,14 @@ var (
 		Name: "oauth2_scopes", Label: "OAuth2 scopes", Help: "Scopes to request.", Kind: configfield.KindList,
 		Advanced: true, Max: 255,
 	}
+	oauthAudienceField = Field{
+		Name: "oauth2_audience", Label: "OAuth2 audience", Help: "Audience of the token, for services that require one.",
+		Kind: configfield.KindText, Advanced: true, Max: allswell.MaxURLLength, Example: "https://api.example.com/",
+	}
+	oauthResourceField = Field{
+		Name: "oauth2_resource", Label: "OAuth2 resource", Help: "URI of the resource that the token is for (RFC 8707).",
+		Kind: configfield.KindText, Advanced: true, Max: allswell.MaxURLLength, Example: "https://api.example.com/",
+	}
 )
 
 // oauth has the fields of OAuth2 client credentials.
@@ -46,16 +54,37 @@ type oauth struct {
 	OAuthClientID     string   `json:"oauth2_client_id,omitzero"`
 	OAuthClientSecret string   `json:"oauth2_client_secret,omitzero"`
 	OAuthScopes       []string `json:"oauth2_scopes,omitempty"`
+	OAuthAudience     string   `json:"oauth2_audience,omitzero"`
+	OAuthResource     string   `json:"oauth2_resource,omitzero"`
 }
 
 func (a *oauth) checkOAuth(bad *allswell.ValidationError) {
 	if a.OAuthTokenURL == "" {
+		for field, value := range map[string]string{"oauth2_audience": a.OAuthAudience, "oauth2_resource": a.OAuthResource} {
+			if value != "" {
+				bad.Add(field, "The %s needs an oauth2_token_url.", field)
+			}
+		}
 		return
+	}
+	if u, err := url.Parse(a.OAuthResource); a.OAuthResource != "" && (err != nil || u.Scheme == "" || u.Fragment != "") {
+		bad.Add("oauth2_resource", "The oauth2_resource must be a URI without a fragment, such as https://api.example.com/.")
 	}
 	checkURL(bad, "oauth2_token_url", &a.OAuthTokenURL, "http", "https")
 	if a.OAuthClientID == "" {
 		bad.Add("oauth2_client_id", "The oauth2_client_id field is required with an oauth2_token_url.")
 	}
+}
+
+// parameters returns what is sent to the token URL besides the credentials and the scopes.
+func (a *oauth) parameters() url.Values {
+	v := make(url.Values)
+	for name, value := range map[string]string{"audience": a.OAuthAudience, "resource": a.OAuthResource} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	return v
 }
 
 // maxTokens is the maximum number of access tokens in memory.
@@ -75,7 +104,7 @@ func (c *tokenCache) open() *lru.Cache[[sha256.Size]byte, *oauth2.Token] {
 
 // key identifies the token of a client.
 func (a *oauth) key() [sha256.Size]byte {
-	return sha256.Sum256(fmt.Appendf(nil, "%q", append([]string{a.OAuthTokenURL, a.OAuthClientID, a.OAuthClientSecret}, a.OAuthScopes...)))
+	return sha256.Sum256(fmt.Appendf(nil, "%q", append([]string{a.OAuthTokenURL, a.OAuthClientID, a.OAuthClientSecret, a.OAuthAudience, a.OAuthResource}, a.OAuthScopes...)))
 }
 
 // token returns an access token, or a failure. Obtaining one is not part of the phases, nor of their total, but of the
@@ -99,7 +128,7 @@ func (a *oauth) token(ctx context.Context, r *run, transport func(*run) *http.Tr
 		Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	config := clientcredentials.Config{
-		ClientID: a.OAuthClientID, ClientSecret: a.OAuthClientSecret, TokenURL: a.OAuthTokenURL, Scopes: a.OAuthScopes,
+		ClientID: a.OAuthClientID, ClientSecret: a.OAuthClientSecret, TokenURL: a.OAuthTokenURL, Scopes: a.OAuthScopes, EndpointParams: a.parameters(),
 	}
 	ctx = context.WithValue(httptrace.WithClientTrace(ctx, requests.trace()), oauth2.HTTPClient, client)
 	token, err := config.Token(ctx)

@@ -127,8 +127,8 @@ func (p *httpProbe) guard(request *http.Request) guard {
 	if p.Password != "" {
 		secrets = append(secrets, redact.BasicAuth(p.Username, p.Password))
 	}
-	if _, token, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok && p.OAuthTokenURL != "" { // known only here
-		secrets = append(secrets, token)
+	if p.OAuthTokenURL != "" || p.Digest {
+		secrets = append(secrets, answerOf(request)...)
 	}
 	return newGuard(secrets...)
 }

@@ -26,13 +26,14 @@ import (
 var destinations = map[string][]string{
 	"elsewhere": {
 		"url", "host", "port", "proxy", "oauth2_token_url", "tls", "insecure", "ca_certificates", "security", "server_name", "resolver",
-		"headers", "secret_headers",
+		"headers", "secret_headers", "digest",
 	},
 	"the same": {
 		"method", "expected_statuses", "body_contains", "body_not_contains", "body_matches", "json_path", "json_value", "expected_headers", "body",
 		"username", "password", "bearer_token", "oauth2_client_id", "oauth2_client_secret", "oauth2_scopes", "warn_days", "down_days",
 		"client_certificate", "follow_redirects", "http_version", "max_body_size", "proxy_username", "proxy_password", "ip_version", "send", "expect",
 		"record_type", "expected_values", "dnssec", "packets", "max_loss", "subprotocol", "service", "database",
+		"oauth2_audience", "oauth2_resource", "allow_missing_accept",
 	},
 }
 

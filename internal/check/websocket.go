@@ -2,6 +2,8 @@ package check
 
 import (
 	"context"
+	"crypto/sha1"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/configfield"
@@ -31,8 +34,13 @@ var websocketType = Type{
 			Kind: configfield.KindText, Example: "pong",
 		},
 		{
-			Name: "subprotocol", Label: "Subprotocol", Help: "Subprotocol that the server must choose.",
-			Kind: configfield.KindText, Advanced: true, Max: 100,
+			Name: "subprotocol", Label: "Subprotocols", Help: "Subprotocols, separated by commas, of which the server must choose one.",
+			Kind: configfield.KindText, Advanced: true, Max: 500, Example: "graphql-transport-ws, graphql-ws",
+		},
+		{
+			Name: "allow_missing_accept", Label: "Allow a missing Sec-WebSocket-Accept",
+			Help: "Accept servers that do not prove with Sec-WebSocket-Accept that they read the request.",
+			Kind: configfield.KindFlag, Advanced: true, Default: "false",
 		},
 		{
 			Name: "headers", Label: "Headers", Help: "Headers of the request.", Kind: configfield.KindMap,
@@ -53,12 +61,14 @@ type websocketProbe struct {
 	Send          string            `json:"send,omitzero"`
 	Expect        string            `json:"expect,omitzero"`
 	Subprotocol   string            `json:"subprotocol,omitzero"`
+	NoAccept      bool              `json:"allow_missing_accept"`
 	Headers       map[string]string `json:"headers,omitempty"`
 	SecretHeaders map[string]string `json:"secret_headers,omitempty"`
 	IPVersion     string            `json:"ip_version,omitzero"`
 	tlsOptions
 
-	url *url.URL
+	url          *url.URL
+	subprotocols []string // that are offered
 }
 
 // Validate adds what is invalid, and prepares the probe to run.
@@ -68,8 +78,15 @@ func (p *websocketProbe) Validate(bad *allswell.ValidationError) {
 	checkHostHeader(bad, "secret_headers", p.SecretHeaders)
 	configfield.CheckHeaders(bad, "headers", p.Headers)
 	configfield.CheckHeaders(bad, "secret_headers", p.SecretHeaders)
-	if strings.ContainsAny(p.Subprotocol, " ,") {
-		bad.Add("subprotocol", "The subprotocol must be one name.")
+	p.subprotocols = nil
+	for name := range strings.SplitSeq(p.Subprotocol, ",") {
+		name = strings.TrimSpace(name)
+		if p.Subprotocol != "" && (!httpguts.ValidHeaderFieldName(name) || slices.Contains(p.subprotocols, name)) {
+			bad.Add("subprotocol", "The subprotocol must be different names without spaces, separated by commas.")
+			break
+		} else if name != "" {
+			p.subprotocols = append(p.subprotocols, name)
+		}
 	}
 	p.prepare(bad, "")
 }
@@ -91,7 +108,7 @@ func (p *websocketProbe) run(ctx context.Context, r *run) Outcome {
 	defer transport.CloseIdleConnections()
 	options := &websocket.DialOptions{
 		HTTPClient: &http.Client{
-			Transport:     transport,
+			Transport:     p.accepting(transport),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		HTTPHeader: http.Header{"User-Agent": {"Allswell"}},
@@ -102,21 +119,19 @@ func (p *websocketProbe) run(ctx context.Context, r *run) Outcome {
 		}
 	}
 	options.Host = options.HTTPHeader.Get("Host")
-	if p.Subprotocol != "" {
-		options.Subprotocols = []string{p.Subprotocol}
-	}
+	options.Subprotocols = p.subprotocols
 	conn, response, err := websocket.Dial(httptrace.WithClientTrace(ctx, hops.trace()), p.URL, options)
 	switch {
 	case err != nil && response != nil && response.StatusCode != http.StatusSwitchingProtocols:
 		return Outcome{Answered: true, Failure: fmt.Sprintf("status %d, expected 101", response.StatusCode)}
 	case err != nil && response != nil:
-		return Outcome{Answered: true, Failure: "the response is not that of a WebSocket"}
+		return Outcome{Answered: true, Failure: p.notWebSocket(response.Header)}
 	case err != nil:
 		return hops.fail(err)
 	}
 	defer conn.CloseNow()
-	if conn.Subprotocol() != p.Subprotocol {
-		return Outcome{Answered: true, Failure: "the server did not choose the subprotocol " + p.Subprotocol}
+	if len(p.subprotocols) > 0 && !slices.Contains(p.subprotocols, conn.Subprotocol()) {
+		return Outcome{Answered: true, Failure: "the server did not choose the subprotocol " + strings.Join(p.subprotocols, " or ")}
 	}
 	o := p.talk(ctx, r, conn)
 	r.mu.Lock()
@@ -126,6 +141,51 @@ func (p *websocketProbe) run(ctx context.Context, r *run) Outcome {
 		_ = conn.Close(websocket.StatusNormalClosure, "") // the check is over already
 	}
 	return o
+}
+
+// accepting returns what sends the request.
+func (p *websocketProbe) accepting(transport *http.Transport) http.RoundTripper {
+	if p.NoAccept {
+		return acceptTransport{transport}
+	}
+	return transport
+}
+
+// acceptTransport adds what servers of old libraries leave out: the proof that they read the key of the request. A wrong one
+// stays.
+type acceptTransport struct{ http.RoundTripper }
+
+// RoundTrip sends the request.
+func (t acceptTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(request)
+	if err == nil && response.StatusCode == http.StatusSwitchingProtocols && len(response.Header.Values("Sec-WebSocket-Accept")) == 0 {
+		response.Header.Set("Sec-WebSocket-Accept", acceptOf(request.Header.Get("Sec-WebSocket-Key")))
+	}
+	return response, err
+}
+
+// acceptOf returns the proof for a key (RFC 6455, section 4.2.2).
+func acceptOf(key string) string {
+	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// notWebSocket says why a response with the status 101 does not begin a WebSocket.
+func (p *websocketProbe) notWebSocket(h http.Header) string {
+	chosen := h.Get("Sec-WebSocket-Protocol")
+	switch {
+	case !httpguts.HeaderValuesContainsToken(h.Values("Connection"), "upgrade"):
+		return "the response is not that of a WebSocket: it has no header Connection: Upgrade"
+	case !httpguts.HeaderValuesContainsToken(h.Values("Upgrade"), "websocket"):
+		return "the response is not that of a WebSocket: it has no header Upgrade: websocket"
+	case len(h.Values("Sec-WebSocket-Accept")) == 0:
+		return "the response is not that of a WebSocket: it has no header Sec-WebSocket-Accept, which a check with allow_missing_accept accepts"
+	case chosen != "" && !slices.ContainsFunc(p.subprotocols, func(s string) bool { return strings.EqualFold(s, chosen) }):
+		return "the server chose a subprotocol that was not offered: " + quote(chosen)
+	case h.Get("Sec-WebSocket-Extensions") != "":
+		return "the server uses an extension that was not offered: " + quote(h.Get("Sec-WebSocket-Extensions"))
+	}
+	return "the response is not that of a WebSocket: its header Sec-WebSocket-Accept is wrong"
 }
 
 // talk exchanges messages on an open WebSocket.

@@ -1,0 +1,129 @@
+package check
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/icholy/digest"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/redact"
+)
+
+// maxChallenge is how much of the body of a challenge is read, so that its connection ends as the server expects.
+const maxChallenge = 64 << 10
+
+// digestTransport answers the challenges of Digest authentication (RFC 7616) of the configured origin.
+type digestTransport struct {
+	http.RoundTripper
+	probe *httpProbe
+}
+
+// RoundTrip sends a request and, after a challenge, sends it once more with an answer.
+func (t digestTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(request)
+	if err != nil || response.StatusCode != http.StatusUnauthorized || !t.isConfigured(request) {
+		return response, err
+	}
+	challenge := strongest(response.Header)
+	if challenge == nil {
+		return response, nil
+	}
+	answer, err := digest.Digest(challenge, digest.Options{
+		Method: request.Method, URI: request.URL.RequestURI(), GetBody: request.GetBody, Count: 1,
+		Username: t.probe.Username, Password: t.probe.Password,
+	})
+	if err != nil {
+		return response, nil
+	}
+	again := request.Clone(request.Context())
+	if request.GetBody != nil {
+		if again.Body, err = request.GetBody(); err != nil {
+			return response, nil
+		}
+	}
+	_, _ = io.CopyN(io.Discard, response.Body, maxChallenge)
+	response.Body.Close()
+	again.Header.Set("Authorization", answer.String())
+	return t.RoundTripper.RoundTrip(again)
+}
+
+// isConfigured reports whether neither a request nor a redirect before it left the configured origin.
+func (t digestTransport) isConfigured(request *http.Request) bool {
+	for r := request; ; r = r.Response.Request {
+		if !isSameOrigin(r.URL, t.probe.url) {
+			return false
+		}
+		if r.Response == nil {
+			return true
+		}
+	}
+}
+
+// digestStrength orders the algorithms that can be answered, the strongest last.
+var digestStrength = []string{"", "MD5", "SHA-256", "SHA-512", "SHA-512-256"}
+
+// strongest returns the challenge of Digest with the strongest algorithm that can be answered, or nil.
+func strongest(headers http.Header) (best *digest.Challenge) {
+	strength := -1
+	for _, text := range headers.Values("Www-Authenticate") {
+		if !digest.IsDigest(text) {
+			continue
+		}
+		c, err := digest.ParseChallenge(text)
+		if err != nil || !digest.CanDigest(c) {
+			continue
+		}
+		if s := slices.Index(digestStrength, strings.ToUpper(c.Algorithm)); s > strength {
+			best, strength = c, s
+		}
+	}
+	return best
+}
+
+// authenticationHint says why Digest authentication failed, to follow the status 401, or "".
+func (p *httpProbe) authenticationHint(response *http.Response) string {
+	switch {
+	case !p.Digest || response.StatusCode != http.StatusUnauthorized:
+		return ""
+	case strings.HasPrefix(response.Request.Header.Get("Authorization"), "Digest "):
+		return ": the server does not accept the user name and the password"
+	case !slices.ContainsFunc(response.Header.Values("Www-Authenticate"), digest.IsDigest):
+		return ": the server does not offer Digest authentication"
+	case strongest(response.Header) == nil:
+		return ": the server requires an algorithm of Digest authentication other than MD5, SHA-256 and SHA-512"
+	}
+	return ""
+}
+
+// answerOf returns what a request tells of the password in the header Authorization, and only here.
+func answerOf(request *http.Request) []string {
+	scheme, value, ok := strings.Cut(request.Header.Get("Authorization"), " ")
+	if !ok {
+		return nil
+	}
+	secrets := []string{value}
+	if c, err := digest.ParseCredentials(scheme + " " + value); scheme == "Digest" && err == nil {
+		secrets = append(secrets, c.Response)
+	}
+	return secrets
+}
+
+// authenticating returns what sends the requests of a check.
+func (p *httpProbe) authenticating(transport *http.Transport) http.RoundTripper {
+	if p.Digest {
+		return digestTransport{transport, p}
+	}
+	return transport
+}
+
+// hideToken hides what a request has in the header Authorization, because a token of OAuth2 is known only here.
+func hideToken(request *http.Request, o Outcome) Outcome {
+	if secrets := answerOf(request); len(secrets) > 0 {
+		secret := redact.New(secrets...)
+		o.Failure, o.Body = secret.Hide(o.Failure), secret.Hide(allswell.FailedBody(o.Body))
+	}
+	return o
+}
