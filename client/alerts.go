@@ -22,6 +22,9 @@ type Channel struct {
 	FallbackID   *string `json:"fallback_id"`    // the channel that receives what this one fails to deliver
 	TestWeekly   bool    `json:"test_weekly"`
 
+	// UnconfirmedAddress is the e-mail address that has to confirm first that it may be sent alerts; nil: none.
+	UnconfirmedAddress *string `json:"unconfirmed_address"`
+
 	SubscriberSMS bool `json:"subscriber_sms"` // subscribers get SMS through it, because ALLSWELL_SMS_CHANNEL names it
 
 	UsedBy []ChannelUse `json:"used_by"` // what uses it

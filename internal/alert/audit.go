@@ -17,6 +17,9 @@ func (c Channel) AuditObject() allswell.AuditObject {
 	if json.Unmarshal(c.Config, &config) == nil {
 		maps.Copy(fields, config)
 	}
+	if to := c.UnconfirmedAddress(); to != "" {
+		fields["unconfirmed_address"] = to
+	}
 	if len(c.SecretFields) > 0 {
 		fields["secrets"] = c.SecretFields
 	}

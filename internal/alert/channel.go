@@ -34,6 +34,10 @@ type Channel struct {
 	TestWeekly   bool                       // a test is sent every TestInterval
 	Templates
 	Health Health
+	// AddressConfirmed reports whether the e-mail address of the channel may be sent alerts. The store alone sets it: see
+	// UnconfirmedAddress.
+	AddressConfirmed bool
+	WorkspaceName    string // for test messages
 	// SubscriberSMS reports whether the setting ALLSWELL_SMS_CHANNEL names the channel, so that subscribers get SMS
 	// through it.
 	SubscriberSMS bool

@@ -86,7 +86,8 @@ type Message struct {
 	Items     []Item  // at least one; see NewMessage for their order
 	At        time.Time
 	Links     Links
-	Words     Words // in place of the default
+	Words     Words  // in place of the default
+	TestLine  string // who has sent the message to test its channel; "": it is no test
 }
 
 // Links are addresses of the dashboard and of the page that acknowledges; "" if the service does not know its own address.

@@ -109,8 +109,16 @@ func (t Type) CheckKeptSecrets(c configfield.Change) error {
 	return configfield.CheckKeptSecrets(func() configfield.Destined { return t.New() }, c)
 }
 
+// maxTester is how many characters of the names of a member and of a workspace a test message has.
+const maxTester = 100
+
 // TestMessage returns the message that tests a channel. by is who asked for it; "": the weekly test.
-func TestMessage(channel, by string, now time.Time) alert.Message {
+func TestMessage(c alert.Channel, by string, now time.Time) alert.Message {
+	line := "the weekly test"
+	if by != "" {
+		line = alert.Shorten(allswell.OneLine(by), maxTester)
+	}
+	line = "Test message from Allswell, sent by " + line + " of " + alert.Shorten(allswell.OneLine(c.WorkspaceName), maxTester)
 	reason := "the weekly test of this channel; nothing has happened"
 	if by != "" {
 		reason = by + " sent it to see whether alerts arrive; nothing has happened"
@@ -119,7 +127,7 @@ func TestMessage(channel, by string, now time.Time) alert.Message {
 		ID: allswell.NewID(alert.PrefixAlert, now), OpenedAt: now, ResolvedAt: now,
 		Subject: alert.Subject{Event: alert.ChannelTest, Name: "This alert", Severity: allswell.ImpactNone, Reason: reason},
 	}
-	return alert.Message{ID: allswell.NewID(alert.PrefixMessage, now), Items: []alert.Item{{Alert: a, Kinds: []alert.NoticeKind{alert.NoticeOpened}}}, At: now}
+	return alert.Message{ID: allswell.NewID(alert.PrefixMessage, now), Items: []alert.Item{{Alert: a, Kinds: []alert.NoticeKind{alert.NoticeOpened}}}, At: now, TestLine: line}
 }
 
 // Fields returns the fields of all types, each once, in the order of the types. A field may be a secret in some types only.

@@ -59,7 +59,7 @@ func TestAlertmanager(t *testing.T) {
 	over := open
 	over.Items = append([]alert.Item(nil), open.Items[0])
 	over.Items[0].ResolvedAt = now
-	for _, m := range []alert.Message{over, TestMessage("Ops", "Grace", now)} {
+	for _, m := range []alert.Message{over, TestMessage(alert.Channel{Name: "Ops"}, "Grace", now)} {
 		if r := sender.Send(ctx, channel, m); r.Result != allswell.SendAccepted {
 			t.Fatalf("%+v", r)
 		}

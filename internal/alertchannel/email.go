@@ -27,6 +27,9 @@ const (
 	emailText    = 20_000
 )
 
+// testSubject is the subject of mails that test a channel.
+const testSubject = "Test message from Allswell"
+
 type email struct {
 	To string `json:"to"`
 }
@@ -50,6 +53,9 @@ func (c *email) send(ctx context.Context, s *Sender, m alert.Message) Result {
 		return failed(allswell.SendFailed, "This service has no mail server (ALLSWELL_SMTP_URL).")
 	}
 	out := Mail{ID: m.ID, To: c.To, Subject: alert.Shorten(m.Headline(), emailSubject), Text: m.Text(emailText) + "\n"}
+	if m.TestLine != "" { // without words of the person who tests
+		out.Subject, out.Text = testSubject, m.TestLine+"\n\nNothing has happened. Alerts of the channel arrive here.\n"
+	}
 	if m.Thread != nil {
 		out.ThreadID = m.Thread.ID
 	}

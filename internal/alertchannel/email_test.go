@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 )
@@ -18,6 +19,10 @@ func TestEmail(t *testing.T) {
 	}})
 	defer sender.Close()
 	channel := newChannel(t, "email", `{"to":" oncall@example.com "}`, "")
+	if r := sender.Send(t.Context(), channel, messages("")["one"]); r.Result != allswell.SendFailed || got.To != "" || !strings.Contains(r.Reason, "oncall@example.com") {
+		t.Errorf("before its address is confirmed: %+v, and %+v was sent", r, got)
+	}
+	channel.AddressConfirmed = true
 	for title, m := range messages("") {
 		if r := sender.Send(t.Context(), channel, m); r.Result != allswell.SendAccepted {
 			t.Errorf("%s: %+v", title, r)
@@ -44,5 +49,33 @@ func TestEmail(t *testing.T) {
 		if len(invalid.Fields["to"]) == 0 {
 			t.Errorf("the address %q was accepted", bad)
 		}
+	}
+}
+
+// TestEmailsThatTestHaveNoWordsOfTheTester sends a test mail by a channel whose names and templates have other words.
+func TestEmailsThatTestHaveNoWordsOfTheTester(t *testing.T) {
+	var got Mail
+	sender := NewSender(Config{Mail: func(_ context.Context, m Mail) allswell.SendOutcome {
+		got = m
+		return allswell.SendOutcome{Result: allswell.SendAccepted}
+	}})
+	defer sender.Close()
+	channel := newChannel(t, "email", `{"to":"oncall@example.com"}`, "")
+	channel.AddressConfirmed, channel.WorkspaceName, channel.Name = true, "Acme", "Cheap pills"
+	channel.TitleTemplate, channel.TextTemplate = "Cheap pills", "Cheap pills at https://pills.example.com"
+	for by, line := range map[string]string{
+		"Ada":                     "Test message from Allswell, sent by Ada of Acme",
+		"":                        "Test message from Allswell, sent by the weekly test of Acme",
+		"Ada\n\nBuy at x.example": "Test message from Allswell, sent by AdaBuy at x.example of Acme",
+	} {
+		if r := sender.Send(t.Context(), channel, TestMessage(channel, by, time.Now())); r.Result != allswell.SendAccepted {
+			t.Errorf("%q: %+v", by, r)
+		}
+		if first, rest, _ := strings.Cut(got.Text, "\n"); got.Subject != "Test message from Allswell" || first != line || strings.Contains(rest, "pills") {
+			t.Errorf("%q: %+v", by, got)
+		}
+	}
+	if o := sender.Test(t.Context(), channel, strings.Repeat("x", 5000)); o.Result != allswell.SendAccepted || len(got.Text) > 400 {
+		t.Errorf("a long name: %+v %+v", o, got)
 	}
 }

@@ -108,6 +108,9 @@ func (s *Sender) Send(ctx context.Context, c alert.Channel, m alert.Message) Res
 	if err := configfield.Configure(channel, c.Config, c.Secrets); err != nil {
 		return failed(allswell.SendUndeliverable, "The channel's configuration is not valid any more: %v.", err)
 	}
+	if to := c.UnconfirmedAddress(); to != "" {
+		return failed(allswell.SendFailed, "The channel waits for the confirmation of %s, which is asked for by mail.", to)
+	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	if m.Outdates() {
@@ -126,8 +129,29 @@ func (s *Sender) Send(ctx context.Context, c alert.Channel, m alert.Message) Res
 
 // Test makes one attempt to send the message that tests a channel. by is who asked for it.
 func (s *Sender) Test(ctx context.Context, c alert.Channel, by string) allswell.SendOutcome {
-	return s.Send(ctx, c, TestMessage(c.Name, by, time.Now())).SendOutcome
+	return s.Send(ctx, c, TestMessage(c, by, time.Now())).SendOutcome
 }
+
+// Confirmation makes one attempt to send the mail that asks whether an address may be sent alerts. It contains no text of
+// a workspace, so that it is of no use to anybody who sends it to strangers.
+func (s *Sender) Confirmation(ctx context.Context, to, base, link string) allswell.SendOutcome {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	return s.Mail(ctx, Mail{
+		ID: allswell.NewID(alert.PrefixMessage, time.Now()), To: to, Subject: "Confirm that alerts may be sent to this address",
+		Text: fmt.Sprintf(confirmationText, base, int(alert.ConfirmationLifetime/time.Hour), link),
+	})
+}
+
+// confirmationText is the text of the mail that asks for a confirmation: the address of this service, hours, the link.
+const confirmationText = `Somebody has entered this address for alerts of the monitoring service at %s.
+
+To receive them, open this link within %d hours and press the button:
+
+%s
+
+Otherwise ignore this mail: no alerts are sent to this address.
+`
 
 // failed returns a result with a reason.
 func failed(r allswell.SendResult, format string, args ...any) Result {

@@ -104,6 +104,9 @@ func (a *Alerter) Run(ctx context.Context) {
 	defer stop()
 	var running sync.WaitGroup
 	running.Go(func() { a.testWeekly(ctx, sending) })
+	if a.Sender.Mail != nil {
+		running.Go(func() { a.confirmAddresses(ctx, sending) })
+	}
 	for ctx.Err() == nil {
 		next := a.advance(ctx)
 		sendNext := a.claim(ctx, sending, &running)
@@ -297,7 +300,7 @@ func (a *Alerter) test(ctx context.Context, t store.ChannelToTest) {
 		return
 	}
 	defer release()
-	m := store.ClaimedMessage{Message: alertchannel.TestMessage(t.Name, "", time.Now()), Channel: t.Channel, SecretsMissing: t.SecretsMissing}
+	m := store.ClaimedMessage{Message: alertchannel.TestMessage(t.Channel, "", time.Now()), Channel: t.Channel, SecretsMissing: t.SecretsMissing}
 	result := a.attempt(ctx, m)
 	a.note(to, result)
 	if err := a.Store.RecordWeeklyTest(ctx, t.ID, result.SendOutcome); err != nil {

@@ -25,6 +25,8 @@ type channelJSON struct {
 	FallbackID   *string `json:"fallback_id"`
 	TestWeekly   bool    `json:"test_weekly"`
 
+	UnconfirmedAddress *string `json:"unconfirmed_address"`
+
 	SubscriberSMS bool             `json:"subscriber_sms"`
 	UsedBy        []channelUseJSON `json:"used_by"`
 
@@ -82,7 +84,7 @@ func newChannelJSON(c alert.Channel) channelJSON {
 	}
 	return channelJSON{
 		ID: c.ID, Type: c.Type, Name: c.Name, Enabled: c.Enabled, MaxPerMinute: c.MaxPerMinute, FallbackID: ptrOrNil(c.FallbackID), TestWeekly: c.TestWeekly,
-		SubscriberSMS: c.SubscriberSMS, UsedBy: uses,
+		UnconfirmedAddress: ptrOrNil(c.UnconfirmedAddress()), SubscriberSMS: c.SubscriberSMS, UsedBy: uses,
 		TitleTemplate: ptrOrNil(c.TitleTemplate), TextTemplate: ptrOrNil(c.TextTemplate),
 		Secrets: append([]string{}, c.SecretFields...),
 		Health: healthJSON{
@@ -256,6 +258,9 @@ func (a *api) testChannel(c *call) (store.Response, error) {
 	if err == nil {
 		err = ch.HasSecrets()
 	}
+	if err == nil {
+		ch, err = a.store.PrepareTest(c.Context(), c.actor(), ch)
+	}
 	if err != nil {
 		return store.Response{}, err
 	}
@@ -279,6 +284,9 @@ func (a *api) testNewChannel(c *call) (store.Response, error) {
 	o.Require("type")
 	ch, err := readNewChannel(o)
 	if err := o.Check(err); err != nil {
+		return store.Response{}, err
+	}
+	if ch, err = a.store.PrepareTest(c.Context(), c.actor(), ch); err != nil {
 		return store.Response{}, err
 	}
 	outcome, err := a.channelTests.Test(c.Context(), c.actor(), ch)

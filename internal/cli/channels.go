@@ -48,6 +48,8 @@ func channelState(ch *client.Channel) string {
 	switch {
 	case !ch.Enabled:
 		return "disabled"
+	case ch.UnconfirmedAddress != nil:
+		return "waits for confirmation of " + *ch.UnconfirmedAddress
 	case ch.Health.SecretsUnreadable:
 		return "its secrets cannot be opened"
 	case ch.Health.CommandMissing:

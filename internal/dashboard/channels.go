@@ -58,6 +58,8 @@ func (c shownChannel) State() string {
 	switch {
 	case !c.Enabled:
 		return "Disabled"
+	case c.UnconfirmedAddress() != "":
+		return "Waits for confirmation of " + c.UnconfirmedAddress()
 	case c.Health.SecretsUnreadable:
 		return "Secrets cannot be decrypted"
 	case c.Health.CommandMissing:
@@ -79,7 +81,7 @@ func (c shownChannel) Tone() string {
 		return allswell.NeutralTone.Name
 	case c.Failing(), c.Health.SecretsUnreadable, c.Health.CommandMissing:
 		return allswell.StatusMajorOutage.Tone().Name
-	case c.Health.TestFailed():
+	case c.Health.TestFailed(), c.UnconfirmedAddress() != "":
 		return allswell.StatusDegraded.Tone().Name
 	case c.Health.AttemptedAt.IsZero():
 		return allswell.NeutralTone.Name
@@ -221,6 +223,10 @@ func (v *visit) testChannel() error {
 func (v *visit) sendTest(c alert.Channel) (*channelResult, error) {
 	if v.channelTests == nil {
 		return nil, errNoTests
+	}
+	c, err := v.store.PrepareTest(v.r.Context(), v.actor(), c)
+	if err != nil {
+		return nil, err
 	}
 	outcome, err := v.channelTests.Test(v.r.Context(), v.actor(), c)
 	if err != nil {

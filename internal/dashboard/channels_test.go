@@ -59,7 +59,11 @@ func TestFormsOfAllChannels(t *testing.T) {
 				}
 			}
 			made := v.wants(v.post("/admin/channels/new", fields...), http.StatusSeeOther, "/admin/channels/chn_")
-			v.wants(v.get(made.Header.Get("Location")), http.StatusOK, kind.Label, "It was not used yet", "Nothing uses it yet", "Send everything that is down")
+			state := "It was not used yet"
+			if kind.Name == alert.EmailType {
+				state = "Waits for confirmation of <bdi>oncall@example.com</bdi>"
+			}
+			v.wants(v.get(made.Header.Get("Location")), http.StatusOK, kind.Label, state, "Nothing uses it yet", "Send everything that is down")
 		}
 		v.wants(v.get("/admin/channels/new?type=nonsense"), http.StatusNotFound)
 		v.wants(v.post("/admin/channels/new", "type", "nonsense"), http.StatusNotFound)

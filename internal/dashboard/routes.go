@@ -49,6 +49,8 @@ func (d *Dashboard) routes() []route {
 		{"GET /admin/forgot", accessAnyone, (*visit).showForgot},
 		{"POST /admin/forgot", accessAnyone, (*visit).requestReset},
 
+		{"GET " + alert.ConfirmPath, accessAnyone, (*visit).showConfirmAddress},
+		{"POST " + alert.ConfirmPath, accessAnyone, (*visit).confirmAddress},
 		{"GET " + alert.LinkPath, accessAnyone, (*visit).showAlertLink},
 		{"POST " + alert.LinkPath, accessAnyone, (*visit).acknowledgeAlertLink},
 		{"GET " + alert.CalendarPath, accessAnyone, (*visit).showOnCallCalendar},

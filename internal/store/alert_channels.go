@@ -16,7 +16,9 @@ import (
 )
 
 const channelColumns = `id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute, fallback_id, test_weekly,
-	title_template, text_template, attempted_at, taken_at, failing_since_at, failures, reason, template_error, due_at, tested_at, created_at, updated_at`
+	title_template, text_template, attempted_at, taken_at, failing_since_at, failures, reason, template_error, due_at, tested_at, created_at, updated_at,
+	EXISTS (SELECT 1 FROM channel_addresses o WHERE o.workspace_id = alert_channels.workspace_id AND o.address = alert_channels.address),
+	(SELECT workspaces.name FROM workspaces WHERE workspaces.id = alert_channels.workspace_id)`
 
 // presentChannels are the channels that were not deleted, as a table.
 const presentChannels = `(SELECT * FROM alert_channels WHERE deleted_at IS NULL) AS channels`
@@ -25,7 +27,7 @@ func scanChannel(row database.Row) (c alert.Channel, err error) {
 	var config string
 	err = row.Scan(&c.ID, &c.WorkspaceID, &c.Type, &c.Name, &c.Enabled, &config, listOf[string]{&c.SecretFields}, &c.MaxPerMinute, text{&c.FallbackID}, &c.TestWeekly, &c.TitleTemplate, &c.TextTemplate,
 		instant{&c.Health.AttemptedAt}, instant{&c.Health.TakenAt}, instant{&c.Health.FailingSince}, &c.Health.Failures, text{&c.Health.Reason}, text{&c.Health.TemplateError}, instant{&c.Health.NextAt}, instant{&c.Health.TestedAt},
-		instant{&c.CreatedAt}, instant{&c.UpdatedAt})
+		instant{&c.CreatedAt}, instant{&c.UpdatedAt}, &c.AddressConfirmed, &c.WorkspaceName)
 	c.Config = json.RawMessage(config)
 	return
 }
@@ -178,14 +180,19 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 		if err := t.checkCount(presentChannels, actor.WorkspaceID, "channels", t.s.maxChannels); err != nil {
 			return c, err
 		}
+		confirmed, err := t.askForAddress(c)
+		if err != nil {
+			return c, err
+		}
+		c.AddressConfirmed = confirmed
 		sealed, err := t.sealSecrets(c.ID, c.Secrets)
 		if err != nil {
 			return c, err
 		}
 		if _, err = t.Exec(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secrets, secret_fields,
-				max_per_minute, fallback_id, test_weekly, created_at, updated_at, title_template, text_template)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14)`, c.ID, c.WorkspaceID, c.Type, c.Name, c.Enabled, string(c.Config), sealed,
-			listText(c.SecretFields), c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now), c.TitleTemplate, c.TextTemplate); err != nil {
+				max_per_minute, fallback_id, test_weekly, created_at, updated_at, title_template, text_template, address)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15)`, c.ID, c.WorkspaceID, c.Type, c.Name, c.Enabled, string(c.Config), sealed,
+			listText(c.SecretFields), c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now), c.TitleTemplate, c.TextTemplate, nullIfEmpty(c.Address())); err != nil {
 			return c, err
 		}
 		if err := t.audit(actor, allswell.AuditCreate, nil, c); err != nil {
@@ -234,16 +241,21 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 				return c, err
 			}
 		}
+		if c.Address() != before.Address() {
+			if c.AddressConfirmed, err = t.askForAddress(c); err != nil {
+				return c, err
+			}
+		}
 		sealed, err := t.sealSecrets(c.ID, c.Secrets)
 		if err != nil {
 			return c, err
 		}
 		if _, err = t.Exec(`UPDATE alert_channels SET name = $2, enabled = $3, config = $4, secrets = $5, secret_fields = $6,
 				max_per_minute = $7, fallback_id = $8, test_weekly = $9, updated_at = $10,
-				title_template = $11, text_template = $12, template_error = $13 WHERE id = $1`,
+				title_template = $11, text_template = $12, template_error = $13, address = $14 WHERE id = $1`,
 			c.ID, c.Name, c.Enabled, string(c.Config), sealed, listText(c.SecretFields),
 			c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now),
-			c.TitleTemplate, c.TextTemplate, nullIfEmpty(c.Health.TemplateError)); err != nil {
+			c.TitleTemplate, c.TextTemplate, nullIfEmpty(c.Health.TemplateError), nullIfEmpty(c.Address())); err != nil {
 			return c, err
 		}
 		if err := t.planChannel(c.ID); err != nil {

@@ -172,6 +172,9 @@ func (x *identitySignIn) link(user allswell.User) error {
 	}
 	_, err = x.Exec(`INSERT INTO identities (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4)`, x.identity.Issuer, x.identity.Subject, user.ID, millis(x.Now))
 	x.linked = true
+	if err == nil { // the provider has verified the address
+		err = x.confirmEmail(user.ID)
+	}
 	return err
 }
 

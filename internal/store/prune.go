@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 )
 
 // Retention times. A listening gap matters as long as a monitor may be waiting since
@@ -74,6 +75,7 @@ func (s *Store) Prune(ctx context.Context) error {
 			{`DELETE FROM sessions WHERE created_at <= $1`, allswell.SessionMaxAge},
 			{`DELETE FROM sms_counts WHERE day_at <= $1`, smsCountsKept},
 			{`DELETE FROM ping_keys WHERE ends_at <= $1`, 0},
+			{`DELETE FROM address_confirmations WHERE asked_at <= $1`, alert.ConfirmationLifetime},
 			{`DELETE FROM one_time_codes WHERE ends_at <= $1`, 0},
 			{`DELETE FROM page_limits WHERE holder_id IN (SELECT id FROM invitations WHERE ends_at <= $1)`, 0},
 			{`DELETE FROM invitations WHERE ends_at <= $1`, 0},

@@ -139,6 +139,9 @@ func (s *Store) SetUp(ctx context.Context, code string, n allswell.NewUser, b Br
 		if err := t.insertUser(user, n.PasswordHash); err != nil {
 			return "", err
 		}
+		if err := t.confirmEmail(user.ID); err != nil { // the operator has given the code
+			return "", err
+		}
 		actor := allswell.Actor{
 			Kind: allswell.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: workspace, Address: b.Address,
 		}
@@ -150,13 +153,19 @@ func (s *Store) SetUp(ctx context.Context, code string, n allswell.NewUser, b Br
 	})
 }
 
-// insertUser creates a user. It returns allswell.ErrPreconditionFailed if the e-mail address has an account already.
+// insertUser creates a user, whose address is not confirmed. It returns allswell.ErrPreconditionFailed if the e-mail address has an account already.
 func (t *tx) insertUser(u allswell.User, passwordHash string) error {
 	n, err := t.Exec(`INSERT INTO users (id, email, name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (email) DO NOTHING`,
 		u.ID, u.Email, u.Name, nullIfEmpty(passwordHash), millis(t.Now))
 	if err == nil && n == 0 {
 		err = allswell.ErrPreconditionFailed
 	}
+	return err
+}
+
+// confirmEmail records that a user has proved that the address is theirs.
+func (t *tx) confirmEmail(userID string) error {
+	_, err := t.Exec(`UPDATE users SET email_confirmed = TRUE WHERE id = $1`, userID)
 	return err
 }
 
@@ -209,6 +218,9 @@ func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b 
 			return none, err
 		}
 		if err := t.setPassword(actor, passwordHash); err != nil {
+			return none, err
+		}
+		if err := t.confirmEmail(id); err != nil { // the code was mailed, or an operator has it
 			return none, err
 		}
 		if _, err := t.Exec(`DELETE FROM identities WHERE user_id = $1`, id); err != nil {

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -32,8 +33,8 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"SaveCertificateFile": nil, "CertificateFile": nil, "CertificatePaths": nil, "DeleteCertificateFiles": nil, "LockCertificate": nil, "UnlockCertificate": nil, // of the installation
 	"Credentials": nil, "Users": nil, "IssueSetupCode": nil, "FindCode": nil, "SetUp": nil, "IssueResetCode": nil, "ResetPassword": nil, "IssueEnterCode": nil, "SignInWithCode": nil, "StartSession": nil, "FindSession": nil, "UseSession": nil, "FindInvitation": nil, "AcceptInvitation": nil, "AuthenticatorSecret": nil, "FinishSignIn": nil, "SignInWithPassword": nil, "SignInWithPasskey": nil, "IssuePasskeyChallenge": nil, "TakePasskeyChallenge": nil, "FindPasskey": nil, "UseSecondFactor": nil, "RemoveFactors": nil, "IdentityUser": nil, "HasIdentity": nil, "IssueStateCode": nil, "TakeStateCode": nil, "SignInIdentity": nil, // before the sign-in
 	"ChangePassword": nil, "Sessions": nil, "EndSession": nil, "EndOtherSessions": nil, "ConfirmSession": nil, "ChangeUser": nil, "SwitchWorkspace": nil, "Factors": nil, "SetAuthenticator": nil, "RenewRecoveryCodes": nil, "RemoveAuthenticator": nil, "Passkeys": nil, "AddPasskey": nil, "RenamePasskey": nil, "RemovePasskey": nil, "ConfirmWithPasskey": nil, // of the user alone
-	"AdvanceAlerts": nil, "ClaimMessages": nil, "SaveMessageResult": nil, "OnAlertsPending": nil, "Waiting": nil, "TakeChannelTests": nil, "RecordWeeklyTest": nil, "RecordRequestedTest": nil, // over all
-	"AlertThread": nil, "ThreadChannel": nil, "AcknowledgeThread": nil, "OnCallCalendar": nil, // public, by key
+	"AdvanceAlerts": nil, "ClaimMessages": nil, "SaveMessageResult": nil, "OnAlertsPending": nil, "Waiting": nil, "TakeChannelTests": nil, "RecordWeeklyTest": nil, "RecordRequestedTest": nil, "TakeConfirmations": nil, "ConfirmationSent": nil, // over all
+	"FindConfirmation": nil, "ConfirmAddress": nil, "AlertThread": nil, "ThreadChannel": nil, "AcknowledgeThread": nil, "OnCallCalendar": nil, // public, by key
 	"AllMonitors": nil, "Events": nil, "Gaps": nil, "Pools": nil, "SetFault": nil, // these tests' own
 
 	"IssueToken": func(s *store.Store, ctx context.Context, _ allswell.Actor, x things) error {
@@ -200,6 +201,11 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"AlertChannelWithSecrets": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.AlertChannelWithSecrets(ctx, ws, x.channel)
 		return err
+	},
+	"PrepareTest": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		// The address of the other workspace's channel is confirmed there alone, and its channel is not asked again.
+		_, err := s.PrepareTest(ctx, ws, alert.Channel{ID: x.channel, Type: "email", Config: json.RawMessage(`{"to":"ops@example.com"}`)})
+		return refused(err, "to")
 	},
 	"CreateAlertChannel": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.CreateAlertChannel(ctx, ws, alert.Channel{Type: "x", Name: "x", MaxPerMinute: 1, FallbackID: x.channel})

@@ -1,0 +1,63 @@
+package alerter
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// confirmations is the number of mails that ask for confirmations which are sent at a time.
+const confirmations = 4
+
+// confirmAddresses sends the mails that ask for the confirmation of addresses, until ctx ends.
+func (a *Alerter) confirmAddresses(ctx, sending context.Context) {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		for a.confirmDue(ctx, sending) == confirmations { // there may be more
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// confirmDue sends some mails that are due, and returns their number.
+func (a *Alerter) confirmDue(ctx, sending context.Context) int {
+	if ctx.Err() != nil {
+		return 0
+	}
+	due, err := a.Store.TakeConfirmations(ctx, confirmations)
+	if err != nil && ctx.Err() == nil {
+		a.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "looking for addresses to confirm failed; retrying", "error", err)
+	}
+	var running sync.WaitGroup
+	for _, c := range due {
+		running.Go(func() { a.askForConfirmation(sending, c) })
+	}
+	running.Wait()
+	return len(due)
+}
+
+// askForConfirmation makes one attempt to send a mail. One that may succeed later is tried again.
+func (a *Alerter) askForConfirmation(ctx context.Context, c store.AddressConfirmation) {
+	link := a.BaseURL + alert.ConfirmPath + "?" + url.Values{"code": {c.Code}}.Encode()
+	o := a.Sender.Confirmation(ctx, c.Address, a.BaseURL, link)
+	if o.Result != allswell.SendAccepted {
+		a.Logger.Warn("the mail that asks for the confirmation of an address was not sent", "workspace", c.WorkspaceID, "reason", o.Reason, "error", o.Detail)
+	}
+	if o.Result == allswell.SendFailed || o.Result == allswell.SendNotAttempted || o.Result == allswell.SendServerUnavailable {
+		return
+	}
+	if err := a.Store.ConfirmationSent(context.WithoutCancel(ctx), c); err != nil {
+		a.Logger.Warn("saving that a confirmation was asked for failed; it may be asked for again", "error", err)
+	}
+}
