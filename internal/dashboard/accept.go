@@ -1,9 +1,11 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/allswell/allswell"
@@ -59,18 +61,17 @@ func (v *visit) showAcceptForm(status int, s *acceptScreen) error {
 	}
 	switch {
 	case v.in.ID != "" || s.NoPassword: // a button is enough, or nothing can be accepted
-	case s.UserID == "":
-		s.Fields = []field{s.draw(field{Name: "name", Label: "Your name", Autocomplete: "name"}), s.draw(newPassword)}
-		focusFirst(s.Fields)
-	default:
-		s.Fields = []field{s.draw(field{
-			Name: "password", Label: "Password of your account", Type: "password", Autocomplete: "current-password",
-		})}
-		if s.NeedsCode {
-			s.Fields = append(s.Fields, s.draw(field{
-				Name: "second_factor", Label: "Code of your authenticator app, or a recovery code",
-				Autocomplete: "one-time-code",
-			}))
+	default: // the same whether the address has an account, which is nobody else's business
+		s.Fields = []field{
+			s.draw(field{
+				Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password",
+				Hint: "Of your account. If you have none, choose a password with at least 12 characters.",
+			}),
+			s.draw(field{Name: "name", Label: "Your name", Autocomplete: "name", Optional: true, Hint: "Of a new account."}),
+			s.draw(field{
+				Name: "second_factor", Label: "Code of your authenticator app, or a recovery code", Optional: true,
+				Hint: "If your account has an authenticator app.", Autocomplete: "one-time-code",
+			}),
 		}
 		focusFirst(s.Fields)
 	}
@@ -97,10 +98,8 @@ func (v *visit) accept() error {
 		if v.in.Method == allswell.SignInProxy {
 			by.Method = v.in.Method // the new session is of no use without the proxy either
 		}
-	case s.UserID == "":
-		by, err = v.newAccount(s)
 	default:
-		by, err = v.proveAccount(s)
+		by, err = v.readAcceptance(s)
 	}
 	if s.refused(err) {
 		status := http.StatusUnprocessableEntity
@@ -116,11 +115,28 @@ func (v *visit) accept() error {
 	return v.startSession(secret, err, Path)
 }
 
-// newAccount returns the account that the form describes.
-func (v *visit) newAccount(s *acceptScreen) (store.Acceptance, error) {
-	n := allswell.NewUser{Email: s.Email, Name: strings.TrimSpace(s.Value("name"))}
-	if err := joinInvalid(n.Validate(), password.Check(s.Value("password"), n.Name, n.Email)); err != nil {
+// errNotAccepted says of a password that it is neither that of the account nor one for a new account, so that nobody
+// learns whether there is an account.
+const errNotAccepted = "This is neither the password of your account nor one for a new account, which needs at least 12 characters and must not be easy to guess."
+
+// readAcceptance returns who accepts: the account of the invited address, or the new one that the form describes.
+func (v *visit) readAcceptance(s *acceptScreen) (store.Acceptance, error) {
+	local, _, _ := strings.Cut(s.Email, "@")
+	n := allswell.NewUser{Email: s.Email, Name: cmp.Or(strings.TrimSpace(s.Value("name")), local)}
+	if err := n.Validate(); err != nil {
 		return store.Acceptance{}, err
+	}
+	if s.UserID == "" {
+		return v.newAccount(s, n)
+	}
+	return v.proveAccount(s)
+}
+
+// newAccount returns a new account. What is wrong is answered as proveAccount does, and counts as an attempt.
+func (v *visit) newAccount(s *acceptScreen, n allswell.NewUser) (store.Acceptance, error) {
+	if password.Check(s.Value("password"), n.Name, n.Email) != nil {
+		_, err := v.checkPassword(s.Email, "password", s.Value("password"))
+		return store.Acceptance{}, sameRefusal(err)
 	}
 	hash, err := password.Hash(v.r.Context(), v.asker(attempter{account: s.Email, proven: true}), s.Value("password"))
 	return store.Acceptance{Name: n.Name, PasswordHash: hash}, err
@@ -130,6 +146,7 @@ func (v *visit) newAccount(s *acceptScreen) (store.Acceptance, error) {
 func (v *visit) proveAccount(s *acceptScreen) (store.Acceptance, error) {
 	hash, err := v.checkPassword(s.Email, "password", s.Value("password"))
 	by := store.Acceptance{UserID: s.UserID, PasswordHash: hash}
+	err = sameRefusal(err)
 	if err != nil || !s.NeedsCode {
 		return by, err
 	}
@@ -139,6 +156,20 @@ func (v *visit) proveAccount(s *acceptScreen) (store.Acceptance, error) {
 	}
 	return by, v.factorError("second_factor", err)
 }
+
+// sameRefusal replaces the message that a password is wrong with errNotAccepted.
+func sameRefusal(err error) error {
+	var bad *allswell.ValidationError
+	if !errors.As(err, &bad) || !slices.Equal(bad.Fields["password"], []string{wrongPassword}) {
+		return err
+	}
+	var same allswell.ValidationError
+	same.Add("password", errNotAccepted)
+	return same.Err()
+}
+
+// wrongPassword is the message on a password that is not that of the account.
+const wrongPassword = "The password is wrong."
 
 // checkPassword is for visitors with a session or a one-time code. It counts an attempt, checks the password of the account with an e-mail address, and returns its hash. It
 // returns a *allswell.ValidationError for a field if the password is wrong, or there were too many attempts.
@@ -153,7 +184,7 @@ func (v *visit) checkPassword(email, name, typed string) (hash string, err error
 		return "", v.refuseAttempt(err, refuse)
 	}
 	if err == nil && !matches {
-		bad.Add(name, "The password is wrong.")
+		bad.Add(name, wrongPassword)
 		err = bad.Err()
 	}
 	return account.PasswordHash, err

@@ -39,7 +39,7 @@ func TestInvitation(t *testing.T) {
 		grace := s.visitor()
 		grace.wants(grace.get("/admin/accept?code="+first), http.StatusNotFound, "not valid any more")
 		grace.wants(grace.get("/admin/accept?code="+code), http.StatusOK, "Ada Lovelace", "grace@example.com", "editor", `name="name"`)
-		grace.wants(grace.post("/admin/accept", "code", code, "name", " ", "password", "grace"), http.StatusUnprocessableEntity, "name field is required", "at least 12")
+		grace.wants(grace.post("/admin/accept", "code", code, "name", " ", "password", "grace"), http.StatusUnprocessableEntity, "at least 12")
 		grace.wants(grace.post("/admin/accept", "code", code, "name", "Grace", "password", goodPassword, "email", "eve@example.com", "role", "owner"), http.StatusSeeOther, "/admin")
 		grace.wants(grace.get("/admin"), http.StatusOK, "Grace", "Editor")
 		s.visitor().wants(s.visitor().post("/admin/accept", "code", code, "name", "Eve", "password", goodPassword), http.StatusNotFound)
@@ -71,9 +71,9 @@ func TestInvitationOfAnAccount(t *testing.T) {
 		bob.wants(bob.get("/admin/accept?code="+code), http.StatusOK, "You are signed in as viewer@example.com")
 		bob.wants(bob.post("/admin/accept", "code", code), http.StatusForbidden)
 		thief := s.visitor()
-		thief.wants(thief.get("/admin/accept?code="+code), http.StatusOK, "Password of your account")
+		thief.wants(thief.get("/admin/accept?code="+code), http.StatusOK, "Of your account. If you have none")
 		for range signInsPerAccount {
-			thief.wants(thief.post("/admin/accept", "code", code, "name", "Eve", "password", "a guess of words"), http.StatusUnprocessableEntity, "is wrong")
+			thief.wants(thief.post("/admin/accept", "code", code, "name", "Eve", "password", "a guess of words"), http.StatusUnprocessableEntity, "neither the password of your account")
 		}
 		thief.wants(thief.post("/admin/accept", "code", code, "password", goodPassword), http.StatusTooManyRequests, "Too many attempts")
 		s.dashboard.signIns = newSignInLimits()
@@ -313,5 +313,45 @@ func TestEditorOfSomePages(t *testing.T) {
 		grace.wants(grace.get("/admin/pages/acme/components"), http.StatusNotFound)
 		owner.wants(owner.post(member, "from", "editor", "role", "editor", "reach", "all"), http.StatusSeeOther)
 		grace.wants(grace.get("/admin/pages/acme/components"), http.StatusOK)
+	})
+}
+
+// TestInvitationsDoNotSayWhetherThereIsAnAccount compares the screens of invitations of an address with an account and of
+// one without, byte for byte, until there are too many attempts.
+func TestInvitationsDoNotSayWhetherThereIsAnAccount(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		s.member(owner, allswell.RoleEditor)
+		owner.wants(owner.post("/admin/members/"+s.userID("editor@example.com")+"/remove"), http.StatusSeeOther)
+		type invited struct {
+			v           *visitor
+			email, code string
+		}
+		var both []invited
+		for _, email := range []string{"editor@example.com", "nobody@example.com"} {
+			code := s.codeIn(owner.post("/admin/members/invite", "email", email, "role", "viewer").body)
+			both = append(both, invited{s.visitor(), email, code})
+		}
+		same := func(what string, open func(invited) answer) {
+			t.Helper()
+			var seen []string
+			for _, i := range both {
+				a := open(i)
+				text := fmt.Sprint(a.StatusCode, a.Header.Values("Retry-After"), strings.NewReplacer(i.email, "EMAIL", i.code, "CODE").Replace(a.body))
+				seen = append(seen, text)
+			}
+			if seen[0] != seen[1] {
+				t.Errorf("%s: with an account\n%s\nand without\n%s", what, seen[0], seen[1])
+			}
+		}
+		same("the link", func(i invited) answer { return i.v.get("/admin/accept?code=" + i.code) })
+		same("a long name", func(i invited) answer {
+			return i.v.post("/admin/accept", "code", i.code, "password", "x", "name", strings.Repeat("x", 300))
+		})
+		for n := range signInsPerAccount + 2 {
+			same(fmt.Sprint("attempt ", n), func(i invited) answer {
+				return i.v.post("/admin/accept", "code", i.code, "password", []string{"", "x", "password1234"}[n%3], "second_factor", "123456")
+			})
+		}
 	})
 }
