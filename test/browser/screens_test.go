@@ -61,6 +61,7 @@ var notScreens = map[string]string{
 	"/admin/setup":                               "is seen before the first account",
 	"/admin/reset":                               "needs a code",
 	"/admin/accept":                              "needs a code",
+	"/admin/confirm-address":                     "needs a code",
 	"/admin/alert-link":                          "needs the key of a message",
 	"/admin/on-call.ics":                         "a file",
 	"/admin/sign-in":                             "is for people who are not signed in",
