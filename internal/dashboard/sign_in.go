@@ -82,6 +82,9 @@ type tooManyAttempts struct{ wait time.Duration }
 
 func (e *tooManyAttempts) Error() string { return "too many attempts to sign in" }
 
+// retryAfter returns when the next attempt is allowed, as the value of Retry-After.
+func (e *tooManyAttempts) retryAfter() string { return strconv.Itoa(int(e.wait.Seconds()) + 1) }
+
 // attempt counts an attempt to sign in, and returns an error if there were too many.
 func (v *visit) attempt(a attempter) error {
 	now := v.now()
@@ -209,7 +212,7 @@ func (v *visit) refuseAttempt(err error, refuse func(status int, message string,
 	if !errors.As(err, &tooMany) {
 		return err
 	}
-	v.w.Header().Set("Retry-After", strconv.Itoa(int(tooMany.wait.Seconds())+1))
+	v.w.Header().Set("Retry-After", tooMany.retryAfter())
 	return refuse(http.StatusTooManyRequests, "Too many attempts. Please try again in %d minutes.", int(tooMany.wait.Minutes())+1)
 }
 

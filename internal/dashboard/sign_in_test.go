@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -150,8 +151,8 @@ func TestAttemptsAreLimited(t *testing.T) {
 			v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", "not this one"), http.StatusUnprocessableEntity)
 		}
 		refused := v.wants(v.post("/admin/sign-in", "email", "Ada@example.com", "password", goodPassword), http.StatusTooManyRequests, "Too many attempts")
-		if refused.Header.Get("Retry-After") == "" {
-			s.Error("no Retry-After")
+		if after, err := strconv.Atoi(refused.Header.Get("Retry-After")); err != nil || after < 60 || after > 601 {
+			s.Errorf("Retry-After %d, %v; want seconds, up to ten minutes", after, err)
 		}
 		for i := range signInsPerAddress - signInsPerAccount {
 			v.wants(v.post("/admin/sign-in", "email", fmt.Sprintf("nobody%d@example.com", i/5), "password", "x"), http.StatusUnprocessableEntity)

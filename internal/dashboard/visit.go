@@ -223,6 +223,7 @@ type failure struct {
 // fail answers with the screen of an error.
 func (v *visit) fail(err error) {
 	var identity allswell.IdentityError
+	var tooMany *tooManyAttempts
 	f := failure{
 		Status: http.StatusInternalServerError, Title: "Something went wrong",
 		Text: "The error is in the log of the service. Please try again.",
@@ -254,7 +255,8 @@ func (v *visit) fail(err error) {
 			Status: http.StatusNotFound, Title: "This link is not valid any more",
 			Text: "It is of an alert that ended long ago, or is not complete.",
 		}
-	case errors.As(err, new(*tooManyAttempts)):
+	case errors.As(err, &tooMany):
+		v.w.Header().Set("Retry-After", tooMany.retryAfter())
 		f = failure{Status: http.StatusTooManyRequests, Title: "Too many attempts", Text: "Please try again in some minutes."}
 	case errors.Is(err, errBackupRunning):
 		f = failure{

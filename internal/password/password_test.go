@@ -39,6 +39,15 @@ func TestPasswordMatchesItsHashOnly(t *testing.T) {
 			t.Errorf("Matches(%.20q, %.20q) = %t, %v, want %t", c.hash, c.password, got, err, c.want)
 		}
 	}
+	longest := strings.Repeat("word", password.MaxLength/4)
+	if hash, err = password.Hash(ctx, somebody, longest); err != nil {
+		t.Fatal(err)
+	}
+	for typed, want := range map[string]bool{longest: true, longest + "x": false, longest + longest: false, longest[1:]: false} {
+		if got, err := password.Matches(ctx, somebody, hash, typed); got != want || err != nil {
+			t.Errorf("%d bytes for a password of %d: %t, %v", len(typed), len(longest), got, err)
+		}
+	}
 	if _, err := password.Matches(ctx, somebody, "$argon2id$nonsense", "x"); err == nil {
 		t.Error("a damaged hash is no error")
 	}

@@ -84,3 +84,17 @@ func TestBodiesInFlightAreBounded(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 	})
 }
+
+// TestPlacesOfBodiesAreFreeAgain sends more large bodies, one after another, than there are medium places.
+func TestPlacesOfBodiesAreFreeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := web.NewBodies().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := web.ReadBody(w, r, web.MaxBody); err != nil {
+				t.Fatalf("%s: %v", r.Header.Get("X-Name"), err)
+			}
+		}))
+		for i := range 300 {
+			send(h, fmt.Sprint("large body ", i), "192.0.2.1:1", 100<<10)
+		}
+	})
+}
