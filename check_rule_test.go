@@ -44,6 +44,7 @@ func TestCheckRule(t *testing.T) {
 		{"|s|o|s|o", "up up up up", nil},
 		{"|s|s|f|f|s|s|o", "up slow failing down down slow slow", nil},
 		{"|s|f|s|s", "up failing up slow", nil},
+		{"|s|s|f|f|o|o", "up slow failing down down up", nil}, // the outage ended the slowness
 		{"|o|f|u|u|f", "up failing failing failing down", nil},
 		{"|u|u|u", "waiting waiting waiting", nil},
 
@@ -98,6 +99,11 @@ func TestFailuresBelowAParentCountAnewAfterIt(t *testing.T) {
 	if m.ConsecutiveFailures != 5 {
 		t.Errorf("%d failures are counted", m.ConsecutiveFailures)
 	}
+	m.CheckState.Round = allswell.CheckRound{}
+	if m.ApplyCheckResult(allswell.CheckResult{Status: allswell.CheckOK}, view); m.ConsecutiveFailures != 0 || m.FailuresSuppressed {
+		t.Errorf("after a good result: %+v", m)
+	}
+	fail()
 	m.ParentDown = false
 	if fail(); m.ConsecutiveFailures != 1 || fail().WentDown || !fail().WentDown {
 		t.Errorf("after the parent: %+v", m)
@@ -200,6 +206,64 @@ func TestCheckChange(t *testing.T) {
 	var bad *allswell.ValidationError
 	if err := (allswell.MonitorChange{Interval: new(10 * time.Second)}).ValidateFor(m); !errors.As(err, &bad) || bad.Fields["timeout"] == nil {
 		t.Errorf("an interval as short as the timeout: %v", err)
+	}
+}
+
+// TestLimitsOfChecks checks both sides of each limit, of a new check and of a change.
+func TestLimitsOfChecks(t *testing.T) {
+	const field = len("secret")
+	sized := func(size int) allswell.CheckSpec {
+		return allswell.CheckSpec{Config: json.RawMessage(`{"url":"a"}`), Secrets: map[string]json.RawMessage{
+			"secret": json.RawMessage(`"` + strings.Repeat("x", size-len(`{"url":"a"}`)-field-2) + `"`),
+		}}
+	}
+	for _, c := range []struct {
+		field    string
+		interval time.Duration
+		spec     allswell.CheckSpec
+		ok       bool
+	}{
+		{"interval", allswell.MinCheckInterval - time.Second, allswell.CheckSpec{Timeout: time.Second}, false},
+		{"interval", allswell.MinCheckInterval, allswell.CheckSpec{}, true},
+		{"interval", allswell.MaxCheckInterval, allswell.CheckSpec{}, true},
+		{"interval", allswell.MaxCheckInterval + time.Second, allswell.CheckSpec{}, false},
+		{"interval", time.Minute + time.Millisecond, allswell.CheckSpec{}, false},
+		{"timeout", time.Minute, allswell.CheckSpec{Timeout: 999 * time.Millisecond}, false},
+		{"timeout", time.Minute, allswell.CheckSpec{Timeout: time.Second}, true},
+		{"timeout", time.Minute, allswell.CheckSpec{Timeout: 59 * time.Second}, true},
+		{"timeout", time.Minute, allswell.CheckSpec{Timeout: time.Minute}, false},
+		{"timeout", time.Hour, allswell.CheckSpec{Timeout: allswell.MaxCheckTimeout}, true},
+		{"timeout", time.Hour, allswell.CheckSpec{Timeout: allswell.MaxCheckTimeout + time.Second}, false},
+		{"slow_after", time.Minute, allswell.CheckSpec{Timeout: 2 * time.Second, SlowAfter: time.Microsecond}, false},
+		{"slow_after", time.Minute, allswell.CheckSpec{Timeout: 2 * time.Second, SlowAfter: time.Millisecond}, true},
+		{"slow_after", time.Minute, allswell.CheckSpec{Timeout: 2 * time.Second, SlowAfter: 1999 * time.Millisecond}, true},
+		{"slow_after", time.Minute, allswell.CheckSpec{Timeout: 2 * time.Second, SlowAfter: 2 * time.Second}, false},
+		{"recovery_threshold", time.Minute, allswell.CheckSpec{RecoveryThreshold: -1}, false},
+		{"recovery_threshold", time.Minute, allswell.CheckSpec{RecoveryThreshold: 1}, true},
+		{"recovery_threshold", time.Minute, allswell.CheckSpec{RecoveryThreshold: allswell.MaxRecoveryThreshold}, true},
+		{"recovery_threshold", time.Minute, allswell.CheckSpec{RecoveryThreshold: allswell.MaxRecoveryThreshold + 1}, false},
+		{"confirm_from", time.Minute, allswell.CheckSpec{ConfirmFrom: -1}, false},
+		{"confirm_from", time.Minute, allswell.CheckSpec{ConfirmFrom: 1}, true},
+		{"confirm_from", time.Minute, allswell.CheckSpec{ConfirmFrom: allswell.MaxConfirmFrom}, true},
+		{"confirm_from", time.Minute, allswell.CheckSpec{ConfirmFrom: allswell.MaxConfirmFrom + 1}, false},
+		{"type", time.Minute, sized(allswell.MaxCheckConfig), true},
+		{"type", time.Minute, sized(allswell.MaxCheckConfig + 1), false},
+	} {
+		spec := c.spec
+		m := checkedMonitor(func(m *allswell.Monitor) { m.Interval = c.interval })
+		change := allswell.CheckChange{
+			Timeout: &spec.Timeout, SlowAfter: &spec.SlowAfter, RecoveryThreshold: &spec.RecoveryThreshold, ConfirmFrom: &spec.ConfirmFrom,
+			Config: spec.Config, Secrets: spec.Secrets,
+		}
+		for way, err := range map[string]error{
+			"a new check": allswell.NewMonitor{Type: "http", Name: "Shop", Interval: c.interval, Check: spec}.Validate(),
+			"a change":    allswell.MonitorChange{Check: change}.ValidateFor(m),
+		} {
+			var bad *allswell.ValidationError
+			if refused := errors.As(err, &bad); refused == c.ok || refused && (len(bad.Fields) != 1 || bad.Fields[c.field] == nil) {
+				t.Errorf("%s of %s, %s every %s: %v", c.field, way, spec.Timeout, c.interval, err)
+			}
+		}
 	}
 }
 

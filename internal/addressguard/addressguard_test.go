@@ -33,6 +33,11 @@ func TestWhyNever(t *testing.T) {
 		if got := WhyNever(addr); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
+		if addr.Is6() { // an interface hides nothing
+			if got := WhyNever(addr.WithZone("eth0")); got != want {
+				t.Errorf("%s%%eth0: %q, want %q", text, got, want)
+			}
+		}
 		target := netip.AddrPortFrom(addr, 80).String()
 		if err := Control("tcp", target, nil); (err != nil) != (want != "") {
 			t.Errorf("%s: %v", text, err)

@@ -102,6 +102,18 @@ func TestContentEncodings(t *testing.T) {
 	}
 }
 
+// TestNumberOfContentEncodings checks both sides of their limit.
+func TestNumberOfContentEncodings(t *testing.T) {
+	raw, names := "ok", []string(nil)
+	for range maxEncodings {
+		raw, names = packed(t, "gzip", raw), append(names, "gzip")
+	}
+	text, err := body(strings.Join(names, ", "), "", raw).Decode(limit, goOn)
+	expect(t, text, err, "ok", "")
+	text, err = body(strings.Join(append(names, "gzip"), ", "), "", packed(t, "gzip", raw)).Decode(limit, goOn)
+	expect(t, text, err, "", "has 6 content encodings")
+}
+
 func expect(t *testing.T, text Text, err error, want, failure string) {
 	t.Helper()
 	if failure == "" {

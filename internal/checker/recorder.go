@@ -72,7 +72,7 @@ func (r *recorder) save(ctx context.Context) {
 		if rest = rest[done:]; isOutage(err) {
 			r.checker.records.Failed(time.Now(), "error", err)
 		}
-		if len(rest) > 0 && (attempt == maxAttempts || ctx.Err() != nil) {
+		if len(rest) > 0 && isLast(ctx, attempt) {
 			r.drop(len(rest))
 			return
 		}
@@ -84,6 +84,9 @@ func (r *recorder) save(ctx context.Context) {
 		}
 	}
 }
+
+// isLast reports whether no attempt follows one: after a stop each batch has only one.
+func isLast(ctx context.Context, attempt int) bool { return attempt >= maxAttempts || ctx.Err() != nil }
 
 // isOutage reports whether an error means that the database was not available.
 func isOutage(err error) bool {

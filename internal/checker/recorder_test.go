@@ -58,6 +58,21 @@ func TestRefusedResults(t *testing.T) {
 	}
 }
 
+// TestAttemptsEnd checks when a batch is given up.
+func TestAttemptsEnd(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for _, c := range []struct {
+		ctx     context.Context
+		attempt int
+		last    bool
+	}{{t.Context(), 1, false}, {t.Context(), maxAttempts - 1, false}, {t.Context(), maxAttempts, true}, {stopped, 1, true}} {
+		if last := isLast(c.ctx, c.attempt); last != c.last {
+			t.Errorf("attempt %d, stopped %t: it is the last one: %t", c.attempt, c.ctx.Err() != nil, last)
+		}
+	}
+}
+
 // TestFewClaimsWhileCutOff checks that a replica that reaches nothing runs one check at a time, and leaves the others
 // to other replicas.
 func TestFewClaimsWhileCutOff(t *testing.T) {
@@ -82,6 +97,45 @@ func TestFewClaimsWhileCutOff(t *testing.T) {
 	}
 	stop()
 	d.drain(stop)
+}
+
+// TestInterruptedChecksHaveNoResult checks that a check which a stop cancels says nothing of its target.
+func TestInterruptedChecksHaveNoResult(t *testing.T) {
+	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
+	actor, _ := storetest.Workspace(t, s, "acme")
+	create(t, s, actor, "a", "http://"+silent(t, "127.0.0.1"))
+	c := newChecker(t, s, "x", nil, func(c *Config) { c.Private = PrivateOn })
+	work, stop := context.WithCancel(t.Context())
+	d := newDispatcher(c, work)
+	if d.claim(t.Context()); d.places.taken() != 1 {
+		t.Fatalf("%d checks run", d.places.taken())
+	}
+	stop()
+	d.drain(stop)
+	if n := c.Waiting(); n != 0 || d.places.taken() != 0 {
+		t.Errorf("%d results, %d checks run", n, d.places.taken())
+	}
+}
+
+// TestResultsSayWhoChecked checks that every result, however it came about, has the replica and its location.
+func TestResultsSayWhoChecked(t *testing.T) {
+	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
+	actor, _ := storetest.Workspace(t, s, "acme")
+	c := newChecker(t, s, "x", nil, func(c *Config) { c.Location, c.Private = "here", PrivateOn })
+	web := newSite(t)
+	claim, p := claimed(t, web.URL)
+	claim.WorkspaceID = actor.WorkspaceID
+	once, err := c.Once(t.Context(), actor.WorkspaceID, "http", urlSpec(web.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for way, r := range map[string]allswell.CheckResult{
+		"a check": c.check(t.Context(), claim, p), "one that cannot run": c.unknown(claim, "no reason"), "a test": once,
+	} {
+		if r.Replica != "x" || r.Location != "here" {
+			t.Errorf("%s was made by %q at %q", way, r.Replica, r.Location)
+		}
+	}
 }
 
 // TestFullQueue checks that no checks are claimed while too many results wait, so that each has a place.

@@ -110,6 +110,29 @@ func TestOneThatWaitsIsNext(t *testing.T) {
 	})
 }
 
+// TestAPlaceForOneWhoLeavesIsFree gives a place to a caller whose context ended just before.
+func TestAPlaceForOneWhoLeavesIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(1, 10)
+		fill(p, Host("a"))
+		ctx, cancel := context.WithCancel(t.Context())
+		var err error
+		go func() { _, err = p.Acquire(ctx, Host("b")) }()
+		synctest.Wait()
+		p.mu.Lock()
+		cancel() // it goes on when the lock is free
+		p.put([]Key{Host("a")})
+		p.mu.Unlock()
+		synctest.Wait()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the error is %v", err)
+		}
+		if free := p.Free(); free != 1 {
+			t.Errorf("%d places are free, not 1", free)
+		}
+	})
+}
+
 func TestTheQueueIsBoundedAndShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPool(1, 10)
