@@ -1,0 +1,72 @@
+package alertchannel
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+)
+
+// TestRetryAfterOfServices checks every form of the header, and its limit, in every answer that means later.
+func TestRetryAfterOfServices(t *testing.T) {
+	now := time.Now().UTC().Truncate(time.Second)
+	for value, want := range map[string]time.Duration{
+		"": 0, "-1": 0, "soon": 0, "NaN": 0, "1.5": 1500 * time.Millisecond, "3600": time.Hour, "3601": time.Hour, "1e300": time.Hour,
+		now.Add(-time.Minute).Format(http.TimeFormat):   0,
+		now.Add(time.Minute).Format(http.TimeFormat):    time.Minute,
+		now.Add(time.Hour).Format(http.TimeFormat):      time.Hour,
+		now.Add(24 * time.Hour).Format(http.TimeFormat): time.Hour,
+	} {
+		a := answer{header: http.Header{"Retry-After": {value}}}
+		if got := a.retryAfter(now); got != want {
+			t.Errorf("Retry-After: %s: %s, want %s", value, got, want)
+		}
+	}
+	for status := 200; status < 600; status++ {
+		want := allswell.SendRejected
+		switch {
+		case status < 300:
+			want = allswell.SendAccepted
+		case status == 408 || status == 425 || status == 429 || status >= 500:
+			want = allswell.SendFailed
+		}
+		a := answer{status: status, header: http.Header{"Retry-After": {"7"}}}
+		if o := a.outcome("Acme"); o.Result != want || (o.RetryAfter == 7*time.Second) != (want == allswell.SendFailed) {
+			t.Errorf("%d: %+v", status, o)
+		}
+	}
+}
+
+// TestNoTextHasSecrets checks that neither the reason, which members see, nor the detail, which is logged, has a secret
+// of the channel or the key of a link.
+func TestNoTextHasSecrets(t *testing.T) {
+	c := alert.Channel{Config: json.RawMessage(`{"user":"ann"}`), Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"correct horse"`)}}
+	m := alert.Message{Thread: &alert.Thread{ID: "thr_1", Key: "0123456789abcdef0123456789"}}
+	text := "refused: correct horse, 0123456789abcdef0123456789"
+	r := Result{SendOutcome: allswell.SendOutcome{Reason: text}}
+	r.Detail = text
+	r = r.clean(secretsOf(c, m))
+	for name, got := range map[string]string{"reason": r.Reason, "detail": r.Detail} {
+		if !strings.HasPrefix(got, "refused: ") || strings.Contains(got, "horse") || strings.Contains(got, m.Thread.Key) {
+			t.Errorf("the %s is %q", name, got)
+		}
+	}
+}
+
+// TestURLsOfServices checks which URLs of services are accepted.
+func TestURLsOfServices(t *testing.T) {
+	for text, valid := range map[string]bool{
+		"https://www.example.com/": true, "http://www.example.com:8080/a?b=c": true, "ftp://www.example.com/": false,
+		"https://ann@www.example.com/": false, "https://ann:secret@www.example.com/": false, "https://www.example.com/#a": false,
+		"https:///a": false, "www.example.com": false,
+	} {
+		var bad allswell.ValidationError
+		if checkURL(&bad, "url", &text); (bad.Err() == nil) != valid {
+			t.Errorf("%s: %v", text, bad.Err())
+		}
+	}
+}
