@@ -11,9 +11,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// document is the OpenAPI document of the API, which includes this endpoint.
+// document is the source of the one that clients get. It allows no fields that it does not name.
 var document = sync.OnceValues(func() (*openapi3.T, error) {
-	return openapi3.NewLoader().LoadFromFile("../api/openapi.json")
+	return openapi3.NewLoader().LoadFromFile("../api/openapi.yaml")
 })
 
 // documentedPath returns the path in the document that describes a request path.

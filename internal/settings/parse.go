@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/idna"
+
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/hostname"
@@ -95,6 +97,10 @@ func HostNames(value string) ([]string, error) {
 	var names []string
 	for entry := range strings.SplitSeq(value, ",") {
 		name, ok := ASCIIHost(strings.TrimSpace(entry))
+		if ok && !strings.HasPrefix(name, "[") { // certificates have no underscores and the like
+			_, err := idna.Lookup.ToASCII(name)
+			ok = err == nil
+		}
 		if !ok {
 			return nil, errors.New("host names separated by commas, such as status.example.net, localhost")
 		}

@@ -331,7 +331,8 @@ func TestRotateKeyFile(t *testing.T) {
 // TestSealedColumns checks that each column of bytes is known to RotateSecrets, or known to have nothing sealed.
 func TestSealedColumns(t *testing.T) {
 	others := "tokens.hash, answers.request_hash, answers.body, page_images.body, certificate_files.content, sessions.hash, one_time_codes.hash, " +
-		"invitations.hash, recovery_codes.hash, passkeys.credential_id, passkeys.public_key, signals.output, ping_blocks.data, ping_chunks.data, check_rollups.data"
+		"invitations.hash, recovery_codes.hash, passkeys.credential_id, passkeys.public_key, signals.output, ping_blocks.data, ping_chunks.data, check_rollups.data, " +
+		"address_confirmations.hash"
 	migrations, err := filepath.Glob("migrations/*.sql")
 	if err != nil || len(migrations) == 0 {
 		t.Fatalf("%d migrations, %v", len(migrations), err)
