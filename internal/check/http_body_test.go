@@ -16,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -111,6 +112,23 @@ func TestExpensiveExpressions(t *testing.T) {
 	if o.Unknown || !o.Answered || o.Phases.Total >= 2*time.Second {
 		t.Errorf("outcome %+v", o)
 	}
+}
+
+// TestManyTurnsAreTooExpensive judges a body in turns that are each shorter than the limit.
+func TestManyTurnsAreTooExpensive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &run{network: new(Network), timeout: time.Hour, keys: []fair.Key{fair.Host("a")}}
+		began := time.Now()
+		err := r.inTurn(t.Context(), func(stop func() bool) error {
+			for !stop() && time.Since(began) < 2*maxJudging {
+				time.Sleep(turnLength)
+			}
+			return nil
+		})
+		if took := time.Since(began); !errors.Is(err, errTooExpensive) || took < maxJudging || took > maxJudging+2*turnLength {
+			t.Errorf("error %v after %v", err, took)
+		}
+	})
 }
 
 // TestTurns checks that a body that takes long to judge lets others have their turn, and that one that cannot have a turn

@@ -39,6 +39,7 @@ var httpFaults = []struct{ text, meaning string }{
 	{"invalid pseudo-header ", "the response has an invalid header %s of HTTP/2"},
 	{"failed to parse Location header ", "the target redirects to an invalid URL (Location): %s"},
 	{"frame header looked like an HTTP/1.1 header", "%A answered in HTTP/1.1, expected HTTP/2"},
+	{"client conn could not be established", "%A does not speak HTTP/2"}, // it said something else before the request
 }
 
 var tooLargeHeaders = fmt.Sprintf("the headers of the response are too large: more than the limit of %d kB", maxResponseHeader>>10)

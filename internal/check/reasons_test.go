@@ -122,21 +122,11 @@ func TestReasonsOfHTTP2(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			address := faulty(t, func(conn *net.TCPConn) {
-				preface := make([]byte, len(http2.ClientPreface))
-				if _, err := io.ReadFull(conn, preface); err != nil {
+				f, err := untilRequest(conn)
+				if err != nil {
 					return
 				}
-				f := http2.NewFramer(conn, bufio.NewReader(conn))
 				_ = f.WriteSettings()
-				for {
-					frame, err := f.ReadFrame()
-					if err != nil {
-						return
-					}
-					if _, ok := frame.(*http2.HeadersFrame); ok {
-						break
-					}
-				}
 				if c.answer(f); c.ends {
 					_ = conn.CloseWrite()
 				}
@@ -147,9 +137,32 @@ func TestReasonsOfHTTP2(t *testing.T) {
 			expectPlain(t, o)
 		})
 	}
-	address := faulty(t, says("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", hang))
+	address := faulty(t, func(conn *net.TCPConn) {
+		if _, err := untilRequest(conn); err == nil {
+			says("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", hang)(conn)
+		}
+	})
 	expectFailure(t, runOnce(t, "http", fields(t, "url", "http://"+address+"/", "http_version", "2")), address+" answered in HTTP/1.1, expected HTTP/2")
 	expectFailure(t, runOnce(t, "grpc", fmt.Sprintf(`{"host": "127.0.0.1", "port": %s}`, address[len("127.0.0.1:"):])), address+" answered in HTTP/1.1, expected HTTP/2")
+}
+
+// untilRequest reads from a connection of HTTP/2 until the client has sent its request. What a server says before, the client
+// may read too early to name it.
+func untilRequest(conn *net.TCPConn) (*http2.Framer, error) {
+	preface := make([]byte, len(http2.ClientPreface))
+	if _, err := io.ReadFull(conn, preface); err != nil {
+		return nil, err
+	}
+	f := http2.NewFramer(conn, bufio.NewReader(conn))
+	for {
+		frame, err := f.ReadFrame()
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := frame.(*http2.HeadersFrame); ok {
+			return f, nil
+		}
+	}
 }
 
 // TestReasonsHideSecrets checks that a server which repeats a secret where it breaks the protocol does not publish it.

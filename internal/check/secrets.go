@@ -60,13 +60,14 @@ func (o *tlsOptions) destination() configfield.Destination {
 // HideSecrets returns what a target said without the secrets of the check, which a debugging page may repeat.
 func HideSecrets(text string, spec allswell.CheckSpec) string {
 	var config struct {
-		Username string `json:"username"`
+		Username      string `json:"username"`
+		ProxyUsername string `json:"proxy_username"`
 	}
 	_ = json.Unmarshal(spec.Config, &config) // without a name there is no such header
 	var all []string
 	for _, field := range spec.Secrets {
 		for _, value := range redact.Values(field) {
-			all = append(all, value, redact.BasicAuth(config.Username, value))
+			all = append(all, value, redact.BasicAuth(config.Username, value), redact.BasicAuth(config.ProxyUsername, value))
 		}
 	}
 	return redact.New(all...).Hide(text)
@@ -126,6 +127,9 @@ func (p *httpProbe) guard(request *http.Request) guard {
 	}
 	if p.Password != "" {
 		secrets = append(secrets, redact.BasicAuth(p.Username, p.Password))
+	}
+	if p.ProxyPassword != "" {
+		secrets = append(secrets, redact.BasicAuth(p.ProxyUsername, p.ProxyPassword))
 	}
 	if p.OAuthTokenURL != "" || p.Digest {
 		secrets = append(secrets, answerOf(request)...)

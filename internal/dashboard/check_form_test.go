@@ -184,3 +184,15 @@ func TestSuppressedOnTheScreen(t *testing.T) {
 		v.lacks(v.wants(v.get("/admin"), http.StatusOK, "(1) Overview", "Monitor is down: no answer"), "Behind the router", "ping")
 	})
 }
+
+// TestOnlyChecksAreTested: a monitor that waits for pings has nothing to test.
+func TestOnlyChecksAreTested(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		m, err := s.store.CreateMonitor(s.Context(), owner.actor(), allswell.NewMonitor{Name: "Job", Interval: time.Minute})
+		if err != nil {
+			s.Fatal(err)
+		}
+		owner.wants(owner.post("/admin/monitors/"+m.ID+"/test"), http.StatusNotFound)
+	})
+}

@@ -18,6 +18,11 @@ const (
 	waitingExports = 64
 )
 
+// exportKeys returns who shares the places of exports with others.
+func exportKeys(userID, workspaceID string) []fair.Key {
+	return []fair.Key{fair.User(userID).AtMost(exportsPerUser), fair.Workspace(workspaceID)}
+}
+
 // errExports means that too many lists are being downloaded.
 var errExports = fmt.Errorf("%w: too many lists are being downloaded", allswell.ErrBusy)
 
@@ -37,7 +42,7 @@ type csvExport[T any] struct {
 // download breaks off, so that nothing is missing silently.
 func sendCSV[T any](v *visit, e csvExport[T]) error {
 	// The place is held until the end, because the rows are kept while a slow client reads them.
-	end, ok := v.exports.Within(v.r.Context(), exportWait, fair.User(v.in.User.ID).AtMost(exportsPerUser), fair.Workspace(v.in.WorkspaceID))
+	end, ok := v.exports.Within(v.r.Context(), exportWait, exportKeys(v.in.User.ID, v.in.WorkspaceID)...)
 	if !ok {
 		return errExports
 	}

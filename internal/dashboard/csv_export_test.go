@@ -1,11 +1,13 @@
 package dashboard
 
 import (
+	"errors"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/fair"
 )
 
 // TestExportsAreBounded checks that one user's downloads leave room for those of others, and that a place is free again
@@ -21,17 +23,44 @@ func TestExportsAreBounded(t *testing.T) {
 		if s.dashboard.exports.Free() != maxExports {
 			s.Errorf("%d places are free after all downloads", s.dashboard.exports.Free())
 		}
-		user := fair.User(owner.actor().ID).AtMost(exportsPerUser)
+		user := exportKeys(owner.actor().ID, "")[:1] // in any workspace
 		for range exportsPerUser {
-			if _, ok := s.dashboard.exports.TryAcquire(user); !ok {
+			if _, ok := s.dashboard.exports.TryAcquire(user...); !ok {
 				s.Fatal("a user may not download as much as allowed")
 			}
 		}
-		if _, ok := s.dashboard.exports.TryAcquire(user); ok {
+		if _, ok := s.dashboard.exports.TryAcquire(user...); ok {
 			s.Error("a user may download any number of lists at a time")
 		}
 		other.wants(other.get(export), http.StatusOK)
 	})
+}
+
+// TestBrokenExportsBreakOff checks that a list that cannot be read to its end is no complete download.
+func TestBrokenExportsBreakOff(t *testing.T) {
+	v := &visit{
+		Dashboard: &Dashboard{exports: newExports(), log: slog.New(slog.DiscardHandler)},
+		w:         httptest.NewRecorder(), r: httptest.NewRequest("GET", "/", nil),
+	}
+	defer func() {
+		if cause := recover(); cause != http.ErrAbortHandler {
+			t.Errorf("recovered %v", cause)
+		}
+		if v.exports.Free() != maxExports {
+			t.Error("the place is not free again")
+		}
+	}()
+	err := sendCSV(v, csvExport[string]{
+		name: "letters", file: "letters.csv", header: []string{"letter"},
+		row: func(s string) []string { return []string{s} }, id: func(s string) string { return s },
+		read: func(before string) ([]string, bool, error) {
+			if before == "" {
+				return []string{"a"}, true, nil
+			}
+			return nil, false, errors.New("the database has gone away")
+		},
+	})
+	t.Errorf("a broken download ended with %v", err)
 }
 
 // TestFormsOfStrangersAreSmall checks that only somebody who is signed in may send a form as large as an image.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -123,4 +126,40 @@ func TestScreensThatNobodyWatchesAreForgotten(t *testing.T) {
 	if _, err := l.screen(viewer{"eve", "y"}, "one more", now, tag); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestOpenScreensKeepNoSessionAlive looks at a screen as its event stream does, an hour after the person's last request.
+func TestOpenScreensKeepNoSessionAlive(t *testing.T) {
+	onEachEngineInTime(t, func(s *site) {
+		owner := s.owner()
+		at, err := url.Parse(owner.base)
+		if err != nil {
+			s.Fatal(err)
+		}
+		used := func() (last time.Time) {
+			s.Helper()
+			for _, c := range owner.client.Jar.Cookies(at) {
+				if in, err := s.store.FindSession(s.Context(), c.Value); err == nil {
+					return in.LastUsedAt
+				}
+			}
+			s.Fatal("the session has ended")
+			return last
+		}
+		before := used()
+		s.skip(time.Hour)
+		r := httptest.NewRequest("GET", Path, nil)
+		for _, c := range owner.client.Jar.Cookies(at) {
+			r.AddCookie(c)
+		}
+		rec := httptest.NewRecorder()
+		s.dashboard.polling.ServeHTTP(rec, r)
+		if rec.Code != http.StatusOK || !used().Equal(before) {
+			s.Errorf("%d; used at %v, before at %v", rec.Code, used(), before)
+		}
+		owner.wants(owner.get(Path), http.StatusOK)
+		if !used().After(before) {
+			s.Error("a request of the person is no use")
+		}
+	})
 }

@@ -365,6 +365,17 @@ func TestMembersOfPrivatePage(t *testing.T) {
 				w.t.Errorf("%s gets %d %s", name, rec.Code, rec.Body)
 			}
 		}
+		// Sessions cannot be guessed without end: at the limit, not even a right one is looked up.
+		for range maxNotFoundPerAddress {
+			w.do("GET", "/status/secret", "Cookie", "allswell=nonsense")
+		}
+		if rec := w.do("GET", "/status/secret", cookie...); rec.Code != 403 {
+			w.t.Errorf("after too many guesses, a right session gets %d", rec.Code)
+		}
+		w.clock.move(time.Minute)
+		if rec := w.do("GET", "/status/secret", cookie...); rec.Code != 200 {
+			w.t.Errorf("a minute later a member gets %d", rec.Code)
+		}
 	})
 }
 

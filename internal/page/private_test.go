@@ -166,6 +166,31 @@ func TestPrivatePageWithToken(t *testing.T) {
 	})
 }
 
+// TestTokensOfOtherPages: a token that is limited to pages, or of another workspace, sees no other private page.
+func TestTokensOfOtherPages(t *testing.T) {
+	run(t, func(w *fixture) {
+		w.secretPage("secret")
+		w.page("own", "Own")
+		w.see("secret", allswell.VisibilityPrivate)
+		w.see("own", allswell.VisibilityPrivate)
+		limited, err := w.store.IssueToken(w.t.Context(), w.ws, allswell.NewToken{Name: "t", Scope: allswell.ScopeRead, Limit: allswell.LimitTo([]string{"own"})})
+		bearer := "Bearer " + must(w, limited, err).Secret
+		other, _ := storetest.Workspace(w.t, w.store, "other")
+		stranger := "Bearer " + w.token(other, allswell.ScopeRead)
+		for _, c := range []struct {
+			bearer, path string
+			want         int
+		}{
+			{bearer, "/status/own", 200}, {bearer, "/status/secret", 404}, {bearer, "/status/secret/history", 404},
+			{stranger, "/status/own", 404}, {stranger, "/status/secret", 404},
+		} {
+			if rec := w.do("GET", c.path, "Authorization", c.bearer); rec.Code != c.want {
+				w.t.Errorf("%s: %d, want %d", c.path, rec.Code, c.want)
+			}
+		}
+	})
+}
+
 // TestPageBecomesPrivate: from the moment at which the change is acknowledged, nothing in memory is
 // served, even if the index cannot be loaded again, and open streams end.
 func TestPageBecomesPrivate(t *testing.T) {

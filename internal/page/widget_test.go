@@ -3,6 +3,7 @@ package page
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/htmltest"
@@ -47,6 +48,20 @@ func TestWidget(t *testing.T) {
 			if a := w.do("GET", path); a.Code != 404 {
 				w.t.Errorf("%s of a private page: %d", path, a.Code)
 			}
+		}
+	})
+}
+
+// TestWidgetIsLate checks that a widget in memory says so when the database has not answered for a while.
+func TestWidgetIsLate(t *testing.T) {
+	run(t, func(w *fixture) {
+		w.clock.set(time.Now()) // the store's contact is by the host's clock
+		before := w.do("GET", "/status/acme/widget")
+		w.store.Close()
+		w.clock.set(w.store.LastContact().Add(delayedAfter + time.Millisecond))
+		after := w.do("GET", "/status/acme/widget")
+		if after.Code != 200 || after.Body.String() == before.Body.String() {
+			w.t.Errorf("%d: %s", after.Code, after.Body)
 		}
 	})
 }

@@ -1,0 +1,36 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// TestFamilyOnOtherPages: who is limited to a page learns of no parent and no child on another one.
+func TestFamilyOnOtherPages(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		admin := allswell.SystemActor("test", w.ws.WorkspaceID)
+		must(w.CreatePage(w.ctx, admin, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		monitor := func(name, page, parent string) allswell.Monitor {
+			c := must(w.CreateComponent(w.ctx, admin, page, allswell.NewComponent{Name: name}))(w)
+			return must(w.CreateMonitor(w.ctx, admin, allswell.NewMonitor{Name: name, Interval: time.Minute, ParentID: parent, Page: page, ComponentID: c.ID}))(w)
+		}
+		hiddenParent := monitor("hidden parent", "other", "")
+		middle := monitor("middle", "acme", hiddenParent.ID)
+		monitor("hidden child", "other", middle.ID)
+		child := monitor("child", "acme", middle.ID)
+		issued := must(w.IssueToken(w.ctx, admin, allswell.NewToken{Name: "limited", Scope: allswell.ScopeRead, Limit: allswell.LimitTo([]string{"acme"})}))(w)
+		limited := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
+		for _, c := range []struct {
+			actor allswell.Actor
+			want  int
+		}{{admin, 3}, {limited, 1}} {
+			family := must(w.MonitorFamily(w.ctx, c.actor, middle))(w)
+			if len(family) != c.want || !slices.ContainsFunc(family, func(m allswell.Monitor) bool { return m.ID == child.ID }) {
+				w.Errorf("the family: %+v", family)
+			}
+		}
+	})
+}
