@@ -171,7 +171,7 @@ func TestBacklogShiftsTheCheckedInstant(t *testing.T) {
 func TestTickOverManyMonitors(t *testing.T) {
 	inWorldsAlone(t, func(w *world) {
 		monitors := w.fill(1_100, 2*time.Minute)
-		for chunk := range slices.Chunk(monitors, 500) {
+		for chunk := range slices.Chunk(monitors, 100) {
 			w.ping(tokensOf(chunk)...)
 		}
 		// Every eleventh goes down, so that some of each transaction do.
