@@ -45,7 +45,7 @@ func requestSecrets(t *testing.T, front string, want int) {
 	t.Helper()
 	paths := []string{
 		"/status/acme/subscription/", "/status/acme/unsubscribe/", "/subscription/", "/unsubscribe/", "/s/", "/u/",
-		"/admin/alert-link?key=", "/admin/on-call.ics?key=", "/admin/enter?code=", "/admin/accept?signed_in=1&code=",
+		"/admin/alert-link?key=", "/admin/on-call.ics?key=", "/admin/enter?code=", "/admin/accept?signed_in=1&code=", "/admin/confirm-address?code=",
 		"/status/acme?key=", "/status/acme/feed.atom?lang=de&key=", "/?key=", "/status/private/events?key=",
 	}
 	for _, path := range append(paths, ping.Prefixes...) {
