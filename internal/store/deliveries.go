@@ -154,17 +154,17 @@ type workspaceClaim struct {
 }
 
 // turns returns the workspaces whose turn is next, and whether there are others.
-func (x *session) turns(c ClaimOptions) (turns []workspaceClaim, others bool, err error) {
-	plan := c.plan()
-	waiting, err := x.ids(dueWorkspaces, string(c.Channel), millis(x.Now))
+func (c *session) turns(o ClaimOptions) (turns []workspaceClaim, others bool, err error) {
+	plan := o.plan()
+	waiting, err := c.ids(dueWorkspaces, string(o.Channel), millis(c.Now))
 	if err != nil {
 		return nil, false, err
 	}
-	first, _ := slices.BinarySearch(waiting, c.After+"\x00")
+	first, _ := slices.BinarySearch(waiting, o.After+"\x00")
 	waiting = slices.Concat(waiting[first:], waiting[:first])
 	waiting = slices.DeleteFunc(waiting, plan.Full)
 	for _, workspace := range waiting[:min(len(waiting), workspacesPerClaim)] {
-		keys, err := x.dueKeys(c, workspace, plan.Closed(workspace))
+		keys, err := c.dueKeys(o, workspace, plan.Closed(workspace))
 		if err != nil {
 			return nil, false, err
 		}
@@ -175,11 +175,11 @@ func (x *session) turns(c ClaimOptions) (turns []workspaceClaim, others bool, er
 
 // dueKeys returns ordering keys of due deliveries of a workspace. Those due longest and the newest ones alternate, so
 // that each end gets its share.
-func (x *session) dueKeys(c ClaimOptions, workspace string, closed []string) (mixed []string, err error) {
+func (c *session) dueKeys(o ClaimOptions, workspace string, closed []string) (mixed []string, err error) {
 	var ends [2][]string // due longest, newest
 	for i, order := range []string{``, ` DESC`} {
-		ends[i], err = database.Query(x.Session, database.ScanString, dueKeys(order),
-			string(c.Channel), workspace, millis(x.Now), list(closed), dueRows, c.keys(c.Limit))
+		ends[i], err = database.Query(c.Session, database.ScanString, dueKeys(order),
+			string(o.Channel), workspace, millis(c.Now), list(closed), dueRows, o.keys(o.Limit))
 		if err != nil || len(ends[i]) == 0 {
 			return nil, err
 		}
@@ -187,7 +187,7 @@ func (x *session) dueKeys(c ClaimOptions, workspace string, closed []string) (mi
 	seen := make(map[string]bool)
 	for i := range max(len(ends[0]), len(ends[1])) {
 		for _, end := range ends {
-			if i < len(end) && !seen[end[i]] && len(mixed) < c.keys(c.Limit) {
+			if i < len(end) && !seen[end[i]] && len(mixed) < o.keys(o.Limit) {
 				seen[end[i]] = true
 				mixed = append(mixed, end[i])
 			}
