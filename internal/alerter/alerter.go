@@ -259,34 +259,11 @@ func (a *Alerter) note(to fair.Target, r alertchannel.Result) {
 
 // testWeekly sends the weekly tests of channels that ask for them, until ctx ends.
 func (a *Alerter) testWeekly(ctx, sending context.Context) {
-	ticker := time.NewTicker(testPollInterval)
-	defer ticker.Stop()
-	for {
-		for a.testDue(ctx, sending) == weeklyTests { // there may be more
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	b := batches[store.ChannelToTest]{
+		size: weeklyTests, interval: testPollInterval, take: a.Store.TakeChannelTests, what: "looking for weekly tests of channels",
+		send: func(t store.ChannelToTest) { a.test(sending, t) },
 	}
-}
-
-// testDue sends some weekly tests that are due, and returns their number.
-func (a *Alerter) testDue(ctx, sending context.Context) int {
-	if ctx.Err() != nil {
-		return 0
-	}
-	tests, err := a.Store.TakeChannelTests(ctx, weeklyTests)
-	if err != nil && ctx.Err() == nil {
-		a.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "looking for weekly tests of channels failed; retrying", "error", err)
-	}
-	var running sync.WaitGroup
-	for _, t := range tests {
-		running.Go(func() { a.test(sending, t) })
-	}
-	running.Wait()
-	return len(tests)
+	b.run(ctx, a.Logger)
 }
 
 // test sends the weekly test of a channel. All weekly tests together take at most weeklyTests/2 places from alerts.

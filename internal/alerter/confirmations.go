@@ -2,10 +2,7 @@ package alerter
 
 import (
 	"context"
-	"log/slog"
 	"net/url"
-	"sync"
-	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
@@ -17,34 +14,11 @@ const confirmations = 4
 
 // confirmAddresses sends the mails that ask for the confirmation of addresses, until ctx ends.
 func (a *Alerter) confirmAddresses(ctx, sending context.Context) {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		for a.confirmDue(ctx, sending) == confirmations { // there may be more
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	b := batches[store.AddressConfirmation]{
+		size: confirmations, interval: pollInterval, take: a.Store.TakeConfirmations, what: "looking for addresses to confirm",
+		send: func(c store.AddressConfirmation) { a.askForConfirmation(sending, c) },
 	}
-}
-
-// confirmDue sends some mails that are due, and returns their number.
-func (a *Alerter) confirmDue(ctx, sending context.Context) int {
-	if ctx.Err() != nil {
-		return 0
-	}
-	due, err := a.Store.TakeConfirmations(ctx, confirmations)
-	if err != nil && ctx.Err() == nil {
-		a.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "looking for addresses to confirm failed; retrying", "error", err)
-	}
-	var running sync.WaitGroup
-	for _, c := range due {
-		running.Go(func() { a.askForConfirmation(sending, c) })
-	}
-	running.Wait()
-	return len(due)
+	b.run(ctx, a.Logger)
 }
 
 // askForConfirmation makes one attempt to send a mail. One that may succeed later is tried again.

@@ -23,12 +23,11 @@ func (t *tx) askForAddress(c alert.Channel) (confirmed bool, err error) {
 	if confirmed, err = t.addressConfirmed(c.WorkspaceID, to); err != nil || confirmed {
 		return confirmed, err
 	}
-	members, err := t.ids(`SELECT users.id FROM users JOIN members ON members.user_id = users.id
-		WHERE members.workspace_id = $1 AND users.email = $2 AND users.email_confirmed`, c.WorkspaceID, to)
+	member, err := t.isMembersAddress(c.WorkspaceID, to)
 	if err != nil {
 		return false, err
 	}
-	if len(members) > 0 {
+	if member {
 		return true, t.confirmAddress(c.WorkspaceID, to)
 	}
 	asked, err := t.lastAsked(c.WorkspaceID, to)
@@ -114,12 +113,18 @@ func (s *Store) PrepareTest(ctx context.Context, actor allswell.Actor, c alert.C
 
 // mayBeSent is askForAddress without a mail.
 func (t *tx) mayBeSent(c alert.Channel) (bool, error) {
-	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM users JOIN members ON members.user_id = users.id
-		WHERE members.workspace_id = $1 AND users.email = $2 AND users.email_confirmed`, c.WorkspaceID, c.Address())
-	if err != nil || n > 0 {
-		return n > 0, err
+	member, err := t.isMembersAddress(c.WorkspaceID, c.Address())
+	if err != nil || member {
+		return member, err
 	}
 	return t.addressConfirmed(c.WorkspaceID, c.Address())
+}
+
+// isMembersAddress reports whether an address is that of a member who has proved that it is theirs.
+func (c *session) isMembersAddress(workspaceID, address string) (bool, error) {
+	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM users JOIN members ON members.user_id = users.id
+		WHERE members.workspace_id = $1 AND users.email = $2 AND users.email_confirmed`, workspaceID, address)
+	return n > 0, err
 }
 
 // unconfirmed returns why a channel is not sent a test message.
