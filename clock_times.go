@@ -48,13 +48,20 @@ func (s specialDays) onDay(t time.Time) (day, weekday bool) {
 type changeRule int
 
 const (
-	changeMakesUp changeRule = iota // skipped times are right after the change, repeated ones are the first time
-	changeDecides                   // times are when the clock shows them
-	changeSkips                     // skipped times are not, repeated ones are the first time
+	changeMakesUp  changeRule = iota // skipped times are right after the change, repeated ones are the first time
+	changeDecides                    // times are when the clock shows them
+	changeSkips                      // skipped times are not, repeated ones are the first time
+	changeAsRobfig                   // see nextAsRobfig
 )
 
 // next returns the first time after an instant at which the clock of a zone matches, or zero if there is none.
 func (c clockTimes) next(after time.Time, zone *time.Location) time.Time {
+	if c.change == changeAsRobfig {
+		if found := c.nextAsRobfig(after, zone); found.IsZero() || found.After(after) {
+			return found
+		}
+		c.change = changeDecides // robfig/cron goes back where a clock goes back by two hours
+	}
 	last := after.AddDate(horizon, 0, 0)
 	for at := after.Add(time.Nanosecond); at.Before(last); {
 		at = at.In(zone)

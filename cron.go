@@ -43,6 +43,7 @@ type Cron struct {
 	Expression string
 	TimeZone   string // IANA name, such as Europe/Berlin
 	Calendar   bool   // the expression is a systemd calendar expression
+	Kubernetes bool   // the expression is read as Kubernetes reads the schedule of a CronJob; see parseKubernetes
 }
 
 // NewCron returns the schedule of an expression of a kind other than ScheduleInterval. The default zone is UTC or, for a
@@ -69,20 +70,32 @@ func (c Cron) Kind() ScheduleKind {
 	}
 }
 
-// String returns the expression and, unless it is UTC, the zone: "0 2 * * * (Europe/Berlin)".
+// String returns the expression, the zone unless it is UTC, and who reads it unless that is cron or systemd:
+// "0 2 * * * (Europe/Berlin, as in Kubernetes)".
 func (c Cron) String() string {
-	if c.TimeZone == "UTC" {
+	var notes []string
+	if c.TimeZone != "UTC" {
+		notes = append(notes, c.TimeZone)
+	}
+	if c.Kubernetes {
+		notes = append(notes, "as in Kubernetes")
+	}
+	if len(notes) == 0 {
 		return c.Expression
 	}
-	return c.Expression + " (" + c.TimeZone + ")"
+	return c.Expression + " (" + strings.Join(notes, ", ") + ")"
 }
 
 // times parses the expression. The error describes the mistake.
 func (c Cron) times() (clockTimes, error) {
-	if c.Calendar {
+	switch {
+	case c.Calendar:
 		return parseCalendar(c.Expression)
+	case c.Kubernetes:
+		return parseKubernetes(c.Expression)
+	default:
+		return parseCron(c.Expression)
 	}
-	return parseCron(c.Expression)
 }
 
 // validate adds an error to bad for the expression and for the zone if they are not valid, or if the expression never
@@ -96,6 +109,9 @@ func (c Cron) validate(bad *ValidationError) {
 		bad.Add("schedule.expression", "The expression is wrong: %s.", err)
 	case times.next(longestFrom, c.Zone()).IsZero():
 		bad.Add("schedule.expression", "The expression never matches: there is no such time.")
+	}
+	if c.Kubernetes && c.Calendar {
+		bad.Add("schedule.kubernetes", "The kubernetes field needs a schedule of the kind cron.")
 	}
 	if !ValidZone(c.TimeZone) {
 		bad.Add("schedule.time_zone", "The time_zone must be the name of a zone, such as Europe/Berlin.")
@@ -276,11 +292,14 @@ func (f cronField) last() int {
 }
 
 // value returns the value of a number or a name.
-func (f cronField) value(text string) (int, error) {
+func (f cronField) value(text string) (int, error) { return f.valueBy(digits, text) }
+
+// valueBy returns the value of a name, or of a number that number parses.
+func (f cronField) valueBy(number func(text string) (int, error), text string) (int, error) {
 	if at := strings.Index(f.names, strings.ToLower(text)); len(text) == 3 && at >= 0 && at%3 == 0 {
 		return f.min + at/3, nil
 	}
-	n, err := digits(text)
+	n, err := number(text)
 	if err != nil || n < f.min || n > f.max {
 		return 0, fmt.Errorf("%q is not from %d to %d", text, f.min, f.max)
 	}

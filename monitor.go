@@ -373,7 +373,7 @@ func FormatDuration(d time.Duration) string {
 
 // AuditObject returns the form of a monitor in the audit log.
 func (m Monitor) AuditObject() AuditObject {
-	var threshold, pausedUntil, maxRuntime, minRuntime, maxPerInterval, noOverlap, publishOutput, cron, calendar, zone, grace any
+	var threshold, pausedUntil, maxRuntime, minRuntime, maxPerInterval, noOverlap, publishOutput, cron, calendar, zone, kubernetes, grace any
 	if m.Grace > 0 {
 		grace = int64(m.Grace / time.Second)
 	}
@@ -383,6 +383,9 @@ func (m Monitor) AuditObject() AuditObject {
 	case ScheduleCalendar:
 		calendar, zone = m.Cron.Expression, m.Cron.TimeZone
 	case ScheduleInterval:
+	}
+	if m.Cron.Kubernetes {
+		kubernetes = true
 	}
 	if m.PublishOutput {
 		publishOutput = true
@@ -406,7 +409,7 @@ func (m Monitor) AuditObject() AuditObject {
 		threshold = m.FailureThreshold
 	}
 	fields := map[string]any{
-		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "cron": cron, "calendar": calendar, "time_zone": zone,
+		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "cron": cron, "calendar": calendar, "time_zone": zone, "kubernetes": kubernetes,
 		"grace": grace, "page": m.PageSlug, "component_id": m.ComponentID,
 		"enabled": m.Enabled, "paused_until": pausedUntil, "failure_threshold": threshold, "down_status": m.DownStatus, "auto_incidents": m.AutoIncidents, "tags": append([]string{}, m.Tags...),
 		"max_runtime": maxRuntime, "publish_output": publishOutput,

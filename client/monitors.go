@@ -123,7 +123,8 @@ type Schedule struct {
 	Kind       allswell.ScheduleKind `json:"kind"`
 	Interval   Seconds               `json:"interval,omitempty"`
 	Expression string                `json:"expression,omitempty"`
-	TimeZone   string                `json:"time_zone,omitempty"` // "" in requests: UTC, or the zone at the end of a calendar's expression
+	TimeZone   string                `json:"time_zone,omitempty"`  // "" in requests: UTC, or the zone at the end of a calendar's expression
+	Kubernetes bool                  `json:"kubernetes,omitempty"` // the cron expression is read as Kubernetes reads the schedule of a CronJob
 }
 
 // NewMonitor describes a monitor to create. Its Type says which fields it may have.

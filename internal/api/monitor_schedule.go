@@ -15,13 +15,14 @@ type scheduleJSON struct {
 	Interval   int64                 `json:"interval,omitempty"` // seconds
 	Expression string                `json:"expression,omitempty"`
 	TimeZone   string                `json:"time_zone,omitempty"`
+	Kubernetes bool                  `json:"kubernetes,omitempty"`
 }
 
 func newScheduleJSON(interval time.Duration, cron allswell.Cron) scheduleJSON {
 	if cron.IsZero() {
 		return scheduleJSON{Kind: allswell.ScheduleInterval, Interval: int64(interval / time.Second)}
 	}
-	return scheduleJSON{Kind: cron.Kind(), Expression: cron.Expression, TimeZone: cron.TimeZone}
+	return scheduleJSON{Kind: cron.Kind(), Expression: cron.Expression, TimeZone: cron.TimeZone, Kubernetes: cron.Kubernetes}
 }
 
 // readSchedule reads the fields interval and schedule of a monitor, one of which may be required. Both results are nil if
@@ -40,7 +41,10 @@ func readSchedule(o *web.Object, required bool) (interval *time.Duration, cron *
 	}
 	schedule.Require("kind")
 	kind, own := orZero(web.Enum(schedule, "kind", allswell.ScheduleKinds)), schedule.Integer("interval")
-	expression, zone := schedule.Text("expression"), schedule.Text("time_zone")
+	expression, zone, kubernetes := schedule.Text("expression"), schedule.Text("time_zone"), orZero(schedule.Flag("kubernetes"))
+	if kubernetes && kind != "" && kind != allswell.ScheduleCron {
+		schedule.Add("kubernetes", "The kubernetes field needs a schedule of the kind cron.")
+	}
 	if kind == allswell.ScheduleCron || kind == allswell.ScheduleCalendar {
 		schedule.Require("expression")
 		schedule.Reject("interval", "A schedule of the kind %s has no interval.", kind)
@@ -48,6 +52,7 @@ func readSchedule(o *web.Object, required bool) (interval *time.Duration, cron *
 			schedule.Add("time_zone", "The time_zone must be the name of a zone, such as Europe/Berlin.")
 		}
 		cron = new(allswell.NewCron(kind, orZero(expression), orZero(zone)))
+		cron.Kubernetes = kubernetes
 		if given != nil && time.Duration(*given) == cron.Longest()/time.Second {
 			given = nil // what responses show
 		}

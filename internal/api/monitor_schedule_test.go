@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,6 +47,21 @@ func TestMonitorSchedules(t *testing.T) {
 		c.get(target + "/explain").is(200).has(map[string]any{"schedule": workdays})
 		c.patch(target, map[string]any{"schedule": nightly}).is(200).has(map[string]any{"schedule": nightly, "grace": 300.0})
 
+		// Kubernetes skips 2:30 on 28 March 2027.
+		asKubernetes := map[string]any{"kind": "cron", "expression": "30 2 28 3 *", "time_zone": "Europe/Berlin", "kubernetes": true}
+		c.patch(target, map[string]any{"schedule": asKubernetes}).is(200).has(map[string]any{"schedule": asKubernetes})
+		for _, due := range c.get(target + "/schedule?n=2").is(200).data()["due_at"].([]any) {
+			if strings.HasPrefix(due.(string), "2027") {
+				t.Errorf("a job of Kubernetes is due at %v", due)
+			}
+		}
+		c.get(target + "/explain").is(200).has(map[string]any{"schedule": asKubernetes})
+		c.put("/api/v1/monitors/put", map[string]any{"name": "x", "schedule": asKubernetes}).is(200).has(map[string]any{"schedule": asKubernetes})
+		for _, off := range []string{"false", "null"} {
+			c.patch(target, `{"schedule":{"kind":"calendar","expression":"daily","kubernetes":`+off+`}}`).is(200)
+			c.patch(target, `{"schedule":{"kind":"cron","expression":"0 2 * * *","time_zone":"Europe/Berlin","kubernetes":`+off+`}}`).is(200).has(map[string]any{"schedule": nightly})
+		}
+
 		// The other kind brings its grace.
 		each5 := map[string]any{"kind": "interval", "interval": 300.0}
 		c.patch(target, `{"interval":300}`).is(200).has(map[string]any{"interval": 300.0, "schedule": each5, "grace": 0.0})
@@ -71,6 +87,13 @@ func TestMonitorSchedules(t *testing.T) {
 			`{"kind":"cron","expression":"0 25 * * *","time_zone":"Mars"}`: {"schedule.expression", "schedule.time_zone"},
 			`{"kind":"cron","expression":"0 2 * * *","interval":5}`:        {"schedule.interval"},
 			`{"kind":"cron","expression":"0 2 * * *","timezone":"UTC"}`:    {"schedule.timezone"},
+			`{"kind":"cron","expression":"0 0 * * 7","kubernetes":true}`:   {"schedule.expression"},
+			`{"kind":"cron","expression":"0 0 L * *","kubernetes":true}`:   {"schedule.expression"},
+			`{"kind":"cron","expression":"0 0 ? * *","kubernetes":false}`:  {"schedule.expression"},
+			`{"kind":"cron","expression":"@daily","kubernetes":"yes"}`:     {"schedule.kubernetes"},
+			`{"kind":"cron","kubernetes":true}`:                            {"schedule.expression"},
+			`{"kind":"calendar","expression":"daily","kubernetes":true}`:   {"schedule.kubernetes"},
+			`{"kind":"interval","interval":60,"kubernetes":true}`:          {"schedule.kubernetes"},
 			`{"kind":"interval"}`:                                     {"schedule.interval"},
 			`{"kind":"interval","interval":0}`:                        {"schedule.interval"},
 			`{"kind":"interval","interval":60,"expression":"@daily"}`: {"schedule.expression"},

@@ -158,6 +158,7 @@ func TestFieldErrors(t *testing.T) {
 		`"name": ["The name is too long."]`:                                                         "name: is too long.",
 		`"channel_ids": ["A rule must have channel_ids or on_call_ids."]`:                           "--channel: A rule must have --channel or --on-call.",
 		`"id": ["The rule \"R2\" uses it."]`:                                                        `The rule "R2" uses it.`,
+		`"schedule.kubernetes": ["The kubernetes field needs a schedule of the kind cron."]`:        "--kubernetes: needs a schedule of the kind cron.",
 		`"schedule.expression": ["The expression is not one."]`:                                     "--cron/--calendar: is not one.",
 	} {
 		_, _, stderr := against(t, answer(422, "", "", `{"message": "x", "errors": {`+errors+`}}`), "page", "create", "--name=x")
@@ -353,6 +354,9 @@ func TestRequests(t *testing.T) {
 		{"component create|--page=acme|--name=x|--slug=api", `POST /api/v1/pages/acme/components {"name":"x","slug":"api","unique_name":true}`},
 		{"monitor create|--name=x|--page=acme|--interval=90s|--slug=job", `POST /api/v1/monitors {"interval":90,"name":"x","page":"acme","slug":"job","unique_name":true}`},
 		{"component put|--page=acme|comp_1|--name=x|--group=grp_1|--json", `PUT /api/v1/pages/acme/components/comp_1 {"group":"grp_1","name":"x"}`},
+		{"monitor create|--name=x|--no-page|--cron=30 2 * * *|--time-zone=Europe/Berlin|--kubernetes",
+			`POST /api/v1/monitors {"name":"x","schedule":{"expression":"30 2 * * *","kind":"cron","kubernetes":true,"time_zone":"Europe/Berlin"},"unique_name":true}`},
+		{"monitor edit|mon_1|--cron=@daily|--kubernetes", `PATCH /api/v1/monitors/mon_1 {"schedule":{"expression":"@daily","kind":"cron","kubernetes":true}}`},
 		{"monitor pause|mon_1", `PATCH /api/v1/monitors/mon_1 {"enabled":false,"paused_until":null}`},
 		{"monitor pause|mon_1|--until=2099-01-01T00:00:00Z", `PATCH /api/v1/monitors/mon_1 {"enabled":false,"paused_until":"2099-01-01T00:00:00.000Z"}`},
 		{"monitor resume|mon_1", `PATCH /api/v1/monitors/mon_1 {"enabled":true}`},
@@ -434,6 +438,11 @@ func TestCrontabLine(t *testing.T) {
 	_, stdout, stderr := against(t, answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", "enabled": true, "schedule": {"kind": "cron", "expression": "30 2 * * *", "time_zone": "UTC"}}}`),
 		"monitor", "create", "--name=x", "--page=p", "--cron=30 2 * * *")
 	if !strings.Contains(stdout, want) {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	_, stdout, stderr = against(t, answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", "enabled": true, "schedule": {"kind": "cron", "expression": "30 2 * * *", "time_zone": "UTC", "kubernetes": true}}}`),
+		"monitor", "create", "--name=x", "--page=p", "--cron=30 2 * * *", "--kubernetes")
+	if strings.Contains(stdout, "crontab") || !strings.Contains(stdout, "at each time of 30 2 * * * (as in Kubernetes)") {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 }

@@ -136,7 +136,7 @@ func missing(path string) string {
 var flags = map[string]string{
 	"scheduled_for": "--at/--in", "scheduled_until": "--until/--for", "remind_before": "--remind", "shown_from": "--from", "shown_until": "--until/--for", "time_zone": "--time-zone",
 	"footer_links": "--footer", "component_id": "--component", "failure_threshold": "--failure-threshold",
-	"channel_ids": "--channel", "on_call_ids": "--on-call", "fallback_id": "--fallback", "schedule.expression": "--cron/--calendar", "id": "",
+	"channel_ids": "--channel", "on_call_ids": "--on-call", "fallback_id": "--fallback", "schedule.expression": "--cron/--calendar", "schedule.time_zone": "--time-zone", "schedule.kubernetes": "--kubernetes", "id": "",
 	"down_status": "--down-status", "target": flagsOfChannels(), "per_page": "--limit",
 }
 

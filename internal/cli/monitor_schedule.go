@@ -37,23 +37,27 @@ func (cmd *monitorSchedule) Run(c *commandContext) error {
 
 // scheduleFlags give the times at which pings are due.
 type scheduleFlags struct {
-	Cron     string `xor:"schedule" placeholder:"EXPRESSION" help:"New times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *' or @daily."`
-	Calendar string `xor:"schedule" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a systemd timer: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily."`
-	TimeZone string `placeholder:"ZONE" help:"Time zone of --cron or --calendar, such as Europe/Berlin. Default: the zone at the end of a --calendar, or UTC."`
+	Cron       string `xor:"schedule" placeholder:"EXPRESSION" help:"New times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *' or @daily."`
+	Calendar   string `xor:"schedule" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a systemd timer: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily."`
+	TimeZone   string `placeholder:"ZONE" help:"Time zone of --cron or --calendar, such as Europe/Berlin. Default: the zone at the end of a --calendar, or UTC."`
+	Kubernetes bool   `help:"Read --cron as Kubernetes reads the schedule of a CronJob."`
 }
 
 // newSchedule are the same flags of a monitor that needs one of them or an interval.
 type newSchedule struct {
-	Cron     string `xor:"schedule" placeholder:"EXPRESSION" help:"Times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *', '*/15 8-18 * * mon-fri' or @daily."`
-	Calendar string `xor:"schedule" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a systemd timer: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily."`
-	TimeZone string `placeholder:"ZONE" help:"Time zone of --cron or --calendar, such as Europe/Berlin. Default: the zone at the end of a --calendar, or UTC."`
+	Cron       string `xor:"schedule" placeholder:"EXPRESSION" help:"Times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *', '*/15 8-18 * * mon-fri' or @daily."`
+	Calendar   string `xor:"schedule" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a systemd timer: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily."`
+	TimeZone   string `placeholder:"ZONE" help:"Time zone of --cron or --calendar, such as Europe/Berlin. Default: the zone at the end of a --calendar, or UTC."`
+	Kubernetes bool   `help:"Read --cron as Kubernetes reads the schedule of a CronJob."`
 }
 
 // schedule returns the schedule of an expression, or nil if none is given.
 func (f scheduleFlags) schedule() (*client.Schedule, error) {
 	switch {
+	case f.Kubernetes && f.Cron == "":
+		return nil, console.UsageErrorf("--kubernetes needs --cron")
 	case f.Cron != "":
-		return &client.Schedule{Kind: allswell.ScheduleCron, Expression: f.Cron, TimeZone: f.TimeZone}, nil
+		return &client.Schedule{Kind: allswell.ScheduleCron, Expression: f.Cron, TimeZone: f.TimeZone, Kubernetes: f.Kubernetes}, nil
 	case f.Calendar != "":
 		return &client.Schedule{Kind: allswell.ScheduleCalendar, Expression: f.Calendar, TimeZone: f.TimeZone}, nil
 	case f.TimeZone != "":
@@ -65,7 +69,7 @@ func (f scheduleFlags) schedule() (*client.Schedule, error) {
 
 // cronOf returns the Cron of a schedule; zero for an interval.
 func cronOf(s client.Schedule) allswell.Cron {
-	return allswell.Cron{Expression: s.Expression, TimeZone: s.TimeZone, Calendar: s.Kind == allswell.ScheduleCalendar}
+	return allswell.Cron{Expression: s.Expression, TimeZone: s.TimeZone, Calendar: s.Kind == allswell.ScheduleCalendar, Kubernetes: s.Kubernetes}
 }
 
 func scheduleText(s client.Schedule) string {
@@ -95,8 +99,10 @@ func graceText(grace client.Seconds) string {
 
 // often says how often the job of a monitor has to ping.
 func often(m *client.Monitor) string {
-	if !cronOf(m.Schedule).IsZero() {
-		return "at each time of " + m.Schedule.Expression + " (" + m.Schedule.TimeZone + ")"
+	if cron := cronOf(m.Schedule); cron.Kubernetes {
+		return "at each time of " + cron.String()
+	} else if !cron.IsZero() {
+		return "at each time of " + cron.Expression + " (" + cron.TimeZone + ")"
 	}
 	return "at least " + every(m.Interval.Duration())
 }

@@ -17,6 +17,9 @@ func isDefaultAction(x field) bool {
 	return false
 }
 
+// kindKubernetes is the kind of a schedule of cron that is read as Kubernetes does.
+const kindKubernetes = "kubernetes"
+
 // monitorScheduleFields are the fields that most monitors need: when pings are due, and what is affected without them.
 // where and down are the choices of components and of their statuses.
 func monitorScheduleFields(where, down []option) []field {
@@ -25,6 +28,7 @@ func monitorScheduleFields(where, down []option) []field {
 		{Name: "schedule.kind", Label: "A ping is due", Type: "select", Options: []option{
 			{Value: string(allswell.ScheduleInterval), Label: "within an interval after the last one"}, {Value: string(allswell.ScheduleCron), Label: "at times, as in a crontab"},
 			{Value: string(allswell.ScheduleCalendar), Label: "at times, as in a systemd timer"},
+			{Value: kindKubernetes, Label: "at times, as in a CronJob of Kubernetes"},
 		}},
 		{Name: "interval", Label: "Interval", Bare: true, Placeholder: "25h", Suggestions: []string{"90s", "5m", "20m", "75m", "25h", "8d"},
 			Hint: "The longest time between two pings, with units: 90s, 5m, 25h, 8d. Leave room: 25h for a job that runs every night."},

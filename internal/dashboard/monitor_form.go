@@ -137,6 +137,9 @@ func monitorValues(m allswell.Monitor) url.Values {
 		values.Set("schedule.expression", m.Cron.Expression)
 		values.Set("schedule.time_zone", m.Cron.TimeZone)
 	}
+	if m.Cron.Kubernetes {
+		values.Set("schedule.kind", kindKubernetes)
+	}
 	values.Set("grace", settings.ShortDuration(m.Grace))
 	if m.FailureThreshold > 0 {
 		values.Set("failure_threshold", strconv.Itoa(m.FailureThreshold))
@@ -231,9 +234,13 @@ func readSchedule(typed url.Values, n *allswell.NewMonitor, bad *allswell.Valida
 		}
 		return time.Duration(d)
 	}
+	expression, zone := strings.TrimSpace(typed.Get("schedule.expression")), strings.TrimSpace(typed.Get("schedule.time_zone"))
 	switch kind := allswell.ScheduleKind(typed.Get("schedule.kind")); kind {
 	case allswell.ScheduleCron, allswell.ScheduleCalendar:
-		n.Cron = allswell.NewCron(kind, strings.TrimSpace(typed.Get("schedule.expression")), strings.TrimSpace(typed.Get("schedule.time_zone")))
+		n.Cron = allswell.NewCron(kind, expression, zone)
+	case kindKubernetes:
+		n.Cron = allswell.NewCron(allswell.ScheduleCron, expression, zone)
+		n.Cron.Kubernetes = true
 	default:
 		n.Interval = duration("interval")
 	}

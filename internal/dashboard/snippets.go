@@ -12,10 +12,14 @@ type snippet struct{ Name, Key, Note, Code string }
 
 // snippets returns the ways to send a ping to a URL, for a job that runs about as often as the monitor says.
 func snippets(url string, m allswell.Monitor) []snippet {
-	when, timer := cronTime(m.Interval), ""
+	when, timer, cronJob := cronTime(m.Interval), "", ""
 	switch m.Cron.Kind() {
 	case allswell.ScheduleCron:
-		when = m.Cron.Expression
+		if m.Cron.Kubernetes {
+			cronJob = "\n\n# In the spec of the CronJob\nschedule: \"" + m.Cron.Expression + "\"\ntimeZone: " + m.Cron.TimeZone
+		} else {
+			when = m.Cron.Expression
+		}
 	case allswell.ScheduleCalendar:
 		timer = "\n\n# In the timer\n[Timer]\nOnCalendar=" + m.Cron.Expression + " " + m.Cron.TimeZone
 	case allswell.ScheduleInterval:
@@ -37,7 +41,7 @@ func snippets(url string, m allswell.Monitor) []snippet {
 		},
 		{
 			Name: "Kubernetes", Note: "In the container of your CronJob. Its image needs curl.",
-			Code: "command: [\"sh\", \"-c\"]\nargs:\n  - /usr/local/bin/job && " + ping,
+			Code: "command: [\"sh\", \"-c\"]\nargs:\n  - /usr/local/bin/job && " + ping + cronJob,
 		},
 		{Name: "GitHub Actions", Note: "The last step of the job. Keep the URL as a secret of the repository.", Code: "- name: Report success\n  if: success()\n  run: " + allswell.PingCommand(`"${{ secrets.PING_URL }}"`)},
 		{

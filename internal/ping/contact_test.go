@@ -370,6 +370,9 @@ func TestProvisioning(t *testing.T) {
 		if m := created(Path+key+"/h?create=1&calendar=06:30&tz=Asia/Tokyo", 201, okBody, "h"); m.Cron != allswell.NewCalendar("06:30", "Asia/Tokyo") {
 			w.Errorf("%+v", m)
 		}
+		if m := created(Path+key+"/k?create=1&cron=0+2+*+*+?&kubernetes=1", 201, okBody, "k"); m.Cron != (allswell.Cron{Expression: "0 2 * * ?", TimeZone: "UTC", Kubernetes: true}) {
+			w.Errorf("%+v", m)
+		}
 		created("/ping/"+key+"/D_1?create=1", 201, "Created", "d-1")
 		created("/ping/"+key+"/e/fail?create=1", 201, "Created", "e")
 		created("/p/"+key+"/f?state=complete", 200, "OK", "f")
@@ -377,7 +380,8 @@ func TestProvisioning(t *testing.T) {
 		for query, fields := range map[string]string{
 			"interval=0": "interval", "interval=x": "interval", "interval=1h&interval=2h": "interval", "cron=x": "cron", "cron=@daily&tz=Mars": "tz", "tz=UTC": "tz",
 			"cron=@daily&interval=1h": "interval", "grace=-1s": "grace", "interval=1h&grace=366d": "grace", "cron=0+0+30+2+*": "cron",
-			"calendar=x": "calendar", "calendar=daily&tz=Mars": "tz", "calendar=daily&cron=@daily": "calendar", "calendar=daily&interval=1h": "interval",
+			"calendar=x": "calendar", "calendar=daily&tz=Mars": "tz", "calendar=daily&cron=@daily": "calendar", "cron=0+0+*+*+7&kubernetes=1": "cron", "cron=0+0+*+*+?&kubernetes=0": "cron",
+			"cron=@daily&kubernetes=yes": "kubernetes", "calendar=daily&kubernetes=1": "kubernetes", "kubernetes=1": "kubernetes", "calendar=daily&interval=1h": "interval",
 		} {
 			if got := w.send("GET", Path+key+"/wrong?create=1&"+query, nil); got.StatusCode != 422 || !strings.Contains(got.body, `"errors":{"`+fields+`":[`) {
 				w.Errorf("%s: %d %s", query, got.StatusCode, got.body)

@@ -100,7 +100,8 @@ func (s *Server) hasPingKey(ctx context.Context, address string) (bool, error) {
 	return s.batcher.store.HasPingKey(ctx, address)
 }
 
-// readMonitor reads the configuration of a monitor to create from a query: interval, or cron or calendar and tz, and grace.
+// readMonitor reads the configuration of a monitor to create from a query: interval, or cron or calendar with tz and
+// kubernetes, and grace.
 func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 	var bad allswell.ValidationError
 	one := func(field string) string {
@@ -119,6 +120,7 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 		return d
 	}
 	cron, calendar, zone, interval, grace := one("cron"), one("calendar"), one("tz"), one("interval"), one("grace")
+	kubernetes := one("kubernetes")
 	n := allswell.NewMonitor{Name: name}
 	n.Interval = time.Duration(duration("interval", interval))
 	if grace != "" {
@@ -131,6 +133,7 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 		bad.Add("interval", "The interval field cannot be given with a cron or calendar field.")
 	case cron != "":
 		n.Cron = allswell.NewCron(allswell.ScheduleCron, cron, zone)
+		n.Cron.Kubernetes = kubernetes == "1"
 	case calendar != "":
 		n.Cron = allswell.NewCron(allswell.ScheduleCalendar, calendar, zone)
 	case zone != "":
@@ -140,6 +143,12 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 		if n.Grace == nil {
 			n.Grace = new(allswell.ProvisionedGrace)
 		}
+	}
+	switch {
+	case kubernetes != "" && kubernetes != "0" && kubernetes != "1":
+		bad.Add("kubernetes", "The kubernetes field must be 0 or 1.")
+	case kubernetes == "1" && cron == "":
+		bad.Add("kubernetes", "The kubernetes field needs a cron field.")
 	}
 	return n, bad.Err()
 }

@@ -120,14 +120,14 @@ func (t *tx) insertMonitor(m allswell.Monitor) error {
 	_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
 				failure_threshold, down_status, auto_incidents, state, consecutive_failures, suppressed_until_at, created_at, updated_at, tags, max_runtime_ms, publish_output,
 				cron_expression, cron_zone, grace_ms,
-				min_runtime_ms, max_per_interval, no_overlap, max_runtime_action, min_runtime_action, max_per_interval_action, no_overlap_action, calendar, type, parent_id)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)`,
+				min_runtime_ms, max_per_interval, no_overlap, max_runtime_action, min_runtime_action, max_per_interval_action, no_overlap_action, calendar, kubernetes, type, parent_id)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)`,
 		m.ID, m.WorkspaceID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Slug, m.Name, tokenText(m), m.Interval.Milliseconds(), m.Enabled,
 		m.FailureThreshold, string(m.DownStatus), nullIfEmpty(string(m.AutoIncidents)), string(m.State), millis(m.SuppressedUntil), millis(t.Now), listText(m.Tags),
 		nullIfZero(m.MaxRuntime.Milliseconds()), m.PublishOutput,
 		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds(),
 		nullIfZero(m.MinRuntime.Milliseconds()), nullIfZero(int64(m.MaxPerInterval)), m.NoOverlap,
-		string(m.MaxRuntimeAction), string(m.MinRuntimeAction), string(m.MaxPerIntervalAction), string(m.NoOverlapAction), m.Cron.Calendar,
+		string(m.MaxRuntimeAction), string(m.MinRuntimeAction), string(m.MaxPerIntervalAction), string(m.NoOverlapAction), m.Cron.Calendar, m.Cron.Kubernetes,
 		string(m.Type), nullIfEmpty(m.ParentID))
 	if err == nil && !m.IsCheck() {
 		_, err = t.Exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
@@ -356,13 +356,13 @@ func (t *tx) saveMonitor(m allswell.Monitor) error {
 			failure_threshold = $7, down_status = $8, updated_at = $9, auto_incidents = $10, tags = $11, paused_until_at = $12, max_runtime_ms = $13, publish_output = $14,
 			cron_expression = $15, cron_zone = $16, grace_ms = $17,
 			min_runtime_ms = $18, max_per_interval = $19, no_overlap = $20, max_runtime_action = $21, min_runtime_action = $22,
-			max_per_interval_action = $23, no_overlap_action = $24, calendar = $25, parent_id = $26 WHERE id = $1`,
+			max_per_interval_action = $23, no_overlap_action = $24, calendar = $25, parent_id = $26, kubernetes = $27 WHERE id = $1`,
 		m.ID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
 		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt), nullIfEmpty(string(m.AutoIncidents)), listText(m.Tags), millis(m.PausedUntil),
 		nullIfZero(m.MaxRuntime.Milliseconds()), m.PublishOutput,
 		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds(),
 		nullIfZero(m.MinRuntime.Milliseconds()), nullIfZero(int64(m.MaxPerInterval)), m.NoOverlap,
-		string(m.MaxRuntimeAction), string(m.MinRuntimeAction), string(m.MaxPerIntervalAction), string(m.NoOverlapAction), m.Cron.Calendar, nullIfEmpty(m.ParentID))
+		string(m.MaxRuntimeAction), string(m.MinRuntimeAction), string(m.MaxPerIntervalAction), string(m.NoOverlapAction), m.Cron.Calendar, nullIfEmpty(m.ParentID), m.Cron.Kubernetes)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE pages.id = monitors.page_id),
-	component_id, slug, name, token, old_token, interval_ms, cron_expression, cron_zone, calendar, grace_ms, enabled, paused_until_at, failure_threshold, down_status, auto_incidents, tags, state, consecutive_failures,
+	component_id, slug, name, token, old_token, interval_ms, cron_expression, cron_zone, calendar, kubernetes, grace_ms, enabled, paused_until_at, failure_threshold, down_status, auto_incidents, tags, state, consecutive_failures,
 	last_ping_at, waiting_since_at, rejected_at, suppressed_until_at, ticked_at, created_at, updated_at,
 	max_runtime_ms, publish_output, run_due_at,
 	min_runtime_ms, max_per_interval, no_overlap, max_runtime_action, min_runtime_action, max_per_interval_action, no_overlap_action, warned,
@@ -34,7 +34,7 @@ type monitorRow struct {
 func scanMonitor(row database.Row) (r monitorRow, err error) {
 	m := &r.Monitor
 	err = row.Scan(&m.ID, &m.WorkspaceID, text{&m.PageID}, text{&m.PageSlug}, text{&m.ComponentID}, text{&m.Slug}, &m.Name, &m.Token, text{&r.oldToken},
-		duration{&m.Interval}, text{&m.Cron.Expression}, text{&m.Cron.TimeZone}, &m.Cron.Calendar, duration{&m.Grace}, &m.Enabled, instant{&m.PausedUntil}, &m.FailureThreshold, &m.DownStatus, text{(*string)(&m.AutoIncidents)}, listOf[string]{&m.Tags}, &m.State, &m.ConsecutiveFailures,
+		duration{&m.Interval}, text{&m.Cron.Expression}, text{&m.Cron.TimeZone}, &m.Cron.Calendar, &m.Cron.Kubernetes, duration{&m.Grace}, &m.Enabled, instant{&m.PausedUntil}, &m.FailureThreshold, &m.DownStatus, text{(*string)(&m.AutoIncidents)}, listOf[string]{&m.Tags}, &m.State, &m.ConsecutiveFailures,
 		instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&m.RejectedAt}, instant{&m.SuppressedUntil},
 		instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt},
 		duration{&m.MaxRuntime}, &m.PublishOutput, instant{&m.RunDueAt},

@@ -75,6 +75,14 @@ func TestCalendarSchedule(t *testing.T) {
 		if stored := w.monitorNow(m); stored.Cron != cron || stored.Interval != 5*time.Minute || stored.Grace != 2*time.Minute {
 			w.Errorf("with another schedule: %+v", stored)
 		}
+		cron.Kubernetes = true
+		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Cron: &cron}, allswell.Precondition{}))(w)
+		if stored := w.monitorNow(m); stored.Cron != cron {
+			w.Errorf("with a schedule of Kubernetes: %+v", stored)
+		}
+		if n := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "CronJob", Cron: cron}))(w); w.monitorNow(n).Cron != cron {
+			w.Errorf("created with a schedule of Kubernetes: %+v", n)
+		}
 		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Interval: new(time.Hour)}, allswell.Precondition{}))(w)
 		if stored := w.monitorNow(m); !stored.Cron.IsZero() || stored.Interval != time.Hour || stored.Grace != 0 {
 			w.Errorf("with an interval: %+v", stored)
