@@ -16,7 +16,7 @@ type GateConfig struct {
 	PerWorkspace int // messages of one workspace at a time; 0: only the rule of the pool limits them
 
 	// PerHost is how many messages of one workspace go to one host at a time. Those of all workspaces together are
-	// at most twice as many, of which a workspace leaves the others as many as it has. 0: all hosts are one server,
+	// at most four times as many, of which a workspace leaves the others as many as it has. 0: all hosts are one server,
 	// which the settings name.
 	PerHost int
 
@@ -44,7 +44,7 @@ func NewGate(c GateConfig) *Gate {
 func (g *Gate) limits(t Target) []Key {
 	keys := []Key{Workspace(t.Workspace).AtMost(g.PerWorkspace)}
 	if g.PerHost > 0 {
-		keys = append(keys, Host(t.Host).AtMost(2*g.PerHost), g.probed(t).AtMost(g.PerHost).Nested())
+		keys = append(keys, Host(t.Host).Bounded(4*g.PerHost), g.probed(t).AtMost(g.PerHost).Nested())
 	}
 	return keys
 }

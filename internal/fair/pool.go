@@ -21,6 +21,7 @@ var ErrFull = errors.New("too many are waiting for a place")
 type Key struct {
 	Kind, Name string
 	Max        int // places at a time, besides the rule of the pool; 0: no other limit
+	bounded    bool
 	nested     bool
 }
 
@@ -28,6 +29,10 @@ type Key struct {
 func Workspace(id string) Key  { return Key{Kind: "workspace", Name: id} }
 func Host(name string) Key     { return Key{Kind: "host", Name: name} }
 func (k Key) AtMost(n int) Key { k.Max = n; return k }
+
+// Bounded returns the key with a maximum as its only limit: those who share the key leave one another places, and need not
+// leave them to others, because n is few.
+func (k Key) Bounded(n int) Key { k.Max, k.bounded = n, true; return k }
 
 // Nested returns the key as one of several within the key before it, such as a host of a workspace: it leaves places of
 // that key to the others.

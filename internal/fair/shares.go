@@ -22,11 +22,15 @@ func (s *Shares) Free() int { return s.free }
 func (s *Shares) Held(k Key) int { return s.held[k.id()] }
 
 // Fit reports whether there is a place for keys: each holds fewer places than are free, a nested one fewer than the key
-// before it leaves free of the places or of its maximum, and each fewer than its maximum.
+// before it leaves free of the places or of its maximum, and each fewer than its maximum, which is the only limit of a
+// bounded one.
 func (s *Shares) Fit(keys ...Key) bool {
 	left := s.free
 	for _, k := range keys {
-		if !k.nested {
+		switch {
+		case k.bounded:
+			left = k.Max
+		case !k.nested:
 			left = s.free
 		}
 		held := s.held[k.id()]
