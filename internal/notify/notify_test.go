@@ -304,7 +304,7 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 		sent := 0
 		q, j := s.claimed(&sent)
 		s.ok(s.Unsubscribe(s.Context(), "acme", ann.Key))
-		q.work(s.Context(), s.Context(), j)
+		work(q, s.Context(), s.Context(), j)
 		if o := (<-q.results).Outcome; sent != 0 || o.Result != allswell.SendGone || o.Reason == "" {
 			t.Errorf("%d mails were sent: %+v", sent, o)
 		}
@@ -320,20 +320,30 @@ func TestLateDeliveriesAreGivenBack(t *testing.T) {
 		q, j := s.claimed(&sent)
 		stopped, stop := context.WithCancel(s.Context())
 		stop()
-		q.work(stopped, s.Context(), j)
+		work(q, stopped, s.Context(), j)
 		late := j
 		late.claimed = late.claimed.Add(-maxQueued)
-		q.work(s.Context(), s.Context(), late)
+		work(q, s.Context(), s.Context(), late)
 		for range 2 {
 			if o := (<-q.results).Outcome; sent != 0 || o.Result != allswell.SendNotAttempted {
 				t.Errorf("%d were sent, %+v", sent, o)
 			}
 		}
-		q.work(s.Context(), s.Context(), j)
+		work(q, s.Context(), s.Context(), j)
 		if o := (<-q.results).Outcome; sent != 1 || o.Result != allswell.SendAccepted {
 			t.Errorf("in time: %d were sent, %+v", sent, o)
 		}
 	})
+}
+
+// work lets a queue work on one delivery.
+func work(q *queue, ctx, sending context.Context, d queuedDelivery) {
+	var loader sync.WaitGroup
+	q.loads = make(chan load)
+	loader.Go(func() { q.loadAll(sending) })
+	q.work(ctx, sending, d)
+	close(q.loads)
+	loader.Wait()
 }
 
 // TestFailedLoadIsNotInFlight checks that a delivery that cannot be loaded is not in
@@ -345,7 +355,7 @@ func TestFailedLoadIsNotInFlight(t *testing.T) {
 		q, j := s.claimed(&sent)
 		gone, cancel := context.WithCancel(s.Context())
 		cancel() // loading fails
-		q.work(s.Context(), gone, j)
+		work(q, s.Context(), gone, j)
 		if free := q.gate.Free(); sent != 0 || len(q.results) != 0 || free != q.claims() {
 			t.Errorf("sent %d, settled %d; %d places are free, want all %d", sent, len(q.results), free, q.claims())
 		}

@@ -3,8 +3,8 @@ package notify
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -20,6 +20,9 @@ const (
 	// claimPause is the minimum time from one claim to the next. A claim that takes longer is followed by a pause as
 	// long as it took.
 	claimPause = 5 * time.Millisecond
+
+	// maxLoaded is the maximum number of deliveries whose contents one read loads.
+	maxLoaded = 32
 
 	// maxSaved is the maximum number of outcomes that one transaction saves.
 	maxSaved = 100
@@ -57,6 +60,7 @@ type queue struct {
 	turns   *fair.Pool    // one that is being sent has a place here, too
 	due     chan struct{} // holds a value if deliveries may be due
 	last    string        // the workspace whose turn was last; only claim uses it
+	loads   chan load
 	results chan store.DeliveryResult
 
 	mu       sync.Mutex
@@ -69,7 +73,7 @@ func newQueue(n *Notifier, c channel, s sender) *queue {
 	q := &queue{
 		Notifier: n, channel: c, sender: s,
 		gate: c.gate(), turns: fair.NewPool(c.places, 4*c.claims()),
-		due: make(chan struct{}, 1), results: make(chan store.DeliveryResult, c.claims()), releases: make(map[string]func()),
+		due: make(chan struct{}, 1), loads: make(chan load), results: make(chan store.DeliveryResult, c.claims()), releases: make(map[string]func()),
 	}
 	if s.server() != "" {
 		q.serverLog = &failurelog.Log{
@@ -88,7 +92,8 @@ func (q *queue) notify() { signal(q.due) }
 func (q *queue) run(ctx context.Context) {
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	var working, saver sync.WaitGroup
+	var working, loader, saver sync.WaitGroup
+	loader.Go(func() { q.loadAll(sending) })
 	saver.Go(q.saveResults)
 	q.claim(ctx, func(d queuedDelivery) {
 		working.Go(func() { q.work(ctx, sending, d) })
@@ -96,6 +101,8 @@ func (q *queue) run(ctx context.Context) {
 	timer := time.AfterFunc(DrainTimeout, stop)
 	working.Wait()
 	timer.Stop()
+	close(q.loads)
+	loader.Wait()
 	close(q.results)
 	saver.Wait()
 	q.sender.close()
@@ -191,19 +198,71 @@ func (q *queue) work(ctx, sending context.Context, d queuedDelivery) {
 		}
 		return
 	}
-	notification, err := q.Store.Notification(sending, d.ClaimedDelivery)
-	var o allswell.SendOutcome
-	switch {
-	case errors.Is(err, allswell.ErrNotFound):
-		o = allswell.SendOutcome{Result: allswell.SendGone, Reason: "The subscription has ended."}
-	case err != nil:
-		q.Logger.Log(sending, store.LogLevel(err, slog.LevelWarn), "loading a delivery failed; retrying", "delivery", d.ID, "error", err)
+	loaded := make(chan *allswell.Notification, 1)
+	q.loads <- load{d.ClaimedDelivery, loaded}
+	notification, ok := <-loaded
+	if !ok {
 		q.leave(d.ID)
 		return
-	default:
-		o = q.attempt(sending, d.claimed, notification)
+	}
+	o := allswell.SendOutcome{Result: allswell.SendGone, Reason: "The subscription has ended."}
+	if notification != nil {
+		o = q.attempt(sending, d.claimed, *notification)
 	}
 	q.results <- store.DeliveryResult{ClaimedDelivery: d.ClaimedDelivery, Outcome: o, Jitter: rand.Float64()}
+}
+
+// load asks for the content of a delivery.
+type load struct {
+	store.ClaimedDelivery
+	loaded chan<- *allswell.Notification // gets it, or nil if nothing may be sent; closed without a value if it cannot be loaded now
+}
+
+// loadAll loads contents until the channel of requests is closed. Requests that arrive meanwhile share the next read.
+func (q *queue) loadAll(ctx context.Context) {
+	for batch := range batches(q.loads, maxLoaded) {
+		claimed := make([]store.ClaimedDelivery, len(batch))
+		for i, l := range batch {
+			claimed[i] = l.ClaimedDelivery
+		}
+		contents, err := q.Store.Notifications(ctx, claimed)
+		if err != nil {
+			q.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "loading deliveries failed; retrying", "deliveries", len(batch), "error", err)
+		}
+		for _, l := range batch {
+			if content, ok := contents[l.ID]; ok {
+				l.loaded <- &content
+			} else if err == nil {
+				l.loaded <- nil
+			}
+			close(l.loaded)
+		}
+	}
+}
+
+// batches yields what arrives on a channel until it is closed: the first value with those that wait behind it, at most
+// limit.
+func batches[T any](from <-chan T, limit int) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for first := range from {
+			batch := []T{first}
+		gather:
+			for len(batch) < limit {
+				select {
+				case next, ok := <-from:
+					if !ok {
+						break gather
+					}
+					batch = append(batch, next)
+				default:
+					break gather
+				}
+			}
+			if !yield(batch) {
+				return
+			}
+		}
+	}
 }
 
 // attempt sends a notification that was claimed after claimed. It ends within
@@ -227,20 +286,7 @@ func (q *queue) attempt(ctx context.Context, claimed time.Time, n allswell.Notif
 // saveResults saves outcomes until the channel of results is closed. Outcomes that
 // arrive during a commit share the next transaction.
 func (q *queue) saveResults() {
-	for first := range q.results {
-		batch := []store.DeliveryResult{first}
-	gather:
-		for len(batch) < maxSaved {
-			select {
-			case next, ok := <-q.results:
-				if !ok {
-					break gather
-				}
-				batch = append(batch, next)
-			default:
-				break gather
-			}
-		}
+	for batch := range batches(q.results, maxSaved) {
 		q.save(batch)
 	}
 }

@@ -3,12 +3,11 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
-	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
-	"github.com/allswell/allswell/internal/fair"
 )
 
 const deliveryColumns = `id, page_id, subscriber_id, event_id, purpose, channel, ordering_key, position, collapse_key, digest_key, state, happened_at,
@@ -46,300 +45,6 @@ func scanDelivery(row database.Row) (d deliveryRow, err error) {
 	return
 }
 
-// ClaimOptions are what a replica can send now.
-type ClaimOptions struct {
-	Channel allswell.Channel
-	Limit   int               // deliveries
-	After   string            // the workspace whose turn was last: see ClaimDeliveries
-	Plan    func() *fair.Plan // returns a new plan, which decides what is claimed; nil: all that is due is
-}
-
-// plan returns a new plan.
-func (c ClaimOptions) plan() *fair.Plan {
-	if c.Plan == nil {
-		return nil
-	}
-	return c.Plan()
-}
-
-// keys returns how many ordering keys are looked at to claim a number of deliveries.
-func (c ClaimOptions) keys(limit int) int {
-	if c.Plan == nil {
-		return limit
-	}
-	return limit * keysPerClaim
-}
-
-// ClaimedDelivery is a delivery that only the replica that claimed it may send, until the
-// lease ends.
-type ClaimedDelivery struct {
-	ID           string
-	FencingToken int64
-	WorkspaceID  string
-	Host         string // the destination
-	LeaseUntil   time.Time
-}
-
-// Limits of a claim. keysPerClaim is how many ordering keys are looked at for each delivery that may be claimed, because
-// some of their destinations may be full. dueRows is how many due deliveries of a workspace are read from each end of its
-// queue to find them: many may have the same key.
-const (
-	keysPerClaim       = 4
-	dueRows            = 500
-	workspacesPerClaim = 16
-)
-
-// dueWorkspaces selects the workspaces with due deliveries of a channel. It jumps from one workspace to the next in the
-// index, and reads one due delivery of each.
-const dueWorkspaces = `WITH RECURSIVE found (id) AS (SELECT min(workspace_id) FROM deliveries WHERE state = 'pending' AND channel = $1
-		UNION ALL SELECT (SELECT min(d.workspace_id) FROM deliveries d WHERE d.state = 'pending' AND d.channel = $1 AND d.workspace_id > found.id)
-		FROM found WHERE found.id IS NOT NULL)
-	SELECT id FROM found WHERE id IS NOT NULL AND EXISTS (SELECT 1 FROM deliveries d
-		WHERE d.state = 'pending' AND d.channel = $1 AND d.workspace_id = found.id AND d.next_attempt_at <= $2) ORDER BY id`
-
-// ClaimDeliveries claims due deliveries for this replica and returns once that is durable. Workspaces take turns: first
-// are those after c.After, and next is what After should be in the next claim. Half of the ordering keys of a workspace
-// are those due longest, the other half the newest ones, so that a long queue does not delay new notifications. more
-// reports whether another call may claim more at once. A delivery whose lease has ended may be claimed again.
-//
-// What is due is looked for before the transaction that claims it: this may read many deliveries to hosts that are full,
-// and must not keep others from writing.
-func (s *Store) ClaimDeliveries(ctx context.Context, c ClaimOptions) (claimed []ClaimedDelivery, next string, more bool, err error) {
-	next = c.After
-	if err := s.endLeases(ctx); err != nil {
-		return nil, next, false, err
-	}
-	var turns []workspaceClaim
-	others, err := read(ctx, s, func(x *session) (others bool, err error) {
-		turns, others, err = x.turns(c)
-		return others, err
-	})
-	if err != nil || len(turns) == 0 {
-		return nil, next, false, err
-	}
-	claimed, err = write(ctx, s, func(t *tx) (claimed []ClaimedDelivery, err error) {
-		if err := t.lockMutex(mutexClaim); err != nil {
-			return nil, err
-		}
-		claimed, next, more, err = t.claimInTurns(c, turns)
-		return claimed, err
-	})
-	return claimed, next, more || others, err
-}
-
-// endLeases makes deliveries pending whose lease has ended.
-func (s *Store) endLeases(ctx context.Context) error {
-	ended, err := read(ctx, s, func(x *session) ([]string, error) {
-		return x.ids(`SELECT id FROM deliveries WHERE state = 'sending' AND lease_until_at <= $1 LIMIT 1`, millis(x.Now))
-	})
-	if err != nil || len(ended) == 0 {
-		return err
-	}
-	return writeOnly(ctx, s, func(t *tx) error {
-		if err := t.lockMutex(mutexClaim); err != nil {
-			return err
-		}
-		_, err := t.Exec(`UPDATE deliveries SET state = 'pending', next_attempt_at = $1, lease_until_at = NULL, reason = $2
-			WHERE state = 'sending' AND lease_until_at <= $1`, millis(t.Now), "The replica that was sending it stopped before it finished.")
-		return err
-	})
-}
-
-// workspaceClaim is what may be claimed of a workspace.
-type workspaceClaim struct {
-	workspace string
-	keys      []string // ordering keys of due deliveries
-	limit     int
-	plan      *fair.Plan
-}
-
-// turns returns the workspaces whose turn is next, and whether there are others.
-func (c *session) turns(o ClaimOptions) (turns []workspaceClaim, others bool, err error) {
-	plan := o.plan()
-	waiting, err := c.ids(dueWorkspaces, string(o.Channel), millis(c.Now))
-	if err != nil {
-		return nil, false, err
-	}
-	first, _ := slices.BinarySearch(waiting, o.After+"\x00")
-	waiting = slices.Concat(waiting[first:], waiting[:first])
-	waiting = slices.DeleteFunc(waiting, plan.Full)
-	for _, workspace := range waiting[:min(len(waiting), workspacesPerClaim)] {
-		keys, err := c.dueKeys(o, workspace, plan.Closed(workspace))
-		if err != nil {
-			return nil, false, err
-		}
-		turns = append(turns, workspaceClaim{workspace: workspace, keys: keys})
-	}
-	return turns, len(waiting) > len(turns), nil
-}
-
-// dueKeys returns ordering keys of due deliveries of a workspace. Those due longest and the newest ones alternate, so
-// that each end gets its share.
-func (c *session) dueKeys(o ClaimOptions, workspace string, closed []string) (mixed []string, err error) {
-	var ends [2][]string // due longest, newest
-	for i, order := range []string{``, ` DESC`} {
-		ends[i], err = database.Query(c.Session, database.ScanString, dueKeys(order),
-			string(o.Channel), workspace, millis(c.Now), list(closed), dueRows, o.keys(o.Limit))
-		if err != nil || len(ends[i]) == 0 {
-			return nil, err
-		}
-	}
-	seen := make(map[string]bool)
-	for i := range max(len(ends[0]), len(ends[1])) {
-		for _, end := range ends {
-			if i < len(end) && !seen[end[i]] && len(mixed) < o.keys(o.Limit) {
-				seen[end[i]] = true
-				mixed = append(mixed, end[i])
-			}
-		}
-	}
-	return mixed, nil
-}
-
-// dueKeys selects ordering keys of due deliveries of a workspace, from one end of its queue.
-func dueKeys(order string) string {
-	return `SELECT ordering_key FROM (SELECT ordering_key, next_attempt_at FROM deliveries
-			WHERE state = 'pending' AND channel = $1 AND workspace_id = $2 AND next_attempt_at <= $3 AND host NOT IN EACH($4)
-			ORDER BY next_attempt_at` + order + ` LIMIT $5) AS due
-		GROUP BY ordering_key ORDER BY min(next_attempt_at)` + order + `, ordering_key LIMIT $6`
-}
-
-// claimInTurns claims due deliveries of several workspaces, of each about as many.
-func (t *tx) claimInTurns(c ClaimOptions, turns []workspaceClaim) (claimed []ClaimedDelivery, next string, more bool, err error) {
-	next = c.After
-	plan := c.plan()
-	for i, turn := range turns {
-		left := len(turns) - i
-		turn.limit, turn.plan = (c.Limit-len(claimed)+left-1)/left, plan
-		if turn.limit == 0 {
-			return claimed, next, true, nil
-		}
-		turn.keys = turn.keys[:min(len(turn.keys), c.keys(turn.limit))]
-		due, err := t.openDeliveries(turn.keys)
-		if err != nil {
-			return nil, next, false, err
-		}
-		some, changed, err := t.claimDue(due, turn)
-		if err != nil {
-			return nil, next, false, err
-		}
-		claimed, next, more = append(claimed, some...), turn.workspace, more || changed && len(due) >= turn.limit
-	}
-	return claimed, next, more, nil
-}
-
-// openDeliveries loads all open deliveries of ordering keys, a slice for each key.
-func (t *tx) openDeliveries(keys []string) (due [][]deliveryRow, err error) {
-	open, err := database.Query(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
-		WHERE ordering_key IN EACH($1) AND `+openCondition+` ORDER BY ordering_key, position, id LIMIT $2 FOR UPDATE`, list(keys), maxClaimRows)
-	if err != nil {
-		return nil, err
-	}
-	byKey := make(map[string][]deliveryRow)
-	for _, d := range open {
-		byKey[d.OrderingKey] = append(byKey[d.OrderingKey], d)
-	}
-	for _, key := range keys {
-		if deliveries := byKey[key]; deliveries != nil { // not cancelled meanwhile
-			due = append(due, deliveries)
-		}
-	}
-	return due, nil
-}
-
-// claimDue plans the deliveries of each ordering key, saves the plans, and returns the
-// claimed deliveries and whether anything changed.
-func (t *tx) claimDue(due [][]deliveryRow, c workspaceClaim) (claimed []ClaimedDelivery, changed bool, err error) {
-	var expired, taken, behind []string
-	until := t.Now.Add(allswell.LeaseDuration)
-	for _, deliveries := range due {
-		if len(claimed) == c.limit {
-			break
-		}
-		to := fair.Target{Workspace: c.workspace, Host: deliveries[0].host}
-		if !c.plan.Admits(to) {
-			continue
-		}
-		open := make([]allswell.Delivery, len(deliveries))
-		for i, d := range deliveries {
-			open[i] = d.Delivery
-		}
-		plan := allswell.PlanDeliveries(open, t.Now)
-		changed = true
-		for _, i := range plan.Expire {
-			expired = append(expired, open[i].ID)
-		}
-		if plan.Claim < 0 {
-			if !plan.Defer.IsZero() {
-				err = t.postpone([]string{open[0].OrderingKey}, plan.Defer, plan.Defer)
-			}
-		} else {
-			d := deliveries[plan.Claim]
-			c.plan.Add(to)
-			taken = append(taken, d.ID)
-			claimed = append(claimed, ClaimedDelivery{d.ID, d.FencingToken + 1, c.workspace, d.host, until})
-			if len(open) > 1+len(plan.Merge)+len(plan.Expire) {
-				behind = append(behind, d.OrderingKey)
-			}
-			err = t.mergeDeliveries(open, plan)
-		}
-		if err != nil {
-			return nil, false, err
-		}
-	}
-	if err := t.finishDeliveries(expired, allswell.DeliveryExpired, "It could not be delivered within 24 hours."); err != nil || len(taken) == 0 {
-		return nil, changed, err
-	}
-	if _, err := t.Exec(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, fencing_token = fencing_token + 1, lease_until_at = $2, updated_at = $3
-		WHERE id IN EACH($1)`, list(taken), millis(until), millis(t.Now)); err != nil {
-		return nil, false, err
-	}
-	return claimed, changed, t.postpone(behind, t.Now, until) // until the result of the claimed one is saved
-}
-
-// postpone sets the next attempt of the waiting deliveries that are due by an instant to
-// a later one.
-func (t *tx) postpone(keys []string, by, until time.Time) error {
-	if len(keys) == 0 {
-		return nil
-	}
-	_, err := t.Exec(`UPDATE deliveries SET next_attempt_at = $2
-		WHERE ordering_key IN EACH($1) AND `+waitingCondition+` AND next_attempt_at <= $3`,
-		list(keys), millis(until), millis(by))
-	return err
-}
-
-// mergeDeliveries merges into the claimed delivery those that the plan names, and the
-// deliveries that were merged into them before. It continues their back-off.
-func (t *tx) mergeDeliveries(open []allswell.Delivery, plan allswell.DeliveryPlan) error {
-	if len(plan.Merge) == 0 {
-		return nil
-	}
-	ids := make([]string, len(plan.Merge))
-	var claimedBefore []string // only a delivery that was claimed before can have others merged into it
-	for n, i := range plan.Merge {
-		ids[n] = open[i].ID
-		if open[i].FencingToken > 0 {
-			claimedBefore = append(claimedBefore, ids[n])
-		}
-	}
-	target := open[plan.Claim].ID
-	if plan.Attempts > open[plan.Claim].Attempts {
-		if _, err := t.Exec(`UPDATE deliveries SET attempts = $2 WHERE id = $1`, target, plan.Attempts); err != nil {
-			return err
-		}
-	}
-	if len(claimedBefore) > 0 {
-		if _, err := t.Exec(`UPDATE deliveries SET merged_into = $2 WHERE merged_into IN EACH($1) AND merged_into IS NOT NULL`,
-			list(claimedBefore), target); err != nil {
-			return err
-		}
-	}
-	_, err := t.Exec(`UPDATE deliveries SET state = 'superseded', merged_into = $2, updated_at = $3 WHERE id IN EACH($1)`,
-		list(ids), target, millis(t.Now))
-	return err
-}
-
 // finishDeliveries brings deliveries to a final state. The reason of the last failure follows theirs.
 func (t *tx) finishDeliveries(ids []string, state allswell.DeliveryState, reason string) error {
 	if len(ids) == 0 {
@@ -350,31 +55,106 @@ func (t *tx) finishDeliveries(ids []string, state allswell.DeliveryState, reason
 	return err
 }
 
-// Notification loads the content of a claimed delivery as it is now. It returns
-// allswell.ErrNotFound if the claim no longer holds or the subscription has ended;
-// nothing may be sent then.
-func (s *Store) Notification(ctx context.Context, c ClaimedDelivery) (allswell.Notification, error) {
-	return read(ctx, s, func(r *session) (n allswell.Notification, err error) {
-		d, err := database.One(r.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE id = $1 AND state = 'sending' AND fencing_token = $2`, c.ID, c.FencingToken)
+// Notifications loads the contents of claimed deliveries as they are now, by delivery. Those are missing whose claim no
+// longer holds, or whose subscription has ended: for them, nothing may be sent.
+func (s *Store) Notifications(ctx context.Context, claimed []ClaimedDelivery) (map[string]allswell.Notification, error) {
+	tokens := make(map[string]int64, len(claimed))
+	for _, c := range claimed {
+		tokens[c.ID] = c.FencingToken
+	}
+	return read(ctx, s, func(c *session) (map[string]allswell.Notification, error) {
+		rows, err := database.Query(c.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
+			WHERE id IN EACH($1) AND state = 'sending'`, list(slices.Collect(maps.Keys(tokens))))
 		if err != nil {
-			return n, err
+			return nil, err
 		}
-		n.Delivery = d.Delivery
-		if n.Subscriber, err = database.One(r.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1`, d.SubscriberID); err != nil {
-			return n, err
-		}
-		if n.Subscriber.Address, err = r.address(s, n.Subscriber); err != nil {
-			return n, err
-		}
-		n.Page, err = r.page(`WHERE id = $1`, d.PageID)
-		if err == nil && d.Purpose == allswell.PurposeEvent {
-			n.Events, err = database.Query(r.Session, scanEventWithin(maxNotificationText), `SELECT `+eventColumns+` FROM events
-				WHERE id IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT event_id FROM deliveries WHERE merged_into = $2)
-				ORDER BY page_version DESC, ordinal DESC LIMIT $3`, d.EventID, d.ID, maxNotificationEvents)
-			slices.Reverse(n.Events)
-		}
-		return n, err
+		rows = slices.DeleteFunc(rows, func(d deliveryRow) bool { return tokens[d.ID] != d.FencingToken })
+		return c.notifications(rows)
 	})
+}
+
+// notifications loads the contents of deliveries, each thing once that several of them tell.
+func (c *session) notifications(deliveries []deliveryRow) (map[string]allswell.Notification, error) {
+	var of, from []string // subscribers and pages
+	for _, d := range deliveries {
+		of, from = append(of, d.SubscriberID), append(from, d.PageID)
+	}
+	subscribers, err := c.recipients(of)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := c.pages(`WHERE id IN EACH($1)`, list(from))
+	if err != nil {
+		return nil, err
+	}
+	events, err := c.eventsOf(deliveries)
+	if err != nil {
+		return nil, err
+	}
+	loaded := make(map[string]allswell.Notification, len(deliveries))
+	for _, d := range deliveries {
+		subscriber, ok := subscribers[d.SubscriberID]
+		page := slices.IndexFunc(pages, func(p allswell.Page) bool { return p.ID == d.PageID })
+		if ok && page >= 0 {
+			loaded[d.ID] = allswell.Notification{Delivery: d.Delivery, Subscriber: subscriber, Page: pages[page], Events: events[d.ID]}
+		}
+	}
+	return loaded, nil
+}
+
+// recipients loads subscribers with their addresses, by id.
+func (c *session) recipients(ids []string) (map[string]allswell.Subscriber, error) {
+	all, err := database.Query(c.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id IN EACH($1)`, list(ids))
+	byID := make(map[string]allswell.Subscriber, len(all))
+	for _, s := range all {
+		if err == nil {
+			s.Address, err = c.address(c.s, s)
+		}
+		byID[s.ID] = s
+	}
+	return byID, err
+}
+
+// eventsOf loads the events that deliveries tell, by delivery: its own, and those of the deliveries that were merged into
+// it, oldest first.
+func (c *session) eventsOf(deliveries []deliveryRow) (map[string][]allswell.Event, error) {
+	var ids []string
+	for _, d := range deliveries {
+		ids = append(ids, d.ID)
+	}
+	merged, err := c.ids(`SELECT DISTINCT merged_into FROM deliveries WHERE merged_into IN EACH($1)`, list(ids))
+	if err != nil {
+		return nil, err
+	}
+	told, own := make(map[string][]allswell.Event), make(map[string][]string)
+	for _, d := range deliveries {
+		switch {
+		case d.Purpose != allswell.PurposeEvent:
+		case !slices.Contains(merged, d.ID):
+			own[d.EventID] = append(own[d.EventID], d.ID)
+		default:
+			if told[d.ID], err = c.mergedEvents(d); err != nil {
+				return nil, err
+			}
+		}
+	}
+	events, err := database.Query(c.Session, scanEvent, `SELECT `+eventColumns+` FROM events WHERE id IN EACH($1)`,
+		list(slices.Collect(maps.Keys(own))))
+	for _, e := range events {
+		for _, id := range own[e.ID] {
+			told[id] = []allswell.Event{e}
+		}
+	}
+	return told, err
+}
+
+// mergedEvents loads the newest events of a delivery into which others were merged, oldest first.
+func (c *session) mergedEvents(d deliveryRow) ([]allswell.Event, error) {
+	events, err := database.Query(c.Session, scanEventWithin(maxNotificationText), `SELECT `+eventColumns+` FROM events
+		WHERE id IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT event_id FROM deliveries WHERE merged_into = $2)
+		ORDER BY page_version DESC, ordinal DESC LIMIT $3`, d.EventID, d.ID, maxNotificationEvents)
+	slices.Reverse(events)
+	return events, err
 }
 
 // scanEventWithin returns a scan function like scanEvent that omits messages from the

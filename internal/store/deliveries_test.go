@@ -58,8 +58,9 @@ func (w *world) deliver(o allswell.SendOutcome) (lines []string) {
 			return lines
 		}
 		var results []store.DeliveryResult
+		loaded := must(w.Notifications(w.ctx, claimed))(w)
 		for _, c := range claimed {
-			n := must(w.Notification(w.ctx, c))(w)
+			n := loaded[c.ID]
 			var what []string
 			for _, e := range n.Events {
 				word := e.Data.Message
@@ -305,8 +306,8 @@ func TestFencingTokens(t *testing.T) {
 		if len(second) != 1 || second[0].ID != first[0].ID || second[0].FencingToken == first[0].FencingToken {
 			t.Fatalf("after the lease: %v, before %v", second, first)
 		}
-		if _, err := w.Notification(w.ctx, first[0]); err != allswell.ErrNotFound {
-			t.Errorf("the old claim: %v", err)
+		if loaded := must(w.Notifications(w.ctx, first))(w); len(loaded) > 0 {
+			t.Errorf("the old claim: %v", loaded)
 		}
 		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: first[0], Outcome: allswell.SendOutcome{Result: allswell.SendRejected, Reason: "no"}}}))
 		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: second[0], Outcome: taken}}))
@@ -440,7 +441,7 @@ func TestNotificationIsBounded(t *testing.T) {
 		if len(claimed) != 1 {
 			t.Fatalf("%d mails, want one that carries all", len(claimed))
 		}
-		n := must(w.Notification(w.ctx, claimed[0]))(w)
+		n := must(w.Notifications(w.ctx, claimed))(w)[claimed[0].ID]
 		size, abridged := 0, 0
 		for _, e := range n.Events {
 			size += len(e.Data.Message)

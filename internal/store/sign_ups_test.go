@@ -87,7 +87,7 @@ func TestWhoAddedAnAddress(t *testing.T) {
 			if len(claimed) != 1 {
 				t.Fatalf("claimed %d deliveries", len(claimed))
 			}
-			n := must(w.Notification(w.ctx, claimed[0]))(w)
+			n := must(w.Notifications(w.ctx, claimed))(w)[claimed[0].ID]
 			if n.Delivery.Purpose != allswell.PurposeConfirmation || n.Subscriber.Invited() != byOperator {
 				t.Errorf("%s of %s: invited by an operator: %t", n.Delivery.Purpose, n.Subscriber.Target, n.Subscriber.Invited())
 			}

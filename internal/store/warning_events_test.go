@@ -161,7 +161,7 @@ var warningEventTests = map[string]func(w *world){
 				var got []string
 				var results []store.DeliveryResult
 				for _, c := range claimed {
-					if e := must(w.Notification(w.ctx, c))(w).Events[0]; e.WarningID != "" {
+					if e := must(w.Notifications(w.ctx, claimed))(w)[c.ID].Events[0]; e.WarningID != "" {
 						got = append(got, ": "+string(e.Kind))
 					}
 					results = append(results, store.DeliveryResult{ClaimedDelivery: c, Outcome: taken})
