@@ -201,3 +201,22 @@ func TestNewcomersFindAPlace(t *testing.T) {
 		}
 	})
 }
+
+// TestBoundedKeysHaveRoomOfTheirOwn checks that a host has its room, whatever is left of the pool, as long as a place is.
+func TestBoundedKeysHaveRoomOfTheirOwn(t *testing.T) {
+	p := NewPool(9, 0)
+	for n := range 3 {
+		if _, ok := p.TryAcquire(Workspace(fmt.Sprint(n)), Host("shared").Bounded(5)); !ok {
+			t.Fatalf("workspace %d has no place", n)
+		}
+	}
+	for n := range 3 {
+		p.TryAcquire(Workspace(fmt.Sprint("other ", n)))
+	}
+	want := []bool{true, true, false} // until the host is full
+	for n, want := range want {
+		if _, ok := p.TryAcquire(Workspace(fmt.Sprint("late ", n)), Host("shared").Bounded(5)); ok != want {
+			t.Errorf("with %d places free, and 3 and %d of 5 at the host: %t", p.Free(), n, ok)
+		}
+	}
+}

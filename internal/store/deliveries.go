@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -26,6 +27,11 @@ const waitingCondition = openCondition + ` AND state <> 'sending'`
 const (
 	maxClaimRows          = 5000 // deliveries of all ordering keys of one workspace in one claim
 	maxNotificationEvents = 2500 // events
+
+	// Events are loaded once for several deliveries while all of these tell at most maxSharedEvents events, and at most
+	// maxSharedTellings times.
+	maxSharedEvents   = 50
+	maxSharedTellings = 1000
 
 	// maxNotificationText is how many bytes of messages a notification holds in memory. A mail
 	// shows far fewer. Older events are loaded without their message.
@@ -116,43 +122,58 @@ func (c *session) recipients(ids []string) (map[string]allswell.Subscriber, erro
 }
 
 // eventsOf loads the events that deliveries tell, by delivery: its own, and those of the deliveries that were merged into
-// it, oldest first.
+// it, oldest first. Deliveries of one page mostly tell the same few, which are loaded once for all.
 func (c *session) eventsOf(deliveries []deliveryRow) (map[string][]allswell.Event, error) {
-	var ids []string
-	for _, d := range deliveries {
-		ids = append(ids, d.ID)
+	type telling struct{ delivery, event string }
+	var tellings []telling
+	ids := make([]string, len(deliveries))
+	for i, d := range deliveries {
+		ids[i] = d.ID
+		if d.Purpose == allswell.PurposeEvent {
+			tellings = append(tellings, telling{d.ID, d.EventID})
+		}
 	}
-	merged, err := c.ids(`SELECT DISTINCT merged_into FROM deliveries WHERE merged_into IN EACH($1)`, list(ids))
-	if err != nil {
+	merged, err := database.Query(c.Session, func(row database.Row) (t telling, err error) {
+		err = row.Scan(&t.delivery, &t.event)
+		return
+	}, `SELECT merged_into, event_id FROM deliveries WHERE merged_into IN EACH($1) LIMIT $2`, list(ids), maxSharedTellings+1)
+	if err != nil || len(merged) == 0 && len(tellings) == 0 {
 		return nil, err
 	}
-	told, own := make(map[string][]allswell.Event), make(map[string][]string)
-	for _, d := range deliveries {
-		switch {
-		case d.Purpose != allswell.PurposeEvent:
-		case !slices.Contains(merged, d.ID):
-			own[d.EventID] = append(own[d.EventID], d.ID)
-		default:
-			if told[d.ID], err = c.mergedEvents(d); err != nil {
+	events, all := make(map[string]allswell.Event), slices.Concat(tellings, merged)
+	for _, t := range all {
+		events[t.event] = allswell.Event{}
+	}
+	told := make(map[string][]allswell.Event, len(deliveries))
+	if len(merged) > maxSharedTellings || len(events) > maxSharedEvents {
+		for _, t := range tellings {
+			if told[t.delivery], err = c.manyEvents(t.delivery, t.event); err != nil {
 				return nil, err
 			}
 		}
+		return told, nil
 	}
-	events, err := database.Query(c.Session, scanEvent, `SELECT `+eventColumns+` FROM events WHERE id IN EACH($1)`,
-		list(slices.Collect(maps.Keys(own))))
-	for _, e := range events {
-		for _, id := range own[e.ID] {
-			told[id] = []allswell.Event{e}
-		}
+	loaded, err := database.Query(c.Session, scanEvent, `SELECT `+eventColumns+` FROM events WHERE id IN EACH($1)`,
+		list(slices.Collect(maps.Keys(events))))
+	for _, e := range loaded {
+		events[e.ID] = e
+	}
+	for _, t := range all {
+		told[t.delivery] = append(told[t.delivery], events[t.event])
+	}
+	for _, events := range told {
+		slices.SortFunc(events, func(a, b allswell.Event) int {
+			return cmp.Or(cmp.Compare(a.PageVersion, b.PageVersion), cmp.Compare(a.Ordinal, b.Ordinal))
+		})
 	}
 	return told, err
 }
 
-// mergedEvents loads the newest events of a delivery into which others were merged, oldest first.
-func (c *session) mergedEvents(d deliveryRow) ([]allswell.Event, error) {
+// manyEvents loads the newest events of a delivery and of those that were merged into it, oldest first.
+func (c *session) manyEvents(delivery, event string) ([]allswell.Event, error) {
 	events, err := database.Query(c.Session, scanEventWithin(maxNotificationText), `SELECT `+eventColumns+` FROM events
 		WHERE id IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT event_id FROM deliveries WHERE merged_into = $2)
-		ORDER BY page_version DESC, ordinal DESC LIMIT $3`, d.EventID, d.ID, maxNotificationEvents)
+		ORDER BY page_version DESC, ordinal DESC LIMIT $3`, event, delivery, maxNotificationEvents)
 	slices.Reverse(events)
 	return events, err
 }
