@@ -309,3 +309,15 @@ func TestCheckSentences(t *testing.T) {
 		}
 	}
 }
+
+// TestLateKeepsTheUnknownTime checks that a check which was unknown before it became late is unknown since then.
+func TestLateKeepsTheUnknownTime(t *testing.T) {
+	late := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	before := late.Add(-time.Hour)
+	for _, c := range []struct{ unknown, want time.Time }{{time.Time{}, late}, {before, before}} {
+		s := allswell.CheckState{UnknownSince: c.unknown}
+		if s.MarkLate(late); !s.Late || !s.UnknownSince.Equal(c.want) {
+			t.Errorf("unknown since %v, it is late: %t, and unknown since %v", c.unknown, s.Late, s.UnknownSince)
+		}
+	}
+}

@@ -245,3 +245,23 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestWindowOfZstd checks that a body whose decoder would need more memory than browsers give it is refused.
+func TestWindowOfZstd(t *testing.T) {
+	for _, window := range []int{maxWindow, 2 * maxWindow} {
+		var b bytes.Buffer
+		w, err := zstd.NewWriter(&b, zstd.WithWindowSize(window), zstd.WithSingleSegment(false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			io.WriteString(w, strings.Repeat("hello ", 1000))
+			w.Flush() // before the end, so that the frame names the window and not its size
+		}
+		w.Close()
+		text, err := body("zstd", "", b.String()).Decode(limit, goOn)
+		if failed := err != nil; failed != (window > maxWindow) || !failed && len(text.UTF8) != 12_000 {
+			t.Errorf("a window of %d MiB: %d bytes, %v", window>>20, len(text.UTF8), err)
+		}
+	}
+}

@@ -527,3 +527,17 @@ func TestSlugOf(t *testing.T) {
 		}
 	}
 }
+
+// TestMonitorTestFails checks the exit status for each result of a check.
+func TestMonitorTestFails(t *testing.T) {
+	for result, want := range map[allswell.CheckStatus]int{
+		allswell.CheckOK: 0, allswell.CheckSlow: 0, allswell.CheckFailed: console.ExitFailed, allswell.CheckUnknown: console.ExitFailed,
+	} {
+		server := func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `{"data":{"status":%q,"phases":{"total":0.1}}}`, result)
+		}
+		if status, out, errs := against(t, server, "monitor", "test", "mon_1"); status != want {
+			t.Errorf("%s: the exit status is %d, not %d: %s%s", result, status, want, out, errs)
+		}
+	}
+}

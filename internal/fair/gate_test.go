@@ -95,6 +95,20 @@ func TestServerHasOneBreaker(t *testing.T) {
 	}
 }
 
+// TestHostHasAMaximum checks how many messages all workspaces together send to one host.
+func TestHostHasAMaximum(t *testing.T) {
+	g, sent := testGate(), 0
+	for n := range 40 {
+		sent += enter(g, Target{fmt.Sprint(n), "host"}, began)
+	}
+	if sent != 4*g.PerHost {
+		t.Errorf("%d messages go to one host at a time", sent)
+	}
+	if enter(g, Target{"0", "other"}, began) == 0 {
+		t.Error("another host is closed")
+	}
+}
+
 func TestBreakersAreBounded(t *testing.T) {
 	b := newBreakers(time.Second, time.Minute)
 	for n := range 3 * maxBreakers {

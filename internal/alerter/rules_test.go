@@ -1,0 +1,118 @@
+package alerter
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// TestOnlyAttemptsAreNoted checks that an attempt which was not made says nothing about a host that fails.
+func TestOnlyAttemptsAreNoted(t *testing.T) {
+	to := fair.Target{Workspace: "acme", Host: "chat.example.com"}
+	for result, failing := range map[allswell.SendResult]bool{
+		allswell.SendNotAttempted: true, allswell.SendAccepted: false, allswell.SendRejected: false,
+	} {
+		a := &Alerter{gate: newGate()}
+		var unreachable, other alertchannel.Result
+		unreachable.Result, unreachable.Unreachable, other.Result = allswell.SendFailed, true, result
+		a.note(to, unreachable)
+		a.note(to, other)
+		if a.gate.Failing(to) != failing {
+			t.Errorf("after %v, the host counts as failing: %t", result, !failing)
+		}
+	}
+}
+
+// TestHostOfChangedChannel checks that the host of a channel is that of its present configuration.
+func TestHostOfChangedChannel(t *testing.T) {
+	runParallel(t, func(t *testing.T, s *store.Store) {
+		ws, _ := storetest.Workspace(t, s, "acme")
+		tokens := storm(t, s, ws, "http://a.example.com/hook", 1)
+		a := New(Config{Store: s, Sender: alertchannel.NewSender(alertchannel.Config{})})
+		send(t, s, allswell.SignalFail, tokens)
+		a.advance(t.Context())
+		full := fair.NewGate(fair.GateConfig{Places: 100, PerHost: 1}) // at both hosts, so that the channel stays due
+		for n := range 8 {
+			full.Enter(fair.Target{Workspace: "other", Host: []string{"a.example.com", "b.example.com"}[n%2]})
+		}
+		host := func() (name string) {
+			t.Helper()
+			for range 300 { // until a message is due
+				_, next, err := s.ClaimMessages(t.Context(), store.MessageClaim{Limit: 1, Plan: full.Plan(time.Now()), Host: func(d store.DueChannel) string {
+					name = a.hostOf(d)
+					return name
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if name != "" {
+					break
+				}
+				<-time.After(max(10*time.Millisecond, min(time.Until(next), time.Second)))
+			}
+			return name
+		}
+		before := host()
+		if _, err := s.ChangeAlertChannel(t.Context(), ws, "ops", allswell.Precondition{}, func(c *alert.Channel) error {
+			setURL(c, "http://b.example.com/hook")
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if after := host(); before != "a.example.com" || after != "b.example.com" {
+			t.Errorf("the host was %q, and is %q", before, after)
+		}
+	})
+}
+
+// setURL sets the URL of a webhook.
+func setURL(c *alert.Channel, url string) {
+	c.Config, _ = json.Marshal(map[string]string{"url": url})
+}
+
+// TestConfirmationsWaitForTheMailServer checks that a mail which asks for a confirmation is sent again where it was not
+// accepted, and may be later.
+func TestConfirmationsWaitForTheMailServer(t *testing.T) {
+	for result, again := range map[allswell.SendResult]int{
+		allswell.SendServerUnavailable: 1, allswell.SendFailed: 1, allswell.SendNotAttempted: 1, allswell.SendAccepted: 0, allswell.SendRejected: 0,
+	} {
+		dsn, now := storetest.SQLite(t), time.Now()
+		s := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: func() time.Time { return now }}))
+		ws, _ := storetest.Workspace(t, s, "acme")
+		if _, err := s.CreateAlertChannel(t.Context(), ws, alert.Channel{
+			Type: alert.EmailType, Name: "Mail", Enabled: true, MaxPerMinute: 10, Config: json.RawMessage(`{"to":"stranger@example.com"}`),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		a := New(Config{Store: s, Sender: alertchannel.NewSender(alertchannel.Config{
+			Mail: func(context.Context, alertchannel.Mail) allswell.SendOutcome {
+				return allswell.SendOutcome{Result: result}
+			},
+		})})
+		take := func() []store.AddressConfirmation {
+			t.Helper()
+			now = now.Add(alert.ConfirmationRetry)
+			all, err := s.TakeConfirmations(t.Context(), 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+		first := take()
+		if len(first) != 1 {
+			t.Fatalf("%d mails ask for a confirmation", len(first))
+		}
+		a.askForConfirmation(t.Context(), first[0])
+		if next := take(); len(next) != again {
+			t.Errorf("after %v, the mail is sent again %d times, not %d", result, len(next), again)
+		}
+	}
+}
