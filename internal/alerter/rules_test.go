@@ -41,7 +41,7 @@ func TestHostOfChangedChannel(t *testing.T) {
 		a.advance(t.Context())
 		full := fair.NewGate(fair.GateConfig{Places: 100, PerHost: 1}) // at both hosts, so that the channel stays due
 		for n := range 8 {
-			full.Enter(fair.Target{Workspace: "other", Host: []string{"a.example.com", "b.example.com"}[n%2]})
+			full.Enter(fair.Target{Workspace: "other", Host: []string{"a.example.com:http", "b.example.com:http"}[n%2]})
 		}
 		host := func() (name string) {
 			t.Helper()
@@ -67,7 +67,7 @@ func TestHostOfChangedChannel(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if after := host(); before != "a.example.com" || after != "b.example.com" {
+		if after := host(); before != "a.example.com:http" || after != "b.example.com:http" {
 			t.Errorf("the host was %q, and is %q", before, after)
 		}
 	})
