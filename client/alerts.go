@@ -32,7 +32,8 @@ type Channel struct {
 	TitleTemplate *string `json:"title_template"` // nil: the default words
 	TextTemplate  *string `json:"text_template"`
 
-	Secrets   []string      `json:"secrets"` // the fields that have a secret, which is never shown
+	Secrets   []string      `json:"secrets"`  // the fields that have a secret, which is never shown
+	URLHost   *string       `json:"url_host"` // host of the url, which is a secret; nil: there is none
 	Health    ChannelHealth `json:"health"`
 	CreatedAt time.Time     `json:"created_at"`
 	UpdatedAt time.Time     `json:"updated_at"`

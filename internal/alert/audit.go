@@ -23,6 +23,9 @@ func (c Channel) AuditObject() allswell.AuditObject {
 	if len(c.SecretFields) > 0 {
 		fields["secrets"] = c.SecretFields
 	}
+	if c.URLHost != "" {
+		fields["url_host"] = c.URLHost
+	}
 	return allswell.AuditObject{Kind: allswell.ObjectAlertChannel, ID: c.ID, Name: c.Name, Fields: fields}
 }
 

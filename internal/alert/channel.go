@@ -29,6 +29,7 @@ type Channel struct {
 	Config       json.RawMessage            // the values of the type's fields, without secrets
 	Secrets      map[string]json.RawMessage // values by field; write-only, so they are loaded only to send
 	SecretFields []string                   // the fields that have a secret, in order
+	URLHost      string                     // host of the URL that is a secret, with the port if it has one; "": none, or it cannot be opened
 	MaxPerMinute int                        // messages; what is more is sent together
 	FallbackID   string                     // the channel that gets what this one does not accept; "": none
 	TestWeekly   bool                       // a test is sent every TestInterval

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/configfield"
 )
 
@@ -66,5 +67,20 @@ func TestSMSSecretCannotBeSentAsText(t *testing.T) {
 	}
 	if smsType.CheckKeptSecrets(change) == nil {
 		t.Error("the secret can be sent as the text of an SMS")
+	}
+}
+
+// TestURLsAndTopicsAreSecret checks that every type hides the URL that it posts to, and ntfy its topic, and that the store
+// knows which of them channels of earlier versions have in the clear.
+func TestURLsAndTopicsAreSecret(t *testing.T) {
+	for _, kind := range Types {
+		for _, f := range kind.Fields {
+			if late := alert.LateSecrets[kind.Name] == f.Name; (f.Name == "url" || late) && !f.Secret {
+				t.Errorf("the %s of %s is shown", f.Name, kind.Name)
+			}
+		}
+	}
+	if f, _ := ntfyType.Field("topic"); !f.Secret {
+		t.Error("the topic of ntfy is shown")
 	}
 }

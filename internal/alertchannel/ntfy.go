@@ -15,7 +15,7 @@ var ntfyType = Type{
 	Name: "ntfy", Label: "ntfy", Help: "Publishes to a topic of ntfy.sh or of your own server.",
 	Fields: []configfield.Field{
 		{Name: "server_url", Label: "Server", Help: "The URL of the server.", Kind: configfield.KindText, Default: "https://ntfy.sh", Max: 500},
-		{Name: "topic", Label: "Topic", Help: "The name of the topic, which anyone who knows it can read.", Kind: configfield.KindText, Required: true, Max: 64, Example: "acme-ops-x7Hq2"},
+		{Name: "topic", Label: "Topic", Help: "The name of the topic: anyone who knows it can read the alerts.", Kind: configfield.KindText, Secret: true, Required: true, Max: 64, Example: "acme-ops-x7Hq2"},
 		{Name: "access_token", Label: "Access token", Help: "For a protected topic.", Kind: configfield.KindText, Secret: true, Max: 200},
 	},
 	New: func() Channel { return &ntfy{Server: "https://ntfy.sh"} },
@@ -38,6 +38,7 @@ func (c *ntfy) Destination() configfield.Destination { return serverDestination(
 func (c *ntfy) Validate(bad *allswell.ValidationError) {
 	checkURL(bad, "server_url", &c.Server)
 	c.Server = strings.TrimRight(c.Server, "/")
+	c.Topic = strings.TrimSpace(c.Topic)
 	if !ntfyTopic.MatchString(c.Topic) {
 		bad.Add("topic", "The topic must have 1 to 64 letters, digits, hyphens and underscores.")
 	}

@@ -24,7 +24,7 @@ var smsType = Type{
 	Name: "sms", Label: "SMS by a gateway", Help: "Sends an SMS to one number by an HTTP request of your choice.",
 	Fields: []configfield.Field{
 		phoneField,
-		{Name: "url", Label: "URL", Help: "URL of the gateway. {to}, {text} and {secret} are replaced in its query.", Kind: configfield.KindText, Required: true, Max: 2000, Example: "https://sms.example.com/send"},
+		{Name: "url", Label: "URL", Help: "URL of the gateway. {to}, {text} and {secret} are replaced in its query.", Kind: configfield.KindText, Secret: true, Required: true, Max: 2000, Example: "https://sms.example.com/send"},
 		{Name: "method", Label: "Method", Help: "Method of the request. GET has no body.", Kind: configfield.KindText, Default: http.MethodPost, Choices: []string{http.MethodPost, http.MethodPut, http.MethodGet}},
 		{Name: "encoding", Label: "Encoding", Help: "Format of the body, and how values are escaped in it.", Kind: configfield.KindText, Default: smsForm, Choices: []string{smsForm, smsJSON, smsRaw}},
 		{Name: "body", Label: "Body", Help: "Body, in which {to}, {text} and {secret} are replaced.", Kind: configfield.KindLongText, Default: smsBody, Max: 4000},

@@ -18,7 +18,7 @@ import (
 var webhookType = Type{
 	Name: "webhook", Label: "Webhook", Help: "Posts signed JSON to your URL.",
 	Fields: []configfield.Field{
-		{Name: "url", Label: "URL", Help: "Where messages are posted.", Kind: configfield.KindText, Required: true, Max: 2000, Example: "https://ops.example.com/alerts"},
+		{Name: "url", Label: "URL", Help: "Where messages are posted.", Kind: configfield.KindText, Secret: true, Required: true, Max: 2000, Example: "https://ops.example.com/alerts"},
 		{Name: "secret", Label: "Secret", Help: "Signs messages: whsec_ and 24 to 64 bytes in base64.", Kind: configfield.KindText, Secret: true, Max: 200},
 	},
 	New: func() Channel { return new(webhook) },

@@ -61,9 +61,10 @@ func TestChannels(t *testing.T) {
 		const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 		url := sink() + "/hook"
 		made := c.post("/api/v1/channels", map[string]any{"type": "webhook", "name": "Ops", "url": url, "secret": secret}).is(201)
-		made.has(map[string]any{"url": url, "secrets": []any{"secret"}, "enabled": true, "max_per_minute": 10.0, "fallback_id": nil, "used_by": []any{}})
-		if strings.Contains(string(made.body), secret) {
-			t.Error("the secret is shown")
+		host := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/hook")
+		made.has(map[string]any{"url_host": host, "secrets": []any{"secret", "url"}, "enabled": true, "max_per_minute": 10.0, "fallback_id": nil, "used_by": []any{}})
+		if strings.Contains(string(made.body), secret) || strings.Contains(string(made.body), "/hook") {
+			t.Error("a secret is shown")
 		}
 		path := "/api/v1/channels/" + made.id()
 		if byName := c.get("/api/v1/channels/Ops").is(200); byName.id() != made.id() {
@@ -83,9 +84,9 @@ func TestChannels(t *testing.T) {
 		}
 
 		// Of the same server the secret is kept; another one would get it.
-		c.patch(path, map[string]any{"url": url + "/2", "max_per_minute": 5}).is(200).has(map[string]any{"secrets": []any{"secret"}, "max_per_minute": 5.0, "url": url + "/2"})
+		c.patch(path, map[string]any{"url": url + "/2", "max_per_minute": 5}).is(200).has(map[string]any{"secrets": []any{"secret", "url"}, "max_per_minute": 5.0, "url_host": host})
 		c.patch(path, map[string]any{"url": "https://other.example"}).complains("secret")
-		c.patch(path, map[string]any{"url": "https://other.example", "secret": nil}).is(200).has(map[string]any{"secrets": []any{}})
+		c.patch(path, map[string]any{"url": "https://other.example", "secret": nil}).is(200).has(map[string]any{"secrets": []any{"url"}, "url_host": "other.example"})
 		c.patch(path, map[string]any{"url": url}).is(200)
 
 		c.post(path+"/test", nil).is(200).has(map[string]any{"taken": true, "reason": nil})
@@ -111,7 +112,36 @@ func TestChannels(t *testing.T) {
 	})
 }
 
-// TestFieldsOfChannels checks what every field of every type of channels must satisfy, so that all surfaces can show it.
+// TestTopicsAndURLsOfChannelsAreSecret looks for them in answers and in the audit log, and moves them to another server.
+func TestTopicsAndURLsOfChannelsAreSecret(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		const late = "x7Hq2-late-secret"
+		for kind, fields := range map[string]map[string]any{
+			"ntfy":    {"server_url": "https://ntfy.example.com", "topic": late},
+			"sms":     {"to": "+4915112345678", "url": "https://sms.example.com/" + late + "?text={text}"},
+			"webhook": {"url": "https://ops.example.com/" + late},
+		} {
+			fields["type"], fields["name"] = kind, kind
+			path := "/api/v1/channels/" + c.post("/api/v1/channels", fields).is(201).id()
+			c.patch(path, map[string]any{"enabled": false}).is(200)
+			field := alert.LateSecrets[kind]
+			for _, shown := range []string{path, "/api/v1/channels", "/api/v1/audit"} {
+				if body := string(c.get(shown).is(200).body); strings.Contains(body, late) || !strings.Contains(body, `"`+field+`"`) {
+					t.Errorf("%s of %s: %s", shown, kind, body)
+				}
+			}
+			c.patch(path, map[string]any{field: nil}).complains(field)
+			switch kind {
+			case "ntfy":
+				c.patch(path, map[string]any{"server_url": "https://other.example.com"}).complains(field)
+				c.patch(path, map[string]any{"server_url": "https://other.example.com", "topic": "other"}).is(200)
+			case "sms":
+				c.patch(path, map[string]any{"to": "+4915112345679"}).complains(field)
+			}
+		}
+	})
+}
+
 // TestTemplatesOfChannels checks that templates are saved, shown, refused and removed.
 func TestTemplatesOfChannels(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
@@ -128,6 +158,7 @@ func TestTemplatesOfChannels(t *testing.T) {
 	})
 }
 
+// TestFieldsOfChannels checks what every field of every type of channels must satisfy, so that all surfaces can show it.
 func TestFieldsOfChannels(t *testing.T) {
 	for _, shared := range alertchannel.Fields() {
 		if slices.Contains(namesOf[channelJSON](), shared.Name) {

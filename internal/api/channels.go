@@ -34,6 +34,7 @@ type channelJSON struct {
 	TextTemplate  *string `json:"text_template"`
 
 	Secrets   []string   `json:"secrets"`
+	URLHost   *string    `json:"url_host"`
 	Health    healthJSON `json:"health"`
 	CreatedAt string     `json:"created_at"`
 	UpdatedAt string     `json:"updated_at"`
@@ -86,7 +87,7 @@ func newChannelJSON(c alert.Channel) channelJSON {
 		ID: c.ID, Type: c.Type, Name: c.Name, Enabled: c.Enabled, MaxPerMinute: c.MaxPerMinute, FallbackID: ptrOrNil(c.FallbackID), TestWeekly: c.TestWeekly,
 		UnconfirmedAddress: ptrOrNil(c.UnconfirmedAddress()), SubscriberSMS: c.SubscriberSMS, UsedBy: uses,
 		TitleTemplate: ptrOrNil(c.TitleTemplate), TextTemplate: ptrOrNil(c.TextTemplate),
-		Secrets: append([]string{}, c.SecretFields...),
+		Secrets: append([]string{}, c.SecretFields...), URLHost: ptrOrNil(c.URLHost),
 		Health: healthJSON{
 			AttemptedAt: timePtr(c.Health.AttemptedAt), TakenAt: timePtr(c.Health.TakenAt), FailingSince: timePtr(c.Health.FailingSince),
 			Failures: c.Health.Failures, Reason: ptrOrNil(c.Health.Reason), NextAt: timePtr(c.Health.NextAt), TestedAt: timePtr(c.Health.TestedAt), TemplateError: ptrOrNil(c.Health.TemplateError),

@@ -112,6 +112,9 @@ func (cmd *channelShow) Run(c *commandContext) error {
 		facts := [][2]string{{"Channel", ch.Name}, {"Id", ch.ID}, {"Type", ch.Type}, {"State", channelState(ch)}, {"Reason", valueOf(ch.Health.Reason)}}
 		t, _ := alertchannel.TypeOf(ch.Type)
 		facts = append(facts, fieldFacts(t.Fields, ch.Fields, ch.Secrets)...)
+		if ch.URLHost != nil {
+			facts = append(facts, [2]string{"Host of the URL", *ch.URLHost})
+		}
 		facts = append(facts, [2]string{"Used by", strings.Join(channelUses(ch), ", ")})
 		for _, t := range [][2]string{{"Title template", valueOf(ch.TitleTemplate)}, {"Text template", valueOf(ch.TextTemplate)}, {"Template error", valueOf(ch.Health.TemplateError)}} {
 			if t[1] != "" {

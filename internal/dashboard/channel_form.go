@@ -57,6 +57,11 @@ func (f *channelForm) draw(others []alert.Channel) {
 		}
 	}
 	first := append([]field{{Name: "name", Label: "Name", Placeholder: "Ops phone", Wide: true}}, typeFields(f.Type.Fields, false, f.channel.SecretFields)...)
+	for i := range first {
+		if first[i].Name == "url" && f.channel.URLHost != "" {
+			first[i].Hint += " Its host is " + f.channel.URLHost + "."
+		}
+	}
 	groups := []fieldGroup{{Fields: first}}
 	if more := typeFields(f.Type.Fields, true, f.channel.SecretFields); len(more) > 0 {
 		groups = append(groups, fieldGroup{Key: "type", Title: "More of " + f.Type.Label, Fields: more})

@@ -177,6 +177,11 @@ func (v *visit) answerChannel(status int, c alert.Channel, f *channelForm, teste
 		channelForm: f, shownChannel: shownChannel{c}, CanEdit: v.can(allswell.RoleAdmin), NoRules: rules == 0, Tested: tested,
 		Facts: typeFacts(f.Type.Fields, channelValues(c), c.SecretFields),
 	}
+	for i, x := range s.Facts {
+		if x.Secret == "url" && c.URLHost != "" {
+			s.Facts[i].Value = "of " + c.URLHost + ", not shown"
+		}
+	}
 	for _, other := range all {
 		if other.ID == c.FallbackID {
 			s.Fallback = other.Name

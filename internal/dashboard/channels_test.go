@@ -121,7 +121,7 @@ func TestChannelInTheForm(t *testing.T) {
 		v.wants(v.post(screen+"/delete"), http.StatusUnprocessableEntity, "The rule &#34;Down&#34; uses it")
 
 		viewer := s.member(v, allswell.RoleViewer)
-		a := viewer.wants(viewer.get(screen), http.StatusOK, "https://ops.example.com/x", "set, not shown", "rule Down")
+		a := viewer.wants(viewer.get(screen), http.StatusOK, "of ops.example.com, not shown", "set, not shown", "rule Down")
 		viewer.lacks(a, secret, "<form method=\"post\" action=\"/admin/channels", "Save</button>")
 	})
 }

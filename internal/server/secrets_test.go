@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -74,4 +75,24 @@ func TestKeyFileOfSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants("without the key", start(""), "secrets cannot be decrypted", "the file with the key of the secrets is missing", "file="+beside)
+}
+
+// TestStartEncryptsLateSecrets starts with a channel whose topic an earlier version saved in the clear.
+func TestStartEncryptsLateSecrets(t *testing.T) {
+	database := storetest.SQLite(t)
+	s := storetest.Open(t, database, store.Options{})
+	actor, _ := storetest.Workspace(t, s, allswell.DefaultWorkspace)
+	if _, err := s.CreateAlertChannel(t.Context(), actor, alert.Channel{Type: "ntfy", Name: "phone", MaxPerMinute: 1, Config: json.RawMessage(`{"topic":"late-secret"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	started, _ := newServerOn(t, database, Settings{})
+	if found, err := started.store.CheckSecrets(t.Context()); err != nil || found.Owners != 1 {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if err := started.store.Close(); err != nil {
+		t.Fatal(err)
+	}
 }

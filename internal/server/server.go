@@ -163,6 +163,9 @@ func (s *Server) openDatabase(ctx context.Context) error {
 		err = s.retryDatabase(ctx, s.warnOfDisabledDomains)
 	}
 	if err == nil {
+		err = s.retryDatabase(ctx, s.sealChannels)
+	}
+	if err == nil {
 		err = s.retryDatabase(ctx, s.warnOfSecrets)
 	}
 	if err == nil {
@@ -200,6 +203,15 @@ func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
 	}
 	if more := all - len(pages); more > 0 {
 		s.log.Warn("further pages are not served at their domains", "count", more)
+	}
+	return err
+}
+
+// sealChannels encrypts what earlier versions saved of channels in the clear, and is a secret now.
+func (s *Server) sealChannels(ctx context.Context) error {
+	left, err := s.store.SealChannels(ctx)
+	if left > 0 {
+		s.log.Warn("topics and URLs of channels are not encrypted, because their key is missing: set ALLSWELL_SECRET_KEY and restart", "channels", left)
 	}
 	return err
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -15,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const channelColumns = `id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute, fallback_id, test_weekly,
+const channelColumns = `id, workspace_id, type, name, enabled, config, secrets, secret_fields, max_per_minute, fallback_id, test_weekly,
 	title_template, text_template, attempted_at, taken_at, failing_since_at, failures, reason, template_error, due_at, tested_at, created_at, updated_at,
 	EXISTS (SELECT 1 FROM channel_addresses o WHERE o.workspace_id = alert_channels.workspace_id AND o.address = alert_channels.address),
 	(SELECT workspaces.name FROM workspaces WHERE workspaces.id = alert_channels.workspace_id)`
@@ -23,13 +22,19 @@ const channelColumns = `id, workspace_id, type, name, enabled, config, secret_fi
 // presentChannels are the channels that were not deleted, as a table.
 const presentChannels = `(SELECT * FROM alert_channels WHERE deleted_at IS NULL) AS channels`
 
-func scanChannel(row database.Row) (c alert.Channel, err error) {
+// scanChannel reads a channel. It opens the secrets only to see whether that works, and for URLHost.
+func (s *Store) scanChannel(row database.Row) (c alert.Channel, err error) {
 	var config string
-	err = row.Scan(&c.ID, &c.WorkspaceID, &c.Type, &c.Name, &c.Enabled, &config, listOf[string]{&c.SecretFields}, &c.MaxPerMinute, text{&c.FallbackID}, &c.TestWeekly, &c.TitleTemplate, &c.TextTemplate,
+	var sealed []byte
+	err = row.Scan(&c.ID, &c.WorkspaceID, &c.Type, &c.Name, &c.Enabled, &config, &sealed, listOf[string]{&c.SecretFields}, &c.MaxPerMinute, text{&c.FallbackID}, &c.TestWeekly, &c.TitleTemplate, &c.TextTemplate,
 		instant{&c.Health.AttemptedAt}, instant{&c.Health.TakenAt}, instant{&c.Health.FailingSince}, &c.Health.Failures, text{&c.Health.Reason}, text{&c.Health.TemplateError}, instant{&c.Health.NextAt}, instant{&c.Health.TestedAt},
 		instant{&c.CreatedAt}, instant{&c.UpdatedAt}, &c.AddressConfirmed, &c.WorkspaceName)
-	c.Config = json.RawMessage(config)
-	return
+	if err != nil {
+		return c, err
+	}
+	secrets, unreadable := s.openChannel(&c, config, sealed)
+	c.Health.SecretsUnreadable, c.URLHost = unreadable != nil, alert.URLHost(secrets)
+	return c, nil
 }
 
 // AlertChannels lists the channels of a workspace, the oldest first.
@@ -38,7 +43,7 @@ func (s *Store) AlertChannels(ctx context.Context, actor allswell.Actor, r Pagin
 		return nil, 0, err
 	}
 	return listQuery[alert.Channel]{
-		scan: scanChannel, fill: (*session).completeChannels, columns: channelColumns,
+		scan: s.scanChannel, fill: (*session).completeChannels, columns: channelColumns,
 		from: `FROM alert_channels WHERE workspace_id = $1 AND deleted_at IS NULL`, args: []any{actor.WorkspaceID}, order: `ORDER BY created_at, id`,
 	}.load(ctx, s, r)
 }
@@ -64,7 +69,7 @@ func (c *session) alertChannel(actor allswell.Actor, ref string) (alert.Channel,
 	if err := checkUnlimited(actor); err != nil {
 		return alert.Channel{}, err
 	}
-	ch, err := database.One(c.Session, scanChannel, `SELECT `+channelColumns+` FROM alert_channels
+	ch, err := database.One(c.Session, c.s.scanChannel, `SELECT `+channelColumns+` FROM alert_channels
 			WHERE workspace_id = $1 AND deleted_at IS NULL AND `+idOrName(ref, alert.PrefixChannel)+` = $2`,
 		actor.WorkspaceID, ref)
 	if err != nil {
@@ -80,8 +85,7 @@ func (c *session) completeChannel(ch alert.Channel) (alert.Channel, error) {
 	return one[0], err
 }
 
-// completeChannels sets what uses channels of one workspace, whether the secrets of channels cannot be opened, and
-// whether they lack their program.
+// completeChannels sets what uses channels of one workspace, and whether they lack their program.
 func (c *session) completeChannels(channels []alert.Channel) error {
 	if len(channels) == 0 {
 		return nil
@@ -93,29 +97,8 @@ func (c *session) completeChannels(channels []alert.Channel) error {
 	if err := c.setUses(channels, gateway.Channel.ID); err != nil {
 		return err
 	}
-	ids := make([]string, len(channels))
-	for i := range channels {
-		ids[i] = channels[i].ID
-	}
-	type sealed struct {
-		id   string
-		text []byte
-	}
-	all, err := database.Query(c.Session, func(row database.Row) (s sealed, err error) {
-		err = row.Scan(&s.id, &s.text)
-		return
-	}, `SELECT id, secrets FROM alert_channels WHERE id IN EACH($1)`, list(ids))
-	if err != nil {
-		return err
-	}
-	unreadable := make(map[string]bool)
-	for _, s := range all {
-		_, err := c.s.openSecrets(s.id, s.text)
-		unreadable[s.id] = err != nil
-	}
 	for i := range channels {
 		ch := &channels[i]
-		ch.Health.SecretsUnreadable = unreadable[ch.ID]
 		ch.Health.CommandMissing = ch.Type == alert.CommandType && c.s.noCommands
 	}
 	return nil
@@ -130,28 +113,7 @@ func idOrName(ref, prefix string) string {
 }
 
 func (c *session) channelByID(id string) (alert.Channel, error) {
-	return database.One(c.Session, scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE id = $1 AND deleted_at IS NULL`, id)
-}
-
-// channelSecrets returns the secrets of a channel.
-func (c *session) channelSecrets(id string) (map[string]json.RawMessage, error) {
-	sealed, err := database.One(c.Session, func(row database.Row) (sealed []byte, err error) {
-		err = row.Scan(&sealed)
-		return
-	}, `SELECT secrets FROM alert_channels WHERE id = $1`, id)
-	if err != nil {
-		return nil, err
-	}
-	return c.s.openSecrets(id, sealed)
-}
-
-// readableSecrets returns the secrets of a channel, or none and true if they cannot be opened, so that one channel
-// does not stop the others.
-func (c *session) readableSecrets(id string) (secrets map[string]json.RawMessage, missing bool, err error) {
-	if secrets, err = c.channelSecrets(id); isUnreadable(err) {
-		return nil, true, nil
-	}
-	return secrets, false, err
+	return database.One(c.Session, c.s.scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE id = $1 AND deleted_at IS NULL`, id)
 }
 
 // CreateAlertChannel creates a channel with its secrets.
@@ -161,7 +123,7 @@ func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c 
 			return c, err
 		}
 		c.ID, c.WorkspaceID, c.CreatedAt, c.UpdatedAt = allswell.NewID(alert.PrefixChannel, t.Now), actor.WorkspaceID, t.Now, t.Now
-		c.SecretFields = slices.Sorted(maps.Keys(c.Secrets))
+		c.SecretFields, c.URLHost = slices.Sorted(maps.Keys(c.Secrets)), alert.URLHost(c.Secrets)
 		if err := t.lockMutex(mutexAlerts); err != nil { // so that the fallback is not deleted meanwhile; for checkNameOfSMS
 			return c, err
 		}
@@ -223,6 +185,7 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 		if err := change(&c); err != nil {
 			return c, err
 		}
+		given := c.Secrets
 		c.UpdatedAt = t.Now
 		if c.Templates != before.Templates {
 			c.Health.TemplateError = ""
@@ -246,15 +209,16 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 				return c, err
 			}
 		}
-		sealed, err := t.sealSecrets(c.ID, c.Secrets)
-		if err != nil {
-			return c, err
+		// A change of other fields needs no key.
+		if len(given) > 0 || string(c.Config) != string(before.Config) {
+			if err := t.saveConfig(c); err != nil {
+				return c, err
+			}
 		}
-		if _, err = t.Exec(`UPDATE alert_channels SET name = $2, enabled = $3, config = $4, secrets = $5, secret_fields = $6,
-				max_per_minute = $7, fallback_id = $8, test_weekly = $9, updated_at = $10,
-				title_template = $11, text_template = $12, template_error = $13, address = $14 WHERE id = $1`,
-			c.ID, c.Name, c.Enabled, string(c.Config), sealed, listText(c.SecretFields),
-			c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now),
+		if _, err = t.Exec(`UPDATE alert_channels SET name = $2, enabled = $3,
+				max_per_minute = $4, fallback_id = $5, test_weekly = $6, updated_at = $7,
+				title_template = $8, text_template = $9, template_error = $10, address = $11 WHERE id = $1`,
+			c.ID, c.Name, c.Enabled, c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now),
 			c.TitleTemplate, c.TextTemplate, nullIfEmpty(c.Health.TemplateError), nullIfEmpty(c.Address())); err != nil {
 			return c, err
 		}
@@ -299,28 +263,6 @@ func (t *tx) checkRename(before alert.Channel, name string) error {
 		err = withField(nil, "name", "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to "+before.ID+" first.")
 	}
 	return err
-}
-
-// keepSecrets completes the secrets of a changed channel with those that it had.
-func (t *tx) keepSecrets(c *alert.Channel, kept map[string]json.RawMessage) error {
-	var bad allswell.ValidationError
-	secrets := make(map[string]json.RawMessage)
-	for _, field := range c.SecretFields {
-		if _, given := c.Secrets[field]; given {
-			continue
-		}
-		if kept[field] == nil {
-			bad.Add(field, "The secrets of the channel cannot be opened: give the %s again.", field)
-		}
-		secrets[field] = kept[field]
-	}
-	for field, value := range c.Secrets {
-		if string(value) != "null" {
-			secrets[field] = value
-		}
-	}
-	c.Secrets, c.SecretFields = secrets, slices.Sorted(maps.Keys(secrets))
-	return bad.Err()
 }
 
 // lockAlertChannel loads and locks a channel, and checks that it meets all conditions.

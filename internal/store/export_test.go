@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -102,10 +103,8 @@ func (s *Store) AllMonitors(ctx context.Context) ([]allswell.Monitor, error) {
 // MigrateTo creates a database of an older version, from one without a schema
 // (storetest.EachEmpty).
 func MigrateTo(ctx context.Context, dsn string, version int64) error {
-	older := database.Schema{Files: filesUpTo(version)}
-	if version >= 14 {
-		older.Funcs = schema.Funcs
-	}
+	older := database.Schema{Files: filesUpTo(version), Funcs: maps.Clone(schema.Funcs)}
+	maps.DeleteFunc(older.Funcs, func(n int64, _ func(context.Context, *sql.Tx) error) bool { return n > version })
 	_, to, err := database.Migrate(ctx, dsn, older, nil)
 	if err == nil && to != version {
 		err = fmt.Errorf("the database is of version %d, not %d", to, version)

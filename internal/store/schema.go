@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ var migrations embed.FS
 // schema is the schema of this version.
 var schema = database.Schema{
 	Files:  migrations,
-	Funcs:  map[int64]func(context.Context, *sql.Tx) error{14: addSlugs},
+	Funcs:  map[int64]func(context.Context, *sql.Tx) error{14: addSlugs, 87: hideSecretsOfChannels},
 	Tables: []string{"monitors", "outages"},
 }
 
@@ -108,4 +109,57 @@ func takeSlug(next map[string]int, slug string) string {
 	}
 	next[free] = 2
 	return free
+}
+
+// hideSecretsOfChannels is migration 87. It removes from the audit log what was no secret of channels before: see
+// alert.LateSecrets. That they were changed can still be seen.
+func hideSecretsOfChannels(ctx context.Context, tx *sql.Tx) error {
+	rows, err := tx.QueryContext(ctx, `SELECT e.id, e.old_fields, e.new_fields, coalesce(c.type, '') FROM audit_entries e LEFT JOIN alert_channels c ON c.id = e.object_id
+		WHERE e.object_kind = 'alert_channel'`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	type entry struct{ id, before, after, kind string }
+	var entries []entry
+	for rows.Next() {
+		var e entry
+		if err := rows.Scan(&e.id, &e.before, &e.after, &e.kind); err != nil {
+			return err
+		}
+		entries = append(entries, e)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		before, after := hideSecrets(e.kind, e.before), hideSecrets(e.kind, e.after)
+		if before == e.before && after == e.after {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE audit_entries SET old_fields = $2, new_fields = $3 WHERE id = $1`, e.id, before, after); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hideSecrets returns the fields of a channel in the audit log without what became secret. kind is its type; "": the
+// channel was deleted, and the fields may have it. The topic of Zulip is none of them.
+func hideSecrets(kind, text string) string {
+	fields := make(map[string]any)
+	if json.Unmarshal([]byte(text), &fields) != nil {
+		return text
+	}
+	hidden := false
+	for _, name := range []string{"url", "topic"} {
+		if _, ok := fields[name]; ok && (name == "url" || kind != "zulip" && fields["type"] != "zulip") {
+			fields[name], hidden = "[secret]", true
+		}
+	}
+	without, err := json.Marshal(fields)
+	if err != nil || !hidden {
+		return text
+	}
+	return string(without)
 }

@@ -69,7 +69,7 @@ func (c *session) smsChannel() (g SMSGateway, err error) {
 	if ref == "" {
 		return SMSGateway{Problem: "ALLSWELL_SMS_CHANNEL is not set."}, nil
 	}
-	found, err := database.Query(c.Session, scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE deleted_at IS NULL AND `+idOrName(ref, alert.PrefixChannel)+` = $1 LIMIT 2`, ref)
+	found, err := database.Query(c.Session, c.s.scanChannel, `SELECT `+channelColumns+` FROM alert_channels WHERE deleted_at IS NULL AND `+idOrName(ref, alert.PrefixChannel)+` = $1 LIMIT 2`, ref)
 	if err != nil {
 		return g, err
 	}

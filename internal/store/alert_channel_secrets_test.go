@@ -1,0 +1,178 @@
+package store_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// lateSecret is what tests look for in everything that is stored.
+const lateSecret = "x7Hq2-late-secret"
+
+// lateChannels are the types whose secrets were in the clear, with configurations as they were.
+var lateChannels = map[string]string{
+	"ntfy":    `{"server_url":"https://ntfy.sh","topic":"` + lateSecret + `"}`,
+	"sms":     `{"body":"{\"url\":1}","to":"+4915112345678","url":"https://Sms.example.com:8443/` + lateSecret + `"}`,
+	"webhook": `{"url":"https://ops.example.com/` + lateSecret + `"}`,
+}
+
+// lateChannel creates a channel as an earlier version saved it.
+func (w *world) lateChannel(kind, name string, secrets map[string]json.RawMessage) alert.Channel {
+	w.Helper()
+	c := w.channel(name, func(c *alert.Channel) { c.Type, c.Secrets = kind, secrets })
+	w.run(`UPDATE alert_channels SET config = $1 WHERE id = $2`, lateChannels[kind], c.ID)
+	return c
+}
+
+// TestLateSecretsAreSealed has channels of earlier versions, of more than one transaction. Their secrets are shown neither
+// before they are sealed nor afterwards, and are used in both cases. A stop in the middle and two replicas do no harm.
+func TestLateSecretsAreSealed(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
+		token := map[string]json.RawMessage{"access_token": json.RawMessage(`"tk_1"`)}
+		var all []alert.Channel
+		for kind := range lateChannels {
+			all = append(all, w.lateChannel(kind, kind, nil), w.lateChannel(kind, kind+" with a token", token))
+		}
+		zulip := w.channel("zulip", func(c *alert.Channel) { c.Type, c.Config = "zulip", json.RawMessage(`{"topic":"ops"}`) })
+		var rows []string
+		for i := range 200 {
+			c := alert.Channel{ID: fmt.Sprintf("chn_%03d", i), Type: "ntfy", Name: fmt.Sprint("phone ", i)}
+			all = append(all, c)
+			rows = append(rows, fmt.Sprintf("('%s', '%s', 'ntfy', '%s', TRUE, '%s', '[]', 1, FALSE, 0, 0)", c.ID, w.ws.WorkspaceID, c.Name, lateChannels["ntfy"]))
+		}
+		w.run(`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute, test_weekly, created_at, updated_at)
+			VALUES ` + strings.Join(rows, ", "))
+		check := func(when string) {
+			t.Helper()
+			for _, c := range all {
+				got := must(w.AlertChannelWithSecrets(w.ctx, w.ws, c.ID))(w)
+				field := alert.LateSecrets[c.Type]
+				var config map[string]string
+				if json.Unmarshal([]byte(lateChannels[c.Type]), &config) != nil || string(got.Secrets[field]) != `"`+config[field]+`"` || !slices.Contains(got.SecretFields, field) {
+					t.Fatalf("%s, %s has the secrets %s of %q", when, c.Name, got.Secrets, got.SecretFields)
+				}
+				if strings.HasSuffix(c.Name, "token") && (string(got.Secrets["access_token"]) != `"tk_1"` || !slices.Contains(got.SecretFields, "access_token")) {
+					t.Fatalf("%s, %s lost its token: %s", when, c.Name, got.Secrets)
+				}
+				if host := map[string]string{"sms": "sms.example.com:8443", "webhook": "ops.example.com"}[c.Type]; got.URLHost != host {
+					t.Fatalf("%s, the host of %s is %q", when, c.Name, got.URLHost)
+				}
+			}
+			listed, _, err := w.AlertChannels(w.ctx, w.ws, store.Pagination{Page: 1, PerPage: 1000})
+			w.ok(err)
+			for _, c := range listed {
+				if strings.Contains(string(c.Config), lateSecret) || len(listed) != len(all)+1 {
+					t.Fatalf("%s, %s is shown, of %d channels", when, c.Config, len(listed))
+				}
+			}
+		}
+		check("before")
+		if c := must(w.ChangeAlertChannel(w.ctx, w.ws, all[0].ID, allswell.Precondition{}, func(c *alert.Channel) error { c.Enabled = false; return nil }))(w); c.URLHost != must(w.AlertChannel(w.ctx, w.ws, c.ID))(w).URLHost {
+			t.Errorf("the changed channel: %+v", c)
+		}
+		if log := w.rows(`SELECT old_fields, new_fields FROM audit_entries`); strings.Contains(strings.Join(log, "\n"), lateSecret) {
+			t.Error("the audit log has a secret")
+		}
+		check("after a change")
+
+		commits := 0
+		w.SetFault(func(at, text string) error {
+			if at == "before" && text == "COMMIT" {
+				if commits++; commits == 2 {
+					return errFault
+				}
+			}
+			return nil
+		})
+		if _, err := w.SealChannels(w.ctx); !errors.Is(err, errFault) {
+			t.Fatalf("it did not stop in the middle: %v", err)
+		}
+		w.SetFault(nil)
+		check("after a stop")
+		seal := func(s *store.Store) error {
+			left, err := s.SealChannels(w.ctx)
+			if left != 0 {
+				t.Errorf("%d are left", left)
+			}
+			return err
+		}
+		w.ok(w.overlap(seal, seal))
+		check("afterwards")
+		sealed := w.dump()
+		if strings.Contains(sealed, lateSecret) {
+			t.Error("a secret is stored in the clear")
+		}
+		if left := must(w.SealChannels(w.ctx))(w); left != 0 || w.dump() != sealed {
+			t.Errorf("again, something is changed, or %d are left", left)
+		}
+		if c := must(w.AlertChannel(w.ctx, w.ws, zulip.ID))(w); string(c.Config) != `{"topic":"ops"}` {
+			t.Errorf("the topic of Zulip: %s", c.Config)
+		}
+	})
+}
+
+// TestLateSecretsWithoutAKey has no key, as PostgreSQL may have none: the channels are used and can be disabled, and nothing
+// shows their secrets. With other secrets that cannot be opened, a channel is left, too.
+func TestLateSecretsWithoutAKey(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		if isSQLite(w.Store) {
+			return // makes a key
+		}
+		c := w.lateChannel("ntfy", "phone", nil)
+		if left := must(w.SealChannels(w.ctx))(w); left != 1 {
+			t.Errorf("%d are left, want 1", left)
+		}
+		disabled := must(w.ChangeAlertChannel(w.ctx, w.ws, c.ID, allswell.Precondition{}, func(c *alert.Channel) error { c.Enabled = false; return nil }))(w)
+		used := must(w.AlertChannelWithSecrets(w.ctx, w.ws, c.ID))(w)
+		if disabled.Enabled || strings.Contains(string(used.Config), lateSecret) || string(used.Secrets["topic"]) != `"`+lateSecret+`"` {
+			t.Errorf("the channel: %+v", used)
+		}
+		w.SetSecretKeys(must(secret.New(strings.Repeat("l", secret.MinLength)))(w))
+		w.lateChannel("ntfy", "lost", map[string]json.RawMessage{"access_token": json.RawMessage(`"t"`)})
+		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
+		if left := must(w.SealChannels(w.ctx))(w); left != 1 {
+			t.Errorf("with a key, %d are left, want the one whose token cannot be opened", left)
+		}
+	})
+}
+
+// TestAuditLogForgetsLateSecrets migrates a log in which there are secrets.
+func TestAuditLogForgetsLateSecrets(t *testing.T) {
+	t.Parallel()
+	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
+		if err := store.MigrateTo(t.Context(), dsn, 85); err != nil {
+			t.Fatal(err)
+		}
+		entry := func(id, kind, object, before, after string) string {
+			return fmt.Sprintf(`INSERT INTO audit_entries (id, workspace_id, happened_at, actor_kind, actor_name, action, object_kind, object_id, object_name, old_fields, new_fields)
+				SELECT '%s', id, 1, 'command', 'x', 'update', '%s', '%s', 'x', '%s', '%s' FROM workspaces`, id, kind, object, before, after)
+		}
+		for _, statement := range []string{
+			`INSERT INTO workspaces (id, name, created_at) VALUES ('ws_1', 'one', 1)`,
+			`INSERT INTO alert_channels (id, workspace_id, type, name, enabled, config, secret_fields, max_per_minute, test_weekly, created_at, updated_at)
+				SELECT 'chn_zulip', id, 'zulip', 'zulip', TRUE, '{}', '[]', 1, FALSE, 0, 0 FROM workspaces`,
+			entry("aud_1", "alert_channel", "chn_gone", `{"topic":"secret","name":"a"}`, `{"topic":"secret2"}`),
+			entry("aud_2", "alert_channel", "chn_gone", `{}`, `{"type":"webhook","url":"https://secret"}`),
+			entry("aud_3", "alert_channel", "chn_zulip", `{"topic":"a"}`, `{"topic":"b"}`),
+			entry("aud_4", "alert_channel", "chn_gone", `{}`, `{"type":"zulip","topic":"b"}`),
+			entry("aud_5", "page", "page_1", `{"url":"a"}`, `{"topic":"b"}`),
+		} {
+			execRaw(t, dsn, statement)
+		}
+		w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn}
+		w.Store = w.replica()
+		w.expect("entries", w.rows(`SELECT id, old_fields, new_fields FROM audit_entries ORDER BY id`),
+			`aud_1|{"name":"a","topic":"[secret]"}|{"topic":"[secret]"}`, `aud_2|{}|{"type":"webhook","url":"[secret]"}`,
+			`aud_3|{"topic":"a"}|{"topic":"b"}`, `aud_4|{}|{"type":"zulip","topic":"b"}`, `aud_5|{"url":"a"}|{"topic":"b"}`)
+	})
+}
