@@ -102,11 +102,7 @@ func (v *visit) accept() error {
 		by, err = v.readAcceptance(s)
 	}
 	if s.refused(err) {
-		status := http.StatusUnprocessableEntity
-		if v.w.Header().Get("Retry-After") != "" {
-			status = http.StatusTooManyRequests
-		}
-		return v.showAcceptForm(status, s)
+		return v.showAcceptForm(cmp.Or(v.refusedStatus, http.StatusUnprocessableEntity), s)
 	}
 	if err != nil {
 		return err

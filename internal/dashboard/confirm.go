@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -94,10 +95,7 @@ func (v *visit) confirm() (bool, error) {
 		if !s.refused(err) {
 			return false, err
 		}
-		status = http.StatusUnprocessableEntity
-		if v.w.Header().Get("Retry-After") != "" {
-			status = http.StatusTooManyRequests
-		}
+		status = cmp.Or(v.refusedStatus, http.StatusUnprocessableEntity)
 	}
 	factors, err := v.store.Factors(v.r.Context(), v.actor())
 	if err != nil {

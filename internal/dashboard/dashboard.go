@@ -61,6 +61,7 @@ type Dashboard struct {
 	channelTests *web.ChannelTester
 	sendMail     func(ctx context.Context, to, subject, text string) error
 	forgot       *forgot
+	invited      invited
 
 	cookie      cookie
 	signIns     *signInLimits
@@ -94,7 +95,7 @@ func New(c Config) *Dashboard {
 	d.cookie = newCookie(err == nil && base.Scheme == "https")
 	d.signIns, d.slackFaults = newSignInLimits(), limit.NewAddresses(signInsPerAddress, signInWindow)
 	d.passkeys = passkey.New(d.base)
-	d.sendMail, d.forgot = c.SendMail, newForgot()
+	d.sendMail, d.forgot, d.invited = c.SendMail, newForgot(), newInvited()
 	d.live = newLive(stream.Config{Now: d.now, MaxSubscribers: maxStreams})
 	// Browsers say where a request comes from, so that forms need no secret of their own.
 	d.handler = http.NewCrossOriginProtection().Handler(d.newMux(false))

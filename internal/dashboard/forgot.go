@@ -1,14 +1,18 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/limit"
 )
 
@@ -19,6 +23,20 @@ const (
 	mailAttempts     = 3
 	mailPause        = 20 * time.Second // between attempts
 )
+
+// Limits of mails with invitations, in a day. The invitations themselves have allswell.MaxInvitations.
+const (
+	invitesPerAddress   = 3 // from all workspaces
+	invitesPerWorkspace = 100
+	maxMailedName       = 60 // characters
+)
+
+// invited counts the mails with invitations.
+type invited struct{ addresses, workspaces *limit.Limiter }
+
+func newInvited() invited {
+	return invited{limit.New(invitesPerAddress, 24*time.Hour), limit.New(invitesPerWorkspace, 24*time.Hour)}
+}
 
 // inviteTimeout is how long the screen of members waits for the mail server.
 const inviteTimeout = 10 * time.Second
@@ -123,7 +141,11 @@ To set it, open this link within an hour. It works once, and ends all sessions o
 If it was not you, ignore this mail. Nothing has changed.
 `
 
-const invitationMail = `%s invites you to the Allswell workspace "%s" as %s.
+// invitationMail is the text of the mail with an invitation: the address of this service, the name of who invites, the
+// workspace's, the role, days, the link. The names are those that strangers may be sent: see plainName.
+const invitationMail = `You are invited to use the monitoring service at %s.
+
+%s invites you to the workspace "%s" as %s.
 
 To accept, open this link within %d days. It works once:
 
@@ -131,6 +153,15 @@ To accept, open this link within %d days. It works once:
 
 If you do not know what this is about, ignore this mail.
 `
+
+// plainName returns a name as strangers may be sent it: up to maxMailedName letters, digits and spaces on one line. So
+// nobody can have this service mail them a text or a link of their choice.
+func plainName(name string) string {
+	words := strings.FieldsFunc(name, func(r rune) bool {
+		return !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) && r != '-' && r != '\''
+	})
+	return cmp.Or(alert.Shorten(strings.Join(words, " "), maxMailedName), "Somebody")
+}
 
 // mailInvitation mails the link of a new invitation, and returns the outcome in words: "" if mail is off.
 func (v *visit) mailInvitation(i allswell.Invitation, link string) string {
@@ -145,8 +176,12 @@ func (v *visit) mailInvitation(i allswell.Invitation, link string) string {
 	}
 	ctx, cancel := context.WithTimeout(v.r.Context(), inviteTimeout)
 	defer cancel()
-	text := fmt.Sprintf(invitationMail, i.InviterName, workspace, i.Role, int(allswell.InvitationAge/(24*time.Hour)), link)
-	if err := v.sendMail(ctx, i.Email, i.InviterName+" invites you to Allswell", text); err != nil {
+	now := v.now()
+	if !v.invited.addresses.Take(i.Email, now).Allowed || !v.invited.workspaces.Take(i.WorkspaceID, now).Allowed {
+		return fmt.Sprintf("No mail was sent, so send this link yourself: in a day, %d invitations are mailed to an address, and %d for a workspace.", invitesPerAddress, invitesPerWorkspace)
+	}
+	text := fmt.Sprintf(invitationMail, v.base, plainName(i.InviterName), plainName(workspace), i.Role, int(allswell.InvitationAge/(24*time.Hour)), link)
+	if err := v.sendMail(ctx, i.Email, "Invitation to a workspace of Allswell", text); err != nil {
 		v.log.WarnContext(v.r.Context(), "an invitation could not be mailed", "invitation", i.ID, "error", err)
 		return "The mail could not be sent, so send this link yourself. The reason is in the log of the service."
 	}

@@ -80,10 +80,52 @@ func TestInvitationByMail(t *testing.T) {
 		sent := s.withMail()
 		screen := owner.wants(owner.post("/admin/members/invite", "email", "grace@example.com", "role", "editor"), http.StatusCreated, "The link was mailed")
 		m := <-sent
-		if m.to != "grace@example.com" || !strings.Contains(m.subject, "Ada Lovelace") || !strings.Contains(m.text, allswell.InvitationURL(s.base, s.codeIn(screen.body))) {
+		if m.to != "grace@example.com" || m.subject != "Invitation to a workspace of Allswell" || !strings.Contains(m.text, "Ada Lovelace invites you") || !strings.Contains(m.text, allswell.InvitationURL(s.base, s.codeIn(screen.body))) {
 			s.Errorf("mailed %+v", m)
 		}
 		s.dashboard.sendMail = func(context.Context, string, string, string) error { return errors.New("it is down") }
 		owner.wants(owner.post("/admin/members/invite", "email", "eve@example.com", "role", "editor"), http.StatusCreated, "send this link yourself", "/admin/accept?code=")
+	})
+}
+
+// TestNamesInInvitationsAreNoText checks that a mail to a stranger has no text and no link that a member has chosen.
+func TestNamesInInvitationsAreNoText(t *testing.T) {
+	for name, want := range map[string]string{
+		"Ada Lovelace": "Ada Lovelace", "Zoë O'Neill-Smith": "Zoë O'Neill-Smith", "東京 監視": "東京 監視", "": "Somebody", "://": "Somebody",
+		"https://evil.example/x?a=b": "https evil example x a b", "www.evil.example": "www evil example", "eve@evil.example": "eve evil example", "a\r\nBcc: b": "a Bcc b",
+		"evil。example": "evil example",
+	} {
+		if got := plainName(name); got != want {
+			t.Errorf("%q becomes %q, want %q", name, got, want)
+		}
+	}
+	for n, want := range map[int]int{maxMailedName: maxMailedName, maxMailedName + 1: maxMailedName} {
+		if got := plainName(strings.Repeat("x", n)); len([]rune(got)) != want {
+			t.Errorf("%d characters become %q", n, got)
+		}
+	}
+}
+
+// TestInvitationsByMailAreLimited invites an address, and many addresses, as often as mails are sent and once more.
+func TestInvitationsByMailAreLimited(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner, mails, at := s.owner(), 0, time.Now()
+		s.dashboard.sendMail = func(context.Context, string, string, string) error { mails++; return nil }
+		s.dashboard.now = func() time.Time { return at }
+		invite := func(email string, want int) {
+			t.Helper()
+			owner.wants(owner.post("/admin/members/invite", "email", email, "role", "viewer"), http.StatusCreated, "/admin/accept?code=")
+			if mails != want {
+				t.Fatalf("%d mails, want %d", mails, want)
+			}
+		}
+		for n := range invitesPerAddress {
+			invite("grace@example.com", n+1)
+		}
+		invite("grace@example.com", invitesPerAddress)
+		for n := invitesPerAddress; n < invitesPerWorkspace; n++ {
+			s.dashboard.invited.workspaces.Take(owner.actor().WorkspaceID, at)
+		}
+		invite("eve@example.com", invitesPerAddress)
 	})
 }

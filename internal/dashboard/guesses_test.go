@@ -3,10 +3,12 @@ package dashboard
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/password"
 )
 
 // TestGuessesAreLimited guesses every secret that strangers can send, as often as one address may, and once more. The
@@ -45,4 +47,15 @@ func TestGuessesAreLimited(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestBusyPasswordsAreAnsweredAlike checks that each form answers 503, and not 429, while too many passwords are checked.
+func TestBusyPasswordsAreAnsweredAlike(t *testing.T) {
+	for err, want := range map[error]int{password.ErrBusy: http.StatusServiceUnavailable, &tooManyAttempts{wait: time.Minute}: http.StatusTooManyRequests} {
+		v, got := &visit{w: httptest.NewRecorder()}, 0
+		_ = v.refuseAttempt(err, func(status int, _ string, _ ...any) error { got = status; return nil })
+		if after := v.w.Header().Get("Retry-After"); got != want || v.refusedStatus != want || after == "" {
+			t.Errorf("%v: %d at the sign-in, %d in other forms, Retry-After %q", err, got, v.refusedStatus, after)
+		}
+	}
 }

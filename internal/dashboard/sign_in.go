@@ -202,18 +202,21 @@ func (v *visit) asker(a attempter) password.Asker {
 	return password.Stranger(append(fair.Client(clientaddr.Of(v.r)), account, fair.Page(""))...)
 }
 
-// refuseAttempt answers an attempt above the limit, or one for which there is no room now.
+// refuseAttempt answers an attempt above the limit, or one for which there is no room now. It sets refusedStatus for forms
+// that refuse makes invalid.
 func (v *visit) refuseAttempt(err error, refuse func(status int, message string, args ...any) error) error {
 	if errors.Is(err, password.ErrBusy) {
+		v.refusedStatus = http.StatusServiceUnavailable
 		v.w.Header().Set("Retry-After", busyRetryAfter)
-		return refuse(http.StatusServiceUnavailable, "Too many people are signing in at this moment. Please try again in some seconds.")
+		return refuse(v.refusedStatus, "Too many people are signing in at this moment. Please try again in some seconds.")
 	}
 	var tooMany *tooManyAttempts
 	if !errors.As(err, &tooMany) {
 		return err
 	}
+	v.refusedStatus = http.StatusTooManyRequests
 	v.w.Header().Set("Retry-After", tooMany.retryAfter())
-	return refuse(http.StatusTooManyRequests, "Too many attempts. Please try again in %d minutes.", int(tooMany.wait.Minutes())+1)
+	return refuse(v.refusedStatus, "Too many attempts. Please try again in %d minutes.", int(tooMany.wait.Minutes())+1)
 }
 
 // startSession gives the browser a session in place of the one that it had, and leads to path. err is that of the store's

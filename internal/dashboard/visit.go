@@ -37,6 +37,8 @@ type visit struct {
 	polled bool // by the event stream of an open screen: no person has caused the request
 
 	alerts *string // see openAlerts; nil: not loaded yet
+
+	refusedStatus int // of an attempt that refuseAttempt has refused; 0: none was
 }
 
 // handle returns the handler of a route: it finds the session, checks the role, reads the form and answers errors.
