@@ -113,6 +113,7 @@ func TestComponentsOfSubscribers(t *testing.T) {
 		c.unchanged(func() {
 			c.patch(path, `{"components":["nothing"]}`).complains("components")
 			c.patch(path, `{"components":"api"}`).complains("components")
+			c.patch(path, `{"target":"https://elsewhere.example.com/"}`).complains("target") // so that the secret of a webhook stays with it
 			c.patch(path, `{"components":["api"],"warnings":true}`).complains("warnings")
 		})
 	})
