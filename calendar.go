@@ -7,8 +7,8 @@ import (
 )
 
 // NewCalendar returns the schedule of an expression of systemd's OnCalendar, such as "Mon..Fri 08..18:00/15" or "*-*-01
-// 02:30:00 Europe/Berlin". A zone at the end of the expression becomes the zone of the schedule, unless another one is
-// given; without any it is UTC.
+// 02:30:00 Europe/Berlin", or of several with a newline between them. A zone at the end of all of them becomes the zone of the
+// schedule, unless another one is given; without any it is UTC.
 //
 // An expression is a shorthand (minutely, hourly, daily, weekly, monthly, quarterly, semiannually or yearly), or days
 // of the week, a date and a time, each of which may be left out. Days of the week are a list of names and ranges. A
@@ -19,11 +19,30 @@ import (
 // When the clock of the zone changes, times that are skipped are left out, and times that are repeated are the first ones,
 // as systemd does.
 func NewCalendar(expression, zone string) Cron {
-	expression = strings.Trim(expression, " ")
-	if own, at := calendarZone(expression); own != "" && (zone == "" || zone == own) {
-		expression, zone = strings.TrimRight(expression[:at], " "), own
+	lines := scheduleLines(expression)
+	if len(lines) <= MaxScheduleLines { // zones are read from files
+		zone = cutZones(lines, zone)
 	}
-	return Cron{Expression: expression, TimeZone: cmp.Or(zone, "UTC"), Calendar: true}
+	return Cron{Expression: strings.Join(lines, "\n"), TimeZone: cmp.Or(zone, "UTC"), Calendar: true}
+}
+
+// cutZones removes a zone from the ends of expressions. It returns the zone: by default the one that all of them have.
+func cutZones(lines []string, zone string) string {
+	if zone == "" && len(lines) > 0 {
+		zone, _ = calendarZone(lines[0])
+		for _, line := range lines[1:] {
+			if own, _ := calendarZone(line); own != zone {
+				zone = "UTC" // of lines without one
+				break
+			}
+		}
+	}
+	for i, line := range lines {
+		if own, at := calendarZone(line); own != "" && own == zone {
+			lines[i] = strings.TrimRight(line[:at], " ")
+		}
+	}
+	return zone
 }
 
 // calendarZone returns the zone at the end of an expression, and where it begins there; "" if there is none.

@@ -202,14 +202,18 @@ func (c clockTimes) lastOfHour(t time.Time) time.Time {
 
 // lastOfDay returns the last time of a matching day, in the zone of t, or zero if the clock changes on that day.
 func (c clockTimes) lastOfDay(t time.Time) time.Time {
+	if clockChangesOn(t) {
+		return time.Time{}
+	}
 	year, month, day := t.Date()
-	start, end := t.ZoneBounds()
-	if from := time.Date(year, month, day, 0, 0, 0, 0, t.Location()); from.Before(start) && !start.IsZero() {
-		return time.Time{}
-	}
-	if to := time.Date(year, month, day+1, 0, 0, 0, 0, t.Location()); to.After(end) && !end.IsZero() {
-		return time.Time{}
-	}
 	last := func(values uint64) int { return bits.Len64(values) - 1 }
 	return time.Date(year, month, day, last(c.hours), last(c.minutes), last(c.seconds), 0, t.Location())
+}
+
+// clockChangesOn reports whether the clock of the zone of t changes on that day.
+func clockChangesOn(t time.Time) bool {
+	year, month, day := t.Date()
+	start, end := t.ZoneBounds()
+	from, to := time.Date(year, month, day, 0, 0, 0, 0, t.Location()), time.Date(year, month, day+1, 0, 0, 0, 0, t.Location())
+	return !start.IsZero() && from.Before(start) || !end.IsZero() && to.After(end)
 }

@@ -21,7 +21,7 @@ const (
 // ScheduleKinds lists all kinds.
 var ScheduleKinds = []ScheduleKind{ScheduleInterval, ScheduleCron, ScheduleCalendar}
 
-// MaxCronLength is the maximum length of an expression, in characters.
+// MaxCronLength is the maximum length of a line of an expression, in characters.
 const MaxCronLength = 255
 
 // Cron is a schedule of the times at which the clock of a zone matches an expression, as cron or a systemd timer runs
@@ -40,7 +40,7 @@ const MaxCronLength = 255
 //
 // NewCalendar describes calendar expressions.
 type Cron struct {
-	Expression string
+	Expression string // one, or several with a newline between them: the times are those of all
 	TimeZone   string // IANA name, such as Europe/Berlin
 	Calendar   bool   // the expression is a systemd calendar expression
 	Kubernetes bool   // the expression is read as Kubernetes reads the schedule of a CronJob; see parseKubernetes
@@ -52,7 +52,7 @@ func NewCron(kind ScheduleKind, expression, zone string) Cron {
 	if kind == ScheduleCalendar {
 		return NewCalendar(expression, zone)
 	}
-	return Cron{Expression: expression, TimeZone: cmp.Or(zone, "UTC")}
+	return Cron{Expression: strings.Join(scheduleLines(expression), "\n"), TimeZone: cmp.Or(zone, "UTC")}
 }
 
 // IsZero reports whether c is no schedule.
@@ -70,7 +70,7 @@ func (c Cron) Kind() ScheduleKind {
 	}
 }
 
-// String returns the expression, the zone unless it is UTC, and who reads it unless that is cron or systemd:
+// String returns the expression, with "and" between its lines, the zone unless it is UTC, and who reads it unless that is cron or systemd:
 // "0 2 * * * (Europe/Berlin, as in Kubernetes)".
 func (c Cron) String() string {
 	var notes []string
@@ -80,22 +80,11 @@ func (c Cron) String() string {
 	if c.Kubernetes {
 		notes = append(notes, "as in Kubernetes")
 	}
+	lines := strings.ReplaceAll(c.Expression, "\n", " and ")
 	if len(notes) == 0 {
-		return c.Expression
+		return lines
 	}
-	return c.Expression + " (" + strings.Join(notes, ", ") + ")"
-}
-
-// times parses the expression. The error describes the mistake.
-func (c Cron) times() (clockTimes, error) {
-	switch {
-	case c.Calendar:
-		return parseCalendar(c.Expression)
-	case c.Kubernetes:
-		return parseKubernetes(c.Expression)
-	default:
-		return parseCron(c.Expression)
-	}
+	return lines + " (" + strings.Join(notes, ", ") + ")"
 }
 
 // validate adds an error to bad for the expression and for the zone if they are not valid, or if the expression never
@@ -107,7 +96,9 @@ func (c Cron) validate(bad *ValidationError) {
 		bad.Add("schedule.expression", "The expression field is required.")
 	case err != nil:
 		bad.Add("schedule.expression", "The expression is wrong: %s.", err)
-	case times.next(longestFrom, c.Zone()).IsZero():
+	case times.neverMatches(c.Zone()) > 0 && len(times) > 1:
+		bad.Add("schedule.expression", "The expression is wrong: line %d: it never matches: there is no such time.", times.neverMatches(c.Zone()))
+	case times.neverMatches(c.Zone()) > 0:
 		bad.Add("schedule.expression", "The expression never matches: there is no such time.")
 	}
 	if c.Kubernetes && c.Calendar {

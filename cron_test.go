@@ -42,7 +42,7 @@ func TestCronErrors(t *testing.T) {
 		"0 2 L-3 * *":                           "in field 3",
 		"0 2 * * 1#6":                           "in field 5",
 		"0 0 2 * * 1#6":                         "in field 6",
-		"0\n2 * * *":                            "has 4",
+		"0\n2 * * *":                            "line 1: it must have five fields",
 		"TZ=UTC 0 2 * * *":                      "in field 1",
 		"TZ=UTC 2 * * *":                        "in field 1",
 		"@every 5m":                             "the macros are",

@@ -118,11 +118,11 @@ func marshalFlat(v any, fields map[string]any) ([]byte, error) {
 }
 
 // Schedule says when the pings of a monitor are due: within an interval after the last one, or at the times of an
-// expression of cron or of systemd's OnCalendar. Other fields than those of the kind are empty.
+// expression of cron or of systemd's OnCalendar, or of several. Other fields than those of the kind are empty.
 type Schedule struct {
 	Kind       allswell.ScheduleKind `json:"kind"`
 	Interval   Seconds               `json:"interval,omitempty"`
-	Expression string                `json:"expression,omitempty"`
+	Expression string                `json:"expression,omitempty"` // or several, with a newline between them
 	TimeZone   string                `json:"time_zone,omitempty"`  // "" in requests: UTC, or the zone at the end of a calendar's expression
 	Kubernetes bool                  `json:"kubernetes,omitempty"` // the cron expression is read as Kubernetes reads the schedule of a CronJob
 }

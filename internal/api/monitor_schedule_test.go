@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -61,6 +62,21 @@ func TestMonitorSchedules(t *testing.T) {
 			c.patch(target, `{"schedule":{"kind":"calendar","expression":"daily","kubernetes":`+off+`}}`).is(200)
 			c.patch(target, `{"schedule":{"kind":"cron","expression":"0 2 * * *","time_zone":"Europe/Berlin","kubernetes":`+off+`}}`).is(200).has(map[string]any{"schedule": nightly})
 		}
+
+		// A timer can have several lines.
+		c.patch(target, `{"schedule":{"kind":"calendar","expression":" Mon..Fri 06:30 Europe/Berlin\r\n\nSat 08:00 Europe/Berlin\n"}}`).is(200).has(map[string]any{
+			"interval": 171_000.0, "schedule": map[string]any{"kind": "calendar", "expression": "Mon..Fri 06:30\nSat 08:00", "time_zone": "Europe/Berlin"}})
+		days := map[string]bool{}
+		for _, due := range c.get(target + "/schedule?n=6").is(200).data()["due_at"].([]any) {
+			at, err := time.Parse(time.RFC3339, due.(string))
+			days[at.Weekday().String()] = err == nil
+		}
+		if len(days) != 6 || days["Sunday"] {
+			t.Errorf("%v", days)
+		}
+		c.patch(target, map[string]any{"schedule": map[string]any{"kind": "cron", "expression": strings.Repeat("@daily\n", 10)}}).is(200)
+		c.patch(target, map[string]any{"schedule": map[string]any{"kind": "cron", "expression": strings.Repeat("@daily\n", 11)}}).complains("schedule.expression")
+		c.patch(target, map[string]any{"schedule": nightly}).is(200)
 
 		// The other kind brings its grace.
 		each5 := map[string]any{"kind": "interval", "interval": 300.0}

@@ -356,6 +356,8 @@ func TestRequests(t *testing.T) {
 		{"component put|--page=acme|comp_1|--name=x|--group=grp_1|--json", `PUT /api/v1/pages/acme/components/comp_1 {"group":"grp_1","name":"x"}`},
 		{"monitor create|--name=x|--no-page|--cron=30 2 * * *|--time-zone=Europe/Berlin|--kubernetes",
 			`POST /api/v1/monitors {"name":"x","schedule":{"expression":"30 2 * * *","kind":"cron","kubernetes":true,"time_zone":"Europe/Berlin"},"unique_name":true}`},
+		{"monitor edit|mon_1|--calendar=Mon,Tue 06:00|--calendar=Wed 07:00", `PATCH /api/v1/monitors/mon_1 {"schedule":{"expression":"Mon,Tue 06:00\nWed 07:00","kind":"calendar"}}`},
+		{"monitor create|--name=x|--no-page|--cron=0 6 * * 1,2|--cron=@weekly", `POST /api/v1/monitors {"name":"x","schedule":{"expression":"0 6 * * 1,2\n@weekly","kind":"cron"},"unique_name":true}`},
 		{"monitor edit|mon_1|--cron=@daily|--kubernetes", `PATCH /api/v1/monitors/mon_1 {"schedule":{"expression":"@daily","kind":"cron","kubernetes":true}}`},
 		{"monitor pause|mon_1", `PATCH /api/v1/monitors/mon_1 {"enabled":false,"paused_until":null}`},
 		{"monitor pause|mon_1|--until=2099-01-01T00:00:00Z", `PATCH /api/v1/monitors/mon_1 {"enabled":false,"paused_until":"2099-01-01T00:00:00.000Z"}`},
@@ -438,6 +440,11 @@ func TestCrontabLine(t *testing.T) {
 	_, stdout, stderr := against(t, answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", "enabled": true, "schedule": {"kind": "cron", "expression": "30 2 * * *", "time_zone": "UTC"}}}`),
 		"monitor", "create", "--name=x", "--page=p", "--cron=30 2 * * *")
 	if !strings.Contains(stdout, want) {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	_, stdout, stderr = against(t, answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", "enabled": true, "schedule": {"kind": "cron", "expression": "0 6 * * 1\n@weekly", "time_zone": "UTC"}}}`),
+		"monitor", "create", "--name=x", "--page=p", "--cron=0 6 * * 1", "--cron=@weekly")
+	if !strings.Contains(stdout, "\n  0 6 * * 1  COMMAND && ") || !strings.Contains(stdout, "\n  @weekly  COMMAND && ") || !strings.Contains(stdout, "at each time of 0 6 * * 1 and @weekly (UTC)") {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 	_, stdout, stderr = against(t, answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", "enabled": true, "schedule": {"kind": "cron", "expression": "30 2 * * *", "time_zone": "UTC", "kubernetes": true}}}`),

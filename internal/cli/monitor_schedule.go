@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -37,29 +38,29 @@ func (cmd *monitorSchedule) Run(c *commandContext) error {
 
 // scheduleFlags give the times at which pings are due.
 type scheduleFlags struct {
-	Cron       string `xor:"schedule" placeholder:"EXPRESSION" help:"New times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *' or @daily."`
-	Calendar   string `xor:"schedule" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a systemd timer: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily."`
-	TimeZone   string `placeholder:"ZONE" help:"Time zone of --cron or --calendar, such as Europe/Berlin. Default: the zone at the end of a --calendar, or UTC."`
-	Kubernetes bool   `help:"Read --cron as Kubernetes reads the schedule of a CronJob."`
+	Cron       []string `xor:"schedule" sep:"none" placeholder:"EXPRESSION" help:"New times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *' or @daily. Repeatable."`
+	Calendar   []string `xor:"schedule" sep:"none" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a systemd timer: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily. Repeatable."`
+	TimeZone   string   `placeholder:"ZONE" help:"Time zone of --cron or --calendar, such as Europe/Berlin. Default: the zone at the end of a --calendar, or UTC."`
+	Kubernetes bool     `help:"Read --cron as Kubernetes reads the schedule of a CronJob."`
 }
 
 // newSchedule are the same flags of a monitor that needs one of them or an interval.
 type newSchedule struct {
-	Cron       string `xor:"schedule" placeholder:"EXPRESSION" help:"Times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *', '*/15 8-18 * * mon-fri' or @daily."`
-	Calendar   string `xor:"schedule" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a systemd timer: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily."`
-	TimeZone   string `placeholder:"ZONE" help:"Time zone of --cron or --calendar, such as Europe/Berlin. Default: the zone at the end of a --calendar, or UTC."`
-	Kubernetes bool   `help:"Read --cron as Kubernetes reads the schedule of a CronJob."`
+	Cron       []string `xor:"schedule" sep:"none" placeholder:"EXPRESSION" help:"Times at which pings are due, in place of an interval, as in a crontab: '0 2 * * *', '*/15 8-18 * * mon-fri' or @daily. Repeatable."`
+	Calendar   []string `xor:"schedule" sep:"none" placeholder:"EXPRESSION" help:"The same, as in OnCalendar= of a systemd timer: 'Mon..Fri 08..18:00/15', '*-*-01 02:30' or daily. Repeatable."`
+	TimeZone   string   `placeholder:"ZONE" help:"Time zone of --cron or --calendar, such as Europe/Berlin. Default: the zone at the end of a --calendar, or UTC."`
+	Kubernetes bool     `help:"Read --cron as Kubernetes reads the schedule of a CronJob."`
 }
 
 // schedule returns the schedule of an expression, or nil if none is given.
 func (f scheduleFlags) schedule() (*client.Schedule, error) {
 	switch {
-	case f.Kubernetes && f.Cron == "":
+	case f.Kubernetes && len(f.Cron) == 0:
 		return nil, console.UsageErrorf("--kubernetes needs --cron")
-	case f.Cron != "":
-		return &client.Schedule{Kind: allswell.ScheduleCron, Expression: f.Cron, TimeZone: f.TimeZone, Kubernetes: f.Kubernetes}, nil
-	case f.Calendar != "":
-		return &client.Schedule{Kind: allswell.ScheduleCalendar, Expression: f.Calendar, TimeZone: f.TimeZone}, nil
+	case len(f.Cron) > 0:
+		return &client.Schedule{Kind: allswell.ScheduleCron, Expression: strings.Join(f.Cron, "\n"), TimeZone: f.TimeZone, Kubernetes: f.Kubernetes}, nil
+	case len(f.Calendar) > 0:
+		return &client.Schedule{Kind: allswell.ScheduleCalendar, Expression: strings.Join(f.Calendar, "\n"), TimeZone: f.TimeZone}, nil
 	case f.TimeZone != "":
 		return nil, console.UsageErrorf("--time-zone needs --cron or --calendar")
 	default:
@@ -102,7 +103,7 @@ func often(m *client.Monitor) string {
 	if cron := cronOf(m.Schedule); cron.Kubernetes {
 		return "at each time of " + cron.String()
 	} else if !cron.IsZero() {
-		return "at each time of " + cron.Expression + " (" + cron.TimeZone + ")"
+		return "at each time of " + strings.ReplaceAll(cron.Expression, "\n", " and ") + " (" + cron.TimeZone + ")"
 	}
 	return "at least " + every(m.Interval.Duration())
 }

@@ -180,7 +180,10 @@ func (c *commandContext) printPing(m *client.Monitor) {
 	c.Printf("The monitor %s is %s%s. %s %s:\n\n  %s\n", console.Visible(m.Name), console.Visible(m.ID), state,
 		instruction, often(m), allswell.PingCommand(console.Visible(m.PingURL)))
 	if m.Schedule.Kind == allswell.ScheduleCron && !m.Schedule.Kubernetes {
-		c.Printf("\nIn a crontab, after its command:\n\n  %s  COMMAND && %s >/dev/null\n", console.Visible(m.Schedule.Expression), allswell.PingCommand(console.Visible(m.PingURL)))
+		c.Printf("\nIn a crontab, after its command:\n\n")
+		for line := range strings.SplitSeq(m.Schedule.Expression, "\n") {
+			c.Printf("  %s  COMMAND && %s >/dev/null\n", console.Visible(line), allswell.PingCommand(console.Visible(m.PingURL)))
+		}
 	}
 }
 

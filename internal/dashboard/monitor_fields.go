@@ -32,8 +32,8 @@ func monitorScheduleFields(where, down []option) []field {
 		}},
 		{Name: "interval", Label: "Interval", Bare: true, Placeholder: "25h", Suggestions: []string{"90s", "5m", "20m", "75m", "25h", "8d"},
 			Hint: "The longest time between two pings, with units: 90s, 5m, 25h, 8d. Leave room: 25h for a job that runs every night."},
-		{Name: "schedule.expression", Label: "Times", Bare: true, Placeholder: "30 2 * * *", Suggestions: []string{"30 2 * * *", "*/15 * * * *", "0 8-18 * * mon-fri", "@hourly", "02:30", "Mon..Fri 08..18:00/15", "Fri *-*~7/1 18:00"},
-			Hint: "As in a crontab: minute, hour, day of the month, month and day of the week, such as 30 2 * * *. As in OnCalendar= of a systemd timer: Mon..Fri 02:30."},
+		{Name: "schedule.expression", Label: "Times", Type: "textarea", Rows: 2, Bare: true, Placeholder: "30 2 * * *",
+			Hint: "As in a crontab: minute, hour, day of the month, month and day of the week, such as 30 2 * * *. As in OnCalendar= of a systemd timer: Mon..Fri 02:30. One per line, up to 10."},
 		{
 			Name: "schedule.time_zone", Label: "Time zone", Optional: true, Placeholder: "Europe/Berlin",
 			Hint: "Of these times. Left empty: UTC, or the zone after the times of a timer.",

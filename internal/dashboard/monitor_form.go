@@ -366,7 +366,7 @@ func otherValues(t check.Type, typed, saved url.Values) (all []string) {
 		if t.Name != "" && !typed.Has(name[0]) {
 			continue // heartbeats have it
 		}
-		if text := saved.Get(name[0]); text != typed.Get(name[0]) {
+		if text := saved.Get(name[0]); text != strings.ReplaceAll(typed.Get(name[0]), "\r\n", "\n") {
 			all = append(all, "The "+name[1]+" is now “"+cmp.Or(strings.Trim(text, "/"), "none")+"”.")
 		}
 	}

@@ -21,11 +21,11 @@ func TestScheduleInTheForm(t *testing.T) {
 		}
 		v.lacks(v.wants(v.get(create), http.StatusOK, "as in a crontab", "as in a systemd timer"), "The next times,")
 		weekly := schedule("calendar", "Fri 18:30 Asia/Tokyo", "")
-		shown := v.wants(v.post(create, append(weekly, "preview", "times")...), http.StatusOK, "The next times, the first in ", "Fri ", ", 18:30 JST", `value="Fri 18:30 Asia/Tokyo"`)
+		shown := v.wants(v.post(create, append(weekly, "preview", "times")...), http.StatusOK, "The next times, the first in ", "Fri ", ", 18:30 JST", `>Fri 18:30 Asia/Tokyo</textarea>`)
 		if n := strings.Count(shown.body, ", 18:30 JST"); n != 5 {
 			s.Errorf("%d times are shown", n)
 		}
-		v.lacks(v.wants(v.post(create, append(schedule("cron", "30 2 * *", "UTC"), "preview", "times")...), http.StatusOK, `value="30 2 * *"`), "The next times,")
+		v.lacks(v.wants(v.post(create, append(schedule("cron", "30 2 * *", "UTC"), "preview", "times")...), http.StatusOK, `>30 2 * *</textarea>`), "The next times,")
 		v.wants(v.post(create, schedule("cron", "30 2 * *", "Mars")...), http.StatusUnprocessableEntity, "it must have five fields", "The time zone must be the name of a zone")
 		v.wants(v.post(create, schedule("calendar", "Fri..Mon", "")...), http.StatusUnprocessableEntity, "ends before it begins")
 		v.wants(v.post(create, schedule("calendar", "02:30 Asia/Tokyo", "UTC")...), http.StatusUnprocessableEntity, "its zone Asia/Tokyo is not that")
@@ -47,10 +47,18 @@ func TestScheduleInTheForm(t *testing.T) {
 			_, tag, _ := strings.Cut(form.body, `name="tag" value="&#34;`)
 			v.wants(v.post(path+"/edit", append(fields, "tag", `"`+tag[:16]+`"`)...), http.StatusSeeOther, path)
 		}
-		v.wants(v.get(path+"/edit"), http.StatusOK, `value="calendar" selected`, `value="Fri 18:30"`, `value="Asia/Tokyo"`, "The next times,")
+		v.wants(v.get(path+"/edit"), http.StatusOK, `value="calendar" selected`, `>Fri 18:30</textarea>`, `value="Asia/Tokyo"`, "The next times,")
 		edit(append(schedule("cron", "0 6 * * mon", "UTC"), "grace", "1h"))
 		stored(allswell.Cron{Expression: "0 6 * * mon", TimeZone: "UTC"}, 7*24*time.Hour, time.Hour)
 		v.wants(v.get(path+"/first-ping"), http.StatusOK, "0 6 * * mon /usr/local/bin/job")
+		edit(append(schedule("calendar", "Mon 06:00\r\nTue 07:00\r\n", "UTC"), "grace", "1h"))
+		stored(allswell.NewCalendar("Mon 06:00\nTue 07:00", "UTC"), 6*24*time.Hour-time.Hour, time.Hour)
+		v.wants(v.get(path), http.StatusOK, "at Mon 06:00 and Tue 07:00, with 1 hour of grace")
+		v.wants(v.get(path+"/edit"), http.StatusOK, ">Mon 06:00\nTue 07:00</textarea>")
+		v.wants(v.get(path+"/first-ping"), http.StatusOK, "OnCalendar=Mon 06:00 UTC\nOnCalendar=Tue 07:00 UTC")
+		v.wants(v.post(create, schedule("calendar", "Mon 06:00\r\nTue 25:00", "")...), http.StatusUnprocessableEntity, "line 2: in the hour")
+		edit(append(schedule("cron", "0 6 * * 1\r\n0 7 * * 2", "UTC"), "grace", "1h"))
+		v.wants(v.get(path+"/first-ping"), http.StatusOK, "0 6 * * 1 /usr/local/bin/job", "\n0 7 * * 2 /usr/local/bin/job")
 		edit(append(schedule("kubernetes", "0 3 */5 * mon", "UTC"), "grace", "1h"))
 		stored(allswell.Cron{Expression: "0 3 */5 * mon", TimeZone: "UTC", Kubernetes: true}, 5*24*time.Hour, time.Hour)
 		v.wants(v.get(path), http.StatusOK, "at 0 3 */5 * mon (as in Kubernetes), with 1 hour of grace")

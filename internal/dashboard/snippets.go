@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -21,10 +22,11 @@ func snippets(url string, m allswell.Monitor) []snippet {
 			when = m.Cron.Expression
 		}
 	case allswell.ScheduleCalendar:
-		timer = "\n\n# In the timer\n[Timer]\nOnCalendar=" + m.Cron.Expression + " " + m.Cron.TimeZone
+		timer = "\n\n# In the timer\n[Timer]\nOnCalendar=" + strings.ReplaceAll(m.Cron.Expression, "\n", " "+m.Cron.TimeZone+"\nOnCalendar=") + " " + m.Cron.TimeZone
 	case allswell.ScheduleInterval:
 	}
 	ping := allswell.PingCommand(url)
+	job := " /usr/local/bin/job && " + ping + " >/dev/null"
 	all := []snippet{
 		{Name: "curl", Note: "Add it to the end of your script.", Code: ping},
 		{
@@ -33,7 +35,7 @@ func snippets(url string, m allswell.Monitor) []snippet {
 		},
 		{
 			Name: "cron", Note: "The ping is sent only if the job succeeds.",
-			Code: when + " /usr/local/bin/job && " + ping + " >/dev/null",
+			Code: strings.ReplaceAll(when, "\n", job+"\n") + job,
 		},
 		{
 			Name: "systemd", Note: "In the [Service] part of the unit that your timer starts.",

@@ -370,6 +370,9 @@ func TestProvisioning(t *testing.T) {
 		if m := created(Path+key+"/h?create=1&calendar=06:30&tz=Asia/Tokyo", 201, okBody, "h"); m.Cron != allswell.NewCalendar("06:30", "Asia/Tokyo") {
 			w.Errorf("%+v", m)
 		}
+		if m := created(Path+key+"/l?create=1&calendar=Mon+06:00%0ATue+07:00", 201, okBody, "l"); m.Cron != allswell.NewCalendar("Mon 06:00\nTue 07:00", "") {
+			w.Errorf("%+v", m)
+		}
 		if m := created(Path+key+"/k?create=1&cron=0+2+*+*+?&kubernetes=1", 201, okBody, "k"); m.Cron != (allswell.Cron{Expression: "0 2 * * ?", TimeZone: "UTC", Kubernetes: true}) {
 			w.Errorf("%+v", m)
 		}
