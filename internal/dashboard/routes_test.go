@@ -10,40 +10,6 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// TestEveryRouteChecksTheRole requests every route without a session, and as a member with each role.
-func TestEveryRouteChecksTheRole(t *testing.T) {
-	t.Parallel()
-	onEachEngine(t, func(s *site) {
-		owner, stranger := s.owner(), s.visitor()
-		members := map[allswell.Role]*visitor{allswell.RoleOwner: owner}
-		for _, role := range allswell.Roles[:len(allswell.Roles)-1] {
-			members[role] = s.member(owner, role)
-		}
-		for _, route := range s.dashboard.routes() {
-			method, path, _ := strings.Cut(route.pattern, " ")
-			path = strings.NewReplacer("{", "", "}", "").Replace(path)
-			if path == "/admin/live" {
-				path += "?of=/admin/nowhere" // a stream does not end
-			}
-			request := func(v *visitor) answer {
-				if method == "GET" {
-					return v.get(path)
-				}
-				return v.post(path)
-			}
-			if route.access == accessAnyone || route.access == accessSigned {
-				continue
-			}
-			stranger.wants(request(stranger), http.StatusSeeOther, "/admin/sign-in")
-			for role, member := range members {
-				if a := request(member); (a.StatusCode == http.StatusForbidden) == role.Includes(allswell.Role(route.access)) {
-					s.Errorf("%s as %s: status %d", route.pattern, role, a.StatusCode)
-				}
-			}
-		}
-	})
-}
-
 // TestDangerousChangesAskForThePassword requests every dangerous change a while after the sign-in.
 func TestDangerousChangesAskForThePassword(t *testing.T) {
 	dangerous := func(path string) bool {

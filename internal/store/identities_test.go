@@ -169,3 +169,47 @@ func TestStateCodeIsTakenOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestNoSessionIsConfirmedInTheFuture signs in in every way that exists: a session is confirmed when its user last
+// proved who they are, and not later than now, whatever a provider says.
+func TestNoSessionIsConfirmedInTheFuture(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		user := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
+		now, b := w.clock.now(), store.Browser{}
+		confirmed := func(what, secret string, want time.Time) {
+			w.Helper()
+			if in := must(w.FindSession(w.ctx, secret))(w); !in.ConfirmedAt.Equal(want) {
+				w.Errorf("%s: confirmed at %s, want %s", what, in.ConfirmedAt, want)
+			}
+		}
+		for _, from := range []string{issuer, allswell.IssuerProxy} {
+			for _, c := range []struct{ said, want time.Time }{
+				{time.Time{}, time.Unix(0, 0)}, {now.Add(-time.Hour), now.Add(-time.Hour)}, {now.Add(-time.Millisecond), now.Add(-time.Millisecond)}, {now, now},
+				{now.Add(time.Millisecond), now}, {now.Add(time.Hour), now}, {now.AddDate(100, 0, 0), now},
+			} {
+				i := identity("ada@example.com")
+				i.Issuer, i.ConfirmedAt = from, c.said
+				confirmed(from+" at "+c.said.String(), must(w.SignInIdentity(w.ctx, i, allswell.SignInRules{}, b))(w), c.want)
+			}
+		}
+		w.ok(w.AddPasskey(w.ctx, user, allswell.Passkey{Name: "Key", CredentialID: []byte("id"), PublicKey: []byte("key")}))
+		key := must(w.Passkeys(w.ctx, user))(w)[0]
+		confirmed("passkey", must(w.SignInWithPasskey(w.ctx, key, 1, b))(w), now)
+		confirmed("password", must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, "ada@example.com"))(w), b))(w).Secret, now)
+		confirmed("link", must(w.SignInWithCode(w.ctx, must(w.IssueEnterCode(w.ctx, user.ID))(w), b))(w), now)
+		confirmed("invitation", w.joined("bob@example.com", allswell.RoleViewer), now)
+		must(w.SetAuthenticator(w.ctx, user, "SECRET", 100))(w)
+		half := must(w.SignInWithPassword(w.ctx, must(w.Credentials(w.ctx, "ada@example.com"))(w), b))(w)
+		confirmed("second factor", must(w.FinishSignIn(w.ctx, half.Pending, store.SecondFactor{Step: 101}, b))(w), now)
+
+		// A confirmation is valid for ConfirmationAge to the millisecond, also if a provider's clock is ahead.
+		ahead := identity("ada@example.com")
+		ahead.ConfirmedAt = now.Add(time.Hour)
+		in := w.signInIdentity(ahead, allswell.SignInRules{})
+		for after, want := range map[time.Duration]bool{allswell.ConfirmationAge: false, allswell.ConfirmationAge + time.Millisecond: true} {
+			if got := in.NeedsConfirmation(now.Add(after)); got != want {
+				w.Errorf("%s after the sign-in, the session needs a confirmation: %v", after, got)
+			}
+		}
+	})
+}

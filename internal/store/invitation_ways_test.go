@@ -194,3 +194,96 @@ func TestNoWayAcceptsAnInvitationThatIsOver(t *testing.T) {
 		}
 	})
 }
+
+// TestIdentityAcceptsInvitationsToItsAddressOnly invites an account that an identity belongs to, and signs in with every
+// other address that a provider can name. Only the account's own, verified, accepts the invitation.
+func TestIdentityAcceptsInvitationsToItsAddressOnly(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
+		none := allswell.SignInRules{}
+		rule := allswell.SignInRules{CreateAccounts: true, Domains: map[string]allswell.Role{"example.com": allswell.RoleViewer}}
+		count := 0
+		for _, from := range []string{issuer, allswell.IssuerProxy} {
+			for name, rules := range map[string]allswell.SignInRules{"no rule": none, "a rule of the domain": rule} {
+				for _, c := range []struct {
+					address            string // "%s" is the account's
+					verified, accepted bool
+				}{
+					{"%s", true, true}, {"  %s ", true, true}, {"%S", true, true}, {"%s", false, false},
+					{"", true, false}, {"", false, false},
+					{"other-%s", true, false}, {"other-%s", false, false}, {"%s.org", true, false}, {"ada@example.com", true, false},
+				} {
+					count++
+					i := identity(fmt.Sprintf("grace%d@example.com", count))
+					address := i.Email
+					i.Issuer, i.GroupsKnown = from, false
+					grace := w.signedIn(w.joined(address, allswell.RoleViewer))
+					must(w.SignInIdentity(w.ctx, i, none, store.Browser{}))(w) // now it is the account's
+					w.ok(w.RemoveMember(w.ctx, owner, grace.ID))
+					invited := must(w.Invite(w.ctx, owner, allswell.NewInvitation{Email: address, Role: allswell.RoleEditor}))(w)
+					i.Email, i.EmailVerified = strings.NewReplacer("%s", address, "%S", strings.ToUpper(address)).Replace(c.address), c.verified
+					secret, err := w.SignInIdentity(w.ctx, i, rules, store.Browser{})
+					what := fmt.Sprintf("%s with %s: %q, verified: %v", from, name, i.Email, i.EmailVerified)
+					role := allswell.Role("")
+					if err == nil {
+						role = must(w.FindSession(w.ctx, secret))(w).Role
+					}
+					want := rules.Role(i)
+					if c.accepted {
+						want = allswell.RoleEditor
+					}
+					if role != want {
+						w.Errorf("%s: the role %q, want %q: %v", what, role, want, err)
+					}
+					if _, err := w.FindInvitation(w.ctx, invited.Code); (err != nil) != c.accepted {
+						w.Errorf("%s: the invitation afterwards: %v", what, err)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestInvitationIsOfOneAccount accepts an invitation as every account that exists, with every password that it has had,
+// and as a new one.
+func TestInvitationIsOfOneAccount(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
+		bob := w.signedIn(w.joined("bob@example.com", allswell.RoleViewer))
+		w.ok(w.ChangePassword(w.ctx, bob, "second hash"))
+		w.ok(w.RemoveMember(w.ctx, owner, bob.ID))
+		for address, right := range map[string]store.Acceptance{
+			"bob@example.com": {UserID: bob.ID, PasswordHash: "second hash"},
+			"new@example.com": {Name: "New", PasswordHash: "hash"},
+		} {
+			for _, a := range []store.Acceptance{
+				{}, {Name: "New", PasswordHash: "hash"}, {UserID: owner.ID}, {UserID: owner.ID, PasswordHash: "hash"},
+				{UserID: "usr_other"},
+				{UserID: bob.ID, PasswordHash: "hash"}, {UserID: bob.ID, PasswordHash: "second hash"},
+				{UserID: bob.ID, Method: allswell.SignInOIDC},
+			} {
+				accepted := a.UserID == right.UserID &&
+					(a.PasswordHash == right.PasswordHash || a.PasswordHash == "" && a.UserID != "")
+				invited := must(w.Invite(w.ctx, owner, allswell.NewInvitation{Email: address, Role: allswell.RoleEditor}))(w)
+				before := w.dump()
+				secret, err := w.AcceptInvitation(w.ctx, invited.Code, a, store.Browser{})
+				if (err == nil) != accepted {
+					w.Errorf("the invitation of %s is accepted by %+v: %v", address, a, err)
+				}
+				if err != nil && w.dump() != before {
+					w.Errorf("%+v is refused and changes something", a)
+				}
+				if err != nil {
+					w.ok(w.WithdrawInvitation(w.ctx, owner, invited.ID))
+					continue
+				}
+				in := must(w.FindSession(w.ctx, secret))(w)
+				if in.User.Email != address || in.Role != allswell.RoleEditor {
+					w.Errorf("%+v: signed in %+v", a, in)
+				}
+				w.ok(w.RemoveMember(w.ctx, owner, in.User.ID))
+				w.run(`DELETE FROM users WHERE id = $1 AND id <> $2`, in.User.ID, bob.ID)
+			}
+		}
+	})
+}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,48 @@ func TestInvitationIsAcceptedOnce(t *testing.T) {
 		if n := w.value(`SELECT count(*) FROM invitations`); n != "0" {
 			w.Errorf("%s invitations are left", n)
 		}
+	})
+}
+
+// TestNumberOfInvitations sends as many invitations as can be pending, and one more. What is withdrawn, expired or of
+// another workspace takes no room.
+func TestNumberOfInvitations(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
+		sent := 0
+		invite := func(actor allswell.Actor) (allswell.IssuedInvitation, error) {
+			sent++
+			return w.Invite(w.ctx, actor, allswell.NewInvitation{Email: fmt.Sprintf("bob%d@example.com", sent), Role: allswell.RoleViewer})
+		}
+		full := func(when string) {
+			w.Helper()
+			before := w.dump()
+			_, err := invite(owner)
+			if w.refused(err, "email"); w.dump() != before {
+				w.Errorf("%s: a refused invitation changes something", when)
+			}
+			if _, n, err := w.Invitations(w.ctx, owner, firstHundred); err != nil || n != allswell.MaxInvitations {
+				w.Errorf("%s: %d invitations are pending, %v", when, n, err)
+			}
+		}
+		first := must(invite(owner))(w)
+		w.clock.move(time.Minute)
+		for range allswell.MaxInvitations - 1 {
+			must(invite(owner))(w)
+		}
+		full("at the limit")
+		must(invite(w.otherWorkspace()))(w)
+		w.clock.set(first.EndsAt)
+		must(invite(owner))(w)
+		full("after one has expired")
+		pending, _, err := w.Invitations(w.ctx, owner, firstHundred)
+		w.ok(err)
+		w.ok(w.WithdrawInvitation(w.ctx, owner, pending[0].ID))
+		last := must(invite(owner))(w)
+		full("after one was withdrawn")
+		must(w.AcceptInvitation(w.ctx, last.Code, store.Acceptance{Name: "Bob", PasswordHash: "hash"}, store.Browser{}))(w)
+		must(invite(owner))(w)
+		full("after one was accepted")
 	})
 }
 
