@@ -1,6 +1,7 @@
 package alertchannel
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -46,12 +47,13 @@ func TestRetryAfterOfServices(t *testing.T) {
 func TestNoTextHasSecrets(t *testing.T) {
 	c := alert.Channel{Config: json.RawMessage(`{"user":"ann"}`), Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"correct horse"`)}}
 	m := alert.Message{Thread: &alert.Thread{ID: "thr_1", Key: "0123456789abcdef0123456789"}}
-	text := "refused: correct horse, 0123456789abcdef0123456789"
+	basic := base64.StdEncoding.EncodeToString([]byte("ann:correct horse"))
+	text := "refused: correct horse, 0123456789abcdef0123456789, Basic " + basic
 	r := Result{SendOutcome: allswell.SendOutcome{Reason: text}}
 	r.Detail = text
 	r = r.clean(secretsOf(c, m))
 	for name, got := range map[string]string{"reason": r.Reason, "detail": r.Detail} {
-		if !strings.HasPrefix(got, "refused: ") || strings.Contains(got, "horse") || strings.Contains(got, m.Thread.Key) {
+		if !strings.HasPrefix(got, "refused: ") || strings.Contains(got, "horse") || strings.Contains(got, m.Thread.Key) || strings.Contains(got, basic) {
 			t.Errorf("the %s is %q", name, got)
 		}
 	}

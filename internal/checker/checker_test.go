@@ -239,6 +239,9 @@ func TestCutOff(t *testing.T) {
 	expect("a.test", allswell.CheckUnknown) // b.test is not reachable, either
 	expect("b.test", allswell.CheckUnknown)
 	expect("a.test", allswell.CheckUnknown)
+	web.down.Store(true)
+	expect("127.0.0.1", allswell.CheckFailed) // it answered, although no other host can be reached
+	web.down.Store(false)
 	dns.cut.Store(false)
 	expect("b.test", allswell.CheckOK)
 	c.verdicts.back = time.Now().Add(-backAge)

@@ -196,3 +196,28 @@ func TestOnlyChecksAreTested(t *testing.T) {
 		owner.wants(owner.post("/admin/monitors/"+m.ID+"/test"), http.StatusNotFound)
 	})
 }
+
+// TestParentBeyondTheList checks that saving the form of a check keeps a parent that the list of choices is too short for.
+func TestParentBeyondTheList(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		create := func(name, parent string) allswell.Monitor {
+			m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.NewMonitor{
+				Name: name, Type: "tcp", ParentID: parent, Check: allswell.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)},
+			})
+			if err != nil {
+				s.Fatal(err)
+			}
+			return m
+		}
+		parent := create("Z", "")
+		child := create("A", parent.ID)
+		path := "/admin/monitors/" + child.ID + "/edit"
+		v.wants(v.get(path), http.StatusOK, `<option value="`+parent.ID+`" selected>Z</option>`)
+		for n := range maxParents {
+			create(fmt.Sprintf("M %03d", n), "")
+		}
+		v.wants(v.get(path), http.StatusOK, `<option value="`+parent.ID+`" selected>`+parent.ID+`</option>`)
+	})
+}

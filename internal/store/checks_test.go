@@ -423,7 +423,12 @@ func TestCheckingGaps(t *testing.T) {
 		if got := unknown(); got != w.clock.now().Sub(from) {
 			t.Errorf("unknown for %v until %v", got, w.clock.now().Sub(from))
 		}
+		version := `SELECT version FROM pages WHERE slug = 'acme'`
+		before := w.value(version)
 		w.check(allswell.CheckOK)
+		if after := w.value(version); after == before {
+			t.Errorf("the page is at version %s before and after its history has changed", after)
+		}
 		to := w.clock.now()
 		w.check(allswell.CheckOK, allswell.CheckOK)
 		if got := unknown(); got != to.Sub(from) {
@@ -437,6 +442,27 @@ func TestCheckingGaps(t *testing.T) {
 func (w *world) claimedFirst() store.ClaimedCheck {
 	w.Helper()
 	return store.ClaimedCheck{MonitorID: w.value(`SELECT monitor_id FROM checks`), Version: 1, DueAt: w.clock.now()}
+}
+
+// TestHostsOfOldConfigurations checks that only the host of the present configuration is saved.
+func TestHostsOfOldConfigurations(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.newCheck("shop")
+		old := w.claimChecks("a", "")
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Check: allswell.CheckChange{Config: json.RawMessage(`{"url":"https://example.org"}`)}}))(w)
+		save := func(claimed []store.ClaimedCheck, host string) (saved string) {
+			w.Helper()
+			w.ok(w.SaveCheckHosts(w.ctx, []store.CheckHost{{ClaimedCheck: claimed[0], Host: host}}))
+			return w.value(`SELECT coalesce(host, 'none') FROM checks`)
+		}
+		if got := save(old, "example.com"); got == "example.com" {
+			t.Errorf("the host of the old configuration is saved")
+		}
+		w.pass(time.Minute)
+		if got := save(w.claimChecks("a", ""), "example.org"); got != "example.org" {
+			t.Errorf("the host is %s", got)
+		}
+	})
 }
 
 // A result that cannot be recorded does not keep the others from it.
