@@ -34,7 +34,8 @@ const (
 	maxCached = 1000
 
 	// A replica begins at most maxOrders orders for pages' domains in any ordersWindow. Certificate authorities have
-	// such limits, too, for all names of an account together.
+	// such limits, too, for all names of an account together. Names of one workspace get half of them, so that domains whose
+	// orders fail leave the others some.
 	maxOrders    = 100
 	ordersWindow = 3 * time.Hour
 
@@ -51,9 +52,9 @@ type ManagerConfig struct {
 	// Host is the host name of the base URL. Its certificate is obtained when Run begins.
 	Host string
 
-	// Allowed reports whether a certificate may be obtained for another name, which has an ASCII form, in lower case.
-	// It is called for each handshake.
-	Allowed func(ctx context.Context, name string) bool
+	// Owner returns the workspace to which another name belongs, which has an ASCII form, in lower case; "": to the
+	// installation. If it is not found, no certificate is obtained for the name. Owner is called for each handshake.
+	Owner func(ctx context.Context, name string) (workspaceID string, found bool)
 
 	Email     string         // of the account with the certificate authority; "": none
 	Directory string         // URL of the ACME directory; "": Let's Encrypt
@@ -69,7 +70,7 @@ type ManagerConfig struct {
 // Manager obtains certificates from a certificate authority, renews them, and keeps them in the database.
 type Manager struct {
 	host    string
-	allowed func(context.Context, string) bool
+	owner   func(context.Context, string) (string, bool)
 	log     *slog.Logger
 	storage *storage
 	cache   *certmagic.Cache
@@ -77,7 +78,7 @@ type Manager struct {
 	// loads all, during handshakes.
 	renewing, onDemand *certmagic.Config
 	issuer             *certmagic.ACMEIssuer
-	orders             *limit.Limiter
+	orders, ordersOf   *limit.Limiter // of all, and by workspace
 
 	running context.Context // ends when the manager stops
 	stop    context.CancelFunc
@@ -96,7 +97,8 @@ type load struct {
 // NewManager returns a Manager. It obtains nothing until Run is called or a handshake begins.
 func NewManager(c ManagerConfig) *Manager {
 	m := &Manager{
-		host: c.Host, allowed: c.Allowed, log: c.Logger, orders: limit.New(maxOrders, ordersWindow),
+		host: c.Host, owner: c.Owner, log: c.Logger,
+		orders: limit.New(maxOrders, ordersWindow), ordersOf: limit.New(maxOrders/2, ordersWindow),
 		loads: make(map[string]*load),
 	}
 	m.running, m.stop = context.WithCancel(context.Background())
@@ -166,7 +168,7 @@ func (m *Manager) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, 
 	name := cmp.Or(allswell.HostName(hello.ServerName), m.host)
 	ctx := hello.Context()
 	switch {
-	case name != m.host && !m.allowed(ctx, name):
+	case !m.serves(ctx, name):
 		m.log.Debug("handshake refused: no certificate is obtained for this name", "name", name)
 		return nil, nil
 	case isChallenge(hello) || m.isCached(name):
@@ -248,5 +250,5 @@ func (m *Manager) load(name string, hello *tls.ClientHelloInfo) *load {
 func (m *Manager) HandleChallenge(w http.ResponseWriter, r *http.Request) bool {
 	name := allswell.HostName(r.Host)
 	return certmagic.LooksLikeHTTPChallenge(r) && !strings.HasPrefix(name, "[") &&
-		(name == m.host || m.allowed(r.Context(), name)) && m.issuer.HandleHTTPChallenge(w, r)
+		m.serves(r.Context(), name) && m.issuer.HandleHTTPChallenge(w, r)
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -80,8 +81,11 @@ func (w *fixture) listen() net.Listener {
 func (w *fixture) manager(renewalWindow float64) *Manager {
 	m := NewManager(ManagerConfig{
 		Store: w.store, Host: w.name, Directory: w.acme.Directory, Roots: w.acme.CA, HTTPPort: w.ports[0], TLSPort: w.ports[1],
-		Allowed: func(_ context.Context, name string) bool { return name == w.allowed.Load() },
-		Logger:  slog.New(slog.NewTextHandler(w.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), renewalWindow: renewalWindow,
+		Owner: func(_ context.Context, name string) (string, bool) {
+			workspace, _, _ := strings.Cut(name, ".")
+			return workspace, name == w.allowed.Load()
+		},
+		Logger: slog.New(slog.NewTextHandler(w.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), renewalWindow: renewalWindow,
 	})
 	w.serving.Store(m)
 	return m
@@ -210,11 +214,19 @@ func TestFailedOrdersPause(t *testing.T) {
 	if f, err := w.failures(t.Context(), "a.example"); err != nil || f != (failures{}) {
 		t.Errorf("after a success: %+v, %v", f, err)
 	}
-	for range maxOrders {
-		w.observeOnDemand(t.Context(), "cert_obtaining", map[string]any{"identifier": "c.example"})
+}
+
+// TestOrdersAreShared checks how many orders are made for the names of one workspace, and of all.
+func TestOrdersAreShared(t *testing.T) {
+	w := newFixture(t, storetest.Open(t, storetest.SQLite(t), store.Options{}))
+	ordered := func(workspace string) (n int) {
+		for w.observeOnDemand(t.Context(), "cert_obtaining", map[string]any{"identifier": fmt.Sprintf("%s.%d.example", workspace, n)}) == nil {
+			n++
+		}
+		return n
 	}
-	if err := w.observeOnDemand(t.Context(), "cert_obtaining", map[string]any{"identifier": "c.example"}); err == nil {
-		t.Error("there is no limit of orders")
+	if a, b, c := ordered("a"), ordered("b"), ordered("c"); a != maxOrders/2 || a+b+c != maxOrders {
+		t.Errorf("%d, %d and %d orders of three workspaces", a, b, c)
 	}
 }
 

@@ -32,10 +32,19 @@ func failuresPath(name string) string { return failuresFolder + "/" + certmagic.
 
 // decide is the DecisionFunc of certmagic.OnDemandConfig.
 func (m *Manager) decide(ctx context.Context, name string) error {
-	if name != m.host && !m.allowed(ctx, name) {
+	if !m.serves(ctx, name) {
 		return fmt.Errorf("%s is not a name of this installation", name)
 	}
 	return nil
+}
+
+// serves reports whether a name has an owner.
+func (m *Manager) serves(ctx context.Context, name string) bool {
+	if name == m.host {
+		return true
+	}
+	_, found := m.owner(ctx, name)
+	return found
 }
 
 // observe is called by certmagic when something happens to the certificate of the base URL. certmagic itself pauses between
@@ -67,8 +76,9 @@ func (m *Manager) observeOnDemand(ctx context.Context, event string, data map[st
 		if wait := time.Until(f.RetryAt); wait > 0 {
 			return certmagic.ErrNoRetry{Err: fmt.Errorf("the last order failed: the next one is made in %s", wait.Round(time.Second))}
 		}
-		if !m.orders.Take("", time.Now()).Allowed {
-			m.log.Warn("too many certificates were ordered: this one must wait", "name", name)
+		owner, _ := m.owner(ctx, name)
+		if now := time.Now(); !m.ordersOf.Take(owner, now).Allowed || !m.orders.Take("", now).Allowed {
+			m.log.Warn("too many certificates were ordered: this one must wait", "name", name, "workspace", owner)
 			return certmagic.ErrNoRetry{Err: errors.New("too many orders")}
 		}
 	case "cert_obtained":

@@ -205,14 +205,14 @@ func TestFormsAtOwnDomain(t *testing.T) {
 	})
 }
 
-// TestServesHostOfPrivatePage checks that the domain of a private page is served: the handshake and the redirect to HTTPS
+// TestHostOfPrivatePage checks that the domain of a private page is served: the handshake and the redirect to HTTPS
 // come before the token of a request.
-func TestServesHostOfPrivatePage(t *testing.T) {
+func TestHostOfPrivatePage(t *testing.T) {
 	const own = "status.secret.example"
 	run(t, func(w *fixture) {
 		want := func(when string, served bool) {
 			w.t.Helper()
-			if got := w.site.ServesHost(w.t.Context(), own); got != served {
+			if _, got := w.site.WorkspaceOf(w.t.Context(), own); got != served {
 				w.t.Errorf("%s: %v", when, got)
 			}
 		}
@@ -230,15 +230,15 @@ func TestServesHostOfPrivatePage(t *testing.T) {
 	})
 }
 
-// TestServesHostOfAnotherReplica checks that a replica serves a domain that another one has just stored, before it is
+// TestHostOfAnotherReplica checks that a replica serves a domain that another one has just stored, before it is
 // notified, and that names of strangers cause a bounded number of queries.
-func TestServesHostOfAnotherReplica(t *testing.T) {
+func TestHostOfAnotherReplica(t *testing.T) {
 	t.Parallel()
 	dsn, c := storetest.PostgreSQL(t), &clock{}
 	a, b := open(t, dsn, c), open(t, dsn, c) // b is never notified, because its site does not run
 	serves := func(host string, want bool) {
 		t.Helper()
-		if got := b.site.ServesHost(t.Context(), host); got != want {
+		if _, got := b.site.WorkspaceOf(t.Context(), host); got != want {
 			t.Errorf("%s is served: %v", host, got)
 		}
 	}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -94,9 +95,15 @@ func (idx *index) findHost(host string) *entry {
 	return idx.visible.byHost[host].unlessWithdrawn()
 }
 
-// hasHost reports whether a page, visible or private, has an own domain. A nil index has none.
-func (idx *index) hasHost(host string) bool {
-	return idx != nil && (idx.visible.byHost[host] != nil || idx.private.byHost[host] != nil)
+// workspaceOf returns whose page, visible or private, has an own domain. A nil index has none.
+func (idx *index) workspaceOf(host string) (id string, found bool) {
+	if idx == nil {
+		return "", false
+	}
+	if e := cmp.Or(idx.visible.byHost[host], idx.private.byHost[host]); e != nil {
+		return e.workspace, true
+	}
+	return "", false
 }
 
 func (e *entry) unlessWithdrawn() *entry {
@@ -155,23 +162,23 @@ func (s *Site) lookUpHost(ctx context.Context, host string) (*entry, error) {
 	return nil, allswell.ErrNotFound
 }
 
-// ServesHost reports whether host is the domain of a page, visible or private. The handshake does not
+// WorkspaceOf returns whose page, visible or private, has host as its domain. The handshake does not
 // have the token of a request for a private page. For an unknown host it asks the database whether another
 // replica has changed a page, at most maxHostLookups times a second: the certificate authority may ask this
 // replica about a domain at once, and does not ask again.
-func (s *Site) ServesHost(ctx context.Context, host string) bool {
-	if s.index.Last().hasHost(host) {
-		return true
+func (s *Site) WorkspaceOf(ctx context.Context, host string) (workspaceID string, found bool) {
+	if id, found := s.index.Last().workspaceOf(host); found {
+		return id, true
 	}
 	idx, _ := s.index.Get(ctx) // after an error, the old index is used
-	if idx.hasHost(host) || !s.hostLookups.Take("", s.now()).Allowed {
-		return idx.hasHost(host)
+	if id, found := idx.workspaceOf(host); found || !s.hostLookups.Take("", s.now()).Allowed {
+		return id, found
 	}
 	lookup, cancel := context.WithTimeout(ctx, cache.WaitTimeout)
 	defer cancel()
 	if err := s.store.ReadPageChanges(lookup, s.markStale); err != nil {
-		return false
+		return "", false
 	}
 	idx, _ = s.index.Get(ctx)
-	return idx.hasHost(host)
+	return idx.workspaceOf(host)
 }

@@ -32,7 +32,7 @@ const (
 	maxWaiting = 512 // requests for a place, of each kind
 )
 
-// maxHostLookups is how many queries for unknown hosts ServesHost may make in a second. Anybody can send
+// maxHostLookups is how many queries for unknown hosts WorkspaceOf may make in a second. Anybody can send
 // any name in a handshake.
 const maxHostLookups = 10
 

@@ -75,7 +75,7 @@ type Site struct {
 	refreshes     *fair.Pool // see refresh
 	forms         formPools
 	notFound      notFoundLimit
-	hostLookups   *limit.Limiter                                       // see ServesHost
+	hostLookups   *limit.Limiter                                       // see WorkspaceOf
 	passwords     *limit.Addresses                                     // wrong passwords of private pages
 	session       func(*http.Request) string                           // Config.SessionSecret
 	sessionCounts func(*http.Request, allswell.SignedIn) (bool, error) // Config.SessionCounts

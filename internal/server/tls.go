@@ -103,7 +103,7 @@ func (s *Server) wireTLS() {
 	}
 	if s.tls.files == nil {
 		s.tls.manager = certificates.NewManager(certificates.ManagerConfig{
-			Store: s.store, Host: allswell.HostName(s.tls.base.Host), Allowed: s.servesHost,
+			Store: s.store, Host: allswell.HostName(s.tls.base.Host), Owner: s.ownerOf,
 			Email: s.cfg.TLS.Email, Directory: s.cfg.TLS.ACMEDirectory, Roots: s.tls.roots,
 			TLSPort: portOf(s.listener), HTTPPort: portOf(s.redirectListener), Logger: s.log,
 		})
@@ -122,9 +122,12 @@ func (t *tlsServer) expiry() time.Time {
 	return t.manager.Expiry()
 }
 
-// servesHost reports whether a name belongs to the installation or is the verified domain of a page.
-func (s *Server) servesHost(ctx context.Context, name string) bool {
-	return s.store.Hosts().Contains(name) || s.site.ServesHost(ctx, name)
+// ownerOf returns whose page has a name as its verified domain, "" for a name of the installation.
+func (s *Server) ownerOf(ctx context.Context, name string) (workspaceID string, found bool) {
+	if s.store.Hosts().Contains(name) {
+		return "", true
+	}
+	return s.site.WorkspaceOf(ctx, name)
 }
 
 // portOf returns the port of a listener, 0 for nil.
@@ -186,8 +189,10 @@ func (t *tlsServer) handlesChallenge(w http.ResponseWriter, r *http.Request) boo
 // httpsURL returns the URL of a request over HTTPS: at a page's own domain, or else at the base URL.
 func (s *Server) httpsURL(r *http.Request) string {
 	to := *s.tls.base
-	if name := allswell.HostName(r.Host); s.wired.Load() && s.site.ServesHost(r.Context(), name) {
-		to.Host = name
+	if name := allswell.HostName(r.Host); s.wired.Load() {
+		if _, found := s.site.WorkspaceOf(r.Context(), name); found {
+			to.Host = name
+		}
 	}
 	to.Path, to.RawPath, to.RawQuery = r.URL.Path, r.URL.RawPath, r.URL.RawQuery
 	return to.String()
