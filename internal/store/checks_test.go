@@ -465,6 +465,39 @@ func TestHostsOfOldConfigurations(t *testing.T) {
 	})
 }
 
+// TestConfirmationByReplicasThatRun checks that a failure waits for the confirmation of another location only while a replica
+// there runs.
+func TestConfirmationByReplicasThatRun(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		for silent, state := range map[time.Duration]allswell.MonitorState{
+			2 * store.LivenessInterval: allswell.MonitorUp, 4 * store.LivenessInterval: allswell.MonitorDown,
+		} {
+			m := w.newCheck(silent.String(), func(n *allswell.NewMonitor) { n.FailureThreshold, n.Check.ConfirmFrom = 1, 2 })
+			record := func(status allswell.CheckStatus) {
+				w.Helper()
+				for _, c := range w.claimChecks("a", "one") {
+					r := w.resultOf(c, status)
+					r.Location = "one"
+					w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
+				}
+			}
+			record(allswell.CheckOK)
+			w.pass(time.Minute)
+			w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a"}))
+			w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b"}))
+			w.run(`UPDATE liveness SET location = CASE replica WHEN 'a' THEN 'one' ELSE 'two' END`)
+			w.clock.set(w.clock.now().Add(silent))
+			w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a"}))
+			w.run(`UPDATE liveness SET location = 'one' WHERE replica = 'a'`)
+			record(allswell.CheckFailed)
+			if got := w.monitorNow(m); got.State != state {
+				t.Errorf("the other replica has been silent for %v: the monitor is %s, not %s", silent, got.State, state)
+			}
+			w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID, allswell.Precondition{}))
+		}
+	})
+}
+
 // A result that cannot be recorded does not keep the others from it.
 func TestResultsAreRecordedAlone(t *testing.T) {
 	inWorlds(t, func(w *world) {
