@@ -65,12 +65,12 @@ func (v *visit) showAcceptForm(status int, s *acceptScreen) error {
 		s.Fields = []field{
 			s.draw(field{
 				Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password",
-				Hint: "Of your account. If you have none, choose a password with at least 12 characters.",
+				Hint: "Of your account, or for a new account: at least 12 characters.",
 			}),
-			s.draw(field{Name: "name", Label: "Your name", Autocomplete: "name", Optional: true, Hint: "Of a new account."}),
+			s.draw(field{Name: "name", Label: "Your name", Autocomplete: "name", Optional: true, Hint: "For a new account."}),
 			s.draw(field{
 				Name: "second_factor", Label: "Code of your authenticator app, or a recovery code", Optional: true,
-				Hint: "If your account has an authenticator app.", Autocomplete: "one-time-code",
+				Hint: "Only if your account asks for it at sign-in.", Autocomplete: "one-time-code",
 			}),
 		}
 		focusFirst(s.Fields)

@@ -71,7 +71,7 @@ func TestInvitationOfAnAccount(t *testing.T) {
 		bob.wants(bob.get("/admin/accept?code="+code), http.StatusOK, "You are signed in as viewer@example.com")
 		bob.wants(bob.post("/admin/accept", "code", code), http.StatusForbidden)
 		thief := s.visitor()
-		thief.wants(thief.get("/admin/accept?code="+code), http.StatusOK, "Of your account. If you have none")
+		thief.wants(thief.get("/admin/accept?code="+code), http.StatusOK, "Of your account, or for a new account")
 		for range signInsPerAccount {
 			thief.wants(thief.post("/admin/accept", "code", code, "name", "Eve", "password", "a guess of words"), http.StatusUnprocessableEntity, "neither the password of your account")
 		}
