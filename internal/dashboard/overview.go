@@ -73,7 +73,7 @@ func (overviewScreen) Problem(m allswell.Monitor) string {
 
 // ProblemCount returns how many things are wrong now.
 func (s overviewScreen) ProblemCount() int {
-	return len(s.Incidents) + len(s.Unreported()) + len(s.FailedDeliveries)
+	return len(s.Incidents) + len(s.Unreported()) + len(s.FailedDeliveries) + min(s.LateChecks, 1)
 }
 
 // Title returns the title, by which one sees in a tab that is not open how many things are wrong.

@@ -47,3 +47,13 @@ func TestCausesAreInTheRowOfTheirIncident(t *testing.T) {
 		t.Errorf("%d things are wrong, and not reported: %v", s.ProblemCount(), got)
 	}
 }
+
+// TestOverviewOfLateChecks checks that the overview does not call it well while monitors are not being checked.
+func TestOverviewOfLateChecks(t *testing.T) {
+	for late, want := range map[int]string{0: "Overview", 1: "(1) Overview", 7: "(1) Overview"} {
+		s := overviewScreen{Overview: store.Overview{LateChecks: late}}
+		if got := s.Title(); got != want {
+			t.Errorf("with %d late checks: %s", late, got)
+		}
+	}
+}

@@ -27,6 +27,8 @@ type Overview struct {
 	Gaps         []allswell.ListeningGap // of the last day
 
 	Monitors, Down   int
+	LateChecks       int       // monitors whose checks are late: see allswell.CheckWait
+	UncheckedSince   time.Time // since when the first of them has been unknown; zero: there is none
 	Alerts           AlertCounts
 	FailedDeliveries []FailedDeliveries // by page, most first
 	Recent           []RecentEvent      // of the last hour, newest first
@@ -90,6 +92,14 @@ func (c *session) overviewMonitors(r reach, o *Overview) (err error) {
 	if err == nil {
 		err = c.fillMonitors(o.Troubled)
 	}
+	if err != nil {
+		return err
+	}
+	_, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
+		err = row.Scan(&o.LateChecks, instant{&o.UncheckedSince})
+		return
+	}, `SELECT count(*), min((SELECT unknown_since_at FROM checks WHERE monitor_id = monitors.id)) FROM monitors
+		WHERE `+r.objects(1)+` AND enabled AND id IN (SELECT monitor_id FROM checks WHERE late)`, r.arg)
 	return err
 }
 
