@@ -2,7 +2,9 @@ package dashboard
 
 import (
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
@@ -50,10 +52,21 @@ func TestCausesAreInTheRowOfTheirIncident(t *testing.T) {
 
 // TestOverviewOfLateChecks checks that the overview does not call it well while monitors are not being checked.
 func TestOverviewOfLateChecks(t *testing.T) {
-	for late, want := range map[int]string{0: "Overview", 1: "(1) Overview", 7: "(1) Overview"} {
-		s := overviewScreen{Overview: store.Overview{LateChecks: late}}
-		if got := s.Title(); got != want {
-			t.Errorf("with %d late checks: %s", late, got)
+	template, err := templateOf("overview")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for late, want := range map[int][3]string{
+		0: {"Overview", "Nothing is wrong", "9 monitors"}, 1: {"(1) Overview", "1 monitor is not being checked", "since <time"},
+		7: {"(1) Overview", "7 monitors are not being checked", "Whether the targets work is unknown"},
+	} {
+		s := overviewScreen{Overview: store.Overview{Monitors: 9, LateChecks: late, UncheckedSince: time.Now()}}
+		var body strings.Builder
+		if err := template.ExecuteTemplate(&body, "main", s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Title() != want[0] || !strings.Contains(body.String(), want[1]) || !strings.Contains(body.String(), want[2]) {
+			t.Errorf("with %d late checks: %s: %s", late, s.Title(), body.String())
 		}
 	}
 }
