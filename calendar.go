@@ -7,8 +7,8 @@ import (
 )
 
 // NewCalendar returns the schedule of an expression of systemd's OnCalendar, such as "Mon..Fri 08..18:00/15" or "*-*-01
-// 02:30:00 Europe/Berlin", or of several with a newline between them. A zone at the end of all of them becomes the zone of the
-// schedule, unless another one is given; without any it is UTC.
+// 02:30:00 Europe/Berlin", or of several with a newline between them. A zone at the end of all of them becomes the zone
+// of the schedule, unless another one is given; without any it is UTC.
 //
 // An expression is a shorthand (minutely, hourly, daily, weekly, monthly, quarterly, semiannually or yearly), or days
 // of the week, a date and a time, each of which may be left out. Days of the week are a list of names and ranges. A
@@ -68,7 +68,7 @@ var calendarShorthands = map[string]string{
 // parseCalendar parses an expression. The error describes the mistake.
 func parseCalendar(expression string) (clockTimes, error) {
 	if len(expression) > MaxCronLength {
-		return clockTimes{}, fmt.Errorf("it may not be longer than %d characters", MaxCronLength)
+		return clockTimes{}, fmt.Errorf("it may not be longer than %d bytes", MaxCronLength)
 	}
 	c, err := parseCalendarTimes(expression)
 	if err == nil {

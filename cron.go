@@ -21,22 +21,22 @@ const (
 // ScheduleKinds lists all kinds.
 var ScheduleKinds = []ScheduleKind{ScheduleInterval, ScheduleCron, ScheduleCalendar}
 
-// MaxCronLength is the maximum length of a line of an expression, in characters.
+// MaxCronLength is the maximum length of a line of an expression, in bytes.
 const MaxCronLength = 255
 
 // Cron is a schedule of the times at which the clock of a zone matches an expression, as cron or a systemd timer runs
 // jobs. The zero Cron is no schedule.
 //
 // A cron expression has five fields: minute, hour, day of the month, month (1 to 12 or jan to dec) and day of the week
-// (0 to 7 or sun to sat, 0 and 7 are Sunday); with six fields, the first one is the second. A field is a list of *, numbers
-// and ranges, with steps after a slash; a number with a step begins a range to the end. The days of the month may also have
-// L, the last day, and LW, the last day from Monday to Friday; those of the week 5L, the last Friday of the month, and mon#2,
-// the second Monday. If neither the third nor the fifth field begins with *, one of them has to
+// (0 to 7 or sun to sat, 0 and 7 are Sunday); with six fields, the first one is the second. A field is a list of *,
+// numbers and ranges, with steps after a slash; a number with a step begins a range to the end. The days of the month
+// may also have L, the last day, and LW, the last day from Monday to Friday; those of the week 5L, the last Friday of
+// the month, and mon#2, the second Monday. If neither the third nor the fifth field begins with *, one of them has to
 // match. Macros are @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly.
 //
-// With six fields, or if the minute or the hour begins with *, skipped times do not fire when the clock changes, and repeated times
-// fire twice. Other times fire once: right after a change that skips them, or the first
-// time. This does not apply to changes of three hours or more.
+// With six fields, or if the minute or the hour begins with *, skipped times do not fire when the clock changes, and
+// repeated times fire twice. Other times fire once: right after a change that skips them, or the first time. This does
+// not apply to changes of three hours or more.
 //
 // NewCalendar describes calendar expressions.
 type Cron struct {
@@ -70,8 +70,8 @@ func (c Cron) Kind() ScheduleKind {
 	}
 }
 
-// String returns the expression, with "and" between its lines, the zone unless it is UTC, and who reads it unless that is cron or systemd:
-// "0 2 * * * (Europe/Berlin, as in Kubernetes)".
+// String returns the lines of the expression with "and" between them, and in parentheses the zone, unless it is UTC,
+// and whether Kubernetes reads it: "0 2 * * * (Europe/Berlin, as in Kubernetes)".
 func (c Cron) String() string {
 	var notes []string
 	if c.TimeZone != "UTC" {
@@ -91,14 +91,19 @@ func (c Cron) String() string {
 // matches.
 func (c Cron) validate(bad *ValidationError) {
 	times, err := c.times()
+	never := 0 // the line that never matches
+	if err == nil && c.Expression != "" {
+		never = times.neverMatches(c.Zone())
+	}
 	switch {
 	case c.Expression == "":
 		bad.Add("schedule.expression", "The expression field is required.")
 	case err != nil:
 		bad.Add("schedule.expression", "The expression is wrong: %s.", err)
-	case times.neverMatches(c.Zone()) > 0 && len(times) > 1:
-		bad.Add("schedule.expression", "The expression is wrong: line %d: it never matches: there is no such time.", times.neverMatches(c.Zone()))
-	case times.neverMatches(c.Zone()) > 0:
+	case never > 0 && len(times) > 1:
+		bad.Add("schedule.expression",
+			"The expression is wrong: line %d: it never matches: there is no such time.", never)
+	case never > 0:
 		bad.Add("schedule.expression", "The expression never matches: there is no such time.")
 	}
 	if c.Kubernetes && c.Calendar {
@@ -158,7 +163,7 @@ var cronMacros = map[string]string{
 // parseCron parses an expression. The error says which field is wrong.
 func parseCron(expression string) (c clockTimes, err error) {
 	if len(expression) > MaxCronLength {
-		return c, fmt.Errorf("it may not be longer than %d characters", MaxCronLength)
+		return c, fmt.Errorf("it may not be longer than %d bytes", MaxCronLength)
 	}
 	if strings.HasPrefix(expression, "@") {
 		fields, ok := cronMacros[expression]
@@ -173,7 +178,8 @@ func parseCron(expression string) (c clockTimes, err error) {
 		fields = append([]string{"0"}, fields...)
 	}
 	if len(fields) != len(cronFields) {
-		return c, fmt.Errorf("it must have five fields, minute, hour, day of the month, month and day of the week, or six with the second first, and has %d", len(fields)-1)
+		return c, fmt.Errorf("it must have five fields, minute, hour, day of the month, month and day of the week, "+
+			"or six with the second first, and has %d", len(fields)-1)
 	}
 	fields[3], fields[5] = c.special.cutDays(fields[3]), c.special.cutWeekdays(fields[5])
 	for i, into := range []*uint64{&c.seconds, &c.minutes, &c.hours, &c.days, &c.months, &c.weekdays} {

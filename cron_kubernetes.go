@@ -15,7 +15,7 @@ import (
 func parseKubernetes(expression string) (c clockTimes, err error) {
 	switch macro, isMacro := cronMacros[expression]; {
 	case len(expression) > MaxCronLength:
-		return c, fmt.Errorf("it may not be longer than %d characters", MaxCronLength)
+		return c, fmt.Errorf("it may not be longer than %d bytes", MaxCronLength)
 	case isMacro:
 		expression = macro
 	case strings.HasPrefix(expression, "@every"):
@@ -27,7 +27,8 @@ func parseKubernetes(expression string) (c clockTimes, err error) {
 	}
 	texts := strings.Fields(expression)
 	if len(texts) != len(cronFields)-1 {
-		return c, fmt.Errorf("it must have five fields, minute, hour, day of the month, month and day of the week, and has %d", len(texts))
+		return c, fmt.Errorf("it must have five fields, minute, hour, day of the month, month and day of the week, "+
+			"and has %d", len(texts))
 	}
 	c.seconds, c.change = 1, changeAsRobfig
 	var stars [5]bool

@@ -154,7 +154,7 @@ type channelCreate struct {
 }
 
 func (cmd *channelCreate) Run(c *commandContext) error {
-	fields, err := cmd.fields(c)
+	fields, err := cmd.fields(c, cmd.Type)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,11 @@ type channelEdit struct {
 }
 
 func (cmd *channelEdit) Run(c *commandContext) error {
-	fields, err := cmd.fields(c)
+	ch, err := cmd.get(c) // first, because its type says which flags may be files
+	if err != nil {
+		return err
+	}
+	fields, err := cmd.fields(c, ch.Type)
 	if err != nil {
 		return err
 	}
@@ -199,10 +203,6 @@ func (cmd *channelEdit) Run(c *commandContext) error {
 		return err
 	}
 	if err := checkNotEmpty(change); err != nil {
-		return err
-	}
-	ch, err := cmd.get(c)
-	if err != nil {
 		return err
 	}
 	ch, err = c.api.ChangeChannel(c.Ctx, ch.ID, change, client.IfMatch(ch.ETag()))
@@ -260,7 +260,7 @@ type channelTest struct {
 
 // Run sends a test message and prints the result. It fails if the message is not accepted.
 func (cmd *channelTest) Run(c *commandContext) error {
-	fields, err := cmd.fields(c)
+	fields, err := cmd.fields(c, cmd.Type)
 	if err != nil {
 		return err
 	}

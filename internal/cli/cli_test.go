@@ -368,6 +368,8 @@ func TestRequests(t *testing.T) {
 			`POST /api/v1/monitors {"confirm_from":2,"expected_statuses":["200-299","401"],"follow_redirects":false,"headers":{"X-A":"b=c"},"interval":30,"name":"Shop","page":"acme","password":"from standard input","slow_after":0.8,"timeout":5,"type":"http","unique_name":true,"url":"https://shop.example.com/"}`},
 		{"channel create|--type=sms|--name=Ops|--to=+49151123|--url=https://sms.example.com/|--header=Authorization: @-|--header=X-A=b",
 			`POST /api/v1/channels {"headers":{"Authorization":"from standard input","X-A":"b"},"name":"Ops","to":"+49151123","type":"sms","url":"https://sms.example.com/"}`},
+		{"channel create|--type=ntfy|--name=Ops|--topic=@-", `POST /api/v1/channels {"name":"Ops","topic":"from standard input","type":"ntfy"}`},
+		{"channel create|--type=zulip|--name=Ops|--topic=@x", `POST /api/v1/channels {"name":"Ops","topic":"@x","type":"zulip"}`}, // no secret
 		{"monitor create|--name=x|--page=acme|--type=http|--url=https://b/|--header=X-A: @b|--secret-header=X-B=@-|--json",
 			`POST /api/v1/monitors {"headers":{"X-A":"@b"},"name":"x","page":"acme","secret_headers":{"X-B":"from standard input"},"type":"http","unique_name":true,"url":"https://b/"}`},
 		{"monitor edit|mon_1|--url=https://b/|--reset=password|--reset=expected-statuses|--slow-after=0s|--no-parent", `PATCH /api/v1/monitors/mon_1 {"expected_statuses":null,"parent_id":null,"password":null,"slow_after":null,"url":"https://b/"}`},
@@ -405,6 +407,31 @@ func TestRequests(t *testing.T) {
 		got = slices.DeleteFunc(got, func(call string) bool { return call == askForPage && call != c.want })
 		if status != console.ExitDone || len(got) != 1 || got[0] != c.want {
 			t.Errorf("%s: status %d %s\ngot  %q\nwant %q", c.args, status, stderr, got, c.want)
+		}
+	}
+}
+
+// TestFlagsOfAnEditedChannel checks that the type of the channel says whether the value of a flag may be a file.
+func TestFlagsOfAnEditedChannel(t *testing.T) {
+	for kind, want := range map[string]string{"ntfy": "from standard input", "zulip": "@-"} {
+		sent := ""
+		status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			channel := fmt.Sprintf(`{"id": "chn_1", "name": "Ops", "type": %q}`, kind)
+			if r.URL.Path == "/api/v1/channels" {
+				fmt.Fprintf(w, `{"data": [%s], "meta": {"total": 1}}`, channel)
+				return
+			}
+			if r.Method == http.MethodPatch {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				sent = canonical(body)
+			}
+			fmt.Fprintf(w, `{"data": %s}`, channel)
+		}, "channel", "edit", "chn_1", "--topic=@-")
+		if status != console.ExitDone || sent != fmt.Sprintf(`{"topic":%q}`, want) {
+			t.Errorf("%s: status %d, sent %s\n%s", kind, status, sent, stderr)
 		}
 	}
 }

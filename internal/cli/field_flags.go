@@ -205,11 +205,12 @@ func unknownType(given string, types []string) error {
 	return console.UsageErrorf("--type: there is no type %q%s The types are %s", given, cmp.Or(suggestion, "."), strings.Join(types, ", "))
 }
 
-// fields returns the fields that are given.
-func (f fieldFlags) fields(c *commandContext) (map[string]any, error) {
+// fields returns the fields that are given, as those of a type.
+func (f fieldFlags) fields(c *commandContext, kind string) (map[string]any, error) {
 	given := make(map[string]any)
 	values := reflect.ValueOf(f.Plugins[0]).Elem()
-	for i, field := range f.of {
+	for i, shared := range f.of {
+		field := shared.OfType(kind)
 		switch value := values.Field(i).Interface().(type) {
 		case *int:
 			if value != nil {
@@ -223,7 +224,7 @@ func (f fieldFlags) fields(c *commandContext) (map[string]any, error) {
 			if value == nil {
 				continue
 			}
-			text, err := textOrFile(c, field.Field, *value)
+			text, err := textOrFile(c, field, *value)
 			if err != nil {
 				return nil, err
 			}
@@ -236,7 +237,7 @@ func (f fieldFlags) fields(c *commandContext) (map[string]any, error) {
 				given[field.Name] = value
 				continue
 			}
-			entries, err := readEntries(c, field.Field, value)
+			entries, err := readEntries(c, field, value)
 			if err != nil {
 				return nil, err
 			}

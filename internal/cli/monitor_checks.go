@@ -132,7 +132,7 @@ func (cmd *monitorEdit) changeCheck(c *commandContext, ch *client.MonitorChange)
 		ch.SlowAfter = client.Null[client.DecimalSeconds]()
 	}
 	ch.RecoveryThreshold, ch.ConfirmFrom = cmd.RecoveryThreshold, cmd.ConfirmFrom
-	fields, err := cmd.fields(c)
+	fields, err := cmd.fields(c, "")
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ type monitorTest struct {
 
 // Run checks once and prints the result. It fails if the check does.
 func (cmd *monitorTest) Run(c *commandContext) error {
-	fields, err := cmd.fields(c)
+	fields, err := cmd.fields(c, string(cmd.Type))
 	if err != nil {
 		return err
 	}

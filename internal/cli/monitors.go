@@ -104,7 +104,7 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 	if err != nil {
 		return client.NewMonitor{}, err
 	}
-	fields, err := f.fields(c)
+	fields, err := f.fields(c, string(f.Type))
 	if err != nil {
 		return client.NewMonitor{}, err
 	}

@@ -37,6 +37,16 @@ func Share(all []Shared, owner string, fields []Field) []Shared {
 	return all
 }
 
+// OfType returns the field as a type has it; the shared one if the type does not have it.
+func (s Shared) OfType(kind string) Field {
+	for _, o := range s.Of {
+		if o.Type == kind {
+			return o.Field
+		}
+	}
+	return s.Field
+}
+
 // Types returns the names of the types that have the field.
 func (s Shared) Types() (names []string) {
 	for _, o := range s.Of {

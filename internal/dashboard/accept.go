@@ -102,7 +102,7 @@ func (v *visit) accept() error {
 		by, err = v.readAcceptance(s)
 	}
 	if s.refused(err) {
-		return v.showAcceptForm(cmp.Or(v.refusedStatus, http.StatusUnprocessableEntity), s)
+		return v.showAcceptForm(v.refusalStatus(), s)
 	}
 	if err != nil {
 		return err

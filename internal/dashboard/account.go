@@ -166,7 +166,7 @@ func (v *visit) changePassword() error {
 		_, err = v.checkPassword(v.in.User.Email, "current_password", f.Value("current_password"))
 	}
 	if f.refused(err) {
-		return v.showAccountForms(http.StatusUnprocessableEntity, &accountScreen{Password: f})
+		return v.showAccountForms(v.refusalStatus(), &accountScreen{Password: f})
 	}
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -95,7 +94,7 @@ func (v *visit) confirm() (bool, error) {
 		if !s.refused(err) {
 			return false, err
 		}
-		status = cmp.Or(v.refusedStatus, http.StatusUnprocessableEntity)
+		status = v.refusalStatus()
 	}
 	factors, err := v.store.Factors(v.r.Context(), v.actor())
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/passkey"
+	"github.com/allswell/allswell/internal/password"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/stream"
 	"github.com/allswell/allswell/internal/web"
@@ -60,6 +61,7 @@ type Dashboard struct {
 	tests        *web.CheckTester
 	channelTests *web.ChannelTester
 	sendMail     func(ctx context.Context, to, subject, text string) error
+	matches      func(ctx context.Context, asker password.Asker, hash, typed string) (bool, error) // password.Matches
 	forgot       *forgot
 	invited      invited
 
@@ -83,7 +85,7 @@ func New(c Config) *Dashboard {
 	d := &Dashboard{
 		store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/"), process: c.Process,
 		sso: c.SingleSignOn, verifyDomain: c.VerifyDomain, checkTarget: c.CheckTarget, tests: c.Tests,
-		channelTests: c.ChannelTests, exports: newExports(),
+		channelTests: c.ChannelTests, exports: newExports(), matches: password.Matches,
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)

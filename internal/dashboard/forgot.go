@@ -154,8 +154,8 @@ To accept, open this link within %d days. It works once:
 If you do not know what this is about, ignore this mail.
 `
 
-// plainName returns a name as strangers may be sent it: up to maxMailedName letters, digits and spaces on one line. So
-// nobody can have this service mail them a text or a link of their choice.
+// plainName returns a name as strangers may be sent it: shortened to maxMailedName characters, on one line, and without
+// punctuation other than - and '. So nobody can have this service mail them a text or a link of their choice.
 func plainName(name string) string {
 	words := strings.FieldsFunc(name, func(r rune) bool {
 		return !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) && r != '-' && r != '\''
@@ -177,7 +177,7 @@ func (v *visit) mailInvitation(i allswell.Invitation, link string) string {
 	ctx, cancel := context.WithTimeout(v.r.Context(), inviteTimeout)
 	defer cancel()
 	now := v.now()
-	if !v.invited.addresses.Take(i.Email, now).Allowed || !v.invited.workspaces.Take(i.WorkspaceID, now).Allowed {
+	if !v.invited.workspaces.Take(i.WorkspaceID, now).Allowed || !v.invited.addresses.Take(i.Email, now).Allowed {
 		return fmt.Sprintf("No mail was sent, so send this link yourself: in a day, %d invitations are mailed to an address, and %d for a workspace.", invitesPerAddress, invitesPerWorkspace)
 	}
 	text := fmt.Sprintf(invitationMail, v.base, plainName(i.InviterName), plainName(workspace), i.Role, int(allswell.InvitationAge/(24*time.Hour)), link)

@@ -106,26 +106,34 @@ func TestNamesInInvitationsAreNoText(t *testing.T) {
 	}
 }
 
-// TestInvitationsByMailAreLimited invites an address, and many addresses, as often as mails are sent and once more.
+// TestInvitationsByMailAreLimited invites an address, and many addresses, as often as mails are sent and once more, and
+// again a day later.
 func TestInvitationsByMailAreLimited(t *testing.T) {
+	const tooMany = "No mail was sent, so send this link yourself: in a day, 3 invitations are mailed to an address, and 100 for a workspace."
 	onEachEngine(t, func(s *site) {
 		owner, mails, at := s.owner(), 0, time.Now()
 		s.dashboard.sendMail = func(context.Context, string, string, string) error { mails++; return nil }
 		s.dashboard.now = func() time.Time { return at }
-		invite := func(email string, want int) {
+		invite := func(email, outcome string, want int) {
 			t.Helper()
-			owner.wants(owner.post("/admin/members/invite", "email", email, "role", "viewer"), http.StatusCreated, "/admin/accept?code=")
+			owner.wants(owner.post("/admin/members/invite", "email", email, "role", "viewer", confirmField, goodPassword), http.StatusCreated, "/admin/accept?code=", outcome)
 			if mails != want {
 				t.Fatalf("%d mails, want %d", mails, want)
 			}
 		}
 		for n := range invitesPerAddress {
-			invite("grace@example.com", n+1)
+			invite("grace@example.com", "The link was mailed", n+1)
 		}
-		invite("grace@example.com", invitesPerAddress)
-		for n := invitesPerAddress; n < invitesPerWorkspace; n++ {
-			s.dashboard.invited.workspaces.Take(owner.actor().WorkspaceID, at)
+		invite("grace@example.com", tooMany, invitesPerAddress)
+		workspace := owner.actor().WorkspaceID
+		for s.dashboard.invited.workspaces.Take(workspace, at).Allowed {
 		}
-		invite("eve@example.com", invitesPerAddress)
+		for range invitesPerAddress {
+			invite("eve@example.com", tooMany, invitesPerAddress)
+		}
+		s.dashboard.invited.workspaces = newInvited().workspaces // what was not mailed to an address did not count
+		invite("eve@example.com", "The link was mailed", invitesPerAddress+1)
+		at = at.Add(24*time.Hour + time.Second)
+		invite("grace@example.com", "The link was mailed", invitesPerAddress+2)
 	})
 }

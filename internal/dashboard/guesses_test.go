@@ -1,12 +1,13 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/password"
 )
@@ -49,13 +50,36 @@ func TestGuessesAreLimited(t *testing.T) {
 	})
 }
 
-// TestBusyPasswordsAreAnsweredAlike checks that each form answers 503, and not 429, while too many passwords are checked.
+// TestBusyPasswordsAreAnsweredAlike checks that each form answers 503, and not 429 or 422, while too many passwords are
+// being checked, 429 above the limit of attempts, and when to try again.
 func TestBusyPasswordsAreAnsweredAlike(t *testing.T) {
-	for err, want := range map[error]int{password.ErrBusy: http.StatusServiceUnavailable, &tooManyAttempts{wait: time.Minute}: http.StatusTooManyRequests} {
-		v, got := &visit{w: httptest.NewRecorder()}, 0
-		_ = v.refuseAttempt(err, func(status int, _ string, _ ...any) error { got = status; return nil })
-		if after := v.w.Header().Get("Retry-After"); got != want || v.refusedStatus != want || after == "" {
-			t.Errorf("%v: %d at the sign-in, %d in other forms, Retry-After %q", err, got, v.refusedStatus, after)
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		issued, err := s.store.Invite(s.Context(), owner.actor(), allswell.NewInvitation{Email: "eve@example.com", Role: allswell.RoleViewer})
+		if err != nil {
+			s.Fatal(err)
 		}
-	}
+		s.dashboard.now = func() time.Time { return time.Now().Add(allswell.ConfirmationAge + time.Minute) }
+		for name, send := range map[string]func() answer{
+			"sign-in":    func() answer { return s.visitor().signInAs("ada@example.com", goodPassword) },
+			"acceptance": func() answer { return s.visitor().post("/admin/accept", "code", issued.Code, "password", "short") },
+			"confirmation": func() answer {
+				return owner.post("/admin/members/invite", "email", "grace@example.com", "role", "viewer", confirmField, goodPassword)
+			},
+			"new password": func() answer {
+				return owner.post("/admin/account/password", "current_password", goodPassword, "password", "another set of words")
+			},
+		} {
+			for refusal, want := range map[error]struct {
+				status int
+				after  string
+			}{password.ErrBusy: {http.StatusServiceUnavailable, busyRetryAfter}, &tooManyAttempts{wait: time.Minute}: {http.StatusTooManyRequests, "61"}} {
+				s.dashboard.matches = func(context.Context, password.Asker, string, string) (bool, error) { return false, refusal }
+				a := send()
+				if after := a.Header.Get("Retry-After"); a.StatusCode != want.status || after != want.after {
+					s.Errorf("%s: %v: status %d, Retry-After %q", name, refusal, a.StatusCode, after)
+				}
+			}
+		}
+	})
 }

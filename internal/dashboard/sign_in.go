@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"net/http"
@@ -189,7 +190,7 @@ func (v *visit) tryPassword(a attempter, typed string) (account store.Credential
 			return account, false, err
 		}
 	}
-	matches, err = password.Matches(v.r.Context(), v.asker(a), account.PasswordHash, typed)
+	matches, err = v.matches(v.r.Context(), v.asker(a), account.PasswordHash, typed)
 	return account, matches, err
 }
 
@@ -218,6 +219,9 @@ func (v *visit) refuseAttempt(err error, refuse func(status int, message string,
 	v.w.Header().Set("Retry-After", tooMany.retryAfter())
 	return refuse(v.refusedStatus, "Too many attempts. Please try again in %d minutes.", int(tooMany.wait.Minutes())+1)
 }
+
+// refusalStatus returns the status of a form that is shown again: that of refuseAttempt or, if something else is wrong, 422.
+func (v *visit) refusalStatus() int { return cmp.Or(v.refusedStatus, http.StatusUnprocessableEntity) }
 
 // startSession gives the browser a session in place of the one that it had, and leads to path. err is that of the store's
 // use of a one-time code.

@@ -376,6 +376,12 @@ func TestProvisioning(t *testing.T) {
 		if m := created(Path+key+"/k?create=1&cron=0+2+*+*+?&kubernetes=1", 201, okBody, "k"); m.Cron != (allswell.Cron{Expression: "0 2 * * ?", TimeZone: "UTC", Kubernetes: true}) {
 			w.Errorf("%+v", m)
 		}
+		for value, on := range map[string]bool{"true": true, "on": true, "0": false, "false": false, "Off": false} {
+			slug := "k-" + strings.ToLower(value)
+			if m := created(Path+key+"/"+slug+"?create=1&cron=@daily&kubernetes="+value, 201, okBody, slug); m.Cron.Kubernetes != on {
+				w.Errorf("kubernetes=%s: %+v", value, m.Cron)
+			}
+		}
 		created("/ping/"+key+"/D_1?create=1", 201, "Created", "d-1")
 		created("/ping/"+key+"/e/fail?create=1", 201, "Created", "e")
 		created("/p/"+key+"/f?state=complete", 200, "OK", "f")

@@ -120,7 +120,7 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 		return d
 	}
 	cron, calendar, zone, interval, grace := one("cron"), one("calendar"), one("tz"), one("interval"), one("grace")
-	kubernetes := one("kubernetes")
+	kubernetes, valid := readSwitch(one("kubernetes"))
 	n := allswell.NewMonitor{Name: name}
 	n.Interval = time.Duration(duration("interval", interval))
 	if grace != "" {
@@ -133,7 +133,7 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 		bad.Add("interval", "The interval field cannot be given with a cron or calendar field.")
 	case cron != "":
 		n.Cron = allswell.NewCron(allswell.ScheduleCron, cron, zone)
-		n.Cron.Kubernetes = kubernetes == "1"
+		n.Cron.Kubernetes = kubernetes
 	case calendar != "":
 		n.Cron = allswell.NewCron(allswell.ScheduleCalendar, calendar, zone)
 	case zone != "":
@@ -145,12 +145,23 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 		}
 	}
 	switch {
-	case kubernetes != "" && kubernetes != "0" && kubernetes != "1":
-		bad.Add("kubernetes", "The kubernetes field must be 0 or 1.")
-	case kubernetes == "1" && cron == "":
+	case !valid:
+		bad.Add("kubernetes", "The kubernetes field must be true or false.")
+	case kubernetes && cron == "":
 		bad.Add("kubernetes", "The kubernetes field needs a cron field.")
 	}
 	return n, bad.Err()
+}
+
+// readSwitch reads a parameter that is on or off; "" is off.
+func readSwitch(text string) (on, valid bool) {
+	switch strings.ToLower(text) {
+	case "true", "1", "on":
+		return true, true
+	case "", "false", "0", "off":
+		return false, true
+	}
+	return false, false
 }
 
 // queryFields returns the messages of invalid fields of a monitor by the parameters of the query.

@@ -114,7 +114,8 @@ func takeSlug(next map[string]int, slug string) string {
 // hideSecretsOfChannels is migration 87. It removes from the audit log what was no secret of channels before: see
 // alert.LateSecrets. That they were changed can still be seen.
 func hideSecretsOfChannels(ctx context.Context, tx *sql.Tx) error {
-	rows, err := tx.QueryContext(ctx, `SELECT e.id, e.old_fields, e.new_fields, coalesce(c.type, '') FROM audit_entries e LEFT JOIN alert_channels c ON c.id = e.object_id
+	rows, err := tx.QueryContext(ctx, `SELECT e.id, e.old_fields, e.new_fields, coalesce(c.type, '')
+		FROM audit_entries e LEFT JOIN alert_channels c ON c.id = e.object_id
 		WHERE e.object_kind = 'alert_channel'`)
 	if err != nil {
 		return err
@@ -137,7 +138,8 @@ func hideSecretsOfChannels(ctx context.Context, tx *sql.Tx) error {
 		if before == e.before && after == e.after {
 			continue
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE audit_entries SET old_fields = $2, new_fields = $3 WHERE id = $1`, e.id, before, after); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE audit_entries SET old_fields = $2, new_fields = $3 WHERE id = $1`,
+			e.id, before, after); err != nil {
 			return err
 		}
 	}

@@ -85,7 +85,11 @@ const releases = `curl() {
 	esac
 }
 kubectl() { echo '{"items": [{"metadata": {"namespace": "shop", "name": "nightly.export"}, "spec": {"schedule": "30 2 * * *", "timeZone": "Europe/Berlin"}},
-	{"metadata": {"namespace": "shop", "name": "prune"}, "spec": {"schedule": "@daily"}}]}'; }
+	{"metadata": {"namespace": "shop", "name": "prune"}, "spec": {"schedule": "@daily", "suspend": false}},
+	{"metadata": {"namespace": "shop-prune", "name": "a", "uid": "x"}, "spec": {"schedule": "bad", "suspend": true}},
+	{"metadata": {"namespace": "shop", "name": "often", "uid": "x"}, "spec": {"schedule": "@every 1h"}},
+	{"metadata": {"namespace": "shop", "name": "a-name-that-is-of-the-greatest-length-that-is-allowed-here-x", "uid": "0c4f1c1e-6c5b-4c5e-8f5f-3a0f6f6d2b18"},
+		"spec": {"schedule": "@daily"}}]}'; }
 apt() { [[ $1 == install && ${!#} == ./allswell_amd64.deb ]]; }
 docker() { grep -q "image: ${!#}:latest" $ROOT/deploy/compose.yaml; }
 `
