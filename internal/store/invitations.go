@@ -91,7 +91,8 @@ func (t *tx) checkInvited(actor allswell.Actor, email string) error {
 	if n > 0 {
 		bad.Add("email", "This address belongs to a member of the workspace.")
 	}
-	n, err = database.One(t.Session, database.ScanInt, `SELECT count(*) FROM invitations WHERE workspace_id = $1 AND ends_at > $2`, actor.WorkspaceID, millis(t.Now))
+	n, err = database.One(t.Session, database.ScanInt, `SELECT count(*) FROM invitations WHERE workspace_id = $1 AND ends_at > $2 AND email <> $3`,
+		actor.WorkspaceID, millis(t.Now), email) // an invitation replaces the one to the same address
 	if err != nil {
 		return err
 	}

@@ -97,6 +97,8 @@ func TestNumberOfInvitations(t *testing.T) {
 			must(invite(owner))(w)
 		}
 		full("at the limit")
+		must(w.Invite(w.ctx, owner, allswell.NewInvitation{Email: "bob200@example.com", Role: allswell.RoleEditor}))(w) // in place of an earlier one
+		full("after one was replaced")
 		must(invite(w.otherWorkspace()))(w)
 		w.clock.set(first.EndsAt)
 		must(invite(owner))(w)
