@@ -34,9 +34,9 @@ const (
 	maxCached = 1000
 
 	// A replica begins at most maxOrders orders for pages' domains in any ordersWindow. Certificate authorities have
-	// such limits, too, for all names of an account together. Names of one workspace get half of them, so that domains whose
-	// orders fail leave the others some.
-	maxOrders    = 100
+	// such limits, too, for all names of an account together (Let's Encrypt: 300). Names of one workspace get half, so that
+	// its failing domains do not use up the limit.
+	maxOrders    = 200
 	ordersWindow = 3 * time.Hour
 
 	// cleanInterval is how often expired certificates and old failures are deleted, and expiredGrace for how long they

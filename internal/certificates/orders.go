@@ -38,7 +38,7 @@ func (m *Manager) decide(ctx context.Context, name string) error {
 	return nil
 }
 
-// serves reports whether a name has an owner.
+// serves reports whether certificates may be obtained for a name.
 func (m *Manager) serves(ctx context.Context, name string) bool {
 	if name == m.host {
 		return true
@@ -76,8 +76,8 @@ func (m *Manager) observeOnDemand(ctx context.Context, event string, data map[st
 		if wait := time.Until(f.RetryAt); wait > 0 {
 			return certmagic.ErrNoRetry{Err: fmt.Errorf("the last order failed: the next one is made in %s", wait.Round(time.Second))}
 		}
-		owner, _ := m.owner(ctx, name)
-		if now := time.Now(); !m.ordersOf.Take(owner, now).Allowed || !m.orders.Take("", now).Allowed {
+		owner, _ := m.owner(ctx, name) // found: see decide
+		if now := time.Now(); m.orders.Full("", now) || !m.ordersOf.Take(owner, now).Allowed || !m.orders.Take("", now).Allowed {
 			m.log.Warn("too many certificates were ordered: this one must wait", "name", name, "workspace", owner)
 			return certmagic.ErrNoRetry{Err: errors.New("too many orders")}
 		}

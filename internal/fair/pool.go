@@ -30,8 +30,8 @@ func Workspace(id string) Key  { return Key{Kind: "workspace", Name: id} }
 func Host(name string) Key     { return Key{Kind: "host", Name: name} }
 func (k Key) AtMost(n int) Key { k.Max = n; return k }
 
-// Bounded returns the key with a maximum as its only limit: those who share the key leave one another places, and need not
-// leave them to others, because n is few.
+// Bounded returns the key with a maximum as its only limit. The keys nested in it share n places, whatever is free of the
+// pool.
 func (k Key) Bounded(n int) Key { k.Max, k.bounded = n, true; return k }
 
 // Nested returns the key as one of several within the key before it, such as a host of a workspace: it leaves places of

@@ -202,7 +202,7 @@ func TestNewcomersFindAPlace(t *testing.T) {
 	})
 }
 
-// TestBoundedKeysHaveRoomOfTheirOwn checks that a host has its room, whatever is left of the pool, as long as a place is.
+// TestBoundedKeysHaveRoomOfTheirOwn checks that a host has its room as long as any place of the pool is free.
 func TestBoundedKeysHaveRoomOfTheirOwn(t *testing.T) {
 	p := NewPool(9, 0)
 	for n := range 3 {

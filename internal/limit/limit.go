@@ -52,3 +52,13 @@ func (l *Limiter) Take(key string, now time.Time) Verdict {
 	e.add()
 	return e.verdict(true)
 }
+
+// Full reports whether Take would refuse an event of a key at now. It does not count the event.
+func (l *Limiter) Full(key string, now time.Time) bool {
+	if l.keys.limit <= 0 {
+		return false
+	}
+	e := l.keys.enter(key, now)
+	defer e.leave()
+	return e.full()
+}

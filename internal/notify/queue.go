@@ -230,7 +230,7 @@ func (q *queue) loadAll(ctx context.Context) {
 			q.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "loading deliveries failed; retrying", "deliveries", len(batch), "error", err)
 		}
 		for _, l := range batch {
-			if content, ok := contents[l.ID]; ok {
+			if content, ok := contents[l.ID]; ok && content.Delivery.FencingToken == l.FencingToken {
 				l.loaded <- &content
 			} else if err == nil {
 				l.loaded <- nil

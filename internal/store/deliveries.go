@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -28,12 +27,11 @@ const (
 	maxClaimRows          = 5000 // deliveries of all ordering keys of one workspace in one claim
 	maxNotificationEvents = 2500 // events
 
-	// Events are loaded once for several deliveries while all of these tell at most maxSharedEvents events, and at most
-	// maxSharedTellings times.
-	maxSharedEvents   = 50
-	maxSharedTellings = 1000
+	// maxSharedEvents is the maximum number of events of a delivery whose events are loaded together with those of others.
+	// Longer ones are loaded on their own.
+	maxSharedEvents = 10
 
-	// maxNotificationText is how many bytes of messages a notification holds in memory. A mail
+	// maxNotificationText is how many bytes of messages a notification with more events holds in memory. A mail
 	// shows far fewer. Older events are loaded without their message.
 	maxNotificationText = 1 << 20
 )
@@ -62,20 +60,22 @@ func (t *tx) finishDeliveries(ids []string, state allswell.DeliveryState, reason
 }
 
 // Notifications loads the contents of claimed deliveries as they are now, by delivery. Those are missing whose claim no
-// longer holds, or whose subscription has ended: for them, nothing may be sent.
+// longer holds, or whose subscription has ended: for them, nothing may be sent. The token of a delivery says to which
+// claim its content belongs.
 func (s *Store) Notifications(ctx context.Context, claimed []ClaimedDelivery) (map[string]allswell.Notification, error) {
-	tokens := make(map[string]int64, len(claimed))
-	for _, c := range claimed {
-		tokens[c.ID] = c.FencingToken
+	ids := make([]string, len(claimed))
+	for i, c := range claimed {
+		ids[i] = c.ID
 	}
 	return read(ctx, s, func(c *session) (map[string]allswell.Notification, error) {
 		rows, err := database.Query(c.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
-			WHERE id IN EACH($1) AND state = 'sending'`, list(slices.Collect(maps.Keys(tokens))))
+			WHERE id IN EACH($1) AND state = 'sending'`, list(ids))
 		if err != nil {
 			return nil, err
 		}
-		rows = slices.DeleteFunc(rows, func(d deliveryRow) bool { return tokens[d.ID] != d.FencingToken })
-		return c.notifications(rows)
+		return c.notifications(slices.DeleteFunc(rows, func(d deliveryRow) bool {
+			return !slices.ContainsFunc(claimed, func(c ClaimedDelivery) bool { return c.ID == d.ID && c.FencingToken == d.FencingToken })
+		}))
 	})
 }
 
@@ -121,59 +121,61 @@ func (c *session) recipients(ids []string) (map[string]allswell.Subscriber, erro
 	return byID, err
 }
 
-// eventsOf loads the events that deliveries tell, by delivery: its own, and those of the deliveries that were merged into
-// it, oldest first. Deliveries of one page mostly tell the same few, which are loaded once for all.
+// eventsOf loads the events of deliveries, by delivery: its own, and those of the deliveries that were merged into it,
+// oldest first. Deliveries of one page mostly have the same few, which are loaded once for all.
 func (c *session) eventsOf(deliveries []deliveryRow) (map[string][]allswell.Event, error) {
-	type telling struct{ delivery, event string }
-	var tellings []telling
 	ids := make([]string, len(deliveries))
 	for i, d := range deliveries {
 		ids[i] = d.ID
-		if d.Purpose == allswell.PurposeEvent {
-			tellings = append(tellings, telling{d.ID, d.EventID})
-		}
 	}
-	merged, err := database.Query(c.Session, func(row database.Row) (t telling, err error) {
-		err = row.Scan(&t.delivery, &t.event)
-		return
-	}, `SELECT merged_into, event_id FROM deliveries WHERE merged_into IN EACH($1) LIMIT $2`, list(ids), maxSharedTellings+1)
-	if err != nil || len(merged) == 0 && len(tellings) == 0 {
+	merged, err := c.mergedEvents(ids)
+	if err != nil {
 		return nil, err
 	}
-	events, all := make(map[string]allswell.Event), slices.Concat(tellings, merged)
-	for _, t := range all {
-		events[t.event] = allswell.Event{}
-	}
-	told := make(map[string][]allswell.Event, len(deliveries))
-	if len(merged) > maxSharedTellings || len(events) > maxSharedEvents {
-		for _, t := range tellings {
-			if told[t.delivery], err = c.manyEvents(t.delivery, t.event); err != nil {
+	of, shared := make(map[string][]allswell.Event, len(deliveries)), make(map[string][]string) // deliveries by event
+	for _, d := range deliveries {
+		switch others := merged[d.ID]; {
+		case d.Purpose != allswell.PurposeEvent:
+		case len(others) >= maxSharedEvents:
+			if of[d.ID], err = c.manyEvents(d); err != nil {
 				return nil, err
 			}
+		default:
+			for _, event := range append(others, d.EventID) {
+				shared[event] = append(shared[event], d.ID)
+			}
 		}
-		return told, nil
 	}
-	loaded, err := database.Query(c.Session, scanEvent, `SELECT `+eventColumns+` FROM events WHERE id IN EACH($1)`,
-		list(slices.Collect(maps.Keys(events))))
-	for _, e := range loaded {
-		events[e.ID] = e
+	events, err := database.Query(c.Session, scanEvent, `SELECT `+eventColumns+` FROM events WHERE id IN EACH($1)
+		ORDER BY page_version, ordinal`, list(slices.Collect(maps.Keys(shared))))
+	for _, e := range events {
+		for _, id := range shared[e.ID] {
+			of[id] = append(of[id], e)
+		}
 	}
-	for _, t := range all {
-		told[t.delivery] = append(told[t.delivery], events[t.event])
-	}
-	for _, events := range told {
-		slices.SortFunc(events, func(a, b allswell.Event) int {
-			return cmp.Or(cmp.Compare(a.PageVersion, b.PageVersion), cmp.Compare(a.Ordinal, b.Ordinal))
-		})
-	}
-	return told, err
+	return of, err
 }
 
-// manyEvents loads the newest events of a delivery and of those that were merged into it, oldest first.
-func (c *session) manyEvents(delivery, event string) ([]allswell.Event, error) {
+// mergedEvents returns the ids of the events of the deliveries that were merged into others, at most maxSharedEvents of
+// each.
+func (c *session) mergedEvents(ids []string) (map[string][]string, error) {
+	of := make(map[string][]string)
+	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+		var delivery, event string
+		if err = row.Scan(&delivery, &event); err == nil {
+			of[delivery] = append(of[delivery], event)
+		}
+		return
+	}, `SELECT merged_into, event_id FROM (SELECT merged_into, event_id, row_number() OVER (PARTITION BY merged_into) AS n
+			FROM deliveries WHERE merged_into IN EACH($1)) AS merged WHERE n <= $2`, list(ids), maxSharedEvents)
+	return of, err
+}
+
+// manyEvents loads the newest events of a delivery into which many others were merged, oldest first.
+func (c *session) manyEvents(d deliveryRow) ([]allswell.Event, error) {
 	events, err := database.Query(c.Session, scanEventWithin(maxNotificationText), `SELECT `+eventColumns+` FROM events
 		WHERE id IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT event_id FROM deliveries WHERE merged_into = $2)
-		ORDER BY page_version DESC, ordinal DESC LIMIT $3`, event, delivery, maxNotificationEvents)
+		ORDER BY page_version DESC, ordinal DESC LIMIT $3`, d.EventID, d.ID, maxNotificationEvents)
 	slices.Reverse(events)
 	return events, err
 }

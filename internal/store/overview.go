@@ -98,8 +98,8 @@ func (c *session) overviewMonitors(r reach, o *Overview) (err error) {
 	_, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
 		err = row.Scan(&o.LateChecks, instant{&o.UncheckedSince})
 		return
-	}, `SELECT count(*), min((SELECT unknown_since_at FROM checks WHERE monitor_id = monitors.id)) FROM monitors
-		WHERE `+r.objects(1)+` AND enabled AND id IN (SELECT monitor_id FROM checks WHERE late)`, r.arg)
+	}, `SELECT count(*), min(unknown_since_at) FROM checks WHERE late
+		AND monitor_id IN (SELECT id FROM monitors WHERE `+r.objects(1)+` AND enabled)`, r.arg)
 	return err
 }
 
