@@ -44,7 +44,7 @@ func formField(f configfield.Field, saved bool) field {
 	if f.Secret {
 		x.Autocomplete = "new-password"
 		if saved {
-			x.Placeholder = ""
+			x.Placeholder, x.Optional = "", true
 			x.Hint += " A value is saved, and is kept if this is left empty."
 		}
 	}
@@ -90,7 +90,7 @@ func typeFields(fields []configfield.Field, advanced bool, secrets []string) (al
 		}
 		saved := slices.Contains(secrets, f.Name)
 		all = append(all, formField(f, saved))
-		if saved {
+		if saved && !f.Required {
 			all = append(all, field{
 				Name: removal(f), Label: "Saved " + lowerFirst(f.Label), Type: "select",
 				Options: []option{{Label: "is kept"}, {Value: "true", Label: "is removed"}},

@@ -104,7 +104,7 @@ type params = map[string]any
 // newEnvironment prepares a server with env and the settings of all servers.
 func newEnvironment(t *testing.T, exe, database string, env ...string) *environment {
 	server := binary.NewServer(t, exe, append(env,
-		"ALLSWELL_DATABASE="+database, "ALLSWELL_BOOTSTRAP_TOKEN="+apiToken,
+		"ALLSWELL_DATABASE="+database, "ALLSWELL_BOOTSTRAP_TOKEN="+apiToken, "ALLSWELL_SECRET_KEY=key-of-tests-of-thirty-two-characters",
 		"ALLSWELL_CHECK_INTERVAL=1s", "ALLSWELL_PING_RATE_LIMIT=0", "ALLSWELL_API_RATE_LIMIT=0", "ALLSWELL_LOG_LEVEL=warn")...)
 	return &environment{t: t, server: server, api: binary.NewClient(server.URL, apiToken)}
 }
