@@ -80,12 +80,14 @@ func (c Cron) String() string {
 	if c.Kubernetes {
 		notes = append(notes, "as in Kubernetes")
 	}
-	lines := strings.ReplaceAll(c.Expression, "\n", " and ")
 	if len(notes) == 0 {
-		return lines
+		return c.Sentence()
 	}
-	return lines + " (" + strings.Join(notes, ", ") + ")"
+	return c.Sentence() + " (" + strings.Join(notes, ", ") + ")"
 }
+
+// Sentence returns the expressions as they are named in a sentence.
+func (c Cron) Sentence() string { return strings.ReplaceAll(c.Expression, "\n", " and ") }
 
 // validate adds an error to bad for the expression and for the zone if they are not valid, or if the expression never
 // matches.

@@ -213,7 +213,7 @@ func (e Explanation) expectation(clock func(time.Time) string) string {
 	due := fmt.Sprintf("%s due within %s, by %s", verb, FormatDuration(e.Interval), clock(expected))
 	if !e.Cron.IsZero() {
 		due = fmt.Sprintf("%s due at %s, which is %s %s, the next time of %s", verb, clock(expected),
-			expected.In(e.Cron.Zone()).Format("15:04"), e.Cron.TimeZone, e.Cron.Expression)
+			expected.In(e.Cron.Zone()).Format("15:04"), e.Cron.TimeZone, e.Cron.Sentence())
 	}
 	if e.Grace > 0 {
 		due += fmt.Sprintf(", and late from %s (%s of grace)", clock(late), FormatDuration(e.Grace))

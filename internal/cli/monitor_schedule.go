@@ -103,7 +103,7 @@ func often(m *client.Monitor) string {
 	if cron := cronOf(m.Schedule); cron.Kubernetes {
 		return "at each time of " + cron.String()
 	} else if !cron.IsZero() {
-		return "at each time of " + strings.ReplaceAll(cron.Expression, "\n", " and ") + " (" + cron.TimeZone + ")"
+		return "at each time of " + cron.Sentence() + " (" + cron.TimeZone + ")"
 	}
 	return "at least " + every(m.Interval.Duration())
 }
