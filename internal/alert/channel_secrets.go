@@ -12,19 +12,19 @@ var LateSecrets = map[string]string{"ntfy": "topic", "webhook": "url", "sms": "u
 
 // SplitConfig returns the configuration of a channel of a type without the secret that it has in the clear, and that
 // secret by its field; nil: there is none. See LateSecrets.
-func SplitConfig(kind string, config json.RawMessage) (shown json.RawMessage, clear map[string]json.RawMessage) {
+func SplitConfig(kind string, config json.RawMessage) (shown json.RawMessage, plain map[string]json.RawMessage) {
 	var fields map[string]json.RawMessage
 	name, ok := LateSecrets[kind]
 	if !ok || json.Unmarshal(config, &fields) != nil || fields[name] == nil {
 		return config, nil
 	}
-	clear = map[string]json.RawMessage{name: fields[name]}
+	plain = map[string]json.RawMessage{name: fields[name]}
 	delete(fields, name)
 	shown, err := json.Marshal(fields)
 	if err != nil {
 		panic(err) // what was decoded can be encoded
 	}
-	return shown, clear
+	return shown, plain
 }
 
 // URLHost returns what is shown of the URL among the secrets of a channel: its host, with the port if it has one; "": none.

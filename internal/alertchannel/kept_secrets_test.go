@@ -70,14 +70,18 @@ func TestSMSSecretCannotBeSentAsText(t *testing.T) {
 	}
 }
 
-// TestURLsAndTopicsAreSecret checks that every type hides the URL that it posts to, and ntfy its topic, and that the store
-// knows which of them channels of earlier versions have in the clear.
+// TestURLsAndTopicsAreSecret checks that every type hides the URL that it posts to, and that what the store takes for a
+// secret in channels of earlier versions is one.
 func TestURLsAndTopicsAreSecret(t *testing.T) {
 	for _, kind := range Types {
-		for _, f := range kind.Fields {
-			if late := alert.LateSecrets[kind.Name] == f.Name; (f.Name == "url" || late) && !f.Secret {
-				t.Errorf("the %s of %s is shown", f.Name, kind.Name)
-			}
+		if f, ok := kind.Field("url"); ok && !f.Secret {
+			t.Errorf("the URL of %s is shown", kind.Name)
+		}
+	}
+	for name, field := range alert.LateSecrets {
+		kind, _ := TypeOf(name)
+		if f, ok := kind.Field(field); !ok || !f.Secret {
+			t.Errorf("%s has no secret %s", name, field)
 		}
 	}
 	if f, _ := ntfyType.Field("topic"); !f.Secret {

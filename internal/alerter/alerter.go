@@ -182,7 +182,8 @@ func (a *Alerter) claim(ctx, sending context.Context, running *sync.WaitGroup) t
 	return next
 }
 
-// hostOf returns the host of a channel, which is computed once for each configuration.
+// hostOf returns the host of a channel, which is computed once for each configuration. It does not remember that of a
+// channel whose secrets cannot be opened, because their key may be put back.
 func (a *Alerter) hostOf(d store.DueChannel) string {
 	if known, ok := a.hosts[d.ID]; ok && known.at.Equal(d.UpdatedAt) {
 		return known.name
@@ -191,10 +192,13 @@ func (a *Alerter) hostOf(d store.DueChannel) string {
 	if err != nil {
 		return "" // claiming it fails too, and says why
 	}
+	name := alertchannel.Host(c)
+	if c.Health.SecretsUnreadable {
+		return name
+	}
 	if len(a.hosts) >= maxHosts {
 		clear(a.hosts)
 	}
-	name := alertchannel.Host(c)
 	a.hosts[d.ID] = channelHost{name, d.UpdatedAt}
 	return name
 }

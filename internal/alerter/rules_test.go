@@ -3,6 +3,7 @@ package alerter
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/secret"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -73,9 +75,62 @@ func TestHostOfChangedChannel(t *testing.T) {
 	})
 }
 
+// TestHostIsNotRememberedWithoutTheKey plans messages without the key of the secrets, and after it was put back.
+func TestHostIsNotRememberedWithoutTheKey(t *testing.T) {
+	dsn, now := storetest.SQLite(t), time.Now()
+	var a *Alerter
+	with := func(key string, f func(s *store.Store)) {
+		t.Helper()
+		keys, err := secret.New(strings.Repeat(key, secret.MinLength))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := storetest.Open(t, dsn, store.Options{SecretKeys: keys, Clock: func() time.Time { return now }})
+		if a == nil {
+			a = New(Config{Store: s, Sender: alertchannel.NewSender(alertchannel.Config{})})
+		}
+		f(s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	with("k", func(s *store.Store) {
+		ws, _ := storetest.Workspace(t, s, "acme")
+		tokens := storm(t, s, ws, "http://a.example.com/hook", 1)
+		if _, err := s.ChangeAlertChannel(t.Context(), ws, "ops", allswell.Precondition{}, func(c *alert.Channel) error {
+			setURL(c, "http://a.example.com/hook")
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		send(t, s, allswell.SignalFail, tokens)
+		a.advance(t.Context())
+	})
+	now = now.Add(10 * time.Minute)
+	full := fair.NewGate(fair.GateConfig{Places: 100, PerHost: 1}) // at both hosts, so that the channel stays due
+	for n := range 8 {
+		full.Enter(fair.Target{Workspace: "other", Host: []string{"a.example.com:http", ""}[n%2]})
+	}
+	for _, c := range []struct{ key, want string }{{"l", ""}, {"k", "a.example.com:http"}} {
+		with(c.key, func(s *store.Store) {
+			host := "not asked"
+			if _, _, err := s.ClaimMessages(t.Context(), store.MessageClaim{Limit: 1, Plan: full.Plan(now), Host: func(d store.DueChannel) string {
+				host = a.hostOf(d)
+				return host
+			}}); err != nil {
+				t.Fatal(err)
+			}
+			if host != c.want {
+				t.Errorf("with the key %s, the host is %q, want %q", c.key, host, c.want)
+			}
+		})
+	}
+}
+
 // setURL sets the URL of a webhook.
 func setURL(c *alert.Channel, url string) {
-	c.Config, _ = json.Marshal(map[string]string{"url": url})
+	text, _ := json.Marshal(url)
+	c.Secrets = map[string]json.RawMessage{"url": text}
 }
 
 // TestConfirmationsWaitForTheMailServer checks that a mail which asks for a confirmation is sent again where it was not

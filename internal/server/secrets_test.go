@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -74,7 +75,21 @@ func TestKeyFileOfSecrets(t *testing.T) {
 	if err := os.Remove(beside); err != nil {
 		t.Fatal(err)
 	}
-	wants("without the key", start(""), "secrets cannot be decrypted", "the file with the key of the secrets is missing", "file="+beside)
+	const missing = "the file with the key of the secrets is missing"
+	wants("without the key", start(""), "secrets cannot be decrypted", missing, "file="+beside)
+
+	// A new key would encrypt what the key that is put back cannot decrypt.
+	s = storetest.Open(t, database, store.Options{})
+	if _, err := s.CreateAlertChannel(t.Context(), actor, alert.Channel{Type: "ntfy", Name: "phone", MaxPerMinute: 1, Config: json.RawMessage(`{"topic":"late-secret"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wants("without the key, a topic in the clear", start(""), missing, "topics and URLs of channels are not encrypted, because the key")
+	if _, err := os.Stat(beside); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the start made a new key: %v", err)
+	}
 }
 
 // TestStartEncryptsLateSecrets starts with a channel whose topic an earlier version saved in the clear.

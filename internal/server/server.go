@@ -163,10 +163,10 @@ func (s *Server) openDatabase(ctx context.Context) error {
 		err = s.retryDatabase(ctx, s.warnOfDisabledDomains)
 	}
 	if err == nil {
-		err = s.retryDatabase(ctx, s.sealChannels)
+		err = s.retryDatabase(ctx, s.warnOfSecrets)
 	}
 	if err == nil {
-		err = s.retryDatabase(ctx, s.warnOfSecrets)
+		err = s.retryDatabase(ctx, s.sealChannels)
 	}
 	if err == nil {
 		err = s.retryDatabase(ctx, s.warnOfSMS)
@@ -210,8 +210,13 @@ func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
 // sealChannels encrypts what earlier versions saved of channels in the clear, and is a secret now.
 func (s *Server) sealChannels(ctx context.Context) error {
 	left, err := s.store.SealChannels(ctx)
-	if left > 0 {
-		s.log.Warn("topics and URLs of channels are not encrypted, because their key is missing: set ALLSWELL_SECRET_KEY and restart", "channels", left)
+	if left.NoKey > 0 {
+		s.log.Warn("topics and URLs of channels are not encrypted, because the key of the secrets is missing: put it back, or set ALLSWELL_SECRET_KEY if there was none, and restart",
+			"channels", left.NoKey)
+	}
+	if left.Unreadable > 0 {
+		s.log.Warn("topics and URLs of channels are not encrypted, because other secrets of these channels cannot be decrypted: put their key back and restart, or give these secrets again",
+			"channels", left.Unreadable)
 	}
 	return err
 }

@@ -15,24 +15,24 @@ import (
 
 // openChannel sets the configuration of a channel, whose id and type are set, from its columns, and returns its secrets.
 // One that the configuration has in the clear becomes one of SecretFields: see alert.LateSecrets. The errors are those
-// of openSecrets.
+// of openSecrets; with one, the secrets are those in the clear.
 func (s *Store) openChannel(c *alert.Channel, config string, sealed []byte) (map[string]json.RawMessage, error) {
-	shown, clear := alert.SplitConfig(c.Type, json.RawMessage(config))
+	shown, plain := alert.SplitConfig(c.Type, json.RawMessage(config))
 	c.Config = shown
-	for field := range clear {
+	for field := range plain {
 		c.SecretFields = append(c.SecretFields, field)
 	}
 	slices.Sort(c.SecretFields)
 	c.SecretFields = slices.Compact(c.SecretFields)
 	secrets, err := s.openSecrets(c.ID, sealed)
 	if err != nil || len(secrets) == 0 {
-		return clear, err
+		return plain, err
 	}
-	maps.Copy(secrets, clear)
+	maps.Copy(secrets, plain)
 	return secrets, nil
 }
 
-// channelSecrets returns the secrets of a channel.
+// channelSecrets returns the secrets of a channel, and with an error those that openChannel returns with it.
 func (c *session) channelSecrets(id string) (map[string]json.RawMessage, error) {
 	var secrets map[string]json.RawMessage
 	_, err := database.One(c.Session, func(row database.Row) (ch alert.Channel, err error) {
@@ -46,11 +46,11 @@ func (c *session) channelSecrets(id string) (map[string]json.RawMessage, error) 
 	return secrets, err
 }
 
-// readableSecrets returns the secrets of a channel, or none and true if they cannot be opened, so that one channel
-// does not stop the others.
+// readableSecrets returns the secrets of a channel, or only those in the clear and true if the others cannot be opened,
+// so that one channel does not stop the others.
 func (c *session) readableSecrets(id string) (secrets map[string]json.RawMessage, missing bool, err error) {
 	if secrets, err = c.channelSecrets(id); isUnreadable(err) {
-		return nil, true, nil
+		return secrets, true, nil
 	}
 	return secrets, false, err
 }
@@ -87,47 +87,52 @@ func (t *tx) saveConfig(c alert.Channel) error {
 	return err
 }
 
+// ChannelsLeft says how many channels SealChannels has left as they are. They show nothing of the secret.
+type ChannelsLeft struct {
+	NoKey      int // there is no key
+	Unreadable int // their other secrets cannot be opened, and nothing is sent to them
+}
+
 // SealChannels encrypts the secrets that channels have in the clear because they were saved when these fields were no
-// secrets: see alert.LateSecrets. It returns how many channels are left, because there is no key, or their other secrets
-// cannot be opened: these work nevertheless, and show nothing of the secret. Several replicas may call it at once. When
+// secrets: see alert.LateSecrets. It makes a key only if nothing is encrypted yet: otherwise the file with the key is
+// missing, and whoever puts it back would lose what was encrypted meanwhile. Several replicas may call it at once. When
 // an error is returned, some are encrypted, and calling it again continues.
-func (s *Store) SealChannels(ctx context.Context) (left int, err error) {
+func (s *Store) SealChannels(ctx context.Context) (left ChannelsLeft, err error) {
 	var conditions []string
 	for _, kind := range slices.Sorted(maps.Keys(alert.LateSecrets)) {
 		conditions = append(conditions, `type = '`+kind+`' AND replace(config, '"`+alert.LateSecrets[kind]+`":', '') <> config`)
 	}
-	clear := `FROM alert_channels WHERE (` + strings.Join(conditions, ` OR `) + `)`
-	for step := (sealStep{}); ; left += step.left {
-		if found, err := s.exists(ctx, `SELECT 1 `+clear+` AND id > $1`, step.last); err != nil || !found {
+	plain := `FROM alert_channels WHERE (` + strings.Join(conditions, ` OR `) + `)`
+	for step := (sealStep{}); ; {
+		if found, err := s.exists(ctx, `SELECT 1 `+plain+` AND id > $1`, step.last); err != nil || !found {
 			return left, err
 		}
 		if step, err = write(ctx, s, func(t *tx) (sealStep, error) {
 			t.unattended = true
-			return t.sealChannels(clear, step.last)
+			return t.sealChannels(plain, step.last)
 		}); err != nil {
 			return left, err
 		}
+		left.NoKey += step.left.NoKey
+		left.Unreadable += step.left.Unreadable
 	}
 }
 
 // sealStep is one transaction of SealChannels.
 type sealStep struct {
 	last string // the last channel that was considered
-	left int    // how many channels are left
+	left ChannelsLeft
 }
 
 // sealChannels encrypts the secrets of the first channels after an id.
-func (t *tx) sealChannels(clear, after string) (step sealStep, err error) {
-	ids, err := t.ids(`SELECT id `+clear+` AND id > $1 ORDER BY id LIMIT $2 FOR UPDATE`, after, sealedStep)
+func (t *tx) sealChannels(plain, after string) (step sealStep, err error) {
+	ids, err := t.ids(`SELECT id `+plain+` AND id > $1 ORDER BY id LIMIT $2 FOR UPDATE`, after, sealedStep)
 	if err != nil || len(ids) == 0 {
 		return sealStep{last: after}, err
 	}
 	step.last = ids[len(ids)-1]
-	var noKey *allswell.ValidationError
-	if _, err := t.keysForSealing(slices.Values([]string{"secrets"})); errors.As(err, &noKey) {
-		step.left = len(ids)
-		return step, nil
-	} else if err != nil {
+	if can, err := t.canSealChannels(); !can || err != nil {
+		step.left.NoKey = len(ids)
 		return step, err
 	}
 	for _, id := range ids {
@@ -139,10 +144,29 @@ func (t *tx) sealChannels(clear, after string) (step sealStep, err error) {
 			err = t.saveConfig(c)
 		}
 		if isUnreadable(err) {
-			step.left++
+			step.left.Unreadable++
 		} else if err != nil {
 			return step, err
 		}
 	}
 	return step, nil
+}
+
+// canSealChannels reports whether there is a key for SealChannels, and makes one if nothing is encrypted yet.
+func (t *tx) canSealChannels() (bool, error) {
+	keys, err := t.s.secretKeys.current()
+	if err != nil {
+		return false, err
+	}
+	if keys == nil {
+		if found, err := t.findSecrets(nil); err != nil || found.Owners > 0 {
+			return false, err
+		}
+	}
+	_, err = t.keysForSealing(slices.Values([]string{"secrets"}))
+	var noKey *allswell.ValidationError
+	if errors.As(err, &noKey) {
+		return false, nil
+	}
+	return err == nil, err
 }

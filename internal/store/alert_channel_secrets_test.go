@@ -101,8 +101,8 @@ func TestLateSecretsAreSealed(t *testing.T) {
 		check("after a stop")
 		seal := func(s *store.Store) error {
 			left, err := s.SealChannels(w.ctx)
-			if left != 0 {
-				t.Errorf("%d are left", left)
+			if left != (store.ChannelsLeft{}) {
+				t.Errorf("%+v are left", left)
 			}
 			return err
 		}
@@ -112,8 +112,8 @@ func TestLateSecretsAreSealed(t *testing.T) {
 		if strings.Contains(sealed, lateSecret) {
 			t.Error("a secret is stored in the clear")
 		}
-		if left := must(w.SealChannels(w.ctx))(w); left != 0 || w.dump() != sealed {
-			t.Errorf("again, something is changed, or %d are left", left)
+		if left := must(w.SealChannels(w.ctx))(w); left != (store.ChannelsLeft{}) || w.dump() != sealed {
+			t.Errorf("again, something is changed, or %+v are left", left)
 		}
 		if c := must(w.AlertChannel(w.ctx, w.ws, zulip.ID))(w); string(c.Config) != `{"topic":"ops"}` {
 			t.Errorf("the topic of Zulip: %s", c.Config)
@@ -129,8 +129,8 @@ func TestLateSecretsWithoutAKey(t *testing.T) {
 			return // makes a key
 		}
 		c := w.lateChannel("ntfy", "phone", nil)
-		if left := must(w.SealChannels(w.ctx))(w); left != 1 {
-			t.Errorf("%d are left, want 1", left)
+		if left := must(w.SealChannels(w.ctx))(w); left != (store.ChannelsLeft{NoKey: 1}) {
+			t.Errorf("%+v are left, want 1 without a key", left)
 		}
 		disabled := must(w.ChangeAlertChannel(w.ctx, w.ws, c.ID, allswell.Precondition{}, func(c *alert.Channel) error { c.Enabled = false; return nil }))(w)
 		used := must(w.AlertChannelWithSecrets(w.ctx, w.ws, c.ID))(w)
@@ -138,10 +138,21 @@ func TestLateSecretsWithoutAKey(t *testing.T) {
 			t.Errorf("the channel: %+v", used)
 		}
 		w.SetSecretKeys(must(secret.New(strings.Repeat("l", secret.MinLength)))(w))
-		w.lateChannel("ntfy", "lost", map[string]json.RawMessage{"access_token": json.RawMessage(`"t"`)})
+		lost := w.lateChannel("ntfy", "lost", map[string]json.RawMessage{"access_token": json.RawMessage(`"t"`)})
 		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
-		if left := must(w.SealChannels(w.ctx))(w); left != 1 {
-			t.Errorf("with a key, %d are left, want the one whose token cannot be opened", left)
+		if left := must(w.SealChannels(w.ctx))(w); left != (store.ChannelsLeft{Unreadable: 1}) {
+			t.Errorf("with a key, %+v are left, want the one whose token cannot be opened", left)
+		}
+		topic := func() string {
+			return string(must(w.AlertChannelWithSecrets(w.ctx, w.ws, lost.ID))(w).Secrets["topic"])
+		}
+		before := topic()
+		must(w.ChangeAlertChannel(w.ctx, w.ws, lost.ID, allswell.Precondition{}, func(c *alert.Channel) error {
+			c.Secrets = map[string]json.RawMessage{"access_token": json.RawMessage(`"new"`)}
+			return nil
+		}))(w)
+		if want := `"` + lateSecret + `"`; before != want || topic() != want {
+			t.Errorf("the topic was %s, and is %s after the token was given again", before, topic())
 		}
 	})
 }
@@ -174,5 +185,20 @@ func TestAuditLogForgetsLateSecrets(t *testing.T) {
 		w.expect("entries", w.rows(`SELECT id, old_fields, new_fields FROM audit_entries ORDER BY id`),
 			`aud_1|{"name":"a","topic":"[secret]"}|{"topic":"[secret]"}`, `aud_2|{}|{"type":"webhook","url":"[secret]"}`,
 			`aud_3|{"topic":"a"}|{"topic":"b"}`, `aud_4|{}|{"type":"zulip","topic":"b"}`, `aud_5|{"url":"a"}|{"topic":"b"}`)
+
+		// A replica of an earlier version writes afterwards.
+		w.run(entry("aud_6", "alert_channel", "chn_gone", `{"topic":"secret"}`, `{"url":"https://secret"}`))
+		actor := allswell.Actor{WorkspaceID: "ws_1"}
+		log, _, err := w.AuditLog(w.ctx, actor, allswell.AuditFilter{}, "", 10)
+		w.ok(err)
+		one, _, err := w.ObjectLog(w.ctx, actor, []string{"chn_gone"}, 10)
+		w.ok(err)
+		var shown []string
+		for _, e := range append(log, one[0]) {
+			shown = append(shown, fmt.Sprintf("%s|%s|%s", e.ID, e.Before, e.After))
+		}
+		late := `aud_6|{"topic":"[secret]"}|{"url":"[secret]"}`
+		w.expect("what is shown", shown, late, `aud_5|{"url":"a"}|{"topic":"b"}`, `aud_4|{}|{"type":"zulip","topic":"b"}`, `aud_3|{"topic":"a"}|{"topic":"b"}`,
+			`aud_2|{}|{"type":"webhook","url":"[secret]"}`, `aud_1|{"name":"a","topic":"[secret]"}|{"topic":"[secret]"}`, late)
 	})
 }

@@ -53,7 +53,7 @@ func (s *Store) AlertChannel(ctx context.Context, actor allswell.Actor, ref stri
 	return read(ctx, s, func(c *session) (alert.Channel, error) { return c.alertChannel(actor, ref) })
 }
 
-// AlertChannelWithSecrets returns a channel as AlertChannel does, with its secrets, or without them if they cannot be
+// AlertChannelWithSecrets returns a channel as AlertChannel does, with its secrets, or without those that cannot be
 // opened: see alert.Channel.HasSecrets.
 func (s *Store) AlertChannelWithSecrets(ctx context.Context, actor allswell.Actor, ref string) (alert.Channel, error) {
 	return read(ctx, s, func(c *session) (alert.Channel, error) {
@@ -179,8 +179,8 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 		}
 		c := before
 		kept, err := t.channelSecrets(c.ID)
-		if err != nil {
-			kept = nil // they must be given again
+		if err != nil && !isUnreadable(err) { // what cannot be opened must be given again
+			return c, err
 		}
 		if err := change(&c); err != nil {
 			return c, err

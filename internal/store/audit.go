@@ -12,10 +12,19 @@ import (
 const auditColumns = `id, workspace_id, happened_at, actor_kind, actor_id, actor_name, actor_address, action,
 	object_kind, object_id, object_name, old_fields, new_fields`
 
+// auditEntryColumns are those that scanAuditEntry reads.
+const auditEntryColumns = auditColumns + `,
+	coalesce((SELECT type FROM alert_channels WHERE object_kind = 'alert_channel' AND alert_channels.id = object_id), '')`
+
+// scanAuditEntry reads an entry. It hides what became secret of channels, because replicas of an earlier version may
+// have written it after migration 87.
 func scanAuditEntry(row database.Row) (e allswell.AuditEntry, err error) {
-	var before, after string
+	var before, after, channelType string
 	err = row.Scan(&e.ID, &e.Actor.WorkspaceID, instant{&e.At}, &e.Actor.Kind, text{&e.Actor.ID}, &e.Actor.Name, text{&e.Actor.Address},
-		&e.Action, &e.Object.Kind, &e.Object.ID, &e.Object.Name, &before, &after)
+		&e.Action, &e.Object.Kind, &e.Object.ID, &e.Object.Name, &before, &after, &channelType)
+	if e.Object.Kind == allswell.ObjectAlertChannel {
+		before, after = hideSecrets(channelType, before), hideSecrets(channelType, after)
+	}
 	e.Before, e.After = json.RawMessage(before), json.RawMessage(after)
 	return
 }
@@ -83,7 +92,7 @@ func (s *Store) AuditLog(
 	}
 	args = append(args, limit+1)
 	entries, err = read(ctx, s, func(c *session) ([]allswell.AuditEntry, error) {
-		return database.Query(c.Session, scanAuditEntry, `SELECT `+auditColumns+` FROM audit_entries WHERE `+where+
+		return database.Query(c.Session, scanAuditEntry, `SELECT `+auditEntryColumns+` FROM audit_entries WHERE `+where+
 			fmt.Sprintf(` ORDER BY id DESC LIMIT $%d`, len(args)), args...)
 	})
 	if len(entries) > limit {

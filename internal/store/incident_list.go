@@ -122,9 +122,9 @@ func (s *Store) ObjectLog(
 ) (entries []allswell.AuditEntry, more bool, err error) {
 	deleted := `{"incident_id":"` + ids[0] + `"` // how the fields of a deleted update begin
 	entries, err = read(ctx, s, func(c *session) ([]allswell.AuditEntry, error) {
-		return database.Query(c.Session, scanAuditEntry, `SELECT `+auditColumns+` FROM audit_entries
+		return database.Query(c.Session, scanAuditEntry, `SELECT `+auditEntryColumns+` FROM audit_entries
 			WHERE workspace_id = $1 AND object_id IN EACH($2)
-			UNION ALL SELECT `+auditColumns+` FROM audit_entries
+			UNION ALL SELECT `+auditEntryColumns+` FROM audit_entries
 			WHERE workspace_id = $1 AND object_kind = 'incident_update' AND action = 'delete' AND substr(old_fields, 1, $5) = $4
 			ORDER BY id DESC LIMIT $3`, actor.WorkspaceID, list(ids), limit+1, deleted, len(deleted))
 	})
