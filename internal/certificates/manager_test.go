@@ -77,6 +77,28 @@ func (w *fixture) listen() net.Listener {
 	return l
 }
 
+// output is the output of a test until it ends. certmagic does not wait for what it does in the background.
+type output struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.to.Write(p)
+}
+
+func (w *fixture) output() io.Writer {
+	o := &output{to: w.Output()}
+	w.Cleanup(func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.to = io.Discard
+	})
+	return o
+}
+
 // manager returns a manager, which handles the handshakes from now on, like a server that was started again.
 func (w *fixture) manager(renewalWindow float64) *Manager {
 	m := NewManager(ManagerConfig{
@@ -85,7 +107,7 @@ func (w *fixture) manager(renewalWindow float64) *Manager {
 			workspace, _, _ := strings.Cut(name, ".")
 			return workspace, name == w.allowed.Load()
 		},
-		Logger: slog.New(slog.NewTextHandler(w.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), renewalWindow: renewalWindow,
+		Logger: slog.New(slog.NewTextHandler(w.output(), &slog.HandlerOptions{Level: slog.LevelWarn})), renewalWindow: renewalWindow,
 	})
 	w.serving.Store(m)
 	return m
