@@ -56,7 +56,7 @@ func TestChannelsToStrangersWaitForThem(t *testing.T) {
 		owner := must(w.CreateAlertChannel(w.ctx, w.ws, mailTo("owner", "Owner@Example.com")))(w)
 		w.waitsFor(owner.ID, "")
 
-		// Whoever invites an address can accept the invitation, so that it proves nothing.
+		// The inviter can accept the invitation, so that it proves nothing.
 		invited := must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "victim@example.com", Role: allswell.RoleViewer}))(w)
 		must(w.AcceptInvitation(w.ctx, invited.Code, store.Acceptance{Name: "Eve", PasswordHash: "hash"}, store.Browser{}))(w)
 		victim := must(w.CreateAlertChannel(w.ctx, w.ws, mailTo("victim", "victim@example.com")))(w)

@@ -95,7 +95,7 @@ type ChannelsLeft struct {
 
 // SealChannels encrypts the secrets that channels have in the clear because they were saved when these fields were no
 // secrets: see alert.LateSecrets. It makes a key only if nothing is encrypted yet: otherwise the file with the key is
-// missing, and whoever puts it back would lose what was encrypted meanwhile. Several replicas may call it at once. When
+// missing, and what a new key encrypts is lost when that file is put back. Several replicas may call it concurrently. When
 // an error is returned, some are encrypted, and calling it again continues.
 func (s *Store) SealChannels(ctx context.Context) (left ChannelsLeft, err error) {
 	var conditions []string

@@ -13,7 +13,7 @@ import (
 )
 
 // TestDamagedSecretsStopNothingElse damages the secrets of a channel and of a check: other channels are still sent their
-// messages, and whoever needs the secrets gets the object without them.
+// messages, and callers that need the secrets get the object without them.
 func TestDamagedSecretsStopNothingElse(t *testing.T) {
 	keys := func(w *world) *secret.Keys { return must(secret.New(strings.Repeat("k", secret.MinLength)))(w) }
 	for name, damaged := range map[string]func(w *world, owner string) []byte{
