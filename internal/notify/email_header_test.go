@@ -139,7 +139,7 @@ func TestMailSubjects(t *testing.T) {
 func TestMailFrom(t *testing.T) {
 	n := mailNotification(allswell.PurposeLink)
 	n.Page.Name = "Ö\nBcc: eve@example.net"
-	e, err := compose(n, mailBase, mail.Address{Address: "status@bücher.example"})
+	e, err := composeFrom(n, mail.Address{Address: "status@bücher.example"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"mime/multipart"
 	"mime/quotedprintable"
 	"net/mail"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -149,10 +150,19 @@ func parseMail(t *testing.T, content []byte) parsedMail {
 	return p
 }
 
+// composeFrom composes a mail of a sender.
+func composeFrom(n allswell.Notification, from mail.Address) (envelope, error) {
+	return newComposer(from).compose(n)
+}
+
+func newComposer(from mail.Address) *mailer {
+	return newMailer(&url.URL{Scheme: "smtp", Host: "127.0.0.1:25"}, mailBase, "", from)
+}
+
 // composed composes and decodes a mail.
 func composed(t *testing.T, n allswell.Notification) parsedMail {
 	t.Helper()
-	e, err := compose(n, mailBase, mailFrom)
+	e, err := composeFrom(n, mailFrom)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func TestMailOfMarkup(t *testing.T) {
 		for i := range events {
 			events[i].Data.Message = strings.Repeat(unit, allswell.MaxMessageLength/len(unit))
 		}
-		e, err := compose(mailNotification(allswell.PurposeEvent, events...), mailBase, mailFrom)
+		e, err := composeFrom(mailNotification(allswell.PurposeEvent, events...), mailFrom)
 		if err != nil || len(e.content) > 5<<20 {
 			t.Errorf("%q: %d bytes, %v", unit, len(e.content), err)
 		}
@@ -161,10 +161,10 @@ func isolatesBalance(text string) bool {
 func fuzzMail(t *testing.T, n allswell.Notification) {
 	typed := n.Events[0].Data
 	from := mail.Address{Address: "status@example.com"}
-	e, err := compose(n, mailBase, from)
+	e, err := composeFrom(n, from)
 	if err != nil {
 		n.Subscriber.Target = "ann@example.org"
-		if e, err = compose(n, mailBase, from); err != nil {
+		if e, err = composeFrom(n, from); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -88,16 +88,36 @@ func (l mailData) Link(url, label, dir string) htmltemplate.HTML {
 	return htmltemplate.HTML(`<a class="link" href="` + escape(url) + `" dir="` + dir + `" style="color:` + l.Accent.Text.Light + `;">` + escape(label) + `</a>`)
 }
 
-// compose returns the mail of a notification, in the language and the time zone of its
-// page. base is the address of this service without a trailing slash. The Message-ID is
-// the same in every attempt. An error means that no attempt can succeed.
-func compose(n allswell.Notification, base string, from mail.Address) (envelope, error) {
-	to, err := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: n.Subscriber.Target}.Check()
-	if err != nil || to.Target != n.Subscriber.Target {
-		return envelope{}, errors.New("the subscriber's address is not an e-mail address")
-	}
+// making is what a letter is made of.
+type making struct {
+	purpose allswell.DeliveryPurpose
+	invited bool
+	page    allswell.Page
+	events  []allswell.Event
+}
+
+func makingOf(n allswell.Notification) making {
+	return making{n.Delivery.Purpose, n.Subscriber.Invited(), n.Page, n.Events}
+}
+
+// letter is a mail in the language and the time zone of its page, except what differs from receiver to receiver: the
+// header, and the key in the links. An incident is told to all subscribers of a page in the same words, and executing the
+// templates takes as long as sending the mail.
+type letter struct {
+	made       making
+	data       mailData // with key in the links
+	key        string   // random: stands for the key of the subscriber
+	roots      []string // the threads that the mail belongs to, oldest first
+	text, html string   // with key in the links
+}
+
+// newLetter returns the letter of a notification. base is the address of this service without a trailing slash. An
+// error means that no attempt to send it can succeed.
+func newLetter(n allswell.Notification, base string) (*letter, error) {
 	lang := i18n.Or(n.Page.DefaultLanguage())
-	l := mailData{
+	l := &letter{made: makingOf(n), key: allswell.NewSubscriberKey()}
+	n.Subscriber.Key = l.key
+	d := mailData{
 		L:        lang,
 		Start:    startSide(lang),
 		Page:     cmp.Or(oneLine(n.Page.Name, allswell.MaxNameLength), n.Page.Slug),
@@ -105,40 +125,55 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 		Invited:  n.Subscriber.Invited(),
 		KeptDays: int(allswell.UnconfirmedLifetime / (24 * time.Hour)),
 	}
-	l.Accent, l.Accented = assets.AdaptAccent(n.Page.Accent)
-	l.Logo = logoOf(n.Page, l.PageURL)
-	l.Manage, l.End = subscriptionLinks(n, base)
-	var roots []string // the threads that the mail belongs to
+	d.Accent, d.Accented = assets.AdaptAccent(n.Page.Accent)
+	d.Logo = logoOf(n.Page, d.PageURL)
+	d.Manage, d.End = subscriptionLinks(n, base)
 	switch n.Delivery.Purpose {
 	case allswell.PurposeConfirmation:
-		l.Subject = lang.T("mail.confirmation.subject")
+		d.Subject = lang.T("mail.confirmation.subject")
 	case allswell.PurposeLink:
-		l.Subject = lang.T("mail.link.subject")
+		d.Subject = lang.T("mail.link.subject")
 	case allswell.PurposeTest:
-		l.Subject = lang.T("mail.test.subject")
+		d.Subject = lang.T("mail.test.subject")
 	case allswell.PurposeEvent:
-		threads := threadsOf(n.Events, pageInfo{l.PageURL, n.Page.Location(), lang, messageStyle(l.Start, l.Accent)})
+		threads := threadsOf(n.Events, pageInfo{d.PageURL, n.Page.Location(), lang, messageStyle(d.Start, d.Accent)})
 		if len(threads) == 0 {
-			return envelope{}, errors.New("no event of the notification is reported by mail")
+			return nil, errors.New("no event of the notification is reported by mail")
 		}
-		l.Subject = headline(threads, lang, mailTitle)
-		l.Preview = threads[0].preview()
-		l.Threads, l.Hidden = threads[:min(len(threads), mailThreads)], max(0, len(threads)-mailThreads)
-		roots = rootsOf(n.Events)
+		d.Subject = headline(threads, lang, mailTitle)
+		d.Preview = threads[0].preview()
+		d.Threads, d.Hidden = threads[:min(len(threads), mailThreads)], max(0, len(threads)-mailThreads)
+		l.roots = rootsOf(n.Events)
 	default:
-		return envelope{}, fmt.Errorf("unknown purpose of a mail: %q", n.Delivery.Purpose)
+		return nil, fmt.Errorf("unknown purpose of a mail: %q", n.Delivery.Purpose)
 	}
-	l.Subject = "[" + lang.Isolate(oneLine(l.Page, mailNameInLine)) + "] " + l.Subject
+	d.Subject = "[" + lang.Isolate(oneLine(d.Page, mailNameInLine)) + "] " + d.Subject
+	l.data = d
+	var text, html strings.Builder
+	name := string(n.Delivery.Purpose)
+	err := errors.Join(mailText().ExecuteTemplate(&text, name+".txt", d), mailHTML().ExecuteTemplate(&html, name+".html", d))
+	l.text, l.html = text.String(), html.String()
+	return l, err
+}
+
+// mail returns the letter as the mail of a notification, which was made of the same. The Message-ID is the same in every
+// attempt. An error means that no attempt can succeed.
+func (l *letter) mail(n allswell.Notification, from mail.Address) (envelope, error) {
+	to, err := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: n.Subscriber.Target}.Check()
+	if err != nil || to.Target != n.Subscriber.Target {
+		return envelope{}, errors.New("the subscriber's address is not an e-mail address")
+	}
 	if from.Name == "" {
-		from.Name = l.Page
+		from.Name = l.data.Page
 	}
 	from.Name = oneLine(from.Name, mailNameInLine)
-	e := envelope{from: from.Address, to: to.Target}
+	ours := strings.NewReplacer(l.key, url.PathEscape(n.Subscriber.Key))
+	data := l.data
+	data.End = ours.Replace(data.End)
 	var content bytes.Buffer
-	writeHeader(&content, n, l, from, roots)
-	err = writeBody(&content, string(n.Delivery.Purpose), n.Delivery.ID, l)
-	e.content = content.Bytes()
-	return e, err
+	writeHeader(&content, n, data, from, l.roots)
+	err = writeBody(&content, n.Delivery.ID, ours.Replace(l.text), ours.Replace(l.html))
+	return envelope{from: from.Address, to: to.Target, content: content.Bytes()}, err
 }
 
 // addressField returns an address for the header. Names that are not ASCII are base64: mail.Address
@@ -183,21 +218,15 @@ func writeHeader(w *bytes.Buffer, n allswell.Notification, l mailData, from mail
 	field("Content-Language", l.L.Tag)
 }
 
-// writeBody writes the Content-Type field and the text and HTML templates of a name as
-// alternatives. The boundary cannot occur in quoted-printable text.
-func writeBody(w *bytes.Buffer, name, id string, l mailData) error {
+// writeBody writes the Content-Type field, and a text and its HTML as alternatives. The boundary cannot occur in
+// quoted-printable text.
+func writeBody(w *bytes.Buffer, id, text, html string) error {
 	parts := multipart.NewWriter(w)
 	if err := parts.SetBoundary("=_" + id); err != nil {
 		return err
 	}
 	w.WriteString("Content-Type: multipart/alternative;\r\n boundary=\"" + parts.Boundary() + "\"\r\n\r\n")
-	for _, form := range []struct {
-		media   string
-		execute func(io.Writer) error
-	}{
-		{"text/plain", func(w io.Writer) error { return mailText().ExecuteTemplate(w, name+".txt", l) }},
-		{"text/html", func(w io.Writer) error { return mailHTML().ExecuteTemplate(w, name+".html", l) }},
-	} {
+	for _, form := range []struct{ media, content string }{{"text/plain", text}, {"text/html", html}} {
 		part, err := parts.CreatePart(textproto.MIMEHeader{
 			"Content-Type":              {form.media + "; charset=utf-8"},
 			"Content-Transfer-Encoding": {"quoted-printable"},
@@ -206,7 +235,7 @@ func writeBody(w *bytes.Buffer, name, id string, l mailData) error {
 			return err
 		}
 		quoted := quotedprintable.NewWriter(part)
-		if err := form.execute(quoted); err != nil {
+		if _, err := io.WriteString(quoted, form.content); err != nil {
 			return err
 		}
 		if err := quoted.Close(); err != nil {

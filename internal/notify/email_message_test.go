@@ -226,7 +226,7 @@ func TestMailBroken(t *testing.T) {
 	} {
 		n := mailNotification(allswell.PurposeLink)
 		n.Subscriber.Target = target
-		if e, err := compose(n, mailBase, mailFrom); err == nil {
+		if e, err := composeFrom(n, mailFrom); err == nil {
 			t.Errorf("%q: a mail to %q was composed", target, e.to)
 		}
 	}
@@ -236,7 +236,7 @@ func TestMailBroken(t *testing.T) {
 		"no mail event":  mailNotification(allswell.PurposeEvent, component),
 		"unknown reason": mailNotification("advertisement"),
 	} {
-		if _, err := compose(n, mailBase, mailFrom); err == nil {
+		if _, err := composeFrom(n, mailFrom); err == nil {
 			t.Errorf("%s: composed", name)
 		}
 	}
@@ -245,7 +245,7 @@ func TestMailBroken(t *testing.T) {
 // TestMailStable checks that a retry sends the same content except for the date.
 func TestMailStable(t *testing.T) {
 	content := func() string {
-		e, err := compose(mailNotification(allswell.PurposeEvent, mailDatabase()...), mailBase, mailFrom)
+		e, err := composeFrom(mailNotification(allswell.PurposeEvent, mailDatabase()...), mailFrom)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"net/mail"
 	"net/textproto"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +31,9 @@ const (
 	smtpReasonMax = 300              // characters of a reason
 )
 
+// mailLetters is how many letters are kept: many deliveries of few events are sent at once.
+const mailLetters = 8
+
 // mailer sends mail through the operator's mail server. It is safe for concurrent use,
 // and has at most one connection per mail that is being sent.
 type mailer struct {
@@ -43,9 +47,10 @@ type mailer struct {
 	tls                        *tls.Config
 	secrets                    *strings.Replacer // removes credentials from the server's replies
 
-	mu     sync.Mutex
-	idle   []*session // the most recently used is the last
-	closed bool
+	mu      sync.Mutex
+	idle    []*session // the most recently used is the last
+	letters []*letter  // the newest first, at most mailLetters
+	closed  bool
 }
 
 // newMailer returns a mailer for the server at u, the setting ALLSWELL_SMTP_URL:
@@ -104,13 +109,43 @@ func (m *mailer) attempt(ctx context.Context, n allswell.Notification) allswell.
 			Unreachable: true,
 		}
 	}
-	e, err := compose(n, m.base, m.from)
+	e, err := m.compose(n)
 	if err != nil {
 		return allswell.SendOutcome{
 			Result: allswell.SendUndeliverable, Reason: fmt.Sprintf("The mail cannot be composed: %v.", err),
 		}
 	}
 	return m.deliver(ctx, e)
+}
+
+// compose returns the mail of a notification. An error means that no attempt to send it can succeed.
+func (m *mailer) compose(n allswell.Notification) (envelope, error) {
+	l, err := m.letter(n)
+	if err != nil {
+		return envelope{}, err
+	}
+	return l.mail(n, m.from)
+}
+
+// letter returns the letter of a notification: one of the last, if it was made of the same, or a new one.
+func (m *mailer) letter(n allswell.Notification) (*letter, error) {
+	m.mu.Lock()
+	last := slices.Clone(m.letters)
+	m.mu.Unlock()
+	made := makingOf(n)
+	for _, l := range last {
+		if reflect.DeepEqual(l.made, made) {
+			return l, nil
+		}
+	}
+	l, err := newLetter(n, m.base)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.letters = append([]*letter{l}, m.letters[:min(len(m.letters), mailLetters-1)]...)
+	return l, nil
 }
 
 // deliver makes one attempt to send a mail.
