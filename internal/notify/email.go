@@ -11,7 +11,7 @@ import (
 // have at most sixteen. Mails are claimed many at a time.
 const (
 	mailPlaces = 16
-	mailAhead  = 112
+	mailAhead  = 240
 )
 
 // emailChannel sends mail through the server of the setting ALLSWELL_SMTP_URL.
