@@ -17,7 +17,7 @@ const (
 	AuditCreate  AuditAction = "create"
 	AuditUpdate  AuditAction = "update"
 	AuditDelete  AuditAction = "delete"
-	AuditRotate  AuditAction = "rotate"  // a ping token, the secret of a webhook, or a password
+	AuditRotate  AuditAction = "rotate"  // a ping token, the secret of a subscriber's webhook, or a password
 	AuditRevoke  AuditAction = "revoke"  // an API token
 	AuditRetry   AuditAction = "retry"   // a delivery
 	AuditConfirm AuditAction = "confirm" // a subscription
@@ -83,6 +83,9 @@ type AuditObject struct {
 	// Fields are the fields that an actor can change, by their names in the API. They
 	// contain no secrets and no addresses of people.
 	Fields map[string]any
+
+	// Secrets says which versions of its secrets the object has. An audit entry names those that were changed.
+	Secrets SecretVersions
 }
 
 // Database is the database as an object of the audit log. It is one for all workspaces.
@@ -125,23 +128,26 @@ type AuditFilter struct {
 // action changes only fields that are not recorded.
 func NewAuditEntry(actor Actor, action AuditAction, before, after Auditable) (e AuditEntry, ok bool) {
 	e = AuditEntry{Actor: actor, Action: action}
-	var was, is map[string]any
+	var was, is AuditObject
 	if before != nil {
-		e.Object = before.AuditObject()
-		was = e.Object.Fields
+		was = before.AuditObject()
+		e.Object = was
 	}
 	if after != nil {
-		e.Object = after.AuditObject()
-		is = e.Object.Fields
+		is = after.AuditObject()
+		e.Object = is
 	}
-	e.Object.Fields = nil
-	was, is = changedFields(was, is), changedFields(is, was)
-	e.Before, e.After = fieldsJSON(was), fieldsJSON(is)
+	e.Object.Fields, e.Object.Secrets = nil, nil
+	old, changed := changedFields(was.Fields, is.Fields), changedFields(is.Fields, was.Fields)
+	if secrets := is.Secrets.changedSince(was.Secrets); before != nil && len(secrets) > 0 {
+		changed["changed_secrets"] = secrets
+	}
+	e.Before, e.After = fieldsJSON(old), fieldsJSON(changed)
 	switch action {
 	case AuditRotate, AuditRetry, AuditTest, AuditExport: // changes only a secret or a time, which are not recorded, or nothing
 		return e, true
 	default:
-		return e, len(was)+len(is) > 0
+		return e, len(old)+len(changed) > 0
 	}
 }
 

@@ -182,6 +182,7 @@ func (m *Monitor) applyCheckChange(ch CheckChange, before Monitor) {
 		return
 	}
 	m.Check = ch.ApplyTo(m.Check, m.Interval)
+	m.SecretVersions = m.SecretVersions.Changed(slices.Collect(maps.Keys(ch.Secrets))...)
 	if m.Enabled != before.Enabled || !bytes.Equal(m.Check.Config, before.Check.Config) || len(ch.Secrets) > 0 {
 		m.restartCheck()
 	}

@@ -85,6 +85,8 @@ type Monitor struct {
 	CreatedAt                 time.Time
 	UpdatedAt                 time.Time
 
+	SecretVersions SecretVersions // of the ping token, and of the secrets of the check
+
 	Check      CheckSpec  // zero: a heartbeat
 	CheckState CheckState // what its results have led to
 }
@@ -423,5 +425,5 @@ func (m Monitor) AuditObject() AuditObject {
 	if m.IsCheck() {
 		m.auditCheck(fields)
 	}
-	return AuditObject{Kind: ObjectMonitor, ID: m.ID, Name: m.Name, Fields: fields}
+	return AuditObject{Kind: ObjectMonitor, ID: m.ID, Name: m.Name, Fields: fields, Secrets: m.SecretVersions}
 }

@@ -29,15 +29,17 @@ func (p Precondition) Check(o Auditable) error {
 }
 
 // EntityTag returns the strong entity tag of an object, with its quotes. It changes with every
-// field that people configure, but not with a status, which can change without them.
+// field that people configure and with the versions of its secrets, but not with a status, which
+// can change without them. Nothing of a secret goes into it.
 func EntityTag(o Auditable) string {
 	object := o.AuditObject()
 	fields := maps.Clone(object.Fields)
 	delete(fields, "status")
 	text, err := json.Marshal(struct {
-		ID     string
-		Fields map[string]any
-	}{object.ID, fields})
+		ID      string
+		Fields  map[string]any
+		Secrets SecretVersions `json:",omitempty"`
+	}{object.ID, fields, object.Secrets})
 	if err != nil {
 		panic(err) // strings, numbers, booleans and lists of them always marshal
 	}

@@ -50,6 +50,7 @@ type Subscriber struct {
 	Secret         string // signing secret of a webhook; "" for other channels
 	OldSecret      string // also valid until OldSecretUntil
 	OldSecretUntil time.Time
+	SecretVersions SecretVersions
 	ConfirmedAt    time.Time // zero: not confirmed, so not notified
 	SuspendedAt    time.Time // zero: not suspended
 	SuspendedFor   string    // reason of the suspension, in English
@@ -282,7 +283,7 @@ func (s Subscriber) AuditObject() AuditObject {
 	if s.Warnings {
 		warnings = true
 	}
-	return AuditObject{Kind: ObjectSubscriber, ID: s.ID, Fields: map[string]any{
+	return AuditObject{Kind: ObjectSubscriber, ID: s.ID, Secrets: s.SecretVersions, Fields: map[string]any{
 		"channel": s.Channel, "confirmed": !s.ConfirmedAt.IsZero(), "suspended": !s.SuspendedAt.IsZero(),
 		"whole_page": s.WholePage, "components": components, "warnings": warnings,
 	}}

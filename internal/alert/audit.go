@@ -26,7 +26,7 @@ func (c Channel) AuditObject() allswell.AuditObject {
 	if c.URLHost != "" {
 		fields["url_host"] = c.URLHost
 	}
-	return allswell.AuditObject{Kind: allswell.ObjectAlertChannel, ID: c.ID, Name: c.Name, Fields: fields}
+	return allswell.AuditObject{Kind: allswell.ObjectAlertChannel, ID: c.ID, Name: c.Name, Fields: fields, Secrets: c.SecretVersions}
 }
 
 // AuditObject returns what the audit log records of the rule.

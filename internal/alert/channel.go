@@ -21,18 +21,19 @@ const (
 
 // Channel is a way to notify people, such as a room of a chat or the pager of a person.
 type Channel struct {
-	ID           string
-	WorkspaceID  string
-	Type         string // see the package alertchannel
-	Name         string // unique in the workspace
-	Enabled      bool
-	Config       json.RawMessage            // the values of the type's fields, without secrets
-	Secrets      map[string]json.RawMessage // values by field; write-only, so they are loaded only to send
-	SecretFields []string                   // the fields that have a secret, in order
-	URLHost      string                     // host of the URL that is a secret, with the port if it has one; "": none, or it cannot be opened
-	MaxPerMinute int                        // messages; what is more is sent together
-	FallbackID   string                     // the channel that gets what this one does not accept; "": none
-	TestWeekly   bool                       // a test is sent every TestInterval
+	ID             string
+	WorkspaceID    string
+	Type           string // see the package alertchannel
+	Name           string // unique in the workspace
+	Enabled        bool
+	Config         json.RawMessage            // the values of the type's fields, without secrets
+	Secrets        map[string]json.RawMessage // values by field; write-only, so they are loaded only to send
+	SecretFields   []string                   // the fields that have a secret, in order
+	SecretVersions allswell.SecretVersions
+	URLHost        string // host of the URL that is a secret, with the port if it has one; "": none, or it cannot be opened
+	MaxPerMinute   int    // messages; what is more is sent together
+	FallbackID     string // the channel that gets what this one does not accept; "": none
+	TestWeekly     bool   // a test is sent every TestInterval
 	Templates
 	Health Health
 	// AddressConfirmed reports whether the e-mail address of the channel may be sent alerts. The store alone sets it: see

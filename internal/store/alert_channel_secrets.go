@@ -55,7 +55,8 @@ func (c *session) readableSecrets(id string) (secrets map[string]json.RawMessage
 	return secrets, false, err
 }
 
-// keepSecrets completes the secrets of a changed channel with those that it had.
+// keepSecrets completes the secrets of a changed channel with those that it had, and counts those that were changed. One
+// that could not be opened counts as changed if it is given.
 func (t *tx) keepSecrets(c *alert.Channel, kept map[string]json.RawMessage) error {
 	var bad allswell.ValidationError
 	secrets := make(map[string]json.RawMessage)
@@ -68,11 +69,19 @@ func (t *tx) keepSecrets(c *alert.Channel, kept map[string]json.RawMessage) erro
 		}
 		secrets[field] = kept[field]
 	}
+	var changed []string
 	for field, value := range c.Secrets {
-		if string(value) != "null" {
+		switch had := slices.Contains(c.SecretFields, field); {
+		case !isNullJSON(value):
 			secrets[field] = value
+			if !had || !sameJSON(kept[field], value) {
+				changed = append(changed, field)
+			}
+		case had:
+			changed = append(changed, field)
 		}
 	}
+	c.SecretVersions = c.SecretVersions.Changed(changed...)
 	c.Secrets, c.SecretFields, c.URLHost = secrets, slices.Sorted(maps.Keys(secrets)), alert.URLHost(secrets)
 	return bad.Err()
 }

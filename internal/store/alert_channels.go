@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const channelColumns = `id, workspace_id, type, name, enabled, config, secrets, secret_fields, max_per_minute, fallback_id, test_weekly,
+const channelColumns = `id, workspace_id, type, name, enabled, config, secrets, secret_fields, secret_versions, max_per_minute, fallback_id, test_weekly,
 	title_template, text_template, attempted_at, taken_at, failing_since_at, failures, reason, template_error, due_at, tested_at, created_at, updated_at,
 	EXISTS (SELECT 1 FROM channel_addresses o WHERE o.workspace_id = alert_channels.workspace_id AND o.address = alert_channels.address),
 	(SELECT workspaces.name FROM workspaces WHERE workspaces.id = alert_channels.workspace_id)`
@@ -26,7 +26,7 @@ const presentChannels = `(SELECT * FROM alert_channels WHERE deleted_at IS NULL)
 func (s *Store) scanChannel(row database.Row) (c alert.Channel, err error) {
 	var config string
 	var sealed []byte
-	err = row.Scan(&c.ID, &c.WorkspaceID, &c.Type, &c.Name, &c.Enabled, &config, &sealed, listOf[string]{&c.SecretFields}, &c.MaxPerMinute, text{&c.FallbackID}, &c.TestWeekly, &c.TitleTemplate, &c.TextTemplate,
+	err = row.Scan(&c.ID, &c.WorkspaceID, &c.Type, &c.Name, &c.Enabled, &config, &sealed, listOf[string]{&c.SecretFields}, versionsOf{&c.SecretVersions}, &c.MaxPerMinute, text{&c.FallbackID}, &c.TestWeekly, &c.TitleTemplate, &c.TextTemplate,
 		instant{&c.Health.AttemptedAt}, instant{&c.Health.TakenAt}, instant{&c.Health.FailingSince}, &c.Health.Failures, text{&c.Health.Reason}, text{&c.Health.TemplateError}, instant{&c.Health.NextAt}, instant{&c.Health.TestedAt},
 		instant{&c.CreatedAt}, instant{&c.UpdatedAt}, &c.AddressConfirmed, &c.WorkspaceName)
 	if err != nil {
@@ -217,9 +217,9 @@ func (s *Store) ChangeAlertChannel(ctx context.Context, actor allswell.Actor, id
 		}
 		if _, err = t.Exec(`UPDATE alert_channels SET name = $2, enabled = $3,
 				max_per_minute = $4, fallback_id = $5, test_weekly = $6, updated_at = $7,
-				title_template = $8, text_template = $9, template_error = $10, address = $11 WHERE id = $1`,
+				title_template = $8, text_template = $9, template_error = $10, address = $11, secret_versions = $12 WHERE id = $1`,
 			c.ID, c.Name, c.Enabled, c.MaxPerMinute, nullIfEmpty(c.FallbackID), c.TestWeekly, millis(t.Now),
-			c.TitleTemplate, c.TextTemplate, nullIfEmpty(c.Health.TemplateError), nullIfEmpty(c.Address())); err != nil {
+			c.TitleTemplate, c.TextTemplate, nullIfEmpty(c.Health.TemplateError), nullIfEmpty(c.Address()), versionsText(c.SecretVersions)); err != nil {
 			return c, err
 		}
 		if err := t.planChannel(c.ID); err != nil {

@@ -85,7 +85,7 @@ func TestChangesAreAudited(t *testing.T) {
 			{"rotated monitor", func() (err error) {
 				_, err = w.RotateMonitor(w.ctx, w.ws, monitor.ID)
 				return
-			}, []string{`rotate monitor {} {}`}},
+			}, []string{`rotate monitor {} {"changed_secrets":["token"]}`}},
 			{"deleted monitor", func() error { return w.DeleteMonitor(w.ctx, w.ws, monitor.ID) },
 				[]string{`delete monitor {"down_status":"partial_outage","enabled":false,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2"} {}`}},
 			{"new incident", func() (err error) {
@@ -140,7 +140,7 @@ func TestChangesAreAudited(t *testing.T) {
 			{"rotated webhook", func() (err error) {
 				rotated, err = w.RotateSubscriber(w.ctx, w.ws, "acme", hook.ID)
 				return
-			}, []string{`rotate subscriber {} {}`}},
+			}, []string{`rotate subscriber {} {"changed_secrets":["secret"]}`}},
 			{"removed webhook", func() error { return w.DeleteSubscriber(w.ctx, w.ws, "acme", hook.ID, allswell.Precondition{}) },
 				[]string{`delete subscriber {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true} {}`}},
 			{"token", func() (err error) {

@@ -164,7 +164,7 @@ func (c *session) secretsOf(monitorID string) (map[string]json.RawMessage, error
 func (t *tx) dropSameSecrets(m allswell.Monitor, ch *allswell.CheckChange) {
 	ch.Secrets = maps.Clone(ch.Secrets)
 	maps.DeleteFunc(ch.Secrets, func(field string, value json.RawMessage) bool {
-		return string(bytes.TrimSpace(value)) == "null" && !slices.Contains(m.Check.SecretFields, field)
+		return isNullJSON(value) && !slices.Contains(m.Check.SecretFields, field)
 	})
 	if len(ch.Secrets) == 0 || len(m.Check.SecretFields) == 0 {
 		return
@@ -176,6 +176,9 @@ func (t *tx) dropSameSecrets(m allswell.Monitor, ch *allswell.CheckChange) {
 	}
 	maps.DeleteFunc(ch.Secrets, func(field string, value json.RawMessage) bool { return sameJSON(kept[field], value) })
 }
+
+// isNullJSON reports whether a secret is removed.
+func isNullJSON(value json.RawMessage) bool { return string(bytes.TrimSpace(value)) == "null" }
 
 // sameJSON reports whether two texts are the same JSON: what is sealed is not written as it was given.
 func sameJSON(a, b json.RawMessage) bool {

@@ -149,6 +149,32 @@ func (o jsonOf[T]) Scan(src any) error {
 	return json.Unmarshal([]byte(v.String), o.to)
 }
 
+// versionsOf scans what versionsText stored; NULL becomes nil.
+type versionsOf struct{ to *allswell.SecretVersions }
+
+// Scan makes versionsOf a destination of rows.Scan.
+func (o versionsOf) Scan(src any) error {
+	var v *allswell.SecretVersions
+	err := jsonOf[allswell.SecretVersions]{&v}.Scan(src)
+	*o.to = nil
+	if v != nil {
+		*o.to = *v
+	}
+	return err
+}
+
+// versionsText returns the stored form of versions: JSON, or NULL if there are none.
+func versionsText(v allswell.SecretVersions) any {
+	if len(v) == 0 {
+		return nil
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // numbers always marshal
+	}
+	return string(out)
+}
+
 // jsonText returns the stored form of an object: JSON, or NULL for nil.
 func jsonText[T any](v *T) (any, error) {
 	if v == nil {

@@ -288,11 +288,6 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	if err != nil {
 		return m, err
 	}
-	if len(ch.Check.Secrets) > 0 {
-		if err := t.audit(actor, allswell.AuditRotate, m, m); err != nil {
-			return m, err
-		}
-	}
 	return m, t.audit(actor, allswell.AuditUpdate, before, m)
 }
 
@@ -356,13 +351,13 @@ func (t *tx) saveMonitor(m allswell.Monitor) error {
 			failure_threshold = $7, down_status = $8, updated_at = $9, auto_incidents = $10, tags = $11, paused_until_at = $12, max_runtime_ms = $13, publish_output = $14,
 			cron_expression = $15, cron_zone = $16, grace_ms = $17,
 			min_runtime_ms = $18, max_per_interval = $19, no_overlap = $20, max_runtime_action = $21, min_runtime_action = $22,
-			max_per_interval_action = $23, no_overlap_action = $24, calendar = $25, parent_id = $26, kubernetes = $27 WHERE id = $1`,
+			max_per_interval_action = $23, no_overlap_action = $24, calendar = $25, parent_id = $26, kubernetes = $27, secret_versions = $28 WHERE id = $1`,
 		m.ID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
 		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt), nullIfEmpty(string(m.AutoIncidents)), listText(m.Tags), millis(m.PausedUntil),
 		nullIfZero(m.MaxRuntime.Milliseconds()), m.PublishOutput,
 		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds(),
 		nullIfZero(m.MinRuntime.Milliseconds()), nullIfZero(int64(m.MaxPerInterval)), m.NoOverlap,
-		string(m.MaxRuntimeAction), string(m.MinRuntimeAction), string(m.MaxPerIntervalAction), string(m.NoOverlapAction), m.Cron.Calendar, nullIfEmpty(m.ParentID), m.Cron.Kubernetes)
+		string(m.MaxRuntimeAction), string(m.MinRuntimeAction), string(m.MaxPerIntervalAction), string(m.NoOverlapAction), m.Cron.Calendar, nullIfEmpty(m.ParentID), m.Cron.Kubernetes, versionsText(m.SecretVersions))
 	if err != nil {
 		return err
 	}
@@ -407,9 +402,9 @@ func (s *Store) RotateMonitor(
 			return m, err
 		}
 		before, old := m, m.Token
-		m.Token, m.UpdatedAt = allswell.NewPingToken(), allswell.Later(t.Now, m.UpdatedAt)
-		if _, err := t.Exec(`UPDATE monitors SET token = $2, old_token = $3, old_token_until_at = $4, updated_at = $5 WHERE id = $1`,
-			m.ID, m.Token, old, millis(t.Now.Add(PingTokenOverlap)), millis(m.UpdatedAt)); err != nil {
+		m.Token, m.SecretVersions, m.UpdatedAt = allswell.NewPingToken(), m.SecretVersions.Changed("token"), allswell.Later(t.Now, m.UpdatedAt)
+		if _, err := t.Exec(`UPDATE monitors SET token = $2, old_token = $3, old_token_until_at = $4, updated_at = $5, secret_versions = $6 WHERE id = $1`,
+			m.ID, m.Token, old, millis(t.Now.Add(PingTokenOverlap)), millis(m.UpdatedAt), versionsText(m.SecretVersions)); err != nil {
 			return m, err
 		}
 		if err := t.keepPastToken(m.ID, old); err != nil {

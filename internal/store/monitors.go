@@ -14,7 +14,7 @@ const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE
 	last_ping_at, waiting_since_at, rejected_at, suppressed_until_at, ticked_at, created_at, updated_at,
 	max_runtime_ms, publish_output, run_due_at,
 	min_runtime_ms, max_per_interval, no_overlap, max_runtime_action, min_runtime_action, max_per_interval_action, no_overlap_action, warned,
-	type, parent_id, failures_suppressed, ` + parentDown + `,
+	type, parent_id, secret_versions, failures_suppressed, ` + parentDown + `,
 	(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`
 
 // parentDown reports whether the parent of a monitor, or its parent, and so on, is down.
@@ -39,7 +39,7 @@ func scanMonitor(row database.Row) (r monitorRow, err error) {
 		instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt},
 		duration{&m.MaxRuntime}, &m.PublishOutput, instant{&m.RunDueAt},
 		duration{&m.MinRuntime}, number{&m.MaxPerInterval}, &m.NoOverlap, &m.MaxRuntimeAction, &m.MinRuntimeAction, &m.MaxPerIntervalAction, &m.NoOverlapAction,
-		listOf[allswell.Condition]{&m.Warned}, &m.Type, text{&m.ParentID}, &m.FailuresSuppressed, &m.ParentDown, instant{&r.pingedAt})
+		listOf[allswell.Condition]{&m.Warned}, &m.Type, text{&m.ParentID}, versionsOf{&m.SecretVersions}, &m.FailuresSuppressed, &m.ParentDown, instant{&r.pingedAt})
 	if m.IsCheck() {
 		m.Token = ""
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const subscriberColumns = `id, page_id, channel, target, key, whole_page, secret, old_secret, old_secret_until_at, confirmed_at,
+const subscriberColumns = `id, page_id, channel, target, key, whole_page, secret, old_secret, old_secret_until_at, secret_versions, confirmed_at,
 	suspended_at, suspension_reason, rejections, mailed_at, created_at, updated_at, warnings, added_by_operator, consent, consent_by, target_key, code, code_until_at, code_attempts, incident_id`
 
 func scanSubscriber(row database.Row) (s allswell.Subscriber, err error) {
-	err = row.Scan(&s.ID, &s.PageID, &s.Channel, &s.Target, &s.Key, &s.WholePage, text{&s.Secret}, text{&s.OldSecret}, instant{&s.OldSecretUntil},
+	err = row.Scan(&s.ID, &s.PageID, &s.Channel, &s.Target, &s.Key, &s.WholePage, text{&s.Secret}, text{&s.OldSecret}, instant{&s.OldSecretUntil}, versionsOf{&s.SecretVersions},
 		instant{&s.ConfirmedAt}, instant{&s.SuspendedAt}, text{&s.SuspendedFor}, &s.Rejections, instant{&s.MailedAt},
 		instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Warnings, &s.AddedByOperator, text{&s.Consent}, text{&s.ConsentBy}, &s.TargetKey, text{&s.Code}, instant{&s.CodeUntil}, &s.CodeAttempts, text{&s.IncidentID})
 	return
