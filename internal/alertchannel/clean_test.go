@@ -116,3 +116,25 @@ func TestSecretsInAnswers(t *testing.T) {
 		peer.Close()
 	}
 }
+
+// TestQueriesInAnswers checks that no reason has a value of the query of a channel's URL, however short, typed or decoded.
+func TestQueriesInAnswers(t *testing.T) {
+	sender := NewSender(Config{AllowPrivate: true})
+	defer sender.Close()
+	peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		q := r.URL.Query()
+		io.WriteString(w, q.Get("user")+" is not "+q.Get("key")+": "+r.URL.RawQuery)
+	}))
+	defer peer.Close()
+	for kind, config := range map[string]string{
+		"webhook": `{"url":"SERVER/x?user=ops1&key=p%2fq1"}`,
+		"slack":   `{"url":"SERVER/x?user=ops1&key=p%2fq1"}`,
+		"sms":     `{"to":"+49151123","url":"SERVER/x?user=ops1&key=p%2fq1&to={to}&text={text}","method":"GET"}`,
+	} {
+		r := sender.Send(t.Context(), newChannel(t, kind, config, peer.URL), messages("")["one"])
+		if !strings.Contains(r.Reason, "[secret] is not [secret]") || strings.Contains(r.Reason, "ops1") || strings.Contains(r.Reason, "q1") {
+			t.Errorf("%s: %s", kind, r.Reason)
+		}
+	}
+}

@@ -67,7 +67,8 @@ func HideSecrets(text string, spec allswell.CheckSpec) string {
 	var all []string
 	for _, field := range spec.Secrets {
 		for _, value := range redact.Values(field) {
-			all = append(all, value, redact.BasicAuth(config.Username, value), redact.BasicAuth(config.ProxyUsername, value))
+			all = append(append(all, value), redact.Parts(value)...)
+			all = append(all, redact.BasicAuth(config.Username, value), redact.BasicAuth(config.ProxyUsername, value))
 		}
 	}
 	return redact.New(all...).Hide(text)

@@ -163,12 +163,13 @@ func TestKeptSecrets(t *testing.T) {
 func TestHideSecrets(t *testing.T) {
 	spec := allswell.CheckSpec{
 		Config:  json.RawMessage(`{"username":"me","proxy_username":"us"}`),
-		Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"SEKRIT2"`), "secret_headers": json.RawMessage(`{"X-Api-Key":"SEKRIT1-long"}`), "bearer_token": json.RawMessage(`"abc"`)},
+		Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"SEKRIT2"`), "secret_headers": json.RawMessage(`{"X-Api-Key":"SEKRIT1-long","Authorization":"Bearer SEKRIT3"}`), "bearer_token": json.RawMessage(`"abc"`)},
 	}
 	for text, want := range map[string]string{
 		"X-Api-Key: SEKRIT1-long\nAuthorization: Basic bWU6U0VLUklUMg==\n": "X-Api-Key: [secret]\nAuthorization: Basic [secret]\n",
 		"Proxy-Authorization: Basic dXM6U0VLUklUMg==":                      "Proxy-Authorization: Basic [secret]",
 		"password SEKRIT2 and abc":                                         "password [secret] and abc",
+		"the token SEKRIT3 is unknown":                                     "the token [secret] is unknown",
 		"the end is cut: SEKRIT1-lo":                                       "the end is cut: [secret]",
 		"nothing":                                                          "nothing",
 		"the value at $.x is " + shorten(strings.Repeat("y ", 97)+"SEKRIT1-long") + ", expected z": "the value at $.x is " + strings.Repeat("y ", 97) + "[secret]…, expected z",

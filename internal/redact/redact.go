@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"html"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,7 +21,7 @@ const CutMark = "…"
 // MinLength is the length of the shortest secret that is hidden: shorter ones would hide ordinary text.
 const MinLength = 4
 
-// minPart is the length of the shortest part of a URL or a header that is hidden on its own.
+// minPart is the length of the shortest word of a path, or end of a text of several words, that is hidden on its own.
 const minPart = 12
 
 // Secrets are texts to hide, the longest first.
@@ -95,29 +96,60 @@ func BasicAuth(user, password string) string {
 	return base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 }
 
-// Parts returns the parts of a secret that give it away on their own: of a URL the path, the query and their long
-// parts, and of a header's value what follows its scheme, which may be credentials of basic authentication.
+// Parts returns the parts of a secret that give it away on their own: of a URL the path, the query, the values of the
+// query and the parts of the path that are no words, and of a header's value what follows its scheme, which may be
+// credentials of basic authentication.
 func Parts(secret string) (parts []string) {
-	if scheme, rest, ok := strings.Cut(secret, " "); ok && len(rest) >= minPart {
+	secret = strings.TrimSpace(secret)
+	if scheme, rest, ok := strings.Cut(secret, " "); ok && (len(rest) >= minPart || isScheme(scheme)) {
 		parts = append(parts, rest)
 		if decoded, err := base64.StdEncoding.DecodeString(rest); err == nil && strings.EqualFold(scheme, "Basic") {
 			_, password, _ := strings.Cut(string(decoded), ":")
 			parts = append(parts, string(decoded), password)
 		}
 	}
-	u, err := url.Parse(secret)
-	if err != nil || u.Host == "" {
-		return parts
+	if u, err := url.Parse(secret); err == nil && u.Host != "" {
+		parts = append(parts, u.RequestURI(), u.EscapedPath(), u.Path)
+		for part := range strings.SplitSeq(u.Path+"/"+u.EscapedPath(), "/") {
+			if len(part) >= minPart || !isWord(part) {
+				parts = append(parts, part)
+			}
+		}
+		parts = append(parts, queryValues(u.RawQuery)...)
 	}
-	parts = append(parts, u.RequestURI(), u.EscapedPath(), u.Path)
-	long := strings.Split(u.Path, "/")
-	for _, values := range u.Query() {
-		long = append(long, values...)
-	}
-	for _, part := range long {
-		if len(part) >= minPart {
-			parts = append(parts, part)
+	slices.Sort(parts)
+	return slices.DeleteFunc(slices.Compact(parts), func(part string) bool { return len(part) < MinLength })
+}
+
+// isScheme reports whether credentials follow a word at the beginning of a header's value.
+func isScheme(word string) bool {
+	return slices.ContainsFunc([]string{"Basic", "Bearer", "Token", "Key", "ApiKey", "GenieKey"}, func(s string) bool { return strings.EqualFold(s, word) })
+}
+
+// isWord reports whether a part of a path may be an ordinary word, such as services.
+func isWord(part string) bool { return strings.Trim(part, "abcdefghijklmnopqrstuvwxyz-_") == "" }
+
+// placeholder is what a channel of the type sms replaces in its URL.
+var placeholder = regexp.MustCompile(`\{(to|text|secret)\}`)
+
+// queryValues returns the values of a query, typed and decoded, and parameters without a value. Placeholders are not
+// part of them. Some servers take a semicolon for the end of a parameter.
+func queryValues(query string) (values []string) {
+	for _, separators := range []string{"&", "&;"} {
+		for pair := range strings.FieldsFuncSeq(query, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+			_, value, ok := strings.Cut(pair, "=")
+			if !ok {
+				value = pair
+			}
+			for _, typed := range placeholder.Split(value, -1) {
+				values = append(values, typed)
+				for _, decode := range []func(string) (string, error){url.QueryUnescape, url.PathUnescape} {
+					if decoded, err := decode(typed); err == nil {
+						values = append(values, decoded)
+					}
+				}
+			}
 		}
 	}
-	return parts
+	return values
 }

@@ -26,14 +26,44 @@ func TestHide(t *testing.T) {
 
 func TestParts(t *testing.T) {
 	for secret, want := range map[string]string{
-		"short":                                   "",
-		"Bearer 0123456789ab":                     "0123456789ab",
-		"Basic bWU6MDEyMzQ1Njc4OQ==":              "bWU6MDEyMzQ1Njc4OQ== me:0123456789 0123456789",
-		"https://x.test/a/0123456789ab":           "/a/0123456789ab /a/0123456789ab /a/0123456789ab 0123456789ab",
-		"https://x.test/a?k=0123456789ab&l=short": "/a?k=0123456789ab&l=short /a /a 0123456789ab",
+		"short":                      "",
+		"one two":                    "",
+		"one two three four":         "two three four",
+		"Bearer 0123456789ab":        "0123456789ab",
+		"bearer 0123":                "0123",
+		"Bearer 012":                 "",
+		"Basic bWU6MDEyMzQ1Njc4OQ==": "0123456789 bWU6MDEyMzQ1Njc4OQ== me:0123456789",
+
+		"https://x.test/hook/words-in-a-path": "/hook/words-in-a-path words-in-a-path",
+		"https://x.test/hooks/T0AB":           "/hooks/T0AB T0AB",
+		"https://x.test/a/p%2fQ":              "/a/p%2fQ /a/p/Q p%2fQ",
+
+		"https://x.test/a?k=abcd&l=abc":          "/a?k=abcd&l=abc abcd",
+		" https://x.test/?k=abcd ":               "/?k=abcd abcd",
+		"https://x.test/?abcd":                   "/?abcd abcd",
+		"https://x.test/?k=p%2fq+r":              "/?k=p%2fq+r p%2fq+r p/q r p/q+r",
+		"https://x.test/?k=100%zz":               "/?k=100%zz 100%zz",
+		"https://x.test/?k=abc;def":              "/?k=abc;def abc;def",
+		"https://x.test/?k=abcd;l=efgh":          "/?k=abcd;l=efgh abcd abcd;l=efgh efgh",
+		"https://x.test/?to={to}&t={text}&k=abc": "/?to={to}&t={text}&k=abc",
+		"https://x.test/?to={to}&k=abcd{secret}": "/?to={to}&k=abcd{secret} abcd",
 	} {
 		if got := strings.Join(Parts(secret), " "); got != want {
 			t.Errorf("%s: %q, want %q", secret, got, want)
+		}
+	}
+}
+
+// TestQueryIsHidden checks that no value of a secret URL's query is seen, however a service repeats it.
+func TestQueryIsHidden(t *testing.T) {
+	const typed = "a%2bb%20c"
+	const secret = "https://sms.example.com/send?user=" + typed + "&key=k3y%C3%A9&to={to}&text={text}"
+	hidden := New(append(Parts(secret), secret)...)
+	for _, said := range []string{
+		typed, "a+b c", "a%2Bb+c", "a%2Bb%20c", "a%252bb%2520c", "k3yé", "k3y%C3%A9", "k3y%25C3%25A9", `{"user":"a+b c"}`,
+	} {
+		if text := hidden.Hide("The key " + said + " is unknown, to={to}."); strings.ContainsAny(text, "b3") || !strings.Contains(text, "{to}") {
+			t.Errorf("%s: %s", said, text)
 		}
 	}
 }
