@@ -3,6 +3,7 @@ package alertchannel
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -69,6 +70,33 @@ func TestURLsOfServices(t *testing.T) {
 		var bad allswell.ValidationError
 		if checkURL(&bad, "url", &text); (bad.Err() == nil) != valid {
 			t.Errorf("%s: %v", text, bad.Err())
+		}
+	}
+}
+
+// TestServersOfServices checks which addresses of servers are accepted. They are shown, so that they have no secrets.
+func TestServersOfServices(t *testing.T) {
+	for variant, service := range services {
+		name, _, _ := strings.Cut(variant, " ")
+		kind, ok := TypeOf(name)
+		if _, has := kind.Field("server_url"); !ok || !has {
+			continue
+		}
+		for text, valid := range map[string]bool{
+			"https://www.example.com": true, "https://www.example.com:8443/": true, "https://www.example.com/x/": name != ntfyType.Name,
+			"https://www.example.com/?token=abcd": false, "https://www.example.com?": false, "https://www.example.com/#abcd": false, "https://www.example.com/#": false,
+			"https://ann@www.example.com": false, "https://ann:abcd@www.example.com/": false,
+		} {
+			var given map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(service.config), &given); err != nil {
+				t.Fatal(err)
+			}
+			given["server_url"] = json.RawMessage(`"` + text + `"`)
+			_, _, err := kind.Read(given)
+			var bad *allswell.ValidationError
+			if errors.As(err, &bad); (err == nil) != valid || err != nil && (len(bad.Fields) != 1 || bad.Fields["server_url"] == nil) {
+				t.Errorf("%s: %s: %v", variant, text, err)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package alertchannel
 
 import (
 	"context"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 var ntfyType = Type{
 	Name: "ntfy", Label: "ntfy", Help: "Publishes to a topic of ntfy.sh or of your own server.",
 	Fields: []configfield.Field{
-		{Name: "server_url", Label: "Server", Help: "The URL of the server.", Kind: configfield.KindText, Default: "https://ntfy.sh", Max: 500},
+		{Name: "server_url", Label: "Server", Help: "The URL of the server, without a path.", Kind: configfield.KindText, Default: "https://ntfy.sh", Max: 500},
 		{Name: "topic", Label: "Topic", Help: "The name of the topic: anyone who knows it can read the alerts.", Kind: configfield.KindText, Secret: true, Required: true, Max: 64, Example: "acme-ops-x7Hq2"},
 		{Name: "access_token", Label: "Access token", Help: "For a protected topic.", Kind: configfield.KindText, Secret: true, Max: 200},
 	},
@@ -36,8 +37,10 @@ type ntfy struct {
 func (c *ntfy) Destination() configfield.Destination { return serverDestination(c.Server) }
 
 func (c *ntfy) Validate(bad *allswell.ValidationError) {
-	checkURL(bad, "server_url", &c.Server)
-	c.Server = strings.TrimRight(c.Server, "/")
+	checkServer(bad, &c.Server)
+	if u, err := url.Parse(c.Server); err == nil && u.Path != "" {
+		bad.Add("server_url", "The server_url must not have a path: ntfy has none, and the topic is another field.")
+	}
 	c.Topic = strings.TrimSpace(c.Topic)
 	if !ntfyTopic.MatchString(c.Topic) {
 		bad.Add("topic", "The topic must have 1 to 64 letters, digits, hyphens and underscores.")

@@ -155,12 +155,13 @@ func serverDestination(address string) configfield.Destination {
 	return configfield.Destination{configfield.Server(address), strings.TrimRight(u.Path, "/")}
 }
 
-// checkServer checks the address of a server, and removes slashes at its end.
+// checkServer checks the address of a server, which may have a path, and removes slashes at its end. It is shown, so
+// that it has no place for secrets.
 func checkServer(bad *allswell.ValidationError, server *string) {
 	checkURL(bad, "server_url", server)
 	*server = strings.TrimRight(*server, "/")
-	if strings.Contains(*server, "?") {
-		bad.Add("server_url", "The server_url must not have a query.")
+	if strings.ContainsAny(*server, "?#") {
+		bad.Add("server_url", "The server_url must not have a query and a fragment.")
 	}
 }
 
