@@ -3,6 +3,7 @@ package allswell
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -24,6 +25,15 @@ func NewCalendar(expression, zone string) Cron {
 		zone = cutZones(lines, zone)
 	}
 	return Cron{Expression: strings.Join(lines, "\n"), TimeZone: cmp.Or(zone, "UTC"), Calendar: true}
+}
+
+// EndsInZone reports whether a line of a calendar ends in a zone. NewCalendar removes it.
+func (c Cron) EndsInZone() bool {
+	lines := scheduleLines(c.Expression)
+	return c.Calendar && slices.ContainsFunc(lines[:min(len(lines), MaxScheduleLines)], func(line string) bool {
+		zone, _ := calendarZone(line)
+		return zone != ""
+	})
 }
 
 // cutZones removes a zone from the ends of expressions. It returns the zone: by default the one that all of them have.
@@ -70,14 +80,22 @@ func parseCalendar(expression string) (clockTimes, error) {
 	if len(expression) > MaxCronLength {
 		return clockTimes{}, fmt.Errorf("it may not be longer than %d bytes", MaxCronLength)
 	}
-	c, err := parseCalendarTimes(expression)
-	if err == nil {
-		return c, nil
+	return parseCalendarTimes(expression)
+}
+
+// explainZone returns the error of a line of a calendar that could not be parsed: a better one if a zone is still at its
+// end, see cutZones. It reads files.
+func explainZone(line string, lines []string, err error) error {
+	zone, _ := calendarZone(line)
+	if zone == "" {
+		return err
 	}
-	if zone, _ := calendarZone(expression); zone != "" { // it reads files
-		err = fmt.Errorf("its zone %s is not that of time_zone: give one of them", zone)
+	for _, other := range lines[:min(len(lines), MaxScheduleLines)] {
+		if own, _ := calendarZone(other); own != zone {
+			return fmt.Errorf("its zone %s is not that of every line: give all lines the same zone", zone)
+		}
 	}
-	return c, err
+	return fmt.Errorf("its zone %s is not that of time_zone: give one of them", zone)
 }
 
 // parseCalendarTimes parses an expression without a zone.

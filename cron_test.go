@@ -86,7 +86,10 @@ func TestCronNeverMatches(t *testing.T) {
 
 // TestCronNext checks times around changes of the clock, and how days of the month and of the week combine.
 func TestCronNext(t *testing.T) {
-	for _, c := range []struct{ name, expression, zone, after, want string }{
+	cron := func(expression, zone string) allswell.Cron {
+		return allswell.Cron{Expression: expression, TimeZone: zone}
+	}
+	checkNext(t, cron, []nextTime{
 		{"each minute", "* * * * *", "UTC", "2026-11-23T10:00:00Z", "2026-11-23T10:01:00Z"},
 		{"strictly after", "0 10 * * *", "UTC", "2026-11-23T10:00:00Z", "2026-11-24T10:00:00Z"},
 		{"a nanosecond before", "0 10 * * *", "UTC", "2026-11-23T09:59:59.999999999Z", "2026-11-23T10:00:00Z"},
@@ -113,14 +116,7 @@ func TestCronNext(t *testing.T) {
 		{"autumn, rare times run twice, too", "*/30 2 * oct 0", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-25T01:00:00Z"},
 		{"autumn, after the repeated hour", "0 3 * * *", "Europe/Berlin", "2026-10-25T00:59:59Z", "2026-10-25T02:00:00Z"},
 		{"a skipped day is not made up", "0 2 30 12 *", "Pacific/Apia", "2011-12-01T00:00:00Z", "2012-12-29T12:00:00Z"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			cron := allswell.Cron{Expression: c.expression, TimeZone: c.zone}
-			if got := cron.Next(instant(t, c.after)); !got.Equal(instant(t, c.want)) {
-				t.Errorf("after %s: %s, want %s", c.after, got.Format(time.RFC3339), c.want)
-			}
-		})
-	}
+	})
 }
 
 func instant(t *testing.T, text string) time.Time {
@@ -131,6 +127,21 @@ func instant(t *testing.T, text string) time.Time {
 	}
 	return at
 }
+
+// checkNext checks the first times of schedules after instants.
+func checkNext(t *testing.T, schedule func(expression, zone string) allswell.Cron, cases []nextTime) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if got := schedule(c.expression, c.zone).Next(instant(t, c.after)); !got.Equal(instant(t, c.want)) {
+				t.Errorf("after %s: %s, want %s", c.after, got.Format(time.RFC3339), c.want)
+			}
+		})
+	}
+}
+
+// nextTime is the first time of a schedule after an instant.
+type nextTime struct{ name, expression, zone, after, want string }
 
 func TestCronLongest(t *testing.T) {
 	for _, c := range []struct {

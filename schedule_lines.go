@@ -33,21 +33,24 @@ func (c Cron) times() (clockLines, error) {
 	case c.Kubernetes:
 		parse = parseKubernetes
 	}
-	if !strings.Contains(c.Expression, "\n") {
-		times, err := parse(c.Expression)
-		return clockLines{times}, err
-	}
-	if c.Kubernetes {
+	lines := strings.Split(c.Expression, "\n")
+	if c.Kubernetes && len(lines) > 1 {
 		return nil, fmt.Errorf("line 2: a CronJob has one schedule")
 	}
 	var all clockLines
-	for line := range strings.SplitSeq(c.Expression, "\n") {
-		if len(all) == MaxScheduleLines {
-			return nil, fmt.Errorf("line %d: a schedule has at most %d lines", MaxScheduleLines+1, MaxScheduleLines)
+	for i, line := range lines {
+		if i == MaxScheduleLines {
+			return nil, fmt.Errorf("line %d: a schedule has at most %d lines", i+1, MaxScheduleLines)
 		}
 		times, err := parse(line)
+		if err != nil && c.Calendar {
+			err = explainZone(line, lines, err)
+		}
+		if err != nil && len(lines) > 1 {
+			err = fmt.Errorf("line %d: %w", i+1, err)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", len(all)+1, err)
+			return nil, err
 		}
 		all = append(all, times)
 	}

@@ -28,9 +28,9 @@ func TestScheduleLinesErrors(t *testing.T) {
 		{allswell.ScheduleCalendar, "daily\n10:00" + strings.Repeat(",1", 126), "line 2: it may not be longer than 255"},
 		{allswell.ScheduleCalendar, "daily\n*-02-30", "line 2: it never matches"},
 		{allswell.ScheduleCron, "@daily\n0 2 30 2 *", "line 2: it never matches"},
-		{allswell.ScheduleCalendar, "Mon 06:00 Europe/Berlin\nTue 07:00 Asia/Tokyo", "line 1: its zone Europe/Berlin is not"},
-		{allswell.ScheduleCalendar, "Mon 06:00 UTC\nTue 07:00 Asia/Tokyo", "line 2: its zone Asia/Tokyo is not"},
-		{allswell.ScheduleCalendar, "Mon 06:00\nTue 07:00 Asia/Tokyo", "line 2: its zone Asia/Tokyo is not"},
+		{allswell.ScheduleCalendar, "Mon 06:00 Europe/Berlin\nTue 07:00 Asia/Tokyo", "line 1: its zone Europe/Berlin is not that of every line"},
+		{allswell.ScheduleCalendar, "Mon 06:00 UTC\nTue 07:00 Asia/Tokyo", "line 2: its zone Asia/Tokyo is not that of every line"},
+		{allswell.ScheduleCalendar, "Mon 06:00\nTue 07:00 Asia/Tokyo", "line 2: its zone Asia/Tokyo is not that of every line"},
 		{allswell.ScheduleCalendar, "\n \r\n", "required"},
 	} {
 		bad, _ := allswell.NewMonitor{Name: "x", Cron: allswell.NewCron(c.kind, c.expression, "")}.Validate().(*allswell.ValidationError)
@@ -39,6 +39,20 @@ func TestScheduleLinesErrors(t *testing.T) {
 			t.Errorf("%.40q: %v", c.expression, bad)
 		case c.want != "" && (bad == nil || len(bad.Fields) != 1 || !strings.Contains(strings.Join(bad.Fields["schedule.expression"], ""), c.want)):
 			t.Errorf("%.40q: %v, want %q", c.expression, bad, c.want)
+		}
+	}
+	for expression, want := range map[string]string{
+		"Mon 06:00 Europe/Berlin":                          "wrong: its zone Europe/Berlin is not that of time_zone",
+		"Mon 06:00 Europe/Berlin\nTue 07:00 Europe/Berlin": "line 1: its zone Europe/Berlin is not that of time_zone",
+		"Mon 06:00 Europe/Berlin\nTue 07:00 Asia/Tokyo":    "line 2: its zone Asia/Tokyo is not that of every line",
+	} {
+		zone := "UTC"
+		if strings.Contains(expression, "Tokyo") {
+			zone = "Europe/Berlin"
+		}
+		bad, _ := allswell.NewMonitor{Name: "x", Cron: allswell.NewCalendar(expression, zone)}.Validate().(*allswell.ValidationError)
+		if bad == nil || !strings.Contains(bad.Error(), want) {
+			t.Errorf("%q in %s: %v, want %q", expression, zone, bad, want)
 		}
 	}
 	cron := allswell.NewCron(allswell.ScheduleCron, "@daily\n@weekly", "")
