@@ -147,23 +147,38 @@ func (f ruleFlags) target(c *commandContext) (t client.AlertTarget, err error) {
 	return t, nil
 }
 
-// quietHours returns the quiet hours; nil: none are given.
-func (f ruleFlags) quietHours() (*client.QuietHours, error) {
-	if f.QuietHours == nil {
-		if f.QuietZone != nil || len(f.QuietDay) > 0 {
-			return nil, console.UsageErrorf("--quiet-zone and --quiet-day need --quiet-hours")
-		}
+// givesQuietHours reports whether a flag of the quiet hours is given.
+func (f ruleFlags) givesQuietHours() bool {
+	return f.QuietHours != nil || f.QuietZone != nil || len(f.QuietDay) > 0
+}
+
+// quietHours returns the quiet hours after the change, with what is not given as it was; nil: none are given. before is
+// nil if there were none.
+func (f ruleFlags) quietHours(before *client.QuietHours) (*client.QuietHours, error) {
+	if !f.givesQuietHours() {
 		return nil, nil
 	}
-	from, until, ok := strings.Cut(*f.QuietHours, "-")
-	if !ok {
-		return nil, console.UsageErrorf("--quiet-hours must be two times of day, such as 22:00-07:00")
+	q := client.QuietHours{Zone: "UTC"}
+	switch {
+	case before != nil:
+		q = *before
+	case f.QuietHours == nil:
+		return nil, console.UsageErrorf("--quiet-zone and --quiet-day need --quiet-hours")
 	}
-	zone := "UTC"
+	if f.QuietHours != nil {
+		from, until, ok := strings.Cut(*f.QuietHours, "-")
+		if !ok {
+			return nil, console.UsageErrorf("--quiet-hours must be two times of day, such as 22:00-07:00")
+		}
+		q.From, q.Until = strings.TrimSpace(from), strings.TrimSpace(until)
+	}
 	if f.QuietZone != nil {
-		zone = *f.QuietZone
+		q.Zone = *f.QuietZone
 	}
-	return &client.QuietHours{Zone: zone, From: strings.TrimSpace(from), Until: strings.TrimSpace(until), Days: f.QuietDay}, nil
+	if len(f.QuietDay) > 0 {
+		q.Days = f.QuietDay
+	}
+	return &q, nil
 }
 
 // escalation returns the steps that are given.
@@ -221,7 +236,7 @@ func (cmd *ruleCreate) Run(c *commandContext) error {
 	if n.AlertTarget, err = cmd.target(c); err != nil {
 		return err
 	}
-	if n.QuietHours, err = cmd.quietHours(); err != nil {
+	if n.QuietHours, err = cmd.quietHours(nil); err != nil {
 		return err
 	}
 	if n.Escalation, err = cmd.escalation(c); err != nil {
@@ -243,7 +258,7 @@ type ruleEdit struct {
 	NoEscalation bool `help:"Remove the escalation."`
 }
 
-// change returns what the flags change.
+// change returns what the flags change, without quiet hours.
 func (cmd *ruleEdit) change(c *commandContext) (ch client.AlertRuleChange, err error) {
 	ch.Name, ch.Enabled = cmd.Name, cmd.Enabled
 	if ch.AlertMatchChange, err = cmd.matchChangeFlags.change(c); err != nil {
@@ -265,13 +280,7 @@ func (cmd *ruleEdit) change(c *commandContext) (ch client.AlertRuleChange, err e
 	if cmd.Repeat != nil {
 		ch.Repeat = new(client.SecondsOf(time.Duration(*cmd.Repeat)))
 	}
-	quiet, err := cmd.quietHours()
-	if err != nil {
-		return ch, err
-	}
-	if quiet != nil {
-		ch.QuietHours = client.Set(*quiet)
-	} else if cmd.NoQuietHours {
+	if cmd.NoQuietHours {
 		ch.QuietHours = client.Null[client.QuietHours]()
 	}
 	steps, err := cmd.escalation(c)
@@ -289,12 +298,21 @@ func (cmd *ruleEdit) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	if err := checkNotEmpty(change); err != nil {
-		return err
+	if !cmd.givesQuietHours() {
+		if err := checkNotEmpty(change); err != nil {
+			return err
+		}
 	}
 	r, err := cmd.get(c)
 	if err != nil {
 		return err
+	}
+	quiet, err := cmd.quietHours(r.QuietHours)
+	if err != nil {
+		return err
+	}
+	if quiet != nil {
+		change.QuietHours = client.Set(*quiet)
 	}
 	r, err = c.api.ChangeAlertRule(c.Ctx, r.ID, change, client.IfMatch(r.ETag()))
 	return object(c, r, err, func(r *client.AlertRule) { c.Printf("Changed the rule %s.\n", console.Visible(r.Name)) })

@@ -20,7 +20,7 @@ type ChannelCommands struct {
 	List   channelList   `cmd:"" help:"List the channels, with the result of the last message."`
 	Show   channelShow   `cmd:"" aliases:"get" help:"Show a channel."`
 	Create channelCreate `cmd:"" help:"Create a channel."`
-	Edit   channelEdit   `cmd:"" aliases:"set" help:"Change a channel."`
+	Edit   channelEdit   `cmd:"" aliases:"set" help:"Change a channel. A repeatable flag replaces all earlier values."`
 	Delete channelDelete `cmd:"" help:"Delete a channel that no rule, no on-call schedule and no setting uses."`
 	Test   channelTest   `cmd:"" help:"Send a test message to a channel, or to one that does not exist yet."`
 }

@@ -23,7 +23,7 @@ type MonitorCommands struct {
 	Show     monitorShow     `cmd:"" help:"Show a monitor: its ping URL, or its target."`
 	Create   monitorCreate   `cmd:"" help:"Create a monitor. Without --type, print the command that its job has to run."`
 	Put      monitorPut      `cmd:"" help:"Create a monitor, or replace its configuration. Missing flags get their defaults; ping URL and down status are kept."`
-	Edit     monitorEdit     `cmd:"" aliases:"set" help:"Change a monitor."`
+	Edit     monitorEdit     `cmd:"" aliases:"set" help:"Change a monitor. A repeatable flag replaces all earlier values."`
 	Pause    monitorPause    `cmd:"" help:"Pause a monitor, until a time or until it is resumed. No ping is expected meanwhile, and its ping URL answers 404."`
 	Resume   monitorResume   `cmd:"" help:"Resume a monitor that is paused. The next ping is due as if it had just pinged."`
 	Rotate   monitorRotate   `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
@@ -89,7 +89,7 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 			return client.NewMonitor{}, err
 		}
 	}
-	schedule, err := scheduleFlags(f.newSchedule).schedule()
+	schedule, err := f.schedule()
 	if err != nil {
 		return client.NewMonitor{}, err
 	}
@@ -339,7 +339,7 @@ type monitorEdit struct {
 	Monitor  string              `arg:"" help:"Id, name or slug of the monitor."`
 	Name     *string             `placeholder:"NAME" help:"New name."`
 	Interval *timeinput.Duration `xor:"schedule" placeholder:"DURATION" help:"New interval, the maximum expected time between two pings: 30s, 5m, 25h, 8d. It begins now."`
-	scheduleFlags
+	editedSchedule
 	Grace            *timeinput.Duration `placeholder:"DURATION" help:"How much later than due a ping may come. Without it, a change from times to --interval sets 0s, and the reverse 5m."`
 	Page             *string             `placeholder:"SLUG" xor:"page" help:"New page."`
 	NoPage           bool                `xor:"page,component" help:"Remove the monitor from its page and component. Its outages then open no incidents."`
@@ -367,7 +367,7 @@ func (cmd *monitorEdit) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	schedule, err := cmd.schedule()
+	schedule, condition, err := cmd.edited(c, id, cmd.Interval != nil)
 	if err != nil {
 		return err
 	}
@@ -403,7 +403,7 @@ func (cmd *monitorEdit) Run(c *commandContext) error {
 	if err := checkNotEmpty(change); err != nil {
 		return err
 	}
-	monitor, err := c.api.ChangeMonitor(c.Ctx, id, change)
+	monitor, err := c.api.ChangeMonitor(c.Ctx, id, change, condition...)
 	return object(c, monitor, err, func(m *client.Monitor) {
 		c.Printf("Changed the monitor %s.\n", console.Visible(m.Name))
 		if !hasTarget(m) {

@@ -19,7 +19,7 @@ type OnCallCommands struct {
 	Show     onCallShow     `cmd:"" aliases:"get" help:"Show an on-call schedule with the next turns."`
 	Who      onCallWho      `cmd:"" help:"Show who is on call now."`
 	Create   onCallCreate   `cmd:"" help:"Create an on-call schedule."`
-	Edit     onCallEdit     `cmd:"" aliases:"set" help:"Change an on-call schedule."`
+	Edit     onCallEdit     `cmd:"" aliases:"set" help:"Change an on-call schedule. A repeatable flag replaces all earlier values."`
 	Override onCallOverride `cmd:"" help:"Put a participant on call for a time, instead of the one whose turn it is."`
 	Delete   onCallDelete   `cmd:"" help:"Delete an on-call schedule that no rule needs."`
 }
