@@ -18,7 +18,7 @@ import (
 
 // Limits of mails with links for new passwords.
 const (
-	resetsPerAccount = 3 // in an hour
+	resetsPerAccount = 3 // in an hour, and of all accounts with one mailbox
 	resetQueue       = 100
 	mailAttempts     = 3
 	mailPause        = 20 * time.Second // between attempts
@@ -26,7 +26,7 @@ const (
 
 // Limits of mails with invitations, in a day. The invitations themselves have allswell.MaxInvitations.
 const (
-	invitesPerAddress   = 3 // from all workspaces
+	invitesPerAddress   = 3 // from all workspaces, by allswell.MailboxKey
 	invitesPerWorkspace = 100
 	maxMailedName       = 60 // characters
 )
@@ -36,6 +36,13 @@ type invited struct{ addresses, workspaces *limit.Limiter }
 
 func newInvited() invited {
 	return invited{limit.New(invitesPerAddress, 24*time.Hour), limit.New(invitesPerWorkspace, 24*time.Hour)}
+}
+
+// take reports whether an invitation may be mailed, and counts it. The address comes first, so that one above its limit
+// uses up nothing of the workspace's.
+func (i invited) take(workspaceID, email string, now time.Time) bool {
+	mailbox := allswell.MailboxKey(email)
+	return !i.addresses.Full(mailbox, now) && i.workspaces.Take(workspaceID, now).Allowed && i.addresses.Take(mailbox, now).Allowed
 }
 
 // inviteTimeout is how long the screen of members waits for the mail server.
@@ -86,7 +93,7 @@ func (v *visit) requestReset() error {
 	if err := v.attempt(attempter{}); err != nil {
 		return err
 	}
-	if v.forgot.accounts.Take(n.Email, v.now()).Allowed {
+	if v.forgot.accounts.Take(allswell.MailboxKey(n.Email), v.now()).Allowed {
 		select {
 		case v.forgot.queue <- n.Email:
 		default:
@@ -176,8 +183,7 @@ func (v *visit) mailInvitation(i allswell.Invitation, link string) string {
 	}
 	ctx, cancel := context.WithTimeout(v.r.Context(), inviteTimeout)
 	defer cancel()
-	now := v.now()
-	if !v.invited.workspaces.Take(i.WorkspaceID, now).Allowed || !v.invited.addresses.Take(i.Email, now).Allowed {
+	if !v.invited.take(i.WorkspaceID, i.Email, v.now()) {
 		return fmt.Sprintf("No mail was sent, so send this link yourself: in a day, %d invitations are mailed to an address, and %d for a workspace.", invitesPerAddress, invitesPerWorkspace)
 	}
 	text := fmt.Sprintf(invitationMail, v.base, plainName(i.InviterName), plainName(workspace), i.Role, int(allswell.InvitationAge/(24*time.Hour)), link)

@@ -74,6 +74,21 @@ func TestForgottenPassword(t *testing.T) {
 	})
 }
 
+// TestResetsAreLimitedByMailbox checks that addresses that differ only in a tag share a limit.
+func TestResetsAreLimitedByMailbox(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		s.owner()
+		s.dashboard.sendMail = func(context.Context, string, string, string) error { return nil }
+		v := s.visitor()
+		for _, email := range []string{"ada@example.com", "Ada+1@example.com", "ada+two@example.com", "ada+3@example.com", "ada@example.com"} {
+			v.wants(v.post("/admin/forgot", "email", email), http.StatusOK)
+		}
+		if n := len(s.dashboard.forgot.queue); n != resetsPerAccount {
+			s.Errorf("%d mails are asked for", n)
+		}
+	})
+}
+
 func TestInvitationByMail(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
@@ -121,12 +136,17 @@ func TestInvitationsByMailAreLimited(t *testing.T) {
 				t.Fatalf("%d mails, want %d", mails, want)
 			}
 		}
-		for n := range invitesPerAddress {
-			invite("grace@example.com", "The link was mailed", n+1)
+		for n, email := range []string{"grace@example.com", "Grace+1@example.com", "grace+two@example.com"} { // one mailbox
+			invite(email, "The link was mailed", n+1)
 		}
 		invite("grace@example.com", tooMany, invitesPerAddress)
-		workspace := owner.actor().WorkspaceID
+		invite("grace+3@example.com", tooMany, invitesPerAddress)
+		workspace, left := owner.actor().WorkspaceID, 0
 		for s.dashboard.invited.workspaces.Take(workspace, at).Allowed {
+			left++
+		}
+		if left != invitesPerWorkspace-invitesPerAddress {
+			s.Errorf("%d mails of the workspace are left: those that an address did not get count", left)
 		}
 		for range invitesPerAddress {
 			invite("eve@example.com", tooMany, invitesPerAddress)
