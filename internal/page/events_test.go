@@ -3,6 +3,7 @@ package page
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -324,11 +325,16 @@ func TestManyViewersOfOneChange(t *testing.T) {
 }
 
 // TestTagOfDelayedPage checks that viewers are notified when a page is marked as
-// delayed.
+// delayed. It is about noon on the page, because the page is loaded again at midnight,
+// which the closed store could not do.
 func TestTagOfDelayedPage(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
-		w.clock.set(time.Now()) // the store's contact is by the host's clock
+		now := time.Now() // the store's contact is by the host's clock
+		zone := fmt.Sprintf("Etc/GMT%+d", now.UTC().Hour()-12)
+		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: &zone}})
+		must(w, p, err)
+		w.clock.set(now)
 		tag := w.tag("/status/acme")
 		w.store.Close()
 		w.clock.set(w.store.LastContact().Add(delayedAfter + time.Millisecond))
