@@ -32,14 +32,15 @@ type rejectedPings struct {
 func (r *rejectedPings) add(token string, arrived time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.pending[token]; ok {
-		return true
-	}
-	if len(r.pending) >= maxRejected {
+	_, known := r.pending[token]
+	if !known && len(r.pending) >= maxRejected {
 		return false
 	}
-	if len(r.pending) == 0 || arrived.Before(r.since) {
+	if len(r.pending) == 0 || arrived.Before(r.since) { // the pings of a batch are rejected after later ones
 		r.since = arrived
+	}
+	if known {
+		return true
 	}
 	if r.pending == nil {
 		r.pending = make(map[string]struct{})
