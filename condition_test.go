@@ -1,6 +1,7 @@
 package allswell_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -58,5 +59,31 @@ func TestRunWithoutIDThatReplacesAnotherIsNotTooShort(t *testing.T) {
 	}
 	if v := m.EvaluateEnd(allswell.Run{}, epoch, true); len(v.Satisfied)+len(v.Violated) > 0 {
 		t.Errorf("an end without a start: %+v", v)
+	}
+}
+
+// TestRunsOfAnEndedMaintenance checks that what began during a maintenance counts for no condition after its end, and that
+// what began at its end or later does. The maintenance ends 60 s after the epoch.
+func TestRunsOfAnEndedMaintenance(t *testing.T) {
+	m := allswell.Monitor{
+		Enabled: true, Interval: time.Hour, SuppressedUntil: at(time.Minute),
+		RunConditions: allswell.RunConditions{MinRuntime: time.Minute, MaxPerInterval: 1, NoOverlap: true},
+	}
+	violates := func(v allswell.Verdict, c allswell.Condition) bool {
+		return slices.ContainsFunc(v.Violated, func(v allswell.Violation) bool { return v.Condition == c })
+	}
+	for began, counts := range map[time.Duration]bool{30 * time.Second: false, time.Minute: true, 65 * time.Second: true} {
+		r := allswell.Run{StartedAt: at(began), DueAt: at(began + 5*time.Minute)}
+		later := at(10 * time.Minute)
+		for what, got := range map[string]bool{
+			"it does not end in time":  m.CheckRun(r, allswell.Tick{Instant: later, AsOf: later}) == allswell.RunOverdue,
+			"it is too short":          violates(m.EvaluateEnd(r, at(70*time.Second), true), allswell.ConditionMinRuntime),
+			"another one overlaps it":  violates(m.EvaluateStart(allswell.RunStart{At: at(2 * time.Minute), Open: []allswell.Run{r}}), allswell.ConditionNoOverlap),
+			"another one is too early": violates(m.EvaluateStart(allswell.RunStart{At: at(2 * time.Minute), Nth: r.StartedAt}), allswell.ConditionMaxPerInterval),
+		} {
+			if got != counts {
+				t.Errorf("a run that began %v after the epoch: %s: %t", began, what, got)
+			}
+		}
 	}
 }
