@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -38,6 +39,33 @@ func TestLimitedSilenceDoesNotAsk(t *testing.T) {
 			}, args...)
 			if created == all || (status == console.ExitDone) == all {
 				t.Errorf("%q: created %t, status %d, %s", args, created, status, stderr)
+			}
+		}
+	}
+}
+
+// TestEndOfSilenceInTheZoneOfThePage checks that a time without an offset is in the zone of the page that a silence is
+// about, although there are several pages.
+func TestEndOfSilenceInTheZoneOfThePage(t *testing.T) {
+	for _, command := range []string{"create", "edit|sil_1"} {
+		for args, want := range map[string]string{
+			"--page=acme|--until=2026-11-24 22:00":       "2026-11-24T21:00:00.000Z",
+			"--page=acme|--until=2026-11-24 22:00+05:00": "2026-11-24T17:00:00.000Z",
+		} {
+			ws, sent := newWorkspace("acme", "docs"), ""
+			status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case !strings.HasPrefix(r.URL.Path, "/api/v1/silences"):
+					ws.ServeHTTP(w, r)
+					return
+				case r.Method != http.MethodGet:
+					body, _ := io.ReadAll(r.Body)
+					sent = canonical(body)
+				}
+				answer(200, "", "", `{"data":{"id":"sil_1","about":"x","tags":["prod"],"starts_at":"2026-11-24T00:00:00Z","ends_at":"2026-11-24T21:00:00Z"}}`)(w, r)
+			}, expand("silence|"+command+"|"+args)...)
+			if status != console.ExitDone || !strings.Contains(sent, `"ends_at":"`+want+`"`) {
+				t.Errorf("%s %s: status %d, %s, %s", command, args, status, sent, stderr)
 			}
 		}
 	}

@@ -582,6 +582,17 @@ func TestOtherEventsNotify(t *testing.T) {
 		w.clock.set(w.clock.now().Add(time.Second))
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a"}))
 		w.expect("the same gap", w.notified(3*time.Second, taken))
+		w.clock.set(w.clock.now().Add(time.Minute))
+		since := w.clock.now()
+		var lines []string
+		for range 4 { // the gap is saved again and again while it lasts
+			w.clock.set(w.clock.now().Add(20 * time.Second))
+			w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Lost: w.clock.now().Sub(since), LosingPings: true}))
+			lines = append(lines, w.notified(3*time.Second, taken)...)
+		}
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: Receiving pings was interrupted / Since ") {
+			t.Errorf("a gap that lasts: %q", lines)
+		}
 
 		w.subscribe("https://example.com/hook")
 		for range allswell.MaxRejections {
@@ -626,6 +637,7 @@ func TestWaiting(t *testing.T) {
 func TestWeeklyTest(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.channel("chat", func(c *alert.Channel) { c.TestWeekly = true })
+		w.channel("disabled", func(c *alert.Channel) { c.TestWeekly, c.Enabled = true, false })
 		mail := w.channel("mail")
 		w.rule(to(mail), func(r *alert.Rule) { r.Events = []alert.Event{alert.ChannelFailed} })
 		due := func(want int) []store.ChannelToTest {

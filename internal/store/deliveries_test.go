@@ -377,6 +377,26 @@ func TestRetryWithoutSubscriber(t *testing.T) {
 	})
 }
 
+// TestRetryBeginsTheBackOffAnew: after a retry by hand, pauses between attempts are as short as those of a new delivery.
+func TestRetryBeginsTheBackOffAnew(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("https://example.com/hook")
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		var pauses []time.Duration
+		for range 5 {
+			w.expect("an attempt", w.deliver(failed), "https://example.com/hook: one")
+			pauses = append(pauses, w.nextAttempt().Sub(w.clock.now()))
+			w.clock.move(pauses[len(pauses)-1])
+		}
+		must(w.RetryDelivery(w.ctx, w.ws, w.value(`SELECT id FROM deliveries`)))(w)
+		w.expect("by hand", w.deliver(failed), "https://example.com/hook: one")
+		if next := w.nextAttempt().Sub(w.clock.now()); next != pauses[0] || next >= pauses[4] {
+			t.Errorf("the pauses were %v, and after the retry by hand %v", pauses, next)
+		}
+	})
+}
+
 // TestDeliveryGivenBack: what was claimed and not tried is due at once, and was no
 // attempt.
 func TestDeliveryGivenBack(t *testing.T) {
