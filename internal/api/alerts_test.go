@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 // sink is a service that takes every message, except below /refuse.
@@ -140,6 +143,28 @@ func TestTopicsAndURLsOfChannelsAreSecret(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestChannelWithoutTheKey checks that no test is sent to a channel whose secrets cannot be decrypted.
+func TestChannelWithoutTheKey(t *testing.T) {
+	dsn, clk := storetest.SQLite(t), newClock()
+	open := func() *client {
+		return newClient(t, storetest.Open(t, dsn, store.Options{Clock: clk.Now}), clk, Config{})
+	}
+	c := open()
+	path := "/api/v1/channels/" + c.post("/api/v1/channels", map[string]any{"type": "webhook", "name": "Ops", "url": sink() + "/hook"}).is(201).id()
+	c.post(path+"/test", nil).is(200).has(map[string]any{"taken": true})
+	if err := c.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(filepath.Dir(strings.TrimPrefix(dsn, "sqlite:")), "allswell.key")); err != nil {
+		t.Fatal(err)
+	}
+	c = open()
+	c.post(path+"/test", nil).complains("url")
+	if health := c.get(path).is(200).data()["health"].(map[string]any); health["secrets_unreadable"] != true || health["reason"] != nil {
+		t.Errorf("%v", health)
+	}
 }
 
 // TestTemplatesOfChannels checks that templates are saved, shown, refused and removed.
