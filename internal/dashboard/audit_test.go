@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 )
@@ -42,6 +43,22 @@ func TestAuditLog(t *testing.T) {
 			s.Errorf("export %q, %v", rows, err)
 		}
 	})
+}
+
+// TestDaysOfTheAuditLog reads filters with days, of which the last one is included.
+func TestDaysOfTheAuditLog(t *testing.T) {
+	day := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
+	for typed, want := range map[[2]string][2]time.Time{
+		{}:                           {},
+		{"2026-11-24", ""}:           {day, {}},
+		{"", "2026-11-24"}:           {{}, day.Add(24 * time.Hour)},
+		{"2026-11-24", "2026-11-24"}: {day, day.Add(24 * time.Hour)},
+	} {
+		got, err := readAuditFilter(newForm(url.Values{"since": {typed[0]}, "until": {typed[1]}}))
+		if err != nil || !got.Since.Equal(want[0]) || !got.Until.Equal(want[1]) {
+			t.Errorf("from %q until %q: %v, %v, %v", typed[0], typed[1], got.Since, got.Until, err)
+		}
+	}
 }
 
 func TestAuditLogHasPages(t *testing.T) {

@@ -124,8 +124,18 @@ func (d *Dashboard) sendResetMail(ctx context.Context, email string) error {
 	if errors.Is(err, allswell.ErrNotFound) {
 		return nil
 	}
-	for attempt := 1; err == nil; attempt++ {
-		err = d.sendMail(ctx, email, "Set a new password for Allswell", fmt.Sprintf(resetMail, d.base, allswell.CodeReset.URL(d.base, code)))
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf(resetMail, d.base, allswell.CodeReset.URL(d.base, code))
+	return tryMail(ctx, func() error { return d.sendMail(ctx, email, "Set a new password for Allswell", text) })
+}
+
+// tryMail calls send until it succeeds, mailAttempts times at most. It returns the last error, or that of ctx if it ends
+// before.
+func tryMail(ctx context.Context, send func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := send()
 		if err == nil || attempt == mailAttempts {
 			return err
 		}
@@ -133,10 +143,8 @@ func (d *Dashboard) sendResetMail(ctx context.Context, email string) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(mailPause):
-			err = nil
 		}
 	}
-	return err
 }
 
 const resetMail = `Somebody, probably you, asked for a new password for your account at %s.

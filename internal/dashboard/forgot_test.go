@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -85,6 +86,36 @@ func TestResetsAreLimitedByMailbox(t *testing.T) {
 		}
 		if n := len(s.dashboard.forgot.queue); n != resetsPerAccount {
 			s.Errorf("%d mails are asked for", n)
+		}
+	})
+}
+
+// TestMailsAreTriedAgain fails any number of times, and ends in the middle.
+func TestMailsAreTriedAgain(t *testing.T) {
+	down := errors.New("it is down")
+	for failures := range mailAttempts + 2 {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), mailAttempts*mailPause)
+			defer cancel()
+			began, tries := time.Now(), 0
+			err := tryMail(ctx, func() error {
+				if tries++; tries <= failures {
+					return down
+				}
+				return nil
+			})
+			want := min(failures+1, mailAttempts)
+			if (err == nil) != (failures < mailAttempts) || tries != want || time.Since(began) != time.Duration(want-1)*mailPause {
+				t.Errorf("%d failures: %d attempts in %v, %v", failures, tries, time.Since(began), err)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), mailPause/2)
+		defer cancel()
+		tries := 0
+		if err := tryMail(ctx, func() error { tries++; return down }); !errors.Is(err, context.DeadlineExceeded) || tries != 1 {
+			t.Errorf("a stop between two attempts: %d, %v", tries, err)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -302,6 +303,9 @@ func TestEditorOfSomePages(t *testing.T) {
 				s.Errorf("%s shows the other page", path)
 			}
 		}
+		for _, path := range grace.screens() {
+			grace.wants(grace.get(path), http.StatusOK)
+		}
 		grace.wants(grace.get("/admin/pages/acme/components"), http.StatusOK)
 		grace.wants(grace.get("/admin/pages/beta/components"), http.StatusNotFound)
 		grace.wants(grace.post("/admin/pages/beta/components", "name", "API"), http.StatusNotFound)
@@ -313,6 +317,41 @@ func TestEditorOfSomePages(t *testing.T) {
 		grace.wants(grace.get("/admin/pages/acme/components"), http.StatusNotFound)
 		owner.wants(owner.post(member, "from", "editor", "role", "editor", "reach", "all"), http.StatusSeeOther)
 		grace.wants(grace.get("/admin/pages/acme/components"), http.StatusOK)
+	})
+}
+
+// screens returns the paths of all screens to which the navigation and the search lead.
+func (v *visitor) screens() (paths []string) {
+	v.Helper()
+	for _, found := range regexp.MustCompile(`<a [^>]*href="(/admin[^"?#]*)"`).FindAllStringSubmatch(v.wants(v.get("/admin/search"), http.StatusOK).body, -1) {
+		if !slices.Contains(paths, found[1]) {
+			paths = append(paths, found[1])
+		}
+	}
+	if len(paths) < 10 {
+		v.Fatalf("the search finds %q", paths)
+	}
+	return paths
+}
+
+// TestLinksLeadToWhatIsAllowed opens every screen to which navigation and search lead the members with each role.
+func TestLinksLeadToWhatIsAllowed(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		if _, err := s.store.CreatePage(s.Context(), owner.actor(), allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+			s.Fatal(err)
+		}
+		last := 0
+		for _, v := range []*visitor{s.member(owner, allswell.RoleViewer), s.member(owner, allswell.RoleEditor), s.member(owner, allswell.RoleAdmin)} {
+			screens := v.screens()
+			for _, path := range screens {
+				v.wants(v.get(path), http.StatusOK)
+			}
+			if len(screens) <= last {
+				s.Errorf("a higher role finds no further screens: %q", screens)
+			}
+			last = len(screens)
+		}
 	})
 }
 

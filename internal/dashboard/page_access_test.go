@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -41,6 +42,13 @@ func TestPageAccess(t *testing.T) {
 		tag := tagIn(t, first)
 		v.wants(v.post(path, "tag", tag, "change", "who", "members", "true", "networks", "10.0.0.0/8\r\nnonsense"), 422, "is neither an address nor a network", `value="true" selected`)
 		v.wants(v.post(path, "tag", tag, "change", "who", "members", "true", "networks", "0.0.0.0/0"), 422, "contains all addresses")
+		most := make([]string, allswell.MaxAccessNetworks)
+		for i := range most {
+			most[i] = fmt.Sprintf("198.51.100.%d", i)
+		}
+		v.wants(v.post(path, "tag", tag, "change", "who", "members", "true", "networks", strings.Join(most, " ")+" 192.0.2.7"), 422, "at most 50 networks")
+		v.wants(v.post(path, "tag", tag, "change", "who", "members", "true", "networks", strings.Join(most, " ")), 303, path+"?saved")
+		tag = tagIn(t, v.get(path))
 		v.wants(v.post(path, "tag", tag, "change", "who", "members", "true", "networks", "10.0.0.0/8\r\n2001:db8::1, 192.0.2.7"), 303, path+"?saved")
 		if a := now(); !a.Members || len(a.Networks) != 3 {
 			t.Errorf("the access is %+v", a)

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/allswell/allswell"
@@ -72,5 +73,34 @@ func TestProxySignsIn(t *testing.T) {
 		s.server.Config.Handler = s.behindProxy("127.0.0.0/8")
 		s.dashboard.sso.Proxy = ProxyHeaders{}
 		w.wants(w.as("/admin", ada...), http.StatusSeeOther, "/admin/sign-in")
+	})
+}
+
+// TestAcceptanceByProxyNeedsTheProxy accepts an invitation in a session of the reverse proxy: the session that follows is of no
+// use without the proxy either.
+func TestAcceptanceByProxyNeedsTheProxy(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		s.owner()
+		s.dashboard.sso.Proxy = ProxyHeaders{Email: "Remote-Email"}
+		s.server.Config.Handler = s.behindProxy("127.0.0.0/8")
+		second, err := s.store.IssueTokenFor(s.Context(), "Second", allswell.NewToken{Name: "x", Scope: allswell.ScopeAdmin})
+		if err != nil {
+			s.Fatal(err)
+		}
+		issued, err := s.store.Invite(s.Context(), allswell.SystemActor("test", second.WorkspaceID), allswell.NewInvitation{Email: "ada@example.com", Role: allswell.RoleViewer})
+		if err != nil {
+			s.Fatal(err)
+		}
+		v := s.visitor()
+		v.wants(v.as("/admin", "Remote-Email", "ada@example.com"), http.StatusOK, "Ada Lovelace")
+		r, err := http.NewRequest("POST", v.base+"/admin/accept", strings.NewReader("code="+issued.Code))
+		if err != nil {
+			s.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Remote-Email", "ada@example.com")
+		v.wants(v.do(r), http.StatusSeeOther, "/admin")
+		v.wants(v.as("/admin", "Remote-Email", "ada@example.com"), http.StatusOK, "Second", "Viewer")
+		v.wants(v.get("/admin"), http.StatusSeeOther, "/admin/sign-in")
 	})
 }

@@ -41,6 +41,8 @@ func TestFirstStart(t *testing.T) {
 		v.wants(v.get("/admin/setup/page"), http.StatusSeeOther, "/admin") // there is a page already
 		v.wants(v.post("/admin/setup/page", "name", "Acme Cloud", "slug", "acme-cloud"), http.StatusUnprocessableEntity, `aria-invalid="true"`)
 		v.wants(v.post("/admin/setup/acme-cloud/components", "components", " \n"), http.StatusUnprocessableEntity, "between 1 and 50")
+		v.wants(v.post("/admin/setup/acme-cloud/components", "components", strings.Repeat("Website\n", maxSetupComponents+1)), http.StatusUnprocessableEntity, "between 1 and 50")
+		v.wants(v.post("/admin/setup/acme-cloud/components", "components", strings.Repeat("Website\n", maxSetupComponents)), http.StatusSeeOther)
 		for range 2 { // sent twice, it creates nothing twice
 			v.wants(v.post("/admin/setup/acme-cloud/components", "components", "Website\r\n\r\nAPI\r\n"), http.StatusSeeOther, "/admin/setup/acme-cloud/monitor")
 		}
@@ -260,4 +262,31 @@ func TestCookieOverHTTPS(t *testing.T) {
 	if d.cookie.name != "__Host-allswell" || !d.cookie.secure {
 		t.Errorf("cookie %+v", d.cookie)
 	}
+}
+
+// TestPasswordsAreNotNames chooses the own name as a password, in every way to choose one.
+func TestPasswordsAreNotNames(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		code, err := s.store.IssueSetupCode(s.Context())
+		if err != nil {
+			s.Fatal(err)
+		}
+		const weak = "lovelace ada"
+		v := s.visitor()
+		v.wants(v.post("/admin/setup", "code", code, "name", "Ada Lovelace", "email", "ada@example.com", "password", weak), http.StatusUnprocessableEntity, "your name")
+		owner := s.owner()
+		owner.wants(owner.post("/admin/account/password", "current_password", goodPassword, "password", weak), http.StatusUnprocessableEntity, "your name")
+		reset, err := s.store.IssueResetCode(s.Context(), "ada@example.com")
+		if err != nil {
+			s.Fatal(err)
+		}
+		v.wants(v.post("/admin/reset", "code", reset, "password", weak), http.StatusUnprocessableEntity, "your name")
+		issued, err := s.store.Invite(s.Context(), owner.actor(), allswell.NewInvitation{Email: "ada@example.org", Role: allswell.RoleViewer})
+		if err != nil {
+			s.Fatal(err)
+		}
+		v.wants(v.post("/admin/accept", "code", issued.Code, "name", "Ada Lovelace", "password", weak), http.StatusUnprocessableEntity, "must not be easy to guess")
+		v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", weak), http.StatusUnprocessableEntity)
+		v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", goodPassword), http.StatusSeeOther)
+	})
 }

@@ -189,6 +189,17 @@ func TestImport(t *testing.T) {
 		v.wants(v.get("/admin/pages/acme/subscribers/export"), 200, ",consent,consent_by,warnings", "a form,Ada Lovelace,false")
 		v.wants(v.post(path, "csv", list, "consent", "a form", "step", "import"), 200, "0 subscribers were added", "subscribed already")
 		v.wants(v.get("/admin/audit?action=import"), 200, "imported subscribers of", "Acme")
+		for i, answer := range []string{"", "false", "on", "TRUE"} { // only what the form offers makes subscribers of people who were not asked
+			target := fmt.Sprintf("asked%d@example.com", i)
+			v.wants(v.post(path, "csv", target, "consent", "a form", "confirmed", answer, "step", "import"), 200, "1 subscriber was added")
+			if !v.subscriber(v, target).ConfirmedAt.IsZero() {
+				s.Errorf("confirmed=%q subscribes without a question", answer)
+			}
+		}
+		v.wants(v.post(path, "csv", "silent@example.com", "consent", "a form", "step", "import"), 200, "1 subscriber was added")
+		if !v.subscriber(v, "silent@example.com").ConfirmedAt.IsZero() {
+			s.Error("a form without the choice subscribes without a question")
+		}
 	})
 }
 
