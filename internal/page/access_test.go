@@ -399,6 +399,57 @@ func TestChangedPasswordEndsStreams(t *testing.T) {
 	})
 }
 
+// confirmOnly confirms the only subscription to a page.
+func (w *fixture) confirmOnly(slug string) {
+	w.t.Helper()
+	if _, err := w.store.ProcessSignUps(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	subs, _, err := w.store.Subscribers(w.t.Context(), w.ws, slug, store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
+	if must(w, subs, err); len(subs) != 1 {
+		w.t.Fatalf("%d subscribers", len(subs))
+	}
+	w.clock.move(time.Second)
+	if _, err := w.store.ConfirmSubscription(w.t.Context(), slug, subs[0].Key); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// eventMessages reports an incident on a page, and returns how many messages about events of the page are queued.
+func (w *fixture) eventMessages(slug string) (n int) {
+	w.t.Helper()
+	w.incident(slug, allswell.NewIncident{Title: "Secret incident"})
+	if _, err := w.store.FanOut(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	log, _, err := w.store.Deliveries(w.t.Context(), w.ws, slug, store.DeliveryFilter{}, store.Pagination{Page: 1, PerPage: 10})
+	for _, d := range must(w, log, err) {
+		if d.Purpose == allswell.PurposeEvent {
+			n++
+		}
+	}
+	return n
+}
+
+// TestSignUpBeforeThePageWasPrivate: who has subscribed while everybody could see a page gets no events of it while it is
+// private.
+func TestSignUpBeforeThePageWasPrivate(t *testing.T) {
+	runMail(t, func(w *mailFixture) {
+		if rec := w.send("/status/acme/subscribe", "email=grace@example.com"); rec.Code != 200 {
+			w.t.Fatalf("a visitor subscribes: %d %s", rec.Code, rec.Body)
+		}
+		w.confirmOnly("acme")
+		w.see("acme", allswell.VisibilityPrivate)
+		if n := w.eventMessages("acme"); n != 0 {
+			w.t.Errorf("%d messages about events of a private page", n)
+		}
+		w.see("acme", allswell.VisibilityUnlisted)
+		if n := w.eventMessages("acme"); n != 1 {
+			w.t.Errorf("%d messages about events of the page that everybody can see again", n)
+		}
+	})
+}
+
 // TestSignUpOnPrivatePage: who may see a private page may subscribe to it, and gets its events.
 func TestSignUpOnPrivatePage(t *testing.T) {
 	run(t, func(w *fixture) {
@@ -414,30 +465,9 @@ func TestSignUpOnPrivatePage(t *testing.T) {
 		if rec := m.send("/status/secret/subscribe", "email=grace@example.com", "Cookie", visit); rec.Code != 200 {
 			w.t.Fatalf("a visitor subscribes: %d %s", rec.Code, rec.Body)
 		}
-		if _, err := w.store.ProcessSignUps(w.t.Context()); err != nil {
-			w.t.Fatal(err)
-		}
-		subs, _, err := w.store.Subscribers(w.t.Context(), w.ws, "secret", store.SubscriberFilter{}, store.Pagination{Page: 1, PerPage: 10})
-		if must(w, subs, err); len(subs) != 1 {
-			w.t.Fatalf("%d subscribers", len(subs))
-		}
-		w.clock.move(time.Second)
-		if _, err := w.store.ConfirmSubscription(w.t.Context(), "secret", subs[0].Key); err != nil {
-			w.t.Fatal(err)
-		}
-		w.incident("secret", allswell.NewIncident{Title: "Secret incident"})
-		if _, err := w.store.FanOut(w.t.Context()); err != nil {
-			w.t.Fatal(err)
-		}
-		log, _, err := w.store.Deliveries(w.t.Context(), w.ws, "secret", store.DeliveryFilter{}, store.Pagination{Page: 1, PerPage: 10})
-		events := 0
-		for _, d := range must(w, log, err) {
-			if d.Purpose == allswell.PurposeEvent {
-				events++
-			}
-		}
-		if events != 1 {
-			w.t.Errorf("%d deliveries of events", events)
+		w.confirmOnly("secret")
+		if n := w.eventMessages("secret"); n != 1 {
+			w.t.Errorf("%d messages about events", n)
 		}
 	})
 }

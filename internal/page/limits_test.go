@@ -361,6 +361,52 @@ func TestSignUpsPerMailboxOfTaggedAddresses(t *testing.T) {
 	})
 }
 
+// TestRejectedSignUpsUseUpNothing: sign-ups that one limit rejects do not count towards the others, so that no client, network
+// or page uses up what belongs to all.
+func TestRejectedSignUpsUseUpNothing(t *testing.T) {
+	at := func(network, host int) netip.Addr {
+		return netip.AddrFrom4([4]byte{198, byte(network >> 8), byte(network), byte(host)})
+	}
+	for name, c := range map[string]struct {
+		channel allswell.Channel
+		page    string
+		addr    func(i int) netip.Addr
+		allowed int
+	}{
+		"address":       {allswell.ChannelEmail, "", func(int) netip.Addr { return at(0, 1) }, signUpsPerAddress},
+		"phone address": {allswell.ChannelSMS, "p", func(int) netip.Addr { return at(0, 1) }, smsPerAddress},
+		"network":       {allswell.ChannelEmail, "", func(i int) netip.Addr { return at(0, i%250) }, signUpsPerNetwork},
+		"page":          {allswell.ChannelWebhook, "p", func(i int) netip.Addr { return at(i, 1) }, webhooksPerPage},
+	} {
+		l, allowed := newSignUpLimits(c.allowed+1, slog.New(slog.DiscardHandler)), 0
+		for i := range 3 * signUpsPerNetwork {
+			if l.take(c.addr(i), c.channel, c.page, day).Allowed {
+				allowed++
+			}
+		}
+		if allowed != c.allowed {
+			t.Errorf("%s: %d sign-ups are allowed, want %d", name, allowed, c.allowed)
+		}
+		if !l.take(at(1000, 1), allswell.ChannelWebhook, "another page", day).Allowed {
+			t.Errorf("%s: the rejected sign-ups use up the limit of all", name)
+		}
+		if l.take(at(1001, 1), allswell.ChannelWebhook, "another page", day).Allowed {
+			t.Errorf("%s: more sign-ups are allowed than for all together", name)
+		}
+	}
+	l := newSignUpLimits(0, slog.New(slog.DiscardHandler))
+	for i := range 3 * signUpsPerNetwork {
+		page := "p"
+		if i < signUpsPerNetwork {
+			page = "another page" // uses up the limit of the network
+		}
+		l.take(at(0, i%250), allswell.ChannelWebhook, page, day)
+	}
+	if v := l.pages.Take("p", day); v.Remaining != webhooksPerPage-1 {
+		t.Errorf("sign-ups that the limit of their network rejects use up that of the page: %d are left", v.Remaining)
+	}
+}
+
 // TestTotalSignUpLimit checks that sign-ups above the limit for all clients are
 // rejected, and that one line per hour is logged.
 func TestTotalSignUpLimit(t *testing.T) {

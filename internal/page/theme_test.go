@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -69,6 +70,24 @@ func TestTheme(t *testing.T) {
 		w.get("/status/acme/look/0123456789abcdef.svg", 404)
 		if got := w.get("/status/acme", 200).One(t, "h1"); got != "Acme" {
 			t.Errorf("without a logo its heading is %q", got)
+		}
+	})
+}
+
+// TestImageUnderItsNameOnly: an image that was replaced between a request and its answer is not sent, and so not cached for
+// ever, under the name of the one before.
+func TestImageUnderItsNameOnly(t *testing.T) {
+	run(t, func(w *fixture) {
+		image := allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "0123456789abcdef.png", Body: []byte("png")}
+		page, err := w.store.SetPageImage(t.Context(), w.ws, "acme", image)
+		must(w, page, err)
+		w.get("/status/acme", 200)
+		e := w.site.index.Last().find("acme")
+		for name, found := range map[string]bool{image.Name: true, "fedcba9876543210.png": false} {
+			doc, _, err := w.site.loadImage(e, allswell.ImageLogo, name)(t.Context())
+			if (doc != nil) != found || errors.Is(err, allswell.ErrNotFound) == found {
+				w.t.Errorf("%s: %v, %v", name, doc, err)
+			}
 		}
 	})
 }
