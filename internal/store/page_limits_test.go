@@ -150,3 +150,25 @@ func TestLimitedActorsReadTemplatesOfAllPages(t *testing.T) {
 		}
 	})
 }
+
+// TestLimitedActorsTakeNoHome: an actor that is limited to pages cannot make one of them the home page in place of a page that
+// it cannot reach.
+func TestLimitedActorsTakeNoHome(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "limited", Scope: allswell.ScopeWrite, Limit: allswell.LimitTo([]string{"other"})}))(w)
+		limited := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
+		home := func(actor allswell.Actor, slug string, on bool) error {
+			_, err := w.ChangePage(w.ctx, actor, slug, allswell.PageChange{PageSettings: allswell.PageSettings{Home: &on}})
+			return err
+		}
+		w.ok(home(limited, "other", true))
+		w.ok(home(limited, "other", false))
+		w.ok(home(w.ws, "acme", true))
+		w.refused(home(limited, "other", true), "home")
+		if got := w.value(`SELECT slug FROM pages WHERE home`); got != "acme" {
+			w.Errorf("the home page is %q", got)
+		}
+		w.ok(home(w.ws, "other", true))
+	})
+}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/secret"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -40,6 +42,40 @@ func TestPrivatePageNotifiesNoStranger(t *testing.T) {
 		got := w.deliver(taken)
 		slices.Sort(got)
 		w.expect("an unlisted page", got, "https://example.com/hook: two", "member@example.com: two", "stranger@example.com: two")
+	})
+}
+
+// TestPageBecomesPrivateDuringASignUp: a visitor who saw the form while the page was public subscribes nothing any more.
+func TestPageBecomesPrivateDuringASignUp(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
+		i := w.about("Slow", ptr("one"))
+		ways := map[string]func(admitted bool) error{
+			"the form": func(admitted bool) error {
+				n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "grace@example.com"}
+				return w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: n, Admitted: admitted})
+			},
+			"a browser": func(admitted bool) error {
+				target := allswell.PushTarget{ // of RFC 8291
+					Endpoint: "https://updates.push.services.mozilla.com/wpush/v2/abcdefghijklmnop",
+					P256DH:   "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", Auth: "BTBZMqHH6r4Tts7J_aSIgg",
+				}
+				return w.SubscribeToEnd(w.ctx, store.PushSignUp{Slug: "acme", IncidentID: i.ID, Target: target, Admitted: admitted})
+			},
+		}
+		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
+		before := w.dump()
+		for name, way := range ways {
+			if err := way(false); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("%s: %v", name, err)
+			}
+		}
+		if w.dump() != before {
+			w.Error("a visitor who may not see the page any more changes something")
+		}
+		for _, way := range ways {
+			w.ok(way(true))
+		}
 	})
 }
 

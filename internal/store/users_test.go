@@ -134,6 +134,62 @@ func TestSessionsEnd(t *testing.T) {
 	})
 }
 
+// TestSessionsThatEndAreNotListed lists the sessions of a user, and those of the members, just before and when they end.
+func TestSessionsThatEndAreNotListed(t *testing.T) {
+	for what, c := range map[string]struct {
+		used time.Duration // how often it is used; 0: never
+		ends time.Duration
+	}{
+		"an idle session": {0, allswell.SessionIdleLimit},
+		"an old session":  {allswell.SessionIdleLimit / 2, allswell.SessionMaxAge},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inWorlds(t, func(w *world) { w.listsUntil(c.used, c.ends) })
+		})
+	}
+}
+
+// listsUntil begins a session, uses it again and again, and checks that it is listed until it ends.
+func (w *world) listsUntil(used, ends time.Duration) {
+	w.Helper()
+	secret := setUp(w)
+	in := must(w.FindSession(w.ctx, secret))(w)
+	listed := func(want int) {
+		w.Helper()
+		own := must(w.Sessions(w.ctx, in.Actor("")))(w)
+		of, total, err := w.MemberSessions(w.ctx, in.Actor(""), firstHundred)
+		if w.ok(err); len(own) != want || len(of) != want || total != want {
+			w.Errorf("%d own sessions, and %d of %d of members; want %d", len(own), len(of), total, want)
+		}
+	}
+	left := ends
+	for used > 0 && left > used {
+		w.clock.move(used)
+		left -= used
+		must(w.UseSession(w.ctx, secret))(w)
+	}
+	w.clock.move(left - time.Second)
+	listed(1)
+	w.clock.move(time.Second)
+	listed(0)
+}
+
+// TestClientsOfSessionsAreShort begins sessions in browsers with names as long as stored, and longer, also in the middle of
+// a character.
+func TestClientsOfSessionsAreShort(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		in := must(w.FindSession(w.ctx, setUp(w)))(w)
+		for client, want := range map[string]int{
+			strings.Repeat("x", 300): 300, strings.Repeat("x", 301): 300, strings.Repeat("x", 299) + "é": 299, strings.Repeat("é", 5_000): 300,
+		} {
+			secret := must(w.StartSession(w.ctx, in.User.ID, allswell.SignInPassword, store.Browser{Client: client}))(w)
+			if got := must(w.FindSession(w.ctx, secret))(w).Client; len(got) != want || !strings.HasPrefix(client, got) {
+				w.Errorf("of %d bytes %d are stored, want %d", len(client), len(got), want)
+			}
+		}
+	})
+}
+
 func TestEndedSessionChangesNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		in := must(w.FindSession(w.ctx, setUp(w)))(w)
