@@ -3,6 +3,7 @@ package password_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -81,6 +82,37 @@ func TestHashingEndsWithItsContext(t *testing.T) {
 	if _, err := password.Hash(ctx, somebody, "a long enough sentence"); !errors.Is(err, context.Canceled) {
 		t.Errorf("an ended context: %v", err)
 	}
+}
+
+// TestLengthOfPasswords chooses passwords as short and as long as allowed, and beyond. The shortest counts characters, in any
+// script, and the longest bytes.
+func TestLengthOfPasswords(t *testing.T) {
+	for name, c := range map[string]struct {
+		password string
+		refused  bool
+	}{
+		"11 characters":               {"kLx8-2mQz.p", true},
+		"12 characters":               {"kLx8-2mQz.p0", false},
+		"11 characters in 22 bytes":   {"абвгдеёжзий", true},
+		"12 characters in 24 bytes":   {"абвгдеёжзийк", false},
+		"512 bytes":                   {longPassword(password.MaxLength), false},
+		"513 bytes":                   {longPassword(password.MaxLength + 1), true},
+		"258 characters in 513 bytes": {strings.Repeat("абвгдеёж", 32)[2:] + "abc", true},
+		"257 characters in 512 bytes": {strings.Repeat("абвгдеёж", 32)[2:] + "ab", false},
+	} {
+		if err := password.Check(c.password); (err != nil) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// longPassword returns a password of n bytes that does not repeat anything.
+func longPassword(n int) string {
+	var long strings.Builder
+	for long.Len() < n {
+		fmt.Fprintf(&long, "%d and ", long.Len())
+	}
+	return long.String()[:n]
 }
 
 func TestWeakPasswords(t *testing.T) {

@@ -460,3 +460,31 @@ func TestFaultsAreFound(t *testing.T) {
 var day = time.Date(2020, 11, 21, 15, 4, 5, 0, time.UTC)
 
 func text(s string) *string { return &s }
+
+// TestDocumentsAreBounded: documents have a limited size, however long the texts on the page are.
+func TestDocumentsAreBounded(t *testing.T) {
+	long := strings.Repeat("x", 8<<10)
+	p := allswell.PageContents{Page: allswell.Page{Name: "Acme"}}
+	for i := range 200 {
+		p.Components = append(p.Components, allswell.Component{ID: fmt.Sprint("comp_", i), Name: "x", Description: &long})
+	}
+	for i := range MaxItems {
+		inc := allswell.Incident{ID: fmt.Sprint(i), State: allswell.IncidentMonitoring, CreatedAt: day}
+		m := allswell.Maintenance{ID: fmt.Sprint(i), State: allswell.MaintenanceScheduled, ScheduledFor: day}
+		for n := range 4 {
+			inc.Updates = append(inc.Updates, allswell.IncidentUpdate{Number: n + 1, State: inc.State, Message: long, CreatedAt: day})
+			m.Updates = append(m.Updates, allswell.MaintenanceUpdate{Number: n + 1, State: m.State, Message: long, CreatedAt: day})
+		}
+		p.Incidents, p.Maintenances = append(p.Incidents, inc), append(p.Maintenances, m)
+	}
+	lists := map[string]int{"summary.json": 3, "status.json": 0} // of the others, one
+	for path, body := range documentsOf(t, p) {
+		n, several := lists[path]
+		if !several {
+			n = 1
+		}
+		if most := n*maxListBytes + 100<<10; len(body) > most {
+			t.Errorf("%s has %d bytes, more than %d", path, len(body), most)
+		}
+	}
+}

@@ -175,6 +175,19 @@ func TestBearer(t *testing.T) {
 	}
 }
 
+// TestOneAuthorization: of two headers, which a proxy and a program may read differently, none counts.
+func TestOneAuthorization(t *testing.T) {
+	for n, want := range []bool{false, true, false, false} {
+		r := httptest.NewRequest("GET", "/", nil)
+		for range n {
+			r.Header.Add("Authorization", "Bearer x")
+		}
+		if _, ok := Bearer(r); ok != want {
+			t.Errorf("a request with %d headers has a token: %v", n, ok)
+		}
+	}
+}
+
 // FuzzBearer checks that every accepted token can be looked up.
 func FuzzBearer(f *testing.F) {
 	for _, header := range []string{"Bearer aw_x", "bearer  x", "Basic x", "Bearer", "Bearer \xff", "BEARER x\x00"} {

@@ -29,3 +29,28 @@ func TestEveryImageTypeHasAName(t *testing.T) {
 		}
 	}
 }
+
+// TestReadImage reads every type as every kind of image, and images as large as allowed, and larger.
+func TestReadImage(t *testing.T) {
+	bodies := map[string]string{
+		"image/png": "\x89PNG\x0d\x0a\x1a\x0a", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF89a", "image/webp": "RIFF\x00\x00\x00\x00WEBPVP",
+		"image/x-icon": "\x00\x00\x01\x00", "image/svg+xml": `<svg xmlns="http://www.w3.org/2000/svg"/>`,
+		"text/html": "<html>", "application/pdf": "%PDF-", "image/bmp": "BM",
+	}
+	for mediaType, body := range bodies {
+		for _, kind := range allswell.ImageKinds {
+			image, err := ReadImage(kind, []byte(body))
+			allowed := imageExtensions[mediaType] != "" && (mediaType != "image/x-icon" || kind == allswell.ImageIcon)
+			if (err == nil) != allowed || allowed && (image.Type != mediaType || image.Kind != kind) {
+				t.Errorf("%s as %s: %+v, %v", mediaType, kind, image, err)
+			}
+		}
+	}
+	for more, allowed := range map[int]bool{0: true, 1: false} {
+		body := make([]byte, allswell.MaxImageSize+more)
+		copy(body, bodies["image/png"])
+		if _, err := ReadImage(allswell.ImageLogo, body); (err == nil) != allowed {
+			t.Errorf("%d bytes: %v", len(body), err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -8,6 +9,22 @@ import (
 
 	"github.com/allswell/allswell"
 )
+
+// TestTestsEndBeforeTheirResponse runs tests of checks with every kind of timeout: a response may not take longer.
+func TestTestsEndBeforeTheirResponse(t *testing.T) {
+	for timeout, want := range map[time.Duration]time.Duration{
+		time.Second: time.Second, MaxTestTimeout: MaxTestTimeout, MaxTestTimeout + time.Second: MaxTestTimeout, allswell.MaxCheckTimeout: MaxTestTimeout,
+	} {
+		var got time.Duration
+		tester := NewCheckTester(func(_ context.Context, _ string, _ allswell.MonitorType, spec allswell.CheckSpec) (allswell.CheckResult, error) {
+			got = spec.Timeout
+			return allswell.CheckResult{}, nil
+		}, nil)
+		if _, err := tester.Test(t.Context(), "w", "http", allswell.CheckSpec{Timeout: timeout}); err != nil || got != want {
+			t.Errorf("a check with a timeout of %v is tested for %v, %v", timeout, got, err)
+		}
+	}
+}
 
 // TestTestsAreShared checks that tests of one workspace, and of several, leave places to another one.
 func TestTestsAreShared(t *testing.T) {
