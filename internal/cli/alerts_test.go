@@ -44,10 +44,33 @@ func TestLimitedSilenceDoesNotAsk(t *testing.T) {
 	}
 }
 
+// TestLastLimitOfASilence checks that a change which removes the last limit of a silence is made only if that is
+// confirmed, whichever limit it is, and that one which leaves another limit asks nothing.
+func TestLastLimitOfASilence(t *testing.T) {
+	lists := map[string]string{
+		"events": `["monitor.down"]`, "pages": `["page_1"]`, "monitors": `["mon_1"]`, "tags": `["prod"]`, "severities": `["major"]`,
+	}
+	for list, values := range lists {
+		for _, other := range []bool{false, true} {
+			limits, changed := `"`+list+`":`+values, false
+			if other {
+				limits += `,"` + map[bool]string{true: "pages", false: "tags"}[list == "tags"] + `":["x"]`
+			}
+			_, _, stderr := onTerminal(t, func(w http.ResponseWriter, r *http.Request) {
+				changed = changed || r.Method != http.MethodGet
+				answer(200, "", "", `{"data":{"id":"sil_068vq2r4b1ccu5a0d3e1",`+limits+`,"starts_at":"2026-11-24T00:00:00Z","ends_at":"2026-11-24T21:00:00Z"}}`)(w, r)
+			}, 80, "n\n", "silence", "edit", "sil_068vq2r4b1ccu5a0d3e1", "--no-"+list)
+			if asked := strings.HasPrefix(stderr, "Silence everything?"); asked == other || changed != other {
+				t.Errorf("%s, another limit %t: asked %t, changed %t, %s", list, other, asked, changed, stderr)
+			}
+		}
+	}
+}
+
 // TestEndOfSilenceInTheZoneOfThePage checks that a time without an offset is in the zone of the page that a silence is
 // about, although there are several pages.
 func TestEndOfSilenceInTheZoneOfThePage(t *testing.T) {
-	for _, command := range []string{"create", "edit|sil_1"} {
+	for _, command := range []string{"create", "edit|sil_068vq2r4b1ccu5a0d3e1"} {
 		for args, want := range map[string]string{
 			"--page=acme|--until=2026-11-24 22:00":       "2026-11-24T21:00:00.000Z",
 			"--page=acme|--until=2026-11-24 22:00+05:00": "2026-11-24T17:00:00.000Z",
