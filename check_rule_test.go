@@ -321,3 +321,27 @@ func TestLateKeepsTheUnknownTime(t *testing.T) {
 		}
 	}
 }
+
+// TestLastCheckingGaps checks which gaps are shown, and which of them has not ended.
+func TestLastCheckingGaps(t *testing.T) {
+	var e allswell.Explanation
+	minute := func(n int) time.Time { return at(time.Duration(n) * time.Minute) }
+	for i := range allswell.MaxShownGaps + 2 {
+		e.CheckingGaps = append(e.CheckingGaps, allswell.ListeningGap{From: minute(2 * i), To: minute(2*i + 1)})
+	}
+	last := len(e.CheckingGaps) - 1
+	for _, open := range []bool{false, true} {
+		if open {
+			e.Check.UnknownSince = minute(2 * last)
+		}
+		shown := e.LastCheckingGaps()
+		if len(shown) != allswell.MaxShownGaps {
+			t.Fatalf("%d gaps are shown", len(shown))
+		}
+		for i, gap := range shown {
+			if gap.ListeningGap != e.CheckingGaps[last-i] || gap.Open != (open && i == 0) {
+				t.Errorf("the gap %d is %+v", i, gap)
+			}
+		}
+	}
+}
