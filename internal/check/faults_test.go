@@ -306,6 +306,8 @@ func TestProxyFails(t *testing.T) {
 		{"wants a password", "http://hidden.example/", forward(407, "X", "y"), "the proxy refused to connect: status 407", false},
 		{"its own error", "http://hidden.example/", forward(500, "Proxy-Status", "squid; error=dns_error"), "the proxy failed: status 500", false},
 		{"an error of either", "http://hidden.example/", forward(504, "X", "y"), "status 504 of the proxy or the target, expected 200-299", false},
+		{"a bad gateway of either", "http://hidden.example/", forward(502, "X", "y"), "status 502 of the proxy or the target, expected 200-299", false},
+		{"an overload of either", "http://hidden.example/", forward(503, "X", "y"), "status 503 of the proxy or the target, expected 200-299", false},
 		{"an error of the target", "http://hidden.example/", forward(500, "X", "y"), "status 500, expected 200-299", true},
 		{"SOCKS", "http://hidden.example/", "socks5://" + faulty(t, socks("\x05\x04\x00\x01\x00\x00\x00\x00\x00\x00", hang)), "PROXY (the proxy) did not connect to the target", false},
 		{"SOCKS, and the target closes", "http://hidden.example/", "socks5://" + faulty(t, socks("\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00", afterRequest(func(c *net.TCPConn) {}))), "hidden.example:80 closed the connection before the end of the response", false},

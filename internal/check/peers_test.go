@@ -310,6 +310,8 @@ func TestGRPC(t *testing.T) {
 	state := health.NewServer()
 	state.SetServingStatus("acme.Orders", grpc_health_v1.HealthCheckResponse_SERVING)
 	state.SetServingStatus("acme.Mail", grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	state.SetServingStatus("acme.New", grpc_health_v1.HealthCheckResponse_UNKNOWN)
+	state.SetServingStatus("acme.Gone", grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN)
 	start := func(withHealth bool, options ...grpc.ServerOption) (port int) {
 		l, port := listen(t)
 		s := grpc.NewServer(options...)
@@ -336,6 +338,8 @@ func TestGRPC(t *testing.T) {
 		{"service", plain, "acme.Orders", false, ""},
 		{"TLS", secure, "acme.Orders", true, ""},
 		{"not serving", plain, "acme.Mail", false, "the service acme.Mail is not serving"},
+		{"unknown health", plain, "acme.New", false, "the health of the service acme.New is unknown"},
+		{"service that has gone", plain, "acme.Gone", false, "the server does not know the service acme.Gone"},
 		{"unknown service", plain, "acme.Nothing", false, "the server does not know the service acme.Nothing"},
 		{"no health checks", empty, "", false, "the server has no health checks (grpc.health.v1)"},
 		{"HTTP/1.1", web, "", false, "127.0.0.1:" + strconv.Itoa(web) + " answered in HTTP/1.1, expected HTTP/2"},

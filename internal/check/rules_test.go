@@ -8,9 +8,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/miekg/dns"
+	probing "github.com/prometheus-community/pro-bing"
 )
 
 // TestTokenURLIsNotLeft checks that the client's secret does not follow a redirect of the OAuth2 token URL.
@@ -79,5 +84,140 @@ func TestTargetsMayNotSendWithoutEnd(t *testing.T) {
 			t.Errorf("after %d bytes: %v", r.received, err)
 		}
 		here.Close()
+	}
+}
+
+// TestClientCertificateIsForTheTarget checks that neither another host to which a redirect leads, nor the way back from
+// there, nor the OAuth2 token URL sees the client certificate.
+func TestClientCertificateIsForTheTarget(t *testing.T) {
+	_, client := newAuthority(t).issue(t, 24*time.Hour)
+	var seen []string
+	serve := func(name string, h http.HandlerFunc) *httptest.Server {
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			seen = append(seen, fmt.Sprintf("%s%s %d", name, r.URL.Path, len(r.TLS.PeerCertificates)))
+			h(w, r)
+		}))
+		s.Config.ErrorLog, s.TLS = quiet, &tls.Config{ClientAuth: tls.RequestClientCert}
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		return s
+	}
+	var target *httptest.Server
+	tokens := serve("tokens", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"access_token": "t", "token_type": "Bearer"}`)
+	})
+	other := serve("other", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, target.URL+"/back", http.StatusFound)
+	})
+	target = serve("target", func(w http.ResponseWriter, r *http.Request) {
+		if to := map[string]string{"/": "/same", "/same": other.URL + "/"}[r.URL.Path]; to != "" {
+			http.Redirect(w, r, to, http.StatusFound)
+		}
+	})
+	expectGood(t, runOnce(t, "http", fields(t, "url", target.URL+"/", "insecure", true, "client_certificate", client,
+		"oauth2_token_url", tokens.URL+"/", "oauth2_client_id", "client", "oauth2_client_secret", "secret")))
+	want := "tokens/ 0, target/ 1, target/same 1, other/ 0, target/back 0"
+	if got := strings.Join(seen, ", "); got != want {
+		t.Errorf("certificates seen: %s\nwant: %s", got, want)
+	}
+}
+
+// TestForgedAnswersOfDNS checks that an answer counts only if it has the id and the question of the query.
+func TestForgedAnswersOfDNS(t *testing.T) {
+	for name, forge := range map[string]func(*dns.Msg){
+		"another id":   func(m *dns.Msg) { m.Id++ },
+		"another name": func(m *dns.Msg) { m.Question[0].Name = "other.example." },
+		"another type": func(m *dns.Msg) { m.Question[0].Qtype = dns.TypeAAAA },
+		"no answer":    func(m *dns.Msg) { m.Response = false },
+		"no question":  func(m *dns.Msg) { m.Question = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			packets, err := net.ListenPacket("udp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer packets.Close()
+			go func() {
+				buffer, query := make([]byte, 1500), new(dns.Msg)
+				n, from, err := packets.ReadFrom(buffer)
+				if err != nil || query.Unpack(buffer[:n]) != nil {
+					return
+				}
+				for _, a := range []struct {
+					record string
+					change func(*dns.Msg)
+				}{{"www.example. 60 IN A 198.51.100.66", forge}, {"www.example. 60 IN A 192.0.2.1", func(*dns.Msg) {}}} {
+					answer := new(dns.Msg).SetReply(query)
+					record, _ := dns.NewRR(a.record)
+					answer.Answer = []dns.RR{record}
+					a.change(answer)
+					packed, _ := answer.Pack()
+					_, _ = packets.WriteTo(packed, from)
+				}
+			}()
+			expectGood(t, runOnce(t, "dns", fields(t, "host", "www.example", "resolver", packets.LocalAddr().String(),
+				"expected_values", []string{"192.0.2.1"})))
+		})
+	}
+}
+
+// TestExpectedTextInParts checks that an expected text is found however the network cuts the answer.
+func TestExpectedTextInParts(t *testing.T) {
+	const answer = "+OK PONG, all is well"
+	for cut := 1; cut < len(answer); cut++ {
+		client, server := net.Pipe()
+		go func() {
+			_, _ = io.WriteString(server, answer[:cut])
+			_, _ = io.WriteString(server, answer[cut:])
+			server.Close()
+		}()
+		r := &run{network: new(Network), timeout: testTimeout}
+		if o, _ := (&tcpProbe{Expect: "PONG"}).talk(r, client); o.Failure != "" {
+			t.Errorf("in two parts, %q and %q: %s", answer[:cut], answer[cut:], o.Failure)
+		}
+		client.Close()
+	}
+}
+
+// TestPermittedLoss checks both sides of the share of packets that may be lost.
+func TestPermittedLoss(t *testing.T) {
+	for permitted, good := range map[int]bool{24: false, 25: true, 26: true} {
+		p := &icmpProbe{Packets: 4, MaxLoss: permitted}
+		sent := &probing.Statistics{PacketsSent: 4, PacketsRecv: 3}
+		o := p.judge(&run{timeout: testTimeout}, sent, netip.MustParseAddr("192.0.2.1"))
+		if (o.Failure == "") != good {
+			t.Errorf("a quarter is lost, %d %% are permitted: %q", permitted, o.Failure)
+		}
+	}
+}
+
+// TestRefusedConnectionsOfPostgreSQL checks which refusals show that a server works: those of a user or a database that
+// the check does not name.
+func TestRefusedConnectionsOfPostgreSQL(t *testing.T) {
+	for code, works := range map[string]bool{"28000": true, "28P01": true, "3D000": true, "53300": false, "57P03": false} {
+		for _, p := range []postgresProbe{{}, {Username: "u"}, {Database: "d"}, {Username: "u", Database: "d"}} {
+			failure, done := p.judge('E', []byte("SFATAL\x00C"+code+"\x00Mno\x00\x00"))
+			if want := works && p.Username == "" && p.Database == ""; !done || (failure == "") != want {
+				t.Errorf("%s to user %q and database %q: %q", code, p.Username, p.Database, failure)
+			}
+		}
+	}
+}
+
+// TestEncryptedBodyStaysEncrypted checks that no redirect makes a check send in clear what it sent over TLS.
+func TestEncryptedBodyStaysEncrypted(t *testing.T) {
+	p := probe(t, "http", fields(t, "url", "https://shop.example.com/", "method", "POST", "body", "secret")).(*httpProbe)
+	for target, want := range map[string]error{
+		"https://other.example.com/": nil, "http://other.example.com/": http.ErrUseLastResponse,
+		"http://shop.example.com/": http.ErrUseLastResponse,
+	} {
+		r := &run{network: new(Network)}
+		next := httptest.NewRequest(http.MethodPost, target, strings.NewReader("secret"))
+		first := httptest.NewRequest(http.MethodPost, p.URL, strings.NewReader("secret"))
+		follow := p.redirect(p.transport(r), &requests{run: r, url: p.url})
+		if err := follow(next, []*http.Request{first}); !errors.Is(err, want) {
+			t.Errorf("a redirect to %s: %v, want %v", target, err, want)
+		}
 	}
 }

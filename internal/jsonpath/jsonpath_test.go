@@ -45,6 +45,10 @@ func TestExactNumbers(t *testing.T) {
 		{`{"a": 1}`, `{"a": 1} x`, false},
 		{"null", "null", true},
 		{"true", "false", false},
+		{"true", "0", false},
+		{"null", "0", false},
+		{"[]", "0", false},
+		{"{}", "0", false},
 	} {
 		if v := first(t, "$", c.value); v.Is(c.expected) != c.same {
 			t.Errorf("%s is %s: %v", c.value, c.expected, !c.same)
