@@ -567,3 +567,17 @@ func forward(t *testing.T, socket string) (port int) {
 	}()
 	return l.Addr().(*net.TCPAddr).Port
 }
+
+// broken is a probe that panics.
+type broken struct{ check.Probe }
+
+func (broken) Target() check.Target { return check.Target{Host: "broken.test", Port: 1} }
+
+// TestPanicsAreUnknown: a bug of a probe says nothing about the target.
+func TestPanicsAreUnknown(t *testing.T) {
+	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
+	r := newChecker(t, s, "a", nil).check(t.Context(), store.ClaimedCheck{Interval: time.Minute, Spec: allswell.CheckSpec{Timeout: time.Second}}, broken{})
+	if r.Status != allswell.CheckUnknown || r.Reason != "the check failed inside Allswell" {
+		t.Errorf("result %+v", r)
+	}
+}

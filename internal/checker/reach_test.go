@@ -140,3 +140,22 @@ func TestCutOffReplica(t *testing.T) {
 		}
 	}
 }
+
+// TestHostsThatStayDown: hosts that were lost longer ago than the window are no mass loss, however often checks find them
+// unreachable: otherwise an outage of most targets would stay unknown.
+func TestHostsThatStayDown(t *testing.T) {
+	r, now := newReach(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	note := func(answered bool) {
+		for i := range massHosts {
+			r.note(reachable{target(fmt.Sprint("host", i)), nil}, answered, time.Minute, now)
+		}
+	}
+	note(true)
+	for minute := range 10 {
+		note(false)
+		if got := r.massLoss(now, time.Minute); got != (minute <= 1) {
+			t.Errorf("%d minutes after the loss: %t", minute, got)
+		}
+		now = now.Add(time.Minute)
+	}
+}
