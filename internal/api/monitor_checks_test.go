@@ -6,8 +6,12 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +19,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 // webTarget returns the URL of a server that responds with a status and a text.
@@ -374,6 +379,48 @@ func TestEveryTypeIsConfigured(t *testing.T) {
 			if err != nil || !json.Valid(raw) {
 				t.Error(err)
 			}
+		}
+	})
+}
+
+// TestUnreadableSecretsAreNotTested: a test of a monitor whose secrets cannot be opened asks for them, and does not reach
+// the target without them.
+func TestUnreadableSecretsAreNotTested(t *testing.T) {
+	t.Parallel()
+	dsn, clk := storetest.SQLite(t), newClock()
+	c := newClient(t, storetest.Open(t, dsn, store.Options{Clock: clk.Now}), clk, Config{})
+	var requests atomic.Int64
+	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+	defer target.Close()
+	id := c.post("/api/v1/monitors", map[string]any{"name": "x", "type": "http", "url": target.URL, "username": "me", "password": "hunter2"}).is(201).id()
+	c.post("/api/v1/monitors/"+id+"/test", nil).is(200)
+	key := filepath.Join(filepath.Dir(storetest.Path(dsn)), "allswell.key")
+	if err := os.WriteFile(key, []byte(strings.Repeat("another key ", 20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.post("/api/v1/monitors/"+id+"/test", nil).complains("password")
+	if n := requests.Load(); n != 1 {
+		t.Errorf("%d requests reached the target", n)
+	}
+}
+
+// TestChangesOfFieldsAtTheSameTime: of several changes of different fields of a check, none is lost.
+func TestChangesOfFieldsAtTheSameTime(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		const target = "/api/v1/monitors/shop"
+		c.put(target, map[string]any{"name": "Shop", "type": "http", "url": "http://localhost/"}).is(201)
+		for round := range 20 {
+			fields := map[string]any{"body_contains": fmt.Sprint("a", round), "body_not_contains": fmt.Sprint("b", round), "body": fmt.Sprint("c", round)}
+			var all sync.WaitGroup
+			for name, value := range fields {
+				all.Go(func() {
+					if a := c.patch(target, map[string]any{name: value}); a.status != 200 {
+						t.Errorf("%s = %d: %s", a.asked, a.status, a.body)
+					}
+				})
+			}
+			all.Wait()
+			c.get(target).is(200).has(fields)
 		}
 	})
 }
