@@ -56,6 +56,9 @@ func TestDamagedSecretsStopNothingElse(t *testing.T) {
 				if m := must(w.MonitorCheck(w.ctx, w.ws, check.ID))(w); m.Check.HasSecrets() == nil || !slices.Equal(m.Check.SecretFields, []string{"token"}) {
 					w.Errorf("the check: %+v", m.Check)
 				}
+				if c := w.claimChecks("a", ""); len(c) != 1 || !c[0].SecretsMissing || len(c[0].Spec.Secrets) != 0 {
+					w.Errorf("the claimed check: %+v", c)
+				}
 			})
 		})
 	}

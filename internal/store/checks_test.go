@@ -552,3 +552,24 @@ func TestReasonsArePrivate(t *testing.T) {
 		}
 	})
 }
+
+// TestNotesOfSuppressedMonitorsAreLimited: the notes of an incident name a hundred monitors, however many fail below its
+// own.
+func TestNotesOfSuppressedMonitorsAreLimited(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		router := w.newCheck("router", func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+		w.copyCheck(router, 110)
+		w.run(`UPDATE monitors SET parent_id = $1 WHERE type = 'http' AND id <> $1`, router.ID)
+		var results []allswell.CheckResult
+		for _, id := range append([]string{router.ID}, w.rows(`SELECT id FROM monitors WHERE parent_id = $1`, router.ID)...) {
+			results = append(results, w.resultOf(store.ClaimedCheck{MonitorID: id, Version: 1, DueAt: w.clock.now()}, allswell.CheckFailed))
+		}
+		w.ok(w.RecordCheckResults(w.ctx, results))
+		if got := w.value(`SELECT count(*) FROM monitors WHERE failures_suppressed`); got != "110" {
+			w.Errorf("%s monitors are suppressed", got)
+		}
+		if got := w.value(`SELECT count(*) FROM incident_notes`); got != "100" {
+			w.Errorf("%s notes", got)
+		}
+	})
+}

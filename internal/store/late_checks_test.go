@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -387,5 +388,24 @@ func TestLateChecksThatComeAndGo(t *testing.T) {
 		if messages > 14 {
 			t.Errorf("%d messages in two hours", messages)
 		}
+	})
+}
+
+// TestLateChecksOfOtherWorkspaces: the message of a workspace counts only its own late checks.
+func TestLateChecksOfOtherWorkspaces(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ChecksLate} })
+		other := w.otherWorkspace()
+		for range 2 {
+			must(w.CreateMonitor(w.ctx, other, allswell.NewMonitor{Type: "http", Name: "theirs", Interval: time.Minute,
+				Check: allswell.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)}}))(w)
+		}
+		w.runs(time.Minute)
+		w.newCheck("shop")
+		w.runs(4 * time.Minute)
+		w.marks("late", 3)
+		since := w.clock.now().Add(-3 * time.Minute).Format("2006-01-02 15:04:05 UTC")
+		w.expect("late", w.notified(3*time.Second, taken), "* phone: Checks are late / "+
+			"One check has no result since "+since+": whether its target works is unknown.")
 	})
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -31,6 +32,35 @@ func TestFamilyOnOtherPages(t *testing.T) {
 			if len(family) != c.want || !slices.ContainsFunc(family, func(m allswell.Monitor) bool { return m.ID == child.ID }) {
 				w.Errorf("the family: %+v", family)
 			}
+		}
+	})
+}
+
+// TestParentsOnOtherPages: who is limited to a page makes no monitor elsewhere a parent, by its id or by its slug.
+func TestParentsOnOtherPages(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		admin := allswell.SystemActor("test", w.ws.WorkspaceID)
+		must(w.CreatePage(w.ctx, admin, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		hidden := must(w.CreateMonitor(w.ctx, admin, allswell.NewMonitor{Name: "hidden", Interval: time.Minute, Page: "other"}))(w)
+		loose := must(w.CreateMonitor(w.ctx, admin, allswell.NewMonitor{Name: "on no page", Interval: time.Minute}))(w)
+		issued := must(w.IssueToken(w.ctx, admin, allswell.NewToken{Name: "limited", Scope: allswell.ScopeWrite, Limit: allswell.LimitTo([]string{"acme"})}))(w)
+		limited := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
+		n := allswell.NewMonitor{Name: "own", Interval: time.Minute, Page: "acme"}
+		own := must(w.CreateMonitor(w.ctx, limited, n))(w)
+		before := w.dump()
+		for _, parent := range []string{hidden.ID, hidden.Slug, loose.ID, loose.Slug} {
+			_, err := w.ChangeMonitor(w.ctx, limited, own.ID, allswell.MonitorChange{ParentID: &parent})
+			if err := refused(err, "parent_id"); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("a monitor moved below %s: %v", parent, err)
+			}
+			n.ParentID = parent
+			_, err = w.CreateMonitor(w.ctx, limited, n)
+			if err := refused(err, "parent_id"); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("a new monitor below %s: %v", parent, err)
+			}
+		}
+		if w.dump() != before {
+			w.Error("something was changed")
 		}
 	})
 }
