@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -94,6 +95,33 @@ func TestOnlyTextIsAccepted(t *testing.T) {
 			owner.wants(owner.get("/admin/monitors?search="+url.QueryEscape(bad)), http.StatusOK)
 			owner.wants(owner.get("/admin/search?q="+url.QueryEscape(bad)), http.StatusOK, "Nothing has")
 			owner.wants(owner.get("/admin/live?of="+url.QueryEscape("/admin/monitors/"+url.PathEscape(bad))), http.StatusNotFound)
+		}
+	})
+}
+
+// TestQueriesThatAreNoText opens every screen with parameters that PostgreSQL does not store: none of them fails.
+func TestQueriesThatAreNoText(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		const bad = "a\x00\xff"
+		v := &visit{Dashboard: s.dashboard, w: httptest.NewRecorder(), r: httptest.NewRequest("GET", "/admin?search="+url.QueryEscape(bad), nil)}
+		if err := v.admit(route{access: accessAnyone}); err != nil || !hasOnlyText(v.r.URL.Query()) {
+			s.Errorf("the query is %q, %v", v.r.URL.RawQuery, err)
+		}
+		owner := s.owner()
+		owner.page("Acme", "acme")
+		for _, route := range s.dashboard.routes() {
+			path, isRead := strings.CutPrefix(strings.ReplaceAll(route.pattern, "{page}", "acme"), "GET ")
+			if !isRead || strings.Contains(path, "{") || path == "/admin/live" { // an event stream does not end
+				continue
+			}
+			for _, name := range []string{
+				"action", "actor", "code", "component_id", "copy", "in", "key", "kind", "monitor", "name", "next", "object", "page", "page_slug",
+				"q", "search", "sort", "state", "subscriber", "tag", "template", "type",
+			} {
+				if a := owner.get(path + "?" + url.Values{name: {bad}}.Encode()); a.StatusCode >= http.StatusInternalServerError {
+					s.Errorf("%s with %s: %d", path, name, a.StatusCode)
+				}
+			}
 		}
 	})
 }
