@@ -529,6 +529,42 @@ func TestResultsAreRecordedAlone(t *testing.T) {
 	})
 }
 
+// TestUnconfirmedResultsAreNotRepeated: of results that are recorded one by one, the one whose commit was not confirmed is
+// done, so that the caller, which records the others, does not record it twice.
+func TestUnconfirmedResultsAreNotRepeated(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		for _, name := range []string{"a", "b", "c"} {
+			w.newCheck(name, func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+		}
+		var results []allswell.CheckResult
+		for _, c := range w.claimChecks("a", "") {
+			results = append(results, w.resultOf(c, allswell.CheckFailed))
+		}
+		begun := 0 // outages
+		w.SetFault(func(when, statement string) error {
+			if when == "before" && strings.HasPrefix(statement, "INSERT INTO outages") {
+				if begun++; begun == 1 { // in the transaction of all
+					return errFault
+				}
+			}
+			if when == "after" && statement == "COMMIT" && begun == 3 { // of the second result alone
+				return allswell.ErrUnknownOutcome
+			}
+			return nil
+		})
+		err := w.RecordCheckResults(w.ctx, results)
+		w.SetFault(nil)
+		part := new(store.ResultsError)
+		if !errors.As(err, &part) || part.Done != 2 || part.Dropped != 1 || !errors.Is(err, allswell.ErrUnknownOutcome) {
+			w.Fatalf("recorded: %v", err)
+		}
+		w.ok(w.RecordCheckResults(w.ctx, results[part.Done:]))
+		if down, kept := w.value(`SELECT count(*) FROM outages`), w.value(`SELECT count(*) FROM check_results`); down != "3" || kept != "3" {
+			w.Errorf("%s outages and %s results", down, kept)
+		}
+	})
+}
+
 // Visitors and subscribers do not learn why checks fail, nor what they connect to; monitor_events are for members.
 func TestReasonsArePrivate(t *testing.T) {
 	inWorlds(t, func(w *world) {
