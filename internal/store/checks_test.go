@@ -565,6 +565,24 @@ func TestUnconfirmedResultsAreNotRepeated(t *testing.T) {
 	})
 }
 
+// TestResultsOfACheckThatIsChangedMeanwhile: a result does not count if the check is changed after its version was read, and
+// before it is locked.
+func TestResultsOfACheckThatIsChangedMeanwhile(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.newCheck("shop", func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+		r := w.resultOf(w.claimChecks("a", "")[0], allswell.CheckFailed)
+		w.meanwhile("before", "SELECT id FROM monitors WHERE id IN", func(other *store.Store) {
+			w.ok(second(other.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Check: allswell.CheckChange{
+				Config: json.RawMessage(`{"url":"https://example.com/other"}`),
+			}})))
+		})
+		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
+		if got := w.monitorNow(m); got.State != allswell.MonitorUp || got.CheckState.Status != "" {
+			w.Errorf("the result counts: %+v", got)
+		}
+	})
+}
+
 // Visitors and subscribers do not learn why checks fail, nor what they connect to; monitor_events are for members.
 func TestReasonsArePrivate(t *testing.T) {
 	inWorlds(t, func(w *world) {
