@@ -229,7 +229,7 @@ func (p *process) ask(method, path string, body, into any) error {
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+benchToken)
+	req.Header.Set("Authorization", "Bearer "+p.token)
 	client := http.Client{Timeout: 10 * time.Second}
 	res, err := client.Do(req)
 	if err != nil {

@@ -54,6 +54,7 @@ var parts = []struct {
 	{"detection", (*bench).detection},
 	{"checkstorage", (*bench).checkStorage},
 	{"alerts", (*bench).alerts},
+	{"neighbours", (*bench).neighbours},
 }
 
 func main() {

@@ -22,8 +22,9 @@ import (
 
 // process is a server that is measured.
 type process struct {
-	cmd  *exec.Cmd
-	base string // http://127.0.0.1:port
+	cmd   *exec.Cmd
+	base  string // http://127.0.0.1:port
+	token string // of the API
 }
 
 // freePort returns a port that is probably free.
@@ -39,7 +40,7 @@ func freePort() (string, error) {
 
 // launch starts a command and waits until the response at path is 200, at most a minute.
 func (b *bench) launch(cmd *exec.Cmd, port, path string) (*process, error) {
-	p := &process{cmd: cmd, base: "http://127.0.0.1:" + port}
+	p := &process{cmd: cmd, base: "http://127.0.0.1:" + port, token: benchToken}
 	if cmd.Stderr == nil {
 		cmd.Stderr = os.Stderr
 	}

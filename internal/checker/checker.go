@@ -25,7 +25,6 @@ import (
 const (
 	MaxConcurrency     = 10_000
 	DefaultConcurrency = 200
-	perHost            = 20                     // checks of one host at a time
 	claimInterval      = 250 * time.Millisecond // between claims, each of which is a transaction
 	fullClaimInterval  = 50 * time.Millisecond  // the same while checks are due that had no place, after one has ended
 	claimLimit         = 200                    // checks of a claim

@@ -24,17 +24,17 @@ func silent(t *testing.T, host string) string {
 }
 
 // TestSilentHostDelaysNoOther checks that 300 monitors of one host that says nothing, all of them due earlier, delay neither
-// the checks of another host in their workspace nor those of another workspace.
+// the checks of another host in their workspace nor those of another workspace, even at the same host.
 func TestSilentHostDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
 		noisy, _ := storetest.Workspace(t, s, "noisy")
 		quiet, _ := storetest.Workspace(t, s, "quiet")
-		target, web := "http://"+silent(t, "127.0.0.2"), newSite(t)
+		target, web := "http://"+silent(t, "127.0.0.1"), newSite(t)
 		for i := range 300 {
 			create(t, s, noisy, fmt.Sprint("silent ", i), target)
 		}
-		here := create(t, s, noisy, "here", web.URL)
+		here := create(t, s, noisy, "here", "http://localhost:"+web.port())
 		there := create(t, s, quiet, "there", web.URL)
 		c := newChecker(t, s, "a", nil, func(c *Config) { c.Concurrency, c.Private = 40, PrivateOn })
 		work, stop := context.WithCancel(t.Context())
@@ -67,7 +67,7 @@ func TestSilentHostDelaysNoOther(t *testing.T) {
 			t.Error("the other checks have no results")
 		}
 		if d.places.taken() > perHost {
-			t.Errorf("%d checks of one host run", d.places.taken())
+			t.Errorf("%d checks of one host and workspace run", d.places.taken())
 		}
 		if n := due(t, s) + d.places.taken(); n < 300 || n > 302 { // the others may be due again
 			t.Errorf("%d checks of the host are due or run", n)

@@ -11,8 +11,13 @@ const (
 	// slowAfter is how long a check may run until its host is slow.
 	slowAfter = 2 * time.Second
 
-	// maxSlowHosts is the maximum number of slow hosts that are known.
+	// maxSlowHosts is the maximum number of slow hosts that are known, each for a workspace.
 	maxSlowHosts = 100_000
+
+	// perHost is how many checks of one workspace run at one host at a time, and hostPlaces those of all workspaces
+	// together.
+	perHost    = 20
+	hostPlaces = 4 * perHost
 )
 
 // places are where checks run. Half of them are for hosts that are known to be slow, such as those that do not answer: a
@@ -25,36 +30,44 @@ type places struct {
 	freed      chan<- struct{}
 
 	mu        sync.Mutex
-	slowHosts map[string]bool
+	slowHosts map[at]bool
 }
+
+// at is a host as a workspace checks it: what one workspace asks for there may hang while what another one asks for answers.
+type at struct{ workspaceID, host string }
 
 func newPlaces(c *Checker, freed chan<- struct{}) *places {
 	fast, slow := (c.Concurrency+1)/2, max(1, c.Concurrency/2)
 	return &places{
 		checker: c, fast: fair.NewPool(fast, 0), slow: fair.NewPool(slow, 0), size: fast + slow, freed: freed,
-		slowHosts: make(map[string]bool),
+		slowHosts: make(map[at]bool),
 	}
 }
 
 // taken returns how many checks run.
 func (p *places) taken() int { return p.size - p.fast.Free() - p.slow.Free() }
 
-// keys returns what a check needs a place of. A workspace that is alone shares with nobody.
-func (p *places) keys(workspaceID, host string) (keys []fair.Key) {
-	if !p.checker.isAlone() {
-		keys = append(keys, fair.Workspace(workspaceID))
+// keys returns what a check needs a place of. A workspace that is alone shares with nobody. Otherwise it leaves the others
+// as many places as it has, and as many of those at the host.
+func (p *places) keys(to at) []fair.Key {
+	if p.checker.isAlone() {
+		return []fair.Key{fair.Host(to.host).AtMost(perHost).Nested()}
 	}
-	return append(keys, fair.Host(host).AtMost(perHost).Nested())
+	pair := to.workspaceID + " " + to.host
+	return []fair.Key{
+		fair.Host(to.host).Bounded(hostPlaces), fair.Key{Kind: "workspace at host", Name: pair}.Nested(),
+		fair.Workspace(to.workspaceID), fair.Key{Kind: "host of workspace", Name: pair}.AtMost(perHost).Nested(),
+	}
 }
 
-func (p *places) isSlow(host string) bool {
+func (p *places) isSlow(to at) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.slowHosts[host]
+	return p.slowHosts[to]
 }
 
 // note notes whether a host is slow.
-func (p *places) note(host string, slow bool) {
+func (p *places) note(host at, slow bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !slow {
@@ -80,26 +93,29 @@ func (p plan) free() int { return p.fast.Free() + p.slow.Free() }
 // place is what store.CheckClaim.Place needs. A check whose host is not known is claimed to find out, and returned if there
 // is no place for it.
 func (p plan) place(workspaceID, host string) (*fair.Shares, []fair.Key) {
+	to := at{workspaceID, host}
 	switch {
 	case host == "":
 		return p.fast, nil
-	case p.isSlow(host):
-		return p.slow, p.keys(workspaceID, host)
+	case p.isSlow(to):
+		return p.slow, p.keys(to)
 	}
-	return p.fast, p.keys(workspaceID, host)
+	return p.fast, p.keys(to)
 }
 
 // isFull reports whether a workspace has no place for any host.
 func (p plan) isFull(workspaceID string) bool {
-	keys := p.keys(workspaceID, "")
-	keys = keys[:len(keys)-1]
+	var keys []fair.Key
+	if !p.checker.isAlone() {
+		keys = append(keys, fair.Workspace(workspaceID))
+	}
 	return !p.fast.Fit(keys...) && !p.slow.Fit(keys...)
 }
 
 // place is where a check runs.
 type place struct {
 	places *places
-	host   string
+	host   at
 	began  time.Time
 	move   *time.Timer
 
@@ -110,7 +126,8 @@ type place struct {
 
 // take returns the place of a check that begins, or nil if there is none.
 func (p *places) take(workspaceID, host string) *place {
-	pool, keys, slow := p.fast, p.keys(workspaceID, host), p.isSlow(host)
+	to := at{workspaceID, host}
+	pool, keys, slow := p.fast, p.keys(to), p.isSlow(to)
 	if slow {
 		pool = p.slow
 	}
@@ -118,7 +135,7 @@ func (p *places) take(workspaceID, host string) *place {
 	if !ok {
 		return nil
 	}
-	c := &place{places: p, host: host, began: time.Now(), release: release}
+	c := &place{places: p, host: to, began: time.Now(), release: release}
 	if !slow {
 		c.move = time.AfterFunc(slowAfter, func() { c.moveToSlow(keys) })
 	}

@@ -31,16 +31,18 @@ type candidateCheck struct {
 type checkChoice struct {
 	claim             CheckClaim
 	left              int             // how many more may be chosen
-	hosts, workspaces map[string]bool // that have no place
+	hosts, workspaces map[string]bool // that have no place; a host after its workspace and a space
 }
 
 func newCheckChoice(c CheckClaim) *checkChoice {
 	return &checkChoice{c, c.Limit, make(map[string]bool), make(map[string]bool)}
 }
 
-// add chooses a check if there is a place for it. Otherwise it notes that its host, or its whole workspace, has none.
+// add chooses a check if there is a place for it. Otherwise it notes that its workspace has none at its host, or none at
+// all.
 func (c *checkChoice) add(check candidateCheck) bool {
-	if c.left <= 0 || c.hosts[check.host] || c.workspaces[check.workspaceID] {
+	host := check.workspaceID + " " + check.host
+	if c.left <= 0 || c.hosts[host] || c.workspaces[check.workspaceID] {
 		return false
 	}
 	if c.claim.Place != nil {
@@ -52,7 +54,7 @@ func (c *checkChoice) add(check candidateCheck) bool {
 			c.workspaces[check.workspaceID] = true
 			return false
 		default:
-			c.hosts[check.host] = true
+			c.hosts[host] = true
 			return false
 		}
 	}
@@ -76,7 +78,7 @@ func (c *session) chooseChecks(claim CheckClaim) (chosen chosenChecks, err error
 func (c *session) choose(choice *checkChoice, column, condition string, args ...any) (chosen []string, err error) {
 	n := 1 + len(args)
 	statement := fmt.Sprintf(`SELECT monitor_id, workspace_id, host, %[1]s FROM checks WHERE %[2]s AND (%[1]s, monitor_id) > ($%[3]d, $%[4]d)
-		AND host NOT IN EACH($%[5]d) AND workspace_id NOT IN EACH($%[6]d) ORDER BY %[1]s, monitor_id LIMIT $%[7]d`, column, condition, n+1, n+2, n+3, n+4, n+5)
+		AND workspace_id || ' ' || host NOT IN EACH($%[5]d) AND workspace_id NOT IN EACH($%[6]d) ORDER BY %[1]s, monitor_id LIMIT $%[7]d`, column, condition, n+1, n+2, n+3, n+4, n+5)
 	var last candidateCheck
 	for range maxChoicePages {
 		if choice.left <= 0 {

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+const (
+	hangingMonitors   = 300
+	hangingChannels   = 100
+	channelsOfRule    = 10
+	neighbourChecks   = 10
+	neighbourInterval = 10 * time.Second
+	neighbourSpan     = 90 * time.Second
+	neighbourAlerts   = 6 // the first before the others have any
+)
+
+// neighbour is the service of a workspace's checks and the receiver of its alerts.
+type neighbour struct {
+	mu      sync.Mutex
+	visited map[string]time.Time // by path
+	longest time.Duration        // between two visits of a path
+	alerts  chan struct{}
+}
+
+func (n *neighbour) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		n.alerts <- struct{}{}
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := time.Now()
+	if last, ok := n.visited[r.URL.Path]; ok {
+		n.longest = max(n.longest, now.Sub(last))
+	}
+	n.visited[r.URL.Path] = now
+}
+
+// neighbours measures what a workspace notices of another one, whose targets and channels accept connections and never
+// answer.
+func (b *bench) neighbours() ([]result, error) {
+	path := filepath.Join(b.dir, "neighbours.db")
+	token, err := b.secondToken(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.allswell(path, "ALLSWELL_CHECK_PRIVATE=on", "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on")
+	if err != nil {
+		return nil, err
+	}
+	defer p.stop()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, and nobody answers
+	if err != nil {
+		return nil, err
+	}
+	defer silent.Close()
+	n := &neighbour{visited: make(map[string]time.Time), alerts: make(chan struct{}, 100)}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	go http.Serve(l, n)
+
+	good := &process{cmd: p.cmd, base: p.base, token: token}
+	began := time.Now()
+	hangingJobs, bad1 := p.addMonitors("http://"+silent.Addr().String(), hangingMonitors, 3*neighbourInterval, hangingChannels)
+	jobs, bad2 := good.addMonitors("http://"+l.Addr().String(), neighbourChecks, neighbourInterval, 1)
+	if err := errors.Join(bad1, bad2); err != nil {
+		return nil, err
+	}
+	delays, err := good.alertDelays(n, jobs, func() error { return p.signal("/fail", hangingJobs) })
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(time.Until(began.Add(neighbourSpan)))
+	n.mu.Lock()
+	late := n.longest - neighbourInterval
+	n.mu.Unlock()
+	peak, err := p.memory("VmHWM")
+	return []result{
+		{fmt.Sprintf("Checks beside %d of a host that never answers, every %s: how late", hangingMonitors, neighbourInterval), "< 10 s", fmt.Sprintf("at most %.1f s", late.Seconds())},
+		{fmt.Sprintf("Alerts beside %d channels that never answer: from the failure to the message", hangingChannels), "≤ 5 s more",
+			fmt.Sprintf("%.1f s before, at most %.1f s beside them", delays[0].Seconds(), slices.Max(delays[1:]).Seconds())},
+		{"Resident memory beside them", "", fmt.Sprintf("at most %.0f MB", peak)},
+	}, err
+}
+
+// secondToken creates a workspace besides that of the benchmark's token, and returns a token of it.
+func (b *bench) secondToken(path string) (string, error) {
+	s, err := store.Open(b.ctx, "sqlite:"+path, store.Options{})
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	issued, err := s.IssueTokenFor(b.ctx, "neighbour", allswell.NewToken{Name: "bench", Scope: allswell.ScopeAdmin})
+	return issued.Secret, err
+}
+
+// addMonitors creates checks, webhooks and jobs, of whose failures all webhooks are notified. It returns the tokens of the
+// jobs.
+func (p *process) addMonitors(url string, checks int, interval time.Duration, channels int) (jobs []string, err error) {
+	if err := atOnce(32, checks, func(i int) error {
+		_, err := p.addCheck(fmt.Sprint("check ", i), fmt.Sprint(url, "/", i), interval, 9*time.Second)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	type object = map[string]any
+	var created struct{ Data struct{ ID, Token string } }
+	for i := range neighbourAlerts {
+		if err := p.ask(http.MethodPost, "/api/v1/monitors", object{"name": fmt.Sprint("job ", i), "interval": 86400}, &created); err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, created.Data.Token)
+	}
+	var ids []string
+	for i := range channels {
+		if err := p.ask(http.MethodPost, "/api/v1/channels", object{"type": "webhook", "name": fmt.Sprint("channel ", i), "url": fmt.Sprint(url, "/", i)}, &created); err != nil {
+			return nil, err
+		}
+		ids = append(ids, created.Data.ID)
+	}
+	for some := range slices.Chunk(ids, channelsOfRule) {
+		if err := p.ask(http.MethodPost, "/api/v1/alert-rules", object{"name": "of " + some[0], "channel_ids": some}, nil); err != nil {
+			return nil, err
+		}
+	}
+	return jobs, nil
+}
+
+// alertDelays returns how long the message about the failure of each job takes. disturb is called after the first one.
+func (p *process) alertDelays(n *neighbour, jobs []string, disturb func() error) (delays []time.Duration, err error) {
+	for i, job := range jobs {
+		if i == 1 {
+			if err := disturb(); err != nil {
+				return nil, err
+			}
+			time.Sleep(neighbourInterval) // until its messages are being sent
+		}
+		began := time.Now()
+		if err := p.signal("/fail", []string{job}); err != nil {
+			return nil, err
+		}
+		if err := n.await(); err != nil {
+			return nil, err
+		}
+		delays = append(delays, time.Since(began)); println(i, delays[i].String())
+	}
+	return delays, nil
+}
+
+// await waits for a message.
+func (n *neighbour) await() error {
+	select {
+	case <-n.alerts:
+		return nil
+	case <-time.After(alertWait):
+		return errors.New("an alert was not told")
+	}
+}
