@@ -155,7 +155,7 @@ func (p *process) alertDelays(n *neighbour, jobs []string, disturb func() error)
 		if err := n.await(); err != nil {
 			return nil, err
 		}
-		delays = append(delays, time.Since(began)); println(i, delays[i].String())
+		delays = append(delays, time.Since(began))
 	}
 	return delays, nil
 }

@@ -170,6 +170,35 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestBodiesLeaveRoomAtTheirHost checks that large bodies that never end leave another workspace room for one of the same
+// host.
+func TestBodiesLeaveRoomAtTheirHost(t *testing.T) {
+	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(make([]byte, 2*smallBody))
+		if r.URL.Path == "/endless" {
+			<-r.Context().Done()
+		}
+	})
+	n := new(Network)
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	run := func(ctx context.Context, workspace, path string) Outcome {
+		p := probe(t, "http", fields(t, "url", s.URL+path, "body_not_contains", "x", "max_body_size", maxMaxBodySize))
+		return Run(ctx, n, p, time.Minute, fair.Workspace(workspace))
+	}
+	for range 2 * largeBodies {
+		all.Go(func() { run(ctx, "a", "/endless") })
+	}
+	for n.capacity.open().large.Free() > largeBodies/2 {
+		time.Sleep(time.Millisecond)
+	}
+	if o := run(t.Context(), "b", "/"); o.Failure != "" {
+		t.Error(o.Failure)
+	}
+	stop()
+	all.Wait()
+}
+
 // TestMemoryOfBodies checks the memory that twenty of the largest bodies take at the same time, each a document whose
 // decoded values would take thirty times its size.
 func TestMemoryOfBodies(t *testing.T) {

@@ -60,12 +60,14 @@ func (n *Network) room() *capacity {
 	return &n.capacity
 }
 
-// Run runs a probe once, with a timeout, and measures it. The keys say, besides its host, for whom it takes room and time
-// of this machine.
+// Run runs a probe once, with a timeout, and measures it. The keys say for whom it takes room and time of this machine; each
+// shares them between its hosts.
 func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration, keys ...fair.Key) Outcome {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	keys = append(slices.Clip(keys), fair.Host(p.Target().Host))
+	for _, k := range slices.Clone(keys) {
+		keys = append(keys, k.At(p.Target().Host))
+	}
 	r := &run{network: n, timeout: timeout, limit: maxWire, keys: keys, started: time.Now()}
 	o := p.run(ctx, r)
 	r.mu.Lock()

@@ -53,11 +53,10 @@ func (p *places) keys(to at) []fair.Key {
 	if p.checker.isAlone() {
 		return []fair.Key{fair.Host(to.host).AtMost(perHost).Nested()}
 	}
-	pair := to.workspaceID + " " + to.host
-	return []fair.Key{
-		fair.Host(to.host).Bounded(hostPlaces), fair.Key{Kind: "workspace at host", Name: pair}.Nested(),
-		fair.Workspace(to.workspaceID), fair.Key{Kind: "host of workspace", Name: pair}.AtMost(perHost).Nested(),
-	}
+	workspace := fair.Workspace(to.workspaceID)
+	ofHost, ofWorkspace := workspace.At(to.host), workspace.At(to.host)
+	ofWorkspace.Kind = "host of workspace"
+	return []fair.Key{fair.Host(to.host).Bounded(hostPlaces), ofHost.Nested(), workspace, ofWorkspace.AtMost(perHost).Nested()}
 }
 
 func (p *places) isSlow(to at) bool {

@@ -60,7 +60,7 @@ func (g *Gate) keys(t Target) []Key {
 // probed returns the key that counts the messages which share a circuit breaker.
 func (g *Gate) probed(t Target) Key {
 	b := g.breakerOf(t)
-	return Key{Kind: "workspace at host", Name: b.Workspace + " " + b.Host}
+	return Workspace(b.Workspace).At(b.Host)
 }
 
 // breakerOf returns the target by which breakers know t.
