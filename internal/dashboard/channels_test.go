@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -198,4 +199,49 @@ func tagOf(s *site, v *visitor, name string) string {
 		s.Fatal(err)
 	}
 	return allswell.EntityTag(c)
+}
+
+// TestTestsWithoutTheKey checks that no test is sent to a channel, and no target is checked, without the secrets that
+// cannot be decrypted.
+func TestTestsWithoutTheKey(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		found, err := s.store.CheckSecrets(s.Context())
+		if err != nil || s.store.Shared() { // there the key is a setting
+			return
+		}
+		sent := 0
+		s.sendsTests(func(alert.Channel) string { sent++; return "" })
+		v := s.owner()
+		channel := v.channel("Phone")
+		made := v.wants(v.post("/admin/monitors/new", "type", "http", "name", "Shop", "component_id", "/", "interval", "30s", "url", s.base, "method", "GET",
+			"username", "me", "password", "hunter2", "timeout", "5s", "confirm_from", "1", "failure_threshold", "2", "recovery_threshold", "1", "statuses", "200-399"), http.StatusSeeOther, "/admin/monitors/mon_")
+		monitor := made.Header.Get("Location")
+		if err := os.WriteFile(found.KeyFile, []byte(strings.Repeat("another key", 8)), 0o600); err != nil {
+			s.Fatal(err)
+		}
+		v.wants(v.post(channel+"/test"), http.StatusUnprocessableEntity, "cannot be decrypted")
+		v.wants(v.post(monitor+"/test"), http.StatusUnprocessableEntity, "Nothing was tested", "cannot be opened: give the password again")
+		if sent > 0 {
+			s.Errorf("%d tests were sent", sent)
+		}
+	})
+}
+
+// TestTooManyTestsOfAMonitor checks that the screen says why nothing is tested.
+func TestTooManyTestsOfAMonitor(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.NewMonitor{Name: "Shop", Type: "tcp", Check: allswell.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)}})
+		if err != nil {
+			s.Fatal(err)
+		}
+		tests := 0
+		a := v.post("/admin/monitors/" + m.ID + "/test")
+		for ; a.StatusCode == http.StatusOK && tests < 100; tests++ {
+			a = v.post("/admin/monitors/" + m.ID + "/test")
+		}
+		v.wants(a, http.StatusUnprocessableEntity, "Nothing was tested", "too many tests")
+	})
 }

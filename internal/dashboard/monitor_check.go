@@ -1,7 +1,12 @@
 package dashboard
 
 import (
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
@@ -95,10 +100,19 @@ func (v *visit) testMonitor() error {
 	if !m.IsCheck() {
 		return errNotFound
 	}
-	if err := m.Check.HasSecrets(); err != nil {
-		return err
+	var tested *checkResult
+	if err = m.Check.HasSecrets(); err == nil {
+		tested, err = v.testCheck(m.Type, m.Check)
 	}
-	tested, err := v.testCheck(m.Type, m.Check)
+	var invalid *allswell.ValidationError
+	if errors.As(err, &invalid) {
+		reasons := slices.Concat(slices.Collect(maps.Values(invalid.Fields))...)
+		slices.Sort(reasons)
+		return v.showFailure(failure{
+			Status: http.StatusUnprocessableEntity, Title: "Nothing was tested", Text: strings.Join(reasons, " "),
+			Next: monitorsPath + "/" + m.ID,
+		})
+	}
 	if err != nil {
 		return err
 	}
