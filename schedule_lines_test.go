@@ -92,6 +92,7 @@ func TestScheduleLinesLongest(t *testing.T) {
 	}{
 		{allswell.ScheduleCalendar, "Mon..Fri 06:00\nSat,Sun 08:00", 26 * time.Hour},
 		{allswell.ScheduleCalendar, "02:00\n14:00", 23 * time.Hour},
+		{allswell.ScheduleCalendar, "Mon..Fri,Sun *:00\nSat 00:00\nSat 23:00", 23 * time.Hour}, // within a day
 		{allswell.ScheduleCalendar, "*:*:*\ndaily", time.Hour + time.Second},
 		{allswell.ScheduleCalendar, "*:0/10\n*:5/10", time.Hour + 5*time.Minute},
 		{allswell.ScheduleCalendar, "*-02-29\n*-02-28", 365 * 24 * time.Hour},
