@@ -115,7 +115,7 @@ func TestRecordPingsIsMonitorRecordPing(t *testing.T) {
 				token := m.Token
 				if random.IntN(10) == 0 {
 					rotated := must(w.RotateMonitor(w.ctx, w.ws, m.ID))(w)
-					m.Token, m.UpdatedAt = rotated.Token, rotated.UpdatedAt
+					m.Token, m.SecretVersions, m.UpdatedAt = rotated.Token, rotated.SecretVersions, rotated.UpdatedAt
 				}
 				tokens = append(tokens, token)
 				if !m.Enabled {
