@@ -618,7 +618,9 @@ func TestNotesOfSuppressedMonitorsAreLimited(t *testing.T) {
 		for _, id := range append([]string{router.ID}, w.rows(`SELECT id FROM monitors WHERE parent_id = $1`, router.ID)...) {
 			results = append(results, w.resultOf(store.ClaimedCheck{MonitorID: id, Version: 1, DueAt: w.clock.now()}, allswell.CheckFailed))
 		}
-		w.ok(w.RecordCheckResults(w.ctx, results))
+		for some := range slices.Chunk(results, 20) {
+			w.ok(w.RecordCheckResults(w.ctx, some))
+		}
 		if got := w.value(`SELECT count(*) FROM monitors WHERE failures_suppressed`); got != "110" {
 			w.Errorf("%s monitors are suppressed", got)
 		}

@@ -28,9 +28,9 @@ func together(fs ...func()) {
 func TestTwoReplicasTickAndPing(t *testing.T) {
 	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
 		replicas := map[string]*store.Store{"a": w.Store, "b": w.replica()}
-		monitors := w.fill(300, time.Minute)
-		w.run(`UPDATE monitors SET component_id = $1 WHERE id IN (SELECT id FROM monitors ORDER BY id LIMIT 100)`, w.component.ID)
-		alive, dead := tokensOf(monitors[:80]), tokensOf(monitors[80:])
+		monitors := w.fill(120, time.Minute)
+		w.run(`UPDATE monitors SET component_id = $1 WHERE id IN (SELECT id FROM monitors ORDER BY id LIMIT 40)`, w.component.ID)
+		alive, dead := tokensOf(monitors[:32]), tokensOf(monitors[32:])
 		ping := func(name string, tokens []string) {
 			for chunk := range slices.Chunk(tokens, 40) {
 				got, err := replicas[name].RecordPings(w.ctx, chunk, store.LivenessRecord{Replica: name}, store.PingOrigins{})
@@ -73,9 +73,9 @@ func TestTwoReplicasTickAndPing(t *testing.T) {
 			w.Errorf("%d counted and %d down over both replicas, want %d and %d", counted, down, 3*len(dead), len(dead))
 		}
 		for text, want := range map[string]string{
-			`SELECT count(*) FROM monitors WHERE state = 'down' AND consecutive_failures = 3`: "220",
-			`SELECT count(*) FROM outages`:   "220",
-			`SELECT count(*) FROM incidents`: "220",
+			`SELECT count(*) FROM monitors WHERE state = 'down' AND consecutive_failures = 3`: "88",
+			`SELECT count(*) FROM outages`:   "88",
+			`SELECT count(*) FROM incidents`: "88",
 			`SELECT count(*) FROM monitors WHERE state = 'up' AND consecutive_failures > 0`: "0",
 		} {
 			if got := w.value(text); got != want {
