@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -34,11 +35,16 @@ func (p *tab) check(selector string) {
 // enter presses Enter, and waits for the screen that it leads to.
 func (p *tab) enter(heading string) {
 	p.t.Helper()
+	select {
+	case <-p.loaded: // of an earlier screen
+	default:
+	}
+	focused := eval[string](p, `document.activeElement.outerHTML.slice(0, 200)`)
 	p.pressEnter()
 	select {
 	case <-p.loaded:
 	case <-time.After(browserTimeout):
-		p.t.Fatalf("nothing has loaded %v after Enter", browserTimeout)
+		p.t.Fatalf("nothing has loaded %v after Enter on %s; now %s; the last requests: %q", browserTimeout, focused, eval[string](p, whereabouts), p.lastRequests(5))
 	}
 	if got := eval[string](p, `document.querySelector("h1").innerText`); got != heading {
 		p.t.Fatalf("Enter leads to %q, not %q: %s", got, heading, eval[string](p, `document.querySelector("main").innerText`))
@@ -49,6 +55,16 @@ func (p *tab) enter(heading string) {
 			p.t.Errorf("%s: a target below 44 pixels: %s", heading, small)
 		}
 	}
+}
+
+// whereabouts says what a tab shows.
+const whereabouts = `document.readyState + " " + location + ", the focus on " + document.activeElement.outerHTML.slice(0, 200)`
+
+// lastRequests returns the last n requests of the tab.
+func (p *tab) lastRequests(n int) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.requests[max(0, len(p.requests)-n):])
 }
 
 // follow goes to what matches a selector, and presses Enter.
