@@ -258,9 +258,10 @@ func TestEverySessionSettingIsSet(t *testing.T) {
 		}
 		if !isSQLite(w.Store) {
 			w.run(`ALTER DATABASE ` + w.value(`SELECT current_database()`) + ` SET synchronous_commit = off`)
+			w.run(`ALTER DATABASE ` + w.value(`SELECT current_database()`) + ` SET jit = on`)
 			writer, _ = w.replica().Pools() // whose connections are new
 			ask("writer", map[string]string{`SHOW synchronous_commit`: "on", `SHOW application_name`: "allswell",
-				`SHOW lock_timeout`: "4s", `SHOW idle_in_transaction_session_timeout`: "5s", `SHOW client_min_messages`: "warning"})
+				`SHOW lock_timeout`: "4s", `SHOW idle_in_transaction_session_timeout`: "5s", `SHOW client_min_messages`: "warning", `SHOW jit`: "off"})
 			return
 		}
 		for range 2 {
