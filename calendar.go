@@ -92,10 +92,10 @@ func explainZone(line string, lines []string, err error) error {
 	}
 	for _, other := range lines[:min(len(lines), MaxScheduleLines)] {
 		if own, _ := calendarZone(other); own != zone {
-			return fmt.Errorf("its zone %s is not that of every line: give all lines the same zone", zone)
+			return fmt.Errorf("its zone %s is not on every line: give all lines the same zone", zone)
 		}
 	}
-	return fmt.Errorf("its zone %s is not that of time_zone: give one of them", zone)
+	return fmt.Errorf("its zone %s differs from time_zone: give one of them", zone)
 }
 
 // parseCalendarTimes parses an expression without a zone.

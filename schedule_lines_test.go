@@ -28,9 +28,9 @@ func TestScheduleLinesErrors(t *testing.T) {
 		{allswell.ScheduleCalendar, "daily\n10:00" + strings.Repeat(",1", 126), "line 2: it may not be longer than 255"},
 		{allswell.ScheduleCalendar, "daily\n*-02-30", "line 2: it never matches"},
 		{allswell.ScheduleCron, "@daily\n0 2 30 2 *", "line 2: it never matches"},
-		{allswell.ScheduleCalendar, "Mon 06:00 Europe/Berlin\nTue 07:00 Asia/Tokyo", "line 1: its zone Europe/Berlin is not that of every line"},
-		{allswell.ScheduleCalendar, "Mon 06:00 UTC\nTue 07:00 Asia/Tokyo", "line 2: its zone Asia/Tokyo is not that of every line"},
-		{allswell.ScheduleCalendar, "Mon 06:00\nTue 07:00 Asia/Tokyo", "line 2: its zone Asia/Tokyo is not that of every line"},
+		{allswell.ScheduleCalendar, "Mon 06:00 Europe/Berlin\nTue 07:00 Asia/Tokyo", "line 1: its zone Europe/Berlin is not on every line"},
+		{allswell.ScheduleCalendar, "Mon 06:00 UTC\nTue 07:00 Asia/Tokyo", "line 2: its zone Asia/Tokyo is not on every line"},
+		{allswell.ScheduleCalendar, "Mon 06:00\nTue 07:00 Asia/Tokyo", "line 2: its zone Asia/Tokyo is not on every line"},
 		{allswell.ScheduleCalendar, "\n \r\n", "required"},
 	} {
 		bad, _ := allswell.NewMonitor{Name: "x", Cron: allswell.NewCron(c.kind, c.expression, "")}.Validate().(*allswell.ValidationError)
@@ -42,9 +42,9 @@ func TestScheduleLinesErrors(t *testing.T) {
 		}
 	}
 	for expression, want := range map[string]string{
-		"Mon 06:00 Europe/Berlin":                          "wrong: its zone Europe/Berlin is not that of time_zone",
-		"Mon 06:00 Europe/Berlin\nTue 07:00 Europe/Berlin": "line 1: its zone Europe/Berlin is not that of time_zone",
-		"Mon 06:00 Europe/Berlin\nTue 07:00 Asia/Tokyo":    "line 2: its zone Asia/Tokyo is not that of every line",
+		"Mon 06:00 Europe/Berlin":                          "wrong: its zone Europe/Berlin differs from time_zone",
+		"Mon 06:00 Europe/Berlin\nTue 07:00 Europe/Berlin": "line 1: its zone Europe/Berlin differs from time_zone",
+		"Mon 06:00 Europe/Berlin\nTue 07:00 Asia/Tokyo":    "line 2: its zone Asia/Tokyo is not on every line",
 	} {
 		zone := "UTC"
 		if strings.Contains(expression, "Tokyo") {

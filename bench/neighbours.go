@@ -74,7 +74,8 @@ func (b *bench) neighbours() ([]result, error) {
 
 	good := &process{cmd: p.cmd, base: p.base, token: token}
 	began := time.Now()
-	hangingJobs, bad1 := p.addMonitors("http://"+silent.Addr().String(), hangingMonitors, 3*neighbourInterval, hangingChannels)
+	hangingJobs, bad1 := p.addMonitors("http://"+silent.Addr().String(), hangingMonitors, 3*neighbourInterval,
+		hangingChannels)
 	jobs, bad2 := good.addMonitors("http://"+l.Addr().String(), neighbourChecks, neighbourInterval, 1)
 	if err := errors.Join(bad1, bad2); err != nil {
 		return nil, err
@@ -89,14 +90,16 @@ func (b *bench) neighbours() ([]result, error) {
 	n.mu.Unlock()
 	peak, err := p.memory("VmHWM")
 	return []result{
-		{fmt.Sprintf("Checks beside %d of a host that never answers, every %s: how late", hangingMonitors, neighbourInterval), "< 10 s", fmt.Sprintf("at most %.1f s", late.Seconds())},
-		{fmt.Sprintf("Alerts beside %d channels that never answer: from the failure to the message", hangingChannels), "≤ 5 s more",
+		{fmt.Sprintf("Checks beside %d of a host that never answers, every %s: how late", hangingMonitors, neighbourInterval),
+			"< 10 s", fmt.Sprintf("at most %.1f s", late.Seconds())},
+		{fmt.Sprintf("Alerts beside %d channels that never answer: from the failure to the message", hangingChannels),
+			"≤ 5 s more",
 			fmt.Sprintf("%.1f s before, at most %.1f s beside them", delays[0].Seconds(), slices.Max(delays[1:]).Seconds())},
 		{"Resident memory beside them", "", fmt.Sprintf("at most %.0f MB", peak)},
 	}, err
 }
 
-// secondToken creates a workspace besides that of the benchmark's token, and returns a token of it.
+// secondToken creates a second workspace, next to the one that the benchmark has a token for, and returns a token of it.
 func (b *bench) secondToken(path string) (string, error) {
 	s, err := store.Open(b.ctx, "sqlite:"+path, store.Options{})
 	if err != nil {
@@ -107,8 +110,8 @@ func (b *bench) secondToken(path string) (string, error) {
 	return issued.Secret, err
 }
 
-// addMonitors creates checks, webhooks and jobs, of whose failures all webhooks are notified. It returns the tokens of the
-// jobs.
+// addMonitors creates checks, webhooks, and jobs whose failures are sent to all webhooks. It returns the ping tokens of
+// the jobs.
 func (p *process) addMonitors(url string, checks int, interval time.Duration, channels int) (jobs []string, err error) {
 	if err := atOnce(32, checks, func(i int) error {
 		_, err := p.addCheck(fmt.Sprint("check ", i), fmt.Sprint(url, "/", i), interval, 9*time.Second)
@@ -119,20 +122,23 @@ func (p *process) addMonitors(url string, checks int, interval time.Duration, ch
 	type object = map[string]any
 	var created struct{ Data struct{ ID, Token string } }
 	for i := range neighbourAlerts {
-		if err := p.ask(http.MethodPost, "/api/v1/monitors", object{"name": fmt.Sprint("job ", i), "interval": 86400}, &created); err != nil {
+		job := object{"name": fmt.Sprint("job ", i), "interval": 86400}
+		if err := p.ask(http.MethodPost, "/api/v1/monitors", job, &created); err != nil {
 			return nil, err
 		}
 		jobs = append(jobs, created.Data.Token)
 	}
 	var ids []string
 	for i := range channels {
-		if err := p.ask(http.MethodPost, "/api/v1/channels", object{"type": "webhook", "name": fmt.Sprint("channel ", i), "url": fmt.Sprint(url, "/", i)}, &created); err != nil {
+		channel := object{"type": "webhook", "name": fmt.Sprint("channel ", i), "url": fmt.Sprint(url, "/", i)}
+		if err := p.ask(http.MethodPost, "/api/v1/channels", channel, &created); err != nil {
 			return nil, err
 		}
 		ids = append(ids, created.Data.ID)
 	}
 	for some := range slices.Chunk(ids, channelsOfRule) {
-		if err := p.ask(http.MethodPost, "/api/v1/alert-rules", object{"name": "of " + some[0], "channel_ids": some}, nil); err != nil {
+		rule := object{"name": "of " + some[0], "channel_ids": some}
+		if err := p.ask(http.MethodPost, "/api/v1/alert-rules", rule, nil); err != nil {
 			return nil, err
 		}
 	}

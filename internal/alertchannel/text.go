@@ -161,7 +161,7 @@ func checkServer(bad *allswell.ValidationError, server *string) {
 	checkURL(bad, "server_url", server)
 	*server = strings.TrimRight(*server, "/")
 	if strings.ContainsAny(*server, "?#") {
-		bad.Add("server_url", "The server_url must not have a query and a fragment.")
+		bad.Add("server_url", "The server_url must not have a query or a fragment.")
 	}
 }
 

@@ -192,8 +192,8 @@ func TestPermittedLoss(t *testing.T) {
 	}
 }
 
-// TestRefusedConnectionsOfPostgreSQL checks which refusals show that a server works: those of a user or a database that
-// the check does not name.
+// TestRefusedConnectionsOfPostgreSQL checks which refusals show that a server works. A refused user or database shows it,
+// unless the check names the user or the database itself.
 func TestRefusedConnectionsOfPostgreSQL(t *testing.T) {
 	for code, works := range map[string]bool{"28000": true, "28P01": true, "3D000": true, "53300": false, "57P03": false} {
 		for _, p := range []postgresProbe{{}, {Username: "u"}, {Database: "d"}, {Username: "u", Database: "d"}} {

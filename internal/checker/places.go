@@ -56,7 +56,10 @@ func (p *places) keys(to at) []fair.Key {
 	workspace := fair.Workspace(to.workspaceID)
 	ofHost, ofWorkspace := workspace.At(to.host), workspace.At(to.host)
 	ofWorkspace.Kind = "host of workspace"
-	return []fair.Key{fair.Host(to.host).Bounded(hostPlaces), ofHost.Nested(), workspace, ofWorkspace.AtMost(perHost).Nested()}
+	return []fair.Key{
+		fair.Host(to.host).Bounded(hostPlaces), ofHost.Nested(),
+		workspace, ofWorkspace.AtMost(perHost).Nested(),
+	}
 }
 
 func (p *places) isSlow(to at) bool {

@@ -61,7 +61,8 @@ func (f newSchedule) schedule() (*client.Schedule, error) {
 var (
 	errKubernetesNeedsCron = console.UsageErrorf("--kubernetes needs --cron")
 	errZoneNeedsTimes      = console.UsageErrorf("--time-zone needs --cron or --calendar")
-	errNoTimes             = console.UsageErrorf("--time-zone and --kubernetes need --cron or --calendar: the monitor has an interval")
+	errNoTimes             = console.UsageErrorf("--time-zone and --kubernetes need --cron or --calendar: " +
+		"the monitor has an interval")
 )
 
 // givenTimes returns the schedule of expressions without its zone; nil if there are none.

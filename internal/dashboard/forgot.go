@@ -42,7 +42,8 @@ func newInvited() invited {
 // uses up nothing of the workspace's.
 func (i invited) take(workspaceID, email string, now time.Time) bool {
 	mailbox := allswell.MailboxKey(email)
-	return !i.addresses.Full(mailbox, now) && i.workspaces.Take(workspaceID, now).Allowed && i.addresses.Take(mailbox, now).Allowed
+	return !i.addresses.Full(mailbox, now) &&
+		i.workspaces.Take(workspaceID, now).Allowed && i.addresses.Take(mailbox, now).Allowed
 }
 
 // inviteTimeout is how long the screen of members waits for the mail server.

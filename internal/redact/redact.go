@@ -123,7 +123,8 @@ func Parts(secret string) (parts []string) {
 
 // isScheme reports whether credentials follow a word at the beginning of a header's value.
 func isScheme(word string) bool {
-	return slices.ContainsFunc([]string{"Basic", "Bearer", "Token", "Key", "ApiKey", "GenieKey"}, func(s string) bool { return strings.EqualFold(s, word) })
+	schemes := []string{"Basic", "Bearer", "Token", "Key", "ApiKey", "GenieKey"}
+	return slices.ContainsFunc(schemes, func(s string) bool { return strings.EqualFold(s, word) })
 }
 
 // isWord reports whether a part of a path may be an ordinary word, such as services.
@@ -136,7 +137,8 @@ var placeholder = regexp.MustCompile(`\{(to|text|secret)\}`)
 // part of them. Some servers take a semicolon for the end of a parameter.
 func queryValues(query string) (values []string) {
 	for _, separators := range []string{"&", "&;"} {
-		for pair := range strings.FieldsFuncSeq(query, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+		separates := func(r rune) bool { return strings.ContainsRune(separators, r) }
+		for pair := range strings.FieldsFuncSeq(query, separates) {
 			_, value, ok := strings.Cut(pair, "=")
 			if !ok {
 				value = pair

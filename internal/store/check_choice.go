@@ -78,7 +78,8 @@ func (c *session) chooseChecks(claim CheckClaim) (chosen chosenChecks, err error
 func (c *session) choose(choice *checkChoice, column, condition string, args ...any) (chosen []string, err error) {
 	n := 1 + len(args)
 	statement := fmt.Sprintf(`SELECT monitor_id, workspace_id, host, %[1]s FROM checks WHERE %[2]s AND (%[1]s, monitor_id) > ($%[3]d, $%[4]d)
-		AND workspace_id || ' ' || host NOT IN EACH($%[5]d) AND workspace_id NOT IN EACH($%[6]d) ORDER BY %[1]s, monitor_id LIMIT $%[7]d`, column, condition, n+1, n+2, n+3, n+4, n+5)
+		AND workspace_id || ' ' || host NOT IN EACH($%[5]d) AND workspace_id NOT IN EACH($%[6]d)
+		ORDER BY %[1]s, monitor_id LIMIT $%[7]d`, column, condition, n+1, n+2, n+3, n+4, n+5)
 	var last candidateCheck
 	for range maxChoicePages {
 		if choice.left <= 0 {

@@ -402,8 +402,10 @@ func (s *Store) RotateMonitor(
 			return m, err
 		}
 		before, old := m, m.Token
-		m.Token, m.SecretVersions, m.UpdatedAt = allswell.NewPingToken(), m.SecretVersions.Changed("token"), allswell.Later(t.Now, m.UpdatedAt)
-		if _, err := t.Exec(`UPDATE monitors SET token = $2, old_token = $3, old_token_until_at = $4, updated_at = $5, secret_versions = $6 WHERE id = $1`,
+		m.Token, m.SecretVersions = allswell.NewPingToken(), m.SecretVersions.Changed("token")
+		m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
+		if _, err := t.Exec(`UPDATE monitors SET token = $2, old_token = $3, old_token_until_at = $4, updated_at = $5,
+				secret_versions = $6 WHERE id = $1`,
 			m.ID, m.Token, old, millis(t.Now.Add(PingTokenOverlap)), millis(m.UpdatedAt), versionsText(m.SecretVersions)); err != nil {
 			return m, err
 		}

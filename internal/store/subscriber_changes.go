@@ -26,9 +26,12 @@ func (s *Store) RotateSubscriber(
 		}
 		before := sub
 		sub.OldSecret, sub.OldSecretUntil = sub.Secret, t.Now.Add(allswell.SecretOverlap)
-		sub.Secret, sub.SecretVersions, sub.UpdatedAt = allswell.NewWebhookSecret(), sub.SecretVersions.Changed("secret"), allswell.Later(t.Now, sub.UpdatedAt)
-		_, err = t.Exec(`UPDATE subscribers SET secret = $2, old_secret = $3, old_secret_until_at = $4, updated_at = $5, secret_versions = $6 WHERE id = $1`,
-			sub.ID, sub.Secret, sub.OldSecret, millis(sub.OldSecretUntil), millis(sub.UpdatedAt), versionsText(sub.SecretVersions))
+		sub.Secret, sub.SecretVersions = allswell.NewWebhookSecret(), sub.SecretVersions.Changed("secret")
+		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
+		_, err = t.Exec(`UPDATE subscribers SET secret = $2, old_secret = $3, old_secret_until_at = $4, updated_at = $5,
+				secret_versions = $6 WHERE id = $1`,
+			sub.ID, sub.Secret, sub.OldSecret, millis(sub.OldSecretUntil), millis(sub.UpdatedAt),
+			versionsText(sub.SecretVersions))
 		if err == nil {
 			err = t.audit(actor, allswell.AuditRotate, before, sub)
 		}
