@@ -29,3 +29,16 @@ func TestCheckWait(t *testing.T) {
 		}
 	}
 }
+
+// TestForgottenResults: the last result of a check is noted if it may be deleted before the check is late without another one.
+func TestForgottenResults(t *testing.T) {
+	for _, interval := range []time.Duration{
+		MinCheckInterval, time.Hour, CheckResultRetention/3 - time.Second, CheckResultRetention / 3, CheckResultRetention/3 + time.Second, MaxCheckInterval,
+	} {
+		want := !CheckWait{Interval: interval}.LateAt(nil).Before(time.Time{}.Add(CheckResultRetention))
+		m := Monitor{Type: "http", Enabled: true, State: MonitorUp, Interval: interval, CheckState: CheckState{Status: CheckOK}}
+		if m.ForgetsResults() != want || m.Healthy() == want {
+			t.Errorf("every %v: forgets results %t, healthy %t, want %t", interval, m.ForgetsResults(), m.Healthy(), want)
+		}
+	}
+}

@@ -58,6 +58,7 @@ func TestCheckRule(t *testing.T) {
 		{"|fF|f|f", "failing failing down down", nil}, // a round counts once
 
 		{"|f|f|f|o", "suppressed suppressed suppressed up", []func(*allswell.Monitor){parentDown}},
+		{"|s|s|s|o", "up up up up", []func(*allswell.Monitor){parentDown}}, // what is above may be why it is slow
 		{"|o|f|f|f|s|s", "up up up up up up", []func(*allswell.Monitor){maintained}},
 	} {
 		m := checkedMonitor(c.change...)
@@ -343,5 +344,31 @@ func TestLastCheckingGaps(t *testing.T) {
 				t.Errorf("the gap %d is %+v", i, gap)
 			}
 		}
+	}
+}
+
+// TestEverySettingOfAChecksEntityTag: whoever changes any setting of a check changes its entity tag, so that a change on top of an
+// older one is noticed, and the audit log has it.
+func TestEverySettingOfAChecksEntityTag(t *testing.T) {
+	before := checkedMonitor()
+	before.Check.Config = json.RawMessage(`{"url":"https://example.com"}`)
+	seen := map[string]string{allswell.EntityTag(before): "none"}
+	for what, ch := range map[string]allswell.MonitorChange{
+		"interval": {Interval: new(2 * time.Minute)}, "timeout": {Check: allswell.CheckChange{Timeout: new(9 * time.Second)}},
+		"slow_after":         {Check: allswell.CheckChange{SlowAfter: new(time.Second)}},
+		"another slow_after": {Check: allswell.CheckChange{SlowAfter: new(1500 * time.Millisecond)}},
+		"recovery_threshold": {Check: allswell.CheckChange{RecoveryThreshold: new(3)}},
+		"confirm_from":       {Check: allswell.CheckChange{ConfirmFrom: new(2)}},
+		"the type's fields":  {Check: allswell.CheckChange{Config: json.RawMessage(`{"url":"https://example.org"}`)}},
+		"a secret":           {Check: allswell.CheckChange{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}}},
+		"failure_threshold":  {FailureThreshold: new(5)}, "enabled": allswell.Pause(time.Time{}),
+	} {
+		m := before
+		m.Apply(ch, at(0))
+		tag := allswell.EntityTag(m)
+		if other, ok := seen[tag]; ok {
+			t.Errorf("the entity tag after a change of %s is that of %s", what, other)
+		}
+		seen[tag] = what
 	}
 }

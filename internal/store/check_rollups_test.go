@@ -120,6 +120,16 @@ func TestCheckStatistics(t *testing.T) {
 			t.Errorf("in steps of 5 minutes after 94 days: %+v", got)
 		}
 		summaries(t, statistics(time.Hour), long)
+		w.clock.set(from.Add(2*365*24*time.Hour - time.Minute))
+		w.recordLiveness()
+		w.ok(w.Prune(w.ctx))
+		summaries(t, statistics(time.Hour), long) // those of hours are kept for two years
+		w.clock.set(from.Add((2*365 + 15) * 24 * time.Hour))
+		w.recordLiveness()
+		w.ok(w.Prune(w.ctx))
+		if got := statistics(time.Hour); len(got) != 0 {
+			t.Errorf("in steps of an hour after more than two years: %+v", got)
+		}
 	})
 }
 
@@ -218,5 +228,36 @@ func TestFoldingInPages(t *testing.T) {
 		w.recordLiveness()
 		w.ok(w.Prune(w.ctx))
 		once("when their results are deleted")
+	})
+}
+
+// TestFoldingAfterADay stops after the first step of an hour, and goes on a day later, when that hour is beyond what can be summed
+// up: all monitors have the next one.
+func TestFoldingAfterADay(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.clock.set(w.clock.now().Truncate(24 * time.Hour).Add(24 * time.Hour))
+		w.recordLiveness()
+		w.fold()
+		var monitors []allswell.Monitor
+		for i := range 51 {
+			monitors = append(monitors, w.newCheck("target", func(n *allswell.NewMonitor) { n.Slug = fmt.Sprintf("target-%d", i) }))
+		}
+		w.clock.move(2 * time.Hour)
+		if more, err := w.FoldCheckResults(w.ctx); err != nil || !more {
+			t.Fatalf("the first step: %t, %v", more, err)
+		}
+		w.clock.move(30 * time.Hour)
+		w.recordLiveness()
+		oldest := w.clock.now().Add(-24 * time.Hour)
+		for _, m := range monitors {
+			w.record(m, allswell.CheckOK, time.Second, -24*time.Hour+time.Minute)
+		}
+		w.fold()
+		for _, m := range monitors {
+			periods, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: oldest, To: oldest.Add(time.Hour), Step: time.Hour})
+			if err != nil || len(periods) != 1 || periods[0].Count != 1 {
+				t.Errorf("%s: %+v, %v", m.Slug, periods, err)
+			}
+		}
 	})
 }
