@@ -260,8 +260,7 @@ func TestProxy(t *testing.T) {
 		if err != nil {
 			return
 		}
-		go func() { _, _ = io.Copy(to, sent); to.Close() }() // what is in the buffer, too
-		_, _ = io.Copy(from, to)
+		relay(to, sent, from)
 		from.Close()
 	}))
 	defer proxy.Close()
@@ -275,6 +274,12 @@ func TestProxy(t *testing.T) {
 	if got != "Basic dTpw" {
 		t.Errorf("credentials %q", got)
 	}
+}
+
+// relay passes on what both sides of a proxy send.
+func relay(to net.Conn, sent io.Reader, from io.Writer) {
+	go func() { _, _ = io.Copy(to, sent); to.Close() }() // what is in the buffer, too
+	_, _ = io.Copy(from, to)
 }
 
 // TestProxyFails checks that what a proxy says is not the target's answer, and is named as the proxy's.

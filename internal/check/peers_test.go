@@ -154,6 +154,7 @@ func TestTLS(t *testing.T) {
 		{"too soon", 5*day + time.Hour, "the certificate expires in 5 days", "", []any{"down_days", 7}},
 		{"no warning", 5*day + time.Hour, "", "", []any{"warn_days", 0}},
 		{"expired", -25 * time.Hour, "a certificate expired on " + time.Now().Add(-25*time.Hour).UTC().Format("2006-01-02"), "", nil},
+		{"expired, with insecure", -25 * time.Hour, "the certificate expired on " + time.Now().Add(-25*time.Hour).UTC().Format("2006-01-02"), "", []any{"insecure", true}},
 		{"another name", 30 * day, "the certificate is not valid for other.example, but for localhost", "", []any{"server_name", "other.example"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,7 +1,10 @@
 package server
 
 import (
+	"net"
+	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +35,28 @@ func TestCheckSettings(t *testing.T) {
 	} {
 		if _, err := (Settings{CheckSettings: s}).Parse(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", s, err, want)
+		}
+	}
+}
+
+// TestEveryListenerIsKnown: checks are kept from all addresses on which this process listens.
+func TestEveryListenerIsKnown(t *testing.T) {
+	var open [3]net.Listener
+	var all []netip.AddrPort
+	for i := range open {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		open[i], all = l, append(all, l.Addr().(*net.TCPAddr).AddrPort())
+	}
+	for s, want := range map[*Server][]netip.AddrPort{
+		{listener: open[0]}: all[:1], {listener: open[0], redirectListener: open[1]}: all[:2],
+		{listener: open[0], redirectListener: open[1], metricsListener: open[2]}: all,
+	} {
+		if got := s.listeners(); !slices.Equal(got, want) {
+			t.Errorf("listens on %v, want %v", got, want)
 		}
 	}
 }
