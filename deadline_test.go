@@ -115,6 +115,21 @@ func TestCronDeadline(t *testing.T) {
 	}
 }
 
+// TestRetriesOfFrequentCron checks that the time for retries ends with the next deadline, for a monitor that is due every
+// minute without a grace.
+func TestRetriesOfFrequentCron(t *testing.T) {
+	type gaps = []allswell.ListeningGap
+	for _, c := range []deadlineCase{
+		{"undisturbed", 0, nil, 60},
+		{"a short gap across the deadline", 0, gaps{secs(55, 65)}, 76},
+		{"a gap whose retries end before the next deadline", 0, gaps{secs(65, 92)}, 120},
+		{"a gap whose retries would end after it", 0, gaps{secs(65, 94)}, 120},
+		{"a gap that ends after it", 0, gaps{secs(69, 98)}, 120},
+	} {
+		c.check(t, allswell.PingWait{Since: epoch, Interval: time.Minute, Cron: allswell.Cron{Expression: "* * * * *", TimeZone: "UTC"}})
+	}
+}
+
 // TestGraceDeadline checks the rule of docs/deadlines.md for a monitor with an interval of 1000 s that was last pinged
 // at the epoch. Times are in seconds after that.
 func TestGraceDeadline(t *testing.T) {

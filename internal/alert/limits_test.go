@@ -69,6 +69,8 @@ func TestLimitsOfSilences(t *testing.T) {
 		{"until now", -time.Hour, 0, "", "", "in the future"},
 		{"as long as possible", 0, MaxSilence, "", "", ""},
 		{"longer", 0, MaxSilence + time.Second, "", "", "at most 366 days"},
+		{"as long as possible, later", 48 * time.Hour, 48*time.Hour + MaxSilence, "", "", ""},
+		{"longer, begun before", -time.Hour, MaxSilence - time.Hour + time.Second, "", "", "at most 366 days"},
 		{"a long comment", 0, time.Hour, long[1:], "", ""},
 		{"a longer comment", 0, time.Hour, long, "", "comment"},
 		{"a comment of old", 0, time.Hour, long, long, ""},

@@ -47,3 +47,28 @@ func TestNobodyIsNotifiedAnyMore(t *testing.T) {
 		}
 	}
 }
+
+// TestStepsOfAnEndedAlert checks what a rule does that is asked late about an alert which has ended meanwhile: its first
+// message is sent if the alert lasted until then, and no later step is.
+func TestStepsOfAnEndedAlert(t *testing.T) {
+	opened := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	due := opened.Add(time.Hour)
+	for _, r := range []Rule{
+		{Enabled: true, Target: channels(1), Escalation: []Step{{time.Hour, channels(1)}}},
+		{Enabled: true, Target: channels(1), Repeat: time.Hour},
+	} {
+		for step := range 2 {
+			for _, ended := range []time.Duration{-time.Second, 0, time.Second} {
+				a := Alert{ID: "alt_1", OpenedAt: opened, ResolvedAt: due.Add(ended), Subject: Subject{Event: MonitorDown}}
+				want := NoticeKind("")
+				if step == 0 && ended >= 0 {
+					want = NoticeOpened
+				}
+				got := r.Advance(Progress{DueAt: due, Step: step}, a, time.Time{}, due.Add(time.Minute))
+				if got.Kind != want || !got.Next.DueAt.IsZero() {
+					t.Errorf("step %d of an alert that ended %v after it was due: %+v, want %q", step, ended, got, want)
+				}
+			}
+		}
+	}
+}

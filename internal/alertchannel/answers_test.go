@@ -2,8 +2,10 @@ package alertchannel
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -235,6 +237,46 @@ func TestInvalidChannels(t *testing.T) {
 		_, _, err := typ.Read(given)
 		if invalid, ok := err.(*allswell.ValidationError); !ok || len(invalid.Fields[c.field]) == 0 {
 			t.Errorf("%s: %s: %v", c.typ, c.fields, err)
+		}
+	}
+}
+
+// TestPushoverPriorities checks which messages sound on devices: those about what is open and major or critical, again
+// and again only if it is critical and the channel asks for it.
+func TestPushoverPriorities(t *testing.T) {
+	sender := NewSender(Config{AllowPrivate: true})
+	defer sender.Close()
+	peer := newSink(t)
+	defer peer.Close()
+	for _, c := range []struct {
+		message   string
+		severity  allswell.Impact
+		emergency bool
+		want      string
+	}{
+		{"one", allswell.ImpactMinor, true, "0"},
+		{"one", allswell.ImpactMajor, true, "1"},
+		{"one", allswell.ImpactCritical, true, "2"},
+		{"one", allswell.ImpactCritical, false, "1"},
+		{"repeated", allswell.ImpactCritical, true, "2"},
+		{"unthreaded", allswell.ImpactCritical, true, "2"},
+		{"acknowledged", allswell.ImpactCritical, true, "0"},
+		{"acknowledged", allswell.ImpactMajor, false, "0"},
+		{"resolved", allswell.ImpactCritical, true, "0"},
+		{"brief", allswell.ImpactCritical, false, "0"},
+	} {
+		peer.reset(func(w http.ResponseWriter, _ int) { io.WriteString(w, services["pushover"].answer) })
+		m := messages("1")[c.message]
+		for i := range m.Items {
+			m.Items[i].Severity = c.severity
+		}
+		config := strings.Replace(services["pushover"].config, `"emergency":true`, fmt.Sprintf(`"emergency":%t`, c.emergency), 1)
+		if r := sender.Send(t.Context(), newChannel(t, "pushover", config, peer.URL), m); r.Result != allswell.SendAccepted {
+			t.Fatalf("%+v", r)
+		}
+		form, err := url.ParseQuery(string(peer.taken()[0].body))
+		if err != nil || form.Get("priority") != c.want || (form.Get("retry") != "") != (c.want == "2") || (form.Get("expire") != "") != (c.want == "2") {
+			t.Errorf("%s, %s, emergency %t: %v, %v", c.message, c.severity, c.emergency, form, err)
 		}
 	}
 }

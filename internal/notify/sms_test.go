@@ -201,6 +201,27 @@ func TestSMSWhatGatewaysAnswer(t *testing.T) {
 	}
 }
 
+// TestConfirmationAttemptsBySMS checks that few codes are sent to a phone, if each attempt may have sent one.
+func TestConfirmationAttemptsBySMS(t *testing.T) {
+	runOnPhones(t, store.SMSOptions{}, func(s *site, g *fakeGateway) {
+		g.set(func(w http.ResponseWriter, _ message) bool {
+			w.WriteHeader(http.StatusInternalServerError)
+			return false
+		})
+		phones := newSMS(Config{Store: s.Store, AllowPrivate: true, BaseURL: mailBase})
+		defer phones.close()
+		for attempts := 1; attempts <= confirmationAttempts; attempts++ {
+			for purpose, want := range map[allswell.DeliveryPurpose]bool{allswell.PurposeConfirmation: attempts == confirmationAttempts, allswell.PurposeTest: false} {
+				n := smsNotification(purpose)
+				n.Page.WorkspaceID, n.Delivery.Attempts = s.ws.WorkspaceID, attempts
+				if o := phones.send(s.Context(), n); (o.Result == allswell.SendUndeliverable) != want || !want && o.Result != allswell.SendFailed {
+					s.Errorf("attempt %d, purpose %s: %+v", attempts, purpose, o)
+				}
+			}
+		}
+	})
+}
+
 // TestSMSHang checks that a gateway that does not answer delays, and that an attempt ends in time.
 func TestSMSHang(t *testing.T) {
 	runOnPhones(t, store.SMSOptions{}, func(s *site, g *fakeGateway) {

@@ -3,12 +3,16 @@ package ping
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
 )
 
 // TestContract checks the rules of docs/api.md#pings, row by row.
@@ -263,6 +267,30 @@ func TestUnknownTokensLookAlike(t *testing.T) {
 			if got := describe(w.ping(token)); got != unknown {
 				w.Errorf("%s\n%s", got, unknown)
 			}
+		}
+	})
+}
+
+// TestRetryAfterIsLongEnough checks that a client over the limit is served if it waits as long as it is told, and no
+// second longer than it has to.
+func TestRetryAfterIsLongEnough(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := New(Config{RateLimit: 2})
+		r := httptest.NewRequest("GET", Path, nil)
+		now := time.Unix(1_800_000_000, 0)
+		for range 20 {
+			now = now.Add(time.Duration(rapid.IntRange(0, 25_000).Draw(t, "pause ms")) * time.Millisecond)
+			h := make(http.Header)
+			if s.allowed(h, r, now) {
+				continue
+			}
+			seconds, err := strconv.Atoi(h.Get("Retry-After"))
+			wait, address := time.Duration(seconds)*time.Second, clientaddr.Of(r)
+			tooEarly := wait <= time.Second || s.limits.Full(address, now.Add(wait-time.Second))
+			if err != nil || !tooEarly || s.limits.Full(address, now.Add(wait)) {
+				t.Fatalf("Retry-After is %v", wait)
+			}
+			now = now.Add(wait)
 		}
 	})
 }

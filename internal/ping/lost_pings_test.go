@@ -1,8 +1,11 @@
 package ping
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
@@ -88,6 +91,45 @@ func TestGiveUp(t *testing.T) {
 		}
 		if got := w.ping(w.monitor.Token); got.StatusCode != 503 {
 			t.Errorf("after it: %d, want 503", got.StatusCode)
+		}
+	})
+}
+
+// TestLossesAreInGaps checks that every loss is in a gap that is saved, whatever arrives while one is being saved.
+func TestLossesAreInGaps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l lostPings
+		var losses []time.Time
+		var gaps [][2]time.Time // as they were saved
+		now := time.Unix(1_800_000_000, 0)
+		pass := func(label string) {
+			now = now.Add(time.Duration(rapid.IntRange(1, 3000).Draw(t, label)) * time.Millisecond)
+		}
+		lose := func() {
+			for range rapid.IntRange(0, 3).Draw(t, "losses") {
+				pass("before a loss")
+				l.note(now)
+				losses = append(losses, now)
+			}
+		}
+		save := func(meanwhile func()) {
+			since, until := l.unsaved(), now
+			meanwhile()
+			if !since.IsZero() {
+				gaps = append(gaps, [2]time.Time{since, until})
+				l.saved(until)
+			}
+		}
+		for range rapid.IntRange(1, 5).Draw(t, "saves") {
+			lose()
+			save(lose)
+		}
+		pass("before the end")
+		save(func() {})
+		for _, at := range losses {
+			if !slices.ContainsFunc(gaps, func(g [2]time.Time) bool { return !at.Before(g[0]) && !at.After(g[1]) }) {
+				t.Fatalf("the loss at %v is in none of the gaps %v", at, gaps)
+			}
 		}
 	})
 }

@@ -226,7 +226,7 @@ func TestRejectedSignals(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{RateLimit: 1}, func(w *testServer) {
 		w.want(w.ping(w.monitor.Token), 200, okBody)
-		alive := map[string]bool{"success": true, "0": true, "start": false, "log": false, "fail": false, "1": false, "2x": false}
+		alive := map[string]bool{"success": true, "0": true, "start": false, "log": false, "fail": false, "1": false, "2x": false, "success?rid=x": false}
 		monitors := make(map[string]string)
 		for signal := range alive {
 			m := w.newMonitor()
@@ -301,4 +301,23 @@ func FuzzSignal(f *testing.F) {
 			t.Fatal("a run id is missed")
 		}
 	})
+}
+
+// TestUserAgents checks that what a client calls itself is one line of text of limited length.
+func TestUserAgents(t *testing.T) {
+	long := strings.Repeat("ü", allswell.MaxUserAgentLength)
+	for given, want := range map[string]string{
+		"":                  "",
+		"curl/8.5.0":        "curl/8.5.0",
+		"a\tb\x1b[31mc\x7f": "ab[31mc",
+		"a\r\nb\x00":        "ab",
+		"Wörker \xff":       "Wörker \ufffd",
+		long:                long,
+		long + "é":          long,
+		"\x01" + long:       long,
+	} {
+		if got := userAgent(given); got != want {
+			t.Errorf("%q: %q", given, got)
+		}
+	}
 }

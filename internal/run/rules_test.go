@@ -134,3 +134,19 @@ func TestCommandThatIgnoresSIGTERM(t *testing.T) {
 		t.Errorf("it ended with %v", cmd.ProcessState)
 	}
 }
+
+// TestWhichEndsAreLost checks for which answers the end of a run is dropped from the spool: an API token may be replaced
+// or get the scope that it lacks, and a server may recover.
+func TestWhichEndsAreLost(t *testing.T) {
+	for status, lost := range map[int]bool{400: true, 401: false, 403: false, 404: true, 422: true, 429: false, 500: false, 503: false} {
+		s := spool{filepath.Join(t.TempDir(), "spool"), "nightly"}
+		if err := s.add(entry{RunID: "1", Kind: allswell.SignalFail}); err != nil {
+			t.Fatal(err)
+		}
+		n, refused := s.flush(func(entry) error { return &client.Error{Status: status} })
+		left, err := s.entries()
+		if err != nil || (n == 1) != lost || (len(left) == 0) != lost || lost && refused == nil {
+			t.Errorf("%d: %d lost, %d left, %v, %v", status, n, len(left), refused, err)
+		}
+	}
+}
