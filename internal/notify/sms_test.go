@@ -306,6 +306,26 @@ func TestSMSCodesWaitForTheGateway(t *testing.T) {
 	})
 }
 
+// TestOnlySMSThatMayBeSentCount checks which attempts count towards the daily limit: those that may have sent an SMS.
+func TestOnlySMSThatMayBeSentCount(t *testing.T) {
+	for status, counts := range map[int]bool{200: true, 400: true, 401: false, 402: false, 429: false, 500: true} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			runOnPhones(t, store.SMSOptions{DailyLimit: 1}, func(s *site, g *fakeGateway) {
+				phones := newSMS(Config{Store: s.Store, AllowPrivate: true, BaseURL: mailBase})
+				defer phones.close()
+				n := smsNotification(allswell.PurposeTest)
+				n.Page.WorkspaceID = s.ws.WorkspaceID
+				g.set(func(w http.ResponseWriter, _ message) bool { w.WriteHeader(status); return status == 200 })
+				phones.send(s.Context(), n)
+				g.set(nil)
+				if o := phones.send(s.Context(), n); (o.Result == allswell.SendAccepted) == counts {
+					s.Errorf("after an attempt with the answer %d: %+v", status, o)
+				}
+			})
+		})
+	}
+}
+
 // TestSMSDailyLimitDelays checks that what is over the limit waits with a reason, and does not reach the gateway.
 func TestSMSDailyLimitDelays(t *testing.T) {
 	runOnPhones(t, store.SMSOptions{DailyLimit: 1}, func(s *site, g *fakeGateway) {
