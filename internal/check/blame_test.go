@@ -1,7 +1,9 @@
 package check
 
 import (
+	"encoding/binary"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -116,5 +118,50 @@ func TestCookiesOfPublicSuffixes(t *testing.T) {
 				t.Errorf("a cookie of shop.example.co.uk for %q: %s gets it %t", domain, host, got)
 			}
 		}
+	}
+}
+
+// TestRefusedConnectionsOfMySQL checks which refusals show that a server works: those of a user that the check does not name.
+func TestRefusedConnectionsOfMySQL(t *testing.T) {
+	for code, works := range map[uint16]bool{
+		1044: true, 1045: true, 1251: true, 1698: true, 3159: true, // no permission, or another way to sign in
+		1040: false, 1129: false, 1053: false, // too many connections, a blocked host, a shutdown
+	} {
+		for _, user := range []string{"", "app"} {
+			refusal := append(binary.LittleEndian.AppendUint16([]byte{mysqlError}, code), "#28000no"...)
+			conn := struct {
+				io.Reader
+				io.Writer
+			}{strings.NewReader(string(mysqlPacket(2, refusal))), io.Discard}
+			o := (&mysqlProbe{Username: user}).signInAs(&run{network: new(Network)}, conn)
+			if good := works && user == ""; !o.Answered || (o.Failure == "") != good {
+				t.Errorf("error %d to user %q: %+v", code, user, o)
+			}
+		}
+	}
+}
+
+// TestWebSocketsFollowNoRedirect: what a check sends is for its URL only.
+func TestWebSocketsFollowNoRedirect(t *testing.T) {
+	var asked atomic.Bool
+	other := webServer(t, false, func(http.ResponseWriter, *http.Request) { asked.Store(true) })
+	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	})
+	o := runOnce(t, "websocket", fields(t, "url", "ws"+strings.TrimPrefix(s.URL, "http"), "secret_headers", map[string]string{"X-Key": "k"}))
+	if expectFailure(t, o, "status 307, expected 101"); asked.Load() {
+		t.Error("another server was asked")
+	}
+}
+
+// TestTimeOfAStream: how long a check listens to a stream without an end says nothing about the target.
+func TestTimeOfAStream(t *testing.T) {
+	body, server := io.Pipe() // it says nothing
+	defer server.Close()
+	r := &run{network: new(Network), timeout: 1}
+	response := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body}
+	b, err := (&httpProbe{MaxBodySize: 100}).receive(t.Context(), r, response, true)
+	if err != nil || len(b.Raw) != 0 || r.before <= 0 {
+		t.Errorf("received %q, %v, waited %v", b.Raw, err, r.before)
 	}
 }

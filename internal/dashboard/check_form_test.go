@@ -221,3 +221,17 @@ func TestParentBeyondTheList(t *testing.T) {
 		v.wants(v.get(path), http.StatusOK, `<option value="`+parent.ID+`" selected>`+parent.ID+`</option>`)
 	})
 }
+
+// TestTonesOfResults: a good result with a warning does not look like one without.
+func TestTonesOfResults(t *testing.T) {
+	for status, want := range map[allswell.CheckStatus][2]string{
+		allswell.CheckOK: {"ok", "degraded"}, allswell.CheckSlow: {"degraded", "degraded"},
+		allswell.CheckFailed: {"major", "major"}, allswell.CheckUnknown: {"none", "none"},
+	} {
+		for i, warning := range []bool{false, true} {
+			if got := (checkResult{allswell.CheckResult{Status: status, Warning: warning}}).Tone(); got != want[i] {
+				t.Errorf("%s, with a warning %t: %s, want %s", status, warning, got, want[i])
+			}
+		}
+	}
+}

@@ -203,7 +203,8 @@ func TestParseErrors(t *testing.T) {
 // TestConditions evaluates the paths by which the manual expresses conditions on bodies: a filter on the whole document
 // finds something while its comparison is true.
 func TestConditions(t *testing.T) {
-	document, err := ParseDocument([]byte(`{"a": 6, "b": "x", "list": [1, 2, 3]}`))
+	document, err := ParseDocument([]byte(`{"a": 6, "b": "x", "list": [1, 2, 3], "same": [1.0, 2, 3], "longer": [1, 2, 3, 4], "none": [],
+		"pair": {"x": [1], "y": 2}, "turned": {"y": 2, "x": [1]}, "part": {"x": [1]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,6 +219,10 @@ func TestConditions(t *testing.T) {
 		"$[?!$.error]":                 true,
 		"$[?!$.a]":                     false,
 		"$[?$.a == 1 || $.list[2]==3]": true,
+
+		// Arrays and objects are equal if all they have is.
+		"$[?$.list == $.same]": true, "$[?$.list == $.longer]": false, "$[?$.longer == $.list]": false, "$[?$.none == $.list]": false, "$[?$.list == $.none]": false,
+		"$[?$.none == $.none]": true, "$[?$.pair == $.turned]": true, "$[?$.pair == $.part]": false, "$[?$.part == $.pair]": false, "$[?$.none == $.part]": false,
 	} {
 		path, err := Parse(text)
 		if err != nil {

@@ -174,13 +174,16 @@ func TestInvalidCheckStatistics(t *testing.T) {
 			{"step", now.Add(-time.Hour), now, 25 * time.Minute},
 			{"step", now.Add(-time.Hour), now, 90 * time.Minute},
 			{"step", now.Add(-time.Hour), now, 0},
-			{"step", now.Add(-5000 * time.Minute), now, 5 * time.Minute},
+			{"step", now.Add(-5000 * time.Minute), now, 5 * time.Minute}, // parts of 1001 periods
 			{"to", now, now, 5 * time.Minute},
 		} {
 			var bad *allswell.ValidationError
 			if _, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: c.from, To: c.to, Step: c.step}); !errors.As(err, &bad) || bad.Fields[c.field] == nil {
 				t.Errorf("%+v: %v", c, err)
 			}
+		}
+		if _, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: now.Add(-4999 * time.Minute), To: now, Step: 5 * time.Minute}); err != nil {
+			t.Errorf("1000 periods: %v", err)
 		}
 		if _, err := w.CheckStatistics(w.ctx, w.ws, "mon_00000000000000000000", store.StatisticsRange{From: now.Add(-time.Hour), To: now, Step: time.Hour}); !errors.Is(err, allswell.ErrNotFound) {
 			t.Errorf("of none: %v", err)
