@@ -15,8 +15,8 @@ const maxReference = 500
 // clean returns the result without secrets, and with texts that can be stored and shown: one line of limited length.
 // Services write parts of them. A reference that would have to be changed names nothing any more.
 func (r Result) clean(secrets redact.Secrets) Result {
-	r.Reason = oneLine(secrets.Hide(r.Reason))
-	r.Detail = oneLine(secrets.Hide(r.Detail))
+	r.Reason = oneLine(secrets.HideShortened(r.Reason))
+	r.Detail = oneLine(secrets.HideShortened(r.Detail))
 	r.TemplateError = oneLine(r.TemplateError)
 	if len(r.Reference) > maxReference || allswell.OneLine(r.Reference) != r.Reference {
 		r.Reference = ""

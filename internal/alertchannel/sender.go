@@ -29,6 +29,7 @@ const (
 	sendTimeout   = 20 * time.Second // of all requests of an attempt together
 	maxAnswer     = 64 << 10         // bytes of the header and of the body of an answer
 	maxReason     = 300              // characters
+	maxUncleaned  = 2000             // characters of a reason from which secrets are removed, and the end, if it is cut
 	maxRetryAfter = time.Hour
 )
 
@@ -155,7 +156,7 @@ Otherwise ignore this mail: no alerts are sent to this address.
 
 // failed returns a result with a reason.
 func failed(r allswell.SendResult, format string, args ...any) Result {
-	return Result{SendOutcome: allswell.SendOutcome{Result: r, Reason: alert.Shorten(fmt.Sprintf(format, args...), maxReason)}}
+	return Result{SendOutcome: allswell.SendOutcome{Result: r, Reason: alert.Shorten(fmt.Sprintf(format, args...), maxUncleaned)}}
 }
 
 // sent returns the result of a message that was accepted.
@@ -299,13 +300,13 @@ func (a answer) malformed() bool {
 	return a.status == http.StatusBadRequest || a.status == http.StatusRequestEntityTooLarge || a.status == http.StatusUnprocessableEntity
 }
 
-// explanation returns the beginning of the answer's text, to follow its status.
+// explanation returns the answer's text, to follow its status.
 func (a answer) explanation() string {
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(a.body), "")), " ")
 	if text == "" || strings.HasPrefix(text, "<") {
 		return "."
 	}
-	return ": " + alert.Shorten(text, 150)
+	return ": " + text
 }
 
 // retryAfter returns the delay of a Retry-After header: a number of seconds, which may have a fraction, or a date; 0 if

@@ -118,7 +118,7 @@ func (c *telegram) post(ctx context.Context, s *Sender, m alert.Message, body, p
 	switch {
 	case r.Result != allswell.SendAccepted:
 		if decoded && said.Description != "" {
-			r.Reason = alert.Shorten("Telegram answered "+strconv.Itoa(a.status)+": "+said.Description+".", maxReason)
+			r.Reason = "Telegram answered " + strconv.Itoa(a.status) + ": " + said.Description + "."
 		}
 		return r.wait(said.Parameters.RetryAfter)
 	case !decoded || said.OK == nil:

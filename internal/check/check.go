@@ -75,4 +75,5 @@ type Outcome struct {
 
 	CertificateExpiresAt time.Time // the first instant at which a certificate of the target's chain expires; zero: none was seen
 	Body                 string    // the beginning of a response that is the reason of the Failure
+	BodyCut              bool      // the response may have more than Body
 }

@@ -434,7 +434,7 @@ func (p *httpProbe) judge(ctx context.Context, q *requests, response *http.Respo
 		if why := p.proxyFailure(q, response); why != "" {
 			return Outcome{Failure: why}
 		}
-		o.Body = body.excerpt(ctx, q.run)
+		o.Body, o.BodyCut = body.excerpt(ctx, q.run)
 		o.Failure = fmt.Sprintf("status %d, expected %s", response.StatusCode, strings.Join(p.ExpectedStatuses, ", ")) + statusHint(response, o.Body) + p.authenticationHint(response)
 	case p.HTTPVersion == "2" && response.ProtoMajor != 2:
 		o.Failure = "the response is HTTP/1.1, expected HTTP/2"
@@ -450,7 +450,7 @@ func (p *httpProbe) judge(ctx context.Context, q *requests, response *http.Respo
 	if o.Failure != "" {
 		o.Failure += afterRedirects(response.Request)
 		if o.Body == "" && !o.Unknown {
-			o.Body = body.excerpt(ctx, q.run)
+			o.Body, o.BodyCut = body.excerpt(ctx, q.run)
 		}
 		return o
 	}

@@ -9,6 +9,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/allswell/allswell/internal/bodytext"
 	"github.com/allswell/allswell/internal/jsonpath"
 	"github.com/allswell/allswell/internal/pattern"
+	"github.com/allswell/allswell/internal/redact"
 )
 
 // maxJSONPath is the maximum length of a JSONPath in characters.
@@ -152,21 +155,24 @@ func (b *received) read(size int) error {
 	return nil
 }
 
-// excerpt returns the beginning of the text of a body that is not judged.
-func (b *received) excerpt(ctx context.Context, r *run) string {
+// excerpt returns the beginning of the text of a body that is not judged, and whether there may be more.
+func (b *received) excerpt(ctx context.Context, r *run) (beginning string, cut bool) {
 	begin := b.Body
 	begin.Cut = true
 	text, stop := bodytext.Text{}, func() bool { return ctx.Err() != nil }
 	if !begin.Encoded() {
 		text, _ = begin.Decode(maxExcerpt, stop) // what cannot be decoded is not shown
-		return string(text.UTF8)
+		return string(text.UTF8), b.isCut()
 	}
 	_ = r.inTurn(ctx, func(stop func() bool) error { // without a turn there is no excerpt
 		text, _ = begin.Decode(maxExcerpt, stop)
 		return nil
 	})
-	return string(text.UTF8)
+	return string(text.UTF8), b.isCut()
 }
+
+// isCut reports whether the body may have more than what was read.
+func (b *received) isCut() bool { return b.Cut || len(b.Raw) == b.limit }
 
 // maxExcerpt is how many bytes of a text are decoded to keep some of them.
 const maxExcerpt = 4 * allswell.MaxFailedBody
@@ -176,7 +182,7 @@ func (p *httpProbe) judgeBody(ctx context.Context, r *run, b *received, o *Outco
 	b.Cut = b.Encoded() && len(b.Raw) == b.limit // then it may have an end that was not read
 	err := r.inTurn(ctx, func(stop func() bool) error {
 		text, err := b.Decode(b.limit, stop)
-		o.Body = string(text.UTF8[:min(len(text.UTF8), maxExcerpt)])
+		o.Body, o.BodyCut = string(text.UTF8[:min(len(text.UTF8), maxExcerpt)]), text.Cut || b.isCut()
 		var bad *bodytext.Error
 		switch {
 		case errors.As(err, &bad):
@@ -185,18 +191,26 @@ func (p *httpProbe) judgeBody(ctx context.Context, r *run, b *received, o *Outco
 		case err != nil:
 			return err
 		}
+		isLonger := sync.OnceValue(b.isLonger)
 		secrets := p.guard(b.response.Request)
 		judged := secrets.hide(text.UTF8)
-		if text.Cut || len(b.Raw) == b.limit {
-			judged = secrets.hideEnd(judged)
+		if len(secrets.Secrets) > 0 {
+			if !bytes.Equal(judged, text.UTF8) {
+				o.Failure = p.judgesAbsence()
+			}
+			if text.Cut || isLonger() {
+				judged = redact.CutEnd(secrets.Secrets, judged)
+			}
 		}
-		if o.Failure, err = p.judgeText(judged, stop); err != nil {
+		why, err := p.judgeText(judged, stop)
+		if err != nil {
 			return err
 		}
+		o.Failure = cmp.Or(why, o.Failure)
 		if o.Failure == "" && p.BodyNotContains != "" && text.Cut && b.Encoded() {
 			o.Failure = "the body may contain a text that it must not contain"
 		}
-		if o.Failure != "" && (text.Cut || b.isLonger()) {
+		if o.Failure != "" && (text.Cut || isLonger()) {
 			o.Failure += fmt.Sprintf("; it is longer than the %d bytes that are read (max_body_size)", b.limit)
 		}
 		return nil
@@ -213,6 +227,18 @@ func (b *received) isLonger() bool {
 	}
 	n, _ := io.ReadFull(b.response.Body, make([]byte, 1))
 	return n > 0
+}
+
+// judgesAbsence returns why a text that has a secret of the check is not the expected one although it seems to be, or "". What
+// it must not contain may be in what was hidden.
+func (p *httpProbe) judgesAbsence() string {
+	switch {
+	case p.BodyNotContains != "":
+		return "the body contains a secret of the check, which was hidden, so it may contain the text that it must not contain"
+	case p.json != nil && strings.Contains(p.JSONPath, "?"):
+		return "the body contains a secret of the check, which was hidden, so the filter of the json_path cannot judge it"
+	}
+	return ""
 }
 
 // judgeText returns why a text is not the expected one, or "".

@@ -8,7 +8,6 @@ import (
 
 	"github.com/icholy/digest"
 
-	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/redact"
 )
 
@@ -122,8 +121,7 @@ func (p *httpProbe) authenticating(transport *http.Transport) http.RoundTripper 
 // hideToken hides what a request has in the header Authorization, because a token of OAuth2 is known only here.
 func hideToken(request *http.Request, o Outcome) Outcome {
 	if secrets := answerOf(request); len(secrets) > 0 {
-		secret := redact.New(secrets...)
-		o.Failure, o.Body = secret.Hide(o.Failure), secret.Hide(allswell.FailedBody(o.Body))
+		return o.without(redact.New(secrets...))
 	}
 	return o
 }

@@ -83,6 +83,7 @@ func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration, keys .
 	if e, ok := p.(interface{ judgeExpiry(*Outcome, time.Time) }); ok && o.Failure == "" {
 		e.judgeExpiry(&o, time.Now())
 	}
+	o.BodyCut = o.BodyCut || len(o.Body) > allswell.MaxFailedBody
 	o.Body = allswell.FailedBody(o.Body)
 	return o
 }

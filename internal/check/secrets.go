@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -23,14 +22,16 @@ func (t Type) CheckKeptSecrets(c configfield.Change) error {
 
 // routingHeaders are the headers by which servers and proxies choose who gets a request, in their canonical form.
 var routingHeaders = []string{
-	"Host", "Forwarded", "X-Forwarded-Host", "X-Forwarded-Server", "X-Host", "X-Original-Host", "X-Original-Url", "X-Rewrite-Url",
+	"Host", "Forwarded", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Server", "X-Host", "X-Http-Host-Override",
+	"X-Original-Host", "X-Original-Url", "X-Proxy-Url", "X-Real-Host", "X-Rewrite-Url",
 }
 
 // headerDestination returns the routingHeaders among headers.
 func headerDestination(all ...map[string]string) (d configfield.Destination) {
 	for _, headers := range all {
 		for name, value := range headers {
-			if name = textproto.CanonicalMIMEHeaderKey(name); slices.Contains(routingHeaders, name) {
+			name = textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(name, "_", "-")) // CGI makes no difference
+			if slices.Contains(routingHeaders, name) {
 				d = append(d, name+": "+strings.ToLower(strings.TrimSpace(value)))
 			}
 		}
@@ -57,8 +58,8 @@ func (o *tlsOptions) destination() configfield.Destination {
 	return configfield.Destination{strconv.FormatBool(o.Insecure), strings.TrimSpace(o.CACertificates)}
 }
 
-// HideSecrets returns what a target said without the secrets of the check, which a debugging page may repeat.
-func HideSecrets(text string, spec allswell.CheckSpec) string {
+// WithoutSecrets returns an outcome without the secrets of the check, which a target may repeat: a debugging page does.
+func (o Outcome) WithoutSecrets(spec allswell.CheckSpec) Outcome {
 	var config struct {
 		Username      string `json:"username"`
 		ProxyUsername string `json:"proxy_username"`
@@ -71,13 +72,24 @@ func HideSecrets(text string, spec allswell.CheckSpec) string {
 			all = append(all, redact.BasicAuth(config.Username, value), redact.BasicAuth(config.ProxyUsername, value))
 		}
 	}
-	return redact.New(all...).Hide(text)
+	return o.without(redact.New(all...))
+}
+
+// without returns an outcome without secrets.
+func (o Outcome) without(secrets redact.Secrets) Outcome {
+	o.Failure, o.Warning = secrets.HideShortened(o.Failure), secrets.HideShortened(o.Warning)
+	if o.BodyCut {
+		o.Body = secrets.HideCut(o.Body)
+	} else {
+		o.Body = secrets.Hide(o.Body)
+	}
+	return o
 }
 
 // guard hides the secrets of a check from what judges a response: a target that repeats them would otherwise let
 // anyone who can change the conditions of a check guess them.
 type guard struct {
-	secrets  redact.Secrets
+	redact.Secrets
 	replacer *strings.Replacer // nil: there are no secrets
 }
 
@@ -87,37 +99,24 @@ func newGuard(secrets ...string) guard {
 	for _, s := range slices.Clone(secrets) {
 		secrets = append(append(secrets, redact.Parts(s)...), base64.StdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)))
 	}
-	g := guard{secrets: redact.New(secrets...)}
-	if len(g.secrets) == 0 {
+	g := guard{Secrets: redact.New(secrets...)}
+	if len(g.Secrets) == 0 {
 		return g
 	}
 	var pairs []string
-	for _, s := range g.secrets { // the longest first
+	for _, s := range g.Secrets { // the longest first
 		pairs = append(pairs, s, redact.Mark)
 	}
 	g.replacer = strings.NewReplacer(pairs...)
 	return g
 }
 
-// hide returns a text without the secrets.
+// hide is Hide for a text that may be long.
 func (g guard) hide(text []byte) []byte {
 	if g.replacer == nil {
 		return text
 	}
 	return []byte(g.replacer.Replace(string(text)))
-}
-
-// hideEnd returns a text that was cut, without the beginning of a secret at its end: the limit of what is read could
-// otherwise be moved along a secret.
-func (g guard) hideEnd(text []byte) []byte {
-	for _, s := range g.secrets {
-		for n := min(len(s), len(text)); n > 0; n-- {
-			if bytes.HasSuffix(text, []byte(s[:n])) {
-				return append(slices.Clone(text[:len(text)-n]), redact.Mark...)
-			}
-		}
-	}
-	return text
 }
 
 // guard returns what hides the secrets of a check, and those of the request that was sent.

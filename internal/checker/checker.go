@@ -204,13 +204,14 @@ func (c *Checker) probe(ctx context.Context, n *check.Network, p check.Probe, ti
 
 // resultOf returns the result of an outcome, without the check's secrets. Its monitor, replica and times are not set.
 func resultOf(o check.Outcome, spec allswell.CheckSpec) allswell.CheckResult {
+	o = o.WithoutSecrets(spec)
 	r := allswell.CheckResult{
 		Status: allswell.CheckOK, Reason: o.Warning, Warning: o.Warning != "", Answered: o.Answered, Phases: o.Phases,
 		CertificateExpiresAt: o.CertificateExpiresAt,
 	}
 	switch {
 	case o.Failure != "":
-		r.Status, r.Reason, r.Warning, r.Body = allswell.CheckFailed, check.HideSecrets(o.Failure, spec), false, check.HideSecrets(o.Body, spec)
+		r.Status, r.Reason, r.Warning, r.Body = allswell.CheckFailed, o.Failure, false, o.Body
 		if o.Unknown {
 			r.Status = allswell.CheckUnknown
 		}

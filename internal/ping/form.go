@@ -14,17 +14,18 @@ import (
 // maxForm is the maximum length of a form. It is read for at most maxBodyTime.
 const maxForm = 256 << 10
 
-// readForm returns the parameters in the body of a check-in of Dead Man's Snitch, encoded as a query. As there, a body
-// without a type is a form. refused is not nil if the body may have parameters that cannot be read.
+// readForm returns the parameters in the body of a check-in of Dead Man's Snitch, encoded as a query. As there, the body of a
+// POST without a type is a form, and a form is read whatever the method. refused is not nil if the body may have parameters that cannot be read.
 func (s *Server) readForm(w http.ResponseWriter, r *http.Request) (form string, refused *answer) {
-	if !strings.HasPrefix(r.URL.Path, snitchPath) || r.Method != http.MethodPost || r.ContentLength == 0 {
+	contentType := r.Header.Get("Content-Type")
+	if !strings.HasPrefix(r.URL.Path, snitchPath) || r.ContentLength == 0 || r.Method != http.MethodPost && contentType == "" {
 		return "", nil
 	}
-	kind, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	kind, parameters, err := mime.ParseMediaType(contentType)
 	switch {
-	case r.Header.Get("Content-Type") == "":
+	case contentType == "":
 		kind = "application/x-www-form-urlencoded"
-	case err != nil, kind == "application/json":
+	case err != nil, strings.HasSuffix(kind, "json"):
 		return "", snitchStyle.unreadable
 	case kind != "application/x-www-form-urlencoded" && kind != "multipart/form-data":
 		return "", nil
@@ -51,5 +52,8 @@ func (s *Server) readForm(w http.ResponseWriter, r *http.Request) (form string, 
 		return "", snitchStyle.unreadable
 	}
 	defer parts.RemoveAll() // all is in memory
+	if parts.File["s"] != nil {
+		return "", snitchStyle.unreadable
+	}
 	return url.Values(parts.Value).Encode(), nil
 }

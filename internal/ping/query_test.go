@@ -211,6 +211,10 @@ func TestSnitchForms(t *testing.T) {
 		form.WriteField("s", "3")
 		form.WriteField("m", "no")
 		form.Close()
+		var files bytes.Buffer
+		upload := multipart.NewWriter(&files)
+		must(upload.CreateFormFile("s", "code"))(w)
+		upload.Close()
 		const urlencoded = "application/x-www-form-urlencoded"
 		for _, c := range []struct {
 			kind, query, body string
@@ -221,7 +225,9 @@ func TestSnitchForms(t *testing.T) {
 			{urlencoded, "", "s=1&m=disk+full", 202, "fail", "disk full"}, {urlencoded, "?m=x", "s=1\n", 202, "fail", "x"}, {urlencoded, "?s=1", "m=x", 202, "fail", "x"},
 			{urlencoded, "", "m=x", 202, "success", "x"}, {urlencoded, "", "s=0", 202, "success", ""}, {"", "", "s=1", 202, "fail", ""}, {"text/plain", "?s=1", "x", 202, "fail", ""},
 			{form.FormDataContentType(), "", parts.String(), 202, "fail", "no"},
+			{urlencoded, "", "s=1&m=by+GET", 202, "fail", "by GET"},
 			{urlencoded, "", "s=1%", 400, "", ""}, {urlencoded, "?s=0", "S=1", 400, "", ""}, {"application/json", "", `{"s":1}`, 400, "", ""}, {"multipart/form-data", "", "s=1", 400, "", ""},
+			{"text/json", "", `{"s":1}`, 400, "", ""}, {"application/vnd.api+json", "", `{"s":1}`, 400, "", ""}, {upload.FormDataContentType(), "", files.String(), 400, "", ""},
 			{"/", "", "s=1", 400, "", ""}, {urlencoded, "", "m=" + strings.Repeat("a", maxForm), 400, "", ""},
 		} {
 			m := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{Name: "job", Interval: time.Hour}))(w)
@@ -229,7 +235,11 @@ func TestSnitchForms(t *testing.T) {
 			if c.kind != "" {
 				header = []string{"Content-Type", c.kind}
 			}
-			res := w.send("POST", snitchPath+m.Token+c.query, strings.NewReader(c.body), header...)
+			method := "POST"
+			if c.output == "by GET" {
+				method = "GET"
+			}
+			res := w.send(method, snitchPath+m.Token+c.query, strings.NewReader(c.body), header...)
 			all := w.signals(m.ID)
 			if res.StatusCode != c.status || (len(all) == 1) != (c.want != "") || c.want != "" && (all[0].Kind != c.want || string(all[0].Output) != c.output) {
 				w.Errorf("%s %s %.20s: %d, %+v", c.kind, c.query, c.body, res.StatusCode, all)

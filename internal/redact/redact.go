@@ -5,11 +5,14 @@ package redact
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Mark is shown in place of a secret.
@@ -43,23 +46,39 @@ func New(values ...string) Secrets {
 	return all
 }
 
-// Hide returns a text without the secrets. One that the end of the text, or CutMark, cuts is hidden, too.
+// Hide returns a text without the secrets.
 func (s Secrets) Hide(text string) string {
 	const hidden = "\ufdd0" // no character; Mark itself may contain a secret
-	shortened := strings.Contains(text, CutMark)
 	for _, secret := range s {
 		text = strings.ReplaceAll(text, secret, hidden)
-		for n := len(secret) - 1; shortened && n >= MinLength; n-- {
-			text = strings.ReplaceAll(text, secret[:n]+CutMark, hidden+CutMark)
-		}
-		for n := len(secret) - 1; n >= MinLength; n-- {
-			if rest, ok := strings.CutSuffix(text, secret[:n]); ok {
-				text = rest + hidden
-				break
-			}
-		}
 	}
 	return strings.ReplaceAll(text, hidden, Mark)
+}
+
+// HideCut is Hide for the beginning of a text, whose end may have the beginning of a secret.
+func (s Secrets) HideCut(text string) string { return CutEnd(s, s.Hide(text)) }
+
+// HideShortened is Hide for a text of which parts were shortened, each to a beginning that ends in CutMark.
+func (s Secrets) HideShortened(text string) string {
+	parts := strings.Split(s.Hide(text), CutMark)
+	for i := range parts[:len(parts)-1] {
+		parts[i] = CutEnd(s, parts[i])
+	}
+	return strings.Join(parts, CutMark)
+}
+
+// CutEnd removes as much from the end of a text as it may have of a secret that was cut there. It does so whatever the end
+// is: if only beginnings of secrets were hidden, whoever chooses the text and its end could try one beginning after the
+// other.
+func CutEnd[T string | []byte](secrets Secrets, text T) T {
+	if len(secrets) == 0 {
+		return text
+	}
+	end := max(0, len(text)-len(secrets[0])+1)
+	for end > 0 && end < len(text) && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
 }
 
 // inDocuments are how pages write a text: in HTML, in JSON and in URLs.
@@ -74,6 +93,35 @@ var inDocuments = []func(string) string{
 	url.QueryEscape,
 	url.PathEscape,
 	func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") },
+	func(s string) string { return inSmallLetters(url.QueryEscape(s)) },
+	func(s string) string { return inSmallLetters(url.PathEscape(s)) },
+	func(s string) string { return inSmallLetters(strings.ReplaceAll(url.QueryEscape(s), "+", "%20")) },
+	func(s string) string { return inJavaScript.Replace(url.QueryEscape(s)) },
+	escaping("&#%d;"), escaping("&#x%x;"), escaping("&#x%X;"), escaping(`\u%04x`), escaping(`\u%04X`), escaping("=%02X"),
+}
+
+// inJavaScript makes what encodeURIComponent returns of what url.QueryEscape returns.
+var inJavaScript = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
+
+// escaped is what a URL writes in place of a byte.
+var escaped = regexp.MustCompile("%[0-9A-F]{2}")
+
+// inSmallLetters writes the digits of a URL's escapes as .NET does.
+func inSmallLetters(s string) string { return escaped.ReplaceAllStringFunc(s, strings.ToLower) }
+
+// escaping returns a function that writes a text as encoders do that escape whatever is no letter, digit or space.
+func escaping(format string) func(string) string {
+	return func(s string) string {
+		var out strings.Builder
+		for _, r := range s {
+			if r == ' ' || r == '-' || r == '.' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
+				out.WriteRune(r)
+			} else {
+				fmt.Fprintf(&out, format, r)
+			}
+		}
+		return out.String()
+	}
 }
 
 // Values returns the texts of the JSON of a secret field: a text, or the entries of an object.

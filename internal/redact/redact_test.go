@@ -5,13 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestHide(t *testing.T) {
 	for _, c := range []struct{ secret, text, want string }{
 		{"SEKRIT-long", "x SEKRIT-long y", "x [secret] y"},
-		{"SEKRIT-long", "it ends in SEKR", "it ends in [secret]"},
-		{"SEKRIT-long", "it is cut: SEKR…, and goes on", "it is cut: [secret]…, and goes on"},
 		{"SEKRIT-long", "SEK", "SEK"},
 		{"secret", "the secret and [secret]", "the [secret] and [[secret]]"},
 		{"abc", "abc", "abc"},
@@ -21,6 +20,39 @@ func TestHide(t *testing.T) {
 		if got := New(c.secret).Hide(c.text); got != c.want {
 			t.Errorf("%q in %q: %q, want %q", c.secret, c.text, got, c.want)
 		}
+	}
+}
+
+// TestBeginningsTellNothing checks that a text is hidden alike whether it has the beginning of a secret or another text: who
+// chooses both the text and where it is cut could otherwise guess a secret, one character after the other.
+func TestBeginningsTellNothing(t *testing.T) {
+	const secret, other = "SEKRIT-é-long", "another-ü-one"
+	secrets := New(secret)
+	for n := range len(secret) {
+		for _, frame := range []string{"%s", "it ends in %s", "%s… and %s…, and %s"} {
+			var lengths [2][3]int
+			for i, guess := range []string{secret[:n], other[:n]} {
+				text := strings.ReplaceAll(frame, "%s", guess)
+				for j, hidden := range []string{secrets.HideShortened(text), secrets.HideCut(text), CutEnd(secrets, text)} {
+					lengths[i][j] = len(hidden)
+				}
+			}
+			if lengths[0] != lengths[1] {
+				t.Errorf("%d bytes of the secret in %q can be told from others: %v", n, frame, lengths)
+			}
+		}
+		if got := secrets.HideCut("it ends in " + secret[:n]); n > 0 && strings.HasSuffix(got, secret[:1]) {
+			t.Errorf("%d bytes of the secret are left: %q", n, got)
+		}
+		if got := secrets.HideShortened(secret[:n] + "…, and goes on"); got != "…, and goes on" {
+			t.Errorf("%d bytes of the secret are left: %q", n, got)
+		}
+	}
+	if got := secrets.HideCut(strings.Repeat("é", 100)); got == "" || !utf8.ValidString(got) {
+		t.Errorf("a text is cut to %q", got)
+	}
+	if got := New().HideShortened("whole…"); got != "whole…" {
+		t.Errorf("without secrets: %q", got)
 	}
 }
 
