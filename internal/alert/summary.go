@@ -57,7 +57,7 @@ func (s summary) subjects() (all []string) {
 	}
 	for _, kind := range kinds {
 		if subject := s.subject(kind); subject != "" {
-			all = append(all, subject+" "+listOf(said[kind], "or"))
+			all = append(all, subject+" "+enumerate(said[kind], "or"))
 		}
 	}
 	return all
@@ -89,6 +89,10 @@ func (s summary) subject(kind string) string {
 	case "channel":
 		if !ofMonitors && !ofPages {
 			return "a channel"
+		}
+	case "checks":
+		if !ofMonitors && !ofPages {
+			return "checks"
 		}
 	}
 	return ""
@@ -170,12 +174,16 @@ func textsOf[T ~string](values []T) (all []string) {
 	return all
 }
 
-// listOf returns an enumeration of at least one text: "a", "a or b", "a, b or c". It says how many there are of which
-// it lacks the names.
+// listOf is enumerate for names. It says how many there are of which it lacks the names.
 func listOf(all []string, word string) string {
 	if n := len(all); n > maxSummaryNames {
 		all = append(all[:maxSummaryNames-1:maxSummaryNames-1], fmt.Sprintf("%d others", n-maxSummaryNames+1))
 	}
+	return enumerate(all, word)
+}
+
+// enumerate returns an enumeration of at least one text: "a", "a or b", "a, b or c".
+func enumerate(all []string, word string) string {
 	if len(all) == 1 {
 		return all[0]
 	}

@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,24 @@ func TestSummarize(t *testing.T) {
 	} {
 		if got := c.rule.Summarize(names); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// TestSummariesNameEveryEvent checks each event, each pair, and all together.
+func TestSummariesNameEveryEvent(t *testing.T) {
+	choices := [][]Event{Events}
+	for i, e := range Events {
+		for _, other := range Events[i:] {
+			choices = append(choices, []Event{e, other})
+		}
+	}
+	for _, events := range choices {
+		got := Rule{Filter: Filter{Events: events}, Target: Target{ChannelIDs: []string{"chn_1"}}}.Summarize(map[string]string{"chn_1": "Phone"})
+		for _, e := range events {
+			if !strings.Contains(got, " "+e.Words()) {
+				t.Errorf("%v: %s does not name %s", events, got, e)
+			}
 		}
 	}
 }
