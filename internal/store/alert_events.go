@@ -239,15 +239,18 @@ func (t *tx) openAlert(e allswell.MonitorEvent, s alert.Subject) (a alert.Alert,
 }
 
 // notifyAlertAt returns when anybody may be notified of an alert: at once, or later if its monitor is flapping, or the late checks
-// of its workspace are.
+// of its workspace are. A forecast that names no monitor expects no flapping: alerts of different monitors are none.
 func (c *session) notifyAlertAt(a alert.Alert) (time.Time, error) {
 	if !a.Event.Lasts() {
 		return a.OpenedAt, nil
 	}
 	const enough = 100
 	of, id := `monitor_id = $1`, a.MonitorID
-	if id == "" { // each workspace has one key
+	switch {
+	case a.Event == alert.ChecksLate: // each workspace has one key
 		of, id = `workspace_id = $1`, a.WorkspaceID
+	case id == "":
+		return a.OpenedAt, nil
 	}
 	earlier, err := database.Query(c.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})

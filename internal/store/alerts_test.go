@@ -529,6 +529,13 @@ func TestFlappingAlertsWait(t *testing.T) {
 		if len(steps) != 2 || steps[0].Held != alert.HeldByFlapping || steps[1].Kind != alert.NoticeOpened || steps[1].At.UnixMilli() != notified[5] {
 			w.Errorf("forecast of another outage: %+v", steps)
 		}
+		for range 2 { // alerts of different monitors are no flapping
+			steps = must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorDown}))(w).Rules[0].Steps
+			if len(steps) != 1 || steps[0].Kind != alert.NoticeOpened || !steps[0].At.Equal(w.clock.now()) {
+				w.Errorf("forecast of an outage of no monitor in particular: %+v", steps)
+			}
+			w.run(`UPDATE alerts SET monitor_id = NULL`) // as those of monitors that were deleted
+		}
 	})
 }
 
