@@ -29,12 +29,12 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 	case MonitorFailing:
 		say("The last %s failed. The monitor is down when %d in a row have failed.", checks(e.Failures), e.Threshold)
 	case MonitorSlow:
-		say("The target has been slow since %s, and its component is degraded. %s that.", clock(s.SlowSince), e.goodResults())
+		say("The target has been slow since %s. %s that.", clock(s.SlowSince), e.goodResults())
 	case MonitorUp:
 		if s.Status == CheckFailed {
 			say("The last check failed, and has not counted.")
 		} else if s.Slow > 0 {
-			say("The last %s succeeded slowly. The component is degraded after %d in a row.", checks(s.Slow), e.Threshold)
+			say("The last %s succeeded slowly. The monitor is slow after %d in a row.", checks(s.Slow), e.Threshold)
 		} else {
 			say("The last check succeeded.")
 		}
@@ -45,15 +45,18 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 	switch {
 	case s.UnknownSince.IsZero():
 	case s.Late:
-		say("Not checked since %s, when a check was due: until the next result it is unknown whether the target works.", clock(s.UnknownSince))
+		say("Not checked since %s, when a check was due: the checks are late, and until the next result it is unknown whether the target works.", clock(s.UnknownSince))
 	default:
 		say("Since %s it is unknown whether the target works: the server's own network did not work, or it is not allowed to connect to the target, as the last results say. Such checks do not count.", clock(s.UnknownSince))
 	}
 	if e.SuppressedUntil.After(e.AsOf) {
 		say("Until %s failures do not count, because the component is under maintenance.", clock(e.SuppressedUntil))
 	}
-	if e.DueAt.After(e.AsOf) || !s.Late && !e.DueAt.IsZero() {
+	switch {
+	case e.DueAt.After(e.AsOf):
 		say("The next check is at %s.", clock(e.DueAt))
+	case !e.DueAt.IsZero() && !s.Late: // that has been said
+		say("The next check has been overdue since %s.", clock(e.DueAt))
 	}
 	return append(all, e.warningSentences()...)
 }
@@ -61,19 +64,48 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 // MaxShownGaps is how many checking gaps LastCheckingGaps returns.
 const MaxShownGaps = 10
 
+// GapCause is why a monitor had no result that counts.
+type GapCause string
+
+// The causes of checking gaps.
+const (
+	GapUnknownResults GapCause = "unknown_results" // the results were unknown
+	GapLateChecks     GapCause = "late_checks"     // its checks were late: see CheckWait.LateAt
+)
+
+// GapCauses lists all causes.
+var GapCauses = []GapCause{GapUnknownResults, GapLateChecks}
+
 // CheckingGap is a time in which all results of a monitor's checks were unknown, or there were none.
 type CheckingGap struct {
 	ListeningGap
-	Open bool // it has not ended
+	Open  bool     // it has not ended
+	Cause GapCause // at its end; "": it was saved without
+}
+
+// Text returns the cause in words, like "the checks were late".
+func (g CheckingGap) Text() string {
+	switch g.Cause {
+	case GapUnknownResults:
+		return "the server's own network did not work, or it was not allowed to connect to the target"
+	case GapLateChecks:
+		return "the checks were late"
+	default:
+		return ""
+	}
 }
 
 // LastCheckingGaps returns the last MaxShownGaps checking gaps, the newest first.
-func (e Explanation) LastCheckingGaps() (all []CheckingGap) {
-	for _, gap := range slices.Backward(e.CheckingGaps) {
-		if len(all) == MaxShownGaps {
-			break
-		}
-		all = append(all, CheckingGap{gap, gap.From.Equal(e.Check.UnknownSince)})
+func (e Explanation) LastCheckingGaps() []CheckingGap {
+	all := slices.Clone(e.CheckingGaps[max(0, len(e.CheckingGaps)-MaxShownGaps):])
+	slices.Reverse(all)
+	return all
+}
+
+// UncheckedTimes returns when the checking gaps were.
+func (e Explanation) UncheckedTimes() (all []ListeningGap) {
+	for _, gap := range e.CheckingGaps {
+		all = append(all, gap.ListeningGap)
 	}
 	return all
 }

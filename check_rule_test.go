@@ -290,11 +290,21 @@ func TestCheckSentences(t *testing.T) {
 		"The last check failed. The monitor is down when 2 in a row have failed. The last failure: status 502. The next check is at 02:01:00.": func(m *allswell.Monitor) {
 			m.ConsecutiveFailures, m.CheckState.Status, m.CheckState.Reason = 1, allswell.CheckFailed, "status 502"
 		},
-		"The target has been slow since 01:00:00, and its component is degraded. 2 results in a row that are not slow end that. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+		"The target has been slow since 01:00:00. 2 results in a row that are not slow end that. The next check is at 02:01:00.": func(m *allswell.Monitor) {
 			m.CheckState.SlowSince = now.Add(-time.Hour)
 		},
 		"The last check succeeded. Since 01:00:00 it is unknown whether the target works: the server's own network did not work, or it is not allowed to connect to the target, as the last results say. Such checks do not count. The next check is at 02:01:00.": func(m *allswell.Monitor) {
 			m.CheckState.UnknownSince = now.Add(-time.Hour)
+		},
+		"Not checked since 01:00:00, when a check was due: the checks are late, and until the next result it is unknown whether the target works.": func(m *allswell.Monitor) {
+			m.CheckState.MarkLate(now.Add(-time.Hour))
+			m.NextCheckAt = now.Add(-2 * time.Minute)
+		},
+		"The last check succeeded. The next check has been overdue since 01:59:00.": func(m *allswell.Monitor) {
+			m.NextCheckAt = now.Add(-time.Minute)
+		},
+		"The last 2 checks succeeded slowly. The monitor is slow after 2 in a row. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+			m.CheckState.Status, m.CheckState.Slow = allswell.CheckSlow, 2
 		},
 		"The last check succeeded. Until 03:00:00 failures do not count, because the component is under maintenance. The next check is at 02:01:00. Warning: The certificate expires soon.": func(m *allswell.Monitor) {
 			m.SuppressedUntil, m.Warned = now.Add(time.Hour), []allswell.Condition{allswell.ConditionCertificateExpiry}
@@ -323,26 +333,21 @@ func TestLateKeepsTheUnknownTime(t *testing.T) {
 	}
 }
 
-// TestLastCheckingGaps checks which gaps are shown, and which of them has not ended.
+// TestLastCheckingGaps checks which gaps are shown.
 func TestLastCheckingGaps(t *testing.T) {
 	var e allswell.Explanation
 	minute := func(n int) time.Time { return at(time.Duration(n) * time.Minute) }
 	for i := range allswell.MaxShownGaps + 2 {
-		e.CheckingGaps = append(e.CheckingGaps, allswell.ListeningGap{From: minute(2 * i), To: minute(2*i + 1)})
+		e.CheckingGaps = append(e.CheckingGaps, allswell.CheckingGap{ListeningGap: allswell.ListeningGap{From: minute(2 * i), To: minute(2*i + 1)}})
 	}
 	last := len(e.CheckingGaps) - 1
-	for _, open := range []bool{false, true} {
-		if open {
-			e.Check.UnknownSince = minute(2 * last)
-		}
-		shown := e.LastCheckingGaps()
-		if len(shown) != allswell.MaxShownGaps {
-			t.Fatalf("%d gaps are shown", len(shown))
-		}
-		for i, gap := range shown {
-			if gap.ListeningGap != e.CheckingGaps[last-i] || gap.Open != (open && i == 0) {
-				t.Errorf("the gap %d is %+v", i, gap)
-			}
+	shown := e.LastCheckingGaps()
+	if len(shown) != allswell.MaxShownGaps {
+		t.Fatalf("%d gaps are shown", len(shown))
+	}
+	for i, gap := range shown {
+		if gap != e.CheckingGaps[last-i] {
+			t.Errorf("the gap %d is %+v", i, gap)
 		}
 	}
 }
@@ -370,5 +375,14 @@ func TestEverySettingOfAChecksEntityTag(t *testing.T) {
 			t.Errorf("the entity tag after a change of %s is that of %s", what, other)
 		}
 		seen[tag] = what
+	}
+}
+
+// TestCausesOfGapsHaveWords checks that each cause is named, and none where it is not known.
+func TestCausesOfGapsHaveWords(t *testing.T) {
+	for _, cause := range append(allswell.GapCauses, "") {
+		if got := (allswell.CheckingGap{Cause: cause}).Text(); (got == "") != (cause == "") || strings.Contains(got, "late") != (cause == allswell.GapLateChecks) {
+			t.Errorf("%s: %q", cause, got)
+		}
 	}
 }

@@ -52,11 +52,11 @@ type Explanation struct {
 	RunDueAt     time.Time     // when the first of the runs that have begun must have ended; zero: there is none
 
 	Type              MonitorType
-	Check             CheckState     // of a monitor that is checked; DueAt is then when it is checked next
-	RecoveryThreshold int            // good results at which it is up again
-	SuppressedUntil   time.Time      // end of the component's maintenance, past or planned; zero: none
-	CheckingGaps      []ListeningGap // of the last 90 days, oldest first, if requested; one that begins at Check.UnknownSince has not ended
-	Views             []CheckResult  // the last result from each location, in the order of their names, if requested
+	Check             CheckState    // of a monitor that is checked; DueAt is then when it is checked next
+	RecoveryThreshold int           // good results at which it is up again
+	SuppressedUntil   time.Time     // end of the component's maintenance, past or planned; zero: none
+	CheckingGaps      []CheckingGap // of the last 90 days, oldest first, if requested
+	Views             []CheckResult // the last result from each location, in the order of their names, if requested
 }
 
 // Explain returns why the monitor has its state at t.AsOf, with the deadlines of PingWait.Deadline and the checks of

@@ -31,7 +31,7 @@ var MonitorConditions = []MonitorState{
 }
 
 // MonitorFilterStates are the states and conditions by which lists of monitors are limited.
-var MonitorFilterStates = []MonitorState{MonitorUp, MonitorDown, MonitorWaiting, MonitorDisabled}
+var MonitorFilterStates = []MonitorState{MonitorUp, MonitorDown, MonitorLate, MonitorWaiting, MonitorDisabled}
 
 // Limits of intervals and failure thresholds.
 const (
@@ -98,7 +98,7 @@ type Outage struct {
 	IncidentID  string // the incident it opened; "": none, or deleted
 	Draft       bool   // the incident is a draft
 	Reason      OutageReason
-	SilentSince time.Time // last ping before the outage; StartedAt if there was none
+	SilentSince time.Time // last ping before the outage; StartedAt if there was none, or the monitor is a check
 	StartedAt   time.Time // when the monitor was marked down
 	EndedAt     time.Time // zero: ongoing
 	EndReason   string    // see OutageEndReason.String, if requested; "": ongoing, or longer ago than events are kept

@@ -286,7 +286,7 @@ type Outage struct {
 	Meta
 	ID            string                `json:"id"`
 	Reason        allswell.OutageReason `json:"reason"`
-	SilentSince   time.Time             `json:"silent_since"` // the last ping before it; StartedAt: there was none
+	SilentSince   time.Time             `json:"silent_since"` // the last ping before it; StartedAt: there was none, as before outages of checks
 	StartedAt     time.Time             `json:"started_at"`   // when the monitor went down
 	EndedAt       *time.Time            `json:"ended_at"`
 	IncidentID    *string               `json:"incident_id"` // nil: it opened none, or that was deleted
@@ -334,7 +334,8 @@ type CheckState struct {
 	SlowResults       int                   `json:"slow_results"` // in a row
 	RecoveryThreshold int                   `json:"recovery_threshold"`
 	SlowSince         *time.Time            `json:"slow_since"`       // since when the component is degraded; nil: it is not
-	UnknownSince      *time.Time            `json:"unknown_since"`    // since when no replica could check, because of its own network or because checks are late
+	UnknownSince      *time.Time            `json:"unknown_since"`    // since when the results are unknown, or there are none; nil: they are known
+	Late              bool                  `json:"late"`             // the next result is overdue by more than two intervals
 	SuppressedUntil   *time.Time            `json:"suppressed_until"` // end of the component's maintenance, past or planned
 	Gaps              []CheckingGap         `json:"gaps"`             // the last ones, newest first, of 30 seconds or more, and one that has not ended
 	Views             []CheckResult         `json:"views"`            // the last result of the last day from each location, in the order of their names
@@ -342,8 +343,9 @@ type CheckState struct {
 
 // CheckingGap is a time in which all results of a monitor's checks were unknown, or there were none.
 type CheckingGap struct {
-	From time.Time  `json:"from"`
-	To   *time.Time `json:"to"` // nil: it has not ended
+	From  time.Time          `json:"from"`
+	To    *time.Time         `json:"to"`    // nil: it has not ended
+	Cause *allswell.GapCause `json:"cause"` // nil: a former version saved it
 }
 
 // DeadlineExtension is something that moved a monitor's deadline.

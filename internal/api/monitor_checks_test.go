@@ -309,7 +309,7 @@ func TestExplainedViews(t *testing.T) {
 		from := c.clock.Now()
 		record("frankfurt", allswell.CheckUnknown)
 		c.clock.Advance(time.Second)
-		if gaps := check()["gaps"].([]any); len(gaps) != 1 || gaps[0].(map[string]any)["from"] != allswell.FormatTime(from) || gaps[0].(map[string]any)["to"] != nil {
+		if gaps := check()["gaps"].([]any); len(gaps) != 1 || gaps[0].(map[string]any)["from"] != allswell.FormatTime(from) || gaps[0].(map[string]any)["to"] != nil || gaps[0].(map[string]any)["cause"] != "unknown_results" {
 			t.Errorf("an open gap: %v", gaps)
 		}
 		c.clock.Advance(time.Hour - time.Second)

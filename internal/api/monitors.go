@@ -231,14 +231,16 @@ type checkStateJSON struct {
 	RecoveryThreshold int                   `json:"recovery_threshold"`
 	SlowSince         *string               `json:"slow_since"`
 	UnknownSince      *string               `json:"unknown_since"`
+	Late              bool                  `json:"late"`
 	SuppressedUntil   *string               `json:"suppressed_until"`
 	Gaps              []checkingGapJSON     `json:"gaps"` // newest first
 	Views             []checkResultJSON     `json:"views"`
 }
 
 type checkingGapJSON struct {
-	From string  `json:"from"`
-	To   *string `json:"to"` // null: it has not ended
+	From  string             `json:"from"`
+	To    *string            `json:"to"`    // null: it has not ended
+	Cause *allswell.GapCause `json:"cause"` // null: it was saved without
 }
 
 type pingGapJSON struct {
@@ -270,7 +272,7 @@ func (c *call) newExplanationJSON(e allswell.Explanation) explanationJSON {
 	if e.Type.IsCheck() {
 		s := e.Check
 		out.Check = &checkStateJSON{
-			ptrOrNil(s.Status), ptrOrNil(s.Reason), s.Good, s.Slow, e.RecoveryThreshold, timePtr(s.SlowSince), timePtr(s.UnknownSince), timePtr(e.SuppressedUntil),
+			ptrOrNil(s.Status), ptrOrNil(s.Reason), s.Good, s.Slow, e.RecoveryThreshold, timePtr(s.SlowSince), timePtr(s.UnknownSince), s.Late, timePtr(e.SuppressedUntil),
 			[]checkingGapJSON{}, []checkResultJSON{},
 		}
 		for _, gap := range e.LastCheckingGaps() {
@@ -278,7 +280,7 @@ func (c *call) newExplanationJSON(e allswell.Explanation) explanationJSON {
 			if gap.Open {
 				to = time.Time{}
 			}
-			out.Check.Gaps = append(out.Check.Gaps, checkingGapJSON{allswell.FormatTime(gap.From), timePtr(to)})
+			out.Check.Gaps = append(out.Check.Gaps, checkingGapJSON{allswell.FormatTime(gap.From), timePtr(to), ptrOrNil(gap.Cause)})
 		}
 		for _, r := range e.Views {
 			out.Check.Views = append(out.Check.Views, c.newCheckResultJSON(r))

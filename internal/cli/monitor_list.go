@@ -14,7 +14,7 @@ type monitorList struct {
 	Page  string                `placeholder:"SLUG" help:"Only monitors of this page."`
 	Tag   string                `placeholder:"TAG" help:"Only monitors with this tag."`
 	Type  allswell.MonitorType  `placeholder:"TYPE" help:"Only monitors of this type: ${monitor_types}."`
-	State allswell.MonitorState `placeholder:"STATE" help:"Only monitors in this state: up, down, waiting (enabled, and never pinged) or disabled. up includes the last two."`
+	State allswell.MonitorState `placeholder:"STATE" help:"Only monitors in this state: up, down, late, waiting (enabled, and never pinged) or disabled. up includes the last three."`
 	listing
 }
 
@@ -62,7 +62,7 @@ func monitorState(m *client.Monitor) string {
 		return string(allswell.MonitorDisabled) + " until " + console.Time(*m.PausedUntil)
 	case !m.Enabled:
 		return string(allswell.MonitorDisabled)
-	case hasTarget(m) && m.State == allswell.MonitorUp && m.Condition != allswell.MonitorUp:
+	case m.State == allswell.MonitorUp && (hasTarget(m) && m.Condition != allswell.MonitorUp || m.Condition == allswell.MonitorLate):
 		return string(m.Condition)
 	case !hasTarget(m) && m.LastPingAt == nil && m.State == allswell.MonitorUp: // its first signal may have been a failure
 		return string(allswell.MonitorWaiting)

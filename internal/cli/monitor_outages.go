@@ -2,6 +2,8 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -23,12 +25,25 @@ func (cmd *monitorOutages) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, outages, total, "No outages.", []string{"LAST PING", "DOWN", "ENDED", "WHY", "INCIDENT"}, func(o *client.Outage) []string {
+	header := []string{"DOWN", "ENDED", "WHY", "INCIDENT"}
+	pings := slices.ContainsFunc(outages, func(o *client.Outage) bool { return o.Reason != allswell.OutageCheckFailed })
+	if pings {
+		header = slices.Insert(header, 0, "LAST PING")
+	}
+	return table(c, outages, total, "No outages.", header, func(o *client.Outage) []string {
 		incident := cmp.Or(valueOf(o.IncidentID), "-")
 		if o.IncidentDraft {
 			incident += " (draft)"
 		}
-		return []string{console.Time(o.SilentSince), console.Time(o.StartedAt), timeOr(o.EndedAt, "-"), outageReason(o), incident}
+		row := []string{console.Time(o.StartedAt), timeOr(o.EndedAt, "-"), outageReason(o), incident}
+		if !pings {
+			return row
+		}
+		last := "never"
+		if o.SilentSince.Before(o.StartedAt) {
+			last = console.Time(o.SilentSince)
+		}
+		return slices.Insert(row, 0, last)
 	})
 }
 
@@ -66,7 +81,11 @@ func printViews(c *commandContext, s *client.CheckState) {
 	}
 	for _, gap := range s.Gaps {
 		if gap.To != nil { // the sentences name one that has not ended
-			c.Printf("From %s until %s it is unknown whether the target worked.\n", console.Time(gap.From), console.Time(*gap.To))
+			text := fmt.Sprintf("From %s until %s it is unknown whether the target worked", console.Time(gap.From), console.Time(*gap.To))
+			if why := (allswell.CheckingGap{Cause: valueOf(gap.Cause)}).Text(); why != "" {
+				text += ": " + why
+			}
+			c.Printf("%s.\n", text)
 		}
 	}
 }
@@ -92,7 +111,7 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 			of.Type = "check" // any that is no heartbeat
 			of.Check = allswell.CheckState{
 				Status: valueOf(s.Status), Reason: valueOf(s.Reason), Good: s.GoodResults, Slow: s.SlowResults,
-				SlowSince: valueOf(s.SlowSince), UnknownSince: valueOf(s.UnknownSince),
+				SlowSince: valueOf(s.SlowSince), UnknownSince: valueOf(s.UnknownSince), Late: s.Late,
 			}
 			of.RecoveryThreshold, of.SuppressedUntil = s.RecoveryThreshold, valueOf(s.SuppressedUntil)
 		}

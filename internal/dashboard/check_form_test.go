@@ -132,7 +132,7 @@ func TestResultsOnTheScreen(t *testing.T) {
 		if err := s.store.RecordCheckResults(s.Context(), []allswell.CheckResult{elsewhere, later, unknown}); err != nil {
 			s.Fatal(err)
 		}
-		screen := v.wants(v.get("/admin/monitors/"+router.ID), http.StatusOK, "Whether the target works is unknown", "No reliable view since", `class="gap"`, "A failure that one of them finds counts.")
+		screen := v.wants(v.get("/admin/monitors/"+router.ID), http.StatusOK, "Whether the target works is unknown", "No reliable view since", "the server&#39;s own network did not work, or it was not allowed", `class="gap"`, "A failure that one of them finds counts.")
 		_, views, _ := strings.Cut(screen.body, "Views of the locations")
 		views, _, _ = strings.Cut(views, "</ul>")
 		for _, want := range []string{"frankfurt", "Works after 12 ms", "virginia", "Unknown after 12 ms: no network"} {

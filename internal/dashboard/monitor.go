@@ -256,7 +256,7 @@ func (v *visit) showMonitorWith(tested *checkResult) error {
 		if err := v.loadCheck(&s); err != nil {
 			return err
 		}
-		s.Checks.Shade(detail.Explanation.CheckingGaps)
+		s.Checks.Shade(detail.Explanation.UncheckedTimes())
 		s.Tested = tested
 	}
 	if s.Family, err = v.loadFamily(detail.Monitor); err != nil {

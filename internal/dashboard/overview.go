@@ -48,11 +48,10 @@ func (s overviewScreen) CausesOf(incident string) []allswell.Monitor {
 	return slices.DeleteFunc(slices.Clone(s.Troubled), func(m allswell.Monitor) bool { return m.IncidentID != incident })
 }
 
-// Unreported returns the troubled monitors that are not the cause of a listed incident. Those whose failures are
-// suppressed are left out: their parent is what is wrong.
+// Unreported returns the troubled monitors that are not the cause of a listed incident.
 func (s overviewScreen) Unreported() []allswell.Monitor {
 	return slices.DeleteFunc(slices.Clone(s.Troubled), func(m allswell.Monitor) bool {
-		return m.Condition() == allswell.MonitorSuppressed || slices.ContainsFunc(s.Incidents, func(i store.ListedIncident) bool { return i.ID == m.IncidentID })
+		return slices.ContainsFunc(s.Incidents, func(i store.ListedIncident) bool { return i.ID == m.IncidentID })
 	})
 }
 
@@ -71,9 +70,15 @@ func (overviewScreen) Problem(m allswell.Monitor) string {
 	return what
 }
 
+// MoreIncidents returns how many active incidents are not shown.
+func (s overviewScreen) MoreIncidents() int { return s.AllIncidents - len(s.Incidents) }
+
+// MoreTroubled returns how many troubled monitors are not shown.
+func (s overviewScreen) MoreTroubled() int { return s.AllTroubled - len(s.Troubled) }
+
 // ProblemCount returns how many things are wrong now.
 func (s overviewScreen) ProblemCount() int {
-	return len(s.Incidents) + len(s.Unreported()) + len(s.FailedDeliveries) + min(s.LateChecks, 1)
+	return s.AllIncidents + len(s.Unreported()) + s.MoreTroubled() + len(s.FailedDeliveries) + min(s.LateChecks, 1)
 }
 
 // Title returns the title, by which one sees in a tab that is not open how many things are wrong.

@@ -39,8 +39,8 @@ func TestEventsOfTheLastHourHaveWords(t *testing.T) {
 // TestCausesAreInTheRowOfTheirIncident checks that one outage is one thing that is wrong.
 func TestCausesAreInTheRowOfTheirIncident(t *testing.T) {
 	s := overviewScreen{Overview: store.Overview{
-		Incidents: []store.ListedIncident{{Incident: allswell.Incident{ID: "i"}}},
-		Troubled:  []allswell.Monitor{{ID: "cause", IncidentID: "i"}, {ID: "late"}, {ID: "other", IncidentID: "not listed"}},
+		Incidents: []store.ListedIncident{{Incident: allswell.Incident{ID: "i"}}}, AllIncidents: 1, AllTroubled: 3,
+		Troubled: []allswell.Monitor{{ID: "cause", IncidentID: "i"}, {ID: "late"}, {ID: "other", IncidentID: "not listed"}},
 	}}
 	if got := s.CausesOf("i"); len(got) != 1 || got[0].ID != "cause" {
 		t.Errorf("the causes: %v", got)
@@ -57,7 +57,7 @@ func TestOverviewOfLateChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for late, want := range map[int][3]string{
-		0: {"Overview", "Nothing is wrong", "9 monitors"}, 1: {"(1) Overview", "1 monitor is not being checked", "since <time"},
+		0: {"Overview", "Nothing is wrong", "9 monitors"}, 1: {"(1) Overview", `<a href="/admin/monitors?state=late">1 monitor is not being checked`, "since <time"},
 		7: {"(1) Overview", "7 monitors are not being checked", "Whether the targets work is unknown"},
 	} {
 		s := overviewScreen{Overview: store.Overview{Monitors: 9, LateChecks: late, UncheckedSince: time.Now()}}
@@ -67,6 +67,27 @@ func TestOverviewOfLateChecks(t *testing.T) {
 		}
 		if s.Title() != want[0] || !strings.Contains(body.String(), want[1]) || !strings.Contains(body.String(), want[2]) {
 			t.Errorf("with %d late checks: %s: %s", late, s.Title(), body.String())
+		}
+	}
+}
+
+// TestOverviewSaysThatThereIsMore checks that what an overview does not show is counted in its title, and linked.
+func TestOverviewSaysThatThereIsMore(t *testing.T) {
+	template, err := templateOf("overview")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := overviewScreen{Overview: store.Overview{
+		Monitors: 9, Incidents: make([]store.ListedIncident, 1), AllIncidents: 2, Troubled: []allswell.Monitor{{ID: "late"}, {ID: "other"}}, AllTroubled: 6,
+	}}
+	s.Troubled[0].IncidentID, s.Troubled[1].IncidentID = "a", "b" // not listed
+	var body strings.Builder
+	if err := template.ExecuteTemplate(&body, "main", s); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<a href="/admin/incidents">and 1 more incident</a>`, `<a href="/admin/monitors">and 4 more monitors</a>`} {
+		if !strings.Contains(body.String(), want) || s.Title() != "(8) Overview" {
+			t.Errorf("%s lacks %s: %s", s.Title(), want, body.String())
 		}
 	}
 }

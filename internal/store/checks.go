@@ -258,22 +258,32 @@ func (t *tx) resolveParent(actor allswell.Actor, m *allswell.Monitor, ref string
 
 // checkingGaps loads the checking gaps of monitors that end after an instant, by component. where selects monitors m by $3.
 func (c *session) checkingGaps(where string, since time.Time, arg any) (map[string][]allswell.ListeningGap, error) {
-	var gaps map[string][]allswell.ListeningGap
-	_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
-		var component string
-		var gap allswell.ListeningGap
-		if err = row.Scan(text{&component}, instant{&gap.From}, instant{&gap.To}); err != nil {
-			return
-		}
-		if gaps == nil {
-			gaps = make(map[string][]allswell.ListeningGap)
-		}
-		gaps[component] = append(gaps[component], gap)
-		return
-	}, `SELECT m.component_id, g.from_at, g.to_at FROM monitors m JOIN checking_gaps g ON g.monitor_id = m.id WHERE g.to_at > $1 AND `+where+`
-		UNION ALL SELECT m.component_id, c.unknown_since_at, $2 FROM monitors m JOIN checks c ON c.monitor_id = m.id WHERE c.unknown_since_at IS NOT NULL AND c.unknown_since_at < $2 AND m.enabled AND `+where+`
-		ORDER BY 1, 2`, millis(since), millis(c.Now), arg)
+	rows, err := c.checkingGapRows(where, since, arg)
+	if len(rows) == 0 {
+		return nil, err
+	}
+	gaps := make(map[string][]allswell.ListeningGap)
+	for _, r := range rows {
+		gaps[r.componentID] = append(gaps[r.componentID], r.ListeningGap)
+	}
 	return gaps, err
+}
+
+// checkingGapRow is a checking gap of a monitor of a component.
+type checkingGapRow struct {
+	componentID string // "": none
+	allswell.CheckingGap
+}
+
+// checkingGapRows loads the gaps like checkingGaps, by component and from the oldest.
+func (c *session) checkingGapRows(where string, since time.Time, arg any) ([]checkingGapRow, error) {
+	return database.Query(c.Session, func(row database.Row) (r checkingGapRow, err error) {
+		err = row.Scan(text{&r.componentID}, instant{&r.From}, instant{&r.To}, text{(*string)(&r.Cause)}, &r.Open)
+		return
+	}, `SELECT m.component_id, g.from_at, g.to_at, g.cause, FALSE FROM monitors m JOIN checking_gaps g ON g.monitor_id = m.id WHERE g.to_at > $1 AND `+where+`
+		UNION ALL SELECT m.component_id, c.unknown_since_at, $2, CASE WHEN c.late THEN '`+string(allswell.GapLateChecks)+`' ELSE '`+string(allswell.GapUnknownResults)+`' END, TRUE
+			FROM monitors m JOIN checks c ON c.monitor_id = m.id WHERE c.unknown_since_at IS NOT NULL AND c.unknown_since_at < $2 AND m.enabled AND `+where+`
+		ORDER BY 1, 2`, millis(since), millis(c.Now), arg)
 }
 
 // saveCheckingGap saves a checking gap that has ended, or that goes on for another reason. Members were notified already of one
@@ -284,7 +294,12 @@ func (t *tx) saveCheckingGap(before, m allswell.Monitor) error {
 	if from.IsZero() || !m.CheckState.UnknownSince.IsZero() && !wasLate || t.Now.Sub(from) < allswell.LongGap {
 		return nil
 	}
-	_, err := t.Exec(`INSERT INTO checking_gaps (monitor_id, from_at, to_at) VALUES ($1, $2, $3) ON CONFLICT (monitor_id, from_at) DO NOTHING`, m.ID, millis(from), millis(t.Now))
+	cause := allswell.GapUnknownResults
+	if before.CheckState.Late {
+		cause = allswell.GapLateChecks
+	}
+	_, err := t.Exec(`INSERT INTO checking_gaps (monitor_id, from_at, to_at, cause) VALUES ($1, $2, $3, $4) ON CONFLICT (monitor_id, from_at) DO NOTHING`,
+		m.ID, millis(from), millis(t.Now), string(cause))
 	if err == nil && !wasLate {
 		err = t.emitAlertEvent(alert.ServiceGap, m.WorkspaceID, m.ID, "checking:"+m.ID, allswell.MonitorEventData{
 			Name: "Checking " + m.Name, Detail: "from " + from.UTC().Format(alertTime),

@@ -430,6 +430,9 @@ func TestCheckingGaps(t *testing.T) {
 			t.Errorf("the page is at version %s before and after its history has changed", after)
 		}
 		to := w.clock.now()
+		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || gaps[0].Cause != allswell.GapUnknownResults {
+			t.Errorf("explained gaps: %+v", gaps)
+		}
 		w.check(allswell.CheckOK, allswell.CheckOK)
 		if got := unknown(); got != to.Sub(from) {
 			t.Errorf("unknown for %v, later %v", to.Sub(from), got)

@@ -74,7 +74,7 @@ func TestLateChecks(t *testing.T) {
 		if m.Condition() != allswell.MonitorLate || m.State != allswell.MonitorUp || !m.CheckState.UnknownSince.Equal(last.Add(time.Minute)) {
 			t.Errorf("late: %s, %+v", m.Condition(), m)
 		}
-		if got, want := w.explained(m), "Not checked since "+last.Add(time.Minute).Format(time.TimeOnly)+", when a check was due: until the next result it is unknown whether the target works."; got != want {
+		if got, want := w.explained(m), "Not checked since "+last.Add(time.Minute).Format(time.TimeOnly)+", when a check was due: the checks are late, and until the next result it is unknown whether the target works."; got != want {
 			t.Errorf("explained: %s", got)
 		}
 		if o := must(w.Overview(w.ctx, w.ws))(w); o.LateChecks != 1 || !o.UncheckedSince.Equal(last.Add(time.Minute)) {
@@ -90,6 +90,9 @@ func TestLateChecks(t *testing.T) {
 		if got := w.unknownTime(); got != 12*time.Minute+time.Millisecond {
 			t.Errorf("unknown for %v", got)
 		}
+		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || !gaps[0].Open || gaps[0].Cause != allswell.GapLateChecks {
+			t.Errorf("explained gaps: %+v", gaps)
+		}
 		day := must(w.MonitorDetail(w.ctx, w.ws, m.ID))(w).Uptimes[0]
 		if got := day.In(allswell.StatusUnknown); got != 12*time.Minute+time.Millisecond || day.In(allswell.StatusMajorOutage) != 0 {
 			t.Errorf("the uptime has %v of unknown time", got)
@@ -103,6 +106,9 @@ func TestLateChecks(t *testing.T) {
 			t.Errorf("afterwards unknown for %v", got)
 		}
 		w.marks("the end, without events of gaps", 0)
+		if gaps := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w).LastCheckingGaps(); len(gaps) != 1 || gaps[0].Open || gaps[0].Cause != allswell.GapLateChecks {
+			t.Errorf("explained gaps: %+v", gaps)
+		}
 		w.runs(time.Millisecond)
 		w.marks("again after three intervals", 1)
 		if got := w.rows(`SELECT kind FROM monitor_events ORDER BY created_at`); !slices.Equal(got, []string{"checks.late", "checks.late_ended", "checks.late"}) {
@@ -170,7 +176,7 @@ func TestLateChecksOfMonitorsThatAreDown(t *testing.T) {
 		if m = w.monitorNow(m); m.State != allswell.MonitorUp || !m.CheckState.UnknownSince.IsZero() {
 			t.Errorf("after a good result: %+v", m)
 		}
-		if gaps := w.rows(`SELECT to_at - from_at FROM checking_gaps ORDER BY from_at`); !slices.Equal(gaps, []string{"3540000", "60000"}) {
+		if gaps := w.rows(`SELECT to_at - from_at, cause FROM checking_gaps ORDER BY from_at`); !slices.Equal(gaps, []string{"3540000|late_checks", "60000|unknown_results"}) {
 			t.Errorf("gaps: %v", gaps)
 		}
 		if n := w.value(`SELECT count(*) FROM monitor_events WHERE kind = 'service.gap'`); n != "1" { // of the unknown result

@@ -86,7 +86,7 @@ func (s *Store) MonitorDetail(ctx context.Context, actor allswell.Actor, ref str
 		if d.Explanation, err = c.explain(m); err != nil {
 			return d, err
 		}
-		if d.Uptimes, err = c.monitorUptimes(m, d.Explanation.CheckingGaps); err != nil {
+		if d.Uptimes, err = c.monitorUptimes(m, d.Explanation.UncheckedTimes()); err != nil {
 			return d, err
 		}
 		d.OldTokenUntil, err = database.One(c.Session, func(row database.Row) (until time.Time, err error) {
@@ -98,9 +98,12 @@ func (s *Store) MonitorDetail(ctx context.Context, actor allswell.Actor, ref str
 }
 
 // monitorGaps loads the checking gaps of a monitor since the beginning of the longest of uptimePeriods.
-func (c *session) monitorGaps(m allswell.Monitor) ([]allswell.ListeningGap, error) {
-	gaps, err := c.checkingGaps(`m.id = $3`, c.Now.Add(-uptimePeriods[len(uptimePeriods)-1]), m.ID)
-	return gaps[m.ComponentID], err
+func (c *session) monitorGaps(m allswell.Monitor) (gaps []allswell.CheckingGap, err error) {
+	rows, err := c.checkingGapRows(`m.id = $3`, c.Now.Add(-uptimePeriods[len(uptimePeriods)-1]), m.ID)
+	for _, r := range rows {
+		gaps = append(gaps, r.CheckingGap)
+	}
+	return gaps, err
 }
 
 // lastResults loads the last result from each location, in the order of their names.

@@ -192,3 +192,72 @@ func BenchmarkMonitorList(b *testing.B) {
 		}
 	}
 }
+
+// TestLateIsOneRule checks that the lists, their counts, the overview and Monitor.Condition call the same monitors late.
+func TestLateIsOneRule(t *testing.T) {
+	inInvalidWorlds(t, func(w *world) {
+		shop, mail, down := w.newCheck("shop"), w.newCheck("mail"), w.newCheck("down")
+		w.run(`UPDATE checks SET late = $1, unknown_since_at = 1 WHERE monitor_id IN ($2, $3)`, true, shop.ID, down.ID)
+		w.run(`UPDATE monitors SET state = 'down' WHERE id = $1`, down.ID)
+		w.run(`UPDATE monitors SET consecutive_failures = 1 WHERE id = $1`, mail.ID)
+		paused := w.newCheck("paused")
+		w.run(`UPDATE checks SET late = $1, unknown_since_at = 1 WHERE monitor_id = $2`, true, paused.ID)
+		w.run(`UPDATE monitors SET enabled = $1 WHERE id = $2`, false, paused.ID)
+		job := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "job", Interval: time.Hour}))(w)
+		w.pinged(job)
+		w.pinged()
+		w.run(`UPDATE monitors SET consecutive_failures = 1 WHERE id IN ($1, $2)`, job.ID, w.monitor.ID)
+		w.clock.move(time.Second)
+		w.pinged() // it is not late any more, but the row keeps the count
+		all, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred)
+		w.ok(err)
+		want := map[string]bool{shop.ID: true, job.ID: true}
+		for _, m := range all {
+			if (m.Condition() == allswell.MonitorLate) != want[m.ID] {
+				w.Errorf("the condition of %s is %s", m.Name, m.Condition())
+			}
+		}
+		filtered, total, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{State: allswell.MonitorLate}, firstHundred)
+		w.ok(err)
+		list := must(w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Condition: allswell.MonitorLate}, firstHundred))(w)
+		if total != len(want) || list.Total != len(want) || list.Counts[allswell.MonitorLate] != len(want) {
+			w.Errorf("%d and %d are late, %d are counted", total, list.Total, list.Counts[allswell.MonitorLate])
+		}
+		for _, e := range list.Monitors {
+			filtered = append(filtered, e.Monitor)
+		}
+		for _, m := range filtered {
+			if !want[m.ID] {
+				w.Errorf("%s is listed as late", m.Name)
+			}
+		}
+		if o := must(w.Overview(w.ctx, w.ws))(w); o.LateChecks != 1 {
+			w.Errorf("the overview has %d late checks", o.LateChecks)
+		}
+	})
+}
+
+// TestOverviewCountsWhatItDoesNotShow checks that what is beyond the limits of an overview is counted, and that monitors whose
+// parent is down are not.
+func TestOverviewCountsWhatItDoesNotShow(t *testing.T) {
+	inInvalidWorlds(t, func(w *world) {
+		const n = 20
+		parent := w.newCheck("parent")
+		for i := range n + 3 {
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: fmt.Sprint("Slow ", i)}))(w)
+			w.newCheck(fmt.Sprint("shop ", i))
+		}
+		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Incidents) != n || o.AllIncidents != n+3 || len(o.Troubled) != 0 || o.AllTroubled != 0 {
+			w.Errorf("%d of %d incidents, %d of %d monitors", len(o.Incidents), o.AllIncidents, len(o.Troubled), o.AllTroubled)
+		}
+		w.run(`UPDATE monitors SET consecutive_failures = 1 WHERE name LIKE 'shop%'`)
+		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Troubled) != n || o.AllTroubled != n+3 {
+			w.Errorf("%d of %d monitors", len(o.Troubled), o.AllTroubled)
+		}
+		w.run(`UPDATE monitors SET state = 'down' WHERE id = $1`, parent.ID)
+		w.run(`UPDATE monitors SET parent_id = $1, failures_suppressed = $2 WHERE name LIKE 'shop%'`, parent.ID, true)
+		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Troubled) != 1 || o.AllTroubled != 1 {
+			w.Errorf("%d of %d monitors", len(o.Troubled), o.AllTroubled)
+		}
+	})
+}

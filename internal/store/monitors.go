@@ -17,6 +17,13 @@ const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE
 	type, parent_id, secret_versions, failures_suppressed, ` + parentDown + `,
 	(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`
 
+// noPing selects monitors that no ping has reached since their wait began.
+const noPing = `NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token AND pinged_at > waiting_since_at)`
+
+// lateMonitor selects the monitors whose Condition is allswell.MonitorLate: TestLateIsOneRule compares them.
+const lateMonitor = `enabled AND state = 'up' AND CASE WHEN type = 'heartbeat' THEN consecutive_failures > 0 AND waiting_since_at IS NOT NULL AND ` + noPing + `
+	ELSE EXISTS (SELECT 1 FROM checks WHERE checks.monitor_id = monitors.id AND checks.late) END`
+
 // parentDown reports whether the parent of a monitor, or its parent, and so on, is down.
 const parentDown = `CASE WHEN parent_id IS NULL THEN FALSE ELSE EXISTS (WITH RECURSIVE above (id, parent_id, state) AS (
 		SELECT p.id, p.parent_id, p.state FROM monitors p WHERE p.id = monitors.parent_id
@@ -181,6 +188,8 @@ func (c *session) monitorsFrom(actor allswell.Actor, f MonitorFilter) (from stri
 			AND NOT EXISTS (SELECT 1 FROM checks WHERE checks.monitor_id = monitors.id AND checks.status IS NOT NULL)`
 	case allswell.MonitorDisabled:
 		from += ` AND NOT enabled`
+	case allswell.MonitorLate:
+		from += ` AND ` + lateMonitor
 	default:
 		from, args = withCondition(from, args, `state = $%d`, string(f.State))
 	}

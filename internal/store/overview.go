@@ -20,14 +20,16 @@ const overviewPeriod = 24 * time.Hour
 // Overview has the current problems of a workspace, and the state of its pages.
 type Overview struct {
 	AsOf         time.Time
-	Incidents    []ListedIncident   // active, drafts included, newest first
-	Troubled     []allswell.Monitor // down, and those that miss a ping, longest first
+	Incidents    []ListedIncident   // the newest active ones, drafts included, newest first
+	Troubled     []allswell.Monitor // the first that are down or failing, or miss a ping, longest first, without those that allswell.MonitorSuppressed describes
 	Maintenances []OverviewMaintenance
 	Pages        []OverviewPage
 	Gaps         []allswell.ListeningGap // of the last day
 
 	Monitors, Down   int
-	LateChecks       int       // monitors whose checks are late: see allswell.CheckWait
+	AllIncidents     int       // those that Incidents does not have are counted, too
+	AllTroubled      int       // those that Troubled does not have are counted, too
+	LateChecks       int       // monitors that are checked, and whose condition is allswell.MonitorLate
 	UncheckedSince   time.Time // since when the first of them has been unknown; zero: there is none
 	Alerts           AlertCounts
 	FailedDeliveries []FailedDeliveries // by page, most first
@@ -73,6 +75,11 @@ func (s *Store) Overview(ctx context.Context, actor allswell.Actor) (Overview, e
 func (c *session) overviewIncidents(r reach, o *Overview) (err error) {
 	o.Incidents, err = database.Query(c.Session, scanListedIncident, `SELECT `+listedIncidentColumns+` FROM incidents
 		WHERE `+r.on(`page_id`, 1)+` AND NOT resolved ORDER BY created_at DESC, id DESC LIMIT $2`, r.arg, maxOverviewObjects)
+	if o.AllIncidents = len(o.Incidents); err != nil || o.AllIncidents < maxOverviewObjects {
+		return err
+	}
+	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM incidents WHERE `+r.on(`page_id`, 1)+` AND NOT resolved`, r.arg)
+	o.AllIncidents = int(n)
 	return err
 }
 
@@ -84,10 +91,14 @@ func (c *session) overviewMonitors(r reach, o *Overview) (err error) {
 		err = row.Scan(&o.Monitors, &o.Down)
 		return
 	}, `SELECT (SELECT count(*) FROM monitors WHERE `+r.objects(1)+`), (SELECT count(*) FROM monitors WHERE `+r.objects(1)+` AND `+troubled+` AND state = 'down')`, r.arg)
+	where := `WHERE ` + r.objects(1) + ` AND ` + troubled + ` AND (state = 'down' OR ` + noPing + ` AND NOT (failures_suppressed AND ` + parentDown + `))`
 	if err == nil {
-		o.Troubled, err = c.monitors(`WHERE `+r.objects(1)+` AND `+troubled+` AND (state = 'down'
-				OR NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token AND pinged_at > waiting_since_at))
-			ORDER BY state = 'down' DESC, last_ping_at, id LIMIT $2`, r.arg, maxOverviewObjects)
+		o.Troubled, err = c.monitors(where+` ORDER BY state = 'down' DESC, last_ping_at, id LIMIT $2`, r.arg, maxOverviewObjects)
+	}
+	if o.AllTroubled = len(o.Troubled); err == nil && o.AllTroubled == maxOverviewObjects {
+		var n int64
+		n, err = database.One(c.Session, database.ScanInt, `SELECT count(*) FROM monitors `+where, r.arg)
+		o.AllTroubled = int(n)
 	}
 	if err == nil {
 		err = c.fillMonitors(o.Troubled)
@@ -99,7 +110,7 @@ func (c *session) overviewMonitors(r reach, o *Overview) (err error) {
 		err = row.Scan(&o.LateChecks, instant{&o.UncheckedSince})
 		return
 	}, `SELECT count(*), min(unknown_since_at) FROM checks WHERE late
-		AND monitor_id IN (SELECT id FROM monitors WHERE `+r.objects(1)+` AND enabled)`, r.arg)
+		AND monitor_id IN (SELECT id FROM monitors WHERE `+r.objects(1)+` AND enabled AND state = 'up')`, r.arg)
 	return err
 }
 

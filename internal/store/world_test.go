@@ -74,6 +74,13 @@ func inWorld(t *testing.T, dsn, parameters string, f func(w *world)) {
 	}
 }
 
+// inInvalidWorlds is inWorlds for tests that write states which are not consistent.
+func inInvalidWorlds(t *testing.T, f func(w *world)) {
+	t.Helper()
+	t.Parallel()
+	storetest.EachParallel(t, func(t *testing.T, dsn string) { f(newWorld(t, dsn, "")) })
+}
+
 func newWorld(t *testing.T, dsn, parameters string) *world {
 	t.Helper()
 	w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn + parameters}
