@@ -327,6 +327,17 @@ func TestExplainedViews(t *testing.T) {
 				t.Errorf("the view of %s: %v", location, view)
 			}
 		}
+		c.clock.Advance(time.Hour)
+		if err := c.store.RecordLiveness(t.Context(), store.LivenessRecord{Replica: "r"}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := c.store.TickChecks(t.Context()); err != nil || n != 1 || got["late"] != false {
+			t.Errorf("%d checks are late (%v), before: %v", n, err, got["late"])
+		}
+		late := check()
+		if gap := late["gaps"].([]any)[0].(map[string]any); late["late"] != true || gap["cause"] != "late_checks" || len(c.get("/api/v1/monitors?state=late").is(200).rows()) != 1 {
+			t.Errorf("late: %v", late)
+		}
 		reader := c.with(c.issue(allswell.ScopeRead)).get(path).is(200).data()["check"].(map[string]any)
 		if view := reader["views"].([]any)[0].(map[string]any); view["body"] != nil || view["reason"] != "because" {
 			t.Errorf("a reader sees %v", view)
