@@ -248,7 +248,13 @@ func (t *tx) resolveParent(actor allswell.Actor, m *allswell.Monitor, ref string
 			return bad.Err()
 		}
 	}
-	if len(above) > allswell.MaxParents {
+	below, err := database.One(t.Session, database.ScanInt, `WITH RECURSIVE below (id, depth) AS (SELECT id, 1 FROM monitors WHERE parent_id = $1
+		UNION ALL SELECT c.id, depth + 1 FROM monitors c JOIN below ON c.parent_id = below.id WHERE depth <= $2)
+		SELECT COALESCE(max(depth), 0) FROM below`, m.ID, allswell.MaxParents)
+	if err != nil {
+		return err
+	}
+	if len(above)+int(below) > allswell.MaxParents {
 		bad.Add("parent_id", "A monitor can have no more than %d levels of parents.", allswell.MaxParents)
 		return bad.Err()
 	}

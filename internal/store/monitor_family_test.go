@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"testing"
@@ -61,6 +62,31 @@ func TestParentsOnOtherPages(t *testing.T) {
 		}
 		if w.dump() != before {
 			w.Error("something was changed")
+		}
+	})
+}
+
+// TestLevelsOfParents checks that no monitor gets more levels of parents than permitted: neither the one that moves, nor the
+// lowest one below it.
+func TestLevelsOfParents(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		chain := func(n int) (top, bottom string) {
+			for range n {
+				m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "m", Interval: time.Minute, ParentID: bottom}))(w)
+				top, bottom = cmp.Or(top, m.ID), m.ID
+			}
+			return
+		}
+		for _, below := range []int{1, 2, allswell.MaxParents} {
+			_, parent := chain(allswell.MaxParents + 1 - below)
+			fits, _ := chain(below)
+			long, _ := chain(below + 1)
+			must(w.ChangeMonitor(w.ctx, w.ws, fits, allswell.MonitorChange{ParentID: &parent}))(w)
+			_, err := w.ChangeMonitor(w.ctx, w.ws, long, allswell.MonitorChange{ParentID: &parent})
+			var invalid *allswell.ValidationError
+			if !errors.As(err, &invalid) || invalid.Fields["parent_id"] == nil {
+				w.Errorf("%d levels with one that moves, and %d below it: %v", allswell.MaxParents+1-below, below, err)
+			}
 		}
 	})
 }
