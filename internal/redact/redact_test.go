@@ -44,7 +44,7 @@ func TestBeginningsTellNothing(t *testing.T) {
 		if got := secrets.HideCut("it ends in " + secret[:n]); n > 0 && strings.HasSuffix(got, secret[:1]) {
 			t.Errorf("%d bytes of the secret are left: %q", n, got)
 		}
-		if got := secrets.HideShortened(secret[:n] + "…, and goes on"); got != "…, and goes on" {
+		if got := secrets.HideShortened(secret[:n] + "…" + secret[:n] + "…, and goes on"); got != "……, and goes on" {
 			t.Errorf("%d bytes of the secret are left: %q", n, got)
 		}
 	}
