@@ -22,7 +22,7 @@ const (
 	// The number of streams of one user and of one address, or IPv6 network of 64 bits.
 	maxStreamsPerUser    = 30
 	maxStreamsPerAddress = 100
-	// maxScreens is the maximum number of screens that are watched. A workspace has at most half of them.
+	// maxScreens is the maximum number of screens that are watched. A workspace leaves the others as many as it has.
 	maxScreens        = 2 * maxStreams
 	maxScreensPerUser = 2 * maxStreamsPerUser
 	// watchInterval is the time between two looks at a screen that somebody has open.
@@ -88,7 +88,7 @@ func (l *live) room(w viewer) error {
 			workspaces++
 		}
 	}
-	if len(l.screens) >= maxScreens || users >= maxScreensPerUser || workspaces >= maxScreens/2 {
+	if users >= maxScreensPerUser || workspaces >= maxScreens-len(l.screens) {
 		return allswell.ErrBusy
 	}
 	return nil

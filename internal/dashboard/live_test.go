@@ -110,9 +110,15 @@ func TestScreensThatNobodyWatchesAreForgotten(t *testing.T) {
 	if err := open("bob", "w", 0); !errors.Is(err, allswell.ErrBusy) {
 		t.Errorf("one screen more than a workspace may have open: %v", err)
 	}
-	for i := range maxScreens / 2 {
-		if err := open(fmt.Sprint(i/10), fmt.Sprint("x", i/100), i); err != nil {
-			t.Fatal(err)
+	for n := 0; len(l.screens) < maxScreens; n++ {
+		for i := 0; ; i++ {
+			err := open(fmt.Sprint(i/10, " of ", n), fmt.Sprint("x", n), i)
+			if err != nil && i == 0 {
+				t.Fatalf("a workspace finds no screen, %d are open: %v", len(l.screens), err)
+			}
+			if err != nil {
+				break
+			}
 		}
 	}
 	if err := open("eve", "y", 0); !errors.Is(err, allswell.ErrBusy) {

@@ -71,6 +71,27 @@ func TestOverviewOfLateChecks(t *testing.T) {
 	}
 }
 
+// TestOverviewOfFailingChannels checks that the overview says that alerts do not arrive.
+func TestOverviewOfFailingChannels(t *testing.T) {
+	template, err := templateOf("overview")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int][2]string{
+		0: {"Overview", "Nothing is wrong"}, 1: {"(1) Overview", `<a href="/admin/channels">1 channel does not accept alerts`},
+		2: {"(1) Overview", "2 channels do not accept alerts"},
+	} {
+		s := overviewScreen{Overview: store.Overview{Monitors: 9, FailingChannels: n}}
+		var body strings.Builder
+		if err := template.ExecuteTemplate(&body, "main", s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Title() != want[0] || !strings.Contains(body.String(), want[1]) {
+			t.Errorf("with %d channels: %s: %s", n, s.Title(), body.String())
+		}
+	}
+}
+
 // TestOverviewSaysThatThereIsMore checks that what an overview does not show is counted in its title, and linked.
 func TestOverviewSaysThatThereIsMore(t *testing.T) {
 	template, err := templateOf("overview")

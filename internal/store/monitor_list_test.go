@@ -261,3 +261,32 @@ func TestOverviewCountsWhatItDoesNotShow(t *testing.T) {
 		}
 	})
 }
+
+// TestOverviewOfChannels checks which channels the overview counts: those that fail and are in use. Who is limited to pages
+// sees none.
+func TestOverviewOfChannels(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		for _, name := range []string{"good", "bad", "worse", "off", "gone"} {
+			c := w.channel(name)
+			if name != "good" {
+				w.run(`UPDATE alert_channels SET failing_since_at = 1 WHERE id = $1`, c.ID)
+			}
+			if name == "gone" {
+				w.run(`UPDATE alert_channels SET deleted_at = 1 WHERE id = $1`, c.ID)
+			}
+			if name == "off" {
+				w.run(`UPDATE alert_channels SET enabled = $2 WHERE id = $1`, c.ID, false)
+			}
+		}
+		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "limited", Scope: allswell.ScopeRead, Limit: allswell.LimitTo([]string{"acme"})}))(w)
+		limited := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
+		for _, c := range []struct {
+			actor allswell.Actor
+			want  int
+		}{{w.ws, 2}, {limited, 0}, {allswell.Actor{WorkspaceID: "ws_other"}, 0}} {
+			if o := must(w.Overview(w.ctx, c.actor))(w); o.FailingChannels != c.want {
+				w.Errorf("%d channels fail, want %d", o.FailingChannels, c.want)
+			}
+		}
+	})
+}

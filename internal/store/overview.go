@@ -33,6 +33,7 @@ type Overview struct {
 	UncheckedSince   time.Time // since when the first of them has been unknown; zero: there is none
 	Alerts           AlertCounts
 	FailedDeliveries []FailedDeliveries // by page, most first
+	FailingChannels  int                // enabled channels of alerts that did not accept the last message
 	Recent           []RecentEvent      // of the last hour, newest first
 }
 
@@ -61,7 +62,7 @@ func (s *Store) Overview(ctx context.Context, actor allswell.Actor) (Overview, e
 	return read(ctx, s, func(c *session) (o Overview, err error) {
 		o.AsOf = c.Now
 		for _, load := range []func(reach, *Overview) error{
-			c.overviewIncidents, c.overviewMonitors, c.overviewMaintenances, c.overviewPages, c.overviewGaps, c.overviewDeliveries, c.overviewRecent,
+			c.overviewIncidents, c.overviewMonitors, c.overviewMaintenances, c.overviewPages, c.overviewGaps, c.overviewDeliveries, c.overviewChannels, c.overviewRecent,
 		} {
 			if err := load(reachOf(actor), &o); err != nil {
 				return o, err
@@ -147,6 +148,17 @@ func (c *session) overviewPages(r reach, o *Overview) error {
 
 func (c *session) overviewGaps(_ reach, o *Overview) (err error) {
 	o.Gaps, err = c.gaps(c.Now.Add(-overviewPeriod))
+	return err
+}
+
+// overviewChannels counts the channels that fail. Who is limited to pages sees none.
+func (c *session) overviewChannels(r reach, o *Overview) (err error) {
+	if r.limited {
+		return nil
+	}
+	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM alert_channels
+		WHERE workspace_id = $1 AND deleted_at IS NULL AND enabled AND failing_since_at IS NOT NULL`, r.arg)
+	o.FailingChannels = int(n)
 	return err
 }
 
