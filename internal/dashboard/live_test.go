@@ -110,7 +110,8 @@ func TestScreensThatNobodyWatchesAreForgotten(t *testing.T) {
 	if err := open("bob", "w", 0); !errors.Is(err, allswell.ErrBusy) {
 		t.Errorf("one screen more than a workspace may have open: %v", err)
 	}
-	for n := 0; len(l.screens) < maxScreens; n++ {
+	n := 0
+	for ; len(l.screens) < maxScreens; n++ {
 		for i := 0; ; i++ {
 			err := open(fmt.Sprint(i/10, " of ", n), fmt.Sprint("x", n), i)
 			if err != nil && i == 0 {
@@ -120,6 +121,9 @@ func TestScreensThatNobodyWatchesAreForgotten(t *testing.T) {
 				break
 			}
 		}
+	}
+	if n < 5 {
+		t.Errorf("%d workspaces have all screens that another one left", n)
 	}
 	if err := open("eve", "y", 0); !errors.Is(err, allswell.ErrBusy) {
 		t.Errorf("one screen more than may be open: %v", err)
