@@ -174,7 +174,7 @@ func textsOf[T ~string](values []T) (all []string) {
 	return all
 }
 
-// listOf is enumerate for names. It says how many there are of which it lacks the names.
+// listOf returns an enumeration of names as enumerate does. Of many it returns the first ones and the number of the others.
 func listOf(all []string, word string) string {
 	if n := len(all); n > maxSummaryNames {
 		all = append(all[:maxSummaryNames-1:maxSummaryNames-1], fmt.Sprintf("%d others", n-maxSummaryNames+1))

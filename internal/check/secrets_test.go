@@ -235,7 +235,7 @@ func TestSecretsCannotBeGuessed(t *testing.T) {
 }
 
 // TestEndOfBodyTellsNothing checks that a right guess of the beginning of a secret cannot be told from a wrong one, wherever the
-// body is cut. The target returns the query, so that whoever changes the check chooses the text.
+// body is cut. The target returns the query: the text is chosen by the person who changes the check.
 func TestEndOfBodyTellsNothing(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.URL.RawQuery+strings.Repeat("-", 100))

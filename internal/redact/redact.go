@@ -67,9 +67,9 @@ func (s Secrets) HideShortened(text string) string {
 	return strings.Join(parts, CutMark)
 }
 
-// CutEnd removes as much from the end of a text as it may have of a secret that was cut there. It does so whatever the end
-// is: if only beginnings of secrets were hidden, whoever chooses the text and its end could try one beginning after the
-// other.
+// CutEnd removes the end of a text that was cut: as many bytes as the longest secret can have there without being whole. It
+// does not look at them. If only the beginnings of secrets were removed, somebody who chooses the text could guess a secret,
+// one character after the other.
 func CutEnd[T string | []byte](secrets Secrets, text T) T {
 	if len(secrets) == 0 {
 		return text
