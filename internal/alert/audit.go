@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -61,7 +62,8 @@ func (o OnCall) AuditObject() allswell.AuditObject {
 func (s Silence) AuditObject() allswell.AuditObject {
 	fields := s.Filter.auditFields()
 	fields["comment"], fields["starts_at"], fields["ends_at"] = s.Comment, allswell.FormatTime(s.StartsAt), allswell.FormatTime(s.EndsAt)
-	return allswell.AuditObject{Kind: allswell.ObjectSilence, ID: s.ID, Name: cmp.Or(Shorten(allswell.OneLine(s.Comment), 80), "until "+allswell.FormatTime(s.EndsAt)), Fields: fields}
+	comment := allswell.OneLine(strings.Join(strings.Fields(s.Comment), " "))
+	return allswell.AuditObject{Kind: allswell.ObjectSilence, ID: s.ID, Name: cmp.Or(Shorten(comment, 80), "until "+allswell.FormatTime(s.EndsAt)), Fields: fields}
 }
 
 // AuditObject returns what the audit log records of the alert.

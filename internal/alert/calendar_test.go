@@ -24,7 +24,9 @@ func TestCalendar(t *testing.T) {
 		t.Errorf("%d events", events)
 	}
 	for _, want := range []string{
-		"BEGIN:VCALENDAR\r\nVERSION:2.0\r\n", "\r\nUID:onc_1-20260223T080000Z@status.example.com\r\n", "\r\nDTSTART:20260223T080000Z\r\nDTEND:20260302T080000Z\r\n",
+		"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Allswell//On call//EN\r\nMETHOD:PUBLISH\r\nX-WR-CALNAME:Ops\\; day\\, night", "\r\nREFRESH-INTERVAL;VALUE=DURATION:PT1H\r\nBEGIN:VEVENT",
+		"\r\nDTSTAMP:20260301T120000Z\r\n", "\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+		"\r\nUID:onc_1-20260223T080000Z@status.example.com\r\n", "\r\nDTSTART:20260223T080000Z\r\nDTEND:20260302T080000Z\r\n",
 		`SUMMARY:Bob is on call: Ops\; day\, night 🦊`, `\nBEGIN:VEVENT` + "\r\nTRANSP", "\r\nDTSTART:20260330T070000Z\r\n", // summer time
 	} {
 		if !strings.Contains(unfolded, want) {
