@@ -54,10 +54,39 @@ func TestChart(t *testing.T) {
 	}
 }
 
+// TestShapes checks every coordinate: of a run, which there and back bounds an area, and of a single period.
+func TestShapes(t *testing.T) {
+	c := checkchart.New(start, start.Add(time.Hour), 5*time.Minute, []checkstats.Period{
+		period(0, 0, 100*time.Millisecond), period(1, 0, 50*time.Millisecond), period(11, 0, 200*time.Millisecond),
+	})
+	const there = "M0.0 80.0 L30.0 80.0 L90.0 120.0 L120.0 120.0"
+	const single = "660.0 0.0 L690.0 0.0 L720.0 0.0"
+	for name, line := range map[string]struct{ got, want string }{
+		"p50": {c.P50, there + "M" + single}, "p95": {c.P95, there + "M" + single}, "p99": {c.P99, there + "M" + single},
+		"band": {c.Band, there + "L120.0 120.0 L90.0 120.0 L30.0 80.0 L0.0 80.0Z" + "M" + single + "L" + single + "Z"},
+	} {
+		if line.got != line.want {
+			t.Errorf("%s is %s, want %s", name, line.got, line.want)
+		}
+	}
+	if c.Top != 200*time.Millisecond || c.Half() != 100*time.Millisecond || c.Mid() != checkchart.Height/2 {
+		t.Errorf("the scale ends at %v, its middle is %v at %d", c.Top, c.Half(), c.Mid())
+	}
+	for i, p := range c.Newest() {
+		if p.StartsAt != c.Periods[len(c.Periods)-1-i].StartsAt {
+			t.Errorf("period %d of the newest is that of %v", i, p.StartsAt)
+		}
+	}
+	if c := checkchart.New(start, start.Add(time.Hour), 5*time.Minute, nil); c.Top != time.Millisecond {
+		t.Errorf("the scale without times ends at %v", c.Top)
+	}
+}
+
 func TestShade(t *testing.T) {
 	c := checkchart.New(start, start.Add(time.Hour), 5*time.Minute, nil)
 	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
-	c.Shade([]allswell.ListeningGap{{From: at(-20), To: at(-10)}, {From: at(-10), To: at(15)}, {From: at(30), To: at(30)}, {From: at(45), To: at(70)}})
+	c.Shade([]allswell.ListeningGap{{From: at(-20), To: at(-10)}, {From: at(-10), To: at(15)}, {From: at(30), To: at(30)}, {From: at(45), To: at(70)},
+		{From: at(60), To: at(70)}})
 	want := []checkchart.Bar{{0, 0, 180, checkchart.Height}, {360, 0, 1, checkchart.Height}, {540, 0, 180, checkchart.Height}}
 	if !slices.Equal(c.Gaps, want) {
 		t.Errorf("gaps %v, want %v", c.Gaps, want)

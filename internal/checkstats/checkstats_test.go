@@ -1,7 +1,11 @@
 package checkstats_test
 
 import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
 	"errors"
+	"io"
 	"math"
 	"slices"
 	"testing"
@@ -85,6 +89,9 @@ func TestSummaries(t *testing.T) {
 
 func TestUptime(t *testing.T) {
 	s := summaryOf([]result{{allswell.CheckOK, time.Second}, {allswell.CheckSlow, time.Second}, {allswell.CheckFailed, time.Second}, {allswell.CheckUnknown, 0}})
+	if s.Count != 3 || s.Slow != 1 || s.Failures != 1 || s.Unknown != 1 {
+		t.Errorf("counted %+v", s)
+	}
 	if share, ok := s.Uptime(); !ok || math.Abs(share-2.0/3) > 1e-9 {
 		t.Fatalf("uptime %v, %v; want 2/3", share, ok)
 	}
@@ -142,6 +149,94 @@ func TestChunkSize(t *testing.T) {
 	}
 	if got := day(288, 5) + day(24, 60); got > 7<<10 {
 		t.Fatalf("a day takes %d bytes", got)
+	}
+}
+
+// encoded returns bytes as a chunk that contains them.
+func encoded(t *testing.T, plain []byte) []byte {
+	t.Helper()
+	b := bytes.NewBuffer([]byte{1})
+	w, err := flate.NewWriter(b, flate.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Write(plain)
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestCorruptChunks checks what is no chunk, beside what just is one.
+func TestCorruptChunks(t *testing.T) {
+	var c checkstats.Chunk
+	c.Put(0, summaryOf([]result{{allswell.CheckOK, time.Second}, {allswell.CheckSlow, 2 * time.Second}}))
+	timed, err := io.ReadAll(flate.NewReader(bytes.NewReader(c.Encode()[1:])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(i int, b byte) []byte { // the chunk with another byte
+		out := slices.Clone(timed)
+		out[i] = b
+		return out
+	}
+	limit := binary.AppendUvarint(nil, math.MaxInt32)
+	above := binary.AppendUvarint(nil, math.MaxInt32+1)
+	whole := encoded(t, timed)
+	for name, data := range map[string][]byte{
+		"it is empty": {}, "of another version": append([]byte{2}, whole[1:]...), "not compressed": {1, 0xff, 0xff}, "cut while compressed": whole[:len(whole)-4],
+		"more failures than results":   encoded(t, []byte{0, 2, 3, 0, 0}),
+		"more slow than good results":  encoded(t, []byte{0, 2, 1, 2, 0}),
+		"slow results without times":   encoded(t, []byte{0, 2, 2, 1, 0}),
+		"too many periods":             encoded(t, bytes.Repeat([]byte{0, 1, 1, 0, 0}, 1001)),
+		"a number without an end":      encoded(t, []byte{0, 1, 1, 0, 0x80}),
+		"no number":                    encoded(t, []byte{0, 1, 1, 0}),
+		"a number that is too large":   encoded(t, append([]byte{0, 1, 1, 0}, above...)),
+		"times that are cut":           encoded(t, timed[:len(timed)-1]),
+		"times of more results":        encoded(t, with(1, 3)),
+		"times of fewer results":       encoded(t, with(2, 1)),
+		"times and nothing else":       encoded(t, timed[:6]),
+		"times before another number":  encoded(t, append(slices.Clone(timed), 0x80)),
+		"times that are no sketch":     encoded(t, append(slices.Clone(timed[:len(timed)-6]), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)),
+		"times beyond the end of data": encoded(t, append(slices.Clone(timed[:14]), 0x7f, 0x7f)),
+	} {
+		if c, err := checkstats.Decode(data); !errors.Is(err, checkstats.ErrCorrupt) || c != nil {
+			t.Errorf("%s: %d periods, %v", name, len(c), err)
+		}
+	}
+	for name, data := range map[string][]byte{
+		"all results failed": encoded(t, []byte{0, 2, 2, 0, 0}), "the largest number": encoded(t, append([]byte{0, 1, 1, 0}, limit...)),
+		"as many periods as a chunk has": encoded(t, bytes.Repeat([]byte{0, 1, 1, 0, 0}, 1000)), "with times": whole, "no period": encoded(t, nil),
+	} {
+		if _, err := checkstats.Decode(data); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPut checks that a period is added, replaced and removed where it is, and that the others stay.
+func TestPut(t *testing.T) {
+	var c checkstats.Chunk
+	failed, unknown := summaryOf([]result{{allswell.CheckFailed, 0}}), summaryOf([]result{{allswell.CheckUnknown, 0}})
+	for _, step := range []struct {
+		index int
+		put   checkstats.Summary
+		want  []int
+	}{
+		{5, failed, []int{5}}, {3, unknown, []int{3, 5}}, {4, checkstats.Summary{}, []int{3, 5}}, {9, failed, []int{3, 5, 9}}, {5, unknown, []int{3, 5, 9}},
+		{5, checkstats.Summary{}, []int{3, 9}}, {9, checkstats.Summary{}, []int{3}}, {3, checkstats.Summary{}, nil},
+	} {
+		c.Put(step.index, step.put)
+		var got []int
+		for _, e := range c {
+			got = append(got, e.Index)
+			if e.Index == step.index && (e.Unknown != step.put.Unknown || e.Failures != step.put.Failures) {
+				t.Errorf("period %d has %+v, want %+v", e.Index, e.Summary, step.put)
+			}
+		}
+		if !slices.Equal(got, step.want) {
+			t.Errorf("after period %d: %v, want %v", step.index, got, step.want)
+		}
 	}
 }
 

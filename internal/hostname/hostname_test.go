@@ -21,10 +21,16 @@ func TestASCII(t *testing.T) {
 	}
 	for _, name := range []string{
 		"b\u0000ü.example", "\u00ad.example", "ü\u202e.example", "a ü.example", "\u0301a.example", "ü／x.example", "ü：80", "ü＠x", "ü\xff.example",
-		strings.Repeat("ü", 64) + ".example", strings.Repeat("bücher.", 40) + "example", "⒈ü.example", "-ü.example",
+		strings.Repeat("ü", 64) + ".example", strings.Repeat("bücher.", 40) + "example", "⒈ü.example", "-ü.example", "a\u0080.example",
 	} {
 		if got, ok := ASCII(name); ok {
 			t.Errorf("%q: %q", name, got)
+		}
+	}
+	// A label of 63 bytes fits, and one of 64 does not.
+	for n, want := range map[int]int{55: 63, 56: 0} {
+		if got, ok := ASCII(strings.Repeat("a", n) + "ü"); ok != (want > 0) || ok && len(got) != want {
+			t.Errorf("%d letters: %q of %d bytes, %t", n, got, len(got), ok)
 		}
 	}
 	// A name of 253 bytes fits, and one of 254 does not.
@@ -44,7 +50,7 @@ func TestInText(t *testing.T) {
 		"https://jörg:geheim@bücher.example/": "https://jörg:geheim@xn--bcher-kva.example/", "https://b%C3%BCcher.example/": "https://xn--bcher-kva.example/",
 		"https://bücher.example?x": "https://xn--bcher-kva.example?x", "http://[fe80::1%25eth0]:80/ü": "http://[fe80::1%25eth0]:80/ü",
 		"https://www.example.com/ü": "https://www.example.com/ü", "bücher": "bücher", "": "", "https://a%zz/": "https://a%zz/",
-		"http://１２７.０.０.１/": "http://127.0.0.1/",
+		"http://１２７.０.０.１/": "http://127.0.0.1/", "https://bücher:8443/": "https://xn--bcher-kva:8443/", "https:///ü": "https:///ü", "https://:ü/": "https://:ü/",
 	} {
 		if got, ok := InURL(text); !ok || got != want {
 			t.Errorf("%s: %q, %t, want %q", text, got, ok, want)
@@ -58,7 +64,7 @@ func TestInText(t *testing.T) {
 			t.Errorf("%s: %q, %t, want %q", text, got, ok, want)
 		}
 	}
-	for text, want := range map[string]string{"bücher.example:53": "xn--bcher-kva.example:53", "bücher.example": "xn--bcher-kva.example", "[::1]:53": "[::1]:53"} {
+	for text, want := range map[string]string{"bücher.example:53": "xn--bcher-kva.example:53", "bücher.example": "xn--bcher-kva.example", "[::1]:53": "[::1]:53", "bücher:53": "xn--bcher-kva:53"} {
 		if got, ok := InHostPort(text); !ok || got != want {
 			t.Errorf("%s: %q, %t, want %q", text, got, ok, want)
 		}

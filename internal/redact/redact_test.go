@@ -16,9 +16,64 @@ func TestHide(t *testing.T) {
 		{"abc", "abc", "abc"},
 		{"a b  c\nd", "on one line: a b c d", "on one line: [secret]"},
 		{"a/b+c", "a%2Fb%2Bc a%2Fb+c", "[secret] [secret]"},
+		{"abcd", "abcd", "[secret]"},
 	} {
 		if got := New(c.secret).Hide(c.text); got != c.want {
 			t.Errorf("%q in %q: %q, want %q", c.secret, c.text, got, c.want)
+		}
+	}
+}
+
+// TestEveryWayToWrite checks that a secret is hidden in whatever form a document repeats it.
+func TestEveryWayToWrite(t *testing.T) {
+	const secret = "Ab1 -._é\"'<&>/\\*!()+\n%"
+	for way, written := range map[string]string{
+		"typed":                            secret,
+		"on one line":                      strings.Join(strings.Fields(secret), " "),
+		"html.EscapeString":                "Ab1 -._é&#34;&#39;&lt;&amp;&gt;/\\*!()+\n%",
+		"HTML of Python":                   "Ab1 -._é&quot;&#x27;&lt;&amp;&gt;/\\*!()+\n%",
+		"HTML of PHP":                      "Ab1 -._é&quot;&#039;&lt;&amp;&gt;/\\*!()+\n%",
+		"HTML without quotes":              "Ab1 -._é\"'&lt;&amp;&gt;/\\*!()+\n%",
+		"JSON":                             `Ab1 -._é\"'<&>/\\*!()+\n%`,
+		"JSON of PHP":                      `Ab1 -._é\"'<&>\/\\*!()+\n%`,
+		"JSON of Go":                       `Ab1 -._é\"'\u003c\u0026\u003e/\\*!()+\n%`,
+		"a form":                           "Ab1+-._%C3%A9%22%27%3C%26%3E%2F%5C%2A%21%28%29%2B%0A%25",
+		"a path":                           "Ab1%20-._%C3%A9%22%27%3C&%3E%2F%5C%2A%21%28%29+%0A%25",
+		"a query of %20":                   "Ab1%20-._%C3%A9%22%27%3C%26%3E%2F%5C%2A%21%28%29%2B%0A%25",
+		"a form in small letters":          "Ab1+-._%c3%a9%22%27%3c%26%3e%2f%5c%2a%21%28%29%2b%0a%25",
+		"a path in small letters":          "Ab1%20-._%c3%a9%22%27%3c&%3e%2f%5c%2a%21%28%29+%0a%25",
+		"a query of %20 in small letters":  "Ab1%20-._%c3%a9%22%27%3c%26%3e%2f%5c%2a%21%28%29%2b%0a%25",
+		"encodeURIComponent":               "Ab1%20-._%C3%A9%22'%3C%26%3E%2F%5C*!()%2B%0A%25",
+		"decimal references":               "Ab1 -._é&#34;&#39;&#60;&#38;&#62;&#47;&#92;&#42;&#33;&#40;&#41;&#43;&#10;&#37;",
+		"hexadecimal references":           "Ab1 -._é&#x22;&#x27;&#x3c;&#x26;&#x3e;&#x2f;&#x5c;&#x2a;&#x21;&#x28;&#x29;&#x2b;&#xa;&#x25;",
+		"hexadecimal references, capitals": "Ab1 -._é&#x22;&#x27;&#x3C;&#x26;&#x3E;&#x2F;&#x5C;&#x2A;&#x21;&#x28;&#x29;&#x2B;&#xA;&#x25;",
+		"JavaScript":                       `Ab1 -._é\u0022\u0027\u003c\u0026\u003e\u002f\u005c\u002a\u0021\u0028\u0029\u002b\u000a\u0025`,
+		"JavaScript, capitals":             `Ab1 -._é\u0022\u0027\u003C\u0026\u003E\u002F\u005C\u002A\u0021\u0028\u0029\u002B\u000A\u0025`,
+		"quoted-printable":                 "Ab1 -._é=22=27=3C=26=3E=2F=5C=2A=21=28=29=2B=0A=25",
+	} {
+		if got := New(secret).Hide("x " + written + " y"); got != "x [secret] y" {
+			t.Errorf("%s: %q", way, got)
+		}
+	}
+}
+
+// TestLongestSecretIsHiddenFirst checks that nothing is left of a secret that contains another one.
+func TestLongestSecretIsHiddenFirst(t *testing.T) {
+	for _, values := range [][]string{{"abcd", "abcdefgh"}, {"abcdefgh", "abcd"}, {"zzzz", "abcdefgh", "efgh"}} {
+		if got := New(values...).Hide("abcdefgh"); got != "[secret]" {
+			t.Errorf("%q: %q", values, got)
+		}
+	}
+}
+
+// TestCutEnd checks that exactly the bytes are removed that the longest secret may have without being whole.
+func TestCutEnd(t *testing.T) {
+	secrets := New("abcd", "abcdefgh")
+	for text, want := range map[string]string{
+		"": "", "1234567": "", "12345678": "1", "123456789": "12", "1é2345678": "1é", "1é345678": "1", "\xa9\xa9345678": "",
+	} {
+		if got := CutEnd(secrets, text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }
@@ -64,10 +119,17 @@ func TestParts(t *testing.T) {
 		"Bearer 0123456789ab":        "0123456789ab",
 		"bearer 0123":                "0123",
 		"Bearer 012":                 "",
+		"one 01234567890":            "",
+		"one 012345678901":           "012345678901",
+		"Basic YWJjZGVm!":            "YWJjZGVm!",
 		"Basic bWU6MDEyMzQ1Njc4OQ==": "0123456789 bWU6MDEyMzQ1Njc4OQ== me:0123456789",
 
 		"https://x.test/hook/words-in-a-path": "/hook/words-in-a-path words-in-a-path",
 		"https://x.test/hooks/T0AB":           "/hooks/T0AB T0AB",
+		"https://x.test/a/%54okn":             "%54okn /a/%54okn /a/Tokn Tokn",
+		"https://x.test/abcdefghijk":          "/abcdefghijk",
+		"https://x.test/abcdefghijkl":         "/abcdefghijkl abcdefghijkl",
+		"https://x.test/%zz/T0AB":             "",
 		"https://x.test/a/p%2fQ":              "/a/p%2fQ /a/p/Q p%2fQ",
 
 		"https://x.test/a?k=abcd&l=abc":          "/a?k=abcd&l=abc abcd",
@@ -97,6 +159,12 @@ func TestQueryIsHidden(t *testing.T) {
 		if text := hidden.Hide("The key " + said + " is unknown, to={to}."); strings.ContainsAny(text, "b3") || !strings.Contains(text, "{to}") {
 			t.Errorf("%s: %s", said, text)
 		}
+	}
+}
+
+func TestBasicAuth(t *testing.T) {
+	if got := BasicAuth("me", "0123456789"); got != "bWU6MDEyMzQ1Njc4OQ==" {
+		t.Error(got)
 	}
 }
 
