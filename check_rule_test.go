@@ -229,6 +229,11 @@ func TestLimitsOfChecks(t *testing.T) {
 		{"interval", allswell.MaxCheckInterval, allswell.CheckSpec{}, true},
 		{"interval", allswell.MaxCheckInterval + time.Second, allswell.CheckSpec{}, false},
 		{"interval", time.Minute + time.Millisecond, allswell.CheckSpec{}, false},
+		{"interval", 5 * time.Second, allswell.CheckSpec{Timeout: 10 * time.Second}, false},
+		{"timeout", time.Minute, allswell.CheckSpec{Timeout: -time.Second}, false},
+		{"timeout", time.Minute, allswell.CheckSpec{Timeout: 1500 * time.Millisecond}, false},
+		{"slow_after", time.Minute, allswell.CheckSpec{Timeout: 2 * time.Second, SlowAfter: -time.Millisecond}, false},
+		{"slow_after", time.Minute, allswell.CheckSpec{Timeout: 2 * time.Second, SlowAfter: 1500 * time.Microsecond}, false},
 		{"timeout", time.Minute, allswell.CheckSpec{Timeout: 999 * time.Millisecond}, false},
 		{"timeout", time.Minute, allswell.CheckSpec{Timeout: time.Second}, true},
 		{"timeout", time.Minute, allswell.CheckSpec{Timeout: 59 * time.Second}, true},
@@ -313,9 +318,31 @@ func TestCheckSentences(t *testing.T) {
 		"The last 2 checks failed, while a parent of the monitor is down: there is no outage of its own. Failures are counted from zero once the parent is up. The next check is at 02:01:00.": func(m *allswell.Monitor) {
 			m.ConsecutiveFailures, m.FailuresSuppressed, m.ParentDown = 2, true, true
 		},
+		"The checks failed: the monitor has been down since 01:30:00. 2 good results in a row end the outage. The last failure: status 502. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+			m.State = allswell.MonitorDown
+			m.CheckState.Status, m.CheckState.Reason = allswell.CheckFailed, "status 502"
+		},
+		"The checks failed: the monitor has been down since 01:30:00. 2 good results in a row end the outage. The last check succeeded. Its incident was taken over: the recovery does not resolve it. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+			m.State, m.CheckState.Good, m.CheckState.Reason = allswell.MonitorDown, 1, "soon"
+		},
+		"The checks failed: the monitor has been down since 01:30:00. The next good result ends the outage. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+			m.State, m.Check.RecoveryThreshold = allswell.MonitorDown, 1
+		},
+		"The target has been slow since 01:00:00. The next result that is not slow ends that. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+			m.CheckState.SlowSince, m.Check.RecoveryThreshold = now.Add(-time.Hour), 1
+		},
+		"The last check failed, and has not counted. The next check is at 02:01:00.": func(m *allswell.Monitor) { m.CheckState.Status = allswell.CheckFailed },
+		"Since 01:00:00 it is unknown whether the target works: the server's own network did not work, or it is not allowed to connect to the target, as the last results say. Such checks do not count. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+			m.CheckState.Status, m.CheckState.UnknownSince = "", now.Add(-time.Hour)
+		},
+		"The last check succeeded slowly. The monitor is slow after 2 in a row.": func(m *allswell.Monitor) {
+			m.CheckState.Status, m.CheckState.Slow, m.NextCheckAt, m.SuppressedUntil = allswell.CheckSlow, 1, time.Time{}, now
+		},
 	} {
 		m := checkedMonitor(func(m *allswell.Monitor) { m.CheckState.Status, m.NextCheckAt = allswell.CheckOK, now.Add(time.Minute) }, change)
-		if got := strings.Join(m.Explain(allswell.Tick{AsOf: now, Threshold: 3}).Sentences(clock), " "); got != want {
+		e := m.Explain(allswell.Tick{AsOf: now, Threshold: 3})
+		e.DownSince, e.TakenOver = now.Add(-30*time.Minute), m.CheckState.Good == 1 // is said only of an outage
+		if got := strings.Join(e.Sentences(clock), " "); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
