@@ -1,6 +1,9 @@
 package allswell
 
 import (
+	"crypto/ecdh"
+	"crypto/rand"
+	"encoding/base64"
 	"fmt"
 	"reflect"
 	"strings"
@@ -42,5 +45,117 @@ func TestRowsOfChannels(t *testing.T) {
 		if got != want[r.channel] {
 			t.Errorf("%s: %q, want %q", r.channel, got, want[r.channel])
 		}
+	}
+}
+
+// TestTargetsOfChannels gives each kind of target its limits, what is refused, with the message, and what is normalised.
+func TestTargetsOfChannels(t *testing.T) {
+	label := strings.Repeat("a", 63)
+	host := strings.Join([]string{label, label, label, strings.Repeat("b", 61)}, ".") // of 253 characters, the most
+	path := func(length int) string {
+		return "https://a.example/" + strings.Repeat("p", length-len("https://a.example/"))
+	}
+	email := func(length int) string {
+		const local, end = "l23456789012345678901234567890@", ".example"
+		name := strings.Repeat("abcdefgh.", 30)
+		return local + strings.TrimSuffix(name[:length-len(local)-len(end)-1], ".") + "z" + end
+	}
+	key := ecdhKey(t)
+	push := func(endpoint, key string, auth int) string {
+		return PushTarget{endpoint, key, base64.RawURLEncoding.EncodeToString(make([]byte, auth))}.String()
+	}
+	const pushURL, browser = "https://fcm.googleapis.com/fcm/send/abc", "subscription of a browser"
+	standard := base64.StdEncoding.EncodeToString(key)
+	key64 := base64.RawURLEncoding.EncodeToString(key)
+	for _, c := range []struct {
+		check       func(*ValidationError, string, string) string
+		target      string
+		want, wrong string // want "": refused with a message that contains wrong
+	}{
+		{checkURL, "", "", "is required"}, {checkURL, " ", "", "is required"}, {checkURL, "a.example", "", "must begin with"},
+		{checkURL, path(MaxURLLength), path(MaxURLLength), ""}, {checkURL, path(MaxURLLength + 1), "", "without spaces"},
+		{checkURL, "https:///path", "", "without spaces"}, {checkURL, "https://a.example/a b", "", "without spaces"}, {checkURL, "https://a.example/\x7f", "", "without spaces"},
+		{checkURL, "https://a.example/~", "https://a.example/~", ""}, {checkURL, "mailto:a://b", "", "without spaces"},
+		{checkURL, "ftp://a.example", "", "without a user name"}, {checkURL, "https://u@a.example", "", "without a user name"}, {checkURL, "https://a.example:", "", "without a user name"},
+		{checkURL, "https://a.example:0", "", "ports are from 1 to 65535"}, {checkURL, "https://a.example:65536", "", "ports are from 1 to 65535"},
+		{checkURL, "https://a.example:65535/", "https://a.example:65535/", ""}, {checkURL, "https://a.example:1/", "https://a.example:1/", ""},
+		{checkURL, " HTTPS://A.Example#f ", "https://a.example/", ""}, {checkURL, "http://a.example:80", "http://a.example/", ""}, {checkURL, "https://a.example:443", "https://a.example/", ""},
+		{checkURL, "http://a.example:443/", "http://a.example:443/", ""}, {checkURL, "https://a.example:80/", "https://a.example:80/", ""},
+		{checkURL, "https://[::1]:8080/", "https://[::1]:8080/", ""}, {checkURL, "https://" + host + "/", "https://" + host + "/", ""},
+		{checkURL, "https://" + host + "b/", "", "without a user name"}, {checkURL, "https://" + label + "/", "https://" + label + "/", ""}, {checkURL, "https://" + label + "a/", "", "without a user name"},
+		{checkURL, "https://-a.example/", "", "without a user name"}, {checkURL, "https://a-.example/", "", "without a user name"}, {checkURL, "https://a..example/", "", "without a user name"},
+		{checkURL, "https://a_b.example/", "https://a_b.example/", ""}, {checkURL, "https://a!b.example/", "", "without a user name"}, {checkURL, "https://az09.example/", "https://az09.example/", ""},
+		{checkURL, "https://a{.example/", "", ""}, {checkURL, "https://a~.example/", "", ""}, {checkURL, "https://a$.example/", "", "without a user name"},
+		{checkEmail, "", "", "is required"}, {checkEmail, email(MaxEmailLength), email(MaxEmailLength), ""}, {checkEmail, email(MaxEmailLength + 1), "", "an e-mail address"},
+		{checkEmail, strings.Repeat("l", 64) + "@a.example", strings.Repeat("l", 64) + "@a.example", ""}, {checkEmail, strings.Repeat("l", 65) + "@a.example", "", "an e-mail address"},
+		{checkEmail, " Ann@A.Example ", "ann@a.example", ""}, {checkEmail, "ann@example", "", "an e-mail address"}, {checkEmail, "ann@127.1", "", "an e-mail address"},
+		{checkEmail, "ann@a.0xff", "", "an e-mail address"}, {checkEmail, "ann@a.0xfg", "ann@a.0xfg", ""}, {checkEmail, "Ann <ann@a.example>", "", "an e-mail address"},
+		{checkEmail, "<ann@a.example>", "", "an e-mail address"}, {checkEmail, `"a b"@a.example`, "", "an e-mail address"}, {checkEmail, `"ann"@a.example`, "", "an e-mail address"},
+		{checkEmail, "ann@a.example, bob@a.example", "", "an e-mail address"}, {checkEmail, "ann@a.example\r\nBcc: b@a.example", "", "an e-mail address"},
+		{checkEmail, "ann@[1.2.3.4]", "", "an e-mail address"}, {checkEmail, "a\x7fn@a.example", "", "an e-mail address"}, {checkEmail, "a~n@a.example", "a~n@a.example", ""},
+		{checkPhone, "\t", "", "is required"}, {checkPhone, "+1234567", "+1234567", ""}, {checkPhone, "+123456", "", "country code"}, {checkPhone, "+123456789012345", "+123456789012345", ""},
+		{checkPhone, "+1234567890123456", "", "country code"}, {checkPhone, "+0234567", "", "country code"}, {checkPhone, "0049 (0)151/123.456-78", "+4915112345678", ""},
+		{checkPhone, "\u200b\u200f\u202a\u202e\u2066\u2069+1234567", "+1234567", ""}, {checkPhone, "+123456\u200a7", "", "country code"}, {checkPhone, "+1234567\u2010\u2013", "+1234567", ""},
+		{checkPhone, "+1234567\u2014", "", "country code"}, {checkPhone, "+١٢٣٠٩٩٩", "+1230999", ""}, {checkPhone, "+۱۲۳۰۹۹۹", "+1230999", ""}, {checkPhone, "+123456७", "", "country code"},
+		{checkPush, push(pushURL, key64, 16), push(pushURL, key64, 16), ""}, {checkPush, push(pushURL, standard, 16), push(pushURL, standard, 16), ""},
+		{checkPush, push("HTTPS://FCM.googleapis.com:443/a", key64, 16), push("https://fcm.googleapis.com/a", key64, 16), ""},
+		{checkPush, "", "", browser}, {checkPush, pushURL, "", browser}, {checkPush, push("", key64, 16), "", browser}, {checkPush, push("ftp://a", key64, 16), "", browser},
+		{checkPush, push(pushURL, key64, 15), "", browser}, {checkPush, push(pushURL, key64, 17), "", browser}, {checkPush, push(pushURL, key64[:40], 16), "", browser},
+		{checkPush, push(pushURL, "!"+key64[1:], 16), "", browser}, {checkPush, push(pushURL, base64.RawURLEncoding.EncodeToString(make([]byte, 65)), 16), "", browser},
+		{checkPush, PushTarget{pushURL, key64, "!!"}.String(), "", browser},
+	} {
+		var bad ValidationError
+		got := c.check(&bad, "target", c.target)
+		if got != c.want || (c.want == "") != (bad.Err() != nil) {
+			t.Errorf("%q: %q, want %q; %v", c.target, got, c.want, bad.Err())
+		}
+		if said := bad.Fields["target"]; c.want == "" && (len(said) != 1 || !strings.Contains(said[0], c.wrong)) {
+			t.Errorf("%q: %q, want %q", c.target, said, c.wrong)
+		}
+	}
+}
+
+// ecdhKey returns the public key of a browser.
+func ecdhKey(t *testing.T) []byte {
+	key, err := ecdh.P256().GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key.PublicKey().Bytes()
+}
+
+// TestServicesOfChannels holds at which hosts the targets of a channel with hosts may be, and what is shown of them.
+func TestServicesOfChannels(t *testing.T) {
+	const teams, hook = "https://prod-1.logic.azure.com", "/workflows/0123456789abcdef"
+	for _, c := range []struct {
+		channel Channel
+		target  string
+		want    bool
+		shown   string
+	}{
+		{ChannelSlack, "https://hooks.slack.com/services/T0/B0/secret", true, "https://hooks.slack.com/…cret"},
+		{ChannelSlack, "http://hooks.slack.com/services/T0/B0/secret", false, "http://hooks.slack.com/…cret"},
+		{ChannelSlack, "https://hooks.slack.com:8443/services/T0/B0/secret", false, "https://hooks.slack.com:8443/…cret"},
+		{ChannelSlack, "https://x.hooks.slack.com/services/T0/B0/secret", false, "https://x.hooks.slack.com/…cret"},
+		{ChannelSlack, "https://hooks.slack.com.a.example/services/T0/B0/secret", false, "https://hooks.slack.com.a.example/…cret"},
+		{ChannelTeams, teams + hook, true, teams + "/…cdef"},
+		{ChannelTeams, "https://logic.azure.com" + hook, false, "https://logic.azure.com/…cdef"},
+		{ChannelTeams, "https://xlogic.azure.com" + hook, false, "https://xlogic.azure.com/…cdef"},
+		{ChannelMattermost, "http://chat.example:8065/hooks/123456789", true, "http://chat.example:8065/…"},
+		{ChannelMattermost, "http://chat.example:8065/hooks/1234567890", true, "http://chat.example:8065/…7890"},
+		{ChannelWebhook, "http://a.example/0123456789abcdef", true, "http://a.example/0123456789abcdef"},
+		{ChannelPush, PushTarget{"https://fcm.googleapis.com/fcm/send/abcdefg", "k", "a"}.String(), true, "https://fcm.googleapis.com/…defg"},
+		{ChannelPush, PushTarget{"https://a.example/fcm/send/abcdefg", "k", "a"}.String(), false, "https://a.example/…defg"},
+		{ChannelPush, "https://fcm.googleapis.com/…cdef", true, "https://fcm.googleapis.com/…"},
+	} {
+		if got := c.channel.AtService(c.target); got != c.want || c.channel.Shown(c.target) != c.shown {
+			t.Errorf("%s %s: at the service %v, shown as %s", c.channel, c.target, got, c.channel.Shown(c.target))
+		}
+	}
+	if got := Channel("fax").Host("https://a.example"); got != "" {
+		t.Errorf("the host of an unknown channel is %q", got)
+	}
+	if got := ChannelPush.Host(PushTarget{Endpoint: "https://fcm.googleapis.com/a"}.String()); got != "fcm.googleapis.com" {
+		t.Errorf("the host of a browser is %q", got)
 	}
 }
