@@ -32,6 +32,24 @@ func TestExactNumbers(t *testing.T) {
 		{"1e999999999", "1e999999998", false},
 		{"1e-999999999", "0", false},
 		{"1e99999999999999999999999999", "1", false},
+		{"1e99999999999999999999", "1e99999999999999999998", true}, // exponents beyond the limit are equal
+		{"1e-99999999999999999999", "1e-99999999999999999998", true},
+		{"1e-99999999999999999999", "1e99999999999999999999", false},
+		{"1e1152921504606846977", "1e1152921504606846976", true},
+		{"1e1152921504606846976", "1e1152921504606846975", false},
+		{"1e-1152921504606846977", "1e-1152921504606846976", true},
+		{"1e-1152921504606846976", "1e-1152921504606846975", false},
+		{"0", ".", false},
+		{"0", "-", false},
+		{"0", "e0", false},
+		{"1", "1e", false},
+		{"1", "1e+-0", false},
+		{"1", "1e0x", false},
+		{"1", "1.x", false},
+		{"1", "1.", true},
+		{"5", "-5", false},
+		{"5", "+-5", false},
+		{"-5", "-+5", false},
 		{"1", "", false},
 		{"1", "0x1", false},
 		{"1", "1 1", false},
@@ -193,9 +211,86 @@ func TestParseErrors(t *testing.T) {
 		"$[?" + strings.Repeat("@[?", 1000): "more than 100 levels",
 		strings.Repeat("$", 5_000):          "it is longer than 4096 bytes",
 		"$['\xff']":                         "it is not valid UTF-8",
+
+		"$.[0]":     `expected a name or * at "[0]"`,
+		"$.":        `expected a name or *; other names are written as ['name'], at its end`,
+		"$.1a":      `expected a name or *; other names are written as ['name'], at "1a"`,
+		"$..":       `expected a name or *; other names are written as ['name'], at its end`,
+		"$.a ":      `unexpected text at " "`,
+		"$.a@":      `unexpected text at "@"`,
+		"$[0 0]":    `expected , or ] at "0]"`,
+		"$[01]":     `expected an integer without leading zeros at "01]"`,
+		"$[-0]":     `expected an integer without leading zeros at "-0]"`,
+		"$[-]":      `expected an integer without leading zeros at "-]"`,
+		"$[0:-]":    `expected an integer without leading zeros at "-]"`,
+		"$[0:1:00]": `expected an integer without leading zeros at "00]"`,
+		"$[ a]":     `expected a selector at "a]"`,
+		"$[]":       `expected a selector at "]"`,
+
+		"$[9007199254740992]":     `the integer is too large at "9007199254740992]"`,
+		"$[-9007199254740992]":    `the integer is too large at "-9007199254740992]"`,
+		"$[99999999999999999999]": `the integer is too large at "99999999999999999999]"`,
+
+		"$['a":              "the quotes do not end at its end",
+		"$['a\x1f']":        `control character at "\x1f']"`,
+		`$['a\x']`:          `unknown escape at "x']"`,
+		`$['a\"']`:          `unknown escape at "\"']"`,
+		`$['a\`:             "unknown escape at its end",
+		`$['\u12']`:         `expected uXXXX at "u12']"`,
+		`$['\u00`:           `expected uXXXX at "u00"`,
+		`$['\u+123']`:       `expected uXXXX at "u+123']"`,
+		`$['\u_123']`:       `expected uXXXX at "u_123']"`,
+		`$['\u00g0']`:       `expected uXXXX at "u00g0']"`,
+		`$['\ud800']`:       `surrogate without its other half at "']"`,
+		`$['\udc00\ud800']`: `surrogate without its other half at "\\ud800']"`,
+		`$['\ud800\ud800']`: `surrogate without its other half at "']"`,
+		`$['\ud800\ue000']`: `surrogate without its other half at "']"`,
+		`$['\ud800a12345']`: `surrogate without its other half at "a12345']"`,
+		`$['\ud800\a1234']`: `expected uXXXX at "a1234']"`,
+
+		"$[?!@.a == 1]":            `! before a comparison needs parentheses at "@.a == 1]"`,
+		"$[?(@.a]":                 `expected ) at "]"`,
+		"$[?1]":                    `expected a query, a comparison or a function at "1]"`,
+		"$[?'a']":                  `expected a query, a comparison or a function at "'a']"`,
+		"$[?length(@.a)]":          `the result of length() must be compared at "]"`,
+		"$[?@.* == 1]":             `only a query that selects at most one value can be compared at "@.* == 1]"`,
+		"$[?1 == @..a]":            `only a query that selects at most one value can be compared at "1 == @..a]"`,
+		"$[?length(@.*) == 1]":     `only a query that selects at most one value can be compared at "@.*) == 1]"`,
+		"$[?match(@.a, 'a') == 1]": `the result of match() cannot be compared at "match(@.a, 'a') == 1]"`,
+		"$[?count(1) == 1]":        `count() needs a query at "1) == 1]"`,
+		"$[?@.a == ]":              `expected a value, a query or a function at "]"`,
+		"$[?@.a == A]":             `expected a value, a query or a function at "A]"`,
+		"$[?@.a == -]":             `expected a number at "-]"`,
+		"$[?@.a == 01]":            `expected a number at "01]"`,
+		"$[?@.a == 1.]":            `expected digits at "]"`,
+		"$[?@.a == 1e]":            `expected digits at "]"`,
+		"$[?@.a == 1e-]":           `expected digits at "]"`,
+		"$[?@.a == 1E+-1]":         `expected digits at "-1]"`,
+		"$[?@.a == nil]":           `unknown word at "nil]"`,
+		"$[?@.a == az_9]":          `unknown word at "az_9]"`,
+		"$[?@.a == none":           `unknown word at "none"`,
+		"$[?size(@.a) == 1]":       `unknown function at "size(@.a) == 1]"`,
+		"$[?length(@.a, 1) == 1]":  `expected ) at ", 1) == 1]"`,
+		"$[?match(@.a)]":           `expected , at ")]"`,
+
+		"$[?" + strings.Repeat("(", 100) + "@.a" + strings.Repeat(")", 100) + "]": "more than 100 levels at ",
+		"$" + strings.Repeat("a", 4096):                                           "it is longer than 4096 bytes",
 	} {
 		if _, err := Parse(path); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%.30s: %v", path, err)
+		}
+	}
+}
+
+// TestLimitsOfPaths checks what is just within the limits, and that levels are left again.
+func TestLimitsOfPaths(t *testing.T) {
+	filter := "?" + strings.Repeat("(", 98) + "length(@.a) == 1" + strings.Repeat(")", 98)
+	for _, path := range []string{
+		"$." + strings.Repeat("a", 4094), "$[9007199254740991]", "$[-9007199254740991]", "$[" + filter + "]", "$[" + filter + "," + filter + "]",
+		"$._", "$.A", "$.Z9", "$.é", "$.a0", "$[0]", `$['\ud800\udc00\udbff\udfff\ud7ff\ue000']`, "$ [ 'a' , 0 : 1 : 1 ] .b", "$[?@.a == 0 && -0.0 < 1e+5]",
+	} {
+		if _, err := Parse(path); err != nil {
+			t.Errorf("%.50s: %v", path, err)
 		}
 	}
 }
