@@ -1,0 +1,86 @@
+package alertchannel
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var updateOutcomes = flag.Bool("update-outcomes", false, "write testdata/outcomes.txt")
+
+// TestOutcomesAsStored compares what each answer of each service means with the file: of statuses at the limits of their
+// classes, and of answers of success that say nothing, or something else. It also compares how long the longest messages
+// are. With the flag -update-outcomes it writes the file; read its difference before you commit it.
+func TestOutcomesAsStored(t *testing.T) {
+	const file = "testdata/outcomes.txt"
+	sender := NewSender(Config{AllowPrivate: true})
+	defer sender.Close()
+	var text strings.Builder
+	text.WriteString("# Answers of services and what they mean. go test -run TestOutcomesAsStored ./internal/alertchannel -update-outcomes writes this file.\n")
+	statuses := []int{200, 201, 204, 299, 300, 304, 399, 400, 401, 403, 404, 407, 408, 413, 422, 425, 429, 499, 500, 503, 599}
+	for _, name := range slices.Sorted(maps.Keys(services)) {
+		svc := services[name]
+		peer := newSink(t)
+		channel := newChannel(t, name, svc.config, peer.URL)
+		all := messages(svc.ref)
+		fmt.Fprintf(&text, "\n# %s\n", name)
+		answer := func(status int, body string) {
+			peer.reset(func(w http.ResponseWriter, _ int) {
+				if status != 200 {
+					w.Header().Set("Retry-After", "7")
+				}
+				w.WriteHeader(status)
+				if status != 204 && status != 304 {
+					io.WriteString(w, body)
+				}
+			})
+			r := sender.Send(t.Context(), channel, all["one"])
+			wait := ""
+			if r.RetryAfter > 0 {
+				wait = fmt.Sprintf(", after %s", r.RetryAfter)
+			}
+			fmt.Fprintf(&text, "%d %s: %s%s, %d requests: %s\n", status, body, r.Result, wait, len(peer.taken()), strings.ReplaceAll(r.Reason, strings.TrimPrefix(peer.URL, "http://"), "SERVER"))
+		}
+		for _, status := range statuses {
+			answer(status, `{"x":1}`)
+		}
+		for _, body := range []string{"", "<html>", "text", "[]"} {
+			answer(200, body)
+		}
+		for _, title := range []string{"long", "long list", "thousand"} {
+			peer.reset(svc.success)
+			sender.Send(t.Context(), channel, all[title])
+			for _, e := range peer.taken() {
+				fmt.Fprintf(&text, "%s: %d bytes\n", title, len(strings.ReplaceAll(string(e.body), peer.URL, "SERVER")))
+			}
+		}
+	}
+	if *updateOutcomes {
+		if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stored, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := strings.Split(text.String(), "\n"), strings.Split(string(stored), "\n")
+	service := ""
+	for i := range min(len(got), len(want)) {
+		if strings.HasPrefix(got[i], "# ") {
+			service = got[i]
+		}
+		if got[i] != want[i] {
+			t.Errorf("%s: %s\nwant %s", service, got[i], want[i])
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d lines, stored are %d", len(got), len(want))
+	}
+}
