@@ -184,3 +184,52 @@ func TestFieldsOfOAuth(t *testing.T) {
 		t.Errorf("parameters %s", got)
 	}
 }
+
+// TestWhatBeginningsMean checks what a server speaks by how its answer begins, and how much of that is shown.
+func TestWhatBeginningsMean(t *testing.T) {
+	full := strings.Repeat("é", 80)
+	for sent, want := range map[string]string{
+		"\x15\x03\x01": "SERVER speaks TLS, but the URL is one of http", "\x16\x03\x03": "SERVER speaks TLS, but the URL is one of http",
+		"\x00\x00\x00\x04": "SERVER speaks only HTTP/2, which a check with http_version 2 expects", "": "SERVER answered with an empty line instead of a status of HTTP",
+		"\x00\x00\x00\x03": `SERVER does not speak HTTP: its answer begins with ""`, "\x00\x00\x00": `SERVER does not speak HTTP: its answer begins with ""`,
+		"abc\x04": `SERVER does not speak HTTP: its answer begins with "abc"`, full: `SERVER does not speak HTTP: its answer begins with "` + full + `"`,
+		full + "x": `SERVER does not speak HTTP: its answer begins with "` + full + `…"`,
+	} {
+		if got := notHTTP(sent, "SERVER"); got != want {
+			t.Errorf("%q: %s, want %s", sent, got, want)
+		}
+	}
+	for line, want := range map[string]string{
+		"X-A: a\x1fb": `the header "X-A" of the response has a control character (0x1f)`, "X-A: \tb\x7f": `the header "X-A" of the response has a control character (0x7f)`,
+		"X A: a\tb ~": `a header of the response has an invalid name: "X A"`,
+	} {
+		if got := badHeader(line); got != want {
+			t.Errorf("%q: %s, want %s", line, got, want)
+		}
+	}
+}
+
+// TestHintsOfStatuses checks which statuses have a hint, and which neighbours have none.
+func TestHintsOfStatuses(t *testing.T) {
+	const https, body = ": the port expects https", "Client sent an HTTP request to an HTTPS server."
+	for _, c := range []struct {
+		status           int
+		scheme, location string
+		want             string
+	}{
+		{400, "http", "", https}, {400, "https", "", ""}, {401, "http", "", ""}, {300, "http", "", ""}, {301, "http", "", ", without the header Location"},
+		{301, "http", "/", ""}, {303, "https", "", ", without the header Location"}, {304, "http", "", ""}, {308, "http", "", ", without the header Location"},
+		{309, "http", "", ""}, {431, "http", "", ": the headers of the request are too large for the server"}, {430, "http", "", ""},
+	} {
+		response := &http.Response{StatusCode: c.status, Header: http.Header{}, Request: &http.Request{URL: &url.URL{Scheme: c.scheme}}}
+		if c.location != "" {
+			response.Header.Set("Location", c.location)
+		}
+		if got := statusHint(response, body); got != c.want {
+			t.Errorf("%d of %s, Location %q: %q", c.status, c.scheme, c.location, got)
+		}
+	}
+	if got := statusHint(&http.Response{StatusCode: 400, Request: &http.Request{URL: &url.URL{Scheme: "http"}}}, "no"); got != "" {
+		t.Errorf("another 400: %q", got)
+	}
+}

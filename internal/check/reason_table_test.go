@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/fair"
 )
 
 // TestReasonsOfErrors checks what each error means to people, and which of them are this machine's own.
@@ -274,6 +275,39 @@ func TestTextsOfTargets(t *testing.T) {
 	for n, want := range map[int]string{1: "a", 3: "a, a, a", 4: "a, a, a and 1 more"} {
 		if got := shortList(strings.Split(strings.Repeat("a", n), "")); got != want {
 			t.Errorf("%d texts: %q", n, got)
+		}
+	}
+}
+
+// TestTurnsEnd checks when a turn to judge a body is passed on, and when judging ends.
+func TestTurnsEnd(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for name, c := range map[string]struct {
+		ctx        context.Context
+		had, since time.Duration // in the turns before, and in this one
+		err        error
+		passed     bool
+	}{
+		"it has just begun":      {t.Context(), time.Second, -time.Hour, nil, false},
+		"it was long":            {t.Context(), time.Second, time.Second, nil, true},
+		"all together are long":  {t.Context(), maxJudging, time.Millisecond, errTooExpensive, false},
+		"it alone is too long":   {t.Context(), 0, maxJudging, errTooExpensive, false},
+		"the check has ended":    {stopped, time.Hour, 0, context.Canceled, false},
+		"it waited for too long": {stopped, 0, 0, errBusy, false},
+	} {
+		left := 0
+		turn := &turn{ctx: c.ctx, pool: fair.NewPool(1, 1), since: time.Now().Add(-c.since), held: c.had, waited: time.Minute, release: func() { left++ }}
+		began := turn.since
+		ended := turn.stop()
+		if ended != (c.err != nil) || !errors.Is(turn.err, c.err) || (left == 1) != c.passed || turn.since.Equal(began) == c.passed {
+			t.Errorf("%s: ended %t, %v, passed on %d times", name, ended, turn.err, left)
+		}
+		if c.passed && (turn.held < c.had+c.since || turn.pool.Free() != 0) {
+			t.Errorf("%s: had %v, and %d places are free", name, turn.held, turn.pool.Free())
+		}
+		if again := turn.stop(); again != ended {
+			t.Errorf("%s: asked again, ended %t", name, again)
 		}
 	}
 }
