@@ -13,9 +13,7 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 	s := e.Check
 	switch e.State {
 	case MonitorWaiting:
-		if s.UnknownSince.IsZero() {
-			say("The target has not been checked yet. Until then the monitor cannot go down.")
-		}
+		say("The target has not been checked yet. Until then the monitor cannot go down.")
 	case MonitorDown:
 		say("The checks failed: the monitor has been down since %s. %s the outage.", clock(e.DownSince), e.goodResults())
 		if s.Good > 0 {
@@ -47,7 +45,7 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 	case s.Late:
 		say("Not checked since %s, when a check was due: the checks are late, and until the next result it is unknown whether the target works.", clock(s.UnknownSince))
 	default:
-		say("Since %s it is unknown whether the target works: the server's own network did not work, or it is not allowed to connect to the target, as the last results say. Such checks do not count.", clock(s.UnknownSince))
+		say("Since %s it is unknown whether the target works: %s. Such checks do not count.", clock(s.UnknownSince), e.unknownReason())
 	}
 	if e.SuppressedUntil.After(e.AsOf) {
 		say("Until %s failures do not count, because the component is under maintenance.", clock(e.SuppressedUntil))
@@ -59,6 +57,16 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 		say("The next check has been overdue since %s.", clock(e.DueAt))
 	}
 	return append(all, e.warningSentences()...)
+}
+
+// unknownReason says why the last results are unknown: as one of them says, if it is kept.
+func (e Explanation) unknownReason() string {
+	for _, v := range e.Views {
+		if v.Status == CheckUnknown && v.Reason != "" {
+			return v.Reason
+		}
+	}
+	return "the server's own network does not work, or it is not allowed to connect to the target"
 }
 
 // MaxShownGaps is how many checking gaps LastCheckingGaps returns.

@@ -11,6 +11,7 @@ const (
 	MonitorFailing    MonitorState = "failing"    // the last results failed, fewer than the threshold
 	MonitorSlow       MonitorState = "slow"       // it is up, and its component degraded
 	MonitorSuppressed MonitorState = "suppressed" // the last results failed while a parent was down
+	MonitorUnknown    MonitorState = "unknown"    // the last results were unknown: see CheckState.UnknownSince
 )
 
 // CheckState is the state of a check that its results determine, besides the monitor's State and ConsecutiveFailures.
@@ -59,6 +60,8 @@ func (m Monitor) checkCondition() MonitorState {
 		return MonitorSuppressed
 	case m.ConsecutiveFailures > 0:
 		return MonitorFailing
+	case !m.CheckState.UnknownSince.IsZero():
+		return MonitorUnknown
 	case !m.CheckState.SlowSince.IsZero():
 		return MonitorSlow
 	case m.CheckState.Status == "":

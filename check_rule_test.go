@@ -46,7 +46,8 @@ func TestCheckRule(t *testing.T) {
 		{"|s|f|s|s", "up failing up slow", nil},
 		{"|s|s|f|f|o|o", "up slow failing down down up", nil}, // the outage ended the slowness
 		{"|o|f|u|u|f", "up failing failing failing down", nil},
-		{"|u|u|u", "waiting waiting waiting", nil},
+		{"|u|u|u", "unknown unknown unknown", nil},
+		{"|o|u|o|s|s|u|o", "up unknown up up slow unknown slow", nil},
 
 		// Several locations confirm.
 		{"|f|f|f", "up up up", []func(*allswell.Monitor){confirmed}},
@@ -54,7 +55,7 @@ func TestCheckRule(t *testing.T) {
 		{"|fO|fF|fO", "up up up failing failing up", []func(*allswell.Monitor){confirmed}},
 		{"|ff|ff", "up up up up", []func(*allswell.Monitor){confirmed}},
 		{"|fU|fU", "up failing failing down", []func(*allswell.Monitor){confirmed}}, // the other one cannot say
-		{"|uU|uF|uF", "waiting waiting waiting failing failing down", []func(*allswell.Monitor){confirmed}},
+		{"|uU|uF|uF", "unknown unknown unknown failing failing down", []func(*allswell.Monitor){confirmed}},
 		{"|fF|f|f", "failing failing down down", nil}, // a round counts once
 
 		{"|f|f|f|o", "suppressed suppressed suppressed up", []func(*allswell.Monitor){parentDown}},
@@ -298,7 +299,7 @@ func TestCheckSentences(t *testing.T) {
 		"The target has been slow since 01:00:00. 2 results in a row that are not slow end that. The next check is at 02:01:00.": func(m *allswell.Monitor) {
 			m.CheckState.SlowSince = now.Add(-time.Hour)
 		},
-		"The last check succeeded. Since 01:00:00 it is unknown whether the target works: the server's own network did not work, or it is not allowed to connect to the target, as the last results say. Such checks do not count. The next check is at 02:01:00.": func(m *allswell.Monitor) {
+		"Since 01:00:00 it is unknown whether the target works: the server's own network does not work, or it is not allowed to connect to the target. Such checks do not count. The next check is at 02:01:00.": func(m *allswell.Monitor) {
 			m.CheckState.UnknownSince = now.Add(-time.Hour)
 		},
 		"Not checked since 01:00:00, when a check was due: the checks are late, and until the next result it is unknown whether the target works.": func(m *allswell.Monitor) {
@@ -345,6 +346,18 @@ func TestCheckSentences(t *testing.T) {
 		if got := strings.Join(e.Sentences(clock), " "); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
+	}
+}
+
+// TestUnknownIsExplained checks that an unknown monitor says why, as its last result does.
+func TestUnknownIsExplained(t *testing.T) {
+	m := checkedMonitor(func(m *allswell.Monitor) { m.CheckState.Status, m.CheckState.UnknownSince = "", time.Unix(60, 0) })
+	e := m.Explain(allswell.Tick{AsOf: time.Unix(120, 0), Threshold: 3})
+	e.Views = []allswell.CheckResult{{Status: allswell.CheckOK, Reason: "a warning"}, {Status: allswell.CheckUnknown, Reason: "it is this service"}}
+	got := strings.Join(e.Sentences(func(t time.Time) string { return t.UTC().Format("15:04:05") }), " ")
+	want := "Since 00:01:00 it is unknown whether the target works: it is this service. Such checks do not count."
+	if e.State != allswell.MonitorUnknown || got != want {
+		t.Errorf("%s: %s", e.State, got)
 	}
 }
 

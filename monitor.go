@@ -27,11 +27,11 @@ const (
 
 // MonitorConditions lists the results of Monitor.Condition, the most urgent first.
 var MonitorConditions = []MonitorState{
-	MonitorDown, MonitorLate, MonitorFailing, MonitorSlow, MonitorSuppressed, MonitorWaiting, MonitorUp, MonitorDisabled,
+	MonitorDown, MonitorLate, MonitorFailing, MonitorUnknown, MonitorSlow, MonitorSuppressed, MonitorWaiting, MonitorUp, MonitorDisabled,
 }
 
 // MonitorFilterStates are the states and conditions by which lists of monitors are limited.
-var MonitorFilterStates = []MonitorState{MonitorUp, MonitorDown, MonitorLate, MonitorWaiting, MonitorDisabled}
+var MonitorFilterStates = []MonitorState{MonitorUp, MonitorDown, MonitorLate, MonitorUnknown, MonitorWaiting, MonitorDisabled}
 
 // Limits of intervals and failure thresholds.
 const (

@@ -116,10 +116,9 @@ func (s monitorScreen) Heading() string {
 
 // checkHeading is Heading of a monitor that is checked.
 func checkHeading(e allswell.Explanation) string {
-	if !e.Check.UnknownSince.IsZero() && (e.State == allswell.MonitorUp || e.State == allswell.MonitorWaiting || e.State == allswell.MonitorLate) {
-		return "Whether the target works is unknown"
-	}
 	switch e.State {
+	case allswell.MonitorUnknown, allswell.MonitorLate:
+		return "Whether the target works is unknown"
 	case allswell.MonitorUp:
 		if len(e.Warned) > 0 {
 			return "The target works, with a warning"

@@ -15,7 +15,7 @@ const monitorsPath = Path + "/monitors"
 
 // conditionNames are the words for allswell.MonitorConditions.
 var conditionNames = map[allswell.MonitorState]string{
-	allswell.MonitorDown: "Down", allswell.MonitorLate: "Late", allswell.MonitorFailing: "Failing", allswell.MonitorSlow: "Slow", allswell.MonitorSuppressed: "Suppressed",
+	allswell.MonitorDown: "Down", allswell.MonitorLate: "Late", allswell.MonitorFailing: "Failing", allswell.MonitorUnknown: "Unknown", allswell.MonitorSlow: "Slow", allswell.MonitorSuppressed: "Suppressed",
 	allswell.MonitorWaiting: "Waiting", allswell.MonitorUp: "Up", allswell.MonitorDisabled: "Paused",
 }
 
@@ -26,7 +26,7 @@ func conditionTone(m allswell.Monitor) string {
 	switch m.Condition() {
 	case allswell.MonitorDown:
 		return m.DownStatus.Tone().Name
-	case allswell.MonitorLate, allswell.MonitorFailing, allswell.MonitorSlow:
+	case allswell.MonitorLate, allswell.MonitorFailing, allswell.MonitorUnknown, allswell.MonitorSlow:
 		return allswell.StatusDegraded.Tone().Name
 	case allswell.MonitorUp:
 		return allswell.StatusOperational.Tone().Name

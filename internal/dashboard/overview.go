@@ -78,7 +78,7 @@ func (s overviewScreen) MoreTroubled() int { return s.AllTroubled - len(s.Troubl
 
 // ProblemCount returns how many things are wrong now.
 func (s overviewScreen) ProblemCount() int {
-	return s.AllIncidents + len(s.Unreported()) + s.MoreTroubled() + len(s.FailedDeliveries) + min(s.LateChecks, 1) + min(s.FailingChannels, 1)
+	return s.AllIncidents + len(s.Unreported()) + s.MoreTroubled() + len(s.FailedDeliveries) + min(s.LateChecks, 1) + min(s.UnknownChecks, 1) + min(s.FailingChannels, 1)
 }
 
 // Title returns the title, by which one sees in a tab that is not open how many things are wrong.

@@ -60,7 +60,7 @@ func TestOverviewOfLateChecks(t *testing.T) {
 		0: {"Overview", "Nothing is wrong", "9 monitors"}, 1: {"(1) Overview", `<a href="/admin/monitors?state=late">1 monitor is not being checked`, "since <time"},
 		7: {"(1) Overview", "7 monitors are not being checked", "Whether the targets work is unknown"},
 	} {
-		s := overviewScreen{Overview: store.Overview{Monitors: 9, LateChecks: late, UncheckedSince: time.Now()}}
+		s := overviewScreen{Overview: store.Overview{Monitors: 9, LateChecks: late, LateSince: time.Now()}}
 		var body strings.Builder
 		if err := template.ExecuteTemplate(&body, "main", s); err != nil {
 			t.Fatal(err)

@@ -245,3 +245,6 @@ func OccupyForecasts(s *Store, workspace string) (n int, free func()) {
 const DueWorkspaces = dueWorkspaces
 
 func DueKeys(order string) string { return dueKeys(order) }
+
+// UncheckedCounts is a statement of the overview, for its plan.
+func UncheckedCounts(objects string) string { return uncheckedCounts(objects) }

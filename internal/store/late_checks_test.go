@@ -77,8 +77,8 @@ func TestLateChecks(t *testing.T) {
 		if got, want := w.explained(m), "Not checked since "+last.Add(time.Minute).Format(time.TimeOnly)+", when a check was due: the checks are late, and until the next result it is unknown whether the target works."; got != want {
 			t.Errorf("explained: %s", got)
 		}
-		if o := must(w.Overview(w.ctx, w.ws))(w); o.LateChecks != 1 || !o.UncheckedSince.Equal(last.Add(time.Minute)) {
-			t.Errorf("the overview has %d late checks since %s", o.LateChecks, o.UncheckedSince)
+		if o := must(w.Overview(w.ctx, w.ws))(w); o.LateChecks != 1 || !o.LateSince.Equal(last.Add(time.Minute)) {
+			t.Errorf("the overview has %d late checks since %s", o.LateChecks, o.LateSince)
 		}
 		if o := must(w.Overview(w.ctx, allswell.Actor{WorkspaceID: "ws_other"}))(w); o.LateChecks != 0 {
 			t.Errorf("the overview of another workspace has %d late checks", o.LateChecks)

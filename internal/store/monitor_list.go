@@ -89,12 +89,12 @@ func (c *session) monitorListRows(actor allswell.Actor) ([]allswell.Monitor, err
 	rows, err := database.Query(c.Session, func(row database.Row) (r monitorRow, err error) {
 		m := &r.Monitor
 		err = row.Scan(&m.ID, text{&m.PageID}, &m.Name, listOf[string]{&m.Tags}, &m.Enabled, &m.State, &m.ConsecutiveFailures, instant{&m.LastPingAt}, instant{&m.WaitingSince},
-			&m.Type, &m.FailuresSuppressed, &m.ParentDown, text{(*string)(&m.CheckState.Status)}, instant{&m.CheckState.SlowSince}, &m.CheckState.Late, instant{&r.pingedAt})
+			&m.Type, &m.FailuresSuppressed, &m.ParentDown, text{(*string)(&m.CheckState.Status)}, instant{&m.CheckState.SlowSince}, instant{&m.CheckState.UnknownSince}, &m.CheckState.Late, instant{&r.pingedAt})
 		return
 	}, `SELECT monitors.id, page_id, name, tags, enabled, state, consecutive_failures, last_ping_at, waiting_since_at,
-			type, failures_suppressed, `+parentDown+`, checks.status, slow_since_at, COALESCE(late, FALSE), pinged_at
+			type, failures_suppressed, `+parentDown+`, checks.status, slow_since_at, unknown_since_at, COALESCE(late, FALSE), pinged_at
 		FROM monitors LEFT JOIN last_pings ON last_pings.token = monitors.token
-		LEFT JOIN (SELECT monitor_id, status, slow_since_at, late FROM checks) AS checks ON checks.monitor_id = monitors.id WHERE `+reach.objects(1), reach.arg)
+		LEFT JOIN (SELECT monitor_id, status, slow_since_at, unknown_since_at, late FROM checks) AS checks ON checks.monitor_id = monitors.id WHERE `+reach.objects(1), reach.arg)
 	return currentMonitors(rows), err
 }
 

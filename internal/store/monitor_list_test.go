@@ -237,6 +237,52 @@ func TestLateIsOneRule(t *testing.T) {
 	})
 }
 
+// TestUnknownIsOneRule checks that the lists, their counts, the overview and Monitor.Condition agree on which monitors are unknown.
+func TestUnknownIsOneRule(t *testing.T) {
+	inInvalidWorlds(t, func(w *world) {
+		unknown, never, late, failing, down, paused := w.newCheck("unknown"), w.newCheck("never"), w.newCheck("late"), w.newCheck("failing"), w.newCheck("down"), w.newCheck("paused")
+		w.newCheck("waiting")
+		w.run(`UPDATE checks SET unknown_since_at = 1 WHERE monitor_id IN ($1, $2, $3, $4, $5, $6)`, unknown.ID, never.ID, late.ID, failing.ID, down.ID, paused.ID)
+		w.run(`UPDATE checks SET status = 'ok' WHERE monitor_id = $1`, unknown.ID)
+		w.run(`UPDATE checks SET late = $1, unknown_since_at = 2 WHERE monitor_id = $2`, true, late.ID)
+		w.run(`UPDATE monitors SET consecutive_failures = 1 WHERE id = $1`, failing.ID)
+		w.run(`UPDATE monitors SET state = 'down' WHERE id = $1`, down.ID)
+		w.run(`UPDATE monitors SET enabled = $1 WHERE id = $2`, false, paused.ID)
+		want := []string{unknown.ID, never.ID}
+		slices.Sort(want)
+		ids := func(monitors []allswell.Monitor) (ids []string) {
+			for _, m := range monitors {
+				if m.Condition() == allswell.MonitorUnknown {
+					ids = append(ids, m.ID)
+				}
+			}
+			slices.Sort(ids)
+			return ids
+		}
+		all, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred)
+		w.ok(err)
+		filtered, total, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{State: allswell.MonitorUnknown}, firstHundred)
+		w.ok(err)
+		list := must(w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Condition: allswell.MonitorUnknown}, firstHundred))(w)
+		var listed []allswell.Monitor
+		for _, e := range list.Monitors {
+			listed = append(listed, e.Monitor)
+		}
+		for what, got := range map[string][]string{"by their condition": ids(all), "filtered": ids(filtered), "listed": ids(listed)} {
+			if !slices.Equal(got, want) {
+				w.Errorf("%s, %v are unknown, want %v", what, got, want)
+			}
+		}
+		o := must(w.Overview(w.ctx, w.ws))(w)
+		if n := len(want); total != n || list.Total != n || list.Counts[allswell.MonitorUnknown] != n || o.UnknownChecks != n || o.UnknownSince.UnixMilli() != 1 {
+			w.Errorf("%d, %d, %d and %d are counted, since %v", total, list.Total, list.Counts[allswell.MonitorUnknown], o.UnknownChecks, o.UnknownSince)
+		}
+		if o.LateChecks != 1 || o.LateSince.UnixMilli() != 2 {
+			w.Errorf("%d checks are late since %v", o.LateChecks, o.LateSince)
+		}
+	})
+}
+
 // TestOverviewCountsWhatItDoesNotShow checks that what is beyond the limits of an overview is counted, and that monitors whose
 // parent is down are not.
 func TestOverviewCountsWhatItDoesNotShow(t *testing.T) {

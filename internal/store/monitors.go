@@ -24,6 +24,10 @@ const noPing = `NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = mo
 const lateMonitor = `enabled AND state = 'up' AND CASE WHEN type = 'heartbeat' THEN consecutive_failures > 0 AND waiting_since_at IS NOT NULL AND ` + noPing + `
 	ELSE EXISTS (SELECT 1 FROM checks WHERE checks.monitor_id = monitors.id AND checks.late) END`
 
+// unknownMonitor selects the monitors whose Condition is allswell.MonitorUnknown: TestUnknownIsOneRule compares them.
+const unknownMonitor = `enabled AND state = 'up' AND consecutive_failures = 0
+	AND EXISTS (SELECT 1 FROM checks WHERE checks.monitor_id = monitors.id AND checks.unknown_since_at IS NOT NULL AND NOT checks.late)`
+
 // parentDown reports whether the parent of a monitor, or its parent, and so on, is down.
 const parentDown = `CASE WHEN parent_id IS NULL THEN FALSE ELSE EXISTS (WITH RECURSIVE above (id, parent_id, state) AS (
 		SELECT p.id, p.parent_id, p.state FROM monitors p WHERE p.id = monitors.parent_id
@@ -190,6 +194,8 @@ func (c *session) monitorsFrom(actor allswell.Actor, f MonitorFilter) (from stri
 		from += ` AND NOT enabled`
 	case allswell.MonitorLate:
 		from += ` AND ` + lateMonitor
+	case allswell.MonitorUnknown:
+		from += ` AND ` + unknownMonitor
 	default:
 		from, args = withCondition(from, args, `state = $%d`, string(f.State))
 	}

@@ -30,7 +30,9 @@ type Overview struct {
 	AllIncidents     int       // those that Incidents does not have are counted, too
 	AllTroubled      int       // those that Troubled does not have are counted, too
 	LateChecks       int       // monitors that are checked, and whose condition is allswell.MonitorLate
-	UncheckedSince   time.Time // since when the first of them has been unknown; zero: there is none
+	LateSince        time.Time // since when the first of them has been unknown; zero: there is none
+	UnknownChecks    int       // monitors whose condition is allswell.MonitorUnknown
+	UnknownSince     time.Time // since when the first of them has been; zero: there is none
 	Alerts           AlertCounts
 	FailedDeliveries []FailedDeliveries // by page, most first
 	FailingChannels  int                // enabled channels of alerts that did not accept the last message
@@ -108,11 +110,18 @@ func (c *session) overviewMonitors(r reach, o *Overview) (err error) {
 		return err
 	}
 	_, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
-		err = row.Scan(&o.LateChecks, instant{&o.UncheckedSince})
+		err = row.Scan(&o.LateChecks, instant{&o.LateSince}, &o.UnknownChecks, instant{&o.UnknownSince})
 		return
-	}, `SELECT count(*), min(unknown_since_at) FROM checks WHERE late
-		AND monitor_id IN (SELECT id FROM monitors WHERE `+r.objects(1)+` AND enabled AND state = 'up')`, r.arg)
+	}, uncheckedCounts(r.objects(1)), r.arg)
 	return err
+}
+
+// uncheckedCounts counts the monitors that are allswell.MonitorLate or allswell.MonitorUnknown by their checks, with the first instant of each.
+func uncheckedCounts(objects string) string {
+	return `SELECT count(CASE WHEN late THEN 1 END), min(CASE WHEN late THEN since END), count(CASE WHEN NOT late AND failures = 0 THEN 1 END), min(CASE WHEN NOT late AND failures = 0 THEN since END)
+		FROM (SELECT c.late, c.unknown_since_at AS since, m.failures FROM checks c CROSS JOIN
+				(SELECT id, consecutive_failures AS failures FROM monitors WHERE ` + objects + ` AND enabled AND state = 'up') m
+			WHERE c.unknown_since_at IS NOT NULL AND m.id = c.monitor_id) unchecked`
 }
 
 func (c *session) overviewMaintenances(r reach, o *Overview) (err error) {

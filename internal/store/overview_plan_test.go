@@ -44,6 +44,14 @@ func TestLateChecksAreFoundByIndex(t *testing.T) {
 	}
 }
 
+// TestUncheckedMonitorsAreFoundByIndex checks that SQLite reads only the checks whose results are unknown or late, of however many.
+func TestUncheckedMonitorsAreFoundByIndex(t *testing.T) {
+	plan := planOnSQLite(t, store.UncheckedCounts(`workspace_id = 'ws_1'`))
+	if !strings.Contains(plan, "SCAN c USING INDEX checks_unknown") || !strings.Contains(plan, "SEARCH monitors USING INDEX sqlite_autoindex_monitors_1 (id=?)") {
+		t.Errorf("the plan: %s", plan)
+	}
+}
+
 // planOnSQLite returns the steps of SQLite's plan for a statement.
 func planOnSQLite(t *testing.T, statement string) string {
 	t.Helper()
