@@ -178,8 +178,8 @@ func (c *Checker) check(ctx context.Context, claimed store.ClaimedCheck, p check
 	network := c.networkOf(claimed.WorkspaceID)
 	o := c.probe(ctx, network, p, claimed.Spec.Timeout, fair.Workspace(claimed.WorkspaceID))
 	answered := o.Answered && !o.Unknown
-	if answered || !o.Unknown {
-		c.verdicts.note(reachable{p.Target(), network}, answered, claimed.Interval)
+	if !o.Unknown {
+		c.verdicts.note(reachable{p.Target(), network, claimed.WorkspaceID}, answered, claimed.Interval)
 	}
 	if o.Failure != "" && !answered && !o.Unknown && !c.verdicts.counts(ctx, p.Target(), began, claimed.Interval) {
 		o.Unknown = true

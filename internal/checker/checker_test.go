@@ -274,7 +274,7 @@ func TestCutOffDuringCheck(t *testing.T) {
 			dns.cut.Store(lost)
 			now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
 			v := verdicts{canaries: canaries, trusted: n, reach: newReach(), canaryUp: now.Add(-2 * answerAge)}
-			v.reach.note(reachable{other, n}, true, time.Minute, now.Add(-2*answerAge))
+			v.reach.note(reachable{other, n, "ws_1"}, true, time.Minute, now.Add(-2*answerAge))
 			if got := v.counts(t.Context(), target("a.test"), now.Add(-time.Second), time.Minute); got == lost {
 				t.Errorf("%s, network lost: %v, counts: %v", name, lost, got)
 			}
@@ -293,7 +293,7 @@ func TestBackDuringCheck(t *testing.T) {
 	for name, canaries := range map[string][]check.Target{"other hosts": nil, "canaries": {other}} {
 		now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
 		v := verdicts{canaries: canaries, trusted: n, reach: newReach(), cutOff: now.Add(-2 * time.Second), canaryUp: now.Add(-time.Hour)}
-		v.reach.note(reachable{other, n}, true, time.Minute, now.Add(-time.Minute))
+		v.reach.note(reachable{other, n, "ws_1"}, true, time.Minute, now.Add(-time.Minute))
 		if v.counts(t.Context(), target("a.test"), now.Add(-time.Second), time.Minute) {
 			t.Errorf("%s: a check that began while the network was lost counts", name)
 		}
@@ -309,13 +309,13 @@ func TestBackDuringCheck(t *testing.T) {
 	now, n := time.Now(), &check.Network{Resolver: dns.Resolver}
 	v := verdicts{trusted: n, reach: newReach()}
 	for _, host := range []check.Target{target("c.test"), target("d.test"), target("e.test"), other} {
-		v.reach.note(reachable{host, n}, true, time.Minute, now.Add(-time.Minute))
-		v.reach.note(reachable{host, n}, host == other, time.Minute, now.Add(-time.Second))
+		v.reach.note(reachable{host, n, "ws_1"}, true, time.Minute, now.Add(-time.Minute))
+		v.reach.note(reachable{host, n, "ws_1"}, host == other, time.Minute, now.Add(-time.Second))
 	}
 	if v.counts(t.Context(), target("c.test"), now.Add(-2*time.Second), time.Minute) {
 		t.Error("the loss of three of four hosts counts")
 	}
-	v.note(reachable{other, n}, true, time.Minute)
+	v.note(reachable{other, n, "ws_1"}, true, time.Minute)
 	if v.counts(t.Context(), target("a.test"), now.Add(-2*time.Second), time.Minute) {
 		t.Error("a check that began before hosts were lost and one came back counts")
 	}

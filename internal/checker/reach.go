@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -27,14 +29,23 @@ const (
 
 // reach remembers which hosts this replica reaches, to distinguish an unreachable target from a broken network of its
 // own. It reads no clock: times are arguments. It is not safe for concurrent use.
+//
+// No workspace decides alone for the others what is reachable: each has its own hosts, and one vote.
 type reach struct {
-	hosts    map[string]*hostReach
+	hosts    map[service]*hostReach
 	answered time.Time // when a host that is not loopback last answered
 	by       string    // that host
 	swept    time.Time
 }
 
-// hostReach is the state of one host.
+// service is a port of a host, as a workspace checks it. Its ports do not fail together: one that is closed says nothing
+// about the host's other ones.
+type service struct {
+	workspace, host string
+	port            int
+}
+
+// hostReach is the state of one service.
 type hostReach struct {
 	target reachable
 	well   time.Time // when it last answered; zero: never
@@ -42,7 +53,7 @@ type hostReach struct {
 	until  time.Time // when it is forgotten
 }
 
-func newReach() *reach { return &reach{hosts: make(map[string]*hostReach)} }
+func newReach() *reach { return &reach{hosts: make(map[service]*hostReach)} }
 
 // isLoopback reports whether a target is this machine itself, which no network separates from this replica.
 func isLoopback(t check.Target) bool {
@@ -57,7 +68,8 @@ func (r *reach) note(t reachable, answered bool, interval time.Duration, now tim
 		return
 	}
 	r.sweep(now)
-	h := r.hosts[t.Host]
+	key := service{t.workspace, t.Host, t.Port}
+	h := r.hosts[key]
 	if h == nil {
 		if !answered {
 			return // it never worked, so its loss says nothing
@@ -66,7 +78,7 @@ func (r *reach) note(t reachable, answered bool, interval time.Duration, now tim
 			r.evict()
 		}
 		h = new(hostReach)
-		r.hosts[t.Host] = h
+		r.hosts[key] = h
 	}
 	if until := now.Add(keptIntervals*interval + keptTime); interval > 0 && until.After(h.until) {
 		h.until = until
@@ -85,28 +97,30 @@ func (r *reach) sweep(now time.Time) {
 		return
 	}
 	r.swept = now
-	for host, h := range r.hosts {
+	for key, h := range r.hosts {
 		if now.After(h.until) {
-			delete(r.hosts, host)
+			delete(r.hosts, key)
 		}
 	}
 }
 
-// evict forgets the hosts that answered least recently.
+// evict forgets those that answered least recently, of the workspaces that have most.
 func (r *reach) evict() {
 	for _, h := range r.sorted()[maxHosts-evictedAtATime:] {
-		delete(r.hosts, h.target.Host)
+		delete(r.hosts, service{h.target.workspace, h.target.Host, h.target.Port})
 	}
 }
 
-// sorted returns the hosts, the one that answered most recently first.
+// sorted returns all in turns of the workspaces, of each the one that answered most recently first.
 func (r *reach) sorted() []*hostReach {
-	all := make([]*hostReach, 0, len(r.hosts))
-	for _, h := range r.hosts {
-		all = append(all, h)
+	byAge := slices.SortedFunc(maps.Values(r.hosts), func(a, b *hostReach) int { return b.well.Compare(a.well) })
+	turn, turns := make(map[*hostReach]int, len(byAge)), make(map[string]int)
+	for _, h := range byAge {
+		turn[h] = turns[h.target.workspace]
+		turns[h.target.workspace]++
 	}
-	slices.SortFunc(all, func(a, b *hostReach) int { return b.well.Compare(a.well) })
-	return all
+	slices.SortStableFunc(byAge, func(a, b *hostReach) int { return cmp.Compare(turn[a], turn[b]) })
+	return byAge
 }
 
 // works reports whether a host other than t's has answered since an instant, which shows that the network works.
@@ -114,34 +128,50 @@ func (r *reach) works(t check.Target, since time.Time) bool {
 	return r.by != t.Host && !r.answered.Before(since) && !r.answered.IsZero()
 }
 
-// others returns up to maxOthers targets of other hosts that have a port, the one that answered most recently first. If
-// single, there is no other replica, and hosts that have not answered for otherAge are left out, so that an outage of
-// all targets is not hidden forever.
+// others returns up to maxOthers targets of other hosts that have a port, in the order of sorted. If single, there is no
+// other replica, and hosts that have not answered for otherAge are left out, so that an outage of all targets is not
+// hidden forever.
 func (r *reach) others(t check.Target, now time.Time, single bool) (others []reachable) {
 	for _, h := range r.sorted() {
-		if len(others) == maxOthers || single && now.Sub(h.well) > otherAge {
+		if len(others) == maxOthers {
 			break
 		}
-		if h.target.Host != t.Host && h.target.Port != 0 {
+		if h.target.Host != t.Host && h.target.Port != 0 && !(single && now.Sub(h.well) > otherAge) {
 			others = append(others, h.target)
 		}
 	}
 	return others
 }
 
-// massLoss reports whether at least massHosts hosts, and most of those that worked, became unreachable within a time.
-// The likely cause is then this replica's network.
+// massLoss reports whether at least massHosts hosts became unreachable within a time, most of those that worked, and of
+// most workspaces most of theirs. The likely cause is then this replica's network.
 func (r *reach) massLoss(now time.Time, within time.Duration) bool {
 	within = min(max(within, minLossWindow), maxLossWindow)
-	lost, all := 0, 0
-	for _, h := range r.hosts {
+	type loss struct{ lost, all int }
+	var total loss
+	byWorkspace, hosts := make(map[string]loss), make(map[string]struct{})
+	for key, h := range r.hosts {
+		l := byWorkspace[key.workspace]
 		switch {
 		case h.lost.IsZero():
-			all++
+			l.all++
 		case now.Sub(h.lost) <= within:
-			lost++
-			all++
+			l.lost++
+			l.all++
+			hosts[key.host] = struct{}{}
+		}
+		byWorkspace[key.workspace] = l
+	}
+	cut, voting := 0, 0
+	for _, l := range byWorkspace {
+		total.lost += l.lost
+		total.all += l.all
+		if l.all > 0 {
+			voting++
+		}
+		if 2*l.lost > l.all {
+			cut++
 		}
 	}
-	return lost >= massHosts && 2*lost > all
+	return len(hosts) >= massHosts && 2*total.lost > total.all && 2*cut > voting
 }

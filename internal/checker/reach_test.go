@@ -2,7 +2,6 @@ package checker
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -35,18 +34,77 @@ func TestMassLoss(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newReach()
 			for i := range c.well {
-				r.note(reachable{target(fmt.Sprint("host", i)), nil}, true, time.Minute, start)
+				r.note(reachable{target(fmt.Sprint("host", i)), nil, "ws_1"}, true, time.Minute, start)
 			}
 			now := start.Add(time.Hour)
 			for i := range c.lost {
 				now = now.Add(c.apart)
-				r.note(reachable{target(fmt.Sprint("host", i)), nil}, false, time.Minute, now)
+				r.note(reachable{target(fmt.Sprint("host", i)), nil, "ws_1"}, false, time.Minute, now)
 			}
-			r.note(reachable{target("never well"), nil}, false, time.Minute, now)
+			r.note(reachable{target("never well"), nil, "ws_1"}, false, time.Minute, now)
 			if got := r.massLoss(now, c.within); got != c.mass {
 				t.Errorf("mass loss: %v", got)
 			}
 		})
+	}
+}
+
+// TestMassLossOfWorkspaces checks that the hosts of one workspace do not decide whether those of others are unreachable.
+func TestMassLossOfWorkspaces(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(workspace string, host, port int) reachable {
+		return reachable{check.Target{Host: fmt.Sprint("host", host), Port: port}, nil, workspace}
+	}
+	type hosts struct{ well, lost int }
+	for _, c := range []struct {
+		name string
+		of   map[string]hosts
+		port int // of the lost ones; those that work have 443
+		mass bool
+	}{
+		{"one loses many", map[string]hosts{"a": {100, 100}, "b": {3, 1}}, 443, false},
+		{"both lose most", map[string]hosts{"a": {100, 60}, "b": {3, 2}}, 443, true},
+		{"one of three loses many", map[string]hosts{"a": {100, 100}, "b": {3, 1}, "c": {3, 0}}, 443, false},
+		{"two of three lose most", map[string]hosts{"a": {10, 10}, "b": {3, 2}, "c": {3, 0}}, 443, true},
+		{"most workspaces, few of all hosts", map[string]hosts{"a": {100, 0}, "b": {3, 2}, "c": {3, 2}}, 443, false},
+		{"another port of a host that works", map[string]hosts{"a": {3, 3}}, 8080, false},
+	} {
+		r, now := newReach(), start.Add(time.Hour)
+		for workspace, n := range c.of {
+			for i := range n.well {
+				r.note(at(workspace, i, 443), true, time.Minute, start)
+			}
+			for i := range n.lost {
+				r.note(at(workspace, i, c.port), false, time.Minute, now)
+			}
+		}
+		if got := r.massLoss(now, time.Minute); got != c.mass {
+			t.Errorf("%s: mass loss: %v", c.name, got)
+		}
+	}
+	// Many ports of one host are one host.
+	r := newReach()
+	for port := range massHosts {
+		r.note(at("a", 0, 1+port), true, time.Minute, start)
+		r.note(at("a", 0, 1+port), false, time.Minute, start)
+	}
+	if r.massLoss(start, time.Minute) {
+		t.Error("the loss of one host is a loss of most")
+	}
+}
+
+// TestOthersOfWorkspaces checks that hosts of one workspace neither are the only ones that are tried, nor make those of others
+// forgotten.
+func TestOthersOfWorkspaces(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r := newReach()
+	r.note(reachable{target("quiet"), nil, "small"}, true, time.Hour, now)
+	for i := range maxHosts {
+		r.note(reachable{target(fmt.Sprint("host", i)), nil, "large"}, true, time.Minute, now.Add(time.Minute))
+	}
+	others := r.others(target("x"), now.Add(time.Minute), false)
+	if hosts := []string{others[0].Host, others[1].Host}; !slices.Contains(hosts, "quiet") || len(others) != maxOthers {
+		t.Errorf("%v are tried first, of %d", hosts, len(others))
 	}
 }
 
@@ -58,11 +116,11 @@ func TestOthers(t *testing.T) {
 		t.Errorf("others %v", others)
 	}
 	for i := range 10 {
-		r.note(reachable{target(fmt.Sprint("host", i)), nil}, true, time.Minute, now.Add(time.Duration(i)*time.Minute))
+		r.note(reachable{target(fmt.Sprint("host", i)), nil, "ws_1"}, true, time.Minute, now.Add(time.Duration(i)*time.Minute))
 	}
-	r.note(reachable{check.Target{Host: "pinged"}, nil}, true, time.Minute, now.Add(time.Hour))
-	r.note(reachable{target("localhost"), nil}, true, time.Minute, now.Add(time.Hour))
-	r.note(reachable{target("127.0.0.1"), nil}, true, time.Minute, now.Add(time.Hour))
+	r.note(reachable{check.Target{Host: "pinged"}, nil, "ws_1"}, true, time.Minute, now.Add(time.Hour))
+	r.note(reachable{target("localhost"), nil, "ws_1"}, true, time.Minute, now.Add(time.Hour))
+	r.note(reachable{target("127.0.0.1"), nil, "ws_1"}, true, time.Minute, now.Add(time.Hour))
 	now = now.Add(9 * time.Minute)
 	others := r.others(target("host9"), now, true)
 	if len(others) != maxOthers || others[0].Host != "host8" || others[4].Host != "host4" {
@@ -85,9 +143,9 @@ func TestReachIsBounded(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := newReach()
 	for i := range maxHosts + 1 {
-		r.note(reachable{target(fmt.Sprint("host", i)), nil}, true, time.Minute, now.Add(time.Duration(i)*time.Millisecond))
+		r.note(reachable{target(fmt.Sprint("host", i)), nil, "ws_1"}, true, time.Minute, now.Add(time.Duration(i)*time.Millisecond))
 	}
-	if len(r.hosts) != maxHosts-evictedAtATime+1 || r.hosts["host0"] != nil || r.hosts[fmt.Sprint("host", maxHosts)] == nil {
+	if len(r.hosts) != maxHosts-evictedAtATime+1 || r.hosts[service{"ws_1", "host0", 443}] != nil || r.hosts[service{"ws_1", fmt.Sprint("host", maxHosts), 443}] == nil {
 		t.Errorf("%d hosts", len(r.hosts))
 	}
 }
@@ -97,17 +155,22 @@ func TestReachIsBounded(t *testing.T) {
 func TestReachForgets(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := newReach()
-	r.note(reachable{target("deleted"), nil}, true, time.Minute, now)
-	r.note(reachable{target("daily"), nil}, true, 24*time.Hour, now)
-	r.note(reachable{target("failing"), nil}, true, time.Minute, now)
+	r.note(reachable{target("deleted"), nil, "ws_1"}, true, time.Minute, now)
+	r.note(reachable{target("daily"), nil, "ws_1"}, true, 24*time.Hour, now)
+	r.note(reachable{target("failing"), nil, "ws_1"}, true, time.Minute, now)
 	left := func(at time.Duration) string {
-		r.note(reachable{target("failing"), nil}, false, time.Minute, now.Add(at))
-		return strings.Join(slices.Sorted(maps.Keys(r.hosts)), " ")
+		r.note(reachable{target("failing"), nil, "ws_1"}, false, time.Minute, now.Add(at))
+		var hosts []string
+		for key := range r.hosts {
+			hosts = append(hosts, key.host)
+		}
+		slices.Sort(hosts)
+		return strings.Join(hosts, " ")
 	}
 	if got := left(time.Hour); got != "daily deleted failing" {
 		t.Errorf("after an hour: %s", got)
 	}
-	r.note(reachable{target("deleted"), nil}, true, 0, now.Add(time.Hour)) // tried, which is no check
+	r.note(reachable{target("deleted"), nil, "ws_1"}, true, 0, now.Add(time.Hour)) // tried, which is no check
 	if got := left(time.Hour + 5*time.Minute); got != "daily failing" {
 		t.Errorf("after four intervals and an hour: %s", got)
 	}
@@ -134,7 +197,7 @@ func TestCutOffReplica(t *testing.T) {
 		{"long ago", false, 2 * time.Minute, time.Hour, time.Hour, false},
 	} {
 		v := &verdicts{reach: newReach(), single: c.single, cutOff: now.Add(-c.cutOff), canaryUp: now.Add(-c.canary)}
-		v.reach.note(reachable{target("a"), nil}, true, time.Minute, now.Add(-c.answered))
+		v.reach.note(reachable{target("a"), nil, "ws_1"}, true, time.Minute, now.Add(-c.answered))
 		if got := v.isCutOff(now); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
@@ -147,7 +210,7 @@ func TestHostsThatStayDown(t *testing.T) {
 	r, now := newReach(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	note := func(answered bool) {
 		for i := range massHosts {
-			r.note(reachable{target(fmt.Sprint("host", i)), nil}, answered, time.Minute, now)
+			r.note(reachable{target(fmt.Sprint("host", i)), nil, "ws_1"}, answered, time.Minute, now)
 		}
 	}
 	note(true)

@@ -37,7 +37,8 @@ type verdicts struct {
 // reachable is a target, and the network over which its check may reach it.
 type reachable struct {
 	check.Target
-	network *check.Network
+	network   *check.Network
+	workspace string // that checks it; "": a canary
 }
 
 // note records whether a target answered in a check with an interval; 0: it was tried without a check.
@@ -168,7 +169,7 @@ func (v *verdicts) tryOthers(ctx context.Context, t check.Target, began time.Tim
 func reachesAny(ctx context.Context, n *check.Network, targets []check.Target) bool {
 	all := make([]reachable, len(targets))
 	for i, t := range targets {
-		all[i] = reachable{t, n}
+		all[i] = reachable{t, n, ""}
 	}
 	return len(reached(ctx, all)) > 0
 }
