@@ -287,3 +287,30 @@ func TestPathsOfTheSuite(t *testing.T) {
 		}
 	}
 }
+
+// TestBodiesOfOneHost checks that one host of a workspace leaves places for bodies to its other hosts, and the workspace to others.
+func TestBodiesOfOneHost(t *testing.T) {
+	take := func(n *Network, workspace, host string) bool {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // what has to wait for a place does not get one
+		_, _, err := n.room().reserve(ctx, smallBody, atHost(host, []fair.Key{fair.Workspace(workspace)}))
+		return err == nil
+	}
+	n := new(Network)
+	of := map[string]int{}
+	for _, who := range [][2]string{{"a", "first"}, {"a", "second"}, {"b", "first"}} {
+		for range smallBodies {
+			if take(n, who[0], who[1]) {
+				of[who[0]+" "+who[1]]++
+			}
+		}
+	}
+	for who, n := range of {
+		if n == 0 || n > smallBodies/2 {
+			t.Errorf("%s has %d places", who, n)
+		}
+	}
+	if len(of) != 3 || of["a first"] >= smallBodies/2 {
+		t.Errorf("the places are %v", of)
+	}
+}

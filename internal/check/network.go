@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http/httptrace"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,10 +64,7 @@ func (n *Network) room() *capacity {
 func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration, keys ...fair.Key) Outcome {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	for _, k := range slices.Clone(keys) {
-		keys = append(keys, k.At(p.Target().Host))
-	}
-	r := &run{network: n, timeout: timeout, limit: maxWire, keys: keys, started: time.Now()}
+	r := &run{network: n, timeout: timeout, limit: maxWire, keys: atHost(p.Target().Host, keys), started: time.Now()}
 	o := p.run(ctx, r)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,6 +82,14 @@ func Run(ctx context.Context, n *Network, p Probe, timeout time.Duration, keys .
 	o.BodyCut = o.BodyCut || len(o.Body) > allswell.MaxFailedBody
 	o.Body = allswell.FailedBody(o.Body)
 	return o
+}
+
+// atHost returns keys that leave places of each key to its other hosts.
+func atHost(host string, keys []fair.Key) (all []fair.Key) {
+	for _, k := range keys {
+		all = append(all, k, k.At(host).Nested())
+	}
+	return all
 }
 
 // Reaches reports whether a target accepts a connection, until ctx ends.
