@@ -116,7 +116,10 @@ func readOwn(rest, raw string) contact {
 		c.address = ""
 	}
 	var validRun bool
-	if c.runID, validRun = readRunID(c.query); !valid || !validRun {
+	switch c.runID, validRun = readRunID(c.query); {
+	case !valid:
+		c.invalid = ownStyle.unreadable
+	case !validRun:
 		c.invalid = badRun
 	}
 	return c

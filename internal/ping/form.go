@@ -9,18 +9,23 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/allswell/allswell/internal/clientaddr"
 )
 
 // maxForm is the maximum length of a form. It is read for at most maxBodyTime.
 const maxForm = 256 << 10
 
-// readForm returns the parameters in the body of a check-in of Dead Man's Snitch, encoded as a query. As there, the body of a
-// POST without a type is a form, and a form is read whatever the method. refused is not nil if the body may have parameters that cannot be read.
-func (s *Server) readForm(w http.ResponseWriter, r *http.Request) (form string, refused *answer) {
+// hasForm reports whether a request is a check-in of Dead Man's Snitch whose body may be a form. As there, the body of a
+// POST without a type is one, and one is read whatever the method.
+func hasForm(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, snitchPath) && r.ContentLength != 0 && (r.Method == http.MethodPost || r.Header.Get("Content-Type") != "")
+}
+
+// readForm returns the parameters in the body of a check-in to an address, encoded as a query. refused is not nil if the
+// body may have parameters that cannot be read.
+func (s *Server) readForm(w http.ResponseWriter, r *http.Request, address string, now time.Time) (form string, refused *answer) {
 	contentType := r.Header.Get("Content-Type")
-	if !strings.HasPrefix(r.URL.Path, snitchPath) || r.ContentLength == 0 || r.Method != http.MethodPost && contentType == "" {
-		return "", nil
-	}
 	kind, parameters, err := mime.ParseMediaType(contentType)
 	switch {
 	case contentType == "":
@@ -31,8 +36,10 @@ func (s *Server) readForm(w http.ResponseWriter, r *http.Request) (form string, 
 		return "", nil
 	}
 	const size = 4 * maxForm // with the copies that are made of it
-	defer s.outputs.Add(-size)
-	if s.outputs.Add(size) > maxOutputs {
+	release, ok := s.outputs.reserve(clientaddr.Of(r), size)
+	defer release()
+	if !ok {
+		s.batcher.reject(address, now) // whatever the form says, the job is alive
 		return "", snitchStyle.unavailable
 	}
 	conn := http.NewResponseController(w)

@@ -17,7 +17,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -59,7 +58,7 @@ type Server struct {
 	limit   []string                 // value of X-RateLimit-Limit
 	tooMany *answer                  // to pings over the limit
 	exempt  func(*http.Request) bool // nil: none
-	outputs atomic.Int64             // memory for the bodies of signals, in bytes
+	outputs outputs                  // memory for the bodies of signals
 	batcher *batcher
 
 	provisioning   *fair.Pool // has a place for each monitor that is being created

@@ -19,10 +19,6 @@ const (
 	// connection is closed after the answer. The last allswell.MaxOutput bytes are kept.
 	maxBody     = 10 << 20
 	maxBodyTime = 5 * time.Second
-
-	// maxOutputs is the maximum memory for the bodies of all signals that wait for their commit. Further signals
-	// are recorded without their bodies.
-	maxOutputs = 64 << 20
 )
 
 // badRun is the answer to a signal with an invalid run id.
@@ -31,13 +27,20 @@ var badRun = newAnswer(http.StatusUnprocessableEntity, `{"message":"The given da
 // serveContact answers a request to any other path than that of plain pings. The answers mean the same.
 func (s *Server) serveContact(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
-	form, refused := s.readForm(w, r)
-	c := readContact(r, r.URL.RawQuery+"&"+form)
-	c.invalid = cmp.Or(refused, c.invalid)
+	c := readContact(r, r.URL.RawQuery)
 	h := w.Header()
 	c.style.setHeaders(h)
 	c.address = strings.Clone(c.address) // a substring of the request
-	if a := s.admitContact(h, r, c, now); a != nil || c.plain || !c.body {
+	a := s.admitContact(h, r, c, now)
+	if a == nil && hasForm(r) {
+		var form string
+		if form, a = s.readForm(w, r, c.address, now); a == nil {
+			c = readContact(r, r.URL.RawQuery+"&"+form)
+			c.address = strings.Clone(c.address)
+			a = c.invalid
+		}
+	}
+	if a != nil || c.plain || !c.body {
 		if r.ContentLength != 0 {
 			drain(w, r)
 		}
@@ -52,9 +55,9 @@ func (s *Server) serveContact(w http.ResponseWriter, r *http.Request) {
 	}
 	body := output{kept: []byte(c.output)}
 	if c.body {
-		var size int64
-		size, body = s.readOutput(w, r)
-		defer s.outputs.Add(-size)
+		var release func()
+		body, release = s.readOutput(w, r)
+		defer release()
 	}
 	body.trim()
 	n := store.NewSignal{
@@ -197,18 +200,19 @@ func (o *output) trim() {
 	o.kept = append(o.kept[:0], rest...)
 }
 
-// readOutput reads the end of the body. size is what it adds to s.outputs, which the caller subtracts again.
-func (s *Server) readOutput(w http.ResponseWriter, r *http.Request) (size int64, o output) {
+// readOutput reads the end of the body; nothing of it if there is no room in s.outputs, which release gives back.
+func (s *Server) readOutput(w http.ResponseWriter, r *http.Request) (o output, release func()) {
 	if r.ContentLength == 0 {
-		return 0, o
+		return o, func() {}
 	}
-	size = 3 * allswell.MaxOutput // with the copy that output.Write reads from, and the packed one
+	size := int64(3 * allswell.MaxOutput) // with the copy that output.Write reads from, and the packed one
 	if r.ContentLength > 0 {
 		size = min(size, 3*r.ContentLength)
 	}
-	if s.outputs.Add(size) > maxOutputs {
+	release, ok := s.outputs.reserve(clientaddr.Of(r), size)
+	if !ok {
 		drain(w, r)
-		return size, output{cut: true}
+		return output{cut: true}, release
 	}
 	conn := http.NewResponseController(w)
 	bounded := conn.SetReadDeadline(time.Now().Add(maxBodyTime)) == nil
@@ -224,10 +228,10 @@ func (s *Server) readOutput(w http.ResponseWriter, r *http.Request) (size int64,
 	if err != io.EOF {
 		o.cut = true
 		w.Header()["Connection"] = closed
-		return size, o
+		return o, release
 	}
 	if bounded {
 		conn.SetReadDeadline(time.Time{}) // net/http sets its own for the next request
 	}
-	return size, o
+	return o, release
 }

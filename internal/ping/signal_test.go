@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"strconv"
@@ -64,6 +65,9 @@ func TestSignalPaths(t *testing.T) {
 			for _, method := range []string{"POST", "GET", "HEAD"} {
 				got := w.send(method, Path+m.Token+"/"+path, nil)
 				body := map[int]string{422: string(badRun.body), 404: notFoundBody}[want.code]
+				if path == "log?%zz" {
+					body = string(ownStyle.unreadable.body)
+				}
 				status := want.code
 				if want.kind != "" {
 					status, body, n = 200, okBody, n+1
@@ -135,8 +139,8 @@ func TestSignalBodies(t *testing.T) {
 				}
 			})
 		}
-		if n := w.outputs.Load(); n != 0 {
-			w.Errorf("%d bytes are still counted", n)
+		if n := w.outputs.total; n != 0 || len(w.outputs.held) != 0 {
+			w.Errorf("%d bytes are still counted, of %d clients", n, len(w.outputs.held))
 		}
 	})
 }
@@ -178,15 +182,48 @@ func TestUnusualSignals(t *testing.T) {
 func TestOutputsAreBounded(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
-		w.outputs.Store(maxOutputs)
+		other := netip.MustParseAddr("192.0.2.1")
+		w.outputs.held, w.outputs.total = map[netip.Addr]int64{other: maxOutputs}, maxOutputs
 		w.want(w.send("POST", Path+w.monitor.Token+"/fail", strings.NewReader("hello")), 200, okBody)
 		if s := w.signals(w.monitor.ID)[0]; len(s.Output) != 0 || !s.OutputCut {
 			w.Errorf("%+v", s)
 		}
-		if n := w.outputs.Load(); n != maxOutputs {
+		if n := w.outputs.total; n != maxOutputs {
 			w.Errorf("%d bytes are counted, want %d", n, maxOutputs)
 		}
+		if res := w.send("POST", snitchPath+w.monitor.Token, strings.NewReader("m=hello")); res.StatusCode != 503 {
+			w.Errorf("a form is answered %s", res.Status)
+		}
+		if _, rejected := w.batcher.rejected.oldest(true); !rejected {
+			w.Error("a form that was not read does not show that its job is alive")
+		}
 	})
+}
+
+// TestOutputsOfOneClient checks that what one client sends slowly leaves room for the bodies of others.
+func TestOutputsOfOneClient(t *testing.T) {
+	var o outputs
+	one, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	const size = 1 << 20
+	var held []func()
+	for range maxOutputs / size {
+		if release, ok := o.reserve(one, size); ok {
+			held = append(held, release)
+		}
+	}
+	if n := len(held) * size; n != maxOutputs/2 {
+		t.Errorf("one client has %d bytes, want half of %d", n, maxOutputs)
+	}
+	release, ok := o.reserve(other, size)
+	if !ok {
+		t.Error("another one finds no room")
+	}
+	for _, release := range append(held, release) {
+		release()
+	}
+	if o.total != 0 || len(o.held) != 0 {
+		t.Errorf("%d bytes are held by %v", o.total, o.held)
+	}
 }
 
 // TestOrderOfSignalsAndPings checks that the later one wins if pings and signals of a monitor wait for the same commit.
