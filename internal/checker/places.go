@@ -76,8 +76,11 @@ func (p *places) note(host at, slow bool) {
 		delete(p.slowHosts, host)
 		return
 	}
-	if len(p.slowHosts) >= maxSlowHosts {
-		clear(p.slowHosts)
+	if len(p.slowHosts) >= maxSlowHosts && !p.slowHosts[host] {
+		for any := range p.slowHosts { // it is found to be slow again, in a place of those that are not
+			delete(p.slowHosts, any)
+			break
+		}
 	}
 	p.slowHosts[host] = true
 }

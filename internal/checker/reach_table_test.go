@@ -25,10 +25,10 @@ func TestWhatIsNoted(t *testing.T) {
 		if r.works(target("other"), time.Time{}) {
 			t.Error("the network works before any answer")
 		}
-		if r.note(reachable{target(host), nil}, false, time.Minute, now); len(r.hosts) != 0 {
+		if r.note(reachable{target(host), nil, "ws_1"}, false, time.Minute, now); len(r.hosts) != 0 {
 			t.Errorf("%q, which never answered, is noted", host)
 		}
-		r.note(reachable{target(host), nil}, true, time.Minute, now)
+		r.note(reachable{target(host), nil, "ws_1"}, true, time.Minute, now)
 		if got := len(r.hosts) == 1; got != noted {
 			t.Errorf("%q is noted: %t", host, got)
 		}
@@ -47,10 +47,10 @@ func TestWhatIsNoted(t *testing.T) {
 func TestWhenHostsAreForgotten(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := newReach()
-	r.note(reachable{target("often and seldom"), nil}, true, time.Hour, now)
-	r.note(reachable{target("often and seldom"), nil}, true, time.Minute, now)
-	r.note(reachable{target("often"), nil}, true, time.Minute, now)
-	r.note(reachable{target("witness"), nil}, true, 24*time.Hour, now)
+	r.note(reachable{target("often and seldom"), nil, "ws_1"}, true, time.Hour, now)
+	r.note(reachable{target("often and seldom"), nil, "ws_1"}, true, time.Minute, now)
+	r.note(reachable{target("often"), nil, "ws_1"}, true, time.Minute, now)
+	r.note(reachable{target("witness"), nil, "ws_1"}, true, 24*time.Hour, now)
 	const short, long = keptIntervals*time.Minute + keptTime, keptIntervals*time.Hour + keptTime
 	for _, step := range []struct {
 		after time.Duration
@@ -58,7 +58,7 @@ func TestWhenHostsAreForgotten(t *testing.T) {
 	}{
 		{short, 3}, {short + sweepInterval - 1, 3}, {short + sweepInterval, 2}, {long, 2}, {long + sweepInterval - 1, 2}, {long + sweepInterval, 1},
 	} {
-		if r.note(reachable{target("witness"), nil}, true, 24*time.Hour, now.Add(step.after)); len(r.hosts) != step.want {
+		if r.note(reachable{target("witness"), nil, "ws_1"}, true, 24*time.Hour, now.Add(step.after)); len(r.hosts) != step.want {
 			t.Errorf("after %v: %d hosts, want %d", step.after, len(r.hosts), step.want)
 		}
 	}
@@ -67,21 +67,21 @@ func TestWhenHostsAreForgotten(t *testing.T) {
 // TestBackAfterALoss checks how long after the first answer the failure to reach a host says nothing about it.
 func TestBackAfterALoss(t *testing.T) {
 	v := &verdicts{reach: newReach()}
-	v.note(reachable{target("a"), nil}, true, time.Minute)
+	v.note(reachable{target("a"), nil, "ws_1"}, true, time.Minute)
 	if !v.back.IsZero() {
 		t.Errorf("back at %v, without a loss", v.back)
 	}
 	v.cutOff = time.Now()
-	v.note(reachable{target("localhost"), nil}, true, time.Minute)
-	if v.note(reachable{target(""), nil}, true, time.Minute); !v.back.IsZero() {
+	v.note(reachable{target("localhost"), nil, "ws_1"}, true, time.Minute)
+	if v.note(reachable{target(""), nil, "ws_1"}, true, time.Minute); !v.back.IsZero() {
 		t.Errorf("back at %v, because this machine answered", v.back)
 	}
-	if v.note(reachable{target("a"), nil}, false, time.Minute); !v.back.IsZero() {
+	if v.note(reachable{target("a"), nil, "ws_1"}, false, time.Minute); !v.back.IsZero() {
 		t.Errorf("back at %v, without an answer", v.back)
 	}
-	v.note(reachable{target("a"), nil}, true, time.Minute)
+	v.note(reachable{target("a"), nil, "ws_1"}, true, time.Minute)
 	first := v.back
-	if v.note(reachable{target("b"), nil}, true, time.Minute); first.IsZero() || !v.back.Equal(first) {
+	if v.note(reachable{target("b"), nil, "ws_1"}, true, time.Minute); first.IsZero() || !v.back.Equal(first) {
 		t.Errorf("back at %v, and then at %v", first, v.back)
 	}
 	for after, counts := range map[time.Duration]bool{backAge - 1: false, backAge: true} {
@@ -165,7 +165,7 @@ func TestPlacesOfSlowHosts(t *testing.T) {
 	if len(p.slowHosts) != maxSlowHosts {
 		t.Errorf("%d slow hosts are known", len(p.slowHosts))
 	}
-	if p.note(at{"acme", "one more"}, true); len(p.slowHosts) != 1 || !p.isSlow(at{"acme", "one more"}) {
+	if p.note(at{"acme", "one more"}, true); len(p.slowHosts) != maxSlowHosts || !p.isSlow(at{"acme", "one more"}) {
 		t.Errorf("%d slow hosts are known after one more", len(p.slowHosts))
 	}
 }

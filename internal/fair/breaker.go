@@ -44,8 +44,7 @@ func (b *breakers) note(t Target, unreachable bool, now time.Time) {
 	h := hosts[t.Host]
 	if h == nil {
 		if b.count >= maxBreakers {
-			clear(b.failing) // limits the memory; with so many failures, the hosts are not the cause
-			b.count = 0
+			b.forgetOne()
 		}
 		if b.failing[t.Workspace] == nil {
 			b.failing[t.Workspace] = make(map[string]*breaker)
@@ -58,6 +57,20 @@ func (b *breakers) note(t Target, unreachable bool, now time.Time) {
 	if h.failures >= BreakAfter && !now.Before(h.until) {
 		h.until = now.Add(h.pause)
 		h.pause = min(2*h.pause, b.maxPause)
+	}
+}
+
+// forgetOne forgets a target of the workspace that has most failing ones.
+func (b *breakers) forgetOne() {
+	var most string
+	for workspace, hosts := range b.failing {
+		if len(hosts) > len(b.failing[most]) {
+			most = workspace
+		}
+	}
+	for host := range b.failing[most] {
+		b.note(Target{Workspace: most, Host: host}, false, time.Time{})
+		return
 	}
 }
 

@@ -131,6 +131,20 @@ func TestBreakersAreBounded(t *testing.T) {
 	}
 }
 
+// TestBreakersOfOthersStay checks that the failing targets of one workspace do not make those of another one forgotten.
+func TestBreakersOfOthersStay(t *testing.T) {
+	b, small := newBreakers(time.Second, time.Minute), Target{"small", "a"}
+	for range BreakAfter {
+		b.note(small, true, began)
+	}
+	for n := range 2 * maxBreakers {
+		b.note(Target{"large", fmt.Sprint(n)}, true, began)
+	}
+	if b.max(small, began) != 0 {
+		t.Error("the pause of another workspace's target has ended")
+	}
+}
+
 // TestNobodyIsLate simulates workspaces with messages for random hosts. Those of up to eleven workspaces hang for 20
 // seconds and are tried again. Every message of the others is sent in the second in which it is due.
 func TestNobodyIsLate(t *testing.T) {

@@ -1,6 +1,7 @@
 package ping
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -27,6 +28,9 @@ type unacknowledgedStarts struct {
 func (u *unacknowledgedStarts) add(address uint64, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if len(u.at) >= maxUnacknowledged {
+		maps.DeleteFunc(u.at, func(_ uint64, at time.Time) bool { return now.Sub(at) > repeatTime })
+	}
 	if u.at == nil || len(u.at) >= maxUnacknowledged {
 		if u.at != nil {
 			u.allUntil = now.Add(repeatTime) // as long as what is dropped here

@@ -24,6 +24,12 @@ func TestRepeatedStarts(t *testing.T) {
 	if later := now.Add(repeatTime + 1); u.take(1, later) || u.take(2, later) {
 		t.Error("a start is a repetition for longer than repeatTime")
 	}
+	for i := range uint64(maxUnacknowledged) {
+		u.add(i, now.Add(-repeatTime-1))
+	}
+	if u.add(7, now); !u.take(7, now) || u.take(8, now) {
+		t.Error("starts of long ago make others repetitions")
+	}
 	for i := range uint64(2*maxUnacknowledged + 1) {
 		u.add(i, now)
 	}
