@@ -114,8 +114,11 @@ type Plan struct {
 // Plan returns a plan that begins with the places that are free now.
 func (g *Gate) Plan(now time.Time) *Plan { return &Plan{g, now, g.pool.Shares()} }
 
-// Full reports whether a workspace has no room for any message.
+// Full reports whether a workspace can send no message now: it has no room, or the server to which all go is failing.
 func (p *Plan) Full(workspace string) bool {
+	if p != nil && p.gate.PerHost == 0 {
+		return !p.Admits(Target{Workspace: workspace})
+	}
 	return p != nil && !p.shares.Fit(Workspace(workspace).AtMost(p.gate.PerWorkspace))
 }
 

@@ -85,7 +85,13 @@ func TestServerHasOneBreaker(t *testing.T) {
 	if !g.Failing(Target{"b", "smtp"}) || enter(g, Target{"b", "smtp"}, began) != 0 {
 		t.Error("another workspace uses the server that fails")
 	}
+	if !g.Plan(began).Full("b") {
+		t.Error("what waits for the server that fails is looked at")
+	}
 	later := began.Add(time.Second)
+	if g.Plan(later).Full("b") {
+		t.Error("after the pause, nothing is looked at")
+	}
 	if a, b := enter(g, Target{"a", "smtp"}, later), enter(g, Target{"b", "smtp"}, later); a != 1 || b != 0 {
 		t.Errorf("%d and %d messages test the server", a, b)
 	}

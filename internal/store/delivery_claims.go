@@ -117,7 +117,8 @@ type workspaceClaim struct {
 	plan      *fair.Plan
 }
 
-// turns returns the workspaces whose turn is next, and whether there are others.
+// turns returns the workspaces whose turn is next, and whether there are others. Those that can send nothing now, because all of
+// their hosts are full or failing, have no turn.
 func (c *session) turns(o ClaimOptions) (turns []workspaceClaim, others bool, err error) {
 	plan := o.plan()
 	waiting, err := c.ids(dueWorkspaces, string(o.Channel), millis(c.Now))
@@ -127,14 +128,19 @@ func (c *session) turns(o ClaimOptions) (turns []workspaceClaim, others bool, er
 	first, _ := slices.BinarySearch(waiting, o.After+"\x00")
 	waiting = slices.Concat(waiting[first:], waiting[:first])
 	waiting = slices.DeleteFunc(waiting, plan.Full)
-	for _, workspace := range waiting[:min(len(waiting), workspacesPerClaim)] {
+	for _, workspace := range waiting {
+		if len(turns) == workspacesPerClaim {
+			return turns, true, nil
+		}
 		keys, err := c.dueKeys(o, workspace, plan.Closed(workspace))
 		if err != nil {
 			return nil, false, err
 		}
-		turns = append(turns, workspaceClaim{workspace: workspace, keys: keys})
+		if len(keys) > 0 {
+			turns = append(turns, workspaceClaim{workspace: workspace, keys: keys})
+		}
 	}
-	return turns, len(waiting) > len(turns), nil
+	return turns, false, nil
 }
 
 // dueKeys returns ordering keys of due deliveries of a workspace. Those due longest and the newest ones alternate, so

@@ -91,6 +91,33 @@ func TestWorkspacesTakeTurns(t *testing.T) {
 	})
 }
 
+// TestWorkspacesThatCannotSend checks that claims pass over workspaces whose hosts all fail, however many these are, and end.
+func TestWorkspacesThatCannotSend(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		const workspaces = 40
+		gate := fair.NewGate(fair.GateConfig{Places: 128, PerHost: 4, MinPause: time.Hour, MaxPause: time.Hour})
+		w.messages(w.ws, "acme", "works.example.com", 1)
+		writer, _ := w.Pools()
+		for i := range workspaces {
+			id := fmt.Sprintf("wsp_%03d", i)
+			_, err := writer.ExecContext(w.ctx, `INSERT INTO deliveries (id, page_id, workspace_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
+					happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)
+				SELECT id || '`+id+`', page_id, '`+id+`', subscriber_id, purpose, channel, 'fails.example.com', ordering_key || '`+id+`', position, collapse_key, state,
+					happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at FROM deliveries WHERE workspace_id = '`+w.ws.WorkspaceID+`'`)
+			w.ok(err)
+			for range fair.BreakAfter {
+				gate.Note(fair.Target{Workspace: id, Host: "fails.example.com"}, true, time.Now())
+			}
+		}
+		claimed, _, more, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{
+			Channel: allswell.ChannelWebhook, Limit: 128, Plan: func() *fair.Plan { return gate.Plan(time.Now()) },
+		})
+		if err != nil || len(claimed) != 1 || more {
+			w.Errorf("%d are claimed, more: %t, %v", len(claimed), more, err)
+		}
+	})
+}
+
 // TestClaimsUseTheirIndex checks that SQLite finds workspaces and due deliveries by index, and no other is in the way.
 func TestClaimsUseTheirIndex(t *testing.T) {
 	for _, text := range []string{store.DueWorkspaces, store.DueKeys("")} {
