@@ -390,7 +390,10 @@ func TestOAuth(t *testing.T) {
 		t.Errorf("the response is kept as %q", refused.Body)
 	}
 	expectGood(t, run("/?expect=2", "secret"))
-	expectFailure(t, run("/", "wrong"), "the OAuth2 token URL answered status 401 (invalid_client)")
+	refused = run("/", "wrong")
+	if expectFailure(t, refused, "the OAuth2 token URL answered status 401 (invalid_client)"); !refused.NotAsked || !refused.Answered {
+		t.Errorf("a target that was not asked: %+v", refused)
+	}
 	s.Close()
 	o := run("/", "other")
 	expectFailure(t, o, "no OAuth2 token: connection refused by "+s.Listener.Addr().String())

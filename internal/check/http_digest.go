@@ -64,13 +64,43 @@ func (t digestTransport) isConfigured(request *http.Request) bool {
 // digestStrength orders the algorithms that can be answered, the strongest last.
 var digestStrength = []string{"", "MD5", "SHA-256", "SHA-512", "SHA-512-256"}
 
+// digestChallenges returns the challenges of Digest. A header may have several challenges, separated like their parameters
+// (RFC 9110, section 11.6.1): one begins with its scheme, which no "=" follows.
+func digestChallenges(headers http.Header) (all []string) {
+	for _, value := range headers.Values("Www-Authenticate") {
+		var one string
+		for _, part := range splitUnquoted(value) {
+			if name, _, ok := strings.Cut(strings.TrimSpace(part), "="); one != "" && ok && !strings.Contains(strings.TrimSpace(name), " ") {
+				one += "," + part
+				continue
+			}
+			all, one = append(all, one), strings.TrimSpace(part)
+		}
+		all = append(all, one)
+	}
+	return slices.DeleteFunc(all, func(text string) bool { return !digest.IsDigest(text) })
+}
+
+// splitUnquoted splits a list at its commas, except for those in quoted strings.
+func splitUnquoted(list string) (parts []string) {
+	quoted, from := false, 0
+	for i := 0; i < len(list); i++ {
+		switch c := list[i]; {
+		case c == '\\' && quoted:
+			i++
+		case c == '"':
+			quoted = !quoted
+		case c == ',' && !quoted:
+			parts, from = append(parts, list[from:i]), i+1
+		}
+	}
+	return append(parts, list[from:])
+}
+
 // strongest returns the challenge of Digest with the strongest algorithm that can be answered, or nil.
 func strongest(headers http.Header) (best *digest.Challenge) {
 	strength := -1
-	for _, text := range headers.Values("Www-Authenticate") {
-		if !digest.IsDigest(text) {
-			continue
-		}
+	for _, text := range digestChallenges(headers) {
 		c, err := digest.ParseChallenge(text)
 		if err != nil || !digest.CanDigest(c) {
 			continue
@@ -89,7 +119,7 @@ func (p *httpProbe) authenticationHint(response *http.Response) string {
 		return ""
 	case strings.HasPrefix(response.Request.Header.Get("Authorization"), "Digest "):
 		return ": the server does not accept the user name and the password"
-	case !slices.ContainsFunc(response.Header.Values("Www-Authenticate"), digest.IsDigest):
+	case len(digestChallenges(response.Header)) == 0:
 		return ": the server does not offer Digest authentication"
 	case strongest(response.Header) == nil:
 		return ": the server requires an algorithm of Digest authentication other than MD5, SHA-256 and SHA-512"

@@ -139,11 +139,11 @@ func (a *oauth) token(ctx context.Context, r *run, transport func(*run) *http.Tr
 		if code := shorten(status.ErrorCode); code != "" && !strings.Contains(code, " ") {
 			why += " (" + code + ")"
 		}
-		return nil, Outcome{Failure: why, Answered: true}
+		return nil, Outcome{Failure: why, Answered: true, NotAsked: true}
 	case err != nil:
 		o := requests.fail(err)
 		o.Failure = "no OAuth2 token: " + o.Failure
-		o.Answered = own.answered
+		o.Answered, o.NotAsked = own.answered, true
 		return nil, o
 	}
 	cache.Add(key, token)

@@ -120,6 +120,8 @@ func TestStrongestDigest(t *testing.T) {
 		{[]string{without}, "", ""}, {[]string{without, challenge("MD5")}, "MD5", ""}, {[]string{challenge("MD5"), without}, "MD5", ""},
 		{[]string{challenge("MD5"), challenge("SHA-256"), `Basic realm="r"`}, "SHA-256", ""}, {[]string{challenge("SHA-512-256"), challenge("SHA-256")}, "SHA-512-256", ""},
 		{[]string{challenge("XYZ"), challenge("MD5")}, "MD5", ""},
+		{[]string{`Basic realm="a, b", ` + challenge("MD5")}, "MD5", ""}, {[]string{`Negotiate, ` + challenge("MD5") + `, ` + challenge("SHA-256") + `,Basic realm="x"`}, "SHA-256", ""},
+		{[]string{`Basic realm="a\", Digest realm=b"`}, "none", notOffered},
 	} {
 		header := http.Header{"Www-Authenticate": c.offered}
 		best := "none"

@@ -178,7 +178,7 @@ func (c *Checker) check(ctx context.Context, claimed store.ClaimedCheck, p check
 	network := c.networkOf(claimed.WorkspaceID)
 	o := c.probe(ctx, network, p, claimed.Spec.Timeout, fair.Workspace(claimed.WorkspaceID))
 	answered := o.Answered && !o.Unknown
-	if !o.Unknown {
+	if !o.Unknown && !o.NotAsked {
 		c.verdicts.note(reachable{p.Target(), network, claimed.WorkspaceID}, answered, claimed.Interval)
 	}
 	if o.Failure != "" && !answered && !o.Unknown && !c.verdicts.counts(ctx, p.Target(), began, claimed.Interval) {

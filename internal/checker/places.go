@@ -21,8 +21,8 @@ const (
 )
 
 // places are where checks run. Half of them are for hosts that are known to be slow, such as those that do not answer: a
-// check moves there when its host turns out to be slow. So checks of hosts that answer wait for those that do not for at
-// most slowAfter, however many these are.
+// check moves there when its host turns out to be slow, if there is a place. So hosts that do not answer hold the other half for
+// at most slowAfter each time, except for what does not fit into theirs.
 type places struct {
 	checker    *Checker
 	fast, slow *fair.Pool
