@@ -100,7 +100,7 @@ const (
 	IdentityUnverified   IdentityError = "You have not signed in here before, and your identity provider does not say that your e-mail address is verified. Please ask an administrator of the provider."
 	IdentityOtherSubject IdentityError = "The account with your e-mail address belongs to another person at your identity provider. An administrator of the server can separate them with `allswell user reset`."
 	IdentityNoRole       IdentityError = "None of your groups has a role here. Please ask an admin."
-	IdentityNoAccount    IdentityError = "You have no account here. Please ask an admin for an invitation."
+	IdentityNoAccount    IdentityError = "You are not a member of any workspace here. Please ask an admin for an invitation."
 )
 
 // LinkedIdentity is a user who can sign in with an identity.

@@ -23,8 +23,8 @@ const (
 	// testPollInterval is how often each replica looks for weekly tests that are due.
 	testPollInterval = 10 * time.Minute
 
-	// Messages at a time: of all workspaces, of one, and of one to one host. Twelve workspaces whose channels all hang
-	// leave a place for another one.
+	// Messages at a time: of all workspaces, of one, and of one to one host. Eleven workspaces whose channels all
+	// hang leave a place for another one.
 	places       = 128
 	perWorkspace = 16
 	perHost      = 4
@@ -97,8 +97,8 @@ func (a *Alerter) notify() {
 	}
 }
 
-// Run works until ctx ends. Then it waits up to DrainTimeout for messages that are being sent. What is unfinished is
-// sent again, by any replica, when its lease has ended.
+// Run works until ctx ends. Then it waits up to DrainTimeout for messages that are being sent, and until their
+// results are saved or that has failed repeatedly. What is unfinished is sent again, by any replica, when its lease has ended.
 func (a *Alerter) Run(ctx context.Context) {
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

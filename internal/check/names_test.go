@@ -110,7 +110,7 @@ func TestHello(t *testing.T) {
 	}
 }
 
-// TestValuesOfRecords checks that values are compared as what they are, in any notation.
+// TestValuesOfRecords checks that values are compared by value, in any notation.
 func TestValuesOfRecords(t *testing.T) {
 	t.Parallel()
 	server := nameServer(t,

@@ -88,8 +88,8 @@ func New(c Config) *Checker {
 	}
 }
 
-// Run runs checks until ctx ends. It returns when the last results are saved or cannot be saved, at most drainTimeout
-// plus recordTimeout after ctx has ended.
+// Run runs checks until ctx ends. When ctx has ended, checks have drainTimeout to end. It returns when their results are
+// saved, or the last batch of them could not be within recordTimeout.
 func (c *Checker) Run(ctx context.Context) {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -60,7 +60,7 @@ func TestSingleSignOn(t *testing.T) {
 
 		// Groups give roles.
 		fake.Claims = map[string]any{"sub": "grace-1", "email": "grace@other.example", "email_verified": true, "groups": []string{"ops"}}
-		v.wants(v.through("/admin/oidc/start"), http.StatusForbidden, "You have no account here")
+		v.wants(v.through("/admin/oidc/start"), http.StatusForbidden, "You are not a member of any workspace here")
 		s.dashboard.sso.Rules = allswell.SignInRules{Groups: map[string]allswell.Role{"ops": allswell.RoleEditor, "boss": allswell.RoleOwner}, CreateAccounts: true}
 		v.wants(v.through("/admin/oidc/start"), http.StatusSeeOther, "/admin")
 		v.wants(v.get("/admin/members"), http.StatusForbidden, "editor")

@@ -15,8 +15,8 @@ type GateConfig struct {
 	Places       int // messages at a time
 	PerWorkspace int // messages of one workspace at a time; 0: only the rule of the pool limits them
 
-	// PerHost is how many messages of one workspace go to one host at a time. Those of all workspaces together are
-	// at most four times as many, of which a workspace leaves the others as many as it has. 0: all hosts are one server,
+	// PerHost is how many messages of one workspace go to one host at a time. All workspaces together send at most four
+	// times as many there, and one has at most half of what is free of these. 0: all hosts are one server,
 	// which the settings name.
 	PerHost int
 
@@ -25,8 +25,8 @@ type GateConfig struct {
 }
 
 // Gate decides which messages may be sent now. It is a Pool of places for them, with a circuit breaker for each target:
-// where a host fails for one workspace, those of others still try it. It is safe for concurrent use; of the callers
-// that use plans, there may be one.
+// where a host fails for one workspace, those of others still try it. It is safe for concurrent use, but only one
+// goroutine may use plans.
 type Gate struct {
 	GateConfig
 	pool *Pool

@@ -88,7 +88,7 @@ func (c *contact) setAddress(key, slug string) {
 }
 
 // setForeignAddress is setAddress for a slug of another service: its capital letters, underscores and dots become small
-// letters and hyphens. Nothing is cut off, so that it remains another slug than its neighbours.
+// letters and hyphens. Nothing is cut off, so different slugs stay different.
 func (c *contact) setForeignAddress(key, slug string) {
 	c.setAddress(key, strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(slug)))
 	c.name = slug

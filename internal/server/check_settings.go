@@ -35,7 +35,7 @@ type CheckSettings struct {
 
 	CheckSelf string `env:"ALLSWELL_CHECK_SELF" default:"off" placeholder:"on|off" help:"Whether checks may reach this service itself."`
 
-	CheckConcurrency string `env:"ALLSWELL_CHECK_CONCURRENCY" default:"200" placeholder:"COUNT" help:"Checks that this replica runs at a time, from 1 to 10000; half of these places are for hosts that take more than 2 s to answer. One host gets at most 20 places, and one of several workspaces at most half."`
+	CheckConcurrency string `env:"ALLSWELL_CHECK_CONCURRENCY" default:"200" placeholder:"COUNT" help:"Checks that this replica runs at a time, from 1 to 10000; half of these places are for hosts that take more than 2 s to answer. In each half one host gets at most 20 places of one workspace and 80 of all, and one of several workspaces at most half."`
 }
 
 // CheckConfig holds the values of CheckSettings.

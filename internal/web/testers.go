@@ -14,7 +14,7 @@ import (
 const (
 	MaxTestTimeout     = 30 * time.Second // less than a response may take
 	maxTestsPerMinute  = 30               // of a workspace, on each replica
-	maxConcurrentTests = 32               // of each replica, of which a workspace gets at most half
+	maxConcurrentTests = 32               // of each replica, of which a workspace gets at most maxWorkspaceTests
 	maxWorkspaceTests  = 8
 )
 
