@@ -77,7 +77,10 @@ func (s *Store) recordTest(ctx context.Context, id string, o allswell.SendOutcom
 		}
 		if o.Result == allswell.SendAccepted {
 			ch.Health = alert.Health{AttemptedAt: t.Now, TakenAt: t.Now, TemplateError: ch.Health.TemplateError}
-			return t.saveHealth(ch)
+			if err := t.saveHealth(ch); err != nil {
+				return err
+			}
+			return t.planChannel(ch.ID) // what waits because it was failing need not wait for its next attempt
 		}
 		ch.Health.AttemptedAt, ch.Health.Reason = t.Now, cmp.Or(o.Reason, channelRefused)
 		if weekly && ch.Health.FailingSince.IsZero() {

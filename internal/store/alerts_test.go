@@ -271,6 +271,23 @@ func TestFailedTestIsShown(t *testing.T) {
 	})
 }
 
+// TestTestReleasesWhatWaits checks that a message which a failing channel did not accept is sent once it accepts a test, and not before.
+func TestTestReleasesWhatWaits(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		phone := w.channel("phone")
+		w.rule(to(phone))
+		w.goDown(w.quick("Nightly backup", w.component, ""))
+		w.notified(10*time.Second, allswell.SendOutcome{Result: allswell.SendFailed, Reason: "It answered 503.", RetryAfter: 30 * time.Minute})
+		if lines := w.notified(time.Second, taken); len(lines) != 0 {
+			w.Errorf("a failing channel is sent %q at once", lines)
+		}
+		w.ok(w.RecordRequestedTest(w.ctx, phone.ID, allswell.SendOutcome{Result: allswell.SendAccepted}))
+		if lines := w.notified(time.Second, taken); len(lines) != 1 {
+			w.Errorf("after a test that it accepts, a channel is sent %q", lines)
+		}
+	})
+}
+
 // TestHoldsEndEarlier checks that an alert is not said to be held back any more once its silence was ended, somebody
 // has acknowledged it, or its rule was disabled or deleted, and that the time of that stays the same.
 func TestHoldsEndEarlier(t *testing.T) {
