@@ -76,6 +76,12 @@ func (s overviewScreen) MoreIncidents() int { return s.AllIncidents - len(s.Inci
 // MoreTroubled returns how many troubled monitors are not shown.
 func (s overviewScreen) MoreTroubled() int { return s.AllTroubled - len(s.Troubled) }
 
+// MoreMaintenances returns how many maintenances under way are not shown.
+func (s overviewScreen) MoreMaintenances() int { return s.AllMaintenances - len(s.Maintenances) }
+
+// MoreFailedPages returns how many pages with failed deliveries are not shown.
+func (s overviewScreen) MoreFailedPages() int { return s.AllFailedPages - len(s.FailedDeliveries) }
+
 // ProblemCount returns how many things are wrong now.
 func (s overviewScreen) ProblemCount() int {
 	return s.AllIncidents + len(s.Unreported()) + s.MoreTroubled() + len(s.FailedDeliveries) + min(s.LateChecks, 1) + min(s.UnknownChecks, 1) + min(s.FailingChannels, 1)

@@ -100,14 +100,17 @@ func TestOverviewSaysThatThereIsMore(t *testing.T) {
 	}
 	s := overviewScreen{Overview: store.Overview{
 		Monitors: 9, Incidents: make([]store.ListedIncident, 1), AllIncidents: 2, Troubled: []allswell.Monitor{{ID: "late"}, {ID: "other"}}, AllTroubled: 6,
+		Maintenances: make([]store.OverviewMaintenance, 1), AllMaintenances: 3, FailedDeliveries: make([]store.FailedDeliveries, 1), AllFailedPages: 2,
+		UnknownChecks: 2, UnknownSince: time.Now(),
 	}}
 	s.Troubled[0].IncidentID, s.Troubled[1].IncidentID = "a", "b" // not listed
 	var body strings.Builder
 	if err := template.ExecuteTemplate(&body, "main", s); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`<a href="/admin/incidents">and 1 more incident</a>`, `<a href="/admin/monitors">and 4 more monitors</a>`} {
-		if !strings.Contains(body.String(), want) || s.Title() != "(8) Overview" {
+	for _, want := range []string{`<a href="/admin/incidents">and 1 more incident</a>`, `<a href="/admin/monitors">and 4 more monitors</a>`, `<a href="/admin/maintenances">and 2 more maintenances</a>`,
+		`<a href="/admin/deliveries?state=failed">and those of 1 more page</a>`, `<a href="/admin/monitors?state=unknown">2 monitors cannot be checked</a>`} {
+		if !strings.Contains(body.String(), want) || s.Title() != "(10) Overview" {
 			t.Errorf("%s lacks %s: %s", s.Title(), want, body.String())
 		}
 	}

@@ -296,6 +296,13 @@ func TestOverviewCountsWhatItDoesNotShow(t *testing.T) {
 		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Incidents) != n || o.AllIncidents != n+3 || len(o.Troubled) != 0 || o.AllTroubled != 0 {
 			w.Errorf("%d of %d incidents, %d of %d monitors", len(o.Incidents), o.AllIncidents, len(o.Troubled), o.AllTroubled)
 		}
+		for i := range n + 2 {
+			w.plan(fmt.Sprint("Work ", i), 0, time.Hour)
+		}
+		w.run(`UPDATE maintenances SET state = $1`, string(allswell.MaintenanceInProgress))
+		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Maintenances) != n || o.AllMaintenances != n+2 {
+			w.Errorf("%d of %d maintenances", len(o.Maintenances), o.AllMaintenances)
+		}
 		w.run(`UPDATE monitors SET consecutive_failures = 1 WHERE name LIKE 'shop%'`)
 		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Troubled) != n || o.AllTroubled != n+3 {
 			w.Errorf("%d of %d monitors", len(o.Troubled), o.AllTroubled)

@@ -29,6 +29,8 @@ type Overview struct {
 	Monitors, Down   int
 	AllIncidents     int       // those that Incidents does not have are counted, too
 	AllTroubled      int       // those that Troubled does not have are counted, too
+	AllMaintenances  int       // those that Maintenances does not have are counted, too
+	AllFailedPages   int       // pages that FailedDeliveries does not have are counted, too
 	LateChecks       int       // monitors that are checked, and whose condition is allswell.MonitorLate
 	LateSince        time.Time // since when the first of them has been unknown; zero: there is none
 	UnknownChecks    int       // monitors whose condition is allswell.MonitorUnknown
@@ -126,9 +128,9 @@ func uncheckedCounts(objects string) string {
 
 func (c *session) overviewMaintenances(r reach, o *Overview) (err error) {
 	o.Maintenances, err = database.Query(c.Session, func(row database.Row) (m OverviewMaintenance, err error) {
-		err = row.Scan(&m.ID, &m.Title, instant{&m.StartsAt}, instant{&m.EndsAt}, &m.PageSlug, &m.PageName)
+		err = row.Scan(&m.ID, &m.Title, instant{&m.StartsAt}, instant{&m.EndsAt}, &m.PageSlug, &m.PageName, &o.AllMaintenances)
 		return
-	}, `SELECT m.id, m.title, m.scheduled_for_at, m.scheduled_until_at, pages.slug, pages.name FROM maintenances m JOIN pages ON pages.id = m.page_id
+	}, `SELECT m.id, m.title, m.scheduled_for_at, m.scheduled_until_at, pages.slug, pages.name, count(*) OVER () FROM maintenances m JOIN pages ON pages.id = m.page_id
 		WHERE `+r.on(`m.page_id`, 1)+` AND m.state IN ($2, $3) ORDER BY m.scheduled_until_at, m.id LIMIT $4`,
 		r.arg, string(allswell.MaintenanceInProgress), string(allswell.MaintenanceVerifying), maxOverviewObjects)
 	return err
@@ -173,9 +175,9 @@ func (c *session) overviewChannels(r reach, o *Overview) (err error) {
 
 func (c *session) overviewDeliveries(r reach, o *Overview) (err error) {
 	o.FailedDeliveries, err = database.Query(c.Session, func(row database.Row) (f FailedDeliveries, err error) {
-		err = row.Scan(&f.PageSlug, &f.PageName, &f.Count)
+		err = row.Scan(&f.PageSlug, &f.PageName, &f.Count, &o.AllFailedPages)
 		return
-	}, `SELECT pages.slug, pages.name, count(*) FROM (SELECT page_id FROM deliveries
+	}, `SELECT pages.slug, pages.name, count(*), count(*) OVER () FROM (SELECT page_id FROM deliveries
 			WHERE `+r.on(`page_id`, 1)+` AND state IN ($2, $3) AND created_at > $4 LIMIT 1000) AS failed
 		JOIN pages ON pages.id = failed.page_id GROUP BY pages.id, pages.slug, pages.name ORDER BY count(*) DESC, pages.id LIMIT $5`,
 		r.arg, string(allswell.DeliveryDead), string(allswell.DeliveryExpired), millis(c.Now.Add(-overviewPeriod)), maxOverviewObjects)

@@ -337,7 +337,7 @@ func TestOverview(t *testing.T) {
 		w.run(`UPDATE deliveries SET state = 'dead'`)
 		w.run(`UPDATE deliveries SET state = 'expired' WHERE id = (SELECT min(id) FROM deliveries WHERE page_id = (SELECT id FROM pages WHERE slug = 'full'))`)
 		want := []store.FailedDeliveries{{PageSlug: "full", PageName: "Full", Count: 2}, {PageSlug: "empty", PageName: "Empty", Count: 1}}
-		if o := must(w.Overview(w.ctx, w.ws))(w); !slices.Equal(o.FailedDeliveries, want) {
+		if o := must(w.Overview(w.ctx, w.ws))(w); !slices.Equal(o.FailedDeliveries, want) || o.AllFailedPages != len(want) {
 			w.Errorf("failed deliveries: %+v", o.FailedDeliveries)
 		}
 	})
