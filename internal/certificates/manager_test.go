@@ -238,6 +238,31 @@ func TestFailedOrdersPause(t *testing.T) {
 	}
 }
 
+// TestPausesGrow checks how long a name pauses after each failed order in a row, and that the pauses begin anew after a
+// certificate was obtained.
+func TestPausesGrow(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, storetest.Open(t, storetest.SQLite(t), store.Options{}))
+	for round := range 2 {
+		for n := range len(pauses) + 2 {
+			want := pauses[min(n, len(pauses)-1)]
+			if n > 0 && n < len(pauses) && want <= pauses[n-1] {
+				t.Errorf("pause %d, %s, is not longer than the one before it", n, want)
+			}
+			from := time.Now()
+			w.countFailure(t.Context(), "a.example")
+			to := time.Now()
+			f, err := w.failures(t.Context(), "a.example")
+			if err != nil || f.Count != n+1 || f.RetryAt.Before(from.Add(want).Round(0)) || f.RetryAt.After(to.Add(want).Round(0)) {
+				t.Errorf("round %d, failure %d: %+v, %v, expected a pause of %s", round, n, f, err, want)
+			}
+		}
+		if err := w.observeOnDemand(t.Context(), "cert_obtained", map[string]any{"identifier": "a.example"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestOrdersAreShared checks how many orders are made for the names of one workspace, and of all.
 func TestOrdersAreShared(t *testing.T) {
 	w := newFixture(t, storetest.Open(t, storetest.SQLite(t), store.Options{}))

@@ -103,9 +103,12 @@ func TestHello(t *testing.T) {
 		fmt.Fprint(conn, "250 hello\r\n")
 	})
 	for name, want := range map[string]string{"status.example.com": "EHLO status.example.com\r\n", "": "EHLO [127.0.0.1]\r\n"} {
-		expectGood(t, Run(t.Context(), &Network{Hello: name}, probe(t, "smtp", fields(t, "host", "127.0.0.1", "port", port)), testTimeout))
-		if got := <-greetings; got != want {
-			t.Errorf("%q: %q", name, got)
+		n := &Network{Hello: name}
+		for _, n := range []*Network{n, n.With(Rules{Discreet: true})} {
+			expectGood(t, Run(t.Context(), n, probe(t, "smtp", fields(t, "host", "127.0.0.1", "port", port)), testTimeout))
+			if got := <-greetings; got != want {
+				t.Errorf("%q: %q", name, got)
+			}
 		}
 	}
 }

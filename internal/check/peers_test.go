@@ -289,17 +289,30 @@ func TestICMP(t *testing.T) {
 	expectFailure(t, o, "checks may not connect to 169.254.169.254: it belongs to a cloud's metadata service")
 }
 
-// TestLoss checks the share of lost packets, of which this machine loses none.
+// TestLoss checks the share of lost packets: of those that were to be sent, or of those that were sent if these are more.
+// An answer that comes twice makes up for none.
 func TestLoss(t *testing.T) {
 	r := &run{timeout: 10 * time.Second}
-	p := &icmpProbe{Host: "192.0.2.1", Packets: 3, MaxLoss: 50}
-	address := netip.MustParseAddr(p.Host)
-	for received, failure := range []string{
-		"no reply from 192.0.2.1 within 10 s", "66 % of 3 packets were lost, expected at most 50 %", "", "",
+	const none = "no reply from 192.0.2.1 within 10 s"
+	for _, c := range []struct {
+		packets, sent, received, maxLoss int
+		failure                          string
+	}{
+		{3, 3, 0, 50, none}, {3, 0, 0, 50, none}, {3, 3, 0, 99, none},
+		{3, 3, 1, 50, "66 % of 3 packets were lost, expected at most 50 %"},
+		{3, 3, 1, 66, ""}, {3, 3, 2, 50, ""}, {3, 3, 3, 0, ""},
+		{3, 3, 2, 0, "33 % of 3 packets were lost, expected at most 0 %"},
+		{4, 4, 2, 50, ""}, {4, 4, 2, 49, "50 % of 4 packets were lost, expected at most 49 %"},
+		// The timeout came before all were sent.
+		{20, 5, 5, 50, "75 % of 20 packets were lost, expected at most 50 %"}, {20, 10, 10, 50, ""}, {20, 19, 19, 4, "5 % of 20 packets were lost, expected at most 4 %"},
+		{3, 4, 3, 0, "25 % of 4 packets were lost, expected at most 0 %"},
+		{3, 3, 6, 0, ""}, {20, 5, 9, 50, "55 % of 20 packets were lost, expected at most 50 %"},
 	} {
-		o := p.judge(r, &probing.Statistics{PacketsSent: 3, PacketsRecv: received, AvgRtt: time.Millisecond}, address)
-		if o.Failure != failure || o.Answered != (received > 0) {
-			t.Errorf("%d received: %+v", received, o)
+		p := &icmpProbe{Host: "192.0.2.1", Packets: c.packets, MaxLoss: c.maxLoss}
+		s := &probing.Statistics{PacketsSent: c.sent, PacketsRecv: c.received, AvgRtt: time.Millisecond}
+		o := p.judge(r, s, netip.MustParseAddr(p.Host))
+		if o.Failure != c.failure || o.Answered != (c.received > 0) {
+			t.Errorf("%+v: %+v", c, o)
 		}
 	}
 }

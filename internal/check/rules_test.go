@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bufio"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -218,6 +221,59 @@ func TestEncryptedBodyStaysEncrypted(t *testing.T) {
 		follow := p.redirect(p.transport(r), &requests{run: r, url: p.url})
 		if err := follow(next, []*http.Request{first}); !errors.Is(err, want) {
 			t.Errorf("a redirect to %s: %v, want %v", target, err, want)
+		}
+	}
+}
+
+// TestOffersOfSTARTTLS checks in which answers to EHLO a mail server offers STARTTLS: in a line of its own, in letters of
+// any size (RFC 5321, section 2.4). It is refused here, so that the check ends.
+func TestOffersOfSTARTTLS(t *testing.T) {
+	t.Parallel()
+	const offered, missing = "the mail server answered STARTTLS with 454 not now", "the server does not offer STARTTLS"
+	answers := make(chan string, 1)
+	port := acceptEach(t, func(conn *net.TCPConn) {
+		fmt.Fprint(conn, "220 mail.example.com ESMTP\r\n")
+		lines := bufio.NewReader(conn)
+		for answer := <-answers; ; answer = "454 not now" {
+			if _, err := lines.ReadString('\n'); err != nil {
+				return
+			}
+			fmt.Fprint(conn, answer+"\r\n")
+		}
+	})
+	p := probe(t, "smtp", fields(t, "host", "127.0.0.1", "port", port, "security", "starttls"))
+	for _, c := range []struct{ answer, failure string }{
+		{"250-mail\r\n250 STARTTLS", offered}, {"250-mail\r\n250 starttls", offered}, {"250-mail\r\n250 StartTLS", offered},
+		{"250-mail\r\n250-STARTTLS\r\n250 SIZE 10", offered}, {"250-mail\r\n250-SIZE 10\r\n250-starttls\r\n250 HELP", offered},
+		{"250 mail", missing}, {"250-mail\r\n250 HELP", missing}, {"250 mail without STARTTLS", missing},
+		{"250-mail\r\n250 X-STARTTLS", missing}, {"250-mail\r\n250 STARTTLS2", missing}, {"250-mail\r\n250 AUTH STARTTLS", missing},
+	} {
+		answers <- c.answer
+		o := Run(t.Context(), new(Network), p, testTimeout)
+		if o.Failure != c.failure || !o.Answered {
+			t.Errorf("%q: %+v, expected %q", c.answer, o, c.failure)
+		}
+	}
+}
+
+// TestNetworkByOtherRules checks that the same network by other rules differs in its rules only: each field is copied, or
+// belongs to one of the two, or is shared.
+func TestNetworkByOtherRules(t *testing.T) {
+	own := []string{"Rules", "trusted", "tokens", "capacity", "shared"}
+	n := &Network{Resolver: new(net.Resolver), Hello: "status.example.com", nameServer: "192.0.2.1:53"}
+	copied := n.With(Rules{Discreet: true})
+	if !copied.Discreet || copied.shared != n || copied.trusted || copied.room() != n.room() {
+		t.Errorf("by other rules: discreet %t, trusted %t", copied.Discreet, copied.trusted)
+	}
+	before, after := reflect.ValueOf(n).Elem(), reflect.ValueOf(copied).Elem()
+	for i := range before.NumField() {
+		name := before.Type().Field(i).Name
+		switch {
+		case slices.Contains(own, name):
+		case before.Field(i).IsZero():
+			t.Errorf("the test sets no %s", name)
+		case !before.Field(i).Equal(after.Field(i)):
+			t.Errorf("%s is not copied", name)
 		}
 	}
 }
