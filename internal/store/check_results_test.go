@@ -1,0 +1,69 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/checkstats"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// TestResultsOfOtherMonitors checks that what is read of a monitor's results has nothing of another monitor that was
+// checked at the same instants from the same locations.
+func TestResultsOfOtherMonitors(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		statuses := map[string]allswell.CheckStatus{}
+		for name, status := range map[string]allswell.CheckStatus{"a": allswell.CheckOK, "b": allswell.CheckFailed, "c": allswell.CheckUnknown} {
+			statuses[w.newCheck(name).ID] = status
+		}
+		locations := []string{"frankfurt", "virginia"}
+		claimed := w.claimChecks("r", "")
+		from := w.clock.now()
+		for range 3 {
+			w.pass(time.Minute)
+			for _, location := range locations {
+				var results []allswell.CheckResult
+				for _, c := range claimed {
+					r := w.resultOf(c, statuses[c.MonitorID])
+					r.Location, r.Reason = location, c.MonitorID
+					results = append(results, r)
+				}
+				w.ok(w.RecordCheckResults(w.ctx, results))
+			}
+		}
+		to := w.clock.now().Add(5 * time.Minute)
+		for id, status := range statuses {
+			isOwn := func(r allswell.CheckResult) bool { return r.MonitorID == id && r.Status == status && r.Reason == id }
+			for name, e := range map[string]allswell.Explanation{
+				"explanation": must(w.ExplainMonitor(w.ctx, w.ws, id))(w), "detail": must(w.MonitorDetail(w.ctx, w.ws, id))(w).Explanation,
+			} {
+				var seen []string
+				for _, r := range e.Views {
+					if seen = append(seen, r.Location); !isOwn(r) {
+						w.Errorf("%s of %s: the view %+v", name, status, r)
+					}
+				}
+				if !slices.Equal(seen, locations) {
+					w.Errorf("%s of %s: views of %q", name, status, seen)
+				}
+				if gaps := len(e.CheckingGaps); (gaps > 0) != (status == allswell.CheckUnknown) {
+					w.Errorf("%s of %s: %d gaps", name, status, gaps)
+				}
+			}
+			results, total, err := w.CheckResults(w.ctx, w.ws, id, store.Pagination{Page: 1, PerPage: 100})
+			if err != nil || total != 6 || len(results) != 6 || slices.ContainsFunc(results, func(r allswell.CheckResult) bool { return !isOwn(r) }) {
+				w.Errorf("results of %s: %+v, %d, %v", status, results, total, err)
+			}
+			var sum checkstats.Summary
+			for _, p := range must(w.CheckStatistics(w.ctx, w.ws, id, store.StatisticsRange{From: from, To: to, Step: 5 * time.Minute}))(w) {
+				sum.Merge(&p.Summary)
+			}
+			of := map[allswell.CheckStatus]int{allswell.CheckOK: sum.Timed(), allswell.CheckFailed: sum.Failures, allswell.CheckUnknown: sum.Unknown}
+			if of[status] != 6 || sum.Count+sum.Unknown != 6 {
+				w.Errorf("statistics of %s: %+v", status, sum)
+			}
+		}
+	})
+}
