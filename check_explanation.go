@@ -1,6 +1,7 @@
 package allswell
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -45,7 +46,8 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 	case s.Late:
 		say("Not checked since %s, when a check was due: the checks are late, and until the next result it is unknown whether the target works.", clock(s.UnknownSince))
 	default:
-		say("Since %s it is unknown whether the target works: %s. Such checks do not count.", clock(s.UnknownSince), e.unknownReason())
+		reason := cmp.Or(e.UnknownReason, "the server's own network does not work, or it is not allowed to connect to the target")
+		say("Since %s it is unknown whether the target works: %s. Such checks do not count.", clock(s.UnknownSince), reason)
 	}
 	if e.SuppressedUntil.After(e.AsOf) {
 		say("Until %s failures do not count, because the component is under maintenance.", clock(e.SuppressedUntil))
@@ -57,16 +59,6 @@ func (e Explanation) checkSentences(clock func(time.Time) string) (all []string)
 		say("The next check has been overdue since %s.", clock(e.DueAt))
 	}
 	return append(all, e.warningSentences()...)
-}
-
-// unknownReason says why the last results are unknown: as one of them says, if it is kept.
-func (e Explanation) unknownReason() string {
-	for _, v := range e.Views {
-		if v.Status == CheckUnknown && v.Reason != "" {
-			return v.Reason
-		}
-	}
-	return "the server's own network does not work, or it is not allowed to connect to the target"
 }
 
 // MaxShownGaps is how many checking gaps LastCheckingGaps returns.

@@ -353,7 +353,7 @@ func TestCheckSentences(t *testing.T) {
 func TestUnknownIsExplained(t *testing.T) {
 	m := checkedMonitor(func(m *allswell.Monitor) { m.CheckState.Status, m.CheckState.UnknownSince = "", time.Unix(60, 0) })
 	e := m.Explain(allswell.Tick{AsOf: time.Unix(120, 0), Threshold: 3})
-	e.Views = []allswell.CheckResult{{Status: allswell.CheckOK, Reason: "a warning"}, {Status: allswell.CheckUnknown, Reason: "it is this service"}}
+	e.UnknownReason = "it is this service"
 	got := strings.Join(e.Sentences(func(t time.Time) string { return t.UTC().Format("15:04:05") }), " ")
 	want := "Since 00:01:00 it is unknown whether the target works: it is this service. Such checks do not count."
 	if e.State != allswell.MonitorUnknown || got != want {

@@ -56,6 +56,7 @@ type Explanation struct {
 	RecoveryThreshold int           // good results at which it is up again
 	SuppressedUntil   time.Time     // end of the component's maintenance, past or planned; zero: none
 	CheckingGaps      []CheckingGap // of the last 90 days, oldest first, if requested
+	UnknownReason     string        // of the last unknown result while State is MonitorUnknown, if requested; "": not kept
 	Views             []CheckResult // the last result from each location, in the order of their names, if requested
 }
 

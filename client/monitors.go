@@ -335,6 +335,7 @@ type CheckState struct {
 	RecoveryThreshold int                   `json:"recovery_threshold"`
 	SlowSince         *time.Time            `json:"slow_since"`       // since when the component is degraded; nil: it is not
 	UnknownSince      *time.Time            `json:"unknown_since"`    // since when the results are unknown, or there are none; nil: they are known
+	UnknownReason     *string               `json:"unknown_reason"`   // of the last unknown result while the state is unknown; nil: not kept, or another state
 	Late              bool                  `json:"late"`             // the next result is overdue by more than two intervals
 	SuppressedUntil   *time.Time            `json:"suppressed_until"` // end of the component's maintenance, past or planned
 	Gaps              []CheckingGap         `json:"gaps"`             // the last ones, newest first, of 30 seconds or more, and one that has not ended

@@ -231,6 +231,7 @@ type checkStateJSON struct {
 	RecoveryThreshold int                   `json:"recovery_threshold"`
 	SlowSince         *string               `json:"slow_since"`
 	UnknownSince      *string               `json:"unknown_since"`
+	UnknownReason     *string               `json:"unknown_reason"`
 	Late              bool                  `json:"late"`
 	SuppressedUntil   *string               `json:"suppressed_until"`
 	Gaps              []checkingGapJSON     `json:"gaps"` // newest first
@@ -272,7 +273,7 @@ func (c *call) newExplanationJSON(e allswell.Explanation) explanationJSON {
 	if e.Type.IsCheck() {
 		s := e.Check
 		out.Check = &checkStateJSON{
-			ptrOrNil(s.Status), ptrOrNil(s.Reason), s.Good, s.Slow, e.RecoveryThreshold, timePtr(s.SlowSince), timePtr(s.UnknownSince), s.Late, timePtr(e.SuppressedUntil),
+			ptrOrNil(s.Status), ptrOrNil(s.Reason), s.Good, s.Slow, e.RecoveryThreshold, timePtr(s.SlowSince), timePtr(s.UnknownSince), ptrOrNil(e.UnknownReason), s.Late, timePtr(e.SuppressedUntil),
 			[]checkingGapJSON{}, []checkResultJSON{},
 		}
 		for _, gap := range e.LastCheckingGaps() {

@@ -113,9 +113,7 @@ func (cmd *monitorExplain) Run(c *commandContext) error {
 				Status: valueOf(s.Status), Reason: valueOf(s.Reason), Good: s.GoodResults, Slow: s.SlowResults,
 				SlowSince: valueOf(s.SlowSince), UnknownSince: valueOf(s.UnknownSince), Late: s.Late,
 			}
-			for _, v := range s.Views {
-				of.Views = append(of.Views, allswell.CheckResult{Status: v.Status, Reason: valueOf(v.Reason)})
-			}
+			of.UnknownReason = valueOf(s.UnknownReason)
 			of.RecoveryThreshold, of.SuppressedUntil = s.RecoveryThreshold, valueOf(s.SuppressedUntil)
 		}
 		for _, x := range e.Extensions {

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -52,6 +53,9 @@ func (c *session) explain(m allswell.Monitor) (allswell.Explanation, error) {
 	if err == nil && m.IsCheck() {
 		if e.CheckingGaps, err = c.monitorGaps(m); err == nil {
 			e.Views, err = c.lastResults(m.ID)
+		}
+		if err == nil && e.State == allswell.MonitorUnknown {
+			e.UnknownReason, err = c.unknownReason(m.ID)
 		}
 	}
 	if err != nil || m.State != allswell.MonitorDown {
@@ -104,6 +108,16 @@ func (c *session) monitorGaps(m allswell.Monitor) (gaps []allswell.CheckingGap, 
 		gaps = append(gaps, r.CheckingGap)
 	}
 	return gaps, err
+}
+
+// unknownReason loads why the last unknown result is unknown; "": it is not kept any more.
+func (c *session) unknownReason(monitorID string) (string, error) {
+	reason, err := database.One(c.Session, database.ScanString, `SELECT coalesce(reason, '') FROM check_results
+		WHERE monitor_id = $1 AND status = $2 ORDER BY due_at DESC LIMIT 1`, monitorID, string(allswell.CheckUnknown))
+	if errors.Is(err, allswell.ErrNotFound) {
+		return "", nil
+	}
+	return reason, err
 }
 
 // lastResults loads the last result from each location, in the order of their names.

@@ -283,6 +283,23 @@ func TestUnknownIsOneRule(t *testing.T) {
 	})
 }
 
+// TestUnknownReason checks that the explanation of an unknown monitor says why, as its last unknown result does.
+func TestUnknownReason(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.newCheck("shop")
+		for _, reason := range []string{"older", "it is this service"} {
+			r := w.resultOf(w.claimChecks("a", "")[0], allswell.CheckUnknown)
+			r.Reason = reason
+			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
+			w.pass(2 * m.Interval)
+		}
+		e := must(w.ExplainMonitor(w.ctx, w.ws, m.ID))(w)
+		if e.State != allswell.MonitorUnknown || e.UnknownReason != "it is this service" {
+			w.Errorf("%s: %q", e.State, e.UnknownReason)
+		}
+	})
+}
+
 // TestOverviewCountsWhatItDoesNotShow checks that what is beyond the limits of an overview is counted, and that monitors whose
 // parent is down are not.
 func TestOverviewCountsWhatItDoesNotShow(t *testing.T) {
