@@ -2,6 +2,7 @@ package alert
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -97,7 +98,8 @@ func TestOnCall(t *testing.T) {
 	}
 }
 
-// TestTurns checks that turns leave no gap, and agree with OnCall.On at every instant.
+// TestTurns checks that turns leave no gap, and agree with OnCall.On at every instant. They say which of them are
+// overrides, also of a participant whose turn it is anyway.
 func TestTurns(t *testing.T) {
 	for range 100 {
 		o := OnCall{Zone: "America/New_York", HandOverDay: Weekdays[rand.IntN(7)], HandOverAt: ClockTime(rand.IntN(24 * 60)), StartsOn: t0.Truncate(24 * time.Hour)}
@@ -118,6 +120,9 @@ func TestTurns(t *testing.T) {
 				instant := turn.StartsAt.Add(time.Duration(rand.Int64N(int64(turn.EndsAt.Sub(turn.StartsAt)))))
 				if p, _ := o.On(instant); p.Name != turn.Participant.Name {
 					t.Fatalf("%+v: %s at %s, want %s", o, p.Name, instant, turn.Participant.Name)
+				}
+				if override := slices.ContainsFunc(o.Overrides, func(v Override) bool { return v.covers(instant) }); override != turn.Override {
+					t.Fatalf("%+v: %+v, by an override at %s: %t", o, turn, instant, override)
 				}
 			}
 			at = turn.EndsAt

@@ -280,3 +280,47 @@ func TestPushoverPriorities(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryRequestOfAMessageMustBeAccepted checks that a message that takes several requests is not accepted if one of
+// them is not, whichever it is, and that none follows it.
+func TestEveryRequestOfAMessageMustBeAccepted(t *testing.T) {
+	sender := NewSender(Config{AllowPrivate: true})
+	defer sender.Close()
+	peer := newSink(t)
+	several := make(map[string]bool) // types
+	for _, typ := range Following() {
+		svc := services[typ]
+		for _, title := range []string{"brief", "test", "thousand"} {
+			m := messages(svc.ref)[title]
+			if len(m.Items) == 0 {
+				t.Fatalf("there is no message %s", title)
+			}
+			channel := newChannel(t, typ, svc.config, peer.URL)
+			peer.reset(svc.success)
+			if r := sender.Send(t.Context(), channel, m); r.Result != allswell.SendAccepted {
+				t.Fatalf("%s: %s: %+v", typ, title, r)
+			}
+			requests := len(peer.taken())
+			several[typ] = several[typ] || requests > 1
+			for bad := 1; bad <= requests; bad++ {
+				for status, want := range map[int]allswell.SendResult{
+					http.StatusForbidden: allswell.SendRejected, http.StatusServiceUnavailable: allswell.SendFailed,
+				} {
+					peer.reset(func(w http.ResponseWriter, n int) {
+						if n == bad {
+							w.WriteHeader(status)
+							return
+						}
+						svc.success(w, n)
+					})
+					if r := sender.Send(t.Context(), channel, m); r.Result != want || len(peer.taken()) != bad {
+						t.Errorf("%s: %s: request %d of %d was answered %d: %+v after %d requests", typ, title, bad, requests, status, r, len(peer.taken()))
+					}
+				}
+			}
+		}
+		if !several[typ] {
+			t.Errorf("%s: no message takes several requests", typ)
+		}
+	}
+}

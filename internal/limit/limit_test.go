@@ -157,7 +157,8 @@ func TestAddressAndNetwork(t *testing.T) {
 }
 
 // TestRefusedEventsDoNotCount checks that refusals for the address do not count for
-// the network, and vice versa.
+// the network, and vice versa. The reset is that of the one which allows fewer further events, and the later one if
+// both allow as many: waiting until then is enough.
 func TestRefusedEventsDoNotCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const most = 3
@@ -181,6 +182,20 @@ func TestRefusedEventsDoNotCount(t *testing.T) {
 			}
 			if v.Remaining != left {
 				t.Fatalf("remaining %d, want %d", v.Remaining, left)
+			}
+			reset := func(n naive, key string) time.Time {
+				if live := n.live(key, now); len(live) > 0 {
+					return live[0].Add(n.window)
+				}
+				return now.Add(n.window)
+			}
+			ofAddress, ofNetwork := most-len(address.live(addr.String(), now)), 10*most-len(network.live(key, now))
+			want := reset(address, addr.String())
+			if other := reset(network, key); ofNetwork < ofAddress || ofNetwork == ofAddress && other.After(want) {
+				want = other
+			}
+			if !v.Reset.Equal(want) {
+				t.Fatalf("%d left of the address, %d of the network: reset %s, want %s", ofAddress, ofNetwork, v.Reset, want)
 			}
 		}
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
@@ -197,6 +198,34 @@ func simulate(t *rapid.T, c channel) {
 				if waits := min(now.Sub(m.due), now.Sub(busy[m.to])); waits > bound {
 					t.Fatalf("a message to %s waits for %v, while %d workspaces hang", m.to.Host, waits, hanging)
 				}
+			}
+		}
+	}
+}
+
+// TestPausesEndByAttempts checks that the pause of a host which cannot be reached ends by an attempt that reaches it,
+// whatever comes of that, and not by a delivery that is given back unused.
+func TestPausesEndByAttempts(t *testing.T) {
+	now := time.Now()
+	to := store.ClaimedDelivery{WorkspaceID: "wsp_1", Host: "hooks.example.com"}
+	for _, c := range channels {
+		for _, result := range []allswell.SendResult{
+			allswell.SendFailed, allswell.SendAccepted, allswell.SendRejected, allswell.SendUndeliverable, allswell.SendGone,
+			allswell.SendNotAttempted,
+		} {
+			q := newQueue(&Notifier{}, c, fakeSender(nil))
+			note := func(o allswell.SendOutcome) {
+				q.noteResults([]store.DeliveryResult{{ClaimedDelivery: to, Outcome: o}}, now)
+			}
+			for range fair.BreakAfter {
+				note(allswell.SendOutcome{Result: allswell.SendFailed, Unreachable: true})
+			}
+			if q.gate.Plan(now).Admits(target(to)) {
+				t.Fatalf("%s: the host is not paused", c.name)
+			}
+			note(allswell.SendOutcome{Result: result})
+			if ends := q.gate.Plan(now).Admits(target(to)); ends != (result != allswell.SendNotAttempted) {
+				t.Errorf("%s: the pause ends by the result %d: %t", c.name, result, ends)
 			}
 		}
 	}

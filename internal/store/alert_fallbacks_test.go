@@ -153,7 +153,7 @@ func TestFallbackOfAnEventWithoutEnd(t *testing.T) {
 }
 
 // TestFallbackLearnsOfTheEnd checks that a fallback which is notified of a failure after its end is notified of the
-// end, too.
+// end, too, as the history of the alert says.
 func TestFallbackLearnsOfTheEnd(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Shop", w.component, "")
@@ -176,6 +176,8 @@ func TestFallbackLearnsOfTheEnd(t *testing.T) {
 		if mails != 1 {
 			t.Errorf("%d messages", mails)
 		}
+		w.expect("notices of the fallback", w.rows(`SELECT n.kind FROM alert_notices n JOIN alert_channels c ON c.id = n.channel_id
+			WHERE c.name = 'Mail' ORDER BY n.id`), "opened", "resolved")
 	})
 }
 

@@ -691,7 +691,8 @@ func TestWeeklyTest(t *testing.T) {
 	})
 }
 
-// TestChannelFailsOnce checks that a channel which refuses one message after the other is said to fail once.
+// TestChannelFailsOnce checks that a channel which refuses one message after the other is said to fail once, and again
+// when it has accepted a message in between.
 func TestChannelFailsOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		chat, mail := w.channel("chat"), w.channel("mail")
@@ -699,22 +700,25 @@ func TestChannelFailsOnce(t *testing.T) {
 		w.rule(to(mail), func(r *alert.Rule) { r.Name, r.Events = "watch", []alert.Event{alert.ChannelFailed} })
 		refused := 0
 		var lines []string
-		for _, name := range []string{"Nightly backup", "Shop"} {
-			w.goDown(w.quick(name, w.component, ""))
+		for _, c := range []struct {
+			name    string
+			refuses bool
+		}{{"Nightly backup", true}, {"Shop", true}, {"Mail", false}, {"Database", true}} {
+			w.goDown(w.quick(c.name, w.component, ""))
 			w.passAlerts(time.Minute, func(m store.ClaimedMessage) {
 				outcome := taken
-				if m.Channel.Name == "chat" {
+				if m.Channel.Name == "chat" && c.refuses {
 					outcome = allswell.SendOutcome{Result: allswell.SendRejected, Reason: "status 404"}
 					refused++
-				} else {
+				} else if m.Channel.Name == "mail" {
 					lines = append(lines, m.Headline())
 				}
 				w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: outcome}))
 			})
 		}
-		if refused != 2 {
+		if refused != 3 {
 			t.Errorf("%d messages were refused", refused)
 		}
-		w.expect("mail", lines, "chat does not accept alerts")
+		w.expect("mail", lines, "chat does not accept alerts", "chat does not accept alerts")
 	})
 }

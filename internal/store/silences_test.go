@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -149,4 +151,32 @@ func TestEndedSilenceReleasesInstants(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSilencesAreLimited checks that a workspace can have alert.MaxSilences silences that have not ended, however many
+// have.
+func TestSilencesAreLimited(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		db, _ := w.Pools()
+		add := func(prefix string, count int, ends time.Time) {
+			_, err := db.ExecContext(w.ctx, fmt.Sprintf(`INSERT INTO silences
+				(id, workspace_id, filter, comment, starts_at, ends_at, created_by, created_at, updated_at)
+				WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+				SELECT '%s' || i, '%s', '{}', '', 0, %d, '', 0, 0 FROM n`, count, alert.PrefixSilence+prefix, w.ws.WorkspaceID, ends.UnixMilli()))
+			w.ok(err)
+		}
+		create := func() (alert.Silence, error) {
+			return w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(time.Hour)})
+		}
+		add("ended", alert.MaxSilences, w.clock.now())
+		add("lasting", alert.MaxSilences-1, w.clock.now().Add(time.Hour))
+		last := must(create())(w)
+		_, err := create()
+		var bad *allswell.ValidationError
+		if !errors.As(err, &bad) || len(bad.Fields["ends_at"]) != 1 {
+			t.Errorf("one more: %v", err)
+		}
+		w.ok(w.EndSilence(w.ctx, w.ws, last.ID, allswell.Precondition{}))
+		must(create())(w)
+	})
 }
