@@ -52,7 +52,7 @@ func TestCandidates(t *testing.T) {
 		"page edit --auto-incidents ":          "publish draft off",
 		"monitor edit x --auto-incidents=":     "--auto-incidents=publish --auto-incidents=draft --auto-incidents=off --auto-incidents=page",
 		"page edit --language ":                "en de ar",
-		"monitor list --state ":                "up down late waiting disabled",
+		"monitor list --state ":                "up down late unknown waiting disabled",
 		"token create --scope ":                "read write admin",
 		"serve --tls ":                         "off auto",
 		"serve --redirect-listen ":             "off",
