@@ -90,13 +90,17 @@ func Host(c alert.Channel) string {
 	return channel.host()
 }
 
-// hostOf returns the host of a URL in lower case and its port, or its scheme if it has none.
+// hostOf returns the host of a URL in lower case and its port, or its scheme if that implies the port.
 func hostOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
 		return ""
 	}
-	return strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) + ":" + cmp.Or(u.Port(), u.Scheme)
+	port := u.Port()
+	if port == map[string]string{"http": "80", "https": "443"}[u.Scheme] {
+		port = ""
+	}
+	return strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) + ":" + cmp.Or(port, u.Scheme)
 }
 
 // Send makes one attempt to send a message to a channel with its secrets. It takes at most 20 seconds.

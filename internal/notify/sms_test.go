@@ -297,7 +297,11 @@ func TestSMSCodesWaitForTheGateway(t *testing.T) {
 		_, err := s.CreateSubscriber(s.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelSMS, Target: phoneA})
 		s.ok(err)
 		for range 2 {
-			<-refusals
+			select {
+			case <-refusals:
+			case <-time.After(testTimeout):
+				s.Fatalf("no attempt within %v: %+v", testTimeout, s.deliveries())
+			}
 		}
 		g.set(nil)
 		if got := s.next(g); got.to != phoneA {
