@@ -333,8 +333,8 @@ func TestCheckSentences(t *testing.T) {
 			m.CheckState.SlowSince, m.Check.RecoveryThreshold = now.Add(-time.Hour), 1
 		},
 		"The last check failed, and has not counted. The next check is at 02:01:00.": func(m *allswell.Monitor) { m.CheckState.Status = allswell.CheckFailed },
-		"Since 01:00:00 it is unknown whether the target works: the server's own network did not work, or it is not allowed to connect to the target, as the last results say. Such checks do not count. The next check is at 02:01:00.": func(m *allswell.Monitor) {
-			m.CheckState.Status, m.CheckState.UnknownSince = "", now.Add(-time.Hour)
+		"Since 01:00:00 it is unknown whether the target works: the server's own network does not work, or it is not allowed to connect to the target. Such checks do not count.": func(m *allswell.Monitor) {
+			m.CheckState.Status, m.CheckState.UnknownSince, m.NextCheckAt = "", now.Add(-time.Hour), time.Time{}
 		},
 		"The last check succeeded slowly. The monitor is slow after 2 in a row.": func(m *allswell.Monitor) {
 			m.CheckState.Status, m.CheckState.Slow, m.NextCheckAt, m.SuppressedUntil = allswell.CheckSlow, 1, time.Time{}, now

@@ -58,7 +58,7 @@ var checkStates = []struct {
 		`up, because "soon", -> violated: soon`,
 		`up, 1 slow, because "slow", -> satisfied`,
 		`failing, 1 failed, failed [here], counted, because "bad", -> recheck 12:00:15`,
-		`up, unknown since 11:58:00, unknown [a], -> retry`,
+		`unknown, unknown since 11:58:00, unknown [a], -> retry`,
 	}},
 	{"failing", func(m *allswell.Monitor) { m.ConsecutiveFailures = 1 }, [5]string{
 		`up, -> satisfied`,
@@ -95,21 +95,21 @@ var checkStates = []struct {
 		`up, because "soon", -> violated: soon`,
 		`slow, 2 slow, slow since 12:00:00, because "slow", -> satisfied`,
 		`failing, 1 failed, failed [here], counted, because "bad", -> recheck 12:00:15`,
-		`up, 1 slow, unknown since 11:58:00, unknown [a], -> retry`,
+		`unknown, 1 slow, unknown since 11:58:00, unknown [a], -> retry`,
 	}},
 	{"slow", func(m *allswell.Monitor) { m.CheckState.Slow, m.CheckState.SlowSince = 2, earlier }, [5]string{
 		`slow, 1 good, slow since 11:00:00, -> recheck 12:00:15, -> satisfied`,
 		`slow, 1 good, slow since 11:00:00, because "soon", -> recheck 12:00:15, -> violated: soon`,
 		`slow, 3 slow, slow since 11:00:00, because "slow", -> satisfied`,
 		`failing, 1 failed, slow since 11:00:00, failed [here], counted, because "bad", -> recheck 12:00:15`,
-		`slow, 2 slow, slow since 11:00:00, unknown since 11:58:00, unknown [a], -> retry`,
+		`unknown, 2 slow, slow since 11:00:00, unknown since 11:58:00, unknown [a], -> retry`,
 	}},
 	{"less slow", func(m *allswell.Monitor) { m.CheckState.Good, m.CheckState.SlowSince = 1, earlier }, [5]string{
 		`up, -> satisfied`,
 		`up, because "soon", -> violated: soon`,
 		`slow, 1 slow, slow since 11:00:00, because "slow", -> satisfied`,
 		`failing, 1 failed, slow since 11:00:00, failed [here], counted, because "bad", -> recheck 12:00:15`,
-		`slow, 1 good, slow since 11:00:00, unknown since 11:58:00, unknown [a], -> retry`,
+		`unknown, 1 good, slow since 11:00:00, unknown since 11:58:00, unknown [a], -> retry`,
 	}},
 	{"slow, failing", func(m *allswell.Monitor) {
 		m.ConsecutiveFailures, m.CheckState.Good, m.CheckState.SlowSince = 1, 1, earlier
@@ -125,14 +125,14 @@ var checkStates = []struct {
 		`up, because "soon", -> violated: soon`,
 		`up, 1 slow, because "slow", -> satisfied`,
 		`failing, 1 failed, failed [here], counted, because "bad", -> recheck 12:00:15`,
-		`up, unknown since 11:00:00, unknown [a], -> retry`,
+		`unknown, unknown since 11:00:00, unknown [a], -> retry`,
 	}},
 	{"late", func(m *allswell.Monitor) { m.CheckState.MarkLate(earlier) }, [5]string{
 		`up, -> satisfied`,
 		`up, because "soon", -> violated: soon`,
 		`up, 1 slow, because "slow", -> satisfied`,
 		`failing, 1 failed, failed [here], counted, because "bad", -> recheck 12:00:15`,
-		`up, unknown since 11:58:00, unknown [a], -> retry`,
+		`unknown, unknown since 11:58:00, unknown [a], -> retry`,
 	}},
 	{"in maintenance", func(m *allswell.Monitor) {
 		m.SuppressedUntil, m.CheckState.Slow, m.CheckState.Round.Failed = noon.Add(1), 1, []string{"there"}
@@ -141,14 +141,14 @@ var checkStates = []struct {
 		`up, because "soon", -> violated: soon`,
 		`up, because "slow", -> satisfied`,
 		`up, failed [there], because "bad"`,
-		`up, 1 slow, unknown since 11:58:00, failed [there], unknown [a]`,
+		`unknown, 1 slow, unknown since 11:58:00, failed [there], unknown [a]`,
 	}},
 	{"after maintenance", func(m *allswell.Monitor) { m.SuppressedUntil, m.CheckState.Slow = noon, 1 }, [5]string{
 		`up, -> satisfied`,
 		`up, because "soon", -> violated: soon`,
 		`slow, 2 slow, slow since 12:00:00, because "slow", -> satisfied`,
 		`failing, 1 failed, failed [here], counted, because "bad", -> recheck 12:00:15`,
-		`up, 1 slow, unknown since 11:58:00, unknown [a], -> retry`,
+		`unknown, 1 slow, unknown since 11:58:00, unknown [a], -> retry`,
 	}},
 	{"parent down", func(m *allswell.Monitor) {
 		m.ParentDown, m.ConsecutiveFailures, m.FailuresSuppressed, m.CheckState.Slow = true, 1, true, 1
@@ -171,7 +171,7 @@ var checkStates = []struct {
 		`up, because "soon", -> violated: soon`,
 		`up, 1 slow, because "slow", -> satisfied`,
 		`up, failed [here], because "bad", -> retry`,
-		`up, unknown since 11:58:00, unknown [a], -> retry`,
+		`unknown, unknown since 11:58:00, unknown [a], -> retry`,
 	}},
 	{"confirmed", func(m *allswell.Monitor) { m.Check.ConfirmFrom, m.CheckState.Round.Failed = 2, []string{"there"} }, [5]string{
 		`up, -> satisfied`,
@@ -185,7 +185,7 @@ var checkStates = []struct {
 		`up, because "soon", -> violated: soon`,
 		`up, 1 slow, because "slow", -> satisfied`,
 		`failing, 1 failed, failed [here], unknown [b], counted, because "bad", -> recheck 12:00:15`,
-		`up, unknown since 11:58:00, unknown [b a]`,
+		`unknown, unknown since 11:58:00, unknown [b a]`,
 	}},
 	{"down, confirm", func(m *allswell.Monitor) { m.State, m.Check.ConfirmFrom = allswell.MonitorDown, 2 }, [5]string{
 		`down, 1 good, -> recheck 12:00:15, -> satisfied`,
