@@ -77,8 +77,8 @@ func (p *places) note(host at, slow bool) {
 		return
 	}
 	if len(p.slowHosts) >= maxSlowHosts && !p.slowHosts[host] {
-		for any := range p.slowHosts { // it is found to be slow again, in a place of those that are not
-			delete(p.slowHosts, any)
+		for one := range p.slowHosts { // if it still is slow, it takes a place of those that are not once more
+			delete(p.slowHosts, one)
 			break
 		}
 	}

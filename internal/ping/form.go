@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/allswell/allswell/internal/clientaddr"
 )
 
 // maxForm is the maximum length of a form. It is read for at most maxBodyTime.
@@ -36,7 +34,7 @@ func (s *Server) readForm(w http.ResponseWriter, r *http.Request, address string
 		return "", nil
 	}
 	const size = 4 * maxForm // with the copies that are made of it
-	release, ok := s.outputs.reserve(clientaddr.Of(r), size)
+	release, ok := s.outputs.reserve(r, size)
 	defer release()
 	if !ok {
 		s.batcher.reject(address, now) // whatever the form says, the job is alive

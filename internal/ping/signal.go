@@ -209,7 +209,7 @@ func (s *Server) readOutput(w http.ResponseWriter, r *http.Request) (o output, r
 	if r.ContentLength > 0 {
 		size = min(size, 3*r.ContentLength)
 	}
-	release, ok := s.outputs.reserve(clientaddr.Of(r), size)
+	release, ok := s.outputs.reserve(r, size)
 	if !ok {
 		drain(w, r)
 		return output{cut: true}, release

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"path/filepath"
 	"strconv"
@@ -182,8 +181,7 @@ func TestUnusualSignals(t *testing.T) {
 func TestOutputsAreBounded(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
-		other := netip.MustParseAddr("192.0.2.1")
-		w.outputs.held, w.outputs.total = map[netip.Addr]int64{other: maxOutputs}, maxOutputs
+		w.outputs.held, w.outputs.total = map[string]int64{"192.0.2.1/32": maxOutputs}, maxOutputs
 		w.want(w.send("POST", Path+w.monitor.Token+"/fail", strings.NewReader("hello")), 200, okBody)
 		if s := w.signals(w.monitor.ID)[0]; len(s.Output) != 0 || !s.OutputCut {
 			w.Errorf("%+v", s)
@@ -203,12 +201,15 @@ func TestOutputsAreBounded(t *testing.T) {
 // TestOutputsOfOneClient checks that what one client sends slowly leaves room for the bodies of others.
 func TestOutputsOfOneClient(t *testing.T) {
 	var o outputs
-	one, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	from := func(address string) *http.Request { return &http.Request{RemoteAddr: address} }
+	one, neighbour, other := from("[2001:db8::1]:5000"), from("[2001:db8::2]:5000"), from("[2001:db8:0:1::1]:5000")
 	const size = 1 << 20
 	var held []func()
 	for range maxOutputs / size {
-		if release, ok := o.reserve(one, size); ok {
-			held = append(held, release)
+		for _, r := range []*http.Request{one, neighbour} {
+			if release, ok := o.reserve(r, size); ok {
+				held = append(held, release)
+			}
 		}
 	}
 	if n := len(held) * size; n != maxOutputs/2 {
