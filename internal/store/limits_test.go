@@ -224,3 +224,47 @@ func TestLimitsOfAWorkspace(t *testing.T) {
 		w.refused(err, "name")
 	})
 }
+
+// TestFixedLimitsOfAWorkspace checks the limits that no setting changes: the last object can be created, one more cannot,
+// and other workspaces are not affected. Those of silences are in TestSilencesAreLimited.
+func TestFixedLimitsOfAWorkspace(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		other := w.otherWorkspace()
+		channels := make(map[string]string) // by workspace
+		for _, actor := range []allswell.Actor{w.ws, other} {
+			channels[actor.WorkspaceID] = must(w.CreateAlertChannel(w.ctx, actor, alert.Channel{Type: "webhook", Name: "phone", Enabled: true,
+				MaxPerMinute: 10, Config: json.RawMessage(`{}`)}))(w).ID
+		}
+		for _, c := range []struct {
+			table, columns, values string // of the objects that fill it
+			most                   int
+			create                 func(actor allswell.Actor, name string) error
+		}{
+			{"alert_rules", "name, enabled, rule", "'rule ' || i, FALSE, '{}'", alert.MaxRules, func(actor allswell.Actor, name string) error {
+				_, err := w.CreateAlertRule(w.ctx, actor, alert.Rule{Name: name, Filter: alert.Filter{Events: alert.DefaultEvents},
+					Target: alert.Target{ChannelIDs: []string{channels[actor.WorkspaceID]}}})
+				return err
+			}},
+			{"on_call", "name, slug, schedule, calendar_key", "'schedule ' || i, 's' || i, '{}', 'k' || i", alert.MaxOnCall, func(actor allswell.Actor, name string) error {
+				_, err := w.CreateOnCall(w.ctx, actor, alert.OnCall{Name: name, Zone: "UTC", HandOverDay: "mon", StartsOn: w.clock.now().Truncate(24 * time.Hour)})
+				return err
+			}},
+			{"incident_templates", "name, title, impact, state, message", "'template ' || i, '', '', '', ''", allswell.MaxIncidentTemplates, func(actor allswell.Actor, name string) error {
+				_, err := w.CreateIncidentTemplate(w.ctx, actor, allswell.IncidentTemplateChange{Name: &name, Title: ptr("t")})
+				return err
+			}},
+		} {
+			db, _ := w.Pools()
+			_, err := db.ExecContext(w.ctx, fmt.Sprintf(`INSERT INTO %s (id, workspace_id, created_at, updated_at, %s)
+				WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT 'x' || i, '%s', 0, 0, %s FROM n`,
+				c.table, c.columns, c.most-1, w.ws.WorkspaceID, c.values))
+			w.ok(err)
+			w.ok(c.create(w.ws, "last"))
+			before := w.dump()
+			if w.refused(c.create(w.ws, "one too many"), "name"); w.dump() != before {
+				t.Errorf("%s: a refused object changes something", c.table)
+			}
+			w.ok(c.create(other, "first"))
+		}
+	})
+}
