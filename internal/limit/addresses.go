@@ -21,10 +21,12 @@ type Addresses struct {
 // NewAddresses returns an Addresses that allows up to limit events per address
 // in any window. If limit is 0, it allows every event and keeps no state.
 func NewAddresses(limit int, window time.Duration) *Addresses {
-	return &Addresses{
+	a := &Addresses{
 		addresses: newTable[[16]byte](limit, window, MaxKeys),
 		networks:  newTable[uint64](networkFactor*limit, window, MaxKeys),
 	}
+	a.networks.base = a.addresses.base // or their times, which are compared, would differ by what two readings of the clocks do
+	return a
 }
 
 // Full reports whether Take would refuse an event from addr at now. It does not
