@@ -392,8 +392,8 @@ func TestLastCheckingGaps(t *testing.T) {
 	}
 }
 
-// TestEverySettingOfAChecksEntityTag: whoever changes any setting of a check changes its entity tag, so that a change on top of an
-// older one is noticed, and the audit log has it.
+// TestEverySettingOfAChecksEntityTag checks that each setting of a check is part of its entity tag, so that a change of an outdated
+// version is refused, and of its entry in the audit log.
 func TestEverySettingOfAChecksEntityTag(t *testing.T) {
 	before := checkedMonitor()
 	before.Check.Config = json.RawMessage(`{"url":"https://example.com"}`)

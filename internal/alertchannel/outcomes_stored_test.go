@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -61,26 +60,5 @@ func TestOutcomesAsStored(t *testing.T) {
 			}
 		}
 	}
-	if *updateOutcomes {
-		if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stored, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, want := strings.Split(text.String(), "\n"), strings.Split(string(stored), "\n")
-	service := ""
-	for i := range min(len(got), len(want)) {
-		if strings.HasPrefix(got[i], "# ") {
-			service = got[i]
-		}
-		if got[i] != want[i] {
-			t.Errorf("%s: %s\nwant %s", service, got[i], want[i])
-		}
-	}
-	if len(got) != len(want) {
-		t.Errorf("%d lines, stored are %d", len(got), len(want))
-	}
+	asStored(t, file, "\n", text.String(), *updateOutcomes)
 }

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -65,22 +64,5 @@ func TestRequestsAsStored(t *testing.T) {
 			}
 		}
 	}
-	if *updateRequests {
-		if err := os.WriteFile(requestsFile, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stored, err := os.ReadFile(requestsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, want := strings.Split(text.String(), "\n\n"), strings.Split(string(stored), "\n\n")
-	for i := range min(len(got), len(want)) {
-		if got[i] != want[i] {
-			t.Errorf("the request\n%s\nwas\n%s", got[i], want[i])
-		}
-	}
-	if len(got) != len(want) {
-		t.Errorf("%d requests, stored are %d", len(got), len(want))
-	}
+	asStored(t, requestsFile, "\n\n", text.String(), *updateRequests)
 }

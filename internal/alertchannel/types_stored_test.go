@@ -3,7 +3,6 @@ package alertchannel
 import (
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -42,24 +41,7 @@ func TestTypesAsStored(t *testing.T) {
 			text.WriteString("\n")
 		}
 	}
-	if *updateTypes {
-		if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stored, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, want := strings.Split(text.String(), "\n"), strings.Split(string(stored), "\n")
-	for i := range min(len(got), len(want)) {
-		if got[i] != want[i] {
-			t.Errorf("%q, want %q", got[i], want[i])
-		}
-	}
-	if len(got) != len(want) {
-		t.Errorf("%d lines, stored are %d", len(got), len(want))
-	}
+	asStored(t, file, "\n", text.String(), *updateTypes)
 }
 
 // TestTestMessages holds what the message says that tests a channel, and how long the names in it may be.
