@@ -46,6 +46,12 @@ func TestDomainLookup(t *testing.T) {
 		{host("a.example", "", "failed", ""), base, "failed", "The DNS answered with an error for a.example. Check the name servers of the domain."},
 		{host("a.example", "", "", "192.0.2.7"), host("s.example", "", "timeout", ""), "unknown_host",
 			"a.example points to 192.0.2.7. Whether that is this installation is unknown: the DNS has no address of s.example, the host of ALLSWELL_BASE_URL."},
+		{host("a.example", "s.example", "", "192.0.2.7"), host("s.example", "", "failed", ""), "unknown_host", // the same name, but nothing is known of it
+			"a.example points to s.example (192.0.2.7). Whether that is this installation is unknown: the DNS has no address of s.example, the host of ALLSWELL_BASE_URL."},
+		{host("a.example", "", "", "10.0.0.2"), host("s.example", "", "timeout", ""), "private",
+			"a.example points to a private address, which visitors cannot reach. Change the record: CNAME s.example."},
+		{host("a.example", "", "not_found", ""), host("198.51.100.4", "", "", "198.51.100.4 2001:db8::4"), "not_found",
+			"a.example has no address in the DNS. Add a record: A 198.51.100.4, or AAAA 2001:db8::4."},
 	} {
 		l := allswell.NewDomainLookup(c.domain, c.base)
 		if l.Result != c.result || l.Message() != c.message {

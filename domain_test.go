@@ -61,6 +61,33 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+// TestHostsOfTheInstallation checks at which hosts the installation itself is served, and which names no page may have.
+func TestHostsOfTheInstallation(t *testing.T) {
+	named := allswell.NewHosts("Status.Example:8443", "alias.example.", "", "bücher.example", "xn--bcher-kva.example")
+	for host, own := range map[string]bool{
+		"status.example": true, "STATUS.example.:80": true, "alias.example": true, "a.example": false, "": false, ":80": false, "xn--bcher-kva.example": true,
+	} {
+		if named.Contains(host) != own || named.ServesInstallation(host) != own {
+			t.Errorf("%q: contained %v, served %v; want %v", host, named.Contains(host), named.ServesInstallation(host), own)
+		}
+		for _, unnamed := range []allswell.Hosts{{}, allswell.NewHosts(""), allswell.NewHosts("", "alias.example")} {
+			if !unnamed.ServesInstallation(host) || unnamed.Contains(host) != (host == "alias.example" && unnamed.Contains("alias.example")) {
+				t.Errorf("without a base URL %q: served %v, contained %v", host, unnamed.ServesInstallation(host), unnamed.Contains(host))
+			}
+		}
+	}
+	for domain, want := range map[string]string{
+		"a.example": "", "Bücher.example": "The domain must not be a name of the installation itself (ALLSWELL_BASE_URL, ALLSWELL_OWN_HOSTS).",
+		"Status.Example": "The domain must not be a name of the installation itself (ALLSWELL_BASE_URL, ALLSWELL_OWN_HOSTS).",
+	} {
+		var bad allswell.ValidationError
+		named.CheckDomain(&bad, domain)
+		if got := strings.Join(bad.Fields["domain"], " "); got != want {
+			t.Errorf("%q: %q, want %q", domain, got, want)
+		}
+	}
+}
+
 func TestDomainRecord(t *testing.T) {
 	r := allswell.NewDomainRecord("page_1", "status.acme.example")
 	if r.Name != "_allswell-challenge.status.acme.example" || r != allswell.NewDomainRecord("page_1", "status.acme.example") {
@@ -132,7 +159,13 @@ func TestDomainClaim(t *testing.T) {
 			}
 		})
 	}
-	if c := allswell.NewTrustedDomainClaim(t1); !c.Trusted() || !c.CheckAt.IsZero() {
+	if c := allswell.NewTrustedDomainClaim(t1); !c.Trusted() || c != (allswell.DomainClaim{ClaimedAt: t1, VerifiedAt: t1}) {
 		t.Errorf("%+v", c)
+	}
+	if c := allswell.NewDomainClaim(t1); c.Trusted() || c != (allswell.DomainClaim{ClaimedAt: t1, CheckAt: t1}) {
+		t.Errorf("%+v", c)
+	}
+	if (allswell.DomainClaim{}).Trusted() {
+		t.Error("the claim of a page without a domain is trusted")
 	}
 }

@@ -72,6 +72,9 @@ func TestExplanationFollowsTheRule(t *testing.T) {
 		} else if m.Enabled && m.State == allswell.MonitorUp && !m.WaitingSince.IsZero() {
 			t.Fatal("a monitor that can go down has no DownAt")
 		}
+		if !e.DownAt.IsZero() && (!m.Enabled || m.State == allswell.MonitorDown || m.WaitingSince.IsZero()) {
+			t.Fatalf("down at %v, although it is %s", e.DownAt, e.State)
+		}
 	})
 }
 
@@ -121,6 +124,86 @@ func TestExplanationSentences(t *testing.T) {
 		if !slices.Contains(allswell.MonitorConditions, e.State) {
 			t.Errorf("%s: state %q", name, e.State)
 		}
+	}
+}
+
+// TestExplanationSentencesOfJobs explains a monitor whose job reports more than pings, or has a schedule or a grace.
+func TestExplanationSentencesOfJobs(t *testing.T) {
+	clock := func(t time.Time) string { return t.UTC().Format("15:04:05") }
+	base := allswell.Monitor{Enabled: true, State: allswell.MonitorUp, Interval: time.Hour, LastPingAt: at(0), WaitingSince: at(0), FailureThreshold: 1} // 12:00
+	down := func(reason allswell.OutageReason) func(*allswell.Explanation) {
+		return func(e *allswell.Explanation) { e.Reason, e.DownSince = reason, at(10*time.Minute) }
+	}
+	const (
+		last  = "The last ping came at 12:00:00."
+		next  = " It goes down at 13:01:00 if no ping comes before: then one check will have found it overdue."
+		plain = last + " The next one is due within 1 hour, by 13:00:00." + next
+		rule  = ": the monitor has been down since 12:10:00. The next success of a run that satisfies the conditions, or the next ping without a run, ends the outage. " + last
+	)
+	for name, c := range map[string]struct {
+		monitor func(*allswell.Monitor)
+		explain func(*allswell.Explanation)
+		want    string
+	}{
+		"silent": {nil, down(allswell.OutageSilent), plain},
+		"failed": {nil, down(allswell.OutageFailed), "The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends the outage. " + last},
+		"failed, taken over, with a warning": {nil, func(e *allswell.Explanation) {
+			down(allswell.OutageFailed)(e)
+			e.TakenOver, e.Warned = true, []allswell.Condition{allswell.ConditionNoOverlap, allswell.ConditionMinRuntime}
+		}, "The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends the outage. " + last +
+			" Its incident was taken over: the ping does not resolve it. Warning: A run began before another one had ended. Warning: A run was too short."},
+		"failed, never pinged": {nil, func(e *allswell.Explanation) {
+			down(allswell.OutageFailed)(e)
+			e.LastPingAt = time.Time{}
+		}, "The job reported a failure at 12:10:00, so the monitor went down at once. The next success or ping ends the outage."},
+		"run overdue":   {nil, down(allswell.OutageRunOverdue), "A run of the job did not end in time: the monitor has been down since 12:10:00. The next success or ping ends the outage. " + last},
+		"run too short": {nil, down(allswell.OutageRunTooShort), "A run was too short" + rule},
+		"run too often": {nil, down(allswell.OutageRunTooOften), "The job runs too often" + rule},
+		"runs overlap":  {nil, down(allswell.OutageRunOverlap), "A run began before another one had ended" + rule},
+		"a run": {func(m *allswell.Monitor) { m.RunDueAt = at(40 * time.Minute) }, nil,
+			plain + " A run has begun. It counts as a failure if it has not ended by 12:40:00."},
+		"a warning": {nil, func(e *allswell.Explanation) { e.Warned = []allswell.Condition{allswell.ConditionMaxPerInterval} }, plain + " Warning: The job runs too often."},
+		"silent, taken over": {func(m *allswell.Monitor) { m.State, m.TickedAt = allswell.MonitorDown, at(61*time.Minute) }, func(e *allswell.Explanation) { e.TakenOver = true },
+			last + " The next one is due within 1 hour, by 13:00:00. It has been down since 13:01:00, when one check had found it overdue. The next ping ends the outage. " +
+				"Its incident was taken over: the ping does not resolve it."},
+		"with a grace, after maintenance": {func(m *allswell.Monitor) { m.Grace, m.SuppressedUntil = 10*time.Minute, at(20*time.Minute) }, nil,
+			last + " The next one is due within 1 hour, by 13:00:00, and late from 13:10:00 (10 minutes of grace)." +
+				" Extended to 13:30:00, one interval and the grace after the end of the component's maintenance at 12:20:00." +
+				" It goes down at 13:31:00 if no ping comes before: then one check will have found it overdue."},
+		"with a schedule, after maintenance": {func(m *allswell.Monitor) {
+			m.Cron, m.SuppressedUntil = allswell.Cron{Expression: "30 * * * *", TimeZone: "Asia/Kolkata"}, at(45*time.Minute)
+		}, nil, last + " The next one is due at 13:00:00, which is 18:30 Asia/Kolkata, the next time of 30 * * * *." + next},
+		"with a schedule, maintenance until it was due": {func(m *allswell.Monitor) {
+			m.Cron, m.SuppressedUntil = allswell.Cron{Expression: "*/20 * * * *", TimeZone: "UTC"}, at(25*time.Minute)
+		}, nil, last + " The next one is due at 12:20:00, which is 12:20 UTC, the next time of */20 * * * *." +
+			" Extended to 12:40:00, the next due time after the end of the component's maintenance at 12:25:00." +
+			" It goes down at 12:41:00 if no ping comes before: then one check will have found it overdue."},
+		"a new schedule": {func(m *allswell.Monitor) {
+			m.Cron, m.LastPingAt = allswell.Cron{Expression: "0 * * * *", TimeZone: "UTC"}, at(-time.Hour)
+		}, nil, "The last ping came at 11:00:00. The monitor was enabled or its schedule changed at 12:00:00: a ping is due at 13:00:00, which is 13:00 UTC, the next time of 0 * * * *." + next},
+	} {
+		m := base
+		if c.monitor != nil {
+			c.monitor(&m)
+		}
+		e := m.Explain(allswell.Tick{AsOf: at(15 * time.Minute), Period: time.Minute, Threshold: 3})
+		if c.explain != nil {
+			c.explain(&e)
+		}
+		if got := strings.Join(e.Sentences(clock), " "); got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
+		}
+		if e.Period != time.Minute || e.Interval != m.Interval || e.Cron != m.Cron || e.Grace != m.Grace || !e.RunDueAt.Equal(m.RunDueAt) {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+	ofAJob := allswell.Explanation{Interval: time.Hour, PingGaps: slices.Repeat([]allswell.PingGap{{Length: 2 * time.Hour}}, 8)}
+	if r, ok := ofAJob.Rhythm(); !ok || r.Every != 2*time.Hour {
+		t.Errorf("rhythm %v, %v", r, ok)
+	}
+	ofAJob.Cron = allswell.Cron{Expression: "0 * * * *", TimeZone: "UTC"}
+	if r, ok := ofAJob.Rhythm(); ok {
+		t.Errorf("a monitor with a schedule has the rhythm %v", r)
 	}
 }
 
