@@ -1,0 +1,243 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/secret"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// fill gives every field of a struct a value of its own, from n on.
+func fill(v reflect.Value, n int) {
+	for i := range v.NumField() {
+		n++
+		switch f := v.Field(i); f.Interface().(type) {
+		case time.Time:
+			f.Set(reflect.ValueOf(began.Add(time.Duration(n) * time.Second).UTC()))
+		case time.Duration:
+			f.SetInt(int64(n) * int64(time.Millisecond))
+		case allswell.CheckStatus:
+			f.SetString(string(allswell.CheckFailed))
+		case bool:
+			f.SetBool(true)
+		case int64:
+			f.SetInt(1)
+		case string:
+			f.SetString(fmt.Sprint("text ", n))
+		default:
+			fill(f, 10*n)
+		}
+	}
+}
+
+// TestEveryFieldOfAResultIsKept records a result with a value in every field, and others that have each field alone empty.
+func TestEveryFieldOfAResultIsKept(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.newCheck("shop", func(n *allswell.NewMonitor) { n.FailureThreshold = 50 })
+		var full allswell.CheckResult
+		fill(reflect.ValueOf(&full).Elem(), 0)
+		full.MonitorID = m.ID
+		all := []allswell.CheckResult{full}
+		for i := range reflect.TypeFor[allswell.CheckResult]().NumField() {
+			r := full
+			switch f := reflect.ValueOf(&r).Elem().Field(i); reflect.TypeFor[allswell.CheckResult]().Field(i).Name {
+			case "MonitorID", "Version", "StartedAt", "DueAt", "Status":
+				continue
+			default:
+				f.SetZero()
+			}
+			all = append(all, r)
+		}
+		for _, status := range []allswell.CheckStatus{allswell.CheckOK, allswell.CheckSlow, allswell.CheckUnknown} {
+			r := full
+			r.Status = status
+			all = append(all, r)
+		}
+		for i := range all {
+			all[i].StartedAt = w.clock.now().UTC().Add(-time.Duration(i/2) * time.Second) // two begin together
+			all[i].DueAt = w.clock.now().UTC().Add(-time.Duration(i) * time.Minute)
+		}
+		w.ok(w.RecordCheckResults(w.ctx, all))
+		kept, total, err := w.CheckResults(w.ctx, w.ws, m.ID, firstHundred)
+		w.ok(err)
+		if total != len(all) {
+			w.Fatalf("%d results, want %d", total, len(all))
+		}
+		for i, want := range all {
+			want.Version, want.Replica = 0, ""
+			got := kept[i]
+			got.StartedAt, got.DueAt, got.CertificateExpiresAt = got.StartedAt.UTC(), got.DueAt.UTC(), got.CertificateExpiresAt.UTC()
+			if want.CertificateExpiresAt.IsZero() {
+				got.CertificateExpiresAt = want.CertificateExpiresAt
+			}
+			if got != want {
+				w.Errorf("result %d: %+v\nwant %+v", i, got, want)
+			}
+		}
+	})
+}
+
+// TestWhichResultsAreRecorded checks how many results are recorded at once, of which monitors, and for how long they are kept.
+func TestWhichResultsAreRecorded(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m, paused, deleted := w.newCheck("shop"), w.newCheck("paused"), w.newCheck("deleted")
+		of := func(m allswell.Monitor, version int64) allswell.CheckResult {
+			r := w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: version, DueAt: w.clock.now()}, allswell.CheckFailed)
+			r.Reason = m.Slug
+			return r
+		}
+		kept := func() string { w.Helper(); return w.value(`SELECT count(*) FROM check_results`) }
+		w.ok(w.RecordCheckResults(w.ctx, nil))
+		if err := w.RecordCheckResults(w.ctx, slices.Repeat([]allswell.CheckResult{of(m, 1)}, store.MaxCheckResults+1)); err == nil || kept() != "0" {
+			w.Errorf("more results than are recorded at once: %v; %s are kept", err, kept())
+		}
+		must(w.ChangeMonitor(w.ctx, w.ws, paused.ID, allswell.Pause(time.Time{})))(w)
+		version := must(w.version(paused))(w)
+		w.ok(w.DeleteMonitor(w.ctx, w.ws, deleted.ID))
+		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{of(m, 0), of(m, 2), of(paused, version), of(paused, 1), of(deleted, 1)}))
+		if got := w.monitorNow(m); kept() != "0" || got.CheckState.Status != "" || got.ConsecutiveFailures != 0 {
+			w.Errorf("%s results are kept: %+v", kept(), got)
+		}
+		w.ok(w.RecordCheckResults(w.ctx, slices.Repeat([]allswell.CheckResult{of(m, 1)}, store.MaxCheckResults)))
+		if got := kept(); got != fmt.Sprint(store.MaxCheckResults) {
+			w.Errorf("%s results are kept of as many as are recorded at once", got)
+		}
+		w.clock.move(time.Millisecond)
+		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{of(m, 1)}))
+		w.clock.move(allswell.CheckResultRetention - time.Millisecond)
+		w.ok(w.Prune(w.ctx))
+		if got := kept(); got != "1" {
+			w.Errorf("%s results are younger than a day", got)
+		}
+	})
+}
+
+// version returns the version of a check's configuration.
+func (w *world) version(m allswell.Monitor) (n int64, err error) {
+	_, err = fmt.Sscan(w.value(`SELECT version FROM checks WHERE monitor_id = $1`, m.ID), &n)
+	return n, err
+}
+
+// TestWhatAChangeDoesToAClaim changes each field of a check, and others: a check that was claimed before counts only if its
+// target is checked as before, and otherwise another one is due at once, with the new configuration.
+func TestWhatAChangeDoesToAClaim(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.SetSecretKeys(must(secret.New(strings.Repeat("k", secret.MinLength)))(w))
+		parent := w.newCheck("parent")
+		for name, c := range map[string]struct {
+			change allswell.MonitorChange
+			again  bool
+		}{
+			"interval":           {allswell.MonitorChange{Interval: new(2 * time.Minute)}, true},
+			"timeout":            {allswell.MonitorChange{Check: allswell.CheckChange{Timeout: new(7 * time.Second)}}, true},
+			"slow_after":         {allswell.MonitorChange{Check: allswell.CheckChange{SlowAfter: new(3 * time.Second)}}, true},
+			"recovery_threshold": {allswell.MonitorChange{Check: allswell.CheckChange{RecoveryThreshold: new(4)}}, true},
+			"confirm_from":       {allswell.MonitorChange{Check: allswell.CheckChange{ConfirmFrom: new(2)}}, true},
+			"config":             {allswell.MonitorChange{Check: allswell.CheckChange{Config: json.RawMessage(`{"url":"https://example.org"}`)}}, true},
+			"secrets":            {allswell.MonitorChange{Check: allswell.CheckChange{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"new"`)}}}, true},
+			"another secret":     {allswell.MonitorChange{Check: allswell.CheckChange{Secrets: map[string]json.RawMessage{"bearer_token": json.RawMessage(`"t"`)}}}, true},
+			"without the secret": {allswell.MonitorChange{Check: allswell.CheckChange{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`null`)}}}, true},
+			"the same secret":    {allswell.MonitorChange{Check: allswell.CheckChange{Secrets: map[string]json.RawMessage{"password": json.RawMessage(` "old" `)}}}, false},
+			"the same interval":  {allswell.MonitorChange{Interval: new(time.Minute)}, false},
+			"name":               {allswell.MonitorChange{Name: new("another")}, false},
+			"failure_threshold":  {allswell.MonitorChange{FailureThreshold: new(9)}, false},
+			"parent":             {allswell.MonitorChange{ParentID: &parent.ID}, false},
+			"component":          {allswell.MonitorChange{ComponentID: new("")}, false},
+			"tags":               {allswell.MonitorChange{AddTags: []string{"a"}}, false},
+			"paused":             {allswell.Pause(time.Time{}), true},
+		} {
+			m := w.newCheck("shop", func(n *allswell.NewMonitor) {
+				n.FailureThreshold, n.Check.Secrets = 5, map[string]json.RawMessage{"password": json.RawMessage(`"old"`)}
+			})
+			claim := func() *store.ClaimedCheck {
+				for _, c := range w.claimChecks("a", "") {
+					if c.MonitorID == m.ID {
+						return &c
+					}
+				}
+				return nil
+			}
+			first := claim()
+			if first == nil || first.Version != 1 || first.WorkspaceID != w.ws.WorkspaceID || first.Retry || first.SecretsMissing || !first.DueAt.Equal(w.clock.now()) || string(first.Spec.Secrets["password"]) != `"old"` {
+				w.Fatalf("%s: claimed %+v", name, first)
+			}
+			w.ok(w.SaveCheckHosts(w.ctx, []store.CheckHost{{ClaimedCheck: *first, Host: "example.com"}}))
+			w.clock.move(time.Second)
+			changed := must(w.ChangeMonitor(w.ctx, w.ws, m.ID, c.change))(w)
+			w.clock.move(time.Second)
+			second := claim()
+			if again := second != nil || !changed.Enabled; again != c.again {
+				w.Errorf("%s: due again %v, want %v", name, again, c.again)
+			}
+			if second != nil {
+				spec, want := second.Spec, changed.Check
+				spec.Secrets = nil
+				if !reflect.DeepEqual(spec, want) || second.Interval != changed.Interval || second.Host != "" || second.Version != 2 {
+					w.Errorf("%s: claimed %+v of %q, version %d, want %+v", name, spec, second.Host, second.Version, want)
+				}
+				var fields []string
+				for field, value := range c.change.Check.Secrets {
+					if kept := second.Spec.Secrets[field]; string(value) != "null" && string(kept) != string(value) || string(value) == "null" && kept != nil {
+						w.Errorf("%s: the secret %s is %s", name, field, kept)
+					}
+				}
+				for field := range second.Spec.Secrets {
+					fields = append(fields, field)
+				}
+				if slices.Sort(fields); strings.Join(fields, " ") != strings.Join(changed.Check.SecretFields, " ") {
+					w.Errorf("%s: secrets %v of %v", name, fields, changed.Check.SecretFields)
+				}
+			}
+			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(*first, allswell.CheckFailed)}))
+			if got := w.monitorNow(m); (got.ConsecutiveFailures == 0) != c.again {
+				w.Errorf("%s: %d failures of the check that was claimed before", name, got.ConsecutiveFailures)
+			}
+			w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID))
+		}
+	})
+}
+
+// TestLengthOfCheckingGaps checks which times without a result that counts are kept, with their cause.
+func TestLengthOfCheckingGaps(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.newCheck("shop")
+		record := func(status allswell.CheckStatus) {
+			w.Helper()
+			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(store.ClaimedCheck{MonitorID: m.ID, Version: 1, DueAt: w.clock.now()}, status)}))
+		}
+		record(allswell.CheckOK)
+		var want []string
+		for _, c := range []struct {
+			length time.Duration
+			end    allswell.CheckStatus
+			kept   bool
+		}{
+			{allswell.LongGap - time.Millisecond, allswell.CheckOK, false}, {allswell.LongGap, allswell.CheckOK, true}, {allswell.LongGap, allswell.CheckFailed, true},
+			{allswell.LongGap - time.Millisecond, allswell.CheckFailed, false}, {time.Hour, allswell.CheckSlow, true},
+		} {
+			w.clock.move(time.Minute)
+			record(allswell.CheckUnknown)
+			from := w.clock.now()
+			w.clock.move(c.length / 2)
+			record(allswell.CheckUnknown)
+			w.clock.set(from.Add(c.length))
+			record(c.end)
+			if c.kept {
+				want = append(want, fmt.Sprintf("%d|%d|unknown_results", from.UnixMilli(), w.clock.now().UnixMilli()))
+			}
+			if got := w.monitorNow(m); !got.CheckState.UnknownSince.IsZero() {
+				w.Errorf("%v, ended by %s: unknown since %v", c.length, c.end, got.CheckState.UnknownSince)
+			}
+		}
+		if got := w.rows(`SELECT from_at, to_at, cause FROM checking_gaps ORDER BY from_at`); !slices.Equal(got, want) {
+			w.Errorf("gaps %q, want %q", got, want)
+		}
+	})
+}
