@@ -2,8 +2,11 @@ package checker
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
@@ -20,6 +23,75 @@ func TestResultsHideSecrets(t *testing.T) {
 		if r.Status == allswell.CheckOK || !strings.HasPrefix(r.Reason, "the server refused: ") || strings.Contains(r.Reason+r.Body, secret) {
 			t.Errorf("unknown %t: %+v", unknown, r)
 		}
+	}
+}
+
+// TestStatusOfAResult checks what becomes of an outcome: its status, and what is kept of it.
+func TestStatusOfAResult(t *testing.T) {
+	const slow = time.Second
+	phases := func(total time.Duration) allswell.CheckPhases {
+		return allswell.CheckPhases{DNS: 1, Connect: 2, TLS: 3, FirstByte: 4, Total: total}
+	}
+	expires := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		outcome check.Outcome
+		limit   time.Duration
+		want    allswell.CheckResult
+	}{
+		"good":                     {check.Outcome{Phases: phases(slow), Answered: true, Body: "x"}, 0, allswell.CheckResult{Status: allswell.CheckOK, Answered: true}},
+		"good, at the limit":       {check.Outcome{Phases: phases(slow), Answered: true}, slow, allswell.CheckResult{Status: allswell.CheckOK, Answered: true}},
+		"slow":                     {check.Outcome{Phases: phases(slow + 1), Answered: true, Body: "x"}, slow, allswell.CheckResult{Status: allswell.CheckSlow, Answered: true}},
+		"a warning":                {check.Outcome{Phases: phases(slow), Answered: true, Warning: "w"}, slow, allswell.CheckResult{Status: allswell.CheckOK, Answered: true, Reason: "w", Warning: true}},
+		"slow, with a warning":     {check.Outcome{Phases: phases(slow + 1), Answered: true, Warning: "w"}, slow, allswell.CheckResult{Status: allswell.CheckSlow, Answered: true, Reason: "w", Warning: true}},
+		"failed":                   {check.Outcome{Phases: phases(slow), Answered: true, Failure: "f", Body: "x"}, 0, allswell.CheckResult{Status: allswell.CheckFailed, Answered: true, Reason: "f", Body: "x"}},
+		"failed slowly, no answer": {check.Outcome{Phases: phases(slow + 1), Failure: "f"}, slow, allswell.CheckResult{Status: allswell.CheckFailed, Reason: "f"}},
+		"failed, with a warning":   {check.Outcome{Phases: phases(slow), Failure: "f", Warning: "w"}, 0, allswell.CheckResult{Status: allswell.CheckFailed, Reason: "f"}},
+		"unknown":                  {check.Outcome{Phases: phases(slow + 1), Failure: "f", Unknown: true, Body: "x"}, slow, allswell.CheckResult{Status: allswell.CheckUnknown, Reason: "f", Body: "x"}},
+	} {
+		c.outcome.CertificateExpiresAt, c.want.CertificateExpiresAt, c.want.Phases = expires, expires, c.outcome.Phases
+		if got := resultOf(c.outcome, allswell.CheckSpec{SlowAfter: c.limit}); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// TestChecksThatCannotRun checks the results of claims without a check: they are unknown, and say whose they are.
+func TestChecksThatCannotRun(t *testing.T) {
+	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
+	c := newChecker(t, s, "x", nil, func(c *Config) { c.Location = "here" })
+	due := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	valid := allswell.CheckSpec{Config: json.RawMessage(`{"url":"http://127.0.0.1:1"}`)}
+	for reason, claim := range map[string]store.ClaimedCheck{
+		"the secrets of the check cannot be opened":  {Type: "http", Spec: valid, SecretsMissing: true},
+		"this version does not know the type gopher": {Type: "gopher", Spec: valid},
+		"the configuration of the check is not valid for this version: The expected_statuses must be statuses from 100 to 599 or ranges, such as 200-299": {
+			Type: "http", Spec: allswell.CheckSpec{Config: json.RawMessage(`{"url":"http://127.0.0.1:1","expected_statuses":["x"]}`)},
+		},
+	} {
+		claim.MonitorID, claim.Version, claim.DueAt = "mon_1", 7, due
+		d := newDispatcher(c, t.Context())
+		if n := d.startAll(t.Context(), []store.ClaimedCheck{claim}); n != 0 || c.Waiting() != 1 || d.places.taken() != 0 {
+			t.Fatalf("%s: %d given back, %d results", reason, n, c.Waiting())
+		}
+		r := <-c.results
+		if r.StartedAt.IsZero() {
+			t.Errorf("%s: it has not begun", reason)
+		}
+		r.StartedAt = time.Time{}
+		want := allswell.CheckResult{MonitorID: "mon_1", Version: 7, DueAt: due, Replica: "x", Location: "here", Status: allswell.CheckUnknown, Reason: reason}
+		if r != want {
+			t.Errorf("%+v, want %+v", r, want)
+		}
+	}
+	for n := range 8 { // a long reason ends after a whole character
+		got := notValid(errors.New(strings.Repeat("x", n) + strings.Repeat("é€", maxNotValid)))
+		if !strings.HasSuffix(got, "…") || !utf8.ValidString(got) || len(got) > maxNotValid+len("…") || len(got) <= maxNotValid-2 {
+			t.Errorf("%d bytes: %q", len(got), got)
+		}
+	}
+	fits := strings.Repeat("x", maxNotValid-len(notValid(errors.New(""))))
+	if got := notValid(errors.New(fits + ".")); len(got) != maxNotValid || strings.HasSuffix(got, "…") {
+		t.Errorf("%d bytes: %q", len(got), got)
 	}
 }
 

@@ -2,14 +2,18 @@ package domains
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"net/netip"
+	"reflect"
 	"testing"
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 // answers is a Resolver with an answer for each name. It waits for the end of the context without one.
@@ -88,4 +92,46 @@ func TestLookUpAddressesAtAServer(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestResolve checks what is known of a host after a lookup, by the answers of the DNS.
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	some, mapped := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("::ffff:192.0.2.7")
+	notFound := &net.DNSError{IsNotFound: true}
+	for name, c := range map[string]struct {
+		host   string
+		answer answer
+		want   allswell.ResolvedHost
+	}{
+		"addresses":            {"a.example", answer{addresses: []netip.Addr{mapped, some}}, allswell.ResolvedHost{Name: "a.example", Addresses: []netip.Addr{some, some}}},
+		"an alias":             {"a.example", answer{cname: "B.example.", addresses: []netip.Addr{some}}, allswell.ResolvedHost{Name: "a.example", CNAME: "b.example", Addresses: []netip.Addr{some}}},
+		"its own name":         {"a.example", answer{cname: "A.example.", addresses: []netip.Addr{some}}, allswell.ResolvedHost{Name: "a.example", Addresses: []netip.Addr{some}}},
+		"no address":           {"a.example", answer{}, allswell.ResolvedHost{Name: "a.example", Failure: allswell.LookupNotFound}},
+		"an alias of nothing":  {"a.example", answer{cname: "b.example."}, allswell.ResolvedHost{Name: "a.example", CNAME: "b.example", Failure: allswell.LookupNotFound}},
+		"no such name":         {"a.example", answer{err: notFound}, allswell.ResolvedHost{Name: "a.example", Failure: allswell.LookupNotFound}},
+		"a timeout of the DNS": {"a.example", answer{err: &net.DNSError{IsTimeout: true}}, allswell.ResolvedHost{Name: "a.example", Failure: allswell.LookupTimeout}},
+		"a failure":            {"a.example", answer{err: &net.DNSError{IsTemporary: true}}, allswell.ResolvedHost{Name: "a.example", Failure: allswell.LookupFailed}},
+		"another error":        {"a.example", answer{err: net.ErrClosed}, allswell.ResolvedHost{Name: "a.example", Failure: allswell.LookupFailed}},
+		"an address":           {"192.0.2.7", answer{err: notFound}, allswell.ResolvedHost{Name: "192.0.2.7", Addresses: []netip.Addr{some}}},
+		"a mapped address":     {"::ffff:192.0.2.7", answer{err: notFound}, allswell.ResolvedHost{Name: "::ffff:192.0.2.7", Addresses: []netip.Addr{some}}},
+	} {
+		d := &Checker{resolver: answers{c.host + ".": c.answer}, log: slog.New(slog.DiscardHandler)}
+		if got := d.resolve(t.Context(), c.host); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// TestLookUpWithoutABaseURL checks that nothing is looked up if there is nothing to compare with, and that an address may be the base.
+func TestLookUpWithoutABaseURL(t *testing.T) {
+	t.Parallel()
+	found := answers{domain + ".": {addresses: []netip.Addr{netip.MustParseAddr("2001:db8::1")}}}
+	for base, want := range map[string]allswell.DomainLookupResult{"": "", "[2001:db8::1]:8443": allswell.LookupMatch, "[2001:db8::2]": allswell.LookupElsewhere} {
+		s := storetest.Open(t, storetest.SQLite(t), store.Options{Hosts: allswell.NewHosts(base)})
+		l := New(Config{Store: s, Resolver: found}).lookUpAddresses(t.Context(), domain)
+		if (l == nil) != (want == "") || l != nil && l.Result != want {
+			t.Errorf("base %q: %+v", base, l)
+		}
+	}
 }

@@ -107,6 +107,19 @@ func TestVerify(t *testing.T) {
 	})
 }
 
+// TestClockGoesBackBetweenChecks: a check of the future does not put off the next one.
+func TestClockGoesBackBetweenChecks(t *testing.T) {
+	t.Parallel()
+	run(t, func(w *world) {
+		w.publish()
+		w.expect(w.verify())(allswell.DomainVerified, allswell.DomainFound)
+		w.dns.Set("_allswell-challenge." + domain)
+		w.expect(w.verify())(allswell.DomainVerified, allswell.DomainFound) // within the pause
+		w.pass(-time.Millisecond)
+		w.expect(w.verify())(allswell.DomainFailing, allswell.DomainMissing)
+	})
+}
+
 // TestCheckDue checks that every claim that is due is checked once.
 func TestCheckDue(t *testing.T) {
 	run(t, func(w *world) {

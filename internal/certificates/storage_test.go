@@ -1,0 +1,134 @@
+package certificates
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// newStorage returns the storage of a replica.
+func newStorage(t *testing.T, s *store.Store) *storage {
+	return &storage{store: s, log: slog.New(slog.DiscardHandler), closed: t.Context(), held: make(map[string]*heldLock)}
+}
+
+// TestStorage checks what certmagic finds in the storage, by files and by folders.
+func TestStorage(t *testing.T) {
+	t.Parallel()
+	s := newStorage(t, storetest.Open(t, storetest.SQLite(t), store.Options{}))
+	ctx := t.Context()
+	for _, key := range []string{"a/one/x.crt", "a/one/x.key", "a/two/x.crt", "a/x.json", "ab/x.json", "failures/x"} {
+		if err := s.Store(ctx, key, []byte("of "+key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key, want := range map[string]struct{ exists, file bool }{
+		"a/one/x.crt": {true, true}, "a/one": {true, false}, "a": {true, false}, "a/x.json": {true, true}, "a/x": {}, "a/on": {}, "b": {}, "x.json": {},
+	} {
+		info, err := s.Stat(ctx, key)
+		if (err == nil) != want.exists || err != nil && !errors.Is(err, fs.ErrNotExist) || s.Exists(ctx, key) != want.exists || info.Key != key && err == nil ||
+			info.IsTerminal != want.file || (info.Size > 0) != want.file || want.file && (info.Size != int64(len("of "+key)) || info.Modified.IsZero()) {
+			t.Errorf("%s: %+v, %v", key, info, err)
+		}
+		if content, err := s.Load(ctx, key); want.file && string(content) != "of "+key || (err == nil) != want.file || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s has %q, %v", key, content, err)
+		}
+	}
+	for folder, want := range map[string][2]string{ // recursive or not
+		"": {"a/one/x.crt a/one/x.key a/two/x.crt a/x.json ab/x.json failures/x", "a ab failures"}, "a": {"a/one/x.crt a/one/x.key a/two/x.crt a/x.json", "a/one a/two a/x.json"},
+		"/a/": {"a/one/x.crt a/one/x.key a/two/x.crt a/x.json", "a/one a/two a/x.json"}, "a/one": {"a/one/x.crt a/one/x.key", "a/one/x.crt a/one/x.key"}, "b": {}, "a/x": {},
+	} {
+		for i, recursive := range []bool{true, false} {
+			paths, err := s.List(ctx, folder, recursive)
+			if strings.Join(paths, " ") != want[i] || (want[i] == "") != errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%q, recursive %v: %q, %v", folder, recursive, paths, err)
+			}
+		}
+	}
+	if err := s.Delete(ctx, "a/one"); err != nil {
+		t.Fatal(err)
+	}
+	if paths, err := s.List(ctx, "", true); err != nil || !slices.Equal(paths, []string{"a/two/x.crt", "a/x.json", "ab/x.json", "failures/x"}) {
+		t.Errorf("after deleting a/one: %q, %v", paths, err)
+	}
+}
+
+// TestLocksOfReplicas checks that one replica at a time holds a lock, also in one process, and that one that gives up holds none.
+func TestLocksOfReplicas(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t, storetest.SQLite(t), store.Options{})
+	a, b := newStorage(t, db), newStorage(t, db)
+	tries := func(s *storage, name string) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		return s.Lock(ctx, name)
+	}
+	works := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	works(a.Lock(t.Context(), "x"))
+	for name, s := range map[string]*storage{"the same replica": a, "another replica": b} {
+		if err := tries(s, "x"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s takes the lock: %v", name, err)
+		}
+	}
+	works(b.Lock(t.Context(), "y")) // another lock
+	works(b.Unlock(t.Context(), "x"))
+	if err := tries(b, "x"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a replica released the lock of another one: %v", err)
+	}
+	works(a.Unlock(t.Context(), "x"))
+	works(a.Unlock(t.Context(), "x"))
+	works(b.Lock(t.Context(), "x"))
+	works(b.Unlock(t.Context(), "x"))
+	works(b.Unlock(t.Context(), "y"))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := a.Lock(ended, "x"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a lock after the end: %v", err)
+	}
+	works(b.Lock(t.Context(), "x"))
+	works(b.Unlock(t.Context(), "x"))
+}
+
+// TestWhoseOrdersPause checks which names get a certificate, and that a failed order of one delays no other.
+func TestWhoseOrdersPause(t *testing.T) {
+	t.Parallel()
+	m := NewManager(ManagerConfig{
+		Store: storetest.Open(t, storetest.SQLite(t), store.Options{}), Host: "base.example", Logger: slog.New(slog.DiscardHandler),
+		Owner: func(_ context.Context, name string) (string, bool) { return "ws_1", strings.HasSuffix(name, ".test") },
+	})
+	defer m.cache.Stop()
+	for name, want := range map[string]bool{"base.example": true, "a.test": true, "www.base.example": false, "": false, "other.example": false} {
+		if got := m.decide(t.Context(), name) == nil; got != want || m.serves(t.Context(), name) != want {
+			t.Errorf("%q gets a certificate: %v", name, got)
+		}
+	}
+	order := func(name, event string) error {
+		return m.observeOnDemand(t.Context(), event, map[string]any{"identifier": name})
+	}
+	if err := order("a.test", "cert_failed"); err != nil {
+		t.Error(err)
+	}
+	for name, pauses := range map[string]bool{"a.test": true, "b.test": false} {
+		if err := order(name, "cert_obtaining"); (err != nil) != pauses {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := order("a.test", "cert_obtained"); err != nil {
+		t.Error(err)
+	}
+	if err := order("a.test", "cert_obtaining"); err != nil {
+		t.Errorf("after a success: %v", err)
+	}
+}
