@@ -351,3 +351,67 @@ func TestDueDomainsTakeTurns(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatACheckOfADomainChanges makes each check of each kind of claim, with and without a lookup, and compares what is saved
+// with the rule of claims.
+func TestWhatACheckOfADomainChanges(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		wx, _ := w.twoMore()
+		lookup := allswell.DomainLookup{Result: allswell.LookupElsewhere, Domain: someDomain, Host: "status.allswell.example"}
+		for _, kind := range []string{"pending", "verified", "failing", "trusted"} {
+			for _, result := range append(allswell.DomainResults, allswell.DomainUnchecked) {
+				for _, looked := range []bool{false, true} {
+					actor, slug := wx, "x"
+					if kind == "trusted" {
+						actor, slug = w.ws, "acme"
+					}
+					p := w.claimDomain(actor, slug, someDomain)
+					if kind == "verified" || kind == "failing" {
+						p = w.checked(p, allswell.DomainFound)
+					}
+					if kind == "failing" {
+						p = w.checked(p, allswell.DomainMissing)
+					}
+					w.clock.move(time.Hour)
+					now, version := w.clock.now(), w.value(`SELECT version FROM pages WHERE id = $1`, p.ID)
+					c, want, change := store.DomainCheck{PageID: p.ID, WorkspaceID: p.WorkspaceID, Domain: someDomain}, p.Claim, allswell.DomainChangeNone
+					if looked {
+						c.Lookup = &lookup
+					}
+					if kind != "trusted" && result != allswell.DomainUnchecked {
+						change = want.Check(result, now)
+					}
+					got := must(w.RecordDomainCheck(w.ctx, c, result))(w)
+					saved := must(w.Page(w.ctx, actor, slug))(w)
+					for name, page := range map[string]allswell.Page{"returned": got, "saved": saved} {
+						if !sameClaim(page.Claim, want) || (page.Lookup != nil) != looked || looked && (!page.Lookup.CheckedAt.Equal(now) || page.Lookup.Result != lookup.Result) {
+							w.Errorf("%s, %q, looked up %v, %s: %+v, %+v, want %+v", kind, result, looked, name, page.Claim, page.Lookup, want)
+						}
+						if served := page.Host != ""; served == want.VerifiedAt.IsZero() {
+							w.Errorf("%s, %q, %s: at %q", kind, result, name, page.Host)
+						}
+					}
+					bumped := change == allswell.DomainChangeVerified || change == allswell.DomainChangeReleased
+					if after := w.value(`SELECT version FROM pages WHERE id = $1`, p.ID); (after != version) != bumped {
+						w.Errorf("%s, %q: version %s, then %s", kind, result, version, after)
+					}
+					if lookup.CheckedAt != (time.Time{}) {
+						w.Fatal("the lookup of the caller was changed")
+					}
+					w.claimDomain(actor, slug, "")
+				}
+			}
+		}
+	})
+}
+
+// sameClaim reports whether two claims are the same, to the millisecond.
+func sameClaim(a, b allswell.DomainClaim) bool {
+	times := func(c allswell.DomainClaim) (all []int64) {
+		for _, at := range []time.Time{c.ClaimedAt, c.VerifiedAt, c.CheckedAt, c.FailedAt, c.CheckAt} {
+			all = append(all, at.UnixMilli())
+		}
+		return all
+	}
+	return a.Result == b.Result && slices.Equal(times(a), times(b))
+}
