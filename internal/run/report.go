@@ -143,14 +143,25 @@ func (r *reporter) begin(runID string) {
 	go func() {
 		defer close(r.begun)
 		ctx := context.Background()
-		// All of them, also after the command: one that came after a later end would say what is no longer so.
-		r.lost, r.refused = r.spool.flush(func(e entry) error { return r.target.send(ctx, e.late()) })
-		// Nothing is said of a failure: the end says the same.
-		r.target.sendUntil(ctx, r.ended, client.SignalReport{Kind: allswell.SignalStart, RunID: runID})
+		if r.flush(ctx, r.ended) {
+			// Nothing is said of a failure: the end says the same.
+			r.target.sendUntil(ctx, r.ended, client.SignalReport{Kind: allswell.SignalStart, RunID: runID})
+		}
 	}()
 }
 
-var errEnded = errors.New("the command has ended")
+// flush sends the ends of earlier runs until it succeeds, or no further attempt is wanted. It returns false if some can
+// only be sent later. Then nothing else is sent either: an end that came after a later one would say what is no longer so.
+func (r *reporter) flush(ctx context.Context, stop <-chan struct{}) bool {
+	lost, refused, complete := r.spool.flush(func(e entry) error { return r.target.sendUntil(ctx, stop, e.late()) })
+	r.lost, r.refused = r.lost+lost, cmp.Or(refused, r.refused)
+	return complete
+}
+
+var (
+	errEnded   = errors.New("the command has ended")
+	errEarlier = errors.New("the ends of earlier runs cannot be sent")
+)
 
 // end sends the end of the run, for up to endTimeout or until ctx ends. It does not overtake the start. What cannot be sent
 // goes to the spool. It returns an error if that is impossible, too, or if the API token is refused.
@@ -164,7 +175,9 @@ func (r *reporter) end(ctx context.Context, e entry) error {
 	err := error(errEnded)
 	select {
 	case <-r.begun:
-		err = r.target.sendUntil(ctx, ctx.Done(), e.report())
+		if err = errEarlier; r.flush(ctx, ctx.Done()) {
+			err = r.target.sendUntil(ctx, ctx.Done(), e.report())
+		}
 	case <-ctx.Done():
 	}
 	switch {

@@ -143,7 +143,7 @@ func TestWhichEndsAreLost(t *testing.T) {
 		if err := s.add(entry{RunID: "1", Kind: allswell.SignalFail}); err != nil {
 			t.Fatal(err)
 		}
-		n, refused := s.flush(func(entry) error { return &client.Error{Status: status} })
+		n, refused, _ := s.flush(func(entry) error { return &client.Error{Status: status} })
 		left, err := s.entries()
 		if err != nil || (n == 1) != lost || (len(left) == 0) != lost || lost && refused == nil {
 			t.Errorf("%d: %d lost, %d left, %v, %v", status, n, len(left), refused, err)

@@ -95,18 +95,20 @@ func (s spool) add(e entry) error {
 
 // flush sends the entries of the spool's monitor, the oldest first, and removes those that were sent or are lost. It
 // stops at the first one that may succeed later. refused is why entries were lost or have to stay, and lost how many
-// were. The file is not locked while something is sent, so an entry may be sent twice by two runs.
-func (s spool) flush(send func(entry) error) (lost int, refused error) {
+// were. complete is false if it stopped because of an outage. The file is not locked while something is sent, so an entry
+// may be sent twice by two runs.
+func (s spool) flush(send func(entry) error) (lost int, refused error, complete bool) {
 	if s.path == "" {
-		return 0, nil
+		return 0, nil, true
 	}
 	if info, err := os.Stat(s.path); err != nil || info.Size() == 0 {
-		return 0, nil
+		return 0, nil, true
 	}
 	entries, err := s.entries()
 	if err != nil {
-		return 0, nil
+		return 0, nil, true
 	}
+	complete = true
 	done := make(map[string]bool)
 	for _, e := range entries {
 		if e.Monitor != s.monitor {
@@ -117,6 +119,7 @@ func (s spool) flush(send func(entry) error) (lost int, refused error) {
 			refused = err
 		}
 		if err != nil && !isLost(err) {
+			complete = isFinal(err)
 			break
 		}
 		if err != nil {
@@ -127,7 +130,7 @@ func (s spool) flush(send func(entry) error) (lost int, refused error) {
 	if len(done) > 0 {
 		s.remove(done)
 	}
-	return lost, refused
+	return lost, refused, complete
 }
 
 // entries reads the file. Lines that are damaged are left out.

@@ -66,7 +66,7 @@ func TestSpool(t *testing.T) {
 	}
 	adding.Wait()
 	sent := make(map[string]bool)
-	lost, refused := s.flush(func(e entry) error {
+	lost, refused, _ := s.flush(func(e entry) error {
 		switch {
 		case len(sent) == 5:
 			return errors.New("the server is down")
