@@ -48,9 +48,19 @@ func TestRhythm(t *testing.T) {
 		}
 	}
 	r := PingRhythm{Every: 61 * time.Minute, Spread: 40 * time.Second, Interval: 64 * time.Minute}
-	for current, want := range map[time.Duration]bool{time.Hour: true, 61 * time.Minute: true, 62 * time.Minute: false, 64 * time.Minute: false, 80 * time.Minute: false, 2 * time.Hour: true} {
+	for current, want := range map[time.Duration]bool{time.Hour: true, 61 * time.Minute: true, 61*time.Minute + 40*time.Second - 1: true, 61*time.Minute + 40*time.Second: false, 62 * time.Minute: false, 64 * time.Minute: false, 80 * time.Minute: false, 2 * time.Hour: true} {
 		if r.Suggests(current) != want {
 			t.Errorf("suggested for %s: %v", current, !want)
+		}
+	}
+	if (PingRhythm{Every: MaxInterval, Spread: time.Second, Interval: MaxInterval}).Suggests(MaxInterval) {
+		t.Error("the longest interval is suggested in place of itself")
+	}
+	for every, want := range map[time.Duration]time.Duration{ // a part of a step does not count
+		41_505_600 * time.Millisecond: 12 * time.Hour, 41_506_560 * time.Millisecond: 13 * time.Hour, 24 * time.Minute: 25 * time.Minute, 24 * time.Hour: 25 * time.Hour,
+	} {
+		if got := intervalWithRoom(every, 0); got != want {
+			t.Errorf("pings every %v suggest %v, want %v", every, got, want)
 		}
 	}
 }

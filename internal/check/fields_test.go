@@ -105,7 +105,9 @@ func TestExpectedStatuses(t *testing.T) {
 	s := webServer(t, false, func(w http.ResponseWriter, r *http.Request) {
 		status, _ := strconv.Atoi(r.URL.Path[1:])
 		w.WriteHeader(status)
-		fmt.Fprint(w, "a text")
+		if fmt.Fprint(w, "a text"); r.UserAgent() != "Allswell" {
+			t.Errorf("the check calls itself %q", r.UserAgent())
+		}
 	})
 	for status, good := range map[int]bool{200: true, 201: false, 299: false, 300: false, 301: true, 302: true, 303: true, 305: false, 418: true, 417: false, 419: false, 500: false, 599: true} {
 		o := runOnce(t, "http", fields(t, "url", fmt.Sprint(s.URL, "/", status), "expected_statuses", []string{"200", "301-303", " 418 ", "599"}, "follow_redirects", false))
@@ -120,5 +122,9 @@ func TestExpectedStatuses(t *testing.T) {
 				t.Errorf("%v, %d: %+v", more, status, o)
 			}
 		}
+	}
+	o := runOnce(t, "http", fields(t, "url", s.URL+"/200", "expected_headers", map[string]string{"X-A": "b"}))
+	if o.Failure != "the response has no header X-A" || o.Body != "a text" || o.BodyCut {
+		t.Errorf("without a header: %+v", o)
 	}
 }
