@@ -3,6 +3,7 @@ package fair
 import (
 	"context"
 	"maps"
+	"math"
 	"sync"
 	"time"
 )
@@ -115,11 +116,18 @@ type Plan struct {
 func (g *Gate) Plan(now time.Time) *Plan { return &Plan{g, now, g.pool.Shares()} }
 
 // Full reports whether a workspace can send no message now: it has no room, or the server to which all go is failing.
-func (p *Plan) Full(workspace string) bool {
-	if p != nil && p.gate.PerHost == 0 {
-		return !p.Admits(Target{Workspace: workspace})
+func (p *Plan) Full(workspace string) bool { return p.Room(workspace) == 0 }
+
+// Room returns how many messages a workspace may send now, if their hosts have room for them.
+func (p *Plan) Room(workspace string) int {
+	if p == nil {
+		return math.MaxInt
 	}
-	return p != nil && !p.shares.Fit(Workspace(workspace).AtMost(p.gate.PerWorkspace))
+	room := p.shares.Room(Workspace(workspace).AtMost(p.gate.PerWorkspace))
+	if p.gate.PerHost == 0 {
+		room = min(room, p.probes(Target{Workspace: workspace}))
+	}
+	return room
 }
 
 // Closed returns the hosts to which a workspace may send nothing now, because they are full or failing.
@@ -153,13 +161,18 @@ func (p *Plan) Admits(t Target) bool {
 	if p == nil {
 		return true
 	}
+	return p.probes(t) > 0 && p.shares.Fit(p.gate.limits(t)...)
+}
+
+// probes returns how many messages may go to a target as far as its circuit breaker decides.
+func (p *Plan) probes(t Target) int {
 	p.gate.mu.Lock()
 	limit := p.gate.breakers.max(p.gate.breakerOf(t), p.now)
 	p.gate.mu.Unlock()
-	if limit >= 0 && p.shares.held[p.gate.probed(t).id()] >= limit {
-		return false
+	if limit < 0 {
+		return math.MaxInt
 	}
-	return p.shares.Fit(p.gate.limits(t)...)
+	return max(0, limit-p.shares.held[p.gate.probed(t).id()])
 }
 
 // Add adds a message to the plan.

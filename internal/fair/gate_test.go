@@ -2,6 +2,7 @@ package fair
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,37 @@ func TestServerHasOneBreaker(t *testing.T) {
 	g.Note(Target{"a", "smtp"}, false, later)
 	if got := enter(g, Target{"b", "smtp"}, later); got != 8 && got != 7 {
 		t.Errorf("one workspace may send %d messages at a time", got)
+	}
+}
+
+// TestRoomIsWhatIsAdmitted checks that a plan admits as many messages of a workspace as it says it has room for, to hosts that
+// differ, beside messages of others, with and without limits, and with a server that works, fails or is tested.
+func TestRoomIsWhatIsAdmitted(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for n := range 2000 {
+		g := NewGate(GateConfig{
+			Places: 1 + random.IntN(20), PerWorkspace: random.IntN(8), PerHost: random.IntN(2), MinPause: time.Second, MaxPause: time.Second,
+		})
+		for range random.IntN(2 * BreakAfter) {
+			g.Note(Target{"other", "other"}, true, began)
+		}
+		p := g.Plan(began.Add(time.Duration(random.IntN(2)) * time.Second))
+		for i := range random.IntN(g.Places + 1) {
+			if to := (Target{[]string{"a", "b", "other"}[random.IntN(3)], fmt.Sprint("held ", i)}); p.Admits(to) {
+				p.Add(to)
+			}
+		}
+		room, admitted := p.Room("a"), 0
+		for to := (Target{"a", "0"}); p.Admits(to); to.Host = fmt.Sprint(admitted) {
+			p.Add(to)
+			admitted++
+		}
+		if admitted != room || !p.Full("a") {
+			t.Fatalf("%d: a plan with room for %d messages admits %d: %+v", n, room, admitted, g.GateConfig)
+		}
+	}
+	if (*Plan)(nil).Full("a") {
+		t.Error("no plan admits nothing")
 	}
 }
 

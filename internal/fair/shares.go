@@ -45,6 +45,17 @@ func (s *Shares) Fit(keys ...Key) bool {
 	return s.free > 0
 }
 
+// Room returns for how many further places in a row a key fits that is neither bounded nor nested: each makes it hold one
+// more, and leaves one free place fewer.
+func (s *Shares) Room(k Key) int {
+	held := s.held[k.id()]
+	room := (s.free - held + 1) / 2
+	if k.Max > 0 {
+		room = min(room, k.Max-held)
+	}
+	return max(0, room)
+}
+
 // Take takes a place for keys that fit.
 func (s *Shares) Take(keys ...Key) {
 	s.free--

@@ -19,7 +19,7 @@ import (
 const (
 	// claimPause is the minimum time from one claim to the next. A claim that takes longer is followed by a pause as
 	// long as it took.
-	claimPause = 20 * time.Millisecond
+	claimPause = 50 * time.Millisecond
 
 	// maxLoaded is the maximum number of deliveries whose contents one read loads.
 	maxLoaded = 32

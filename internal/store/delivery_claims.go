@@ -180,10 +180,11 @@ func (t *tx) claimInTurns(c ClaimOptions, turns []workspaceClaim) (claimed []Cla
 	plan := c.plan()
 	for i, turn := range turns {
 		left := len(turns) - i
-		turn.limit, turn.plan = (c.Limit-len(claimed)+left-1)/left, plan
-		if turn.limit == 0 {
+		share := (c.Limit - len(claimed) + left - 1) / left
+		if share == 0 {
 			return claimed, next, true, nil
 		}
+		turn.limit, turn.plan = min(share, plan.Room(turn.workspace)), plan
 		turn.keys = turn.keys[:min(len(turn.keys), c.keys(turn.limit))]
 		some, others, err := t.claimTurn(turn)
 		if err != nil {
@@ -236,7 +237,7 @@ func (t *tx) openDeliveries(keys []string) (due [][]deliveryRow, err error) {
 // claimDue plans the deliveries of each ordering key, saves the plans, and returns the
 // claimed deliveries and whether anything changed.
 func (t *tx) claimDue(due [][]deliveryRow, c workspaceClaim) (claimed []ClaimedDelivery, changed bool, err error) {
-	var expired, taken, behind []string
+	var expired, taken, superseded, behind []string
 	until := t.Now.Add(allswell.LeaseDuration)
 	for _, deliveries := range due {
 		if len(claimed) == c.limit {
@@ -267,7 +268,10 @@ func (t *tx) claimDue(due [][]deliveryRow, c workspaceClaim) (claimed []ClaimedD
 			if len(open) > 1+len(plan.Merge)+len(plan.Expire) {
 				behind = append(behind, d.OrderingKey)
 			}
-			err = t.mergeDeliveries(open, plan)
+			for _, i := range plan.Merge {
+				superseded = append(superseded, open[i].ID)
+			}
+			err = t.continueMerged(open, plan)
 		}
 		if err != nil {
 			return nil, false, err
@@ -278,6 +282,12 @@ func (t *tx) claimDue(due [][]deliveryRow, c workspaceClaim) (claimed []ClaimedD
 	}
 	if _, err := t.Exec(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, fencing_token = fencing_token + 1, lease_until_at = $2, updated_at = $3
 		WHERE id IN EACH($1)`, list(taken), millis(until), millis(t.Now)); err != nil {
+		return nil, false, err
+	}
+	// With their ordering key, only the claimed delivery has a lease that lasts.
+	if _, err := t.Exec(`UPDATE deliveries SET state = 'superseded', updated_at = $2, merged_into = (SELECT d.id FROM deliveries d
+			WHERE d.ordering_key = deliveries.ordering_key AND `+openCondition+` AND d.lease_until_at > $2)
+		WHERE id IN EACH($1)`, list(superseded), millis(t.Now)); err != nil {
 		return nil, false, err
 	}
 	return claimed, changed, t.postpone(behind, t.Now, until) // until the result of the claimed one is saved
@@ -295,33 +305,25 @@ func (t *tx) postpone(keys []string, by, until time.Time) error {
 	return err
 }
 
-// mergeDeliveries merges into the claimed delivery those that the plan names, and the
-// deliveries that were merged into them before. It continues their back-off.
-func (t *tx) mergeDeliveries(open []allswell.Delivery, plan allswell.DeliveryPlan) error {
-	if len(plan.Merge) == 0 {
+// continueMerged gives the claimed delivery what those have that the plan merges into it: the back-off, and the deliveries
+// that were merged into them before.
+func (t *tx) continueMerged(open []allswell.Delivery, plan allswell.DeliveryPlan) error {
+	target := open[plan.Claim]
+	if plan.Attempts > target.Attempts {
+		if _, err := t.Exec(`UPDATE deliveries SET attempts = $2 WHERE id = $1`, target.ID, plan.Attempts); err != nil {
+			return err
+		}
+	}
+	var claimedBefore []string // only a delivery that was claimed before can have others merged into it
+	for _, i := range plan.Merge {
+		if open[i].FencingToken > 0 {
+			claimedBefore = append(claimedBefore, open[i].ID)
+		}
+	}
+	if len(claimedBefore) == 0 {
 		return nil
 	}
-	ids := make([]string, len(plan.Merge))
-	var claimedBefore []string // only a delivery that was claimed before can have others merged into it
-	for n, i := range plan.Merge {
-		ids[n] = open[i].ID
-		if open[i].FencingToken > 0 {
-			claimedBefore = append(claimedBefore, ids[n])
-		}
-	}
-	target := open[plan.Claim].ID
-	if plan.Attempts > open[plan.Claim].Attempts {
-		if _, err := t.Exec(`UPDATE deliveries SET attempts = $2 WHERE id = $1`, target, plan.Attempts); err != nil {
-			return err
-		}
-	}
-	if len(claimedBefore) > 0 {
-		if _, err := t.Exec(`UPDATE deliveries SET merged_into = $2 WHERE merged_into IN EACH($1) AND merged_into IS NOT NULL`,
-			list(claimedBefore), target); err != nil {
-			return err
-		}
-	}
-	_, err := t.Exec(`UPDATE deliveries SET state = 'superseded', merged_into = $2, updated_at = $3 WHERE id IN EACH($1)`,
-		list(ids), target, millis(t.Now))
+	_, err := t.Exec(`UPDATE deliveries SET merged_into = $2 WHERE merged_into IN EACH($1) AND merged_into IS NOT NULL`,
+		list(claimedBefore), target.ID)
 	return err
 }
