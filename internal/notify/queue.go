@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// claimPause is the minimum time from one claim to the next. A claim that takes longer is followed by a pause as
+	// claimPause is the minimum time from one claim to the next, so that a claim is of many. One that takes longer is followed by a pause as
 	// long as it took.
 	claimPause = 50 * time.Millisecond
 
