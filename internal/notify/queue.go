@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// claimPause is the minimum time from one claim to the next, so that a claim is of many. One that takes longer is followed by a pause as
-	// long as it took.
+	// claimPause is the minimum time from one claim to the next, so that a claim is of many. One that takes longer is
+	// followed by a pause as long as it took.
 	claimPause = 50 * time.Millisecond
 
 	// maxLoaded is the maximum number of deliveries whose contents one read loads.
