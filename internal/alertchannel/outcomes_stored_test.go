@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/allswell/allswell/test/stored"
 )
 
 var updateOutcomes = flag.Bool("update-outcomes", false, "write testdata/outcomes.txt")
@@ -60,5 +62,5 @@ func TestOutcomesAsStored(t *testing.T) {
 			}
 		}
 	}
-	asStored(t, file, "\n", text.String(), *updateOutcomes)
+	stored.Compare(t, file, "\n", text.String(), *updateOutcomes)
 }

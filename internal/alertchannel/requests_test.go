@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/test/stored"
 )
 
 var updateRequests = flag.Bool("update-requests", false, "write testdata/requests.txt")
@@ -64,5 +65,5 @@ func TestRequestsAsStored(t *testing.T) {
 			}
 		}
 	}
-	asStored(t, requestsFile, "\n\n", text.String(), *updateRequests)
+	stored.Compare(t, requestsFile, "\n\n", text.String(), *updateRequests)
 }

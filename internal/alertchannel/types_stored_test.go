@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/test/stored"
 )
 
 var updateTypes = flag.Bool("update-types", false, "write testdata/types.txt")
@@ -41,7 +42,7 @@ func TestTypesAsStored(t *testing.T) {
 			text.WriteString("\n")
 		}
 	}
-	asStored(t, file, "\n", text.String(), *updateTypes)
+	stored.Compare(t, file, "\n", text.String(), *updateTypes)
 }
 
 // TestTestMessages holds what the message says that tests a channel, and how long the names in it may be.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/test/stored"
 )
 
 var updateContacts = flag.Bool("update-contacts", false, "write testdata/contacts.txt")
@@ -110,22 +110,5 @@ func TestContactsAsStored(t *testing.T) {
 			fmt.Fprintf(&text, "invalid: %d %s\n", a.status, a.body)
 		}
 	}
-	if *updateContacts {
-		if err := os.WriteFile(contactsFile, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stored, err := os.ReadFile(contactsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, want := strings.Split(text.String(), "\n"), strings.Split(string(stored), "\n")
-	for i := range min(len(got), len(want)) {
-		if got[i] != want[i] {
-			t.Errorf("line %d, after %q:\n%s\nwant\n%s", i+1, got[max(0, i-1)], got[i], want[i])
-		}
-	}
-	if len(got) != len(want) {
-		t.Errorf("%d lines, stored are %d", len(got), len(want))
-	}
+	stored.Compare(t, contactsFile, "\n", text.String(), *updateContacts)
 }

@@ -1,4 +1,5 @@
-package alertchannel
+// Package stored compares what code answers with tables in files, so that every change of an answer is seen and read.
+package stored
 
 import (
 	"os"
@@ -6,9 +7,9 @@ import (
 	"testing"
 )
 
-// asStored compares a text with a file, part by part, and writes the file first if update is set. What differs is named by the
+// Compare compares a text with a file, part by part, and writes the file first if update is set. What differs is named by the
 // last part before it that begins with "# ".
-func asStored(t *testing.T, file, separator, text string, update bool) {
+func Compare(t *testing.T, file, separator, text string, update bool) {
 	t.Helper()
 	if update {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
