@@ -52,7 +52,7 @@ func TestLimitsOfConfigurations(t *testing.T) {
 		{"zulip", "bot_email", "a", "", "e-mail address", ""}, {"zulip", "bot_email", "a:b@a.example", "", "e-mail address", ""},
 		{"home_assistant", "notify_action", "phone", "webhook_id", "Either", ""}, {"home_assistant", "webhook_id", "", "webhook_id", "Either", ""}, {"home_assistant", "webhook_id", "a/b", "", "signs of URLs", ""},
 		{"pagerduty", "routing_key", digits(31), "", "32 characters", ""}, {"pagerduty", "routing_key", digits(33), "", "32 characters", ""},
-		{"webhook", "secret", secret(24), "", "", ""}, {"webhook", "secret", secret(21), "", "24 to 64 bytes", ""}, {"webhook", "secret", secret(24)[6:], "", "24 to 64 bytes", ""}, {"webhook", "secret", "whsec_" + strings.Repeat("!", 32), "", "24 to 64 bytes", ""},
+		{"webhook", "secret", secret(24), "", "", ""}, {"webhook", "secret", secret(23), "", "24 to 64 bytes", ""}, {"webhook", "secret", secret(64), "", "", ""}, {"webhook", "secret", secret(65), "", "24 to 64 bytes", ""}, {"webhook", "secret", secret(24)[6:], "", "24 to 64 bytes", ""}, {"webhook", "secret", "whsec_" + strings.Repeat("!", 32), "", "24 to 64 bytes", ""},
 		{"command", "arguments", []string{"a-b", "c"}, "", "", ""}, {"command", "arguments", []string{"a", "-b"}, "", "begin with a hyphen", ""},
 		{"slack_bot", "channel", strings.Repeat("a", 100), "", "", ""}, {"slack_bot", "channel", strings.Repeat("a", 101), "", "100", ""},
 	} {

@@ -2,6 +2,7 @@ package alertchannel
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -37,7 +38,8 @@ func (w *webhook) Destination() configfield.Destination {
 func (w *webhook) Validate(bad *allswell.ValidationError) {
 	checkURL(bad, "url", &w.URL)
 	if w.Secret != "" {
-		if _, err := standardwebhooks.NewWebhook(w.Secret); err != nil || !strings.HasPrefix(w.Secret, "whsec_") || len(w.Secret) < 38 {
+		encoded, marked := strings.CutPrefix(w.Secret, "whsec_")
+		if key, err := base64.StdEncoding.DecodeString(encoded); err != nil || !marked || len(key) < 24 || len(key) > 64 {
 			bad.Add("secret", "The secret must be whsec_ followed by 24 to 64 bytes in base64.")
 		}
 	}
