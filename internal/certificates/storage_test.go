@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,6 +100,53 @@ func TestLocksOfReplicas(t *testing.T) {
 	}
 	works(b.Lock(t.Context(), "x"))
 	works(b.Unlock(t.Context(), "x"))
+}
+
+// parent is a context that counts the contexts below it that have not ended.
+type parent struct {
+	context.Context
+	below *atomic.Int64
+}
+
+// Done returns another channel than Context, so that the contexts below are not registered there.
+func (parent) Done() <-chan struct{} { return make(chan struct{}) }
+
+// AfterFunc is called for each context that begins, and what it returns when that one ends.
+func (p parent) AfterFunc(func()) (stop func() bool) {
+	p.below.Add(1)
+	return func() bool {
+		p.below.Add(-1)
+		return true
+	}
+}
+
+// TestRenewals checks that the lease of each lock that is held is renewed, and of no other: what is released is free for all replicas.
+func TestRenewals(t *testing.T) {
+	t.Parallel()
+	var renewed atomic.Int64
+	s := newStorage(t, storetest.Open(t, storetest.SQLite(t), store.Options{}))
+	s.closed = parent{t.Context(), &renewed}
+	expect := func(step string, err error, want int64) {
+		t.Helper()
+		if n := renewed.Load(); err != nil || n != want {
+			t.Fatalf("%s: %d locks are renewed, expected %d; %v", step, n, want, err)
+		}
+	}
+	expect("at first", nil, 0)
+	expect("x is locked", s.Lock(t.Context(), "x"), 1)
+	expect("y is locked", s.Lock(t.Context(), "y"), 2)
+	expect("x is released", s.Unlock(t.Context(), "x"), 1)
+	expect("x is released again", s.Unlock(t.Context(), "x"), 1)
+	expect("z was not locked", s.Unlock(t.Context(), "z"), 1)
+	expect("x is locked again", s.Lock(t.Context(), "x"), 2)
+	expect("y is released", s.Unlock(t.Context(), "y"), 1)
+	expect("x is released at last", s.Unlock(t.Context(), "x"), 0)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Lock(ended, "x"); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	expect("a lock that was given up", nil, 0)
 }
 
 // TestWhoseOrdersPause checks which names get a certificate, and that a failed order of one delays no other.

@@ -58,6 +58,34 @@ func TestRefusedResults(t *testing.T) {
 	}
 }
 
+// TestBatches checks that results are saved whatever their number, however they are divided into batches.
+func TestBatches(t *testing.T) {
+	s := storetest.Open(t, storetest.SQLite(t), store.Options{})
+	actor, _ := storetest.Workspace(t, s, "acme")
+	for _, n := range []int{1, store.MaxCheckResults - 1, store.MaxCheckResults, store.MaxCheckResults + 1, 2*store.MaxCheckResults + 1} {
+		m := create(t, s, actor, fmt.Sprint(n), "http://127.0.0.1")
+		claimed, _, err := s.ClaimChecks(t.Context(), store.CheckClaim{Replica: "x", Limit: 1})
+		if err != nil || len(claimed) != 1 {
+			t.Fatalf("claimed %d, %v", len(claimed), err)
+		}
+		observed, dropped := 0, 0
+		c := newChecker(t, s, "x", nil, func(c *Config) {
+			c.Observe, c.ObserveDropped = func(allswell.CheckStatus, time.Duration) { observed++ }, func(results int) { dropped += results }
+		})
+		r := c.unknown(claimed[0], "")
+		for range n {
+			r.Status, r.StartedAt = allswell.CheckOK, r.StartedAt.Add(time.Millisecond)
+			c.results <- r
+		}
+		close(c.results)
+		(&recorder{checker: c}).run(t.Context())
+		_, saved, err := s.CheckResults(t.Context(), actor, m.ID, store.Pagination{PerPage: 1, Page: 1})
+		if err != nil || saved != n || observed != n || dropped != 0 {
+			t.Errorf("of %d results %d are saved, %d observed, %d dropped: %v", n, saved, observed, dropped, err)
+		}
+	}
+}
+
 // TestAttemptsEnd checks when a batch is given up.
 func TestAttemptsEnd(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())

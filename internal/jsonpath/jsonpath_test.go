@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -326,6 +327,30 @@ func TestConditions(t *testing.T) {
 		if _, found, err := path.First(document, func() bool { return false }); err != nil || found != want {
 			t.Errorf("%s: %t, %v", text, found, err)
 		}
+	}
+}
+
+// TestExpressionsOfDocuments checks that a regular expression that the document has means what it means in the path, whichever
+// functions use it in one filter.
+func TestExpressionsOfDocuments(t *testing.T) {
+	const document = `{"re": %s, "list": ["a", "b", "ab", "ba", "abab", "", "a\n", 1, null]}`
+	found := 0
+	for _, expression := range []string{`"b"`, `"ab|c"`, `"a."`, `""`, `"["`, `1`} {
+		for _, filter := range []string{
+			"match(@, %[1]s)", "search(@, %[1]s)", "match(@, %[1]s) && search(@, %[1]s)", "search(@, %[1]s) && match(@, %[1]s)",
+			"!match(@, %[1]s) && search(@, %[1]s)", "search(@, %[1]s) && !match(@, %[1]s)", "match(@, %[1]s) || search(@, %[1]s)", "match(@, %[1]s) || match(@, 'b')",
+		} {
+			text := fmt.Appendf(nil, document, expression)
+			literal := selectAllOf(t, parse(t, "$.list[?"+fmt.Sprintf(filter, expression)+"]"), text)
+			ofDocument := selectAllOf(t, parse(t, "$.list[?"+fmt.Sprintf(filter, "$.re")+"]"), text)
+			if !slices.EqualFunc(literal, ofDocument, sameText) {
+				t.Errorf("%s of %s: %s, with the expression in the document %s", filter, expression, literal, ofDocument)
+			}
+			found += len(literal)
+		}
+	}
+	if found == 0 {
+		t.Error("no filter finds anything")
 	}
 }
 
