@@ -105,6 +105,11 @@ func TestExplanationSentences(t *testing.T) {
 			"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
 				"Extended to 03:58:00, because Allswell could not receive pings from 02:50:00 until 02:58:00. " +
 				"2 of 3 checks in a row have found it overdue. It goes down at 04:01:00 if no ping comes before."},
+		"two gaps": {up, when(3, 50), []allswell.ListeningGap{{From: when(2, 50), To: when(2, 58)}, {From: when(3, 30), To: when(3, 40)}},
+			"The last ping came at 02:12:00. The next one was due within 1 hour, by 03:12:00. " +
+				"Extended to 03:58:00, because Allswell could not receive pings from 02:50:00 until 02:58:00. " +
+				"Extended to 04:30:00, because Allswell could not receive pings from 03:30:00 until 03:40:00. " + // after 03:12:00: alone it extends nothing
+				"It goes down at 04:33:00 if no ping comes before: then 3 checks in a row will have found it overdue."},
 		"down": {change(func(m *allswell.Monitor) {
 			m.State, m.ConsecutiveFailures, m.TickedAt = allswell.MonitorDown, 3, when(3, 15)
 		}), when(4, 0), nil,
