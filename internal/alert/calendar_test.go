@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // TestCalendar checks the form of a calendar: its lines, and what it says of turns.
@@ -31,6 +32,23 @@ func TestCalendar(t *testing.T) {
 	} {
 		if !strings.Contains(unfolded, want) {
 			t.Errorf("%q is missing in %s", want, unfolded[:min(len(unfolded), 900)])
+		}
+	}
+}
+
+// TestCalendarFoldsBetweenCharacters checks for every place of a long name in its line that each line of a calendar is text
+// of at most 75 bytes, and that together they have the name.
+func TestCalendarFoldsBetweenCharacters(t *testing.T) {
+	for shift := range 8 {
+		name := strings.Repeat("x", shift) + strings.Repeat("ü🦊", 60)
+		text := OnCall{Name: name, Zone: "UTC"}.Calendar("status.example.com", t0)
+		for line := range strings.SplitSeq(text, "\r\n") {
+			if len(line) > 75 || !utf8.ValidString(line) {
+				t.Errorf("after %d characters, the line %q", shift, line)
+			}
+		}
+		if !strings.Contains(strings.ReplaceAll(text, "\r\n ", ""), name) {
+			t.Errorf("after %d characters, the name is damaged: %q", shift, text)
 		}
 	}
 }

@@ -99,3 +99,44 @@ func TestRuleEditKeepsQuietHours(t *testing.T) {
 		}
 	}
 }
+
+// TestTargetOfEscalation checks that the target of a step is a channel or an on-call schedule by its name, or by the slug
+// of the schedule, and that nothing is changed if it is both or neither.
+func TestTargetOfEscalation(t *testing.T) {
+	lists := map[string]string{
+		"/api/v1/channels": `{"id":"chn_1","name":"Phone"},{"id":"chn_2","name":"Both"},{"id":"chn_3","name":"slug"}`,
+		"/api/v1/on-call": `{"id":"onc_1","slug":"ops","name":"Operations"},{"id":"onc_2","slug":"b","name":"Both"},
+			{"id":"onc_3","slug":"slug","name":"x"}`,
+		"/api/v1/alert-rules": `{"id":"rul_1","name":"x"}`,
+	}
+	for target, want := range map[string]string{
+		"Phone": `"channel_ids":["chn_1"]`, "Operations": `"on_call_ids":["onc_1"]`, "ops": `"on_call_ids":["onc_1"]`,
+		"Both":   `"Both" is a channel and an on-call schedule: give the id of one (chn_2 or onc_2)`,
+		"slug":   `"slug" is a channel and an on-call schedule: give the id of one (chn_3 or onc_3)`,
+		"nobody": `there is no channel and no on-call schedule "nobody"`,
+	} {
+		sent := ""
+		status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			list, listed := lists[r.URL.Path]
+			if listed && r.Method == http.MethodGet {
+				io.WriteString(w, `{"data": [`+list+`], "meta": {"total": 3}}`)
+				return
+			}
+			if r.Method != http.MethodGet {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				sent = canonical(body)
+			}
+			io.WriteString(w, `{"data": {"id":"rul_1","name":"x"}}`)
+		}, "alert", "rule", "edit", "rul_1", "--escalate=10m:"+target)
+		if !strings.HasPrefix(want, `"channel`) && !strings.HasPrefix(want, `"on_call`) {
+			if status != console.ExitUsage || sent != "" || !strings.Contains(stderr, want) {
+				t.Errorf("%s: status %d %s, sent %s", target, status, stderr, sent)
+			}
+		} else if status != console.ExitDone || sent != `{"escalation":[{"after":600,`+want+`}]}` {
+			t.Errorf("%s: status %d %s, sent %s", target, status, stderr, sent)
+		}
+	}
+}

@@ -102,6 +102,24 @@ func TestRecipientsAreForAdmins(t *testing.T) {
 	}
 }
 
+// TestReasonsHideTheRecipient checks that nobody but admins reads in a reason who the recipient is, by whatever channel.
+func TestReasonsHideTheRecipient(t *testing.T) {
+	for _, target := range []string{
+		"grace@example.com", `"grace hopper"@example.com`, "+4915112345678", "https://hooks.example.com/x?token=y",
+		"https://hooks.slack.com/services/…XXXX",
+	} {
+		e := allswell.DeliveryLogEntry{Target: target, Delivery: allswell.Delivery{
+			State: allswell.DeliveryDead, Reason: "no " + target + " here",
+		}}
+		for _, role := range []allswell.Role{allswell.RoleViewer, allswell.RoleEditor} {
+			v := &visit{in: allswell.SignedIn{Role: role}}
+			if row := v.newDeliveryRow("acme", e); row.Note != "no … here" || row.Target != "" {
+				t.Errorf("as %s: %q, %q", role, row.Target, row.Note)
+			}
+		}
+	}
+}
+
 func TestEveryDeliveryHasWords(t *testing.T) {
 	for _, state := range allswell.DeliveryStates {
 		if deliveryLooks[state].label == "" {

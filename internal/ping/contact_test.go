@@ -399,6 +399,13 @@ func TestProvisioning(t *testing.T) {
 				w.Errorf("%s: %d %s", query, got.StatusCode, got.body)
 			}
 		}
+		for _, query := range []string{"interval=%zz", "a=1;b=2", "cron=%", "x=%ff"} { // what can be read is a valid monitor
+			for _, signal := range []string{"", "/start", "/fail", "/0"} {
+				if got := w.send("GET", Path+key+"/wrong"+signal+"?create=1&"+query, nil); got.StatusCode != 422 {
+					w.Errorf("%s?%s: %d %s", signal, query, got.StatusCode, got.body)
+				}
+			}
+		}
 		w.answers(Path+key+"/wrong", 404, notFoundBody)
 		w.answers(Path+key+"/wrong?create=0", 404, notFoundBody)
 		w.answers(Path+allswell.NewPingKey()+"/wrong?create=1", 404, notFoundBody)

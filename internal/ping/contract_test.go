@@ -217,6 +217,41 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
+// TestResetOfTheRateLimit checks that a client which waits until the X-RateLimit-Reset, or for the Retry-After, is not refused
+// again, and that one which comes a second earlier is, whatever the fraction of the second.
+func TestResetOfTheRateLimit(t *testing.T) {
+	for _, fraction := range []time.Duration{0, 1, time.Millisecond, 500 * time.Millisecond, time.Second - 1} {
+		s := New(Config{RateLimit: 1})
+		at := time.Unix(time.Now().Unix(), 0).Add(fraction)
+		allowed := func(from string, now time.Time) (http.Header, bool) {
+			r := request("POST", Path, nil)
+			r.RemoteAddr = from
+			h := http.Header{}
+			return h, s.allowed(h, r, now)
+		}
+		for _, wait := range []struct {
+			from   string
+			header string
+			until  func(seconds int) time.Time
+		}{
+			{"192.0.2.1:1", "X-RateLimit-Reset", func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }},
+			{"192.0.2.2:1", "Retry-After", func(seconds int) time.Time { return at.Add(time.Duration(seconds) * time.Second) }},
+		} {
+			if _, ok := allowed(wait.from, at); !ok {
+				t.Fatal("the first request is refused")
+			}
+			h, _ := allowed(wait.from, at)
+			until := wait.until(must(strconv.Atoi(h.Get(wait.header)))(t))
+			if _, ok := allowed(wait.from, until.Add(-time.Second)); ok {
+				t.Errorf("after %v: a second before the %s of %s, a request is accepted", fraction, wait.header, h.Get(wait.header))
+			}
+			if _, ok := allowed(wait.from, until); !ok {
+				t.Errorf("after %v: at the %s of %s, a request is refused", fraction, wait.header, h.Get(wait.header))
+			}
+		}
+	}
+}
+
 // from passes requests to the handler, with remote as the client address.
 func (w *testServer) from(remote, method string, n, status int) {
 	w.Helper()

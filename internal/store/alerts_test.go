@@ -250,6 +250,58 @@ func TestHoldsAreRecorded(t *testing.T) {
 	})
 }
 
+// TestDisabledRulePlansNothing checks that what a rule would have done next is not shown any more once it is disabled, and is
+// again when it is enabled.
+func TestDisabledRulePlansNothing(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Nightly backup", w.component, "")
+		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Name, r.Delay = "first", time.Hour })
+		second := w.rule(to(w.channel("boss")), func(r *alert.Rule) { r.Name, r.Delay = "second", 2*time.Hour })
+		w.goDown(job)
+		w.advanceAlerts()
+		id := must(w.AlertList(w.ctx, w.ws, store.AlertFilter{}, store.AlertCursor{}, 10))(w).Lasting[0].ID
+		planned := func(what string, want ...string) {
+			t.Helper()
+			var rules []string
+			for _, p := range must(w.Alert(w.ctx, w.ws, id))(w).Plans {
+				rules = append(rules, p.RuleName)
+			}
+			w.expect(what, rules, want...)
+			next := must(w.AlertList(w.ctx, w.ws, store.AlertFilter{}, store.AlertCursor{}, 10))(w).Lasting[0].Plan
+			if (next == nil) != (len(want) == 0) || next != nil && next.RuleName != want[0] {
+				t.Errorf("%s: next in the list: %+v", what, next)
+			}
+		}
+		enable := func(name string, enabled bool) {
+			must(w.ChangeAlertRule(w.ctx, w.ws, name, allswell.Precondition{}, func(r *alert.Rule) error { r.Enabled = enabled; return nil }))(w)
+		}
+		planned("both", "first", "second")
+		enable("first", false)
+		planned("one is disabled", "second")
+		enable("first", true)
+		planned("it is enabled again", "first", "second")
+		w.ok(w.DeleteAlertRule(w.ctx, w.ws, second.ID, allswell.Precondition{}))
+		planned("one is deleted", "first")
+		enable("first", false)
+		planned("none")
+	})
+}
+
+// TestShortAlertIsTold checks that an outage which is over before the rules are asked is told if it was due before its end, and
+// not if the rule waits for longer.
+func TestShortAlertIsTold(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("Nightly backup", w.component, "")
+		w.rule(to(w.channel("phone")))
+		w.rule(to(w.channel("boss")), func(r *alert.Rule) { r.Name, r.Delay = "later", 10*time.Minute })
+		w.goDown(job)
+		w.clock.move(time.Minute)
+		w.pinged(job)
+		w.expect("over", w.notified(time.Hour, taken),
+			"* phone: Nightly backup was down for 1 minute. Nightly backup is up again / No ping since 2026-03-01 12:00:00 UTC.")
+	})
+}
+
 // TestFailedTestIsShown checks that the health of a channel shows a test that it did not accept, that it is not failing
 // because of that, and that a message which it takes ends that.
 func TestFailedTestIsShown(t *testing.T) {

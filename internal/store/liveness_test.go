@@ -103,6 +103,30 @@ func TestOverlappingGapsAreMerged(t *testing.T) {
 	})
 }
 
+// TestLostPingsStayInGaps checks that a gap which is reported while it lasts, by one replica or several, loses no part
+// that was reported before, and that gaps stay apart that more than the interval of liveness records separates.
+func TestLostPingsStayInGaps(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		for i, c := range []struct {
+			at, lost int // seconds
+			want     [][2]int
+		}{
+			{110, 5, [][2]int{{105, 110}}},
+			{112, 2, [][2]int{{105, 112}}}, // it goes on
+			{113, 4, [][2]int{{105, 113}}}, // another replica has lost pings meanwhile
+			{114, 20, [][2]int{{94, 114}}}, // one that began earlier
+			{130, 1, [][2]int{{94, 114}, {129, 130}}},
+			{136, 1, [][2]int{{94, 114}, {129, 136}}}, // right after it
+			{137, 25, [][2]int{{94, 137}}},            // over both
+			{160, 3, [][2]int{{94, 137}, {157, 160}}},
+		} {
+			replica := string(rune('a' + i%3))
+			w.beatAt(c.at, store.LivenessRecord{Replica: replica, Lost: time.Duration(c.lost) * time.Second, LosingPings: true})
+			w.expectGaps(c.want...)
+		}
+	})
+}
+
 func TestGrantedTimeShowsAtOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pinged()
