@@ -39,7 +39,7 @@ type storage struct {
 // heldLock is a lock of this process.
 type heldLock struct {
 	holder  string
-	release context.CancelFunc // ends its renewal
+	release func() // ends its renewal, and waits for one that has begun: it would take the lock again
 }
 
 var _ certmagic.Storage = (*storage)(nil)
@@ -131,11 +131,12 @@ func (s *storage) Lock(ctx context.Context, name string) error {
 		case <-time.After(lockInterval):
 		}
 	}
-	renewal, release := context.WithCancel(s.closed)
+	renewal, stop := context.WithCancel(s.closed)
+	var renewing sync.WaitGroup
+	renewing.Go(func() { s.renew(renewal, name, holder) })
 	s.mu.Lock()
-	s.held[name] = &heldLock{holder, release}
+	s.held[name] = &heldLock{holder, func() { stop(); renewing.Wait() }}
 	s.mu.Unlock()
-	go s.renew(renewal, name, holder)
 	return nil
 }
 
