@@ -156,7 +156,7 @@ var layers = []layer{
 		"Code that all commands share: streams, tables, exit statuses. It depends on no command."},
 	{"internal/timeinput", nil, nil,
 		"Parses what people type, in commands and in forms. It depends on neither."},
-	{"internal/cli", []string{".", "internal/alert", "internal/alertchannel", "client", "internal/buildinfo", "internal/check", "internal/configfield", "internal/console", "internal/settings", "internal/spelling", "internal/timeinput"}, []string{"internal/i18n"},
+	{"internal/cli", []string{".", "internal/alert", "internal/alertchannel", "client", "internal/buildinfo", "internal/check", "internal/configfield", "internal/console", "internal/settings", "internal/spelling", "internal/timeinput"}, []string{"internal/i18n", "test/stored"},
 		"The commands that use the API. They use the client, like programs of other people."},
 	{"internal/run", []string{".", "client", "internal/buildinfo", "internal/console", "internal/spelling", "internal/timeinput"}, []string{"test/binary", "test/syncbuffer"},
 		"Runs a command and reports it. It uses the client, like programs of other people."},

@@ -52,3 +52,51 @@ func TestCalendarFoldsBetweenCharacters(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldedLines compares lines of all lengths around those at which they are folded: each part has at most 75 bytes with
+// the space before it, as many as fit without cutting a character, and a line that fits is not folded.
+func TestFoldedLines(t *testing.T) {
+	a := func(n int) string { return strings.Repeat("a", n) }
+	for _, c := range []struct{ line, want string }{
+		{"", "\r\n"},
+		{a(73), a(73) + "\r\n"},
+		{a(74), a(74) + "\r\n"},
+		{a(75), a(74) + "\r\n a\r\n"},
+		{a(148), a(74) + "\r\n " + a(74) + "\r\n"},
+		{a(149), a(74) + "\r\n " + a(74) + "\r\n a\r\n"},
+		{a(72) + "ü", a(72) + "ü\r\n"},
+		{a(73) + "ü", a(73) + "\r\n ü\r\n"},
+		{a(71) + "🦊", a(71) + "\r\n 🦊\r\n"},
+		{a(70) + "🦊", a(70) + "🦊\r\n"},
+		{a(70) + "🦊z", a(70) + "🦊\r\n z\r\n"},
+	} {
+		var b strings.Builder
+		if foldLine(&b, c.line); b.String() != c.want {
+			t.Errorf("%q is folded to %q, want %q", c.line, b.String(), c.want)
+		}
+	}
+}
+
+// TestCalendarOfOverride compares a whole calendar: it begins with the turn that lasts, ends after half a year, and cuts a
+// turn for an override. Every character with a meaning is escaped.
+func TestCalendarOfOverride(t *testing.T) {
+	at := func(day, hour int) time.Time { return time.Date(2026, 3, day, hour, 0, 0, 0, time.FixedZone("", 3600)) }
+	o := OnCall{
+		ID: "onc_1", Name: `A\B;C,D` + "\r\nE", Zone: "Asia/Tokyo", HandOverDay: "sun", HandOverAt: 10*60 + 30, StartsOn: t0.Truncate(24 * time.Hour),
+		UpdatedAt: at(1, 9), Participants: []Participant{{Name: "Ann"}},
+		Overrides: []Override{{Participant: "ann", StartsAt: at(3, 8), EndsAt: at(3, 9)}},
+	}
+	event := func(starts, ends string) string {
+		return "BEGIN:VEVENT|UID:onc_1-" + starts + "@host|DTSTAMP:20260301T080000Z|DTSTART:" + starts + "|DTEND:" + ends +
+			`|SUMMARY:Ann is on call: A\\B\;C\,D\nE|TRANSP:TRANSPARENT|END:VEVENT|`
+	}
+	want := `BEGIN:VCALENDAR|VERSION:2.0|PRODID:-//Allswell//On call//EN|METHOD:PUBLISH|X-WR-CALNAME:A\\B\;C\,D\nE|REFRESH-INTERVAL;VALUE=DURATION:PT1H|` +
+		event("20260301T013000Z", "20260303T070000Z") + event("20260303T070000Z", "20260303T080000Z") + event("20260303T080000Z", "20260830T120000Z") + "END:VCALENDAR|"
+	if got := strings.ReplaceAll(o.Calendar("host", t0), "\r\n", "|"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	o.Participants = nil
+	if got := o.Calendar("host", t0); strings.Contains(got, "VEVENT") || !strings.HasSuffix(got, "END:VCALENDAR\r\n") {
+		t.Errorf("without participants: %s", got)
+	}
+}
