@@ -56,6 +56,8 @@ func TestHeadlines(t *testing.T) {
 	acknowledged, slow := itemOf("Mail", MonitorDown, NoticeAcknowledged), itemOf("Docs", MonitorSlow, NoticeAcknowledged)
 	other := acknowledged
 	other.AcknowledgedBy = "Bob"
+	reopened := acknowledged
+	reopened.Kinds = []NoticeKind{NoticeAcknowledged, NoticeRepeated}
 	for _, c := range []struct {
 		items []Item
 		want  string
@@ -69,6 +71,7 @@ func TestHeadlines(t *testing.T) {
 		{[]Item{acknowledged, over}, "Acknowledged by Ann: Mail is down, Blog is up again"},
 		{[]Item{acknowledged, down}, "2 monitors are down"},
 		{[]Item{acknowledged, other}, "2 monitors are down"},
+		{[]Item{acknowledged, reopened}, "2 monitors are down"},
 		{[]Item{over, down, over, slow, down}, "2 monitors are up again, 2 monitors are down, Docs is slow"},
 	} {
 		if got := (Message{Items: c.items, At: t0}).Headline(); got != c.want {

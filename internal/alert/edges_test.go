@@ -1,0 +1,185 @@
+package alert
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// TestAddressOfChannel checks that only channels of the mail server of this service have an address, and what the audit log
+// records of a channel without one.
+func TestAddressOfChannel(t *testing.T) {
+	for _, c := range []struct{ kind, config, want string }{
+		{EmailType, `{"to":"Ann@Example.com"}`, "Ann@example.com"}, {EmailType, `{"to":`, ""}, {EmailType, `{"to":1}`, ""},
+		{"webhook", `{"to":"ann@example.com"}`, ""}, {"smtp", `{"to":"ann@example.com"}`, ""},
+	} {
+		channel := Channel{Type: c.kind, Config: json.RawMessage(c.config)}
+		if got := channel.Address(); !strings.EqualFold(got, c.want) || channel.UnconfirmedAddress() != got {
+			t.Errorf("%s %s: %q, want %q", c.kind, c.config, got, c.want)
+		}
+		if channel.AddressConfirmed = true; channel.UnconfirmedAddress() != "" {
+			t.Errorf("%s %s: a confirmed address is unconfirmed", c.kind, c.config)
+		}
+	}
+	for object, fields := range map[interface{ AuditObject() allswell.AuditObject }][]string{
+		&Channel{Type: "webhook"}: {"unconfirmed_address", "secrets", "url_host"}, &Rule{}: {"quiet_hours", "escalation"},
+	} {
+		for _, field := range fields {
+			if value, given := object.AuditObject().Fields[field]; given {
+				t.Errorf("%T: the audit log records %s %v, which is not set", object, field, value)
+			}
+		}
+	}
+}
+
+// TestFoldedLines checks lines of a calendar around the limit.
+func TestFoldedLines(t *testing.T) {
+	a := strings.Repeat("a", 74)
+	for line, want := range map[string]string{
+		a[1:]: a[1:] + "\r\n", a: a + "\r\n", a + "b": a + "\r\n b\r\n", a + a: a + "\r\n " + a + "\r\n", a + a + "b": a + "\r\n " + a + "\r\n b\r\n",
+	} {
+		var b strings.Builder
+		if foldLine(&b, line); b.String() != want {
+			t.Errorf("%d bytes: %q", len(line), b.String())
+		}
+	}
+}
+
+// TestTimesOfClocks checks how times of day are read and written.
+func TestTimesOfClocks(t *testing.T) {
+	for text, want := range map[string]ClockTime{"00:00": 0, "07:05": 425, "22:30": 1350, "23:59": 1439} {
+		var c ClockTime
+		if err := c.UnmarshalText([]byte(text)); err != nil || c != want || c.String() != text {
+			t.Errorf("%s: %d %s, %v", text, c, c, err)
+		}
+	}
+	for _, text := range []string{"", "24:00", "23:60", "07", "07:00:00", "7 pm", "-1:00"} {
+		c := ClockTime(7)
+		if err := c.UnmarshalText([]byte(text)); err == nil || c != 7 {
+			t.Errorf("%q: %d, %v", text, c, err)
+		}
+	}
+}
+
+// TestReferredIDs checks that all that a rule names is found, wherever the rule names it.
+func TestReferredIDs(t *testing.T) {
+	target := func(name string) Target {
+		return Target{ChannelIDs: []string{"chn_" + name}, OnCallIDs: []string{"onc_" + name}}
+	}
+	r := Rule{Filter: Filter{Pages: []string{"page_1"}, Monitors: []string{"mon_1"}}, Target: target("1"),
+		QuietHours: &QuietHours{Target: target("2")}, Escalation: []Step{{time.Hour, target("3")}, {time.Hour, target("4")}}}
+	want := []string{"page_1", "mon_1", "chn_1", "onc_1", "chn_2", "onc_2", "chn_3", "onc_3", "chn_4", "onc_4"}
+	if got := r.ReferredIDs(); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	r.QuietHours = nil
+	if got := r.ReferredIDs(); !slices.Equal(got, slices.Delete(want, 4, 6)) {
+		t.Errorf("without quiet hours: %v", got)
+	}
+}
+
+// TestAdvanceAtEdges checks what is easily taken for something else: alerts that do not last, a silence that ends now, and
+// to what the progress of a rule belongs when there is nothing left to do.
+func TestAdvanceAtEdges(t *testing.T) {
+	at := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	r := Rule{ID: "rule_1", Enabled: true, Target: channels(1), Delay: time.Minute, Repeat: time.Hour, Escalation: []Step{{time.Hour, channels(1)}}}
+	for _, event := range Events {
+		if event.Lasts() {
+			continue
+		}
+		for what, a := range map[string]Alert{
+			"open": {ID: "alt_1", OpenedAt: at, Subject: Subject{Event: event}}, "over": {ID: "alt_1", OpenedAt: at, ResolvedAt: at, Subject: Subject{Event: event}},
+		} {
+			p := r.Begin(a, at)
+			if got := r.Advance(p, a, time.Time{}, p.DueAt); got.Kind != NoticeOpened || !got.Next.DueAt.IsZero() {
+				t.Errorf("%s, %s: %+v, want one message and no more", event, what, got)
+			}
+		}
+	}
+	a := Alert{ID: "alt_1", OpenedAt: at, Subject: Subject{Event: MonitorDown}}
+	p := r.Begin(a, at)
+	if got := r.Advance(p, a, p.DueAt, p.DueAt); got.Kind != NoticeOpened || got.Held != "" {
+		t.Errorf("a silence that ends now: %+v", got)
+	}
+	if got := r.Advance(p, a, p.DueAt.Add(1), p.DueAt); got.Kind != "" || got.Held != HeldBySilence || !got.Next.DueAt.Equal(p.DueAt.Add(1)) {
+		t.Errorf("a silence that lasts: %+v", got)
+	}
+	a.AcknowledgedAt = at
+	if got := r.Advance(p, a, time.Time{}, p.DueAt); got.Next != (Progress{AlertID: "alt_1", RuleID: "rule_1"}) {
+		t.Errorf("acknowledged: %+v", got)
+	}
+}
+
+// TestUnnamedOverride checks that a new override names somebody.
+func TestUnnamedOverride(t *testing.T) {
+	o := OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", Participants: []Participant{{Name: "Ann", ChannelIDs: []string{"chn_1"}}},
+		Overrides: []Override{{StartsAt: t0, EndsAt: t0.Add(time.Hour)}}}
+	checkRefusal(t, "an override of nobody", o.Validate(t0, nil), "overrides", `must name a participant; "" is none`)
+}
+
+// TestSubjectsOfSummaries checks for each kind of event and of filter whether alerts can match, and what they are about.
+func TestSubjectsOfSummaries(t *testing.T) {
+	names := map[string]string{"mon_1": "Shop", "page_1": "Acme", "chn_1": "Phone"}
+	monitor, page := Filter{Monitors: []string{"mon_1"}}, Filter{Pages: []string{"page_1"}}
+	both := Filter{Monitors: monitor.Monitors, Pages: page.Pages}
+	const never = "Never, because only monitors have tags, and only some events are about a page or a monitor."
+	for _, c := range []struct {
+		event                         Event
+		any, ofMonitor, ofPage, ofAll string
+	}{
+		{MonitorDown, "a monitor is down", "Shop is down", "a monitor of Acme is down", "Shop of Acme is down"},
+		{ServiceGap, "Allswell itself was interrupted", "the checking of Shop was interrupted", "the checking of a monitor of Acme was interrupted",
+			"the checking of Shop of Acme was interrupted"},
+		{MaintenanceBegun, "a maintenance has begun", "", "a maintenance of Acme has begun", ""},
+		{DeliveryFailed, "a subscriber is not notified any more", "", "a subscriber of Acme is not notified any more", ""},
+		{ChannelFailed, "a channel does not accept alerts", "", "", ""},
+		{ChecksLate, "checks are late", "", "", ""},
+	} {
+		for i, want := range []string{c.any, c.ofMonitor, c.ofPage, c.ofAll} {
+			filter := []Filter{{}, monitor, page, both}[i]
+			filter.Events = []Event{c.event}
+			if want == "" {
+				want = never
+			} else {
+				want = "When " + want + ", notify Phone."
+			}
+			if got := (Rule{Filter: filter, Target: Target{ChannelIDs: []string{"chn_1"}}}).Summarize(names); got != want {
+				t.Errorf("%s: %s, want %s", c.event, got, want)
+			}
+		}
+	}
+	for n, want := range map[int]string{1: "a", 2: "a or b", 3: "a, b or c", 4: "a, b, c or d", 5: "a, b, c or 2 others", 6: "a, b, c or 3 others"} {
+		all := []string{"a", "b", "c", "d", "e", "f"}
+		if got := listOf(all[:n], "or"); got != want || all[3] != "d" {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+// TestLimitsOfTemplates checks the longest texts that templates make, and that one too long is refused for that alone.
+func TestLimitsOfTemplates(t *testing.T) {
+	for text, want := range map[string]string{
+		`{{join (index .Alerts 0).Tags "1234567890"}}`: "prod",
+		strings.Repeat("🦊", 130):                       strings.Repeat("🦊", 130),
+	} {
+		if w, err := (Channel{Templates: Templates{TextTemplate: text}}).Words(exampleMessage()); err != nil || w.Text != want {
+			t.Errorf("%s: %q, %v", text, w.Text, err)
+		}
+	}
+	m := exampleMessage()
+	for n, text := range map[int]string{maxMadeTitle: "", maxMadeTitle + 1: "…", 2 * maxMadeTitle: "…"} {
+		m.Items[0].Name = strings.Repeat("🦊", n)
+		got, err := render("title_template", "{{(index .Alerts 0).Name}}", newTemplateMessage("Ops", m), maxMadeTitle)
+		if err != nil || len([]rune(got)) != maxMadeTitle || strings.HasSuffix(got, "…") != (text != "") {
+			t.Errorf("%d characters: %d, %v", n, len([]rune(got)), err)
+		}
+	}
+	err := Channel{Name: "Ops", MaxPerMinute: 1, Templates: Templates{TitleTemplate: "{{" + strings.Repeat("a", MaxTitleTemplate)}}.Validate()
+	if got := refused(t, err, "title_template"); len(got) != 1 {
+		t.Errorf("a long template: %q", got)
+	}
+}
