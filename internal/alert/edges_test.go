@@ -36,19 +36,6 @@ func TestAddressOfChannel(t *testing.T) {
 	}
 }
 
-// TestFoldedLines checks lines of a calendar around the limit.
-func TestFoldedLines(t *testing.T) {
-	a := strings.Repeat("a", 74)
-	for line, want := range map[string]string{
-		a[1:]: a[1:] + "\r\n", a: a + "\r\n", a + "b": a + "\r\n b\r\n", a + a: a + "\r\n " + a + "\r\n", a + a + "b": a + "\r\n " + a + "\r\n b\r\n",
-	} {
-		var b strings.Builder
-		if foldLine(&b, line); b.String() != want {
-			t.Errorf("%d bytes: %q", len(line), b.String())
-		}
-	}
-}
-
 // TestTimesOfClocks checks how times of day are read and written.
 func TestTimesOfClocks(t *testing.T) {
 	for text, want := range map[string]ClockTime{"00:00": 0, "07:05": 425, "22:30": 1350, "23:59": 1439} {
