@@ -55,6 +55,27 @@ func (e *ValidationError) Add(field, format string, args ...any) {
 	e.Fields[field] = append(e.Fields[field], fmt.Sprintf(format, args...))
 }
 
+// JoinInvalid returns the errors of several validations as one *ValidationError, or nil if there are none. An error of
+// another type is returned unchanged.
+func JoinInvalid(validations ...error) error {
+	var all ValidationError
+	for _, err := range validations {
+		var bad *ValidationError
+		if err != nil && !errors.As(err, &bad) {
+			return err
+		}
+		if bad == nil {
+			continue
+		}
+		for field, messages := range bad.Fields {
+			for _, message := range messages {
+				all.Add(field, "%s", message)
+			}
+		}
+	}
+	return all.Err()
+}
+
 // Err returns e if it has any errors, and nil otherwise.
 func (e *ValidationError) Err() error {
 	if len(e.Fields) == 0 {

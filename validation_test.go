@@ -2,6 +2,7 @@ package allswell_test
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/allswell/allswell"
@@ -51,5 +52,25 @@ func TestComments(t *testing.T) {
 		if got := bad.Err() == nil; got != want {
 			t.Errorf("%q is accepted: %t, want %t", text, got, want)
 		}
+	}
+}
+
+// TestJoinInvalid checks that nothing of several validations is lost or worded anew, and that other errors stay what they are.
+func TestJoinInvalid(t *testing.T) {
+	var one, two allswell.ValidationError
+	one.Add("name", "The name is 100%% wrong.")
+	one.Add("slug", "The slug is wrong.")
+	two.Add("name", "The name is too long.")
+	if err := allswell.JoinInvalid(nil, (&allswell.ValidationError{}).Err()); err != nil {
+		t.Errorf("nothing is wrong: %v", err)
+	}
+	var bad *allswell.ValidationError
+	err := allswell.JoinInvalid(one.Err(), nil, two.Err())
+	want := map[string][]string{"name": {"The name is 100% wrong.", "The name is too long."}, "slug": {"The slug is wrong."}}
+	if !errors.As(err, &bad) || !reflect.DeepEqual(bad.Fields, want) {
+		t.Errorf("%v, want %v", err, want)
+	}
+	if err := allswell.JoinInvalid(one.Err(), allswell.ErrBusy, two.Err()); err != allswell.ErrBusy {
+		t.Errorf("another error became %v", err)
 	}
 }

@@ -139,7 +139,7 @@ func readNewChannel(o *web.Object) (alert.Channel, error) {
 	ch.Type = t.Name
 	var invalid error
 	ch.Config, ch.Secrets, invalid = t.Read(givenOf(o, t.Fields))
-	return ch, joinInvalid(ch.Validate(), invalid)
+	return ch, allswell.JoinInvalid(ch.Validate(), invalid)
 }
 
 // allChannelFields are the fields of all types of channels, which are read of an unknown type, to find out which are
@@ -231,7 +231,7 @@ func readChannelChange(o *web.Object, before alert.Channel) (alert.Channel, erro
 		ch.Config = config
 		invalid = t.CheckKeptSecrets(configfield.Change{Before: before.Config, After: config, Secrets: before.Secrets, Kept: before.SecretFields, Given: given})
 	}
-	return ch, joinInvalid(ch.Validate(), invalid)
+	return ch, allswell.JoinInvalid(ch.Validate(), invalid)
 }
 
 func (a *api) deleteChannel(c *call) (store.Response, error) {

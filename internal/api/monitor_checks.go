@@ -99,7 +99,7 @@ func readNewCheck(o *web.Object, n allswell.NewMonitor, t check.Type, before *al
 	if before == nil {
 		maps.DeleteFunc(n.Check.Secrets, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
 	}
-	return n, joinInvalid(n.Validate(), invalid)
+	return n, allswell.JoinInvalid(n.Validate(), invalid)
 }
 
 // secretsOf returns the secrets among the given fields.
@@ -111,26 +111,6 @@ func secretsOf(fields []configfield.Field, given map[string]json.RawMessage) map
 		}
 	}
 	return secrets
-}
-
-// joinInvalid returns the errors of several validations as one, or an error that is none of a validation.
-func joinInvalid(all ...error) error {
-	var joined allswell.ValidationError
-	for _, err := range all {
-		var bad *allswell.ValidationError
-		if err == nil {
-			continue
-		}
-		if !errors.As(err, &bad) {
-			return err
-		}
-		for field, messages := range bad.Fields {
-			for _, message := range messages {
-				joined.Add(field, "%s", message)
-			}
-		}
-	}
-	return joined.Err()
 }
 
 // readCheckTiming reads the fields that all checks have. Zeros are invalid, so they become negative.
@@ -180,7 +160,7 @@ func (a *api) changeCheck(c *call, o *web.Object, ch allswell.MonitorChange) (al
 			return m, err
 		}
 		if err := readCheckConfig(o, m, &ch); try == 1 {
-			if err := o.Check(joinInvalid(ch.Validate(a.now()), err)); err != nil {
+			if err := o.Check(allswell.JoinInvalid(ch.Validate(a.now()), err)); err != nil {
 				return m, err
 			}
 		} else if err != nil {

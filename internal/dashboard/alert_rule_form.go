@@ -109,7 +109,7 @@ func (f *alertRuleForm) read(r alert.Rule) (alert.Rule, error) {
 		r.Escalation = append(r.Escalation, step)
 	}
 	r.QuietHours = f.quietHours(&bad)
-	return r, joinInvalid(r.Validate(), bad.Err())
+	return r, allswell.JoinInvalid(r.Validate(), bad.Err())
 }
 
 // duration reads a duration in whole seconds; 0: nothing was typed, or it is invalid.

@@ -118,7 +118,7 @@ func (f *channelForm) read(kept map[string]json.RawMessage) (alert.Channel, erro
 		})
 	}
 	c.Config, c.Secrets = config, secrets
-	return c, joinInvalid(c.Validate(), invalid)
+	return c, allswell.JoinInvalid(c.Validate(), invalid)
 }
 
 // testForm sends a test message to what a form says, which need not have a name.

@@ -115,7 +115,7 @@ func readCheck(typed url.Values, t check.Type, n *allswell.NewMonitor, kept map[
 	}
 	n.Check.Secrets = secrets
 	n.Check.Config, _, err = t.Read(fields)
-	return joinInvalid(bad.Err(), err)
+	return allswell.JoinInvalid(bad.Err(), err)
 }
 
 // readSeconds reads a duration in whole seconds; 0: nothing was typed.

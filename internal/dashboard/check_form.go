@@ -109,19 +109,17 @@ func nameForTest(n *allswell.NewMonitor, t check.Type, invalid error) error {
 
 // withoutField returns an error without what it says of a field.
 func withoutField(err error, name string) error {
-	var bad allswell.ValidationError
-	if joinInvalid(err) == nil {
-		return nil
+	invalid, ok := err.(*allswell.ValidationError)
+	if !ok {
+		return err
 	}
-	if invalid, ok := err.(*allswell.ValidationError); ok {
-		for field, messages := range invalid.Fields {
-			for _, message := range messages {
-				if field != name {
-					bad.Add(field, "%s", message)
-				}
+	var bad allswell.ValidationError
+	for field, messages := range invalid.Fields {
+		for _, message := range messages {
+			if field != name {
+				bad.Add(field, "%s", message)
 			}
 		}
-		return bad.Err()
 	}
-	return err
+	return bad.Err()
 }

@@ -221,7 +221,7 @@ func readMonitor(typed url.Values, t check.Type, kept map[string]json.RawMessage
 			n.FailureThreshold = -1 // never valid
 		}
 	}
-	return n, joinInvalid(n.Validate(), bad.Err(), err)
+	return n, allswell.JoinInvalid(n.Validate(), bad.Err(), err)
 }
 
 // readSchedule reads the schedule and the grace, and adds to bad what cannot be read.

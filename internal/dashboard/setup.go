@@ -68,7 +68,7 @@ func (v *visit) setUp() error {
 		return err
 	}
 	n := allswell.NewUser{Name: f.Value("name"), Email: f.Value("email")}
-	if f.refused(joinInvalid(n.Validate(), password.Check(f.Value("password"), n.Name, n.Email))) {
+	if f.refused(allswell.JoinInvalid(n.Validate(), password.Check(f.Value("password"), n.Name, n.Email))) {
 		return v.showAccount(http.StatusUnprocessableEntity, f)
 	}
 	var err error
@@ -80,24 +80,6 @@ func (v *visit) setUp() error {
 		v.rememberBrowser(n.PasswordHash)
 	}
 	return v.startSession(secret, err, Path+"/setup/page")
-}
-
-// joinInvalid returns a *allswell.ValidationError with the fields of all errors, or nil.
-func joinInvalid(errs ...error) error {
-	var all allswell.ValidationError
-	for _, err := range errs {
-		var bad *allswell.ValidationError
-		if errors.As(err, &bad) {
-			for name, messages := range bad.Fields {
-				for _, m := range messages {
-					all.Add(name, "%s", m)
-				}
-			}
-		} else if err != nil {
-			return err
-		}
-	}
-	return all.Err()
 }
 
 // showSetupPage shows the second step, or leads to the overview if there is a page already.
