@@ -1,0 +1,343 @@
+package store_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// event writes an event for members, as the monitors and others do.
+func (w *world) event(ws allswell.Actor, kind alert.Event, monitor, key string, data allswell.MonitorEventData) {
+	w.Helper()
+	data.Name = cmp.Or(data.Name, key)
+	w.run(`INSERT INTO monitor_events (id, workspace_id, monitor_id, outage_id, kind, data, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		allswell.NewID(allswell.PrefixEvent, w.clock.now()), ws.WorkspaceID, monitor, key, string(kind), string(must(json.Marshal(data))(w)), w.clock.now().UnixMilli())
+}
+
+// alertsOf returns the alerts of a workspace, the first first, each as its name, state and the seconds until its end.
+func (w *world) alertsOf(ws allswell.Actor) (lines []string) {
+	w.Helper()
+	all, _, err := w.Alerts(w.ctx, ws, store.AlertFilter{}, firstHundred)
+	w.ok(err)
+	for _, a := range all {
+		line := fmt.Sprintf("%s %s %s", a.Name, a.Event, a.State())
+		if !a.ResolvedAt.IsZero() {
+			line += fmt.Sprint(" ", a.ResolvedAt.Sub(began).Seconds())
+		}
+		lines = append(lines, line)
+	}
+	slices.Reverse(lines)
+	return lines
+}
+
+// TestWhichAlertAnEventEnds checks that an event ends the alerts of its workspace, kind and key that last, when it happened.
+func TestWhichAlertAnEventEnds(t *testing.T) {
+	inInvalidWorlds(t, func(w *world) {
+		other := w.otherWorkspace()
+		begin := func(ws allswell.Actor, kind alert.Event, key string) {
+			w.clock.move(time.Second)
+			w.event(ws, kind, "", key, allswell.MonitorEventData{})
+		}
+		begin(w.ws, alert.MonitorDown, "a")
+		begin(w.ws, alert.MonitorDown, "b")
+		begin(w.ws, alert.MonitorLate, "a")
+		begin(other, alert.MonitorDown, "a")
+		w.advanceAlerts()
+		end := func(kind alert.Event, key string) {
+			w.clock.set(began.Add(time.Minute * time.Duration(len(w.rows(`SELECT id FROM monitor_events`)))))
+			w.event(w.ws, kind, "", key, allswell.MonitorEventData{})
+			w.clock.move(time.Second)
+			w.advanceAlerts()
+		}
+		end(alert.MonitorUp, "a")
+		w.expect("after the end of a", w.alertsOf(w.ws), "a monitor.down resolved 240", "b monitor.down open", "a monitor.late open")
+		w.expect("the other workspace", w.alertsOf(other), "a monitor.down open")
+		end(alert.MonitorUp, "a")
+		w.expect("again", w.alertsOf(w.ws), "a monitor.down resolved 240", "b monitor.down open", "a monitor.late open")
+		end(alert.MonitorLateEnded, "a")
+		w.expect("all", w.alertsOf(w.ws), "a monitor.down resolved 240", "b monitor.down open", "a monitor.late resolved 360")
+	})
+}
+
+// TestReasonsOfAlerts checks what alerts say about why they began and ended.
+func TestReasonsOfAlerts(t *testing.T) {
+	inInvalidWorlds(t, func(w *world) {
+		for i, c := range []struct {
+			data allswell.MonitorEventData
+			want string
+		}{
+			{allswell.MonitorEventData{Cause: allswell.OutageSilent, SilentSince: began}, "no ping since 2026-03-01 12:00:00 UTC"},
+			{allswell.MonitorEventData{Cause: allswell.OutageRunOverdue}, "a run did not end in time"},
+			{allswell.MonitorEventData{Cause: allswell.OutageRunTooShort}, "a run was too short"},
+			{allswell.MonitorEventData{Cause: allswell.OutageRunTooOften}, "too many runs"},
+			{allswell.MonitorEventData{Cause: allswell.OutageRunOverlap}, "two runs at the same time"},
+			{allswell.MonitorEventData{Cause: allswell.OutageFailed}, "the job reported a failure"},
+			{allswell.MonitorEventData{Cause: allswell.OutageFailed, Detail: "exit 1"}, "exit 1"},
+			{allswell.MonitorEventData{Detail: "detail"}, "detail"},
+			{allswell.MonitorEventData{}, ""},
+		} {
+			w.event(w.ws, alert.MonitorDown, "", fmt.Sprint("key ", i), c.data)
+			w.advanceAlerts()
+			a := must(w.AlertList(w.ctx, w.ws, store.AlertFilter{}, store.AlertCursor{}, 1))(w).Lasting[0]
+			if a.Reason != c.want || a.Key != fmt.Sprint("key ", i) {
+				w.Errorf("%+v: the reason of %s is %q, want %q", c.data, a.Key, a.Reason, c.want)
+			}
+			w.clock.move(time.Second)
+		}
+		for reason, want := range map[string]string{
+			allswell.OutageEndedByDisable.String(): "the monitor was disabled", allswell.OutageEndedByDelete.String(): "the monitor was deleted",
+			"down": "the monitor is down", "": "",
+		} {
+			w.event(w.ws, alert.MonitorDown, "", "end "+reason, allswell.MonitorEventData{})
+			w.clock.move(time.Second)
+			w.event(w.ws, alert.MonitorUp, "", "end "+reason, allswell.MonitorEventData{Reason: reason})
+			w.advanceAlerts()
+			a := must(w.AlertList(w.ctx, w.ws, store.AlertFilter{}, store.AlertCursor{}, 1))(w).Ended[0]
+			if a.EndReason != want || a.Key != "end "+reason {
+				w.Errorf("%q: %s ended because %q, want %q", reason, a.Key, a.EndReason, want)
+			}
+			w.clock.move(time.Second)
+		}
+	})
+}
+
+// TestEndsAtTheDelay ends alerts when their rule is due, just before, and just after, all before the rule is asked.
+func TestEndsAtTheDelay(t *testing.T) {
+	for length, want := range map[time.Duration]int{time.Minute - time.Millisecond: 0, time.Minute: 1, time.Minute + time.Millisecond: 1} {
+		t.Run(length.String(), func(t *testing.T) {
+			inInvalidWorlds(t, func(w *world) {
+				w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Delay = time.Minute })
+				w.event(w.ws, alert.MonitorDown, "", "Shop", allswell.MonitorEventData{})
+				w.clock.move(length)
+				w.event(w.ws, alert.MonitorUp, "", "Shop", allswell.MonitorEventData{})
+				w.clock.move(time.Hour)
+				if lines := w.notified(time.Hour, taken); len(lines) != want || want > 0 && !strings.HasPrefix(lines[0], "* phone: Shop was down for 1 minute") {
+					w.Errorf("%q, want %d messages", lines, want)
+				}
+			})
+		})
+	}
+}
+
+// TestRuleIsDueAtItsDelay checks when a rule is due to the millisecond, and what AdvanceAlerts says about it.
+func TestRuleIsDueAtItsDelay(t *testing.T) {
+	inInvalidWorlds(t, func(w *world) {
+		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Delay = time.Minute })
+		w.event(w.ws, alert.MonitorDown, "", "Shop", allswell.MonitorEventData{})
+		due := w.clock.now().Add(time.Minute)
+		notices := func() string { w.Helper(); return w.value(`SELECT count(*) FROM alert_notices`) }
+		for _, at := range []time.Time{w.clock.now(), due.Add(-time.Millisecond)} {
+			w.clock.set(at)
+			if next := w.advanceAlerts(); !next.Equal(due) || notices() != "0" {
+				w.Errorf("at %s: next %s, want %s; %s notices", at, next, due, notices())
+			}
+		}
+		w.clock.set(due)
+		if next := w.advanceAlerts(); !next.IsZero() || notices() != "1" {
+			w.Errorf("when it is due: next %s; %s notices", next, notices())
+		}
+	})
+}
+
+// TestHoldsOfOtherRules checks which holds of an alert end when a rule is disabled or deleted: those of the rule that last.
+func TestHoldsOfOtherRules(t *testing.T) {
+	inInvalidWorlds(t, func(w *world) {
+		phone := w.channel("phone")
+		first := w.rule(to(phone), func(r *alert.Rule) { r.Name, r.Delay = "first", 10*time.Minute })
+		second := w.rule(to(phone), func(r *alert.Rule) { r.Name, r.Delay = "second", 20*time.Minute })
+		w.event(w.ws, alert.MonitorDown, "", "Shop", allswell.MonitorEventData{})
+		w.advanceAlerts()
+		silence := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(5 * time.Hour)}))(w)
+		began := w.clock.now()
+		w.clock.set(began.Add(10 * time.Minute))
+		w.advanceAlerts()
+		w.clock.set(began.Add(15 * time.Minute))
+		id := w.only(`SELECT id FROM alerts`)
+		holds := func(what string, want ...string) {
+			w.Helper()
+			w.advanceAlerts()
+			var got []string
+			for _, h := range must(w.Alert(w.ctx, w.ws, id))(w).Holds {
+				got = append(got, fmt.Sprintf("%s %s %s-%s %t", h.RuleName, h.Reason, h.At.Sub(began), h.Until.Sub(began), h.Over))
+			}
+			w.expect(what, got, want...)
+		}
+		delay, other := fmt.Sprintf("first %s 0s-10m0s true", alert.HeldByDelay), fmt.Sprintf("second %s 0s-20m0s", alert.HeldByDelay)
+		held := fmt.Sprintf("first %s 10m0s-", alert.HeldBySilence)
+		holds("both", delay, other+" false", held+"5h0m0s false")
+		w.clock.move(time.Minute)
+		must(w.ChangeAlertRule(w.ctx, w.ws, first.ID, allswell.Precondition{}, func(r *alert.Rule) error { r.Enabled = false; return nil }))(w)
+		holds("the first is disabled", delay, other+" false", held+"16m0s true")
+		w.clock.move(time.Minute)
+		w.ok(w.DeleteAlertRule(w.ctx, w.ws, second.ID, allswell.Precondition{}))
+		holds("the second is deleted", delay, fmt.Sprintf(" %s 0s-17m0s true", alert.HeldByDelay), held+"16m0s true")
+		w.ok(w.EndSilence(w.ctx, w.ws, silence.ID, allswell.Precondition{}))
+		w.expect("nobody", w.notified(time.Hour, taken))
+	})
+}
+
+// TestListsOfAlerts checks which alerts are listed, in which order, in lists of every length.
+func TestListsOfAlerts(t *testing.T) {
+	inInvalidWorlds(t, func(w *world) {
+		other := w.otherWorkspace()
+		job, shop := w.quick("job", w.component, ""), w.quick("shop", w.component, "")
+		insert := func(ws allswell.Actor, id string, event alert.Event, monitor string, opened, acknowledged, resolved int) {
+			at := func(n int) any {
+				if n == 0 {
+					return nil
+				}
+				return int64(n)
+			}
+			w.run(`INSERT INTO alerts (id, workspace_id, event, event_key, monitor_id, subject, opened_at, notify_at, acknowledged_at, resolved_at)
+				VALUES ($1, $2, $3, $1, $4, $5, $6, $6, $7, $8)`, id, ws.WorkspaceID, string(event), monitor,
+				fmt.Sprintf(`{"event":%q,"name":%q}`, event, id), at(opened), at(acknowledged), at(resolved))
+		}
+		insert(w.ws, "alt_5", alert.MonitorDown, job.ID, 100, 0, 0)
+		insert(w.ws, "alt_3", alert.MonitorSlow, job.ID, 100, 0, 0)
+		insert(w.ws, "alt_4", alert.MonitorDown, shop.ID, 200, 210, 0)
+		insert(w.ws, "alt_2", alert.MonitorDown, shop.ID, 100, 150, 0)
+		insert(w.ws, "alt_6", alert.MonitorDown, job.ID, 300, 0, 310)
+		insert(w.ws, "alt_1", alert.MonitorSlow, shop.ID, 300, 305, 310)
+		insert(w.ws, "alt_7", alert.MonitorLate, shop.ID, 50, 0, 400)
+		insert(w.ws, "alt_8", alert.MonitorDown, job.ID, 50, 60, 60)
+		insert(other, "alt_9", alert.MonitorDown, "mon_x", 500, 0, 0)
+		insert(other, "alt_a", alert.MonitorDown, "mon_x", 500, 600, 0)
+		const all = "6 1 4 5 3 2 8 7"
+		names := func(alerts []alert.Alert) string {
+			var ids []string
+			for _, a := range alerts {
+				ids = append(ids, strings.TrimPrefix(a.ID, "alt_"))
+			}
+			return strings.Join(ids, " ")
+		}
+		for _, c := range []struct {
+			filter store.AlertFilter
+			want   string
+		}{
+			{store.AlertFilter{}, all},
+			{store.AlertFilter{State: alert.Open}, "5 3"},
+			{store.AlertFilter{State: alert.Acknowledged}, "4 2"},
+			{store.AlertFilter{State: alert.Resolved}, "6 1 8 7"},
+			{store.AlertFilter{Event: alert.MonitorSlow}, "1 3"},
+			{store.AlertFilter{Monitor: job.ID}, "6 5 3 8"},
+			{store.AlertFilter{Monitor: "shop"}, "1 4 2 7"},
+			{store.AlertFilter{Monitor: "mon_x"}, ""},
+			{store.AlertFilter{State: alert.Resolved, Event: alert.MonitorDown, Monitor: "job"}, "6 8"},
+		} {
+			found, total, err := w.Alerts(w.ctx, w.ws, c.filter, firstHundred)
+			if got := names(found); err != nil || got != c.want || total != len(strings.Fields(c.want)) {
+				w.Errorf("%+v: %s (%d), %v, want %s", c.filter, got, total, err, c.want)
+			}
+			for limit := 1; limit <= 9; limit++ {
+				var ended, lasting []alert.Alert
+				for cursor, first := (store.AlertCursor{}), true; first || cursor != (store.AlertCursor{}); first = false {
+					l := must(w.AlertList(w.ctx, w.ws, c.filter, cursor, limit))(w)
+					if l.Counts != (store.AlertCounts{Open: 2, Acknowledged: 2}) || len(l.Ended) > limit || len(l.Lasting) > limit {
+						w.Errorf("%+v: %+v", c.filter, l)
+					}
+					if !first && len(l.Ended)+len(l.Lasting) == 0 {
+						w.Errorf("%+v: an empty part with the limit %d", c.filter, limit)
+					}
+					for _, a := range l.Lasting {
+						lasting = append(lasting, a.Alert)
+					}
+					ended, cursor = append(ended, l.Ended...), l.Next
+				}
+				var wantEnded, wantLasting []string
+				for _, id := range strings.Fields(c.want) {
+					if strings.Contains("6 1 8 7", id) {
+						wantEnded = append(wantEnded, id)
+					} else {
+						wantLasting = append(wantLasting, id)
+					}
+				}
+				if c.filter.State == "" { // only at the beginning
+					wantLasting = wantLasting[:min(limit, len(wantLasting))]
+				}
+				if names(ended) != strings.Join(wantEnded, " ") || names(lasting) != strings.Join(wantLasting, " ") {
+					w.Errorf("%+v, limit %d: %s lasts and %s has ended, want %s and %s", c.filter, limit, names(lasting), names(ended), wantLasting, wantEnded)
+				}
+			}
+		}
+		if got := must(w.AlertCounts(w.ctx, other))(w); got != (store.AlertCounts{Open: 1, Acknowledged: 1}) {
+			w.Errorf("the other workspace: %+v", got)
+		}
+		_, err := w.Alert(w.ctx, other, "alt_5")
+		if !errors.Is(err, allswell.ErrNotFound) {
+			w.Error(err)
+		}
+		_, err = w.AcknowledgeAlert(w.ctx, other, "alt_5")
+		if !errors.Is(err, allswell.ErrNotFound) {
+			w.Error(err)
+		}
+	})
+}
+
+// TestAcknowledgementIsAudited checks what an acknowledgement changes in each state of an alert.
+func TestAcknowledgementIsAudited(t *testing.T) {
+	inInvalidWorlds(t, func(w *world) {
+		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Repeat = time.Hour })
+		w.event(w.ws, alert.MonitorDown, "", "open", allswell.MonitorEventData{})
+		w.event(w.ws, alert.MonitorDown, "", "over", allswell.MonitorEventData{})
+		w.notified(5*time.Second, taken)
+		w.event(w.ws, alert.MonitorUp, "", "over", allswell.MonitorEventData{})
+		w.notified(5*time.Second, taken)
+		for range 2 {
+			for _, id := range w.rows(`SELECT id FROM alerts ORDER BY id`) {
+				must(w.AcknowledgeAlert(w.ctx, w.ws, id))(w)
+			}
+		}
+		log, _, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{Action: allswell.AuditAcknowledge}, "", 10)
+		w.ok(err)
+		if len(log) != 1 || log[0].Object.Name != "open" || string(log[0].After) != fmt.Sprintf(`{"acknowledged_by":%q}`, w.ws.Name) {
+			w.Errorf("audited: %+v", log)
+		}
+		w.expect("acknowledged", w.rows(`SELECT acknowledged_at FROM alerts WHERE acknowledged_at IS NOT NULL`), fmt.Sprint(w.clock.now().UnixMilli()))
+		w.expect("due", w.rows(`SELECT alert_id FROM alert_progress WHERE due_at IS NOT NULL`))
+	})
+}
+
+// TestGapsThatTouch reports lost pings whose gap touches an earlier one, or just does not.
+func TestGapsThatTouch(t *testing.T) {
+	const ms = time.Millisecond
+	for name, c := range map[string]struct {
+		from, to  time.Duration // of the second gap; the first lasts from 10 to 40 seconds
+		want      string
+		announced int
+	}{
+		"within":           {20 * time.Second, 40 * time.Second, "10000|40000", 1},
+		"it continues":     {40 * time.Second, 50 * time.Second, "10000|50000", 1},
+		"within the pause": {45 * time.Second, 50 * time.Second, "10000|50000", 1},
+		"apart":            {45*time.Second + ms, 50 * time.Second, "10000|40000 45001|50000", 1},
+		"apart and long":   {45*time.Second + ms, 75*time.Second + ms, "10000|40000 45001|75001", 2},
+		"a bit too short":  {45*time.Second + ms, 75 * time.Second, "10000|40000 45001|75000", 1},
+		"earlier":          {5 * time.Second, 50 * time.Second, "5000|50000", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorlds(t, func(w *world) {
+				other, disabled := w.otherWorkspace(), w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ServiceGap} })
+				first := alert.Channel{Type: "test", Name: "phone", Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 60}
+				disabled.ChannelIDs, disabled.Enabled = []string{must(w.CreateAlertChannel(w.ctx, other, first))(w).ID}, false
+				must(w.CreateAlertRule(w.ctx, other, disabled))(w)
+				lose := func(from, to time.Duration) {
+					w.clock.set(began.Add(to))
+					w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Lost: to - from, LosingPings: true}))
+				}
+				lose(10*time.Second, 40*time.Second)
+				lose(c.from, c.to)
+				w.expect("gaps", w.rows(fmt.Sprintf(`SELECT from_at - %[1]d, to_at - %[1]d FROM listening_gaps ORDER BY from_at`, began.UnixMilli())), strings.Fields(c.want)...)
+				announced := slices.Repeat([]string{w.ws.WorkspaceID}, c.announced)
+				w.expect("announced", w.rows(`SELECT workspace_id FROM monitor_events WHERE kind = 'service.gap'`), announced...)
+			})
+		})
+	}
+}
