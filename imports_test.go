@@ -38,7 +38,7 @@ var layers = []layer{
 		"Rules of who is notified of what. It depends on neither the database nor the services that take messages."},
 	{"internal/alertchannel", []string{".", "internal/addressguard", "internal/alert", "internal/configfield", "internal/redact", "internal/hostname"}, []string{"test/freeport", "test/nodeclient", "test/stored"},
 		"Sends alerts. It depends on neither the store nor HTTP surfaces, so that every type can be tested with a service alone."},
-	{"internal/alerter", []string{".", "internal/alert", "internal/alertchannel", "internal/fair", "internal/store"}, []string{"internal/secret", "internal/store/storetest", "test/parallel"},
+	{"internal/alerter", []string{".", "internal/alert", "internal/alertchannel", "internal/fair", "internal/store"}, []string{"internal/secret", "internal/store/storetest", "test/parallel", "test/syncbuffer"},
 		"Notifies people of alerts. It depends on no surface, so that a slow service cannot slow a request or a ping."},
 	{"internal/checkstats", []string{"."}, nil,
 		"Sums up the results of checks. It knows neither the database nor monitors."},
