@@ -1,0 +1,259 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// TestResultsOfMessages checks what each result of an attempt does to a message and to its channel.
+func TestResultsOfMessages(t *testing.T) {
+	const sending, sent, lost = "sending 1 %s", "sent 1 ", "failed 1 %s"
+	for name, c := range map[string]struct {
+		outcome  allswell.SendOutcome
+		after    time.Duration // since the message was composed
+		want     string        // its state, attempts and reason
+		failures int
+	}{
+		"accepted":         {taken, 0, sent, 0},
+		"failed":           {failed, 0, fmt.Sprintf(sending, failed.Reason), 3},
+		"failed for long":  {failed, alert.MessageLifetime - time.Millisecond, fmt.Sprintf(sending, failed.Reason), 3},
+		"failed too long":  {failed, alert.MessageLifetime, fmt.Sprintf(lost, failed.Reason), 3},
+		"rejected":         {allswell.SendOutcome{Result: allswell.SendRejected, Reason: "no"}, 0, fmt.Sprintf(lost, "no"), 3},
+		"undeliverable":    {allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: "no"}, 0, fmt.Sprintf(lost, "no"), 3},
+		"gone":             {allswell.SendOutcome{Result: allswell.SendGone}, 0, fmt.Sprintf(lost, "The channel did not accept the message."), 3},
+		"not attempted":    {allswell.SendOutcome{Result: allswell.SendNotAttempted}, 0, "sending 0 ", 2},
+		"our server fails": {allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "no"}, 0, fmt.Sprintf(sending, "no"), 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inInvalidWorlds(t, func(w *world) {
+				phone := w.channel("phone")
+				w.rule(to(phone))
+				since := began.Add(-time.Hour)
+				w.run(`UPDATE alert_channels SET attempted_at = $1, taken_at = $1, failing_since_at = $1, failures = 2, reason = 'old', template_error = 'old'`, since.UnixMilli())
+				before := must(w.AlertChannel(w.ctx, w.ws, phone.ID))(w).Health
+				w.event(w.ws, alert.MonitorDown, "", "Shop", allswell.MonitorEventData{})
+				w.advanceAlerts()
+				w.clock.move(time.Minute)
+				claimed := w.claimMessages()
+				if len(claimed) != 1 || !claimed[0].Since.Equal(w.clock.now()) || !claimed[0].LeaseUntil.Equal(w.clock.now().Add(alert.LeaseDuration)) {
+					w.Fatalf("%+v", claimed)
+				}
+				w.clock.move(c.after)
+				w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: claimed[0], Outcome: c.outcome, TemplateError: "new"}))
+				m := must(w.ChannelMessages(w.ctx, w.ws, phone.ID, 10))(w)[0]
+				state := w.value(`SELECT state FROM alert_messages`)
+				if got := fmt.Sprintf("%s %d %s", state, m.Attempts, m.Reason); got != c.want || m.Failed != (state == "failed") || m.FinishedAt.IsZero() != (state == "sending") || m.Notices != 1 {
+					w.Errorf("%s, want %s: %+v", got, c.want, m)
+				}
+				now, want := w.clock.now(), before
+				switch c.outcome.Result {
+				case allswell.SendNotAttempted:
+				case allswell.SendAccepted:
+					want = alert.Health{AttemptedAt: now, TakenAt: now, TemplateError: "new"}
+				default:
+					want.AttemptedAt, want.Failures, want.Reason, want.TemplateError = now, c.failures, m.Reason, "new"
+				}
+				got := must(w.AlertChannel(w.ctx, w.ws, phone.ID))(w).Health
+				want.NextAt = got.NextAt
+				if got != want || got.NextAt.IsZero() != (state != "sending") {
+					w.Errorf("health %+v, want %+v", got, want)
+				}
+				w.expect("leases", w.rows(`SELECT id FROM alert_channels WHERE lease_until_at IS NOT NULL`))
+				events := 0
+				if state == "failed" || c.failures == 3 {
+					events = 1
+				}
+				w.expect("events", w.rows(`SELECT kind FROM monitor_events WHERE kind = 'channel.failed'`), slices.Repeat([]string{"channel.failed"}, events)...)
+			})
+		})
+	}
+}
+
+// TestTurnsOfChannels checks which channels are claimed and tested first if not all are.
+func TestTurnsOfChannels(t *testing.T) {
+	inInvalidWorlds(t, func(w *world) {
+		other := w.otherWorkspace()
+		for _, name := range []string{"a", "b", "c"} {
+			w.channel(name, func(c *alert.Channel) { c.TestWeekly = true })
+			w.clock.move(time.Second)
+		}
+		w.channel("disabled", func(c *alert.Channel) { c.TestWeekly, c.Enabled = true, false })
+		w.channel("untested")
+		must(w.CreateAlertChannel(w.ctx, other, alert.Channel{Type: "test", Name: "d", Enabled: true, Config: []byte(`{}`), MaxPerMinute: 1, TestWeekly: true}))(w)
+		tested := func() (names []string) {
+			w.Helper()
+			for _, c := range must(w.TakeChannelTests(w.ctx, 2))(w) {
+				names = append(names, c.Name)
+			}
+			return names
+		}
+		w.expect("first", tested(), "a", "d")
+		w.expect("then", tested(), "b", "c")
+		w.expect("none", tested())
+		w.clock.move(alert.TestInterval - time.Millisecond)
+		w.expect("a bit early", tested())
+		w.clock.move(time.Millisecond)
+		w.expect("a week later", tested(), "a", "d")
+
+		w.run(`UPDATE alert_channels SET due_at = $1, lease_until_at = $2 WHERE name = 'c'`, w.clock.now().UnixMilli(), w.clock.now().UnixMilli()+1)
+		w.run(`UPDATE alert_channels SET due_at = $1 WHERE name IN ('a', 'b')`, w.clock.now().UnixMilli()-10)
+		w.run(`UPDATE alert_channels SET due_at = $1 WHERE name = 'd'`, w.clock.now().UnixMilli())
+		w.run(`UPDATE alert_channels SET due_at = $1 WHERE name = 'untested'`, w.clock.now().UnixMilli()+2)
+		chosen := func() (ids []string) {
+			w.Helper()
+			before := strings.Join(w.rows(`SELECT name FROM alert_channels WHERE due_at IS NOT NULL ORDER BY name`), " ")
+			_, _, err := w.ClaimMessages(w.ctx, store.MessageClaim{Limit: 2})
+			w.ok(err)
+			after := w.rows(`SELECT name FROM alert_channels WHERE due_at IS NOT NULL ORDER BY name`)
+			return slices.DeleteFunc(strings.Fields(before), func(name string) bool { return slices.Contains(after, name) })
+		}
+		w.expect("one of each", chosen(), "a", "d") // nothing waits for them, so that they are due no more
+		w.expect("those that are due and not claimed", chosen(), "b")
+		w.expect("none", chosen())
+		w.clock.move(time.Millisecond)
+		w.expect("when the lease ends", chosen(), "c")
+		w.clock.move(time.Millisecond)
+		w.expect("when it is due", chosen(), "untested")
+	})
+}
+
+// TestListOfSilences checks which silences are listed and in which order, and what ending one does in each state.
+func TestListOfSilences(t *testing.T) {
+	inInvalidWorlds(t, func(w *world) {
+		other := w.otherWorkspace()
+		silence := func(ws allswell.Actor, comment string, from, until int) alert.Silence {
+			w.Helper()
+			w.clock.move(time.Millisecond)
+			return must(w.CreateSilence(w.ctx, ws, alert.Silence{Comment: comment,
+				StartsAt: began.Add(time.Duration(from) * time.Minute), EndsAt: began.Add(time.Duration(until) * time.Minute)}))(w)
+		}
+		late, early, future := silence(w.ws, "late", 0, 30), silence(w.ws, "early", 0, 10), silence(w.ws, "future", 15, 20)
+		silence(other, "other", 0, 5)
+		listed := func(ended bool) (lines []string) {
+			w.Helper()
+			all, total, err := w.Silences(w.ctx, w.ws, ended, firstHundred)
+			w.ok(err)
+			for _, v := range all {
+				lines = append(lines, fmt.Sprintf("%s %v-%v", v.Comment, v.StartsAt.Sub(began).Minutes(), v.EndsAt.Sub(began).Minutes()))
+			}
+			if total != len(lines) {
+				w.Errorf("%d of %d silences", len(lines), total)
+			}
+			return lines
+		}
+		w.clock.set(began.Add(10*time.Minute - time.Millisecond))
+		w.expect("before its end", listed(false), "early 0-10", "future 15-20", "late 0-30")
+		w.clock.move(time.Millisecond)
+		w.expect("at its end", listed(false), "future 15-20", "late 0-30")
+		w.expect("all", listed(true), "early 0-10", "future 15-20", "late 0-30")
+		entries := len(w.audited())
+		w.ok(w.EndSilence(w.ctx, w.ws, early.ID, allswell.Precondition{}))
+		_, err := w.ChangeSilence(w.ctx, w.ws, early.ID, allswell.Precondition{}, func(v *alert.Silence) error { v.EndsAt = began.Add(time.Hour); return nil })
+		w.refused(err, "ends_at")
+		if got := len(w.audited()); got != entries {
+			w.Errorf("%d entries about a silence that has ended", got-entries)
+		}
+		if err := w.EndSilence(w.ctx, other, late.ID, allswell.Precondition{}); err == nil {
+			w.Error("another workspace ends a silence")
+		}
+		w.clock.move(time.Second)
+		w.ok(w.EndSilence(w.ctx, w.ws, future.ID, allswell.Precondition{}))
+		w.ok(w.EndSilence(w.ctx, w.ws, late.ID, allswell.Precondition{}))
+		w.expect("all have ended", listed(false))
+		at := 10 + 1.0/60
+		want := []string{fmt.Sprintf("future %v-%v", at, at), fmt.Sprintf("late 0-%v", at)}
+		got := listed(true)
+		slices.Sort(got)
+		w.expect("ended", got, append([]string{"early 0-10"}, want...)...)
+	})
+}
+
+// TestFiltersOfSubscribersAndDeliveries checks each filter of the lists of subscribers and deliveries, and their order.
+func TestFiltersOfSubscribersAndDeliveries(t *testing.T) {
+	inInvalidWorlds(t, func(w *world) {
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Second", Slug: "second"}))(w)
+		names := make(map[string]string) // by id
+		add := func(slug, name string, n allswell.NewSubscriber) allswell.Subscriber {
+			w.clock.move(time.Second)
+			sub := must(w.CreateSubscriber(w.ctx, w.ws, slug, n))(w)
+			names[sub.ID] = name
+			return sub
+		}
+		mail := func(target string, confirmed bool) allswell.NewSubscriber {
+			return allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: target, Confirmed: confirmed}
+		}
+		active := add("acme", "active", mail("a@example.com", true))
+		add("acme", "waiting", mail("b@example.com", false))
+		suspended, both := add("acme", "suspended", mail("c@example.com", true)), add("acme", "both", mail("d@example.com", false))
+		add("acme", "hook", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"})
+		add("second", "elsewhere", mail("a@example.com", true))
+		for _, sub := range []allswell.Subscriber{suspended, both} {
+			w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'no' WHERE id = $1`, sub.ID)
+		}
+		for f, want := range map[store.SubscriberFilter]string{
+			{}:                                      "hook both suspended waiting active",
+			{State: allswell.SubscriberActive}:      "hook active",
+			{State: allswell.SubscriberUnconfirmed}: "both waiting",
+			{State: allswell.SubscriberSuspended}:   "suspended",
+			{Channel: allswell.ChannelWebhook}:      "hook",
+			{Channel: allswell.ChannelEmail}:        "both suspended waiting active",
+			{Target: "a@example.com"}:               "active",
+			{Target: "@example.com"}:                "",
+			{Contains: "@example.com"}:              "both suspended waiting active",
+			{Channel: allswell.ChannelEmail, State: allswell.SubscriberActive, Contains: "A@"}: "active",
+		} {
+			found, total, err := w.Subscribers(w.ctx, w.ws, "acme", f, firstHundred)
+			var got []string
+			for _, sub := range found {
+				got = append(got, names[sub.ID])
+			}
+			if err != nil || strings.Join(got, " ") != want || total != len(got) {
+				w.Errorf("%+v: %q of %d, %v, want %s", f, got, total, err, want)
+			}
+		}
+		for limit := 1; limit <= 6; limit++ {
+			found, more, err := w.SubscribersBefore(w.ctx, w.ws, "acme", "", limit)
+			if err != nil || len(found) != min(limit, 5) || more != (limit < 5) {
+				w.Errorf("limit %d: %d subscribers, more %t, %v", limit, len(found), more, err)
+			}
+		}
+		w.run(`DELETE FROM deliveries`)
+		for _, slug := range []string{"acme", "second"} {
+			w.clock.move(time.Second)
+			must(w.CreateIncident(w.ctx, w.ws, slug, allswell.NewIncident{Title: slug, Message: ptr("m")}))(w)
+		}
+		w.fanOut()
+		w.run(`UPDATE deliveries SET state = 'sent' WHERE subscriber_id = $1`, active.ID)
+		for _, c := range []struct {
+			filter store.DeliveryFilter
+			want   string
+		}{
+			{store.DeliveryFilter{}, "active hook"},
+			{store.DeliveryFilter{States: []allswell.DeliveryState{allswell.DeliverySent}}, "active"},
+			{store.DeliveryFilter{States: []allswell.DeliveryState{allswell.DeliveryPending, allswell.DeliveryDead}}, "hook"},
+			{store.DeliveryFilter{States: []allswell.DeliveryState{allswell.DeliverySent, allswell.DeliveryPending}}, "active hook"},
+			{store.DeliveryFilter{Subscriber: active.ID}, "active"},
+			{store.DeliveryFilter{Subscriber: active.ID, States: []allswell.DeliveryState{allswell.DeliveryPending}}, ""},
+		} {
+			found, total, err := w.Deliveries(w.ctx, w.ws, "acme", c.filter, firstHundred)
+			var got []string
+			for _, d := range found {
+				got = append(got, names[d.SubscriberID])
+				if d.Title != "acme" || d.Target == "" {
+					w.Errorf("%+v", d)
+				}
+			}
+			slices.Sort(got)
+			if err != nil || strings.Join(got, " ") != c.want || total != len(got) {
+				w.Errorf("%+v: %q of %d, %v, want %s", c.filter, got, total, err, c.want)
+			}
+		}
+	})
+}
