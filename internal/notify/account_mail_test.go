@@ -80,3 +80,44 @@ func TestAlertMail(t *testing.T) {
 		t.Errorf("a server that does not exist: %+v", o)
 	}
 }
+
+// TestHeaderOfAccountMail holds each field of the header of a mail to a person.
+func TestHeaderOfAccountMail(t *testing.T) {
+	for name, want := range map[string]string{"": `"Allswell" <status@example.com>`, "Acme": `"Acme" <status@example.com>`} {
+		n := &Notifier{Config: Config{From: mail.Address{Name: name, Address: "status@example.com"}}}
+		ids := make(map[string]bool)
+		for range 2 {
+			content, err := n.composeAccountMail(AccountMail{To: "grace@example.com", Subject: "Hello", Text: "one\ntwo = 2\n"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := mail.ReadMessage(strings.NewReader(string(content)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for field, value := range map[string]string{
+				"From": want, "To": "<grace@example.com>", "Subject": "Hello", "Auto-Submitted": "auto-generated", "Mime-Version": "1.0",
+				"Content-Type": "text/plain; charset=utf-8", "Content-Transfer-Encoding": "quoted-printable", "In-Reply-To": "", "References": "",
+			} {
+				if got := m.Header.Get(field); got != value {
+					t.Errorf("%s is %q, want %q", field, got, value)
+				}
+			}
+			id := m.Header.Get("Message-ID")
+			if ids[id] || !strings.HasPrefix(id, "<") || !strings.HasSuffix(id, "@example.com>") || len(id) < 30 {
+				t.Errorf("the Message-ID is %q", id)
+			}
+			ids[id] = true
+			if _, err := m.Header.Date(); err != nil {
+				t.Error(err)
+			}
+			if _, body, _ := strings.Cut(string(content), "\r\n\r\n"); body != "one\r\ntwo =3D 2\r\n" {
+				t.Errorf("the body is %q", body)
+			}
+		}
+	}
+	n := new(Notifier)
+	if o := n.SendAlertMail(t.Context(), AlertMail{}); o.Result != allswell.SendFailed || o.Reason != "ALLSWELL_SMTP_URL is not set." {
+		t.Errorf("without a mail server: %+v", o)
+	}
+}
