@@ -169,7 +169,7 @@ func TestHoldsOfOtherRules(t *testing.T) {
 			for _, h := range must(w.Alert(w.ctx, w.ws, id))(w).Holds {
 				got = append(got, fmt.Sprintf("%s %s %s-%s %t", h.RuleName, h.Reason, h.At.Sub(began), h.Until.Sub(began), h.Over))
 			}
-			w.expect(what, got, want...)
+			w.expectInOrder(what, got, want...)
 		}
 		delay, other := fmt.Sprintf("first %s 0s-10m0s true", alert.HeldByDelay), fmt.Sprintf("second %s 0s-20m0s", alert.HeldByDelay)
 		held := fmt.Sprintf("first %s 10m0s-", alert.HeldBySilence)
