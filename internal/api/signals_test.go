@@ -44,7 +44,7 @@ func TestPings(t *testing.T) {
 		c.get(pings+"?kind=pong&limit=0&cursor=x").complains("kind", "limit", "cursor")
 		c.get(pings + "/" + text + "/body").is(200).has(map[string]any{"id": text, "encoding": "utf-8", "body": "disk full", "cut": true})
 		binary := failed("\xff\x00")
-		c.get(pings + "/" + binary + "/body").is(200).has(map[string]any{"encoding": "base64", "body": base64.StdEncoding.EncodeToString([]byte("\xff\x00"))})
+		c.get(pings + "/" + binary + "/body").is(200).has(map[string]any{"encoding": "base64", "body": base64.StdEncoding.EncodeToString([]byte("\xff\x00")), "cut": true})
 		c.get(pings + "/sig_0000000000000000000a/body").is(404)
 
 		incident := c.get("/api/v1/monitors/" + w.monitor).is(200).has(map[string]any{"state": "down"}).data()["incident_id"].(string)

@@ -404,6 +404,37 @@ func TestMessagesKnowTheirThread(t *testing.T) {
 	})
 }
 
+// TestThreadKeepsItsReference: what a service calls the first message of a thread is what later ones reply to, whatever it calls
+// those.
+func TestThreadKeepsItsReference(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.rule(to(w.channel("phone")))
+		a, b, c := w.quick("Backup", w.component, ""), w.quick("Mail", w.component, ""), w.quick("Shop", w.component, "")
+		w.goDown(a, b, c)
+		var first string
+		later := 0
+		send := func(m store.ClaimedMessage) {
+			switch {
+			case m.Thread.First:
+				first = m.ID
+			case m.Thread.Reference != "ref of "+first:
+				t.Errorf("a later message of the thread replies to %q", m.Thread.Reference)
+			default:
+				later++
+			}
+			w.ok(w.SaveMessageResult(w.ctx, store.MessageResult{ClaimedMessage: m, Outcome: taken, Reference: "ref of " + m.ID}))
+		}
+		w.passAlerts(10*time.Second, send)
+		for _, m := range []allswell.Monitor{a, b, c} {
+			w.pinged(m)
+			w.passAlerts(10*time.Second, send)
+		}
+		if later != 3 {
+			t.Errorf("%d later messages, want 3", later)
+		}
+	})
+}
+
 // TestSilenceHoldsAlerts checks that a silence holds alerts back, and that what lasts longer is notified at its end.
 func TestSilenceHoldsAlerts(t *testing.T) {
 	inWorlds(t, func(w *world) {
@@ -598,6 +629,12 @@ func TestFlappingAlertsWait(t *testing.T) {
 		if len(steps) != 2 || steps[0].Held != alert.HeldByFlapping || steps[1].Kind != alert.NoticeOpened || steps[1].At.UnixMilli() != notified[5] {
 			w.Errorf("forecast of another outage: %+v", steps)
 		}
+		w.run(`UPDATE alerts SET event = $1`, string(alert.MonitorSlow)) // which is no outage
+		steps = must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: job.ID}))(w).Rules[0].Steps
+		if len(steps) != 1 || steps[0].Kind != alert.NoticeOpened || !steps[0].At.Equal(w.clock.now()) {
+			w.Errorf("forecast of an outage after alerts of another event: %+v", steps)
+		}
+		w.run(`UPDATE alerts SET event = $1`, string(alert.MonitorDown))
 		for range 2 { // alerts of different monitors are no flapping
 			steps = must(w.ForecastAlert(w.ctx, w.ws, store.AlertQuestion{Event: alert.MonitorDown}))(w).Rules[0].Steps
 			if len(steps) != 1 || steps[0].Kind != alert.NoticeOpened || !steps[0].At.Equal(w.clock.now()) {

@@ -362,6 +362,21 @@ func TestRetryBehindAnother(t *testing.T) {
 	})
 }
 
+// TestRetryOfAHeldDelivery: what waits because its monitor flaps is sent at once if that is asked for.
+func TestRetryOfAHeldDelivery(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("https://example.com/hook")
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		w.fanOut()
+		held := w.clock.now().Add(time.Hour).UnixMilli()
+		w.run(`UPDATE deliveries SET held_until_at = $1, next_attempt_at = $1`, held)
+		w.expect("while it is held", w.deliver(taken))
+		must(w.RetryDelivery(w.ctx, w.ws, w.value(`SELECT id FROM deliveries`)))(w)
+		w.expect("by hand", w.deliver(taken), "https://example.com/hook: one")
+	})
+}
+
 // TestRetryWithoutSubscriber: a delivery whose subscription has ended stays over.
 func TestRetryWithoutSubscriber(t *testing.T) {
 	inWorlds(t, func(w *world) {
