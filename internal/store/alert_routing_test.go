@@ -153,6 +153,7 @@ func TestHoldsOfOtherRules(t *testing.T) {
 	inInvalidWorlds(t, func(w *world) {
 		phone := w.channel("phone")
 		first := w.rule(to(phone), func(r *alert.Rule) { r.Name, r.Delay = "first", 10*time.Minute })
+		w.clock.move(time.Second) // its id decides the order of what is held at the same time
 		second := w.rule(to(phone), func(r *alert.Rule) { r.Name, r.Delay = "second", 20*time.Minute })
 		w.event(w.ws, alert.MonitorDown, "", "Shop", allswell.MonitorEventData{})
 		w.advanceAlerts()
