@@ -35,7 +35,7 @@ func TestLinksOfMessages(t *testing.T) {
 	}
 }
 
-// TestEarliest checks each order of two instants, of which a zero one does not count.
+// TestEarliest checks that the earlier of two instants is returned in either order, and that a zero instant is ignored.
 func TestEarliest(t *testing.T) {
 	var none time.Time
 	first, second := time.Unix(1, 0), time.Unix(2, 0)

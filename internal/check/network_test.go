@@ -89,7 +89,7 @@ type doing struct {
 func (doing) Target() Target                          { return Target{} }
 func (d doing) run(_ context.Context, r *run) Outcome { return d.do(r) }
 
-// TestTimesOfRuns checks which time is that of a check, and what of a run is part of its outcome.
+// TestTimesOfRuns checks how long a check is said to have taken, and which facts of the run its outcome has.
 func TestTimesOfRuns(t *testing.T) {
 	t.Parallel()
 	expiry, earlier := time.Date(2027, 1, 2, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)

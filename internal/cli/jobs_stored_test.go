@@ -60,7 +60,7 @@ func (s *storedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerList answers with the objects of a list whose names, slugs, states and kinds are those of the query.
+// answerList answers with the objects of a list that match the query: its name, slug, state and kind.
 func (s *storedServer) answerList(w http.ResponseWriter, r *http.Request, list []map[string]any) {
 	some := []map[string]any{}
 	for _, v := range list {

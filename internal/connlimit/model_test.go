@@ -54,7 +54,7 @@ func (c *modelConn) Close() error {
 	return nil
 }
 
-// model says in plain words what a Limiter does.
+// model decides as a Limiter should, by looking at all connections each time.
 type model struct {
 	most, each int
 	all        []*modelConn

@@ -20,12 +20,12 @@ import (
 // formCase is a form that edits an object.
 type formCase struct {
 	path    string
-	load    func() any          // the object as it is saved
+	load    func() any          // loads the object from the store
 	changes map[string][]string // new values by field: each is sent alone
 	alters  map[string]string   // the fields of the object that change, with spaces between, where one of another name does
 }
 
-// sent returns what a browser sends of a form as it is shown.
+// sent returns the values that a browser sends if nobody changes the form.
 func sent(form htmltest.Tree) url.Values {
 	values := url.Values{}
 	for n := range form.Descendants() {

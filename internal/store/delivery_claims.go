@@ -284,13 +284,21 @@ func (t *tx) claimDue(due [][]deliveryRow, c workspaceClaim) (claimed []ClaimedD
 		WHERE id IN EACH($1)`, list(taken), millis(until), millis(t.Now)); err != nil {
 		return nil, false, err
 	}
-	// With their ordering key, only the claimed delivery has a lease that lasts.
-	if _, err := t.Exec(`UPDATE deliveries SET state = 'superseded', updated_at = $2, merged_into = (SELECT d.id FROM deliveries d
-			WHERE d.ordering_key = deliveries.ordering_key AND `+openCondition+` AND d.lease_until_at > $2)
-		WHERE id IN EACH($1)`, list(superseded), millis(t.Now)); err != nil {
+	if err := t.supersede(superseded); err != nil {
 		return nil, false, err
 	}
 	return claimed, changed, t.postpone(behind, t.Now, until) // until the result of the claimed one is saved
+}
+
+// supersede merges deliveries into the claimed ones with their ordering keys: only those have a lease that lasts.
+func (t *tx) supersede(ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := t.Exec(`UPDATE deliveries SET state = 'superseded', updated_at = $2, merged_into = (SELECT d.id FROM deliveries d
+			WHERE d.ordering_key = deliveries.ordering_key AND `+openCondition+` AND d.lease_until_at > $2)
+		WHERE id IN EACH($1)`, list(ids), millis(t.Now))
+	return err
 }
 
 // postpone sets the next attempt of the waiting deliveries that are due by an instant to
