@@ -33,7 +33,7 @@ func TestCalendarErrors(t *testing.T) {
 		"10:00" + strings.Repeat(",1", 200): "longer than 255",
 	} {
 		bad, _ := allswell.NewMonitor{Name: "x", Cron: allswell.NewCalendar(expression, "")}.Validate().(*allswell.ValidationError)
-		if bad == nil || len(bad.Fields) != 1 || !strings.Contains(strings.Join(bad.Fields["schedule.expression"], ""), want) {
+		if bad == nil || len(bad.Messages()) != 1 || !strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), want) {
 			t.Errorf("%q: %v, want %q", expression, bad, want)
 		}
 	}
@@ -54,11 +54,11 @@ func TestCalendarZone(t *testing.T) {
 		}
 	}
 	disagrees := allswell.NewMonitor{Name: "x", Cron: allswell.NewCalendar("Mon 10:00 Europe/Berlin", "UTC")}
-	if bad, _ := disagrees.Validate().(*allswell.ValidationError); bad == nil || len(bad.Fields["schedule.expression"]) != 1 {
+	if bad, _ := disagrees.Validate().(*allswell.ValidationError); bad == nil || len(bad.Messages()["schedule.expression"]) != 1 {
 		t.Errorf("%v", bad)
 	}
 	noZone := allswell.NewMonitor{Name: "x", Cron: allswell.NewCalendar("Mon 10:00", "Mars/Olympus")}
-	if bad, _ := noZone.Validate().(*allswell.ValidationError); bad == nil || len(bad.Fields["schedule.time_zone"]) != 1 {
+	if bad, _ := noZone.Validate().(*allswell.ValidationError); bad == nil || len(bad.Messages()["schedule.time_zone"]) != 1 {
 		t.Errorf("%v", bad)
 	}
 }

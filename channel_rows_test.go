@@ -109,7 +109,7 @@ func TestTargetsOfChannels(t *testing.T) {
 		if got != c.want || (c.want == "") != (bad.Err() != nil) {
 			t.Errorf("%q: %q, want %q; %v", c.target, got, c.want, bad.Err())
 		}
-		if said := bad.Fields["target"]; c.want == "" && (len(said) != 1 || !strings.Contains(said[0], c.wrong)) {
+		if said := bad.Messages()["target"]; c.want == "" && (len(said) != 1 || !strings.Contains(said[0], c.wrong)) {
 			t.Errorf("%q: %q, want %q", c.target, said, c.wrong)
 		}
 	}

@@ -18,7 +18,7 @@ func refusedFields(err error) string {
 	if !errors.As(err, &bad) {
 		return fmt.Sprint(err)
 	}
-	return fmt.Sprint(slices.Sorted(maps.Keys(bad.Fields)))
+	return fmt.Sprint(slices.Sorted(maps.Keys(bad.Messages())))
 }
 
 // TestFieldsOfTheOtherKind checks that each field of a heartbeat is refused for a check, each of a check for a heartbeat, and

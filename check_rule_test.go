@@ -206,7 +206,7 @@ func TestCheckChange(t *testing.T) {
 		}
 	}
 	var bad *allswell.ValidationError
-	if err := (allswell.MonitorChange{Interval: new(10 * time.Second)}).ValidateFor(m); !errors.As(err, &bad) || bad.Fields["timeout"] == nil {
+	if err := (allswell.MonitorChange{Interval: new(10 * time.Second)}).ValidateFor(m); !errors.As(err, &bad) || !bad.Has("timeout") {
 		t.Errorf("an interval as short as the timeout: %v", err)
 	}
 }
@@ -267,7 +267,7 @@ func TestLimitsOfChecks(t *testing.T) {
 			"a change":    allswell.MonitorChange{Check: change}.ValidateFor(m),
 		} {
 			var bad *allswell.ValidationError
-			if refused := errors.As(err, &bad); refused == c.ok || refused && (len(bad.Fields) != 1 || bad.Fields[c.field] == nil) {
+			if refused := errors.As(err, &bad); refused == c.ok || refused && (len(bad.Messages()) != 1 || !bad.Has(c.field)) {
 				t.Errorf("%s of %s, %s every %s: %v", c.field, way, spec.Timeout, c.interval, err)
 			}
 		}
@@ -281,7 +281,7 @@ func TestSizeOfChecks(t *testing.T) {
 			Config: json.RawMessage(`{"url":"a"}`), Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"` + strings.Repeat("x", size) + `"`)},
 		}}
 		var bad *allswell.ValidationError
-		if err := n.Validate(); errors.As(err, &bad) != tooLarge || tooLarge && bad.Fields["type"] == nil {
+		if err := n.Validate(); errors.As(err, &bad) != tooLarge || tooLarge && !bad.Has("type") {
 			t.Errorf("a secret of %d bytes: %v", size, err)
 		}
 	}

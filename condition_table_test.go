@@ -40,7 +40,7 @@ func TestLimitsOfConditions(t *testing.T) {
 	} {
 		err := allswell.NewMonitor{Name: "Backup", Interval: time.Hour, MaxRuntime: c.longest, RunConditions: c.given}.Validate()
 		var bad *allswell.ValidationError
-		if refused := errors.As(err, &bad); refused == c.ok || refused && (len(bad.Fields) != 1 || bad.Fields[c.field] == nil) {
+		if refused := errors.As(err, &bad); refused == c.ok || refused && (len(bad.Messages()) != 1 || !bad.Has(c.field)) {
 			t.Errorf("%s of %+v: %v", c.field, c.given, err)
 		}
 	}

@@ -67,7 +67,7 @@ func checkFields(t *testing.T, err error, fields ...string) {
 		if !ok {
 			t.Fatalf("error %v is not a *ValidationError", err)
 		}
-		for field, words := range invalid.Fields {
+		for field, words := range invalid.Messages() {
 			got = append(got, field)
 			if len(words) == 0 {
 				t.Errorf("%s is named without a message", field)

@@ -47,13 +47,13 @@ func TestKubernetesErrors(t *testing.T) {
 		switch {
 		case want == "" && bad != nil:
 			t.Errorf("%q: %v", expression, bad)
-		case want != "" && (bad == nil || len(bad.Fields) != 1 || !strings.Contains(strings.Join(bad.Fields["schedule.expression"], ""), want)):
+		case want != "" && (bad == nil || len(bad.Messages()) != 1 || !strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), want)):
 			t.Errorf("%q: %v, want %q", expression, bad, want)
 		}
 	}
 	calendar := allswell.NewCalendar("daily", "")
 	calendar.Kubernetes = true
-	if bad, _ := (allswell.NewMonitor{Name: "x", Cron: calendar}).Validate().(*allswell.ValidationError); bad == nil || len(bad.Fields["schedule.kubernetes"]) != 1 {
+	if bad, _ := (allswell.NewMonitor{Name: "x", Cron: calendar}).Validate().(*allswell.ValidationError); bad == nil || len(bad.Messages()["schedule.kubernetes"]) != 1 {
 		t.Errorf("a calendar: %v", bad)
 	}
 }

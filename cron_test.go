@@ -54,14 +54,14 @@ func TestCronErrors(t *testing.T) {
 	} {
 		n := allswell.NewMonitor{Name: "x", Cron: allswell.Cron{Expression: expression, TimeZone: "UTC"}}
 		bad, _ := n.Validate().(*allswell.ValidationError)
-		if bad == nil || len(bad.Fields) != 1 || !strings.Contains(strings.Join(bad.Fields["schedule.expression"], ""), want) {
+		if bad == nil || len(bad.Messages()) != 1 || !strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), want) {
 			t.Errorf("%q: %v, want %q", expression, bad, want)
 		}
 	}
 	for _, zone := range []string{"", "Local", "localtime", "Mars/Olympus", "../etc/passwd", "europe/berlin ", "UTC+1"} {
 		n := allswell.NewMonitor{Name: "x", Cron: allswell.Cron{Expression: "0 2 * * *", TimeZone: zone}}
 		bad, _ := n.Validate().(*allswell.ValidationError)
-		if bad == nil || len(bad.Fields) != 1 || len(bad.Fields["schedule.time_zone"]) != 1 {
+		if bad == nil || len(bad.Messages()) != 1 || len(bad.Messages()["schedule.time_zone"]) != 1 {
 			t.Errorf("zone %q: %v", zone, bad)
 		}
 	}
@@ -75,7 +75,7 @@ func TestCronNeverMatches(t *testing.T) {
 		allswell.NewCalendar("*-02-30", ""),
 	} {
 		bad, _ := allswell.NewMonitor{Name: "x", Cron: c}.Validate().(*allswell.ValidationError)
-		if bad == nil || !strings.Contains(strings.Join(bad.Fields["schedule.expression"], ""), "never matches") {
+		if bad == nil || !strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), "never matches") {
 			t.Errorf("%v: %v", c, bad)
 		}
 		if got := c.Next(epoch); !got.IsZero() {

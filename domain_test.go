@@ -82,7 +82,7 @@ func TestHostsOfTheInstallation(t *testing.T) {
 	} {
 		var bad allswell.ValidationError
 		named.CheckDomain(&bad, domain)
-		if got := strings.Join(bad.Fields["domain"], " "); got != want {
+		if got := strings.Join(bad.Messages()["domain"], " "); got != want {
 			t.Errorf("%q: %q, want %q", domain, got, want)
 		}
 	}

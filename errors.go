@@ -3,7 +3,7 @@ package allswell
 import (
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -38,24 +38,71 @@ var (
 	ErrInProgress = errors.New("a request with this idempotency key is still being answered")
 )
 
-// ValidationError lists the invalid fields of a request that was rejected and had no effect. The
-// zero value is ready to use.
+// Problem is what is wrong with a field of a request, as data. Each surface words it: see Message for the API.
+type Problem struct {
+	Field string // the path of the field, such as "schedule.expression"
+	Code  string // what is wrong, as a format of package fmt: see ValidationError.Add
+	Args  []any  // its arguments
+}
+
+// Name is an argument of a Problem: the key of another field, for which each surface has its own word.
+type Name string
+
+// Required is the code of a field that is missing.
+const Required = "field is required"
+
+// Message returns what is wrong as a sentence of the API, which names fields by their keys.
+func (p Problem) Message() string {
+	text := fmt.Sprintf(p.Code, p.Args...)
+	if !p.IsPredicate() {
+		return text
+	}
+	return "The " + p.Field[strings.LastIndexByte(p.Field, '.')+1:] + " " + text + "."
+}
+
+// IsPredicate reports whether the code is a predicate, whose subject is the field. Otherwise it is a sentence.
+func (p Problem) IsPredicate() bool { return p.Code != "" && 'a' <= p.Code[0] && p.Code[0] <= 'z' }
+
+// ValidationError lists what is wrong with a request that was rejected and had no effect. The zero value is ready to use.
 type ValidationError struct {
-	Fields map[string][]string
+	Problems []Problem
 
 	SameName string // the id of what has the name, if that is refused only because the input has UniqueName
 }
 
-// Add adds an error for a field. The message is a sentence for people and never contains the
-// client's input.
-func (e *ValidationError) Add(field, format string, args ...any) {
-	if e.Fields == nil {
-		e.Fields = make(map[string][]string)
-	}
-	e.Fields[field] = append(e.Fields[field], fmt.Sprintf(format, args...))
+// Add adds a problem of a field. As in gettext, the code is the English text itself, as a format of package fmt. It is
+// either a predicate, which begins with a lower-case letter and has neither subject nor full stop, because its subject is
+// the field, such as "must be after %s"; or a whole sentence. Arguments are texts, numbers, and a Name for each other
+// field. None of them contains the client's input.
+func (e *ValidationError) Add(field, code string, args ...any) {
+	e.Problems = append(e.Problems, Problem{field, code, args})
 }
 
-// JoinInvalid returns the errors of several validations as one *ValidationError, or nil if there are none. An error of
+// Has reports whether a field has a problem.
+func (e *ValidationError) Has(field string) bool {
+	return slices.ContainsFunc(e.Problems, func(p Problem) bool { return p.Field == field })
+}
+
+// Of returns the problems of a field.
+func (e *ValidationError) Of(field string) (problems []Problem) {
+	for _, p := range e.Problems {
+		if p.Field == field {
+			problems = append(problems, p)
+		}
+	}
+	return problems
+}
+
+// Messages returns the sentences of the API by field, in the order in which the problems were added.
+func (e *ValidationError) Messages() map[string][]string {
+	messages := make(map[string][]string)
+	for _, p := range e.Problems {
+		messages[p.Field] = append(messages[p.Field], p.Message())
+	}
+	return messages
+}
+
+// JoinInvalid returns the problems of several validations as one *ValidationError, or nil if there are none. An error of
 // another type is returned unchanged.
 func JoinInvalid(validations ...error) error {
 	var all ValidationError
@@ -64,21 +111,16 @@ func JoinInvalid(validations ...error) error {
 		if err != nil && !errors.As(err, &bad) {
 			return err
 		}
-		if bad == nil {
-			continue
-		}
-		for field, messages := range bad.Fields {
-			for _, message := range messages {
-				all.Add(field, "%s", message)
-			}
+		if bad != nil {
+			all.Problems = append(all.Problems, bad.Problems...)
 		}
 	}
 	return all.Err()
 }
 
-// Err returns e if it has any errors, and nil otherwise.
+// Err returns e if it has any problems, and nil otherwise.
 func (e *ValidationError) Err() error {
-	if len(e.Fields) == 0 {
+	if len(e.Problems) == 0 {
 		return nil
 	}
 	return e
@@ -86,19 +128,13 @@ func (e *ValidationError) Err() error {
 
 // Error returns all messages, ordered by field name.
 func (e *ValidationError) Error() string {
-	names := make([]string, 0, len(e.Fields))
-	for name := range e.Fields {
-		names = append(names, name)
+	sorted := slices.Clone(e.Problems)
+	slices.SortStableFunc(sorted, func(a, b Problem) int { return strings.Compare(a.Field, b.Field) })
+	messages := make([]string, len(sorted))
+	for i, p := range sorted {
+		messages[i] = p.Message()
 	}
-	sort.Strings(names)
-	var b strings.Builder
-	for i, name := range names {
-		if i > 0 {
-			b.WriteString(" ")
-		}
-		b.WriteString(strings.Join(e.Fields[name], " "))
-	}
-	return b.String()
+	return strings.Join(messages, " ")
 }
 
 // invalid returns a ValidationError with a single message.

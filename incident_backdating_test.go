@@ -32,7 +32,7 @@ func TestTimesAreChecked(t *testing.T) {
 			err = n.CheckTimes(now)
 		}
 		bad := new(allswell.ValidationError)
-		if errors.As(err, &bad) != (c.field != "") || c.field != "" && bad.Fields[c.field] == nil {
+		if errors.As(err, &bad) != (c.field != "") || c.field != "" && !bad.Has(c.field) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -21,7 +21,7 @@ func TestMergeIsLimited(t *testing.T) {
 	if err := from.CheckMerge(affecting("2", 5, allswell.MaxAffectedComponents-5)); err != nil {
 		t.Errorf("with as many as possible: %v", err)
 	}
-	if err := from.CheckMerge(affecting("2", 6, allswell.MaxAffectedComponents-5)); !errors.As(err, &bad) || bad.Fields["incident_id"] == nil {
+	if err := from.CheckMerge(affecting("2", 6, allswell.MaxAffectedComponents-5)); !errors.As(err, &bad) || !bad.Has("incident_id") {
 		t.Errorf("with one too many: %v", err)
 	}
 }

@@ -252,7 +252,7 @@ func (ch MaintenanceChange) Validate(m Maintenance, now time.Time) error {
 	if ch.ScheduledUntil != nil && over {
 		bad.Add("scheduled_until", "The maintenance is completed.")
 	}
-	if (ch.ScheduledFor != nil || ch.ScheduledUntil != nil) && len(bad.Fields) == 0 {
+	if (ch.ScheduledFor != nil || ch.ScheduledUntil != nil) && len(bad.Problems) == 0 {
 		from, until := m.ScheduledFor, m.ScheduledUntil
 		if ch.ScheduledFor != nil {
 			from = *ch.ScheduledFor

@@ -273,7 +273,7 @@ func TestValidationError(t *testing.T) {
 	if !errors.As(err, &got) {
 		t.Fatal("not found in a wrapped error")
 	}
-	equal(t, "fields", got.Fields, map[string][]string{"title": {"The title is odd."}, "impact": {"One.", "Two."}})
+	equal(t, "fields", got.Messages(), map[string][]string{"title": {"The title is odd."}, "impact": {"One.", "Two."}})
 	equal(t, "text", got.Error(), "One. Two. The title is odd.")
 }
 

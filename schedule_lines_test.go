@@ -37,7 +37,7 @@ func TestScheduleLinesErrors(t *testing.T) {
 		switch {
 		case c.want == "" && bad != nil:
 			t.Errorf("%.40q: %v", c.expression, bad)
-		case c.want != "" && (bad == nil || len(bad.Fields) != 1 || !strings.Contains(strings.Join(bad.Fields["schedule.expression"], ""), c.want)):
+		case c.want != "" && (bad == nil || len(bad.Messages()) != 1 || !strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), c.want)):
 			t.Errorf("%.40q: %v, want %q", c.expression, bad, c.want)
 		}
 	}

@@ -199,15 +199,15 @@ func readImportLine(in *csv.Reader, row []string, err error, columns importColum
 	switch {
 	case !l.Channel.Gateway() && !l.Channel.Chat():
 		l.Refuse(ImportInvalid, "Only e-mail addresses, phone numbers and chats can be imported. A webhook has a secret, which is shown when it is added.")
-	case l.Channel.Chat() && (err != nil && errors.As(err, &invalid) && invalid.Fields["target"] != nil || !l.Channel.AtService(n.Target)):
+	case l.Channel.Chat() && (err != nil && errors.As(err, &invalid) && invalid.Has("target") || !l.Channel.AtService(n.Target)):
 		l.Target = "…"
 		l.Refuse(ImportInvalid, "This is not the whole incoming-webhook URL of "+l.Channel.Name()+". An export does not have it, because it is a secret.")
-	case errors.As(err, &invalid) && invalid.Fields["target"] != nil && l.Channel == ChannelSMS:
+	case errors.As(err, &invalid) && invalid.Has("target") && l.Channel == ChannelSMS:
 		l.Refuse(ImportInvalid, "This is not a phone number with its country code, such as +4915112345678.")
-	case errors.As(err, &invalid) && invalid.Fields["target"] != nil:
+	case errors.As(err, &invalid) && invalid.Has("target"):
 		l.Refuse(ImportInvalid, "This is not an e-mail address.")
 	case invalid != nil:
-		l.Refuse(ImportInvalid, invalid.Fields["components"][0])
+		l.Refuse(ImportInvalid, invalid.Messages()["components"][0])
 	case state != "" && state != SubscriberActive:
 		l.Target = n.Channel.Shown(n.Target)
 		l.Refuse(ImportInvalid, "In the list, its state is not active.")

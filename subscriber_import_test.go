@@ -32,7 +32,7 @@ func TestImportsAreRead(t *testing.T) {
 	} {
 		lines, err := allswell.SubscriberImport{CSV: c.list, Consent: "a form"}.Check()
 		var bad *allswell.ValidationError
-		if (c.want == nil) != (errors.As(err, &bad) && bad.Fields["csv"] != nil) {
+		if (c.want == nil) != (errors.As(err, &bad) && bad.Has("csv")) {
 			t.Errorf("%s: %v", name, err)
 		}
 		var got []string
@@ -47,7 +47,7 @@ func TestImportsAreRead(t *testing.T) {
 		}
 	}
 	var bad *allswell.ValidationError
-	if _, err := (allswell.SubscriberImport{}).Check(); !errors.As(err, &bad) || len(bad.Fields) != 2 {
+	if _, err := (allswell.SubscriberImport{}).Check(); !errors.As(err, &bad) || len(bad.Messages()) != 2 {
 		t.Errorf("without consent and list: %v", err)
 	}
 }
@@ -72,7 +72,7 @@ func TestLimitsOfImports(t *testing.T) {
 		var bad *allswell.ValidationError
 		got := ""
 		if errors.As(err, &bad) {
-			for field, messages := range bad.Fields {
+			for field, messages := range bad.Messages() {
 				got += field + ": " + strings.Join(messages, " ")
 			}
 		}

@@ -67,7 +67,7 @@ func CheckText(bad *ValidationError, field, text string, maxLength int) {
 // CheckLine is CheckText for names, which stand within other text: it does not accept what OneLine removes.
 func CheckLine(bad *ValidationError, field, text string, maxLength int) {
 	CheckText(bad, field, text, maxLength)
-	if len(bad.Fields[field]) == 0 && strings.ContainsFunc(text, disruptsText) {
+	if !bad.Has(field) && strings.ContainsFunc(text, disruptsText) {
 		bad.Add(field, "The %s must be one line of text, without control characters, marks of direction and noncharacters.", field)
 	}
 }
@@ -76,7 +76,7 @@ func CheckLine(bad *ValidationError, field, text string, maxLength int) {
 // that OneLine removes.
 func CheckLines(bad *ValidationError, field, text string, maxLength int) {
 	CheckLength(bad, field, text, maxLength)
-	if len(bad.Fields[field]) == 0 && strings.ContainsFunc(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(text), disruptsText) {
+	if !bad.Has(field) && strings.ContainsFunc(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(text), disruptsText) {
 		bad.Add(field, "The %s must be text without control characters, marks of direction and noncharacters.", field)
 	}
 }

@@ -34,7 +34,7 @@ func TestNamesAreOneLine(t *testing.T) {
 			"token": allswell.NewToken{Name: name}.Validate(), "user": (&allswell.NewUser{Name: name}).Validate(), "template": allswell.IncidentTemplate{Name: name}.Validate(),
 		} {
 			var bad *allswell.ValidationError
-			if !errors.As(err, &bad) || bad.Fields["name"] == nil {
+			if !errors.As(err, &bad) || !bad.Has("name") {
 				t.Errorf("%q is accepted as the name of a %s: %v", name, kind, err)
 			}
 		}
@@ -67,7 +67,7 @@ func TestJoinInvalid(t *testing.T) {
 	var bad *allswell.ValidationError
 	err := allswell.JoinInvalid(one.Err(), nil, two.Err())
 	want := map[string][]string{"name": {"The name is 100% wrong.", "The name is too long."}, "slug": {"The slug is wrong."}}
-	if !errors.As(err, &bad) || !reflect.DeepEqual(bad.Fields, want) {
+	if !errors.As(err, &bad) || !reflect.DeepEqual(bad.Messages(), want) {
 		t.Errorf("%v, want %v", err, want)
 	}
 	if err := allswell.JoinInvalid(one.Err(), allswell.ErrBusy, two.Err()); err != allswell.ErrBusy {

@@ -20,10 +20,10 @@ func refused(t *testing.T, err error, field string) (messages []string) {
 	if !ok {
 		t.Fatalf("%v", err)
 	}
-	if len(invalid.Fields) != 1 {
+	if len(invalid.Messages()) != 1 {
 		t.Errorf("about other fields than %s: %v", field, invalid)
 	}
-	return invalid.Fields[field]
+	return invalid.Messages()[field]
 }
 
 // checkRefusal compares the messages about a field with one that is expected; "": none.

@@ -221,7 +221,7 @@ func checkTemplate(bad *allswell.ValidationError, name, text string, limit int) 
 	if text == "" {
 		return
 	}
-	if allswell.CheckLength(bad, name, text, limit); len(bad.Fields[name]) > 0 {
+	if allswell.CheckLength(bad, name, text, limit); bad.Has(name) {
 		return
 	}
 	if _, err := render(name, text, newTemplateMessage("Ops", exampleMessage()), maxMadeText); err != nil {

@@ -55,7 +55,7 @@ func TestInvalidTemplates(t *testing.T) {
 	} {
 		c := Channel{Name: "Ops", MaxPerMinute: 1, Templates: Templates{TitleTemplate: template}}
 		err, ok := c.Validate().(*allswell.ValidationError)
-		if !ok || len(err.Fields["title_template"]) != 1 || !strings.Contains(err.Fields["title_template"][0], want) {
+		if !ok || len(err.Messages()["title_template"]) != 1 || !strings.Contains(err.Messages()["title_template"][0], want) {
 			t.Errorf("%s: %v, want %s", template, err, want)
 		}
 	}

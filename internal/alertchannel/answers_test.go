@@ -235,7 +235,7 @@ func TestInvalidChannels(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err := typ.Read(given)
-		if invalid, ok := err.(*allswell.ValidationError); !ok || len(invalid.Fields[c.field]) == 0 {
+		if invalid, ok := err.(*allswell.ValidationError); !ok || !invalid.Has(c.field) {
 			t.Errorf("%s: %s: %v", c.typ, c.fields, err)
 		}
 	}

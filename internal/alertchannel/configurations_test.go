@@ -77,8 +77,8 @@ func TestLimitsOfConfigurations(t *testing.T) {
 		case c.wrong == "" && err != nil, c.wrong != "" && invalid == nil:
 			t.Errorf("%s, %s %v: %v, want %q", c.typ, c.field, c.value, err, c.wrong)
 		case c.wrong != "":
-			if said := invalid.Fields[about]; len(invalid.Fields) != 1 || !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, c.wrong) }) {
-				t.Errorf("%s, %s %v: %v, want %q about %s", c.typ, c.field, c.value, invalid.Fields, c.wrong, about)
+			if said := invalid.Messages()[about]; len(invalid.Messages()) != 1 || !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, c.wrong) }) {
+				t.Errorf("%s, %s %v: %v, want %q about %s", c.typ, c.field, c.value, invalid.Messages(), c.wrong, about)
 			}
 		case c.kept != "":
 			if kept, _ := json.Marshal(c.kept); !strings.Contains(string(public), string(kept)) && string(secrets[c.field]) != string(kept) {

@@ -18,8 +18,8 @@ func TestNotifyActions(t *testing.T) {
 	} {
 		var bad allswell.ValidationError
 		(&homeAssistant{Server: "https://a.example", WebhookID: c.webhook, NotifyAction: c.action, AccessToken: c.token}).Validate(&bad)
-		if len(bad.Fields) != min(1, len(c.field)) || c.field != "" && !strings.Contains(strings.Join(bad.Fields[c.field], " "), c.wrong) {
-			t.Errorf("%+v: %v", c, bad.Fields)
+		if len(bad.Messages()) != min(1, len(c.field)) || c.field != "" && !strings.Contains(strings.Join(bad.Messages()[c.field], " "), c.wrong) {
+			t.Errorf("%+v: %v", c, bad.Messages())
 		}
 	}
 }

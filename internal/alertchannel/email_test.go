@@ -46,7 +46,7 @@ func TestEmail(t *testing.T) {
 	for _, bad := range []string{"oncall", "Ops <oncall@example.com>", "a@example.com, b@example.com", ""} {
 		var invalid allswell.ValidationError
 		(&email{To: bad}).Validate(&invalid)
-		if len(invalid.Fields["to"]) == 0 {
+		if !invalid.Has("to") {
 			t.Errorf("the address %q was accepted", bad)
 		}
 	}

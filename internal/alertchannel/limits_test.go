@@ -94,7 +94,7 @@ func TestServersOfServices(t *testing.T) {
 			given["server_url"] = json.RawMessage(`"` + text + `"`)
 			_, _, err := kind.Read(given)
 			var bad *allswell.ValidationError
-			if errors.As(err, &bad); (err == nil) != valid || err != nil && (len(bad.Fields) != 1 || bad.Fields["server_url"] == nil) {
+			if errors.As(err, &bad); (err == nil) != valid || err != nil && (len(bad.Messages()) != 1 || !bad.Has("server_url")) {
 				t.Errorf("%s: %s: %v", variant, text, err)
 			}
 		}

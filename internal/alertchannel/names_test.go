@@ -32,8 +32,8 @@ func TestNamesInOtherScripts(t *testing.T) {
 				var bad allswell.ValidationError
 				c.Validate(&bad)
 				got, err := json.Marshal(c)
-				if err != nil || len(bad.Fields[f.Name]) > 0 == (want != "") || want != "" && !strings.Contains(string(got), want) {
-					t.Errorf("%s %s %s: %s, %v, %v", typ.Name, f.Name, host, got, bad.Fields[f.Name], err)
+				if err != nil || bad.Has(f.Name) == (want != "") || want != "" && !strings.Contains(string(got), want) {
+					t.Errorf("%s %s %s: %s, %v, %v", typ.Name, f.Name, host, got, bad.Messages()[f.Name], err)
 				}
 			}
 		}

@@ -126,7 +126,7 @@ func testField(t *testing.T, typ Type, f Field) {
 	t.Helper()
 	_, _, err := typ.Read(object(t, `{"`+f.Name+`": {"a": 1}}`))
 	bad, ok := err.(*allswell.ValidationError)
-	if !ok || len(bad.Fields[f.Name]) != 1 {
+	if !ok || len(bad.Messages()[f.Name]) != 1 {
 		t.Errorf("%s: %s accepts an object: %v", typ.Name, f.Name, err)
 	}
 	p, err := decoded(typ, object(t, fields(t, f.Name, sample(f))))
@@ -209,12 +209,12 @@ func TestRead(t *testing.T) {
 			}
 			expected := strings.Fields(c.invalid)
 			for _, field := range expected {
-				if len(bad.Fields[field]) != 1 {
-					t.Errorf("%s: %q", field, bad.Fields[field])
+				if len(bad.Messages()[field]) != 1 {
+					t.Errorf("%s: %q", field, bad.Messages()[field])
 				}
 			}
-			if len(bad.Fields) != len(expected) {
-				t.Errorf("invalid: %v, expected %s", bad.Fields, c.invalid)
+			if len(bad.Messages()) != len(expected) {
+				t.Errorf("invalid: %v, expected %s", bad.Messages(), c.invalid)
 			}
 		})
 	}
@@ -244,7 +244,7 @@ func TestLimitOfConfiguration(t *testing.T) {
 	}
 	typ, _ := TypeOf("http")
 	_, _, err := typ.Read(object(t, fields(t, "url", "https://example.com", "headers", headers)))
-	if bad, ok := err.(*allswell.ValidationError); !ok || len(bad.Fields["type"]) != 1 {
+	if bad, ok := err.(*allswell.ValidationError); !ok || len(bad.Messages()["type"]) != 1 {
 		t.Errorf("error %v", err)
 	}
 }

@@ -461,7 +461,7 @@ func TestJSON(t *testing.T) {
 	typ, _ := TypeOf("http")
 	for _, path := range []string{"status", "$.foo-bar", "$ ", "$[?@.a === 1]", "$["} {
 		_, _, err := typ.Read(object(t, fields(t, "url", s.URL, "json_path", path)))
-		if bad, ok := err.(*allswell.ValidationError); !ok || len(bad.Fields["json_path"]) != 1 {
+		if bad, ok := err.(*allswell.ValidationError); !ok || len(bad.Messages()["json_path"]) != 1 {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -68,8 +68,8 @@ func TestEdgesOfFields(t *testing.T) {
 		if bad == nil {
 			bad = new(allswell.ValidationError)
 		}
-		got := strings.Join(slices.Sorted(maps.Keys(bad.Fields)), " ")
-		if got != c.field || c.message != "" && strings.Join(bad.Fields[c.field], " ") != c.message {
+		got := strings.Join(slices.Sorted(maps.Keys(bad.Messages())), " ")
+		if got != c.field || c.message != "" && strings.Join(bad.Messages()[c.field], " ") != c.message {
 			t.Errorf("%s, %v: %v, want %q: %s", c.kind, c.given, err, c.field, c.message)
 		}
 	}

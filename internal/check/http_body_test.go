@@ -104,7 +104,7 @@ func TestExpensiveExpressions(t *testing.T) {
 	typ, _ := TypeOf("http")
 	_, _, err := typ.Read(object(t, fields(t, "url", s.URL, "body_matches", "(?:a?){990}b$")))
 	var bad *allswell.ValidationError
-	if !errors.As(err, &bad) || len(bad.Fields["body_matches"]) != 1 || !strings.Contains(err.Error(), "at most 1500 characters and operators") {
+	if !errors.As(err, &bad) || len(bad.Messages()["body_matches"]) != 1 || !strings.Contains(err.Error(), "at most 1500 characters and operators") {
 		t.Errorf("error %v", err)
 	}
 	o := Run(t.Context(), new(Network), probe(t, "http", fields(t, "url", s.URL, "body_matches", "(?:a?){700}b$")), 2*time.Second)

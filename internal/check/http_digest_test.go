@@ -150,7 +150,7 @@ func TestDigestKeepsItsPassword(t *testing.T) {
 		"oauth2_resource": `{"url": "http://a/", "oauth2_token_url": "http://a/", "oauth2_client_id": "c", "oauth2_resource": "https://a/#b"}`,
 	} {
 		_, _, err := typ.Read(object(t, text))
-		if bad, ok := err.(*allswell.ValidationError); !ok || len(bad.Fields[field]) != 1 {
+		if bad, ok := err.(*allswell.ValidationError); !ok || len(bad.Messages()[field]) != 1 {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -175,11 +175,11 @@ func TestFieldsOfOAuth(t *testing.T) {
 		var bad allswell.ValidationError
 		c.oauth.checkOAuth(&bad)
 		var got []string
-		for field := range bad.Fields {
+		for field := range bad.Messages() {
 			got = append(got, field)
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%+v: %v, want %v", c.oauth, bad.Fields, c.want)
+			t.Errorf("%+v: %v, want %v", c.oauth, bad.Messages(), c.want)
 		}
 	}
 	if got := (&oauth{OAuthAudience: "a"}).parameters().Encode(); got != "audience=a" {

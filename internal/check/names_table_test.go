@@ -106,8 +106,8 @@ func TestHostsOfChecks(t *testing.T) {
 		var bad allswell.ValidationError
 		got := host
 		checkHost(&bad, "host", &got)
-		if len(bad.Fields["host"]) > 0 {
-			got = bad.Fields["host"][0]
+		if bad.Has("host") {
+			got = bad.Messages()["host"][0]
 		}
 		if got != want {
 			t.Errorf("%.70q: %.70q, want %.70q", host, got, want)
@@ -121,7 +121,7 @@ func TestHostsOfChecks(t *testing.T) {
 		checkHost(&bad, "host", &host)
 		checkURL(&bad, "url", &text, "http", "https")
 		for _, field := range []string{"host", "url"} {
-			if got, want := strings.Join(bad.Fields[field], " "), "The "+field+" may not be at "+address+": "+why+"."; got != want {
+			if got, want := strings.Join(bad.Messages()[field], " "), "The "+field+" may not be at "+address+": "+why+"."; got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 		}
@@ -142,8 +142,8 @@ func TestURLsOfChecks(t *testing.T) {
 		var bad allswell.ValidationError
 		got := text
 		u := checkURL(&bad, "url", &got, "http", "https")
-		if len(bad.Fields["url"]) > 0 {
-			got = bad.Fields["url"][0]
+		if bad.Has("url") {
+			got = bad.Messages()["url"][0]
 		}
 		if got != want || (u.Host == "") != strings.HasPrefix(want, "The ") {
 			t.Errorf("%q: %q of host %q, want %q", text, got, u.Host, want)
@@ -151,8 +151,8 @@ func TestURLsOfChecks(t *testing.T) {
 	}
 	for _, text := range []string{"http://example.com:0/", "http://example.com:65536/"} {
 		var bad allswell.ValidationError
-		if u := checkURL(&bad, "url", &text, "http", "https"); bad.Fields["url"] == nil || u.Host != "" {
-			t.Errorf("%s: %v", text, bad.Fields)
+		if u := checkURL(&bad, "url", &text, "http", "https"); !bad.Has("url") || u.Host != "" {
+			t.Errorf("%s: %v", text, bad.Messages())
 		}
 	}
 	headers := map[string]string{"host": " bücher.example:80 ", "X-Host": "bücher.example"}
@@ -161,7 +161,7 @@ func TestURLsOfChecks(t *testing.T) {
 	if headers["host"] != "xn--bcher-kva.example:80" || headers["X-Host"] != "bücher.example" || bad.Err() != nil {
 		t.Errorf("headers %q, %v", headers, bad.Err())
 	}
-	if checkHostHeader(&bad, "headers", map[string]string{"HOST": "ü\u202e.example"}); bad.Fields["headers"] == nil {
+	if checkHostHeader(&bad, "headers", map[string]string{"HOST": "ü\u202e.example"}); !bad.Has("headers") {
 		t.Error("a Host without an ASCII form is valid")
 	}
 }

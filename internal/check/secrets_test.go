@@ -150,7 +150,7 @@ func TestKeptSecrets(t *testing.T) {
 		var bad *allswell.ValidationError
 		var refused []string
 		if errors.As(httpType.CheckKeptSecrets(change), &bad) {
-			refused = slices.Sorted(maps.Keys(bad.Fields))
+			refused = slices.Sorted(maps.Keys(bad.Messages()))
 		}
 		if !slices.Equal(refused, c.refused) {
 			t.Errorf("%s: %v, want %v", c.name, refused, c.refused)

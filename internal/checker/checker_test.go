@@ -416,7 +416,7 @@ func TestOnce(t *testing.T) {
 		})
 	}
 	var bad *allswell.ValidationError
-	if _, err := newChecker(t, s, "a", nil).Once(t.Context(), actor.WorkspaceID, "http", allswell.CheckSpec{Config: json.RawMessage(`{"url": "x"}`)}); !errors.As(err, &bad) || len(bad.Fields["url"]) != 1 {
+	if _, err := newChecker(t, s, "a", nil).Once(t.Context(), actor.WorkspaceID, "http", allswell.CheckSpec{Config: json.RawMessage(`{"url": "x"}`)}); !errors.As(err, &bad) || len(bad.Messages()["url"]) != 1 {
 		t.Errorf("error %v", err)
 	}
 }

@@ -131,8 +131,8 @@ func refused(err error) string {
 		return fmt.Sprint(err)
 	}
 	var all []string
-	for _, field := range slices.Sorted(maps.Keys(bad.Fields)) {
-		all = append(all, bad.Fields[field]...)
+	for _, field := range slices.Sorted(maps.Keys(bad.Messages())) {
+		all = append(all, bad.Messages()[field]...)
 	}
 	return strings.Join(all, " ")
 }

@@ -36,20 +36,13 @@ func Read(
 		}
 		good[f.Name] = raw
 	}
-	invalid := slices.Collect(maps.Keys(bad.Fields)) // is not validated again
 	if err := decode(blank, good); err != nil {
 		return nil, nil, err
 	}
 	var more allswell.ValidationError
 	blank.Validate(&more)
-	for field, messages := range more.Fields {
-		if !slices.Contains(invalid, field) {
-			for _, m := range messages {
-				bad.Add(field, "%s", m)
-			}
-		}
-	}
-	if err := bad.Err(); err != nil {
+	more.Problems = slices.DeleteFunc(more.Problems, func(p allswell.Problem) bool { return bad.Has(p.Field) })
+	if err := allswell.JoinInvalid(bad.Err(), more.Err()); err != nil {
 		return nil, nil, err
 	}
 	return encode(fields, blank, good, maxSize)

@@ -156,7 +156,7 @@ func (v *visit) proveAccount(s *acceptScreen) (store.Acceptance, error) {
 // sameRefusal replaces the message that a password is wrong with errNotAccepted.
 func sameRefusal(err error) error {
 	var bad *allswell.ValidationError
-	if !errors.As(err, &bad) || !slices.Equal(bad.Fields["password"], []string{wrongPassword}) {
+	if !errors.As(err, &bad) || !slices.Equal(bad.Messages()["password"], []string{wrongPassword}) {
 		return err
 	}
 	var same allswell.ValidationError

@@ -106,7 +106,7 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 	})
 	for _, name := range []string{"events", "severities", "pages", "monitors"} {
 		if f.bad != nil && !f.shown[name] {
-			a.Errors = append(a.Errors, formMessages(name, "", f.bad.Fields[name])...)
+			a.Errors = append(a.Errors, formMessages(name, "", f.bad.Messages()[name])...)
 		}
 		f.shown[name] = true
 	}

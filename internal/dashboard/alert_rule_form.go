@@ -103,7 +103,7 @@ func (f *alertRuleForm) read(r alert.Rule) (alert.Rule, error) {
 		if strings.TrimSpace(f.Value(stepField(i, "after"))) == "" && len(f.values[stepField(i, targetsField)]) == 0 {
 			continue
 		}
-		if bad.Fields[stepField(i, "after")] != nil {
+		if bad.Has(stepField(i, "after")) {
 			step.After = alert.MinStepAfter // its text has an error of its own
 		}
 		r.Escalation = append(r.Escalation, step)

@@ -114,11 +114,9 @@ func withoutField(err error, name string) error {
 		return err
 	}
 	var bad allswell.ValidationError
-	for field, messages := range invalid.Fields {
-		for _, message := range messages {
-			if field != name {
-				bad.Add(field, "%s", message)
-			}
+	for _, p := range invalid.Problems {
+		if p.Field != name {
+			bad.Problems = append(bad.Problems, p)
 		}
 	}
 	return bad.Err()

@@ -62,9 +62,9 @@ func (f *form) Others() (messages []string) {
 	if f.bad == nil {
 		return nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.bad.Fields)) {
+	for _, name := range slices.Sorted(maps.Keys(f.bad.Messages())) {
 		if !f.shown[name] {
-			messages = append(messages, formMessages(name, "", f.bad.Fields[name])...)
+			messages = append(messages, formMessages(name, "", f.bad.Messages()[name])...)
 		}
 	}
 	return messages
@@ -144,7 +144,7 @@ func (f *form) draw(x field) field {
 		x.Options[i].Selected = x.Options[i].Value == x.Value
 	}
 	if f.bad != nil {
-		x.Errors = formMessages(x.Name, x.Label, f.bad.Fields[x.Name])
+		x.Errors = formMessages(x.Name, x.Label, f.bad.Messages()[x.Name])
 	}
 	if x.Name == "name" {
 		x.Existing = f.existing
@@ -223,7 +223,7 @@ func (f *form) errorsOf(name, label string) []string {
 	if f.bad == nil {
 		return nil
 	}
-	return formMessages(name, label, f.bad.Fields[name])
+	return formMessages(name, label, f.bad.Messages()[name])
 }
 
 // focusFirst puts the cursor into the first field that is wrong, or else into the first one.

@@ -124,7 +124,7 @@ func (v *visit) answerMembers(err error) error {
 	switch {
 	case errors.As(err, &bad):
 		return v.listMembers(http.StatusUnprocessableEntity, &membersScreen{
-			form: newInvitationForm(), Problem: firstMessage(bad),
+			form: newInvitationForm(), Problem: bad.Problems[0].Message(),
 		})
 	case errors.Is(err, allswell.ErrPreconditionFailed):
 		return v.listMembers(http.StatusConflict, &membersScreen{form: newInvitationForm(),

@@ -2,11 +2,8 @@ package dashboard
 
 import (
 	"errors"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
@@ -106,10 +103,8 @@ func (v *visit) testMonitor() error {
 	}
 	var invalid *allswell.ValidationError
 	if errors.As(err, &invalid) {
-		reasons := slices.Concat(slices.Collect(maps.Values(invalid.Fields))...)
-		slices.Sort(reasons)
 		return v.showFailure(failure{
-			Status: http.StatusUnprocessableEntity, Title: "Nothing was tested", Text: strings.Join(reasons, " "),
+			Status: http.StatusUnprocessableEntity, Title: "Nothing was tested", Text: invalid.Error(),
 			Next: monitorsPath + "/" + m.ID,
 		})
 	}

@@ -75,7 +75,7 @@ func (s *pageSettingsScreen) drawImages() {
 		image.Path = pagePath(s.Page) + "/images/" + string(image.Kind)
 		s.shown[string(image.Kind)] = true
 		if s.bad != nil {
-			image.Errors = s.bad.Fields[string(image.Kind)]
+			image.Errors = s.bad.Messages()[string(image.Kind)]
 		}
 		s.Images = append(s.Images, image)
 	}
@@ -118,7 +118,10 @@ func (v *visit) setPageImage() error {
 	var bad *allswell.ValidationError
 	if errors.As(err, &bad) {
 		s := &pageSettingsScreen{form: newForm(pageValues(h.Page)), pageHead: h}
-		s.bad = &allswell.ValidationError{Fields: map[string][]string{string(kind): bad.Fields[web.BodyField]}}
+		s.bad = new(allswell.ValidationError)
+		for _, p := range bad.Of(web.BodyField) {
+			s.refuse(string(kind), p.Code, p.Args...)
+		}
 		return v.showPageForm(http.StatusUnprocessableEntity, s)
 	}
 	if err != nil {

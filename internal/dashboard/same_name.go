@@ -1,5 +1,11 @@
 package dashboard
 
+import (
+	"slices"
+
+	"github.com/allswell/allswell"
+)
+
 // sameNameField is the box that allows to create something with a name that is taken.
 const sameNameField = "same_name"
 
@@ -13,5 +19,6 @@ func (f *form) offerSameName(noun string, path func(id string) string) {
 		return
 	}
 	f.existing = path(f.bad.SameName)
-	f.bad.Fields["name"] = []string{"There is a " + noun + " with this name already."}
+	f.bad.Problems = slices.DeleteFunc(slices.Clone(f.bad.Problems), func(p allswell.Problem) bool { return p.Field == "name" })
+	f.refuse("name", "There is a %s with this name already.", noun)
 }

@@ -161,18 +161,11 @@ func (v *visit) setUpComponents() error {
 		}
 		var bad *allswell.ValidationError
 		if errors.As(err, &bad) {
-			return refuse("One line cannot be a name: %s", firstMessage(bad))
+			return refuse("One line cannot be a name: %s", bad.Problems[0].Message())
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return v.redirect(Path + "/setup/" + slug + "/monitor")
-}
-
-func firstMessage(bad *allswell.ValidationError) string {
-	for _, messages := range bad.Fields {
-		return messages[0]
-	}
-	return ""
 }

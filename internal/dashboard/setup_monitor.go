@@ -109,7 +109,7 @@ func (v *visit) setUpMonitor() error {
 func (v *visit) createFirstMonitor(n allswell.NewMonitor) (allswell.Monitor, error) {
 	n.Slug = allswell.SlugOf(n.Name, "monitor")
 	m, err := v.store.CreateMonitor(v.r.Context(), v.actor(), n)
-	if bad := (*allswell.ValidationError)(nil); !errors.As(err, &bad) || bad.Fields["slug"] == nil {
+	if bad := (*allswell.ValidationError)(nil); !errors.As(err, &bad) || !bad.Has("slug") {
 		return m, err
 	}
 	earlier, findErr := v.store.Monitor(v.r.Context(), v.actor(), n.Slug)

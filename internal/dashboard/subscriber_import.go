@@ -59,7 +59,7 @@ func (v *visit) importSubscribers() error {
 	}
 	report, err := v.store.ImportSubscribers(v.r.Context(), v.actor(), h.Page.Slug, n)
 	if s.refused(err) {
-		if s.bad.Fields["csv"] == nil {
+		if !s.bad.Has("csv") {
 			s.values.Set("csv", list) // a file has to be chosen again
 		}
 		return v.showImport(http.StatusUnprocessableEntity, s)

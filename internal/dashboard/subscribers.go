@@ -214,7 +214,7 @@ func (v *visit) answerSubscribers(err error, path string) error {
 			return err
 		}
 		return v.listSubscribers(http.StatusUnprocessableEntity, &subscribersScreen{
-			form: newSubscriberForm(), pageHead: h, Problem: firstMessage(bad),
+			form: newSubscriberForm(), pageHead: h, Problem: bad.Problems[0].Message(),
 		}, back)
 	}
 	if err != nil {

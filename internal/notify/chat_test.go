@@ -82,7 +82,7 @@ func TestChats(t *testing.T) {
 					s.Error("confirmed without a code")
 				}
 				var wrong *allswell.ValidationError
-				if _, err := s.ConfirmWithCode(s.Context(), store.CodeTry{Slug: "acme", Key: sub.Key, Code: "BBBB-BBBB"}); !errors.As(err, &wrong) || wrong.Fields["code"] == nil {
+				if _, err := s.ConfirmWithCode(s.Context(), store.CodeTry{Slug: "acme", Key: sub.Key, Code: "BBBB-BBBB"}); !errors.As(err, &wrong) || !wrong.Has("code") {
 					s.Errorf("a wrong code: %v", err)
 				}
 				confirmed, err := s.ConfirmWithCode(s.Context(), store.CodeTry{Slug: "acme", Key: sub.Key, Code: code})

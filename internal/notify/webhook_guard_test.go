@@ -162,7 +162,7 @@ func TestCheckTarget(t *testing.T) {
 		c.config.Store = st
 		err := New(c.config).CheckTarget(t.Context(), c.channel, c.target)
 		var invalid *allswell.ValidationError
-		if (err != nil) != c.want || err != nil && (!errors.As(err, &invalid) || len(invalid.Fields["target"]) != 1) {
+		if (err != nil) != c.want || err != nil && (!errors.As(err, &invalid) || len(invalid.Messages()["target"]) != 1) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -126,7 +126,7 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 		s.answer(w, r, http.StatusOK, s.message(req, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing")))
 	case errors.Is(err, allswell.ErrSMSLimit):
 		s.rejectSMS(w, r, req)
-	case errors.As(err, &invalid) && invalid.Fields["channel"] != nil: // it was offered a moment ago
+	case errors.As(err, &invalid) && invalid.Has("channel"): // it was offered a moment ago
 		s.failSignUpsOff(w, r, req, n.Channel)
 	case errors.As(err, &invalid):
 		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidSignUp(s.formLayout(req), req.choices(), n, invalid))

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/test/stored"
 )
 
@@ -106,7 +105,7 @@ func TestContactsAsStored(t *testing.T) {
 			}
 		}
 		if s.invalid != nil {
-			a := s.invalid(&allswell.ValidationError{Fields: map[string][]string{"interval": {"The interval is wrong."}}})
+			a := s.invalid(map[string][]string{"interval": {"The interval is wrong."}})
 			fmt.Fprintf(&text, "invalid: %d %s\n", a.status, a.body)
 		}
 	}

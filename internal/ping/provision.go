@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -85,8 +86,7 @@ func (c contact) invalidMonitor(err error) *answer {
 	if !errors.As(err, &bad) {
 		return nil
 	}
-	bad.Fields = queryFields(bad.Fields, c.query.values())
-	return c.style.invalid(bad)
+	return c.style.invalid(queryFields(bad.Messages(), c.query.values()))
 }
 
 // hasPingKey reports whether a page may have the key of a ping address. Replicas do not know each other's new keys.
@@ -179,11 +179,11 @@ func queryFields(fields map[string][]string, query url.Values) map[string][]stri
 }
 
 // invalidAsJSON returns the answer of the API to an invalid configuration.
-func invalidAsJSON(bad *allswell.ValidationError) *answer {
+func invalidAsJSON(messages map[string][]string) *answer {
 	body, err := json.Marshal(struct {
 		Message string              `json:"message"`
 		Errors  map[string][]string `json:"errors"`
-	}{"The given data was invalid.", bad.Fields})
+	}{"The given data was invalid.", messages})
 	if err != nil {
 		panic(err) // strings always marshal
 	}
@@ -191,11 +191,8 @@ func invalidAsJSON(bad *allswell.ValidationError) *answer {
 }
 
 // invalidAsText returns the same as text.
-func invalidAsText(bad *allswell.ValidationError) *answer {
-	var all []string
-	for _, messages := range bad.Fields {
-		all = append(all, messages...)
-	}
+func invalidAsText(messages map[string][]string) *answer {
+	all := slices.Concat(slices.Collect(maps.Values(messages))...)
 	slices.Sort(all)
 	return newAnswer(http.StatusBadRequest, strings.Join(all, " "))
 }

@@ -19,7 +19,7 @@ type style struct {
 	tooMany                                            *answer // nil: Server.tooMany
 	refused, taken, full, hasty                        *answer // to requests that would create a monitor
 
-	invalid func(bad *allswell.ValidationError) *answer // the configuration of a monitor to create
+	invalid func(messages map[string][]string) *answer // the configuration of a monitor to create
 }
 
 // of returns the answer to a ping or a signal.

@@ -45,7 +45,7 @@ func TestFallbacksHaveNoCycle(t *testing.T) {
 			chain = append(chain, w.channel(name, func(c *alert.Channel) { c.FallbackID = chain[len(chain)-1].ID }))
 			var bad *allswell.ValidationError
 			err := w.withFallback(chain[0], chain[len(chain)-1])
-			if !errors.As(err, &bad) || len(bad.Fields["fallback_id"]) != 1 || !strings.Contains(bad.Fields["fallback_id"][0], "leads back to this channel") {
+			if !errors.As(err, &bad) || len(bad.Messages()["fallback_id"]) != 1 || !strings.Contains(bad.Messages()["fallback_id"][0], "leads back to this channel") {
 				t.Errorf("A with the fallback %s: %v", name, err)
 			}
 			if name == "C" && !strings.Contains(err.Error(), "leads back to this channel: A, C, B, A.") {
@@ -189,7 +189,7 @@ func TestEndedSilenceStaysEnded(t *testing.T) {
 		w.clock.move(time.Minute)
 		_, err := w.ChangeSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}, func(v *alert.Silence) error { v.EndsAt = w.clock.now().Add(time.Hour); return nil })
 		var bad *allswell.ValidationError
-		if !errors.As(err, &bad) || len(bad.Fields["ends_at"]) != 1 || bad.Fields["ends_at"][0] != "The silence has ended. Create another one." {
+		if !errors.As(err, &bad) || len(bad.Messages()["ends_at"]) != 1 || bad.Messages()["ends_at"][0] != "The silence has ended. Create another one." {
 			t.Errorf("%v", err)
 		}
 		if v = must(w.Silence(w.ctx, w.ws, v.ID))(w); v.EndsAt.After(w.clock.now()) {

@@ -178,7 +178,7 @@ func TestInvalidCheckStatistics(t *testing.T) {
 			{"to", now, now, 5 * time.Minute},
 		} {
 			var bad *allswell.ValidationError
-			if _, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: c.from, To: c.to, Step: c.step}); !errors.As(err, &bad) || bad.Fields[c.field] == nil {
+			if _, err := w.CheckStatistics(w.ctx, w.ws, m.ID, store.StatisticsRange{From: c.from, To: c.to, Step: c.step}); !errors.As(err, &bad) || !bad.Has(c.field) {
 				t.Errorf("%+v: %v", c, err)
 			}
 		}

@@ -179,7 +179,7 @@ func TestInvalidChecks(t *testing.T) {
 			if !errors.As(err, &bad) {
 				t.Fatalf("error %v", err)
 			}
-			return bad.Fields
+			return bad.Messages()
 		}
 		_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Type: "http", Name: "x", Interval: 5 * time.Second, MaxRuntime: time.Minute, Token: "0123456789abcdef",
 			Check: allswell.CheckSpec{Timeout: time.Hour, SlowAfter: 2 * time.Hour, RecoveryThreshold: 1000, ConfirmFrom: 100}})

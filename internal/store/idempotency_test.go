@@ -63,7 +63,7 @@ func TestResponseBelongsToTokenKeyAndRequest(t *testing.T) {
 		other := key
 		other.RequestHash = []byte("another")
 		_, ok, err := w.FindResponse(w.ctx, other)
-		if invalid := new(allswell.ValidationError); ok || !errors.As(err, &invalid) || invalid.Fields["Idempotency-Key"] == nil {
+		if invalid := new(allswell.ValidationError); ok || !errors.As(err, &invalid) || !invalid.Has("Idempotency-Key") {
 			w.Errorf("another request: %t, %v", ok, err)
 		}
 		other = key

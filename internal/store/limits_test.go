@@ -31,7 +31,7 @@ func (w *world) fillTimeline(table, owner, id string, from, to int, message stri
 func (w *world) refused(err error, field string) {
 	w.Helper()
 	var bad *allswell.ValidationError
-	if !errors.As(err, &bad) || len(bad.Fields) != 1 || len(bad.Fields[field]) != 1 {
+	if !errors.As(err, &bad) || len(bad.Messages()) != 1 || len(bad.Messages()[field]) != 1 {
 		w.Errorf("got %v, want %s to be refused", err, field)
 	}
 }

@@ -84,7 +84,7 @@ func TestLevelsOfParents(t *testing.T) {
 			must(w.ChangeMonitor(w.ctx, w.ws, fits, allswell.MonitorChange{ParentID: &parent}))(w)
 			_, err := w.ChangeMonitor(w.ctx, w.ws, long, allswell.MonitorChange{ParentID: &parent})
 			var invalid *allswell.ValidationError
-			if !errors.As(err, &invalid) || invalid.Fields["parent_id"] == nil {
+			if !errors.As(err, &invalid) || !invalid.Has("parent_id") {
 				w.Errorf("%d levels with one that moves, and %d below it: %v", allswell.MaxParents+1-below, below, err)
 			}
 		}

@@ -313,7 +313,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		w.goDown(job)
 		_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Page: ptr("other")})
-		if invalid := new(allswell.ValidationError); !errors.As(err, &invalid) || invalid.Fields["component_id"] == nil {
+		if invalid := new(allswell.ValidationError); !errors.As(err, &invalid) || !invalid.Has("component_id") {
 			w.Errorf("moved to a page that does not have its component: %v", err)
 		}
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Page: ptr("other"), ComponentID: ptr("")}))(w)

@@ -173,7 +173,7 @@ func TestSilencesAreLimited(t *testing.T) {
 		last := must(create())(w)
 		_, err := create()
 		var bad *allswell.ValidationError
-		if !errors.As(err, &bad) || len(bad.Fields["ends_at"]) != 1 {
+		if !errors.As(err, &bad) || len(bad.Messages()["ends_at"]) != 1 {
 			t.Errorf("one more: %v", err)
 		}
 		w.ok(w.EndSilence(w.ctx, w.ws, last.ID, allswell.Precondition{}))

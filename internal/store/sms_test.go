@@ -59,7 +59,7 @@ func TestSMSGateway(t *testing.T) {
 		refused := func(err error, says string) {
 			t.Helper()
 			var bad *allswell.ValidationError
-			if !errors.As(err, &bad) || len(bad.Fields["channel"]) != 1 || !strings.Contains(bad.Fields["channel"][0], says) {
+			if !errors.As(err, &bad) || len(bad.Messages()["channel"]) != 1 || !strings.Contains(bad.Messages()["channel"][0], says) {
 				t.Errorf("%v, want %q", err, says)
 			}
 		}
@@ -136,7 +136,7 @@ func TestSMSGateway(t *testing.T) {
 		w.ok(rename("phones"))
 		w.SetSMS(store.SMSOptions{Channel: "phones"})
 		var named *allswell.ValidationError
-		if err := rename("other phones"); !errors.As(err, &named) || len(named.Fields["name"]) != 1 || !strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to "+ch.ID+" first.") || problem() != "" {
+		if err := rename("other phones"); !errors.As(err, &named) || len(named.Messages()["name"]) != 1 || !strings.Contains(err.Error(), "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to "+ch.ID+" first.") || problem() != "" {
 			t.Errorf("renaming a channel that the settings have by its name: %v, then %q", err, problem())
 		}
 		second := alert.Channel{Type: "email", Name: "phones", Enabled: true, MaxPerMinute: 30, Config: json.RawMessage(`{"to":"ada@example.com"}`)}
@@ -189,7 +189,7 @@ func TestSMSSignUpLimits(t *testing.T) {
 		ch := w.newGateway(w.ws, "phones")
 		w.SetSMS(store.SMSOptions{Channel: ch.ID, SignUpLimit: 8, DailyLimit: 100, Countries: []string{"49", "43"}})
 		var bad *allswell.ValidationError
-		if err := w.RequestSignUp(w.ctx, smsSignUp("+15558675309")); !errors.As(err, &bad) || bad.Fields["country"] == nil {
+		if err := w.RequestSignUp(w.ctx, smsSignUp("+15558675309")); !errors.As(err, &bad) || !bad.Has("country") {
 			t.Errorf("another country: %v", err)
 		}
 		pending := func() string {

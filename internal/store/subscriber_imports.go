@@ -131,7 +131,7 @@ func (c *session) refuseWithoutSMS(workspaceID string, lines []allswell.ImportLi
 	}
 	for i := range lines {
 		if isPhone(lines[i]) {
-			lines[i].Refuse(allswell.ImportInvalid, bad.Fields["channel"][0])
+			lines[i].Refuse(allswell.ImportInvalid, bad.Messages()["channel"][0])
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ func TestChatTargetsAreSealed(t *testing.T) {
 		a := must(create(roomA))(w)
 		must(create(roomB))(w)
 		var bad *allswell.ValidationError
-		if _, err := create(roomA); !errors.As(err, &bad) || bad.Fields["target"] == nil {
+		if _, err := create(roomA); !errors.As(err, &bad) || !bad.Has("target") {
 			t.Errorf("twice: %v", err)
 		}
 		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelSlack, Target: roomA + "2"}}))

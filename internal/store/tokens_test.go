@@ -59,7 +59,7 @@ func TestTokens(t *testing.T) {
 			}
 		}
 		_, err := w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: " ", Scope: "root"})
-		if invalid := new(allswell.ValidationError); !errors.As(err, &invalid) || len(invalid.Fields) != 2 {
+		if invalid := new(allswell.ValidationError); !errors.As(err, &invalid) || len(invalid.Messages()) != 2 {
 			w.Errorf("a token without a name, of no scope: %v", err)
 		}
 	})

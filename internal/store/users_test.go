@@ -38,7 +38,7 @@ func TestSetupCodeCreatesOneOwner(t *testing.T) {
 			w.Errorf("a setup code resets passwords: %v", err)
 		}
 		var bad *allswell.ValidationError
-		if _, err := w.SetUp(w.ctx, code, allswell.NewUser{Email: "ada@", Name: " "}, store.Browser{}); !errors.As(err, &bad) || len(bad.Fields) != 2 {
+		if _, err := w.SetUp(w.ctx, code, allswell.NewUser{Email: "ada@", Name: " "}, store.Browser{}); !errors.As(err, &bad) || len(bad.Messages()) != 2 {
 			w.Errorf("an invalid account: %v", err)
 		}
 		secret := must(w.SetUp(w.ctx, code, ada, store.Browser{Address: "192.0.2.1", Client: "Firefox"}))(w)

@@ -622,7 +622,7 @@ func none(found int, err error, leaked bool) error {
 // refused turns a validation error of this field alone into the error that another
 // workspace must get.
 func refused(err error, field string) error {
-	if invalid := new(allswell.ValidationError); errors.As(err, &invalid) && len(invalid.Fields) == 1 && invalid.Fields[field] != nil {
+	if invalid := new(allswell.ValidationError); errors.As(err, &invalid) && len(invalid.Messages()) == 1 && invalid.Has(field) {
 		return allswell.ErrNotFound
 	}
 	return err

@@ -136,15 +136,15 @@ func SignUp(l Layout, blocks []allswell.Block) Model {
 func InvalidSignUp(l Layout, blocks []allswell.Block, n allswell.NewSubscriber, invalid *allswell.ValidationError) Model {
 	lang := l.At.lang
 	typed, chosen := strings.ToValidUTF8(n.Target, "\ufffd"), choice{Blocks: blocks, Chosen: n.Components}
-	if len(invalid.Fields["components"]) > 0 {
+	if invalid.Has("components") {
 		chosen.Error = lang.T("subscribe.component_gone")
 	}
-	missing, wrong := strings.TrimSpace(n.Target) == "", len(invalid.Fields["target"]) > 0 || chosen.Error == ""
+	missing, wrong := strings.TrimSpace(n.Target) == "", invalid.Has("target") || chosen.Error == ""
 	b := subscribeBody{Refused: true}
 	switch {
 	case n.Channel == allswell.ChannelSMS:
 		b.SMS = &smsForm{Action: l.At.subscribe(), Phone: typed, Choice: chosen}
-		if len(invalid.Fields["country"]) > 0 {
+		if invalid.Has("country") {
 			b.SMS.Error = lang.T("subscribe.phone_country")
 		} else if missing || wrong {
 			b.SMS.Error = lang.T("subscribe.phone_wrong", "example", phoneExample)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math"
 	"net/http"
 	"runtime/debug"
@@ -123,7 +122,7 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	)
 	switch {
 	case errors.As(err, &bad):
-		writeFailure(w, http.StatusUnprocessableEntity, failure{Message: Sentence(bad), Code: CodeInvalid, Errors: bad.Fields})
+		writeFailure(w, http.StatusUnprocessableEntity, failure{Message: Sentence(bad), Code: CodeInvalid, Errors: bad.Messages()})
 	case errors.Is(err, allswell.ErrNotFound):
 		writeFailure(w, http.StatusNotFound, failure{Message: "Not found."})
 	case errors.Is(err, allswell.ErrUnauthenticated):
@@ -203,15 +202,11 @@ func ceilUnix(t time.Time) int64 {
 // Sentence summarises a validation error in one line: the first error, with fields in alphabetical order, and the number
 // of other errors.
 func Sentence(bad *allswell.ValidationError) string {
-	first, others := "", -1
-	for _, field := range slices.Sorted(maps.Keys(bad.Fields)) {
-		messages := bad.Fields[field]
-		if first == "" && len(messages) > 0 {
-			first = messages[0]
-		}
-		others += len(messages)
+	if len(bad.Problems) == 0 {
+		return ""
 	}
-	switch {
+	first := slices.MinFunc(bad.Problems, func(a, b allswell.Problem) int { return strings.Compare(a.Field, b.Field) }).Message()
+	switch others := len(bad.Problems) - 1; {
 	case others == 1:
 		return first + " (And 1 more error.)"
 	case others > 1:

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -94,7 +93,7 @@ func readObject(raw json.RawMessage, prefix string, bad *allswell.ValidationErro
 		if err := dec.Decode(&value); err != nil {
 			return nil, fmt.Errorf("parsing the value of a member of a valid JSON object: %w", err)
 		}
-		if _, twice := o.fields[name]; twice && len(o.bad.Fields[o.prefix+shortName(name)]) == 0 {
+		if _, twice := o.fields[name]; twice && !o.bad.Has(o.prefix+shortName(name)) {
 			o.addError(shortName(name), "The field is given more than once.")
 		}
 		o.fields[name] = value
@@ -145,13 +144,10 @@ func (o *Object) Check(validation error) error {
 		if !errors.As(validation, &more) {
 			return validation
 		}
-		noted := slices.Collect(maps.Keys(o.bad.Fields))
-		for field, messages := range more.Fields {
-			if slices.ContainsFunc(noted, func(n string) bool { return field == n || strings.HasPrefix(field, n+".") }) {
-				continue
-			}
-			for _, problem := range messages {
-				o.bad.Add(field, "%s", problem)
+		noted := o.bad.Problems
+		for _, p := range more.Problems {
+			if !slices.ContainsFunc(noted, func(n allswell.Problem) bool { return strings.HasPrefix(p.Field+".", n.Field+".") }) {
+				o.bad.Problems = append(o.bad.Problems, p)
 			}
 		}
 	}

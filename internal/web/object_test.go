@@ -30,7 +30,7 @@ func fieldErrors(t testing.TB, err error) map[string][]string {
 	if !errors.As(err, &bad) {
 		t.Fatalf("not a *ValidationError: %v", err)
 	}
-	return bad.Fields
+	return bad.Messages()
 }
 
 func parse(t testing.TB, body string) *Object {

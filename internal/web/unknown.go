@@ -59,7 +59,7 @@ func (o *Object) rejectUnknown() {
 	n := 0
 	o.eachUnknown(func(of *Object, name string) {
 		short := shortName(name)
-		if n++; n > maxUnknown || len(of.bad.Fields[of.prefix+short]) > 0 {
+		if n++; n > maxUnknown || of.bad.Has(of.prefix+short) {
 			return
 		}
 		if meant := of.closest(name); meant != "" {
