@@ -10,6 +10,48 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// alertRuleRoutes are the routes of alert rules.
+var alertRuleRoutes = []route{
+	{"GET", "/api/v1/alert-rules", read, (*api).listAlertRules, operation{
+		id:      "listAlertRules",
+		summary: "List the rules that say whom which alerts notify, the oldest first.",
+		returns: list("AlertRule"),
+	}},
+	{"POST", "/api/v1/alert-rules", admin, (*api).createAlertRule, operation{
+		id:      "createAlertRule",
+		summary: "Create a rule for alerts that begin afterwards.",
+		text: "An empty list of `pages`, `monitors`, `tags` or `severities` does not limit the rule; otherwise " +
+			"one of the values must match. It must have\n" +
+			"`channel_ids` or `on_call_ids`. A workspace can have 200 rules, each with a name of its own.",
+		returns: created("AlertRule", "The rule."),
+	}},
+	{"POST", ruleTestPath, read, (*api).testAlertRules, operation{
+		id:      "testAlertRules",
+		summary: "Show whom an event would notify, when and why. Nothing is sent.",
+		text: "What is shown holds as long as the alert lasts, nobody acknowledges it, and nothing is changed. " +
+			"There are up to 50 steps of a rule, and fewer,\n" +
+			"but at least 10, if more than 40 rules match. Two forecasts at a time are made; others are answered " +
+			"503 with `Retry-After`. It takes a token with the scope `read`.",
+		returns: one("AlertForecast", "What each rule would do."),
+	}},
+	{"GET", "/api/v1/alert-rules/{ruleId}", read, (*api).getAlertRule, operation{
+		id:      "getAlertRule",
+		summary: "Get a rule.",
+		returns: one("AlertRule", "The rule."),
+	}},
+	{"PATCH", "/api/v1/alert-rules/{ruleId}", admin, (*api).changeAlertRule, operation{
+		id:      "changeAlertRule",
+		summary: "Change a rule; absent fields keep their values.",
+		text:    "The rule continues with the alerts that it has begun with.",
+		returns: one("AlertRule", "The rule."),
+	}},
+	{"DELETE", "/api/v1/alert-rules/{ruleId}", admin, (*api).deleteAlertRule, operation{
+		id:      "deleteAlertRule",
+		summary: "Delete a rule.",
+		text:    "Only messages that already wait for a channel are still sent.",
+	}},
+}
+
 // filterJSON says what a rule or a silence is about.
 type filterJSON struct {
 	Events     []alert.Event     `json:"events"`

@@ -9,6 +9,68 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// alertRoutes are the routes of alerts.
+var alertRoutes = []route{
+	{"GET", "/api/v1/alerts", read, (*api).listAlerts, operation{
+		id:      "listAlerts",
+		summary: "List the alerts, newest first.",
+		query: []parameter{
+			{name: "state", schema: ref("AlertState")},
+			{name: "event", schema: ref("AlertEvent")},
+			{name: "monitor", schema: anyText, text: "The id or slug of a monitor."},
+		},
+		returns: list("Alert"),
+	}},
+	{"GET", "/api/v1/alerts/{alertId}", read, (*api).getAlert, operation{
+		id:      "getAlert",
+		summary: "Get an alert with who was notified of it, and what the rules will still do.",
+		returns: one("AlertWithHistory", "The alert."),
+	}},
+	{"POST", "/api/v1/alerts/{alertId}/acknowledge", write, (*api).acknowledgeAlert, operation{
+		id:      "acknowledgeAlert",
+		summary: "Acknowledge an alert, so that it is no longer repeated or escalated.",
+		text: "All channels that were notified learn who acknowledged it. Pages do not change. An alert that was " +
+			"acknowledged before, or has ended,\n" +
+			"stays as it is.",
+		returns: one("Alert", "The alert."),
+	}},
+}
+
+// silenceRoutes are the routes of silences.
+var silenceRoutes = []route{
+	{"GET", "/api/v1/silences", read, (*api).listSilences, operation{
+		id:      "listSilences",
+		summary: "List the silences that have not ended, in the order of their ends.",
+		query: []parameter{
+			{name: "ended", schema: yesOrNo,
+				text: "With true, also list silences that have ended in the last 90 days."},
+		},
+		returns: list("Silence"),
+	}},
+	{"POST", "/api/v1/silences", write, (*api).createSilence, operation{
+		id:      "createSilence",
+		summary: "Create a silence. It holds alerts back; alerts that are still open at its end are sent then.",
+		text: "An empty list does not limit the silence; otherwise one of the values must match. A workspace can " +
+			"have 500 silences that have not ended.",
+		returns: created("Silence", "The silence."),
+	}},
+	{"GET", "/api/v1/silences/{silenceId}", read, (*api).getSilence, operation{
+		id:      "getSilence",
+		summary: "Get a silence.",
+		returns: one("Silence", "The silence."),
+	}},
+	{"PATCH", "/api/v1/silences/{silenceId}", write, (*api).changeSilence, operation{
+		id:      "changeSilence",
+		summary: "Change a silence; absent fields keep their values.",
+		returns: one("Silence", "The silence."),
+	}},
+	{"DELETE", "/api/v1/silences/{silenceId}", write, (*api).endSilence, operation{
+		id:      "endSilence",
+		summary: "End a silence now.",
+		text:    "It is kept for 90 days.",
+	}},
+}
+
 type alertJSON struct {
 	ID             string          `json:"id"`
 	Event          alert.Event     `json:"event"`

@@ -9,6 +9,39 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// announcementRoutes are the routes of announcements.
+var announcementRoutes = []route{
+	{"GET", "/api/v1/pages/{pageSlug}/announcements", read, (*api).listAnnouncements, operation{
+		id:      "listAnnouncements",
+		summary: "List the announcements of a page, those that are shown latest first.",
+		returns: list("Announcement"),
+	}},
+	{"POST", "/api/v1/pages/{pageSlug}/announcements", write, (*api).createAnnouncement, operation{
+		id:      "createAnnouncement",
+		summary: "Create an announcement, a notice at the top of a page. Nobody is notified.",
+		text: "A page can have 10 announcements that are not over. One more is 422 on `title`. It is shown from\n" +
+			"`shown_from`, by default now, until `shown_until`, by default until it is deleted. Warnings are\n" +
+			"shown first, and then the latest first. Feeds and the documents in Statuspage's format do not\n" +
+			"have announcements.",
+		returns: created("Announcement", "The new announcement."),
+	}},
+	{"GET", "/api/v1/announcements/{announcementId}", read, (*api).getAnnouncement, operation{
+		id:      "getAnnouncement",
+		summary: "Get an announcement.",
+		returns: one("Announcement", "The announcement."),
+	}},
+	{"PATCH", "/api/v1/announcements/{announcementId}", write, (*api).changeAnnouncement, operation{
+		id:      "changeAnnouncement",
+		summary: "Change an announcement; absent fields keep their values.",
+		text:    "`shown_until: null` shows it until it is deleted.",
+		returns: one("Announcement", "The announcement."),
+	}},
+	{"DELETE", "/api/v1/announcements/{announcementId}", write, (*api).deleteAnnouncement, operation{
+		id:      "deleteAnnouncement",
+		summary: "Delete an announcement.",
+	}},
+}
+
 type announcementJSON struct {
 	ID         string                     `json:"id"`
 	Title      string                     `json:"title"`

@@ -1,6 +1,6 @@
-// Package api is the JSON API. routes.go lists all routes. Each kind of resource has
-// a file with its JSON and its handlers, and openapi.yaml is the reference for clients.
-// It fixes the keys of the JSON; components, incidents and their updates have no others.
+// Package api is the JSON API. Each kind of resource has a file with its routes, its handlers and its JSON; routes.go
+// lists these tables of routes. The OpenAPI document, the reference for clients, is built from them and from schemas.yaml
+// (openapi.go). It fixes the keys of the JSON; components, incidents and their updates have no others.
 //
 // serve handles a request: it authenticates the caller (auth.go), checks the scope of
 // the token and the precondition (precondition.go), returns the saved response of a
@@ -72,6 +72,7 @@ type api struct {
 	now          func() time.Time
 	limits       *limit.Tokens
 	inFlight     inFlight
+	document     func() ([]byte, error)
 }
 
 // New returns the handler of all paths under /api except the heartbeat. It expects
@@ -89,6 +90,7 @@ func New(c Config) http.Handler {
 		log:          c.Logger,
 		now:          c.Now,
 		limits:       c.Limits,
+		document:     document,
 	}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
@@ -105,8 +107,8 @@ func New(c Config) http.Handler {
 // handler registers the routes by path. The mux does not match methods, so that the
 // response to a wrong method is JSON too.
 func (a *api) handler() http.Handler {
-	byPath := make(map[string][]route)
-	for _, rt := range a.routes() {
+	byPath := make(map[string][]*route)
+	for _, rt := range routes() {
 		byPath[rt.path] = append(byPath[rt.path], rt)
 	}
 	mux := http.NewServeMux()
@@ -137,7 +139,7 @@ func isPlainPath(escaped string) bool {
 
 // methods returns the handler of the routes of one path. HEAD is handled as GET;
 // net/http omits the body.
-func (a *api) methods(routes []route) web.Handler {
+func (a *api) methods(routes []*route) web.Handler {
 	var allow []string
 	for _, rt := range routes {
 		allow = append(allow, rt.method)
@@ -163,6 +165,7 @@ func (a *api) methods(routes []route) web.Handler {
 // call is a request with what serve knows about it.
 type call struct {
 	*http.Request
+	route  *route
 	token  allswell.Token // zero on a route without authentication
 	secret string         // of the token
 	base   string         // the public address of this service
@@ -175,11 +178,8 @@ type call struct {
 	parsed  *web.Object // the body, if lenient
 }
 
-// action handles a call. web.Fail writes the response to its error.
-type action func(*call) (store.Response, error)
-
-func (a *api) serve(rt route, w http.ResponseWriter, r *http.Request) error {
-	c := &call{Request: r, base: a.base(r), lenient: rt.isContract()}
+func (a *api) serve(rt *route, w http.ResponseWriter, r *http.Request) error {
+	c := &call{Request: r, route: rt, base: a.base(r), lenient: rt.isContract()}
 	if rt.scope != open {
 		if err := a.authenticate(c, w.Header()); err != nil {
 			return err

@@ -9,6 +9,27 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// auditRoutes are the routes of the audit log.
+var auditRoutes = []route{
+	{"GET", "/api/v1/audit", admin, (*api).listAudit, operation{
+		id:      "listAudit",
+		summary: "List changes and their authors, newest first.",
+		text: "One entry for each change of an object by an actor, with the fields that changed, without secrets " +
+			"and subscribers' addresses. Pings, and what monitors and schedules change by themselves, have no " +
+			"entries, nor has what a deleted object contained. The actor `system` is a command on the database, or " +
+			"a setting. Send `next_cursor` as `cursor`, with the same filters, for the older entries.",
+		query: []parameter{
+			{name: "kind", schema: ref("ObjectKind"), text: "Only changes of this kind of object."},
+			{name: "object", schema: anyText, text: "Only changes of the object with this id."},
+			{name: "actor", schema: anyText, text: "Only changes by the token or subscriber with this id."},
+			{name: "action", schema: ref("AuditAction")},
+			{name: "since", schema: dateTime, text: "Only changes at or after this time."},
+			{name: "until", schema: dateTime, text: "Only changes before this time."},
+		},
+		returns: part("AuditEntry", "log", "^aud_[0-9a-v]{20}$"),
+	}},
+}
+
 type auditEntryJSON struct {
 	ID     string               `json:"id"`
 	At     string               `json:"at"`

@@ -16,6 +16,55 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// channelRoutes are the routes of channels.
+var channelRoutes = []route{
+	{"GET", "/api/v1/channels", read, (*api).listChannels, operation{
+		id:      "listChannels",
+		summary: "List the channels to which alerts are sent, the oldest first.",
+		returns: list("AlertChannel"),
+	}},
+	{"POST", "/api/v1/channels", admin, (*api).createChannel, operation{
+		id:      "createChannel",
+		summary: "Create a channel.",
+		text: "The fields of its `type` stand beside the others; those of other types are 422. A workspace can " +
+			"have 200 channels, each with a name of\n" +
+			"its own. Secrets are never shown.",
+		returns: created("AlertChannel", "The channel."),
+	}},
+	{"POST", newChannelTestPath, admin, (*api).testNewChannel, operation{
+		id:      "testNewChannel",
+		summary: "Send a test message to what a new channel would be. Nothing is saved.",
+		text: "The body is that of `createChannel`; the fields that have nothing to do with the message are " +
+			"ignored. A message that is not accepted is a\n" +
+			"result, and not an error. A workspace may run 30 tests in any minute; more are 429.",
+		returns: one("ChannelTest", "The result."),
+	}},
+	{"GET", "/api/v1/channels/{channelId}", read, (*api).getChannel, operation{
+		id:      "getChannel",
+		summary: "Get a channel.",
+		returns: one("AlertChannel", "The channel."),
+	}},
+	{"PATCH", "/api/v1/channels/{channelId}", admin, (*api).changeChannel, operation{
+		id:      "changeChannel",
+		summary: "Change a channel; absent fields keep their values.",
+		text: "Null of a field of the type stands for its default, and removes a secret. A secret that would be " +
+			"sent to another server has to be given\n" +
+			"again. The type cannot be changed, nor the name while the setting `ALLSWELL_SMS_CHANNEL` has it (422).",
+		returns: one("AlertChannel", "The channel."),
+	}},
+	{"DELETE", "/api/v1/channels/{channelId}", admin, (*api).deleteChannel, operation{
+		id:      "deleteChannel",
+		summary: "Delete a channel with what waits for it.",
+		text:    "If a rule, an on-call schedule or the setting `ALLSWELL_SMS_CHANNEL` needs it, that is 422.",
+	}},
+	{"POST", channelTestPath, admin, (*api).testChannel, operation{
+		id:      "testChannel",
+		summary: "Send a test message to a channel.",
+		text:    "The limits are those of `testNewChannel`.",
+		returns: one("ChannelTest", "The result."),
+	}},
+}
+
 type channelJSON struct {
 	ID           string  `json:"id"`
 	Type         string  `json:"type"`

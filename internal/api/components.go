@@ -8,6 +8,58 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// componentRoutes are the routes of components.
+var componentRoutes = []route{
+	{"GET", "/api/v1/pages/{pageSlug}/components", read, (*api).listComponents, operation{
+		id:      "listComponents",
+		summary: "List the components of a page in their order.",
+		query: []parameter{
+			bySlug, byName,
+			{name: "hidden", schema: yesOrNo, text: "Only hidden components, or only those that are shown."},
+		},
+		returns: list("Component"),
+	}},
+	{"POST", "/api/v1/pages/{pageSlug}/components", write, (*api).createComponent, operation{
+		id:      "createComponent",
+		summary: "Create a component.",
+		text:    "A page can have 500 components. One more is 422 on `name`.",
+		returns: created("Component", "The new component."),
+	}},
+	{"GET", "/api/v1/pages/{pageSlug}/components/{componentId}", read, (*api).getComponent, operation{
+		id:      "getComponent",
+		summary: "Get a component.",
+		returns: one("Component", "The component."),
+	}},
+	{"PUT", "/api/v1/pages/{pageSlug}/components/{componentId}", write, (*api).putComponent, operation{
+		id:      "putComponent",
+		summary: "Create or replace a component by its slug.",
+		text: "Creates the component with the slug in the path, or replaces what it is configured as:\n" +
+			"absent fields get their defaults. A `status`, an `order` and a `group` are kept if absent;\n" +
+			"`null` or `\"\"` is no group. `If-Match` with the `ETag` of an earlier\n" +
+			"response replaces only that version; `If-None-Match: *` only creates.",
+		returns: upserted("Component", "The replaced component.", "The new component."),
+	}},
+	{"PATCH", "/api/v1/pages/{pageSlug}/components/{componentId}", write, (*api).changeComponent, operation{
+		id:      "changeComponentStatus",
+		summary: "Set a component's status.",
+		text: "The status is shown immediately, regardless of monitors, until it is set again\n" +
+			"or another monitor goes down. Other fields than `status` and `description` are\n" +
+			"ignored here, and named in `Allswell-Ignored`: `editComponent` changes them.",
+		returns: one("Component", "The component."),
+	}},
+	{"DELETE", "/api/v1/pages/{pageSlug}/components/{componentId}", write, (*api).deleteComponent, operation{
+		id:      "deleteComponent",
+		summary: "Delete a component.",
+	}},
+	{"PATCH", "/api/v1/components/{componentId}", write, (*api).editComponent, operation{
+		id:      "editComponent",
+		summary: "Change a component's name, description, order or group, but not its status.",
+		text:    "A `status` is 422 here; `changeComponentStatus` changes it.",
+		query:   []parameter{pageOfSlug},
+		returns: one("Component", "The component."),
+	}},
+}
+
 type componentJSON struct {
 	ID          string          `json:"id"`
 	Name        string          `json:"name"`

@@ -8,6 +8,29 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// deliveryRoutes are the routes of deliveries to subscribers.
+var deliveryRoutes = []route{
+	{"GET", "/api/v1/pages/{pageSlug}/deliveries", write, (*api).listDeliveries, operation{
+		id:      "listDeliveries",
+		summary: "List the deliveries to the subscribers of a page, newest first.",
+		text:    "Needs the scope write, as the list of subscribers does. Finished deliveries stay for 30 days.",
+		query: []parameter{
+			{name: "state", schema: listOf{of: ref("DeliveryState"), min: 1}, example: []string{"dead", "expired"},
+				text: "Only deliveries in one of these states."},
+			{name: "subscriber", schema: anyText, text: "Only deliveries to the subscriber with this id."},
+		},
+		returns: list("Delivery"),
+	}},
+	{"POST", "/api/v1/deliveries/{deliveryId}/retry", write, (*api).retryDelivery, operation{
+		id:      "retryDelivery",
+		summary: "Retry a delivery immediately.",
+		text: "A dead, expired or pending delivery is retried for another 24 hours. If another\n" +
+			"delivery to the same receiver has to be sent first, `waits_for` is its id, and that\n" +
+			"one is retried at once. Other deliveries are 422. The body is ignored.",
+		returns: one("Delivery", "The delivery."),
+	}},
+}
+
 type deliveryJSON struct {
 	ID            string                   `json:"id"`
 	Purpose       allswell.DeliveryPurpose `json:"purpose"`

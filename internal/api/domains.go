@@ -8,6 +8,25 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
+// domainRoutes are the routes of pages' domains.
+var domainRoutes = []route{
+	{"GET", "/api/v1/pages/{pageSlug}/domain", read, (*api).getDomain, operation{
+		id: "getDomain",
+		summary: "Get the verification status of a page's domain, the DNS record that verifies it, and where the " +
+			"domain points to.",
+		returns: one("PageDomain", "The domain. All fields are null if the page has no domain."),
+	}},
+	{"POST", "/api/v1/pages/{pageSlug}/domain/verify", write, (*api).verifyDomain, operation{
+		id:      "verifyDomain",
+		summary: "Check the DNS record of a page's domain, and where the domain points to, now.",
+		text: "Waits for the DNS, at most 10 seconds. The response is 200 whatever the result\n" +
+			"is: see `status`, `last_result` and `lookup`. The record is not looked up if the\n" +
+			"domain needs no proof. Nothing is looked up if the domain was checked less than\n" +
+			"10 seconds ago. A page without a domain is 422. The body is ignored.",
+		returns: one("PageDomain", "The domain."),
+	}},
+}
+
 func (a *api) getDomain(c *call) (store.Response, error) {
 	page, err := a.store.Page(c.Context(), c.actor(), c.PathValue("pageSlug"))
 	return resourceResponse(page, err, newDomainJSON)

@@ -35,7 +35,7 @@ func TestErrorCodes(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(document, &spec); err != nil {
+	if err := json.Unmarshal(served(t), &spec); err != nil {
 		t.Fatal(err)
 	}
 	compare("openapi.json", spec.Components.Schemas.Error.Properties.Code.Enum)

@@ -7,6 +7,34 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
+// groupRoutes are the routes of groups.
+var groupRoutes = []route{
+	{"GET", "/api/v1/pages/{pageSlug}/groups", read, (*api).listGroups, operation{
+		id:      "listGroups",
+		summary: "List the groups of a page.",
+		query:   bySlugOrName,
+		returns: list("Group"),
+	}},
+	{"POST", "/api/v1/pages/{pageSlug}/groups", write, (*api).createGroup, operation{
+		id:      "createGroup",
+		summary: "Create a group of components.",
+		text:    "A page can have 100 groups. One more is 422 on `name`.",
+		returns: created("Group", "The new group."),
+	}},
+	{"PATCH", "/api/v1/groups/{groupId}", write, (*api).changeGroup, operation{
+		id:      "changeGroup",
+		summary: "Change a group; absent fields keep their values.",
+		query:   []parameter{pageOfSlug},
+		returns: one("Group", "The group."),
+	}},
+	{"DELETE", "/api/v1/groups/{groupId}", write, (*api).deleteGroup, operation{
+		id:      "deleteGroup",
+		summary: "Delete a group.",
+		text:    "Its components stay, without a group.",
+		query:   []parameter{pageOfSlug},
+	}},
+}
+
 type groupJSON struct {
 	ID        string `json:"id"`
 	Slug      string `json:"slug"`

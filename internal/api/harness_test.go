@@ -447,7 +447,7 @@ func (c *client) signal(monitor string, n store.NewSignal) string {
 }
 
 // path replaces the parameters in the path of a route.
-func (w world) path(rt route) string {
+func (w world) path(rt *route) string {
 	return strings.NewReplacer(
 		"{pageSlug}", w.slug, "{groupId}", w.group, "{componentId}", w.component,
 		"{incidentId}", w.incident, "{maintenanceId}", w.maintenance, "{monitorId}", w.monitor, "{subscriberId}", w.subscriber,

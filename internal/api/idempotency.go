@@ -25,10 +25,10 @@ const (
 
 // serveOnce runs the route's action, or returns the saved response of the same
 // request. Errors are not saved: such a request has changed nothing.
-func (a *api) serveOnce(rt route, c *call, h http.Header) (store.Response, error) {
+func (a *api) serveOnce(rt *route, c *call, h http.Header) (store.Response, error) {
 	keys := c.Header.Values(idempotencyKeyHeader)
 	if len(keys) == 0 || rt.ignoresIdempotencyKey() {
-		return rt.do(c)
+		return rt.do(a, c)
 	}
 	if rt.method != http.MethodPost {
 		var bad allswell.ValidationError
@@ -49,7 +49,7 @@ func (a *api) serveOnce(rt route, c *call, h http.Header) (store.Response, error
 	if saved, found, err := a.findResponse(c, h); found || err != nil {
 		return saved, err
 	}
-	response, actionErr := rt.do(c)
+	response, actionErr := rt.do(a, c)
 	if actionErr != nil {
 		// Another replica may have completed the same request meanwhile, which may be
 		// the cause of the error.
@@ -63,7 +63,7 @@ func (a *api) serveOnce(rt route, c *call, h http.Header) (store.Response, error
 // ignoresIdempotencyKey reports whether the route ignores the header. Reading needs none.
 // The two PATCH routes of the contract (see docs/api.md) must not refuse a client that
 // sends it with every request. A test of a monitor, of a channel or of the rules changes nothing.
-func (rt route) ignoresIdempotencyKey() bool {
+func (rt *route) ignoresIdempotencyKey() bool {
 	return rt.method == http.MethodGet || rt.path == testPath || rt.path == monitorTestPath || rt.path == newChannelTestPath || rt.path == channelTestPath || rt.path == ruleTestPath || rt.method == http.MethodPatch && rt.isContract()
 }
 

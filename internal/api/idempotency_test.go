@@ -18,7 +18,7 @@ import (
 func TestRepeatedPOST(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
-		for i, rt := range new(api).routes() {
+		for i, rt := range routes() {
 			if rt.method != "POST" || ofMonitors(rt) || rt.ignoresIdempotencyKey() {
 				continue
 			}
@@ -193,7 +193,7 @@ func TestKeyInFlight(t *testing.T) {
 		_, secret := storetest.Workspace(t, s, "ours")
 		a := &api{store: s, now: time.Now}
 		entered, leave := make(chan struct{}), make(chan struct{})
-		slow := route{"POST", "/x", open, func(*call) (store.Response, error) {
+		slow := route{method: "POST", path: "/x", do: func(*api, *call) (store.Response, error) {
 			close(entered)
 			<-leave
 			return store.Response{}, allswell.ErrNotFound
@@ -202,7 +202,7 @@ func TestKeyInFlight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ask := func(rt route) error {
+		ask := func(rt *route) error {
 			r, err := http.NewRequest("POST", "/x", nil)
 			if err != nil {
 				return err
@@ -212,9 +212,9 @@ func TestKeyInFlight(t *testing.T) {
 			return err
 		}
 		done := make(chan error)
-		go func() { done <- ask(slow) }()
+		go func() { done <- ask(&slow) }()
 		<-entered
-		if err := ask(slow); err != allswell.ErrInProgress {
+		if err := ask(&slow); err != allswell.ErrInProgress {
 			t.Errorf("meanwhile: %v", err)
 		}
 		_, others := storetest.Workspace(t, s, "theirs")
@@ -222,10 +222,10 @@ func TestKeyInFlight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		quick := route{"POST", "/x", open, func(*call) (store.Response, error) { return store.Response{Status: 200}, nil }}
+		quick := route{method: "POST", path: "/x", do: func(*api, *call) (store.Response, error) { return store.Response{Status: 200}, nil }}
 		ours := by
 		by, secret = theirs, others
-		if err := ask(quick); err != nil {
+		if err := ask(&quick); err != nil {
 			t.Errorf("the same key of another token: %v", err)
 		}
 		by = ours
@@ -233,7 +233,7 @@ func TestKeyInFlight(t *testing.T) {
 		if err := <-done; err != allswell.ErrNotFound {
 			t.Errorf("the first: %v", err)
 		}
-		if err := ask(quick); err != nil {
+		if err := ask(&quick); err != nil {
 			t.Errorf("afterwards: %v", err)
 		}
 		if len(a.inFlight.keys) != 0 {
@@ -258,12 +258,12 @@ func TestSameKeyOnAnotherReplica(t *testing.T) {
 		r.Header.Set(idempotencyKeyHeader, "k")
 		a := &api{store: c.store, now: c.clock.Now}
 		var theirs answer
-		late := route{"POST", "/api/v1/pages", write, func(ours *call) (store.Response, error) {
+		late := route{method: "POST", path: "/api/v1/pages", scope: write, do: func(_ *api, ours *call) (store.Response, error) {
 			theirs = c.do("POST", "/api/v1/pages", body, idempotencyKeyHeader, "k").is(201)
 			return a.createPage(ours) // the slug is taken by now
 		}}
 		header := http.Header{}
-		got, err := a.serveOnce(late, &call{Request: r, token: by, secret: c.token, body: []byte(body)}, header)
+		got, err := a.serveOnce(&late, &call{Request: r, token: by, secret: c.token, body: []byte(body)}, header)
 		if err != nil || got.Status != 201 || !bytes.Equal(got.Body, theirs.body) || header.Get(replayedHeader) != "true" {
 			t.Errorf("once = %d %s, %v, want %s", got.Status, got.Body, err, theirs.body)
 		}

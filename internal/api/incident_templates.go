@@ -8,6 +8,42 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// templateRoutes are the routes of incident templates.
+var templateRoutes = []route{
+	{"GET", "/api/v1/incident-templates", read, (*api).listIncidentTemplates, operation{
+		id:      "listIncidentTemplates",
+		summary: "List the templates of incidents, the oldest first.",
+		query: []parameter{
+			{name: "page_slug", schema: anyText, text: "Only templates that can be used on this page."},
+		},
+		returns: list("IncidentTemplate"),
+	}},
+	{"POST", "/api/v1/incident-templates", write, (*api).createIncidentTemplate, operation{
+		id:      "createIncidentTemplate",
+		summary: "Create a template of incidents.",
+		text: "`title` and `message` may contain the variables `{{component}}` (the names of the affected " +
+			"components, or of\n" +
+			"the page), `{{date}}`, `{{page}}` and `{{time}}` (in the page's time zone). Others are 422. A " +
+			"workspace can have\n" +
+			"200 templates, each with a name of its own.",
+		returns: created("IncidentTemplate", "The template."),
+	}},
+	{"GET", "/api/v1/incident-templates/{templateId}", read, (*api).getIncidentTemplate, operation{
+		id:      "getIncidentTemplate",
+		summary: "Get a template of incidents.",
+		returns: one("IncidentTemplate", "The template."),
+	}},
+	{"PATCH", "/api/v1/incident-templates/{templateId}", write, (*api).changeIncidentTemplate, operation{
+		id:      "changeIncidentTemplate",
+		summary: "Change a template of incidents; absent fields keep their values.",
+		returns: one("IncidentTemplate", "The template."),
+	}},
+	{"DELETE", "/api/v1/incident-templates/{templateId}", write, (*api).deleteIncidentTemplate, operation{
+		id:      "deleteIncidentTemplate",
+		summary: "Delete a template of incidents.",
+	}},
+}
+
 type incidentTemplateJSON struct {
 	ID        string  `json:"id"`
 	Page      *string `json:"page"` // slug; nil: all pages

@@ -10,6 +10,81 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// incidentRoutes are the routes of incidents.
+var incidentRoutes = []route{
+	{"GET", "/api/v1/pages/{pageSlug}/incidents", read, (*api).listIncidents, operation{
+		id:      "listIncidents",
+		summary: "List the incidents of a page, newest first, without their updates.",
+		text:    "`getIncident` has the updates.",
+		query: []parameter{
+			{name: "resolved", schema: yesOrNo, text: "Only resolved incidents, or only unresolved ones."},
+			{name: "draft", schema: defaultsTo(false),
+				text: "Drafts in place of the published incidents. An outage opens a draft if\n" +
+					"`auto_incidents` says so. Visitors and subscribers do not see it.\n"},
+			{name: "component_id", schema: anyText, text: "Only incidents that affect this component."},
+		},
+		returns: list("Incident"),
+	}},
+	{"POST", "/api/v1/pages/{pageSlug}/incidents", write, (*api).createIncident, operation{
+		id:      "createIncident",
+		summary: "Create an incident.",
+		text:    "A page can have 200 open incidents that people opened. One more, created or reopened, is 422.",
+		returns: created("IncidentWithUpdates", "The new incident, with its updates."),
+	}},
+	{"GET", "/api/v1/incidents/{incidentId}", read, (*api).getIncident, operation{
+		id:      "getIncident",
+		summary: "Get an incident with its updates, oldest first.",
+		returns: one("IncidentWithUpdates", "The incident."),
+	}},
+	{"PATCH", "/api/v1/incidents/{incidentId}", write, (*api).changeIncident, operation{
+		id:      "changeIncident",
+		summary: "Change an incident; absent fields keep their values.",
+		text: "`resolved`, not the state, moves an incident to history. `resolved: true` resolves it and sets\n" +
+			"`resolved_at`, each time it is sent; the state stays. `state: resolved` resolves one that is not\n" +
+			"resolved. `resolved: false` reopens it, and gives its components their statuses again; a state\n" +
+			"`resolved` becomes `investigating` unless another is sent, and with `state: resolved` it is 422.\n" +
+			"Another state changes only the state of a resolved incident. A `message` adds an update after the " +
+			"change, and\n" +
+			"subscribers are notified once of both. A blank `message` is ignored. So is one that\n" +
+			"repeats the newest update while nothing else changes: a request can be repeated.\n" +
+			"`postUpdate` adds an update in any case.",
+		returns: one("Incident", "The incident, without its updates."),
+	}},
+	{"DELETE", "/api/v1/incidents/{incidentId}", write, (*api).deleteIncident, operation{
+		id:      "deleteIncident",
+		summary: "Delete an incident and its updates.",
+	}},
+	{"POST", "/api/v1/incidents/{incidentId}/publish", write, (*api).publishIncident, operation{
+		id:      "publishIncident",
+		summary: "Publish a draft and notify subscribers.",
+		text: "An incident that is published already does not change. A draft that is\n" +
+			"resolved can still be published. The body is ignored.",
+		query: []parameter{
+			{name: "notify", schema: defaultsTo(true), text: "`false`: nobody is notified."},
+		},
+		returns: one("IncidentWithUpdates", "The incident with its updates, oldest first."),
+	}},
+	{"GET", "/api/v1/incidents/{incidentId}/notes", read, (*api).listIncidentNotes, operation{
+		id:      "listIncidentNotes",
+		summary: "List how the job of an incident's monitor failed, oldest first.",
+		text:    "Visitors and subscribers do not see the notes.",
+		returns: listWith("IncidentNote", "One page of the list. Most incidents have no notes."),
+	}},
+	{"GET", "/api/v1/incidents/{incidentId}/components", read, (*api).getIncidentComponents, operation{
+		id:      "getAffectedComponents",
+		summary: "List all components that an incident affects, in their order.",
+		returns: all("AffectedComponent", "The components."),
+	}},
+	{"PUT", "/api/v1/incidents/{incidentId}/components", write, (*api).putIncidentComponents, operation{
+		id:      "setAffectedComponents",
+		summary: "Replace the affected components of an incident.",
+		text: "While the incident is not resolved, a component has at least the status that\n" +
+			"the incident gives it; `operational` only marks it as affected. A status that is\n" +
+			"set manually afterwards takes precedence.",
+		returns: all("AffectedComponent", "The components."),
+	}},
+}
+
 // incidentJSON is an incident without its updates.
 type incidentJSON struct {
 	ID         string                 `json:"id"`

@@ -85,7 +85,7 @@ func optional(fields []field) []field {
 
 // fieldsOf has the fields that each route reads, so that each gets every kind of invalid
 // value.
-func fieldsOf(t testing.TB, rt route) []field {
+func fieldsOf(t testing.TB, rt *route) []field {
 	t.Helper()
 	switch rt.method + " " + rt.path {
 	case "POST /api/v1/pages":
@@ -190,7 +190,7 @@ func fieldsOf(t testing.TB, rt route) []field {
 }
 
 // reads reports whether a route reads its body.
-func reads(rt route) bool {
+func reads(rt *route) bool {
 	switch rt.method {
 	case "PATCH":
 		return true
@@ -202,11 +202,11 @@ func reads(rt route) bool {
 	return false
 }
 
-// TestFieldsOfRoutesAreDocumented checks that fieldsOf names exactly the body fields of openapi.yaml, so that each of
+// TestFieldsOfRoutesAreDocumented checks that fieldsOf names exactly the body fields of schemas.yaml, so that each of
 // them gets every kind of invalid value.
 func TestFieldsOfRoutesAreDocumented(t *testing.T) {
 	doc := loadSpec(t)
-	for _, rt := range new(api).routes() {
+	for _, rt := range routes() {
 		if !reads(rt) {
 			continue
 		}
@@ -235,10 +235,10 @@ func TestFieldsOfRoutesAreDocumented(t *testing.T) {
 		slices.Sort(listed)
 		slices.Sort(required)
 		if diff := cmp.Diff(documented, listed); diff != "" {
-			t.Errorf("%s %s: fields (-openapi.yaml +fieldsOf):\n%s", rt.method, rt.path, diff)
+			t.Errorf("%s %s: fields (-schemas.yaml +fieldsOf):\n%s", rt.method, rt.path, diff)
 		}
 		if diff := cmp.Diff(slices.Sorted(slices.Values(schema.Required)), required); diff != "" {
-			t.Errorf("%s %s: required fields (-openapi.yaml +fieldsOf):\n%s", rt.method, rt.path, diff)
+			t.Errorf("%s %s: required fields (-schemas.yaml +fieldsOf):\n%s", rt.method, rt.path, diff)
 		}
 	}
 }
@@ -319,7 +319,7 @@ func TestInvalidFieldsAreRejected(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		c.unchanged(func() {
-			for _, rt := range new(api).routes() {
+			for _, rt := range routes() {
 				if !reads(rt) {
 					continue
 				}
@@ -368,7 +368,7 @@ func TestInvalidBodiesAreRejected(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		c.unchanged(func() {
-			for _, rt := range new(api).routes() {
+			for _, rt := range routes() {
 				if !reads(rt) {
 					continue
 				}
@@ -406,7 +406,7 @@ func TestBodySizes(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		// padded is a valid body of exactly n bytes.
-		padded := func(rt route, n int) string {
+		padded := func(rt *route, n int) string {
 			good, err := json.Marshal(validBody(t, rt, w))
 			if err != nil {
 				t.Fatal(err)
@@ -414,14 +414,14 @@ func TestBodySizes(t *testing.T) {
 			return string(good) + strings.Repeat(" ", n-len(good))
 		}
 		c.unchanged(func() {
-			for _, rt := range new(api).routes() {
+			for _, rt := range routes() {
 				if rt.maxBodySize() == web.MaxBody {
 					c.do(rt.method, w.path(rt), padded(rt, web.MaxBody+1)).is(413).
 						says("The request body may not be larger than 1048576 bytes.")
 				}
 			}
 		})
-		for _, rt := range new(api).routes() {
+		for _, rt := range routes() {
 			if reads(rt) {
 				if a := c.do(rt.method, w.path(rt), padded(rt, web.MaxBody)); a.status >= 300 {
 					t.Errorf("%s with a body of the largest size = %d", a.asked, a.status)
@@ -434,7 +434,7 @@ func TestBodySizes(t *testing.T) {
 func TestInvalidQueriesAreRejected(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
-		for _, rt := range new(api).routes() {
+		for _, rt := range routes() {
 			if rt.method != "GET" || strings.HasSuffix(rt.path, "}") || rt.scope == open || !paged(rt) {
 				continue
 			}
@@ -468,7 +468,7 @@ func TestInvalidQueriesAreRejected(t *testing.T) {
 }
 
 // paged reports whether a route returns one page of a list.
-func paged(rt route) bool {
+func paged(rt *route) bool {
 	return rt.path != "/api/v1/audit" && rt.path != "/api/v1/pages/{pageSlug}/uptime" && rt.path != "/api/v1/pages/{pageSlug}/domain" && rt.path != "/api/v1/pages/{pageSlug}/access" && rt.path != "/api/v1/pages/{pageSlug}/ping-key" && rt.path != "/api/v1/incidents/{incidentId}/components" &&
 		rt.path != "/api/v1/monitors/{monitorId}/explain" && rt.path != "/api/v1/monitors/{monitorId}/metrics" && rt.path != "/api/v1/monitors/{monitorId}/schedule" && rt.path != "/api/v1/monitors/{monitorId}/pings" && rt.path != "/api/v1/monitors/{monitorId}/warnings" && rt.path != "/api/v1/monitors/{monitorId}/pings/{pingId}/body" && rt.path != "/api/v1/incidents/{incidentId}/postmortem"
 }
@@ -476,17 +476,17 @@ func paged(rt route) bool {
 // FuzzBody sends arbitrary bodies to all routes. Every response is documented, and a
 // rejected request changes nothing.
 func FuzzBody(f *testing.F) {
-	var routes []route
-	for _, rt := range new(api).routes() {
+	var reading []*route
+	for _, rt := range routes() {
 		if reads(rt) {
-			routes = append(routes, rt)
+			reading = append(reading, rt)
 		}
 	}
 	every := 3
 	if flag.Lookup("test.fuzz").Value.String() != "" {
 		every = 40 // so that a short run gets beyond the seeds
 	}
-	for i := range routes {
+	for i := range reading {
 		for j, body := range []string{
 			`{"title":"x","impact":"minor","state":"resolved","resolved":true,"message":"y"}`,
 			`{"name":"x","slug":"x","description":null,"order":1,"status":"degraded","group":""}`,
@@ -509,7 +509,7 @@ func FuzzBody(f *testing.F) {
 	w := c.build("acme")
 	before, changes := c.state(), 0
 	f.Fuzz(func(t *testing.T, which uint, body []byte) {
-		c, rt := c.in(t), routes[which%uint(len(routes))]
+		c, rt := c.in(t), reading[which%uint(len(reading))]
 		a := c.do(rt.method, w.path(rt), string(body))
 		switch a.status {
 		case 413, 422:

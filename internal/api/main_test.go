@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -8,6 +9,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if _, err := newDocument(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	storetest.OneEngine()
 	os.Exit(m.Run())
 }

@@ -9,6 +9,61 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// maintenanceRoutes are the routes of maintenances.
+var maintenanceRoutes = []route{
+	{"GET", "/api/v1/pages/{pageSlug}/maintenances", read, (*api).listMaintenances, operation{
+		id:      "listMaintenances",
+		summary: "List the planned maintenances of a page, latest first, without their updates.",
+		text:    "`getMaintenance` has the updates.",
+		query: []parameter{
+			{name: "state", schema: ref("MaintenanceState"), text: "Only maintenances in this state."},
+		},
+		returns: list("Maintenance"),
+	}},
+	{"POST", "/api/v1/pages/{pageSlug}/maintenances", write, (*api).createMaintenance, operation{
+		id:      "createMaintenance",
+		summary: "Plan a maintenance.",
+		text: "A page can have 200 maintenances that have not ended. One more is 422 on `title`.\n" +
+			"It begins and ends on schedule, and subscribers are notified. Meanwhile its\n" +
+			"components are under maintenance, and the silence of their monitors does not\n" +
+			"count; at its end each of these monitors gets a new interval. A maintenance\n" +
+			"whose start has passed begins immediately. It lasts from one minute to 31 days, begins within\n" +
+			"two years and ends in the future.",
+		returns: created("MaintenanceWithUpdates", "The new maintenance, with its updates."),
+	}},
+	{"GET", "/api/v1/maintenances/{maintenanceId}", read, (*api).getMaintenance, operation{
+		id:      "getMaintenance",
+		summary: "Get a maintenance with its updates, oldest first.",
+		returns: one("MaintenanceWithUpdates", "The maintenance."),
+	}},
+	{"PATCH", "/api/v1/maintenances/{maintenanceId}", write, (*api).changeMaintenance, operation{
+		id:      "changeMaintenance",
+		summary: "Change, move, begin or end a maintenance; absent fields keep their values.",
+		text: "`scheduled_for` can be changed until it begins, `scheduled_until` until it\n" +
+			"ends. `state: in_progress` begins it and `state: completed` ends it now; it\n" +
+			"can be `verifying` in between. It cannot go back to `scheduled`. If it\n" +
+			"is begun early, `scheduled_for` becomes now, and it keeps its duration unless\n" +
+			"`scheduled_until` is given too.",
+		returns: one("Maintenance", "The maintenance, without its updates."),
+	}},
+	{"DELETE", "/api/v1/maintenances/{maintenanceId}", write, (*api).deleteMaintenance, operation{
+		id:      "deleteMaintenance",
+		summary: "Delete a maintenance.",
+		text:    "If it has not ended, it is cancelled and subscribers are notified.",
+	}},
+	{"GET", "/api/v1/maintenances/{maintenanceId}/updates", read, (*api).listMaintenanceUpdates, operation{
+		id:      "listMaintenanceUpdates",
+		summary: "List the updates of a maintenance, oldest first.",
+		returns: list("MaintenanceUpdate"),
+	}},
+	{"POST", "/api/v1/maintenances/{maintenanceId}/updates", write, (*api).postMaintenanceUpdate, operation{
+		id:      "addMaintenanceUpdate",
+		summary: "Add an update to the timeline and notify subscribers.",
+		text:    "A maintenance can have 1,000 updates. One more is 422 on `message`.",
+		returns: created("MaintenanceUpdate", "The new update."),
+	}},
+}
+
 type maintenanceJSON struct {
 	ID             string                    `json:"id"`
 	Title          string                    `json:"title"`

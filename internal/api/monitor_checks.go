@@ -17,6 +17,32 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// monitorCheckRoutes are the routes of the checks of monitors.
+var monitorCheckRoutes = []route{
+	{"POST", testPath, write, (*api).testNewMonitor, operation{
+		id:      "testNewMonitor",
+		summary: "Check once what a new monitor would check. Nothing is saved.",
+		text: "The body is that of `createMonitor`; the fields that have nothing to do with the check are " +
+			"ignored. The timeout is at most 30 seconds. A check\n" +
+			"that fails is a result, and not an error. A workspace may run 30 tests in any minute; more are 429.",
+		returns: one("CheckResult", "The result."),
+	}},
+	{"GET", "/api/v1/monitors/{monitorId}/results", read, (*api).listCheckResults, operation{
+		id:      "listCheckResults",
+		summary: "List the results of the checks of a monitor in the last 24 hours, newest first.",
+		text:    "Empty for a monitor of the type `heartbeat`.",
+		returns: list("CheckResult"),
+	}},
+	{"POST", monitorTestPath, write, (*api).testMonitor, operation{
+		id:      "testMonitor",
+		summary: "Check the target of a monitor once. The result is not saved, and does not count.",
+		text: "The timeout is at most 30 seconds. 422 for a monitor of the type `heartbeat`. A workspace may run " +
+			"30 tests in any minute; more are 429.\n" +
+			"The body is ignored.",
+		returns: one("CheckResult", "The result."),
+	}},
+}
+
 // The fields that only heartbeats have, and those that only monitors have that are checked.
 var (
 	heartbeatFields = []string{"token", "schedule", "grace", "max_runtime", "publish_output", "min_runtime", "max_per_interval", "no_overlap",

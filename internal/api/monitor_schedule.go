@@ -9,6 +9,18 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// scheduleRoutes are the routes of monitors' schedules.
+var scheduleRoutes = []route{
+	{"GET", "/api/v1/monitors/{monitorId}/schedule", read, (*api).getMonitorSchedule, operation{
+		id:      "getMonitorSchedule",
+		summary: "Show the schedule and the next times at which a ping is due.",
+		query: []parameter{
+			{name: "n", schema: wholeNumber{1, 100, 10}, text: "How many times."},
+		},
+		returns: one("DueTimes", "The schedule and its next times."),
+	}},
+}
+
 // scheduleJSON says when the pings of a monitor are due. The fields of the other kind are absent.
 type scheduleJSON struct {
 	Kind       allswell.ScheduleKind `json:"kind"`

@@ -1,20 +1,92 @@
 package api
 
 import (
-	_ "embed"
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"strings"
+	"sync"
 
 	"github.com/allswell/allswell/internal/store"
 )
 
-// openapi.json and docs/routes.txt are generated from openapi.yaml. Tests check that they are current.
+// openapi.json and docs/routes.txt are the document as it is served, for readers and for other tests.
 //
 //go:generate go test -run ^TestDocumentIsCurrent$ . -update
 //go:generate go test -run ^TestRoutes$ ../../test/docs -update
-//go:embed openapi.json
-var document []byte
+
+// documentRoutes are the routes of this API's document.
+var documentRoutes = []route{
+	{"GET", "/api/v1/openapi.json", open, (*api).getOpenAPI, operation{
+		id:      "describe",
+		summary: "This document.",
+		text:    "OpenAPI 3.1. No token is needed.",
+	}},
+}
+
+// document returns the OpenAPI document that clients get. It is built when somebody asks for it.
+var document = sync.OnceValues(func() ([]byte, error) {
+	d, err := newDocument()
+	if err != nil {
+		return nil, err
+	}
+	openResponses(d)
+	text, err := json.MarshalIndent(d, "", " ")
+	return append(text, '\n'), err
+})
+
+// newDocument returns the OpenAPI document: what follows from the routes, and what schemas.yaml has. Objects of
+// responses have only the fields that it names. The error is a mistake in a description, which every test of this
+// package finds.
+func newDocument() (object, error) {
+	w, err := readWritten()
+	if err != nil {
+		return nil, err
+	}
+	paths := heartbeatPaths()
+	var tags []any
+	for _, f := range families {
+		tags = append(tags, object{"name": f.tag, "description": f.text})
+		for rt := range f.routes() {
+			if rt.id == "" || rt.summary == "" || (rt.returns.shape == shapeNothing) != (rt.method == http.MethodDelete || rt.scope == open) {
+				return nil, fmt.Errorf("%s %s has no id, no summary or no result", rt.method, rt.path)
+			}
+			item, ok := paths[rt.path].(object)
+			if !ok {
+				item = make(object)
+				paths[rt.path] = item
+				if parameters := parametersOf(rt.path); len(parameters) > 0 {
+					item["parameters"] = parameters
+				}
+			}
+			item[strings.ToLower(rt.method)] = rt.describe(f.tag, w.Requests[rt.id])
+			delete(w.Requests, rt.id)
+		}
+	}
+	for id := range w.Requests {
+		return nil, fmt.Errorf("schemas.yaml: there is no operation %s", id)
+	}
+	d := object{
+		"openapi":  "3.1.0",
+		"info":     w.Info,
+		"servers":  []any{object{"url": "/"}},
+		"security": []any{object{"apiToken": []any{}}},
+		"tags":     tags,
+		"paths":    paths,
+		"components": object{
+			"securitySchemes": w.SecuritySchemes,
+			"parameters":      parameterComponents(),
+			"headers":         headerComponents(),
+			"responses":       errorComponents(),
+			"schemas":         w.Schemas,
+		},
+	}
+	completeNullables(d)
+	return d, nil
+}
 
 // getOpenAPI returns the OpenAPI document. It needs no token.
 func (a *api) getOpenAPI(*call) (store.Response, error) {
-	return store.Response{Status: http.StatusOK, Body: document}, nil
+	text, err := a.document()
+	return store.Response{Status: http.StatusOK, Body: text}, err
 }

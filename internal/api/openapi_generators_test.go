@@ -15,7 +15,7 @@ func TestDocumentSuitsGenerators(t *testing.T) {
 		Tags       []struct{ Name, Description string }
 		Paths      map[string]map[string]json.RawMessage
 	}
-	if err := json.Unmarshal(document, &doc); err != nil {
+	if err := json.Unmarshal(served(t), &doc); err != nil {
 		t.Fatal(err)
 	}
 	kinds := make(map[string]string)
@@ -48,7 +48,7 @@ func TestDocumentSuitsGenerators(t *testing.T) {
 		}
 	}
 	var whole any
-	if err := json.Unmarshal(document, &whole); err != nil {
+	if err := json.Unmarshal(served(t), &whole); err != nil {
 		t.Fatal(err)
 	}
 	checkKeywords(t, "", whole)

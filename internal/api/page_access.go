@@ -11,6 +11,24 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// pageAccessRoutes are the routes of who can see a page.
+var pageAccessRoutes = []route{
+	{"GET", "/api/v1/pages/{pageSlug}/access", write, (*api).getPageAccess, operation{
+		id:      "getPageAccess",
+		summary: "Get who can see a page while it is private.",
+		text:    "Needs the scope write: the networks are those of your organization.",
+		returns: one("PageAccess", "Who can see the page."),
+	}},
+	{"PATCH", "/api/v1/pages/{pageSlug}/access", write, (*api).changePageAccess, operation{
+		id:      "changePageAccess",
+		summary: "Change who can see a page while it is private.",
+		text: "Clients with a token of the workspace can always see it. Each of the other ways is\n" +
+			"enough on its own. Without a password and without `members`, the page does not\n" +
+			"exist for anybody else.",
+		returns: one("PageAccess", "Who can see the page."),
+	}},
+}
+
 // pageAccessJSON contains neither the password nor the key of the link.
 type pageAccessJSON struct {
 	Members       bool     `json:"members"`

@@ -10,6 +10,46 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// pageRoutes are the routes of pages.
+var pageRoutes = []route{
+	{"GET", "/api/v1/pages", read, (*api).listPages, operation{
+		id:      "listPages",
+		summary: "List the status pages in the order of their creation.",
+		text:    "A token that is limited to some pages gets only these.",
+		query:   bySlugOrName,
+		returns: list("Page"),
+	}},
+	{"POST", "/api/v1/pages", write, (*api).createPage, operation{
+		id:      "createPage",
+		summary: "Create a status page.",
+		returns: created("Page", "The new page."),
+	}},
+	{"GET", "/api/v1/pages/{pageSlug}", read, (*api).getPage, operation{
+		id:      "getPage",
+		summary: "Get a status page, with its status computed from its components.",
+		returns: one("Page", "The page."),
+	}},
+	{"PUT", "/api/v1/pages/{pageSlug}", write, (*api).putPage, operation{
+		id:      "putPage",
+		summary: "Create or replace a page by its slug.",
+		text: "Creates the page with the slug in the path, or replaces what it is configured as:\n" +
+			"absent fields get their defaults. The images are kept. `If-Match` with the `ETag` of an earlier\n" +
+			"response replaces only that version; `If-None-Match: *` only creates.",
+		returns: upserted("Page", "The replaced page.", "The new page."),
+	}},
+	{"PATCH", "/api/v1/pages/{pageSlug}", write, (*api).changePage, operation{
+		id:      "changePage",
+		summary: "Change a page; absent fields keep their values.",
+		returns: one("Page", "The page."),
+	}},
+	{"DELETE", "/api/v1/pages/{pageSlug}", write, (*api).deletePage, operation{
+		id:      "deletePage",
+		summary: "Delete a page and everything on it.",
+		text: "Its monitors are deleted, too. After a 503 with 1,000 subscribers or more, some of them may be\n" +
+			"deleted: repeat the request.",
+	}},
+}
+
 type pageJSON struct {
 	ID           string                 `json:"id"`
 	Slug         string                 `json:"slug"`

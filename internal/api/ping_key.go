@@ -8,6 +8,33 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// pingKeyRoutes are the routes of ping keys.
+var pingKeyRoutes = []route{
+	{"GET", "/api/v1/pages/{pageSlug}/ping-key", write, (*api).getPingKey, operation{
+		id:      "getPingKey",
+		summary: "Get the ping key of a page.",
+		text:    "Needs the scope write: the key is a credential.",
+		returns: one("PingKey", "The ping key."),
+	}},
+	{"PATCH", "/api/v1/pages/{pageSlug}/ping-key", write, (*api).changePingKey, operation{
+		id:      "changePingKey",
+		summary: "Make the ping key of a page, change what it allows, or remove it.",
+		text: "With the key and the slug of a monitor of the page, jobs ping at " +
+			"`/api/v1/heartbeat/{key}/{slug}`. With\n" +
+			"`access` alone, a page without a key gets a random one. `off` invalidates every key of the page at " +
+			"once.",
+		returns: one("PingKey", "The ping key."),
+	}},
+	{"POST", "/api/v1/pages/{pageSlug}/ping-key/rotate", write, (*api).rotatePingKey, operation{
+		id:      "rotatePingKey",
+		summary: "Replace the ping key of a page.",
+		text: "The old key works for another 24 hours; one that was replaced before does not. The body is " +
+			"ignored. 404 if the\n" +
+			"page has no key.",
+		returns: one("PingKey", "The new key."),
+	}},
+}
+
 // pingKeyJSON is the ping key of a page. The key is a credential, so that the routes need the scope write.
 type pingKeyJSON struct {
 	Key           *string             `json:"key"` // null: there is none

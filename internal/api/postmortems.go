@@ -6,6 +6,28 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// postmortemRoutes are the routes of post-mortems.
+var postmortemRoutes = []route{
+	{"GET", "/api/v1/incidents/{incidentId}/postmortem", read, (*api).getPostmortem, operation{
+		id:      "getPostmortem",
+		summary: "Get the post-mortem of an incident.",
+		returns: one("Postmortem", "The post-mortem."),
+	}},
+	{"PUT", "/api/v1/incidents/{incidentId}/postmortem", write, (*api).putPostmortem, operation{
+		id:      "putPostmortem",
+		summary: "Write the post-mortem of an incident, and publish it or not.",
+		text: "It can be published once the incident is resolved. Visitors see it while it is published and the " +
+			"incident is\n" +
+			"resolved. Subscribers are notified of the first publication for an incident, and of nothing later.",
+		returns: upserted("Postmortem", "The post-mortem.", "The new post-mortem."),
+	}},
+	{"DELETE", "/api/v1/incidents/{incidentId}/postmortem", write, (*api).deletePostmortem, operation{
+		id:      "deletePostmortem",
+		summary: "Delete the post-mortem of an incident.",
+		text:    "Nobody is notified. The text stays in the audit log alone.",
+	}},
+}
+
 type postmortemJSON struct {
 	IncidentID  string  `json:"incident_id"`
 	Body        string  `json:"body"`

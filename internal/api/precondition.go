@@ -11,7 +11,7 @@ import (
 
 // hasEntityTag reports whether the resource of the route has an entity tag: a page, a component, a monitor, an update
 // or the post-mortem of an incident, a template, a subscriber, a channel, a rule of alerts, a silence, or an on-call schedule.
-func (rt route) hasEntityTag() bool {
+func (rt *route) hasEntityTag() bool {
 	return slices.ContainsFunc([]string{"/{updateId}", "/postmortem", "/{templateId}", "/{pageSlug}", "/{componentId}", "/{monitorId}", "/{subscriberId}", "/{channelId}", "/{ruleId}", "/{silenceId}", "/{onCallId}"},
 		func(end string) bool { return strings.HasSuffix(rt.path, end) })
 }
@@ -19,7 +19,7 @@ func (rt route) hasEntityTag() bool {
 // readPrecondition reads the headers If-Match and If-None-Match of a request that
 // writes. Weak entity tags match nothing (RFC 9110, section 13.1.1). Where the resource
 // has no entity tag, no condition can be checked, so that a request with one fails.
-func readPrecondition(rt route, h http.Header) (p allswell.Precondition, err error) {
+func readPrecondition(rt *route, h http.Header) (p allswell.Precondition, err error) {
 	if rt.method == http.MethodGet {
 		return p, nil
 	}

@@ -13,7 +13,7 @@ func TestStaleIfMatchChangesNothing(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		c.unchanged(func() {
-			for _, rt := range new(api).routes() {
+			for _, rt := range routes() {
 				if rt.method == "GET" {
 					c.do(rt.method, w.path(rt), nil, "If-Match", `"0000000000000000"`).is(200)
 					continue
@@ -69,7 +69,7 @@ func TestIfMatchWithTheTag(t *testing.T) {
 func TestIdempotencyKeyIsForPost(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
-		for _, rt := range new(api).routes() {
+		for _, rt := range routes() {
 			switch rt.method + " " + rt.path {
 			case "PATCH /api/v1/incidents/{incidentId}", "PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
 				a := c.do(rt.method, w.path(rt), validBody(t, rt, w), "Idempotency-Key", "k").is(200)
@@ -100,7 +100,7 @@ func TestReadTokensGetNoPingTokens(t *testing.T) {
 		if url := shown.data()["ping_url"]; len(token) != 32 || url != "http://status.example.com/api/v1/heartbeat/"+token {
 			t.Errorf("with a write token: %q, %v", token, url)
 		}
-		for _, rt := range new(api).routes() {
+		for _, rt := range routes() {
 			if rt.method == "GET" && rt.scope == read {
 				if a := reader.get(w.path(rt)).is(200); bytes.Contains(a.body, []byte(token)) {
 					t.Errorf("%s shows the ping token to a read token", a.asked)

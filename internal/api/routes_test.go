@@ -18,7 +18,7 @@ import (
 )
 
 // validBody has a valid body for each route that reads one.
-func validBody(t testing.TB, rt route, w world) any {
+func validBody(t testing.TB, rt *route, w world) any {
 	t.Helper()
 	switch rt.method + " " + rt.path {
 	case "POST /api/v1/pages":
@@ -128,18 +128,18 @@ func openPort(t testing.TB) int {
 }
 
 // names reports whether the path of a route names an object, which may belong to another workspace.
-func names(rt route) bool { return strings.Contains(rt.path, "{") }
+func names(rt *route) bool { return strings.Contains(rt.path, "{") }
 
 // ofMonitors reports whether a route is for incidents that a monitor has opened, or for monitors that are checked,
 // unlike those of a world.
-func ofMonitors(rt route) bool {
+func ofMonitors(rt *route) bool {
 	return rt.path == monitorTestPath || strings.HasSuffix(rt.path, "/take-over") || strings.HasSuffix(rt.path, "/give-back")
 }
 
 func TestEveryRouteWithItsOwnToken(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		shared := c.build("shared")
-		for i, rt := range new(api).routes() {
+		for i, rt := range routes() {
 			w := shared
 			if rt.method == "DELETE" {
 				w = c.build(fmt.Sprintf("page-%d", i))
@@ -171,7 +171,7 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 		theirs := stranger.build("theirs")
 		// The other workspace has objects with the same names.
 		c.unchanged(func() {
-			for _, rt := range new(api).routes() {
+			for _, rt := range routes() {
 				body := validBody(t, rt, theirs)
 				if rt.method == "PUT" && rt.path == "/api/v1/pages/{pageSlug}" {
 					stranger.do(rt.method, w.path(rt), `{"name":"x"}`).complains("slug") // it is taken
@@ -239,7 +239,7 @@ func needs(method, path string) allswell.Scope {
 
 // TestScopes sends a request with each scope to every route.
 func TestScopes(t *testing.T) {
-	for _, rt := range new(api).routes() {
+	for _, rt := range routes() {
 		if want := needs(rt.method, rt.path); rt.scope != want {
 			t.Errorf("%s %s needs the scope %q, want %q", rt.method, rt.path, rt.scope, want)
 		}
@@ -252,7 +252,7 @@ func TestScopes(t *testing.T) {
 		shared := c.build("shared")
 		// All tables are compared once, because that takes longer than the requests.
 		c.unchanged(func() {
-			for _, rt := range new(api).routes() {
+			for _, rt := range routes() {
 				for _, scope := range allswell.Scopes {
 					if rt.scope != open && !scope.Allows(rt.scope) {
 						c.with(secrets[scope]).do(rt.method, shared.path(rt), validBody(t, rt, shared)).
@@ -261,7 +261,7 @@ func TestScopes(t *testing.T) {
 				}
 			}
 		})
-		for i, rt := range new(api).routes() {
+		for i, rt := range routes() {
 			if rt.scope == open {
 				c.with("").do(rt.method, rt.path, nil).is(200)
 				continue
@@ -299,7 +299,7 @@ func TestEveryRouteNeedsAToken(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		c.unchanged(func() {
-			for _, rt := range new(api).routes() {
+			for _, rt := range routes() {
 				if rt.scope == open {
 					continue
 				}
@@ -315,7 +315,7 @@ func TestEveryMethodOnEveryPath(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		allowed := make(map[string][]string)
-		for _, rt := range new(api).routes() {
+		for _, rt := range routes() {
 			path := w.path(rt)
 			allowed[path] = append(allowed[path], rt.method)
 			if rt.method == "GET" {

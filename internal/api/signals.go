@@ -12,6 +12,27 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// signalRoutes are the routes of pings and signals.
+var signalRoutes = []route{
+	{"GET", "/api/v1/monitors/{monitorId}/pings", read, (*api).listPings, operation{
+		id:      "listPings",
+		summary: "List the pings and signals of a monitor's job, newest first.",
+		text: "The last 1,000 of 90 days, unless the server keeps them shorter or longer. Send `next_cursor` as " +
+			"`cursor`, with the same\n" +
+			"kind, for the older ones: no entry is missing or listed twice, even while new ones arrive.",
+		query: []parameter{
+			{name: "kind", schema: ref("SignalKind"),
+				text: "Only pings or signals of this kind, of the last 1,000 of all kinds."},
+		},
+		returns: part("Signal", "list", "^[0-9a-f]+-[0-9a-f]+$"),
+	}},
+	{"GET", "/api/v1/monitors/{monitorId}/pings/{pingId}/body", read, (*api).getPingBody, operation{
+		id:      "getPingBody",
+		summary: "Get the end of the output that a signal brought.",
+		returns: one("SignalBody", "The output."),
+	}},
+}
+
 type signalJSON struct {
 	ID         string              `json:"id"`
 	ReceivedAt string              `json:"received_at"`

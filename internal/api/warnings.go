@@ -10,6 +10,20 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// warningRoutes are the routes of warnings.
+var warningRoutes = []route{
+	{"GET", "/api/v1/monitors/{monitorId}/warnings", read, (*api).listWarnings, operation{
+		id:      "listWarnings",
+		summary: "List the warnings of a monitor, newest first.",
+		text: "The last 100 of 90 days. Send `next_cursor` as `cursor`, with the same condition, for the older " +
+			"ones.",
+		query: []parameter{
+			{name: "condition", schema: ref("Condition"), text: "Only warnings of this condition."},
+		},
+		returns: part("Warning", "list", "^[1-9][0-9]*$"),
+	}},
+}
+
 // conditionsJSON is the part of a monitor that has the conditions on its runs, except for max_runtime.
 type conditionsJSON struct {
 	MinRuntime           *int64                    `json:"min_runtime"`      // seconds; null: none

@@ -32,7 +32,7 @@ func TestChannelsAreComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	if enum := openAPI.Components.Schemas.Channel.Enum; !slices.Equal(enum, allswell.Channels) {
-		t.Errorf("openapi.yaml has %q, want %q", enum, allswell.Channels)
+		t.Errorf("openapi.json has %q, want %q", enum, allswell.Channels)
 	}
 
 	_, header, found := strings.Cut(string(read(t, "../../docs/subscribers.md")), "\n| What happens |")

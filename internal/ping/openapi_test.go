@@ -11,9 +11,23 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// document is the source of the one that clients get. It allows no fields that it does not name.
+// document is the one that clients get, except that objects have only the fields that it names.
 var document = sync.OnceValues(func() (*openapi3.T, error) {
-	return openapi3.NewLoader().LoadFromFile("../api/openapi.yaml")
+	doc, err := openapi3.NewLoader().LoadFromFile("../api/openapi.json")
+	if err != nil {
+		return nil, err
+	}
+	for path, item := range doc.Paths.Map() {
+		if !strings.HasPrefix(path, Path) {
+			continue
+		}
+		for _, response := range item.Post.Responses.Map() {
+			if content := response.Value.Content.Get("application/json"); content != nil {
+				content.Schema.Value.AdditionalProperties.Has = new(bool)
+			}
+		}
+	}
+	return doc, nil
 })
 
 // documentedPath returns the path in the document that describes a request path.

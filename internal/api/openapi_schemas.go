@@ -1,0 +1,236 @@
+package api
+
+import (
+	_ "embed"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/oasdiff/yaml"
+
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/configfield"
+)
+
+//go:embed schemas.yaml
+var schemasYAML []byte
+
+// written is the part of the document that is written by hand, in schemas.yaml.
+type written struct {
+	Info            object            `json:"info"`
+	SecuritySchemes object            `json:"securitySchemes"`
+	Requests        map[string]object `json:"requests"` // by the id of the operation
+	Schemas         object            `json:"schemas"`
+}
+
+// readWritten returns schemas.yaml with what follows from the tables of types.
+func readWritten() (written, error) {
+	var w written
+	if _, err := yaml.Unmarshal(schemasYAML, &w, yaml.DecodeOpts{DisableTimestamps: true}); err != nil {
+		return w, err
+	}
+	t := newTables()
+	for _, request := range w.Requests {
+		t.complete(request)
+	}
+	t.complete(w.Schemas)
+	return w, nil
+}
+
+// tables are the lists of the domain to which schemas.yaml refers.
+type tables struct {
+	values map[string][]any                // by x-values
+	fields map[string][]configfield.Shared // of types, by x-fields and x-written-fields
+}
+
+func newTables() tables {
+	return tables{
+		values: map[string][]any{
+			"checkTypes":   anyOf(check.MonitorTypes()),
+			"channelTypes": anyOf(alertchannel.Names()),
+			"alertEvents":  anyOf(alert.Events),
+		},
+		fields: map[string][]configfield.Shared{"check": check.Fields(), "channel": alertchannel.Fields()},
+	}
+}
+
+// complete writes what the tables say into a part of schemas.yaml: x-values becomes the list of allowed values, and x-fields
+// and x-written-fields further properties, the fields of types. The former leaves out secrets. The schema of such a
+// property has x-types, the types that have the field.
+func (t tables) complete(value any) {
+	switch v := value.(type) {
+	case object:
+		if name, ok := v["x-values"].(string); ok {
+			delete(v, "x-values")
+			v["enum"] = t.values[name]
+		}
+		for _, key := range []string{"x-fields", "x-written-fields"} {
+			if name, ok := v[key].(string); ok {
+				delete(v, key)
+				if v["properties"] == nil {
+					v["properties"] = make(object)
+				}
+				maps.Copy(v["properties"].(object), fieldProperties(t.fields[name], key == "x-written-fields"))
+			}
+		}
+		for _, child := range v {
+			t.complete(child)
+		}
+	case []any:
+		for _, child := range v {
+			t.complete(child)
+		}
+	}
+}
+
+// fieldProperties returns the schemas of fields by name. What is not written has no secrets.
+func fieldProperties(fields []configfield.Shared, written bool) map[string]any {
+	properties := make(map[string]any)
+	for _, f := range fields {
+		if written || !f.AlwaysSecret() {
+			properties[f.Name] = fieldSchema(f, written)
+		}
+	}
+	return properties
+}
+
+// fieldSchema returns the schema of a field. In requests, null stands for the default or for no secret.
+func fieldSchema(f configfield.Shared, written bool) map[string]any {
+	var schema map[string]any
+	text := map[string]any{"type": "string", "maxLength": f.Limit()}
+	switch f.Kind {
+	case configfield.KindInteger:
+		schema = map[string]any{"type": "integer", "minimum": f.Min, "maximum": f.Limit()}
+	case configfield.KindFlag:
+		schema = map[string]any{"type": "boolean"}
+	case configfield.KindList:
+		schema = map[string]any{"type": "array", "items": text}
+	case configfield.KindMap:
+		schema = map[string]any{"type": "object", "additionalProperties": text}
+	default:
+		schema = text
+		if f.Choices != nil {
+			delete(schema, "maxLength")
+			schema["enum"] = anyOf(f.Choices)
+		}
+	}
+	if written {
+		schema["type"] = []any{schema["type"], "null"}
+		if choices, ok := schema["enum"].([]any); ok {
+			schema["enum"] = append(choices, nil)
+		}
+		schema["writeOnly"] = true
+		if !f.AlwaysSecret() {
+			delete(schema, "writeOnly")
+		}
+	}
+	schema["description"] = fieldDescription(f)
+	var types []any
+	for _, t := range f.Of {
+		types = append(types, t.Type)
+	}
+	schema["x-types"] = types
+	return schema
+}
+
+func anyOf[T any](values []T) (all []any) {
+	for _, v := range values {
+		all = append(all, v)
+	}
+	return all
+}
+
+// fieldDescription says to which types a field belongs, and what it means in them.
+func fieldDescription(f configfield.Shared) string {
+	var meanings []string
+	types := make(map[string][]string)
+	for _, t := range f.Of {
+		own := t.Field
+		text := strings.TrimSuffix(own.Help, ".") + "."
+		if own.Required {
+			text += " Required."
+		}
+		if own.Default != "" && !own.Secret {
+			text += " Default: `" + own.Default + "`."
+		}
+		if own.Secret {
+			text += " A secret, which is never shown."
+		}
+		if !slices.Contains(meanings, text) {
+			meanings = append(meanings, text)
+		}
+		types[text] = append(types[text], "`"+t.Type+"`")
+	}
+	for i, text := range meanings {
+		meanings[i] = "Of " + strings.Join(types[text], ", ") + ": " + text
+	}
+	return strings.Join(meanings, " ")
+}
+
+// completeNullables replaces every "anyOf: [SCHEMA, {type: null}]" of a parsed openapi.yaml by a schema whose type is a list with
+// "null", because generators of clients make a union of two types from the former, or fail. A reference to X becomes one to
+// NullableX, which is added to the document.
+func completeNullables(document map[string]any) {
+	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
+	var complete func(value any)
+	complete = func(value any) {
+		switch v := value.(type) {
+		case map[string]any:
+			for _, child := range v {
+				complete(child)
+			}
+			choices, _ := v["anyOf"].([]any)
+			if len(choices) != 2 || !reflect.DeepEqual(choices[1], map[string]any{"type": "null"}) {
+				return
+			}
+			delete(v, "anyOf")
+			choice := choices[0].(map[string]any)
+			ref, ok := choice["$ref"].(string)
+			if !ok {
+				maps.Copy(v, nullable(choice))
+				return
+			}
+			name := strings.TrimPrefix(ref, "#/components/schemas/")
+			if _, ok := schemas["Nullable"+name]; !ok {
+				schemas["Nullable"+name] = nullable(schemas[name].(map[string]any))
+			}
+			v["$ref"] = "#/components/schemas/Nullable" + name
+		case []any:
+			for _, child := range v {
+				complete(child)
+			}
+		}
+	}
+	complete(document)
+}
+
+// nullable returns a schema that also allows null.
+func nullable(schema map[string]any) map[string]any {
+	schema = maps.Clone(schema)
+	schema["type"] = []any{schema["type"], "null"}
+	if values, ok := schema["enum"].([]any); ok {
+		schema["enum"] = append(values[:len(values):len(values)], nil)
+	}
+	return schema
+}
+
+// openResponses lets objects have fields that the document does not name. Only those of responses forbid them in openapi.yaml,
+// so that tests find fields that it lacks; a client that others generated must still read the answers of later versions.
+func openResponses(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		if v["additionalProperties"] == false {
+			delete(v, "additionalProperties")
+		}
+		for _, child := range v {
+			openResponses(child)
+		}
+	case []any:
+		for _, child := range v {
+			openResponses(child)
+		}
+	}
+}
