@@ -24,7 +24,7 @@ var monitorRoutes = []route{
 			{name: "incident_id", schema: anyText,
 				text: "Only the monitor that is down and whose outage opened this incident."},
 			{name: "tag", schema: anyText, text: "Only monitors with this tag."},
-			{name: "state", schema: oneOf{"up", "down", "late", "unknown", "waiting", "disabled"},
+			{name: "state", schema: values("monitorFilterStates"),
 				text: "Only monitors in this state. Of those that are up, `late` miss a ping, or the next result of " +
 					"their check is late,\n" +
 					"`unknown` cannot be checked, `waiting` are enabled and were never pinged, and `disabled` are " +

@@ -55,7 +55,11 @@ func newDocument() (object, error) {
 			if !ok {
 				item = make(object)
 				paths[rt.path] = item
-				if parameters := parametersOf(rt.path); len(parameters) > 0 {
+				parameters, err := parametersOf(rt.path)
+				if err != nil {
+					return nil, err
+				}
+				if len(parameters) > 0 {
 					item["parameters"] = parameters
 				}
 			}
@@ -81,8 +85,10 @@ func newDocument() (object, error) {
 			"schemas":         w.Schemas,
 		},
 	}
+	t := newTables()
+	t.complete(d)
 	completeNullables(d)
-	return d, nil
+	return d, t.err
 }
 
 // getOpenAPI returns the OpenAPI document. It needs no token.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -26,6 +27,7 @@ type (
 	pattern     string   // of a string
 	ref         string   // a schema of schemas.yaml
 	oneOf       []string // one of some strings
+	values      string   // one of a list of tables.values
 	defaultsTo  bool     // a boolean with a default
 	wholeNumber struct{ min, max, initial int }
 	listOf      struct {
@@ -45,6 +47,7 @@ func (s format) object() object     { return object{"type": "string", "format": 
 func (s pattern) object() object    { return object{"type": "string", "pattern": string(s)} }
 func (s ref) object() object        { return refTo("schemas", string(s)) }
 func (s oneOf) object() object      { return object{"type": "string", "enum": []string(s)} }
+func (s values) object() object     { return object{"type": "string", "x-values": string(s)} }
 func (s defaultsTo) object() object { return object{"type": "boolean", "default": bool(s)} }
 
 func (s wholeNumber) object() object {
@@ -131,8 +134,7 @@ func (p pathParameter) parameter() parameter {
 }
 
 // parametersOf returns the parameters of a path. A component can be named by its slug where the path names its page.
-func parametersOf(path string) []any {
-	var found []any
+func parametersOf(path string) (found []any, err error) {
 	for segment := range strings.SplitSeq(path, "/") {
 		name, ok := strings.CutPrefix(segment, "{")
 		if !ok {
@@ -144,9 +146,12 @@ func parametersOf(path string) []any {
 			key = "componentIdOrSlug"
 		}
 		i := slices.IndexFunc(pathParameters, func(p pathParameter) bool { return p.name == name && (key == "" || p.key == key) })
+		if i < 0 {
+			return nil, fmt.Errorf("%s: the parameter %s is not described", path, name)
+		}
 		found = append(found, pathParameters[i].parameter().reference())
 	}
-	return found
+	return found, nil
 }
 
 // parameters returns the parameters of the route's operation. The path has its own.

@@ -2,6 +2,7 @@ package api
 
 import (
 	_ "embed"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -9,10 +10,12 @@ import (
 
 	"github.com/oasdiff/yaml"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/web"
 )
 
 //go:embed schemas.yaml
@@ -26,46 +29,90 @@ type written struct {
 	Schemas         object            `json:"schemas"`
 }
 
-// readWritten returns schemas.yaml with what follows from the tables of types.
-func readWritten() (written, error) {
-	var w written
+// readWritten returns schemas.yaml, and what descriptions of resources have in its place.
+func readWritten() (w written, err error) {
 	if _, err := yaml.Unmarshal(schemasYAML, &w, yaml.DecodeOpts{DisableTimestamps: true}); err != nil {
 		return w, err
 	}
-	t := newTables()
-	for _, request := range w.Requests {
-		t.complete(request)
-	}
-	t.complete(w.Schemas)
+	maps.Copy(w.Schemas, describedSchemas())
+	maps.Copy(w.Requests, describedRequests())
 	return w, nil
 }
+
+// describedSchemas returns the schemas that follow from descriptions of resources, by name.
+func describedSchemas() object { return nil }
+
+// describedRequests returns the bodies of requests that follow from descriptions of resources, by the id of the operation.
+func describedRequests() map[string]object { return nil }
 
 // tables are the lists of the domain to which schemas.yaml refers.
 type tables struct {
 	values map[string][]any                // by x-values
 	fields map[string][]configfield.Shared // of types, by x-fields and x-written-fields
+	err    error                           // a list that does not exist
 }
 
-func newTables() tables {
-	return tables{
+func newTables() *tables {
+	return &tables{
 		values: map[string][]any{
-			"checkTypes":   anyOf(check.MonitorTypes()),
-			"channelTypes": anyOf(alertchannel.Names()),
-			"alertEvents":  anyOf(alert.Events),
+			"actorKinds":          anyOf(allswell.ActorKinds),
+			"affectedStatuses":    anyOf(allswell.AffectedStatuses),
+			"alertEvents":         anyOf(alert.Events),
+			"alertStates":         anyOf(alert.States),
+			"announcementLevels":  anyOf(allswell.AnnouncementLevels),
+			"auditActions":        anyOf(allswell.AuditActions),
+			"autoIncidentModes":   anyOf(allswell.AutoIncidentModes),
+			"channelTypes":        anyOf(alertchannel.Names()),
+			"channels":            anyOf(allswell.Channels),
+			"checkStatuses":       anyOf(allswell.CheckStatuses),
+			"checkTypes":          anyOf(check.MonitorTypes()),
+			"conditionActions":    anyOf(allswell.ConditionActions),
+			"deliveryStates":      anyOf(allswell.DeliveryStates),
+			"domainLookupResults": anyOf(allswell.DomainLookupResults),
+			"domainResults":       anyOf(allswell.DomainResults),
+			"domainStatuses":      anyOf(allswell.DomainStatuses),
+			"downStatuses":        anyOf(allswell.DownStatuses),
+			"errorCodes":          anyOf(web.ErrorCodes),
+			"extensionReasons":    anyOf(allswell.ExtensionReasons),
+			"gapCauses":           anyOf(allswell.GapCauses),
+			"impacts":             anyOf(allswell.Impacts),
+			"importResults":       anyOf(allswell.ImportResults),
+			"incidentStates":      anyOf(allswell.IncidentStates),
+			"maintenanceStates":   anyOf(allswell.MaintenanceStates),
+			"monitorConditions":   anyOf(allswell.MonitorConditions),
+			"monitorFilterStates": anyOf(allswell.MonitorFilterStates),
+			"monitorStates":       anyOf(allswell.MonitorStates),
+			"objectKinds":         anyOf(allswell.ObjectKinds),
+			"pingAccesses":        anyOf(allswell.PingAccesses),
+			"roles":               anyOf(allswell.Roles),
+			"rolledUpStatuses":    anyOf(slices.DeleteFunc(slices.Clone(allswell.Statuses), func(s allswell.Status) bool { return s.Canonical() != s })),
+			"scheduleKinds":       anyOf(allswell.ScheduleKinds),
+			"scopes":              anyOf(allswell.Scopes),
+			"statuses":            anyOf(allswell.Statuses),
+			"subscriberStates":    anyOf(allswell.SubscriberStates),
+			"visibilities":        anyOf(allswell.Visibilities),
+			"weekdays":            anyOf(alert.Weekdays),
 		},
 		fields: map[string][]configfield.Shared{"check": check.Fields(), "channel": alertchannel.Fields()},
 	}
 }
 
-// complete writes what the tables say into a part of schemas.yaml: x-values becomes the list of allowed values, and x-fields
+// complete writes what the tables say into a part of the document: x-values becomes the list of allowed values, and x-fields
 // and x-written-fields further properties, the fields of types. The former leaves out secrets. The schema of such a
 // property has x-types, the types that have the field.
-func (t tables) complete(value any) {
+func (t *tables) complete(value any) {
 	switch v := value.(type) {
 	case object:
 		if name, ok := v["x-values"].(string); ok {
 			delete(v, "x-values")
-			v["enum"] = t.values[name]
+			allowed, ok := t.values[name]
+			if !ok {
+				t.err = fmt.Errorf("there is no list %s", name)
+			}
+			if _, ok := v["type"].([]any); ok { // it may be null
+				allowed = slices.Concat(allowed, []any{nil})
+			}
+			v["enum"] = allowed
 		}
 		for _, key := range []string{"x-fields", "x-written-fields"} {
 			if name, ok := v[key].(string); ok {
@@ -73,7 +120,11 @@ func (t tables) complete(value any) {
 				if v["properties"] == nil {
 					v["properties"] = make(object)
 				}
-				maps.Copy(v["properties"].(object), fieldProperties(t.fields[name], key == "x-written-fields"))
+				fields, ok := t.fields[name]
+				if !ok {
+					t.err = fmt.Errorf("there are no fields of %s", name)
+				}
+				maps.Copy(v["properties"].(object), fieldProperties(fields, key == "x-written-fields"))
 			}
 		}
 		for _, child := range v {
