@@ -20,18 +20,18 @@ var alertRuleRoutes = []route{
 	{"POST", "/api/v1/alert-rules", admin, (*api).createAlertRule, operation{
 		id:      "createAlertRule",
 		summary: "Create a rule for alerts that begin afterwards.",
-		text: "An empty list of `pages`, `monitors`, `tags` or `severities` does not limit the rule; otherwise " +
-			"one of the values must match. It must have\n" +
-			"`channel_ids` or `on_call_ids`. A workspace can have 200 rules, each with a name of its own.",
+		text: "An empty list of `pages`, `monitors`, `tags` or `severities` does not limit the rule; otherwise one " +
+			"of the values must match. It must have `channel_ids` or `on_call_ids`. A workspace can have 200 rules, " +
+			"each with a name of its own.",
 		returns: created("AlertRule", "The rule."),
 	}},
 	{"POST", ruleTestPath, read, (*api).testAlertRules, operation{
 		id:      "testAlertRules",
 		summary: "Show whom an event would notify, when and why. Nothing is sent.",
 		text: "What is shown holds as long as the alert lasts, nobody acknowledges it, and nothing is changed. " +
-			"There are up to 50 steps of a rule, and fewer,\n" +
-			"but at least 10, if more than 40 rules match. Two forecasts at a time are made; others are answered " +
-			"503 with `Retry-After`. It takes a token with the scope `read`.",
+			"There are up to 50 steps of a rule, and fewer, but at least 10, if more than 40 rules match. Two " +
+			"forecasts at a time are made; others are answered 503 with `Retry-After`. It takes a token with the " +
+			"scope `read`.",
 		returns: one("AlertForecast", "What each rule would do."),
 	}},
 	{"GET", "/api/v1/alert-rules/{ruleId}", read, (*api).getAlertRule, operation{

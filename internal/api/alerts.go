@@ -30,8 +30,7 @@ var alertRoutes = []route{
 		id:      "acknowledgeAlert",
 		summary: "Acknowledge an alert, so that it is no longer repeated or escalated.",
 		text: "All channels that were notified learn who acknowledged it. Pages do not change. An alert that was " +
-			"acknowledged before, or has ended,\n" +
-			"stays as it is.",
+			"acknowledged before, or has ended, stays as it is.",
 		returns: one("Alert", "The alert."),
 	}},
 }

@@ -19,10 +19,10 @@ var announcementRoutes = []route{
 	{"POST", "/api/v1/pages/{pageSlug}/announcements", write, (*api).createAnnouncement, operation{
 		id:      "createAnnouncement",
 		summary: "Create an announcement, a notice at the top of a page. Nobody is notified.",
-		text: "A page can have 10 announcements that are not over. One more is 422 on `title`. It is shown from\n" +
-			"`shown_from`, by default now, until `shown_until`, by default until it is deleted. Warnings are\n" +
-			"shown first, and then the latest first. Feeds and the documents in Statuspage's format do not\n" +
-			"have announcements.",
+		text: "A page can have 10 announcements that are not over. One more is 422 on `title`. It is shown from " +
+			"`shown_from`, by default now, until `shown_until`, by default until it is deleted. Warnings are shown " +
+			"first, and then the latest first. Feeds and the documents in Statuspage's format do not have " +
+			"announcements.",
 		returns: created("Announcement", "The new announcement."),
 	}},
 	{"GET", "/api/v1/announcements/{announcementId}", read, (*api).getAnnouncement, operation{

@@ -26,17 +26,16 @@ var channelRoutes = []route{
 	{"POST", "/api/v1/channels", admin, (*api).createChannel, operation{
 		id:      "createChannel",
 		summary: "Create a channel.",
-		text: "The fields of its `type` stand beside the others; those of other types are 422. A workspace can " +
-			"have 200 channels, each with a name of\n" +
-			"its own. Secrets are never shown.",
+		text: "The fields of its `type` stand beside the others; those of other types are 422. A workspace can have " +
+			"200 channels, each with a name of its own. Secrets are never shown.",
 		returns: created("AlertChannel", "The channel."),
 	}},
 	{"POST", newChannelTestPath, admin, (*api).testNewChannel, operation{
 		id:      "testNewChannel",
 		summary: "Send a test message to what a new channel would be. Nothing is saved.",
 		text: "The body is that of `createChannel`; the fields that have nothing to do with the message are " +
-			"ignored. A message that is not accepted is a\n" +
-			"result, and not an error. A workspace may run 30 tests in any minute; more are 429.",
+			"ignored. A message that is not accepted is a result, and not an error. A workspace may run 30 tests in " +
+			"any minute; more are 429.",
 		returns: one("ChannelTest", "The result."),
 	}},
 	{"GET", "/api/v1/channels/{channelId}", read, (*api).getChannel, operation{
@@ -48,8 +47,8 @@ var channelRoutes = []route{
 		id:      "changeChannel",
 		summary: "Change a channel; absent fields keep their values.",
 		text: "Null of a field of the type stands for its default, and removes a secret. A secret that would be " +
-			"sent to another server has to be given\n" +
-			"again. The type cannot be changed, nor the name while the setting `ALLSWELL_SMS_CHANNEL` has it (422).",
+			"sent to another server has to be given again. The type cannot be changed, nor the name while the " +
+			"setting `ALLSWELL_SMS_CHANNEL` has it (422).",
 		returns: one("AlertChannel", "The channel."),
 	}},
 	{"DELETE", "/api/v1/channels/{channelId}", admin, (*api).deleteChannel, operation{

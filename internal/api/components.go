@@ -33,18 +33,18 @@ var componentRoutes = []route{
 	{"PUT", "/api/v1/pages/{pageSlug}/components/{componentId}", write, (*api).putComponent, operation{
 		id:      "putComponent",
 		summary: "Create or replace a component by its slug.",
-		text: "Creates the component with the slug in the path, or replaces what it is configured as:\n" +
-			"absent fields get their defaults. A `status`, an `order` and a `group` are kept if absent;\n" +
-			"`null` or `\"\"` is no group. `If-Match` with the `ETag` of an earlier\n" +
-			"response replaces only that version; `If-None-Match: *` only creates.",
+		text: "Creates the component with the slug in the path, or replaces what it is configured as: absent fields " +
+			"get their defaults. A `status`, an `order` and a `group` are kept if absent; `null` or `\"\"` is no " +
+			"group. `If-Match` with the `ETag` of an earlier response replaces only that version; `If-None-Match: " +
+			"*` only creates.",
 		returns: upserted("Component", "The replaced component.", "The new component."),
 	}},
 	{"PATCH", "/api/v1/pages/{pageSlug}/components/{componentId}", write, (*api).changeComponent, operation{
 		id:      "changeComponentStatus",
 		summary: "Set a component's status.",
-		text: "The status is shown immediately, regardless of monitors, until it is set again\n" +
-			"or another monitor goes down. Other fields than `status` and `description` are\n" +
-			"ignored here, and named in `Allswell-Ignored`: `editComponent` changes them.",
+		text: "The status is shown immediately, regardless of monitors, until it is set again or another monitor " +
+			"goes down. Other fields than `status` and `description` are ignored here, and named in " +
+			"`Allswell-Ignored`: `editComponent` changes them.",
 		returns: one("Component", "The component."),
 	}},
 	{"DELETE", "/api/v1/pages/{pageSlug}/components/{componentId}", write, (*api).deleteComponent, operation{

@@ -24,9 +24,9 @@ var deliveryRoutes = []route{
 	{"POST", "/api/v1/deliveries/{deliveryId}/retry", write, (*api).retryDelivery, operation{
 		id:      "retryDelivery",
 		summary: "Retry a delivery immediately.",
-		text: "A dead, expired or pending delivery is retried for another 24 hours. If another\n" +
-			"delivery to the same receiver has to be sent first, `waits_for` is its id, and that\n" +
-			"one is retried at once. Other deliveries are 422. The body is ignored.",
+		text: "A dead, expired or pending delivery is retried for another 24 hours. If another delivery to the same " +
+			"receiver has to be sent first, `waits_for` is its id, and that one is retried at once. Other " +
+			"deliveries are 422. The body is ignored.",
 		returns: one("Delivery", "The delivery."),
 	}},
 }

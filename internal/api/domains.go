@@ -19,10 +19,10 @@ var domainRoutes = []route{
 	{"POST", "/api/v1/pages/{pageSlug}/domain/verify", write, (*api).verifyDomain, operation{
 		id:      "verifyDomain",
 		summary: "Check the DNS record of a page's domain, and where the domain points to, now.",
-		text: "Waits for the DNS, at most 10 seconds. The response is 200 whatever the result\n" +
-			"is: see `status`, `last_result` and `lookup`. The record is not looked up if the\n" +
-			"domain needs no proof. Nothing is looked up if the domain was checked less than\n" +
-			"10 seconds ago. A page without a domain is 422. The body is ignored.",
+		text: "Waits for the DNS, at most 10 seconds. The response is 200 whatever the result is: see `status`, " +
+			"`last_result` and `lookup`. The record is not looked up if the domain needs no proof. Nothing is " +
+			"looked up if the domain was checked less than 10 seconds ago. A page without a domain is 422. The body " +
+			"is ignored.",
 		returns: one("PageDomain", "The domain."),
 	}},
 }

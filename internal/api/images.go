@@ -10,9 +10,8 @@ var imageRoutes = []route{
 	{"PUT", "/api/v1/pages/{pageSlug}/logo", write, (*api).putImage, operation{
 		id:      "setLogo",
 		summary: "Set the logo of a page.",
-		text: "The body is the image itself, at most 262,144 bytes. The format is detected\n" +
-			"from the bytes; the Content-Type is ignored. An SVG must be well-formed XML in\n" +
-			"UTF-8 without a DOCTYPE.",
+		text: "The body is the image itself, at most 262,144 bytes. The format is detected from the bytes; the " +
+			"Content-Type is ignored. An SVG must be well-formed XML in UTF-8 without a DOCTYPE.",
 		returns: one("Page", "The page."),
 	}},
 	{"DELETE", "/api/v1/pages/{pageSlug}/logo", write, (*api).deleteImage, operation{
@@ -22,10 +21,9 @@ var imageRoutes = []route{
 	{"PUT", "/api/v1/pages/{pageSlug}/logo_dark", write, (*api).putImage, operation{
 		id:      "setDarkLogo",
 		summary: "Set the logo of a page for dark backgrounds.",
-		text: "Pages and mails show it in dark mode, instead of `logo`. It needs a `logo`.\n" +
-			"The body is the image itself, at most 262,144 bytes. The format is detected\n" +
-			"from the bytes; the Content-Type is ignored. An SVG must be well-formed XML in\n" +
-			"UTF-8 without a DOCTYPE.",
+		text: "Pages and mails show it in dark mode, instead of `logo`. It needs a `logo`. The body is the image " +
+			"itself, at most 262,144 bytes. The format is detected from the bytes; the Content-Type is ignored. An " +
+			"SVG must be well-formed XML in UTF-8 without a DOCTYPE.",
 		returns: one("Page", "The page."),
 	}},
 	{"DELETE", "/api/v1/pages/{pageSlug}/logo_dark", write, (*api).deleteImage, operation{
@@ -35,10 +33,9 @@ var imageRoutes = []route{
 	{"PUT", "/api/v1/pages/{pageSlug}/icon", write, (*api).putImage, operation{
 		id:      "setIcon",
 		summary: "Set the icon of a page.",
-		text: "The body is the image itself, at most 262,144 bytes. The format is detected\n" +
-			"from the bytes; the Content-Type is ignored. An SVG must be well-formed XML in\n" +
-			"UTF-8 without a DOCTYPE.\n" +
-			"ICO is accepted too.",
+		text: "The body is the image itself, at most 262,144 bytes. The format is detected from the bytes; the " +
+			"Content-Type is ignored. An SVG must be well-formed XML in UTF-8 without a DOCTYPE. ICO is accepted " +
+			"too.",
 		returns: one("Page", "The page."),
 	}},
 	{"DELETE", "/api/v1/pages/{pageSlug}/icon", write, (*api).deleteImage, operation{

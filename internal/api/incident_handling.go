@@ -12,27 +12,23 @@ var incidentHandlingRoutes = []route{
 		id:      "takeOverIncident",
 		summary: "Take over an incident that a monitor opened.",
 		text: "The recovery of the monitor then neither resolves it nor adds an update, and its components keep " +
-			"their statuses\n" +
-			"until a person resolves it. If no monitor opened the incident, or if it is resolved, this is 422. The " +
-			"body is\n" +
-			"ignored.",
+			"their statuses until a person resolves it. If no monitor opened the incident, or if it is resolved, " +
+			"this is 422. The body is ignored.",
 		returns: one("IncidentWithUpdates", "The incident with its updates, oldest first."),
 	}},
 	{"POST", "/api/v1/incidents/{incidentId}/give-back", write, (*api).giveBackIncident, operation{
 		id:      "giveBackIncident",
 		summary: "Give an incident that was taken over back to its monitor.",
-		text: "The recovery of the monitor resolves it. If no monitor opened the incident, if it is resolved, or " +
-			"if the monitor has\n" +
-			"recovered already, this is 422. The body is ignored.",
+		text: "The recovery of the monitor resolves it. If no monitor opened the incident, if it is resolved, or if " +
+			"the monitor has recovered already, this is 422. The body is ignored.",
 		returns: one("IncidentWithUpdates", "The incident with its updates, oldest first."),
 	}},
 	{"PUT", "/api/v1/incidents/{incidentId}/merged-into", write, (*api).mergeIncident, operation{
 		id:      "mergeIncident",
 		summary: "Merge an incident into another one on its page.",
-		text: "The incident is resolved, and its page links to the other one, which gets its components, each " +
-			"with the worse\n" +
-			"status. Nobody is notified. Updates of the other incident then notify the subscribers of these " +
-			"components, too.",
+		text: "The incident is resolved, and its page links to the other one, which gets its components, each with " +
+			"the worse status. Nobody is notified. Updates of the other incident then notify the subscribers of " +
+			"these components, too.",
 		returns: one("Incident", "The merged incident."),
 	}},
 }

@@ -22,10 +22,8 @@ var templateRoutes = []route{
 		id:      "createIncidentTemplate",
 		summary: "Create a template of incidents.",
 		text: "`title` and `message` may contain the variables `{{component}}` (the names of the affected " +
-			"components, or of\n" +
-			"the page), `{{date}}`, `{{page}}` and `{{time}}` (in the page's time zone). Others are 422. A " +
-			"workspace can have\n" +
-			"200 templates, each with a name of its own.",
+			"components, or of the page), `{{date}}`, `{{page}}` and `{{time}}` (in the page's time zone). Others " +
+			"are 422. A workspace can have 200 templates, each with a name of its own.",
 		returns: created("IncidentTemplate", "The template."),
 	}},
 	{"GET", "/api/v1/incident-templates/{templateId}", read, (*api).getIncidentTemplate, operation{

@@ -19,8 +19,8 @@ var incidentRoutes = []route{
 		query: []parameter{
 			{name: "resolved", schema: yesOrNo, text: "Only resolved incidents, or only unresolved ones."},
 			{name: "draft", schema: defaultsTo(false),
-				text: "Drafts in place of the published incidents. An outage opens a draft if\n" +
-					"`auto_incidents` says so. Visitors and subscribers do not see it.\n"},
+				text: "Drafts in place of the published incidents. An outage opens a draft if `auto_incidents` says " +
+					"so. Visitors and subscribers do not see it."},
 			{name: "component_id", schema: anyText, text: "Only incidents that affect this component."},
 		},
 		returns: list("Incident"),
@@ -39,15 +39,14 @@ var incidentRoutes = []route{
 	{"PATCH", "/api/v1/incidents/{incidentId}", write, (*api).changeIncident, operation{
 		id:      "changeIncident",
 		summary: "Change an incident; absent fields keep their values.",
-		text: "`resolved`, not the state, moves an incident to history. `resolved: true` resolves it and sets\n" +
-			"`resolved_at`, each time it is sent; the state stays. `state: resolved` resolves one that is not\n" +
-			"resolved. `resolved: false` reopens it, and gives its components their statuses again; a state\n" +
-			"`resolved` becomes `investigating` unless another is sent, and with `state: resolved` it is 422.\n" +
+		text: "`resolved`, not the state, moves an incident to history. `resolved: true` resolves it and sets " +
+			"`resolved_at`, each time it is sent; the state stays. `state: resolved` resolves one that is not " +
+			"resolved. `resolved: false` reopens it, and gives its components their statuses again; a state " +
+			"`resolved` becomes `investigating` unless another is sent, and with `state: resolved` it is 422. " +
 			"Another state changes only the state of a resolved incident. A `message` adds an update after the " +
-			"change, and\n" +
-			"subscribers are notified once of both. A blank `message` is ignored. So is one that\n" +
-			"repeats the newest update while nothing else changes: a request can be repeated.\n" +
-			"`postUpdate` adds an update in any case.",
+			"change, and subscribers are notified once of both. A blank `message` is ignored. So is one that " +
+			"repeats the newest update while nothing else changes: a request can be repeated. `postUpdate` adds an " +
+			"update in any case.",
 		returns: one("Incident", "The incident, without its updates."),
 	}},
 	{"DELETE", "/api/v1/incidents/{incidentId}", write, (*api).deleteIncident, operation{
@@ -57,8 +56,8 @@ var incidentRoutes = []route{
 	{"POST", "/api/v1/incidents/{incidentId}/publish", write, (*api).publishIncident, operation{
 		id:      "publishIncident",
 		summary: "Publish a draft and notify subscribers.",
-		text: "An incident that is published already does not change. A draft that is\n" +
-			"resolved can still be published. The body is ignored.",
+		text: "An incident that is published already does not change. A draft that is resolved can still be " +
+			"published. The body is ignored.",
 		query: []parameter{
 			{name: "notify", schema: defaultsTo(true), text: "`false`: nobody is notified."},
 		},
@@ -78,9 +77,8 @@ var incidentRoutes = []route{
 	{"PUT", "/api/v1/incidents/{incidentId}/components", write, (*api).putIncidentComponents, operation{
 		id:      "setAffectedComponents",
 		summary: "Replace the affected components of an incident.",
-		text: "While the incident is not resolved, a component has at least the status that\n" +
-			"the incident gives it; `operational` only marks it as affected. A status that is\n" +
-			"set manually afterwards takes precedence.",
+		text: "While the incident is not resolved, a component has at least the status that the incident gives it; " +
+			"`operational` only marks it as affected. A status that is set manually afterwards takes precedence.",
 		returns: all("AffectedComponent", "The components."),
 	}},
 }

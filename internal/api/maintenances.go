@@ -23,12 +23,11 @@ var maintenanceRoutes = []route{
 	{"POST", "/api/v1/pages/{pageSlug}/maintenances", write, (*api).createMaintenance, operation{
 		id:      "createMaintenance",
 		summary: "Plan a maintenance.",
-		text: "A page can have 200 maintenances that have not ended. One more is 422 on `title`.\n" +
-			"It begins and ends on schedule, and subscribers are notified. Meanwhile its\n" +
-			"components are under maintenance, and the silence of their monitors does not\n" +
-			"count; at its end each of these monitors gets a new interval. A maintenance\n" +
-			"whose start has passed begins immediately. It lasts from one minute to 31 days, begins within\n" +
-			"two years and ends in the future.",
+		text: "A page can have 200 maintenances that have not ended. One more is 422 on `title`. It begins and ends " +
+			"on schedule, and subscribers are notified. Meanwhile its components are under maintenance, and the " +
+			"silence of their monitors does not count; at its end each of these monitors gets a new interval. A " +
+			"maintenance whose start has passed begins immediately. It lasts from one minute to 31 days, begins " +
+			"within two years and ends in the future.",
 		returns: created("MaintenanceWithUpdates", "The new maintenance, with its updates."),
 	}},
 	{"GET", "/api/v1/maintenances/{maintenanceId}", read, (*api).getMaintenance, operation{
@@ -39,11 +38,10 @@ var maintenanceRoutes = []route{
 	{"PATCH", "/api/v1/maintenances/{maintenanceId}", write, (*api).changeMaintenance, operation{
 		id:      "changeMaintenance",
 		summary: "Change, move, begin or end a maintenance; absent fields keep their values.",
-		text: "`scheduled_for` can be changed until it begins, `scheduled_until` until it\n" +
-			"ends. `state: in_progress` begins it and `state: completed` ends it now; it\n" +
-			"can be `verifying` in between. It cannot go back to `scheduled`. If it\n" +
-			"is begun early, `scheduled_for` becomes now, and it keeps its duration unless\n" +
-			"`scheduled_until` is given too.",
+		text: "`scheduled_for` can be changed until it begins, `scheduled_until` until it ends. `state: " +
+			"in_progress` begins it and `state: completed` ends it now; it can be `verifying` in between. It cannot " +
+			"go back to `scheduled`. If it is begun early, `scheduled_for` becomes now, and it keeps its duration " +
+			"unless `scheduled_until` is given too.",
 		returns: one("Maintenance", "The maintenance, without its updates."),
 	}},
 	{"DELETE", "/api/v1/maintenances/{maintenanceId}", write, (*api).deleteMaintenance, operation{

@@ -18,8 +18,8 @@ var memberRoutes = []route{
 	{"PATCH", "/api/v1/members/{memberId}", admin, (*api).changeMember, operation{
 		id:      "changeMember",
 		summary: "Change the role of a member, or the pages to which the member is limited.",
-		text: "Admins and owners are never limited: a member who becomes one loses the limit.\n" +
-			"An API token can neither make somebody an owner nor change one. The last owner stays one.",
+		text: "Admins and owners are never limited: a member who becomes one loses the limit. An API token can " +
+			"neither make somebody an owner nor change one. The last owner stays one.",
 		returns: one("Member", "The changed member."),
 	}},
 	{"DELETE", "/api/v1/members/{memberId}", admin, (*api).removeMember, operation{
@@ -37,8 +37,7 @@ var memberRoutes = []route{
 		id:      "createInvitation",
 		summary: "Invite somebody. The link is shown only once.",
 		text: "The link is valid for 7 days, once, for this address only. An earlier invitation of the address " +
-			"becomes invalid.\n" +
-			"An API token can invite up to the role admin.",
+			"becomes invalid. An API token can invite up to the role admin.",
 		returns: created("IssuedInvitation", "The new invitation."),
 	}},
 	{"DELETE", "/api/v1/invitations/{invitationId}", admin, (*api).withdrawInvitation, operation{

@@ -22,9 +22,9 @@ var monitorCheckRoutes = []route{
 	{"POST", testPath, write, (*api).testNewMonitor, operation{
 		id:      "testNewMonitor",
 		summary: "Check once what a new monitor would check. Nothing is saved.",
-		text: "The body is that of `createMonitor`; the fields that have nothing to do with the check are " +
-			"ignored. The timeout is at most 30 seconds. A check\n" +
-			"that fails is a result, and not an error. A workspace may run 30 tests in any minute; more are 429.",
+		text: "The body is that of `createMonitor`; the fields that have nothing to do with the check are ignored. " +
+			"The timeout is at most 30 seconds. A check that fails is a result, and not an error. A workspace may " +
+			"run 30 tests in any minute; more are 429.",
 		returns: one("CheckResult", "The result."),
 	}},
 	{"GET", "/api/v1/monitors/{monitorId}/results", read, (*api).listCheckResults, operation{
@@ -36,9 +36,8 @@ var monitorCheckRoutes = []route{
 	{"POST", monitorTestPath, write, (*api).testMonitor, operation{
 		id:      "testMonitor",
 		summary: "Check the target of a monitor once. The result is not saved, and does not count.",
-		text: "The timeout is at most 30 seconds. 422 for a monitor of the type `heartbeat`. A workspace may run " +
-			"30 tests in any minute; more are 429.\n" +
-			"The body is ignored.",
+		text: "The timeout is at most 30 seconds. 422 for a monitor of the type `heartbeat`. A workspace may run 30 " +
+			"tests in any minute; more are 429. The body is ignored.",
 		returns: one("CheckResult", "The result."),
 	}},
 }

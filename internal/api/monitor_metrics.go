@@ -14,19 +14,16 @@ var metricsRoutes = []route{
 	{"GET", "/api/v1/monitors/{monitorId}/metrics", read, (*api).getMonitorMetrics, operation{
 		id:      "getMonitorMetrics",
 		summary: "Get the statistics of a monitor's checks.",
-		text: "How many checks there were, how many failed, and how long the good ones took, in periods of the " +
-			"same length. Periods\n" +
-			"begin at multiples of their length, in UTC; those without results are left out. Percentiles have a " +
-			"relative error of\n" +
-			"2 %, all other numbers are exact. Periods below an hour reach back 90 days, others two years. A " +
-			"heartbeat monitor has none.",
+		text: "How many checks there were, how many failed, and how long the good ones took, in periods of the same " +
+			"length. Periods begin at multiples of their length, in UTC; those without results are left out. " +
+			"Percentiles have a relative error of 2 %, all other numbers are exact. Periods below an hour reach " +
+			"back 90 days, others two years. A heartbeat monitor has none.",
 		query: []parameter{
 			{name: "from", schema: dateTime, text: "The beginning; by default a day before `to`."},
 			{name: "to", schema: dateTime, text: "The end; by default now."},
 			{name: "step", schema: wholeNumber{300, 0, 300},
 				text: "Length of the periods in seconds: a multiple of 300 that divides an hour, or a multiple of " +
-					"an hour. There may be at most\n" +
-					"1,000 periods.\n"},
+					"an hour. There may be at most 1,000 periods."},
 		},
 		returns: one("MonitorMetrics", "The statistics."),
 	}},

@@ -26,9 +26,8 @@ var monitorRoutes = []route{
 			{name: "tag", schema: anyText, text: "Only monitors with this tag."},
 			{name: "state", schema: values("monitorFilterStates"),
 				text: "Only monitors in this state. Of those that are up, `late` miss a ping, or the next result of " +
-					"their check is late,\n" +
-					"`unknown` cannot be checked, `waiting` are enabled and were never pinged, and `disabled` are " +
-					"not enabled.\n"},
+					"their check is late, `unknown` cannot be checked, `waiting` are enabled and were never pinged, " +
+					"and `disabled` are not enabled."},
 			{name: "type", schema: ref("MonitorType"), text: "Only monitors of this type."},
 		},
 		returns: list("Monitor"),
@@ -36,11 +35,10 @@ var monitorRoutes = []route{
 	{"POST", "/api/v1/monitors", write, (*api).createMonitor, operation{
 		id:      "createMonitor",
 		summary: "Create a monitor. One of the type heartbeat waits for its first ping.",
-		text: "Without a `type`, or with `heartbeat`, the monitor expects pings. The targets of all other types " +
-			"are checked by the server; such a\n" +
-			"monitor has the fields of its type, which the description of a property names, and no token, schedule, " +
-			"grace and conditions on runs. A field\n" +
-			"that monitors of the type do not have is 422.",
+		text: "Without a `type`, or with `heartbeat`, the monitor expects pings. The targets of all other types are " +
+			"checked by the server; such a monitor has the fields of its type, which the description of a property " +
+			"names, and no token, schedule, grace and conditions on runs. A field that monitors of the type do not " +
+			"have is 422.",
 		returns: created("Monitor", "The new monitor."),
 	}},
 	{"GET", monitorPath, read, (*api).getMonitor, operation{
@@ -51,25 +49,21 @@ var monitorRoutes = []route{
 	{"PUT", monitorPath, write, (*api).putMonitor, operation{
 		id:      "putMonitor",
 		summary: "Create or replace a monitor by its slug.",
-		text: "Creates the monitor with the slug in the path, or replaces what it is configured as:\n" +
-			"absent fields get their defaults. The ping token and secrets are kept: another `token` than its own is " +
-			"answered 422, and a secret\n" +
-			"that is null is removed. `If-Match` with the `ETag` of an earlier\n" +
-			"response replaces only that version; `If-None-Match: *` only creates.",
+		text: "Creates the monitor with the slug in the path, or replaces what it is configured as: absent fields " +
+			"get their defaults. The ping token and secrets are kept: another `token` than its own is answered 422, " +
+			"and a secret that is null is removed. `If-Match` with the `ETag` of an earlier response replaces only " +
+			"that version; `If-None-Match: *` only creates.",
 		returns: upserted("Monitor", "The replaced monitor.", "The new monitor."),
 	}},
 	{"PATCH", "/api/v1/monitors/{monitorId}", write, (*api).changeMonitor, operation{
 		id:      "changeMonitor",
 		summary: "Change a monitor; absent fields keep their values.",
-		text: "Enabling it or changing its interval or its schedule restarts the wait for the next ping. " +
-			"`interval` without\n" +
-			"`schedule` makes it a monitor with an interval. If the kind of the schedule changes, an absent `grace` " +
-			"gets its default.\n" +
-			"Disabling it while it is down ends the outage. `paused_until` disables it until then, at most 366 " +
-			"days; with\n" +
-			"null it stays disabled until somebody enables it. Change `page` and `component_id` in one request.\n" +
-			"A field of the type that is null gets its default; a secret that is null is removed, and one that is " +
-			"absent is kept.",
+		text: "Enabling it or changing its interval or its schedule restarts the wait for the next ping. `interval` " +
+			"without `schedule` makes it a monitor with an interval. If the kind of the schedule changes, an absent " +
+			"`grace` gets its default. Disabling it while it is down ends the outage. `paused_until` disables it " +
+			"until then, at most 366 days; with null it stays disabled until somebody enables it. Change `page` and " +
+			"`component_id` in one request. A field of the type that is null gets its default; a secret that is " +
+			"null is removed, and one that is absent is kept.",
 		returns: one("Monitor", "The monitor."),
 	}},
 	{"DELETE", "/api/v1/monitors/{monitorId}", write, (*api).deleteMonitor, operation{
@@ -89,8 +83,8 @@ var monitorRoutes = []route{
 	{"POST", "/api/v1/monitors/{monitorId}/rotate", write, (*api).rotateMonitor, operation{
 		id:      "rotateMonitor",
 		summary: "Replace the ping token of a monitor.",
-		text: "The old token works for another 24 hours, so that jobs can be changed without a\n" +
-			"gap. The body is ignored.",
+		text: "The old token works for another 24 hours, so that jobs can be changed without a gap. The body is " +
+			"ignored.",
 		returns: one("Monitor", "The monitor with its new token."),
 	}},
 }

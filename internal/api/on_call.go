@@ -21,8 +21,8 @@ var onCallRoutes = []route{
 	{"POST", "/api/v1/on-call", admin, (*api).createOnCall, operation{
 		id:      "createOnCall",
 		summary: "Create an on-call schedule.",
-		text: "Every week, at the same time of the clock, the next participant takes over. A workspace can have " +
-			"50 schedules.",
+		text: "Every week, at the same time of the clock, the next participant takes over. A workspace can have 50 " +
+			"schedules.",
 		returns: created("OnCall", "The schedule."),
 	}},
 	{"GET", "/api/v1/on-call/{onCallId}", read, (*api).getOnCall, operation{

@@ -1,13 +1,11 @@
 package api
 
-import "strings"
-
 // heartbeatPaths describes the paths that package ping serves, for GET, HEAD and POST alike. Their errors differ from
 // those of the API: they have no codes.
 func heartbeatPaths() object {
-	const signalText = "The body is the output of the job. The last 100,000 bytes of its first 10 MiB are kept, if they arrive within 5\n" +
-		"seconds. The response is 200 or 201 only when the signal is durable. GET and HEAD do the same. Signals count towards the\n" +
-		"rate limit of pings. A ping by a key and a slug ignores its body.\n"
+	const signalText = "The body is the output of the job. The last 100,000 bytes of its first 10 MiB are kept, if " +
+		"they arrive within 5 seconds. The response is 200 or 201 only when the signal is durable. GET and HEAD do " +
+		"the same. Signals count towards the rate limit of pings. A ping by a key and a slug ignores its body."
 	bySlug := heartbeatMethods("signalBySlug", "Report the start, the end or the output of a run by a ping key and a slug.", signalText, signalResponses())
 	byToken := heartbeatMethods("signal", "Report the start, the end or the output of a run; or ping by a ping key and a slug.", signalText, signalResponses())
 	for _, item := range []object{bySlug, byToken} {
@@ -16,9 +14,8 @@ func heartbeatPaths() object {
 		}
 	}
 	ping := heartbeatMethods("ping", "Ping a monitor.",
-		"Headers and body are ignored. The response is 200 only when the ping is\n"+
-			"durable. GET and HEAD do the same. At most 60 pings per client address are\n"+
-			"accepted in any minute.\n", pingResponses())
+		"Headers and body are ignored. The response is 200 only when the ping is durable. GET and HEAD do the same. "+
+			"At most 60 pings per client address are accepted in any minute.", pingResponses())
 
 	ping["parameters"] = []any{heartbeatParameter("token", "The ping token of a monitor, which is the credential.", anyText, exampleToken)}
 	bySlug["parameters"] = append([]any{
@@ -29,13 +26,15 @@ func heartbeatPaths() object {
 	}, signalParameters()...)
 	token := heartbeatParameter("token", "The ping token of a monitor, or the ping key of a page, which is the credential.", anyText, nil)
 	token["examples"] = object{"token": object{"value": exampleToken}, "key": object{"value": exampleKey}}
-	signal := heartbeatParameter("signal", "After a token, what the job reports: `start` of a run, `success` or `fail` at its end, `log` for the history only, or\n"+
-		"the exit code of the run, of which 0 is a success. After a key, the slug of a monitor.\n", ref("Slug"), nil)
+	signal := heartbeatParameter("signal", "After a token, what the job reports: `start` of a run, `success` or "+
+		"`fail` at its end, `log` for the history only, or the exit code of the run, of which 0 is a success. After "+
+		"a key, the slug of a monitor.", ref("Slug"), nil)
 	signal["examples"] = object{"signal": object{"value": "start"}, "slug": object{"value": exampleSlug}}
 	byToken["parameters"] = append([]any{token, signal}, signalParameters()...)
-	byToken["description"] = "With the ping key of a page in place of the token, the second segment is the slug of a monitor of the page, whatever it\n" +
-		"is: `/api/v1/heartbeat/{key}/{slug}` is a ping, and `/api/v1/heartbeat/{key}/{slug}/{signal}` a signal. Ping keys have 22\n" +
-		"characters; ping tokens do not. Only such requests can have `create` and what follows it.\n"
+	byToken["description"] = "With the ping key of a page in place of the token, the second segment is the slug of " +
+		"a monitor of the page, whatever it is: `/api/v1/heartbeat/{key}/{slug}` is a ping, and " +
+		"`/api/v1/heartbeat/{key}/{slug}/{signal}` a signal. Ping keys have 22 characters; ping tokens do not. Only " +
+		"such requests can have `create` and what follows it."
 	return object{
 		"/api/v1/heartbeat/{token}":               ping,
 		"/api/v1/heartbeat/{token}/{signal}":      byToken,
@@ -57,10 +56,6 @@ func heartbeatMethods(id, summary, text string, responses object) object {
 		}
 	}
 	head := headResponses(responses)
-	if rejected, ok := head["422"].(object); ok {
-		rejected["description"] = strings.TrimPrefix(rejected["description"].(string), "The query cannot be read, t")
-		rejected["description"] = "T" + rejected["description"].(string)
-	}
 	head["429"], head["503"] = refTo("responses", "TooManyHead"), refTo("responses", "BusyHead")
 	responses["429"], responses["503"] = refTo("responses", "PingTooMany"), refTo("responses", "PingBusy")
 	return object{"get": operation(id+"ByGet", responses), "head": operation(id+"ByHead", head), "post": operation(id, responses)}
@@ -76,15 +71,17 @@ func signalParameters() []any {
 	for _, p := range []parameter{
 		{name: "rid", schema: format("uuid"), text: "The id of the run, which pairs its end with its start when runs overlap."},
 		{name: "create", schema: oneOf{"1"}, example: "1",
-			text: "`1` creates the monitor with the slug if there is none. Its name is the slug, and it expects a ping a day with a grace of\n" +
-				"an hour, unless `interval`, `cron` or `calendar` says otherwise. Once it exists, all of these are ignored.\n"},
+			text: "`1` creates the monitor with the slug if there is none. Its name is the slug, and it expects a " +
+				"ping a day with a grace of an hour, unless `interval`, `cron` or `calendar` says otherwise. Once " +
+				"it exists, all of these are ignored."},
 		{name: "interval", schema: anyText, example: "25h", text: "The interval of the monitor to create, in seconds or as a duration."},
 		{name: "cron", schema: anyText, example: "30 2 * * *", text: "The cron expression of the monitor to create, or several, one per line."},
 		{name: "calendar", schema: anyText, example: "Mon..Fri 06:30",
 			text: "The calendar of the monitor to create, an expression of systemd's `OnCalendar`, or several, one per line."},
 		{name: "tz", schema: anyText, example: "Europe/Berlin", text: "The time zone of `cron` or `calendar`. By default UTC."},
 		{name: "kubernetes", schema: oneOf{"0", "1"},
-			text: "`1`: the `cron` expression of the monitor to create is read as Kubernetes reads the schedule of a CronJob.\n"},
+			text: "`1`: the `cron` expression of the monitor to create is read as Kubernetes reads the schedule of " +
+				"a CronJob."},
 		{name: "grace", schema: anyText, example: "5m", text: "The grace of the monitor to create, in seconds or as a duration."},
 	} {
 		references = append(references, p.object())

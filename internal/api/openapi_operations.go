@@ -144,10 +144,7 @@ func (rt *route) hasQuery() bool {
 // successes returns the responses of a route to successful requests by status.
 func (rt *route) successes() object {
 	r := rt.returns
-	response := object{"description": r.text}
-	if headers := rt.headers(); headers != nil {
-		response["headers"] = headers
-	}
+	response := object{"description": r.text, "headers": rt.headers()}
 	if r.shape != shapeNothing {
 		response["content"] = jsonContent(r.body())
 	}
@@ -167,14 +164,11 @@ func (rt *route) successes() object {
 
 // headers returns the headers of a route's successes.
 func (rt *route) headers() object {
-	if rt.id == "explainMonitor" || rt.id == "getMonitorSchedule" {
-		return nil
-	}
 	headers := rateLimitHeaders()
-	if rt.method == http.MethodPost && !rt.ignoresIdempotencyKey() && rt.id != "acknowledgeAlert" {
+	if rt.method == http.MethodPost && !rt.ignoresIdempotencyKey() {
 		headers["Idempotency-Replayed"] = refTo("headers", "Replayed")
 	}
-	if (rt.hasEntityTag() || rt.imageKind() != "") && rt.method != http.MethodPost && rt.method != http.MethodDelete {
+	if rt.hasEntityTag() && rt.method != http.MethodPost && rt.method != http.MethodDelete {
 		headers["ETag"] = refTo("headers", "EntityTag")
 	}
 	if rt.isContract() {

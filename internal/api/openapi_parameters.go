@@ -82,8 +82,8 @@ var (
 	bySlugOrName = []parameter{bySlug, byName}
 
 	ifMatch = parameter{key: "ifMatch", name: "If-Match", in: "header", schema: anyText,
-		text: "Entity tags, one of which the resource must have, or * for any. Otherwise the response is 412\n" +
-			"and nothing is changed.\n"}
+		text: "Entity tags, one of which the resource must have, or * for any. Otherwise the response is 412 and " +
+			"nothing is changed."}
 	ifNoneMatch = parameter{key: "ifNoneMatch", name: "If-None-Match", in: "header", schema: anyText,
 		text: "Only *, which means that the resource must not exist."}
 	idempotencyKey = parameter{key: "idempotencyKey", name: idempotencyKeyHeader, in: "header", schema: keySchema{},
@@ -121,8 +121,8 @@ var pathParameters = []pathParameter{
 	{"pingId", "", "sig_068vq2r4b1ccu5a0d3e1", "The id of a signal of the monitor."},
 	{"onCallId", "", "onc_068vq2r4b1ccu5a0d3e1", "The id or the slug of the schedule."},
 	{"pageSlug", "pageSlug", "acme", "The slug of a status page."},
-	{"componentId", "componentIdOrSlug", "comp_068vq2r4b1ccu5a0d3e1", "The id of the component. GET, PUT and DELETE take its slug, too; PATCH, which sets its\n" +
-		"status, takes the id only.\n"},
+	{"componentId", "componentIdOrSlug", "comp_068vq2r4b1ccu5a0d3e1", "The id of the component. GET, PUT and DELETE " +
+		"take its slug, too; PATCH, which sets its status, takes the id only."},
 	{"subscriberId", "subscriberId", "sub_068vq2r4b1ccu5a0d3e1", "The id of the subscriber."},
 	{"sessionId", "", "ses_068vq2r4b1ccu5a0d3e1", "The id of the session."},
 	{"silenceId", "", "sil_068vq2r4b1ccu5a0d3e1", "The id of the silence."},
@@ -166,13 +166,10 @@ func (rt *route) parameters() []any {
 			all = append(all, ifNoneMatch)
 		}
 	}
-	if rt.returns.shape == shapeList && !rt.listsLast() {
+	if rt.returns.shape == shapeList {
 		all = append(all, pageNumber, perPage)
 	}
 	all = append(all, rt.query...)
-	if rt.returns.shape == shapeList && rt.listsLast() {
-		all = append(all, pageNumber, perPage)
-	}
 	if rt.returns.shape == shapePart {
 		all = append(all, limitOfPart, parameter{
 			name: "cursor", schema: pattern(rt.returns.cursor), text: "The `next_cursor` of the previous response. Anything else is 422.",
@@ -183,11 +180,6 @@ func (rt *route) parameters() []any {
 		references[i] = p.reference()
 	}
 	return references
-}
-
-// listsLast reports whether the parameters of the list come last, as they always did.
-func (rt *route) listsLast() bool {
-	return rt.id == "listIncidentTemplates" || rt.id == "listAlerts" || rt.id == "listSilences"
 }
 
 // reference returns a parameter as an operation has it.

@@ -18,16 +18,16 @@ func headerComponents() object {
 			"schema":      object{"type": "integer", "minimum": 0},
 		},
 		"EntityTag": object{
-			"description": "Entity tag of the resource, in responses to GET, PUT and PATCH. It changes with every configured " +
-				"field, and not with the status.\n",
+			"description": "Entity tag of the resource, in responses to GET, PUT and PATCH. It changes with every " +
+				"configured field, and not with the status.",
 			"schema": anyText.object(),
 		},
 		"Ignored": object{
 			"description": "Fields of the body that this operation does not know, as a list of strings (RFC 9651): " +
-				"`\"impct\", \"components.0.sttus\"`.\n" +
-				"The names in a path are separated by dots. A dot in a name, and what a URL does not have in a path, is\n" +
-				"percent-encoded, and a long name is cut. There are at most 20. If there were more, the last one has the parameter\n" +
-				"`more` with the number of the others: `\"impct\";more=3`.\n",
+				"`\"impct\", \"components.0.sttus\"`. The names in a path are separated by dots. A dot in a name, " +
+				"and what a URL does not have in a path, is percent-encoded, and a long name is cut. There are at " +
+				"most 20. If there were more, the last one has the parameter `more` with the number of the others: " +
+				"`\"impct\";more=3`.",
 			"schema": object{"type": "string", "maxLength": 1020},
 		},
 		"Replayed": object{
@@ -72,8 +72,9 @@ func errorComponents() object {
 	}
 
 	const busyMessage = "The service cannot do this right now. Please try again."
-	busy := coded("Code `busy`: it cannot be done right now, and nothing was changed. Code `unknown_outcome`: the database did "+
-		"not confirm the change, which may or may not have been saved; a POST with the same Idempotency-Key can be repeated.",
+	busy := coded("Code `busy`: it cannot be done right now, and nothing was changed. Code `unknown_outcome`: the "+
+		"database did not confirm the change, which may or may not have been saved; a POST with the same "+
+		"Idempotency-Key can be repeated.",
 		web.CodeBusy, busyMessage)
 	pingBusy := failure("The ping may or may not have been recorded; sending it again is safe. The body has no code.", busyMessage)
 	busyHead := object{"description": "It cannot be done right now.", "headers": rateLimitHeaders()}
@@ -86,8 +87,8 @@ func errorComponents() object {
 		"Forbidden": coded("The token's scope is too small, or it is limited to some pages.",
 			web.CodeForbidden, "This token has the scope read; this call needs write."),
 		"NotFound": failure("There is no such object in the token's workspace.", "Not found."),
-		"PreconditionFailed": coded("The resource is not the one that If-Match or If-None-Match expects; nothing was changed. "+
-			"A write with an If-Match to what has no entity tag is answered with 412, too.",
+		"PreconditionFailed": coded("The resource is not the one that If-Match or If-None-Match expects; nothing "+
+			"was changed. A write with an If-Match to what has no entity tag is answered with 412, too.",
 			web.CodePrecondition, "The object is not the one that If-Match or If-None-Match expects."),
 		"InProgress": coded("A request with the same Idempotency-Key is still being answered.",
 			web.CodeInProgress, "A request with this Idempotency-Key is still being answered."),
@@ -123,9 +124,9 @@ func invalid() object {
 				"message": message(),
 				"code":    object{"type": "string", "const": web.CodeInvalid},
 				"errors": object{
-					"description": "The messages of every invalid field. Fields in lists have a dotted\n" +
-						"path (`components.0.status`). `body`, `query` and `Idempotency-Key`\n" +
-						"stand for these parts of the request.\n",
+					"description": "The messages of every invalid field. Fields in lists have a dotted path " +
+						"(`components.0.status`). `body`, `query` and `Idempotency-Key` stand for these parts of " +
+						"the request.",
 					"type":                 "object",
 					"minProperties":        1,
 					"additionalProperties": object{"type": "array", "minItems": 1, "items": message()},

@@ -22,9 +22,8 @@ var pageAccessRoutes = []route{
 	{"PATCH", "/api/v1/pages/{pageSlug}/access", write, (*api).changePageAccess, operation{
 		id:      "changePageAccess",
 		summary: "Change who can see a page while it is private.",
-		text: "Clients with a token of the workspace can always see it. Each of the other ways is\n" +
-			"enough on its own. Without a password and without `members`, the page does not\n" +
-			"exist for anybody else.",
+		text: "Clients with a token of the workspace can always see it. Each of the other ways is enough on its " +
+			"own. Without a password and without `members`, the page does not exist for anybody else.",
 		returns: one("PageAccess", "Who can see the page."),
 	}},
 }

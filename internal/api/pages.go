@@ -32,9 +32,9 @@ var pageRoutes = []route{
 	{"PUT", "/api/v1/pages/{pageSlug}", write, (*api).putPage, operation{
 		id:      "putPage",
 		summary: "Create or replace a page by its slug.",
-		text: "Creates the page with the slug in the path, or replaces what it is configured as:\n" +
-			"absent fields get their defaults. The images are kept. `If-Match` with the `ETag` of an earlier\n" +
-			"response replaces only that version; `If-None-Match: *` only creates.",
+		text: "Creates the page with the slug in the path, or replaces what it is configured as: absent fields get " +
+			"their defaults. The images are kept. `If-Match` with the `ETag` of an earlier response replaces only " +
+			"that version; `If-None-Match: *` only creates.",
 		returns: upserted("Page", "The replaced page.", "The new page."),
 	}},
 	{"PATCH", "/api/v1/pages/{pageSlug}", write, (*api).changePage, operation{
@@ -45,7 +45,7 @@ var pageRoutes = []route{
 	{"DELETE", "/api/v1/pages/{pageSlug}", write, (*api).deletePage, operation{
 		id:      "deletePage",
 		summary: "Delete a page and everything on it.",
-		text: "Its monitors are deleted, too. After a 503 with 1,000 subscribers or more, some of them may be\n" +
+		text: "Its monitors are deleted, too. After a 503 with 1,000 subscribers or more, some of them may be " +
 			"deleted: repeat the request.",
 	}},
 }

@@ -19,18 +19,16 @@ var pingKeyRoutes = []route{
 	{"PATCH", "/api/v1/pages/{pageSlug}/ping-key", write, (*api).changePingKey, operation{
 		id:      "changePingKey",
 		summary: "Make the ping key of a page, change what it allows, or remove it.",
-		text: "With the key and the slug of a monitor of the page, jobs ping at " +
-			"`/api/v1/heartbeat/{key}/{slug}`. With\n" +
-			"`access` alone, a page without a key gets a random one. `off` invalidates every key of the page at " +
-			"once.",
+		text: "With the key and the slug of a monitor of the page, jobs ping at `/api/v1/heartbeat/{key}/{slug}`. " +
+			"With `access` alone, a page without a key gets a random one. `off` invalidates every key of the page " +
+			"at once.",
 		returns: one("PingKey", "The ping key."),
 	}},
 	{"POST", "/api/v1/pages/{pageSlug}/ping-key/rotate", write, (*api).rotatePingKey, operation{
 		id:      "rotatePingKey",
 		summary: "Replace the ping key of a page.",
-		text: "The old key works for another 24 hours; one that was replaced before does not. The body is " +
-			"ignored. 404 if the\n" +
-			"page has no key.",
+		text: "The old key works for another 24 hours; one that was replaced before does not. The body is ignored. " +
+			"404 if the page has no key.",
 		returns: one("PingKey", "The new key."),
 	}},
 }

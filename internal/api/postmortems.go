@@ -17,8 +17,8 @@ var postmortemRoutes = []route{
 		id:      "putPostmortem",
 		summary: "Write the post-mortem of an incident, and publish it or not.",
 		text: "It can be published once the incident is resolved. Visitors see it while it is published and the " +
-			"incident is\n" +
-			"resolved. Subscribers are notified of the first publication for an incident, and of nothing later.",
+			"incident is resolved. Subscribers are notified of the first publication for an incident, and of " +
+			"nothing later.",
 		returns: upserted("Postmortem", "The post-mortem.", "The new post-mortem."),
 	}},
 	{"DELETE", "/api/v1/incidents/{incidentId}/postmortem", write, (*api).deletePostmortem, operation{

@@ -18,8 +18,8 @@ var signalRoutes = []route{
 		id:      "listPings",
 		summary: "List the pings and signals of a monitor's job, newest first.",
 		text: "The last 1,000 of 90 days, unless the server keeps them shorter or longer. Send `next_cursor` as " +
-			"`cursor`, with the same\n" +
-			"kind, for the older ones: no entry is missing or listed twice, even while new ones arrive.",
+			"`cursor`, with the same kind, for the older ones: no entry is missing or listed twice, even while new " +
+			"ones arrive.",
 		query: []parameter{
 			{name: "kind", schema: ref("SignalKind"),
 				text: "Only pings or signals of this kind, of the last 1,000 of all kinds."},

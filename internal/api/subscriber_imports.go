@@ -12,8 +12,8 @@ var importRoutes = []route{
 	{"POST", "/api/v1/pages/{pageSlug}/subscribers/import", write, (*api).importSubscribers, operation{
 		id:      "importSubscribers",
 		summary: "Subscribe the e-mail addresses of a list to a page.",
-		text: "All lines that can be added are added in one transaction; the report says what happened to each\n" +
-			"line. An address that is subscribed already stays as it is, and one whose owner has ended the\n" +
+		text: "All lines that can be added are added in one transaction; the report says what happened to each " +
+			"line. An address that is subscribed already stays as it is, and one whose owner has ended the " +
 			"subscription is not added again. With `dry_run` nothing is changed, and the report says what would " +
 			"happen.",
 		returns: one("SubscriberImport", "What happened to each line."),

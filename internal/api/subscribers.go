@@ -13,8 +13,8 @@ var subscriberRoutes = []route{
 	{"GET", "/api/v1/pages/{pageSlug}/subscribers", write, (*api).listSubscribers, operation{
 		id:      "listSubscribers",
 		summary: "List the subscribers of a page, newest first, without their secrets.",
-		text: "Needs the scope write: addresses are personal data, and the URL of a webhook may\n" +
-			"contain a credential. The URL of a chat is never shown in full.",
+		text: "Needs the scope write: addresses are personal data, and the URL of a webhook may contain a " +
+			"credential. The URL of a chat is never shown in full.",
 		query: []parameter{
 			{name: "target", schema: anyText,
 				text: "Only subscribers with exactly this target. A chat is found by its whole URL, and by what the " +
@@ -23,18 +23,17 @@ var subscriberRoutes = []route{
 			{name: "channel", schema: ref("Channel"), text: "Only subscribers of this channel."},
 			{name: "state", schema: values("subscriberStates"),
 				text: "Only subscribers in this state. `unconfirmed`: the address has not confirmed the " +
-					"subscription.\n" +
-					"`suspended`: the receiver has rejected too many messages.\n"},
+					"subscription. `suspended`: the receiver has rejected too many messages."},
 		},
 		returns: list("Subscriber"),
 	}},
 	{"POST", "/api/v1/pages/{pageSlug}/subscribers", write, (*api).createSubscriber, operation{
 		id:      "createSubscriber",
 		summary: "Subscribe an address to a page. The secret of a webhook is shown only once.",
-		text: "An e-mail address must confirm the subscription before it is notified. A chat or a phone is\n" +
-			"sent a message with a code, which somebody has to enter on the page. `sms` is 422 unless the\n" +
-			"server has a gateway for the pages of the workspace (`ALLSWELL_SMS_CHANNEL`). A webhook needs no\n" +
-			"confirmation. `push` is 422: a browser subscribes itself, on the page of an incident.",
+		text: "An e-mail address must confirm the subscription before it is notified. A chat or a phone is sent a " +
+			"message with a code, which somebody has to enter on the page. `sms` is 422 unless the server has a " +
+			"gateway for the pages of the workspace (`ALLSWELL_SMS_CHANNEL`). A webhook needs no confirmation. " +
+			"`push` is 422: a browser subscribes itself, on the page of an incident.",
 		returns: created("NewSubscriber", "The new subscriber."),
 	}},
 	{"GET", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", write, (*api).getSubscriber, operation{
@@ -48,8 +47,7 @@ var subscriberRoutes = []route{
 		summary: "Change the components of a subscriber, or whether a webhook is notified of the warnings of " +
 			"monitors.",
 		text: "Messages that are waiting to be sent are not affected. Changing the components of a `push` " +
-			"subscriber is 422: a browser is\n" +
-			"only notified of the end of one incident.",
+			"subscriber is 422: a browser is only notified of the end of one incident.",
 		returns: one("Subscriber", "The subscriber."),
 	}},
 	{"DELETE", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", write, (*api).deleteSubscriber, operation{
@@ -59,8 +57,8 @@ var subscriberRoutes = []route{
 	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/rotate", write, (*api).rotateSubscriber, operation{
 		id:      "rotateSubscriber",
 		summary: "Replace the secret of a webhook. The new secret is shown only once.",
-		text: "For 24 hours messages are signed with the old secret as well. The body\n" +
-			"is ignored. An e-mail subscriber has no secret: 422.",
+		text: "For 24 hours messages are signed with the old secret as well. The body is ignored. An e-mail " +
+			"subscriber has no secret: 422.",
 		returns: one("SubscriberWithSecret", "The subscriber with its new secret."),
 	}},
 	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/resume", write, (*api).resumeSubscriber, operation{
@@ -72,9 +70,8 @@ var subscriberRoutes = []route{
 	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/test", write, (*api).testSubscriber, operation{
 		id:      "testSubscriber",
 		summary: "Send a test message to a subscriber.",
-		text: "It is marked as a test and delivered like any other message. A subscriber that is\n" +
-			"unconfirmed or suspended, or was sent one less than a minute ago, is 422. The body\n" +
-			"is ignored.",
+		text: "It is marked as a test and delivered like any other message. A subscriber that is unconfirmed or " +
+			"suspended, or was sent one less than a minute ago, is 422. The body is ignored.",
 		returns: created("Delivery", "The delivery."),
 	}},
 }

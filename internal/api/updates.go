@@ -18,9 +18,9 @@ var updateRoutes = []route{
 	{"POST", "/api/v1/incidents/{incidentId}/updates", write, (*api).postUpdate, operation{
 		id:      "postUpdate",
 		summary: "Add an update to the timeline and notify subscribers.",
-		text: "An incident can have 1,000 updates. One more is 422 on `message`. The other fields\n" +
-			"change the incident first, as `changeIncident` and `setAffectedComponents` do, and\n" +
-			"subscribers are notified once of all.",
+		text: "An incident can have 1,000 updates. One more is 422 on `message`. The other fields change the " +
+			"incident first, as `changeIncident` and `setAffectedComponents` do, and subscribers are notified once " +
+			"of all.",
 		returns: created("Update", "The new update."),
 	}},
 	{"GET", "/api/v1/incidents/{incidentId}/updates/{updateId}", read, (*api).getUpdate, operation{
@@ -31,15 +31,14 @@ var updateRoutes = []route{
 	{"PATCH", "/api/v1/incidents/{incidentId}/updates/{updateId}", write, (*api).editUpdate, operation{
 		id:      "editUpdate",
 		summary: "Replace the text of an update.",
-		text: "Nobody is notified. The page, its feeds and documents say when the text was edited. Messages\n" +
-			"that are not sent yet get the new text.",
+		text: "Nobody is notified. The page, its feeds and documents say when the text was edited. Messages that " +
+			"are not sent yet get the new text.",
 		returns: one("SavedUpdate", "The update."),
 	}},
 	{"DELETE", "/api/v1/incidents/{incidentId}/updates/{updateId}", write, (*api).deleteUpdate, operation{
 		id:      "deleteUpdate",
 		summary: "Delete an update.",
-		text: "Nobody is notified. The text stays in the audit log alone. Messages that are not sent yet are " +
-			"sent\n" +
+		text: "Nobody is notified. The text stays in the audit log alone. Messages that are not sent yet are sent " +
 			"without it. An incident without updates says on the page what its state means.",
 	}},
 }

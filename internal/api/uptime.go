@@ -13,10 +13,9 @@ var uptimeRoutes = []route{
 	{"GET", "/api/v1/pages/{pageSlug}/uptime", read, (*api).getUptime, operation{
 		id:      "getUptime",
 		summary: "Get the uptime of a page, its components and groups, with a daily history.",
-		text: "A major outage counts as downtime fully, a partial outage with weight 0.3,\n" +
-			"degraded performance and maintenance not at all. Time in which the service could\n" +
-			"not listen is unknown and not counted. Days are in the page's time zone; the\n" +
-			"last one is today, up to now.",
+		text: "A major outage counts as downtime fully, a partial outage with weight 0.3, degraded performance and " +
+			"maintenance not at all. Time in which the service could not listen is unknown and not counted. Days " +
+			"are in the page's time zone; the last one is today, up to now.",
 		query: []parameter{
 			{name: "days", schema: wholeNumber{1, 90, 90}, text: "Number of days, including today."},
 		},

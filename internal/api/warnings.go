@@ -15,8 +15,7 @@ var warningRoutes = []route{
 	{"GET", "/api/v1/monitors/{monitorId}/warnings", read, (*api).listWarnings, operation{
 		id:      "listWarnings",
 		summary: "List the warnings of a monitor, newest first.",
-		text: "The last 100 of 90 days. Send `next_cursor` as `cursor`, with the same condition, for the older " +
-			"ones.",
+		text:    "The last 100 of 90 days. Send `next_cursor` as `cursor`, with the same condition, for the older ones.",
 		query: []parameter{
 			{name: "condition", schema: ref("Condition"), text: "Only warnings of this condition."},
 		},
