@@ -48,22 +48,9 @@ func newDocument() (object, error) {
 	for _, f := range families {
 		tags = append(tags, object{"name": f.tag, "description": f.text})
 		for rt := range f.routes() {
-			if rt.id == "" || rt.summary == "" || (rt.returns.shape == shapeNothing) != (rt.method == http.MethodDelete || rt.scope == open) {
-				return nil, fmt.Errorf("%s %s has no id, no summary or no result", rt.method, rt.path)
+			if err := addOperation(paths, rt, f.tag, w.Requests[rt.id]); err != nil {
+				return nil, err
 			}
-			item, ok := paths[rt.path].(object)
-			if !ok {
-				item = make(object)
-				paths[rt.path] = item
-				parameters, err := parametersOf(rt.path)
-				if err != nil {
-					return nil, err
-				}
-				if len(parameters) > 0 {
-					item["parameters"] = parameters
-				}
-			}
-			item[strings.ToLower(rt.method)] = rt.describe(f.tag, w.Requests[rt.id])
 			delete(w.Requests, rt.id)
 		}
 	}
@@ -89,6 +76,31 @@ func newDocument() (object, error) {
 	t.complete(d)
 	completeNullables(d)
 	return d, t.err
+}
+
+// addOperation adds the operation of a route to the paths of the document.
+func addOperation(paths object, rt *route, tag string, body object) error {
+	if rt.id == "" || rt.summary == "" || rt.returns.shape == shapeNothing && rt.method != http.MethodDelete && rt.scope != open {
+		return fmt.Errorf("%s %s has no id, no summary or no result", rt.method, rt.path)
+	}
+	item, ok := paths[rt.path].(object)
+	if !ok {
+		item = make(object)
+		paths[rt.path] = item
+		parameters, err := parametersOf(rt.path)
+		if err != nil {
+			return err
+		}
+		if len(parameters) > 0 {
+			item["parameters"] = parameters
+		}
+	}
+	method := strings.ToLower(rt.method)
+	if item[method] != nil {
+		return fmt.Errorf("%s %s exists twice", rt.method, rt.path)
+	}
+	item[method] = rt.describe(tag, body)
+	return nil
 }
 
 // getOpenAPI returns the OpenAPI document. It needs no token.

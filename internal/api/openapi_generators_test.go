@@ -13,7 +13,6 @@ func TestDocumentSuitsGenerators(t *testing.T) {
 	var doc struct {
 		Components map[string]map[string]any
 		Tags       []struct{ Name, Description string }
-		Paths      map[string]map[string]json.RawMessage
 	}
 	if err := json.Unmarshal(served(t), &doc); err != nil {
 		t.Fatal(err)
@@ -31,20 +30,6 @@ func TestDocumentSuitsGenerators(t *testing.T) {
 	for _, tag := range doc.Tags {
 		if tag.Description == "" {
 			t.Errorf("the tag %s has no description", tag.Name)
-		}
-	}
-	for path, item := range doc.Paths {
-		for method, raw := range item {
-			var operation struct{ OperationID, Summary, Description string }
-			if method == "parameters" || method == "description" {
-				continue
-			}
-			if err := json.Unmarshal(raw, &operation); err != nil {
-				t.Fatal(err)
-			}
-			if operation.OperationID == "" || operation.Summary == "" || operation.Description == "" {
-				t.Errorf("%s %s has no operationId, no summary or no description", method, path)
-			}
 		}
 	}
 	var whole any

@@ -115,9 +115,11 @@ func (rt *route) responses() object {
 	return responses
 }
 
-// errors returns the names of the routes' errors by status.
+// errors returns the names of a route's errors among errorComponents by status.
 func (rt *route) errors() map[string]string {
-	errors := map[string]string{"401": "Unauthenticated", "403": "Forbidden", "429": "TooMany", "500": "Fault", "503": "Busy"}
+	errors := map[string]string{
+		"401": "Unauthenticated", "403": "Forbidden", "429": "TooMany", "500": "Fault", "503": "Busy",
+	}
 	if strings.Contains(rt.path, "{") {
 		errors["404"] = "NotFound"
 	}
@@ -157,7 +159,9 @@ func (rt *route) successes() object {
 	case shapeCreated:
 		return object{"201": response}
 	case shapeUpsert:
-		return object{"200": response, "201": object{"description": r.detail, "headers": response["headers"], "content": response["content"]}}
+		created := maps.Clone(response)
+		created["description"] = r.detail
+		return object{"200": response, "201": created}
 	}
 	return object{"200": response}
 }

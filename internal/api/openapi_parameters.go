@@ -10,12 +10,13 @@ import (
 
 // parameter describes a parameter of a request.
 type parameter struct {
-	name    string
-	in      string // "": query
-	text    string
-	schema  schema
-	example any
-	key     string // name among the components of the document, to which operations then refer; "": none
+	name     string
+	in       string // "": query
+	text     string
+	schema   schema
+	example  any
+	examples map[string]any // instead, by name
+	key      string         // name among the components of the document, to which operations then refer; "": none
 }
 
 // schema is the schema of a parameter.
@@ -71,8 +72,10 @@ func (s listOf) object() object {
 
 // Parameters that several operations have.
 var (
-	pageNumber = parameter{key: "pageNumber", name: "page", schema: wholeNumber{1, math.MaxInt32, 1}, text: "Page number of the list, from 1."}
-	perPage    = parameter{key: "perPage", name: "per_page", schema: wholeNumber{1, maxPerPage, defaultPerPage}, text: "Number of items per page."}
+	pageNumber = parameter{key: "pageNumber", name: "page", schema: wholeNumber{1, math.MaxInt32, 1},
+		text: "Page number of the list, from 1."}
+	perPage = parameter{key: "perPage", name: "per_page", schema: wholeNumber{1, maxPerPage, defaultPerPage},
+		text: "Number of items per page."}
 	bySlug     = parameter{key: "bySlug", name: "slug", schema: anyText, text: "Only the one with this slug."}
 	byName     = parameter{key: "byName", name: "name", schema: anyText, text: "Only those with exactly this name."}
 	pageOfSlug = parameter{key: "pageOfSlug", name: "page_slug", schema: anyText,
@@ -145,7 +148,9 @@ func parametersOf(path string) (found []any, err error) {
 		if name == "componentId" && strings.Contains(path, "{pageSlug}") {
 			key = "componentIdOrSlug"
 		}
-		i := slices.IndexFunc(pathParameters, func(p pathParameter) bool { return p.name == name && (key == "" || p.key == key) })
+		i := slices.IndexFunc(pathParameters, func(p pathParameter) bool {
+			return p.name == name && (key == "" || p.key == key)
+		})
 		if i < 0 {
 			return nil, fmt.Errorf("%s: the parameter %s is not described", path, name)
 		}
@@ -207,6 +212,13 @@ func (p parameter) object() object {
 	}
 	if p.example != nil {
 		o["example"] = p.example
+	}
+	if p.examples != nil {
+		examples := make(object)
+		for name, value := range p.examples {
+			examples[name] = object{"value": value}
+		}
+		o["examples"] = examples
 	}
 	return o
 }

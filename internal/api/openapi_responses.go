@@ -1,10 +1,6 @@
 package api
 
-import (
-	"maps"
-
-	"github.com/allswell/allswell/internal/web"
-)
+import "github.com/allswell/allswell/internal/web"
 
 // headerComponents are the headers to which responses refer.
 func headerComponents() object {
@@ -53,7 +49,9 @@ func rateLimitedHeaders() object {
 		"X-RateLimit-Limit":     object{"required": true, "schema": object{"type": "integer", "minimum": 1}},
 		"X-RateLimit-Remaining": object{"required": true, "schema": object{"type": "integer", "const": 0}},
 		"X-RateLimit-Reset": object{
-			"description": "When the next request is accepted, in Unix seconds.", "required": true, "schema": object{"type": "integer"},
+			"description": "When the next request is accepted, in Unix seconds.",
+			"required":    true,
+			"schema":      object{"type": "integer"},
 		},
 		"Retry-After": refTo("headers", "RetryAfter"),
 	}
@@ -62,7 +60,9 @@ func rateLimitedHeaders() object {
 // errorComponents are the errors to which operations refer. Those of pings have no code, and those of HEAD no body.
 func errorComponents() object {
 	unauthenticated := failure("The token is missing, unknown, revoked or expired.", "Unauthenticated.")
-	unauthenticated["headers"].(object)["WWW-Authenticate"] = object{"required": true, "schema": object{"type": "string", "const": "Bearer"}}
+	unauthenticated["headers"].(object)["WWW-Authenticate"] = object{
+		"required": true, "schema": object{"type": "string", "const": "Bearer"},
+	}
 
 	tooMany := coded("The rate limit is exceeded.", web.CodeRateLimited, "Too many requests.")
 	pingTooMany := failure("The rate limit is exceeded. The body has no code.", "Too many requests.")
@@ -171,15 +171,4 @@ func documentResponses() object {
 		"405": object{"description": "The method is neither GET nor HEAD.", "content": jsonContent(refTo("schemas", "Error"))},
 		"500": refTo("responses", "Fault"),
 	}
-}
-
-// headResponses returns the responses to a HEAD for those to a GET.
-func headResponses(responses object) object {
-	head := make(object)
-	for status, response := range responses {
-		copied := maps.Clone(response.(object))
-		delete(copied, "content")
-		head[status] = copied
-	}
-	return head
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,6 +49,28 @@ func served(t testing.TB) []byte {
 	return text
 }
 
+// TestMistakesInDescriptions checks that mistakes are found before the first test.
+func TestMistakesInDescriptions(t *testing.T) {
+	fine := operation{id: "getX", summary: "Get x.", returns: one("Page", "X.")}
+	for _, rt := range []route{
+		{"GET", "/x", read, nil, operation{summary: "Get x.", returns: fine.returns}},
+		{"GET", "/x", read, nil, operation{id: "getX", returns: fine.returns}},
+		{"GET", "/x", read, nil, operation{id: "getX", summary: "Get x."}},
+		{"GET", "/x/{xId}", read, nil, fine},
+		{"GET", "/taken", read, nil, fine},
+	} {
+		if addOperation(object{"/taken": object{"get": object{}}}, &rt, "X", nil) == nil {
+			t.Errorf("%+v is accepted", rt)
+		}
+	}
+	for _, part := range []object{{"x-values": "nothing"}, {"x-fields": "nothing"}} {
+		lists := newTables()
+		if lists.complete([]any{part}); lists.err == nil {
+			t.Errorf("%v is accepted", part)
+		}
+	}
+}
+
 // strictDocument is the document that clients get, except that responses have only the fields that it names.
 var strictDocument = sync.OnceValues(func() ([]byte, error) {
 	source, err := newDocument()
@@ -79,77 +100,6 @@ func loadSpec(t testing.TB) *openapi3.T {
 		t.Fatal(err)
 	}
 	return doc
-}
-
-// heartbeat are the routes that package ping serves. The document describes them.
-var heartbeat = []string{
-	"GET /api/v1/heartbeat/{token}", "HEAD /api/v1/heartbeat/{token}", "POST /api/v1/heartbeat/{token}",
-	"GET /api/v1/heartbeat/{token}/{signal}", "HEAD /api/v1/heartbeat/{token}/{signal}", "POST /api/v1/heartbeat/{token}/{signal}",
-	"GET /api/v1/heartbeat/{key}/{slug}/{signal}", "HEAD /api/v1/heartbeat/{key}/{slug}/{signal}", "POST /api/v1/heartbeat/{key}/{slug}/{signal}",
-}
-
-func TestDocumentHasAllRoutes(t *testing.T) {
-	doc := loadSpec(t)
-	if !doc.IsOpenAPI31OrLater() {
-		t.Errorf("the document is of OpenAPI %s", doc.OpenAPI)
-	}
-	var documented []string
-	for path, item := range doc.Paths.Map() {
-		for method := range item.Operations() {
-			documented = append(documented, method+" "+path)
-		}
-	}
-	served := slices.Clone(heartbeat)
-	for _, rt := range routes() {
-		served = append(served, rt.method+" "+rt.path)
-	}
-	slices.Sort(documented)
-	slices.Sort(served)
-	for _, line := range served {
-		if !slices.Contains(documented, line) {
-			t.Errorf("%s is served and not documented", line)
-		}
-	}
-	for _, line := range documented {
-		if !slices.Contains(served, line) {
-			t.Errorf("%s is documented and not served", line)
-		}
-	}
-}
-
-// TestDocumentHasTheStatusesOfRoutes compares the statuses in the document with
-// those that follow from the table of routes.
-func TestDocumentHasTheStatusesOfRoutes(t *testing.T) {
-	doc := loadSpec(t)
-	for _, rt := range routes() {
-		op := doc.Paths.Value(rt.path).GetOperation(rt.method)
-		want := []string{"500"}
-		if rt.scope != open {
-			want = append(want, "401", "403", "429", "503")
-		}
-		if strings.Contains(rt.path, "{") {
-			want = append(want, "404")
-		}
-		switch rt.method {
-		case "POST":
-			want = append(want, "409", "413", "422")
-		case "PATCH", "PUT":
-			want = append(want, "200", "413", "422")
-		case "DELETE":
-			want = append(want, "204", "422")
-		}
-		if rt.method != "GET" {
-			want = append(want, "412")
-		}
-		for _, status := range want {
-			if op.Responses.Value(status) == nil {
-				t.Errorf("%s %s: %s is missing", rt.method, rt.path, status)
-			}
-		}
-		if secured := op.Security == nil; secured != (rt.scope != open) {
-			t.Errorf("%s %s: the document says that a token is needed: %v", rt.method, rt.path, secured)
-		}
-	}
 }
 
 // checkAgainstDocument fails the test if a response does not match the document's
