@@ -25,14 +25,15 @@ var alertRuleRoutes = []route{
 			"each with a name of its own.",
 		returns: created("AlertRule", "The rule."),
 	}},
-	{"POST", ruleTestPath, read, (*api).testAlertRules, operation{
+	{"POST", "/api/v1/alert-rules/test", read, (*api).testAlertRules, operation{
 		id:      "testAlertRules",
 		summary: "Show whom an event would notify, when and why. Nothing is sent.",
 		text: "What is shown holds as long as the alert lasts, nobody acknowledges it, and nothing is changed. " +
 			"There are up to 50 steps of a rule, and fewer, but at least 10, if more than 40 rules match. Two " +
 			"forecasts at a time are made; others are answered 503 with `Retry-After`. It takes a token with the " +
 			"scope `read`.",
-		returns: one("AlertForecast", "What each rule would do."),
+		returns:   one("AlertForecast", "What each rule would do."),
+		rehearsal: true,
 	}},
 	{"GET", "/api/v1/alert-rules/{ruleId}", read, (*api).getAlertRule, operation{
 		id:      "getAlertRule",
@@ -273,9 +274,6 @@ func (a *api) changeAlertRule(c *call) (store.Response, error) {
 func (a *api) deleteAlertRule(c *call) (store.Response, error) {
 	return noContent(a.store.DeleteAlertRule(c.Context(), c.actor(), c.PathValue("ruleId"), c.cond))
 }
-
-// ruleTestPath is the path of testAlertRules.
-const ruleTestPath = "/api/v1/alert-rules/test"
 
 type alertForecastJSON struct {
 	Event     alert.Event        `json:"event"`

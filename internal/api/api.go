@@ -179,7 +179,7 @@ type call struct {
 }
 
 func (a *api) serve(rt *route, w http.ResponseWriter, r *http.Request) error {
-	c := &call{Request: r, route: rt, base: a.base(r), lenient: rt.isContract()}
+	c := &call{Request: r, route: rt, base: a.base(r), lenient: rt.contract}
 	if rt.scope != open {
 		if err := a.authenticate(c, w.Header()); err != nil {
 			return err

@@ -30,13 +30,14 @@ var channelRoutes = []route{
 			"200 channels, each with a name of its own. Secrets are never shown.",
 		returns: created("AlertChannel", "The channel."),
 	}},
-	{"POST", newChannelTestPath, admin, (*api).testNewChannel, operation{
+	{"POST", "/api/v1/channels/test", admin, (*api).testNewChannel, operation{
 		id:      "testNewChannel",
 		summary: "Send a test message to what a new channel would be. Nothing is saved.",
 		text: "The body is that of `createChannel`; the fields that have nothing to do with the message are " +
 			"ignored. A message that is not accepted is a result, and not an error. A workspace may run 30 tests in " +
 			"any minute; more are 429.",
-		returns: one("ChannelTest", "The result."),
+		returns:   one("ChannelTest", "The result."),
+		rehearsal: true,
 	}},
 	{"GET", "/api/v1/channels/{channelId}", read, (*api).getChannel, operation{
 		id:      "getChannel",
@@ -56,11 +57,12 @@ var channelRoutes = []route{
 		summary: "Delete a channel with what waits for it.",
 		text:    "If a rule, an on-call schedule or the setting `ALLSWELL_SMS_CHANNEL` needs it, that is 422.",
 	}},
-	{"POST", channelTestPath, admin, (*api).testChannel, operation{
-		id:      "testChannel",
-		summary: "Send a test message to a channel.",
-		text:    "The limits are those of `testNewChannel`.",
-		returns: one("ChannelTest", "The result."),
+	{"POST", "/api/v1/channels/{channelId}/test", admin, (*api).testChannel, operation{
+		id:        "testChannel",
+		summary:   "Send a test message to a channel.",
+		text:      "The limits are those of `testNewChannel`.",
+		returns:   one("ChannelTest", "The result."),
+		rehearsal: true,
 	}},
 }
 
@@ -285,12 +287,6 @@ func readChannelChange(o *web.Object, before alert.Channel) (alert.Channel, erro
 func (a *api) deleteChannel(c *call) (store.Response, error) {
 	return noContent(a.store.DeleteAlertChannel(c.Context(), c.actor(), c.PathValue("channelId"), c.cond))
 }
-
-// Paths of tests of channels.
-const (
-	newChannelTestPath = "/api/v1/channels/test"
-	channelTestPath    = "/api/v1/channels/{channelId}/test"
-)
 
 type channelTestJSON struct {
 	Taken  bool    `json:"taken"`

@@ -45,7 +45,8 @@ var componentRoutes = []route{
 		text: "The status is shown immediately, regardless of monitors, until it is set again or another monitor " +
 			"goes down. Other fields than `status` and `description` are ignored here, and named in " +
 			"`Allswell-Ignored`: `editComponent` changes them.",
-		returns: one("Component", "The component."),
+		returns:  one("Component", "The component."),
+		contract: true,
 	}},
 	{"DELETE", "/api/v1/pages/{pageSlug}/components/{componentId}", write, (*api).deleteComponent, operation{
 		id:      "deleteComponent",

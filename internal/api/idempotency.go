@@ -64,7 +64,7 @@ func (a *api) serveOnce(rt *route, c *call, h http.Header) (store.Response, erro
 // The two PATCH routes of the contract (see docs/api.md) must not refuse a client that
 // sends it with every request. A test of a monitor, of a channel or of the rules changes nothing.
 func (rt *route) ignoresIdempotencyKey() bool {
-	return rt.method == http.MethodGet || rt.path == testPath || rt.path == monitorTestPath || rt.path == newChannelTestPath || rt.path == channelTestPath || rt.path == ruleTestPath || rt.method == http.MethodPatch && rt.isContract()
+	return rt.method == http.MethodGet || rt.rehearsal || rt.method == http.MethodPatch && rt.contract
 }
 
 // findResponse returns the saved response of the same request, if there is one.

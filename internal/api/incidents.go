@@ -26,10 +26,11 @@ var incidentRoutes = []route{
 		returns: list("Incident"),
 	}},
 	{"POST", "/api/v1/pages/{pageSlug}/incidents", write, (*api).createIncident, operation{
-		id:      "createIncident",
-		summary: "Create an incident.",
-		text:    "A page can have 200 open incidents that people opened. One more, created or reopened, is 422.",
-		returns: created("IncidentWithUpdates", "The new incident, with its updates."),
+		id:       "createIncident",
+		summary:  "Create an incident.",
+		text:     "A page can have 200 open incidents that people opened. One more, created or reopened, is 422.",
+		returns:  created("IncidentWithUpdates", "The new incident, with its updates."),
+		contract: true,
 	}},
 	{"GET", "/api/v1/incidents/{incidentId}", read, (*api).getIncident, operation{
 		id:      "getIncident",
@@ -47,7 +48,8 @@ var incidentRoutes = []route{
 			"change, and subscribers are notified once of both. A blank `message` is ignored. So is one that " +
 			"repeats the newest update while nothing else changes: a request can be repeated. `postUpdate` adds an " +
 			"update in any case.",
-		returns: one("Incident", "The incident, without its updates."),
+		returns:  one("Incident", "The incident, without its updates."),
+		contract: true,
 	}},
 	{"DELETE", "/api/v1/incidents/{incidentId}", write, (*api).deleteIncident, operation{
 		id:      "deleteIncident",

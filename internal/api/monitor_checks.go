@@ -25,7 +25,8 @@ var monitorCheckRoutes = []route{
 		text: "The body is that of `createMonitor`; the fields that have nothing to do with the check are ignored. " +
 			"The timeout is at most 30 seconds. A check that fails is a result, and not an error. A workspace may " +
 			"run 30 tests in any minute; more are 429.",
-		returns: one("CheckResult", "The result."),
+		returns:   one("CheckResult", "The result."),
+		rehearsal: true,
 	}},
 	{"GET", "/api/v1/monitors/{monitorId}/results", read, (*api).listCheckResults, operation{
 		id:      "listCheckResults",
@@ -33,12 +34,13 @@ var monitorCheckRoutes = []route{
 		text:    "Empty for a monitor of the type `heartbeat`.",
 		returns: list("CheckResult"),
 	}},
-	{"POST", monitorTestPath, write, (*api).testMonitor, operation{
+	{"POST", "/api/v1/monitors/{monitorId}/test", write, (*api).testMonitor, operation{
 		id:      "testMonitor",
 		summary: "Check the target of a monitor once. The result is not saved, and does not count.",
 		text: "The timeout is at most 30 seconds. 422 for a monitor of the type `heartbeat`. A workspace may run 30 " +
 			"tests in any minute; more are 429. The body is ignored.",
-		returns: one("CheckResult", "The result."),
+		returns:   one("CheckResult", "The result."),
+		rehearsal: true,
 	}},
 }
 
@@ -336,9 +338,6 @@ var allFields = func() (t check.Type) {
 
 // testPath is the path of testNewMonitor. A monitor may have the slug test: see api.handler.
 const testPath = "/api/v1/monitors/test"
-
-// monitorTestPath is the path of testMonitor.
-const monitorTestPath = "/api/v1/monitors/{monitorId}/test"
 
 // monitorPath is the path of a monitor.
 const monitorPath = "/api/v1/monitors/{monitorId}"

@@ -18,6 +18,12 @@ type operation struct {
 	text    string      // more about it; Markdown
 	query   []parameter // without those of every list
 	returns result      // zero: a DELETE, which returns nothing
+
+	// contract: it is a route of the contract (see docs/api.md), which must not refuse what it does not know. The fifth
+	// one is the heartbeat, which reads no body.
+	contract bool
+	// rehearsal: it tests something and changes nothing.
+	rehearsal bool
 }
 
 // result is the response to a successful request.
@@ -175,7 +181,7 @@ func (rt *route) headers() object {
 	if rt.hasEntityTag() && rt.method != http.MethodPost && rt.method != http.MethodDelete {
 		headers["ETag"] = refTo("headers", "EntityTag")
 	}
-	if rt.isContract() {
+	if rt.contract {
 		headers[ignoredHeader] = refTo("headers", "Ignored")
 	}
 	return headers

@@ -48,17 +48,6 @@ func (rt *route) maxBodySize() int64 {
 	return 0
 }
 
-// isContract reports whether the route is one of the contract (see docs/api.md), which must not refuse what it does not
-// know. The fifth one is the heartbeat, which reads no body.
-func (rt *route) isContract() bool {
-	switch rt.method + " " + rt.path {
-	case "POST /api/v1/pages/{pageSlug}/incidents", "PATCH /api/v1/incidents/{incidentId}", "POST /api/v1/incidents/{incidentId}/updates",
-		"PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
-		return true
-	}
-	return false
-}
-
 // family is a group of routes with a tag in the OpenAPI document, and its description.
 type family struct {
 	tag, text string

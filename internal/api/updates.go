@@ -21,7 +21,8 @@ var updateRoutes = []route{
 		text: "An incident can have 1,000 updates. One more is 422 on `message`. The other fields change the " +
 			"incident first, as `changeIncident` and `setAffectedComponents` do, and subscribers are notified once " +
 			"of all.",
-		returns: created("Update", "The new update."),
+		returns:  created("Update", "The new update."),
+		contract: true,
 	}},
 	{"GET", "/api/v1/incidents/{incidentId}/updates/{updateId}", read, (*api).getUpdate, operation{
 		id:      "getUpdate",
