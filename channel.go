@@ -247,7 +247,7 @@ func hostOfURL(target string) string {
 func checkEmail(bad *ValidationError, field, address string) string {
 	address, _ = hostname.InAddress(strings.ToLower(strings.TrimSpace(address))) // what has no ASCII form is refused below
 	if address == "" {
-		bad.Add(field, "The %s field is required.", field)
+		bad.Add(field, Required)
 		return ""
 	}
 	parsed, err := mail.ParseAddress(address)
@@ -256,7 +256,7 @@ func checkEmail(bad *ValidationError, field, address string) string {
 	if err != nil || parsed.Address != address || len(address) > MaxEmailLength || len(local) > 64 ||
 		strings.ContainsFunc(address, odd) || !isHostname(domain) ||
 		!strings.Contains(domain, ".") || endsInNumber(domain) {
-		bad.Add(field, "The %s must be an e-mail address.", field)
+		bad.Add(field, "must be an e-mail address")
 		return ""
 	}
 	return address
@@ -267,25 +267,25 @@ func checkEmail(bad *ValidationError, field, address string) string {
 func checkURL(bad *ValidationError, field, address string) string {
 	address = strings.TrimSpace(address)
 	if address == "" {
-		bad.Add(field, "The %s field is required.", field)
+		bad.Add(field, Required)
 		return ""
 	}
 	if !strings.Contains(address, "://") {
-		bad.Add(field, "The %s must begin with https:// or http://, such as https://www.example.com.", field)
+		bad.Add(field, "must begin with https:// or http://, such as https://www.example.com")
 		return ""
 	}
 	address, _ = hostname.InURL(address) // what has no ASCII form is refused below
 	u, err := url.Parse(address)
 	if err != nil || len(address) > MaxURLLength || u.Opaque != "" || u.Host == "" ||
 		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		bad.Add(field, "The %s must be a URL of http or https, without spaces.", field)
+		bad.Add(field, "must be a URL of http or https, without spaces")
 		return ""
 	}
 	u.Scheme, u.Host, u.Fragment, u.RawFragment = strings.ToLower(u.Scheme), strings.ToLower(u.Host), "", ""
 	host, port := u.Hostname(), u.Port()
 	if u.Scheme != "http" && u.Scheme != "https" || u.User != nil ||
 		net.ParseIP(host) == nil && !isHostname(host) || strings.HasSuffix(u.Host, ":") {
-		bad.Add(field, "The %s must be a URL of http or https, without a user name in it.", field)
+		bad.Add(field, "must be a URL of http or https, without a user name in it")
 		return ""
 	}
 	if !CheckPort(bad, field, u) {

@@ -54,7 +54,7 @@ const (
 func checkPush(bad *ValidationError, field, target string) string {
 	p, ok := ParsePushTarget(target)
 	if !ok {
-		bad.Add(field, "The %s must be the subscription of a browser.", field)
+		bad.Add(field, "must be the subscription of a browser")
 		return ""
 	}
 	problems := new(ValidationError)
@@ -63,7 +63,7 @@ func checkPush(bad *ValidationError, field, target string) string {
 	auth, authErr := decodePushKey(p.Auth)
 	_, pointErr := ecdh.P256().NewPublicKey(key)
 	if problems.Err() != nil || keyErr != nil || authErr != nil || pointErr != nil || len(key) != pushKeyLength || len(auth) != pushAuthLength {
-		bad.Add(field, "The %s must be the subscription of a browser.", field)
+		bad.Add(field, "must be the subscription of a browser")
 		return ""
 	}
 	return p.String()

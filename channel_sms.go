@@ -17,7 +17,7 @@ var phoneNumber = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 // It adds an error to bad if the number is not valid.
 func checkPhone(bad *ValidationError, field, number string) string {
 	if strings.TrimSpace(number) == "" {
-		bad.Add(field, "The %s field is required.", field)
+		bad.Add(field, Required)
 		return ""
 	}
 	number = strings.ReplaceAll(number, "(0)", "") // the trunk prefix, which is dialled only within the country
@@ -26,7 +26,7 @@ func checkPhone(bad *ValidationError, field, number string) string {
 		number = "+" + rest
 	}
 	if !phoneNumber.MatchString(number) {
-		bad.Add(field, "The %s must be a phone number with its country code, such as +4915112345678.", field)
+		bad.Add(field, "must be a phone number with its country code, such as +4915112345678")
 		return ""
 	}
 	return number

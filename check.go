@@ -111,7 +111,7 @@ func (c CheckSpec) HasSecrets() error {
 	var bad ValidationError
 	for _, field := range c.SecretFields {
 		if _, ok := c.Secrets[field]; !ok {
-			bad.Add(field, "The secrets of the monitor cannot be opened: give the %s again.", field)
+			bad.Add(field, "The secrets of the monitor cannot be opened: give the %s again.", Name(field))
 		}
 	}
 	return bad.Err()

@@ -40,18 +40,18 @@ func (c CheckSpec) check(bad *ValidationError, interval time.Duration) {
 	}
 	switch {
 	case c.Timeout < MinCheckTimeout || c.Timeout > MaxCheckTimeout || c.Timeout%time.Second != 0:
-		bad.Add("timeout", "The timeout must be a whole number of seconds from %d to %d.", MinCheckTimeout/time.Second, MaxCheckTimeout/time.Second)
+		bad.Add("timeout", "must be a whole number of seconds from %d to %d", MinCheckTimeout/time.Second, MaxCheckTimeout/time.Second)
 	case c.Timeout >= interval:
 		bad.Add("timeout", "The timeout, %d s, must be shorter than the interval, %d s: give a shorter timeout, too.", c.Timeout/time.Second, interval/time.Second)
 	}
 	if c.SlowAfter != 0 && (c.SlowAfter < time.Millisecond || c.SlowAfter >= c.Timeout || c.SlowAfter%time.Millisecond != 0) {
-		bad.Add("slow_after", "The slow_after must be at least a millisecond, and shorter than the timeout.")
+		bad.Add("slow_after", "must be at least a millisecond, and shorter than the %s", Name("timeout"))
 	}
 	if c.RecoveryThreshold < 1 || c.RecoveryThreshold > MaxRecoveryThreshold {
-		bad.Add("recovery_threshold", "The recovery_threshold must be from 1 to %d.", MaxRecoveryThreshold)
+		bad.Add("recovery_threshold", "must be from 1 to %d", MaxRecoveryThreshold)
 	}
 	if c.ConfirmFrom < 1 || c.ConfirmFrom > MaxConfirmFrom {
-		bad.Add("confirm_from", "The confirm_from must be from 1 to %d.", MaxConfirmFrom)
+		bad.Add("confirm_from", "must be from 1 to %d", MaxConfirmFrom)
 	}
 	size := len(c.Config)
 	for field, value := range c.Secrets {
@@ -88,7 +88,7 @@ func (ch MonitorChange) refuseHeartbeatFields(bad *ValidationError) {
 		{"no_overlap", c.NoOverlap},
 	} {
 		if f.given {
-			bad.Add(f.name, "Only a heartbeat monitor has a %s.", f.name)
+			bad.Add(f.name, "Only a heartbeat monitor has a %s.", Name(f.name))
 		}
 	}
 }

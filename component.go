@@ -52,7 +52,7 @@ type ComponentChange struct {
 func (ch ComponentChange) Validate() error {
 	var bad ValidationError
 	if !ch.Status.Valid() {
-		bad.Add("status", "The status must be one of: %s.", joinValues(Statuses))
+		bad.Add("status", "must be one of: %s", joinValues(Statuses))
 	}
 	if ch.Description != nil {
 		CheckLength(&bad, "description", *ch.Description, MaxDescriptionLength)
@@ -171,7 +171,7 @@ func (n NewComponent) Validate() error {
 		CheckLength(&bad, "description", *n.Description, MaxDescriptionLength)
 	}
 	if n.Status != "" && !n.Status.Valid() {
-		bad.Add("status", "The status must be one of: %s.", joinValues(Statuses))
+		bad.Add("status", "must be one of: %s", joinValues(Statuses))
 	}
 	checkOrder(&bad, n.Order)
 	return bad.Err()
@@ -284,7 +284,7 @@ func (g *Group) Apply(ch GroupChange, now time.Time) {
 
 func checkOrder(bad *ValidationError, order *int) {
 	if order != nil && (*order < -MaxOrder || *order > MaxOrder) {
-		bad.Add("order", "The order must be from %d to %d.", -MaxOrder, MaxOrder)
+		bad.Add("order", "must be from %d to %d", -MaxOrder, MaxOrder)
 	}
 }
 

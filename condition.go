@@ -113,14 +113,14 @@ func (r RunConditions) Has(c Condition) bool {
 
 func (r RunConditions) check(bad *ValidationError) {
 	if d := r.MinRuntime; d < 0 || d > MaxRuntime || d%time.Second != 0 {
-		bad.Add("min_runtime", "The min_runtime must be a whole number of seconds from 1 to %d.", MaxRuntime/time.Second)
+		bad.Add("min_runtime", "must be a whole number of seconds from 1 to %d", MaxRuntime/time.Second)
 	}
 	if r.MaxPerInterval < 0 || r.MaxPerInterval > MaxPerInterval {
-		bad.Add("max_per_interval", "The max_per_interval must be from 1 to %d.", MaxPerInterval)
+		bad.Add("max_per_interval", "must be from 1 to %d", MaxPerInterval)
 	}
 	for _, c := range Conditions {
 		if !slices.Contains(ConditionActions, r.Action(c)) {
-			bad.Add(string(c)+"_action", "The %s_action must be one of: %s.", c, joinValues(ConditionActions))
+			bad.Add(string(c)+"_action", "must be one of: %s", joinValues(ConditionActions))
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (r RunConditions) check(bad *ValidationError) {
 // CheckRuntimes adds an error to bad if every run would violate one of the limits. 0 is no limit.
 func CheckRuntimes(bad *ValidationError, shortest, longest time.Duration) {
 	if longest > 0 && shortest > longest {
-		bad.Add("min_runtime", "The min_runtime must not be longer than the max_runtime.")
+		bad.Add("min_runtime", "must not be longer than the %s", Name("max_runtime"))
 	}
 }
 

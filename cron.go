@@ -99,20 +99,19 @@ func (c Cron) validate(bad *ValidationError) {
 	}
 	switch {
 	case c.Expression == "":
-		bad.Add("schedule.expression", "The expression field is required.")
+		bad.Add("schedule.expression", Required)
 	case err != nil:
-		bad.Add("schedule.expression", "The expression is wrong: %s.", err)
+		bad.Add("schedule.expression", "is wrong: %s", err)
 	case never > 0 && len(times) > 1:
-		bad.Add("schedule.expression",
-			"The expression is wrong: line %d: it never matches: there is no such time.", never)
+		bad.Add("schedule.expression", "is wrong: line %d: it never matches: there is no such time", never)
 	case never > 0:
-		bad.Add("schedule.expression", "The expression never matches: there is no such time.")
+		bad.Add("schedule.expression", "never matches: there is no such time")
 	}
 	if c.Kubernetes && c.Calendar {
-		bad.Add("schedule.kubernetes", "The kubernetes field needs a schedule of the kind cron.")
+		bad.Add("schedule.kubernetes", "field needs a schedule of the kind cron")
 	}
 	if !ValidZone(c.TimeZone) {
-		bad.Add("schedule.time_zone", "The time_zone must be the name of a zone, such as Europe/Berlin.")
+		bad.Add("schedule.time_zone", "must be the name of a zone, such as Europe/Berlin")
 	}
 }
 

@@ -202,9 +202,9 @@ func (h Hosts) CheckDomain(bad *ValidationError, domain string) {
 	switch {
 	case domain == "":
 	case h.base == "":
-		bad.Add("domain", "The domain requires ALLSWELL_BASE_URL to be set.")
+		bad.Add("domain", "requires ALLSWELL_BASE_URL to be set")
 	case h.Contains(domain):
-		bad.Add("domain", "The domain must not be a name of the installation itself (ALLSWELL_BASE_URL, ALLSWELL_OWN_HOSTS).")
+		bad.Add("domain", "must not be a name of the installation itself (ALLSWELL_BASE_URL, ALLSWELL_OWN_HOSTS)")
 	}
 }
 

@@ -3,6 +3,7 @@ package allswell
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -75,7 +76,32 @@ type ValidationError struct {
 // the field, such as "must be after %s"; or a whole sentence. Arguments are texts, numbers, and a Name for each other
 // field. None of them contains the client's input.
 func (e *ValidationError) Add(field, code string, args ...any) {
-	e.Problems = append(e.Problems, Problem{field, code, args})
+	if false {
+		_ = fmt.Sprintf(code, args...) // lets go vet check the formats of callers
+	}
+	e.Problems = append(e.Problems, Problem{field, code, plain(args)})
+}
+
+// plain returns arguments as texts, whole numbers and names.
+func plain(args []any) []any {
+	out := make([]any, len(args))
+	for i, arg := range args {
+		v := reflect.ValueOf(arg)
+		switch out[i] = arg; {
+		case v.CanInt():
+			out[i] = int(v.Int())
+		case v.Kind() != reflect.String:
+			out[i] = fmt.Sprint(arg) // an address, or an error
+		case v.Type() != reflect.TypeFor[Name]():
+			out[i] = v.String()
+		}
+	}
+	return out
+}
+
+// AddText adds a problem whose words come from elsewhere. They are a predicate or a sentence, as those of Add.
+func (e *ValidationError) AddText(field, text string) {
+	e.Problems = append(e.Problems, Problem{Field: field, Code: strings.ReplaceAll(text, "%", "%%")})
 }
 
 // Has reports whether a field has a problem.

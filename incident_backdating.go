@@ -19,7 +19,7 @@ func (n NewIncident) checkSpan(bad *ValidationError) {
 		bad.Add("resolved_at", "The time must not be before the beginning.")
 	}
 	if n.State != "" && n.State != IncidentResolved {
-		bad.Add("state", "The state of an incident that is over is resolved.")
+		bad.Add("state", "of an incident that is over is resolved")
 	}
 }
 

@@ -14,7 +14,7 @@ func (i *Incident) TakeOver(taken bool, now time.Time) (changed bool, err error)
 	case !i.Automatic():
 		bad.Add("incident", "No monitor opened the incident.")
 	case i.Resolved:
-		bad.Add("incident", "The incident is resolved.")
+		bad.Add("incident", "is resolved")
 	}
 	if err := bad.Err(); err != nil || i.TakenOver == taken {
 		return false, err

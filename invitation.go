@@ -54,7 +54,7 @@ func (n *NewInvitation) Validate() error {
 
 func checkRole(bad *ValidationError, r Role) {
 	if !r.Valid() {
-		bad.Add("role", "The role must be viewer, editor, admin or owner.")
+		bad.Add("role", "must be viewer, editor, admin or owner")
 	}
 }
 

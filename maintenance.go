@@ -277,7 +277,7 @@ func (ch MaintenanceChange) begins(m Maintenance) bool {
 func (ch MaintenanceChange) checkState(bad *ValidationError, m Maintenance) {
 	switch to := *ch.State; {
 	case !to.Valid():
-		bad.Add("state", "The state must be one of: %s.", joinValues(MaintenanceStates))
+		bad.Add("state", "must be one of: %s", joinValues(MaintenanceStates))
 	case to == m.State:
 	case m.State == MaintenanceCompleted:
 		bad.Add("state", "The maintenance is completed.")
@@ -352,26 +352,26 @@ func (m *Maintenance) AddUpdate(id, message string, number int, now time.Time) M
 func checkSpan(bad *ValidationError, from, until, now time.Time) {
 	switch {
 	case from.IsZero():
-		bad.Add("scheduled_for", "The scheduled_for field is required.")
+		bad.Add("scheduled_for", Required)
 	case from.After(now.Add(MaxMaintenanceLead)):
-		bad.Add("scheduled_for", "The scheduled_for must be within two years.")
+		bad.Add("scheduled_for", "must be within two years")
 	}
 	switch length := until.Sub(from); {
 	case until.IsZero():
-		bad.Add("scheduled_until", "The scheduled_until field is required.")
+		bad.Add("scheduled_until", Required)
 	case from.IsZero():
 	case length < MinMaintenanceLength:
-		bad.Add("scheduled_until", "The scheduled_until must be at least a minute after scheduled_for.")
+		bad.Add("scheduled_until", "must be at least a minute after %s", Name("scheduled_for"))
 	case length > MaxMaintenanceLength:
-		bad.Add("scheduled_until", "The scheduled_until must be at most 31 days after scheduled_for.")
+		bad.Add("scheduled_until", "must be at most 31 days after %s", Name("scheduled_for"))
 	case !until.After(now):
-		bad.Add("scheduled_until", "The scheduled_until must be in the future.")
+		bad.Add("scheduled_until", "must be in the future")
 	}
 }
 
 func checkReminder(bad *ValidationError, d time.Duration) {
 	if d < 0 || d > MaxRemindBefore || d%time.Second != 0 {
-		bad.Add("remind_before", "The remind_before must be a whole number of seconds from 0 to %d.", MaxRemindBefore/time.Second)
+		bad.Add("remind_before", "must be a whole number of seconds from 0 to %d", MaxRemindBefore/time.Second)
 	}
 }
 

@@ -47,7 +47,7 @@ func (n NewMonitor) Validate() error {
 	}
 	checkGrace(&bad, n.Grace)
 	if n.Page == "" && n.ComponentID != "" {
-		bad.Add("page", "The page field is required with a component_id.")
+		bad.Add("page", "field is required with a %s", Name("component_id"))
 	}
 	if n.FailureThreshold != 0 {
 		checkThreshold(&bad, n.FailureThreshold)
@@ -150,7 +150,7 @@ func (ch MonitorChange) Validate(now time.Time) error {
 	if ch.PausedUntil != nil {
 		checkPause(&bad, *ch.PausedUntil, now)
 		if ch.Enabled != nil && *ch.Enabled && !ch.PausedUntil.IsZero() {
-			bad.Add("paused_until", "The paused_until cannot be given for a monitor that is enabled.")
+			bad.Add("paused_until", "cannot be given for a monitor that is enabled")
 		}
 	}
 	if ch.Name != nil {
@@ -184,7 +184,7 @@ func (ch MonitorChange) Validate(now time.Time) error {
 	}
 	CheckTags(&bad, ch.AddTags)
 	if ch.Page != nil && *ch.Page == "" && ch.ComponentID != nil && *ch.ComponentID != "" {
-		bad.Add("page", "The page field is required with a component_id.")
+		bad.Add("page", "field is required with a %s", Name("component_id"))
 	}
 	return bad.Err()
 }
@@ -257,19 +257,19 @@ func (m *Monitor) reschedule(ch MonitorChange) {
 func checkCron(bad *ValidationError, cron Cron, interval time.Duration) {
 	cron.validate(bad)
 	if longest := cron.Longest(); interval != 0 && longest != 0 && interval != longest {
-		bad.Add("interval", "The interval disagrees with the schedule: give one of them.")
+		bad.Add("interval", "disagrees with the schedule: give one of them")
 	}
 }
 
 func checkGrace(bad *ValidationError, d *time.Duration) {
 	if d != nil && (*d < 0 || *d > MaxGrace || *d%time.Second != 0) {
-		bad.Add("grace", "The grace must be a whole number of seconds from 0 to %d.", MaxGrace/time.Second)
+		bad.Add("grace", "must be a whole number of seconds from 0 to %d", MaxGrace/time.Second)
 	}
 }
 
 func checkInterval(bad *ValidationError, d time.Duration) {
 	if d < MinInterval || d > MaxInterval || d%time.Second != 0 {
-		bad.Add("interval", "The interval must be a whole number of seconds from %d to %d.",
+		bad.Add("interval", "must be a whole number of seconds from %d to %d",
 			MinInterval/time.Second, MaxInterval/time.Second)
 	}
 }
@@ -277,19 +277,19 @@ func checkInterval(bad *ValidationError, d time.Duration) {
 // checkMaxRuntime accepts 0 for the default.
 func checkMaxRuntime(bad *ValidationError, d time.Duration) {
 	if d < 0 || d > MaxRuntime || d%time.Second != 0 {
-		bad.Add("max_runtime", "The max_runtime must be a whole number of seconds from 1 to %d.", MaxRuntime/time.Second)
+		bad.Add("max_runtime", "must be a whole number of seconds from 1 to %d", MaxRuntime/time.Second)
 	}
 }
 
 func checkThreshold(bad *ValidationError, n int) {
 	if n < 1 || n > MaxFailureThreshold {
-		bad.Add("failure_threshold", "The failure_threshold must be from 1 to %d.", MaxFailureThreshold)
+		bad.Add("failure_threshold", "must be from 1 to %d", MaxFailureThreshold)
 	}
 }
 
 // checkDownStatus accepts DownStatuses.
 func checkDownStatus(bad *ValidationError, s Status) {
 	if !slices.Contains(DownStatuses, s) {
-		bad.Add("down_status", "The down_status must be one of: %s.", joinValues(DownStatuses))
+		bad.Add("down_status", "must be one of: %s", joinValues(DownStatuses))
 	}
 }

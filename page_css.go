@@ -16,30 +16,30 @@ var forbiddenCSS = []string{"@import", "url(", "src(", "image(", "image-set("}
 // checkCustomCSS adds an error to bad if a style sheet is too large, is not complete, or loads something.
 func checkCustomCSS(bad *ValidationError, css string) {
 	if len(css) > MaxCustomCSS {
-		bad.Add("custom_css", "The custom_css may have at most %d bytes.", MaxCustomCSS)
+		bad.Add("custom_css", "may have at most %d bytes", MaxCustomCSS)
 		return
 	}
 	if strings.ContainsRune(css, 0) || !utf8.ValidString(css) {
-		bad.Add("custom_css", "The custom_css must be text without NUL characters.")
+		bad.Add("custom_css", "must be text without NUL characters")
 		return
 	}
 	if strings.Contains(css, "</") || strings.Contains(css, "<!--") {
-		bad.Add("custom_css", "The custom_css must be a style sheet without HTML.")
+		bad.Add("custom_css", "must be a style sheet without HTML")
 		return
 	}
 	code, problem := cssCode(css)
 	if problem != "" {
-		bad.Add("custom_css", "The custom_css is not complete: %s.", problem)
+		bad.Add("custom_css", "is not complete: %s", problem)
 		return
 	}
 	if strings.Contains(code, `\`) {
-		bad.Add("custom_css", `The custom_css may have \ only in strings.`)
+		bad.Add("custom_css", `may have \ only in strings`)
 		return
 	}
 	code = strings.ToLower(code)
 	for _, part := range forbiddenCSS {
 		if strings.Contains(code, part) {
-			bad.Add("custom_css", "The custom_css must not have %s, because it cannot load anything.", part)
+			bad.Add("custom_css", "must not have %s, because it cannot load anything", part)
 			return
 		}
 	}

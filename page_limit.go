@@ -31,6 +31,6 @@ func (l PageLimit) check(bad *ValidationError, allowed bool, who string) {
 	case !allowed:
 		bad.Add("pages", "%s cannot be limited to pages.", who)
 	case len(l.Pages) == 0 || len(l.Pages) > MaxPageLimit:
-		bad.Add("pages", "The pages field must have 1 to %d slugs of pages.", MaxPageLimit)
+		bad.Add("pages", "field must have 1 to %d slugs of pages", MaxPageLimit)
 	}
 }

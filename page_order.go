@@ -35,12 +35,12 @@ func (p Place) IndexIn(ids []string) (int, error) {
 		if at := slices.Index(ids, p.Before); at >= 0 {
 			return at, nil
 		}
-		return 0, invalid("before", "The before field must be an object in the same group or list.")
+		return 0, invalid("before", "field must be an object in the same group or list")
 	case p.After != "":
 		if at := slices.Index(ids, p.After); at >= 0 {
 			return at + 1, nil
 		}
-		return 0, invalid("after", "The after field must be an object in the same group or list.")
+		return 0, invalid("after", "field must be an object in the same group or list")
 	default:
 		return len(ids), nil
 	}

@@ -96,23 +96,23 @@ var (
 // check adds an error to bad for every invalid setting. The store checks that the domain is free.
 func (s PageSettings) check(bad *ValidationError) {
 	if s.TimeZone != nil && !ValidZone(*s.TimeZone) {
-		bad.Add("time_zone", "The time_zone must be the name of a time zone, such as Europe/Berlin or UTC.")
+		bad.Add("time_zone", "must be the name of a time zone, such as Europe/Berlin or UTC")
 	}
 	if s.Language != nil && *s.Language != "" && !languageForm.MatchString(*s.Language) {
-		bad.Add("language", "The language must be a language tag, such as en or de.")
+		bad.Add("language", "must be a language tag, such as en or de")
 	}
 	if s.Domain != nil && *s.Domain != "" && !ValidDomain(asciiDomain(*s.Domain)) {
-		bad.Add("domain", "The domain must be a public host name in lower case, such as status.example.com, without a port, "+
-			"of at most %d characters.", MaxDomainLength)
+		bad.Add("domain", "must be a public host name in lower case, such as status.example.com, without a port, "+
+			"of at most %d characters", MaxDomainLength)
 	}
 	if s.Accent != nil && *s.Accent != "" && !accentForm.MatchString(*s.Accent) {
-		bad.Add("accent", "The accent must be a colour, such as #1b4f9c.")
+		bad.Add("accent", "must be a colour, such as #1b4f9c")
 	}
 	if s.Footer != nil {
 		checkFooter(bad, *s.Footer)
 	}
 	if s.Languages != nil && slices.ContainsFunc(*s.Languages, func(l string) bool { return !primaryLanguage.MatchString(l) }) {
-		bad.Add("languages", "The languages must be language tags, such as en and de.")
+		bad.Add("languages", "must be language tags, such as en and de")
 	}
 	if s.CustomCSS != nil {
 		checkCustomCSS(bad, *s.CustomCSS)
@@ -121,7 +121,7 @@ func (s PageSettings) check(bad *ValidationError) {
 		checkAutoIncidents(bad, *s.AutoIncidents)
 	}
 	if s.Visibility != nil && !slices.Contains(Visibilities, *s.Visibility) {
-		bad.Add("visibility", "The visibility must be one of: %s.", joinValues(Visibilities))
+		bad.Add("visibility", "must be one of: %s", joinValues(Visibilities))
 	}
 }
 
@@ -152,7 +152,7 @@ func checkFooter(bad *ValidationError, links []FooterLink) {
 	for i, l := range links {
 		CheckLine(bad, fmt.Sprintf("footer_links.%d.label", i), l.Label, MaxFooterLabelLength)
 		if !validLink(l.URL) {
-			bad.Add(fmt.Sprintf("footer_links.%d.url", i), "The url must be an http, https or mailto address.")
+			bad.Add(fmt.Sprintf("footer_links.%d.url", i), "must be an http, https or mailto address")
 		}
 	}
 }

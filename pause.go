@@ -11,7 +11,7 @@ const MaxPause = 366 * 24 * time.Hour
 // checkPause checks the end of a pause. A zero until means that the monitor is paused until it is resumed.
 func checkPause(bad *ValidationError, until, now time.Time) {
 	if !until.IsZero() && (!until.After(now) || until.Sub(now) > MaxPause) {
-		bad.Add("paused_until", "The paused_until must be in the future, and at most %d days from now.", MaxPause/(24*time.Hour))
+		bad.Add("paused_until", "must be in the future, and at most %d days from now", MaxPause/(24*time.Hour))
 	}
 }
 

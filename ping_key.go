@@ -44,10 +44,10 @@ type PingKeyChange struct {
 func (ch PingKeyChange) Validate() error {
 	var bad ValidationError
 	if ch.Key != nil && !IsPingKey(*ch.Key) {
-		bad.Add("key", "The key must have %d letters, digits, hyphens and underscores.", PingKeyLength)
+		bad.Add("key", "must have %d letters, digits, hyphens and underscores", PingKeyLength)
 	}
 	if ch.Key != nil && ch.Access != nil && *ch.Access == PingAccessOff {
-		bad.Add("key", "The key cannot be given with the access off.")
+		bad.Add("key", "cannot be given with the access off")
 	}
 	return bad.Err()
 }

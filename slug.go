@@ -27,7 +27,7 @@ func ValidSlug(s string) bool {
 // checkSlug adds an error if slug is empty or not valid.
 func checkSlug(bad *ValidationError, slug string) {
 	if slug == "" {
-		bad.Add("slug", "The slug field is required.")
+		bad.Add("slug", Required)
 	} else {
 		checkOptionalSlug(bad, slug)
 	}
@@ -36,7 +36,7 @@ func checkSlug(bad *ValidationError, slug string) {
 // checkOptionalSlug is like checkSlug but accepts "", in which case the slug is made from the name.
 func checkOptionalSlug(bad *ValidationError, slug string) {
 	if slug != "" && !ValidSlug(slug) {
-		bad.Add("slug", "The slug may only have lower-case letters, digits and hyphens, at most %d.", MaxSlugLength)
+		bad.Add("slug", "may only have lower-case letters, digits and hyphens, at most %d", MaxSlugLength)
 	}
 }
 

@@ -160,7 +160,7 @@ func (n NewSubscriber) Check() (NewSubscriber, error) {
 	if rules, ok := n.Channel.rules(); ok {
 		n.Target = rules.checkTarget(bad, "target", n.Target)
 	} else {
-		bad.Add("channel", "The channel must be one of: %s.", joinValues(OperatorChannels))
+		bad.Add("channel", "must be one of: %s", joinValues(OperatorChannels))
 	}
 	if n.Channel == ChannelPush && n.IncidentID == "" {
 		bad.Add("channel", "A browser can only subscribe itself, on the page of an incident.")
@@ -212,7 +212,7 @@ func (n NewSubscriber) CheckSignUp() (NewSubscriber, error) {
 	}
 	if !n.Channel.AtService(n.Target) {
 		bad := new(ValidationError)
-		bad.Add("target", "The target must be an incoming-webhook URL of %s.", n.Channel.Name())
+		bad.Add("target", "must be an incoming-webhook URL of %s", n.Channel.Name())
 		return n, bad
 	}
 	if n.Channel == ChannelPush {
@@ -220,7 +220,7 @@ func (n NewSubscriber) CheckSignUp() (NewSubscriber, error) {
 	}
 	if u, err := url.Parse(n.Target); err != nil || u.Scheme != "https" || u.Port() != "" || !ValidDomain(u.Host) {
 		bad := new(ValidationError)
-		bad.Add("target", "The target must be an https URL with a public host name, without a port.")
+		bad.Add("target", "must be an https URL with a public host name, without a port")
 		return n, bad
 	}
 	return n, nil

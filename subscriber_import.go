@@ -122,13 +122,13 @@ func readImport(bad *ValidationError, text string) (lines []ImportLine) {
 	text = lineEnds.Replace(strings.TrimPrefix(text, "\ufeff"))
 	switch {
 	case strings.TrimSpace(text) == "":
-		bad.Add("csv", "The csv field is required.")
+		bad.Add("csv", Required)
 		return nil
 	case len(text) > MaxImportBytes:
-		bad.Add("csv", "The csv may not be larger than %d KiB.", MaxImportBytes>>10)
+		bad.Add("csv", "may not be larger than %d KiB", MaxImportBytes>>10)
 		return nil
 	case strings.ContainsRune(text, 0) || !utf8.ValidString(text):
-		bad.Add("csv", "The csv must be text in UTF-8.")
+		bad.Add("csv", "must be text in UTF-8")
 		return nil
 	}
 	in := csv.NewReader(strings.NewReader(text))
@@ -146,13 +146,13 @@ func readImport(bad *ValidationError, text string) (lines []ImportLine) {
 		}
 		first = false
 		if len(lines) == MaxImportLines {
-			bad.Add("csv", "The csv may have at most %d lines.", MaxImportLines)
+			bad.Add("csv", "may have at most %d lines", MaxImportLines)
 			return nil
 		}
 		lines = append(lines, readImportLine(in, row, err, columns, seen))
 	}
 	if len(lines) == 0 {
-		bad.Add("csv", "The csv must have a line with an e-mail address.")
+		bad.Add("csv", "must have a line with an e-mail address")
 	}
 	return lines
 }

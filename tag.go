@@ -25,7 +25,7 @@ func CheckTags(bad *ValidationError, tags []string) {
 		}
 	}
 	if len(SortTags(tags)) > MaxTags {
-		bad.Add("tags", "The tags may have at most %d items.", MaxTags)
+		bad.Add("tags", "may have at most %d items", MaxTags)
 	}
 }
 

@@ -71,7 +71,7 @@ func (n NewToken) Validate() error {
 	var bad ValidationError
 	CheckLine(&bad, "name", n.Name, MaxNameLength)
 	if !n.Scope.Valid() {
-		bad.Add("scope", "The scope must be one of: read, write, admin.")
+		bad.Add("scope", "must be one of: read, write, admin")
 	}
 	n.Limit.check(&bad, n.Scope != ScopeAdmin, "A token with the scope admin")
 	return bad.Err()
@@ -80,7 +80,7 @@ func (n NewToken) Validate() error {
 // CheckExpiry returns a *ValidationError if the token would have expired at now.
 func (n NewToken) CheckExpiry(now time.Time) error {
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
-		return invalid("expires_at", "The expires_at field must be a time in the future.")
+		return invalid("expires_at", "field must be a time in the future")
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func isBase62(c byte) bool {
 // checkPingToken accepts "", for which a token is made.
 func checkPingToken(bad *ValidationError, token string) {
 	if token != "" && !IsPingToken(token) {
-		bad.Add("token", "The token must be a UUID or have %d to %d letters, digits and hyphens, but not %d.", MinPingTokenLength, MaxPingTokenLength, PingKeyLength)
+		bad.Add("token", "must be a UUID or have %d to %d letters, digits and hyphens, but not %d", MinPingTokenLength, MaxPingTokenLength, PingKeyLength)
 	}
 }
 

@@ -56,9 +56,9 @@ func CheckUpdates(written int) error {
 func CheckText(bad *ValidationError, field, text string, maxLength int) {
 	switch {
 	case strings.TrimSpace(text) == "":
-		bad.Add(field, "The %s field is required.", field)
+		bad.Add(field, Required)
 	case !strings.ContainsFunc(text, isVisible):
-		bad.Add(field, "The %s must have a visible character.", field)
+		bad.Add(field, "must have a visible character")
 	default:
 		CheckLength(bad, field, text, maxLength)
 	}
@@ -68,7 +68,7 @@ func CheckText(bad *ValidationError, field, text string, maxLength int) {
 func CheckLine(bad *ValidationError, field, text string, maxLength int) {
 	CheckText(bad, field, text, maxLength)
 	if !bad.Has(field) && strings.ContainsFunc(text, disruptsText) {
-		bad.Add(field, "The %s must be one line of text, without control characters, marks of direction and noncharacters.", field)
+		bad.Add(field, "must be one line of text, without control characters, marks of direction and noncharacters")
 	}
 }
 
@@ -77,7 +77,7 @@ func CheckLine(bad *ValidationError, field, text string, maxLength int) {
 func CheckLines(bad *ValidationError, field, text string, maxLength int) {
 	CheckLength(bad, field, text, maxLength)
 	if !bad.Has(field) && strings.ContainsFunc(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(text), disruptsText) {
-		bad.Add(field, "The %s must be text without control characters, marks of direction and noncharacters.", field)
+		bad.Add(field, "must be text without control characters, marks of direction and noncharacters")
 	}
 }
 
@@ -114,10 +114,10 @@ func isVisible(r rune) bool {
 // CheckLength is like CheckText but accepts text without visible characters.
 func CheckLength(bad *ValidationError, field, text string, maxLength int) {
 	if utf8.RuneCountInString(text) > maxLength {
-		bad.Add(field, "The %s may not be longer than %d characters.", field, maxLength)
+		bad.Add(field, "may not be longer than %d characters", maxLength)
 	}
 	if strings.ContainsRune(text, 0) || !utf8.ValidString(text) {
-		bad.Add(field, "The %s must be text without NUL characters.", field)
+		bad.Add(field, "must be text without NUL characters")
 	}
 }
 
@@ -139,6 +139,6 @@ func CheckPort(bad *ValidationError, field string, u *url.URL) bool {
 	if err == nil && 1 <= port && port <= 65535 {
 		return true
 	}
-	bad.Add(field, "The %s has the port %s: ports are from 1 to 65535.", field, u.Port())
+	bad.Add(field, "has the port %s: ports are from 1 to 65535", u.Port())
 	return false
 }

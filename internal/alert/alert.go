@@ -193,7 +193,7 @@ func (f Filter) check(bad *allswell.ValidationError) {
 		count int
 	}{{"pages", len(f.Pages)}, {"monitors", len(f.Monitors)}, {"tags", len(f.Tags)}} {
 		if list.count > maxFilter {
-			bad.Add(list.field, "The %s may have at most %d items.", list.field, maxFilter)
+			bad.Add(list.field, "may have at most %d items", maxFilter)
 		}
 	}
 }

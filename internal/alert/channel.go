@@ -77,7 +77,7 @@ func (c Channel) Validate() error {
 	var bad allswell.ValidationError
 	checkName(&bad, c.Name, PrefixChannel)
 	if c.MaxPerMinute < 1 || c.MaxPerMinute > HighestMaxPerMinute {
-		bad.Add("max_per_minute", "The max_per_minute must be from 1 to %d.", HighestMaxPerMinute)
+		bad.Add("max_per_minute", "must be from 1 to %d", HighestMaxPerMinute)
 	}
 	if c.FallbackID != "" && c.FallbackID == c.ID {
 		bad.Add("fallback_id", "A channel cannot be its own fallback.")
@@ -92,11 +92,11 @@ func checkName(bad *allswell.ValidationError, name, prefix string) {
 	allswell.CheckLine(bad, "name", name, allswell.MaxNameLength)
 	switch {
 	case name == "test" || name == "new":
-		bad.Add("name", "The name must not be %s, because URLs reserve this word.", name)
+		bad.Add("name", "must not be %s, because URLs reserve this word", name)
 	case name == "." || name == "..":
-		bad.Add("name", "The name must not be %s, which a URL cannot contain.", name)
+		bad.Add("name", "must not be %s, which a URL cannot contain", name)
 	case strings.HasPrefix(name, prefix):
-		bad.Add("name", "The name must not begin with %s, as ids do.", prefix)
+		bad.Add("name", "must not begin with %s, as ids do", prefix)
 	}
 }
 
@@ -143,7 +143,7 @@ func (c Channel) HasSecrets() error {
 	var bad allswell.ValidationError
 	for _, field := range c.SecretFields {
 		if c.Secrets[field] == nil {
-			bad.Add(field, "The %s cannot be decrypted, because the key of the secrets is missing or has changed. Enter it again.", field)
+			bad.Add(field, "cannot be decrypted, because the key of the secrets is missing or has changed. Enter it again")
 		}
 	}
 	return bad.Err()

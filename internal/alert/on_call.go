@@ -201,13 +201,13 @@ func (o OnCall) Validate(now time.Time, before []Override) error {
 	var bad allswell.ValidationError
 	allswell.CheckLine(&bad, "name", o.Name, allswell.MaxNameLength)
 	if !allswell.ValidZone(o.Zone) {
-		bad.Add("zone", "The zone must be the name of a time zone, such as Europe/Berlin.")
+		bad.Add("zone", "must be the name of a time zone, such as Europe/Berlin")
 	}
 	if !slices.Contains(Weekdays, o.HandOverDay) {
-		bad.Add("hand_over_day", "The hand_over_day must be one of: %s.", joined(Weekdays))
+		bad.Add("hand_over_day", "must be one of: %s", joined(Weekdays))
 	}
 	if len(o.Participants) > MaxParticipants {
-		bad.Add("participants", "The participants may have at most %d items.", MaxParticipants)
+		bad.Add("participants", "may have at most %d items", MaxParticipants)
 	}
 	names := make(map[string]bool)
 	for _, p := range o.Participants {
@@ -221,7 +221,7 @@ func (o OnCall) Validate(now time.Time, before []Override) error {
 		names[name] = true
 	}
 	if len(o.Overrides) > MaxOverrides {
-		bad.Add("overrides", "The overrides may have at most %d items.", MaxOverrides)
+		bad.Add("overrides", "may have at most %d items", MaxOverrides)
 	}
 	o.validateOverrides(&bad, now, before)
 	return bad.Err()

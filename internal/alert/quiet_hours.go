@@ -74,14 +74,14 @@ func (q QuietHours) EndAfter(at time.Time) (end time.Time, ok bool) {
 // check adds every invalid field to bad.
 func (q QuietHours) check(bad *allswell.ValidationError) {
 	if !allswell.ValidZone(q.Zone) {
-		bad.Add("quiet_hours", "The zone of the quiet_hours must be the name of a time zone, such as Europe/Berlin.")
+		bad.Add("quiet_hours", "The zone of the %s must be the name of a time zone, such as Europe/Berlin.", allswell.Name("quiet_hours"))
 	}
 	if q.From < 0 || q.From >= 24*60 || q.Until < 0 || q.Until >= 24*60 || q.From == q.Until {
-		bad.Add("quiet_hours", "The quiet_hours must have two different times of day, such as 22:00 and 07:00.")
+		bad.Add("quiet_hours", "must have two different times of day, such as 22:00 and 07:00")
 	}
 	for _, d := range q.Days {
 		if !slices.Contains(Weekdays, d) {
-			bad.Add("quiet_hours", "Each of the days of the quiet_hours must be one of: %s.", joined(Weekdays))
+			bad.Add("quiet_hours", "Each of the days of the %s must be one of: %s.", allswell.Name("quiet_hours"), joined(Weekdays))
 			break
 		}
 	}

@@ -59,32 +59,32 @@ func (r Rule) Validate() error {
 	var bad allswell.ValidationError
 	checkName(&bad, r.Name, PrefixRule)
 	if len(r.Events) == 0 {
-		bad.Add("events", "The events field is required.")
+		bad.Add("events", allswell.Required)
 	}
 	r.Filter.check(&bad)
 	if r.Target.isEmpty() {
-		bad.Add("channel_ids", "A rule must have channel_ids or on_call_ids.")
+		bad.Add("channel_ids", "A rule must have %s or %s.", allswell.Name("channel_ids"), allswell.Name("on_call_ids"))
 	}
 	r.Target.check(&bad, "channel_ids")
 	if r.Delay < 0 || r.Delay > MaxDelay || r.Delay%time.Second != 0 {
-		bad.Add("delay", "The delay must be a whole number of seconds from 0 to %d.", MaxDelay/time.Second)
+		bad.Add("delay", "must be a whole number of seconds from 0 to %d", MaxDelay/time.Second)
 	}
 	if r.Repeat != 0 && (r.Repeat < MinRepeat || r.Repeat > MaxRepeat || r.Repeat%time.Second != 0) {
-		bad.Add("repeat", "The repeat must be 0, or a whole number of seconds from %d to %d.", MinRepeat/time.Second, MaxRepeat/time.Second)
+		bad.Add("repeat", "must be 0, or a whole number of seconds from %d to %d", MinRepeat/time.Second, MaxRepeat/time.Second)
 	}
 	if r.QuietHours != nil {
 		r.QuietHours.check(&bad)
 		r.QuietHours.Target.check(&bad, "quiet_hours")
 	}
 	if len(r.Escalation) > MaxSteps {
-		bad.Add("escalation", "The escalation may have at most %d items.", MaxSteps)
+		bad.Add("escalation", "may have at most %d items", MaxSteps)
 	}
 	for _, s := range r.Escalation {
 		if s.After < MinStepAfter || s.After > MaxStepAfter || s.After%time.Second != 0 {
 			bad.Add("escalation", "The after of each of the escalation's steps must be a whole number of seconds from %d to %d.", MinStepAfter/time.Second, MaxStepAfter/time.Second)
 		}
 		if s.Target.isEmpty() {
-			bad.Add("escalation", "Each of the escalation's steps must have channel_ids or on_call_ids.")
+			bad.Add("escalation", "Each of the escalation's steps must have %s or %s.", allswell.Name("channel_ids"), allswell.Name("on_call_ids"))
 		}
 		s.Target.check(&bad, "escalation")
 	}
@@ -93,7 +93,7 @@ func (r Rule) Validate() error {
 
 func (t Target) check(bad *allswell.ValidationError, field string) {
 	if len(t.ChannelIDs) > MaxTargets || len(t.OnCallIDs) > MaxTargets {
-		bad.Add(field, "The %s may name at most %d channels, and as many on-call schedules.", field, MaxTargets)
+		bad.Add(field, "may name at most %d channels, and as many on-call schedules", MaxTargets)
 	}
 }
 

@@ -38,9 +38,9 @@ func (s Silence) Validate(saved Silence, now time.Time) error {
 	}
 	switch {
 	case !s.EndsAt.After(s.StartsAt):
-		bad.Add("ends_at", "The ends_at must be after the starts_at.")
+		bad.Add("ends_at", "must be after the %s", allswell.Name("starts_at"))
 	case !s.EndsAt.After(now):
-		bad.Add("ends_at", "The ends_at must be in the future.")
+		bad.Add("ends_at", "must be in the future")
 	case s.EndsAt.Sub(s.StartsAt) > MaxSilence:
 		bad.Add("ends_at", "A silence may last at most %d days.", MaxSilence/(24*time.Hour))
 	}

@@ -225,7 +225,7 @@ func checkTemplate(bad *allswell.ValidationError, name, text string, limit int) 
 		return
 	}
 	if _, err := render(name, text, newTemplateMessage("Ops", exampleMessage()), maxMadeText); err != nil {
-		bad.Add(name, "%s", sentence(err.Error()))
+		bad.AddText(name, sentence(err.Error()))
 	}
 }
 

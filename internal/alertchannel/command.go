@@ -41,7 +41,7 @@ func (c *command) Destination() configfield.Destination { return nil }
 func (c *command) Validate(bad *allswell.ValidationError) {
 	for _, a := range c.Arguments {
 		if strings.HasPrefix(a, "-") {
-			bad.Add("arguments", "The arguments must not begin with a hyphen.")
+			bad.Add("arguments", "must not begin with a hyphen")
 			return
 		}
 	}

@@ -42,7 +42,7 @@ func (c *email) Validate(bad *allswell.ValidationError) {
 	c.To = to
 	a, err := mail.ParseAddress(c.To)
 	if !ok || err != nil || a.Address != c.To {
-		bad.Add("to", "The to must be an e-mail address such as oncall@example.com.")
+		bad.Add("to", "must be an e-mail address such as oncall@example.com")
 	}
 }
 

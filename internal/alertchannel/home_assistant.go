@@ -44,11 +44,11 @@ func (c *homeAssistant) Validate(bad *allswell.ValidationError) {
 	checkPathPart(bad, "webhook_id", c.WebhookID)
 	switch {
 	case (c.WebhookID == "") == (c.NotifyAction == ""):
-		bad.Add("webhook_id", "Either the webhook_id or the notify_action must be set.")
+		bad.Add("webhook_id", "Either the %s or the %s must be set.", allswell.Name("webhook_id"), allswell.Name("notify_action"))
 	case c.NotifyAction != "" && !homeAssistantAction.MatchString(c.NotifyAction):
-		bad.Add("notify_action", "The notify_action must be the part of its name after notify., such as mobile_app_phone.")
+		bad.Add("notify_action", "must be the part of its name after notify., such as mobile_app_phone")
 	case c.NotifyAction != "" && c.AccessToken == "":
-		bad.Add("access_token", "The access_token is needed for a notify_action.")
+		bad.Add("access_token", "is needed for a %s", allswell.Name("notify_action"))
 	}
 }
 

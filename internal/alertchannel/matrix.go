@@ -39,7 +39,7 @@ func (c *matrix) Destination() configfield.Destination { return serverDestinatio
 func (c *matrix) Validate(bad *allswell.ValidationError) {
 	checkServer(bad, &c.Server)
 	if !strings.HasPrefix(c.RoomID, "!") {
-		bad.Add("room_id", "The room_id must be an internal id such as !abcdefghijkl:example.com.")
+		bad.Add("room_id", "must be an internal id such as !abcdefghijkl:example.com")
 	}
 }
 

@@ -39,11 +39,11 @@ func (c *ntfy) Destination() configfield.Destination { return serverDestination(
 func (c *ntfy) Validate(bad *allswell.ValidationError) {
 	checkServer(bad, &c.Server)
 	if u, err := url.Parse(c.Server); err == nil && u.Path != "" {
-		bad.Add("server_url", "The server_url must not have a path: ntfy has none, and the topic is another field.")
+		bad.Add("server_url", "must not have a path: ntfy has none, and the topic is another field")
 	}
 	c.Topic = strings.TrimSpace(c.Topic)
 	if !ntfyTopic.MatchString(c.Topic) {
-		bad.Add("topic", "The topic must have 1 to 64 letters, digits, hyphens and underscores.")
+		bad.Add("topic", "must have 1 to 64 letters, digits, hyphens and underscores")
 	}
 }
 

@@ -36,7 +36,7 @@ func (c *pagerDuty) Destination() configfield.Destination { return serverDestina
 func (c *pagerDuty) Validate(bad *allswell.ValidationError) {
 	checkServer(bad, &c.Server)
 	if c.RoutingKey != "" && len(c.RoutingKey) != 32 {
-		bad.Add("routing_key", "The routing_key must have 32 characters.")
+		bad.Add("routing_key", "must have 32 characters")
 	}
 }
 

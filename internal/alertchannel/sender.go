@@ -335,19 +335,19 @@ func (a answer) decode(v any) bool { return json.Unmarshal(a.body, v) == nil }
 func checkURL(bad *allswell.ValidationError, field string, text *string) {
 	*text = strings.TrimSpace(*text)
 	if !strings.Contains(*text, "://") {
-		bad.Add(field, "The %s must begin with https:// or http://, such as https://www.example.com.", field)
+		bad.Add(field, "must begin with https:// or http://, such as https://www.example.com")
 		return
 	}
 	ascii, ok := hostname.InURL(*text)
 	*text = ascii
 	u, err := url.Parse(ascii)
 	if !ok || err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
-		bad.Add(field, "The %s must be an http or https URL without a user name and a fragment.", field)
+		bad.Add(field, "must be an http or https URL without a user name and a fragment")
 		return
 	}
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
 		if why := addressguard.WhyNever(addr); why != "" {
-			bad.Add(field, "The %s may not be at %s: %s.", field, addr, why)
+			bad.Add(field, "may not be at %s: %s", addr, why)
 		}
 	}
 	allswell.CheckPort(bad, field, u)

@@ -56,14 +56,14 @@ func (c *sms) Validate(bad *allswell.ValidationError) {
 	checkPhone(bad, &c.To)
 	address, _, _ := strings.Cut(c.URL, "?")
 	if strings.ContainsAny(address, "{}") {
-		bad.Add("url", "The url can have {to}, {text} and {secret} only in its query.")
+		bad.Add("url", "can have {to}, {text} and {secret} only in its query")
 	}
 	if !strings.Contains(c.URL+map[bool]string{false: c.Body}[c.Method == http.MethodGet], "{text}") {
-		bad.Add("body", "The body or the url must contain {text}.")
+		bad.Add("body", "The %s or the %s must contain {text}.", allswell.Name("body"), allswell.Name("url"))
 	}
 	configfield.CheckHeaders(bad, "headers", c.Headers, "Host")
 	if c.Encoding == smsJSON && c.Method != http.MethodGet && !json.Valid([]byte(c.fill(c.Body, c.To, "x", jsonInner))) {
-		bad.Add("body", "The body must be valid JSON; {to}, {text} and {secret} must be inside quotation marks.")
+		bad.Add("body", "must be valid JSON; {to}, {text} and {secret} must be inside quotation marks")
 	}
 }
 

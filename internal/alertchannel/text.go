@@ -161,7 +161,7 @@ func checkServer(bad *allswell.ValidationError, server *string) {
 	checkURL(bad, "server_url", server)
 	*server = strings.TrimRight(*server, "/")
 	if strings.ContainsAny(*server, "?#") {
-		bad.Add("server_url", "The server_url must not have a query or a fragment.")
+		bad.Add("server_url", "must not have a query or a fragment")
 	}
 }
 
@@ -180,6 +180,6 @@ func secretField(name, label, help string) configfield.Field {
 // checkPathPart checks a text that becomes part of a URL's path.
 func checkPathPart(bad *allswell.ValidationError, field, text string) {
 	if strings.ContainsAny(text, "/?#% \\") {
-		bad.Add(field, "The %s may not have spaces, slashes and signs of URLs.", field)
+		bad.Add(field, "may not have spaces, slashes and signs of URLs")
 	}
 }

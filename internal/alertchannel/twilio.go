@@ -53,10 +53,10 @@ func (c *twilio) Validate(bad *allswell.ValidationError) {
 	checkServer(bad, &c.Server)
 	checkPhone(bad, &c.To)
 	if !twilioSID.MatchString(c.AccountSID) {
-		bad.Add("account_sid", "The account_sid must be AC and 32 hexadecimal digits.")
+		bad.Add("account_sid", "must be AC and 32 hexadecimal digits")
 	}
 	if !twilioFrom.MatchString(c.From) {
-		bad.Add("from", "The from must be a telephone number, a name of up to 11 characters or the SID of a messaging service.")
+		bad.Add("from", "must be a telephone number, a name of up to 11 characters or the SID of a messaging service")
 	}
 }
 
@@ -64,7 +64,7 @@ func (c *twilio) Validate(bad *allswell.ValidationError) {
 func checkPhone(bad *allswell.ValidationError, to *string) {
 	*to = strings.NewReplacer(" ", "", "-", "", "(", "", ")", "", "/", "").Replace(*to)
 	if !phoneNumber.MatchString(*to) {
-		bad.Add("to", "The to must be a telephone number with its country code, such as +4915112345678.")
+		bad.Add("to", "must be a telephone number with its country code, such as +4915112345678")
 	}
 }
 

@@ -50,7 +50,7 @@ func (c *zulip) Validate(bad *allswell.ValidationError) {
 	checkServer(bad, &c.Server)
 	allswell.CheckText(bad, "channel", c.Channel, 100)
 	if !strings.Contains(c.BotEmail, "@") || strings.Contains(c.BotEmail, ":") {
-		bad.Add("bot_email", "The bot_email must be an e-mail address.")
+		bad.Add("bot_email", "must be an e-mail address")
 	}
 }
 

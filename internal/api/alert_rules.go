@@ -220,7 +220,7 @@ func readQuietHours(o *web.Object, r *alert.Rule) {
 func readClockTime(o *web.Object, field string) (t alert.ClockTime) {
 	if text := o.Text(field); text != nil {
 		if err := t.UnmarshalText([]byte(*text)); err != nil {
-			o.Add(field, "The "+field+" must be a time of day, such as 22:00.")
+			o.Add(field, "must be a time of day, such as 22:00")
 		}
 	}
 	return t

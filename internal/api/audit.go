@@ -72,7 +72,7 @@ type cursorMetaJSON struct {
 func readCursor(q *web.Query) string {
 	cursor := q.Text("cursor")
 	if cursor != "" && !allswell.ValidID(allswell.PrefixAuditEntry, cursor) {
-		q.Add("cursor", "The cursor must be the next_cursor of an earlier response.")
+		q.Add("cursor", "must be the next_cursor of an earlier response")
 	}
 	return cursor
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -205,7 +204,7 @@ var allChannelFields = func() (all []configfield.Field) {
 func refuseOtherChannels(o *web.Object, t alertchannel.Type) {
 	for _, f := range allChannelFields {
 		if _, own := t.Field(f.Name); !own && o.Given(f.Name) {
-			o.Add(f.Name, fmt.Sprintf("A channel of the type %s has no %s.", t.Name, f.Name))
+			o.Add(f.Name, "A channel of the type %s has no %s.", t.Name, allswell.Name(f.Name))
 		}
 	}
 }

@@ -144,7 +144,7 @@ func (a *api) editComponent(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	o.Reject("status", "The status is set by PATCH /api/v1/pages/{pageSlug}/components/{componentId}.")
+	o.Reject("status", "is set by PATCH /api/v1/pages/{pageSlug}/components/{componentId}")
 	e := allswell.ComponentEdit{
 		Name: o.Text("name"), Order: o.Integer("order"), GroupID: o.Text("group"), Hidden: o.Flag("hidden"),
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"net/http"
@@ -64,7 +63,7 @@ func readMonitorType(o *web.Object) (t allswell.MonitorType, ok bool) {
 func refuseFields(o *web.Object, t allswell.MonitorType, fields ...string) {
 	for _, field := range fields {
 		if o.Given(field) {
-			o.Add(field, fmt.Sprintf("A monitor of the type %s has no %s.", t, field))
+			o.Add(field, "A monitor of the type %s has no %s.", t, allswell.Name(field))
 		}
 	}
 }
@@ -312,7 +311,7 @@ func (a *api) testNewMonitor(c *call) (store.Response, error) {
 	t, isCheck := check.TypeOf(kind)
 	if !isCheck {
 		if ok && o.Given("type") {
-			o.Add("type", fmt.Sprintf("A monitor of the type %s waits for pings: there is nothing to check.", kind))
+			o.Add("type", "A monitor of the type %s waits for pings: there is nothing to check.", kind)
 		}
 		givenFields(o, allFields)
 		readCheckTiming(o)

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -55,13 +54,13 @@ func readSchedule(o *web.Object, required bool) (interval *time.Duration, cron *
 	kind, own := orZero(web.Enum(schedule, "kind", allswell.ScheduleKinds)), schedule.Integer("interval")
 	expression, zone, kubernetes := schedule.Text("expression"), schedule.Text("time_zone"), orZero(schedule.Flag("kubernetes"))
 	if kubernetes && kind != "" && kind != allswell.ScheduleCron {
-		schedule.Add("kubernetes", "The kubernetes field needs a schedule of the kind cron.")
+		schedule.Add("kubernetes", "field needs a schedule of the kind cron")
 	}
 	if kind == allswell.ScheduleCron || kind == allswell.ScheduleCalendar {
 		schedule.Require("expression")
-		schedule.Reject("interval", "A schedule of the kind %s has no interval.", kind)
+		schedule.Reject("interval", "A schedule of the kind %s has no %s.", kind, allswell.Name("interval"))
 		if zone != nil && *zone == "" {
-			schedule.Add("time_zone", "The time_zone must be the name of a zone, such as Europe/Berlin.")
+			schedule.Add("time_zone", "must be the name of a zone, such as Europe/Berlin")
 		}
 		cron = new(allswell.NewCron(kind, orZero(expression), orZero(zone)))
 		cron.Kubernetes = kubernetes
@@ -73,15 +72,14 @@ func readSchedule(o *web.Object, required bool) (interval *time.Duration, cron *
 	interval = new(allswell.MinInterval)
 	if kind == allswell.ScheduleInterval {
 		schedule.Require("interval")
-		schedule.Reject("expression", "A schedule of the kind interval has no expression.")
-		schedule.Reject("time_zone", "A schedule of the kind interval has no time_zone.")
+		schedule.Reject("expression", "A schedule of the kind interval has no %s.", allswell.Name("expression"))
+		schedule.Reject("time_zone", "A schedule of the kind interval has no %s.", allswell.Name("time_zone"))
 		switch d := seconds(own); {
 		case d == nil:
 		case *d < allswell.MinInterval || *d > allswell.MaxInterval:
-			schedule.Add("interval", fmt.Sprintf("The interval must be a whole number of seconds from %d to %d.",
-				allswell.MinInterval/time.Second, allswell.MaxInterval/time.Second))
+			schedule.Add("interval", "must be a whole number of seconds from %d to %d", allswell.MinInterval/time.Second, allswell.MaxInterval/time.Second)
 		case given != nil && *given != *own:
-			o.Add("interval", "The interval disagrees with the schedule: give one of them.")
+			o.Add("interval", "disagrees with the schedule: give one of them")
 		default:
 			interval = d
 		}

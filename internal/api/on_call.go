@@ -145,7 +145,7 @@ func readDate(o *web.Object, field string) *time.Time {
 	}
 	day, err := time.Parse(time.DateOnly, *text)
 	if err != nil || day.Year() < 2000 || day.Year() > 2200 {
-		o.Add(field, "The "+field+" must be a day such as 2026-11-21.")
+		o.Add(field, "must be a day such as 2026-11-21")
 	}
 	return &day
 }
@@ -167,7 +167,7 @@ func readOverrides(o *web.Object) (all []alert.Override) {
 			ID: orZero(object.Text("id")), Participant: orZero(object.Text("participant")), StartsAt: orZero(object.Instant("starts_at")), EndsAt: orZero(object.Instant("ends_at")),
 		}
 		if v.ID != "" && !allswell.ValidID(alert.PrefixOverride, v.ID) {
-			o.Add(fmt.Sprintf("overrides.%d.id", i), "The id must be that of an override, or left out.")
+			o.Add(fmt.Sprintf("overrides.%d.id", i), "must be that of an override, or left out")
 		}
 		all = append(all, v)
 	}
@@ -186,7 +186,7 @@ func (a *api) createOnCall(c *call) (store.Response, error) {
 	readOnCall(o)(&schedule)
 	schedule.Slug = orZero(o.Text("slug"))
 	if o.Given("slug") && !allswell.ValidSlug(schedule.Slug) {
-		o.Add("slug", "The slug must have 1 to 63 characters: lower-case letters, digits and hyphens.")
+		o.Add("slug", "must have 1 to 63 characters: lower-case letters, digits and hyphens")
 	}
 	if err := o.Check(schedule.Validate(a.now(), nil)); err != nil {
 		return store.Response{}, err

@@ -101,7 +101,7 @@ func readNetworks(o *web.Object) *[]netip.Prefix {
 	for _, text := range texts {
 		n, err := clientaddr.ParseNetwork(text)
 		if err != nil {
-			o.Reject("networks", "The networks must be addresses or networks such as 10.0.0.0/8 or 2001:db8::/32.")
+			o.Reject("networks", "must be addresses or networks such as 10.0.0.0/8 or 2001:db8::/32")
 			return nil
 		}
 		networks = append(networks, n)

@@ -175,11 +175,11 @@ func (a *api) checkPageSettings(settings allswell.PageSettings) error {
 	if settings.Language != nil && *settings.Language != "" && a.languages != nil {
 		primary, _, _ := strings.Cut(*settings.Language, "-") // of "de-AT"
 		if !slices.Contains(a.languages(), strings.ToLower(primary)) {
-			bad.Add("language", "The language must be one of: %s.", strings.Join(a.languages(), ", "))
+			bad.Add("language", "must be one of: %s", strings.Join(a.languages(), ", "))
 		}
 	}
 	if settings.Languages != nil && a.languages != nil && slices.ContainsFunc(*settings.Languages, func(l string) bool { return !slices.Contains(a.languages(), l) }) {
-		bad.Add("languages", "The languages must be among: %s.", strings.Join(a.languages(), ", "))
+		bad.Add("languages", "must be among: %s", strings.Join(a.languages(), ", "))
 	}
 	if settings.Domain != nil {
 		a.store.Hosts().CheckDomain(&bad, *settings.Domain)

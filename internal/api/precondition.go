@@ -45,7 +45,7 @@ func readPrecondition(rt *route, h http.Header) (p allswell.Precondition, err er
 		p.New = true
 	default:
 		var bad allswell.ValidationError
-		bad.Add("If-None-Match", "The If-None-Match header must be *.")
+		bad.Add("If-None-Match", "header must be *")
 		err = bad.Err()
 	}
 	return p, err

@@ -15,7 +15,7 @@ import (
 // checkSlug adds an error if the body has another slug than the path.
 func checkSlug(o *web.Object, slug string) {
 	if given := o.Text("slug"); given != nil && *given != slug {
-		o.Reject("slug", "The slug must be the one in the address, or left out.")
+		o.Reject("slug", "must be the one in the address, or left out")
 	}
 }
 

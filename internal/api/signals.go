@@ -68,7 +68,7 @@ func signalCursor(q *web.Query) (at store.SignalCursor) {
 	at.At, badTime = strconv.ParseInt(time, 16, 64)
 	at.Number, badNumber = strconv.ParseInt(number, 16, 64)
 	if !ok || badTime != nil || badNumber != nil || at.At < 1 || at.Number < 0 {
-		q.Add("cursor", "The cursor must be the next_cursor of a response.")
+		q.Add("cursor", "must be the next_cursor of a response")
 	}
 	return at
 }

@@ -75,14 +75,14 @@ func (p *dnsProbe) Validate(bad *allswell.ValidationError) {
 	name, ascii := hostname.ASCII(strings.TrimSpace(p.Name))
 	p.Name, p.RecordType = name, cmp.Or(p.RecordType, "A")
 	if _, ok := dns.IsDomainName(p.Name); !ok || !ascii || p.Name == "" || strings.ContainsAny(p.Name, " \\\"") {
-		bad.Add("host", "The host must be a DNS name.")
+		bad.Add("host", "must be a DNS name")
 	}
 	p.Resolver, _ = hostname.InHostPort(strings.TrimSpace(p.Resolver)) // checkHost refuses what has no ASCII form
 	p.host, p.port = p.Resolver, 53
 	if host, port, err := net.SplitHostPort(p.Resolver); err == nil {
 		p.host = host
 		if p.port, err = strconv.Atoi(port); err != nil || p.port < 1 || p.port > 65535 {
-			bad.Add("resolver", "The resolver must be a host, or a host and a port.")
+			bad.Add("resolver", "must be a host, or a host and a port")
 			return
 		}
 	}

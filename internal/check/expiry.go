@@ -34,7 +34,7 @@ var defaultTLS = tlsOptions{expiry: expiry{WarnDays: 21}}
 
 func (e expiry) check(bad *allswell.ValidationError) {
 	if e.WarnDays != 0 && e.DownDays > e.WarnDays {
-		bad.Add("down_days", "The down_days may not be more than the warn_days.")
+		bad.Add("down_days", "may not be more than the %s", allswell.Name("warn_days"))
 	}
 }
 

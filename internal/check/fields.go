@@ -70,9 +70,9 @@ func checkHost(bad *allswell.ValidationError, field string, host *string) {
 	*host = ascii
 	switch {
 	case *host == "":
-		bad.Add(field, "The %s field is required.", field)
+		bad.Add(field, allswell.Required)
 	case !ok || net.ParseIP(*host) == nil && !isHostName(*host):
-		bad.Add(field, "The %s must be a host name or an IP address.", field)
+		bad.Add(field, "must be a host name or an IP address")
 	default:
 		checkAddress(bad, field, *host)
 	}
@@ -82,7 +82,7 @@ func checkHost(bad *allswell.ValidationError, field string, host *string) {
 func checkAddress(bad *allswell.ValidationError, field, host string) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if why := addressguard.WhyNever(addr); why != "" {
-			bad.Add(field, "The %s may not be at %s: %s.", field, addr, why)
+			bad.Add(field, "may not be at %s: %s", addr, why)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func isHostName(name string) bool {
 func checkURL(bad *allswell.ValidationError, field string, text *string, schemes ...string) *url.URL {
 	*text = strings.TrimSpace(*text)
 	if !strings.Contains(*text, "://") {
-		bad.Add(field, "The %s must begin with %s://, such as %s://www.example.com.", field, strings.Join(schemes, ":// or "), schemes[1])
+		bad.Add(field, "must begin with %s://, such as %s://www.example.com", strings.Join(schemes, ":// or "), schemes[1])
 		return &url.URL{}
 	}
 	ascii, ok := hostname.InURL(*text)
@@ -133,7 +133,7 @@ func checkHostHeader(bad *allswell.ValidationError, field string, headers map[st
 		}
 		ascii, ok := hostname.InHostPort(strings.TrimSpace(value))
 		if !ok {
-			bad.Add(field, "The Host in the %s must be a host name.", field)
+			bad.Add(field, "The Host in the %s must be a host name.", allswell.Name(field))
 		}
 		headers[name] = ascii
 	}

@@ -178,7 +178,7 @@ func (p *httpProbe) Validate(bad *allswell.ValidationError) {
 	for _, text := range p.ExpectedStatuses {
 		r, ok := parseStatusRange(text)
 		if !ok {
-			bad.Add("expected_statuses", "The expected_statuses must be statuses from 100 to 599 or ranges, such as 200-299.")
+			bad.Add("expected_statuses", "must be statuses from 100 to 599 or ranges, such as 200-299")
 			break
 		}
 		p.statuses = append(p.statuses, r)
@@ -194,7 +194,7 @@ func (p *httpProbe) Validate(bad *allswell.ValidationError) {
 	if p.JSONPath != "" {
 		p.json = checkJSONPath(bad, p.JSONPath)
 	} else if p.JSONValue != "" {
-		bad.Add("json_value", "The json_value needs a json_path.")
+		bad.Add("json_value", "needs a %s", allswell.Name("json_path"))
 	}
 	if p.Proxy != "" {
 		p.proxy = checkURL(bad, "proxy", &p.Proxy, "http", "https", "socks5")
@@ -210,13 +210,13 @@ func (p *httpProbe) Validate(bad *allswell.ValidationError) {
 func (p *httpProbe) checkCredentials(bad *allswell.ValidationError) {
 	p.checkOAuth(bad)
 	if p.Digest && p.Username == "" {
-		bad.Add("digest", "The digest needs a username.")
+		bad.Add("digest", "needs a %s", allswell.Name("username"))
 	}
 	if p.Username != "" && p.BearerToken != "" {
-		bad.Add("bearer_token", "The bearer_token cannot be used together with the username.")
+		bad.Add("bearer_token", "cannot be used together with the %s", allswell.Name("username"))
 	}
 	if p.OAuthTokenURL != "" && (p.Username != "" || p.BearerToken != "") {
-		bad.Add("oauth2_token_url", "The oauth2_token_url cannot be used together with the username or the bearer_token.")
+		bad.Add("oauth2_token_url", "cannot be used together with the %s or the %s", allswell.Name("username"), allswell.Name("bearer_token"))
 	}
 }
 

@@ -28,7 +28,7 @@ const maxJSONPath = 200
 func checkJSONPath(bad *allswell.ValidationError, path string) *jsonpath.Path {
 	parsed, err := jsonpath.Parse(path)
 	if err != nil {
-		bad.Add("json_path", "The json_path must be a JSONPath (RFC 9535), such as $.status: %s.", err)
+		bad.Add("json_path", "must be a JSONPath (RFC 9535), such as $.status: %s", err)
 	}
 	return parsed
 }
@@ -38,9 +38,9 @@ func checkPattern(bad *allswell.ValidationError, field, text string) *pattern.Pa
 	compiled, err := pattern.Compile(text)
 	switch {
 	case errors.Is(err, pattern.ErrTooLarge):
-		bad.Add(field, "The %s may have at most %d characters and operators, where x{10} are ten.", field, pattern.MaxSize)
+		bad.Add(field, "may have at most %d characters and operators, where x{10} are ten", pattern.MaxSize)
 	case err != nil:
-		bad.Add(field, "The %s must be a regular expression in RE2 syntax.", field)
+		bad.Add(field, "must be a regular expression in RE2 syntax")
 	}
 	return compiled
 }

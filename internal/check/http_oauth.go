@@ -62,17 +62,17 @@ func (a *oauth) checkOAuth(bad *allswell.ValidationError) {
 	if a.OAuthTokenURL == "" {
 		for field, value := range map[string]string{"oauth2_audience": a.OAuthAudience, "oauth2_resource": a.OAuthResource} {
 			if value != "" {
-				bad.Add(field, "The %s needs an oauth2_token_url.", field)
+				bad.Add(field, "needs an %s", allswell.Name("oauth2_token_url"))
 			}
 		}
 		return
 	}
 	if u, err := url.Parse(a.OAuthResource); a.OAuthResource != "" && (err != nil || u.Scheme == "" || u.Fragment != "") {
-		bad.Add("oauth2_resource", "The oauth2_resource must be a URI without a fragment, such as https://api.example.com/.")
+		bad.Add("oauth2_resource", "must be a URI without a fragment, such as https://api.example.com/")
 	}
 	checkURL(bad, "oauth2_token_url", &a.OAuthTokenURL, "http", "https")
 	if a.OAuthClientID == "" {
-		bad.Add("oauth2_client_id", "The oauth2_client_id field is required with an oauth2_token_url.")
+		bad.Add("oauth2_client_id", "field is required with an %s", allswell.Name("oauth2_token_url"))
 	}
 }
 

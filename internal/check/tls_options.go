@@ -30,13 +30,13 @@ func (o *tlsOptions) prepare(bad *allswell.ValidationError, name string) {
 	if o.CACertificates != "" {
 		o.config.RootCAs = x509.NewCertPool()
 		if !o.config.RootCAs.AppendCertsFromPEM([]byte(o.CACertificates)) {
-			bad.Add("ca_certificates", "The ca_certificates must be certificates in PEM format.")
+			bad.Add("ca_certificates", "must be certificates in PEM format")
 		}
 	}
 	if o.ClientCertificate != "" {
 		pair, err := tls.X509KeyPair([]byte(o.ClientCertificate), []byte(o.ClientCertificate))
 		if err != nil {
-			bad.Add("client_certificate", "The client_certificate must be a certificate and its private key, both in PEM format.")
+			bad.Add("client_certificate", "must be a certificate and its private key, both in PEM format")
 		}
 		o.config.Certificates = []tls.Certificate{pair}
 	}

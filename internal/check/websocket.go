@@ -82,7 +82,7 @@ func (p *websocketProbe) Validate(bad *allswell.ValidationError) {
 	for name := range strings.SplitSeq(p.Subprotocol, ",") {
 		name = strings.TrimSpace(name)
 		if p.Subprotocol != "" && (!httpguts.ValidHeaderFieldName(name) || slices.Contains(p.subprotocols, name)) {
-			bad.Add("subprotocol", "The subprotocol must be different names without spaces, separated by commas.")
+			bad.Add("subprotocol", "must be different names without spaces, separated by commas")
 			break
 		} else if name != "" {
 			p.subprotocols = append(p.subprotocols, name)

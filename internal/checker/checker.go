@@ -236,7 +236,7 @@ func (c *Checker) Once(ctx context.Context, workspaceID string, name allswell.Mo
 	t, ok := check.TypeOf(name)
 	if !ok {
 		var bad allswell.ValidationError
-		bad.Add("type", "The type must be one that the service can check.")
+		bad.Add("type", "must be one that the service can check")
 		return allswell.CheckResult{}, &bad
 	}
 	p, err := t.Probe(spec.Config, spec.Secrets)

@@ -20,11 +20,11 @@ func CheckHeaders(bad *allswell.ValidationError, field string, headers map[strin
 	last := len(refused) - 1
 	for name, value := range headers {
 		if slices.Contains(refused, textproto.CanonicalMIMEHeaderKey(name)) {
-			bad.Add(field, "The %s must not contain %s or %s.", field, strings.Join(refused[:last], ", "), refused[last])
+			bad.Add(field, "must not contain %s or %s", strings.Join(refused[:last], ", "), refused[last])
 			return
 		}
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			bad.Add(field, "The %s must have names and values of HTTP headers.", field)
+			bad.Add(field, "must have names and values of HTTP headers")
 			return
 		}
 	}

@@ -57,7 +57,7 @@ func CheckKeptSecrets(blank func() Destined, c Change) error {
 	var bad allswell.ValidationError
 	for _, name := range c.Kept {
 		if _, ok := c.Given[name]; !ok {
-			bad.Add(name, "The %s must be given again, or removed, because it would be sent elsewhere, or with less verification.", name)
+			bad.Add(name, "must be given again, or removed, because it would be sent elsewhere, or with less verification")
 		}
 	}
 	return bad.Err()

@@ -26,12 +26,12 @@ func Read(
 		raw, ok := given[f.Name]
 		if !ok || string(bytes.TrimSpace(raw)) == "null" {
 			if f.Required {
-				bad.Add(f.Name, "The %s field is required.", f.Name)
+				bad.Add(f.Name, allswell.Required)
 			}
 			continue
 		}
 		if why := f.check(raw); why != "" {
-			bad.Add(f.Name, "The %s %s.", f.Name, why)
+			bad.AddText(f.Name, why)
 			continue
 		}
 		good[f.Name] = raw

@@ -120,7 +120,7 @@ func (f *alertRuleForm) duration(name string, bad *allswell.ValidationError) tim
 	}
 	var d timeinput.Duration
 	if err := d.UnmarshalText([]byte(text)); err != nil {
-		bad.Add(name, "The duration %s.", err)
+		bad.AddText(name, err.Error())
 	}
 	return time.Duration(d)
 }

@@ -45,7 +45,7 @@ func readAuditFilter(f *form) (allswell.AuditFilter, error) {
 		text := f.Value(name)
 		t, err := time.Parse(time.DateOnly, text)
 		if text != "" && (err != nil || t.Year() < 2000) {
-			bad.Add(name, "The %s field must be a day, such as 2026-11-24.", name)
+			bad.Add(name, "field must be a day, such as 2026-11-24")
 		}
 		return t
 	}

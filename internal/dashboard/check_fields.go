@@ -104,7 +104,7 @@ func readCheck(typed url.Values, t check.Type, n *allswell.NewMonitor, kept map[
 	if text := strings.ReplaceAll(typed.Get("slow_after"), " ", ""); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil || d <= 0 {
-			bad.Add("slow_after", "The slow_after must be a duration, such as 800ms or 2s.")
+			bad.Add("slow_after", "must be a duration, such as 800ms or 2s")
 		}
 		n.Check.SlowAfter = d
 	}
@@ -126,7 +126,7 @@ func readSeconds(typed url.Values, name string, bad *allswell.ValidationError) t
 	}
 	var d timeinput.Duration
 	if err := d.UnmarshalText([]byte(text)); err != nil {
-		bad.Add(name, "The %s %s.", name, err)
+		bad.AddText(name, err.Error())
 		return 0
 	}
 	if d == 0 {

@@ -34,11 +34,14 @@ func (f *form) refused(err error) bool {
 }
 
 // refuse adds an error to a field.
-func (f *form) refuse(name, message string, args ...any) {
+func (f *form) refuse(name, code string, args ...any) { f.problems().Add(name, code, args...) }
+
+// problems returns the errors of the form, to which the caller adds one.
+func (f *form) problems() *allswell.ValidationError {
 	if f.bad == nil {
 		f.bad = new(allswell.ValidationError)
 	}
-	f.bad.Add(name, message, args...)
+	return f.bad
 }
 
 // setWorkspace notes in which workspace the form acts.

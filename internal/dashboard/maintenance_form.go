@@ -85,13 +85,13 @@ func (f *form) moment(name string, zone *time.Location, now time.Time) time.Time
 		return time.Time{}
 	}
 	var m timeinput.Moment
-	err := m.UnmarshalText([]byte(f.Value(name)))
-	var at time.Time
-	if err == nil {
-		at, err = m.In(zone, now)
+	if err := m.UnmarshalText([]byte(f.Value(name))); err != nil {
+		f.problems().AddText(name, err.Error())
+		return time.Time{}
 	}
+	at, err := m.In(zone, now)
 	if err != nil {
-		f.refuse(name, "%s.", strings.ToUpper(err.Error()[:1])+err.Error()[1:])
+		f.problems().AddText(name, err.Error()+".")
 	}
 	return at
 }

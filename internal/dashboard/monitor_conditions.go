@@ -80,7 +80,7 @@ func readRuntime(typed url.Values, name string, bad *allswell.ValidationError) t
 	}
 	var d timeinput.Duration
 	if err := d.UnmarshalText([]byte(text)); err != nil {
-		bad.Add(name, "The "+name+" %s.", err)
+		bad.AddText(name, err.Error())
 		return 0
 	}
 	if d == 0 {

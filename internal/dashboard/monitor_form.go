@@ -229,7 +229,7 @@ func readSchedule(typed url.Values, n *allswell.NewMonitor, bad *allswell.Valida
 	duration := func(name string) time.Duration {
 		var d timeinput.Duration
 		if err := d.UnmarshalText([]byte(strings.ReplaceAll(typed.Get(name), " ", ""))); err != nil {
-			bad.Add(name, "The %s %s.", name, err)
+			bad.AddText(name, err.Error())
 			return allswell.MinInterval
 		}
 		return time.Duration(d)

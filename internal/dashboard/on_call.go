@@ -215,13 +215,13 @@ func (v *visit) addOverride() error {
 		Participant: f.Value("participant"), StartsAt: f.moment("starts_at", o.Location(), v.now()), EndsAt: f.moment("ends_at", o.Location(), v.now()),
 	}
 	if !f.HasErrors() && override.StartsAt.IsZero() {
-		f.refuse("starts_at", "The start is required.")
+		f.refuse("starts_at", allswell.Required)
 	}
 	if !f.HasErrors() && override.EndsAt.IsZero() {
-		f.refuse("ends_at", "The end is required.")
+		f.refuse("ends_at", allswell.Required)
 	}
 	if !f.HasErrors() && !override.EndsAt.After(override.StartsAt) {
-		f.refuse("ends_at", "The end must be after the start.")
+		f.refuse("ends_at", "must be after the %s", allswell.Name("starts_at"))
 	}
 	if !f.HasErrors() {
 		err = v.changeOverrides(o, func(all []alert.Override) []alert.Override { return append(all, override) })

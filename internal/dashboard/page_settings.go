@@ -188,7 +188,7 @@ func readLanguages(values url.Values) *[]string {
 func checkLanguages(values url.Values) error {
 	bad := new(allswell.ValidationError)
 	if l := cmp.Or(values.Get("language"), "en"); i18n.Find(l) == nil {
-		bad.Add("language", "The language must be one of: %s.", strings.Join(i18n.Tags(), ", "))
+		bad.Add("language", "must be one of: %s", strings.Join(i18n.Tags(), ", "))
 	}
 	if values.Has("languages") && len(chosenLanguages(values)) == 0 {
 		bad.Add("languages", "Choose at least one language.")

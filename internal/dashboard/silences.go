@@ -190,7 +190,7 @@ func (v *visit) createSilence() error {
 	f := newForm(v.r.PostForm)
 	s := v.readSilence(f, alert.Silence{})
 	if f.Value("ends_at") == "" {
-		f.refuse("ends_at", "The end is required.")
+		f.refuse("ends_at", allswell.Required)
 	}
 	f.checkEverything(s, alert.Silence{})
 	if !f.HasErrors() {
@@ -226,9 +226,9 @@ func (v *visit) editSilence() error {
 		return err
 	}
 	typed := v.readSilence(f, s)
-	for name, label := range map[string]string{"starts_at": "start", "ends_at": "end"} {
+	for _, name := range []string{"starts_at", "ends_at"} {
 		if f.Value(name) == "" {
-			f.refuse(name, "The %s is required.", label)
+			f.refuse(name, allswell.Required)
 		}
 	}
 	f.checkEverything(typed, s)

@@ -80,7 +80,7 @@ func (n *Notifier) CheckTarget(ctx context.Context, channel allswell.Channel, ta
 		}
 		if err := q.sender.refuses(ctx, target); err != nil {
 			var bad allswell.ValidationError
-			bad.Add("target", "The target is not allowed: %v.", err)
+			bad.Add("target", "is not allowed: %v", err)
 			return bad.Err()
 		}
 	}

@@ -77,13 +77,13 @@ func Check(password string, about ...string) error {
 	var bad allswell.ValidationError
 	switch {
 	case utf8.RuneCountInString(password) < MinLength:
-		bad.Add("password", "The password must have at least %d characters.", MinLength)
+		bad.Add("password", "must have at least %d characters", MinLength)
 	case len(password) > MaxLength:
-		bad.Add("password", "The password may not have more than %d bytes.", MaxLength)
+		bad.Add("password", "may not have more than %d bytes", MaxLength)
 	case isCommon(password):
 		bad.Add("password", "This password is one of the most common ones. Choose another, such as four words at random.")
 	case isAbout(password, about):
-		bad.Add("password", "The password must not consist of your name or address.")
+		bad.Add("password", "must not consist of your name or address")
 	}
 	return bad.Err()
 }

@@ -106,7 +106,7 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 	var bad allswell.ValidationError
 	one := func(field string) string {
 		if len(query[field]) > 1 {
-			bad.Add(field, "The %s field is given more than once.", field)
+			bad.Add(field, "field is given more than once")
 		}
 		return query.Get(field)
 	}
@@ -115,7 +115,7 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 			text += "s"
 		}
 		if text != "" && d.UnmarshalText([]byte(text)) != nil {
-			bad.Add(field, "The %s field must be a number of seconds or a duration such as 25h.", field)
+			bad.Add(field, "field must be a number of seconds or a duration such as 25h")
 		}
 		return d
 	}
@@ -128,16 +128,16 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 	}
 	switch {
 	case cron != "" && calendar != "":
-		bad.Add("calendar", "The calendar field cannot be given with a cron field.")
+		bad.Add("calendar", "field cannot be given with a cron field")
 	case (cron != "" || calendar != "") && interval != "":
-		bad.Add("interval", "The interval field cannot be given with a cron or calendar field.")
+		bad.Add("interval", "field cannot be given with a cron or calendar field")
 	case cron != "":
 		n.Cron = allswell.NewCron(allswell.ScheduleCron, cron, zone)
 		n.Cron.Kubernetes = kubernetes
 	case calendar != "":
 		n.Cron = allswell.NewCron(allswell.ScheduleCalendar, calendar, zone)
 	case zone != "":
-		bad.Add("tz", "The tz field needs a cron or calendar field.")
+		bad.Add("tz", "field needs a cron or calendar field")
 	case interval == "":
 		n.Interval = allswell.ProvisionedInterval
 		if n.Grace == nil {
@@ -146,9 +146,9 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 	}
 	switch {
 	case !valid:
-		bad.Add("kubernetes", "The kubernetes field must be true or false.")
+		bad.Add("kubernetes", "field must be true or false")
 	case kubernetes && cron == "":
-		bad.Add("kubernetes", "The kubernetes field needs a cron field.")
+		bad.Add("kubernetes", "field needs a cron field")
 	}
 	return n, bad.Err()
 }

@@ -53,7 +53,7 @@ func (c monitorCollector) Collect(to chan<- prometheus.Metric) {
 func (s *Server) serveMonitorMetrics(w http.ResponseWriter, r *http.Request, actor allswell.Actor, refs []string) error {
 	if len(refs) > maxMonitorsOfMetrics {
 		var bad allswell.ValidationError
-		bad.Add("monitor", "The monitor may be given at most %d times.", maxMonitorsOfMetrics)
+		bad.Add("monitor", "may be given at most %d times", maxMonitorsOfMetrics)
 		return bad.Err()
 	}
 	var c monitorCollector

@@ -47,9 +47,9 @@ func (t *tx) askForAddress(c alert.Channel) (confirmed bool, err error) {
 	return false, err
 }
 
-func addressError(format string, args ...any) error {
+func addressError(code string, args ...any) error {
 	var bad allswell.ValidationError
-	bad.Add("to", format, args...)
+	bad.Add("to", code, args...)
 	return bad.Err()
 }
 

@@ -65,7 +65,7 @@ func (t *tx) keepSecrets(c *alert.Channel, kept map[string]json.RawMessage) erro
 			continue
 		}
 		if kept[field] == nil {
-			bad.Add(field, "The secrets of the channel cannot be opened: give the %s again.", field)
+			bad.Add(field, "The secrets of the channel cannot be opened: give the %s again.", allswell.Name(field))
 		}
 		secrets[field] = kept[field]
 	}

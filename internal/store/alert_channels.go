@@ -260,7 +260,7 @@ func (t *tx) checkRename(before alert.Channel, name string) error {
 	}
 	gateway, err := t.smsChannel()
 	if err == nil && gateway.Channel.ID == before.ID {
-		err = withField(nil, "name", "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to "+before.ID+" first.")
+		err = withField(nil, "name", "ALLSWELL_SMS_CHANNEL has the present name of the channel. Set it to %s first.", before.ID)
 	}
 	return err
 }
@@ -308,7 +308,7 @@ func (t *tx) validateChannel(actor allswell.Actor, c alert.Channel) error {
 	if findErr != nil || len(missing) == 0 {
 		return errors.Join(err, findErr)
 	}
-	return withField(err, "fallback_id", "The fallback_id must be the id of another channel.")
+	return withField(err, "fallback_id", "must be the id of another channel")
 }
 
 // missingFrom returns the ids that no object of a workspace in a table has.
@@ -317,8 +317,8 @@ func (c *session) missingFrom(table, workspaceID string, ids []string) ([]string
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(found, id) }), err
 }
 
-// withField adds a message on a field to the error of a validation, which may be nil.
-func withField(err error, field, message string) error {
+// withField adds a problem of a field to the error of a validation, which may be nil.
+func withField(err error, field, code string, args ...any) error {
 	var bad *allswell.ValidationError
 	if err != nil && !errors.As(err, &bad) {
 		return err
@@ -326,7 +326,7 @@ func withField(err error, field, message string) error {
 	if bad == nil {
 		bad = new(allswell.ValidationError)
 	}
-	bad.Add(field, "%s", message)
+	bad.Add(field, code, args...)
 	return bad
 }
 

@@ -20,9 +20,9 @@ func (c *session) checkFallback(ch alert.Channel) error {
 		names = append(names, fallback.Name)
 		switch i := slices.Index(ids, next); {
 		case i == 0:
-			return withField(nil, "fallback_id", "The fallback leads back to this channel: "+strings.Join(names, ", ")+".")
+			return withField(nil, "fallback_id", "The fallback leads back to this channel: %s.", strings.Join(names, ", "))
 		case i > 0:
-			return withField(nil, "fallback_id", "The fallbacks lead back to the same channel: "+strings.Join(names[i:], ", ")+". Change them first.")
+			return withField(nil, "fallback_id", "The fallbacks lead back to the same channel: %s. Change them first.", strings.Join(names[i:], ", "))
 		}
 		ids, next = append(ids, next), fallback.FallbackID
 	}

@@ -243,7 +243,7 @@ func (c *session) subjectOf(workspaceID string, q AlertQuestion) (s alert.Subjec
 			return s, err
 		}
 		if err != nil {
-			bad.Add("monitor", "The monitor does not exist.")
+			bad.Add("monitor", "does not exist")
 		} else {
 			subjects, err := c.monitorSubjects([]string{id})
 			if err != nil {
@@ -255,7 +255,7 @@ func (c *session) subjectOf(workspaceID string, q AlertQuestion) (s alert.Subjec
 	if q.Page != "" {
 		s.PageSlug = ""
 		if s.PageID, err = c.objectID("pages", workspaceID, q.Page); errors.Is(err, allswell.ErrNotFound) {
-			bad.Add("page", "The page does not exist.")
+			bad.Add("page", "does not exist")
 		} else if err != nil {
 			return s, err
 		}

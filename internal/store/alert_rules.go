@@ -215,13 +215,13 @@ func (t *tx) validateRule(r *alert.Rule) error {
 			return err
 		}
 		if len(missing) > 0 {
-			invalid = withField(invalid, field, "The "+field+" names a channel that does not exist: "+missing[0]+".")
+			invalid = withField(invalid, field, "names a channel that does not exist: %s", missing[0])
 		}
 		if missing, err = t.missingFrom("on_call", r.WorkspaceID, target.OnCallIDs); err != nil {
 			return err
 		}
 		if len(missing) > 0 {
-			invalid = withField(invalid, onCall, "The "+onCall+" names an on-call schedule that does not exist: "+missing[0]+".")
+			invalid = withField(invalid, onCall, "names an on-call schedule that does not exist: %s", missing[0])
 		}
 	}
 	return invalid
@@ -241,7 +241,7 @@ func (c *session) resolveFilter(workspaceID string, f *alert.Filter, invalid *er
 				return err
 			}
 			if err != nil {
-				*invalid = withField(*invalid, list.field, "One of the "+list.field+" does not exist: "+alert.Shorten(ref, 80)+".")
+				*invalid = withField(*invalid, list.field, "One of the %s does not exist: %s.", allswell.Name(list.field), alert.Shorten(ref, 80))
 				break
 			}
 			refs[i] = id

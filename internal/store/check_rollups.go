@@ -254,11 +254,11 @@ func (r StatisticsRange) validate() error {
 	var bad allswell.ValidationError
 	switch {
 	case r.Step <= 0 || r.Step%checkSteps[0].length != 0 || time.Hour%r.Step != 0 && r.Step%time.Hour != 0:
-		bad.Add("step", "The step must be a multiple of 300 seconds that divides an hour, or a multiple of an hour.")
+		bad.Add("step", "must be a multiple of 300 seconds that divides an hour, or a multiple of an hour")
 	case !r.To.After(r.From):
-		bad.Add("to", "The to must be later than the from.")
+		bad.Add("to", "must be later than the %s", allswell.Name("from"))
 	case r.To.Sub(r.From)/r.Step >= MaxCheckPeriods:
-		bad.Add("step", "The step is too short: there would be more than %d periods.", MaxCheckPeriods)
+		bad.Add("step", "is too short: there would be more than %d periods", MaxCheckPeriods)
 	}
 	return bad.Err()
 }

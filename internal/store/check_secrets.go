@@ -90,9 +90,9 @@ func (t *tx) keysForSealing(fields iter.Seq[string]) (*secret.Keys, error) {
 	case err != nil && (keys != nil || !errors.Is(err, fs.ErrNotExist)):
 		t.s.log.Error("a secret cannot be saved, because the file with the key cannot be read: put your copy of it back, or, without one, restart the service, which makes a new key, and give all secrets again",
 			"file", k.path, "error", err)
-		return nil, cannotEncrypt(fields, "the file with the server's key of secrets is missing or cannot be read: the log of the server says what to do.")
+		return nil, cannotEncrypt(fields, "the file with the server's key of secrets is missing or cannot be read: the log of the server says what to do")
 	case k.path == "":
-		return nil, cannotEncrypt(fields, "the server has no key to encrypt it: set ALLSWELL_SECRET_KEY or ALLSWELL_SECRET_KEY_FILE.")
+		return nil, cannotEncrypt(fields, "the server has no key to encrypt it: set ALLSWELL_SECRET_KEY or ALLSWELL_SECRET_KEY_FILE")
 	}
 	found, err := t.findSecrets(nil)
 	if err != nil {
@@ -115,7 +115,7 @@ func (t *tx) keysForSealing(fields iter.Seq[string]) (*secret.Keys, error) {
 func cannotEncrypt(fields iter.Seq[string], why string) error {
 	var bad allswell.ValidationError
 	for field := range fields {
-		bad.Add(field, "The %s cannot be saved, because %s", field, why)
+		bad.Add(field, "cannot be saved, because %s", why)
 	}
 	return bad.Err()
 }

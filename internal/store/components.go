@@ -191,7 +191,7 @@ func (t *tx) groupID(pageID, ref string) (string, error) {
 	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM component_groups WHERE `+refColumn(ref)+` = $1 AND page_id = $2`, ref, pageID)
 	if errors.Is(err, allswell.ErrNotFound) {
 		var bad allswell.ValidationError
-		bad.Add("group", "The group does not exist on this page.")
+		bad.Add("group", "does not exist on this page")
 		err = bad.Err()
 	}
 	return id, err

@@ -48,7 +48,7 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 		return err
 	}
 	if n > 0 {
-		bad.Add("domain", "The domain has already been taken.")
+		bad.Add("domain", "has already been taken")
 		return bad.Err()
 	}
 	p.Claim = allswell.NewDomainClaim(t.Now)

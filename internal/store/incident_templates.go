@@ -138,7 +138,7 @@ func (t *tx) applyIncidentTemplate(actor allswell.Actor, v *allswell.IncidentTem
 		if !errors.As(err, &bad) {
 			bad = new(allswell.ValidationError)
 		}
-		bad.Add("page", "The page does not exist.")
+		bad.Add("page", "does not exist")
 		return bad.Err()
 	}
 	v.PageID, v.Page = p.ID, p.Slug
@@ -157,7 +157,7 @@ func (s *Store) beginFromTemplate(
 		v, err := c.incidentTemplate(actor, n.Template)
 		if errors.Is(err, allswell.ErrNotFound) || err == nil && v.PageID != "" && v.PageID != p.ID {
 			var bad allswell.ValidationError
-			bad.Add("template", "The template does not exist on this page.")
+			bad.Add("template", "does not exist on this page")
 			return n, bad.Err()
 		}
 		if err != nil {

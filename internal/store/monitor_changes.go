@@ -159,7 +159,7 @@ func (t *tx) newPingToken(given string) (string, error) {
 		return given, err
 	}
 	var bad allswell.ValidationError
-	bad.Add("token", "The token has already been taken.")
+	bad.Add("token", "has already been taken")
 	return "", bad.Err()
 }
 
@@ -181,11 +181,11 @@ func (t *tx) link(actor allswell.Actor, m *allswell.Monitor) error {
 	var bad allswell.ValidationError
 	if m.PageSlug == "" {
 		if actor.PageLimited {
-			bad.Add("page", "The page field is required, because you can change only some pages.")
+			bad.Add("page", "field is required, because you can change only some pages")
 		}
 		m.PageID = ""
 		if m.ComponentID != "" {
-			bad.Add("page", "The page field is required with a component_id.")
+			bad.Add("page", "field is required with a %s", allswell.Name("component_id"))
 		}
 		return bad.Err()
 	}

@@ -151,7 +151,7 @@ func (t *tx) validateOnCall(o *alert.OnCall, before []alert.Override) error {
 			return err
 		}
 		if len(others) > 0 {
-			invalid = withField(invalid, unique.column, unique.message)
+			invalid = withField(invalid, unique.column, "%s", unique.message)
 		}
 	}
 	if o.Slug == "" {
@@ -162,7 +162,7 @@ func (t *tx) validateOnCall(o *alert.OnCall, before []alert.Override) error {
 		o.Slug = slug
 	}
 	if !allswell.ValidSlug(o.Slug) {
-		invalid = withField(invalid, "slug", "The slug must have 1 to 63 characters: lower-case letters, digits and hyphens.")
+		invalid = withField(invalid, "slug", "must have 1 to 63 characters: lower-case letters, digits and hyphens")
 	}
 	for i := range o.Overrides {
 		if o.Overrides[i].ID == "" {
@@ -175,7 +175,7 @@ func (t *tx) validateOnCall(o *alert.OnCall, before []alert.Override) error {
 			return err
 		}
 		if len(missing) > 0 {
-			invalid = withField(invalid, "participants", "The participant "+p.Name+" has a channel that does not exist: "+missing[0]+".")
+			invalid = withField(invalid, "participants", "The participant %s has a channel that does not exist: %s.", p.Name, missing[0])
 		}
 	}
 	return invalid

@@ -414,7 +414,7 @@ func (s *Store) changeImage(
 func (s *Store) slugTaken(err error) error {
 	if err != nil && s.db.IsDuplicate(err) {
 		var bad allswell.ValidationError
-		bad.Add("slug", "The slug has already been taken.")
+		bad.Add("slug", "has already been taken")
 		return bad.Err()
 	}
 	return err

@@ -95,7 +95,7 @@ func (t *tx) changePingKey(
 		}
 		if taken > 0 {
 			var bad allswell.ValidationError
-			bad.Add("key", "The key has already been taken.")
+			bad.Add("key", "has already been taken")
 			return before, bad.Err()
 		}
 	}

@@ -99,7 +99,7 @@ func (t *tx) setPageLimit(actor allswell.Actor, holder string, limit *allswell.P
 		return err
 	}
 	if len(ids) < len(limit.Pages) {
-		bad.Add("pages", "The pages field must have slugs of pages of the workspace.")
+		bad.Add("pages", "field must have slugs of pages of the workspace")
 		return bad.Err()
 	}
 	for _, id := range ids {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strings"
 
@@ -84,7 +83,7 @@ func (s *Store) CreateSilence(
 		n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM silences
 				WHERE workspace_id = $1 AND ends_at > $2`, actor.WorkspaceID, millis(t.Now))
 		if err == nil && n >= alert.MaxSilences {
-			err = withField(nil, "ends_at", fmt.Sprintf("A workspace can have no more than %d silences that have not ended.", alert.MaxSilences))
+			err = withField(nil, "ends_at", "A workspace can have no more than %d silences that have not ended.", alert.MaxSilences)
 		}
 		if err != nil {
 			return v, err

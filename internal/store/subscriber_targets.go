@@ -122,6 +122,6 @@ func (s *Store) ConfirmWithCode(ctx context.Context, try CodeTry) (allswell.Subs
 
 func wrongCode() error {
 	var bad allswell.ValidationError
-	bad.Add("code", "The code is wrong or has expired.")
+	bad.Add("code", "is wrong or has expired")
 	return bad.Err()
 }

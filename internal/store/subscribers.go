@@ -197,7 +197,7 @@ func (s *Store) CreateSubscriber(
 	}, save...)
 	if err != nil && s.db.IsDuplicate(err) {
 		var bad allswell.ValidationError
-		bad.Add("target", "The target is already subscribed to this page.")
+		bad.Add("target", "is already subscribed to this page")
 		return sub, bad.Err()
 	}
 	return sub, err
@@ -294,7 +294,7 @@ func (t *tx) checkChosen(pageID, subscriberID string, components []string) error
 	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) `+choosable, pageID, list(components), subscriberID)
 	if err == nil && int(n) != len(components) {
 		var bad allswell.ValidationError
-		bad.Add("components", "The components must be of this page, and not hidden.")
+		bad.Add("components", "must be of this page, and not hidden")
 		err = bad.Err()
 	}
 	return err

@@ -94,20 +94,15 @@ func readObject(raw json.RawMessage, prefix string, bad *allswell.ValidationErro
 			return nil, fmt.Errorf("parsing the value of a member of a valid JSON object: %w", err)
 		}
 		if _, twice := o.fields[name]; twice && !o.bad.Has(o.prefix+shortName(name)) {
-			o.addError(shortName(name), "The field is given more than once.")
+			o.Add(shortName(name), "The field is given more than once.")
 		}
 		o.fields[name] = value
 	}
 	return o, nil
 }
 
-// Add adds an error of one of the object's own fields.
-func (o *Object) Add(field, message string) { o.addError(field, "%s", message) }
-
-// addError records an error of one of the object's own fields.
-func (o *Object) addError(field, format string, args ...any) {
-	o.bad.Add(o.prefix+field, format, args...)
-}
+// Add adds a problem of one of the object's own fields: see allswell.ValidationError.Add.
+func (o *Object) Add(field, code string, args ...any) { o.bad.Add(o.prefix+field, code, args...) }
 
 // tooDeep reports whether brackets outside of strings are nested deeper than
 // MaxDepth. For malformed JSON the result is meaningless.
@@ -158,7 +153,7 @@ func (o *Object) Check(validation error) error {
 func (o *Object) Require(fields ...string) {
 	for _, field := range fields {
 		if !o.given(field) {
-			o.addError(field, "The %s field is required.", field)
+			o.Add(field, allswell.Required)
 		}
 	}
 }
@@ -179,7 +174,7 @@ func (o *Object) Raw(field string) (value json.RawMessage, ok bool) {
 		return nil, false
 	}
 	if problem := badEscape(value); problem != "" {
-		o.addError(field, "The %s %s.", field, problem)
+		o.bad.AddText(o.prefix+field, problem)
 		return nil, false
 	}
 	return value, true
@@ -195,9 +190,9 @@ func (o *Object) raw(field string) (value json.RawMessage, ok bool) {
 }
 
 // Reject records an error if the field is present. It is for fields that are set by another request.
-func (o *Object) Reject(field, format string, args ...any) {
+func (o *Object) Reject(field, code string, args ...any) {
 	if _, ok := o.raw(field); ok {
-		o.addError(field, format, args...)
+		o.Add(field, code, args...)
 	}
 }
 
@@ -214,7 +209,7 @@ func (o *Object) Text(field string) *string {
 	}
 	text, problem := readText(o.fields[field])
 	if problem != "" {
-		o.addError(field, "The %s %s.", field, problem)
+		o.bad.AddText(o.prefix+field, problem)
 		return nil
 	}
 	return &text
@@ -248,14 +243,14 @@ func (o *Object) Texts(field string) []string {
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(o.fields[field], &items); err != nil {
-		o.addError(field, "The %s must be a list of strings.", field)
+		o.Add(field, "must be a list of strings")
 		return nil
 	}
 	texts := make([]string, len(items))
 	for i, item := range items {
 		var problem string
 		if texts[i], problem = readText(item); problem != "" {
-			o.addError(field, "Item %d of the %s %s.", i+1, field, problem)
+			o.Add(field, "Item %d of the %s %s.", i+1, allswell.Name(field), problem)
 			return nil
 		}
 	}
@@ -270,11 +265,11 @@ func (o *Object) Objects(field string, limit int) []*Object {
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(o.fields[field], &items); err != nil {
-		o.addError(field, "The %s must be a list of objects.", field)
+		o.Add(field, "must be a list of objects")
 		return nil
 	}
 	if len(items) > limit {
-		o.addError(field, "The %s may have at most %d items.", field, limit)
+		o.Add(field, "may have at most %d items", limit)
 		return nil
 	}
 	objects := make([]*Object, len(items))
@@ -282,7 +277,7 @@ func (o *Object) Objects(field string, limit int) []*Object {
 		path := fmt.Sprintf("%s.%d", field, i)
 		var err error
 		if objects[i], err = readObject(item, o.prefix+path+".", o.bad); err != nil {
-			o.addError(path, "Each item of the %s must be an object.", field)
+			o.Add(path, "Each item of the %s must be an object.", allswell.Name(field))
 			objects[i] = new(Object)
 			objects[i].bad = new(allswell.ValidationError) // its other errors are dropped
 			continue
@@ -300,7 +295,7 @@ func (o *Object) Object(field string) (object *Object, given bool) {
 	}
 	object, err := readObject(o.fields[field], o.prefix+field+".", o.bad)
 	if err != nil {
-		o.addError(field, "The %s must be an object.", field)
+		o.Add(field, "must be an object")
 		return nil, true
 	}
 	o.children = append(o.children, object)
@@ -318,7 +313,7 @@ func (o *Object) Instant(field string) *time.Time {
 	text, problem := readText(o.fields[field])
 	at, err := time.Parse(time.RFC3339, text)
 	if problem != "" || err != nil || !instantForm.MatchString(text) || at.IsZero() {
-		o.addError(field, "The %s must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z.", field)
+		o.Add(field, "must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z")
 		return nil
 	}
 	at = at.UTC().Truncate(time.Millisecond)
@@ -335,7 +330,7 @@ func (o *Object) Flag(field string) *bool {
 		value := flag == "true"
 		return &value
 	}
-	o.addError(field, "The %s must be true or false.", field)
+	o.Add(field, "must be true or false")
 	return nil
 }
 
@@ -346,7 +341,7 @@ func (o *Object) Number(field string) *float64 {
 	}
 	n, err := strconv.ParseFloat(string(o.fields[field]), 64)
 	if err != nil {
-		o.addError(field, "The %s must be a number.", field)
+		o.Add(field, "must be a number")
 		return nil
 	}
 	return &n
@@ -360,7 +355,7 @@ func (o *Object) Integer(field string) *int {
 	}
 	n, err := strconv.Atoi(string(o.fields[field]))
 	if err != nil {
-		o.addError(field, "The %s must be a whole number.", field)
+		o.Add(field, "must be a whole number")
 		return nil
 	}
 	return &n
@@ -375,7 +370,7 @@ func Enum[T ~string](o *Object, field string, values []T) *T {
 	text, problem := readText(o.fields[field])
 	value := T(text)
 	if problem != "" || !slices.Contains(values, value) {
-		o.addError(field, "The %s must be one of: %s.", field, words(values))
+		o.Add(field, "must be one of: %s", words(values))
 		return nil
 	}
 	return &value

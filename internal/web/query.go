@@ -31,8 +31,8 @@ func ParseQuery(raw string) *Query {
 	return q
 }
 
-// Add adds an error.
-func (q *Query) Add(name, message string) { q.bad.Add(name, "%s", message) }
+// Add adds a problem: see allswell.ValidationError.Add.
+func (q *Query) Add(name, code string, args ...any) { q.bad.Add(name, code, args...) }
 
 // Check returns all errors as one *allswell.ValidationError, or nil.
 func (q *Query) Check() error { return q.bad.Err() }
@@ -45,7 +45,7 @@ func (q *Query) one(name string) (value string, ok bool) {
 	case 1:
 		return values[0], true
 	}
-	q.bad.Add(name, "The %s is given more than once.", name)
+	q.bad.Add(name, "is given more than once")
 	return "", false
 }
 
@@ -57,7 +57,7 @@ func (q *Query) Integer(name string, def, minimum, maximum int) int {
 	}
 	n, err := strconv.ParseUint(text, 10, 63) // digits only, no sign
 	if err != nil || n < uint64(minimum) || n > uint64(maximum) {
-		q.bad.Add(name, "The %s must be a whole number from %d to %d.", name, minimum, maximum)
+		q.bad.Add(name, "must be a whole number from %d to %d", minimum, maximum)
 		return def
 	}
 	return int(n)
@@ -68,7 +68,7 @@ func (q *Query) Integer(name string, def, minimum, maximum int) int {
 func (q *Query) Text(name string) string {
 	text, _ := q.one(name)
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		q.bad.Add(name, "The %s must be text in UTF-8.", name)
+		q.bad.Add(name, "must be text in UTF-8")
 		return ""
 	}
 	return text
@@ -83,7 +83,7 @@ func (q *Query) Texts(name string, most int) []string {
 	}
 	texts := strings.Split(text, ",")
 	if len(texts) > most {
-		q.bad.Add(name, "The %s may have at most %d values.", name, most)
+		q.bad.Add(name, "may have at most %d values", most)
 		return nil
 	}
 	return texts
@@ -98,7 +98,7 @@ func (q *Query) Time(name string) time.Time {
 	}
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		q.bad.Add(name, "The %s must be a time such as 2026-11-21T04:00:00Z.", name)
+		q.bad.Add(name, "must be a time such as 2026-11-21T04:00:00Z")
 	}
 	return t
 }
@@ -111,7 +111,7 @@ func (q *Query) Flag(name string) *bool {
 		return nil
 	}
 	if text != "true" && text != "false" {
-		q.bad.Add(name, "The %s must be true or false.", name)
+		q.bad.Add(name, "must be true or false")
 		return nil
 	}
 	flag := text == "true"
@@ -123,7 +123,7 @@ func (q *Query) Flag(name string) *bool {
 func Choice[T ~string](q *Query, name string, values []T) T {
 	text, ok := q.one(name)
 	if ok && !slices.Contains(values, T(text)) {
-		q.bad.Add(name, "The %s must be one of: %s.", name, words(values))
+		q.bad.Add(name, "must be one of: %s", words(values))
 		return ""
 	}
 	return T(text)
@@ -139,7 +139,7 @@ func Choices[T ~string](q *Query, name string, values []T) []T {
 	for part := range strings.SplitSeq(text, ",") {
 		value := T(part)
 		if !slices.Contains(values, value) {
-			q.bad.Add(name, "The %s must be one or several of: %s.", name, words(values))
+			q.bad.Add(name, "must be one or several of: %s", words(values))
 			return nil
 		}
 		if !slices.Contains(chosen, value) {

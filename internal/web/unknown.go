@@ -63,9 +63,9 @@ func (o *Object) rejectUnknown() {
 			return
 		}
 		if meant := of.closest(name); meant != "" {
-			of.addError(short, "Unknown field, did you mean %s?", meant)
+			of.Add(short, "Unknown field, did you mean %s?", meant)
 		} else {
-			of.addError(short, "Unknown field.")
+			of.Add(short, "Unknown field.")
 		}
 	})
 }
