@@ -100,16 +100,16 @@ func (a Announcement) validate(now time.Time) error {
 	CheckText(&bad, "title", a.Title, MaxTitleLength)
 	CheckLength(&bad, "message", a.Message, MaxAnnouncementLength)
 	if !slices.Contains(AnnouncementLevels, a.Level) {
-		bad.Add("level", "The level must be one of: %s.", joinValues(AnnouncementLevels))
+		bad.Add("level", "must be one of: %s", joinValues(AnnouncementLevels))
 	}
 	const most = MaxMaintenanceLead
 	for field, t := range map[string]time.Time{"shown_from": a.ShownFrom, "shown_until": a.ShownUntil} {
 		if t.After(now.Add(most)) {
-			bad.Add(field, "The %s must be within two years.", field)
+			bad.Add(field, "must be within two years")
 		}
 	}
 	if !a.ShownUntil.IsZero() && !a.ShownUntil.After(a.ShownFrom) {
-		bad.Add("shown_until", "The shown_until must be after shown_from.")
+		bad.Add("shown_until", "must be after %s", Name("shown_from"))
 	}
 	return bad.Err()
 }

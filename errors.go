@@ -3,7 +3,6 @@ package allswell
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 )
@@ -39,31 +38,6 @@ var (
 	ErrInProgress = errors.New("a request with this idempotency key is still being answered")
 )
 
-// Problem is what is wrong with a field of a request, as data. Each surface words it: see Message for the API.
-type Problem struct {
-	Field string // the path of the field, such as "schedule.expression"
-	Code  string // what is wrong, as a format of package fmt: see ValidationError.Add
-	Args  []any  // its arguments
-}
-
-// Name is an argument of a Problem: the key of another field, for which each surface has its own word.
-type Name string
-
-// Required is the code of a field that is missing.
-const Required = "field is required"
-
-// Message returns what is wrong as a sentence of the API, which names fields by their keys.
-func (p Problem) Message() string {
-	text := fmt.Sprintf(p.Code, p.Args...)
-	if !p.IsPredicate() {
-		return text
-	}
-	return "The " + p.Field[strings.LastIndexByte(p.Field, '.')+1:] + " " + text + "."
-}
-
-// IsPredicate reports whether the code is a predicate, whose subject is the field. Otherwise it is a sentence.
-func (p Problem) IsPredicate() bool { return p.Code != "" && 'a' <= p.Code[0] && p.Code[0] <= 'z' }
-
 // ValidationError lists what is wrong with a request that was rejected and had no effect. The zero value is ready to use.
 type ValidationError struct {
 	Problems []Problem
@@ -80,23 +54,6 @@ func (e *ValidationError) Add(field, code string, args ...any) {
 		_ = fmt.Sprintf(code, args...) // lets go vet check the formats of callers
 	}
 	e.Problems = append(e.Problems, Problem{field, code, plain(args)})
-}
-
-// plain returns arguments as texts, whole numbers and names.
-func plain(args []any) []any {
-	out := make([]any, len(args))
-	for i, arg := range args {
-		v := reflect.ValueOf(arg)
-		switch out[i] = arg; {
-		case v.CanInt():
-			out[i] = int(v.Int())
-		case v.Kind() != reflect.String:
-			out[i] = fmt.Sprint(arg) // an address, or an error
-		case v.Type() != reflect.TypeFor[Name]():
-			out[i] = v.String()
-		}
-	}
-	return out
 }
 
 // AddText adds a problem whose words come from elsewhere. They are a predicate or a sentence, as those of Add.
@@ -152,13 +109,16 @@ func (e *ValidationError) Err() error {
 	return e
 }
 
+// Sorted returns the problems, ordered by field name.
+func (e *ValidationError) Sorted() []Problem {
+	return slices.SortedStableFunc(slices.Values(e.Problems), func(a, b Problem) int { return strings.Compare(a.Field, b.Field) })
+}
+
 // Error returns all messages, ordered by field name.
 func (e *ValidationError) Error() string {
-	sorted := slices.Clone(e.Problems)
-	slices.SortStableFunc(sorted, func(a, b Problem) int { return strings.Compare(a.Field, b.Field) })
-	messages := make([]string, len(sorted))
-	for i, p := range sorted {
-		messages[i] = p.Message()
+	var messages []string
+	for _, p := range e.Sorted() {
+		messages = append(messages, p.Message())
 	}
 	return strings.Join(messages, " ")
 }

@@ -114,8 +114,8 @@ func checkURL(bad *allswell.ValidationError, field string, text *string, schemes
 	*text = ascii
 	if !ok || err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" || u.Fragment != "" || u.User != nil ||
 		strings.HasSuffix(u.Host, ":") || net.ParseIP(u.Hostname()) == nil && !isHostName(u.Hostname()) {
-		bad.Add(field, "The %s must be a URL of %s with a host name or an IP address, and without a user name and a fragment.",
-			field, strings.Join(schemes, " or "))
+		bad.Add(field, "must be a URL of %s with a host name or an IP address, and without a user name and a fragment",
+			strings.Join(schemes, " or "))
 		return &url.URL{}
 	}
 	if !allswell.CheckPort(bad, field, u) {

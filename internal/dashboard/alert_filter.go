@@ -105,10 +105,9 @@ func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
 		Hint: "With commas between: one of them must match. Empty: all.",
 	})
 	for _, name := range []string{"events", "severities", "pages", "monitors"} {
-		if f.bad != nil && !f.shown[name] {
-			a.Errors = append(a.Errors, formMessages(name, "", f.bad.Messages()[name])...)
+		if !f.shown[name] {
+			a.Errors = append(a.Errors, f.errorsOf(name, "")...)
 		}
-		f.shown[name] = true
 	}
 	return a, nil
 }

@@ -62,7 +62,7 @@ func TestAlertRulesInTheForm(t *testing.T) {
 		v.wants(v.post(create, append(fields, "preview", "step")...), http.StatusOK, `name="step.1.after"`, "And after another")
 		v.lacks(v.get("/admin/alert-rules"), "Shop")
 		bad := []string{"name", "", "tags", "No Tag", "delay", "soon", "repeat", "5s", "step.0.after", "x", "quiet_hours.from", "25", "quiet_hours.until", "", "quiet_hours.zone", "Mars"}
-		v.wants(v.post(create, bad...), http.StatusUnprocessableEntity, "The name field is required", "This field is required", "Each of the tags", "The duration must", "This must", "Choose who is notified.",
+		v.wants(v.post(create, bad...), http.StatusUnprocessableEntity, "This field is required", "Each of the tags", "This must be in whole seconds", "Choose who is notified.",
 			"A time of day such as 22:00", "name of a time zone")
 		nobody := v.post(create, "name", "Shop", "events", "monitor.down")
 		v.wants(nobody, http.StatusUnprocessableEntity, `value="`+phone+`" autofocus>`)
@@ -71,7 +71,7 @@ func TestAlertRulesInTheForm(t *testing.T) {
 		shortStep := v.post(create, "name", "Shop", "events", "monitor.down", "targets", phone, "step.0.after", "5s", "step.0.targets", boss)
 		v.wants(shortStep, http.StatusUnprocessableEntity, "The time of each step must be from 1m to 24h.")
 		noUnit := v.post(create, "name", "Shop", "events", "monitor.down", "targets", phone, "step.0.after", "10", "step.0.targets", boss)
-		v.lacks(v.wants(noUnit, http.StatusUnprocessableEntity, "The duration needs a unit"), "The time of each step")
+		v.lacks(v.wants(noUnit, http.StatusUnprocessableEntity, "This needs a unit"), "The time of each step")
 		for _, a := range []answer{nobody, emptyStep, shortStep, noUnit} {
 			if n := strings.Count(a.body, "autofocus"); n != 1 {
 				t.Errorf("%d fields have the focus", n)

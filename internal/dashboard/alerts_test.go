@@ -208,8 +208,8 @@ func TestSilences(t *testing.T) {
 		owner.wants(owner.get("/admin/silences/new?monitor=x"), http.StatusNotFound)
 		path := "/admin/silences/new"
 		at := func(d time.Duration) string { return s.now().UTC().Add(d).Format(clockLayout) }
-		owner.wants(owner.post(path, "tags", "prod"), http.StatusUnprocessableEntity, "The end is required.")
-		owner.wants(owner.post(path, "ends_at", at(-time.Hour), "tags", "prod"), http.StatusUnprocessableEntity, "The end must be after the start.")
+		owner.wants(owner.post(path, "tags", "prod"), http.StatusUnprocessableEntity, "This field is required.")
+		owner.wants(owner.post(path, "ends_at", at(-time.Hour), "tags", "prod"), http.StatusUnprocessableEntity, "This must be after “From”.")
 		owner.wants(owner.post(path, "ends_at", at(time.Hour), "tags", "PROD", "events", "x", "monitors", "nothing"), http.StatusUnprocessableEntity, "Each of the tags", "Each of the events", "One of the monitors does not exist")
 		owner.wants(owner.post(path, "ends_at", at(time.Hour), "monitors", m.ID, "tags", "prod, web", "severities", "critical", "comment", "Restore "+hostile), http.StatusSeeOther, "/admin/silences")
 		owner.wants(owner.get("/admin/silences"), http.StatusOK, ", tagged prod or web, with the severity critical", "Restore &#34;", ">Now</span>")

@@ -18,7 +18,7 @@ func TestAnnouncements(t *testing.T) {
 		const path = "/admin/pages/acme/announcements"
 		list := v.wants(v.get(path), http.StatusOK, "No announcements", "Europe/Berlin")
 		v.wants(v.fill(list, path, "title", " ", "message", "kept", "shown_from", "2026-01-02T10:00", "shown_until", "2026-01-02T09:00"), http.StatusUnprocessableEntity,
-			"title field is required", "The end must be after the start", "kept</textarea>")
+			"This field is required.", "This must be after “Shown from”.", "kept</textarea>")
 		v.wants(v.fill(list, path, "title", "We <move>", "message", "**soon**\r\nnow", "level", "warning"), http.StatusSeeOther, path)
 		later := time.Now().AddDate(0, 1, 0).UTC().Format(time.DateOnly) + "T10:00"
 		v.wants(v.fill(list, path, "title", "Later", "shown_from", later), http.StatusSeeOther, path)

@@ -88,8 +88,8 @@ func TestChannelInTheForm(t *testing.T) {
 		fields := []string{"type", "webhook", "url", "https://ops.example.com/x", "max_per_minute", "", "test_weekly", "true"}
 		v.wants(v.post(create, append(fields, "preview", "test")...), http.StatusOK, "Not accepted", "The service says &lt;no&gt;.")
 		v.wants(v.post(create, append(fields, "preview", "test", "secret", secret)...), http.StatusOK, "The service has accepted the test message", `value="`+secret+`"`)
-		v.wants(v.post(create, fields...), http.StatusUnprocessableEntity, "The name field is required")
-		v.wants(v.post(create, "type", "webhook", "name", "test", "url", "ftp://x", "max_per_minute", "x"), http.StatusUnprocessableEntity, "The name must not be test", "The URL must", "The number of messages in a minute must")
+		v.wants(v.post(create, fields...), http.StatusUnprocessableEntity, "This field is required.")
+		v.wants(v.post(create, "type", "webhook", "name", "test", "url", "ftp://x", "max_per_minute", "x"), http.StatusUnprocessableEntity, "This must not be test", "This must be an http or https URL", "This must")
 		screen := v.wants(v.post(create, append(fields, "name", "Ops", "secret", secret)...), http.StatusSeeOther, "/admin/channels/chn_").Header.Get("Location")
 		shown := v.wants(v.get(screen), http.StatusOK, "Ops", "A value is saved", "The weekly test was not sent yet", "Saved secret")
 		v.lacks(shown, secret)
@@ -105,8 +105,8 @@ func TestChannelInTheForm(t *testing.T) {
 		v.wants(v.post(screen, append(fields, "name", "Ops", "tag", old)...), http.StatusConflict, "Nothing was saved", "“Operations”")
 		moved := append(fields, "name", "Ops", "tag", tag())
 		moved[3] = "https://elsewhere.example.com"
-		v.wants(v.post(screen, moved...), http.StatusUnprocessableEntity, "The secret must be given again")
-		v.wants(v.post(screen, append(moved, "preview", "test")...), http.StatusUnprocessableEntity, "The secret must be given again")
+		v.wants(v.post(screen, moved...), http.StatusUnprocessableEntity, "This must be given again")
+		v.wants(v.post(screen, append(moved, "preview", "test")...), http.StatusUnprocessableEntity, "This must be given again")
 		v.wants(v.post(screen, append(fields, "preview", "test", "name", "Ops")...), http.StatusOK, "has accepted the test message") // with the saved secret
 		v.wants(v.post(screen, append(fields, "name", "Ops", "title_template", "{{.Nonsense}}", "tag", tag())...), http.StatusUnprocessableEntity, `data-key="words" open`, `aria-invalid="true"`)
 		v.wants(v.post(screen, append(fields, "name", "Ops", "title_template", "[{{.Severity}}] {{.Title}}", "text_template", " ", "tag", tag())...), http.StatusSeeOther)
@@ -221,7 +221,7 @@ func TestTestsWithoutTheKey(t *testing.T) {
 			s.Fatal(err)
 		}
 		v.wants(v.post(channel+"/test"), http.StatusUnprocessableEntity, "cannot be decrypted")
-		v.wants(v.post(monitor+"/test"), http.StatusUnprocessableEntity, "Nothing was tested", "cannot be opened: give the password again")
+		v.wants(v.post(monitor+"/test"), http.StatusUnprocessableEntity, "Nothing was tested", "cannot be opened: give “Password” again")
 		if sent > 0 {
 			s.Errorf("%d tests were sent", sent)
 		}

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,8 +16,9 @@ type form struct {
 	values  url.Values
 	saved   url.Values // the values that somebody else has saved meanwhile; nil: nothing
 	bad     *allswell.ValidationError
-	shown   map[string]bool // the fields that the template has drawn
-	focused bool            // a field has the focus
+	shown   map[string]bool   // the fields whose errors are drawn
+	labels  map[string]string // of the fields that are drawn
+	focused bool              // a field has the focus
 
 	existing string // the address of what has the name that was typed, and may be had twice; "": nothing
 
@@ -26,7 +26,9 @@ type form struct {
 }
 
 // newForm returns a form with the values that were typed, or with those to begin with.
-func newForm(values url.Values) *form { return &form{values: values, shown: map[string]bool{}} }
+func newForm(values url.Values) *form {
+	return &form{values: values, shown: map[string]bool{}, labels: map[string]string{}}
+}
 
 // refused notes the errors of the fields and reports whether err is about the form. Other errors have to be returned.
 func (f *form) refused(err error) bool {
@@ -59,19 +61,6 @@ func (f *form) version(name, now string, conflict bool) string {
 
 // Value returns the input of a field.
 func (f *form) Value(name string) string { return f.values.Get(name) }
-
-// Others returns the errors of fields that the template has not drawn, in the order of their names.
-func (f *form) Others() (messages []string) {
-	if f.bad == nil {
-		return nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.bad.Messages())) {
-		if !f.shown[name] {
-			messages = append(messages, formMessages(name, "", f.bad.Messages()[name])...)
-		}
-	}
-	return messages
-}
 
 // HasErrors reports whether the input is invalid.
 func (f *form) HasErrors() bool { return f.bad != nil }
@@ -132,7 +121,7 @@ type option struct {
 
 // draw returns a field with its input and its errors. The first one with an error has the focus.
 func (f *form) draw(x field) field {
-	f.shown[x.Name] = true
+	f.labels[x.Name] = x.Label
 	if x.Type == "" {
 		x.Type = "text"
 	}
@@ -146,9 +135,7 @@ func (f *form) draw(x field) field {
 	for i := range x.Options {
 		x.Options[i].Selected = x.Options[i].Value == x.Value
 	}
-	if f.bad != nil {
-		x.Errors = formMessages(x.Name, x.Label, f.bad.Messages()[x.Name])
-	}
+	x.Errors = f.errorsOf(x.Name, x.Label)
 	if x.Name == "name" {
 		x.Existing = f.existing
 	}
@@ -171,6 +158,7 @@ func (f *form) draw(x field) field {
 // drawBoxes returns a field of which any number of options is chosen, with its errors, or with one of other
 // fields of the API. The template "boxes" draws it.
 func (f *form) drawBoxes(x field, others ...string) field {
+	f.labels[x.Name] = x.Label
 	x.ID = x.Name
 	x.Options = slices.Clone(x.Options)
 	for i := range x.Options {
@@ -218,15 +206,6 @@ func (x field) savedBoxes(saved []string) string {
 		return "none of them"
 	}
 	return strings.Join(labels, ", ")
-}
-
-// errorsOf returns the errors of a field of the API, which are shown from now on, beside a field with a label.
-func (f *form) errorsOf(name, label string) []string {
-	f.shown[name] = true
-	if f.bad == nil {
-		return nil
-	}
-	return formMessages(name, label, f.bad.Messages()[name])
 }
 
 // focusFirst puts the cursor into the first field that is wrong, or else into the first one.

@@ -18,30 +18,35 @@ import (
 	"github.com/allswell/allswell/internal/htmltest"
 )
 
-// TestErrorsOfFormsHaveWords has the errors of the API said in forms.
+// TestErrorsOfFormsHaveWords says problems of fields of the API as forms do: beside a field with a label, and alone.
 func TestErrorsOfFormsHaveWords(t *testing.T) {
-	for _, c := range []struct{ name, label, said, want string }{
-		{"max_per_minute", "Messages in a minute, at most", "The max_per_minute must be from 1 to 60.", "The number of messages in a minute must be from 1 to 60."},
-		{"down_days", "Down at", "The down_days may not be more than the warn_days.", "The number of days at which it fails may not be more than the number of days from which it warns."},
-		{"channel_ids", "Notify", "A rule must have channel_ids or on_call_ids.", "Choose who is notified."},
-		{"repeat", "Notify everybody again every", "The repeat must be a duration.", "This must be a duration."},
-		{"name", "Name of the page", "The name field is required.", "The name field is required."},
-		{"to", "To", "The to must be an e-mail address.", "This must be an e-mail address."},
-		{"scheduled_until", "End", "The scheduled_until must be at least a minute after scheduled_for.", "The end must be at least a minute after the start."},
-		{"body", "Body", "The body or the url must have {text}.", "The body or the URL must have {text}."},
-		{"json_value", "JSON value", "The json_value needs a json_path.", "“JSON value” needs “JSON path”."},
-		{"json_path", "JSON path", "The json_path field is required.", "The “JSON path” field is required."},
-		{"body_matches", "Body matches", "The body_matches must be a regular expression.", "“Body matches” must be a regular expression."},
-		{"auto_incidents", "An outage opens an incident that", "The auto_incidents must be one of: publish, draft, off.", "The incident mode must be one of: publish, draft, off."},
-		{"id", "", `The rule "url" uses it.`, `The rule "url" uses it.`},
-		{"id", "", `The rule "say \"the url\"" uses the url.`, `The rule "say \"the url\"" uses the URL.`},
-		{"overrides", "", `"The username" has an override until 2026-11-21 10:00 +01:00; delete it first.`, `"The username" has an override until 2026-11-21 10:00 +01:00; delete it first.`},
-		{"name", "", "The name must not be url, because URLs reserve this word.", "The name must not be url, because URLs reserve this word."},
-		{"text_template", "Text", `The text_template is not valid: line 1: function "url" not defined.`, `The text is not valid: line 1: function "url" not defined.`},
-		{"quiet_hours", "", "The quiet_hours must have two different times of day.", "The quiet hours must have two different times of day."},
+	t.Parallel()
+	name := func(key string) allswell.Name { return allswell.Name(key) }
+	for _, c := range []struct {
+		field, label, code string
+		args               []any
+		beside, alone      string
+	}{
+		{"name", "Name of the page", allswell.Required, nil, "This field is required.", "The “Name of the page” field is required."},
+		{"max_per_minute", "Messages in a minute, at most", "must be from 1 to %d", []any{60}, "This must be from 1 to 60.", "“Messages in a minute, at most” must be from 1 to 60."},
+		{"shown_until", "Shown until", "must be after the %s", []any{name("shown_from")}, "This must be after “Shown from”.", "“Shown until” must be after “Shown from”."},
+		{"down_days", "Fails at", "may not be more than the %s", []any{name("warn_days")}, "This may not be more than “Warn before expiry”.", "“Fails at” may not be more than “Warn before expiry”."},
+		{"json_value", "", "needs a %s", []any{name("json_path")}, "This needs “JSON path”.", "“JSON value” needs “JSON path”."},
+		{"slow_after", "Slow after", "must be shorter than the %s", []any{name("timeout")}, "This must be shorter than the timeout.", "“Slow after” must be shorter than the timeout."},
+		{"schedule.time_zone", "", "must be the name of a zone", nil, "This must be the name of a zone.", "The time zone must be the name of a zone."},
+		{"page", "Page", "field is required with a %s", []any{name("component_id")}, "This field is required with a component.", "The “Page” field is required with a component."},
+		{"body", "", "The %s or the %s must contain {text}.", []any{name("body"), name("url")}, "“Body” or “URL” must contain {text}.", "“Body” or “URL” must contain {text}."},
+		{"channel_ids", "Notify", "A rule must have %s or %s.", []any{name("channel_ids"), name("on_call_ids")}, "Choose who is notified.", "Choose who is notified."},
+		{"id", "", "The %s %q uses it.", []any{"rule", `say "the url"`}, `The rule "say \"the url\"" uses it.`, `The rule "say \"the url\"" uses it.`},
 	} {
-		if got := formMessages(c.name, c.label, []string{c.said})[0]; got != c.want {
-			t.Errorf("%s: %q, want %q", c.said, got, c.want)
+		f := newForm(nil)
+		f.labels["shown_from"], f.labels[c.field] = "Shown from", c.label
+		p := allswell.Problem{Field: c.field, Code: c.code, Args: c.args}
+		if got := f.say(p, true); got != c.beside {
+			t.Errorf("%s %q: %q, want %q", c.field, c.code, got, c.beside)
+		}
+		if got := f.say(p, false); got != c.alone {
+			t.Errorf("%s %q alone: %q, want %q", c.field, c.code, got, c.alone)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestEditAndDeleteUpdatesOfAnIncident(t *testing.T) {
 		edit := path + "/updates/" + i.Updates[0].ID
 		v.wants(v.get(path), http.StatusOK, edit)
 		form := v.formOf(v.wants(v.get(edit), http.StatusOK, "teh first</textarea>", "Nobody is notified"), edit)
-		v.wants(v.post(edit, "tag", form["tag"], "message", " "), http.StatusUnprocessableEntity, "The message")
+		v.wants(v.post(edit, "tag", form["tag"], "message", " "), http.StatusUnprocessableEntity, "This field is required.")
 		v.wants(v.post(edit, "tag", form["tag"], "message", "the first"), http.StatusSeeOther, path)
 		v.wants(v.get(path), http.StatusOK, "<p>the first</p>", "· edited <time", "edited an update")
 		late := v.formOf(v.wants(v.post(edit, "tag", form["tag"], "message", "my first"), http.StatusConflict,

@@ -61,7 +61,7 @@ func TestMaintenanceFromPlanToEnd(t *testing.T) {
 		v.wants(v.post(path, "seen", refused["seen"], "message", "my text", "state", "in_progress"), http.StatusConflict)
 		v.wants(v.post(path, "seen", late, "message", "my text", "state", "in_progress"), http.StatusConflict, "my text</textarea>")
 		screen = v.get(path)
-		v.wants(v.post(path, "seen", screen.hidden("seen"), "message", " ", "state", "scheduled"), http.StatusUnprocessableEntity, "The message")
+		v.wants(v.post(path, "seen", screen.hidden("seen"), "message", " ", "state", "scheduled"), http.StatusUnprocessableEntity, "This field is required.")
 		v.wants(v.post(path, "seen", screen.hidden("seen"), "message", "We **begin**.", "state", "in_progress", "action", "preview"), http.StatusOK, "We <strong>begin</strong>.", "No subscriber will be notified.", `id="preview"`, `value="preview" formaction="`+path+`#preview" tabindex="-1"`)
 		if m := v.maintenances()[0]; m.State != allswell.MaintenanceScheduled {
 			s.Errorf("the preview began the maintenance: %s", m.State)
@@ -94,10 +94,10 @@ func TestTimesOfAMaintenance(t *testing.T) {
 		v, _, _ := s.withPage()
 		begin := time.Now().UTC().AddDate(1, 0, 0).Format(clockLayout)
 		for _, c := range []struct{ from, until, field, words string }{
-			{"2999-01-01T10:00", "2999-01-01T11:00", "scheduled_for", "The start must be within two years."},
+			{"2999-01-01T10:00", "2999-01-01T11:00", "scheduled_for", "This must be within two years."},
 			{"soon", "2999-01-01T11:00", "scheduled_for", ""},
-			{"", "", "scheduled_until", "The end field is required."},
-			{begin, begin, "scheduled_until", "The end must be at least a minute after the start."},
+			{"", "", "scheduled_until", "This field is required."},
+			{begin, begin, "scheduled_until", "This must be at least a minute after “From”."},
 		} {
 			v.wants(v.post("/admin/maintenances/new", "page", "acme", "title", "Disks", "scheduled_for", c.from, "scheduled_until", c.until, "action", "publish"),
 				http.StatusUnprocessableEntity, `id="e-`+c.field+`"`, `value="Disks"`, c.words)

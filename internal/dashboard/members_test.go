@@ -29,7 +29,7 @@ func (s *site) codeIn(body string) string {
 func TestInvitation(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
-		owner.wants(owner.post("/admin/members/invite", "email", "grace", "role", "king"), http.StatusUnprocessableEntity, "must be an e-mail address", "role must be", `value="grace"`)
+		owner.wants(owner.post("/admin/members/invite", "email", "grace", "role", "king"), http.StatusUnprocessableEntity, "must be an e-mail address", "This must be viewer", `value="grace"`)
 		owner.wants(owner.post("/admin/members/invite", "email", "ADA@example.com", "role", "viewer"), http.StatusUnprocessableEntity, "belongs to a member")
 		first := s.codeIn(owner.wants(owner.post("/admin/members/invite", "email", "Grace@example.com", "role", "viewer"), http.StatusCreated, "grace@example.com").body)
 		code := s.codeIn(owner.wants(owner.post("/admin/members/invite", "email", "grace@example.com", "role", "editor"), http.StatusCreated).body)
@@ -176,7 +176,7 @@ func TestAccount(t *testing.T) {
 			v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", goodPassword), http.StatusSeeOther)
 		}
 		owner.wants(owner.get("/admin/account"), http.StatusOK, `value="Ada Lovelace"`, "This one", "Go-http-client", "End all other sessions")
-		owner.wants(owner.post("/admin/account", "name", " "), http.StatusUnprocessableEntity, "name field is required")
+		owner.wants(owner.post("/admin/account", "name", " "), http.StatusUnprocessableEntity, "This field is required.")
 		owner.wants(owner.post("/admin/account", "name", "Ada King"), http.StatusSeeOther)
 		owner.wants(owner.get("/admin"), http.StatusOK, "Ada King")
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
@@ -103,8 +104,10 @@ func (v *visit) testMonitor() error {
 	}
 	var invalid *allswell.ValidationError
 	if errors.As(err, &invalid) {
+		f := newForm(nil)
+		f.bad = invalid
 		return v.showFailure(failure{
-			Status: http.StatusUnprocessableEntity, Title: "Nothing was tested", Text: invalid.Error(),
+			Status: http.StatusUnprocessableEntity, Title: "Nothing was tested", Text: strings.Join(f.Others(), " "),
 			Next: monitorsPath + "/" + m.ID,
 		})
 	}

@@ -26,7 +26,7 @@ func TestScheduleInTheForm(t *testing.T) {
 			s.Errorf("%d times are shown", n)
 		}
 		v.lacks(v.wants(v.post(create, append(schedule("cron", "30 2 * *", "UTC"), "preview", "times")...), http.StatusOK, `>30 2 * *</textarea>`), "The next times,")
-		v.wants(v.post(create, schedule("cron", "30 2 * *", "Mars")...), http.StatusUnprocessableEntity, "it must have five fields", "The time zone must be the name of a zone")
+		v.wants(v.post(create, schedule("cron", "30 2 * *", "Mars")...), http.StatusUnprocessableEntity, "it must have five fields", "This must be the name of a zone")
 		v.wants(v.post(create, schedule("calendar", "Fri..Mon", "")...), http.StatusUnprocessableEntity, "ends before it begins")
 		v.wants(v.post(create, schedule("calendar", "02:30 Asia/Tokyo", "UTC")...), http.StatusUnprocessableEntity, "its zone Asia/Tokyo differs from time_zone")
 

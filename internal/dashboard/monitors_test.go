@@ -100,7 +100,7 @@ func TestMonitorsArePaused(t *testing.T) {
 			return v.post("/admin/monitors/pause", "monitor", all[0].ID, "monitor", all[1].ID, "for", length, "paused_until", until, "next", path)
 		}
 		v.wants(pause("4h", "2020-01-01T00:00"), http.StatusUnprocessableEntity, "must be in the future", `value="2020-01-01T00:00"`, `value="4h" selected`)
-		v.wants(pause("4h", "never"), http.StatusUnprocessableEntity, "Must be a time", `value="never"`)
+		v.wants(pause("4h", "never"), http.StatusUnprocessableEntity, "This must be a time", `value="never"`)
 		v.wants(v.get(path), http.StatusOK, ">Pause…</a>") // nothing was changed
 		v.wants(pause("4h", ""), http.StatusSeeOther, path)
 		m, err := s.store.Monitor(s.Context(), v.actor(), all[1].ID)
@@ -270,7 +270,7 @@ func TestMonitorIsCreatedAndEdited(t *testing.T) {
 		api := "acme/" + components[0].ID
 		v.wants(v.get("/admin/monitors/new"), http.StatusOK, "Acme › API", `value="25h"`, "Default: major outage")
 		v.wants(v.post("/admin/monitors/new", "name", "", "interval", "60", "component_id", api, "failure_threshold", "x"), http.StatusUnprocessableEntity,
-			"name field is required", "needs a unit", "must be from 1 to 1000", `value="`+api+`" selected`)
+			"This field is required.", "needs a unit", "must be from 1 to 1000", `value="`+api+`" selected`)
 		v.wants(v.post("/admin/monitors/new", "name", "x", "interval", "2h", "component_id", "acme/nowhere"), http.StatusUnprocessableEntity, "does not exist on this page")
 		v.wants(v.post("/admin/monitors/new", "name", "x", "interval", "2h", "component_id", "nowhere/"), http.StatusUnprocessableEntity, "no page with this slug")
 		done := v.wants(v.post("/admin/monitors/new", "name", " Backup ", "interval", "1d 1h", "component_id", api, "down_status", "", "failure_threshold", "", "auto_incidents", "draft"),
@@ -405,7 +405,7 @@ func TestSignalsAreShown(t *testing.T) {
 			s.Fatal(err)
 		}
 		v.wants(v.get("/admin/incidents/"+m.IncidentID), http.StatusOK, ">Failures<", "exit code 3", "&lt;b&gt;disk full", "do not see this")
-		v.wants(v.post(path+"/edit", "name", "Backup", "interval", "1h", "component_id", "acme/", "max_runtime", "0s"), http.StatusUnprocessableEntity, "The longest run must be")
+		v.wants(v.post(path+"/edit", "name", "Backup", "interval", "1h", "component_id", "acme/", "max_runtime", "0s"), http.StatusUnprocessableEntity, "This must be a whole number")
 		v.wants(v.get(path+"/edit"), http.StatusOK, "A run may take", "is for members only")
 	})
 }

@@ -51,9 +51,9 @@ func TestOnCallScreens(t *testing.T) {
 		clock := func(d time.Duration) string {
 			return s.now().In(o.Location()).Add(d).Format("Mon 2 Jan 2006 15:04") + " (Europe/Berlin)"
 		}
-		owner.wants(owner.post(path+"/overrides", "participant", "Bob", "starts_at", at(0), "ends_at", at(-time.Hour)), http.StatusUnprocessableEntity, "The end must be after the start.")
-		owner.wants(owner.post(path+"/overrides", "participant", "Bob", "starts_at", at(0), "ends_at", ""), http.StatusUnprocessableEntity, "The end is required.")
-		owner.wants(owner.post(path+"/overrides", "participant", "Bob", "starts_at", "", "ends_at", at(time.Hour)), http.StatusUnprocessableEntity, "The start is required.")
+		owner.wants(owner.post(path+"/overrides", "participant", "Bob", "starts_at", at(0), "ends_at", at(-time.Hour)), http.StatusUnprocessableEntity, "This must be after “From”.")
+		owner.wants(owner.post(path+"/overrides", "participant", "Bob", "starts_at", at(0), "ends_at", ""), http.StatusUnprocessableEntity, "This field is required.")
+		owner.wants(owner.post(path+"/overrides", "participant", "Bob", "starts_at", "", "ends_at", at(time.Hour)), http.StatusUnprocessableEntity, "This field is required.")
 		owner.wants(owner.post(path+"/overrides", "participant", "Eve", "starts_at", at(0), "ends_at", at(time.Hour)), http.StatusUnprocessableEntity, "must name a participant")
 		owner.wants(owner.post(path+"/overrides", "participant", "Bob", "starts_at", at(0), "ends_at", at(2*time.Hour)), http.StatusSeeOther, path)
 		shown := owner.wants(owner.get(path), http.StatusOK, "<bdi>Bob</bdi> is on call", "by an override", "until "+s.now().In(o.Location()).Add(2*time.Hour).Format("Mon 2 Jan 2006 15:04")+" (Europe/Berlin)")

@@ -73,10 +73,7 @@ func (s *pageSettingsScreen) drawImages() {
 		},
 	} {
 		image.Path = pagePath(s.Page) + "/images/" + string(image.Kind)
-		s.shown[string(image.Kind)] = true
-		if s.bad != nil {
-			image.Errors = s.bad.Messages()[string(image.Kind)]
-		}
+		image.Errors = s.errorsOf(string(image.Kind), image.Label)
 		s.Images = append(s.Images, image)
 	}
 }

@@ -82,7 +82,7 @@ func TestPages(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
 		v.wants(v.get("/admin/pages"), http.StatusOK, "There are no pages yet")
-		v.wants(v.fill(v.get("/admin/new-page"), "/admin/pages", "name", ""), http.StatusUnprocessableEntity, "name field is required")
+		v.wants(v.fill(v.get("/admin/new-page"), "/admin/pages", "name", ""), http.StatusUnprocessableEntity, "This field is required.")
 		v.wants(v.fill(v.get("/admin/new-page"), "/admin/pages", "name", "Acme <Cloud>", "visibility", "unlisted"), http.StatusSeeOther, "/admin/pages/acme-cloud/components")
 		v.wants(v.get("/admin/pages"), http.StatusOK, "Acme &lt;Cloud&gt;", "unlisted", "0 components · 0 subscribers", s.base+"/status/acme-cloud")
 		for range perPage {
@@ -139,7 +139,7 @@ func TestPageSettings(t *testing.T) {
 			s.Error("a change of somebody else was overwritten")
 		}
 		v.wants(v.fill(v.get(path), path, "accent", "red", "time_zone", "Mars", "footer_links.0.url", "x", "name", "Still typed"), http.StatusUnprocessableEntity,
-			"The accent must be a colour", "name of a time zone", "http, https or mailto", `value="Still typed"`)
+			"This must be a colour", "name of a time zone", "http, https or mailto", `value="Still typed"`)
 		old := v.get(path)
 		if _, err := s.store.ChangePage(s.Context(), v.actor(), "acme", allswell.PageChange{Name: ptr("Of another")}); err != nil {
 			s.Fatal(err)
@@ -147,7 +147,7 @@ func TestPageSettings(t *testing.T) {
 		refused := v.wants(v.fill(old, path, "accent", "red"), http.StatusUnprocessableEntity)
 		late := v.wants(v.fill(refused, path, "accent", ""), http.StatusConflict, "“Of another” meanwhile")
 		v.wants(v.fill(late, path, "name", "Acme Cloud"), http.StatusSeeOther)
-		v.wants(v.post(path, "language", "xx"), http.StatusUnprocessableEntity, "The language must be one of")
+		v.wants(v.post(path, "language", "xx"), http.StatusUnprocessableEntity, "This must be one of")
 		v.wants(v.fill(v.get(path), path, "slug", "acme-cloud", "footer_links.0.label", "", "footer_links.0.url", ""), http.StatusSeeOther, "/admin/pages/acme-cloud?saved")
 		if len(page("acme-cloud").Footer) != 0 {
 			s.Error("an empty row of the footer is no removal")
@@ -219,8 +219,8 @@ func TestPageComponents(t *testing.T) {
 		v.post("/admin/pages", "name", "Acme", "slug", "acme")
 		const path = "/admin/pages/acme/components"
 		v.wants(v.get(path), http.StatusOK, "no components yet")
-		v.wants(v.post(path, "name", "", "group", ""), http.StatusUnprocessableEntity, "name field is required")
-		v.wants(v.post("/admin/pages/acme/groups", "name", ""), http.StatusUnprocessableEntity, "name field is required")
+		v.wants(v.post(path, "name", "", "group", ""), http.StatusUnprocessableEntity, "This field is required.")
+		v.wants(v.post("/admin/pages/acme/groups", "name", ""), http.StatusUnprocessableEntity, "This field is required.")
 		for _, name := range []string{"API", "Website", "Mail"} {
 			v.wants(v.fill(v.get(path), path, "name", name), http.StatusSeeOther, path)
 		}
@@ -262,7 +262,7 @@ func TestPageComponents(t *testing.T) {
 		}
 		v.wants(v.get(website), http.StatusOK, "visitors also see its past")
 		v.wants(v.fill(first, website, "name", "Home"), http.StatusConflict, "“Site” meanwhile", `value="Home"`)
-		v.wants(v.fill(v.get(website), website, "name", ""), http.StatusUnprocessableEntity, "name field is required")
+		v.wants(v.fill(v.get(website), website, "name", ""), http.StatusUnprocessableEntity, "This field is required.")
 		v.wants(v.fill(v.get("/admin/pages/acme/groups/"+groups[0].ID), "/admin/pages/acme/groups/"+groups[0].ID, "name", "EU"), http.StatusSeeOther, path)
 		v.wants(v.get(path), http.StatusOK, ">EU<", "hidden")
 

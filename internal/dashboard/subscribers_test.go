@@ -103,7 +103,7 @@ func (v *visitor) addsWithComponents(path string) {
 	v.wants(v.get(path), 200, "Only about these components", box(ids[0]), box(ids[1]))
 	v.lacks(v.get(path), box(ids[3]))
 	v.wants(v.post(path, "channel", "email", "target", "nobody", "confirmed", "true", "components", ids[1]), 422, box(ids[1])+" checked", box(ids[0])+">")
-	v.wants(v.post(path, "channel", "email", "target", "eve@example.com", "confirmed", "true", "components", "cmp_068vq2r4b1ccu5a0d3e1"), 422, "The components must be of this page")
+	v.wants(v.post(path, "channel", "email", "target", "eve@example.com", "confirmed", "true", "components", "cmp_068vq2r4b1ccu5a0d3e1"), 422, "This must be of this page")
 	for target, channel := range map[string]string{"kay@example.com": "email", "https://hooks.example.com/some": "webhook", "https://hooks.slack.com/services/T000/B000/abcdefgh": "slack"} {
 		a := v.post(path, "channel", channel, "target", target, "confirmed", "true", "components", ids[0], "components", ids[2])
 		if a.StatusCode != 303 && a.StatusCode != 201 {
@@ -117,7 +117,7 @@ func (v *visitor) addsWithComponents(path string) {
 	v.wants(v.get(path+"?search=kay"), 200, "2 components")
 	kay := path + "/" + v.subscriber(v, "kay@example.com").ID
 	v.wants(v.get(kay), 200, box(ids[0])+" checked", box(ids[1])+">", box(ids[2])+" checked")
-	v.wants(v.postSubscriber(kay, "components", ids[3]), 422, "The components must be of this page")
+	v.wants(v.postSubscriber(kay, "components", ids[3]), 422, "This must be of this page")
 	v.wants(v.postSubscriber(kay, "components", ids[1]), 303, path+"?saved=")
 	if got := v.subscriber(v, "kay@example.com"); got.WholePage || !slices.Equal(got.Components, ids[1:2]) {
 		v.Errorf("after the change: %+v", got)
@@ -180,7 +180,7 @@ func TestImport(t *testing.T) {
 		const path = "/admin/pages/acme/subscribers/import"
 		const list = "ada@example.com\nnobody\n<b>@example.com\n"
 		v.wants(v.get(path), 200, "Show what will happen")
-		v.wants(v.post(path, "csv", list, "consent", " ", "confirmed", "true"), 422, "The consent field is required.", "&lt;b&gt;@example.com")
+		v.wants(v.post(path, "csv", list, "consent", " ", "confirmed", "true"), 422, "This field is required.", "&lt;b&gt;@example.com")
 		v.wants(v.post(path, "csv", strings.Repeat("x\n", allswell.MaxImportLines+1), "consent", "a form"), 422, "at most 5000 lines")
 		v.wants(v.post(path, "csv", list, "consent", "a form", "confirmed", "true"), 200, "1 subscriber will be added", "Nothing has been saved", "Line 2", "This is not an e-mail address.", "&lt;b&gt;@example.com")
 		v.wants(v.get("/admin/pages/acme/subscribers"), 200, "Nobody has subscribed yet")

@@ -15,7 +15,7 @@ func TestTokens(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
 		owner.wants(owner.get("/admin/tokens"), http.StatusOK, "No tokens yet")
-		owner.wants(owner.post("/admin/tokens", "name", " ", "scope", "root"), http.StatusUnprocessableEntity, "name field is required", "must be one of")
+		owner.wants(owner.post("/admin/tokens", "name", " ", "scope", "root"), http.StatusUnprocessableEntity, "This field is required.", "must be one of")
 		created := owner.wants(owner.post("/admin/tokens", "name", hostile, "scope", "write"), http.StatusCreated, "not shown again", "&lt;script&gt;")
 		secret := regexp.MustCompile(`aw_[0-9A-Za-z]{49}`).FindString(created.body)
 		token, err := s.store.Authenticate(s.Context(), secret)

@@ -9,7 +9,6 @@ import (
 	"math"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -205,7 +204,7 @@ func Sentence(bad *allswell.ValidationError) string {
 	if len(bad.Problems) == 0 {
 		return ""
 	}
-	first := slices.MinFunc(bad.Problems, func(a, b allswell.Problem) int { return strings.Compare(a.Field, b.Field) }).Message()
+	first := bad.Sorted()[0].Message()
 	switch others := len(bad.Problems) - 1; {
 	case others == 1:
 		return first + " (And 1 more error.)"
