@@ -53,6 +53,7 @@ type tables struct {
 }
 
 func newTables() *tables {
+	isAlias := func(s allswell.Status) bool { return s.Canonical() != s }
 	return &tables{
 		values: map[string][]any{
 			"actorKinds":          anyOf(allswell.ActorKinds),
@@ -85,7 +86,7 @@ func newTables() *tables {
 			"objectKinds":         anyOf(allswell.ObjectKinds),
 			"pingAccesses":        anyOf(allswell.PingAccesses),
 			"roles":               anyOf(allswell.Roles),
-			"rolledUpStatuses":    anyOf(slices.DeleteFunc(slices.Clone(allswell.Statuses), func(s allswell.Status) bool { return s.Canonical() != s })),
+			"rolledUpStatuses":    anyOf(slices.DeleteFunc(slices.Clone(allswell.Statuses), isAlias)),
 			"scheduleKinds":       anyOf(allswell.ScheduleKinds),
 			"scopes":              anyOf(allswell.Scopes),
 			"statuses":            anyOf(allswell.Statuses),
