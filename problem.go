@@ -116,7 +116,7 @@ func (p *Problem) UnmarshalJSON(data []byte) error {
 		case json.Unmarshal(raw, &name) == nil:
 			p.Args[i] = name.Field
 		default:
-			return fmt.Errorf("an argument of a problem of %s is neither a number nor a text nor a name", sent.Field)
+			p.Args[i] = string(raw) // of a newer server
 		}
 	}
 	return nil

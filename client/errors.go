@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/allswell/allswell"
 )
 
 // Errors that an *Error matches, by errors.Is.
@@ -63,15 +65,16 @@ func codeOf(status int) string {
 
 // Error is a request that the server refused, or failed to execute.
 type Error struct {
-	Method     string              `json:"-"`       // of the request
-	Path       string              `json:"-"`       // of the request, escaped, from /api/v1 on
-	Status     int                 `json:"-"`       // the HTTP status
-	Code       string              `json:"code"`    // machine-readable: CodeInvalid, CodeNotFound, …
-	Message    string              `json:"message"` // for people
-	Errors     map[string][]string `json:"errors"`  // what is wrong with which field, if Code is CodeInvalid
-	LogID      string              `json:"id"`      // finds the cause in the server's log, if Code is CodeInternal
-	RetryAfter time.Duration       `json:"-"`       // when a repetition may succeed; 0: not known
-	RequestID  string              `json:"-"`       // finds the request in the server's log
+	Method     string              `json:"-"`        // of the request
+	Path       string              `json:"-"`        // of the request, escaped, from /api/v1 on
+	Status     int                 `json:"-"`        // the HTTP status
+	Code       string              `json:"code"`     // machine-readable: CodeInvalid, CodeNotFound, …
+	Message    string              `json:"message"`  // for people
+	Errors     map[string][]string `json:"errors"`   // what is wrong with which field, if Code is CodeInvalid
+	Problems   []allswell.Problem  `json:"problems"` // the same as data, by field; of an old server, Errors as they are
+	LogID      string              `json:"id"`       // finds the cause in the server's log, if Code is CodeInternal
+	RetryAfter time.Duration       `json:"-"`        // when a repetition may succeed; 0: not known
+	RequestID  string              `json:"-"`        // finds the request in the server's log
 }
 
 // Error returns the message, with all fields that are wrong.

@@ -8,15 +8,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/allswell/allswell"
 )
 
 const (
@@ -263,6 +267,7 @@ func (c *Client) attempt(ctx context.Context, r request) (*response, error) {
 		sent.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	sent.Header.Set("Accept", "application/json")
+	sent.Header.Set("Prefer", "problems") // see Error.Problems
 	sent.Header.Set("User-Agent", c.options.UserAgent)
 	if r.contentType != "" {
 		sent.Header.Set("Content-Type", r.contentType)
@@ -335,6 +340,15 @@ func (c *Client) read(r request, got *http.Response, body []byte) (*response, er
 	}
 	if refused.Code == "" {
 		refused.Code = codeOf(got.StatusCode)
+	}
+	if refused.Problems == nil {
+		var messages allswell.ValidationError
+		for _, field := range slices.Sorted(maps.Keys(refused.Errors)) {
+			for _, message := range refused.Errors[field] {
+				messages.AddText(field, message)
+			}
+		}
+		refused.Problems = messages.Problems
 	}
 	if seconds, err := strconv.Atoi(got.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		refused.RetryAfter = time.Duration(seconds) * time.Second

@@ -131,9 +131,33 @@ func invalid() object {
 					"minProperties":        1,
 					"additionalProperties": object{"type": "array", "minItems": 1, "items": message()},
 				},
+				"problems": problems(),
 			},
 		},
 		object{"message": example, "code": web.CodeInvalid, "errors": object{"title": []string{example}}})
+}
+
+// problems returns the schema of errors as data.
+func problems() object {
+	return object{
+		"description": "With `Prefer: problems`: the same errors as data, for clients that put them into words of their own.",
+		"type":        "array", "minItems": 1,
+		"items": object{
+			"type": "object", "additionalProperties": false, "required": []string{"field", "code"},
+			"properties": object{
+				"field": object{"type": "string"},
+				"code": object{
+					"description": "An English text, as a format of Go: a predicate of the field if it begins with a lower-case letter, otherwise a sentence.",
+					"type":        "string",
+				},
+				"args": object{
+					"description": "The arguments of the format: texts, whole numbers, and an object with a `field` for the name of another field.",
+					"type":        "array",
+					"items":       object{},
+				},
+			},
+		},
+	}
 }
 
 // message returns the schema of an error message.

@@ -148,23 +148,50 @@ func TestErrors(t *testing.T) {
 
 // TestFieldErrors checks that errors name flags instead of fields.
 func TestFieldErrors(t *testing.T) {
-	for errors, want := range map[string]string{
-		`"scheduled_until": ["The scheduled_until must be at least a minute after scheduled_for."]`: "--until/--for: must be at least a minute after --at/--in.",
-		`"scheduled_for": ["The scheduled_for field is required."]`:                                 "--at/--in: is required.",
-		`"remind_before": ["The remind_before must be a whole number."]`:                            "--remind: must be a whole number.",
-		`"components.1.status": ["The status must be one of: degraded."]`:                           "component 2, status: must be one of: degraded.",
-		`"components.0": ["There is none."]`:                                                        "component 1: There is none.",
-		`"footer_links.3.url": ["No."]`:                                                             "footer link 4, url: No.",
-		`"name": ["The name is too long."]`:                                                         "name: is too long.",
-		`"channel_ids": ["A rule must have channel_ids or on_call_ids."]`:                           "--channel: A rule must have --channel or --on-call.",
-		`"id": ["The rule \"R2\" uses it."]`:                                                        `The rule "R2" uses it.`,
-		`"schedule.kubernetes": ["The kubernetes field needs a schedule of the kind cron."]`:        "--kubernetes: needs a schedule of the kind cron.",
-		`"schedule.expression": ["The expression is not one."]`:                                     "--cron/--calendar: is not one.",
+	name := func(key string) allswell.Name { return allswell.Name(key) }
+	for _, c := range []struct {
+		field, code string
+		args        []any
+		want        string
+	}{
+		{"scheduled_until", "must be at least a minute after %s", []any{name("scheduled_for")}, "--until/--for: must be at least a minute after --at/--in."},
+		{"scheduled_for", allswell.Required, nil, "--at/--in: is required."},
+		{"remind_before", "must be a whole number", nil, "--remind: must be a whole number."},
+		{"components.1.status", "must be one of: %s", []any{"degraded"}, "component 2, status: must be one of: degraded."},
+		{"components.0", "There is none.", nil, "component 1: There is none."},
+		{"footer_links.3.url", "No.", nil, "footer link 4, url: No."},
+		{"name", "may not be longer than %d characters", []any{255}, "name: may not be longer than 255 characters."},
+		{"channel_ids", "A rule must have %s or %s.", []any{name("channel_ids"), name("on_call_ids")}, "--channel: A rule must have --channel or --on-call."},
+		{"id", "The %s %q uses it.", []any{"rule", "the scheduled_for"}, `The rule "the scheduled_for" uses it.`},
+		{"schedule.kubernetes", "field needs a schedule of the kind cron", nil, "--kubernetes: needs a schedule of the kind cron."},
+		{"json_value", "needs a %s", []any{name("json_path")}, "json_value: needs --json-path."},
+		{"slow_after", "must be shorter than the %s", []any{name("timeout")}, "slow_after: must be shorter than the timeout."},
 	} {
-		_, _, stderr := against(t, answer(422, "", "", `{"message": "x", "errors": {`+errors+`}}`), "page", "create", "--name=x")
-		if stderr != "allswell: the request was refused, nothing was changed:\n  "+want+"\n" {
-			t.Errorf("%s: %s", errors, stderr)
+		server := refusal(t, allswell.Problem{Field: c.field, Code: c.code, Args: c.args})
+		_, _, stderr := against(t, server, "page", "create", "--name=x")
+		if stderr != "allswell: the request was refused, nothing was changed:\n  "+c.want+"\n" {
+			t.Errorf("%s %q: %s", c.field, c.code, stderr)
 		}
+	}
+	old := answer(422, "", "", `{"message": "x", "errors": {"scheduled_for": ["The scheduled_for is 100% wrong."]}}`)
+	_, _, stderr := against(t, old, "page", "create", "--name=x")
+	if stderr != "allswell: the request was refused, nothing was changed:\n  --at/--in: The scheduled_for is 100% wrong.\n" {
+		t.Errorf("an old server: %s", stderr)
+	}
+}
+
+// refusal is a server that refuses requests because of a problem, as data if that is preferred.
+func refusal(t *testing.T, p allswell.Problem) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body := map[string]any{"message": "x", "code": "invalid", "errors": map[string][]string{p.Field: {p.Message()}}}
+		if r.Header.Get("Prefer") == "problems" {
+			body["problems"] = []allswell.Problem{p}
+		}
+		text, err := json.Marshal(body)
+		if err != nil {
+			t.Error(err)
+		}
+		answer(422, "", "", string(text))(w, r)
 	}
 }
 

@@ -356,9 +356,9 @@ type uniqueName struct {
 // explain adds to an error about the name that the flag creates another resource with it.
 func (f uniqueName) explain(err error) error {
 	if refused := (*client.Error)(nil); errors.As(err, &refused) && !f.AllowDuplicate {
-		for i, problem := range refused.Errors["name"] {
-			if strings.HasPrefix(problem, "The page has a ") {
-				refused.Errors["name"][i] += " --allow-duplicate creates another one."
+		for i, p := range refused.Problems {
+			if p.Field == "name" && strings.HasPrefix(p.Code, "The page has a ") {
+				refused.Problems[i].Code += " --allow-duplicate creates another one."
 			}
 		}
 	}

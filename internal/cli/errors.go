@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -13,6 +12,9 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/console"
 )
 
@@ -74,26 +76,28 @@ func describe(err error, refused *client.Error, changed bool) string {
 	return text
 }
 
-// fields lists the fields that were refused, each on its own line.
+// fields lists what was refused, each problem on its own line.
 func fields(err error, refused *client.Error) string {
-	if len(refused.Errors) == 0 {
+	if len(refused.Problems) == 0 {
 		return " " + console.Visible(refused.Message)
 	}
 	flag := (*flagError)(nil)
 	errors.As(err, &flag)
 	var b strings.Builder
-	for _, field := range slices.Sorted(maps.Keys(refused.Errors)) {
-		name := flagOf(field)
-		if flag != nil && flag.field == field {
+	for _, p := range refused.Problems {
+		name, text := flagOf(p.Field), p.Text(wordOf)
+		if flag != nil && flag.field == p.Field {
 			name = flag.flag
 		}
-		for _, complaint := range refused.Errors[field] {
-			if name == "" { // the resource itself
-				fmt.Fprintf(&b, "\n  %s", console.Visible(complaint))
-				continue
-			}
-			fmt.Fprintf(&b, "\n  %s: %s", console.Visible(name), console.Visible(withFlags(field, complaint)))
+		switch {
+		case name == "": // the resource itself
+			text = p.Message()
+		case p.IsPredicate():
+			text = name + ": " + strings.TrimPrefix(text, "field ") + "."
+		default:
+			text = name + ": " + text
 		}
+		b.WriteString("\n  " + console.Visible(text))
 	}
 	return b.String()
 }
@@ -159,16 +163,12 @@ func flagOf(field string) string {
 	return field
 }
 
-// withFlags replaces the names of fields in a complaint about one by those of flags, and removes the field's own, which
-// is printed before the complaint.
-func withFlags(field, complaint string) string {
-	own := field[strings.LastIndexByte(field, '.')+1:]
-	complaint = strings.TrimPrefix(complaint, "The "+strings.ReplaceAll(own, "_", " ")+" ")
-	complaint = strings.TrimPrefix(strings.TrimPrefix(complaint, "The "+own+" "), "field ")
-	for name, flag := range flags {
-		if strings.Contains(name, "_") {
-			complaint = strings.ReplaceAll(complaint, name, flag)
+// wordOf returns the flag of a field that an error about another one names.
+func wordOf(field string) string {
+	for _, shared := range [][]configfield.Shared{check.Fields(), alertchannel.Fields()} {
+		if i := slices.IndexFunc(shared, func(f configfield.Shared) bool { return f.Name == field }); i >= 0 && flags[field] == "" {
+			return "--" + flagName(shared[i].Field)
 		}
 	}
-	return complaint
+	return flagOf(field)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/console"
 )
 
@@ -159,7 +160,7 @@ func TestLargeStyleSheet(t *testing.T) {
 
 // TestPageThatExists checks that a slug which was made from the name is explained if another page has it.
 func TestPageThatExists(t *testing.T) {
-	taken := answer(422, "", "", `{"message": "x", "code": "invalid", "errors": {"slug": ["The slug has already been taken."]}}`)
+	taken := refusal(t, allswell.Problem{Field: "slug", Code: "has already been taken"})
 	for says, args := range map[string][]string{
 		"the page acme exists already":  {"page", "create", "--name=Acme"},
 		"slug: has already been taken.": {"page", "create", "--name=Acme", "--slug=acme"},

@@ -70,7 +70,7 @@ func TestChannelFlags(t *testing.T) {
 		_, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 			sent, _ := io.ReadAll(r.Body)
 			body = canonical(sent)
-			answer(422, "", "", `{"message": "x", "errors": {"target": ["The target must be better."]}}`)(w, r)
+			refusal(t, allswell.Problem{Field: "target", Code: "must be better"})(w, r)
 		}, "subscriber", "add", "--page=acme", flag+"=x")
 		if want := `{"channel":"` + string(channel) + `","target":"x"}`; body != want {
 			t.Errorf("%s: the request is %s, want %s", channel, body, want)
@@ -102,7 +102,7 @@ func TestSubscriberUsage(t *testing.T) {
 // TestTargetErrors checks that errors name the given flag.
 func TestTargetErrors(t *testing.T) {
 	for _, flag := range []string{"--email", "--webhook"} {
-		status, _, stderr := against(t, answer(422, "", "", `{"message": "x", "errors": {"target": ["The target must be right."]}}`),
+		status, _, stderr := against(t, refusal(t, allswell.Problem{Field: "target", Code: "must be right"}),
 			"subscriber", "add", "--page=p", flag+"=x")
 		if status != console.ExitFailed || !strings.HasSuffix(stderr, "\n  "+flag+": must be right.\n") {
 			t.Errorf("%s: status %d, %s", flag, status, stderr)

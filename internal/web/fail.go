@@ -106,6 +106,23 @@ type failure struct {
 	Code    ErrorCode           `json:"code,omitempty"`
 	Errors  map[string][]string `json:"errors,omitempty"`
 	ID      string              `json:"id,omitempty"`
+
+	Problems []allswell.Problem `json:"problems,omitempty"` // the errors as data, for clients that prefer them
+}
+
+// PreferProblems is the preference (RFC 7240) of clients that put errors into words of their own.
+const PreferProblems = "problems"
+
+// prefers reports whether a request has a preference.
+func prefers(r *http.Request, preference string) bool {
+	for _, header := range r.Header.Values("Prefer") {
+		for one := range strings.SplitSeq(header, ",") {
+			if strings.EqualFold(strings.TrimSpace(one), preference) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Fail answers r with the status and the JSON body for err. It never sends the text of err. An unknown error is an
@@ -121,7 +138,11 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	)
 	switch {
 	case errors.As(err, &bad):
-		writeFailure(w, http.StatusUnprocessableEntity, failure{Message: Sentence(bad), Code: CodeInvalid, Errors: bad.Messages()})
+		body := failure{Message: Sentence(bad), Code: CodeInvalid, Errors: bad.Messages()}
+		if prefers(r, PreferProblems) {
+			body.Problems = bad.Sorted()
+		}
+		writeFailure(w, http.StatusUnprocessableEntity, body)
 	case errors.Is(err, allswell.ErrNotFound):
 		writeFailure(w, http.StatusNotFound, failure{Message: "Not found."})
 	case errors.Is(err, allswell.ErrUnauthenticated):

@@ -38,6 +38,33 @@ func serveHandler(t *testing.T, r *http.Request, h Handler) (*httptest.ResponseR
 	return w, body, log.String()
 }
 
+// TestProblemsArePreferred checks that errors are sent as data to clients that ask for it, and to no others.
+func TestProblemsArePreferred(t *testing.T) {
+	var bad allswell.ValidationError
+	bad.Add("until", "must be after the %s, and in %d days", allswell.Name("from"), 24*time.Hour/time.Hour)
+	bad.Add("title", allswell.Required)
+	for preference, preferred := range map[string]bool{"": false, "problem": false, "problems": true, "respond-async, Problems": true} {
+		r := httptest.NewRequest("GET", "/x", nil)
+		if preference != "" {
+			r.Header.Add("Prefer", "wait=10")
+			r.Header.Add("Prefer", preference)
+		}
+		_, body, _ := serveHandler(t, r, func(http.ResponseWriter, *http.Request) error { return &bad })
+		want := map[string]any{"message": "The title field is required. (And 1 more error.)", "code": "invalid", "errors": map[string]any{
+			"until": []any{"The until must be after the from, and in 24 days."}, "title": []any{"The title field is required."},
+		}}
+		if preferred {
+			want["problems"] = []any{
+				map[string]any{"field": "title", "code": "field is required"},
+				map[string]any{"field": "until", "code": "must be after the %s, and in %d days", "args": []any{map[string]any{"field": "from"}, 24.0}},
+			}
+		}
+		if diff := cmp.Diff(want, body); diff != "" {
+			t.Errorf("Prefer: %s: %s", preference, diff)
+		}
+	}
+}
+
 func TestFailures(t *testing.T) {
 	var bad allswell.ValidationError
 	bad.Add("b", "B is wrong.")
