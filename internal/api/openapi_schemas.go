@@ -222,11 +222,11 @@ func fieldDescription(f configfield.Shared) string {
 	return strings.Join(meanings, " ")
 }
 
-// completeNullables replaces every "anyOf: [SCHEMA, {type: null}]" of a parsed openapi.yaml by a schema whose type is a list with
-// "null", because generators of clients make a union of two types from the former, or fail. A reference to X becomes one to
-// NullableX, which is added to the document.
-func completeNullables(document map[string]any) {
-	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
+// completeNullables replaces every "anyOf: [SCHEMA, {type: null}]" of a document by a schema whose type is a list with
+// "null", because generators of clients make a union of two types from the former, or fail. A reference to X becomes one
+// to NullableX, which is added to the document.
+func completeNullables(document object) {
+	schemas := document["components"].(object)["schemas"].(object)
 	var complete func(value any)
 	complete = func(value any) {
 		switch v := value.(type) {
@@ -269,7 +269,7 @@ func nullable(schema map[string]any) map[string]any {
 	return schema
 }
 
-// openResponses lets objects have fields that the document does not name. Only those of responses forbid them in openapi.yaml,
+// openResponses lets objects have fields that the document does not name. Only those of responses forbid them at first,
 // so that tests find fields that it lacks; a client that others generated must still read the answers of later versions.
 func openResponses(value any) {
 	switch v := value.(type) {
