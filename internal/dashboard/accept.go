@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/allswell/allswell"
@@ -156,7 +155,7 @@ func (v *visit) proveAccount(s *acceptScreen) (store.Acceptance, error) {
 // sameRefusal replaces the message that a password is wrong with errNotAccepted.
 func sameRefusal(err error) error {
 	var bad *allswell.ValidationError
-	if !errors.As(err, &bad) || !slices.Equal(bad.Messages()["password"], []string{wrongPassword}) {
+	if !errors.As(err, &bad) || len(bad.Problems) != 1 || bad.Problems[0].Field != "password" || bad.Problems[0].Code != wrongPassword {
 		return err
 	}
 	var same allswell.ValidationError
