@@ -37,14 +37,4 @@ func TestAnnouncements(t *testing.T) {
 	if want := []time.Time{after(-3), after(-2), now, after(1), after(2), after(3)}; !slices.Equal(changes, want) {
 		t.Errorf("changes at %v, want %v", changes, want)
 	}
-
-	checkFields(t, allswell.NewAnnouncement{Title: "x"}.Validate(now))
-	checkFields(t, allswell.NewAnnouncement{Message: strings.Repeat("x", 2001), Level: "loud", ShownUntil: now}.Validate(now), "level", "message", "shown_until", "title")
-	checkFields(t, allswell.NewAnnouncement{Title: "x", ShownFrom: after(24 * 1000)}.Validate(now), "shown_from")
-	a := allswell.NewAnnouncement{Title: "x", ShownUntil: after(1)}.Create("page_1", "ann_1", now)
-	checkFields(t, a.Apply(allswell.AnnouncementChange{ShownFrom: new(after(1))}, now), "shown_until")
-	checkFields(t, a.Apply(allswell.AnnouncementChange{ShownUntil: new(time.Time)}, after(1)))
-	if !a.ShownUntil.IsZero() || !a.UpdatedAt.Equal(after(1)) {
-		t.Errorf("without an end it is %+v", a)
-	}
 }

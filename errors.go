@@ -101,6 +101,17 @@ func JoinInvalid(validations ...error) error {
 	return all.Err()
 }
 
+// AddMissing adds the problems of other that are about fields which have no problem yet, and which are not within such a
+// field: a value that could not be read has not been validated.
+func (e *ValidationError) AddMissing(other *ValidationError) {
+	noted := e.Problems
+	for _, p := range other.Problems {
+		if !slices.ContainsFunc(noted, func(n Problem) bool { return strings.HasPrefix(p.Field+".", n.Field+".") }) {
+			e.Problems = append(e.Problems, p)
+		}
+	}
+}
+
 // Err returns e if it has any problems, and nil otherwise.
 func (e *ValidationError) Err() error {
 	if len(e.Problems) == 0 {

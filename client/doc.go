@@ -38,3 +38,5 @@
 // carry an Idempotency-Key. A PATCH request is retried only if the failed one changed nothing. Waiting times grow, are
 // randomized, and respect Retry-After.
 package client
+
+//go:generate go run ../internal/clientgen

@@ -121,6 +121,9 @@ var operations = map[string]struct {
 		return second(c.CreateAnnouncement(ctx, "acme", client.NewAnnouncement{}))
 	}, client.NewAnnouncement{}, client.Announcement{}},
 	"getAnnouncement": {func(ctx context.Context, c *client.Client) error { return second(c.GetAnnouncement(ctx, "ann_1")) }, nil, client.Announcement{}},
+	"putAnnouncement": {func(ctx context.Context, c *client.Client) error {
+		return second(c.PutAnnouncement(ctx, "ann_1", client.NewAnnouncement{}))
+	}, client.NewAnnouncement{}, client.Announcement{}},
 	"changeAnnouncement": {func(ctx context.Context, c *client.Client) error {
 		return second(c.ChangeAnnouncement(ctx, "ann_1", client.AnnouncementChange{}))
 	}, client.AnnouncementChange{}, client.Announcement{}},

@@ -46,6 +46,12 @@ func (n Nullable[T]) IsZero() bool { return !n.given }
 // MarshalJSON returns the value, or null.
 func (n Nullable[T]) MarshalJSON() ([]byte, error) { return json.Marshal(n.value) }
 
+// UnmarshalJSON sets the change of a field to a value, or clears it if the value is null.
+func (n *Nullable[T]) UnmarshalJSON(text []byte) error {
+	n.given = true
+	return json.Unmarshal(text, &n.value)
+}
+
 // Seconds is a duration in the API.
 type Seconds int64
 

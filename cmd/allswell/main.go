@@ -80,8 +80,8 @@ func program() console.Program {
 		Commands: &commands{
 			Subscriber: cli.NewSubscriberCommands(),
 			Monitor:    cli.NewMonitorCommands(),
-			Channel:    cli.NewChannelCommands(),
-			Complete:   completion.CandidatesCommand{Values: cli.CompletionValues()},
+			Channel:    cli.NewChannelCommands(), Announcement: cli.NewAnnouncementCommands(),
+			Complete: completion.CandidatesCommand{Values: cli.CompletionValues()},
 		},
 		Name: "allswell",
 		Description: "A status page and heartbeat monitor.\n\n" +

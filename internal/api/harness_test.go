@@ -544,7 +544,7 @@ func (c *client) readState() map[string]any {
 			maintenances[i] = full
 		}
 		keep("maintenances of "+p.ID, maintenances, total, err)
-		announcements, total, err := c.store.Announcements(ctx, by.Actor(""), p.Slug, all)
+		announcements, total, err := c.store.Announcements().List(ctx, by.Actor(""), p.Slug, all)
 		keep("announcements of "+p.ID, announcements, total, err)
 		subscribers, total, err := c.store.Subscribers(ctx, by.Actor(""), p.Slug, store.SubscriberFilter{}, all)
 		keep("subscribers of "+p.ID, subscribers, total, err)

@@ -16,6 +16,8 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/internal/web"
@@ -39,7 +41,7 @@ const (
 	other // text of a form of its own
 )
 
-type field struct {
+type inputField struct {
 	name     string
 	kind     kind
 	required bool
@@ -48,15 +50,15 @@ type field struct {
 
 // The fields of resources that several routes read.
 var (
-	pageFields = []field{{"name", text, true, 255}, {"description", freeText, false, 1000},
+	pageFields = []inputField{{"name", text, true, 255}, {"description", freeText, false, 1000},
 		{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10},
 		{"auto_incidents", choice, false, 0}, {"visibility", choice, false, 0}, {"home", boolean, false, 0},
 		{"webhook_sign_ups", boolean, false, 0}, {"response_times", boolean, false, 0}, {"languages", tags, false, 0}, {"custom_css", freeText, false, allswell.MaxCustomCSS}}
-	templateFields = []field{{"name", text, true, 255}, {"title", text, true, 255}, {"page", reference, false, 0}, {"impact", choice, false, 0},
+	templateFields = []inputField{{"name", text, true, 255}, {"title", text, true, 255}, {"page", reference, false, 0}, {"impact", choice, false, 0},
 		{"state", choice, false, 0}, {"message", freeText, false, 25000}}
-	componentFields = []field{{"name", text, true, 255}, {"description", freeText, false, 1000}, {"order", integer, false, 0},
+	componentFields = []inputField{{"name", text, true, 255}, {"description", freeText, false, 1000}, {"order", integer, false, 0},
 		{"group", reference, false, 0}, {"hidden", boolean, false, 0}}
-	monitorFields = []field{{"name", text, true, 255}, {"interval", integer, false, 0}, {"grace", integer, false, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},
+	monitorFields = []inputField{{"name", text, true, 255}, {"interval", integer, false, 0}, {"grace", integer, false, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},
 		{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}, {"auto_incidents", choice, false, 0}, {"tags", tags, false, 0},
 		{"max_runtime", integer, false, 0}, {"min_runtime", integer, false, 0}, {"max_per_interval", integer, false, 0}, {"no_overlap", boolean, false, 0},
 		{"max_runtime_action", text, false, 0}, {"min_runtime_action", text, false, 0}, {"max_per_interval_action", text, false, 0}, {"no_overlap_action", text, false, 0}, {"publish_output", boolean, false, 0},
@@ -65,18 +67,18 @@ var (
 
 // The fields of alerts, and of who is notified of them. TestAlertRules has quiet hours.
 var (
-	channelFields = []field{{"name", text, true, 255}, {"enabled", boolean, false, 0}, {"max_per_minute", integer, false, 0}, {"fallback_id", reference, false, 0}, {"test_weekly", boolean, false, 0},
+	channelFields = []inputField{{"name", text, true, 255}, {"enabled", boolean, false, 0}, {"max_per_minute", integer, false, 0}, {"fallback_id", reference, false, 0}, {"test_weekly", boolean, false, 0},
 		{"title_template", freeText, false, 500}, {"text_template", freeText, false, 4000}}
-	alertFilterFields = []field{{"events", references, false, 0}, {"pages", references, false, 0}, {"monitors", references, false, 0}, {"tags", tags, false, 200}, {"severities", references, false, 0}}
-	ruleFields        = []field{{"name", text, true, 255}, {"enabled", boolean, false, 0}, {"channel_ids", references, false, 0}, {"on_call_ids", references, false, 0},
+	alertFilterFields = []inputField{{"events", references, false, 0}, {"pages", references, false, 0}, {"monitors", references, false, 0}, {"tags", tags, false, 200}, {"severities", references, false, 0}}
+	ruleFields        = []inputField{{"name", text, true, 255}, {"enabled", boolean, false, 0}, {"channel_ids", references, false, 0}, {"on_call_ids", references, false, 0},
 		{"delay", integer, false, 0}, {"repeat", integer, false, 0}, {"escalation", objects, false, alert.MaxSteps}}
-	silenceFields = []field{{"comment", freeText, false, allswell.MaxMessageLength}, {"starts_at", instant, false, 0}, {"ends_at", instant, true, 0}}
-	onCallFields  = []field{{"name", text, true, 255}, {"zone", other, false, 64}, {"hand_over_day", choice, false, 0}, {"hand_over_at", other, false, 5}, {"starts_on", other, false, 10},
+	silenceFields = []inputField{{"comment", freeText, false, allswell.MaxMessageLength}, {"starts_at", instant, false, 0}, {"ends_at", instant, true, 0}}
+	onCallFields  = []inputField{{"name", text, true, 255}, {"zone", other, false, 64}, {"hand_over_day", choice, false, 0}, {"hand_over_at", other, false, 5}, {"starts_on", other, false, 10},
 		{"participants", objects, false, alert.MaxParticipants}, {"overrides", objects, false, alert.MaxOverrides}}
 )
 
 // optional returns the fields of a change: none is required.
-func optional(fields []field) []field {
+func optional(fields []inputField) []inputField {
 	fields = slices.Clone(fields)
 	for i := range fields {
 		fields[i].required = false
@@ -86,103 +88,102 @@ func optional(fields []field) []field {
 
 // fieldsOf has the fields that each route reads, so that each gets every kind of invalid
 // value.
-func fieldsOf(t testing.TB, rt *route) []field {
+func fieldsOf(t testing.TB, rt *route) []inputField {
 	t.Helper()
+	if d := descriptionOf(rt); d != nil {
+		return describedFields(*d, rt.method != http.MethodPatch)
+	}
 	switch rt.method + " " + rt.path {
 	case "POST /api/v1/pages":
-		return append(pageFields, field{"slug", text, true, 63})
+		return append(pageFields, inputField{"slug", text, true, 63})
 	case "PUT /api/v1/pages/{pageSlug}":
 		return pageFields
 	case "PATCH /api/v1/pages/{pageSlug}":
-		return append(optional(pageFields), field{"slug", text, false, 63})
+		return append(optional(pageFields), inputField{"slug", text, false, 63})
 	case "PATCH /api/v1/pages/{pageSlug}/ping-key":
-		return []field{{"access", choice, false, 0}, {"key", other, false, 0}}
+		return []inputField{{"access", choice, false, 0}, {"key", other, false, 0}}
 	case "PATCH /api/v1/pages/{pageSlug}/access":
-		return []field{{"members", boolean, false, 0}, {"networks", references, false, 0}, {"password", text, false, 512}, {"link", choice, false, 0}}
+		return []inputField{{"members", boolean, false, 0}, {"networks", references, false, 0}, {"password", text, false, 512}, {"link", choice, false, 0}}
 	case "POST /api/v1/pages/{pageSlug}/groups":
-		return []field{{"name", text, true, 255}, {"slug", other, false, 63}, {"order", integer, false, 0}, {"unique_name", boolean, false, 0}}
+		return []inputField{{"name", text, true, 255}, {"slug", other, false, 63}, {"order", integer, false, 0}, {"unique_name", boolean, false, 0}}
 	case "PATCH /api/v1/groups/{groupId}":
-		return []field{{"name", text, false, 255}, {"order", integer, false, 0}}
+		return []inputField{{"name", text, false, 255}, {"order", integer, false, 0}}
 	case "POST /api/v1/pages/{pageSlug}/components":
-		return append(componentFields, field{"slug", other, false, 63}, field{"status", choice, false, 0}, field{"unique_name", boolean, false, 0})
+		return append(componentFields, inputField{"slug", other, false, 63}, inputField{"status", choice, false, 0}, inputField{"unique_name", boolean, false, 0})
 	case "PUT /api/v1/pages/{pageSlug}/components/{componentId}":
-		return append(componentFields, field{"status", choice, false, 0})
+		return append(componentFields, inputField{"status", choice, false, 0})
 	case "PATCH /api/v1/components/{componentId}":
 		return optional(componentFields)
 	case "PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
-		return []field{{"status", choice, true, 0}, {"description", freeText, false, 1000}}
+		return []inputField{{"status", choice, true, 0}, {"description", freeText, false, 1000}}
 	case "POST /api/v1/pages/{pageSlug}/incidents":
-		return []field{{"title", text, true, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"message", text, false, 25000},
+		return []inputField{{"title", text, true, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"message", text, false, 25000},
 			{"components", objects, false, 500}, {"draft", boolean, false, 0}, {"notify", boolean, false, 0}, {"template", reference, false, 0}, {"began_at", instant, false, 0}, {"resolved_at", instant, false, 0}}
 	case "PUT /api/v1/incidents/{incidentId}/merged-into":
-		return []field{{"incident_id", reference, true, 0}}
+		return []inputField{{"incident_id", reference, true, 0}}
 	case "PUT /api/v1/incidents/{incidentId}/postmortem":
-		return []field{{"body", text, true, 25000}, {"published", boolean, false, 0}, {"notify", boolean, false, 0}}
+		return []inputField{{"body", text, true, 25000}, {"published", boolean, false, 0}, {"notify", boolean, false, 0}}
 	case "PUT /api/v1/incidents/{incidentId}/components":
-		return []field{{"components", objects, true, 500}}
+		return []inputField{{"components", objects, true, 500}}
 	case "POST /api/v1/pages/{pageSlug}/maintenances":
-		return []field{{"title", text, true, 255}, {"message", text, false, 25000}, {"scheduled_for", instant, true, 0}, {"scheduled_until", instant, true, 0},
+		return []inputField{{"title", text, true, 255}, {"message", text, false, 25000}, {"scheduled_for", instant, true, 0}, {"scheduled_until", instant, true, 0},
 			{"components", references, false, 500}, {"remind_before", integer, false, 0}}
 	case "PATCH /api/v1/maintenances/{maintenanceId}":
-		return []field{{"title", text, false, 255}, {"scheduled_for", instant, false, 0}, {"scheduled_until", instant, false, 0},
+		return []inputField{{"title", text, false, 255}, {"scheduled_for", instant, false, 0}, {"scheduled_until", instant, false, 0},
 			{"components", references, false, 500}, {"remind_before", integer, false, 0}, {"state", choice, false, 0}}
 	case "POST /api/v1/maintenances/{maintenanceId}/updates":
-		return []field{{"message", text, true, 25000}, {"state", choice, false, 0}}
-	case "POST /api/v1/pages/{pageSlug}/announcements":
-		return []field{{"title", text, true, 255}, {"message", freeText, false, 2000}, {"level", choice, false, 0}, {"shown_from", instant, false, 0}, {"shown_until", instant, false, 0}}
-	case "PATCH /api/v1/announcements/{announcementId}":
-		return []field{{"title", text, false, 255}, {"message", freeText, false, 2000}, {"level", choice, false, 0}, {"shown_from", instant, false, 0}, {"shown_until", instant, false, 0}}
+		return []inputField{{"message", text, true, 25000}, {"state", choice, false, 0}}
 	case "PATCH /api/v1/incidents/{incidentId}":
-		return []field{{"title", text, false, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"resolved", boolean, false, 0},
+		return []inputField{{"title", text, false, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"resolved", boolean, false, 0},
 			{"message", freeText, false, 25000}, {"notify", boolean, false, 0}}
 	case "POST /api/v1/incidents/{incidentId}/updates":
-		return []field{{"message", text, true, 25000}, {"state", choice, false, 0}, {"impact", choice, false, 0}, {"components", objects, false, 500}, {"notify", boolean, false, 0}, {"at", instant, false, 0}}
+		return []inputField{{"message", text, true, 25000}, {"state", choice, false, 0}, {"impact", choice, false, 0}, {"components", objects, false, 500}, {"notify", boolean, false, 0}, {"at", instant, false, 0}}
 	case "POST /api/v1/incident-templates":
 		return templateFields
 	case "PATCH /api/v1/incident-templates/{templateId}":
 		return optional(templateFields)
 	case "PATCH /api/v1/incidents/{incidentId}/updates/{updateId}":
-		return []field{{"message", text, true, 25000}}
+		return []inputField{{"message", text, true, 25000}}
 	case "POST /api/v1/monitors":
-		return append(monitorFields, field{"slug", other, false, 63}, field{"unique_name", boolean, false, 0}, field{"token", reference, false, 0})
+		return append(monitorFields, inputField{"slug", other, false, 63}, inputField{"unique_name", boolean, false, 0}, inputField{"token", reference, false, 0})
 	case "POST /api/v1/monitors/test":
-		return []field{{"type", choice, true, 0}, {"timeout", integer, false, 0}, {"slow_after", decimal, false, 0}}
+		return []inputField{{"type", choice, true, 0}, {"timeout", integer, false, 0}, {"slow_after", decimal, false, 0}}
 	case "PUT /api/v1/monitors/{monitorId}":
-		return append(monitorFields, field{"token", reference, false, 0})
+		return append(monitorFields, inputField{"token", reference, false, 0})
 	case "PATCH /api/v1/monitors/{monitorId}":
-		return append(optional(monitorFields), field{"paused_until", instant, false, 0})
+		return append(optional(monitorFields), inputField{"paused_until", instant, false, 0})
 	case "POST /api/v1/pages/{pageSlug}/subscribers/import":
-		return []field{{"csv", text, true, allswell.MaxImportBytes}, {"consent", text, true, 500}, {"confirmed", boolean, false, 0}, {"dry_run", boolean, false, 0}}
+		return []inputField{{"csv", text, true, allswell.MaxImportBytes}, {"consent", text, true, 500}, {"confirmed", boolean, false, 0}, {"dry_run", boolean, false, 0}}
 	case "POST /api/v1/pages/{pageSlug}/subscribers":
-		return []field{{"channel", choice, true, 0}, {"target", text, true, 2000}, {"confirmed", boolean, false, 0}, {"components", references, false, 0}, {"warnings", boolean, false, 0}}
+		return []inputField{{"channel", choice, true, 0}, {"target", text, true, 2000}, {"confirmed", boolean, false, 0}, {"components", references, false, 0}, {"warnings", boolean, false, 0}}
 	case "PATCH /api/v1/pages/{pageSlug}/subscribers/{subscriberId}":
-		return []field{{"components", references, false, 0}, {"warnings", boolean, false, 0}}
+		return []inputField{{"components", references, false, 0}, {"warnings", boolean, false, 0}}
 	case "POST /api/v1/channels":
-		return append(channelFields, field{"type", choice, true, 0})
+		return append(channelFields, inputField{"type", choice, true, 0})
 	case "POST /api/v1/channels/test":
-		return []field{{"type", choice, true, 0}}
+		return []inputField{{"type", choice, true, 0}}
 	case "PATCH /api/v1/channels/{channelId}":
-		return append(optional(channelFields), field{"type", choice, false, 0})
+		return append(optional(channelFields), inputField{"type", choice, false, 0})
 	case "POST /api/v1/alert-rules":
 		return append(ruleFields, alertFilterFields...)
 	case "PATCH /api/v1/alert-rules/{ruleId}":
 		return append(optional(ruleFields), alertFilterFields...)
 	case "POST /api/v1/alert-rules/test":
-		return []field{{"event", choice, true, 0}, {"monitor", reference, false, 0}, {"page", reference, false, 0}, {"tags", tags, false, 200}, {"severity", choice, false, 0}, {"at", instant, false, 0}}
+		return []inputField{{"event", choice, true, 0}, {"monitor", reference, false, 0}, {"page", reference, false, 0}, {"tags", tags, false, 200}, {"severity", choice, false, 0}, {"at", instant, false, 0}}
 	case "POST /api/v1/silences":
 		return append(silenceFields, alertFilterFields...)
 	case "PATCH /api/v1/silences/{silenceId}":
 		return append(optional(silenceFields), alertFilterFields...)
 	case "POST /api/v1/on-call":
-		return append(onCallFields, field{"slug", text, false, 63})
+		return append(onCallFields, inputField{"slug", text, false, 63})
 	case "PATCH /api/v1/on-call/{onCallId}":
 		return optional(onCallFields)
 	case "POST /api/v1/tokens":
-		return []field{{"name", text, true, 255}, {"scope", choice, true, 0}, {"expires_at", instant, false, 0}, {"pages", references, false, 0}}
+		return []inputField{{"name", text, true, 255}, {"scope", choice, true, 0}, {"expires_at", instant, false, 0}, {"pages", references, false, 0}}
 	case "POST /api/v1/invitations":
-		return []field{{"email", other, true, 254}, {"role", choice, true, 0}, {"pages", references, false, 0}}
+		return []inputField{{"email", other, true, 254}, {"role", choice, true, 0}, {"pages", references, false, 0}}
 	case "PATCH /api/v1/members/{memberId}":
-		return []field{{"role", choice, false, 0}, {"pages", references, false, 0}}
+		return []inputField{{"role", choice, false, 0}, {"pages", references, false, 0}}
 	}
 	if reads(rt) {
 		t.Fatalf("the fields of %s %s are not known", rt.method, rt.path)
@@ -237,8 +238,49 @@ func TestFieldsOfRoutesAreDocumented(t *testing.T) {
 	}
 }
 
+// descriptionOf returns the description of the resource that a route writes; nil: its fields are listed in fieldsOf.
+func descriptionOf(rt *route) *field.Description {
+	for _, d := range resource.Descriptions {
+		if slices.Contains([]string{"create" + d.TypeName(), "put" + d.TypeName(), "change" + d.TypeName()}, rt.id) {
+			return &d
+		}
+	}
+	return nil
+}
+
+// describedFields returns the fields that people set. Whole objects have all required ones.
+func describedFields(d field.Description, whole bool) (all []inputField) {
+	for _, f := range d.Fields {
+		if f.ReadOnly {
+			continue
+		}
+		in := inputField{f.Name, freeText, f.Required && whole, f.Max}
+		switch {
+		case f.Kind == field.KindChoice:
+			in.kind = choice
+		case f.Kind == field.KindTime:
+			in.kind = instant
+		case f.Required:
+			in.kind = text
+		}
+		all = append(all, in)
+	}
+	return all
+}
+
+// describedBody returns a body with the required fields.
+func describedBody(d field.Description) map[string]any {
+	body := make(map[string]any)
+	for _, f := range d.Fields {
+		if f.Required {
+			body[f.Name] = "New"
+		}
+	}
+	return body
+}
+
 // badValues returns JSON values that are invalid for a field.
-func badValues(f field) []string {
+func badValues(f inputField) []string {
 	out := []string{`{}`, `{"a":1}`}
 	if f.kind != decimal {
 		out = append(out, `1.5`)

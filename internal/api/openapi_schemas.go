@@ -15,6 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -34,16 +35,13 @@ func readWritten() (w written, err error) {
 	if _, err := yaml.Unmarshal(schemasYAML, &w, yaml.DecodeOpts{DisableTimestamps: true}); err != nil {
 		return w, err
 	}
-	maps.Copy(w.Schemas, describedSchemas())
-	maps.Copy(w.Requests, describedRequests())
+	for _, d := range resource.Descriptions {
+		if err := w.describe(d); err != nil {
+			return w, err
+		}
+	}
 	return w, nil
 }
-
-// describedSchemas returns the schemas that follow from descriptions of resources, by name.
-func describedSchemas() object { return nil }
-
-// describedRequests returns the bodies of requests that follow from descriptions of resources, by the id of the operation.
-func describedRequests() map[string]object { return nil }
 
 // tables are the lists of the domain to which schemas.yaml refers.
 type tables struct {
@@ -60,7 +58,6 @@ func newTables() *tables {
 			"affectedStatuses":    anyOf(allswell.AffectedStatuses),
 			"alertEvents":         anyOf(alert.Events),
 			"alertStates":         anyOf(alert.States),
-			"announcementLevels":  anyOf(allswell.AnnouncementLevels),
 			"auditActions":        anyOf(allswell.AuditActions),
 			"autoIncidentModes":   anyOf(allswell.AutoIncidentModes),
 			"channelTypes":        anyOf(alertchannel.Names()),

@@ -10,9 +10,9 @@ import (
 )
 
 // hasEntityTag reports whether the resource of the route has an entity tag: a page, a component, a monitor, an update
-// or the post-mortem of an incident, a template, a subscriber, a channel, a rule of alerts, a silence, or an on-call schedule.
+// or the post-mortem of an incident, a template, a subscriber, a channel, a rule of alerts, a silence, an on-call schedule, or an announcement.
 func (rt *route) hasEntityTag() bool {
-	return slices.ContainsFunc([]string{"/{updateId}", "/postmortem", "/{templateId}", "/{pageSlug}", "/{componentId}", "/{monitorId}", "/{subscriberId}", "/{channelId}", "/{ruleId}", "/{silenceId}", "/{onCallId}"},
+	return slices.ContainsFunc([]string{"/{updateId}", "/postmortem", "/{templateId}", "/{pageSlug}", "/{componentId}", "/{monitorId}", "/{subscriberId}", "/{channelId}", "/{ruleId}", "/{silenceId}", "/{onCallId}", "/{announcementId}"},
 		func(end string) bool { return strings.HasSuffix(rt.path, end) })
 }
 

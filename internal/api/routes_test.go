@@ -20,6 +20,9 @@ import (
 // validBody has a valid body for each route that reads one.
 func validBody(t testing.TB, rt *route, w world) any {
 	t.Helper()
+	if d := descriptionOf(rt); d != nil {
+		return describedBody(*d)
+	}
 	switch rt.method + " " + rt.path {
 	case "POST /api/v1/pages":
 		return map[string]any{"name": "New", "slug": "new-page"}
@@ -47,8 +50,6 @@ func validBody(t testing.TB, rt *route, w world) any {
 	case "POST /api/v1/pages/{pageSlug}/maintenances":
 		return map[string]any{"title": "New", "scheduled_for": w.now.Add(time.Hour), "scheduled_until": w.now.Add(2 * time.Hour), "components": []string{w.component}}
 	case "PATCH /api/v1/maintenances/{maintenanceId}":
-		return map[string]any{"title": "New"}
-	case "POST /api/v1/pages/{pageSlug}/announcements", "PATCH /api/v1/announcements/{announcementId}":
 		return map[string]any{"title": "New"}
 	case "POST /api/v1/maintenances/{maintenanceId}/updates":
 		return map[string]any{"message": "New", "state": "scheduled"}

@@ -6,6 +6,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/timeinput"
 )
 
@@ -20,55 +21,45 @@ type AnnouncementCommands struct {
 	Delete announcementDelete `cmd:"" help:"Delete an announcement."`
 }
 
-// shownSpan is embedded by the commands that set when an announcement is shown.
-type shownSpan struct {
-	From  *timeinput.Moment   `placeholder:"TIME" help:"Time from which it is shown, such as 2026-11-24 22:00 or tomorrow 22:00 in the page's time zone. New announcements: now by default."`
-	Until *timeinput.Moment   `xor:"end" placeholder:"TIME" help:"Time from which it is no longer shown, in the form of --from."`
-	For   *timeinput.Duration `xor:"end" placeholder:"DURATION" help:"How long it is shown, from --from or from now, such as 2d."`
+// NewAnnouncementCommands returns the commands, with a flag for each field.
+func NewAnnouncementCommands() (c AnnouncementCommands) {
+	fields := resource.Announcement.Infos()
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	return c
 }
 
-// times returns when the announcement is shown; nil for what is not given.
-func (s shownSpan) times(c *commandContext, page *pageFlag) (from, until *time.Time, err error) {
-	beginning := time.Now().Truncate(time.Second)
-	if s.From != nil {
-		if beginning, err = c.moment(*s.From, page); err != nil {
-			return nil, nil, err
+// announcementFlags are the flags of the fields, and of how long an announcement is shown.
+type announcementFlags struct {
+	resourceFlags
+	For *timeinput.Duration `xor:"shown_until" placeholder:"DURATION" help:"How long it is shown, from --from or from now, such as 2d."`
+}
+
+func (f announcementFlags) given(c *commandContext, page *pageFlag) (map[string]any, error) {
+	given, err := f.resourceFlags.given(c, page)
+	if err == nil && f.For != nil {
+		from, ok := given["shown_from"].(time.Time)
+		if !ok {
+			from = time.Now().Truncate(time.Second)
 		}
-		from = &beginning
+		given["shown_until"] = from.Add(time.Duration(*f.For))
 	}
-	switch {
-	case s.Until != nil:
-		end, err := c.moment(*s.Until, page)
-		return from, &end, err
-	case s.For != nil:
-		return from, new(beginning.Add(time.Duration(*s.For))), nil
-	}
-	return from, nil, nil
+	return given, err
 }
 
 type announcementCreate struct {
 	pageFlag
-	Title   string                     `required:"" placeholder:"TEXT" help:"Title of the announcement, at most 255 characters."`
-	Message *string                    `placeholder:"TEXT" help:"Text in Markdown, at most 2,000 characters; - reads it from standard input."`
-	Level   allswell.AnnouncementLevel `placeholder:"LEVEL" help:"info (the default) or warning."`
-	shownSpan
+	announcementFlags
 }
 
 func (cmd *announcementCreate) Run(c *commandContext) error {
 	if err := cmd.choose(c); err != nil {
 		return err
 	}
-	from, until, err := cmd.times(c, &cmd.pageFlag)
+	n, err := asInput[client.NewAnnouncement](cmd.given(c, &cmd.pageFlag))
 	if err != nil {
 		return err
 	}
-	message, err := c.message(cmd.Message)
-	if err != nil {
-		return err
-	}
-	announcement, err := c.api.CreateAnnouncement(c.Ctx, cmd.Page, client.NewAnnouncement{
-		Title: cmd.Title, Message: valueOf(message), Level: cmd.Level, ShownFrom: from, ShownUntil: until,
-	})
+	announcement, err := c.api.CreateAnnouncement(c.Ctx, cmd.Page, n)
 	return object(c, announcement, err, func(a *client.Announcement) {
 		c.Printf("The announcement is %s, shown %s\n", console.Visible(a.ID), c.shown(a))
 		c.printAddress(cmd.Page, "")
@@ -139,30 +130,12 @@ func (cmd *announcementShow) Run(c *commandContext) error {
 
 type announcementEdit struct {
 	announcementArgument
-	Title   *string                     `placeholder:"TEXT" help:"New title."`
-	Message *string                     `placeholder:"TEXT" help:"New text; - reads it from standard input."`
-	Level   *allswell.AnnouncementLevel `placeholder:"LEVEL" help:"info or warning."`
-	shownSpan
-	NoUntil bool `xor:"end" help:"Show it until it is deleted."`
+	announcementFlags
 }
 
 func (cmd *announcementEdit) Run(c *commandContext) error {
-	message, err := c.message(cmd.Message)
+	change, err := asInput[client.AnnouncementChange](cmd.given(c, &cmd.pageFlag))
 	if err != nil {
-		return err
-	}
-	change := client.AnnouncementChange{Title: cmd.Title, Message: message, Level: cmd.Level}
-	from, until, err := cmd.times(c, &cmd.pageFlag)
-	if err != nil {
-		return err
-	}
-	change.ShownFrom = from
-	if until != nil {
-		change.ShownUntil = client.Set(*until)
-	} else if cmd.NoUntil {
-		change.ShownUntil = client.Null[time.Time]()
-	}
-	if err := checkNotEmpty(change); err != nil {
 		return err
 	}
 	id, err := cmd.id(c)

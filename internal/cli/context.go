@@ -82,12 +82,12 @@ type commandContext struct {
 	zone *time.Location // of the page, if a time is given without an offset
 }
 
-// resource is a resource of the API.
-type resource interface{ RawJSON() json.RawMessage }
+// sent is a resource of the API.
+type sent interface{ RawJSON() json.RawMessage }
 
 // object prints a resource: the JSON of the API, exactly as the server sent it, or what show prints. It returns err if
 // there is one.
-func object[T resource](c *commandContext, v T, err error, show func(T)) error {
+func object[T sent](c *commandContext, v T, err error, show func(T)) error {
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func object[T resource](c *commandContext, v T, err error, show func(T)) error {
 
 // table prints the first resources of a list of total resources: a JSON array of them exactly as the server sent them, or
 // a table with a row for each.
-func table[T resource](c *commandContext, list []T, total int, none string, header []string, row func(T) []string) error {
+func table[T sent](c *commandContext, list []T, total int, none string, header []string, row func(T) []string) error {
 	more := fmt.Sprintf("… and %d more (--limit).\n", total-len(list))
 	if c.JSON {
 		raw := make([][]byte, len(list))

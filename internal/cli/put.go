@@ -41,7 +41,7 @@ func (f putFlags) explain(err error, what string) error {
 
 // tagged is a resource with an entity tag.
 type tagged interface {
-	resource
+	sent
 	ETag() string
 	Created() bool
 }

@@ -113,7 +113,7 @@ func (v *visit) pageHead() (pageHead, error) {
 		Page: p, URL: p.URL(v.base), CanEdit: v.can(allswell.RoleEditor), CanAdmin: v.can(allswell.RoleAdmin),
 		Saved: v.r.Method == http.MethodGet && v.r.URL.Query().Has("saved"),
 		Tabs: []navItem{
-			{Label: "Components", Path: pagePath(p) + "/components"}, {Label: "Announcements", Path: announcementsPath(p)},
+			{Label: "Components", Path: pagePath(p) + "/components"}, {Label: "Announcements", Path: pagePath(p) + "/announcements"},
 			{Label: "Settings", Path: pagePath(p)}, {Label: "Access", Path: pagePath(p) + "/access"}, {Label: "Share", Path: pagePath(p) + "/share"},
 		},
 	}

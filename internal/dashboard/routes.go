@@ -236,9 +236,9 @@ func (d *Dashboard) routes() []route {
 		{"GET /admin/pages/{page}/share", accessViewer, (*visit).showShare},
 		{"GET /admin/pages/{page}/announcements", accessViewer, (*visit).showAnnouncements},
 		{"POST /admin/pages/{page}/announcements", accessEditor, (*visit).createAnnouncement},
-		{"GET /admin/pages/{page}/announcements/{announcement}", accessEditor, (*visit).showAnnouncement},
-		{"POST /admin/pages/{page}/announcements/{announcement}", accessEditor, (*visit).changeAnnouncement},
-		{"POST /admin/pages/{page}/announcements/{announcement}/delete", accessEditor, (*visit).deleteAnnouncement},
+		{"GET /admin/pages/{page}/announcements/{announcement}", accessEditor, announcementScreens.show},
+		{"POST /admin/pages/{page}/announcements/{announcement}", accessEditor, announcementScreens.save},
+		{"POST /admin/pages/{page}/announcements/{announcement}/delete", accessEditor, announcementScreens.delete},
 		{"GET /admin/system", accessAdmin, (*visit).showSystem},
 		{"POST /admin/system/backup", accessOwner, confirmed((*visit).downloadBackup)},
 	}

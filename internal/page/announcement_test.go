@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // TestAnnouncementsAreShownByTime checks that announcements come and go without a commit.
@@ -13,10 +14,10 @@ func TestAnnouncementsAreShownByTime(t *testing.T) {
 	run(t, func(w *fixture) {
 		w.get("/status/acme", 200)
 		begin := w.clock.now().Add(20 * time.Minute)
-		for _, n := range []allswell.NewAnnouncement{
+		for _, n := range []allswell.Announcement{
 			{Title: "Always", Message: "**bold**"}, {Title: hostile, Level: allswell.AnnouncementWarning, ShownFrom: begin, ShownUntil: begin.Add(time.Minute)},
 		} {
-			a, err := w.store.CreateAnnouncement(w.t.Context(), w.ws, "acme", n)
+			a, err := w.store.Announcements().Create(w.t.Context(), w.ws, "acme", resource.Announcement.From(n))
 			must(w, a, err)
 		}
 		for i, c := range []struct {

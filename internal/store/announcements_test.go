@@ -6,32 +6,33 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 func TestAnnouncements(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		var all []allswell.Announcement
 		for range allswell.MaxAnnouncements {
-			all = append(all, must(w.CreateAnnouncement(w.ctx, w.ws, "acme", allswell.NewAnnouncement{Title: "a", ShownUntil: w.clock.now().Add(time.Hour)}))(w))
+			all = append(all, must(w.Announcements().Create(w.ctx, w.ws, "acme", resource.Announcement.From(allswell.Announcement{Title: "a", ShownUntil: w.clock.now().Add(time.Hour)})))(w))
 		}
 		var bad *allswell.ValidationError
-		if _, err := w.CreateAnnouncement(w.ctx, w.ws, "acme", allswell.NewAnnouncement{Title: "a"}); !errors.As(err, &bad) || !bad.Has("title") {
+		if _, err := w.Announcements().Create(w.ctx, w.ws, "acme", resource.Announcement.From(allswell.Announcement{Title: "a"})); !errors.As(err, &bad) || !bad.Has("title") {
 			t.Errorf("one more: %v", err)
 		}
 		w.clock.move(time.Hour)
-		must(w.CreateAnnouncement(w.ctx, w.ws, "acme", allswell.NewAnnouncement{Title: "b"}))(w)
+		must(w.Announcements().Create(w.ctx, w.ws, "acme", resource.Announcement.From(allswell.Announcement{Title: "b"})))(w)
 		for i, a := range all {
-			_, err := w.ChangeAnnouncement(w.ctx, w.ws, a.ID, allswell.AnnouncementChange{ShownUntil: new(time.Time)})
+			_, err := w.Announcements().Change(w.ctx, w.ws, a.ID, func(a *allswell.Announcement) error { a.ShownUntil = time.Time{}; return nil }, allswell.Precondition{})
 			if (err != nil) != (i == len(all)-1) {
 				t.Errorf("showing number %d again: %v", i, err)
 			}
 		}
-		stale := allswell.Precondition{Tags: []string{allswell.EntityTag(all[0])}}
-		if _, err := w.ChangeAnnouncement(w.ctx, w.ws, all[0].ID, allswell.AnnouncementChange{Title: ptr("c")}, stale); !errors.Is(err, allswell.ErrPreconditionFailed) {
+		stale := allswell.Precondition{Tags: []string{allswell.EntityTag(resource.Announcement.Audited(all[0]))}}
+		if _, err := w.Announcements().Change(w.ctx, w.ws, all[0].ID, func(a *allswell.Announcement) error { a.Title = "c"; return nil }, stale); !errors.Is(err, allswell.ErrPreconditionFailed) {
 			t.Errorf("a stale change: %v", err)
 		}
 		events := w.value(`SELECT count(*) FROM events`)
-		w.ok(w.DeleteAnnouncement(w.ctx, w.ws, all[0].ID))
+		w.ok(w.Announcements().Delete(w.ctx, w.ws, all[0].ID, allswell.Precondition{}))
 		if got := w.value(`SELECT count(*) FROM events`); got != events || got != "0" {
 			t.Errorf("%s events", got)
 		}

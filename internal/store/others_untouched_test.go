@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // second creates a second object of each kind beside those of things, on a page of its own.
@@ -31,7 +32,7 @@ func (w *world) second() (x things) {
 	x.delivery = w.rows(`SELECT id FROM deliveries WHERE page_id = $1 ORDER BY id LIMIT 1`, x.page)[0]
 	x.template = must(w.CreateIncidentTemplate(w.ctx, w.ws, allswell.IncidentTemplateChange{Name: ptr("second"), Title: ptr("t"), Page: &x.slug}))(w).ID
 	x.invitation = must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "second@example.com", Role: allswell.RoleViewer}))(w).ID
-	x.announcement = must(w.CreateAnnouncement(w.ctx, w.ws, x.slug, allswell.NewAnnouncement{Title: "a"}))(w).ID
+	x.announcement = must(w.Announcements().Create(w.ctx, w.ws, x.slug, resource.Announcement.From(allswell.Announcement{Title: "a"})))(w).ID
 	signal := signalOf(allswell.SignalLog, "")
 	signal.Token = m.Token
 	w.send(signal)

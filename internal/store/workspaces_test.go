@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -35,7 +36,8 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"ChangePassword": nil, "Sessions": nil, "EndSession": nil, "EndOtherSessions": nil, "ConfirmSession": nil, "ChangeUser": nil, "SwitchWorkspace": nil, "Factors": nil, "SetAuthenticator": nil, "RenewRecoveryCodes": nil, "RemoveAuthenticator": nil, "Passkeys": nil, "AddPasskey": nil, "RenamePasskey": nil, "RemovePasskey": nil, "ConfirmWithPasskey": nil, // of the user alone
 	"AdvanceAlerts": nil, "ClaimMessages": nil, "SaveMessageResult": nil, "OnAlertsPending": nil, "Waiting": nil, "TakeChannelTests": nil, "RecordWeeklyTest": nil, "RecordRequestedTest": nil, "TakeConfirmations": nil, "ConfirmationSent": nil, // over all
 	"FindConfirmation": nil, "ConfirmAddress": nil, "AlertThread": nil, "ThreadChannel": nil, "AcknowledgeThread": nil, "OnCallCalendar": nil, // public, by key
-	"AllMonitors": nil, "Events": nil, "Gaps": nil, "Pools": nil, "SetFault": nil, // these tests' own
+	"Announcements.PageID": nil,                                                            // of an object that was loaded
+	"AllMonitors":          nil, "Events": nil, "Gaps": nil, "Pools": nil, "SetFault": nil, // these tests' own
 
 	"IssueToken": func(s *store.Store, ctx context.Context, _ allswell.Actor, x things) error {
 		_, err := s.IssueToken(ctx, allswell.Actor{WorkspaceID: "ws_nobody"}, allswell.NewToken{Name: "x", Scope: allswell.ScopeRead})
@@ -369,24 +371,24 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, _, err := s.Maintenances(ctx, ws, x.slug, "", firstHundred)
 		return err
 	},
-	"Announcements": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.Announcements(ctx, ws, x.slug, firstHundred)
+	"Announcements.List": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.Announcements().List(ctx, ws, x.slug, firstHundred)
 		return err
 	},
-	"Announcement": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.Announcement(ctx, ws, x.announcement)
+	"Announcements.Get": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Announcements().Get(ctx, ws, x.announcement)
 		return err
 	},
-	"CreateAnnouncement": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CreateAnnouncement(ctx, ws, x.slug, allswell.NewAnnouncement{Title: "x"})
+	"Announcements.Create": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Announcements().Create(ctx, ws, x.slug, resource.Announcement.From(allswell.Announcement{Title: "x"}))
 		return err
 	},
-	"ChangeAnnouncement": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangeAnnouncement(ctx, ws, x.announcement, allswell.AnnouncementChange{Title: ptr("x")})
+	"Announcements.Change": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Announcements().Change(ctx, ws, x.announcement, func(a *allswell.Announcement) error { a.Title = "x"; return nil }, allswell.Precondition{})
 		return err
 	},
-	"DeleteAnnouncement": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		return s.DeleteAnnouncement(ctx, ws, x.announcement)
+	"Announcements.Delete": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.Announcements().Delete(ctx, ws, x.announcement, allswell.Precondition{})
 	},
 	"Maintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Maintenance(ctx, ws, x.maintenance)

@@ -139,12 +139,7 @@ func (o *Object) Check(validation error) error {
 		if !errors.As(validation, &more) {
 			return validation
 		}
-		noted := o.bad.Problems
-		for _, p := range more.Problems {
-			if !slices.ContainsFunc(noted, func(n allswell.Problem) bool { return strings.HasPrefix(p.Field+".", n.Field+".") }) {
-				o.bad.Problems = append(o.bad.Problems, p)
-			}
-		}
+		o.bad.AddMissing(more)
 	}
 	return o.bad.Err()
 }

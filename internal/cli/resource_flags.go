@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/timeinput"
+)
+
+// resourceFlags are the flags of fields of a resource. Because the fields are a table, the struct that the parser fills in
+// is made at run time.
+type resourceFlags struct {
+	kong.Plugins
+	of []field.Info
+}
+
+// newResourceFlags returns the flags of fields for a command that creates an object, or for one that changes it. A field
+// that can be removed has a second flag then, with the prefix no-.
+func newResourceFlags(of []field.Info, create bool) resourceFlags {
+	var flags []reflect.StructField
+	add := func(i field.Info, name string, kind reflect.Type, tag string) {
+		flags = append(flags, reflect.StructField{
+			Name: name + field.GoName(i.Name), Type: kind,
+			Tag: reflect.StructTag(fmt.Sprintf(`xor:%q %s`, i.Name, tag)),
+		})
+	}
+	for _, i := range of {
+		kind := reflect.PointerTo(i.Type)
+		if i.Kind == field.KindTime {
+			kind = reflect.TypeFor[*timeinput.Moment]()
+		}
+		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q`, i.FlagName(), resourcePlaceholder(i), resourceHelp(i, create))
+		if create && i.Required {
+			tag += ` required:""`
+		}
+		add(i, "", kind, tag)
+		if !create && i.Nullable {
+			add(i, "No", reflect.TypeFor[bool](), fmt.Sprintf(`name:"no-%s" help:%q`, i.FlagName(), "As if --"+i.FlagName()+" had not been given: "+i.Empty+"."))
+		}
+	}
+	return resourceFlags{kong.Plugins{reflect.New(reflect.StructOf(flags)).Interface()}, of}
+}
+
+func resourcePlaceholder(i field.Info) string {
+	switch i.Kind {
+	case field.KindChoice:
+		return strings.ToUpper(i.Name)
+	case field.KindTime:
+		return "TIME"
+	}
+	return "TEXT"
+}
+
+// resourceHelp returns the help of a field's flag, for a command that creates an object or for one that changes it.
+func resourceHelp(i field.Info, create bool) string {
+	help := i.Doc
+	if i.Max > 0 {
+		help += fmt.Sprintf(", at most %s characters", grouped(i.Max))
+	}
+	switch i.Kind {
+	case field.KindMarkdown:
+		help += "; - reads it from standard input"
+	case field.KindChoice:
+		help += ": " + choices(i)
+	case field.KindTime:
+		help += ", such as 2026-11-24 22:00 or tomorrow 22:00 in the page's time zone"
+	}
+	if create && i.Empty != "" {
+		help += ". By default " + i.Empty
+	}
+	return strings.ReplaceAll(help, "${", "$${") + "."
+}
+
+// choices returns the values of a choice: "info (the default) or warning".
+func choices(i field.Info) string {
+	var values []string
+	for _, o := range i.Options {
+		if o.Value == i.Default {
+			o.Value += " (the default)"
+		}
+		values = append(values, o.Value)
+	}
+	return typeNames(values)
+}
+
+// grouped writes a number with commas: 2,000.
+func grouped(n int) string {
+	if n < 1_000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", grouped(n/1_000), n%1_000)
+}
+
+// given returns the fields that are given, as they are in the API. Times are in the zone of the page.
+func (f resourceFlags) given(c *commandContext, page *pageFlag) (map[string]any, error) {
+	given := make(map[string]any)
+	values := reflect.ValueOf(f.Plugins[0]).Elem()
+	for _, i := range f.of {
+		if no := values.FieldByName("No" + field.GoName(i.Name)); no.IsValid() && no.Bool() {
+			given[i.Name] = nil
+		}
+		var err error
+		switch value := values.FieldByName(field.GoName(i.Name)); {
+		case value.IsNil():
+		case i.Kind == field.KindMarkdown:
+			given[i.Name], err = c.message(value.Interface().(*string))
+		case i.Kind == field.KindTime:
+			given[i.Name], err = c.moment(*value.Interface().(*timeinput.Moment), page)
+		default:
+			given[i.Name] = value.Interface()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return given, nil
+}
+
+// asInput returns given fields as the input of a call of the client, unless err says that there are none.
+func asInput[T any](given map[string]any, err error) (input T, _ error) {
+	if err == nil && len(given) == 0 {
+		err = console.UsageErrorf("nothing to set: give at least one flag (--help lists them)")
+	}
+	if err != nil {
+		return input, err
+	}
+	text, err := json.Marshal(given)
+	if err == nil {
+		err = json.Unmarshal(text, &input)
+	}
+	return input, err
+}

@@ -1,0 +1,179 @@
+// Package field describes resources by tables of their fields. From one table follow the JSON of a resource, the reading
+// of requests and forms, validation, the entries of the audit log, the columns of its table, flags, the API document and
+// the types of the client. docs/decisions/0121 says why it is a table.
+package field
+
+import (
+	"cmp"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// Kind is how the values of a field are written.
+type Kind string
+
+// The kinds.
+const (
+	KindID       Kind = "id"       // a string that the service gives
+	KindLine     Kind = "line"     // a string of one line, in which no character disrupts the text around it
+	KindText     Kind = "text"     // a string
+	KindMarkdown Kind = "markdown" // a string with lines of Markdown
+	KindChoice   Kind = "choice"   // one of some strings
+	KindTime     Kind = "time"     // a string by RFC 3339, or null
+)
+
+// Info is what documents, forms and flags say about a field.
+type Info struct {
+	Name        string       // the key in JSON
+	Kind        Kind         //
+	Type        reflect.Type // of the values in Go
+	Doc         string       // what it is, without a full stop
+	Empty       string       // what a missing value means, such as "until it is deleted"; "": nothing special
+	Label       string       // in forms
+	Hint        string       // below the input of forms
+	Placeholder string       // in the empty input of forms
+	Options     []Option     // the values of a choice
+	Default     string       // of a choice; "": none
+	Max         int          // the maximum length of a text in characters
+	Required    bool         // a text must have a visible character
+	Nullable    bool         // null removes the value
+	ReadOnly    bool         // only the service sets it
+	Prefix      string       // of ids
+
+	column, flag string
+}
+
+// Option is a value of a choice, and its label in forms.
+type Option struct{ Value, Label string }
+
+// Column returns the name of the field's column: that of the field, for times with the ending _at.
+func (i Info) Column() string {
+	switch {
+	case i.column != "":
+		return i.column
+	case i.Kind == KindTime && !strings.HasSuffix(i.Name, "_at"):
+		return i.Name + "_at"
+	}
+	return i.Name
+}
+
+// FlagName returns the name of the field's flag.
+func (i Info) FlagName() string { return strings.ReplaceAll(cmp.Or(i.flag, i.Name), "_", "-") }
+
+// Field describes a field of T. The functions of this package make fields, and its methods say more of them.
+type Field[T any] struct {
+	info    Info
+	pointer func(*T) any               // to the value
+	json    func(*T) any               // a string, a number, a boolean, a list, or nil
+	read    func(*web.Object) func(*T) // nil: it is not given, or not valid, which is an error of the object
+	copy    func(to, from *T)
+	clear   func(*T)                                                                // sets the zero value
+	isZero  func(*T) bool                                                           //
+	fill    func(*T, time.Time)                                                     // sets the default; nil: the zero value is the default
+	check   func(*T, *allswell.ValidationError)                                     // adds what is wrong with the value
+	format  func(*T, *time.Location) string                                         // the text in forms
+	parse   func(text string, zone *time.Location, now time.Time) (func(*T), error) // reads the text of a form
+}
+
+// codec is what a kind does with values of type V.
+type codec[V comparable] struct {
+	json   func(V) any
+	read   func(*web.Object, string) *V
+	check  func(Info, V, *allswell.ValidationError) // nil: all values are valid
+	format func(V, *time.Location) string
+	parse  func(string, *time.Location, time.Time) (V, error)
+}
+
+func newField[T any, V comparable](info Info, at func(*T) *V, c codec[V]) *Field[T] {
+	info.Type = reflect.TypeFor[V]()
+	f := &Field[T]{info: info}
+	var zero V
+	set := func(v V) func(*T) { return func(t *T) { *at(t) = v } }
+	f.pointer = func(t *T) any { return at(t) }
+	f.json = func(t *T) any { return c.json(*at(t)) }
+	f.copy = func(to, from *T) { *at(to) = *at(from) }
+	f.clear = set(zero)
+	f.isZero = func(t *T) bool { return *at(t) == zero }
+	f.read = func(o *web.Object) func(*T) {
+		if v := c.read(o, f.info.Name); v != nil {
+			return set(*v)
+		}
+		return nil
+	}
+	f.check = func(t *T, bad *allswell.ValidationError) {
+		if c.check != nil {
+			c.check(f.info, *at(t), bad)
+		}
+	}
+	f.format = func(t *T, zone *time.Location) string { return c.format(*at(t), zone) }
+	f.parse = func(text string, zone *time.Location, now time.Time) (func(*T), error) {
+		v, err := c.parse(text, zone, now)
+		return set(v), err
+	}
+	return f
+}
+
+// complete checks the description of the field, and derives the rest.
+func (f *Field[T]) complete() error {
+	i := &f.info
+	switch {
+	case i.ReadOnly:
+		return nil
+	case i.Doc == "" || i.Label == "":
+		return errors.New("Doc or Form is missing")
+	case slices.Contains([]Kind{KindLine, KindText, KindMarkdown}, i.Kind) && i.Max == 0:
+		return errors.New("Max is missing")
+	case i.Kind == KindChoice && len(i.Options) == 0:
+		return errors.New("it has no options")
+	case i.Kind == KindChoice && f.fill != nil:
+		var v T
+		f.fill(&v, time.Time{})
+		i.Default = f.format(&v, time.UTC)
+	}
+	return nil
+}
+
+// Info returns what is said about the field.
+func (f *Field[T]) Info() Info { return f.info }
+
+// Pointer returns a pointer to the field's value in an object.
+func (f *Field[T]) Pointer(v *T) any { return f.pointer(v) }
+
+// Required says that the field must have a value: a text with a visible character.
+func (f *Field[T]) Required() *Field[T] { f.info.Required = true; return f }
+
+// Nullable says that null removes the value.
+func (f *Field[T]) Nullable() *Field[T] { f.info.Nullable = true; return f }
+
+// ReadOnly says that only the service sets the field.
+func (f *Field[T]) ReadOnly() *Field[T] { f.info.ReadOnly = true; return f }
+
+// Max sets the maximum length of a text in characters.
+func (f *Field[T]) Max(characters int) *Field[T] { f.info.Max = characters; return f }
+
+// Default sets what a value is that is missing. fill may use the time of the request.
+func (f *Field[T]) Default(fill func(t *T, now time.Time)) *Field[T] { f.fill = fill; return f }
+
+// Column sets the name of the column, where it is not that of the field.
+func (f *Field[T]) Column(name string) *Field[T] { f.info.column = name; return f }
+
+// Flag sets the name of the flag, where it is not that of the field.
+func (f *Field[T]) Flag(name string) *Field[T] { f.info.flag = name; return f }
+
+// Doc says what the field is, without a full stop: "Title of the announcement".
+func (f *Field[T]) Doc(text string) *Field[T] { f.info.Doc = text; return f }
+
+// Empty says what a missing value means: "until it is deleted".
+func (f *Field[T]) Empty(text string) *Field[T] { f.info.Empty = text; return f }
+
+// Form sets the label of the field in forms, the hint below it, and the placeholder, each "" for none.
+func (f *Field[T]) Form(label, hint, placeholder string) *Field[T] {
+	f.info.Label, f.info.Hint, f.info.Placeholder = label, hint, placeholder
+	return f
+}

@@ -1,0 +1,282 @@
+package field
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// Resource describes the objects of a type. The field id is their id; name or title is their name in the audit log;
+// created_at and updated_at are set when they are created and changed.
+type Resource[T any] struct {
+	Noun   string              // such as "announcement"
+	Path   string              // in the API, such as "announcements"
+	Doc    string              // what one is, such as "a notice at the top of a page"
+	Object allswell.ObjectKind // in the audit log
+
+	// Rules adds what is wrong with fields together. It is called for objects whose fields may be wrong on their own.
+	Rules func(*T, time.Time, *allswell.ValidationError)
+
+	Fields []*Field[T] // in the order of the JSON
+
+	Example T // for the API document
+
+	id, title        func(*T) *string
+	created, updated func(*T) *time.Time
+}
+
+// New checks a description. It panics if the description is wrong, so that no program with a wrong one starts.
+func New[T any](r Resource[T]) *Resource[T] {
+	r.title = func(*T) *string { return new(string) }
+	var v T
+	columns, values := make(map[string]bool), make(map[any]bool)
+	for _, f := range r.Fields {
+		if err := f.complete(); err != nil {
+			panic(fmt.Sprintf("the field %s of the %s: %v", f.info.Name, r.Noun, err))
+		}
+		if columns[f.info.Name] || columns[f.info.Column()] {
+			panic(fmt.Sprintf("two fields or columns of the %s have the name %s", r.Noun, f.info.Name))
+		}
+		if values[f.pointer(&v)] {
+			panic(fmt.Sprintf("the field %s of the %s has the value of another one", f.info.Name, r.Noun))
+		}
+		columns[f.info.Name], columns[f.info.Column()], values[f.pointer(&v)] = true, true, true
+		switch f.info.Name {
+		case "id":
+			r.id = func(v *T) *string { return f.pointer(v).(*string) }
+		case "name", "title":
+			r.title = func(v *T) *string { return f.pointer(v).(*string) }
+		case "created_at":
+			r.created = func(v *T) *time.Time { return f.pointer(v).(*time.Time) }
+		case "updated_at":
+			r.updated = func(v *T) *time.Time { return f.pointer(v).(*time.Time) }
+		}
+	}
+	if r.id == nil || r.created == nil || r.updated == nil {
+		panic(fmt.Sprintf("the %s lacks id, created_at or updated_at", r.Noun))
+	}
+	return &r
+}
+
+// ID returns the id of an object.
+func (r *Resource[T]) ID(v T) string { return *r.id(&v) }
+
+// Begin sets the id and the times of a new object.
+func (r *Resource[T]) Begin(v *T, id string, now time.Time) {
+	*r.id(v), *r.created(v), *r.updated(v) = id, now, now
+}
+
+// Infos returns what is said about some fields; no names: about those that people set.
+func (r *Resource[T]) Infos(names ...string) (infos []Info) {
+	for _, f := range r.Fields {
+		if slices.Contains(names, f.info.Name) || len(names) == 0 && !f.info.ReadOnly {
+			infos = append(infos, f.info)
+		}
+	}
+	return infos
+}
+
+// ReadOnly returns the names of the fields that only the service sets.
+func (r *Resource[T]) ReadOnly() (names []string) {
+	for _, f := range r.Fields {
+		if f.info.ReadOnly {
+			names = append(names, f.info.Name)
+		}
+	}
+	return names
+}
+
+// JSON returns an object in JSON.
+func (r *Resource[T]) JSON(v T) json.RawMessage {
+	b := []byte{'{'}
+	for i, f := range r.Fields {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(strconv.AppendQuote(b, f.info.Name), ':')
+		b = appendValue(b, f.json(&v))
+	}
+	return append(b, '}')
+}
+
+// appendValue appends a value in JSON.
+func appendValue(b []byte, value any) []byte {
+	switch v := value.(type) {
+	case nil:
+		return append(b, "null"...)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case int64:
+		return strconv.AppendInt(b, v, 10)
+	case string:
+		if isPlain(v) {
+			return append(append(append(b, '"'), v...), '"')
+		}
+	}
+	text, err := web.Marshal(value)
+	if err != nil {
+		panic(err) // texts, numbers, booleans and lists of them always marshal
+	}
+	return append(b, bytes.TrimSuffix(text, []byte("\n"))...)
+}
+
+// isPlain reports whether a text is in JSON what it is in Go.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// Audited returns an object as the audit log records it, with the fields that people set.
+func (r *Resource[T]) Audited(v T) allswell.Auditable {
+	fields := make(map[string]any)
+	for _, f := range r.Fields {
+		if !f.info.ReadOnly {
+			fields[f.info.Name] = f.json(&v)
+		}
+	}
+	return audited{allswell.AuditObject{Kind: r.Object, ID: *r.id(&v), Name: *r.title(&v), Fields: fields}}
+}
+
+type audited struct{ object allswell.AuditObject }
+
+func (a audited) AuditObject() allswell.AuditObject { return a.object }
+
+// Change changes an object. The error is an *allswell.ValidationError on values that could not be read; all others are
+// set. It is applied to what is stored, within the transaction.
+type Change[T any] func(*T) error
+
+// Read reads the fields of a request that changes an object or, if replace is set, that says all of it: then a field
+// that is not given is empty, or has its default.
+func (r *Resource[T]) Read(o *web.Object, replace bool) Change[T] {
+	var sets []func(*T)
+	for _, f := range r.Fields {
+		if f.info.ReadOnly {
+			continue
+		}
+		set := f.read(o)
+		switch {
+		case set != nil:
+			sets = append(sets, set)
+		case replace, f.info.Nullable && o.Null(f.info.Name):
+			sets = append(sets, f.clear)
+		}
+	}
+	return changeOf(sets, o.Check(nil))
+}
+
+// From returns the change that sets all fields which are not zero in an object.
+func (r *Resource[T]) From(v T) Change[T] {
+	return func(to *T) error {
+		for _, f := range r.Fields {
+			if !f.info.ReadOnly && !f.isZero(&v) {
+				f.copy(to, &v)
+			}
+		}
+		return nil
+	}
+}
+
+func changeOf[T any](sets []func(*T), err error) Change[T] {
+	return func(v *T) error {
+		for _, set := range sets {
+			set(v)
+		}
+		return err
+	}
+}
+
+// ReadForm reads the values of a form for an object. Values that are those of the object are not set, because a form
+// shows times without their seconds.
+func (r *Resource[T]) ReadForm(before T, values url.Values, zone *time.Location, now time.Time) Change[T] {
+	var (
+		sets []func(*T)
+		bad  allswell.ValidationError
+	)
+	for _, f := range r.Fields {
+		if f.info.ReadOnly || !values.Has(f.info.Name) || values.Get(f.info.Name) == f.format(&before, zone) {
+			continue
+		}
+		set, err := f.parse(values.Get(f.info.Name), zone, now)
+		if err != nil {
+			bad.Add(f.info.Name, "%s.", strings.ToUpper(err.Error()[:1])+err.Error()[1:])
+			continue
+		}
+		sets = append(sets, set)
+	}
+	return changeOf(sets, bad.Err())
+}
+
+// FormValues returns what a form shows of an object.
+func (r *Resource[T]) FormValues(v T, zone *time.Location) url.Values {
+	values := url.Values{}
+	for _, f := range r.Fields {
+		if !f.info.ReadOnly {
+			values.Set(f.info.Name, f.format(&v, zone))
+		}
+	}
+	return values
+}
+
+// Create changes a new object, and completes and checks it. The error is an *allswell.ValidationError with every
+// invalid field.
+func (r *Resource[T]) Create(v *T, change Change[T], now time.Time) error {
+	return r.finish(v, nil, change(v), now)
+}
+
+// Apply changes an object that is stored, and completes and checks it. If a field changes, so does the time of its last
+// change. A value that does not change is not checked on its own: it stays, even if it would not be accepted today. The
+// error is an *allswell.ValidationError with every invalid field; the object must not be used then.
+func (r *Resource[T]) Apply(v *T, change Change[T], now time.Time) error {
+	before := *v
+	err := r.finish(v, &before, change(v), now)
+	if !reflect.DeepEqual(r.Audited(before), r.Audited(*v)) {
+		*r.updated(v) = allswell.Later(now, *r.updated(v))
+	}
+	return err
+}
+
+// finish sets defaults and checks an object. err is what could not be read.
+func (r *Resource[T]) finish(v, before *T, err error, now time.Time) error {
+	var bad allswell.ValidationError
+	for _, f := range r.Fields {
+		if f.info.ReadOnly {
+			continue
+		}
+		if f.fill != nil && f.isZero(v) {
+			f.fill(v, now)
+		}
+		if before == nil || !reflect.DeepEqual(f.json(before), f.json(v)) {
+			f.check(v, &bad)
+		}
+	}
+	if r.Rules != nil {
+		r.Rules(v, now, &bad)
+	}
+	return unread(err, bad)
+}
+
+// unread adds the problems of an object to those of the fields that could not be read.
+func unread(err error, bad allswell.ValidationError) error {
+	var all *allswell.ValidationError
+	if err == nil || !errors.As(err, &all) {
+		return cmp.Or(err, bad.Err())
+	}
+	all = &allswell.ValidationError{Problems: slices.Clone(all.Problems)} // a transaction may be repeated
+	all.AddMissing(&bad)
+	return all
+}

@@ -1,0 +1,14 @@
+// Package resource describes the resources of the API: a file for each.
+package resource
+
+import (
+	"time"
+
+	"github.com/allswell/allswell/internal/field"
+)
+
+// Descriptions are the descriptions of all resources.
+var Descriptions = []field.Description{Announcement.Describe()}
+
+// exampleDay is the instant of examples.
+var exampleDay = time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
