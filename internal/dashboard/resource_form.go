@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/allswell/allswell"
 	fields "github.com/allswell/allswell/internal/field"
@@ -31,8 +32,8 @@ type objectForm struct {
 type objectScreen struct {
 	pageHead
 	objectForm
-	Noun, Heading, List, Deletion string
-	Conflict                      bool
+	Noun, Kind, Heading, List, Deletion string
+	Conflict                            bool
 }
 
 // path returns the path of the objects of a page.
@@ -114,7 +115,7 @@ func (o objectScreens[T]) show(v *visit) error {
 
 func (o objectScreens[T]) answer(v *visit, status int, h pageHead, object T, f *form) error {
 	s := objectScreen{
-		pageHead: h, objectForm: o.form(f, h.Page, o.path(h.Page)+"/"+o.ID(object)), Noun: o.Noun, Heading: f.Value("title"),
+		pageHead: h, objectForm: o.form(f, h.Page, o.path(h.Page)+"/"+o.ID(object)), Noun: o.Noun, Kind: strings.ToUpper(o.Noun[:1]) + o.Noun[1:], Heading: f.Value("title"),
 		List: o.path(h.Page), Deletion: o.deletion, Conflict: f.saved != nil,
 	}
 	s.Tag = f.version("tag", allswell.EntityTag(o.Audited(object)), s.Conflict)
