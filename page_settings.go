@@ -150,7 +150,12 @@ func checkFooter(bad *ValidationError, links []FooterLink) {
 		return
 	}
 	for i, l := range links {
-		CheckLine(bad, fmt.Sprintf("footer_links.%d.label", i), l.Label, MaxFooterLabelLength)
+		var label ValidationError
+		field := fmt.Sprintf("footer_links.%d.label", i)
+		CheckLine(&label, field, l.Label, MaxFooterLabelLength)
+		for _, p := range label.Problems { // the API says the whole path of a label
+			bad.Add(field, "The %s "+p.Code+".", append([]any{Name(field)}, p.Args...)...)
+		}
 		if !validLink(l.URL) {
 			bad.Add(fmt.Sprintf("footer_links.%d.url", i), "must be an http, https or mailto address")
 		}

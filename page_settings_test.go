@@ -70,6 +70,8 @@ func TestFooterIsChecked(t *testing.T) {
 			checkFields(t, allswell.PageChange{PageSettings: allswell.PageSettings{Footer: &c.links}}.Validate(), c.bad...)
 		})
 	}
+	err := allswell.PageChange{PageSettings: allswell.PageSettings{Footer: &[]link{{"", "x:y"}}}}.Validate()
+	equal(t, "the words", err.Error(), "The footer_links.0.label field is required. The url must be an http, https or mailto address.")
 }
 
 // TestApplySettings checks that given settings are applied, that others stay, and that UpdatedAt changes

@@ -11,8 +11,9 @@ import (
 
 // formSentences are the problems that forms put into words of their own, by code.
 var formSentences = map[string]string{
-	"A rule must have %s or %s.":                                                                   "Choose who is notified.",
-	"Each of the escalation's steps must have %s or %s.":                                           "Choose who is notified in each step.",
+	"The %s " + allswell.Required + ".":                  "This field is required.",
+	"A rule must have %s or %s.":                         "Choose who is notified.",
+	"Each of the escalation's steps must have %s or %s.": "Choose who is notified in each step.",
 	"The after of each of the escalation's steps must be a whole number of seconds from %d to %d.": "The time of each step must be from 1m to 24h.",
 }
 
