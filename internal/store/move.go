@@ -46,7 +46,7 @@ func (s *Store) MoveGroup(ctx context.Context, actor allswell.Actor, slug, ref s
 			return nil
 		}
 		moved := groups[at]
-		return placeAmong(t, actor, placement[allswell.Group]{moved, slices.Delete(groups, at, at+1), to}, t.reorderGroup)
+		return placeAmong(t, actor, placement[allswell.Group]{moved, slices.Delete(groups, at, at+1), orderOfGroup, to}, t.reorderGroup)
 	})
 }
 

@@ -51,7 +51,7 @@ func (s *Store) PlaceGroup(ctx context.Context, actor allswell.Actor, slug, ref 
 			return "", allswell.ErrPreconditionFailed
 		}
 		moved := groups[at]
-		if err := placeAmong(t, actor, placement[allswell.Group]{moved, slices.Delete(groups, at, at+1), to}, t.reorderGroup); err != nil {
+		if err := placeAmong(t, actor, placement[allswell.Group]{moved, slices.Delete(groups, at, at+1), orderOfGroup, to}, t.reorderGroup); err != nil {
 			return "", err
 		}
 		return t.orderTag(p.ID)
@@ -62,7 +62,7 @@ func (s *Store) PlaceGroup(ctx context.Context, actor allswell.Actor, slug, ref 
 func (t *tx) placeComponent(
 	actor allswell.Actor, moved allswell.Component, others []allswell.Component, to allswell.Place,
 ) error {
-	return placeAmong(t, actor, placement[allswell.Component]{moved, others, to}, func(c allswell.Component, order int) (allswell.Component, error) {
+	return placeAmong(t, actor, placement[allswell.Component]{moved, others, orderOfComponent, to}, func(c allswell.Component, order int) (allswell.Component, error) {
 		e := allswell.ComponentEdit{Order: &order}
 		if c.ID == moved.ID {
 			e.GroupID = &to.GroupID
@@ -137,21 +137,26 @@ func (t *tx) reorderGroup(g allswell.Group, order int) (allswell.Group, error) {
 type placement[T allswell.Auditable] struct {
 	moved  T
 	others []T
+	order  func(T) int // of an object
 	to     allswell.Place
 }
+
+func orderOfGroup(g allswell.Group) int { return g.Order }
+
+func orderOfComponent(c allswell.Component) int { return c.Order }
 
 // placeAmong carries out a placement. save changes the order of one object.
 func placeAmong[T allswell.Auditable](t *tx, actor allswell.Actor, p placement[T], save func(T, int) (T, error)) error {
 	all, moved := slices.Clone(p.others), p.moved
 	ids, orders := make([]string, len(all)), make([]int, len(all))
 	for i, o := range all {
-		ids[i], orders[i] = o.AuditObject().ID, orderOf(o)
+		ids[i], orders[i] = o.AuditObject().ID, p.order(o)
 	}
 	at, err := p.to.IndexIn(ids)
 	if err != nil {
 		return err
 	}
-	all, orders = slices.Insert(all, at, moved), slices.Insert(orders, at, orderOf(moved))
+	all, orders = slices.Insert(all, at, moved), slices.Insert(orders, at, p.order(moved))
 	was, is := placedObject{moved, map[string]int{}}, placedObject{moved, map[string]int{}}
 	for i, order := range makeRoom(orders, at) {
 		if i != at && order == orders[i] {
@@ -170,9 +175,6 @@ func placeAmong[T allswell.Auditable](t *tx, actor allswell.Actor, p placement[T
 	}
 	return t.audit(actor, allswell.AuditUpdate, was, is)
 }
-
-// orderOf returns the order of a component or a group.
-func orderOf(o allswell.Auditable) int { return o.AuditObject().Fields["order"].(int) }
 
 // makeRoom returns the orders of objects with the one at an index between its neighbours. The others ascend, and are
 // changed as little as possible.
