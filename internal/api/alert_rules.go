@@ -6,18 +6,19 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // alertRuleRoutes are the routes of alert rules.
 var alertRuleRoutes = []route{
-	{"GET", "/api/v1/alert-rules", read, (*api).listAlertRules, operation{
+	{"GET", "/api/v1/alert-rules", rights.AlertRuleRead, (*api).listAlertRules, operation{
 		id:      "listAlertRules",
 		summary: "List the rules that say whom which alerts notify, the oldest first.",
 		returns: list("AlertRule"),
 	}},
-	{"POST", "/api/v1/alert-rules", admin, (*api).createAlertRule, operation{
+	{"POST", "/api/v1/alert-rules", rights.AlertRuleChange, (*api).createAlertRule, operation{
 		id:      "createAlertRule",
 		summary: "Create a rule for alerts that begin afterwards.",
 		text: "An empty list of `pages`, `monitors`, `tags` or `severities` does not limit the rule; otherwise one " +
@@ -25,7 +26,7 @@ var alertRuleRoutes = []route{
 			"each with a name of its own.",
 		returns: created("AlertRule", "The rule."),
 	}},
-	{"POST", "/api/v1/alert-rules/test", read, (*api).testAlertRules, operation{
+	{"POST", "/api/v1/alert-rules/test", rights.AlertRuleRead, (*api).testAlertRules, operation{
 		id:      "testAlertRules",
 		summary: "Show whom an event would notify, when and why. Nothing is sent.",
 		text: "What is shown holds as long as the alert lasts, nobody acknowledges it, and nothing is changed. " +
@@ -35,18 +36,18 @@ var alertRuleRoutes = []route{
 		returns:   one("AlertForecast", "What each rule would do."),
 		rehearsal: true,
 	}},
-	{"GET", "/api/v1/alert-rules/{ruleId}", read, (*api).getAlertRule, operation{
+	{"GET", "/api/v1/alert-rules/{ruleId}", rights.AlertRuleRead, (*api).getAlertRule, operation{
 		id:      "getAlertRule",
 		summary: "Get a rule.",
 		returns: one("AlertRule", "The rule."),
 	}},
-	{"PATCH", "/api/v1/alert-rules/{ruleId}", admin, (*api).changeAlertRule, operation{
+	{"PATCH", "/api/v1/alert-rules/{ruleId}", rights.AlertRuleChange, (*api).changeAlertRule, operation{
 		id:      "changeAlertRule",
 		summary: "Change a rule; absent fields keep their values.",
 		text:    "The rule continues with the alerts that it has begun with.",
 		returns: one("AlertRule", "The rule."),
 	}},
-	{"DELETE", "/api/v1/alert-rules/{ruleId}", admin, (*api).deleteAlertRule, operation{
+	{"DELETE", "/api/v1/alert-rules/{ruleId}", rights.AlertRuleChange, (*api).deleteAlertRule, operation{
 		id:      "deleteAlertRule",
 		summary: "Delete a rule.",
 		text:    "Only messages that already wait for a channel are still sent.",

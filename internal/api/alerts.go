@@ -5,13 +5,14 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // alertRoutes are the routes of alerts.
 var alertRoutes = []route{
-	{"GET", "/api/v1/alerts", read, (*api).listAlerts, operation{
+	{"GET", "/api/v1/alerts", rights.AlertRead, (*api).listAlerts, operation{
 		id:      "listAlerts",
 		summary: "List the alerts, newest first.",
 		query: []parameter{
@@ -21,12 +22,12 @@ var alertRoutes = []route{
 		},
 		returns: list("Alert"),
 	}},
-	{"GET", "/api/v1/alerts/{alertId}", read, (*api).getAlert, operation{
+	{"GET", "/api/v1/alerts/{alertId}", rights.AlertRead, (*api).getAlert, operation{
 		id:      "getAlert",
 		summary: "Get an alert with who was notified of it, and what the rules will still do.",
 		returns: one("AlertWithHistory", "The alert."),
 	}},
-	{"POST", "/api/v1/alerts/{alertId}/acknowledge", write, (*api).acknowledgeAlert, operation{
+	{"POST", "/api/v1/alerts/{alertId}/acknowledge", rights.AlertAcknowledge, (*api).acknowledgeAlert, operation{
 		id:      "acknowledgeAlert",
 		summary: "Acknowledge an alert, so that it is no longer repeated or escalated.",
 		text: "All channels that were notified learn who acknowledged it. Pages do not change. An alert that was " +
@@ -37,7 +38,7 @@ var alertRoutes = []route{
 
 // silenceRoutes are the routes of silences.
 var silenceRoutes = []route{
-	{"GET", "/api/v1/silences", read, (*api).listSilences, operation{
+	{"GET", "/api/v1/silences", rights.SilenceRead, (*api).listSilences, operation{
 		id:      "listSilences",
 		summary: "List the silences that have not ended, in the order of their ends.",
 		query: []parameter{
@@ -46,24 +47,24 @@ var silenceRoutes = []route{
 		},
 		returns: list("Silence"),
 	}},
-	{"POST", "/api/v1/silences", write, (*api).createSilence, operation{
+	{"POST", "/api/v1/silences", rights.SilenceChange, (*api).createSilence, operation{
 		id:      "createSilence",
 		summary: "Create a silence. It holds alerts back; alerts that are still open at its end are sent then.",
 		text: "An empty list does not limit the silence; otherwise one of the values must match. A workspace can " +
 			"have 500 silences that have not ended.",
 		returns: created("Silence", "The silence."),
 	}},
-	{"GET", "/api/v1/silences/{silenceId}", read, (*api).getSilence, operation{
+	{"GET", "/api/v1/silences/{silenceId}", rights.SilenceRead, (*api).getSilence, operation{
 		id:      "getSilence",
 		summary: "Get a silence.",
 		returns: one("Silence", "The silence."),
 	}},
-	{"PATCH", "/api/v1/silences/{silenceId}", write, (*api).changeSilence, operation{
+	{"PATCH", "/api/v1/silences/{silenceId}", rights.SilenceChange, (*api).changeSilence, operation{
 		id:      "changeSilence",
 		summary: "Change a silence; absent fields keep their values.",
 		returns: one("Silence", "The silence."),
 	}},
-	{"DELETE", "/api/v1/silences/{silenceId}", write, (*api).endSilence, operation{
+	{"DELETE", "/api/v1/silences/{silenceId}", rights.SilenceChange, (*api).endSilence, operation{
 		id:      "endSilence",
 		summary: "End a silence now.",
 		text:    "It is kept for 90 days.",

@@ -3,12 +3,13 @@ package api
 import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // announcementRoutes are the routes of announcements.
 var announcementRoutes = resourceActions[allswell.Announcement]{
-	resource.Announcement, (*store.Store).Announcements, "announcementId",
+	resource.Announcement, (*store.Store).Announcements, "announcementId", rights.AnnouncementRead, rights.AnnouncementChange,
 }.routes(
 	operation{summary: "List the announcements of a page, those that are shown latest first."},
 	operation{

@@ -2,8 +2,8 @@
 // lists these tables of routes. The OpenAPI document, the reference for clients, is built from them and from schemas.yaml
 // (openapi.go). It fixes the keys of the JSON; components, incidents and their updates have no others.
 //
-// serve handles a request: it authenticates the caller (auth.go), checks the scope of
-// the token and the precondition (precondition.go), returns the saved response of a
+// serve handles a request: it authenticates the caller (auth.go), checks that
+// the token allows the operation, and the precondition (precondition.go), returns the saved response of a
 // repeated request (idempotency.go), and otherwise runs the route's action, which calls one method of the store.
 package api
 
@@ -21,6 +21,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/limit"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -180,12 +181,12 @@ type call struct {
 
 func (a *api) serve(rt *route, w http.ResponseWriter, r *http.Request) error {
 	c := &call{Request: r, route: rt, base: a.base(r), lenient: rt.contract}
-	if rt.scope != open {
+	if rt.needs != rights.Anyone {
 		if err := a.authenticate(c, w.Header()); err != nil {
 			return err
 		}
-		if !c.token.Scope.Allows(rt.scope) {
-			return &web.Forbidden{Has: c.token.Scope, Needs: rt.scope}
+		if !rt.needs.AllowsScope(c.token.Scope) {
+			return &web.Forbidden{Has: c.token.Scope, Needs: rt.needs.Scope}
 		}
 	}
 	var err error

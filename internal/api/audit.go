@@ -5,13 +5,14 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // auditRoutes are the routes of the audit log.
 var auditRoutes = []route{
-	{"GET", "/api/v1/audit", admin, (*api).listAudit, operation{
+	{"GET", "/api/v1/audit", rights.AuditRead, (*api).listAudit, operation{
 		id:      "listAudit",
 		summary: "List changes and their authors, newest first.",
 		text: "One entry for each change of an object by an actor, with the fields that changed, without secrets " +

@@ -11,25 +11,26 @@ import (
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // channelRoutes are the routes of channels.
 var channelRoutes = []route{
-	{"GET", "/api/v1/channels", read, (*api).listChannels, operation{
+	{"GET", "/api/v1/channels", rights.ChannelRead, (*api).listChannels, operation{
 		id:      "listChannels",
 		summary: "List the channels to which alerts are sent, the oldest first.",
 		returns: list("AlertChannel"),
 	}},
-	{"POST", "/api/v1/channels", admin, (*api).createChannel, operation{
+	{"POST", "/api/v1/channels", rights.ChannelChange, (*api).createChannel, operation{
 		id:      "createChannel",
 		summary: "Create a channel.",
 		text: "The fields of its `type` stand beside the others; those of other types are 422. A workspace can have " +
 			"200 channels, each with a name of its own. Secrets are never shown.",
 		returns: created("AlertChannel", "The channel."),
 	}},
-	{"POST", "/api/v1/channels/test", admin, (*api).testNewChannel, operation{
+	{"POST", "/api/v1/channels/test", rights.ChannelChange, (*api).testNewChannel, operation{
 		id:      "testNewChannel",
 		summary: "Send a test message to what a new channel would be. Nothing is saved.",
 		text: "The body is that of `createChannel`; the fields that have nothing to do with the message are " +
@@ -38,12 +39,12 @@ var channelRoutes = []route{
 		returns:   one("ChannelTest", "The result."),
 		rehearsal: true,
 	}},
-	{"GET", "/api/v1/channels/{channelId}", read, (*api).getChannel, operation{
+	{"GET", "/api/v1/channels/{channelId}", rights.ChannelRead, (*api).getChannel, operation{
 		id:      "getChannel",
 		summary: "Get a channel.",
 		returns: one("AlertChannel", "The channel."),
 	}},
-	{"PATCH", "/api/v1/channels/{channelId}", admin, (*api).changeChannel, operation{
+	{"PATCH", "/api/v1/channels/{channelId}", rights.ChannelChange, (*api).changeChannel, operation{
 		id:      "changeChannel",
 		summary: "Change a channel; absent fields keep their values.",
 		text: "Null of a field of the type stands for its default, and removes a secret. A secret that would be " +
@@ -51,12 +52,12 @@ var channelRoutes = []route{
 			"setting `ALLSWELL_SMS_CHANNEL` has it (422).",
 		returns: one("AlertChannel", "The channel."),
 	}},
-	{"DELETE", "/api/v1/channels/{channelId}", admin, (*api).deleteChannel, operation{
+	{"DELETE", "/api/v1/channels/{channelId}", rights.ChannelChange, (*api).deleteChannel, operation{
 		id:      "deleteChannel",
 		summary: "Delete a channel with what waits for it.",
 		text:    "If a rule, an on-call schedule or the setting `ALLSWELL_SMS_CHANNEL` needs it, that is 422.",
 	}},
-	{"POST", "/api/v1/channels/{channelId}/test", admin, (*api).testChannel, operation{
+	{"POST", "/api/v1/channels/{channelId}/test", rights.ChannelChange, (*api).testChannel, operation{
 		id:        "testChannel",
 		summary:   "Send a test message to a channel.",
 		text:      "The limits are those of `testNewChannel`.",
@@ -321,8 +322,8 @@ func (a *api) testNewChannel(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	if c.actor().PageLimited {
-		return store.Response{}, allswell.ErrPageLimited
+	if err := rights.ChannelChange.CheckLimit(c.actor()); err != nil {
+		return store.Response{}, err
 	}
 	allowReadOnly[channelJSON](o)
 	o.Require("type")

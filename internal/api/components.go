@@ -4,13 +4,14 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // componentRoutes are the routes of components.
 var componentRoutes = []route{
-	{"GET", "/api/v1/pages/{pageSlug}/components", read, (*api).listComponents, operation{
+	{"GET", "/api/v1/pages/{pageSlug}/components", rights.ComponentRead, (*api).listComponents, operation{
 		id:      "listComponents",
 		summary: "List the components of a page in their order.",
 		query: []parameter{
@@ -19,18 +20,18 @@ var componentRoutes = []route{
 		},
 		returns: list("Component"),
 	}},
-	{"POST", "/api/v1/pages/{pageSlug}/components", write, (*api).createComponent, operation{
+	{"POST", "/api/v1/pages/{pageSlug}/components", rights.ComponentChange, (*api).createComponent, operation{
 		id:      "createComponent",
 		summary: "Create a component.",
 		text:    "A page can have 500 components. One more is 422 on `name`.",
 		returns: created("Component", "The new component."),
 	}},
-	{"GET", "/api/v1/pages/{pageSlug}/components/{componentId}", read, (*api).getComponent, operation{
+	{"GET", "/api/v1/pages/{pageSlug}/components/{componentId}", rights.ComponentRead, (*api).getComponent, operation{
 		id:      "getComponent",
 		summary: "Get a component.",
 		returns: one("Component", "The component."),
 	}},
-	{"PUT", "/api/v1/pages/{pageSlug}/components/{componentId}", write, (*api).putComponent, operation{
+	{"PUT", "/api/v1/pages/{pageSlug}/components/{componentId}", rights.ComponentChange, (*api).putComponent, operation{
 		id:      "putComponent",
 		summary: "Create or replace a component by its slug.",
 		text: "Creates the component with the slug in the path, or replaces what it is configured as: absent fields " +
@@ -39,7 +40,7 @@ var componentRoutes = []route{
 			"*` only creates.",
 		returns: upserted("Component", "The replaced component.", "The new component."),
 	}},
-	{"PATCH", "/api/v1/pages/{pageSlug}/components/{componentId}", write, (*api).changeComponent, operation{
+	{"PATCH", "/api/v1/pages/{pageSlug}/components/{componentId}", rights.ComponentChange, (*api).changeComponent, operation{
 		id:      "changeComponentStatus",
 		summary: "Set a component's status.",
 		text: "The status is shown immediately, regardless of monitors, until it is set again or another monitor " +
@@ -48,11 +49,11 @@ var componentRoutes = []route{
 		returns:  one("Component", "The component."),
 		contract: true,
 	}},
-	{"DELETE", "/api/v1/pages/{pageSlug}/components/{componentId}", write, (*api).deleteComponent, operation{
+	{"DELETE", "/api/v1/pages/{pageSlug}/components/{componentId}", rights.ComponentChange, (*api).deleteComponent, operation{
 		id:      "deleteComponent",
 		summary: "Delete a component.",
 	}},
-	{"PATCH", "/api/v1/components/{componentId}", write, (*api).editComponent, operation{
+	{"PATCH", "/api/v1/components/{componentId}", rights.ComponentChange, (*api).editComponent, operation{
 		id:      "editComponent",
 		summary: "Change a component's name, description, order or group, but not its status.",
 		text:    "A `status` is 422 here; `changeComponentStatus` changes it.",

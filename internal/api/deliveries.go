@@ -4,13 +4,14 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // deliveryRoutes are the routes of deliveries to subscribers.
 var deliveryRoutes = []route{
-	{"GET", "/api/v1/pages/{pageSlug}/deliveries", write, (*api).listDeliveries, operation{
+	{"GET", "/api/v1/pages/{pageSlug}/deliveries", rights.DeliveryRecipients, (*api).listDeliveries, operation{
 		id:      "listDeliveries",
 		summary: "List the deliveries to the subscribers of a page, newest first.",
 		text:    "Needs the scope write, as the list of subscribers does. Finished deliveries stay for 30 days.",
@@ -21,7 +22,7 @@ var deliveryRoutes = []route{
 		},
 		returns: list("Delivery"),
 	}},
-	{"POST", "/api/v1/deliveries/{deliveryId}/retry", write, (*api).retryDelivery, operation{
+	{"POST", "/api/v1/deliveries/{deliveryId}/retry", rights.DeliveryRetry, (*api).retryDelivery, operation{
 		id:      "retryDelivery",
 		summary: "Retry a delivery immediately.",
 		text: "A dead, expired or pending delivery is retried for another 24 hours. If another delivery to the same " +

@@ -5,18 +5,19 @@ import (
 	"net/netip"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // domainRoutes are the routes of pages' domains.
 var domainRoutes = []route{
-	{"GET", "/api/v1/pages/{pageSlug}/domain", read, (*api).getDomain, operation{
+	{"GET", "/api/v1/pages/{pageSlug}/domain", rights.PageRead, (*api).getDomain, operation{
 		id: "getDomain",
 		summary: "Get the verification status of a page's domain, the DNS record that verifies it, and where the " +
 			"domain points to.",
 		returns: one("PageDomain", "The domain. All fields are null if the page has no domain."),
 	}},
-	{"POST", "/api/v1/pages/{pageSlug}/domain/verify", write, (*api).verifyDomain, operation{
+	{"POST", "/api/v1/pages/{pageSlug}/domain/verify", rights.PageChange, (*api).verifyDomain, operation{
 		id:      "verifyDomain",
 		summary: "Check the DNS record of a page's domain, and where the domain points to, now.",
 		text: "Waits for the DNS, at most 10 seconds. The response is 200 whatever the result is: see `status`, " +

@@ -4,30 +4,31 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // groupRoutes are the routes of groups.
 var groupRoutes = []route{
-	{"GET", "/api/v1/pages/{pageSlug}/groups", read, (*api).listGroups, operation{
+	{"GET", "/api/v1/pages/{pageSlug}/groups", rights.GroupRead, (*api).listGroups, operation{
 		id:      "listGroups",
 		summary: "List the groups of a page.",
 		query:   bySlugOrName,
 		returns: list("Group"),
 	}},
-	{"POST", "/api/v1/pages/{pageSlug}/groups", write, (*api).createGroup, operation{
+	{"POST", "/api/v1/pages/{pageSlug}/groups", rights.GroupChange, (*api).createGroup, operation{
 		id:      "createGroup",
 		summary: "Create a group of components.",
 		text:    "A page can have 100 groups. One more is 422 on `name`.",
 		returns: created("Group", "The new group."),
 	}},
-	{"PATCH", "/api/v1/groups/{groupId}", write, (*api).changeGroup, operation{
+	{"PATCH", "/api/v1/groups/{groupId}", rights.GroupChange, (*api).changeGroup, operation{
 		id:      "changeGroup",
 		summary: "Change a group; absent fields keep their values.",
 		query:   []parameter{pageOfSlug},
 		returns: one("Group", "The group."),
 	}},
-	{"DELETE", "/api/v1/groups/{groupId}", write, (*api).deleteGroup, operation{
+	{"DELETE", "/api/v1/groups/{groupId}", rights.GroupChange, (*api).deleteGroup, operation{
 		id:      "deleteGroup",
 		summary: "Delete a group.",
 		text:    "Its components stay, without a group.",

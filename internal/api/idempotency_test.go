@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -258,7 +259,7 @@ func TestSameKeyOnAnotherReplica(t *testing.T) {
 		r.Header.Set(idempotencyKeyHeader, "k")
 		a := &api{store: c.store, now: c.clock.Now}
 		var theirs answer
-		late := route{method: "POST", path: "/api/v1/pages", scope: write, do: func(_ *api, ours *call) (store.Response, error) {
+		late := route{method: "POST", path: "/api/v1/pages", needs: rights.PageCreate, do: func(_ *api, ours *call) (store.Response, error) {
 			theirs = c.do("POST", "/api/v1/pages", body, idempotencyKeyHeader, "k").is(201)
 			return a.createPage(ours) // the slug is taken by now
 		}}

@@ -1,24 +1,25 @@
 package api
 
 import (
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // imageRoutes are the routes of the images of pages.
 var imageRoutes = []route{
-	{"PUT", "/api/v1/pages/{pageSlug}/logo", write, (*api).putImage, operation{
+	{"PUT", "/api/v1/pages/{pageSlug}/logo", rights.PageChange, (*api).putImage, operation{
 		id:      "setLogo",
 		summary: "Set the logo of a page.",
 		text: "The body is the image itself, at most 262,144 bytes. The format is detected from the bytes; the " +
 			"Content-Type is ignored. An SVG must be well-formed XML in UTF-8 without a DOCTYPE.",
 		returns: one("Page", "The page."),
 	}},
-	{"DELETE", "/api/v1/pages/{pageSlug}/logo", write, (*api).deleteImage, operation{
+	{"DELETE", "/api/v1/pages/{pageSlug}/logo", rights.PageChange, (*api).deleteImage, operation{
 		id:      "deleteLogo",
 		summary: "Remove the logo of a page, if it has one.",
 	}},
-	{"PUT", "/api/v1/pages/{pageSlug}/logo_dark", write, (*api).putImage, operation{
+	{"PUT", "/api/v1/pages/{pageSlug}/logo_dark", rights.PageChange, (*api).putImage, operation{
 		id:      "setDarkLogo",
 		summary: "Set the logo of a page for dark backgrounds.",
 		text: "Pages and mails show it in dark mode, instead of `logo`. It needs a `logo`. The body is the image " +
@@ -26,11 +27,11 @@ var imageRoutes = []route{
 			"SVG must be well-formed XML in UTF-8 without a DOCTYPE.",
 		returns: one("Page", "The page."),
 	}},
-	{"DELETE", "/api/v1/pages/{pageSlug}/logo_dark", write, (*api).deleteImage, operation{
+	{"DELETE", "/api/v1/pages/{pageSlug}/logo_dark", rights.PageChange, (*api).deleteImage, operation{
 		id:      "deleteDarkLogo",
 		summary: "Remove the dark logo of a page, if it has one.",
 	}},
-	{"PUT", "/api/v1/pages/{pageSlug}/icon", write, (*api).putImage, operation{
+	{"PUT", "/api/v1/pages/{pageSlug}/icon", rights.PageChange, (*api).putImage, operation{
 		id:      "setIcon",
 		summary: "Set the icon of a page.",
 		text: "The body is the image itself, at most 262,144 bytes. The format is detected from the bytes; the " +
@@ -38,7 +39,7 @@ var imageRoutes = []route{
 			"too.",
 		returns: one("Page", "The page."),
 	}},
-	{"DELETE", "/api/v1/pages/{pageSlug}/icon", write, (*api).deleteImage, operation{
+	{"DELETE", "/api/v1/pages/{pageSlug}/icon", rights.PageChange, (*api).deleteImage, operation{
 		id:      "deleteIcon",
 		summary: "Remove the icon of a page, if it has one.",
 	}},

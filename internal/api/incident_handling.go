@@ -3,12 +3,13 @@ package api
 import (
 	"net/http"
 
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // incidentHandlingRoutes are the routes of who handles an incident.
 var incidentHandlingRoutes = []route{
-	{"POST", "/api/v1/incidents/{incidentId}/take-over", write, (*api).takeOverIncident, operation{
+	{"POST", "/api/v1/incidents/{incidentId}/take-over", rights.IncidentChange, (*api).takeOverIncident, operation{
 		id:      "takeOverIncident",
 		summary: "Take over an incident that a monitor opened.",
 		text: "The recovery of the monitor then neither resolves it nor adds an update, and its components keep " +
@@ -16,14 +17,14 @@ var incidentHandlingRoutes = []route{
 			"this is 422. The body is ignored.",
 		returns: one("IncidentWithUpdates", "The incident with its updates, oldest first."),
 	}},
-	{"POST", "/api/v1/incidents/{incidentId}/give-back", write, (*api).giveBackIncident, operation{
+	{"POST", "/api/v1/incidents/{incidentId}/give-back", rights.IncidentChange, (*api).giveBackIncident, operation{
 		id:      "giveBackIncident",
 		summary: "Give an incident that was taken over back to its monitor.",
 		text: "The recovery of the monitor resolves it. If no monitor opened the incident, if it is resolved, or if " +
 			"the monitor has recovered already, this is 422. The body is ignored.",
 		returns: one("IncidentWithUpdates", "The incident with its updates, oldest first."),
 	}},
-	{"PUT", "/api/v1/incidents/{incidentId}/merged-into", write, (*api).mergeIncident, operation{
+	{"PUT", "/api/v1/incidents/{incidentId}/merged-into", rights.IncidentChange, (*api).mergeIncident, operation{
 		id:      "mergeIncident",
 		summary: "Merge an incident into another one on its page.",
 		text: "The incident is resolved, and its page links to the other one, which gets its components, each with " +

@@ -4,13 +4,14 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // templateRoutes are the routes of incident templates.
 var templateRoutes = []route{
-	{"GET", "/api/v1/incident-templates", read, (*api).listIncidentTemplates, operation{
+	{"GET", "/api/v1/incident-templates", rights.TemplateRead, (*api).listIncidentTemplates, operation{
 		id:      "listIncidentTemplates",
 		summary: "List the templates of incidents, the oldest first.",
 		query: []parameter{
@@ -18,7 +19,7 @@ var templateRoutes = []route{
 		},
 		returns: list("IncidentTemplate"),
 	}},
-	{"POST", "/api/v1/incident-templates", write, (*api).createIncidentTemplate, operation{
+	{"POST", "/api/v1/incident-templates", rights.TemplateChange, (*api).createIncidentTemplate, operation{
 		id:      "createIncidentTemplate",
 		summary: "Create a template of incidents.",
 		text: "`title` and `message` may contain the variables `{{component}}` (the names of the affected " +
@@ -26,17 +27,17 @@ var templateRoutes = []route{
 			"are 422. A workspace can have 200 templates, each with a name of its own.",
 		returns: created("IncidentTemplate", "The template."),
 	}},
-	{"GET", "/api/v1/incident-templates/{templateId}", read, (*api).getIncidentTemplate, operation{
+	{"GET", "/api/v1/incident-templates/{templateId}", rights.TemplateRead, (*api).getIncidentTemplate, operation{
 		id:      "getIncidentTemplate",
 		summary: "Get a template of incidents.",
 		returns: one("IncidentTemplate", "The template."),
 	}},
-	{"PATCH", "/api/v1/incident-templates/{templateId}", write, (*api).changeIncidentTemplate, operation{
+	{"PATCH", "/api/v1/incident-templates/{templateId}", rights.TemplateChange, (*api).changeIncidentTemplate, operation{
 		id:      "changeIncidentTemplate",
 		summary: "Change a template of incidents; absent fields keep their values.",
 		returns: one("IncidentTemplate", "The template."),
 	}},
-	{"DELETE", "/api/v1/incident-templates/{templateId}", write, (*api).deleteIncidentTemplate, operation{
+	{"DELETE", "/api/v1/incident-templates/{templateId}", rights.TemplateChange, (*api).deleteIncidentTemplate, operation{
 		id:      "deleteIncidentTemplate",
 		summary: "Delete a template of incidents.",
 	}},

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // incidentRoutes are the routes of incidents.
 var incidentRoutes = []route{
-	{"GET", "/api/v1/pages/{pageSlug}/incidents", read, (*api).listIncidents, operation{
+	{"GET", "/api/v1/pages/{pageSlug}/incidents", rights.IncidentRead, (*api).listIncidents, operation{
 		id:      "listIncidents",
 		summary: "List the incidents of a page, newest first, without their updates.",
 		text:    "`getIncident` has the updates.",
@@ -25,19 +26,19 @@ var incidentRoutes = []route{
 		},
 		returns: list("Incident"),
 	}},
-	{"POST", "/api/v1/pages/{pageSlug}/incidents", write, (*api).createIncident, operation{
+	{"POST", "/api/v1/pages/{pageSlug}/incidents", rights.IncidentChange, (*api).createIncident, operation{
 		id:       "createIncident",
 		summary:  "Create an incident.",
 		text:     "A page can have 200 open incidents that people opened. One more, created or reopened, is 422.",
 		returns:  created("IncidentWithUpdates", "The new incident, with its updates."),
 		contract: true,
 	}},
-	{"GET", "/api/v1/incidents/{incidentId}", read, (*api).getIncident, operation{
+	{"GET", "/api/v1/incidents/{incidentId}", rights.IncidentRead, (*api).getIncident, operation{
 		id:      "getIncident",
 		summary: "Get an incident with its updates, oldest first.",
 		returns: one("IncidentWithUpdates", "The incident."),
 	}},
-	{"PATCH", "/api/v1/incidents/{incidentId}", write, (*api).changeIncident, operation{
+	{"PATCH", "/api/v1/incidents/{incidentId}", rights.IncidentChange, (*api).changeIncident, operation{
 		id:      "changeIncident",
 		summary: "Change an incident; absent fields keep their values.",
 		text: "`resolved`, not the state, moves an incident to history. `resolved: true` resolves it and sets " +
@@ -51,11 +52,11 @@ var incidentRoutes = []route{
 		returns:  one("Incident", "The incident, without its updates."),
 		contract: true,
 	}},
-	{"DELETE", "/api/v1/incidents/{incidentId}", write, (*api).deleteIncident, operation{
+	{"DELETE", "/api/v1/incidents/{incidentId}", rights.IncidentChange, (*api).deleteIncident, operation{
 		id:      "deleteIncident",
 		summary: "Delete an incident and its updates.",
 	}},
-	{"POST", "/api/v1/incidents/{incidentId}/publish", write, (*api).publishIncident, operation{
+	{"POST", "/api/v1/incidents/{incidentId}/publish", rights.IncidentChange, (*api).publishIncident, operation{
 		id:      "publishIncident",
 		summary: "Publish a draft and notify subscribers.",
 		text: "An incident that is published already does not change. A draft that is resolved can still be " +
@@ -65,18 +66,18 @@ var incidentRoutes = []route{
 		},
 		returns: one("IncidentWithUpdates", "The incident with its updates, oldest first."),
 	}},
-	{"GET", "/api/v1/incidents/{incidentId}/notes", read, (*api).listIncidentNotes, operation{
+	{"GET", "/api/v1/incidents/{incidentId}/notes", rights.IncidentRead, (*api).listIncidentNotes, operation{
 		id:      "listIncidentNotes",
 		summary: "List how the job of an incident's monitor failed, oldest first.",
 		text:    "Visitors and subscribers do not see the notes.",
 		returns: listWith("IncidentNote", "One page of the list. Most incidents have no notes."),
 	}},
-	{"GET", "/api/v1/incidents/{incidentId}/components", read, (*api).getIncidentComponents, operation{
+	{"GET", "/api/v1/incidents/{incidentId}/components", rights.IncidentRead, (*api).getIncidentComponents, operation{
 		id:      "getAffectedComponents",
 		summary: "List all components that an incident affects, in their order.",
 		returns: all("AffectedComponent", "The components."),
 	}},
-	{"PUT", "/api/v1/incidents/{incidentId}/components", write, (*api).putIncidentComponents, operation{
+	{"PUT", "/api/v1/incidents/{incidentId}/components", rights.IncidentChange, (*api).putIncidentComponents, operation{
 		id:      "setAffectedComponents",
 		summary: "Replace the affected components of an incident.",
 		text: "While the incident is not resolved, a component has at least the status that the incident gives it; " +

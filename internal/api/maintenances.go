@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // maintenanceRoutes are the routes of maintenances.
 var maintenanceRoutes = []route{
-	{"GET", "/api/v1/pages/{pageSlug}/maintenances", read, (*api).listMaintenances, operation{
+	{"GET", "/api/v1/pages/{pageSlug}/maintenances", rights.MaintenanceRead, (*api).listMaintenances, operation{
 		id:      "listMaintenances",
 		summary: "List the planned maintenances of a page, latest first, without their updates.",
 		text:    "`getMaintenance` has the updates.",
@@ -20,7 +21,7 @@ var maintenanceRoutes = []route{
 		},
 		returns: list("Maintenance"),
 	}},
-	{"POST", "/api/v1/pages/{pageSlug}/maintenances", write, (*api).createMaintenance, operation{
+	{"POST", "/api/v1/pages/{pageSlug}/maintenances", rights.MaintenanceChange, (*api).createMaintenance, operation{
 		id:      "createMaintenance",
 		summary: "Plan a maintenance.",
 		text: "A page can have 200 maintenances that have not ended. One more is 422 on `title`. It begins and ends " +
@@ -30,12 +31,12 @@ var maintenanceRoutes = []route{
 			"within two years and ends in the future.",
 		returns: created("MaintenanceWithUpdates", "The new maintenance, with its updates."),
 	}},
-	{"GET", "/api/v1/maintenances/{maintenanceId}", read, (*api).getMaintenance, operation{
+	{"GET", "/api/v1/maintenances/{maintenanceId}", rights.MaintenanceRead, (*api).getMaintenance, operation{
 		id:      "getMaintenance",
 		summary: "Get a maintenance with its updates, oldest first.",
 		returns: one("MaintenanceWithUpdates", "The maintenance."),
 	}},
-	{"PATCH", "/api/v1/maintenances/{maintenanceId}", write, (*api).changeMaintenance, operation{
+	{"PATCH", "/api/v1/maintenances/{maintenanceId}", rights.MaintenanceChange, (*api).changeMaintenance, operation{
 		id:      "changeMaintenance",
 		summary: "Change, move, begin or end a maintenance; absent fields keep their values.",
 		text: "`scheduled_for` can be changed until it begins, `scheduled_until` until it ends. `state: " +
@@ -44,17 +45,17 @@ var maintenanceRoutes = []route{
 			"unless `scheduled_until` is given too.",
 		returns: one("Maintenance", "The maintenance, without its updates."),
 	}},
-	{"DELETE", "/api/v1/maintenances/{maintenanceId}", write, (*api).deleteMaintenance, operation{
+	{"DELETE", "/api/v1/maintenances/{maintenanceId}", rights.MaintenanceChange, (*api).deleteMaintenance, operation{
 		id:      "deleteMaintenance",
 		summary: "Delete a maintenance.",
 		text:    "If it has not ended, it is cancelled and subscribers are notified.",
 	}},
-	{"GET", "/api/v1/maintenances/{maintenanceId}/updates", read, (*api).listMaintenanceUpdates, operation{
+	{"GET", "/api/v1/maintenances/{maintenanceId}/updates", rights.MaintenanceRead, (*api).listMaintenanceUpdates, operation{
 		id:      "listMaintenanceUpdates",
 		summary: "List the updates of a maintenance, oldest first.",
 		returns: list("MaintenanceUpdate"),
 	}},
-	{"POST", "/api/v1/maintenances/{maintenanceId}/updates", write, (*api).postMaintenanceUpdate, operation{
+	{"POST", "/api/v1/maintenances/{maintenanceId}/updates", rights.MaintenanceChange, (*api).postMaintenanceUpdate, operation{
 		id:      "addMaintenanceUpdate",
 		summary: "Add an update to the timeline and notify subscribers.",
 		text:    "A maintenance can have 1,000 updates. One more is 422 on `message`.",

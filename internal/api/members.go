@@ -4,53 +4,54 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // memberRoutes are the routes of members, invitations and sessions.
 var memberRoutes = []route{
-	{"GET", "/api/v1/members", admin, (*api).listMembers, operation{
+	{"GET", "/api/v1/members", rights.MemberManage, (*api).listMembers, operation{
 		id:      "listMembers",
 		summary: "List the members of the workspace, oldest first.",
 		returns: list("Member"),
 	}},
-	{"PATCH", "/api/v1/members/{memberId}", admin, (*api).changeMember, operation{
+	{"PATCH", "/api/v1/members/{memberId}", rights.MemberManage, (*api).changeMember, operation{
 		id:      "changeMember",
 		summary: "Change the role of a member, or the pages to which the member is limited.",
 		text: "Admins and owners are never limited: a member who becomes one loses the limit. An API token can " +
 			"neither make somebody an owner nor change one. The last owner stays one.",
 		returns: one("Member", "The changed member."),
 	}},
-	{"DELETE", "/api/v1/members/{memberId}", admin, (*api).removeMember, operation{
+	{"DELETE", "/api/v1/members/{memberId}", rights.MemberManage, (*api).removeMember, operation{
 		id:      "removeMember",
 		summary: "Remove a member from the workspace.",
 		text:    "The sessions there end at once, and the account remains.",
 		returns: nothing("The member is removed."),
 	}},
-	{"GET", "/api/v1/invitations", admin, (*api).listInvitations, operation{
+	{"GET", "/api/v1/invitations", rights.MemberManage, (*api).listInvitations, operation{
 		id:      "listInvitations",
 		summary: "List the pending invitations, newest first, without their links.",
 		returns: list("Invitation"),
 	}},
-	{"POST", "/api/v1/invitations", admin, (*api).createInvitation, operation{
+	{"POST", "/api/v1/invitations", rights.MemberManage, (*api).createInvitation, operation{
 		id:      "createInvitation",
 		summary: "Invite somebody. The link is shown only once.",
 		text: "The link is valid for 7 days, once, for this address only. An earlier invitation of the address " +
 			"becomes invalid. An API token can invite up to the role admin.",
 		returns: created("IssuedInvitation", "The new invitation."),
 	}},
-	{"DELETE", "/api/v1/invitations/{invitationId}", admin, (*api).withdrawInvitation, operation{
+	{"DELETE", "/api/v1/invitations/{invitationId}", rights.MemberManage, (*api).withdrawInvitation, operation{
 		id:      "withdrawInvitation",
 		summary: "Withdraw a pending invitation.",
 		returns: nothing("The link has become invalid."),
 	}},
-	{"GET", "/api/v1/sessions", admin, (*api).listSessions, operation{
+	{"GET", "/api/v1/sessions", rights.SessionManage, (*api).listSessions, operation{
 		id:      "listSessions",
 		summary: "List the sessions of all members, newest first.",
 		returns: list("Session"),
 	}},
-	{"DELETE", "/api/v1/sessions/{sessionId}", admin, (*api).endSession, operation{
+	{"DELETE", "/api/v1/sessions/{sessionId}", rights.SessionManage, (*api).endSession, operation{
 		id:      "endSession",
 		summary: "End a session of a member immediately.",
 		returns: nothing("The session has ended."),

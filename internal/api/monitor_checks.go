@@ -12,13 +12,14 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // monitorCheckRoutes are the routes of the checks of monitors.
 var monitorCheckRoutes = []route{
-	{"POST", testPath, write, (*api).testNewMonitor, operation{
+	{"POST", testPath, rights.MonitorChange, (*api).testNewMonitor, operation{
 		id:      "testNewMonitor",
 		summary: "Check once what a new monitor would check. Nothing is saved.",
 		text: "The body is that of `createMonitor`; the fields that have nothing to do with the check are ignored. " +
@@ -27,13 +28,13 @@ var monitorCheckRoutes = []route{
 		returns:   one("CheckResult", "The result."),
 		rehearsal: true,
 	}},
-	{"GET", "/api/v1/monitors/{monitorId}/results", read, (*api).listCheckResults, operation{
+	{"GET", "/api/v1/monitors/{monitorId}/results", rights.MonitorRead, (*api).listCheckResults, operation{
 		id:      "listCheckResults",
 		summary: "List the results of the checks of a monitor in the last 24 hours, newest first.",
 		text:    "Empty for a monitor of the type `heartbeat`.",
 		returns: list("CheckResult"),
 	}},
-	{"POST", "/api/v1/monitors/{monitorId}/test", write, (*api).testMonitor, operation{
+	{"POST", "/api/v1/monitors/{monitorId}/test", rights.MonitorChange, (*api).testMonitor, operation{
 		id:      "testMonitor",
 		summary: "Check the target of a monitor once. The result is not saved, and does not count.",
 		text: "The timeout is at most 30 seconds. 422 for a monitor of the type `heartbeat`. A workspace may run 30 " +
@@ -257,7 +258,7 @@ func (c *call) newCheckResultJSON(r allswell.CheckResult) checkResultJSON {
 		Phases:   phasesJSON{phase(r.Phases.DNS), phase(r.Phases.Connect), phase(r.Phases.TLS), phase(r.Phases.FirstByte), decimalSeconds(r.Phases.Total)},
 		Location: ptrOrNil(r.Location), CertificateExpiresAt: timePtr(r.CertificateExpiresAt),
 	}
-	if c.token.Scope.Allows(write) {
+	if rights.MonitorSecrets.AllowsScope(c.token.Scope) {
 		out.Body = ptrOrNil(r.Body)
 	}
 	return out

@@ -5,13 +5,14 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/checkstats"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // metricsRoutes are the routes of the statistics of monitors' checks.
 var metricsRoutes = []route{
-	{"GET", "/api/v1/monitors/{monitorId}/metrics", read, (*api).getMonitorMetrics, operation{
+	{"GET", "/api/v1/monitors/{monitorId}/metrics", rights.MonitorRead, (*api).getMonitorMetrics, operation{
 		id:      "getMonitorMetrics",
 		summary: "Get the statistics of a monitor's checks.",
 		text: "How many checks there were, how many failed, and how long the good ones took, in periods of the same " +

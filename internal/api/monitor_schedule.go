@@ -4,13 +4,14 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // scheduleRoutes are the routes of monitors' schedules.
 var scheduleRoutes = []route{
-	{"GET", "/api/v1/monitors/{monitorId}/schedule", read, (*api).getMonitorSchedule, operation{
+	{"GET", "/api/v1/monitors/{monitorId}/schedule", rights.MonitorRead, (*api).getMonitorSchedule, operation{
 		id:      "getMonitorSchedule",
 		summary: "Show the schedule and the next times at which a ping is due.",
 		query: []parameter{

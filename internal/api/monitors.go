@@ -7,13 +7,14 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // monitorRoutes are the routes of monitors.
 var monitorRoutes = []route{
-	{"GET", "/api/v1/monitors", read, (*api).listMonitors, operation{
+	{"GET", "/api/v1/monitors", rights.MonitorRead, (*api).listMonitors, operation{
 		id:      "listMonitors",
 		summary: "List the monitors.",
 		query: []parameter{
@@ -32,7 +33,7 @@ var monitorRoutes = []route{
 		},
 		returns: list("Monitor"),
 	}},
-	{"POST", "/api/v1/monitors", write, (*api).createMonitor, operation{
+	{"POST", "/api/v1/monitors", rights.MonitorChange, (*api).createMonitor, operation{
 		id:      "createMonitor",
 		summary: "Create a monitor. One of the type heartbeat waits for its first ping.",
 		text: "Without a `type`, or with `heartbeat`, the monitor expects pings. The targets of all other types are " +
@@ -41,12 +42,12 @@ var monitorRoutes = []route{
 			"have is 422.",
 		returns: created("Monitor", "The new monitor."),
 	}},
-	{"GET", monitorPath, read, (*api).getMonitor, operation{
+	{"GET", monitorPath, rights.MonitorRead, (*api).getMonitor, operation{
 		id:      "getMonitor",
 		summary: "Get a monitor.",
 		returns: one("Monitor", "The monitor."),
 	}},
-	{"PUT", monitorPath, write, (*api).putMonitor, operation{
+	{"PUT", monitorPath, rights.MonitorChange, (*api).putMonitor, operation{
 		id:      "putMonitor",
 		summary: "Create or replace a monitor by its slug.",
 		text: "Creates the monitor with the slug in the path, or replaces what it is configured as: absent fields " +
@@ -55,7 +56,7 @@ var monitorRoutes = []route{
 			"that version; `If-None-Match: *` only creates.",
 		returns: upserted("Monitor", "The replaced monitor.", "The new monitor."),
 	}},
-	{"PATCH", "/api/v1/monitors/{monitorId}", write, (*api).changeMonitor, operation{
+	{"PATCH", "/api/v1/monitors/{monitorId}", rights.MonitorChange, (*api).changeMonitor, operation{
 		id:      "changeMonitor",
 		summary: "Change a monitor; absent fields keep their values.",
 		text: "Enabling it or changing its interval or its schedule restarts the wait for the next ping. `interval` " +
@@ -66,21 +67,21 @@ var monitorRoutes = []route{
 			"null is removed, and one that is absent is kept.",
 		returns: one("Monitor", "The monitor."),
 	}},
-	{"DELETE", "/api/v1/monitors/{monitorId}", write, (*api).deleteMonitor, operation{
+	{"DELETE", "/api/v1/monitors/{monitorId}", rights.MonitorChange, (*api).deleteMonitor, operation{
 		id:      "deleteMonitor",
 		summary: "Delete a monitor and end its outage.",
 	}},
-	{"GET", "/api/v1/monitors/{monitorId}/outages", read, (*api).listOutages, operation{
+	{"GET", "/api/v1/monitors/{monitorId}/outages", rights.MonitorRead, (*api).listOutages, operation{
 		id:      "listOutages",
 		summary: "List the outages of a monitor, newest first.",
 		returns: list("Outage"),
 	}},
-	{"GET", "/api/v1/monitors/{monitorId}/explain", read, (*api).explainMonitor, operation{
+	{"GET", "/api/v1/monitors/{monitorId}/explain", rights.MonitorRead, (*api).explainMonitor, operation{
 		id:      "explainMonitor",
 		summary: "Explain why a monitor has its state, and when it goes down.",
 		returns: one("Explanation", "The explanation."),
 	}},
-	{"POST", "/api/v1/monitors/{monitorId}/rotate", write, (*api).rotateMonitor, operation{
+	{"POST", "/api/v1/monitors/{monitorId}/rotate", rights.MonitorChange, (*api).rotateMonitor, operation{
 		id:      "rotateMonitor",
 		summary: "Replace the ping token of a monitor.",
 		text: "The old token works for another 24 hours, so that jobs can be changed without a gap. The body is " +
@@ -155,7 +156,7 @@ func (c *call) newMonitorJSON(m allswell.Monitor) monitorJSON {
 		out.SlowAfter = phase(m.Check.SlowAfter)
 		return out
 	}
-	if c.token.Scope.Allows(write) {
+	if rights.MonitorSecrets.AllowsScope(c.token.Scope) {
 		out.Token, out.PingURL = &m.Token, new(c.base+"/api/v1/heartbeat/"+m.Token)
 	}
 	out.Schedule, out.Grace, out.LastPingAt = new(newScheduleJSON(m.Interval, m.Cron)), new(int64(m.Grace/time.Second)), timePtr(m.LastPingAt)

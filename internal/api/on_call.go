@@ -7,35 +7,36 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // onCallRoutes are the routes of on-call schedules.
 var onCallRoutes = []route{
-	{"GET", "/api/v1/on-call", read, (*api).listOnCall, operation{
+	{"GET", "/api/v1/on-call", rights.OnCallRead, (*api).listOnCall, operation{
 		id:      "listOnCall",
 		summary: "List the on-call schedules, the oldest first.",
 		returns: list("OnCall"),
 	}},
-	{"POST", "/api/v1/on-call", admin, (*api).createOnCall, operation{
+	{"POST", "/api/v1/on-call", rights.OnCallChange, (*api).createOnCall, operation{
 		id:      "createOnCall",
 		summary: "Create an on-call schedule.",
 		text: "Every week, at the same time of the clock, the next participant takes over. A workspace can have 50 " +
 			"schedules.",
 		returns: created("OnCall", "The schedule."),
 	}},
-	{"GET", "/api/v1/on-call/{onCallId}", read, (*api).getOnCall, operation{
+	{"GET", "/api/v1/on-call/{onCallId}", rights.OnCallRead, (*api).getOnCall, operation{
 		id:      "getOnCall",
 		summary: "Get an on-call schedule with who is on call now and next.",
 		returns: one("OnCall", "The schedule."),
 	}},
-	{"PATCH", "/api/v1/on-call/{onCallId}", admin, (*api).changeOnCall, operation{
+	{"PATCH", "/api/v1/on-call/{onCallId}", rights.OnCallChange, (*api).changeOnCall, operation{
 		id:      "changeOnCall",
 		summary: "Change an on-call schedule; absent fields keep their values.",
 		returns: one("OnCall", "The schedule."),
 	}},
-	{"DELETE", "/api/v1/on-call/{onCallId}", admin, (*api).deleteOnCall, operation{
+	{"DELETE", "/api/v1/on-call/{onCallId}", rights.OnCallChange, (*api).deleteOnCall, operation{
 		id:      "deleteOnCall",
 		summary: "Delete an on-call schedule.",
 		text:    "If a rule needs it, that is 422.",

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -17,7 +18,7 @@ import (
 
 // documentRoutes are the routes of this API's document.
 var documentRoutes = []route{
-	{"GET", "/api/v1/openapi.json", open, (*api).getOpenAPI, operation{
+	{"GET", "/api/v1/openapi.json", rights.Anyone, (*api).getOpenAPI, operation{
 		id:      "describe",
 		summary: "This document.",
 		text:    "OpenAPI 3.1. No token is needed.",
@@ -80,7 +81,7 @@ func newDocument() (object, error) {
 
 // addOperation adds the operation of a route to the paths of the document.
 func addOperation(paths object, rt *route, tag string, body object) error {
-	if rt.id == "" || rt.summary == "" || rt.returns.shape == shapeNothing && rt.method != http.MethodDelete && rt.scope != open {
+	if rt.id == "" || rt.summary == "" || rt.returns.shape == shapeNothing && rt.method != http.MethodDelete && rt.needs != rights.Anyone {
 		return fmt.Errorf("%s %s has no id, no summary or no result", rt.method, rt.path)
 	}
 	item, ok := paths[rt.path].(object)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 // operation describes a route in the OpenAPI document. What follows from the method, the path and the scope is derived:
@@ -81,10 +82,10 @@ func (rt *route) describe(tag string, body object) object {
 		"description": rt.text,
 		"responses":   rt.responses(),
 	}
-	if rt.scope == open {
+	if rt.needs == rights.Anyone {
 		op["security"] = []any{}
 	} else {
-		op["description"] = strings.TrimPrefix(rt.text+"\n\nScope of the token: `"+string(rt.scope)+"`.", "\n\n")
+		op["description"] = strings.TrimPrefix(rt.text+"\n\nScope of the token: `"+string(rt.needs.Scope)+"`.", "\n\n")
 	}
 	if parameters := rt.parameters(); len(parameters) > 0 {
 		op["parameters"] = parameters
@@ -111,7 +112,7 @@ func imageContent(kind allswell.ImageKind) object {
 
 // responses returns the responses of a route by status.
 func (rt *route) responses() object {
-	if rt.scope == open {
+	if rt.needs == rights.Anyone {
 		return documentResponses()
 	}
 	responses := rt.successes()

@@ -17,6 +17,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/allswell/allswell/internal/rights"
 )
 
 var update = flag.Bool("update", false, "write openapi.json anew")
@@ -53,11 +55,11 @@ func served(t testing.TB) []byte {
 func TestMistakesInDescriptions(t *testing.T) {
 	fine := operation{id: "getX", summary: "Get x.", returns: one("Page", "X.")}
 	for _, rt := range []route{
-		{"GET", "/x", read, nil, operation{summary: "Get x.", returns: fine.returns}},
-		{"GET", "/x", read, nil, operation{id: "getX", returns: fine.returns}},
-		{"GET", "/x", read, nil, operation{id: "getX", summary: "Get x."}},
-		{"GET", "/x/{xId}", read, nil, fine},
-		{"GET", "/taken", read, nil, fine},
+		{"GET", "/x", rights.PageRead, nil, operation{summary: "Get x.", returns: fine.returns}},
+		{"GET", "/x", rights.PageRead, nil, operation{id: "getX", returns: fine.returns}},
+		{"GET", "/x", rights.PageRead, nil, operation{id: "getX", summary: "Get x."}},
+		{"GET", "/x/{xId}", rights.PageRead, nil, fine},
+		{"GET", "/taken", rights.PageRead, nil, fine},
 	} {
 		if addOperation(object{"/taken": object{"get": object{}}}, &rt, "X", nil) == nil {
 			t.Errorf("%+v is accepted", rt)

@@ -7,19 +7,20 @@ import (
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/password"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // pageAccessRoutes are the routes of who can see a page.
 var pageAccessRoutes = []route{
-	{"GET", "/api/v1/pages/{pageSlug}/access", write, (*api).getPageAccess, operation{
+	{"GET", "/api/v1/pages/{pageSlug}/access", rights.PageAccessRead, (*api).getPageAccess, operation{
 		id:      "getPageAccess",
 		summary: "Get who can see a page while it is private.",
 		text:    "Needs the scope write: the networks are those of your organization.",
 		returns: one("PageAccess", "Who can see the page."),
 	}},
-	{"PATCH", "/api/v1/pages/{pageSlug}/access", write, (*api).changePageAccess, operation{
+	{"PATCH", "/api/v1/pages/{pageSlug}/access", rights.PageAccessChange, (*api).changePageAccess, operation{
 		id:      "changePageAccess",
 		summary: "Change who can see a page while it is private.",
 		text: "Clients with a token of the workspace can always see it. Each of the other ways is enough on its " +

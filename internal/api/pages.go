@@ -6,30 +6,31 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // pageRoutes are the routes of pages.
 var pageRoutes = []route{
-	{"GET", "/api/v1/pages", read, (*api).listPages, operation{
+	{"GET", "/api/v1/pages", rights.PageRead, (*api).listPages, operation{
 		id:      "listPages",
 		summary: "List the status pages in the order of their creation.",
 		text:    "A token that is limited to some pages gets only these.",
 		query:   bySlugOrName,
 		returns: list("Page"),
 	}},
-	{"POST", "/api/v1/pages", write, (*api).createPage, operation{
+	{"POST", "/api/v1/pages", rights.PageCreate, (*api).createPage, operation{
 		id:      "createPage",
 		summary: "Create a status page.",
 		returns: created("Page", "The new page."),
 	}},
-	{"GET", "/api/v1/pages/{pageSlug}", read, (*api).getPage, operation{
+	{"GET", "/api/v1/pages/{pageSlug}", rights.PageRead, (*api).getPage, operation{
 		id:      "getPage",
 		summary: "Get a status page, with its status computed from its components.",
 		returns: one("Page", "The page."),
 	}},
-	{"PUT", "/api/v1/pages/{pageSlug}", write, (*api).putPage, operation{
+	{"PUT", "/api/v1/pages/{pageSlug}", rights.PageChange, (*api).putPage, operation{
 		id:      "putPage",
 		summary: "Create or replace a page by its slug.",
 		text: "Creates the page with the slug in the path, or replaces what it is configured as: absent fields get " +
@@ -37,12 +38,12 @@ var pageRoutes = []route{
 			"that version; `If-None-Match: *` only creates.",
 		returns: upserted("Page", "The replaced page.", "The new page."),
 	}},
-	{"PATCH", "/api/v1/pages/{pageSlug}", write, (*api).changePage, operation{
+	{"PATCH", "/api/v1/pages/{pageSlug}", rights.PageChange, (*api).changePage, operation{
 		id:      "changePage",
 		summary: "Change a page; absent fields keep their values.",
 		returns: one("Page", "The page."),
 	}},
-	{"DELETE", "/api/v1/pages/{pageSlug}", write, (*api).deletePage, operation{
+	{"DELETE", "/api/v1/pages/{pageSlug}", rights.PageDelete, (*api).deletePage, operation{
 		id:      "deletePage",
 		summary: "Delete a page and everything on it.",
 		text: "Its monitors are deleted, too. After a 503 with 1,000 subscribers or more, some of them may be " +

@@ -4,19 +4,20 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // pingKeyRoutes are the routes of ping keys.
 var pingKeyRoutes = []route{
-	{"GET", "/api/v1/pages/{pageSlug}/ping-key", write, (*api).getPingKey, operation{
+	{"GET", "/api/v1/pages/{pageSlug}/ping-key", rights.PingKeyRead, (*api).getPingKey, operation{
 		id:      "getPingKey",
 		summary: "Get the ping key of a page.",
 		text:    "Needs the scope write: the key is a credential.",
 		returns: one("PingKey", "The ping key."),
 	}},
-	{"PATCH", "/api/v1/pages/{pageSlug}/ping-key", write, (*api).changePingKey, operation{
+	{"PATCH", "/api/v1/pages/{pageSlug}/ping-key", rights.PingKeyChange, (*api).changePingKey, operation{
 		id:      "changePingKey",
 		summary: "Make the ping key of a page, change what it allows, or remove it.",
 		text: "With the key and the slug of a monitor of the page, jobs ping at `/api/v1/heartbeat/{key}/{slug}`. " +
@@ -24,7 +25,7 @@ var pingKeyRoutes = []route{
 			"at once.",
 		returns: one("PingKey", "The ping key."),
 	}},
-	{"POST", "/api/v1/pages/{pageSlug}/ping-key/rotate", write, (*api).rotatePingKey, operation{
+	{"POST", "/api/v1/pages/{pageSlug}/ping-key/rotate", rights.PingKeyChange, (*api).rotatePingKey, operation{
 		id:      "rotatePingKey",
 		summary: "Replace the ping key of a page.",
 		text: "The old key works for another 24 hours; one that was replaced before does not. The body is ignored. " +

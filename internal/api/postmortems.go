@@ -2,18 +2,19 @@ package api
 
 import (
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // postmortemRoutes are the routes of post-mortems.
 var postmortemRoutes = []route{
-	{"GET", "/api/v1/incidents/{incidentId}/postmortem", read, (*api).getPostmortem, operation{
+	{"GET", "/api/v1/incidents/{incidentId}/postmortem", rights.IncidentRead, (*api).getPostmortem, operation{
 		id:      "getPostmortem",
 		summary: "Get the post-mortem of an incident.",
 		returns: one("Postmortem", "The post-mortem."),
 	}},
-	{"PUT", "/api/v1/incidents/{incidentId}/postmortem", write, (*api).putPostmortem, operation{
+	{"PUT", "/api/v1/incidents/{incidentId}/postmortem", rights.IncidentChange, (*api).putPostmortem, operation{
 		id:      "putPostmortem",
 		summary: "Write the post-mortem of an incident, and publish it or not.",
 		text: "It can be published once the incident is resolved. Visitors see it while it is published and the " +
@@ -21,7 +22,7 @@ var postmortemRoutes = []route{
 			"nothing later.",
 		returns: upserted("Postmortem", "The post-mortem.", "The new post-mortem."),
 	}},
-	{"DELETE", "/api/v1/incidents/{incidentId}/postmortem", write, (*api).deletePostmortem, operation{
+	{"DELETE", "/api/v1/incidents/{incidentId}/postmortem", rights.IncidentChange, (*api).deletePostmortem, operation{
 		id:      "deletePostmortem",
 		summary: "Delete the post-mortem of an incident.",
 		text:    "Nobody is notified. The text stays in the audit log alone.",

@@ -101,7 +101,7 @@ func TestReadTokensGetNoPingTokens(t *testing.T) {
 			t.Errorf("with a write token: %q, %v", token, url)
 		}
 		for _, rt := range routes() {
-			if rt.method == "GET" && rt.scope == read {
+			if rt.method == "GET" && rt.needs.Scope == allswell.ScopeRead {
 				if a := reader.get(w.path(rt)).is(200); bytes.Contains(a.body, []byte(token)) {
 					t.Errorf("%s shows the ping token to a read token", a.asked)
 				}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -13,6 +14,8 @@ type resourceActions[T any] struct {
 	*field.Resource[T]
 	objects func(*store.Store) store.Collection[T]
 	id      string // the parameter of paths that identifies an object
+
+	reading, changing rights.Operation
 }
 
 // routes returns the routes that list, create, return, replace, change and delete objects. The caller describes the
@@ -25,16 +28,16 @@ func (r resourceActions[T]) routes(listing, creation operation) []route {
 	creation.id, creation.returns = "create"+name, created(name, "The new "+noun+".")
 	it := one(name, "The "+noun+".")
 	return []route{
-		{http.MethodGet, collection, read, r.list, listing},
-		{http.MethodPost, collection, write, r.create, creation},
-		{http.MethodGet, object, read, r.get, operation{id: "get" + name, summary: "Get " + withArticle + ".", returns: it}},
-		{http.MethodPut, object, write, r.put, operation{
+		{http.MethodGet, collection, r.reading, r.list, listing},
+		{http.MethodPost, collection, r.changing, r.create, creation},
+		{http.MethodGet, object, r.reading, r.get, operation{id: "get" + name, summary: "Get " + withArticle + ".", returns: it}},
+		{http.MethodPut, object, r.changing, r.put, operation{
 			id: "put" + name, summary: "Replace " + withArticle + "; absent fields have their defaults.", returns: it,
 		}},
-		{http.MethodPatch, object, write, r.change, operation{
+		{http.MethodPatch, object, r.changing, r.change, operation{
 			id: "change" + name, summary: "Change " + withArticle + "; absent fields keep their values.", returns: it,
 		}},
-		{http.MethodDelete, object, write, r.delete, operation{id: "delete" + name, summary: "Delete " + withArticle + "."}},
+		{http.MethodDelete, object, r.changing, r.delete, operation{id: "delete" + name, summary: "Delete " + withArticle + "."}},
 	}
 }
 

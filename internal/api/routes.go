@@ -7,26 +7,20 @@ import (
 	"slices"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
-// route is a method and a path, the scope that a token needs, the action, and what the OpenAPI document says about it.
+// route is a method and a path, the operation that a token must allow, the action, and what the OpenAPI document says
+// about it.
 type route struct {
 	method string
 	path   string
-	scope  allswell.Scope
+	needs  rights.Operation
 	do     func(*api, *call) (store.Response, error)
 	operation
 }
-
-// The scope that a route requires.
-const (
-	open  = allswell.Scope("") // no token
-	read  = allswell.ScopeRead
-	write = allswell.ScopeWrite
-	admin = allswell.ScopeAdmin
-)
 
 // imageKind returns the kind of image that the route sets or removes, or "" if it is for none.
 func (rt *route) imageKind() allswell.ImageKind {

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
+	"github.com/allswell/allswell/internal/rights/rightstest"
 )
 
 // validBody has a valid body for each route that reads one.
@@ -178,7 +180,7 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 					stranger.do(rt.method, w.path(rt), `{"name":"x"}`).complains("slug") // it is taken
 				} else if names(rt) {
 					stranger.do(rt.method, w.path(rt), body).is(404).says("Not found.")
-				} else if rt.method == "GET" && rt.scope != open {
+				} else if rt.method == "GET" && rt.needs != rights.Anyone {
 					for _, row := range stranger.do(rt.method, rt.path, body).is(200).rows() {
 						if slices.Contains([]any{w.slug, w.monitor, w.token}, row["id"]) || row["slug"] == w.slug || row["page"] == w.slug {
 							t.Errorf("%s shows %v", rt.path, row)
@@ -217,34 +219,24 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 	})
 }
 
-// needs returns the scope that a route requires, independently of the table of routes: read to read, write to change,
-// admin for tokens, members, the audit log, and who is notified of alerts. Subscribers and deliveries are personal
-// data, the access of a page has the networks of an organization, a ping key is a credential: they require write.
-func needs(method, path string) allswell.Scope {
-	switch {
-	case path == "/api/v1/openapi.json":
-		return open
-	case strings.HasPrefix(path, "/api/v1/channels"), strings.HasPrefix(path, "/api/v1/alert-rules"), strings.HasPrefix(path, "/api/v1/on-call"):
-		if method == "GET" || path == "/api/v1/alert-rules/test" {
-			return read
+// TestOperationsFitRoutes checks the operation that each route names.
+func TestOperationsFitRoutes(t *testing.T) {
+	for _, rt := range routes() {
+		if rt.path == "/api/v1/openapi.json" {
+			if rt.needs != rights.Anyone {
+				t.Errorf("%s needs %s", rt.path, rt.needs.Name)
+			}
+			continue
 		}
-		return admin
-	case strings.HasPrefix(path, "/api/v1/tokens"), strings.HasPrefix(path, "/api/v1/members"), strings.HasPrefix(path, "/api/v1/invitations"),
-		strings.HasPrefix(path, "/api/v1/sessions"), path == "/api/v1/audit":
-		return admin
-	case method != "GET", strings.Contains(path, "/subscribers"), strings.Contains(path, "/deliveries"), strings.HasSuffix(path, "/access"), strings.HasSuffix(path, "/ping-key"):
-		return write
+		rightstest.Check(t, rt.method, strings.TrimPrefix(rt.path, "/api/v1/"), rt.needs, rt.id == "testAlertRules")
+		if rt.needs.Scope == "" {
+			t.Errorf("%s %s: no token may do %s", rt.method, rt.path, rt.needs.Name)
+		}
 	}
-	return read
 }
 
 // TestScopes sends a request with each scope to every route.
 func TestScopes(t *testing.T) {
-	for _, rt := range routes() {
-		if want := needs(rt.method, rt.path); rt.scope != want {
-			t.Errorf("%s %s needs the scope %q, want %q", rt.method, rt.path, rt.scope, want)
-		}
-	}
 	each(t, func(t *testing.T, c *client) {
 		secrets := make(map[allswell.Scope]string)
 		for _, scope := range allswell.Scopes {
@@ -255,20 +247,20 @@ func TestScopes(t *testing.T) {
 		c.unchanged(func() {
 			for _, rt := range routes() {
 				for _, scope := range allswell.Scopes {
-					if rt.scope != open && !scope.Allows(rt.scope) {
+					if rt.needs != rights.Anyone && !rt.needs.AllowsScope(scope) {
 						c.with(secrets[scope]).do(rt.method, shared.path(rt), validBody(t, rt, shared)).
-							is(403).says(fmt.Sprintf("This token has the scope %s; this call needs %s.", scope, rt.scope))
+							is(403).says(fmt.Sprintf("This token has the scope %s; this call needs %s.", scope, rt.needs.Scope))
 					}
 				}
 			}
 		})
 		for i, rt := range routes() {
-			if rt.scope == open {
+			if rt.needs == rights.Anyone {
 				c.with("").do(rt.method, rt.path, nil).is(200)
 				continue
 			}
 			for _, scope := range allswell.Scopes {
-				if !scope.Allows(rt.scope) {
+				if !rt.needs.AllowsScope(scope) {
 					continue
 				}
 				w := shared
@@ -301,7 +293,7 @@ func TestEveryRouteNeedsAToken(t *testing.T) {
 		w := c.build("acme")
 		c.unchanged(func() {
 			for _, rt := range routes() {
-				if rt.scope == open {
+				if rt.needs == rights.Anyone {
 					continue
 				}
 				c.with("").do(rt.method, w.path(rt), validBody(t, rt, w)).is(401).says("Unauthenticated.")

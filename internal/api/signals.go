@@ -8,13 +8,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // signalRoutes are the routes of pings and signals.
 var signalRoutes = []route{
-	{"GET", "/api/v1/monitors/{monitorId}/pings", read, (*api).listPings, operation{
+	{"GET", "/api/v1/monitors/{monitorId}/pings", rights.MonitorRead, (*api).listPings, operation{
 		id:      "listPings",
 		summary: "List the pings and signals of a monitor's job, newest first.",
 		text: "The last 1,000 of 90 days, unless the server keeps them shorter or longer. Send `next_cursor` as " +
@@ -26,7 +27,7 @@ var signalRoutes = []route{
 		},
 		returns: part("Signal", "list", "^[0-9a-f]+-[0-9a-f]+$"),
 	}},
-	{"GET", "/api/v1/monitors/{monitorId}/pings/{pingId}/body", read, (*api).getPingBody, operation{
+	{"GET", "/api/v1/monitors/{monitorId}/pings/{pingId}/body", rights.MonitorRead, (*api).getPingBody, operation{
 		id:      "getPingBody",
 		summary: "Get the end of the output that a signal brought.",
 		returns: one("SignalBody", "The output."),

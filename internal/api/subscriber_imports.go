@@ -4,12 +4,13 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // importRoutes are the routes of imports of subscribers.
 var importRoutes = []route{
-	{"POST", "/api/v1/pages/{pageSlug}/subscribers/import", write, (*api).importSubscribers, operation{
+	{"POST", "/api/v1/pages/{pageSlug}/subscribers/import", rights.SubscriberChange, (*api).importSubscribers, operation{
 		id:      "importSubscribers",
 		summary: "Subscribe the e-mail addresses of a list to a page.",
 		text: "All lines that can be added are added in one transaction; the report says what happened to each " +

@@ -4,13 +4,14 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // subscriberRoutes are the routes of subscribers.
 var subscriberRoutes = []route{
-	{"GET", "/api/v1/pages/{pageSlug}/subscribers", write, (*api).listSubscribers, operation{
+	{"GET", "/api/v1/pages/{pageSlug}/subscribers", rights.SubscriberRead, (*api).listSubscribers, operation{
 		id:      "listSubscribers",
 		summary: "List the subscribers of a page, newest first, without their secrets.",
 		text: "Needs the scope write: addresses are personal data, and the URL of a webhook may contain a " +
@@ -27,7 +28,7 @@ var subscriberRoutes = []route{
 		},
 		returns: list("Subscriber"),
 	}},
-	{"POST", "/api/v1/pages/{pageSlug}/subscribers", write, (*api).createSubscriber, operation{
+	{"POST", "/api/v1/pages/{pageSlug}/subscribers", rights.SubscriberChange, (*api).createSubscriber, operation{
 		id:      "createSubscriber",
 		summary: "Subscribe an address to a page. The secret of a webhook is shown only once.",
 		text: "An e-mail address must confirm the subscription before it is notified. A chat or a phone is sent a " +
@@ -36,13 +37,13 @@ var subscriberRoutes = []route{
 			"`push` is 422: a browser subscribes itself, on the page of an incident.",
 		returns: created("NewSubscriber", "The new subscriber."),
 	}},
-	{"GET", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", write, (*api).getSubscriber, operation{
+	{"GET", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", rights.SubscriberRead, (*api).getSubscriber, operation{
 		id:      "getSubscriber",
 		summary: "Get a subscriber, without its secret.",
 		text:    "Needs the scope write, as the list does.",
 		returns: one("Subscriber", "The subscriber."),
 	}},
-	{"PATCH", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", write, (*api).changeSubscriber, operation{
+	{"PATCH", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", rights.SubscriberChange, (*api).changeSubscriber, operation{
 		id: "changeSubscriber",
 		summary: "Change the components of a subscriber, or whether a webhook is notified of the warnings of " +
 			"monitors.",
@@ -50,24 +51,24 @@ var subscriberRoutes = []route{
 			"subscriber is 422: a browser is only notified of the end of one incident.",
 		returns: one("Subscriber", "The subscriber."),
 	}},
-	{"DELETE", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", write, (*api).deleteSubscriber, operation{
+	{"DELETE", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", rights.SubscriberChange, (*api).deleteSubscriber, operation{
 		id:      "deleteSubscriber",
 		summary: "End a subscription immediately and delete its address.",
 	}},
-	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/rotate", write, (*api).rotateSubscriber, operation{
+	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/rotate", rights.SubscriberChange, (*api).rotateSubscriber, operation{
 		id:      "rotateSubscriber",
 		summary: "Replace the secret of a webhook. The new secret is shown only once.",
 		text: "For 24 hours messages are signed with the old secret as well. The body is ignored. An e-mail " +
 			"subscriber has no secret: 422.",
 		returns: one("SubscriberWithSecret", "The subscriber with its new secret."),
 	}},
-	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/resume", write, (*api).resumeSubscriber, operation{
+	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/resume", rights.SubscriberChange, (*api).resumeSubscriber, operation{
 		id:      "resumeSubscriber",
 		summary: "End the suspension of a subscriber.",
 		text:    "One that is not suspended stays as it is. The body is ignored.",
 		returns: one("Subscriber", "The subscriber."),
 	}},
-	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/test", write, (*api).testSubscriber, operation{
+	{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/test", rights.SubscriberChange, (*api).testSubscriber, operation{
 		id:      "testSubscriber",
 		summary: "Send a test message to a subscriber.",
 		text: "It is marked as a test and delivered like any other message. A subscriber that is unconfirmed or " +

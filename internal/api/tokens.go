@@ -4,24 +4,25 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // tokenRoutes are the routes of API tokens.
 var tokenRoutes = []route{
-	{"GET", "/api/v1/tokens", admin, (*api).listTokens, operation{
+	{"GET", "/api/v1/tokens", rights.TokenManage, (*api).listTokens, operation{
 		id:      "listTokens",
 		summary: "List all API tokens, including revoked ones, without their secrets.",
 		returns: list("Token"),
 	}},
-	{"POST", "/api/v1/tokens", admin, (*api).issueToken, operation{
+	{"POST", "/api/v1/tokens", rights.TokenManage, (*api).issueToken, operation{
 		id:      "issueToken",
 		summary: "Create an API token.",
 		text:    "The response has its secret, which is shown only once.",
 		returns: created("IssuedToken", "The new token."),
 	}},
-	{"DELETE", "/api/v1/tokens/{tokenId}", admin, (*api).revokeToken, operation{
+	{"DELETE", "/api/v1/tokens/{tokenId}", rights.TokenManage, (*api).revokeToken, operation{
 		id:      "revokeToken",
 		summary: "Revoke an API token immediately.",
 		returns: nothing("The token is revoked. It may have been revoked before."),

@@ -4,18 +4,19 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // updateRoutes are the routes of incidents' updates.
 var updateRoutes = []route{
-	{"GET", "/api/v1/incidents/{incidentId}/updates", read, (*api).listUpdates, operation{
+	{"GET", "/api/v1/incidents/{incidentId}/updates", rights.IncidentRead, (*api).listUpdates, operation{
 		id:      "listUpdates",
 		summary: "List the updates of an incident, oldest first.",
 		returns: list("SavedUpdate"),
 	}},
-	{"POST", "/api/v1/incidents/{incidentId}/updates", write, (*api).postUpdate, operation{
+	{"POST", "/api/v1/incidents/{incidentId}/updates", rights.IncidentChange, (*api).postUpdate, operation{
 		id:      "postUpdate",
 		summary: "Add an update to the timeline and notify subscribers.",
 		text: "An incident can have 1,000 updates. One more is 422 on `message`. The other fields change the " +
@@ -24,19 +25,19 @@ var updateRoutes = []route{
 		returns:  created("Update", "The new update."),
 		contract: true,
 	}},
-	{"GET", "/api/v1/incidents/{incidentId}/updates/{updateId}", read, (*api).getUpdate, operation{
+	{"GET", "/api/v1/incidents/{incidentId}/updates/{updateId}", rights.IncidentRead, (*api).getUpdate, operation{
 		id:      "getUpdate",
 		summary: "Get an update of an incident.",
 		returns: one("SavedUpdate", "The update."),
 	}},
-	{"PATCH", "/api/v1/incidents/{incidentId}/updates/{updateId}", write, (*api).editUpdate, operation{
+	{"PATCH", "/api/v1/incidents/{incidentId}/updates/{updateId}", rights.IncidentChange, (*api).editUpdate, operation{
 		id:      "editUpdate",
 		summary: "Replace the text of an update.",
 		text: "Nobody is notified. The page, its feeds and documents say when the text was edited. Messages that " +
 			"are not sent yet get the new text.",
 		returns: one("SavedUpdate", "The update."),
 	}},
-	{"DELETE", "/api/v1/incidents/{incidentId}/updates/{updateId}", write, (*api).deleteUpdate, operation{
+	{"DELETE", "/api/v1/incidents/{incidentId}/updates/{updateId}", rights.IncidentChange, (*api).deleteUpdate, operation{
 		id:      "deleteUpdate",
 		summary: "Delete an update.",
 		text: "Nobody is notified. The text stays in the audit log alone. Messages that are not sent yet are sent " +

@@ -4,13 +4,14 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // uptimeRoutes are the routes of the uptime of pages.
 var uptimeRoutes = []route{
-	{"GET", "/api/v1/pages/{pageSlug}/uptime", read, (*api).getUptime, operation{
+	{"GET", "/api/v1/pages/{pageSlug}/uptime", rights.PageRead, (*api).getUptime, operation{
 		id:      "getUptime",
 		summary: "Get the uptime of a page, its components and groups, with a daily history.",
 		text: "A major outage counts as downtime fully, a partial outage with weight 0.3, degraded performance and " +

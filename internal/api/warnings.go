@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 // warningRoutes are the routes of warnings.
 var warningRoutes = []route{
-	{"GET", "/api/v1/monitors/{monitorId}/warnings", read, (*api).listWarnings, operation{
+	{"GET", "/api/v1/monitors/{monitorId}/warnings", rights.MonitorRead, (*api).listWarnings, operation{
 		id:      "listWarnings",
 		summary: "List the warnings of a monitor, newest first.",
 		text:    "The last 100 of 90 days. Send `next_cursor` as `cursor`, with the same condition, for the older ones.",

@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -152,8 +153,8 @@ func (v *visit) answerAlert(status int, f *form) error {
 		return err
 	}
 	s := alertScreen{
-		form: f, alertRow: alertRow{Alert: d.Alert}, Timeline: alertTimeline(d), CanEdit: v.can(allswell.RoleEditor),
-		CanRules: !v.in.PageLimited,
+		form: f, alertRow: alertRow{Alert: d.Alert}, Timeline: alertTimeline(d), CanEdit: v.may(rights.AlertAcknowledge),
+		CanRules: v.may(rights.AlertRuleRead),
 	}
 	zone, err := v.zoneOfForm(d.PageSlug)
 	if err != nil {

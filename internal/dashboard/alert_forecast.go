@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -61,7 +62,7 @@ type forecastRule struct {
 // showForecast says who would be notified of an event, when and why, and who not. It changes nothing.
 func (v *visit) showForecast() error {
 	typed := v.r.URL.Query()
-	s := forecastScreen{Asked: typed.Has("event") || typed.Has("monitor"), CanEdit: v.can(allswell.RoleAdmin)}
+	s := forecastScreen{Asked: typed.Has("event") || typed.Has("monitor"), CanEdit: v.may(rights.AlertRuleChange)}
 	if !typed.Has("event") {
 		typed.Set("event", string(alert.MonitorDown))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -28,7 +29,7 @@ func (v *visit) showAlertRules() error {
 	}
 	s := alertRulesScreen{
 		Rules: rules, Pager: newPager(alertRulesPath, url.Values{}, r, len(rules), total),
-		CanEdit: v.can(allswell.RoleAdmin),
+		CanEdit: v.may(rights.AlertRuleChange),
 	}
 	if total == 0 {
 		_, channels, err := v.store.AlertChannels(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: 1})

@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -114,7 +115,7 @@ func (v *visit) showAlerts() error {
 	if filter.State == "" && len(list.Lasting) == perPage {
 		s.All = alert.Path + "?" + withParam(query, "state", string(alert.Open)).Encode()
 	}
-	if !s.Filtered && len(list.Lasting)+len(list.Ended) == 0 && !v.in.PageLimited {
+	if !s.Filtered && len(list.Lasting)+len(list.Ended) == 0 && v.may(rights.AlertRuleRead) {
 		_, rules, err := v.store.AlertRules(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: 1})
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -96,7 +97,7 @@ func (v *visit) showChannels() error {
 	if err != nil {
 		return err
 	}
-	s := channelsScreen{Pager: newPager(channelsPath, url.Values{}, r, len(channels), total), CanEdit: v.can(allswell.RoleAdmin)}
+	s := channelsScreen{Pager: newPager(channelsPath, url.Values{}, r, len(channels), total), CanEdit: v.may(rights.ChannelChange)}
 	for _, c := range channels {
 		s.Channels = append(s.Channels, shownChannel{c})
 	}
@@ -174,7 +175,7 @@ func (v *visit) answerChannel(status int, c alert.Channel, f *channelForm, teste
 		return err
 	}
 	s := channelScreen{
-		channelForm: f, shownChannel: shownChannel{c}, CanEdit: v.can(allswell.RoleAdmin), NoRules: rules == 0, Tested: tested,
+		channelForm: f, shownChannel: shownChannel{c}, CanEdit: v.may(rights.ChannelChange), NoRules: rules == 0, Tested: tested,
 		Facts: typeFacts(f.Type.Fields, channelValues(c), c.SecretFields),
 	}
 	for i, x := range s.Facts {

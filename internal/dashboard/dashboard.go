@@ -17,6 +17,7 @@ import (
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/passkey"
 	"github.com/allswell/allswell/internal/password"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/stream"
 	"github.com/allswell/allswell/internal/web"
@@ -113,7 +114,7 @@ func (d *Dashboard) newMux(polled bool) http.Handler {
 			mux.Handle(route.pattern, d.handle(route, polled))
 		}
 	}
-	mux.Handle(Path+"/", d.handle(route{access: accessAnyone, serve: (*visit).showUnknown}, polled))
+	mux.Handle(Path+"/", d.handle(route{needs: rights.Anyone, serve: (*visit).showUnknown}, polled))
 	return mux
 }
 

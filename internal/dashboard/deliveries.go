@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -62,7 +63,7 @@ func (v *visit) listDeliveries(status int, f *form) error {
 	if err != nil {
 		return err
 	}
-	s := deliveriesScreen{form: f, CanRetry: v.can(allswell.RoleEditor), Seen: v.can(allswell.RoleAdmin)}
+	s := deliveriesScreen{form: f, CanRetry: v.may(rights.DeliveryRetry), Seen: v.may(rights.DeliveryRecipients)}
 	if total == 0 {
 		s.NoPages = true
 		return v.showLive("deliveries", "Deliveries", s)
@@ -190,8 +191,8 @@ func (v *visit) newDeliveryRow(slug string, e allswell.DeliveryLogEntry) deliver
 	case allswell.DeliveryDead, allswell.DeliveryExpired:
 		row.CanRetry = e.Target != ""
 	}
-	row.CanRetry = row.CanRetry && v.can(allswell.RoleEditor)
-	if !v.can(allswell.RoleAdmin) {
+	row.CanRetry = row.CanRetry && v.may(rights.DeliveryRetry)
+	if !v.may(rights.DeliveryRecipients) {
 		row.Target, row.Note = "", withoutAddresses(e.Reason, e.Target)
 	}
 	return row

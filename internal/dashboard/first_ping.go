@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
@@ -31,7 +32,7 @@ func (v *visit) showFirstPing() error {
 		return err
 	}
 	s := firstPingScreen{Monitor: m}
-	if v.can(allswell.RoleEditor) { // who has the URL can ping
+	if v.may(rights.MonitorSecrets) { // who has the URL can ping
 		s.Snippets = snippets(v.pingURL(m), m)
 	}
 	return v.showLive("first_ping", m.Name, s)

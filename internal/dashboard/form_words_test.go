@@ -16,6 +16,7 @@ import (
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/htmltest"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 // TestErrorsOfFormsHaveWords says problems of fields of the API as forms do: beside a field with a label, and alone.
@@ -130,7 +131,7 @@ func (v *visitor) formPaths() (all []string) {
 		for name, id := range ids {
 			path = strings.ReplaceAll(path, "{"+name+"}", id)
 		}
-		if ok && r.access != accessAnyone && r.access != accessSigned && !strings.Contains(path, "{") && path != "/admin/live" {
+		if ok && r.needs != rights.Anyone && r.needs != rights.Signed && !strings.Contains(path, "{") && path != "/admin/live" {
 			all = append(all, path)
 		}
 	}

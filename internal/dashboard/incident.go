@@ -11,6 +11,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -85,7 +86,7 @@ func (v *visit) showIncident() error {
 }
 
 func (v *visit) answerIncident(status int, i store.ListedIncident, forms incidentForms) error {
-	s := incidentScreen{ListedIncident: i, CanEdit: v.can(allswell.RoleEditor), Conflict: forms.conflict}
+	s := incidentScreen{ListedIncident: i, CanEdit: v.may(rights.IncidentChange), Conflict: forms.conflict}
 	ids := []string{i.ID}
 	for _, u := range i.Updates {
 		ids = append(ids, u.ID)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -36,7 +37,7 @@ func (v *visit) showIncidentTemplates() error {
 	if err != nil {
 		return err
 	}
-	s := incidentTemplatesScreen{templates, v.can(allswell.RoleEditor), v.actor().PageLimited, newPager(templatesPath, url.Values{}, r, len(templates), total)}
+	s := incidentTemplatesScreen{templates, v.may(rights.TemplateChange), v.actor().PageLimited, newPager(templatesPath, url.Values{}, r, len(templates), total)}
 	return v.show(http.StatusOK, "incident_templates", "Templates", s)
 }
 
@@ -126,7 +127,7 @@ func (v *visit) showIncidentTemplate() error {
 	if err != nil {
 		return err
 	}
-	if t.PageID == "" && v.actor().PageLimited {
+	if t.PageID == "" && !v.may(rights.SharedTemplateChange) {
 		return errForbidden
 	}
 	return v.answerIncidentTemplate(http.StatusOK, nil, t, false)

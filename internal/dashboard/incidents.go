@@ -7,6 +7,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -50,7 +51,7 @@ func (v *visit) showIncidents() error {
 	if err != nil {
 		return err
 	}
-	s := incidentsScreen{Filter: pageFilter{Path + "/incidents", pages, query.Get("page")}, CanEdit: v.can(allswell.RoleEditor)}
+	s := incidentsScreen{Filter: pageFilter{Path + "/incidents", pages, query.Get("page")}, CanEdit: v.may(rights.IncidentChange)}
 	r := pagination(query)
 	incidents, total, err := v.store.ListIncidents(v.r.Context(), v.actor(), s.Filter.Selected, r)
 	if err != nil {
@@ -80,5 +81,5 @@ func (v *visit) choosePage(title, path string) (allswell.Page, error) {
 		Path     string
 		Pages    []allswell.Page
 		CanAdmin bool
-	}{title, path + "?" + url.Values{"page": {""}}.Encode(), pages, v.can(allswell.RoleAdmin)})
+	}{title, path + "?" + url.Values{"page": {""}}.Encode(), pages, v.may(rights.PageCreate)})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -53,7 +54,7 @@ func (v *visit) showMaintenance() error {
 }
 
 func (v *visit) answerMaintenance(status int, m store.ListedMaintenance, forms maintenanceForms) error {
-	s := maintenanceScreen{ListedMaintenance: m, CanEdit: v.can(allswell.RoleEditor), Conflict: forms.conflict}
+	s := maintenanceScreen{ListedMaintenance: m, CanEdit: v.may(rights.MaintenanceChange), Conflict: forms.conflict}
 	ids := []string{m.ID}
 	for _, u := range m.Updates {
 		ids = append(ids, u.ID)

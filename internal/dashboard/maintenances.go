@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -23,7 +24,7 @@ func (v *visit) showMaintenances() error {
 		return err
 	}
 	s := maintenancesScreen{
-		Filter: pageFilter{Path + "/maintenances", pages, query.Get("page")}, CanEdit: v.can(allswell.RoleEditor),
+		Filter: pageFilter{Path + "/maintenances", pages, query.Get("page")}, CanEdit: v.may(rights.MaintenanceChange),
 	}
 	r := pagination(query)
 	all, total, err := v.store.ListMaintenances(v.r.Context(), v.actor(), s.Filter.Selected, r)

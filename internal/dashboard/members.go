@@ -36,7 +36,7 @@ type memberRow struct {
 // roleOptions returns the roles that the visitor can give.
 func (v *visit) roleOptions(selected allswell.Role) (options []option) {
 	for _, r := range allswell.Roles {
-		if v.can(r) {
+		if v.in.Role.Includes(r) {
 			options = append(options, option{Value: string(r), Label: roleName(r), Selected: r == selected})
 		}
 	}
@@ -67,7 +67,7 @@ func (v *visit) listMembers(status int, s *membersScreen) error {
 	s.CanMail = v.sendMail != nil
 	s.Self, s.Pager = v.in.User.ID, newPager(Path+"/members", url.Values{}, r, len(members), total)
 	for _, m := range members {
-		s.Members = append(s.Members, memberRow{m, v.can(m.Role), v.roleOptions(m.Role), s.LimitTo.withLimit(m.Limit)})
+		s.Members = append(s.Members, memberRow{m, v.in.Role.Includes(m.Role), v.roleOptions(m.Role), s.LimitTo.withLimit(m.Limit)})
 	}
 	if s.Invitations, _, err = v.store.Invitations(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: allswell.MaxInvitations}); err != nil {
 		return err

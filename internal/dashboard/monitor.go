@@ -10,32 +10,33 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // monitorScreen is the data of the template monitor.
 type monitorScreen struct {
 	store.MonitorDetail
-	Why        []template.HTML
-	Outages    []allswell.Outage
-	Pager      pager
-	Snippets   []snippet // empty: the member may not see the ping URL
-	PingURL    string
-	CanEdit    bool
-	CanSilence bool
-	Unlimited  bool       // the member is not limited to some pages
-	Chart      *pingChart // nil: there are too few pings
-	Times      []dueTime  // at which a ping is due next; none of an interval
-	Signals    []shownSignal
-	Runs       *runChart          // nil: no run has a duration
-	Kept       string             // for how long pings and signals are kept
-	NoPings    bool               // there is no history of plain pings
-	Warnings   []allswell.Warning // the last ones
-	Checks     *checkChart        // nil: of a heartbeat
-	Results    []checkResult      // the last ones
-	Tested     *checkResult       // of the test that was asked for; nil: none was
-	Family     []relative         // its parent and its children
-	Facts      []fact             // the settings of its check
+	Why         []template.HTML
+	Outages     []allswell.Outage
+	Pager       pager
+	Snippets    []snippet // empty: the member may not see the ping URL
+	PingURL     string
+	CanEdit     bool
+	CanSilence  bool
+	CanForecast bool
+	Chart       *pingChart // nil: there are too few pings
+	Times       []dueTime  // at which a ping is due next; none of an interval
+	Signals     []shownSignal
+	Runs        *runChart          // nil: no run has a duration
+	Kept        string             // for how long pings and signals are kept
+	NoPings     bool               // there is no history of plain pings
+	Warnings    []allswell.Warning // the last ones
+	Checks      *checkChart        // nil: of a heartbeat
+	Results     []checkResult      // the last ones
+	Tested      *checkResult       // of the test that was asked for; nil: none was
+	Family      []relative         // its parent and its children
+	Facts       []fact             // the settings of its check
 }
 
 // maxSignals is how many of the last pings and signals are shown, maxShownOutput how many characters of their outputs, and
@@ -225,11 +226,10 @@ func (v *visit) showMonitorWith(tested *checkResult) error {
 		return err
 	}
 	s := monitorScreen{
-		MonitorDetail: detail, CanEdit: v.can(allswell.RoleEditor),
+		MonitorDetail: detail, CanEdit: v.may(rights.MonitorChange),
 		Chart: newPingChart(detail.Monitor, detail.Explanation), Times: dueTimes(detail.Cron, time.Now()),
 	}
-	s.Unlimited = !v.in.PageLimited
-	s.CanSilence = s.CanEdit && s.Unlimited
+	s.CanForecast, s.CanSilence = v.may(rights.AlertRuleRead), v.may(rights.SilenceChange)
 	r := pagination(v.r.URL.Query())
 	outages, total, err := v.store.Outages(v.r.Context(), v.actor(), detail.ID, r)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -83,7 +84,7 @@ func (v *visit) monitorsScreen(at *url.URL, chosen *form) (*monitorsScreen, erro
 		return nil, err
 	}
 	s := &monitorsScreen{
-		form: newForm(typed), MonitorList: list, CanEdit: v.can(allswell.RoleEditor), Here: at.RequestURI(),
+		form: newForm(typed), MonitorList: list, CanEdit: v.may(rights.MonitorChange), Here: at.RequestURI(),
 		Chosen: map[string]bool{},
 	}
 	s.Limited = query.Search != "" || query.Page != "" || query.Tag != "" || query.Type != "" || query.Condition != ""

@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -81,7 +82,7 @@ func (v *visit) showOnCallList() error {
 		return err
 	}
 	s := onCallListScreen{
-		Pager: newPager(onCallPath, url.Values{}, r, len(schedules), total), CanEdit: v.can(allswell.RoleEditor),
+		Pager: newPager(onCallPath, url.Values{}, r, len(schedules), total), CanEdit: v.may(rights.OnCallChange),
 	}
 	if s.Schedules, err = v.onCallRows(schedules...); err != nil {
 		return err
@@ -183,7 +184,7 @@ func (v *visit) answerOnCall(status int, f *form, o alert.OnCall) error {
 	}
 	s := onCallScreen{
 		form: f, Schedule: rows[0], Tag: f.version("tag", allswell.EntityTag(o), false),
-		Weeks: onCallCalendar(o, v.now()), Feed: o.CalendarURL(v.base), CanEdit: v.can(allswell.RoleEditor),
+		Weeks: onCallCalendar(o, v.now()), Feed: o.CalendarURL(v.base), CanEdit: v.may(rights.OnCallChange),
 	}
 	for i, override := range o.Overrides {
 		replaced := o.Replaced(i)

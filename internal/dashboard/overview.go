@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -104,6 +105,6 @@ func (v *visit) showOverview() error {
 	if err != nil {
 		return err
 	}
-	s := overviewScreen{overview, v.can(allswell.RoleEditor), v.can(allswell.RoleAdmin)}
+	s := overviewScreen{overview, v.may(rights.IncidentChange), v.may(rights.PageCreate)}
 	return v.showLive("overview", s.Title(), s)
 }

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -40,7 +42,7 @@ func (v *visit) showPages() error {
 	if err != nil {
 		return err
 	}
-	s := pagesScreen{Pager: newPager(Path+"/pages", query, r, len(pages), total), CanAdmin: v.can(allswell.RoleAdmin)}
+	s := pagesScreen{Pager: newPager(Path+"/pages", query, r, len(pages), total), CanAdmin: v.may(rights.PageCreate)}
 	for _, p := range pages {
 		s.Rows = append(s.Rows, pageRow{Page: p, Path: pagePath(p), URL: p.URL(v.base), Size: sizes[p.ID]})
 	}
@@ -95,12 +97,13 @@ func (v *visit) createPage() error {
 
 // pageHead is the data of the template page_head, which is above the screens of a page.
 type pageHead struct {
-	Page     allswell.Page
-	URL      string // of the public page
-	Tabs     []navItem
-	CanEdit  bool
-	CanAdmin bool
-	Saved    bool // the form has just been saved
+	Page        allswell.Page
+	URL         string // of the public page
+	Tabs        []navItem
+	CanEdit     bool
+	CanAnnounce bool
+	CanAdmin    bool
+	Saved       bool // the form has just been saved
 }
 
 // pageHead loads the page of the path.
@@ -110,19 +113,19 @@ func (v *visit) pageHead() (pageHead, error) {
 		return pageHead{}, err
 	}
 	h := pageHead{
-		Page: p, URL: p.URL(v.base), CanEdit: v.can(allswell.RoleEditor), CanAdmin: v.can(allswell.RoleAdmin),
+		Page: p, URL: p.URL(v.base), CanEdit: v.may(rights.ComponentChange), CanAnnounce: v.may(rights.AnnouncementChange), CanAdmin: v.may(rights.PageChange),
 		Saved: v.r.Method == http.MethodGet && v.r.URL.Query().Has("saved"),
 		Tabs: []navItem{
-			{Label: "Components", Path: pagePath(p) + "/components"}, {Label: "Announcements", Path: pagePath(p) + "/announcements"},
-			{Label: "Settings", Path: pagePath(p)}, {Label: "Access", Path: pagePath(p) + "/access"}, {Label: "Share", Path: pagePath(p) + "/share"},
+			{Label: "Components", Path: pagePath(p) + "/components", Needs: rights.ComponentRead},
+			{Label: "Announcements", Path: pagePath(p) + "/announcements", Needs: rights.AnnouncementRead},
+			{Label: "Settings", Path: pagePath(p), Needs: rights.PageRead},
+			{Label: "Access", Path: pagePath(p) + "/access", Needs: rights.PageAccessRead},
+			{Label: "Share", Path: pagePath(p) + "/share", Needs: rights.PageRead},
+			{Label: "Ping key", Path: pagePath(p) + "/ping-key", Needs: rights.PingKeyRead},
+			{Label: "Subscribers", Path: pagePath(p) + "/subscribers", Needs: rights.SubscriberRead},
 		},
 	}
-	if h.CanEdit {
-		h.Tabs = append(h.Tabs, navItem{Label: "Ping key", Path: pagePath(p) + "/ping-key"})
-	}
-	if h.CanAdmin {
-		h.Tabs = append(h.Tabs, navItem{Label: "Subscribers", Path: pagePath(p) + "/subscribers"})
-	}
+	h.Tabs = slices.DeleteFunc(h.Tabs, func(tab navItem) bool { return !v.may(tab.Needs) })
 	for i, tab := range h.Tabs {
 		h.Tabs[i].Current = v.r.URL.Path == tab.Path || tab.Path != pagePath(p) && strings.HasPrefix(v.r.URL.Path, tab.Path+"/")
 	}

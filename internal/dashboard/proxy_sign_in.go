@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 // ProxyHeaders are the header fields in which a reverse proxy names the person who has signed in there. Requests that
@@ -63,7 +64,7 @@ func (v *visit) admitByProxy(route route) error {
 			v.in = allswell.SignedIn{}
 		}
 	}
-	if v.in.ID != "" || !ok || route.access == accessAnyone || !v.opensScreen() || v.polled {
+	if v.in.ID != "" || !ok || route.needs == rights.Anyone || !v.opensScreen() || v.polled {
 		return nil
 	}
 	if err := v.attempt(attempter{}); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/assets"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -113,33 +114,32 @@ type screen struct {
 // navItem is a link of the navigation.
 type navItem struct {
 	Label, Path, Icon string
-	Access            access    // "": everybody who is signed in
-	Unlimited         bool      // not for members who are limited to some pages
-	Tabs              []navItem // screens that share a place in the navigation, which leads to the first one; the layout shows them on each of these screens
+	Needs             rights.Operation // not if there are tabs
+	Tabs              []navItem        // screens that share a place in the navigation, which leads to the first one; the layout shows them on each of these screens
 	Current           bool
 	Count             string // of open alerts; "": none, or unknownCount
 }
 
 // navigation lists the screens that the navigation leads to.
 var navigation = []navItem{
-	{Label: "Search", Path: searchPath, Icon: "search"},
-	{Label: "Overview", Path: Path, Icon: "overview"},
-	{Label: "Incidents", Path: Path + "/incidents", Icon: "incidents"},
-	{Label: "Maintenance", Path: Path + "/maintenances", Icon: "maintenances"},
-	{Label: "Monitors", Path: monitorsPath, Icon: "monitors"},
+	{Label: "Search", Path: searchPath, Icon: "search", Needs: rights.AccountChange},
+	{Label: "Overview", Path: Path, Icon: "overview", Needs: rights.AccountChange},
+	{Label: "Incidents", Path: Path + "/incidents", Icon: "incidents", Needs: rights.IncidentRead},
+	{Label: "Maintenance", Path: Path + "/maintenances", Icon: "maintenances", Needs: rights.MaintenanceRead},
+	{Label: "Monitors", Path: monitorsPath, Icon: "monitors", Needs: rights.MonitorRead},
 	{Label: "Alerts", Icon: "bell", Tabs: []navItem{
-		{Label: "Alerts", Path: alert.Path},
-		{Label: "Rules", Path: alertRulesPath, Unlimited: true},
-		{Label: "Channels", Path: channelsPath, Unlimited: true},
-		{Label: "Silences", Path: silencesPath, Unlimited: true},
-		{Label: "On call", Path: onCallPath, Unlimited: true},
+		{Label: "Alerts", Path: alert.Path, Needs: rights.AlertRead},
+		{Label: "Rules", Path: alertRulesPath, Needs: rights.AlertRuleRead},
+		{Label: "Channels", Path: channelsPath, Needs: rights.ChannelRead},
+		{Label: "Silences", Path: silencesPath, Needs: rights.SilenceRead},
+		{Label: "On call", Path: onCallPath, Needs: rights.OnCallRead},
 	}},
-	{Label: "Pages", Path: Path + "/pages", Icon: "pages"},
-	{Label: "Deliveries", Path: Path + "/deliveries", Icon: "deliveries"},
-	{Label: "Tokens", Path: Path + "/tokens", Icon: "key", Access: accessAdmin},
-	{Label: "Audit log", Path: Path + "/audit", Icon: "audit", Access: accessAdmin},
-	{Label: "Members", Path: Path + "/members", Icon: "members", Access: accessAdmin},
-	{Label: "System", Path: Path + "/system", Icon: "settings", Access: accessAdmin},
+	{Label: "Pages", Path: Path + "/pages", Icon: "pages", Needs: rights.PageRead},
+	{Label: "Deliveries", Path: Path + "/deliveries", Icon: "deliveries", Needs: rights.DeliveryRead},
+	{Label: "Tokens", Path: Path + "/tokens", Icon: "key", Needs: rights.TokenManage},
+	{Label: "Audit log", Path: Path + "/audit", Icon: "audit", Needs: rights.AuditRead},
+	{Label: "Members", Path: Path + "/members", Icon: "members", Needs: rights.MemberManage},
+	{Label: "System", Path: Path + "/system", Icon: "settings", Needs: rights.SystemRead},
 }
 
 // show answers with a screen. main is the data of its template.
@@ -217,7 +217,7 @@ func alertCount(n int) string {
 // visible returns the links that the visitor may follow.
 func (v *visit) visible(items []navItem) (all []navItem) {
 	for _, item := range items {
-		if item.Access != "" && !v.can(allswell.Role(item.Access)) || item.Unlimited && v.in.PageLimited {
+		if item.Tabs == nil && !v.may(item.Needs) {
 			continue
 		}
 		item.Current = item.contains(v.r.URL.Path)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 // TestDangerousChangesAskForThePassword requests every dangerous change a while after the sign-in.
@@ -28,7 +29,7 @@ func TestDangerousChangesAskForThePassword(t *testing.T) {
 				continue
 			}
 			asked := false
-			if route.access != accessAnyone && route.access != accessSigned {
+			if route.needs != rights.Anyone && route.needs != rights.Signed {
 				asked = strings.Contains(owner.post(path, "name", "<typed>").body, "Confirm that it is you")
 			}
 			if asked != dangerous(path) {
@@ -104,7 +105,7 @@ func TestQueriesThatAreNoText(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		const bad = "a\x00\xff"
 		v := &visit{Dashboard: s.dashboard, w: httptest.NewRecorder(), r: httptest.NewRequest("GET", "/admin?search="+url.QueryEscape(bad), nil)}
-		if err := v.admit(route{access: accessAnyone}); err != nil || !hasOnlyText(v.r.URL.Query()) {
+		if err := v.admit(route{needs: rights.Anyone}); err != nil || !hasOnlyText(v.r.URL.Query()) {
 			s.Errorf("the query is %q, %v", v.r.URL.RawQuery, err)
 		}
 		owner := s.owner()
@@ -133,8 +134,8 @@ func TestOnlyAdminsSeeSubscribers(t *testing.T) {
 	for _, route := range new(Dashboard).routes() {
 		if strings.Contains(route.pattern, "/subscribers") {
 			found++
-			if route.access != accessAdmin {
-				t.Errorf("%s needs the role %s", route.pattern, route.access)
+			if route.needs.Role != allswell.RoleAdmin {
+				t.Errorf("%s needs the role %s", route.pattern, route.needs.Role)
 			}
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -16,15 +16,15 @@ const maxSearchText = 200
 
 // shortcuts are the screens that a search finds besides those of the navigation.
 var shortcuts = []navItem{
-	{Label: "Report an incident", Path: Path + "/incidents/new", Access: accessEditor},
-	{Label: "Plan a maintenance", Path: Path + "/maintenances/new", Access: accessEditor},
-	{Label: "New monitor", Path: monitorsPath + "/new", Access: accessEditor},
-	{Label: "New alert rule", Path: alertRulesPath + "/new", Access: accessAdmin, Unlimited: true},
-	{Label: "New channel of alerts", Path: channelsPath + "/new", Access: accessAdmin, Unlimited: true},
-	{Label: "Who is notified of an alert?", Path: forecastPath, Unlimited: true},
-	{Label: "New page", Path: Path + "/new-page", Access: accessAdmin},
-	{Label: "Incident templates", Path: Path + "/incident-templates"},
-	{Label: "Your account", Path: Path + "/account"},
+	{Label: "Report an incident", Path: Path + "/incidents/new", Needs: rights.IncidentChange},
+	{Label: "Plan a maintenance", Path: Path + "/maintenances/new", Needs: rights.MaintenanceChange},
+	{Label: "New monitor", Path: monitorsPath + "/new", Needs: rights.MonitorChange},
+	{Label: "New alert rule", Path: alertRulesPath + "/new", Needs: rights.AlertRuleChange},
+	{Label: "New channel of alerts", Path: channelsPath + "/new", Needs: rights.ChannelChange},
+	{Label: "Who is notified of an alert?", Path: forecastPath, Needs: rights.AlertRuleRead},
+	{Label: "New page", Path: Path + "/new-page", Needs: rights.PageCreate},
+	{Label: "Incident templates", Path: Path + "/incident-templates", Needs: rights.TemplateRead},
+	{Label: "Your account", Path: Path + "/account", Needs: rights.AccountChange},
 }
 
 // searchScreen is the data of the template search. A script shows its groups in a dialog.
@@ -84,7 +84,7 @@ func monitorHits(all []store.MonitorListEntry) (hits []searchHit) {
 func (v *visit) componentHits(all []store.FoundComponent) (hits []searchHit) {
 	for _, c := range all {
 		path := Path + "/pages/" + c.PageSlug + "/components"
-		if v.can(allswell.RoleEditor) {
+		if v.may(rights.ComponentChange) {
 			path += "/" + c.ID
 		}
 		hits = append(hits, searchHit{Label: c.Name, Detail: c.PageName, Path: path})

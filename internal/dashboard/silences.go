@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 const silencesPath = Path + "/silences"
@@ -40,7 +41,7 @@ func (v *visit) showSilences() error {
 		kept.Set("ended", "true")
 	}
 	s := silencesScreen{
-		Ended: ended, Pager: newPager(silencesPath, kept, r, len(all), total), CanEdit: v.can(allswell.RoleEditor),
+		Ended: ended, Pager: newPager(silencesPath, kept, r, len(all), total), CanEdit: v.may(rights.SilenceChange),
 	}
 	for _, silence := range all {
 		s.Silences = append(s.Silences, silenceRow{silence, silenceState(silence, v.now())})
@@ -136,8 +137,8 @@ func silenceValues(s alert.Silence, zone *time.Location) url.Values {
 }
 
 func (v *visit) answerSilence(status int, f *form, silence alert.Silence, conflict bool) error {
-	if v.in.PageLimited {
-		return allswell.ErrPageLimited
+	if err := rights.SilenceChange.CheckLimit(v.actor()); err != nil {
+		return err
 	}
 	filter, err := v.newAlertFilter(f)
 	if err != nil {

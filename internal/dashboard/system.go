@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -41,7 +42,7 @@ type systemScreen struct {
 
 // isOperator reports whether the member runs the installation: the admins of its first workspace do.
 func (v *visit) isOperator() bool {
-	return v.can(allswell.RoleAdmin) && slices.ContainsFunc(v.in.Workspaces, func(w allswell.Workspace) bool {
+	return v.may(rights.SystemRead) && slices.ContainsFunc(v.in.Workspaces, func(w allswell.Workspace) bool {
 		return w.ID == v.in.WorkspaceID && w.Name == allswell.DefaultWorkspace
 	})
 }

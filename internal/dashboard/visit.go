@@ -12,6 +12,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/password"
+	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -70,7 +71,7 @@ var errSignedOut = errors.New("nobody is signed in")
 
 // admit finds the session and checks that the request is allowed.
 func (v *visit) admit(route route) error {
-	if route.access == accessSigned {
+	if route.needs == rights.Signed {
 		return nil
 	}
 	if secret := v.cookie.read(v.r); secret != "" {
@@ -91,11 +92,11 @@ func (v *visit) admit(route route) error {
 			return err
 		}
 	}
-	if route.access != accessAnyone {
+	if route.needs != rights.Anyone {
 		if v.in.ID == "" {
 			return errSignedOut
 		}
-		if !v.in.Role.Includes(allswell.Role(route.access)) {
+		if !route.needs.AllowsRole(v.in.Role) {
 			return errForbidden
 		}
 	}
@@ -193,8 +194,10 @@ func (v *visit) browser() store.Browser {
 	return store.Browser{Address: v.actor().Address, Client: v.r.UserAgent()}
 }
 
-// can reports whether the member's role includes another.
-func (v *visit) can(need allswell.Role) bool { return v.in.Role.Includes(need) }
+// may reports whether the member's role and limit to pages allow an operation.
+func (v *visit) may(o rights.Operation) bool {
+	return o.AllowsRole(v.in.Role) && o.CheckLimit(v.actor()) == nil
+}
 
 // redirect answers with a screen to go to, after a change.
 func (v *visit) redirect(path string) error {

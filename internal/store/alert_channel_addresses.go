@@ -9,6 +9,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 // askForAddress reports whether the address of a channel may be sent alerts of its workspace: it was confirmed, or it is
@@ -82,7 +83,7 @@ func (s *Store) PrepareTest(ctx context.Context, actor allswell.Actor, c alert.C
 	var refused error
 	c, err := writeAs(ctx, s, actor, func(t *tx) (alert.Channel, error) {
 		refused = nil
-		if err := checkUnlimited(actor); err != nil {
+		if err := rights.ChannelChange.CheckLimit(actor); err != nil {
 			return c, err
 		}
 		var err error

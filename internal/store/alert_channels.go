@@ -12,6 +12,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 const channelColumns = `id, workspace_id, type, name, enabled, config, secrets, secret_fields, secret_versions, max_per_minute, fallback_id, test_weekly,
@@ -39,7 +40,7 @@ func (s *Store) scanChannel(row database.Row) (c alert.Channel, err error) {
 
 // AlertChannels lists the channels of a workspace, the oldest first.
 func (s *Store) AlertChannels(ctx context.Context, actor allswell.Actor, r Pagination) ([]alert.Channel, int, error) {
-	if err := checkUnlimited(actor); err != nil {
+	if err := rights.ChannelRead.CheckLimit(actor); err != nil {
 		return nil, 0, err
 	}
 	return listQuery[alert.Channel]{
@@ -66,7 +67,7 @@ func (s *Store) AlertChannelWithSecrets(ctx context.Context, actor allswell.Acto
 }
 
 func (c *session) alertChannel(actor allswell.Actor, ref string) (alert.Channel, error) {
-	if err := checkUnlimited(actor); err != nil {
+	if err := rights.ChannelRead.CheckLimit(actor); err != nil {
 		return alert.Channel{}, err
 	}
 	ch, err := database.One(c.Session, c.s.scanChannel, `SELECT `+channelColumns+` FROM alert_channels
@@ -119,7 +120,7 @@ func (c *session) channelByID(id string) (alert.Channel, error) {
 // CreateAlertChannel creates a channel with its secrets.
 func (s *Store) CreateAlertChannel(ctx context.Context, actor allswell.Actor, c alert.Channel, save ...SaveResponse[alert.Channel]) (alert.Channel, error) {
 	c, err := writeAs(ctx, s, actor, func(t *tx) (alert.Channel, error) {
-		if err := checkUnlimited(actor); err != nil {
+		if err := rights.ChannelChange.CheckLimit(actor); err != nil {
 			return c, err
 		}
 		c.ID, c.WorkspaceID, c.CreatedAt, c.UpdatedAt = allswell.NewID(alert.PrefixChannel, t.Now), actor.WorkspaceID, t.Now, t.Now
@@ -267,7 +268,7 @@ func (t *tx) checkRename(before alert.Channel, name string) error {
 
 // lockAlertChannel loads and locks a channel, and checks that it meets all conditions.
 func (t *tx) lockAlertChannel(actor allswell.Actor, ref string, p allswell.Precondition) (alert.Channel, error) {
-	if err := checkUnlimited(actor); err != nil {
+	if err := rights.ChannelChange.CheckLimit(actor); err != nil {
 		return alert.Channel{}, err
 	}
 	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM alert_channels

@@ -12,6 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
 	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 // Limits of forecasts. They take a processor, which pings need too.
@@ -77,7 +78,7 @@ func (s *Store) ForecastAlert(ctx context.Context, actor allswell.Actor, q Alert
 	}
 	defer end()
 	return read(ctx, s, func(c *session) (f AlertForecast, err error) {
-		if err := checkUnlimited(actor); err != nil {
+		if err := rights.AlertRuleRead.CheckLimit(actor); err != nil {
 			return f, err
 		}
 		if f.At = q.At; f.At.IsZero() {

@@ -8,11 +8,12 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 // AlertRules lists the rules of a workspace, the oldest first.
 func (s *Store) AlertRules(ctx context.Context, actor allswell.Actor, r Pagination) ([]alert.Rule, int, error) {
-	if err := checkUnlimited(actor); err != nil {
+	if err := rights.AlertRuleRead.CheckLimit(actor); err != nil {
 		return nil, 0, err
 	}
 	return listQuery[alert.Rule]{
@@ -77,7 +78,7 @@ func (c *session) namesOf(workspaceID string, ids []string, tables ...string) (m
 }
 
 func (c *session) alertRule(actor allswell.Actor, ref string) (alert.Rule, error) {
-	if err := checkUnlimited(actor); err != nil {
+	if err := rights.AlertRuleRead.CheckLimit(actor); err != nil {
 		return alert.Rule{}, err
 	}
 	return database.One(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules
@@ -87,7 +88,7 @@ func (c *session) alertRule(actor allswell.Actor, ref string) (alert.Rule, error
 // CreateAlertRule creates a rule. It is about alerts that begin afterwards.
 func (s *Store) CreateAlertRule(ctx context.Context, actor allswell.Actor, r alert.Rule, save ...SaveResponse[alert.Rule]) (alert.Rule, error) {
 	r, err := writeAs(ctx, s, actor, func(t *tx) (alert.Rule, error) {
-		if err := checkUnlimited(actor); err != nil {
+		if err := rights.AlertRuleChange.CheckLimit(actor); err != nil {
 			return r, err
 		}
 		if err := t.lockMutex(mutexAlerts); err != nil { // so that no channel or schedule that it names is deleted meanwhile
@@ -181,7 +182,7 @@ func (t *tx) endHoldsOf(r alert.Rule) error {
 
 // lockAlertRule loads and locks a rule, and checks that it meets all conditions.
 func (t *tx) lockAlertRule(actor allswell.Actor, ref string, p allswell.Precondition) (alert.Rule, error) {
-	if err := checkUnlimited(actor); err != nil {
+	if err := rights.AlertRuleChange.CheckLimit(actor); err != nil {
 		return alert.Rule{}, err
 	}
 	if err := t.lockMutex(mutexAlerts); err != nil { // so that the rule does not begin to hold an alert back meanwhile

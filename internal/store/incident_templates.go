@@ -6,6 +6,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 const incidentTemplateColumns = `id, page_id, (SELECT slug FROM pages WHERE pages.id = incident_templates.page_id), name, title, impact, state, message, created_at, updated_at`
@@ -128,7 +129,7 @@ func (t *tx) applyIncidentTemplate(actor allswell.Actor, v *allswell.IncidentTem
 	err := v.Validate()
 	if ch.Page == nil || *ch.Page == "" {
 		if err == nil && v.PageID == "" {
-			err = checkUnlimited(actor)
+			err = rights.SharedTemplateChange.CheckLimit(actor)
 		}
 		return err
 	}

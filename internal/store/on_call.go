@@ -8,11 +8,12 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 // OnCallSchedules lists the on-call schedules of a workspace, the oldest first.
 func (s *Store) OnCallSchedules(ctx context.Context, actor allswell.Actor, r Pagination) ([]alert.OnCall, int, error) {
-	if err := checkUnlimited(actor); err != nil {
+	if err := rights.OnCallRead.CheckLimit(actor); err != nil {
 		return nil, 0, err
 	}
 	return listQuery[alert.OnCall]{
@@ -34,7 +35,7 @@ func (s *Store) OnCallCalendar(ctx context.Context, key string) (alert.OnCall, e
 }
 
 func (c *session) onCallSchedule(actor allswell.Actor, ref string) (alert.OnCall, error) {
-	if err := checkUnlimited(actor); err != nil {
+	if err := rights.OnCallRead.CheckLimit(actor); err != nil {
 		return alert.OnCall{}, err
 	}
 	return database.One(c.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call WHERE workspace_id = $1 AND `+refColumn(ref)+` = $2`, actor.WorkspaceID, ref)
@@ -45,7 +46,7 @@ func (s *Store) CreateOnCall(
 	ctx context.Context, actor allswell.Actor, o alert.OnCall, save ...SaveResponse[alert.OnCall],
 ) (alert.OnCall, error) {
 	o, err := writeAs(ctx, s, actor, func(t *tx) (alert.OnCall, error) {
-		if err := checkUnlimited(actor); err != nil {
+		if err := rights.OnCallChange.CheckLimit(actor); err != nil {
 			return o, err
 		}
 		if err := t.lockMutex(mutexAlerts); err != nil { // for validateOnCall
@@ -127,7 +128,7 @@ func (s *Store) DeleteOnCall(ctx context.Context, actor allswell.Actor, id strin
 
 // lockOnCall loads and locks an on-call schedule, and checks that it meets all conditions.
 func (t *tx) lockOnCall(actor allswell.Actor, ref string, p allswell.Precondition) (alert.OnCall, error) {
-	if err := checkUnlimited(actor); err != nil {
+	if err := rights.OnCallChange.CheckLimit(actor); err != nil {
 		return alert.OnCall{}, err
 	}
 	o, err := database.One(t.Session, scanOnCall, `SELECT `+onCallColumns+` FROM on_call

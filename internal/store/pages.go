@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 const pageColumns = `id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, auto_incidents, visibility, home, webhook_sign_ups, response_times, languages, custom_css, version, created_at, updated_at,
@@ -164,7 +165,7 @@ func (s *Store) CreatePage(
 // createPage creates a page. If n has a domain, the transaction holds the mutex of
 // domains.
 func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page, error) {
-	if err := checkUnlimited(actor); err != nil {
+	if err := rights.PageCreate.CheckLimit(actor); err != nil {
 		return allswell.Page{}, err
 	}
 	p := allswell.Page{

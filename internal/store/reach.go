@@ -9,7 +9,8 @@ import (
 )
 
 // reach is the set of objects that an actor can see and change: its workspace, or some pages of it. Every statement
-// that finds pages, or what belongs to them, for an actor has one of its conditions. TestPageLimits tries all verbs.
+// that finds pages, or what belongs to them, for an actor has one of its conditions. Methods about the whole workspace call
+// rights.Operation.CheckLimit. TestPageLimits tries all verbs.
 type reach struct {
 	limited bool
 	arg     string // the argument of the conditions
@@ -76,14 +77,6 @@ func limitHolder(actor allswell.Actor) string {
 
 // memberHolder is limitHolder for a member.
 func memberHolder(workspaceID, userID string) string { return userID + " " + workspaceID }
-
-// checkUnlimited returns allswell.ErrPageLimited if the actor is limited to some pages.
-func checkUnlimited(actor allswell.Actor) error {
-	if actor.PageLimited {
-		return allswell.ErrPageLimited
-	}
-	return nil
-}
 
 // setPageLimit replaces the pages to which a token, an invitation or a member is limited. It returns a
 // *allswell.ValidationError if the actor cannot reach a page.

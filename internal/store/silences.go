@@ -9,12 +9,13 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 // Silences lists the silences of a workspace that have not ended, or all that are kept if ended is true; the one that
 // ends first comes first.
 func (s *Store) Silences(ctx context.Context, actor allswell.Actor, ended bool, r Pagination) ([]alert.Silence, int, error) {
-	if err := checkUnlimited(actor); err != nil {
+	if err := rights.SilenceRead.CheckLimit(actor); err != nil {
 		return nil, 0, err
 	}
 	now, err := s.Clock(ctx)
@@ -31,7 +32,7 @@ func (s *Store) Silences(ctx context.Context, actor allswell.Actor, ended bool, 
 // Silence returns a silence of a workspace.
 func (s *Store) Silence(ctx context.Context, actor allswell.Actor, id string) (alert.Silence, error) {
 	return read(ctx, s, func(c *session) (alert.Silence, error) {
-		if err := checkUnlimited(actor); err != nil {
+		if err := rights.SilenceRead.CheckLimit(actor); err != nil {
 			return alert.Silence{}, err
 		}
 		v, err := database.One(c.Session, scanSilence, `SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND id = $2`, actor.WorkspaceID, id)
@@ -70,7 +71,7 @@ func (s *Store) CreateSilence(
 	ctx context.Context, actor allswell.Actor, v alert.Silence, save ...SaveResponse[alert.Silence],
 ) (alert.Silence, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (alert.Silence, error) {
-		if err := checkUnlimited(actor); err != nil {
+		if err := rights.SilenceChange.CheckLimit(actor); err != nil {
 			return v, err
 		}
 		v.ID, v.WorkspaceID, v.CreatedBy, v.CreatedAt, v.UpdatedAt = allswell.NewID(alert.PrefixSilence, t.Now), actor.WorkspaceID, actor.Name, t.Now, t.Now
@@ -205,7 +206,7 @@ func (t *tx) planSilenced(workspaceID string) error {
 
 // lockSilence loads and locks a silence, and checks that it meets all conditions.
 func (t *tx) lockSilence(actor allswell.Actor, id string, p allswell.Precondition) (alert.Silence, error) {
-	if err := checkUnlimited(actor); err != nil {
+	if err := rights.SilenceChange.CheckLimit(actor); err != nil {
 		return alert.Silence{}, err
 	}
 	if err := t.lockMutex(mutexAlerts); err != nil {
