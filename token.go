@@ -25,11 +25,11 @@ const DefaultWorkspace = "default"
 // Scope is the permission of a token. Each scope includes the ones before it.
 type Scope string
 
-// The scopes.
+// The scopes. docs/rights.md lists what needs which.
 const (
-	ScopeRead  Scope = "read"  // read the workspace, without secrets, addresses, tokens and the audit log
-	ScopeWrite Scope = "write" // also read addresses and ping URLs, change what is on pages, monitors and silences, and acknowledge alerts
-	ScopeAdmin Scope = "admin" // also change channels, rules and on-call schedules, manage tokens, members, invitations and sessions, and read the audit log
+	ScopeRead  Scope = "read"
+	ScopeWrite Scope = "write"
+	ScopeAdmin Scope = "admin"
 )
 
 // Scopes lists the scopes, lowest first.

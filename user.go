@@ -9,12 +9,12 @@ import (
 // Role is the permission of a member of a workspace. Each role includes the ones before it.
 type Role string
 
-// The roles.
+// The roles. docs/rights.md lists what needs which.
 const (
-	RoleViewer Role = "viewer" // sees everything but secrets and the addresses of subscribers
-	RoleEditor Role = "editor" // also changes components, incidents, maintenances and monitors
-	RoleAdmin  Role = "admin"  // also manages members, tokens and the settings of pages
-	RoleOwner  Role = "owner"  // also names and removes owners
+	RoleViewer Role = "viewer"
+	RoleEditor Role = "editor"
+	RoleAdmin  Role = "admin"
+	RoleOwner  Role = "owner"
 )
 
 // Roles lists the roles, lowest first.

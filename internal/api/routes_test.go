@@ -274,7 +274,7 @@ func TestScopes(t *testing.T) {
 				switch rt.method + " " + rt.path { // there can be one of each
 				case "POST /api/v1/pages":
 					c.delete("/api/v1/pages/new-page").is(204)
-				case "POST /api/v1/incident-templates":
+				case "POST /api/v1/incident-templates", "POST /api/v1/on-call":
 					c.delete(w.path(rt) + "/" + a.id()).is(204)
 				case "POST /api/v1/pages/{pageSlug}/subscribers":
 					c.delete(w.path(rt) + "/" + a.id()).is(204)

@@ -79,9 +79,12 @@ func TestPageAccess(t *testing.T) {
 		v.wants(v.post(path, "tag", tag, "change", "dance"), 404)
 		v.wants(v.get("/admin/visit/inside"), 303, "/status/inside")
 		v.wants(v.get("/admin/visit/%2F%2Fevil.example"), 404)
-		viewer := s.member(v, allswell.RoleViewer)
-		if a := viewer.wants(viewer.get(path), 200, "10.0.0.0/8"); strings.Contains(a.body, `name="change"`) {
-			t.Error("a viewer can change the access")
+		editor, viewer := s.member(v, allswell.RoleEditor), s.member(v, allswell.RoleViewer)
+		if a := editor.wants(editor.get(path), 200, "10.0.0.0/8"); strings.Contains(a.body, `name="change"`) {
+			t.Error("an editor can change the access")
+		}
+		if a := viewer.get("/admin/pages/inside"); viewer.get(path).StatusCode != 403 || strings.Contains(a.body, path) {
+			t.Error("a viewer sees the access, or a link to it")
 		}
 	})
 }

@@ -45,8 +45,8 @@ func (v *visit) listTokens(status int, f *form, issued allswell.IssuedToken) err
 		f.draw(field{Name: "name", Label: "Name", Placeholder: "deploy pipeline", Hint: "The person or program that uses it."}),
 		f.draw(field{Name: "scope", Label: "Scope", Type: "select", Options: []option{
 			{Value: string(allswell.ScopeRead), Label: "read: see everything but secrets and addresses"},
-			{Value: string(allswell.ScopeWrite), Label: "write: also change pages, incidents, monitors and subscribers"},
-			{Value: string(allswell.ScopeAdmin), Label: "admin: also change channels, rules and on-call schedules, manage tokens and members, and read the audit log"},
+			{Value: string(allswell.ScopeWrite), Label: "write: also change pages, incidents, monitors, subscribers and on-call schedules"},
+			{Value: string(allswell.ScopeAdmin), Label: "admin: also change channels and rules, manage tokens and members, and read the audit log"},
 		}}),
 		f.draw(field{Name: "expires_in", Label: "Expires", Type: "select", Options: tokenAges}),
 	}

@@ -196,7 +196,7 @@ func (v *visit) browser() store.Browser {
 
 // may reports whether the member's role and limit to pages allow an operation.
 func (v *visit) may(o rights.Operation) bool {
-	return o.AllowsRole(v.in.Role) && o.CheckLimit(v.actor()) == nil
+	return o.AllowsRole(v.in.Role) && o.CheckLimit(v.in.Actor("")) == nil
 }
 
 // redirect answers with a screen to go to, after a change.

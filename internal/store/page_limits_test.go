@@ -17,7 +17,7 @@ var operations = map[string]rights.Operation{
 	"Members": rights.MemberManage, "ChangeMember": rights.MemberManage, "RemoveMember": rights.MemberManage,
 	"Invite": rights.MemberManage, "Invitations": rights.MemberManage, "WithdrawInvitation": rights.MemberManage,
 	"MemberSessions": rights.SessionManage, "EndMemberSession": rights.SessionManage, "AuditLog": rights.AuditRead,
-	"CreatePage":    rights.PageCreate,
+	"CreatePage": rights.PageCreate, "PutPage": rights.PageCreate,
 	"AlertChannels": rights.ChannelRead, "ChannelMessages": rights.ChannelRead, "AlertChannel": rights.ChannelRead,
 	"AlertChannelWithSecrets": rights.ChannelRead, "PrepareTest": rights.ChannelChange, "CreateAlertChannel": rights.ChannelChange,
 	"ChangeAlertChannel": rights.ChannelChange, "DeleteAlertChannel": rights.ChannelChange,
