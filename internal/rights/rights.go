@@ -69,7 +69,8 @@ var (
 	ComponentChange = add("component.change", Operate, OnPages, "create, change, move and delete components; set their status")
 
 	IncidentRead   = add("incident.read", View, OnPages, "read incidents with their updates, notes and post-mortems")
-	IncidentChange = add("incident.change", Operate, OnPages, "report, change, publish, take over, merge and delete incidents; write updates and post-mortems")
+	IncidentChange = add("incident.change", Operate, OnPages,
+		"report, change, publish, take over, merge and delete incidents; write updates and post-mortems")
 	TemplateRead   = add("incident_template.read", View, OnPages, "read templates of incidents")
 	TemplateChange = add("incident_template.change", Operate, OnPages, "create, change and delete templates of a page")
 	// The routes name TemplateChange: whether a template belongs to all pages is known when it is loaded.
@@ -112,9 +113,10 @@ var (
 	SessionManage = add("session.manage", Administer, Workspace, "read and end the sessions of members")
 	AuditRead     = add("audit.read", Administer, Workspace, "read the audit log")
 
-	AccountChange = add("account.change", Right{Role: allswell.RoleViewer}, OnPages, "use the dashboard; change their own account and end their own sessions")
-	SystemRead    = add("system.read", Right{Role: allswell.RoleAdmin}, Workspace, "read the state and the settings of the system")
-	SystemBackUp  = add("system.back_up", Right{Role: allswell.RoleOwner}, Workspace, "download a backup")
+	AccountChange = add("account.change", Right{Role: allswell.RoleViewer}, OnPages,
+		"use the dashboard; change their own account and end their own sessions")
+	SystemRead   = add("system.read", Right{Role: allswell.RoleAdmin}, Workspace, "read the state and the settings of the system")
+	SystemBackUp = add("system.back_up", Right{Role: allswell.RoleOwner}, Workspace, "download a backup")
 )
 
 // AllowsScope reports whether a token with a scope may do the operation.

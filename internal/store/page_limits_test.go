@@ -53,7 +53,7 @@ func TestPageLimits(t *testing.T) {
 		before := w.dump()
 		for _, actor := range actors {
 			for name, try := range verbs {
-				o, found := operations[name]
+				o := operations[name]
 				switch o { // whoever may do these cannot be limited
 				case rights.TokenManage, rights.MemberManage, rights.SessionManage, rights.AuditRead:
 					continue
@@ -62,7 +62,7 @@ func TestPageLimits(t *testing.T) {
 					continue
 				}
 				want := allswell.ErrNotFound
-				if found && o.Reach == rights.Workspace {
+				if o.Reach == rights.Workspace {
 					want = allswell.ErrPageLimited
 				}
 				if err := try(w.Store, w.ctx, actor, x); !errors.Is(err, want) {
