@@ -32,6 +32,6 @@ func EffectiveAutoIncidents(monitor, page AutoIncidents, hidden bool) AutoIncide
 
 func checkAutoIncidents(bad *ValidationError, a AutoIncidents) {
 	if !slices.Contains(AutoIncidentModes, a) {
-		bad.Add("auto_incidents", "must be one of: %s", joinValues(AutoIncidentModes))
+		bad.Add("auto_incidents", "must be one of: %s", JoinValues(AutoIncidentModes))
 	}
 }

@@ -52,7 +52,7 @@ type ComponentChange struct {
 func (ch ComponentChange) Validate() error {
 	var bad ValidationError
 	if !ch.Status.Valid() {
-		bad.Add("status", "must be one of: %s", joinValues(Statuses))
+		bad.Add("status", "must be one of: %s", JoinValues(Statuses))
 	}
 	if ch.Description != nil {
 		CheckLength(&bad, "description", *ch.Description, MaxDescriptionLength)
@@ -171,7 +171,7 @@ func (n NewComponent) Validate() error {
 		CheckLength(&bad, "description", *n.Description, MaxDescriptionLength)
 	}
 	if n.Status != "" && !n.Status.Valid() {
-		bad.Add("status", "must be one of: %s", joinValues(Statuses))
+		bad.Add("status", "must be one of: %s", JoinValues(Statuses))
 	}
 	checkOrder(&bad, n.Order)
 	return bad.Err()

@@ -120,7 +120,7 @@ func (r RunConditions) check(bad *ValidationError) {
 	}
 	for _, c := range Conditions {
 		if !slices.Contains(ConditionActions, r.Action(c)) {
-			bad.Add(string(c)+"_action", "must be one of: %s", joinValues(ConditionActions))
+			bad.Add(string(c)+"_action", "must be one of: %s", JoinValues(ConditionActions))
 		}
 	}
 }

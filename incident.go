@@ -175,7 +175,7 @@ func checkAffectedComponents(bad *ValidationError, affected []AffectedComponent)
 	for i, a := range affected {
 		ids[i] = a.ComponentID
 		if !slices.Contains(AffectedStatuses, a.Status) {
-			bad.Add(fmt.Sprintf("components.%d.status", i), "must be one of: %s", joinValues(AffectedStatuses))
+			bad.Add(fmt.Sprintf("components.%d.status", i), "must be one of: %s", JoinValues(AffectedStatuses))
 		}
 	}
 	checkComponentIDs(bad, ids)
@@ -401,14 +401,14 @@ func impactOfAffected(affected []AffectedComponent) Impact {
 // checkImpact accepts a valid impact, or "" for the default.
 func checkImpact(bad *ValidationError, impact Impact) {
 	if impact != "" && !impact.Valid() {
-		bad.Add("impact", "must be one of: %s", joinValues(Impacts))
+		bad.Add("impact", "must be one of: %s", JoinValues(Impacts))
 	}
 }
 
 // checkState accepts a valid state, or "" for the default.
 func checkState(bad *ValidationError, state IncidentState) {
 	if state != "" && !state.Valid() {
-		bad.Add("state", "must be one of: %s", joinValues(IncidentStates))
+		bad.Add("state", "must be one of: %s", JoinValues(IncidentStates))
 	}
 }
 

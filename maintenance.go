@@ -277,7 +277,7 @@ func (ch MaintenanceChange) begins(m Maintenance) bool {
 func (ch MaintenanceChange) checkState(bad *ValidationError, m Maintenance) {
 	switch to := *ch.State; {
 	case !to.Valid():
-		bad.Add("state", "must be one of: %s", joinValues(MaintenanceStates))
+		bad.Add("state", "must be one of: %s", JoinValues(MaintenanceStates))
 	case to == m.State:
 	case m.State == MaintenanceCompleted:
 		bad.Add("state", "The maintenance is completed.")

@@ -290,6 +290,6 @@ func checkThreshold(bad *ValidationError, n int) {
 // checkDownStatus accepts DownStatuses.
 func checkDownStatus(bad *ValidationError, s Status) {
 	if !slices.Contains(DownStatuses, s) {
-		bad.Add("down_status", "must be one of: %s", joinValues(DownStatuses))
+		bad.Add("down_status", "must be one of: %s", JoinValues(DownStatuses))
 	}
 }

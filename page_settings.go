@@ -121,7 +121,7 @@ func (s PageSettings) check(bad *ValidationError) {
 		checkAutoIncidents(bad, *s.AutoIncidents)
 	}
 	if s.Visibility != nil && !slices.Contains(Visibilities, *s.Visibility) {
-		bad.Add("visibility", "must be one of: %s", joinValues(Visibilities))
+		bad.Add("visibility", "must be one of: %s", JoinValues(Visibilities))
 	}
 }
 

@@ -160,7 +160,7 @@ func (n NewSubscriber) Check() (NewSubscriber, error) {
 	if rules, ok := n.Channel.rules(); ok {
 		n.Target = rules.checkTarget(bad, "target", n.Target)
 	} else {
-		bad.Add("channel", "must be one of: %s", joinValues(OperatorChannels))
+		bad.Add("channel", "must be one of: %s", JoinValues(OperatorChannels))
 	}
 	if n.Channel == ChannelPush && n.IncidentID == "" {
 		bad.Add("channel", "A browser can only subscribe itself, on the page of an incident.")

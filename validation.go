@@ -121,8 +121,8 @@ func CheckLength(bad *ValidationError, field, text string, maxLength int) {
 	}
 }
 
-// joinValues lists the values of an enumeration, separated by commas.
-func joinValues[T ~string](values []T) string {
+// JoinValues lists the values of an enumeration, separated by commas.
+func JoinValues[T ~string](values []T) string {
 	words := make([]string, len(values))
 	for i, v := range values {
 		words[i] = string(v)

@@ -6,9 +6,9 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/web"
 )
 
 // alertRuleRoutes are the routes of alert rules.
@@ -71,7 +71,7 @@ func newFilterJSON(f alert.Filter) filterJSON {
 }
 
 // readFilterFields reads the given fields of a filter.
-func readFilterFields(o *web.Object, f *alert.Filter) {
+func readFilterFields(o *jsonobject.Object, f *alert.Filter) {
 	setList(o, &f.Events, "events")
 	setList(o, &f.Pages, "pages")
 	setList(o, &f.Monitors, "monitors")
@@ -80,7 +80,7 @@ func readFilterFields(o *web.Object, f *alert.Filter) {
 }
 
 // setList sets a list to one that is given.
-func setList[T ~string](o *web.Object, list *[]T, field string) {
+func setList[T ~string](o *jsonobject.Object, list *[]T, field string) {
 	given := o.Texts(field)
 	if given == nil {
 		return
@@ -100,7 +100,7 @@ func newTargetJSON(t alert.Target) targetJSON {
 	return targetJSON{append([]string{}, t.ChannelIDs...), append([]string{}, t.OnCallIDs...)}
 }
 
-func readTarget(o *web.Object, t *alert.Target) {
+func readTarget(o *jsonobject.Object, t *alert.Target) {
 	setList(o, &t.ChannelIDs, "channel_ids")
 	setList(o, &t.OnCallIDs, "on_call_ids")
 }
@@ -160,7 +160,7 @@ func (a *api) getAlertRule(c *call) (store.Response, error) {
 }
 
 // readAlertRule returns a function that sets the given fields of a rule. Its accessors are called at once.
-func readAlertRule(o *web.Object) func(*alert.Rule) {
+func readAlertRule(o *jsonobject.Object) func(*alert.Rule) {
 	name, enabled := o.Text("name"), o.Flag("enabled")
 	delay, repeat := seconds(o.Integer("delay")), seconds(o.Integer("repeat"))
 	var given alert.Rule
@@ -185,7 +185,7 @@ func readAlertRule(o *web.Object) func(*alert.Rule) {
 }
 
 // replaceFilter replaces the lists that a request has.
-func replaceFilter(o *web.Object, f *alert.Filter, given alert.Filter) {
+func replaceFilter(o *jsonobject.Object, f *alert.Filter, given alert.Filter) {
 	replace(o, "events", &f.Events, given.Events)
 	replace(o, "pages", &f.Pages, given.Pages)
 	replace(o, "monitors", &f.Monitors, given.Monitors)
@@ -193,19 +193,19 @@ func replaceFilter(o *web.Object, f *alert.Filter, given alert.Filter) {
 	replace(o, "severities", &f.Severities, given.Severities)
 }
 
-func replaceTarget(o *web.Object, t *alert.Target, given alert.Target) {
+func replaceTarget(o *jsonobject.Object, t *alert.Target, given alert.Target) {
 	replace(o, "channel_ids", &t.ChannelIDs, given.ChannelIDs)
 	replace(o, "on_call_ids", &t.OnCallIDs, given.OnCallIDs)
 }
 
 // replace replaces a list if the request has it.
-func replace[T any](o *web.Object, field string, list *[]T, given []T) {
+func replace[T any](o *jsonobject.Object, field string, list *[]T, given []T) {
 	if o.Given(field) {
 		*list = given
 	}
 }
 
-func readQuietHours(o *web.Object, r *alert.Rule) {
+func readQuietHours(o *jsonobject.Object, r *alert.Rule) {
 	object, given := o.Object("quiet_hours")
 	if !given || object == nil {
 		return
@@ -218,7 +218,7 @@ func readQuietHours(o *web.Object, r *alert.Rule) {
 }
 
 // readClockTime reads a time of day. An invalid one is an error of o.
-func readClockTime(o *web.Object, field string) (t alert.ClockTime) {
+func readClockTime(o *jsonobject.Object, field string) (t alert.ClockTime) {
 	if text := o.Text(field); text != nil {
 		if err := t.UnmarshalText([]byte(*text)); err != nil {
 			o.Add(field, "must be a time of day, such as 22:00")
@@ -227,7 +227,7 @@ func readClockTime(o *web.Object, field string) (t alert.ClockTime) {
 	return t
 }
 
-func readEscalation(o *web.Object, r *alert.Rule) {
+func readEscalation(o *jsonobject.Object, r *alert.Rule) {
 	for _, object := range o.Objects("escalation", alert.MaxSteps) {
 		object.Require("after")
 		step := alert.Step{After: orZero(seconds(object.Integer("after")))}
@@ -369,8 +369,8 @@ func (a *api) testAlertRules(c *call) (store.Response, error) {
 	}
 	o.Require("event")
 	q := store.AlertQuestion{
-		Event: orZero(web.Enum(o, "event", alert.Events)), Monitor: orZero(o.Text("monitor")), Page: orZero(o.Text("page")), Tags: o.Texts("tags"),
-		Severity: orZero(web.Enum(o, "severity", allswell.Impacts)), At: orZero(o.Instant("at")),
+		Event: orZero(jsonobject.Enum(o, "event", alert.Events)), Monitor: orZero(o.Text("monitor")), Page: orZero(o.Text("page")), Tags: o.Texts("tags"),
+		Severity: orZero(jsonobject.Enum(o, "severity", allswell.Impacts)), At: orZero(o.Instant("at")),
 	}
 	if err := o.Check(nil); err != nil {
 		return store.Response{}, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -209,7 +210,7 @@ func (a *api) getSilence(c *call) (store.Response, error) {
 }
 
 // readSilence returns a function that sets the given fields of a silence. Its accessors are called at once.
-func readSilence(o *web.Object) func(*alert.Silence) {
+func readSilence(o *jsonobject.Object) func(*alert.Silence) {
 	comment, startsAt, endsAt := o.Text("comment"), o.Instant("starts_at"), o.Instant("ends_at")
 	var given alert.Filter
 	readFilterFields(o, &given)

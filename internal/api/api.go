@@ -20,6 +20,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
@@ -175,8 +176,8 @@ type call struct {
 	cond   allswell.Precondition // of a write of a resource with an entity tag
 	etag   string                // of the resource in the response; "": none
 
-	lenient bool        // unknown fields of the body are accepted
-	parsed  *web.Object // the body, if lenient
+	lenient bool               // unknown fields of the body are accepted
+	parsed  *jsonobject.Object // the body, if lenient
 }
 
 func (a *api) serve(rt *route, w http.ResponseWriter, r *http.Request) error {
@@ -239,8 +240,8 @@ func (c *call) actor() allswell.Actor {
 }
 
 // object parses the body. The routes of the contract (see docs/api.md) accept unknown fields.
-func (c *call) object() (*web.Object, error) {
-	o, err := web.ParseObject(c.body)
+func (c *call) object() (*jsonobject.Object, error) {
+	o, err := jsonobject.Parse(c.body)
 	if err == nil && c.lenient {
 		o.AllowUnknown()
 		c.parsed = o

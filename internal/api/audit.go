@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -112,7 +113,7 @@ func cursorResponse[T, J any](items []T, resourceOf func(T) J, next string) (sto
 	for i, item := range items {
 		data[i] = resourceOf(item)
 	}
-	body, err := web.Marshal(struct {
+	body, err := jsonobject.Marshal(struct {
 		Data []J            `json:"data"`
 		Meta cursorMetaJSON `json:"meta"`
 	}{data, cursorMetaJSON{ptrOrNil(next)}})

@@ -11,9 +11,9 @@ import (
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/web"
 )
 
 // channelRoutes are the routes of channels.
@@ -116,7 +116,7 @@ type healthJSON struct {
 // MarshalJSON returns the fields of all channels and those of the type.
 func (j channelJSON) MarshalJSON() ([]byte, error) {
 	type plain channelJSON
-	body, err := web.Marshal(plain(j))
+	body, err := jsonobject.Marshal(plain(j))
 	return withFields(body, j.config), err
 }
 
@@ -159,7 +159,7 @@ func (a *api) getChannel(c *call) (store.Response, error) {
 }
 
 // readChannel reads the fields of all channels into ch.
-func readChannel(o *web.Object, ch *alert.Channel) {
+func readChannel(o *jsonobject.Object, ch *alert.Channel) {
 	set(&ch.Name, o.Text("name"))
 	set(&ch.Enabled, o.Flag("enabled"))
 	set(&ch.MaxPerMinute, o.Integer("max_per_minute"))
@@ -177,10 +177,10 @@ func set[T any](field *T, given *T) {
 }
 
 // readNewChannel reads a new channel, which has a name in any case, with the fields of its type, and with its secrets.
-func readNewChannel(o *web.Object) (alert.Channel, error) {
+func readNewChannel(o *jsonobject.Object) (alert.Channel, error) {
 	ch := alert.Channel{Name: "New channel", Enabled: true, MaxPerMinute: alert.DefaultMaxPerMinute}
 	readChannel(o, &ch)
-	t, ok := alertchannel.TypeOf(orZero(web.Enum(o, "type", alertchannel.Names())))
+	t, ok := alertchannel.TypeOf(orZero(jsonobject.Enum(o, "type", alertchannel.Names())))
 	if !ok {
 		givenOf(o, allChannelFields)
 		return ch, ch.Validate()
@@ -202,7 +202,7 @@ var allChannelFields = func() (all []configfield.Field) {
 }()
 
 // refuseOtherChannels records an error for each field that is given and belongs to other types.
-func refuseOtherChannels(o *web.Object, t alertchannel.Type) {
+func refuseOtherChannels(o *jsonobject.Object, t alertchannel.Type) {
 	for _, f := range allChannelFields {
 		if _, own := t.Field(f.Name); !own && o.Given(f.Name) {
 			o.Add(f.Name, "A channel of the type %s has no %s.", t.Name, allswell.Name(f.Name))
@@ -259,7 +259,7 @@ func (a *api) changeChannel(c *call) (store.Response, error) {
 }
 
 // readChannelChange returns a channel with the given fields. Of its secrets it has only those that are given.
-func readChannelChange(o *web.Object, before alert.Channel) (alert.Channel, error) {
+func readChannelChange(o *jsonobject.Object, before alert.Channel) (alert.Channel, error) {
 	ch := before
 	readChannel(o, &ch)
 	if kind := o.Text("type"); kind != nil && *kind != before.Type {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -103,13 +104,13 @@ func (a *api) createComponent(c *call) (store.Response, error) {
 }
 
 // readNewComponent reads the fields of a component, and returns what is invalid.
-func readNewComponent(o *web.Object, slug string) (allswell.NewComponent, error) {
+func readNewComponent(o *jsonobject.Object, slug string) (allswell.NewComponent, error) {
 	group := nullableText(o, "group")
 	n := allswell.NewComponent{
 		Slug:        slug,
 		Name:        orZero(o.Text("name")),
 		Description: o.Text("description"),
-		Status:      orZero(web.Enum(o, "status", allswell.Statuses)),
+		Status:      orZero(jsonobject.Enum(o, "status", allswell.Statuses)),
 		Order:       o.Integer("order"),
 		GroupID:     orZero(group),
 		KeepGroup:   group == nil,
@@ -130,7 +131,7 @@ func (a *api) changeComponent(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	o.Require("status")
-	ch := allswell.ComponentChange{Status: orZero(web.Enum(o, "status", allswell.Statuses))}
+	ch := allswell.ComponentChange{Status: orZero(jsonobject.Enum(o, "status", allswell.Statuses))}
 	ch.Description, ch.HasDescription = o.NullableText("description")
 	if err := o.Check(ch.Validate()); err != nil {
 		return store.Response{}, err

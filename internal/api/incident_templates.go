@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -78,10 +79,10 @@ func (a *api) listIncidentTemplates(c *call) (store.Response, error) {
 }
 
 // readIncidentTemplate reads the fields of a template.
-func readIncidentTemplate(o *web.Object) allswell.IncidentTemplateChange {
+func readIncidentTemplate(o *jsonobject.Object) allswell.IncidentTemplateChange {
 	return allswell.IncidentTemplateChange{
 		Page: o.Text("page"), Name: o.Text("name"), Title: o.Text("title"), Message: o.Text("message"),
-		Impact: web.Enum(o, "impact", allswell.Impacts), State: web.Enum(o, "state", allswell.IncidentStates),
+		Impact: jsonobject.Enum(o, "impact", allswell.Impacts), State: jsonobject.Enum(o, "state", allswell.IncidentStates),
 	}
 }
 

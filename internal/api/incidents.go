@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -159,8 +160,8 @@ func (a *api) createIncident(c *call) (store.Response, error) {
 	}
 	n := allswell.NewIncident{
 		Title:   orZero(o.Text("title")),
-		Impact:  orZero(web.Enum(o, "impact", allswell.Impacts)),
-		State:   orZero(web.Enum(o, "state", allswell.IncidentStates)),
+		Impact:  orZero(jsonobject.Enum(o, "impact", allswell.Impacts)),
+		State:   orZero(jsonobject.Enum(o, "state", allswell.IncidentStates)),
 		Message: o.Text("message"),
 		Draft:   orZero(o.Flag("draft")),
 
@@ -191,8 +192,8 @@ func (a *api) changeIncident(c *call) (store.Response, error) {
 	}
 	ch := allswell.IncidentChange{
 		Title:    o.Text("title"),
-		Impact:   web.Enum(o, "impact", allswell.Impacts),
-		State:    web.Enum(o, "state", allswell.IncidentStates),
+		Impact:   jsonobject.Enum(o, "impact", allswell.Impacts),
+		State:    jsonobject.Enum(o, "state", allswell.IncidentStates),
 		Resolved: o.Flag("resolved"),
 		Message:  o.Text("message"),
 		Silent:   readSilent(o),
@@ -208,13 +209,13 @@ func (a *api) changeIncident(c *call) (store.Response, error) {
 }
 
 // readSilent reads whether nobody is notified: "notify": false.
-func readSilent(o *web.Object) bool {
+func readSilent(o *jsonobject.Object) bool {
 	notify := o.Flag("notify")
 	return notify != nil && !*notify
 }
 
 // readSilentPast is readSilent, but of what is over nobody is notified without "notify": true.
-func readSilentPast(o *web.Object, over bool) bool {
+func readSilentPast(o *jsonobject.Object, over bool) bool {
 	notify := o.Flag("notify")
 	return notify == nil && over || notify != nil && !*notify
 }
@@ -236,7 +237,7 @@ func (a *api) deleteIncident(c *call) (store.Response, error) {
 
 // readAffected reads the affected components of an incident with their statuses. It
 // returns nil if they are absent.
-func readAffected(o *web.Object) []allswell.AffectedComponent {
+func readAffected(o *jsonobject.Object) []allswell.AffectedComponent {
 	items := o.Objects("components", allswell.MaxAffectedComponents)
 	if items == nil {
 		return nil
@@ -246,7 +247,7 @@ func readAffected(o *web.Object) []allswell.AffectedComponent {
 		item.Require("id", "status")
 		affected[i] = allswell.AffectedComponent{
 			ComponentID: strconv.Itoa(i), // unique, so that two invalid ids are not reported as duplicates
-			Status:      orZero(web.Enum(item, "status", allswell.AffectedStatuses)),
+			Status:      orZero(jsonobject.Enum(item, "status", allswell.AffectedStatuses)),
 		}
 		if id := item.Text("id"); id != nil {
 			affected[i].ComponentID = *id

@@ -17,6 +17,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -390,7 +391,7 @@ func TestInvalidFieldsAreRejected(t *testing.T) {
 
 // TestInvalidBodiesAreRejected sends bodies that are not JSON objects.
 func TestInvalidBodiesAreRejected(t *testing.T) {
-	deep := strings.Repeat(`[`, web.MaxDepth) + strings.Repeat(`]`, web.MaxDepth)
+	deep := strings.Repeat(`[`, jsonobject.MaxDepth) + strings.Repeat(`]`, jsonobject.MaxDepth)
 	broken := map[string]string{
 		"empty": "", "blank": " \n\t", "null": "null", "true": "true", "a number": "5", "a string": `"x"`, "an array": "[]",
 		"an array of objects": `[{"title":"x"}]`, "cut off": `{"title":"x"`, "a brace": "{", "two objects": `{}{}`,

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -176,7 +177,7 @@ func (a *api) changeMaintenance(c *call) (store.Response, error) {
 		ScheduledFor:   o.Instant("scheduled_for"),
 		ScheduledUntil: o.Instant("scheduled_until"),
 		RemindBefore:   reminder(o.Integer("remind_before")),
-		State:          web.Enum(o, "state", allswell.MaintenanceStates),
+		State:          jsonobject.Enum(o, "state", allswell.MaintenanceStates),
 	}
 	if components := o.Texts("components"); components != nil {
 		ch.Components = &components
@@ -208,7 +209,7 @@ func (a *api) postMaintenanceUpdate(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	message := orZero(o.Text("message"))
-	state := orZero(web.Enum(o, "state", allswell.MaintenanceStates))
+	state := orZero(jsonobject.Enum(o, "state", allswell.MaintenanceStates))
 	if err := o.Check(allswell.CheckMessage(message)); err != nil {
 		return store.Response{}, err
 	}

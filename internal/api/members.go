@@ -4,9 +4,9 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/web"
 )
 
 // memberRoutes are the routes of members, invitations and sessions.
@@ -86,7 +86,7 @@ func (a *api) changeMember(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	change := allswell.MemberChange{Role: orZero(web.Enum(o, "role", allswell.Roles))}
+	change := allswell.MemberChange{Role: orZero(jsonobject.Enum(o, "role", allswell.Roles))}
 	if pages := o.Texts("pages"); pages != nil || o.Null("pages") {
 		change.Limit = new(allswell.LimitTo(pages))
 	}
@@ -137,7 +137,7 @@ func (a *api) createInvitation(c *call) (store.Response, error) {
 	}
 	o.Require("email", "role")
 	n := allswell.NewInvitation{
-		Email: orZero(o.Text("email")), Role: orZero(web.Enum(o, "role", allswell.Roles)), Limit: allswell.LimitTo(o.Texts("pages")),
+		Email: orZero(o.Text("email")), Role: orZero(jsonobject.Enum(o, "role", allswell.Roles)), Limit: allswell.LimitTo(o.Texts("pages")),
 	}
 	if err := o.Check(n.Validate()); err != nil {
 		return store.Response{}, err

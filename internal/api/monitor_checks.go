@@ -12,9 +12,9 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/configfield"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/web"
 )
 
 // monitorCheckRoutes are the routes of the checks of monitors.
@@ -52,16 +52,16 @@ var (
 )
 
 // readMonitorType reads the type of a new monitor. ok is false if it is not known, which is recorded.
-func readMonitorType(o *web.Object) (t allswell.MonitorType, ok bool) {
+func readMonitorType(o *jsonobject.Object) (t allswell.MonitorType, ok bool) {
 	if !o.Given("type") {
 		return allswell.MonitorHeartbeat, true
 	}
-	given := web.Enum(o, "type", check.MonitorTypes())
+	given := jsonobject.Enum(o, "type", check.MonitorTypes())
 	return orZero(given), given != nil
 }
 
 // refuseFields records an error for each field that is given and not null, because monitors of the type do not have it.
-func refuseFields(o *web.Object, t allswell.MonitorType, fields ...string) {
+func refuseFields(o *jsonobject.Object, t allswell.MonitorType, fields ...string) {
 	for _, field := range fields {
 		if o.Given(field) {
 			o.Add(field, "A monitor of the type %s has no %s.", t, allswell.Name(field))
@@ -70,7 +70,7 @@ func refuseFields(o *web.Object, t allswell.MonitorType, fields ...string) {
 }
 
 // refuseOtherTypes records an error for each field that is given and belongs to other types.
-func refuseOtherTypes(o *web.Object, t check.Type) {
+func refuseOtherTypes(o *jsonobject.Object, t check.Type) {
 	for _, f := range check.Fields() {
 		if _, own := t.Field(f.Name); !own {
 			refuseFields(o, t.Name, f.Name)
@@ -79,12 +79,12 @@ func refuseOtherTypes(o *web.Object, t check.Type) {
 }
 
 // givenFields returns the fields of the type that are present, null included.
-func givenFields(o *web.Object, t check.Type) map[string]json.RawMessage {
+func givenFields(o *jsonobject.Object, t check.Type) map[string]json.RawMessage {
 	return givenOf(o, t.Fields)
 }
 
 // givenOf returns those of some fields that are present, null included.
-func givenOf(o *web.Object, fields []configfield.Field) map[string]json.RawMessage {
+func givenOf(o *jsonobject.Object, fields []configfield.Field) map[string]json.RawMessage {
 	given := make(map[string]json.RawMessage)
 	for _, f := range fields {
 		if value, ok := o.Raw(f.Name); ok {
@@ -96,7 +96,7 @@ func givenOf(o *web.Object, fields []configfield.Field) map[string]json.RawMessa
 
 // readNewCheck reads a new monitor of a type that is checked, or what replaces before; nil: there is none. Secrets that
 // are absent stay what they are.
-func readNewCheck(o *web.Object, n allswell.NewMonitor, t check.Type, before *allswell.Monitor) (allswell.NewMonitor, error) {
+func readNewCheck(o *jsonobject.Object, n allswell.NewMonitor, t check.Type, before *allswell.Monitor) (allswell.NewMonitor, error) {
 	refuseFields(o, t.Name, heartbeatFields...)
 	refuseOtherTypes(o, t)
 	n.Type = t.Name
@@ -141,7 +141,7 @@ func secretsOf(fields []configfield.Field, given map[string]json.RawMessage) map
 }
 
 // readCheckTiming reads the fields that all checks have. Zeros are invalid, so they become negative.
-func readCheckTiming(o *web.Object) (ch allswell.CheckChange) {
+func readCheckTiming(o *jsonobject.Object) (ch allswell.CheckChange) {
 	ch.Timeout = seconds(o.Integer("timeout"))
 	ch.RecoveryThreshold, ch.ConfirmFrom = o.Integer("recovery_threshold"), o.Integer("confirm_from")
 	if n := o.Number("slow_after"); n != nil {
@@ -165,10 +165,10 @@ func readCheckTiming(o *web.Object) (ch allswell.CheckChange) {
 }
 
 // readParent reads parent_id; "" is none.
-func readParent(o *web.Object) *string { return nullableText(o, "parent_id") }
+func readParent(o *jsonobject.Object) *string { return nullableText(o, "parent_id") }
 
 // mentionsCheck reports whether a change of a monitor has a field of a type.
-func mentionsCheck(o *web.Object) bool {
+func mentionsCheck(o *jsonobject.Object) bool {
 	return slices.ContainsFunc(check.Fields(), func(f configfield.Shared) bool { _, ok := o.Raw(f.Name); return ok })
 }
 
@@ -177,7 +177,7 @@ const maxCheckChanges = 5
 
 // changeCheck makes a change that has fields of a type. They are merged with those that the monitor has, so that the
 // change is made only if these have not been changed meanwhile.
-func (a *api) changeCheck(c *call, o *web.Object, ch allswell.MonitorChange) (allswell.Monitor, error) {
+func (a *api) changeCheck(c *call, o *jsonobject.Object, ch allswell.MonitorChange) (allswell.Monitor, error) {
 	for try := 1; ; try++ {
 		m, err := a.store.MonitorCheck(c.Context(), c.actor(), c.PathValue("monitorId"))
 		if err != nil {
@@ -201,7 +201,7 @@ func (a *api) changeCheck(c *call, o *web.Object, ch allswell.MonitorChange) (al
 }
 
 // readCheckConfig reads the fields of the monitor's type into a change of it.
-func readCheckConfig(o *web.Object, m allswell.Monitor, ch *allswell.MonitorChange) error {
+func readCheckConfig(o *jsonobject.Object, m allswell.Monitor, ch *allswell.MonitorChange) error {
 	t, ok := check.TypeOf(m.Type)
 	refuseOtherTypes(o, check.Type{Name: m.Type, Fields: t.Fields})
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -39,7 +40,7 @@ func newScheduleJSON(interval time.Duration, cron allswell.Cron) scheduleJSON {
 
 // readSchedule reads the fields interval and schedule of a monitor, one of which may be required. Both results are nil if
 // neither is given. After an error in the schedule, which is recorded, the results are valid.
-func readSchedule(o *web.Object, required bool) (interval *time.Duration, cron *allswell.Cron) {
+func readSchedule(o *jsonobject.Object, required bool) (interval *time.Duration, cron *allswell.Cron) {
 	given := o.Integer("interval")
 	schedule, ok := o.Object("schedule")
 	switch {
@@ -52,7 +53,7 @@ func readSchedule(o *web.Object, required bool) (interval *time.Duration, cron *
 		return new(allswell.MinInterval), nil
 	}
 	schedule.Require("kind")
-	kind, own := orZero(web.Enum(schedule, "kind", allswell.ScheduleKinds)), schedule.Integer("interval")
+	kind, own := orZero(jsonobject.Enum(schedule, "kind", allswell.ScheduleKinds)), schedule.Integer("interval")
 	expression, zone, kubernetes := schedule.Text("expression"), schedule.Text("time_zone"), orZero(schedule.Flag("kubernetes"))
 	if kubernetes && kind != "" && kind != allswell.ScheduleCron {
 		schedule.Add("kubernetes", "field needs a schedule of the kind cron")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -134,7 +135,7 @@ type monitorJSON struct {
 // MarshalJSON returns the fields of all monitors and those of the type.
 func (m monitorJSON) MarshalJSON() ([]byte, error) {
 	type plain monitorJSON
-	body, err := web.Marshal(plain(m))
+	body, err := jsonobject.Marshal(plain(m))
 	return withFields(body, m.config), err
 }
 
@@ -209,7 +210,7 @@ func (a *api) createMonitor(c *call) (store.Response, error) {
 }
 
 // readNewMonitor reads the fields of a monitor, and returns what is invalid. before is the one that it replaces; nil: none.
-func readNewMonitor(o *web.Object, slug string, before *allswell.Monitor) (allswell.NewMonitor, error) {
+func readNewMonitor(o *jsonobject.Object, slug string, before *allswell.Monitor) (allswell.NewMonitor, error) {
 	kind, known := readMonitorType(o)
 	enabled := o.Flag("enabled")
 	n := allswell.NewMonitor{
@@ -220,7 +221,7 @@ func readNewMonitor(o *web.Object, slug string, before *allswell.Monitor) (allsw
 		ComponentID:      orZero(o.Text("component_id")),
 		Disabled:         enabled != nil && !*enabled,
 		FailureThreshold: orZero(o.Integer("failure_threshold")),
-		DownStatus:       orZero(web.Enum(o, "down_status", allswell.DownStatuses)),
+		DownStatus:       orZero(jsonobject.Enum(o, "down_status", allswell.DownStatuses)),
 		AutoIncidents:    orZero(readAutoIncidents(o)),
 		Tags:             o.Texts("tags"),
 	}
@@ -246,18 +247,18 @@ func readNewMonitor(o *web.Object, slug string, before *allswell.Monitor) (allsw
 }
 
 // readAutoIncidents reads auto_incidents of a monitor; null is the setting of its page.
-func readAutoIncidents(o *web.Object) *allswell.AutoIncidents {
+func readAutoIncidents(o *jsonobject.Object) *allswell.AutoIncidents {
 	if o.Null("auto_incidents") {
 		return new(allswell.AutoIncidents)
 	}
-	return web.Enum(o, "auto_incidents", allswell.AutoIncidentModes)
+	return jsonobject.Enum(o, "auto_incidents", allswell.AutoIncidentModes)
 }
 
 // readMaxRuntime reads max_runtime; null is the default.
-func readMaxRuntime(o *web.Object) *time.Duration { return readRuntime(o, "max_runtime") }
+func readMaxRuntime(o *jsonobject.Object) *time.Duration { return readRuntime(o, "max_runtime") }
 
 // readRuntime reads the duration of a run; null is 0. 0 is invalid, so it becomes a negative duration.
-func readRuntime(o *web.Object, key string) *time.Duration {
+func readRuntime(o *jsonobject.Object, key string) *time.Duration {
 	if o.Null(key) {
 		return new(time.Duration)
 	}
@@ -396,7 +397,7 @@ func (a *api) changeMonitor(c *call) (store.Response, error) {
 	}
 	interval, cron := readSchedule(o, false)
 	ch := allswell.MonitorChange{
-		Type:             orZero(web.Enum(o, "type", check.MonitorTypes())),
+		Type:             orZero(jsonobject.Enum(o, "type", check.MonitorTypes())),
 		Check:            readCheckTiming(o),
 		ParentID:         readParent(o),
 		Name:             o.Text("name"),
@@ -407,7 +408,7 @@ func (a *api) changeMonitor(c *call) (store.Response, error) {
 		ComponentID:      o.Text("component_id"),
 		Enabled:          o.Flag("enabled"),
 		FailureThreshold: o.Integer("failure_threshold"),
-		DownStatus:       web.Enum(o, "down_status", allswell.DownStatuses),
+		DownStatus:       jsonobject.Enum(o, "down_status", allswell.DownStatuses),
 		AutoIncidents:    readAutoIncidents(o),
 		MaxRuntime:       readMaxRuntime(o),
 		PublishOutput:    o.Flag("publish_output"),

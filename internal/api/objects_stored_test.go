@@ -12,7 +12,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/web"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/test/stored"
 )
 
@@ -143,7 +143,7 @@ func TestObjectsAsStored(t *testing.T) {
 
 	var text strings.Builder
 	for _, p := range all {
-		body, err := web.Marshal(p.json)
+		body, err := jsonobject.Marshal(p.json)
 		var indented any
 		if err == nil {
 			err = json.Unmarshal(body, &indented)

@@ -7,9 +7,9 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/web"
 )
 
 // onCallRoutes are the routes of on-call schedules.
@@ -118,9 +118,9 @@ func (a *api) getOnCall(c *call) (store.Response, error) {
 }
 
 // readOnCall returns a function that sets the given fields of an on-call schedule. Its accessors are called at once.
-func readOnCall(o *web.Object) func(*alert.OnCall) {
+func readOnCall(o *jsonobject.Object) func(*alert.OnCall) {
 	name, zone := o.Text("name"), o.Text("zone")
-	day := web.Enum(o, "hand_over_day", alert.Weekdays)
+	day := jsonobject.Enum(o, "hand_over_day", alert.Weekdays)
 	var at *alert.ClockTime
 	if o.Given("hand_over_at") {
 		at = new(readClockTime(o, "hand_over_at"))
@@ -139,7 +139,7 @@ func readOnCall(o *web.Object) func(*alert.OnCall) {
 }
 
 // readDate reads a day as midnight UTC; nil: it is not given.
-func readDate(o *web.Object, field string) *time.Time {
+func readDate(o *jsonobject.Object, field string) *time.Time {
 	text := o.Text(field)
 	if text == nil {
 		return nil
@@ -151,7 +151,7 @@ func readDate(o *web.Object, field string) *time.Time {
 	return &day
 }
 
-func readParticipants(o *web.Object) (all []alert.Participant) {
+func readParticipants(o *jsonobject.Object) (all []alert.Participant) {
 	for _, object := range o.Objects("participants", alert.MaxParticipants) {
 		object.Require("name", "channel_ids")
 		p := alert.Participant{Name: orZero(object.Text("name"))}
@@ -161,7 +161,7 @@ func readParticipants(o *web.Object) (all []alert.Participant) {
 	return all
 }
 
-func readOverrides(o *web.Object) (all []alert.Override) {
+func readOverrides(o *jsonobject.Object) (all []alert.Override) {
 	for i, object := range o.Objects("overrides", alert.MaxOverrides) {
 		object.Require("participant", "starts_at", "ends_at")
 		v := alert.Override{

@@ -6,10 +6,10 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/password"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/web"
 )
 
 // pageAccessRoutes are the routes of who can see a page.
@@ -67,7 +67,7 @@ func (a *api) changePageAccess(c *call) (store.Response, error) {
 	ch := allswell.PageAccessChange{Members: o.Flag("members"), Networks: readNetworks(o)}
 	if o.Null("link") {
 		ch.Link = new(false)
-	} else if web.Enum(o, "link", []linkChange{newLink}) != nil {
+	} else if jsonobject.Enum(o, "link", []linkChange{newLink}) != nil {
 		ch.Link = new(true)
 	}
 	secret, changed := o.NullableText("password")
@@ -90,7 +90,7 @@ func (a *api) changePageAccess(c *call) (store.Response, error) {
 }
 
 // readNetworks reads a list of addresses and networks; null is an empty one.
-func readNetworks(o *web.Object) *[]netip.Prefix {
+func readNetworks(o *jsonobject.Object) *[]netip.Prefix {
 	if o.Null("networks") {
 		return new([]netip.Prefix)
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/web"
 )
 
 // pageRoutes are the routes of pages.
@@ -123,7 +123,7 @@ func (a *api) createPage(c *call) (store.Response, error) {
 }
 
 // readNewPage reads the fields of a page, and returns what is invalid.
-func (a *api) readNewPage(o *web.Object, slug string) (allswell.NewPage, error) {
+func (a *api) readNewPage(o *jsonobject.Object, slug string) (allswell.NewPage, error) {
 	n := allswell.NewPage{
 		Name:         orZero(o.Text("name")),
 		Slug:         slug,
@@ -135,15 +135,15 @@ func (a *api) readNewPage(o *web.Object, slug string) (allswell.NewPage, error) 
 }
 
 // readPageSettings reads the settings of a page. Null clears an optional one.
-func readPageSettings(o *web.Object) allswell.PageSettings {
+func readPageSettings(o *jsonobject.Object) allswell.PageSettings {
 	settings := allswell.PageSettings{
 		TimeZone: o.Text("time_zone"),
 		Language: nullableText(o, "language"),
 		Domain:   nullableText(o, "domain"),
 		Accent:   nullableText(o, "accent"),
 
-		AutoIncidents: web.Enum(o, "auto_incidents", allswell.AutoIncidentModes),
-		Visibility:    web.Enum(o, "visibility", allswell.Visibilities),
+		AutoIncidents: jsonobject.Enum(o, "auto_incidents", allswell.AutoIncidentModes),
+		Visibility:    jsonobject.Enum(o, "visibility", allswell.Visibilities),
 		Home:          o.Flag("home"),
 
 		WebhookSignUps: o.Flag("webhook_sign_ups"),
@@ -189,7 +189,7 @@ func (a *api) checkPageSettings(settings allswell.PageSettings) error {
 }
 
 // nullableText reads a text; null becomes "".
-func nullableText(o *web.Object, field string) *string {
+func nullableText(o *jsonobject.Object, field string) *string {
 	if o.Null(field) {
 		return new(string)
 	}

@@ -4,9 +4,9 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/web"
 )
 
 // pingKeyRoutes are the routes of ping keys.
@@ -64,7 +64,7 @@ func (a *api) changePingKey(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	ch := allswell.PingKeyChange{Access: web.Enum(o, "access", allswell.PingAccesses), Key: o.Text("key")}
+	ch := allswell.PingKeyChange{Access: jsonobject.Enum(o, "access", allswell.PingAccesses), Key: o.Text("key")}
 	if err := o.Check(ch.Validate()); err != nil {
 		return store.Response{}, err
 	}

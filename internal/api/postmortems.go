@@ -2,9 +2,9 @@ package api
 
 import (
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/web"
 )
 
 // postmortemRoutes are the routes of post-mortems.
@@ -54,7 +54,7 @@ func (a *api) getPostmortem(c *call) (store.Response, error) {
 
 // putPostmortem writes the post-mortem of an incident, and publishes it or makes it a draft if the body says so.
 func (a *api) putPostmortem(c *call) (store.Response, error) {
-	n, err := put[postmortemJSON](c, func(o *web.Object) (n allswell.PostmortemInput, err error) {
+	n, err := put[postmortemJSON](c, func(o *jsonobject.Object) (n allswell.PostmortemInput, err error) {
 		o.Require("body")
 		n = allswell.PostmortemInput{Body: orZero(o.Text("body")), Published: o.Flag("published"), Silent: readSilent(o)}
 		return n, n.Validate()

@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/web"
 )
 
 // checkSlug adds an error if the body has another slug than the path.
-func checkSlug(o *web.Object, slug string) {
+func checkSlug(o *jsonobject.Object, slug string) {
 	if given := o.Text("slug"); given != nil && *given != slug {
 		o.Reject("slug", "must be the one in the address, or left out")
 	}
@@ -30,7 +30,7 @@ func putResponse[T allswell.Auditable, J any](c *call, v T, created bool, err er
 
 // put reads the body of a PUT with the fields that read returns. The other fields of J, the JSON of the resource, are
 // accepted and ignored.
-func put[J, N any](c *call, read func(*web.Object) (N, error)) (n N, err error) {
+func put[J, N any](c *call, read func(*jsonobject.Object) (N, error)) (n N, err error) {
 	o, err := c.object()
 	if err != nil {
 		return n, err
@@ -42,7 +42,7 @@ func put[J, N any](c *call, read func(*web.Object) (N, error)) (n N, err error) 
 }
 
 // allowReadOnly accepts and ignores the fields of J that no accessor reads.
-func allowReadOnly[J any](o *web.Object) { o.AllowReadOnly(namesOf[J]()...) }
+func allowReadOnly[J any](o *jsonobject.Object) { o.AllowReadOnly(namesOf[J]()...) }
 
 // namesOf returns the names of the fields of a JSON struct.
 func namesOf[J any]() (names []string) {
@@ -56,7 +56,7 @@ func namesOf[J any]() (names []string) {
 
 func (a *api) putPage(c *call) (store.Response, error) {
 	slug := c.PathValue("pageSlug")
-	n, err := put[pageJSON](c, func(o *web.Object) (allswell.NewPage, error) {
+	n, err := put[pageJSON](c, func(o *jsonobject.Object) (allswell.NewPage, error) {
 		checkSlug(o, slug)
 		return a.readNewPage(o, slug)
 	})
@@ -69,7 +69,7 @@ func (a *api) putPage(c *call) (store.Response, error) {
 
 func (a *api) putComponent(c *call) (store.Response, error) {
 	ref := c.PathValue("componentId")
-	n, err := put[componentJSON](c, func(o *web.Object) (allswell.NewComponent, error) {
+	n, err := put[componentJSON](c, func(o *jsonobject.Object) (allswell.NewComponent, error) {
 		checkSlug(o, ref)
 		return readNewComponent(o, "")
 	})
@@ -86,7 +86,7 @@ func (a *api) putMonitor(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	n, err := put[monitorJSON](c, func(o *web.Object) (allswell.NewMonitor, error) {
+	n, err := put[monitorJSON](c, func(o *jsonobject.Object) (allswell.NewMonitor, error) {
 		checkSlug(o, ref)
 		return readNewMonitor(o, "", before)
 	})

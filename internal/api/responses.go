@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -18,7 +19,7 @@ const (
 
 // newResponse returns a response with a single resource.
 func newResponse(status int, resource any) (store.Response, error) {
-	body, err := web.Marshal(struct {
+	body, err := jsonobject.Marshal(struct {
 		Data any `json:"data"`
 	}{resource})
 	return store.Response{Status: status, Body: body}, err
@@ -37,7 +38,7 @@ func newListResponse[T, J any](items []T, total int, r store.Pagination, toJSON 
 	for i, item := range items {
 		data[i] = toJSON(item)
 	}
-	body, err := web.Marshal(struct {
+	body, err := jsonobject.Marshal(struct {
 		Data []J      `json:"data"`
 		Meta metaJSON `json:"meta"`
 	}{data, metaJSON{r.Page, r.PerPage, total}})

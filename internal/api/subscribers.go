@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -149,7 +150,7 @@ func (a *api) createSubscriber(c *call) (store.Response, error) {
 	}
 	o.Require("channel", "target")
 	n, invalid := allswell.NewSubscriber{
-		Channel:    orZero(web.Enum(o, "channel", allswell.Channels)),
+		Channel:    orZero(jsonobject.Enum(o, "channel", allswell.Channels)),
 		Target:     orZero(o.Text("target")),
 		Components: o.Texts("components"),
 		Confirmed:  orZero(o.Flag("confirmed")),

@@ -4,9 +4,9 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/web"
 )
 
 // tokenRoutes are the routes of API tokens.
@@ -80,7 +80,7 @@ func (a *api) issueToken(c *call) (store.Response, error) {
 	o.Require("scope")
 	n := allswell.NewToken{
 		Name:  orZero(o.Text("name")),
-		Scope: orZero(web.Enum(o, "scope", allswell.Scopes)),
+		Scope: orZero(jsonobject.Enum(o, "scope", allswell.Scopes)),
 
 		ExpiresAt: orZero(o.Instant("expires_at")),
 		Limit:     allswell.LimitTo(o.Texts("pages")),

@@ -4,9 +4,9 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/web"
 )
 
 // updateRoutes are the routes of incidents' updates.
@@ -119,8 +119,8 @@ func (a *api) postUpdate(c *call) (store.Response, error) {
 	}
 	n := allswell.NewIncidentUpdate{
 		Message: orZero(o.Text("message")),
-		State:   web.Enum(o, "state", allswell.IncidentStates),
-		Impact:  web.Enum(o, "impact", allswell.Impacts),
+		State:   jsonobject.Enum(o, "state", allswell.IncidentStates),
+		Impact:  jsonobject.Enum(o, "impact", allswell.Impacts),
 		At:      orZero(o.Instant("at")),
 	}
 	n.Silent = readSilentPast(o, !n.At.IsZero())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -45,12 +46,12 @@ func newConditionsJSON(r allswell.RunConditions) conditionsJSON {
 }
 
 // readConditions reads the conditions on runs; null is the default of each.
-func readConditions(o *web.Object) allswell.ConditionsChange {
+func readConditions(o *jsonobject.Object) allswell.ConditionsChange {
 	action := func(key string) *allswell.ConditionAction {
 		if o.Null(key) {
 			return new(allswell.ConditionAction)
 		}
-		return web.Enum(o, key, allswell.ConditionActions)
+		return jsonobject.Enum(o, key, allswell.ConditionActions)
 	}
 	ch := allswell.ConditionsChange{
 		MinRuntime: readRuntime(o, "min_runtime"), NoOverlap: o.Flag("no_overlap"),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/assets"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -116,7 +117,7 @@ func (v *visit) setPageImage() error {
 	if errors.As(err, &bad) {
 		s := &pageSettingsScreen{form: newForm(pageValues(h.Page)), pageHead: h}
 		s.bad = new(allswell.ValidationError)
-		for _, p := range bad.Of(web.BodyField) {
+		for _, p := range bad.Of(jsonobject.BodyField) {
 			s.refuse(string(kind), p.Code, p.Args...)
 		}
 		return v.showPageForm(http.StatusUnprocessableEntity, s)

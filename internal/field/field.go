@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/web"
+	"github.com/allswell/allswell/internal/jsonobject"
 )
 
 // Kind is how the values of a field are written.
@@ -69,9 +69,9 @@ func (i Info) FlagName() string { return strings.ReplaceAll(cmp.Or(i.flag, i.Nam
 // Field describes a field of T. The functions of this package make fields, and its methods say more of them.
 type Field[T any] struct {
 	info    Info
-	pointer func(*T) any               // to the value
-	json    func(*T) any               // a string, a number, a boolean, a list, or nil
-	read    func(*web.Object) func(*T) // nil: it is not given, or not valid, which is an error of the object
+	pointer func(*T) any                      // to the value
+	json    func(*T) any                      // a string, a number, a boolean, a list, or nil
+	read    func(*jsonobject.Object) func(*T) // nil: it is not given, or not valid, which is an error of the object
 	copy    func(to, from *T)
 	clear   func(*T)                                                                // sets the zero value
 	isZero  func(*T) bool                                                           //
@@ -84,7 +84,7 @@ type Field[T any] struct {
 // codec is what a kind does with values of type V.
 type codec[V comparable] struct {
 	json   func(V) any
-	read   func(*web.Object, string) *V
+	read   func(*jsonobject.Object, string) *V
 	check  func(Info, V, *allswell.ValidationError) // nil: all values are valid
 	format func(V, *time.Location) string
 	parse  func(string, *time.Location, time.Time) (V, error)
@@ -100,7 +100,7 @@ func newField[T any, V comparable](info Info, at func(*T) *V, c codec[V]) *Field
 	f.copy = func(to, from *T) { *at(to) = *at(from) }
 	f.clear = set(zero)
 	f.isZero = func(t *T) bool { return *at(t) == zero }
-	f.read = func(o *web.Object) func(*T) {
+	f.read = func(o *jsonobject.Object) func(*T) {
 		if v := c.read(o, f.info.Name); v != nil {
 			return set(*v)
 		}

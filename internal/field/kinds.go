@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 	"github.com/allswell/allswell/internal/timeinput"
-	"github.com/allswell/allswell/internal/web"
 )
 
 // ID is the id of a resource, which begins with a prefix.
@@ -37,7 +37,7 @@ func Choice[T any, V ~string](name string, at func(*T) *V, options ...Option) *F
 		values[i], words[i] = V(o.Value), o.Value
 	}
 	c := texts[V]()
-	c.read = func(o *web.Object, name string) *V { return web.Enum(o, name, values) }
+	c.read = func(o *jsonobject.Object, name string) *V { return jsonobject.Enum(o, name, values) }
 	c.check = func(i Info, v V, bad *allswell.ValidationError) {
 		if !slices.Contains(values, v) {
 			bad.Add(i.Name, "must be one of: %s", strings.Join(words, ", "))
@@ -53,7 +53,7 @@ func Of[V ~string](value V, label string) Option { return Option{string(value), 
 func texts[V ~string]() codec[V] {
 	return codec[V]{
 		json: func(v V) any { return string(v) },
-		read: func(o *web.Object, name string) *V {
+		read: func(o *jsonobject.Object, name string) *V {
 			if text := o.Text(name); text != nil {
 				return new(V(*text))
 			}
@@ -88,7 +88,7 @@ func Time[T any](name string, at func(*T) *time.Time) *Field[T] {
 			}
 			return allswell.FormatTime(v)
 		},
-		read: func(o *web.Object, name string) *time.Time { return o.Instant(name) },
+		read: func(o *jsonobject.Object, name string) *time.Time { return o.Instant(name) },
 		format: func(v time.Time, zone *time.Location) string {
 			if v.IsZero() {
 				return ""

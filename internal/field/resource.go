@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/web"
+	"github.com/allswell/allswell/internal/jsonobject"
 )
 
 // Resource describes the objects of a type. The field id is their id; name or title is their name in the audit log;
@@ -124,7 +124,7 @@ func appendValue(b []byte, value any) []byte {
 			return append(append(append(b, '"'), v...), '"')
 		}
 	}
-	text, err := web.Marshal(value)
+	text, err := jsonobject.Marshal(value)
 	if err != nil {
 		panic(err) // texts, numbers, booleans and lists of them always marshal
 	}
@@ -162,7 +162,7 @@ type Change[T any] func(*T) error
 
 // Read reads the fields of a request that changes an object or, if replace is set, that says all of it: then a field
 // that is not given is empty, or has its default.
-func (r *Resource[T]) Read(o *web.Object, replace bool) Change[T] {
+func (r *Resource[T]) Read(o *jsonobject.Object, replace bool) Change[T] {
 	var sets []func(*T)
 	for _, f := range r.Fields {
 		if f.info.ReadOnly {

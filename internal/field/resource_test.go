@@ -13,7 +13,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/field"
-	"github.com/allswell/allswell/internal/web"
+	"github.com/allswell/allswell/internal/jsonobject"
 )
 
 // note is a resource with a field of each kind.
@@ -68,7 +68,7 @@ func TestJSON(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	text := "\"\\ \t<&>\u2028é\x7f"
-	want, err := web.Marshal(text)
+	want, err := jsonobject.Marshal(text)
 	if got := string(notes.JSON(note{Text: text})); err != nil || !strings.Contains(got, `"text":`+strings.TrimSpace(string(want))+`,`) || !strings.Contains(got, `"until":null`) {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -100,7 +100,7 @@ func TestChanges(t *testing.T) {
 		`{"name":"New","id":"note_2"}`: {"Unknown field.", "Unknown field.", "Unknown field."},
 	} {
 		read := func(replace bool) field.Change[note] {
-			o, err := web.ParseObject([]byte(body))
+			o, err := jsonobject.Parse([]byte(body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +132,7 @@ func TestChanges(t *testing.T) {
 
 // TestChangeIsRepeatable applies a change with errors twice, as a transaction that is repeated does.
 func TestChangeIsRepeatable(t *testing.T) {
-	o, err := web.ParseObject([]byte(`{"name":"","from":1}`))
+	o, err := jsonobject.Parse([]byte(`{"name":"","from":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}

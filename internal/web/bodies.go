@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/jsonobject"
 )
 
 // The memory for bodies that handlers read as a whole. Small bodies need no place, so that large ones never keep them out.
@@ -25,6 +27,27 @@ const (
 
 // ErrBodies is the error of reading a body for which there is no room within bodyWait. It wraps allswell.ErrBusy.
 var ErrBodies = fmt.Errorf("%w: too many large requests are being read", allswell.ErrBusy)
+
+// MaxBody is the maximum length of a request's body in bytes.
+const MaxBody = 1 << 20
+
+// ReadBody returns the request's body. The error is a *TooLarge if the body has more than limit bytes, and an
+// *allswell.ValidationError if it ends early, and ErrBodies if there is no room for it now.
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return nil, &TooLarge{limit}
+	}
+	if errors.Is(err, ErrBodies) {
+		return nil, ErrBodies
+	}
+	if err != nil {
+		var bad allswell.ValidationError
+		bad.Add(jsonobject.BodyField, "The body could not be read to its end.")
+		return nil, bad.Err()
+	}
+	return body, nil
+}
 
 // Bodies bounds the memory for the bodies of requests in flight. Clients share it: one address, or one network, has at
 // most half of the places.

@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -97,4 +99,19 @@ func TestPlacesOfBodiesAreFreeAgain(t *testing.T) {
 			send(h, fmt.Sprint("large body ", i), "192.0.2.1:1", 100<<10)
 		}
 	})
+}
+
+func TestReadBody(t *testing.T) {
+	read := func(r *http.Request) ([]byte, error) { return web.ReadBody(httptest.NewRecorder(), r, web.MaxBody) }
+	whole := bytes.Repeat([]byte("x"), web.MaxBody)
+	if body, err := read(httptest.NewRequest("POST", "/", bytes.NewReader(whole))); err != nil || !bytes.Equal(body, whole) {
+		t.Errorf("the largest body: %d bytes, %v", len(body), err)
+	}
+	if _, err := read(httptest.NewRequest("POST", "/", bytes.NewReader(append(whole, 'x')))); !errors.As(err, new(*web.TooLarge)) {
+		t.Errorf("one byte more: %v", err)
+	}
+	broken := httptest.NewRequest("POST", "/", iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader("{}"))))
+	if _, err := read(broken); !strings.Contains(fmt.Sprint(err), "could not be read to its end") {
+		t.Errorf("a body that breaks off: %v", err)
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 )
 
 // Handler answers a request, or returns an error without having written anything.
@@ -203,7 +204,7 @@ func failureAttrs(r *http.Request, err error) []slog.Attr {
 }
 
 func writeFailure(w http.ResponseWriter, status int, f failure) {
-	body, err := Marshal(f)
+	body, err := jsonobject.Marshal(f)
 	if err != nil { // impossible for strings
 		panic(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 )
 
 // serve runs a handler that fails with err.
@@ -255,9 +256,19 @@ func TestQuery(t *testing.T) {
 		"a": {"The a must be a whole number from 8 to 9."}, "c": {"The c must be true or false."},
 		"d": {"The d must be a whole number from 1 to 9."}, "e": {"The e is given more than once."},
 	}
-	if diff := cmp.Diff(want, fieldErrors(t, q.Check())); diff != "" {
+	if diff := cmp.Diff(want, messages(t, q.Check())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// messages returns the messages of a *ValidationError by field.
+func messages(t *testing.T, err error) map[string][]string {
+	t.Helper()
+	var bad *allswell.ValidationError
+	if !errors.As(err, &bad) {
+		t.Fatalf("not a *ValidationError: %v", err)
+	}
+	return bad.Messages()
 }
 
 func TestChoices(t *testing.T) {
@@ -281,14 +292,14 @@ func TestChoices(t *testing.T) {
 		if got := Choices(q, "f", allswell.Impacts); got != nil {
 			t.Errorf("%q is read as %v", raw, got)
 		}
-		if diff := cmp.Diff(map[string][]string{"f": {complaint}}, fieldErrors(t, q.Check())); diff != "" {
+		if diff := cmp.Diff(map[string][]string{"f": {complaint}}, messages(t, q.Check())); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", raw, diff)
 		}
 	}
 }
 
 func TestMarshalLeavesTextAsItIs(t *testing.T) {
-	got, err := Marshal(map[string]string{"a": "<b>&'\" é\u2028"})
+	got, err := jsonobject.Marshal(map[string]string{"a": "<b>&'\" é\u2028"})
 	if want := "{\"a\":\"<b>&'\\\" é\\u2028\"}\n"; err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/jsonobject"
 )
 
 // imageExtensions are the file name extensions of images, by media type.
@@ -21,18 +22,18 @@ var imageExtensions = map[string]string{
 
 // ReadImage returns the page image in a body. Its name is 16 hexadecimal digits of a hash of the body and an extension,
 // so that caches may keep it forever. The error for a body that is not an image, or larger than allswell.MaxImageSize,
-// is an *allswell.ValidationError for BodyField.
+// is an *allswell.ValidationError for jsonobject.BodyField.
 func ReadImage(kind allswell.ImageKind, body []byte) (allswell.PageImage, error) {
 	mediaType := imageType(body)
 	ext := imageExtensions[mediaType]
 	var bad allswell.ValidationError
 	switch {
 	case len(body) > allswell.MaxImageSize:
-		bad.Add(BodyField, "The image must have at most %d KiB.", allswell.MaxImageSize>>10)
+		bad.Add(jsonobject.BodyField, "The image must have at most %d KiB.", allswell.MaxImageSize>>10)
 	case ext == "":
-		bad.Add(BodyField, "The image must be a PNG, JPEG, GIF, WebP or SVG without a DOCTYPE, or an ICO for an icon.")
+		bad.Add(jsonobject.BodyField, "The image must be a PNG, JPEG, GIF, WebP or SVG without a DOCTYPE, or an ICO for an icon.")
 	case mediaType == "image/x-icon" && kind != allswell.ImageIcon:
-		bad.Add(BodyField, "An ICO can be the icon of a page, but not its logo.")
+		bad.Add(jsonobject.BodyField, "An ICO can be the icon of a page, but not its logo.")
 	}
 	if err := bad.Err(); err != nil {
 		return allswell.PageImage{}, err

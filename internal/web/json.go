@@ -1,22 +1,9 @@
 package web
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
 	"strconv"
 )
-
-// Marshal returns v as one line of JSON, without HTML escapes.
-func Marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
 
 // WriteJSON answers with a JSON body. It sets Cache-Control to no-store, because responses may contain secrets, unless
 // the header is already set.

@@ -123,7 +123,7 @@ func (q *Query) Flag(name string) *bool {
 func Choice[T ~string](q *Query, name string, values []T) T {
 	text, ok := q.one(name)
 	if ok && !slices.Contains(values, T(text)) {
-		q.bad.Add(name, "must be one of: %s", words(values))
+		q.bad.Add(name, "must be one of: %s", allswell.JoinValues(values))
 		return ""
 	}
 	return T(text)
@@ -139,7 +139,7 @@ func Choices[T ~string](q *Query, name string, values []T) []T {
 	for part := range strings.SplitSeq(text, ",") {
 		value := T(part)
 		if !slices.Contains(values, value) {
-			q.bad.Add(name, "must be one or several of: %s", words(values))
+			q.bad.Add(name, "must be one or several of: %s", allswell.JoinValues(values))
 			return nil
 		}
 		if !slices.Contains(chosen, value) {

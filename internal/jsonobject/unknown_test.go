@@ -1,4 +1,4 @@
-package web
+package jsonobject
 
 import (
 	"fmt"
@@ -38,7 +38,7 @@ func TestUnknownFields(t *testing.T) {
 		`{"components":[{"impact":"x"}],"status":"x"}`: {"components.0.impact": {unknown}, "status": {unknown}},
 		`{"` + strings.Repeat("é", 100) + `":1}`:       {strings.Repeat("é", 64) + "…": {unknown}},
 	} {
-		o, err := ParseObject([]byte(body))
+		o, err := Parse([]byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestUnknownFields(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", body, diff)
 			}
 		}
-		o, _ = ParseObject([]byte(body))
+		o, _ = Parse([]byte(body))
 		o.AllowUnknown()
 		readSample(o)
 		if unknown, more := o.Unknown(); o.Check(nil) != nil || len(unknown) != len(want) || more != 0 {
@@ -63,7 +63,7 @@ func TestManyUnknownFields(t *testing.T) {
 	for i := range 5000 {
 		fields = append(fields, fmt.Sprintf(`"%s%d":1`, strings.Repeat("x", 60), i))
 	}
-	o, err := ParseObject([]byte("{" + strings.Join(fields, ",") + "}"))
+	o, err := Parse([]byte("{" + strings.Join(fields, ",") + "}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestManyUnknownFields(t *testing.T) {
 
 // TestReadOnlyFields checks that fields that are accepted in a PUT are not suggested.
 func TestReadOnlyFields(t *testing.T) {
-	o, err := ParseObject([]byte(`{"created_at":"x","creatd_at":"x"}`))
+	o, err := Parse([]byte(`{"created_at":"x","creatd_at":"x"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

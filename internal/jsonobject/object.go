@@ -1,16 +1,14 @@
-package web
+// Package jsonobject reads JSON objects strictly and within limits, and reports all errors at once; and it writes JSON.
+package jsonobject
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -18,30 +16,11 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Limits of a request's body.
-const (
-	MaxBody  = 1 << 20 // bytes
-	MaxDepth = 32      // objects and arrays within each other, the outermost included
-)
+// MaxDepth is how deep objects and arrays may be within each other, the outermost included.
+const MaxDepth = 32
 
 // BodyField is the field name for errors of the body as a whole.
 const BodyField = "body"
-
-// ReadBody returns the request's body. The error is a *TooLarge if the body has more than limit bytes, and an
-// *allswell.ValidationError if it ends early, and ErrBodies if there is no room for it now.
-func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, &TooLarge{limit}
-	}
-	if errors.Is(err, ErrBodies) {
-		return nil, ErrBodies
-	}
-	if err != nil {
-		return nil, invalid(BodyField, "The body could not be read to its end.")
-	}
-	return body, nil
-}
 
 // Object is a JSON object that a client has sent. Its accessors collect errors, so that Check can return all of them at
 // once. A field is absent, null or given; accessors treat null as absent unless their documentation says otherwise.
@@ -56,10 +35,10 @@ type Object struct {
 	readOnly map[string]bool // see AllowReadOnly
 }
 
-// ParseObject parses a body that must be one JSON object (RFC 8259) in UTF-8. It returns an *allswell.ValidationError
+// Parse parses a body that must be one JSON object (RFC 8259) in UTF-8. It returns an *allswell.ValidationError
 // if the body is malformed or nested deeper than MaxDepth. A duplicate name is an error that Check returns, because
 // parsers disagree about which value counts.
-func ParseObject(body []byte) (*Object, error) {
+func Parse(body []byte) (*Object, error) {
 	switch {
 	case len(bytes.TrimLeft(body, " \t\r\n")) == 0:
 		return nil, invalid(BodyField, "The body must be a JSON object; it is empty.")
@@ -365,18 +344,10 @@ func Enum[T ~string](o *Object, field string, values []T) *T {
 	text, problem := readText(o.fields[field])
 	value := T(text)
 	if problem != "" || !slices.Contains(values, value) {
-		o.Add(field, "must be one of: %s", words(values))
+		o.Add(field, "must be one of: %s", allswell.JoinValues(values))
 		return nil
 	}
 	return &value
-}
-
-func words[T ~string](values []T) string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = string(v)
-	}
-	return strings.Join(out, ", ")
 }
 
 // badEscape returns what is wrong with the escapes of a JSON string, or "". encoding/json replaces a lone surrogate with

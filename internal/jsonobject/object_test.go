@@ -1,4 +1,4 @@
-package web
+package jsonobject
 
 import (
 	"bytes"
@@ -6,13 +6,10 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,15 +32,15 @@ func fieldErrors(t testing.TB, err error) map[string][]string {
 
 func parse(t testing.TB, body string) *Object {
 	t.Helper()
-	o, err := ParseObject([]byte(body))
+	o, err := Parse([]byte(body))
 	if err != nil {
-		t.Fatalf("ParseObject(%q): %v", body, err)
+		t.Fatalf("Parse(%q): %v", body, err)
 	}
 	o.AllowUnknown()
 	return o
 }
 
-func TestParseObjectRejects(t *testing.T) {
+func TestParseRejects(t *testing.T) {
 	nested := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}` }
 	tests := []struct{ name, body, want string }{
 		{"nothing", "", "The body must be a JSON object; it is empty."},
@@ -58,7 +55,7 @@ func TestParseObjectRejects(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := ParseObject([]byte(tt.body))
+			_, err := Parse([]byte(tt.body))
 			if diff := cmp.Diff(map[string][]string{"body": {tt.want}}, fieldErrors(t, err)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -318,22 +315,7 @@ func TestCheckMergesErrors(t *testing.T) {
 	}
 }
 
-func TestReadBody(t *testing.T) {
-	read := func(r *http.Request) ([]byte, error) { return ReadBody(httptest.NewRecorder(), r, MaxBody) }
-	whole := bytes.Repeat([]byte("x"), MaxBody)
-	if body, err := read(httptest.NewRequest("POST", "/", bytes.NewReader(whole))); err != nil || !bytes.Equal(body, whole) {
-		t.Errorf("the largest body: %d bytes, %v", len(body), err)
-	}
-	if _, err := read(httptest.NewRequest("POST", "/", bytes.NewReader(append(whole, 'x')))); !errors.As(err, new(*TooLarge)) {
-		t.Errorf("one byte more: %v", err)
-	}
-	broken := httptest.NewRequest("POST", "/", iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader("{}"))))
-	if _, err := read(broken); fieldErrors(t, err)[BodyField] == nil {
-		t.Errorf("a body that breaks off: %v", err)
-	}
-}
-
-// names returns the names of an object in their order, independently of ParseObject.
+// names returns the names of an object in their order, independently of Parse.
 func names(body []byte) (out []string) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber() // 1e700 is not a float64 but must not stop reading
@@ -364,7 +346,7 @@ func names(body []byte) (out []string) {
 	}
 }
 
-// FuzzObject compares ParseObject and the accessors with encoding/json: they accept only what it reads,
+// FuzzObject compares Parse and the accessors with encoding/json: they accept only what it reads,
 // and return an error for everything else.
 func FuzzObject(f *testing.F) {
 	for _, body := range []string{
@@ -380,7 +362,7 @@ func FuzzObject(f *testing.F) {
 		dec := json.NewDecoder(bytes.NewReader(body))
 		dec.UseNumber()
 		readable := dec.Decode(&want) == nil && want != nil && json.Valid(body)
-		o, err := ParseObject(body)
+		o, err := Parse(body)
 		if err != nil {
 			fieldErrors(t, err)
 			if readable && utf8.Valid(body) && !tooDeep(body) {
