@@ -42,6 +42,9 @@ func (p Problem) Key() string { return p.Field[strings.LastIndexByte(p.Field, '.
 // verb matches a verb of a code, with the article before it.
 var verb = regexp.MustCompile(`((?:[Tt]he|an?) )?%[a-z%]`)
 
+// simpleVerb matches the verbs of codes.
+var simpleVerb = regexp.MustCompile(`%[sdqv]`)
+
 // Text returns the predicate or the sentence with the words of a surface for other fields. Words that begin with no letter,
 // such as quotation marks and flags, have no article.
 func (p Problem) Text(word func(key string) string) string {
@@ -98,6 +101,10 @@ func (p *Problem) UnmarshalJSON(data []byte) error {
 	}
 	if err := json.Unmarshal(data, &sent); err != nil {
 		return err
+	}
+	format := strings.ReplaceAll(sent.Code, "%%", "")
+	if n := len(simpleVerb.FindAllString(format, -1)); n != len(sent.Args) || n != strings.Count(format, "%") {
+		sent.Code, sent.Args = strings.ReplaceAll(sent.Code, "%", "%%"), nil // not of an Allswell server: it is shown as it is
 	}
 	*p = Problem{sent.Field, sent.Code, make([]any, len(sent.Args))}
 	for i, raw := range sent.Args {

@@ -56,4 +56,24 @@ func TestProblemsHaveWords(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"field": "x", "code": "must be %v", "args": [1.5]}`), &newer); err != nil || newer.Message() != "The x must be 1.5." {
 		t.Errorf("of a newer server: %q, %v", newer.Message(), err)
 	}
+	for _, code := range []string{"is %s", "is %d%%s", "is %999999999d", "is 50%", "%[2]s", "is %s of %s"} {
+		sent, err := json.Marshal(allswell.Problem{Field: "x", Code: code, Args: []any{1}})
+		if code == "is %s" {
+			sent, err = json.Marshal(allswell.Problem{Field: "x", Code: code})
+		}
+		var other allswell.Problem
+		if err == nil {
+			err = json.Unmarshal(sent, &other)
+		}
+		want := "The x " + code + "."
+		switch code {
+		case "is %d%%s":
+			want = "The x is 1%s."
+		case "%[2]s":
+			want = code
+		}
+		if err != nil || other.Message() != want {
+			t.Errorf("the code %q of another server: %q, want %q, %v", code, other.Message(), want, err)
+		}
+	}
 }

@@ -1,6 +1,6 @@
 // Package field describes resources by tables of their fields. From one table follow the JSON of a resource, the reading
 // of requests and forms, validation, the entries of the audit log, the columns of its table, flags, the API document and
-// the types of the client. docs/decisions/0121 says why it is a table.
+// the types of the client. docs/decisions/0120-a-table-of-fields.md says why it is a table.
 package field
 
 import (
@@ -30,8 +30,8 @@ const (
 
 // Info is what documents, forms and flags say about a field.
 type Info struct {
-	Name        string       // the key in JSON
-	Kind        Kind         //
+	Name        string // the key in JSON
+	Kind        Kind
 	Type        reflect.Type // of the values in Go
 	Doc         string       // what it is, without a full stop
 	Empty       string       // what a missing value means, such as "until it is deleted"; "": nothing special
@@ -73,8 +73,8 @@ type Field[T any] struct {
 	json    func(*T) any                      // a string, a number, a boolean, a list, or nil
 	read    func(*jsonobject.Object) func(*T) // nil: it is not given, or not valid, which is an error of the object
 	copy    func(to, from *T)
-	clear   func(*T)                                                                // sets the zero value
-	isZero  func(*T) bool                                                           //
+	clear   func(*T) // sets the zero value
+	isZero  func(*T) bool
 	fill    func(*T, time.Time)                                                     // sets the default; nil: the zero value is the default
 	check   func(*T, *allswell.ValidationError)                                     // adds what is wrong with the value
 	format  func(*T, *time.Location) string                                         // the text in forms
