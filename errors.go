@@ -56,7 +56,7 @@ func (e *ValidationError) Add(field, code string, args ...any) {
 	e.Problems = append(e.Problems, Problem{field, code, plain(args)})
 }
 
-// AddText adds a problem whose words come from elsewhere. They are a predicate or a sentence, as those of Add.
+// AddText adds a problem whose text was written elsewhere: a predicate or a sentence, like the codes of Add.
 func (e *ValidationError) AddText(field, text string) {
 	e.Problems = append(e.Problems, Problem{Field: field, Code: strings.ReplaceAll(text, "%", "%%")})
 }

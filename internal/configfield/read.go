@@ -41,8 +41,8 @@ func Read(
 	}
 	var more allswell.ValidationError
 	blank.Validate(&more)
-	more.Problems = slices.DeleteFunc(more.Problems, func(p allswell.Problem) bool { return bad.Has(p.Field) })
-	if err := allswell.JoinInvalid(bad.Err(), more.Err()); err != nil {
+	bad.AddMissing(&more)
+	if err := bad.Err(); err != nil {
 		return nil, nil, err
 	}
 	return encode(fields, blank, good, maxSize)

@@ -12,7 +12,7 @@ import (
 )
 
 var announcementScreens = objectScreens[allswell.Announcement]{
-	Resource: resource.Announcement, objects: (*store.Store).Announcements, plural: "announcements",
+	Resource: resource.Announcement, objects: (*store.Store).Announcements,
 	lines:    [][]string{{"title"}, {"message"}, {"level"}, {"shown_from", "shown_until"}},
 	deletion: "It disappears from the page at once.",
 }

@@ -16,7 +16,6 @@ type objectScreens[T any] struct {
 	*fields.Resource[T]
 	objects  func(*store.Store) store.Collection[T]
 	lines    [][]string // the fields of the form, by line
-	plural   string     // in paths
 	deletion string     // what happens if one is deleted
 }
 
@@ -37,7 +36,7 @@ type objectScreen struct {
 }
 
 // path returns the path of the objects of a page.
-func (o objectScreens[T]) path(p allswell.Page) string { return pagePath(p) + "/" + o.plural }
+func (o objectScreens[T]) path(p allswell.Page) string { return pagePath(p) + "/" + o.Path }
 
 // form draws the form of an object, whose times are in the zone of the page.
 func (o objectScreens[T]) form(f *form, p allswell.Page, path string) objectForm {

@@ -24,7 +24,7 @@ const notOver = `(shown_until_at IS NULL OR shown_until_at > $2)`
 
 // fillAnnouncements loads the announcements that are not over.
 func (c *session) fillAnnouncements(p *allswell.PageContents) (err error) {
-	p.Announcements, err = database.Query(c.Session, announcements.scan, `SELECT `+announcements.selected()+` FROM announcements
+	p.Announcements, err = database.Query(c.Session, announcements.scan, `SELECT `+announcements.selected+` FROM announcements
 		WHERE page_id = $1 AND `+notOver, p.Page.ID, millis(c.Now))
 	return err
 }

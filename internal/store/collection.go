@@ -36,7 +36,7 @@ func (c Collection[T]) List(ctx context.Context, actor allswell.Actor, page stri
 		return nil, 0, err
 	}
 	return listQuery[T]{
-		scan: c.scan, columns: c.selected(), from: `FROM ` + c.name + ` WHERE page_id = $1`, args: []any{p.ID}, order: c.order,
+		scan: c.scan, columns: c.selected, from: `FROM ` + c.name + ` WHERE page_id = $1`, args: []any{p.ID}, order: c.order,
 	}.load(ctx, c.s, r)
 }
 
@@ -47,7 +47,7 @@ func (c Collection[T]) Get(ctx context.Context, actor allswell.Actor, id string)
 
 func (c collection[T]) one(s *session, actor allswell.Actor, id string) (T, error) {
 	where, args := objectOf(actor, "", id)
-	return database.One(s.Session, c.scan, `SELECT `+c.selected()+` FROM `+c.name+` `+where, args...)
+	return database.One(s.Session, c.scan, `SELECT `+c.selected+` FROM `+c.name+` `+where, args...)
 }
 
 // lock returns an object under its page's lock.

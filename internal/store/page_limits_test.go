@@ -54,7 +54,7 @@ func TestPageLimits(t *testing.T) {
 		for _, actor := range actors {
 			for name, try := range verbs {
 				o := operations[name]
-				switch o { // whoever may do these cannot be limited
+				switch o { // actors with these rights cannot be limited to pages
 				case rights.TokenManage, rights.MemberManage, rights.SessionManage, rights.AuditRead:
 					continue
 				}

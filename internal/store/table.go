@@ -15,6 +15,7 @@ type table[T any] struct {
 	name     string
 	resource *field.Resource[T]
 	columns  []column[T]
+	selected string // the columns for a SELECT, in the order of scan
 }
 
 // column is a column of a table.
@@ -26,24 +27,20 @@ type column[T any] struct {
 
 // newTable returns the table of a resource, which has a column for each field, and others.
 func newTable[T any](name string, r *field.Resource[T], others ...column[T]) *table[T] {
-	t := &table[T]{name, r, others}
+	t := &table[T]{name: name, resource: r, columns: others}
 	for _, f := range r.Fields {
 		info := f.Info()
 		t.columns = append(t.columns, column[T]{info.Column(), f.Pointer, info.ReadOnly && info.Name != "updated_at"})
 	}
-	return t
-}
-
-// selected returns the columns for a SELECT, in the order of scan.
-func (t *table[T]) selected() string {
 	names := make([]string, len(t.columns))
 	for i, c := range t.columns {
 		names[i] = c.name
 	}
-	return strings.Join(names, ", ")
+	t.selected = strings.Join(names, ", ")
+	return t
 }
 
-// scan scans a row of selected.
+// scan scans a row of the selected columns.
 func (t *table[T]) scan(row database.Row) (v T, err error) {
 	to := make([]any, len(t.columns))
 	for i, c := range t.columns {
@@ -59,7 +56,7 @@ func (t *table[T]) insert(tx *tx, v *T) error {
 	for i, c := range t.columns {
 		places[i], args[i] = fmt.Sprintf("$%d", i+1), parameter(c.at(v))
 	}
-	_, err := tx.Exec(`INSERT INTO `+t.name+` (`+t.selected()+`) VALUES (`+strings.Join(places, ", ")+`)`, args...)
+	_, err := tx.Exec(`INSERT INTO `+t.name+` (`+t.selected+`) VALUES (`+strings.Join(places, ", ")+`)`, args...)
 	return err
 }
 
