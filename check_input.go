@@ -10,7 +10,7 @@ import (
 )
 
 // IsCheck reports whether the service checks the monitor's target itself.
-func (m Monitor) IsCheck() bool { return m.Type.IsCheck() }
+func (m MonitorConfig) IsCheck() bool { return m.Type.IsCheck() }
 
 // IsCheck reports whether the service checks the new monitor's target itself.
 func (n NewMonitor) IsCheck() bool { return n.Type.IsCheck() }
@@ -206,7 +206,7 @@ func NextCheck(monitorID string, interval time.Duration, after time.Time) time.T
 
 // auditCheck adds the fields of a check that the audit log records: its configuration, and the names, but not the
 // values, of its secrets.
-func (m Monitor) auditCheck(fields map[string]any) {
+func (m MonitorConfig) auditCheck(fields map[string]any) {
 	c := m.Check
 	var config map[string]any
 	if json.Unmarshal(c.Config, &config) == nil {

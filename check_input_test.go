@@ -24,7 +24,10 @@ func refusedFields(err error) string {
 // TestFieldsOfTheOtherKind checks that each field of a heartbeat is refused for a check, each of a check for a heartbeat, and
 // none whose value says the same as its absence.
 func TestFieldsOfTheOtherKind(t *testing.T) {
-	heartbeat := allswell.Monitor{Enabled: true, State: allswell.MonitorUp, Interval: time.Hour}
+	heartbeat := allswell.Monitor{
+		MonitorConfig: allswell.MonitorConfig{Enabled: true, Interval: time.Hour},
+		MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
+	}
 	cron := allswell.Cron{Expression: "0 * * * *", TimeZone: "UTC"}
 	conditions := func(ch allswell.ConditionsChange) allswell.MonitorChange {
 		return allswell.MonitorChange{Conditions: ch}

@@ -36,7 +36,10 @@ func TestForgottenResults(t *testing.T) {
 		MinCheckInterval, time.Hour, CheckResultRetention/3 - time.Second, CheckResultRetention / 3, CheckResultRetention/3 + time.Second, MaxCheckInterval,
 	} {
 		want := !CheckWait{Interval: interval}.LateAt(nil).Before(time.Time{}.Add(CheckResultRetention))
-		m := Monitor{Type: "http", Enabled: true, State: MonitorUp, Interval: interval, CheckState: CheckState{Status: CheckOK}}
+		m := Monitor{
+			MonitorConfig: MonitorConfig{Type: "http", Enabled: true, Interval: interval},
+			MonitorStatus: MonitorStatus{State: MonitorUp, CheckState: CheckState{Status: CheckOK}},
+		}
 		if m.ForgetsResults() != want || m.Healthy() == want {
 			t.Errorf("every %v: forgets results %t, healthy %t, want %t", interval, m.ForgetsResults(), m.Healthy(), want)
 		}

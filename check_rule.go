@@ -45,7 +45,7 @@ func (m Monitor) Healthy() bool {
 }
 
 // ForgetsResults reports whether the last result of a check may not be kept until the check is late.
-func (m Monitor) ForgetsResults() bool {
+func (m MonitorConfig) ForgetsResults() bool {
 	return (1+LateCheckIntervals)*m.Interval >= CheckResultRetention
 }
 
@@ -245,7 +245,7 @@ func (m *Monitor) countFailure() {
 }
 
 // restartCheck resets the state of a check, except for an outage.
-func (m *Monitor) restartCheck() {
+func (m *MonitorStatus) restartCheck() {
 	m.ConsecutiveFailures, m.FailuresSuppressed = 0, false
 	m.CheckState = CheckState{}
 }
@@ -253,7 +253,7 @@ func (m *Monitor) restartCheck() {
 // SuppressedNote returns the internal note that is added to the incident of a parent while the monitor fails, too.
 // pageID is the page of the incident. If the monitor is on another page, the note does not name it, because members and
 // tokens may be limited to pages.
-func (m Monitor) SuppressedNote(pageID string) string {
+func (m MonitorConfig) SuppressedNote(pageID string) string {
 	name := m.Name
 	if m.PageID != pageID {
 		name = "A monitor that does not belong to this page"

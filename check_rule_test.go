@@ -17,8 +17,12 @@ import (
 // results.
 func checkedMonitor(change ...func(*allswell.Monitor)) allswell.Monitor {
 	m := allswell.Monitor{
-		ID: "mon_x", Type: "http", Enabled: true, State: allswell.MonitorUp, Interval: time.Minute, FailureThreshold: 2,
-		Check: allswell.CheckSpec{Timeout: 10 * time.Second, RecoveryThreshold: 2, ConfirmFrom: 1},
+		ID: "mon_x",
+		MonitorConfig: allswell.MonitorConfig{
+			Type: "http", Enabled: true, Interval: time.Minute, FailureThreshold: 2,
+			Check: allswell.CheckSpec{Timeout: 10 * time.Second, RecoveryThreshold: 2, ConfirmFrom: 1},
+		},
+		MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
 	}
 	for _, f := range change {
 		f(&m)
@@ -110,7 +114,11 @@ func TestFailuresBelowAParentCountAnewAfterIt(t *testing.T) {
 	if fail(); m.ConsecutiveFailures != 1 || fail().WentDown || !fail().WentDown {
 		t.Errorf("after the parent: %+v", m)
 	}
-	job := allswell.Monitor{Enabled: true, State: allswell.MonitorUp, Interval: time.Minute, ParentDown: true}
+	job := allswell.Monitor{
+		MonitorConfig:  allswell.MonitorConfig{Enabled: true, Interval: time.Minute},
+		MonitorStatus:  allswell.MonitorStatus{State: allswell.MonitorUp},
+		MonitorDerived: allswell.MonitorDerived{ParentDown: true},
+	}
 	job.RecordPing(at(0))
 	for i := range 10 {
 		instant := at(time.Duration(i+2) * time.Minute)
@@ -120,7 +128,11 @@ func TestFailuresBelowAParentCountAnewAfterIt(t *testing.T) {
 			t.Errorf("tick %d: %v, %d failures", i, result, job.ConsecutiveFailures)
 		}
 	}
-	job = allswell.Monitor{Enabled: true, State: allswell.MonitorUp, ParentDown: true}
+	job = allswell.Monitor{
+		MonitorConfig:  allswell.MonitorConfig{Enabled: true},
+		MonitorStatus:  allswell.MonitorStatus{State: allswell.MonitorUp},
+		MonitorDerived: allswell.MonitorDerived{ParentDown: true},
+	}
 	if job.RecordFailure(at(0)) {
 		t.Error("a job failed below a parent that is down")
 	}

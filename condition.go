@@ -12,7 +12,7 @@ type Condition string
 
 // The conditions.
 const (
-	ConditionMaxRuntime     Condition = "max_runtime"      // a run ends within Monitor.RunLimit
+	ConditionMaxRuntime     Condition = "max_runtime"      // a run ends within MonitorConfig.RunLimit
 	ConditionMinRuntime     Condition = "min_runtime"      // a run that succeeds takes at least that long
 	ConditionMaxPerInterval Condition = "max_per_interval" // no more runs begin within an interval, or between two times of a Cron
 	ConditionNoOverlap      Condition = "no_overlap"       // a run begins when no other one is in progress
@@ -323,7 +323,7 @@ func (m Monitor) tooOften(s RunStart) bool {
 }
 
 // perInterval returns the limit of starts in words: "2 runs began within 1 hour".
-func (m Monitor) perInterval() string {
+func (m MonitorConfig) perInterval() string {
 	runs := "1 run"
 	if m.MaxPerInterval != 1 {
 		runs = fmt.Sprintf("%d runs", m.MaxPerInterval)

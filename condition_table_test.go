@@ -80,7 +80,7 @@ func TestActions(t *testing.T) {
 			if slices.Contains([]allswell.ConditionAction{w.MaxRuntimeAction, w.MinRuntimeAction, w.MaxPerIntervalAction, w.NoOverlapAction}, "") {
 				t.Errorf("without an action: %+v", w)
 			}
-			m := allswell.Monitor{RunConditions: r}
+			m := allswell.Monitor{MonitorConfig: allswell.MonitorConfig{RunConditions: r}}
 			_, down := m.Down(allswell.Verdict{Violated: []allswell.Violation{{Condition: c}}})
 			warned := m.Warn(allswell.Verdict{Violated: []allswell.Violation{{Condition: c}}})
 			if isDown := r.Action(c) == allswell.ActionDown; down != isDown || (len(warned) == 0) != isDown {
@@ -121,8 +121,11 @@ func TestEveryFieldOfConditionsChanges(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	overlap := allswell.Violation{Condition: allswell.ConditionNoOverlap}
 	m := allswell.Monitor{
-		Enabled: true, State: allswell.MonitorUp, Interval: time.Hour,
-		RunConditions: allswell.RunConditions{NoOverlap: true, MinRuntime: time.Minute, MaxRuntimeAction: allswell.ActionWarn},
+		MonitorConfig: allswell.MonitorConfig{
+			Enabled: true, Interval: time.Hour,
+			RunConditions: allswell.RunConditions{NoOverlap: true, MinRuntime: time.Minute, MaxRuntimeAction: allswell.ActionWarn},
+		},
+		MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
 	}
 	for i, step := range []struct {
 		verdict  allswell.Verdict
@@ -178,10 +181,10 @@ func TestEveryStart(t *testing.T) {
 	gap := func(from, to time.Duration) []allswell.ListeningGap {
 		return []allswell.ListeningGap{{From: at(from), To: at(to)}}
 	}
-	both := allswell.Monitor{Interval: time.Hour, RunConditions: allswell.RunConditions{MaxPerInterval: 2, NoOverlap: true}}
-	once := allswell.Monitor{Interval: time.Hour, RunConditions: allswell.RunConditions{MaxPerInterval: 1}}
-	short := allswell.Monitor{Interval: time.Minute, RunConditions: allswell.RunConditions{MaxPerInterval: 1}}
-	atTimes := allswell.Monitor{Cron: hourly, RunConditions: allswell.RunConditions{MaxPerInterval: 1}}
+	both := allswell.Monitor{MonitorConfig: allswell.MonitorConfig{Interval: time.Hour, RunConditions: allswell.RunConditions{MaxPerInterval: 2, NoOverlap: true}}}
+	once := allswell.Monitor{MonitorConfig: allswell.MonitorConfig{Interval: time.Hour, RunConditions: allswell.RunConditions{MaxPerInterval: 1}}}
+	short := allswell.Monitor{MonitorConfig: allswell.MonitorConfig{Interval: time.Minute, RunConditions: allswell.RunConditions{MaxPerInterval: 1}}}
+	atTimes := allswell.Monitor{MonitorConfig: allswell.MonitorConfig{Cron: hourly, RunConditions: allswell.RunConditions{MaxPerInterval: 1}}}
 	suppressed := func(until time.Duration) allswell.Monitor {
 		m := both
 		m.SuppressedUntil = at(until)
@@ -195,7 +198,7 @@ func TestEveryStart(t *testing.T) {
 		want    string
 	}{
 		"alone":                       {both, allswell.RunStart{}, good},
-		"without conditions":          {allswell.Monitor{Interval: time.Hour}, allswell.RunStart{Nth: at(-1), Open: open("o", -10*time.Minute, time.Hour)}, ""},
+		"without conditions":          {allswell.Monitor{MonitorConfig: allswell.MonitorConfig{Interval: time.Hour}}, allswell.RunStart{Nth: at(-1), Open: open("o", -10*time.Minute, time.Hour)}, ""},
 		"without overlaps":            {once, allswell.RunStart{Open: open("o", -10*time.Minute, time.Hour)}, "max_per_interval"},
 		"repeated":                    {both, allswell.RunStart{Repeated: true, Nth: at(-time.Minute)}, ""},
 		"of a run that is open":       {both, allswell.RunStart{Nth: at(-time.Minute), Open: open("r", -10*time.Minute, time.Hour)}, ""},
@@ -264,7 +267,7 @@ func TestEveryEnd(t *testing.T) {
 		"begun after its end":     {run(59 * time.Second), true, func(m *allswell.Monitor) { m.SuppressedUntil = noon.Add(-59 * time.Second) }, short},
 		"a success without a run": {allswell.Run{}, true, nil, ""},
 	} {
-		m := allswell.Monitor{RunConditions: allswell.RunConditions{MinRuntime: time.Minute}}
+		m := allswell.Monitor{MonitorConfig: allswell.MonitorConfig{RunConditions: allswell.RunConditions{MinRuntime: time.Minute}}}
 		if c.change != nil {
 			c.change(&m)
 		}

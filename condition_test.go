@@ -11,7 +11,7 @@ import (
 // TestCheckRun checks a run that began at the epoch and must end within 300 s, 60 s later.
 func TestCheckRun(t *testing.T) {
 	type gaps = []allswell.ListeningGap
-	m := allswell.Monitor{Enabled: true}
+	m := allswell.Monitor{MonitorConfig: allswell.MonitorConfig{Enabled: true}}
 	r := allswell.Run{StartedAt: epoch, DueAt: at(300 * time.Second)}
 	for _, c := range []struct {
 		name string
@@ -37,7 +37,7 @@ func TestCheckRun(t *testing.T) {
 // TestRunWithoutIDThatReplacesAnotherIsNotTooShort checks runs that end at once: only those to which the end certainly
 // belongs are too short.
 func TestRunWithoutIDThatReplacesAnotherIsNotTooShort(t *testing.T) {
-	m := allswell.Monitor{Enabled: true, RunConditions: allswell.RunConditions{MinRuntime: time.Minute}}
+	m := allswell.Monitor{MonitorConfig: allswell.MonitorConfig{Enabled: true, RunConditions: allswell.RunConditions{MinRuntime: time.Minute}}}
 	earlier := allswell.Run{StartedAt: at(-time.Hour)}
 	named := allswell.Run{ID: "named", StartedAt: at(-time.Hour)}
 	for _, c := range []struct {
@@ -66,8 +66,11 @@ func TestRunWithoutIDThatReplacesAnotherIsNotTooShort(t *testing.T) {
 // what began at its end or later does. The maintenance ends 60 s after the epoch.
 func TestRunsOfAnEndedMaintenance(t *testing.T) {
 	m := allswell.Monitor{
-		Enabled: true, Interval: time.Hour, SuppressedUntil: at(time.Minute),
-		RunConditions: allswell.RunConditions{MinRuntime: time.Minute, MaxPerInterval: 1, NoOverlap: true},
+		MonitorConfig: allswell.MonitorConfig{
+			Enabled: true, Interval: time.Hour,
+			RunConditions: allswell.RunConditions{MinRuntime: time.Minute, MaxPerInterval: 1, NoOverlap: true},
+		},
+		MonitorStatus: allswell.MonitorStatus{SuppressedUntil: at(time.Minute)},
 	}
 	violates := func(v allswell.Verdict, c allswell.Condition) bool {
 		return slices.ContainsFunc(v.Violated, func(v allswell.Violation) bool { return v.Condition == c })

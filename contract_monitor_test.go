@@ -14,8 +14,9 @@ import (
 // pinged returns a monitor with an interval of five minutes that was pinged at t0.
 func pinged() allswell.Monitor {
 	m := allswell.Monitor{
-		ID: "mon_1", Name: "Nightly backup", Interval: 5 * time.Minute, Enabled: true,
-		State: allswell.MonitorUp, DownStatus: allswell.StatusMajorOutage,
+		ID:            "mon_1",
+		MonitorConfig: allswell.MonitorConfig{Name: "Nightly backup", Interval: 5 * time.Minute, Enabled: true, DownStatus: allswell.StatusMajorOutage},
+		MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
 	}
 	m.RecordPing(t0)
 	return m
@@ -174,7 +175,10 @@ var monitorDecisionRows = []row{
 		equal(t, "message", allswell.OutageEndedByPing.SystemMessage(18*time.Minute+4*time.Second).Text(), "Pings are arriving again, after 18 minutes 4 seconds of silence.")
 	}},
 	{"Monitor never pinged: next_check_at is null, state up, no outage before the first ping", func(t *testing.T) {
-		m := allswell.Monitor{Interval: time.Second, Enabled: true, State: allswell.MonitorUp}
+		m := allswell.Monitor{
+			MonitorConfig: allswell.MonitorConfig{Interval: time.Second, Enabled: true},
+			MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
+		}
 		for hour := range 100 {
 			equal(t, "result", m.ApplyTick(check(time.Duration(hour)*time.Hour)), allswell.TickSkipped)
 		}
@@ -212,7 +216,10 @@ var monitorDecisionRows = []row{
 		m.Apply(allswell.MonitorChange{Enabled: ptr(true)}, at(20*time.Minute))
 		equal(t, "count", m.ConsecutiveFailures, 0)
 		equal(t, "deadline", m.DueAt(nil), at(25*time.Minute))
-		fresh := allswell.Monitor{Interval: time.Minute, State: allswell.MonitorUp}
+		fresh := allswell.Monitor{
+			MonitorConfig: allswell.MonitorConfig{Interval: time.Minute},
+			MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
+		}
 		fresh.Apply(allswell.MonitorChange{Enabled: ptr(true)}, t1)
 		equal(t, "deadline, never pinged", fresh.DueAt(nil), time.Time{})
 	}},
@@ -223,7 +230,10 @@ var monitorDecisionRows = []row{
 		m.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, at(7*time.Minute))
 		equal(t, "count", m.ConsecutiveFailures, 0)
 		equal(t, "deadline", m.DueAt(nil), at(67*time.Minute))
-		fresh := allswell.Monitor{Interval: time.Minute, Enabled: true, State: allswell.MonitorUp}
+		fresh := allswell.Monitor{
+			MonitorConfig: allswell.MonitorConfig{Interval: time.Minute, Enabled: true},
+			MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
+		}
 		fresh.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, t1)
 		equal(t, "deadline, never pinged", fresh.DueAt(nil), time.Time{})
 	}},

@@ -12,8 +12,9 @@
 //
 // # Monitors
 //
-// A [Monitor] either expects pings, within an interval or at the times of a [Cron], or checks a target ([CheckSpec]).
-// [Monitor.RecordPing] applies a ping, [Monitor.ApplyTick] a tick, and [Monitor.ApplyCheckResult] the result of a check.
+// A [Monitor] either expects pings, within an interval or at the times of a [Cron], or checks a target ([CheckSpec]). It is
+// a [MonitorConfig], which people set, a [MonitorStatus], which the service keeps, and what is computed when it is loaded.
+// [MonitorStatus.RecordPing] applies a ping, [Monitor.ApplyTick] a tick, and [Monitor.ApplyCheckResult] the result of a check.
 // [PingWait.Deadline] decides when silence counts: the service may have been unable to receive pings, which it records
 // as a [ListeningGap]. Jobs can also send a [Signal]: that a [Run] starts, has ended or has failed, with its output. Each
 // [Condition] that runs violate makes a [Warning] or an [Outage].

@@ -14,8 +14,11 @@ import (
 func drawMonitor(t *rapid.T) allswell.Monitor {
 	wait := drawWait(t)
 	m := allswell.Monitor{
-		Interval: wait.Interval, Cron: wait.Cron, Grace: wait.Grace, Enabled: rapid.IntRange(0, 9).Draw(t, "enabled") > 0, State: allswell.MonitorUp,
-		LastPingAt: wait.Since, WaitingSince: wait.Since, RejectedAt: wait.RejectedAt, FailureThreshold: rapid.IntRange(0, 6).Draw(t, "threshold"),
+		MonitorConfig: allswell.MonitorConfig{Interval: wait.Interval, Cron: wait.Cron, Grace: wait.Grace, Enabled: rapid.IntRange(0, 9).Draw(t, "enabled") > 0, FailureThreshold: rapid.IntRange(0, 6).Draw(t, "threshold")},
+		MonitorStatus: allswell.MonitorStatus{
+			State:      allswell.MonitorUp,
+			LastPingAt: wait.Since, WaitingSince: wait.Since, RejectedAt: wait.RejectedAt,
+		},
 	}
 	switch rapid.IntRange(0, 5).Draw(t, "kind") {
 	case 0:
@@ -84,7 +87,10 @@ func TestExplanationSentences(t *testing.T) {
 	when := func(hour, minute int) time.Time {
 		return day.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
 	}
-	up := allswell.Monitor{Enabled: true, State: allswell.MonitorUp, Interval: time.Hour, LastPingAt: when(2, 12), WaitingSince: when(2, 12)}
+	up := allswell.Monitor{
+		MonitorConfig: allswell.MonitorConfig{Enabled: true, Interval: time.Hour},
+		MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp, LastPingAt: when(2, 12), WaitingSince: when(2, 12)},
+	}
 	change := func(f func(*allswell.Monitor)) allswell.Monitor { m := up; f(&m); return m }
 	for name, c := range map[string]struct {
 		m    allswell.Monitor
@@ -135,7 +141,10 @@ func TestExplanationSentences(t *testing.T) {
 // TestExplanationSentencesOfJobs explains a monitor whose job reports more than pings, or has a schedule or a grace.
 func TestExplanationSentencesOfJobs(t *testing.T) {
 	clock := func(t time.Time) string { return t.UTC().Format("15:04:05") }
-	base := allswell.Monitor{Enabled: true, State: allswell.MonitorUp, Interval: time.Hour, LastPingAt: at(0), WaitingSince: at(0), FailureThreshold: 1} // 12:00
+	base := allswell.Monitor{
+		MonitorConfig: allswell.MonitorConfig{Enabled: true, Interval: time.Hour, FailureThreshold: 1},
+		MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp, LastPingAt: at(0), WaitingSince: at(0)},
+	} // 12:00
 	down := func(reason allswell.OutageReason) func(*allswell.Explanation) {
 		return func(e *allswell.Explanation) { e.Reason, e.DownSince = reason, at(10*time.Minute) }
 	}

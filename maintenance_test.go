@@ -439,7 +439,7 @@ func TestSuppress(t *testing.T) {
 		{"an overdue one, after another", -2, -5, -2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := allswell.Monitor{State: allswell.MonitorUp, ConsecutiveFailures: 2, SuppressedUntil: instant(c.before)}
+			m := allswell.Monitor{MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp, ConsecutiveFailures: 2, SuppressedUntil: instant(c.before)}}
 			want := instant(c.want)
 			if c.want == 0.0001 {
 				want = epoch
@@ -450,9 +450,9 @@ func TestSuppress(t *testing.T) {
 			equal(t, "count", m.ConsecutiveFailures == 0, changed)
 		})
 	}
-	down := allswell.Monitor{State: allswell.MonitorDown, ConsecutiveFailures: 3}
+	down := allswell.Monitor{MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorDown, ConsecutiveFailures: 3}}
 	down.Suppress(at(time.Minute), epoch)
-	equal(t, "a monitor that is down stays down", down, allswell.Monitor{State: allswell.MonitorDown, ConsecutiveFailures: 3, SuppressedUntil: at(time.Minute)})
+	equal(t, "a monitor that is down stays down", down, allswell.Monitor{MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorDown, ConsecutiveFailures: 3, SuppressedUntil: at(time.Minute)}})
 }
 
 // TestSuppressedDeadline checks that the end of a maintenance counts as a sign of life.

@@ -43,52 +43,80 @@ const (
 	DefaultCronGrace        = 5 * time.Minute // with an interval, the default is 0
 )
 
-// Monitor expects a ping within every interval, or at the times of a Cron. It can belong to a page, and be linked to one of
-// the page's components.
+// Monitor watches one thing: a job, which sends a ping within every interval or at the times of a Cron, or a target, which
+// the service checks. It can belong to a page, and be linked to one of the page's components.
 type Monitor struct {
-	ID               string
-	WorkspaceID      string
-	Type             MonitorType // MonitorHeartbeat, or that of a check
-	ParentID         string      // while that monitor is down, failures of this one are suppressed; "": none
-	PageID           string      // "": no page
-	PageSlug         string
-	ComponentID      string // "": none
-	Slug             string // unique in the workspace
+	ID             string
+	WorkspaceID    string
+	MonitorConfig                 // what people set
+	MonitorStatus                 // what pings, ticks and results have led to
+	MonitorDerived                // what follows from other objects and from settings
+	SecretVersions SecretVersions // of the ping token, and of the secrets of the check
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+}
+
+// MonitorConfig is the configuration of a monitor: all that people set.
+//
+// The type says how the monitor finds out whether its target works, and does not change. A heartbeat has a token, with
+// which its job pings; a schedule, which is an interval or a Cron; a grace; and conditions on the runs of the job. All
+// other types have a Check instead, which is repeated after each interval. A monitor that is not enabled refuses pings,
+// is not checked, and cannot be down.
+//
+// The outages of the monitor open incidents on its page, and the component has the DownStatus meanwhile. While a parent is
+// down, the monitor does not go down.
+type MonitorConfig struct {
+	Type             MonitorType // MonitorHeartbeat, or the type of a check
+	Slug             string      // unique in the workspace
 	Name             string
 	Token            string        // secret part of the ping URL; "": a check has none
-	Interval         time.Duration // with a Cron: Cron.Longest
+	Interval         time.Duration // between two pings or checks; with a Cron: Cron.Longest
 	Cron             Cron          // when pings are due; zero: within Interval
 	Grace            time.Duration // how much later they may come
 	Enabled          bool
 	PausedUntil      time.Time     // when a disabled monitor is enabled again; zero: not by itself
-	FailureThreshold int           // 0: the global setting
+	FailureThreshold int           // failures in a row until the monitor is down; 0: the global setting
+	ParentID         string        // while that monitor is down, failures of this one are suppressed; "": none
+	PageID           string        // "": no page
+	PageSlug         string        // of the page with PageID
+	ComponentID      string        // "": none
 	DownStatus       Status        // the component's status while the monitor is down
 	AutoIncidents    AutoIncidents // "": the page's
 	Tags             []string      // in order, each once
 	MaxRuntime       time.Duration // of a run; 0: see RunLimit
 	PublishOutput    bool          // the end of the output of a failed run is published with the incident
 	RunConditions
-	Warned                    []Condition // that the last runs violated, with ActionWarn
-	State                     MonitorState
-	ConsecutiveFailures       int
-	FailuresSuppressed        bool      // the last of them was counted while ParentDown
+	Check CheckSpec // zero: a heartbeat
+}
+
+// MonitorStatus is what pings, ticks, results and maintenances have led to. People do not set it, but changes of the
+// configuration can reset parts of it.
+//
+// A monitor is up until failures in a row reach its threshold, or a run of its job fails. The failures of a heartbeat are
+// ticks that found its ping overdue, those of a check are results. With a ping a heartbeat begins to wait for the next one;
+// how long, Monitor.Wait says.
+type MonitorStatus struct {
+	State               MonitorState
+	ConsecutiveFailures int
+	FailuresSuppressed  bool        // the last of them was counted while ParentDown
+	LastPingAt          time.Time   // zero: never pinged
+	WaitingSince        time.Time   // start of the current wait; zero: waiting for the first ping
+	RejectedAt          time.Time   // when the service last rejected a valid ping; zero: never
+	SuppressedUntil     time.Time   // end of the component's maintenance, past or planned; zero: none
+	TickedAt            time.Time   // instant of the last tick that found the monitor overdue
+	RunDueAt            time.Time   // when the first of the runs that have begun must have ended; zero: there is none
+	Warned              []Condition // that the last runs violated, with ActionWarn
+	CheckState          CheckState  // what the results of a check have led to
+}
+
+// MonitorDerived is what follows from other objects and from settings: from parents, from gaps, from the threshold of all
+// monitors and from the outage. ParentDown is always loaded, and the rest by the methods of the store that return
+// monitors to those who ask for them.
+type MonitorDerived struct {
 	ParentDown                bool      // the parent, or its parent, and so on, is down
-	LastPingAt                time.Time // zero: never pinged
-	WaitingSince              time.Time // start of the current wait; zero: waiting for the first ping
-	RejectedAt                time.Time // when the service last rejected a valid ping; zero: never
-	SuppressedUntil           time.Time // end of the component's maintenance, past or planned; zero: none
-	NextCheckAt               time.Time // DueAt, if requested; of a check when it is due
-	EffectiveFailureThreshold int       // result of Threshold, if requested
-	IncidentID                string    // incident of the open outage, if requested; "": none
-	TickedAt                  time.Time // instant of the last tick that found the monitor overdue
-	RunDueAt                  time.Time // when the first of the runs that have begun must have ended; zero: there is none
-	CreatedAt                 time.Time
-	UpdatedAt                 time.Time
-
-	SecretVersions SecretVersions // of the ping token, and of the secrets of the check
-
-	Check      CheckSpec  // zero: a heartbeat
-	CheckState CheckState // what its results have led to
+	NextCheckAt               time.Time // Monitor.DueAt of a heartbeat; when a check is due
+	EffectiveFailureThreshold int       // result of MonitorConfig.Threshold
+	IncidentID                string    // incident of the open outage; "": none
 }
 
 // Outage is a period in which a monitor is down.
@@ -143,7 +171,7 @@ func (m Monitor) DueAt(gaps []ListeningGap) time.Time {
 
 // ScheduleWords says in English when a ping is due: "within 5 minutes", "at 0 2 * * * (Europe/Berlin), with 5 minutes
 // of grace".
-func (m Monitor) ScheduleWords() string {
+func (m MonitorConfig) ScheduleWords() string {
 	text := "within " + FormatDuration(m.Interval)
 	if !m.Cron.IsZero() {
 		text = "at " + m.Cron.String()
@@ -178,7 +206,7 @@ func (m Monitor) DueTimes(now time.Time, n int) (times []time.Time) {
 // RecordPing applies a valid ping: the monitor is up, its failure count is 0 and a new wait
 // begins. recovered reports that the monitor was down, so that its outage ends. LastPingAt and
 // WaitingSince never move backwards, because replicas can commit out of order.
-func (m *Monitor) RecordPing(now time.Time) (recovered bool) {
+func (m *MonitorStatus) RecordPing(now time.Time) (recovered bool) {
 	recovered = m.State == MonitorDown
 	m.State = MonitorUp
 	m.ConsecutiveFailures, m.FailuresSuppressed = 0, false
@@ -232,7 +260,7 @@ func (m *Monitor) ApplyTick(t Tick) TickResult {
 }
 
 // Threshold returns the monitor's own failure threshold, or setting if it has none.
-func (m Monitor) Threshold(setting int) int {
+func (m MonitorConfig) Threshold(setting int) int {
 	if m.FailureThreshold > 0 {
 		return m.FailureThreshold
 	}
@@ -240,7 +268,7 @@ func (m Monitor) Threshold(setting int) int {
 }
 
 // restartWait begins a new wait after a change of the monitor, unless it was never pinged.
-func (m *Monitor) restartWait(now time.Time) {
+func (m *MonitorStatus) restartWait(now time.Time) {
 	m.ConsecutiveFailures = 0
 	m.RejectedAt = time.Time{}
 	if !m.LastPingAt.IsZero() {
@@ -251,7 +279,7 @@ func (m *Monitor) restartWait(now time.Time) {
 // Suppress sets the end of the maintenance of the monitor's component; no ping is expected before
 // it. A zero until means that no maintenance is running: if one was, it has ended, and the monitor
 // gets a fresh interval. The failure count becomes 0. Suppress reports whether anything changed.
-func (m *Monitor) Suppress(until, now time.Time) bool {
+func (m *MonitorStatus) Suppress(until, now time.Time) bool {
 	end := Later(until, earlier(m.SuppressedUntil, now))
 	if end.Equal(m.SuppressedUntil) {
 		return false
@@ -276,7 +304,7 @@ func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
 }
 
 // newIncident returns the incident of an outage, with the update auto.
-func (m Monitor) newIncident(auto SystemMessage) NewIncident {
+func (m MonitorConfig) newIncident(auto SystemMessage) NewIncident {
 	name := []rune(m.Name)
 	if len(name) > MaxTitleLength-len(downSuffix) {
 		name = append(name[:MaxTitleLength-len(downSuffix)-1], '…')

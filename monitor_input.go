@@ -24,7 +24,7 @@ type NewMonitor struct {
 	DownStatus       Status        // "": DefaultDownStatus
 	AutoIncidents    AutoIncidents // "": the page's
 	Tags             []string
-	MaxRuntime       time.Duration // 0: see Monitor.RunLimit
+	MaxRuntime       time.Duration // 0: see MonitorConfig.RunLimit
 	PublishOutput    bool
 	RunConditions
 	UniqueName bool // refuse a name that another monitor of the page has
@@ -139,7 +139,7 @@ type MonitorChange struct {
 	Tags             *[]string      // replaces all
 	AddTags          []string       // in addition to those it has
 	RemoveTags       []string
-	MaxRuntime       *time.Duration // 0: see Monitor.RunLimit; runs that have begun keep their limit
+	MaxRuntime       *time.Duration // 0: see MonitorConfig.RunLimit; runs that have begun keep their limit
 	PublishOutput    *bool
 	Conditions       ConditionsChange
 }

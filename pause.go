@@ -28,7 +28,7 @@ func Resume() MonitorChange {
 }
 
 // PauseIsOver reports whether the monitor is paused until a time that has come.
-func (m Monitor) PauseIsOver(now time.Time) bool {
+func (m MonitorConfig) PauseIsOver(now time.Time) bool {
 	return !m.Enabled && !m.PausedUntil.IsZero() && !m.PausedUntil.After(now)
 }
 

@@ -85,7 +85,7 @@ type Run struct {
 }
 
 // RunLimit returns how long a run may take: MaxRuntime, or by default the grace or, without one, the interval.
-func (m Monitor) RunLimit() time.Duration {
+func (m MonitorConfig) RunLimit() time.Duration {
 	if m.MaxRuntime > 0 {
 		return m.MaxRuntime
 	}
@@ -201,7 +201,7 @@ const (
 
 // FailureIncident returns the incident of an outage that began for a reason other than silence. output is what is published
 // of the failed run; "": nothing.
-func (m Monitor) FailureIncident(reason OutageReason, output string) NewIncident {
+func (m MonitorConfig) FailureIncident(reason OutageReason, output string) NewIncident {
 	auto := SystemMessage{Kind: SystemMessageFailed, Output: output}
 	switch reason {
 	case OutageRunOverdue:

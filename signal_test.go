@@ -35,7 +35,7 @@ func TestRunLimit(t *testing.T) {
 	for _, c := range []struct{ runtime, grace, want time.Duration }{
 		{0, 0, time.Hour}, {0, time.Second, time.Second}, {0, 2 * time.Hour, 2 * time.Hour}, {time.Second, 0, time.Second}, {2 * time.Hour, time.Minute, 2 * time.Hour}, {time.Second, time.Minute, time.Second},
 	} {
-		if got := (allswell.Monitor{Interval: time.Hour, MaxRuntime: c.runtime, Grace: c.grace}).RunLimit(); got != c.want {
+		if got := (allswell.Monitor{MonitorConfig: allswell.MonitorConfig{Interval: time.Hour, MaxRuntime: c.runtime, Grace: c.grace}}).RunLimit(); got != c.want {
 			t.Errorf("runtime %v, grace %v: %v, want %v", c.runtime, c.grace, got, c.want)
 		}
 	}
@@ -49,7 +49,10 @@ func TestCheckRunAroundItsEnd(t *testing.T) {
 		unknown = allswell.RunUnknown
 		overdue = allswell.RunOverdue
 	)
-	up := allswell.Monitor{Enabled: true, State: allswell.MonitorUp, Interval: time.Hour}
+	up := allswell.Monitor{
+		MonitorConfig: allswell.MonitorConfig{Enabled: true, Interval: time.Hour},
+		MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
+	}
 	change := func(f func(*allswell.Monitor)) allswell.Monitor { m := up; f(&m); return m }
 	gap := func(from, length time.Duration) []allswell.ListeningGap {
 		return []allswell.ListeningGap{{From: at(from), To: at(from + length)}}
@@ -89,12 +92,18 @@ func TestRecordFailure(t *testing.T) {
 		m    allswell.Monitor
 		down bool // now
 	}{
-		"up":                       {allswell.Monitor{State: allswell.MonitorUp}, true},
-		"up, with a threshold":     {allswell.Monitor{State: allswell.MonitorUp, FailureThreshold: 5}, true},
-		"down":                     {allswell.Monitor{State: allswell.MonitorDown}, false},
-		"in maintenance":           {allswell.Monitor{State: allswell.MonitorUp, SuppressedUntil: at(1)}, false},
-		"when a maintenance ended": {allswell.Monitor{State: allswell.MonitorUp, SuppressedUntil: at(0)}, true},
-		"the parent is down":       {allswell.Monitor{State: allswell.MonitorUp, ParentDown: true}, false},
+		"up": {allswell.Monitor{MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp}}, true},
+		"up, with a threshold": {allswell.Monitor{
+			MonitorConfig: allswell.MonitorConfig{FailureThreshold: 5},
+			MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
+		}, true},
+		"down":                     {allswell.Monitor{MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorDown}}, false},
+		"in maintenance":           {allswell.Monitor{MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp, SuppressedUntil: at(1)}}, false},
+		"when a maintenance ended": {allswell.Monitor{MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp, SuppressedUntil: at(0)}}, true},
+		"the parent is down": {allswell.Monitor{
+			MonitorStatus:  allswell.MonitorStatus{State: allswell.MonitorUp},
+			MonitorDerived: allswell.MonitorDerived{ParentDown: true},
+		}, false},
 	} {
 		m := c.m
 		if went := m.RecordFailure(at(0)); went != c.down || (m.State == allswell.MonitorDown) != (c.down || c.m.State == allswell.MonitorDown) {
@@ -131,7 +140,7 @@ func TestOutputText(t *testing.T) {
 
 // TestMessagesOfOutages checks the messages of the incident of an outage, by why it began and why it ended.
 func TestMessagesOfOutages(t *testing.T) {
-	m := allswell.Monitor{Name: "Backup", Interval: time.Hour, Grace: 5 * time.Minute}
+	m := allswell.Monitor{MonitorConfig: allswell.MonitorConfig{Name: "Backup", Interval: time.Hour, Grace: 5 * time.Minute}}
 	m.MinRuntime = 7 * time.Minute
 	const failed = "The job reported a failure."
 	for _, c := range []struct {

@@ -73,7 +73,10 @@ type step struct {
 // run simulates a monitor that was last pinged at the epoch. It calls after for every tick until
 // after returns false.
 func (w world) run(after func(step) bool) {
-	m := allswell.Monitor{Enabled: true, State: allswell.MonitorUp, Interval: w.interval, Grace: w.grace}
+	m := allswell.Monitor{
+		MonitorConfig: allswell.MonitorConfig{Enabled: true, Interval: w.interval, Grace: w.grace},
+		MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
+	}
 	m.RecordPing(epoch)
 	arrivals := w.arrivals()
 	var last time.Time

@@ -164,7 +164,10 @@ func TestIntervalIsSetFromTheRhythm(t *testing.T) {
 func TestPingChart(t *testing.T) {
 	at := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 	e := allswell.Explanation{Interval: time.Hour, Threshold: 3, Period: time.Minute}
-	m := allswell.Monitor{ID: "mon_1", Interval: time.Hour, DownStatus: allswell.StatusMajorOutage}
+	m := allswell.Monitor{
+		ID:            "mon_1",
+		MonitorConfig: allswell.MonitorConfig{Interval: time.Hour, DownStatus: allswell.StatusMajorOutage},
+	}
 	if newPingChart(m, e) != nil {
 		t.Error("a chart without gaps")
 	}
@@ -208,7 +211,10 @@ func TestPingChart(t *testing.T) {
 
 // TestPingChartOfACron checks that bars of a monitor with a Cron are late by its times, and that there are no lines.
 func TestPingChartOfACron(t *testing.T) {
-	m := allswell.Monitor{ID: "mon_1", Cron: allswell.NewCalendar("Mon..Fri 06:00", ""), Interval: 72 * time.Hour, Grace: 30 * time.Minute, DownStatus: allswell.StatusMajorOutage}
+	m := allswell.Monitor{
+		ID:            "mon_1",
+		MonitorConfig: allswell.MonitorConfig{Cron: allswell.NewCalendar("Mon..Fri 06:00", ""), Interval: 72 * time.Hour, Grace: 30 * time.Minute, DownStatus: allswell.StatusMajorOutage},
+	}
 	e := allswell.Explanation{Interval: m.Interval, Cron: m.Cron, Grace: m.Grace, Threshold: 3, Period: time.Minute}
 	friday := time.Date(2026, 11, 20, 6, 10, 0, 0, time.UTC)
 	last := friday

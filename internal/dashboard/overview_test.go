@@ -40,7 +40,13 @@ func TestEventsOfTheLastHourHaveWords(t *testing.T) {
 func TestCausesAreInTheRowOfTheirIncident(t *testing.T) {
 	s := overviewScreen{Overview: store.Overview{
 		Incidents: []store.ListedIncident{{Incident: allswell.Incident{ID: "i"}}}, AllIncidents: 1, AllTroubled: 3,
-		Troubled: []allswell.Monitor{{ID: "cause", IncidentID: "i"}, {ID: "late"}, {ID: "other", IncidentID: "not listed"}},
+		Troubled: []allswell.Monitor{{
+			ID:             "cause",
+			MonitorDerived: allswell.MonitorDerived{IncidentID: "i"},
+		}, {ID: "late"}, {
+			ID:             "other",
+			MonitorDerived: allswell.MonitorDerived{IncidentID: "not listed"},
+		}},
 	}}
 	if got := s.CausesOf("i"); len(got) != 1 || got[0].ID != "cause" {
 		t.Errorf("the causes: %v", got)

@@ -119,7 +119,10 @@ func webhookMaintenances() (events []allswell.Event) {
 
 // webhookWarnings returns both kinds of events of a warning.
 func webhookWarnings() []allswell.Event {
-	m := allswell.Monitor{ID: "mon_06jb2d7n00qrstuvabcd", Name: "Nightly backup", Slug: "nightly-backup", ComponentID: "comp_06jb2d7n00abcdefghij"}
+	m := allswell.Monitor{
+		ID:            "mon_06jb2d7n00qrstuvabcd",
+		MonitorConfig: allswell.MonitorConfig{Name: "Nightly backup", Slug: "nightly-backup", ComponentID: "comp_06jb2d7n00abcdefghij"},
+	}
 	begun := allswell.NewWarningEvent(m, allswell.Warning{
 		ID: "warn_06jb3e8o00h1i2j3k4l5", Number: 1, WarnedAt: webhookTestTime,
 		Violation: allswell.Violation{

@@ -197,7 +197,7 @@ func TestSystemMessages(t *testing.T) {
 // TestTitleOfOutage checks that the title of an outage is in the visitor's
 // language, and that a title by a person is not changed.
 func TestTitleOfOutage(t *testing.T) {
-	outage := allswell.Monitor{Name: "Backup"}.DownIncident(time.Now()).Open("page", "id", "update", time.Now())
+	outage := allswell.Monitor{MonitorConfig: allswell.MonitorConfig{Name: "Backup"}}.DownIncident(time.Now()).Open("page", "id", "update", time.Now())
 	edited, title := outage, "All of Backup is down"
 	edited.Apply(allswell.IncidentChange{Title: &title}, time.Now())
 	human := allswell.Incident{Title: "Everything is down"}

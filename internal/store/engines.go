@@ -4,7 +4,7 @@ package store
 
 // recordPingsOnSQLite and recordPingsOnPostgreSQL record pings in the healthy rows of
 // last_pings: $1 is now, $2 the tokens. TestRecordPingsIsMonitorRecordPing compares them
-// with Monitor.RecordPing.
+// with MonitorStatus.RecordPing.
 const (
 	recordPingsOnSQLite = `UPDATE last_pings SET pinged_at = $1 WHERE token IN EACH($2) AND healthy AND (pinged_at IS NULL OR pinged_at <= $1)`
 

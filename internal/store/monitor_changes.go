@@ -104,10 +104,14 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 func (t *tx) newMonitor(actor allswell.Actor, n allswell.NewMonitor, slug, token string) allswell.Monitor {
 	interval, cron, grace := n.Schedule()
 	m := allswell.Monitor{
-		ID: allswell.NewID(allswell.PrefixMonitor, t.Now), WorkspaceID: actor.WorkspaceID, Type: cmp.Or(n.Type, allswell.MonitorHeartbeat), Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
-		Token: token, Interval: interval, Cron: cron, Grace: grace, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
-		DownStatus: n.DownStatus, AutoIncidents: n.AutoIncidents, Tags: allswell.SortTags(n.Tags), State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.Now, UpdatedAt: t.Now,
-		MaxRuntime: n.MaxRuntime, PublishOutput: n.PublishOutput, RunConditions: n.WithDefaults(),
+		ID: allswell.NewID(allswell.PrefixMonitor, t.Now), WorkspaceID: actor.WorkspaceID, CreatedAt: t.Now, UpdatedAt: t.Now,
+		MonitorConfig: allswell.MonitorConfig{
+			Type: cmp.Or(n.Type, allswell.MonitorHeartbeat), Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
+			Token: token, Interval: interval, Cron: cron, Grace: grace, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
+			DownStatus: n.DownStatus, AutoIncidents: n.AutoIncidents, Tags: allswell.SortTags(n.Tags), PageSlug: n.Page,
+			MaxRuntime: n.MaxRuntime, PublishOutput: n.PublishOutput, RunConditions: n.WithDefaults(),
+		},
+		MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
 	}
 	if m.IsCheck() {
 		m.Check = n.Check.WithDefaults(interval)

@@ -54,7 +54,7 @@ func (s *Store) RecordPings(
 
 // recordPings records with one statement the pings of healthy monitors, for which a ping
 // changes nothing but its own time; monitorRow.current applies it later, as
-// Monitor.RecordPing would. It records the other pings one by one.
+// MonitorStatus.RecordPing would. It records the other pings one by one.
 func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 	results := make([]PingResult, len(tokens))
 	index := make(map[string]int, len(tokens))

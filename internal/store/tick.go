@@ -215,7 +215,7 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 		}
 	}
 	if len(results.postponed) > 0 {
-		// The result of Monitor.RecordPing and Monitor.ApplyTick for most monitors; see
+		// The result of MonitorStatus.RecordPing and Monitor.ApplyTick for most monitors; see
 		// TestTickIsMonitorCheck.
 		if _, err := t.Exec(`UPDATE monitors SET last_ping_at = pinged_at, waiting_since_at = pinged_at,
 				next_check_at = pinged_at + interval_ms + grace_ms, consecutive_failures = 0

@@ -443,7 +443,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"MonitorFamily": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		family, err := s.MonitorFamily(ctx, ws, allswell.Monitor{ParentID: x.monitor})
+		family, err := s.MonitorFamily(ctx, ws, allswell.Monitor{MonitorConfig: allswell.MonitorConfig{ParentID: x.monitor}})
 		if err == nil && len(family) == 0 {
 			err = allswell.ErrNotFound
 		}
