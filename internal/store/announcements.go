@@ -8,7 +8,7 @@ import (
 
 var announcements = collection[allswell.Announcement]{
 	table: newTable("announcements", resource.Announcement,
-		column[allswell.Announcement]{"page_id", func(a *allswell.Announcement) any { return &a.PageID }, true}),
+		column[allswell.Announcement]{name: "page_id", at: func(a *allswell.Announcement) any { return &a.PageID }, fixed: true}),
 	prefix: allswell.PrefixAnnouncement, order: `ORDER BY shown_from_at DESC, id DESC`,
 	page:  func(a *allswell.Announcement) *string { return &a.PageID },
 	allow: (*tx).allowAnnouncement,

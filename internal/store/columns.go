@@ -133,6 +133,8 @@ func (l listOf[T]) Scan(src any) error {
 	return json.Unmarshal([]byte(v.String), l.to)
 }
 
+func (l listOf[T]) parameter() any { return listText(*l.to) }
+
 // jsonOf scans a JSON object, or NULL as nil.
 type jsonOf[T any] struct{ to **T }
 
@@ -162,6 +164,8 @@ func (o versionsOf) Scan(src any) error {
 	}
 	return err
 }
+
+func (o versionsOf) parameter() any { return versionsText(*o.to) }
 
 // versionsText returns the stored form of versions: JSON, or NULL if there are none.
 func versionsText(v allswell.SecretVersions) any {

@@ -121,31 +121,11 @@ func (t *tx) newMonitor(actor allswell.Actor, n allswell.NewMonitor, slug, token
 
 // insertMonitor saves a new monitor, with a place for the pings of a heartbeat.
 func (t *tx) insertMonitor(m allswell.Monitor) error {
-	_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
-				failure_threshold, down_status, auto_incidents, state, consecutive_failures, suppressed_until_at, created_at, updated_at, tags, max_runtime_ms, publish_output,
-				cron_expression, cron_zone, grace_ms,
-				min_runtime_ms, max_per_interval, no_overlap, max_runtime_action, min_runtime_action, max_per_interval_action, no_overlap_action, calendar, kubernetes, type, parent_id)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)`,
-		m.ID, m.WorkspaceID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Slug, m.Name, tokenText(m), m.Interval.Milliseconds(), m.Enabled,
-		m.FailureThreshold, string(m.DownStatus), nullIfEmpty(string(m.AutoIncidents)), string(m.State), millis(m.SuppressedUntil), millis(t.Now), listText(m.Tags),
-		nullIfZero(m.MaxRuntime.Milliseconds()), m.PublishOutput,
-		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds(),
-		nullIfZero(m.MinRuntime.Milliseconds()), nullIfZero(int64(m.MaxPerInterval)), m.NoOverlap,
-		string(m.MaxRuntimeAction), string(m.MinRuntimeAction), string(m.MaxPerIntervalAction), string(m.NoOverlapAction), m.Cron.Calendar, m.Cron.Kubernetes,
-		string(m.Type), nullIfEmpty(m.ParentID))
+	err := monitorTable.insert(t, &monitorRow{Monitor: m})
 	if err == nil && !m.IsCheck() {
 		_, err = t.Exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
 	}
 	return err
-}
-
-// tokenText returns the stored form of the ping token of a monitor: of a check a text that is no token, because tokens
-// are unique.
-func tokenText(m allswell.Monitor) string {
-	if m.IsCheck() {
-		return "check_" + m.ID
-	}
-	return m.Token
 }
 
 // newPingToken returns the token that was given for a new monitor, or a random one. Whose it is already does not matter:
@@ -349,36 +329,18 @@ func (t *tx) changePlace(actor allswell.Actor, m *allswell.Monitor, ch allswell.
 	return true, t.link(actor, m)
 }
 
-// saveMonitor saves the fields that a client can change, and those of saveMonitorState.
+// saveMonitor saves a monitor after a change. The caller has computed NextCheckAt.
 func (t *tx) saveMonitor(m allswell.Monitor) error {
-	_, err := t.Exec(`UPDATE monitors SET page_id = $2, component_id = $3, name = $4, interval_ms = $5, enabled = $6,
-			failure_threshold = $7, down_status = $8, updated_at = $9, auto_incidents = $10, tags = $11, paused_until_at = $12, max_runtime_ms = $13, publish_output = $14,
-			cron_expression = $15, cron_zone = $16, grace_ms = $17,
-			min_runtime_ms = $18, max_per_interval = $19, no_overlap = $20, max_runtime_action = $21, min_runtime_action = $22,
-			max_per_interval_action = $23, no_overlap_action = $24, calendar = $25, parent_id = $26, kubernetes = $27, secret_versions = $28 WHERE id = $1`,
-		m.ID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
-		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt), nullIfEmpty(string(m.AutoIncidents)), listText(m.Tags), millis(m.PausedUntil),
-		nullIfZero(m.MaxRuntime.Milliseconds()), m.PublishOutput,
-		nullIfEmpty(m.Cron.Expression), nullIfEmpty(m.Cron.TimeZone), m.Grace.Milliseconds(),
-		nullIfZero(m.MinRuntime.Milliseconds()), nullIfZero(int64(m.MaxPerInterval)), m.NoOverlap,
-		string(m.MaxRuntimeAction), string(m.MinRuntimeAction), string(m.MaxPerIntervalAction), string(m.NoOverlapAction), m.Cron.Calendar, nullIfEmpty(m.ParentID), m.Cron.Kubernetes, versionsText(m.SecretVersions))
-	if err != nil {
-		return err
-	}
-	return t.saveMonitorState(m)
+	return monitorTable.update(t, &monitorRow{Monitor: m})
 }
 
-// saveMonitorState saves the fields that pings and ticks change. The caller has computed
-// NextCheckAt. That of a check is not saved here, so that no tick finds it.
+// saveMonitorState saves the fields that pings and ticks change. The caller has computed NextCheckAt.
 func (t *tx) saveMonitorState(m allswell.Monitor) error {
-	if m.IsCheck() {
-		m.NextCheckAt = time.Time{}
-	}
 	_, err := t.Exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4, waiting_since_at = $5,
 			next_check_at = $6, rejected_at = $7, ticked_at = $8, updated_at = $9, suppressed_until_at = $10, run_due_at = $11, failures_suppressed = $12
 			WHERE id = $1`,
 		m.ID, string(m.State), m.ConsecutiveFailures, millis(m.LastPingAt), millis(m.WaitingSince),
-		millis(m.NextCheckAt), millis(m.RejectedAt), millis(m.TickedAt), millis(m.UpdatedAt), millis(m.SuppressedUntil), millis(m.RunDueAt), m.FailuresSuppressed)
+		deadlineColumn{&m}.parameter(), millis(m.RejectedAt), millis(m.TickedAt), millis(m.UpdatedAt), millis(m.SuppressedUntil), millis(m.RunDueAt), m.FailuresSuppressed)
 	return err
 }
 

@@ -9,14 +9,6 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE pages.id = monitors.page_id),
-	component_id, slug, name, token, old_token, interval_ms, cron_expression, cron_zone, calendar, kubernetes, grace_ms, enabled, paused_until_at, failure_threshold, down_status, auto_incidents, tags, state, consecutive_failures,
-	last_ping_at, waiting_since_at, rejected_at, suppressed_until_at, ticked_at, created_at, updated_at,
-	max_runtime_ms, publish_output, run_due_at,
-	min_runtime_ms, max_per_interval, no_overlap, max_runtime_action, min_runtime_action, max_per_interval_action, no_overlap_action, warned,
-	type, parent_id, secret_versions, failures_suppressed, ` + parentDown + `,
-	(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`
-
 // noPing selects monitors that no ping has reached since their wait began.
 const noPing = `NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token AND pinged_at > waiting_since_at)`
 
@@ -42,19 +34,90 @@ type monitorRow struct {
 	pingedAt time.Time // from last_pings
 }
 
-func scanMonitor(row database.Row) (r monitorRow, err error) {
-	m := &r.Monitor
-	err = row.Scan(&m.ID, &m.WorkspaceID, text{&m.PageID}, text{&m.PageSlug}, text{&m.ComponentID}, text{&m.Slug}, &m.Name, &m.Token, text{&r.oldToken},
-		duration{&m.Interval}, text{&m.Cron.Expression}, text{&m.Cron.TimeZone}, &m.Cron.Calendar, &m.Cron.Kubernetes, duration{&m.Grace}, &m.Enabled, instant{&m.PausedUntil}, &m.FailureThreshold, &m.DownStatus, text{(*string)(&m.AutoIncidents)}, listOf[string]{&m.Tags}, &m.State, &m.ConsecutiveFailures,
-		instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&m.RejectedAt}, instant{&m.SuppressedUntil},
-		instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt},
-		duration{&m.MaxRuntime}, &m.PublishOutput, instant{&m.RunDueAt},
-		duration{&m.MinRuntime}, number{&m.MaxPerInterval}, &m.NoOverlap, &m.MaxRuntimeAction, &m.MinRuntimeAction, &m.MaxPerIntervalAction, &m.NoOverlapAction,
-		listOf[allswell.Condition]{&m.Warned}, &m.Type, text{&m.ParentID}, versionsOf{&m.SecretVersions}, &m.FailuresSuppressed, &m.ParentDown, instant{&r.pingedAt})
-	if m.IsCheck() {
-		m.Token = ""
+// monitorTable has what all monitors have; checks have more in the table checks. saveMonitorState saves what a ping
+// changes, and RotateMonitor a new token.
+var monitorTable = tableOf("monitors", func(r monitorRow) string { return r.ID }, []column[monitorRow]{
+	{name: "id", at: func(r *monitorRow) any { return &r.ID }, fixed: true},
+	{name: "workspace_id", at: func(r *monitorRow) any { return &r.WorkspaceID }, fixed: true},
+	{name: "type", at: func(r *monitorRow) any { return &r.Type }, fixed: true},
+	{name: "slug", at: func(r *monitorRow) any { return &r.Slug }, fixed: true, null: true},
+	{name: "name", at: func(r *monitorRow) any { return &r.Name }},
+	{name: "token", at: func(r *monitorRow) any { return tokenColumn{&r.Monitor} }, fixed: true},
+	{name: "old_token", at: func(r *monitorRow) any { return text{&r.oldToken} }, read: true},
+	{name: "interval_ms", at: func(r *monitorRow) any { return &r.Interval }},
+	{name: "cron_expression", at: func(r *monitorRow) any { return &r.Cron.Expression }, null: true},
+	{name: "cron_zone", at: func(r *monitorRow) any { return &r.Cron.TimeZone }, null: true},
+	{name: "calendar", at: func(r *monitorRow) any { return &r.Cron.Calendar }},
+	{name: "kubernetes", at: func(r *monitorRow) any { return &r.Cron.Kubernetes }},
+	{name: "grace_ms", at: func(r *monitorRow) any { return &r.Grace }},
+	{name: "enabled", at: func(r *monitorRow) any { return &r.Enabled }},
+	{name: "paused_until_at", at: func(r *monitorRow) any { return &r.PausedUntil }},
+	{name: "failure_threshold", at: func(r *monitorRow) any { return &r.FailureThreshold }},
+	{name: "parent_id", at: func(r *monitorRow) any { return &r.ParentID }, null: true},
+	{name: "page_id", at: func(r *monitorRow) any { return &r.PageID }, null: true},
+	{name: `(SELECT slug FROM pages WHERE pages.id = monitors.page_id)`, at: func(r *monitorRow) any { return text{&r.PageSlug} }, read: true},
+	{name: "component_id", at: func(r *monitorRow) any { return &r.ComponentID }, null: true},
+	{name: "down_status", at: func(r *monitorRow) any { return &r.DownStatus }},
+	{name: "auto_incidents", at: func(r *monitorRow) any { return &r.AutoIncidents }, null: true},
+	{name: "tags", at: func(r *monitorRow) any { return &r.Tags }},
+	{name: "max_runtime_ms", at: func(r *monitorRow) any { return &r.MaxRuntime }, null: true},
+	{name: "publish_output", at: func(r *monitorRow) any { return &r.PublishOutput }},
+	{name: "min_runtime_ms", at: func(r *monitorRow) any { return &r.MinRuntime }, null: true},
+	{name: "max_per_interval", at: func(r *monitorRow) any { return &r.MaxPerInterval }, null: true},
+	{name: "no_overlap", at: func(r *monitorRow) any { return &r.NoOverlap }},
+	{name: "max_runtime_action", at: func(r *monitorRow) any { return &r.MaxRuntimeAction }},
+	{name: "min_runtime_action", at: func(r *monitorRow) any { return &r.MinRuntimeAction }},
+	{name: "max_per_interval_action", at: func(r *monitorRow) any { return &r.MaxPerIntervalAction }},
+	{name: "no_overlap_action", at: func(r *monitorRow) any { return &r.NoOverlapAction }},
+	{name: "state", at: func(r *monitorRow) any { return &r.State }},
+	{name: "consecutive_failures", at: func(r *monitorRow) any { return &r.ConsecutiveFailures }},
+	{name: "failures_suppressed", at: func(r *monitorRow) any { return &r.FailuresSuppressed }},
+	{name: "last_ping_at", at: func(r *monitorRow) any { return &r.LastPingAt }},
+	{name: "waiting_since_at", at: func(r *monitorRow) any { return &r.WaitingSince }},
+	{name: "next_check_at", at: func(r *monitorRow) any { return deadlineColumn{&r.Monitor} }},
+	{name: "rejected_at", at: func(r *monitorRow) any { return &r.RejectedAt }},
+	{name: "suppressed_until_at", at: func(r *monitorRow) any { return &r.SuppressedUntil }},
+	{name: "ticked_at", at: func(r *monitorRow) any { return &r.TickedAt }},
+	{name: "run_due_at", at: func(r *monitorRow) any { return &r.RunDueAt }},
+	{name: "warned", at: func(r *monitorRow) any { return listOf[allswell.Condition]{&r.Warned} }},
+	{name: "secret_versions", at: func(r *monitorRow) any { return versionsOf{&r.SecretVersions} }},
+	{name: "created_at", at: func(r *monitorRow) any { return &r.CreatedAt }, fixed: true},
+	{name: "updated_at", at: func(r *monitorRow) any { return &r.UpdatedAt }},
+	{name: parentDown, at: func(r *monitorRow) any { return &r.ParentDown }, read: true},
+	{name: `(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`, at: func(r *monitorRow) any { return &r.pingedAt }, read: true},
+})
+
+// tokenColumn stores the ping token of a monitor. Because tokens are unique, a check has a text there that is no token.
+type tokenColumn struct{ *allswell.Monitor }
+
+// Scan makes tokenColumn a destination of rows.Scan. The type has been scanned before.
+func (c tokenColumn) Scan(src any) error {
+	err := text{&c.Token}.Scan(src)
+	if c.IsCheck() {
+		c.Token = ""
 	}
-	return
+	return err
+}
+
+func (c tokenColumn) parameter() any {
+	if c.IsCheck() {
+		return "check_" + c.ID
+	}
+	return c.Token
+}
+
+// deadlineColumn stores the deadline of the next ping, by which ticks find the monitor; of a check none is. It is not
+// loaded, because gaps move it: see fillNextChecks.
+type deadlineColumn struct{ *allswell.Monitor }
+
+// Scan makes deadlineColumn a destination of rows.Scan.
+func (deadlineColumn) Scan(any) error { return nil }
+
+func (c deadlineColumn) parameter() any {
+	if c.IsCheck() {
+		return nil
+	}
+	return millis(c.NextCheckAt)
 }
 
 // current returns the monitor after its last ping.
@@ -71,7 +134,7 @@ func (r monitorRow) current() allswell.Monitor {
 
 // monitorRows loads monitors as they are stored. where is the statement from WHERE on.
 func (c *session) monitorRows(where string, args ...any) ([]monitorRow, error) {
-	rows, err := database.Query(c.Session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors `+where, args...)
+	rows, err := database.Query(c.Session, monitorTable.scan, `SELECT `+monitorTable.selected+` FROM monitors `+where, args...)
 	if err == nil {
 		err = c.fillChecks(rows)
 	}
@@ -86,7 +149,7 @@ func (c *session) monitors(where string, args ...any) ([]allswell.Monitor, error
 
 // monitor loads one monitor; if there is none, the error is ErrNotFound.
 func (c *session) monitor(where string, args ...any) (allswell.Monitor, error) {
-	row, err := database.One(c.Session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors `+where, args...)
+	row, err := database.One(c.Session, monitorTable.scan, `SELECT `+monitorTable.selected+` FROM monitors `+where, args...)
 	if err == nil && row.IsCheck() {
 		rows := []monitorRow{row}
 		err = c.fillChecks(rows)
@@ -137,7 +200,7 @@ func (s *Store) Monitors(
 		return c.fillMonitors(monitors)
 	}
 	_, total, err = listQuery[monitorRow]{
-		scan: scanMonitor, fill: fill, columns: monitorColumns,
+		scan: monitorTable.scan, fill: fill, columns: monitorTable.selected,
 		from: selected.from, args: selected.args, order: `ORDER BY created_at, id`,
 	}.load(ctx, s, r)
 	return monitors, total, err

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"fmt"
 	"reflect"
 	"strings"
@@ -10,10 +11,11 @@ import (
 	"github.com/allswell/allswell/internal/field"
 )
 
-// table is a table with the objects of a resource. SELECT, INSERT and UPDATE follow from one list of columns.
+// table is a table whose rows are values of T. SELECT, INSERT and UPDATE follow from one list of columns.
 type table[T any] struct {
 	name     string
-	resource *field.Resource[T]
+	resource *field.Resource[T] // nil: none is described
+	id       func(T) string
 	columns  []column[T]
 	selected string // the columns for a SELECT, in the order of scan
 }
@@ -23,28 +25,38 @@ type column[T any] struct {
 	name  string
 	at    func(*T) any // points to its value
 	fixed bool         // it does not change
+	null  bool         // NULL is the zero value
+	read  bool         // it is an expression, which is not stored
 }
 
 // newTable returns the table of a resource, which has a column for each field, and others.
 func newTable[T any](name string, r *field.Resource[T], others ...column[T]) *table[T] {
-	t := &table[T]{name: name, resource: r, columns: others}
+	columns := others
 	for _, f := range r.Fields {
 		info := f.Info()
-		t.columns = append(t.columns, column[T]{info.Column(), f.Pointer, info.ReadOnly && info.Name != "updated_at"})
+		if name := info.Column(); name != "" {
+			columns = append(columns, column[T]{name: name, at: f.Pointer, fixed: info.ReadOnly && info.Name != "updated_at"})
+		}
 	}
-	names := make([]string, len(t.columns))
-	for i, c := range t.columns {
+	t := tableOf(name, r.ID, columns)
+	t.resource = r
+	return t
+}
+
+// tableOf returns a table, given the id of a row and the columns.
+func tableOf[T any](name string, id func(T) string, columns []column[T]) *table[T] {
+	names := make([]string, len(columns))
+	for i, c := range columns {
 		names[i] = c.name
 	}
-	t.selected = strings.Join(names, ", ")
-	return t
+	return &table[T]{name: name, id: id, columns: columns, selected: strings.Join(names, ", ")}
 }
 
 // scan scans a row of the selected columns.
 func (t *table[T]) scan(row database.Row) (v T, err error) {
 	to := make([]any, len(t.columns))
 	for i, c := range t.columns {
-		to[i] = destination(c.at(&v))
+		to[i] = destination(c.at(&v), c.null)
 	}
 	err = row.Scan(to...)
 	return v, err
@@ -52,21 +64,25 @@ func (t *table[T]) scan(row database.Row) (v T, err error) {
 
 // insert adds a row.
 func (t *table[T]) insert(tx *tx, v *T) error {
-	places, args := make([]string, len(t.columns)), make([]any, len(t.columns))
-	for i, c := range t.columns {
-		places[i], args[i] = fmt.Sprintf("$%d", i+1), parameter(c.at(v))
+	var names, places []string
+	var args []any
+	for _, c := range t.columns {
+		if !c.read {
+			args = append(args, parameter(c.at(v), c.null))
+			names, places = append(names, c.name), append(places, fmt.Sprintf("$%d", len(args)))
+		}
 	}
-	_, err := tx.Exec(`INSERT INTO `+t.name+` (`+t.selected+`) VALUES (`+strings.Join(places, ", ")+`)`, args...)
+	_, err := tx.Exec(`INSERT INTO `+t.name+` (`+strings.Join(names, ", ")+`) VALUES (`+strings.Join(places, ", ")+`)`, args...)
 	return err
 }
 
 // update saves the columns of an object that can change.
 func (t *table[T]) update(tx *tx, v *T) error {
-	args := []any{t.resource.ID(*v)}
+	args := []any{t.id(*v)}
 	var sets []string
 	for _, c := range t.columns {
-		if !c.fixed {
-			args = append(args, parameter(c.at(v)))
+		if !c.fixed && !c.read {
+			args = append(args, parameter(c.at(v), c.null))
 			sets = append(sets, fmt.Sprintf("%s = $%d", c.name, len(args)))
 		}
 	}
@@ -76,35 +92,56 @@ func (t *table[T]) update(tx *tx, v *T) error {
 
 // delete deletes the row of an object.
 func (t *table[T]) delete(tx *tx, v T) error {
-	n, err := tx.Exec(`DELETE FROM `+t.name+` WHERE id = $1`, t.resource.ID(v))
+	n, err := tx.Exec(`DELETE FROM `+t.name+` WHERE id = $1`, t.id(v))
 	return requireRow(n, err)
 }
 
-// destination returns what scans the stored form of a value.
-func destination(to any) any {
+// stored is a value with a stored form of its own, which it also scans.
+type stored interface{ parameter() any }
+
+// destination returns what scans the stored form of a value. null: NULL is the zero value.
+func destination(to any, null bool) any {
 	switch to := to.(type) {
+	case sql.Scanner:
 	case *time.Time:
 		return instant{to}
 	case *time.Duration:
 		return duration{to}
 	case *[]string:
 		return listOf[string]{to}
+	case *int:
+		if null {
+			return number{to}
+		}
+	default:
+		if v := reflect.ValueOf(to).Elem(); null && v.Kind() == reflect.String {
+			return text{v.Addr().Convert(reflect.TypeFor[*string]()).Interface().(*string)}
+		}
 	}
 	return to
 }
 
-// parameter returns the stored form of a value.
-func parameter(of any) any {
+// parameter returns the stored form of a value. null: the zero value is NULL.
+func parameter(of any, null bool) any {
 	switch of := of.(type) {
+	case stored:
+		return of.parameter()
 	case *time.Time:
 		return millis(*of)
-	case *time.Duration:
-		return of.Milliseconds()
 	case *[]string:
 		return listText(*of)
+	case *time.Duration:
+		if null {
+			return nullIfZero(of.Milliseconds())
+		}
+		return of.Milliseconds()
 	}
-	if v := reflect.ValueOf(of).Elem(); v.Kind() == reflect.String {
+	v := reflect.ValueOf(of).Elem()
+	switch {
+	case null && v.IsZero():
+		return nil
+	case v.Kind() == reflect.String:
 		return v.String()
 	}
-	return reflect.ValueOf(of).Elem().Interface()
+	return v.Interface()
 }
