@@ -178,7 +178,7 @@ func checkAffectedComponents(bad *ValidationError, affected []AffectedComponent)
 			bad.Add(fmt.Sprintf("components.%d.status", i), "must be one of: %s", JoinValues(AffectedStatuses))
 		}
 	}
-	checkComponentIDs(bad, ids)
+	CheckComponentIDs(bad, ids)
 }
 
 // Open creates the incident, with its first update if there is a message. An incident that is

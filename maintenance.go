@@ -2,8 +2,6 @@ package allswell
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -74,6 +72,24 @@ type Maintenance struct {
 
 // ComponentName is the id and the name of a component.
 type ComponentName struct{ ID, Name string }
+
+// ComponentIDs returns the ids of components.
+func ComponentIDs(components []ComponentName) []string {
+	ids := make([]string, len(components))
+	for i, c := range components {
+		ids[i] = c.ID
+	}
+	return ids
+}
+
+// ComponentRefs returns components whose names are not known yet, given their ids or slugs.
+func ComponentRefs(refs ...string) []ComponentName {
+	components := make([]ComponentName, len(refs))
+	for i, ref := range refs {
+		components[i].ID = ref
+	}
+	return components
+}
 
 // MaintenanceUpdate is an entry in the timeline of a maintenance.
 type MaintenanceUpdate struct {
@@ -154,49 +170,15 @@ func (m *Maintenance) end(now time.Time) {
 // or "" for a transition without an entry.
 func (t MaintenanceTransition) Message() string { return t.SystemMessage().Text() }
 
-// NewMaintenance is the input for planning a maintenance.
-type NewMaintenance struct {
-	ID             string // that the client has made with NewID, so that a repetition plans no second one; "": a new one
-	Title          string
-	Message        *string // nil: no first update
-	ScheduledFor   time.Time
-	ScheduledUntil time.Time
-	Components     []string       // ids
-	RemindBefore   *time.Duration // nil: DefaultRemindBefore; 0: no reminder
-}
-
-// Validate returns a *ValidationError with every invalid field. The store checks that the
-// components exist.
-func (n NewMaintenance) Validate(now time.Time) error {
-	var bad ValidationError
-	CheckText(&bad, "title", n.Title, MaxTitleLength)
-	if n.Message != nil {
-		CheckText(&bad, "message", *n.Message, MaxMessageLength)
-	}
-	checkSpan(&bad, n.ScheduledFor, n.ScheduledUntil, now)
-	if n.RemindBefore != nil {
-		checkReminder(&bad, *n.RemindBefore)
-	}
-	checkComponentIDs(&bad, n.Components)
-	return bad.Err()
-}
-
-// Plan creates the maintenance, with its first update if there is a message. A reminder that would
-// already be due is skipped, because the announcement replaces it. The store sets Components.
-func (n NewMaintenance) Plan(pageID, id, updateID string, now time.Time) Maintenance {
-	m := Maintenance{
-		ID: id, PageID: pageID, Title: n.Title, State: MaintenanceScheduled,
-		ScheduledFor: n.ScheduledFor, ScheduledUntil: n.ScheduledUntil, RemindBefore: DefaultRemindBefore,
-		CreatedAt: now, UpdatedAt: now,
-	}
-	if n.RemindBefore != nil {
-		m.RemindBefore = *n.RemindBefore
-	}
+// Plan completes a new maintenance: a reminder that would already be due is skipped, because the announcement replaces it,
+// and its first update, if there is one, gets an id.
+func (m *Maintenance) Plan(updateID string, now time.Time) {
 	m.skipLateReminder(now)
-	if n.Message != nil {
-		m.AddUpdate(updateID, *n.Message, 1, now)
+	if len(m.Updates) > 0 {
+		message := m.Updates[0].Message
+		m.Updates = nil
+		m.AddUpdate(updateID, message, 1, now)
 	}
-	return m
 }
 
 func (m *Maintenance) skipLateReminder(now time.Time) {
@@ -206,136 +188,61 @@ func (m *Maintenance) skipLateReminder(now time.Time) {
 	}
 }
 
-// MaintenanceChange is the input for changing a maintenance. Nil fields keep their values.
-type MaintenanceChange struct {
-	Title          *string
-	ScheduledFor   *time.Time
-	ScheduledUntil *time.Time
-	Components     *[]string
-	RemindBefore   *time.Duration
-	State          *MaintenanceState
-
-	// Seen is the Revision of the maintenance that the author of the change has seen. If it is another one, nothing
-	// is changed. "": any.
-	Seen string
+// FirstMessage returns the message with which a new maintenance is announced; nil: none.
+func (m *Maintenance) FirstMessage() *string {
+	if len(m.Updates) == 0 {
+		return nil
+	}
+	return &m.Updates[0].Message
 }
 
-// NewMaintenanceUpdate is the input for adding an update to a maintenance, whose state is changed first.
-type NewMaintenanceUpdate struct {
-	Message string
-	State   MaintenanceState // "": as it is
-	Seen    string           // see MaintenanceChange
-}
-
-// Validate returns a *ValidationError with every field that is invalid for m at now.
-func (ch MaintenanceChange) Validate(m Maintenance, now time.Time) error {
-	var bad ValidationError
-	if ch.Title != nil {
-		CheckText(&bad, "title", *ch.Title, MaxTitleLength)
-	}
-	if ch.Components != nil {
-		checkComponentIDs(&bad, *ch.Components)
-	}
-	if ch.RemindBefore != nil {
-		checkReminder(&bad, *ch.RemindBefore)
-	}
-	if ch.State != nil {
-		ch.checkState(&bad, m)
-	}
-	over := m.State == MaintenanceCompleted
-	if over && ch.Components != nil {
-		bad.Add("components", "The maintenance is completed.")
-	}
-	if ch.ScheduledFor != nil && m.State != MaintenanceScheduled {
-		bad.Add("scheduled_for", "The maintenance has begun.")
-	}
-	if ch.ScheduledUntil != nil && over {
-		bad.Add("scheduled_until", "The maintenance is completed.")
-	}
-	if (ch.ScheduledFor != nil || ch.ScheduledUntil != nil) && len(bad.Problems) == 0 {
-		from, until := m.ScheduledFor, m.ScheduledUntil
-		if ch.ScheduledFor != nil {
-			from = *ch.ScheduledFor
-		}
-		if ch.ScheduledUntil != nil {
-			until = *ch.ScheduledUntil
-			if ch.begins(m) && now.Before(from) {
-				from = now
-			}
-		}
-		checkSpan(&bad, from, until, now)
-	}
-	return bad.Err()
-}
-
-// begins reports whether ch begins a maintenance that has not begun.
-func (ch MaintenanceChange) begins(m Maintenance) bool {
-	return ch.State != nil && *ch.State == MaintenanceInProgress && m.State == MaintenanceScheduled
-}
-
-// checkState rejects changes back to MaintenanceScheduled and changes of completed maintenances.
-func (ch MaintenanceChange) checkState(bad *ValidationError, m Maintenance) {
-	switch to := *ch.State; {
-	case !to.Valid():
-		bad.Add("state", "must be one of: %s", JoinValues(MaintenanceStates))
-	case to == m.State:
-	case m.State == MaintenanceCompleted:
-		bad.Add("state", "The maintenance is completed.")
-	case to == MaintenanceScheduled:
-		bad.Add("state", "The maintenance has begun.")
-	case m.State == MaintenanceScheduled && to != MaintenanceInProgress:
-		bad.Add("state", "The maintenance has not begun. Delete it to cancel it.")
+// SetFirstMessage sets the message with which a new maintenance is announced; nil: none.
+func (m *Maintenance) SetFirstMessage(message *string) {
+	m.Updates = nil
+	if message != nil {
+		m.Updates = []MaintenanceUpdate{{Message: *message}}
 	}
 }
 
-// Apply changes m, except for Components, which the store changes, and returns the transition.
-// UpdatedAt changes if a field does. A maintenance that begins early is moved to now and keeps its
-// length, unless ch has a new end.
-func (m *Maintenance) Apply(ch MaintenanceChange, now time.Time) MaintenanceTransition {
+// Change applies a change by hand, and what follows from it. A maintenance that begins early is moved to now and keeps its
+// length, unless the change sets its end. The error is the error of the change.
+func (m *Maintenance) Change(change func(*Maintenance) error, now time.Time) error {
 	before := *m
-	if ch.Title != nil {
-		m.Title = *ch.Title
-	}
-	if ch.ScheduledFor != nil {
-		m.ScheduledFor = *ch.ScheduledFor
-	}
-	if ch.ScheduledUntil != nil {
-		m.ScheduledUntil = *ch.ScheduledUntil
-	}
-	if ch.RemindBefore != nil {
-		m.RemindBefore = *ch.RemindBefore
-	}
+	err := change(m)
 	if m.RemindBefore != before.RemindBefore || !m.ScheduledFor.Equal(before.ScheduledFor) {
 		m.skipLateReminder(now)
 	}
-	transition := TransitionNone
-	if ch.State != nil && *ch.State != m.State {
-		switch *ch.State {
-		case MaintenanceCompleted:
-			m.end(now)
-			transition = TransitionEnd
-		case MaintenanceInProgress:
-			if ch.begins(*m) {
-				if now.Before(m.ScheduledFor) {
-					if ch.ScheduledUntil == nil {
-						m.ScheduledUntil = now.Add(m.ScheduledUntil.Sub(m.ScheduledFor))
-					}
-					m.ScheduledFor = now
-				}
-				m.begin(now)
-				transition = TransitionBegin
+	switch m.TransitionFrom(before) {
+	case TransitionBegin:
+		if now.Before(m.ScheduledFor) {
+			if !setsEnd(change, before) {
+				m.ScheduledUntil = now.Add(m.ScheduledUntil.Sub(m.ScheduledFor))
 			}
-			m.State = MaintenanceInProgress
-		case MaintenanceVerifying:
-			m.State = MaintenanceVerifying
-		case MaintenanceScheduled: // rejected by Validate
+			m.ScheduledFor = now
 		}
+		m.BegunAt = now
+	case TransitionEnd:
+		m.EndedAt = now
 	}
-	if m.Title != before.Title || m.State != before.State || m.RemindBefore != before.RemindBefore ||
-		!m.ScheduledFor.Equal(before.ScheduledFor) || !m.ScheduledUntil.Equal(before.ScheduledUntil) {
-		m.UpdatedAt = Later(now, m.UpdatedAt)
+	return err
+}
+
+// setsEnd reports whether a change sets the end of a maintenance, be it to what it is.
+func setsEnd(change func(*Maintenance) error, m Maintenance) bool {
+	m.ScheduledUntil = time.Time{}
+	return change(&m) == nil && !m.ScheduledUntil.IsZero()
+}
+
+// TransitionFrom returns the transition by which people changed a maintenance.
+func (m Maintenance) TransitionFrom(before Maintenance) MaintenanceTransition {
+	switch {
+	case m.State == before.State:
+	case m.State == MaintenanceCompleted:
+		return TransitionEnd
+	case before.State == MaintenanceScheduled:
+		return TransitionBegin
 	}
-	return transition
+	return TransitionNone
 }
 
 // AddUpdate appends an update with the given number to the timeline.
@@ -347,43 +254,8 @@ func (m *Maintenance) AddUpdate(id, message string, number int, now time.Time) M
 	return u
 }
 
-// checkSpan adds an error to bad if the time of a maintenance is missing, in the past, too short,
-// too long or too far ahead.
-func checkSpan(bad *ValidationError, from, until, now time.Time) {
-	switch {
-	case from.IsZero():
-		bad.Add("scheduled_for", Required)
-	case from.After(now.Add(MaxMaintenanceLead)):
-		bad.Add("scheduled_for", "must be within two years")
-	}
-	switch length := until.Sub(from); {
-	case until.IsZero():
-		bad.Add("scheduled_until", Required)
-	case from.IsZero():
-	case length < MinMaintenanceLength:
-		bad.Add("scheduled_until", "must be at least a minute after %s", Name("scheduled_for"))
-	case length > MaxMaintenanceLength:
-		bad.Add("scheduled_until", "must be at most 31 days after %s", Name("scheduled_for"))
-	case !until.After(now):
-		bad.Add("scheduled_until", "must be in the future")
-	}
-}
-
-func checkReminder(bad *ValidationError, d time.Duration) {
-	if d < 0 || d > MaxRemindBefore || d%time.Second != 0 {
-		bad.Add("remind_before", "must be a whole number of seconds from 0 to %d", MaxRemindBefore/time.Second)
-	}
-}
-
-// CheckComponentIDs returns a *ValidationError if there are too many components, or one twice.
-func CheckComponentIDs(ids []string) error {
-	var bad ValidationError
-	checkComponentIDs(&bad, ids)
-	return bad.Err()
-}
-
-// checkComponentIDs adds an error to bad for too many components and for duplicates.
-func checkComponentIDs(bad *ValidationError, ids []string) {
+// CheckComponentIDs adds an error to bad for too many components and for duplicates.
+func CheckComponentIDs(bad *ValidationError, ids []string) {
 	if len(ids) > MaxAffectedComponents {
 		bad.Add("components", "There may be at most %d components.", MaxAffectedComponents)
 	}
@@ -407,29 +279,6 @@ func (m Maintenance) Span() (begin, end time.Time) {
 		end = m.EndedAt
 	}
 	return begin, end
-}
-
-// Revision identifies a state of a maintenance. It changes with every field that people can change, and with every
-// update. Components and the newest update must be loaded.
-func (m Maintenance) Revision() string {
-	number := 0
-	if n := len(m.Updates); n > 0 {
-		number = m.Updates[n-1].Number
-	}
-	return strconv.Itoa(number) + "-" + strings.Trim(EntityTag(m), `"`)
-}
-
-// AuditObject returns the form of a maintenance in the audit log.
-func (m Maintenance) AuditObject() AuditObject {
-	components := []string{}
-	for _, c := range m.Components {
-		components = append(components, c.ID)
-	}
-	slices.Sort(components)
-	return AuditObject{Kind: ObjectMaintenance, ID: m.ID, Name: m.Title, Fields: map[string]any{
-		"title": m.Title, "state": m.State, "scheduled_for": FormatTime(m.ScheduledFor), "scheduled_until": FormatTime(m.ScheduledUntil),
-		"remind_before": int64(m.RemindBefore / time.Second), "components": components,
-	}}
 }
 
 // AuditObject returns the form of an update of a maintenance in the audit log.

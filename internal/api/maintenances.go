@@ -2,10 +2,9 @@ package api
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/jsonobject"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -64,67 +63,6 @@ var maintenanceRoutes = []route{
 	}},
 }
 
-type maintenanceJSON struct {
-	ID             string                    `json:"id"`
-	Title          string                    `json:"title"`
-	State          allswell.MaintenanceState `json:"state"`
-	ScheduledFor   string                    `json:"scheduled_for"`
-	ScheduledUntil string                    `json:"scheduled_until"`
-	BegunAt        *string                   `json:"begun_at"`
-	EndedAt        *string                   `json:"ended_at"`
-	RemindBefore   int64                     `json:"remind_before"` // seconds; 0: no reminder
-	Components     []componentRefJSON        `json:"components"`
-	CreatedAt      string                    `json:"created_at"`
-	UpdatedAt      string                    `json:"updated_at"`
-}
-
-type componentRefJSON struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-}
-
-func newMaintenanceJSON(m allswell.Maintenance) maintenanceJSON {
-	out := maintenanceJSON{
-		ID: m.ID, Title: m.Title, State: m.State,
-		ScheduledFor: allswell.FormatTime(m.ScheduledFor), ScheduledUntil: allswell.FormatTime(m.ScheduledUntil),
-		BegunAt: timePtr(m.BegunAt), EndedAt: timePtr(m.EndedAt), RemindBefore: int64(m.RemindBefore / time.Second),
-		Components: make([]componentRefJSON, len(m.Components)),
-		CreatedAt:  allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
-	}
-	for i, c := range m.Components {
-		out.Components[i] = componentRefJSON(c)
-	}
-	return out
-}
-
-// maintenanceWithUpdatesJSON is a maintenance with its updates, oldest first.
-type maintenanceWithUpdatesJSON struct {
-	maintenanceJSON
-	Updates []maintenanceUpdateJSON `json:"updates"`
-}
-
-func newMaintenanceWithUpdatesJSON(m allswell.Maintenance) maintenanceWithUpdatesJSON {
-	out := maintenanceWithUpdatesJSON{
-		maintenanceJSON: newMaintenanceJSON(m), Updates: make([]maintenanceUpdateJSON, len(m.Updates)),
-	}
-	for i, u := range m.Updates {
-		out.Updates[i] = newMaintenanceUpdateJSON(u)
-	}
-	return out
-}
-
-// maintenanceUpdateJSON is an update of a maintenance.
-type maintenanceUpdateJSON struct {
-	ID        string                    `json:"id"`
-	Message   string                    `json:"message"`
-	State     allswell.MaintenanceState `json:"state"`
-	CreatedAt string                    `json:"created_at"`
-}
-
-func newMaintenanceUpdateJSON(u allswell.MaintenanceUpdate) maintenanceUpdateJSON {
-	return maintenanceUpdateJSON{ID: u.ID, Message: u.Message, State: u.State, CreatedAt: allswell.FormatTime(u.CreatedAt)}
-}
-
 // listMaintenances filters by ?state=.
 func (a *api) listMaintenances(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
@@ -136,7 +74,7 @@ func (a *api) listMaintenances(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	return newListResponse(maintenances, total, r, newMaintenanceJSON)
+	return newListResponse(maintenances, total, r, resource.Maintenance.JSON)
 }
 
 func (a *api) createMaintenance(c *call) (store.Response, error) {
@@ -144,25 +82,13 @@ func (a *api) createMaintenance(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	n := allswell.NewMaintenance{
-		Title:          orZero(o.Text("title")),
-		Message:        o.Text("message"),
-		ScheduledFor:   orZero(o.Instant("scheduled_for")),
-		ScheduledUntil: orZero(o.Instant("scheduled_until")),
-		Components:     o.Texts("components"),
-		RemindBefore:   reminder(o.Integer("remind_before")),
-	}
-	if o.Check(nil) != nil {
-		return store.Response{}, o.Check(n.Validate(a.now()))
-	}
-	// The store validates the times again, by its own clock.
-	r := newResponder(c, http.StatusCreated, newMaintenanceWithUpdatesJSON)
-	return r.respond(a.store.CreateMaintenance(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
+	r := newResponder(c, http.StatusCreated, resource.Maintenance.DetailJSON)
+	return r.respond(a.store.CreateMaintenance(c.Context(), c.actor(), c.PathValue("pageSlug"), resource.Maintenance.ReadNew(o), r.save...))
 }
 
 func (a *api) getMaintenance(c *call) (store.Response, error) {
 	m, err := a.store.Maintenance(c.Context(), c.actor(), c.PathValue("maintenanceId"))
-	return resourceResponse(m, err, newMaintenanceWithUpdatesJSON)
+	return resourceResponse(m, err, resource.Maintenance.DetailJSON)
 }
 
 // changeMaintenance changes a maintenance, and begins or ends it. The response has no
@@ -172,23 +98,8 @@ func (a *api) changeMaintenance(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	ch := allswell.MaintenanceChange{
-		Title:          o.Text("title"),
-		ScheduledFor:   o.Instant("scheduled_for"),
-		ScheduledUntil: o.Instant("scheduled_until"),
-		RemindBefore:   reminder(o.Integer("remind_before")),
-		State:          jsonobject.Enum(o, "state", allswell.MaintenanceStates),
-	}
-	if components := o.Texts("components"); components != nil {
-		ch.Components = &components
-	}
-	if o.Check(nil) != nil {
-		// Without the stored maintenance, only these fields can be validated.
-		alone := allswell.MaintenanceChange{Title: ch.Title, Components: ch.Components, RemindBefore: ch.RemindBefore}
-		return store.Response{}, o.Check(alone.Validate(allswell.Maintenance{}, a.now()))
-	}
-	m, err := a.store.ChangeMaintenance(c.Context(), c.actor(), c.PathValue("maintenanceId"), ch)
-	return resourceResponse(m, err, newMaintenanceJSON)
+	m, err := a.store.ChangeMaintenance(c.Context(), c.actor(), c.PathValue("maintenanceId"), resource.Maintenance.Read(o, false), "")
+	return resourceResponse(m, err, resource.Maintenance.JSON)
 }
 
 func (a *api) deleteMaintenance(c *call) (store.Response, error) {
@@ -196,7 +107,7 @@ func (a *api) deleteMaintenance(c *call) (store.Response, error) {
 }
 
 func (a *api) listMaintenanceUpdates(c *call) (store.Response, error) {
-	return serveList(c, newMaintenanceUpdateJSON, func(r store.Pagination) ([]allswell.MaintenanceUpdate, int, error) {
+	return serveList(c, resource.MaintenanceUpdate.JSON, func(r store.Pagination) ([]allswell.MaintenanceUpdate, int, error) {
 		return a.store.MaintenanceUpdates(c.Context(), c.actor(), c.PathValue("maintenanceId"), r)
 	})
 }
@@ -208,22 +119,7 @@ func (a *api) postMaintenanceUpdate(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	message := orZero(o.Text("message"))
-	state := orZero(jsonobject.Enum(o, "state", allswell.MaintenanceStates))
-	if err := o.Check(allswell.CheckMessage(message)); err != nil {
-		return store.Response{}, err
-	}
-	r := newResponder(c, http.StatusCreated, newMaintenanceUpdateJSON)
-	return r.respond(a.store.PostMaintenanceUpdate(c.Context(), c.actor(), c.PathValue("maintenanceId"), allswell.NewMaintenanceUpdate{Message: message, State: state}, r.save...))
-}
-
-// reminder converts seconds to a duration. Values out of range are clamped to invalid
-// ones, so that they do not overflow and validation rejects them.
-func reminder(n *int) *time.Duration {
-	if n == nil {
-		return nil
-	}
-	const beyond = int(allswell.MaxRemindBefore/time.Second) + 1
-	d := time.Duration(min(max(*n, -1), beyond)) * time.Second
-	return &d
+	r := newResponder(c, http.StatusCreated, resource.MaintenanceUpdate.JSON)
+	return r.respond(a.store.PostMaintenanceUpdate(
+		c.Context(), c.actor(), c.PathValue("maintenanceId"), resource.MaintenanceUpdate.ReadNew(o), "", r.save...))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/allswell/allswell/internal/alertchannel"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/htmltest"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 )
 
@@ -122,7 +123,7 @@ func (v *visitor) formPaths() (all []string) {
 	incident, err := v.store.CreateIncident(ctx, actor, "acme", allswell.NewIncident{Title: "Cards", State: allswell.IncidentInvestigating, Impact: allswell.ImpactMinor, Message: new("We are looking.")})
 	ok(err)
 	now := time.Now()
-	maintenance, err := v.store.CreateMaintenance(ctx, actor, "acme", allswell.NewMaintenance{Title: "Disks", ScheduledFor: now.Add(time.Hour), ScheduledUntil: now.Add(2 * time.Hour)})
+	maintenance, err := v.store.CreateMaintenance(ctx, actor, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Disks", ScheduledFor: now.Add(time.Hour), ScheduledUntil: now.Add(2 * time.Hour)}))
 	ok(err)
 	ids["component"], ids["group"], ids["monitor"], ids["subscriber"], ids["channel"], ids["rule"] = component.ID, group.ID, monitor.ID, subscriber.ID, channel, rule.ID
 	ids["schedule"], ids["incident"], ids["maintenance"] = schedule.ID, incident.ID, maintenance.ID

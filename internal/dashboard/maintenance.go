@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
+	fields "github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -86,8 +88,7 @@ func (v *visit) fillMaintenanceForms(s *maintenanceScreen, forms maintenanceForm
 	if err != nil {
 		return err
 	}
-	components := componentIDs(m)
-	counts, err := v.store.Audience(v.r.Context(), v.actor(), s.PageSlug, m.ID, components)
+	counts, err := v.store.Audience(v.r.Context(), v.actor(), s.PageSlug, m.ID, allswell.ComponentIDs(m.Components))
 	if err != nil {
 		return err
 	}
@@ -96,28 +97,32 @@ func (v *visit) fillMaintenanceForms(s *maintenanceScreen, forms maintenanceForm
 	if f == nil {
 		f = newForm(url.Values{"state": {string(m.State)}})
 	}
-	s.Update = maintenanceUpdateForm{form: f, Seen: f.version("seen", m.Revision(), forms.conflict), Preview: forms.preview}
-	s.Update.Message = f.draw(field{
-		Name: "message", Label: "Message", Type: "textarea", Rows: 4, Optional: true,
-		Hint: "Markdown: **bold**, lists, links.",
-	})
-	state := field{Name: "state", Label: "State", Type: "select"}
-	for _, next := range allswell.MaintenanceStates {
-		if (allswell.MaintenanceChange{State: &next}).Validate(m, v.now()) == nil {
-			state.Options = append(state.Options, option{Value: string(next), Label: i18n.English().MaintenanceState(next)})
+	revision := resource.MaintenanceRevision(m)
+	s.Update = maintenanceUpdateForm{form: f, Seen: f.version("seen", revision, forms.conflict), Preview: forms.preview}
+	for _, i := range resource.MaintenanceUpdate.Infos() {
+		x := fieldOf(i)
+		if i.Name == "message" {
+			x.Rows, x.Optional = 4, true
+			s.Update.Message = f.draw(x)
+			continue
 		}
-	}
-	s.Update.State = f.draw(state)
-	if f = forms.plan; f == nil {
-		f = newForm(url.Values{
-			"title": {m.Title}, "components": components, "remind_before": {seconds(m.RemindBefore)},
-			"scheduled_for":   {m.ScheduledFor.In(page.Location()).Format(clockLayout)},
-			"scheduled_until": {m.ScheduledUntil.In(page.Location()).Format(clockLayout)},
+		x.Options = slices.DeleteFunc(x.Options, func(o option) bool {
+			changed := m
+			return resource.ChangeMaintenance(&changed, toState(allswell.MaintenanceState(o.Value)), v.now()) != nil
 		})
+		s.Update.State = f.draw(x)
+	}
+	if f = forms.plan; f == nil {
+		f = newForm(resource.Maintenance.FormValues(m, page.Location()))
 	}
 	s.Plan, err = v.newPlanForm(f, page)
-	s.Plan.Seen = f.version("seen", m.Revision(), forms.conflict)
+	s.Plan.Seen = f.version("seen", revision, forms.conflict)
 	return err
+}
+
+// toState is the change that brings a maintenance to a state.
+func toState(state allswell.MaintenanceState) fields.Change[allswell.Maintenance] {
+	return func(m *allswell.Maintenance) error { m.State = state; return nil }
 }
 
 // updateMaintenance posts an update, with a change of the state, or shows a preview of it. A change of the state needs no
@@ -128,56 +133,34 @@ func (v *visit) updateMaintenance() error {
 	if err != nil {
 		return err
 	}
-	n := allswell.NewMaintenanceUpdate{State: allswell.MaintenanceState(f.Value("state")), Seen: f.Value("seen")}
-	if message := f.text("message"); message != nil {
-		n.Message = *message
+	u, seen := allswell.MaintenanceUpdate{State: m.State}, f.Value("seen")
+	write := resource.MaintenanceUpdate.ReadForm(allswell.MaintenanceUpdate{}, f.values, time.UTC, v.now())
+	if err := write(&u); err != nil {
+		return err
 	}
-	if last := len(m.Updates) - 1; last >= 0 && n.Seen != m.Revision() && m.State == n.State {
-		if u := m.Updates[last]; u.Message == n.Message || n.Message == "" && u.System.Kind != "" {
+	if last := len(m.Updates) - 1; last >= 0 && seen != resource.MaintenanceRevision(m.Maintenance) && m.State == u.State {
+		if l := m.Updates[last]; l.Message == u.Message || u.Message == "" && l.System.Kind != "" {
 			return v.redirect(Path + "/maintenances/" + m.ID) // the form was sent twice
 		}
 	}
-	if f.Value("action") == actionPreview {
-		preview, err := v.previewOfMaintenanceUpdate(m, n)
+	switch {
+	case f.Value("action") == actionPreview:
+		changed := m.Maintenance
+		f.refused(resource.ChangeMaintenance(&changed, toState(u.State), v.now()))
+		preview, err := v.previewOfMaintenance(m.PageSlug, m.ID, changed)
 		if err != nil {
 			return err
 		}
+		if text := cmp.Or(u.Message, changed.TransitionFrom(m.Maintenance).Message()); text != "" {
+			preview.setEntry(text, changed.State, v.now())
+		}
 		return v.answerMaintenance(http.StatusOK, m, maintenanceForms{update: f, preview: preview})
-	}
-	if n.Message == "" && n.State != m.State {
-		_, err = v.store.ChangeMaintenance(v.r.Context(), v.actor(), m.ID, allswell.MaintenanceChange{
-			State: &n.State, Seen: n.Seen,
-		})
-	} else {
-		_, err = v.store.PostMaintenanceUpdate(v.r.Context(), v.actor(), m.ID, n)
+	case u.Message == "" && u.State != m.State:
+		_, err = v.store.ChangeMaintenance(v.r.Context(), v.actor(), m.ID, toState(u.State), seen)
+	default:
+		_, err = v.store.PostMaintenanceUpdate(v.r.Context(), v.actor(), m.ID, write, seen)
 	}
 	return v.afterMaintenanceChange(m, err, maintenanceForms{update: f})
-}
-
-// previewOfMaintenanceUpdate returns the preview of an update.
-func (v *visit) previewOfMaintenanceUpdate(
-	m store.ListedMaintenance, n allswell.NewMaintenanceUpdate,
-) (*maintenancePreview, error) {
-	counts, err := v.store.Audience(v.r.Context(), v.actor(), m.PageSlug, m.ID, componentIDs(m.Maintenance))
-	if err != nil {
-		return nil, err
-	}
-	changed := m.Maintenance
-	transition := changed.Apply(allswell.MaintenanceChange{State: &n.State}, v.now())
-	p := &maintenancePreview{Maintenance: changed, Audience: audienceText(counts)}
-	if n.Message != "" || transition != allswell.TransitionNone {
-		e := newTimelineEntry(cmp.Or(n.Message, transition.Message()), allswell.SystemMessage{}, v.now())
-		e.State = i18n.English().MaintenanceState(changed.State)
-		p.Entry = &e
-	}
-	return p, nil
-}
-
-func componentIDs(m allswell.Maintenance) (ids []string) {
-	for _, c := range m.Components {
-		ids = append(ids, c.ID)
-	}
-	return ids
 }
 
 // afterMaintenanceChange leads back to a maintenance after a change, or shows the form again if it was refused. If
@@ -214,24 +197,8 @@ func (v *visit) editMaintenance() error {
 	if err != nil {
 		return err
 	}
-	title := strings.TrimSpace(f.Value("title"))
-	ch := allswell.MaintenanceChange{Title: &title, Seen: f.Value("seen")}
-	if m.State != allswell.MaintenanceCompleted {
-		components, reminder := f.values["components"], parseSeconds(f.Value("remind_before"))
-		ch.Components, ch.RemindBefore = &components, &reminder
-		if f.Value("scheduled_for") != m.ScheduledFor.In(page.Location()).Format(clockLayout) {
-			from := f.moment("scheduled_for", page.Location(), v.now())
-			ch.ScheduledFor = &from
-		}
-		if f.Value("scheduled_until") != m.ScheduledUntil.In(page.Location()).Format(clockLayout) {
-			until := f.moment("scheduled_until", page.Location(), v.now())
-			ch.ScheduledUntil = &until
-		}
-	}
-	if f.HasErrors() {
-		return v.answerMaintenance(http.StatusUnprocessableEntity, m, maintenanceForms{plan: f})
-	}
-	_, err = v.store.ChangeMaintenance(v.r.Context(), v.actor(), m.ID, ch)
+	change := resource.Maintenance.ReadForm(m.Maintenance, f.values, page.Location(), v.now())
+	_, err = v.store.ChangeMaintenance(v.r.Context(), v.actor(), m.ID, change, f.Value("seen"))
 	return v.afterMaintenanceChange(m, err, maintenanceForms{plan: f})
 }
 

@@ -2,13 +2,12 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/timeinput"
 )
 
@@ -52,23 +51,34 @@ func (v *visit) newPlanForm(f *form, page allswell.Page) (planForm, error) {
 	for _, c := range components {
 		p.Components = append(p.Components, checkField{c.ID, c.Name, c.Hidden, slices.Contains(f.values["components"], c.ID)})
 	}
-	zone := "In the zone of the page, " + page.TimeZone + "."
-	p.Title = f.draw(field{Name: "title", Label: "What is planned?", Placeholder: "Database upgrade"})
-	p.From = f.draw(field{Name: "scheduled_for", Label: "From", Type: "datetime-local", Hint: zone})
-	p.Until = f.draw(field{Name: "scheduled_until", Label: "Until", Type: "datetime-local"})
-	p.Message = f.draw(field{
-		Name: "message", Label: "Message", Type: "textarea", Rows: 4, Optional: true,
-		Hint: "Markdown: **bold**, lists, links.",
-	})
-	reminder := field{Name: "remind_before", Label: "Reminder", Type: "select"}
-	for _, d := range reminders {
-		reminder.Options = append(reminder.Options, option{Value: seconds(d), Label: reminderLabel(d)})
+	drawn := make(map[string]field)
+	for _, i := range resource.Maintenance.Infos() {
+		x := fieldOf(i)
+		switch i.Name {
+		case "message":
+			x.Rows = 4
+		case "scheduled_for":
+			x.Hint = "In the zone of the page, " + page.TimeZone + "."
+		case "remind_before":
+			x.Options = reminderOptions(parseSeconds(f.Value(i.Name)))
+		}
+		drawn[i.Name] = f.draw(x)
 	}
-	if n := parseSeconds(f.Value("remind_before")); n > 0 && !slices.Contains(reminders, n) {
-		reminder.Options = append(reminder.Options, option{Value: seconds(n), Label: reminderLabel(n)})
-	}
-	p.Reminder = f.draw(reminder)
+	p.Title, p.Message, p.Reminder = drawn["title"], drawn["message"], drawn["remind_before"]
+	p.From, p.Until = drawn["scheduled_for"], drawn["scheduled_until"]
 	return p, nil
+}
+
+// reminderOptions returns the times of reminders to choose from, among them the chosen one.
+func reminderOptions(chosen time.Duration) (options []option) {
+	all := reminders
+	if chosen > 0 && !slices.Contains(reminders, chosen) {
+		all = append(slices.Clone(reminders), chosen)
+	}
+	for _, d := range all {
+		options = append(options, option{Value: seconds(d), Label: reminderLabel(d)})
+	}
+	return options
 }
 
 func reminderLabel(d time.Duration) string {
@@ -102,12 +112,13 @@ func (v *visit) showNewMaintenance() error {
 	if err != nil || page.Slug == "" {
 		return err
 	}
-	begin := v.now().In(page.Location()).Truncate(time.Hour).Add(24 * time.Hour)
-	return v.answerNewMaintenance(http.StatusOK, newForm(url.Values{
-		"id":            {allswell.NewID(allswell.PrefixMaintenance, v.now())},
-		"scheduled_for": {begin.Format(clockLayout)}, "scheduled_until": {begin.Add(time.Hour).Format(clockLayout)},
-		"remind_before": {seconds(allswell.DefaultRemindBefore)},
-	}), page, nil)
+	var m allswell.Maintenance
+	resource.Maintenance.Begin(&m, allswell.NewID(allswell.PrefixMaintenance, v.now()), v.now())
+	m.ScheduledFor = v.now().In(page.Location()).Truncate(time.Hour).Add(24 * time.Hour)
+	m.ScheduledUntil = m.ScheduledFor.Add(time.Hour)
+	f := newForm(resource.Maintenance.FormValues(m, page.Location()))
+	f.values.Set("id", m.ID)
+	return v.answerNewMaintenance(http.StatusOK, f, page, nil)
 }
 
 func (v *visit) answerNewMaintenance(status int, f *form, page allswell.Page, preview *maintenancePreview) error {
@@ -126,26 +137,25 @@ func (v *visit) createMaintenance() error {
 	if err != nil {
 		return err
 	}
-	reminder := parseSeconds(f.Value("remind_before"))
-	n := allswell.NewMaintenance{
-		Title: strings.TrimSpace(f.Value("title")), Message: f.text("message"), Components: f.values["components"], RemindBefore: &reminder,
-		ScheduledFor: f.moment("scheduled_for", page.Location(), v.now()), ScheduledUntil: f.moment("scheduled_until", page.Location(), v.now()),
-	}
-	if id := f.Value("id"); allswell.ValidID(allswell.PrefixMaintenance, id) {
-		n.ID = id
-	}
-	if f.HasErrors() {
-		return v.answerNewMaintenance(http.StatusUnprocessableEntity, f, page, nil)
+	change := func(m *allswell.Maintenance) error {
+		if id := f.Value("id"); allswell.ValidID(allswell.PrefixMaintenance, id) {
+			m.ID = id
+		}
+		return resource.Maintenance.ReadForm(allswell.Maintenance{}, f.values, page.Location(), v.now())(m)
 	}
 	if f.Value("action") != actionPublish {
-		f.refused(n.Validate(v.now()))
-		preview, err := v.previewOfMaintenance(page, n)
+		var m allswell.Maintenance
+		f.refused(resource.PlanMaintenance(&m, change, v.now()))
+		preview, err := v.previewOfMaintenance(page.Slug, "", m)
 		if err != nil {
 			return err
 		}
+		if last := len(m.Updates) - 1; last >= 0 {
+			preview.setEntry(m.Updates[last].Message, m.State, v.now())
+		}
 		return v.answerNewMaintenance(http.StatusOK, f, page, preview)
 	}
-	m, err := v.store.CreateMaintenance(v.r.Context(), v.actor(), page.Slug, n)
+	m, err := v.store.CreateMaintenance(v.r.Context(), v.actor(), page.Slug, change)
 	if f.refused(err) {
 		return v.answerNewMaintenance(http.StatusUnprocessableEntity, f, page, nil)
 	}
@@ -155,16 +165,15 @@ func (v *visit) createMaintenance() error {
 	return v.redirect(Path + "/maintenances/" + m.ID)
 }
 
-func (v *visit) previewOfMaintenance(page allswell.Page, n allswell.NewMaintenance) (*maintenancePreview, error) {
-	counts, err := v.store.Audience(v.r.Context(), v.actor(), page.Slug, "", n.Components)
-	if err != nil {
-		return nil, err
-	}
-	p := &maintenancePreview{Maintenance: n.Plan(page.ID, n.ID, "", v.now()), Audience: audienceText(counts)}
-	if n.Message != nil {
-		e := newTimelineEntry(*n.Message, allswell.SystemMessage{}, v.now())
-		e.State = i18n.English().MaintenanceState(p.State)
-		p.Entry = &e
-	}
-	return p, nil
+// previewOfMaintenance returns the preview of a maintenance of a page, without a message. id is "" for a new one.
+func (v *visit) previewOfMaintenance(page, id string, m allswell.Maintenance) (*maintenancePreview, error) {
+	counts, err := v.store.Audience(v.r.Context(), v.actor(), page, id, allswell.ComponentIDs(m.Components))
+	return &maintenancePreview{Maintenance: m, Audience: audienceText(counts)}, err
+}
+
+// setEntry sets the entry of the timeline in the preview.
+func (p *maintenancePreview) setEntry(message string, state allswell.MaintenanceState, now time.Time) {
+	e := newTimelineEntry(message, allswell.SystemMessage{}, now)
+	e.State = i18n.English().MaintenanceState(state)
+	p.Entry = &e
 }

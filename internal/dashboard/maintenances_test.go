@@ -54,11 +54,9 @@ func TestMaintenanceFromPlanToEnd(t *testing.T) {
 		if m := v.maintenances()[0]; m.Title != "Newer disks" || !m.ScheduledUntil.Equal(begin.Add(2*time.Hour)) || m.RemindBefore != 0 {
 			s.Errorf("edited: %+v", m)
 		}
-		late := screen.hidden("seen")
-		refused := v.formOf(v.wants(v.post(path+"/edit", "seen", late, "title", "Disks", "scheduled_for", "soon"), http.StatusUnprocessableEntity), path+"/edit")
-		v.wants(v.post(path+"/edit", "seen", refused["seen"], "title", "Disks"), http.StatusConflict, "changed while you were writing")
-		refused = v.formOf(v.wants(v.post(path, "seen", late, "message", " ", "state", "scheduled"), http.StatusUnprocessableEntity), path)
-		v.wants(v.post(path, "seen", refused["seen"], "message", "my text", "state", "in_progress"), http.StatusConflict)
+		late, seen := screen.hidden("seen"), v.get(path).hidden("seen")
+		v.wants(v.post(path+"/edit", "seen", seen, "title", "Disks", "scheduled_for", "soon"), http.StatusUnprocessableEntity, `value="soon"`)
+		v.wants(v.post(path+"/edit", "seen", late, "title", "Disks", "scheduled_for", "soon"), http.StatusConflict, "changed while you were writing")
 		v.wants(v.post(path, "seen", late, "message", "my text", "state", "in_progress"), http.StatusConflict, "my text</textarea>")
 		screen = v.get(path)
 		v.wants(v.post(path, "seen", screen.hidden("seen"), "message", " ", "state", "scheduled"), http.StatusUnprocessableEntity, "This field is required.")

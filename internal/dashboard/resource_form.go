@@ -67,6 +67,8 @@ func fieldOf(i fields.Info) field {
 		x.Type, x.Rows = "textarea", 3
 	case fields.KindTime:
 		x.Type = "datetime-local"
+	case fields.KindDuration:
+		x.Type, x.Optional, x.Hint = "select", false, "" // the screen says what can be chosen
 	case fields.KindChoice:
 		x.Type, x.Optional = "select", false
 		for _, o := range i.Options {

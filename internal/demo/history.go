@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -184,12 +185,12 @@ func (p *past) plan(now time.Time) {
 	}
 	for _, m := range demoMaintenances {
 		begins := m.begins.before(now)
-		n := allswell.NewMaintenance{
-			Title: m.title, Message: &m.message, ScheduledFor: begins, ScheduledUntil: begins.Add(m.lasts),
-			Components: p.ids(m.components),
-		}
+		planned := resource.Maintenance.From(allswell.Maintenance{
+			Title: m.title, Updates: []allswell.MaintenanceUpdate{{Message: m.message}}, ScheduledFor: begins, ScheduledUntil: begins.Add(m.lasts),
+			Components: allswell.ComponentRefs(p.ids(m.components)...),
+		})
 		p.at(begins.AddDate(0, 0, -4), func(ctx context.Context) error {
-			_, err := p.store.CreateMaintenance(ctx, p.actor, demoPage, n)
+			_, err := p.store.CreateMaintenance(ctx, p.actor, demoPage, planned)
 			return err
 		})
 		for _, due := range []time.Time{begins.Add(-allswell.DefaultRemindBefore), begins, begins.Add(m.lasts)} {

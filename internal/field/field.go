@@ -26,6 +26,19 @@ const (
 	KindMarkdown Kind = "markdown" // a string with lines of Markdown
 	KindChoice   Kind = "choice"   // one of some strings
 	KindTime     Kind = "time"     // a string by RFC 3339, or null
+	KindDuration Kind = "duration" // a whole number of seconds
+
+	KindComponents Kind = "components" // a list of ids or slugs of components, shown as objects with their ids and names
+	KindObjects    Kind = "objects"    // a list of objects of another resource
+)
+
+// Request is a kind of request.
+type Request string
+
+// The requests of which some fields are.
+const (
+	Creation Request = "creation" // creates an object
+	Changing Request = "change"   // changes one
 )
 
 // Info is what documents, forms and flags say about a field.
@@ -41,10 +54,15 @@ type Info struct {
 	Options     []Option     // the values of a choice
 	Default     string       // of a choice; "": none
 	Max         int          // the maximum length of a text in characters
-	Required    bool         // a text must have a visible character
+	Required    bool         // it must have a value: a text one with a visible character
 	Nullable    bool         // null removes the value
 	ReadOnly    bool         // only the service sets it
+	Only        Request      // the kind of request that can give it; "": all
+	Sent        bool         // it is in requests, and not in objects
+	Detail      bool         // lists of objects do not show it
 	Prefix      string       // of ids
+	Of          string       // the type of objects, such as "MaintenanceUpdate"
+	Longest     time.Duration
 
 	column, flag string
 }
@@ -52,13 +70,21 @@ type Info struct {
 // Option is a value of a choice, and its label in forms.
 type Option struct{ Value, Label string }
 
-// Column returns the name of the field's column: that of the field, for times with the ending _at.
+// In reports whether a kind of request can give the field.
+func (i Info) In(r Request) bool { return !i.ReadOnly && (i.Only == "" || i.Only == r) }
+
+// Column returns the name of the field's column: that of the field, for times with the ending _at, and for durations with
+// the ending _ms. It is "" for a field without one.
 func (i Info) Column() string {
 	switch {
+	case i.column == "-":
+		return ""
 	case i.column != "":
 		return i.column
 	case i.Kind == KindTime && !strings.HasSuffix(i.Name, "_at"):
 		return i.Name + "_at"
+	case i.Kind == KindDuration:
+		return i.Name + "_ms"
 	}
 	return i.Name
 }
@@ -69,52 +95,77 @@ func (i Info) FlagName() string { return strings.ReplaceAll(cmp.Or(i.flag, i.Nam
 // Field describes a field of T. The functions of this package make fields, and its methods say more of them.
 type Field[T any] struct {
 	info    Info
-	pointer func(*T) any                      // to the value
-	json    func(*T) any                      // a string, a number, a boolean, a list, or nil
+	pointer func(*T) any                      // to the value; nil: it has no place of its own
+	json    func(*T) any                      // a value that package json can encode
+	audit   func(*T) any                      // a string, a number, a boolean, a list, or nil
 	read    func(*jsonobject.Object) func(*T) // nil: it is not given, or not valid, which is an error of the object
 	copy    func(to, from *T)
 	clear   func(*T) // sets the zero value
 	isZero  func(*T) bool
-	fill    func(*T, time.Time)                                                     // sets the default; nil: the zero value is the default
-	check   func(*T, *allswell.ValidationError)                                     // adds what is wrong with the value
-	format  func(*T, *time.Location) string                                         // the text in forms
-	parse   func(text string, zone *time.Location, now time.Time) (func(*T), error) // reads the text of a form
+	zero    bool                                                                       // the zero value is as good as any other
+	fill    func(*T, time.Time)                                                        // sets the default; nil: the zero value is the default
+	check   func(*T, *allswell.ValidationError)                                        // adds what is wrong with the value
+	format  func(*T, *time.Location) []string                                          // the values in forms
+	parse   func(texts []string, zone *time.Location, now time.Time) (func(*T), error) // reads the values of a form
 }
 
 // codec is what a kind does with values of type V.
-type codec[V comparable] struct {
+type codec[V any] struct {
 	json   func(V) any
+	audit  func(V) any // nil: as json
 	read   func(*jsonobject.Object, string) *V
 	check  func(Info, V, *allswell.ValidationError) // nil: all values are valid
 	format func(V, *time.Location) string
 	parse  func(string, *time.Location, time.Time) (V, error)
+	zero   bool // the zero value is as good as any other: it is not replaced by the default
+
+	formatAll func(V) []string // of lists, instead of format and parse
+	parseAll  func([]string) V
 }
 
-func newField[T any, V comparable](info Info, at func(*T) *V, c codec[V]) *Field[T] {
-	info.Type = reflect.TypeFor[V]()
-	f := &Field[T]{info: info}
-	var zero V
-	set := func(v V) func(*T) { return func(t *T) { *at(t) = v } }
+func newField[T, V any](info Info, at func(*T) *V, c codec[V]) *Field[T] {
+	f := newProperty(info, func(t *T) V { return *at(t) }, func(t *T, v V) { *at(t) = v }, c)
 	f.pointer = func(t *T) any { return at(t) }
-	f.json = func(t *T) any { return c.json(*at(t)) }
-	f.copy = func(to, from *T) { *at(to) = *at(from) }
-	f.clear = set(zero)
-	f.isZero = func(t *T) bool { return *at(t) == zero }
+	return f
+}
+
+// newProperty is newField for a value that get and set find in T.
+func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V), c codec[V]) *Field[T] {
+	info.Type = reflect.TypeFor[V]()
+	f := &Field[T]{info: info, zero: c.zero}
+	setter := func(v V) func(*T) { return func(t *T) { set(t, v) } }
+	var zero V
+	f.json = func(t *T) any { return c.json(get(t)) }
+	f.audit = f.json
+	if c.audit != nil {
+		f.audit = func(t *T) any { return c.audit(get(t)) }
+	}
+	f.copy = func(to, from *T) { set(to, get(from)) }
+	f.clear = setter(zero)
+	f.isZero = func(t *T) bool { return reflect.ValueOf(new(get(t))).Elem().IsZero() }
 	f.read = func(o *jsonobject.Object) func(*T) {
 		if v := c.read(o, f.info.Name); v != nil {
-			return set(*v)
+			return setter(*v)
 		}
 		return nil
 	}
 	f.check = func(t *T, bad *allswell.ValidationError) {
 		if c.check != nil {
-			c.check(f.info, *at(t), bad)
+			c.check(f.info, get(t), bad)
 		}
 	}
-	f.format = func(t *T, zone *time.Location) string { return c.format(*at(t), zone) }
-	f.parse = func(text string, zone *time.Location, now time.Time) (func(*T), error) {
-		v, err := c.parse(text, zone, now)
-		return set(v), err
+	f.format = func(t *T, zone *time.Location) []string {
+		if c.formatAll != nil {
+			return c.formatAll(get(t))
+		}
+		return []string{c.format(get(t), zone)}
+	}
+	f.parse = func(texts []string, zone *time.Location, now time.Time) (func(*T), error) {
+		if c.parseAll != nil {
+			return setter(c.parseAll(texts)), nil
+		}
+		v, err := c.parse(texts[0], zone, now)
+		return setter(v), err
 	}
 	return f
 }
@@ -134,7 +185,9 @@ func (f *Field[T]) complete() error {
 	case i.Kind == KindChoice && f.fill != nil:
 		var v T
 		f.fill(&v, time.Time{})
-		i.Default = f.format(&v, time.UTC)
+		i.Default = f.format(&v, time.UTC)[0]
+	case f.zero && f.fill != nil:
+		f.clear = func(t *T) { f.fill(t, time.Time{}) }
 	}
 	return nil
 }
@@ -145,7 +198,7 @@ func (f *Field[T]) Info() Info { return f.info }
 // Pointer returns a pointer to the field's value in an object.
 func (f *Field[T]) Pointer(v *T) any { return f.pointer(v) }
 
-// Required says that the field must have a value: a text with a visible character.
+// Required says that the field must have a value: a text one with a visible character.
 func (f *Field[T]) Required() *Field[T] { f.info.Required = true; return f }
 
 // Nullable says that null removes the value.
@@ -154,14 +207,24 @@ func (f *Field[T]) Nullable() *Field[T] { f.info.Nullable = true; return f }
 // ReadOnly says that only the service sets the field.
 func (f *Field[T]) ReadOnly() *Field[T] { f.info.ReadOnly = true; return f }
 
+// AtCreation says that only a request which creates an object gives the field.
+func (f *Field[T]) AtCreation() *Field[T] { f.info.Only = Creation; return f }
+
+// AfterCreation says that only a request which changes an object gives the field.
+func (f *Field[T]) AfterCreation() *Field[T] { f.info.Only = Changing; return f }
+
 // Max sets the maximum length of a text in characters.
 func (f *Field[T]) Max(characters int) *Field[T] { f.info.Max = characters; return f }
 
-// Default sets what a value is that is missing. fill may use the time of the request.
+// Default sets what a value is that is missing. fill may use the time of the request, unless the zero value is as good as
+// any other.
 func (f *Field[T]) Default(fill func(t *T, now time.Time)) *Field[T] { f.fill = fill; return f }
 
 // Column sets the name of the column, where it is not that of the field.
 func (f *Field[T]) Column(name string) *Field[T] { f.info.column = name; return f }
+
+// Loaded says that the field has no column in the table of the resource.
+func (f *Field[T]) Loaded() *Field[T] { f.info.column = "-"; return f }
 
 // Flag sets the name of the flag, where it is not that of the field.
 func (f *Field[T]) Flag(name string) *Field[T] { f.info.flag = name; return f }

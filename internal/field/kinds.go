@@ -1,7 +1,9 @@
 package field
 
 import (
+	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,9 +73,118 @@ func texts[V ~string]() codec[V] {
 		},
 		format: func(v V, _ *time.Location) string { return string(v) },
 		parse: func(text string, _ *time.Location, _ time.Time) (V, error) {
-			return V(strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))), nil
+			return V(formText(text)), nil
 		},
 	}
+}
+
+// Note is a text of several lines in Markdown with which a new object can begin, and which is no field of the object. get
+// returns nil if there is none.
+func Note[T any](name string, get func(*T) *string, set func(*T, *string)) *Field[T] {
+	info := Info{Name: name, Kind: KindMarkdown, Only: Creation, Sent: true, column: "-"}
+	return newProperty(info, get, set, codec[*string]{
+		json: func(v *string) any { return v },
+		read: func(o *jsonobject.Object, name string) **string {
+			if text := o.Text(name); text != nil {
+				return &text
+			}
+			return nil
+		},
+		check: func(i Info, v *string, bad *allswell.ValidationError) {
+			if v != nil {
+				allswell.CheckText(bad, i.Name, *v, i.Max)
+			}
+		},
+		format: func(v *string, _ *time.Location) string {
+			if v == nil {
+				return ""
+			}
+			return *v
+		},
+		parse: func(text string, _ *time.Location, _ time.Time) (*string, error) {
+			if text = formText(text); text == "" {
+				return nil, nil
+			}
+			return &text, nil
+		},
+	})
+}
+
+// formText returns the text that was typed into a form.
+func formText(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
+
+// Duration is a whole number of seconds, from 0 to longest. Zero is as good as any other value.
+func Duration[T any](name string, longest time.Duration, at func(*T) *time.Duration) *Field[T] {
+	most := int(longest / time.Second)
+	return newField(Info{Name: name, Kind: KindDuration, Longest: longest}, at, codec[time.Duration]{
+		zero: true,
+		json: func(v time.Duration) any { return int64(v / time.Second) },
+		read: func(o *jsonobject.Object, name string) *time.Duration {
+			n := o.Integer(name)
+			if n == nil {
+				return nil
+			}
+			return new(time.Duration(min(max(*n, -1), most+1)) * time.Second) // what is out of range must not overflow
+		},
+		check: func(i Info, v time.Duration, bad *allswell.ValidationError) {
+			if v < 0 || v > longest || v%time.Second != 0 {
+				bad.Add(i.Name, "must be a whole number of seconds from 0 to %d", most)
+			}
+		},
+		format: func(v time.Duration, _ *time.Location) string { return strconv.FormatInt(int64(v/time.Second), 10) },
+		parse: func(text string, _ *time.Location, _ time.Time) (time.Duration, error) {
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				n = -1
+			}
+			return time.Duration(min(max(n, -1), most+1)) * time.Second, nil
+		},
+	})
+}
+
+// Components are components of the page of an object. Requests give their ids or slugs, which the store replaces.
+func Components[T any](name string, at func(*T) *[]allswell.ComponentName) *Field[T] {
+	type shown struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	}
+	return newField(Info{Name: name, Kind: KindComponents, column: "-"}, at, codec[[]allswell.ComponentName]{
+		json: func(v []allswell.ComponentName) any {
+			all := make([]shown, len(v))
+			for i, c := range v {
+				all[i] = shown(c)
+			}
+			return all
+		},
+		audit: func(v []allswell.ComponentName) any { return slices.Sorted(slices.Values(allswell.ComponentIDs(v))) },
+		read: func(o *jsonobject.Object, name string) *[]allswell.ComponentName {
+			if refs := o.Texts(name); refs != nil {
+				return new(allswell.ComponentRefs(refs...))
+			}
+			return nil
+		},
+		check: func(_ Info, v []allswell.ComponentName, bad *allswell.ValidationError) {
+			allswell.CheckComponentIDs(bad, allswell.ComponentIDs(v))
+		},
+		formatAll: allswell.ComponentIDs,
+		parseAll: func(texts []string) []allswell.ComponentName {
+			return allswell.ComponentRefs(slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == "" })...)
+		},
+	})
+}
+
+// Objects are objects of another resource, such as the updates of a maintenance. Only responses with one object show them.
+func Objects[T, U any](name string, of *Resource[U], at func(*T) *[]U) *Field[T] {
+	info := Info{Name: name, Kind: KindObjects, Of: of.Describe().TypeName(), ReadOnly: true, Detail: true, column: "-"}
+	return newField(info, at, codec[[]U]{
+		json: func(v []U) any {
+			all := make([]json.RawMessage, len(v))
+			for i, u := range v {
+				all[i] = of.JSON(u)
+			}
+			return all
+		},
+	})
 }
 
 // clockLayout is the form of times in inputs of the type datetime-local.
@@ -89,6 +200,11 @@ func Time[T any](name string, at func(*T) *time.Time) *Field[T] {
 			return allswell.FormatTime(v)
 		},
 		read: func(o *jsonobject.Object, name string) *time.Time { return o.Instant(name) },
+		check: func(i Info, v time.Time, bad *allswell.ValidationError) {
+			if i.Required && v.IsZero() {
+				bad.Add(i.Name, allswell.Required)
+			}
+		},
 		format: func(v time.Time, zone *time.Location) string {
 			if v.IsZero() {
 				return ""

@@ -18,15 +18,16 @@ import (
 )
 
 // Resource describes the objects of a type. The field id is their id; name or title is their name in the audit log;
-// created_at and updated_at are set when they are created and changed.
+// created_at, and updated_at if there is one, are set when they are created and changed.
 type Resource[T any] struct {
 	Noun   string              // such as "announcement"
 	Path   string              // in the API, such as "announcements"
 	Doc    string              // what one is, such as "a notice at the top of a page"
 	Object allswell.ObjectKind // in the audit log
 
-	// Rules adds what is wrong with fields together. It is called for objects whose fields may be wrong on their own.
-	Rules func(*T, time.Time, *allswell.ValidationError)
+	// Rules adds what is wrong with fields together, or with their change. before is nil for a new object. It is called for
+	// objects whose fields may be wrong on their own.
+	Rules func(v, before *T, now time.Time, bad *allswell.ValidationError)
 
 	Fields []*Field[T] // in the order of the JSON
 
@@ -45,13 +46,16 @@ func New[T any](r Resource[T]) *Resource[T] {
 		if err := f.complete(); err != nil {
 			panic(fmt.Sprintf("the field %s of the %s: %v", f.info.Name, r.Noun, err))
 		}
-		if columns[f.info.Name] || columns[f.info.Column()] {
+		if columns[f.info.Name] || f.info.Column() != "" && columns[f.info.Column()] {
 			panic(fmt.Sprintf("two fields or columns of the %s have the name %s", r.Noun, f.info.Name))
 		}
-		if values[f.pointer(&v)] {
-			panic(fmt.Sprintf("the field %s of the %s has the value of another one", f.info.Name, r.Noun))
+		columns[f.info.Name], columns[f.info.Column()] = true, true
+		if f.pointer != nil {
+			if values[f.pointer(&v)] {
+				panic(fmt.Sprintf("the field %s of the %s has the value of another one", f.info.Name, r.Noun))
+			}
+			values[f.pointer(&v)] = true
 		}
-		columns[f.info.Name], columns[f.info.Column()], values[f.pointer(&v)] = true, true, true
 		switch f.info.Name {
 		case "id":
 			r.id = func(v *T) *string { return f.pointer(v).(*string) }
@@ -63,8 +67,8 @@ func New[T any](r Resource[T]) *Resource[T] {
 			r.updated = func(v *T) *time.Time { return f.pointer(v).(*time.Time) }
 		}
 	}
-	if r.id == nil || r.created == nil || r.updated == nil {
-		panic(fmt.Sprintf("the %s lacks id, created_at or updated_at", r.Noun))
+	if r.id == nil || r.created == nil {
+		panic(fmt.Sprintf("the %s lacks id or created_at", r.Noun))
 	}
 	return &r
 }
@@ -72,9 +76,17 @@ func New[T any](r Resource[T]) *Resource[T] {
 // ID returns the id of an object.
 func (r *Resource[T]) ID(v T) string { return *r.id(&v) }
 
-// Begin sets the id and the times of a new object.
+// Begin sets the id and the times of a new object, and those defaults that are not the only meaning of the zero value.
 func (r *Resource[T]) Begin(v *T, id string, now time.Time) {
-	*r.id(v), *r.created(v), *r.updated(v) = id, now, now
+	*r.id(v), *r.created(v) = id, now
+	if r.updated != nil {
+		*r.updated(v) = now
+	}
+	for _, f := range r.Fields {
+		if f.zero && f.fill != nil {
+			f.fill(v, now)
+		}
+	}
 }
 
 // Infos returns what is said about some fields; no names: about those that people set.
@@ -97,11 +109,19 @@ func (r *Resource[T]) ReadOnly() (names []string) {
 	return names
 }
 
-// JSON returns an object in JSON.
-func (r *Resource[T]) JSON(v T) json.RawMessage {
+// JSON returns an object in JSON, without its details.
+func (r *Resource[T]) JSON(v T) json.RawMessage { return r.json(v, false) }
+
+// DetailJSON returns an object in JSON, with its details.
+func (r *Resource[T]) DetailJSON(v T) json.RawMessage { return r.json(v, true) }
+
+func (r *Resource[T]) json(v T, details bool) json.RawMessage {
 	b := []byte{'{'}
-	for i, f := range r.Fields {
-		if i > 0 {
+	for _, f := range r.Fields {
+		if f.info.Sent || f.info.Detail && !details {
+			continue
+		}
+		if len(b) > 1 {
 			b = append(b, ',')
 		}
 		b = append(strconv.AppendQuote(b, f.info.Name), ':')
@@ -145,8 +165,8 @@ func isPlain(text string) bool {
 func (r *Resource[T]) Audited(v T) allswell.Auditable {
 	fields := make(map[string]any)
 	for _, f := range r.Fields {
-		if !f.info.ReadOnly {
-			fields[f.info.Name] = f.json(&v)
+		if !f.info.ReadOnly && !f.info.Sent {
+			fields[f.info.Name] = f.audit(&v)
 		}
 	}
 	return audited{allswell.AuditObject{Kind: r.Object, ID: *r.id(&v), Name: *r.title(&v), Fields: fields}}
@@ -160,12 +180,19 @@ func (a audited) AuditObject() allswell.AuditObject { return a.object }
 // set. It is applied to what is stored, within the transaction.
 type Change[T any] func(*T) error
 
+// ReadNew reads the fields of a request that creates an object.
+func (r *Resource[T]) ReadNew(o *jsonobject.Object) Change[T] { return r.read(o, Creation, false) }
+
 // Read reads the fields of a request that changes an object or, if replace is set, that says all of it: then a field
 // that is not given is empty, or has its default.
 func (r *Resource[T]) Read(o *jsonobject.Object, replace bool) Change[T] {
+	return r.read(o, Changing, replace)
+}
+
+func (r *Resource[T]) read(o *jsonobject.Object, request Request, replace bool) Change[T] {
 	var sets []func(*T)
 	for _, f := range r.Fields {
-		if f.info.ReadOnly {
+		if !f.info.In(request) {
 			continue
 		}
 		set := f.read(o)
@@ -200,18 +227,23 @@ func changeOf[T any](sets []func(*T), err error) Change[T] {
 	}
 }
 
-// ReadForm reads the values of a form for an object. Values that are those of the object are not set, because a form
-// shows times without their seconds.
+// ReadForm reads the values of a form for an object, which has no id if it is new. Values that are those of a stored
+// object are not set, because a form shows times without their seconds.
 func (r *Resource[T]) ReadForm(before T, values url.Values, zone *time.Location, now time.Time) Change[T] {
 	var (
 		sets []func(*T)
 		bad  allswell.ValidationError
 	)
+	request := Changing
+	if r.ID(before) == "" {
+		request = Creation
+	}
 	for _, f := range r.Fields {
-		if f.info.ReadOnly || !values.Has(f.info.Name) || values.Get(f.info.Name) == f.format(&before, zone) {
+		texts := values[f.info.Name]
+		if !f.info.In(request) || len(texts) == 0 || request == Changing && slices.Equal(texts, f.format(&before, zone)) {
 			continue
 		}
-		set, err := f.parse(values.Get(f.info.Name), zone, now)
+		set, err := f.parse(texts, zone, now)
 		if err != nil {
 			bad.Add(f.info.Name, "%s.", strings.ToUpper(err.Error()[:1])+err.Error()[1:])
 			continue
@@ -226,7 +258,7 @@ func (r *Resource[T]) FormValues(v T, zone *time.Location) url.Values {
 	values := url.Values{}
 	for _, f := range r.Fields {
 		if !f.info.ReadOnly {
-			values.Set(f.info.Name, f.format(&v, zone))
+			values[f.info.Name] = f.format(&v, zone)
 		}
 	}
 	return values
@@ -244,7 +276,7 @@ func (r *Resource[T]) Create(v *T, change Change[T], now time.Time) error {
 func (r *Resource[T]) Apply(v *T, change Change[T], now time.Time) error {
 	before := *v
 	err := r.finish(v, &before, change(v), now)
-	if !reflect.DeepEqual(r.Audited(before), r.Audited(*v)) {
+	if r.updated != nil && !reflect.DeepEqual(r.Audited(before), r.Audited(*v)) {
 		*r.updated(v) = allswell.Later(now, *r.updated(v))
 	}
 	return err
@@ -257,7 +289,7 @@ func (r *Resource[T]) finish(v, before *T, err error, now time.Time) error {
 		if f.info.ReadOnly {
 			continue
 		}
-		if f.fill != nil && f.isZero(v) {
+		if f.fill != nil && !f.zero && f.isZero(v) {
 			f.fill(v, now)
 		}
 		if before == nil || !reflect.DeepEqual(f.json(before), f.json(v)) {
@@ -265,7 +297,7 @@ func (r *Resource[T]) finish(v, before *T, err error, now time.Time) error {
 		}
 	}
 	if r.Rules != nil {
-		r.Rules(v, now, &bad)
+		r.Rules(v, before, now, &bad)
 	}
 	return unread(err, bad)
 }

@@ -47,7 +47,7 @@ func fieldsOfNote() []*field.Field[note] {
 
 var notes = field.New(field.Resource[note]{
 	Noun: "note", Path: "notes", Doc: "a note", Fields: fieldsOfNote(),
-	Rules: func(n *note, _ time.Time, bad *allswell.ValidationError) {
+	Rules: func(n, _ *note, _ time.Time, bad *allswell.ValidationError) {
 		if !n.Until.IsZero() && !n.Until.After(n.From) {
 			bad.Add("until", "must be after %s", allswell.Name("from"))
 		}
@@ -248,7 +248,7 @@ func TestWrongDescriptions(t *testing.T) {
 		"no label":               append(fieldsOfNote(), field.Line("other", name).Max(1).Doc("x")),
 		"no options":             append(fieldsOfNote(), field.Choice("other", func(n *note) *level { return &n.Level }).Doc("x").Form("X", "", "")),
 		"no id":                  fieldsOfNote()[1:],
-		"no time of change":      fieldsOfNote()[:7],
+		"no time of creation":    fieldsOfNote()[:6],
 	} {
 		func() {
 			defer func() {

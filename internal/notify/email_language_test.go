@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -38,9 +39,7 @@ func TestMailsOverSMTP(t *testing.T) {
 				_, err := s.ChangePage(s.Context(), s.ws, "acme", allswell.PageChange{Name: &c.name, PageSettings: allswell.PageSettings{Language: &c.language}})
 				s.ok(err)
 				from := mailStart.Add(2 * time.Hour)
-				_, err = s.CreateMaintenance(s.Context(), s.ws, "acme", allswell.NewMaintenance{
-					Title: "Umzug", ScheduledFor: from, ScheduledUntil: from.Add(time.Hour), Components: []string{s.api.ID},
-				})
+				_, err = s.CreateMaintenance(s.Context(), s.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Umzug", ScheduledFor: from, ScheduledUntil: from.Add(time.Hour), Components: allswell.ComponentRefs(s.api.ID)}))
 				s.ok(err)
 				s.pass(2 * time.Hour)
 				s.openIncident("It is slow.")

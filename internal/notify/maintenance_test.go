@@ -13,6 +13,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -234,9 +235,9 @@ func (s *plannedSite) plan() allswell.Maintenance {
 	s.Helper()
 	message, hour := "Writes wait for up to *a minute*.", time.Hour
 	from := mailStart.Add(2 * time.Hour)
-	m, err := s.CreateMaintenance(s.Context(), s.ws, "acme", allswell.NewMaintenance{
-		Title: "Database upgrade", Message: &message, ScheduledFor: from, ScheduledUntil: from.Add(time.Hour),
-		Components: []string{s.api.ID}, RemindBefore: &hour,
+	m, err := s.CreateMaintenance(s.Context(), s.ws, "acme", func(m *allswell.Maintenance) error {
+		m.Title, m.Updates, m.ScheduledFor, m.ScheduledUntil, m.Components, m.RemindBefore = "Database upgrade", []allswell.MaintenanceUpdate{{Message: message}}, from, from.Add(time.Hour), allswell.ComponentRefs(s.api.ID), hour
+		return nil
 	})
 	s.ok(err)
 	return m
@@ -288,7 +289,7 @@ func TestMaintenanceIsNotified(t *testing.T) {
 			func() { s.pass(time.Hour) },
 			func() { s.pass(time.Hour) },
 			func() {
-				_, err := s.PostMaintenanceUpdate(s.Context(), s.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "Nearly **done**.", State: allswell.MaintenanceVerifying})
+				_, err := s.PostMaintenanceUpdate(s.Context(), s.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "Nearly **done**.", State: allswell.MaintenanceVerifying}), "")
 				s.ok(err)
 			},
 			func() { s.pass(time.Hour) },

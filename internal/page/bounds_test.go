@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/statuspageapi"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -22,15 +23,14 @@ func newLongTimelines(t *testing.T, updates int, message string) (w *fixture, in
 	w = open(t, "sqlite:"+storetest.TempDir(t)+"/a.db", &clock{})
 	w.page("acme", "Acme")
 	inc := w.incident("acme", allswell.NewIncident{Title: "Long", Message: &message})
-	planned, err := w.store.CreateMaintenance(t.Context(), w.ws, "acme", allswell.NewMaintenance{Title: "Disks", Message: &message,
-		ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)})
+	planned, err := w.store.CreateMaintenance(t.Context(), w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Disks", Updates: []allswell.MaintenanceUpdate{{Message: message}}, ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))
 	m := must(w, planned, err)
 	for range updates - 1 {
 		w.clock.move(time.Second)
 		if _, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, allswell.NewIncidentUpdate{Message: message}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.store.PostMaintenanceUpdate(t.Context(), w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: message}); err != nil {
+		if _, err := w.store.PostMaintenanceUpdate(t.Context(), w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: message}), ""); err != nil {
 			t.Fatal(err)
 		}
 	}

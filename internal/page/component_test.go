@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/feed"
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -38,9 +39,7 @@ func TestComponentPage(t *testing.T) {
 			Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusMajorOutage}},
 		})
 		w.incident("acme", allswell.NewIncident{Title: "Elsewhere", Affected: []allswell.AffectedComponent{{ComponentID: other.ID, Status: allswell.StatusDegraded}}})
-		w.maintenance("acme", allswell.NewMaintenance{
-			Title: "New tills", Components: []string{c.ID}, ScheduledFor: day.Add(48 * time.Hour), ScheduledUntil: day.Add(50 * time.Hour),
-		})
+		w.maintenance("acme", resource.Maintenance.From(allswell.Maintenance{Title: "New tills", Components: allswell.ComponentRefs(c.ID), ScheduledFor: day.Add(48 * time.Hour), ScheduledUntil: day.Add(50 * time.Hour)}))
 		w.clock.move(36 * time.Minute)
 		p = w.get(path, 200)
 		if got := p.Texts("article h3"); !slices.Equal(got, []string{"No payments", "New tills"}) || p.One(t, ".now") != "Major Outage" {
@@ -134,7 +133,7 @@ func TestHiddenComponent(t *testing.T) {
 		both := []allswell.AffectedComponent{{ComponentID: shown.ID, Status: allswell.StatusDegraded}, {ComponentID: hidden.ID, Status: allswell.StatusMajorOutage}}
 		message := "We look into it."
 		inc := w.incident("acme", allswell.NewIncident{Title: "Slow", Message: &message, Affected: both})
-		m := w.maintenance("acme", allswell.NewMaintenance{Title: "Work", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour), Components: []string{shown.ID, hidden.ID}})
+		m := w.maintenance("acme", resource.Maintenance.From(allswell.Maintenance{Title: "Work", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour), Components: allswell.ComponentRefs(shown.ID, hidden.ID)}))
 		paths := []string{"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID, "/status/acme/maintenances/" + m.ID,
 			"/status/acme/components/" + shown.ID, "/status/acme/history.atom", "/status/acme/history.rss", "/status/acme/" + feed.CalendarName,
 			"/status/acme/badge.svg", "/status/acme/badge.json", "/status/acme/badge.json?show=incidents",

@@ -98,7 +98,7 @@ func (w *fixture) status(slug, id string, status allswell.Status) {
 	must(w, c, err)
 }
 
-func (w *fixture) maintenance(slug string, n allswell.NewMaintenance) allswell.Maintenance {
+func (w *fixture) maintenance(slug string, n func(*allswell.Maintenance) error) allswell.Maintenance {
 	w.t.Helper()
 	m, err := w.store.CreateMaintenance(w.t.Context(), w.ws, slug, n)
 	return must(w, m, err)

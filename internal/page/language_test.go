@@ -10,6 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/htmltest"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 func TestLanguageOfRequest(t *testing.T) {
@@ -161,11 +162,10 @@ func TestSystemMessages(t *testing.T) {
 		zone, language := "Europe/Berlin", "de"
 		_, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: &zone, Language: &language}})
 		must(w, c, err)
-		m := w.maintenance("acme", allswell.NewMaintenance{Title: "Upgrade",
-			ScheduledFor: now.Add(time.Hour), ScheduledUntil: now.Add(3 * time.Hour), Components: []string{c.ID}})
+		m := w.maintenance("acme", resource.Maintenance.From(allswell.Maintenance{Title: "Upgrade", ScheduledFor: now.Add(time.Hour), ScheduledUntil: now.Add(3 * time.Hour), Components: allswell.ComponentRefs(c.ID)}))
 		w.clock.move(time.Hour)
 		advance(w)
-		u, err := w.store.PostMaintenanceUpdate(t.Context(), w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "The maintenance has begun."})
+		u, err := w.store.PostMaintenanceUpdate(t.Context(), w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "The maintenance has begun."}), "")
 		must(w, u, err)
 		w.clock.move(2 * time.Hour)
 		advance(w)

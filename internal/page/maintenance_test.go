@@ -8,6 +8,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/markdown"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // TestMaintenancePage follows the page of a maintenance from its announcement to
@@ -17,10 +18,7 @@ func TestMaintenancePage(t *testing.T) {
 		ctx, t := w.t.Context(), w.t
 		c := w.component("acme", "Database", "")
 		message := "We **replace** a disk."
-		m := w.maintenance("acme", allswell.NewMaintenance{
-			Title: hostile, Message: &message, Components: []string{c.ID},
-			ScheduledFor: day.Add(8 * time.Hour), ScheduledUntil: day.Add(10*time.Hour + 30*time.Minute),
-		})
+		m := w.maintenance("acme", resource.Maintenance.From(allswell.Maintenance{Title: hostile, Updates: []allswell.MaintenanceUpdate{{Message: message}}, Components: allswell.ComponentRefs(c.ID), ScheduledFor: day.Add(8 * time.Hour), ScheduledUntil: day.Add(10*time.Hour + 30*time.Minute)}))
 		path := "/status/acme/maintenances/" + m.ID
 		p := w.get(path, 200)
 		if got := p.All("h1")[0].RawText(); got != markdown.Line(hostile) {
@@ -46,7 +44,7 @@ func TestMaintenancePage(t *testing.T) {
 		if got := p.One(t, ".meta"); !strings.HasPrefix(got, "In progress 21 Nov 2020, 23:04 to 22 Nov 2020, 01:34") {
 			t.Errorf("while it runs it says %q", got)
 		}
-		u, err := w.store.PostMaintenanceUpdate(ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "The disk is in."})
+		u, err := w.store.PostMaintenanceUpdate(ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "The disk is in."}), "")
 		must(w, u, err)
 		w.clock.set(day.Add(10*time.Hour + 30*time.Minute))
 		advance(w)

@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/feed"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // turned returns a name with control characters, including ones that change the
@@ -60,9 +61,7 @@ func TestTitlesDoNotReorderText(t *testing.T) {
 		affected := []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}
 		inc := w.incident("acme", allswell.NewIncident{Title: turned("Incident"), Affected: affected, Message: text(turned("Message"))})
 		old := w.incident("acme", allswell.NewIncident{Title: turned("Old"), Affected: affected, State: allswell.IncidentResolved})
-		m := w.maintenance("acme", allswell.NewMaintenance{
-			Title: turned("Maintenance"), Components: []string{c.ID}, ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour),
-		})
+		m := w.maintenance("acme", resource.Maintenance.From(allswell.Maintenance{Title: turned("Maintenance"), Components: allswell.ComponentRefs(c.ID), ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))
 		sub := w.subscriber("ann@example.com")
 		sub, err = w.store.ChangeSubscription(ctx, "acme", sub.Key, []string{c.ID})
 		must(w.fixture, sub, err)

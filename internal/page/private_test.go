@@ -17,6 +17,7 @@ import (
 	"github.com/allswell/allswell/internal/fair"
 	"github.com/allswell/allswell/internal/feed"
 	"github.com/allswell/allswell/internal/limit"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -48,7 +49,7 @@ func (w *fixture) secretPage(slug string) (parts []string) {
 	c := w.component(slug, "Secret Component", allswell.StatusDegraded)
 	message := "Secret message"
 	inc := w.incident(slug, allswell.NewIncident{Title: "Secret incident", Message: &message, Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}})
-	m := w.maintenance(slug, allswell.NewMaintenance{Title: "Secret work", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour), Components: []string{c.ID}})
+	m := w.maintenance(slug, resource.Maintenance.From(allswell.Maintenance{Title: "Secret work", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour), Components: allswell.ComponentRefs(c.ID)}))
 	w.set(slug, allswell.PageSettings{Accent: text("#123456")})
 	image := allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "0123456789abcdef.png", Body: []byte("png")}
 	p, err := w.store.SetPageImage(w.t.Context(), w.ws, slug, image)

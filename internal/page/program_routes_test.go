@@ -12,6 +12,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/badge"
 	"github.com/allswell/allswell/internal/feed"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -27,10 +28,7 @@ func addEvents(w *fixture) (c allswell.Component, inc allswell.Incident, m allsw
 		Title: "It is dark", Message: &message, Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusPartialOutage}},
 	})
 	w.clock.move(time.Minute)
-	m, err := w.store.CreateMaintenance(w.t.Context(), w.ws, "acme", allswell.NewMaintenance{
-		Title: "New lamps", Message: &message, ScheduledFor: w.clock.now().Add(48 * time.Hour), ScheduledUntil: w.clock.now().Add(50 * time.Hour),
-		Components: []string{c.ID},
-	})
+	m, err := w.store.CreateMaintenance(w.t.Context(), w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "New lamps", Updates: []allswell.MaintenanceUpdate{{Message: message}}, ScheduledFor: w.clock.now().Add(48 * time.Hour), ScheduledUntil: w.clock.now().Add(50 * time.Hour), Components: allswell.ComponentRefs(c.ID)}))
 	return c, inc, must(w, m, err)
 }
 
@@ -144,9 +142,7 @@ func TestCalendarOverTime(t *testing.T) {
 		t := w.t
 		for i := range 60 {
 			from := w.clock.now().Add(time.Duration(i+1) * 24 * time.Hour)
-			m, err := w.store.CreateMaintenance(t.Context(), w.ws, "acme", allswell.NewMaintenance{
-				Title: fmt.Sprint("Number ", i), ScheduledFor: from, ScheduledUntil: from.Add(time.Hour),
-			})
+			m, err := w.store.CreateMaintenance(t.Context(), w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: fmt.Sprint("Number ", i), ScheduledFor: from, ScheduledUntil: from.Add(time.Hour)}))
 			must(w, m, err)
 		}
 		var titles []string

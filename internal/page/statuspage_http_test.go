@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/statuspageapi"
 	"github.com/allswell/allswell/internal/statuspageapi/statuspagetest"
 	"github.com/allswell/allswell/internal/web"
@@ -41,13 +42,11 @@ func statuspageFixture(w *fixture) {
 		Affected: []allswell.AffectedComponent{{ComponentID: north.ID, Status: allswell.StatusPartialOutage}}})
 	for title, from := range map[string]time.Duration{"Later": time.Hour, "Now": 0, "Short": 0} {
 		until := w.clock.now().Add(2 * time.Hour)
-		m, err := w.store.CreateMaintenance(ctx, w.ws, "acme", allswell.NewMaintenance{
-			Title: title, Message: text("Planned."), ScheduledFor: w.clock.now().Add(from), ScheduledUntil: until, Components: []string{south.ID},
-		})
+		m, err := w.store.CreateMaintenance(ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: title, Updates: []allswell.MaintenanceUpdate{{Message: *text("Planned.")}}, ScheduledFor: w.clock.now().Add(from), ScheduledUntil: until, Components: allswell.ComponentRefs(south.ID)}))
 		must(w, m, err)
 		if title == "Short" {
 			completed := allswell.MaintenanceCompleted
-			m, err = w.store.ChangeMaintenance(ctx, w.ws, m.ID, allswell.MaintenanceChange{State: &completed})
+			m, err = w.store.ChangeMaintenance(ctx, w.ws, m.ID, func(m *allswell.Maintenance) error { m.State = completed; return nil }, "")
 			must(w, m, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/htmltest"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -121,9 +122,7 @@ func TestSubscribeForm(t *testing.T) {
 		}
 		// The other parts of the page have the same panel.
 		inc := w.incident("acme", allswell.NewIncident{Title: "Slow"})
-		m := w.maintenance("acme", allswell.NewMaintenance{
-			Title: "New disks", ScheduledFor: w.clock.now().Add(48 * time.Hour), ScheduledUntil: w.clock.now().Add(50 * time.Hour),
-		})
+		m := w.maintenance("acme", resource.Maintenance.From(allswell.Maintenance{Title: "New disks", ScheduledFor: w.clock.now().Add(48 * time.Hour), ScheduledUntil: w.clock.now().Add(50 * time.Hour)}))
 		for _, part := range []string{"/history", "/incidents/" + inc.ID, "/components/" + w.components["North"], "/maintenances/" + m.ID, "/nothing"} {
 			rec := w.do("GET", "/status/acme"+part+"?lang=ar")
 			panel := htmltest.Parse(t, rec.Body.String()).All("header #subscribe")[0]

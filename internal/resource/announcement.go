@@ -46,7 +46,7 @@ var Announcement = field.New(field.Resource[announcement]{
 })
 
 // announcementTimes checks the times of an announcement.
-func announcementTimes(a *announcement, now time.Time, bad *allswell.ValidationError) {
+func announcementTimes(a, _ *announcement, now time.Time, bad *allswell.ValidationError) {
 	for name, t := range map[string]time.Time{"shown_from": a.ShownFrom, "shown_until": a.ShownUntil} {
 		if t.After(now.Add(allswell.MaxMaintenanceLead)) {
 			bad.Add(name, "must be within two years")

@@ -43,8 +43,11 @@ func onVirtualTime(t *testing.T, f func(t *testing.T, w *Scheduler, dsn string, 
 }
 
 // maintenanceOf returns a maintenance without a reminder.
-func maintenanceOf(from time.Time, length time.Duration) allswell.NewMaintenance {
-	return allswell.NewMaintenance{Title: "Disks", ScheduledFor: from, ScheduledUntil: from.Add(length), RemindBefore: new(time.Duration)}
+func maintenanceOf(from time.Time, length time.Duration) func(*allswell.Maintenance) error {
+	return func(m *allswell.Maintenance) error {
+		m.Title, m.ScheduledFor, m.ScheduledUntil, m.RemindBefore = "Disks", from, from.Add(length), 0
+		return nil
+	}
 }
 
 // TestMaintenanceIsOnTime checks that a maintenance that this store has scheduled starts
@@ -145,9 +148,10 @@ func TestMaintenanceStartsBeforeTick(t *testing.T) {
 		job := allswell.NewMonitor{Name: "job", Interval: time.Minute, Page: "acme", ComponentID: c.ID}
 		m, errMonitor := s.CreateMonitor(ctx, ws, job)
 		_, errPing := s.RecordPings(ctx, []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
-		n := maintenanceOf(noon.Add(time.Minute), time.Hour)
-		n.Components = []string{c.ID}
-		_, errPlan := s.CreateMaintenance(ctx, ws, "acme", n)
+		_, errPlan := s.CreateMaintenance(ctx, ws, "acme", func(m *allswell.Maintenance) error {
+			m.Components = allswell.ComponentRefs(c.ID)
+			return maintenanceOf(noon.Add(time.Minute), time.Hour)(m)
+		})
 		if err := errors.Join(errPage, errComponent, errMonitor, errPing, errPlan); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
@@ -108,15 +109,15 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, []string{`update incident {"resolved":false,"resolved_at":null} {"resolved":true,"resolved_at":"RESOLVED"}`}},
 			{"new maintenance", func() (err error) {
-				maintenance, err = w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "Upgrade", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)})
+				maintenance, err = w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Upgrade", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))
 				return
 			}, []string{`create maintenance {} {"remind_before":86400,"scheduled_for":"FOR","scheduled_until":"UNTIL","state":"scheduled","title":"Upgrade"}`}},
 			{"maintenance", func() (err error) {
-				_, err = w.ChangeMaintenance(w.ctx, w.ws, maintenance.ID, allswell.MaintenanceChange{Title: ptr("Big upgrade")})
+				_, err = w.ChangeMaintenance(w.ctx, w.ws, maintenance.ID, func(m *allswell.Maintenance) error { m.Title = "Big upgrade"; return nil }, "")
 				return
 			}, []string{`update maintenance {"title":"Upgrade"} {"title":"Big upgrade"}`}},
 			{"maintenance update", func() (err error) {
-				_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, maintenance.ID, allswell.NewMaintenanceUpdate{Message: "Soon."})
+				_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, maintenance.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "Soon."}), "")
 				return
 			}, []string{`create maintenance_update {} {"maintenance_id":"MAINTENANCE","message":"Soon.","state":"scheduled"}`}},
 			{"new subscriber", func() (err error) {

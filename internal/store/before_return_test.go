@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -35,7 +36,7 @@ func TestBeforeAnswer(t *testing.T) {
 			w.Errorf("an outage changed the page %d times, and was waited for %d times", changes-before, len(calls))
 		}
 
-		must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "Move", ScheduledFor: w.clock.now().Add(time.Minute), ScheduledUntil: w.clock.now().Add(time.Hour)}))(w)
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Move", ScheduledFor: w.clock.now().Add(time.Minute), ScheduledUntil: w.clock.now().Add(time.Hour)})))(w)
 		if len(calls) != 1 || !slices.Equal(calls[0], []string{w.page.ID}) {
 			w.Errorf("planning maintenance: %v", calls)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -247,7 +248,7 @@ func TestChecksDuringMaintenance(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
 		w.check(allswell.CheckOK, allswell.CheckFailed)
-		must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: []string{w.component.ID}}))(w)
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: allswell.ComponentRefs(w.component.ID)})))(w)
 		must(w.AdvanceMaintenances(w.ctx))(w)
 		w.check(allswell.CheckFailed, allswell.CheckFailed, allswell.CheckSlow, allswell.CheckSlow, allswell.CheckFailed)
 		if got := w.monitorNow(m); got.State != allswell.MonitorUp || got.ConsecutiveFailures != 0 || len(w.incidents()) != 0 {

@@ -204,6 +204,9 @@ func systemMessageText(a allswell.SystemMessage) any {
 // systemMessage scans what systemMessageText stored.
 type systemMessage struct{ to *allswell.SystemMessage }
 
+// parameter makes systemMessage a stored value.
+func (a systemMessage) parameter() any { return systemMessageText(*a.to) }
+
 // Scan makes systemMessage a destination of rows.Scan.
 func (a systemMessage) Scan(src any) error {
 	var v sql.NullString

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -265,7 +266,7 @@ var conditionTests = map[string]func(w *world){
 	},
 	"planned maintenance: nothing is judged": func(w *world) {
 		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), MaxPerInterval: ptr(1), NoOverlap: ptr(true)}, 0)
-		must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: []string{w.component.ID}}))(w)
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: allswell.ComponentRefs(w.component.ID)})))(w)
 		w.pass(time.Minute)
 		w.send(start(aRun), start(otherRun), success(aRun))
 		w.warns()

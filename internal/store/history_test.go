@@ -181,7 +181,7 @@ func TestMonthIsOfThePagesZone(t *testing.T) {
 		completed := func(title string, at time.Time) {
 			w.clock.set(at)
 			m := w.plan(title, 0, time.Hour)
-			w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted)})
+			w.alter(m, func(m *allswell.Maintenance) error { m.State = allswell.MaintenanceCompleted; return nil })
 		}
 		for title, at := range map[string]time.Time{"march": april.Add(-time.Millisecond), "first": april, "last": may.Add(-time.Millisecond), "may": may} {
 			w.opened(title, "", at)
@@ -193,9 +193,9 @@ func TestMonthIsOfThePagesZone(t *testing.T) {
 		}
 		w.clock.set(april.Add(-time.Minute))
 		m := w.plan("over night", 0, time.Hour)
-		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceInProgress)})
+		w.alter(m, func(m *allswell.Maintenance) error { m.State = allswell.MaintenanceInProgress; return nil })
 		w.clock.set(april.Add(time.Minute))
-		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted)})
+		w.alter(m, func(m *allswell.Maintenance) error { m.State = allswell.MaintenanceCompleted; return nil })
 		w.clock.set(april.Add(24 * time.Hour))
 		w.plan("it runs", 0, time.Hour)
 		w.plan("it is to come", time.Hour, 2*time.Hour)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -137,8 +138,7 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 		text := func() *string { n++; return ptr(strconv.Itoa(n)) }
 		group := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w)
 		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i"}))(w)
-		maintenance := must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m",
-			ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour)}))(w)
+		maintenance := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour)})))(w)
 		for _, changes := range [][]change{{
 			{"ChangePage", func(s *store.Store, as allswell.Actor) error {
 				return second(s.ChangePage(w.ctx, as, "acme", allswell.PageChange{Name: text()}))
@@ -183,7 +183,7 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 			}},
 		}, {
 			{"ChangeMaintenance", func(s *store.Store, as allswell.Actor) error {
-				return second(s.ChangeMaintenance(w.ctx, as, maintenance.ID, allswell.MaintenanceChange{Title: text()}))
+				return second(s.ChangeMaintenance(w.ctx, as, maintenance.ID, resource.Maintenance.From(allswell.Maintenance{Title: *text()}), ""))
 			}},
 		}, {
 			{"ChangeMonitor", func(s *store.Store, as allswell.Actor) error {

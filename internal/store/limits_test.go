@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -50,12 +51,11 @@ func TestTimelinesAreBounded(t *testing.T) {
 		}
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)}) // it can still be resolved
 
-		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "Disks", Message: ptr("Soon."),
-			ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))(w)
+		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Disks", Updates: []allswell.MaintenanceUpdate{{Message: "Soon."}}, ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)})))(w)
 		w.fillTimeline("maintenance_updates", "maintenance_id", m.ID, 2, allswell.MaxUpdates, "more")
-		_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "One too many."})
+		_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "One too many."}), "")
 		w.refused(err, "message")
-		begun := must(w.ChangeMaintenance(w.ctx, w.ws, m.ID, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceInProgress)}))(w)
+		begun := must(w.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *allswell.Maintenance) error { m.State = allswell.MaintenanceInProgress; return nil }, ""))(w)
 		if n := len(begun.Updates); n != allswell.MaxUpdates+1 {
 			t.Errorf("the beginning of a maintenance is not in its timeline: %d updates", n)
 		}
@@ -164,8 +164,7 @@ func TestPagesAreBounded(t *testing.T) {
 			return err
 		}
 		maintenance := func() error {
-			_, err := w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "One more",
-				ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)})
+			_, err := w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "One more", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))
 			return err
 		}
 		for _, c := range []struct {

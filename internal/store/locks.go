@@ -180,7 +180,7 @@ func (t *tx) lockMaintenance(m allswell.Maintenance, others []string) (allswell.
 	if err != nil {
 		return m, err
 	}
-	return t.withMaintenanceComponents(database.One(t.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1`, m.ID))
+	return t.withMaintenanceComponents(database.One(t.Session, maintenances.scan, `SELECT `+maintenances.selected+` FROM maintenances WHERE id = $1`, m.ID))
 }
 
 // lockIncident loads a workspace's incident and locks it and its page, after the

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // lockRank returns the place of a statement in the lock order, and 0 for one that locks
@@ -63,7 +64,7 @@ func TestRowsToLockChange(t *testing.T) {
 		w.whileLocking(
 			func() { must(w.AdvanceMaintenances(w.ctx))(w) },
 			func() {
-				must(other.ChangeMaintenance(w.ctx, w.ws, m.ID, allswell.MaintenanceChange{Components: &[]string{second.ID}}))(w)
+				must(other.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *allswell.Maintenance) error { m.Components = allswell.ComponentRefs(second.ID); return nil }, ""))(w)
 			})
 		w.shows(allswell.StatusOperational, first)
 		w.shows(allswell.StatusMaintenance, second)
@@ -75,7 +76,7 @@ func TestRowsToLockChange(t *testing.T) {
 		late := w.quick("late", first, "")
 		w.whileLocking(
 			func() {
-				must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "Done.", State: allswell.MaintenanceCompleted}))(w)
+				must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "Done.", State: allswell.MaintenanceCompleted}), ""))(w)
 			},
 			func() {
 				must(other.ChangeMonitor(w.ctx, w.ws, late.ID, allswell.MonitorChange{ComponentID: &second.ID}))(w)

@@ -65,7 +65,7 @@ func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err er
 // advanceOne advances a maintenance that may have been changed or deleted meanwhile, and
 // returns when its next transition is due.
 func (t *tx) advanceOne(id string) (time.Time, error) {
-	m, err := database.One(t.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1`, id)
+	m, err := database.One(t.Session, maintenances.scan, `SELECT `+maintenances.selected+` FROM maintenances WHERE id = $1`, id)
 	if err == nil {
 		m, err = t.lockMaintenance(m, nil)
 	}
@@ -110,7 +110,7 @@ func (t *tx) applyTransition(
 		added := m.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.Now), message, number, t.Now)
 		added.System = auto
 		m.Updates[len(m.Updates)-1] = added
-		if err := t.saveMaintenanceUpdate(added); err != nil {
+		if err := maintenanceUpdates.insert(t, &added); err != nil {
 			return err
 		}
 		u = &added
@@ -118,7 +118,8 @@ func (t *tx) applyTransition(
 			kind, hasEvent = allswell.EventMaintenanceUpdated, true
 		}
 	}
-	if err := t.saveMaintenance(*m); err != nil {
+	t.maintenanceChanged = true
+	if err := maintenances.update(t, m); err != nil {
 		return err
 	}
 	if err := t.applyTransitionEffects(*m, transition); err != nil || !hasEvent {
@@ -163,7 +164,7 @@ var transitionLogMessages = map[allswell.MaintenanceTransition]string{
 // until their end no ping is expected. Monitors whose maintenance has ended get a fresh
 // interval from now. The caller has locked the components.
 func (t *tx) suppress(components []allswell.ComponentName) error {
-	monitors, err := t.monitors(`WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(idsOf(components)))
+	monitors, err := t.monitors(`WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(allswell.ComponentIDs(components)))
 	if err != nil {
 		return err
 	}
@@ -195,14 +196,6 @@ func (t *tx) suppressMonitors(monitors []allswell.Monitor) error {
 		}
 	}
 	return nil
-}
-
-func idsOf(components []allswell.ComponentName) []string {
-	ids := make([]string, len(components))
-	for i, c := range components {
-		ids[i] = c.ID
-	}
-	return ids
 }
 
 // suppressedUntil returns the end of the running maintenance of each component.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -26,13 +27,13 @@ func TestMaintenanceChangeIsSignalled(t *testing.T) {
 		}
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
 		step("planned", true)
-		w.alter(m, allswell.MaintenanceChange{RemindBefore: ptr(30 * time.Minute)})
+		w.alter(m, func(m *allswell.Maintenance) error { m.RemindBefore = 30 * time.Minute; return nil })
 		step("another reminder", true)
 		w.say(allswell.StatusDegraded)
 		w.pinged()
 		w.pass(time.Minute)
 		step("anything else", false)
-		if _, err := w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{}); err == nil {
+		if _, err := w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{})); err == nil {
 			w.Error("an empty maintenance was planned")
 		}
 		w.advance()
@@ -156,16 +157,16 @@ func TestMaintenanceAgainstEverything(t *testing.T) {
 					},
 					func() {
 						for range 3 {
-							ch := allswell.MaintenanceChange{Components: &[]string{pick(components)}}
+							ch := allswell.Maintenance{Components: allswell.ComponentRefs(pick(components))}
 							if pick([]bool{true, false}) {
-								ch = allswell.MaintenanceChange{ScheduledUntil: ptr(w.clock.now().Add(time.Duration(1+minute%3) * time.Minute))}
+								ch = allswell.Maintenance{ScheduledUntil: w.clock.now().Add(time.Duration(1+minute%3) * time.Minute)}
 							}
-							_, err := s.ChangeMaintenance(w.ctx, w.ws, pick(planned), ch)
+							_, err := s.ChangeMaintenance(w.ctx, w.ws, pick(planned), resource.Maintenance.From(ch), "")
 							fine("change", err)
 						}
 					},
 					func() {
-						_, err := s.PostMaintenanceUpdate(w.ctx, w.ws, pick(planned), allswell.NewMaintenanceUpdate{Message: "more", State: pick([]allswell.MaintenanceState{"", "in_progress", "verifying", "completed"})})
+						_, err := s.PostMaintenanceUpdate(w.ctx, w.ws, pick(planned), resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "more", State: pick([]allswell.MaintenanceState{"", "in_progress", "verifying", "completed"})}), "")
 						fine("update", err)
 					},
 					func() {

@@ -13,10 +13,10 @@ type ListedMaintenance struct {
 	PageSlug, PageName string
 }
 
-const listedMaintenanceColumns = maintenanceColumns + `, (SELECT slug FROM pages WHERE pages.id = maintenances.page_id), (SELECT name FROM pages WHERE pages.id = maintenances.page_id)`
+var listedMaintenanceColumns = maintenances.selected + `, (SELECT slug FROM pages WHERE pages.id = maintenances.page_id), (SELECT name FROM pages WHERE pages.id = maintenances.page_id)`
 
 func scanListedMaintenance(row database.Row) (m ListedMaintenance, err error) {
-	m.Maintenance, err = scanMaintenance(widerRow{row, []any{&m.PageSlug, &m.PageName}})
+	m.Maintenance, err = maintenances.scan(widerRow{row, []any{&m.PageSlug, &m.PageName}})
 	return
 }
 

@@ -1,34 +1,34 @@
 package store
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
 )
 
-const maintenanceColumns = `id, page_id, title, state, scheduled_for_at, scheduled_until_at, begun_at, ended_at, remind_before_ms, reminded_at, created_at, updated_at`
+var maintenances = newTable("maintenances", resource.Maintenance,
+	column[allswell.Maintenance]{name: "page_id", at: func(m *allswell.Maintenance) any { return &m.PageID }, fixed: true},
+	column[allswell.Maintenance]{name: "reminded_at", at: func(m *allswell.Maintenance) any { return &m.RemindedAt }},
+	column[allswell.Maintenance]{name: "next_transition_at", at: func(m *allswell.Maintenance) any { return new(m.NextTransitionAt()) }},
+)
 
-func scanMaintenance(row database.Row) (m allswell.Maintenance, err error) {
-	err = row.Scan(&m.ID, &m.PageID, &m.Title, &m.State, instant{&m.ScheduledFor}, instant{&m.ScheduledUntil}, instant{&m.BegunAt},
-		instant{&m.EndedAt}, duration{&m.RemindBefore}, instant{&m.RemindedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt})
-	return
-}
+var maintenanceUpdates = newTable("maintenance_updates", resource.MaintenanceUpdate,
+	column[allswell.MaintenanceUpdate]{name: "maintenance_id", at: func(u *allswell.MaintenanceUpdate) any { return &u.MaintenanceID }},
+	column[allswell.MaintenanceUpdate]{name: "number", at: func(u *allswell.MaintenanceUpdate) any { return &u.Number }},
+	column[allswell.MaintenanceUpdate]{name: "system_message", at: func(u *allswell.MaintenanceUpdate) any { return systemMessage{&u.System} }},
+)
 
-const maintenanceUpdateColumns = `id, maintenance_id, number, message, state, system_message, created_at`
-
-// truncatedMaintenanceUpdateColumns are maintenanceUpdateColumns of an update that takes
-// little memory.
-var truncatedMaintenanceUpdateColumns = fmt.Sprintf(`id, maintenance_id, number, substr(message, 1, %d), state, system_message, created_at`, truncatedLength)
-
-func scanMaintenanceUpdate(row database.Row) (u allswell.MaintenanceUpdate, err error) {
-	err = row.Scan(&u.ID, &u.MaintenanceID, &u.Number, &u.Message, &u.State, systemMessage{&u.System}, instant{&u.CreatedAt})
-	return
-}
+// truncatedMaintenanceUpdateColumns are the columns of an update that takes little memory.
+var truncatedMaintenanceUpdateColumns = strings.Replace(maintenanceUpdates.selected, ", message,",
+	fmt.Sprintf(", substr(message, 1, %d),", truncatedLength), 1)
 
 // Maintenances lists a page's planned maintenances, the latest first, without
 // their updates. It lists those in the given state, or all if state is "".
@@ -44,7 +44,7 @@ func (s *Store) Maintenances(
 		from, args = from+` AND state = $2`, append(args, string(state))
 	}
 	return listQuery[allswell.Maintenance]{
-		scan: scanMaintenance, fill: (*session).fillMaintenanceComponents, columns: maintenanceColumns,
+		scan: maintenances.scan, fill: (*session).fillMaintenanceComponents, columns: maintenances.selected,
 		from: from, args: args, order: `ORDER BY scheduled_for_at DESC, id DESC`,
 	}.load(ctx, s, r)
 }
@@ -83,7 +83,7 @@ func (c *session) withMaintenanceComponents(m allswell.Maintenance, err error) (
 	if err := c.fillMaintenanceComponents(all); err != nil {
 		return m, err
 	}
-	all[0].Updates, err = database.Query(c.Session, scanMaintenanceUpdate, `SELECT `+maintenanceUpdateColumns+` FROM maintenance_updates
+	all[0].Updates, err = database.Query(c.Session, maintenanceUpdates.scan, `SELECT `+maintenanceUpdates.selected+` FROM maintenance_updates
 		WHERE maintenance_id = $1 ORDER BY number`, m.ID)
 	return all[0], err
 }
@@ -91,7 +91,7 @@ func (c *session) withMaintenanceComponents(m allswell.Maintenance, err error) (
 // maintenanceOf loads a workspace's maintenance alone.
 func (c *session) maintenanceOf(actor allswell.Actor, id string) (allswell.Maintenance, error) {
 	r := reachOf(actor)
-	return database.One(c.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances
+	return database.One(c.Session, maintenances.scan, `SELECT `+maintenances.selected+` FROM maintenances
 		WHERE id = $1 AND `+r.on(`page_id`, 2), id, r.arg)
 }
 
@@ -110,88 +110,107 @@ func (s *Store) MaintenanceUpdates(
 		return nil, 0, err
 	}
 	return listQuery[allswell.MaintenanceUpdate]{
-		scan: scanMaintenanceUpdate, columns: maintenanceUpdateColumns,
+		scan: maintenanceUpdates.scan, columns: maintenanceUpdates.selected,
 		from: `FROM maintenance_updates WHERE maintenance_id = $1`, args: []any{id}, order: `ORDER BY number`,
 	}.load(ctx, s, r)
 }
 
-// CreateMaintenance plans a maintenance and emits its event. If its time has come, it
-// begins in the same transaction. If the workspace has a maintenance with the ID that the
-// client has chosen, it returns that one.
+// CreateMaintenance plans a maintenance and emits its event. If its time has come, it begins in the same transaction. A
+// client may choose the id, with NewID, so that a repetition plans no second maintenance: then it returns the first one.
 func (s *Store) CreateMaintenance(
-	ctx context.Context, actor allswell.Actor, slug string, n allswell.NewMaintenance,
-	save ...SaveResponse[allswell.Maintenance],
+	ctx context.Context, actor allswell.Actor, slug string, change field.Change[allswell.Maintenance], save ...SaveResponse[allswell.Maintenance],
 ) (allswell.Maintenance, error) {
+	var id string
 	m, err := writeAs(ctx, s, actor, func(t *tx) (m allswell.Maintenance, err error) {
-		if err := n.Validate(t.Now); err != nil {
-			return m, err
-		}
 		p, err := t.pageBySlug(actor, slug)
 		if err != nil {
 			return m, err
 		}
-		if n.Components, err = t.resolveDistinctComponents(p.ID, n.Components); err != nil {
+		m.PageID = p.ID
+		components, err := t.componentsAfter(m, change)
+		if err == nil {
+			err = t.lockWithMonitors(components, p.ID)
+		}
+		if err == nil {
+			err = resource.PlanMaintenance(&m, t.named(change), t.Now)
+		}
+		if err == nil {
+			id = m.ID
+			err = t.checkLimit("title", "planned maintenances", allswell.MaxOpenMaintenances,
+				`SELECT count(*) FROM maintenances WHERE page_id = $1 AND state <> 'completed'`, p.ID)
+		}
+		if err != nil {
 			return m, err
 		}
-		if err := t.lockWithMonitors(n.Components, p.ID); err != nil {
-			return m, err
-		}
-		if err := t.checkLimit("title", "planned maintenances", allswell.MaxOpenMaintenances,
-			`SELECT count(*) FROM maintenances WHERE page_id = $1 AND state <> 'completed'`, p.ID); err != nil {
-			return m, err
-		}
-		m = n.Plan(p.ID, cmp.Or(n.ID, allswell.NewID(allswell.PrefixMaintenance, t.Now)), allswell.NewID(allswell.PrefixUpdate, t.Now), t.Now)
-		if m.Components, err = t.componentsByID(p.ID, n.Components); err != nil {
-			return m, err
-		}
-		if _, err := t.Exec(`INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at, remind_before_ms, reminded_at, next_transition_at, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
-			m.ID, m.PageID, m.Title, string(m.State), millis(m.ScheduledFor), millis(m.ScheduledUntil),
-			m.RemindBefore.Milliseconds(), millis(m.RemindedAt), millis(m.NextTransitionAt()), millis(t.Now)); err != nil {
-			return m, err
-		}
-		t.maintenanceChanged = true
-		if err := t.saveMaintenanceComponents(m); err != nil {
-			return m, err
-		}
-		var first *allswell.MaintenanceUpdate
-		if len(m.Updates) > 0 {
-			first = &m.Updates[0]
-			if err := t.saveMaintenanceUpdate(*first); err != nil {
-				return m, err
-			}
-		}
-		if err := t.emitMaintenance(allswell.EventMaintenanceScheduled, m, first); err != nil {
-			return m, err
-		}
-		if err := t.audit(actor, allswell.AuditCreate, nil, m); err != nil {
-			return m, err
-		}
-		if first != nil {
-			if err := t.audit(actor, allswell.AuditCreate, nil, *first); err != nil {
-				return m, err
-			}
-		}
-		return m, t.advance(&m)
+		return m, t.insertMaintenance(actor, &m)
 	}, save...)
-	if err != nil && n.ID != "" && s.db.IsDuplicate(err) {
-		return s.Maintenance(ctx, actor, n.ID)
+	if err != nil && id != "" && s.db.IsDuplicate(err) {
+		return s.Maintenance(ctx, actor, id)
 	}
 	return m, err
 }
 
-// componentsByID returns the components with the given ids, with their names. Ids that
-// the page does not have make an *allswell.ValidationError.
-func (t *tx) componentsByID(pageID string, ids []string) ([]allswell.ComponentName, error) {
-	if len(ids) == 0 {
+// insertMaintenance saves a new maintenance with its components and its first update, emits its event, and begins it if
+// its time has come.
+func (t *tx) insertMaintenance(actor allswell.Actor, m *allswell.Maintenance) error {
+	t.maintenanceChanged = true
+	if err := maintenances.insert(t, m); err != nil {
+		return err
+	}
+	if err := t.saveMaintenanceComponents(*m); err != nil {
+		return err
+	}
+	var first *allswell.MaintenanceUpdate
+	if len(m.Updates) > 0 {
+		first = &m.Updates[0]
+		if err := maintenanceUpdates.insert(t, first); err != nil {
+			return err
+		}
+	}
+	if err := t.emitMaintenance(allswell.EventMaintenanceScheduled, *m, first); err != nil {
+		return err
+	}
+	if err := t.audit(actor, allswell.AuditCreate, nil, resource.Maintenance.Audited(*m)); err != nil {
+		return err
+	}
+	if first != nil {
+		if err := t.audit(actor, allswell.AuditCreate, nil, *first); err != nil {
+			return err
+		}
+	}
+	return t.advance(m)
+}
+
+// componentsAfter returns the ids of the components that a maintenance will have after a change, if they are valid.
+func (t *tx) componentsAfter(m allswell.Maintenance, change field.Change[allswell.Maintenance]) ([]string, error) {
+	_ = change(&m) // its error is that of named
+	ids, err := t.resolveDistinctComponents(m.PageID, allswell.ComponentIDs(m.Components))
+	if errors.As(err, new(*allswell.ValidationError)) {
 		return nil, nil
 	}
-	names, err := t.namedComponents(pageID, ids, func(i int) string { return fmt.Sprintf("components.%d", i) })
-	out := make([]allswell.ComponentName, len(ids))
-	for i, id := range ids {
-		out[i] = allswell.ComponentName{ID: id, Name: names[id].name}
+	return ids, err
+}
+
+// named is a change that also replaces the slugs of components by their ids, and adds their names. Components that the page
+// does not have make an *allswell.ValidationError.
+func (t *tx) named(change field.Change[allswell.Maintenance]) field.Change[allswell.Maintenance] {
+	return func(m *allswell.Maintenance) error {
+		before := m.Components
+		bad := change(m)
+		if slices.Equal(m.Components, before) {
+			return bad
+		}
+		ids, err := t.resolveDistinctComponents(m.PageID, allswell.ComponentIDs(m.Components))
+		if err != nil {
+			return allswell.JoinInvalid(bad, err)
+		}
+		found, err := t.namedComponents(m.PageID, ids, func(i int) string { return fmt.Sprintf("components.%d", i) })
+		m.Components = make([]allswell.ComponentName, len(ids))
+		for i, id := range ids {
+			m.Components[i] = allswell.ComponentName{ID: id, Name: found[id].name}
+		}
+		return allswell.JoinInvalid(bad, err)
 	}
-	return out, err
 }
 
 func (t *tx) saveMaintenanceComponents(m allswell.Maintenance) error {
@@ -203,56 +222,48 @@ func (t *tx) saveMaintenanceComponents(m allswell.Maintenance) error {
 	return nil
 }
 
-func (t *tx) saveMaintenanceUpdate(u allswell.MaintenanceUpdate) error {
-	_, err := t.Exec(`INSERT INTO maintenance_updates (id, maintenance_id, number, message, state, system_message, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		u.ID, u.MaintenanceID, u.Number, u.Message, string(u.State), systemMessageText(u.System), millis(u.CreatedAt))
-	return err
+// lockedMaintenance returns a workspace's maintenance under the locks of its components and others, which a change adds. seen
+// is the revision that the author of the change has seen: if it is another one, the error is
+// allswell.ErrPreconditionFailed. "": any.
+func (t *tx) lockedMaintenance(
+	actor allswell.Actor, id, seen string, change field.Change[allswell.Maintenance],
+) (m allswell.Maintenance, err error) {
+	var others []string
+	if m, err = t.maintenanceOf(actor, id); err == nil {
+		others, err = t.componentsAfter(m, change)
+	}
+	if err == nil {
+		m, err = t.lockMaintenance(m, others)
+	}
+	if err == nil && seen != "" && seen != resource.MaintenanceRevision(m) {
+		err = allswell.ErrPreconditionFailed
+	}
+	return m, err
 }
 
-// saveMaintenance saves the fields that can change, without the components.
-func (t *tx) saveMaintenance(m allswell.Maintenance) error {
-	t.maintenanceChanged = true
-	_, err := t.Exec(`UPDATE maintenances SET title = $2, state = $3, scheduled_for_at = $4, scheduled_until_at = $5, begun_at = $6,
-			ended_at = $7, remind_before_ms = $8, reminded_at = $9, next_transition_at = $10, updated_at = $11 WHERE id = $1`,
-		m.ID, m.Title, string(m.State), millis(m.ScheduledFor), millis(m.ScheduledUntil), millis(m.BegunAt),
-		millis(m.EndedAt), m.RemindBefore.Milliseconds(), millis(m.RemindedAt), millis(m.NextTransitionAt()), millis(m.UpdatedAt))
-	return err
-}
-
-// ChangeMaintenance changes, begins or ends a maintenance by hand. It emits an event for
-// a new time, for the beginning and for the end.
+// ChangeMaintenance changes, begins or ends a maintenance by hand. It emits an event for a new time, for the beginning and
+// for the end. seen is the revision that the change is made for, or "": otherwise the error is
+// allswell.ErrPreconditionFailed.
 func (s *Store) ChangeMaintenance(
-	ctx context.Context, actor allswell.Actor, id string, ch allswell.MaintenanceChange,
+	ctx context.Context, actor allswell.Actor, id string, change field.Change[allswell.Maintenance], seen string,
 ) (allswell.Maintenance, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Maintenance, error) {
-		m, err := t.maintenanceOf(actor, id)
-		var others []string
-		if err == nil && ch.Components != nil {
-			others, err = t.resolveDistinctComponents(m.PageID, *ch.Components)
-		}
-		if err == nil {
-			m, err = t.lockMaintenance(m, others)
-		}
-		if err == nil && ch.Seen != "" && ch.Seen != m.Revision() {
-			err = allswell.ErrPreconditionFailed
-		}
-		if err == nil {
-			err = ch.Validate(m, t.Now)
-		}
+		m, err := t.lockedMaintenance(actor, id, seen, change)
 		if err != nil {
 			return m, err
 		}
 		before := m
-		transition := m.Apply(ch, t.Now)
-		if ch.Components != nil {
-			if err := t.changeMaintenanceComponents(&m, before, others); err != nil {
-				return m, err
-			}
+		if err := resource.ChangeMaintenance(&m, t.named(change), t.Now); err != nil {
+			return m, err
 		}
+		if err := t.changeMaintenanceComponents(m, before); err != nil {
+			return m, err
+		}
+		transition := m.TransitionFrom(before)
 		if err := t.applyTransition(&m, transition, transition.Message(), transition.SystemMessage()); err != nil {
 			return m, err
 		}
-		if err := t.audit(actor, allswell.AuditUpdate, before, m); err != nil {
+		if err := t.audit(actor, allswell.AuditUpdate, resource.Maintenance.Audited(before), resource.Maintenance.Audited(m)); err != nil {
 			return m, err
 		}
 		moved := !m.ScheduledFor.Equal(before.ScheduledFor) || !m.ScheduledUntil.Equal(before.ScheduledUntil)
@@ -268,19 +279,16 @@ func (s *Store) ChangeMaintenance(
 	})
 }
 
-// changeMaintenanceComponents changes the components of a maintenance. While it runs, the
-// removed components lose its status and the added ones get it.
-func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswell.Maintenance, ids []string) (err error) {
-	if m.Components, err = t.componentsByID(m.PageID, ids); err != nil {
-		return err
-	}
-	if !slices.Equal(m.Components, before.Components) {
-		m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
+// changeMaintenanceComponents saves other components of a maintenance. While it runs, the removed components lose its
+// status and the added ones get it.
+func (t *tx) changeMaintenanceComponents(m, before allswell.Maintenance) error {
+	if slices.Equal(m.Components, before.Components) {
+		return nil
 	}
 	if _, err := t.Exec(`DELETE FROM maintenance_components WHERE maintenance_id = $1`, m.ID); err != nil {
 		return err
 	}
-	if err := t.saveMaintenanceComponents(*m); err != nil {
+	if err := t.saveMaintenanceComponents(m); err != nil {
 		return err
 	}
 	if !before.Running() {
@@ -300,31 +308,23 @@ func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswel
 	return t.suppress(append(slices.Clone(before.Components), m.Components...))
 }
 
-// PostMaintenanceUpdate adds an update to a maintenance's timeline and emits its event. A
-// state that is not "" is also set, as by ChangeMaintenance.
+// PostMaintenanceUpdate adds an update to a maintenance's timeline and emits its event. Its state, which is that of the
+// maintenance unless the update sets it, is also set as by ChangeMaintenance.
 func (s *Store) PostMaintenanceUpdate(
-	ctx context.Context, actor allswell.Actor, id string, n allswell.NewMaintenanceUpdate,
+	ctx context.Context, actor allswell.Actor, id string, write field.Change[allswell.MaintenanceUpdate], seen string,
 	save ...SaveResponse[allswell.MaintenanceUpdate],
 ) (allswell.MaintenanceUpdate, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (u allswell.MaintenanceUpdate, err error) {
-		if err := allswell.CheckMessage(n.Message); err != nil {
-			return u, err
-		}
-		m, err := t.maintenanceOf(actor, id)
-		if err == nil {
-			m, err = t.lockMaintenance(m, nil)
-		}
+		m, err := t.lockedMaintenance(actor, id, seen, func(*allswell.Maintenance) error { return nil })
 		if err != nil {
 			return u, err
 		}
-		if n.Seen != "" && n.Seen != m.Revision() {
-			return u, allswell.ErrPreconditionFailed
+		before := m
+		u.State = m.State
+		if err := resource.MaintenanceUpdate.Create(&u, write, t.Now); err != nil {
+			return u, err
 		}
-		var ch allswell.MaintenanceChange
-		if n.State != "" {
-			ch.State = &n.State
-		}
-		if err := ch.Validate(m, t.Now); err != nil {
+		if err := resource.ChangeMaintenance(&m, func(m *allswell.Maintenance) error { m.State = u.State; return nil }, t.Now); err != nil {
 			return u, err
 		}
 		if n := len(m.Updates); n > 0 {
@@ -332,43 +332,40 @@ func (s *Store) PostMaintenanceUpdate(
 				return u, err
 			}
 		}
-		before := m
-		if err := t.applyTransition(&m, m.Apply(ch, t.Now), n.Message, allswell.SystemMessage{}); err != nil {
+		if err := t.applyTransition(&m, m.TransitionFrom(before), u.Message, allswell.SystemMessage{}); err != nil {
 			return u, err
 		}
 		u = m.Updates[len(m.Updates)-1]
 		if err := t.audit(actor, allswell.AuditCreate, nil, u); err != nil {
 			return u, err
 		}
-		return u, t.audit(actor, allswell.AuditUpdate, before, m)
+		return u, t.audit(actor, allswell.AuditUpdate, resource.Maintenance.Audited(before), resource.Maintenance.Audited(m))
 	}, save...)
 }
 
-// DeleteMaintenance deletes a maintenance. If it has not ended, it is cancelled: its
-// components return to their other status, and an event is emitted.
+// DeleteMaintenance deletes a maintenance. If it has not ended, it is cancelled: its components return to their other
+// status, and an event is emitted.
 func (s *Store) DeleteMaintenance(ctx context.Context, actor allswell.Actor, id string) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		m, err := t.maintenanceOf(actor, id)
 		if err == nil {
 			m, err = t.lockMaintenance(m, nil)
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = t.removeCauses(m.ID, origin{})
 		}
-		if err := t.removeCauses(m.ID, origin{}); err != nil {
-			return err
+		if err == nil && m.State != allswell.MaintenanceCompleted {
+			err = t.emitMaintenance(allswell.EventMaintenanceCancelled, m, nil)
 		}
-		if m.State != allswell.MaintenanceCompleted {
-			if err := t.emitMaintenance(allswell.EventMaintenanceCancelled, m, nil); err != nil {
-				return err
-			}
+		if err == nil {
+			err = maintenances.delete(t, m)
 		}
-		if n, err := t.Exec(`DELETE FROM maintenances WHERE id = $1`, m.ID); err != nil || n == 0 {
-			return requireRow(n, err)
+		if err == nil {
+			err = t.audit(actor, allswell.AuditDelete, resource.Maintenance.Audited(m), nil)
 		}
-		if err := t.audit(actor, allswell.AuditDelete, m, nil); err != nil {
-			return err
+		if err == nil {
+			err = t.suppress(m.Components)
 		}
-		return t.suppress(m.Components)
+		return err
 	})
 }

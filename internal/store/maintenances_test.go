@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -20,8 +22,10 @@ func (w *world) plan(title string, from, until time.Duration, components ...stri
 		components = []string{w.component.ID}
 	}
 	now := w.clock.now()
-	return must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{
-		Title: title, ScheduledFor: now.Add(from), ScheduledUntil: now.Add(until), Components: components, RemindBefore: new(time.Duration)}))(w)
+	return must(w.CreateMaintenance(w.ctx, w.ws, "acme", func(m *allswell.Maintenance) error {
+		m.Title, m.ScheduledFor, m.ScheduledUntil, m.Components, m.RemindBefore = title, now.Add(from), now.Add(until), allswell.ComponentRefs(components...), 0
+		return nil
+	}))(w)
 }
 
 // advance does what is due, and returns how long from now something is again;
@@ -36,9 +40,9 @@ func (w *world) advance() time.Duration {
 }
 
 // alter changes a maintenance.
-func (w *world) alter(m allswell.Maintenance, ch allswell.MaintenanceChange) allswell.Maintenance {
+func (w *world) alter(m allswell.Maintenance, ch field.Change[allswell.Maintenance]) allswell.Maintenance {
 	w.Helper()
-	return must(w.ChangeMaintenance(w.ctx, w.ws, m.ID, ch))(w)
+	return must(w.ChangeMaintenance(w.ctx, w.ws, m.ID, ch, ""))(w)
 }
 
 // suppressedFor fails unless the monitor is suppressed until that long after now; a negative
@@ -76,8 +80,7 @@ func (w *world) maintenanceEvents() (lines []string) {
 var maintenanceTests = map[string]func(w *world){
 	"a life by the clock": func(w *world) {
 		now := w.clock.now()
-		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "Disks", Message: ptr("We replace disks."),
-			ScheduledFor: now.Add(48 * time.Hour), ScheduledUntil: now.Add(50 * time.Hour), Components: []string{w.component.ID}}))(w)
+		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Disks", Updates: []allswell.MaintenanceUpdate{{Message: "We replace disks."}}, ScheduledFor: now.Add(48 * time.Hour), ScheduledUntil: now.Add(50 * time.Hour), Components: allswell.ComponentRefs(w.component.ID)})))(w)
 		if got := w.advance(); got != 24*time.Hour {
 			w.Errorf("the first edge is in %v, want a day", got)
 		}
@@ -91,8 +94,8 @@ var maintenanceTests = map[string]func(w *world){
 			w.Errorf("after the beginning the next edge is in %v", got)
 		}
 		w.shows(allswell.StatusMaintenance)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "Half of them."}))(w)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "All of them.", State: allswell.MaintenanceVerifying}))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "Half of them."}), ""))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "All of them.", State: allswell.MaintenanceVerifying}), ""))(w)
 		w.shows(allswell.StatusMaintenance)
 		w.clock.move(2 * time.Hour)
 		if got := w.advance(); got != 0 {
@@ -142,31 +145,41 @@ var maintenanceTests = map[string]func(w *world){
 	"moved, extended, cut short, ended": func(w *world) {
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
 		now := w.clock.now()
-		w.alter(m, allswell.MaintenanceChange{ScheduledFor: ptr(now.Add(3 * time.Hour)), ScheduledUntil: ptr(now.Add(4 * time.Hour))})
+		w.alter(m, func(m *allswell.Maintenance) error {
+			m.ScheduledFor, m.ScheduledUntil = now.Add(3*time.Hour), now.Add(4*time.Hour)
+			return nil
+		})
 		if got := w.advance(); got != 3*time.Hour {
 			w.Errorf("moved, it begins in %v", got)
 		}
-		w.alter(m, allswell.MaintenanceChange{Title: ptr("Two disks")})
+		w.alter(m, func(m *allswell.Maintenance) error { m.Title = "Two disks"; return nil })
 		w.clock.move(3 * time.Hour)
 		w.advance()
 		w.suppressedFor(w.monitor, time.Hour)
-		w.alter(m, allswell.MaintenanceChange{ScheduledUntil: ptr(w.clock.now().Add(2 * time.Hour))})
+		w.alter(m, func(m *allswell.Maintenance) error { m.ScheduledUntil = w.clock.now().Add(2 * time.Hour); return nil })
 		w.suppressedFor(w.monitor, 2*time.Hour)
-		w.alter(m, allswell.MaintenanceChange{ScheduledUntil: ptr(w.clock.now().Add(30 * time.Minute)), State: ptr(allswell.MaintenanceVerifying)})
+		w.alter(m, func(m *allswell.Maintenance) error {
+			m.ScheduledUntil, m.State = w.clock.now().Add(30*time.Minute), allswell.MaintenanceVerifying
+			return nil
+		})
 		w.suppressedFor(w.monitor, 30*time.Minute)
 		if got := w.advance(); got != 30*time.Minute {
 			w.Errorf("cut short, it ends in %v", got)
 		}
 		w.clock.move(10 * time.Minute)
-		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted)})
+		w.alter(m, func(m *allswell.Maintenance) error { m.State = allswell.MaintenanceCompleted; return nil })
 		w.suppressedFor(w.monitor, 0)
 		w.shows(allswell.StatusOperational)
 		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "updated Disks scheduled", "begun Two disks in_progress: The maintenance has begun.",
 			"updated Two disks in_progress", "updated Two disks verifying", "ended Two disks completed: The maintenance is complete.")
 		before := w.dump()
-		for _, ch := range []allswell.MaintenanceChange{{State: ptr(allswell.MaintenanceInProgress)}, {Components: &[]string{}}, {ScheduledUntil: ptr(w.clock.now().Add(time.Hour))}} {
-			if _, err := w.ChangeMaintenance(w.ctx, w.ws, m.ID, ch); err == nil {
-				w.Errorf("a completed maintenance took %+v", ch)
+		for what, ch := range map[string]func(m *allswell.Maintenance){
+			"a state":       func(m *allswell.Maintenance) { m.State = allswell.MaintenanceInProgress },
+			"no components": func(m *allswell.Maintenance) { m.Components = nil },
+			"an end":        func(m *allswell.Maintenance) { m.ScheduledUntil = w.clock.now().Add(time.Hour) },
+		} {
+			if _, err := w.ChangeMaintenance(w.ctx, w.ws, m.ID, func(m *allswell.Maintenance) error { ch(m); return nil }, ""); err == nil {
+				w.Errorf("a completed maintenance took %s", what)
 			}
 		}
 		if w.dump() != before {
@@ -175,7 +188,7 @@ var maintenanceTests = map[string]func(w *world){
 	},
 	"begun early, by hand": func(w *world) {
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
-		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceInProgress)})
+		w.alter(m, func(m *allswell.Maintenance) error { m.State = allswell.MaintenanceInProgress; return nil })
 		w.shows(allswell.StatusMaintenance)
 		w.suppressedFor(w.monitor, time.Hour) // as long as was planned, from now on
 		w.clock.move(time.Hour - time.Second)
@@ -187,12 +200,12 @@ var maintenanceTests = map[string]func(w *world){
 	},
 	"begun and ended with a message": func(w *world) {
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
-		u := must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "Off we go.", State: allswell.MaintenanceInProgress}))(w)
+		u := must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "Off we go.", State: allswell.MaintenanceInProgress}), ""))(w)
 		if u.State != allswell.MaintenanceInProgress || u.Number != 1 || u.Message != "Off we go." {
 			w.Errorf("update: %+v", u)
 		}
 		w.shows(allswell.StatusMaintenance)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "Done.", State: allswell.MaintenanceCompleted}))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "Done.", State: allswell.MaintenanceCompleted}), ""))(w)
 		w.shows(allswell.StatusOperational)
 		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: Off we go.", "ended Disks completed: Done.")
 	},
@@ -204,7 +217,10 @@ var maintenanceTests = map[string]func(w *world){
 		w.clock.move(time.Hour)
 		w.advance()
 		w.suppressedFor(w.monitor, 2*time.Hour)
-		w.alter(second, allswell.MaintenanceChange{ScheduledUntil: ptr(w.clock.now().Add(30 * time.Minute))})
+		w.alter(second, func(m *allswell.Maintenance) error {
+			m.ScheduledUntil = w.clock.now().Add(30 * time.Minute)
+			return nil
+		})
 		w.suppressedFor(w.monitor, time.Hour) // of the first
 		w.clock.move(30 * time.Minute)
 		w.advance()
@@ -219,7 +235,7 @@ var maintenanceTests = map[string]func(w *world){
 		b, c := w.anotherComponent("b"), w.anotherComponent("c")
 		job := w.quick("job", b, "")
 		m := w.plan("Disks", 0, time.Hour, w.component.ID, c.ID)
-		m = w.alter(m, allswell.MaintenanceChange{Components: &[]string{b.ID, c.ID}})
+		m = w.alter(m, func(m *allswell.Maintenance) error { m.Components = allswell.ComponentRefs(b.ID, c.ID); return nil })
 		if len(m.Components) != 2 || m.Components[0].Name != "b" {
 			w.Errorf("components: %+v", m.Components)
 		}
@@ -229,7 +245,10 @@ var maintenanceTests = map[string]func(w *world){
 		w.suppressedFor(w.monitor, 0)
 		w.suppressedFor(job, time.Hour)
 		w.clock.move(time.Minute)
-		w.alter(m, allswell.MaintenanceChange{Components: &[]string{c.ID}, State: ptr(allswell.MaintenanceCompleted)})
+		w.alter(m, func(m *allswell.Maintenance) error {
+			m.Components, m.State = allswell.ComponentRefs(c.ID), allswell.MaintenanceCompleted
+			return nil
+		})
 		w.suppressedFor(job, 0) // though it is of it no longer when it ends
 		w.shows(allswell.StatusOperational, b)
 		w.shows(allswell.StatusOperational, c)
@@ -237,7 +256,7 @@ var maintenanceTests = map[string]func(w *world){
 	"other components before it runs": func(w *world) {
 		b := w.anotherComponent("b")
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
-		w.alter(m, allswell.MaintenanceChange{Components: &[]string{b.ID}})
+		w.alter(m, func(m *allswell.Maintenance) error { m.Components = allswell.ComponentRefs(b.ID); return nil })
 		w.clock.move(time.Hour)
 		w.advance()
 		w.shows(allswell.StatusOperational)
@@ -255,7 +274,7 @@ var maintenanceTests = map[string]func(w *world){
 			w.Errorf("cancelled twice: %v", err)
 		}
 		m = w.plan("Over", 0, time.Hour)
-		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted)})
+		w.alter(m, func(m *allswell.Maintenance) error { m.State = allswell.MaintenanceCompleted; return nil })
 		w.ok(w.DeleteMaintenance(w.ctx, w.ws, m.ID))
 		w.expect("events", w.maintenanceEvents(), "scheduled Soon scheduled", "cancelled Soon scheduled",
 			"scheduled Now scheduled", "begun Now in_progress: The maintenance has begun.", "cancelled Now in_progress",
@@ -267,7 +286,10 @@ var maintenanceTests = map[string]func(w *world){
 		w.clock.move(time.Minute)
 		w.say(allswell.StatusOperational)
 		w.suppressedFor(w.monitor, 59*time.Minute) // it is suppressed all the same
-		w.alter(m, allswell.MaintenanceChange{Title: ptr("x"), Components: &[]string{w.component.ID}})
+		w.alter(m, func(m *allswell.Maintenance) error {
+			m.Title, m.Components = "x", allswell.ComponentRefs(w.component.ID)
+			return nil
+		})
 		w.shows(allswell.StatusOperational) // acknowledged, and the same
 		w.clock.move(time.Minute)
 		w.say(allswell.StatusPartialOutage)

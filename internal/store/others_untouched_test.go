@@ -23,8 +23,7 @@ func (w *world) second() (x things) {
 	x.monitor = m.ID
 	x.incident = must(w.CreateIncident(w.ctx, w.ws, x.slug, allswell.NewIncident{Title: "i", Message: ptr("m")}))(w).ID
 	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusDegraded}}))(w)
-	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, x.slug, allswell.NewMaintenance{Title: "m", Message: ptr("m"),
-		ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: []string{x.component}}))(w).ID
+	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, x.slug, resource.Maintenance.From(allswell.Maintenance{Title: "m", Updates: []allswell.MaintenanceUpdate{{Message: "m"}}, ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: allswell.ComponentRefs(x.component)})))(w).ID
 	must(w.SetPageImage(w.ctx, w.ws, x.slug, allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
 	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, x.slug, allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://second.example.com/hook"}))(w).ID
 	x.update = must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.NewIncidentUpdate{Message: "more"}))(w).ID

@@ -233,7 +233,7 @@ func withoutHiddenChanges(changes []allswell.AffectedChange, hidden map[string]b
 
 // publicMaintenances loads maintenances of the page. where is the statement after WHERE.
 func (c visitorView) publicMaintenances(t timelines, where string, args ...any) ([]allswell.Maintenance, error) {
-	found, err := database.Query(c.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE `+where, args...)
+	found, err := database.Query(c.Session, maintenances.scan, `SELECT `+maintenances.selected+` FROM maintenances WHERE `+where, args...)
 	if err != nil || len(found) == 0 {
 		return found, err
 	}

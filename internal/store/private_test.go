@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/secret"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -88,7 +89,7 @@ func TestHiddenComponentInEvents(t *testing.T) {
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
 		m := w.plan("Work", time.Hour, 2*time.Hour, w.component.ID, secret.ID)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "soon"}))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "soon"}), ""))(w)
 		w.clock.move(90 * time.Minute)
 		w.advance()
 		for _, row := range w.rows(`SELECT kind, data FROM events`) {
@@ -124,7 +125,7 @@ func TestComponentHiddenLater(t *testing.T) {
 		before := w.value(`SELECT max(page_version) FROM events`)
 		w.change(i, allswell.IncidentChange{Message: ptr("two"), Affected: ptr([]allswell.AffectedComponent{w.at(allswell.StatusDegraded, w.component)})})
 		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", secret.ID))
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "soon"}))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "soon"}), ""))(w)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "three"}))(w)
 		for _, row := range w.rows(`SELECT kind, data FROM events WHERE page_version > ` + before) {
 			if strings.Contains(row, "Backstage") {

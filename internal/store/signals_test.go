@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -174,7 +175,7 @@ var signalTests = map[string]func(w *world){
 		}
 	},
 	"planned maintenance suppresses failures": func(w *world) {
-		must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: []string{w.component.ID}}))(w)
+		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: allswell.ComponentRefs(w.component.ID)})))(w)
 		w.send(signalOf(allswell.SignalFail, ""), signalOf(allswell.SignalStart, ""))
 		w.pass(20 * time.Minute)
 		if m := w.now(); m.State != allswell.MonitorUp || !m.RunDueAt.IsZero() || len(w.signals()) != 2 {

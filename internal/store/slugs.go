@@ -64,10 +64,12 @@ func (c *session) resolveComponents(pageID string, refs []string) ([]string, err
 // component.
 func (c *session) resolveDistinctComponents(pageID string, refs []string) ([]string, error) {
 	ids, err := c.resolveComponents(pageID, refs)
-	if err == nil {
-		err = allswell.CheckComponentIDs(ids)
+	if err != nil {
+		return nil, err
 	}
-	return ids, err
+	var bad allswell.ValidationError
+	allswell.CheckComponentIDs(&bad, ids)
+	return ids, bad.Err()
 }
 
 // objectOf returns a condition for an object of a page that the actor can reach, given its id, or its

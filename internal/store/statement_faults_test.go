@@ -254,7 +254,7 @@ var faultTests = map[string]struct {
 			w.pinged(job)
 			m := w.plan("Disks", 0, time.Hour)
 			w.clock.move(30 * time.Minute)
-			w.alter(m, allswell.MaintenanceChange{ScheduledUntil: ptr(w.clock.now().Add(time.Hour))})
+			w.alter(m, func(m *allswell.Maintenance) error { m.ScheduledUntil = w.clock.now().Add(time.Hour); return nil })
 			w.clock.move(time.Hour)
 		},
 		act: (*world).tryAdvance,
@@ -272,8 +272,10 @@ var faultTests = map[string]struct {
 			w.clock.move(time.Minute)
 		},
 		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.ChangeMaintenance(w.ctx, w.ws, w.value(`SELECT id FROM maintenances`), allswell.MaintenanceChange{
-				Components: &[]string{}, State: ptr(allswell.MaintenanceCompleted)})
+			_, err := w.ChangeMaintenance(w.ctx, w.ws, w.value(`SELECT id FROM maintenances`), func(m *allswell.Maintenance) error {
+				m.Components, m.State = allswell.ComponentRefs(), allswell.MaintenanceCompleted
+				return nil
+			}, "")
 			return err
 		},
 		complete: func(w *world, job allswell.Monitor) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // TestUpdatesStoreSystemMessages: what the service reports by itself is
@@ -29,8 +30,7 @@ func TestUpdatesStoreSystemMessages(t *testing.T) {
 			}
 		}
 		now := w.clock.now()
-		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "Disks", Message: ptr("We replace disks."),
-			ScheduledFor: now, ScheduledUntil: now.Add(time.Hour), Components: []string{w.component.ID}}))(w)
+		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "Disks", Updates: []allswell.MaintenanceUpdate{{Message: "We replace disks."}}, ScheduledFor: now, ScheduledUntil: now.Add(time.Hour), Components: allswell.ComponentRefs(w.component.ID)})))(w)
 		w.clock.move(time.Hour)
 		w.advance()
 		updates := must(w.Maintenance(w.ctx, w.ws, m.ID))(w).Updates

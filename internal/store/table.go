@@ -35,7 +35,7 @@ func newTable[T any](name string, r *field.Resource[T], others ...column[T]) *ta
 	for _, f := range r.Fields {
 		info := f.Info()
 		if name := info.Column(); name != "" {
-			columns = append(columns, column[T]{name: name, at: f.Pointer, fixed: info.ReadOnly && info.Name != "updated_at"})
+			columns = append(columns, column[T]{name: name, at: f.Pointer, fixed: info.Kind == field.KindID || info.Name == "created_at"})
 		}
 	}
 	t := tableOf(name, r.ID, columns)

@@ -129,7 +129,7 @@ func (c *session) fillMaintenanceUpdates(maintenances []allswell.Maintenance, t 
 	for i, m := range maintenances {
 		index[m.ID], ids[i] = i, m.ID
 	}
-	source := timelineSource[allswell.MaintenanceUpdate]{maintenanceTimelines, maintenanceUpdateColumns, truncatedMaintenanceUpdateColumns, scanMaintenanceUpdate}
+	source := timelineSource[allswell.MaintenanceUpdate]{maintenanceTimelines, maintenanceUpdates.selected, truncatedMaintenanceUpdateColumns, maintenanceUpdates.scan}
 	return loadTimelines(c, source, ids, t, func(u allswell.MaintenanceUpdate, truncated bool) {
 		u.Truncated = truncated
 		m := &maintenances[index[u.MaintenanceID]]

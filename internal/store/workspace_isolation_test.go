@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -22,8 +23,7 @@ func (w *world) things() things {
 	must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: ptr("status.example.com")}}))(w)
 	x.group = must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w).ID
 	x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("m")}))(w).ID
-	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m", Message: ptr("m"), // it runs
-		ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: []string{x.component}}))(w).ID
+	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", Updates: []allswell.MaintenanceUpdate{{Message: "m"}}, ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: allswell.ComponentRefs(x.component)})))(w).ID
 	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusDegraded}}))(w)
 	must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
 	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w).ID
@@ -72,8 +72,10 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 		mine := must(w.CreateComponent(w.ctx, stranger, "mine", allswell.NewComponent{Name: "c"}))(w)
 		own := must(w.CreateMonitor(w.ctx, stranger, allswell.NewMonitor{Name: "m", Interval: time.Minute, Page: "mine"}))(w)
 		incident := must(w.CreateIncident(w.ctx, stranger, "mine", allswell.NewIncident{Title: "i"}))(w)
-		planned := allswell.NewMaintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: []string{mine.ID}}
-		maintenance := must(w.CreateMaintenance(w.ctx, stranger, "mine", planned))(w)
+		planned := func(components ...string) field.Change[allswell.Maintenance] {
+			return resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: allswell.ComponentRefs(components...)})
+		}
+		maintenance := must(w.CreateMaintenance(w.ctx, stranger, "mine", planned(mine.ID)))(w)
 		affected := []allswell.AffectedComponent{{ComponentID: mine.ID, Status: allswell.StatusDegraded}, {ComponentID: x.component, Status: allswell.StatusDegraded}}
 		before = w.dump()
 		for name, c := range map[string]struct {
@@ -113,12 +115,14 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 				return err
 			}, "components.1.id"},
 			"a maintenance of a stranger's component": {func() error {
-				planned.Components = []string{x.component, mine.ID}
-				_, err := w.CreateMaintenance(w.ctx, stranger, "mine", planned)
+				_, err := w.CreateMaintenance(w.ctx, stranger, "mine", planned(x.component, mine.ID))
 				return err
 			}, "components.0"},
 			"a maintenance extended to a stranger's component": {func() error {
-				_, err := w.ChangeMaintenance(w.ctx, stranger, maintenance.ID, allswell.MaintenanceChange{Components: &[]string{mine.ID, x.component}})
+				_, err := w.ChangeMaintenance(w.ctx, stranger, maintenance.ID, func(m *allswell.Maintenance) error {
+					m.Components = allswell.ComponentRefs(mine.ID, x.component)
+					return nil
+				}, "")
 				return err
 			}, "components.1"},
 			"a slug that a stranger has": {func() error {

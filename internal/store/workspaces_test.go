@@ -399,16 +399,18 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"CreateMaintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CreateMaintenance(ctx, ws, x.slug, allswell.NewMaintenance{
-			Title: "x", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: []string{x.component}})
+		_, err := s.CreateMaintenance(ctx, ws, x.slug, resource.Maintenance.From(allswell.Maintenance{Title: "x", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: allswell.ComponentRefs(x.component)}))
 		return err
 	},
 	"ChangeMaintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangeMaintenance(ctx, ws, x.maintenance, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted), Components: &[]string{}})
+		_, err := s.ChangeMaintenance(ctx, ws, x.maintenance, func(m *allswell.Maintenance) error {
+			m.State, m.Components = allswell.MaintenanceCompleted, allswell.ComponentRefs()
+			return nil
+		}, "")
 		return err
 	},
 	"PostMaintenanceUpdate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.PostMaintenanceUpdate(ctx, ws, x.maintenance, allswell.NewMaintenanceUpdate{Message: "x", State: allswell.MaintenanceVerifying})
+		_, err := s.PostMaintenanceUpdate(ctx, ws, x.maintenance, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "x", State: allswell.MaintenanceVerifying}), "")
 		return err
 	},
 	"DeleteMaintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
