@@ -69,3 +69,75 @@ func (c *Client) ChangeAnnouncement(ctx context.Context, id string, change Annou
 func (c *Client) DeleteAnnouncement(ctx context.Context, id string, options ...CallOption) error {
 	return c.remove(ctx, pathOf("announcements", id), options...)
 }
+
+// Maintenance is planned work on a page. While it runs, its components are under maintenance.
+type Maintenance struct {
+	Meta
+	ID             string                    `json:"id"`
+	Title          string                    `json:"title"`           // title of the maintenance
+	State          allswell.MaintenanceState `json:"state"`           // progress of the maintenance
+	ScheduledFor   time.Time                 `json:"scheduled_for"`   // time at which it begins
+	ScheduledUntil time.Time                 `json:"scheduled_until"` // time at which it ends
+	BegunAt        *time.Time                `json:"begun_at"`        // time at which it began; nil: it has not begun
+	EndedAt        *time.Time                `json:"ended_at"`        // time at which it ended; nil: it has not ended
+	RemindBefore   Seconds                   `json:"remind_before"`   // time between the reminder of subscribers and the beginning; 0: no reminder
+	Components     []NamedComponent          `json:"components"`      // components that are under maintenance while it runs
+	CreatedAt      time.Time                 `json:"created_at"`
+	UpdatedAt      time.Time                 `json:"updated_at"`
+	Updates        []MaintenanceUpdate       `json:"updates"` // its timeline, oldest first; nil in lists and after changes
+}
+
+// NewMaintenance describes a maintenance to create. Fields that are not set have their defaults.
+type NewMaintenance struct {
+	Title          string    `json:"title"`                   // title of the maintenance
+	Message        *string   `json:"message,omitempty"`       // first update
+	ScheduledFor   time.Time `json:"scheduled_for"`           // time at which it begins
+	ScheduledUntil time.Time `json:"scheduled_until"`         // time at which it ends
+	RemindBefore   *Seconds  `json:"remind_before,omitempty"` // time between the reminder of subscribers and the beginning; nil: 86400; 0: no reminder
+	Components     []string  `json:"components,omitempty"`    // components that are under maintenance while it runs, by id or slug
+}
+
+// MaintenanceChange is a change of a maintenance. Fields that are not set stay as they are.
+type MaintenanceChange struct {
+	Title          *string                    `json:"title,omitempty"`
+	State          *allswell.MaintenanceState `json:"state,omitempty"`
+	ScheduledFor   *time.Time                 `json:"scheduled_for,omitempty"`
+	ScheduledUntil *time.Time                 `json:"scheduled_until,omitempty"`
+	RemindBefore   *Seconds                   `json:"remind_before,omitempty"`
+	Components     *[]string                  `json:"components,omitempty"`
+}
+
+// CreateMaintenance creates a maintenance on a page.
+func (c *Client) CreateMaintenance(ctx context.Context, page string, maintenance NewMaintenance, options ...CallOption) (*Maintenance, error) {
+	return post[Maintenance](ctx, c, pathOf("pages", page, "maintenances"), maintenance, options...)
+}
+
+// GetMaintenance returns a maintenance.
+func (c *Client) GetMaintenance(ctx context.Context, id string) (*Maintenance, error) {
+	return get[Maintenance](ctx, c, pathOf("maintenances", id))
+}
+
+// ChangeMaintenance changes a maintenance.
+func (c *Client) ChangeMaintenance(ctx context.Context, id string, change MaintenanceChange, options ...CallOption) (*Maintenance, error) {
+	return patch[Maintenance](ctx, c, pathOf("maintenances", id), change, options...)
+}
+
+// DeleteMaintenance deletes a maintenance.
+func (c *Client) DeleteMaintenance(ctx context.Context, id string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("maintenances", id), options...)
+}
+
+// MaintenanceUpdate is an entry in the timeline of a maintenance.
+type MaintenanceUpdate struct {
+	Meta
+	ID        string                    `json:"id"`
+	Message   string                    `json:"message"` // text in Markdown
+	State     allswell.MaintenanceState `json:"state"`   // state of the maintenance when the update was written, which writing it can change
+	CreatedAt time.Time                 `json:"created_at"`
+}
+
+// NewMaintenanceUpdate describes a maintenance update to create. Fields that are not set have their defaults.
+type NewMaintenanceUpdate struct {
+	Message string                    `json:"message"`         // text in Markdown
+	State   allswell.MaintenanceState `json:"state,omitempty"` // state of the maintenance when the update was written, which writing it can change
+}

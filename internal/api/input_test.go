@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -92,7 +93,7 @@ func optional(fields []inputField) []inputField {
 func fieldsOf(t testing.TB, rt *route) []inputField {
 	t.Helper()
 	if d := descriptionOf(rt); d != nil {
-		return describedFields(*d, rt.method != http.MethodPatch)
+		return describedFields(*d, requestOf(rt), rt.method != http.MethodPatch)
 	}
 	switch rt.method + " " + rt.path {
 	case "POST /api/v1/pages":
@@ -126,14 +127,6 @@ func fieldsOf(t testing.TB, rt *route) []inputField {
 		return []inputField{{"body", text, true, 25000}, {"published", boolean, false, 0}, {"notify", boolean, false, 0}}
 	case "PUT /api/v1/incidents/{incidentId}/components":
 		return []inputField{{"components", objects, true, 500}}
-	case "POST /api/v1/pages/{pageSlug}/maintenances":
-		return []inputField{{"title", text, true, 255}, {"message", text, false, 25000}, {"scheduled_for", instant, true, 0}, {"scheduled_until", instant, true, 0},
-			{"components", references, false, 500}, {"remind_before", integer, false, 0}}
-	case "PATCH /api/v1/maintenances/{maintenanceId}":
-		return []inputField{{"title", text, false, 255}, {"scheduled_for", instant, false, 0}, {"scheduled_until", instant, false, 0},
-			{"components", references, false, 500}, {"remind_before", integer, false, 0}, {"state", choice, false, 0}}
-	case "POST /api/v1/maintenances/{maintenanceId}/updates":
-		return []inputField{{"message", text, true, 25000}, {"state", choice, false, 0}}
 	case "PATCH /api/v1/incidents/{incidentId}":
 		return []inputField{{"title", text, false, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"resolved", boolean, false, 0},
 			{"message", freeText, false, 25000}, {"notify", boolean, false, 0}}
@@ -242,17 +235,25 @@ func TestFieldsOfRoutesAreDocumented(t *testing.T) {
 // descriptionOf returns the description of the resource that a route writes; nil: its fields are listed in fieldsOf.
 func descriptionOf(rt *route) *field.Description {
 	for _, d := range resource.Descriptions {
-		if slices.Contains([]string{"create" + d.TypeName(), "put" + d.TypeName(), "change" + d.TypeName()}, rt.id) {
+		if slices.ContainsFunc([]string{"create", "add", "put", "change"}, func(call string) bool { return rt.id == call+d.TypeName() }) {
 			return &d
 		}
 	}
 	return nil
 }
 
-// describedFields returns the fields that people set. Whole objects have all required ones.
-func describedFields(d field.Description, whole bool) (all []inputField) {
+// requestOf returns the kind of request of a route that writes a described resource.
+func requestOf(rt *route) field.Request {
+	if rt.method == http.MethodPost {
+		return field.Creation
+	}
+	return field.Changing
+}
+
+// describedFields returns the fields of a request. Whole objects have all required ones.
+func describedFields(d field.Description, r field.Request, whole bool) (all []inputField) {
 	for _, f := range d.Fields {
-		if f.ReadOnly {
+		if !f.In(r) {
 			continue
 		}
 		in := inputField{f.Name, freeText, f.Required && whole, f.Max}
@@ -261,7 +262,11 @@ func describedFields(d field.Description, whole bool) (all []inputField) {
 			in.kind = choice
 		case f.Kind == field.KindTime:
 			in.kind = instant
-		case f.Required:
+		case f.Kind == field.KindDuration:
+			in.kind = integer
+		case f.Kind == field.KindComponents:
+			in.kind, in.most = references, allswell.MaxAffectedComponents
+		case f.Required, f.Sent:
 			in.kind = text
 		}
 		all = append(all, in)
@@ -270,10 +275,15 @@ func describedFields(d field.Description, whole bool) (all []inputField) {
 }
 
 // describedBody returns a body with the required fields.
-func describedBody(d field.Description) map[string]any {
+func describedBody(d field.Description, rt *route, now time.Time) map[string]any {
 	body := make(map[string]any)
 	for _, f := range d.Fields {
-		if f.Required {
+		switch {
+		case !f.Required || rt.method == http.MethodPatch && f.Kind == field.KindTime:
+		case f.Kind == field.KindTime:
+			now = now.Add(time.Hour) // one is after the other
+			body[f.Name] = now
+		default:
 			body[f.Name] = "New"
 		}
 	}

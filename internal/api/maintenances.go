@@ -58,7 +58,8 @@ var maintenanceRoutes = []route{
 	{"POST", "/api/v1/maintenances/{maintenanceId}/updates", rights.MaintenanceChange, (*api).postMaintenanceUpdate, operation{
 		id:      "addMaintenanceUpdate",
 		summary: "Add an update to the timeline and notify subscribers.",
-		text:    "A maintenance can have 1,000 updates. One more is 422 on `message`.",
+		text: "A `state` also begins or ends the maintenance, with this message. A maintenance can have 1,000 updates. " +
+			"One more is 422 on `message`.",
 		returns: created("MaintenanceUpdate", "The new update."),
 	}},
 }

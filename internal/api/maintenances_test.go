@@ -13,10 +13,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-var maintenanceKeys = []string{
-	"id", "title", "state", "scheduled_for", "scheduled_until", "begun_at", "ended_at", "remind_before", "components", "created_at", "updated_at",
-}
-
 func TestMaintenances(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		page := "/api/v1/pages/acme"
@@ -30,7 +26,6 @@ func TestMaintenances(t *testing.T) {
 			"scheduled_for":   start.Add(25*time.Hour + 123*time.Millisecond).In(offset).Format(time.RFC3339Nano),
 			"scheduled_until": start.Add(26 * time.Hour).In(offset).Format(time.RFC3339Nano),
 		}).is(201)
-		keys(t, a.data(), append([]string{"updates"}, maintenanceKeys...)...)
 		named := func(id, name string) any { return map[string]any{"id": id, "name": name} }
 		a.has(map[string]any{
 			"title": "Upgrade", "state": "scheduled", "scheduled_for": stamp(start.Add(25*time.Hour + 123*time.Millisecond)),
@@ -38,7 +33,6 @@ func TestMaintenances(t *testing.T) {
 			"created_at": stamp(start), "updated_at": stamp(start),
 		})
 		update := a.data()["updates"].([]any)[0].(map[string]any)
-		keys(t, update, "id", "message", "state", "created_at")
 		if update["message"] != "It will be *slow*." || update["state"] != "scheduled" || !strings.HasPrefix(update["id"].(string), "upd_") {
 			t.Errorf("the update is %v", update)
 		}
@@ -55,7 +49,6 @@ func TestMaintenances(t *testing.T) {
 		moved := c.patch(target, map[string]any{
 			"title": "Bigger upgrade", "components": []string{db}, "remind_before": 0, "scheduled_until": start.Add(27 * time.Hour),
 		}).is(200)
-		keys(t, moved.data(), maintenanceKeys...)
 		moved.has(map[string]any{
 			"title": "Bigger upgrade", "components": []any{named(db, "Database")}, "remind_before": 0.0,
 			"scheduled_until": stamp(start.Add(27 * time.Hour)), "updated_at": stamp(c.clock.Now()),
@@ -75,7 +68,6 @@ func TestMaintenances(t *testing.T) {
 			c.post(target+"/updates", `{"message":" ","state":"done"}`).complains("message", "state")
 		})
 		posted := c.post(target+"/updates", `{"message":"We look at the figures.","state":"verifying"}`).is(201)
-		keys(t, posted.data(), "id", "message", "state", "created_at")
 		posted.has(map[string]any{"message": "We look at the figures.", "state": "verifying", "created_at": stamp(c.clock.Now())})
 		c.post(target+"/updates", `{"message":"All is well.","state":"completed"}`).is(201)
 		status("operational")
@@ -130,7 +122,6 @@ func TestMaintenanceTimes(t *testing.T) {
 		titles := func(query string) (out []string) {
 			t.Helper()
 			for _, row := range c.get(target + query).is(200).rows() {
-				keys(t, row, maintenanceKeys...)
 				out = append(out, row["state"].(string))
 			}
 			return out

@@ -76,7 +76,6 @@ func newTables() *tables {
 			"impacts":             anyOf(allswell.Impacts),
 			"importResults":       anyOf(allswell.ImportResults),
 			"incidentStates":      anyOf(allswell.IncidentStates),
-			"maintenanceStates":   anyOf(allswell.MaintenanceStates),
 			"monitorConditions":   anyOf(allswell.MonitorConditions),
 			"monitorFilterStates": anyOf(allswell.MonitorFilterStates),
 			"monitorStates":       anyOf(allswell.MonitorStates),

@@ -2,41 +2,80 @@ package api
 
 import (
 	"encoding/json"
+	"time"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/field"
 )
 
 // describe adds the schemas of a described resource, and those of the requests that write it.
 func (w *written) describe(d field.Description) error {
-	name := d.TypeName()
-	shown, create, replace, change := objectSchema(), objectSchema(), objectSchema(), objectSchema()
-	shown["additionalProperties"] = false
 	var example object
 	if err := json.Unmarshal(d.Example, &example); err != nil {
 		return err
 	}
-	shown["example"] = example
-	sent := make(object) // the example of a request that has all fields
-	for _, f := range d.Fields {
-		require(shown, f.Name)
-		property(shown, f.Name, w.shownSchema(f))
-		if f.ReadOnly {
-			continue
-		}
-		property(create, f.Name, sentSchema(f, f.Required))
-		property(replace, f.Name, sentSchema(f, f.Required))
-		property(change, f.Name, sentSchema(f, false))
-		if f.Required {
-			require(create, f.Name)
-			require(replace, f.Name)
-		}
-		sent[f.Name] = example[f.Name]
+	w.Schemas[d.TypeName()] = w.shown(d, example, false)
+	if name := d.DetailName(); name != "" {
+		w.Schemas[name] = w.shown(d, example, true)
 	}
-	w.Schemas[name] = shown
-	for verb, schema := range map[string]object{"create": create, "put": replace, "change": change} {
-		w.Requests[verb+name] = object{"schema": schema, "example": sent}
+	for call, request := range map[string]field.Request{
+		"create": field.Creation, "add": field.Creation, "put": field.Changing, "change": field.Changing,
+	} {
+		if d.Has(call) {
+			w.Requests[call+d.TypeName()] = w.sent(d, example, request, call == "change")
+		}
 	}
 	return nil
+}
+
+// shown returns the schema of an object in responses.
+func (w *written) shown(d field.Description, example object, details bool) object {
+	schema, sample := objectSchema(), make(object)
+	schema["additionalProperties"] = false
+	for _, f := range d.Fields {
+		if !f.Sent && (details || !f.Detail) {
+			require(schema, f.Name)
+			property(schema, f.Name, w.shownSchema(f))
+			sample[f.Name] = example[f.Name]
+		}
+	}
+	schema["example"] = sample
+	return schema
+}
+
+// sent returns a request, which may leave fields out if it only changes an object. Its example has all fields.
+func (w *written) sent(d field.Description, example object, r field.Request, change bool) object {
+	schema, sample := objectSchema(), make(object)
+	for _, f := range d.Fields {
+		if !f.In(r) {
+			continue
+		}
+		must := f.Required && !change
+		value := sentSchema(f, must)
+		if f.Kind == field.KindDuration && f.Default != "" && !change {
+			value["description"] = description(f) + " Default: " + f.Default + "."
+		}
+		property(schema, f.Name, value)
+		if must {
+			require(schema, f.Name)
+		}
+		if value, ok := example[f.Name]; ok {
+			sample[f.Name] = sentValue(f, value)
+		}
+	}
+	return object{"schema": schema, "example": sample}
+}
+
+// sentValue returns a value of a response as a request gives it.
+func sentValue(f field.Info, value any) any {
+	if f.Kind != field.KindComponents {
+		return value
+	}
+	refs := []any{}
+	for _, c := range value.([]any) {
+		refs = append(refs, c.(object)["id"])
+	}
+	return refs
 }
 
 func objectSchema() object { return object{"type": "object", "properties": make(object)} }
@@ -55,7 +94,24 @@ func (w *written) shownSchema(f field.Info) object {
 		return object{"type": "string", "pattern": "^" + f.Prefix + "[0-9a-v]{20}$"}
 	case field.KindChoice:
 		w.Schemas[f.Type.Name()] = object{"type": "string", "enum": optionValues(f)}
-		return refTo("schemas", f.Type.Name())
+		schema := refTo("schemas", f.Type.Name())
+		schema["description"] = description(f)
+		return schema
+	case field.KindDuration:
+		return durationSchema(f)
+	case field.KindComponents:
+		component := objectSchema()
+		component["additionalProperties"] = false
+		require(component, "id")
+		require(component, "name")
+		property(component, "id", object{"type": "string", "pattern": "^" + allswell.PrefixComponent + "[0-9a-v]{20}$"})
+		property(component, "name", refTo("schemas", "Name"))
+		return object{
+			"type": "array", "maxItems": allswell.MaxAffectedComponents, "items": component,
+			"description": f.Doc + ": those that still exist, in their order on the page.",
+		}
+	case field.KindObjects:
+		return object{"type": "array", "items": refTo("schemas", f.Of), "description": description(f)}
 	case field.KindTime:
 		schema := refTo("schemas", "Timestamp")
 		if f.Nullable {
@@ -82,20 +138,31 @@ func optionValues(f field.Info) (all []any) {
 // textSchema returns the schema of a text.
 func textSchema(f field.Info) object {
 	schema := object{"type": "string", "maxLength": f.Max}
-	if f.Required {
+	if f.Required || f.Sent {
 		schema["minLength"] = 1
 	}
 	schema["description"] = description(f)
 	return schema
 }
 
+// durationSchema returns the schema of a duration.
+func durationSchema(f field.Info) object {
+	return object{"type": "integer", "minimum": 0, "maximum": int(f.Longest / time.Second), "description": description(f)}
+}
+
 // description returns what a field is, and what a missing value means.
 func description(f field.Info) string {
 	text := f.Doc + "."
+	if f.Kind == field.KindDuration {
+		text = f.Doc + ", in seconds."
+	}
 	if f.Empty != "" {
 		missing := "Empty"
-		if f.Kind == field.KindTime {
+		switch f.Kind {
+		case field.KindTime:
 			missing = "Null"
+		case field.KindDuration:
+			missing = "0"
 		}
 		text += " " + missing + ": " + f.Empty + "."
 	}
@@ -108,10 +175,19 @@ func sentSchema(f field.Info, must bool) (schema object) {
 	case field.KindChoice:
 		return object{"anyOf": []any{refTo("schemas", f.Type.Name()), object{"type": "null"}}}
 	case field.KindTime:
-		if f.Required {
+		if must {
 			return refTo("schemas", "Instant")
 		}
 		return refTo("schemas", "OptionalInstant")
+	case field.KindDuration:
+		schema = durationSchema(f)
+		schema["type"] = []any{"integer", "null"}
+		return schema
+	case field.KindComponents:
+		return object{
+			"type": []any{"array", "null"}, "maxItems": allswell.MaxAffectedComponents, "items": object{"type": "string"},
+			"description": f.Doc + ": ids or slugs of components of the page, each once.",
+		}
 	}
 	schema = textSchema(f)
 	if !must {

@@ -23,7 +23,7 @@ import (
 func validBody(t testing.TB, rt *route, w world) any {
 	t.Helper()
 	if d := descriptionOf(rt); d != nil {
-		return describedBody(*d)
+		return describedBody(*d, rt, w.now)
 	}
 	switch rt.method + " " + rt.path {
 	case "POST /api/v1/pages":
@@ -49,12 +49,6 @@ func validBody(t testing.TB, rt *route, w world) any {
 		return svg
 	case "PUT /api/v1/incidents/{incidentId}/components":
 		return map[string]any{"components": []map[string]any{{"id": w.component, "status": "degraded"}}}
-	case "POST /api/v1/pages/{pageSlug}/maintenances":
-		return map[string]any{"title": "New", "scheduled_for": w.now.Add(time.Hour), "scheduled_until": w.now.Add(2 * time.Hour), "components": []string{w.component}}
-	case "PATCH /api/v1/maintenances/{maintenanceId}":
-		return map[string]any{"title": "New"}
-	case "POST /api/v1/maintenances/{maintenanceId}/updates":
-		return map[string]any{"message": "New", "state": "scheduled"}
 	case "POST /api/v1/pages/{pageSlug}/incidents", "PATCH /api/v1/incidents/{incidentId}":
 		return map[string]any{"title": "New"}
 	case "POST /api/v1/incident-templates":

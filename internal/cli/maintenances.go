@@ -222,7 +222,7 @@ func (cmd *maintenanceShow) Run(c *commandContext) error {
 type maintenanceUpdate struct {
 	maintenanceArgument
 	updateText
-	State *allswell.MaintenanceState `placeholder:"STATE" help:"New state: in_progress, verifying or completed."`
+	State allswell.MaintenanceState `placeholder:"STATE" help:"New state: in_progress, verifying or completed."`
 }
 
 func (cmd *maintenanceUpdate) Run(c *commandContext) error {
@@ -331,7 +331,7 @@ func (cmd *transition) run(c *commandContext, state allswell.MaintenanceState) e
 		maintenance, err := c.api.ChangeMaintenance(c.Ctx, id, client.MaintenanceChange{State: &state})
 		return object(c, maintenance, err, c.printMaintenance)
 	}
-	update := client.NewMaintenanceUpdate{Message: *message, State: &state}
+	update := client.NewMaintenanceUpdate{Message: *message, State: state}
 	if _, err := c.api.AddMaintenanceUpdate(c.Ctx, id, update); err != nil {
 		return err
 	}

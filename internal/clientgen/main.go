@@ -7,10 +7,8 @@ import (
 	"go/format"
 	"log"
 	"os"
-	"reflect"
 	"strings"
 	"text/template"
-	"time"
 
 	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
@@ -46,8 +44,26 @@ func generate(descriptions []field.Description) ([]byte, error) {
 
 // shownType returns the type of a field in a resource.
 func shownType(f field.Info) string {
-	if f.Nullable {
-		return "*" + f.Type.String()
+	switch {
+	case f.Kind == field.KindComponents:
+		return "[]NamedComponent"
+	case f.Kind == field.KindObjects:
+		return "[]" + f.Of
+	case f.Nullable:
+		return "*" + valueType(f)
+	}
+	return valueType(f)
+}
+
+// valueType returns the type of a value of a field.
+func valueType(f field.Info) string {
+	switch {
+	case f.Kind == field.KindDuration:
+		return "Seconds"
+	case f.Kind == field.KindComponents:
+		return "[]string"
+	case f.Sent:
+		return f.Type.Elem().String()
 	}
 	return f.Type.String()
 }
@@ -55,20 +71,20 @@ func shownType(f field.Info) string {
 // sentType returns the type of a field, and its tag, in what describes a new resource.
 func sentType(f field.Info) string {
 	switch {
-	case f.Required:
-		return f.Type.String() + " `json:\"" + f.Name + "\"`"
-	case f.Type == reflect.TypeFor[time.Time]():
-		return "*time.Time `json:\"" + f.Name + ",omitempty\"`"
+	case f.Required && f.Kind != field.KindChoice:
+		return valueType(f) + " `json:\"" + f.Name + "\"`"
+	case f.Kind == field.KindTime, f.Kind == field.KindDuration, f.Sent: // the zero value is not a missing one
+		return "*" + valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
 	}
-	return f.Type.String() + " `json:\"" + f.Name + ",omitempty\"`"
+	return valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
 }
 
 // changedType returns the type of a field, and its tag, in a change.
 func changedType(f field.Info) string {
 	if f.Nullable {
-		return "Nullable[" + f.Type.String() + "] `json:\"" + f.Name + ",omitzero\"`"
+		return "Nullable[" + valueType(f) + "] `json:\"" + f.Name + ",omitzero\"`"
 	}
-	return "*" + f.Type.String() + " `json:\"" + f.Name + ",omitempty\"`"
+	return "*" + valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
 }
 
 // comment returns the comment on a field. That on one of a request says what a missing value means.
@@ -78,6 +94,15 @@ func comment(f field.Info, request bool) string {
 		parts = append(parts, strings.ToLower(f.Doc[:1])+f.Doc[1:])
 	}
 	switch {
+	case f.Kind == field.KindDuration:
+		if request && f.Default != "" {
+			parts = append(parts, "nil: "+f.Default)
+		}
+		parts = append(parts, "0: "+f.Empty)
+	case f.Kind == field.KindComponents && request:
+		parts[0] += ", by id or slug"
+	case f.Detail:
+		parts[0] += "; nil in lists and after changes"
 	case f.Empty != "" && (f.Nullable || request && f.Kind == field.KindTime):
 		parts = append(parts, "nil: "+f.Empty)
 	case f.Empty != "" && f.Kind != field.KindTime:

@@ -2,19 +2,21 @@ package field
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
 // Description is what documents and generators need of a resource.
 type Description struct {
 	Noun, Path, Doc string
+	Calls           []string // see Resource
 	Fields          []Info
-	Example         json.RawMessage
+	Example         json.RawMessage // with its details
 }
 
 // Describe returns the description of the resource.
 func (r *Resource[T]) Describe() Description {
-	d := Description{Noun: r.Noun, Path: r.Path, Doc: r.Doc, Example: r.JSON(r.Example)}
+	d := Description{Noun: r.Noun, Path: r.Path, Doc: r.Doc, Calls: r.Calls, Example: r.DetailJSON(r.Example)}
 	for _, f := range r.Fields {
 		d.Fields = append(d.Fields, f.info)
 	}
@@ -26,6 +28,24 @@ func (d Description) TypeName() string { return GoName(strings.ReplaceAll(d.Noun
 
 // Argument returns the name of an argument with an object: "incident template" is template.
 func (d Description) Argument() string { return d.Noun[strings.LastIndexByte(d.Noun, ' ')+1:] }
+
+// Has reports whether a call follows from the description.
+func (d Description) Has(call string) bool {
+	return d.Calls == nil && call != "add" || slices.Contains(d.Calls, call)
+}
+
+// DetailName returns the name of the schema of an object with its details; "": it has none.
+func (d Description) DetailName() (name string) {
+	for _, f := range d.Fields {
+		if f.Detail {
+			name += "With" + GoName(f.Name)
+		}
+	}
+	if name != "" {
+		name = d.TypeName() + name
+	}
+	return name
+}
 
 // A returns the noun with its article.
 func (d Description) A() string {

@@ -52,7 +52,7 @@ type Info struct {
 	Hint        string       // below the input of forms
 	Placeholder string       // in the empty input of forms
 	Options     []Option     // the values of a choice
-	Default     string       // of a choice; "": none
+	Default     string       // of a choice, or of a value whose zero is as good as any other; "": none
 	Max         int          // the maximum length of a text in characters
 	Required    bool         // it must have a value: a text one with a visible character
 	Nullable    bool         // null removes the value
@@ -187,6 +187,9 @@ func (f *Field[T]) complete() error {
 		f.fill(&v, time.Time{})
 		i.Default = f.format(&v, time.UTC)[0]
 	case f.zero && f.fill != nil:
+		var v T
+		f.fill(&v, time.Time{})
+		i.Default = f.format(&v, time.UTC)[0]
 		f.clear = func(t *T) { f.fill(t, time.Time{}) }
 	}
 	return nil

@@ -25,6 +25,10 @@ type Resource[T any] struct {
 	Doc    string              // what one is, such as "a notice at the top of a page"
 	Object allswell.ObjectKind // in the audit log
 
+	// Calls are the calls of the API that follow from the description, such as "create"; nil: list, create, get, put, change
+	// and delete. "add" is the request that creates a part of another object. Other calls are described beside their handlers.
+	Calls []string
+
 	// Rules adds what is wrong with fields together, or with their change. before is nil for a new object. It is called for
 	// objects whose fields may be wrong on their own.
 	Rules func(v, before *T, now time.Time, bad *allswell.ValidationError)

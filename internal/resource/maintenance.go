@@ -15,7 +15,8 @@ type maintenance = allswell.Maintenance
 // Maintenance describes planned maintenances.
 var Maintenance = field.New(field.Resource[maintenance]{
 	Noun: "maintenance", Path: "maintenances", Object: allswell.ObjectMaintenance, Rules: maintenanceRules,
-	Doc: "planned work on a page. While it runs, its components are under maintenance",
+	Calls: []string{"create", "get", "change", "delete"},
+	Doc:   "planned work on a page. While it runs, its components are under maintenance",
 	Example: maintenance{
 		ID: "mnt_068vq2r4b1ccu5a0d3e1", Title: "Database upgrade", State: allswell.MaintenanceScheduled,
 		ScheduledFor: exampleDay, ScheduledUntil: exampleDay.Add(90 * time.Minute), RemindBefore: allswell.DefaultRemindBefore,
@@ -48,8 +49,10 @@ var Maintenance = field.New(field.Resource[maintenance]{
 			Required().
 			Doc("Time at which it ends").
 			Form("Until", "", ""),
-		field.Time("begun_at", func(m *maintenance) *time.Time { return &m.BegunAt }).Nullable().ReadOnly(),
-		field.Time("ended_at", func(m *maintenance) *time.Time { return &m.EndedAt }).Nullable().ReadOnly(),
+		field.Time("begun_at", func(m *maintenance) *time.Time { return &m.BegunAt }).Nullable().ReadOnly().
+			Doc("Time at which it began").Empty("it has not begun"),
+		field.Time("ended_at", func(m *maintenance) *time.Time { return &m.EndedAt }).Nullable().ReadOnly().
+			Doc("Time at which it ended").Empty("it has not ended"),
 		field.Duration("remind_before", allswell.MaxRemindBefore, func(m *maintenance) *time.Duration { return &m.RemindBefore }).
 			Default(func(m *maintenance, _ time.Time) { m.RemindBefore = allswell.DefaultRemindBefore }).
 			Doc("Time between the reminder of subscribers and the beginning").Empty("no reminder").
@@ -59,7 +62,8 @@ var Maintenance = field.New(field.Resource[maintenance]{
 			Form("Components", "", ""),
 		field.Time("created_at", func(m *maintenance) *time.Time { return &m.CreatedAt }).ReadOnly(),
 		field.Time("updated_at", func(m *maintenance) *time.Time { return &m.UpdatedAt }).ReadOnly(),
-		field.Objects("updates", MaintenanceUpdate, func(m *maintenance) *[]allswell.MaintenanceUpdate { return &m.Updates }),
+		field.Objects("updates", MaintenanceUpdate, func(m *maintenance) *[]allswell.MaintenanceUpdate { return &m.Updates }).
+			Doc("Its timeline, oldest first"),
 	},
 })
 
@@ -72,7 +76,7 @@ type maintenanceUpdate = allswell.MaintenanceUpdate
 
 // MaintenanceUpdate describes the entries in the timelines of maintenances.
 var MaintenanceUpdate = field.New(field.Resource[maintenanceUpdate]{
-	Noun: "maintenance update", Object: allswell.ObjectMaintenanceUpdate,
+	Noun: "maintenance update", Object: allswell.ObjectMaintenanceUpdate, Calls: []string{"add"},
 	Doc: "an entry in the timeline of a maintenance",
 	Example: maintenanceUpdate{
 		ID: "upd_068vq2r4b1ccu5a0d3e1", Message: "The upgrade is done; we are looking at the figures.", State: allswell.MaintenanceVerifying,

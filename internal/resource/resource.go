@@ -8,7 +8,7 @@ import (
 )
 
 // Descriptions are the descriptions of all resources.
-var Descriptions = []field.Description{Announcement.Describe()}
+var Descriptions = []field.Description{Announcement.Describe(), Maintenance.Describe(), MaintenanceUpdate.Describe()}
 
 // exampleDay is the instant of examples.
 var exampleDay = time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
