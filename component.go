@@ -165,7 +165,7 @@ const MaxOrder = 1_000_000
 // exists.
 func (n NewComponent) Validate() error {
 	var bad ValidationError
-	checkOptionalSlug(&bad, n.Slug)
+	CheckOptionalSlug(&bad, n.Slug)
 	CheckLine(&bad, "name", n.Name, MaxNameLength)
 	if n.Description != nil {
 		CheckLength(&bad, "description", *n.Description, MaxDescriptionLength)
@@ -232,53 +232,6 @@ func (c *Component) Edit(e ComponentEdit, now time.Time) {
 	if c.Name != before.Name || !equalText(c.Description, before.Description) || c.Order != before.Order ||
 		c.GroupID != before.GroupID || c.Hidden != before.Hidden {
 		c.UpdatedAt = Later(now, c.UpdatedAt)
-	}
-}
-
-// NewGroup is the input for creating a group.
-type NewGroup struct {
-	Slug       string // "": made from the name
-	Name       string
-	Order      *int // nil: after all others
-	UniqueName bool // refuse a name that another group of the page has
-}
-
-// Validate returns a *ValidationError with every invalid field.
-func (n NewGroup) Validate() error {
-	var bad ValidationError
-	checkOptionalSlug(&bad, n.Slug)
-	CheckLine(&bad, "name", n.Name, MaxNameLength)
-	checkOrder(&bad, n.Order)
-	return bad.Err()
-}
-
-// GroupChange is the input for changing a group. Nil fields keep their values.
-type GroupChange struct {
-	Name  *string
-	Order *int
-}
-
-// Validate returns a *ValidationError with every invalid field.
-func (ch GroupChange) Validate() error {
-	var bad ValidationError
-	if ch.Name != nil {
-		CheckLine(&bad, "name", *ch.Name, MaxNameLength)
-	}
-	checkOrder(&bad, ch.Order)
-	return bad.Err()
-}
-
-// Apply changes g. UpdatedAt changes if a field does.
-func (g *Group) Apply(ch GroupChange, now time.Time) {
-	name, order := g.Name, g.Order
-	if ch.Name != nil {
-		g.Name = *ch.Name
-	}
-	if ch.Order != nil {
-		g.Order = *ch.Order
-	}
-	if g.Name != name || g.Order != order {
-		g.UpdatedAt = Later(now, g.UpdatedAt)
 	}
 }
 

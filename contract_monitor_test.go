@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // pinged returns a monitor with an interval of five minutes that was pinged at t0.
@@ -362,8 +363,7 @@ var commonDecisionRows = []row{
 			checkFields(t, allswell.CheckMessage(blank), "message")
 			checkFields(t, allswell.NewComponent{Name: blank}.Validate(), "name")
 			checkFields(t, allswell.ComponentEdit{Name: &blank}.Validate(), "name")
-			checkFields(t, allswell.NewGroup{Name: blank}.Validate(), "name")
-			checkFields(t, allswell.GroupChange{Name: &blank}.Validate(), "name")
+			checkFields(t, checkNew(resource.Group, allswell.Group{Name: blank}), "name")
 			checkFields(t, allswell.NewPage{Name: blank, Slug: "s"}.Validate(), "name")
 			checkFields(t, allswell.PageChange{Name: &blank}.Validate(), "name")
 			checkFields(t, allswell.NewToken{Name: blank, Scope: allswell.ScopeRead}.Validate(), "name")

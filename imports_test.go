@@ -24,9 +24,9 @@ type layer struct {
 
 // layers lists which packages each package may import, and why no others. A new package needs a row.
 var layers = []layer{
-	{".", []string{"internal/hostname"}, nil,
+	{".", []string{"internal/hostname"}, []string{"internal/field", "internal/resource"},
 		"The domain consists of types and rules that can be read and tested without anything else."},
-	{"client", []string{"."}, nil,
+	{"client", []string{"."}, []string{"internal/resource"},
 		"Other modules import it, so it depends on nothing internal."},
 	{"internal/database", []string{".", "internal/failurelog"}, []string{"internal/store/storetest"},
 		"Opens databases and runs transactions. It returns errors of the domain, but uses neither its types nor its tables."},
@@ -48,7 +48,7 @@ var layers = []layer{
 		"Reads what people and programs send, and writes JSON. It depends on neither HTTP nor what is read."},
 	{"internal/field", []string{".", "internal/jsonobject", "internal/timeinput"}, nil,
 		"Describes fields of resources. It depends on neither the resources nor the surfaces that follow from them."},
-	{"internal/resource", []string{".", "internal/field"}, nil,
+	{"internal/resource", []string{".", "internal/field", "internal/i18n"}, nil,
 		"Describes the resources of the API, each once. What is in it follows in the store and in all surfaces."},
 	{"internal/clientgen", []string{"internal/field", "internal/resource"}, nil,
 		"Generates a part of the client. Only go generate runs it."},

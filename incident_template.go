@@ -15,27 +15,18 @@ const MaxIncidentTemplates = 200
 // IncidentTemplate is the beginning of an incident, to be chosen when one is opened. Its title and its message may
 // contain TemplateVariables.
 type IncidentTemplate struct {
-	ID        string
-	PageID    string // "": of all pages
-	Page      string // slug of the page, or ""
-	Name      string
-	Title     string
-	Impact    Impact        // "": by the components
-	State     IncidentState // "": investigating
-	Message   string        // "": none
-	CreatedAt time.Time
-	UpdatedAt time.Time
-}
-
-// IncidentTemplateChange is the input for creating or changing a template. Nil fields keep their values; a new template
-// begins with empty ones.
-type IncidentTemplateChange struct {
-	Page    *string // slug or id; "": all pages
-	Name    *string
-	Title   *string
-	Impact  *Impact
-	State   *IncidentState
-	Message *string
+	ID          string
+	WorkspaceID string
+	PageID      string // "": of all pages
+	Page        string // slug of the page, or ""
+	Slug        string // unique in the workspace, as the name is
+	Name        string
+	Title       string
+	Impact      Impact        // "": by the components
+	State       IncidentState // "": investigating
+	Message     string        // "": none
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
 }
 
 // TemplateVariables are the variables of templates, each written as {{name}}.
@@ -43,46 +34,15 @@ var TemplateVariables = []string{"component", "date", "page", "time"}
 
 var templateVariable = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
 
-// Validate returns a *ValidationError with every invalid field. The store checks that the page exists.
-func (t IncidentTemplate) Validate() error {
-	var bad ValidationError
-	CheckLine(&bad, "name", t.Name, MaxNameLength)
-	CheckText(&bad, "title", t.Title, MaxTitleLength)
-	checkImpact(&bad, t.Impact)
-	checkState(&bad, t.State)
-	CheckLength(&bad, "message", t.Message, MaxMessageLength)
-	for _, field := range []struct{ name, text string }{{"title", t.Title}, {"message", t.Message}} {
-		for _, found := range templateVariable.FindAllStringSubmatch(field.text, -1) {
-			if !slices.Contains(TemplateVariables, found[1]) {
-				bad.Add(field.name, "The variable %s does not exist. The variables are: {{%s}}.", found[0], strings.Join(TemplateVariables, "}}, {{"))
-				break
-			}
+// UnknownVariable returns the first variable in a text that is not one of TemplateVariables, as it is written there; "":
+// there is none.
+func UnknownVariable(text string) string {
+	for _, found := range templateVariable.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(TemplateVariables, found[1]) {
+			return found[0]
 		}
 	}
-	return bad.Err()
-}
-
-// Apply changes t, except for its page. UpdatedAt changes if a field does.
-func (t *IncidentTemplate) Apply(ch IncidentTemplateChange, now time.Time) {
-	before := *t
-	if ch.Name != nil {
-		t.Name = *ch.Name
-	}
-	if ch.Title != nil {
-		t.Title = *ch.Title
-	}
-	if ch.Impact != nil {
-		t.Impact = *ch.Impact
-	}
-	if ch.State != nil {
-		t.State = *ch.State
-	}
-	if ch.Message != nil {
-		t.Message = *ch.Message
-	}
-	if *t != before || ch.Page != nil && *ch.Page != t.Page {
-		t.UpdatedAt = Later(now, t.UpdatedAt)
-	}
+	return ""
 }
 
 // TemplateValues are the values of the variables.
@@ -130,11 +90,4 @@ func (t IncidentTemplate) Begin(n NewIncident, v TemplateValues) NewIncident {
 	}
 	n.Template = ""
 	return n
-}
-
-// AuditObject returns the form of a template in the audit log.
-func (t IncidentTemplate) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectIncidentTemplate, ID: t.ID, Name: t.Name, Fields: map[string]any{
-		"page": t.Page, "name": t.Name, "title": t.Title, "impact": t.Impact, "state": t.State, "message": t.Message,
-	}}
 }

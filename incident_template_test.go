@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 func TestTemplateVariables(t *testing.T) {
@@ -26,11 +27,11 @@ func TestTemplateVariables(t *testing.T) {
 		}
 	}
 	good := allswell.IncidentTemplate{Name: "Slow", Title: "{{component}} is slow", Message: "Since {{ time }}."}
-	if err := good.Validate(); err != nil {
+	if err := checkNew(resource.IncidentTemplate, good); err != nil {
 		t.Error(err)
 	}
 	bad := allswell.IncidentTemplate{Name: "Slow", Title: "{{name}}", Message: "{{ }}", Impact: "huge"}
-	if err := bad.Validate(); err == nil || !strings.Contains(err.Error(), "{{component}}, {{date}}, {{page}}, {{time}}") {
+	if err := checkNew(resource.IncidentTemplate, bad); err == nil || !strings.Contains(err.Error(), "{{component}}, {{date}}, {{page}}, {{time}}") {
 		t.Errorf("unknown variables: %v", err)
 	}
 }

@@ -34,7 +34,7 @@ type NewMonitor struct {
 // the component exist.
 func (n NewMonitor) Validate() error {
 	var bad ValidationError
-	checkOptionalSlug(&bad, n.Slug)
+	CheckOptionalSlug(&bad, n.Slug)
 	checkPingToken(&bad, n.Token)
 	CheckLine(&bad, "name", n.Name, MaxNameLength)
 	switch {

@@ -203,11 +203,3 @@ func (p Page) AuditObject() AuditObject {
 	p.Access.addAuditFields(o.Fields)
 	return o
 }
-
-// AuditObject returns the form of a group in the audit log.
-func (g Group) AuditObject() AuditObject {
-	return AuditObject{
-		Kind: ObjectGroup, ID: g.ID, Name: g.Name,
-		Fields: map[string]any{"slug": g.Slug, "name": g.Name, "order": g.Order},
-	}
-}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"pgregory.net/rapid"
 )
 
@@ -128,13 +129,6 @@ func TestEditsChangeUpdatedAtOnlyWithAField(t *testing.T) {
 		}
 		equal(t, "component", c, allswell.Component{Name: "Web", Order: 1, GroupID: "grp_1", UpdatedAt: at(5 * time.Minute)})
 	})
-	t.Run("group", func(t *testing.T) {
-		g := allswell.Group{Name: "Europe", UpdatedAt: t0}
-		g.Apply(allswell.GroupChange{Name: ptr("Europe"), Order: ptr(0)}, t1)
-		equal(t, "nothing changed", g.UpdatedAt, t0)
-		g.Apply(allswell.GroupChange{Order: ptr(4)}, t1)
-		equal(t, "group", g, allswell.Group{Name: "Europe", Order: 4, UpdatedAt: t1})
-	})
 	t.Run("page", func(t *testing.T) {
 		p := allswell.Page{Name: "Acme", Slug: "acme", UpdatedAt: t0}
 		p.Apply(allswell.PageChange{Name: ptr("Acme"), Slug: ptr("acme"), HasDescription: true}, t1)
@@ -153,8 +147,7 @@ func TestOrdersAreBounded(t *testing.T) {
 	}{{0, nil}, {allswell.MaxOrder, nil}, {-allswell.MaxOrder, nil}, {allswell.MaxOrder + 1, []string{"order"}}, {math.MinInt, []string{"order"}}} {
 		checkFields(t, allswell.NewComponent{Name: "n", Order: &c.order}.Validate(), c.bad...)
 		checkFields(t, allswell.ComponentEdit{Order: &c.order}.Validate(), c.bad...)
-		checkFields(t, allswell.NewGroup{Name: "n", Order: &c.order}.Validate(), c.bad...)
-		checkFields(t, allswell.GroupChange{Order: &c.order}.Validate(), c.bad...)
+		checkFields(t, checkNew(resource.Group, allswell.Group{Name: "n", Order: c.order}), c.bad...)
 	}
 }
 

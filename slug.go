@@ -29,12 +29,12 @@ func checkSlug(bad *ValidationError, slug string) {
 	if slug == "" {
 		bad.Add("slug", Required)
 	} else {
-		checkOptionalSlug(bad, slug)
+		CheckOptionalSlug(bad, slug)
 	}
 }
 
-// checkOptionalSlug is like checkSlug but accepts "", in which case the slug is made from the name.
-func checkOptionalSlug(bad *ValidationError, slug string) {
+// CheckOptionalSlug is like checkSlug but accepts "", in which case the slug is made from the name.
+func CheckOptionalSlug(bad *ValidationError, slug string) {
 	if slug != "" && !ValidSlug(slug) {
 		bad.Add("slug", "may only have lower-case letters, digits and hyphens, at most %d", MaxSlugLength)
 	}

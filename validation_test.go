@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // TestNamesAreOneLine checks that names cannot break a line or turn the direction of the text around them, wherever
@@ -30,8 +32,8 @@ func TestNamesAreOneLine(t *testing.T) {
 	for _, name := range []string{"two\nlines", "a\tb", "a\u0085b", "a\u2028b", "a\u202eb", "a\u2067b", "a\u200eb", "a\ufffeb", "a\uffffb", "a\U0010ffffb", "\n"} {
 		for kind, err := range map[string]error{
 			"component": allswell.NewComponent{Name: name}.Validate(), "component that is changed": allswell.ComponentEdit{Name: &name}.Validate(),
-			"group": allswell.NewGroup{Name: name}.Validate(), "page": allswell.NewPage{Name: name}.Validate(), "monitor": allswell.NewMonitor{Name: name}.Validate(),
-			"token": allswell.NewToken{Name: name}.Validate(), "user": (&allswell.NewUser{Name: name}).Validate(), "template": allswell.IncidentTemplate{Name: name}.Validate(),
+			"group": checkNew(resource.Group, allswell.Group{Name: name}), "page": allswell.NewPage{Name: name}.Validate(), "monitor": allswell.NewMonitor{Name: name}.Validate(),
+			"token": allswell.NewToken{Name: name}.Validate(), "user": (&allswell.NewUser{Name: name}).Validate(), "template": checkNew(resource.IncidentTemplate, allswell.IncidentTemplate{Name: name}),
 		} {
 			var bad *allswell.ValidationError
 			if !errors.As(err, &bad) || !bad.Has("name") {
@@ -73,4 +75,10 @@ func TestJoinInvalid(t *testing.T) {
 	if err := allswell.JoinInvalid(one.Err(), allswell.ErrBusy, two.Err()); err != allswell.ErrBusy {
 		t.Errorf("another error became %v", err)
 	}
+}
+
+// checkNew returns what is wrong with a new object that has the values of v.
+func checkNew[T any](r *field.Resource[T], v T) error {
+	var object T
+	return r.Create(&object, r.From(v), t0)
 }

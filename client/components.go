@@ -8,52 +8,6 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Group is a heading over components of a page.
-type Group struct {
-	Meta
-	ID        string    `json:"id"`
-	Slug      string    `json:"slug"` // unique on the page
-	Name      string    `json:"name"`
-	Order     int       `json:"order"` // the lowest is first
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-}
-
-// NewGroup describes a group to create.
-type NewGroup struct {
-	Slug  string `json:"slug,omitempty"` // "": made from the name
-	Name  string `json:"name"`
-	Order *int   `json:"order,omitempty"` // nil: after all others
-
-	UniqueName bool `json:"unique_name,omitempty"` // fail if the page has a group with this name
-}
-
-// GroupChange is a change of a group.
-type GroupChange struct {
-	Name  *string `json:"name,omitempty"`
-	Order *int    `json:"order,omitempty"`
-}
-
-// ListGroups returns the groups of a page in their order.
-func (c *Client) ListGroups(page string) *List[Group] {
-	return &List[Group]{client: c, path: pathOf("pages", page, "groups")}
-}
-
-// CreateGroup creates a group on a page.
-func (c *Client) CreateGroup(ctx context.Context, page string, group NewGroup, options ...CallOption) (*Group, error) {
-	return post[Group](ctx, c, pathOf("pages", page, "groups"), group, options...)
-}
-
-// ChangeGroup changes a group. To give its slug instead of its id, use OnPage.
-func (c *Client) ChangeGroup(ctx context.Context, id string, change GroupChange, options ...CallOption) (*Group, error) {
-	return patch[Group](ctx, c, pathOf("groups", id), change, options...)
-}
-
-// DeleteGroup deletes a group. Its components remain, in no group. To give its slug instead of its id, use OnPage.
-func (c *Client) DeleteGroup(ctx context.Context, id string, options ...CallOption) error {
-	return c.remove(ctx, pathOf("groups", id), options...)
-}
-
 // Component is a part of the service that a page shows.
 type Component struct {
 	Meta

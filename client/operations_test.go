@@ -15,14 +15,18 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/resource"
 )
 
-// operations calls every operation of the API. body is the request's type, and resource the type in the answer, or in
-// the answer's list.
-var operations = map[string]struct {
+// operation calls an operation of the API. body is the request's type, and resource the type in the answer, or in the
+// answer's list.
+type operation struct {
 	call           func(context.Context, *client.Client) error
 	body, resource any
-}{
+}
+
+// operations are all operations of the API, those of described resources apart.
+var operations = map[string]operation{
 	"listPages":  {list((*client.Client).ListPages), nil, client.Page{}},
 	"createPage": {func(ctx context.Context, c *client.Client) error { return second(c.CreatePage(ctx, client.NewPage{})) }, client.NewPage{}, client.Page{}},
 	"getPage":    {func(ctx context.Context, c *client.Client) error { return second(c.GetPage(ctx, "acme")) }, nil, client.Page{}},
@@ -107,28 +111,6 @@ var operations = map[string]struct {
 	}, client.OnCallChange{}, client.OnCall{}},
 	"deleteOnCall": {func(ctx context.Context, c *client.Client) error { return c.DeleteOnCall(ctx, "ops") }, nil, nil},
 
-	"listGroups": {list(func(c *client.Client) *client.List[client.Group] { return c.ListGroups("acme") }), nil, client.Group{}},
-	"createGroup": {func(ctx context.Context, c *client.Client) error {
-		return second(c.CreateGroup(ctx, "acme", client.NewGroup{}))
-	}, client.NewGroup{}, client.Group{}},
-	"changeGroup": {func(ctx context.Context, c *client.Client) error {
-		return second(c.ChangeGroup(ctx, "grp_1", client.GroupChange{}))
-	}, client.GroupChange{}, client.Group{}},
-	"deleteGroup": {func(ctx context.Context, c *client.Client) error { return c.DeleteGroup(ctx, "grp_1") }, nil, nil},
-
-	"listAnnouncements": {list(func(c *client.Client) *client.List[client.Announcement] { return c.ListAnnouncements("acme") }), nil, client.Announcement{}},
-	"createAnnouncement": {func(ctx context.Context, c *client.Client) error {
-		return second(c.CreateAnnouncement(ctx, "acme", client.NewAnnouncement{}))
-	}, client.NewAnnouncement{}, client.Announcement{}},
-	"getAnnouncement": {func(ctx context.Context, c *client.Client) error { return second(c.GetAnnouncement(ctx, "ann_1")) }, nil, client.Announcement{}},
-	"putAnnouncement": {func(ctx context.Context, c *client.Client) error {
-		return second(c.PutAnnouncement(ctx, "ann_1", client.NewAnnouncement{}))
-	}, client.NewAnnouncement{}, client.Announcement{}},
-	"changeAnnouncement": {func(ctx context.Context, c *client.Client) error {
-		return second(c.ChangeAnnouncement(ctx, "ann_1", client.AnnouncementChange{}))
-	}, client.AnnouncementChange{}, client.Announcement{}},
-	"deleteAnnouncement": {func(ctx context.Context, c *client.Client) error { return c.DeleteAnnouncement(ctx, "ann_1") }, nil, nil},
-
 	"publishIncident": {func(ctx context.Context, c *client.Client) error { return second(c.PublishIncident(ctx, "1")) }, nil, client.Incident{}},
 	"explainMonitor":  {func(ctx context.Context, c *client.Client) error { return second(c.ExplainMonitor(ctx, "mon_1")) }, nil, client.MonitorExplanation{}},
 	"listPings": {func(ctx context.Context, c *client.Client) error {
@@ -183,18 +165,9 @@ var operations = map[string]struct {
 	"changeIncident": {func(ctx context.Context, c *client.Client) error {
 		return second(c.ChangeIncident(ctx, "i", client.IncidentChange{}))
 	}, client.IncidentChange{}, client.Incident{}},
-	"deleteIncident":        {func(ctx context.Context, c *client.Client) error { return c.DeleteIncident(ctx, "i") }, nil, nil},
-	"listUpdates":           {list(func(c *client.Client) *client.List[client.IncidentUpdate] { return c.ListUpdates("i") }), nil, client.IncidentUpdate{}},
-	"listIncidentTemplates": {list(func(c *client.Client) *client.List[client.IncidentTemplate] { return c.ListIncidentTemplates("acme") }), nil, client.IncidentTemplate{}},
-	"createIncidentTemplate": {func(ctx context.Context, c *client.Client) error {
-		return second(c.CreateIncidentTemplate(ctx, client.NewIncidentTemplate{}))
-	}, client.NewIncidentTemplate{}, client.IncidentTemplate{}},
-	"getIncidentTemplate": {func(ctx context.Context, c *client.Client) error { return second(c.GetIncidentTemplate(ctx, "tpl_1")) }, nil, client.IncidentTemplate{}},
-	"changeIncidentTemplate": {func(ctx context.Context, c *client.Client) error {
-		return second(c.ChangeIncidentTemplate(ctx, "tpl_1", client.IncidentTemplateChange{}))
-	}, client.IncidentTemplateChange{}, client.IncidentTemplate{}},
-	"deleteIncidentTemplate": {func(ctx context.Context, c *client.Client) error { return c.DeleteIncidentTemplate(ctx, "tpl_1") }, nil, nil},
-	"getUpdate":              {func(ctx context.Context, c *client.Client) error { return second(c.GetUpdate(ctx, "i", "upd_1")) }, nil, client.IncidentUpdate{}},
+	"deleteIncident": {func(ctx context.Context, c *client.Client) error { return c.DeleteIncident(ctx, "i") }, nil, nil},
+	"listUpdates":    {list(func(c *client.Client) *client.List[client.IncidentUpdate] { return c.ListUpdates("i") }), nil, client.IncidentUpdate{}},
+	"getUpdate":      {func(ctx context.Context, c *client.Client) error { return second(c.GetUpdate(ctx, "i", "upd_1")) }, nil, client.IncidentUpdate{}},
 	"editUpdate": {func(ctx context.Context, c *client.Client) error {
 		return second(c.EditUpdate(ctx, "i", "upd_1", ""))
 	}, client.UpdateEdit{}, client.IncidentUpdate{}},
@@ -323,6 +296,55 @@ func list[T any](of func(*client.Client) *client.List[T]) func(context.Context, 
 		}
 		return nil
 	}
+}
+
+// The operations of described resources.
+func init() {
+	for _, d := range resource.Descriptions {
+		for _, name := range []string{"list" + d.TypeName() + "s", "create" + d.TypeName(), "get" + d.TypeName(), "put" + d.TypeName(), "change" + d.TypeName(), "delete" + d.TypeName()} {
+			method := strings.ToUpper(name[:1]) + name[1:]
+			if _, ok := reflect.TypeFor[*client.Client]().MethodByName(method); ok { // TestOperations finds those that are missing
+				operations[name] = calling(method)
+			}
+		}
+	}
+}
+
+// calling calls a method of the client with whatever arguments.
+func calling(name string) (o operation) {
+	method, _ := reflect.TypeFor[*client.Client]().MethodByName(name)
+	var args []reflect.Value // after the client and the context
+	for i := 1; i < method.Type.NumIn(); i++ {
+		switch in := method.Type.In(i); {
+		case in.Kind() == reflect.String:
+			args = append(args, reflect.ValueOf("x"))
+		case in.Kind() == reflect.Struct:
+			o.body = reflect.Zero(in).Interface()
+			args = append(args, reflect.Zero(in))
+		}
+	}
+	result := method.Type.Out(0)
+	if items, isList := result.MethodByName("First"); isList {
+		o.resource = reflect.Zero(items.Type.Out(0).Elem().Elem()).Interface()
+		o.call = func(ctx context.Context, c *client.Client) error {
+			all := method.Func.Call(append([]reflect.Value{reflect.ValueOf(c)}, args...))[0]
+			return errorOf(all.MethodByName("First").Call([]reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(1)}))
+		}
+		return o
+	}
+	if method.Type.NumOut() == 2 {
+		o.resource = reflect.Zero(result.Elem()).Interface()
+	}
+	o.call = func(ctx context.Context, c *client.Client) error {
+		return errorOf(method.Func.Call(append([]reflect.Value{reflect.ValueOf(c), reflect.ValueOf(ctx)}, args...)))
+	}
+	return o
+}
+
+// errorOf returns the error among the results of a call, which is the last.
+func errorOf(results []reflect.Value) error {
+	err, _ := results[len(results)-1].Interface().(error)
+	return err
 }
 
 // TestOperations compares the client with the OpenAPI document: every operation has a method with its name, which

@@ -64,9 +64,9 @@ type response struct {
 // CallOption changes how one request is sent.
 type CallOption func(*request)
 
-// IfMatch makes a Put, Change, Edit or Delete method of pages, components, monitors and updates of incidents fail with
-// CodePrecondition unless the resource has the entity tag that an earlier call returned. Such a request is not repeated
-// if it may have been executed. Other resources have no entity tag: their methods always fail with this option.
+// IfMatch makes a Put, Change, Edit or Delete method fail with CodePrecondition unless the resource has the entity tag that
+// an earlier call returned. Such a request is not repeated if it may have been executed. Incidents, maintenances and some
+// others have no entity tag: their methods always fail with this option.
 func IfMatch(etag string) CallOption { return func(r *request) { r.ifMatch = etag } }
 
 // IfNoneMatch makes a Put method fail with CodePrecondition if the resource exists. Such a request is not repeated if it
@@ -101,8 +101,8 @@ func pathOf(segments ...string) string {
 }
 
 // get returns the resource at a path.
-func get[T any](ctx context.Context, c *Client, path string) (*T, error) {
-	return send[T](ctx, c, request{method: http.MethodGet, path: path})
+func get[T any](ctx context.Context, c *Client, path string, options ...CallOption) (*T, error) {
+	return sendBody[T](ctx, c, request{method: http.MethodGet, path: path}, nil, options)
 }
 
 // post sends a POST request with a key that makes its repetition safe, and returns the resource in the answer. If body is

@@ -50,24 +50,146 @@ func (c *Client) CreateAnnouncement(ctx context.Context, page string, announceme
 	return post[Announcement](ctx, c, pathOf("pages", page, "announcements"), announcement, options...)
 }
 
-// GetAnnouncement returns an announcement.
-func (c *Client) GetAnnouncement(ctx context.Context, id string) (*Announcement, error) {
-	return get[Announcement](ctx, c, pathOf("announcements", id))
-}
-
 // PutAnnouncement replaces an announcement.
 func (c *Client) PutAnnouncement(ctx context.Context, id string, announcement NewAnnouncement, options ...CallOption) (*Announcement, error) {
 	return put[Announcement](ctx, c, pathOf("announcements", id), announcement, options...)
 }
 
-// ChangeAnnouncement changes an announcement.
+// GetAnnouncement returns an announcement, given its id.
+func (c *Client) GetAnnouncement(ctx context.Context, id string, options ...CallOption) (*Announcement, error) {
+	return get[Announcement](ctx, c, pathOf("announcements", id), options...)
+}
+
+// ChangeAnnouncement changes an announcement, given its id.
 func (c *Client) ChangeAnnouncement(ctx context.Context, id string, change AnnouncementChange, options ...CallOption) (*Announcement, error) {
 	return patch[Announcement](ctx, c, pathOf("announcements", id), change, options...)
 }
 
-// DeleteAnnouncement deletes an announcement.
+// DeleteAnnouncement deletes an announcement, given its id.
 func (c *Client) DeleteAnnouncement(ctx context.Context, id string, options ...CallOption) error {
 	return c.remove(ctx, pathOf("announcements", id), options...)
+}
+
+// Group is a heading over components of a page.
+type Group struct {
+	Meta
+	ID        string    `json:"id"`
+	Slug      string    `json:"slug"`  // slug of the group, unique on the page
+	Name      string    `json:"name"`  // name of the group
+	Order     int       `json:"order"` // position: the lowest is first
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// NewGroup describes a group to create or to replace. Fields that are not set have their defaults.
+type NewGroup struct {
+	Slug  string `json:"slug,omitempty"`  // slug of the group, unique on the page; "": made from the name
+	Name  string `json:"name"`            // name of the group
+	Order *int   `json:"order,omitempty"` // position: the lowest is first; nil: after all others
+
+	// UniqueName makes CreateGroup fail if the page has a group with this name.
+	UniqueName bool `json:"unique_name,omitempty"`
+}
+
+// GroupChange is a change of a group. Fields that are not set stay as they are.
+type GroupChange struct {
+	Slug  *string `json:"slug,omitempty"`
+	Name  *string `json:"name,omitempty"`
+	Order *int    `json:"order,omitempty"`
+}
+
+// ListGroups returns the groups of a page.
+func (c *Client) ListGroups(page string) *List[Group] {
+	return &List[Group]{client: c, path: pathOf("pages", page, "groups")}
+}
+
+// CreateGroup creates a group on a page.
+func (c *Client) CreateGroup(ctx context.Context, page string, group NewGroup, options ...CallOption) (*Group, error) {
+	return post[Group](ctx, c, pathOf("pages", page, "groups"), group, options...)
+}
+
+// PutGroup creates or replaces the group with a slug on a page.
+func (c *Client) PutGroup(ctx context.Context, page, slug string, group NewGroup, options ...CallOption) (*Group, error) {
+	group.Slug = "" // it is in the address
+	return put[Group](ctx, c, pathOf("pages", page, "groups", slug), group, options...)
+}
+
+// GetGroup returns a group, given its id, or with OnPage its slug.
+func (c *Client) GetGroup(ctx context.Context, id string, options ...CallOption) (*Group, error) {
+	return get[Group](ctx, c, pathOf("groups", id), options...)
+}
+
+// ChangeGroup changes a group, given its id, or with OnPage its slug.
+func (c *Client) ChangeGroup(ctx context.Context, id string, change GroupChange, options ...CallOption) (*Group, error) {
+	return patch[Group](ctx, c, pathOf("groups", id), change, options...)
+}
+
+// DeleteGroup deletes a group, given its id, or with OnPage its slug.
+func (c *Client) DeleteGroup(ctx context.Context, id string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("groups", id), options...)
+}
+
+// IncidentTemplate is the beginning of an incident, to be chosen when one is opened.
+type IncidentTemplate struct {
+	Meta
+	ID        string                  `json:"id"`
+	Slug      string                  `json:"slug"`    // slug of the template, unique in the workspace
+	Page      *string                 `json:"page"`    // slug of the page on which it can be used; nil: all pages
+	Name      string                  `json:"name"`    // name of the template
+	Title     string                  `json:"title"`   // title of the incident; {{component}}, {{date}}, {{page}} and {{time}} are replaced
+	Impact    *allswell.Impact        `json:"impact"`  // impact of the incident; nil: derived from the worst status of the components
+	State     *allswell.IncidentState `json:"state"`   // state of the incident; nil: investigating
+	Message   *string                 `json:"message"` // first update in Markdown, with the same variables; nil: none
+	CreatedAt time.Time               `json:"created_at"`
+	UpdatedAt time.Time               `json:"updated_at"`
+}
+
+// NewIncidentTemplate describes an incident template to create or to replace. Fields that are not set have their defaults.
+type NewIncidentTemplate struct {
+	Slug    string                 `json:"slug,omitempty"`    // slug of the template, unique in the workspace; "": made from the name
+	Page    string                 `json:"page,omitempty"`    // slug of the page on which it can be used; "": all pages
+	Name    string                 `json:"name"`              // name of the template
+	Title   string                 `json:"title"`             // title of the incident; {{component}}, {{date}}, {{page}} and {{time}} are replaced
+	Impact  allswell.Impact        `json:"impact,omitempty"`  // impact of the incident; "": derived from the worst status of the components
+	State   allswell.IncidentState `json:"state,omitempty"`   // state of the incident; "": investigating
+	Message string                 `json:"message,omitempty"` // first update in Markdown, with the same variables; "": none
+}
+
+// IncidentTemplateChange is a change of an incident template. Fields that are not set stay as they are.
+type IncidentTemplateChange struct {
+	Slug    *string                          `json:"slug,omitempty"`
+	Page    Nullable[string]                 `json:"page,omitzero"`
+	Name    *string                          `json:"name,omitempty"`
+	Title   *string                          `json:"title,omitempty"`
+	Impact  Nullable[allswell.Impact]        `json:"impact,omitzero"`
+	State   Nullable[allswell.IncidentState] `json:"state,omitzero"`
+	Message Nullable[string]                 `json:"message,omitzero"`
+}
+
+// CreateIncidentTemplate creates an incident template.
+func (c *Client) CreateIncidentTemplate(ctx context.Context, template NewIncidentTemplate, options ...CallOption) (*IncidentTemplate, error) {
+	return post[IncidentTemplate](ctx, c, pathOf("incident-templates"), template, options...)
+}
+
+// PutIncidentTemplate creates or replaces the incident template with a slug.
+func (c *Client) PutIncidentTemplate(ctx context.Context, slug string, template NewIncidentTemplate, options ...CallOption) (*IncidentTemplate, error) {
+	template.Slug = "" // it is in the address
+	return put[IncidentTemplate](ctx, c, pathOf("incident-templates", slug), template, options...)
+}
+
+// GetIncidentTemplate returns an incident template, given its id, its slug or its name.
+func (c *Client) GetIncidentTemplate(ctx context.Context, ref string, options ...CallOption) (*IncidentTemplate, error) {
+	return get[IncidentTemplate](ctx, c, pathOf("incident-templates", ref), options...)
+}
+
+// ChangeIncidentTemplate changes an incident template, given its id, its slug or its name.
+func (c *Client) ChangeIncidentTemplate(ctx context.Context, ref string, change IncidentTemplateChange, options ...CallOption) (*IncidentTemplate, error) {
+	return patch[IncidentTemplate](ctx, c, pathOf("incident-templates", ref), change, options...)
+}
+
+// DeleteIncidentTemplate deletes an incident template, given its id, its slug or its name.
+func (c *Client) DeleteIncidentTemplate(ctx context.Context, ref string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("incident-templates", ref), options...)
 }
 
 // Maintenance is planned work on a page. While it runs, its components are under maintenance.
@@ -112,17 +234,17 @@ func (c *Client) CreateMaintenance(ctx context.Context, page string, maintenance
 	return post[Maintenance](ctx, c, pathOf("pages", page, "maintenances"), maintenance, options...)
 }
 
-// GetMaintenance returns a maintenance.
-func (c *Client) GetMaintenance(ctx context.Context, id string) (*Maintenance, error) {
-	return get[Maintenance](ctx, c, pathOf("maintenances", id))
+// GetMaintenance returns a maintenance, given its id.
+func (c *Client) GetMaintenance(ctx context.Context, id string, options ...CallOption) (*Maintenance, error) {
+	return get[Maintenance](ctx, c, pathOf("maintenances", id), options...)
 }
 
-// ChangeMaintenance changes a maintenance.
+// ChangeMaintenance changes a maintenance, given its id.
 func (c *Client) ChangeMaintenance(ctx context.Context, id string, change MaintenanceChange, options ...CallOption) (*Maintenance, error) {
 	return patch[Maintenance](ctx, c, pathOf("maintenances", id), change, options...)
 }
 
-// DeleteMaintenance deletes a maintenance.
+// DeleteMaintenance deletes a maintenance, given its id.
 func (c *Client) DeleteMaintenance(ctx context.Context, id string, options ...CallOption) error {
 	return c.remove(ctx, pathOf("maintenances", id), options...)
 }

@@ -80,7 +80,7 @@ func program() console.Program {
 		Commands: &commands{
 			Subscriber: cli.NewSubscriberCommands(),
 			Monitor:    cli.NewMonitorCommands(),
-			Channel:    cli.NewChannelCommands(), Announcement: cli.NewAnnouncementCommands(),
+			Channel:    cli.NewChannelCommands(), Announcement: cli.NewAnnouncementCommands(), Group: cli.NewGroupCommands(), Template: cli.NewTemplateCommands(),
 			Complete: completion.CandidatesCommand{Values: cli.CompletionValues()},
 		},
 		Name: "allswell",

@@ -9,7 +9,8 @@ import (
 
 // announcementRoutes are the routes of announcements.
 var announcementRoutes = resourceActions[allswell.Announcement]{
-	resource.Announcement, (*store.Store).Announcements, "announcementId", rights.AnnouncementRead, rights.AnnouncementChange,
+	Resource: resource.Announcement, objects: (*store.Store).Announcements, id: "announcementId",
+	reading: rights.AnnouncementRead, changing: rights.AnnouncementChange,
 }.routes(
 	operation{summary: "List the announcements of a page, those that are shown latest first."},
 	operation{

@@ -520,7 +520,7 @@ func (c *client) readState() map[string]any {
 	pages, total, err := c.store.Pages(ctx, by.Actor(""), store.Filter{}, all)
 	keep("pages", pages, total, err)
 	for _, p := range pages {
-		groups, total, err := c.store.Groups(ctx, by.Actor(""), p.Slug, store.Filter{}, all)
+		groups, total, err := c.store.Groups().List(ctx, by.Actor(""), p.Slug, store.Filter{}, all)
 		keep("groups of "+p.ID, groups, total, err)
 		components, total, err := c.store.Components(ctx, by.Actor(""), p.Slug, store.ComponentFilter{}, all)
 		keep("components of "+p.ID, components, total, err)
@@ -544,7 +544,7 @@ func (c *client) readState() map[string]any {
 			maintenances[i] = full
 		}
 		keep("maintenances of "+p.ID, maintenances, total, err)
-		announcements, total, err := c.store.Announcements().List(ctx, by.Actor(""), p.Slug, all)
+		announcements, total, err := c.store.Announcements().List(ctx, by.Actor(""), p.Slug, store.Filter{}, all)
 		keep("announcements of "+p.ID, announcements, total, err)
 		subscribers, total, err := c.store.Subscribers(ctx, by.Actor(""), p.Slug, store.SubscriberFilter{}, all)
 		keep("subscribers of "+p.ID, subscribers, total, err)

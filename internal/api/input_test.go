@@ -93,7 +93,7 @@ func optional(fields []inputField) []inputField {
 func fieldsOf(t testing.TB, rt *route) []inputField {
 	t.Helper()
 	if d := descriptionOf(rt); d != nil {
-		return describedFields(*d, requestOf(rt), rt.method != http.MethodPatch)
+		return describedFields(*d, rt)
 	}
 	switch rt.method + " " + rt.path {
 	case "POST /api/v1/pages":
@@ -106,10 +106,6 @@ func fieldsOf(t testing.TB, rt *route) []inputField {
 		return []inputField{{"access", choice, false, 0}, {"key", other, false, 0}}
 	case "PATCH /api/v1/pages/{pageSlug}/access":
 		return []inputField{{"members", boolean, false, 0}, {"networks", references, false, 0}, {"password", text, false, 512}, {"link", choice, false, 0}}
-	case "POST /api/v1/pages/{pageSlug}/groups":
-		return []inputField{{"name", text, true, 255}, {"slug", other, false, 63}, {"order", integer, false, 0}, {"unique_name", boolean, false, 0}}
-	case "PATCH /api/v1/groups/{groupId}":
-		return []inputField{{"name", text, false, 255}, {"order", integer, false, 0}}
 	case "POST /api/v1/pages/{pageSlug}/components":
 		return append(componentFields, inputField{"slug", other, false, 63}, inputField{"status", choice, false, 0}, inputField{"unique_name", boolean, false, 0})
 	case "PUT /api/v1/pages/{pageSlug}/components/{componentId}":
@@ -132,10 +128,6 @@ func fieldsOf(t testing.TB, rt *route) []inputField {
 			{"message", freeText, false, 25000}, {"notify", boolean, false, 0}}
 	case "POST /api/v1/incidents/{incidentId}/updates":
 		return []inputField{{"message", text, true, 25000}, {"state", choice, false, 0}, {"impact", choice, false, 0}, {"components", objects, false, 500}, {"notify", boolean, false, 0}, {"at", instant, false, 0}}
-	case "POST /api/v1/incident-templates":
-		return templateFields
-	case "PATCH /api/v1/incident-templates/{templateId}":
-		return optional(templateFields)
 	case "PATCH /api/v1/incidents/{incidentId}/updates/{updateId}":
 		return []inputField{{"message", text, true, 25000}}
 	case "POST /api/v1/monitors":
@@ -250,41 +242,47 @@ func requestOf(rt *route) field.Request {
 	return field.Changing
 }
 
-// describedFields returns the fields of a request. Whole objects have all required ones.
-func describedFields(d field.Description, r field.Request, whole bool) (all []inputField) {
+// describedFields returns the fields of requests that write a described resource.
+func describedFields(d field.Description, rt *route) (all []inputField) {
+	kinds := map[field.Kind]kind{
+		field.KindChoice: choice, field.KindTime: instant, field.KindInteger: integer, field.KindDuration: integer, field.KindSlug: other,
+		field.KindReference: reference, field.KindComponents: references,
+	}
 	for _, f := range d.Fields {
-		if !f.In(r) {
+		if !f.In(requestOf(rt)) || f.Kind == field.KindSlug && rt.method == http.MethodPut { // the address has it
 			continue
 		}
-		in := inputField{f.Name, freeText, f.Required && whole, f.Max}
-		switch {
-		case f.Kind == field.KindChoice:
-			in.kind = choice
-		case f.Kind == field.KindTime:
-			in.kind = instant
-		case f.Kind == field.KindDuration:
-			in.kind = integer
-		case f.Kind == field.KindComponents:
-			in.kind, in.most = references, allswell.MaxAffectedComponents
+		in := inputField{f.Name, freeText, f.Required && rt.method != http.MethodPatch, f.Max}
+		if f.Kind == field.KindComponents {
+			in.most = allswell.MaxAffectedComponents
+		}
+		switch k, ok := kinds[f.Kind]; {
+		case ok:
+			in.kind = k
 		case f.Required, f.Sent:
 			in.kind = text
 		}
 		all = append(all, in)
 	}
+	if d.Unique && rt.method == http.MethodPost {
+		all = append(all, inputField{"unique_name", boolean, false, 0})
+	}
 	return all
 }
 
-// describedBody returns a body with the required fields.
-func describedBody(d field.Description, rt *route, now time.Time) map[string]any {
-	body := make(map[string]any)
+// describedBody returns a body with the required fields, and with a page if the resource can name one.
+func describedBody(d field.Description, rt *route, w world) map[string]any {
+	body, at := make(map[string]any), w.now
 	for _, f := range d.Fields {
 		switch {
+		case f.Kind == field.KindReference && f.Name == "page":
+			body[f.Name] = w.slug
 		case !f.Required || rt.method == http.MethodPatch && f.Kind == field.KindTime:
 		case f.Kind == field.KindTime:
-			now = now.Add(time.Hour) // one is after the other
-			body[f.Name] = now
+			at = at.Add(time.Hour) // one is after the other
+			body[f.Name] = at
 		default:
-			body[f.Name] = "New"
+			body[f.Name] = "New " + rt.id
 		}
 	}
 	return body

@@ -13,6 +13,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/jsonobject"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/test/stored"
 )
 
@@ -112,7 +113,7 @@ func TestObjectsAsStored(t *testing.T) {
 	all = append(all, pair("outage", newOutageJSON)...)
 	all = append(all, pair("ping key", calls["write"].newPingKeyJSON)...)
 	all = append(all, pair("explanation", calls["read"].newExplanationJSON)...)
-	all = append(all, pair("incident template", newIncidentTemplateJSON)...)
+	all = append(all, pair("incident template", resource.IncidentTemplate.JSON)...)
 	for _, state := range allswell.DeliveryStates {
 		all = append(all, presented{"delivery " + string(state), newDeliveryJSON(filled(func(d *allswell.DeliveryLogEntry) { d.State = state }))})
 	}

@@ -23,6 +23,8 @@ type operation struct {
 	// contract: it is a route of the contract (see docs/api.md), which must not refuse what it does not know. The fifth
 	// one is the heartbeat, which reads no body.
 	contract bool
+	// tagged: the resource has an entity tag.
+	tagged bool
 	// rehearsal: it tests something and changes nothing.
 	rehearsal bool
 }

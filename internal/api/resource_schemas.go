@@ -63,6 +63,9 @@ func (w *written) sent(d field.Description, example object, r field.Request, cha
 			sample[f.Name] = sentValue(f, value)
 		}
 	}
+	if d.Unique && !change {
+		property(schema, "unique_name", refTo("schemas", "UniqueName"))
+	}
 	return object{"schema": schema, "example": sample}
 }
 
@@ -93,10 +96,10 @@ func (w *written) shownSchema(f field.Info) object {
 	case field.KindID:
 		return object{"type": "string", "pattern": "^" + f.Prefix + "[0-9a-v]{20}$"}
 	case field.KindChoice:
-		w.Schemas[f.Type.Name()] = object{"type": "string", "enum": optionValues(f)}
-		schema := refTo("schemas", f.Type.Name())
-		schema["description"] = description(f)
-		return schema
+		if w.Schemas[f.Type.Name()] == nil {
+			w.Schemas[f.Type.Name()] = object{"type": "string", "enum": optionValues(f)}
+		}
+		return shownRef(f, f.Type.Name())
 	case field.KindDuration:
 		return durationSchema(f)
 	case field.KindComponents:
@@ -113,19 +116,21 @@ func (w *written) shownSchema(f field.Info) object {
 	case field.KindObjects:
 		return object{"type": "array", "items": refTo("schemas", f.Of), "description": description(f)}
 	case field.KindTime:
-		schema := refTo("schemas", "Timestamp")
-		if f.Nullable {
-			schema = object{"anyOf": []any{schema, object{"type": "null"}}}
-		}
-		switch {
-		case f.Nullable:
-			schema["description"] = description(f)
-		case f.Doc != "":
-			schema["description"] = f.Doc + "."
-		}
-		return schema
+		return shownRef(f, "Timestamp")
 	}
-	return textSchema(f)
+	return valueSchema(f, f.Nullable)
+}
+
+// shownRef returns the schema of a field whose values have a schema of their own.
+func shownRef(f field.Info, name string) object {
+	schema := refTo("schemas", name)
+	switch {
+	case f.Nullable:
+		return object{"anyOf": []any{schema, object{"type": "null"}}, "description": description(f)}
+	case f.Kind == field.KindTime && f.Doc != "":
+		schema["description"] = f.Doc + "."
+	}
+	return schema
 }
 
 func optionValues(f field.Info) (all []any) {
@@ -135,13 +140,25 @@ func optionValues(f field.Info) (all []any) {
 	return all
 }
 
-// textSchema returns the schema of a text.
-func textSchema(f field.Info) object {
-	schema := object{"type": "string", "maxLength": f.Max}
-	if f.Required || f.Sent {
-		schema["minLength"] = 1
+// valueSchema returns the schema of a text or a number.
+func valueSchema(f field.Info, null bool) object {
+	schema := object{"type": "string", "description": description(f)}
+	switch f.Kind {
+	case field.KindSlug:
+		schema["pattern"] = "^[a-z0-9-]{1,63}$"
+	case field.KindInteger:
+		schema["type"], schema["minimum"], schema["maximum"] = "integer", f.Least, f.Most
+	default:
+		if f.Max > 0 {
+			schema["maxLength"] = f.Max
+		}
+		if f.Required || f.Sent {
+			schema["minLength"] = 1
+		}
 	}
-	schema["description"] = description(f)
+	if null {
+		schema["type"] = []any{schema["type"], "null"}
+	}
 	return schema
 }
 
@@ -158,10 +175,12 @@ func description(f field.Info) string {
 	}
 	if f.Empty != "" {
 		missing := "Empty"
-		switch f.Kind {
-		case field.KindTime:
+		switch {
+		case f.Kind == field.KindInteger, f.Kind == field.KindSlug:
+			missing = "Absent in a request that creates one"
+		case f.Kind == field.KindTime, f.Nullable:
 			missing = "Null"
-		case field.KindDuration:
+		case f.Kind == field.KindDuration:
 			missing = "0"
 		}
 		text += " " + missing + ": " + f.Empty + "."
@@ -189,9 +208,9 @@ func sentSchema(f field.Info, must bool) (schema object) {
 			"description": f.Doc + ": ids or slugs of components of the page, each once.",
 		}
 	}
-	schema = textSchema(f)
-	if !must {
-		schema["type"] = []any{"string", "null"}
+	schema = valueSchema(f, !must)
+	if f.Kind == field.KindSlug { // an empty one is made from the name
+		schema["pattern"] = "^[a-z0-9-]{0,63}$"
 	}
 	return schema
 }

@@ -2,11 +2,13 @@ package api
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // resourceActions are the actions of a resource that is stored in a collection.
@@ -16,6 +18,11 @@ type resourceActions[T any] struct {
 	id      string // the parameter of paths that identifies an object
 
 	reading, changing rights.Operation
+
+	deletion string // what the document says of a deletion; "": nothing
+	byPage   string // what it says of ?page_slug in lists; "": they have no such parameter
+
+	query []parameter // of the routes of one object of a page that can be given by its slug
 }
 
 // routes returns the routes that list, create, return, replace, change and delete objects. The caller describes the
@@ -23,27 +30,77 @@ type resourceActions[T any] struct {
 func (r resourceActions[T]) routes(listing, creation operation) []route {
 	d := r.Describe()
 	name, noun, withArticle := d.TypeName(), d.Noun, d.A()
-	collection, object := "/api/v1/pages/{pageSlug}/"+d.Path, "/api/v1/"+d.Path+"/{"+r.id+"}"
+	collection, object := "/api/v1/"+d.Path, "/api/v1/"+d.Path+"/{"+r.id+"}"
+	if d.OnPage {
+		collection = "/api/v1/pages/{pageSlug}/" + d.Path
+	}
+	replaced := object
+	if d.OnPage && d.Slug { // so that it can be an object that does not exist
+		replaced = collection + "/{" + r.id + "}"
+	}
+	if r.byPage != "" {
+		listing.query = append(listing.query, parameter{name: "page_slug", schema: anyText, text: r.byPage})
+	}
 	listing.id, listing.returns = "list"+name+"s", list(name)
 	creation.id, creation.returns = "create"+name, created(name, "The new "+noun+".")
 	it := one(name, "The "+noun+".")
+	replacement := operation{id: "put" + name, summary: "Replace " + withArticle + "; absent fields have their defaults.", returns: it, tagged: true}
+	if d.Slug {
+		replacement.summary = "Create or replace " + withArticle + " by its slug."
+		replacement.text = r.replacementText()
+		replacement.returns = upserted(name, "The replaced "+noun+".", "The new "+noun+".")
+	}
 	return []route{
 		{http.MethodGet, collection, r.reading, r.list, listing},
 		{http.MethodPost, collection, r.changing, r.create, creation},
-		{http.MethodGet, object, r.reading, r.get, operation{id: "get" + name, summary: "Get " + withArticle + ".", returns: it}},
-		{http.MethodPut, object, r.changing, r.put, operation{
-			id: "put" + name, summary: "Replace " + withArticle + "; absent fields have their defaults.", returns: it,
-		}},
+		{http.MethodGet, object, r.reading, r.get, operation{id: "get" + name, summary: "Get " + withArticle + ".", query: r.query, returns: it, tagged: true}},
+		{http.MethodPut, replaced, r.changing, r.put, replacement},
 		{http.MethodPatch, object, r.changing, r.change, operation{
-			id: "change" + name, summary: "Change " + withArticle + "; absent fields keep their values.", returns: it,
+			id: "change" + name, summary: "Change " + withArticle + "; absent fields keep their values.", query: r.query, returns: it, tagged: true,
 		}},
-		{http.MethodDelete, object, r.changing, r.delete, operation{id: "delete" + name, summary: "Delete " + withArticle + "."}},
+		{http.MethodDelete, object, r.changing, r.delete, operation{
+			id: "delete" + name, summary: "Delete " + withArticle + ".", text: r.deletion, query: r.query, tagged: true,
+		}},
 	}
 }
 
+// replacementText says what a PUT does to an object with a slug.
+func (r resourceActions[T]) replacementText() string {
+	var kept []string
+	for _, f := range r.Infos() {
+		if f.Kept && f.Kind != field.KindSlug {
+			kept = append(kept, "`"+f.Name+"`")
+		}
+	}
+	text := "Creates the " + r.Noun + " with the slug in the path, or replaces what it is configured as: absent fields get " +
+		"their defaults."
+	if len(kept) > 0 {
+		text += " An absent " + strings.Join(kept, " or ") + " is kept."
+	}
+	return text + " `If-Match` with the `ETag` of an earlier response replaces only that version; `If-None-Match: *` only " +
+		"creates. Given by its id, it is only replaced, and `slug` can change."
+}
+
+// page returns the page of the request, by its slug: in the path, for an object that is given by its slug in the query, or
+// "".
+func (r resourceActions[T]) page(c *call) (string, error) {
+	if page := c.PathValue("pageSlug"); page != "" || !r.OnPage {
+		return page, nil
+	}
+	return readPageSlug(c)
+}
+
 func (r resourceActions[T]) list(a *api, c *call) (store.Response, error) {
-	return serveList(c, r.JSON, func(p store.Pagination) ([]T, int, error) {
-		return r.objects(a.store).List(c.Context(), c.actor(), c.PathValue("pageSlug"), p)
+	q := web.ParseQuery(c.URL.RawQuery)
+	page, filter := c.PathValue("pageSlug"), store.Filter{}
+	if r.OnPage && r.Describe().Slug {
+		filter = readFilter(q)
+	}
+	if r.byPage != "" {
+		page = q.Text("page_slug")
+	}
+	return servePage(q, r.JSON, func(p store.Pagination) ([]T, int, error) {
+		return r.objects(a.store).List(c.Context(), c.actor(), page, filter, p)
 	})
 }
 
@@ -52,37 +109,68 @@ func (r resourceActions[T]) create(a *api, c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
+	objects := r.objects(a.store)
+	if r.Unique {
+		objects = objects.UniqueNames(orZero(o.Flag("unique_name")))
+	}
 	response := newResponder(c, http.StatusCreated, r.JSON)
-	return response.respond(r.objects(a.store).Create(c.Context(), c.actor(), c.PathValue("pageSlug"), r.Read(o, false), response.save...))
+	return response.respond(objects.Create(c.Context(), c.actor(), c.PathValue("pageSlug"), r.ReadNew(o), response.save...))
 }
 
 func (r resourceActions[T]) get(a *api, c *call) (store.Response, error) {
-	v, err := r.objects(a.store).Get(c.Context(), c.actor(), c.PathValue(r.id))
+	page, err := r.page(c)
+	if err != nil {
+		return store.Response{}, err
+	}
+	v, err := r.objects(a.store).Get(c.Context(), c.actor(), page, c.PathValue(r.id))
 	return r.tagged(c, v, err)
 }
 
-// put says all of an object: a field that is not given is empty, or has its default.
-func (r resourceActions[T]) put(a *api, c *call) (store.Response, error) { return r.write(a, c, true) }
-
-// change changes the fields that are given.
-func (r resourceActions[T]) change(a *api, c *call) (store.Response, error) {
-	return r.write(a, c, false)
-}
-
-func (r resourceActions[T]) write(a *api, c *call, replace bool) (store.Response, error) {
+// put says all of an object: a field that is not given is empty, or has its default. An object that is given by its slug
+// is created, if it does not exist.
+func (r resourceActions[T]) put(a *api, c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
 		return store.Response{}, err
 	}
-	if replace { // what GET shows can be edited and sent back
-		o.AllowReadOnly(r.ReadOnly()...)
+	ref := c.PathValue(r.id)
+	if allswell.ValidSlug(ref) {
+		checkSlug(o, ref)
 	}
-	v, err := r.objects(a.store).Change(c.Context(), c.actor(), c.PathValue(r.id), r.Read(o, replace), c.cond)
+	// What GET shows can be edited and sent back, and so can what created the object.
+	o.AllowReadOnly(append(r.ReadOnly(), "unique_name")...)
+	page, err := r.page(c)
+	if err != nil {
+		return store.Response{}, err
+	}
+	v, isNew, err := r.objects(a.store).Put(c.Context(), c.actor(), page, ref, r.Read(o, true), c.cond)
+	response, err := r.tagged(c, v, err)
+	if isNew && err == nil {
+		response.Status = http.StatusCreated
+	}
+	return response, err
+}
+
+// change changes the fields that are given.
+func (r resourceActions[T]) change(a *api, c *call) (store.Response, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Response{}, err
+	}
+	page, err := r.page(c)
+	if err != nil {
+		return store.Response{}, err
+	}
+	v, err := r.objects(a.store).Change(c.Context(), c.actor(), page, c.PathValue(r.id), r.Read(o, false), c.cond)
 	return r.tagged(c, v, err)
 }
 
 func (r resourceActions[T]) delete(a *api, c *call) (store.Response, error) {
-	return noContent(r.objects(a.store).Delete(c.Context(), c.actor(), c.PathValue(r.id), c.cond))
+	page, err := r.page(c)
+	if err != nil {
+		return store.Response{}, err
+	}
+	return noContent(r.objects(a.store).Delete(c.Context(), c.actor(), page, c.PathValue(r.id), c.cond))
 }
 
 // tagged returns a response with an object and its entity tag, or the error of the store.

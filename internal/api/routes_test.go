@@ -23,7 +23,7 @@ import (
 func validBody(t testing.TB, rt *route, w world) any {
 	t.Helper()
 	if d := descriptionOf(rt); d != nil {
-		return describedBody(*d, rt, w.now)
+		return describedBody(*d, rt, w)
 	}
 	switch rt.method + " " + rt.path {
 	case "POST /api/v1/pages":
@@ -40,8 +40,7 @@ func validBody(t testing.TB, rt *route, w world) any {
 		return map[string]any{"members": true, "networks": []string{"10.0.0.0/8"}, "link": "new"}
 	case "PATCH /api/v1/pages/{pageSlug}/ping-key":
 		return map[string]any{"access": "read_write"}
-	case "POST /api/v1/pages/{pageSlug}/groups", "PATCH /api/v1/groups/{groupId}",
-		"POST /api/v1/pages/{pageSlug}/components", "PATCH /api/v1/components/{componentId}":
+	case "POST /api/v1/pages/{pageSlug}/components", "PATCH /api/v1/components/{componentId}":
 		return map[string]any{"name": "New"}
 	case "PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
 		return map[string]any{"status": "major_outage"}
@@ -50,10 +49,6 @@ func validBody(t testing.TB, rt *route, w world) any {
 	case "PUT /api/v1/incidents/{incidentId}/components":
 		return map[string]any{"components": []map[string]any{{"id": w.component, "status": "degraded"}}}
 	case "POST /api/v1/pages/{pageSlug}/incidents", "PATCH /api/v1/incidents/{incidentId}":
-		return map[string]any{"title": "New"}
-	case "POST /api/v1/incident-templates":
-		return map[string]any{"name": "New", "title": "New", "page": w.slug}
-	case "PATCH /api/v1/incident-templates/{templateId}":
 		return map[string]any{"title": "New"}
 	case "POST /api/v1/incidents/{incidentId}/updates", "PATCH /api/v1/incidents/{incidentId}/updates/{updateId}":
 		return map[string]any{"message": "New"}

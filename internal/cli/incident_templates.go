@@ -6,6 +6,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // TemplateCommands are the commands of templates of incidents.
@@ -17,6 +18,13 @@ type TemplateCommands struct {
 	Create templateCreate `cmd:"" help:"Create a template."`
 	Edit   templateEdit   `cmd:"" aliases:"set" help:"Change a template."`
 	Delete templateDelete `cmd:"" help:"Delete a template. Incidents that began with it stay as they are."`
+}
+
+// NewTemplateCommands returns the commands, with a flag for each field.
+func NewTemplateCommands() (c TemplateCommands) {
+	fields := resource.IncidentTemplate.Infos()
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	return c
 }
 
 type templateList struct {
@@ -36,7 +44,7 @@ func (cmd *templateList) Run(c *commandContext) error {
 
 // templateArgument is embedded by the commands of one template.
 type templateArgument struct {
-	Template string `arg:"" help:"Id or name of the template."`
+	Template string `arg:"" help:"Id, slug or name of the template."`
 }
 
 type templateShow struct{ templateArgument }
@@ -44,7 +52,7 @@ type templateShow struct{ templateArgument }
 func (cmd *templateShow) Run(c *commandContext) error {
 	t, err := c.api.GetIncidentTemplate(c.Ctx, cmd.Template)
 	return object(c, t, err, func(t *client.IncidentTemplate) {
-		c.Facts([2]string{"Template", t.Name}, [2]string{"Id", t.ID}, [2]string{"Page", cmp.Or(valueOf(t.Page), "all")}, [2]string{"Title", t.Title},
+		c.Facts([2]string{"Template", t.Name}, [2]string{"Id", t.ID}, [2]string{"Slug", t.Slug}, [2]string{"Page", cmp.Or(valueOf(t.Page), "all")}, [2]string{"Title", t.Title},
 			[2]string{"Impact", cmp.Or(string(valueOf(t.Impact)), "by the worst status of the components")},
 			[2]string{"State", cmp.Or(string(valueOf(t.State)), string(allswell.IncidentInvestigating))})
 		if message := valueOf(t.Message); message != "" {
@@ -53,23 +61,14 @@ func (cmd *templateShow) Run(c *commandContext) error {
 	})
 }
 
-type templateCreate struct {
-	Page    string                  `placeholder:"SLUG" help:"Slug of the page on which it can be used. All pages by default."`
-	Name    string                  `required:"" placeholder:"NAME" help:"Name of the template."`
-	Title   string                  `required:"" placeholder:"TEXT" help:"Title of the incident. {{component}}, {{date}}, {{page}} and {{time}} are replaced."`
-	Impact  *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By default derived from the worst status of the components."`
-	State   *allswell.IncidentState `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
-	Message *string                 `placeholder:"TEXT" help:"First update, with the same variables; - reads it from standard input."`
-}
+type templateCreate struct{ resourceFlags }
 
 func (cmd *templateCreate) Run(c *commandContext) error {
-	message, err := c.message(cmd.Message)
+	n, err := asInput[client.NewIncidentTemplate](cmd.given(c, nil))
 	if err != nil {
 		return err
 	}
-	t, err := c.api.CreateIncidentTemplate(c.Ctx, client.NewIncidentTemplate{
-		Page: cmd.Page, Name: cmd.Name, Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: valueOf(message),
-	})
+	t, err := c.api.CreateIncidentTemplate(c.Ctx, n)
 	return object(c, t, err, func(t *client.IncidentTemplate) {
 		c.Printf("The template %s is %s\n", console.Visible(t.Name), console.Visible(t.ID))
 	})
@@ -77,34 +76,15 @@ func (cmd *templateCreate) Run(c *commandContext) error {
 
 type templateEdit struct {
 	templateArgument
-	Page     *string                 `placeholder:"SLUG" xor:"page" help:"Slug of the page on which it can be used."`
-	AllPages bool                    `xor:"page" help:"Allow the template on all pages."`
-	Name     *string                 `placeholder:"NAME" help:"New name."`
-	Title    *string                 `placeholder:"TEXT" help:"New title, with variables."`
-	Impact   *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical."`
-	State    *allswell.IncidentState `placeholder:"STATE" help:"investigating, identified, monitoring or resolved."`
-	Message  *string                 `placeholder:"TEXT" help:"New first update, with variables; - reads it from standard input."`
+	resourceFlags
 }
 
 func (cmd *templateEdit) Run(c *commandContext) error {
-	message, err := c.message(cmd.Message)
+	change, err := asInput[client.IncidentTemplateChange](cmd.given(c, nil))
 	if err != nil {
 		return err
 	}
-	change := client.IncidentTemplateChange{
-		Page: cmd.Page, Name: cmd.Name, Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message,
-	}
-	if cmd.AllPages {
-		change.Page = new("")
-	}
-	if err := checkNotEmpty(change); err != nil {
-		return err
-	}
-	t, err := c.api.GetIncidentTemplate(c.Ctx, cmd.Template)
-	if err != nil {
-		return err
-	}
-	t, err = c.api.ChangeIncidentTemplate(c.Ctx, t.ID, change, client.IfMatch(t.ETag()))
+	t, err := c.api.ChangeIncidentTemplate(c.Ctx, cmd.Template, change)
 	return object(c, t, err, func(t *client.IncidentTemplate) { c.Printf("Changed the template %s.\n", console.Visible(t.Name)) })
 }
 

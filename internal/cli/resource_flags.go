@@ -41,7 +41,7 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 		}
 		add(i, "", kind, tag)
 		if !create && i.Nullable {
-			add(i, "No", reflect.TypeFor[bool](), fmt.Sprintf(`name:"no-%s" help:%q`, i.FlagName(), "As if --"+i.FlagName()+" had not been given: "+i.Empty+"."))
+			add(i, "No", reflect.TypeFor[bool](), fmt.Sprintf(`name:%q help:%q`, i.NoFlagName(), "As if --"+i.FlagName()+" had not been given: "+i.Empty+"."))
 		}
 	}
 	return resourceFlags{kong.Plugins{reflect.New(reflect.StructOf(flags)).Interface()}, of}
@@ -53,6 +53,12 @@ func resourcePlaceholder(i field.Info) string {
 		return strings.ToUpper(i.Name)
 	case field.KindTime:
 		return "TIME"
+	case field.KindInteger:
+		return "NUMBER"
+	case field.KindSlug, field.KindReference:
+		return "SLUG"
+	case field.KindLine:
+		return "NAME"
 	}
 	return "TEXT"
 }
@@ -60,10 +66,12 @@ func resourcePlaceholder(i field.Info) string {
 // resourceHelp returns the help of a field's flag, for a command that creates an object or for one that changes it.
 func resourceHelp(i field.Info, create bool) string {
 	help := i.Doc
-	if i.Max > 0 {
+	if i.Max > 0 && i.Kind != field.KindSlug {
 		help += fmt.Sprintf(", at most %s characters", grouped(i.Max))
 	}
 	switch i.Kind {
+	case field.KindSlug:
+		help += ": a-z, 0-9 and hyphens, at most 63"
 	case field.KindMarkdown:
 		help += "; - reads it from standard input"
 	case field.KindChoice:

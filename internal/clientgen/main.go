@@ -73,7 +73,7 @@ func sentType(f field.Info) string {
 	switch {
 	case f.Required && f.Kind != field.KindChoice:
 		return valueType(f) + " `json:\"" + f.Name + "\"`"
-	case f.Kind == field.KindTime, f.Kind == field.KindDuration, f.Sent: // the zero value is not a missing one
+	case f.Kind == field.KindTime, f.Kind == field.KindDuration, f.Kind == field.KindInteger, f.Sent: // the zero value is not a missing one
 		return "*" + valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
 	}
 	return valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
@@ -93,6 +93,7 @@ func comment(f field.Info, request bool) string {
 	if f.Doc != "" {
 		parts = append(parts, strings.ToLower(f.Doc[:1])+f.Doc[1:])
 	}
+	pointer := f.Kind == field.KindTime || f.Kind == field.KindInteger
 	switch {
 	case f.Kind == field.KindDuration:
 		if request && f.Default != "" {
@@ -103,9 +104,10 @@ func comment(f field.Info, request bool) string {
 		parts[0] += ", by id or slug"
 	case f.Detail:
 		parts[0] += "; nil in lists and after changes"
-	case f.Empty != "" && (f.Nullable || request && f.Kind == field.KindTime):
+	case f.Empty != "" && !request && (pointer || f.Kind == field.KindSlug) && !f.Nullable: // it always has a value
+	case f.Empty != "" && (pointer || f.Nullable && !request):
 		parts = append(parts, "nil: "+f.Empty)
-	case f.Empty != "" && f.Kind != field.KindTime:
+	case f.Empty != "":
 		parts = append(parts, `"": `+f.Empty)
 	case f.Default != "" && request:
 		parts = append(parts, `"": `+f.Default)

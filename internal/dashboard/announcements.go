@@ -13,6 +13,7 @@ import (
 
 var announcementScreens = objectScreens[allswell.Announcement]{
 	Resource: resource.Announcement, objects: (*store.Store).Announcements,
+	list:     func(p allswell.Page) string { return pagePath(p) + "/announcements" },
 	lines:    [][]string{{"title"}, {"message"}, {"level"}, {"shown_from", "shown_until"}},
 	deletion: "It disappears from the page at once.",
 }
@@ -37,24 +38,24 @@ func (r announcementRow) Warning() bool { return r.Level == allswell.Announcemen
 
 // showAnnouncements lists the announcements of a page.
 func (v *visit) showAnnouncements() error {
-	h, err := v.pageHead()
+	p, err := announcementScreens.place(v)
 	if err != nil {
 		return err
 	}
-	return v.answerAnnouncements(http.StatusOK, h, announcementScreens.newForm(h.Page))
+	return v.answerAnnouncements(http.StatusOK, p, announcementScreens.newForm(p))
 }
 
 // answerAnnouncements shows the list with the form of a new announcement.
-func (v *visit) answerAnnouncements(status int, h pageHead, f objectForm) error {
-	r, path := pagination(v.r.URL.Query()), announcementScreens.path(h.Page)
-	all, total, err := v.store.Announcements().List(v.r.Context(), v.actor(), h.Page.Slug, r)
+func (v *visit) answerAnnouncements(status int, p objectPlace, f objectForm) error {
+	r := pagination(v.r.URL.Query())
+	all, total, err := v.store.Announcements().List(v.r.Context(), v.actor(), p.Page.Slug, store.Filter{}, r)
 	if err != nil {
 		return err
 	}
-	s := announcementsScreen{pageHead: h, Pager: newPager(path, url.Values{}, r, len(all), total), New: f}
+	s := announcementsScreen{pageHead: p.pageHead, Pager: newPager(p.List, url.Values{}, r, len(all), total), New: f}
 	for _, a := range all {
-		row := announcementRow{Announcement: a, Path: path + "/" + a.ID, State: "planned"}
-		row.Text = i18n.UpdateText{Message: a.Message}.HTML(i18n.English(), h.Page.Location())
+		row := announcementRow{Announcement: a, Path: p.List + "/" + a.ID, State: "planned"}
+		row.Text = i18n.UpdateText{Message: a.Message}.HTML(i18n.English(), p.zone)
 		switch now := v.now(); {
 		case a.Shown(now):
 			row.State = "shown"
@@ -64,23 +65,23 @@ func (v *visit) answerAnnouncements(status int, h pageHead, f objectForm) error 
 		s.Rows = append(s.Rows, row)
 	}
 	if status == http.StatusOK {
-		return v.showLive("announcements", h.Page.Name+": announcements", s)
+		return v.showLive("announcements", p.Page.Name+": announcements", s)
 	}
-	return v.show(status, "announcements", h.Page.Name+": announcements", s)
+	return v.show(status, "announcements", p.Page.Name+": announcements", s)
 }
 
 // createAnnouncement adds an announcement to a page.
 func (v *visit) createAnnouncement() error {
-	h, err := v.pageHead()
+	p, err := announcementScreens.place(v)
 	if err != nil {
 		return err
 	}
-	refused, err := announcementScreens.create(v, h.Page)
+	refused, err := announcementScreens.create(v, p)
 	switch {
 	case err != nil:
 		return err
 	case refused != nil:
-		return v.answerAnnouncements(http.StatusUnprocessableEntity, h, *refused)
+		return v.answerAnnouncements(http.StatusUnprocessableEntity, p, announcementScreens.form(refused, p, p.List))
 	}
-	return v.redirect(announcementScreens.path(h.Page))
+	return v.redirect(p.List)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
 )
 
 func TestAnnouncements(t *testing.T) {
@@ -24,14 +25,14 @@ func TestAnnouncements(t *testing.T) {
 		v.wants(v.fill(list, path, "title", "Later", "shown_from", later), http.StatusSeeOther, path)
 		v.wants(v.get(path), http.StatusOK, "We &lt;move&gt;", "<strong>soon</strong>", ">shown<", ">warning<", ">planned<")
 
-		all, _, err := s.store.Announcements().List(s.Context(), v.actor(), "acme", listAll)
+		all, _, err := s.store.Announcements().List(s.Context(), v.actor(), "acme", store.Filter{}, listAll)
 		if err != nil || len(all) != 2 {
 			s.Fatalf("%d announcements, %v", len(all), err)
 		}
 		moving, edit := all[1], path+"/"+all[1].ID
 		form := v.wants(v.get(edit), http.StatusOK, "We &lt;move&gt;")
 		v.wants(v.fill(form, edit, "message", "done"), http.StatusSeeOther, path)
-		changed, err := s.store.Announcements().Get(s.Context(), v.actor(), moving.ID)
+		changed, err := s.store.Announcements().Get(s.Context(), v.actor(), "", moving.ID)
 		if err != nil || changed.Message != "done" || !changed.ShownFrom.Equal(moving.ShownFrom) || !changed.ShownUntil.IsZero() {
 			s.Errorf("it is %+v, %v", changed, err)
 		}

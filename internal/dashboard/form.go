@@ -209,9 +209,15 @@ func (x field) savedBoxes(saved []string) string {
 }
 
 // focusFirst puts the cursor into the first field that is wrong, or else into the first one.
-func focusFirst(fields []field) {
-	at := max(0, slices.IndexFunc(fields, func(x field) bool { return len(x.Errors) > 0 }))
-	fields[at].Focus = true
+func focusFirst(lines ...[]field) {
+	first := &lines[0][0]
+	for _, line := range lines {
+		if at := slices.IndexFunc(line, func(x field) bool { return len(x.Errors) > 0 }); at >= 0 {
+			first = &line[at]
+			break
+		}
+	}
+	first.Focus = true
 }
 
 // fieldGroup is a group of the fields of a form. All but the first group can be folded.

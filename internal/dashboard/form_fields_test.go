@@ -15,6 +15,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/htmltest"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // formCase is a form that edits an object.
@@ -194,9 +195,9 @@ func (v *visitor) formCases() map[string]formCase {
 		MaxPerMinute: 7, FallbackID: phone, TestWeekly: true, Templates: alert.Templates{TitleTemplate: "{{.Title}}!", TextTemplate: "a\nb"},
 	})
 	ok(err)
-	template, err := v.store.CreateIncidentTemplate(ctx, actor, allswell.IncidentTemplateChange{
-		Page: new("acme"), Name: new("Slow"), Title: new("{{component}} is slow"), Impact: new(allswell.ImpactMinor), State: new(allswell.IncidentIdentified), Message: new("We look.\nSoon more."),
-	})
+	template, err := v.store.IncidentTemplates().Create(ctx, actor, "", resource.IncidentTemplate.From(allswell.IncidentTemplate{
+		Page: "acme", Name: "Slow", Title: "{{component}} is slow", Impact: allswell.ImpactMinor, State: allswell.IncidentIdentified, Message: "We look.\nSoon more.",
+	}))
 	ok(err)
 	must := func(object any, err error) any { ok(err); return object }
 	berlin := page.Location()
@@ -230,7 +231,7 @@ func (v *visitor) formCases() map[string]formCase {
 		"a channel": {"/admin/channels/" + channel.ID, func() any { return must(v.store.AlertChannelWithSecrets(ctx, actor, channel.ID)) }, map[string][]string{
 			"name": {"New"}, "fallback_id": {boss}, "test_weekly": {"false"}, "max_per_minute": {"8"}, "title_template": {"x"}, "text_template": {""},
 		}, nil},
-		"a template": {templatesPath + "/" + template.ID, func() any { return must(v.store.IncidentTemplate(ctx, actor, template.ID)) }, map[string][]string{
+		"a template": {templatesPath + "/" + template.ID, func() any { return must(v.store.IncidentTemplates().Get(ctx, actor, "", template.ID)) }, map[string][]string{
 			"name": {"New"}, "title": {"Other"}, "page": {""}, "impact": {""}, "state": {"monitoring"}, "message": {""},
 		}, map[string]string{"page": "Page PageID"}},
 	}

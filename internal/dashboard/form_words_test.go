@@ -109,7 +109,7 @@ func (v *visitor) formPaths() (all []string) {
 	ok(err)
 	component, err := v.store.CreateComponent(ctx, actor, "acme", allswell.NewComponent{Name: "API"})
 	ok(err)
-	group, err := v.store.CreateGroup(ctx, actor, "acme", allswell.NewGroup{Name: "Shop"})
+	group, err := v.store.Groups().Create(ctx, actor, "acme", resource.Group.From(allswell.Group{Name: "Shop"}))
 	ok(err)
 	monitor, err := v.store.CreateMonitor(ctx, actor, allswell.NewMonitor{Name: "Backup", Interval: time.Hour})
 	ok(err)

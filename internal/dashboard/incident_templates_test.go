@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // TestIncidentTemplates makes a template, opens an incident with it, changes it while somebody else does, and deletes it.
@@ -23,7 +24,7 @@ func TestIncidentTemplates(t *testing.T) {
 		v.wants(v.post(list+"/new", "name", "Slow", "title", "{{component}} of {{page}}: slow", "message", "Since {{time}}: {{component}}.", "impact", "major", "state", "identified"),
 			http.StatusSeeOther, list)
 		v.wants(v.post(list+"/new", "name", "Slow", "title", "x"), http.StatusUnprocessableEntity, "Another template has this name.")
-		template, err := s.store.IncidentTemplate(s.Context(), v.actor(), "Slow")
+		template, err := s.store.IncidentTemplates().Get(s.Context(), v.actor(), "", "Slow")
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -53,14 +54,14 @@ func TestIncidentOfATemplateOverTheAPI(t *testing.T) {
 		if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Second", Slug: "second"}); err != nil {
 			s.Fatal(err)
 		}
-		minor := allswell.ImpactMinor
-		if _, err := s.store.CreateIncidentTemplate(s.Context(), v.actor(), allswell.IncidentTemplateChange{Name: ptr("Slow"), Page: ptr("acme"), Title: ptr("{{component}} is slow"),
-			Message: ptr("{{page}}"), Impact: &minor}); err != nil {
+		if _, err := s.store.IncidentTemplates().Create(s.Context(), v.actor(), "", resource.IncidentTemplate.From(allswell.IncidentTemplate{
+			Name: "Slow", Page: "acme", Title: "{{component}} is slow", Message: "{{page}}", Impact: allswell.ImpactMinor,
+		})); err != nil {
 			s.Fatal(err)
 		}
 		n := allswell.NewIncident{Template: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: website.ID, Status: allswell.StatusMajorOutage}}}
 		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", n)
-		if err != nil || i.Title != "Website is slow" || i.Impact != minor || i.Updates[0].Message != "Acme" {
+		if err != nil || i.Title != "Website is slow" || i.Impact != allswell.ImpactMinor || i.Updates[0].Message != "Acme" {
 			s.Errorf("%+v, %v", i, err)
 		}
 		n.Title = "Mine"

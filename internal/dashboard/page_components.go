@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -62,7 +64,7 @@ func (v *visit) newComponentsScreen(component, group *form) (s componentsScreen,
 	if s.pageHead, err = v.pageHead(); err != nil {
 		return s, err
 	}
-	groups, _, err := v.store.Groups(v.r.Context(), v.actor(), s.Page.Slug, store.Filter{}, listAll)
+	groups, _, err := v.store.Groups().List(v.r.Context(), v.actor(), s.Page.Slug, store.Filter{}, listAll)
 	if err != nil {
 		return s, err
 	}
@@ -164,9 +166,8 @@ func (v *visit) createComponent() error {
 // createGroup adds a group to a page.
 func (v *visit) createGroup() error {
 	f := newForm(v.r.PostForm)
-	_, err := v.store.CreateGroup(v.r.Context(), v.actor(), v.r.PathValue("page"), allswell.NewGroup{
-		Name: strings.TrimSpace(f.Value("name")), UniqueName: !f.allowsSameName(),
-	})
+	_, err := v.store.Groups().UniqueNames(!f.allowsSameName()).Create(v.r.Context(), v.actor(), v.r.PathValue("page"),
+		resource.Group.ReadForm(allswell.Group{}, f.values, time.UTC, v.now()))
 	if f.refused(err) {
 		f.offerSameName("group", v.onThisPage("groups"))
 		return v.showComponentsAgain(newForm(url.Values{}), f)
@@ -243,7 +244,6 @@ type componentScreen struct {
 	Name     string
 	Path     string // of the forms
 	Tag      string // of the component that the form edits
-	Group    bool   // it is a group
 	Fields   []field
 	Conflict bool
 	Warning  string // what a deletion does
@@ -262,7 +262,7 @@ func (v *visit) showComponentForm(status int, f *form, conflict error) error {
 	if err != nil {
 		return err
 	}
-	groups, _, err := v.store.Groups(v.r.Context(), v.actor(), h.Page.Slug, store.Filter{}, listAll)
+	groups, _, err := v.store.Groups().List(v.r.Context(), v.actor(), h.Page.Slug, store.Filter{}, listAll)
 	if err != nil {
 		return err
 	}
@@ -324,48 +324,9 @@ func (v *visit) deleteComponent() error {
 	return v.redirectToComponents(nil)
 }
 
-// showGroup shows the form for a group.
-func (v *visit) showGroup() error { return v.showGroupForm(http.StatusOK, nil) }
-
-func (v *visit) showGroupForm(status int, f *form) error {
-	h, err := v.pageHead()
-	if err != nil {
-		return err
-	}
-	groups, _, err := v.store.Groups(v.r.Context(), v.actor(), h.Page.Slug, store.Filter{}, listAll)
-	if err != nil {
-		return err
-	}
-	at := slices.IndexFunc(groups, func(g allswell.Group) bool { return g.ID == v.r.PathValue("group") })
-	if at < 0 {
-		return errNotFound
-	}
-	g := groups[at]
-	if f == nil {
-		f = newForm(url.Values{"name": {g.Name}})
-	}
-	s := componentScreen{form: f, pageHead: h, Name: g.Name, Path: pagePath(h.Page) + "/groups/" + g.ID, Group: true,
-		Fields: []field{f.draw(field{Name: "name", Label: "Name"})}, Warning: "Its components stay, in no group."}
-	return v.show(status, "page_component", g.Name, s)
-}
-
-// changeGroup renames a group.
-func (v *visit) changeGroup() error {
-	f := newForm(v.r.PostForm)
-	_, err := v.store.ChangeGroup(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("group"), allswell.GroupChange{Name: new(strings.TrimSpace(f.Value("name")))})
-	if f.refused(err) {
-		return v.showGroupForm(http.StatusUnprocessableEntity, f)
-	}
-	if err != nil {
-		return err
-	}
-	return v.redirectToComponents(nil)
-}
-
-// deleteGroup deletes a group; its components stay.
-func (v *visit) deleteGroup() error {
-	if err := v.store.DeleteGroup(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("group")); err != nil {
-		return err
-	}
-	return v.redirectToComponents(nil)
+var groupScreens = objectScreens[allswell.Group]{
+	Resource: resource.Group, objects: (*store.Store).Groups,
+	list:     func(p allswell.Page) string { return pagePath(p) + "/components" },
+	lines:    [][]string{{"name"}},
+	deletion: "Its components stay, in no group.",
 }

@@ -22,7 +22,7 @@ func TestPlaceOnPage(t *testing.T) {
 			}
 		}
 		load := func(page string) ([]allswell.Group, []allswell.Component) {
-			groups, _, err := s.store.Groups(s.Context(), v.actor(), page, store.Filter{}, listAll)
+			groups, _, err := s.store.Groups().List(s.Context(), v.actor(), page, store.Filter{}, listAll)
 			if err != nil {
 				s.Fatal(err)
 			}

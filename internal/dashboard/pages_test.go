@@ -233,7 +233,7 @@ func TestPageComponents(t *testing.T) {
 			}
 			return all
 		}
-		groups, _, err := s.store.Groups(s.Context(), v.actor(), "acme", store.Filter{}, listAll)
+		groups, _, err := s.store.Groups().List(s.Context(), v.actor(), "acme", store.Filter{}, listAll)
 		if err != nil || len(groups) != 2 {
 			s.Fatalf("groups %+v, %v", groups, err)
 		}

@@ -5,18 +5,34 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
 	fields "github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/store"
 )
 
-// objectScreens are the screens of the objects of a resource that belong to pages.
+// objectScreens are the screens of the objects of a resource.
 type objectScreens[T any] struct {
 	*fields.Resource[T]
 	objects  func(*store.Store) store.Collection[T]
-	lines    [][]string // the fields of the form, by line
-	deletion string     // what happens if one is deleted
+	list     func(allswell.Page) string // the path of the list of the objects of a page, or of the workspace
+	trail    string                     // the name of the list of the workspace
+	lines    [][]string                 // the fields of the form, by line
+	deletion string                     // what happens if one is deleted
+
+	// options returns what references can refer to, by the names of their fields; nil: there are none.
+	options func(*visit) (map[string][]option, error)
+	// protects reports whether a member who may change objects may not change this one; nil: there is none like that.
+	protects func(*visit, T) bool
+}
+
+// objectPlace is what objects are in.
+type objectPlace struct {
+	pageHead // zero: they are in the workspace
+	List     string
+	zone     *time.Location // of their times
+	options  map[string][]option
 }
 
 // objectForm is the form of an object, as the template "object-fields" draws it.
@@ -27,27 +43,44 @@ type objectForm struct {
 	Lines [][]field
 }
 
-// objectScreen is the data of the template object: the form of an object that exists.
+// objectScreen is the data of the template object: the form of an object on a screen of its own.
 type objectScreen struct {
-	pageHead
+	objectPlace
 	objectForm
-	Noun, Kind, Heading, List, Deletion string
-	Conflict                            bool
+	Noun, Kind, Heading, Trail, Deletion string
+	New, Conflict                        bool
 }
 
-// path returns the path of the objects of a page.
-func (o objectScreens[T]) path(p allswell.Page) string { return pagePath(p) + "/" + o.Path }
+// place loads what the objects of the path are in.
+func (o objectScreens[T]) place(v *visit) (p objectPlace, err error) {
+	p.zone = time.UTC
+	if o.OnPage {
+		if p.pageHead, err = v.pageHead(); err != nil {
+			return p, err
+		}
+		p.zone = p.Page.Location()
+	}
+	p.List = o.list(p.Page)
+	if o.options != nil {
+		p.options, err = o.options(v)
+	}
+	return p, err
+}
 
-// form draws the form of an object, whose times are in the zone of the page.
-func (o objectScreens[T]) form(f *form, p allswell.Page, path string) objectForm {
+// form draws the form of an object.
+func (o objectScreens[T]) form(f *form, p objectPlace, path string) objectForm {
 	out, zoned := objectForm{form: f, Path: path}, false
 	for _, names := range o.lines {
 		var line []field
-		for _, i := range o.Infos(names...) {
+		for _, name := range names {
+			i := o.Infos(name)[0]
 			x := fieldOf(i)
+			if i.Kind == fields.KindReference {
+				x.Options = append(x.Options, p.options[i.Name]...)
+			}
 			if i.Kind == fields.KindTime && !zoned {
 				zoned = true
-				x.Hint += " In the zone of the page, " + p.TimeZone + "."
+				x.Hint += " In the zone of the page, " + p.Page.TimeZone + "."
 			}
 			line = append(line, f.draw(x))
 		}
@@ -59,7 +92,7 @@ func (o objectScreens[T]) form(f *form, p allswell.Page, path string) objectForm
 // fieldOf returns the field of a form for a field of a resource.
 func fieldOf(i fields.Info) field {
 	x := field{Name: i.Name, Label: i.Label, Hint: i.Hint, Placeholder: i.Placeholder, Optional: !i.Required}
-	if i.Empty != "" && i.Hint == "" {
+	if i.Empty != "" && i.Hint == "" && i.None == "" {
 		x.Hint = "Left empty: " + i.Empty + "."
 	}
 	switch i.Kind {
@@ -69,8 +102,11 @@ func fieldOf(i fields.Info) field {
 		x.Type = "datetime-local"
 	case fields.KindDuration:
 		x.Type, x.Optional, x.Hint = "select", false, "" // the screen says what can be chosen
-	case fields.KindChoice:
+	case fields.KindChoice, fields.KindReference:
 		x.Type, x.Optional = "select", false
+		if i.None != "" {
+			x.Options = []option{{Label: i.None}}
+		}
 		for _, o := range i.Options {
 			x.Options = append(x.Options, option{Value: o.Value, Label: o.Label})
 		}
@@ -78,80 +114,112 @@ func fieldOf(i fields.Info) field {
 	return x
 }
 
-// newForm returns the form of a new object.
-func (o objectScreens[T]) newForm(p allswell.Page) objectForm {
-	return o.form(newForm(url.Values{}), p, o.path(p))
+// newForm returns the form of a new object in a list.
+func (o objectScreens[T]) newForm(p objectPlace) objectForm {
+	return o.form(newForm(url.Values{}), p, p.List)
 }
 
-// create creates an object of a page. refused is the form, if it was refused.
-func (o objectScreens[T]) create(v *visit, p allswell.Page) (refused *objectForm, err error) {
+// create creates an object. refused is the form, if it was refused.
+func (o objectScreens[T]) create(v *visit, p objectPlace) (refused *form, err error) {
 	var begin T
 	f := newForm(v.r.PostForm)
-	_, err = o.objects(v.store).Create(v.r.Context(), v.actor(), p.Slug, o.ReadForm(begin, f.values, p.Location(), v.now()))
+	_, err = o.objects(v.store).Create(v.r.Context(), v.actor(), p.Page.Slug, o.ReadForm(begin, f.values, p.zone, v.now()))
 	if f.refused(err) {
-		return new(o.form(f, p, o.path(p))), nil
+		return f, nil
 	}
 	return nil, err
 }
 
-// load returns the object of the path, which is on the page of the path.
-func (o objectScreens[T]) load(v *visit) (h pageHead, object T, err error) {
-	if h, err = v.pageHead(); err == nil {
-		object, err = o.objects(v.store).Get(v.r.Context(), v.actor(), v.r.PathValue(o.Noun))
+// showNew shows the form of a new object on a screen of its own.
+func (o objectScreens[T]) showNew(v *visit) error {
+	p, err := o.place(v)
+	if err != nil {
+		return err
 	}
-	if err == nil && o.objects(v.store).PageID(object) != h.Page.ID {
-		err = errNotFound
+	return o.answerNew(v, http.StatusOK, p, newForm(url.Values{}))
+}
+
+func (o objectScreens[T]) answerNew(v *visit, status int, p objectPlace, f *form) error {
+	s := objectScreen{objectPlace: p, objectForm: o.form(f, p, p.List+"/new"), Noun: o.Argument(), Heading: "New " + o.Argument(), Trail: o.trail, New: true}
+	focusFirst(s.Lines...)
+	return v.show(status, "object", s.Heading, s)
+}
+
+// createNew creates an object from the form of showNew.
+func (o objectScreens[T]) createNew(v *visit) error {
+	p, err := o.place(v)
+	if err != nil {
+		return err
 	}
-	return h, object, err
+	refused, err := o.create(v, p)
+	switch {
+	case err != nil:
+		return err
+	case refused != nil:
+		return o.answerNew(v, http.StatusUnprocessableEntity, p, refused)
+	}
+	return v.redirect(p.List)
+}
+
+// load returns the object of the path.
+func (o objectScreens[T]) load(v *visit) (p objectPlace, object T, err error) {
+	if p, err = o.place(v); err == nil {
+		object, err = o.objects(v.store).Get(v.r.Context(), v.actor(), p.Page.Slug, v.r.PathValue(o.Argument()))
+	}
+	if err == nil && o.protects != nil && o.protects(v, object) {
+		err = errForbidden
+	}
+	return p, object, err
 }
 
 // show shows the form of an object.
 func (o objectScreens[T]) show(v *visit) error {
-	h, object, err := o.load(v)
+	p, object, err := o.load(v)
 	if err != nil {
 		return err
 	}
-	return o.answer(v, http.StatusOK, h, object, newForm(o.FormValues(object, h.Page.Location())))
+	return o.answer(v, http.StatusOK, p, object, newForm(o.FormValues(object, p.zone)))
 }
 
-func (o objectScreens[T]) answer(v *visit, status int, h pageHead, object T, f *form) error {
+func (o objectScreens[T]) answer(v *visit, status int, p objectPlace, object T, f *form) error {
+	path := strings.TrimSuffix(v.r.URL.Path, "/")
 	s := objectScreen{
-		pageHead: h, objectForm: o.form(f, h.Page, o.path(h.Page)+"/"+o.ID(object)), Noun: o.Noun, Kind: strings.ToUpper(o.Noun[:1]) + o.Noun[1:], Heading: f.Value("title"),
-		List: o.path(h.Page), Deletion: o.deletion, Conflict: f.saved != nil,
+		objectPlace: p, objectForm: o.form(f, p, path), Noun: o.Argument(), Kind: strings.ToUpper(o.Noun[:1]) + o.Noun[1:],
+		Heading: o.Name(object), Trail: o.trail, Deletion: o.deletion, Conflict: f.saved != nil,
 	}
 	s.Tag = f.version("tag", allswell.EntityTag(o.Audited(object)), s.Conflict)
-	return v.show(status, "object", o.Audited(object).AuditObject().Name, s)
+	return v.show(status, "object", s.Heading, s)
 }
 
 // save saves an object, unless somebody else has changed it since the form was shown.
 func (o objectScreens[T]) save(v *visit) error {
-	h, object, err := o.load(v)
+	p, object, err := o.load(v)
 	if err != nil {
 		return err
 	}
-	f, zone := newForm(v.r.PostForm), h.Page.Location()
-	_, err = o.objects(v.store).Change(v.r.Context(), v.actor(), o.ID(object), o.ReadForm(object, f.values, zone, v.now()),
+	f := newForm(v.r.PostForm)
+	_, err = o.objects(v.store).Change(v.r.Context(), v.actor(), "", o.ID(object), o.ReadForm(object, f.values, p.zone, v.now()),
 		allswell.Precondition{Tags: []string{f.Value("tag")}})
 	switch {
 	case f.refused(err):
-		return o.answer(v, http.StatusUnprocessableEntity, h, object, f)
+		return o.answer(v, http.StatusUnprocessableEntity, p, object, f)
 	case errors.Is(err, allswell.ErrPreconditionFailed):
-		f.saved = o.FormValues(object, zone)
-		return o.answer(v, http.StatusConflict, h, object, f)
+		f.saved = o.FormValues(object, p.zone)
+		return o.answer(v, http.StatusConflict, p, object, f)
 	case err != nil:
 		return err
 	}
-	return v.redirect(o.path(h.Page))
+	return v.redirect(p.List)
 }
 
 // delete deletes an object.
 func (o objectScreens[T]) delete(v *visit) error {
-	h, object, err := o.load(v)
+	p, object, err := o.load(v)
 	if err == nil {
-		err = o.objects(v.store).Delete(v.r.Context(), v.actor(), o.ID(object), allswell.Precondition{})
+		err = o.objects(v.store).Delete(v.r.Context(), v.actor(), "", o.ID(object), allswell.Precondition{})
 	}
 	if err != nil {
 		return err
 	}
-	return v.redirect(o.path(h.Page))
+	return v.redirect(p.List)
 }

@@ -157,7 +157,7 @@ func (p *past) createPage(ctx context.Context) error {
 		return err
 	}
 	for _, g := range demoGroups {
-		group, err := p.store.CreateGroup(ctx, p.actor, demoPage, allswell.NewGroup{Name: g.name})
+		group, err := p.store.Groups().Create(ctx, p.actor, demoPage, resource.Group.From(allswell.Group{Name: g.name}))
 		if err != nil {
 			return err
 		}

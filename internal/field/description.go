@@ -10,13 +10,18 @@ import (
 type Description struct {
 	Noun, Path, Doc string
 	Calls           []string // see Resource
+	OnPage, Unique  bool     // see Resource
+	Slug            bool     // it has a slug
 	Fields          []Info
 	Example         json.RawMessage // with its details
 }
 
 // Describe returns the description of the resource.
 func (r *Resource[T]) Describe() Description {
-	d := Description{Noun: r.Noun, Path: r.Path, Doc: r.Doc, Calls: r.Calls, Example: r.DetailJSON(r.Example)}
+	d := Description{
+		Noun: r.Noun, Path: r.Path, Doc: r.Doc, OnPage: r.OnPage, Unique: r.Unique, Slug: r.slug != nil, Calls: r.Calls,
+		Example: r.DetailJSON(r.Example),
+	}
 	for _, f := range r.Fields {
 		d.Fields = append(d.Fields, f.info)
 	}
@@ -27,7 +32,12 @@ func (r *Resource[T]) Describe() Description {
 func (d Description) TypeName() string { return GoName(strings.ReplaceAll(d.Noun, " ", "_")) }
 
 // Argument returns the name of an argument with an object: "incident template" is template.
-func (d Description) Argument() string { return d.Noun[strings.LastIndexByte(d.Noun, ' ')+1:] }
+func (d Description) Argument() string { return lastWord(d.Noun) }
+
+// Argument is Description.Argument.
+func (r *Resource[T]) Argument() string { return lastWord(r.Noun) }
+
+func lastWord(noun string) string { return noun[strings.LastIndexByte(noun, ' ')+1:] }
 
 // Has reports whether a call follows from the description.
 func (d Description) Has(call string) bool {

@@ -26,8 +26,11 @@ const (
 	KindMarkdown Kind = "markdown" // a string with lines of Markdown
 	KindChoice   Kind = "choice"   // one of some strings
 	KindTime     Kind = "time"     // a string by RFC 3339, or null
+	KindInteger  Kind = "integer"  // a whole number
 	KindDuration Kind = "duration" // a whole number of seconds
 
+	KindSlug       Kind = "slug"       // the slug of the object
+	KindReference  Kind = "reference"  // the slug of another object
 	KindComponents Kind = "components" // a list of ids or slugs of components, shown as objects with their ids and names
 	KindObjects    Kind = "objects"    // a list of objects of another resource
 )
@@ -54,9 +57,12 @@ type Info struct {
 	Options     []Option     // the values of a choice
 	Default     string       // of a choice, or of a value whose zero is as good as any other; "": none
 	Max         int          // the maximum length of a text in characters
+	Least, Most int          // of an integer
+	None        string       // the label of no value in forms with options
 	Required    bool         // it must have a value: a text one with a visible character
 	Nullable    bool         // null removes the value
 	ReadOnly    bool         // only the service sets it
+	Kept        bool         // a request that says all of an object, but not this, leaves it as it is
 	Only        Request      // the kind of request that can give it; "": all
 	Sent        bool         // it is in requests, and not in objects
 	Detail      bool         // lists of objects do not show it
@@ -64,7 +70,7 @@ type Info struct {
 	Of          string       // the type of objects, such as "MaintenanceUpdate"
 	Longest     time.Duration
 
-	column, flag string
+	column, flag, noFlag string
 }
 
 // Option is a value of a choice, and its label in forms.
@@ -91,6 +97,9 @@ func (i Info) Column() string {
 
 // FlagName returns the name of the field's flag.
 func (i Info) FlagName() string { return strings.ReplaceAll(cmp.Or(i.flag, i.Name), "_", "-") }
+
+// NoFlagName returns the name of the flag that removes the value.
+func (i Info) NoFlagName() string { return cmp.Or(i.noFlag, "no-"+i.FlagName()) }
 
 // Field describes a field of T. The functions of this package make fields, and its methods say more of them.
 type Field[T any] struct {
@@ -135,7 +144,12 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V), c codec[V
 	f := &Field[T]{info: info, zero: c.zero}
 	setter := func(v V) func(*T) { return func(t *T) { set(t, v) } }
 	var zero V
-	f.json = func(t *T) any { return c.json(get(t)) }
+	f.json = func(t *T) any {
+		if f.info.Nullable && f.isZero(t) {
+			return nil
+		}
+		return c.json(get(t))
+	}
 	f.audit = f.json
 	if c.audit != nil {
 		f.audit = func(t *T) any { return c.audit(get(t)) }
@@ -150,7 +164,7 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V), c codec[V
 		return nil
 	}
 	f.check = func(t *T, bad *allswell.ValidationError) {
-		if c.check != nil {
+		if c.check != nil && !(f.info.Nullable && f.isZero(t)) {
 			c.check(f.info, get(t), bad)
 		}
 	}
@@ -178,6 +192,8 @@ func (f *Field[T]) complete() error {
 		return nil
 	case i.Doc == "" || i.Label == "":
 		return errors.New("Doc or Form is missing")
+	case i.Kind == KindInteger && i.Least >= i.Most:
+		return errors.New("Between is missing")
 	case slices.Contains([]Kind{KindLine, KindText, KindMarkdown}, i.Kind) && i.Max == 0:
 		return errors.New("Max is missing")
 	case i.Kind == KindChoice && len(i.Options) == 0:
@@ -216,6 +232,15 @@ func (f *Field[T]) AtCreation() *Field[T] { f.info.Only = Creation; return f }
 // AfterCreation says that only a request which changes an object gives the field.
 func (f *Field[T]) AfterCreation() *Field[T] { f.info.Only = Changing; return f }
 
+// Kept says that a request which replaces an object, and does not give the field, leaves it as it is.
+func (f *Field[T]) Kept() *Field[T] { f.info.Kept = true; return f }
+
+// Between sets the least and the greatest value of an integer.
+func (f *Field[T]) Between(least, most int) *Field[T] {
+	f.info.Least, f.info.Most = least, most
+	return f
+}
+
 // Max sets the maximum length of a text in characters.
 func (f *Field[T]) Max(characters int) *Field[T] { f.info.Max = characters; return f }
 
@@ -231,6 +256,12 @@ func (f *Field[T]) Loaded() *Field[T] { f.info.column = "-"; return f }
 
 // Flag sets the name of the flag, where it is not that of the field.
 func (f *Field[T]) Flag(name string) *Field[T] { f.info.flag = name; return f }
+
+// NoFlag sets the name of the flag that removes the value, where it is not no- and that of the field's.
+func (f *Field[T]) NoFlag(name string) *Field[T] { f.info.noFlag = name; return f }
+
+// None sets the label of no value, where forms have options: "all pages".
+func (f *Field[T]) None(label string) *Field[T] { f.info.None = label; return f }
 
 // Doc says what the field is, without a full stop: "Title of the announcement".
 func (f *Field[T]) Doc(text string) *Field[T] { f.info.Doc = text; return f }

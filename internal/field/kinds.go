@@ -2,6 +2,7 @@ package field
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,41 @@ func Markdown[T any](name string, at func(*T) *string) *Field[T] {
 	return newField(Info{Name: name, Kind: KindMarkdown}, at, texts[string]())
 }
 
+// Slug is the slug of the object. A new object without one gets one that is made from its name.
+func Slug[T any](at func(*T) *string) *Field[T] {
+	c := texts[string]()
+	c.check = func(i Info, v string, bad *allswell.ValidationError) { allswell.CheckOptionalSlug(bad, v) }
+	return newField(Info{Name: "slug", Kind: KindSlug, Kept: true, Max: allswell.MaxSlugLength}, at, c)
+}
+
+// Reference is the slug of another object. The store says whether that exists.
+func Reference[T any](name string, at func(*T) *string) *Field[T] {
+	c := texts[string]()
+	c.check = nil
+	return newField(Info{Name: name, Kind: KindReference}, at, c)
+}
+
+// Integer is a whole number.
+func Integer[T any](name string, at func(*T) *int) *Field[T] {
+	return newField(Info{Name: name, Kind: KindInteger}, at, codec[int]{
+		json: func(v int) any { return int64(v) },
+		read: func(o *jsonobject.Object, name string) *int { return o.Integer(name) },
+		check: func(i Info, v int, bad *allswell.ValidationError) {
+			if v < i.Least || v > i.Most {
+				bad.Add(i.Name, "must be from %d to %d", i.Least, i.Most)
+			}
+		},
+		format: func(v int, _ *time.Location) string { return strconv.Itoa(v) },
+		parse: func(text string, _ *time.Location, _ time.Time) (int, error) {
+			n, err := strconv.Atoi(strings.TrimSpace(text))
+			if err != nil {
+				return 0, errors.New("must be a whole number")
+			}
+			return n, nil
+		},
+	})
+}
+
 // Choice is one of some values.
 func Choice[T any, V ~string](name string, at func(*T) *V, options ...Option) *Field[T] {
 	values, words := make([]V, len(options)), make([]string, len(options))
@@ -50,6 +86,14 @@ func Choice[T any, V ~string](name string, at func(*T) *V, options ...Option) *F
 
 // Of returns an option of a choice.
 func Of[V ~string](value V, label string) Option { return Option{string(value), label} }
+
+// Options returns options of a choice with all values.
+func Options[V ~string](values []V, label func(V) string) (all []Option) {
+	for _, v := range values {
+		all = append(all, Of(v, label(v)))
+	}
+	return all
+}
 
 // texts is the codec of strings.
 func texts[V ~string]() codec[V] {

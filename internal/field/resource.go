@@ -17,10 +17,12 @@ import (
 	"github.com/allswell/allswell/internal/jsonobject"
 )
 
-// Resource describes the objects of a type. The field id is their id; name or title is their name in the audit log;
+// Resource describes the objects of a type. The field id is their id; name, or else title, is their name in the audit log;
 // created_at, and updated_at if there is one, are set when they are created and changed.
 type Resource[T any] struct {
 	Noun   string              // such as "announcement"
+	OnPage bool                // they belong to pages; otherwise to workspaces
+	Unique bool                // who creates one can refuse a name that another object of the page has, with unique_name
 	Path   string              // in the API, such as "announcements"
 	Doc    string              // what one is, such as "a notice at the top of a page"
 	Object allswell.ObjectKind // in the audit log
@@ -37,13 +39,14 @@ type Resource[T any] struct {
 
 	Example T // for the API document
 
-	id, title        func(*T) *string
+	id, title, slug  func(*T) *string
 	created, updated func(*T) *time.Time
 }
 
 // New checks a description. It panics if the description is wrong, so that no program with a wrong one starts.
 func New[T any](r Resource[T]) *Resource[T] {
 	r.title = func(*T) *string { return new(string) }
+	named := false
 	var v T
 	columns, values := make(map[string]bool), make(map[any]bool)
 	for _, f := range r.Fields {
@@ -64,7 +67,12 @@ func New[T any](r Resource[T]) *Resource[T] {
 		case "id":
 			r.id = func(v *T) *string { return f.pointer(v).(*string) }
 		case "name", "title":
-			r.title = func(v *T) *string { return f.pointer(v).(*string) }
+			if !named {
+				r.title = func(v *T) *string { return f.pointer(v).(*string) }
+			}
+			named = named || f.info.Name == "name"
+		case "slug":
+			r.slug = func(v *T) *string { return f.pointer(v).(*string) }
 		case "created_at":
 			r.created = func(v *T) *time.Time { return f.pointer(v).(*time.Time) }
 		case "updated_at":
@@ -79,6 +87,17 @@ func New[T any](r Resource[T]) *Resource[T] {
 
 // ID returns the id of an object.
 func (r *Resource[T]) ID(v T) string { return *r.id(&v) }
+
+// Name returns the name or title of an object.
+func (r *Resource[T]) Name(v T) string { return *r.title(&v) }
+
+// Slug points to the slug of an object; nil: these objects have none.
+func (r *Resource[T]) Slug(v *T) *string {
+	if r.slug == nil {
+		return nil
+	}
+	return r.slug(v)
+}
 
 // Begin sets the id and the times of a new object, and those defaults that are not the only meaning of the zero value.
 func (r *Resource[T]) Begin(v *T, id string, now time.Time) {
@@ -203,7 +222,7 @@ func (r *Resource[T]) read(o *jsonobject.Object, request Request, replace bool) 
 		switch {
 		case set != nil:
 			sets = append(sets, set)
-		case replace, f.info.Nullable && o.Null(f.info.Name):
+		case replace && !f.info.Kept, f.info.Nullable && o.Null(f.info.Name):
 			sets = append(sets, f.clear)
 		}
 	}

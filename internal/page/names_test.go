@@ -51,7 +51,7 @@ func TestTitlesDoNotReorderText(t *testing.T) {
 		must(w.fixture, p, err)
 		w.clock.move(time.Second)
 		w.page("beta", "Beta eht")
-		g, err := w.store.CreateGroup(ctx, w.ws, "acme", allswell.NewGroup{Name: "Group eht"})
+		g, err := w.store.Groups().Create(ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "Group eht"}))
 		must(w.fixture, g, err)
 		description := turned("Lines") + "\n" + turned("of it")
 		c, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: "Component eht", GroupID: g.ID, Description: &description})

@@ -10,6 +10,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/badge"
 	"github.com/allswell/allswell/internal/feed"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
@@ -21,7 +22,7 @@ func TestStatusPage(t *testing.T) {
 			t.Errorf("the banner of a page without components: %q", got)
 		}
 		w.component("acme", "Website", "")
-		group, err := w.store.CreateGroup(ctx, w.ws, "acme", allswell.NewGroup{Name: "Regions"})
+		group, err := w.store.Groups().Create(ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "Regions"}))
 		must(w, group, err)
 		for name, status := range map[string]allswell.Status{"North": allswell.StatusMajorOutage, "South": allswell.StatusDegradedPerformance} {
 			c, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{

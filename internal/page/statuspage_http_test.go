@@ -25,7 +25,7 @@ import (
 func statuspageFixture(w *fixture) {
 	w.t.Helper()
 	ctx := w.t.Context()
-	group, err := w.store.CreateGroup(ctx, w.ws, "acme", allswell.NewGroup{Name: "Regions"})
+	group, err := w.store.Groups().Create(ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "Regions"}))
 	must(w, group, err)
 	north, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: "North", GroupID: group.ID, Description: text("Up there")})
 	must(w, north, err)

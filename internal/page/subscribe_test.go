@@ -24,7 +24,7 @@ func runMail(t *testing.T, f func(w *mailFixture)) {
 	run(t, func(w *fixture) {
 		w.site.mail = true
 		m := &mailFixture{fixture: w, components: map[string]string{}}
-		group, err := w.store.CreateGroup(t.Context(), w.ws, "acme", allswell.NewGroup{Name: "Regions"})
+		group, err := w.store.Groups().Create(t.Context(), w.ws, "acme", resource.Group.From(allswell.Group{Name: "Regions"}))
 		must(w, group, err)
 		for i, name := range []string{"Website", "North", "South"} {
 			n := allswell.NewComponent{Name: name, GroupID: []string{"", group.ID, group.ID}[i], Order: &i}

@@ -11,7 +11,7 @@ type announcement = allswell.Announcement
 
 // Announcement describes announcements.
 var Announcement = field.New(field.Resource[announcement]{
-	Noun: "announcement", Path: "announcements", Object: allswell.ObjectAnnouncement, Rules: announcementTimes,
+	Noun: "announcement", Path: "announcements", OnPage: true, Object: allswell.ObjectAnnouncement, Rules: announcementTimes,
 	Doc: "a notice at the top of a page. It changes no status, and nobody is notified",
 	Example: announcement{
 		ID: "ann_068vq2r4b1ccu5a0d3e1", Title: "We are moving to a new data centre", Message: "Nothing changes for you.",

@@ -14,7 +14,7 @@ type maintenance = allswell.Maintenance
 
 // Maintenance describes planned maintenances.
 var Maintenance = field.New(field.Resource[maintenance]{
-	Noun: "maintenance", Path: "maintenances", Object: allswell.ObjectMaintenance, Rules: maintenanceRules,
+	Noun: "maintenance", Path: "maintenances", OnPage: true, Object: allswell.ObjectMaintenance, Rules: maintenanceRules,
 	Calls: []string{"create", "get", "change", "delete"},
 	Doc:   "planned work on a page. While it runs, its components are under maintenance",
 	Example: maintenance{

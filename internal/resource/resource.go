@@ -8,7 +8,9 @@ import (
 )
 
 // Descriptions are the descriptions of all resources.
-var Descriptions = []field.Description{Announcement.Describe(), Maintenance.Describe(), MaintenanceUpdate.Describe()}
+var Descriptions = []field.Description{
+	Announcement.Describe(), Group.Describe(), IncidentTemplate.Describe(), Maintenance.Describe(), MaintenanceUpdate.Describe(),
+}
 
 // exampleDay is the instant of examples.
 var exampleDay = time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)

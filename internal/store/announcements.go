@@ -10,13 +10,13 @@ var announcements = collection[allswell.Announcement]{
 	table: newTable("announcements", resource.Announcement,
 		column[allswell.Announcement]{name: "page_id", at: func(a *allswell.Announcement) any { return &a.PageID }, fixed: true}),
 	prefix: allswell.PrefixAnnouncement, order: `ORDER BY shown_from_at DESC, id DESC`,
-	page:  func(a *allswell.Announcement) *string { return &a.PageID },
+	place: onPages("announcements", false, func(a *allswell.Announcement) *string { return &a.PageID }),
 	allow: (*tx).allowAnnouncement,
 }
 
 // Announcements returns the announcements, of which lists have the latest first. Nobody is notified of them.
 func (s *Store) Announcements() Collection[allswell.Announcement] {
-	return Collection[allswell.Announcement]{s, announcements}
+	return Collection[allswell.Announcement]{s: s, collection: announcements}
 }
 
 // notOver is a condition for announcements that are not over at $2.
@@ -30,7 +30,7 @@ func (c *session) fillAnnouncements(p *allswell.PageContents) (err error) {
 }
 
 // allowAnnouncement limits how many announcements of a page are not over. One that was not over may be changed.
-func (t *tx) allowAnnouncement(before, after *allswell.Announcement) error {
+func (t *tx) allowAnnouncement(_ allswell.Actor, before, after *allswell.Announcement) error {
 	if before != nil && (!before.Over(t.Now) || after.Over(t.Now)) {
 		return nil
 	}

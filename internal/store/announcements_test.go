@@ -22,17 +22,17 @@ func TestAnnouncements(t *testing.T) {
 		w.clock.move(time.Hour)
 		must(w.Announcements().Create(w.ctx, w.ws, "acme", resource.Announcement.From(allswell.Announcement{Title: "b"})))(w)
 		for i, a := range all {
-			_, err := w.Announcements().Change(w.ctx, w.ws, a.ID, func(a *allswell.Announcement) error { a.ShownUntil = time.Time{}; return nil }, allswell.Precondition{})
+			_, err := w.Announcements().Change(w.ctx, w.ws, "", a.ID, func(a *allswell.Announcement) error { a.ShownUntil = time.Time{}; return nil }, allswell.Precondition{})
 			if (err != nil) != (i == len(all)-1) {
 				t.Errorf("showing number %d again: %v", i, err)
 			}
 		}
 		stale := allswell.Precondition{Tags: []string{allswell.EntityTag(resource.Announcement.Audited(all[0]))}}
-		if _, err := w.Announcements().Change(w.ctx, w.ws, all[0].ID, func(a *allswell.Announcement) error { a.Title = "c"; return nil }, stale); !errors.Is(err, allswell.ErrPreconditionFailed) {
+		if _, err := w.Announcements().Change(w.ctx, w.ws, "", all[0].ID, func(a *allswell.Announcement) error { a.Title = "c"; return nil }, stale); !errors.Is(err, allswell.ErrPreconditionFailed) {
 			t.Errorf("a stale change: %v", err)
 		}
 		events := w.value(`SELECT count(*) FROM events`)
-		w.ok(w.Announcements().Delete(w.ctx, w.ws, all[0].ID, allswell.Precondition{}))
+		w.ok(w.Announcements().Delete(w.ctx, w.ws, "", all[0].ID, allswell.Precondition{}))
 		if got := w.value(`SELECT count(*) FROM events`); got != events || got != "0" {
 			t.Errorf("%s events", got)
 		}

@@ -56,11 +56,11 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, []string{`update page {"logo":""} {"logo":"a.png"}`}},
 			{"new group", func() (err error) {
-				group, err = w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "Shop"})
+				group, err = w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "Shop"}))
 				return
 			}, []string{`create group {} {"name":"Shop","order":0,"slug":"shop"}`}},
 			{"group", func() (err error) {
-				_, err = w.ChangeGroup(w.ctx, w.ws, "", group.ID, allswell.GroupChange{Name: ptr("Store")})
+				_, err = w.Groups().Change(w.ctx, w.ws, "", group.ID, func(g *allswell.Group) error { g.Name = "Store"; return nil }, allswell.Precondition{})
 				return
 			}, []string{`update group {"name":"Shop"} {"name":"Store"}`}},
 			{"new component", func() (err error) {

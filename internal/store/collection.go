@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
@@ -10,120 +11,252 @@ import (
 
 // Collection is all stored objects of a resource. Its methods act for an actor, who reaches the objects of a workspace, or
 // of some of its pages: others are allswell.ErrNotFound. Errors of the input are *allswell.ValidationError.
+//
+// Objects are in a page, given by its slug, or in the workspace, which is "". An object is given by its id; if it has a
+// slug, also by that, together with the page; if it has a name that is unique in the workspace, also by that.
 type Collection[T any] struct {
 	s *Store
 	collection[T]
+	uniqueNames bool
 }
 
 // collection says how the objects of a resource are stored.
 type collection[T any] struct {
 	*table[T]
-	prefix string           // of their ids
-	page   func(*T) *string // the id of their page
-	order  string           // of lists
+	prefix string   // of their ids
+	order  string   // of lists
+	place  place[T] // what they are in
 
-	// allow reports with an error that an object may not be what it is about to become. before is nil for a new one.
-	allow func(t *tx, before, after *T) error
+	// begin sets defaults of a new object that depend on what is stored; nil: there are none.
+	begin func(t *tx, v *T) error
+	// resolve replaces references by what they name; nil: there are none. The error is an *allswell.ValidationError on
+	// those that name nothing.
+	resolve func(t *tx, actor allswell.Actor, v *T) error
+	// allow reports with an error that an object may not be what it is about to become; nil: everything is allowed. before
+	// is nil for a new one.
+	allow func(t *tx, actor allswell.Actor, before, after *T) error
+	// fill loads what is not in the rows; nil: nothing.
+	fill func(c *session, all []T) error
+	// lockDeletion locks what the deletion of an object changes, in the order of locks; nil: that is nothing but what its
+	// place locks.
+	lockDeletion func(t *tx, v T) error
+	// deletion returns what the audit log says of a deletion; nil: it says what the object was.
+	deletion func(t *tx, v T) (allswell.Auditable, error)
 }
 
-// PageID returns the id of the page of an object.
-func (c collection[T]) PageID(v T) string { return *c.page(&v) }
+// UniqueNames returns the collection, of which Create refuses a name that another object of the same page has, if only is
+// set.
+func (c Collection[T]) UniqueNames(only bool) Collection[T] {
+	c.uniqueNames = only
+	return c
+}
 
-// List lists the objects of a page, given its slug.
-func (c Collection[T]) List(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]T, int, error) {
-	p, err := c.s.pageOf(ctx, actor, page)
+// List lists the objects in a page that match a filter.
+func (c Collection[T]) List(ctx context.Context, actor allswell.Actor, in string, f Filter, r Pagination) ([]T, int, error) {
+	from, args, err := c.place.list(ctx, c.s, actor, in)
 	if err != nil {
 		return nil, 0, err
 	}
-	return listQuery[T]{
-		scan: c.scan, columns: c.selected, from: `FROM ` + c.name + ` WHERE page_id = $1`, args: []any{p.ID}, order: c.order,
-	}.load(ctx, c.s, r)
+	from, args = f.from(from, args...)
+	return listQuery[T]{scan: c.scan, columns: c.selected, from: from, args: args, order: c.order, fill: c.fill}.load(ctx, c.s, r)
 }
 
 // Get returns an object.
-func (c Collection[T]) Get(ctx context.Context, actor allswell.Actor, id string) (T, error) {
-	return read(ctx, c.s, func(s *session) (T, error) { return c.one(s, actor, id) })
+func (c Collection[T]) Get(ctx context.Context, actor allswell.Actor, in, ref string) (T, error) {
+	return read(ctx, c.s, func(s *session) (T, error) { return c.filled(s, actor, in, ref) })
 }
 
-func (c collection[T]) one(s *session, actor allswell.Actor, id string) (T, error) {
-	where, args := objectOf(actor, "", id)
+// one returns an object as it is in its row.
+func (c collection[T]) one(s *session, actor allswell.Actor, in, ref string) (T, error) {
+	where, args, err := c.place.find(actor, in, ref)
+	if err != nil {
+		var none T
+		return none, err
+	}
 	return database.One(s.Session, c.scan, `SELECT `+c.selected+` FROM `+c.name+` `+where, args...)
 }
 
-// lock returns an object under its page's lock.
-func (c collection[T]) lock(t *tx, actor allswell.Actor, id string) (v T, err error) {
-	if v, err = c.one(&t.session, actor, id); err == nil {
-		err = t.bumpVersion(*c.page(&v))
+// filled returns an object with what is not in its row.
+func (c collection[T]) filled(s *session, actor allswell.Actor, in, ref string) (T, error) {
+	v, err := c.one(s, actor, in, ref)
+	if err != nil || c.fill == nil {
+		return v, err
+	}
+	all := []T{v}
+	err = c.fill(s, all)
+	return all[0], err
+}
+
+// lock returns an object that is locked.
+func (c collection[T]) lock(t *tx, actor allswell.Actor, in, ref string) (T, error) {
+	v, err := c.one(&t.session, actor, in, ref)
+	if err == nil {
+		err = c.place.lock(t, actor, &v, c.resource.ID(v))
 	}
 	if err != nil {
 		return v, err
 	}
-	return c.one(&t.session, actor, id)
+	return c.filled(&t.session, actor, "", c.resource.ID(v))
 }
 
-// Create creates an object on a page, given its slug. The object begins with the defaults of its fields.
+// resolved is a change that also replaces references.
+func (c collection[T]) resolved(t *tx, actor allswell.Actor, change field.Change[T]) field.Change[T] {
+	if c.resolve == nil {
+		return change
+	}
+	return func(v *T) error { return allswell.JoinInvalid(change(v), c.resolve(t, actor, v)) }
+}
+
+// Create creates an object in a page. It begins with the defaults of its fields.
 func (c Collection[T]) Create(
-	ctx context.Context, actor allswell.Actor, page string, change field.Change[T], save ...SaveResponse[T],
+	ctx context.Context, actor allswell.Actor, in string, change field.Change[T], save ...SaveResponse[T],
 ) (T, error) {
-	return writeAs(ctx, c.s, actor, func(t *tx) (v T, err error) {
-		p, err := t.pageBySlug(actor, page)
-		if err == nil {
-			err = t.bumpVersion(p.ID)
-		}
-		if err != nil {
-			return v, err
-		}
-		c.resource.Begin(&v, allswell.NewID(c.prefix, t.Now), t.Now)
-		*c.page(&v) = p.ID
-		err = c.resource.Create(&v, change, t.Now)
-		if err == nil {
-			err = c.allow(t, nil, &v)
-		}
-		if err == nil {
-			err = c.insert(t, &v)
-		}
-		if err == nil {
-			err = t.audit(actor, allswell.AuditCreate, nil, c.resource.Audited(v))
-		}
+	v, err := writeAs(ctx, c.s, actor, func(t *tx) (T, error) { return c.create(t, actor, in, change) }, save...)
+	return v, c.s.slugTaken(err)
+}
+
+func (c Collection[T]) create(t *tx, actor allswell.Actor, in string, change field.Change[T]) (v T, err error) {
+	if err = c.place.begin(t, actor, in, &v); err != nil {
 		return v, err
-	}, save...)
+	}
+	c.resource.Begin(&v, allswell.NewID(c.prefix, t.Now), t.Now)
+	if c.begin != nil {
+		err = c.begin(t, &v)
+	}
+	if err == nil {
+		err = c.resource.Create(&v, c.resolved(t, actor, change), t.Now)
+	}
+	if err == nil && c.allow != nil {
+		err = c.allow(t, actor, nil, &v)
+	}
+	if err == nil && c.uniqueNames {
+		from, args := c.place.siblings(&v)
+		err = t.checkUniqueName(c.resource.Noun, c.resource.Name(v), from, args...)
+	}
+	if err == nil {
+		err = c.checkFree(t, nil, &v)
+	}
+	if err == nil {
+		err = c.insert(t, &v)
+	}
+	if err == nil {
+		err = t.audit(actor, allswell.AuditCreate, nil, c.resource.Audited(v))
+	}
+	if err != nil || c.fill == nil {
+		return v, err
+	}
+	all := []T{v}
+	err = c.fill(&t.session, all)
+	return all[0], err
+}
+
+// checkFree makes a slug for an object that should have one and has none. The error is an *allswell.ValidationError if
+// another object has the name or the slug, which one object only may have. before is nil for a new one.
+func (c collection[T]) checkFree(t *tx, before, v *T) error {
+	var bad allswell.ValidationError
+	check := func(field, value, code string, args ...any) error {
+		from, in := c.place.siblings(v)
+		from, in = withCondition(from, in, field+` = $%d`, value)
+		from, in = withCondition(from, in, `id <> $%d`, c.resource.ID(*v))
+		others, err := t.ids(`SELECT id `+from, in...)
+		if len(others) > 0 {
+			bad.Add(field, code, args...)
+		}
+		return err
+	}
+	if c.place.uniqueNames && (before == nil || c.resource.Name(*before) != c.resource.Name(*v)) {
+		if err := check("name", c.resource.Name(*v), "Another %s has this name.", c.resource.Argument()); err != nil {
+			return err
+		}
+	}
+	switch slug := c.resource.Slug(v); {
+	case slug == nil, before != nil && *slug == *c.resource.Slug(before):
+	case *slug == "":
+		from, args := c.place.siblings(v)
+		made, err := t.freeSlug(allswell.SlugOf(c.resource.Name(*v), c.resource.Argument()), from, args...)
+		if err != nil {
+			return err
+		}
+		*slug = made
+	default:
+		if err := check("slug", *slug, "has already been taken"); err != nil {
+			return err
+		}
+	}
+	return bad.Err()
+}
+
+// Put replaces an object that meets a condition, or creates it if there is none with that slug. created reports which.
+func (c Collection[T]) Put(
+	ctx context.Context, actor allswell.Actor, in, ref string, change field.Change[T], p allswell.Precondition,
+) (v T, created bool, err error) {
+	done, err := writePut(ctx, c.s, actor, func(t *tx) (done put[T], err error) {
+		done.object, err = c.change(t, actor, in, ref, change, p)
+		if !errors.Is(err, allswell.ErrNotFound) || c.resource.Slug(&done.object) == nil || !allswell.ValidSlug(ref) {
+			return done, err
+		}
+		if err = p.Check(nil); err == nil {
+			done.created = true
+			done.object, err = c.create(t, actor, in, func(v *T) error {
+				*c.resource.Slug(v) = ref
+				return change(v)
+			})
+		}
+		return done, err
+	})
+	return done.object, done.created, c.s.slugTaken(err)
 }
 
 // Change changes an object that meets a condition; otherwise the error is allswell.ErrPreconditionFailed.
 func (c Collection[T]) Change(
-	ctx context.Context, actor allswell.Actor, id string, change field.Change[T], p allswell.Precondition,
+	ctx context.Context, actor allswell.Actor, in, ref string, change field.Change[T], p allswell.Precondition,
 ) (T, error) {
-	return writeAs(ctx, c.s, actor, func(t *tx) (T, error) {
-		v, err := c.lock(t, actor, id)
-		if err != nil {
-			return v, err
-		}
-		before, was := v, c.resource.Audited(v)
-		if err = p.Check(was); err == nil {
-			err = c.resource.Apply(&v, change, t.Now)
-		}
-		if err == nil {
-			err = c.allow(t, &before, &v)
-		}
-		if err == nil {
-			err = c.update(t, &v)
-		}
-		if err == nil {
-			err = t.audit(actor, allswell.AuditUpdate, was, c.resource.Audited(v))
-		}
+	v, err := writeAs(ctx, c.s, actor, func(t *tx) (T, error) { return c.change(t, actor, in, ref, change, p) })
+	return v, c.s.slugTaken(err)
+}
+
+func (c Collection[T]) change(t *tx, actor allswell.Actor, in, ref string, change field.Change[T], p allswell.Precondition) (T, error) {
+	v, err := c.lock(t, actor, in, ref)
+	if err != nil {
 		return v, err
-	})
+	}
+	before, was := v, c.resource.Audited(v)
+	if err = p.Check(was); err == nil {
+		err = c.resource.Apply(&v, c.resolved(t, actor, change), t.Now)
+	}
+	if err == nil && c.allow != nil {
+		err = c.allow(t, actor, &before, &v)
+	}
+	if err == nil {
+		err = c.checkFree(t, &before, &v)
+	}
+	if err == nil {
+		err = c.update(t, &v)
+	}
+	if err == nil {
+		err = t.audit(actor, allswell.AuditUpdate, was, c.resource.Audited(v))
+	}
+	return v, err
 }
 
 // Delete deletes an object that meets a condition; otherwise the error is allswell.ErrPreconditionFailed.
-func (c Collection[T]) Delete(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
+func (c Collection[T]) Delete(ctx context.Context, actor allswell.Actor, in, ref string, p allswell.Precondition) error {
 	return writeOnlyAs(ctx, c.s, actor, func(t *tx) error {
-		v, err := c.lock(t, actor, id)
+		v, err := c.one(&t.session, actor, in, ref)
+		if err == nil && c.lockDeletion != nil {
+			err = c.lockDeletion(t, v)
+		}
+		if err == nil {
+			v, err = c.lock(t, actor, in, ref)
+		}
 		if err != nil {
 			return err
 		}
 		was := c.resource.Audited(v)
-		if err = p.Check(was); err == nil {
+		if err = p.Check(was); err == nil && c.deletion != nil {
+			was, err = c.deletion(t, v)
+		}
+		if err == nil {
 			err = c.delete(t, v)
 		}
 		if err == nil {

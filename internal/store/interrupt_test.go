@@ -136,7 +136,7 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		n := 0
 		text := func() *string { n++; return ptr(strconv.Itoa(n)) }
-		group := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w)
+		group := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
 		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i"}))(w)
 		maintenance := must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour)})))(w)
 		for _, changes := range [][]change{{
@@ -170,7 +170,7 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 			}},
 		}, {
 			{"ChangeGroup", func(s *store.Store, as allswell.Actor) error {
-				return second(s.ChangeGroup(w.ctx, as, "", group.ID, allswell.GroupChange{Name: text()}))
+				return second(s.Groups().Change(w.ctx, as, "", group.ID, resource.Group.From(allswell.Group{Name: *text()}), allswell.Precondition{}))
 			}},
 		}, {
 			{"ChangeIncident", func(s *store.Store, as allswell.Actor) error {

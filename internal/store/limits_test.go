@@ -156,7 +156,7 @@ func TestPagesAreBounded(t *testing.T) {
 			return err
 		}
 		group := func() error {
-			_, err := w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "One more"})
+			_, err := w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "One more"}))
 			return err
 		}
 		incident := func() error {
@@ -249,7 +249,7 @@ func TestFixedLimitsOfAWorkspace(t *testing.T) {
 				return err
 			}},
 			{"incident_templates", "name, title, impact, state, message", "'template ' || i, '', '', '', ''", allswell.MaxIncidentTemplates, func(actor allswell.Actor, name string) error {
-				_, err := w.CreateIncidentTemplate(w.ctx, actor, allswell.IncidentTemplateChange{Name: &name, Title: ptr("t")})
+				_, err := w.IncidentTemplates().Create(w.ctx, actor, "", resource.IncidentTemplate.From(allswell.IncidentTemplate{Name: name, Title: "t"}))
 				return err
 			}},
 		} {

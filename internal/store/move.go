@@ -21,7 +21,7 @@ func (s *Store) MoveComponent(ctx context.Context, actor allswell.Actor, slug, r
 		}
 		group := inGroup(components, moved.GroupID)
 		at := slices.IndexFunc(group, func(c allswell.Component) bool { return c.ID == moved.ID })
-		to, ok := step(group, at, by)
+		to, ok := step(len(group), at, by, func(i int) string { return group[i].ID })
 		if !ok {
 			return nil
 		}
@@ -41,24 +41,24 @@ func (s *Store) MoveGroup(ctx context.Context, actor allswell.Actor, slug, ref s
 		if err != nil {
 			return err
 		}
-		to, ok := step(groups, at, by)
+		to, ok := step(len(groups), at, by, func(i int) string { return groups[i].ID })
 		if !ok {
 			return nil
 		}
 		moved := groups[at]
-		return placeAmong(t, actor, placement[allswell.Group]{moved, slices.Delete(groups, at, at+1), orderOfGroup, to}, t.reorderGroup)
+		return placeAmong(t, actor, placedGroup(moved, slices.Delete(groups, at, at+1), to), t.reorderGroup)
 	})
 }
 
-// step returns the place that is one before (by is -1) or after (by is 1) an object. ok is false if there is none.
-func step[T allswell.Auditable](all []T, at, by int) (to allswell.Place, ok bool) {
+// step returns the place that is one before (by is -1) or after (by is 1) an object,
+// among n objects in their order. ok is false if there is none.
+func step(n, at, by int, id func(int) string) (to allswell.Place, ok bool) {
 	next := at + by
-	if next < 0 || next >= len(all) {
+	if next < 0 || next >= n {
 		return to, false
 	}
-	neighbour := all[next].AuditObject().ID
 	if by < 0 {
-		return allswell.Place{Before: neighbour}, true
+		return allswell.Place{Before: id(next)}, true
 	}
-	return allswell.Place{After: neighbour}, true
+	return allswell.Place{After: id(next)}, true
 }

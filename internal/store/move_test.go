@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
 func TestMoveComponent(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w)
+		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
 		for _, name := range []string{"a", "b", "c"} { // all with the same order: their age decides
 			must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: name, Slug: name, Order: ptr(5), GroupID: g.ID}))(w)
 			w.clock.move(time.Second)
@@ -60,12 +61,12 @@ func TestMoveComponent(t *testing.T) {
 func TestMoveGroup(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for _, name := range []string{"a", "b"} {
-			must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: name, Slug: name, Order: ptr(allswell.MaxOrder)}))(w)
+			must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: name, Slug: name, Order: allswell.MaxOrder})))(w)
 			w.clock.move(time.Second)
 		}
 		w.ok(w.MoveGroup(w.ctx, w.ws, "acme", "b", -1))
 		w.ok(w.MoveGroup(w.ctx, w.ws, "acme", "b", -1))
-		groups, _, err := w.Groups(w.ctx, w.ws, "acme", store.Filter{}, firstHundred)
+		groups, _, err := w.Groups().List(w.ctx, w.ws, "acme", store.Filter{}, firstHundred)
 		w.ok(err)
 		if groups[0].Name != "b" || groups[1].Name != "a" || groups[1].Order > allswell.MaxOrder {
 			w.Errorf("the groups are %+v", groups)

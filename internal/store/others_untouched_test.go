@@ -17,7 +17,7 @@ func (w *world) second() (x things) {
 	w.Helper()
 	page := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Second", Slug: "second"}))(w)
 	x.slug, x.page = page.Slug, page.ID
-	x.group = must(w.CreateGroup(w.ctx, w.ws, x.slug, allswell.NewGroup{Name: "g"}))(w).ID
+	x.group = must(w.Groups().Create(w.ctx, w.ws, x.slug, resource.Group.From(allswell.Group{Name: "g"})))(w).ID
 	x.component = must(w.CreateComponent(w.ctx, w.ws, x.slug, allswell.NewComponent{Name: "c", GroupID: x.group}))(w).ID
 	m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "second", Interval: time.Hour, Page: x.slug, ComponentID: x.component}))(w)
 	x.monitor = m.ID
@@ -29,7 +29,7 @@ func (w *world) second() (x things) {
 	x.update = must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.NewIncidentUpdate{Message: "more"}))(w).ID
 	w.fanOut()
 	x.delivery = w.rows(`SELECT id FROM deliveries WHERE page_id = $1 ORDER BY id LIMIT 1`, x.page)[0]
-	x.template = must(w.CreateIncidentTemplate(w.ctx, w.ws, allswell.IncidentTemplateChange{Name: ptr("second"), Title: ptr("t"), Page: &x.slug}))(w).ID
+	x.template = must(w.IncidentTemplates().Create(w.ctx, w.ws, "", resource.IncidentTemplate.From(allswell.IncidentTemplate{Name: "second", Title: "t", Page: x.slug})))(w).ID
 	x.invitation = must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "second@example.com", Role: allswell.RoleViewer}))(w).ID
 	x.announcement = must(w.Announcements().Create(w.ctx, w.ws, x.slug, resource.Announcement.From(allswell.Announcement{Title: "a"})))(w).ID
 	signal := signalOf(allswell.SignalLog, "")

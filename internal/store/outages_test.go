@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -416,9 +417,9 @@ func TestOnlyNotifiedChangesAreEvents(t *testing.T) {
 		must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{
 			Status: allswell.StatusPartialOutage, Description: ptr("Nightly"), HasDescription: true}))(w)
 		must(w.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{Name: ptr("Dumps")}))(w)
-		g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "Storage"}))(w)
+		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "Storage"})))(w)
 		must(w.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{GroupID: &g.ID}))(w)
-		w.ok(w.DeleteGroup(w.ctx, w.ws, "", g.ID))
+		w.ok(w.Groups().Delete(w.ctx, w.ws, "", g.ID, allswell.Precondition{}))
 		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
 		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", w.component.ID))
 		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme & Co")}))(w)

@@ -106,7 +106,7 @@ func sinceOf(newestFirst []allswell.Incident) time.Time {
 // fillParts loads a page's groups, and the components that are not hidden.
 func (c *session) fillParts(p *allswell.PageContents) (err error) {
 	p.AsOf = c.Now
-	if p.Groups, err = database.Query(c.Session, scanGroup, `SELECT `+groupColumns+` FROM component_groups WHERE page_id = $1`, p.Page.ID); err != nil {
+	if p.Groups, err = database.Query(c.Session, groups.scan, `SELECT `+groups.selected+` FROM component_groups WHERE page_id = $1`, p.Page.ID); err != nil {
 		return
 	}
 	p.Components, err = c.components(`WHERE page_id = $1 AND NOT hidden`, p.Page.ID)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -39,7 +40,7 @@ func TestPageShowsWhatItShould(t *testing.T) {
 		i := w.opened("open", "", began)
 		w.clock.set(began.Add(time.Hour))
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Second."}))(w)
-		g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w)
+		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
 		must(w.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{GroupID: &g.ID}))(w)
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		must(w.CreateIncident(w.ctx, w.ws, "other", allswell.NewIncident{Title: "of another page"}))(w)
@@ -163,7 +164,7 @@ func TestLists(t *testing.T) {
 			must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: fmt.Sprint(i), Order: ptr(-i)}))(w)
 			w.quick(fmt.Sprint(i), allswell.Component{}, "")
 			w.opened(fmt.Sprint(i), map[bool]allswell.IncidentState{true: allswell.IncidentResolved}[i%2 == 0], w.clock.now())
-			must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: fmt.Sprint(i), Order: ptr(7)}))(w)
+			must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: fmt.Sprint(i), Order: 7})))(w)
 			must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: fmt.Sprint(i), Slug: fmt.Sprint("p", i)}))(w)
 		}
 		last := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "last"}))(w)
@@ -205,7 +206,7 @@ func TestLists(t *testing.T) {
 			return each(list, func(i allswell.Incident) string { return i.Title }), total, err
 		}, "4", "2", "0")
 		names(func(r store.Pagination) ([]string, int, error) {
-			list, total, err := w.Groups(w.ctx, w.ws, "acme", store.Filter{}, r)
+			list, total, err := w.Groups().List(w.ctx, w.ws, "acme", store.Filter{}, r)
 			return each(list, func(g allswell.Group) string { return g.Name }), total, err
 		}, "0", "1", "2", "3", "4")
 		names(func(r store.Pagination) ([]string, int, error) {
@@ -252,14 +253,14 @@ func TestPageStatusIsTheRollup(t *testing.T) {
 func TestNothingMovesUpdatedAtButAChange(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := w.opened("x", "", began)
-		g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w)
+		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
 		w.clock.move(time.Hour)
 		same := map[string][2]time.Time{
 			"incident":          {i.UpdatedAt, w.change(i, allswell.IncidentChange{Title: ptr("x"), Impact: ptr(allswell.ImpactNone), State: ptr(allswell.IncidentInvestigating), Resolved: ptr(false)}).UpdatedAt},
 			"component":         {w.component.UpdatedAt, must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusOperational}))(w).UpdatedAt},
 			"component, edited": {w.component.UpdatedAt, must(w.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{Name: ptr("Backups")}))(w).UpdatedAt},
 			"page":              {w.page.UpdatedAt, must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme"), Slug: ptr("acme")}))(w).UpdatedAt},
-			"group":             {g.UpdatedAt, must(w.ChangeGroup(w.ctx, w.ws, "", g.ID, allswell.GroupChange{Name: ptr("g")}))(w).UpdatedAt},
+			"group":             {g.UpdatedAt, must(w.Groups().Change(w.ctx, w.ws, "", g.ID, func(g *allswell.Group) error { g.Name = "g"; return nil }, allswell.Precondition{}))(w).UpdatedAt},
 			"monitor": {w.monitor.UpdatedAt, must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Name: ptr("nightly"),
 				Interval: ptr(5 * time.Minute), Page: ptr("acme"), ComponentID: &w.component.ID, Enabled: ptr(true)}))(w).UpdatedAt},
 		}
@@ -281,7 +282,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		name := "größe 🚦 <b>&\"'\\ " + string(rune(0x10fffd))
 		odd := name + string(rune(0x10ffff)) + " \u200f\n\ttab"
 		p := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: name, Slug: "odd", Description: &odd}))(w)
-		g := must(w.CreateGroup(w.ctx, w.ws, "odd", allswell.NewGroup{Name: name}))(w)
+		g := must(w.Groups().Create(w.ctx, w.ws, "odd", resource.Group.From(allswell.Group{Name: name})))(w)
 		c := must(w.CreateComponent(w.ctx, w.ws, "odd", allswell.NewComponent{Name: name, Description: &odd, GroupID: g.ID, Status: allswell.StatusDegradedPerformance}))(w)
 		i := must(w.CreateIncident(w.ctx, w.ws, "odd", allswell.NewIncident{Title: odd, Message: &odd, Impact: allswell.ImpactMajor, State: allswell.IncidentResolved}))(w)
 		m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: name, Page: "odd", ComponentID: c.ID, Interval: allswell.MaxInterval,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -146,21 +147,21 @@ func TestLimitedActorsReadTemplatesOfAllPages(t *testing.T) {
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		ids := make(map[string]string)
 		for name, page := range map[string]string{"all": "", "acme": "acme", "other": "other"} {
-			ids[name] = must(w.CreateIncidentTemplate(w.ctx, w.ws, allswell.IncidentTemplateChange{Name: &name, Title: ptr("t"), Page: &page}))(w).ID
+			ids[name] = must(w.IncidentTemplates().Create(w.ctx, w.ws, "", resource.IncidentTemplate.From(allswell.IncidentTemplate{Name: name, Title: "t", Page: page})))(w).ID
 		}
 		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "limited", Scope: allswell.ScopeWrite, Limit: allswell.LimitTo([]string{"acme"})}))(w)
 		actor := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
-		list, total, err := w.IncidentTemplates(w.ctx, actor, "", firstHundred)
+		list, total, err := w.IncidentTemplates().List(w.ctx, actor, "", store.Filter{}, firstHundred)
 		if err != nil || total != 2 || list[0].Name == "other" || list[1].Name == "other" {
 			w.Errorf("the templates: %+v, %v", list, err)
 		}
-		must(w.IncidentTemplate(w.ctx, actor, "all"))(w)
-		must(w.ChangeIncidentTemplate(w.ctx, actor, ids["acme"], allswell.IncidentTemplateChange{Title: ptr("x")}, allswell.Precondition{}))(w)
+		must(w.IncidentTemplates().Get(w.ctx, actor, "", "all"))(w)
+		must(w.IncidentTemplates().Change(w.ctx, actor, "", ids["acme"], resource.IncidentTemplate.From(allswell.IncidentTemplate{Title: "x"}), allswell.Precondition{}))(w)
 		before := w.dump()
 		for name, err := range map[string]error{
-			"a change":   second(w.ChangeIncidentTemplate(w.ctx, actor, ids["all"], allswell.IncidentTemplateChange{Title: ptr("x")}, allswell.Precondition{})),
-			"a deletion": w.DeleteIncidentTemplate(w.ctx, actor, ids["all"], allswell.Precondition{}),
-			"another's":  second(w.IncidentTemplate(w.ctx, actor, ids["other"])),
+			"a change":   second(w.IncidentTemplates().Change(w.ctx, actor, "", ids["all"], resource.IncidentTemplate.From(allswell.IncidentTemplate{Title: "x"}), allswell.Precondition{})),
+			"a deletion": w.IncidentTemplates().Delete(w.ctx, actor, "", ids["all"], allswell.Precondition{}),
+			"another's":  second(w.IncidentTemplates().Get(w.ctx, actor, "", ids["other"])),
 		} {
 			if !errors.Is(err, allswell.ErrNotFound) {
 				w.Errorf("%s: %v", name, err)

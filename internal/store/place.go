@@ -51,7 +51,7 @@ func (s *Store) PlaceGroup(ctx context.Context, actor allswell.Actor, slug, ref 
 			return "", allswell.ErrPreconditionFailed
 		}
 		moved := groups[at]
-		if err := placeAmong(t, actor, placement[allswell.Group]{moved, slices.Delete(groups, at, at+1), orderOfGroup, to}, t.reorderGroup); err != nil {
+		if err := placeAmong(t, actor, placedGroup(moved, slices.Delete(groups, at, at+1), to), t.reorderGroup); err != nil {
 			return "", err
 		}
 		return t.orderTag(p.ID)
@@ -62,7 +62,7 @@ func (s *Store) PlaceGroup(ctx context.Context, actor allswell.Actor, slug, ref 
 func (t *tx) placeComponent(
 	actor allswell.Actor, moved allswell.Component, others []allswell.Component, to allswell.Place,
 ) error {
-	return placeAmong(t, actor, placement[allswell.Component]{moved, others, orderOfComponent, to}, func(c allswell.Component, order int) (allswell.Component, error) {
+	return placeAmong(t, actor, placedComponent(moved, others, to), func(c allswell.Component, order int) (allswell.Component, error) {
 		e := allswell.ComponentEdit{Order: &order}
 		if c.ID == moved.ID {
 			e.GroupID = &to.GroupID
@@ -112,12 +112,12 @@ func (t *tx) lockOrder(
 }
 
 // inOrder loads the groups and the components of a page in their order.
-func (c *session) inOrder(pageID string) (groups []allswell.Group, components []allswell.Component, err error) {
-	groups, err = database.Query(c.Session, scanGroup, `SELECT `+groupColumns+` FROM component_groups WHERE page_id = $1 ORDER BY position, created_at, id`, pageID)
+func (c *session) inOrder(pageID string) (ofPage []allswell.Group, components []allswell.Component, err error) {
+	ofPage, err = database.Query(c.Session, groups.scan, `SELECT `+groups.selected+` FROM component_groups WHERE page_id = $1 `+groups.order, pageID)
 	if err == nil {
 		components, err = c.components(`WHERE page_id = $1 ORDER BY position, created_at, id`, pageID)
 	}
-	return groups, components, err
+	return ofPage, components, err
 }
 
 // orderTag returns the allswell.OrderTag of a page.
@@ -128,36 +128,47 @@ func (c *session) orderTag(pageID string) (string, error) {
 
 // reorderGroup changes the order of a group whose page is locked.
 func (t *tx) reorderGroup(g allswell.Group, order int) (allswell.Group, error) {
-	g.Apply(allswell.GroupChange{Order: &order}, t.Now)
-	_, err := t.Exec(`UPDATE component_groups SET position = $2, updated_at = $3 WHERE id = $1`, g.ID, g.Order, millis(g.UpdatedAt))
+	err := groups.resource.Apply(&g, func(g *allswell.Group) error { g.Order = order; return nil }, t.Now)
+	if err == nil {
+		err = groups.update(t, &g)
+	}
 	return g, err
 }
 
 // placement is an object that is put at a place among others of its kind, which are in their order.
-type placement[T allswell.Auditable] struct {
-	moved  T
-	others []T
-	order  func(T) int // of an object
-	to     allswell.Place
+type placement[T any] struct {
+	moved   T
+	others  []T
+	audited func(T) allswell.Auditable
+	order   func(T) int // of an object
+	to      allswell.Place
 }
 
-func orderOfGroup(g allswell.Group) int { return g.Order }
+// placedComponent is a component that is put at a place.
+func placedComponent(moved allswell.Component, others []allswell.Component, to allswell.Place) placement[allswell.Component] {
+	return placement[allswell.Component]{
+		moved, others, func(c allswell.Component) allswell.Auditable { return c }, func(c allswell.Component) int { return c.Order }, to,
+	}
+}
 
-func orderOfComponent(c allswell.Component) int { return c.Order }
+// placedGroup is a group that is put at a place.
+func placedGroup(moved allswell.Group, others []allswell.Group, to allswell.Place) placement[allswell.Group] {
+	return placement[allswell.Group]{moved, others, groups.resource.Audited, func(g allswell.Group) int { return g.Order }, to}
+}
 
 // placeAmong carries out a placement. save changes the order of one object.
-func placeAmong[T allswell.Auditable](t *tx, actor allswell.Actor, p placement[T], save func(T, int) (T, error)) error {
+func placeAmong[T any](t *tx, actor allswell.Actor, p placement[T], save func(T, int) (T, error)) error {
 	all, moved := slices.Clone(p.others), p.moved
 	ids, orders := make([]string, len(all)), make([]int, len(all))
 	for i, o := range all {
-		ids[i], orders[i] = o.AuditObject().ID, p.order(o)
+		ids[i], orders[i] = p.audited(o).AuditObject().ID, p.order(o)
 	}
 	at, err := p.to.IndexIn(ids)
 	if err != nil {
 		return err
 	}
 	all, orders = slices.Insert(all, at, moved), slices.Insert(orders, at, p.order(moved))
-	was, is := placedObject{moved, map[string]int{}}, placedObject{moved, map[string]int{}}
+	was, is := placedObject{p.audited(moved), map[string]int{}}, placedObject{p.audited(moved), map[string]int{}}
 	for i, order := range makeRoom(orders, at) {
 		if i != at && order == orders[i] {
 			continue
@@ -167,10 +178,10 @@ func placeAmong[T allswell.Auditable](t *tx, actor allswell.Actor, p placement[T
 			return err
 		}
 		if i == at {
-			is.Auditable = after
+			is.Auditable = p.audited(after)
 			continue
 		}
-		id := after.AuditObject().ID
+		id := p.audited(after).AuditObject().ID
 		was.others[id], is.others[id] = orders[i], order
 	}
 	return t.audit(actor, allswell.AuditUpdate, was, is)

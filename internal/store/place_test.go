@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -19,7 +20,7 @@ type orderedPage struct {
 func (w *world) orderedPage() orderedPage {
 	o := orderedPage{w, map[string]string{"": ""}}
 	for _, name := range []string{"g", "h"} {
-		o.ids[name] = must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: name, Slug: name, Order: ptr(5)}))(w).ID
+		o.ids[name] = must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: name, Slug: name, Order: 5})))(w).ID
 		w.clock.move(time.Second)
 	}
 	for _, name := range []string{"a", "b", "c", "d"} {
@@ -35,7 +36,7 @@ func (w *world) orderedPage() orderedPage {
 
 // now returns the order in the form "h: · g: a b c · : d", with no group last, and its tag.
 func (o orderedPage) now() (order, tag string) {
-	groups, _, err := o.Groups(o.ctx, o.ws, "acme", store.Filter{}, firstHundred)
+	groups, _, err := o.Groups().List(o.ctx, o.ws, "acme", store.Filter{}, firstHundred)
 	o.ok(err)
 	components, _, err := o.Components(o.ctx, o.ws, "acme", store.ComponentFilter{}, firstHundred)
 	o.ok(err)
@@ -89,7 +90,7 @@ func TestPlaceRefused(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		o := w.orderedPage()
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
-		group := must(w.CreateGroup(w.ctx, w.ws, "other", allswell.NewGroup{Name: "g"}))(w).ID
+		group := must(w.Groups().Create(w.ctx, w.ws, "other", resource.Group.From(allswell.Group{Name: "g"})))(w).ID
 		component := must(w.CreateComponent(w.ctx, w.ws, "other", allswell.NewComponent{Name: "x"}))(w).ID
 		_, tag := o.now()
 		must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "new"}))(w)
@@ -148,7 +149,7 @@ func TestPlaceAtTheLimits(t *testing.T) {
 			{allswell.MaxOrder, "", "g", "g: a b c · h: · : d"},
 			{-allswell.MaxOrder, "g", "", "h: · g: a b c · : d"},
 		} {
-			must(w.ChangeGroup(w.ctx, w.ws, "acme", "g", allswell.GroupChange{Order: &c.order}))(w)
+			must(w.Groups().Change(w.ctx, w.ws, "acme", "g", func(g *allswell.Group) error { g.Order = c.order; return nil }, allswell.Precondition{}))(w)
 			_, tag := o.now()
 			must(w.PlaceGroup(w.ctx, w.ws, "acme", "h", allswell.Place{Before: o.ids[c.before], After: o.ids[c.after], Order: tag}))(w)
 			if order, _ := o.now(); order != c.want {

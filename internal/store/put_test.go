@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -276,7 +277,7 @@ func TestPutSetsAStatusThatACauseGives(t *testing.T) {
 // the request has one. All that a request changes is one audit entry.
 func TestPutKeepsTheGroup(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		group := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w)
+		group := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
 		for _, c := range []struct {
 			n    allswell.NewComponent
 			want string
@@ -292,7 +293,7 @@ func TestPutKeepsTheGroup(t *testing.T) {
 		}
 		before := w.audited()
 		x := mustPut(w.PutComponent(w.ctx, w.ws, "acme", "x", allswell.NewComponent{Name: "y", Status: allswell.StatusDegraded, GroupID: "g"}, allswell.Precondition{}))(w)
-		w.ok(w.DeleteGroup(w.ctx, w.ws, "", group.ID))
+		w.ok(w.Groups().Delete(w.ctx, w.ws, "", group.ID, allswell.Precondition{}))
 		want := []string{
 			`update component {"group":"","name":"x","status":"operational"} {"group":"` + group.ID + `","name":"y","status":"degraded"}`,
 			`delete group {"components":["` + x.ID + `"],"name":"g","order":0,"slug":"g"} {}`,
@@ -327,7 +328,7 @@ func TestSlugsOfLongNames(t *testing.T) {
 				want = allswell.NumberedSlug(want, n)
 			}
 			c := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: name}))(w)
-			g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: name}))(w)
+			g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: name})))(w)
 			m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: name, Interval: time.Hour, Page: "acme"}))(w)
 			for kind, got := range map[string]string{"component": c.Slug, "group": g.Slug, "monitor": m.Slug} {
 				if got != want {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -243,11 +244,11 @@ func (r *rivals) act(s *store.Store, name string) {
 	case 10:
 		verb = "group"
 		var g allswell.Group
-		if g, err = s.CreateGroup(r.ctx, r.ws, "acme", allswell.NewGroup{Name: "g"}); err == nil {
+		if g, err = s.Groups().Create(r.ctx, r.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})); err == nil {
 			_, err = s.EditComponent(r.ctx, r.ws, "", component, allswell.ComponentEdit{GroupID: &g.ID})
 		}
 		if err == nil {
-			err = s.DeleteGroup(r.ctx, r.ws, "", g.ID)
+			err = s.Groups().Delete(r.ctx, r.ws, "", g.ID, allswell.Precondition{})
 		}
 	}
 	r.fine(verb, err)

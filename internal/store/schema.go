@@ -18,8 +18,14 @@ var migrations embed.FS
 
 // schema is the schema of this version.
 var schema = database.Schema{
-	Files:  migrations,
-	Funcs:  map[int64]func(context.Context, *sql.Tx) error{14: addSlugs, 87: hideSecretsOfChannels},
+	Files: migrations,
+	Funcs: map[int64]func(context.Context, *sql.Tx) error{
+		14: addSlugs(
+			slugged{"component_groups", "page_id", "group"}, slugged{"components", "page_id", "component"}, slugged{"monitors", "workspace_id", "monitor"},
+		),
+		87: hideSecretsOfChannels,
+		91: addSlugs(slugged{"incident_templates", "workspace_id", "template"}),
+	},
 	Tables: []string{"monitors", "outages"},
 }
 
@@ -44,23 +50,26 @@ func Restore(ctx context.Context, dsn, path string, progress database.Progress) 
 	return database.Restore(ctx, dsn, path, schema, progress)
 }
 
-// addSlugs is migration 14. It gives every group, component and monitor a slug made
-// from its name; the oldest of those with the same name gets the one without a number.
-func addSlugs(ctx context.Context, tx *sql.Tx) error {
-	for _, table := range []struct{ name, scope, fallback string }{
-		{"component_groups", "page_id", "group"}, {"components", "page_id", "component"}, {"monitors", "workspace_id", "monitor"},
-	} {
-		if _, err := tx.ExecContext(ctx, `ALTER TABLE `+table.name+` ADD COLUMN slug TEXT`); err != nil {
-			return err
+// slugged is a table that gets slugs, which are unique within a scope.
+type slugged struct{ name, scope, fallback string }
+
+// addSlugs returns a migration. It gives every row of some tables a slug made from its name; the oldest of those with the
+// same name gets the one without a number.
+func addSlugs(tables ...slugged) func(context.Context, *sql.Tx) error {
+	return func(ctx context.Context, tx *sql.Tx) error {
+		for _, table := range tables {
+			if _, err := tx.ExecContext(ctx, `ALTER TABLE `+table.name+` ADD COLUMN slug TEXT`); err != nil {
+				return err
+			}
+			if err := fillSlugs(ctx, tx, table.name, table.scope, table.fallback); err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, fmt.Sprintf(`CREATE UNIQUE INDEX %s_slug ON %s (%s, slug)`, table.name, table.name, table.scope)); err != nil {
+				return err
+			}
 		}
-		if err := fillSlugs(ctx, tx, table.name, table.scope, table.fallback); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, fmt.Sprintf(`CREATE UNIQUE INDEX %s_slug ON %s (%s, slug)`, table.name, table.name, table.scope)); err != nil {
-			return err
-		}
+		return nil
 	}
-	return nil
 }
 
 // fillSlugs gives the rows of a table slugs that are unique within their scope.

@@ -21,7 +21,7 @@ func (w *world) things() things {
 	w.Helper()
 	x := things{slug: "acme", page: w.page.ID, component: w.component.ID, monitor: w.monitor.ID, token: tokensIn(w, w.ws)[0].ID}
 	must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: ptr("status.example.com")}}))(w)
-	x.group = must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w).ID
+	x.group = must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w).ID
 	x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("m")}))(w).ID
 	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", Updates: []allswell.MaintenanceUpdate{{Message: "m"}}, ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: allswell.ComponentRefs(x.component)})))(w).ID
 	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusDegraded}}))(w)
@@ -29,7 +29,7 @@ func (w *world) things() things {
 	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w).ID
 	_, _, err := w.PutPostmortem(w.ctx, w.ws, x.incident, allswell.PostmortemInput{Body: "p"}, allswell.Precondition{})
 	w.ok(err)
-	x.template = must(w.CreateIncidentTemplate(w.ctx, w.ws, allswell.IncidentTemplateChange{Name: ptr("t"), Title: ptr("t")}))(w).ID
+	x.template = must(w.IncidentTemplates().Create(w.ctx, w.ws, "", resource.IncidentTemplate.From(allswell.IncidentTemplate{Name: "t", Title: "t"})))(w).ID
 	x.update = must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.NewIncidentUpdate{Message: "more"}))(w).ID
 	w.fanOut()
 	x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
@@ -142,11 +142,11 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 
 // reading are the methods in the table that change nothing.
 var reading = []string{
-	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates", "Update", "IncidentTemplates", "IncidentTemplate",
+	"AuditLog", "Tokens", "Pages", "Page", "Components", "Component", "Incidents", "Incident", "Updates", "Update", "IncidentTemplates", "IncidentTemplate",
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers", "SubscribersBefore",
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
-	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "Warnings", "IncidentNotes", "MemberSessions", "Announcements.List", "Announcements.Get",
+	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "Warnings", "IncidentNotes", "MemberSessions", "Announcements.List", "Announcements.Get", "Groups.List", "Groups.Get", "IncidentTemplates.List", "IncidentTemplates.Get",
 	"Postmortem", "Search", "PingKey", "CheckResults", "AlertChannels", "AlertChannel", "AlertChannelWithSecrets", "ChannelMessages", "AlertRules", "AlertRule", "OnCallSchedules", "OnCallSchedule",
 	"Silences", "Silence", "Alerts", "AlertList", "AlertCounts", "Alert", "ForecastAlert", "MonitorCheck", "MonitorFamily", "CheckStatistics",
 }

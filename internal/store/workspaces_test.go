@@ -36,8 +36,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"ChangePassword": nil, "Sessions": nil, "EndSession": nil, "EndOtherSessions": nil, "ConfirmSession": nil, "ChangeUser": nil, "SwitchWorkspace": nil, "Factors": nil, "SetAuthenticator": nil, "RenewRecoveryCodes": nil, "RemoveAuthenticator": nil, "Passkeys": nil, "AddPasskey": nil, "RenamePasskey": nil, "RemovePasskey": nil, "ConfirmWithPasskey": nil, // of the user alone
 	"AdvanceAlerts": nil, "ClaimMessages": nil, "SaveMessageResult": nil, "OnAlertsPending": nil, "Waiting": nil, "TakeChannelTests": nil, "RecordWeeklyTest": nil, "RecordRequestedTest": nil, "TakeConfirmations": nil, "ConfirmationSent": nil, // over all
 	"FindConfirmation": nil, "ConfirmAddress": nil, "AlertThread": nil, "ThreadChannel": nil, "AcknowledgeThread": nil, "OnCallCalendar": nil, // public, by key
-	"Announcements.PageID": nil,                                                            // of an object that was loaded
-	"AllMonitors":          nil, "Events": nil, "Gaps": nil, "Pools": nil, "SetFault": nil, // these tests' own
+	"AllMonitors": nil, "Events": nil, "Gaps": nil, "Pools": nil, "SetFault": nil, // these tests' own
 
 	"IssueToken": func(s *store.Store, ctx context.Context, _ allswell.Actor, x things) error {
 		_, err := s.IssueToken(ctx, allswell.Actor{WorkspaceID: "ws_nobody"}, allswell.NewToken{Name: "x", Scope: allswell.ScopeRead})
@@ -104,21 +103,6 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"DeletePage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeletePage(ctx, ws, x.slug)
 	},
-	"Groups": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.Groups(ctx, ws, x.slug, store.Filter{}, firstHundred)
-		return err
-	},
-	"CreateGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CreateGroup(ctx, ws, x.slug, allswell.NewGroup{Name: "x"})
-		return err
-	},
-	"ChangeGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangeGroup(ctx, ws, "", x.group, allswell.GroupChange{Name: ptr("x")})
-		return err
-	},
-	"DeleteGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		return s.DeleteGroup(ctx, ws, "", x.group)
-	},
 	"Components": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Components(ctx, ws, x.slug, store.ComponentFilter{}, firstHundred)
 		return err
@@ -168,25 +152,6 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"Update": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Update(ctx, ws, x.incident, x.update)
 		return err
-	},
-	"IncidentTemplates": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		all, _, err := s.IncidentTemplates(ctx, ws, x.slug, firstHundred)
-		return none(len(all), err, false)
-	},
-	"IncidentTemplate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.IncidentTemplate(ctx, ws, x.template)
-		return err
-	},
-	"CreateIncidentTemplate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CreateIncidentTemplate(ctx, ws, allswell.IncidentTemplateChange{Page: &x.slug, Name: ptr("x"), Title: ptr("x")})
-		return refused(err, "page")
-	},
-	"ChangeIncidentTemplate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangeIncidentTemplate(ctx, ws, x.template, allswell.IncidentTemplateChange{Name: ptr("y")}, allswell.Precondition{})
-		return err
-	},
-	"DeleteIncidentTemplate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		return s.DeleteIncidentTemplate(ctx, ws, x.template, allswell.Precondition{})
 	},
 	"AlertChannels": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		all, _, err := s.AlertChannels(ctx, ws, firstHundred)
@@ -370,25 +335,6 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"Maintenances": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Maintenances(ctx, ws, x.slug, "", firstHundred)
 		return err
-	},
-	"Announcements.List": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.Announcements().List(ctx, ws, x.slug, firstHundred)
-		return err
-	},
-	"Announcements.Get": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.Announcements().Get(ctx, ws, x.announcement)
-		return err
-	},
-	"Announcements.Create": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.Announcements().Create(ctx, ws, x.slug, resource.Announcement.From(allswell.Announcement{Title: "x"}))
-		return err
-	},
-	"Announcements.Change": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.Announcements().Change(ctx, ws, x.announcement, func(a *allswell.Announcement) error { a.Title = "x"; return nil }, allswell.Precondition{})
-		return err
-	},
-	"Announcements.Delete": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		return s.Announcements().Delete(ctx, ws, x.announcement, allswell.Precondition{})
 	},
 	"Maintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Maintenance(ctx, ws, x.maintenance)

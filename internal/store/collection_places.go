@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
+)
+
+// place is what the objects of a resource are in: pages, or the workspace.
+type place[T any] struct {
+	// list returns the rest of a statement, from FROM on, that selects the objects in a page.
+	list func(ctx context.Context, s *Store, actor allswell.Actor, in string) (from string, args []any, err error)
+	// find returns the rest of a statement, from WHERE on, that selects an object.
+	find func(actor allswell.Actor, in, ref string) (where string, args []any, err error)
+	// begin puts a new object into a page, which is locked.
+	begin func(t *tx, actor allswell.Actor, in string, v *T) error
+	// lock locks an object that is to be changed.
+	lock func(t *tx, actor allswell.Actor, v *T, id string) error
+	// siblings returns the rest of a statement, from FROM on, that selects the objects in the same page, or workspace,
+	// as one.
+	siblings func(v *T) (from string, args []any)
+
+	uniqueNames bool // no two of them have the same name
+}
+
+// onPages is the place of objects of pages. To change one is to change its page. slugs: they have slugs.
+func onPages[T any](table string, slugs bool, page func(*T) *string) place[T] {
+	return place[T]{
+		list: func(ctx context.Context, s *Store, actor allswell.Actor, in string) (string, []any, error) {
+			p, err := s.pageOf(ctx, actor, in)
+			return `FROM ` + table + ` WHERE page_id = $1`, []any{p.ID}, err
+		},
+		find: func(actor allswell.Actor, in, ref string) (string, []any, error) {
+			if !slugs && allswell.ValidSlug(ref) {
+				return "", nil, allswell.ErrNotFound
+			}
+			where, args := objectOf(actor, in, ref)
+			return where, args, nil
+		},
+		begin: func(t *tx, actor allswell.Actor, in string, v *T) error {
+			p, err := t.pageBySlug(actor, in)
+			if err != nil {
+				return err
+			}
+			*page(v) = p.ID
+			return t.bumpVersion(p.ID)
+		},
+		lock:     func(t *tx, _ allswell.Actor, v *T, _ string) error { return t.bumpVersion(*page(v)) },
+		siblings: func(v *T) (string, []any) { return `FROM ` + table + ` WHERE page_id = $1`, []any{*page(v)} },
+	}
+}
+
+// inWorkspace is the place of objects of workspaces with names that are unique there. An object is given by its id, which
+// begins with a prefix, its slug or its name. read and change are the rights of those that are not limited to pages.
+func inWorkspace[T any](table, prefix string, workspace func(*T) *string, read, change rights.Operation) place[T] {
+	return place[T]{
+		uniqueNames: true,
+		list: func(_ context.Context, _ *Store, actor allswell.Actor, _ string) (string, []any, error) {
+			return `FROM ` + table + ` WHERE workspace_id = $1`, []any{actor.WorkspaceID}, read.CheckLimit(actor)
+		},
+		find: func(actor allswell.Actor, _, ref string) (string, []any, error) {
+			return `WHERE workspace_id = $1 AND ` + refersTo(ref, prefix, 2), []any{actor.WorkspaceID, ref}, read.CheckLimit(actor)
+		},
+		begin: func(_ *tx, actor allswell.Actor, _ string, v *T) error {
+			*workspace(v) = actor.WorkspaceID
+			return change.CheckLimit(actor)
+		},
+		lock: func(t *tx, actor allswell.Actor, _ *T, id string) error {
+			if err := change.CheckLimit(actor); err != nil {
+				return err
+			}
+			_, err := t.ids(`SELECT id FROM `+table+` WHERE id = $1 FOR UPDATE`, id)
+			return err
+		},
+		siblings: func(v *T) (string, []any) { return `FROM ` + table + ` WHERE workspace_id = $1`, []any{*workspace(v)} },
+	}
+}
+
+// refersTo returns a condition on the object of a workspace to which a reference in parameter n refers: its id, its slug or
+// its name. The one with the slug comes first.
+func refersTo(ref, prefix string, n int) string {
+	if strings.HasPrefix(ref, prefix) {
+		return fmt.Sprintf(`id = $%d`, n)
+	}
+	return fmt.Sprintf(`(slug = $%[1]d OR name = $%[1]d) ORDER BY CASE WHEN slug = $%[1]d THEN 0 ELSE 1 END LIMIT 1`, n)
+}

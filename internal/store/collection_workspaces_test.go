@@ -1,0 +1,53 @@
+package store_test
+
+import (
+	"context"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
+	"github.com/allswell/allswell/internal/store"
+)
+
+func init() {
+	addVerbs("Announcements", resource.Announcement, (*store.Store).Announcements, func(x things) string { return x.announcement },
+		func(things) allswell.Announcement { return allswell.Announcement{Title: "x"} }, "")
+	addVerbs("Groups", resource.Group, (*store.Store).Groups, func(x things) string { return x.group },
+		func(things) allswell.Group { return allswell.Group{Name: "x"} }, "")
+	addVerbs("IncidentTemplates", resource.IncidentTemplate, (*store.Store).IncidentTemplates, func(x things) string { return x.template },
+		func(x things) allswell.IncidentTemplate {
+			return allswell.IncidentTemplate{Page: x.slug, Name: "x", Title: "x"}
+		}, "page")
+}
+
+// addVerbs adds the methods of a collection to the verbs. id is the id of an object of another workspace, and example one
+// that refers to others there, if it can; then reference is the field that must be refused.
+func addVerbs[T any](
+	name string, r *field.Resource[T], objects func(*store.Store) store.Collection[T], id func(things) string,
+	example func(things) T, reference string,
+) {
+	verbs[name+".UniqueNames"] = nil // it reads nothing
+	verbs[name+".List"] = func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		all, _, err := objects(s).List(ctx, ws, x.slug, store.Filter{}, firstHundred)
+		return none(len(all), err, false)
+	}
+	verbs[name+".Get"] = func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := objects(s).Get(ctx, ws, "", id(x))
+		return err
+	}
+	verbs[name+".Create"] = func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := objects(s).Create(ctx, ws, x.slug, r.From(example(x)))
+		return refused(err, reference)
+	}
+	verbs[name+".Change"] = func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := objects(s).Change(ctx, ws, "", id(x), r.From(example(x)), allswell.Precondition{})
+		return err
+	}
+	verbs[name+".Put"] = func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := objects(s).Put(ctx, ws, "", id(x), r.From(example(x)), allswell.Precondition{})
+		return err
+	}
+	verbs[name+".Delete"] = func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return objects(s).Delete(ctx, ws, "", id(x), allswell.Precondition{})
+	}
+}
