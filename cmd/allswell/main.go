@@ -80,7 +80,8 @@ func program() console.Program {
 		Commands: &commands{
 			Subscriber: cli.NewSubscriberCommands(),
 			Monitor:    cli.NewMonitorCommands(),
-			Channel:    cli.NewChannelCommands(), Announcement: cli.NewAnnouncementCommands(), Group: cli.NewGroupCommands(), Template: cli.NewTemplateCommands(),
+			Channel:    cli.NewChannelCommands(), Announcement: cli.NewAnnouncementCommands(), Maintenance: cli.NewMaintenanceCommands(),
+			Group: cli.NewGroupCommands(), Template: cli.NewTemplateCommands(),
 			Complete: completion.CandidatesCommand{Values: cli.CompletionValues()},
 		},
 		Name: "allswell",

@@ -169,7 +169,7 @@ func TestUsage(t *testing.T) {
 		{"page create --name 日本 --token x", console.ExitUsage, `no slug can be made from the name "日本": give one with --slug`},
 		{"monitor create --token x --name x --page x --interval 1y", console.ExitUsage, "--interval: must be in whole seconds: with the units w, d, h, m and s, such as 30s, 5m, 25h, 2d or 1d12h"},
 		{"monitor create --token x --name x --page x --interval 300", console.ExitUsage, "--interval: needs a unit, such as 300s, 300m, 300h or 300d"},
-		{"maintenance create --token x --title x --page x --in 2d --for 1h --remind 30d", console.ExitUsage, "--remind must be from 1s to 14 days; --no-reminder sends none"},
+		{"maintenance create --token x --title x --page x --in 2d --for 1h --remind 30d", console.ExitUsage, "--remind must be from 1s to 14 days, or give --no-reminder"},
 		{"--wide page list Foo", console.ExitUsage, "allswell: unexpected argument Foo"},
 		{"--nonsense page list", console.ExitUsage, "unknown flag --nonsense"},
 		{"--help page", console.ExitDone, "Usage: allswell page <command>"},

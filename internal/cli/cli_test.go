@@ -55,7 +55,10 @@ func against(t *testing.T, server http.HandlerFunc, args ...string) (status int,
 	defer s.Close()
 	var out, errs bytes.Buffer
 	args = append(args, "--server="+s.URL, "--token=hunter2")
-	program := console.Program{Commands: &testCommands{Subscriber: NewSubscriberCommands(), Monitor: NewMonitorCommands(), Channel: NewChannelCommands(), Announcement: NewAnnouncementCommands(), Group: NewGroupCommands(), Template: NewTemplateCommands()}, Name: "allswell", Variables: HelpVariables(), Message: Message, BeforeHelp: NarrowHelp}
+	program := console.Program{Commands: &testCommands{
+		Subscriber: NewSubscriberCommands(), Monitor: NewMonitorCommands(), Channel: NewChannelCommands(), Announcement: NewAnnouncementCommands(),
+		Group: NewGroupCommands(), Template: NewTemplateCommands(), Maintenance: NewMaintenanceCommands(),
+	}, Name: "allswell", Variables: HelpVariables(), Message: Message, BeforeHelp: NarrowHelp}
 	c := &console.Console{Ctx: t.Context(), In: strings.NewReader("from standard input\n"), Out: &out, Err: &errs}
 	status = program.Run(c, args, nil)
 	stdout, stderr = strings.ReplaceAll(out.String(), s.URL, "URL"), strings.ReplaceAll(errs.String(), s.URL, "URL")

@@ -9,6 +9,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/timeinput"
 )
@@ -27,6 +28,14 @@ type MaintenanceCommands struct {
 	End    maintenanceEnd    `cmd:"" help:"End maintenance now, before its time."`
 	Cancel maintenanceCancel `cmd:"" help:"Cancel maintenance that has not ended. It is deleted, and subscribers are notified."`
 	Delete maintenanceDelete `cmd:"" help:"Delete maintenance with its updates. If it has not ended, this cancels it."`
+}
+
+// NewMaintenanceCommands returns the commands, with flags for fields. Those for times are by hand, because the end can be
+// given as a duration.
+func NewMaintenanceCommands() (c MaintenanceCommands) {
+	c.Create.resourceFlags = newResourceFlags(resource.Maintenance.Infos("title", "message", "remind_before", "components"), true)
+	c.Edit.resourceFlags = newResourceFlags(resource.Maintenance.Infos("title", "remind_before", "components"), false)
+	return c
 }
 
 // span is embedded by the commands that set the time of maintenance.
@@ -61,47 +70,15 @@ func (s span) end(c *commandContext, page *pageFlag, beginning time.Time) (*time
 	return nil, nil
 }
 
-// reminder is embedded by the commands that set when subscribers are reminded.
-type reminder struct {
-	Remind     *timeinput.Duration `xor:"remind" placeholder:"DURATION" help:"Time between the reminder of subscribers and the beginning, at most 14d. New maintenance: 1d by default."`
-	NoReminder bool                `xor:"remind" help:"Send no reminder."`
-}
-
-// before returns the time between the reminder and the beginning; nil if it is not given.
-func (r reminder) before() (*client.Seconds, error) {
-	switch {
-	case r.NoReminder:
-		return new(client.Seconds(0)), nil
-	case r.Remind != nil && (*r.Remind <= 0 || time.Duration(*r.Remind) > allswell.MaxRemindBefore):
-		return nil, console.UsageErrorf("--remind must be from 1s to %s; --no-reminder sends none", allswell.FormatDuration(allswell.MaxRemindBefore))
-	}
-	return secondsOf(r.Remind), nil
-}
-
-// secondsOf returns a duration as the API has it; nil if it is not given.
-func secondsOf(d *timeinput.Duration) *client.Seconds {
-	if d == nil {
-		return nil
-	}
-	return new(client.SecondsOf(time.Duration(*d)))
-}
-
 type maintenanceCreate struct {
 	pageFlag
-	Title      string   `required:"" placeholder:"TEXT" help:"Title of the maintenance, at most 255 characters."`
-	Message    *string  `placeholder:"TEXT" help:"First update; - reads it from standard input."`
-	Components []string `name:"component" sep:"none" placeholder:"COMPONENT" help:"Id, name or slug of an affected component; repeatable."`
+	resourceFlags
 	span
-	reminder
 }
 
 func (cmd *maintenanceCreate) Run(c *commandContext) error {
 	if cmd.At == nil && cmd.In == nil || cmd.Until == nil && cmd.For == nil {
 		return console.UsageErrorf("give the beginning, with --at or --in, and the end, with --until or --for")
-	}
-	remind, err := cmd.before()
-	if err != nil {
-		return err
 	}
 	if err := cmd.choose(c); err != nil {
 		return err
@@ -114,17 +91,12 @@ func (cmd *maintenanceCreate) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	message, err := c.message(cmd.Message)
+	n, err := asInput[client.NewMaintenance](cmd.given(c, &cmd.pageFlag))
 	if err != nil {
 		return err
 	}
-	components, err := c.components(cmd.Components, &cmd.pageFlag)
-	if err != nil {
-		return err
-	}
-	maintenance, err := c.api.CreateMaintenance(c.Ctx, cmd.Page, client.NewMaintenance{
-		Title: cmd.Title, Message: message, ScheduledFor: *from, ScheduledUntil: *until, Components: components, RemindBefore: remind,
-	})
+	n.ScheduledFor, n.ScheduledUntil = *from, *until
+	maintenance, err := c.api.CreateMaintenance(c.Ctx, cmd.Page, n)
 	return object(c, maintenance, err, func(m *client.Maintenance) {
 		c.Printf("The maintenance is %s, %s\n", console.Visible(m.ID), c.timesOf(m))
 		c.printAddress(cmd.Page, "/maintenances/"+m.ID)
@@ -242,26 +214,12 @@ func (cmd *maintenanceUpdate) Run(c *commandContext) error {
 
 type maintenanceEdit struct {
 	maintenanceArgument
-	Title        *string  `placeholder:"TEXT" help:"New title."`
-	Components   []string `name:"component" sep:"none" xor:"components" placeholder:"COMPONENT" help:"Id, name or slug of an affected component; repeatable. Replaces all others."`
-	NoComponents bool     `xor:"components" help:"Remove all components."`
-	reminder
+	resourceFlags
 }
 
 func (cmd *maintenanceEdit) Run(c *commandContext) error {
-	remind, err := cmd.before()
+	change, err := asInput[client.MaintenanceChange](cmd.given(c, &cmd.pageFlag))
 	if err != nil {
-		return err
-	}
-	change := client.MaintenanceChange{Title: cmd.Title, RemindBefore: remind}
-	if len(cmd.Components) > 0 || cmd.NoComponents {
-		ids, err := c.components(cmd.Components, &cmd.pageFlag)
-		if err != nil {
-			return err
-		}
-		change.Components = &ids
-	}
-	if err := checkNotEmpty(change); err != nil {
 		return err
 	}
 	id, err := cmd.id(c)

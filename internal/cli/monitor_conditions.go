@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
@@ -103,4 +104,12 @@ func (cmd *monitorWarnings) Run(c *commandContext) error {
 	return table(c, warnings, len(warnings), "No warnings.", []string{"TIME", "ENDED", "CONDITION", "RUN", "WARNING"}, func(w *client.Warning) []string {
 		return []string{console.Time(w.WarnedAt), timeOr(w.EndedAt, "-"), string(w.Condition), valueOr(w.RunID, "-"), w.Message}
 	})
+}
+
+// secondsOf returns a duration as the API has it; nil if it is not given.
+func secondsOf(d *timeinput.Duration) *client.Seconds {
+	if d == nil {
+		return nil
+	}
+	return new(client.SecondsOf(time.Duration(*d)))
 }

@@ -4,10 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/timeinput"
@@ -21,7 +25,7 @@ type resourceFlags struct {
 }
 
 // newResourceFlags returns the flags of fields for a command that creates an object, or for one that changes it. A field
-// that can be removed has a second flag then, with the prefix no-.
+// that can be removed has a second flag then, which begins with no-; a duration always has.
 func newResourceFlags(of []field.Info, create bool) resourceFlags {
 	var flags []reflect.StructField
 	add := func(i field.Info, name string, kind reflect.Type, tag string) {
@@ -32,19 +36,45 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 	}
 	for _, i := range of {
 		kind := reflect.PointerTo(i.Type)
-		if i.Kind == field.KindTime {
+		switch i.Kind {
+		case field.KindTime:
 			kind = reflect.TypeFor[*timeinput.Moment]()
+		case field.KindDuration:
+			kind = reflect.TypeFor[*timeinput.Duration]()
+		case field.KindComponents:
+			kind = reflect.TypeFor[[]string]()
+		}
+		if i.Sent {
+			kind = i.Type
 		}
 		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q`, i.FlagName(), resourcePlaceholder(i), resourceHelp(i, create))
 		if create && i.Required {
 			tag += ` required:""`
 		}
+		if i.Kind == field.KindComponents {
+			tag += ` sep:"none"`
+		}
 		add(i, "", kind, tag)
-		if !create && i.Nullable {
-			add(i, "No", reflect.TypeFor[bool](), fmt.Sprintf(`name:%q help:%q`, i.NoFlagName(), "As if --"+i.FlagName()+" had not been given: "+i.Empty+"."))
+		if no := removalHelp(i, create); no != "" {
+			add(i, "No", reflect.TypeFor[bool](), fmt.Sprintf(`name:%q help:%q`, i.NoFlagName(), no))
 		}
 	}
 	return resourceFlags{kong.Plugins{reflect.New(reflect.StructOf(flags)).Interface()}, of}
+}
+
+// removalHelp returns the help of the flag that removes the value of a field; "": there is none.
+func removalHelp(i field.Info, create bool) string {
+	switch {
+	case i.Kind == field.KindDuration:
+		return strings.ToUpper(i.Empty[:1]) + i.Empty[1:] + "."
+	case create:
+		return ""
+	case i.Kind == field.KindComponents:
+		return "Remove all components."
+	case i.Nullable:
+		return "As if --" + i.FlagName() + " had not been given: " + i.Empty + "."
+	}
+	return ""
 }
 
 func resourcePlaceholder(i field.Info) string {
@@ -59,6 +89,10 @@ func resourcePlaceholder(i field.Info) string {
 		return "SLUG"
 	case field.KindLine:
 		return "NAME"
+	case field.KindDuration:
+		return "DURATION"
+	case field.KindComponents:
+		return "COMPONENT"
 	}
 	return "TEXT"
 }
@@ -78,6 +112,17 @@ func resourceHelp(i field.Info, create bool) string {
 		help += ": " + choices(i)
 	case field.KindTime:
 		help += ", such as 2026-11-24 22:00 or tomorrow 22:00 in the page's time zone"
+	case field.KindDuration:
+		help += ", at most " + allswell.FormatDuration(i.Longest)
+		if n, err := strconv.Atoi(i.Default); create && err == nil {
+			help += ". By default " + allswell.FormatDuration(time.Duration(n)*time.Second)
+		}
+		create = false // an empty value is not the default
+	case field.KindComponents:
+		help += ", by id, name or slug; repeatable"
+		if !create {
+			help += ". Replaces all others"
+		}
 	}
 	if create && i.Empty != "" {
 		help += ". By default " + i.Empty
@@ -111,7 +156,12 @@ func (f resourceFlags) given(c *commandContext, page *pageFlag) (map[string]any,
 	values := reflect.ValueOf(f.Plugins[0]).Elem()
 	for _, i := range f.of {
 		if no := values.FieldByName("No" + field.GoName(i.Name)); no.IsValid() && no.Bool() {
-			given[i.Name] = nil
+			switch given[i.Name] = nil; i.Kind {
+			case field.KindDuration:
+				given[i.Name] = 0
+			case field.KindComponents:
+				given[i.Name] = []string{}
+			}
 		}
 		var err error
 		switch value := values.FieldByName(field.GoName(i.Name)); {
@@ -120,6 +170,14 @@ func (f resourceFlags) given(c *commandContext, page *pageFlag) (map[string]any,
 			given[i.Name], err = c.message(value.Interface().(*string))
 		case i.Kind == field.KindTime:
 			given[i.Name], err = c.moment(*value.Interface().(*timeinput.Moment), page)
+		case i.Kind == field.KindDuration:
+			d := time.Duration(*value.Interface().(*timeinput.Duration))
+			if d < time.Second || d > i.Longest {
+				err = console.UsageErrorf("--%s must be from 1s to %s, or give --%s", i.FlagName(), allswell.FormatDuration(i.Longest), i.NoFlagName())
+			}
+			given[i.Name] = client.SecondsOf(d)
+		case i.Kind == field.KindComponents:
+			given[i.Name], err = c.components(value.Interface().([]string), page)
 		default:
 			given[i.Name] = value.Interface()
 		}

@@ -55,10 +55,10 @@ var Maintenance = field.New(field.Resource[maintenance]{
 			Doc("Time at which it ended").Empty("it has not ended"),
 		field.Duration("remind_before", allswell.MaxRemindBefore, func(m *maintenance) *time.Duration { return &m.RemindBefore }).
 			Default(func(m *maintenance, _ time.Time) { m.RemindBefore = allswell.DefaultRemindBefore }).
-			Doc("Time between the reminder of subscribers and the beginning").Empty("no reminder").
+			Doc("Time between the reminder of subscribers and the beginning").Empty("no reminder").Flag("remind").NoFlag("no-reminder").
 			Form("Reminder", "", ""),
 		field.Components("components", func(m *maintenance) *[]allswell.ComponentName { return &m.Components }).
-			Doc("Components that are under maintenance while it runs").
+			Doc("Components that are under maintenance while it runs").Flag("component").NoFlag("no-components").
 			Form("Components", "", ""),
 		field.Time("created_at", func(m *maintenance) *time.Time { return &m.CreatedAt }).ReadOnly(),
 		field.Time("updated_at", func(m *maintenance) *time.Time { return &m.UpdatedAt }).ReadOnly(),
