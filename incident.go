@@ -61,13 +61,6 @@ type Incident struct {
 	// Notified reports whether subscribers were notified of the incident: see NotifiedKind.
 	Notified bool
 
-	// Silent reports that the change in progress notifies nobody. It is not stored, except in the audit log.
-	Silent bool
-
-	// Merging is the title of the incident that the change in progress merges into this one. It is not stored, except in
-	// the audit log.
-	Merging string
-
 	Impact Impact
 
 	// ImpactDerived is set until a person gives the impact. Until then it follows the components: see
@@ -185,7 +178,7 @@ func checkAffectedComponents(bad *ValidationError, affected []AffectedComponent)
 // created in the state IncidentResolved is resolved.
 func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 	inc := Incident{
-		ID: id, PageID: pageID, Title: n.Title, DownMonitor: n.DownMonitor, Draft: n.Draft, Silent: n.Silent, Notified: !n.Draft && !n.Silent,
+		ID: id, PageID: pageID, Title: n.Title, DownMonitor: n.DownMonitor, Draft: n.Draft, Notified: !n.Draft && !n.Silent,
 		Impact: n.Impact, State: n.State,
 		CreatedAt: now, UpdatedAt: now, Affected: n.Affected,
 	}
@@ -449,22 +442,35 @@ func (i Incident) AuditObject() AuditObject {
 	fields := map[string]any{
 		"title": i.Title, "draft": i.Draft, "impact": i.Impact, "state": i.State, "resolved": i.Resolved, "resolved_at": resolvedAt, "components": affectedStatuses(i.Affected),
 	}
-	if i.Silent {
-		fields["notify"] = false
-	}
 	if i.Automatic() {
 		fields["taken_over"] = i.TakenOver
 	}
 	if i.MergedInto != "" {
 		fields["merged_into"] = i.MergedInto
 	}
-	if i.Merging != "" {
-		fields["merged_incident"] = i.Merging
-	}
 	if !i.RecordedAt.IsZero() {
 		fields["began_at"] = FormatTime(i.CreatedAt)
 	}
 	return AuditObject{Kind: ObjectIncident, ID: i.ID, Name: i.Title, Fields: fields}
+}
+
+// IncidentAction is an incident as an action leaves it, with what the audit log says of the action.
+type IncidentAction struct {
+	Incident
+	Silent bool   // nobody is notified
+	Merged string // the title of the incident that is merged into this one; "": none
+}
+
+// AuditObject returns the form of the incident in the audit log.
+func (a IncidentAction) AuditObject() AuditObject {
+	o := a.Incident.AuditObject()
+	if a.Silent {
+		o.Fields["notify"] = false
+	}
+	if a.Merged != "" {
+		o.Fields["merged_incident"] = a.Merged
+	}
+	return o
 }
 
 // affectedStatuses returns the affected components, sorted by id.

@@ -228,7 +228,6 @@ func (v *visit) updateIncident() error {
 // previewOfUpdate returns the preview of a change that adds an update.
 func (v *visit) previewOfUpdate(i store.ListedIncident, ch allswell.IncidentChange) (*incidentPreview, error) {
 	changed := i.Incident
-	changed.Silent = ch.Silent
 	changed.Apply(ch, v.now())
 	if ch.Affected != nil {
 		changed.Affected = *ch.Affected
@@ -240,7 +239,7 @@ func (v *visit) previewOfUpdate(i store.ListedIncident, ch allswell.IncidentChan
 			changed.Updates[len(changed.Updates)-1].CreatedAt = ch.At
 		}
 	}
-	return v.previewOf(allswell.Page{Slug: i.PageSlug}, changed)
+	return v.previewOf(allswell.Page{Slug: i.PageSlug}, changed, ch.Silent)
 }
 
 // changeIncident changes an incident. If somebody else was faster, it shows their change, and the form again.

@@ -217,7 +217,7 @@ func (v *visit) createIncident() error {
 		n.ID = id.String()
 	}
 	if a := f.Value("action"); a != actionDraft && a != actionPublish {
-		preview, err := v.previewOf(page, n.Open(page.ID, n.ID, "", v.now()))
+		preview, err := v.previewOf(page, n.Open(page.ID, n.ID, "", v.now()), n.Silent)
 		if err != nil {
 			return err
 		}
@@ -236,10 +236,10 @@ func (v *visit) createIncident() error {
 	return v.redirect(Path + "/incidents/" + i.ID)
 }
 
-// previewOf returns the preview of an incident of a page.
-func (v *visit) previewOf(page allswell.Page, i allswell.Incident) (*incidentPreview, error) {
+// previewOf returns the preview of an incident of a page. silent: nobody is notified.
+func (v *visit) previewOf(page allswell.Page, i allswell.Incident, silent bool) (*incidentPreview, error) {
 	p := &incidentPreview{Incident: i, Audience: audienceText(nil)}
-	if !i.Silent {
+	if !silent {
 		counts, err := v.incidentAudience(page.Slug, i)
 		if err != nil {
 			return nil, err

@@ -83,7 +83,7 @@ func (s *Store) MergeIncident(ctx context.Context, actor allswell.Actor, id, int
 		if err := t.saveIncident(target); err != nil {
 			return i, err
 		}
-		target.Merging, i.MergedInto, i.Silent = i.Title, target.ID, true
+		i.MergedInto = target.ID
 		i.Apply(allswell.IncidentChange{State: new(allswell.IncidentResolved), Resolved: new(true)}, t.Now)
 		if err := t.removeCauses(i.ID, origin{}); err != nil {
 			return i, err
@@ -95,10 +95,10 @@ func (s *Store) MergeIncident(ctx context.Context, actor allswell.Actor, id, int
 		if _, err := t.Exec(`UPDATE subscribers SET incident_id = $1 WHERE incident_id = $2`, target.ID, i.ID); err != nil {
 			return i, err
 		}
-		if err := t.audit(actor, allswell.AuditUpdate, before, i); err != nil {
+		if err := t.audit(actor, allswell.AuditUpdate, before, allswell.IncidentAction{Incident: i, Silent: true}); err != nil {
 			return i, err
 		}
-		return i, t.audit(actor, allswell.AuditUpdate, beforeTarget, target)
+		return i, t.audit(actor, allswell.AuditUpdate, beforeTarget, allswell.IncidentAction{Incident: target, Merged: i.Title})
 	})
 }
 

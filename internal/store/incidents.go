@@ -171,7 +171,7 @@ func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug s
 			err = t.addCauses(i)
 		}
 		if err == nil {
-			err = t.audit(actor, allswell.AuditCreate, nil, i)
+			err = t.audit(actor, allswell.AuditCreate, nil, allswell.IncidentAction{Incident: i, Silent: n.Silent})
 		}
 		if err == nil && len(i.Updates) > 0 {
 			err = t.audit(actor, allswell.AuditCreate, nil, i.Updates[0])
@@ -212,7 +212,6 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 	}
 	i := n.Open(pageID, id.String(), allswell.NewID(allswell.PrefixUpdate, t.Now), t.Now)
 	i.OutageID = from.outageID
-	_, i.Notified = i.NotifiedKind(allswell.EventIncidentCreated)
 	if err := t.bumpVersion(pageID); err != nil {
 		return i, err
 	}
@@ -234,6 +233,9 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 		if err := t.saveUpdate(*first); err != nil {
 			return i, err
 		}
+	}
+	if n.Silent {
+		return i, nil
 	}
 	return i, t.emitIncident(allswell.EventIncidentCreated, i, first, from)
 }
@@ -287,7 +289,6 @@ func (s *Store) PublishIncident(ctx context.Context, actor allswell.Actor, id st
 		}
 		before := i
 		i.Publish(t.Now)
-		i.Silent = silent
 		i.Updates, err = database.Query(t.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, i.ID)
 		if err != nil || !before.Draft {
 			return i, err
@@ -305,13 +306,16 @@ func (s *Store) PublishIncident(ctx context.Context, actor allswell.Actor, id st
 		}
 		from := origin{outageID: i.OutageID}
 		from.monitorID, err = database.One(t.Session, database.ScanString, `SELECT monitor_id FROM outages WHERE id = $1`, i.OutageID)
-		if err == nil || errors.Is(err, allswell.ErrNotFound) { // the monitor may be deleted
+		if errors.Is(err, allswell.ErrNotFound) { // the monitor may be deleted
+			err = nil
+		}
+		if err == nil && !silent {
 			err = t.emitIncident(allswell.EventIncidentCreated, i, newest, from)
 		}
 		if err != nil {
 			return i, err
 		}
-		return i, t.audit(actor, allswell.AuditUpdate, before, i)
+		return i, t.audit(actor, allswell.AuditUpdate, before, allswell.IncidentAction{Incident: i, Silent: silent})
 	}, save...)
 }
 
@@ -366,9 +370,7 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 	if resolvedNow {
 		kind = allswell.EventIncidentResolved
 	}
-	changed := i
-	changed.Silent = ch.Silent && resolvedNow
-	i.Silent = ch.Silent
+	changed := allswell.IncidentAction{Incident: i, Silent: ch.Silent && resolvedNow}
 	var added *allswell.IncidentUpdate
 	add := ch.Message != nil
 	if add && !ch.RepeatUpdate {
@@ -376,12 +378,12 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 	}
 	if add {
 		_, notified := i.NotifiedKind(kind)
-		if u, err = t.addUpdate(&i, *ch.Message, allswell.SystemMessage{}, notified, asOf{ch.At, stateThen}); err != nil {
+		if u, err = t.addUpdate(&i, *ch.Message, allswell.SystemMessage{}, notified && !ch.Silent, asOf{ch.At, stateThen}); err != nil {
 			return i, u, err
 		}
 		added = &u
 	}
-	if resolvedNow || added != nil {
+	if !ch.Silent && (resolvedNow || added != nil) {
 		err = t.emitIncident(kind, i, added, origin{})
 	}
 	if err == nil {
