@@ -109,13 +109,17 @@ func destination(to any, null bool) any {
 		return duration{to}
 	case *[]string:
 		return listOf[string]{to}
+	case *string:
+		if null {
+			return text{to}
+		}
 	case *int:
 		if null {
 			return number{to}
 		}
 	default:
-		if v := reflect.ValueOf(to).Elem(); null && v.Kind() == reflect.String {
-			return text{v.Addr().Convert(reflect.TypeFor[*string]()).Interface().(*string)}
+		if null && reflect.TypeOf(to).Elem().Kind() == reflect.String { // a named type of strings
+			return text{reflect.ValueOf(to).Convert(reflect.TypeFor[*string]()).Interface().(*string)}
 		}
 	}
 	return to
