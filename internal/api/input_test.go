@@ -56,8 +56,6 @@ var (
 		{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10},
 		{"auto_incidents", choice, false, 0}, {"visibility", choice, false, 0}, {"home", boolean, false, 0},
 		{"webhook_sign_ups", boolean, false, 0}, {"response_times", boolean, false, 0}, {"languages", tags, false, 0}, {"custom_css", freeText, false, allswell.MaxCustomCSS}}
-	templateFields = []inputField{{"name", text, true, 255}, {"title", text, true, 255}, {"page", reference, false, 0}, {"impact", choice, false, 0},
-		{"state", choice, false, 0}, {"message", freeText, false, 25000}}
 	componentFields = []inputField{{"name", text, true, 255}, {"description", freeText, false, 1000}, {"order", integer, false, 0},
 		{"group", reference, false, 0}, {"hidden", boolean, false, 0}}
 	monitorFields = []inputField{{"name", text, true, 255}, {"interval", integer, false, 0}, {"grace", integer, false, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},
