@@ -35,7 +35,10 @@ func newTable[T any](name string, r *field.Resource[T], others ...column[T]) *ta
 	for _, f := range r.Fields {
 		info := f.Info()
 		if name := info.Column(); name != "" {
-			columns = append(columns, column[T]{name: name, at: f.Pointer, fixed: info.Kind == field.KindID || info.Name == "created_at"})
+			columns = append(columns, column[T]{
+				name: name, at: f.Pointer, fixed: info.Kind == field.KindID || info.Name == "created_at",
+				null: info.Kind == field.KindSlug, // a replica of an earlier version may add rows without one
+			})
 		}
 	}
 	t := tableOf(name, r.ID, columns)
