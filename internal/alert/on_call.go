@@ -119,6 +119,16 @@ func (o OnCall) turn(at time.Time) int {
 	return ((weeks % n) + n) % n
 }
 
+// FirstDay returns the StartsOn of a schedule whose first participant is on call at an instant: the day of the instant, or
+// the one before if the hand-over of that day is still to come.
+func (o OnCall) FirstDay(at time.Time) time.Time {
+	year, month, day := at.In(o.Location()).Date()
+	if o.week(o.handOver(year, month, day)) > o.week(at) {
+		day--
+	}
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
+
 // week returns the number of hand-overs from a fixed one until an instant.
 func (o OnCall) week(at time.Time) int {
 	last := o.lastHandOver(at)

@@ -107,3 +107,20 @@ func TestReplacedOverrides(t *testing.T) {
 		t.Errorf("of somebody who is no participant: %v", turns)
 	}
 }
+
+// TestFirstDay creates schedules at all hours of a week: the first participant is on call.
+func TestFirstDay(t *testing.T) {
+	for hour := range 7 * 24 {
+		at := time.Date(2026, 11, 30, hour, 0, 0, 0, time.UTC) // a Monday
+		o := OnCall{Zone: "Europe/Berlin", HandOverDay: "mon", HandOverAt: 9 * 60, Participants: []Participant{{Name: "Ada"}, {Name: "Bob"}}}
+		o.StartsOn = o.FirstDay(at)
+		local := at.In(o.Location())
+		want := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, time.UTC)
+		if local.Weekday() == time.Monday && local.Hour() < 9 {
+			want = want.AddDate(0, 0, -1)
+		}
+		if o.turn(at) != 0 || !o.StartsOn.Equal(want) {
+			t.Errorf("at %s: participant %d, from %s", at, o.turn(at), o.StartsOn)
+		}
+	}
+}

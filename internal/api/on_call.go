@@ -182,9 +182,12 @@ func (a *api) createOnCall(c *call) (store.Response, error) {
 	}
 	o.Require("name")
 	schedule := alert.OnCall{
-		Zone: "UTC", HandOverDay: "mon", HandOverAt: 9 * 60, StartsOn: a.now().UTC().Truncate(24 * time.Hour),
+		Zone: "UTC", HandOverDay: "mon", HandOverAt: 9 * 60,
 	}
 	readOnCall(o)(&schedule)
+	if schedule.StartsOn.IsZero() {
+		schedule.StartsOn = schedule.FirstDay(a.now())
+	}
 	schedule.Slug = orZero(o.Text("slug"))
 	if o.Given("slug") && !allswell.ValidSlug(schedule.Slug) {
 		o.Add("slug", "must have 1 to 63 characters: lower-case letters, digits and hyphens")

@@ -109,7 +109,7 @@ type onCallFlags struct {
 	Zone        *string  `placeholder:"ZONE" help:"Time zone of the hand-over, such as Europe/Berlin. Default: UTC."`
 	HandOverDay *string  `placeholder:"DAY" help:"Day of the hand-over: mon, tue, … Default: mon."`
 	HandOverAt  *string  `placeholder:"TIME" help:"Time of the hand-over. Default: 09:00."`
-	StartsOn    *string  `placeholder:"DATE" help:"A day in the week of the first participant, such as 2026-11-16. Default: today."`
+	StartsOn    *string  `placeholder:"DATE" help:"A day in the week of the first participant, such as 2026-11-16. By default that participant is on call now."`
 	Participant []string `placeholder:"NAME:CHANNEL,…" sep:"none" help:"Participant, who is on call in turn, with the ids or names of the participant's channels. Repeatable."`
 }
 

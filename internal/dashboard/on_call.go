@@ -283,7 +283,8 @@ func (v *visit) showNewOnCall() error {
 	if err != nil {
 		return err
 	}
-	o := alert.OnCall{Zone: zone.String(), HandOverDay: "mon", HandOverAt: 9 * 60, StartsOn: v.now().In(zone)}
+	o := alert.OnCall{Zone: zone.String(), HandOverDay: "mon", HandOverAt: 9 * 60}
+	o.StartsOn = o.FirstDay(v.now())
 	return v.answerOnCallForm(http.StatusOK, newForm(onCallValues(o)), alert.OnCall{}, false)
 }
 

@@ -30,7 +30,8 @@ func TestOnCallScreens(t *testing.T) {
 		owner.wants(owner.get("/admin/on-call"), http.StatusOK, "in weekly turns")
 		owner.wants(owner.get("/admin/on-call/new"), http.StatusOK, "Participants are notified on channels.")
 		phone, old := owner.phone("Phone", true), owner.phone("Old phone", false)
-		fields := []string{"name", "Ops", "zone", "Europe/Berlin", "hand_over_day", "mon", "hand_over_at", "09:00", "starts_on", s.now().Format(time.DateOnly), "rows", "4"}
+		first := alert.OnCall{Zone: "Europe/Berlin", HandOverDay: "mon", HandOverAt: 9 * 60}.FirstDay(s.now())
+		fields := []string{"name", "Ops", "zone", "Europe/Berlin", "hand_over_day", "mon", "hand_over_at", "09:00", "starts_on", first.Format(time.DateOnly), "rows", "4"}
 		participants := []string{"participants.0.name", "Bob", "participants.0.turn", "2", "participants.0.channels", old, "participants.1.name", "Ann", "participants.1.turn", "1", "participants.1.channels", phone}
 		create := func(fields ...string) answer { return owner.post("/admin/on-call/new", fields...) }
 		owner.wants(create("name", "", "zone", "Nowhere", "hand_over_at", "x", "starts_on", "x", "rows", "99999999"), http.StatusUnprocessableEntity, "The time must be such as 09:00.", "The day must be such as")
