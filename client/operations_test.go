@@ -25,7 +25,7 @@ type operation struct {
 	body, resource any
 }
 
-// operations are all operations of the API, those of described resources apart.
+// operations has the operations of the API. Those of described resources are added by init.
 var operations = map[string]operation{
 	"listPages":  {list((*client.Client).ListPages), nil, client.Page{}},
 	"createPage": {func(ctx context.Context, c *client.Client) error { return second(c.CreatePage(ctx, client.NewPage{})) }, client.NewPage{}, client.Page{}},

@@ -93,7 +93,7 @@ func (r resourceActions[T]) page(c *call) (string, error) {
 func (r resourceActions[T]) list(a *api, c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	page, filter := c.PathValue("pageSlug"), store.Filter{}
-	if r.OnPage && r.Describe().Slug {
+	if r.OnPage && r.HasSlug() {
 		filter = readFilter(q)
 	}
 	if r.byPage != "" {

@@ -19,7 +19,7 @@ type Description struct {
 // Describe returns the description of the resource.
 func (r *Resource[T]) Describe() Description {
 	d := Description{
-		Noun: r.Noun, Path: r.Path, Doc: r.Doc, OnPage: r.OnPage, Unique: r.Unique, Slug: r.slug != nil, Calls: r.Calls,
+		Noun: r.Noun, Path: r.Path, Doc: r.Doc, OnPage: r.OnPage, Unique: r.Unique, Slug: r.HasSlug(), Calls: r.Calls,
 		Example: r.DetailJSON(r.Example),
 	}
 	for _, f := range r.Fields {

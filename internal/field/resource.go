@@ -91,6 +91,9 @@ func (r *Resource[T]) ID(v T) string { return *r.id(&v) }
 // Name returns the name or title of an object.
 func (r *Resource[T]) Name(v T) string { return *r.title(&v) }
 
+// HasSlug reports whether objects have slugs.
+func (r *Resource[T]) HasSlug() bool { return r.slug != nil }
+
 // Slug points to the slug of an object; nil: these objects have none.
 func (r *Resource[T]) Slug(v *T) *string {
 	if r.slug == nil {

@@ -35,8 +35,6 @@ type collection[T any] struct {
 	// allow reports with an error that an object may not be what it is about to become; nil: everything is allowed. before
 	// is nil for a new one.
 	allow func(t *tx, actor allswell.Actor, before, after *T) error
-	// fill loads what is not in the rows; nil: nothing.
-	fill func(c *session, all []T) error
 	// lockDeletion locks what the deletion of an object changes, in the order of locks; nil: that is nothing but what its
 	// place locks.
 	lockDeletion func(t *tx, v T) error
@@ -58,15 +56,14 @@ func (c Collection[T]) List(ctx context.Context, actor allswell.Actor, in string
 		return nil, 0, err
 	}
 	from, args = f.from(from, args...)
-	return listQuery[T]{scan: c.scan, columns: c.selected, from: from, args: args, order: c.order, fill: c.fill}.load(ctx, c.s, r)
+	return listQuery[T]{scan: c.scan, columns: c.selected, from: from, args: args, order: c.order}.load(ctx, c.s, r)
 }
 
 // Get returns an object.
 func (c Collection[T]) Get(ctx context.Context, actor allswell.Actor, in, ref string) (T, error) {
-	return read(ctx, c.s, func(s *session) (T, error) { return c.filled(s, actor, in, ref) })
+	return read(ctx, c.s, func(s *session) (T, error) { return c.one(s, actor, in, ref) })
 }
 
-// one returns an object as it is in its row.
 func (c collection[T]) one(s *session, actor allswell.Actor, in, ref string) (T, error) {
 	where, args, err := c.place.find(actor, in, ref)
 	if err != nil {
@@ -74,17 +71,6 @@ func (c collection[T]) one(s *session, actor allswell.Actor, in, ref string) (T,
 		return none, err
 	}
 	return database.One(s.Session, c.scan, `SELECT `+c.selected+` FROM `+c.name+` `+where, args...)
-}
-
-// filled returns an object with what is not in its row.
-func (c collection[T]) filled(s *session, actor allswell.Actor, in, ref string) (T, error) {
-	v, err := c.one(s, actor, in, ref)
-	if err != nil || c.fill == nil {
-		return v, err
-	}
-	all := []T{v}
-	err = c.fill(s, all)
-	return all[0], err
 }
 
 // lock returns an object that is locked.
@@ -96,7 +82,7 @@ func (c collection[T]) lock(t *tx, actor allswell.Actor, in, ref string) (T, err
 	if err != nil {
 		return v, err
 	}
-	return c.filled(&t.session, actor, "", c.resource.ID(v))
+	return c.one(&t.session, actor, "", c.resource.ID(v))
 }
 
 // resolved is a change that also replaces references.
@@ -142,12 +128,7 @@ func (c Collection[T]) create(t *tx, actor allswell.Actor, in string, change fie
 	if err == nil {
 		err = t.audit(actor, allswell.AuditCreate, nil, c.resource.Audited(v))
 	}
-	if err != nil || c.fill == nil {
-		return v, err
-	}
-	all := []T{v}
-	err = c.fill(&t.session, all)
-	return all[0], err
+	return v, err
 }
 
 // checkFree makes a slug for an object that should have one and has none. The error is an *allswell.ValidationError if

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/rights"
 )
 
 // place is what the objects of a resource are in: pages, or the workspace.
@@ -50,32 +49,6 @@ func onPages[T any](table string, slugs bool, page func(*T) *string) place[T] {
 		},
 		lock:     func(t *tx, _ allswell.Actor, v *T, _ string) error { return t.bumpVersion(*page(v)) },
 		siblings: func(v *T) (string, []any) { return `FROM ` + table + ` WHERE page_id = $1`, []any{*page(v)} },
-	}
-}
-
-// inWorkspace is the place of objects of workspaces with names that are unique there. An object is given by its id, which
-// begins with a prefix, its slug or its name. read and change are the rights of those that are not limited to pages.
-func inWorkspace[T any](table, prefix string, workspace func(*T) *string, read, change rights.Operation) place[T] {
-	return place[T]{
-		uniqueNames: true,
-		list: func(_ context.Context, _ *Store, actor allswell.Actor, _ string) (string, []any, error) {
-			return `FROM ` + table + ` WHERE workspace_id = $1`, []any{actor.WorkspaceID}, read.CheckLimit(actor)
-		},
-		find: func(actor allswell.Actor, _, ref string) (string, []any, error) {
-			return `WHERE workspace_id = $1 AND ` + refersTo(ref, prefix, 2), []any{actor.WorkspaceID, ref}, read.CheckLimit(actor)
-		},
-		begin: func(_ *tx, actor allswell.Actor, _ string, v *T) error {
-			*workspace(v) = actor.WorkspaceID
-			return change.CheckLimit(actor)
-		},
-		lock: func(t *tx, actor allswell.Actor, _ *T, id string) error {
-			if err := change.CheckLimit(actor); err != nil {
-				return err
-			}
-			_, err := t.ids(`SELECT id FROM `+table+` WHERE id = $1 FOR UPDATE`, id)
-			return err
-		},
-		siblings: func(v *T) (string, []any) { return `FROM ` + table + ` WHERE workspace_id = $1`, []any{*workspace(v)} },
 	}
 }
 

@@ -31,25 +31,33 @@ func (s *Store) IncidentTemplates() Collection[allswell.IncidentTemplate] {
 // templatePlace is the workspace, of which an actor that is limited to pages sees the templates that can be used on these,
 // and changes those that belong to them.
 func templatePlace() place[allswell.IncidentTemplate] {
-	p := inWorkspace("incident_templates", allswell.PrefixIncidentTemplate, func(t *allswell.IncidentTemplate) *string { return &t.WorkspaceID }, rights.TemplateRead, rights.TemplateChange)
-	p.list = func(_ context.Context, _ *Store, actor allswell.Actor, page string) (string, []any, error) {
-		reach := reachOf(actor)
-		from, args := `FROM incident_templates WHERE `+reach.templates(1), []any{reach.arg}
-		if page != "" {
-			from, args = withCondition(from, args, `(page_id IS NULL OR page_id IN (SELECT id FROM pages WHERE slug = $%d))`, page)
-		}
-		return from, args, nil
+	return place[allswell.IncidentTemplate]{
+		uniqueNames: true,
+		list: func(_ context.Context, _ *Store, actor allswell.Actor, page string) (string, []any, error) {
+			reach := reachOf(actor)
+			from, args := `FROM incident_templates WHERE `+reach.templates(1), []any{reach.arg}
+			if page != "" {
+				from, args = withCondition(from, args, `(page_id IS NULL OR page_id IN (SELECT id FROM pages WHERE slug = $%d))`, page)
+			}
+			return from, args, nil
+		},
+		find: func(actor allswell.Actor, _, ref string) (string, []any, error) {
+			r := reachOf(actor)
+			return `WHERE ` + r.templates(1) + ` AND ` + refersTo(ref, allswell.PrefixIncidentTemplate, 2), []any{r.arg, ref}, nil
+		},
+		begin: func(_ *tx, actor allswell.Actor, _ string, v *allswell.IncidentTemplate) error {
+			v.WorkspaceID = actor.WorkspaceID
+			return rights.TemplateChange.CheckLimit(actor)
+		},
+		lock: func(t *tx, actor allswell.Actor, _ *allswell.IncidentTemplate, id string) error {
+			r := reachOf(actor)
+			_, err := database.One(t.Session, database.ScanString, `SELECT id FROM incident_templates WHERE id = $1 AND `+r.objects(2)+` FOR UPDATE`, id, r.arg)
+			return err
+		},
+		siblings: func(v *allswell.IncidentTemplate) (string, []any) {
+			return `FROM incident_templates WHERE workspace_id = $1`, []any{v.WorkspaceID}
+		},
 	}
-	p.find = func(actor allswell.Actor, _, ref string) (string, []any, error) {
-		r := reachOf(actor)
-		return `WHERE ` + r.templates(1) + ` AND ` + refersTo(ref, allswell.PrefixIncidentTemplate, 2), []any{r.arg, ref}, nil
-	}
-	p.lock = func(t *tx, actor allswell.Actor, _ *allswell.IncidentTemplate, id string) error {
-		r := reachOf(actor)
-		_, err := database.One(t.Session, database.ScanString, `SELECT id FROM incident_templates WHERE id = $1 AND `+r.objects(2)+` FOR UPDATE`, id, r.arg)
-		return err
-	}
-	return p
 }
 
 // resolveTemplatePage finds the page of a template.
