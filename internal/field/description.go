@@ -28,6 +28,18 @@ func (r *Resource[T]) Describe() Description {
 	return d
 }
 
+// PartsOf returns the descriptions of the objects within those of resources, each once.
+func PartsOf(descriptions []Description) (parts []Description) {
+	for _, d := range descriptions {
+		for _, f := range d.Fields {
+			if f.Part != nil && !slices.ContainsFunc(parts, func(p Description) bool { return p.Noun == f.Part.Noun }) {
+				parts = append(parts, *f.Part)
+			}
+		}
+	}
+	return parts
+}
+
 // TypeName returns the name of the resource in documents and code: "incident template" is IncidentTemplate.
 func (d Description) TypeName() string { return GoName(strings.ReplaceAll(d.Noun, " ", "_")) }
 

@@ -28,11 +28,19 @@ const (
 	KindTime     Kind = "time"     // a string by RFC 3339, or null
 	KindInteger  Kind = "integer"  // a whole number
 	KindDuration Kind = "duration" // a whole number of seconds
+	KindBool     Kind = "bool"     // true or false
+	KindClock    Kind = "clock"    // a time of day, such as 22:00
 
 	KindSlug       Kind = "slug"       // the slug of the object
 	KindReference  Kind = "reference"  // the slug of another object
 	KindComponents Kind = "components" // a list of ids or slugs of components, shown as objects with their ids and names
 	KindObjects    Kind = "objects"    // a list of objects of another resource
+
+	KindTexts      Kind = "texts"      // a list of strings
+	KindChoices    Kind = "choices"    // a list of some strings
+	KindReferences Kind = "references" // a list of ids or slugs of other objects, shown as ids
+	KindPart       Kind = "part"       // an object without an id, or null
+	KindParts      Kind = "parts"      // a list of objects without ids
 )
 
 // Request is a kind of request.
@@ -67,11 +75,20 @@ type Info struct {
 	Sent        bool         // it is in requests, and not in objects
 	Detail      bool         // lists of objects do not show it
 	Prefix      string       // of ids
-	Of          string       // the type of objects, such as "MaintenanceUpdate"
+	Of          string       // the type of objects, such as "MaintenanceUpdate", or what references refer to, such as "monitor"
+	Part        *Description // of an object within the object
+	Items       int          // the maximum length of a list; 0: any
 	Longest     time.Duration
+	Shortest    time.Duration // of a duration that is not 0
+	Schema      string        // of the values of a choice in the document
+	Within      Embedded      // the type of the client that has the field; zero: that of the resource itself
+	Packed      string        // the column with a JSON object that has the field; "": it has a column of its own, or none
 
 	column, flag, noFlag string
 }
+
+// Embedded is a type of the client for fields that several resources have.
+type Embedded struct{ Name, Doc string }
 
 // Option is a value of a choice, and its label in forms.
 type Option struct{ Value, Label string }
@@ -83,7 +100,7 @@ func (i Info) In(r Request) bool { return !i.ReadOnly && (i.Only == "" || i.Only
 // the ending _ms. It is "" for a field without one.
 func (i Info) Column() string {
 	switch {
-	case i.column == "-":
+	case i.column == "-", i.Packed != "":
 		return ""
 	case i.column != "":
 		return i.column
@@ -114,7 +131,7 @@ type Field[T any] struct {
 	zero    bool                                                                       // the zero value is as good as any other
 	fill    func(*T, time.Time)                                                        // sets the default; nil: the zero value is the default
 	check   func(*T, *allswell.ValidationError)                                        // adds what is wrong with the value
-	format  func(*T, *time.Location) []string                                          // the values in forms
+	format  func(*T, *time.Location) []string                                          // the values in forms; nil: there are no inputs for it
 	parse   func(texts []string, zone *time.Location, now time.Time) (func(*T), error) // reads the values of a form
 }
 
@@ -168,6 +185,9 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V), c codec[V
 			c.check(f.info, get(t), bad)
 		}
 	}
+	if c.format == nil && c.formatAll == nil {
+		return f
+	}
 	f.format = func(t *T, zone *time.Location) []string {
 		if c.formatAll != nil {
 			return c.formatAll(get(t))
@@ -196,9 +216,9 @@ func (f *Field[T]) complete() error {
 		return errors.New("Between is missing")
 	case slices.Contains([]Kind{KindLine, KindText, KindMarkdown}, i.Kind) && i.Max == 0:
 		return errors.New("Max is missing")
-	case i.Kind == KindChoice && len(i.Options) == 0:
+	case (i.Kind == KindChoice || i.Kind == KindChoices) && len(i.Options) == 0:
 		return errors.New("it has no options")
-	case i.Kind == KindChoice && f.fill != nil:
+	case (i.Kind == KindChoice || i.Kind == KindChoices) && f.fill != nil:
 		var v T
 		f.fill(&v, time.Time{})
 		i.Default = f.format(&v, time.UTC)[0]
@@ -241,6 +261,22 @@ func (f *Field[T]) Between(least, most int) *Field[T] {
 	return f
 }
 
+// AtLeast sets the least value of a duration that is not 0.
+func (f *Field[T]) AtLeast(d time.Duration) *Field[T] { f.info.Shortest = d; return f }
+
+// AtMost sets the maximum number of items of a list.
+func (f *Field[T]) AtMost(items int) *Field[T] { f.info.Items = items; return f }
+
+// Check adds a check of the value to that of the kind.
+func (f *Field[T]) Check(check func(*T, *allswell.ValidationError)) *Field[T] {
+	kind := f.check
+	f.check = func(t *T, bad *allswell.ValidationError) {
+		kind(t, bad)
+		check(t, bad)
+	}
+	return f
+}
+
 // Max sets the maximum length of a text in characters.
 func (f *Field[T]) Max(characters int) *Field[T] { f.info.Max = characters; return f }
 
@@ -253,6 +289,25 @@ func (f *Field[T]) Column(name string) *Field[T] { f.info.column = name; return 
 
 // Loaded says that the field has no column in the table of the resource.
 func (f *Field[T]) Loaded() *Field[T] { f.info.column = "-"; return f }
+
+// Schema sets the name of the schema of a choice in the document, where it is not that of the Go type.
+func (f *Field[T]) Schema(name string) *Field[T] { f.info.Schema = name; return f }
+
+// Packed says that fields are members of a JSON object in one column.
+func Packed[T any](column string, fields ...*Field[T]) []*Field[T] {
+	for _, f := range fields {
+		f.info.Packed = column
+	}
+	return fields
+}
+
+// Within says that the client has fields in a type of their own, which several resources embed.
+func Within[T any](name, doc string, fields ...*Field[T]) []*Field[T] {
+	for _, f := range fields {
+		f.info.Within = Embedded{name, doc}
+	}
+	return fields
+}
 
 // Flag sets the name of the flag, where it is not that of the field.
 func (f *Field[T]) Flag(name string) *Field[T] { f.info.flag = name; return f }

@@ -3,6 +3,7 @@ package field
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,7 +82,7 @@ func Choice[T any, V ~string](name string, at func(*T) *V, options ...Option) *F
 			bad.Add(i.Name, "must be one of: %s", strings.Join(words, ", "))
 		}
 	}
-	return newField(Info{Name: name, Kind: KindChoice, Options: options}, at, c)
+	return newField(Info{Name: name, Kind: KindChoice, Options: options, Schema: reflect.TypeFor[V]().Name()}, at, c)
 }
 
 // Of returns an option of a choice.
@@ -171,7 +172,10 @@ func Duration[T any](name string, longest time.Duration, at func(*T) *time.Durat
 			return new(time.Duration(min(max(*n, -1), most+1)) * time.Second) // what is out of range must not overflow
 		},
 		check: func(i Info, v time.Duration, bad *allswell.ValidationError) {
-			if v < 0 || v > longest || v%time.Second != 0 {
+			switch {
+			case v != 0 && i.Shortest != 0 && (v < i.Shortest || v > longest || v%time.Second != 0):
+				bad.Add(i.Name, "must be 0, or a whole number of seconds from %d to %d", i.Shortest/time.Second, most)
+			case v < 0 || v > longest || v%time.Second != 0:
 				bad.Add(i.Name, "must be a whole number of seconds from 0 to %d", most)
 			}
 		},
@@ -182,6 +186,56 @@ func Duration[T any](name string, longest time.Duration, at func(*T) *time.Durat
 				n = -1
 			}
 			return time.Duration(min(max(n, -1), most+1)) * time.Second, nil
+		},
+	})
+}
+
+// Bool is true or false.
+func Bool[T any](name string, at func(*T) *bool) *Field[T] {
+	return newField(Info{Name: name, Kind: KindBool}, at, codec[bool]{
+		zero:   true,
+		json:   func(v bool) any { return v },
+		read:   func(o *jsonobject.Object, name string) *bool { return o.Flag(name) },
+		format: func(v bool, _ *time.Location) string { return strconv.FormatBool(v) },
+		parse: func(text string, _ *time.Location, _ time.Time) (bool, error) {
+			v, err := strconv.ParseBool(text)
+			if err != nil {
+				return false, errors.New("must be true or false")
+			}
+			return v, nil
+		},
+	})
+}
+
+// Clock is a time of day, in minutes since midnight. Its text is that of a clock, such as 22:00.
+func Clock[T any, V ~int](name string, at func(*T) *V) *Field[T] {
+	const layout, wrong = "15:04", "must be a time of day, such as 22:00"
+	parse := func(text string, _ *time.Location, _ time.Time) (V, error) {
+		t, err := time.Parse(layout, text)
+		if err != nil {
+			return 0, errors.New(wrong)
+		}
+		return V(t.Hour()*60 + t.Minute()), nil
+	}
+	format := func(v V, _ *time.Location) string {
+		return time.Date(1, 1, 1, 0, int(v), 0, 0, time.UTC).Format(layout)
+	}
+	return newField(Info{Name: name, Kind: KindClock}, at, codec[V]{
+		zero:   true,
+		json:   func(v V) any { return format(v, nil) },
+		format: format,
+		parse:  parse,
+		read: func(o *jsonobject.Object, name string) *V {
+			text := o.Text(name)
+			if text == nil {
+				return nil
+			}
+			v, err := parse(*text, nil, time.Time{})
+			if err != nil {
+				o.Add(name, wrong)
+				return nil
+			}
+			return &v
 		},
 	})
 }

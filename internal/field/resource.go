@@ -39,6 +39,9 @@ type Resource[T any] struct {
 
 	Example T // for the API document
 
+	// Title returns the name of an object in the audit log; nil: it is the field name, or else title.
+	Title func(T) string
+
 	id, title, slug  func(*T) *string
 	created, updated func(*T) *time.Time
 }
@@ -89,7 +92,12 @@ func New[T any](r Resource[T]) *Resource[T] {
 func (r *Resource[T]) ID(v T) string { return *r.id(&v) }
 
 // Name returns the name or title of an object.
-func (r *Resource[T]) Name(v T) string { return *r.title(&v) }
+func (r *Resource[T]) Name(v T) string {
+	if r.Title != nil {
+		return r.Title(v)
+	}
+	return *r.title(&v)
+}
 
 // HasSlug reports whether objects have slugs.
 func (r *Resource[T]) HasSlug() bool { return r.slug != nil }
@@ -147,13 +155,17 @@ func (r *Resource[T]) json(v T, details bool) json.RawMessage {
 		if f.info.Sent || f.info.Detail && !details {
 			continue
 		}
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(strconv.AppendQuote(b, f.info.Name), ':')
-		b = appendValue(b, f.json(&v))
+		b = appendMember(b, f.info.Name, f.json(&v))
 	}
 	return append(b, '}')
+}
+
+// appendMember appends a member of an object in JSON.
+func appendMember(b []byte, name string, value any) []byte {
+	if len(b) > 1 {
+		b = append(b, ',')
+	}
+	return appendValue(append(strconv.AppendQuote(b, name), ':'), value)
 }
 
 // appendValue appends a value in JSON.
@@ -195,12 +207,40 @@ func (r *Resource[T]) Audited(v T) allswell.Auditable {
 			fields[f.info.Name] = f.audit(&v)
 		}
 	}
-	return audited{allswell.AuditObject{Kind: r.Object, ID: *r.id(&v), Name: *r.title(&v), Fields: fields}}
+	return audited{allswell.AuditObject{Kind: r.Object, ID: *r.id(&v), Name: r.Name(v), Fields: fields}}
 }
 
 type audited struct{ object allswell.AuditObject }
 
 func (a audited) AuditObject() allswell.AuditObject { return a.object }
+
+// Pack returns the JSON object of a column with the fields that are packed into it.
+func (r *Resource[T]) Pack(column string, v *T) string {
+	b := []byte{'{'}
+	for _, f := range r.Fields {
+		if f.info.Packed == column {
+			b = appendMember(b, f.info.Name, f.json(v))
+		}
+	}
+	return string(append(b, '}'))
+}
+
+// Unpack sets the fields of an object that are packed into a column.
+func (r *Resource[T]) Unpack(column, text string, v *T) error {
+	o, err := jsonobject.Parse([]byte(text))
+	if err != nil {
+		return err
+	}
+	o.AllowUnknown() // of a later version
+	for _, f := range r.Fields {
+		if f.info.Packed == column {
+			if set := f.read(o); set != nil {
+				set(v)
+			}
+		}
+	}
+	return o.Check(nil)
+}
 
 // Change changes an object. The error is an *allswell.ValidationError on values that could not be read; all others are
 // set. It is applied to what is stored, within the transaction.
@@ -266,7 +306,7 @@ func (r *Resource[T]) ReadForm(before T, values url.Values, zone *time.Location,
 	}
 	for _, f := range r.Fields {
 		texts := values[f.info.Name]
-		if !f.info.In(request) || len(texts) == 0 || request == Changing && slices.Equal(texts, f.format(&before, zone)) {
+		if !f.info.In(request) || f.format == nil || len(texts) == 0 || request == Changing && slices.Equal(texts, f.format(&before, zone)) {
 			continue
 		}
 		set, err := f.parse(texts, zone, now)
@@ -283,7 +323,7 @@ func (r *Resource[T]) ReadForm(before T, values url.Values, zone *time.Location,
 func (r *Resource[T]) FormValues(v T, zone *time.Location) url.Values {
 	values := url.Values{}
 	for _, f := range r.Fields {
-		if !f.info.ReadOnly {
+		if !f.info.ReadOnly && f.format != nil {
 			values[f.info.Name] = f.format(&v, zone)
 		}
 	}
