@@ -46,7 +46,7 @@ var layers = []layer{
 		"Draws what the checks of a monitor found. It depends on no surface, so that all can show it."},
 	{"internal/jsonobject", []string{".", "internal/spelling"}, nil,
 		"Reads what people and programs send, and writes JSON. It depends on neither HTTP nor what is read."},
-	{"internal/field", []string{".", "internal/jsonobject", "internal/timeinput"}, nil,
+	{"internal/field", []string{".", "internal/configfield", "internal/jsonobject", "internal/timeinput"}, nil,
 		"Describes fields of resources. It depends on neither the resources nor the surfaces that follow from them."},
 	{"internal/resource", []string{".", "internal/field", "internal/i18n"}, nil,
 		"Describes the resources of the API, each once. What is in it follows in the store and in all surfaces."},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/jsonobject"
 )
 
@@ -41,6 +42,7 @@ const (
 	KindReferences Kind = "references" // a list of ids or slugs of other objects, shown as ids
 	KindPart       Kind = "part"       // an object without an id, or null
 	KindParts      Kind = "parts"      // a list of objects without ids
+	KindConfig     Kind = "config"     // the fields of the type of an object, which stand beside the others
 )
 
 // Request is a kind of request.
@@ -70,6 +72,7 @@ type Info struct {
 	Required    bool         // it must have a value: a text one with a visible character
 	Nullable    bool         // null removes the value
 	ReadOnly    bool         // only the service sets it
+	Audited     bool         // the audit log records it although it is read-only, if it has a value
 	Kept        bool         // a request that says all of an object, but not this, leaves it as it is
 	Only        Request      // the kind of request that can give it; "": all
 	Sent        bool         // it is in requests, and not in objects
@@ -79,10 +82,11 @@ type Info struct {
 	Part        *Description // of an object within the object
 	Items       int          // the maximum length of a list; 0: any
 	Longest     time.Duration
-	Shortest    time.Duration // of a duration that is not 0
-	Schema      string        // of the values of a choice in the document
-	Within      Embedded      // the type of the client that has the field; zero: that of the resource itself
-	Packed      string        // the column with a JSON object that has the field; "": it has a column of its own, or none
+	Shortest    time.Duration        // of a duration that is not 0
+	Schema      string               // of the values of a choice in the document
+	Within      Embedded             // the type of the client that has the field; zero: that of the resource itself
+	Packed      string               // the column with a JSON object that has the field; "": it has a column of its own, or none
+	Config      []configfield.Shared // the fields of all types
 
 	column, flag, noFlag string
 }
@@ -121,18 +125,19 @@ func (i Info) NoFlagName() string { return cmp.Or(i.noFlag, "no-"+i.FlagName()) 
 // Field describes a field of T. The functions of this package make fields, and its methods say more of them.
 type Field[T any] struct {
 	info    Info
-	pointer func(*T) any                      // to the value; nil: it has no place of its own
-	json    func(*T) any                      // a value that package json can encode
-	audit   func(*T) any                      // a string, a number, a boolean, a list, or nil
-	read    func(*jsonobject.Object) func(*T) // nil: it is not given, or not valid, which is an error of the object
+	pointer func(*T) any                                       // to the value; nil: it has no place of its own
+	json    func(*T) any                                       // a value that package json can encode
+	audit   func(*T) any                                       // a string, a number, a boolean, a list, or nil
+	read    func(o *jsonobject.Object, replace bool) Change[T] // nil: there is none, or it is not valid, which is an error of the object
 	copy    func(to, from *T)
-	clear   func(*T) // sets the zero value
+	clear   Change[T] // sets the zero value
 	isZero  func(*T) bool
-	zero    bool                                                                       // the zero value is as good as any other
-	fill    func(*T, time.Time)                                                        // sets the default; nil: the zero value is the default
-	check   func(*T, *allswell.ValidationError)                                        // adds what is wrong with the value
-	format  func(*T, *time.Location) []string                                          // the values in forms; nil: there are no inputs for it
-	parse   func(texts []string, zone *time.Location, now time.Time) (func(*T), error) // reads the values of a form
+	zero    bool                                                                        // the zero value is as good as any other
+	fill    func(*T, time.Time)                                                         // sets the default; nil: the zero value is the default
+	check   func(*T, *allswell.ValidationError)                                         // adds what is wrong with the value
+	format  func(*T, *time.Location) []string                                           // the values in forms; nil: there are no inputs for it
+	parse   func(texts []string, zone *time.Location, now time.Time) (Change[T], error) // reads the values of a form
+	config  func(*T) configfield.Config                                                 // of KindConfig
 }
 
 // codec is what a kind does with values of type V.
@@ -159,7 +164,12 @@ func newField[T, V any](info Info, at func(*T) *V, c codec[V]) *Field[T] {
 func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V), c codec[V]) *Field[T] {
 	info.Type = reflect.TypeFor[V]()
 	f := &Field[T]{info: info, zero: c.zero}
-	setter := func(v V) func(*T) { return func(t *T) { set(t, v) } }
+	setter := func(v V) Change[T] {
+		return func(t *T) error {
+			set(t, v)
+			return nil
+		}
+	}
 	var zero V
 	f.json = func(t *T) any {
 		if f.info.Nullable && f.isZero(t) {
@@ -174,9 +184,13 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V), c codec[V
 	f.copy = func(to, from *T) { set(to, get(from)) }
 	f.clear = setter(zero)
 	f.isZero = func(t *T) bool { return reflect.ValueOf(new(get(t))).Elem().IsZero() }
-	f.read = func(o *jsonobject.Object) func(*T) {
-		if v := c.read(o, f.info.Name); v != nil {
+	f.read = func(o *jsonobject.Object, replace bool) Change[T] {
+		v := c.read(o, f.info.Name)
+		switch {
+		case v != nil:
 			return setter(*v)
+		case replace && !f.info.Kept, f.info.Nullable && o.Null(f.info.Name):
+			return f.clear
 		}
 		return nil
 	}
@@ -194,7 +208,7 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V), c codec[V
 		}
 		return []string{c.format(get(t), zone)}
 	}
-	f.parse = func(texts []string, zone *time.Location, now time.Time) (func(*T), error) {
+	f.parse = func(texts []string, zone *time.Location, now time.Time) (Change[T], error) {
 		if c.parseAll != nil {
 			return setter(c.parseAll(texts)), nil
 		}
@@ -208,7 +222,7 @@ func newProperty[T, V any](info Info, get func(*T) V, set func(*T, V), c codec[V
 func (f *Field[T]) complete() error {
 	i := &f.info
 	switch {
-	case i.ReadOnly:
+	case i.ReadOnly, i.Kind == KindConfig:
 		return nil
 	case i.Doc == "" || i.Label == "":
 		return errors.New("Doc or Form is missing")
@@ -226,7 +240,10 @@ func (f *Field[T]) complete() error {
 		var v T
 		f.fill(&v, time.Time{})
 		i.Default = f.format(&v, time.UTC)[0]
-		f.clear = func(t *T) { f.fill(t, time.Time{}) }
+		f.clear = func(t *T) error {
+			f.fill(t, time.Time{})
+			return nil
+		}
 	}
 	return nil
 }
@@ -276,6 +293,9 @@ func (f *Field[T]) Check(check func(*T, *allswell.ValidationError)) *Field[T] {
 	}
 	return f
 }
+
+// Audited says that the audit log records the field although only the service sets it, if it has a value.
+func (f *Field[T]) Audited() *Field[T] { f.info.Audited = true; return f }
 
 // Max sets the maximum length of a text in characters.
 func (f *Field[T]) Max(characters int) *Field[T] { f.info.Max = characters; return f }

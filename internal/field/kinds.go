@@ -48,9 +48,10 @@ func Reference[T any](name string, at func(*T) *string) *Field[T] {
 	return newField(Info{Name: name, Kind: KindReference}, at, c)
 }
 
-// Integer is a whole number.
+// Integer is a whole number. Zero is as good as any other value.
 func Integer[T any](name string, at func(*T) *int) *Field[T] {
 	return newField(Info{Name: name, Kind: KindInteger}, at, codec[int]{
+		zero: true,
 		json: func(v int) any { return int64(v) },
 		read: func(o *jsonobject.Object, name string) *int { return o.Integer(name) },
 		check: func(i Info, v int, bad *allswell.ValidationError) {
@@ -78,7 +79,10 @@ func Choice[T any, V ~string](name string, at func(*T) *V, options ...Option) *F
 	c := texts[V]()
 	c.read = func(o *jsonobject.Object, name string) *V { return jsonobject.Enum(o, name, values) }
 	c.check = func(i Info, v V, bad *allswell.ValidationError) {
-		if !slices.Contains(values, v) {
+		switch {
+		case i.Required && v == "":
+			bad.Add(i.Name, allswell.Required)
+		case !slices.Contains(values, v):
 			bad.Add(i.Name, "must be one of: %s", strings.Join(words, ", "))
 		}
 	}

@@ -61,8 +61,8 @@ func (r *Resource[T]) readPart(o *jsonobject.Object) (v T) {
 		if f.info.Required {
 			o.Require(f.info.Name)
 		}
-		if set := f.read(o); set != nil {
-			set(&v)
+		if set := f.read(o, false); set != nil {
+			_ = set(&v) // only configurations refuse values, and no part has one
 		}
 	}
 	return v

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"reflect"
 	"slices"
@@ -60,6 +61,12 @@ func New[T any](r Resource[T]) *Resource[T] {
 			panic(fmt.Sprintf("two fields or columns of the %s have the name %s", r.Noun, f.info.Name))
 		}
 		columns[f.info.Name], columns[f.info.Column()] = true, true
+		for _, of := range f.info.Config {
+			if columns[of.Name] {
+				panic(fmt.Sprintf("the %s and one of its types have a field %s", r.Noun, of.Name))
+			}
+			columns[of.Name] = true
+		}
 		if f.pointer != nil {
 			if values[f.pointer(&v)] {
 				panic(fmt.Sprintf("the field %s of the %s has the value of another one", f.info.Name, r.Noun))
@@ -155,6 +162,10 @@ func (r *Resource[T]) json(v T, details bool) json.RawMessage {
 		if f.info.Sent || f.info.Detail && !details {
 			continue
 		}
+		if f.info.Kind == KindConfig {
+			b = appendMembers(b, f.json(&v))
+			continue
+		}
 		b = appendMember(b, f.info.Name, f.json(&v))
 	}
 	return append(b, '}')
@@ -202,12 +213,18 @@ func isPlain(text string) bool {
 // Audited returns an object as the audit log records it, with the fields that people set.
 func (r *Resource[T]) Audited(v T) allswell.Auditable {
 	fields := make(map[string]any)
+	object := allswell.AuditObject{Kind: r.Object, ID: *r.id(&v), Name: r.Name(v), Fields: fields}
 	for _, f := range r.Fields {
-		if !f.info.ReadOnly && !f.info.Sent {
+		switch {
+		case f.info.Sent, f.info.ReadOnly && !(f.info.Audited && !f.isZero(&v)):
+		case f.info.Kind == KindConfig:
+			maps.Copy(fields, f.audit(&v).(map[string]any))
+			object.Secrets = f.config(&v).Versions
+		default:
 			fields[f.info.Name] = f.audit(&v)
 		}
 	}
-	return audited{allswell.AuditObject{Kind: r.Object, ID: *r.id(&v), Name: r.Name(v), Fields: fields}}
+	return audited{object}
 }
 
 type audited struct{ object allswell.AuditObject }
@@ -234,8 +251,8 @@ func (r *Resource[T]) Unpack(column, text string, v *T) error {
 	o.AllowUnknown() // of a later version
 	for _, f := range r.Fields {
 		if f.info.Packed == column {
-			if set := f.read(o); set != nil {
-				set(v)
+			if set := f.read(o, false); set != nil {
+				_ = set(v) // only configurations refuse values, and they have columns of their own
 			}
 		}
 	}
@@ -256,17 +273,12 @@ func (r *Resource[T]) Read(o *jsonobject.Object, replace bool) Change[T] {
 }
 
 func (r *Resource[T]) read(o *jsonobject.Object, request Request, replace bool) Change[T] {
-	var sets []func(*T)
+	var sets []Change[T]
 	for _, f := range r.Fields {
-		if !f.info.In(request) {
-			continue
-		}
-		set := f.read(o)
-		switch {
-		case set != nil:
-			sets = append(sets, set)
-		case replace && !f.info.Kept, f.info.Nullable && o.Null(f.info.Name):
-			sets = append(sets, f.clear)
+		if f.info.In(request) {
+			if set := f.read(o, replace); set != nil {
+				sets = append(sets, set)
+			}
 		}
 	}
 	return changeOf(sets, o.Check(nil))
@@ -284,12 +296,14 @@ func (r *Resource[T]) From(v T) Change[T] {
 	}
 }
 
-func changeOf[T any](sets []func(*T), err error) Change[T] {
+// changeOf returns the change that makes others, in order. err is what could not be read.
+func changeOf[T any](changes []Change[T], err error) Change[T] {
 	return func(v *T) error {
-		for _, set := range sets {
-			set(v)
+		errs := []error{err}
+		for _, change := range changes {
+			errs = append(errs, change(v))
 		}
-		return err
+		return allswell.JoinInvalid(errs...)
 	}
 }
 
@@ -297,7 +311,7 @@ func changeOf[T any](sets []func(*T), err error) Change[T] {
 // object are not set, because a form shows times without their seconds.
 func (r *Resource[T]) ReadForm(before T, values url.Values, zone *time.Location, now time.Time) Change[T] {
 	var (
-		sets []func(*T)
+		sets []Change[T]
 		bad  allswell.ValidationError
 	)
 	request := Changing
@@ -310,6 +324,9 @@ func (r *Resource[T]) ReadForm(before T, values url.Values, zone *time.Location,
 			continue
 		}
 		set, err := f.parse(texts, zone, now)
+		if texts[0] == "" && f.info.Default != "" {
+			set, err = f.clear, nil
+		}
 		if err != nil {
 			bad.Add(f.info.Name, "%s.", strings.ToUpper(err.Error()[:1])+err.Error()[1:])
 			continue
