@@ -101,8 +101,8 @@ func DefaultDownStatus(componentID string, others int) Status {
 }
 
 // Replacement returns the change that gives an existing monitor the fields of n. Fields that n does
-// not set get their defaults, except the down status: its default depends on the other monitors of
-// the component, so that repeating a request could change it. It is kept.
+// not set get their defaults, except the slug, and the down status: its default depends on the other
+// monitors of the component, so that repeating a request could change it. Both are kept.
 func (n NewMonitor) Replacement() MonitorChange {
 	enabled := !n.Disabled
 	interval, cron, grace := n.Schedule()
@@ -117,6 +117,9 @@ func (n NewMonitor) Replacement() MonitorChange {
 	if n.DownStatus != "" {
 		ch.DownStatus = &n.DownStatus
 	}
+	if n.Slug != "" {
+		ch.Slug = &n.Slug
+	}
 	return ch
 }
 
@@ -125,6 +128,7 @@ type MonitorChange struct {
 	Type             MonitorType // "", or the type that the monitor has, which cannot be changed
 	Check            CheckChange
 	ParentID         *string // id or slug; "": none
+	Slug             *string
 	Name             *string
 	Interval         *time.Duration // pings are due within it, unless Cron is given, too
 	Cron             *Cron          // zero: as Interval says
@@ -152,6 +156,9 @@ func (ch MonitorChange) Validate(now time.Time) error {
 		if ch.Enabled != nil && *ch.Enabled && !ch.PausedUntil.IsZero() {
 			bad.Add("paused_until", "cannot be given for a monitor that is enabled")
 		}
+	}
+	if ch.Slug != nil {
+		checkSlug(&bad, *ch.Slug)
 	}
 	if ch.Name != nil {
 		CheckLine(&bad, "name", *ch.Name, MaxNameLength)
@@ -194,6 +201,7 @@ func (ch MonitorChange) Validate(now time.Time) error {
 // disabled, so that its outage ends. A new schedule does not end an outage; only a ping does.
 func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
 	before := *m
+	set(&m.Slug, ch.Slug)
 	if ch.Name != nil {
 		m.Name = *ch.Name
 	}

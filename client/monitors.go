@@ -178,6 +178,7 @@ func (n NewMonitor) MarshalJSON() ([]byte, error) {
 // MonitorChange is a change of a monitor.
 type MonitorChange struct {
 	Type             allswell.MonitorType             `json:"type,omitempty"` // that the monitor has, or ""
+	Slug             *string                          `json:"slug,omitempty"` // ping addresses of a ping key then have it, too
 	Name             *string                          `json:"name,omitempty"`
 	Interval         *Seconds                         `json:"interval,omitempty"` // in place of Schedule
 	Schedule         *Schedule                        `json:"schedule,omitempty"`

@@ -135,7 +135,7 @@ func fieldsOf(t testing.TB, rt *route) []inputField {
 	case "PUT /api/v1/monitors/{monitorId}":
 		return append(monitorFields, inputField{"token", reference, false, 0})
 	case "PATCH /api/v1/monitors/{monitorId}":
-		return append(optional(monitorFields), inputField{"paused_until", instant, false, 0})
+		return append(optional(monitorFields), inputField{"slug", other, false, 63}, inputField{"paused_until", instant, false, 0})
 	case "POST /api/v1/pages/{pageSlug}/subscribers/import":
 		return []inputField{{"csv", text, true, allswell.MaxImportBytes}, {"consent", text, true, 500}, {"confirmed", boolean, false, 0}, {"dry_run", boolean, false, 0}}
 	case "POST /api/v1/pages/{pageSlug}/subscribers":

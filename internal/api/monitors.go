@@ -53,8 +53,8 @@ var monitorRoutes = []route{
 		summary: "Create or replace a monitor by its slug.",
 		text: "Creates the monitor with the slug in the path, or replaces what it is configured as: absent fields " +
 			"get their defaults. The ping token and secrets are kept: another `token` than its own is answered 422, " +
-			"and a secret that is null is removed. `If-Match` with the `ETag` of an earlier response replaces only " +
-			"that version; `If-None-Match: *` only creates.",
+			"and a secret that is null is removed. By id, the body can have another slug. `If-Match` with the `ETag` " +
+			"of an earlier response replaces only that version; `If-None-Match: *` only creates.",
 		returns: upserted("Monitor", "The replaced monitor.", "The new monitor."),
 	}},
 	{"PATCH", "/api/v1/monitors/{monitorId}", rights.MonitorChange, (*api).changeMonitor, operation{
@@ -200,7 +200,7 @@ func (a *api) createMonitor(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	n, err := readNewMonitor(o, orZero(o.Text("slug")), nil)
+	n, err := readNewMonitor(o, nil)
 	n.UniqueName = orZero(o.Flag("unique_name"))
 	if err = o.Check(err); err != nil {
 		return store.Response{}, err
@@ -210,11 +210,11 @@ func (a *api) createMonitor(c *call) (store.Response, error) {
 }
 
 // readNewMonitor reads the fields of a monitor, and returns what is invalid. before is the one that it replaces; nil: none.
-func readNewMonitor(o *jsonobject.Object, slug string, before *allswell.Monitor) (allswell.NewMonitor, error) {
+func readNewMonitor(o *jsonobject.Object, before *allswell.Monitor) (allswell.NewMonitor, error) {
 	kind, known := readMonitorType(o)
 	enabled := o.Flag("enabled")
 	n := allswell.NewMonitor{
-		Slug:             slug,
+		Slug:             orZero(o.Text("slug")),
 		Name:             orZero(o.Text("name")),
 		ParentID:         orZero(readParent(o)),
 		Page:             orZero(nullableText(o, "page")),
@@ -400,6 +400,7 @@ func (a *api) changeMonitor(c *call) (store.Response, error) {
 		Type:             orZero(jsonobject.Enum(o, "type", check.MonitorTypes())),
 		Check:            readCheckTiming(o),
 		ParentID:         readParent(o),
+		Slug:             o.Text("slug"),
 		Name:             o.Text("name"),
 		Interval:         interval,
 		Cron:             cron,

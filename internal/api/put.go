@@ -87,8 +87,10 @@ func (a *api) putMonitor(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	n, err := put[monitorJSON](c, func(o *jsonobject.Object) (allswell.NewMonitor, error) {
-		checkSlug(o, ref)
-		return readNewMonitor(o, "", before)
+		if allswell.ValidSlug(ref) {
+			checkSlug(o, ref)
+		}
+		return readNewMonitor(o, before)
 	})
 	if err != nil {
 		return store.Response{}, err

@@ -44,3 +44,28 @@ func TestPutsOfTemplates(t *testing.T) {
 		c.patch(all+second.id(), `{"page":"nowhere","title":""}`).complains("page", "title")
 	})
 }
+
+// TestSlugsOfMonitorsChange renames a monitor by a change and by a PUT of its id. What is known of it stays, and the old
+// slug is free.
+func TestSlugsOfMonitorsChange(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		const all = "/api/v1/monitors/"
+		made := c.put(all+"job", map[string]any{"name": "Job", "interval": 60}).is(201)
+		c.put(all+"other", map[string]any{"name": "Other", "interval": 60}).is(201)
+		child := c.put(all+"child", map[string]any{"name": "Child", "interval": 60, "parent_id": "job"}).is(201)
+		tag := c.get(all + "job").is(200).header.Get("ETag")
+		c.patch(all+"job", `{"slug":"other"}`).complains("slug")
+		c.patch(all+"job", `{"slug":""}`).complains("slug")
+		c.patch(all+"job", `{"slug":"A","name":""}`).complains("slug", "name")
+		c.put(all+"job", map[string]any{"name": "Job", "interval": 60, "slug": "task"}).complains("slug")
+		c.put(all+made.id(), map[string]any{"name": "Job", "interval": 60, "slug": "other"}).complains("slug")
+		c.do("PATCH", all+"job", map[string]any{"slug": "task"}, "If-Match", tag).is(200).has(map[string]any{"id": made.id(), "slug": "task", "token": made.data()["token"]})
+		c.do("PATCH", all+"task", map[string]any{"name": "x"}, "If-Match", tag).is(412)
+		c.get(all + "job").is(404)
+		c.get(all + "child").is(200).has(map[string]any{"id": child.id(), "parent_id": made.id()})
+		c.put(all+made.id(), map[string]any{"name": "Job", "interval": 60}).is(200).has(map[string]any{"slug": "task"})
+		c.put(all+made.id(), map[string]any{"name": "Job", "interval": 60, "slug": "third"}).is(200).has(map[string]any{"slug": "third"})
+		c.put(all+"job", map[string]any{"name": "Another", "interval": 60}).is(201)
+		c.put(all+"mon_068vq2r4b1ccu5a0d3e1", map[string]any{"name": "Job", "interval": 60, "slug": "fourth"}).is(404)
+	})
+}

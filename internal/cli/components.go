@@ -14,7 +14,7 @@ import (
 
 // newSlug is embedded by the commands that create a resource with a slug.
 type newSlug struct {
-	Slug string `placeholder:"SLUG" help:"Slug, which never changes: a-z, 0-9 and hyphens, at most 63. By default made from the name."`
+	Slug string `placeholder:"SLUG" help:"Slug: a-z, 0-9 and hyphens, at most 63. By default made from the name."`
 }
 
 // ComponentCommands are the commands of components.

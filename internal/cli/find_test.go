@@ -138,7 +138,7 @@ func TestThePageIsChosen(t *testing.T) {
 		"page show":                             "GET /api/v1/pages/acme",
 		"page edit|--name=x":                    `PATCH /api/v1/pages/acme {"name":"x"}`,
 		"page uptime|beta":                      "GET /api/v1/pages/beta/uptime",
-		"monitor edit|mon_1|--name=x":           `PATCH /api/v1/monitors/mon_1 {"name":"x"}`,
+		"monitor edit|mon_1|--name=x|--slug=y":  `PATCH /api/v1/monitors/mon_1 {"name":"x","slug":"y"}`,
 	} {
 		ws := newWorkspace("acme", "beta")
 		status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {

@@ -338,6 +338,7 @@ func thresholdText(m *client.Monitor) string {
 type monitorEdit struct {
 	Monitor  string              `arg:"" help:"Id, name or slug of the monitor."`
 	Name     *string             `placeholder:"NAME" help:"New name."`
+	Slug     *string             `placeholder:"SLUG" help:"New slug: a-z, 0-9 and hyphens, at most 63. Jobs that ping it by slug, with a ping key, must use it, too."`
 	Interval *timeinput.Duration `xor:"schedule" placeholder:"DURATION" help:"New interval, the maximum expected time between two pings: 30s, 5m, 25h, 8d. It begins now."`
 	editedSchedule
 	Grace            *timeinput.Duration `placeholder:"DURATION" help:"How much later than due a ping may come. Without it, a change from times to --interval sets 0s, and the reverse 5m."`
@@ -372,7 +373,7 @@ func (cmd *monitorEdit) Run(c *commandContext) error {
 		return err
 	}
 	change := client.MonitorChange{
-		Name: cmd.Name, Interval: secondsOf(cmd.Interval), Schedule: schedule, Grace: secondsOf(cmd.Grace), Page: nullable(cmd.Page, cmd.NoPage), Enabled: cmd.Enabled,
+		Name: cmd.Name, Slug: cmd.Slug, Interval: secondsOf(cmd.Interval), Schedule: schedule, Grace: secondsOf(cmd.Grace), Page: nullable(cmd.Page, cmd.NoPage), Enabled: cmd.Enabled,
 		FailureThreshold: cmd.FailureThreshold, DownStatus: cmd.DownStatus, PublishOutput: cmd.PublishOutput,
 	}
 	if cmd.MaxRuntime != nil {

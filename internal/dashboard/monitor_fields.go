@@ -59,6 +59,17 @@ func monitorRunFields() []field {
 	}})
 }
 
+// monitorSlugField is the field of the slug.
+func monitorSlugField(s *monitorFormScreen) field {
+	f := field{Name: "slug", Label: "Slug", Autocomplete: "off", Hint: "Its name in addresses and commands: lower-case letters, digits and hyphens."}
+	if s.Monitor.ID == "" {
+		f.Optional, f.Hint = true, f.Hint+" Left empty, made from the name."
+	} else if !s.IsCheck() {
+		f.Hint += " Jobs that ping it by slug, with the ping key of the page, must use the new one. The old one is free at once."
+	}
+	return f
+}
+
 // monitorAdvancedFields are the fields that few monitors need. Only a new monitor can be given a token. threshold is
 // the setting of the server.
 func monitorAdvancedFields(isNew bool, threshold int) []field {

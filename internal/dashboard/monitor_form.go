@@ -109,6 +109,7 @@ func (v *visit) showNewMonitor() error {
 		}
 		values = monitorValues(m)
 		values.Set("name", "")
+		values.Set("slug", "")
 		s.Type, _ = check.TypeOf(m.Type)
 	} else {
 		s.Types = typeChoices(s.Type.Name, values.Get("component_id"))
@@ -120,7 +121,7 @@ func (v *visit) showNewMonitor() error {
 // monitorValues returns the values of the fields of a monitor.
 func monitorValues(m allswell.Monitor) url.Values {
 	values := url.Values{
-		"name": {m.Name}, "interval": {settings.ShortDuration(m.Interval)}, "component_id": {m.PageSlug + "/" + m.ComponentID},
+		"name": {m.Name}, "slug": {m.Slug}, "interval": {settings.ShortDuration(m.Interval)}, "component_id": {m.PageSlug + "/" + m.ComponentID},
 		"down_status": {string(m.DownStatus)}, "auto_incidents": {string(m.AutoIncidents)}, "tags": {strings.Join(m.Tags, " ")},
 	}
 	if m.MaxRuntime > 0 {
@@ -176,7 +177,7 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 		return err
 	}
 	schedule := monitorScheduleFields(where, down)
-	advanced := append(monitorAdvancedFields(s.Monitor.ID == "", v.store.FailureThreshold()), parentField(parents))
+	advanced := append(monitorAdvancedFields(s.Monitor.ID == "", v.store.FailureThreshold()), monitorSlugField(s), parentField(parents))
 	groups := []fieldGroup{
 		{Fields: schedule},
 		{Key: "runs", Title: "Starts, failures and output of runs", Fields: monitorRunFields()},
@@ -202,7 +203,7 @@ func readMonitor(typed url.Values, t check.Type, kept map[string]json.RawMessage
 	var bad allswell.ValidationError
 	page, component, _ := strings.Cut(typed.Get("component_id"), "/")
 	n := allswell.NewMonitor{
-		Name: strings.TrimSpace(typed.Get("name")), Token: strings.TrimSpace(typed.Get("token")), Page: page, ComponentID: component,
+		Name: strings.TrimSpace(typed.Get("name")), Slug: strings.TrimSpace(typed.Get("slug")), Token: strings.TrimSpace(typed.Get("token")), Page: page, ComponentID: component,
 		DownStatus: allswell.Status(typed.Get("down_status")), AutoIncidents: allswell.AutoIncidents(typed.Get("auto_incidents")),
 		Tags: readTags(typed.Get("tags")), PublishOutput: typed.Get("publish_output") == "true",
 	}
@@ -328,6 +329,9 @@ func (v *visit) editMonitor() error {
 	if err == nil {
 		ch := n.Replacement()
 		ch.Enabled = nil
+		if v.r.PostForm.Has("slug") {
+			ch.Slug = &n.Slug // required, if it is there
+		}
 		_, err = v.store.ChangeMonitor(v.r.Context(), v.actor(), s.Monitor.ID, ch, allswell.Precondition{Tags: []string{cmp.Or(s.Value("tag"), "none")}})
 	}
 	switch {
@@ -345,7 +349,7 @@ func (v *visit) editMonitor() error {
 
 // monitorFieldNames are the fields of the form, in their order, with words for them.
 var monitorFieldNames = [][2]string{
-	{"name", "name"}, {"schedule.kind", "kind of schedule"}, {"interval", "interval"}, {"schedule.expression", "schedule"},
+	{"name", "name"}, {"slug", "slug"}, {"schedule.kind", "kind of schedule"}, {"interval", "interval"}, {"schedule.expression", "schedule"},
 	{"schedule.time_zone", "time zone"}, {"grace", "grace"}, {"component_id", "component"}, {"down_status", "status while it is down"},
 	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"}, {"max_runtime", "longest run"}, {"max_runtime_action", "consequence of a run that takes too long"},
 	{"min_runtime", "shortest run"}, {"min_runtime_action", "consequence of a run that is too short"}, {"max_per_interval", "number of runs"},

@@ -80,3 +80,27 @@ func TestOtherErrorsAreInOrder(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestSlugInTheForm creates a monitor whose slug is made from its name, and gives it another one.
+func TestSlugInTheForm(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		fields := []string{"name", "Nightly job", "component_id", "/", "interval", "25h", "schedule.kind", "interval"}
+		v.wants(v.get("/admin/monitors/new"), http.StatusOK, "Left empty, made from the name.")
+		path := strings.TrimSuffix(v.wants(v.post("/admin/monitors/new", append(fields, "slug", "")...), http.StatusSeeOther, "/first-ping").Header.Get("Location"), "/first-ping")
+		v.wants(v.post("/admin/monitors/new", append(fields[2:], "name", "Other", "slug", "nightly-job")...), http.StatusUnprocessableEntity, "has already been taken")
+		edit := func(slug string) answer {
+			s.Helper()
+			form := v.wants(v.get(path+"/edit"), http.StatusOK, `value="nightly-job"`, "with the ping key of the page, must use the new one")
+			_, tag, _ := strings.Cut(form.body, `name="tag" value="&#34;`)
+			return v.post(path+"/edit", append(fields, "slug", slug, "tag", `"`+tag[:16]+`"`)...)
+		}
+		v.wants(edit(""), http.StatusUnprocessableEntity, "This field is required.")
+		v.wants(edit("No"), http.StatusUnprocessableEntity, "lower-case letters")
+		v.wants(edit("night"), http.StatusSeeOther, path)
+		if m, err := s.store.Monitor(s.Context(), v.actor(), "night"); err != nil || !strings.HasSuffix(path, m.ID) {
+			s.Errorf("%s: %v", m.ID, err)
+		}
+	})
+}

@@ -272,6 +272,10 @@ func TestSlugsNeverMeanAnotherMonitor(t *testing.T) {
 		ping(Path+key+"/job/start", 200)
 		must(w.store.RotateMonitor(w.Context(), w.ws, first.ID))(w)
 		ping("/ping/"+key+"/job", 200)
+		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, allswell.MonitorChange{Slug: new("task")}))(w)
+		ping(Path+key+"/job", 404)
+		ping(Path+key+"/task", 200)
+		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, allswell.MonitorChange{Slug: new("job")}))(w)
 		page := "other"
 		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, allswell.MonitorChange{Page: &page}))(w)
 		ping("/ping/"+key+"/job", 404)

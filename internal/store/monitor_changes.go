@@ -203,11 +203,12 @@ func (t *tx) applySuppression(m *allswell.Monitor) error {
 
 // ChangeMonitor changes a monitor. Disabling a monitor that is down ends its outage; linking
 // it to another component moves the outage's cause there. If the monitor does not meet all
-// conditions, the error is allswell.ErrPreconditionFailed.
+// conditions, the error is allswell.ErrPreconditionFailed. If another monitor has its new slug, it is
+// an *allswell.ValidationError.
 func (s *Store) ChangeMonitor(
 	ctx context.Context, actor allswell.Actor, id string, ch allswell.MonitorChange, conds ...allswell.Precondition,
 ) (allswell.Monitor, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) {
+	m, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) {
 		if err := ch.Validate(t.Now); err != nil {
 			return allswell.Monitor{}, err
 		}
@@ -225,6 +226,7 @@ func (s *Store) ChangeMonitor(
 		}
 		return t.changeMonitor(actor, m, ch)
 	})
+	return m, s.slugTaken(err)
 }
 
 // changeMonitor changes a locked monitor, and ends or moves its outage.

@@ -40,7 +40,7 @@ var monitorTable = tableOf("monitors", func(r monitorRow) string { return r.ID }
 	{name: "id", at: func(r *monitorRow) any { return &r.ID }, fixed: true},
 	{name: "workspace_id", at: func(r *monitorRow) any { return &r.WorkspaceID }, fixed: true},
 	{name: "type", at: func(r *monitorRow) any { return &r.Type }, fixed: true},
-	{name: "slug", at: func(r *monitorRow) any { return &r.Slug }, fixed: true, null: true},
+	{name: "slug", at: func(r *monitorRow) any { return &r.Slug }, null: true},
 	{name: "name", at: func(r *monitorRow) any { return &r.Name }},
 	{name: "token", at: func(r *monitorRow) any { return tokenColumn{&r.Monitor} }, fixed: true},
 	{name: "old_token", at: func(r *monitorRow) any { return text{&r.oldToken} }, read: true},

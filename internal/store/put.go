@@ -116,11 +116,12 @@ func (t *tx) replaceComponent(actor allswell.Actor, c allswell.Component, n alls
 }
 
 // PutMonitor is PutPage for a monitor, given its id or slug. A monitor given by its id must
-// exist. The ping token is kept; another one in n is an *allswell.ValidationError.
+// exist, and can be given another slug. The ping token is kept; another one in n is an *allswell.ValidationError.
 func (s *Store) PutMonitor(
 	ctx context.Context, actor allswell.Actor, ref string, n allswell.NewMonitor, cond allswell.Precondition,
 ) (m allswell.Monitor, created bool, err error) {
-	if n.Slug = ""; allswell.ValidSlug(ref) {
+	bySlug := allswell.ValidSlug(ref)
+	if bySlug {
 		n.Slug = ref
 	}
 	if err := n.Validate(); err != nil {
@@ -134,7 +135,7 @@ func (s *Store) PutMonitor(
 		}
 		m, err := t.lockMonitor(actor, ref)
 		switch {
-		case errors.Is(err, allswell.ErrNotFound) && n.Slug != "":
+		case errors.Is(err, allswell.ErrNotFound) && bySlug:
 			if err = cond.Check(nil); err == nil {
 				done.created = true
 				done.object, err = t.createMonitor(actor, n)

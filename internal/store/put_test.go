@@ -355,3 +355,31 @@ func TestMonitorsWithOneNameAtOnce(t *testing.T) {
 		w.ok(errors.Join(errs...))
 	})
 }
+
+// TestOneOfManyTakesASlug renames monitors to one slug at once: the error of all but one is about the slug.
+func TestOneOfManyTakesASlug(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		replicas := []*store.Store{w.Store, w.replica()}
+		errs := make([]error, 8)
+		var changes []func()
+		for i := range errs {
+			m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "Job", Interval: time.Minute}))(w)
+			changes = append(changes, func() {
+				_, errs[i] = replicas[i%len(replicas)].ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Slug: ptr("task")})
+			})
+		}
+		together(changes...)
+		done := 0
+		for _, err := range errs {
+			var bad *allswell.ValidationError
+			if err == nil {
+				done++
+			} else if !errors.As(err, &bad) || !bad.Has("slug") {
+				w.Error(err)
+			}
+		}
+		if done != 1 {
+			w.Errorf("%d of %d took the slug", done, len(errs))
+		}
+	})
+}
