@@ -324,7 +324,7 @@ func (r *Resource[T]) ReadForm(before T, values url.Values, zone *time.Location,
 			continue
 		}
 		set, err := f.parse(texts, zone, now)
-		if texts[0] == "" && f.info.Default != "" {
+		if f.info.Default != "" && len(texts) == 1 && texts[0] == "" {
 			set, err = f.clear, nil
 		}
 		if err != nil {
