@@ -234,8 +234,11 @@ func descriptionOf(rt *route) *field.Description {
 
 // requestOf returns the kind of request of a route that writes a described resource.
 func requestOf(rt *route) field.Request {
-	if rt.method == http.MethodPost {
+	switch rt.method {
+	case http.MethodPost:
 		return field.Creation
+	case http.MethodPut:
+		return field.Replacement
 	}
 	return field.Changing
 }
@@ -244,7 +247,7 @@ func requestOf(rt *route) field.Request {
 func describedFields(d field.Description, rt *route) (all []inputField) {
 	kinds := map[field.Kind]kind{
 		field.KindChoice: choice, field.KindTime: instant, field.KindInteger: integer, field.KindDuration: integer, field.KindSlug: other,
-		field.KindReference: reference, field.KindComponents: references,
+		field.KindReference: reference, field.KindComponents: references, field.KindBool: boolean,
 	}
 	for _, f := range d.Fields {
 		if !f.In(requestOf(rt)) || f.Kind == field.KindSlug && rt.method == http.MethodPut { // the address has it
@@ -257,7 +260,7 @@ func describedFields(d field.Description, rt *route) (all []inputField) {
 		switch k, ok := kinds[f.Kind]; {
 		case ok:
 			in.kind = k
-		case f.Required, f.Sent:
+		case f.Required, f.IsPointer():
 			in.kind = text
 		}
 		all = append(all, in)

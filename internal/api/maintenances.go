@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 	"github.com/allswell/allswell/internal/store"
@@ -84,7 +85,7 @@ func (a *api) createMaintenance(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusCreated, resource.Maintenance.DetailJSON)
-	return r.respond(a.store.CreateMaintenance(c.Context(), c.actor(), c.PathValue("pageSlug"), resource.Maintenance.ReadNew(o), r.save...))
+	return r.respond(a.store.CreateMaintenance(c.Context(), c.actor(), c.PathValue("pageSlug"), resource.Maintenance.Read(o, field.Creation), r.save...))
 }
 
 func (a *api) getMaintenance(c *call) (store.Response, error) {
@@ -99,7 +100,7 @@ func (a *api) changeMaintenance(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	m, err := a.store.ChangeMaintenance(c.Context(), c.actor(), c.PathValue("maintenanceId"), resource.Maintenance.Read(o, false), "")
+	m, err := a.store.ChangeMaintenance(c.Context(), c.actor(), c.PathValue("maintenanceId"), resource.Maintenance.Read(o, field.Changing), "")
 	return resourceResponse(m, err, resource.Maintenance.JSON)
 }
 
@@ -122,5 +123,5 @@ func (a *api) postMaintenanceUpdate(c *call) (store.Response, error) {
 	}
 	r := newResponder(c, http.StatusCreated, resource.MaintenanceUpdate.JSON)
 	return r.respond(a.store.PostMaintenanceUpdate(
-		c.Context(), c.actor(), c.PathValue("maintenanceId"), resource.MaintenanceUpdate.ReadNew(o), "", r.save...))
+		c.Context(), c.actor(), c.PathValue("maintenanceId"), resource.MaintenanceUpdate.Read(o, field.Creation), "", r.save...))
 }

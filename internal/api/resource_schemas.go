@@ -19,10 +19,10 @@ func (w *written) describe(d field.Description) error {
 		w.Schemas[name] = w.shown(d, example, true)
 	}
 	for call, request := range map[string]field.Request{
-		"create": field.Creation, "add": field.Creation, "put": field.Changing, "change": field.Changing,
+		"create": field.Creation, "add": field.Creation, "put": field.Replacement, "change": field.Changing, "edit": field.Changing,
 	} {
 		if d.Has(call) {
-			w.Requests[call+d.TypeName()] = w.sent(d, example, request, call == "change")
+			w.Requests[call+d.TypeName()] = w.sent(d, example, request)
 		}
 	}
 	return nil
@@ -33,7 +33,7 @@ func (w *written) shown(d field.Description, example object, details bool) objec
 	schema, sample := objectSchema(), make(object)
 	schema["additionalProperties"] = false
 	for _, f := range d.Fields {
-		if !f.Sent && (details || !f.Detail) {
+		if !f.WriteOnly && (details || !f.Detail) {
 			require(schema, f.Name)
 			property(schema, f.Name, w.shownSchema(f))
 			sample[f.Name] = example[f.Name]
@@ -44,7 +44,8 @@ func (w *written) shown(d field.Description, example object, details bool) objec
 }
 
 // sent returns a request, which may leave fields out if it only changes an object. Its example has all fields.
-func (w *written) sent(d field.Description, example object, r field.Request, change bool) object {
+func (w *written) sent(d field.Description, example object, r field.Request) object {
+	change := r == field.Changing
 	schema, sample := objectSchema(), make(object)
 	for _, f := range d.Fields {
 		if !f.In(r) {
@@ -146,13 +147,15 @@ func valueSchema(f field.Info, null bool) object {
 	switch f.Kind {
 	case field.KindSlug:
 		schema["pattern"] = "^[a-z0-9-]{1,63}$"
+	case field.KindBool:
+		schema["type"] = "boolean"
 	case field.KindInteger:
 		schema["type"], schema["minimum"], schema["maximum"] = "integer", f.Least, f.Most
 	default:
 		if f.Max > 0 {
 			schema["maxLength"] = f.Max
 		}
-		if f.Required || f.Sent {
+		if f.Required || f.WriteOnly && f.IsPointer() {
 			schema["minLength"] = 1
 		}
 	}

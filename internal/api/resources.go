@@ -114,7 +114,7 @@ func (r resourceActions[T]) create(a *api, c *call) (store.Response, error) {
 		objects = objects.UniqueNames(orZero(o.Flag("unique_name")))
 	}
 	response := newResponder(c, http.StatusCreated, r.JSON)
-	return response.respond(objects.Create(c.Context(), c.actor(), c.PathValue("pageSlug"), r.ReadNew(o), response.save...))
+	return response.respond(objects.Create(c.Context(), c.actor(), c.PathValue("pageSlug"), r.Read(o, field.Creation), response.save...))
 }
 
 func (r resourceActions[T]) get(a *api, c *call) (store.Response, error) {
@@ -143,7 +143,7 @@ func (r resourceActions[T]) put(a *api, c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	v, isNew, err := r.objects(a.store).Put(c.Context(), c.actor(), page, ref, r.Read(o, true), c.cond)
+	v, isNew, err := r.objects(a.store).Put(c.Context(), c.actor(), page, ref, r.Read(o, field.Replacement), c.cond)
 	response, err := r.tagged(c, v, err)
 	if isNew && err == nil {
 		response.Status = http.StatusCreated
@@ -161,7 +161,7 @@ func (r resourceActions[T]) change(a *api, c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	v, err := r.objects(a.store).Change(c.Context(), c.actor(), page, c.PathValue(r.id), r.Read(o, false), c.cond)
+	v, err := r.objects(a.store).Change(c.Context(), c.actor(), page, c.PathValue(r.id), r.Read(o, field.Changing), c.cond)
 	return r.tagged(c, v, err)
 }
 

@@ -44,15 +44,18 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 		case field.KindComponents:
 			kind = reflect.TypeFor[[]string]()
 		}
-		if i.Sent {
+		if i.IsPointer() {
 			kind = i.Type
 		}
 		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q`, i.FlagName(), resourcePlaceholder(i), resourceHelp(i, create))
 		if create && i.Required {
 			tag += ` required:""`
 		}
-		if i.Kind == field.KindComponents {
+		switch i.Kind {
+		case field.KindComponents:
 			tag += ` sep:"none"`
+		case field.KindBool:
+			tag += fmt.Sprintf(` negatable:%q`, i.NoFlagName())
 		}
 		add(i, "", kind, tag)
 		if no := removalHelp(i, create); no != "" {

@@ -62,7 +62,7 @@ func valueType(f field.Info) string {
 		return "Seconds"
 	case f.Kind == field.KindComponents:
 		return "[]string"
-	case f.Sent:
+	case f.IsPointer():
 		return f.Type.Elem().String()
 	}
 	return f.Type.String()
@@ -73,7 +73,7 @@ func sentType(f field.Info) string {
 	switch {
 	case f.Required && f.Kind != field.KindChoice:
 		return valueType(f) + " `json:\"" + f.Name + "\"`"
-	case f.Kind == field.KindTime, f.Kind == field.KindDuration, f.Kind == field.KindInteger, f.Sent: // the zero value is not a missing one
+	case f.Kind == field.KindTime, f.Kind == field.KindDuration, f.Kind == field.KindInteger, f.Kind == field.KindBool, f.IsPointer(): // the zero value is not a missing one
 		return "*" + valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
 	}
 	return valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"

@@ -102,7 +102,7 @@ func fieldOf(i fields.Info) field {
 		x.Type = "datetime-local"
 	case fields.KindDuration:
 		x.Type, x.Optional, x.Hint = "select", false, "" // the screen says what can be chosen
-	case fields.KindChoice, fields.KindReference:
+	case fields.KindChoice, fields.KindReference, fields.KindBool:
 		x.Type, x.Optional = "select", false
 		if i.None != "" {
 			x.Options = []option{{Label: i.None}}

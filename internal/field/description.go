@@ -53,7 +53,7 @@ func lastWord(noun string) string { return noun[strings.LastIndexByte(noun, ' ')
 
 // Has reports whether a call follows from the description.
 func (d Description) Has(call string) bool {
-	return d.Calls == nil && call != "add" || slices.Contains(d.Calls, call)
+	return d.Calls == nil && call != "add" && call != "edit" || slices.Contains(d.Calls, call)
 }
 
 // DetailName returns the name of the schema of an object with its details; "": it has none.

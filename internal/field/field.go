@@ -50,8 +50,10 @@ type Request string
 
 // The requests of which some fields are.
 const (
-	Creation Request = "creation" // creates an object
-	Changing Request = "change"   // changes one
+	Creation    Request = "creation"    // creates an object
+	Changing    Request = "change"      // changes one
+	Replacement Request = "replacement" // says all of one
+	whole       Request = "whole"       // Creation or Replacement
 )
 
 // Info is what documents, forms and flags say about a field.
@@ -75,7 +77,7 @@ type Info struct {
 	Audited     bool         // the audit log records it although it is read-only, if it has a value
 	Kept        bool         // a request that says all of an object, but not this, leaves it as it is
 	Only        Request      // the kind of request that can give it; "": all
-	Sent        bool         // it is in requests, and not in objects
+	WriteOnly   bool         // it is in requests, and not in responses
 	Detail      bool         // lists of objects do not show it
 	Prefix      string       // of ids
 	Of          string       // the type of objects, such as "MaintenanceUpdate", or what references refer to, such as "monitor"
@@ -98,7 +100,20 @@ type Embedded struct{ Name, Doc string }
 type Option struct{ Value, Label string }
 
 // In reports whether a kind of request can give the field.
-func (i Info) In(r Request) bool { return !i.ReadOnly && (i.Only == "" || i.Only == r) }
+func (i Info) In(r Request) bool {
+	switch {
+	case i.ReadOnly:
+		return false
+	case i.Only == whole:
+		return r != Changing
+	case r == Replacement:
+		return i.Only != Creation
+	}
+	return i.Only == "" || i.Only == r
+}
+
+// IsPointer reports whether a missing value is a nil pointer, so that the empty text is a value.
+func (i Info) IsPointer() bool { return i.Type.Kind() == reflect.Pointer }
 
 // Column returns the name of the field's column: that of the field, for times with the ending _at, and for durations with
 // the ending _ms. It is "" for a field without one.
@@ -127,7 +142,7 @@ type Field[T any] struct {
 	info    Info
 	pointer func(*T) any                                       // to the value; nil: it has no place of its own
 	json    func(*T) any                                       // a value that package json can encode
-	audit   func(*T) any                                       // a string, a number, a boolean, a list, or nil
+	audit   func(*T) any                                       // a string, a number, a boolean, a list, or nil; nil: the audit log does not have it
 	read    func(o *jsonobject.Object, replace bool) Change[T] // nil: there is none, or it is not valid, which is an error of the object
 	copy    func(to, from *T)
 	clear   Change[T] // sets the zero value
@@ -269,6 +284,12 @@ func (f *Field[T]) AtCreation() *Field[T] { f.info.Only = Creation; return f }
 // AfterCreation says that only a request which changes an object gives the field.
 func (f *Field[T]) AfterCreation() *Field[T] { f.info.Only = Changing; return f }
 
+// Whole says that only a request which says all of an object gives the field: one that creates or replaces it.
+func (f *Field[T]) Whole() *Field[T] { f.info.Only = whole; return f }
+
+// WriteOnly says that responses do not show the field.
+func (f *Field[T]) WriteOnly() *Field[T] { f.info.WriteOnly = true; return f }
+
 // Kept says that a request which replaces an object, and does not give the field, leaves it as it is.
 func (f *Field[T]) Kept() *Field[T] { f.info.Kept = true; return f }
 
@@ -334,6 +355,12 @@ func (f *Field[T]) Flag(name string) *Field[T] { f.info.flag = name; return f }
 
 // NoFlag sets the name of the flag that removes the value, where it is not no- and that of the field's.
 func (f *Field[T]) NoFlag(name string) *Field[T] { f.info.noFlag = name; return f }
+
+// Labels sets the labels of true and of false in forms.
+func (f *Field[T]) Labels(yes, no string) *Field[T] {
+	f.info.Options = []Option{{"true", yes}, {"false", no}}
+	return f
+}
 
 // None sets the label of no value, where forms have options: "all pages".
 func (f *Field[T]) None(label string) *Field[T] { f.info.None = label; return f }

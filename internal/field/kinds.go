@@ -72,6 +72,22 @@ func Integer[T any](name string, at func(*T) *int) *Field[T] {
 
 // Choice is one of some values.
 func Choice[T any, V ~string](name string, at func(*T) *V, options ...Option) *Field[T] {
+	return newField(choiceInfo[V](name, options), at, choices[V](options))
+}
+
+// ChoiceBy is Choice for a value that get and set find in the object, where it has no place of its own.
+func ChoiceBy[T any, V ~string](name string, get func(*T) V, set func(*T, V), options ...Option) *Field[T] {
+	info := choiceInfo[V](name, options)
+	info.column = "-"
+	return newProperty(info, get, set, choices[V](options))
+}
+
+func choiceInfo[V ~string](name string, options []Option) Info {
+	return Info{Name: name, Kind: KindChoice, Options: options, Schema: reflect.TypeFor[V]().Name()}
+}
+
+// choices is the codec of one of some strings.
+func choices[V ~string](options []Option) codec[V] {
 	values, words := make([]V, len(options)), make([]string, len(options))
 	for i, o := range options {
 		values[i], words[i] = V(o.Value), o.Value
@@ -86,7 +102,7 @@ func Choice[T any, V ~string](name string, at func(*T) *V, options ...Option) *F
 			bad.Add(i.Name, "must be one of: %s", strings.Join(words, ", "))
 		}
 	}
-	return newField(Info{Name: name, Kind: KindChoice, Options: options, Schema: reflect.TypeFor[V]().Name()}, at, c)
+	return c
 }
 
 // Of returns an option of a choice.
@@ -130,9 +146,31 @@ func texts[V ~string]() codec[V] {
 // Note is a text of several lines in Markdown with which a new object can begin, and which is no field of the object. get
 // returns nil if there is none.
 func Note[T any](name string, get func(*T) *string, set func(*T, *string)) *Field[T] {
-	info := Info{Name: name, Kind: KindMarkdown, Only: Creation, Sent: true, column: "-"}
-	return newProperty(info, get, set, codec[*string]{
-		json: func(v *string) any { return v },
+	c := optionalTexts()
+	c.check = func(i Info, v *string, bad *allswell.ValidationError) {
+		if v != nil {
+			allswell.CheckText(bad, i.Name, *v, i.Max)
+		}
+	}
+	f := newProperty(Info{Name: name, Kind: KindMarkdown, Only: Creation, WriteOnly: true, column: "-"}, get, set, c)
+	f.audit = nil
+	return f
+}
+
+// OptionalText is a text that may be missing, which is nil. The empty text is a text.
+func OptionalText[T any](name string, at func(*T) **string) *Field[T] {
+	return newField(Info{Name: name, Kind: KindText, Nullable: true}, at, optionalTexts())
+}
+
+// optionalTexts is the codec of texts that may be missing. Forms do not distinguish the empty text from a missing one.
+func optionalTexts() codec[*string] {
+	return codec[*string]{
+		json: func(v *string) any {
+			if v == nil {
+				return nil
+			}
+			return *v
+		},
 		read: func(o *jsonobject.Object, name string) **string {
 			if text := o.Text(name); text != nil {
 				return &text
@@ -141,7 +179,7 @@ func Note[T any](name string, get func(*T) *string, set func(*T, *string)) *Fiel
 		},
 		check: func(i Info, v *string, bad *allswell.ValidationError) {
 			if v != nil {
-				allswell.CheckText(bad, i.Name, *v, i.Max)
+				allswell.CheckLength(bad, i.Name, *v, i.Max)
 			}
 		},
 		format: func(v *string, _ *time.Location) string {
@@ -156,7 +194,7 @@ func Note[T any](name string, get func(*T) *string, set func(*T, *string)) *Fiel
 			}
 			return &text, nil
 		},
-	})
+	}
 }
 
 // formText returns the text that was typed into a form.
@@ -194,7 +232,7 @@ func Duration[T any](name string, longest time.Duration, at func(*T) *time.Durat
 	})
 }
 
-// Bool is true or false.
+// Bool is true or false. Forms can show it as a choice of two: see Labels.
 func Bool[T any](name string, at func(*T) *bool) *Field[T] {
 	return newField(Info{Name: name, Kind: KindBool}, at, codec[bool]{
 		zero:   true,

@@ -84,9 +84,9 @@ func TestPlans(t *testing.T) {
 			err  error
 			want string
 		}{
-			"create":  {&created, plans.Create(&created, plans.ReadNew(object()), now), want.create},
-			"change":  {&changed, plans.Apply(&changed, plans.Read(object(), false), now), want.change},
-			"replace": {&replaced, plans.Apply(&replaced, plans.Read(object(), true), now), want.replace},
+			"create":  {&created, plans.Create(&created, plans.Read(object(), field.Creation), now), want.create},
+			"change":  {&changed, plans.Apply(&changed, plans.Read(object(), field.Changing), now), want.change},
+			"replace": {&replaced, plans.Apply(&replaced, plans.Read(object(), field.Replacement), now), want.replace},
 		} {
 			got := strings.Join(append([]string{string(c.p.Level), c.p.Wait.String()}, allswell.ComponentIDs(c.p.Parts)...), " ")
 			for _, n := range c.p.Notes {

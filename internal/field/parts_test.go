@@ -142,12 +142,12 @@ func TestChangesOfParts(t *testing.T) {
 			"The from must be a time of day, such as 22:00. Unknown field.", "The from must be a time of day, such as 22:00. Unknown field.", "The from must be a time of day, such as 22:00. Unknown field.",
 		},
 	} {
-		read := func(replace bool) field.Change[job] {
+		read := func(request field.Request) field.Change[job] {
 			o, err := jsonobject.Parse([]byte(body))
 			if err != nil {
 				t.Fatal(err)
 			}
-			return jobs.Read(o, replace)
+			return jobs.Read(o, request)
 		}
 		var created job
 		jobs.Begin(&created, "job_1", now)
@@ -157,9 +157,9 @@ func TestChangesOfParts(t *testing.T) {
 			err  error
 			want string
 		}{
-			"create":  {&created, jobs.Create(&created, read(false), now), want.create},
-			"change":  {&changed, jobs.Apply(&changed, read(false), now), want.change},
-			"replace": {&replaced, jobs.Apply(&replaced, read(true), now), want.replace},
+			"create":  {&created, jobs.Create(&created, read(field.Creation), now), want.create},
+			"change":  {&changed, jobs.Apply(&changed, read(field.Changing), now), want.change},
+			"replace": {&replaced, jobs.Apply(&replaced, read(field.Replacement), now), want.replace},
 		} {
 			got := strings.TrimSuffix(strings.TrimPrefix(string(jobs.JSON(*c.j)), `{"id":"job_1",`), `,"created_at":"2026-03-01T12:00:00.000Z"}`)
 			if c.err != nil {

@@ -159,7 +159,7 @@ func (r *Resource[T]) DetailJSON(v T) json.RawMessage { return r.json(v, true) }
 func (r *Resource[T]) json(v T, details bool) json.RawMessage {
 	b := []byte{'{'}
 	for _, f := range r.Fields {
-		if f.info.Sent || f.info.Detail && !details {
+		if f.info.WriteOnly || f.info.Detail && !details {
 			continue
 		}
 		if f.info.Kind == KindConfig {
@@ -216,7 +216,7 @@ func (r *Resource[T]) Audited(v T) allswell.Auditable {
 	object := allswell.AuditObject{Kind: r.Object, ID: *r.id(&v), Name: r.Name(v), Fields: fields}
 	for _, f := range r.Fields {
 		switch {
-		case f.info.Sent, f.info.ReadOnly && !(f.info.Audited && !f.isZero(&v)):
+		case f.audit == nil, f.info.ReadOnly && !(f.info.Audited && !f.isZero(&v)):
 		case f.info.Kind == KindConfig:
 			maps.Copy(fields, f.audit(&v).(map[string]any))
 			object.Secrets = f.config(&v).Versions
@@ -263,20 +263,12 @@ func (r *Resource[T]) Unpack(column, text string, v *T) error {
 // set. It is applied to what is stored, within the transaction.
 type Change[T any] func(*T) error
 
-// ReadNew reads the fields of a request that creates an object.
-func (r *Resource[T]) ReadNew(o *jsonobject.Object) Change[T] { return r.read(o, Creation, false) }
-
-// Read reads the fields of a request that changes an object or, if replace is set, that says all of it: then a field
-// that is not given is empty, or has its default.
-func (r *Resource[T]) Read(o *jsonobject.Object, replace bool) Change[T] {
-	return r.read(o, Changing, replace)
-}
-
-func (r *Resource[T]) read(o *jsonobject.Object, request Request, replace bool) Change[T] {
+// Read reads the fields of a request. In a Replacement a field that is not given is empty, or has its default.
+func (r *Resource[T]) Read(o *jsonobject.Object, request Request) Change[T] {
 	var sets []Change[T]
 	for _, f := range r.Fields {
 		if f.info.In(request) {
-			if set := f.read(o, replace); set != nil {
+			if set := f.read(o, request == Replacement); set != nil {
 				sets = append(sets, set)
 			}
 		}

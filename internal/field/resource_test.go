@@ -99,12 +99,12 @@ func TestChanges(t *testing.T) {
 		},
 		`{"name":"New","id":"note_2"}`: {"Unknown field.", "Unknown field.", "Unknown field."},
 	} {
-		read := func(replace bool) field.Change[note] {
+		read := func(request field.Request) field.Change[note] {
 			o, err := jsonobject.Parse([]byte(body))
 			if err != nil {
 				t.Fatal(err)
 			}
-			return notes.Read(o, replace)
+			return notes.Read(o, request)
 		}
 		var created note
 		notes.Begin(&created, "note_2", later)
@@ -114,9 +114,9 @@ func TestChanges(t *testing.T) {
 			err  error
 			want string
 		}{
-			"create":  {&created, notes.Create(&created, read(false), later), want.create},
-			"change":  {&changed, notes.Apply(&changed, read(false), later), want.change},
-			"replace": {&replaced, notes.Apply(&replaced, read(true), later), want.replace},
+			"create":  {&created, notes.Create(&created, read(field.Creation), later), want.create},
+			"change":  {&changed, notes.Apply(&changed, read(field.Changing), later), want.change},
+			"replace": {&replaced, notes.Apply(&replaced, read(field.Replacement), later), want.replace},
 		} {
 			clock := func(t time.Time) string { return strings.TrimPrefix(t.Format("15:04"), "00:00") }
 			got := strings.Join([]string{c.n.Name, c.n.Text, string(c.n.Level), clock(c.n.From), clock(c.n.Until), "updated", clock(c.n.Updated)}, " ")
@@ -137,7 +137,7 @@ func TestChangeIsRepeatable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	change := notes.Read(o, false)
+	change := notes.Read(o, field.Changing)
 	first, second := saved(), saved()
 	first.Until = first.From
 	const unread = "The from must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z."
