@@ -3,8 +3,10 @@ package allswell_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // with returns a component with a baseline and causes, last changed at t0.
@@ -14,6 +16,11 @@ func with(baseline allswell.Status, causes ...allswell.Status) allswell.Componen
 		c.Causes = append(c.Causes, allswell.Cause{Source: outageID(i), Status: status, StartedAt: t0})
 	}
 	return c
+}
+
+// setStatus sets the status of a component by hand.
+func setStatus(c *allswell.Component, status allswell.Status, now time.Time) error {
+	return resource.Component.Apply(c, func(c *allswell.Component) error { c.SetStatus(status); return nil }, now)
 }
 
 func outageID(i int) string { return "out_" + string(rune('a'+i)) }
@@ -34,9 +41,8 @@ func statusRow(value allswell.Status, display string) row {
 			t.Error("not valid")
 		}
 		equal(t, "label", value.Label(), display)
-		checkFields(t, allswell.ComponentChange{Status: value}.Validate())
 		c := with(allswell.StatusOperational)
-		c.Apply(allswell.ComponentChange{Status: value}, t1)
+		checkFields(t, setStatus(&c, value, t1))
 		equal(t, "status", c.Status(), value)
 	}}
 }
@@ -56,7 +62,7 @@ var componentRows = []row{
 		for _, from := range allswell.Statuses {
 			for _, to := range allswell.Statuses {
 				c := with(from)
-				c.Apply(allswell.ComponentChange{Status: to}, t1)
+				checkFields(t, setStatus(&c, to, t1))
 				equal(t, string(from)+" to "+string(to), c.Status(), to)
 				equal(t, "updated_at moved", c.UpdatedAt.Equal(t1), from != to)
 			}
@@ -64,21 +70,23 @@ var componentRows = []row{
 	}},
 	{"Update component status, otherwise the request fails with 422", func(t *testing.T) {
 		for _, s := range []allswell.Status{"", "Operational", "down", "operational "} {
-			checkFields(t, allswell.ComponentChange{Status: s}.Validate(), "status")
+			c := with(allswell.StatusOperational)
+			checkFields(t, setStatus(&c, s, t1), "status")
 		}
 	}},
 	{"Update component status, description sets the text, null removes it, without it the text stays", func(t *testing.T) {
 		c := with(allswell.StatusOperational)
-		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational, Description: ptr("Cards and invoices"), HasDescription: true}, t1)
-		equal(t, "set", c.Description, ptr("Cards and invoices"))
+		describe := func(text *string, now time.Time) {
+			checkFields(t, resource.Component.Apply(&c, func(c *allswell.Component) error { c.Description = text; return nil }, now))
+		}
+		describe(new("Cards and invoices"), t1)
 		equal(t, "updated_at", c.UpdatedAt, t1)
-		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational, Description: ptr("Cards and invoices"), HasDescription: true}, t2)
+		describe(new("Cards and invoices"), t2)
 		equal(t, "updated_at, set to its value", c.UpdatedAt, t1)
-		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational}, t2)
+		checkFields(t, setStatus(&c, allswell.StatusOperational, t2))
 		equal(t, "omitted", c.Description, ptr("Cards and invoices"))
 		equal(t, "updated_at", c.UpdatedAt, t1)
-		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational, HasDescription: true}, t2)
-		equal(t, "cleared", c.Description, nil)
+		describe(nil, t2)
 		equal(t, "updated_at", c.UpdatedAt, t2)
 	}},
 	{"Page rollup, from most to least severe: major_outage, partial_outage, degraded, maintenance, operational", func(t *testing.T) {
@@ -113,7 +121,7 @@ var componentRows = []row{
 var componentDecisionRows = []row{
 	{"degraded_performance: stored and returned as given", func(t *testing.T) {
 		c := with(allswell.StatusOperational)
-		c.Apply(allswell.ComponentChange{Status: allswell.StatusDegradedPerformance}, t1)
+		checkFields(t, setStatus(&c, allswell.StatusDegradedPerformance, t1))
 		equal(t, "baseline", c.Baseline, allswell.StatusDegradedPerformance)
 		equal(t, "status", c.Status(), allswell.StatusDegradedPerformance)
 	}},
@@ -161,20 +169,20 @@ var componentDecisionRows = []row{
 	}},
 	{"Restoring the status: a baseline set during an outage stays", func(t *testing.T) {
 		c := with("operational", "major_outage")
-		c.Apply(allswell.ComponentChange{Status: allswell.StatusDegraded}, t1)
+		checkFields(t, setStatus(&c, allswell.StatusDegraded, t1))
 		c.RemoveCause("out_a", t2)
 		equal(t, "status", c.Status(), allswell.StatusDegraded)
 	}},
 	{"Restoring the status: a PATCH acknowledges all current causes and takes effect immediately", func(t *testing.T) {
 		c := with("operational", "major_outage", "partial_outage")
-		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational}, t1)
+		checkFields(t, setStatus(&c, allswell.StatusOperational, t1))
 		equal(t, "status", c.Status(), allswell.StatusOperational)
 		equal(t, "updated_at", c.UpdatedAt, t1)
 		equal(t, "causes kept", len(c.Causes), 2)
 	}},
 	{"Restoring the status: it stays until a new cause appears", func(t *testing.T) {
 		c := with("operational", "major_outage")
-		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational}, t1)
+		checkFields(t, setStatus(&c, allswell.StatusOperational, t1))
 		c.AddCause(allswell.Cause{Source: "out_new", Status: allswell.StatusDegraded, StartedAt: t2}, t2)
 		equal(t, "a new cause", c.Status(), allswell.StatusDegraded)
 		c.RemoveCause("out_new", t2)
@@ -182,13 +190,13 @@ var componentDecisionRows = []row{
 	}},
 	{"Restoring the status: it stays until a person sets another one", func(t *testing.T) {
 		c := with("operational", "major_outage")
-		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational}, t1)
-		c.Apply(allswell.ComponentChange{Status: allswell.StatusPartialOutage}, t2)
+		checkFields(t, setStatus(&c, allswell.StatusOperational, t1))
+		checkFields(t, setStatus(&c, allswell.StatusPartialOutage, t2))
 		equal(t, "status", c.Status(), allswell.StatusPartialOutage)
 	}},
 	{"Restoring the status: maintenance set by a person is an ordinary baseline", func(t *testing.T) {
 		c := with("operational")
-		c.Apply(allswell.ComponentChange{Status: allswell.StatusMaintenance}, t1)
+		checkFields(t, setStatus(&c, allswell.StatusMaintenance, t1))
 		c.AddCause(allswell.Cause{Source: "out_a", Status: allswell.StatusMajorOutage, StartedAt: t2}, t2)
 		equal(t, "status", c.Status(), allswell.StatusMajorOutage)
 	}},
@@ -197,10 +205,7 @@ var componentDecisionRows = []row{
 			text string
 			bad  []string
 		}{{strings.Repeat("ß", 1000), nil}, {strings.Repeat("ß", 1001), []string{"description"}}, {"", nil}, {"a\x00b", []string{"description"}}} {
-			checkFields(t, allswell.ComponentChange{Status: "operational", Description: &c.text, HasDescription: true}.Validate(), c.bad...)
-			checkFields(t, allswell.ComponentEdit{Description: &c.text, HasDescription: true}.Validate(), c.bad...)
-			checkFields(t, allswell.NewComponent{Name: "n", Description: &c.text}.Validate(), c.bad...)
+			checkFields(t, checkNew(resource.Component, allswell.Component{Name: "n", Description: &c.text}), c.bad...)
 		}
-		checkFields(t, allswell.ComponentChange{Status: "operational", HasDescription: true}.Validate())
 	}},
 }

@@ -361,8 +361,7 @@ var commonDecisionRows = []row{
 			checkFields(t, allswell.NewIncident{Title: blank, Message: &blank}.Validate(), "title", "message")
 			checkFields(t, allswell.IncidentChange{Title: &blank}.Validate(), "title")
 			checkFields(t, allswell.CheckMessage(blank), "message")
-			checkFields(t, allswell.NewComponent{Name: blank}.Validate(), "name")
-			checkFields(t, allswell.ComponentEdit{Name: &blank}.Validate(), "name")
+			checkFields(t, checkNew(resource.Component, allswell.Component{Name: blank}), "name")
 			checkFields(t, checkNew(resource.Group, allswell.Group{Name: blank}), "name")
 			checkFields(t, allswell.NewPage{Name: blank, Slug: "s"}.Validate(), "name")
 			checkFields(t, allswell.PageChange{Name: &blank}.Validate(), "name")
@@ -372,8 +371,8 @@ var commonDecisionRows = []row{
 	{"Lengths count characters: message 25,000, name 255", func(t *testing.T) {
 		checkFields(t, allswell.CheckMessage(strings.Repeat("é", 25_000)))
 		checkFields(t, allswell.CheckMessage(strings.Repeat("é", 25_001)), "message")
-		checkFields(t, allswell.NewComponent{Name: strings.Repeat("é", 255)}.Validate())
-		checkFields(t, allswell.NewComponent{Name: strings.Repeat("é", 256)}.Validate(), "name")
+		checkFields(t, checkNew(resource.Component, allswell.Component{Name: strings.Repeat("é", 255)}))
+		checkFields(t, checkNew(resource.Component, allswell.Component{Name: strings.Repeat("é", 256)}), "name")
 		checkFields(t, allswell.NewMonitor{Name: strings.Repeat("é", 256), Page: "p", Interval: time.Minute}.Validate(), "name")
 	}},
 	{"Tokens: aw_ + 32 random bytes in base62 + checksum", func(t *testing.T) {

@@ -203,3 +203,10 @@ func (p Page) AuditObject() AuditObject {
 	p.Access.addAuditFields(o.Fields)
 	return o
 }
+
+func equalText(a, b *string) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}

@@ -98,7 +98,9 @@ func TestComponentStatusFollowsFromItsHistory(t *testing.T) {
 				delete(counting, id)
 			case 2:
 				baseline = rapid.SampledFrom(allswell.Statuses).Draw(t, "baseline")
-				c.Apply(allswell.ComponentChange{Status: baseline}, now)
+				if err := setStatus(&c, baseline, now); err != nil {
+					t.Fatal(err)
+				}
 				clear(counting)
 			}
 			// The same rule, computed in another way: the rollup of the parts.
@@ -118,16 +120,23 @@ func TestComponentStatusFollowsFromItsHistory(t *testing.T) {
 
 func TestEditsChangeUpdatedAtOnlyWithAField(t *testing.T) {
 	t.Run("component", func(t *testing.T) {
-		c := allswell.Component{Name: "API", Order: 2, UpdatedAt: t0}
-		c.Edit(allswell.ComponentEdit{}, t1)
-		c.Edit(allswell.ComponentEdit{Name: ptr("API"), Order: ptr(2), GroupID: ptr(""), HasDescription: true}, t1)
+		c := allswell.Component{Name: "API", Baseline: allswell.StatusOperational, Order: 2, UpdatedAt: t0}
+		change := func(change func(c *allswell.Component), now time.Time) {
+			checkFields(t, resource.Component.Apply(&c, func(c *allswell.Component) error { change(c); return nil }, now))
+		}
+		change(func(c *allswell.Component) { c.Name, c.Order, c.GroupID, c.Description = "API", 2, "", nil }, t1)
 		equal(t, "nothing changed", c.UpdatedAt, t0)
-		for i, e := range []allswell.ComponentEdit{{Name: ptr("Web")}, {Order: ptr(1)}, {GroupID: ptr("grp_1")}, {Description: ptr("d"), HasDescription: true}, {HasDescription: true}} {
+		for i, f := range []func(c *allswell.Component){
+			func(c *allswell.Component) { c.Name = "Web" }, func(c *allswell.Component) { c.Order = 1 },
+			func(c *allswell.Component) { c.GroupID = "grp_1" }, func(c *allswell.Component) { c.Description = new("d") },
+			func(c *allswell.Component) { c.Description = nil }, func(c *allswell.Component) { c.Slug = "web" },
+			func(c *allswell.Component) { c.Hidden = true },
+		} {
 			now := at(time.Duration(i+1) * time.Minute)
-			c.Edit(e, now)
+			change(f, now)
 			equal(t, fmt.Sprint("change ", i), c.UpdatedAt, now)
 		}
-		equal(t, "component", c, allswell.Component{Name: "Web", Order: 1, GroupID: "grp_1", UpdatedAt: at(5 * time.Minute)})
+		equal(t, "component", c, allswell.Component{Name: "Web", Slug: "web", Baseline: allswell.StatusOperational, Order: 1, GroupID: "grp_1", Hidden: true, UpdatedAt: at(7 * time.Minute)})
 	})
 	t.Run("page", func(t *testing.T) {
 		p := allswell.Page{Name: "Acme", Slug: "acme", UpdatedAt: t0}
@@ -145,8 +154,7 @@ func TestOrdersAreBounded(t *testing.T) {
 		order int
 		bad   []string
 	}{{0, nil}, {allswell.MaxOrder, nil}, {-allswell.MaxOrder, nil}, {allswell.MaxOrder + 1, []string{"order"}}, {math.MinInt, []string{"order"}}} {
-		checkFields(t, allswell.NewComponent{Name: "n", Order: &c.order}.Validate(), c.bad...)
-		checkFields(t, allswell.ComponentEdit{Order: &c.order}.Validate(), c.bad...)
+		checkFields(t, checkNew(resource.Component, allswell.Component{Name: "n", Order: c.order}), c.bad...)
 		checkFields(t, checkNew(resource.Group, allswell.Group{Name: "n", Order: c.order}), c.bad...)
 	}
 }
@@ -275,7 +283,7 @@ func TestMessagesDoNotRepeatInput(t *testing.T) {
 	const sent = "<script>7f3a"
 	for _, err := range []error{
 		allswell.NewIncident{Title: "x", Impact: sent, State: sent}.Validate(),
-		allswell.ComponentChange{Status: sent}.Validate(),
+		checkNew(resource.Component, allswell.Component{Name: "n", Baseline: sent}),
 		allswell.NewPage{Name: "n", Slug: sent}.Validate(),
 		allswell.NewMonitor{Name: "n", Page: "p", Interval: time.Minute, DownStatus: sent}.Validate(),
 		allswell.NewToken{Name: "n", Scope: sent}.Validate(),

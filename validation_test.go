@@ -31,8 +31,8 @@ func TestNamesAreOneLine(t *testing.T) {
 	}
 	for _, name := range []string{"two\nlines", "a\tb", "a\u0085b", "a\u2028b", "a\u202eb", "a\u2067b", "a\u200eb", "a\ufffeb", "a\uffffb", "a\U0010ffffb", "\n"} {
 		for kind, err := range map[string]error{
-			"component": allswell.NewComponent{Name: name}.Validate(), "component that is changed": allswell.ComponentEdit{Name: &name}.Validate(),
-			"group": checkNew(resource.Group, allswell.Group{Name: name}), "page": allswell.NewPage{Name: name}.Validate(), "monitor": allswell.NewMonitor{Name: name}.Validate(),
+			"component": checkNew(resource.Component, allswell.Component{Name: name}),
+			"group":     checkNew(resource.Group, allswell.Group{Name: name}), "page": allswell.NewPage{Name: name}.Validate(), "monitor": allswell.NewMonitor{Name: name}.Validate(),
 			"token": allswell.NewToken{Name: name}.Validate(), "user": (&allswell.NewUser{Name: name}).Validate(), "template": checkNew(resource.IncidentTemplate, allswell.IncidentTemplate{Name: name}),
 		} {
 			var bad *allswell.ValidationError
@@ -80,5 +80,6 @@ func TestJoinInvalid(t *testing.T) {
 // checkNew returns what is wrong with a new object that has the values of v.
 func checkNew[T any](r *field.Resource[T], v T) error {
 	var object T
+	r.Begin(&object, "new", t0)
 	return r.Create(&object, r.From(v), t0)
 }

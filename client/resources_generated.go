@@ -70,6 +70,58 @@ func (c *Client) DeleteAnnouncement(ctx context.Context, id string, options ...C
 	return c.remove(ctx, pathOf("announcements", id), options...)
 }
 
+// Component is a part of the service that a page reports on.
+type Component struct {
+	Meta
+	ID          string          `json:"id"`
+	Name        string          `json:"name"`        // name of the component
+	Description *string         `json:"description"` // text below the name; nil: none
+	Status      allswell.Status `json:"status"`      // status of the component
+	Order       int             `json:"order"`       // position: the lowest is first
+	CreatedAt   time.Time       `json:"created_at"`
+	UpdatedAt   time.Time       `json:"updated_at"`
+}
+
+// NewComponent describes a component to create or to replace. Fields that are not set have their defaults.
+type NewComponent struct {
+	Slug        string           `json:"slug,omitempty"`        // slug of the component, unique on the page; "": made from the name
+	Name        string           `json:"name"`                  // name of the component
+	Description *string          `json:"description,omitempty"` // text below the name; nil: none
+	Status      *allswell.Status `json:"status,omitempty"`      // status of the component; "": operational
+	Order       *int             `json:"order,omitempty"`       // position: the lowest is first; nil: after all others
+	Group       *string          `json:"group,omitempty"`       // id or slug of the group on the same page; nil: no group
+	Hidden      *bool            `json:"hidden,omitempty"`      // whether visitors and subscribers do not see it
+
+	// UniqueName makes CreateComponent fail if the page has a component with this name.
+	UniqueName bool `json:"unique_name,omitempty"`
+}
+
+// ComponentChange is a change of a component. Fields that are not set stay as they are.
+type ComponentChange struct {
+	Slug        *string          `json:"slug,omitempty"`
+	Name        *string          `json:"name,omitempty"`
+	Description Nullable[string] `json:"description,omitzero"`
+	Order       *int             `json:"order,omitempty"`
+	Group       Nullable[string] `json:"group,omitzero"`
+	Hidden      *bool            `json:"hidden,omitempty"`
+}
+
+// ListComponents returns the components of a page.
+func (c *Client) ListComponents(page string) *List[Component] {
+	return &List[Component]{client: c, path: pathOf("pages", page, "components")}
+}
+
+// CreateComponent creates a component on a page.
+func (c *Client) CreateComponent(ctx context.Context, page string, component NewComponent, options ...CallOption) (*Component, error) {
+	return post[Component](ctx, c, pathOf("pages", page, "components"), component, options...)
+}
+
+// PutComponent creates or replaces the component with a slug on a page.
+func (c *Client) PutComponent(ctx context.Context, page, slug string, component NewComponent, options ...CallOption) (*Component, error) {
+	component.Slug = "" // it is in the address
+	return put[Component](ctx, c, pathOf("pages", page, "components", slug), component, options...)
+}
+
 // Group is a heading over components of a page.
 type Group struct {
 	Meta

@@ -81,7 +81,7 @@ func program() console.Program {
 			Subscriber: cli.NewSubscriberCommands(),
 			Monitor:    cli.NewMonitorCommands(),
 			Channel:    cli.NewChannelCommands(), Announcement: cli.NewAnnouncementCommands(), Maintenance: cli.NewMaintenanceCommands(),
-			Group: cli.NewGroupCommands(), Template: cli.NewTemplateCommands(),
+			Component: cli.NewComponentCommands(), Group: cli.NewGroupCommands(), Template: cli.NewTemplateCommands(),
 			Complete: completion.CandidatesCommand{Values: cli.CompletionValues()},
 		},
 		Name: "allswell",

@@ -522,7 +522,7 @@ func (c *client) readState() map[string]any {
 	for _, p := range pages {
 		groups, total, err := c.store.Groups().List(ctx, by.Actor(""), p.Slug, store.Filter{}, all)
 		keep("groups of "+p.ID, groups, total, err)
-		components, total, err := c.store.Components(ctx, by.Actor(""), p.Slug, store.ComponentFilter{}, all)
+		components, total, err := c.store.Components().List(ctx, by.Actor(""), p.Slug, store.Filter{}, all)
 		keep("components of "+p.ID, components, total, err)
 		incidents, total, err := c.store.Incidents(ctx, by.Actor(""), p.Slug, store.IncidentFilter{}, all)
 		for i := range incidents {

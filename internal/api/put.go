@@ -67,19 +67,6 @@ func (a *api) putPage(c *call) (store.Response, error) {
 	return putResponse(c, page, created, err, c.newPageJSON)
 }
 
-func (a *api) putComponent(c *call) (store.Response, error) {
-	ref := c.PathValue("componentId")
-	n, err := put[componentJSON](c, func(o *jsonobject.Object) (allswell.NewComponent, error) {
-		checkSlug(o, ref)
-		return readNewComponent(o, "")
-	})
-	if err != nil {
-		return store.Response{}, err
-	}
-	component, created, err := a.store.PutComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), ref, n, c.cond)
-	return putResponse(c, component, created, err, newComponentJSON)
-}
-
 func (a *api) putMonitor(c *call) (store.Response, error) {
 	ref := c.PathValue("monitorId")
 	before, err := a.monitorBefore(c, ref)

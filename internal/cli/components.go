@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // newSlug is embedded by the commands that create a resource with a slug.
@@ -26,46 +29,44 @@ type ComponentCommands struct {
 	Create componentCreate `cmd:"" help:"Create a component on a page."`
 	Put    componentPut    `cmd:"" help:"Create a component, or replace its configuration. Missing flags get their defaults; status, order, and whether it is hidden are kept."`
 	Status componentStatus `cmd:"" aliases:"set" help:"Set a component's status. It is shown at once, until it is set again or a monitor goes down."`
-	Edit   componentEdit   `cmd:"" help:"Change a component's name, description, order, group, or whether it is hidden."`
+	Edit   componentEdit   `cmd:"" help:"Change a component, but not its status."`
 	Delete componentDelete `cmd:"" help:"Delete a component with its history."`
 }
 
+// NewComponentCommands returns the commands, with a flag for each field.
+func NewComponentCommands() (c ComponentCommands) {
+	fields := resource.Component.Infos()
+	c.Create.resourceFlags, c.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	c.Put.resourceFlags = newResourceFlags(slices.DeleteFunc(fields, func(i field.Info) bool { return i.Kind == field.KindSlug }), true)
+	return c
+}
+
+// componentInput returns the flags of a component as the input of a call of the client. Its group is given by its id, name
+// or slug.
+func componentInput[T any](c *commandContext, flags resourceFlags, page *pageFlag) (input T, err error) {
+	given, err := flags.given(c, page)
+	if ref, ok := given["group"].(*string); ok && err == nil {
+		given["group"], err = c.group(ref, page)
+	}
+	return asInput[T](given, err)
+}
+
 type componentCreate struct {
-	componentFields
-	newSlug
+	pageFlag
+	resourceFlags
 	uniqueName
 }
 
-// componentFields is embedded by the commands that create a component.
-type componentFields struct {
-	pageFlag
-	Name        string           `required:"" placeholder:"NAME" help:"Name of the component."`
-	Description *string          `placeholder:"TEXT" help:"Text below the name."`
-	Status      *allswell.Status `placeholder:"STATUS" help:"Status: ${statuses}. A new component is operational by default."`
-	Order       *int             `placeholder:"NUMBER" help:"Position: the lowest is first. A new component is last by default."`
-	Group       *string          `placeholder:"GROUP" help:"Id, name or slug of the component's group."`
-	Hidden      *bool            `negatable:"shown" help:"Hide it from visitors and subscribers, or show it. A new component is shown by default."`
-}
-
-// component returns the description of the component.
-func (f *componentFields) component(c *commandContext, slug string) (client.NewComponent, error) {
-	if err := f.choose(c); err != nil {
-		return client.NewComponent{}, err
-	}
-	group, err := c.group(f.Group, &f.pageFlag)
-	return client.NewComponent{
-		Slug: slug, Name: f.Name, Description: f.Description, Status: f.Status, Order: f.Order, Group: group,
-		Hidden: f.Hidden,
-	}, err
-}
-
 func (cmd *componentCreate) Run(c *commandContext) error {
-	described, err := cmd.component(c, cmd.Slug)
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
+	n, err := componentInput[client.NewComponent](c, cmd.resourceFlags, &cmd.pageFlag)
 	if err != nil {
 		return err
 	}
-	described.UniqueName = !cmd.AllowDuplicate
-	component, err := c.api.CreateComponent(c.Ctx, cmd.Page, described)
+	n.UniqueName = !cmd.AllowDuplicate
+	component, err := c.api.CreateComponent(c.Ctx, cmd.Page, n)
 	return object(c, component, cmd.explain(err), func(v *client.Component) {
 		c.Printf("The component %s is %s (%s).\n", console.Visible(v.Name), console.Visible(v.ID), statusLabel(v.Status))
 	})
@@ -73,7 +74,8 @@ func (cmd *componentCreate) Run(c *commandContext) error {
 
 type componentPut struct {
 	Component string `arg:"" help:"Slug of the component, or the id of one that exists."`
-	componentFields
+	pageFlag
+	resourceFlags
 	putFlags
 	showing
 }
@@ -82,17 +84,20 @@ func (cmd *componentPut) Run(c *commandContext) error {
 	if err := checkRef(cmd.Component, "component", allswell.PrefixComponent); err != nil {
 		return err
 	}
-	described, err := cmd.component(c, "")
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
+	n, err := componentInput[client.NewComponent](c, cmd.resourceFlags, &cmd.pageFlag)
 	if err != nil {
 		return err
 	}
-	if err := cmd.confirm(c, cmd.Hidden, cmd.Page, cmd.Component); err != nil {
+	if err := cmd.confirm(c, n.Hidden, cmd.Page, cmd.Component); err != nil {
 		return err
 	}
 	return putResource(c, cmd.putFlags, "component "+console.Visible(cmd.Component),
 		func() (*client.Component, error) { return c.api.GetComponent(c.Ctx, cmd.Page, cmd.Component) },
 		func(options ...client.CallOption) (*client.Component, error) {
-			return c.api.PutComponent(c.Ctx, cmd.Page, cmd.Component, described, options...)
+			return c.api.PutComponent(c.Ctx, cmd.Page, cmd.Component, n, options...)
 		})
 }
 
@@ -210,13 +215,7 @@ func (cmd *componentStatus) Run(c *commandContext) error {
 type componentEdit struct {
 	Component string `arg:"" help:"Id, name or slug of the component."`
 	pageFlag
-	Name          *string `placeholder:"NAME" help:"New name."`
-	Description   *string `placeholder:"TEXT" xor:"description" help:"New text below the name."`
-	NoDescription bool    `xor:"description" help:"Remove the text below the name."`
-	Order         *int    `placeholder:"NUMBER" help:"New position: the lowest is first."`
-	Group         *string `placeholder:"GROUP" xor:"group" help:"Id, name or slug of the new group."`
-	NoGroup       bool    `xor:"group" help:"Remove the component from its group."`
-	Hidden        *bool   `negatable:"shown" help:"Hide it from visitors and subscribers, or show it."`
+	resourceFlags
 	showing
 }
 
@@ -279,19 +278,11 @@ func (cmd *componentEdit) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	change := client.ComponentChange{
-		Name: cmd.Name, Description: nullable(cmd.Description, cmd.NoDescription), Order: cmd.Order, Hidden: cmd.Hidden,
-	}
-	if change.Group, err = c.group(cmd.Group, &cmd.pageFlag); err != nil {
+	change, err := componentInput[client.ComponentChange](c, cmd.resourceFlags, &cmd.pageFlag)
+	if err != nil {
 		return err
 	}
-	if cmd.NoGroup {
-		change.Group = new("")
-	}
-	if err := checkNotEmpty(change); err != nil {
-		return err
-	}
-	if err := cmd.confirm(c, cmd.Hidden, cmd.Page, id); err != nil {
+	if err := cmd.confirm(c, change.Hidden, cmd.Page, id); err != nil {
 		return err
 	}
 	component, err := c.api.EditComponent(c.Ctx, id, change)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,11 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 			Tag: reflect.StructTag(fmt.Sprintf(`xor:%q %s`, i.Name, tag)),
 		})
 	}
+	request := field.Changing
+	if create {
+		request = field.Creation
+	}
+	of = slices.DeleteFunc(slices.Clone(of), func(i field.Info) bool { return !i.In(request) })
 	for _, i := range of {
 		kind := reflect.PointerTo(i.Type)
 		switch i.Kind {

@@ -73,11 +73,14 @@ func sentType(f field.Info) string {
 	switch {
 	case f.Required && f.Kind != field.KindChoice:
 		return valueType(f) + " `json:\"" + f.Name + "\"`"
-	case f.Kind == field.KindTime, f.Kind == field.KindDuration, f.Kind == field.KindInteger, f.Kind == field.KindBool, f.IsPointer(): // the zero value is not a missing one
+	case f.Kind == field.KindTime, f.Kind == field.KindDuration, f.Kind == field.KindInteger, f.Kind == field.KindBool, f.IsPointer(), isKept(f): // the zero value is not a missing one
 		return "*" + valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
 	}
 	return valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
 }
+
+// isKept reports whether a request that says all of an object leaves the value as it is if it does not have it.
+func isKept(f field.Info) bool { return f.Kept && f.Kind != field.KindSlug }
 
 // changedType returns the type of a field, and its tag, in a change.
 func changedType(f field.Info) string {
@@ -93,7 +96,7 @@ func comment(f field.Info, request bool) string {
 	if f.Doc != "" {
 		parts = append(parts, strings.ToLower(f.Doc[:1])+f.Doc[1:])
 	}
-	pointer := f.Kind == field.KindTime || f.Kind == field.KindInteger
+	pointer := f.Kind == field.KindTime || f.Kind == field.KindInteger || f.IsPointer() || isKept(f)
 	switch {
 	case f.Kind == field.KindDuration:
 		if request && f.Default != "" {
@@ -109,6 +112,8 @@ func comment(f field.Info, request bool) string {
 		parts = append(parts, "nil: "+f.Empty)
 	case f.Empty != "":
 		parts = append(parts, `"": `+f.Empty)
+	case f.Default != "" && request && pointer:
+		parts = append(parts, "nil: "+f.Default)
 	case f.Default != "" && request:
 		parts = append(parts, `"": `+f.Default)
 	}

@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 func TestAuditLog(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
 		owner.page(hostile, "acme")
-		c, err := s.store.CreateComponent(s.Context(), owner.actor(), "acme", allswell.NewComponent{Name: "=1+1"})
+		c, err := s.store.Components().Create(s.Context(), owner.actor(), "acme", resource.Component.From(allswell.Component{Name: "=1+1"}))
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -66,7 +67,7 @@ func TestAuditLogHasPages(t *testing.T) {
 		owner := s.owner()
 		owner.page("Acme", "acme")
 		for i := range perPage + 5 {
-			if _, err := s.store.CreateComponent(s.Context(), owner.actor(), "acme", allswell.NewComponent{Name: fmt.Sprintf("Component %02d", i)}); err != nil {
+			if _, err := s.store.Components().Create(s.Context(), owner.actor(), "acme", resource.Component.From(allswell.Component{Name: fmt.Sprintf("Component %02d", i)})); err != nil {
 				s.Fatal(err)
 			}
 		}

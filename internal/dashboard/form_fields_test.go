@@ -155,7 +155,7 @@ func (v *visitor) formCases() map[string]formCase {
 	}
 	page, err := v.store.CreatePage(ctx, actor, allswell.NewPage{Name: "Acme", Slug: "acme", PageSettings: allswell.PageSettings{TimeZone: new("Europe/Berlin")}})
 	ok(err)
-	component, err := v.store.CreateComponent(ctx, actor, "acme", allswell.NewComponent{Name: "API"})
+	component, err := v.store.Components().Create(ctx, actor, "acme", resource.Component.From(allswell.Component{Name: "API"}))
 	ok(err)
 	phone, boss := v.phone("Phone", true), v.phone("Boss", true)
 	parent, err := v.store.CreateMonitor(ctx, actor, allswell.NewMonitor{Name: "Parent", Interval: time.Hour})

@@ -107,7 +107,7 @@ func (v *visitor) formPaths() (all []string) {
 	ctx, actor := v.Context(), v.actor()
 	_, err := v.store.CreatePage(ctx, actor, allswell.NewPage{Name: "Acme", Slug: "acme"})
 	ok(err)
-	component, err := v.store.CreateComponent(ctx, actor, "acme", allswell.NewComponent{Name: "API"})
+	component, err := v.store.Components().Create(ctx, actor, "acme", resource.Component.From(allswell.Component{Name: "API"}))
 	ok(err)
 	group, err := v.store.Groups().Create(ctx, actor, "acme", resource.Group.From(allswell.Group{Name: "Shop"}))
 	ok(err)

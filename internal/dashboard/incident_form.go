@@ -131,7 +131,7 @@ func impactOptions() (options []option) {
 
 // allComponents returns all components of a page.
 func (v *visit) allComponents(slug string) ([]allswell.Component, error) {
-	components, _, err := v.store.Components(v.r.Context(), v.actor(), slug, store.ComponentFilter{}, store.Pagination{
+	components, _, err := v.store.Components().List(v.r.Context(), v.actor(), slug, store.Filter{}, store.Pagination{
 		Page: 1, PerPage: allswell.MaxComponents,
 	})
 	return components, err

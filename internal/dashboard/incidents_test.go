@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -23,7 +24,7 @@ func (s *site) withPage() (v *visitor, website, api allswell.Component) {
 
 func (v *visitor) component(name string) allswell.Component {
 	v.Helper()
-	c, err := v.store.CreateComponent(v.Context(), v.actor(), "acme", allswell.NewComponent{Name: name})
+	c, err := v.store.Components().Create(v.Context(), v.actor(), "acme", resource.Component.From(allswell.Component{Name: name}))
 	if err != nil {
 		v.Fatal(err)
 	}

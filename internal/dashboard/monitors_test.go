@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -269,7 +270,7 @@ func TestMonitorIsCreatedAndEdited(t *testing.T) {
 		v := s.owner()
 		v.wants(v.post("/admin/setup/page", "name", "Acme", "slug", "acme"), http.StatusSeeOther)
 		v.wants(v.post("/admin/setup/acme/components", "components", "API"), http.StatusSeeOther)
-		components, _, err := s.store.Components(s.Context(), v.actor(), "acme", store.ComponentFilter{}, store.Pagination{Page: 1, PerPage: 1})
+		components, _, err := s.store.Components().List(s.Context(), v.actor(), "acme", store.Filter{}, store.Pagination{Page: 1, PerPage: 1})
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -325,7 +326,7 @@ func TestMonitorIsMoved(t *testing.T) {
 		if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "Other", Slug: "other"}); err != nil {
 			s.Fatal(err)
 		}
-		component, err := s.store.CreateComponent(s.Context(), v.actor(), "other", allswell.NewComponent{Name: "Jobs"})
+		component, err := s.store.Components().Create(s.Context(), v.actor(), "other", resource.Component.From(allswell.Component{Name: "Jobs"}))
 		if err != nil {
 			s.Fatal(err)
 		}

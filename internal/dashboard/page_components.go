@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -68,7 +66,7 @@ func (v *visit) newComponentsScreen(component, group *form) (s componentsScreen,
 	if err != nil {
 		return s, err
 	}
-	components, _, err := v.store.Components(v.r.Context(), v.actor(), s.Page.Slug, store.ComponentFilter{}, listAll)
+	components, _, err := v.store.Components().List(v.r.Context(), v.actor(), s.Page.Slug, store.Filter{}, listAll)
 	if err != nil {
 		return s, err
 	}
@@ -131,11 +129,7 @@ func statusOptions(now allswell.Status) (options []option) {
 }
 
 func groupField(groups []allswell.Group) field {
-	x := field{Name: "group", Label: "Group", Type: "select", Options: []option{{Label: "none"}}}
-	for _, g := range groups {
-		x.Options = append(x.Options, option{Value: g.ID, Label: g.Name})
-	}
-	return x
+	return field{Name: "group", Label: "Group", Type: "select", Options: append([]option{{Label: "none"}}, optionsOfGroups(groups)...)}
 }
 
 // showComponentsAgain answers a form that cannot be accepted.
@@ -150,9 +144,8 @@ func (v *visit) showComponentsAgain(component, group *form) error {
 // createComponent adds a component to a page.
 func (v *visit) createComponent() error {
 	f := newForm(v.r.PostForm)
-	_, err := v.store.CreateComponent(v.r.Context(), v.actor(), v.r.PathValue("page"), allswell.NewComponent{
-		Name: strings.TrimSpace(f.Value("name")), GroupID: f.Value("group"), UniqueName: !f.allowsSameName(),
-	})
+	_, err := v.store.Components().UniqueNames(!f.allowsSameName()).Create(v.r.Context(), v.actor(), v.r.PathValue("page"),
+		resource.Component.ReadForm(allswell.Component{}, f.values, time.UTC, v.now()))
 	if f.refused(err) {
 		f.offerSameName("component", v.onThisPage("components"))
 		return v.showComponentsAgain(f, newForm(url.Values{}))
@@ -202,8 +195,11 @@ func (v *visit) redirectToComponents(query url.Values) error {
 
 // setComponentStatus sets the status of a component by hand.
 func (v *visit) setComponentStatus() error {
-	ch := allswell.ComponentChange{Status: allswell.Status(v.r.PostForm.Get("status"))}
-	_, err := v.store.ChangeComponent(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("component"), ch)
+	_, err := v.store.Components().Change(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("component"),
+		func(c *allswell.Component) error {
+			c.SetStatus(allswell.Status(v.r.PostForm.Get("status")))
+			return nil
+		}, allswell.Precondition{})
 	if f := newForm(v.r.PostForm); f.refused(err) {
 		return v.showComponentsAgain(f, newForm(url.Values{}))
 	}
@@ -237,91 +233,25 @@ func (v *visit) move(ref string, move func(ctx context.Context, actor allswell.A
 	return v.redirectToComponents(url.Values{"moved": {ref}, "by": {direction}})
 }
 
-// componentScreen is the data of the template page_component: a component or a group to edit.
-type componentScreen struct {
-	*form
-	pageHead
-	Name     string
-	Path     string // of the forms
-	Tag      string // of the component that the form edits
-	Fields   []field
-	Conflict bool
-	Warning  string // what a deletion does
+var componentScreens = objectScreens[allswell.Component]{
+	Resource: resource.Component, objects: (*store.Store).Components,
+	list:     func(p allswell.Page) string { return pagePath(p) + "/components" },
+	lines:    [][]string{{"name"}, {"description"}, {"group"}, {"hidden"}, {"slug"}},
+	options:  groupOptions,
+	deletion: "Its history is lost. Incidents keep their texts. Its monitors remain, without a component.",
 }
 
-// showComponent shows the form for a component.
-func (v *visit) showComponent() error { return v.showComponentForm(http.StatusOK, nil, nil) }
-
-// showComponentForm shows the form for a component. f has the input; nil: the component as it is.
-func (v *visit) showComponentForm(status int, f *form, conflict error) error {
-	h, err := v.pageHead()
-	if err != nil {
-		return err
-	}
-	c, err := v.store.Component(v.r.Context(), v.actor(), h.Page.Slug, v.r.PathValue("component"))
-	if err != nil {
-		return err
-	}
-	groups, _, err := v.store.Groups().List(v.r.Context(), v.actor(), h.Page.Slug, store.Filter{}, listAll)
-	if err != nil {
-		return err
-	}
-	saved := url.Values{"name": {c.Name}, "description": {""}, "group": {c.GroupID}, "hidden": {strconv.FormatBool(c.Hidden)}}
-	if c.Description != nil {
-		saved.Set("description", *c.Description)
-	}
-	if f == nil {
-		f = newForm(saved)
-	}
-	if conflict != nil {
-		f.saved = saved
-	}
-	s := componentScreen{form: f, pageHead: h, Name: c.Name, Path: pagePath(h.Page) + "/components/" + c.ID, Tag: f.version("tag", allswell.EntityTag(c), conflict != nil), Conflict: conflict != nil,
-		Warning: "Its history is lost. Incidents keep their texts. Its monitors remain, without a component."}
-	hidden := field{Name: "hidden", Label: "On the page", Type: "select", Options: []option{{Value: "false", Label: "shown"}, {Value: "true", Label: "hidden"}},
-		Hint: "Visitors and subscribers do not learn of hidden components."}
-	if c.Hidden {
-		hidden.Hint = "Nobody but members sees it. If you show it, visitors also see its past: its history, and when it was down."
-	}
-	s.Fields = []field{
-		s.draw(field{Name: "name", Label: "Name"}),
-		s.draw(field{Name: "description", Label: "Description", Type: "textarea", Rows: 3, Optional: true}),
-		s.draw(groupField(groups)),
-		s.draw(hidden),
-	}
-	return v.show(status, "page_component", c.Name, s)
+// groupOptions returns the groups of the page.
+func groupOptions(v *visit) (map[string][]option, error) {
+	groups, _, err := v.store.Groups().List(v.r.Context(), v.actor(), v.r.PathValue("page"), store.Filter{}, listAll)
+	return map[string][]option{"group": optionsOfGroups(groups)}, err
 }
 
-// changeComponent saves the fields of a component, unless somebody else has changed them since the form was shown.
-func (v *visit) changeComponent() error {
-	f := newForm(v.r.PostForm)
-	description := strings.TrimSpace(strings.ReplaceAll(f.Value("description"), "\r\n", "\n"))
-	e := allswell.ComponentEdit{
-		Name: new(strings.TrimSpace(f.Value("name"))), HasDescription: true, GroupID: new(f.Value("group")),
-		Hidden: new(f.Value("hidden") == "true"),
+func optionsOfGroups(groups []allswell.Group) (all []option) {
+	for _, g := range groups {
+		all = append(all, option{Value: g.ID, Label: g.Name})
 	}
-	if description != "" {
-		e.Description = &description
-	}
-	_, err := v.store.EditComponent(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("component"), e, allswell.Precondition{Tags: []string{f.Value("tag")}})
-	if errors.Is(err, allswell.ErrPreconditionFailed) {
-		return v.showComponentForm(http.StatusConflict, f, err)
-	}
-	if f.refused(err) {
-		return v.showComponentForm(http.StatusUnprocessableEntity, f, nil)
-	}
-	if err != nil {
-		return err
-	}
-	return v.redirectToComponents(nil)
-}
-
-// deleteComponent deletes a component.
-func (v *visit) deleteComponent() error {
-	if err := v.store.DeleteComponent(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("component")); err != nil {
-		return err
-	}
-	return v.redirectToComponents(nil)
+	return all
 }
 
 var groupScreens = objectScreens[allswell.Group]{

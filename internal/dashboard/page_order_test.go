@@ -26,7 +26,7 @@ func TestPlaceOnPage(t *testing.T) {
 			if err != nil {
 				s.Fatal(err)
 			}
-			components, _, err := s.store.Components(s.Context(), v.actor(), page, store.ComponentFilter{}, listAll)
+			components, _, err := s.store.Components().List(s.Context(), v.actor(), page, store.Filter{}, listAll)
 			if err != nil {
 				s.Fatal(err)
 			}

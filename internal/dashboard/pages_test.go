@@ -11,6 +11,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/htmltest"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -227,7 +228,7 @@ func TestPageComponents(t *testing.T) {
 		v.wants(v.post("/admin/pages/acme/groups", "name", "Europe"), http.StatusSeeOther, path)
 		v.wants(v.post("/admin/pages/acme/groups", "name", "Asia"), http.StatusSeeOther, path)
 		components := func() []allswell.Component {
-			all, _, err := s.store.Components(s.Context(), v.actor(), "acme", store.ComponentFilter{}, listAll)
+			all, _, err := s.store.Components().List(s.Context(), v.actor(), "acme", store.Filter{}, listAll)
 			if err != nil {
 				s.Fatal(err)
 			}
@@ -295,7 +296,7 @@ func TestManyComponents(t *testing.T) {
 		v := s.owner()
 		v.post("/admin/pages", "name", "Acme", "slug", "acme")
 		for range perPage + 1 {
-			if _, err := s.store.CreateComponent(s.Context(), v.actor(), "acme", allswell.NewComponent{Name: "One of many"}); err != nil {
+			if _, err := s.store.Components().Create(s.Context(), v.actor(), "acme", resource.Component.From(allswell.Component{Name: "One of many"})); err != nil {
 				s.Fatal(err)
 			}
 		}

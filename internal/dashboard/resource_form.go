@@ -92,12 +92,13 @@ func (o objectScreens[T]) form(f *form, p objectPlace, path string) objectForm {
 // fieldOf returns the field of a form for a field of a resource.
 func fieldOf(i fields.Info) field {
 	x := field{Name: i.Name, Label: i.Label, Hint: i.Hint, Placeholder: i.Placeholder, Optional: !i.Required}
-	if i.Empty != "" && i.Hint == "" && i.None == "" {
+	if i.Empty != "" && i.Empty != "none" && i.Hint == "" && i.None == "" {
 		x.Hint = "Left empty: " + i.Empty + "."
 	}
-	switch i.Kind {
-	case fields.KindMarkdown:
+	if i.Kind == fields.KindMarkdown || i.Kind == fields.KindText && i.Max > allswell.MaxTitleLength { // of several lines
 		x.Type, x.Rows = "textarea", 3
+	}
+	switch i.Kind {
 	case fields.KindTime:
 		x.Type = "datetime-local"
 	case fields.KindDuration:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/password"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -155,9 +156,9 @@ func (v *visit) setUpComponents() error {
 		return refuse("Enter between 1 and %d components, each on a line of its own.", maxSetupComponents)
 	}
 	for _, name := range names {
-		known, _, err := v.store.Components(v.r.Context(), v.actor(), slug, store.ComponentFilter{Filter: store.Filter{Name: name}}, store.Pagination{Page: 1, PerPage: 1})
+		known, _, err := v.store.Components().List(v.r.Context(), v.actor(), slug, store.Filter{Name: name}, store.Pagination{Page: 1, PerPage: 1})
 		if err == nil && len(known) == 0 { // a repeated form creates nothing twice
-			_, err = v.store.CreateComponent(v.r.Context(), v.actor(), slug, allswell.NewComponent{Name: name})
+			_, err = v.store.Components().Create(v.r.Context(), v.actor(), slug, resource.Component.From(allswell.Component{Name: name}))
 		}
 		var bad *allswell.ValidationError
 		if errors.As(err, &bad) {

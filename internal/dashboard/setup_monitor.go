@@ -41,7 +41,7 @@ func (v *visit) showMonitorStep(status int, f *form, result *checkResult) error 
 	if err != nil {
 		return err
 	}
-	components, _, err := v.store.Components(v.r.Context(), v.actor(), slug, store.ComponentFilter{}, store.Pagination{
+	components, _, err := v.store.Components().List(v.r.Context(), v.actor(), slug, store.Filter{}, store.Pagination{
 		Page: 1, PerPage: 200,
 	})
 	if err != nil {

@@ -46,7 +46,7 @@ func TestFirstStart(t *testing.T) {
 		for range 2 { // sent twice, it creates nothing twice
 			v.wants(v.post("/admin/setup/acme-cloud/components", "components", "Website\r\n\r\nAPI\r\n"), http.StatusSeeOther, "/admin/setup/acme-cloud/monitor")
 		}
-		components, total, err := s.store.Components(s.Context(), v.actor(), "acme-cloud", store.ComponentFilter{}, store.Pagination{Page: 1, PerPage: 10})
+		components, total, err := s.store.Components().List(s.Context(), v.actor(), "acme-cloud", store.Filter{}, store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || total != 2 || components[0].Name != "Website" || components[1].Name != "API" {
 			s.Errorf("components %+v, %v", components, err)
 		}

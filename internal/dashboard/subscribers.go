@@ -91,7 +91,7 @@ func (v *visit) listSubscribers(status int, s *subscribersScreen, query url.Valu
 
 // componentsField draws the choice of the components of a page that somebody is notified about.
 func (v *visit) componentsField(f *form, slug string) (field, error) {
-	components, _, err := v.store.Components(v.r.Context(), v.actor(), slug, store.ComponentFilter{}, listAll)
+	components, _, err := v.store.Components().List(v.r.Context(), v.actor(), slug, store.Filter{}, listAll)
 	about := field{Name: "components", Label: "Only about these components", Hint: "None chosen: about the whole page."}
 	for _, c := range components {
 		switch o := (option{Value: c.ID, Label: c.Name}); {

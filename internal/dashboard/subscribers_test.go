@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -93,7 +94,7 @@ func (v *visitor) addsWithComponents(path string) {
 	v.Helper()
 	var ids []string
 	for _, name := range []string{"API", "Shop", "Mail", "Search"} {
-		c, err := v.store.CreateComponent(v.Context(), v.actor(), "acme", allswell.NewComponent{Name: name, Hidden: new(name == "Search")})
+		c, err := v.store.Components().Create(v.Context(), v.actor(), "acme", resource.Component.From(allswell.Component{Name: name, Hidden: name == "Search"}))
 		if err != nil {
 			v.Fatal(err)
 		}
@@ -124,7 +125,7 @@ func (v *visitor) addsWithComponents(path string) {
 	}
 	hide := func(hidden bool) {
 		v.Helper()
-		if _, err := v.store.EditComponent(v.Context(), v.actor(), "acme", ids[1], allswell.ComponentEdit{Hidden: &hidden}); err != nil {
+		if _, err := v.store.Components().Change(v.Context(), v.actor(), "acme", ids[1], func(c *allswell.Component) error { c.Hidden = hidden; return nil }, allswell.Precondition{}); err != nil {
 			v.Fatal(err)
 		}
 	}
@@ -144,7 +145,7 @@ func (v *visitor) addsWithComponents(path string) {
 	}
 	v.wants(v.post(kay, "components", ids[1], "tag", tagIn(v.T, conflict)), 303)
 	hide(false)
-	if err := v.store.DeleteComponent(v.Context(), v.actor(), "acme", ids[1], allswell.Precondition{}); err != nil {
+	if err := v.store.Components().Delete(v.Context(), v.actor(), "acme", ids[1], allswell.Precondition{}); err != nil {
 		v.Fatal(err)
 	}
 	v.wants(v.get(kay), 200, "The chosen components no longer exist.")
@@ -208,7 +209,7 @@ func TestBrowserCannotBeEdited(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
 		v.wants(v.post("/admin/setup/page", "name", "Acme", "slug", "acme"), 303)
-		c, err := s.store.CreateComponent(t.Context(), v.actor(), "acme", allswell.NewComponent{Name: "API"})
+		c, err := s.store.Components().Create(t.Context(), v.actor(), "acme", resource.Component.From(allswell.Component{Name: "API"}))
 		if err != nil {
 			t.Fatal(err)
 		}

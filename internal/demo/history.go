@@ -162,7 +162,7 @@ func (p *past) createPage(ctx context.Context) error {
 			return err
 		}
 		for _, name := range g.components {
-			c, err := p.store.CreateComponent(ctx, p.actor, demoPage, allswell.NewComponent{Name: name, GroupID: group.ID})
+			c, err := p.store.Components().Create(ctx, p.actor, demoPage, resource.Component.From(allswell.Component{Name: name, GroupID: group.ID}))
 			if err != nil {
 				return err
 			}

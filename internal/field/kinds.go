@@ -75,11 +75,14 @@ func Choice[T any, V ~string](name string, at func(*T) *V, options ...Option) *F
 	return newField(choiceInfo[V](name, options), at, choices[V](options))
 }
 
-// ChoiceBy is Choice for a value that get and set find in the object, where it has no place of its own.
+// ChoiceBy is Choice for a value that get and set find in the object, where it has no place of its own. A new object begins
+// with the default; no later change may set an empty value.
 func ChoiceBy[T any, V ~string](name string, get func(*T) V, set func(*T, V), options ...Option) *Field[T] {
 	info := choiceInfo[V](name, options)
 	info.column = "-"
-	return newProperty(info, get, set, choices[V](options))
+	c := choices[V](options)
+	c.zero = true
+	return newProperty(info, get, set, c)
 }
 
 func choiceInfo[V ~string](name string, options []Option) Info {

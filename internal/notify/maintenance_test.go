@@ -217,7 +217,7 @@ func runOnPlannedSites(t *testing.T, f func(s *plannedSite)) {
 		st := storetest.Open(t, dsn, storetest.WithKey(t, dsn, store.Options{Clock: clock, Hosts: allswell.NewHosts("allswell.example")}))
 		s := &plannedSite{site: newSite(t, st), ahead: ahead}
 		var err error
-		s.api, err = st.CreateComponent(t.Context(), s.ws, "acme", allswell.NewComponent{Name: "API"})
+		s.api, err = st.Components().Create(t.Context(), s.ws, "acme", resource.Component.From(allswell.Component{Name: "API"}))
 		s.ok(err)
 		zone, domain := "Europe/Berlin", mailDomain
 		_, err = st.ChangePage(t.Context(), s.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: &zone, Domain: &domain}})

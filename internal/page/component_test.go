@@ -90,7 +90,7 @@ func TestComponentPage(t *testing.T) {
 		for _, id := range []string{"", "x", strings.ToUpper(c.ID), c.ID + "/", c.ID + "0", c.ID + "/other", "comp_00000000000000000000"} {
 			w.get("/status/acme/components/"+id, 404)
 		}
-		if err := w.store.DeleteComponent(ctx, w.ws, "acme", c.ID); err != nil {
+		if err := w.store.Components().Delete(ctx, w.ws, "acme", c.ID, allswell.Precondition{}); err != nil {
 			t.Fatal(err)
 		}
 		w.get(path, 404)
@@ -128,7 +128,7 @@ func TestHiddenComponent(t *testing.T) {
 	run(t, func(w *fixture) {
 		w.site.mail = true
 		shown := w.component("acme", "Website", "")
-		hidden, err := w.store.CreateComponent(w.t.Context(), w.ws, "acme", allswell.NewComponent{Name: "Backstage", Status: allswell.StatusMajorOutage, Hidden: new(true)})
+		hidden, err := w.store.Components().Create(w.t.Context(), w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backstage", Baseline: allswell.StatusMajorOutage, Hidden: true}))
 		must(w, hidden, err)
 		both := []allswell.AffectedComponent{{ComponentID: shown.ID, Status: allswell.StatusDegraded}, {ComponentID: hidden.ID, Status: allswell.StatusMajorOutage}}
 		message := "We look into it."
@@ -160,7 +160,7 @@ func TestHiddenComponent(t *testing.T) {
 		}
 		// Hidden after it was seen, with updates that name it.
 		hide := func(on bool) {
-			e, err := w.store.EditComponent(w.t.Context(), w.ws, "", hidden.ID, allswell.ComponentEdit{Hidden: &on})
+			e, err := w.store.Components().Change(w.t.Context(), w.ws, "", hidden.ID, func(c *allswell.Component) error { c.Hidden = on; return nil }, allswell.Precondition{})
 			must(w, e, err)
 		}
 		hide(false)

@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/htmltest"
 	"github.com/allswell/allswell/internal/markdown/markdowntest"
 	"github.com/allswell/allswell/internal/password"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -82,7 +83,7 @@ func (w *fixture) page(slug, name string) allswell.Page {
 
 func (w *fixture) component(slug, name string, status allswell.Status) allswell.Component {
 	w.t.Helper()
-	c, err := w.store.CreateComponent(w.t.Context(), w.ws, slug, allswell.NewComponent{Name: name, Status: status})
+	c, err := w.store.Components().Create(w.t.Context(), w.ws, slug, resource.Component.From(allswell.Component{Name: name, Baseline: status}))
 	return must(w, c, err)
 }
 
@@ -94,7 +95,7 @@ func (w *fixture) incident(slug string, n allswell.NewIncident) allswell.Inciden
 
 func (w *fixture) status(slug, id string, status allswell.Status) {
 	w.t.Helper()
-	c, err := w.store.ChangeComponent(w.t.Context(), w.ws, slug, id, allswell.ComponentChange{Status: status})
+	c, err := w.store.Components().Change(w.t.Context(), w.ws, slug, id, func(c *allswell.Component) error { c.SetStatus(status); return nil }, allswell.Precondition{})
 	must(w, c, err)
 }
 

@@ -54,9 +54,9 @@ func TestTitlesDoNotReorderText(t *testing.T) {
 		g, err := w.store.Groups().Create(ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "Group eht"}))
 		must(w.fixture, g, err)
 		description := turned("Lines") + "\n" + turned("of it")
-		c, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: "Component eht", GroupID: g.ID, Description: &description})
+		c, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Component eht", GroupID: g.ID, Description: &description}))
 		must(w.fixture, c, err)
-		bare, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: "b"})
+		bare, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "b"}))
 		must(w.fixture, bare, err)
 		affected := []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}
 		inc := w.incident("acme", allswell.NewIncident{Title: turned("Incident"), Affected: affected, Message: text(turned("Message"))})

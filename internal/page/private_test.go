@@ -365,7 +365,7 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 		if text := w.do("GET", path).Body.String(); !strings.Contains(text, "The whole page") || strings.Contains(text, "no longer exist") {
 			w.t.Errorf("a subscription to the page: %s", text)
 		}
-		all, _, err := w.store.Components(w.t.Context(), w.ws, "secret", store.ComponentFilter{}, store.Pagination{Page: 1, PerPage: 1})
+		all, _, err := w.store.Components().List(w.t.Context(), w.ws, "secret", store.Filter{}, store.Pagination{Page: 1, PerPage: 1})
 		must(w, all, err)
 		some, err := w.store.ChangeSubscription(w.t.Context(), "secret", sub.Key, []string{all[0].ID})
 		must(w, some, err)

@@ -127,7 +127,7 @@ func TestFeedsOverTime(t *testing.T) {
 			t.Errorf("%s is not in %s", want, body)
 		}
 
-		if err := w.store.DeleteComponent(ctx, w.ws, "other", c.ID); err != nil {
+		if err := w.store.Components().Delete(ctx, w.ws, "other", c.ID, allswell.Precondition{}); err != nil {
 			t.Fatal(err)
 		}
 		w.get("/status/other"+of+"/history.atom", 404)

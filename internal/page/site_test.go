@@ -25,9 +25,7 @@ func TestStatusPage(t *testing.T) {
 		group, err := w.store.Groups().Create(ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "Regions"}))
 		must(w, group, err)
 		for name, status := range map[string]allswell.Status{"North": allswell.StatusMajorOutage, "South": allswell.StatusDegradedPerformance} {
-			c, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{
-				Name: name, Status: status, GroupID: group.ID, Description: text("In the " + name), Order: new(len(status)),
-			})
+			c, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: name, Baseline: status, GroupID: group.ID, Description: text("In the " + name), Order: len(status)}))
 			must(w, c, err)
 		}
 		message := "Wires are down."

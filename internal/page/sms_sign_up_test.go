@@ -13,6 +13,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -31,7 +32,7 @@ func runSMS(t *testing.T, o store.SMSOptions, f func(w *mailFixture)) {
 		w.page("acme", "Acme")
 		m := &mailFixture{fixture: w, components: map[string]string{}}
 		for _, name := range []string{"North", "South"} {
-			c, err := s.CreateComponent(t.Context(), ws, "acme", allswell.NewComponent{Name: name})
+			c, err := s.Components().Create(t.Context(), ws, "acme", resource.Component.From(allswell.Component{Name: name}))
 			m.components[name] = must(w, c, err).ID
 		}
 		f(m)

@@ -27,9 +27,9 @@ func statuspageFixture(w *fixture) {
 	ctx := w.t.Context()
 	group, err := w.store.Groups().Create(ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "Regions"}))
 	must(w, group, err)
-	north, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: "North", GroupID: group.ID, Description: text("Up there")})
+	north, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "North", GroupID: group.ID, Description: text("Up there")}))
 	must(w, north, err)
-	south, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: "South", GroupID: group.ID})
+	south, err := w.store.Components().Create(ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "South", GroupID: group.ID}))
 	must(w, south, err)
 	over := w.incident("acme", allswell.NewIncident{Title: "Dark", Impact: allswell.ImpactMajor, Message: text("We look."),
 		Affected: []allswell.AffectedComponent{{ComponentID: south.ID, Status: allswell.StatusMajorOutage}}})

@@ -27,8 +27,8 @@ func runMail(t *testing.T, f func(w *mailFixture)) {
 		group, err := w.store.Groups().Create(t.Context(), w.ws, "acme", resource.Group.From(allswell.Group{Name: "Regions"}))
 		must(w, group, err)
 		for i, name := range []string{"Website", "North", "South"} {
-			n := allswell.NewComponent{Name: name, GroupID: []string{"", group.ID, group.ID}[i], Order: &i}
-			c, err := w.store.CreateComponent(t.Context(), w.ws, "acme", n)
+			n := allswell.Component{Name: name, GroupID: []string{"", group.ID, group.ID}[i], Order: i}
+			c, err := w.store.Components().Create(t.Context(), w.ws, "acme", resource.Component.From(n))
 			m.components[name] = must(w, c, err).ID
 		}
 		f(m)

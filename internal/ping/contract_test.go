@@ -13,6 +13,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // TestContract checks the rules of docs/api.md#pings, row by row.
@@ -144,7 +145,7 @@ func swapCase(s string) string {
 func TestPingEndsOutage(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
-		component := must(w.store.CreateComponent(w.Context(), w.ws, "acme", allswell.NewComponent{Name: "Backups"}))(w)
+		component := must(w.store.Components().Create(w.Context(), w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backups"})))(w)
 		m := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{
 			Name: "backup", Interval: time.Second, Page: "acme", ComponentID: component.ID, FailureThreshold: 1}))(w)
 		w.want(w.ping(m.Token), 200, okBody)
@@ -158,7 +159,7 @@ func TestPingEndsOutage(t *testing.T) {
 		}
 		w.start()
 		w.want(w.ping(m.Token), 200, okBody)
-		got := must(w.store.Component(w.Context(), w.ws, "acme", component.ID))(w)
+		got := must(w.store.Components().Get(w.Context(), w.ws, "acme", component.ID))(w)
 		if now := w.now(m.ID); now.State != allswell.MonitorUp || got.Status() != allswell.StatusOperational {
 			w.Errorf("after the ping: %+v, component %s", now, got.Status())
 		}

@@ -9,7 +9,7 @@ import (
 
 // Descriptions are the descriptions of all resources.
 var Descriptions = []field.Description{
-	Announcement.Describe(), Group.Describe(), IncidentTemplate.Describe(), Maintenance.Describe(), MaintenanceUpdate.Describe(),
+	Announcement.Describe(), Component.Describe(), Group.Describe(), IncidentTemplate.Describe(), Maintenance.Describe(), MaintenanceUpdate.Describe(),
 }
 
 // exampleDay is the instant of examples.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -144,7 +145,7 @@ func TestMaintenanceStartsBeforeTick(t *testing.T) {
 		ctx := t.Context()
 		ws, _ := storetest.Workspace(t, s, "default")
 		_, errPage := s.CreatePage(ctx, ws, allswell.NewPage{Name: "Acme", Slug: "acme"})
-		c, errComponent := s.CreateComponent(ctx, ws, "acme", allswell.NewComponent{Name: "API"})
+		c, errComponent := s.Components().Create(ctx, ws, "acme", resource.Component.From(allswell.Component{Name: "API"}))
 		job := allswell.NewMonitor{Name: "job", Interval: time.Minute, Page: "acme", ComponentID: c.ID}
 		m, errMonitor := s.CreateMonitor(ctx, ws, job)
 		_, errPing := s.RecordPings(ctx, []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})

@@ -64,15 +64,15 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, []string{`update group {"name":"Shop"} {"name":"Store"}`}},
 			{"new component", func() (err error) {
-				component, err = w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Cart"})
+				component, err = w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Cart"}))
 				return
 			}, []string{`create component {} {"hidden":false,"name":"Cart","order":1,"slug":"cart","status":"operational"}`}},
 			{"status", func() (err error) {
-				_, err = w.ChangeComponent(w.ctx, w.ws, "acme", component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
+				_, err = w.Components().Change(w.ctx, w.ws, "acme", component.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{})
 				return
 			}, []string{`update component {"status":"operational"} {"status":"degraded"}`}},
 			{"component", func() (err error) {
-				_, err = w.EditComponent(w.ctx, w.ws, "", component.ID, allswell.ComponentEdit{Name: ptr("Basket")})
+				_, err = w.Components().Change(w.ctx, w.ws, "", component.ID, func(c *allswell.Component) error { c.Name = "Basket"; return nil }, allswell.Precondition{})
 				return
 			}, []string{`update component {"name":"Cart"} {"name":"Basket"}`}},
 			{"new monitor", func() (err error) {
@@ -243,9 +243,9 @@ func TestAuditLogFilters(t *testing.T) {
 		var ids []string
 		for i := range 5 {
 			w.clock.move(time.Second)
-			ids = append(ids, must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: fmt.Sprint(i)}))(w).ID)
+			ids = append(ids, must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: fmt.Sprint(i)})))(w).ID)
 		}
-		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", ids[0]))
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", ids[0], allswell.Precondition{}))
 		for _, c := range []struct {
 			name   string
 			filter allswell.AuditFilter
@@ -316,9 +316,9 @@ func TestAuditLogKeepsTheOrderOfATransaction(t *testing.T) {
 
 func TestAuditLogIsPruned(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "old"}))(w)
+		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "old"})))(w)
 		w.clock.move(allswell.DefaultAuditRetention)
-		must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "new"}))(w)
+		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "new"})))(w)
 		w.ok(w.Prune(w.ctx))
 		if got := w.audited(); len(got) != 1 || !strings.Contains(got[0], "new") {
 			w.Errorf("after the retention: %q", got)

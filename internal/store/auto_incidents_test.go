@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -210,12 +211,12 @@ func TestAutoIncidents(t *testing.T) {
 				w.setPage(allswell.PageSettings{AutoIncidents: &tt.page})
 				c := w.component
 				if tt.hidden {
-					c = must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Secret", Hidden: ptr(true)}))(w)
+					c = must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Secret", Hidden: true})))(w)
 				}
 				job := w.quick("job", c, "")
 				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{AutoIncidents: &tt.monitor}))(w)
 				w.goDown(job)
-				if got := must(w.Component(w.ctx, w.ws, "acme", c.ID))(w).Status(); got != allswell.StatusMajorOutage {
+				if got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(w).Status(); got != allswell.StatusMajorOutage {
 					w.Errorf("the component is %s", got)
 				}
 				published, drafts := len(w.incidents()), len(w.drafts())
@@ -226,7 +227,7 @@ func TestAutoIncidents(t *testing.T) {
 				w.expectMonitorEvents(job, "monitor.down ")
 				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
 				w.expectMonitorEvents(job, "monitor.down ", "monitor.up disabled")
-				if got := must(w.Component(w.ctx, w.ws, "acme", c.ID))(w).Status(); got != allswell.StatusOperational {
+				if got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(w).Status(); got != allswell.StatusOperational {
 					w.Errorf("the component is %s after the outage", got)
 				}
 			})

@@ -45,7 +45,7 @@ func TestBeforeAnswer(t *testing.T) {
 		if len(calls) != 1 {
 			w.Errorf("maintenance that begins is waited for: %v", calls[1:])
 		}
-		must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
 		if len(calls) != 2 {
 			w.Errorf("a change of a status: %v", calls)
 		}

@@ -213,7 +213,7 @@ func TestInvalidChecks(t *testing.T) {
 
 func TestSlowChecks(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Shop"}))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Shop"})))(w)
 		m := w.newCheck("shop")
 		w.check(allswell.CheckOK, allswell.CheckSlow, allswell.CheckSlow)
 		w.shows(allswell.StatusDegraded)

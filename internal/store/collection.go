@@ -27,6 +27,8 @@ type collection[T any] struct {
 	order  string   // of lists
 	place  place[T] // what they are in
 
+	// fill loads what is not in the table; nil: all is.
+	fill func(s *session, objects []T) error
 	// begin sets defaults of a new object that depend on what is stored; nil: there are none.
 	begin func(t *tx, v *T) error
 	// resolve replaces references by what they name; nil: there are none. The error is an *allswell.ValidationError on
@@ -35,11 +37,17 @@ type collection[T any] struct {
 	// allow reports with an error that an object may not be what it is about to become; nil: everything is allowed. before
 	// is nil for a new one.
 	allow func(t *tx, actor allswell.Actor, before, after *T) error
+	// saved saves what follows from a new object, whose before is nil, or from a change; nil: nothing does.
+	saved func(t *tx, before *T, after T) error
+	// audited returns what the audit log compares of a change; nil: the objects as they are.
+	audited func(before, after T) (was, is T)
 	// lockDeletion locks what the deletion of an object changes, in the order of locks; nil: that is nothing but what its
 	// place locks.
 	lockDeletion func(t *tx, v T) error
 	// deletion returns what the audit log says of a deletion; nil: it says what the object was.
 	deletion func(t *tx, v T) (allswell.Auditable, error)
+	// remove deletes an object that is locked; nil: that is to delete its row.
+	remove func(t *tx, v T) error
 }
 
 // UniqueNames returns the collection, of which Create refuses a name that another object of the same page has, if only is
@@ -56,7 +64,7 @@ func (c Collection[T]) List(ctx context.Context, actor allswell.Actor, in string
 		return nil, 0, err
 	}
 	from, args = f.from(from, args...)
-	return listQuery[T]{scan: c.scan, columns: c.selected, from: from, args: args, order: c.order}.load(ctx, c.s, r)
+	return listQuery[T]{scan: c.scan, columns: c.selected, from: from, args: args, order: c.order, fill: c.fill}.load(ctx, c.s, r)
 }
 
 // Get returns an object.
@@ -70,7 +78,13 @@ func (c collection[T]) one(s *session, actor allswell.Actor, in, ref string) (T,
 		var none T
 		return none, err
 	}
-	return database.One(s.Session, c.scan, `SELECT `+c.selected+` FROM `+c.name+` `+where, args...)
+	v, err := database.One(s.Session, c.scan, `SELECT `+c.selected+` FROM `+c.name+` `+where, args...)
+	if err != nil || c.fill == nil {
+		return v, err
+	}
+	filled := []T{v}
+	err = c.fill(s, filled)
+	return filled[0], err
 }
 
 // lock returns an object that is locked.
@@ -124,6 +138,9 @@ func (c Collection[T]) create(t *tx, actor allswell.Actor, in string, change fie
 	}
 	if err == nil {
 		err = c.insert(t, &v)
+	}
+	if err == nil && c.saved != nil {
+		err = c.saved(t, nil, v)
 	}
 	if err == nil {
 		err = t.audit(actor, allswell.AuditCreate, nil, c.resource.Audited(v))
@@ -214,10 +231,17 @@ func (c Collection[T]) change(t *tx, actor allswell.Actor, in, ref string, chang
 	if err == nil {
 		err = c.update(t, &v)
 	}
-	if err == nil {
-		err = t.audit(actor, allswell.AuditUpdate, was, c.resource.Audited(v))
+	if err == nil && c.saved != nil {
+		err = c.saved(t, &before, v)
 	}
-	return v, err
+	if err != nil {
+		return v, err
+	}
+	after := v
+	if c.audited != nil {
+		before, after = c.audited(before, after)
+	}
+	return v, t.audit(actor, allswell.AuditUpdate, c.resource.Audited(before), c.resource.Audited(after))
 }
 
 // Delete deletes an object that meets a condition; otherwise the error is allswell.ErrPreconditionFailed.
@@ -237,8 +261,12 @@ func (c Collection[T]) Delete(ctx context.Context, actor allswell.Actor, in, ref
 		if err = p.Check(was); err == nil && c.deletion != nil {
 			was, err = c.deletion(t, v)
 		}
+		remove := c.delete
+		if c.remove != nil {
+			remove = c.remove
+		}
 		if err == nil {
-			err = c.delete(t, v)
+			err = remove(t, v)
 		}
 		if err == nil {
 			err = t.audit(actor, allswell.AuditDelete, was, nil)

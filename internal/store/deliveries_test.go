@@ -494,7 +494,7 @@ func TestNotificationIsBounded(t *testing.T) {
 func TestDeliveriesNameComponents(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
-		must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
 		w.fanOut()
 		rows, total, err := w.Deliveries(w.ctx, w.ws, "acme", store.DeliveryFilter{}, firstHundred)
 		w.ok(err)

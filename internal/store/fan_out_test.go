@@ -7,6 +7,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/fair"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -14,7 +15,7 @@ import (
 // component, from their confirmation on, each once.
 func TestRecipients(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Other"}))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
 		early := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "before", Message: ptr("before")}))(w)
 		w.clock.move(time.Second)
 		w.subscribe("all@example.com")

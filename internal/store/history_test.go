@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -129,7 +130,7 @@ func TestHistoryIsKeptAsLongAsItIsShown(t *testing.T) {
 func TestPageHasItsHistory(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
-		must(w.CreateComponent(w.ctx, w.ws, "other", allswell.NewComponent{Name: "of another page"}))(w)
+		must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(allswell.Component{Name: "of another page"})))(w)
 		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: ptr("Pacific/Auckland")}}))(w)
 		auckland := must(time.LoadLocation("Pacific/Auckland"))(w)
 		end := began.AddDate(0, 0, 100)

@@ -177,7 +177,7 @@ var affectedTests = map[string]func(w *world){
 	"a component that is deleted": func(w *world) {
 		b := w.anotherComponent("b")
 		i := w.about("Slow", ptr("One."), w.at(allswell.StatusMajorOutage), w.at(allswell.StatusDegraded, b))
-		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", b.ID))
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", b.ID, allswell.Precondition{}))
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Two."}))(w)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
 		w.shows(allswell.StatusOperational)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // TestTakeOver takes an incident over from its monitor, and gives another one back.
@@ -57,7 +58,7 @@ func TestMerge(t *testing.T) {
 		m := w.quick("quick", w.component, allswell.StatusMajorOutage)
 		w.goDown(m)
 		i := w.incident()
-		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Other"}))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
 		n := allswell.NewIncident{Title: "Power failure", Affected: []allswell.AffectedComponent{{ComponentID: other.ID, Status: allswell.StatusDegraded}}}
 		target := must(w.CreateIncident(w.ctx, w.ws, "acme", n))(w)
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Elsewhere", Slug: "elsewhere"}))(w)
@@ -83,7 +84,7 @@ func TestMerge(t *testing.T) {
 		if affected := must(w.IncidentComponents(w.ctx, w.ws, target.ID))(w); len(affected) != 2 {
 			w.Errorf("the target affects %+v", affected)
 		}
-		down := must(w.Component(w.ctx, w.ws, "acme", w.component.ID))(w).Status()
+		down := must(w.Components().Get(w.ctx, w.ws, "acme", w.component.ID))(w).Status()
 		w.pinged(m)
 		w.shows(down) // until the target is resolved
 		w.change(target, allswell.IncidentChange{State: ptr(allswell.IncidentResolved)})

@@ -158,14 +158,13 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 			}},
 		}, {
 			{"ChangeComponent", func(s *store.Store, as allswell.Actor) error {
-				return second(s.ChangeComponent(w.ctx, as, "acme", w.component.ID,
-					allswell.ComponentChange{Status: allswell.StatusDegraded, Description: text(), HasDescription: true}))
+				return second(s.Components().Change(w.ctx, as, "acme", w.component.ID, resource.Component.From(allswell.Component{Baseline: allswell.StatusDegraded, Description: text()}), allswell.Precondition{}))
 			}},
 			{"EditComponent", func(s *store.Store, as allswell.Actor) error {
-				return second(s.EditComponent(w.ctx, as, "", w.component.ID, allswell.ComponentEdit{Name: text()}))
+				return second(s.Components().Change(w.ctx, as, "", w.component.ID, resource.Component.From(allswell.Component{Name: *text()}), allswell.Precondition{}))
 			}},
 			{"PutComponent", func(s *store.Store, as allswell.Actor) error {
-				_, _, err := s.PutComponent(w.ctx, as, "acme", w.component.ID, allswell.NewComponent{Name: *text()}, allswell.Precondition{})
+				_, _, err := s.Components().Put(w.ctx, as, "acme", w.component.ID, resource.Component.From(allswell.Component{Name: *text()}), allswell.Precondition{})
 				return err
 			}},
 		}, {
@@ -272,11 +271,11 @@ func TestPreconditionOfTheLastVersion(t *testing.T) {
 		if !errors.Is(err, allswell.ErrPreconditionFailed) {
 			w.Errorf("page: %v", err)
 		}
-		component := allswell.Precondition{Tags: []string{allswell.EntityTag(w.component)}}
+		component := allswell.Precondition{Tags: []string{allswell.EntityTag(resource.Component.Audited(w.component))}}
 		err = w.overlap(func(s *store.Store) error {
-			return second(s.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{Name: ptr("Other")}))
+			return second(s.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *allswell.Component) error { c.Name = "Other"; return nil }, allswell.Precondition{}))
 		}, func(s *store.Store) error {
-			return putError(s.PutComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.NewComponent{Name: "Mine"}, component))
+			return putError(s.Components().Put(w.ctx, w.ws, "acme", w.component.ID, resource.Component.From(allswell.Component{Name: "Mine"}), component))
 		})
 		if !errors.Is(err, allswell.ErrPreconditionFailed) {
 			w.Errorf("component: %v", err)

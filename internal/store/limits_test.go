@@ -152,7 +152,7 @@ func TestPagesAreBounded(t *testing.T) {
 		}
 		page := w.component.PageID
 		component := func() error {
-			_, err := w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "One more"})
+			_, err := w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "One more"}))
 			return err
 		}
 		group := func() error {

@@ -57,7 +57,7 @@ func (w *world) suppressedFor(m allswell.Monitor, want time.Duration) {
 // anotherComponent creates another component of the page.
 func (w *world) anotherComponent(name string) allswell.Component {
 	w.Helper()
-	return must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: name}))(w)
+	return must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: name})))(w)
 }
 
 // maintenanceEvents returns the new events of maintenances, and what its updates
@@ -315,7 +315,7 @@ var maintenanceTests = map[string]func(w *world){
 	"a component deleted while it runs": func(w *world) {
 		m := w.plan("Disks", 0, time.Hour)
 		w.clock.move(time.Minute)
-		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", w.component.ID))
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", w.component.ID, allswell.Precondition{}))
 		w.suppressedFor(w.monitor, 0)
 		w.clock.move(time.Hour)
 		w.advance()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -184,7 +185,7 @@ func TestRoleChangeWaitsForWrites(t *testing.T) {
 				}()
 				w.untilWaiting(done)
 			})
-			must(w.CreateComponent(w.ctx, actor, "acme", allswell.NewComponent{Name: name}))(w)
+			must(w.Components().Create(w.ctx, actor, "acme", resource.Component.From(allswell.Component{Name: name})))(w)
 			<-done
 			if committed != "1" {
 				w.Errorf("%s returned before a write of the member was committed", name)

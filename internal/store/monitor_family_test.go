@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // TestFamilyOnOtherPages: who is limited to a page learns of no parent and no child on another one.
@@ -16,7 +17,7 @@ func TestFamilyOnOtherPages(t *testing.T) {
 		admin := allswell.SystemActor("test", w.ws.WorkspaceID)
 		must(w.CreatePage(w.ctx, admin, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		monitor := func(name, page, parent string) allswell.Monitor {
-			c := must(w.CreateComponent(w.ctx, admin, page, allswell.NewComponent{Name: name}))(w)
+			c := must(w.Components().Create(w.ctx, admin, page, resource.Component.From(allswell.Component{Name: name})))(w)
 			return must(w.CreateMonitor(w.ctx, admin, allswell.NewMonitor{Name: name, Interval: time.Minute, ParentID: parent, Page: page, ComponentID: c.ID}))(w)
 		}
 		hiddenParent := monitor("hidden parent", "other", "")

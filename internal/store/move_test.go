@@ -14,12 +14,12 @@ func TestMoveComponent(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
 		for _, name := range []string{"a", "b", "c"} { // all with the same order: their age decides
-			must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: name, Slug: name, Order: ptr(5), GroupID: g.ID}))(w)
+			must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: name, Slug: name, Order: 5, GroupID: g.ID})))(w)
 			w.clock.move(time.Second)
 		}
-		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "other", Order: ptr(5)}))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "other", Order: 5})))(w)
 		inGroup := func() (names []string) {
-			all, _, err := w.Components(w.ctx, w.ws, "acme", store.ComponentFilter{}, firstHundred)
+			all, _, err := w.Components().List(w.ctx, w.ws, "acme", store.Filter{}, firstHundred)
 			w.ok(err)
 			for _, c := range all {
 				if c.GroupID == g.ID {
@@ -52,7 +52,7 @@ func TestMoveComponent(t *testing.T) {
 				w.Errorf("moving %s by %d: %s audit entries, want %s", move.ref, move.by, got, want)
 			}
 		}
-		if c := must(w.Component(w.ctx, w.ws, "acme", other.ID))(w); c.Order != 5 {
+		if c := must(w.Components().Get(w.ctx, w.ws, "acme", other.ID))(w); c.Order != 5 {
 			w.Errorf("a component of another group got the order %d", c.Order)
 		}
 	})

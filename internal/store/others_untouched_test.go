@@ -18,7 +18,7 @@ func (w *world) second() (x things) {
 	page := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Second", Slug: "second"}))(w)
 	x.slug, x.page = page.Slug, page.ID
 	x.group = must(w.Groups().Create(w.ctx, w.ws, x.slug, resource.Group.From(allswell.Group{Name: "g"})))(w).ID
-	x.component = must(w.CreateComponent(w.ctx, w.ws, x.slug, allswell.NewComponent{Name: "c", GroupID: x.group}))(w).ID
+	x.component = must(w.Components().Create(w.ctx, w.ws, x.slug, resource.Component.From(allswell.Component{Name: "c", GroupID: x.group})))(w).ID
 	m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "second", Interval: time.Hour, Page: x.slug, ComponentID: x.component}))(w)
 	x.monitor = m.ID
 	x.incident = must(w.CreateIncident(w.ctx, w.ws, x.slug, allswell.NewIncident{Title: "i", Message: ptr("m")}))(w).ID

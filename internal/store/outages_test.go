@@ -260,7 +260,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 4 minutes of silence.")
 	},
 	"a new component takes the cause over, and no human has seen it there": func(w *world, job allswell.Monitor) {
-		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Archive"}))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Archive"})))(w)
 		w.goDown(job)
 		w.say(allswell.StatusDegraded)
 		w.newEvents()
@@ -327,7 +327,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"a component that is deleted leaves its monitor, which recovers without it": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
 		w.newEvents()
-		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", w.component.ID))
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", w.component.ID, allswell.Precondition{}))
 		if m := w.monitorNow(job); m.State != allswell.MonitorDown || m.ComponentID != "" {
 			w.Errorf("after its component was deleted: %+v", m)
 		}
@@ -414,14 +414,17 @@ func TestOnlyNotifiedChangesAreEvents(t *testing.T) {
 		w.say(allswell.StatusPartialOutage)
 		w.say(allswell.StatusPartialOutage)
 		w.expectEvents("Backups: operational > partial_outage")
-		must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{
-			Status: allswell.StatusPartialOutage, Description: ptr("Nightly"), HasDescription: true}))(w)
-		must(w.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{Name: ptr("Dumps")}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, func(c *allswell.Component) error {
+			c.SetStatus(allswell.StatusPartialOutage)
+			c.Description = ptr("Nightly")
+			return nil
+		}, allswell.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *allswell.Component) error { c.Name = "Dumps"; return nil }, allswell.Precondition{}))(w)
 		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "Storage"})))(w)
-		must(w.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{GroupID: &g.ID}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *allswell.Component) error { c.GroupID = g.ID; return nil }, allswell.Precondition{}))(w)
 		w.ok(w.Groups().Delete(w.ctx, w.ws, "", g.ID, allswell.Precondition{}))
 		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
-		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", w.component.ID))
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", w.component.ID, allswell.Precondition{}))
 		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme & Co")}))(w)
 		w.expectEvents()
 	})

@@ -41,7 +41,7 @@ func TestPageShowsWhatItShould(t *testing.T) {
 		w.clock.set(began.Add(time.Hour))
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Second."}))(w)
 		g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
-		must(w.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{GroupID: &g.ID}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *allswell.Component) error { c.GroupID = g.ID; return nil }, allswell.Precondition{}))(w)
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		must(w.CreateIncident(w.ctx, w.ws, "other", allswell.NewIncident{Title: "of another page"}))(w)
 
@@ -161,13 +161,13 @@ func TestLists(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for i := range 5 {
 			w.clock.move(time.Millisecond)
-			must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: fmt.Sprint(i), Order: ptr(-i)}))(w)
+			must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: fmt.Sprint(i), Order: -i})))(w)
 			w.quick(fmt.Sprint(i), allswell.Component{}, "")
 			w.opened(fmt.Sprint(i), map[bool]allswell.IncidentState{true: allswell.IncidentResolved}[i%2 == 0], w.clock.now())
 			must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: fmt.Sprint(i), Order: 7})))(w)
 			must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: fmt.Sprint(i), Slug: fmt.Sprint("p", i)}))(w)
 		}
-		last := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "last"}))(w)
+		last := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "last"})))(w)
 		if last.Order != 1 {
 			w.Errorf("a component without an order has %d, want it behind all", last.Order)
 		}
@@ -190,7 +190,7 @@ func TestLists(t *testing.T) {
 			}
 		}
 		names(func(r store.Pagination) ([]string, int, error) {
-			list, total, err := w.Components(w.ctx, w.ws, "acme", store.ComponentFilter{}, r)
+			list, total, err := w.Components().List(w.ctx, w.ws, "acme", store.Filter{}, r)
 			return each(list, func(c allswell.Component) string { return c.Name }), total, err
 		}, "4", "3", "2", "1", "Backups", "0", "last")
 		names(func(r store.Pagination) ([]string, int, error) {
@@ -235,7 +235,7 @@ func each[T any](list []T, f func(T) string) []string {
 func TestPageStatusIsTheRollup(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("job", w.component, allswell.StatusPartialOutage)
-		must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "c", Status: allswell.StatusUnknown}))(w)
+		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "c", Baseline: allswell.StatusUnknown})))(w)
 		for _, want := range []allswell.Status{allswell.StatusOperational, allswell.StatusPartialOutage} {
 			list, _, err := w.Pages(w.ctx, w.ws, store.Filter{}, firstHundred)
 			w.ok(err)
@@ -257,8 +257,8 @@ func TestNothingMovesUpdatedAtButAChange(t *testing.T) {
 		w.clock.move(time.Hour)
 		same := map[string][2]time.Time{
 			"incident":          {i.UpdatedAt, w.change(i, allswell.IncidentChange{Title: ptr("x"), Impact: ptr(allswell.ImpactNone), State: ptr(allswell.IncidentInvestigating), Resolved: ptr(false)}).UpdatedAt},
-			"component":         {w.component.UpdatedAt, must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusOperational}))(w).UpdatedAt},
-			"component, edited": {w.component.UpdatedAt, must(w.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{Name: ptr("Backups")}))(w).UpdatedAt},
+			"component":         {w.component.UpdatedAt, must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusOperational), allswell.Precondition{}))(w).UpdatedAt},
+			"component, edited": {w.component.UpdatedAt, must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *allswell.Component) error { c.Name = "Backups"; return nil }, allswell.Precondition{}))(w).UpdatedAt},
 			"page":              {w.page.UpdatedAt, must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme"), Slug: ptr("acme")}))(w).UpdatedAt},
 			"group":             {g.UpdatedAt, must(w.Groups().Change(w.ctx, w.ws, "", g.ID, func(g *allswell.Group) error { g.Name = "g"; return nil }, allswell.Precondition{}))(w).UpdatedAt},
 			"monitor": {w.monitor.UpdatedAt, must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Name: ptr("nightly"),
@@ -283,7 +283,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		odd := name + string(rune(0x10ffff)) + " \u200f\n\ttab"
 		p := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: name, Slug: "odd", Description: &odd}))(w)
 		g := must(w.Groups().Create(w.ctx, w.ws, "odd", resource.Group.From(allswell.Group{Name: name})))(w)
-		c := must(w.CreateComponent(w.ctx, w.ws, "odd", allswell.NewComponent{Name: name, Description: &odd, GroupID: g.ID, Status: allswell.StatusDegradedPerformance}))(w)
+		c := must(w.Components().Create(w.ctx, w.ws, "odd", resource.Component.From(allswell.Component{Name: name, Description: &odd, GroupID: g.ID, Baseline: allswell.StatusDegradedPerformance})))(w)
 		i := must(w.CreateIncident(w.ctx, w.ws, "odd", allswell.NewIncident{Title: odd, Message: &odd, Impact: allswell.ImpactMajor, State: allswell.IncidentResolved}))(w)
 		m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: name, Page: "odd", ComponentID: c.ID, Interval: allswell.MaxInterval,
 			FailureThreshold: allswell.MaxFailureThreshold, DownStatus: allswell.StatusDegraded}))(w)
@@ -291,7 +291,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		p.Version, p.Status = read.Version, read.Status
 		for what, diff := range map[string]string{
 			"page":      cmp.Diff(p, read),
-			"component": cmp.Diff(c, must(w.Component(w.ctx, w.ws, "odd", c.ID))(w)),
+			"component": cmp.Diff(c, must(w.Components().Get(w.ctx, w.ws, "odd", c.ID))(w)),
 			"incident":  cmp.Diff(i, must(w.Incident(w.ctx, w.ws, i.ID))(w)),
 			"monitor":   cmp.Diff(m, w.monitorNow(m)),
 			"group":     cmp.Diff(g, must(w.LoadPage(w.ctx, "odd"))(w).Groups[0]),

@@ -48,7 +48,7 @@ func TestPageLimits(t *testing.T) {
 			if err != nil || total != 1 || pages[0].Slug != "other" {
 				w.Errorf("the pages of a limited %s: %v, %v", actor.Kind, pages, err)
 			}
-			must(w.CreateComponent(w.ctx, actor, "other", allswell.NewComponent{Name: "mine"}))(w)
+			must(w.Components().Create(w.ctx, actor, "other", resource.Component.From(allswell.Component{Name: "mine"})))(w)
 		}
 		w.ok(w.DeletePage(w.ctx, admin, "other"))
 		before := w.dump()
@@ -108,7 +108,7 @@ func TestPageLimits(t *testing.T) {
 			w.Errorf("an admin is limited: %+v", raised)
 		}
 		// The session was limited when its request began.
-		if _, err := w.CreateComponent(w.ctx, actors[1], "acme", allswell.NewComponent{Name: "x"}); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.Components().Create(w.ctx, actors[1], "acme", resource.Component.From(allswell.Component{Name: "x"})); !errors.Is(err, allswell.ErrUnauthenticated) {
 			w.Errorf("a write under an earlier limit: %v", err)
 		}
 		w.ok(w.RemoveMember(w.ctx, admin, id))
@@ -129,12 +129,12 @@ func TestTokensExpire(t *testing.T) {
 		n.ExpiresAt = now.Add(time.Hour)
 		issued := must(w.IssueToken(w.ctx, w.ws, n))(w)
 		actor := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
-		must(w.CreateComponent(w.ctx, actor, "acme", allswell.NewComponent{Name: "x"}))(w)
+		must(w.Components().Create(w.ctx, actor, "acme", resource.Component.From(allswell.Component{Name: "x"})))(w)
 		w.clock.move(time.Hour)
 		if _, err := w.Authenticate(w.ctx, issued.Secret); !errors.Is(err, allswell.ErrUnauthenticated) {
 			w.Errorf("an expired token: %v", err)
 		}
-		if _, err := w.CreateComponent(w.ctx, actor, "acme", allswell.NewComponent{Name: "y"}); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.Components().Create(w.ctx, actor, "acme", resource.Component.From(allswell.Component{Name: "y"})); !errors.Is(err, allswell.ErrUnauthenticated) {
 			w.Errorf("a write of an expired token: %v", err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -24,7 +25,7 @@ func TestPageList(t *testing.T) {
 			w.clock.move(time.Second)
 			must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: fmt.Sprint("Page ", i), Slug: fmt.Sprint("page-", i)}))(w)
 			for n := range i % 4 {
-				c := must(w.CreateComponent(w.ctx, w.ws, fmt.Sprint("page-", i), allswell.NewComponent{Name: fmt.Sprint(n)}))(w)
+				c := must(w.Components().Create(w.ctx, w.ws, fmt.Sprint("page-", i), resource.Component.From(allswell.Component{Name: fmt.Sprint(n)})))(w)
 				components = append(components, c.ID)
 				for k := range 3 {
 					w.run(fmt.Sprintf(`INSERT INTO causes (source, component_id, status, acknowledged, started_at) VALUES ('%s-%d', '%s', 'operational', TRUE, 0)`, c.ID, k, c.ID))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // PlaceComponent moves a component, given its id or slug, to a place on its page, in its group or another one. Other
@@ -63,11 +64,16 @@ func (t *tx) placeComponent(
 	actor allswell.Actor, moved allswell.Component, others []allswell.Component, to allswell.Place,
 ) error {
 	return placeAmong(t, actor, placedComponent(moved, others, to), func(c allswell.Component, order int) (allswell.Component, error) {
-		e := allswell.ComponentEdit{Order: &order}
-		if c.ID == moved.ID {
-			e.GroupID = &to.GroupID
+		err := resource.Component.Apply(&c, func(c *allswell.Component) error {
+			if c.Order = order; c.ID == moved.ID {
+				c.GroupID = to.GroupID
+			}
+			return nil
+		}, t.Now)
+		if err == nil {
+			err = components.update(t, &c)
 		}
-		return t.edit(c, e)
+		return c, err
 	})
 }
 
@@ -147,7 +153,7 @@ type placement[T any] struct {
 // placedComponent is a component that is put at a place.
 func placedComponent(moved allswell.Component, others []allswell.Component, to allswell.Place) placement[allswell.Component] {
 	return placement[allswell.Component]{
-		moved, others, func(c allswell.Component) allswell.Auditable { return c }, func(c allswell.Component) int { return c.Order }, to,
+		moved, others, resource.Component.Audited, func(c allswell.Component) int { return c.Order }, to,
 	}
 }
 

@@ -24,11 +24,11 @@ func (w *world) orderedPage() orderedPage {
 		w.clock.move(time.Second)
 	}
 	for _, name := range []string{"a", "b", "c", "d"} {
-		n := allswell.NewComponent{Name: name, Slug: name, Order: ptr(5), GroupID: o.ids["g"]}
+		n := allswell.Component{Name: name, Slug: name, Order: 5, GroupID: o.ids["g"]}
 		if name == "d" {
 			n.GroupID = ""
 		}
-		o.ids[name] = must(w.CreateComponent(w.ctx, w.ws, "acme", n))(w).ID
+		o.ids[name] = must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(n)))(w).ID
 		w.clock.move(time.Second)
 	}
 	return o
@@ -38,7 +38,7 @@ func (w *world) orderedPage() orderedPage {
 func (o orderedPage) now() (order, tag string) {
 	groups, _, err := o.Groups().List(o.ctx, o.ws, "acme", store.Filter{}, firstHundred)
 	o.ok(err)
-	components, _, err := o.Components(o.ctx, o.ws, "acme", store.ComponentFilter{}, firstHundred)
+	components, _, err := o.Components().List(o.ctx, o.ws, "acme", store.Filter{}, firstHundred)
 	o.ok(err)
 	var blocks []string
 	for _, g := range append(groups[:len(groups):len(groups)], allswell.Group{}) {
@@ -91,9 +91,9 @@ func TestPlaceRefused(t *testing.T) {
 		o := w.orderedPage()
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		group := must(w.Groups().Create(w.ctx, w.ws, "other", resource.Group.From(allswell.Group{Name: "g"})))(w).ID
-		component := must(w.CreateComponent(w.ctx, w.ws, "other", allswell.NewComponent{Name: "x"}))(w).ID
+		component := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(allswell.Component{Name: "x"})))(w).ID
 		_, tag := o.now()
-		must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "new"}))(w)
+		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "new"})))(w)
 		_, newTag := o.now()
 		before := w.dump()
 		for name, c := range map[string]struct {

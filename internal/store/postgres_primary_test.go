@@ -237,7 +237,7 @@ func TestLockTimeoutIsBusy(t *testing.T) {
 		defer tx.Rollback()
 		must(tx.Exec(`SET LOCAL idle_in_transaction_session_timeout = 0`))(w)
 		must(tx.Exec(`SELECT id FROM components FOR UPDATE`))(w)
-		_, err := w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
+		_, err := w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{})
 		if !errors.Is(err, allswell.ErrBusy) {
 			t.Errorf("error %v, want ErrBusy", err)
 		}

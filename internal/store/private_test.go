@@ -83,8 +83,8 @@ func TestPageBecomesPrivateDuringASignUp(t *testing.T) {
 // TestHiddenComponentInEvents: no event that subscribers get names a hidden component.
 func TestHiddenComponentInEvents(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		secret := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backstage", Hidden: ptr(true)}))(w)
-		must(w.ChangeComponent(w.ctx, w.ws, "acme", secret.ID, allswell.ComponentChange{Status: allswell.StatusDegraded}))(w)
+		secret := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backstage", Hidden: true})))(w)
+		must(w.Components().Change(w.ctx, w.ws, "acme", secret.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
 		i := w.about("Slow", ptr("one"), w.at(allswell.StatusDegraded, w.component), w.at(allswell.StatusMajorOutage, secret))
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
@@ -101,7 +101,7 @@ func TestHiddenComponentInEvents(t *testing.T) {
 			w.Errorf("%s events of the status of the component", n)
 		}
 		// What updates say outlives the component, and its being hidden.
-		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", "backstage"))
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", "backstage", allswell.Precondition{}))
 		for _, inc := range must(w.LoadPage(w.ctx, "acme"))(w).Incidents {
 			for _, u := range inc.Updates {
 				for _, a := range u.Affected {
@@ -121,10 +121,10 @@ func TestComponentHiddenLater(t *testing.T) {
 		secret := w.anotherComponent("Backstage")
 		i := w.about("Slow", ptr("one"), w.at(allswell.StatusDegraded, w.component), w.at(allswell.StatusMajorOutage, secret))
 		m := w.plan("Work", time.Hour, 2*time.Hour, w.component.ID, secret.ID)
-		must(w.EditComponent(w.ctx, w.ws, "", secret.ID, allswell.ComponentEdit{Hidden: ptr(true)}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", secret.ID, func(c *allswell.Component) error { c.Hidden = true; return nil }, allswell.Precondition{}))(w)
 		before := w.value(`SELECT max(page_version) FROM events`)
 		w.change(i, allswell.IncidentChange{Message: ptr("two"), Affected: ptr([]allswell.AffectedComponent{w.at(allswell.StatusDegraded, w.component)})})
-		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", secret.ID))
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", secret.ID, allswell.Precondition{}))
 		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "soon"}), ""))(w)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "three"}))(w)
 		for _, row := range w.rows(`SELECT kind, data FROM events WHERE page_version > ` + before) {
@@ -175,7 +175,7 @@ func TestAdmittedDeliveries(t *testing.T) {
 // TestHiddenComponentInStatuses: the status of a page, in lists too, is that of what it shows.
 func TestHiddenComponentInStatuses(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		secret := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backstage", Hidden: ptr(true)}))(w)
+		secret := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backstage", Hidden: true})))(w)
 		w.goDown(w.quick("job", secret, ""))
 		is := func(want allswell.Status) {
 			w.Helper()
@@ -190,12 +190,12 @@ func TestHiddenComponentInStatuses(t *testing.T) {
 			}
 		}
 		is(allswell.StatusOperational)
-		hidden, total, err := w.Components(w.ctx, w.ws, "acme", store.ComponentFilter{Hidden: ptr(true)}, firstHundred)
+		hidden, total, err := w.Components().List(w.ctx, w.ws, "acme", store.Filter{Hidden: ptr(true)}, firstHundred)
 		w.ok(err)
 		if total != 1 || hidden[0].ID != secret.ID || hidden[0].Status() != allswell.StatusMajorOutage {
 			w.Errorf("hidden components: %+v", hidden)
 		}
-		must(w.EditComponent(w.ctx, w.ws, "", secret.ID, allswell.ComponentEdit{Hidden: ptr(false)}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", secret.ID, func(c *allswell.Component) error { c.Hidden = false; return nil }, allswell.Precondition{}))(w)
 		is(allswell.StatusMajorOutage)
 	})
 }
@@ -279,8 +279,13 @@ func TestPutPublishesNothing(t *testing.T) {
 			given *bool
 			want  bool
 		}{{nil, false}, {ptr(true), true}, {nil, true}, {ptr(false), false}, {nil, false}} {
-			n := allswell.NewComponent{Name: "x", Hidden: c.given}
-			if got := mustPut(w.PutComponent(w.ctx, w.ws, "acme", "x", n, allswell.Precondition{}))(w); got.Hidden != c.want {
+			put := func(to *allswell.Component) error {
+				if to.Name = "x"; c.given != nil {
+					to.Hidden = *c.given
+				}
+				return nil
+			}
+			if got := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", put, allswell.Precondition{}))(w); got.Hidden != c.want {
 				w.Errorf("PUT %d of the component: hidden %t", i, got.Hidden)
 			}
 		}
@@ -298,7 +303,7 @@ func TestPublishedDraft(t *testing.T) {
 		w.change(i, allswell.IncidentChange{Affected: ptr([]allswell.AffectedComponent{
 			w.at(allswell.StatusMajorOutage, w.component), w.at(allswell.StatusDegraded, later), w.at(allswell.StatusDegraded, mail)})})
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "A disk is full."}))(w)
-		must(w.EditComponent(w.ctx, w.ws, "", later.ID, allswell.ComponentEdit{Hidden: ptr(true)}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", later.ID, func(c *allswell.Component) error { c.Hidden = true; return nil }, allswell.Precondition{}))(w)
 		w.change(i, allswell.IncidentChange{Affected: ptr([]allswell.AffectedComponent{
 			w.at(allswell.StatusMajorOutage, w.component), w.at(allswell.StatusDegraded, later), w.at(allswell.StatusPartialOutage, mail)})})
 		published := must(w.PublishIncident(w.ctx, w.ws, i.ID, false))(w)

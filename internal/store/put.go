@@ -66,55 +66,6 @@ func (s *Store) PutPage(
 	return done.object, done.created, s.slugTaken(err)
 }
 
-// PutComponent is PutPage for a component of a page, given its id or slug. A component
-// given by its id must exist. A status, an order and Hidden that n does not have are
-// kept, and the group is kept if n says so.
-func (s *Store) PutComponent(
-	ctx context.Context, actor allswell.Actor, pageSlug, ref string, n allswell.NewComponent,
-	cond allswell.Precondition,
-) (c allswell.Component, created bool, err error) {
-	if n.Slug = ""; allswell.ValidSlug(ref) {
-		n.Slug = ref
-	}
-	if err := n.Validate(); err != nil {
-		return c, false, err
-	}
-	done, err := writePut(ctx, s, actor, func(t *tx) (done put[allswell.Component], err error) {
-		p, err := t.pageBySlug(actor, pageSlug)
-		if err != nil {
-			return done, err
-		}
-		c, err := t.component(`WHERE `+refColumn(ref)+` = $1 AND page_id = $2 FOR UPDATE`, ref, p.ID)
-		switch {
-		case errors.Is(err, allswell.ErrNotFound) && n.Slug != "":
-			if err = cond.Check(nil); err == nil {
-				done.created = true
-				done.object, err = t.createComponent(actor, p, n)
-			}
-		case err == nil:
-			if err = cond.Check(c); err == nil {
-				done.object, err = t.replaceComponent(actor, c, n)
-			}
-		}
-		return done, err
-	})
-	return done.object, done.created, s.slugTaken(err)
-}
-
-// replaceComponent makes a locked component what n describes. A status that a monitor, an
-// incident or a maintenance gives it now is set, too, as by ChangeComponent.
-func (t *tx) replaceComponent(actor allswell.Actor, c allswell.Component, n allswell.NewComponent) (allswell.Component, error) {
-	before := c
-	c, err := t.edit(c, n.Replacement())
-	if err == nil && n.Status != "" && (n.Status != c.Status() || n.Status != c.Baseline) {
-		c, err = t.setStatus(c, allswell.ComponentChange{Status: n.Status})
-	}
-	if err != nil {
-		return c, err
-	}
-	return c, t.auditComponent(actor, before, c)
-}
-
 // PutMonitor is PutPage for a monitor, given its id or slug. A monitor given by its id must
 // exist, and can be given another slug. The ping token is kept; another one in n is an *allswell.ValidationError.
 func (s *Store) PutMonitor(

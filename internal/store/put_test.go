@@ -22,7 +22,7 @@ func TestPut(t *testing.T) {
 		if !created || p.Accent != "#102030" {
 			w.Errorf("created %v: %+v", created, p)
 		}
-		api, created, err := w.PutComponent(w.ctx, w.ws, "shop", "api", allswell.NewComponent{Name: "API"}, any)
+		api, created, err := w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "API"}), any)
 		w.ok(err)
 		if !created || api.Slug != "api" {
 			w.Errorf("created %v: %+v", created, api)
@@ -39,7 +39,7 @@ func TestPut(t *testing.T) {
 		w.pass(time.Minute)
 		log, was := len(w.audited()), w.monitorNow(m)
 		mustPut(w.PutPage(w.ctx, w.ws, page, any))(w)
-		mustPut(w.PutComponent(w.ctx, w.ws, "shop", "api", allswell.NewComponent{Name: "API"}, any))(w)
+		mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "API"}), any))(w)
 		again, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", nightly, any)
 		w.ok(err)
 		if created || again.Token != m.Token || !again.NextCheckAt.Equal(was.NextCheckAt) || !again.UpdatedAt.Equal(was.UpdatedAt) {
@@ -50,13 +50,13 @@ func TestPut(t *testing.T) {
 		}
 
 		// What is left out gets its default, but not a status and an order.
-		must(w.ChangeComponent(w.ctx, w.ws, "shop", api.ID, allswell.ComponentChange{Status: allswell.StatusDegraded}))(w)
-		must(w.EditComponent(w.ctx, w.ws, "", api.ID, allswell.ComponentEdit{Order: ptr(7), Description: ptr("x"), HasDescription: true}))(w)
-		replaced := mustPut(w.PutComponent(w.ctx, w.ws, "shop", "api", allswell.NewComponent{Name: "The API"}, any))(w)
+		must(w.Components().Change(w.ctx, w.ws, "shop", api.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "", api.ID, func(c *allswell.Component) error { c.Order = 7; c.Description = ptr("x"); return nil }, allswell.Precondition{}))(w)
+		replaced := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "The API"}), any))(w)
 		if replaced.Name != "The API" || replaced.Description != nil || replaced.Order != 7 || replaced.Status() != allswell.StatusDegraded || replaced.ID != api.ID {
 			w.Errorf("replaced: %+v", replaced)
 		}
-		healed := mustPut(w.PutComponent(w.ctx, w.ws, "shop", api.ID, allswell.NewComponent{Name: "The API", Status: allswell.StatusOperational}, any))(w)
+		healed := mustPut(w.Components().Put(w.ctx, w.ws, "shop", api.ID, resource.Component.From(allswell.Component{Name: "The API", Baseline: allswell.StatusOperational}), any))(w)
 		if healed.Status() != allswell.StatusOperational {
 			w.Errorf("replaced with a status: %s", healed.Status())
 		}
@@ -70,7 +70,7 @@ func TestPut(t *testing.T) {
 			w.Error("another workspace's page was replaced")
 		}
 		for name, err := range map[string]error{
-			"component": putError(w.PutComponent(w.ctx, w.ws, "shop", "comp_nobody", allswell.NewComponent{Name: "x"}, any)),
+			"component": putError(w.Components().Put(w.ctx, w.ws, "shop", "comp_nobody", resource.Component.From(allswell.Component{Name: "x"}), any)),
 			"monitor":   putError(w.PutMonitor(w.ctx, w.ws, "mon_nobody", nightly, any)),
 		} {
 			if !errors.Is(err, allswell.ErrNotFound) {
@@ -105,19 +105,19 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		any := allswell.Precondition{}
 		page := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Shop", Slug: "shop"}, any))(w)
-		api := mustPut(w.PutComponent(w.ctx, w.ws, "shop", "api", allswell.NewComponent{Name: "API"}, any))(w)
+		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "API"}), any))(w)
 		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", allswell.NewMonitor{Name: "Nightly", Interval: time.Hour, Page: "shop", ComponentID: "api"}, any))(w)
 		writes := []struct {
 			name   string
 			object allswell.Auditable
 			do     func(allswell.Precondition) error
 		}{
-			{"ChangeComponent", api, func(cond allswell.Precondition) error {
-				_, err := w.ChangeComponent(w.ctx, w.ws, "shop", api.ID, allswell.ComponentChange{Status: allswell.StatusDegraded}, cond)
+			{"ChangeComponent", resource.Component.Audited(api), func(cond allswell.Precondition) error {
+				_, err := w.Components().Change(w.ctx, w.ws, "shop", api.ID, setStatus(allswell.StatusDegraded), cond)
 				return err
 			}},
-			{"EditComponent", api, func(cond allswell.Precondition) error {
-				_, err := w.EditComponent(w.ctx, w.ws, "shop", "api", allswell.ComponentEdit{Order: ptr(0)}, cond)
+			{"EditComponent", resource.Component.Audited(api), func(cond allswell.Precondition) error {
+				_, err := w.Components().Change(w.ctx, w.ws, "shop", "api", func(c *allswell.Component) error { c.Order = 0; return nil }, cond)
 				return err
 			}},
 			{"ChangeMonitor", m, func(cond allswell.Precondition) error {
@@ -133,7 +133,7 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 				return err
 			}},
 			{"DeleteMonitor", m, func(cond allswell.Precondition) error { return w.DeleteMonitor(w.ctx, w.ws, "nightly", cond) }},
-			{"DeleteComponent", api, func(cond allswell.Precondition) error { return w.DeleteComponent(w.ctx, w.ws, "shop", "api", cond) }},
+			{"DeleteComponent", resource.Component.Audited(api), func(cond allswell.Precondition) error { return w.Components().Delete(w.ctx, w.ws, "shop", "api", cond) }},
 			{"DeletePage", page, func(cond allswell.Precondition) error { return w.DeletePage(w.ctx, w.ws, "shop", cond) }},
 		}
 		before := w.dump()
@@ -160,7 +160,7 @@ func TestOneOfManyChangesWithTheSameTag(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		any := allswell.Precondition{}
 		page := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Shop", Slug: "shop"}, any))(w)
-		api := mustPut(w.PutComponent(w.ctx, w.ws, "shop", "api", allswell.NewComponent{Name: "API"}, any))(w)
+		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "API"}), any))(w)
 		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", allswell.NewMonitor{Name: "Nightly", Interval: time.Hour, Page: "shop"}, any))(w)
 		for kind, change := range map[string]func(name string) error{
 			"page": func(name string) error {
@@ -168,7 +168,7 @@ func TestOneOfManyChangesWithTheSameTag(t *testing.T) {
 				return err
 			},
 			"component": func(name string) error {
-				_, err := w.EditComponent(w.ctx, w.ws, "shop", "api", allswell.ComponentEdit{Name: &name}, allswell.Precondition{Tags: []string{allswell.EntityTag(api)}})
+				_, err := w.Components().Change(w.ctx, w.ws, "shop", "api", func(c *allswell.Component) error { c.Name = name; return nil }, allswell.Precondition{Tags: []string{allswell.EntityTag(resource.Component.Audited(api))}})
 				return err
 			},
 			"monitor": func(name string) error {
@@ -217,9 +217,9 @@ func TestPutFindsWhatAnotherHasCreated(t *testing.T) {
 			w.Errorf("monitor %+v, created %v, %v", m, created, err)
 		}
 		w.meanwhile("before", "UPDATE pages SET version", func(other *store.Store) {
-			mustPut(other.PutComponent(w.ctx, w.ws, "acme", "api", allswell.NewComponent{Name: "Its API"}, any))(w)
+			mustPut(other.Components().Put(w.ctx, w.ws, "acme", "api", resource.Component.From(allswell.Component{Name: "Its API"}), any))(w)
 		})
-		c, created, err := w.PutComponent(w.ctx, w.ws, "acme", "api", allswell.NewComponent{Name: "API"}, any)
+		c, created, err := w.Components().Put(w.ctx, w.ws, "acme", "api", resource.Component.From(allswell.Component{Name: "API"}), any)
 		if err != nil || created || c.Name != "API" {
 			w.Errorf("component %+v, created %v, %v", c, created, err)
 		}
@@ -252,10 +252,10 @@ func TestPutSetsAStatusThatACauseGives(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for name, set := range map[string]func(status allswell.Status) error{
 			"PATCH": func(status allswell.Status) error {
-				return second(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: status}))
+				return second(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(status), allswell.Precondition{}))
 			},
 			"PUT": func(status allswell.Status) error {
-				return putError(w.PutComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.NewComponent{Name: "Backups", Status: status}, allswell.Precondition{}))
+				return putError(w.Components().Put(w.ctx, w.ws, "acme", w.component.ID, resource.Component.From(allswell.Component{Name: "Backups", Baseline: status}), allswell.Precondition{}))
 			},
 		} {
 			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i",
@@ -279,23 +279,24 @@ func TestPutKeepsTheGroup(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		group := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})))(w)
 		for _, c := range []struct {
-			n    allswell.NewComponent
-			want string
-		}{
-			{allswell.NewComponent{Name: "x", KeepGroup: true}, ""},
-			{allswell.NewComponent{Name: "x", GroupID: "g"}, group.ID},
-			{allswell.NewComponent{Name: "x", KeepGroup: true}, group.ID},
-			{allswell.NewComponent{Name: "x"}, ""},
-		} {
-			if got := mustPut(w.PutComponent(w.ctx, w.ws, "acme", "x", c.n, allswell.Precondition{}))(w); got.GroupID != c.want {
-				w.Errorf("%+v: group %q, want %q", c.n, got.GroupID, c.want)
+			group *string
+			want  string
+		}{{nil, ""}, {ptr("g"), group.ID}, {nil, group.ID}, {ptr(""), ""}} {
+			put := func(to *allswell.Component) error {
+				if to.Name = "x"; c.group != nil {
+					to.GroupID = *c.group
+				}
+				return nil
+			}
+			if got := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", put, allswell.Precondition{}))(w); got.GroupID != c.want {
+				w.Errorf("%v: group %q, want %q", c, got.GroupID, c.want)
 			}
 		}
 		before := w.audited()
-		x := mustPut(w.PutComponent(w.ctx, w.ws, "acme", "x", allswell.NewComponent{Name: "y", Status: allswell.StatusDegraded, GroupID: "g"}, allswell.Precondition{}))(w)
+		x := mustPut(w.Components().Put(w.ctx, w.ws, "acme", "x", resource.Component.From(allswell.Component{Name: "y", Baseline: allswell.StatusDegraded, GroupID: "g"}), allswell.Precondition{}))(w)
 		w.ok(w.Groups().Delete(w.ctx, w.ws, "", group.ID, allswell.Precondition{}))
 		want := []string{
-			`update component {"group":"","name":"x","status":"operational"} {"group":"` + group.ID + `","name":"y","status":"degraded"}`,
+			`update component {"group":null,"name":"x","status":"operational"} {"group":"` + group.ID + `","name":"y","status":"degraded"}`,
 			`delete group {"components":["` + x.ID + `"],"name":"g","order":0,"slug":"g"} {}`,
 		}
 		if got := w.audited()[len(before):]; !slices.Equal(got, want) {
@@ -327,7 +328,7 @@ func TestSlugsOfLongNames(t *testing.T) {
 			if n > 1 {
 				want = allswell.NumberedSlug(want, n)
 			}
-			c := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: name}))(w)
+			c := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: name})))(w)
 			g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: name})))(w)
 			m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: name, Interval: time.Hour, Page: "acme"}))(w)
 			for kind, got := range map[string]string{"component": c.Slug, "group": g.Slug, "monitor": m.Slug} {

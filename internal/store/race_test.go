@@ -107,10 +107,10 @@ func TestEveryVerbAgainstEveryOther(t *testing.T) {
 		replicas := []*store.Store{w.Store, w.replica()}
 		r := &rivals{world: w, seen: map[string]bool{}}
 		for i := range 3 {
-			r.components = append(r.components, must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: fmt.Sprintf("c%d", i)}))(w).ID)
+			r.components = append(r.components, must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: fmt.Sprintf("c%d", i)})))(w).ID)
 		}
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Side", Slug: "side"}))(w)
-		r.components = append(r.components, must(w.CreateComponent(w.ctx, w.ws, "side", allswell.NewComponent{Name: "side"}))(w).ID)
+		r.components = append(r.components, must(w.Components().Create(w.ctx, w.ws, "side", resource.Component.From(allswell.Component{Name: "side"})))(w).ID)
 		for i := range 8 {
 			r.monitors = append(r.monitors, w.quick(fmt.Sprintf("m%d", i), allswell.Component{ID: r.components[i%3]}, []allswell.Status{allswell.StatusMajorOutage, allswell.StatusDegraded}[i%2]))
 		}
@@ -209,7 +209,7 @@ func (r *rivals) act(s *store.Store, name string) {
 		}
 	case 3, 4:
 		verb = "a status set by hand"
-		_, err = s.ChangeComponent(r.ctx, r.ws, "acme", component, allswell.ComponentChange{Status: status})
+		_, err = s.Components().Change(r.ctx, r.ws, "acme", component, setStatus(status), allswell.Precondition{})
 	case 5:
 		verb = "update"
 		id := pick(r.incidents)
@@ -245,7 +245,7 @@ func (r *rivals) act(s *store.Store, name string) {
 		verb = "group"
 		var g allswell.Group
 		if g, err = s.Groups().Create(r.ctx, r.ws, "acme", resource.Group.From(allswell.Group{Name: "g"})); err == nil {
-			_, err = s.EditComponent(r.ctx, r.ws, "", component, allswell.ComponentEdit{GroupID: &g.ID})
+			_, err = s.Components().Change(r.ctx, r.ws, "", component, func(c *allswell.Component) error { c.GroupID = g.ID; return nil }, allswell.Precondition{})
 		}
 		if err == nil {
 			err = s.Groups().Delete(r.ctx, r.ws, "", g.ID, allswell.Precondition{})
@@ -267,7 +267,7 @@ func TestDeletingAgainstEverything(t *testing.T) {
 		for round := range 8 {
 			slug := fmt.Sprintf("page-%d", round)
 			must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: slug, Slug: slug}))(w)
-			c := must(w.CreateComponent(w.ctx, w.ws, slug, allswell.NewComponent{Name: "c"}))(w)
+			c := must(w.Components().Create(w.ctx, w.ws, slug, resource.Component.From(allswell.Component{Name: "c"})))(w)
 			i := must(w.CreateIncident(w.ctx, w.ws, slug, allswell.NewIncident{Title: "i"}))(w)
 			var monitors []allswell.Monitor
 			for range 3 {
@@ -279,7 +279,9 @@ func TestDeletingAgainstEverything(t *testing.T) {
 			w.recordLiveness()
 			deletion := []func(){
 				func() { gone("delete page", w.DeletePage(w.ctx, w.ws, slug)) },
-				func() { gone("delete component", w.DeleteComponent(w.ctx, w.ws, slug, c.ID)) },
+				func() {
+					gone("delete component", w.Components().Delete(w.ctx, w.ws, slug, c.ID, allswell.Precondition{}))
+				},
 				func() { gone("delete monitor", w.DeleteMonitor(w.ctx, w.ws, monitors[0].ID)) },
 				func() { gone("delete incident", w.DeleteIncident(w.ctx, w.ws, i.ID)) },
 			}[round%4]
@@ -294,7 +296,7 @@ func TestDeletingAgainstEverything(t *testing.T) {
 					gone("update", err)
 				},
 				func() {
-					_, err := other.ChangeComponent(w.ctx, w.ws, slug, c.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
+					_, err := other.Components().Change(w.ctx, w.ws, slug, c.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{})
 					gone("a status set by hand", err)
 				},
 				func() {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -70,7 +71,7 @@ func TestRepeatedChange(t *testing.T) {
 // TestDerivedImpact: the impact follows the components until a person gives it, and is never lowered by them.
 func TestDerivedImpact(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Hidden", Hidden: ptr(true)}))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Hidden", Hidden: true})))(w)
 		i := w.about("Slow", nil)
 		is := func(want allswell.Impact) {
 			w.Helper()

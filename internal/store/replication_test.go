@@ -72,7 +72,7 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 			return err
 		},
 		"the status that a component has": func(ctx context.Context) error {
-			_, err := w.ChangeComponent(ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusOperational})
+			_, err := w.Components().Change(ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusOperational), allswell.Precondition{})
 			return err
 		},
 		"an empty change of a monitor": func(ctx context.Context) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 func TestSearch(t *testing.T) {
@@ -14,7 +15,7 @@ func TestSearch(t *testing.T) {
 		for _, name := range []string{"Übung der Nacht", "Nightly dump", "Weekly night shift", "Overnight", "100%_\\"} {
 			must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: name, Interval: time.Minute, Page: "acme", Tags: []string{"prod"}}))(w)
 		}
-		must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Night train"}))(w)
+		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Night train"})))(w)
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "No night trains"}))(w)
 		for i := range 12 {
 			must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: fmt.Sprintf("job %02d", i), Interval: time.Minute}))(w)

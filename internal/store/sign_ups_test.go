@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -155,12 +156,12 @@ func TestSignUpsAreKept(t *testing.T) {
 // out, and without any there is no subscription to more than was asked for.
 func TestSignUpAfterDeletion(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Other"}))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
 		for target, chosen := range map[string][]string{"one@example.com": {other.ID}, "both@example.com": {other.ID, w.component.ID}} {
 			w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme",
 				Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: target, Components: chosen}}))
 		}
-		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", other.ID))
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", other.ID, allswell.Precondition{}))
 		for must(w.ProcessSignUps(w.ctx))(w) {
 		}
 		if got := w.rows(`SELECT target, component_id FROM subscribers JOIN subscriber_components ON subscriber_id = id`); !slices.Equal(got, []string{"both@example.com|" + w.component.ID}) {

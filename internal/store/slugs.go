@@ -10,7 +10,10 @@ import (
 
 // Filter limits a list to the objects with a slug and a name. Empty fields do not
 // limit it.
-type Filter struct{ Slug, Name string }
+type Filter struct {
+	Slug, Name string
+	Hidden     *bool // of components; nil: all
+}
 
 // from adds the filter's conditions to a statement that takes args.
 func (f Filter) from(statement string, args ...any) (string, []any) {
@@ -19,6 +22,9 @@ func (f Filter) from(statement string, args ...any) (string, []any) {
 	}
 	if f.Name != "" {
 		statement, args = withCondition(statement, args, `name = $%d`, f.Name)
+	}
+	if f.Hidden != nil {
+		statement, args = withCondition(statement, args, `hidden = $%d`, *f.Hidden)
 	}
 	return statement, args
 }

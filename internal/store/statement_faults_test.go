@@ -67,7 +67,7 @@ var faultTests = map[string]struct {
 	"a status set by hand during an outage": {
 		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
 		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
+			_, err := w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{})
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusDegraded) },

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -18,10 +19,10 @@ func TestImportSubscribers(t *testing.T) {
 		}
 		add("known@example.com")
 		w.ok(w.Unsubscribe(w.ctx, "acme", add("gone@example.com").Key))
-		component := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Imports"}))(w)
-		hidden := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Secret", Hidden: ptr(true)}))(w)
+		component := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Imports"})))(w)
+		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Secret", Hidden: true})))(w)
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
-		other := must(w.CreateComponent(w.ctx, w.ws, "other", allswell.NewComponent{Name: "Elsewhere"}))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(allswell.Component{Name: "Elsewhere"})))(w)
 		n := allswell.SubscriberImport{Consent: "newsletter form", DryRun: true, CSV: strings.Join([]string{
 			"target,components", "new@example.com," + component.ID, "KNOWN@example.com", "gone@example.com", "nobody", "x@example.com,comp_x",
 			"y@example.com," + hidden.ID, "z@example.com," + other.ID,

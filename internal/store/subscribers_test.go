@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -77,9 +78,9 @@ func TestRejectionsSuspend(t *testing.T) {
 // page.
 func TestHiddenComponentIsNotChosen(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		hidden := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backstage", Hidden: ptr(true)}))(w)
+		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backstage", Hidden: true})))(w)
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
-		elsewhere := must(w.CreateComponent(w.ctx, w.ws, "other", allswell.NewComponent{Name: "Elsewhere"}))(w)
+		elsewhere := must(w.Components().Create(w.ctx, w.ws, "other", resource.Component.From(allswell.Component{Name: "Elsewhere"})))(w)
 		a := w.subscribe("a@example.com", w.component.ID)
 		for _, c := range []allswell.Component{hidden, elsewhere} {
 			if _, err := w.ChangeSubscription(w.ctx, "acme", a.Key, []string{w.component.ID, c.ID}); !errors.As(err, new(*allswell.ValidationError)) {
@@ -100,8 +101,8 @@ func TestHiddenComponentIsNotChosen(t *testing.T) {
 // suspension does not end, and what is not chosen anew is not saved.
 func TestOperatorChangesComponents(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		hidden := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backstage", Hidden: ptr(true)}))(w)
-		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Other"}))(w)
+		hidden := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backstage", Hidden: true})))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
 		a := w.subscribe("a@example.com")
 		change := func(components ...string) (allswell.Subscriber, error) {
 			return w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, allswell.Precondition{}, allswell.SubscriberChange{Components: &components})
@@ -143,7 +144,7 @@ func TestOperatorChangesComponents(t *testing.T) {
 func TestChosenComponentIsHidden(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a := w.subscribe("a@example.com")
-		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Other"}))(w)
+		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
 		both := slices.Sorted(slices.Values([]string{other.ID, w.component.ID}))
 		for name, change := range map[string]func(components ...string) error{
 			"operator": func(components ...string) error {
@@ -156,7 +157,7 @@ func TestChosenComponentIsHidden(t *testing.T) {
 			},
 		} {
 			hide := func(hidden bool) {
-				must(w.EditComponent(w.ctx, w.ws, "acme", other.ID, allswell.ComponentEdit{Hidden: &hidden}))(w)
+				must(w.Components().Change(w.ctx, w.ws, "acme", other.ID, func(c *allswell.Component) error { c.Hidden = hidden; return nil }, allswell.Precondition{}))(w)
 			}
 			w.ok(change(other.ID))
 			hide(true)
@@ -311,7 +312,7 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		var components []string
 		for i := range 3 {
-			components = append(components, must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: fmt.Sprint(i)}))(w).ID)
+			components = append(components, must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: fmt.Sprint(i)})))(w).ID)
 		}
 		for choice := range 8 {
 			var chosen []string
@@ -325,10 +326,10 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 			w.alerted(fmt.Sprintf("https://example.com/warnings/%d", choice), chosen...)
 		}
 		// Nobody is left with the whole page because what they chose is gone.
-		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", components[2]))
+		w.ok(w.Components().Delete(w.ctx, w.ws, "acme", components[2], allswell.Precondition{}))
 		w.clock.move(time.Second)
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "page", Message: ptr("page")}))(w)
-		must(w.ChangeComponent(w.ctx, w.ws, "acme", components[0], allswell.ComponentChange{Status: allswell.StatusDegraded}))(w)
+		must(w.Components().Change(w.ctx, w.ws, "acme", components[0], setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
 		job := w.quick("job", allswell.Component{ID: components[1]}, allswell.StatusMajorOutage)
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Conditions: allswell.ConditionsChange{MinRuntime: ptr(time.Second)}}))(w)
 		for _, kind := range []allswell.SignalKind{allswell.SignalStart, allswell.SignalSuccess} {

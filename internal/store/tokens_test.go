@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -295,12 +296,12 @@ func TestRevocationWaitsForWrites(t *testing.T) {
 			}()
 			w.untilWaiting(done)
 		})
-		must(w.CreateComponent(w.ctx, issued.Actor(""), "acme", allswell.NewComponent{Name: "Last"}))(w)
+		must(w.Components().Create(w.ctx, issued.Actor(""), "acme", resource.Component.From(allswell.Component{Name: "Last"})))(w)
 		<-done
 		if committed != "1" {
 			w.Error("the component was committed after the token was revoked")
 		}
-		if _, err := w.CreateComponent(w.ctx, issued.Actor(""), "acme", allswell.NewComponent{Name: "Late"}); !errors.Is(err, allswell.ErrUnauthenticated) {
+		if _, err := w.Components().Create(w.ctx, issued.Actor(""), "acme", resource.Component.From(allswell.Component{Name: "Late"})); !errors.Is(err, allswell.ErrUnauthenticated) {
 			w.Errorf("after the revocation: %v", err)
 		}
 	})

@@ -132,7 +132,7 @@ func TestDeadlineIsBusy(t *testing.T) {
 		before := w.dump()
 		ctx, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
 		defer cancel()
-		_, err := w.ChangeComponent(ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
+		_, err := w.Components().Change(ctx, w.ws, "acme", w.component.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{})
 		if !errors.Is(err, allswell.ErrBusy) || w.dump() != before {
 			w.Errorf("error %v, want ErrBusy and nothing changed", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -287,8 +288,8 @@ func TestOverview(t *testing.T) {
 		}
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Empty", Slug: "empty"}))(w)
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Full", Slug: "full", PageSettings: allswell.PageSettings{Visibility: new(allswell.VisibilityPrivate)}}))(w)
-		c := must(w.CreateComponent(w.ctx, w.ws, "full", allswell.NewComponent{Name: "API"}))(w)
-		must(w.CreateComponent(w.ctx, w.ws, "full", allswell.NewComponent{Name: "Web"}))(w)
+		c := must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(allswell.Component{Name: "API"})))(w)
+		must(w.Components().Create(w.ctx, w.ws, "full", resource.Component.From(allswell.Component{Name: "Web"})))(w)
 		message := "We look into it."
 		inc := must(w.CreateIncident(w.ctx, w.ws, "full", allswell.NewIncident{Title: "Slow", Message: &message,
 			Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}}))(w)

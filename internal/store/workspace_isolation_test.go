@@ -69,7 +69,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 		}
 		// References in a request body, too.
 		must(w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "Mine", Slug: "mine"}))(w)
-		mine := must(w.CreateComponent(w.ctx, stranger, "mine", allswell.NewComponent{Name: "c"}))(w)
+		mine := must(w.Components().Create(w.ctx, stranger, "mine", resource.Component.From(allswell.Component{Name: "c"})))(w)
 		own := must(w.CreateMonitor(w.ctx, stranger, allswell.NewMonitor{Name: "m", Interval: time.Minute, Page: "mine"}))(w)
 		incident := must(w.CreateIncident(w.ctx, stranger, "mine", allswell.NewIncident{Title: "i"}))(w)
 		planned := func(components ...string) field.Change[allswell.Maintenance] {
@@ -83,11 +83,11 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 			field string
 		}{
 			"a component in a stranger's group": {func() error {
-				_, err := w.CreateComponent(w.ctx, stranger, "mine", allswell.NewComponent{Name: "x", GroupID: x.group})
+				_, err := w.Components().Create(w.ctx, stranger, "mine", resource.Component.From(allswell.Component{Name: "x", GroupID: x.group}))
 				return err
 			}, "group"},
 			"a component moved into a stranger's group": {func() error {
-				_, err := w.EditComponent(w.ctx, stranger, "", mine.ID, allswell.ComponentEdit{GroupID: &x.group})
+				_, err := w.Components().Change(w.ctx, stranger, "", mine.ID, func(c *allswell.Component) error { c.GroupID = x.group; return nil }, allswell.Precondition{})
 				return err
 			}, "group"},
 			"a monitor of a stranger's component": {func() error {

@@ -81,7 +81,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return refused(err, "slug")
 	},
 	"PutComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.PutComponent(ctx, ws, x.slug, x.component, allswell.NewComponent{Name: "x"}, allswell.Precondition{})
+		_, _, err := s.Components().Put(ctx, ws, x.slug, x.component, resource.Component.From(allswell.Component{Name: "x"}), allswell.Precondition{})
 		return err
 	},
 	"PutMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -104,27 +104,27 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return s.DeletePage(ctx, ws, x.slug)
 	},
 	"Components": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.Components(ctx, ws, x.slug, store.ComponentFilter{}, firstHundred)
+		_, _, err := s.Components().List(ctx, ws, x.slug, store.Filter{}, firstHundred)
 		return err
 	},
 	"Component": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.Component(ctx, ws, x.slug, x.component)
+		_, err := s.Components().Get(ctx, ws, x.slug, x.component)
 		return err
 	},
 	"CreateComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CreateComponent(ctx, ws, x.slug, allswell.NewComponent{Name: "x"})
+		_, err := s.Components().Create(ctx, ws, x.slug, resource.Component.From(allswell.Component{Name: "x"}))
 		return err
 	},
 	"ChangeComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangeComponent(ctx, ws, x.slug, x.component, allswell.ComponentChange{Status: allswell.StatusDegraded})
+		_, err := s.Components().Change(ctx, ws, x.slug, x.component, setStatus(allswell.StatusDegraded), allswell.Precondition{})
 		return err
 	},
 	"EditComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.EditComponent(ctx, ws, "", x.component, allswell.ComponentEdit{Name: ptr("x")})
+		_, err := s.Components().Change(ctx, ws, "", x.component, func(c *allswell.Component) error { c.Name = "x"; return nil }, allswell.Precondition{})
 		return err
 	},
 	"DeleteComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		return s.DeleteComponent(ctx, ws, x.slug, x.component)
+		return s.Components().Delete(ctx, ws, x.slug, x.component, allswell.Precondition{})
 	},
 	"Incidents": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Incidents(ctx, ws, x.slug, store.IncidentFilter{}, firstHundred)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -87,7 +89,7 @@ func newWorld(t *testing.T, dsn, parameters string) *world {
 	w.Store = w.replica()
 	w.ws, _ = storetest.Workspace(t, w.Store, "default")
 	w.page = must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(t)
-	w.component = must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backups"}))(t)
+	w.component = must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backups"})))(t)
 	w.monitor = must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{
 		Name: "nightly", Interval: 5 * time.Minute, Page: "acme", ComponentID: w.component.ID}))(t)
 	return w
@@ -228,7 +230,7 @@ func (w *world) now() allswell.Monitor { w.Helper(); return w.monitorNow(w.monit
 func (w *world) shows(want allswell.Status, c ...allswell.Component) {
 	w.Helper()
 	of := append(c, w.component)[0]
-	if got := must(w.Component(w.ctx, w.ws, "acme", of.ID))(w).Status(); got != want {
+	if got := must(w.Components().Get(w.ctx, w.ws, "acme", of.ID))(w).Status(); got != want {
 		w.Errorf("%s shows %s, want %s", of.Name, got, want)
 	}
 	for _, shown := range must(w.LoadPage(w.ctx, "acme"))(w).Components {
@@ -241,7 +243,7 @@ func (w *world) shows(want allswell.Status, c ...allswell.Component) {
 // say sets the status of the world's component, as a PATCH does.
 func (w *world) say(status allswell.Status) {
 	w.Helper()
-	c := must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: status}))(w)
+	c := must(w.Components().Change(w.ctx, w.ws, "acme", w.component.ID, setStatus(status), allswell.Precondition{}))(w)
 	if c.Status() != status {
 		w.Errorf("the answer to a human's %s shows %s", status, c.Status())
 	}
@@ -320,4 +322,12 @@ func TestOutageAndRecovery(t *testing.T) {
 			"resolved: nightly is down, critical, resolved (outage): Pings are arriving again, after 18 minutes of silence.",
 		)
 	})
+}
+
+// setStatus sets the status of a component by hand.
+func setStatus(status allswell.Status) field.Change[allswell.Component] {
+	return func(c *allswell.Component) error {
+		c.SetStatus(status)
+		return nil
+	}
 }

@@ -1,0 +1,61 @@
+package resource
+
+import (
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/field"
+)
+
+type component = allswell.Component
+
+// Component describes components of pages.
+var Component = field.New(field.Resource[component]{
+	Noun: "component", Path: "components", OnPage: true, Unique: true, Object: allswell.ObjectComponent,
+	Calls: []string{"list", "create", "put", "edit"},
+	Doc:   "a part of the service that a page reports on",
+	Example: component{
+		ID: "comp_068vq2r4b1ccu5a0d3e1", Slug: "api", Name: "API", Description: new("The public API"), Baseline: allswell.StatusOperational,
+		CreatedAt: exampleDay, UpdatedAt: exampleDay,
+	},
+	Fields: []*field.Field[component]{
+		field.ID("id", allswell.PrefixComponent, func(c *component) *string { return &c.ID }),
+		field.Slug(func(c *component) *string { return &c.Slug }).WriteOnly().
+			Doc("Slug of the component, unique on the page").Empty("made from the name").
+			Form("Slug", "", "website"),
+		field.Line("name", func(c *component) *string { return &c.Name }).
+			Required().Max(allswell.MaxNameLength).
+			Doc("Name of the component").
+			Form("Name", "", "Website"),
+		field.OptionalText("description", func(c *component) **string { return &c.Description }).
+			Max(allswell.MaxDescriptionLength).
+			Doc("Text below the name").Empty("none").
+			Form("Description", "", ""),
+		field.ChoiceBy("status", func(c *component) allswell.Status { return c.Status() }, replaceStatus, field.Options(allswell.Statuses, allswell.Status.Label)...).
+			Whole().Kept().Default(func(c *component, _ time.Time) { c.Baseline = allswell.StatusOperational }).
+			Doc("Status of the component").
+			Form("Status", "", ""),
+		field.Integer("order", func(c *component) *int { return &c.Order }).
+			Between(-allswell.MaxOrder, allswell.MaxOrder).Kept().Column("position").
+			Doc("Position: the lowest is first").Empty("after all others").
+			Form("Position", "", ""),
+		field.Reference("group", func(c *component) *string { return &c.GroupID }).
+			Nullable().Kept().WriteOnly().Column("group_id").
+			Doc("Id or slug of the group on the same page").Empty("no group").
+			Form("Group", "", "").None("none"),
+		field.Bool("hidden", func(c *component) *bool { return &c.Hidden }).
+			Kept().WriteOnly().
+			Doc("Whether visitors and subscribers do not see it").NoFlag("shown").
+			Form("On the page", "Visitors and subscribers do not learn of hidden components. To show one is to show its past, too: its history, and when it was down.", "").Labels("hidden", "shown"),
+		field.Time("created_at", func(c *component) *time.Time { return &c.CreatedAt }).ReadOnly(),
+		field.Time("updated_at", func(c *component) *time.Time { return &c.UpdatedAt }).ReadOnly(),
+	},
+})
+
+// replaceStatus sets the status by hand, unless people set the same status before and it is in effect. So a request that is
+// repeated does not acknowledge causes that are no worse.
+func replaceStatus(c *component, status allswell.Status) {
+	if status != c.Status() || status != c.Baseline {
+		c.SetStatus(status)
+	}
+}
