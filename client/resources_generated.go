@@ -87,7 +87,7 @@ type NewComponent struct {
 	Slug        string           `json:"slug,omitempty"`        // slug of the component, unique on the page; "": made from the name
 	Name        string           `json:"name"`                  // name of the component
 	Description *string          `json:"description,omitempty"` // text below the name; nil: none
-	Status      *allswell.Status `json:"status,omitempty"`      // status of the component; "": operational
+	Status      *allswell.Status `json:"status,omitempty"`      // status of the component; nil: operational
 	Order       *int             `json:"order,omitempty"`       // position: the lowest is first; nil: after all others
 	Group       *string          `json:"group,omitempty"`       // id or slug of the group on the same page; nil: no group
 	Hidden      *bool            `json:"hidden,omitempty"`      // whether visitors and subscribers do not see it

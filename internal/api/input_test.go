@@ -56,8 +56,6 @@ var (
 		{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10},
 		{"auto_incidents", choice, false, 0}, {"visibility", choice, false, 0}, {"home", boolean, false, 0},
 		{"webhook_sign_ups", boolean, false, 0}, {"response_times", boolean, false, 0}, {"languages", tags, false, 0}, {"custom_css", freeText, false, allswell.MaxCustomCSS}}
-	componentFields = []inputField{{"name", text, true, 255}, {"description", freeText, false, 1000}, {"order", integer, false, 0},
-		{"group", reference, false, 0}, {"hidden", boolean, false, 0}}
 	monitorFields = []inputField{{"name", text, true, 255}, {"interval", integer, false, 0}, {"grace", integer, false, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},
 		{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}, {"auto_incidents", choice, false, 0}, {"tags", tags, false, 0},
 		{"max_runtime", integer, false, 0}, {"min_runtime", integer, false, 0}, {"max_per_interval", integer, false, 0}, {"no_overlap", boolean, false, 0},
@@ -104,12 +102,6 @@ func fieldsOf(t testing.TB, rt *route) []inputField {
 		return []inputField{{"access", choice, false, 0}, {"key", other, false, 0}}
 	case "PATCH /api/v1/pages/{pageSlug}/access":
 		return []inputField{{"members", boolean, false, 0}, {"networks", references, false, 0}, {"password", text, false, 512}, {"link", choice, false, 0}}
-	case "POST /api/v1/pages/{pageSlug}/components":
-		return append(componentFields, inputField{"slug", other, false, 63}, inputField{"status", choice, false, 0}, inputField{"unique_name", boolean, false, 0})
-	case "PUT /api/v1/pages/{pageSlug}/components/{componentId}":
-		return append(componentFields, inputField{"status", choice, false, 0})
-	case "PATCH /api/v1/components/{componentId}":
-		return optional(componentFields)
 	case "PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
 		return []inputField{{"status", choice, true, 0}, {"description", freeText, false, 1000}}
 	case "POST /api/v1/pages/{pageSlug}/incidents":
@@ -225,7 +217,7 @@ func TestFieldsOfRoutesAreDocumented(t *testing.T) {
 // descriptionOf returns the description of the resource that a route writes; nil: its fields are listed in fieldsOf.
 func descriptionOf(rt *route) *field.Description {
 	for _, d := range resource.Descriptions {
-		if slices.ContainsFunc([]string{"create", "add", "put", "change"}, func(call string) bool { return rt.id == call+d.TypeName() }) {
+		if slices.ContainsFunc([]string{"create", "add", "put", "change", "edit"}, func(call string) bool { return rt.id == call+d.TypeName() }) {
 			return &d
 		}
 	}
@@ -260,7 +252,7 @@ func describedFields(d field.Description, rt *route) (all []inputField) {
 		switch k, ok := kinds[f.Kind]; {
 		case ok:
 			in.kind = k
-		case f.Required, f.IsPointer():
+		case f.Required, f.WriteOnly && f.IsPointer():
 			in.kind = text
 		}
 		all = append(all, in)

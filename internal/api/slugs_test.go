@@ -24,7 +24,7 @@ func TestSlugs(t *testing.T) {
 		second := c.post("/api/v1/pages/acme/components", `{"name":"API"}`).is(201)
 		web := c.post("/api/v1/pages/acme/components", `{"name":"Website","slug":"web"}`).is(201)
 		c.post("/api/v1/pages/acme/components", `{"name":"Web","slug":"web"}`).complains("slug")
-		c.post("/api/v1/pages/acme/components", `{"name":"Web","slug":"Web","group":"asia"}`).complains("slug")
+		c.post("/api/v1/pages/acme/components", `{"name":"Web","slug":"Web","group":"asia"}`).complains("group", "slug")
 		c.post("/api/v1/pages/acme/components", `{"name":"Web","group":"asia"}`).complains("group")
 		for slug, want := range map[string]answer{"api": api, "api-2": second, "web": web} {
 			c.get("/api/v1/pages/acme/components/" + slug).is(200).has(map[string]any{"id": want.id()})
@@ -42,9 +42,16 @@ func TestSlugs(t *testing.T) {
 		}
 		c.patch("/api/v1/components/"+web.id(), `{"name":"Shop","group":"western-europe-2"}`).is(200)
 		c.get("/api/v1/pages/acme/components/web").is(200).has(map[string]any{"name": "Shop"})
+		c.patch("/api/v1/components/"+web.id(), `{"slug":"api"}`).complains("slug")
+		c.patch("/api/v1/components/"+web.id(), `{"slug":"shop"}`).is(200)
+		c.get("/api/v1/pages/acme/components/web").is(404)
+		c.put("/api/v1/pages/acme/components/shop", `{"name":"Shop","slug":"web"}`).complains("slug")
+		c.put("/api/v1/pages/acme/components/"+web.id(), `{"name":"Shop","slug":"web"}`).is(200)
+		c.get("/api/v1/pages/acme/components/web").is(200).has(map[string]any{"id": web.id()})
 
-		// Status changes take ids only, and groups and components slugs only with their page.
-		c.patch("/api/v1/pages/acme/components/web", `{"status":"degraded"}`).is(404)
+		// Groups and components are given by their slugs only with their page.
+		c.patch("/api/v1/pages/acme/components/web", `{"status":"degraded"}`).is(200).has(map[string]any{"id": web.id(), "status": "degraded"})
+		c.patch("/api/v1/pages/other/components/web", `{"status":"degraded"}`).is(404)
 		c.patch("/api/v1/components/web", `{"name":"x"}`).is(404)
 		c.patch("/api/v1/components/web?page_slug=other", `{"name":"x"}`).is(404)
 		c.patch("/api/v1/components/"+web.id()+"?page_slug=other", `{"name":"x"}`).is(404)

@@ -376,7 +376,7 @@ func TestRequests(t *testing.T) {
 		{"group delete|grp_1", `DELETE /api/v1/groups/grp_1 `},
 		{"group delete|grp_1|--yes", `DELETE /api/v1/groups/grp_1 `},
 		{"page delete|acme|--yes", `DELETE /api/v1/pages/acme `},
-		{"component edit|--page=acme|comp_1|--order=-3|--no-group", `PATCH /api/v1/components/comp_1 {"group":"","order":-3}`},
+		{"component edit|--page=acme|comp_1|--order=-3|--no-group", `PATCH /api/v1/components/comp_1 {"group":null,"order":-3}`},
 		{"monitor create|--name=x|--page=acme|--interval=90s|--disabled", `POST /api/v1/monitors {"enabled":false,"interval":90,"name":"x","page":"acme","unique_name":true}`},
 		{"monitor set|mon_1|--interval=2h|--enabled|--failure-threshold=0|--no-component", `PATCH /api/v1/monitors/mon_1 {"component_id":"","enabled":true,"failure_threshold":0,"interval":7200}`},
 		{"monitor set|mon_1|--disabled", `PATCH /api/v1/monitors/mon_1 {"enabled":false}`},

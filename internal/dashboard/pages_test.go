@@ -261,7 +261,7 @@ func TestPageComponents(t *testing.T) {
 		if c.Name != "Site" || c.Description == nil || *c.Description != "a\nb" || c.GroupID != groups[0].ID || !c.Hidden || c.Status() != allswell.StatusMajorOutage {
 			s.Errorf("the component is %+v", c)
 		}
-		v.wants(v.get(website), http.StatusOK, "visitors also see its past")
+		v.wants(v.get(website), http.StatusOK, "To show one is to show its past")
 		v.wants(v.fill(first, website, "name", "Home"), http.StatusConflict, "“Site” meanwhile", `value="Home"`)
 		v.wants(v.fill(v.get(website), website, "name", ""), http.StatusUnprocessableEntity, "This field is required.")
 		v.wants(v.fill(v.get("/admin/pages/acme/groups/"+groups[0].ID), "/admin/pages/acme/groups/"+groups[0].ID, "name", "EU"), http.StatusSeeOther, path)
@@ -284,8 +284,8 @@ func TestComponentAfterARefusalShowsWhatOthersSaved(t *testing.T) {
 		v, website, _ := s.withPage()
 		path := "/admin/pages/acme/components/" + website.ID
 		old := v.get(path)
-		v.wants(v.fill(old, path, "name", "Shop"), http.StatusSeeOther)
 		refused := v.wants(v.fill(old, path, "name", " "), http.StatusUnprocessableEntity)
+		v.wants(v.fill(old, path, "name", "Shop"), http.StatusSeeOther)
 		late := v.wants(v.fill(refused, path, "name", "Web"), http.StatusConflict, "“Shop” meanwhile")
 		v.wants(v.fill(late, path), http.StatusSeeOther)
 	})

@@ -111,11 +111,13 @@ func (c collection[T]) resolved(t *tx, actor allswell.Actor, change field.Change
 func (c Collection[T]) Create(
 	ctx context.Context, actor allswell.Actor, in string, change field.Change[T], save ...SaveResponse[T],
 ) (T, error) {
-	v, err := writeAs(ctx, c.s, actor, func(t *tx) (T, error) { return c.create(t, actor, in, change) }, save...)
+	v, err := writeAs(ctx, c.s, actor, func(t *tx) (T, error) { return c.create(t, actor, in, "", change) }, save...)
 	return v, c.s.slugTaken(err)
 }
 
-func (c Collection[T]) create(t *tx, actor allswell.Actor, in string, change field.Change[T]) (v T, err error) {
+// create creates an object. free is a slug that was not taken a moment ago; "": none. Whoever took it meanwhile is found by
+// the index of the table.
+func (c Collection[T]) create(t *tx, actor allswell.Actor, in, free string, change field.Change[T]) (v T, err error) {
 	if err = c.place.begin(t, actor, in, &v); err != nil {
 		return v, err
 	}
@@ -134,7 +136,7 @@ func (c Collection[T]) create(t *tx, actor allswell.Actor, in string, change fie
 		err = t.checkUniqueName(c.resource.Noun, c.resource.Name(v), from, args...)
 	}
 	if err == nil {
-		err = c.checkFree(t, nil, &v)
+		err = c.checkFree(t, nil, &v, free)
 	}
 	if err == nil {
 		err = c.insert(t, &v)
@@ -149,8 +151,9 @@ func (c Collection[T]) create(t *tx, actor allswell.Actor, in string, change fie
 }
 
 // checkFree makes a slug for an object that should have one and has none. The error is an *allswell.ValidationError if
-// another object has the name or the slug, which one object only may have. before is nil for a new one.
-func (c collection[T]) checkFree(t *tx, before, v *T) error {
+// another object has the name or the slug, which one object only may have. before is nil for a new one, and free is a slug
+// that need not be checked.
+func (c collection[T]) checkFree(t *tx, before, v *T, free string) error {
 	var bad allswell.ValidationError
 	check := func(field, value, code string, args ...any) error {
 		from, in := c.place.siblings(v)
@@ -168,7 +171,7 @@ func (c collection[T]) checkFree(t *tx, before, v *T) error {
 		}
 	}
 	switch slug := c.resource.Slug(v); {
-	case slug == nil, before != nil && *slug == *c.resource.Slug(before):
+	case slug == nil, before != nil && *slug == *c.resource.Slug(before), free != "" && *slug == free:
 	case *slug == "":
 		from, args := c.place.siblings(v)
 		made, err := t.freeSlug(allswell.SlugOf(c.resource.Name(*v), c.resource.Argument()), from, args...)
@@ -195,7 +198,7 @@ func (c Collection[T]) Put(
 		}
 		if err = p.Check(nil); err == nil {
 			done.created = true
-			done.object, err = c.create(t, actor, in, func(v *T) error {
+			done.object, err = c.create(t, actor, in, ref, func(v *T) error {
 				*c.resource.Slug(v) = ref
 				return change(v)
 			})
@@ -226,7 +229,7 @@ func (c Collection[T]) change(t *tx, actor allswell.Actor, in, ref string, chang
 		err = c.allow(t, actor, &before, &v)
 	}
 	if err == nil {
-		err = c.checkFree(t, &before, &v)
+		err = c.checkFree(t, &before, &v, "")
 	}
 	if err == nil {
 		err = c.update(t, &v)

@@ -12,6 +12,8 @@ import (
 func init() {
 	addVerbs("Announcements", resource.Announcement, (*store.Store).Announcements, func(x things) string { return x.announcement },
 		func(things) allswell.Announcement { return allswell.Announcement{Title: "x"} }, "")
+	addVerbs("Components", resource.Component, (*store.Store).Components, func(x things) string { return x.component },
+		func(things) allswell.Component { return allswell.Component{Name: "x"} }, "")
 	addVerbs("Groups", resource.Group, (*store.Store).Groups, func(x things) string { return x.group },
 		func(things) allswell.Group { return allswell.Group{Name: "x"} }, "")
 	addVerbs("IncidentTemplates", resource.IncidentTemplate, (*store.Store).IncidentTemplates, func(x things) string { return x.template },

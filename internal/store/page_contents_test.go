@@ -161,7 +161,7 @@ func TestLists(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for i := range 5 {
 			w.clock.move(time.Millisecond)
-			must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: fmt.Sprint(i), Order: -i})))(w)
+			must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: fmt.Sprint(i), Order: -i - 1})))(w)
 			w.quick(fmt.Sprint(i), allswell.Component{}, "")
 			w.opened(fmt.Sprint(i), map[bool]allswell.IncidentState{true: allswell.IncidentResolved}[i%2 == 0], w.clock.now())
 			must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: fmt.Sprint(i), Order: 7})))(w)
@@ -192,7 +192,7 @@ func TestLists(t *testing.T) {
 		names(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Components().List(w.ctx, w.ws, "acme", store.Filter{}, r)
 			return each(list, func(c allswell.Component) string { return c.Name }), total, err
-		}, "4", "3", "2", "1", "Backups", "0", "last")
+		}, "4", "3", "2", "1", "0", "Backups", "last")
 		names(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, r)
 			return each(list, func(m allswell.Monitor) string { return m.Name }), total, err

@@ -49,10 +49,10 @@ func TestPut(t *testing.T) {
 			w.Errorf("the same again is audited %d times", n-log)
 		}
 
-		// What is left out gets its default, but not a status and an order.
+		// A status and an order that a request does not have stay.
 		must(w.Components().Change(w.ctx, w.ws, "shop", api.ID, setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
 		must(w.Components().Change(w.ctx, w.ws, "", api.ID, func(c *allswell.Component) error { c.Order = 7; c.Description = ptr("x"); return nil }, allswell.Precondition{}))(w)
-		replaced := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "The API"}), any))(w)
+		replaced := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", func(c *allswell.Component) error { c.Name, c.Description = "The API", nil; return nil }, any))(w)
 		if replaced.Name != "The API" || replaced.Description != nil || replaced.Order != 7 || replaced.Status() != allswell.StatusDegraded || replaced.ID != api.ID {
 			w.Errorf("replaced: %+v", replaced)
 		}

@@ -37,7 +37,8 @@ func newTable[T any](name string, r *field.Resource[T], others ...column[T]) *ta
 		if name := info.Column(); name != "" {
 			columns = append(columns, column[T]{
 				name: name, at: f.Pointer, fixed: info.Kind == field.KindID || info.Name == "created_at",
-				null: info.Kind == field.KindSlug, // a replica of an earlier version may add rows without one
+				// A replica of an earlier version may add rows without a slug.
+				null: info.Kind == field.KindSlug || info.Kind == field.KindReference,
 			})
 		}
 	}

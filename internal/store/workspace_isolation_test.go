@@ -146,7 +146,7 @@ var reading = []string{
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers", "SubscribersBefore",
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
-	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "Warnings", "IncidentNotes", "MemberSessions", "Announcements.List", "Announcements.Get", "Groups.List", "Groups.Get", "IncidentTemplates.List", "IncidentTemplates.Get",
+	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "Signals", "Signal", "Warnings", "IncidentNotes", "MemberSessions", "Announcements.List", "Announcements.Get", "Components.List", "Components.Get", "Groups.List", "Groups.Get", "IncidentTemplates.List", "IncidentTemplates.Get",
 	"Postmortem", "Search", "PingKey", "CheckResults", "AlertChannels", "AlertChannel", "AlertChannelWithSecrets", "ChannelMessages", "AlertRules", "AlertRule", "OnCallSchedules", "OnCallSchedule",
 	"Silences", "Silence", "Alerts", "AlertList", "AlertCounts", "Alert", "ForecastAlert", "MonitorCheck", "MonitorFamily", "CheckStatistics",
 }

@@ -80,10 +80,6 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, _, err := s.PutPage(ctx, ws, allswell.NewPage{Name: "x", Slug: x.slug}, allswell.Precondition{})
 		return refused(err, "slug")
 	},
-	"PutComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.Components().Put(ctx, ws, x.slug, x.component, resource.Component.From(allswell.Component{Name: "x"}), allswell.Precondition{})
-		return err
-	},
 	"PutMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.PutMonitor(ctx, ws, x.monitor, allswell.NewMonitor{Name: "x", Interval: time.Minute, Page: x.slug}, allswell.Precondition{})
 		return err
@@ -102,29 +98,6 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	},
 	"DeletePage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeletePage(ctx, ws, x.slug)
-	},
-	"Components": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.Components().List(ctx, ws, x.slug, store.Filter{}, firstHundred)
-		return err
-	},
-	"Component": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.Components().Get(ctx, ws, x.slug, x.component)
-		return err
-	},
-	"CreateComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.Components().Create(ctx, ws, x.slug, resource.Component.From(allswell.Component{Name: "x"}))
-		return err
-	},
-	"ChangeComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.Components().Change(ctx, ws, x.slug, x.component, setStatus(allswell.StatusDegraded), allswell.Precondition{})
-		return err
-	},
-	"EditComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.Components().Change(ctx, ws, "", x.component, func(c *allswell.Component) error { c.Name = "x"; return nil }, allswell.Precondition{})
-		return err
-	},
-	"DeleteComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		return s.Components().Delete(ctx, ws, x.slug, x.component, allswell.Precondition{})
 	},
 	"Incidents": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Incidents(ctx, ws, x.slug, store.IncidentFilter{}, firstHundred)
