@@ -15,6 +15,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -127,11 +128,11 @@ func addAlertRules(ctx context.Context, path, sink string) error {
 		ids = append(ids, c.ID)
 	}
 	filter := alert.Filter{Events: alert.DefaultEvents}
-	_, err = s.CreateAlertRule(ctx, actor, alert.Rule{Name: "at once", Enabled: true, Filter: filter, Target: alert.Target{ChannelIDs: ids[:2]}})
-	_, bad := s.CreateAlertRule(ctx, actor, alert.Rule{
+	_, err = s.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{Name: "at once", Enabled: true, Filter: filter, Target: alert.Target{ChannelIDs: ids[:2]}}))
+	_, bad := s.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{
 		Name: "later", Enabled: true, Filter: filter, Target: alert.Target{ChannelIDs: ids[2:]}, Delay: 10 * time.Second,
 		Escalation: []alert.Step{{After: time.Minute, Target: alert.Target{ChannelIDs: ids[1:2]}}},
-	})
+	}))
 	return errors.Join(err, bad)
 }
 

@@ -7,69 +7,6 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// AlertTarget is who is notified: channels, and the people on call at that moment.
-type AlertTarget struct {
-	ChannelIDs []string `json:"channel_ids,omitempty"`
-	OnCallIDs  []string `json:"on_call_ids,omitempty"`
-}
-
-// AlertRule says who is notified of which alerts.
-type AlertRule struct {
-	Meta
-	ID      string `json:"id"`
-	Name    string `json:"name"` // unique in the workspace
-	Enabled bool   `json:"enabled"`
-	AlertMatch
-	AlertTarget
-	Delay      Seconds          `json:"delay"`       // only alerts that last longer are sent
-	Repeat     Seconds          `json:"repeat"`      // until somebody acknowledges the alert; 0: no repetition
-	QuietHours *QuietHours      `json:"quiet_hours"` // nil: none
-	Escalation []EscalationStep `json:"escalation"`
-	Summary    string           `json:"summary"` // what the rule does, in one sentence; read-only
-	CreatedAt  time.Time        `json:"created_at"`
-	UpdatedAt  time.Time        `json:"updated_at"`
-}
-
-// QuietHours are a part of the day in which a rule notifies only their target or, without one, nobody until they end.
-type QuietHours struct {
-	Zone  string   `json:"zone"`  // IANA name
-	From  string   `json:"from"`  // such as 22:00
-	Until string   `json:"until"` // of the next day if it is not later than From
-	Days  []string `json:"days,omitempty"`
-	AlertTarget
-}
-
-// EscalationStep is who is notified next unless somebody acknowledges an alert.
-type EscalationStep struct {
-	After Seconds `json:"after"` // the step before
-	AlertTarget
-}
-
-// NewAlertRule describes a rule to create.
-type NewAlertRule struct {
-	Name    string `json:"name"`
-	Enabled *bool  `json:"enabled,omitempty"` // nil: true
-	AlertMatch
-	AlertTarget
-	Delay      Seconds          `json:"delay,omitempty"`
-	Repeat     Seconds          `json:"repeat,omitempty"`
-	QuietHours *QuietHours      `json:"quiet_hours,omitempty"`
-	Escalation []EscalationStep `json:"escalation,omitempty"`
-}
-
-// AlertRuleChange is a change of a rule. Nil fields keep their values.
-type AlertRuleChange struct {
-	Name    *string `json:"name,omitempty"`
-	Enabled *bool   `json:"enabled,omitempty"`
-	AlertMatchChange
-	ChannelIDs *[]string            `json:"channel_ids,omitempty"`
-	OnCallIDs  *[]string            `json:"on_call_ids,omitempty"`
-	Delay      *Seconds             `json:"delay,omitempty"`
-	Repeat     *Seconds             `json:"repeat,omitempty"`
-	QuietHours Nullable[QuietHours] `json:"quiet_hours,omitzero"` // null: none
-	Escalation *[]EscalationStep    `json:"escalation,omitempty"`
-}
-
 // AlertQuestion is an event that may happen.
 type AlertQuestion struct {
 	Event    string           `json:"event"`
@@ -136,28 +73,6 @@ type ChannelName struct {
 // ListAlertRules returns the rules of the workspace, the oldest first.
 func (c *Client) ListAlertRules() *List[AlertRule] {
 	return &List[AlertRule]{client: c, path: pathOf("alert-rules")}
-}
-
-// CreateAlertRule creates a rule for alerts that begin afterwards.
-func (c *Client) CreateAlertRule(ctx context.Context, rule NewAlertRule, options ...CallOption) (*AlertRule, error) {
-	return post[AlertRule](ctx, c, pathOf("alert-rules"), rule, options...)
-}
-
-// GetAlertRule returns a rule, given its id.
-func (c *Client) GetAlertRule(ctx context.Context, id string) (*AlertRule, error) {
-	return get[AlertRule](ctx, c, pathOf("alert-rules", id))
-}
-
-// ChangeAlertRule changes a rule. The option IfMatch applies.
-func (c *Client) ChangeAlertRule(
-	ctx context.Context, id string, change AlertRuleChange, options ...CallOption,
-) (*AlertRule, error) {
-	return patch[AlertRule](ctx, c, pathOf("alert-rules", id), change, options...)
-}
-
-// DeleteAlertRule deletes a rule. Its pending notifications are not sent. The option IfMatch applies.
-func (c *Client) DeleteAlertRule(ctx context.Context, id string, options ...CallOption) error {
-	return c.remove(ctx, pathOf("alert-rules", id), options...)
 }
 
 // TestAlertRules says who would be notified of an event, when and why. Nothing is sent.

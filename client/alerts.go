@@ -263,72 +263,9 @@ func (c *Client) AcknowledgeAlert(ctx context.Context, id string, options ...Cal
 	return post[Alert](ctx, c, pathOf("alerts", id, "acknowledge"), nil, options...)
 }
 
-// Silence holds alerts back for a time. An empty list does not limit it; otherwise one of its values must match.
-type Silence struct {
-	Meta
-	ID string `json:"id"`
-	AlertMatch
-	About     string    `json:"about"` // what it is about, in English words
-	Comment   string    `json:"comment"`
-	StartsAt  time.Time `json:"starts_at"`
-	EndsAt    time.Time `json:"ends_at"`
-	CreatedBy string    `json:"created_by"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-}
-
-// AlertMatch says which alerts a rule or a silence is about.
-type AlertMatch struct {
-	Events     []string          `json:"events,omitempty"`
-	Pages      []string          `json:"pages,omitempty"`    // ids; slugs are accepted
-	Monitors   []string          `json:"monitors,omitempty"` // ids; slugs are accepted
-	Tags       []string          `json:"tags,omitempty"`
-	Severities []allswell.Impact `json:"severities,omitempty"`
-}
-
-// NewSilence describes a silence to create.
-type NewSilence struct {
-	AlertMatch
-	Comment  string     `json:"comment,omitempty"`
-	StartsAt *time.Time `json:"starts_at,omitempty"` // nil: now
-	EndsAt   time.Time  `json:"ends_at"`
-}
-
-// SilenceChange is a change of a silence. Nil fields keep their values.
-type SilenceChange struct {
-	AlertMatchChange
-	Comment  *string    `json:"comment,omitempty"`
-	StartsAt *time.Time `json:"starts_at,omitempty"`
-	EndsAt   *time.Time `json:"ends_at,omitempty"`
-}
-
-// AlertMatchChange is a change of an AlertMatch. Nil lists keep their values.
-type AlertMatchChange struct {
-	Events     *[]string          `json:"events,omitempty"`
-	Pages      *[]string          `json:"pages,omitempty"`
-	Monitors   *[]string          `json:"monitors,omitempty"`
-	Tags       *[]string          `json:"tags,omitempty"`
-	Severities *[]allswell.Impact `json:"severities,omitempty"`
-}
-
 // ListSilences returns the silences that have not ended, or all of the last 90 days.
 func (c *Client) ListSilences(ended bool) *List[Silence] {
 	return &List[Silence]{client: c, path: pathOf("silences"), query: url.Values{"ended": {strconv.FormatBool(ended)}}}
-}
-
-// CreateSilence creates a silence.
-func (c *Client) CreateSilence(ctx context.Context, silence NewSilence, options ...CallOption) (*Silence, error) {
-	return post[Silence](ctx, c, pathOf("silences"), silence, options...)
-}
-
-// GetSilence returns a silence.
-func (c *Client) GetSilence(ctx context.Context, id string) (*Silence, error) {
-	return get[Silence](ctx, c, pathOf("silences", id))
-}
-
-// ChangeSilence changes a silence that has not ended. The option IfMatch applies.
-func (c *Client) ChangeSilence(ctx context.Context, id string, change SilenceChange, options ...CallOption) (*Silence, error) {
-	return patch[Silence](ctx, c, pathOf("silences", id), change, options...)
 }
 
 // EndSilence ends a silence now. Alerts that it held back are sent, if they are still open. The option IfMatch applies.

@@ -9,6 +9,51 @@ import (
 	"github.com/allswell/allswell"
 )
 
+// AlertMatch says which alerts a rule or a silence is about.
+type AlertMatch struct {
+	Events     []string          `json:"events,omitempty"`     // events that it is about
+	Pages      []string          `json:"pages,omitempty"`      // pages that it is about: ids; slugs are accepted
+	Monitors   []string          `json:"monitors,omitempty"`   // monitors that it is about: ids; slugs are accepted
+	Tags       []string          `json:"tags,omitempty"`       // tags of monitors, one of which must match
+	Severities []allswell.Impact `json:"severities,omitempty"` // severities that it is about
+}
+
+// AlertMatchChange is a change of AlertMatch. Fields that are not set stay as they are.
+type AlertMatchChange struct {
+	Events     *[]string          `json:"events,omitempty"`
+	Pages      *[]string          `json:"pages,omitempty"`
+	Monitors   *[]string          `json:"monitors,omitempty"`
+	Tags       *[]string          `json:"tags,omitempty"`
+	Severities *[]allswell.Impact `json:"severities,omitempty"`
+}
+
+// AlertTarget is who is notified: channels, and the people on call at that moment.
+type AlertTarget struct {
+	ChannelIDs []string `json:"channel_ids,omitempty"` // channels to notify: ids
+	OnCallIDs  []string `json:"on_call_ids,omitempty"` // on-call schedules whose person on call at that moment is notified: ids
+}
+
+// AlertTargetChange is a change of AlertTarget. Fields that are not set stay as they are.
+type AlertTargetChange struct {
+	ChannelIDs *[]string `json:"channel_ids,omitempty"`
+	OnCallIDs  *[]string `json:"on_call_ids,omitempty"`
+}
+
+// QuietHours is a part of the day in which a rule notifies only its target or, without one, nobody until it ends.
+type QuietHours struct {
+	Zone  string   `json:"zone"`           // time zone, such as Europe/Berlin
+	From  string   `json:"from"`           // time of day, such as 22:00
+	Until string   `json:"until"`          // time of day, of the next day if it is not later than the beginning
+	Days  []string `json:"days,omitempty"` // days on which they begin; nil: every day
+	AlertTarget
+}
+
+// EscalationStep is who is notified next unless somebody acknowledges an alert.
+type EscalationStep struct {
+	After Seconds `json:"after"` // time after the step before
+	AlertTarget
+}
+
 // Announcement is a notice at the top of a page. It changes no status, and nobody is notified.
 type Announcement struct {
 	Meta
@@ -314,4 +359,119 @@ type MaintenanceUpdate struct {
 type NewMaintenanceUpdate struct {
 	Message string                    `json:"message"`         // text in Markdown
 	State   allswell.MaintenanceState `json:"state,omitempty"` // state of the maintenance when the update was written, which writing it can change
+}
+
+// Silence is a time in which alerts are held back. Alerts that last longer, and those about an instant, are sent at its end.
+type Silence struct {
+	Meta
+	ID string `json:"id"`
+	AlertMatch
+	About     string    `json:"about"`      // what it is about, in English words
+	Comment   string    `json:"comment"`    // reason for the silence
+	StartsAt  time.Time `json:"starts_at"`  // time from which alerts are held back
+	EndsAt    time.Time `json:"ends_at"`    // time at which it ends, at most 366 days after it starts
+	CreatedBy string    `json:"created_by"` // name of the person or of the token that created it
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// NewSilence describes a silence to create. Fields that are not set have their defaults.
+type NewSilence struct {
+	AlertMatch
+	Comment  string     `json:"comment,omitempty"`   // reason for the silence
+	StartsAt *time.Time `json:"starts_at,omitempty"` // time from which alerts are held back; nil: from now on
+	EndsAt   time.Time  `json:"ends_at"`             // time at which it ends, at most 366 days after it starts
+}
+
+// SilenceChange is a change of a silence. Fields that are not set stay as they are.
+type SilenceChange struct {
+	AlertMatchChange
+	Comment  *string    `json:"comment,omitempty"`
+	StartsAt *time.Time `json:"starts_at,omitempty"`
+	EndsAt   *time.Time `json:"ends_at,omitempty"`
+}
+
+// CreateSilence creates a silence.
+func (c *Client) CreateSilence(ctx context.Context, silence NewSilence, options ...CallOption) (*Silence, error) {
+	return post[Silence](ctx, c, pathOf("silences"), silence, options...)
+}
+
+// GetSilence returns a silence, given its id.
+func (c *Client) GetSilence(ctx context.Context, id string, options ...CallOption) (*Silence, error) {
+	return get[Silence](ctx, c, pathOf("silences", id), options...)
+}
+
+// ChangeSilence changes a silence, given its id.
+func (c *Client) ChangeSilence(ctx context.Context, id string, change SilenceChange, options ...CallOption) (*Silence, error) {
+	return patch[Silence](ctx, c, pathOf("silences", id), change, options...)
+}
+
+// AlertRule is a rule that says who is notified of which alerts.
+type AlertRule struct {
+	Meta
+	ID      string `json:"id"`
+	Slug    string `json:"slug"`    // slug of the rule, unique in the workspace
+	Name    string `json:"name"`    // name of the rule, unique in the workspace
+	Enabled bool   `json:"enabled"` // whether the rule is enabled
+	AlertMatch
+	AlertTarget
+	Delay      Seconds          `json:"delay"`       // time that an alert must last before anybody is notified; 0: alerts notify at once
+	Repeat     Seconds          `json:"repeat"`      // time between repetitions until somebody acknowledges the alert; 0: no repetition
+	QuietHours *QuietHours      `json:"quiet_hours"` // part of the day in which alerts wait for its end, or notify others; nil: none
+	Escalation []EscalationStep `json:"escalation"`  // who is notified next unless somebody acknowledges the alert
+	Summary    string           `json:"summary"`     // what the rule does, in one English sentence
+	CreatedAt  time.Time        `json:"created_at"`
+	UpdatedAt  time.Time        `json:"updated_at"`
+}
+
+// NewAlertRule describes an alert rule to create or to replace. Fields that are not set have their defaults.
+type NewAlertRule struct {
+	Slug    string `json:"slug,omitempty"`    // slug of the rule, unique in the workspace; "": made from the name
+	Name    string `json:"name"`              // name of the rule, unique in the workspace
+	Enabled *bool  `json:"enabled,omitempty"` // whether the rule is enabled; nil: true
+	AlertMatch
+	AlertTarget
+	Delay      Seconds          `json:"delay,omitempty"`       // time that an alert must last before anybody is notified; 0: alerts notify at once
+	Repeat     Seconds          `json:"repeat,omitempty"`      // time between repetitions until somebody acknowledges the alert; 0: no repetition
+	QuietHours *QuietHours      `json:"quiet_hours,omitempty"` // part of the day in which alerts wait for its end, or notify others; nil: none
+	Escalation []EscalationStep `json:"escalation,omitempty"`  // who is notified next unless somebody acknowledges the alert
+}
+
+// AlertRuleChange is a change of an alert rule. Fields that are not set stay as they are.
+type AlertRuleChange struct {
+	Slug    *string `json:"slug,omitempty"`
+	Name    *string `json:"name,omitempty"`
+	Enabled *bool   `json:"enabled,omitempty"`
+	AlertMatchChange
+	AlertTargetChange
+	Delay      *Seconds             `json:"delay,omitempty"`
+	Repeat     *Seconds             `json:"repeat,omitempty"`
+	QuietHours Nullable[QuietHours] `json:"quiet_hours,omitzero"`
+	Escalation *[]EscalationStep    `json:"escalation,omitempty"`
+}
+
+// CreateAlertRule creates an alert rule.
+func (c *Client) CreateAlertRule(ctx context.Context, rule NewAlertRule, options ...CallOption) (*AlertRule, error) {
+	return post[AlertRule](ctx, c, pathOf("alert-rules"), rule, options...)
+}
+
+// PutAlertRule creates or replaces the alert rule with a slug.
+func (c *Client) PutAlertRule(ctx context.Context, slug string, rule NewAlertRule, options ...CallOption) (*AlertRule, error) {
+	rule.Slug = "" // it is in the address
+	return put[AlertRule](ctx, c, pathOf("alert-rules", slug), rule, options...)
+}
+
+// GetAlertRule returns an alert rule, given its id, its slug or its name.
+func (c *Client) GetAlertRule(ctx context.Context, ref string, options ...CallOption) (*AlertRule, error) {
+	return get[AlertRule](ctx, c, pathOf("alert-rules", ref), options...)
+}
+
+// ChangeAlertRule changes an alert rule, given its id, its slug or its name.
+func (c *Client) ChangeAlertRule(ctx context.Context, ref string, change AlertRuleChange, options ...CallOption) (*AlertRule, error) {
+	return patch[AlertRule](ctx, c, pathOf("alert-rules", ref), change, options...)
+}
+
+// DeleteAlertRule deletes an alert rule, given its id, its slug or its name.
+func (c *Client) DeleteAlertRule(ctx context.Context, ref string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("alert-rules", ref), options...)
 }

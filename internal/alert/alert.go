@@ -95,11 +95,11 @@ func (a Alert) Outcome() string {
 // Filter says which alerts a rule or a silence is about. An empty list does not limit it; otherwise one of its values must
 // match.
 type Filter struct {
-	Events     []Event           `json:"events,omitempty"`
-	Pages      []string          `json:"pages,omitempty"`    // ids
-	Monitors   []string          `json:"monitors,omitempty"` // ids
-	Tags       []string          `json:"tags,omitempty"`
-	Severities []allswell.Impact `json:"severities,omitempty"`
+	Events     []Event
+	Pages      []string // ids
+	Monitors   []string // ids
+	Tags       []string
+	Severities []allswell.Impact
 }
 
 // MatchesAll reports whether no list limits the filter.
@@ -158,42 +158,15 @@ func (f Filter) Words(names map[string]string) string {
 	return about
 }
 
-// maxFilter is the maximum number of values in one list of a filter.
-const maxFilter = 200
+// MaxFilter is the maximum number of values in one list of a filter.
+const MaxFilter = 200
 
-// Validate returns an *allswell.ValidationError with every invalid field.
-func (f Filter) Validate() error {
-	var bad allswell.ValidationError
-	f.check(&bad)
-	return bad.Err()
-}
-
-// check adds every invalid field to bad. The store checks that pages and monitors exist.
-func (f Filter) check(bad *allswell.ValidationError) {
-	for _, e := range f.Events {
-		if !slices.Contains(Events, e) {
-			bad.Add("events", "Each of the events must be one of: %s.", joined(Events))
-			break
-		}
-	}
-	for _, s := range f.Severities {
-		if !s.Valid() {
-			bad.Add("severities", "Each of the severities must be one of: %s.", joined(allswell.Impacts))
-			break
-		}
-	}
-	for _, tag := range f.Tags {
+// CheckTags adds an error to bad if one of the tags of a filter is not valid.
+func CheckTags(bad *allswell.ValidationError, tags []string) {
+	for _, tag := range tags {
 		if !allswell.ValidTag(tag) {
 			bad.Add("tags", "Each of the tags must have 1 to %d characters: lower-case letters, digits and hyphens.", allswell.MaxTagLength)
 			break
-		}
-	}
-	for _, list := range []struct {
-		field string
-		count int
-	}{{"pages", len(f.Pages)}, {"monitors", len(f.Monitors)}, {"tags", len(f.Tags)}} {
-		if list.count > maxFilter {
-			bad.Add(list.field, "may have at most %d items", maxFilter)
 		}
 	}
 }

@@ -1,10 +1,8 @@
 package alert
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -30,25 +28,6 @@ func (c Channel) AuditObject() allswell.AuditObject {
 	return allswell.AuditObject{Kind: allswell.ObjectAlertChannel, ID: c.ID, Name: c.Name, Fields: fields, Secrets: c.SecretVersions}
 }
 
-// AuditObject returns what the audit log records of the rule.
-func (r Rule) AuditObject() allswell.AuditObject {
-	fields := r.Filter.auditFields()
-	fields["name"], fields["enabled"] = r.Name, r.Enabled
-	fields["channel_ids"], fields["on_call_ids"] = r.ChannelIDs, r.OnCallIDs
-	fields["delay"], fields["repeat"] = int64(r.Delay/time.Second), int64(r.Repeat/time.Second)
-	if r.QuietHours != nil {
-		fields["quiet_hours"] = *r.QuietHours
-	}
-	if len(r.Escalation) > 0 {
-		fields["escalation"] = r.Escalation
-	}
-	return allswell.AuditObject{Kind: allswell.ObjectAlertRule, ID: r.ID, Name: r.Name, Fields: fields}
-}
-
-func (f Filter) auditFields() map[string]any {
-	return map[string]any{"events": f.Events, "pages": f.Pages, "monitors": f.Monitors, "tags": f.Tags, "severities": f.Severities}
-}
-
 // AuditObject returns what the audit log records of the on-call schedule.
 func (o OnCall) AuditObject() allswell.AuditObject {
 	fields := map[string]any{
@@ -56,14 +35,6 @@ func (o OnCall) AuditObject() allswell.AuditObject {
 		"participants": o.Participants, "overrides": o.Overrides,
 	}
 	return allswell.AuditObject{Kind: allswell.ObjectOnCall, ID: o.ID, Name: o.Name, Fields: fields}
-}
-
-// AuditObject returns what the audit log records of the silence.
-func (s Silence) AuditObject() allswell.AuditObject {
-	fields := s.Filter.auditFields()
-	fields["comment"], fields["starts_at"], fields["ends_at"] = s.Comment, allswell.FormatTime(s.StartsAt), allswell.FormatTime(s.EndsAt)
-	comment := allswell.OneLine(strings.Join(strings.Fields(s.Comment), " "))
-	return allswell.AuditObject{Kind: allswell.ObjectSilence, ID: s.ID, Name: cmp.Or(Shorten(comment, 80), "until "+allswell.FormatTime(s.EndsAt)), Fields: fields}
 }
 
 // AuditObject returns what the audit log records of the alert.

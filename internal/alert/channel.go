@@ -90,6 +90,11 @@ func (c Channel) Validate() error {
 // checkName checks the name of an object that is found by its name as well as by its id.
 func checkName(bad *allswell.ValidationError, name, prefix string) {
 	allswell.CheckLine(bad, "name", name, allswell.MaxNameLength)
+	CheckReserved(bad, name, prefix)
+}
+
+// CheckReserved adds an error to bad if the name of an object would be taken for something else in URLs, or for an id.
+func CheckReserved(bad *allswell.ValidationError, name, prefix string) {
 	switch {
 	case name == "test" || name == "new":
 		bad.Add("name", "must not be %s, because URLs reserve this word", name)

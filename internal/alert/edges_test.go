@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/allswell/allswell"
 )
 
 // TestAddressOfChannel checks that only channels of the mail server of this service have an address, and what the audit log
@@ -25,13 +23,9 @@ func TestAddressOfChannel(t *testing.T) {
 			t.Errorf("%s %s: a confirmed address is unconfirmed", c.kind, c.config)
 		}
 	}
-	for object, fields := range map[interface{ AuditObject() allswell.AuditObject }][]string{
-		&Channel{Type: "webhook"}: {"unconfirmed_address", "secrets", "url_host"}, &Rule{}: {"quiet_hours", "escalation"},
-	} {
-		for _, field := range fields {
-			if value, given := object.AuditObject().Fields[field]; given {
-				t.Errorf("%T: the audit log records %s %v, which is not set", object, field, value)
-			}
+	for _, field := range []string{"unconfirmed_address", "secrets", "url_host"} {
+		if value, given := (Channel{Type: "webhook"}).AuditObject().Fields[field]; given {
+			t.Errorf("the audit log records %s %v, which is not set", field, value)
 		}
 	}
 }

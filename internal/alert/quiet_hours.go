@@ -10,10 +10,10 @@ import (
 
 // QuietHours are a part of the day in which a rule notifies nobody, or other channels.
 type QuietHours struct {
-	Zone  string    `json:"zone"` // IANA name, such as Europe/Berlin
-	From  ClockTime `json:"from"`
-	Until ClockTime `json:"until"`          // of the next day if it is not later than From
-	Days  []Weekday `json:"days,omitempty"` // on which they begin; empty: every day
+	Zone  string // IANA name, such as Europe/Berlin
+	From  ClockTime
+	Until ClockTime // of the next day if it is not later than From
+	Days  []Weekday // on which they begin; empty: every day
 	Target
 }
 
@@ -46,6 +46,9 @@ type Weekday string
 
 // Weekdays lists all days, Monday first.
 var Weekdays = []Weekday{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
+
+// Label returns the name of the day, such as "Monday".
+func (d Weekday) Label() string { return time.Weekday((slices.Index(Weekdays, d) + 1) % 7).String() }
 
 func weekdayOf(t time.Time) Weekday { return Weekdays[(int(t.Weekday())+6)%7] }
 

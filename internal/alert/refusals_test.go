@@ -40,10 +40,7 @@ func TestRefusedNames(t *testing.T) {
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	validate := map[string]func(name string) error{
 		PrefixChannel: func(name string) error { return Channel{Name: name, MaxPerMinute: 1}.Validate() },
-		PrefixRule: func(name string) error {
-			return Rule{Name: name, Filter: Filter{Events: DefaultEvents}, Target: channels(1)}.Validate()
-		},
-		PrefixOnCall: func(name string) error { return OnCall{Name: name, Zone: "UTC", HandOverDay: "mon"}.Validate(now, nil) },
+		PrefixOnCall:  func(name string) error { return OnCall{Name: name, Zone: "UTC", HandOverDay: "mon"}.Validate(now, nil) },
 	}
 	long := strings.Repeat("é", allswell.MaxNameLength)
 	for prefix, err := range validate {
@@ -57,73 +54,6 @@ func TestRefusedNames(t *testing.T) {
 			}
 			checkRefusal(t, prefix+" named "+name, err(name), "name", want)
 		}
-	}
-}
-
-// TestRefusedFilters checks the values of a filter, in a filter, a rule and a silence.
-func TestRefusedFilters(t *testing.T) {
-	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	ids := func(n int) (all []string) {
-		for i := range n {
-			all = append(all, fmt.Sprint("id-", i))
-		}
-		return all
-	}
-	for _, c := range []struct {
-		field, want string
-		filter      Filter
-	}{
-		{"events", "", Filter{Events: Events}},
-		{"events", "must be one of: monitor.down, monitor.up, ", Filter{Events: []Event{MonitorDown, "monitor.lost", "monitor.found"}}},
-		{"events", "must be one of", Filter{Events: []Event{ChannelTest}}},
-		{"events", "must be one of", Filter{Events: []Event{MonitorLateEnded}}},
-		{"severities", "", Filter{Severities: allswell.Impacts}},
-		{"severities", "must be one of: none, minor, major, critical", Filter{Severities: []allswell.Impact{allswell.ImpactMajor, "bad", "worse"}}},
-		{"tags", "must have 1 to 32 characters", Filter{Tags: []string{"web", "Web", "WEB"}}},
-		{"tags", "", Filter{Tags: ids(maxFilter)}},
-		{"tags", "at most 200 items", Filter{Tags: ids(maxFilter + 1)}},
-		{"pages", "", Filter{Pages: ids(maxFilter)}},
-		{"pages", "at most 200 items", Filter{Pages: ids(maxFilter + 1)}},
-		{"monitors", "", Filter{Monitors: ids(maxFilter)}},
-		{"monitors", "at most 200 items", Filter{Monitors: ids(maxFilter + 1)}},
-	} {
-		checkRefusal(t, "a filter", c.filter.Validate(), c.field, c.want)
-		checkRefusal(t, "a silence", Silence{Filter: c.filter, StartsAt: now, EndsAt: now.Add(1)}.Validate(Silence{}, now), c.field, c.want)
-		if len(c.filter.Events) == 0 {
-			c.filter.Events = DefaultEvents
-		}
-		checkRefusal(t, "a rule", Rule{Name: "Ops", Filter: c.filter, Target: channels(1)}.Validate(), c.field, c.want)
-	}
-}
-
-// TestRefusedRules checks what a rule must have, whole seconds, and quiet hours.
-func TestRefusedRules(t *testing.T) {
-	step := func(s Step) func(*Rule) { return func(r *Rule) { r.Escalation = []Step{s} } }
-	quiet := func(q QuietHours) func(*Rule) { return func(r *Rule) { r.QuietHours = &q } }
-	for _, c := range []struct {
-		field, want string
-		change      func(*Rule)
-	}{
-		{"events", "is required", func(r *Rule) { r.Events = nil }},
-		{"channel_ids", "must have channel_ids or on_call_ids", func(r *Rule) { r.Target = Target{} }},
-		{"channel_ids", "", func(r *Rule) { r.Target = Target{OnCallIDs: []string{"onc_1"}} }},
-		{"delay", "whole number of seconds", func(r *Rule) { r.Delay = 1500 * time.Millisecond }},
-		{"repeat", "whole number of seconds", func(r *Rule) { r.Repeat = MinRepeat + time.Millisecond }},
-		{"escalation", "whole number of seconds", step(Step{MinStepAfter + time.Millisecond, channels(1)})},
-		{"escalation", "must have channel_ids or on_call_ids", step(Step{MinStepAfter, Target{}})},
-		{"quiet_hours", "", quiet(QuietHours{Zone: "UTC", From: 0, Until: 24*60 - 1, Days: Weekdays})},
-		{"quiet_hours", "", quiet(QuietHours{Zone: "UTC", From: 24*60 - 1, Until: 0})},
-		{"quiet_hours", "name of a time zone", quiet(QuietHours{Zone: "Europe/Atlantis", From: 60})},
-		{"quiet_hours", "two different times", quiet(QuietHours{Zone: "UTC", From: 60, Until: 60})},
-		{"quiet_hours", "two different times", quiet(QuietHours{Zone: "UTC", From: -1, Until: 60})},
-		{"quiet_hours", "two different times", quiet(QuietHours{Zone: "UTC", From: 60, Until: -1})},
-		{"quiet_hours", "two different times", quiet(QuietHours{Zone: "UTC", From: 60, Until: 24 * 60})},
-		{"quiet_hours", "two different times", quiet(QuietHours{Zone: "UTC", From: 24 * 60, Until: 60})},
-		{"quiet_hours", "must be one of: mon, tue", quiet(QuietHours{Zone: "UTC", From: 60, Days: []Weekday{"mon", "monday", "tuesday"}})},
-	} {
-		r := Rule{Name: "Ops", Filter: Filter{Events: DefaultEvents}, Target: channels(1)}
-		c.change(&r)
-		checkRefusal(t, "a rule", r.Validate(), c.field, c.want)
 	}
 }
 

@@ -229,9 +229,7 @@ func TestAuditOfChanges(t *testing.T) {
 			[]string{"WorkspaceID", "Secrets", "Health", "WorkspaceName", "SubscriberSMS", "UsedBy", "CreatedAt", "UpdatedAt"}},
 		{&Channel{Type: "webhook", Config: json.RawMessage(`{"method":"POST"}`)}, allswell.ObjectAlertChannel,
 			[]string{"WorkspaceID", "Secrets", "Health", "AddressConfirmed", "WorkspaceName", "SubscriberSMS", "UsedBy", "CreatedAt", "UpdatedAt"}},
-		{&Rule{}, allswell.ObjectAlertRule, []string{"WorkspaceID", "Summary", "CreatedAt", "UpdatedAt"}},
 		{&OnCall{}, allswell.ObjectOnCall, []string{"WorkspaceID", "CalendarKey", "CreatedAt", "UpdatedAt"}},
-		{&Silence{}, allswell.ObjectSilence, []string{"WorkspaceID", "About", "CreatedBy", "CreatedAt", "UpdatedAt"}},
 		{&Alert{}, allswell.ObjectAlert, []string{"WorkspaceID", "Key", "OpenedAt", "AcknowledgedAt", "ResolvedAt", "EndReason",
 			"Event", "MonitorID", "MonitorSlug", "PageID", "PageSlug", "Severity", "Tags", "Reason"}},
 	} {
@@ -250,12 +248,19 @@ func TestAuditOfChanges(t *testing.T) {
 // TestNamesInTheAudit holds by which name the audit log calls each object.
 func TestNamesInTheAudit(t *testing.T) {
 	for want, object := range map[string]interface{ AuditObject() allswell.AuditObject }{
-		"channel": Channel{ID: "1", Name: "channel"}, "rule": Rule{ID: "1", Name: "rule"}, "schedule": OnCall{ID: "1", Name: "schedule"},
-		"alert": Alert{ID: "1", Subject: Subject{Name: "alert"}}, "a comment of two lines": Silence{ID: "1", Comment: "a comment\nof two lines"},
-		"until 2026-03-01T12:00:00.000Z": Silence{ID: "1", EndsAt: t0}, strings.Repeat("a", 79) + "…": Silence{ID: "1", Comment: strings.Repeat("a", 81)},
+		"channel": Channel{ID: "1", Name: "channel"}, "schedule": OnCall{ID: "1", Name: "schedule"},
+		"alert": Alert{ID: "1", Subject: Subject{Name: "alert"}},
 	} {
 		if got := object.AuditObject(); got.Name != want || got.ID != "1" {
 			t.Errorf("%+v, want the name %q", got, want)
+		}
+	}
+	for want, silence := range map[string]Silence{
+		"a comment of two lines": {Comment: "a comment\nof two lines"}, "until 2026-03-01T12:00:00.000Z": {EndsAt: t0},
+		strings.Repeat("a", 79) + "…": {Comment: strings.Repeat("a", 81)},
+	} {
+		if got := silence.Title(); got != want {
+			t.Errorf("the title of a silence is %q, want %q", got, want)
 		}
 	}
 	if h := (Health{Reason: "refused"}); !h.TestFailed() || (Health{}).TestFailed() || (Health{Reason: "refused", FailingSince: t0}).TestFailed() {

@@ -22,8 +22,8 @@ const (
 
 // Target is who is notified: channels, and the people who are then on call.
 type Target struct {
-	ChannelIDs []string `json:"channel_ids,omitempty"`
-	OnCallIDs  []string `json:"on_call_ids,omitempty"`
+	ChannelIDs []string
+	OnCallIDs  []string
 }
 
 func (t Target) isEmpty() bool { return len(t.ChannelIDs)+len(t.OnCallIDs) == 0 }
@@ -38,6 +38,7 @@ type Step struct {
 type Rule struct {
 	ID          string
 	WorkspaceID string
+	Slug        string // unique in the workspace
 	Name        string // unique in the workspace
 	Enabled     bool
 	Filter      // Events is not empty
@@ -54,30 +55,17 @@ type Rule struct {
 // DefaultEvents are the events of a rule for which none are given.
 var DefaultEvents = []Event{MonitorDown}
 
-// Validate returns an *allswell.ValidationError with every invalid field. The store checks that what the rule names exists.
-func (r Rule) Validate() error {
-	var bad allswell.ValidationError
-	checkName(&bad, r.Name, PrefixRule)
+// Check adds what is wrong with the rule as a whole, and with whom it notifies. The store checks that what it names exists.
+func (r Rule) Check(bad *allswell.ValidationError) {
 	if len(r.Events) == 0 {
 		bad.Add("events", allswell.Required)
 	}
-	r.Filter.check(&bad)
 	if r.Target.isEmpty() {
 		bad.Add("channel_ids", "A rule must have %s or %s.", allswell.Name("channel_ids"), allswell.Name("on_call_ids"))
 	}
-	r.Target.check(&bad, "channel_ids")
-	if r.Delay < 0 || r.Delay > MaxDelay || r.Delay%time.Second != 0 {
-		bad.Add("delay", "must be a whole number of seconds from 0 to %d", MaxDelay/time.Second)
-	}
-	if r.Repeat != 0 && (r.Repeat < MinRepeat || r.Repeat > MaxRepeat || r.Repeat%time.Second != 0) {
-		bad.Add("repeat", "must be 0, or a whole number of seconds from %d to %d", MinRepeat/time.Second, MaxRepeat/time.Second)
-	}
 	if r.QuietHours != nil {
-		r.QuietHours.check(&bad)
-		r.QuietHours.Target.check(&bad, "quiet_hours")
-	}
-	if len(r.Escalation) > MaxSteps {
-		bad.Add("escalation", "may have at most %d items", MaxSteps)
+		r.QuietHours.check(bad)
+		r.QuietHours.Target.check(bad, "quiet_hours")
 	}
 	for _, s := range r.Escalation {
 		if s.After < MinStepAfter || s.After > MaxStepAfter || s.After%time.Second != 0 {
@@ -86,9 +74,8 @@ func (r Rule) Validate() error {
 		if s.Target.isEmpty() {
 			bad.Add("escalation", "Each of the escalation's steps must have %s or %s.", allswell.Name("channel_ids"), allswell.Name("on_call_ids"))
 		}
-		s.Target.check(&bad, "escalation")
+		s.Target.check(bad, "escalation")
 	}
-	return bad.Err()
 }
 
 func (t Target) check(bad *allswell.ValidationError, field string) {

@@ -1,7 +1,9 @@
 package alert
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -27,24 +29,10 @@ type Silence struct {
 	UpdatedAt   time.Time
 }
 
-// Validate returns an *allswell.ValidationError with every invalid field of a silence that was saved before, or of a
-// new one if saved is the zero value. A comment that has not changed stays, even if it would not be accepted today. The
-// store checks that pages and monitors exist.
-func (s Silence) Validate(saved Silence, now time.Time) error {
-	var bad allswell.ValidationError
-	s.Filter.check(&bad)
-	if s.Comment != saved.Comment {
-		allswell.CheckLines(&bad, "comment", s.Comment, allswell.MaxMessageLength)
-	}
-	switch {
-	case !s.EndsAt.After(s.StartsAt):
-		bad.Add("ends_at", "must be after the %s", allswell.Name("starts_at"))
-	case !s.EndsAt.After(now):
-		bad.Add("ends_at", "must be in the future")
-	case s.EndsAt.Sub(s.StartsAt) > MaxSilence:
-		bad.Add("ends_at", "A silence may last at most %d days.", MaxSilence/(24*time.Hour))
-	}
-	return bad.Err()
+// Title returns what the audit log calls the silence: its comment or, if it has none, its end.
+func (s Silence) Title() string {
+	comment := allswell.OneLine(strings.Join(strings.Fields(s.Comment), " "))
+	return cmp.Or(Shorten(comment, 80), "until "+allswell.FormatTime(s.EndsAt))
 }
 
 // SilencedUntil returns the instant until which alerts of a subject are held back without a break; zero: they are not.

@@ -15,6 +15,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -161,9 +162,9 @@ func storm(t *testing.T, s *store.Store, ws allswell.Actor, url string, count in
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CreateAlertRule(ctx, ws, alert.Rule{
+	if _, err := s.AlertRules().Create(ctx, ws, "", resource.AlertRule.From(alert.Rule{
 		Name: "all", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{c.ID}},
-	}); err != nil {
+	})); err != nil {
 		t.Fatal(err)
 	}
 	for i := range count {

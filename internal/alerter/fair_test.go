@@ -14,6 +14,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/alertchannel"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -105,9 +106,9 @@ func job(t *testing.T, s *store.Store, ws allswell.Actor, channels []string) (to
 	for n := 0; len(channels) > 0; n++ {
 		some := channels[:min(10, len(channels))]
 		channels = channels[len(some):]
-		if _, err := s.CreateAlertRule(t.Context(), ws, alert.Rule{
+		if _, err := s.AlertRules().Create(t.Context(), ws, "", resource.AlertRule.From(alert.Rule{
 			Name: fmt.Sprint("rule ", n), Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: some},
-		}); err != nil {
+		})); err != nil {
 			t.Fatal(err)
 		}
 	}

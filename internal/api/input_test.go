@@ -63,15 +63,11 @@ var (
 		{"type", choice, false, 0}, {"timeout", integer, false, 0}, {"slow_after", decimal, false, 0}, {"recovery_threshold", integer, false, 0}, {"confirm_from", integer, false, 0}, {"parent_id", reference, false, 0}}
 )
 
-// The fields of alerts, and of who is notified of them. TestAlertRules has quiet hours.
+// The fields of who is notified of alerts.
 var (
 	channelFields = []inputField{{"name", text, true, 255}, {"enabled", boolean, false, 0}, {"max_per_minute", integer, false, 0}, {"fallback_id", reference, false, 0}, {"test_weekly", boolean, false, 0},
 		{"title_template", freeText, false, 500}, {"text_template", freeText, false, 4000}}
-	alertFilterFields = []inputField{{"events", references, false, 0}, {"pages", references, false, 0}, {"monitors", references, false, 0}, {"tags", tags, false, 200}, {"severities", references, false, 0}}
-	ruleFields        = []inputField{{"name", text, true, 255}, {"enabled", boolean, false, 0}, {"channel_ids", references, false, 0}, {"on_call_ids", references, false, 0},
-		{"delay", integer, false, 0}, {"repeat", integer, false, 0}, {"escalation", objects, false, alert.MaxSteps}}
-	silenceFields = []inputField{{"comment", freeText, false, allswell.MaxMessageLength}, {"starts_at", instant, false, 0}, {"ends_at", instant, true, 0}}
-	onCallFields  = []inputField{{"name", text, true, 255}, {"zone", other, false, 64}, {"hand_over_day", choice, false, 0}, {"hand_over_at", other, false, 5}, {"starts_on", other, false, 10},
+	onCallFields = []inputField{{"name", text, true, 255}, {"zone", other, false, 64}, {"hand_over_day", choice, false, 0}, {"hand_over_at", other, false, 5}, {"starts_on", other, false, 10},
 		{"participants", objects, false, alert.MaxParticipants}, {"overrides", objects, false, alert.MaxOverrides}}
 )
 
@@ -140,16 +136,8 @@ func fieldsOf(t testing.TB, rt *route) []inputField {
 		return []inputField{{"type", choice, true, 0}}
 	case "PATCH /api/v1/channels/{channelId}":
 		return append(optional(channelFields), inputField{"type", choice, false, 0})
-	case "POST /api/v1/alert-rules":
-		return append(ruleFields, alertFilterFields...)
-	case "PATCH /api/v1/alert-rules/{ruleId}":
-		return append(optional(ruleFields), alertFilterFields...)
 	case "POST /api/v1/alert-rules/test":
 		return []inputField{{"event", choice, true, 0}, {"monitor", reference, false, 0}, {"page", reference, false, 0}, {"tags", tags, false, 200}, {"severity", choice, false, 0}, {"at", instant, false, 0}}
-	case "POST /api/v1/silences":
-		return append(silenceFields, alertFilterFields...)
-	case "PATCH /api/v1/silences/{silenceId}":
-		return append(optional(silenceFields), alertFilterFields...)
 	case "POST /api/v1/on-call":
 		return append(onCallFields, inputField{"slug", text, false, 63})
 	case "PATCH /api/v1/on-call/{onCallId}":
@@ -239,13 +227,14 @@ func requestOf(rt *route) field.Request {
 func describedFields(d field.Description, rt *route) (all []inputField) {
 	kinds := map[field.Kind]kind{
 		field.KindChoice: choice, field.KindTime: instant, field.KindInteger: integer, field.KindDuration: integer, field.KindSlug: other,
-		field.KindReference: reference, field.KindComponents: references, field.KindBool: boolean,
+		field.KindReference: reference, field.KindComponents: references,
+		field.KindBool: boolean, field.KindTexts: tags, field.KindChoices: references, field.KindReferences: references, field.KindParts: objects,
 	}
 	for _, f := range d.Fields {
-		if !f.In(requestOf(rt)) || f.Kind == field.KindSlug && rt.method == http.MethodPut { // the address has it
+		if !f.In(requestOf(rt)) || f.Kind == field.KindPart || f.Kind == field.KindSlug && rt.method == http.MethodPut { // the address has it
 			continue
 		}
-		in := inputField{f.Name, freeText, f.Required && rt.method != http.MethodPatch, f.Max}
+		in := inputField{f.Name, freeText, f.Required && rt.method != http.MethodPatch, max(f.Max, f.Items)}
 		if f.Kind == field.KindComponents {
 			in.most = allswell.MaxAffectedComponents
 		}
@@ -270,6 +259,10 @@ func describedBody(d field.Description, rt *route, w world) map[string]any {
 		switch {
 		case f.Kind == field.KindReference && f.Name == "page":
 			body[f.Name] = w.slug
+		case f.Name == "channel_ids":
+			body[f.Name] = []string{w.usedChannel}
+		case f.Kind == field.KindLines:
+			body[f.Name] = "Restore test"
 		case !f.Required || rt.method == http.MethodPatch && f.Kind == field.KindTime:
 		case f.Kind == field.KindTime:
 			at = at.Add(time.Hour) // one is after the other

@@ -98,11 +98,11 @@ func TestObjectsAsStored(t *testing.T) {
 		calls[string(scope)] = &call{base: "https://status.example.com", token: allswell.Token{Scope: scope}}
 	}
 	var all []presented
-	all = append(all, pair("alert rule", newAlertRuleJSON)...)
+	all = append(all, pair("alert rule", resource.AlertRule.JSON)...)
 	all = append(all, pair("alert", newAlertJSON)...)
 	all = append(all, pair("alert with its history", newAlertDetailJSON)...)
 	all = append(all, pair("forecast", newAlertForecastJSON)...)
-	all = append(all, pair("silence", newSilenceJSON)...)
+	all = append(all, pair("silence", resource.Silence.JSON)...)
 	all = append(all, pair("channel", newChannelJSON)...)
 	all = append(all, pair("subscriber", newSubscriberJSON)...)
 	all = append(all, pair("subscriber with its secret", newSubscriberWithSecretJSON)...)

@@ -216,3 +216,32 @@ func (a *api) changeOnCall(c *call) (store.Response, error) {
 func (a *api) deleteOnCall(c *call) (store.Response, error) {
 	return noContent(a.store.DeleteOnCall(c.Context(), c.actor(), c.PathValue("onCallId"), c.cond))
 }
+
+// setList sets a list to one that is given.
+func setList[T ~string](o *jsonobject.Object, list *[]T, field string) {
+	given := o.Texts(field)
+	if given == nil {
+		return
+	}
+	*list = nil
+	for _, text := range given {
+		*list = append(*list, T(text))
+	}
+}
+
+// replace replaces a list if the request has it.
+func replace[T any](o *jsonobject.Object, field string, list *[]T, given []T) {
+	if o.Given(field) {
+		*list = given
+	}
+}
+
+// readClockTime reads a time of day. An invalid one is an error of o.
+func readClockTime(o *jsonobject.Object, field string) (t alert.ClockTime) {
+	if text := o.Text(field); text != nil {
+		if err := t.UnmarshalText([]byte(*text)); err != nil {
+			o.Add(field, "must be a time of day, such as 22:00")
+		}
+	}
+	return t
+}

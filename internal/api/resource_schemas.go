@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -15,6 +16,11 @@ func (w *written) describe(d field.Description) error {
 		return err
 	}
 	w.Schemas[d.TypeName()] = w.shown(d, example, false)
+	for _, part := range field.PartsOf([]field.Description{d}) {
+		if err := w.describe(part); err != nil {
+			return err
+		}
+	}
 	if name := d.DetailName(); name != "" {
 		w.Schemas[name] = w.shown(d, example, true)
 	}
@@ -32,9 +38,14 @@ func (w *written) describe(d field.Description) error {
 func (w *written) shown(d field.Description, example object, details bool) object {
 	schema, sample := objectSchema(), make(object)
 	schema["additionalProperties"] = false
+	if d.IsPart() { // requests have it, too
+		schema["description"] = strings.ToUpper(d.Doc[:1]) + d.Doc[1:] + "."
+	}
 	for _, f := range d.Fields {
 		if !f.WriteOnly && (details || !f.Detail) {
-			require(schema, f.Name)
+			if f.Required || !d.IsPart() {
+				require(schema, f.Name)
+			}
 			property(schema, f.Name, w.shownSchema(f))
 			sample[f.Name] = example[f.Name]
 		}
@@ -52,9 +63,9 @@ func (w *written) sent(d field.Description, example object, r field.Request) obj
 			continue
 		}
 		must := f.Required && !change
-		value := sentSchema(f, must)
-		if f.Kind == field.KindDuration && f.Default != "" && !change {
-			value["description"] = description(f) + " Default: " + f.Default + "."
+		value := w.sentSchema(f, must)
+		if text, ok := value["description"].(string); ok && f.Default != "" && !change {
+			value["description"] = text + " Default: " + f.Default + "."
 		}
 		property(schema, f.Name, value)
 		if must {
@@ -97,12 +108,13 @@ func (w *written) shownSchema(f field.Info) object {
 	case field.KindID:
 		return object{"type": "string", "pattern": "^" + f.Prefix + "[0-9a-v]{20}$"}
 	case field.KindChoice:
-		if w.Schemas[f.Type.Name()] == nil {
-			w.Schemas[f.Type.Name()] = object{"type": "string", "enum": optionValues(f)}
-		}
-		return shownRef(f, f.Type.Name())
+		return shownRef(f, w.choice(f))
+	case field.KindChoices, field.KindTexts, field.KindReferences, field.KindParts:
+		return listSchema(f, w.item(f))
 	case field.KindDuration:
 		return durationSchema(f)
+	case field.KindPart:
+		return shownRef(f, f.Part.TypeName())
 	case field.KindComponents:
 		component := objectSchema()
 		component["additionalProperties"] = false
@@ -120,6 +132,34 @@ func (w *written) shownSchema(f field.Info) object {
 		return shownRef(f, "Timestamp")
 	}
 	return valueSchema(f, f.Nullable)
+}
+
+// choice returns the name of the schema of a choice, which is shared.
+func (w *written) choice(f field.Info) string {
+	if w.Schemas[f.Schema] == nil {
+		w.Schemas[f.Schema] = object{"type": "string", "enum": optionValues(f)}
+	}
+	return f.Schema
+}
+
+// item returns the schema of the items of a list.
+func (w *written) item(f field.Info) object {
+	switch f.Kind {
+	case field.KindChoices:
+		return refTo("schemas", w.choice(f))
+	case field.KindParts:
+		return refTo("schemas", f.Part.TypeName())
+	}
+	return object{"type": "string"}
+}
+
+// listSchema returns the schema of a list.
+func listSchema(f field.Info, item object) object {
+	schema := object{"type": "array", "items": item, "description": description(f)}
+	if f.Items > 0 {
+		schema["maxItems"] = f.Items
+	}
+	return schema
 }
 
 // shownRef returns the schema of a field whose values have a schema of their own.
@@ -147,10 +187,12 @@ func valueSchema(f field.Info, null bool) object {
 	switch f.Kind {
 	case field.KindSlug:
 		schema["pattern"] = "^[a-z0-9-]{1,63}$"
-	case field.KindBool:
-		schema["type"] = "boolean"
 	case field.KindInteger:
 		schema["type"], schema["minimum"], schema["maximum"] = "integer", f.Least, f.Most
+	case field.KindBool:
+		schema["type"] = "boolean"
+	case field.KindClock:
+		schema["pattern"] = "^[0-2][0-9]:[0-5][0-9]$"
 	default:
 		if f.Max > 0 {
 			schema["maxLength"] = f.Max
@@ -167,14 +209,23 @@ func valueSchema(f field.Info, null bool) object {
 
 // durationSchema returns the schema of a duration.
 func durationSchema(f field.Info) object {
-	return object{"type": "integer", "minimum": 0, "maximum": int(f.Longest / time.Second), "description": description(f)}
+	least := 0
+	if f.Required {
+		least = int(f.Shortest / time.Second)
+	}
+	return object{"type": "integer", "minimum": least, "maximum": int(f.Longest / time.Second), "description": description(f)}
 }
 
 // description returns what a field is, and what a missing value means.
 func description(f field.Info) string {
 	text := f.Doc + "."
-	if f.Kind == field.KindDuration {
+	switch {
+	case f.Kind == field.KindDuration:
 		text = f.Doc + ", in seconds."
+	case f.Kind == field.KindReferences:
+		if text = f.Doc + ": ids."; !strings.HasSuffix(f.Name, "_ids") {
+			text += " Requests may have slugs."
+		}
 	}
 	if f.Empty != "" {
 		missing := "Empty"
@@ -192,10 +243,16 @@ func description(f field.Info) string {
 }
 
 // sentSchema returns the schema of a field in requests. Unless it must be given, null is like a field that is not given.
-func sentSchema(f field.Info, must bool) (schema object) {
+func (w *written) sentSchema(f field.Info, must bool) (schema object) {
 	switch f.Kind {
 	case field.KindChoice:
-		return object{"anyOf": []any{refTo("schemas", f.Type.Name()), object{"type": "null"}}}
+		return object{"anyOf": []any{refTo("schemas", f.Schema), object{"type": "null"}}}
+	case field.KindPart:
+		return shownRef(f, f.Part.TypeName())
+	case field.KindChoices, field.KindTexts, field.KindReferences, field.KindParts:
+		schema = listSchema(f, w.item(f))
+		schema["type"] = []any{"array", "null"}
+		return schema
 	case field.KindTime:
 		if must {
 			return refTo("schemas", "Instant")

@@ -25,8 +25,8 @@ type resourceActions[T any] struct {
 	query []parameter // of the routes of one object of a page that can be given by its slug
 }
 
-// routes returns the routes that list, create, return, replace, change and delete objects. The caller describes the
-// first two.
+// routes returns the routes that list, create, return, replace, change and delete objects, of those which the resource has.
+// The caller describes the first two.
 func (r resourceActions[T]) routes(listing, creation operation) []route {
 	d := r.Describe()
 	name, noun, withArticle := d.TypeName(), d.Noun, d.A()
@@ -50,18 +50,28 @@ func (r resourceActions[T]) routes(listing, creation operation) []route {
 		replacement.text = r.replacementText()
 		replacement.returns = upserted(name, "The replaced "+noun+".", "The new "+noun+".")
 	}
-	return []route{
-		{http.MethodGet, collection, r.reading, r.list, listing},
-		{http.MethodPost, collection, r.changing, r.create, creation},
-		{http.MethodGet, object, r.reading, r.get, operation{id: "get" + name, summary: "Get " + withArticle + ".", query: r.query, returns: it, tagged: true}},
-		{http.MethodPut, replaced, r.changing, r.put, replacement},
-		{http.MethodPatch, object, r.changing, r.change, operation{
+	all := []struct {
+		call string
+		route
+	}{
+		{"list", route{http.MethodGet, collection, r.reading, r.list, listing}},
+		{"create", route{http.MethodPost, collection, r.changing, r.create, creation}},
+		{"get", route{http.MethodGet, object, r.reading, r.get, operation{id: "get" + name, summary: "Get " + withArticle + ".", query: r.query, returns: it, tagged: true}}},
+		{"put", route{http.MethodPut, replaced, r.changing, r.put, replacement}},
+		{"change", route{http.MethodPatch, object, r.changing, r.change, operation{
 			id: "change" + name, summary: "Change " + withArticle + "; absent fields keep their values.", query: r.query, returns: it, tagged: true,
-		}},
-		{http.MethodDelete, object, r.changing, r.delete, operation{
+		}}},
+		{"delete", route{http.MethodDelete, object, r.changing, r.delete, operation{
 			id: "delete" + name, summary: "Delete " + withArticle + ".", text: r.deletion, query: r.query, tagged: true,
-		}},
+		}}},
 	}
+	var routes []route
+	for _, described := range all {
+		if d.Has(described.call) {
+			routes = append(routes, described.route)
+		}
+	}
+	return routes
 }
 
 // replacementText says what a PUT does to an object with a slug.

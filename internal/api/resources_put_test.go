@@ -69,3 +69,33 @@ func TestSlugsOfMonitorsChange(t *testing.T) {
 		c.put(all+"mon_068vq2r4b1ccu5a0d3e1", map[string]any{"name": "Job", "interval": 60, "slug": "fourth"}).is(404)
 	})
 }
+
+// TestPutsOfRules creates and replaces a rule by its slug, changes the slug, and finds it by its slug before its name.
+func TestPutsOfRules(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		const all = "/api/v1/alert-rules/"
+		full := map[string]any{
+			"name": "Nights", "enabled": false, "events": []string{"monitor.slow"}, "monitors": []string{w.monitor}, "channel_ids": []string{w.channel}, "delay": 60,
+			"quiet_hours": map[string]any{"zone": "UTC", "from": "22:00", "until": "07:00"}, "escalation": []map[string]any{{"after": 60, "channel_ids": []string{w.channel}}},
+		}
+		made := c.put(all+"nights", full).is(201).has(map[string]any{"slug": "nights", "enabled": false, "delay": 60.0})
+		shown := c.get(all + "nights").is(200)
+		tag := shown.header.Get("ETag")
+		c.put(all+"nights", shown.data()).is(200).has(map[string]any{"updated_at": shown.data()["updated_at"]})
+		c.put(all+"nights", map[string]any{"name": "Nights", "channel_ids": []string{w.channel}}).is(200).has(map[string]any{
+			"id": made.id(), "slug": "nights", "enabled": true, "events": []any{"monitor.down"}, "monitors": []any{}, "delay": 0.0, "quiet_hours": nil, "escalation": []any{},
+		})
+		c.do("PUT", all+"nights", full, "If-Match", tag).is(412)
+		c.put(all+"nights", map[string]any{"name": "", "tags": []string{"A"}}).complains("name", "tags", "channel_ids")
+		c.put(all+"nights", map[string]any{"name": "Down " + w.slug, "channel_ids": []string{w.channel}}).complains("name")
+		c.patch(all+"nights", `{"events":[]}`).complains("events")
+		c.patch(all+"nights", `{"escalation":[{"after":60}],"quiet_hours":{"zone":"Mars","from":"22:00"}}`).complains("escalation", "quiet_hours.until", "quiet_hours")
+		second := c.post("/api/v1/alert-rules", map[string]any{"name": "nights", "channel_ids": []string{w.channel}}).is(201).has(map[string]any{"slug": "nights-2"})
+		c.get(all + "nights").is(200).has(map[string]any{"id": made.id()}) // its slug, and the name of the other one
+		c.patch(all+second.id(), `{"slug":"nights"}`).complains("slug")
+		c.patch(all+second.id(), `{"slug":"days"}`).is(200)
+		c.delete(all + "days").is(204)
+		c.delete(all + "Nights").is(204)
+	})
+}

@@ -42,10 +42,13 @@ func (cmd *ruleList) Run(c *commandContext) error {
 
 // ruleArgument is embedded by the commands of one rule.
 type ruleArgument struct {
-	Rule string `arg:"" help:"Id of the rule or the beginning of it, or its name."`
+	Rule string `arg:"" help:"Id of the rule or the beginning of it, its slug or its name."`
 }
 
 func (a ruleArgument) get(c *commandContext) (*client.AlertRule, error) {
+	if r, err := c.api.GetAlertRule(c.Ctx, a.Rule); !errors.Is(err, client.ErrNotFound) {
+		return r, err
+	}
 	id, err := findNamed(c, c.api.ListAlertRules(), "rule", a.Rule, func(r *client.AlertRule) (id, name string) { return r.ID, r.Name })
 	if err != nil {
 		return nil, err
@@ -119,32 +122,13 @@ func targetText(t client.AlertTarget, named names) string {
 	return strings.Join(named.of(slices.Concat(t.ChannelIDs, t.OnCallIDs)), ", ")
 }
 
-// ruleFlags are the flags of commands that create or change a rule.
+// ruleFlags are the flags of commands that create or change a rule for its parts.
 type ruleFlags struct {
-	Enabled    *bool               `negatable:"" help:"Whether the rule is enabled. Default: yes."`
-	Channel    []string            `placeholder:"CHANNEL" sep:"none" help:"Id or name of a channel to notify. Repeatable."`
-	OnCall     []string            `placeholder:"SCHEDULE" sep:"none" help:"Id, slug or name of an on-call schedule; notifies the person on call at that moment. Repeatable."`
-	Delay      *timeinput.Duration `placeholder:"DURATION" help:"Only alerts that last longer, such as 5m."`
-	Repeat     *timeinput.Duration `placeholder:"DURATION" help:"Notify again at this interval until somebody acknowledges the alert."`
-	QuietHours *string             `placeholder:"FROM-UNTIL" help:"When alerts wait for the end of these hours, such as 22:00-07:00."`
-	QuietZone  *string             `placeholder:"ZONE" help:"Time zone of the quiet hours, such as Europe/Berlin. Default: UTC."`
-	QuietDay   []string            `placeholder:"DAY" help:"Day on which quiet hours begin: mon, tue, … Repeatable. Default: every day."`
-	Escalate   []string            `placeholder:"AFTER:TARGET" sep:"none" help:"Whom to notify next unless somebody acknowledges the alert, such as 10m:Phone; TARGET is a channel or an on-call schedule. Repeatable."`
-}
-
-// target returns the channels and the on-call schedules that are given.
-func (f ruleFlags) target(c *commandContext) (t client.AlertTarget, err error) {
-	if t.ChannelIDs, err = c.channels(f.Channel); err != nil {
-		return t, err
-	}
-	for _, given := range f.OnCall {
-		id, err := c.onCall(given)
-		if err != nil {
-			return t, err
-		}
-		t.OnCallIDs = append(t.OnCallIDs, id)
-	}
-	return t, nil
+	resourceFlags
+	QuietHours *string  `placeholder:"FROM-UNTIL" help:"When alerts wait for the end of these hours, such as 22:00-07:00."`
+	QuietZone  *string  `placeholder:"ZONE" help:"Time zone of the quiet hours, such as Europe/Berlin. Default: UTC."`
+	QuietDay   []string `placeholder:"DAY" help:"Day on which quiet hours begin: mon, tue, … Repeatable. Default: every day."`
+	Escalate   []string `placeholder:"AFTER:TARGET" sep:"none" help:"Whom to notify next unless somebody acknowledges the alert, such as 10m:Phone; TARGET is a channel or an on-call schedule. Repeatable."`
 }
 
 // givesQuietHours reports whether a flag of the quiet hours is given.
@@ -221,19 +205,15 @@ func (c *commandContext) escalationTarget(given string) (t client.AlertTarget, e
 	return t, nil
 }
 
-type ruleCreate struct {
-	Name string `required:"" placeholder:"NAME" help:"Name of the rule."`
-	matchFlags
-	ruleFlags
-}
+type ruleCreate struct{ ruleFlags }
 
 func (cmd *ruleCreate) Run(c *commandContext) error {
-	n := client.NewAlertRule{Name: cmd.Name, Enabled: cmd.Enabled}
-	var err error
-	if n.AlertMatch, err = cmd.match(c); err != nil {
+	given, err := cmd.given(c, nil)
+	if err != nil {
 		return err
 	}
-	if n.AlertTarget, err = cmd.target(c); err != nil {
+	n, err := convert[client.NewAlertRule](given)
+	if err != nil {
 		return err
 	}
 	if n.QuietHours, err = cmd.quietHours(nil); err != nil {
@@ -242,7 +222,6 @@ func (cmd *ruleCreate) Run(c *commandContext) error {
 	if n.Escalation, err = cmd.escalation(c); err != nil {
 		return err
 	}
-	n.Delay, n.Repeat = client.SecondsOf(time.Duration(valueOf(cmd.Delay))), client.SecondsOf(time.Duration(valueOf(cmd.Repeat)))
 	r, err := c.api.CreateAlertRule(c.Ctx, n)
 	return object(c, r, err, func(r *client.AlertRule) {
 		c.Printf("The rule %s is %s. %s\n", console.Visible(r.Name), console.Visible(r.ID), console.Visible(r.Summary))
@@ -251,57 +230,32 @@ func (cmd *ruleCreate) Run(c *commandContext) error {
 
 type ruleEdit struct {
 	ruleArgument
-	Name *string `placeholder:"NAME" help:"New name."`
-	matchChangeFlags
 	ruleFlags
 	NoQuietHours bool `help:"Remove the quiet hours."`
 	NoEscalation bool `help:"Remove the escalation."`
 }
 
-// change returns what the flags change, without quiet hours.
-func (cmd *ruleEdit) change(c *commandContext) (ch client.AlertRuleChange, err error) {
-	ch.Name, ch.Enabled = cmd.Name, cmd.Enabled
-	if ch.AlertMatchChange, err = cmd.matchChangeFlags.change(c); err != nil {
-		return ch, err
-	}
-	target, err := cmd.target(c)
-	if err != nil {
-		return ch, err
-	}
-	if len(target.ChannelIDs) > 0 {
-		ch.ChannelIDs = &target.ChannelIDs
-	}
-	if len(target.OnCallIDs) > 0 {
-		ch.OnCallIDs = &target.OnCallIDs
-	}
-	if cmd.Delay != nil {
-		ch.Delay = new(client.SecondsOf(time.Duration(*cmd.Delay)))
-	}
-	if cmd.Repeat != nil {
-		ch.Repeat = new(client.SecondsOf(time.Duration(*cmd.Repeat)))
-	}
-	if cmd.NoQuietHours {
-		ch.QuietHours = client.Null[client.QuietHours]()
-	}
-	steps, err := cmd.escalation(c)
-	if len(steps) > 0 || cmd.NoEscalation {
-		ch.Escalation = &steps
-	}
-	if cmd.NoEscalation {
-		ch.Escalation = &[]client.EscalationStep{}
-	}
-	return ch, err
-}
-
 func (cmd *ruleEdit) Run(c *commandContext) error {
-	change, err := cmd.change(c)
+	given, err := cmd.given(c, nil)
 	if err != nil {
 		return err
 	}
-	if !cmd.givesQuietHours() {
-		if err := checkNotEmpty(change); err != nil {
-			return err
-		}
+	steps, err := cmd.escalation(c)
+	if err != nil {
+		return err
+	}
+	if cmd.NoEscalation {
+		steps = []client.EscalationStep{}
+	}
+	if steps != nil {
+		given["escalation"] = steps
+	}
+	if cmd.NoQuietHours || cmd.givesQuietHours() {
+		given["quiet_hours"] = nil
+	}
+	change, err := asInput[client.AlertRuleChange](given, nil)
+	if err != nil {
+		return err
 	}
 	r, err := cmd.get(c)
 	if err != nil {

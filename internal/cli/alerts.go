@@ -1,17 +1,15 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/console"
-	"github.com/allswell/allswell/internal/timeinput"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // AlertCommands are the commands of alerts and their rules.
@@ -74,6 +72,13 @@ func (a alertArgument) id(c *commandContext) (string, error) {
 		return "", err
 	}
 	return newest[0].ID, nil
+}
+
+// NewAlertCommands returns the commands, with a flag for each field of a rule.
+func NewAlertCommands() (c AlertCommands) {
+	fields := resource.AlertRule.Infos()
+	c.Rule.Create.resourceFlags, c.Rule.Edit.resourceFlags = newResourceFlags(fields, true), newResourceFlags(fields, false)
+	return c
 }
 
 // findByID returns the id of a resource that is given by its id or an unambiguous beginning of it.
@@ -200,248 +205,4 @@ func (cmd *alertAcknowledge) Run(c *commandContext) error {
 		}
 		c.Printf("%s: acknowledged by %s.\n", console.Visible(a.Title), console.Visible(*a.AcknowledgedBy))
 	})
-}
-
-// SilenceCommands are the commands of silences.
-type SilenceCommands struct {
-	ClientSettings `embed:""`
-
-	List   silenceList   `cmd:"" help:"List the silences that have not ended."`
-	Show   silenceShow   `cmd:"" aliases:"get" help:"Show a silence."`
-	Create silenceCreate `cmd:"" help:"Hold alerts back for a time. Alerts that are still open at its end are sent then."`
-	Edit   silenceEdit   `cmd:"" aliases:"set" help:"Change a silence that has not ended."`
-	End    silenceEnd    `cmd:"" aliases:"delete" help:"End a silence now."`
-}
-
-type silenceList struct {
-	Ended bool `help:"Also list those that have ended in the last 90 days."`
-	listing
-}
-
-func (cmd *silenceList) Run(c *commandContext) error {
-	silences, total, err := c.api.ListSilences(cmd.Ended).First(c.Ctx, int(cmd.Limit))
-	if err != nil {
-		return err
-	}
-	return table(c, silences, total, "No silences.", []string{"SILENCE", "FROM", "UNTIL", "ABOUT", "COMMENT"}, func(v *client.Silence) []string {
-		return []string{v.ID, console.Time(v.StartsAt), console.Time(v.EndsAt), v.About, v.Comment}
-	})
-}
-
-// matchText returns what a rule or a silence is about.
-func matchText(m client.AlertMatch, named names) string {
-	var parts []string
-	for _, list := range []struct {
-		name   string
-		values []string
-	}{{"event", m.Events}, {"page", m.Pages}, {"monitor", m.Monitors}, {"tag", m.Tags}, {"severity", textsOf(m.Severities)}} {
-		if len(list.values) > 0 {
-			parts = append(parts, list.name+" "+strings.Join(named.of(list.values), " or "))
-		}
-	}
-	return cmp.Or(strings.Join(parts, ", "), "everything")
-}
-
-// matchFlags are the flags that say what a rule or a silence is about.
-type matchFlags struct {
-	Event    []string          `xor:"event" placeholder:"EVENT" help:"Only these events, such as monitor.down. Repeatable."`
-	Page     []string          `xor:"page" placeholder:"SLUG" help:"Only what is on these pages. Repeatable."`
-	Monitor  []string          `xor:"monitor" placeholder:"MONITOR" sep:"none" help:"Only these monitors, given by id, name or slug. Repeatable."`
-	Tag      []string          `xor:"tag" placeholder:"TAG" help:"Only monitors with one of these tags. Repeatable."`
-	Severity []allswell.Impact `xor:"severity" placeholder:"SEVERITY" help:"Only these severities: none, minor, major or critical. Repeatable."`
-}
-
-func (f matchFlags) match(c *commandContext) (client.AlertMatch, error) {
-	m := f.given()
-	m.Monitors = nil
-	for _, given := range f.Monitor {
-		id, err := c.monitor(given)
-		if err != nil {
-			return m, err
-		}
-		m.Monitors = append(m.Monitors, id)
-	}
-	return m, nil
-}
-
-// given returns what the flags say, with monitors as they are given.
-func (f matchFlags) given() client.AlertMatch {
-	return client.AlertMatch{Events: f.Event, Pages: f.Page, Monitors: f.Monitor, Tags: f.Tag, Severities: f.Severity}
-}
-
-// matchesAll reports whether nothing limits a rule or a silence.
-func matchesAll(m client.AlertMatch) bool {
-	return len(m.Events)+len(m.Pages)+len(m.Monitors)+len(m.Tags)+len(m.Severities) == 0
-}
-
-// applied returns what a rule or a silence is about after a change.
-func applied(m client.AlertMatch, ch client.AlertMatchChange) client.AlertMatch {
-	return client.AlertMatch{
-		Events: valueOr(ch.Events, m.Events), Pages: valueOr(ch.Pages, m.Pages), Monitors: valueOr(ch.Monitors, m.Monitors),
-		Tags: valueOr(ch.Tags, m.Tags), Severities: valueOr(ch.Severities, m.Severities),
-	}
-}
-
-// matchChangeFlags are the flags that change what a rule or a silence is about.
-type matchChangeFlags struct {
-	matchFlags
-	NoEvents     bool `xor:"event" help:"Do not limit it to events."`
-	NoPages      bool `xor:"page" help:"Do not limit it to pages."`
-	NoMonitors   bool `xor:"monitor" help:"Do not limit it to monitors."`
-	NoTags       bool `xor:"tag" help:"Do not limit it to tags."`
-	NoSeverities bool `xor:"severity" help:"Do not limit it to severities."`
-}
-
-// change returns the change that sets the lists that are given, and empties those that are to be removed.
-func (f matchChangeFlags) change(c *commandContext) (ch client.AlertMatchChange, err error) {
-	m, err := f.match(c)
-	return client.AlertMatchChange{
-		Events: listChange(m.Events, f.NoEvents), Pages: listChange(m.Pages, f.NoPages), Monitors: listChange(m.Monitors, f.NoMonitors),
-		Tags: listChange(m.Tags, f.NoTags), Severities: listChange(m.Severities, f.NoSeverities),
-	}, err
-}
-
-// listChange returns the new items of a list; nil: it is not changed.
-func listChange[T any](given []T, remove bool) *[]T {
-	switch {
-	case remove:
-		return &[]T{}
-	case len(given) > 0:
-		return &given
-	}
-	return nil
-}
-
-type silenceCreate struct {
-	matchFlags
-	For     *timeinput.Duration `placeholder:"DURATION" xor:"end" required:"" help:"Time from now to the end, such as 2h."`
-	Until   *timeinput.Moment   `placeholder:"TIME" xor:"end" required:"" help:"When it ends, such as 'tomorrow 6:00' in the zone of the page, or with an offset."`
-	Comment string              `placeholder:"TEXT" help:"Reason for the silence."`
-	All     bool                `help:"Silence everything without confirmation. Required if no other flag limits the silence and there is no terminal."`
-}
-
-func (cmd *silenceCreate) Run(c *commandContext) error {
-	switch {
-	case cmd.All && !matchesAll(cmd.given()):
-		return console.UsageErrorf("--all silences everything, so no other flag can limit the silence")
-	case !cmd.All && matchesAll(cmd.given()):
-		if err := c.confirm(silenceOfEverything); err != nil {
-			return err
-		}
-	}
-	match, err := cmd.match(c)
-	if err != nil {
-		return err
-	}
-	ends, err := silenceEnds(c, cmd.For, cmd.Until, cmd.Page)
-	if err != nil {
-		return err
-	}
-	v, err := c.api.CreateSilence(c.Ctx, client.NewSilence{AlertMatch: match, Comment: cmd.Comment, EndsAt: ends})
-	return object(c, v, err, func(v *client.Silence) {
-		c.Printf("The silence %s is about %s, until %s.\n", console.Visible(v.ID), console.Visible(v.About), console.Time(v.EndsAt))
-	})
-}
-
-// silenceOfEverything is asked before a silence is about everything.
-var silenceOfEverything = question{
-	verb: "silence", done: "silenced", what: "everything",
-	warning: "nobody is notified of any alert until the silence ends", flag: "--all",
-}
-
-// silenceEnds returns when a silence ends, given a duration from now or a time in the zone of the only page of pages.
-func silenceEnds(c *commandContext, lasts *timeinput.Duration, until *timeinput.Moment, pages []string) (time.Time, error) {
-	if lasts != nil {
-		return time.Now().Add(time.Duration(*lasts)).Truncate(time.Second), nil
-	}
-	page := pageFlag{}
-	if len(pages) == 1 {
-		page.Page = pages[0]
-	}
-	return c.moment(*until, &page)
-}
-
-// silenceArgument is embedded by the commands of one silence.
-type silenceArgument struct {
-	Silence string `arg:"" help:"Id of the silence or the beginning of it."`
-}
-
-func (a silenceArgument) id(c *commandContext) (string, error) {
-	kind := resourceKind{"silence", alert.PrefixSilence}
-	return findByID(c, c.api.ListSilences(true), kind, a.Silence, func(v *client.Silence) string { return v.ID })
-}
-
-type silenceShow struct{ silenceArgument }
-
-func (cmd *silenceShow) Run(c *commandContext) error {
-	id, err := cmd.id(c)
-	if err != nil {
-		return err
-	}
-	v, err := c.api.GetSilence(c.Ctx, id)
-	return object(c, v, err, func(v *client.Silence) {
-		c.Facts([2]string{"Silence", v.ID}, [2]string{"About", v.About}, [2]string{"From", console.Time(v.StartsAt)}, [2]string{"Until", console.Time(v.EndsAt)},
-			[2]string{"Comment", v.Comment}, [2]string{"Created by", v.CreatedBy})
-	})
-}
-
-type silenceEdit struct {
-	silenceArgument
-	matchChangeFlags
-	For     *timeinput.Duration `placeholder:"DURATION" xor:"end" help:"Time from now to the end, such as 2h."`
-	Until   *timeinput.Moment   `placeholder:"TIME" xor:"end" help:"When it ends, such as 'tomorrow 6:00' in the zone of the page, or with an offset."`
-	Comment *string             `placeholder:"TEXT" help:"Reason for the silence."`
-	All     bool                `help:"Silence everything without confirmation. Required if the change removes the last limit and there is no terminal."`
-}
-
-func (cmd *silenceEdit) Run(c *commandContext) error {
-	match, err := cmd.change(c)
-	if err != nil {
-		return err
-	}
-	change := client.SilenceChange{AlertMatchChange: match, Comment: cmd.Comment}
-	if cmd.For != nil || cmd.Until != nil {
-		ends, err := silenceEnds(c, cmd.For, cmd.Until, cmd.Page)
-		if err != nil {
-			return err
-		}
-		change.EndsAt = &ends
-	}
-	if err := checkNotEmpty(change); err != nil {
-		return err
-	}
-	id, err := cmd.id(c)
-	if err != nil {
-		return err
-	}
-	v, err := c.api.GetSilence(c.Ctx, id)
-	if err != nil {
-		return err
-	}
-	if !cmd.All && !matchesAll(v.AlertMatch) && matchesAll(applied(v.AlertMatch, match)) {
-		if err := c.confirm(silenceOfEverything); err != nil {
-			return err
-		}
-	}
-	v, err = c.api.ChangeSilence(c.Ctx, id, change, client.IfMatch(v.ETag()))
-	return object(c, v, err, func(v *client.Silence) {
-		c.Printf("The silence %s is about %s, until %s.\n", console.Visible(v.ID), console.Visible(v.About), console.Time(v.EndsAt))
-	})
-}
-
-type silenceEnd struct {
-	silenceArgument
-	unasked
-}
-
-func (cmd *silenceEnd) Run(c *commandContext) error {
-	id, err := cmd.id(c)
-	if err != nil {
-		return err
-	}
-	if err := c.api.EndSilence(c.Ctx, id); err != nil {
-		return err
-	}
-	c.Done("Ended the silence %s.", console.Visible(id))
-	return nil
 }

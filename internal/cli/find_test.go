@@ -242,7 +242,7 @@ func onTerminal(t *testing.T, server http.HandlerFunc, width int, answer string,
 	s := httptest.NewServer(server)
 	defer s.Close()
 	var out, errs bytes.Buffer
-	program := console.Program{Commands: &testCommands{Subscriber: NewSubscriberCommands(), Monitor: NewMonitorCommands()}, Name: "allswell", Variables: HelpVariables(), Message: Message}
+	program := console.Program{Commands: &testCommands{Subscriber: NewSubscriberCommands(), Monitor: NewMonitorCommands(), Alert: NewAlertCommands(), Silence: NewSilenceCommands()}, Name: "allswell", Variables: HelpVariables(), Message: Message}
 	c := &console.Console{Ctx: t.Context(), In: strings.NewReader(answer), Out: &out, Err: &errs, Width: width, Interactive: true}
 	status = program.Run(c, append(args, "--server="+s.URL, "--token=x"), nil)
 	return status, out.String(), errs.String()

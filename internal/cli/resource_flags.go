@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -39,7 +40,9 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 	if create {
 		request = field.Creation
 	}
-	of = slices.DeleteFunc(slices.Clone(of), func(i field.Info) bool { return !i.In(request) })
+	of = slices.DeleteFunc(slices.Clone(of), func(i field.Info) bool {
+		return !i.In(request) || i.Part != nil // the command has flags of its own for parts
+	})
 	for _, i := range of {
 		kind := reflect.PointerTo(i.Type)
 		switch i.Kind {
@@ -49,6 +52,8 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 			kind = reflect.TypeFor[*timeinput.Duration]()
 		case field.KindComponents:
 			kind = reflect.TypeFor[[]string]()
+		case field.KindTexts, field.KindChoices, field.KindReferences:
+			kind = i.Type
 		}
 		if i.IsPointer() {
 			kind = i.Type
@@ -57,10 +62,10 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 		if create && i.Required {
 			tag += ` required:""`
 		}
-		switch i.Kind {
-		case field.KindComponents:
+		switch {
+		case i.Kind == field.KindComponents, i.Kind == field.KindReferences && i.Of != "page": // names can have commas
 			tag += ` sep:"none"`
-		case field.KindBool:
+		case i.Kind == field.KindBool:
 			tag += fmt.Sprintf(` negatable:%q`, i.NoFlagName())
 		}
 		add(i, "", kind, tag)
@@ -74,13 +79,17 @@ func newResourceFlags(of []field.Info, create bool) resourceFlags {
 // removalHelp returns the help of the flag that removes the value of a field; "": there is none.
 func removalHelp(i field.Info, create bool) string {
 	switch {
+	case i.Kind == field.KindDuration && create && i.Default == "":
+		return ""
 	case i.Kind == field.KindDuration:
 		return strings.ToUpper(i.Empty[:1]) + i.Empty[1:] + "."
 	case create:
 		return ""
 	case i.Kind == field.KindComponents:
 		return "Remove all components."
-	case i.Nullable:
+	case i.Type.Kind() == reflect.Slice && i.Empty == "":
+		return "Remove all."
+	case i.Nullable, i.Type.Kind() == reflect.Slice:
 		return "As if --" + i.FlagName() + " had not been given: " + i.Empty + "."
 	}
 	return ""
@@ -102,6 +111,10 @@ func resourcePlaceholder(i field.Info) string {
 		return "DURATION"
 	case field.KindComponents:
 		return "COMPONENT"
+	case field.KindTexts, field.KindChoices:
+		return strings.ToUpper(i.FlagName())
+	case field.KindReferences:
+		return strings.ToUpper(i.Of[strings.LastIndexByte(i.Of, ' ')+1:])
 	}
 	return "TEXT"
 }
@@ -127,8 +140,19 @@ func resourceHelp(i field.Info, create bool) string {
 			help += ". By default " + allswell.FormatDuration(time.Duration(n)*time.Second)
 		}
 		create = false // an empty value is not the default
-	case field.KindComponents:
-		help += ", by id, name or slug; repeatable"
+	case field.KindChoices:
+		help += ": " + choices(i)
+	case field.KindBool:
+		if create && i.Default != "" {
+			help += ". By default " + map[string]string{"true": "yes", "false": "no"}[i.Default]
+		}
+	}
+	switch i.Kind {
+	case field.KindReferences, field.KindComponents:
+		help += ", by " + cmp.Or(map[string]string{"page": "slug", "channel": "id or name"}[i.Of], "id, name or slug")
+	}
+	if i.Type.Kind() == reflect.Slice {
+		help += "; repeatable"
 		if !create {
 			help += ". Replaces all others"
 		}
@@ -168,7 +192,7 @@ func (f resourceFlags) given(c *commandContext, page *pageFlag) (map[string]any,
 			switch given[i.Name] = nil; i.Kind {
 			case field.KindDuration:
 				given[i.Name] = 0
-			case field.KindComponents:
+			case field.KindComponents, field.KindTexts, field.KindChoices, field.KindReferences:
 				given[i.Name] = []string{}
 			}
 		}
@@ -181,12 +205,14 @@ func (f resourceFlags) given(c *commandContext, page *pageFlag) (map[string]any,
 			given[i.Name], err = c.moment(*value.Interface().(*timeinput.Moment), page)
 		case i.Kind == field.KindDuration:
 			d := time.Duration(*value.Interface().(*timeinput.Duration))
-			if d < time.Second || d > i.Longest {
+			if d < 0 || d == 0 && i.Default != "" || d > i.Longest {
 				err = console.UsageErrorf("--%s must be from 1s to %s, or give --%s", i.FlagName(), allswell.FormatDuration(i.Longest), i.NoFlagName())
 			}
 			given[i.Name] = client.SecondsOf(d)
 		case i.Kind == field.KindComponents:
 			given[i.Name], err = c.components(value.Interface().([]string), page)
+		case i.Kind == field.KindReferences:
+			given[i.Name], err = c.references(i.Of, value.Interface().([]string))
 		default:
 			given[i.Name] = value.Interface()
 		}
@@ -197,6 +223,22 @@ func (f resourceFlags) given(c *commandContext, page *pageFlag) (map[string]any,
 	return given, nil
 }
 
+// references returns ids of objects that are given, and slugs of pages.
+func (c *commandContext) references(of string, given []string) (ids []string, err error) {
+	find := map[string]func(string) (string, error){"monitor": c.monitor, "channel": c.channel, "on-call schedule": c.onCall}[of]
+	if find == nil {
+		return given, nil
+	}
+	for _, ref := range given {
+		id, err := find(ref)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
 // asInput returns given fields as the input of a call of the client, unless err says that there are none.
 func asInput[T any](given map[string]any, err error) (input T, _ error) {
 	if err == nil && len(given) == 0 {
@@ -205,6 +247,11 @@ func asInput[T any](given map[string]any, err error) (input T, _ error) {
 	if err != nil {
 		return input, err
 	}
+	return convert[T](given)
+}
+
+// convert returns given fields as the input of a call of the client.
+func convert[T any](given map[string]any) (input T, err error) {
 	text, err := json.Marshal(given)
 	if err == nil {
 		err = json.Unmarshal(text, &input)

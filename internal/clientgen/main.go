@@ -7,6 +7,8 @@ import (
 	"go/format"
 	"log"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -31,6 +33,7 @@ var source string
 func generate(descriptions []field.Description) ([]byte, error) {
 	t, err := template.New("").Funcs(template.FuncMap{
 		"shown": shownType, "sent": sentType, "changed": changedType, "go": field.GoName, "comment": comment,
+		"members": members, "parts": field.PartsOf, "embedded": embedded,
 	}).Parse(source)
 	if err != nil {
 		return nil, err
@@ -40,6 +43,47 @@ func generate(descriptions []field.Description) ([]byte, error) {
 		return nil, err
 	}
 	return format.Source(code.Bytes())
+}
+
+// members returns the members of a struct with fields, of which those within a type are one, which has no name.
+func members(fields []field.Info) (all []field.Info) {
+	for _, f := range fields {
+		if f.Within.Name != "" {
+			f = field.Info{Within: f.Within}
+			if slices.ContainsFunc(all, func(m field.Info) bool { return m.Within == f.Within }) {
+				continue
+			}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// embeddedType is a type that others embed.
+type embeddedType struct {
+	field.Embedded
+	Fields  []field.Info
+	Changed bool // changes embed it, too
+}
+
+// embedded returns the types that resources and their parts embed, each once.
+func embedded(descriptions []field.Description) (all []embeddedType) {
+	for _, d := range append(slices.Clone(descriptions), field.PartsOf(descriptions)...) {
+		for _, m := range members(d.Fields) {
+			if m.Within.Name == "" || slices.ContainsFunc(all, func(e embeddedType) bool { return e.Embedded == m.Within }) {
+				continue
+			}
+			e := embeddedType{Embedded: m.Within, Changed: !d.IsPart()}
+			for _, f := range d.Fields {
+				if f.Within == m.Within {
+					f.Empty, f.Default = "", "" // they depend on what embeds it
+					e.Fields = append(e.Fields, f)
+				}
+			}
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // shownType returns the type of a field in a resource.
@@ -60,6 +104,14 @@ func valueType(f field.Info) string {
 	switch {
 	case f.Kind == field.KindDuration:
 		return "Seconds"
+	case f.Kind == field.KindPart:
+		return f.Part.TypeName()
+	case f.Kind == field.KindParts:
+		return "[]" + f.Part.TypeName()
+	case f.Kind == field.KindChoices && !isPublic(f.Type.Elem()):
+		return "[]string"
+	case f.Kind == field.KindClock, f.Kind == field.KindChoice && !isPublic(f.Type):
+		return "string"
 	case f.Kind == field.KindComponents:
 		return "[]string"
 	case f.IsPointer():
@@ -68,12 +120,16 @@ func valueType(f field.Info) string {
 	return f.Type.String()
 }
 
+// isPublic reports whether the client can have the type.
+func isPublic(t reflect.Type) bool { return !strings.Contains(t.PkgPath(), "/internal/") }
+
 // sentType returns the type of a field, and its tag, in what describes a new resource.
 func sentType(f field.Info) string {
 	switch {
 	case f.Required && f.Kind != field.KindChoice:
 		return valueType(f) + " `json:\"" + f.Name + "\"`"
-	case f.Kind == field.KindTime, f.Kind == field.KindDuration, f.Kind == field.KindInteger, f.Kind == field.KindBool, f.IsPointer(), isKept(f): // the zero value is not a missing one
+	case f.Kind == field.KindTime, f.Kind == field.KindDuration && f.Default != "", f.Kind == field.KindInteger, f.Kind == field.KindBool, f.Kind == field.KindPart, f.IsPointer(), isKept(f):
+		// the zero value is not a missing one
 		return "*" + valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
 	}
 	return valueType(f) + " `json:\"" + f.Name + ",omitempty\"`"
@@ -96,9 +152,15 @@ func comment(f field.Info, request bool) string {
 	if f.Doc != "" {
 		parts = append(parts, strings.ToLower(f.Doc[:1])+f.Doc[1:])
 	}
-	pointer := f.Kind == field.KindTime || f.Kind == field.KindInteger || f.IsPointer() || isKept(f)
+	pointer := slices.Contains([]field.Kind{field.KindTime, field.KindInteger, field.KindChoices, field.KindTexts, field.KindReferences, field.KindPart, field.KindParts}, f.Kind) || f.IsPointer() || isKept(f)
 	switch {
-	case f.Kind == field.KindDuration:
+	case f.Kind == field.KindReferences:
+		if parts[0] += ": ids"; !strings.HasSuffix(f.Name, "_ids") {
+			parts = append(parts, "slugs are accepted")
+		}
+	case (f.Kind == field.KindBool || f.Kind == field.KindChoices) && request && f.Default != "":
+		parts = append(parts, "nil: "+f.Default)
+	case f.Kind == field.KindDuration && f.Empty != "":
 		if request && f.Default != "" {
 			parts = append(parts, "nil: "+f.Default)
 		}

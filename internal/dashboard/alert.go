@@ -165,7 +165,7 @@ func (v *visit) answerAlert(status int, f *form) error {
 		s.Plans = append(s.Plans, newAlertPlan(p))
 	}
 	if s.CanRules {
-		silences, _, err := v.store.Silences(v.r.Context(), v.actor(), false, store.Pagination{
+		silences, _, err := v.store.Silences().List(v.r.Context(), v.actor(), "", store.Filter{EndsAfter: v.now()}, store.Pagination{
 			Page: 1, PerPage: alert.MaxSilences,
 		})
 		if err != nil {
@@ -210,8 +210,9 @@ func (v *visit) silenceAlert() error {
 		f.refuse("for", "Choose for how long the monitor of the alert is silenced.")
 		return v.answerAlert(http.StatusUnprocessableEntity, f)
 	}
-	_, err = v.store.CreateSilence(v.r.Context(), v.actor(), alert.Silence{
-		Filter: alert.Filter{Monitors: []string{d.MonitorID}}, EndsAt: end,
+	_, err = v.store.Silences().Create(v.r.Context(), v.actor(), "", func(s *alert.Silence) error {
+		s.Monitors, s.EndsAt = []string{d.MonitorID}, end
+		return nil
 	})
 	if f.refused(err) {
 		return v.answerAlert(http.StatusUnprocessableEntity, f)

@@ -1,13 +1,12 @@
 package dashboard
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/alert"
-	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -22,14 +21,16 @@ type alertFilterForm struct {
 // maxFilterMonitors is the number of monitors up to which a form offers them. With more, their slugs are typed.
 const maxFilterMonitors = 100
 
-// filterValues returns the values of the fields of a filter, by their names in the API.
-func filterValues(f alert.Filter) url.Values {
-	values := url.Values{"pages": f.Pages, "monitors": f.Monitors, "tags": {strings.Join(f.Tags, ", ")}}
-	for _, e := range f.Events {
-		values.Add("events", string(e))
-	}
-	for _, s := range f.Severities {
-		values.Add("severities", string(s))
+// filterFields are the fields of a filter.
+var filterFields = []string{"events", "severities", "pages", "monitors", "tags"}
+
+// withEmpty returns the values with an empty one for each list of which nothing was chosen: browsers do not send it.
+func (f *form) withEmpty(lists ...string) url.Values {
+	values := maps.Clone(f.values)
+	for _, name := range lists {
+		if len(values[name]) == 0 {
+			values[name] = []string{""}
+		}
 	}
 	return values
 }
@@ -42,72 +43,55 @@ func (f *form) words(name string) (all []string) {
 	return all
 }
 
-// alertFilter returns the filter that was typed.
-func (f *form) alertFilter() (filter alert.Filter) {
-	filter.Pages, filter.Monitors, filter.Tags = f.words("pages"), f.words("monitors"), f.words("tags")
-	for _, e := range f.words("events") {
-		filter.Events = append(filter.Events, alert.Event(e))
-	}
-	for _, s := range f.words("severities") {
-		filter.Severities = append(filter.Severities, allswell.Impact(s))
-	}
-	return filter
-}
-
 // newAlertFilter draws the fields of a filter.
 func (v *visit) newAlertFilter(f *form) (a alertFilterForm, err error) {
-	chosen := f.alertFilter()
-	a.Events, a.Severities = field{Name: "events", Label: "Events"}, field{Name: "severities", Label: "Severities", Short: true}
-	a.Pages, a.Monitors = field{Name: "pages", Label: "Pages"}, field{Name: "monitors", Label: "Monitors"}
-	for _, e := range alert.Events {
-		a.Events.Options = append(a.Events.Options, option{Value: string(e), Label: e.Label(), Selected: slices.Contains(chosen.Events, e)})
-	}
-	for _, s := range allswell.Impacts {
-		a.Severities.Options = append(a.Severities.Options, option{Value: string(s), Label: i18n.English().Impact(s), Selected: slices.Contains(chosen.Severities, s)})
-	}
-	pages, total, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{
-		Page: 1, PerPage: maxLimitPages,
-	})
+	pages, allPages, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{Page: 1, PerPage: maxLimitPages})
 	if err != nil {
 		return a, err
 	}
+	monitors, allMonitors, err := v.store.Monitors(v.r.Context(), v.actor(), store.MonitorFilter{}, store.Pagination{Page: 1, PerPage: maxFilterMonitors})
+	if err != nil {
+		return a, err
+	}
+	boxes := func(name string) field {
+		x := fieldOf(resource.Silence.Infos(name)[0])
+		x.Optional, x.Hint, x.Type = false, "", ""
+		for i, o := range x.Options {
+			x.Options[i].Selected = slices.Contains(f.words(name), o.Value)
+		}
+		return x
+	}
+	typed := func(name string) field {
+		f.values.Set(name, strings.Join(f.words(name), ", "))
+		x := fieldOf(resource.Silence.Infos(name)[0])
+		x.Optional, x.Bare = false, true
+		return f.draw(x)
+	}
+	a.Events, a.Severities, a.Pages, a.Monitors = boxes("events"), boxes("severities"), boxes("pages"), boxes("monitors")
+	a.Severities.Short = true
 	for _, p := range pages {
-		a.Pages.Options = append(a.Pages.Options, option{
-			Value: p.ID, Label: p.Name,
-			Selected: slices.Contains(chosen.Pages, p.ID) || slices.Contains(chosen.Pages, p.Slug),
-		})
-	}
-	if total > maxLimitPages {
-		f.values.Set("pages", strings.Join(chosen.Pages, ", "))
-		a.Pages = f.draw(field{Name: "pages", Label: "Pages", Bare: true, Hint: "Their slugs, with commas between. Empty: all."})
-	}
-	monitors, total, err := v.store.Monitors(v.r.Context(), v.actor(), store.MonitorFilter{}, store.Pagination{
-		Page: 1, PerPage: maxFilterMonitors,
-	})
-	if err != nil {
-		return a, err
+		a.Pages.Options = append(a.Pages.Options, f.reference("pages", p.ID, p.Slug, p.Name))
 	}
 	for _, m := range monitors {
-		a.Monitors.Options = append(a.Monitors.Options, option{
-			Value: m.ID, Label: m.Name,
-			Selected: slices.Contains(chosen.Monitors, m.ID) || slices.Contains(chosen.Monitors, m.Slug),
-		})
+		a.Monitors.Options = append(a.Monitors.Options, f.reference("monitors", m.ID, m.Slug, m.Name))
 	}
-	if total > maxFilterMonitors {
-		f.values.Set("monitors", strings.Join(chosen.Monitors, ", "))
-		a.Monitors = f.draw(field{
-			Name: "monitors", Label: "Monitors", Bare: true, Hint: "Their slugs, with commas between. Empty: all.",
-		})
+	if allPages > maxLimitPages {
+		a.Pages = typed("pages")
 	}
-	f.values.Set("tags", strings.Join(chosen.Tags, ", "))
-	a.Tags = f.draw(field{
-		Name: "tags", Label: "Tags of monitors", Bare: true,
-		Hint: "With commas between: one of them must match. Empty: all.",
-	})
+	if allMonitors > maxFilterMonitors {
+		a.Monitors = typed("monitors")
+	}
+	a.Tags = typed("tags")
 	for _, name := range []string{"events", "severities", "pages", "monitors"} {
 		if !f.shown[name] {
 			a.Errors = append(a.Errors, f.errorsOf(name, "")...)
 		}
 	}
 	return a, nil
+}
+
+// reference returns an object as an option of a field, in which it is chosen by its id or its slug.
+func (f *form) reference(name, id, slug, label string) option {
+	chosen := f.words(name)
+	return option{Value: id, Label: label, Selected: slices.Contains(chosen, id) || slices.Contains(chosen, slug)}
 }

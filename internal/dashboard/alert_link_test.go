@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -25,7 +26,7 @@ func (v *visitor) failingJob(change ...func(*alert.Rule)) allswell.Monitor {
 	for _, f := range change {
 		f(&rule)
 	}
-	if _, err = v.store.CreateAlertRule(ctx, actor, rule); err != nil {
+	if _, err = v.store.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(rule)); err != nil {
 		v.Fatal(err)
 	}
 	m, err := v.store.CreateMonitor(ctx, actor, allswell.NewMonitor{Name: hostile, Interval: time.Minute})

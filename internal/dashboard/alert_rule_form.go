@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/timeinput"
@@ -48,20 +48,18 @@ func stepField(i int, name string) string { return fmt.Sprintf("step.%d.%s", i, 
 
 // ruleValues returns the values of the fields of a rule.
 func ruleValues(r alert.Rule) url.Values {
-	values := url.Values{
-		"name": {r.Name}, "delay": {optionalDuration(r.Delay)}, "repeat": {optionalDuration(r.Repeat)}, targetsField: targetIDs(r.Target), "quiet_hours.zone": {"UTC"},
-	}
-	maps.Copy(values, filterValues(r.Filter))
+	values := resource.AlertRule.FormValues(r, time.UTC)
+	values.Set("delay", optionalDuration(r.Delay))
+	values.Set("repeat", optionalDuration(r.Repeat))
+	values.Set("quiet_hours.zone", "UTC")
+	values[targetsField] = targetIDs(r.Target)
 	for i, s := range r.Escalation {
 		values.Set(stepField(i, "after"), settings.ShortDuration(s.After))
 		values[stepField(i, targetsField)] = targetIDs(s.Target)
 	}
 	if q := r.QuietHours; q != nil {
-		values.Set("quiet_hours.zone", q.Zone)
-		values.Set("quiet_hours.from", q.From.String())
-		values.Set("quiet_hours.until", q.Until.String())
-		for _, d := range q.Days {
-			values.Add("quiet_hours.days", string(d))
+		for name, texts := range resource.QuietHours.FormValues(*q, time.UTC) {
+			values["quiet_hours."+name] = texts
 		}
 		values["quiet_hours.targets"] = targetIDs(q.Target)
 	}
@@ -89,16 +87,25 @@ func readTarget(ids []string) (t alert.Target) {
 	return t
 }
 
-// read returns a rule with what the form says, and what is invalid.
-func (f *alertRuleForm) read(r alert.Rule) (alert.Rule, error) {
+// read returns the change of the rule that the form describes.
+func (f *alertRuleForm) read() func(*alert.Rule) error {
+	values := f.withEmpty(filterFields...)
 	var bad allswell.ValidationError
-	r.Name, r.Target = strings.TrimSpace(f.Value("name")), readTarget(f.values[targetsField])
-	r.Filter = f.alertFilter()
-	r.Delay, r.Repeat = f.duration("delay", &bad), f.duration("repeat", &bad)
-	r.Escalation = nil
+	delay, repeat := f.duration("delay", &bad), f.duration("repeat", &bad)
+	delete(values, "delay")
+	delete(values, "repeat")
+	fields, escalation, quiet := resource.AlertRule.ReadForm(f.Rule, values, time.UTC, time.Time{}), f.escalation(&bad), f.quietHours(&bad)
+	return func(r *alert.Rule) error {
+		r.Target, r.Delay, r.Repeat, r.Escalation, r.QuietHours = readTarget(f.values[targetsField]), delay, repeat, escalation, quiet
+		return allswell.JoinInvalid(fields(r), bad.Err())
+	}
+}
+
+// escalation reads the steps that have something.
+func (f *alertRuleForm) escalation(bad *allswell.ValidationError) (steps []alert.Step) {
 	for i := range alert.MaxSteps {
 		step := alert.Step{
-			After: f.duration(stepField(i, "after"), &bad), Target: readTarget(f.values[stepField(i, targetsField)]),
+			After: f.duration(stepField(i, "after"), bad), Target: readTarget(f.values[stepField(i, targetsField)]),
 		}
 		if strings.TrimSpace(f.Value(stepField(i, "after"))) == "" && len(f.values[stepField(i, targetsField)]) == 0 {
 			continue
@@ -106,10 +113,9 @@ func (f *alertRuleForm) read(r alert.Rule) (alert.Rule, error) {
 		if bad.Has(stepField(i, "after")) {
 			step.After = alert.MinStepAfter // its text has an error of its own
 		}
-		r.Escalation = append(r.Escalation, step)
+		steps = append(steps, step)
 	}
-	r.QuietHours = f.quietHours(&bad)
-	return r, allswell.JoinInvalid(r.Validate(), bad.Err())
+	return steps
 }
 
 // duration reads a duration in whole seconds; 0: nothing was typed, or it is invalid.
@@ -151,7 +157,8 @@ func (f *alertRuleForm) quietHours(bad *allswell.ValidationError) *alert.QuietHo
 // previewAlertRule shows the form with another step, or with what it says in one sentence. Nothing is saved.
 func (v *visit) previewAlertRule(f *alertRuleForm) error {
 	if f.Value("preview") == "summary" {
-		if _, err := f.read(alert.Rule{}); f.refused(err) {
+		r := f.Rule
+		if err := resource.AlertRule.Create(&r, f.read(), v.now()); f.refused(err) {
 			return v.answerAlertRule(http.StatusUnprocessableEntity, f)
 		} else if err != nil {
 			return err
@@ -169,13 +176,14 @@ func (v *visit) answerAlertRule(status int, f *alertRuleForm) error {
 	title := "New rule"
 	if f.Rule.ID != "" {
 		title = f.Rule.Name
-		f.Tag = f.version("tag", allswell.EntityTag(f.Rule), f.Conflict)
+		f.Tag = f.version("tag", allswell.EntityTag(resource.AlertRule.Audited(f.Rule)), f.Conflict)
 	}
 	if f.Conflict {
 		f.saved = ruleValues(f.Rule)
 	}
 	if f.Value("preview") == "summary" && !f.HasErrors() {
-		r, _ := f.read(alert.Rule{})
+		r := f.Rule
+		_ = f.read()(&r)                      // it has no errors
 		for _, ref := range r.ReferredIDs() { // slugs may be typed
 			choices.names[ref] = cmp.Or(choices.names[ref], ref)
 		}
@@ -186,15 +194,15 @@ func (v *visit) answerAlertRule(status int, f *alertRuleForm) error {
 	if f.Filter, err = v.newAlertFilter(f.form); err != nil {
 		return err
 	}
-	chosen := f.alertFilter()
-	f.FilterOpen = len(f.Filter.Errors)+len(f.Filter.Tags.Errors)+len(chosen.Pages)+len(chosen.Monitors)+len(chosen.Tags)+len(chosen.Severities) > 0
+	f.FilterOpen = len(f.Filter.Errors)+len(f.Filter.Tags.Errors) > 0 ||
+		slices.ContainsFunc([]string{"pages", "monitors", "tags", "severities"}, func(name string) bool { return len(f.words(name)) > 0 })
 	f.drawSteps(choices.targets)
 	f.drawQuietHours(choices.targets)
 	return v.show(status, "alert_rule", title, f)
 }
 
 func (f *alertRuleForm) drawBasics(targets []option) {
-	f.Name = f.draw(field{Name: "name", Label: "Name", Placeholder: "Everything that is down"})
+	f.Name = f.draw(fieldOf(resource.AlertRule.Infos("name")[0]))
 	f.Targets = f.drawBoxes(field{Name: targetsField, Label: "Notify", Options: targets}, "channel_ids", "on_call_ids")
 	f.Events = f.drawBoxes(field{Name: "events", Label: "When", Options: describedEvents()})
 	f.Delay = f.draw(field{
@@ -314,14 +322,6 @@ func (v *visit) monitorOptions(chosen []string) (all []option, err error) {
 func describedEvents() (all []option) {
 	for _, e := range alert.Events {
 		all = append(all, option{Value: string(e), Label: strings.TrimSuffix(e.Help(), ".")})
-	}
-	return all
-}
-
-// weekdayOptions are the days of the week, to choose from.
-func weekdayOptions() (all []option) {
-	for _, d := range alert.Weekdays {
-		all = append(all, option{Value: string(d), Label: weekdayNames[d]})
 	}
 	return all
 }

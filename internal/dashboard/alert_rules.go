@@ -23,7 +23,7 @@ type alertRulesScreen struct {
 // showAlertRules lists the rules that say who is notified of alerts.
 func (v *visit) showAlertRules() error {
 	r := pagination(v.r.URL.Query())
-	rules, total, err := v.store.AlertRules(v.r.Context(), v.actor(), r)
+	rules, total, err := v.store.AlertRules().List(v.r.Context(), v.actor(), "", store.Filter{}, r)
 	if err != nil {
 		return err
 	}
@@ -56,10 +56,7 @@ func (v *visit) createAlertRule() error {
 	if f.Value("preview") != "" {
 		return v.previewAlertRule(f)
 	}
-	r, err := f.read(alert.Rule{Enabled: true})
-	if err == nil {
-		_, err = v.store.CreateAlertRule(v.r.Context(), v.actor(), r)
-	}
+	_, err := v.store.AlertRules().Create(v.r.Context(), v.actor(), "", f.read())
 	if f.refused(err) {
 		return v.answerAlertRule(http.StatusUnprocessableEntity, f)
 	}
@@ -71,7 +68,7 @@ func (v *visit) createAlertRule() error {
 
 // showAlertRule shows the form of a rule.
 func (v *visit) showAlertRule() error {
-	r, err := v.store.AlertRule(v.r.Context(), v.actor(), v.r.PathValue("rule"))
+	r, err := v.store.AlertRules().Get(v.r.Context(), v.actor(), "", v.r.PathValue("rule"))
 	if err != nil {
 		return err
 	}
@@ -80,7 +77,7 @@ func (v *visit) showAlertRule() error {
 
 // editAlertRule changes a rule, unless somebody else has changed it since the form was shown.
 func (v *visit) editAlertRule() error {
-	before, err := v.store.AlertRule(v.r.Context(), v.actor(), v.r.PathValue("rule"))
+	before, err := v.store.AlertRules().Get(v.r.Context(), v.actor(), "", v.r.PathValue("rule"))
 	if err != nil {
 		return err
 	}
@@ -88,14 +85,7 @@ func (v *visit) editAlertRule() error {
 	if f.Value("preview") != "" {
 		return v.previewAlertRule(f)
 	}
-	r, err := f.read(before)
-	if err == nil {
-		_, err = v.store.ChangeAlertRule(v.r.Context(), v.actor(), before.ID, allswell.Precondition{Tags: []string{f.version("tag", "none", false)}}, func(now *alert.Rule) error {
-			r.Enabled = now.Enabled
-			*now = r
-			return nil
-		})
-	}
+	_, err = v.store.AlertRules().Change(v.r.Context(), v.actor(), "", before.ID, f.read(), allswell.Precondition{Tags: []string{f.version("tag", "none", false)}})
 	switch {
 	case isConflict(err):
 		f.Conflict = true
@@ -110,10 +100,10 @@ func (v *visit) editAlertRule() error {
 
 // enableAlertRule enables or disables a rule.
 func (v *visit) enableAlertRule() error {
-	if _, err := v.store.ChangeAlertRule(v.r.Context(), v.actor(), v.r.PathValue("rule"), allswell.Precondition{}, func(r *alert.Rule) error {
+	if _, err := v.store.AlertRules().Change(v.r.Context(), v.actor(), "", v.r.PathValue("rule"), func(r *alert.Rule) error {
 		r.Enabled = v.r.PostForm.Get("enabled") == "true"
 		return nil
-	}); err != nil {
+	}, allswell.Precondition{}); err != nil {
 		return err
 	}
 	return v.redirect(alertRulesPath)
@@ -121,7 +111,7 @@ func (v *visit) enableAlertRule() error {
 
 // deleteAlertRule deletes a rule.
 func (v *visit) deleteAlertRule() error {
-	if err := v.store.DeleteAlertRule(v.r.Context(), v.actor(), v.r.PathValue("rule"), allswell.Precondition{}); err != nil {
+	if err := v.store.AlertRules().Delete(v.r.Context(), v.actor(), "", v.r.PathValue("rule"), allswell.Precondition{}); err != nil {
 		return err
 	}
 	return v.redirect(alertRulesPath)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -82,11 +83,11 @@ func TestAlertRulesInTheForm(t *testing.T) {
 		v.wants(v.post(create, fields...), http.StatusSeeOther, "/admin/alert-rules")
 		v.wants(v.get("/admin/alert-rules"), http.StatusOK, sentence)
 
-		rule, err := s.store.AlertRule(s.Context(), v.actor(), "Shop")
+		rule, err := s.store.AlertRules().Get(s.Context(), v.actor(), "", "Shop")
 		if err != nil {
 			s.Fatal(err)
 		}
-		screen, tag := "/admin/alert-rules/"+rule.ID, allswell.EntityTag(rule)
+		screen, tag := "/admin/alert-rules/"+rule.ID, allswell.EntityTag(resource.AlertRule.Audited(rule))
 		v.wants(v.get(screen), http.StatusOK, sentence, `value="10m"`, `value="22:00"`, `value="30m"`, `value="sat" checked`, `data-key="quiet" open`, `name="step.1.after"`)
 		v.wants(v.post(screen, "name", "Shop", "events", "monitor.down", "events", "monitor.slow", "targets", boss, "tag", tag), http.StatusSeeOther)
 		v.wants(v.get("/admin/alert-rules"), http.StatusOK, "When a monitor is down or is slow, notify Boss.")
@@ -151,7 +152,7 @@ func TestStepsAreCompact(t *testing.T) {
 		}
 		v.wants(v.get("/admin/alert-rules/new"), http.StatusOK, fmt.Sprintf("<summary>Choose from %d</summary>", len(ids)))
 		v.wants(v.post("/admin/alert-rules/new", "name", "Rooms", "events", "monitor.down", "targets", ids[0], "step.0.after", "5m", "step.0.targets", ids[1]), http.StatusSeeOther)
-		rules, _, err := s.store.AlertRules(s.Context(), v.actor(), store.Pagination{Page: 1, PerPage: 1})
+		rules, _, err := s.store.AlertRules().List(s.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 1})
 		if err != nil {
 			s.Fatal(err)
 		}

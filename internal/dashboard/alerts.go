@@ -116,7 +116,7 @@ func (v *visit) showAlerts() error {
 		s.All = alert.Path + "?" + withParam(query, "state", string(alert.Open)).Encode()
 	}
 	if !s.Filtered && len(list.Lasting)+len(list.Ended) == 0 && v.may(rights.AlertRuleRead) {
-		_, rules, err := v.store.AlertRules(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: 1})
+		_, rules, err := v.store.AlertRules().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 1})
 		if err != nil {
 			return err
 		}

@@ -86,11 +86,11 @@ func TestSilenceOfAlert(t *testing.T) {
 		s.skip(2 * time.Minute)
 		owner.advanceAlerts()
 		owner.wants(owner.get(path), http.StatusOK, "waits: a silence matches, until")
-		all, _, err := s.store.Silences(t.Context(), owner.actor(), false, store.Pagination{Page: 1, PerPage: 10})
+		all, _, err := s.store.Silences().List(t.Context(), owner.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 || all[0].Monitors[0] != m.ID || all[0].EndsAt.Sub(all[0].StartsAt).Round(time.Minute) != 4*time.Hour {
 			t.Fatalf("%+v, %v", all, err)
 		}
-		if err := s.store.EndSilence(t.Context(), owner.actor(), all[0].ID, allswell.Precondition{}); err != nil {
+		if err := s.store.Silences().Delete(t.Context(), owner.actor(), "", all[0].ID, allswell.Precondition{}); err != nil {
 			t.Fatal(err)
 		}
 		owner.advanceAlerts()
@@ -99,11 +99,11 @@ func TestSilenceOfAlert(t *testing.T) {
 		// A silence holds nothing back of which no rule would notify anybody.
 		owner.wants(owner.post(path+"/silence", "for", "1h"), http.StatusSeeOther, path)
 		owner.wants(owner.get(path), http.StatusOK, "holds it back until")
-		rules, _, err := s.store.AlertRules(t.Context(), owner.actor(), store.Pagination{Page: 1, PerPage: 10})
+		rules, _, err := s.store.AlertRules().List(t.Context(), owner.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(rules) != 1 {
 			t.Fatalf("%+v, %v", rules, err)
 		}
-		if err := s.store.DeleteAlertRule(t.Context(), owner.actor(), rules[0].ID, allswell.Precondition{}); err != nil {
+		if err := s.store.AlertRules().Delete(t.Context(), owner.actor(), "", rules[0].ID, allswell.Precondition{}); err != nil {
 			t.Fatal(err)
 		}
 		owner.lacks(owner.get(path), "holds it back")
@@ -151,7 +151,7 @@ func TestSilenceUntilTomorrowWithoutPage(t *testing.T) {
 		path := owner.alertPath()
 		owner.wants(owner.get(path), http.StatusOK, ">until tomorrow 8:00 (Europe/Berlin)<")
 		owner.wants(owner.post(path+"/silence", "for", "tomorrow"), http.StatusSeeOther, path)
-		silences, _, err := s.store.Silences(s.Context(), owner.actor(), false, store.Pagination{Page: 1, PerPage: 10})
+		silences, _, err := s.store.Silences().List(s.Context(), owner.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(silences) != 1 {
 			t.Fatalf("%+v, %v", silences, err)
 		}
@@ -213,7 +213,7 @@ func TestSilences(t *testing.T) {
 		owner.wants(owner.post(path, "ends_at", at(time.Hour), "tags", "PROD", "events", "x", "monitors", "nothing"), http.StatusUnprocessableEntity, "Each of the tags", "Each of the events", "One of the monitors does not exist")
 		owner.wants(owner.post(path, "ends_at", at(time.Hour), "monitors", m.ID, "tags", "prod, web", "severities", "critical", "comment", "Restore "+hostile), http.StatusSeeOther, "/admin/silences")
 		owner.wants(owner.get("/admin/silences"), http.StatusOK, ", tagged prod or web, with the severity critical", "Restore &#34;", ">Now</span>")
-		all, _, err := s.store.Silences(t.Context(), owner.actor(), false, store.Pagination{Page: 1, PerPage: 10})
+		all, _, err := s.store.Silences().List(t.Context(), owner.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 10})
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%+v, %v", all, err)
 		}
@@ -228,7 +228,7 @@ func TestSilences(t *testing.T) {
 		owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(3*time.Hour), "tags", "web"), http.StatusConflict, "somebody else has changed this")
 		same := owner.wants(owner.post(path, "tag", tag, "starts_at", starts, "ends_at", at(2*time.Hour), "tags", "db", "comment", "Restore test:\r\n\tof the shop"), http.StatusConflict)
 		owner.lacks(same, "Somebody else has saved “Restore")
-		now, err := s.store.Silence(t.Context(), owner.actor(), all[0].ID)
+		now, err := s.store.Silences().Get(t.Context(), owner.actor(), "", all[0].ID)
 		if err != nil || now.About != "everything, tagged db" || !now.StartsAt.Equal(all[0].StartsAt) {
 			t.Errorf("%+v, %v", now, err)
 		}
@@ -242,7 +242,7 @@ func TestSilences(t *testing.T) {
 		owner.wants(owner.post(path, "ends_at", at(time.Hour)), http.StatusUnprocessableEntity, "Nothing is chosen, so nobody is notified", `name="everything" value="yes" aria-invalid="true"`)
 		owner.wants(owner.post(path, "ends_at", at(-time.Hour), "everything", "yes"), http.StatusUnprocessableEntity, `name="everything" value="yes" checked>`)
 		owner.wants(owner.post(path, "ends_at", at(time.Hour), "everything", "yes"), http.StatusSeeOther)
-		if all, _, err = s.store.Silences(t.Context(), owner.actor(), false, store.Pagination{Page: 1, PerPage: 10}); err != nil || len(all) != 1 || !all[0].Filter.MatchesAll() {
+		if all, _, err = s.store.Silences().List(t.Context(), owner.actor(), "", store.Filter{EndsAfter: s.now()}, store.Pagination{Page: 1, PerPage: 10}); err != nil || len(all) != 1 || !all[0].Filter.MatchesAll() {
 			t.Fatalf("%+v, %v", all, err)
 		}
 		path = "/admin/silences/" + all[0].ID

@@ -170,7 +170,7 @@ func (v *visit) answerChannel(status int, c alert.Channel, f *channelForm, teste
 	if err != nil {
 		return err
 	}
-	_, rules, err := v.store.AlertRules(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: 1})
+	_, rules, err := v.store.AlertRules().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: 1})
 	if err != nil {
 		return err
 	}

@@ -184,7 +184,7 @@ func TestLastMessagesOfAChannel(t *testing.T) {
 		v.wants(v.get(screen), http.StatusOK, "given up", "2 attempts", "It answered 400.")
 
 		v.wants(v.post(screen+"/delete"), http.StatusUnprocessableEntity, "First remove it from what uses it: <bdi>the rule Everything</bdi>.")
-		if err := s.store.DeleteAlertRule(s.Context(), v.actor(), "Everything", allswell.Precondition{}); err != nil {
+		if err := s.store.AlertRules().Delete(s.Context(), v.actor(), "", "Everything", allswell.Precondition{}); err != nil {
 			s.Fatal(err)
 		}
 		v.wants(v.post(screen+"/delete"), http.StatusSeeOther, "/admin/channels")

@@ -141,7 +141,7 @@ func (f *form) draw(x field) field {
 	}
 	x.Focus = x.Focus || len(x.Errors) > 0 && !f.focused
 	f.focused = f.focused || x.Focus
-	if f.saved != nil && f.saved.Get(x.Name) != x.Value {
+	if f.saved != nil && f.saved.Get(x.Name) != strings.ReplaceAll(x.Value, "\r\n", "\n") { // browsers send line breaks like that
 		x.Saved = "“" + f.saved.Get(x.Name) + "”"
 		if f.saved.Get(x.Name) == "" {
 			x.Saved = "an empty field"

@@ -178,17 +178,17 @@ func (v *visitor) formCases() map[string]formCase {
 		Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{phone}}, {Name: "Bob", ChannelIDs: []string{phone, boss}}},
 	})
 	ok(err)
-	rule, err := v.store.CreateAlertRule(ctx, actor, alert.Rule{
+	rule, err := v.store.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{
 		Name: "All", Enabled: false, Delay: 5 * time.Minute, Repeat: 90 * time.Minute, Target: alert.Target{ChannelIDs: []string{phone}, OnCallIDs: []string{schedule.ID}},
 		Filter: alert.Filter{
 			Events: []alert.Event{alert.MonitorDown, alert.MonitorSlow}, Pages: []string{page.ID}, Monitors: []string{monitor.ID}, Tags: []string{"db", "prod"}, Severities: []allswell.Impact{allswell.ImpactMajor},
 		},
 		QuietHours: &alert.QuietHours{Zone: "Europe/Berlin", From: 22 * 60, Until: 7*60 + 30, Days: []alert.Weekday{"sat"}, Target: alert.Target{ChannelIDs: []string{boss}}},
 		Escalation: []alert.Step{{After: 10 * time.Minute, Target: alert.Target{ChannelIDs: []string{boss}}}, {After: time.Hour, Target: alert.Target{OnCallIDs: []string{schedule.ID}}}},
-	})
+	}))
 	ok(err)
 	now := time.Now().UTC().Truncate(time.Second)
-	silence, err := v.store.CreateSilence(ctx, actor, alert.Silence{Filter: rule.Filter, Comment: "Moving\n\tdisks", StartsAt: now.Add(time.Hour), EndsAt: now.Add(5*time.Hour + 3*time.Second)})
+	silence, err := v.store.Silences().Create(ctx, actor, "", resource.Silence.From(alert.Silence{Filter: rule.Filter, Comment: "Moving\n\tdisks", StartsAt: now.Add(time.Hour), EndsAt: now.Add(5*time.Hour + 3*time.Second)}))
 	ok(err)
 	channel, err := v.store.CreateAlertChannel(ctx, actor, alert.Channel{
 		Type: "ntfy", Name: "Push", Enabled: false, Config: json.RawMessage(`{"server_url":"https://ntfy.example.com"}`), Secrets: map[string]json.RawMessage{"topic": json.RawMessage(`"t"`)},
@@ -218,14 +218,14 @@ func (v *visitor) formCases() map[string]formCase {
 			"name": {"New"}, "zone": {"UTC"}, "hand_over_day": {"sun"}, "hand_over_at": {"00:00"}, "starts_on": {"2026-11-27"},
 			"participants.0.name": {"Anna"}, "participants.1.channels": {boss},
 		}, map[string]string{"participants.0.name": "Participants", "participants.1.channels": "Participants"}},
-		"a rule": {"/admin/alert-rules/" + rule.ID, func() any { return must(v.store.AlertRule(ctx, actor, rule.ID)) }, map[string][]string{
+		"a rule": {"/admin/alert-rules/" + rule.ID, func() any { return must(v.store.AlertRules().Get(ctx, actor, "", rule.ID)) }, map[string][]string{
 			"name": {"New"}, "targets": {boss}, "delay": {""}, "repeat": {"1h"}, "step.0.after": {"11m"}, "step.1.targets": {phone}, "quiet_hours.from": {"21:00"}, "quiet_hours.until": {"06:00"},
 			"quiet_hours.zone": {"UTC"}, "quiet_hours.days": {"mon", "sun"}, "quiet_hours.targets": nil,
 		}, map[string]string{
-			"targets": "channel_ids on_call_ids", "step.0.after": "Escalation", "step.1.targets": "Escalation", "quiet_hours.from": "QuietHours", "quiet_hours.until": "QuietHours",
+			"targets": "ChannelIDs OnCallIDs", "step.0.after": "Escalation", "step.1.targets": "Escalation", "quiet_hours.from": "QuietHours", "quiet_hours.until": "QuietHours",
 			"quiet_hours.zone": "QuietHours", "quiet_hours.days": "QuietHours", "quiet_hours.targets": "QuietHours",
 		}},
-		"a silence": {"/admin/silences/" + silence.ID, func() any { return must(v.store.Silence(ctx, actor, silence.ID)) }, map[string][]string{
+		"a silence": {"/admin/silences/" + silence.ID, func() any { return must(v.store.Silences().Get(ctx, actor, "", silence.ID)) }, map[string][]string{
 			"comment": {"Other"}, "starts_at": clock(now.Add(2 * time.Hour)), "ends_at": clock(now.Add(6 * time.Hour)),
 		}, nil},
 		"a channel": {"/admin/channels/" + channel.ID, func() any { return must(v.store.AlertChannelWithSecrets(ctx, actor, channel.ID)) }, map[string][]string{

@@ -116,7 +116,7 @@ func (v *visitor) formPaths() (all []string) {
 	subscriber, err := v.store.CreateSubscriber(ctx, actor, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://hooks.example.com/status"})
 	ok(err)
 	channel := v.phone("Phone", true)
-	rule, err := v.store.CreateAlertRule(ctx, actor, alert.Rule{Name: "All", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{channel}}})
+	rule, err := v.store.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(alert.Rule{Name: "All", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{channel}}}))
 	ok(err)
 	schedule, err := v.store.CreateOnCall(ctx, actor, alert.OnCall{Name: "Ops", Zone: "UTC", HandOverDay: "mon", Participants: []alert.Participant{{Name: "Ann", ChannelIDs: []string{channel}}}})
 	ok(err)

@@ -49,7 +49,7 @@ type onCallListScreen struct {
 
 // onCallRows completes schedules with what rules and channels say of them.
 func (v *visit) onCallRows(schedules ...alert.OnCall) (rows []onCallRow, err error) {
-	rules, _, err := v.store.AlertRules(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: alert.MaxRules})
+	rules, _, err := v.store.AlertRules().List(v.r.Context(), v.actor(), "", store.Filter{}, store.Pagination{Page: 1, PerPage: alert.MaxRules})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // onCallFormScreen is the data of the template on_call_form.
@@ -43,8 +44,8 @@ type participantRow struct {
 // blankRows is how many participants a form offers to add.
 const blankRows = 2
 
-// weekdayNames are the names of alert.Weekdays.
-var weekdayNames = map[alert.Weekday]string{"mon": "Monday", "tue": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "fri": "Friday", "sat": "Saturday", "sun": "Sunday"}
+// weekdayOptions are the days of the week, to choose from.
+func weekdayOptions() []option { return fieldOf(resource.QuietHours.Infos("days")[0]).Options }
 
 // onCallValues returns the values of the form of a schedule.
 func onCallValues(o alert.OnCall) url.Values {

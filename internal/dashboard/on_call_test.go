@@ -11,6 +11,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // phone creates a channel.
@@ -42,7 +43,7 @@ func TestOnCallScreens(t *testing.T) {
 		if err != nil || len(o.Participants) != 2 || o.Participants[0].Name != "Ann" {
 			t.Fatalf("%+v, %v", o, err)
 		}
-		if _, err := s.store.CreateAlertRule(t.Context(), owner.actor(), alert.Rule{Name: "All", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{OnCallIDs: []string{o.ID}}}); err != nil {
+		if _, err := s.store.AlertRules().Create(t.Context(), owner.actor(), "", resource.AlertRule.From(alert.Rule{Name: "All", Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{OnCallIDs: []string{o.ID}}})); err != nil {
 			t.Fatal(err)
 		}
 		owner.wants(owner.get(path), http.StatusOK, "<bdi>Ann</bdi> is on call", "then <bdi>Bob</bdi>", "Bob has no channel that is enabled", "The rule <bdi>All</bdi> needs it.", "/admin/on-call.ics?key="+o.CalendarKey, `aria-current="date"`)

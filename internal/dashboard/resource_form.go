@@ -99,6 +99,8 @@ func fieldOf(i fields.Info) field {
 		x.Type, x.Rows = "textarea", 3
 	}
 	switch i.Kind {
+	case fields.KindLines:
+		x.Type, x.Rows = "textarea", 2
 	case fields.KindTime:
 		x.Type = "datetime-local"
 	case fields.KindDuration:
@@ -108,9 +110,9 @@ func fieldOf(i fields.Info) field {
 		if i.None != "" {
 			x.Options = []option{{Label: i.None}}
 		}
-		for _, o := range i.Options {
-			x.Options = append(x.Options, option{Value: o.Value, Label: o.Label})
-		}
+	}
+	for _, o := range i.Options {
+		x.Options = append(x.Options, option{Value: o.Value, Label: o.Label})
 	}
 	return x
 }

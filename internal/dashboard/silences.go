@@ -4,12 +4,13 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
+	"github.com/allswell/allswell/internal/store"
 )
 
 const silencesPath = Path + "/silences"
@@ -32,13 +33,14 @@ type silenceRow struct {
 func (v *visit) showSilences() error {
 	query := v.r.URL.Query()
 	r, ended := pagination(query), query.Get("ended") == "true"
-	all, total, err := v.store.Silences(v.r.Context(), v.actor(), ended, r)
-	if err != nil {
-		return err
-	}
-	kept := url.Values{}
+	kept, filter := url.Values{}, store.Filter{EndsAfter: v.now()}
 	if ended {
 		kept.Set("ended", "true")
+		filter = store.Filter{}
+	}
+	all, total, err := v.store.Silences().List(v.r.Context(), v.actor(), "", filter, r)
+	if err != nil {
+		return err
 	}
 	s := silencesScreen{
 		Ended: ended, Pager: newPager(silencesPath, kept, r, len(all), total), CanEdit: v.may(rights.SilenceChange),
@@ -99,9 +101,7 @@ func (v *visit) showNewSilence() error {
 	if err != nil {
 		return err
 	}
-	values := filterValues(filter)
-	values.Set("zone", zone.String())
-	values.Set("ends_at", v.now().In(zone).Add(time.Hour).Format(clockLayout))
+	values := silenceValues(alert.Silence{Filter: filter, EndsAt: v.now().Add(time.Hour)}, zone)
 	return v.answerSilence(http.StatusOK, newForm(values), alert.Silence{}, false)
 }
 
@@ -128,11 +128,8 @@ func (f *form) zone() *time.Location {
 
 // silenceValues returns the values of the form of a silence.
 func silenceValues(s alert.Silence, zone *time.Location) url.Values {
-	values := filterValues(s.Filter)
+	values := resource.Silence.FormValues(s, zone)
 	values.Set("zone", zone.String())
-	values.Set("comment", s.Comment)
-	values.Set("starts_at", s.StartsAt.In(zone).Format(clockLayout))
-	values.Set("ends_at", s.EndsAt.In(zone).Format(clockLayout))
 	return values
 }
 
@@ -148,67 +145,48 @@ func (v *visit) answerSilence(status int, f *form, silence alert.Silence, confli
 	title, from := "New silence", "Empty: now. "
 	if silence.ID != "" {
 		title, from = "Silence", ""
-		s.Path, s.Tag, s.Over = silencesPath+"/"+silence.ID, f.version("tag", allswell.EntityTag(silence), conflict), !silence.EndsAt.After(v.now())
+		s.Path, s.Tag, s.Over = silencesPath+"/"+silence.ID, f.version("tag", allswell.EntityTag(resource.Silence.Audited(silence)), conflict), !silence.EndsAt.After(v.now())
 	}
-	s.From = f.draw(field{
-		Name: "starts_at", Label: "From", Type: "datetime-local", Bare: true,
-		Hint: from + "In the zone " + f.zone().String() + ".",
-	})
-	s.Until = f.draw(field{Name: "ends_at", Label: "Until", Type: "datetime-local"})
-	s.Comment = f.draw(field{
-		Name: "comment", Label: "Why", Type: "textarea", Rows: 2, Optional: true, Placeholder: "Restore test",
-	})
+	starts := fieldOf(resource.Silence.Infos("starts_at")[0])
+	starts.Bare, starts.Hint = true, from+"In the zone "+f.zone().String()+"."
+	s.From, s.Until, s.Comment = f.draw(starts), f.draw(fieldOf(resource.Silence.Infos("ends_at")[0])), f.draw(fieldOf(resource.Silence.Infos("comment")[0]))
 	s.Everything = f.draw(field{Name: "everything"})
 	return v.show(status, "silence", title, s)
 }
 
-// readSilence returns the silence that was typed, on the basis of one as it is.
-func (v *visit) readSilence(f *form, s alert.Silence) alert.Silence {
-	zone := f.zone()
-	saved := silenceValues(s, zone)
-	s.Filter = f.alertFilter()
-	f.values.Set("comment", strings.ReplaceAll(f.Value("comment"), "\r\n", "\n"))
-	if comment := f.Value("comment"); comment != s.Comment {
-		s.Comment = strings.TrimSpace(comment)
-	}
-	for name, to := range map[string]*time.Time{"starts_at": &s.StartsAt, "ends_at": &s.EndsAt} {
-		if s.ID == "" || f.Value(name) != saved.Get(name) { // the form has no seconds
-			*to = f.moment(name, zone, v.now())
+// readSilence returns the change of a silence that was typed; saved is zero for a new one. If nothing limits it then, that
+// must be confirmed, unless that was so before.
+func (v *visit) readSilence(f *form, saved alert.Silence) func(*alert.Silence) error {
+	typed := resource.Silence.ReadForm(saved, f.withEmpty(filterFields...), f.zone(), v.now())
+	return func(s *alert.Silence) error {
+		err := typed(s)
+		var bad allswell.ValidationError
+		if s.MatchesAll() && f.Value("everything") != "yes" && (saved.ID == "" || !saved.MatchesAll()) {
+			bad.Add("everything", "Nothing is chosen, so nobody is notified of any alert of this workspace until the end.")
 		}
-	}
-	return s
-}
-
-// checkEverything asks for a confirmation if nothing limits the input, unless that is so already.
-func (f *form) checkEverything(typed, saved alert.Silence) {
-	if typed.Filter.MatchesAll() && f.Value("everything") != "yes" && (saved.ID == "" || !saved.Filter.MatchesAll()) {
-		f.refuse("everything", "Nothing is chosen, so nobody is notified of any alert of this workspace until the end.")
+		if saved.ID != "" && f.Value("starts_at") == "" {
+			bad.Add("starts_at", allswell.Required)
+		}
+		return allswell.JoinInvalid(err, bad.Err())
 	}
 }
 
 // createSilence creates a silence.
 func (v *visit) createSilence() error {
 	f := newForm(v.r.PostForm)
-	s := v.readSilence(f, alert.Silence{})
-	if f.Value("ends_at") == "" {
-		f.refuse("ends_at", allswell.Required)
-	}
-	f.checkEverything(s, alert.Silence{})
-	if !f.HasErrors() {
-		_, err := v.store.CreateSilence(v.r.Context(), v.actor(), s)
-		if err != nil && !f.refused(err) {
-			return err
-		}
-	}
-	if f.HasErrors() {
+	_, err := v.store.Silences().Create(v.r.Context(), v.actor(), "", v.readSilence(f, alert.Silence{}))
+	if f.refused(err) {
 		return v.answerSilence(http.StatusUnprocessableEntity, f, alert.Silence{}, false)
+	}
+	if err != nil {
+		return err
 	}
 	return v.redirect(silencesPath)
 }
 
 // showSilence shows the form of a silence as it is.
 func (v *visit) showSilence() error {
-	s, err := v.store.Silence(v.r.Context(), v.actor(), v.r.PathValue("silence"))
+	s, err := v.store.Silences().Get(v.r.Context(), v.actor(), "", v.r.PathValue("silence"))
 	if err != nil {
 		return err
 	}
@@ -222,26 +200,13 @@ func (v *visit) showSilence() error {
 // editSilence saves a silence, unless somebody else has changed it since the form was shown.
 func (v *visit) editSilence() error {
 	f := newForm(v.r.PostForm)
-	s, err := v.store.Silence(v.r.Context(), v.actor(), v.r.PathValue("silence"))
+	s, err := v.store.Silences().Get(v.r.Context(), v.actor(), "", v.r.PathValue("silence"))
 	if err != nil {
 		return err
 	}
-	typed := v.readSilence(f, s)
-	for _, name := range []string{"starts_at", "ends_at"} {
-		if f.Value(name) == "" {
-			f.refuse(name, allswell.Required)
-		}
-	}
-	f.checkEverything(typed, s)
-	if !f.HasErrors() {
-		_, err = v.store.ChangeSilence(v.r.Context(), v.actor(), s.ID, allswell.Precondition{Tags: []string{f.Value("tag")}}, func(now *alert.Silence) error {
-			now.Filter, now.Comment, now.StartsAt, now.EndsAt = typed.Filter, typed.Comment, typed.StartsAt, typed.EndsAt
-			return nil
-		})
-		f.refused(err)
-	}
+	_, err = v.store.Silences().Change(v.r.Context(), v.actor(), "", s.ID, v.readSilence(f, s), allswell.Precondition{Tags: []string{f.Value("tag")}})
 	switch {
-	case f.HasErrors():
+	case f.refused(err):
 		return v.answerSilence(http.StatusUnprocessableEntity, f, s, false)
 	case errors.Is(err, allswell.ErrPreconditionFailed):
 		f.saved = silenceValues(s, f.zone())
@@ -254,7 +219,7 @@ func (v *visit) editSilence() error {
 
 // endSilence ends a silence now.
 func (v *visit) endSilence() error {
-	if err := v.store.EndSilence(v.r.Context(), v.actor(), v.r.PathValue("silence"), allswell.Precondition{}); err != nil {
+	if err := v.store.Silences().Delete(v.r.Context(), v.actor(), "", v.r.PathValue("silence"), allswell.Precondition{}); err != nil {
 		return err
 	}
 	return v.redirect(silencesPath)

@@ -28,6 +28,9 @@ func (r *Resource[T]) Describe() Description {
 	return d
 }
 
+// IsPart reports whether it describes objects within others.
+func (d Description) IsPart() bool { return d.Calls != nil && len(d.Calls) == 0 }
+
 // PartsOf returns the descriptions of the objects within those of resources, each once.
 func PartsOf(descriptions []Description) (parts []Description) {
 	for _, d := range descriptions {

@@ -23,6 +23,7 @@ type Kind string
 const (
 	KindID       Kind = "id"       // a string that the service gives
 	KindLine     Kind = "line"     // a string of one line, in which no character disrupts the text around it
+	KindLines    Kind = "lines"    // a string with line breaks and tabs, in which no other character disrupts the text around it
 	KindText     Kind = "text"     // a string
 	KindMarkdown Kind = "markdown" // a string with lines of Markdown
 	KindChoice   Kind = "choice"   // one of some strings
@@ -243,7 +244,7 @@ func (f *Field[T]) complete() error {
 		return errors.New("Doc or Form is missing")
 	case i.Kind == KindInteger && i.Least >= i.Most:
 		return errors.New("Between is missing")
-	case slices.Contains([]Kind{KindLine, KindText, KindMarkdown}, i.Kind) && i.Max == 0:
+	case slices.Contains([]Kind{KindLine, KindLines, KindText, KindMarkdown}, i.Kind) && i.Max == 0:
 		return errors.New("Max is missing")
 	case (i.Kind == KindChoice || i.Kind == KindChoices) && len(i.Options) == 0:
 		return errors.New("it has no options")

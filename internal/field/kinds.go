@@ -24,6 +24,18 @@ func Line[T any](name string, at func(*T) *string) *Field[T] {
 	return newField(Info{Name: name, Kind: KindLine}, at, texts[string]())
 }
 
+// Lines is a comment, which may have line breaks and tabs. Line breaks are line feeds.
+func Lines[T any](name string, at func(*T) *string) *Field[T] {
+	c := texts[string]()
+	c.read = func(o *jsonobject.Object, name string) *string {
+		if text := o.Text(name); text != nil {
+			return new(strings.ReplaceAll(*text, "\r\n", "\n"))
+		}
+		return nil
+	}
+	return newField(Info{Name: name, Kind: KindLines}, at, c)
+}
+
 // Text is a text.
 func Text[T any](name string, at func(*T) *string) *Field[T] {
 	return newField(Info{Name: name, Kind: KindText}, at, texts[string]())
@@ -133,6 +145,8 @@ func texts[V ~string]() codec[V] {
 			switch {
 			case i.Kind == KindLine:
 				allswell.CheckLine(bad, i.Name, string(v), i.Max)
+			case i.Kind == KindLines:
+				allswell.CheckLines(bad, i.Name, string(v), i.Max)
 			case i.Required:
 				allswell.CheckText(bad, i.Name, string(v), i.Max)
 			case i.Max > 0:

@@ -8,13 +8,14 @@ import (
 )
 
 // NewPart checks the description of objects within others, such as the steps of an escalation. They have no ids, and
-// change as a whole. What is wrong with their values says the Check of the field that has them: kinds check none.
+// change as a whole. Kinds do not check their values: the Check of the field that has them does, or the rules of the resource.
 func NewPart[U any](r Resource[U]) *Resource[U] {
 	for _, f := range r.Fields {
 		if err := f.complete(); err != nil {
 			panic(fmt.Sprintf("the field %s of the %s: %v", f.info.Name, r.Noun, err))
 		}
 	}
+	r.Calls = []string{}
 	return &r
 }
 
@@ -52,6 +53,7 @@ func Parts[T, U any](name string, most int, of *Resource[U], at func(*T) *[]U) *
 			}
 			return &all
 		},
+		check: checkItems[U],
 	})
 }
 

@@ -276,8 +276,8 @@ func (c *session) enabledRules(workspaceID string) ([]alert.Rule, error) {
 
 // allRules returns the rules of a workspace, the oldest first.
 func (c *session) allRules(workspaceID string) ([]alert.Rule, error) {
-	return database.Query(c.Session, scanAlertRule,
-		`SELECT `+alertRuleColumns+` FROM alert_rules WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
+	return database.Query(c.Session, alertRules.scan,
+		`SELECT `+alertRules.selected+` FROM alert_rules WHERE workspace_id = $1 ORDER BY created_at, id`, workspaceID)
 }
 
 func (a *advance) silencesOf(workspaceID string) ([]alert.Silence, error) {
@@ -286,8 +286,8 @@ func (a *advance) silencesOf(workspaceID string) ([]alert.Silence, error) {
 
 // silencesAfter returns the silences of a workspace that end after an instant.
 func (c *session) silencesAfter(workspaceID string, at time.Time) ([]alert.Silence, error) {
-	return database.Query(c.Session, scanSilence,
-		`SELECT `+silenceColumns+` FROM silences WHERE workspace_id = $1 AND ends_at > $2`, workspaceID, millis(at))
+	return database.Query(c.Session, silencesTable.scan,
+		`SELECT `+silencesTable.selected+` FROM silences WHERE workspace_id = $1 AND ends_at > $2`, workspaceID, millis(at))
 }
 
 func (a *advance) onCallOf(workspaceID string) ([]alert.OnCall, error) {
@@ -368,58 +368,6 @@ func (t *tx) addNotice(n newNotice) (bool, error) {
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		allswell.NewID(alert.PrefixNotice, t.Now), n.alertID, n.channelID, string(n.kind), nullIfEmpty(n.ruleID), millis(t.Now), millis(n.decidedAt), nullIfEmpty(n.fallbackFor))
 	return err == nil, err
-}
-
-const alertRuleColumns = `id, workspace_id, name, enabled, rule, created_at, updated_at`
-
-// ruleJSON is the stored form of what a rule says.
-type ruleJSON struct {
-	alert.Filter
-	alert.Target
-	Delay      int64             `json:"delay,omitzero"` // seconds, as are all durations
-	Repeat     int64             `json:"repeat,omitzero"`
-	QuietHours *alert.QuietHours `json:"quiet_hours,omitempty"`
-	Escalation []stepJSON        `json:"escalation,omitempty"`
-}
-
-type stepJSON struct {
-	After int64 `json:"after"`
-	alert.Target
-}
-
-func scanAlertRule(row database.Row) (r alert.Rule, err error) {
-	var data string
-	var stored ruleJSON
-	if err = row.Scan(&r.ID, &r.WorkspaceID, &r.Name, &r.Enabled, &data, instant{&r.CreatedAt}, instant{&r.UpdatedAt}); err != nil {
-		return
-	}
-	err = json.Unmarshal([]byte(data), &stored)
-	r.Filter, r.Target, r.QuietHours = stored.Filter, stored.Target, stored.QuietHours
-	r.Delay, r.Repeat = time.Duration(stored.Delay)*time.Second, time.Duration(stored.Repeat)*time.Second
-	for _, s := range stored.Escalation {
-		r.Escalation = append(r.Escalation, alert.Step{After: time.Duration(s.After) * time.Second, Target: s.Target})
-	}
-	return
-}
-
-// storedRule returns what scanAlertRule reads.
-func storedRule(r alert.Rule) (string, error) {
-	stored := ruleJSON{Filter: r.Filter, Target: r.Target, Delay: int64(r.Delay / time.Second), Repeat: int64(r.Repeat / time.Second), QuietHours: r.QuietHours}
-	for _, s := range r.Escalation {
-		stored.Escalation = append(stored.Escalation, stepJSON{int64(s.After / time.Second), s.Target})
-	}
-	data, err := json.Marshal(stored)
-	return string(data), err
-}
-
-const silenceColumns = `id, workspace_id, filter, comment, starts_at, ends_at, created_by, created_at, updated_at`
-
-func scanSilence(row database.Row) (s alert.Silence, err error) {
-	var filter string
-	if err = row.Scan(&s.ID, &s.WorkspaceID, &filter, &s.Comment, instant{&s.StartsAt}, instant{&s.EndsAt}, &s.CreatedBy, instant{&s.CreatedAt}, instant{&s.UpdatedAt}); err != nil {
-		return
-	}
-	return s, json.Unmarshal([]byte(filter), &s.Filter)
 }
 
 const onCallColumns = `id, workspace_id, slug, name, schedule, calendar_key, created_at, updated_at`

@@ -7,6 +7,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -19,7 +20,7 @@ func TestHistoryOfDeletedChannels(t *testing.T) {
 		job := w.quick("Shop", w.component, "")
 		w.goDown(job)
 		w.notified(time.Minute, taken)
-		w.ok(w.DeleteAlertRule(w.ctx, w.ws, r.ID, allswell.Precondition{}))
+		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", r.ID, allswell.Precondition{}))
 		w.pinged(job)
 		w.advanceAlerts() // its end waits for the channel
 		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, phone.ID, allswell.Precondition{}))
@@ -31,7 +32,7 @@ func TestHistoryOfDeletedChannels(t *testing.T) {
 				t.Errorf("the deleted channel %s: %v", ref, err)
 			}
 		}
-		_, err := w.CreateAlertRule(w.ctx, w.ws, alert.Rule{Name: "Again", Filter: alert.Filter{Events: alert.DefaultEvents}, Target: to(phone)})
+		_, err := w.AlertRules().Create(w.ctx, w.ws, "", resource.AlertRule.From(alert.Rule{Name: "Again", Filter: alert.Filter{Events: alert.DefaultEvents}, Target: to(phone)}))
 		w.refused(err, "channel_ids")
 		w.expect("the row", w.rows(`SELECT config, secret_fields, coalesce(secrets, 'none') FROM alert_channels WHERE id = '`+phone.ID+`'`), "{}|[]|none")
 		if again := w.channel("Phone"); again.ID == phone.ID {
@@ -68,7 +69,7 @@ func TestLinksOfDeletedChannels(t *testing.T) {
 		if h := must(w.AlertThread(w.ctx, key))(w); len(h.Alerts) != 1 || h.ChannelName != "Phone" {
 			t.Fatalf("%+v", h)
 		}
-		w.ok(w.DeleteAlertRule(w.ctx, w.ws, r.ID, allswell.Precondition{}))
+		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", r.ID, allswell.Precondition{}))
 		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, phone.ID, allswell.Precondition{}))
 		_, shown := w.AlertThread(w.ctx, key)
 		_, acknowledged := w.AcknowledgeThread(w.ctx, key, allswell.Actor{Kind: allswell.ActorLink})
@@ -88,7 +89,7 @@ func TestDeletedChannelIsKeptByOpenAlerts(t *testing.T) {
 		r := w.rule(to(phone))
 		w.goDown(w.quick("Shop", w.component, ""))
 		w.notified(time.Minute, taken)
-		w.ok(w.DeleteAlertRule(w.ctx, w.ws, r.ID, allswell.Precondition{}))
+		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", r.ID, allswell.Precondition{}))
 		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, phone.ID, allswell.Precondition{}))
 		w.clock.move(2 * alert.Retention)
 		w.ok(w.Prune(w.ctx))

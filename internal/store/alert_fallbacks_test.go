@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -184,15 +185,15 @@ func TestFallbackLearnsOfTheEnd(t *testing.T) {
 // TestEndedSilenceStaysEnded checks that a silence that has ended cannot be changed.
 func TestEndedSilenceStaysEnded(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		v := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(time.Hour)}))(w)
-		w.ok(w.EndSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}))
+		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(time.Hour)})))(w)
+		w.ok(w.Silences().Delete(w.ctx, w.ws, "", v.ID, allswell.Precondition{}))
 		w.clock.move(time.Minute)
-		_, err := w.ChangeSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}, func(v *alert.Silence) error { v.EndsAt = w.clock.now().Add(time.Hour); return nil })
+		_, err := w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error { v.EndsAt = w.clock.now().Add(time.Hour); return nil }, allswell.Precondition{})
 		var bad *allswell.ValidationError
 		if !errors.As(err, &bad) || len(bad.Messages()["ends_at"]) != 1 || bad.Messages()["ends_at"][0] != "The silence has ended. Create another one." {
 			t.Errorf("%v", err)
 		}
-		if v = must(w.Silence(w.ctx, w.ws, v.ID))(w); v.EndsAt.After(w.clock.now()) {
+		if v = must(w.Silences().Get(w.ctx, w.ws, "", v.ID))(w); v.EndsAt.After(w.clock.now()) {
 			t.Errorf("it ends at %s", v.EndsAt)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 )
 
 // fieldChange changes one field of an object; audited are the fields of its entry in the audit log.
@@ -91,13 +92,14 @@ func TestEveryFieldOfARuleIsKept(t *testing.T) {
 			QuietHours: &alert.QuietHours{Zone: "Europe/Berlin", From: 22*60 + 1, Until: 7*60 + 2, Days: []alert.Weekday{"mon", "sun"}, Target: people},
 			Escalation: []alert.Step{{After: 2 * time.Minute, Target: people}, {After: 3*time.Minute + time.Second, Target: to(phone)}},
 		}
-		made := must(w.CreateAlertRule(w.ctx, w.ws, full))(w)
-		full.ID, full.WorkspaceID, full.Summary, full.CreatedAt, full.UpdatedAt = made.ID, w.ws.WorkspaceID, made.Summary, w.clock.now(), w.clock.now()
-		if diff := cmp.Diff(full, must(w.AlertRule(w.ctx, w.ws, "full"))(w), cmpopts.EquateEmpty()); diff != "" || made.Summary == "" {
+		made := must(w.AlertRules().Create(w.ctx, w.ws, "", resource.AlertRule.From(full)))(w)
+		full.ID, full.WorkspaceID, full.Slug, full.Summary, full.CreatedAt, full.UpdatedAt = made.ID, w.ws.WorkspaceID, "full", made.Summary, w.clock.now(), w.clock.now()
+		if diff := cmp.Diff(full, must(w.AlertRules().Get(w.ctx, w.ws, "", "full"))(w), cmpopts.EquateEmpty()); diff != "" || made.Summary == "" {
 			w.Errorf("created with the summary %q (-want +got):\n%s", made.Summary, diff)
 		}
 		checkFields(w, map[string]fieldChange[alert.Rule]{
 			"Name":       {func(r *alert.Rule) { r.Name = "other" }, "name"},
+			"Slug":       {func(r *alert.Rule) { r.Slug = "another" }, "slug"},
 			"Enabled":    {func(r *alert.Rule) { r.Enabled = false }, "enabled"},
 			"Events":     {func(r *alert.Rule) { r.Events = []alert.Event{alert.ServiceGap} }, "events"},
 			"Pages":      {func(r *alert.Rule) { r.Pages = nil }, "pages"},
@@ -110,9 +112,9 @@ func TestEveryFieldOfARuleIsKept(t *testing.T) {
 			"Repeat":     {func(r *alert.Rule) { r.Repeat = 0 }, "repeat"},
 			"QuietHours": {func(r *alert.Rule) { q := *r.QuietHours; q.Until++; r.QuietHours = &q }, "quiet_hours"},
 			"Escalation": {func(r *alert.Rule) { r.Escalation = r.Escalation[1:] }, "escalation"},
-		}, func() (alert.Rule, error) { return w.AlertRule(w.ctx, w.ws, made.ID) },
+		}, func() (alert.Rule, error) { return w.AlertRules().Get(w.ctx, w.ws, "", made.ID) },
 			func(f func(*alert.Rule) error) (alert.Rule, error) {
-				return w.ChangeAlertRule(w.ctx, w.ws, made.ID, allswell.Precondition{}, f)
+				return w.AlertRules().Change(w.ctx, w.ws, "", made.ID, f, allswell.Precondition{})
 			}, "ID", "WorkspaceID", "Summary", "CreatedAt", "UpdatedAt")
 	})
 }
@@ -165,11 +167,11 @@ func TestEveryFieldOfASilenceIsKept(t *testing.T) {
 			Filter: alert.Filter{Events: []alert.Event{alert.MonitorDown}, Pages: []string{w.page.Slug}, Monitors: []string{w.monitor.Slug},
 				Tags: []string{"a"}, Severities: []allswell.Impact{allswell.ImpactMinor}},
 			Comment: "why", StartsAt: began.Add(time.Hour), EndsAt: began.Add(2 * time.Hour)}
-		made := must(w.CreateSilence(w.ctx, w.ws, full))(w)
+		made := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(full)))(w)
 		full.ID, full.WorkspaceID, full.CreatedBy, full.CreatedAt, full.UpdatedAt = made.ID, w.ws.WorkspaceID, w.ws.Name, w.clock.now(), w.clock.now()
 		full.Pages, full.Monitors = []string{w.page.ID}, []string{w.monitor.ID}
 		full.About = "nightly on Acme, tagged a, with the severity minor, of monitor.down"
-		got := must(w.Silence(w.ctx, w.ws, made.ID))(w)
+		got := must(w.Silences().Get(w.ctx, w.ws, "", made.ID))(w)
 		if diff := cmp.Diff(full, got); diff != "" || made.About != got.About {
 			w.Errorf("created, about %s (-want +got):\n%s", made.About, diff)
 		}
@@ -182,9 +184,9 @@ func TestEveryFieldOfASilenceIsKept(t *testing.T) {
 			"Comment":    {func(v *alert.Silence) { v.Comment = "else" }, "comment"},
 			"StartsAt":   {func(v *alert.Silence) { v.StartsAt = began.Add(90 * time.Minute) }, "starts_at"},
 			"EndsAt":     {func(v *alert.Silence) { v.EndsAt = began.Add(3 * time.Hour) }, "ends_at"},
-		}, func() (alert.Silence, error) { return w.Silence(w.ctx, w.ws, made.ID) },
+		}, func() (alert.Silence, error) { return w.Silences().Get(w.ctx, w.ws, "", made.ID) },
 			func(f func(*alert.Silence) error) (alert.Silence, error) {
-				return w.ChangeSilence(w.ctx, w.ws, made.ID, allswell.Precondition{}, f)
+				return w.Silences().Change(w.ctx, w.ws, "", made.ID, f, allswell.Precondition{})
 			}, "ID", "WorkspaceID", "About", "CreatedBy", "CreatedAt", "UpdatedAt")
 	})
 }

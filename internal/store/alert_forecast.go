@@ -235,8 +235,8 @@ func (cfg alertConfiguration) withChannels(s alert.ForecastStep) ForecastStep {
 // subjectOf returns the subject of the alert of an event.
 func (c *session) subjectOf(workspaceID string, q AlertQuestion) (s alert.Subject, err error) {
 	var bad allswell.ValidationError
-	if err := (alert.Filter{Tags: q.Tags}).Validate(); err != nil {
-		return s, err
+	if alert.CheckTags(&bad, q.Tags); len(q.Tags) > alert.MaxFilter {
+		bad.Add("tags", "may have at most %d items", alert.MaxFilter)
 	}
 	if q.Monitor != "" {
 		id, err := c.objectID("monitors", workspaceID, q.Monitor)

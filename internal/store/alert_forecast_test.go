@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -170,11 +171,11 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 	}
 	f.ok(f.DeleteMonitor(f.ctx, f.ws, m.ID))
 	for _, r := range rules {
-		f.ok(f.DeleteAlertRule(f.ctx, f.ws, r.ID, allswell.Precondition{}))
+		f.ok(f.AlertRules().Delete(f.ctx, f.ws, "", r.ID, allswell.Precondition{}))
 	}
 	for _, s := range silences {
 		if s.EndsAt.After(f.clock.now()) {
-			f.ok(f.EndSilence(f.ctx, f.ws, s.ID, allswell.Precondition{}))
+			f.ok(f.Silences().Delete(f.ctx, f.ws, "", s.ID, allswell.Precondition{}))
 		}
 	}
 }
@@ -183,7 +184,7 @@ func (f *forecastWorld) randomSilences() (all []alert.Silence) {
 	f.Helper()
 	for range f.random.IntN(3) {
 		from := f.clock.now().Add(f.duration(12 * time.Hour))
-		all = append(all, must(f.CreateSilence(f.ctx, f.ws, alert.Silence{StartsAt: from, EndsAt: from.Add(f.duration(24 * time.Hour))}))(f))
+		all = append(all, must(f.Silences().Create(f.ctx, f.ws, "", resource.Silence.From(alert.Silence{StartsAt: from, EndsAt: from.Add(f.duration(24 * time.Hour))})))(f))
 	}
 	return all
 }
@@ -311,9 +312,9 @@ func TestForecastsAreLimited(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		channel := w.channel("ops", func(*alert.Channel) {})
 		for i := range 60 {
-			if _, err := w.CreateAlertRule(t.Context(), w.ws, alert.Rule{
+			if _, err := w.AlertRules().Create(t.Context(), w.ws, "", resource.AlertRule.From(alert.Rule{
 				Name: fmt.Sprint("rule ", i), Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{channel.ID}}, Repeat: time.Minute,
-			}); err != nil {
+			})); err != nil {
 				t.Fatal(err)
 			}
 		}

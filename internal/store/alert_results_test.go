@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -139,14 +140,18 @@ func TestListOfSilences(t *testing.T) {
 		silence := func(ws allswell.Actor, comment string, from, until int) alert.Silence {
 			w.Helper()
 			w.clock.move(time.Millisecond)
-			return must(w.CreateSilence(w.ctx, ws, alert.Silence{Comment: comment,
-				StartsAt: began.Add(time.Duration(from) * time.Minute), EndsAt: began.Add(time.Duration(until) * time.Minute)}))(w)
+			return must(w.Silences().Create(w.ctx, ws, "", resource.Silence.From(alert.Silence{Comment: comment,
+				StartsAt: began.Add(time.Duration(from) * time.Minute), EndsAt: began.Add(time.Duration(until) * time.Minute)})))(w)
 		}
 		late, early, future := silence(w.ws, "late", 0, 30), silence(w.ws, "early", 0, 10), silence(w.ws, "future", 15, 20)
 		silence(other, "other", 0, 5)
 		listed := func(ended bool) (lines []string) {
 			w.Helper()
-			all, total, err := w.Silences(w.ctx, w.ws, ended, firstHundred)
+			f := store.Filter{EndsAfter: w.clock.now()}
+			if ended {
+				f = store.Filter{}
+			}
+			all, total, err := w.Silences().List(w.ctx, w.ws, "", f, firstHundred)
 			w.ok(err)
 			for _, v := range all {
 				lines = append(lines, fmt.Sprintf("%s %v-%v", v.Comment, v.StartsAt.Sub(began).Minutes(), v.EndsAt.Sub(began).Minutes()))
@@ -162,18 +167,18 @@ func TestListOfSilences(t *testing.T) {
 		w.expectInOrder("at its end", listed(false), "future 15-20", "late 0-30")
 		w.expectInOrder("all", listed(true), "early 0-10", "future 15-20", "late 0-30")
 		entries := len(w.audited())
-		w.ok(w.EndSilence(w.ctx, w.ws, early.ID, allswell.Precondition{}))
-		_, err := w.ChangeSilence(w.ctx, w.ws, early.ID, allswell.Precondition{}, func(v *alert.Silence) error { v.EndsAt = began.Add(time.Hour); return nil })
+		w.ok(w.Silences().Delete(w.ctx, w.ws, "", early.ID, allswell.Precondition{}))
+		_, err := w.Silences().Change(w.ctx, w.ws, "", early.ID, func(v *alert.Silence) error { v.EndsAt = began.Add(time.Hour); return nil }, allswell.Precondition{})
 		w.refused(err, "ends_at")
 		if got := len(w.audited()); got != entries {
 			w.Errorf("%d entries about a silence that has ended", got-entries)
 		}
-		if err := w.EndSilence(w.ctx, other, late.ID, allswell.Precondition{}); err == nil {
+		if err := w.Silences().Delete(w.ctx, other, "", late.ID, allswell.Precondition{}); err == nil {
 			w.Error("another workspace ends a silence")
 		}
 		w.clock.move(time.Second)
-		w.ok(w.EndSilence(w.ctx, w.ws, future.ID, allswell.Precondition{}))
-		w.ok(w.EndSilence(w.ctx, w.ws, late.ID, allswell.Precondition{}))
+		w.ok(w.Silences().Delete(w.ctx, w.ws, "", future.ID, allswell.Precondition{}))
+		w.ok(w.Silences().Delete(w.ctx, w.ws, "", late.ID, allswell.Precondition{}))
 		w.expectInOrder("all have ended", listed(false))
 		at := 10 + 1.0/60
 		want := []string{fmt.Sprintf("future %v-%v", at, at), fmt.Sprintf("late 0-%v", at)}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -42,11 +43,11 @@ func TestAlertsArePruned(t *testing.T) {
 // TestSilencesArePruned checks that a silence is kept until it ends, and for a time after that, however long ago it began.
 func TestSilencesArePruned(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		long := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(alert.Retention + 24*time.Hour)}))(w)
+		long := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(alert.Retention + 24*time.Hour)})))(w)
 		kept := func(what string, want int) {
 			t.Helper()
 			w.ok(w.Prune(w.ctx))
-			all, _, err := w.Silences(w.ctx, w.ws, true, firstHundred)
+			all, _, err := w.Silences().List(w.ctx, w.ws, "", store.Filter{}, firstHundred)
 			w.ok(err)
 			if len(all) != want {
 				t.Errorf("%s: %d silences, want %d", what, len(all), want)

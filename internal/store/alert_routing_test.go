@@ -12,6 +12,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -157,7 +158,7 @@ func TestHoldsOfOtherRules(t *testing.T) {
 		second := w.rule(to(phone), func(r *alert.Rule) { r.Name, r.Delay = "second", 20*time.Minute })
 		w.event(w.ws, alert.MonitorDown, "", "Shop", allswell.MonitorEventData{})
 		w.advanceAlerts()
-		silence := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(5 * time.Hour)}))(w)
+		silence := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(5 * time.Hour)})))(w)
 		began := w.clock.now()
 		w.clock.set(began.Add(10 * time.Minute))
 		w.advanceAlerts()
@@ -176,12 +177,12 @@ func TestHoldsOfOtherRules(t *testing.T) {
 		held := fmt.Sprintf("first %s 10m0s-", alert.HeldBySilence)
 		holds("both", delay, other+" false", held+"5h0m0s false")
 		w.clock.move(time.Minute)
-		must(w.ChangeAlertRule(w.ctx, w.ws, first.ID, allswell.Precondition{}, func(r *alert.Rule) error { r.Enabled = false; return nil }))(w)
+		must(w.AlertRules().Change(w.ctx, w.ws, "", first.ID, func(r *alert.Rule) error { r.Enabled = false; return nil }, allswell.Precondition{}))(w)
 		holds("the first is disabled", delay, other+" false", held+"16m0s true")
 		w.clock.move(time.Minute)
-		w.ok(w.DeleteAlertRule(w.ctx, w.ws, second.ID, allswell.Precondition{}))
+		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", second.ID, allswell.Precondition{}))
 		holds("the second is deleted", delay, fmt.Sprintf(" %s 0s-17m0s true", alert.HeldByDelay), held+"16m0s true")
-		w.ok(w.EndSilence(w.ctx, w.ws, silence.ID, allswell.Precondition{}))
+		w.ok(w.Silences().Delete(w.ctx, w.ws, "", silence.ID, allswell.Precondition{}))
 		w.expect("nobody", w.notified(time.Hour, taken))
 	})
 }
@@ -328,7 +329,7 @@ func TestGapsThatTouch(t *testing.T) {
 				other, disabled := w.otherWorkspace(), w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ServiceGap} })
 				first := alert.Channel{Type: "test", Name: "phone", Enabled: true, Config: json.RawMessage(`{}`), MaxPerMinute: 60}
 				disabled.ChannelIDs, disabled.Enabled = []string{must(w.CreateAlertChannel(w.ctx, other, first))(w).ID}, false
-				must(w.CreateAlertRule(w.ctx, other, disabled))(w)
+				must(w.AlertRules().Create(w.ctx, other, "", resource.AlertRule.From(disabled)))(w)
 				lose := func(from, to time.Duration) {
 					w.clock.set(began.Add(to))
 					w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Lost: to - from, LosingPings: true}))

@@ -1,43 +1,30 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/database"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/rights"
 )
 
-// AlertRules lists the rules of a workspace, the oldest first.
-func (s *Store) AlertRules(ctx context.Context, actor allswell.Actor, r Pagination) ([]alert.Rule, int, error) {
-	if err := rights.AlertRuleRead.CheckLimit(actor); err != nil {
-		return nil, 0, err
-	}
-	return listQuery[alert.Rule]{
-		scan: scanAlertRule, fill: (*session).summarizeRules, columns: alertRuleColumns,
-		from: `FROM alert_rules WHERE workspace_id = $1`, args: []any{actor.WorkspaceID}, order: `ORDER BY created_at, id`,
-	}.load(ctx, s, r)
+var alertRules = collection[alert.Rule]{
+	table: newTable("alert_rules", resource.AlertRule,
+		column[alert.Rule]{name: "workspace_id", at: func(r *alert.Rule) any { return &r.WorkspaceID }, fixed: true}),
+	prefix: alert.PrefixRule, order: `ORDER BY created_at, id`,
+	place: inWorkspaces("alert_rules", alert.PrefixRule, rights.AlertRuleRead, rights.AlertRuleChange,
+		func(r *alert.Rule) *string { return &r.WorkspaceID }),
+	resolve: (*tx).resolveRule, allow: (*tx).allowRule, describe: (*session).summarizeRules, saved: (*tx).ruleSaved, deletion: (*tx).ruleDeletion,
 }
 
-// AlertRule returns a rule of a workspace, given its id or name.
-func (s *Store) AlertRule(ctx context.Context, actor allswell.Actor, ref string) (alert.Rule, error) {
-	return read(ctx, s, func(c *session) (alert.Rule, error) {
-		r, err := c.alertRule(actor, ref)
-		if err != nil {
-			return r, err
-		}
-		return c.summarized(r)
-	})
-}
-
-// summarized returns a rule with its Summary.
-func (c *session) summarized(r alert.Rule) (alert.Rule, error) {
-	one := []alert.Rule{r}
-	err := c.summarizeRules(one)
-	return one[0], err
+// AlertRules returns the rules of workspaces. Lists have the oldest first. A rule is about alerts that begin after it was
+// created; one that is changed continues with those that it has begun with. One that is deleted takes no further steps;
+// notices that it has already left for channels are sent.
+func (s *Store) AlertRules() Collection[alert.Rule] {
+	return Collection[alert.Rule]{s: s, collection: alertRules}
 }
 
 // summarizeRules sets the Summary of rules of one workspace.
@@ -77,99 +64,25 @@ func (c *session) namesOf(workspaceID string, ids []string, tables ...string) (m
 	return names, nil
 }
 
-func (c *session) alertRule(actor allswell.Actor, ref string) (alert.Rule, error) {
-	if err := rights.AlertRuleRead.CheckLimit(actor); err != nil {
-		return alert.Rule{}, err
+// allowRule limits how many rules a workspace has.
+func (t *tx) allowRule(actor allswell.Actor, before, _ *alert.Rule) error {
+	if before != nil {
+		return nil
 	}
-	return database.One(c.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules
-			WHERE workspace_id = $1 AND `+idOrName(ref, alert.PrefixRule)+` = $2`, actor.WorkspaceID, ref)
+	return t.checkCount("alert_rules", actor.WorkspaceID, "rules", alert.MaxRules)
 }
 
-// CreateAlertRule creates a rule. It is about alerts that begin afterwards.
-func (s *Store) CreateAlertRule(ctx context.Context, actor allswell.Actor, r alert.Rule, save ...SaveResponse[alert.Rule]) (alert.Rule, error) {
-	r, err := writeAs(ctx, s, actor, func(t *tx) (alert.Rule, error) {
-		if err := rights.AlertRuleChange.CheckLimit(actor); err != nil {
-			return r, err
-		}
-		if err := t.lockMutex(mutexAlerts); err != nil { // so that no channel or schedule that it names is deleted meanwhile
-			return r, err
-		}
-		r.ID, r.WorkspaceID, r.CreatedAt, r.UpdatedAt = allswell.NewID(alert.PrefixRule, t.Now), actor.WorkspaceID, t.Now, t.Now
-		if err := t.validateRule(&r); err != nil {
-			return r, err
-		}
-		if err := t.checkCount("alert_rules", r.WorkspaceID, "rules", alert.MaxRules); err != nil {
-			return r, err
-		}
-		data, err := storedRule(r)
-		if err != nil {
-			return r, err
-		}
-		if _, err = t.Exec(`INSERT INTO alert_rules (id, workspace_id, name, enabled, rule, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)`,
-			r.ID, r.WorkspaceID, r.Name, r.Enabled, data, millis(t.Now)); err != nil {
-			return r, err
-		}
-		if err := t.audit(actor, allswell.AuditCreate, nil, r); err != nil {
-			return r, err
-		}
-		return t.summarized(r)
-	}, save...)
-	return r, s.nameTaken(err, "rule")
+// ruleSaved ends what a rule holds back that is disabled.
+func (t *tx) ruleSaved(before *alert.Rule, r alert.Rule) error {
+	if before == nil || r.Enabled {
+		return nil
+	}
+	return t.endHoldsOf(r)
 }
 
-// ChangeAlertRule changes a rule, given its id or name, with a function that gets the rule as it is. It continues with
-// alerts that it has begun with. The error is allswell.ErrPreconditionFailed if the rule does not meet all conditions.
-func (s *Store) ChangeAlertRule(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition, change func(*alert.Rule) error) (alert.Rule, error) {
-	r, err := writeAs(ctx, s, actor, func(t *tx) (alert.Rule, error) {
-		before, err := t.lockAlertRule(actor, id, p)
-		if err != nil {
-			return before, err
-		}
-		r := before
-		if err := change(&r); err != nil {
-			return r, err
-		}
-		r.UpdatedAt = t.Now
-		if err := t.validateRule(&r); err != nil {
-			return r, err
-		}
-		data, err := storedRule(r)
-		if err != nil {
-			return r, err
-		}
-		if _, err = t.Exec(`UPDATE alert_rules SET name = $2, enabled = $3, rule = $4, updated_at = $5 WHERE id = $1`,
-			r.ID, r.Name, r.Enabled, data, millis(t.Now)); err != nil {
-			return r, err
-		}
-		if !r.Enabled {
-			if err := t.endHoldsOf(r); err != nil {
-				return r, err
-			}
-		}
-		if err := t.audit(actor, allswell.AuditUpdate, before, r); err != nil {
-			return r, err
-		}
-		return t.summarized(r)
-	})
-	return r, s.nameTaken(err, "rule")
-}
-
-// DeleteAlertRule deletes a rule, given its id or name. It takes no further steps; notices that it has already left for
-// channels are sent.
-func (s *Store) DeleteAlertRule(ctx context.Context, actor allswell.Actor, id string, p allswell.Precondition) error {
-	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
-		r, err := t.lockAlertRule(actor, id, p)
-		if err != nil {
-			return err
-		}
-		if err := t.endHoldsOf(r); err != nil {
-			return err
-		}
-		if _, err := t.Exec(`DELETE FROM alert_rules WHERE id = $1`, r.ID); err != nil {
-			return err
-		}
-		return t.audit(actor, allswell.AuditDelete, r, nil)
-	})
+// ruleDeletion ends what a rule holds back, and returns what the audit log says of its deletion.
+func (t *tx) ruleDeletion(r alert.Rule) (allswell.Auditable, error) {
+	return resource.AlertRule.Audited(r), t.endHoldsOf(r)
 }
 
 // endHoldsOf records that a rule that is disabled or deleted holds no alerts back any more.
@@ -180,26 +93,9 @@ func (t *tx) endHoldsOf(r alert.Rule) error {
 	return err
 }
 
-// lockAlertRule loads and locks a rule, and checks that it meets all conditions.
-func (t *tx) lockAlertRule(actor allswell.Actor, ref string, p allswell.Precondition) (alert.Rule, error) {
-	if err := rights.AlertRuleChange.CheckLimit(actor); err != nil {
-		return alert.Rule{}, err
-	}
-	if err := t.lockMutex(mutexAlerts); err != nil { // so that the rule does not begin to hold an alert back meanwhile
-		return alert.Rule{}, err
-	}
-	r, err := database.One(t.Session, scanAlertRule, `SELECT `+alertRuleColumns+` FROM alert_rules
-			WHERE `+idOrName(ref, alert.PrefixRule)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, actor.WorkspaceID)
-	if err != nil {
-		return r, err
-	}
-	return r, p.Check(r)
-}
-
-// validateRule returns an *allswell.ValidationError with every invalid field. It replaces slugs of pages and monitors
-// by their ids.
-func (t *tx) validateRule(r *alert.Rule) error {
-	invalid := r.Validate()
+// resolveRule replaces slugs of pages and monitors by their ids. The error is an *allswell.ValidationError on what does not
+// exist.
+func (t *tx) resolveRule(_ allswell.Actor, r *alert.Rule) (invalid error) {
 	if err := t.resolveFilter(r.WorkspaceID, &r.Filter, &invalid); err != nil {
 		return err
 	}

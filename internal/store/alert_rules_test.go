@@ -7,6 +7,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -19,17 +20,17 @@ func TestTargetOfQuietHours(t *testing.T) {
 		r.QuietHours = &alert.QuietHours{Zone: "UTC", From: 22 * 60, Until: 7 * 60}
 		for _, target := range []alert.Target{{ChannelIDs: []string{"chn_x"}}, to(night, foreign), {OnCallIDs: []string{"onc_x"}}} {
 			r.QuietHours.Target = target
-			_, err := w.CreateAlertRule(w.ctx, w.ws, r)
+			_, err := w.AlertRules().Create(w.ctx, w.ws, "", resource.AlertRule.From(r))
 			w.refused(err, "quiet_hours")
 		}
 		r.QuietHours.Target = to(night)
-		made := must(w.CreateAlertRule(w.ctx, w.ws, r))(w)
+		made := must(w.AlertRules().Create(w.ctx, w.ws, "", resource.AlertRule.From(r)))(w)
 		if !strings.HasSuffix(made.Summary, "from 22:00 to 07:00 (UTC), notify night instead.") {
 			t.Error(made.Summary)
 		}
 		w.refused(w.DeleteAlertChannel(w.ctx, w.ws, night.ID, allswell.Precondition{}), "id")
 		must(w.AlertChannel(w.ctx, w.ws, night.ID))(w)
-		must(w.ChangeAlertRule(w.ctx, w.ws, made.ID, allswell.Precondition{}, func(r *alert.Rule) error { r.QuietHours.Target = alert.Target{}; return nil }))(w)
+		must(w.AlertRules().Change(w.ctx, w.ws, "", made.ID, func(r *alert.Rule) error { r.QuietHours.Target = alert.Target{}; return nil }, allswell.Precondition{}))(w)
 		w.ok(w.DeleteAlertChannel(w.ctx, w.ws, night.ID, allswell.Precondition{}))
 	})
 }
@@ -74,7 +75,7 @@ func TestTargetsOfRulesAreNotDeletedMeanwhile(t *testing.T) {
 		night, day := schedule("Night"), schedule("Day")
 		create := func(name string, target alert.Target) func(*store.Store) error {
 			return func(s *store.Store) error {
-				_, err := s.CreateAlertRule(w.ctx, w.ws, alert.Rule{Name: name, Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: target})
+				_, err := s.AlertRules().Create(w.ctx, w.ws, "", resource.AlertRule.From(alert.Rule{Name: name, Enabled: true, Filter: alert.Filter{Events: alert.DefaultEvents}, Target: target}))
 				return err
 			}
 		}
@@ -87,7 +88,7 @@ func TestTargetsOfRulesAreNotDeletedMeanwhile(t *testing.T) {
 		w.refused(w.overlap(create("B", alert.Target{OnCallIDs: []string{night.ID}}), deleteSchedule(night)), "id")
 		r := w.rule(to(chat))
 		w.refused(w.overlap(func(s *store.Store) error {
-			_, err := s.ChangeAlertRule(w.ctx, w.ws, r.ID, allswell.Precondition{}, func(r *alert.Rule) error { r.OnCallIDs = []string{day.ID}; return nil })
+			_, err := s.AlertRules().Change(w.ctx, w.ws, "", r.ID, func(r *alert.Rule) error { r.OnCallIDs = []string{day.ID}; return nil }, allswell.Precondition{})
 			return err
 		}, deleteSchedule(day)), "id")
 	})

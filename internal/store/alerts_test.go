@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -30,7 +31,7 @@ func (w *world) rule(to alert.Target, change ...func(*alert.Rule)) alert.Rule {
 	for _, f := range change {
 		f(&r)
 	}
-	return must(w.CreateAlertRule(w.ctx, w.ws, r))(w)
+	return must(w.AlertRules().Create(w.ctx, w.ws, "", resource.AlertRule.From(r)))(w)
 }
 
 // to is the target with channels.
@@ -232,7 +233,7 @@ func TestHoldsAreRecorded(t *testing.T) {
 				t.Errorf("step %d: %+v", i, s)
 			}
 		}
-		must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: began.Add(time.Hour)}))(w)
+		must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: began.Add(time.Hour)})))(w)
 		w.expect("silenced", w.notified(30*time.Minute, taken))
 		d = must(w.Alert(w.ctx, w.ws, all[0].ID))(w)
 		if len(d.Holds) != 2 || d.Holds[1].Reason != alert.HeldBySilence || !d.Holds[1].Until.Equal(began.Add(time.Hour)) || d.Plans[0].Held != alert.HeldBySilence || !d.Holds[0].Over || d.Holds[1].Over {
@@ -273,14 +274,14 @@ func TestDisabledRulePlansNothing(t *testing.T) {
 			}
 		}
 		enable := func(name string, enabled bool) {
-			must(w.ChangeAlertRule(w.ctx, w.ws, name, allswell.Precondition{}, func(r *alert.Rule) error { r.Enabled = enabled; return nil }))(w)
+			must(w.AlertRules().Change(w.ctx, w.ws, "", name, func(r *alert.Rule) error { r.Enabled = enabled; return nil }, allswell.Precondition{}))(w)
 		}
 		planned("both", "first", "second")
 		enable("first", false)
 		planned("one is disabled", "second")
 		enable("first", true)
 		planned("it is enabled again", "first", "second")
-		w.ok(w.DeleteAlertRule(w.ctx, w.ws, second.ID, allswell.Precondition{}))
+		w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", second.ID, allswell.Precondition{}))
 		planned("one is deleted", "first")
 		enable("first", false)
 		planned("none")
@@ -345,23 +346,23 @@ func TestTestReleasesWhatWaits(t *testing.T) {
 func TestHoldsEndEarlier(t *testing.T) {
 	for name, end := range map[string]func(w *world, alertID string, silence alert.Silence, rule alert.Rule){
 		"the silence ends": func(w *world, _ string, silence alert.Silence, _ alert.Rule) {
-			w.ok(w.EndSilence(w.ctx, w.ws, silence.ID, allswell.Precondition{}))
+			w.ok(w.Silences().Delete(w.ctx, w.ws, "", silence.ID, allswell.Precondition{}))
 		},
 		"an acknowledgement": func(w *world, alertID string, _ alert.Silence, _ alert.Rule) {
 			must(w.AcknowledgeAlert(w.ctx, w.ws, alertID))(w)
 		},
 		"the rule is deleted": func(w *world, _ string, _ alert.Silence, rule alert.Rule) {
-			w.ok(w.DeleteAlertRule(w.ctx, w.ws, rule.ID, allswell.Precondition{}))
+			w.ok(w.AlertRules().Delete(w.ctx, w.ws, "", rule.ID, allswell.Precondition{}))
 		},
 		"the rule is disabled": func(w *world, _ string, _ alert.Silence, rule alert.Rule) {
-			must(w.ChangeAlertRule(w.ctx, w.ws, rule.ID, allswell.Precondition{}, func(r *alert.Rule) error { r.Enabled = false; return nil }))(w)
+			must(w.AlertRules().Change(w.ctx, w.ws, "", rule.ID, func(r *alert.Rule) error { r.Enabled = false; return nil }, allswell.Precondition{}))(w)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
 				job := w.quick("Nightly backup", w.component, "")
 				rule := w.rule(to(w.channel("phone")), func(*alert.Rule) {})
-				silence := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(5 * time.Hour)}))(w)
+				silence := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(5 * time.Hour)})))(w)
 				w.goDown(job)
 				w.advanceAlerts()
 				all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{}, firstHundred)
@@ -440,7 +441,7 @@ func TestSilenceHoldsAlerts(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
 		w.rule(to(w.channel("phone")))
-		v := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{Filter: alert.Filter{Monitors: []string{job.Slug}}, EndsAt: w.clock.now().Add(time.Hour), Comment: "work"}))(w)
+		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{Filter: alert.Filter{Monitors: []string{job.Slug}}, EndsAt: w.clock.now().Add(time.Hour), Comment: "work"})))(w)
 		w.goDown(job)
 		w.expect("silenced", w.notified(10*time.Minute, taken))
 		all, _, err := w.Alerts(w.ctx, w.ws, store.AlertFilter{}, firstHundred)
@@ -448,7 +449,7 @@ func TestSilenceHoldsAlerts(t *testing.T) {
 		if d := must(w.Alert(w.ctx, w.ws, all[0].ID))(w); len(d.Plans) != 1 || d.Plans[0].Held != alert.HeldBySilence || !d.Plans[0].DueAt.Equal(v.EndsAt) {
 			t.Errorf("%+v", d.Plans)
 		}
-		w.ok(w.EndSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}))
+		w.ok(w.Silences().Delete(w.ctx, w.ws, "", v.ID, allswell.Precondition{}))
 		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("at its end: %q", lines)
 		}

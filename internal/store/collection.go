@@ -29,8 +29,10 @@ type collection[T any] struct {
 
 	// fill loads what is not in the table; nil: all is.
 	fill func(s *session, objects []T) error
-	// begin sets defaults of a new object that depend on what is stored; nil: there are none.
-	begin func(t *tx, v *T) error
+	// describe sets what is derived from objects of one workspace and what they name; nil: nothing is.
+	describe func(s *session, objects []T) error
+	// begin sets what a new object has of its actor, and defaults that depend on what is stored; nil: there is nothing.
+	begin func(t *tx, actor allswell.Actor, v *T) error
 	// resolve replaces references by what they name; nil: there are none. The error is an *allswell.ValidationError on
 	// those that name nothing.
 	resolve func(t *tx, actor allswell.Actor, v *T) error
@@ -48,6 +50,8 @@ type collection[T any] struct {
 	deletion func(t *tx, v T) (allswell.Auditable, error)
 	// remove deletes an object that is locked; nil: that is to delete its row.
 	remove func(t *tx, v T) error
+	// end does what a deletion does instead, also to the audit log; nil: it deletes the object.
+	end func(t *tx, actor allswell.Actor, v T) error
 }
 
 // UniqueNames returns the collection, of which Create refuses a name that another object of the same page has, if only is
@@ -64,12 +68,36 @@ func (c Collection[T]) List(ctx context.Context, actor allswell.Actor, in string
 		return nil, 0, err
 	}
 	from, args = f.from(from, args...)
-	return listQuery[T]{scan: c.scan, columns: c.selected, from: from, args: args, order: c.order, fill: c.fill}.load(ctx, c.s, r)
+	return listQuery[T]{scan: c.scan, columns: c.selected, from: from, args: args, order: c.order, fill: c.complete}.load(ctx, c.s, r)
+}
+
+// complete sets what is not in the rows of objects.
+func (c collection[T]) complete(s *session, objects []T) (err error) {
+	if c.fill != nil {
+		err = c.fill(s, objects)
+	}
+	if err == nil && c.describe != nil && len(objects) > 0 {
+		err = c.describe(s, objects)
+	}
+	return err
 }
 
 // Get returns an object.
 func (c Collection[T]) Get(ctx context.Context, actor allswell.Actor, in, ref string) (T, error) {
-	return read(ctx, c.s, func(s *session) (T, error) { return c.one(s, actor, in, ref) })
+	return read(ctx, c.s, func(s *session) (T, error) {
+		v, err := c.one(s, actor, in, ref)
+		return c.described(s, v, err)
+	})
+}
+
+// described returns an object with what is derived from it, unless err is an error.
+func (c collection[T]) described(s *session, v T, err error) (T, error) {
+	if err != nil || c.describe == nil {
+		return v, err
+	}
+	one := []T{v}
+	err = c.describe(s, one)
+	return one[0], err
 }
 
 func (c collection[T]) one(s *session, actor allswell.Actor, in, ref string) (T, error) {
@@ -123,7 +151,7 @@ func (c Collection[T]) create(t *tx, actor allswell.Actor, in, free string, chan
 	}
 	c.resource.Begin(&v, allswell.NewID(c.prefix, t.Now), t.Now)
 	if c.begin != nil {
-		err = c.begin(t, &v)
+		err = c.begin(t, actor, &v)
 	}
 	if err == nil {
 		err = c.resource.Create(&v, c.resolved(t, actor, change), t.Now)
@@ -147,7 +175,7 @@ func (c Collection[T]) create(t *tx, actor allswell.Actor, in, free string, chan
 	if err == nil {
 		err = t.audit(actor, allswell.AuditCreate, nil, c.resource.Audited(v))
 	}
-	return v, err
+	return c.described(&t.session, v, err)
 }
 
 // checkFree makes a slug for an object that should have one and has none. The error is an *allswell.ValidationError if
@@ -221,8 +249,8 @@ func (c Collection[T]) change(t *tx, actor allswell.Actor, in, ref string, chang
 	if err != nil {
 		return v, err
 	}
-	before, was := v, c.resource.Audited(v)
-	if err = p.Check(was); err == nil {
+	before := v
+	if err = p.Check(c.resource.Audited(v)); err == nil {
 		err = c.resource.Apply(&v, c.resolved(t, actor, change), t.Now)
 	}
 	if err == nil && c.allow != nil {
@@ -244,7 +272,8 @@ func (c Collection[T]) change(t *tx, actor allswell.Actor, in, ref string, chang
 	if c.audited != nil {
 		before, after = c.audited(before, after)
 	}
-	return v, t.audit(actor, allswell.AuditUpdate, c.resource.Audited(before), c.resource.Audited(after))
+	err = t.audit(actor, allswell.AuditUpdate, c.resource.Audited(before), c.resource.Audited(after))
+	return c.described(&t.session, v, err)
 }
 
 // Delete deletes an object that meets a condition; otherwise the error is allswell.ErrPreconditionFailed.
@@ -261,7 +290,10 @@ func (c Collection[T]) Delete(ctx context.Context, actor allswell.Actor, in, ref
 			return err
 		}
 		was := c.resource.Audited(v)
-		if err = p.Check(was); err == nil && c.deletion != nil {
+		if err = p.Check(was); err == nil && c.end != nil {
+			return c.end(t, actor, v)
+		}
+		if err == nil && c.deletion != nil {
 			was, err = c.deletion(t, v)
 		}
 		remove := c.delete

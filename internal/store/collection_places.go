@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/rights"
 )
 
 // place is what the objects of a resource are in: pages, or the workspace.
@@ -49,6 +50,36 @@ func onPages[T any](table string, slugs bool, page func(*T) *string) place[T] {
 		},
 		lock:     func(t *tx, _ allswell.Actor, v *T, _ string) error { return t.bumpVersion(*page(v)) },
 		siblings: func(v *T) (string, []any) { return `FROM ` + table + ` WHERE page_id = $1`, []any{*page(v)} },
+	}
+}
+
+// inWorkspaces is the place of objects that who is notified of alerts depends on: their changes wait for each other. prefix is
+// that of their ids, if they also have slugs and names; "": they have none.
+func inWorkspaces[T any](table, prefix string, read, change rights.Operation, workspace func(*T) *string) place[T] {
+	lock := func(t *tx, actor allswell.Actor) error {
+		if err := change.CheckLimit(actor); err != nil {
+			return err
+		}
+		return t.lockMutex(mutexAlerts)
+	}
+	return place[T]{
+		uniqueNames: prefix != "",
+		list: func(_ context.Context, _ *Store, actor allswell.Actor, _ string) (string, []any, error) {
+			return `FROM ` + table + ` WHERE workspace_id = $1`, []any{actor.WorkspaceID}, read.CheckLimit(actor)
+		},
+		find: func(actor allswell.Actor, _, ref string) (string, []any, error) {
+			condition := `id = $2`
+			if prefix != "" {
+				condition = refersTo(ref, prefix, 2)
+			}
+			return `WHERE workspace_id = $1 AND ` + condition, []any{actor.WorkspaceID, ref}, read.CheckLimit(actor)
+		},
+		begin: func(t *tx, actor allswell.Actor, _ string, v *T) error {
+			*workspace(v) = actor.WorkspaceID
+			return lock(t, actor)
+		},
+		lock:     func(t *tx, actor allswell.Actor, _ *T, _ string) error { return lock(t, actor) },
+		siblings: func(v *T) (string, []any) { return `FROM ` + table + ` WHERE workspace_id = $1`, []any{*workspace(v)} },
 	}
 }
 

@@ -2,8 +2,10 @@ package store_test
 
 import (
 	"context"
+	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
 	"github.com/allswell/allswell/internal/field"
 	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
@@ -20,6 +22,14 @@ func init() {
 		func(x things) allswell.IncidentTemplate {
 			return allswell.IncidentTemplate{Page: x.slug, Name: "x", Title: "x"}
 		}, "page")
+	addVerbs("AlertRules", resource.AlertRule, (*store.Store).AlertRules, func(x things) string { return x.rule },
+		func(x things) alert.Rule {
+			return alert.Rule{Name: "x", Target: alert.Target{ChannelIDs: []string{x.channel}}}
+		}, "channel_ids")
+	addVerbs("Silences", resource.Silence, (*store.Store).Silences, func(x things) string { return x.silence },
+		func(x things) alert.Silence {
+			return alert.Silence{Filter: alert.Filter{Monitors: []string{x.monitor}}, EndsAt: began.Add(time.Hour)}
+		}, "monitors")
 }
 
 // addVerbs adds the methods of a collection to the verbs. id is the id of an object of another workspace, and example one

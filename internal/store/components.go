@@ -39,7 +39,7 @@ func componentPlace() place[allswell.Component] {
 }
 
 // beginComponent puts a new component after all others of its page.
-func (t *tx) beginComponent(c *allswell.Component) (err error) {
+func (t *tx) beginComponent(_ allswell.Actor, c *allswell.Component) (err error) {
 	c.Order, err = t.order(`SELECT coalesce(max(position) + 1, 0) FROM components WHERE page_id = $1`, c.PageID)
 	return err
 }

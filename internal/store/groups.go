@@ -19,7 +19,7 @@ func (s *Store) Groups() Collection[allswell.Group] {
 }
 
 // beginGroup puts a new group after all others of its page.
-func (t *tx) beginGroup(g *allswell.Group) (err error) {
+func (t *tx) beginGroup(_ allswell.Actor, g *allswell.Group) (err error) {
 	g.Order, err = t.order(`SELECT coalesce(max(position) + 1, 0) FROM component_groups WHERE page_id = $1`, g.PageID)
 	return err
 }

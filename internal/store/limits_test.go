@@ -240,8 +240,8 @@ func TestFixedLimitsOfAWorkspace(t *testing.T) {
 			create                 func(actor allswell.Actor, name string) error
 		}{
 			{"alert_rules", "name, enabled, rule", "'rule ' || i, FALSE, '{}'", alert.MaxRules, func(actor allswell.Actor, name string) error {
-				_, err := w.CreateAlertRule(w.ctx, actor, alert.Rule{Name: name, Filter: alert.Filter{Events: alert.DefaultEvents},
-					Target: alert.Target{ChannelIDs: []string{channels[actor.WorkspaceID]}}})
+				_, err := w.AlertRules().Create(w.ctx, actor, "", resource.AlertRule.From(alert.Rule{Name: name, Filter: alert.Filter{Events: alert.DefaultEvents},
+					Target: alert.Target{ChannelIDs: []string{channels[actor.WorkspaceID]}}}))
 				return err
 			}},
 			{"on_call", "name, slug, schedule, calendar_key", "'schedule ' || i, 's' || i, '{}', 'k' || i", alert.MaxOnCall, func(actor allswell.Actor, name string) error {

@@ -22,12 +22,12 @@ var operations = map[string]rights.Operation{
 	"AlertChannels": rights.ChannelRead, "ChannelMessages": rights.ChannelRead, "AlertChannel": rights.ChannelRead,
 	"AlertChannelWithSecrets": rights.ChannelRead, "PrepareTest": rights.ChannelChange, "CreateAlertChannel": rights.ChannelChange,
 	"ChangeAlertChannel": rights.ChannelChange, "DeleteAlertChannel": rights.ChannelChange,
-	"AlertRules": rights.AlertRuleRead, "AlertRule": rights.AlertRuleRead, "ForecastAlert": rights.AlertRuleRead,
-	"CreateAlertRule": rights.AlertRuleChange, "ChangeAlertRule": rights.AlertRuleChange, "DeleteAlertRule": rights.AlertRuleChange,
+	"AlertRules.List": rights.AlertRuleRead, "AlertRules.Get": rights.AlertRuleRead, "ForecastAlert": rights.AlertRuleRead,
+	"AlertRules.Create": rights.AlertRuleChange, "AlertRules.Change": rights.AlertRuleChange, "AlertRules.Put": rights.AlertRuleChange, "AlertRules.Delete": rights.AlertRuleChange,
 	"OnCallSchedules": rights.OnCallRead, "OnCallSchedule": rights.OnCallRead, "CreateOnCall": rights.OnCallChange,
 	"ChangeOnCall": rights.OnCallChange, "DeleteOnCall": rights.OnCallChange,
-	"Silences": rights.SilenceRead, "Silence": rights.SilenceRead, "CreateSilence": rights.SilenceChange,
-	"ChangeSilence": rights.SilenceChange, "EndSilence": rights.SilenceChange,
+	"Silences.List": rights.SilenceRead, "Silences.Get": rights.SilenceRead, "Silences.Create": rights.SilenceChange,
+	"Silences.Change": rights.SilenceChange, "Silences.Put": rights.SilenceChange, "Silences.Delete": rights.SilenceChange,
 }
 
 // TestPageLimits calls every verb as a token and as a member of the same workspace who are limited to another page, which

@@ -25,6 +25,7 @@ var schema = database.Schema{
 		),
 		87: hideSecretsOfChannels,
 		91: addSlugs(slugged{"incident_templates", "workspace_id", "template"}),
+		92: addSlugs(slugged{"alert_rules", "workspace_id", "rule"}),
 	},
 	Tables: []string{"monitors", "outages"},
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/resource"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -18,12 +19,12 @@ func TestSilenceEndsWhileItHoldsAnAlert(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
 		w.rule(to(w.channel("phone")))
-		v := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(24 * time.Hour), Comment: "work"}))(w)
+		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(24 * time.Hour), Comment: "work"})))(w)
 		w.goDown(job)
 		w.ok(w.overlap(func(s *store.Store) error {
 			_, _, err := s.AdvanceAlerts(w.ctx)
 			return err
-		}, func(s *store.Store) error { return s.EndSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}) }))
+		}, func(s *store.Store) error { return s.Silences().Delete(w.ctx, w.ws, "", v.ID, allswell.Precondition{}) }))
 		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("after the silence: %q", lines)
 		}
@@ -38,7 +39,7 @@ func TestChangedSilenceHoldsOn(t *testing.T) {
 		w.rule(to(w.channel("phone")))
 		began := w.clock.now()
 		silence := func(hours time.Duration, monitor allswell.Monitor) alert.Silence {
-			return must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: began.Add(hours * time.Hour), Filter: alert.Filter{Monitors: []string{monitor.ID}}}))(w)
+			return must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: began.Add(hours * time.Hour), Filter: alert.Filter{Monitors: []string{monitor.ID}}})))(w)
 		}
 		first, second := silence(5, job), silence(3, job)
 		unrelated := silence(9, other)
@@ -48,7 +49,7 @@ func TestChangedSilenceHoldsOn(t *testing.T) {
 		w.ok(err)
 		holds := func(what string, v alert.Silence, change func(*alert.Silence), until time.Time, over bool) {
 			w.clock.move(time.Minute)
-			must(w.ChangeSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}, func(v *alert.Silence) error { change(v); return nil }))(w)
+			must(w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error { change(v); return nil }, allswell.Precondition{}))(w)
 			w.advanceAlerts()
 			h := must(w.Alert(w.ctx, w.ws, all[0].ID))(w).Holds
 			if len(h) != 1 || h[0].Over != over || !h[0].Until.Equal(until) {
@@ -68,7 +69,7 @@ func TestSilenceOfAnotherWorkspace(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
 		w.rule(to(w.channel("phone")))
-		must(w.CreateSilence(w.ctx, w.otherWorkspace(), alert.Silence{EndsAt: w.clock.now().Add(24 * time.Hour)}))(w)
+		must(w.Silences().Create(w.ctx, w.otherWorkspace(), "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(24 * time.Hour)})))(w)
 		w.goDown(job)
 		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("%q", lines)
@@ -81,36 +82,35 @@ func TestSilenceIsPutOff(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("Nightly backup", w.component, "")
 		w.rule(to(w.channel("phone")))
-		v := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(24 * time.Hour)}))(w)
+		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(24 * time.Hour)})))(w)
 		w.goDown(job)
 		w.expect("silenced", w.notified(10*time.Minute, taken))
-		must(w.ChangeSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}, func(v *alert.Silence) error {
+		must(w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error {
 			v.StartsAt = w.clock.now().Add(time.Hour)
 			return nil
-		}))(w)
+		}, allswell.Precondition{}))(w)
 		if lines := w.notified(10*time.Second, taken); len(lines) != 1 || !strings.Contains(lines[0], "phone: Nightly backup is down") {
 			t.Errorf("after the silence was put off: %q", lines)
 		}
 	})
 }
 
-// TestCommentsOfSilences: line breaks are saved as line feeds, and a comment that would not be accepted today hinders
-// no other change.
+// TestCommentsOfSilences checks that a comment which would not be accepted today hinders no other change.
 func TestCommentsOfSilences(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		v := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(time.Hour), Comment: "one\r\n\ttwo"}))(w)
+		v := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(time.Hour), Comment: "one\n\ttwo"})))(w)
 		change := func(f func(*alert.Silence)) error {
-			_, err := w.ChangeSilence(w.ctx, w.ws, v.ID, allswell.Precondition{}, func(v *alert.Silence) error { f(v); return nil })
+			_, err := w.Silences().Change(w.ctx, w.ws, "", v.ID, func(v *alert.Silence) error { f(v); return nil }, allswell.Precondition{})
 			return err
 		}
 		wants := func(comment string) {
 			t.Helper()
-			if got := must(w.Silence(w.ctx, w.ws, v.ID))(w); got.Comment != comment {
+			if got := must(w.Silences().Get(w.ctx, w.ws, "", v.ID))(w); got.Comment != comment {
 				w.Errorf("the comment is %q, want %q", got.Comment, comment)
 			}
 		}
 		wants("one\n\ttwo")
-		w.ok(change(func(v *alert.Silence) { v.Comment = "three\r\nfour" }))
+		w.ok(change(func(v *alert.Silence) { v.Comment = "three\nfour" }))
 		wants("three\nfour")
 		w.run(`UPDATE silences SET comment = $2 WHERE id = $1`, v.ID, "a\u202eb")
 		w.ok(change(func(v *alert.Silence) { v.EndsAt = v.EndsAt.Add(time.Hour) }))
@@ -123,19 +123,21 @@ func TestCommentsOfSilences(t *testing.T) {
 // planned, also if it is about an instant, and that an outage which was over by then is not.
 func TestEndedSilenceReleasesInstants(t *testing.T) {
 	ended := map[string]func(w *world, s alert.Silence){
-		"ended": func(w *world, s alert.Silence) { w.ok(w.EndSilence(w.ctx, w.ws, s.ID, allswell.Precondition{})) },
+		"ended": func(w *world, s alert.Silence) {
+			w.ok(w.Silences().Delete(w.ctx, w.ws, "", s.ID, allswell.Precondition{}))
+		},
 		"shortened": func(w *world, s alert.Silence) {
-			must(w.ChangeSilence(w.ctx, w.ws, s.ID, allswell.Precondition{}, func(s *alert.Silence) error {
+			must(w.Silences().Change(w.ctx, w.ws, "", s.ID, func(s *alert.Silence) error {
 				s.EndsAt = w.clock.now().Add(time.Minute)
 				return nil
-			}))(w)
+			}, allswell.Precondition{}))(w)
 		},
 	}
 	for name, end := range ended {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
 				w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.MonitorDown, alert.MonitorUp} })
-				silence := must(w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(5 * time.Hour)}))(w)
+				silence := must(w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(5 * time.Hour)})))(w)
 				job := w.quick("Nightly backup", w.component, "")
 				w.goDown(job)
 				w.expect("silenced", w.notified(time.Minute, taken))
@@ -166,7 +168,7 @@ func TestSilencesAreLimited(t *testing.T) {
 			w.ok(err)
 		}
 		create := func() (alert.Silence, error) {
-			return w.CreateSilence(w.ctx, w.ws, alert.Silence{EndsAt: w.clock.now().Add(time.Hour)})
+			return w.Silences().Create(w.ctx, w.ws, "", resource.Silence.From(alert.Silence{EndsAt: w.clock.now().Add(time.Hour)}))
 		}
 		add("ended", alert.MaxSilences, w.clock.now())
 		add("lasting", alert.MaxSilences-1, w.clock.now().Add(time.Hour))
@@ -176,7 +178,7 @@ func TestSilencesAreLimited(t *testing.T) {
 		if !errors.As(err, &bad) || len(bad.Messages()["ends_at"]) != 1 {
 			t.Errorf("one more: %v", err)
 		}
-		w.ok(w.EndSilence(w.ctx, w.ws, last.ID, allswell.Precondition{}))
+		w.ok(w.Silences().Delete(w.ctx, w.ws, "", last.ID, allswell.Precondition{}))
 		must(create())(w)
 	})
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
@@ -13,6 +14,7 @@ import (
 type Filter struct {
 	Slug, Name string
 	Hidden     *bool // of components; nil: all
+	EndsAfter  time.Time
 }
 
 // from adds the filter's conditions to a statement that takes args.
@@ -25,6 +27,9 @@ func (f Filter) from(statement string, args ...any) (string, []any) {
 	}
 	if f.Hidden != nil {
 		statement, args = withCondition(statement, args, `hidden = $%d`, *f.Hidden)
+	}
+	if !f.EndsAfter.IsZero() {
+		statement, args = withCondition(statement, args, `ends_at > $%d`, millis(f.EndsAfter))
 	}
 	return statement, args
 }

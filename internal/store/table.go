@@ -32,8 +32,13 @@ type column[T any] struct {
 // newTable returns the table of a resource, which has a column for each field, and others.
 func newTable[T any](name string, r *field.Resource[T], others ...column[T]) *table[T] {
 	columns := others
+	packedBefore := ""
 	for _, f := range r.Fields {
 		info := f.Info()
+		if name := info.Packed; name != "" && name != packedBefore {
+			packedBefore = name
+			columns = append(columns, column[T]{name: name, at: func(v *T) any { return packed[T]{r, name, v} }})
+		}
 		if name := info.Column(); name != "" {
 			columns = append(columns, column[T]{
 				name: name, at: f.Pointer, fixed: info.Kind == field.KindID || info.Name == "created_at",
@@ -98,6 +103,24 @@ func (t *table[T]) update(tx *tx, v *T) error {
 func (t *table[T]) delete(tx *tx, v T) error {
 	n, err := tx.Exec(`DELETE FROM `+t.name+` WHERE id = $1`, t.id(v))
 	return requireRow(n, err)
+}
+
+// packed is the JSON object of a column with several fields.
+type packed[T any] struct {
+	resource *field.Resource[T]
+	column   string
+	object   *T
+}
+
+func (p packed[T]) parameter() any { return p.resource.Pack(p.column, p.object) }
+
+// Scan sets the fields.
+func (p packed[T]) Scan(from any) error {
+	var text sql.NullString
+	if err := text.Scan(from); err != nil {
+		return err
+	}
+	return p.resource.Unpack(p.column, text.String, p.object)
 }
 
 // stored is a value with a stored form of its own, which it also scans.

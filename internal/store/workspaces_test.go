@@ -158,25 +158,6 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"DeleteAlertChannel": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteAlertChannel(ctx, ws, x.channel, allswell.Precondition{})
 	},
-	"AlertRules": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		all, _, err := s.AlertRules(ctx, ws, firstHundred)
-		return none(len(all), err, false)
-	},
-	"AlertRule": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.AlertRule(ctx, ws, x.rule)
-		return err
-	},
-	"CreateAlertRule": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CreateAlertRule(ctx, ws, alert.Rule{Name: "x", Filter: alert.Filter{Events: alert.DefaultEvents}, Target: alert.Target{ChannelIDs: []string{x.channel}}})
-		return refused(err, "channel_ids")
-	},
-	"ChangeAlertRule": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangeAlertRule(ctx, ws, x.rule, allswell.Precondition{}, func(r *alert.Rule) error { r.Name = "y"; return nil })
-		return err
-	},
-	"DeleteAlertRule": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		return s.DeleteAlertRule(ctx, ws, x.rule, allswell.Precondition{})
-	},
 	"OnCallSchedules": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		all, _, err := s.OnCallSchedules(ctx, ws, firstHundred)
 		return none(len(all), err, false)
@@ -196,28 +177,9 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"DeleteOnCall": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteOnCall(ctx, ws, x.onCall, allswell.Precondition{})
 	},
-	"Silences": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		all, _, err := s.Silences(ctx, ws, true, firstHundred)
-		return none(len(all), err, false)
-	},
 	"ForecastAlert": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ForecastAlert(ctx, ws, store.AlertQuestion{Event: alert.MonitorDown, Monitor: x.monitor})
 		return refused(err, "monitor")
-	},
-	"Silence": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.Silence(ctx, ws, x.silence)
-		return err
-	},
-	"CreateSilence": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CreateSilence(ctx, ws, alert.Silence{Filter: alert.Filter{Monitors: []string{x.monitor}}, EndsAt: began.Add(time.Hour)})
-		return refused(err, "monitors")
-	},
-	"ChangeSilence": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangeSilence(ctx, ws, x.silence, allswell.Precondition{}, func(v *alert.Silence) error { v.Comment = "y"; return nil })
-		return err
-	},
-	"EndSilence": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		return s.EndSilence(ctx, ws, x.silence, allswell.Precondition{})
 	},
 	"Alerts": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		all, _, err := s.Alerts(ctx, ws, store.AlertFilter{}, firstHundred)

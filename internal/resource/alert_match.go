@@ -1,0 +1,32 @@
+package resource
+
+import (
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/alert"
+	"github.com/allswell/allswell/internal/field"
+	"github.com/allswell/allswell/internal/i18n"
+)
+
+// matchFields describe what a rule or a silence is about. They are in one column.
+func matchFields[T any](column string, of func(*T) *alert.Filter) []*field.Field[T] {
+	return field.Packed(column, field.Within("AlertMatch", "says which alerts a rule or a silence is about",
+		field.Choices("events", func(v *T) *[]alert.Event { return &of(v).Events }, field.Options(alert.Events, alert.Event.Label)...).
+			Schema("AlertEvent").Flag("event").NoFlag("no-events").
+			Doc("Events that it is about").Empty("all events").
+			Form("Events", "", ""),
+		field.References("pages", "page", func(v *T) *[]string { return &of(v).Pages }).AtMost(alert.MaxFilter).Flag("page").NoFlag("no-pages").
+			Doc("Pages that it is about").Empty("all pages").
+			Form("Pages", "Their slugs, with commas between. Empty: all.", ""),
+		field.References("monitors", "monitor", func(v *T) *[]string { return &of(v).Monitors }).AtMost(alert.MaxFilter).Flag("monitor").NoFlag("no-monitors").
+			Doc("Monitors that it is about").Empty("all monitors").
+			Form("Monitors", "Their slugs, with commas between. Empty: all.", ""),
+		field.Texts("tags", func(v *T) *[]string { return &of(v).Tags }).AtMost(alert.MaxFilter).Flag("tag").NoFlag("no-tags").
+			Check(func(v *T, bad *allswell.ValidationError) { alert.CheckTags(bad, of(v).Tags) }).
+			Doc("Tags of monitors, one of which must match").Empty("all monitors").
+			Form("Tags of monitors", "With commas between: one of them must match. Empty: all.", ""),
+		field.Choices("severities", func(v *T) *[]allswell.Impact { return &of(v).Severities }, field.Options(allswell.Impacts, i18n.English().Impact)...).
+			Flag("severity").NoFlag("no-severities").
+			Doc("Severities that it is about").Empty("all severities").
+			Form("Severities", "", ""),
+	)...)
+}
