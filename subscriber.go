@@ -175,25 +175,23 @@ func (n NewSubscriber) Check() (NewSubscriber, error) {
 // warningsRefused is the message to an operator whose subscriber cannot be notified of warnings.
 const warningsRefused = "Only webhooks that you add are notified of warnings."
 
-// SubscriberChange is the input for changing a subscriber. Nil fields keep their values.
-type SubscriberChange struct {
-	Warnings   *bool
-	Components *[]string // ids; empty: the whole page
-}
-
-// Apply changes the subscriber, or returns a *ValidationError.
-func (s *Subscriber) Apply(ch SubscriberChange) error {
-	set(&s.Warnings, ch.Warnings)
+// Change changes the subscriber on behalf of an operator. The error is a *ValidationError.
+func (s *Subscriber) Change(change func(*Subscriber) error) error {
+	err := change(s)
 	bad := new(ValidationError)
-	if ch.Components != nil {
-		s.Components = checkChosenComponents(bad, *ch.Components)
-		s.WholePage = len(s.Components) == 0
-		if s.IncidentID != "" {
-			bad.Add("components", "A browser is only notified of the end of its incident.")
-		}
-	}
 	if s.Warnings && !s.CanAskForWarnings() {
 		bad.Add("warnings", warningsRefused)
+	}
+	return JoinInvalid(err, bad.Err())
+}
+
+// Choose sets the components of which the subscriber is notified; none: the whole page. The error is a *ValidationError.
+func (s *Subscriber) Choose(components []string) error {
+	bad := new(ValidationError)
+	s.Components = checkChosenComponents(bad, components)
+	s.WholePage = len(s.Components) == 0
+	if s.IncidentID != "" {
+		bad.Add("components", "A browser is only notified of the end of its incident.")
 	}
 	return bad.Err()
 }

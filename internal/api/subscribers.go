@@ -177,14 +177,19 @@ func (a *api) changeSubscriber(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	ch := allswell.SubscriberChange{Warnings: o.Flag("warnings")}
-	if components := o.Texts("components"); components != nil {
-		ch.Components = &components
-	}
-	if err := o.Check(nil); err != nil {
-		return store.Response{}, err
-	}
-	subscriber, err := a.store.ChangeSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), c.cond, ch)
+	warnings, components := o.Flag("warnings"), o.Texts("components")
+	invalid := o.Check(nil)
+	subscriber, err := a.store.ChangeSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), c.cond,
+		func(s *allswell.Subscriber) error {
+			err := invalid
+			if warnings != nil {
+				s.Warnings = *warnings
+			}
+			if components != nil {
+				err = allswell.JoinInvalid(err, s.Choose(components))
+			}
+			return err
+		})
 	return taggedResponse(c, subscriber, err, newSubscriberJSON)
 }
 

@@ -76,11 +76,13 @@ func (v *visit) answerSubscriber(status int, f *form, sub allswell.Subscriber, c
 func (v *visit) editSubscriber() error {
 	f := newForm(v.r.PostForm)
 	slug, id := v.r.PathValue("page"), v.r.PathValue("subscriber")
-	ch := allswell.SubscriberChange{Components: new(f.values["components"])}
-	if f.values.Has("warnings") {
-		ch.Warnings = new(f.Value("warnings") == "true")
-	}
-	_, err := v.store.ChangeSubscriber(v.r.Context(), v.actor(), slug, id, allswell.Precondition{Tags: []string{f.Value("tag")}}, ch)
+	_, err := v.store.ChangeSubscriber(v.r.Context(), v.actor(), slug, id, allswell.Precondition{Tags: []string{f.Value("tag")}},
+		func(s *allswell.Subscriber) error {
+			if f.values.Has("warnings") {
+				s.Warnings = f.Value("warnings") == "true"
+			}
+			return s.Choose(f.values["components"])
+		})
 	conflict := errors.Is(err, allswell.ErrPreconditionFailed)
 	if !f.refused(err) && !conflict {
 		return v.answerSubscribers(err, "")

@@ -110,7 +110,7 @@ func (c *session) notifications(deliveries []deliveryRow) (map[string]allswell.N
 
 // recipients loads subscribers with their addresses, by id.
 func (c *session) recipients(ids []string) (map[string]allswell.Subscriber, error) {
-	all, err := database.Query(c.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id IN EACH($1)`, list(ids))
+	all, err := database.Query(c.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers WHERE id IN EACH($1)`, list(ids))
 	byID := make(map[string]allswell.Subscriber, len(all))
 	for _, s := range all {
 		if err == nil {
@@ -304,7 +304,7 @@ func (t *tx) saveFailedDelivery(d allswell.Delivery, o allswell.SendOutcome) err
 		}
 		return t.endSubscription(d.SubscriberID, o.Reason)
 	case allswell.SendRejected:
-		sub, err := database.One(t.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1 FOR UPDATE`, d.SubscriberID)
+		sub, err := database.One(t.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers WHERE id = $1 FOR UPDATE`, d.SubscriberID)
 		if errors.Is(err, allswell.ErrNotFound) {
 			return nil
 		}

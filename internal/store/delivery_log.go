@@ -138,7 +138,7 @@ func (s *Store) RetryDelivery(
 			bad.Add("state", "A delivery that is %s cannot be tried again.", d.State)
 			return allswell.DeliveryLogEntry{}, bad.Err()
 		}
-		if sub, err := database.One(t.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1`, d.SubscriberID); errors.Is(err, allswell.ErrNotFound) || err == nil && !sub.SuspendedAt.IsZero() {
+		if sub, err := database.One(t.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers WHERE id = $1`, d.SubscriberID); errors.Is(err, allswell.ErrNotFound) || err == nil && !sub.SuspendedAt.IsZero() {
 			var bad allswell.ValidationError
 			bad.Add("state", "The subscription has ended, or is suspended.")
 			return allswell.DeliveryLogEntry{}, bad.Err()

@@ -117,7 +117,7 @@ func (s *Store) processSignUps(ctx context.Context) (more bool, err error) {
 }
 
 func (t *tx) processSignUp(r storedSignUp) error {
-	known, err := database.One(t.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers
+	known, err := database.One(t.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers
 		WHERE page_id = $1 AND channel = $2 AND target = $3 AND target_key = $4 FOR UPDATE`, r.pageID, string(r.channel), r.target, r.key)
 	if errors.Is(err, allswell.ErrNotFound) {
 		chosen, err := database.Query(t.Session, database.ScanString, `SELECT id `+choosable, r.pageID, list(r.components), "")

@@ -28,38 +28,32 @@ func (s *Store) RotateSubscriber(
 		sub.OldSecret, sub.OldSecretUntil = sub.Secret, t.Now.Add(allswell.SecretOverlap)
 		sub.Secret, sub.SecretVersions = allswell.NewWebhookSecret(), sub.SecretVersions.Changed("secret")
 		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
-		_, err = t.Exec(`UPDATE subscribers SET secret = $2, old_secret = $3, old_secret_until_at = $4, updated_at = $5,
-				secret_versions = $6 WHERE id = $1`,
-			sub.ID, sub.Secret, sub.OldSecret, millis(sub.OldSecretUntil), millis(sub.UpdatedAt),
-			versionsText(sub.SecretVersions))
-		if err == nil {
+		if err = t.saveSubscriber(sub); err == nil {
 			err = t.audit(actor, allswell.AuditRotate, before, sub)
 		}
 		return sub, err
 	}, save...)
 }
 
-// ChangeSubscriber changes a subscriber on behalf of an operator. The components are ids or slugs. Visitors' webhooks
-// and other channels cannot ask for warnings: this is an *allswell.ValidationError. Messages that are being delivered
-// to the subscriber still are after it has chosen other components or asks for no warnings.
+// ChangeSubscriber changes a subscriber on behalf of an operator: the components, by ids or slugs, and whether it asks for
+// warnings. Visitors' webhooks and other channels cannot ask for warnings: this is an *allswell.ValidationError. Messages
+// that are being delivered to the subscriber still are after it has chosen other components or asks for no warnings.
 func (s *Store) ChangeSubscriber(
-	ctx context.Context, actor allswell.Actor, slug, id string, p allswell.Precondition, ch allswell.SubscriberChange,
+	ctx context.Context, actor allswell.Actor, slug, id string, p allswell.Precondition, change func(*allswell.Subscriber) error,
 ) (allswell.Subscriber, error) {
 	return s.changeAsOperator(ctx, actor, subscriberChange{slug, id, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) (bool, error) {
 		if err := p.Check(*sub); err != nil {
 			return false, err
 		}
 		before := *sub
-		if ch.Components != nil {
-			ids, err := t.resolveComponents(sub.PageID, *ch.Components)
-			if err != nil {
-				return false, err
-			}
-			ch.Components = &ids
-		}
-		if err := sub.Apply(ch); err != nil {
+		if err := sub.Change(change); err != nil {
 			return false, err
 		}
+		ids, err := t.resolveComponents(sub.PageID, sub.Components)
+		if err != nil {
+			return false, err
+		}
+		sub.Components = slices.Compact(slices.Sorted(slices.Values(ids)))
 		chosen := sub.WholePage != before.WholePage || !slices.Equal(sub.Components, before.Components)
 		if chosen {
 			if err := t.saveChosen(*sub); err != nil {
@@ -112,9 +106,8 @@ func (s *Store) changeAsOperator(
 	}, save...)
 }
 
-// saveSubscriber saves the fields of a locked subscriber that confirmations, choices, operators and rejections change.
+// saveSubscriber saves the fields of a locked subscriber that confirmations, choices, operators, rotations and rejections
+// change.
 func (t *tx) saveSubscriber(sub allswell.Subscriber) error {
-	_, err := t.Exec(`UPDATE subscribers SET confirmed_at = $2, suspended_at = $3, suspension_reason = $4, rejections = $5, updated_at = $6, whole_page = $7, warnings = $8 WHERE id = $1`,
-		sub.ID, millis(sub.ConfirmedAt), millis(sub.SuspendedAt), nullIfEmpty(sub.SuspendedFor), sub.Rejections, millis(sub.UpdatedAt), sub.WholePage, sub.Warnings)
-	return err
+	return subscriberTable.update(t, &sub)
 }

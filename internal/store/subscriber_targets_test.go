@@ -170,7 +170,7 @@ func TestPushSubscriptions(t *testing.T) {
 		if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelPush, Target: browser.String()}); !errors.As(err, &bad) {
 			t.Errorf("an operator subscribes a browser: %v", err)
 		}
-		_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", w.value(`SELECT id FROM subscribers`), allswell.Precondition{}, allswell.SubscriberChange{Components: &[]string{w.component.ID}})
+		_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", w.value(`SELECT id FROM subscribers`), allswell.Precondition{}, choose(w.component.ID))
 		w.refused(err, "components")
 		merged := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "The cause", Message: ptr("x")}))(w)
 		must(w.MergeIncident(w.ctx, w.ws, inc.ID, merged.ID))(w)

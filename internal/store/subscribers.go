@@ -11,15 +11,35 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const subscriberColumns = `id, page_id, channel, target, key, whole_page, secret, old_secret, old_secret_until_at, secret_versions, confirmed_at,
-	suspended_at, suspension_reason, rejections, mailed_at, created_at, updated_at, warnings, added_by_operator, consent, consent_by, target_key, code, code_until_at, code_attempts, incident_id`
-
-func scanSubscriber(row database.Row) (s allswell.Subscriber, err error) {
-	err = row.Scan(&s.ID, &s.PageID, &s.Channel, &s.Target, &s.Key, &s.WholePage, text{&s.Secret}, text{&s.OldSecret}, instant{&s.OldSecretUntil}, versionsOf{&s.SecretVersions},
-		instant{&s.ConfirmedAt}, instant{&s.SuspendedAt}, text{&s.SuspendedFor}, &s.Rejections, instant{&s.MailedAt},
-		instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.Warnings, &s.AddedByOperator, text{&s.Consent}, text{&s.ConsentBy}, &s.TargetKey, text{&s.Code}, instant{&s.CodeUntil}, &s.CodeAttempts, text{&s.IncidentID})
-	return
-}
+// subscriberTable has the subscribers of pages. What only the statements that set them change is fixed.
+var subscriberTable = tableOf("subscribers", func(s allswell.Subscriber) string { return s.ID }, []column[allswell.Subscriber]{
+	{name: "id", at: func(s *allswell.Subscriber) any { return &s.ID }, fixed: true},
+	{name: "page_id", at: func(s *allswell.Subscriber) any { return &s.PageID }, fixed: true},
+	{name: "channel", at: func(s *allswell.Subscriber) any { return &s.Channel }, fixed: true},
+	{name: "target", at: func(s *allswell.Subscriber) any { return &s.Target }, fixed: true},
+	{name: "target_key", at: func(s *allswell.Subscriber) any { return &s.TargetKey }, fixed: true},
+	{name: "key", at: func(s *allswell.Subscriber) any { return &s.Key }, fixed: true},
+	{name: "whole_page", at: func(s *allswell.Subscriber) any { return &s.WholePage }},
+	{name: "warnings", at: func(s *allswell.Subscriber) any { return &s.Warnings }},
+	{name: "code", at: func(s *allswell.Subscriber) any { return &s.Code }, fixed: true, null: true},
+	{name: "code_until_at", at: func(s *allswell.Subscriber) any { return &s.CodeUntil }, fixed: true},
+	{name: "code_attempts", at: func(s *allswell.Subscriber) any { return &s.CodeAttempts }, fixed: true},
+	{name: "secret", at: func(s *allswell.Subscriber) any { return &s.Secret }, null: true},
+	{name: "old_secret", at: func(s *allswell.Subscriber) any { return &s.OldSecret }, null: true},
+	{name: "old_secret_until_at", at: func(s *allswell.Subscriber) any { return &s.OldSecretUntil }},
+	{name: "secret_versions", at: func(s *allswell.Subscriber) any { return versionsOf{&s.SecretVersions} }},
+	{name: "confirmed_at", at: func(s *allswell.Subscriber) any { return &s.ConfirmedAt }},
+	{name: "suspended_at", at: func(s *allswell.Subscriber) any { return &s.SuspendedAt }},
+	{name: "suspension_reason", at: func(s *allswell.Subscriber) any { return &s.SuspendedFor }, null: true},
+	{name: "rejections", at: func(s *allswell.Subscriber) any { return &s.Rejections }},
+	{name: "mailed_at", at: func(s *allswell.Subscriber) any { return &s.MailedAt }, fixed: true},
+	{name: "created_at", at: func(s *allswell.Subscriber) any { return &s.CreatedAt }, fixed: true},
+	{name: "updated_at", at: func(s *allswell.Subscriber) any { return &s.UpdatedAt }},
+	{name: "added_by_operator", at: func(s *allswell.Subscriber) any { return &s.AddedByOperator }, fixed: true},
+	{name: "consent", at: func(s *allswell.Subscriber) any { return &s.Consent }, fixed: true, null: true},
+	{name: "consent_by", at: func(s *allswell.Subscriber) any { return &s.ConsentBy }, fixed: true, null: true},
+	{name: "incident_id", at: func(s *allswell.Subscriber) any { return &s.IncidentID }, fixed: true, null: true},
+})
 
 // fillChosen loads the components that subscribers have chosen.
 func (c *session) fillChosen(subscribers []allswell.Subscriber) error {
@@ -42,7 +62,7 @@ func (c *session) fillChosen(subscribers []allswell.Subscriber) error {
 
 // subscriber loads the subscriber that where selects, with the chosen components.
 func (c *session) subscriber(where string, args ...any) (allswell.Subscriber, error) {
-	s, err := database.One(c.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers `+where, args...)
+	s, err := database.One(c.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers `+where, args...)
 	if err != nil {
 		return s, err
 	}
@@ -105,7 +125,7 @@ func (s *Store) Subscribers(
 		from += ` AND ` + condition
 	}
 	return listQuery[allswell.Subscriber]{
-		scan: scanSubscriber, fill: (*session).fillChosen, columns: subscriberColumns,
+		scan: subscriberTable.scan, fill: (*session).fillChosen, columns: subscriberTable.selected,
 		from: from, args: args, order: `ORDER BY created_at DESC, id DESC`,
 	}.load(ctx, s, r)
 }
@@ -132,7 +152,7 @@ func (s *Store) SubscribersBefore(
 		return nil, false, err
 	}
 	subscribers, err = read(ctx, s, func(c *session) ([]allswell.Subscriber, error) {
-		rows, err := database.Query(c.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers
+		rows, err := database.Query(c.Session, subscriberTable.scan, `SELECT `+subscriberTable.selected+` FROM subscribers
 			WHERE page_id = $1 AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`, p.ID, before, limit+1)
 		if err != nil {
 			return nil, err
@@ -249,6 +269,7 @@ func (t *tx) newSubscriber(pageID string, n allswell.NewSubscriber, byOperator b
 // saveNewSubscribers saves new subscribers, whose components are checked, and queues the requests for confirmation that
 // they need.
 func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
+	var columns []string
 	var rows, chosen, requests [][]any
 	workspaces := make(map[string]string) // by page
 	for _, sub := range subs {
@@ -256,9 +277,11 @@ func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, []any{sub.ID, sub.PageID, string(sub.Channel), target.shown, sub.Destination(), sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
-			0, millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage, sub.Warnings, sub.AddedByOperator, nullIfEmpty(sub.Consent), nullIfEmpty(sub.ConsentBy),
-			target.key, target.sealed, nullIfEmpty(sub.Code), millis(sub.CodeUntil), 0, nullIfEmpty(sub.IncidentID)})
+		stored := sub
+		stored.Target, stored.TargetKey = target.shown, target.key
+		var row []any
+		columns, row = subscriberTable.row(&stored)
+		rows = append(rows, append(row, sub.Destination(), target.sealed))
 		for _, component := range sub.Components {
 			chosen = append(chosen, []any{sub.ID, component})
 		}
@@ -272,8 +295,7 @@ func (t *tx) saveNewSubscribers(subs []allswell.Subscriber) error {
 			requests = append(requests, row)
 		}
 	}
-	err := t.insertRows(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, rejections, mailed_at, created_at, updated_at, whole_page, warnings, added_by_operator, consent, consent_by,
-		target_key, sealed_target, code, code_until_at, code_attempts, incident_id)`, rows)
+	err := t.insertRows(`INSERT INTO subscribers (`+strings.Join(append(columns, "host", "sealed_target"), ", ")+`)`, rows)
 	if err == nil {
 		err = t.insertRows(`INSERT INTO subscriber_components (subscriber_id, component_id)`, chosen)
 	}

@@ -105,7 +105,7 @@ func TestOperatorChangesComponents(t *testing.T) {
 		other := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Other"})))(w)
 		a := w.subscribe("a@example.com")
 		change := func(components ...string) (allswell.Subscriber, error) {
-			return w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, allswell.Precondition{}, allswell.SubscriberChange{Components: &components})
+			return w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, allswell.Precondition{}, choose(components...))
 		}
 		w.clock.move(time.Second)
 		if got := must(change(other.Slug))(w); got.WholePage || !slices.Equal(got.Components, []string{other.ID}) || !got.UpdatedAt.Equal(w.clock.now()) {
@@ -148,7 +148,7 @@ func TestChosenComponentIsHidden(t *testing.T) {
 		both := slices.Sorted(slices.Values([]string{other.ID, w.component.ID}))
 		for name, change := range map[string]func(components ...string) error{
 			"operator": func(components ...string) error {
-				_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, allswell.Precondition{}, allswell.SubscriberChange{Components: &components})
+				_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", a.ID, allswell.Precondition{}, choose(components...))
 				return err
 			},
 			"subscriber": func(components ...string) error {
@@ -445,4 +445,14 @@ func TestSubscribersBefore(t *testing.T) {
 			w.Errorf("read %q", got)
 		}
 	})
+}
+
+// choose returns the change by which a subscriber chooses components.
+func choose(components ...string) func(*allswell.Subscriber) error {
+	return func(s *allswell.Subscriber) error { return s.Choose(components) }
+}
+
+// askForWarnings returns the change by which a subscriber asks for warnings, or no longer does.
+func askForWarnings(on bool) func(*allswell.Subscriber) error {
+	return func(s *allswell.Subscriber) error { s.Warnings = on; return nil }
 }

@@ -73,16 +73,18 @@ func (t *table[T]) scan(row database.Row) (v T, err error) {
 
 // insert adds a row.
 func (t *table[T]) insert(tx *tx, v *T) error {
-	var names, places []string
-	var args []any
+	names, row := t.row(v)
+	return tx.insertRows(`INSERT INTO `+t.name+` (`+strings.Join(names, ", ")+`)`, [][]any{row})
+}
+
+// row returns the columns of a new row and their values.
+func (t *table[T]) row(v *T) (names []string, values []any) {
 	for _, c := range t.columns {
 		if !c.read {
-			args = append(args, parameter(c.at(v), c.null))
-			names, places = append(names, c.name), append(places, fmt.Sprintf("$%d", len(args)))
+			names, values = append(names, c.name), append(values, parameter(c.at(v), c.null))
 		}
 	}
-	_, err := tx.Exec(`INSERT INTO `+t.name+` (`+strings.Join(names, ", ")+`) VALUES (`+strings.Join(places, ", ")+`)`, args...)
-	return err
+	return names, values
 }
 
 // update saves the columns of an object that can change.

@@ -205,12 +205,12 @@ func TestNoWarningEvents(t *testing.T) {
 		sub := w.subscribe("https://example.com/hook")
 		w.ran(shortRun)
 		w.expect("nobody asks", w.warningEvents())
-		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", sub.ID, allswell.Precondition{}, allswell.SubscriberChange{Warnings: ptr(true)}))(w)
+		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", sub.ID, allswell.Precondition{}, askForWarnings(true)))(w)
 		w.ran(longRun)
 		w.expect("the end of a warning without its beginning", w.warningEvents())
 		w.ran(shortRun)
 		w.expect("it asks now", w.warningEvents(), "monitor.warning")
-		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", sub.ID, allswell.Precondition{}, allswell.SubscriberChange{Warnings: ptr(false)}))(w)
+		must(w.ChangeSubscriber(w.ctx, w.ws, "acme", sub.ID, allswell.Precondition{}, askForWarnings(false)))(w)
 		w.ran(longRun)
 		w.ran(shortRun)
 		w.expect("nobody asks any more", w.warningEvents(), "monitor.warning")
@@ -224,7 +224,7 @@ func TestSubscribersThatAskForWarnings(t *testing.T) {
 		w.refused(err, "warnings")
 		mail := w.subscribe("a@example.com")
 		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://visitor.example.com/"}))
-		on, off := allswell.SubscriberChange{Warnings: ptr(true)}, allswell.SubscriberChange{Warnings: ptr(false)}
+		on, off := askForWarnings(true), askForWarnings(false)
 		for _, id := range []string{mail.ID, w.value(`SELECT id FROM subscribers WHERE NOT added_by_operator`)} {
 			_, err := w.ChangeSubscriber(w.ctx, w.ws, "acme", id, allswell.Precondition{}, on)
 			w.refused(err, "warnings")

@@ -408,7 +408,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"ChangeSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangeSubscriber(ctx, ws, x.slug, x.subscriber, allswell.Precondition{}, allswell.SubscriberChange{})
+		_, err := s.ChangeSubscriber(ctx, ws, x.slug, x.subscriber, allswell.Precondition{}, askForWarnings(true))
 		return err
 	},
 	"DeleteSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
