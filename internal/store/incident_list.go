@@ -16,10 +16,10 @@ type ListedIncident struct {
 	PostmortemAnnounced bool // a post-mortem has been published once; nobody is notified of another
 }
 
-const listedIncidentColumns = incidentColumns + `, (SELECT slug FROM pages WHERE pages.id = incidents.page_id), (SELECT name FROM pages WHERE pages.id = incidents.page_id), postmortem_announced`
+var listedIncidentColumns = incidentTable.selected + `, (SELECT slug FROM pages WHERE pages.id = incidents.page_id), (SELECT name FROM pages WHERE pages.id = incidents.page_id), postmortem_announced`
 
 func scanListedIncident(row database.Row) (i ListedIncident, err error) {
-	i.Incident, err = scanIncident(widerRow{row, []any{&i.PageSlug, &i.PageName, &i.PostmortemAnnounced}})
+	i.Incident, err = incidentTable.scan(widerRow{row, []any{&i.PageSlug, &i.PageName, &i.PostmortemAnnounced}})
 	return
 }
 

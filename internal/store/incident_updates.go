@@ -3,10 +3,22 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
 )
+
+const updateColumns = `id, incident_id, number, message, state, affected, system_message, created_at, edited_at, silent`
+
+// truncatedUpdateColumns are updateColumns of an update that takes little memory.
+var truncatedUpdateColumns = fmt.Sprintf(`id, incident_id, number, substr(message, 1, %d), state, NULL, system_message, created_at, edited_at, silent`, truncatedLength)
+
+func scanUpdate(row database.Row) (u allswell.IncidentUpdate, err error) {
+	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, systemMessage{&u.System}, instant{&u.CreatedAt},
+		instant{&u.EditedAt}, &u.Silent)
+	return
+}
 
 // Update returns an update of a workspace's incident.
 func (s *Store) Update(ctx context.Context, actor allswell.Actor, incidentID, id string) (allswell.IncidentUpdate, error) {
@@ -109,5 +121,11 @@ func (t *tx) replaceUpdateText(i allswell.Incident, updateID, message string) er
 			_, err = t.Exec(`UPDATE events SET data = $2, update_id = $3 WHERE id = $1`, e.ID, string(data), nullIfEmpty(updateID))
 		}
 	}
+	return err
+}
+
+func (t *tx) saveUpdate(u allswell.IncidentUpdate) error {
+	_, err := t.Exec(`INSERT INTO incident_updates (`+updateColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), systemMessageText(u.System), millis(u.CreatedAt), millis(u.EditedAt), u.Silent)
 	return err
 }

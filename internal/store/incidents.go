@@ -12,24 +12,26 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const incidentColumns = `id, page_id, outage_id, title, down_monitor, draft, impact, impact_derived, state, resolved, resolved_at, created_at, updated_at, notified, recorded_at, unnoticed_until_at, taken_over, merged_into`
-
-func scanIncident(row database.Row) (i allswell.Incident, err error) {
-	err = row.Scan(&i.ID, &i.PageID, text{&i.OutageID}, &i.Title, text{&i.DownMonitor}, &i.Draft, &i.Impact, &i.ImpactDerived, &i.State, &i.Resolved, instant{&i.ResolvedAt}, instant{&i.CreatedAt}, instant{&i.UpdatedAt}, &i.Notified,
-		instant{&i.RecordedAt}, instant{&i.UnnoticedUntil}, &i.TakenOver, text{&i.MergedInto})
-	return
-}
-
-const updateColumns = `id, incident_id, number, message, state, affected, system_message, created_at, edited_at, silent`
-
-// truncatedUpdateColumns are updateColumns of an update that takes little memory.
-var truncatedUpdateColumns = fmt.Sprintf(`id, incident_id, number, substr(message, 1, %d), state, NULL, system_message, created_at, edited_at, silent`, truncatedLength)
-
-func scanUpdate(row database.Row) (u allswell.IncidentUpdate, err error) {
-	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, systemMessage{&u.System}, instant{&u.CreatedAt},
-		instant{&u.EditedAt}, &u.Silent)
-	return
-}
+var incidentTable = tableOf("incidents", func(i allswell.Incident) string { return i.ID }, []column[allswell.Incident]{
+	{name: "id", at: func(i *allswell.Incident) any { return &i.ID }, fixed: true},
+	{name: "page_id", at: func(i *allswell.Incident) any { return &i.PageID }, fixed: true},
+	{name: "outage_id", at: func(i *allswell.Incident) any { return &i.OutageID }, fixed: true, null: true},
+	{name: "title", at: func(i *allswell.Incident) any { return &i.Title }},
+	{name: "down_monitor", at: func(i *allswell.Incident) any { return &i.DownMonitor }, null: true},
+	{name: "draft", at: func(i *allswell.Incident) any { return &i.Draft }},
+	{name: "impact", at: func(i *allswell.Incident) any { return &i.Impact }},
+	{name: "impact_derived", at: func(i *allswell.Incident) any { return &i.ImpactDerived }},
+	{name: "state", at: func(i *allswell.Incident) any { return &i.State }},
+	{name: "resolved", at: func(i *allswell.Incident) any { return &i.Resolved }},
+	{name: "resolved_at", at: func(i *allswell.Incident) any { return &i.ResolvedAt }},
+	{name: "created_at", at: func(i *allswell.Incident) any { return &i.CreatedAt }, fixed: true},
+	{name: "updated_at", at: func(i *allswell.Incident) any { return &i.UpdatedAt }},
+	{name: "notified", at: func(i *allswell.Incident) any { return &i.Notified }, fixed: true},
+	{name: "recorded_at", at: func(i *allswell.Incident) any { return &i.RecordedAt }, fixed: true},
+	{name: "unnoticed_until_at", at: func(i *allswell.Incident) any { return &i.UnnoticedUntil }},
+	{name: "taken_over", at: func(i *allswell.Incident) any { return &i.TakenOver }},
+	{name: "merged_into", at: func(i *allswell.Incident) any { return &i.MergedInto }, null: true},
+})
 
 // IncidentFilter limits a list of incidents.
 type IncidentFilter struct {
@@ -54,7 +56,7 @@ func (s *Store) Incidents(ctx context.Context, actor allswell.Actor, slug string
 		from, args = withCondition(from, args, `id IN (SELECT incident_id FROM incident_components WHERE component_id = $%d)`, f.Component)
 	}
 	return listQuery[allswell.Incident]{
-		scan: scanIncident, columns: incidentColumns,
+		scan: incidentTable.scan, columns: incidentTable.selected,
 		from: from, args: args, order: `ORDER BY created_at DESC, id DESC`,
 	}.load(ctx, s, r)
 }
@@ -62,13 +64,13 @@ func (s *Store) Incidents(ctx context.Context, actor allswell.Actor, slug string
 // incidentOf loads a workspace's incident without its updates.
 func (c *session) incidentOf(actor allswell.Actor, id string) (allswell.Incident, error) {
 	r := reachOf(actor)
-	return database.One(c.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents
+	return database.One(c.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents
 		WHERE id = $1 AND `+r.on(`page_id`, 2), id, r.arg)
 }
 
 // lockIncidentRow loads an incident and locks its row. Its page is locked already.
 func (t *tx) lockIncidentRow(id string) (allswell.Incident, error) {
-	i, err := database.One(t.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE id = $1 FOR UPDATE`, id)
+	i, err := database.One(t.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents WHERE id = $1 FOR UPDATE`, id)
 	if err != nil {
 		return i, err
 	}
@@ -218,10 +220,7 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 	if err := t.checkOpenIncidents("title", i); err != nil {
 		return i, err
 	}
-	if _, err := t.Exec(`INSERT INTO incidents (`+incidentColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
-		i.ID, i.PageID, nullIfEmpty(i.OutageID), i.Title, nullIfEmpty(i.DownMonitor), i.Draft, string(i.Impact), i.ImpactDerived, string(i.State), i.Resolved,
-		millis(i.ResolvedAt), millis(i.CreatedAt), millis(i.UpdatedAt), i.Notified, millis(i.RecordedAt), millis(i.UnnoticedUntil), i.TakenOver, nullIfEmpty(i.MergedInto)); err != nil {
+	if err := incidentTable.insert(t, &i); err != nil {
 		return i, err
 	}
 	if err := t.saveAffected(i); err != nil {
@@ -251,18 +250,9 @@ func (t *tx) checkOpenIncidents(field string, i allswell.Incident) error {
 		`SELECT count(*) FROM incidents WHERE page_id = $1 AND NOT resolved AND outage_id IS NULL`, i.PageID)
 }
 
-func (t *tx) saveUpdate(u allswell.IncidentUpdate) error {
-	_, err := t.Exec(`INSERT INTO incident_updates (`+updateColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), systemMessageText(u.System), millis(u.CreatedAt), millis(u.EditedAt), u.Silent)
-	return err
-}
-
 // saveIncident saves the fields that can change.
 func (t *tx) saveIncident(i allswell.Incident) error {
-	_, err := t.Exec(`UPDATE incidents SET title = $2, impact = $3, state = $4, resolved = $5, resolved_at = $6, updated_at = $7, down_monitor = $8, draft = $9, impact_derived = $10, taken_over = $11, merged_into = $12,
-			unnoticed_until_at = $13 WHERE id = $1`,
-		i.ID, i.Title, string(i.Impact), string(i.State), i.Resolved, millis(i.ResolvedAt), millis(i.UpdatedAt), nullIfEmpty(i.DownMonitor), i.Draft, i.ImpactDerived, i.TakenOver, nullIfEmpty(i.MergedInto), millis(i.UnnoticedUntil))
-	return err
+	return incidentTable.update(t, &i)
 }
 
 // ChangeIncident changes an incident, and adds an update if there is a message, unless that repeats the newest update

@@ -141,7 +141,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	if err := t.removeCauses(o.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
-	i, err := database.One(t.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE outage_id = $1`, o.ID)
+	i, err := database.One(t.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents WHERE outage_id = $1`, o.ID)
 	if errors.Is(err, allswell.ErrNotFound) {
 		return nil
 	}

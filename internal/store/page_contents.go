@@ -188,7 +188,7 @@ func (c *session) visitedPage(slug string) (p allswell.PageContents, v visitorVi
 
 // publishedIncidents loads incidents of the page that are not drafts. where is the statement after WHERE.
 func (c visitorView) publishedIncidents(t timelines, where string, args ...any) ([]allswell.Incident, error) {
-	found, err := database.Query(c.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE NOT draft AND `+where, args...)
+	found, err := database.Query(c.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents WHERE NOT draft AND `+where, args...)
 	if err != nil || len(found) == 0 {
 		return found, err
 	}

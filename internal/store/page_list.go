@@ -73,7 +73,7 @@ func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
 // leadIncidents returns the incident that each page leads with, without components and updates. Of
 // each page it loads only the newest active incident of each impact.
 func (c *session) leadIncidents(pages []string) (map[string]allswell.Incident, error) {
-	newest, err := database.Query(c.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE id IN (
+	newest, err := database.Query(c.Session, incidentTable.scan, `SELECT `+incidentTable.selected+` FROM incidents WHERE id IN (
 		SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY page_id, impact ORDER BY created_at DESC, id DESC) AS place
 			FROM incidents WHERE NOT draft AND NOT resolved AND page_id IN EACH($1)) AS active WHERE place = 1)`, list(pages))
 	byPage := make(map[string]allswell.Summary)

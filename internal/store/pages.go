@@ -5,32 +5,55 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
 	"github.com/allswell/allswell/internal/rights"
 )
 
-const pageColumns = `id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, auto_incidents, visibility, home, webhook_sign_ups, response_times, languages, custom_css, version, created_at, updated_at,
-	access_members, access_networks, access_password_hash, access_password_set_at, access_link_hash, access_link_created_at,
-	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo'),
-	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo_dark'),
-	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon'),
-	domain_claimed_at, domain_verified_at, domain_checked_at, domain_failed_at, domain_check_at, domain_result, domain_lookup`
-
-func scanPage(row database.Row) (p allswell.Page, err error) {
-	err = row.Scan(&p.ID, &p.WorkspaceID, &p.Slug, &p.Name, &p.Description, &p.TimeZone, &p.Language, text{&p.Domain}, &p.Accent, listOf[allswell.FooterLink]{&p.Footer},
-		&p.AutoIncidents, &p.Visibility, &p.Home, &p.WebhookSignUps, &p.ResponseTimes, listOf[string]{&p.Languages}, &p.CustomCSS, &p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt},
-		&p.Access.Members, listOf[netip.Prefix]{&p.Access.Networks}, text{&p.Access.PasswordHash}, instant{&p.Access.PasswordSetAt}, text{&p.Access.LinkHash}, instant{&p.Access.LinkCreatedAt},
-		text{&p.Logo}, text{&p.LogoDark}, text{&p.Icon}, instant{&p.Claim.ClaimedAt}, instant{&p.Claim.VerifiedAt},
-		instant{&p.Claim.CheckedAt}, instant{&p.Claim.FailedAt}, instant{&p.Claim.CheckAt}, &p.Claim.Result, jsonOf[allswell.DomainLookup]{&p.Lookup})
-	return
-}
+// pageTable has pages. Who sees a private page, its images and its domain are saved by statements of their own.
+var pageTable = tableOf("pages", func(p allswell.Page) string { return p.ID }, []column[allswell.Page]{
+	{name: "id", at: func(p *allswell.Page) any { return &p.ID }, fixed: true},
+	{name: "workspace_id", at: func(p *allswell.Page) any { return &p.WorkspaceID }, fixed: true},
+	{name: "slug", at: func(p *allswell.Page) any { return &p.Slug }},
+	{name: "name", at: func(p *allswell.Page) any { return &p.Name }},
+	{name: "description", at: func(p *allswell.Page) any { return &p.Description }},
+	{name: "time_zone", at: func(p *allswell.Page) any { return &p.TimeZone }},
+	{name: "language", at: func(p *allswell.Page) any { return &p.Language }},
+	{name: "accent", at: func(p *allswell.Page) any { return &p.Accent }},
+	{name: "footer", at: func(p *allswell.Page) any { return listOf[allswell.FooterLink]{&p.Footer} }},
+	{name: "auto_incidents", at: func(p *allswell.Page) any { return &p.AutoIncidents }},
+	{name: "visibility", at: func(p *allswell.Page) any { return &p.Visibility }},
+	{name: "home", at: func(p *allswell.Page) any { return &p.Home }},
+	{name: "webhook_sign_ups", at: func(p *allswell.Page) any { return &p.WebhookSignUps }},
+	{name: "response_times", at: func(p *allswell.Page) any { return &p.ResponseTimes }},
+	{name: "languages", at: func(p *allswell.Page) any { return &p.Languages }},
+	{name: "custom_css", at: func(p *allswell.Page) any { return &p.CustomCSS }},
+	{name: "version", at: func(p *allswell.Page) any { return &p.Version }, fixed: true},
+	{name: "created_at", at: func(p *allswell.Page) any { return &p.CreatedAt }, fixed: true},
+	{name: "updated_at", at: func(p *allswell.Page) any { return &p.UpdatedAt }},
+	{name: "access_members", at: func(p *allswell.Page) any { return &p.Access.Members }, read: true},
+	{name: "access_networks", at: func(p *allswell.Page) any { return listOf[netip.Prefix]{&p.Access.Networks} }, read: true},
+	{name: "access_password_hash", at: func(p *allswell.Page) any { return &p.Access.PasswordHash }, read: true, null: true},
+	{name: "access_password_set_at", at: func(p *allswell.Page) any { return &p.Access.PasswordSetAt }, read: true},
+	{name: "access_link_hash", at: func(p *allswell.Page) any { return &p.Access.LinkHash }, read: true, null: true},
+	{name: "access_link_created_at", at: func(p *allswell.Page) any { return &p.Access.LinkCreatedAt }, read: true},
+	{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo')`, at: func(p *allswell.Page) any { return &p.Logo }, read: true, null: true},
+	{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo_dark')`, at: func(p *allswell.Page) any { return &p.LogoDark }, read: true, null: true},
+	{name: `(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon')`, at: func(p *allswell.Page) any { return &p.Icon }, read: true, null: true},
+	{name: "domain", at: func(p *allswell.Page) any { return &p.Domain }, read: true, null: true},
+	{name: "domain_claimed_at", at: func(p *allswell.Page) any { return &p.Claim.ClaimedAt }, read: true},
+	{name: "domain_verified_at", at: func(p *allswell.Page) any { return &p.Claim.VerifiedAt }, read: true},
+	{name: "domain_checked_at", at: func(p *allswell.Page) any { return &p.Claim.CheckedAt }, read: true},
+	{name: "domain_failed_at", at: func(p *allswell.Page) any { return &p.Claim.FailedAt }, read: true},
+	{name: "domain_check_at", at: func(p *allswell.Page) any { return &p.Claim.CheckAt }, read: true},
+	{name: "domain_result", at: func(p *allswell.Page) any { return &p.Claim.Result }, read: true},
+	{name: "domain_lookup", at: func(p *allswell.Page) any { return jsonOf[allswell.DomainLookup]{&p.Lookup} }, read: true},
+})
 
 // pages loads pages. rest is the statement from WHERE on.
 func (c *session) pages(rest string, args ...any) ([]allswell.Page, error) {
-	pages, err := database.Query(c.Session, scanPage, `SELECT `+pageColumns+` FROM pages `+rest, args...)
+	pages, err := database.Query(c.Session, pageTable.scan, `SELECT `+pageTable.selected+` FROM pages `+rest, args...)
 	c.fillHosts(pages)
 	return pages, err
 }
@@ -54,39 +77,6 @@ func (c *session) fillHosts(pages []allswell.Page) {
 	}
 }
 
-// listQuery is a statement that selects a list. load adds the limits of one page.
-type listQuery[T any] struct {
-	scan    func(database.Row) (T, error)
-	columns string
-	from    string // from FROM to the end of WHERE
-	args    []any  // the parameters of from
-	order   string
-	fill    func(*session, []T) error // loads fields that are not in the rows; nil: none
-}
-
-// load returns one page of the list and the total number of rows, from the same snapshot.
-func (q listQuery[T]) load(ctx context.Context, s *Store, r Pagination) ([]T, int, error) {
-	type result struct {
-		rows  []T
-		total int64
-	}
-	out, err := read(ctx, s, func(c *session) (out result, err error) {
-		if out.total, err = database.One(c.Session, database.ScanInt, `SELECT count(*) `+q.from, q.args...); err != nil {
-			return
-		}
-		statement := `SELECT ` + q.columns + ` ` + q.from + ` ` + q.order + limit(len(q.args))
-		out.rows, err = database.Query(c.Session, q.scan, statement, slices.Concat(q.args, []any{r.PerPage, r.offset()})...)
-		if err == nil && q.fill != nil {
-			err = q.fill(c, out.rows)
-		}
-		return
-	})
-	return out.rows, int(out.total), err
-}
-
-// limit is the end of a statement that already has n parameters.
-func limit(n int) string { return fmt.Sprintf(` LIMIT $%d OFFSET $%d`, n+1, n+2) }
-
 // pageBySlug finds a workspace's page.
 func (c *session) pageBySlug(actor allswell.Actor, slug string) (allswell.Page, error) {
 	r := reachOf(actor)
@@ -103,7 +93,7 @@ func (s *Store) Pages(ctx context.Context, actor allswell.Actor, f Filter, r Pag
 	reach := reachOf(actor)
 	from, args := f.from(`FROM pages WHERE `+reach.pages(1), reach.arg)
 	return listQuery[allswell.Page]{
-		scan: scanPage, fill: fill, columns: pageColumns,
+		scan: pageTable.scan, fill: fill, columns: pageTable.selected,
 		from: from, args: args, order: `ORDER BY created_at, id`,
 	}.load(ctx, s, r)
 }
@@ -180,11 +170,7 @@ func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page
 	if err := t.claimHome(actor, p); err != nil {
 		return p, err
 	}
-	_, err := t.Exec(`INSERT INTO pages (id, workspace_id, slug, name, description, time_zone, language, accent, footer,
-			auto_incidents, visibility, home, version, created_at, updated_at, webhook_sign_ups, languages, custom_css, response_times)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
-		p.ID, p.WorkspaceID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer),
-		string(p.AutoIncidents), string(p.Visibility), p.Home, p.Version, millis(p.CreatedAt), millis(p.UpdatedAt), p.WebhookSignUps, list(p.Languages), p.CustomCSS, p.ResponseTimes)
+	err := pageTable.insert(t, &p)
 	if err == nil && p.Domain != "" {
 		err = t.saveDomainClaim(p)
 	}
@@ -260,11 +246,7 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 			return p, err
 		}
 	}
-	if _, err := t.Exec(`UPDATE pages SET slug = $2, name = $3, description = $4, time_zone = $5, language = $6,
-			accent = $7, footer = $8, updated_at = $9, auto_incidents = $10, visibility = $11, home = $12,
-			webhook_sign_ups = $13, languages = $14, custom_css = $15, response_times = $16 WHERE id = $1`,
-		p.ID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer), millis(p.UpdatedAt),
-		string(p.AutoIncidents), string(p.Visibility), p.Home, p.WebhookSignUps, list(p.Languages), p.CustomCSS, p.ResponseTimes); err != nil {
+	if err := pageTable.update(t, &p); err != nil {
 		return p, err
 	}
 	if err := t.audit(actor, allswell.AuditUpdate, before, p); err != nil {

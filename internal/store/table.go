@@ -26,7 +26,7 @@ type column[T any] struct {
 	at    func(*T) any // points to its value
 	fixed bool         // it does not change
 	null  bool         // NULL is the zero value
-	read  bool         // it is an expression, which is not stored
+	read  bool         // it is an expression, or other statements save it
 }
 
 // newTable returns the table of a resource, which has a column for each field, and others.
