@@ -72,7 +72,7 @@ func (cmd *ruleShow) Run(c *commandContext) error {
 		err = c.addSubjectNames(named, r.AlertMatch)
 	}
 	return object(c, r, err, func(r *client.AlertRule) {
-		facts := [][2]string{{"Rule", r.Name}, {"Id", r.ID}, {"Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled]}, {"Summary", r.Summary}, {"About", matchText(r.AlertMatch, named)},
+		facts := [][2]string{{"Rule", r.Name}, {"Id", r.ID}, {"Slug", r.Slug}, {"Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled]}, {"Summary", r.Summary}, {"About", matchText(r.AlertMatch, named)},
 			{"Notifies", targetText(r.AlertTarget, named)}, {"Delay", durationText(r.Delay)}, {"Repeats every", durationText(r.Repeat)}}
 		if q := r.QuietHours; q != nil {
 			text := fmt.Sprintf("%s to %s %s", q.From, q.Until, q.Zone)

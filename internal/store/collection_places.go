@@ -53,7 +53,7 @@ func onPages[T any](table string, slugs bool, page func(*T) *string) place[T] {
 	}
 }
 
-// inWorkspaces is the place of objects that who is notified of alerts depends on: their changes wait for each other. prefix is
+// inWorkspaces is the place of objects that decide who is notified of alerts. Their changes wait for each other. prefix is
 // that of their ids, if they also have slugs and names; "": they have none.
 func inWorkspaces[T any](table, prefix string, read, change rights.Operation, workspace func(*T) *string) place[T] {
 	lock := func(t *tx, actor allswell.Actor) error {
