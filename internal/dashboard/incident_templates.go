@@ -36,7 +36,7 @@ var templateScreens = objectScreens[allswell.IncidentTemplate]{
 	Resource: resource.IncidentTemplate, objects: (*store.Store).IncidentTemplates,
 	list:     func(allswell.Page) string { return templatesPath },
 	trail:    "Templates",
-	lines:    [][]string{{"name"}, {"title"}, {"message"}, {"impact"}, {"state"}, {"page"}},
+	lines:    [][]string{{"name"}, {"title"}, {"message"}, {"impact"}, {"state"}, {"page"}, {"slug"}},
 	deletion: "Incidents that began with it stay as they are.",
 	options: func(v *visit) (map[string][]option, error) {
 		pages, err := v.pages()

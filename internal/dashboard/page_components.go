@@ -257,6 +257,6 @@ func optionsOfGroups(groups []allswell.Group) (all []option) {
 var groupScreens = objectScreens[allswell.Group]{
 	Resource: resource.Group, objects: (*store.Store).Groups,
 	list:     func(p allswell.Page) string { return pagePath(p) + "/components" },
-	lines:    [][]string{{"name"}},
+	lines:    [][]string{{"name"}, {"slug"}},
 	deletion: "Its components stay, in no group.",
 }

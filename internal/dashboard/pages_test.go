@@ -256,15 +256,18 @@ func TestPageComponents(t *testing.T) {
 		v.wants(v.fill(v.get(path), website+"/status", "status", "major_outage"), http.StatusSeeOther, path)
 		v.wants(v.post(website+"/status", "status", "bad"), http.StatusUnprocessableEntity, "The status must be one of")
 		first := v.wants(v.get(website), http.StatusOK, "Visitors and subscribers do not learn")
-		v.wants(v.fill(first, website, "name", "Site", "description", "a\r\nb", "group", groups[0].ID, "hidden", "true"), http.StatusSeeOther, path)
+		v.wants(v.fill(first, website, "name", "Site", "description", "a\r\nb", "group", groups[0].ID, "hidden", "true", "slug", "site"), http.StatusSeeOther, path)
 		c := components()[0]
-		if c.Name != "Site" || c.Description == nil || *c.Description != "a\nb" || c.GroupID != groups[0].ID || !c.Hidden || c.Status() != allswell.StatusMajorOutage {
+		if c.Name != "Site" || c.Description == nil || *c.Description != "a\nb" || c.GroupID != groups[0].ID || !c.Hidden || c.Slug != "site" || c.Status() != allswell.StatusMajorOutage {
 			s.Errorf("the component is %+v", c)
 		}
 		v.wants(v.get(website), http.StatusOK, "To show one is to show its past")
 		v.wants(v.fill(first, website, "name", "Home"), http.StatusConflict, "“Site” meanwhile", `value="Home"`)
 		v.wants(v.fill(v.get(website), website, "name", ""), http.StatusUnprocessableEntity, "This field is required.")
-		v.wants(v.fill(v.get("/admin/pages/acme/groups/"+groups[0].ID), "/admin/pages/acme/groups/"+groups[0].ID, "name", "EU"), http.StatusSeeOther, path)
+		v.wants(v.fill(v.get("/admin/pages/acme/groups/"+groups[0].ID), "/admin/pages/acme/groups/"+groups[0].ID, "name", "EU", "slug", "eu"), http.StatusSeeOther, path)
+		if g, err := s.store.Groups().Get(s.Context(), v.actor(), "acme", "eu"); err != nil || g.ID != groups[0].ID {
+			s.Errorf("the slug of the group: %v", err)
+		}
 		v.wants(v.get(path), http.StatusOK, ">EU<", "hidden")
 
 		// The end.
