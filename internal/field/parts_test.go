@@ -97,6 +97,9 @@ func TestParts(t *testing.T) {
 	if got := jobs.Pack("rest", &j); got != packedJob {
 		t.Errorf("packed: %s", got)
 	}
+	if got := jobs.Pack("rest", new(job{Tags: []string{}, Pause: &pause{}})); got != `{"tags":[],"pause":{"from":"00:00","days":[]}}` {
+		t.Errorf("packed: %s", got)
+	}
 	got := job{ID: "job_1", Name: "Old", Created: now}
 	if err := jobs.Unpack("rest", strings.Replace(packedJob, "{", `{"later":1,`, 1), &got); err != nil {
 		t.Fatal(err)

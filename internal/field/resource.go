@@ -231,18 +231,18 @@ type audited struct{ object allswell.AuditObject }
 
 func (a audited) AuditObject() allswell.AuditObject { return a.object }
 
-// Pack returns the JSON object of a column with the fields that are packed into it.
+// Pack returns the JSON object of a column with the fields that are packed into it. It lacks zero values.
 func (r *Resource[T]) Pack(column string, v *T) string {
 	b := []byte{'{'}
 	for _, f := range r.Fields {
-		if f.info.Packed == column {
+		if f.info.Packed == column && !f.isZero(v) {
 			b = appendMember(b, f.info.Name, f.json(v))
 		}
 	}
 	return string(append(b, '}'))
 }
 
-// Unpack sets the fields of an object that are packed into a column.
+// Unpack sets the fields of a zero object that are packed into a column.
 func (r *Resource[T]) Unpack(column, text string, v *T) error {
 	o, err := jsonobject.Parse([]byte(text))
 	if err != nil {
