@@ -78,7 +78,7 @@ func systemdTimes(t *testing.T, expressions []string) map[string]string {
 // calendarTimes returns the same, as we say it.
 func calendarTimes(expression string) string {
 	cron := allswell.NewCalendar(expression, "")
-	if bad := (allswell.NewMonitor{Name: "x", Cron: cron}).Validate(); bad != nil {
+	if bad := newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: cron})); bad != nil {
 		if strings.Contains(bad.Error(), "never matches") {
 			return "never"
 		}

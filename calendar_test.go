@@ -32,7 +32,7 @@ func TestCalendarErrors(t *testing.T) {
 		"*-02-30":                           "never matches",
 		"10:00" + strings.Repeat(",1", 200): "longer than 255",
 	} {
-		bad, _ := allswell.NewMonitor{Name: "x", Cron: allswell.NewCalendar(expression, "")}.Validate().(*allswell.ValidationError)
+		bad, _ := newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: allswell.NewCalendar(expression, "")})).(*allswell.ValidationError)
 		if bad == nil || len(bad.Messages()) != 1 || !strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), want) {
 			t.Errorf("%q: %v, want %q", expression, bad, want)
 		}
@@ -49,16 +49,16 @@ func TestCalendarZone(t *testing.T) {
 		{"daily", "Asia/Tokyo", "daily (Asia/Tokyo)"},
 	} {
 		cron := allswell.NewCalendar(c.expression, c.zone)
-		if err := (allswell.NewMonitor{Name: "x", Cron: cron}).Validate(); err != nil || cron.String() != c.want || cron.Kind() != allswell.ScheduleCalendar {
+		if err := newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: cron})); err != nil || cron.String() != c.want || cron.Kind() != allswell.ScheduleCalendar {
 			t.Errorf("%q in %q: %v, %v", c.expression, c.zone, cron, err)
 		}
 	}
-	disagrees := allswell.NewMonitor{Name: "x", Cron: allswell.NewCalendar("Mon 10:00 Europe/Berlin", "UTC")}
-	if bad, _ := disagrees.Validate().(*allswell.ValidationError); bad == nil || len(bad.Messages()["schedule.expression"]) != 1 {
+	disagrees := allswell.MonitorConfig{Name: "x", Cron: allswell.NewCalendar("Mon 10:00 Europe/Berlin", "UTC")}
+	if bad, _ := newRefusal(allswell.MonitorOf(disagrees)).(*allswell.ValidationError); bad == nil || len(bad.Messages()["schedule.expression"]) != 1 {
 		t.Errorf("%v", bad)
 	}
-	noZone := allswell.NewMonitor{Name: "x", Cron: allswell.NewCalendar("Mon 10:00", "Mars/Olympus")}
-	if bad, _ := noZone.Validate().(*allswell.ValidationError); bad == nil || len(bad.Messages()["schedule.time_zone"]) != 1 {
+	noZone := allswell.MonitorConfig{Name: "x", Cron: allswell.NewCalendar("Mon 10:00", "Mars/Olympus")}
+	if bad, _ := newRefusal(allswell.MonitorOf(noZone)).(*allswell.ValidationError); bad == nil || len(bad.Messages()["schedule.time_zone"]) != 1 {
 		t.Errorf("%v", bad)
 	}
 }
@@ -100,8 +100,8 @@ func FuzzCalendar(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, expression string, seconds int64) {
 		tested := allswell.NewCalendar(expression, "")
-		n := allswell.NewMonitor{Name: "x", Cron: tested}
-		if n.Validate() != nil {
+		n := allswell.MonitorConfig{Name: "x", Cron: tested}
+		if newRefusal(allswell.MonitorOf(n)) != nil {
 			return
 		}
 		if tested.Longest() < time.Second {

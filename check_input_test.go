@@ -29,70 +29,46 @@ func TestFieldsOfTheOtherKind(t *testing.T) {
 		MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
 	}
 	cron := allswell.Cron{Expression: "0 * * * *", TimeZone: "UTC"}
-	conditions := func(ch allswell.ConditionsChange) allswell.MonitorChange {
-		return allswell.MonitorChange{Conditions: ch}
-	}
-	for field, ch := range map[string]allswell.MonitorChange{
-		"cron": {Cron: &cron}, "grace": {Grace: new(time.Minute)}, "max_runtime": {MaxRuntime: new(time.Minute)}, "publish_output": {PublishOutput: new(true)},
-		"min_runtime":      conditions(allswell.ConditionsChange{MinRuntime: new(time.Minute)}),
-		"max_per_interval": conditions(allswell.ConditionsChange{MaxPerInterval: new(1)}),
-		"no_overlap":       conditions(allswell.ConditionsChange{NoOverlap: new(true)}),
-		"type":             {Type: "tcp"},
+	for field, set := range map[string]func(*allswell.MonitorConfig){
+		"cron": func(c *allswell.MonitorConfig) { c.Cron = cron }, "grace": func(c *allswell.MonitorConfig) { c.Grace = time.Minute },
+		"max_runtime": func(c *allswell.MonitorConfig) { c.MaxRuntime = time.Minute }, "publish_output": func(c *allswell.MonitorConfig) { c.PublishOutput = true },
+		"min_runtime": func(c *allswell.MonitorConfig) { c.MinRuntime = time.Minute }, "max_per_interval": func(c *allswell.MonitorConfig) { c.MaxPerInterval = 1 },
+		"no_overlap": func(c *allswell.MonitorConfig) { c.NoOverlap = true }, "type": func(c *allswell.MonitorConfig) { c.Type = "tcp" },
+		"token": func(c *allswell.MonitorConfig) { c.Token = "0123456789abcdef0123456789abcdef" },
 	} {
-		if got := refusedFields(ch.ValidateFor(checkedMonitor())); got != "["+field+"]" {
+		changed := checkedMonitor()
+		change := func(c *allswell.MonitorConfig) error {
+			set(c)
+			return nil
+		}
+		if got := refusedFields(changed.Change(change, epoch)); got != "["+field+"]" {
 			t.Errorf("%s of a check: %s", field, got)
 		}
-	}
-	nothing := allswell.MonitorChange{
-		Type: "http", Cron: &allswell.Cron{}, Grace: new(time.Duration(0)), MaxRuntime: new(time.Duration(0)), PublishOutput: new(false),
-		Conditions: allswell.ConditionsChange{MinRuntime: new(time.Duration(0)), MaxPerInterval: new(0), NoOverlap: new(false)},
-	}
-	if err := nothing.ValidateFor(checkedMonitor()); err != nil {
-		t.Errorf("a check without fields of a heartbeat: %v", err)
-	}
-	for field, n := range map[string]allswell.NewMonitor{
-		"grace": {Grace: new(time.Minute)}, "max_runtime": {MaxRuntime: time.Minute}, "publish_output": {PublishOutput: true}, "token": {Token: "0123456789abcdef0123456789abcdef"},
-		"min_runtime": {RunConditions: allswell.RunConditions{MinRuntime: time.Minute}}, "no_overlap": {RunConditions: allswell.RunConditions{NoOverlap: true}},
-		"max_per_interval": {RunConditions: allswell.RunConditions{MaxPerInterval: 1}},
-	} {
-		n.Type, n.Name, n.Interval = "http", "Shop", time.Minute
-		if got := refusedFields(n.Validate()); got != "["+field+"]" {
+		created := allswell.MonitorConfig{Type: "http", Name: "Shop", Interval: time.Minute}
+		set(&created)
+		if got := refusedFields(newRefusal(allswell.MonitorOf(created))); got != "["+field+"]" && field != "type" && field != "cron" {
 			t.Errorf("%s of a new check: %s", field, got)
 		}
 	}
-	if got := refusedFields((allswell.NewMonitor{Type: "http", Name: "Shop", Cron: cron}).Validate()); got != "[cron interval]" && got != "[cron]" {
+	if got := refusedFields(newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "Shop", Cron: cron}))); got != "[cron grace]" {
 		t.Errorf("the times of a new check: %s", got)
 	}
 
 	config := json.RawMessage(`{}`)
-	for _, c := range []struct {
-		field string
-		ch    allswell.CheckChange
-	}{
-		{"timeout", allswell.CheckChange{Timeout: new(time.Second)}}, {"timeout", allswell.CheckChange{Timeout: new(time.Duration(0))}},
-		{"slow_after", allswell.CheckChange{SlowAfter: new(time.Second)}}, {"recovery_threshold", allswell.CheckChange{RecoveryThreshold: new(1)}},
-		{"confirm_from", allswell.CheckChange{ConfirmFrom: new(1)}}, {"type", allswell.CheckChange{Config: config}},
-		{"type", allswell.CheckChange{Secrets: map[string]json.RawMessage{"password": config}}},
+	for field, set := range map[string]func(*allswell.CheckSpec){
+		"timeout": func(c *allswell.CheckSpec) { c.Timeout = time.Second }, "slow_after": func(c *allswell.CheckSpec) { c.SlowAfter = time.Second },
+		"recovery_threshold": func(c *allswell.CheckSpec) { c.RecoveryThreshold = 1 }, "confirm_from": func(c *allswell.CheckSpec) { c.ConfirmFrom = 1 },
+		"type": func(c *allswell.CheckSpec) { c.Config = config },
 	} {
-		if got := refusedFields(allswell.MonitorChange{Check: c.ch}.ValidateFor(heartbeat)); got != "["+c.field+"]" {
-			t.Errorf("%s of a heartbeat: %s", c.field, got)
-		}
-		if c.ch.IsZero() {
-			t.Errorf("a change of %s is no change", c.field)
+		m := heartbeat
+		if got := refusedFields(m.Change(func(c *allswell.MonitorConfig) error { set(&c.Check); return nil }, epoch)); got != "["+field+"]" {
+			t.Errorf("%s of a heartbeat: %s", field, got)
 		}
 	}
-	for _, ch := range []allswell.MonitorChange{{}, {Type: heartbeat.Type}, {Check: allswell.CheckChange{SlowAfter: new(time.Duration(0))}}} {
-		if err := ch.ValidateFor(heartbeat); err != nil {
-			t.Errorf("%+v of a heartbeat: %v", ch, err)
-		}
-	}
-	if ch := (allswell.CheckChange{SlowAfter: new(time.Duration(0))}); ch.IsZero() || !(allswell.CheckChange{}).IsZero() {
-		t.Error("a change is none, or no change is one")
-	}
+	change(t, &heartbeat, func(c *allswell.MonitorConfig) error { c.Check.SlowAfter = 0; return nil }, epoch)
 }
 
-// TestSecretsOfAChange checks which secrets a check has after a change, that only those of the change are stored, and that a
-// secret which is missing is named.
+// TestSecretsOfAChange checks which secrets a check has after a change, and that a secret which is missing is named.
 func TestSecretsOfAChange(t *testing.T) {
 	secrets := func(values ...string) map[string]json.RawMessage {
 		out := make(map[string]json.RawMessage)
@@ -106,20 +82,22 @@ func TestSecretsOfAChange(t *testing.T) {
 		given, want map[string]json.RawMessage
 		fields      string
 	}{
-		"nothing":       {nil, nil, "[password token]"},
-		"one is new":    {secrets("a", `"x"`), secrets("a", `"x"`), "[a password token]"},
-		"one is other":  {secrets("token", `"x"`), secrets("token", `"x"`), "[password token]"},
-		"one is gone":   {secrets("token", " null"), secrets(), "[password]"},
+		"nothing":       {nil, c.Secrets, "[password token]"},
+		"one is new":    {secrets("a", `"x"`), secrets("a", `"x"`, "password", `"p"`, "token", `"t"`), "[a password token]"},
+		"one is other":  {secrets("token", `"x"`), secrets("password", `"p"`, "token", `"x"`), "[password token]"},
+		"one is same":   {secrets("token", ` "t" `), c.Secrets, "[password token]"},
+		"one is gone":   {secrets("token", " null"), secrets("password", `"p"`), "[password]"},
 		"all are gone":  {secrets("token", "null", "password", "null"), secrets(), "[]"},
-		"none was gone": {secrets("b", "null"), secrets(), "[password token]"},
+		"none was gone": {secrets("b", "null"), c.Secrets, "[password token]"},
 	} {
-		got := allswell.CheckChange{Secrets: change.given}.ApplyTo(c, time.Minute)
-		if fmt.Sprint(got.SecretFields) != change.fields || !maps.EqualFunc(got.Secrets, change.want, func(a, b json.RawMessage) bool { return string(a) == string(b) }) {
-			t.Errorf("%s: fields %v, secrets %s", name, got.SecretFields, got.Secrets)
-		}
-		m := checkedMonitor(func(m *allswell.Monitor) { m.Check.SecretFields = c.SecretFields })
+		m := checkedMonitor(func(m *allswell.Monitor) { m.Check.SecretFields, m.Check.Secrets = c.SecretFields, c.Secrets })
 		before := allswell.EntityTag(m)
-		if m.Apply(allswell.MonitorChange{Check: allswell.CheckChange{Secrets: change.given}}, epoch); (allswell.EntityTag(m) == before) != (change.given == nil) {
+		err := m.Change(func(c *allswell.MonitorConfig) error { setSecrets(c, change.given); return nil }, epoch)
+		got := m.Check
+		if err != nil || fmt.Sprint(got.SecretFields) != change.fields || !maps.EqualFunc(got.Secrets, change.want, func(a, b json.RawMessage) bool { return string(a) == string(b) }) {
+			t.Errorf("%s: fields %v, secrets %s, %v", name, got.SecretFields, got.Secrets, err)
+		}
+		if same := maps.Equal(stringsOf(change.want), stringsOf(c.Secrets)); (allswell.EntityTag(m) == before) != same {
 			t.Errorf("%s: the entity tag changes: %t", name, allswell.EntityTag(m) != before)
 		}
 	}
@@ -130,6 +108,14 @@ func TestSecretsOfAChange(t *testing.T) {
 	if got := refusedFields(c.HasSecrets()); got != "[password]" {
 		t.Errorf("a missing secret: %s", got)
 	}
+}
+
+func stringsOf(values map[string]json.RawMessage) map[string]string {
+	out := make(map[string]string)
+	for field, value := range values {
+		out[field] = string(value)
+	}
+	return out
 }
 
 // TestHealthy checks that a good result changes something in every state but one.

@@ -1,6 +1,7 @@
 package allswell_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -204,21 +205,24 @@ func TestCheckChange(t *testing.T) {
 		restart bool
 		fields  string
 	}{
-		"nothing":           {allswell.MonitorChange{Check: allswell.CheckChange{Config: json.RawMessage(`{"url":"a"}`)}}, false, "[password]"},
-		"another threshold": {allswell.MonitorChange{Check: allswell.CheckChange{RecoveryThreshold: new(3)}}, false, "[password]"},
-		"another target":    {allswell.MonitorChange{Check: allswell.CheckChange{Config: json.RawMessage(`{"url":"b"}`)}}, true, "[password]"},
-		"another secret": {allswell.MonitorChange{Check: allswell.CheckChange{Secrets: map[string]json.RawMessage{"password": json.RawMessage("null"), "token": json.RawMessage(`"x"`)}}},
+		"nothing":           {func(c *allswell.MonitorConfig) error { c.Check.Config = json.RawMessage(`{"url":"a"}`); return nil }, false, "[password]"},
+		"another threshold": {func(c *allswell.MonitorConfig) error { c.Check.RecoveryThreshold = 3; return nil }, false, "[password]"},
+		"another target":    {func(c *allswell.MonitorConfig) error { c.Check.Config = json.RawMessage(`{"url":"b"}`); return nil }, true, "[password]"},
+		"another secret": {func(c *allswell.MonitorConfig) error {
+			setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage("null"), "token": json.RawMessage(`"x"`)})
+			return nil
+		},
 			true, "[token]"},
 		"paused": {allswell.Pause(time.Time{}), true, "[password]"},
 	} {
 		got := m
-		got.Apply(c.change, at(0))
+		got.Change(c.change, at(0))
 		if restarted := got.ConsecutiveFailures == 0 && got.CheckState.SlowSince.IsZero(); restarted != c.restart || fmt.Sprint(got.Check.SecretFields) != c.fields {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	var bad *allswell.ValidationError
-	if err := (allswell.MonitorChange{Interval: new(10 * time.Second)}).ValidateFor(m); !errors.As(err, &bad) || !bad.Has("timeout") {
+	if err := m.Change(func(c *allswell.MonitorConfig) error { c.Reschedule(10*time.Second, allswell.Cron{}); return nil }, at(0)); !errors.As(err, &bad) || !bad.Has("timeout") {
 		t.Errorf("an interval as short as the timeout: %v", err)
 	}
 }
@@ -269,14 +273,15 @@ func TestLimitsOfChecks(t *testing.T) {
 		{"type", time.Minute, sized(allswell.MaxCheckConfig + 1), false},
 	} {
 		spec := c.spec
-		m := checkedMonitor(func(m *allswell.Monitor) { m.Interval = c.interval })
-		change := allswell.CheckChange{
-			Timeout: &spec.Timeout, SlowAfter: &spec.SlowAfter, RecoveryThreshold: &spec.RecoveryThreshold, ConfirmFrom: &spec.ConfirmFrom,
-			Config: spec.Config, Secrets: spec.Secrets,
-		}
+		m := checkedMonitor()
 		for way, err := range map[string]error{
-			"a new check": allswell.NewMonitor{Type: "http", Name: "Shop", Interval: c.interval, Check: spec}.Validate(),
-			"a change":    allswell.MonitorChange{Check: change}.ValidateFor(m),
+			"a new check": newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "Shop", Interval: c.interval, Check: spec})),
+			"a change": m.Change(func(to *allswell.MonitorConfig) error {
+				to.Check.Timeout, to.Check.SlowAfter, to.Check.Config, to.Interval = spec.Timeout, spec.SlowAfter, spec.Config, c.interval
+				to.Check.RecoveryThreshold, to.Check.ConfirmFrom = cmp.Or(spec.RecoveryThreshold, 1), cmp.Or(spec.ConfirmFrom, 1)
+				setSecrets(to, spec.Secrets)
+				return nil
+			}, at(0)),
 		} {
 			var bad *allswell.ValidationError
 			if refused := errors.As(err, &bad); refused == c.ok || refused && (len(bad.Messages()) != 1 || !bad.Has(c.field)) {
@@ -289,11 +294,11 @@ func TestLimitsOfChecks(t *testing.T) {
 // TestSizeOfChecks checks that the secrets of a check are part of its size.
 func TestSizeOfChecks(t *testing.T) {
 	for size, tooLarge := range map[int]bool{allswell.MaxCheckConfig / 2: false, allswell.MaxCheckConfig: true} {
-		n := allswell.NewMonitor{Type: "http", Name: "Shop", Interval: time.Minute, Check: allswell.CheckSpec{
+		n := allswell.MonitorConfig{Type: "http", Name: "Shop", Interval: time.Minute, Check: allswell.CheckSpec{
 			Config: json.RawMessage(`{"url":"a"}`), Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"` + strings.Repeat("x", size) + `"`)},
 		}}
 		var bad *allswell.ValidationError
-		if err := n.Validate(); errors.As(err, &bad) != tooLarge || tooLarge && !bad.Has("type") {
+		if err := newRefusal(allswell.MonitorOf(n)); errors.As(err, &bad) != tooLarge || tooLarge && !bad.Has("type") {
 			t.Errorf("a secret of %d bytes: %v", size, err)
 		}
 	}
@@ -411,17 +416,24 @@ func TestEverySettingOfAChecksEntityTag(t *testing.T) {
 	before.Check.Config = json.RawMessage(`{"url":"https://example.com"}`)
 	seen := map[string]string{allswell.EntityTag(before): "none"}
 	for what, ch := range map[string]allswell.MonitorChange{
-		"interval": {Interval: new(2 * time.Minute)}, "timeout": {Check: allswell.CheckChange{Timeout: new(9 * time.Second)}},
-		"slow_after":         {Check: allswell.CheckChange{SlowAfter: new(time.Second)}},
-		"another slow_after": {Check: allswell.CheckChange{SlowAfter: new(1500 * time.Millisecond)}},
-		"recovery_threshold": {Check: allswell.CheckChange{RecoveryThreshold: new(3)}},
-		"confirm_from":       {Check: allswell.CheckChange{ConfirmFrom: new(2)}},
-		"the type's fields":  {Check: allswell.CheckChange{Config: json.RawMessage(`{"url":"https://example.org"}`)}},
-		"a secret":           {Check: allswell.CheckChange{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}}},
-		"failure_threshold":  {FailureThreshold: new(5)}, "enabled": allswell.Pause(time.Time{}),
+		"interval":           func(c *allswell.MonitorConfig) error { c.Interval = 2 * time.Minute; return nil },
+		"timeout":            func(c *allswell.MonitorConfig) error { c.Check.Timeout = 9 * time.Second; return nil },
+		"slow_after":         func(c *allswell.MonitorConfig) error { c.Check.SlowAfter = time.Second; return nil },
+		"another slow_after": func(c *allswell.MonitorConfig) error { c.Check.SlowAfter = 1500 * time.Millisecond; return nil },
+		"recovery_threshold": func(c *allswell.MonitorConfig) error { c.Check.RecoveryThreshold = 3; return nil },
+		"confirm_from":       func(c *allswell.MonitorConfig) error { c.Check.ConfirmFrom = 2; return nil },
+		"the type's fields": func(c *allswell.MonitorConfig) error {
+			c.Check.Config = json.RawMessage(`{"url":"https://example.org"}`)
+			return nil
+		},
+		"a secret": func(c *allswell.MonitorConfig) error {
+			setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(`"x"`)})
+			return nil
+		},
+		"failure_threshold": func(c *allswell.MonitorConfig) error { c.FailureThreshold = 5; return nil }, "enabled": allswell.Pause(time.Time{}),
 	} {
 		m := before
-		m.Apply(ch, at(0))
+		change(t, &m, ch, at(0))
 		tag := allswell.EntityTag(m)
 		if other, ok := seen[tag]; ok {
 			t.Errorf("the entity tag after a change of %s is that of %s", what, other)

@@ -111,62 +111,6 @@ func (r RunConditions) Has(c Condition) bool {
 	}
 }
 
-func (r RunConditions) check(bad *ValidationError) {
-	if d := r.MinRuntime; d < 0 || d > MaxRuntime || d%time.Second != 0 {
-		bad.Add("min_runtime", "must be a whole number of seconds from 1 to %d", MaxRuntime/time.Second)
-	}
-	if r.MaxPerInterval < 0 || r.MaxPerInterval > MaxPerInterval {
-		bad.Add("max_per_interval", "must be from 1 to %d", MaxPerInterval)
-	}
-	for _, c := range Conditions {
-		if !slices.Contains(ConditionActions, r.Action(c)) {
-			bad.Add(string(c)+"_action", "must be one of: %s", JoinValues(ConditionActions))
-		}
-	}
-}
-
-// CheckRuntimes adds an error to bad if every run would violate one of the limits. 0 is no limit.
-func CheckRuntimes(bad *ValidationError, shortest, longest time.Duration) {
-	if longest > 0 && shortest > longest {
-		bad.Add("min_runtime", "must not be longer than the %s", Name("max_runtime"))
-	}
-}
-
-// ConditionsChange is the input for changing conditions. Nil fields keep their values.
-type ConditionsChange struct {
-	MinRuntime     *time.Duration // 0: none
-	MaxPerInterval *int           // 0: none
-	NoOverlap      *bool
-
-	MaxRuntimeAction, MinRuntimeAction, MaxPerIntervalAction, NoOverlapAction *ConditionAction // "": the default
-}
-
-// replacement returns the change that sets all fields to those of r.
-func (r RunConditions) replacement() ConditionsChange {
-	r = r.WithDefaults()
-	return ConditionsChange{&r.MinRuntime, &r.MaxPerInterval, &r.NoOverlap,
-		&r.MaxRuntimeAction, &r.MinRuntimeAction, &r.MaxPerIntervalAction, &r.NoOverlapAction}
-}
-
-// ApplyTo returns r after the change.
-func (ch ConditionsChange) ApplyTo(r RunConditions) RunConditions {
-	set(&r.MinRuntime, ch.MinRuntime)
-	set(&r.MaxPerInterval, ch.MaxPerInterval)
-	set(&r.NoOverlap, ch.NoOverlap)
-	set(&r.MaxRuntimeAction, ch.MaxRuntimeAction)
-	set(&r.MinRuntimeAction, ch.MinRuntimeAction)
-	set(&r.MaxPerIntervalAction, ch.MaxPerIntervalAction)
-	set(&r.NoOverlapAction, ch.NoOverlapAction)
-	return r
-}
-
-// set sets a field to a value, unless that is nil.
-func set[T any](field, value *T) {
-	if value != nil {
-		*field = *value
-	}
-}
-
 // Verdict is which conditions of a monitor a start, an end or a check of a run satisfies and violates. A condition in
 // neither list was not evaluated: it is not set, or signals may have been lost or late.
 type Verdict struct {

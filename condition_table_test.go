@@ -3,7 +3,6 @@ package allswell_test
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -38,7 +37,7 @@ func TestLimitsOfConditions(t *testing.T) {
 		{"no_overlap_action", 0, conditions{NoOverlapAction: "page"}, false},
 		{"no_overlap_action", 0, conditions{NoOverlap: true, NoOverlapAction: allswell.ActionDown}, true},
 	} {
-		err := allswell.NewMonitor{Name: "Backup", Interval: time.Hour, MaxRuntime: c.longest, RunConditions: c.given}.Validate()
+		err := newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "Backup", Interval: time.Hour, MaxRuntime: c.longest, RunConditions: c.given}))
 		var bad *allswell.ValidationError
 		if refused := errors.As(err, &bad); refused == c.ok || refused && (len(bad.Messages()) != 1 || !bad.Has(c.field)) {
 			t.Errorf("%s of %+v: %v", c.field, c.given, err)
@@ -93,30 +92,6 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestEveryFieldOfConditionsChanges checks that a change of one field changes that one alone.
-func TestEveryFieldOfConditionsChanges(t *testing.T) {
-	all := allswell.RunConditions{
-		MinRuntime: time.Minute, MaxPerInterval: 2, NoOverlap: true,
-		MaxRuntimeAction: allswell.ActionWarn, MinRuntimeAction: allswell.ActionDown, MaxPerIntervalAction: allswell.ActionDown, NoOverlapAction: allswell.ActionDown,
-	}
-	from := reflect.ValueOf(all)
-	for i := range from.NumField() {
-		name := from.Type().Field(i).Name
-		var ch allswell.ConditionsChange
-		value := reflect.New(from.Field(i).Type())
-		value.Elem().Set(from.Field(i))
-		reflect.ValueOf(&ch).Elem().FieldByName(name).Set(value)
-		var want allswell.RunConditions
-		reflect.ValueOf(&want).Elem().Field(i).Set(from.Field(i))
-		if got := ch.ApplyTo(allswell.RunConditions{}); got != want {
-			t.Errorf("%s: %+v, want %+v", name, got, want)
-		}
-		if got := ch.ApplyTo(all); got != all {
-			t.Errorf("%s again: %+v", name, got)
-		}
-	}
-}
-
 // TestWarnings checks when a condition warns: once until it is satisfied again, and no longer once it cannot be violated.
 func TestWarnings(t *testing.T) {
 	overlap := allswell.Violation{Condition: allswell.ConditionNoOverlap}
@@ -146,14 +121,14 @@ func TestWarnings(t *testing.T) {
 		change allswell.MonitorChange
 		want   string
 	}{
-		"another name":         {allswell.MonitorChange{Name: new("Backup")}, "[min_runtime no_overlap max_runtime]"},
-		"paused":               {allswell.MonitorChange{Enabled: new(false)}, "[]"},
-		"without a condition":  {allswell.MonitorChange{Conditions: allswell.ConditionsChange{NoOverlap: new(false)}}, "[min_runtime max_runtime]"},
-		"with another action":  {allswell.MonitorChange{Conditions: allswell.ConditionsChange{MinRuntimeAction: new(allswell.ActionDown)}}, "[no_overlap max_runtime]"},
-		"the default of a run": {allswell.MonitorChange{Conditions: allswell.ConditionsChange{MaxRuntimeAction: new(allswell.ConditionAction(""))}}, "[min_runtime no_overlap]"},
+		"another name":         {func(c *allswell.MonitorConfig) error { c.Name = "Backup"; return nil }, "[min_runtime no_overlap max_runtime]"},
+		"paused":               {func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }, "[]"},
+		"without a condition":  {func(c *allswell.MonitorConfig) error { c.NoOverlap = false; return nil }, "[min_runtime max_runtime]"},
+		"with another action":  {func(c *allswell.MonitorConfig) error { c.MinRuntimeAction = allswell.ActionDown; return nil }, "[no_overlap max_runtime]"},
+		"the default of a run": {func(c *allswell.MonitorConfig) error { c.MaxRuntimeAction = allswell.ConditionAction(""); return nil }, "[min_runtime no_overlap]"},
 	} {
 		got := m
-		if got.Apply(c.change, epoch); fmt.Sprint(got.Warned) != c.want {
+		if got.Change(c.change, epoch); fmt.Sprint(got.Warned) != c.want {
 			t.Errorf("%s: warned of %v, want %s", name, got.Warned, c.want)
 		}
 	}

@@ -2,7 +2,10 @@ package allswell_test
 
 import (
 	"crypto/sha256"
+	"encoding/json"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,8 +144,8 @@ var monitorDecisionRows = []row{
 			{"major_outage", nil}, {"partial_outage", nil}, {"degraded", nil}, {"degraded_performance", nil},
 			{"operational", []string{"down_status"}}, {"maintenance", []string{"down_status"}}, {"unknown", []string{"down_status"}}, {"red", []string{"down_status"}},
 		} {
-			checkFields(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: time.Minute, DownStatus: c.status}.Validate(), c.bad...)
-			checkFields(t, allswell.MonitorChange{DownStatus: &c.status}.Validate(t1), c.bad...)
+			checkFields(t, newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "n", PageSlug: "p", Interval: time.Minute, DownStatus: c.status})), c.bad...)
+			checkFields(t, changeRefusal(func(to *allswell.MonitorConfig) error { to.DownStatus = c.status; return nil }), c.bad...)
 		}
 	}},
 	{"The auto-incident: title, impact by down status, state investigating, a first update with the beginning of the silence", func(t *testing.T) {
@@ -196,9 +199,9 @@ var monitorDecisionRows = []row{
 	}},
 	{"Disable a monitor that is down: ends the outage", func(t *testing.T) {
 		m := dead(t)
-		equal(t, "ends", m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, t1), true)
+		change(t, &m, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }, t1)
 		equal(t, "state", m.State, allswell.MonitorUp)
-		equal(t, "again", m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, t1), false)
+		change(t, &m, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }, t1)
 	}},
 	{"Disable or delete a monitor that is down: an update says so", func(t *testing.T) {
 		equal(t, "disabled", allswell.OutageEndedByDisable.SystemMessage(time.Hour).Text(), "The monitor was disabled; this outage is no longer watched.")
@@ -206,48 +209,52 @@ var monitorDecisionRows = []row{
 	}},
 	{"A disabled monitor is not checked", func(t *testing.T) {
 		m := pinged()
-		m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, t1)
+		change(t, &m, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }, t1)
 		equal(t, "result", m.ApplyTick(check(time.Hour)), allswell.TickSkipped)
 		equal(t, "state", m.State, allswell.MonitorUp)
 	}},
 	{"Enable: count 0, deadline now + interval if it was ever pinged", func(t *testing.T) {
 		m := pinged()
 		m.ApplyTick(check(6 * time.Minute))
-		m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, at(10*time.Minute))
-		m.Apply(allswell.MonitorChange{Enabled: ptr(true)}, at(20*time.Minute))
+		change(t, &m, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }, at(10*time.Minute))
+		change(t, &m, func(c *allswell.MonitorConfig) error { c.Enable(true); return nil }, at(20*time.Minute))
 		equal(t, "count", m.ConsecutiveFailures, 0)
 		equal(t, "deadline", m.DueAt(nil), at(25*time.Minute))
 		fresh := allswell.Monitor{
 			MonitorConfig: allswell.MonitorConfig{Interval: time.Minute},
 			MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
 		}
-		fresh.Apply(allswell.MonitorChange{Enabled: ptr(true)}, t1)
+		change(t, &fresh, func(c *allswell.MonitorConfig) error { c.Enable(true); return nil }, t1)
 		equal(t, "deadline, never pinged", fresh.DueAt(nil), time.Time{})
 	}},
 	{"A new interval: count 0, deadline now + interval if it was ever pinged", func(t *testing.T) {
 		m := pinged()
 		m.ApplyTick(check(6 * time.Minute))
 		equal(t, "count before", m.ConsecutiveFailures, 1)
-		m.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, at(7*time.Minute))
+		change(t, &m, func(c *allswell.MonitorConfig) error { c.Reschedule(time.Hour, allswell.Cron{}); return nil }, at(7*time.Minute))
 		equal(t, "count", m.ConsecutiveFailures, 0)
 		equal(t, "deadline", m.DueAt(nil), at(67*time.Minute))
 		fresh := allswell.Monitor{
 			MonitorConfig: allswell.MonitorConfig{Interval: time.Minute, Enabled: true},
 			MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
 		}
-		fresh.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, t1)
+		change(t, &fresh, func(c *allswell.MonitorConfig) error { c.Reschedule(time.Hour, allswell.Cron{}); return nil }, t1)
 		equal(t, "deadline, never pinged", fresh.DueAt(nil), time.Time{})
 	}},
 	{"A new interval: an outage continues, because only a ping proves that the job is alive", func(t *testing.T) {
 		m := dead(t)
-		equal(t, "ends", m.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, at(10*time.Minute)), false)
+		change(t, &m, func(c *allswell.MonitorConfig) error { c.Reschedule(time.Hour, allswell.Cron{}); return nil }, at(10*time.Minute))
 		equal(t, "state", m.State, allswell.MonitorDown)
 	}},
 	{"The same interval or enabled again: the wait does not restart", func(t *testing.T) {
 		m := pinged()
 		m.ApplyTick(check(6 * time.Minute))
 		want := m
-		m.Apply(allswell.MonitorChange{Interval: ptr(5 * time.Minute), Enabled: ptr(true)}, at(7*time.Minute))
+		change(t, &m, func(c *allswell.MonitorConfig) error {
+			c.Enable(true)
+			c.Reschedule(5*time.Minute, allswell.Cron{})
+			return nil
+		}, at(7*time.Minute))
 		equal(t, "monitor", m, want)
 	}},
 	{"Interval: whole seconds, 1 to 31,536,000", func(t *testing.T) {
@@ -259,8 +266,8 @@ var monitorDecisionRows = []row{
 			{0, []string{"interval"}}, {-time.Second, []string{"interval"}}, {31_536_001 * time.Second, []string{"interval"}},
 			{1500 * time.Millisecond, []string{"interval"}}, {time.Second - 1, []string{"interval"}},
 		} {
-			checkFields(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: c.interval}.Validate(), c.bad...)
-			checkFields(t, allswell.MonitorChange{Interval: &c.interval}.Validate(t1), c.bad...)
+			checkFields(t, newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "n", PageSlug: "p", Interval: c.interval})), c.bad...)
+			checkFields(t, changeRefusal(func(to *allswell.MonitorConfig) error { to.Reschedule(c.interval, allswell.Cron{}); return nil }), c.bad...)
 		}
 	}},
 	{"Failure threshold: consecutive; a tick at which the monitor is not overdue resets the count", func(t *testing.T) {
@@ -291,8 +298,8 @@ var monitorDecisionRows = []row{
 			threshold int
 			bad       []string
 		}{{1, nil}, {1000, nil}, {0, nil}, {-1, []string{"failure_threshold"}}, {1001, []string{"failure_threshold"}}} {
-			checkFields(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: time.Minute, FailureThreshold: c.threshold}.Validate(), c.bad...)
-			checkFields(t, allswell.MonitorChange{FailureThreshold: &c.threshold}.Validate(t1), c.bad...)
+			checkFields(t, newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "n", PageSlug: "p", Interval: time.Minute, FailureThreshold: c.threshold})), c.bad...)
+			checkFields(t, changeRefusal(func(to *allswell.MonitorConfig) error { to.FailureThreshold = c.threshold; return nil }), c.bad...)
 		}
 	}},
 	{"Ping rate limit: a rejected ping with a valid token is no silence, but does not end an outage", func(t *testing.T) {
@@ -336,9 +343,9 @@ var monitorDecisionRows = []row{
 		equal(t, "deadline", m.DueAt(nil), at(12*time.Minute))
 	}},
 	{"Name and interval are required, a component needs a page, and all invalid fields are named at once", func(t *testing.T) {
-		checkFields(t, allswell.NewMonitor{Name: " ", FailureThreshold: -1, DownStatus: "red"}.Validate(), "name", "interval", "failure_threshold", "down_status")
-		checkFields(t, allswell.NewMonitor{Name: "x", Interval: time.Minute, ComponentID: "comp_1", AutoIncidents: "maybe"}.Validate(), "page", "auto_incidents")
-		checkFields(t, allswell.MonitorChange{Name: ptr("")}.Validate(t1), "name")
+		checkFields(t, newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: " ", FailureThreshold: -1, DownStatus: "red"})), "name", "interval", "failure_threshold", "down_status")
+		checkFields(t, newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Interval: time.Minute, ComponentID: "comp_1", AutoIncidents: "maybe"})), "page", "auto_incidents")
+		checkFields(t, changeRefusal(func(c *allswell.MonitorConfig) error { c.Name = ""; return nil }), "name")
 	}},
 }
 
@@ -373,7 +380,7 @@ var commonDecisionRows = []row{
 		checkFields(t, allswell.CheckMessage(strings.Repeat("é", 25_001)), "message")
 		checkFields(t, checkNew(resource.Component, allswell.Component{Name: strings.Repeat("é", 255)}))
 		checkFields(t, checkNew(resource.Component, allswell.Component{Name: strings.Repeat("é", 256)}), "name")
-		checkFields(t, allswell.NewMonitor{Name: strings.Repeat("é", 256), Page: "p", Interval: time.Minute}.Validate(), "name")
+		checkFields(t, newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: strings.Repeat("é", 256), PageSlug: "p", Interval: time.Minute})), "name")
 	}},
 	{"Tokens: aw_ + 32 random bytes in base62 + checksum", func(t *testing.T) {
 		form := regexp.MustCompile(`^aw_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$`)
@@ -449,4 +456,39 @@ var commonDecisionRows = []row{
 			checkFields(t, allswell.PageChange{Slug: &bad}.Validate(), "slug")
 		}
 	}},
+}
+
+// newRefusal returns what is wrong with a new monitor.
+func newRefusal(change allswell.MonitorChange) error {
+	_, err := allswell.NewMonitor(change, t1)
+	return err
+}
+
+// changeRefusal returns what is wrong with a change of a heartbeat.
+func changeRefusal(change allswell.MonitorChange) error {
+	m := pinged()
+	return m.Change(change, t1)
+}
+
+// change changes a monitor.
+func change(t *testing.T, m *allswell.Monitor, by allswell.MonitorChange, now time.Time) {
+	t.Helper()
+	if err := m.Change(by, now); err != nil {
+		t.Error(err)
+	}
+}
+
+// setSecrets gives secrets to a check, of which a null removes one.
+func setSecrets(c *allswell.MonitorConfig, given map[string]json.RawMessage) {
+	c.Check.Secrets = maps.Clone(c.Check.Secrets)
+	if c.Check.Secrets == nil {
+		c.Check.Secrets = make(map[string]json.RawMessage)
+	}
+	for field, value := range given {
+		c.Check.SecretFields = slices.DeleteFunc(slices.Clone(c.Check.SecretFields), func(f string) bool { return f == field })
+		if delete(c.Check.Secrets, field); strings.TrimSpace(string(value)) != "null" {
+			c.Check.Secrets[field], c.Check.SecretFields = value, append(c.Check.SecretFields, field)
+		}
+	}
+	c.Check.SecretFields = slices.Sorted(slices.Values(c.Check.SecretFields))
 }

@@ -43,7 +43,7 @@ func TestKubernetesErrors(t *testing.T) {
 		strings.Repeat("* ", 5):                 "",
 		strings.Repeat("0,", 127) + "0 * * * *": "longer than 255",
 	} {
-		bad, _ := allswell.NewMonitor{Name: "x", Cron: kubernetes(expression, "UTC")}.Validate().(*allswell.ValidationError)
+		bad, _ := newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: kubernetes(expression, "UTC")})).(*allswell.ValidationError)
 		switch {
 		case want == "" && bad != nil:
 			t.Errorf("%q: %v", expression, bad)
@@ -53,7 +53,7 @@ func TestKubernetesErrors(t *testing.T) {
 	}
 	calendar := allswell.NewCalendar("daily", "")
 	calendar.Kubernetes = true
-	if bad, _ := (allswell.NewMonitor{Name: "x", Cron: calendar}).Validate().(*allswell.ValidationError); bad == nil || len(bad.Messages()["schedule.kubernetes"]) != 1 {
+	if bad, _ := newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: calendar})).(*allswell.ValidationError); bad == nil || len(bad.Messages()["schedule.kubernetes"]) != 1 {
 		t.Errorf("a calendar: %v", bad)
 	}
 }
@@ -143,7 +143,7 @@ func TestKubernetesAsRobfig(t *testing.T) {
 		}
 	}
 	for _, expression := range []string{"xyz", "60 0 * * *", "0 60 * * *", "0 0 * * XYZ", "15/0 * * * *", "jan-x * * * *", "*/-12 * * * *", "5 j * * *", "0 0 30 Feb ?", "0 0 31 Apr ?"} {
-		if (allswell.NewMonitor{Name: "x", Cron: kubernetes(expression, "UTC")}).Validate() == nil {
+		if newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: kubernetes(expression, "UTC")})) == nil {
 			t.Errorf("%s is accepted", expression)
 		}
 	}
@@ -213,7 +213,7 @@ func drawKubernetes(t *rapid.T) string {
 // agreesWithRobfig fails if an expression is not read as robfig/cron reads it.
 func agreesWithRobfig(t interface{ Fatalf(string, ...any) }, expression, zone string, at time.Time) {
 	tested := kubernetes(expression, zone)
-	bad, _ := allswell.NewMonitor{Name: "x", Cron: tested}.Validate().(*allswell.ValidationError)
+	bad, _ := newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: tested})).(*allswell.ValidationError)
 	other, err := cron.ParseStandard("CRON_TZ=" + zone + " " + expression)
 	if _, isTimes := other.(*cron.SpecSchedule); bad != nil || err != nil || !isTimes {
 		// Those that never run are refused, too.

@@ -52,15 +52,15 @@ func TestCronErrors(t *testing.T) {
 		"0 2 31 4,6,9,11 *":                     "never matches",
 		"* * * * * " + strings.Repeat(" ", 255): "longer than 255",
 	} {
-		n := allswell.NewMonitor{Name: "x", Cron: allswell.Cron{Expression: expression, TimeZone: "UTC"}}
-		bad, _ := n.Validate().(*allswell.ValidationError)
+		n := allswell.MonitorConfig{Name: "x", Cron: allswell.Cron{Expression: expression, TimeZone: "UTC"}}
+		bad, _ := newRefusal(allswell.MonitorOf(n)).(*allswell.ValidationError)
 		if bad == nil || len(bad.Messages()) != 1 || !strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), want) {
 			t.Errorf("%q: %v, want %q", expression, bad, want)
 		}
 	}
 	for _, zone := range []string{"", "Local", "localtime", "Mars/Olympus", "../etc/passwd", "europe/berlin ", "UTC+1"} {
-		n := allswell.NewMonitor{Name: "x", Cron: allswell.Cron{Expression: "0 2 * * *", TimeZone: zone}}
-		bad, _ := n.Validate().(*allswell.ValidationError)
+		n := allswell.MonitorConfig{Name: "x", Cron: allswell.Cron{Expression: "0 2 * * *", TimeZone: zone}}
+		bad, _ := newRefusal(allswell.MonitorOf(n)).(*allswell.ValidationError)
 		if bad == nil || len(bad.Messages()) != 1 || len(bad.Messages()["schedule.time_zone"]) != 1 {
 			t.Errorf("zone %q: %v", zone, bad)
 		}
@@ -74,7 +74,7 @@ func TestCronNeverMatches(t *testing.T) {
 		allswell.NewCalendar("Sun *-03~7/1 02:30", "Europe/Berlin"),
 		allswell.NewCalendar("*-02-30", ""),
 	} {
-		bad, _ := allswell.NewMonitor{Name: "x", Cron: c}.Validate().(*allswell.ValidationError)
+		bad, _ := newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: c})).(*allswell.ValidationError)
 		if bad == nil || !strings.Contains(strings.Join(bad.Messages()["schedule.expression"], ""), "never matches") {
 			t.Errorf("%v: %v", c, bad)
 		}
@@ -380,8 +380,8 @@ func FuzzCron(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, expression string, seconds int64) {
 		tested := allswell.Cron{Expression: expression, TimeZone: "UTC"}
-		n := allswell.NewMonitor{Name: "x", Cron: tested}
-		if n.Validate() != nil {
+		n := allswell.MonitorConfig{Name: "x", Cron: tested}
+		if newRefusal(allswell.MonitorOf(n)) != nil {
 			return
 		}
 		at := epoch.Add(time.Duration(seconds%(20*365*86400)) * time.Second)

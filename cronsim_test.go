@@ -35,7 +35,7 @@ func TestCronAsCronsim(t *testing.T) {
 			c.TZ = ""
 		}
 		cron := allswell.NewCron(allswell.ScheduleCron, c.Expr, cmp.Or(c.TZ, "UTC"))
-		bad := allswell.NewMonitor{Name: "x", Cron: cron}.Validate()
+		bad := newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: cron}))
 		switch c.Op {
 		case "ok":
 			if never := strings.Contains(c.Test, "no_matches"); (bad != nil) != never || never && !strings.Contains(bad.Error(), "never matches") {
@@ -101,7 +101,7 @@ func TestSpecialCronDays(t *testing.T) {
 		}
 	}
 	for _, expression := range strings.Split("0 0 L-3 * *|0 0 15W * *|0 0 W * *|0 0 LW/0 * *|0 0 L/ * *|0 0 * * L|0 0 * * friL|0 0 * * 8L|0 0 * * 1#|0 0 * * #1|0 0 * * 1#2#3|0 L * * *|L 0 * * *|0 0 * L *|0 0 L,, * *|0 0 1-L * *", "|") {
-		if bad := (allswell.NewMonitor{Name: "x", Cron: allswell.Cron{Expression: expression, TimeZone: "UTC"}}).Validate(); bad == nil {
+		if bad := newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: allswell.Cron{Expression: expression, TimeZone: "UTC"}})); bad == nil {
 			t.Errorf("%s is accepted", expression)
 		}
 	}

@@ -112,6 +112,21 @@ func (e *ValidationError) AddMissing(other *ValidationError) {
 	}
 }
 
+// JoinUnread returns what could not be read of an object, and what is invalid in the rest of it, as one *ValidationError.
+// An error of another type is returned alone.
+func JoinUnread(unread, invalid error) error {
+	var all, more *ValidationError
+	switch {
+	case unread == nil, invalid != nil && !errors.As(invalid, &more):
+		return invalid
+	case invalid == nil, !errors.As(unread, &all):
+		return unread
+	}
+	all = &ValidationError{Problems: slices.Clone(all.Problems)} // a transaction may be repeated
+	all.AddMissing(more)
+	return all
+}
+
 // Err returns e if it has any problems, and nil otherwise.
 func (e *ValidationError) Err() error {
 	if len(e.Problems) == 0 {

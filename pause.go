@@ -17,14 +17,18 @@ func checkPause(bad *ValidationError, until, now time.Time) {
 
 // Pause returns the change that pauses a monitor: it is disabled until a time, or until it is resumed if until is zero.
 func Pause(until time.Time) MonitorChange {
-	enabled := false
-	return MonitorChange{Enabled: &enabled, PausedUntil: &until}
+	return func(c *MonitorConfig) error {
+		c.Enabled, c.PausedUntil = false, until
+		return nil
+	}
 }
 
 // Resume returns the change that ends a pause. It begins a new wait, so that silence during the pause does not count.
 func Resume() MonitorChange {
-	enabled := true
-	return MonitorChange{Enabled: &enabled}
+	return func(c *MonitorConfig) error {
+		c.Enable(true)
+		return nil
+	}
 }
 
 // PauseIsOver reports whether the monitor is paused until a time that has come.

@@ -285,7 +285,7 @@ func TestMessagesDoNotRepeatInput(t *testing.T) {
 		allswell.NewIncident{Title: "x", Impact: sent, State: sent}.Validate(),
 		checkNew(resource.Component, allswell.Component{Name: "n", Baseline: sent}),
 		allswell.NewPage{Name: "n", Slug: sent}.Validate(),
-		allswell.NewMonitor{Name: "n", Page: "p", Interval: time.Minute, DownStatus: sent}.Validate(),
+		newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "n", PageSlug: "p", Interval: time.Minute, DownStatus: sent})),
 		allswell.NewToken{Name: "n", Scope: sent}.Validate(),
 		allswell.NewIncident{Title: strings.Repeat(sent, 100)}.Validate(),
 	} {

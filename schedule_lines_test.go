@@ -33,7 +33,7 @@ func TestScheduleLinesErrors(t *testing.T) {
 		{allswell.ScheduleCalendar, "Mon 06:00\nTue 07:00 Asia/Tokyo", "line 2: its zone Asia/Tokyo is not on every line"},
 		{allswell.ScheduleCalendar, "\n \r\n", "required"},
 	} {
-		bad, _ := allswell.NewMonitor{Name: "x", Cron: allswell.NewCron(c.kind, c.expression, "")}.Validate().(*allswell.ValidationError)
+		bad, _ := newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: allswell.NewCron(c.kind, c.expression, "")})).(*allswell.ValidationError)
 		switch {
 		case c.want == "" && bad != nil:
 			t.Errorf("%.40q: %v", c.expression, bad)
@@ -50,14 +50,14 @@ func TestScheduleLinesErrors(t *testing.T) {
 		if strings.Contains(expression, "Tokyo") {
 			zone = "Europe/Berlin"
 		}
-		bad, _ := allswell.NewMonitor{Name: "x", Cron: allswell.NewCalendar(expression, zone)}.Validate().(*allswell.ValidationError)
+		bad, _ := newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: allswell.NewCalendar(expression, zone)})).(*allswell.ValidationError)
 		if bad == nil || !strings.Contains(bad.Error(), want) {
 			t.Errorf("%q in %s: %v, want %q", expression, zone, bad, want)
 		}
 	}
 	cron := allswell.NewCron(allswell.ScheduleCron, "@daily\n@weekly", "")
 	cron.Kubernetes = true
-	if bad, _ := (allswell.NewMonitor{Name: "x", Cron: cron}).Validate().(*allswell.ValidationError); bad == nil || !strings.Contains(bad.Error(), "a CronJob has one schedule") {
+	if bad, _ := newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: cron})).(*allswell.ValidationError); bad == nil || !strings.Contains(bad.Error(), "a CronJob has one schedule") {
 		t.Errorf("%v", bad)
 	}
 }
@@ -71,7 +71,7 @@ func TestScheduleLines(t *testing.T) {
 		{"Mon 06:00\nTue 07:00 utc", "", "Mon 06:00 and Tue 07:00"},
 	} {
 		cron := allswell.NewCalendar(c.expression, c.zone)
-		if err := (allswell.NewMonitor{Name: "x", Cron: cron}).Validate(); err != nil || cron.String() != c.want {
+		if err := newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: cron})); err != nil || cron.String() != c.want {
 			t.Errorf("%q in %q: %v, %v", c.expression, c.zone, cron, err)
 		}
 	}

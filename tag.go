@@ -33,11 +33,3 @@ func CheckTags(bad *ValidationError, tags []string) {
 func SortTags(tags []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(tags)))
 }
-
-// tags returns the tags that a monitor with the given ones has after the change.
-func (ch MonitorChange) tags(now []string) []string {
-	if ch.Tags != nil {
-		now = *ch.Tags
-	}
-	return SortTags(slices.DeleteFunc(slices.Concat(now, ch.AddTags), func(tag string) bool { return slices.Contains(ch.RemoveTags, tag) }))
-}

@@ -32,7 +32,7 @@ func TestNamesAreOneLine(t *testing.T) {
 	for _, name := range []string{"two\nlines", "a\tb", "a\u0085b", "a\u2028b", "a\u202eb", "a\u2067b", "a\u200eb", "a\ufffeb", "a\uffffb", "a\U0010ffffb", "\n"} {
 		for kind, err := range map[string]error{
 			"component": checkNew(resource.Component, allswell.Component{Name: name}),
-			"group":     checkNew(resource.Group, allswell.Group{Name: name}), "page": allswell.NewPage{Name: name}.Validate(), "monitor": allswell.NewMonitor{Name: name}.Validate(),
+			"group":     checkNew(resource.Group, allswell.Group{Name: name}), "page": allswell.NewPage{Name: name}.Validate(), "monitor": newRefusal(allswell.MonitorOf(allswell.MonitorConfig{Name: name})),
 			"token": allswell.NewToken{Name: name}.Validate(), "user": (&allswell.NewUser{Name: name}).Validate(), "template": checkNew(resource.IncidentTemplate, allswell.IncidentTemplate{Name: name}),
 		} {
 			var bad *allswell.ValidationError

@@ -86,10 +86,10 @@ func (f *storageFill) createMonitors(ctx context.Context) error {
 	issued, err := f.IssueTokenFor(ctx, "bench", allswell.NewToken{Name: "bench", Scope: allswell.ScopeAdmin})
 	for i := 0; i < storageMonitors && err == nil; i++ {
 		var m allswell.Monitor
-		m, err = f.CreateMonitor(ctx, issued.Actor(""), allswell.NewMonitor{
+		m, err = f.CreateMonitor(ctx, issued.Actor(""), allswell.MonitorOf(allswell.MonitorConfig{
 			Type: "http", Name: fmt.Sprint("target ", i), Interval: time.Minute,
 			Check: allswell.CheckSpec{Config: json.RawMessage(fmt.Sprintf(`{"url": "http://192.0.2.%d/"}`, i)), Timeout: 10 * time.Second},
-		})
+		}))
 		f.monitors = append(f.monitors, m)
 	}
 	return err

@@ -168,7 +168,7 @@ func storm(t *testing.T, s *store.Store, ws allswell.Actor, url string, count in
 		t.Fatal(err)
 	}
 	for i := range count {
-		m, err := s.CreateMonitor(ctx, ws, allswell.NewMonitor{Name: fmt.Sprint("job ", i), Interval: time.Hour})
+		m, err := s.CreateMonitor(ctx, ws, allswell.MonitorOf(allswell.MonitorConfig{Name: fmt.Sprint("job ", i), Interval: time.Hour}))
 		if err != nil {
 			t.Fatal(err)
 		}

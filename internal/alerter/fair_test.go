@@ -112,7 +112,7 @@ func job(t *testing.T, s *store.Store, ws allswell.Actor, channels []string) (to
 			t.Fatal(err)
 		}
 	}
-	m, err := s.CreateMonitor(t.Context(), ws, allswell.NewMonitor{Name: "job", Interval: time.Hour})
+	m, err := s.CreateMonitor(t.Context(), ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "job", Interval: time.Hour}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,8 @@ package api
 
 import (
 	"encoding/json"
-	"errors"
-	"maps"
 	"math"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -51,15 +48,6 @@ var (
 	checkFields = []string{"timeout", "slow_after", "recovery_threshold", "confirm_from"}
 )
 
-// readMonitorType reads the type of a new monitor. ok is false if it is not known, which is recorded.
-func readMonitorType(o *jsonobject.Object) (t allswell.MonitorType, ok bool) {
-	if !o.Given("type") {
-		return allswell.MonitorHeartbeat, true
-	}
-	given := jsonobject.Enum(o, "type", check.MonitorTypes())
-	return orZero(given), given != nil
-}
-
 // refuseFields records an error for each field that is given and not null, because monitors of the type do not have it.
 func refuseFields(o *jsonobject.Object, t allswell.MonitorType, fields ...string) {
 	for _, field := range fields {
@@ -69,18 +57,15 @@ func refuseFields(o *jsonobject.Object, t allswell.MonitorType, fields ...string
 	}
 }
 
-// refuseOtherTypes records an error for each field that is given and belongs to other types.
-func refuseOtherTypes(o *jsonobject.Object, t check.Type) {
+// givenFields returns the fields of all types that are present, null included.
+func givenFields(o *jsonobject.Object) map[string]json.RawMessage {
+	given := make(map[string]json.RawMessage)
 	for _, f := range check.Fields() {
-		if _, own := t.Field(f.Name); !own {
-			refuseFields(o, t.Name, f.Name)
+		if value, ok := o.Raw(f.Name); ok {
+			given[f.Name] = value
 		}
 	}
-}
-
-// givenFields returns the fields of the type that are present, null included.
-func givenFields(o *jsonobject.Object, t check.Type) map[string]json.RawMessage {
-	return givenOf(o, t.Fields)
+	return given
 }
 
 // givenOf returns those of some fields that are present, null included.
@@ -94,41 +79,6 @@ func givenOf(o *jsonobject.Object, fields []configfield.Field) map[string]json.R
 	return given
 }
 
-// readNewCheck reads a new monitor of a type that is checked, or what replaces before; nil: there is none. Secrets that
-// are absent stay what they are.
-func readNewCheck(o *jsonobject.Object, n allswell.NewMonitor, t check.Type, before *allswell.Monitor) (allswell.NewMonitor, error) {
-	refuseFields(o, t.Name, heartbeatFields...)
-	refuseOtherTypes(o, t)
-	n.Type = t.Name
-	if d := seconds(o.Integer("interval")); d != nil {
-		n.Interval = max(*d, 1) // 0 is the default in the domain, and invalid here
-	}
-	timing := readCheckTiming(o)
-	n.Check = allswell.CheckSpec{
-		Timeout: orZero(timing.Timeout), SlowAfter: orZero(timing.SlowAfter),
-		RecoveryThreshold: orZero(timing.RecoveryThreshold), ConfirmFrom: orZero(timing.ConfirmFrom),
-	}
-	given := givenFields(o, t)
-	var kept map[string]json.RawMessage
-	if before != nil && before.Type == t.Name {
-		kept = before.Check.Secrets
-	}
-	fields, err := configfield.Merge(nil, kept, given)
-	if err != nil {
-		return n, err
-	}
-	var invalid error
-	n.Check.Config, _, invalid = t.Read(fields)
-	if invalid == nil && before != nil {
-		invalid = checkKept(t, before.Check, n.Check.Config, given)
-	}
-	n.Check.Secrets = secretsOf(t.Fields, given)
-	if before == nil {
-		maps.DeleteFunc(n.Check.Secrets, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
-	}
-	return n, allswell.JoinInvalid(n.Validate(), invalid)
-}
-
 // secretsOf returns the secrets among the given fields.
 func secretsOf(fields []configfield.Field, given map[string]json.RawMessage) map[string]json.RawMessage {
 	secrets := make(map[string]json.RawMessage)
@@ -140,94 +90,42 @@ func secretsOf(fields []configfield.Field, given map[string]json.RawMessage) map
 	return secrets
 }
 
-// readCheckTiming reads the fields that all checks have. Zeros are invalid, so they become negative.
-func readCheckTiming(o *jsonobject.Object) (ch allswell.CheckChange) {
-	ch.Timeout = seconds(o.Integer("timeout"))
-	ch.RecoveryThreshold, ch.ConfirmFrom = o.Integer("recovery_threshold"), o.Integer("confirm_from")
-	if n := o.Number("slow_after"); n != nil {
-		ch.SlowAfter = new(time.Duration(min(max(*n, -1), 1e6) * float64(time.Second)))
-		*ch.SlowAfter = ch.SlowAfter.Round(time.Microsecond)
-		if *ch.SlowAfter == 0 {
-			*ch.SlowAfter = -1
-		}
-	} else if o.Null("slow_after") {
-		ch.SlowAfter = new(time.Duration)
+// readNewTiming reads the interval and the fields that all checks have.
+func readNewTiming(o *jsonobject.Object) func(*allswell.MonitorConfig) {
+	interval, setTiming := seconds(o.Integer("interval")), readTiming(o)
+	return func(c *allswell.MonitorConfig) {
+		set(&c.Interval, interval)
+		setTiming(c)
 	}
-	if ch.Timeout != nil && *ch.Timeout == 0 {
-		*ch.Timeout = -1
-	}
-	for _, n := range []*int{ch.RecoveryThreshold, ch.ConfirmFrom} {
-		if n != nil && *n == 0 {
-			*n = -1
-		}
-	}
-	return ch
 }
 
-// readParent reads parent_id; "" is none.
-func readParent(o *jsonobject.Object) *string { return nullableText(o, "parent_id") }
-
-// mentionsCheck reports whether a change of a monitor has a field of a type.
-func mentionsCheck(o *jsonobject.Object) bool {
-	return slices.ContainsFunc(check.Fields(), func(f configfield.Shared) bool { _, ok := o.Raw(f.Name); return ok })
+// readTiming reads the fields that all checks have.
+func readTiming(o *jsonobject.Object) func(*allswell.MonitorConfig) {
+	timeout, slowAfter := refuseZero(o, seconds(o.Integer("timeout")), allswell.CheckTimeout), readSlowAfter(o)
+	recovery, confirm := o.Integer("recovery_threshold"), o.Integer("confirm_from")
+	return func(c *allswell.MonitorConfig) {
+		set(&c.Check.Timeout, timeout)
+		set(&c.Check.SlowAfter, slowAfter)
+		set(&c.Check.RecoveryThreshold, recovery)
+		set(&c.Check.ConfirmFrom, confirm)
+	}
 }
 
-// maxCheckChanges is how often a change of a check is tried while others change it, too.
+// readSlowAfter reads slow_after; null is 0.
+func readSlowAfter(o *jsonobject.Object) *time.Duration {
+	if o.Null("slow_after") {
+		return new(time.Duration)
+	}
+	n := o.Number("slow_after")
+	if n == nil {
+		return nil
+	}
+	d := time.Duration(min(max(*n, -1), 1e6) * float64(time.Second)).Round(time.Microsecond)
+	return refuseZero(o, &d, func(bad *allswell.ValidationError, _ time.Duration) { allswell.AddSlowAfter(bad) })
+}
+
+// maxCheckChanges is how often a change of a channel is tried while others change it, too.
 const maxCheckChanges = 5
-
-// changeCheck makes a change that has fields of a type. They are merged with those that the monitor has, so that the
-// change is made only if these have not been changed meanwhile.
-func (a *api) changeCheck(c *call, o *jsonobject.Object, ch allswell.MonitorChange) (allswell.Monitor, error) {
-	for try := 1; ; try++ {
-		m, err := a.store.MonitorCheck(c.Context(), c.actor(), c.PathValue("monitorId"))
-		if err != nil {
-			return m, err
-		}
-		if err := c.cond.Check(m); err != nil {
-			return m, err
-		}
-		if err := readCheckConfig(o, m, &ch); try == 1 {
-			if err := o.Check(allswell.JoinInvalid(ch.Validate(a.now()), err)); err != nil {
-				return m, err
-			}
-		} else if err != nil {
-			return m, err
-		}
-		m, err = a.store.ChangeMonitor(c.Context(), c.actor(), m.ID, ch, allswell.Precondition{Tags: []string{allswell.EntityTag(m)}})
-		if !errors.Is(err, allswell.ErrPreconditionFailed) || try == maxCheckChanges {
-			return m, err
-		}
-	}
-}
-
-// readCheckConfig reads the fields of the monitor's type into a change of it.
-func readCheckConfig(o *jsonobject.Object, m allswell.Monitor, ch *allswell.MonitorChange) error {
-	t, ok := check.TypeOf(m.Type)
-	refuseOtherTypes(o, check.Type{Name: m.Type, Fields: t.Fields})
-	if !ok {
-		return nil
-	}
-	given := givenFields(o, t)
-	if len(given) == 0 {
-		return nil
-	}
-	fields, err := configfield.Merge(m.Check.Config, m.Check.Secrets, given)
-	if err != nil {
-		return err
-	}
-	ch.Check.Secrets = secretsOf(t.Fields, given)
-	if ch.Check.Config, _, err = t.Read(fields); err != nil {
-		return err
-	}
-	return checkKept(t, m.Check, ch.Check.Config, given)
-}
-
-// checkKept refuses a change of a check that would send secrets elsewhere.
-func checkKept(t check.Type, before allswell.CheckSpec, config json.RawMessage, given map[string]json.RawMessage) error {
-	return t.CheckKeptSecrets(configfield.Change{
-		Before: before.Config, After: config, Secrets: before.Secrets, Kept: before.SecretFields, Given: given,
-	})
-}
 
 type checkResultJSON struct {
 	Status               allswell.CheckStatus `json:"status"`
@@ -308,33 +206,27 @@ func (a *api) testNewMonitor(c *call) (store.Response, error) {
 	allowReadOnly[monitorJSON](o)
 	o.AllowReadOnly("unique_name", "schedule")
 	o.Require("type")
-	kind, ok := readMonitorType(o)
-	t, isCheck := check.TypeOf(kind)
-	if !isCheck {
-		if ok && o.Given("type") {
-			o.Add("type", "A monitor of the type %s waits for pings: there is nothing to check.", kind)
-		}
-		givenFields(o, allFields)
-		readCheckTiming(o)
-		return store.Response{}, o.Check(nil)
+	given := jsonobject.Enum(o, "type", check.MonitorTypes())
+	kind := orZero(given)
+	if kind == allswell.MonitorHeartbeat {
+		o.Add("type", "A monitor of the type %s waits for pings: there is nothing to check.", kind)
 	}
-	n, err := readNewCheck(o, allswell.NewMonitor{Name: "test", Token: ""}, t, nil)
-	if err := o.Check(err); err != nil {
+	fields, setTiming := givenFields(o), readNewTiming(o)
+	if err := o.Check(nil); !kind.IsCheck() {
 		return store.Response{}, err
 	}
-	result, err := a.tests.Test(c.Context(), c.token.WorkspaceID, t.Name, n.Check)
+	m, err := allswell.NewMonitor(func(c *allswell.MonitorConfig) error {
+		c.Reset(kind)
+		c.Name = "test"
+		setTiming(c)
+		return allswell.JoinUnread(o.Check(nil), check.Change(kind, &c.Check, fields, true))
+	}, a.now())
+	if err != nil {
+		return store.Response{}, err
+	}
+	result, err := a.tests.Test(c.Context(), c.token.WorkspaceID, kind, m.Check)
 	return resourceResponse(result, err, c.newCheckResultJSON)
 }
-
-// allFields is a type with the fields of all types, none of which is required. With it the fields of a check of an
-// unknown type are read, to find out which are not known.
-var allFields = func() (t check.Type) {
-	for _, f := range check.Fields() {
-		f.Required = false
-		t.Fields = append(t.Fields, f.Field)
-	}
-	return t
-}()
 
 // testPath is the path of testNewMonitor. A monitor may have the slug test: see api.handler.
 const testPath = "/api/v1/monitors/test"

@@ -18,10 +18,10 @@ func (c *client) check(page, component string, statuses ...allswell.CheckStatus)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	m, err := c.store.CreateMonitor(ctx, token.Actor(""), allswell.NewMonitor{
-		Type: "tcp", Name: "Database", Interval: time.Minute, Page: page, ComponentID: component,
+	m, err := c.store.CreateMonitor(ctx, token.Actor(""), allswell.MonitorOf(allswell.MonitorConfig{
+		Type: "tcp", Name: "Database", Interval: time.Minute, PageSlug: page, ComponentID: component,
 		Check: allswell.CheckSpec{Config: json.RawMessage(`{"host":"db.example.com","port":5432}`)},
-	})
+	}))
 	if err != nil {
 		c.t.Fatal(err)
 	}

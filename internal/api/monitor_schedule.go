@@ -38,19 +38,41 @@ func newScheduleJSON(interval time.Duration, cron allswell.Cron) scheduleJSON {
 	return scheduleJSON{Kind: cron.Kind(), Expression: cron.Expression, TimeZone: cron.TimeZone, Kubernetes: cron.Kubernetes}
 }
 
-// readSchedule reads the fields interval and schedule of a monitor, one of which may be required. Both results are nil if
-// neither is given. After an error in the schedule, which is recorded, the results are valid.
-func readSchedule(o *jsonobject.Object, required bool) (interval *time.Duration, cron *allswell.Cron) {
+// readRuns reads the fields that only heartbeats have. If all are read, there can be a token, and a heartbeat needs a schedule.
+func readRuns(o *jsonobject.Object, all, heartbeat bool) func(*allswell.MonitorConfig) {
+	setSchedule, setConditions := readSchedule(o, all && heartbeat), readConditions(o)
+	grace, maxRuntime, publish := seconds(o.Integer("grace")), readRuntime(o, "max_runtime"), o.Flag("publish_output")
+	var token *string
+	if all {
+		token = o.Text("token")
+	}
+	return func(c *allswell.MonitorConfig) {
+		setSchedule(c)
+		setConditions(&c.RunConditions)
+		set(&c.Grace, grace)
+		set(&c.MaxRuntime, maxRuntime)
+		set(&c.PublishOutput, publish)
+		if orZero(token) != "" {
+			c.Token = *token
+		}
+	}
+}
+
+// readSchedule reads the fields interval and schedule of a monitor, one of which may be required.
+func readSchedule(o *jsonobject.Object, required bool) func(*allswell.MonitorConfig) {
 	given := o.Integer("interval")
 	schedule, ok := o.Object("schedule")
-	switch {
-	case !ok && required:
-		o.Require("interval")
-		fallthrough
-	case !ok:
-		return seconds(given), nil
-	case schedule == nil:
-		return new(allswell.MinInterval), nil
+	if schedule == nil {
+		if required && !ok {
+			o.Require("interval")
+		}
+		return func(c *allswell.MonitorConfig) {
+			if given != nil {
+				c.Reschedule(*seconds(given), allswell.Cron{})
+			} else if ok {
+				wrongSchedule(c)
+			}
+		}
 	}
 	schedule.Require("kind")
 	kind, own := orZero(jsonobject.Enum(schedule, "kind", allswell.ScheduleKinds)), schedule.Integer("interval")
@@ -58,21 +80,20 @@ func readSchedule(o *jsonobject.Object, required bool) (interval *time.Duration,
 	if kubernetes && kind != "" && kind != allswell.ScheduleCron {
 		schedule.Add("kubernetes", "field needs a schedule of the kind cron")
 	}
-	if kind == allswell.ScheduleCron || kind == allswell.ScheduleCalendar {
+	switch kind {
+	case allswell.ScheduleCron, allswell.ScheduleCalendar:
 		schedule.Require("expression")
 		schedule.Reject("interval", "A schedule of the kind %s has no %s.", kind, allswell.Name("interval"))
 		if zone != nil && *zone == "" {
 			schedule.Add("time_zone", "must be the name of a zone, such as Europe/Berlin")
 		}
-		cron = new(allswell.NewCron(kind, orZero(expression), orZero(zone)))
+		cron := allswell.NewCron(kind, orZero(expression), orZero(zone))
 		cron.Kubernetes = kubernetes
-		if given != nil && time.Duration(*given) == cron.Longest()/time.Second {
-			given = nil // what responses show
+		if longest := cron.Longest(); given != nil && longest != 0 && time.Duration(*given) != longest/time.Second {
+			o.Add("interval", "disagrees with the schedule: give one of them")
 		}
-		return seconds(given), cron
-	}
-	interval = new(allswell.MinInterval)
-	if kind == allswell.ScheduleInterval {
+		return func(c *allswell.MonitorConfig) { c.Reschedule(0, cron) }
+	case allswell.ScheduleInterval:
 		schedule.Require("interval")
 		schedule.Reject("expression", "A schedule of the kind interval has no %s.", allswell.Name("expression"))
 		schedule.Reject("time_zone", "A schedule of the kind interval has no %s.", allswell.Name("time_zone"))
@@ -83,11 +104,14 @@ func readSchedule(o *jsonobject.Object, required bool) (interval *time.Duration,
 		case given != nil && *given != *own:
 			o.Add("interval", "disagrees with the schedule: give one of them")
 		default:
-			interval = d
+			return func(c *allswell.MonitorConfig) { c.Reschedule(*d, allswell.Cron{}) }
 		}
 	}
-	return interval, nil
+	return wrongSchedule
 }
+
+// wrongSchedule is the change by a schedule in which an error was recorded: the interval is not wrong, too.
+func wrongSchedule(c *allswell.MonitorConfig) { c.Reschedule(allswell.MinInterval, allswell.Cron{}) }
 
 // dueTimesJSON are the next due times of a monitor.
 type dueTimesJSON struct {

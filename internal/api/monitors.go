@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -200,50 +201,105 @@ func (a *api) createMonitor(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	n, err := readNewMonitor(o, nil)
-	n.UniqueName = orZero(o.Flag("unique_name"))
-	if err = o.Check(err); err != nil {
-		return store.Response{}, err
+	create := a.store.CreateMonitor
+	if orZero(o.Flag("unique_name")) {
+		create = a.store.CreateUniqueMonitor
 	}
 	r := newResponder(c, http.StatusCreated, c.newMonitorJSON)
-	return r.respond(a.store.CreateMonitor(c.Context(), c.actor(), n, r.save...))
+	return r.respond(create(c.Context(), c.actor(), readMonitor(o, true), r.save...))
 }
 
-// readNewMonitor reads the fields of a monitor, and returns what is invalid. before is the one that it replaces; nil: none.
-func readNewMonitor(o *jsonobject.Object, before *allswell.Monitor) (allswell.NewMonitor, error) {
-	kind, known := readMonitorType(o)
-	enabled := o.Flag("enabled")
-	n := allswell.NewMonitor{
-		Slug:             orZero(o.Text("slug")),
-		Name:             orZero(o.Text("name")),
-		ParentID:         orZero(readParent(o)),
-		Page:             orZero(nullableText(o, "page")),
-		ComponentID:      orZero(o.Text("component_id")),
-		Disabled:         enabled != nil && !*enabled,
-		FailureThreshold: orZero(o.Integer("failure_threshold")),
-		DownStatus:       orZero(jsonobject.Enum(o, "down_status", allswell.DownStatuses)),
-		AutoIncidents:    orZero(readAutoIncidents(o)),
-		Tags:             o.Texts("tags"),
+// readMonitor reads the fields of a monitor: of a new one and of a PUT, which say all of it, or those that a change sets.
+func readMonitor(o *jsonobject.Object, all bool) allswell.MonitorChange {
+	given := jsonobject.Enum(o, "type", check.MonitorTypes())
+	kind, known := cmp.Or(orZero(given), allswell.MonitorHeartbeat), given != nil || !o.Given("type")
+	slug, name, parent, enabled := o.Text("slug"), o.Text("name"), nullableText(o, "parent_id"), o.Flag("enabled")
+	page, component := nullableText(o, "page"), o.Text("component_id")
+	threshold, status, incidents := o.Integer("failure_threshold"), jsonobject.Enum(o, "down_status", allswell.DownStatuses), readAutoIncidents(o)
+	tags, pausedUntil := o.Texts("tags"), readPause(o, all)
+	setType := readTypeFields(o, kind, all, known)
+	err := o.Check(nil)
+	return func(c *allswell.MonitorConfig) error {
+		if all {
+			c.Reset(kind)
+			c.Enable(true)
+		} else {
+			set(&c.Type, given)
+		}
+		set(&c.Slug, slug)
+		set(&c.Name, name)
+		set(&c.ParentID, parent)
+		if set(&c.PageSlug, page); page != nil && *page == "" {
+			c.ComponentID = ""
+		}
+		set(&c.ComponentID, component)
+		if enabled != nil {
+			c.Enable(*enabled)
+		}
+		if set(&c.PausedUntil, pausedUntil); enabled == nil && !orZero(pausedUntil).IsZero() {
+			c.Enabled = false
+		}
+		set(&c.FailureThreshold, threshold)
+		set(&c.DownStatus, status)
+		set(&c.AutoIncidents, incidents)
+		if tags != nil {
+			c.Tags = tags
+		}
+		return allswell.JoinUnread(err, setType(c))
 	}
-	if t, ok := check.TypeOf(kind); ok {
-		return readNewCheck(o, n, t, before)
-	}
-	if known {
-		refuseFields(o, kind, checkFields...)
-		refuseOtherTypes(o, check.Type{Name: kind})
-	} else {
-		readCheckTiming(o)
+}
+
+// readTypeFields reads the fields that only monitors of some types have. If all are read, the type is kind; known says that
+// it is one.
+func readTypeFields(o *jsonobject.Object, kind allswell.MonitorType, all, known bool) allswell.MonitorChange {
+	given := givenFields(o)
+	setRuns, setTiming := func(*allswell.MonitorConfig) {}, func(*allswell.MonitorConfig) {}
+	switch {
+	case !known && all: // only the type is wrong
 		o.AllowUnknown()
-		n.Interval = allswell.DefaultCheckInterval
+		readTiming(o)
+		setRuns = readRuns(o, true, false)
+		given = nil
+	case all && kind.IsCheck():
+		refuseFields(o, kind, heartbeatFields...)
+		setTiming = readNewTiming(o)
+	case all:
+		refuseFields(o, kind, checkFields...)
+		setRuns = readRuns(o, true, true)
+	default:
+		setTiming, setRuns = readTiming(o), readRuns(o, false, false)
 	}
-	interval, cron := readSchedule(o, known)
-	if interval != nil || known {
-		n.Interval = orZero(interval)
+	return func(c *allswell.MonitorConfig) error {
+		setRuns(c)
+		setTiming(c)
+		if c.Interval == 0 && !known {
+			c.Interval = allswell.DefaultCheckInterval
+		}
+		return check.Change(c.Type, &c.Check, given, all)
 	}
-	n.Token, n.Cron, n.Grace = orZero(o.Text("token")), orZero(cron), seconds(o.Integer("grace"))
-	n.MaxRuntime, n.PublishOutput = orZero(readMaxRuntime(o)), orZero(o.Flag("publish_output"))
-	n.RunConditions = readConditions(o).ApplyTo(allswell.RunConditions{})
-	return n, n.Validate()
+}
+
+// refuseZero records what check says of a number that is given as 0. In the domain, 0 means that there is none.
+func refuseZero[T int | time.Duration](o *jsonobject.Object, n *T, check func(*allswell.ValidationError, T)) *T {
+	if n != nil && *n == 0 {
+		var bad allswell.ValidationError
+		check(&bad, 0)
+		for _, p := range bad.Problems {
+			o.Add(p.Field, p.Code, p.Args...)
+		}
+	}
+	return n
+}
+
+// readPause reads paused_until of a change; null is zero.
+func readPause(o *jsonobject.Object, all bool) *time.Time {
+	if all {
+		return nil // a read-only field
+	}
+	if o.Null("paused_until") {
+		return new(time.Time)
+	}
+	return o.Instant("paused_until")
 }
 
 // readAutoIncidents reads auto_incidents of a monitor; null is the setting of its page.
@@ -254,19 +310,12 @@ func readAutoIncidents(o *jsonobject.Object) *allswell.AutoIncidents {
 	return jsonobject.Enum(o, "auto_incidents", allswell.AutoIncidentModes)
 }
 
-// readMaxRuntime reads max_runtime; null is the default.
-func readMaxRuntime(o *jsonobject.Object) *time.Duration { return readRuntime(o, "max_runtime") }
-
-// readRuntime reads the duration of a run; null is 0. 0 is invalid, so it becomes a negative duration.
+// readRuntime reads the duration of a run; null is 0.
 func readRuntime(o *jsonobject.Object, key string) *time.Duration {
 	if o.Null(key) {
 		return new(time.Duration)
 	}
-	d := seconds(o.Integer(key))
-	if d != nil && *d == 0 {
-		*d = -time.Second
-	}
-	return d
+	return refuseZero(o, seconds(o.Integer(key)), func(bad *allswell.ValidationError, d time.Duration) { allswell.CheckRuntime(bad, key, d) })
 }
 
 // listOutages lists the outages of a monitor, newest first.
@@ -395,40 +444,7 @@ func (a *api) changeMonitor(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	interval, cron := readSchedule(o, false)
-	ch := allswell.MonitorChange{
-		Type:             orZero(jsonobject.Enum(o, "type", check.MonitorTypes())),
-		Check:            readCheckTiming(o),
-		ParentID:         readParent(o),
-		Slug:             o.Text("slug"),
-		Name:             o.Text("name"),
-		Interval:         interval,
-		Cron:             cron,
-		Grace:            seconds(o.Integer("grace")),
-		Page:             nullableText(o, "page"),
-		ComponentID:      o.Text("component_id"),
-		Enabled:          o.Flag("enabled"),
-		FailureThreshold: o.Integer("failure_threshold"),
-		DownStatus:       jsonobject.Enum(o, "down_status", allswell.DownStatuses),
-		AutoIncidents:    readAutoIncidents(o),
-		MaxRuntime:       readMaxRuntime(o),
-		PublishOutput:    o.Flag("publish_output"),
-		Conditions:       readConditions(o),
-	}
-	if tags := o.Texts("tags"); tags != nil {
-		ch.Tags = &tags
-	}
-	if ch.PausedUntil = o.Instant("paused_until"); o.Null("paused_until") {
-		ch.PausedUntil = new(time.Time)
-	}
-	if mentionsCheck(o) {
-		monitor, err := a.changeCheck(c, o, ch)
-		return taggedResponse(c, monitor, err, c.newMonitorJSON)
-	}
-	if err := o.Check(ch.Validate(a.now())); err != nil {
-		return store.Response{}, err
-	}
-	monitor, err := a.store.ChangeMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), ch, c.cond)
+	monitor, err := a.store.ChangeMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), readMonitor(o, false), c.cond)
 	return taggedResponse(c, monitor, err, c.newMonitorJSON)
 }
 

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"errors"
 	"net/http"
 	"reflect"
 	"strings"
@@ -68,33 +66,16 @@ func (a *api) putPage(c *call) (store.Response, error) {
 }
 
 func (a *api) putMonitor(c *call) (store.Response, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Response{}, err
+	}
 	ref := c.PathValue("monitorId")
-	before, err := a.monitorBefore(c, ref)
-	if err != nil {
-		return store.Response{}, err
+	if allswell.ValidSlug(ref) {
+		checkSlug(o, ref)
 	}
-	n, err := put[monitorJSON](c, func(o *jsonobject.Object) (allswell.NewMonitor, error) {
-		if allswell.ValidSlug(ref) {
-			checkSlug(o, ref)
-		}
-		return readNewMonitor(o, before)
-	})
-	if err != nil {
-		return store.Response{}, err
-	}
-	monitor, created, err := a.store.PutMonitor(c.Context(), c.actor(), ref, n, c.cond)
+	o.AllowReadOnly("unique_name")
+	allowReadOnly[monitorJSON](o)
+	monitor, created, err := a.store.PutMonitor(c.Context(), c.actor(), ref, readMonitor(o, true), c.cond)
 	return putResponse(c, monitor, created, err, c.newMonitorJSON)
-}
-
-// monitorBefore returns the monitor that a PUT replaces, with its secrets, which stay what they are if the body has no
-// others; nil: none.
-func (a *api) monitorBefore(c *call, ref string) (*allswell.Monitor, error) {
-	if !bytes.Contains(c.body, []byte(`"type"`)) { // a heartbeat has no secrets
-		return nil, nil
-	}
-	m, err := a.store.MonitorCheck(c.Context(), c.actor(), ref)
-	if errors.Is(err, allswell.ErrNotFound) {
-		return nil, nil
-	}
-	return &m, err
 }

@@ -46,24 +46,27 @@ func newConditionsJSON(r allswell.RunConditions) conditionsJSON {
 }
 
 // readConditions reads the conditions on runs; null is the default of each.
-func readConditions(o *jsonobject.Object) allswell.ConditionsChange {
+func readConditions(o *jsonobject.Object) func(*allswell.RunConditions) {
 	action := func(key string) *allswell.ConditionAction {
 		if o.Null(key) {
 			return new(allswell.ConditionAction)
 		}
 		return jsonobject.Enum(o, key, allswell.ConditionActions)
 	}
-	ch := allswell.ConditionsChange{
-		MinRuntime: readRuntime(o, "min_runtime"), NoOverlap: o.Flag("no_overlap"),
-		MaxRuntimeAction: action("max_runtime_action"), MinRuntimeAction: action("min_runtime_action"),
-		MaxPerIntervalAction: action("max_per_interval_action"), NoOverlapAction: action("no_overlap_action"),
+	minRuntime, noOverlap, maxPerInterval := readRuntime(o, "min_runtime"), o.Flag("no_overlap"), new(int)
+	if !o.Null("max_per_interval") {
+		maxPerInterval = refuseZero(o, o.Integer("max_per_interval"), allswell.CheckMaxPerInterval)
 	}
-	if o.Null("max_per_interval") {
-		ch.MaxPerInterval = new(int)
-	} else if ch.MaxPerInterval = o.Integer("max_per_interval"); ch.MaxPerInterval != nil && *ch.MaxPerInterval == 0 {
-		*ch.MaxPerInterval = -1 // invalid: 0 would be none
+	tooLong, tooShort, tooOften, overlap := action("max_runtime_action"), action("min_runtime_action"), action("max_per_interval_action"), action("no_overlap_action")
+	return func(r *allswell.RunConditions) {
+		set(&r.MinRuntime, minRuntime)
+		set(&r.MaxPerInterval, maxPerInterval)
+		set(&r.NoOverlap, noOverlap)
+		set(&r.MaxRuntimeAction, tooLong)
+		set(&r.MinRuntimeAction, tooShort)
+		set(&r.MaxPerIntervalAction, tooOften)
+		set(&r.NoOverlapAction, overlap)
 	}
-	return ch
 }
 
 type warningJSON struct {

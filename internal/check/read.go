@@ -13,6 +13,32 @@ func (t Type) Read(fields map[string]json.RawMessage) (config json.RawMessage, s
 	return configfield.Read(t.Fields, t.New(), fields, allswell.MaxCheckConfig)
 }
 
+// Change sets given fields of the type of a monitor: see configfield.Types.Change.
+func Change(t allswell.MonitorType, c *allswell.CheckSpec, given map[string]json.RawMessage, replace bool) error {
+	if !t.IsCheck() {
+		var bad allswell.ValidationError
+		for name, value := range given {
+			if string(value) != "null" {
+				bad.Add(name, "A monitor of the type %s has no %s.", t, allswell.Name(name))
+			}
+		}
+		return bad.Err()
+	}
+	config := configfield.Config{Type: string(t), Shown: c.Config, Secrets: c.Secrets, SecretFields: c.SecretFields}
+	err := types().Change(&config, given, replace)
+	c.Config, c.Secrets, c.SecretFields = config.Shown, config.Secrets, config.SecretFields
+	return err
+}
+
+// types returns the types, for package configfield.
+func types() configfield.Types {
+	all := configfield.Types{Noun: "monitor", Size: allswell.MaxCheckConfig}
+	for _, t := range Types {
+		all.All = append(all.All, configfield.Type{Name: string(t.Name), Fields: t.Fields, New: func() configfield.Destined { return t.New() }})
+	}
+	return all
+}
+
 // Probe returns the configured probe of a monitor, from what Read returned. The error is an *allswell.ValidationError
 // if the configuration is not valid any more.
 func (t Type) Probe(config json.RawMessage, secrets map[string]json.RawMessage) (Probe, error) {

@@ -124,10 +124,10 @@ func create(t *testing.T, s *store.Store, actor allswell.Actor, name, target str
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := s.CreateMonitor(t.Context(), actor, allswell.NewMonitor{
+	m, err := s.CreateMonitor(t.Context(), actor, allswell.MonitorOf(allswell.MonitorConfig{
 		Type: "http", Name: name, Interval: time.Minute, FailureThreshold: 1,
 		Check: allswell.CheckSpec{Config: config, Secrets: secrets, Timeout: 5 * time.Second},
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

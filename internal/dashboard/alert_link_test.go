@@ -29,7 +29,7 @@ func (v *visitor) failingJob(change ...func(*alert.Rule)) allswell.Monitor {
 	if _, err = v.store.AlertRules().Create(ctx, actor, "", resource.AlertRule.From(rule)); err != nil {
 		v.Fatal(err)
 	}
-	m, err := v.store.CreateMonitor(ctx, actor, allswell.NewMonitor{Name: hostile, Interval: time.Minute})
+	m, err := v.store.CreateMonitor(ctx, actor, allswell.MonitorOf(allswell.MonitorConfig{Name: hostile, Interval: time.Minute}))
 	if err != nil {
 		v.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestTabsOfAlerts(t *testing.T) {
 			limited.lacks(limited.wants(limited.get(path), http.StatusForbidden, "limited to some pages"), `href="/admin/channels"`, `href="/admin/silences"`)
 		}
 		limited.wants(limited.post("/admin/silences/new"), http.StatusForbidden)
-		m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.NewMonitor{Name: "Shop", Interval: time.Minute, Page: "acme"})
+		m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.MonitorOf(allswell.MonitorConfig{Name: "Shop", Interval: time.Minute, PageSlug: "acme"}))
 		if err != nil {
 			s.Fatal(err)
 		}

@@ -233,7 +233,7 @@ func TestTooManyTestsOfAMonitor(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
-		m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.NewMonitor{Name: "Shop", Type: "tcp", Check: allswell.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)}})
+		m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.MonitorOf(allswell.MonitorConfig{Name: "Shop", Type: "tcp", Check: allswell.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)}}))
 		if err != nil {
 			s.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
 	"github.com/allswell/allswell/internal/settings"
-	"github.com/allswell/allswell/internal/timeinput"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -95,44 +95,30 @@ func defaultCheckValues(values url.Values, t check.Type) {
 	setTypeDefaults(values, t.Fields)
 }
 
-// readCheck reads the fields of a check into n, and returns what cannot be read. kept are the secrets that the monitor has.
-func readCheck(typed url.Values, t check.Type, n *allswell.NewMonitor, kept map[string]json.RawMessage) error {
-	var bad allswell.ValidationError
-	n.Type, n.ParentID = t.Name, typed.Get("parent_id")
-	n.Interval = readSeconds(typed, "interval", &bad)
-	n.Check.Timeout = readSeconds(typed, "timeout", &bad)
+// readCheck reads what all checks have into c, and returns the fields of the type that were typed; null: it is removed.
+func readCheck(typed url.Values, t check.Type, c *allswell.MonitorConfig, bad *allswell.ValidationError) (map[string]json.RawMessage, error) {
+	given := func(name string, check func(*allswell.ValidationError, time.Duration)) time.Duration {
+		d, ok := readDuration(typed, name, bad)
+		if ok && d == 0 {
+			check(bad, d)
+		}
+		return d
+	}
+	c.Interval, c.Check.Timeout = given("interval", allswell.CheckCheckInterval), given("timeout", allswell.CheckTimeout)
 	if text := strings.ReplaceAll(typed.Get("slow_after"), " ", ""); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil || d <= 0 {
 			bad.Add("slow_after", "must be a duration, such as 800ms or 2s")
 		}
-		n.Check.SlowAfter = d
+		c.Check.SlowAfter = d
 	}
-	n.Check.RecoveryThreshold, n.Check.ConfirmFrom = readNumber(typed, "recovery_threshold"), readNumber(typed, "confirm_from")
-	fields, secrets, err := readTypeFields(typed, t.Fields, kept)
-	if err != nil {
-		return err
+	c.Check.RecoveryThreshold = readCount(typed, "recovery_threshold", bad, allswell.CheckRecoveryThreshold)
+	c.Check.ConfirmFrom = readCount(typed, "confirm_from", bad, allswell.CheckConfirmFrom)
+	fields, secrets, err := readTypeFields(typed, t.Fields, nil)
+	if fields != nil {
+		maps.Copy(fields, secrets)
 	}
-	n.Check.Secrets = secrets
-	n.Check.Config, _, err = t.Read(fields)
-	return allswell.JoinInvalid(bad.Err(), err)
-}
-
-// readSeconds reads a duration in whole seconds; 0: nothing was typed.
-func readSeconds(typed url.Values, name string, bad *allswell.ValidationError) time.Duration {
-	text := strings.ReplaceAll(typed.Get(name), " ", "")
-	if text == "" {
-		return 0
-	}
-	var d timeinput.Duration
-	if err := d.UnmarshalText([]byte(text)); err != nil {
-		bad.AddText(name, err.Error())
-		return 0
-	}
-	if d == 0 {
-		return -time.Second // never valid
-	}
-	return time.Duration(d)
+	return fields, err
 }
 
 // readNumber reads a number; 0: nothing was typed.
@@ -145,13 +131,6 @@ func readNumber(typed url.Values, name string) int {
 		return n
 	}
 	return -1 // never valid
-}
-
-// testedCheck returns the check of a form with the secrets that it keeps, as it is tested.
-func testedCheck(n allswell.NewMonitor, kept map[string]json.RawMessage) allswell.CheckSpec {
-	spec := n.Check
-	spec.Secrets = mergeSecrets(kept, n.Check.Secrets)
-	return spec
 }
 
 // errNoTests is returned for a test where there is nothing that tests.

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"encoding/json"
 	"net/http"
 
 	"github.com/allswell/allswell"
@@ -81,12 +80,12 @@ func (v *visit) parentOptions(m allswell.Monitor) ([]option, error) {
 	return all, err
 }
 
-// showTest checks once what a form says, and shows the form with the result. kept are the secrets that the monitor has.
-func (v *visit) showTest(s *monitorFormScreen, n allswell.NewMonitor, invalid error, kept map[string]json.RawMessage) error {
+// showTest checks once what a form says, and shows the form with the result.
+func (v *visit) showTest(s *monitorFormScreen, change allswell.MonitorChange) error {
 	status := http.StatusOK
-	err := nameForTest(&n, s.Type, invalid)
+	spec, err := v.changedCheck(s.Monitor, change)
 	if err == nil {
-		s.Result, err = v.testCheck(s.Type.Name, testedCheck(n, kept))
+		s.Result, err = v.testCheck(s.Type.Name, spec)
 	}
 	if s.refused(err) {
 		status, err = http.StatusUnprocessableEntity, nil
@@ -97,14 +96,17 @@ func (v *visit) showTest(s *monitorFormScreen, n allswell.NewMonitor, invalid er
 	return v.showMonitorForm(status, s)
 }
 
-// nameForTest prepares a monitor for a test, which needs no name: one that has none is called after its type. It
-// returns what else is wrong.
-func nameForTest(n *allswell.NewMonitor, t check.Type, invalid error) error {
-	if n.Name != "" {
-		return invalid
+// changedCheck returns the check of a monitor, which has no id if it is new, after a change. It may lack a name.
+func (v *visit) changedCheck(m allswell.Monitor, change allswell.MonitorChange) (spec allswell.CheckSpec, err error) {
+	if m.ID != "" {
+		err = m.Change(change, v.now())
+	} else {
+		m, err = allswell.NewMonitor(change, v.now())
 	}
-	n.Name = t.Label
-	return withoutField(invalid, "name")
+	if m.Name == "" {
+		err = withoutField(err, "name")
+	}
+	return m.Check, err
 }
 
 // withoutField returns an error without what it says of a field.

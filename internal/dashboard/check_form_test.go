@@ -102,11 +102,11 @@ func TestResultsOnTheScreen(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
-		router, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.NewMonitor{Name: "Router", Type: "tcp", Check: allswell.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)}})
+		router, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.MonitorOf(allswell.MonitorConfig{Name: "Router", Type: "tcp", Check: allswell.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)}}))
 		if err != nil {
 			s.Fatal(err)
 		}
-		if _, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.NewMonitor{Name: "Web shop", Interval: allswell.MaxCheckInterval, ParentID: router.ID}); err != nil {
+		if _, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.MonitorOf(allswell.MonitorConfig{Name: "Web shop", Interval: allswell.MaxCheckInterval, ParentID: router.ID})); err != nil {
 			s.Fatal(err)
 		}
 		claimed, _, err := s.store.ClaimChecks(s.Context(), store.CheckClaim{Replica: "r", Limit: 10})
@@ -153,9 +153,9 @@ func TestSuppressedOnTheScreen(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
 		create := func(name, parent string) allswell.Monitor {
-			m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.NewMonitor{
+			m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.MonitorOf(allswell.MonitorConfig{
 				Name: name, Type: "tcp", FailureThreshold: 1, ParentID: parent, Check: allswell.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)},
-			})
+			}))
 			if err != nil {
 				s.Fatal(err)
 			}
@@ -189,7 +189,7 @@ func TestSuppressedOnTheScreen(t *testing.T) {
 func TestOnlyChecksAreTested(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
-		m, err := s.store.CreateMonitor(s.Context(), owner.actor(), allswell.NewMonitor{Name: "Job", Interval: time.Minute})
+		m, err := s.store.CreateMonitor(s.Context(), owner.actor(), allswell.MonitorOf(allswell.MonitorConfig{Name: "Job", Interval: time.Minute}))
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -203,9 +203,9 @@ func TestParentBeyondTheList(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()
 		create := func(name, parent string) allswell.Monitor {
-			m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.NewMonitor{
+			m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.MonitorOf(allswell.MonitorConfig{
 				Name: name, Type: "tcp", ParentID: parent, Check: allswell.CheckSpec{Config: []byte(`{"host":"localhost","port":1}`)},
-			})
+			}))
 			if err != nil {
 				s.Fatal(err)
 			}

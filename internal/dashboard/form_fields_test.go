@@ -158,20 +158,20 @@ func (v *visitor) formCases() map[string]formCase {
 	component, err := v.store.Components().Create(ctx, actor, "acme", resource.Component.From(allswell.Component{Name: "API"}))
 	ok(err)
 	phone, boss := v.phone("Phone", true), v.phone("Boss", true)
-	parent, err := v.store.CreateMonitor(ctx, actor, allswell.NewMonitor{Name: "Parent", Interval: time.Hour})
+	parent, err := v.store.CreateMonitor(ctx, actor, allswell.MonitorOf(allswell.MonitorConfig{Name: "Parent", Interval: time.Hour}))
 	ok(err)
-	monitor, err := v.store.CreateMonitor(ctx, actor, allswell.NewMonitor{
-		Name: "Backup", Interval: 90 * time.Minute, Grace: new(7 * time.Minute), Page: "acme", ComponentID: component.ID, FailureThreshold: 4, DownStatus: allswell.StatusDegraded,
+	monitor, err := v.store.CreateMonitor(ctx, actor, allswell.MonitorOf(allswell.MonitorConfig{
+		Name: "Backup", Interval: 90 * time.Minute, Grace: 7 * time.Minute, PageSlug: "acme", ComponentID: component.ID, FailureThreshold: 4, DownStatus: allswell.StatusDegraded,
 		AutoIncidents: allswell.AutoIncidentsDraft, Tags: []string{"db", "prod"}, MaxRuntime: 2 * time.Hour, PublishOutput: true, ParentID: parent.ID,
 		RunConditions: allswell.RunConditions{
 			MinRuntime: 30 * time.Second, MaxPerInterval: 3, NoOverlap: true, MaxRuntimeAction: allswell.ActionWarn, MinRuntimeAction: allswell.ActionDown,
 			MaxPerIntervalAction: allswell.ActionDown, NoOverlapAction: allswell.ActionDown,
 		},
-	})
+	}))
 	ok(err)
-	cron, err := v.store.CreateMonitor(ctx, actor, allswell.NewMonitor{
-		Name: "Nightly", Cron: allswell.Cron{Expression: "30 2 * * *", TimeZone: "Asia/Tokyo", Kubernetes: true}, Disabled: true,
-	})
+	cron, err := v.store.CreateMonitor(ctx, actor, disabled(allswell.MonitorOf(allswell.MonitorConfig{
+		Name: "Nightly", Cron: allswell.Cron{Expression: "30 2 * * *", TimeZone: "Asia/Tokyo", Kubernetes: true},
+	})))
 	ok(err)
 	schedule, err := v.store.CreateOnCall(ctx, actor, alert.OnCall{
 		Name: "Ops", Zone: "Asia/Tokyo", HandOverDay: "fri", HandOverAt: 8*60 + 15, StartsOn: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
@@ -238,4 +238,13 @@ func (v *visitor) formCases() map[string]formCase {
 	maps.Copy(cases["a rule"].changes, filter)
 	maps.Copy(cases["a silence"].changes, filter)
 	return cases
+}
+
+// disabled is a change that also disables the monitor.
+func disabled(change allswell.MonitorChange) allswell.MonitorChange {
+	return func(c *allswell.MonitorConfig) error {
+		err := change(c)
+		c.Enabled = false
+		return err
+	}
 }

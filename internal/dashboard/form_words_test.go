@@ -111,7 +111,7 @@ func (v *visitor) formPaths() (all []string) {
 	ok(err)
 	group, err := v.store.Groups().Create(ctx, actor, "acme", resource.Group.From(allswell.Group{Name: "Shop"}))
 	ok(err)
-	monitor, err := v.store.CreateMonitor(ctx, actor, allswell.NewMonitor{Name: "Backup", Interval: time.Hour})
+	monitor, err := v.store.CreateMonitor(ctx, actor, allswell.MonitorOf(allswell.MonitorConfig{Name: "Backup", Interval: time.Hour}))
 	ok(err)
 	subscriber, err := v.store.CreateSubscriber(ctx, actor, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://hooks.example.com/status"})
 	ok(err)

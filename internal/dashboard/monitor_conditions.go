@@ -3,12 +3,10 @@ package dashboard
 import (
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/settings"
-	"github.com/allswell/allswell/internal/timeinput"
 )
 
 // actionOptions are the choices of what a run does that violates a condition, the default first.
@@ -59,32 +57,18 @@ func setConditionValues(values url.Values, r allswell.RunConditions) {
 // readConditions reads the fields of conditionFields.
 func readConditions(typed url.Values, bad *allswell.ValidationError) allswell.RunConditions {
 	action := func(name string) allswell.ConditionAction { return allswell.ConditionAction(typed.Get(name)) }
-	r := allswell.RunConditions{
+	return allswell.RunConditions{
 		MinRuntime: readRuntime(typed, "min_runtime", bad), NoOverlap: typed.Get("no_overlap") != "", NoOverlapAction: action("no_overlap"),
+		MaxPerInterval:   readCount(typed, "max_per_interval", bad, allswell.CheckMaxPerInterval),
 		MaxRuntimeAction: action("max_runtime_action"), MinRuntimeAction: action("min_runtime_action"), MaxPerIntervalAction: action("max_per_interval_action"),
 	}
-	if text := strings.TrimSpace(typed.Get("max_per_interval")); text != "" {
-		count, err := strconv.Atoi(text)
-		if r.MaxPerInterval = count; err != nil || count == 0 {
-			r.MaxPerInterval = -1 // never valid
-		}
-	}
-	return r
 }
 
-// readRuntime reads the duration of a run, and adds to bad that it cannot be read; "" is 0, which itself is never valid.
+// readRuntime reads the duration of a run, and adds to bad that it cannot be read or is 0; 0: nothing was typed.
 func readRuntime(typed url.Values, name string, bad *allswell.ValidationError) time.Duration {
-	text := strings.ReplaceAll(typed.Get(name), " ", "")
-	if text == "" {
-		return 0
+	d, ok := readDuration(typed, name, bad)
+	if ok && d == 0 {
+		allswell.CheckRuntime(bad, name, d)
 	}
-	var d timeinput.Duration
-	if err := d.UnmarshalText([]byte(text)); err != nil {
-		bad.AddText(name, err.Error())
-		return 0
-	}
-	if d == 0 {
-		return -time.Second
-	}
-	return time.Duration(d)
+	return d
 }

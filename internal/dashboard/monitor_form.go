@@ -12,7 +12,6 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/check"
-	"github.com/allswell/allswell/internal/configfield"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/timeinput"
@@ -192,62 +191,89 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 	if !s.focused {
 		focusFirst(s.Groups[0].Fields)
 	}
-	var typed allswell.NewMonitor
+	var typed allswell.MonitorConfig
 	readSchedule(s.values, &typed, new(allswell.ValidationError))
 	s.Times = dueTimes(typed.Cron, time.Now())
 	return v.show(status, "monitor_form", s.Title, s)
 }
 
-// readMonitor reads the fields into a monitor. The error has the fields that cannot be read.
-func readMonitor(typed url.Values, t check.Type, kept map[string]json.RawMessage) (allswell.NewMonitor, error) {
+// readMonitor reads the fields of a form, which say all of a monitor but whether it is enabled.
+func readMonitor(typed url.Values, t check.Type) allswell.MonitorChange {
 	var bad allswell.ValidationError
 	page, component, _ := strings.Cut(typed.Get("component_id"), "/")
-	n := allswell.NewMonitor{
-		Name: strings.TrimSpace(typed.Get("name")), Slug: strings.TrimSpace(typed.Get("slug")), Token: strings.TrimSpace(typed.Get("token")), Page: page, ComponentID: component,
+	v := allswell.MonitorConfig{
+		Type: t.Name, Slug: strings.TrimSpace(typed.Get("slug")), Name: strings.TrimSpace(typed.Get("name")), Token: strings.TrimSpace(typed.Get("token")),
+		PageSlug: page, ComponentID: component, ParentID: typed.Get("parent_id"),
 		DownStatus: allswell.Status(typed.Get("down_status")), AutoIncidents: allswell.AutoIncidents(typed.Get("auto_incidents")),
 		Tags: readTags(typed.Get("tags")), PublishOutput: typed.Get("publish_output") == "true",
+		FailureThreshold: readCount(typed, "failure_threshold", &bad, allswell.CheckThreshold),
 	}
-	n.ParentID = typed.Get("parent_id")
+	var given map[string]json.RawMessage
 	var err error
 	if t.Name != "" {
-		err = readCheck(typed, t, &n, kept)
+		given, err = readCheck(typed, t, &v, &bad)
 	} else {
-		n.MaxRuntime = readRuntime(typed, "max_runtime", &bad)
-		n.RunConditions = readConditions(typed, &bad)
-		readSchedule(typed, &n, &bad)
+		v.MaxRuntime = readRuntime(typed, "max_runtime", &bad)
+		v.RunConditions = readConditions(typed, &bad)
+		readSchedule(typed, &v, &bad)
 	}
-	if text := strings.TrimSpace(typed.Get("failure_threshold")); text != "" {
-		count, err := strconv.Atoi(text)
-		if n.FailureThreshold = count; err != nil || count == 0 {
-			n.FailureThreshold = -1 // never valid
+	unread := allswell.JoinInvalid(bad.Err(), err)
+	return func(c *allswell.MonitorConfig) error {
+		enabled, until := c.Enabled, c.PausedUntil
+		if err := allswell.MonitorOf(v)(c); err != nil {
+			return err
 		}
+		c.Enabled, c.PausedUntil = enabled, until
+		if typed.Has("slug") {
+			c.Slug = v.Slug
+		}
+		if typed.Get("grace") != "" {
+			c.Grace = v.Grace
+		}
+		return allswell.JoinUnread(unread, check.Change(c.Type, &c.Check, given, true))
 	}
-	return n, allswell.JoinInvalid(n.Validate(), bad.Err(), err)
 }
 
 // readSchedule reads the schedule and the grace, and adds to bad what cannot be read.
-func readSchedule(typed url.Values, n *allswell.NewMonitor, bad *allswell.ValidationError) {
-	duration := func(name string) time.Duration {
-		var d timeinput.Duration
-		if err := d.UnmarshalText([]byte(strings.ReplaceAll(typed.Get(name), " ", ""))); err != nil {
-			bad.AddText(name, err.Error())
-			return allswell.MinInterval
-		}
-		return time.Duration(d)
-	}
+func readSchedule(typed url.Values, c *allswell.MonitorConfig, bad *allswell.ValidationError) {
 	expression, zone := strings.TrimSpace(typed.Get("schedule.expression")), strings.TrimSpace(typed.Get("schedule.time_zone"))
 	switch kind := allswell.ScheduleKind(typed.Get("schedule.kind")); kind {
 	case allswell.ScheduleCron, allswell.ScheduleCalendar:
-		n.Cron = allswell.NewCron(kind, expression, zone)
+		c.Cron = allswell.NewCron(kind, expression, zone)
 	case kindKubernetes:
-		n.Cron = allswell.NewCron(allswell.ScheduleCron, expression, zone)
-		n.Cron.Kubernetes = true
+		c.Cron = allswell.NewCron(allswell.ScheduleCron, expression, zone)
+		c.Cron.Kubernetes = true
 	default:
-		n.Interval = duration("interval")
+		c.Interval, _ = readDuration(typed, "interval", bad)
 	}
-	if typed.Get("grace") != "" {
-		n.Grace = new(duration("grace"))
+	c.Grace, _ = readDuration(typed, "grace", bad)
+}
+
+// readDuration reads a duration, and adds to bad that it cannot be read. ok is false if nothing was typed.
+func readDuration(typed url.Values, name string, bad *allswell.ValidationError) (length time.Duration, ok bool) {
+	text := strings.ReplaceAll(typed.Get(name), " ", "")
+	if text == "" {
+		return 0, false
 	}
+	var d timeinput.Duration
+	if err := d.UnmarshalText([]byte(text)); err != nil {
+		bad.AddText(name, err.Error())
+		return 0, false
+	}
+	return time.Duration(d), true
+}
+
+// readCount reads a number, and adds to bad what check says of 0 if it is none; 0: nothing was typed.
+func readCount(typed url.Values, name string, bad *allswell.ValidationError, check func(*allswell.ValidationError, int)) int {
+	text := strings.TrimSpace(typed.Get(name))
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n == 0 {
+		check(bad, 0)
+	}
+	return n
 }
 
 // readTags returns the tags in a text, where spaces or commas separate them.
@@ -263,15 +289,15 @@ func (v *visit) createMonitor() error {
 	if s.Value("preview") == "times" {
 		return v.showMonitorForm(http.StatusOK, s)
 	}
-	n, err := readMonitor(v.r.PostForm, s.Type, nil)
+	change := readMonitor(v.r.PostForm, s.Type)
 	if s.Value("preview") == "test" {
-		return v.showTest(s, n, err, nil)
+		return v.showTest(s, change)
 	}
-	n.UniqueName = !s.allowsSameName()
-	var m allswell.Monitor
-	if err == nil {
-		m, err = v.store.CreateMonitor(v.r.Context(), v.actor(), n)
+	create := v.store.CreateUniqueMonitor
+	if s.allowsSameName() {
+		create = v.store.CreateMonitor
 	}
+	m, err := create(v.r.Context(), v.actor(), change)
 	if s.refused(err) {
 		s.offerSameName("monitor", func(id string) string { return monitorsPath + "/" + id })
 		return v.showMonitorForm(http.StatusUnprocessableEntity, s)
@@ -310,30 +336,17 @@ func (v *visit) editMonitor() error {
 		return err
 	}
 	s.form = newForm(v.r.PostForm)
-	kept := s.Monitor.Check.Secrets
-	n, err := readMonitor(v.r.PostForm, s.Type, kept)
-	if err == nil && s.Monitor.IsCheck() {
-		err = s.Type.CheckKeptSecrets(configfield.Change{
-			Before: s.Monitor.Check.Config, After: n.Check.Config, Secrets: kept, Kept: s.Monitor.Check.SecretFields, Given: n.Check.Secrets,
-		})
-	}
+	change := readMonitor(v.r.PostForm, s.Type)
 	switch s.Value("preview") {
 	case "":
 	case "test":
 		s.Tag = s.Value("tag")
-		return v.showTest(s, n, err, kept)
+		return v.showTest(s, change)
 	default:
 		s.Tag = s.Value("tag")
 		return v.showMonitorForm(http.StatusOK, s)
 	}
-	if err == nil {
-		ch := n.Replacement()
-		ch.Enabled = nil
-		if v.r.PostForm.Has("slug") {
-			ch.Slug = &n.Slug // required, if it is there
-		}
-		_, err = v.store.ChangeMonitor(v.r.Context(), v.actor(), s.Monitor.ID, ch, allswell.Precondition{Tags: []string{cmp.Or(s.Value("tag"), "none")}})
-	}
+	_, err = v.store.ChangeMonitor(v.r.Context(), v.actor(), s.Monitor.ID, change, allswell.Precondition{Tags: []string{cmp.Or(s.Value("tag"), "none")}})
 	switch {
 	case errors.Is(err, allswell.ErrPreconditionFailed):
 		s.Theirs = otherValues(s.Type, v.r.PostForm, monitorValues(s.Monitor))

@@ -155,19 +155,24 @@ func chosenMonitors(typed url.Values) []string {
 }
 
 // monitorAction returns the change that the form makes to the monitors that were chosen.
-func (v *visit) monitorAction() (ch allswell.MonitorChange, err error) {
+func (v *visit) monitorAction() (allswell.MonitorChange, error) {
 	typed := v.r.PostForm
+	tags := readTags(typed.Get("tags"))
 	switch typed.Get("action") {
 	case "resume":
-		ch = allswell.Resume()
+		return allswell.Resume(), nil
 	case "add_tags":
-		ch.AddTags = readTags(typed.Get("tags"))
+		return func(c *allswell.MonitorConfig) error {
+			c.Tags = slices.Concat(c.Tags, tags)
+			return nil
+		}, nil
 	case "remove_tags":
-		ch.RemoveTags = readTags(typed.Get("tags"))
-	default:
-		return ch, errNotFound
+		return func(c *allswell.MonitorConfig) error {
+			c.Tags = slices.DeleteFunc(slices.Clone(c.Tags), func(tag string) bool { return slices.Contains(tags, tag) })
+			return nil
+		}, nil
 	}
-	return ch, ch.Validate(v.now())
+	return nil, errNotFound
 }
 
 // changeMonitors changes the monitors that were chosen.

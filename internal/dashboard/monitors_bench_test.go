@@ -45,8 +45,8 @@ func BenchmarkMonitors(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i := range 2000 {
-		n := allswell.NewMonitor{Name: fmt.Sprintf("Job %d of the night", i), Interval: time.Hour, Page: "acme", Tags: []string{fmt.Sprint("team-", i%20), fmt.Sprint("zone-", i%15), fmt.Sprint("tier-", i%5)}}
-		if _, err := s.CreateMonitor(b.Context(), in.Actor(""), n); err != nil {
+		n := allswell.MonitorConfig{Name: fmt.Sprintf("Job %d of the night", i), Interval: time.Hour, PageSlug: "acme", Tags: []string{fmt.Sprint("team-", i%20), fmt.Sprint("zone-", i%15), fmt.Sprint("tier-", i%5)}}
+		if _, err := s.CreateMonitor(b.Context(), in.Actor(""), allswell.MonitorOf(n)); err != nil {
 			b.Fatal(err)
 		}
 	}

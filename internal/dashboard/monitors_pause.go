@@ -100,12 +100,8 @@ func (v *visit) pauseMonitors() error {
 	if err != nil {
 		return err
 	}
-	ch := allswell.Pause(s.until(v.now()))
-	if !s.HasErrors() {
-		err = ch.Validate(v.now())
-	}
-	if err == nil && !s.HasErrors() {
-		err = v.changeChosen(ch)
+	if until := s.until(v.now()); !s.HasErrors() {
+		err = v.changeChosen(allswell.Pause(until))
 	}
 	if s.refused(err) || s.HasErrors() {
 		return v.answerPauseMonitors(http.StatusUnprocessableEntity, s)

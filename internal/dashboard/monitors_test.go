@@ -20,7 +20,7 @@ import (
 func (v *visitor) monitors(names ...string) (all []allswell.Monitor) {
 	v.Helper()
 	for _, name := range names {
-		m, err := v.store.CreateMonitor(v.Context(), v.actor(), allswell.NewMonitor{Name: name, Interval: time.Hour})
+		m, err := v.store.CreateMonitor(v.Context(), v.actor(), allswell.MonitorOf(allswell.MonitorConfig{Name: name, Interval: time.Hour}))
 		if err != nil {
 			v.Fatal(err)
 		}
@@ -301,7 +301,7 @@ func TestMonitorIsCreatedAndEdited(t *testing.T) {
 		tag = `"` + tag[:16] + `"`
 		fields := []string{"name", "Nightly backup", "interval", "26h", "component_id", "acme/", "down_status", "degraded", "failure_threshold", "2", "auto_incidents", "", "tag", tag}
 		name := "Backup of the night"
-		if _, err := s.store.ChangeMonitor(s.Context(), v.actor(), m.ID, allswell.MonitorChange{Name: &name}); err != nil {
+		if _, err := s.store.ChangeMonitor(s.Context(), v.actor(), m.ID, func(c *allswell.MonitorConfig) error { c.Name = name; return nil }); err != nil {
 			s.Fatal(err)
 		}
 		conflict := v.wants(v.post(path+"/edit", fields...), http.StatusConflict, "Somebody else has changed this", "“Backup of the night”", `value="Nightly backup"`)
@@ -330,7 +330,7 @@ func TestMonitorIsMoved(t *testing.T) {
 		if err != nil {
 			s.Fatal(err)
 		}
-		m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.NewMonitor{Name: "Backup", Interval: time.Hour, Page: "acme"})
+		m, err := s.store.CreateMonitor(s.Context(), v.actor(), allswell.MonitorOf(allswell.MonitorConfig{Name: "Backup", Interval: time.Hour, PageSlug: "acme"}))
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -387,7 +387,7 @@ func TestSignalsAreShown(t *testing.T) {
 		m := v.monitors("Backup")[0]
 		v.wants(v.post("/admin/setup/page", "name", "Acme", "slug", "acme"), http.StatusSeeOther)
 		page, code, output := "acme", 3, "<b>disk full</b>"
-		if _, err := s.store.ChangeMonitor(s.Context(), v.actor(), m.ID, allswell.MonitorChange{Page: &page}); err != nil {
+		if _, err := s.store.ChangeMonitor(s.Context(), v.actor(), m.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = page; return nil }); err != nil {
 			s.Fatal(err)
 		}
 		signals := []store.NewSignal{{Token: m.Token, Kind: allswell.SignalStart, Address: "192.0.2.1", UserAgent: "<i>curl"},
@@ -412,7 +412,7 @@ func TestSignalsAreShown(t *testing.T) {
 			s.Fatal(err)
 		}
 		v.wants(v.get("/admin/incidents/"+m.IncidentID), http.StatusOK, ">Failures<", "exit code 3", "&lt;b&gt;disk full", "do not see this")
-		v.wants(v.post(path+"/edit", "name", "Backup", "interval", "1h", "component_id", "acme/", "max_runtime", "0s"), http.StatusUnprocessableEntity, "This must be a whole number")
+		v.wants(v.post(path+"/edit", "name", "Backup", "interval", "1h", "component_id", "acme/", "max_runtime", "0s", "tag", allswell.EntityTag(m)), http.StatusUnprocessableEntity, "This must be a whole number")
 		v.wants(v.get(path+"/edit"), http.StatusOK, "A run may take", "is for members only")
 	})
 }

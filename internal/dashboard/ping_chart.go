@@ -115,8 +115,10 @@ func (v *visit) setInterval() error {
 	if err != nil || seconds < 1 || seconds > int(allswell.MaxInterval/time.Second) {
 		return errNotFound // no such button
 	}
-	m, err := v.store.ChangeMonitor(v.r.Context(), v.actor(), v.r.PathValue("monitor"), allswell.MonitorChange{Interval: new(time.Duration(seconds) * time.Second)},
-		allswell.Precondition{Tags: []string{cmp.Or(v.r.PostForm.Get("tag"), "none")}})
+	m, err := v.store.ChangeMonitor(v.r.Context(), v.actor(), v.r.PathValue("monitor"), func(c *allswell.MonitorConfig) error {
+		c.Reschedule(time.Duration(seconds)*time.Second, allswell.Cron{})
+		return nil
+	}, allswell.Precondition{Tags: []string{cmp.Or(v.r.PostForm.Get("tag"), "none")}})
 	if err != nil {
 		return err
 	}

@@ -91,10 +91,10 @@ func (v *visit) setUpMonitor() error {
 	if f.Value("type") == string(setupCheck) {
 		return v.setUpCheck(f)
 	}
-	every := readSeconds(f.values, "interval", new(allswell.ValidationError))
-	m, err := v.createFirstMonitor(allswell.NewMonitor{
-		Name: strings.TrimSpace(f.Value("name")), Interval: every + slack(every), Page: v.r.PathValue("page"), ComponentID: f.Value("component_id"),
-	})
+	every, _ := readDuration(f.values, "interval", new(allswell.ValidationError))
+	m, err := v.createFirstMonitor(allswell.MonitorOf(allswell.MonitorConfig{
+		Name: strings.TrimSpace(f.Value("name")), Interval: every + slack(every), PageSlug: v.r.PathValue("page"), ComponentID: f.Value("component_id"),
+	}))
 	if f.refused(err) {
 		return v.showMonitorStep(http.StatusUnprocessableEntity, f, nil)
 	}
@@ -106,38 +106,43 @@ func (v *visit) setUpMonitor() error {
 
 // createFirstMonitor creates a monitor, or returns the one of this name on the page if it was created within the last hour:
 // then the form was sent twice.
-func (v *visit) createFirstMonitor(n allswell.NewMonitor) (allswell.Monitor, error) {
-	n.Slug = allswell.SlugOf(n.Name, "monitor")
-	m, err := v.store.CreateMonitor(v.r.Context(), v.actor(), n)
+func (v *visit) createFirstMonitor(change allswell.MonitorChange) (allswell.Monitor, error) {
+	wanted, err := allswell.NewMonitor(change, v.now())
+	if err != nil {
+		return wanted, err
+	}
+	wanted.Slug = allswell.SlugOf(wanted.Name, "monitor")
+	m, err := v.store.CreateMonitor(v.r.Context(), v.actor(), func(c *allswell.MonitorConfig) error {
+		err := change(c)
+		c.Slug = wanted.Slug
+		return err
+	})
 	if bad := (*allswell.ValidationError)(nil); !errors.As(err, &bad) || !bad.Has("slug") {
 		return m, err
 	}
-	earlier, findErr := v.store.Monitor(v.r.Context(), v.actor(), n.Slug)
-	if findErr == nil && earlier.Name == n.Name && earlier.PageSlug == v.r.PathValue("page") && earlier.IsCheck() == n.IsCheck() && v.now().Sub(earlier.CreatedAt) < time.Hour {
+	earlier, findErr := v.store.Monitor(v.r.Context(), v.actor(), wanted.Slug)
+	if findErr == nil && earlier.Name == wanted.Name && earlier.PageSlug == v.r.PathValue("page") && earlier.IsCheck() == wanted.IsCheck() && v.now().Sub(earlier.CreatedAt) < time.Hour {
 		return earlier, nil
 	}
-	n.Slug = ""
-	return v.store.CreateMonitor(v.r.Context(), v.actor(), n)
+	return v.store.CreateMonitor(v.r.Context(), v.actor(), change)
 }
 
 // setUpCheck creates the first monitor as a check of a URL, or tests the URL.
 func (v *visit) setUpCheck(f *form) error {
 	t, _ := check.TypeOf(setupCheck)
-	n, err := readMonitor(url.Values{
+	change := readMonitor(url.Values{
 		"name": f.values["name"], "url": f.values["url"], "interval": f.values["interval"], "component_id": {v.r.PathValue("page") + "/" + f.Value("component_id")},
-	}, t, nil)
+	}, t)
 	var result *checkResult
 	var made allswell.Monitor
+	var err error
 	test := f.Value("preview") == "test"
-	if test {
-		err = nameForTest(&n, t, err)
-	}
-	switch {
-	case err != nil:
-	case test:
-		result, err = v.testCheck(setupCheck, n.Check)
-	default:
-		made, err = v.createFirstMonitor(n)
+	if !test {
+		made, err = v.createFirstMonitor(change)
+	} else if spec, bad := v.changedCheck(made, change); bad != nil {
+		err = bad
+	} else {
+		result, err = v.testCheck(setupCheck, spec)
 	}
 	switch {
 	case f.refused(err):

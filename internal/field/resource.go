@@ -2,9 +2,7 @@ package field
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -374,16 +372,5 @@ func (r *Resource[T]) finish(v, before *T, err error, now time.Time) error {
 	if r.Rules != nil {
 		r.Rules(v, before, now, &bad)
 	}
-	return unread(err, bad)
-}
-
-// unread adds the problems of an object to those of the fields that could not be read.
-func unread(err error, bad allswell.ValidationError) error {
-	var all *allswell.ValidationError
-	if err == nil || !errors.As(err, &all) {
-		return cmp.Or(err, bad.Err())
-	}
-	all = &allswell.ValidationError{Problems: slices.Clone(all.Problems)} // a transaction may be repeated
-	all.AddMissing(&bad)
-	return all
+	return allswell.JoinUnread(err, bad.Err())
 }

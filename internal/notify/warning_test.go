@@ -23,8 +23,8 @@ func TestWarningsArrive(t *testing.T) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		peer := newSMTPPeer(t, "plain")
 		s.start(peer.address)
-		m, err := s.CreateMonitor(t.Context(), s.ws, allswell.NewMonitor{
-			Name: "Nightly", Interval: 24 * time.Hour, Page: "acme", RunConditions: allswell.RunConditions{MinRuntime: time.Hour}})
+		m, err := s.CreateMonitor(t.Context(), s.ws, allswell.MonitorOf(allswell.MonitorConfig{
+			Name: "Nightly", Interval: 24 * time.Hour, PageSlug: "acme", RunConditions: allswell.RunConditions{MinRuntime: time.Hour}}))
 		s.ok(err)
 		for _, kind := range []allswell.SignalKind{allswell.SignalStart, allswell.SignalSuccess, allswell.SignalStart, allswell.SignalSuccess} {
 			results, err := s.RecordSignals(t.Context(), []store.NewSignal{{Token: m.Token, Kind: kind}})
@@ -33,7 +33,7 @@ func TestWarningsArrive(t *testing.T) {
 			}
 		}
 		enabled := false
-		_, err = s.ChangeMonitor(t.Context(), s.ws, m.ID, allswell.MonitorChange{Enabled: &enabled})
+		_, err = s.ChangeMonitor(t.Context(), s.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Enable(enabled); return nil })
 		s.ok(err)
 
 		verifier, err := standardwebhooks.NewWebhook(hook.Secret)

@@ -193,10 +193,10 @@ func TestResponseTimes(t *testing.T) {
 		if got := w.get(path, 200).All("#times"); len(got) != 0 {
 			t.Error("response times of a component without checks")
 		}
-		m, err := w.store.CreateMonitor(ctx, w.ws, allswell.NewMonitor{
-			Type: "http", Name: "Secret name", Interval: time.Minute, Page: "acme", ComponentID: c.ID,
+		m, err := w.store.CreateMonitor(ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{
+			Type: "http", Name: "Secret name", Interval: time.Minute, PageSlug: "acme", ComponentID: c.ID,
 			Check: allswell.CheckSpec{Config: json.RawMessage(`{"url":"https://secret.example.com"}`)},
-		})
+		}))
 		must(w, m, err)
 		w.clock.move(10 * time.Minute)
 		if p := w.get(path, 200); p.One(t, "#times") != "Response times" || !strings.Contains(p.Text(), "No result is known.") {

@@ -49,7 +49,7 @@ func TestHealthchecksClientInJavaScript(t *testing.T) {
 	w := newTestServer(t, storetest.SQLite(t), Config{})
 	w.start()
 	const uuid, unknown = "f618072a-7bde-4eee-af63-71a77c5723bc", "00000000-7bde-4eee-af63-71a77c5723bc"
-	m := must(w.store.CreateMonitor(t.Context(), w.ws, allswell.NewMonitor{Name: "moved", Token: uuid, Interval: allswell.ProvisionedInterval, Page: "acme"}))(t)
+	m := must(w.store.CreateMonitor(t.Context(), w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "moved", Token: uuid, Interval: allswell.ProvisionedInterval, PageSlug: "acme"})))(t)
 	var answers []string
 	nodeclient.Run(t, "healthchecks-io-client", healthchecksClient, map[string]string{"base": w.http.URL, "uuid": uuid, "unknown": unknown}, &answers)
 	if got := strings.Join(answers, " "); got != "OK OK OK OK 404" {

@@ -145,8 +145,8 @@ func TestContactPaths(t *testing.T) {
 	}
 	onEachEngine(t, Config{}, func(w *testServer) {
 		key, other := w.readWriteKey(), must(w.store.CreatePage(w.Context(), w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
-		foreign := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{Name: "Foreign job", Interval: time.Hour, Page: other.Slug}))(w)
-		off := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{Name: "off", Interval: time.Hour, Page: "acme", Disabled: true}))(w)
+		foreign := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "Foreign job", Interval: time.Hour, PageSlug: other.Slug})))(w)
+		off := must(w.store.CreateMonitor(w.Context(), w.ws, disabled(allswell.MonitorOf(allswell.MonitorConfig{Name: "off", Interval: time.Hour, PageSlug: "acme"}))))(w)
 		var group sync.WaitGroup
 		limit := make(chan struct{}, 8)
 		for i, p := range paths {
@@ -167,7 +167,7 @@ func TestContactPaths(t *testing.T) {
 
 // checkPath sends all methods to a path.
 func (w *testServer) checkPath(p path, key, slug string, off, foreign allswell.Monitor) {
-	m, err := w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{Name: slug, Slug: slug, Interval: time.Hour, Page: "acme"})
+	m, err := w.store.CreateMonitor(w.Context(), w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: slug, Slug: slug, Interval: time.Hour, PageSlug: "acme"}))
 	if err != nil {
 		w.Error(err)
 		return
@@ -259,7 +259,7 @@ func TestSlugsNeverMeanAnotherMonitor(t *testing.T) {
 		must(w.store.CreatePage(w.Context(), w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		create := func(slug, page string) allswell.Monitor {
 			w.Helper()
-			return must(w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{Name: slug, Slug: slug, Token: token, Interval: time.Hour, Page: page}))(w)
+			return must(w.store.CreateMonitor(w.Context(), w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: slug, Slug: slug, Token: token, Interval: time.Hour, PageSlug: page})))(w)
 		}
 		ping := func(path string, status int) {
 			w.Helper()
@@ -272,12 +272,12 @@ func TestSlugsNeverMeanAnotherMonitor(t *testing.T) {
 		ping(Path+key+"/job/start", 200)
 		must(w.store.RotateMonitor(w.Context(), w.ws, first.ID))(w)
 		ping("/ping/"+key+"/job", 200)
-		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, allswell.MonitorChange{Slug: new("task")}))(w)
+		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, func(c *allswell.MonitorConfig) error { c.Slug = "task"; return nil }))(w)
 		ping(Path+key+"/job", 404)
 		ping(Path+key+"/task", 200)
-		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, allswell.MonitorChange{Slug: new("job")}))(w)
+		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, func(c *allswell.MonitorConfig) error { c.Slug = "job"; return nil }))(w)
 		page := "other"
-		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, allswell.MonitorChange{Page: &page}))(w)
+		must(w.store.ChangeMonitor(w.Context(), w.ws, first.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = page; return nil }))(w)
 		ping("/ping/"+key+"/job", 404)
 		ping("/ping/"+key+"/job?create=1", 409)
 		ping(Path+key+"/job?create=1", 409)
@@ -309,7 +309,7 @@ func TestReservedSlugs(t *testing.T) {
 		key := w.readWriteKey()
 		for _, slug := range []string{"start", "success", "fail", "log", "0", "255"} {
 			w.answers(Path+key+"/"+slug+"?create=1", 404, notFoundBody)
-			m := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{Name: slug, Slug: slug, Interval: time.Hour, Page: "acme"}))(w)
+			m := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: slug, Slug: slug, Interval: time.Hour, PageSlug: "acme"})))(w)
 			w.answers(Path+key+"/"+slug, 200, okBody)
 			if got := w.now(m.ID); got.LastPingAt.IsZero() {
 				w.Errorf("%s was not pinged", slug)
@@ -483,11 +483,18 @@ func FuzzContact(f *testing.F) {
 				t.Fatalf("%s creates a monitor without an answer", path)
 			}
 		}
-		if n, err := readMonitor(c.query.values(), "x"); err == nil {
-			_ = n.Validate()
-		}
+		_, _ = allswell.NewMonitor(readMonitor(c.query.values(), "x"), time.Now())
 		if c.style.of(store.PingFailed) == nil || c.style.of(store.PingUnknown) == nil {
 			t.Fatal("no answer")
 		}
 	})
+}
+
+// disabled is a change that also disables the monitor.
+func disabled(change allswell.MonitorChange) allswell.MonitorChange {
+	return func(c *allswell.MonitorConfig) error {
+		err := change(c)
+		c.Enabled = false
+		return err
+	}
 }

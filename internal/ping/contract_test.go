@@ -86,12 +86,12 @@ func TestContract(t *testing.T) {
 		w.Run("a disabled monitor: the same, until it is enabled", func(t *testing.T) {
 			in, yes, no := w.in(t), true, false
 			m := in.newMonitor()
-			must(w.store.ChangeMonitor(t.Context(), w.ws, m.ID, allswell.MonitorChange{Enabled: &no}))(t)
+			must(w.store.ChangeMonitor(t.Context(), w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Enable(no); return nil }))(t)
 			in.want(in.ping(m.Token), 404, notFoundBody)
 			if !in.now(m.ID).LastPingAt.IsZero() {
 				t.Error("recorded nevertheless")
 			}
-			must(w.store.ChangeMonitor(t.Context(), w.ws, m.ID, allswell.MonitorChange{Enabled: &yes}))(t)
+			must(w.store.ChangeMonitor(t.Context(), w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Enable(yes); return nil }))(t)
 			in.want(in.ping(m.Token), 200, okBody)
 		})
 		w.Run("a deleted monitor: the same", func(t *testing.T) {
@@ -146,8 +146,8 @@ func TestPingEndsOutage(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		component := must(w.store.Components().Create(w.Context(), w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backups"})))(w)
-		m := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{
-			Name: "backup", Interval: time.Second, Page: "acme", ComponentID: component.ID, FailureThreshold: 1}))(w)
+		m := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.MonitorOf(allswell.MonitorConfig{
+			Name: "backup", Interval: time.Second, PageSlug: "acme", ComponentID: component.ID, FailureThreshold: 1})))(w)
 		w.want(w.ping(m.Token), 200, okBody)
 		w.stop() // so that no liveness record is written in between
 		// Move the last ping into the past.
@@ -297,7 +297,7 @@ func TestUnknownTokensLookAlike(t *testing.T) {
 		}
 		no := false
 		m := w.newMonitor()
-		must(w.store.ChangeMonitor(w.Context(), w.ws, m.ID, allswell.MonitorChange{Enabled: &no}))(w)
+		must(w.store.ChangeMonitor(w.Context(), w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Enable(no); return nil }))(w)
 		unknown := describe(w.ping(allswell.NewPingToken()))
 		for _, token := range []string{m.Token, "x", ""} {
 			if got := describe(w.ping(token)); got != unknown {

@@ -22,7 +22,7 @@ func FuzzPing(f *testing.F) {
 	s := storetest.Open(f, "sqlite:"+filepath.Join(f.TempDir(), "a.db"), store.Options{})
 	ws, _ := storetest.Workspace(f, s, "default")
 	must(s.CreatePage(f.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(f)
-	m := must(s.CreateMonitor(f.Context(), ws, allswell.NewMonitor{Name: "nightly", Interval: time.Hour, Page: "acme"}))(f)
+	m := must(s.CreateMonitor(f.Context(), ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "nightly", Interval: time.Hour, PageSlug: "acme"})))(f)
 	server := New(Config{Replica: "a", RateLimit: 1_000_000})
 	if err := server.Start(context.Background(), s); err != nil {
 		f.Fatal(err)

@@ -92,7 +92,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 
 func (w *testServer) newMonitor() allswell.Monitor {
 	w.Helper()
-	return must(w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{Name: "nightly", Interval: 5 * time.Minute, Page: "acme"}))(w)
+	return must(w.store.CreateMonitor(w.Context(), w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "nightly", Interval: 5 * time.Minute, PageSlug: "acme"})))(w)
 }
 
 // now returns the monitor as stored.

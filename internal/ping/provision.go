@@ -41,10 +41,8 @@ func (s *Server) provision(ctx context.Context, c contact) (created bool, a *ans
 	if c.unreadable {
 		return false, c.style.unreadable
 	}
-	n, err := readMonitor(c.query.values(), c.name)
-	if err == nil {
-		err = n.Validate()
-	}
+	change := readMonitor(c.query.values(), c.name)
+	_, err := allswell.NewMonitor(change, time.Now())
 	if invalid := c.invalidMonitor(err); invalid != nil {
 		return false, invalid
 	}
@@ -53,7 +51,7 @@ func (s *Server) provision(ctx context.Context, c contact) (created bool, a *ans
 		return false, c.style.unavailable
 	}
 	defer end()
-	result, err := s.batcher.store.Provision(ctx, c.address, n)
+	result, err := s.batcher.store.Provision(ctx, c.address, change)
 	if invalid := c.invalidMonitor(err); invalid != nil {
 		return false, invalid
 	}
@@ -102,7 +100,7 @@ func (s *Server) hasPingKey(ctx context.Context, address string) (bool, error) {
 
 // readMonitor reads the configuration of a monitor to create from a query: interval, or cron or calendar with tz and
 // kubernetes, and grace.
-func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
+func readMonitor(query url.Values, name string) allswell.MonitorChange {
 	var bad allswell.ValidationError
 	one := func(field string) string {
 		if len(query[field]) > 1 {
@@ -121,10 +119,10 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 	}
 	cron, calendar, zone, interval, grace := one("cron"), one("calendar"), one("tz"), one("interval"), one("grace")
 	kubernetes, valid := readSwitch(one("kubernetes"))
-	n := allswell.NewMonitor{Name: name}
-	n.Interval = time.Duration(duration("interval", interval))
-	if grace != "" {
-		n.Grace = new(time.Duration(duration("grace", grace)))
+	var schedule allswell.Cron
+	every, late := time.Duration(duration("interval", interval)), time.Duration(duration("grace", grace))
+	if interval == "" {
+		every = allswell.ProvisionedInterval
 	}
 	switch {
 	case cron != "" && calendar != "":
@@ -132,16 +130,15 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 	case (cron != "" || calendar != "") && interval != "":
 		bad.Add("interval", "field cannot be given with a cron or calendar field")
 	case cron != "":
-		n.Cron = allswell.NewCron(allswell.ScheduleCron, cron, zone)
-		n.Cron.Kubernetes = kubernetes
+		schedule = allswell.NewCron(allswell.ScheduleCron, cron, zone)
+		schedule.Kubernetes = kubernetes
 	case calendar != "":
-		n.Cron = allswell.NewCron(allswell.ScheduleCalendar, calendar, zone)
+		schedule = allswell.NewCron(allswell.ScheduleCalendar, calendar, zone)
 	case zone != "":
 		bad.Add("tz", "field needs a cron or calendar field")
 	case interval == "":
-		n.Interval = allswell.ProvisionedInterval
-		if n.Grace == nil {
-			n.Grace = new(allswell.ProvisionedGrace)
+		if grace == "" {
+			grace, late = "default", allswell.ProvisionedGrace
 		}
 	}
 	switch {
@@ -150,7 +147,14 @@ func readMonitor(query url.Values, name string) (allswell.NewMonitor, error) {
 	case kubernetes && cron == "":
 		bad.Add("kubernetes", "field needs a cron field")
 	}
-	return n, bad.Err()
+	return func(c *allswell.MonitorConfig) error {
+		c.Name = name
+		c.Reschedule(every, schedule)
+		if grace != "" {
+			c.Grace = late
+		}
+		return bad.Err()
+	}
 }
 
 // readSwitch reads a parameter that is on or off; "" is off.

@@ -230,7 +230,7 @@ func TestSnitchForms(t *testing.T) {
 			{"text/json", "", `{"s":1}`, 400, "", ""}, {"application/vnd.api+json", "", `{"s":1}`, 400, "", ""}, {upload.FormDataContentType(), "", files.String(), 400, "", ""},
 			{"/", "", "s=1", 400, "", ""}, {urlencoded, "", "m=" + strings.Repeat("a", maxForm), 400, "", ""},
 		} {
-			m := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{Name: "job", Interval: time.Hour}))(w)
+			m := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "job", Interval: time.Hour})))(w)
 			var header []string
 			if c.kind != "" {
 				header = []string{"Content-Type", c.kind}

@@ -309,7 +309,7 @@ func TestSignalsWithoutDatabase(t *testing.T) {
 func FuzzSignal(f *testing.F) {
 	s := storetest.Open(f, "sqlite:"+filepath.Join(f.TempDir(), "a.db"), store.Options{})
 	ws, _ := storetest.Workspace(f, s, "default")
-	m := must(s.CreateMonitor(f.Context(), ws, allswell.NewMonitor{Name: "nightly", Interval: time.Hour}))(f)
+	m := must(s.CreateMonitor(f.Context(), ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "nightly", Interval: time.Hour})))(f)
 	server := New(Config{Replica: "a"})
 	if err := server.Start(context.Background(), s); err != nil {
 		f.Fatal(err)

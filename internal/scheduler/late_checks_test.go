@@ -37,9 +37,9 @@ func TestRunFindsLateChecks(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		ws, _ := storetest.Workspace(t, s, "default")
-		m, err := s.CreateMonitor(ctx, ws, allswell.NewMonitor{
+		m, err := s.CreateMonitor(ctx, ws, allswell.MonitorOf(allswell.MonitorConfig{
 			Name: "shop", Type: "tcp", Interval: 10 * time.Second, Check: allswell.CheckSpec{Timeout: time.Second, Config: json.RawMessage(`{"address":"shop.example:443"}`)},
-		})
+		}))
 		for range 8 { // the service runs meanwhile
 			err = errors.Join(err, s.RecordLiveness(ctx, store.LivenessRecord{Replica: "a"}))
 			ahead.Add(int64(5 * time.Second))

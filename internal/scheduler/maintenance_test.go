@@ -146,8 +146,8 @@ func TestMaintenanceStartsBeforeTick(t *testing.T) {
 		ws, _ := storetest.Workspace(t, s, "default")
 		_, errPage := s.CreatePage(ctx, ws, allswell.NewPage{Name: "Acme", Slug: "acme"})
 		c, errComponent := s.Components().Create(ctx, ws, "acme", resource.Component.From(allswell.Component{Name: "API"}))
-		job := allswell.NewMonitor{Name: "job", Interval: time.Minute, Page: "acme", ComponentID: c.ID}
-		m, errMonitor := s.CreateMonitor(ctx, ws, job)
+		job := allswell.MonitorConfig{Name: "job", Interval: time.Minute, PageSlug: "acme", ComponentID: c.ID}
+		m, errMonitor := s.CreateMonitor(ctx, ws, allswell.MonitorOf(job))
 		_, errPing := s.RecordPings(ctx, []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
 		_, errPlan := s.CreateMaintenance(ctx, ws, "acme", func(m *allswell.Maintenance) error {
 			m.Components = allswell.ComponentRefs(c.ID)

@@ -21,7 +21,7 @@ func TestTickEndsPauses(t *testing.T) {
 	}, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		ws, _ := storetest.Workspace(t, s, "default")
-		m, errMonitor := s.CreateMonitor(ctx, ws, allswell.NewMonitor{Name: "job", Interval: time.Minute})
+		m, errMonitor := s.CreateMonitor(ctx, ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "job", Interval: time.Minute}))
 		_, errPause := s.ChangeMonitor(ctx, ws, m.ID, allswell.Pause(at(90)))
 		if err := errors.Join(errMonitor, errPause); err != nil {
 			t.Fatal(err)

@@ -94,7 +94,7 @@ func TestRunTicksAtNominalInstants(t *testing.T) {
 	}, func(t *testing.T, s *store.Store) {
 		ws, _ := storetest.Workspace(t, s, "default")
 		_, err := s.CreatePage(t.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"})
-		m, errMonitor := s.CreateMonitor(t.Context(), ws, allswell.NewMonitor{Name: "job", Interval: time.Second, Page: "acme"})
+		m, errMonitor := s.CreateMonitor(t.Context(), ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "job", Interval: time.Second, PageSlug: "acme"}))
 		_, errPing := s.RecordPings(t.Context(), []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{})
 		if err := errors.Join(err, errMonitor, errPing); err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ func TestMonitorMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	create := func(n allswell.NewMonitor) allswell.Monitor {
+	create := func(n allswell.MonitorChange) allswell.Monitor {
 		t.Helper()
 		m, err := s.store.CreateMonitor(ctx, token.Actor(""), n)
 		if err != nil {
@@ -33,8 +33,8 @@ func TestMonitorMetrics(t *testing.T) {
 		}
 		return m
 	}
-	shop := create(allswell.NewMonitor{Type: "http", Name: "Shop", Interval: time.Minute, Check: allswell.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)}})
-	create(allswell.NewMonitor{Name: "Backup", Interval: time.Minute})
+	shop := create(allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "Shop", Interval: time.Minute, Check: allswell.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)}}))
+	create(allswell.MonitorOf(allswell.MonitorConfig{Name: "Backup", Interval: time.Minute}))
 	now, err := s.store.Clock(ctx)
 	if err != nil {
 		t.Fatal(err)

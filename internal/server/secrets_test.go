@@ -49,8 +49,8 @@ func TestKeyFileOfSecrets(t *testing.T) {
 	}
 	s := storetest.Open(t, database, store.Options{})
 	actor, _ := storetest.Workspace(t, s, allswell.DefaultWorkspace)
-	if _, err := s.CreateMonitor(t.Context(), actor, allswell.NewMonitor{Name: "Shop", Type: "http", Interval: time.Minute, Check: allswell.CheckSpec{
-		Config: json.RawMessage(`{"url":"https://shop.example/"}`), Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`)}}}); err != nil {
+	if _, err := s.CreateMonitor(t.Context(), actor, allswell.MonitorOf(allswell.MonitorConfig{Name: "Shop", Type: "http", Interval: time.Minute, Check: allswell.CheckSpec{
+		Config: json.RawMessage(`{"url":"https://shop.example/"}`), Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`)}}})); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

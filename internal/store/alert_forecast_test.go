@@ -121,7 +121,7 @@ func (f *forecastWorld) round(n int, kinds map[alert.NoticeKind]int) {
 	f.clock.set(f.clock.now().Add(f.duration(14 * 24 * time.Hour)))
 	rules := []alert.Rule{f.randomRule(1), f.randomRule(2)}
 	silences := f.randomSilences()
-	m := must(f.CreateMonitor(f.ctx, f.ws, allswell.NewMonitor{Name: fmt.Sprint("job ", n), Interval: allswell.MaxInterval}))(f)
+	m := must(f.CreateMonitor(f.ctx, f.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: fmt.Sprint("job ", n), Interval: allswell.MaxInterval})))(f)
 	e := &expectation{kinds: kinds, notified: make(map[string]bool)}
 	plans := f.begin(m)
 	about, until := f.alertOf(m), f.clock.now().Add(f.duration(6*24*time.Hour))

@@ -653,7 +653,7 @@ func TestOtherEventsNotify(t *testing.T) {
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) {
 			r.Events = []alert.Event{alert.MonitorSlow, alert.MonitorWarning, alert.MaintenanceBegun, alert.MaintenanceEnded, alert.ServiceGap, alert.DeliveryFailed}
 		})
-		site := w.newCheck("site", func(n *allswell.NewMonitor) { n.Check.SlowAfter = time.Second })
+		site := w.newCheck("site", func(n *allswell.MonitorConfig) { n.Check.SlowAfter = time.Second })
 		w.check(allswell.CheckSlow, allswell.CheckSlow)
 		w.expect("slow", w.notified(3*time.Second, taken), "* phone: site is slow / Its checks take longer than 1s.")
 		w.check(allswell.CheckOK)
@@ -674,7 +674,7 @@ func TestOtherEventsNotify(t *testing.T) {
 			t.Errorf("deleted: %q", lines)
 		}
 
-		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), MinRuntimeAction: ptr(allswell.ActionWarn)}, time.Hour)
+		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute; c.MinRuntimeAction = allswell.ActionWarn }, time.Hour)
 		w.send(start(aRun))
 		w.send(success(aRun))
 		if lines := w.notified(3*time.Second, taken); len(lines) != 1 || !strings.HasPrefix(lines[0], "* phone: nightly has a warning / ") {

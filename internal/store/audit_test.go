@@ -76,11 +76,11 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, []string{`update component {"name":"Cart"} {"name":"Basket"}`}},
 			{"new monitor", func() (err error) {
-				monitor, err = w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "nightly", Interval: time.Hour, Page: "acme"})
+				monitor, err = w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "nightly", Interval: time.Hour, PageSlug: "acme"}))
 				return
 			}, []string{`create monitor {} {"down_status":"partial_outage","enabled":true,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2"}`}},
 			{"monitor", func() (err error) {
-				_, err = w.ChangeMonitor(w.ctx, w.ws, monitor.ID, allswell.MonitorChange{Enabled: ptr(false)})
+				_, err = w.ChangeMonitor(w.ctx, w.ws, monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil })
 				return
 			}, []string{`update monitor {"enabled":true} {"enabled":false}`}},
 			{"rotated monitor", func() (err error) {

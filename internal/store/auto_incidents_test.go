@@ -82,8 +82,8 @@ func TestDefaultDownStatus(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		create := func(name, component string, given allswell.Status) allswell.Status {
 			w.Helper()
-			return must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{
-				Name: name, Interval: time.Hour, Page: "acme", ComponentID: component, DownStatus: given}))(w).DownStatus
+			return must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{
+				Name: name, Interval: time.Hour, PageSlug: "acme", ComponentID: component, DownStatus: given})))(w).DownStatus
 		}
 		for _, tt := range []struct {
 			name, component string
@@ -103,11 +103,11 @@ func TestDefaultDownStatus(t *testing.T) {
 			w.Errorf("the first monitor has %s", w.monitor.DownStatus)
 		}
 		// A PUT chooses a default for a new monitor, and keeps the value of another one.
-		n := allswell.NewMonitor{Name: "put", Interval: time.Hour, Page: "acme", ComponentID: w.anotherComponent("Put").ID}
-		first, _, err := w.PutMonitor(w.ctx, w.ws, "put", n, allswell.Precondition{})
+		n := allswell.MonitorConfig{Name: "put", Interval: time.Hour, PageSlug: "acme", ComponentID: w.anotherComponent("Put").ID}
+		first, _, err := w.PutMonitor(w.ctx, w.ws, "put", allswell.MonitorOf(n), allswell.Precondition{})
 		w.ok(err)
 		create("beside it", n.ComponentID, "")
-		again, _, err := w.PutMonitor(w.ctx, w.ws, "put", n, allswell.Precondition{})
+		again, _, err := w.PutMonitor(w.ctx, w.ws, "put", allswell.MonitorOf(n), allswell.Precondition{})
 		w.ok(err)
 		if first.DownStatus != allswell.StatusMajorOutage || again.DownStatus != first.DownStatus || !again.UpdatedAt.Equal(first.UpdatedAt) {
 			w.Errorf("put: %s, then %s", first.DownStatus, again.DownStatus)
@@ -214,7 +214,7 @@ func TestAutoIncidents(t *testing.T) {
 					c = must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Secret", Hidden: true})))(w)
 				}
 				job := w.quick("job", c, "")
-				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{AutoIncidents: &tt.monitor}))(w)
+				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.AutoIncidents = tt.monitor; return nil }))(w)
 				w.goDown(job)
 				if got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(w).Status(); got != allswell.StatusMajorOutage {
 					w.Errorf("the component is %s", got)
@@ -225,7 +225,7 @@ func TestAutoIncidents(t *testing.T) {
 					w.Errorf("%d incidents and %d drafts, want %v", published, drafts, want)
 				}
 				w.expectMonitorEvents(job, "monitor.down ")
-				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
+				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }))(w)
 				w.expectMonitorEvents(job, "monitor.down ", "monitor.up disabled")
 				if got := must(w.Components().Get(w.ctx, w.ws, "acme", c.ID))(w).Status(); got != allswell.StatusOperational {
 					w.Errorf("the component is %s after the outage", got)
@@ -239,7 +239,7 @@ func TestMonitorWithoutAPage(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		create := func(name string) allswell.Monitor {
 			w.Helper()
-			return must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: name, Interval: time.Minute, FailureThreshold: 1}))(w)
+			return must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Interval: time.Minute, FailureThreshold: 1})))(w)
 		}
 		job, gone := create("job"), create("gone")
 		if job.PageID != "" || job.PageSlug != "" || job.ComponentID != "" {
@@ -263,10 +263,15 @@ func TestMonitorWithoutAPage(t *testing.T) {
 
 		// While it is down, it moves to a page, and leaves it.
 		w.goDown(job)
-		link := allswell.MonitorChange{Page: ptr("acme"), ComponentID: ptr("backups"), DownStatus: ptr(allswell.StatusDegraded)}
+		link := func(c *allswell.MonitorConfig) error {
+			c.PageSlug = "acme"
+			c.ComponentID = "backups"
+			c.DownStatus = allswell.StatusDegraded
+			return nil
+		}
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, link))(w)
 		w.shows(allswell.StatusDegraded)
-		moved := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Page: ptr("")}))(w)
+		moved := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = ""; c.ComponentID = ""; return nil }))(w)
 		if moved.PageID != "" || moved.ComponentID != "" || moved.State != allswell.MonitorDown {
 			w.Errorf("off the page: %+v", moved)
 		}
@@ -276,7 +281,7 @@ func TestMonitorWithoutAPage(t *testing.T) {
 		if list, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred); err != nil || len(list) != 1 || list[0].ID != job.ID {
 			w.Errorf("monitors after the deletion of the page: %+v, %v", list, err)
 		}
-		_, err = w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: ptr(w.component.ID)})
+		_, err = w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = w.component.ID; return nil })
 		w.refused(err, "page")
 	})
 }
@@ -304,11 +309,11 @@ func TestManyDraftsInOneTick(t *testing.T) {
 		w.setPage(allswell.PageSettings{AutoIncidents: ptr(allswell.AutoIncidentsDraft)})
 		var all []allswell.Monitor
 		for i := range 12 {
-			n := allswell.NewMonitor{Name: "job", Interval: time.Minute, FailureThreshold: 1}
+			n := allswell.MonitorConfig{Name: "job", Interval: time.Minute, FailureThreshold: 1}
 			if i%2 == 0 {
-				n.Page, n.ComponentID = "acme", w.component.ID
+				n.PageSlug, n.ComponentID = "acme", w.component.ID
 			}
-			all = append(all, must(w.CreateMonitor(w.ctx, w.ws, n))(w))
+			all = append(all, must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(n)))(w))
 		}
 		w.goDown(all...)
 		if len(w.drafts()) != 6 || len(w.rows(`SELECT 1 FROM monitor_events`)) != 12 {

@@ -68,7 +68,7 @@ func (w *world) recordJobs() {
 	w.Helper()
 	access := allswell.PingAccessReadWrite
 	must(w.ChangePingKey(w.ctx, w.ws, "acme", allswell.PingKeyChange{Access: &access}))(w)
-	w.conditions(allswell.ConditionsChange{NoOverlap: ptr(true)}, time.Hour)
+	w.conditions(func(c *allswell.RunConditions) { c.NoOverlap = true }, time.Hour)
 	w.send(start(aRun), start(otherRun))
 	for range 40 {
 		w.clock.move(time.Second)

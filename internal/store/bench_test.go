@@ -44,7 +44,7 @@ func BenchmarkChecks(b *testing.B) {
 	s := storetest.Open(b, "sqlite:"+filepath.Join(b.TempDir(), "bench.db"), store.Options{Clock: now.now})
 	ws, _ := storetest.Workspace(b, s, "default")
 	for i := range 2000 {
-		must(s.CreateMonitor(b.Context(), ws, allswell.NewMonitor{Type: "http", Name: "x", Slug: fmt.Sprintf("x-%d", i), Interval: time.Minute}))(b)
+		must(s.CreateMonitor(b.Context(), ws, allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "x", Slug: fmt.Sprintf("x-%d", i), Interval: time.Minute})))(b)
 	}
 	var claiming, recording, checks time.Duration
 	run := func() {

@@ -40,7 +40,7 @@ func fill(v reflect.Value, n int) {
 // TestEveryFieldOfAResultIsKept records a result with a value in every field, and others that have each field alone empty.
 func TestEveryFieldOfAResultIsKept(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		m := w.newCheck("shop", func(n *allswell.NewMonitor) { n.FailureThreshold = 50 })
+		m := w.newCheck("shop", func(n *allswell.MonitorConfig) { n.FailureThreshold = 50 })
 		var full allswell.CheckResult
 		fill(reflect.ValueOf(&full).Elem(), 0)
 		full.MonitorID = m.ID
@@ -135,25 +135,43 @@ func TestWhatAChangeDoesToAClaim(t *testing.T) {
 			change allswell.MonitorChange
 			again  bool
 		}{
-			"interval":           {allswell.MonitorChange{Interval: new(2 * time.Minute)}, true},
-			"timeout":            {allswell.MonitorChange{Check: allswell.CheckChange{Timeout: new(7 * time.Second)}}, true},
-			"slow_after":         {allswell.MonitorChange{Check: allswell.CheckChange{SlowAfter: new(3 * time.Second)}}, true},
-			"recovery_threshold": {allswell.MonitorChange{Check: allswell.CheckChange{RecoveryThreshold: new(4)}}, true},
-			"confirm_from":       {allswell.MonitorChange{Check: allswell.CheckChange{ConfirmFrom: new(2)}}, true},
-			"config":             {allswell.MonitorChange{Check: allswell.CheckChange{Config: json.RawMessage(`{"url":"https://example.org"}`)}}, true},
-			"secrets":            {allswell.MonitorChange{Check: allswell.CheckChange{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"new"`)}}}, true},
-			"another secret":     {allswell.MonitorChange{Check: allswell.CheckChange{Secrets: map[string]json.RawMessage{"bearer_token": json.RawMessage(`"t"`)}}}, true},
-			"without the secret": {allswell.MonitorChange{Check: allswell.CheckChange{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`null`)}}}, true},
-			"the same secret":    {allswell.MonitorChange{Check: allswell.CheckChange{Secrets: map[string]json.RawMessage{"password": json.RawMessage(` "old" `)}}}, false},
-			"the same interval":  {allswell.MonitorChange{Interval: new(time.Minute)}, false},
-			"name":               {allswell.MonitorChange{Name: new("another")}, false},
-			"failure_threshold":  {allswell.MonitorChange{FailureThreshold: new(9)}, false},
-			"parent":             {allswell.MonitorChange{ParentID: &parent.ID}, false},
-			"component":          {allswell.MonitorChange{ComponentID: new("")}, false},
-			"tags":               {allswell.MonitorChange{AddTags: []string{"a"}}, false},
-			"paused":             {allswell.Pause(time.Time{}), true},
+			"interval":           {func(c *allswell.MonitorConfig) error { c.Reschedule(2*time.Minute, allswell.Cron{}); return nil }, true},
+			"timeout":            {func(c *allswell.MonitorConfig) error { c.Check.Timeout = 7 * time.Second; return nil }, true},
+			"slow_after":         {func(c *allswell.MonitorConfig) error { c.Check.SlowAfter = 3 * time.Second; return nil }, true},
+			"recovery_threshold": {func(c *allswell.MonitorConfig) error { c.Check.RecoveryThreshold = 4; return nil }, true},
+			"confirm_from":       {func(c *allswell.MonitorConfig) error { c.Check.ConfirmFrom = 2; return nil }, true},
+			"config": {func(c *allswell.MonitorConfig) error {
+				c.Check.Config = json.RawMessage(`{"url":"https://example.org"}`)
+				return nil
+			}, true},
+			"secrets": {func(c *allswell.MonitorConfig) error {
+				setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(`"new"`)})
+				return nil
+			}, true},
+			"another secret": {func(c *allswell.MonitorConfig) error {
+				setSecrets(c, map[string]json.RawMessage{"bearer_token": json.RawMessage(`"t"`)})
+				return nil
+			}, true},
+			"without the secret": {func(c *allswell.MonitorConfig) error {
+				setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(`null`)})
+				return nil
+			}, true},
+			"the same secret": {func(c *allswell.MonitorConfig) error {
+				setSecrets(c, map[string]json.RawMessage{"password": json.RawMessage(` "old" `)})
+				return nil
+			}, false},
+			"the same interval": {func(c *allswell.MonitorConfig) error { c.Reschedule(time.Minute, allswell.Cron{}); return nil }, false},
+			"name":              {func(c *allswell.MonitorConfig) error { c.Name = "another"; return nil }, false},
+			"failure_threshold": {func(c *allswell.MonitorConfig) error { c.FailureThreshold = 9; return nil }, false},
+			"parent":            {func(c *allswell.MonitorConfig) error { c.ParentID = parent.ID; return nil }, false},
+			"component":         {func(c *allswell.MonitorConfig) error { c.ComponentID = ""; return nil }, false},
+			"tags": {func(c *allswell.MonitorConfig) error {
+				c.Tags = append(slices.Clone(c.Tags), []string{"a"}...)
+				return nil
+			}, false},
+			"paused": {allswell.Pause(time.Time{}), true},
 		} {
-			m := w.newCheck("shop", func(n *allswell.NewMonitor) {
+			m := w.newCheck("shop", func(n *allswell.MonitorConfig) {
 				n.FailureThreshold, n.Check.Secrets = 5, map[string]json.RawMessage{"password": json.RawMessage(`"old"`)}
 			})
 			claim := func() *store.ClaimedCheck {
@@ -181,9 +199,11 @@ func TestWhatAChangeDoesToAClaim(t *testing.T) {
 					w.Errorf("%s: claimed %+v of %q, version %d, want %+v", name, spec, second.Host, second.Version, want)
 				}
 				var fields []string
-				for field, value := range c.change.Check.Secrets {
-					if kept := second.Spec.Secrets[field]; string(value) != "null" && string(kept) != string(value) || string(value) == "null" && kept != nil {
-						w.Errorf("%s: the secret %s is %s", name, field, kept)
+				after := allswell.MonitorConfig{Check: m.Check}
+				w.ok(c.change(&after))
+				for field, value := range after.Check.Secrets {
+					if string(second.Spec.Secrets[field]) != string(value) {
+						w.Errorf("%s: the secret %s is %s", name, field, second.Spec.Secrets[field])
 					}
 				}
 				for field := range second.Spec.Secrets {

@@ -201,7 +201,7 @@ func TestFoldingInPages(t *testing.T) {
 		w.fold()
 		var monitors []allswell.Monitor
 		for i := range 101 {
-			monitors = append(monitors, w.newCheck("target", func(n *allswell.NewMonitor) { n.Slug = fmt.Sprintf("target-%d", i) }))
+			monitors = append(monitors, w.newCheck("target", func(n *allswell.MonitorConfig) { n.Slug = fmt.Sprintf("target-%d", i) }))
 		}
 		w.clock.set(from.Add(time.Hour))
 		if got := w.fold(); got != 0 {
@@ -243,7 +243,7 @@ func TestFoldingAfterADay(t *testing.T) {
 		w.fold()
 		var monitors []allswell.Monitor
 		for i := range 51 {
-			monitors = append(monitors, w.newCheck("target", func(n *allswell.NewMonitor) { n.Slug = fmt.Sprintf("target-%d", i) }))
+			monitors = append(monitors, w.newCheck("target", func(n *allswell.MonitorConfig) { n.Slug = fmt.Sprintf("target-%d", i) }))
 		}
 		w.clock.move(2 * time.Hour)
 		if more, err := w.FoldCheckResults(w.ctx); err != nil || !more {

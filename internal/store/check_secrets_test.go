@@ -20,8 +20,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-func withSecrets(secrets map[string]json.RawMessage) func(*allswell.NewMonitor) {
-	return func(n *allswell.NewMonitor) { n.Check.Secrets = secrets }
+func withSecrets(secrets map[string]json.RawMessage) func(*allswell.MonitorConfig) {
+	return func(n *allswell.MonitorConfig) { n.Check.Secrets = secrets }
 }
 
 func TestSecretsOfChecks(t *testing.T) {
@@ -49,7 +49,7 @@ func TestSecretsOfChecks(t *testing.T) {
 			t.Helper()
 			var fields map[string]json.RawMessage
 			w.ok(json.Unmarshal([]byte(secrets), &fields))
-			return must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Check: allswell.CheckChange{Secrets: fields}}))(w)
+			return must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { setSecrets(c, fields); return nil }))(w)
 		}
 		same := change(`{"password": "hunter2"}`)
 		if !same.UpdatedAt.Equal(m.UpdatedAt) || entries() != before {
@@ -76,7 +76,10 @@ func TestSecretsOfChecks(t *testing.T) {
 		if c := w.claimChecks("a", "")[0]; !c.SecretsMissing || len(c.Spec.Secrets) != 0 {
 			t.Errorf("claimed with another key: %+v", c)
 		}
-		if _, err := w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Check: allswell.CheckChange{Secrets: map[string]json.RawMessage{"token": json.RawMessage(`"x"`)}}}); !errors.Is(refused(err, "password"), allswell.ErrNotFound) {
+		if _, err := w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error {
+			setSecrets(c, map[string]json.RawMessage{"token": json.RawMessage(`"x"`)})
+			return nil
+		}); !errors.Is(refused(err, "password"), allswell.ErrNotFound) {
 			t.Errorf("a secret beside one that cannot be opened: %v", err)
 		}
 		change(`{"password": "again"}`)
@@ -91,7 +94,7 @@ func TestKeyOfSecrets(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		n := withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"hunter2"`)})
 		if !isSQLite(w.Store) {
-			_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Type: "http", Name: "x", Check: allswell.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}}})
+			_, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "x", Check: allswell.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}}}))
 			if !errors.Is(refused(err, "password"), allswell.ErrNotFound) || !strings.Contains(err.Error(), "ALLSWELL_SECRET_KEY") {
 				t.Errorf("a secret without a key: %v", err)
 			}
@@ -252,7 +255,7 @@ func TestKeyFileIsRemoved(t *testing.T) {
 		w.newCheck("first", withSecrets(password))
 		key := must(os.ReadFile(path))(w)
 		save := func() error {
-			_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Type: "http", Name: "second", Check: allswell.CheckSpec{Secrets: password}})
+			_, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "second", Check: allswell.CheckSpec{Secrets: password}}))
 			return err
 		}
 		for _, lose := range []func() error{func() error { return os.Remove(path) }, func() error { return os.WriteFile(path, nil, 0o600) }} {
@@ -287,7 +290,7 @@ func TestRotateKeyFile(t *testing.T) {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("a key that nobody needs: %v", err)
 		}
-		n := func(value string) func(*allswell.NewMonitor) {
+		n := func(value string) func(*allswell.MonitorConfig) {
 			return withSecrets(map[string]json.RawMessage{"password": json.RawMessage(`"` + value + `"`)})
 		}
 		w.newCheck("shop", n("hunter2"))
@@ -315,7 +318,7 @@ func TestRotateKeyFile(t *testing.T) {
 		// A file that is gone or empty is neither replaced nor ignored: nothing is sealed with a key that is not kept.
 		for _, broken := range []func() error{func() error { return os.Remove(path) }, func() error { return os.WriteFile(path, nil, 0o600) }} {
 			w.ok(broken())
-			if _, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Type: "http", Name: "x", Interval: time.Minute, Check: allswell.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}}}); err == nil || refused(err, "password") == nil {
+			if _, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "x", Interval: time.Minute, Check: allswell.CheckSpec{Secrets: map[string]json.RawMessage{"password": json.RawMessage(`"x"`)}}})); err == nil || refused(err, "password") == nil {
 				t.Errorf("a secret without its key: %v", err)
 			}
 			w.clock.move(time.Hour)

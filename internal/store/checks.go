@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -59,7 +58,6 @@ func (t *tx) createCheck(m *allswell.Monitor) error {
 	if !m.IsCheck() {
 		return nil
 	}
-	m.Check.SecretFields = allswell.CheckChange{Secrets: m.Check.Secrets}.ApplyTo(allswell.CheckSpec{}, m.Interval).SecretFields
 	sealed, err := t.sealSecrets(m.ID, m.Check.Secrets)
 	if err != nil {
 		return err
@@ -88,17 +86,19 @@ func configText(c allswell.CheckSpec) string {
 	return string(c.Config)
 }
 
-// changeCheck saves the check of a locked monitor after a change. Its secrets are those that the change sets. A check that
-// was enabled or changed is due at once, and results of its old configuration are dropped.
-func (t *tx) changeCheck(before allswell.Monitor, m *allswell.Monitor, ch allswell.CheckChange) error {
+// changeCheck saves the check of a locked monitor after a change, and forgets its secrets. A check that was enabled or
+// changed is due at once, and results of its old configuration are dropped.
+func (t *tx) changeCheck(before allswell.Monitor, m *allswell.Monitor) error {
 	if !m.IsCheck() {
 		return nil
 	}
-	if err := t.changeSecrets(before, m, ch); err != nil {
-		return err
-	}
 	c := m.Check
-	if m.Enabled != before.Enabled || m.Interval != before.Interval || len(ch.Secrets) > 0 || !reflect.DeepEqual(c, before.Check) {
+	if m.Check.Secrets = nil; !reflect.DeepEqual(c.Secrets, before.Check.Secrets) || !slices.Equal(c.SecretFields, before.Check.SecretFields) {
+		if err := t.saveSecrets(m.ID, c); err != nil {
+			return err
+		}
+	}
+	if m.Enabled != before.Enabled || m.Interval != before.Interval || !reflect.DeepEqual(c, before.Check) {
 		m.NextCheckAt = firstCheck(*m, t.Now)
 		if _, err := t.Exec(`UPDATE checks SET version = version + 1, timeout_ms = $2, slow_after_ms = $3, recovery_threshold = $4, confirm_from = $5, config = $6,
 				secret_fields = $7, due_at = $8, retry_at = NULL, host = '', awaited_since_at = $8, late_at = $9 WHERE monitor_id = $1`,
@@ -115,30 +115,15 @@ func (t *tx) changeCheck(before allswell.Monitor, m *allswell.Monitor, ch allswe
 	return t.saveCheckState(*m)
 }
 
-// changeSecrets saves the secrets of a monitor after a change.
-func (t *tx) changeSecrets(before allswell.Monitor, m *allswell.Monitor, ch allswell.CheckChange) error {
-	if len(ch.Secrets) == 0 {
-		return nil
-	}
-	after := allswell.CheckSpec{SecretFields: m.Check.SecretFields, Secrets: m.Check.Secrets}
-	m.Check.Secrets = nil
-	if after.HasSecrets() != nil { // some are kept
-		kept, err := t.secretsOf(m.ID)
-		if err != nil && !isUnreadable(err) {
-			return err
-		}
-		for _, field := range after.SecretFields {
-			if value, ok := kept[field]; ok && after.Secrets[field] == nil {
-				after.Secrets[field] = value
-			}
-		}
-	}
-	if err := after.HasSecrets(); err != nil {
+// saveSecrets saves the secrets of a monitor. The error is an *allswell.ValidationError if some are kept that could not be
+// decrypted.
+func (t *tx) saveSecrets(monitorID string, c allswell.CheckSpec) error {
+	if err := c.HasSecrets(); err != nil {
 		return err
 	}
-	sealed, err := t.sealSecrets(m.ID, after.Secrets)
+	sealed, err := t.sealSecrets(monitorID, c.Secrets)
 	if err == nil {
-		_, err = t.Exec(`UPDATE checks SET secrets = $2 WHERE monitor_id = $1`, m.ID, sealed)
+		_, err = t.Exec(`UPDATE checks SET secrets = $2 WHERE monitor_id = $1`, monitorID, sealed)
 	}
 	return err
 }
@@ -160,23 +145,6 @@ func (c *session) secretsOf(monitorID string) (map[string]json.RawMessage, error
 	return c.s.openSecrets(monitorID, sealed)
 }
 
-// dropSameSecrets removes from a change the secrets that the monitor has, so that repeating a request changes nothing.
-func (t *tx) dropSameSecrets(m allswell.Monitor, ch *allswell.CheckChange) {
-	ch.Secrets = maps.Clone(ch.Secrets)
-	maps.DeleteFunc(ch.Secrets, func(field string, value json.RawMessage) bool {
-		return isNullJSON(value) && !slices.Contains(m.Check.SecretFields, field)
-	})
-	if len(ch.Secrets) == 0 || len(m.Check.SecretFields) == 0 {
-		return
-	}
-	kept, err := t.secretsOf(m.ID)
-	if err != nil {
-		t.s.log.Warn("the secrets of a check cannot be decrypted", "monitor", m.ID, "error", err)
-		return // all that are given are new
-	}
-	maps.DeleteFunc(ch.Secrets, func(field string, value json.RawMessage) bool { return sameJSON(kept[field], value) })
-}
-
 // isNullJSON reports whether a secret is removed.
 func isNullJSON(value json.RawMessage) bool { return string(bytes.TrimSpace(value)) == "null" }
 
@@ -184,6 +152,18 @@ func isNullJSON(value json.RawMessage) bool { return string(bytes.TrimSpace(valu
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// loadSecrets loads the secrets of a monitor. If they cannot be decrypted, there are none, and Check.SecretFields says which
+// there should be.
+func (c *session) loadSecrets(m *allswell.Monitor) (err error) {
+	if len(m.Check.SecretFields) == 0 {
+		return nil
+	}
+	if m.Check.Secrets, err = c.secretsOf(m.ID); isUnreadable(err) {
+		err = nil
+	}
+	return err
 }
 
 // saveCheckState saves what the results of a check have led to.

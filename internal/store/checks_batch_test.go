@@ -17,7 +17,7 @@ func TestBatchesOfResults(t *testing.T) {
 		} {
 			states := make(map[bool]string)
 			for _, together := range []bool{false, true} {
-				m := w.newCheck(fmt.Sprintf("check %d %t", i, together), func(n *allswell.NewMonitor) { n.Check.RecoveryThreshold = 2 })
+				m := w.newCheck(fmt.Sprintf("check %d %t", i, together), func(n *allswell.MonitorConfig) { n.Check.RecoveryThreshold = 2 })
 				w.record(m, allswell.CheckOK, 0, 0) // so that it is healthy
 				var results []allswell.CheckResult
 				for _, status := range statuses {
@@ -48,7 +48,7 @@ func TestBatchesOfResults(t *testing.T) {
 // those run that have not taken part in it.
 func TestRetriesThatAreGivenBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		m := w.newCheck("shop", func(n *allswell.NewMonitor) { n.Check.ConfirmFrom = 2 })
+		m := w.newCheck("shop", func(n *allswell.MonitorConfig) { n.Check.ConfirmFrom = 2 })
 		for replica, location := range map[string]string{"a": "here", "b": "there"} {
 			w.run(`DELETE FROM liveness WHERE replica = $1`, replica)
 			w.run(`INSERT INTO liveness (replica, seen_at, backlog_ms, location) VALUES ($1, $2, 0, $3)`, replica, w.clock.now().UnixMilli(), location)

@@ -38,7 +38,7 @@ type modelCheck struct {
 // create adds a monitor with drawn settings.
 func (m *checksModel) create() {
 	m.Helper()
-	n := m.newCheck(fmt.Sprintf("target %d", len(m.monitors)), func(n *allswell.NewMonitor) {
+	n := m.newCheck(fmt.Sprintf("target %d", len(m.monitors)), func(n *allswell.MonitorConfig) {
 		n.FailureThreshold = 1 + m.random.IntN(3)
 		n.Interval = time.Duration(20+m.random.IntN(60)) * time.Second
 		n.Check.RecoveryThreshold, n.Check.ConfirmFrom = 1+m.random.IntN(3), 1+m.random.IntN(2)
@@ -189,7 +189,11 @@ func (m *checksModel) tickChecks() {
 func (m *checksModel) change() {
 	m.Helper()
 	c := m.monitors[m.random.IntN(len(m.monitors))]
-	ch := allswell.MonitorChange{Check: allswell.CheckChange{Config: json.RawMessage(fmt.Sprintf(`{"n":%d}`, m.random.IntN(3)))}}
+	config := json.RawMessage(fmt.Sprintf(`{"n":%d}`, m.random.IntN(3)))
+	var ch allswell.MonitorChange = func(c *allswell.MonitorConfig) error {
+		c.Check.Config = config
+		return nil
+	}
 	switch {
 	case m.random.IntN(2) == 0:
 	case c.Enabled:
@@ -198,7 +202,7 @@ func (m *checksModel) change() {
 		ch = allswell.Resume()
 	}
 	before := c.Monitor
-	c.Apply(ch, m.clock.now())
+	m.ok(c.Change(ch, m.clock.now()))
 	if c.Enabled != before.Enabled || string(c.Check.Config) != string(before.Check.Config) {
 		c.version++
 		c.retry, c.since = false, m.clock.now()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,16 +17,16 @@ import (
 )
 
 // newCheck creates a monitor whose target is checked every minute, and goes down after two failures.
-func (w *world) newCheck(name string, change ...func(*allswell.NewMonitor)) allswell.Monitor {
+func (w *world) newCheck(name string, change ...func(*allswell.MonitorConfig)) allswell.Monitor {
 	w.Helper()
-	n := allswell.NewMonitor{
-		Type: "http", Name: name, Interval: time.Minute, Page: "acme", ComponentID: w.component.ID, FailureThreshold: 2,
+	n := allswell.MonitorConfig{
+		Type: "http", Name: name, Interval: time.Minute, PageSlug: "acme", ComponentID: w.component.ID, FailureThreshold: 2,
 		Check: allswell.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)},
 	}
 	for _, f := range change {
 		f(&n)
 	}
-	return must(w.CreateMonitor(w.ctx, w.ws, n))(w)
+	return must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(n)))(w)
 }
 
 // claimChecks claims the checks that are due for a replica.
@@ -140,7 +141,10 @@ func TestClaimsOfChecks(t *testing.T) {
 		if len(claimed) != 1 {
 			t.Fatalf("%d claimed after resuming", len(claimed))
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Check: allswell.CheckChange{Config: json.RawMessage(`{"url":"https://example.org"}`)}}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error {
+			c.Check.Config = json.RawMessage(`{"url":"https://example.org"}`)
+			return nil
+		}))(w)
 		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(claimed[0], allswell.CheckFailed)}))
 		if got := w.monitorNow(m); got.ConsecutiveFailures != 0 || got.Condition() != allswell.MonitorWaiting {
 			t.Errorf("the result of an old configuration counts: %+v", got)
@@ -182,21 +186,27 @@ func TestInvalidChecks(t *testing.T) {
 			}
 			return bad.Messages()
 		}
-		_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Type: "http", Name: "x", Interval: 5 * time.Second, MaxRuntime: time.Minute, Token: "0123456789abcdef",
-			Check: allswell.CheckSpec{Timeout: time.Hour, SlowAfter: 2 * time.Hour, RecoveryThreshold: 1000, ConfirmFrom: 100}})
+		_, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "x", Interval: 5 * time.Second, MaxRuntime: time.Minute, Token: "0123456789abcdef",
+			Check: allswell.CheckSpec{Timeout: time.Hour, SlowAfter: 2 * time.Hour, RecoveryThreshold: 1000, ConfirmFrom: 100}}))
 		for _, field := range []string{"interval", "timeout", "slow_after", "recovery_threshold", "confirm_from", "max_runtime", "token"} {
 			if fields(err)[field] == nil {
 				t.Errorf("%s is valid: %v", field, err)
 			}
 		}
 		for field, ch := range map[string]allswell.MonitorChange{
-			"type": {Type: "tcp"}, "timeout": {Interval: new(10 * time.Second)}, "max_runtime": {MaxRuntime: new(time.Minute)}, "cron": {Cron: &allswell.Cron{Expression: "* * * * *", TimeZone: "UTC"}},
+			"type":        func(c *allswell.MonitorConfig) error { c.Type = "tcp"; return nil },
+			"timeout":     func(c *allswell.MonitorConfig) error { c.Interval = 10 * time.Second; return nil },
+			"max_runtime": func(c *allswell.MonitorConfig) error { c.MaxRuntime = time.Minute; return nil },
+			"cron": func(c *allswell.MonitorConfig) error {
+				c.Reschedule(0, allswell.Cron{Expression: "* * * * *", TimeZone: "UTC"})
+				return nil
+			},
 		} {
 			if _, err := w.ChangeMonitor(w.ctx, w.ws, m.ID, ch); fields(err)[field] == nil {
 				t.Errorf("%s is valid: %v", field, err)
 			}
 		}
-		if _, err := w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Check: allswell.CheckChange{Timeout: new(time.Second)}}); fields(err)["timeout"] == nil {
+		if _, err := w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Check.Timeout = time.Second; return nil }); fields(err)["timeout"] == nil {
 			t.Errorf("a heartbeat has a timeout: %v", err)
 		}
 		if _, err := w.RotateMonitor(w.ctx, w.ws, m.ID); fields(err)["type"] == nil {
@@ -220,7 +230,7 @@ func TestSlowChecks(t *testing.T) {
 		if got := w.monitorNow(m); got.Condition() != allswell.MonitorSlow || len(w.incidents()) != 0 {
 			t.Errorf("slow: %+v", got)
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{ComponentID: &other.ID}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = other.ID; return nil }))(w)
 		w.shows(allswell.StatusOperational)
 		w.shows(allswell.StatusDegraded, other)
 		w.check(allswell.CheckOK)
@@ -270,11 +280,11 @@ func TestChecksDuringMaintenance(t *testing.T) {
 // the results.
 func TestParentsFailTogether(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		once := func(parent string) func(*allswell.NewMonitor) {
-			return func(n *allswell.NewMonitor) { n.FailureThreshold, n.ParentID = 1, parent }
+		once := func(parent string) func(*allswell.MonitorConfig) {
+			return func(n *allswell.MonitorConfig) { n.FailureThreshold, n.ParentID = 1, parent }
 		}
 		router := w.newCheck("router", once(""))
-		rack := w.newCheck("rack", once(router.ID), func(n *allswell.NewMonitor) { n.FailureThreshold = 9 })
+		rack := w.newCheck("rack", once(router.ID), func(n *allswell.MonitorConfig) { n.FailureThreshold = 9 })
 		server := w.newCheck("server", once(rack.ID))
 		results := func(status allswell.CheckStatus, monitors ...allswell.Monitor) {
 			t.Helper()
@@ -285,7 +295,7 @@ func TestParentsFailTogether(t *testing.T) {
 			w.ok(w.RecordCheckResults(w.ctx, all))
 			w.pass(time.Second)
 		}
-		elsewhere := w.newCheck("other", once(router.ID), func(n *allswell.NewMonitor) { n.Page, n.ComponentID = "", "" })
+		elsewhere := w.newCheck("other", once(router.ID), func(n *allswell.MonitorConfig) { n.PageSlug, n.ComponentID = "", "" })
 		results(allswell.CheckFailed, server, router, elsewhere) // the rack between them has no result
 		if got := w.monitorNow(server); got.Condition() != allswell.MonitorSuppressed {
 			t.Errorf("the server, which fails together with the router: %+v", got)
@@ -314,11 +324,11 @@ func TestParentsFailTogether(t *testing.T) {
 
 func TestParents(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		router := w.newCheck("router", func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
-		server := w.newCheck("server", func(n *allswell.NewMonitor) { n.ParentID, n.ComponentID = "router", "" })
-		job := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "job", Interval: time.Minute, FailureThreshold: 1, Page: "acme", ParentID: server.ID}))(w)
+		router := w.newCheck("router", func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
+		server := w.newCheck("server", func(n *allswell.MonitorConfig) { n.ParentID, n.ComponentID = "router", "" })
+		job := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "job", Interval: time.Minute, FailureThreshold: 1, PageSlug: "acme", ParentID: server.ID})))(w)
 		for ref, parent := range map[string]string{router.ID: job.ID, server.ID: server.ID, job.ID: "nowhere"} {
-			if _, err := w.ChangeMonitor(w.ctx, w.ws, ref, allswell.MonitorChange{ParentID: &parent}); !errors.Is(refused(err, "parent_id"), allswell.ErrNotFound) {
+			if _, err := w.ChangeMonitor(w.ctx, w.ws, ref, func(c *allswell.MonitorConfig) error { c.ParentID = parent; return nil }); !errors.Is(refused(err, "parent_id"), allswell.ErrNotFound) {
 				t.Errorf("%s below %s: %v", ref, parent, err)
 			}
 		}
@@ -453,7 +463,10 @@ func TestHostsOfOldConfigurations(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		m := w.newCheck("shop")
 		old := w.claimChecks("a", "")
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Check: allswell.CheckChange{Config: json.RawMessage(`{"url":"https://example.org"}`)}}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error {
+			c.Check.Config = json.RawMessage(`{"url":"https://example.org"}`)
+			return nil
+		}))(w)
 		save := func(claimed []store.ClaimedCheck, host string) (saved string) {
 			w.Helper()
 			w.ok(w.SaveCheckHosts(w.ctx, []store.CheckHost{{ClaimedCheck: claimed[0], Host: host}}))
@@ -476,7 +489,7 @@ func TestConfirmationByReplicasThatRun(t *testing.T) {
 		for silent, state := range map[time.Duration]allswell.MonitorState{
 			2 * store.LivenessInterval: allswell.MonitorUp, 4 * store.LivenessInterval: allswell.MonitorDown,
 		} {
-			m := w.newCheck(silent.String(), func(n *allswell.NewMonitor) { n.FailureThreshold, n.Check.ConfirmFrom = 1, 2 })
+			m := w.newCheck(silent.String(), func(n *allswell.MonitorConfig) { n.FailureThreshold, n.Check.ConfirmFrom = 1, 2 })
 			record := func(status allswell.CheckStatus) {
 				w.Helper()
 				for _, c := range w.claimChecks("a", "one") {
@@ -506,7 +519,7 @@ func TestConfirmationByReplicasThatRun(t *testing.T) {
 func TestResultsAreRecordedAlone(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for _, name := range []string{"a", "b", "c"} {
-			w.newCheck(name, func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+			w.newCheck(name, func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
 		}
 		var results []allswell.CheckResult
 		for _, c := range w.claimChecks("a", "") {
@@ -538,7 +551,7 @@ func TestResultsAreRecordedAlone(t *testing.T) {
 func TestUnconfirmedResultsAreNotRepeated(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for _, name := range []string{"a", "b", "c"} {
-			w.newCheck(name, func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+			w.newCheck(name, func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
 		}
 		var results []allswell.CheckResult
 		for _, c := range w.claimChecks("a", "") {
@@ -573,12 +586,13 @@ func TestUnconfirmedResultsAreNotRepeated(t *testing.T) {
 // before it is locked.
 func TestResultsOfACheckThatIsChangedMeanwhile(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		m := w.newCheck("shop", func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+		m := w.newCheck("shop", func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
 		r := w.resultOf(w.claimChecks("a", "")[0], allswell.CheckFailed)
 		w.meanwhile("before", "SELECT id FROM monitors WHERE id IN", func(other *store.Store) {
-			w.ok(second(other.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Check: allswell.CheckChange{
-				Config: json.RawMessage(`{"url":"https://example.com/other"}`),
-			}})))
+			w.ok(second(other.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error {
+				c.Check.Config = json.RawMessage(`{"url":"https://example.com/other"}`)
+				return nil
+			})))
 		})
 		w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{r}))
 		if got := w.monitorNow(m); got.State != allswell.MonitorUp || got.CheckState.Status != "" {
@@ -590,7 +604,7 @@ func TestResultsOfACheckThatIsChangedMeanwhile(t *testing.T) {
 // Visitors and subscribers do not learn why checks fail, nor what they connect to; monitor_events are for members.
 func TestReasonsArePrivate(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.newCheck("shop", func(n *allswell.NewMonitor) {
+		w.newCheck("shop", func(n *allswell.MonitorConfig) {
 			n.FailureThreshold, n.Check.Config, n.PublishOutput = 1, json.RawMessage(`{"url":"https://10.0.0.5"}`), false
 		})
 		r := w.resultOf(w.claimChecks("a", "")[0], allswell.CheckFailed)
@@ -615,7 +629,7 @@ func TestReasonsArePrivate(t *testing.T) {
 // own.
 func TestNotesOfSuppressedMonitorsAreLimited(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		router := w.newCheck("router", func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+		router := w.newCheck("router", func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
 		w.copyCheck(router, 110)
 		w.run(`UPDATE monitors SET parent_id = $1 WHERE type = 'http' AND id <> $1`, router.ID)
 		var results []allswell.CheckResult
@@ -632,4 +646,18 @@ func TestNotesOfSuppressedMonitorsAreLimited(t *testing.T) {
 			w.Errorf("%s notes", got)
 		}
 	})
+}
+
+// setSecrets gives secrets to a check, of which a null removes one.
+func setSecrets(c *allswell.MonitorConfig, given map[string]json.RawMessage) {
+	if c.Check.Secrets = maps.Clone(c.Check.Secrets); c.Check.Secrets == nil {
+		c.Check.Secrets = make(map[string]json.RawMessage)
+	}
+	for field, value := range given {
+		c.Check.SecretFields = slices.DeleteFunc(slices.Clone(c.Check.SecretFields), func(f string) bool { return f == field })
+		if delete(c.Check.Secrets, field); strings.TrimSpace(string(value)) != "null" {
+			c.Check.Secrets[field], c.Check.SecretFields = value, append(c.Check.SecretFields, field)
+		}
+	}
+	c.Check.SecretFields = slices.Sorted(slices.Values(c.Check.SecretFields))
 }

@@ -13,9 +13,13 @@ import (
 )
 
 // conditions changes the conditions of the world's monitor.
-func (w *world) conditions(ch allswell.ConditionsChange, maxRuntime time.Duration) {
+func (w *world) conditions(set func(*allswell.RunConditions), maxRuntime time.Duration) {
 	w.Helper()
-	must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Conditions: ch, MaxRuntime: &maxRuntime}))(w)
+	must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error {
+		set(&c.RunConditions)
+		c.MaxRuntime = maxRuntime
+		return nil
+	}))(w)
 }
 
 // warnings returns the conditions and messages of all warnings of the world's monitor, oldest first, with "ended" for those
@@ -52,18 +56,19 @@ const runID = "0191a1b2-0000-7000-8000-0000000001%02d"
 // pinged and whose interval is five minutes.
 var conditionTests = map[string]func(w *world){
 	"limits that no run can keep are refused": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, time.Minute)
+		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, time.Minute)
 		for _, ch := range []allswell.MonitorChange{
-			{MaxRuntime: ptr(59 * time.Second)}, {Conditions: allswell.ConditionsChange{MinRuntime: ptr(61 * time.Second)}},
+			func(c *allswell.MonitorConfig) error { c.MaxRuntime = 59 * time.Second; return nil },
+			func(c *allswell.MonitorConfig) error { c.MinRuntime = 61 * time.Second; return nil },
 		} {
 			_, err := w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, ch)
 			w.refused(err, "min_runtime")
 		}
-		_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "x", Interval: time.Hour, MaxRuntime: time.Minute, RunConditions: allswell.RunConditions{MinRuntime: time.Hour}})
+		_, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Interval: time.Hour, MaxRuntime: time.Minute, RunConditions: allswell.RunConditions{MinRuntime: time.Hour}}))
 		w.refused(err, "min_runtime")
 	},
 	"too short: not with an end that can be that of an earlier run without an id": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, 0)
 		w.send(start(""))
 		w.clock.move(90 * time.Second)
 		w.send(start(""))
@@ -74,7 +79,7 @@ var conditionTests = map[string]func(w *world){
 		w.warns()
 	},
 	"too short: a warning, once until it is satisfied": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, 0)
 		short := func(took time.Duration) {
 			w.send(start(""))
 			w.clock.move(took)
@@ -97,7 +102,7 @@ var conditionTests = map[string]func(w *world){
 		w.shows(allswell.StatusOperational)
 	},
 	"too short: down, until a run is long enough": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), MinRuntimeAction: ptr(allswell.ActionDown)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute; c.MinRuntimeAction = allswell.ActionDown }, 0)
 		before := w.now().LastPingAt
 		w.send(start(aRun))
 		w.clock.move(10 * time.Second)
@@ -125,7 +130,7 @@ var conditionTests = map[string]func(w *world){
 		w.warns()
 	},
 	"too short: a plain ping that ends the run": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), MinRuntimeAction: ptr(allswell.ActionDown)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute; c.MinRuntimeAction = allswell.ActionDown }, 0)
 		w.send(start(""))
 		w.clock.move(time.Second)
 		w.pinged()
@@ -134,7 +139,7 @@ var conditionTests = map[string]func(w *world){
 		w.shows(allswell.StatusOperational)
 	},
 	"too short: a ping without a run satisfies nothing": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, 0)
 		w.send(start(""), success(""))
 		w.send(start(aRun)) // pings look at the monitor while it is in progress
 		w.pinged()
@@ -142,7 +147,7 @@ var conditionTests = map[string]func(w *world){
 		w.warns("min_runtime: A run succeeded after 0 seconds, in less than 1 minute.")
 	},
 	"a run that does not end: a ping after it ends it": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MaxRuntimeAction: ptr(allswell.ActionWarn)}, time.Minute)
+		w.conditions(func(c *allswell.RunConditions) { c.MaxRuntimeAction = allswell.ActionWarn }, time.Minute)
 		w.send(start(""))
 		w.pass(3 * time.Minute)
 		w.warns("max_runtime: A run did not end within 1 minute.")
@@ -152,7 +157,7 @@ var conditionTests = map[string]func(w *world){
 		}
 	},
 	"too often": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MaxPerInterval: ptr(2)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.MaxPerInterval = 2 }, 0)
 		for i := range 4 {
 			w.send(start(fmt.Sprintf(runID, i)), success(fmt.Sprintf(runID, i)))
 			w.clock.move(time.Minute)
@@ -164,7 +169,7 @@ var conditionTests = map[string]func(w *world){
 		w.warns(first + " (ended)")
 	},
 	"too often: the run does not end the outage that it began": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MaxPerInterval: ptr(1), MaxPerIntervalAction: ptr(allswell.ActionDown)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.MaxPerInterval = 1; c.MaxPerIntervalAction = allswell.ActionDown }, 0)
 		w.send(start(aRun), success(aRun))
 		w.clock.move(time.Minute)
 		w.send(start(otherRun))
@@ -180,7 +185,7 @@ var conditionTests = map[string]func(w *world){
 		w.shows(allswell.StatusOperational)
 	},
 	"overlap: neither of the runs ends the outage": func(w *world) {
-		w.conditions(allswell.ConditionsChange{NoOverlap: ptr(true), NoOverlapAction: ptr(allswell.ActionDown)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.NoOverlap = true; c.NoOverlapAction = allswell.ActionDown }, 0)
 		w.send(start(aRun))
 		w.clock.move(time.Minute)
 		w.send(start(otherRun))
@@ -194,7 +199,7 @@ var conditionTests = map[string]func(w *world){
 		w.shows(allswell.StatusOperational)
 	},
 	"overlap: a warning, also of runs without ids": func(w *world) {
-		w.conditions(allswell.ConditionsChange{NoOverlap: ptr(true)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.NoOverlap = true }, 0)
 		w.send(start(""))
 		w.clock.move(time.Minute)
 		w.send(start(""))
@@ -208,7 +213,7 @@ var conditionTests = map[string]func(w *world){
 		w.warns(first + " (ended)")
 	},
 	"overlap: a start that was not acknowledged is repeated": func(w *world) {
-		w.conditions(allswell.ConditionsChange{NoOverlap: ptr(true), MaxPerInterval: ptr(1), MinRuntime: ptr(time.Minute)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.NoOverlap = true; c.MaxPerInterval = 1; c.MinRuntime = time.Minute }, 0)
 		w.send(start(""))
 		again := start("")
 		again.Repeated = true
@@ -219,7 +224,7 @@ var conditionTests = map[string]func(w *world){
 		w.warns()
 	},
 	"a run that does not end: a warning": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MaxRuntimeAction: ptr(allswell.ActionWarn)}, 2*time.Minute)
+		w.conditions(func(c *allswell.RunConditions) { c.MaxRuntimeAction = allswell.ActionWarn }, 2*time.Minute)
 		w.send(start(aRun), start(otherRun))
 		w.pass(4 * time.Minute)
 		const first = "max_runtime: A run did not end within 2 minutes."
@@ -240,12 +245,12 @@ var conditionTests = map[string]func(w *world){
 		}
 	},
 	"a failure is not too short": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, 0)
 		w.send(start(""), signalOf(allswell.SignalFail, ""))
 		w.warns()
 	},
 	"a listening gap: nothing is judged that may be its fault": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), MaxPerInterval: ptr(1), NoOverlap: ptr(true)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute; c.MaxPerInterval = 1; c.NoOverlap = true }, 0)
 		w.recordLiveness()
 		w.send(start(aRun))
 		w.absent(time.Minute)
@@ -256,7 +261,7 @@ var conditionTests = map[string]func(w *world){
 		w.warns()
 	},
 	"a listening gap at the beginning of a long run: its end may be lost": func(w *world) {
-		w.conditions(allswell.ConditionsChange{NoOverlap: ptr(true)}, time.Hour)
+		w.conditions(func(c *allswell.RunConditions) { c.NoOverlap = true }, time.Hour)
 		w.recordLiveness()
 		w.send(start(aRun))
 		w.absent(time.Minute)
@@ -265,28 +270,31 @@ var conditionTests = map[string]func(w *world){
 		w.warns()
 	},
 	"planned maintenance: nothing is judged": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), MaxPerInterval: ptr(1), NoOverlap: ptr(true)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute; c.MaxPerInterval = 1; c.NoOverlap = true }, 0)
 		must(w.CreateMaintenance(w.ctx, w.ws, "acme", resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: w.clock.now(), ScheduledUntil: w.clock.now().Add(time.Hour), Components: allswell.ComponentRefs(w.component.ID)})))(w)
 		w.pass(time.Minute)
 		w.send(start(aRun), start(otherRun), success(aRun))
 		w.warns()
 	},
 	"a disabled monitor does not expect the ends of its runs": func(w *world) {
-		w.conditions(allswell.ConditionsChange{NoOverlap: ptr(true)}, 3*time.Minute)
+		w.conditions(func(c *allswell.RunConditions) { c.NoOverlap = true }, 3*time.Minute)
 		w.send(start(aRun))
 		w.clock.move(time.Second)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }))(w)
 		w.clock.move(time.Minute)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Enabled: ptr(true)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(true); return nil }))(w)
 		w.send(start(otherRun), success(otherRun))
 		w.pass(4 * time.Minute)
 		w.warns()
 		w.shows(allswell.StatusOperational)
 	},
 	"a condition that is removed or made down ends its warning": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute), NoOverlap: ptr(true)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute; c.NoOverlap = true }, 0)
 		w.send(start(aRun), start(otherRun), success(aRun))
-		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Duration(0)), NoOverlapAction: ptr(allswell.ActionDown)}, 0)
+		w.conditions(func(c *allswell.RunConditions) {
+			c.MinRuntime = time.Duration(0)
+			c.NoOverlapAction = allswell.ActionDown
+		}, 0)
 		w.warns("no_overlap: A run began 0 seconds after another one, which had not ended. (ended)",
 			"min_runtime: A run succeeded after 0 seconds, in less than 1 minute. (ended)")
 		if m := w.now(); len(m.Warned) != 0 {
@@ -294,7 +302,7 @@ var conditionTests = map[string]func(w *world){
 		}
 	},
 	"the last hundred warnings are kept, for ninety days": func(w *world) {
-		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, 0)
 		for range allswell.MaxWarnings + 5 {
 			w.send(start(""), success(""), start(""))
 			w.clock.move(time.Minute)

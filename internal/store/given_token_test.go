@@ -17,7 +17,7 @@ func TestGivenTokens(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const token = "f618072a-7bde-4eee-af63-71a77c5723bc"
 		create := func(actor allswell.Actor, name string) (allswell.Monitor, error) {
-			return w.CreateMonitor(w.ctx, actor, allswell.NewMonitor{Name: name, Slug: allswell.SlugOf(name, "x"), Interval: time.Hour, Token: token})
+			return w.CreateMonitor(w.ctx, actor, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Slug: allswell.SlugOf(name, "x"), Interval: time.Hour, Token: token}))
 		}
 		taken := func(err error) {
 			w.Helper()

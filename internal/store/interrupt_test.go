@@ -186,11 +186,11 @@ func TestAuditedBeforeIsTheLast(t *testing.T) {
 			}},
 		}, {
 			{"ChangeMonitor", func(s *store.Store, as allswell.Actor) error {
-				return second(s.ChangeMonitor(w.ctx, as, w.monitor.ID, allswell.MonitorChange{Name: text()}))
+				return second(s.ChangeMonitor(w.ctx, as, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Name = *text(); return nil }))
 			}},
 			{"PutMonitor", func(s *store.Store, as allswell.Actor) error {
 				n++
-				_, _, err := s.PutMonitor(w.ctx, as, w.monitor.ID, allswell.NewMonitor{Name: "m", Interval: time.Duration(n) * time.Minute, Page: "acme"}, allswell.Precondition{})
+				_, _, err := s.PutMonitor(w.ctx, as, w.monitor.ID, allswell.MonitorOf(allswell.MonitorConfig{Name: "m", Interval: time.Duration(n) * time.Minute, PageSlug: "acme"}), allswell.Precondition{})
 				return err
 			}},
 		}} {
@@ -282,9 +282,9 @@ func TestPreconditionOfTheLastVersion(t *testing.T) {
 		}
 		monitor := allswell.Precondition{Tags: []string{allswell.EntityTag(w.monitor)}}
 		err = w.overlap(func(s *store.Store) error {
-			return second(s.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Name: ptr("Other")}))
+			return second(s.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Name = "Other"; return nil }))
 		}, func(s *store.Store) error {
-			return putError(s.PutMonitor(w.ctx, w.ws, w.monitor.ID, allswell.NewMonitor{Name: "Mine", Interval: time.Hour, Page: "acme"}, monitor))
+			return putError(s.PutMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorOf(allswell.MonitorConfig{Name: "Mine", Interval: time.Hour, PageSlug: "acme"}), monitor))
 		})
 		if !errors.Is(err, allswell.ErrPreconditionFailed) {
 			w.Errorf("monitor: %v", err)

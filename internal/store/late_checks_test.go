@@ -191,7 +191,7 @@ func TestChecksThatAreNotLate(t *testing.T) {
 		m := w.newCheck("shop")
 		w.runs(3 * time.Minute)
 		w.marks("new", 0)
-		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Interval: ptr(2 * time.Minute)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(2*time.Minute, allswell.Cron{}); return nil }))(w)
 		w.runs(6 * time.Minute)
 		w.marks("changed", 0)
 		must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.Pause(w.clock.now().Add(time.Hour))))(w)
@@ -226,7 +226,7 @@ func TestChecksThatAreNotLate(t *testing.T) {
 // check is late.
 func TestLateChecksOfADay(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		m := w.newCheck("shop", func(n *allswell.NewMonitor) { n.Interval = 24 * time.Hour })
+		m := w.newCheck("shop", func(n *allswell.MonitorConfig) { n.Interval = 24 * time.Hour })
 		w.check(allswell.CheckOK)
 		w.runs(24 * time.Hour)
 		w.check(allswell.CheckOK)
@@ -298,7 +298,7 @@ func TestLateChecksAreOneAlert(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const many = 1_100 // three transactions
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ServiceGap, alert.ChecksLate} })
-		w.newCheck("other", func(n *allswell.NewMonitor) { n.Interval = time.Hour })
+		w.newCheck("other", func(n *allswell.MonitorConfig) { n.Interval = time.Hour })
 		shop := w.newCheck("shop")
 		w.copyCheck(shop, many-1)
 		other := w.Store
@@ -355,7 +355,7 @@ func TestLateChecksAreOneAlert(t *testing.T) {
 func TestLateChecksWithoutARule(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.newCheck("shop")
-		w.newCheck("other", func(n *allswell.NewMonitor) { n.Interval = 2 * time.Minute })
+		w.newCheck("other", func(n *allswell.MonitorConfig) { n.Interval = 2 * time.Minute })
 		w.runs(4 * time.Minute)
 		w.marks("the first", 1)
 		w.advanceAlerts()
@@ -403,8 +403,8 @@ func TestLateChecksOfOtherWorkspaces(t *testing.T) {
 		w.rule(to(w.channel("phone")), func(r *alert.Rule) { r.Events = []alert.Event{alert.ChecksLate} })
 		other := w.otherWorkspace()
 		for range 2 {
-			must(w.CreateMonitor(w.ctx, other, allswell.NewMonitor{Type: "http", Name: "theirs", Interval: time.Minute,
-				Check: allswell.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)}}))(w)
+			must(w.CreateMonitor(w.ctx, other, allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "theirs", Interval: time.Minute,
+				Check: allswell.CheckSpec{Config: json.RawMessage(`{"url":"https://example.com"}`)}})))(w)
 		}
 		w.runs(time.Minute)
 		w.newCheck("shop")

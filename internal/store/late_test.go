@@ -25,7 +25,7 @@ func (w *world) late(m allswell.Monitor) {
 func TestLateMonitorsNotify(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		create := func(name string) allswell.Monitor {
-			m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: name, Interval: 5 * time.Minute, FailureThreshold: 10}))(w)
+			m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Interval: 5 * time.Minute, FailureThreshold: 10})))(w)
 			w.pinged(m)
 			return m
 		}
@@ -54,7 +54,7 @@ func TestLateMonitorsNotify(t *testing.T) {
 			{"down", func(allswell.Monitor) { w.pass(10 * time.Minute) }, "The alert of down is over after ", " / The monitor is down."},
 			{"deleted", func(m allswell.Monitor) { w.ok(w.DeleteMonitor(w.ctx, w.ws, m.ID)) }, "The alert of deleted is over after ", " / The monitor was deleted."},
 			{"disabled", func(m allswell.Monitor) {
-				must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
+				must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }))(w)
 			}, "The alert of disabled is over after ", " / The monitor was disabled."},
 		} {
 			m := create(c.name)

@@ -203,7 +203,7 @@ func TestLimitsOfAWorkspace(t *testing.T) {
 		w.ok(w.Store.Close())
 		w.Store = storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, MaxMonitors: 3, MaxChannels: 2}) // the world has one monitor
 		monitor := func(actor allswell.Actor, name string) error {
-			_, err := w.CreateMonitor(w.ctx, actor, allswell.NewMonitor{Name: name, Interval: time.Minute})
+			_, err := w.CreateMonitor(w.ctx, actor, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Interval: time.Minute}))
 			return err
 		}
 		channel := func(actor allswell.Actor, name string) error {
@@ -219,7 +219,7 @@ func TestLimitsOfAWorkspace(t *testing.T) {
 			}
 			w.ok(create(w.otherWorkspace(), "first"))
 		}
-		_, _, err := w.PutMonitor(w.ctx, w.ws, "put", allswell.NewMonitor{Name: "put", Interval: time.Minute}, allswell.Precondition{})
+		_, _, err := w.PutMonitor(w.ctx, w.ws, "put", allswell.MonitorOf(allswell.MonitorConfig{Name: "put", Interval: time.Minute}), allswell.Precondition{})
 		w.refused(err, "name")
 	})
 }

@@ -142,7 +142,7 @@ func TestGrantedTimeShowsAtOnce(t *testing.T) {
 		if !list[0].NextCheckAt.Equal(want) {
 			w.Errorf("in the list it is %v, want %v", list[0].NextCheckAt, want)
 		}
-		renamed := must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Name: ptr("x")}))(w)
+		renamed := must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Name = "x"; return nil }))(w)
 		rotated := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w)
 		if !renamed.NextCheckAt.Equal(want) || !rotated.NextCheckAt.Equal(want) {
 			w.Errorf("renamed %v, rotated %v, want %v", renamed.NextCheckAt, rotated.NextCheckAt, want)
@@ -175,7 +175,7 @@ func TestRejectedPingProvesLife(t *testing.T) {
 		job := w.quick("job", w.component, "")
 		old := job.Token
 		job = must(w.RotateMonitor(w.ctx, w.ws, job.ID))(w)
-		off := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "off", Interval: time.Minute, Page: "acme", Disabled: true}))(w)
+		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(allswell.MonitorOf(allswell.MonitorConfig{Name: "off", Interval: time.Minute, PageSlug: "acme"}))))(w)
 		refuse := func(tokens ...string) {
 			w.Helper()
 			w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Rejected: tokens}))
@@ -215,7 +215,7 @@ func TestClockGoesBack(t *testing.T) {
 		old := w.quick("old", allswell.Component{}, "")
 		w.pinged(old, refused)
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b"}))
-		must(w.ChangeMonitor(w.ctx, w.ws, old.ID, allswell.MonitorChange{Interval: ptr(4 * time.Hour)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, old.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(4*time.Hour, allswell.Cron{}); return nil }))(w)
 		w.clock.set(began.Add(2*time.Hour - time.Minute))
 		w.recordLiveness() // a gap
 		w.pinged(job, dead)

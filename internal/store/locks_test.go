@@ -79,7 +79,7 @@ func TestRowsToLockChange(t *testing.T) {
 				must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, resource.MaintenanceUpdate.From(allswell.MaintenanceUpdate{Message: "Done.", State: allswell.MaintenanceCompleted}), ""))(w)
 			},
 			func() {
-				must(other.ChangeMonitor(w.ctx, w.ws, late.ID, allswell.MonitorChange{ComponentID: &second.ID}))(w)
+				must(other.ChangeMonitor(w.ctx, w.ws, late.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = second.ID; return nil }))(w)
 			})
 		w.shows(allswell.StatusOperational, second)
 		if got := w.monitorNow(late); got.SuppressedUntil.After(w.clock.now()) {

@@ -151,7 +151,7 @@ func TestMaintenanceAgainstEverything(t *testing.T) {
 					},
 					func() {
 						for range 3 {
-							_, err := s.ChangeMonitor(w.ctx, w.ws, pick(monitors).ID, allswell.MonitorChange{ComponentID: ptr(pick(components))})
+							_, err := s.ChangeMonitor(w.ctx, w.ws, pick(monitors).ID, func(c *allswell.MonitorConfig) error { c.ComponentID = pick(components); return nil })
 							fine("link", err)
 						}
 					},

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"reflect"
@@ -16,60 +15,63 @@ import (
 // PingTokenOverlap is how long the old ping token of a rotated monitor stays valid.
 const PingTokenOverlap = 24 * time.Hour
 
-// CreateMonitor creates a monitor, which waits for its first ping. The error is an *allswell.ValidationError if a monitor
-// of any workspace has the given slug or token, and allswell.ErrBusy if others took every free slug that it found.
+// CreateMonitor creates a monitor, which waits for its first ping. The error is an *allswell.ValidationError if another
+// monitor has its slug or, of any workspace, its token, and allswell.ErrBusy if others took every free slug that it found.
 func (s *Store) CreateMonitor(
-	ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save ...SaveResponse[allswell.Monitor],
+	ctx context.Context, actor allswell.Actor, change allswell.MonitorChange, save ...SaveResponse[allswell.Monitor],
 ) (allswell.Monitor, error) {
-	if err := n.Validate(); err != nil {
-		return allswell.Monitor{}, err
-	}
-	for range slugAttempts {
-		m, err := s.createMonitor(ctx, actor, n, save)
-		// Another transaction can take the slug or the token that this one found free.
-		if err == nil || n.Slug != "" && n.Token == "" || !s.db.IsDuplicate(err) {
-			return m, s.slugTaken(err)
-		}
-	}
-	return allswell.Monitor{}, allswell.ErrBusy
+	return s.createMonitor(ctx, actor, change, false, save)
+}
+
+// CreateUniqueMonitor is CreateMonitor for a name that no other monitor of the page may have.
+func (s *Store) CreateUniqueMonitor(
+	ctx context.Context, actor allswell.Actor, change allswell.MonitorChange, save ...SaveResponse[allswell.Monitor],
+) (allswell.Monitor, error) {
+	return s.createMonitor(ctx, actor, change, true, save)
 }
 
 // slugAttempts is how often CreateMonitor looks for a free slug, while others take what it finds.
 const slugAttempts = 30
 
 func (s *Store) createMonitor(
-	ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save []SaveResponse[allswell.Monitor],
+	ctx context.Context, actor allswell.Actor, change allswell.MonitorChange, uniqueName bool, save []SaveResponse[allswell.Monitor],
 ) (allswell.Monitor, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) { return t.createMonitor(actor, n) }, save...)
+	for range slugAttempts {
+		m, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) { return t.createMonitor(actor, change, uniqueName) }, save...)
+		// Another transaction can take the slug or the token that this one found free.
+		if err == nil || !s.db.IsDuplicate(err) {
+			return m, err
+		}
+	}
+	return allswell.Monitor{}, allswell.ErrBusy
 }
 
-// createMonitor creates a monitor, with a free slug if n has none.
-func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswell.Monitor, error) {
-	var token string
-	var err error
-	if !n.IsCheck() {
-		if token, err = t.newPingToken(n.Token); err != nil {
-			return allswell.Monitor{}, err
-		}
+// lockParents locks the parents of all monitors if a change sets one, so that no cycle is made meanwhile.
+func (t *tx) lockParents(change allswell.MonitorChange) error {
+	var c allswell.MonitorConfig
+	if _ = change(&c); c.ParentID == "" { // the errors are those of the change of the monitor
+		return nil
 	}
-	slug := n.Slug
-	if slug == "" {
-		slug, err = t.freeSlug(allswell.SlugOf(n.Name, "monitor"), `FROM monitors WHERE workspace_id = $1`, actor.WorkspaceID)
-		if err != nil {
-			return allswell.Monitor{}, err
-		}
+	return t.lockMutex(mutexParents)
+}
+
+// createMonitor creates a monitor, with a free slug if the change gives none.
+func (t *tx) createMonitor(actor allswell.Actor, change allswell.MonitorChange, uniqueName bool) (allswell.Monitor, error) {
+	m, err := allswell.NewMonitor(change, t.Now)
+	m.WorkspaceID = actor.WorkspaceID
+	if err == nil && !m.IsCheck() {
+		m.Token, err = t.newPingToken(m.Token)
 	}
-	if err := t.checkCount("monitors", actor.WorkspaceID, "monitors", t.s.maxMonitors); err != nil {
-		return allswell.Monitor{}, err
+	if err == nil {
+		err = t.checkCount("monitors", actor.WorkspaceID, "monitors", t.s.maxMonitors)
 	}
-	m := t.newMonitor(actor, n, slug, token)
-	if err := t.link(actor, &m); err != nil {
+	if err == nil {
+		err = t.resolveMonitor(actor, allswell.Monitor{}, &m)
+	}
+	if err != nil {
 		return m, err
 	}
-	if err := t.resolveParent(actor, &m, n.ParentID); err != nil {
-		return m, err
-	}
-	if n.UniqueName {
+	if uniqueName {
 		if err := t.checkUniqueName("monitor", m.Name, `FROM monitors WHERE workspace_id = $1 AND coalesce(page_id, '') = $2`, m.WorkspaceID, m.PageID); err != nil {
 			return m, err
 		}
@@ -100,23 +102,35 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	return t.filledMonitor(m, err)
 }
 
-// newMonitor returns the monitor that n describes, before it is linked to a page or to a parent.
-func (t *tx) newMonitor(actor allswell.Actor, n allswell.NewMonitor, slug, token string) allswell.Monitor {
-	interval, cron, grace := n.Schedule()
-	m := allswell.Monitor{
-		ID: allswell.NewID(allswell.PrefixMonitor, t.Now), WorkspaceID: actor.WorkspaceID, CreatedAt: t.Now, UpdatedAt: t.Now,
-		MonitorConfig: allswell.MonitorConfig{
-			Type: cmp.Or(n.Type, allswell.MonitorHeartbeat), Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
-			Token: token, Interval: interval, Cron: cron, Grace: grace, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
-			DownStatus: n.DownStatus, AutoIncidents: n.AutoIncidents, Tags: allswell.SortTags(n.Tags), PageSlug: n.Page,
-			MaxRuntime: n.MaxRuntime, PublishOutput: n.PublishOutput, RunConditions: n.WithDefaults(),
-		},
-		MonitorStatus: allswell.MonitorStatus{State: allswell.MonitorUp},
+// resolveMonitor replaces the references of a monitor that a change has set, and gives it a slug if it has none. The error is
+// an *allswell.ValidationError with every reference to what does not exist, and with a slug that another monitor has.
+func (t *tx) resolveMonitor(actor allswell.Actor, before allswell.Monitor, m *allswell.Monitor) error {
+	var place, parent error
+	if before.ID == "" || m.PageSlug != before.PageSlug || m.ComponentID != before.ComponentID {
+		place = t.link(actor, m)
 	}
-	if m.IsCheck() {
-		m.Check = n.Check.WithDefaults(interval)
+	if m.ParentID != before.ParentID {
+		parent = t.resolveParent(actor, m, m.ParentID)
 	}
-	return m
+	return allswell.JoinInvalid(t.resolveSlug(before.Slug, m), place, parent)
+}
+
+// resolveSlug makes a slug for a monitor that has none, or checks that a new one is free.
+func (t *tx) resolveSlug(before string, m *allswell.Monitor) (err error) {
+	switch m.Slug {
+	case "":
+		m.Slug, err = t.freeSlug(allswell.SlugOf(m.Name, "monitor"), `FROM monitors WHERE workspace_id = $1`, m.WorkspaceID)
+	case before:
+	default:
+		others, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM monitors WHERE workspace_id = $1 AND slug = $2`, m.WorkspaceID, m.Slug)
+		if err == nil && others > 0 {
+			var bad allswell.ValidationError
+			bad.Add("slug", "has already been taken")
+			err = bad.Err()
+		}
+		return err
+	}
+	return err
 }
 
 // insertMonitor saves a new monitor, with a place for the pings of a heartbeat.
@@ -147,18 +161,6 @@ func (t *tx) newPingToken(given string) (string, error) {
 	return "", bad.Err()
 }
 
-// checkSameToken returns an *allswell.ValidationError if another token than its own is given for a monitor that exists.
-func checkSameToken(m allswell.Monitor, given string) error {
-	var bad allswell.ValidationError
-	if m.IsCheck() {
-		return nil // NewMonitor.Validate refuses one
-	}
-	if given != "" && given != m.Token {
-		bad.Add("token", "The token of a monitor cannot be changed. Rotate it to get a new one.")
-	}
-	return bad.Err()
-}
-
 // link resolves the page that m names by its slug, and the component that it names
 // by id or slug, which must be on that page. Without a page there is no component.
 func (t *tx) link(actor allswell.Actor, m *allswell.Monitor) error {
@@ -168,9 +170,6 @@ func (t *tx) link(actor allswell.Actor, m *allswell.Monitor) error {
 			bad.Add("page", "field is required, because you can change only some pages")
 		}
 		m.PageID = ""
-		if m.ComponentID != "" {
-			bad.Add("page", "field is required with a %s", allswell.Name("component_id"))
-		}
 		return bad.Err()
 	}
 	p, err := t.pageBySlug(actor, m.PageSlug)
@@ -206,16 +205,11 @@ func (t *tx) applySuppression(m *allswell.Monitor) error {
 // conditions, the error is allswell.ErrPreconditionFailed. If another monitor has its new slug, it is
 // an *allswell.ValidationError.
 func (s *Store) ChangeMonitor(
-	ctx context.Context, actor allswell.Actor, id string, ch allswell.MonitorChange, conds ...allswell.Precondition,
+	ctx context.Context, actor allswell.Actor, id string, change allswell.MonitorChange, conds ...allswell.Precondition,
 ) (allswell.Monitor, error) {
 	m, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) {
-		if err := ch.Validate(t.Now); err != nil {
+		if err := t.lockParents(change); err != nil {
 			return allswell.Monitor{}, err
-		}
-		if ch.ParentID != nil {
-			if err := t.lockMutex(mutexParents); err != nil {
-				return allswell.Monitor{}, err
-			}
 		}
 		m, err := t.lockMonitor(actor, id)
 		if err == nil {
@@ -224,34 +218,27 @@ func (s *Store) ChangeMonitor(
 		if err != nil {
 			return m, err
 		}
-		return t.changeMonitor(actor, m, ch)
+		return t.changeMonitor(actor, m, change)
 	})
 	return m, s.slugTaken(err)
 }
 
 // changeMonitor changes a locked monitor, and ends or moves its outage.
-func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell.MonitorChange) (_ allswell.Monitor, err error) {
-	before := m
-	if err := ch.ValidateFor(m); err != nil {
+func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, change allswell.MonitorChange) (_ allswell.Monitor, err error) {
+	if err := t.loadSecrets(&m); err != nil {
 		return m, err
 	}
-	t.dropSameSecrets(m, &ch.Check)
-	linked, err := t.changePlace(actor, &m, ch)
-	if err == nil && ch.ParentID != nil {
-		err = t.resolveParent(actor, &m, *ch.ParentID)
+	before := m
+	if err = m.Change(change, t.Now); err == nil {
+		err = t.resolveMonitor(actor, before, &m)
 	}
 	if err != nil {
 		return m, err
 	}
-	ends := m.Apply(ch, t.Now)
-	var bad allswell.ValidationError
-	allswell.CheckTags(&bad, m.Tags)
-	allswell.CheckRuntimes(&bad, m.MinRuntime, m.MaxRuntime)
-	if err := bad.Err(); err != nil {
-		return m, err
-	}
+	ends := before.State == allswell.MonitorDown && m.State == allswell.MonitorUp
+	moved := m.PageID != before.PageID || m.ComponentID != before.ComponentID
 	moves := before.State == allswell.MonitorDown && (m.ComponentID != before.ComponentID || m.DownStatus != before.DownStatus)
-	if err := t.lockMonitorChange(before, &m, linked, ends || moves); err != nil {
+	if err := t.lockMonitorChange(before, &m, moved, ends || moves); err != nil {
 		return m, err
 	}
 	if !reflect.DeepEqual(m, before) {
@@ -260,7 +247,7 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	if m, err = t.filledMonitor(m, nil); err != nil {
 		return m, err
 	}
-	if err := t.saveChangedMonitor(before, &m, ch); err != nil {
+	if err := t.saveChangedMonitor(before, &m); err != nil {
 		return m, err
 	}
 	if m.Enabled && !before.Enabled && !m.IsCheck() {
@@ -294,7 +281,7 @@ func (t *tx) lockMonitorChange(before allswell.Monitor, m *allswell.Monitor, lin
 }
 
 // saveChangedMonitor saves a monitor, its runs, its warnings and its check after a change.
-func (t *tx) saveChangedMonitor(before allswell.Monitor, m *allswell.Monitor, ch allswell.MonitorChange) error {
+func (t *tx) saveChangedMonitor(before allswell.Monitor, m *allswell.Monitor) error {
 	if !m.Enabled {
 		if err := t.dropRuns(m); err != nil {
 			return err
@@ -311,24 +298,7 @@ func (t *tx) saveChangedMonitor(before allswell.Monitor, m *allswell.Monitor, ch
 	if err := t.saveHealthy(*m); err != nil {
 		return err
 	}
-	return t.changeCheck(before, m, ch.Check)
-}
-
-// changePlace changes the page and the component of a monitor, and reports whether the change names either.
-func (t *tx) changePlace(actor allswell.Actor, m *allswell.Monitor, ch allswell.MonitorChange) (linked bool, err error) {
-	if ch.Page == nil && ch.ComponentID == nil {
-		return false, nil
-	}
-	if ch.Page != nil {
-		m.PageSlug = *ch.Page
-		if m.PageSlug == "" {
-			m.ComponentID = ""
-		}
-	}
-	if ch.ComponentID != nil {
-		m.ComponentID = *ch.ComponentID
-	}
-	return true, t.link(actor, m)
+	return t.changeCheck(before, m)
 }
 
 // saveMonitor saves a monitor after a change. The caller has computed NextCheckAt.

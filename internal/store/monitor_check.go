@@ -11,11 +11,8 @@ import (
 func (s *Store) MonitorCheck(ctx context.Context, actor allswell.Actor, ref string) (allswell.Monitor, error) {
 	return read(ctx, s, func(c *session) (allswell.Monitor, error) {
 		m, err := c.filledMonitor(c.monitorOf(actor, ref))
-		if err != nil || len(m.Check.SecretFields) == 0 {
-			return m, err
-		}
-		if m.Check.Secrets, err = c.secretsOf(m.ID); isUnreadable(err) {
-			err = nil
+		if err == nil {
+			err = c.loadSecrets(&m)
 		}
 		return m, err
 	})

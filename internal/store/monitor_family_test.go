@@ -18,7 +18,7 @@ func TestFamilyOnOtherPages(t *testing.T) {
 		must(w.CreatePage(w.ctx, admin, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		monitor := func(name, page, parent string) allswell.Monitor {
 			c := must(w.Components().Create(w.ctx, admin, page, resource.Component.From(allswell.Component{Name: name})))(w)
-			return must(w.CreateMonitor(w.ctx, admin, allswell.NewMonitor{Name: name, Interval: time.Minute, ParentID: parent, Page: page, ComponentID: c.ID}))(w)
+			return must(w.CreateMonitor(w.ctx, admin, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Interval: time.Minute, ParentID: parent, PageSlug: page, ComponentID: c.ID})))(w)
 		}
 		hiddenParent := monitor("hidden parent", "other", "")
 		middle := monitor("middle", "acme", hiddenParent.ID)
@@ -43,20 +43,20 @@ func TestParentsOnOtherPages(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		admin := allswell.SystemActor("test", w.ws.WorkspaceID)
 		must(w.CreatePage(w.ctx, admin, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
-		hidden := must(w.CreateMonitor(w.ctx, admin, allswell.NewMonitor{Name: "hidden", Interval: time.Minute, Page: "other"}))(w)
-		loose := must(w.CreateMonitor(w.ctx, admin, allswell.NewMonitor{Name: "on no page", Interval: time.Minute}))(w)
+		hidden := must(w.CreateMonitor(w.ctx, admin, allswell.MonitorOf(allswell.MonitorConfig{Name: "hidden", Interval: time.Minute, PageSlug: "other"})))(w)
+		loose := must(w.CreateMonitor(w.ctx, admin, allswell.MonitorOf(allswell.MonitorConfig{Name: "on no page", Interval: time.Minute})))(w)
 		issued := must(w.IssueToken(w.ctx, admin, allswell.NewToken{Name: "limited", Scope: allswell.ScopeWrite, Limit: allswell.LimitTo([]string{"acme"})}))(w)
 		limited := must(w.Authenticate(w.ctx, issued.Secret))(w).Actor("")
-		n := allswell.NewMonitor{Name: "own", Interval: time.Minute, Page: "acme"}
-		own := must(w.CreateMonitor(w.ctx, limited, n))(w)
+		n := allswell.MonitorConfig{Name: "own", Interval: time.Minute, PageSlug: "acme"}
+		own := must(w.CreateMonitor(w.ctx, limited, allswell.MonitorOf(n)))(w)
 		before := w.dump()
 		for _, parent := range []string{hidden.ID, hidden.Slug, loose.ID, loose.Slug} {
-			_, err := w.ChangeMonitor(w.ctx, limited, own.ID, allswell.MonitorChange{ParentID: &parent})
+			_, err := w.ChangeMonitor(w.ctx, limited, own.ID, func(c *allswell.MonitorConfig) error { c.ParentID = parent; return nil })
 			if err := refused(err, "parent_id"); !errors.Is(err, allswell.ErrNotFound) {
 				w.Errorf("a monitor moved below %s: %v", parent, err)
 			}
 			n.ParentID = parent
-			_, err = w.CreateMonitor(w.ctx, limited, n)
+			_, err = w.CreateMonitor(w.ctx, limited, allswell.MonitorOf(n))
 			if err := refused(err, "parent_id"); !errors.Is(err, allswell.ErrNotFound) {
 				w.Errorf("a new monitor below %s: %v", parent, err)
 			}
@@ -73,7 +73,7 @@ func TestLevelsOfParents(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		chain := func(n int) (top, bottom string) {
 			for range n {
-				m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "m", Interval: time.Minute, ParentID: bottom}))(w)
+				m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "m", Interval: time.Minute, ParentID: bottom})))(w)
 				top, bottom = cmp.Or(top, m.ID), m.ID
 			}
 			return
@@ -82,8 +82,8 @@ func TestLevelsOfParents(t *testing.T) {
 			_, parent := chain(allswell.MaxParents + 1 - below)
 			fits, _ := chain(below)
 			long, _ := chain(below + 1)
-			must(w.ChangeMonitor(w.ctx, w.ws, fits, allswell.MonitorChange{ParentID: &parent}))(w)
-			_, err := w.ChangeMonitor(w.ctx, w.ws, long, allswell.MonitorChange{ParentID: &parent})
+			must(w.ChangeMonitor(w.ctx, w.ws, fits, func(c *allswell.MonitorConfig) error { c.ParentID = parent; return nil }))(w)
+			_, err := w.ChangeMonitor(w.ctx, w.ws, long, func(c *allswell.MonitorConfig) error { c.ParentID = parent; return nil })
 			var invalid *allswell.ValidationError
 			if !errors.As(err, &invalid) || !invalid.Has("parent_id") {
 				w.Errorf("%d levels with one that moves, and %d below it: %v", allswell.MaxParents+1-below, below, err)

@@ -13,14 +13,14 @@ import (
 
 func TestMonitorList(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		create := func(n allswell.NewMonitor) allswell.Monitor {
+		create := func(n allswell.MonitorConfig) allswell.Monitor {
 			n.Interval = time.Hour
-			m, err := w.CreateMonitor(w.ctx, w.ws, n)
+			m, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(n))
 			w.ok(err)
 			return m
 		}
-		create(allswell.NewMonitor{Name: "Crawler"})
-		create(allswell.NewMonitor{Name: "Archive", Disabled: true})
+		create(allswell.MonitorConfig{Name: "Crawler"})
+		must(w.ChangeMonitor(w.ctx, w.ws, create(allswell.MonitorConfig{Name: "Archive"}).ID, allswell.Pause(time.Time{})))(w)
 		w.pinged()
 		names := func(q store.MonitorQuery) (names []string) {
 			list, err := w.MonitorList(w.ctx, w.ws, q, firstHundred)
@@ -77,7 +77,7 @@ func TestMonitorList(t *testing.T) {
 func TestGapsBetweenPings(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		explain := func() allswell.Explanation { return must(w.ExplainMonitor(w.ctx, w.ws, w.monitor.ID))(w) }
-		w.monitor = must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Interval: ptr(75 * time.Second)}))(w)
+		w.monitor = must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(75*time.Second, allswell.Cron{}); return nil }))(w)
 		w.pinged()
 		if e := explain(); len(e.PingGaps) != 0 {
 			w.Errorf("gaps after one ping: %v", e.PingGaps)
@@ -182,7 +182,7 @@ func BenchmarkMonitorList(b *testing.B) {
 	s := storetest.Open(b, storetest.SQLite(b), store.Options{})
 	ws, _ := storetest.Workspace(b, s, "default")
 	for i := range 2000 {
-		if _, err := s.CreateMonitor(b.Context(), ws, allswell.NewMonitor{Name: fmt.Sprint("monitor ", i), Interval: time.Minute}); err != nil {
+		if _, err := s.CreateMonitor(b.Context(), ws, allswell.MonitorOf(allswell.MonitorConfig{Name: fmt.Sprint("monitor ", i), Interval: time.Minute})); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -203,7 +203,7 @@ func TestLateIsOneRule(t *testing.T) {
 		paused := w.newCheck("paused")
 		w.run(`UPDATE checks SET late = $1, unknown_since_at = 1 WHERE monitor_id = $2`, true, paused.ID)
 		w.run(`UPDATE monitors SET enabled = $1 WHERE id = $2`, false, paused.ID)
-		job := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "job", Interval: time.Hour}))(w)
+		job := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "job", Interval: time.Hour})))(w)
 		w.pinged(job)
 		w.pinged()
 		w.run(`UPDATE monitors SET consecutive_failures = 1 WHERE id IN ($1, $2)`, job.ID, w.monitor.ID)

@@ -19,7 +19,7 @@ func (w *world) second() (x things) {
 	x.slug, x.page = page.Slug, page.ID
 	x.group = must(w.Groups().Create(w.ctx, w.ws, x.slug, resource.Group.From(allswell.Group{Name: "g"})))(w).ID
 	x.component = must(w.Components().Create(w.ctx, w.ws, x.slug, resource.Component.From(allswell.Component{Name: "c", GroupID: x.group})))(w).ID
-	m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "second", Interval: time.Hour, Page: x.slug, ComponentID: x.component}))(w)
+	m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "second", Interval: time.Hour, PageSlug: x.slug, ComponentID: x.component})))(w)
 	x.monitor = m.ID
 	x.incident = must(w.CreateIncident(w.ctx, w.ws, x.slug, allswell.NewIncident{Title: "i", Message: ptr("m")}))(w).ID
 	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusDegraded}}))(w)

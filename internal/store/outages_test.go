@@ -208,7 +208,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"a monitor that is disabled ends its outage": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
 		w.newEvents()
-		m := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
+		m := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }))(w)
 		if m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 || m.Enabled {
 			w.Errorf("disabled: %+v", m)
 		}
@@ -221,7 +221,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		}
 		w.pass(10 * time.Minute)
 		w.expectEvents()
-		m = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Enabled: ptr(true)}))(w)
+		m = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.Enable(true); return nil }))(w)
 		if !m.NextCheckAt.Equal(w.clock.now().Add(time.Minute)) || m.ConsecutiveFailures != 0 {
 			w.Errorf("enabled again: %+v, want a deadline of now and an interval", m)
 		}
@@ -246,7 +246,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"a new interval starts the wait anew, but only a ping ends the outage": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
 		w.newEvents()
-		m := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Interval: ptr(time.Hour)}))(w)
+		m := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(time.Hour, allswell.Cron{}); return nil }))(w)
 		if m.State != allswell.MonitorDown || m.ConsecutiveFailures != 0 || !m.NextCheckAt.Equal(w.clock.now().Add(time.Hour)) {
 			w.Errorf("with a new interval: %+v", m)
 		}
@@ -264,7 +264,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		w.goDown(job)
 		w.say(allswell.StatusDegraded)
 		w.newEvents()
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: &other.ID}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = other.ID; return nil }))(w)
 		w.shows(allswell.StatusDegraded)
 		w.shows(allswell.StatusMajorOutage, other)
 		w.expectEvents("Archive: operational > major_outage (outage)")
@@ -275,9 +275,9 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"without a component the cause is gone, with one it is back": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
 		w.newEvents()
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: ptr("")}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = ""; return nil }))(w)
 		w.shows(allswell.StatusOperational)
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: &w.component.ID}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = w.component.ID; return nil }))(w)
 		w.shows(allswell.StatusMajorOutage)
 		w.expectEvents("Backups: major_outage > operational (outage)", "Backups: operational > major_outage (outage)")
 		w.pinged(job)
@@ -286,12 +286,12 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"a new down_status changes the cause, once, and a status set by hand on it stands": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
 		w.newEvents()
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{DownStatus: ptr(allswell.StatusDegraded)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.DownStatus = allswell.StatusDegraded; return nil }))(w)
 		w.shows(allswell.StatusDegraded)
 		w.expectEvents("Backups: major_outage > degraded (outage)")
 		w.say(allswell.StatusOperational)
 		w.newEvents()
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{DownStatus: ptr(allswell.StatusMajorOutage)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.DownStatus = allswell.StatusMajorOutage; return nil }))(w)
 		w.shows(allswell.StatusOperational)
 		w.expectEvents()
 		if i := w.incident(); i.Impact != allswell.ImpactCritical {
@@ -300,7 +300,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	},
 	"a new name is for the next incident": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Name: ptr("nightly dump")}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.Name = "nightly dump"; return nil }))(w)
 		if i := w.incident(); i.Title != "job is down" || i.DownMonitor != "job" {
 			w.Errorf("title: %s", i.Title)
 		}
@@ -313,11 +313,11 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"another page: the incident stays where it is and is resolved there": func(w *world, job allswell.Monitor) {
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		w.goDown(job)
-		_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Page: ptr("other")})
+		_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = "other"; return nil })
 		if invalid := new(allswell.ValidationError); !errors.As(err, &invalid) || !invalid.Has("component_id") {
 			w.Errorf("moved to a page that does not have its component: %v", err)
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Page: ptr("other"), ComponentID: ptr("")}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = "other"; c.ComponentID = ""; return nil }))(w)
 		w.shows(allswell.StatusOperational)
 		w.pinged(job)
 		if i := w.incident(); !i.Resolved {
@@ -461,14 +461,14 @@ func TestMonitorNamesItsOpenIncident(t *testing.T) {
 		i := w.incident()
 		w.change(i, allswell.IncidentChange{Title: ptr("Something else")})
 		is("down", i.ID, 1)
-		changed := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{FailureThreshold: ptr(0)}))(w)
+		changed := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.FailureThreshold = 0; return nil }))(w)
 		if changed.IncidentID != i.ID || changed.EffectiveFailureThreshold != allswell.DefaultFailureThreshold {
 			w.Errorf("the answer to a change: %+v", changed)
 		}
 		is("the setting's threshold", i.ID, allswell.DefaultFailureThreshold)
 		w.pinged(job)
 		is("up again", "", allswell.DefaultFailureThreshold)
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{FailureThreshold: ptr(1)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.FailureThreshold = 1; return nil }))(w)
 		w.goDown(job)
 		second := must(w.Monitor(w.ctx, w.ws, job.ID))(w).IncidentID
 		if second == "" || second == i.ID {

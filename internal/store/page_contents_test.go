@@ -261,8 +261,14 @@ func TestNothingMovesUpdatedAtButAChange(t *testing.T) {
 			"component, edited": {w.component.UpdatedAt, must(w.Components().Change(w.ctx, w.ws, "", w.component.ID, func(c *allswell.Component) error { c.Name = "Backups"; return nil }, allswell.Precondition{}))(w).UpdatedAt},
 			"page":              {w.page.UpdatedAt, must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme"), Slug: ptr("acme")}))(w).UpdatedAt},
 			"group":             {g.UpdatedAt, must(w.Groups().Change(w.ctx, w.ws, "", g.ID, func(g *allswell.Group) error { g.Name = "g"; return nil }, allswell.Precondition{}))(w).UpdatedAt},
-			"monitor": {w.monitor.UpdatedAt, must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Name: ptr("nightly"),
-				Interval: ptr(5 * time.Minute), Page: ptr("acme"), ComponentID: &w.component.ID, Enabled: ptr(true)}))(w).UpdatedAt},
+			"monitor": {w.monitor.UpdatedAt, must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error {
+				c.PageSlug = "acme"
+				c.Name = "nightly"
+				c.ComponentID = w.component.ID
+				c.Enable(true)
+				c.Reschedule(5*time.Minute, allswell.Cron{})
+				return nil
+			}))(w).UpdatedAt},
 		}
 		for what, at := range same {
 			if !at[0].Equal(at[1]) {
@@ -285,8 +291,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		g := must(w.Groups().Create(w.ctx, w.ws, "odd", resource.Group.From(allswell.Group{Name: name})))(w)
 		c := must(w.Components().Create(w.ctx, w.ws, "odd", resource.Component.From(allswell.Component{Name: name, Description: &odd, GroupID: g.ID, Baseline: allswell.StatusDegradedPerformance})))(w)
 		i := must(w.CreateIncident(w.ctx, w.ws, "odd", allswell.NewIncident{Title: odd, Message: &odd, Impact: allswell.ImpactMajor, State: allswell.IncidentResolved}))(w)
-		m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: name, Page: "odd", ComponentID: c.ID, Interval: allswell.MaxInterval,
-			FailureThreshold: allswell.MaxFailureThreshold, DownStatus: allswell.StatusDegraded}))(w)
+		m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: name, PageSlug: "odd", ComponentID: c.ID, Interval: allswell.MaxInterval,
+			FailureThreshold: allswell.MaxFailureThreshold, DownStatus: allswell.StatusDegraded})))(w)
 		read := must(w.Page(w.ctx, w.ws, "odd"))(w)
 		p.Version, p.Status = read.Version, read.Status
 		for what, diff := range map[string]string{

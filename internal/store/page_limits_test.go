@@ -37,7 +37,7 @@ func TestPageLimits(t *testing.T) {
 		x := w.things()
 		admin := allswell.SystemActor("test", w.ws.WorkspaceID)
 		must(w.CreatePage(w.ctx, admin, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
-		must(w.CreateMonitor(w.ctx, admin, allswell.NewMonitor{Name: "on no page", Interval: time.Minute}))(w)
+		must(w.CreateMonitor(w.ctx, admin, allswell.MonitorOf(allswell.MonitorConfig{Name: "on no page", Interval: time.Minute})))(w)
 		limit := allswell.LimitTo([]string{"other"})
 		issued := must(w.IssueToken(w.ctx, admin, allswell.NewToken{Name: "limited", Scope: allswell.ScopeWrite, Limit: limit}))(w)
 		invited := must(w.Invite(w.ctx, admin, allswell.NewInvitation{Email: "limited@example.com", Role: allswell.RoleEditor, Limit: limit}))(w)
@@ -70,7 +70,7 @@ func TestPageLimits(t *testing.T) {
 					w.Errorf("%s by a %s limited to another page: %v, want %v", name, actor.Kind, err, want)
 				}
 			}
-			_, err := w.CreateMonitor(w.ctx, actor, allswell.NewMonitor{Name: "x", Interval: time.Minute})
+			_, err := w.CreateMonitor(w.ctx, actor, allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Interval: time.Minute}))
 			if err := refused(err, "page"); !errors.Is(err, allswell.ErrNotFound) {
 				w.Errorf("a monitor on no page: %v", err)
 			}

@@ -47,7 +47,9 @@ func (t *tx) resumePaused(ids []string) (resumed int, err error) {
 // resume enables a locked monitor, as a change by a person does.
 func (t *tx) resume(m allswell.Monitor) error {
 	before := m
-	m.Apply(allswell.Resume(), t.Now)
+	if err := m.Change(allswell.Resume(), t.Now); err != nil {
+		return err
+	}
 	m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
 	m, err := t.filledMonitor(m, nil)
 	if err == nil {
@@ -57,7 +59,7 @@ func (t *tx) resume(m allswell.Monitor) error {
 		err = t.saveHealthy(m)
 	}
 	if err == nil {
-		err = t.changeCheck(before, &m, allswell.CheckChange{})
+		err = t.changeCheck(before, &m)
 	}
 	if !m.IsCheck() {
 		t.newPingTokens = append(t.newPingTokens, m.Token)

@@ -14,11 +14,11 @@ func TestPauseEndsByItself(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pinged()
 		until := w.clock.now().Add(time.Hour)
-		paused := must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{PausedUntil: &until}))(w)
+		paused := must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enabled, c.PausedUntil = false, until; return nil }))(w)
 		if paused.Enabled || !paused.PausedUntil.Equal(until) || !paused.NextCheckAt.IsZero() {
 			w.Fatalf("paused: %+v", paused)
 		}
-		forever := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "forever", Interval: time.Minute, Disabled: true}))(w)
+		forever := must(w.CreateMonitor(w.ctx, w.ws, disabled(allswell.MonitorOf(allswell.MonitorConfig{Name: "forever", Interval: time.Minute}))))(w)
 		w.clock.move(time.Hour - time.Millisecond)
 		if n := must(w.ResumePaused(w.ctx))(w); n != 0 {
 			w.Errorf("%d monitors resumed too early", n)
@@ -72,12 +72,12 @@ func TestPauseIsChanged(t *testing.T) {
 			_, err := w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, ch)
 			return err
 		}
-		on, soon := true, now.Add(time.Hour)
-		for _, bad := range []allswell.MonitorChange{
-			allswell.Pause(now), allswell.Pause(now.Add(-time.Hour)), allswell.Pause(now.Add(allswell.MaxPause + time.Millisecond)), {Enabled: &on, PausedUntil: &soon},
+		soon := now.Add(time.Hour)
+		for i, bad := range []allswell.MonitorChange{
+			allswell.Pause(now), allswell.Pause(now.Add(-time.Hour)), allswell.Pause(now.Add(allswell.MaxPause + time.Millisecond)), func(c *allswell.MonitorConfig) error { c.Enabled, c.PausedUntil = true, soon; return nil },
 		} {
 			if err := refused(change(bad), "paused_until"); !errors.Is(err, allswell.ErrNotFound) {
-				w.Errorf("paused until %v: %v", bad.PausedUntil, err)
+				w.Errorf("pause %d: %v", i, err)
 			}
 		}
 		wants := func(enabled bool, until time.Time) {
@@ -90,7 +90,7 @@ func TestPauseIsChanged(t *testing.T) {
 		w.ok(change(allswell.Pause(soon)))
 		wants(false, soon)
 		off := false
-		w.ok(change(allswell.MonitorChange{Enabled: &off}))
+		w.ok(change(func(c *allswell.MonitorConfig) error { c.Enable(off); return nil }))
 		wants(false, soon) // it was disabled already
 		w.ok(change(allswell.Pause(time.Time{})))
 		wants(false, time.Time{})
@@ -102,4 +102,13 @@ func TestPauseIsChanged(t *testing.T) {
 			w.Errorf("%d monitors resumed that are enabled", n)
 		}
 	})
+}
+
+// disabled is a change that also disables the monitor.
+func disabled(change allswell.MonitorChange) allswell.MonitorChange {
+	return func(c *allswell.MonitorConfig) error {
+		err := change(c)
+		c.Enabled = false
+		return err
+	}
 }

@@ -160,7 +160,7 @@ func TestHistoryOfPingsIsTheModel(t *testing.T) {
 		}
 		m.check(long.ID)
 		// Nobody sees the history of a monitor that was deleted, not even with its token.
-		m.monitors = []allswell.Monitor{must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "again", Interval: time.Hour}))(w)}
+		m.monitors = []allswell.Monitor{must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "again", Interval: time.Hour})))(w)}
 		w.run(`UPDATE monitors SET token = $2 WHERE id = $1`, m.monitors[0].ID, gone.Token)
 		m.check(m.monitors[0].ID)
 		// What is too old is not listed, and is deleted.

@@ -255,18 +255,15 @@ func (s *Store) HasPingKey(ctx context.Context, address string) (bool, error) {
 	return n > 0, err
 }
 
-// Provision creates the monitor with a ping address, which is made of a ping key and a slug, unless it exists. n has its
-// configuration; its page and its slug are those of the address. The error is an *allswell.ValidationError if n is invalid.
-func (s *Store) Provision(ctx context.Context, address string, n allswell.NewMonitor) (ProvisionResult, error) {
+// Provision creates the monitor with a ping address, which is made of a ping key and a slug, unless it exists. change
+// configures it; its page and its slug are those of the address. The error is an *allswell.ValidationError if the
+// configuration is invalid.
+func (s *Store) Provision(ctx context.Context, address string, change allswell.MonitorChange) (ProvisionResult, error) {
 	key, slug, ok := allswell.CutSlugAddress(address)
 	if !ok {
 		return ProvisionUnknown, nil
 	}
-	n.Slug = slug
-	if err := n.Validate(); err != nil {
-		return ProvisionUnknown, err
-	}
-	provision := func(t *tx) (ProvisionResult, error) { return t.provision(key, n) }
+	provision := func(t *tx) (ProvisionResult, error) { return t.provision(key, slug, change) }
 	result, err := write(ctx, s, provision)
 	if err != nil && s.db.IsDuplicate(err) { // somebody has created it meanwhile
 		return write(ctx, s, provision)
@@ -275,7 +272,7 @@ func (s *Store) Provision(ctx context.Context, address string, n allswell.NewMon
 }
 
 // provision implements Store.Provision.
-func (t *tx) provision(key string, n allswell.NewMonitor) (ProvisionResult, error) {
+func (t *tx) provision(key, slug string, change allswell.MonitorChange) (ProvisionResult, error) {
 	type keyRow struct {
 		page, workspace string
 		access          allswell.PingAccess
@@ -290,11 +287,11 @@ func (t *tx) provision(key string, n allswell.NewMonitor) (ProvisionResult, erro
 	if err != nil {
 		return ProvisionUnknown, err
 	}
-	n.Page, err = database.One(t.Session, database.ScanString, `SELECT slug FROM pages WHERE id = $1 FOR UPDATE`, k.page) // so that the limits are exact
+	page, err := database.One(t.Session, database.ScanString, `SELECT slug FROM pages WHERE id = $1 FOR UPDATE`, k.page) // so that the limits are exact
 	if err != nil {
 		return ProvisionUnknown, err
 	}
-	m, err := t.monitor(`WHERE workspace_id = $1 AND slug = $2`, k.workspace, n.Slug)
+	m, err := t.monitor(`WHERE workspace_id = $1 AND slug = $2`, k.workspace, slug)
 	switch {
 	case err == nil && (m.PageID != k.page || m.IsCheck()):
 		return ProvisionTaken, nil
@@ -320,6 +317,10 @@ func (t *tx) provision(key string, n allswell.NewMonitor) (ProvisionResult, erro
 			return limit.reached, nil
 		}
 	}
-	_, err = t.createMonitor(allswell.SystemActor("ping key", k.workspace), n)
+	_, err = t.createMonitor(allswell.SystemActor("ping key", k.workspace), func(c *allswell.MonitorConfig) error {
+		err := change(c)
+		c.PageSlug, c.Slug = page, slug
+		return err
+	}, false)
 	return ProvisionCreated, err
 }

@@ -223,8 +223,8 @@ func TestFirstContacts(t *testing.T) {
 		second := must(w.RotatePingKey(w.ctx, w.ws, "acme"))(w).Key
 		contact := func(key, slug string, want store.ProvisionResult) {
 			w.Helper()
-			n := allswell.NewMonitor{Name: slug, Interval: time.Hour}
-			if got := must(w.Provision(w.ctx, allswell.SlugAddress(key, slug), n))(w); got != want {
+			n := allswell.MonitorConfig{Name: slug, Interval: time.Hour}
+			if got := must(w.Provision(w.ctx, allswell.SlugAddress(key, slug), allswell.MonitorOf(n)))(w); got != want {
 				w.Errorf("%s: %v, want %v", slug, got, want)
 			}
 		}
@@ -246,17 +246,17 @@ func TestShortHashesOfAllValidTokens(t *testing.T) {
 		w.OnNewPingToken(func(token string) { announced = append(announced, token) })
 		first := w.monitor.Token
 		second := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
-		off := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "off", Interval: time.Minute, Page: "acme", Disabled: true}))(w)
+		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(allswell.MonitorOf(allswell.MonitorConfig{Name: "off", Interval: time.Minute, PageSlug: "acme"}))))(w)
 		hashes := map[uint64]bool{}
 		w.ok(w.EachPingToken(w.ctx, func(short uint64) { hashes[short] = true }))
 		if len(hashes) != 2 || !hashes[store.ShortTokenHash(first)] || !hashes[store.ShortTokenHash(second)] {
 			w.Errorf("%d hashes, want those of the old and the new token", len(hashes))
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, off.ID, allswell.MonitorChange{Enabled: ptr(true)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, off.ID, func(c *allswell.MonitorConfig) error { c.Enable(true); return nil }))(w)
 		if want := []string{second, off.Token, off.Token}; !slices.Equal(announced, want) {
 			w.Errorf("announced %v, want %v: made, rotated and enabled", announced, want)
 		}
-		_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "x", Interval: time.Minute, Page: "nowhere"})
+		_, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: "nowhere"}))
 		if err == nil || len(announced) != 3 {
 			w.Errorf("a refused monitor: %v, announced %d", err, len(announced))
 		}
@@ -322,7 +322,7 @@ func TestDisabledMonitorRejectsPings(t *testing.T) {
 		w.pinged()
 		w.clock.move(time.Second)
 		w.pinged()
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }))(w)
 		before := w.dump()
 		w.clock.move(500 * time.Millisecond) // no liveness record is due
 		if got := w.ping(w.monitor.Token); got[0] != store.PingUnknown {
@@ -331,7 +331,7 @@ func TestDisabledMonitorRejectsPings(t *testing.T) {
 		if w.dump() != before {
 			w.Error("a ping of a disabled monitor changed something")
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Enabled: ptr(true)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(true); return nil }))(w)
 		w.pinged()
 	})
 }

@@ -66,37 +66,28 @@ func (s *Store) PutPage(
 	return done.object, done.created, s.slugTaken(err)
 }
 
-// PutMonitor is PutPage for a monitor, given its id or slug. A monitor given by its id must
-// exist, and can be given another slug. The ping token is kept; another one in n is an *allswell.ValidationError.
+// PutMonitor replaces a monitor that meets a condition, given its id or slug, with a change that says all of it. If there
+// is none with that slug, the monitor is created.
 func (s *Store) PutMonitor(
-	ctx context.Context, actor allswell.Actor, ref string, n allswell.NewMonitor, cond allswell.Precondition,
+	ctx context.Context, actor allswell.Actor, ref string, change allswell.MonitorChange, cond allswell.Precondition,
 ) (m allswell.Monitor, created bool, err error) {
-	bySlug := allswell.ValidSlug(ref)
-	if bySlug {
-		n.Slug = ref
-	}
-	if err := n.Validate(); err != nil {
-		return m, false, err
-	}
 	done, err := writePut(ctx, s, actor, func(t *tx) (done put[allswell.Monitor], err error) {
-		if n.ParentID != "" {
-			if err := t.lockMutex(mutexParents); err != nil {
-				return done, err
-			}
+		if err := t.lockParents(change); err != nil {
+			return done, err
 		}
 		m, err := t.lockMonitor(actor, ref)
 		switch {
-		case errors.Is(err, allswell.ErrNotFound) && bySlug:
+		case errors.Is(err, allswell.ErrNotFound) && allswell.ValidSlug(ref):
 			if err = cond.Check(nil); err == nil {
 				done.created = true
-				done.object, err = t.createMonitor(actor, n)
+				done.object, err = t.createMonitor(actor, func(c *allswell.MonitorConfig) error {
+					c.Slug = ref
+					return change(c)
+				}, false)
 			}
 		case err == nil:
 			if err = cond.Check(m); err == nil {
-				err = checkSameToken(m, n.Token)
-			}
-			if err == nil {
-				done.object, err = t.changeMonitor(actor, m, n.Replacement())
+				done.object, err = t.changeMonitor(actor, m, change)
 			}
 		}
 		return done, err

@@ -27,7 +27,7 @@ func TestPut(t *testing.T) {
 		if !created || api.Slug != "api" {
 			w.Errorf("created %v: %+v", created, api)
 		}
-		nightly := allswell.NewMonitor{Name: "Nightly", Interval: time.Hour, Page: "shop", ComponentID: "api"}
+		nightly := allswell.MonitorOf(allswell.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop", ComponentID: "api"})
 		m, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", nightly, any)
 		w.ok(err)
 		if !created || m.Slug != "shop-nightly" || m.ComponentID != api.ID {
@@ -106,7 +106,7 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 		any := allswell.Precondition{}
 		page := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Shop", Slug: "shop"}, any))(w)
 		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "API"}), any))(w)
-		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", allswell.NewMonitor{Name: "Nightly", Interval: time.Hour, Page: "shop", ComponentID: "api"}, any))(w)
+		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", allswell.MonitorOf(allswell.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop", ComponentID: "api"}), any))(w)
 		writes := []struct {
 			name   string
 			object allswell.Auditable
@@ -121,7 +121,7 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 				return err
 			}},
 			{"ChangeMonitor", m, func(cond allswell.Precondition) error {
-				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", allswell.MonitorChange{Enabled: ptr(true)}, cond)
+				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *allswell.MonitorConfig) error { c.Enable(true); return nil }, cond)
 				return err
 			}},
 			{"ChangePage", page, func(cond allswell.Precondition) error {
@@ -161,7 +161,7 @@ func TestOneOfManyChangesWithTheSameTag(t *testing.T) {
 		any := allswell.Precondition{}
 		page := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Shop", Slug: "shop"}, any))(w)
 		api := mustPut(w.Components().Put(w.ctx, w.ws, "shop", "api", resource.Component.From(allswell.Component{Name: "API"}), any))(w)
-		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", allswell.NewMonitor{Name: "Nightly", Interval: time.Hour, Page: "shop"}, any))(w)
+		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", allswell.MonitorOf(allswell.MonitorConfig{Name: "Nightly", Interval: time.Hour, PageSlug: "shop"}), any))(w)
 		for kind, change := range map[string]func(name string) error{
 			"page": func(name string) error {
 				_, err := w.ChangePage(w.ctx, w.ws, "shop", allswell.PageChange{Name: &name}, allswell.Precondition{Tags: []string{allswell.EntityTag(page)}})
@@ -172,7 +172,7 @@ func TestOneOfManyChangesWithTheSameTag(t *testing.T) {
 				return err
 			},
 			"monitor": func(name string) error {
-				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", allswell.MonitorChange{Name: &name}, allswell.Precondition{Tags: []string{allswell.EntityTag(m)}})
+				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", func(c *allswell.MonitorConfig) error { c.Name = name; return nil }, allswell.Precondition{Tags: []string{allswell.EntityTag(m)}})
 				return err
 			},
 		} {
@@ -210,9 +210,9 @@ func TestPutFindsWhatAnotherHasCreated(t *testing.T) {
 			w.Errorf("page %+v, created %v, %v", p, created, err)
 		}
 		w.meanwhile("before", "INSERT INTO monitors", func(other *store.Store) {
-			mustPut(other.PutMonitor(w.ctx, w.ws, "shop-nightly", allswell.NewMonitor{Name: "Its job", Interval: time.Hour, Page: "acme"}, any))(w)
+			mustPut(other.PutMonitor(w.ctx, w.ws, "shop-nightly", allswell.MonitorOf(allswell.MonitorConfig{Name: "Its job", Interval: time.Hour, PageSlug: "acme"}), any))(w)
 		})
-		m, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", allswell.NewMonitor{Name: "Job", Interval: time.Hour, Page: "acme"}, any)
+		m, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", allswell.MonitorOf(allswell.MonitorConfig{Name: "Job", Interval: time.Hour, PageSlug: "acme"}), any)
 		if err != nil || created || m.Name != "Job" {
 			w.Errorf("monitor %+v, created %v, %v", m, created, err)
 		}
@@ -330,7 +330,7 @@ func TestSlugsOfLongNames(t *testing.T) {
 			}
 			c := must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: name})))(w)
 			g := must(w.Groups().Create(w.ctx, w.ws, "acme", resource.Group.From(allswell.Group{Name: name})))(w)
-			m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: name, Interval: time.Hour, Page: "acme"}))(w)
+			m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Interval: time.Hour, PageSlug: "acme"})))(w)
 			for kind, got := range map[string]string{"component": c.Slug, "group": g.Slug, "monitor": m.Slug} {
 				if got != want {
 					w.Errorf("%s %d has the slug %s, want %s", kind, n, got, want)
@@ -349,7 +349,7 @@ func TestMonitorsWithOneNameAtOnce(t *testing.T) {
 		var creations []func()
 		for i := range errs {
 			creations = append(creations, func() {
-				_, errs[i] = replicas[i%len(replicas)].CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "Twin", Interval: time.Minute})
+				_, errs[i] = replicas[i%len(replicas)].CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "Twin", Interval: time.Minute}))
 			})
 		}
 		together(creations...)
@@ -364,9 +364,9 @@ func TestOneOfManyTakesASlug(t *testing.T) {
 		errs := make([]error, 8)
 		var changes []func()
 		for i := range errs {
-			m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "Job", Interval: time.Minute}))(w)
+			m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "Job", Interval: time.Minute})))(w)
 			changes = append(changes, func() {
-				_, errs[i] = replicas[i%len(replicas)].ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Slug: ptr("task")})
+				_, errs[i] = replicas[i%len(replicas)].ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Slug = "task"; return nil })
 			})
 		}
 		together(changes...)

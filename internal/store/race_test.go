@@ -228,19 +228,24 @@ func (r *rivals) act(s *store.Store, name string) {
 		_, err = s.ChangeIncident(r.ctx, r.ws, pick(r.incidents), allswell.IncidentChange{Resolved: ptr(rand.IntN(2) == 0)})
 	case 7:
 		verb = "disable, enable"
-		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, allswell.MonitorChange{Enabled: ptr(false)})
+		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil })
 		if err == nil {
-			_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, allswell.MonitorChange{Enabled: ptr(true)})
+			_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Enable(true); return nil })
 		}
 		if err == nil { // a ping of another may be refused meanwhile
 			_, err = s.RecordPings(r.ctx, []string{m.Token}, store.LivenessRecord{Replica: name}, store.PingOrigins{})
 		}
 	case 8:
 		verb = "new component"
-		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, allswell.MonitorChange{Page: ptr("acme"), ComponentID: &component})
+		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = "acme"; c.ComponentID = component; return nil })
 	case 9:
 		verb = "another page"
-		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, allswell.MonitorChange{Page: ptr("side"), ComponentID: &r.components[3], DownStatus: ptr(allswell.StatusPartialOutage)})
+		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, func(c *allswell.MonitorConfig) error {
+			c.PageSlug = "side"
+			c.ComponentID = r.components[3]
+			c.DownStatus = allswell.StatusPartialOutage
+			return nil
+		})
 	case 10:
 		verb = "group"
 		var g allswell.Group
@@ -271,8 +276,8 @@ func TestDeletingAgainstEverything(t *testing.T) {
 			i := must(w.CreateIncident(w.ctx, w.ws, slug, allswell.NewIncident{Title: "i"}))(w)
 			var monitors []allswell.Monitor
 			for range 3 {
-				monitors = append(monitors, must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{
-					Name: "m", Interval: time.Minute, Page: slug, ComponentID: c.ID, FailureThreshold: 1}))(w))
+				monitors = append(monitors, must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{
+					Name: "m", Interval: time.Minute, PageSlug: slug, ComponentID: c.ID, FailureThreshold: 1})))(w))
 			}
 			w.goDown(monitors[:2]...)
 			w.clock.move(time.Minute)
@@ -300,11 +305,11 @@ func TestDeletingAgainstEverything(t *testing.T) {
 					gone("a status set by hand", err)
 				},
 				func() {
-					_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "late", Interval: time.Minute, Page: slug, ComponentID: c.ID})
+					_, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "late", Interval: time.Minute, PageSlug: slug, ComponentID: c.ID}))
 					gone("create monitor", err)
 				},
 				func() {
-					_, err := w.ChangeMonitor(w.ctx, w.ws, monitors[1].ID, allswell.MonitorChange{ComponentID: ptr("")})
+					_, err := w.ChangeMonitor(w.ctx, w.ws, monitors[1].ID, func(c *allswell.MonitorConfig) error { c.ComponentID = ""; return nil })
 					gone("change monitor", err)
 				})
 			w.consistent()
@@ -324,7 +329,7 @@ func TestReplicasCheck(t *testing.T) {
 		var monitors []allswell.Monitor
 		broken := make(map[string]bool)
 		for i := range 60 {
-			m := w.newCheck(fmt.Sprintf("target %d", i), func(n *allswell.NewMonitor) { n.FailureThreshold, n.Check.ConfirmFrom = 1, 2 })
+			m := w.newCheck(fmt.Sprintf("target %d", i), func(n *allswell.MonitorConfig) { n.FailureThreshold, n.Check.ConfirmFrom = 1, 2 })
 			monitors, broken[m.ID] = append(monitors, m), i%3 == 0
 		}
 		var mu sync.Mutex
@@ -364,7 +369,7 @@ func TestReplicasCheck(t *testing.T) {
 			together(check("a"), check("b"), check("c"), func() {
 				for range 5 {
 					m := monitors[rand.IntN(len(monitors))]
-					_, err := w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Check: allswell.CheckChange{RecoveryThreshold: new(1 + rand.IntN(3))}})
+					_, err := w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Check.RecoveryThreshold = 1 + rand.IntN(3); return nil })
 					if err != nil {
 						w.Error(err)
 					}

@@ -114,7 +114,7 @@ func TestWaitingAndDisabledMonitors(t *testing.T) {
 		pinged, waiting, off := w.quick("pinged", w.component, ""), w.quick("waiting", w.component, ""), w.quick("off", w.component, "")
 		w.pinged(pinged)
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, w.monitor.ID))
-		must(w.ChangeMonitor(w.ctx, w.ws, off.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, off.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }))(w)
 		for state, want := range map[allswell.MonitorState][]string{
 			allswell.MonitorWaiting: {waiting.Name}, allswell.MonitorDisabled: {off.Name}, allswell.MonitorUp: {pinged.Name, waiting.Name, off.Name}, allswell.MonitorDown: nil,
 		} {

@@ -76,7 +76,7 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 			return err
 		},
 		"an empty change of a monitor": func(ctx context.Context) error {
-			_, err := w.ChangeMonitor(ctx, w.ws, w.monitor.ID, allswell.MonitorChange{})
+			_, err := w.ChangeMonitor(ctx, w.ws, w.monitor.ID, func(*allswell.MonitorConfig) error { return nil })
 			return err
 		},
 		"a ping of the same instant": func(ctx context.Context) error {

@@ -138,12 +138,12 @@ func (m *runModel) check() {
 func (m *runModel) create() {
 	m.Helper()
 	action := func() allswell.ConditionAction { return allswell.ConditionActions[m.random.IntN(2)] }
-	n := allswell.NewMonitor{Name: "job", Interval: 3 * time.Minute, MaxRuntime: time.Duration(20+m.random.IntN(60)) * time.Second}
+	n := allswell.MonitorConfig{Name: "job", Interval: 3 * time.Minute, MaxRuntime: time.Duration(20+m.random.IntN(60)) * time.Second}
 	n.RunConditions = allswell.RunConditions{
 		MinRuntime: time.Duration(m.random.IntN(2)*15) * time.Second, MaxPerInterval: m.random.IntN(6), NoOverlap: m.random.IntN(3) > 0,
 		MaxRuntimeAction: action(), MinRuntimeAction: action(), MaxPerIntervalAction: action(), NoOverlapAction: action(),
 	}
-	m.monitor = must(m.CreateMonitor(m.ctx, m.ws, n))(m)
+	m.monitor = must(m.CreateMonitor(m.ctx, m.ws, allswell.MonitorOf(n)))(m)
 	m.open, m.starts, m.warned, m.outages = nil, nil, nil, nil
 	m.operations = []string{fmt.Sprintf("max %v, %+v", m.monitor.MaxRuntime, m.monitor.RunConditions)}
 }

@@ -46,7 +46,7 @@ func TestSchedulesOfExistingMonitors(t *testing.T) {
 func TestCalendarSchedule(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		calendar := allswell.NewCalendar("*:0/10 Europe/Berlin", "")
-		m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "refresh", Cron: calendar, Grace: new(2 * time.Minute), FailureThreshold: 1, Page: "acme"}))(w)
+		m := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "refresh", Cron: calendar, Grace: 2 * time.Minute, FailureThreshold: 1, PageSlug: "acme"})))(w)
 		if m.Cron != calendar || m.Interval != 70*time.Minute || m.Grace != 2*time.Minute {
 			w.Fatalf("created %+v", m)
 		}
@@ -71,19 +71,19 @@ func TestCalendarSchedule(t *testing.T) {
 			w.Errorf("after a ping: %s, due at %v", m.State, m.NextCheckAt)
 		}
 		cron := allswell.Cron{Expression: "*/5 * * * *", TimeZone: "UTC"}
-		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Cron: &cron}, allswell.Precondition{}))(w)
+		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(0, cron); return nil }, allswell.Precondition{}))(w)
 		if stored := w.monitorNow(m); stored.Cron != cron || stored.Interval != 5*time.Minute || stored.Grace != 2*time.Minute {
 			w.Errorf("with another schedule: %+v", stored)
 		}
 		cron.Kubernetes = true
-		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Cron: &cron}, allswell.Precondition{}))(w)
+		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(0, cron); return nil }, allswell.Precondition{}))(w)
 		if stored := w.monitorNow(m); stored.Cron != cron {
 			w.Errorf("with a schedule of Kubernetes: %+v", stored)
 		}
-		if n := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "CronJob", Cron: cron}))(w); w.monitorNow(n).Cron != cron {
+		if n := must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "CronJob", Cron: cron})))(w); w.monitorNow(n).Cron != cron {
 			w.Errorf("created with a schedule of Kubernetes: %+v", n)
 		}
-		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Interval: new(time.Hour)}, allswell.Precondition{}))(w)
+		m = must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(time.Hour, allswell.Cron{}); return nil }, allswell.Precondition{}))(w)
 		if stored := w.monitorNow(m); !stored.Cron.IsZero() || stored.Interval != time.Hour || stored.Grace != 0 {
 			w.Errorf("with an interval: %+v", stored)
 		}

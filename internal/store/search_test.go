@@ -13,12 +13,12 @@ import (
 func TestSearch(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		for _, name := range []string{"Übung der Nacht", "Nightly dump", "Weekly night shift", "Overnight", "100%_\\"} {
-			must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: name, Interval: time.Minute, Page: "acme", Tags: []string{"prod"}}))(w)
+			must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: name, Interval: time.Minute, PageSlug: "acme", Tags: []string{"prod"}})))(w)
 		}
 		must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Night train"})))(w)
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "No night trains"}))(w)
 		for i := range 12 {
-			must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: fmt.Sprintf("job %02d", i), Interval: time.Minute}))(w)
+			must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Name: fmt.Sprintf("job %02d", i), Interval: time.Minute})))(w)
 		}
 		for text, want := range map[string]string{
 			"": "", "  ": "", "nothing of this": "",

@@ -42,7 +42,7 @@ func TestSecretVersions(t *testing.T) {
 				w.Errorf("%s: a change with the tag from before: %v", name, err)
 			}
 			seen[tag] = true
-			ch := allswell.MonitorChange{Check: allswell.CheckChange{Secrets: token(value)}}
+			ch := func(c *allswell.MonitorConfig) error { setSecrets(c, token(value)); return nil }
 			must(w.ChangeMonitor(w.ctx, w.ws, check.ID, ch))(w)
 			if got := fmt.Sprint(w.monitorNow(check).SecretVersions); got != want {
 				w.Errorf("%s: the check has %s, want %s", name, got, want)
@@ -53,7 +53,7 @@ func TestSecretVersions(t *testing.T) {
 			must(w.RotateMonitor(w.ctx, w.ws, job.ID))(w)
 			hook = must(w.RotateSubscriber(w.ctx, w.ws, "acme", hook.ID))(w)
 		}
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Name: ptr("Job")}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.Name = "Job"; return nil }))(w)
 		if got := fmt.Sprint(w.monitorNow(job).SecretVersions, hook.SecretVersions); got != "map[token:2] map[secret:2]" {
 			w.Errorf("rotated twice: %s", got)
 		}

@@ -91,7 +91,7 @@ var signalTests = map[string]func(w *world){
 			w.Errorf("published: %s", text)
 		}
 		w.pinged()
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{PublishOutput: ptr(true)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.PublishOutput = true; return nil }))(w)
 		w.send(store.NewSignal{Kind: allswell.SignalFail, Excerpt: "SHOWN ```\n# no"})
 		if text := w.incidents()[0].Updates[0].Message; text != "The job reported a failure.\n\n````\nSHOWN ```\n# no\n````" {
 			w.Errorf("published: %s", text)
@@ -132,7 +132,7 @@ var signalTests = map[string]func(w *world){
 		}
 	},
 	"a run without an end counts as a failure": func(w *world) {
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{MaxRuntime: ptr(2 * time.Minute)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.MaxRuntime = 2 * time.Minute; return nil }))(w)
 		w.send(signalOf(allswell.SignalStart, ""))
 		w.pass(2 * time.Minute)
 		if m := w.now(); m.State != allswell.MonitorUp || m.RunDueAt.IsZero() {
@@ -153,7 +153,7 @@ var signalTests = map[string]func(w *world){
 		w.shows(allswell.StatusOperational)
 	},
 	"a ping ends the run without an id": func(w *world) {
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{MaxRuntime: ptr(time.Minute)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.MaxRuntime = time.Minute; return nil }))(w)
 		w.send(signalOf(allswell.SignalStart, ""))
 		w.pinged()
 		if m := w.now(); !m.RunDueAt.IsZero() {
@@ -163,7 +163,7 @@ var signalTests = map[string]func(w *world){
 		w.shows(allswell.StatusOperational)
 	},
 	"a long listening gap may hide the end of a run": func(w *world) {
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{MaxRuntime: ptr(4 * time.Minute)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.MaxRuntime = 4 * time.Minute; return nil }))(w)
 		w.send(signalOf(allswell.SignalStart, aRun))
 		w.recordLiveness()
 		w.absent(time.Minute)
@@ -189,7 +189,7 @@ var signalTests = map[string]func(w *world){
 		w.shows(allswell.StatusMajorOutage)
 	},
 	"a run is judged, however much its job logs": func(w *world) {
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{MaxRuntime: ptr(2 * time.Minute)}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.MaxRuntime = 2 * time.Minute; return nil }))(w)
 		w.send(signalOf(allswell.SignalStart, aRun))
 		for range 11 {
 			w.send(slices.Repeat([]store.NewSignal{signalOf(allswell.SignalLog, "")}, 100)...)
@@ -228,7 +228,7 @@ var signalTests = map[string]func(w *world){
 	"unknown and disabled tokens, and a token that was replaced": func(w *world) {
 		old := w.monitor.Token
 		must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w)
-		off := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "off", Interval: time.Minute, Disabled: true}))(w)
+		off := must(w.CreateMonitor(w.ctx, w.ws, disabled(allswell.MonitorOf(allswell.MonitorConfig{Name: "off", Interval: time.Minute}))))(w)
 		got := must(w.RecordSignals(w.ctx, []store.NewSignal{{Token: old, Kind: allswell.SignalLog}, {Token: off.Token, Kind: allswell.SignalFail}, {Token: strings.Repeat("a", 32)}, {Token: "' OR 1=1"}}))(w)
 		if want := []store.PingResult{store.PingRecorded, store.PingUnknown, store.PingUnknown, store.PingUnknown}; !slices.Equal(got, want) {
 			w.Errorf("%v, want %v", got, want)

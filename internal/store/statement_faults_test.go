@@ -41,7 +41,7 @@ var faultTests = map[string]struct {
 	"coming back by being disabled": {
 		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
 		act: func(w *world, job allswell.Monitor) error {
-			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Enabled: ptr(false)})
+			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil })
 			return err
 		},
 		complete: func(w *world, job allswell.Monitor) { w.isBack(job, "The monitor was disabled") },
@@ -59,7 +59,7 @@ var faultTests = map[string]struct {
 	"a new component while down": {
 		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
 		act: func(w *world, job allswell.Monitor) error {
-			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: ptr("")})
+			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = ""; return nil })
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusOperational) },
@@ -74,7 +74,7 @@ var faultTests = map[string]struct {
 	},
 	"a run that is too short, with a warning": {
 		prepare: func(w *world, job allswell.Monitor) {
-			must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Conditions: allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}}))(w)
+			must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.MinRuntime = time.Minute; return nil }))(w)
 			w.alerted("https://example.com/hook")
 			w.send(store.NewSignal{Token: job.Token, Kind: allswell.SignalStart})
 			w.clock.move(time.Second)
@@ -95,7 +95,7 @@ var faultTests = map[string]struct {
 	},
 	"a check that fails": {
 		prepare: func(w *world, _ allswell.Monitor) {
-			w.newCheck("shop", func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+			w.newCheck("shop", func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
 			w.claimChecks("a", "")
 		},
 		act: func(w *world, _ allswell.Monitor) error {
@@ -110,7 +110,7 @@ var faultTests = map[string]struct {
 	},
 	"a check that succeeds again": {
 		prepare: func(w *world, _ allswell.Monitor) {
-			w.newCheck("shop", func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+			w.newCheck("shop", func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
 			w.claimChecks("a", "")
 			w.ok(w.RecordCheckResults(w.ctx, []allswell.CheckResult{w.resultOf(w.claimedFirst(), allswell.CheckFailed)}))
 		},
@@ -121,7 +121,7 @@ var faultTests = map[string]struct {
 	},
 	"a slow check": {
 		prepare: func(w *world, _ allswell.Monitor) {
-			w.newCheck("shop", func(n *allswell.NewMonitor) { n.FailureThreshold = 1 })
+			w.newCheck("shop", func(n *allswell.MonitorConfig) { n.FailureThreshold = 1 })
 			w.claimChecks("a", "")
 		},
 		act: func(w *world, _ allswell.Monitor) error {
@@ -144,7 +144,7 @@ var faultTests = map[string]struct {
 	"creating a check": {
 		prepare: func(*world, allswell.Monitor) {},
 		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Type: "http", Name: "shop"})
+			_, err := w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{Type: "http", Name: "shop"}))
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) {
@@ -483,7 +483,7 @@ func TestFailedRecoveryTakesItsVersionBack(t *testing.T) {
 		good := w.quick("good", allswell.Component{}, "")
 		w.goDown(bad, good)
 		for _, m := range []allswell.Monitor{bad, good} {
-			must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Page: ptr("other")}))(w)
+			must(w.ChangeMonitor(w.ctx, w.ws, m.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = "other"; return nil }))(w)
 		}
 		failed := false
 		w.SetFault(func(when, query string) error {

@@ -331,7 +331,7 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "page", Message: ptr("page")}))(w)
 		must(w.Components().Change(w.ctx, w.ws, "acme", components[0], setStatus(allswell.StatusDegraded), allswell.Precondition{}))(w)
 		job := w.quick("job", allswell.Component{ID: components[1]}, allswell.StatusMajorOutage)
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Conditions: allswell.ConditionsChange{MinRuntime: ptr(time.Second)}}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, func(c *allswell.MonitorConfig) error { c.MinRuntime = time.Second; return nil }))(w)
 		for _, kind := range []allswell.SignalKind{allswell.SignalStart, allswell.SignalSuccess} {
 			w.send(store.NewSignal{Token: job.Token, Kind: kind})
 		}

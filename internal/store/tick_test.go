@@ -208,10 +208,10 @@ func TestMonitorChangedBetweenLookupAndCheck(t *testing.T) {
 			must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "b"}, store.PingOrigins{}))(w)
 		},
 		"disabled": func(w *world, other *store.Store) {
-			must(other.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
+			must(other.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }))(w)
 		},
 		"a new interval": func(w *world, other *store.Store) {
-			must(other.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Interval: ptr(time.Hour)}))(w)
+			must(other.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Reschedule(time.Hour, allswell.Cron{}); return nil }))(w)
 		},
 		"deleted": func(w *world, other *store.Store) { w.ok(other.DeleteMonitor(w.ctx, w.ws, w.monitor.ID)) },
 		"its page deleted": func(w *world, other *store.Store) {
@@ -315,7 +315,7 @@ func TestCheckIntervalMayBeChanged(t *testing.T) {
 		s := open(time.Minute)
 		ws, _ := storetest.Workspace(t, s, "default")
 		must(s.CreatePage(t.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(t)
-		m := must(s.CreateMonitor(t.Context(), ws, allswell.NewMonitor{Name: "job", Interval: time.Second, Page: "acme"}))(t)
+		m := must(s.CreateMonitor(t.Context(), ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "job", Interval: time.Second, PageSlug: "acme"})))(t)
 		must(s.RecordPings(t.Context(), []string{m.Token}, store.LivenessRecord{Replica: "a"}, store.PingOrigins{}))(t)
 		count, want := 0, 0
 		for _, part := range []struct {

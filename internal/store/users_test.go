@@ -323,7 +323,7 @@ func TestOverview(t *testing.T) {
 		for _, c := range []struct {
 			change allswell.MonitorChange
 			down   int
-		}{{allswell.MonitorChange{}, 1}, {allswell.Pause(time.Time{}), 0}} {
+		}{{func(*allswell.MonitorConfig) error { return nil }, 1}, {allswell.Pause(time.Time{}), 0}} {
 			must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, c.change))(w)
 			if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Troubled) != c.down || o.Down != c.down {
 				w.Errorf("%+v: %d are down, %+v", c.change, o.Down, o.Troubled)

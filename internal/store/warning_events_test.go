@@ -102,27 +102,26 @@ var warningEventTests = map[string]func(w *world){
 		w.clock.move(time.Second)
 		w.ran(shortRun)
 		w.expect("a warning", w.deliver(taken), "https://example.com/all"+begun, "https://example.com/mine"+begun)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{ComponentID: &other.ID}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = other.ID; return nil }))(w)
 		w.ran(longRun)
 		w.expect("who was notified of the beginning is notified of the end", w.deliver(taken), "https://example.com/all"+ended, "https://example.com/mine"+ended)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{ComponentID: ptr("")}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = ""; return nil }))(w)
 		w.ran(shortRun)
 		w.expect("without a component", w.deliver(taken), "https://example.com/all"+begun)
-		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Page: ptr("")}))(w)
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = ""; c.ComponentID = ""; return nil }))(w)
 		w.ran(longRun)
 		w.ran(shortRun)
 		w.expect("without a page", w.deliver(taken), "https://example.com/all"+ended)
 	},
 	"the end of a condition, of the job and of the monitor": func(w *world) {
-		none := ptr(time.Duration(0))
 		for _, end := range []func(){
-			func() { w.conditions(allswell.ConditionsChange{MinRuntime: none}, 0) },
+			func() { w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = 0 }, 0) },
 			func() {
-				must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
+				must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(false); return nil }))(w)
 			},
 			func() { w.ok(w.DeleteMonitor(w.ctx, w.ws, w.monitor.ID)) },
 		} {
-			must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Enabled: ptr(true), Conditions: allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}}))(w)
+			must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, func(c *allswell.MonitorConfig) error { c.Enable(true); c.MinRuntime = time.Minute; return nil }))(w)
 			w.ran(shortRun)
 			w.expect("a warning", w.deliver(taken), "https://example.com/all"+begun)
 			end()
@@ -187,7 +186,7 @@ func TestWarningEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
 				w.pinged()
-				w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)
+				w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, 0)
 				w.alerted("https://example.com/all")
 				w.clock.move(time.Second)
 				f(w)
@@ -201,7 +200,7 @@ func TestWarningEvents(t *testing.T) {
 func TestNoWarningEvents(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pinged()
-		w.conditions(allswell.ConditionsChange{MinRuntime: ptr(time.Minute)}, 0)
+		w.conditions(func(c *allswell.RunConditions) { c.MinRuntime = time.Minute }, 0)
 		sub := w.subscribe("https://example.com/hook")
 		w.ran(shortRun)
 		w.expect("nobody asks", w.warningEvents())

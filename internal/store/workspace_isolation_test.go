@@ -70,7 +70,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 		// References in a request body, too.
 		must(w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "Mine", Slug: "mine"}))(w)
 		mine := must(w.Components().Create(w.ctx, stranger, "mine", resource.Component.From(allswell.Component{Name: "c"})))(w)
-		own := must(w.CreateMonitor(w.ctx, stranger, allswell.NewMonitor{Name: "m", Interval: time.Minute, Page: "mine"}))(w)
+		own := must(w.CreateMonitor(w.ctx, stranger, allswell.MonitorOf(allswell.MonitorConfig{Name: "m", Interval: time.Minute, PageSlug: "mine"})))(w)
 		incident := must(w.CreateIncident(w.ctx, stranger, "mine", allswell.NewIncident{Title: "i"}))(w)
 		planned := func(components ...string) field.Change[allswell.Maintenance] {
 			return resource.Maintenance.From(allswell.Maintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: allswell.ComponentRefs(components...)})
@@ -91,19 +91,19 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 				return err
 			}, "group"},
 			"a monitor of a stranger's component": {func() error {
-				_, err := w.CreateMonitor(w.ctx, stranger, allswell.NewMonitor{Name: "x", Interval: time.Minute, Page: "mine", ComponentID: x.component})
+				_, err := w.CreateMonitor(w.ctx, stranger, allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: "mine", ComponentID: x.component}))
 				return err
 			}, "component_id"},
 			"a monitor moved to a stranger's component": {func() error {
-				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, allswell.MonitorChange{ComponentID: &x.component})
+				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, func(c *allswell.MonitorConfig) error { c.ComponentID = x.component; return nil })
 				return err
 			}, "component_id"},
 			"a monitor below a stranger's": {func() error {
-				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, allswell.MonitorChange{ParentID: &x.monitor})
+				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, func(c *allswell.MonitorConfig) error { c.ParentID = x.monitor; return nil })
 				return err
 			}, "parent_id"},
 			"a monitor moved to a stranger's page": {func() error {
-				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, allswell.MonitorChange{Page: ptr("acme")})
+				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, func(c *allswell.MonitorConfig) error { c.PageSlug = "acme"; return nil })
 				return err
 			}, "page"},
 			"an incident of a stranger's component": {func() error {

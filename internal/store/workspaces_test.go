@@ -81,7 +81,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return refused(err, "slug")
 	},
 	"PutMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.PutMonitor(ctx, ws, x.monitor, allswell.NewMonitor{Name: "x", Interval: time.Minute, Page: x.slug}, allswell.Precondition{})
+		_, _, err := s.PutMonitor(ctx, ws, x.monitor, allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: x.slug}), allswell.Precondition{})
 		return err
 	},
 	"CreatePage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -360,12 +360,16 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, err := s.Monitor(ctx, ws, x.monitor)
 		return err
 	},
+	"CreateUniqueMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CreateUniqueMonitor(ctx, ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: x.slug, ComponentID: x.component}))
+		return err
+	},
 	"CreateMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.CreateMonitor(ctx, ws, allswell.NewMonitor{Name: "x", Interval: time.Minute, Page: x.slug, ComponentID: x.component})
+		_, err := s.CreateMonitor(ctx, ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: x.slug, ComponentID: x.component}))
 		return refused(err, "page")
 	},
 	"ChangeMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangeMonitor(ctx, ws, x.monitor, allswell.MonitorChange{Name: ptr("x")})
+		_, err := s.ChangeMonitor(ctx, ws, x.monitor, func(c *allswell.MonitorConfig) error { c.Name = "x"; return nil })
 		return err
 	},
 	"CheckStatistics": func(s *store.Store, c context.Context, ws allswell.Actor, x things) error {

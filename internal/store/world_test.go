@@ -90,8 +90,8 @@ func newWorld(t *testing.T, dsn, parameters string) *world {
 	w.ws, _ = storetest.Workspace(t, w.Store, "default")
 	w.page = must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(t)
 	w.component = must(w.Components().Create(w.ctx, w.ws, "acme", resource.Component.From(allswell.Component{Name: "Backups"})))(t)
-	w.monitor = must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{
-		Name: "nightly", Interval: 5 * time.Minute, Page: "acme", ComponentID: w.component.ID}))(t)
+	w.monitor = must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{
+		Name: "nightly", Interval: 5 * time.Minute, PageSlug: "acme", ComponentID: w.component.ID})))(t)
 	return w
 }
 
@@ -202,8 +202,8 @@ func (w *world) pinged(monitors ...allswell.Monitor) {
 // finds a ping missing. down is its down status; "": StatusMajorOutage.
 func (w *world) quick(name string, component allswell.Component, down allswell.Status) allswell.Monitor {
 	w.Helper()
-	return must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{
-		Name: name, Interval: time.Minute, Page: "acme", ComponentID: component.ID, FailureThreshold: 1, DownStatus: cmp.Or(down, allswell.StatusMajorOutage)}))(w)
+	return must(w.CreateMonitor(w.ctx, w.ws, allswell.MonitorOf(allswell.MonitorConfig{
+		Name: name, Interval: time.Minute, PageSlug: "acme", ComponentID: component.ID, FailureThreshold: 1, DownStatus: cmp.Or(down, allswell.StatusMajorOutage)})))(w)
 }
 
 // goDown pings monitors made by quick and lets time pass until they are down.

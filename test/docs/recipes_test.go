@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/oasdiff/yaml"
@@ -124,7 +125,7 @@ func TestRecipesForSystemd(t *testing.T) {
 		}
 		for _, times := range regexp.MustCompile(`(?m)^OnCalendar=(.*)$`).FindAllStringSubmatch(b.text, -1) {
 			timers++
-			if err := (allswell.NewMonitor{Name: "x", Cron: allswell.NewCalendar(times[1], "")}).Validate(); err != nil {
+			if _, err := allswell.NewMonitor(allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Cron: allswell.NewCalendar(times[1], "")}), time.Now()); err != nil {
 				t.Errorf("%v: %v", b, err)
 			}
 		}
