@@ -286,10 +286,3 @@ func (s Subscriber) AuditObject() AuditObject {
 		"whole_page": s.WholePage, "components": components, "warnings": warnings,
 	}}
 }
-
-// set sets a field to a value, unless that is nil.
-func set[T any](field, value *T) {
-	if value != nil {
-		*field = *value
-	}
-}

@@ -83,3 +83,14 @@ func checkNew[T any](r *field.Resource[T], v T) error {
 	r.Begin(&object, "new", t0)
 	return r.Create(&object, r.From(v), t0)
 }
+
+// TestUnreadIsKept checks that what could not be read stays as it is when it is joined, because a transaction may be repeated.
+func TestUnreadIsKept(t *testing.T) {
+	var unread, invalid allswell.ValidationError
+	unread.Add("interval", "must be a whole number")
+	invalid.Add("name", allswell.Required)
+	for range 2 {
+		checkFields(t, allswell.JoinUnread(&unread, invalid.Err()), "interval", "name")
+	}
+	checkFields(t, allswell.JoinUnread(&unread, nil), "interval")
+}

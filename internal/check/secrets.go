@@ -14,12 +14,6 @@ import (
 	"github.com/allswell/allswell/internal/redact"
 )
 
-// CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere: see
-// configfield.CheckKeptSecrets.
-func (t Type) CheckKeptSecrets(c configfield.Change) error {
-	return configfield.CheckKeptSecrets(func() configfield.Destined { return t.New() }, c)
-}
-
 // routingHeaders are the headers by which servers and proxies choose who gets a request, in their canonical form.
 var routingHeaders = []string{
 	"Host", "Forwarded", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Server", "X-Host", "X-Http-Host-Override",

@@ -288,3 +288,9 @@ func TestHiddenTextIsNotAbsent(t *testing.T) {
 		}
 	}
 }
+
+// CheckKeptSecrets returns an *allswell.ValidationError on each secret that a change keeps but sends elsewhere: see
+// configfield.CheckKeptSecrets.
+func (t Type) CheckKeptSecrets(c configfield.Change) error {
+	return configfield.CheckKeptSecrets(func() configfield.Destined { return t.New() }, c)
+}

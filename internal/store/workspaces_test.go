@@ -362,7 +362,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	},
 	"CreateUniqueMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.CreateUniqueMonitor(ctx, ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: x.slug, ComponentID: x.component}))
-		return err
+		return refused(err, "page")
 	},
 	"CreateMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.CreateMonitor(ctx, ws, allswell.MonitorOf(allswell.MonitorConfig{Name: "x", Interval: time.Minute, PageSlug: x.slug, ComponentID: x.component}))
